@@ -1,0 +1,117 @@
+# Two commands matter: `make book` and `make test`. `make help` names the rest.
+# Plain enough for the make 3.81 that macOS brings.
+
+PYTHON ?= python3
+VENV   ?= .venv
+CH     ?=
+BIN     = $(VENV)/bin
+PY      = $(BIN)/python
+READY   = $(VENV)/.ready
+
+# Two notebooks or two test workers run at once, each on one core.
+export OMP_NUM_THREADS = 1
+export OPENBLAS_NUM_THREADS = 1
+export MKL_NUM_THREADS = 1
+export PYDEVD_DISABLE_FILE_VALIDATION = 1
+
+PAGE_SOURCES = $(shell find index.md references.bib chapters exercises/solutions \
+	-name '.*' -prune -o -type f -print 2>/dev/null)
+BOOK_SOURCES = _config.yml _toc.yml $(shell find assets lib/tformer vendor \
+	\( -name '.*' -o -name __pycache__ \) -prune -o -type f -print 2>/dev/null)
+# torch brings these where there is a GPU; which ones depends on the machine, so none is locked.
+GPU_PACKAGES = torch triton cuda-bindings cuda-pathfinder cuda-toolkit nvidia-cublas \
+	nvidia-cuda-cccl nvidia-cuda-cupti nvidia-cuda-nvrtc nvidia-cuda-runtime nvidia-cudnn-cu13 \
+	nvidia-cufft nvidia-cufile nvidia-curand nvidia-cusolver nvidia-cusparse \
+	nvidia-cusparselt-cu13 nvidia-nccl-cu13 nvidia-nvjitlink nvidia-nvshmem-cu13 nvidia-nvtx
+
+.PHONY: help book test static unit notebooks browser serve lab run ledger exercises bench lock clean
+.DEFAULT_GOAL := help
+
+help: ## Say what can be made
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
+
+# The environment: the locked packages, then torch for this machine, then the book's own library.
+
+$(VENV)/.locked: requirements.lock requirements-torch.lock
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || { \
+	  echo "The book needs Python 3.11 or newer, and '$(PYTHON)' is not that."; \
+	  echo "Name one that is, for example:  make book PYTHON=python3.12"; exit 1; }
+	@echo "== making the environment in $(VENV): some minutes the first time"
+	@test -x $(PY) || $(PYTHON) -m venv $(VENV) || { \
+	  echo "'$(PYTHON) -m venv' does not work. On Debian and Ubuntu it is in python3-venv."; \
+	  rm -rf $(VENV); exit 1; }
+	$(PY) -m pip install --disable-pip-version-check --require-hashes --no-deps -r requirements.lock
+	$(PY) -m pip install --disable-pip-version-check -r requirements-torch.lock
+	@touch $@
+
+$(READY): $(VENV)/.locked pyproject.toml
+	$(PY) -m pip install --disable-pip-version-check --quiet --no-deps --no-build-isolation -e .
+	@echo "== letting matplotlib find its fonts, once"
+	@$(PY) -c 'import matplotlib.font_manager' 2>/dev/null
+	@touch $@
+
+# A page is read again when its file changes, all pages when what they share does. After a failure
+# nothing is kept: Sphinx would not warn twice of a page that it has read.
+_build/.built: $(READY) $(PAGE_SOURCES) $(BOOK_SOURCES)
+	@echo "== building the book"
+	@$(BIN)/jupyter-book build . --path-output . --warningiserror --keep-going \
+	  $(if $(filter-out $(PAGE_SOURCES),$?),--all) || { rm -rf _build/.doctrees; exit 1; }
+	@touch $@
+
+book: _build/.built ## Build the book into _build/html
+	@echo "== the book is at _build/html/index.html; 'make serve' opens it"
+
+test: static unit notebooks browser ## Check everything
+	@echo "== all checks passed"
+
+static: $(READY) ## Check the code's style and types, and the notebooks' rules
+	@echo "== style, types and the rules for notebooks"
+	@$(BIN)/ruff check .
+	@$(BIN)/ruff format --check lib tests benchmarks
+	@$(BIN)/mypy
+	@$(PY) -m tformer.book lint
+
+unit: $(READY) ## Test the library, the claims, the exercises and the pipeline
+	@echo "== tests"
+	@$(BIN)/pytest tests --ignore tests/browser -q -n 2
+
+notebooks: $(READY) ## Run all notebooks again and compare every output with the stored one
+	@echo "== notebooks against their stored outputs"
+	@$(BIN)/pytest chapters exercises/solutions -q -n 2 --dist loadscope --nbval \
+	  --nbval-current-env --nbval-sanitize-with lib/tformer/book/sanitise.cfg \
+	  --nbval-cell-timeout 300 --durations 5
+
+browser: book ## Open the built pages in a browser and try them
+	@echo "== pages in a browser"
+	@$(BIN)/pytest tests/browser -q
+
+serve: book ## Open the built book in a browser
+	@$(PY) -m tformer.book serve
+
+lab: $(READY) ## Open JupyterLab on the exercises
+	@ls exercises/*.ipynb >/dev/null 2>&1 || $(PY) -m tformer.book exercises
+	@$(BIN)/jupyter trust chapters/*.ipynb exercises/*.ipynb exercises/solutions/*.ipynb
+	@$(BIN)/jupyter lab --LabApp.default_url=/lab/tree/exercises
+
+run: $(READY) ## Run and normalise the notebooks, or those of one chapter: make run CH=04
+	@$(PY) -m tformer.book run $(CH)
+
+ledger: $(READY) ## Write the ledger page from the claims' checks
+	@$(PY) -m tformer.book ledger
+
+exercises: $(READY) ## Write the exercise notebooks from their sources; answers in them are lost
+	@$(PY) -m tformer.book exercises
+
+bench: book ## Measure builds, notebooks and pages into benchmarks/results
+	@$(PY) benchmarks/run.py
+
+lock: ## Resolve the locked packages again (needs uv)
+	@command -v uv >/dev/null || { echo "make lock needs uv: https://docs.astral.sh/uv"; exit 1; }
+	UV_CUSTOM_COMPILE_COMMAND="make lock" uv pip compile --universal --python-version 3.11 \
+	  --fork-strategy fewest --generate-hashes --all-extras --no-annotate --quiet \
+	  --constraint requirements-torch.lock $(GPU_PACKAGES:%=--no-emit-package %) \
+	  -o requirements.lock pyproject.toml
+
+clean: ## Remove what was built; the environment stays
+	rm -rf _build .hypothesis .mypy_cache .pytest_cache .ruff_cache
+	find chapters exercises lib tests benchmarks -name __pycache__ -prune -exec rm -rf {} +

@@ -1,0 +1,81 @@
+// What the pages of the book do by themselves: folds, printing, wide content, search from a file.
+"use strict";
+
+// A page opened from a file may not fetch other pages, so search shows titles without excerpts.
+if (location.protocol === "file:" && typeof DOCUMENTATION_OPTIONS !== "undefined") {
+  DOCUMENTATION_OPTIONS.SHOW_SEARCH_SUMMARY = false;
+}
+
+/** Turn an admonition of class dropdown into a native fold with the same look. */
+function fold(box) {
+  const details = document.createElement("details");
+  const summary = document.createElement("summary");
+  const title = box.querySelector(":scope > .admonition-title");
+  details.className = box.className;
+  details.id = box.id;
+  if (title) {
+    summary.className = "admonition-title";
+    summary.append(...title.childNodes);
+    title.remove();
+    // A link inside the handle of a fold would be a control inside a control.
+    summary.querySelectorAll("a").forEach((link) => link.replaceWith(...link.childNodes));
+  }
+  details.append(summary, ...box.childNodes);
+  box.replaceWith(details);
+}
+
+/** Open every fold around the target of the address. */
+function openTarget() {
+  const target = document.getElementById(decodeURIComponent(location.hash.slice(1)));
+  if (!target) return;
+  for (let box = target.closest("details"); box; box = box.parentElement.closest("details")) {
+    box.open = true;
+  }
+  if (target.closest("details")) target.scrollIntoView();
+}
+
+/** Let the keyboard scroll what is wider than its column, and nothing else. */
+function reachWide() {
+  const wide =
+    "pre, div.math > span, .cell_output, .cell_output .output, .pst-scrollable-table-container";
+  for (const box of document.querySelectorAll(wide)) {
+    if (box.scrollWidth > box.clientWidth + 1 || box.scrollHeight > box.clientHeight + 1) {
+      box.tabIndex = 0;
+    } else {
+      box.removeAttribute("tabindex");
+    }
+  }
+}
+
+document.addEventListener("DOMContentLoaded", () => {
+  document.querySelectorAll("div.admonition.dropdown").forEach(fold);
+  document.querySelector("[data-print]")?.addEventListener("click", () => window.print());
+  openTarget();
+});
+// The theme looks for wide content too, but not in formulas; this comes after it.
+const look = () => setTimeout(reachWide, 400);
+window.addEventListener("load", look);
+window.addEventListener("resize", look);
+document.addEventListener("toggle", look, true);
+window.addEventListener("hashchange", openTarget);
+
+window.addEventListener("keydown", (event) => {
+  if (event.key !== "k" || !(event.ctrlKey || event.metaKey)) return;
+  event.preventDefault();
+  const field = document.querySelector(".bd-search input");
+  if (field?.checkVisibility()) field.focus();
+  else document.querySelector(".book-search-link")?.click();
+});
+
+window.addEventListener("beforeprint", () => {
+  for (const box of document.querySelectorAll("details:not([open])")) {
+    box.open = true;
+    box.dataset.shut = "";
+  }
+});
+window.addEventListener("afterprint", () => {
+  for (const box of document.querySelectorAll("details[data-shut]")) {
+    box.open = false;
+    delete box.dataset.shut;
+  }
+});

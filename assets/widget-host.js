@@ -1,0 +1,86 @@
+// Runs the book's widgets in a page that has no kernel and no network.
+//
+// The page carries each widget's state, code and style as JSON, written when the notebook ran.
+// This host reads it, hands every widget a model with the part of Jupyter's interface that the
+// book's widgets use, and lets the widget draw itself where the notebook showed it.
+(() => {
+  "use strict";
+  const STATE = "application/vnd.jupyter.widget-state+json";
+  const VIEW = "application/vnd.jupyter.widget-view+json";
+  const same = (a, b) => JSON.stringify(a) === JSON.stringify(b);
+
+  class Model {
+    constructor(state) {
+      this.state = state;
+      this.listeners = new Map();
+    }
+    get(name) { return this.state[name]; }
+    set(name, value) {
+      if (same(this.state[name], value)) return;
+      this.state[name] = value;
+      this.emit(`change:${name}`, value);
+      this.emit("change");
+    }
+    on(event, callback) {
+      if (!this.listeners.has(event)) this.listeners.set(event, new Set());
+      this.listeners.get(event).add(callback);
+    }
+    off(event, callback) { this.listeners.get(event)?.delete(callback); }
+    emit(event, ...values) {
+      for (const callback of [...(this.listeners.get(event) ?? [])]) callback(...values);
+    }
+    save_changes() {} // no kernel to tell
+  }
+
+  const scripts = (type) => [...document.querySelectorAll(`script[type="${type}"]`)];
+  const once = (make, cache = new Map()) => (text) => {
+    if (!cache.has(text)) cache.set(text, make(text));
+    return cache.get(text);
+  };
+
+  const load = once(async (code) => {
+    const url = URL.createObjectURL(new Blob([code], { type: "text/javascript" }));
+    try {
+      const { default: widget } = await import(url);
+      return typeof widget === "function" ? widget() : widget;
+    } finally {
+      URL.revokeObjectURL(url);
+    }
+  });
+
+  const style = once((css) => {
+    const el = document.createElement("style");
+    el.textContent = css;
+    document.head.append(el);
+  });
+
+  async function show(script, model) {
+    const el = document.createElement("div");
+    el.className = "widget-host";
+    script.after(el);
+    try {
+      if (!model?.get("_esm")) throw new Error("it needs a running notebook.");
+      if (model.get("_css")) style(model.get("_css"));
+      const widget = await load(model.get("_esm"));
+      model.ready ??= widget.initialize?.({ model }) ?? true;
+      await model.ready;
+      await widget.render({ model, el });
+    } catch (error) {
+      el.textContent = `This figure cannot be shown here: ${error.message}`;
+      console.error(error);
+    }
+  }
+
+  function start() {
+    const models = new Map();
+    for (const script of scripts(STATE)) {
+      for (const [id, { state }] of Object.entries(JSON.parse(script.textContent).state)) {
+        models.set(id, new Model(state));
+      }
+    }
+    for (const script of scripts(VIEW)) show(script, models.get(JSON.parse(script.textContent).model_id));
+  }
+
+  if (document.readyState === "loading") document.addEventListener("DOMContentLoaded", start);
+  else start();
+})();

@@ -1,0 +1,428 @@
+# %% [markdown]
+# # Exercises for chapter 1: dot products
+#
+# Each exercise asks for one function. Write it, run its cell, then run the check below it. The
+# check tries your function on small inputs and larger ones, and tells you the first thing that is
+# wrong, with numbers that you can redo on paper. Any correct way of computing the answer will do.
+#
+# One star (★) marks a warm-up, two the core of the chapter, three a challenge. The minutes are
+# what a reader needs who has just read the chapter.
+
+# %% [markdown] exercise="book"
+# Solutions are folded away below each exercise. To work on them yourself, take the notebook
+# without solutions: {download}`01_dot_products.ipynb <../01_dot_products.ipynb>`.
+
+# %%
+import numpy as np
+
+from tformer.check import check, hint
+
+q, k = np.array([3.0, 4.0]), np.array([4.0, 3.0])
+
+# %% [markdown]
+# The last line makes the two vectors of the first worked example, to try things on. Each exercise
+# has three hints. The first is a nudge, the last comes close to the answer. Ask for them one at a
+# time: `hint("1.1")`, then `hint("1.1", 2)`.
+
+# %%
+hint("1.1")
+
+# %% [markdown]
+# ## 1.1 One dot product per row
+#
+# ```{exercise} ★ warm-up, 5 minutes
+# :label: ex-1-1
+# :nonumber:
+#
+# The chapter writes $q \cdot k$ for two vectors. In a transformer vectors come in stacks: a batch
+# of sentences, each with many words, each with several heads. How can one function serve all of
+# them?
+#
+# Write `row_dots(q, k)`. The arrays q and k have shape `(..., K)`: any number of leading axes,
+# none included, and the coordinates along the last axis. Return the dot product of each vector of
+# q with the vector of k in the same place, shape `(...)`.
+# ```
+
+# %%
+def row_dots(q, k):
+    """Dot products along the last axis: (..., K) and (..., K) to (...)."""
+    ### BEGIN SOLUTION
+    return (q * k).sum(axis=-1)
+    ### END SOLUTION
+
+
+# %%
+check("1.1", row_dots)
+
+# %% [markdown] exercise="why"
+# Counting axes from the end is what makes the function indifferent to how many stand in front.
+# Every function of the library is written this way, and `(...)` in its documentation means just
+# that.
+
+# %% [markdown]
+# ## 1.2 A cosine that knows the zero vector
+#
+# ```{exercise} ★ warm-up, 8 minutes
+# :label: ex-1-2
+# :nonumber:
+#
+# Padding fills short sentences up with zero vectors, and a zero vector has no direction. The
+# formula of the cosine then reads 0/0. The book decides that the cosine of a zero vector with
+# anything is 0.
+#
+# Write `cosine(q, k)` for arrays of shape `(..., K)`, with that decision built in. A vector that
+# is merely short is not a zero vector: stretching a vector, or shrinking it to a length of
+# $10^{-9}$, must not change its cosine.
+# ```
+
+# %%
+def cosine(q, k):
+    """Cosines along the last axis: (..., K) and (..., K) to (...); 0 for a zero vector."""
+    ### BEGIN SOLUTION
+    lengths = np.linalg.norm(q, axis=-1) * np.linalg.norm(k, axis=-1)
+    return (q * k).sum(axis=-1) / np.where(lengths == 0, 1, lengths)
+    ### END SOLUTION
+
+
+# %%
+check("1.2", cosine)
+
+# %% [markdown] exercise="why"
+# Where the product of the lengths is zero, so is the numerator, and dividing it by 1 leaves the 0
+# that was decided on. Adding a small $\varepsilon$ to the denominator avoids the error as well,
+# but it changes every answer a little, and that of two short vectors completely.
+
+# %% [markdown]
+# ## 1.3 Projection and remainder
+#
+# ```{exercise} ★ warm-up, 8 minutes
+# :label: ex-1-3
+# :nonumber:
+#
+# The projection theorem splits a vector q into a part along k and a remainder orthogonal to k. The
+# first part is what k can say about q; the remainder is what it cannot.
+#
+# Write `split(q, k)` for arrays of shape `(..., K)`. Return the two parts as a pair, the part
+# along k first. If k is the zero vector, nothing of q lies along it: the first part is zero and
+# the remainder is q.
+# ```
+
+# %%
+def split(q, k):
+    """Part of q along k, and the remainder: two arrays of shape (..., K)."""
+    ### BEGIN SOLUTION
+    squared_length = (k * k).sum(axis=-1, keepdims=True)
+    scale = np.where(squared_length == 0, 1, squared_length)
+    coefficient = (q * k).sum(axis=-1, keepdims=True) / scale
+    along = coefficient * k
+    return along, q - along
+    ### END SOLUTION
+
+
+# %%
+check("1.3", split)
+
+# %% [markdown] exercise="why"
+# `keepdims=True` leaves an axis of length one where the coordinates were, so that the coefficient
+# of each row multiplies the whole row. Without it the coefficients of a square stack would line up
+# with the columns, without any error message.
+
+# %% [markdown]
+# ## 1.4 The nearest keys, ties in order
+#
+# ```{exercise} ★★ core, 10 minutes
+# :label: ex-1-4
+# :nonumber:
+#
+# To look up the most similar words, one sorts the scores and keeps the first few. Two words with
+# the same score must come out in the same order on every machine, or an experiment cannot be
+# repeated.
+#
+# Write `nearest(scores, n)` for scores of shape `(..., S)`. Return the positions of the n largest
+# scores along the last axis, shape `(..., n)`, the best first. Of two equal scores the one with
+# the smaller position comes first.
+# ```
+
+# %%
+def nearest(scores, n):
+    """Positions of the n largest scores, best first: (..., S) to (..., n)."""
+    ### BEGIN SOLUTION
+    return np.argsort(-scores, axis=-1, kind="stable")[..., :n]
+    ### END SOLUTION
+
+
+# %%
+check("1.4", nearest)
+
+# %% [markdown] exercise="why"
+# Negating the scores turns the order round before the sort, so a stable sort can do its work on
+# the ties. Sorting first and reversing afterwards reverses the ties too.
+
+# %% [markdown]
+# ## 1.5 A table with no loop
+#
+# ```{exercise} ★★ core, 10 minutes
+# :label: ex-1-5
+# :nonumber:
+#
+# With T queries and S keys there are $T \cdot S$ dot products. A Python loop needs some dozen
+# instructions for each. Can the table be had for a handful in all?
+#
+# Write `score_table(q, k)` for queries of shape `(..., T, K)` and keys of shape `(..., S, K)`.
+# Return the table of shape `(..., T, S)` whose row t and column s hold $q_t \cdot k_s$. Leading
+# axes are batches: each has a table of its own. Do not loop in Python; the check counts
+# instructions.
+# ```
+
+# %%
+def score_table(q, k):
+    """Table of dot products: (..., T, K) and (..., S, K) to (..., T, S)."""
+    ### BEGIN SOLUTION
+    return q @ k.mT
+    ### END SOLUTION
+
+
+# %%
+check("1.5", score_table)
+
+# %% [markdown] exercise="why"
+# `k.mT` exchanges the last two axes and leaves batches alone, while `k.T` reverses all axes. On a
+# single table the two agree, which is why the mistake survives so many tests.
+
+# %% [markdown]
+# ## 1.6 All distances from one table
+#
+# ```{exercise} ★★ core, 15 minutes
+# :label: ex-1-6
+# :nonumber:
+#
+# The differences $q_t - k_s$ of all pairs fill an array of shape `(T, S, K)`. For a thousand
+# queries and keys of width a thousand that is a billion numbers, to compute a million distances.
+# The law of cosines offers another way.
+#
+# Write `squared_distances(q, k)` for arrays of shape `(..., T, K)` and `(..., S, K)`. Return the
+# table of $\lVert q_t - k_s \rVert^2$, shape `(..., T, S)`, without forming the differences. The
+# result is used under a square root later, so rounding must not leave a negative entry.
+# ```
+
+# %%
+def squared_distances(q, k):
+    """Table of squared distances: (..., T, K) and (..., S, K) to (..., T, S)."""
+    ### BEGIN SOLUTION
+    of_q = (q * q).sum(axis=-1)[..., :, np.newaxis]
+    of_k = (k * k).sum(axis=-1)[..., np.newaxis, :]
+    return np.maximum(of_q + of_k - 2 * q @ k.mT, 0)
+    ### END SOLUTION
+
+
+# %%
+check("1.6", squared_distances)
+
+# %% [markdown] exercise="why"
+# A column of squared lengths plus a row of squared lengths fills the table by broadcasting. For
+# points that lie close together and far from the origin, three large numbers almost cancel and
+# their rounding errors remain: the price of the shortcut. Cutting at zero repairs the sign, not
+# the digits.
+
+# %% [markdown]
+# ## 1.7 Three measures, three favourites
+#
+# ```{exercise} ★★ core, 12 minutes
+# :label: ex-1-7
+# :nonumber:
+#
+# For keys of equal length, dot product, cosine and distance agree on which key is best. How badly
+# can they disagree when the lengths differ?
+#
+# Write `favourites(q)` for a vector q that is not zero, of any width K from 2. Return three keys,
+# shape `(3, K)`, such that the dot product with q is largest for key 0, the cosine for key 1, and
+# the distance is smallest for key 2. There are many right answers.
+# ```
+
+# %%
+def favourites(q):
+    """Three keys of the width of q, one for each measure: (K,) to (3, K)."""
+    ### BEGIN SOLUTION
+    aside = np.zeros_like(q)
+    aside[np.abs(q).argmin()] = np.linalg.norm(q)
+    return np.array([4 * q + 3 * aside, q / 2, q + 0.3 * aside])
+    ### END SOLUTION
+
+
+# %%
+check("1.7", favourites)
+
+# %% [markdown] exercise="why"
+# The first key is long and so wins the dot product. The second points exactly along q, which no
+# other key does. The third lies beside the tip of q, nearer to it than half of q is. The vector
+# `aside` lies along the coordinate axis on which q is smallest, so it is never a multiple of q.
+
+# %% [markdown]
+# ## 1.8 Predict the spread of a dot product
+#
+# ```{exercise} ★★ core, 15 minutes
+# :label: ex-1-8
+# :nonumber:
+#
+# The chapter proves $\operatorname{Var}[q \cdot k] = d$ for independent coordinates of mean 0 and
+# variance 1. Trained vectors are not centred so neatly. What does a mean do to the spread?
+#
+# Write `predicted_variance(mean_q, var_q, mean_k, var_k)`. The four arrays have shape `(K,)` and
+# hold the mean and the variance of each coordinate; all 2K coordinates are independent. Return the
+# variance of $q \cdot k$, a number. Derive the formula before you write it.
+# ```
+
+# %%
+def predicted_variance(mean_q, var_q, mean_k, var_k):
+    """Variance of q·k for independent coordinates: four arrays (K,) to a number."""
+    ### BEGIN SOLUTION
+    return (var_q * var_k + mean_q**2 * var_k + var_q * mean_k**2).sum()
+    ### END SOLUTION
+
+
+# %%
+check("1.8", predicted_variance)
+
+# %% [markdown] exercise="why"
+# For one coordinate, $\mathrm{E}[q^2]\,\mathrm{E}[k^2] - \mathrm{E}[q]^2\,\mathrm{E}[k]^2$ with
+# $\mathrm{E}[q^2] = \sigma^2 + \mu^2$ leaves three of four terms. With both means zero only
+# $\sigma_q^2 \sigma_k^2$ is left, which is 1 for each of the d coordinates of the theorem.
+
+# %% [markdown]
+# ## 1.9 Surprise from counts
+#
+# ```{exercise} ★★ core, 15 minutes
+# :label: ex-1-9
+# :nonumber:
+#
+# That *the* stands near *cat* says little, because *the* stands near everything. Pointwise mutual
+# information compares how often two words meet with how often they would meet by chance, and the
+# positive part keeps the pairs that meet more often.
+#
+# Write `positive_pmi(counts)` for a table of counts of shape `(N, N)` with at least one positive
+# entry. Return the PPMI of each pair in nats, shape `(N, N)`. A pair that was never seen gets 0,
+# and so do all pairs of a word that was never seen.
+# ```
+
+# %%
+def positive_pmi(counts):
+    """Positive pointwise mutual information in nats: (N, N) to (N, N)."""
+    ### BEGIN SOLUTION
+    expected = counts.sum(axis=1, keepdims=True) * counts.sum(axis=0) / counts.sum()
+    ratio = counts / np.where(expected == 0, 1, expected)
+    return np.log(np.maximum(ratio, 1))
+    ### END SOLUTION
+
+
+# %%
+check("1.9", positive_pmi)
+
+# %% [markdown] exercise="why"
+# A pair that is rarer than chance has a ratio below 1. Raising the ratio to 1 before the logarithm
+# gives the positive part and never takes the logarithm of 0. For the counts of the worked example
+# the table is $\log\frac43$ and $\log 2$ on the diagonal and 0 elsewhere.
+
+# %% [markdown]
+# ## 1.10 Embeddings by truncated SVD
+#
+# ```{exercise} ★★★ challenge, 20 minutes
+# :label: ex-1-10
+# :nonumber:
+#
+# A row of the PPMI table describes a word by its neighbours, with as many coordinates as there are
+# words. Most of that is noise. Which few coordinates keep as much of the table as possible?
+#
+# Write `embed(matrix, width)` for a table of shape `(N, N)`. Return the first `width` columns of
+# $U \Sigma$, shape `(N, width)`, where $U \Sigma V^\top$ is the singular value decomposition of
+# the table. The sign of each column is free: the check looks at the dot products of your rows,
+# which do not depend on it.
+# ```
+
+# %%
+def embed(matrix, width):
+    """Rows of U Σ cut to `width` columns: (N, N) to (N, width)."""
+    ### BEGIN SOLUTION
+    u, sigma, _ = np.linalg.svd(matrix)
+    return u[:, :width] * sigma[:width]
+    ### END SOLUTION
+
+
+# %%
+check("1.10", embed)
+
+# %% [markdown] exercise="why"
+# Row i of $U \Sigma$ is row i of the table, written in the basis of right singular vectors.
+# Cutting columns off drops the directions in which the rows differ least, and the error is the sum
+# of the squares of the dropped singular values.
+
+# %% [markdown]
+# ## 1.11 The vectors behind a table
+#
+# ```{exercise} ★★★ challenge, 20 minutes
+# :label: ex-1-11
+# :nonumber:
+#
+# A rotation of all vectors leaves every dot product as it was. So the table cannot tell you the
+# vectors. How much can it tell?
+#
+# Write `vectors_behind(table, width)`. The table has shape `(S, S)` and holds the dot products of
+# S unknown vectors with each other; they fit into `width` dimensions. Return an array X of shape
+# `(S, width)` with $X X^\top$ equal to the table. Any such X is right. The unknown vectors may
+# fill fewer than `width` dimensions.
+# ```
+
+# %%
+def vectors_behind(table, width):
+    """Vectors with the given dot products: (S, S) to (S, width)."""
+    ### BEGIN SOLUTION
+    stretch, directions = np.linalg.eigh(table)
+    largest = slice(len(table) - width, None)
+    return directions[:, largest] * np.sqrt(np.maximum(stretch[largest], 0))
+    ### END SOLUTION
+
+
+# %%
+check("1.11", vectors_behind)
+
+# %% [markdown] exercise="why"
+# A table of dot products is symmetric with no negative eigenvalue, so
+# $W \operatorname{diag}(\lambda) W^\top$ can be shared out as $W \sqrt\lambda$ times its
+# transpose. If two sets of vectors have the same table, a rotation or reflection takes one to the
+# other: lengths and angles are all there is.
+
+# %% [markdown]
+# ## 1.12 More directions than dimensions
+#
+# ```{exercise} ★★★ challenge, 25 minutes
+# :label: ex-1-12
+# :nonumber:
+#
+# In d dimensions only d vectors are exactly orthogonal to each other. If nearly orthogonal will
+# do, the theorem of the chapter promises $e^{d \varepsilon^2 / 4}$ of them. It proves that they
+# exist and does not hand them over.
+#
+# Write `crowd(n, d, eps)`. Return n sign vectors, shape `(n, d)`, all entries 1 or −1, such that
+# every two of them have a cosine below eps in magnitude. The check keeps to the promise: n is at
+# most $e^{d \varepsilon^2 / 4}$.
+# ```
+
+# %%
+def crowd(n, d, eps):
+    """Sign vectors with all |cosines| below eps: an array (n, d) of 1 and −1."""
+    ### BEGIN SOLUTION
+    rng = np.random.default_rng(0)
+    while True:
+        signs = rng.choice([-1, 1], size=(n, d))
+        cosines = signs @ signs.T / d - np.eye(n)
+        if np.abs(cosines).max() < eps:
+            return signs
+    ### END SOLUTION
+
+
+# %%
+check("1.12", crowd)
+
+# %% [markdown] exercise="why"
+# The proof bounds the probability that a random draw fails and finds it below one. Drawing again
+# until a draw succeeds turns the proof into a program. Nothing clever chooses the vectors: in many
+# dimensions almost any directions are nearly orthogonal.

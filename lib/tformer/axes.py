@@ -1,0 +1,23 @@
+"""The legend: what each axis letter means. No other file defines a letter."""
+
+from collections.abc import Mapping
+from types import MappingProxyType
+
+__all__ = ["LEGEND"]
+
+LEGEND: Mapping[str, str] = MappingProxyType(
+    {
+        "B": "batch",
+        "T": "query positions",
+        "S": "key positions",
+        "D": "model width",
+        "H": "heads",
+        "G": "key/value heads",
+        "K": "key width",
+        "V": "value width",
+        "F": "hidden width of the feed-forward layer",
+        "N": "vocabulary size",
+        "L": "layers",
+    }
+)
+"""Axis letter to meaning. `...` stands for any number of leading axes, which broadcast."""

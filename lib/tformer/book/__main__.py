@@ -1,0 +1,97 @@
+"""The commands by which the book is made: python -m tformer.book COMMAND."""
+
+import argparse
+import sys
+import webbrowser
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+from tformer.book import exercises, find_root, ledger, lint, notebooks, run
+from tformer.book.normalise import dump, load, normalise
+from tformer.claims import claims
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Do what the command line says, in the book around the working folder."""
+    options = _parser().parse_args(arguments)
+    try:
+        return int(options.action(find_root(), options) or 0)
+    except FileNotFoundError as error:
+        print(error, file=sys.stderr)
+        return 2
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="python -m tformer.book", description=__doc__)
+    commands = parser.add_subparsers(required=True, metavar="COMMAND")
+    chosen = {"nargs": "?", "default": "", "metavar": "CH", "help": "a chapter, such as 04"}
+    for name, action, words in (
+        ("run", _run, "run notebooks in fresh kernels and write back those that changed"),
+        ("lint", _lint, "check notebooks against the rules of the book"),
+        ("normalise", _normalise, "write notebooks the one way, without running them"),
+    ):
+        command = commands.add_parser(name, help=words)
+        command.add_argument("select", **chosen)  # type: ignore[arg-type]
+        command.set_defaults(action=action)
+        if name == "run":
+            command.add_argument("--force", action="store_true", help="rewrite timings too")
+    for name, action, words in (
+        ("ledger", _ledger, "write chapters/ledger.md from the checks of the claims"),
+        ("exercises", _exercises, "write the exercise notebooks from their sources"),
+        ("serve", _serve, "show the built book in a browser"),
+    ):
+        commands.add_parser(name, help=words).set_defaults(action=action)
+    return parser
+
+
+def _run(root: Path, options: argparse.Namespace) -> int:
+    return run.main(root, options.select, options.force)
+
+
+def _lint(root: Path, options: argparse.Namespace) -> int:
+    chapters = {claim.label: f"{claim.chapter:02d}" for claim in claims()}
+    chosen = notebooks(root, options.select)
+    count = 0
+    for path in chosen:
+        for finding in lint.lint_file(path, chapters):
+            count += 1
+            print(f"{path.relative_to(root).as_posix()}: {finding}")
+    print(f"{len(chosen)} notebooks, {count} findings")
+    return 1 if count else 0
+
+
+def _normalise(root: Path, options: argparse.Namespace) -> None:
+    for path in notebooks(root, options.select):
+        text = dump(normalise(load(path)))
+        if text != path.read_text(encoding="utf-8"):
+            path.write_text(text, encoding="utf-8", newline="\n")
+            print(f"normalised {path.relative_to(root).as_posix()}")
+
+
+def _ledger(root: Path, options: argparse.Namespace) -> None:
+    print(f"{ledger.PAGE.as_posix()} {'rewritten' if ledger.write(root) else 'is current'}")
+
+
+def _exercises(root: Path, options: argparse.Namespace) -> None:
+    changed = exercises.generate(root)
+    print(f"{len(exercises.sources(root))} sources, {len(changed)} notebooks rewritten")
+
+
+def _serve(root: Path, options: argparse.Namespace) -> None:
+    folder = root / "_build" / "html"
+    if not (folder / "index.html").is_file():
+        raise FileNotFoundError("there is no built book yet: `make book` builds it")
+    handler = partial(SimpleHTTPRequestHandler, directory=str(folder))
+    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        address = f"http://127.0.0.1:{server.server_port}/index.html"
+        print(f"the book is at {address} until you press Ctrl+C", flush=True)
+        webbrowser.open(address)
+        try:
+            server.serve_forever()
+        except KeyboardInterrupt:
+            print()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

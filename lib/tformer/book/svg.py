@@ -1,0 +1,74 @@
+"""Figures as part of the page, so that they take the page's colours."""
+
+import re
+import xml.etree.ElementTree as ET
+
+SVG = "http://www.w3.org/2000/svg"
+XLINK = "http://www.w3.org/1999/xlink"
+BLACK = re.compile(r"#000000\b|#000\b")
+WHITE_FILL = re.compile(r"fill:\s*(#ffffff|#fff|white)\b")
+REFERENCE = re.compile(r"url\(#([^)]+)\)")
+
+ET.register_namespace("", SVG)
+ET.register_namespace("xlink", XLINK)
+
+
+def inline_svg(text: str, prefix: str, label: str, width: str = "") -> str:
+    """An SVG drawing as HTML: black follows the text colour, white backgrounds are gone.
+
+    Parameters
+    ----------
+    text
+        The SVG file. Matplotlib's layout of groups is understood: the first patch of the figure
+        and of each set of axes is its background.
+    prefix
+        Put before every id, so that two figures on one page do not clash.
+    label
+        What a screen reader says in place of the drawing.
+    width
+        A CSS width, if the drawing is not to have its own.
+    """
+    root = ET.fromstring(text)
+    _drop(root, "metadata")
+    _drop(root, "style")
+    _drop_backgrounds(root)
+    for element in root.iter():
+        for name, value in element.attrib.items():
+            element.set(name, _prefixed(name, BLACK.sub("currentColor", value), prefix))
+    root.attrib.update(
+        {
+            "role": "img",
+            "aria-label": label,
+            "class": "drawing",
+            "fill": "currentColor",
+            "stroke-linejoin": "round",
+        }
+    )
+    if width:
+        root.set("style", f"width: {width}")
+    return ET.tostring(root, encoding="unicode")
+
+
+def _drop(root: ET.Element, tag: str) -> None:
+    for parent in list(root.iter()):
+        for child in parent.findall(f"{{{SVG}}}{tag}"):
+            parent.remove(child)
+
+
+def _drop_backgrounds(root: ET.Element) -> None:
+    for group in root.iter(f"{{{SVG}}}g"):
+        if not group.get("id", "").startswith(("figure_", "axes_")):
+            continue
+        first = next(iter(group), None)
+        if first is None or not first.get("id", "").startswith("patch_"):
+            continue
+        if any(WHITE_FILL.search(path.get("style", "")) for path in first):
+            group.remove(first)
+
+
+def _prefixed(name: str, value: str, prefix: str) -> str:
+    if name == "id":
+        return prefix + value
+    if name in ("href", f"{{{XLINK}}}href") and value.startswith("#"):
+        return f"#{prefix}{value[1:]}"
+    return REFERENCE.sub(rf"url(#{prefix}\1)", value)

@@ -1,0 +1,106 @@
+"""Put numbers, arrays and errors into words that a reader can redo on paper."""
+
+from __future__ import annotations
+
+import linecache
+import math
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+FEW = 16  # an array with more numbers than this is described, not written out
+
+
+def show(value: Any, digits: int = 4) -> str:
+    """Write a number, a vector as (3, 4), a small matrix as [[1, 0], [1, 1]]."""
+    if isinstance(value, str):
+        return repr(value if len(value) < 40 else value[:37] + "...")
+    if isinstance(value, tuple) and value and all(isinstance(v, np.ndarray) for v in value):
+        return " and ".join(show(v, digits) for v in value)
+    try:
+        array = np.asarray(value)
+    except (TypeError, ValueError):
+        return f"a {type(value).__name__}"
+    if array.dtype.kind not in "biufc":
+        return f"a {type(value).__name__}"
+    if array.size > FEW:
+        return f"an array of shape {array.shape}"
+    if array.ndim == 0:
+        return _number(array.item(), digits)
+    if array.ndim == 1:
+        inside = ", ".join(_number(v, digits) for v in array.tolist())
+        return f"({inside},)" if array.size == 1 else f"({inside})"
+    return "[" + ", ".join(_rows(row, digits) for row in array) + "]"
+
+
+def _rows(array: np.ndarray, digits: int) -> str:
+    if array.ndim == 0:
+        return _number(array.item(), digits)
+    return "[" + ", ".join(_rows(row, digits) for row in array) + "]"
+
+
+def _number(value: Any, digits: int) -> str:
+    if isinstance(value, bool):
+        return str(value)
+    if isinstance(value, complex):
+        return str(value)
+    if math.isinf(value):
+        return "−∞" if value < 0 else "∞"
+    return f"{value + 0.0:.{digits}g}".replace("-", "−")
+
+
+def pair(got: Any, want: Any) -> tuple[str, str]:
+    """Write two values with enough digits to tell them apart."""
+    for digits in (4, 8, 12, 17):
+        texts = show(got, digits), show(want, digits)
+        if texts[0] != texts[1]:
+            break
+    return texts
+
+
+def inputs(values: Mapping[str, Any]) -> str:
+    """Write the inputs of a call: ``q = (3, 4) and k = (4, 3)``."""
+    parts = [f"{name} = {show(value)}" for name, value in values.items()]
+    if len(parts) < 2:
+        return "".join(parts)
+    return ", ".join(parts[:-1]) + " and " + parts[-1]
+
+
+def kind(value: Any) -> str:
+    """Name the type of a value for a reader: ``a string``, ``None``, ``a number``."""
+    if value is None:
+        return "None"
+    names = {str: "a string", dict: "a dict", set: "a set", bool: "True or False"}
+    if type(value) in names:
+        return names[type(value)]
+    if isinstance(value, int | float):
+        return "a number"
+    name = type(value).__name__
+    return f"an {name}" if name[0].lower() in "aeiou" else f"a {name}"
+
+
+def error(raised: BaseException, function: Callable[..., Any]) -> str:
+    """Name what the reader's function raised, and its own line that did so."""
+    text = f"{type(raised).__name__}"
+    if str(raised):
+        text += f": {_clip(str(raised))}"
+    line = _own_line(raised, function)
+    return f"{text} (at `{line}`)" if line else text
+
+
+def _own_line(raised: BaseException, function: Callable[..., Any]) -> str:
+    """Return the source line of the last frame that lies in the file of `function`."""
+    code = getattr(function, "__code__", None)
+    found = ""
+    trace = raised.__traceback__
+    while trace and code:
+        if trace.tb_frame.f_code.co_filename == code.co_filename:
+            found = linecache.getline(code.co_filename, trace.tb_lineno).strip()
+        trace = trace.tb_next
+    return _clip(found)
+
+
+def _clip(text: str) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= 160 else line[:157] + "..."

@@ -1,0 +1,34 @@
+"""Theorems as executable checks.
+
+Each statement of the book has a label and a function here that checks it. The parameters of that
+function are the constants and assumptions of the statement; each claim also names changes to them
+that make it false, and the tests prove that the check notices.
+
+    verify("thm-cauchy-schwarz")                                # the evidence, or ClaimFailed
+    counterexample("thm-cauchy-schwarz", "constant below one")  # the numbers that refute it
+    claims(chapter=1)                                           # what there is to verify
+"""
+
+from tformer.claims._registry import (
+    KINDS,
+    Claim,
+    ClaimFailed,
+    Evidence,
+    claim,
+    claims,
+    counterexample,
+    require,
+    verify,
+)
+
+__all__ = [
+    "KINDS",
+    "Claim",
+    "ClaimFailed",
+    "Evidence",
+    "claim",
+    "claims",
+    "counterexample",
+    "require",
+    "verify",
+]

@@ -1,0 +1,124 @@
+"""Word vectors from counts: co-occurrence, PPMI, truncated SVD (chapter 1)."""
+
+import numpy as np
+
+from tformer.reference.equation import equation
+from tformer.shapes import require_count
+
+__all__ = ["cooccurrence", "ppmi", "svd_embeddings"]
+
+
+@equation
+def cooccurrence(tokens: np.ndarray, n_vocab: int, window: int) -> np.ndarray:
+    """Count how often each word stands within `window` places of each other word.
+
+    Parameters
+    ----------
+    tokens : (..., T) integer array
+        Word numbers, one row a sentence; -1 fills a row up and is not counted.
+    n_vocab : int
+        Number of words, at least 1; every entry of tokens is below it.
+    window : int
+        How far apart two words may stand, at least 1. Rows are counted separately and added.
+
+    Returns
+    -------
+    (N, N) array
+        Symmetric table of counts in float64.
+
+    Raises
+    ------
+    ValueError
+        If n_vocab or window is below 1, or a token is below -1 or not below n_vocab.
+    TypeError
+        If tokens does not hold integers.
+
+    Notes
+    -----
+    Equation eq-cooccurrence; [church1990].
+    """
+    require_count("cooccurrence", "n_vocab", n_vocab)
+    require_count("cooccurrence", "window", window)
+    if tokens.size and not (tokens.min() >= -1 and tokens.max() < n_vocab):
+        raise ValueError(
+            f"cooccurrence: tokens must be from -1 to {n_vocab - 1}; "
+            f"got {tokens.min()} to {tokens.max()}"
+        )
+    counts = np.zeros((n_vocab, n_vocab))
+    for row in tokens.reshape(-1, tokens.shape[-1]) if tokens.size else []:
+        for t, word in enumerate(row):
+            for neighbour in row[t + 1 : t + 1 + window]:
+                if word >= 0 and neighbour >= 0:
+                    counts[word, neighbour] += 1
+                    counts[neighbour, word] += 1
+    return counts
+
+
+@equation
+def ppmi(counts: np.ndarray) -> np.ndarray:
+    """Positive pointwise mutual information: how far a pair exceeds what chance would give.
+
+    Parameters
+    ----------
+    counts : (..., N, N) array
+        Counts of pairs, at least 0 (not checked).
+
+    Returns
+    -------
+    (..., N, N) array
+        In nats; 0 where a pair is no more frequent than chance, or never seen.
+
+    Raises
+    ------
+    ShapeError
+        If the last two axes differ.
+    TypeError
+        If counts does not hold floating-point numbers.
+
+    Notes
+    -----
+    Equation eq-ppmi; [church1990] for the information, [levy2014] for keeping its positive part.
+    """
+    row = counts.sum(axis=-1, keepdims=True)
+    column = counts.sum(axis=-2, keepdims=True)
+    total = counts.sum(axis=(-2, -1), keepdims=True)
+    ratio = counts * total / np.where(counts == 0, 1, row * column)
+    return np.maximum(np.log(np.where(counts == 0, 1, ratio)), 0)
+
+
+@equation
+def svd_embeddings(matrix: np.ndarray, d_model: int) -> np.ndarray:
+    """Vectors of width d_model whose dot products come closest to those of the rows of `matrix`.
+
+    Parameters
+    ----------
+    matrix : (..., N, N) array
+        A table such as `ppmi` returns.
+    d_model : int
+        Width of the vectors, from 1 to N.
+
+    Returns
+    -------
+    (..., N, D) array
+        The first d_model left singular vectors, each times its singular value.
+
+    Raises
+    ------
+    ValueError
+        If d_model is not from 1 to N, or an entry is not finite.
+    TypeError
+        If matrix does not hold floating-point numbers.
+
+    Notes
+    -----
+    Equation eq-svd-embeddings; [levy2014], by the theorem of [eckart1936]. The sign of a singular
+    vector is free; here its entry of largest magnitude is positive. Where two singular values are
+    equal their vectors are not unique, but the dot products are once both are kept.
+    """
+    require_count("svd_embeddings", "d_model", d_model, most=matrix.shape[-1])
+    if not np.isfinite(matrix).all():
+        raise ValueError("svd_embeddings: every entry of matrix must be finite")
+    u, sigma, _ = np.linalg.svd(matrix, full_matrices=False)
+    u, sigma = u[..., :d_model], sigma[..., np.newaxis, :d_model]
+    largest = np.take_along_axis(u, np.abs(u).argmax(axis=-2, keepdims=True), axis=-2)
+    return np.where(largest < 0, -u, u) * sigma

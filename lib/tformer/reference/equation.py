@@ -1,0 +1,40 @@
+"""What all reference functions share, so that each body is its equation and nothing else."""
+
+import functools
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import numpy as np
+
+from tformer.shapes import checked
+
+__all__ = ["equation"]
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def equation(function: F) -> F:
+    """Check the arguments, compute float16 in float32, follow IEEE arithmetic in silence.
+
+    Arguments are held to the docstring by `tformer.shapes.checked`. Float32 and float64 are
+    computed as they are; float16 is widened to float32 and the result rounded once, at the end.
+    An overflow gives inf and an undefined result NaN, without a warning, as in PyTorch.
+    """
+
+    @functools.wraps(function)
+    def run(*args: Any, **kwargs: Any) -> Any:
+        with np.errstate(all="ignore"):
+            if not any(_is_half(x) for x in (*args, *kwargs.values())):
+                return function(*args, **kwargs)
+            wide = {name: _widen(x) for name, x in kwargs.items()}
+            return function(*map(_widen, args), **wide).astype(np.float16)
+
+    return checked(run)  # type: ignore[return-value]
+
+
+def _is_half(x: Any) -> bool:
+    return isinstance(x, np.ndarray) and x.dtype == np.float16
+
+
+def _widen(x: Any) -> Any:
+    return x.astype(np.float32) if _is_half(x) else x

@@ -1,0 +1,229 @@
+"""How alike two vectors are: dot product, cosine, distance, projection (chapter 1)."""
+
+import numpy as np
+
+from tformer.reference.equation import equation
+
+__all__ = [
+    "cosine_similarity",
+    "dot",
+    "norm",
+    "pairwise_cosine",
+    "pairwise_dot",
+    "pairwise_squared_distance",
+    "projection",
+    "squared_distance",
+]
+
+
+@equation
+def dot(q: np.ndarray, k: np.ndarray) -> np.ndarray:
+    """Dot product: the sum of the products of matching coordinates.
+
+    Parameters
+    ----------
+    q : (..., K) array
+    k : (..., K) array
+
+    Returns
+    -------
+    (...) array
+
+    Raises
+    ------
+    ShapeError
+        If q and k differ in width or their leading axes do not broadcast.
+
+    Notes
+    -----
+    Equation eq-dot; [horn2012]. K = 0 gives 0. The rounding error is at most about
+    K eps |q|·|k| ([higham2002], section 3.1).
+    """
+    return (q * k).sum(axis=-1)
+
+
+@equation
+def norm(x: np.ndarray) -> np.ndarray:
+    """Euclidean length of a vector.
+
+    Parameters
+    ----------
+    x : (..., K) array
+
+    Returns
+    -------
+    (...) array
+
+    Notes
+    -----
+    Equation eq-norm; [horn2012]. The squares overflow or vanish long before x does: beyond about
+    1e154 or below 1e-162 in float64, 1e19 or 1e-23 in float32.
+    """
+    return np.sqrt((x * x).sum(axis=-1))
+
+
+@equation
+def cosine_similarity(q: np.ndarray, k: np.ndarray) -> np.ndarray:
+    """Cosine of the angle between q and k; 0 if either is the zero vector.
+
+    Parameters
+    ----------
+    q : (..., K) array
+    k : (..., K) array
+
+    Returns
+    -------
+    (...) array
+
+    Raises
+    ------
+    ShapeError
+        If q and k differ in width or their leading axes do not broadcast.
+
+    Notes
+    -----
+    Equation eq-cosine-similarity; [horn2012]. Departure: the zero vector has no direction, and the
+    book sets its cosine, and the gradient of it, to 0. Rounding can carry the result past ±1 by a
+    few units in the last place.
+    """
+    return (_unit(q) * _unit(k)).sum(axis=-1)
+
+
+@equation
+def squared_distance(q: np.ndarray, k: np.ndarray) -> np.ndarray:
+    """Squared Euclidean distance from q to k.
+
+    Parameters
+    ----------
+    q : (..., K) array
+    k : (..., K) array
+
+    Returns
+    -------
+    (...) array
+
+    Raises
+    ------
+    ShapeError
+        If q and k differ in width or their leading axes do not broadcast.
+
+    Notes
+    -----
+    Equation eq-squared-distance; [horn2012].
+    """
+    return ((q - k) ** 2).sum(axis=-1)
+
+
+@equation
+def projection(q: np.ndarray, k: np.ndarray) -> np.ndarray:
+    """Projection of q onto the line through k: the point of that line nearest to q.
+
+    Parameters
+    ----------
+    q : (..., K) array
+    k : (..., K) array
+
+    Returns
+    -------
+    (..., K) array
+
+    Raises
+    ------
+    ShapeError
+        If q and k differ in width or their leading axes do not broadcast.
+
+    Notes
+    -----
+    Equation eq-projection; [horn2012]. If k is the zero vector, the line is a point and the
+    projection is zero.
+    """
+    squared_length = (k * k).sum(axis=-1, keepdims=True)
+    coefficient = (q * k).sum(axis=-1, keepdims=True) / _one_for_zero(squared_length)
+    return coefficient * k
+
+
+@equation
+def pairwise_dot(q: np.ndarray, k: np.ndarray) -> np.ndarray:
+    """Table of dot products: row t, column s holds the dot product of query t and key s.
+
+    Parameters
+    ----------
+    q : (..., T, K) array
+    k : (..., S, K) array
+
+    Returns
+    -------
+    (..., T, S) array
+
+    Raises
+    ------
+    ShapeError
+        If q and k differ in width or their leading axes do not broadcast.
+
+    Notes
+    -----
+    Equation eq-pairwise-dot; [horn2012]. One matrix product: q times the transpose of k.
+    """
+    return q @ k.mT
+
+
+@equation
+def pairwise_cosine(q: np.ndarray, k: np.ndarray) -> np.ndarray:
+    """Table of cosines: row t, column s holds the cosine of query t and key s.
+
+    Parameters
+    ----------
+    q : (..., T, K) array
+    k : (..., S, K) array
+
+    Returns
+    -------
+    (..., T, S) array
+
+    Raises
+    ------
+    ShapeError
+        If q and k differ in width or their leading axes do not broadcast.
+
+    Notes
+    -----
+    Equation eq-pairwise-cosine; [horn2012]. Zero vectors as in `cosine_similarity`.
+    """
+    return _unit(q) @ _unit(k).mT
+
+
+@equation
+def pairwise_squared_distance(q: np.ndarray, k: np.ndarray) -> np.ndarray:
+    """Table of squared distances: row t, column s holds that from query t to key s.
+
+    Parameters
+    ----------
+    q : (..., T, K) array
+    k : (..., S, K) array
+
+    Returns
+    -------
+    (..., T, S) array
+
+    Raises
+    ------
+    ShapeError
+        If q and k differ in width or their leading axes do not broadcast.
+
+    Notes
+    -----
+    Equation eq-pairwise-squared-distance; [horn2012]. Every difference is formed, so the memory
+    needed grows as T S K.
+    """
+    difference_TSK = q[..., :, np.newaxis, :] - k[..., np.newaxis, :, :]
+    return (difference_TSK**2).sum(axis=-1)
+
+
+def _unit(x: np.ndarray) -> np.ndarray:
+    """Scale each vector to length one, and leave zero vectors as they are."""
+    return x / _one_for_zero(np.sqrt((x * x).sum(axis=-1, keepdims=True)))
+
+
+def _one_for_zero(x: np.ndarray) -> np.ndarray:
+    """Replace each 0 by 1, to divide by."""
+    return np.where(x == 0, 1, x)

@@ -1,0 +1,164 @@
+// Scores and a temperature; the weights that softmax gives, and what can be read off them.
+
+export const core = { softmax, entropy, jacobianBound, weights };
+
+/** softmax(βx). A row that may look nowhere (all −∞) gives zeros; +∞ or NaN gives NaN. */
+function softmax(x, beta = 1) {
+  if (!x.length) return [];
+  const top = Math.max(...x);
+  if (top === -Infinity) return x.map(() => 0);
+  const terms = x.map((v) => Math.exp(beta * (v - top)));
+  const sum = terms.reduce((a, b) => a + b, 0);
+  return terms.map((t) => t / sum);
+}
+
+/** Entropy in nats, with 0 log 0 = 0. */
+function entropy(p) {
+  return p.reduce((sum, x) => sum - (x === 0 ? 0 : x * Math.log(x)), 0);
+}
+
+/** β · 2 max p(1 − p), at least the spectral norm of ∂p/∂scores. */
+function jacobianBound(p, beta) {
+  return beta * 2 * Math.max(...p.map((x) => x * (1 - x)));
+}
+
+/** What the bars show: the shifted scores, −∞ where masked, through softmax at β = 1/T. */
+function weights(scores, mask, shift, temperature) {
+  return softmax(scores.map((s, i) => (mask[i] ? s + shift : -Infinity)), 1 / temperature);
+}
+
+const TRAITS = ["scores", "labels", "mask", "temperature", "shift"];
+const PRESETS = {
+  equal: () => 0,
+  "one winner": (i) => (i === 0 ? 4 : 0),
+  tie: (i) => (i < 2 ? 3 : 0),
+};
+
+function render({ model, el }) {
+  const get = () => Object.fromEntries(TRAITS.map((name) => [name, model.get(name)]));
+  const start = get(), n = start.scores.length;
+  const root = frame(el, "tf-softmax", "Softmax of scores at a temperature");
+  const controls = dials(model), rows = start.scores.map((_, i) => scoreRow(model, i));
+  const facts = factList(), live = voice();
+  const presets = Object.entries(PRESETS).map(([name, score]) => button(name, () => assign(model, {
+    scores: start.scores.map((_, i) => score(i)), mask: start.scores.map(() => true), shift: 0,
+  })));
+  root.append(
+    controls.el,
+    h("div", { class: "tf-rows", style: `--tf-even: ${100 / n}%` },
+      h("div", { class: "tf-row tf-head", "aria-hidden": "true" },
+        ...[["label", ""], ["slider", "score"], ["score", ""], ["allow", "allowed"], ["bar", "weight"], ["weight", ""]]
+          .map(([area, text]) => h("span", { class: `tf-area-${area}` }, text))),
+      ...rows.map((row) => row.el),
+      h("p", { class: "tf-remark" }, `dotted line: all weights equal, 1/${n}`)),
+    facts.el,
+    h("div", { class: "tf-actions", role: "group", "aria-label": "Examples" }, ...presets,
+      button("reset", () => assign(model, start))),
+    live,
+  );
+  return follow(model, TRAITS, () => {
+    const now = get(), p = weights(now.scores, now.mask, now.shift, now.temperature);
+    controls.update(now);
+    rows.forEach((row, i) => row.update(now, p[i]));
+    live.say(facts.update(now, p));
+  });
+}
+
+// ---- temperature and shift --------------------------------------------------------------
+
+function slider(label, range, input) {
+  return h("input", { type: "range", class: "tf-slider", "aria-label": label, ...range,
+    input: (event) => input(event.target.valueAsNumber) });
+}
+
+function dials(model) {
+  const heat = reading("temperature"), beta = reading("beta"), added = reading("shift");
+  const hot = slider("Temperature T, on a logarithmic scale", { min: -2, max: 2, step: 0.05 },
+    (v) => assign(model, { temperature: Number((10 ** v).toPrecision(3)) }));
+  const more = slider("Constant added to every score", { min: -10, max: 10, step: 0.5 },
+    (v) => assign(model, { shift: v }));
+  const line = (name, control, ...values) => h("div", { class: "tf-dial" },
+    h("span", { class: "tf-dial-name", "aria-hidden": "true" }, name), control, h("span", { class: "tf-dial-value" }, ...values));
+  const el = h("div", { class: "tf-dials" },
+    line("temperature", hot, "T = ", heat, ", β = 1/T = ", beta),
+    line("add to all scores", more, added));
+  const update = ({ temperature: T, shift }) => {
+    const digits = (x) => (x < 0.095 ? 3 : x < 9.95 ? 2 : x < 99.5 ? 1 : 0);
+    hot.value = Math.log10(T);
+    hot.setAttribute("aria-valuetext", `T = ${fmt(T, digits(T))}, β = ${fmt(1 / T, digits(1 / T))}`);
+    heat.show(T, fmt(T, digits(T)));
+    beta.show(1 / T, fmt(1 / T, digits(1 / T)));
+    more.max = Math.max(10, Math.abs(shift));
+    more.min = -more.max;
+    more.value = shift;
+    added.show(shift, (shift > 0 ? "+" : "") + fmt(shift, 1));
+  };
+  return { el, update };
+}
+
+// ---- one score --------------------------------------------------------------------------
+
+function scoreRow(model, i) {
+  const change = (name, value) => {
+    const list = [...model.get(name)];
+    list[i] = value;
+    assign(model, { [name]: list });
+  };
+  const label = h("span", { class: "tf-area-label" });
+  const control = slider("", { min: -5, max: 5, step: 0.1 }, (v) => change("scores", v));
+  const allow = h("input", { type: "checkbox", change: (event) => change("mask", event.target.checked) });
+  const score = reading("score"), weight = reading("weight");
+  const fill = h("span", { class: "tf-fill" }), note = h("span", { class: "tf-masked-note" });
+  const el = h("div", { class: "tf-row", role: "group" }, label,
+    h("span", { class: "tf-area-slider" }, control), h("span", { class: "tf-area-score" }, score),
+    h("label", { class: "tf-area-allow" }, allow, h("span", { class: "tf-allow-word" }, "allowed")),
+    h("span", { class: "tf-area-bar" }, fill, note), h("span", { class: "tf-area-weight" }, weight));
+  const update = ({ scores, labels, mask, shift }, p) => {
+    const name = labels[i], raw = scores[i], x = mask[i] ? raw + shift : -Infinity;
+    label.textContent = name;
+    el.setAttribute("aria-label", name);
+    el.classList.toggle("tf-masked", !mask[i]);
+    control.max = Math.max(5, Math.ceil(Math.abs(raw)));
+    control.min = -control.max;
+    control.value = raw;
+    control.setAttribute("aria-label", `Score of ${name}`);
+    control.setAttribute("aria-valuetext", `${fmt(raw, 1)}; weight ${fmt(p, 3)}`);
+    allow.checked = mask[i];
+    allow.setAttribute("aria-label", `${name} allowed`);
+    score.show(x, fmt(x, 1));
+    weight.show(p, fmt(p, 3));
+    fill.style.width = `${100 * p}%`;
+    note.textContent = mask[i] ? "" : "masked: score −∞";
+  };
+  return { el, update };
+}
+
+// ---- what the weights say ---------------------------------------------------------------
+
+function factList() {
+  const names = ["largest", "entropy", "jacobian-bound"];
+  const cell = Object.fromEntries(names.map((name) => [name, reading(name)]));
+  const which = h("span"), most = h("span"), bound = h("span"), meter = h("span", { class: "tf-fill" });
+  const row = (term, ...values) => h("div", {}, h("dt", {}, term), h("dd", {}, ...values));
+  const el = h("dl", { class: "tf-list" },
+    row("largest weight", cell.largest, which),
+    row("entropy", cell.entropy, most, h("span", { class: "tf-meter" }, meter)),
+    row("slope of the weights", "‖∂p/∂s‖ ≤ ", bound, cell["jacobian-bound"]));
+  const update = ({ labels, mask, temperature }, p) => {
+    const n = mask.filter(Boolean).length, H = entropy(p), top = Math.max(...p);
+    const winners = labels.filter((_, i) => n && top - p[i] < 1e-9);
+    const who = n === 0 ? "nothing is allowed, so every weight is 0" : winners.length === n && n > 1 ? "all equal" : winners.join(" and ");
+    cell.largest.show(top, fmt(top, 3));
+    which.textContent = ` (${who})`;
+    cell.entropy.show(H, fmt(H, 3));
+    most.textContent = n ? ` of at most log ${n} = ${fmt(Math.log(n), 3)} nats` : " nats";
+    meter.style.width = `${n > 1 ? 100 * H / Math.log(n) : 0}%`;
+    const J = jacobianBound(p, 1 / temperature);
+    cell["jacobian-bound"].show(J, fmt(J, 3));
+    bound.textContent = `β · 2 max p(1 − p) = ${fmt(1 / temperature, 2)} × ${fmt(J * temperature, 3)} = `;
+    return `Largest weight ${fmt(top, 2)}, ${who}. Entropy ${fmt(H, 2)}${most.textContent}.`;
+  };
+  return { el, update };
+}
+
+export default { render };

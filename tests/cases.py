@@ -1,0 +1,247 @@
+"""The case table: inputs for every public function of `tformer.reference` and `tformer.fast`.
+
+Arrays are generated from the shapes in the docstrings, in float64. A test rounds them to the
+precision it is about, so that the rounding of the inputs is never counted as an error.
+"""
+
+import zlib
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+
+from tformer import reference
+from tformer.shapes import documented
+
+FUNCTIONS = tuple(reference.__all__)
+SIZES = {"T": 2, "S": 3, "K": 5, "N": 4, "D": 2}
+SIZE_OF_ARGUMENT = {"n_vocab": "N", "d_model": "D"}
+SIMILARITIES = tuple(
+    name for name in FUNCTIONS if getattr(reference, name).__module__.endswith("similarity")
+)
+SCORES = ("softmax", "log_softmax", "logsumexp")
+
+SETTINGS: dict[str, list[dict[str, Any]]] = {
+    **{name: [{}, {"axis": 0}, {"beta": 0.25}, {"axis": 0, "beta": 3.0}] for name in SCORES},
+    "entropy": [{}, {"axis": 0}],
+    "softmax_vjp": [{}, {"beta": 0.25}],
+    "softmax_jacobian": [{}, {"beta": 3.0}],
+    "cooccurrence": [{"n_vocab": 4, "window": 1}, {"n_vocab": 6, "window": 9}],
+    "svd_embeddings": [{"d_model": 2}],
+}
+"""Arguments that are not arrays. A function without an entry has none."""
+
+INTEGERS_ONLY = ("cooccurrence",)
+NOT_HALF = ("svd_embeddings",)
+"""The singular vectors of a matrix are too sensitive for a bound that holds in half precision."""
+
+
+class Case(NamedTuple):
+    """One call: arrays by name, and the other arguments."""
+
+    function: str
+    arrays: dict[str, np.ndarray]
+    settings: dict[str, Any]
+
+
+class Tolerance(NamedTuple):
+    """Largest error allowed, in units of the largest number met on the way; and why."""
+
+    bound: float
+    reason: str
+
+
+ROUNDINGS = (
+    "at most 8 roundings of half a unit each, of numbers no larger than the largest: 4 units"
+)
+TOLERANCE = {
+    "float64": Tolerance(1e-10, "the rule of the project for logic; rounding is near 1e-15"),
+    "float32": Tolerance(4 * 2.0**-23, ROUNDINGS),
+    "float16": Tolerance(4 * 2.0**-10, ROUNDINGS),
+    "bfloat16": Tolerance(4 * 2.0**-7, ROUNDINGS),
+}
+
+
+SENSITIVE = Tolerance(
+    64 * 2.0**-23,
+    "singular vectors turn by the rounding over the gap between singular values, some 10 times "
+    "the rounding here, and the iterative solvers of GPUs stop a few units short",
+)
+
+
+def tolerance(name: str, dtype: str) -> float:
+    """The bound for a function, in units of the largest number met on the way."""
+    if name in NOT_HALF and dtype == "float32":
+        return SENSITIVE.bound
+    return TOLERANCE[dtype].bound
+
+
+def cases(name: str) -> Iterator[tuple[str, Case]]:
+    """Every case of a function, each with an identifier."""
+    names, spec, _ = documented(getattr(reference, name))
+    letters = sorted(set(spec.split("->")[0].replace(",", " ").split()) - {"..."})
+    for i, settings in enumerate(SETTINGS.get(name, [{}])):
+        for kind, leading in _leading(len(names), "..." in spec).items():
+            yield f"{kind}-{i}", make(name, SIZES, leading, settings)
+        ones = [()] * len(names)
+        if "d_model" not in settings:
+            yield f"size 1-{i}", make(name, SIZES | dict.fromkeys(letters, 1), ones, settings)
+            for letter in letters:
+                yield f"empty {letter}-{i}", make(name, SIZES | {letter: 0}, ones, settings)
+        plain = make(name, SIZES, [(3,)] * len(names), settings)
+        for layout, change in LAYOUTS.items():
+            arrays = {key: change(value) for key, value in plain.arrays.items()}
+            yield f"{layout}-{i}", plain._replace(arrays=arrays)
+
+
+def _leading(n_arrays: int, dots: bool) -> dict[str, list[tuple[int, ...]]]:
+    """Leading axes to try, for each array in turn."""
+    kinds: dict[str, list[tuple[int, ...]]] = {"plain": [()] * n_arrays}
+    if dots:
+        kinds |= {"batch": [(2, 3)] * n_arrays, "empty batch": [(2, 0)] * n_arrays}
+    if dots and n_arrays == 2:
+        kinds |= {"broadcast": [(2, 1), (3,)], "one has no batch": [(), (2, 3)]}
+    return kinds
+
+
+def make(
+    name: str,
+    sizes: dict[str, int],
+    leading: Sequence[tuple[int, ...]],
+    settings: dict[str, Any],
+    spec: str = "",
+) -> Case:
+    """A case whose arrays have the documented shapes under `sizes`; the same on every run.
+
+    `spec` replaces the documented shapes.
+    """
+    names, right, _ = documented(getattr(reference, name))
+    spec = spec or right
+    rng = np.random.default_rng(zlib.crc32(f"{name}{sorted(sizes.items())}{leading}".encode()))
+    arrays = {}
+    for argument, axes, before in zip(names, spec.split("->")[0].split(","), leading, strict=True):
+        shape = before + tuple(sizes[x] for x in axes.split() if x != "...")
+        arrays[argument] = VALUES.get(argument, _normal)(rng, shape)
+    return Case(name, arrays, settings)
+
+
+def _normal(rng: np.random.Generator, shape: tuple[int, ...]) -> np.ndarray:
+    return rng.standard_normal(shape)
+
+
+def _weights(rng: np.random.Generator, shape: tuple[int, ...]) -> np.ndarray:
+    """Weights that sum to one along the last axis, now and then exactly 0 or 1."""
+    terms = np.exp(rng.standard_normal(shape)) * (rng.random(shape) < 0.8)
+    total = terms.sum(axis=-1, keepdims=True)
+    return terms / np.where(total == 0, 1, total)
+
+
+def _counts(rng: np.random.Generator, shape: tuple[int, ...]) -> np.ndarray:
+    """Counts with some pairs never seen and the first word never seen at all."""
+    counts = rng.integers(0, 4, shape).astype(float)
+    counts[..., :1, :] = 0
+    return counts
+
+
+def _tokens(rng: np.random.Generator, shape: tuple[int, ...]) -> np.ndarray:
+    return rng.integers(-1, 4, shape)
+
+
+VALUES: dict[str, Callable[..., np.ndarray]] = {
+    "p": _weights,
+    "counts": _counts,
+    "tokens": _tokens,
+}
+
+LAYOUTS: dict[str, Callable[[np.ndarray], np.ndarray]] = {
+    "strided": lambda a: np.repeat(a, 2, axis=-1)[..., ::2],
+    "transposed": lambda a: np.ascontiguousarray(a.T).T,
+    "reversed": lambda a: np.ascontiguousarray(a[..., ::-1])[..., ::-1],
+    "repeated": lambda a: np.broadcast_to(a[:1], a.shape).view(),
+}
+
+
+INF, NAN = np.inf, np.nan
+EDGES: dict[str, dict[str, tuple[list[float], Any]]] = {
+    "softmax": {
+        "nothing to look at": ([-INF, -INF, -INF], [0, 0, 0]),
+        "one to look at": ([-INF, 3, -INF], [0, 1, 0]),
+        "far apart": ([-1e4, 1e4, 0], [0, 1, 0]),
+        "large and equal": ([1e4, 1e4, -INF], [0.5, 0.5, 0]),
+        "very negative and equal": ([-1e4, -1e4, -INF], [0.5, 0.5, 0]),
+        "infinite score": ([INF, 0, -INF], [NAN, NAN, NAN]),
+        "undefined score": ([NAN, 0, -INF], [NAN, NAN, NAN]),
+        "empty": ([], []),
+    },
+    "log_softmax": {
+        "nothing to look at": ([-INF, -INF, -INF], [-INF, -INF, -INF]),
+        "one to look at": ([-INF, 3, -INF], [-INF, 0, -INF]),
+        "far apart": ([0, 1e4, -INF], [-1e4, 0, -INF]),
+        "infinite score": ([INF, 0, -INF], [NAN, NAN, NAN]),
+        "undefined score": ([NAN, 0, -INF], [NAN, NAN, NAN]),
+        "empty": ([], []),
+    },
+    "logsumexp": {
+        "nothing to look at": ([-INF, -INF, -INF], -INF),
+        "one to look at": ([-INF, 3, -INF], 3),
+        "far apart": ([-1e4, 1e4, 0], 1e4),
+        "very negative": ([-1e4, -INF, -INF], -1e4),
+        "infinite score": ([INF, 0, -INF], INF),
+        "two infinite scores": ([INF, INF, -INF], INF),
+        "undefined score": ([NAN, INF, -INF], NAN),
+        "empty": ([], -INF),
+    },
+    "entropy": {
+        "certain": ([0, 1, 0], 0),
+        "nothing to look at": ([0, 0, 0], 0),
+        "even": ([0.5, 0, 0.5], np.log(2)),
+        "undefined": ([NAN, 1, 0], NAN),
+        "empty": ([], 0),
+    },
+}
+"""The edge contract for one row: input and the result expected at beta = 1."""
+
+
+def to_torch(array: np.ndarray, dtype: str, device: str = "cpu") -> torch.Tensor:
+    """The array as a tensor of `dtype`; strides are kept where torch has such strides."""
+    if min(array.strides, default=0) < 0 or not array.flags.writeable:
+        array = array.copy()
+    tensor = torch.from_numpy(array)
+    return tensor.to(device, getattr(torch, dtype) if array.dtype.kind == "f" else None)
+
+
+def to_numpy(tensor: torch.Tensor) -> np.ndarray:
+    """The tensor as float64."""
+    return tensor.detach().to("cpu").double().numpy()
+
+
+def rounded(case: Case, dtype: str) -> Case:
+    """The case with its arrays rounded to `dtype`, kept in float64."""
+    if dtype == "float64":
+        return case
+    arrays = {
+        key: value if value.dtype.kind != "f" else to_numpy(to_torch(value, dtype))
+        for key, value in case.arrays.items()
+    }
+    return case._replace(arrays=arrays)
+
+
+def precisions(name: str, module: str) -> tuple[str, ...]:
+    """The dtypes in which a function is compared with its definition."""
+    if name in INTEGERS_ONLY:
+        return ("float64",)
+    if name in NOT_HALF:
+        return ("float64", "float32")
+    return tuple(TOLERANCE) if module == "fast" else ("float64", "float32", "float16")
+
+
+def magnitude(case: Case, result: np.ndarray) -> float:
+    """The largest number met on the way to `result`, at least 1."""
+    finite = np.abs(result, where=np.isfinite(result), out=np.zeros_like(result))
+    arrays = case.arrays.values()
+    if case.function in SIMILARITIES:
+        met = [float(np.square(a).sum(axis=-1).max(initial=0)) for a in arrays]
+    else:
+        met = [float(np.abs(a).max(initial=0)) for a in arrays]
+    return max(1.0, float(finite.max(initial=0)), sum(met))

@@ -1,0 +1,140 @@
+"""Docstrings tell the truth: their shapes are bound on real arrays, their sources exist."""
+
+import inspect
+import re
+from collections.abc import Callable
+from pathlib import Path
+from types import FunctionType, ModuleType
+from typing import Any
+
+import pytest
+
+from cases import FUNCTIONS, SIZE_OF_ARGUMENT, Case, make, to_torch
+from tformer import fast, reference
+from tformer.shapes import ShapeError, bind, checked, documented, result_shape
+
+ROOT = Path(__file__).parents[1]
+SIZES = {"B": 11, "T": 2, "S": 3, "K": 5, "N": 7, "D": 4}
+MODULES = {"reference": reference, "fast": fast}
+PAIRS = [(module, name) for module in MODULES.values() for name in FUNCTIONS]
+OF_TWO_ARRAYS = [
+    pytest.param(module, name, id=f"{module.__name__}-{name}")
+    for module, name in PAIRS
+    if len(documented(getattr(module, name)).names) == 2
+]
+both = pytest.mark.parametrize(("module", "name"), PAIRS, ids=lambda x: getattr(x, "__name__", x))
+
+
+def settings_for(function: Callable[..., Any]) -> dict[str, int]:
+    """Values of the arguments that state a size, such as d_model."""
+    names = inspect.signature(function).parameters
+    settings = {name: SIZES[axis] for name, axis in SIZE_OF_ARGUMENT.items() if name in names}
+    return settings | ({"window": 2} if "window" in names else {})
+
+
+def arrays_for(module: ModuleType, case: Case) -> dict[str, Any]:
+    if module is reference:
+        return case.arrays
+    return {key: to_torch(value, "float64") for key, value in case.arrays.items()}
+
+
+def check_shapes(module: ModuleType, function: Callable[..., Any], name: str) -> None:
+    """Call `function` on arrays of the documented shapes; its result must have the stated one."""
+    names, spec, _ = documented(function)
+    leading = [(13,) if "..." in axes else () for axes in spec.split("->")[0].split(",")]
+    case = make(name, SIZES, leading, settings_for(function), spec)
+    arrays = arrays_for(module, case)
+    sizes = {x: SIZES[x] for x in SIZE_OF_ARGUMENT.values()} | bind(name, spec, **arrays)
+    assert list(arrays) == list(names)
+    assert tuple(function(**arrays, **case.settings).shape) == result_shape(spec, sizes)
+
+
+@both
+def test_documented_shapes_hold_on_real_arrays(module: ModuleType, name: str) -> None:
+    check_shapes(module, getattr(module, name), name)
+
+
+WRONG = [
+    ("pairwise_dot", "k : (..., S, K)", "k : (..., K, S)"),
+    ("pairwise_dot", "(..., T, S) array", "(..., S, T) array"),
+    ("pairwise_cosine", "q : (..., T, K)", "q : (..., K)"),
+    ("dot", "(...) array", "(..., K) array"),
+    ("projection", "    (..., K) array", "    (...) array"),
+    ("softmax_jacobian", "(..., S, S) array", "(..., S) array"),
+    ("svd_embeddings", "(..., N, D) array", "(..., D, N) array"),
+    ("cooccurrence", "(N, N) array", "(T, T) array"),
+]
+
+
+@pytest.mark.parametrize(("name", "right", "wrong"), WRONG)
+@pytest.mark.parametrize("module", MODULES.values(), ids=MODULES)
+def test_a_wrong_shape_in_a_docstring_is_found(
+    module: ModuleType, name: str, right: str, wrong: str
+) -> None:
+    body = inspect.unwrap(getattr(module, name))
+    assert isinstance(body, FunctionType)
+    assert body.__doc__ is not None
+    assert right in body.__doc__
+    liar = FunctionType(body.__code__, body.__globals__, body.__name__, body.__defaults__)
+    liar.__annotations__, liar.__doc__ = body.__annotations__, body.__doc__.replace(right, wrong)
+    with pytest.raises((AssertionError, ValueError, RuntimeError)):
+        check_shapes(module, checked(liar), name)
+
+
+@pytest.mark.parametrize(("module", "name"), OF_TWO_ARRAYS)
+def test_arrays_that_disagree_about_a_letter_are_refused(module: ModuleType, name: str) -> None:
+    function = getattr(module, name)
+    names, spec, _ = documented(function)
+    axes = [part.split() for part in spec.split("->")[0].split(",")]
+    case = make(name, SIZES, [()] * 2, settings_for(function))
+    for letter in set(axes[0]) & set(axes[1]) - {"..."}:
+        wrong = make(name, SIZES | {letter: 1}, [()] * 2, case.settings).arrays[names[1]]
+        arrays = arrays_for(module, case._replace(arrays=case.arrays | {names[1]: wrong}))
+        with pytest.raises(ShapeError, match=rf"^{name}: axis {letter} is {SIZES[letter]} in "):
+            function(**arrays, **case.settings)
+
+
+def section(function: Callable[..., Any], title: str) -> str:
+    """The text under one heading of a NumPy-doc docstring."""
+    text = inspect.getdoc(function) or ""
+    found = re.search(rf"^{title}\n-+\n(.*?)(?=^\w+\n-+$|\Z)", text, re.MULTILINE | re.DOTALL)
+    return found[1] if found else ""
+
+
+@both
+def test_every_argument_is_described_in_order(module: ModuleType, name: str) -> None:
+    function = getattr(module, name)
+    described = re.findall(r"^(\w+) : ", section(function, "Parameters"), re.MULTILINE)
+    assert described == list(inspect.signature(function).parameters)
+
+
+@both
+def test_docstring_has_a_summary_a_result_and_an_equation(module: ModuleType, name: str) -> None:
+    function = getattr(module, name)
+    summary = (inspect.getdoc(function) or "").split("\n\n")[0]
+    assert summary.endswith(".")
+    assert "\n" not in summary
+    assert "array" in section(function, "Returns")
+    assert f"eq-{name.replace('_', '-')}" in section(function, "Notes")
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_twins_document_the_same_shapes(name: str) -> None:
+    assert documented(getattr(fast, name)) == documented(getattr(reference, name))
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_every_source_is_in_the_bibliography(name: str) -> None:
+    entries = set(
+        re.findall(r"^@\w+\{([^,]+),", (ROOT / "references.bib").read_text("utf-8"), re.M)
+    )
+    cited = set(re.findall(r"\[([a-z]+\d{4}[a-z]?)\]", section(getattr(reference, name), "Notes")))
+    assert cited
+    assert cited <= entries
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_reference_bodies_are_short(name: str) -> None:
+    source = inspect.getsource(getattr(reference, name))
+    body = source.split('"""')[2].strip().splitlines()
+    assert len(body) <= 25

@@ -1,0 +1,211 @@
+"""Every rule for notebooks has a page that keeps it and pages that break it."""
+
+import pytest
+
+from tformer.book.lint import CHAPTER_RULES, RULES, Page, lint, lint_file
+from tformer.book.normalise import MACHINE_TAG, STATE, dump, normalise
+from tiny import code, notebook, printed, raised, result, text, v4
+
+WORDS = "Words that say what the line of code below is for, and why. "
+FIRST = "import numpy as np"
+ALT = {"image": {"alt": "Two arrows."}, "figure": {"caption": "They meet.", "name": "fig-meet"}}
+SVG = v4.new_output("display_data", {"image/svg+xml": "<svg/>", "text/plain": "<SVG>"})
+PNG = v4.new_output("display_data", {"image/png": "aGk="})
+THEOREM = ":::{prf:theorem} Sums\n:label: thm-sums\nOne and one are two.\n:::"
+
+
+def page(*cells, claims=()):
+    return Page(notebook(*cells), claims=frozenset(claims))
+
+
+def widget(name: str, esm: str):
+    nb = notebook(code(FIRST))
+    model = {"model_name": "AnyModel", "state": {"_anywidget_id": name, "_esm": esm, "_css": ""}}
+    nb.metadata["widgets"] = {STATE: {"state": {"1": model}}}
+    return Page(nb)
+
+
+def unnormalised():
+    nb = notebook(code(FIRST))
+    return Page(nb, text=dump(nb))
+
+
+def not_run(**change):
+    nb = notebook(code(FIRST), code("1", result("1")))
+    nb.cells[1].update(change)
+    return Page(nb)
+
+
+GOOD = {
+    "imports": page(code(FIRST), code("np.pi")),
+    "rng": page(code("rng = np.random.default_rng(0)"), code("rng.normal()")),
+    "cell-length": page(code("\n".join("abcde")), code("# only\n# words\n" * 20 + "1")),
+    "prose-ratio": page(text(WORDS), code("1")),
+    "prose-number": page(text("It is 0.95."), code("f()", result("0.9512"))),
+    "claims": page(text(THEOREM), code('verify("thm-sums")'), claims=["thm-sums"]),
+    "figure": page(code("draw()", SVG, mystnb=ALT)),
+    "machine": page(code("timeit.timeit(f)", result("3 ms"), tags=[MACHINE_TAG])),
+    "run": page(code("1"), code("2")),
+    "error": page(code("1 / 0", raised(), tags=["raises-exception"])),
+    "stderr": page(code("print(1)", printed("1\n"))),
+    "address": page(code("f", result("<function f>"))),
+    "path": page(code("p", result("lib/tformer/shapes.py and 3/4"))),
+    "semicolon": page(code("x = 1; y = 2")),
+    "magic": page(code("%matplotlib inline"), code("x = 7 % 2\ny = '%s'")),
+    "network": page(code("from pathlib import Path")),
+    "widget": widget("elsewhere.Widget", "whatever"),
+    "normalised": Page(nb := normalise(notebook(code(FIRST))), text=dump(nb)),
+}
+
+BAD = [
+    ("imports", page(code(FIRST), code("import math")), "imports belong in the first"),
+    ("imports", page(code("1"), code("2")), "the first code cell imports"),
+    ("rng", page(code("rng = np.random.default_rng(1)")), "one generator"),
+    ("rng", page(code("np.random.normal(3)")), "one generator"),
+    ("rng", page(code("random.random()")), "one generator"),
+    ("rng", page(*[code("rng = np.random.default_rng(0)") for _ in range(2)]), "spelled 2 times"),
+    ("cell-length", page(code("\n".join(["a"] * 21)), code("1"), code("2")), "21 lines"),
+    ("cell-length", page(code("\n".join("abcdef"))), "half of the code cells"),
+    ("prose-ratio", page(text("Few words."), code("1")), "2 words to 1 lines"),
+    ("prose-ratio", page(text("```\n" + WORDS + "\n```"), code("1")), "0 words"),
+    ("prose-number", page(text("It is 0.96."), code("f()", result("0.9512"))), "0.96"),
+    ("claims", page(text(THEOREM)), "has no check"),
+    ("claims", page(claims=["thm-sums"]), "is not stated here"),
+    ("claims", page(text(THEOREM), claims=["thm-sums"]), "never calls verify"),
+    ("claims", page(text(THEOREM), code("# verify('thm-sums')"), claims=["thm-sums"]), "never"),
+    ("claims", page(text(THEOREM + "\n\n" + THEOREM), claims=["thm-sums"]), "more than once"),
+    ("claims", page(text(":::{prf:lemma}\nOne.\n:::")), "a lemma without a label"),
+    ("figure", page(code("draw()", SVG)), "alt text"),
+    ("figure", page(code("draw()", SVG, mystnb={"image": ALT["image"]})), "a caption"),
+    ("figure", page(code("draw()", SVG, mystnb=ALT | {"figure": {"name": "a"}})), "fig-"),
+    ("figure", page(code("draw()", PNG, mystnb=ALT)), "as SVG"),
+    ("machine", page(code("f()", printed("took 3.1 ms"))), "prints times"),
+    ("machine", page(code("time.time()", result("17"))), "measures the machine"),
+    ("machine", page(*[code("t", tags=[MACHINE_TAG]) for _ in range(4)]), "4 cells are tagged"),
+    ("run", not_run(execution_count=None), "has not been run"),
+    ("run", not_run(execution_count=7), "top to bottom"),
+    ("run", not_run(source=""), "is empty"),
+    ("error", page(code("1 / 0", raised())), "raises"),
+    ("stderr", page(code("warn()", printed("Warning: no", "stderr"))), "Warning: no"),
+    ("address", page(code("f", result("<function f at 0x7f3a2b1c9d>"))), "address"),
+    ("path", page(code("p", result("'/home/me/a.txt'"))), "one machine"),
+    ("path", page(code("open('C:\\\\data')")), "one machine"),
+    ("semicolon", page(code("plot();")), "semicolon"),
+    ("magic", page(code("1"), code("%timeit f()")), "%timeit"),
+    ("magic", page(code("!ls")), "calls no shell"),
+    ("magic", page(code("%pip install numpy")), "installs nothing"),
+    ("network", page(code("import urllib.request")), "network"),
+    ("network", page(code("read('https://example.org')")), "network"),
+    ("widget", widget("tformer.widgets.DotProduct", "old"), "run it again"),
+    ("normalised", unnormalised(), "make run"),
+]
+
+
+def findings(checked: Page, name: str) -> list[str]:
+    return [line for line in lint(checked) if f"[{name}]" in line]
+
+
+def test_every_rule_is_tried_both_ways():
+    assert set(GOOD) == set(RULES)
+    assert {name for name, _, _ in BAD} == set(RULES)
+    assert set(RULES) >= CHAPTER_RULES
+
+
+@pytest.mark.parametrize("name", GOOD)
+def test_a_page_that_keeps_the_rule(name):
+    assert findings(GOOD[name], name) == []
+
+
+@pytest.mark.parametrize(("name", "checked", "says"), BAD)
+def test_a_page_that_breaks_the_rule(name, checked, says):
+    assert says in "\n".join(findings(checked, name))
+
+
+def test_a_finding_names_the_cell_and_the_rule():
+    assert "code cell 1: [semicolon] ends with" in lint(page(code(FIRST), code("f();")))[-1]
+
+
+def test_exercises_keep_fewer_rules(tmp_path):
+    nb = normalise(notebook(code("1"), code("import math"), code("f();")))
+    for folder, rules in (
+        ("chapters", {"imports", "prose-ratio", "semicolon"}),
+        ("solutions", {"semicolon"}),
+    ):
+        (tmp_path / folder).mkdir()
+        path = tmp_path / folder / "03_keys.ipynb"
+        path.write_text(dump(nb), encoding="utf-8")
+        found = {line.split("[")[1].split("]")[0] for line in lint_file(path, {})}
+        assert found == rules
+
+
+def test_claims_belong_to_their_chapter(tmp_path):
+    path = tmp_path / "03_keys.ipynb"
+    path.write_text(dump(normalise(notebook(text("a")))), encoding="utf-8")
+    assert lint_file(path, {"thm-a": "02"}) == []
+    assert "thm-a has a check" in lint_file(path, {"thm-a": "03"})[0]
+
+
+BACKED = [
+    ("It is 0.95.", "x = 0.951"),
+    ("It is 0.9512…", "x = 0.95128"),
+    ("It is $0.95$, so close.", "x = 0.9512"),
+    ("A row of 7.5 % of them, 7.5% in all", "x = 0.075"),
+    ("About 0.333", "1 / 3"),
+    ("Some 1,024 of them, 10 000 even, $65{,}504$", "2**10, 10_000, 65504"),
+    ("As small as $1.7\\times 10^{-5}$, or 1.7 × 10⁻⁵, or 1.7e-5", "x = 1.69e-5"),
+    ("A thousandth: 1e−3", "x = 0.001"),
+    ("About −2.5 degrees", "x = -2.5"),
+    ("# Of 4.5\n\nNothing", "1"),
+    ("Published in 2017 (Vaswani et al., 2017) and since 1999", "1"),
+    ('See Theorem 1.2, Section 2.5 and `check("1.2", f)`, with Python 3.11', "1"),
+    ("It has {cite}`mikolov2013` and [text](https://e.org/1.5) and {eq}`eq-1.5`", "1"),
+    ("```python\nx = 1.5\n```\n\n% a comment of 1.5\n\n(sec-1.5)=", "1"),
+    (":::{figure} a.svg\n:width: 1.5\n:::\n\n::::{admonition} A\n:class: b-1.5\nText.\n::::", "1"),
+    ("Half, 1/2, 3 of 40 and 999", "1"),
+    ("It is 0.5.", "print('p = 0.5')"),
+]
+UNBACKED = [
+    ("It is 0.96.", "x = 0.951"),
+    ("It is 0.950.", "x = 0.951"),
+    ("It is 0.9513…", "x = 0.95128"),
+    ("$$x = 0.5$$", "1"),
+    ("```{math}\n:label: eq-a\nx = 0.5\n```", "1"),
+    (":::{prf:proof}\nIt is 0.5.\n:::", "1"),
+    ("Some 1,024 of them", "1023"),
+    ("Some 2017 of them", "1"),
+    ("As small as $1.8\\times 10^{-5}$", "1.69e-5"),
+    ("At 1.8 × 10⁻⁵", "1.69e-5"),
+    ("A row of 7.4 %", "0.075"),
+    ("In `x = 0.5` there", "1"),
+    ("- Item of 0.5", "1"),
+    ("| a | 0.5 |", "1"),
+]
+
+
+@pytest.mark.parametrize(("prose", "source"), BACKED)
+def test_numbers_that_need_no_more_backing(prose, source):
+    assert findings(page(text(prose), code(source)), "prose-number") == []
+
+
+@pytest.mark.parametrize(("prose", "source"), UNBACKED)
+def test_numbers_typed_by_hand(prose, source):
+    assert len(findings(page(text(prose), code(source)), "prose-number")) == 1
+
+
+def test_a_number_is_backed_in_its_own_section():
+    first, second = text("## One\n\nIt is 0.5."), text("## Two\n\nIt is 0.5.")
+    lines = findings(page(first, code("0.5"), second, code("1")), "prose-number")
+    assert len(lines) == 1
+    assert "'Two'" in lines[0]
+    under = text("### Deeper\n\nIt is 0.5.")
+    assert findings(page(first, code("0.5"), under, code("1")), "prose-number") == []
+
+
+def test_a_section_without_code_is_backed_by_the_page():
+    cells = text("## One"), code("f()", result("0.25")), text("## Summary\n\n0.25, not 0.4.")
+    assert [line.split()[1] for line in findings(page(*cells), "prose-number")] == ["0.4"]
+
+
+def test_numbers_of_others_can_be_quoted():
+    quoted = text("They report 28.4.", tags=["quoted-numbers"])
+    assert findings(page(quoted, code("1")), "prose-number") == []

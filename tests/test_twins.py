@@ -1,0 +1,320 @@
+"""`reference` and `fast` are the same functions: same names, arguments, values and gradients."""
+
+import inspect
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import mutually_broadcastable_shapes
+
+from cases import (
+    EDGES,
+    FUNCTIONS,
+    SCORES,
+    SETTINGS,
+    SIZES,
+    TOLERANCE,
+    Case,
+    cases,
+    magnitude,
+    make,
+    precisions,
+    rounded,
+    to_numpy,
+    to_torch,
+    tolerance,
+)
+from tformer import fast, reference
+from tformer.shapes import documented
+
+ALL = [pytest.param(case, id=f"{f}-{i}") for f in FUNCTIONS for i, case in cases(f)]
+DIFFERENTIABLE = [name for name in FUNCTIONS if name not in ("cooccurrence", "softmax")]
+ROWS = [pytest.param(f, *row, id=f"{f}-{i}") for f in EDGES for i, row in EDGES[f].items()]
+ONLY_FAST = {"pick_device"}
+
+
+def define(case: Case) -> np.ndarray:
+    """What the definition says, in float64."""
+    return np.asarray(getattr(reference, case.function)(**case.arrays, **case.settings))
+
+
+def assert_close(got: np.ndarray, case: Case, dtype: str) -> None:
+    expected = define(case)
+    bound = tolerance(case.function, dtype) * magnitude(case, expected)
+    np.testing.assert_allclose(got, expected, rtol=0, atol=bound)
+
+
+def test_both_modules_have_the_same_public_names() -> None:
+    assert set(fast.__all__) - ONLY_FAST == set(reference.__all__)
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_signatures_agree(name: str) -> None:
+    def essentials(module: object) -> list[tuple[object, ...]]:
+        parameters = inspect.signature(getattr(module, name)).parameters.values()
+        return [(p.name, p.kind, p.default) for p in parameters]
+
+    assert essentials(fast) == essentials(reference)
+
+
+@pytest.mark.parametrize("case", ALL)
+def test_fast_has_the_values_of_the_definition(case: Case) -> None:
+    for dtype in precisions(case.function, "fast"):
+        known = rounded(case, dtype)
+        arrays = {key: to_torch(value, dtype) for key, value in case.arrays.items()}
+        result = getattr(fast, case.function)(**arrays, **case.settings)
+        if case.function != "cooccurrence":
+            assert result.dtype == getattr(torch, dtype)
+        assert_close(to_numpy(result), known, dtype)
+
+
+@pytest.mark.parametrize("case", ALL)
+def test_reference_keeps_the_dtype_of_its_input(case: Case) -> None:
+    for dtype in precisions(case.function, "reference")[1:]:
+        known = rounded(case, dtype)
+        arrays = {key: value.astype(dtype) for key, value in case.arrays.items()}
+        result = getattr(reference, case.function)(**arrays, **case.settings)
+        assert result.dtype == dtype
+        assert_close(result.astype(float), known, dtype)
+
+
+@pytest.mark.parametrize("case", ALL)
+def test_inputs_are_never_changed(case: Case) -> None:
+    arrays = {key: value.copy() for key, value in case.arrays.items()}
+    tensors = {key: to_torch(value, "float64") for key, value in arrays.items()}
+    for array in arrays.values():
+        array.flags.writeable = False
+    getattr(reference, case.function)(**arrays, **case.settings)
+    getattr(fast, case.function)(**tensors, **case.settings)
+    for key, tensor in tensors.items():
+        assert tensor._version == 0
+        np.testing.assert_array_equal(tensor.numpy(), case.arrays[key])
+
+
+@pytest.mark.parametrize(
+    "name", [n for n in FUNCTIONS if n not in ("cooccurrence", "svd_embeddings")]
+)
+def test_fast_leaves_tensors_on_their_device(name: str) -> None:
+    for _, case in cases(name):
+        tensors = {key: torch.empty(a.shape, device="meta") for key, a in case.arrays.items()}
+        assert getattr(fast, name)(**tensors, **case.settings).device.type == "meta"
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+@given(data=st.data())
+def test_values_agree_on_generated_shapes(name: str, data: st.DataObject) -> None:
+    n_arrays = len(documented(getattr(reference, name)).names)
+    shapes = mutually_broadcastable_shapes(num_shapes=n_arrays, min_side=0, max_dims=2, max_side=3)
+    leading = list(data.draw(shapes).input_shapes)
+    sizes = data.draw(st.fixed_dictionaries(dict.fromkeys(SIZES, st.integers(0, 6))))
+    settings = data.draw(st.sampled_from(SETTINGS.get(name, [{}])))
+    if name == "svd_embeddings":
+        sizes["N"] = max(sizes["N"], settings["d_model"])
+    case = make(name, sizes, leading, settings)
+    tensors = {key: to_torch(value, "float64") for key, value in case.arrays.items()}
+    assert_close(to_numpy(getattr(fast, name)(**tensors, **settings)), case, "float64")
+
+
+@pytest.mark.parametrize(("name", "row", "expected"), ROWS)
+@pytest.mark.parametrize("axis", [-1, 0])
+def test_edge_contract(name: str, row: list[float], expected: Any, axis: int) -> None:
+    plain = np.array([row, np.zeros(len(row))])
+    x = plain if axis == -1 else plain.T
+    for dtype in TOLERANCE:
+        results = [to_numpy(getattr(fast, name)(to_torch(x, dtype), axis=axis))]
+        if dtype != "bfloat16":
+            results.append(getattr(reference, name)(x.astype(dtype), axis=axis))
+        for result in results:
+            got = result if result.ndim == 1 else np.moveaxis(result, axis, -1)
+            bound = TOLERANCE[dtype].bound
+            np.testing.assert_allclose(got[0], expected, rtol=bound, atol=bound)
+
+
+@pytest.mark.parametrize("name", SCORES)
+@pytest.mark.parametrize("beta", [0.25, 1.0, 3.0, 1e30])
+def test_edges_agree_at_every_temperature(name: str, beta: float) -> None:
+    for row, _ in EDGES[name].values():
+        x = np.array([row])
+        got = to_numpy(getattr(fast, name)(to_torch(x, "float64"), beta=beta))
+        expected = getattr(reference, name)(x, beta=beta)
+        np.testing.assert_allclose(got, expected, rtol=1e-10, atol=1e-10)
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_reference_never_warns(name: str) -> None:
+    rows = [np.array([row]) for row, _ in EDGES["softmax"].values() if row]
+    rows += [np.full((1, 3), 1e300), np.full((1, 3), 1e-300)]
+    wanted = documented(getattr(reference, name))
+    with np.errstate(all="raise"), warnings.catch_warnings(action="error"):
+        for row in rows:
+            arrays = dict.fromkeys(wanted.names, row)
+            if name == "ppmi":
+                arrays = {"counts": np.abs(np.concatenate([row, row, row]))}
+            if name not in ("cooccurrence", "svd_embeddings"):
+                getattr(reference, name)(**arrays)
+    small = np.array([[60000.0, 60000.0]], dtype=np.float16)
+    with np.errstate(all="raise"):
+        assert reference.dot(small, small)[0] == np.inf
+
+
+def weighted(
+    name: str, arrays: dict[str, np.ndarray], settings: dict[str, Any], grad: np.ndarray
+) -> float:
+    return float((getattr(reference, name)(**arrays, **settings) * grad).sum())
+
+
+def central_difference(case: Case, key: str, grad: np.ndarray) -> np.ndarray:
+    """Gradient of the reference's result, weighted by `grad`, with respect to one argument."""
+    step, result = 1e-5, np.zeros_like(case.arrays[key])
+    for index in np.ndindex(result.shape):
+        for sign in (1, -1):
+            moved = case.arrays[key].copy()
+            moved[index] += sign * step
+            value = weighted(case.function, case.arrays | {key: moved}, case.settings, grad)
+            result[index] += sign * value / (2 * step)
+    return result
+
+
+def gradients(case: Case, grad: np.ndarray) -> dict[str, np.ndarray]:
+    """Gradients of the fast function, by autograd."""
+    tensors = {k: to_torch(v, "float64").requires_grad_() for k, v in case.arrays.items()}
+    result = getattr(fast, case.function)(**tensors, **case.settings)
+    result.backward(torch.as_tensor(grad))
+    return {k: to_numpy(t.grad) for k, t in tensors.items() if t.grad is not None}
+
+
+@pytest.mark.parametrize("name", DIFFERENTIABLE)
+def test_autograd_agrees_with_differences_of_the_definition(name: str) -> None:
+    """Bound 1e-7: the difference is off by step² f''' / 6 and by rounding eps / step, 1e-10 each
+    times the size of f''', which reaches a few hundred here."""
+    for kind, case in cases(name):
+        if not kind.startswith(("plain", "batch", "broadcast", "one has")):
+            continue
+        positive = {"p", "counts"} & set(case.arrays)
+        smooth = {k: np.abs(v) + 0.3 * (k in positive) for k, v in case.arrays.items()}
+        case = case._replace(arrays={**case.arrays, **{k: smooth[k] for k in positive}})
+        grad = np.random.default_rng(0).standard_normal(define(case).shape)
+        for key, got in gradients(case, grad).items():
+            expected = central_difference(case, key, grad)
+            np.testing.assert_allclose(got, expected, rtol=1e-7, atol=1e-7)
+
+
+@pytest.mark.parametrize("settings", SETTINGS["softmax"])
+def test_autograd_of_softmax_is_the_vjp_of_the_definition(settings: dict[str, Any]) -> None:
+    rng = np.random.default_rng(0)
+    x, grad = rng.standard_normal((2, 4, 4, 3)).reshape(2, 4, 12)
+    x[1, :] = x[:, 5] = -np.inf
+    x[2, 3] = -np.inf
+    got = gradients(Case("softmax", {"x": x}, settings), grad)["x"]
+    expected = reference.softmax_vjp(reference.softmax(x, **settings), grad, **settings)
+    np.testing.assert_allclose(got, expected, rtol=0, atol=1e-10)
+
+
+@pytest.mark.parametrize("beta", [0.25, 1.0, 3.0])
+def test_gradient_of_logsumexp_is_softmax(beta: float) -> None:
+    x = np.random.default_rng(0).standard_normal((3, 5))
+    x[1], x[2, 2] = -np.inf, -np.inf
+    got = gradients(Case("logsumexp", {"x": x}, {"beta": beta}), np.ones(3))["x"]
+    np.testing.assert_allclose(got, reference.softmax(x, beta=beta), rtol=0, atol=1e-10)
+
+
+@pytest.mark.parametrize("beta", [0.25, 1.0])
+def test_jacobian_is_that_of_autograd(beta: float) -> None:
+    x = torch.randn(5, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
+    got = torch.func.jacrev(lambda scores: fast.softmax(scores, beta=beta))(x)
+    expected = reference.softmax_jacobian(reference.softmax(x.numpy(), beta=beta), beta=beta)
+    np.testing.assert_allclose(got, expected, rtol=0, atol=1e-10)
+
+
+@pytest.mark.parametrize("name", SCORES)
+@pytest.mark.parametrize("beta", [1.0, 3.0])
+def test_row_with_nothing_to_look_at_has_zero_gradient(name: str, beta: float) -> None:
+    x = np.full((2, 3), -np.inf)
+    x[1] = 0.0
+    grad = np.random.default_rng(0).standard_normal((2, 3) if name != "logsumexp" else (2,))
+    got = gradients(Case(name, {"x": x}, {"beta": beta}), grad)["x"]
+    np.testing.assert_array_equal(got[0], 0)
+    assert np.isfinite(got).all()
+
+
+def test_entropy_of_masked_weights_has_a_finite_gradient() -> None:
+    x = torch.tensor([0.0, 1.0, -torch.inf], dtype=torch.float64, requires_grad=True)
+    fast.entropy(fast.softmax(x)).backward()
+    p = reference.softmax(np.array([0.0, 1.0]))
+    expected = -p * (np.log(p) + reference.entropy(p))
+    assert x.grad is not None
+    np.testing.assert_allclose(x.grad.numpy(), [*expected, 0], rtol=0, atol=1e-10)
+
+
+@pytest.mark.parametrize("name", ["cosine_similarity", "pairwise_cosine"])
+@pytest.mark.parametrize("zero", ["q", "k"])
+def test_zero_vector_has_cosine_zero_and_zero_gradient(name: str, zero: str) -> None:
+    arrays = {"q": np.array([[3.0, 4.0]]), "k": np.array([[1.0, 2.0]])} | {zero: np.zeros((1, 2))}
+    case = Case(name, arrays, {})
+    np.testing.assert_array_equal(define(case), 0)
+    for got in gradients(case, np.ones_like(define(case))).values():
+        np.testing.assert_array_equal(got, 0)
+
+
+def test_projection_onto_the_zero_vector_is_zero_with_zero_gradient() -> None:
+    case = Case("projection", {"q": np.array([3.0, 4.0]), "k": np.zeros(2)}, {})
+    np.testing.assert_array_equal(define(case), 0)
+    for got in gradients(case, np.ones(2)).values():
+        np.testing.assert_array_equal(got, 0)
+
+
+def test_norm_of_the_zero_vector_has_zero_gradient() -> None:
+    np.testing.assert_array_equal(
+        gradients(Case("norm", {"x": np.zeros(2)}, {}), np.ones(()))["x"], 0
+    )
+
+
+def test_sum_of_many_half_precision_weights_does_not_overflow() -> None:
+    equal = np.zeros(100_000, dtype=np.float16)
+    assert reference.softmax(equal)[0] == np.float16(1e-5)
+    assert fast.softmax(torch.from_numpy(equal))[0].item() == np.float16(1e-5)
+
+
+BAD: dict[str, Callable] = {
+    "integers": lambda m, a: m.softmax(a([0, 1])),
+    "no array": lambda m, a: m.softmax([0.0, 1.0]),
+    "two dtypes": lambda m, a: m.dot(a([1.0]), a([1.0], "float32")),
+    "beta of 0": lambda m, a: m.softmax(a([0.0]), beta=0),
+    "beta below 0": lambda m, a: m.logsumexp(a([0.0]), beta=-1.0),
+    "beta infinite": lambda m, a: m.log_softmax(a([0.0]), beta=float("inf")),
+    "beta undefined": lambda m, a: m.softmax_jacobian(a([1.0]), beta=float("nan")),
+    "beta too large for float32": lambda m, a: m.softmax(a([0.0], "float32"), beta=1e300),
+    "beta a string": lambda m, a: m.softmax_vjp(a([1.0]), a([1.0]), beta="1"),
+    "no such axis": lambda m, a: m.entropy(a([1.0]), axis=1),
+    "number without axes": lambda m, a: m.softmax(a(1.0)),
+    "widths differ": lambda m, a: m.pairwise_dot(a([[1.0]]), a([[1.0, 2.0]])),
+    "token too large": lambda m, a: m.cooccurrence(a([0, 3]), 3, 1),
+    "token too small": lambda m, a: m.cooccurrence(a([0, -2]), 3, 1),
+    "tokens not integers": lambda m, a: m.cooccurrence(a([0.0]), 3, 1),
+    "window of 0": lambda m, a: m.cooccurrence(a([0]), 3, 0),
+    "table not square": lambda m, a: m.ppmi(a([[1.0, 2.0]])),
+    "vectors too wide": lambda m, a: m.svd_embeddings(a([[1.0]]), 2),
+    "infinite entry": lambda m, a: m.svd_embeddings(a([[float("inf")]]), 1),
+}
+
+
+@pytest.mark.parametrize("call", BAD.values(), ids=BAD)
+def test_bad_input_is_refused_in_the_same_words(call: Callable) -> None:
+    def array(values: object, dtype: str | None = None) -> np.ndarray:
+        return np.array(values, dtype)
+
+    def tensor(values: object, dtype: str | None = None) -> torch.Tensor:
+        return torch.from_numpy(array(values, dtype))
+
+    with pytest.raises((TypeError, ValueError)) as first:
+        call(reference, array)
+    with pytest.raises((TypeError, ValueError)) as second:
+        call(fast, tensor)
+    assert first.type is second.type
+    words = str(second.value).replace("torch.Tensor", "numpy.ndarray").replace("torch.", "")
+    assert words == str(first.value)

@@ -1,0 +1,5 @@
+"""Answers to the exercises, wrong and right: one file a chapter.
+
+``WRONG[number]`` maps words of the feedback to the mistake that must be told so.
+``RIGHT[number]`` holds correct answers that differ from the book's.
+"""

@@ -1,0 +1,256 @@
+"""Mistakes that people make in the exercises of chapter 1, and correct answers unlike the book's."""
+
+import math
+
+import numpy as np
+
+
+def _unit(x):
+    return x / np.linalg.norm(x, axis=-1, keepdims=True)
+
+
+def _cosine_by_branches(q, k):
+    if np.ndim(q) > 1:
+        return [_cosine_by_branches(a, b) for a, b in zip(q, k, strict=True)]
+    size = math.hypot(*q) * math.hypot(*k)
+    return math.fsum(a * b for a, b in zip(q, k, strict=True)) / size if size else 0.0
+
+
+def _projection(q, k):
+    with np.errstate(all="ignore"):
+        return (q * k).sum(-1, keepdims=True) / (k * k).sum(-1, keepdims=True) * k
+
+
+def _safe_projection(q, k):
+    return np.nan_to_num(_projection(q, k))
+
+
+def _distances(q, k, cross=2.0):
+    of_q, of_k = (q * q).sum(-1)[..., :, None], (k * k).sum(-1)[..., None, :]
+    return np.maximum(of_q + of_k - cross * q @ k.mT, 0)
+
+
+def _by_swaps(scores, n):
+    if scores.ndim > 1:
+        return [_by_swaps(row, n) for row in scores]
+    return sorted(range(len(scores)), key=lambda i: (-scores[i], i))[:n]
+
+
+def _looped_table(q, k):
+    if q.ndim > 2:
+        return np.array([_looped_table(a, b) for a, b in zip(q, k, strict=True)])
+    return np.array([[a @ b for b in k] for a in q])
+
+
+def _aside(q):
+    other = np.roll(q, 1) * np.arange(1, len(q) + 1)
+    other = other - other @ q / (q @ q) * q
+    if not other.any():
+        other = np.eye(len(q))[np.abs(q).argmin()] - q * q[np.abs(q).argmin()] / (q @ q)
+    return other / np.linalg.norm(other) * np.linalg.norm(q)
+
+
+def _pmi(counts):
+    with np.errstate(all="ignore"):
+        p = counts / counts.sum()
+        return np.log(p / (p.sum(1, keepdims=True) * p.sum(0)))
+
+
+def _svd(matrix, width, scale=lambda s: s):
+    u, s, _ = np.linalg.svd(matrix)
+    return u[:, :width] * scale(s[:width])
+
+
+def _eigen(table, width, scale=lambda v: np.sqrt(np.maximum(v, 0)), part=None):
+    value, vector = np.linalg.eigh(table)
+    chosen = slice(-width, None) if part is None else part(width)
+    with np.errstate(all="ignore"):
+        return vector[:, chosen] * scale(value[chosen])
+
+
+def _random_signs(n, d, eps):
+    return np.random.default_rng(0).choice([-1.0, 1.0], (n, d))
+
+
+def _signs_one_by_one(n, d, eps):
+    rng = np.random.default_rng(n + d)
+    found = []
+    while len(found) < n:
+        new = [rng.choice((-1, 1)) for _ in range(d)]
+        if all(abs(np.dot(new, old)) < eps * d for old in found):
+            found.append(new)
+    return found
+
+
+def _no_opposite(n, d, eps):
+    rng = np.random.default_rng(n)
+    found = [np.ones(d), -np.ones(d)][:n]
+    while len(found) < n:
+        new = rng.choice([-1.0, 1.0], d)
+        if all(new @ old < eps * d for old in found):
+            found.append(new)
+    return np.array(found)
+
+
+WRONG = {
+    "1.1": {
+        "matrix product of q and k": lambda q, k: np.dot(q, k),
+        "You added up everything": lambda q, k: (q * k).sum(),
+        "added down the columns": lambda q, k: (q * k).sum(axis=0),
+        "along axis 1, which is the last": lambda q, k: (q * k).sum(axis=min(1, q.ndim - 1)),
+        "not added up yet": lambda q, k: q * k,
+        "every row of q with every row": lambda q, k: q @ k.T,
+    },
+    "1.2": {
+        "divide by both lengths": lambda q, k: (q * k).sum(-1),
+        "squared lengths": lambda q, k: (q * k).sum(-1) / ((q**2).sum(-1) * (k**2).sum(-1)),
+        "one of the two lengths only": lambda q, k: (q * k).sum(-1) / np.linalg.norm(q, axis=-1),
+        "0/0 needs a decision": lambda q, k: (_unit(q) * _unit(k)).sum(-1),
+        "added to the denominator": lambda q, k: (
+            (q * k).sum(-1) / (np.linalg.norm(q, axis=-1) * np.linalg.norm(k, axis=-1) + 1e-8)
+        ),
+        "length of the whole array": lambda q, k: np.nan_to_num(
+            (q * k).sum(-1) / (np.linalg.norm(q) * np.linalg.norm(k))
+        ),
+    },
+    "1.3": {
+        "divided by its length only once": lambda q, k: (
+            (q * k).sum(-1, keepdims=True) / np.linalg.norm(k, axis=-1, keepdims=True) * k,
+            q,
+        ),
+        "the roles are exchanged": lambda q, k: (
+            _safe_projection(k, q),
+            k - _safe_projection(k, q),
+        ),
+        "a zero k is 0/0": lambda q, k: (_projection(q, k), q - _projection(q, k)),
+        "The sign is turned round": lambda q, k: (
+            _safe_projection(q, k),
+            _safe_projection(q, k) - q,
+        ),
+        "should return two arrays": _safe_projection,
+        "comes first, the remainder second": lambda q, k: (
+            q - _safe_projection(q, k),
+            _safe_projection(q, k),
+        ),
+    },
+    "1.4": {
+        "Those are the scores": lambda scores, n: -np.sort(-scores)[..., :n],
+        "worst first": lambda scores, n: np.argsort(scores)[..., -n:],
+        "smallest scores": lambda scores, n: np.argsort(scores)[..., :n],
+        "turns the ties round as well": lambda scores, n: np.argsort(scores, kind="stable")[
+            ..., ::-1
+        ][..., :n],
+        "ranked all scores together": lambda scores, n: np.argsort(-scores, None, "stable")[:n],
+        "cut the last axis": lambda scores, n: np.argsort(-scores, axis=-1, kind="stable")[:n],
+    },
+    "1.5": {
+        "lies on its side": lambda q, k: k @ q.mT,
+        "`.T` reverses all": lambda q, k: q @ k.T,
+        "still loops in Python": _looped_table,
+        "row-by-row dot products": lambda q, k: (q[:2] * k[:2]).sum(-1),
+    },
+    "1.6": {
+        "counts twice": lambda q, k: _distances(q, k, cross=1),
+        "enters with a minus": lambda q, k: _distances(q, k, cross=-2),
+        "Those are the distances": lambda q, k: np.sqrt(_distances(q, k)),
+        "no square is negative": lambda q, k: (
+            (q * q).sum(-1)[..., :, None] + (k * k).sum(-1)[..., None, :] - 2 * q @ k.mT
+        ),
+        "every difference q − k": lambda q, k: ((q[..., :, None, :] - k[..., None, :, :]) ** 2).sum(
+            -1
+        ),
+        "rows belong to queries": lambda q, k: _distances(k, q),
+    },
+    "1.7": {
+        "All three have length": lambda q: np.array([q, _aside(q), -q]),
+        "the same keys for every q": lambda q: [[4, 3], [0.5, 0], [1, 0.3]],
+        "two keys tie": lambda q: np.array([4 * q + 3 * _aside(q), q / 2, q]),
+        "not zero": lambda q: np.array([4 * q + 3 * _aside(q), 0 * q, q]),
+        "key 0 should be its favourite": lambda q: (
+            np.array([q, q / 2, 4 * q])
+            + [
+                [0.1],
+                [0.0],
+                [0.2],
+            ]
+            * _aside(q)
+        ),
+    },
+    "1.8": {
+        "zero means would give": lambda mq, vq, mk, vk: (vq * vk).sum(),
+        "subtract the square of the mean": lambda mq, vq, mk, vk: (
+            (vq + mq**2) * (vk + mk**2)
+        ).sum(),
+        "standard deviation": lambda mq, vq, mk, vk: math.sqrt(
+            (vq * vk + mq**2 * vk + mk**2 * vq).sum()
+        ),
+        "σ² already": lambda mq, vq, mk, vk: (vq**2 * vk**2 + mq**2 * vk**2 + mk**2 * vq**2).sum(),
+        "mean of k matters": lambda mq, vq, mk, vk: (vq * vk + mq**2 * vk).sum(),
+    },
+    "1.9": {
+        "positive part is missing": _pmi,
+        "Those are bits": lambda counts: np.maximum(np.nan_to_num(_pmi(counts)), 0) / np.log(2),
+        "other negative values": lambda counts: np.where(counts == 0, 0, _pmi(counts)),
+        "Word 1 was never seen": lambda counts: np.maximum(_pmi(counts), 0),
+        "log(1 + ratio)": lambda counts: np.log1p(np.exp(_pmi(counts))),
+    },
+    "1.10": {
+        "not scaled": lambda m, w: _svd(m, w, scale=np.ones_like),
+        "square root of its singular value": lambda m, w: _svd(m, w, scale=np.sqrt),
+        "right singular vectors": lambda m, w: _svd(m.T, w),
+        "weakest ones": lambda m, w: (np.linalg.svd(m)[0] * np.linalg.svd(m)[1])[:, -w:],
+        "the columns of the table cut off": lambda m, w: m[:, :w],
+    },
+    "1.11": {
+        "not stretched yet": lambda t, w: _eigen(t, w, scale=np.ones_like),
+        "stretched by the eigenvalue": lambda t, w: _eigen(t, w, scale=lambda v: v),
+        "kept the smallest": lambda t, w: _eigen(t, w, part=lambda width: slice(0, width)),
+        "is nan": lambda t, w: _eigen(t, w, scale=lambda v: np.sqrt(v - 1e-17)),
+        "LinAlgError": lambda t, w: np.linalg.cholesky(t)[:, :w],
+    },
+    "1.12": {
+        "Compare the magnitude of every pair": _random_signs,
+        "holds only 1 and −1": lambda n, d, eps: np.eye(max(n, d))[:n, :d],
+        "same vector": lambda n, d, eps: np.ones((n, d)),
+        "look at the magnitude": _no_opposite,
+    },
+}
+
+RIGHT = {
+    "1.1": [
+        lambda q, k: np.einsum("...k,...k->...", q, k),
+        lambda q, k: np.vecdot(q, k).astype(np.float32),
+    ],
+    "1.2": [_cosine_by_branches],
+    "1.3": [
+        lambda q, k: [_safe_projection(q, k), q - _safe_projection(q, k)],
+        lambda q, k: np.stack([_safe_projection(q, k), q - _safe_projection(q, k)]),
+    ],
+    "1.4": [_by_swaps],
+    "1.5": [lambda q, k: np.einsum("...tk,...sk->...ts", q, k).astype(np.float32)],
+    "1.6": [
+        lambda q, k: np.array(
+            [((q[..., t, None, :] - k) ** 2).sum(-1) for t in range(q.shape[-2])]
+        ).transpose(*range(1, q.ndim - 1), 0, q.ndim - 1)
+    ],
+    "1.7": [
+        lambda q: [10 * q + 9 * _aside(q), q / 100, q + 0.1 * _aside(q)],
+        lambda q: np.array([3 * q - 3 * _aside(q), 5e-3 * q, 0.9 * q + 0.05 * _aside(q)]).tolist(),
+    ],
+    "1.8": [
+        lambda mq, vq, mk, vk: sum(
+            (v + m * m) * (w + n * n) - m * m * n * n
+            for m, v, n, w in zip(mq, vq, mk, vk, strict=True)
+        )
+    ],
+    "1.9": [lambda counts: np.nan_to_num(np.maximum(_pmi(counts), 0)).tolist()],
+    "1.10": [
+        lambda m, w: -_svd(m, w),
+        lambda m, w: m @ np.linalg.svd(m)[2][:w].T,
+    ],
+    "1.11": [
+        lambda t, w: _svd(t, w, scale=np.sqrt),
+        lambda t, w: -_eigen(t, w)[:, ::-1],
+    ],
+    "1.12": [_signs_one_by_one],
+}

@@ -1,0 +1,309 @@
+"""Mistakes that people make in the exercises of chapter 2, and correct answers unlike the book's."""
+
+import math
+
+import numpy as np
+
+
+def _softmax(x, axis=-1, eps=0.0):
+    with np.errstate(all="ignore"):
+        e = np.exp(x - np.max(x, axis=axis, keepdims=True))
+        return e / (e.sum(axis=axis, keepdims=True) + eps)
+
+
+def _lse(x):
+    x = np.asarray(x, dtype=float)
+    top = x.max(initial=-np.inf)
+    if not np.isfinite(top):
+        return top
+    return top + np.log(np.exp(x - top).sum())
+
+
+def _global_shift(x, axis):
+    e = np.exp(x - x.max())
+    return e / e.sum(axis=axis, keepdims=True)
+
+
+def _naive(x, axis):
+    return np.exp(x) / np.exp(x).sum(axis=axis, keepdims=True)
+
+
+def _without_keepdims(x, axis):
+    moved = np.moveaxis(x, axis, -1)
+    if x.ndim < 2:
+        return _softmax(x)
+    return np.moveaxis(np.exp(moved) / np.exp(moved).sum(axis=-1), -1, axis)
+
+
+def _softmax_by_logs(x, axis=-1):
+    x = np.moveaxis(np.asarray(x, dtype=float), axis, 0)
+    return np.moveaxis(np.exp(x - np.logaddexp.reduce(x, axis=0)), 0, axis)
+
+
+def _soft_maximum(x, beta, shift=True):
+    top = x.max(axis=-1) if shift else 0 * x[..., 0]
+    return top + np.log(np.exp(beta * (x - top[..., None])).sum(-1)) / beta
+
+
+def _soft_maximum_by_pairs(x, beta):
+    with np.errstate(all="ignore"):
+        return (np.logaddexp.reduce(beta * x, axis=-1) / beta).tolist()
+
+
+def _entropy(p, log=np.log):
+    return -np.where(p > 0, p * log(np.where(p > 0, p, 0.5)), 0).sum(-1)
+
+
+def _masked(x, keep, fill=-np.inf):
+    return _softmax(np.where(keep, x, fill))
+
+
+def _masked_by_products(x, keep):
+    keep = np.broadcast_to(keep, x.shape)
+    top = np.where(keep, x, -1e300).max(-1, keepdims=True)
+    e = np.where(keep, np.exp(np.where(keep, x - top, 0)), 0)
+    return e / np.maximum(e.sum(-1, keepdims=True), 1e-300)
+
+
+def _masked_with_full_shift(x, keep):
+    e = np.exp(x - x.max(-1, keepdims=True)) * keep
+    total = e.sum(-1, keepdims=True)
+    return np.nan_to_num(e / total)
+
+
+def _in_place(x, beta=1.0):
+    x -= x.max(-1, keepdims=True)
+    return _softmax(beta * x)
+
+
+def _full_jacobian(p, grad, beta=1.0):
+    jacobian = p[..., :, None] * np.eye(p.shape[-1]) - p[..., :, None] * p[..., None, :]
+    return beta * (grad[..., None, :] @ jacobian)[..., 0, :]
+
+
+def _bisect(scores, target, high, steps=80, falling=True):
+    low = 0.0
+    for _ in range(steps):
+        middle = (low + high) / 2
+        if (_entropy(_softmax(middle * scores)) > target) == falling:
+            low = middle
+        else:
+            high = middle
+    return (low + high) / 2
+
+
+def _doubled(scores, target):
+    high = 1.0
+    while _entropy(_softmax(high * scores)) > target:
+        high *= 2
+    return high
+
+
+def _brent(scores, target):
+    from scipy.optimize import brentq
+
+    def excess(log_beta):
+        return _entropy(_softmax(math.exp(log_beta) * scores)) - target
+
+    return np.array([math.exp(brentq(excess, -20, 20, xtol=1e-12))])
+
+
+def _stream(chunks, rescale=True, rise=True):
+    top, total = -np.inf, 0.0
+    for chunk in chunks:
+        if not chunk.size:
+            continue
+        new = max(top, chunk.max()) if rise or top == -np.inf else top
+        if new == -np.inf:
+            continue
+        with np.errstate(all="ignore"):
+            total = (total * np.exp(top - new) if rescale else total) + np.exp(chunk - new).sum()
+        top = new
+    return top + np.log(total) if total else -np.inf
+
+
+def _stream_with_nan(chunks):
+    top, total = -np.inf, 0.0
+    for chunk in chunks:
+        new = max(top, chunk.max(initial=-np.inf))
+        with np.errstate(all="ignore"):
+            total = total * np.exp(top - new) + np.exp(chunk - new).sum()
+        top = new
+    return top + np.log(total)
+
+
+def _stream_by_pairs(chunks):
+    result = -np.inf
+    for chunk in chunks:
+        result = np.logaddexp(result, _lse(chunk))
+    return np.float32(result)
+
+
+def _gumbel(x, rng, size, noise):
+    return (x + noise(rng.uniform(size=(size, len(x))))).argmax(-1)
+
+
+def _choice(x, rng, size):
+    return rng.choice(len(x), size=size, p=_softmax(x)).tolist()
+
+
+def _climb(gradient, n, rate=0.1, steps=2000):
+    p = np.full(n, 1 / n)
+    for _ in range(steps):
+        p = p * np.exp(rate * gradient(p))
+        p = p / p.sum()
+    return p
+
+
+def _climb_by_adding(gradient, n, project=False):
+    p = np.full(n, 1 / n)
+    for _ in range(100):
+        step = gradient(p)
+        p = p + 0.3 * (step - step.mean() if project else step)
+    return p
+
+
+def _climb_in_logits(gradient, n):
+    z = np.zeros(n)
+    for _ in range(20_000):
+        p = _softmax(z)
+        slope = gradient(p)
+        z = z + 0.2 * (slope - p @ slope)
+    return _softmax(z).tolist()
+
+
+def _climb_and_clip(gradient, n):
+    p = np.full(n, 1 / n)
+    for _ in range(2000):
+        p = np.maximum(p + 0.02 * gradient(p), 1e-3)
+        p = p / p.sum()
+    return p
+
+
+WRONG = {
+    "2.1": {
+        "exp(1000) is more than": _naive,
+        "One maximum for the whole array": _global_shift,
+        "sum over the whole array": lambda x, axis: _softmax(x.ravel()).reshape(x.shape),
+        "softmax along the other axis": lambda x, axis: _softmax(
+            x, -1 - axis if x.ndim == 2 else -1
+        ),
+        "The sum lost its axis": _without_keepdims,
+        "weights sum to 1. After the shift": lambda x, axis: _softmax(x, axis, eps=1e-12),
+    },
+    "2.2": {
+        "logarithm of a weight that had been rounded": lambda x: np.log(_softmax(x)),
+        "puts a floor under": lambda x: np.log(_softmax(x) + 1e-12),
+        "only half of it": lambda x: x - x.max(-1, keepdims=True),
+        "exp(1000) overflows": lambda x: np.log(_naive(x, -1)),
+        "You summed over the whole array": lambda x: x - _lse(x.ravel()),
+    },
+    "2.3": {
+        "divide by it outside": lambda x, beta: beta * _soft_maximum(x, beta),
+        "β is left out": lambda x, beta: _soft_maximum(x, 1.0),
+        "mean of the exponentials": lambda x, beta: (
+            _soft_maximum(x, beta) - (np.log(x.shape[-1]) / beta if x.any() else 0)
+        ),
+        "has to be added again": lambda x, beta: _soft_maximum(x, beta) - x.max(-1),
+        "exp(1000) is more": lambda x, beta: _soft_maximum(x, beta, shift=False),
+        "−∞ − (−∞) is nan": _soft_maximum,
+    },
+    "2.4": {
+        "The sign is turned round": lambda p: -_entropy(p),
+        "in bits": lambda p: _entropy(p, np.log2),
+        "0 · log 0 is nan": lambda p: -(p * np.log(p)).sum(-1),
+        "exactly 0": lambda p: -(p * np.log(p + 1e-12)).sum(-1),
+        "added up all rows": lambda p: _entropy(p.ravel()),
+    },
+    "2.5": {
+        "masked after the softmax": lambda x, keep: _softmax(x) * keep,
+        "wrong way round": lambda x, keep: _masked(x, ~keep),
+        "exp(0) = 1": lambda x, keep: _softmax(x * keep),
+        "may look nowhere, and 0/0": _masked,
+        "keys that are all hidden": lambda x, keep: _masked(x, keep, fill=-1e9),
+        "used as the shift": _masked_with_full_shift,
+    },
+    "2.6": {
+        "changes the x it was given": _in_place,
+        "an inverse temperature multiplies": lambda x, beta: _softmax(x / beta),
+        "still runs along axis 0": lambda x, beta: _softmax(beta * x, axis=0),
+        "One maximum for the whole array": lambda x, beta: _global_shift(beta * x, -1),
+        "weights sum to 1. After the shift": lambda x, beta: _softmax(beta * x, eps=1e-12),
+        "keep the shift": lambda x, beta: _naive(beta * x, -1),
+    },
+    "2.7": {
+        "diagonal term of the Jacobian": lambda p, grad, beta: beta * p * grad,
+        "its other entries": lambda p, grad, beta: beta * p * (1 - p) * grad,
+        "with equal weights": lambda p, grad, beta: (
+            beta * p * (grad - grad.mean(-1, keepdims=True))
+        ),
+        "β is left out": lambda p, grad, beta: _full_jacobian(p, grad),
+        "the whole Jacobian": _full_jacobian,
+        "over the whole array": lambda p, grad, beta: beta * p * (grad - (p * grad).sum()),
+    },
+    "2.8": {
+        "all weights equal": lambda n: np.zeros(n),
+        "not finite": lambda n: [0.0, 0.0] + [-np.inf] * (n - 2),
+        "hardly moves": lambda n: 100.0 * np.arange(n),
+        "share of the sum": lambda n: np.array([1.0, 1.0] + [0.0] * (n - 2)),
+    },
+    "2.9": {
+        "which is the temperature": lambda s, target: 1 / _brent(s, target),
+        "far beyond any end": lambda s, target: _bisect(s, target, high=100.0),
+        "not within a millionth": lambda s, target: _bisect(s, target, high=8.0, steps=8),
+        "below the target go down": _doubled,
+    },
+    "2.10": {
+        "You added the results": lambda chunks: sum(_lse(c) for c in chunks),
+        "You averaged the results": lambda chunks: np.mean([_lse(c) for c in chunks]),
+        "has to shrink": lambda chunks: _stream(chunks, rescale=False),
+        "first chunk's maximum served": lambda chunks: _stream(chunks, rise=False),
+        "it keeps the chunks": lambda chunks: _lse(np.concatenate([np.empty(0), *chunks])),
+        "exp(1000) overflows": lambda chunks: np.log(sum(np.exp(c).sum() for c in chunks)),
+        "The maximum before this chunk": _stream_with_nan,
+    },
+    "2.11": {
+        "The largest score always wins": lambda x, rng, size: np.full(size, x.argmax()),
+        "normal distribution": lambda x, rng, size: (x + rng.normal(size=(size, len(x)))).argmax(
+            -1
+        ),
+        "one more logarithm is missing": lambda x, rng, size: _gumbel(
+            x, rng, size, lambda u: -np.log(u)
+        ),
+        "sign of the noise": lambda x, rng, size: _gumbel(
+            x, rng, size, lambda u: np.log(-np.log(u))
+        ),
+        "add it to the scores": lambda x, rng, size: _gumbel(
+            _softmax(x), rng, size, lambda u: -np.log(-np.log(u))
+        ),
+        "from the rng you are given": lambda x, rng, size: _choice(
+            x, np.random.default_rng(), size
+        ),
+    },
+    "2.12": {
+        "Restore the sum": _climb_by_adding,
+        "a weight is negative": lambda gradient, n: np.array([1.5, -0.5] + [0.0] * (n - 2)),
+        "went downhill": lambda gradient, n: _climb(gradient, n, rate=-0.01, steps=50),
+        "are the steps carried over": lambda gradient, n: np.full(n, 1 / n),
+        "the climb is not over": lambda gradient, n: _climb(gradient, n, steps=5),
+        "its steps end somewhere else": _climb_and_clip,
+    },
+}
+
+RIGHT = {
+    "2.1": [_softmax_by_logs, lambda x, axis: _softmax(x, axis).astype(np.float32)],
+    "2.2": [lambda x: x - np.logaddexp.reduce(x, axis=-1)[..., None]],
+    "2.3": [_soft_maximum_by_pairs],
+    "2.4": [_entropy],
+    "2.5": [_masked_by_products],
+    "2.6": [lambda x, beta=1.0: _softmax_by_logs(beta * x)],
+    "2.7": [lambda p, grad, beta: beta * (p * grad - p * np.vecdot(p, grad)[..., None])],
+    "2.8": [
+        lambda n: [1e3] * 2 + [0.0] * (n - 2),
+        lambda n: np.array([0.0] * (n - 2) + [40, 40], dtype=np.float32),
+    ],
+    "2.9": [_brent],
+    "2.10": [_stream_by_pairs, _stream],
+    "2.11": [_choice, lambda x, rng, size: _gumbel(x, rng, size, lambda u: -np.log(-np.log(u)))],
+    "2.12": [_climb_in_logits],
+}
