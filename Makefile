@@ -52,6 +52,9 @@ $(READY): $(VENV)/.locked pyproject.toml
 
 # A page is read again when its file changes, all pages when what they share does. After a failure
 # nothing is kept: Sphinx would not warn twice of a page that it has read.
+ifeq ($(wildcard _build/html/index.html),)
+.PHONY: _build/.built
+endif
 _build/.built: $(READY) $(PAGE_SOURCES) $(BOOK_SOURCES)
 	@echo "== building the book"
 	@$(BIN)/jupyter-book build . --path-output . --warningiserror --keep-going \

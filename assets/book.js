@@ -67,13 +67,19 @@ window.addEventListener("keydown", (event) => {
   else document.querySelector(".book-search-link")?.click();
 });
 
+// On paper every fold is open and the colours are the light ones.
 window.addEventListener("beforeprint", () => {
+  const root = document.documentElement;
+  root.dataset.screen = root.dataset.theme;
+  root.dataset.theme = "light";
   for (const box of document.querySelectorAll("details:not([open])")) {
     box.open = true;
     box.dataset.shut = "";
   }
 });
 window.addEventListener("afterprint", () => {
+  const root = document.documentElement;
+  root.dataset.theme = root.dataset.screen;
   for (const box of document.querySelectorAll("details[data-shut]")) {
     box.open = false;
     delete box.dataset.shut;

@@ -133,6 +133,14 @@ def test_every_source_is_in_the_bibliography(name: str) -> None:
     assert cited <= entries
 
 
+@both
+def test_every_equation_is_on_a_page(module: ModuleType, name: str) -> None:
+    pages = "".join(page.read_text("utf-8") for page in (ROOT / "chapters").glob("*.ipynb"))
+    cited = re.findall(r"\beq-[a-z-]*[a-z]", section(getattr(module, name), "Notes"))
+    assert cited
+    assert [label for label in cited if f"$$ ({label})" not in pages] == []
+
+
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_reference_bodies_are_short(name: str) -> None:
     source = inspect.getsource(getattr(reference, name))

@@ -161,10 +161,16 @@ def test_folds_open_for_an_address_inside_and_for_print(visit: Visit) -> None:
 
 
 def test_print_has_the_text_and_not_the_frame(visit: Visit) -> None:
-    page = settled(visit(CHAPTER))
+    page = settled(visit(CHAPTER, color_scheme="dark"))
+    page.evaluate(
+        """addEventListener("beforeprint", () => {
+            window.inked = getComputedStyle(document.querySelector("article p")).color;
+        })"""
+    )
     pdf = page.pdf(format="A4", prefer_css_page_size=True)
     assert len(re.findall(rb"/Type\s*/Page\b", pdf)) >= 2
     assert len(pdf) > 40_000
+    assert page.evaluate("window.inked") in ("rgb(0, 0, 0)", "rgb(29, 33, 37)")
     page.emulate_media(media="print")
     expect(page.locator("article h1")).to_be_visible()
     for frame in (".bd-sidebar-primary", ".bd-header-article", ".prev-next-footer"):

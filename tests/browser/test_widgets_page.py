@@ -11,7 +11,7 @@ import nbclient
 import nbformat
 import numpy as np
 import pytest
-from playwright.sync_api import Browser, Locator, Page, expect
+from playwright.sync_api import Browser, Locator, Page, Route, expect
 
 from tformer import reference
 from tformer.widgets import DotProduct, Quiz, SoftmaxTemperature
@@ -72,16 +72,20 @@ def phone(browser: Browser, site: str):
 
 def open_page(page: Page, url: str):
     errors: list[str] = []
+
+    def answer(route: Route) -> None:
+        if route.request.url.startswith(("file:", "blob:", "data:")):
+            route.continue_()
+        else:
+            errors.append(f"asked another host: {route.request.url}")
+            route.abort()
+
     page.on("pageerror", lambda error: errors.append(str(error)))
-    page.route("**/*", lambda route: route.continue_() if local(route) else route.abort())
+    page.route("**/*", answer)
     page.goto(url)
     page.locator(".tf-quiz").wait_for()
     yield page
     assert errors == []
-
-
-def local(route) -> bool:
-    return route.request.url.startswith(("file:", "blob:", "data:"))
 
 
 def value(widget: Locator, name: str) -> list[float]:

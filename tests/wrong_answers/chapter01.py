@@ -1,4 +1,4 @@
-"""Mistakes that people make in the exercises of chapter 1, and correct answers unlike the book's."""
+"""Mistakes people make in the exercises of chapter 1, and right answers unlike the book's."""
 
 import math
 

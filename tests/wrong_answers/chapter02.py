@@ -1,4 +1,4 @@
-"""Mistakes that people make in the exercises of chapter 2, and correct answers unlike the book's."""
+"""Mistakes people make in the exercises of chapter 2, and right answers unlike the book's."""
 
 import math
 
@@ -285,8 +285,8 @@ WRONG = {
         "a weight is negative": lambda gradient, n: np.array([1.5, -0.5] + [0.0] * (n - 2)),
         "went downhill": lambda gradient, n: _climb(gradient, n, rate=-0.01, steps=50),
         "are the steps carried over": lambda gradient, n: np.full(n, 1 / n),
-        "the climb is not over": lambda gradient, n: _climb(gradient, n, steps=5),
         "its steps end somewhere else": _climb_and_clip,
+        "a step was too large": lambda gradient, n: _climb(gradient, n, rate=1e3),
     },
 }
 

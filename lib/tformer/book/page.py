@@ -38,8 +38,13 @@ DESCRIPTION_LENGTH = 155
 CITATION = re.compile(r" ?\[\d+(, \d+)*\]")
 # sphinx-proof and sphinx-exercise give these ids to every box of a page.
 REPEATED_IDS = {"proof-content", "exercise-content", "solution-content", "proof"}
-# myst-nb gives its folds a name other than what they show.
-MISNAMED_SUMMARY = '<summary aria-label="Toggle hidden content">'
+# What tells a screen reader something false: a fold named other than what it shows, and a list
+# of references that is no list in today's ARIA.
+FALSE_ROLES = {
+    '<summary aria-label="Toggle hidden content">': "<summary>",
+    '<div role="list" class="citation-list">': '<div class="citation-list">',
+    ' role="doc-biblioentry"': "",
+}
 
 
 class InlineFigures(SphinxPostTransform):
@@ -103,7 +108,10 @@ def prepare_page(
     app: Sphinx, pagename: str, templatename: str, context: dict[str, Any], doctree: Any
 ) -> None:
     """Defer scripts, leave out what the page does not need, and describe the page."""
-    body = context["body"] = context.get("body", "").replace(MISNAMED_SUMMARY, "<summary>")
+    body = context.get("body", "")
+    for false, true in FALSE_ROLES.items():
+        body = body.replace(false, true)
+    context["body"] = body
     scripts = [script for script in context["script_files"] if _needed(script, body)]
     if pagename == "search":
         scripts += [_JavaScript(name, priority=900) for name in SEARCH_SCRIPTS]

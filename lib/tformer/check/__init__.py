@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import textwrap
 from typing import Any
 
@@ -44,6 +45,7 @@ def check(number: str, function: Any, *, seconds: float = CALL_SECONDS) -> None:
     entry = _find(number)
     complaint = _complaint(entry, function, seconds)
     if complaint:
+        complaint = re.sub("^your function", "Your function", complaint)
         text = _wrapped(f"Exercise {number}, not yet. {complaint}")
         raise CheckFailed(f'{text}\nFor a hint: hint("{number}")') from None
 
@@ -52,7 +54,7 @@ def _complaint(entry: Exercise, function: Any, seconds: float) -> str:
     """Return what is wrong with an answer; print the praise and return "" when nothing is."""
     if not callable(function):
         return (
-            f"check needs your function itself, by its name and without brackets; "
+            f"The check needs your function itself, by its name and without brackets; "
             f"it was given {_say.kind(function)}."
         )
     answer = Answer(function, seconds)

@@ -47,6 +47,7 @@ def _number(value: Any, digits: int) -> str:
         return str(value)
     if math.isinf(value):
         return "−∞" if value < 0 else "∞"
+    digits = max(digits, len(str(int(value))) + 2) if math.isfinite(value) else digits
     return f"{value + 0.0:.{digits}g}".replace("-", "−")
 
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 Check = TypeVar("Check", bound=Callable[..., str])
+Variants = Mapping[str, Mapping[str, Any]]
 
 KINDS = {
     "symbolic": "SymPy proves it for symbols",
@@ -39,7 +40,7 @@ class Claim:
     kind: str
     chapter: int
     check: Callable[..., str]
-    broken: Mapping[str, Mapping[str, Any]]
+    broken: Variants
 
     @property
     def statement(self) -> str:
@@ -58,7 +59,7 @@ class Evidence:
 
     def __repr__(self) -> str:
         body = textwrap.fill(
-            self.evidence, 88, initial_indent="  ", subsequent_indent="  ", break_on_hyphens=False
+            self.evidence, 72, initial_indent="  ", subsequent_indent="  ", break_on_hyphens=False
         )
         return f"{self.label} holds ({self.kind} check):\n{body}"
 
@@ -69,9 +70,7 @@ def require(condition: object, message: str) -> None:
         raise ClaimFailed(message)
 
 
-def claim(
-    label: str, kind: str, broken: Mapping[str, Mapping[str, Any]]
-) -> Callable[[Check], Check]:
+def claim(label: str, kind: str, broken: Variants) -> Callable[[Check], Check]:
     """Register the decorated function as the check of the statement `label`.
 
     Parameters
@@ -82,8 +81,7 @@ def claim(
 
     Raises
     ------
-    ValueError : malformed label, unknown kind, no broken variant, no statement (docstring), a
-        label that another function already checks, or a module not named chapterNN….
+    ValueError : one of these is malformed, the label is taken, no docstring, no chapter module.
     """
     if not _LABEL.fullmatch(label):
         raise ValueError(f"claim: label {label!r} is not thm-, prop-, lem-, cor- or exm-name")

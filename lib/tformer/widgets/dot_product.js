@@ -140,7 +140,7 @@ function drawShadow(parts, q, k, m, at, limit) {
 /** The length of the shadow in words, beside it and away from q. */
 function label(text, m, aside, at, limit) {
   const [x, y] = at(m.projection.map((c) => c * 0.55));
-  const off = 46 * Math.abs(aside[0]) + 8 * Math.abs(aside[1]) + 12;
+  const off = 50 * Math.abs(aside[0]) + 8 * Math.abs(aside[1]) + 12;
   const word = `shadow ${m.shadow > 0 ? "+" : ""}${fmt(m.shadow)}`;
   put(text, [keepIn(x - off * aside[0], 50), keepIn(y + off * aside[1] + 5)],
     Math.abs(m.shadow) > 0.3 * limit ? word : "");

@@ -52,6 +52,8 @@ def _streams() -> Iterator[tuple[Sequence[Sequence[float]], dict[str, object], s
             "not.": log3 + log4,
             "That is the result of one chunk alone, the last and largest.": log4,
             "That is the sum of exponentials; its logarithm is asked for.": 7.0,
+            "When the maximum rises, the sum so far has to shrink: it was measured from the old "
+            "maximum.": log4 + float(np.log(2.5)),
         },
         "",
     )
@@ -107,8 +109,8 @@ def _streams() -> Iterator[tuple[Sequence[Sequence[float]], dict[str, object], s
 )
 def draw(f: Answer) -> None:
     """Indices with probabilities softmax(x), by the Gumbel-max trick or otherwise."""
-    x, size = np.log([1.0, 2, 3]), 20_000
-    said = f"x = (0, ln 2, ln 3) and {size} draws"
+    x, size = np.log(_WEIGHTS), 20_000
+    said = f"x = (0, 0, ln 4) and {size} draws"
     got = _drawn(f, x, size, said)
     _judge_frequencies(f, np.bincount(got, minlength=3) / size, said)
     if not np.array_equal(got, _drawn(f, x, size, said)):
@@ -117,10 +119,10 @@ def draw(f: Answer) -> None:
             "number from the rng you are given, so that an experiment can be repeated."
         )
     halves = got[: size // 2], got[size // 2 :]
-    if np.array_equal(*halves) or np.mean(got[1:] == got[:-1]) > 0.5:
+    if np.array_equal(*halves) or np.mean(got[1:] == got[:-1]) > 0.6:
         raise Wrong(f"With {said}, neighbouring draws repeat each other; each needs fresh noise.")
     far = np.bincount(_drawn(f, x + 1000, size, "scores near 1000"), minlength=3) / size
-    if np.abs(far - np.array([1, 2, 3]) / 6).max() > 0.02:
+    if np.abs(far - _WEIGHTS / 6).max() > 0.02:
         raise Wrong("With 1000 added to every score, the draws change; softmax does not.")
     hidden = _drawn(f, np.array([0, -np.inf, 0]), 2000, "x = (0, −∞, 0)")
     if (hidden == 1).any():
@@ -141,7 +143,7 @@ def _drawn(f: Answer, x: np.ndarray, size: int, said: str) -> np.ndarray:
 
 
 def _judge_frequencies(f: Answer, found: np.ndarray, said: str) -> None:
-    right = np.array([1, 2, 3]) / 6
+    right = _WEIGHTS / 6
     if np.abs(found - right).max() < 0.02:
         return
     reasons = _wrong_frequencies()
@@ -157,20 +159,17 @@ def _judge_frequencies(f: Answer, found: np.ndarray, said: str) -> None:
 def _wrong_frequencies() -> dict[str, np.ndarray]:
     """Simulate the distributions of the usual mistakes."""
     rng = np.random.default_rng(1)
-    x, n = np.log([1.0, 2, 3]), 40_000
+    x, n = np.log(_WEIGHTS), 40_000
     u = rng.uniform(size=(n, 3))
     noisy = {
         "Noise from a normal distribution does not give softmax; Gumbel noise does.": x
         + rng.normal(size=(n, 3)),
-        "Uniform noise does not give softmax: pass it through two logarithms.": x + u,
         "The noise −log U is exponential; one more logarithm is missing.": x - np.log(u),
         "The sign of the noise is turned round: G = −log(−log U).": x + np.log(-np.log(u)),
         "The noise was added to the weights; add it to the scores.": np.exp(x) / 6
         - np.log(-np.log(u)),
         "Every index comes up equally often: the scores have no effect.": u,
-        "The largest score always wins: without noise there is nothing random.": np.broadcast_to(
-            x, (n, 3)
-        ),
+        "The largest score always wins: the noise is missing, or too small to matter.": x + 0 * u,
     }
     return {why: np.bincount(v.argmax(-1), minlength=3) / n for why, v in noisy.items()}
 
@@ -246,6 +245,7 @@ def _outside(f: Answer, p: np.ndarray) -> str:
     )
 
 
+_WEIGHTS = np.array([1.0, 1, 4])  # here the usual mistakes differ from each other
 Objective = tuple[str, Callable[[np.ndarray], np.ndarray], np.ndarray]
 
 

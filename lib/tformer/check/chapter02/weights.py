@@ -172,7 +172,7 @@ def soft_maximum(f: Answer) -> None:
         "The limit of p log p as p → 0 is 0. What does the computer make of 0 · log 0?",
         "Change the logarithm's argument only where p is 0. What may stand there, if it is "
         "multiplied by 0 afterwards?",
-        "`np.where(p == 0, 1, p)` has a harmless logarithm everywhere.",
+        "`np.where` chooses entry by entry: 1 where a weight is 0, the weight itself elsewhere.",
     ),
 )
 def entropy_of(f: Answer) -> None:

@@ -1,0 +1,114 @@
+"""Measure the book: python benchmarks/run.py [build] [notebooks] [pages].
+
+Each measurement is written to benchmarks/results, and all of them to the table that people read,
+benchmarks/README.md. These are reports, not tests: a number belongs to its machine.
+"""
+
+import json
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import build
+import machine
+import notebooks
+import pages
+
+from tformer.book import find_root, one_thread
+
+HERE = Path(__file__).parent
+RESULTS = HERE / "results"
+PARTS = {"build": build.measure, "notebooks": notebooks.measure, "pages": pages.measure}
+
+
+def main(chosen: list[str]) -> None:
+    """Measure the chosen parts, or all."""
+    one_thread()
+    root = find_root(HERE)
+    RESULTS.mkdir(exist_ok=True)
+    for name in chosen or PARTS:
+        start = time.perf_counter()
+        print(f"measuring: {name}", flush=True)
+        found = {"machine": machine.describe(), **PARTS[name](root)}
+        text = json.dumps(found, indent=1, ensure_ascii=False) + "\n"
+        (RESULTS / f"{name}.json").write_text(text, encoding="utf-8")
+        print(f"  {time.perf_counter() - start:.0f} s", flush=True)
+    results = {path.stem: json.loads(path.read_text("utf-8")) for path in RESULTS.glob("*.json")}
+    (HERE / "README.md").write_text(summary(results), encoding="utf-8")
+
+
+def summary(results: dict[str, Any]) -> str:
+    """The table for people, as Markdown."""
+    parts = [
+        "# Benchmarks\n",
+        "Written by `make bench`, together with [the numbers in full](results). They say how far",
+        "the book is from its budgets on one machine; they are not tests.",
+    ]
+    tellers = {"build": _build, "notebooks": _notebooks, "pages": _pages}
+    for name, tell in tellers.items():
+        if name in results:
+            parts += ["", *tell(results[name]), "", _machine(results[name]["machine"])]
+    return "\n".join(parts) + "\n"
+
+
+def _machine(found: dict[str, Any]) -> str:
+    packages = ", ".join(f"{name} {number}" for name, number in found["packages"].items())
+    return (
+        f"Measured on {found['processor']}, {found['cores']} cores, {found['memory_gib']} GiB, "
+        f"{found['system']}; Python {found['python']}, {packages}."
+    )
+
+
+def _build(found: dict[str, Any]) -> list[str]:
+    return [
+        "## Building the pages\n",
+        "| build of all pages | seconds |",
+        "|---|--:|",
+        f"| from nothing, {found['pages']} pages | {found['cold_s']} |",
+        f"| after an edit of one chapter | {found['after_one_edit_s']} |",
+        f"| nothing changed (`make book` itself then does not start it) "
+        f"| {found['nothing_changed_s']} |",
+    ]
+
+
+def _notebooks(found: dict[str, Any]) -> list[str]:
+    parts = found["parts"]
+    lines = [
+        "## Running the notebooks again and comparing (budget: 30 s a chapter, 5 s a cell)\n",
+        "| | seconds |",
+        "|---|--:|",
+        f"| all, two workers | {found['two_workers_s']} |",
+        f"| all, one worker | {found['one_worker_s']} |",
+        f"| of that: starting and stopping kernels | {parts.get('kernels_s', 0)} |",
+        f"| of that: first cells, mostly imports | {parts.get('first_cells_s', 0)} |",
+        f"| of that: all other cells | {parts.get('other_cells_s', 0)} |",
+    ]
+    lines += [f"| {path} | {seconds} |" for path, seconds in found["notebooks"].items()]
+    lines += ["", "| slowest cells | line | seconds |", "|---|---|--:|"]
+    lines += [
+        f"| {cell['notebook']}, cell {cell['cell']} | `{cell['line'].strip()}` "
+        f"| {cell['seconds']} |"
+        for cell in found["slowest_cells"]
+    ]
+    return lines
+
+
+def _pages(found: dict[str, Any]) -> list[str]:
+    speeds = list(next(iter(found["pages"].values()))["first_paint_s"])
+    lines = [
+        f"## Opening a page, nothing cached, {found['browser']} (budget: 600 kB)\n",
+        "| page | requests | kB | kB moved, compressed | "
+        + " | ".join(f"first paint, {line} (s)" for line in speeds)
+        + " |",
+        "|---|--:|--:|--:|" + "--:|" * len(speeds),
+    ]
+    for name, page in found["pages"].items():
+        paints = " | ".join(str(page["first_paint_s"][line]) for line in speeds)
+        sizes = f"{page['requests']} | {page['raw_kb']} | {page['moved_kb']}"
+        lines.append(f"| {name} | {sizes} | {paints} |")
+    return lines
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

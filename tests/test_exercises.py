@@ -1,0 +1,202 @@
+"""The exercise notebooks: made from one source, committed as made, gradable by nbgrader."""
+
+import os
+import re
+import subprocess
+import sys
+from collections import Counter
+from pathlib import Path
+
+import pytest
+from nbgrader.api import Gradebook
+from nbgrader.nbgraderformat import MetadataValidator
+
+from tformer.book import exercises
+from tformer.book.exercises import read, solved, sources, student, without_outputs
+from tformer.book.normalise import dump, load
+from tformer.check.registry import EXERCISES
+
+ROOT = Path(__file__).resolve().parents[1]
+SOURCES = sources(ROOT)
+LEVELS = {1: "warm-up", 2: "core", 3: "challenge"}
+each_source = pytest.mark.parametrize("path", SOURCES, ids=lambda path: path.stem)
+
+
+def cells(path, role):
+    return {cell.number: cell.node.source for cell in read(path) if cell.role == role}
+
+
+def test_sources_and_checks_name_the_same_exercises():
+    stated = [number for path in SOURCES for number in cells(path, "statement")]
+    assert len(stated) == len(set(stated))
+    assert {number.replace("-", ".") for number in stated} == set(EXERCISES)
+
+
+@each_source
+def test_eight_exercises_over_three_levels(path):
+    statements = cells(path, "statement")
+    stars = Counter()
+    for number, text in statements.items():
+        level = text.count("★")
+        stars[level] += 1
+        assert re.search(rf"{{exercise}} {'★' * level} {LEVELS[level]}, \d+ minutes$", text, re.M)
+        assert text.startswith(f"## {number.replace('-', '.')} ")
+    assert len(statements) >= 8
+    assert set(stars) == {1, 2, 3}
+
+
+@each_source
+def test_each_exercise_has_its_four_cells(path):
+    for role in ("statement", "solution", "check", "why"):
+        assert list(cells(path, role)) == list(cells(path, "statement")), role
+    for number, text in cells(path, "check").items():
+        name = re.search(r"def (\w+)", cells(path, "solution")[number]).group(1)
+        assert text == f'check("{number.replace("-", ".")}", {name})'
+
+
+@each_source
+def test_committed_notebooks_are_what_the_source_makes(path):
+    name = path.with_suffix(".ipynb").name
+    assert (ROOT / "exercises" / name).read_text(encoding="utf-8") == dump(student(path))
+    committed = load(ROOT / "exercises" / "solutions" / name)
+    assert without_outputs(committed) == without_outputs(solved(path))
+
+
+@each_source
+def test_solved_notebook_folds_each_solution(path):
+    notebook = solved(path)
+    folded = [cell for cell in notebook.cells if "hide-input" in cell.metadata.get("tags", [])]
+    assert len(folded) == len(cells(path, "solution"))
+    assert all(cell.metadata.mystnb.code_prompt_show == "Show solution" for cell in folded)
+    assert "SOLUTION" not in dump(notebook)
+    assert f"{{download}}`{path.stem}.ipynb <../{path.stem}.ipynb>`" in dump(notebook)
+
+
+@each_source
+def test_student_notebook_holds_no_solution(path):
+    notebook = student(path)
+    text = "\n".join(cell.source for cell in notebook.cells)
+    for source in cells(path, "solution").values():
+        body = re.search(r"### BEGIN SOLUTION\n(.*)### END", source, re.S).group(1)
+        lines = [line.strip() for line in body.splitlines() if len(line.strip()) > 12]
+        assert not [line for line in lines if line in text and not line.startswith("return scores")]
+    for source in cells(path, "why").values():
+        assert source.splitlines()[0] not in text
+
+
+@each_source
+def test_student_notebook_has_valid_grading_metadata(path):
+    notebook = student(path)
+    MetadataValidator().validate_nb(notebook)
+    graded = [c for c in notebook.cells if c.metadata.get("nbgrader", {}).get("grade")]
+    answers = [c for c in notebook.cells if c.metadata.get("nbgrader", {}).get("solution")]
+    assert len(graded) == len(answers) == len(cells(path, "statement"))
+    for cell in graded:
+        assert cell.metadata.nbgrader.locked
+        assert cell.metadata.editable is False
+        number = cell.metadata.nbgrader.grade_id.removeprefix("check-")
+        assert cell.metadata.nbgrader.points == cells(path, "statement")[number].count("★")
+
+
+def test_generating_keeps_outputs_until_a_cell_changes(tmp_path):
+    folder = tmp_path / "exercises" / "solutions"
+    folder.mkdir(parents=True)
+    source = folder / "01_dot_products.py"
+    source.write_text(SOURCES[0].read_text(encoding="utf-8"), encoding="utf-8")
+    target = source.with_suffix(".ipynb")
+    assert len(exercises.generate(tmp_path)) == 2
+    notebook = load(target)
+    notebook.cells[2].execution_count = 1
+    target.write_text(dump(notebook), encoding="utf-8")
+    assert exercises.generate(tmp_path) == []
+    assert load(target).cells[2].execution_count == 1
+    source.write_text(
+        source.read_text(encoding="utf-8").replace("One dot product", "A dot product"),
+        encoding="utf-8",
+    )
+    assert len(exercises.generate(tmp_path)) == 2
+    assert load(target).cells[2].execution_count is None
+
+
+# The round trip through a course, as an instructor makes it.
+
+CONFIG = """
+c = get_config()
+c.CourseDirectory.course_id = "transformers"
+c.ClearSolutions.enforce_metadata = True
+c.ExecutePreprocessor.timeout = 60
+"""
+
+
+def nbgrader(course, *arguments):
+    done = subprocess.run(
+        [sys.executable, "-m", "nbgrader", *arguments],
+        cwd=course,
+        env=os.environ | {"JUPYTER_PLATFORM_DIRS": "1"},
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout + done.stderr
+
+
+def answered(path, changes):
+    """A student's notebook with all solutions written in, except for `changes`."""
+    right = {
+        f"solution-{number}": exercises.MARK.sub("", source)
+        for number, source in cells(path, "solution").items()
+    }
+    notebook = load(ROOT / "exercises" / path.with_suffix(".ipynb").name)
+    for cell in notebook.cells:
+        grade_id = cell.metadata.get("nbgrader", {}).get("grade_id", "")
+        if grade_id in right and changes.get(grade_id, "") is not None:
+            cell.source = changes.get(grade_id, right[grade_id])
+    return notebook
+
+
+def test_round_trip_through_an_nbgrader_course(tmp_path):
+    (tmp_path / "nbgrader_config.py").write_text(CONFIG, encoding="utf-8")
+    assert len(exercises.write_course(ROOT, tmp_path)) == len(SOURCES)
+    for path in SOURCES:
+        nbgrader(tmp_path, "generate_assignment", path.stem)
+        released = load(tmp_path / "release" / path.stem / path.with_suffix(".ipynb").name)
+        ours = student(path)
+        assert [c.source for c in released.cells] == [c.source for c in ours.cells]
+        assert [c.metadata for c in released.cells] == [c.metadata for c in ours.cells]
+
+    path = SOURCES[0]
+    name = path.with_suffix(".ipynb").name
+    wrong = "def cosine(q, k):\n    return (q * k).sum(-1)"
+    endless = "def row_dots(q, k):\n    while True:\n        pass"
+    handed_in = answered(
+        path, {"solution-1-1": endless, "solution-1-2": wrong, "solution-1-3": None}
+    )
+    submitted = tmp_path / "submitted" / "ada" / path.stem / name
+    submitted.parent.mkdir(parents=True)
+    submitted.write_text(dump(handed_in), encoding="utf-8")
+    nbgrader(tmp_path, "autograde", path.stem)
+    with Gradebook(f"sqlite:///{tmp_path / 'gradebook.db'}") as gradebook:
+        submission = gradebook.find_submission_notebook(path.stem, path.stem, "ada")
+        scores = {grade.name: (grade.score, grade.max_score) for grade in submission.grades}
+    lost = {grade for grade, (score, most) in scores.items() if score != most}
+    assert lost == {"check-1-1", "check-1-2", "check-1-3"}
+    assert all(scores[grade][0] == 0 for grade in lost)
+
+    nbgrader(tmp_path, "generate_feedback", path.stem)
+    feedback = tmp_path / "feedback" / "ada" / path.stem / path.with_suffix(".html").name
+    text = " ".join(re.sub(r"<[^>]+>", "", feedback.read_text(encoding="utf-8")).split())
+    assert "divide by both lengths" in text
+    assert "still the empty template" in text
+    assert "was still running" in text
+    assert "Traceback" not in text
+
+
+@each_source
+def test_nbgrader_validates_a_solved_notebook_and_not_the_empty_one(path, tmp_path):
+    empty, full = tmp_path / "empty.ipynb", tmp_path / "full.ipynb"
+    empty.write_text(dump(student(path)), encoding="utf-8")
+    full.write_text(dump(answered(path, {})), encoding="utf-8")
+    assert "Success! Your notebook passes all the tests." in nbgrader(tmp_path, "validate", full)
+    said = nbgrader(tmp_path, "validate", empty)
+    assert f"VALIDATION FAILED ON {len(cells(path, 'statement'))} CELL(S)!" in said
