@@ -12,6 +12,7 @@ READY   = $(VENV)/.ready
 export OMP_NUM_THREADS = 1
 export OPENBLAS_NUM_THREADS = 1
 export MKL_NUM_THREADS = 1
+export VECLIB_MAXIMUM_THREADS = 1
 export PYDEVD_DISABLE_FILE_VALIDATION = 1
 
 PAGE_SOURCES = $(shell find index.md references.bib chapters exercises/solutions \

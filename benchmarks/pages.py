@@ -71,7 +71,9 @@ def serve(folder: Path) -> Iterator[str]:
 def _chromium() -> str:
     found = os.environ.get("TFORMER_CHROMIUM") or next(filter(None, map(shutil.which, NAMES)), None)
     if not found:
-        raise RuntimeError("no Chromium found; name one in the environment variable TFORMER_CHROMIUM")
+        raise RuntimeError(
+            "no Chromium found; name one in the environment variable TFORMER_CHROMIUM"
+        )
     return found
 
 

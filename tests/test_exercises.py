@@ -49,8 +49,9 @@ def test_eight_exercises_over_three_levels(path):
 def test_each_exercise_has_its_four_cells(path):
     for role in ("statement", "solution", "check", "why"):
         assert list(cells(path, role)) == list(cells(path, "statement")), role
+    solutions = cells(path, "solution")
     for number, text in cells(path, "check").items():
-        name = re.search(r"def (\w+)", cells(path, "solution")[number]).group(1)
+        name = re.search(r"def (\w+)", solutions[number]).group(1)
         assert text == f'check("{number.replace("-", ".")}", {name})'
 
 
@@ -86,16 +87,16 @@ def test_student_notebook_holds_no_solution(path):
 
 @each_source
 def test_student_notebook_has_valid_grading_metadata(path):
-    notebook = student(path)
+    notebook, statements = student(path), cells(path, "statement")
     MetadataValidator().validate_nb(notebook)
     graded = [c for c in notebook.cells if c.metadata.get("nbgrader", {}).get("grade")]
     answers = [c for c in notebook.cells if c.metadata.get("nbgrader", {}).get("solution")]
-    assert len(graded) == len(answers) == len(cells(path, "statement"))
+    assert len(graded) == len(answers) == len(statements)
     for cell in graded:
         assert cell.metadata.nbgrader.locked
         assert cell.metadata.editable is False
         number = cell.metadata.nbgrader.grade_id.removeprefix("check-")
-        assert cell.metadata.nbgrader.points == cells(path, "statement")[number].count("★")
+        assert cell.metadata.nbgrader.points == statements[number].count("★")
 
 
 def test_generating_keeps_outputs_until_a_cell_changes(tmp_path):
@@ -132,7 +133,6 @@ def nbgrader(course, *arguments):
     done = subprocess.run(
         [sys.executable, "-m", "nbgrader", *arguments],
         cwd=course,
-        env=os.environ | {"JUPYTER_PLATFORM_DIRS": "1"},
         capture_output=True,
         text=True,
         timeout=300,
@@ -155,17 +155,19 @@ def answered(path, changes):
     return notebook
 
 
-def test_round_trip_through_an_nbgrader_course(tmp_path):
+def test_round_trip_through_an_nbgrader_course(tmp_path, monkeypatch):
+    # nbgrader calls its database tool by name
+    tools = str(Path(sys.executable).parent)
+    monkeypatch.setenv("PATH", os.pathsep.join([tools, os.environ["PATH"]]))
     (tmp_path / "nbgrader_config.py").write_text(CONFIG, encoding="utf-8")
     assert len(exercises.write_course(ROOT, tmp_path)) == len(SOURCES)
-    for path in SOURCES:
-        nbgrader(tmp_path, "generate_assignment", path.stem)
-        released = load(tmp_path / "release" / path.stem / path.with_suffix(".ipynb").name)
-        ours = student(path)
-        assert [c.source for c in released.cells] == [c.source for c in ours.cells]
-        assert [c.metadata for c in released.cells] == [c.metadata for c in ours.cells]
-
     path = SOURCES[0]
+    nbgrader(tmp_path, "generate_assignment", path.stem)
+    released = load(tmp_path / "release" / path.stem / path.with_suffix(".ipynb").name)
+    ours = student(path)
+    assert [c.source for c in released.cells] == [c.source for c in ours.cells]
+    assert [c.metadata for c in released.cells] == [c.metadata for c in ours.cells]
+
     name = path.with_suffix(".ipynb").name
     wrong = "def cosine(q, k):\n    return (q * k).sum(-1)"
     endless = "def row_dots(q, k):\n    while True:\n        pass"
@@ -189,14 +191,17 @@ def test_round_trip_through_an_nbgrader_course(tmp_path):
     assert "divide by both lengths" in text
     assert "still the empty template" in text
     assert "was still running" in text
-    assert "Traceback" not in text
+    assert "Traceback (most recent call last)" not in text
+    assert "tformer/check" not in text
 
 
-@each_source
-def test_nbgrader_validates_a_solved_notebook_and_not_the_empty_one(path, tmp_path):
-    empty, full = tmp_path / "empty.ipynb", tmp_path / "full.ipynb"
-    empty.write_text(dump(student(path)), encoding="utf-8")
-    full.write_text(dump(answered(path, {})), encoding="utf-8")
-    assert "Success! Your notebook passes all the tests." in nbgrader(tmp_path, "validate", full)
-    said = nbgrader(tmp_path, "validate", empty)
-    assert f"VALIDATION FAILED ON {len(cells(path, 'statement'))} CELL(S)!" in said
+def test_nbgrader_validates_solved_notebooks_and_not_empty_ones(tmp_path):
+    names = []
+    for path in SOURCES:
+        for kind, notebook in (("empty", student(path)), ("full", answered(path, {}))):
+            names.append(f"{path.stem}_{kind}.ipynb")
+            (tmp_path / names[-1]).write_text(dump(notebook), encoding="utf-8")
+    said = nbgrader(tmp_path, "validate", *names)
+    assert said.count("Success! Your notebook passes all the tests.") == len(SOURCES)
+    for path in SOURCES:
+        assert f"VALIDATION FAILED ON {len(cells(path, 'statement'))} CELL(S)!" in said

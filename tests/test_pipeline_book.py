@@ -12,7 +12,9 @@ CHAPTERS = {claim.label: f"{claim.chapter:02d}" for claim in claims()}
 NOTEBOOKS = notebooks(ROOT)
 
 
-@pytest.mark.parametrize("path", NOTEBOOKS, ids=[path.stem for path in NOTEBOOKS])
+@pytest.mark.parametrize(
+    "path", NOTEBOOKS, ids=[f"{path.parent.name}-{path.stem}" for path in NOTEBOOKS]
+)
 def test_a_notebook_keeps_the_rules(path):
     findings = lint.lint_file(path, CHAPTERS)
     assert not findings, "\n".join(findings)

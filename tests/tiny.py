@@ -15,9 +15,7 @@ def text(source: str, **metadata: Any) -> NotebookNode:
 
 def code(source: str, *outputs: NotebookNode, **metadata: Any) -> NotebookNode:
     """A code cell that has been run."""
-    return v4.new_code_cell(
-        source, outputs=list(outputs), metadata=metadata, execution_count=1
-    )
+    return v4.new_code_cell(source, outputs=list(outputs), metadata=metadata, execution_count=1)
 
 
 def printed(words: str, name: str = "stdout") -> NotebookNode:

@@ -29,7 +29,7 @@ __all__ = [
     "result_shape",
 ]
 
-F = TypeVar("F", bound=Callable[..., Any])
+Function = TypeVar("Function", bound=Callable[..., Any])
 Sizes = dict[str, Any]
 ENTRY = re.compile(r"^(?:(\w+) : )?\(([^()]*)\) (integer )?array$", re.MULTILINE)
 DOUBLE = ("float64", sys.float_info.min, sys.float_info.max)
@@ -162,7 +162,7 @@ def documented(function: Callable[..., Any]) -> Documented:
     )
 
 
-def checked(function: F) -> F:
+def checked(function: Function) -> Function:
     """Hold every call of `function` to the types in its signature and the shapes in its docstring.
 
     Arrays must be of the annotated type, floating-point (or integer, where the docstring says

@@ -35,9 +35,9 @@ def test_no_serious_finding_of_axe(visit: Visit, name: str) -> None:
     page.evaluate(AXE.read_text(encoding="utf-8"))
     found = {}
     for size in (DESKTOP, PHONE):
+        page.set_viewport_size(size)
+        page.wait_for_timeout(450)  # what is too wide is made reachable a moment later
         for theme in ("light", "dark"):
-            page.set_viewport_size(size)
-            page.wait_for_timeout(450)  # what is too wide is made reachable a moment later
             page.evaluate("(theme) => { document.documentElement.dataset.theme = theme; }", theme)
             found[f"{size['width']} {theme}"] = findings(page)
     assert not any(found.values()), json.dumps(found, indent=1)
@@ -46,7 +46,8 @@ def test_no_serious_finding_of_axe(visit: Visit, name: str) -> None:
 def findings(page: Page) -> list[str]:
     code = """async () => {
         const options = { preload: false, resultTypes: ["violations"] };
-        const { violations } = await axe.run(document, options);
+        // Formulas are many and all alike: MathML for a reader, hidden spans for the eye.
+        const { violations } = await axe.run({ exclude: [".katex"] }, options);
         return violations.filter((v) => ["serious", "critical"].includes(v.impact)).map((v) => {
             const places = v.nodes.slice(0, 3).map((n) => n.html.slice(0, 160));
             return [v.id, v.nodes[0].any[0]?.message, ...places].join(" | ");
@@ -178,15 +179,15 @@ def test_print_has_the_text_and_not_the_frame(visit: Visit) -> None:
 
 
 def test_page_reads_without_javascript(visit: Visit) -> None:
-    page = visit("exercises/solutions/01_dot_products.html", java_script_enabled=False)
-    box = page.locator("div.admonition.dropdown").first
-    expect(box.locator(":scope > :last-child")).to_be_visible()
+    page = visit(CHAPTER, java_script_enabled=False)
+    expect(page.locator("article h1")).to_be_visible()
+    expect(page.locator("article .theorem p").first).to_be_visible()
     expect(page.locator("[data-print]")).to_be_hidden()
 
 
 @pytest.mark.parametrize("name", [name for name in PAGES if "0" in name])
 def test_notebook_can_be_downloaded(visit: Visit, book: Path, name: str) -> None:
-    link = visit(name).locator("a[download]").get_attribute("href") or ""
+    link = visit(name).locator(".article-header-buttons a[download]").get_attribute("href") or ""
     source = (book / name).parent / link
     assert source.is_file()
     if (ROOT / name).with_suffix(".ipynb").exists():

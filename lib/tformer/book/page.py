@@ -35,7 +35,7 @@ NEEDED_BY = {
 }
 SEARCH_SCRIPTS = ("_static/searchtools.js", "_static/language_data.js", "searchindex.js")
 DESCRIPTION_LENGTH = 155
-CITATION = re.compile(r" ?\[\d+(, \d+)*\]")
+CITATION = re.compile(r" ?\[\w+(, \w+)*\]")
 # sphinx-proof and sphinx-exercise give these ids to every box of a page.
 REPEATED_IDS = {"proof-content", "exercise-content", "solution-content", "proof"}
 # What tells a screen reader something false: a fold named other than what it shows, and a list
@@ -65,7 +65,8 @@ class InlineFigures(SphinxPostTransform):
                 drawing = inline_svg(
                     path.read_text(encoding="utf-8"), f"d{number}-", label, image.get("width", "")
                 )
-                image.replace_self(nodes.raw("", drawing, format="html"))
+                frame = f'<div class="drawing-frame">{drawing}</div>'
+                image.replace_self(nodes.raw("", frame, format="html"))
 
 
 class Mend(SphinxPostTransform):
@@ -92,7 +93,8 @@ def _bind_punctuation(formula: nodes.math) -> None:
     if not isinstance(after, nodes.Text):
         return
     if marks := re.match(r"[.,;:)?!]+", after):
-        after.parent.replace(after, nodes.Text(after[marks.end() :]))
+        # Text nodes with the same text are equal, so this one is found by its place.
+        formula.parent[formula.parent.index(formula) + 1] = nodes.Text(after[marks.end() :])
         formula += nodes.Text(rf"\text{{{marks[0]}}}")
 
 

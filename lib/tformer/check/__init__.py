@@ -93,8 +93,10 @@ def hint(number: str, tier: int = 1) -> None:
 
 
 def _wrapped(text: str) -> str:
-    """Break text into lines that fit on a phone held sideways and in a narrow notebook."""
-    return textwrap.fill(text, WIDTH, break_long_words=False, break_on_hyphens=False)
+    """Break text into lines that fit a narrow notebook, but not inside a row of numbers."""
+    joined = re.sub(r"(?<=[\d∞n]), (?=[\d−∞n])", ",\0", text)
+    lines = textwrap.fill(joined, WIDTH, break_long_words=False, break_on_hyphens=False)
+    return lines.replace("\0", " ")
 
 
 def _find(number: Any) -> Exercise:

@@ -10,10 +10,10 @@ from tformer.shapes import checked
 
 __all__ = ["equation"]
 
-F = TypeVar("F", bound=Callable[..., Any])
+Function = TypeVar("Function", bound=Callable[..., Any])
 
 
-def equation(function: F) -> F:
+def equation(function: Function) -> Function:
     """Check the arguments, compute float16 in float32, follow IEEE arithmetic in silence.
 
     Arguments are held to the docstring by `tformer.shapes.checked`. Float32 and float64 are

@@ -1,0 +1,251 @@
+"""What is published: links and hosts, figures, what a page loads, third-party files."""
+
+import hashlib
+import importlib.util
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+from xml.etree import ElementTree as ET
+
+import matplotlib.pyplot as plt
+import nbformat
+import pytest
+import sphinxcontrib.katex
+from docutils import nodes
+
+from tformer.book.page import _bind_punctuation, _description
+from tformer.book.sitecheck import check_site
+from tformer.book.svg import inline_svg
+from tformer.figures.style import svg
+
+ROOT = Path(__file__).parents[1]
+GOOD = '<h1 id="top">Top</h1><a href="b.html#there">b</a><a href="https://example.org/">away</a>'
+
+
+def site(tmp_path: Path, planted: str = "", style: str = "") -> list[str]:
+    (tmp_path / "a.html").write_text(GOOD + planted, encoding="utf-8")
+    (tmp_path / "b.html").write_text('<p id="there">There</p><a href="a.html#top">a</a>')
+    (tmp_path / "own.css").write_text(style)
+    return check_site(tmp_path)
+
+
+def test_sound_site_has_no_problem(tmp_path: Path) -> None:
+    planted = '<link rel="stylesheet" href="own.css?v=1"><img src="data:image/png;base64,AA">'
+    assert site(tmp_path, planted, 'a { mask: url("data:image/svg+xml,x"); }') == []
+
+
+@pytest.mark.parametrize(
+    "planted",
+    [
+        '<script src="https://cdn.example.org/x.js"></script>',
+        '<script src="//cdn.example.org/x.js"></script>',
+        '<link rel="stylesheet" href="https://example.org/x.css">',
+        '<link rel="preconnect" href="https://example.org">',
+        '<img src="http://example.org/x.png">',
+        '<img srcset="https://example.org/x.png 2x">',
+        '<iframe src="https://example.org"></iframe>',
+        '<p style="background: url(https://example.org/x.png)">x</p>',
+        '<style>@import "https://example.org/x.css";</style>',
+    ],
+)
+def test_request_to_another_host_is_found(tmp_path: Path, planted: str) -> None:
+    (problem,) = site(tmp_path, planted)
+    assert problem.startswith("a.html: asks another host for")
+
+
+def test_style_sheet_that_asks_another_host_is_found(tmp_path: Path) -> None:
+    style = "@font-face { src: url('https://example.org/font.woff2'); }"
+    (problem,) = site(tmp_path, '<link rel="stylesheet" href="own.css">', style)
+    assert problem == "own.css: asks another host for https://example.org/font.woff2"
+
+
+@pytest.mark.parametrize(
+    ("planted", "message"),
+    [
+        ('<a href="c.html">c</a>', "c.html leads to no file"),
+        ('<a href="b.html#here">b</a>', "link b.html#here leads to no anchor of that name"),
+        ('<a href="#nowhere">n</a>', "link #nowhere leads to no anchor of that name"),
+        ('<a href="/b.html">b</a>', "/b.html starts at the root of the server"),
+        ('<a href="../b.html">b</a>', "../b.html leads to no file"),
+        ('<a href="file:///b.html">b</a>', "odd link file:///b.html"),
+        ('<img src="gone.svg">', "gone.svg leads to no file"),
+    ],
+)
+def test_broken_link_is_found(tmp_path: Path, planted: str, message: str) -> None:
+    (problem,) = site(tmp_path, planted)
+    assert problem.startswith(f"a.html: {message}")
+
+
+# ---- figures ----------------------------------------------------------------------------
+
+
+@pytest.fixture
+def drawing() -> ET.Element:
+    figure, axes = plt.subplots(1, 2)
+    axes[0].plot([0, 1], [0, 1], color="black", label="line")
+    axes[0].set_title("A title")
+    axes[0].fill_between([0, 1], [0, 1], color="white")
+    axes[1].plot([0, 1], [1, 0], color="#0072B2")
+    text = svg(figure)
+    plt.close(figure)
+    return ET.fromstring(inline_svg(text, "d7-", "Two lines."))
+
+
+def test_drawing_follows_the_colour_of_the_text(drawing: ET.Element) -> None:
+    text = ET.tostring(drawing, encoding="unicode")
+    assert "#000000" not in text
+    assert drawing.get("fill") == "currentColor"
+    assert "stroke: currentColor" in text
+    assert "#0072b2" in text
+
+
+def test_drawing_loses_its_backgrounds_and_keeps_white_data(drawing: ET.Element) -> None:
+    groups = {element.get("id") for element in drawing.iter()}
+    assert "d7-patch_1" not in groups
+    assert "d7-patch_2" not in groups
+    assert "d7-axes_1" in groups
+    white = [element for element in drawing.iter() if "#ffffff" in element.get("style", "")]
+    assert white
+
+
+def test_drawing_keeps_to_itself(drawing: ET.Element) -> None:
+    ids = [element.get("id", "") for element in drawing.iter() if element.get("id")]
+    assert ids
+    assert all(name.startswith("d7-") for name in ids)
+    text = ET.tostring(drawing, encoding="unicode")
+    for name in re.findall(r'(?:href="#|url\(#)([^")]+)', text):
+        assert name in ids
+    assert "<style" not in text
+    assert "<metadata" not in text
+
+
+def test_drawing_has_a_name(drawing: ET.Element) -> None:
+    assert drawing.get("role") == "img"
+    assert drawing.get("aria-label") == "Two lines."
+
+
+# ---- the extension ----------------------------------------------------------------------
+
+
+def test_mark_after_a_formula_moves_into_it_alone() -> None:
+    paragraph = nodes.paragraph()
+    paragraph += [nodes.Text("First"), nodes.Text("."), nodes.Text(" Then ")]
+    formula = nodes.math("", "x")
+    paragraph += [formula, nodes.Text("."), nodes.Text(" Last.")]
+    _bind_punctuation(formula)
+    assert formula.astext() == r"x\text{.}"
+    assert [child.astext() for child in paragraph] == [
+        "First", ".", " Then ", r"x\text{.}", "", " Last.",
+    ]  # fmt: skip
+
+
+def test_description_is_a_plain_paragraph_cut_at_a_word() -> None:
+    page = nodes.document(None, None)
+    page += nodes.paragraph("", "", nodes.Text("A paragraph with "), nodes.math("", "x^2" * 20))
+    page += nodes.paragraph("", "Words of the page [1, CH90] " + "and more words " * 20)
+    description = _description(page)
+    assert description.startswith("Words of the page and more")
+    assert description.endswith(" words…")
+    assert len(description) <= 156
+
+
+CONF = """
+extensions = ["myst_nb", "sphinxcontrib.katex", "tformer.book.page"]
+html_theme, project, html_math_renderer = "sphinx_book_theme", "tiny", "katex"
+nb_execution_mode, numfig = "off", True
+html_static_path, katex_css_path = ["static"], "katex.css"
+templates_path = [{templates!r}]
+"""
+FIGURE = {"image": {"alt": "A square."}, "figure": {"caption": "The square.", "name": "fig-a"}}
+SQUARE = '<svg xmlns="http://www.w3.org/2000/svg"><path id="p" style="stroke: #000000"/></svg>'
+
+
+def build(folder: Path, page: str, metadata: dict[str, object]) -> tuple[int, str, str]:
+    """Build a book of one notebook; its exit status, its complaints and the page."""
+    output = nbformat.v4.new_output("display_data", data={"image/svg+xml": SQUARE})
+    cell = nbformat.v4.new_code_cell("1", metadata={"mystnb": metadata}, outputs=[output])
+    notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_markdown_cell(page), cell])
+    nbformat.write(notebook, folder / "index.ipynb")
+    (folder / "static").mkdir()
+    (folder / "static" / "katex.css").write_text("")
+    templates = str(ROOT / "assets" / "templates")
+    (folder / "conf.py").write_text(CONF.format(templates=templates))
+    (folder / "404.html").write_text("<p>none</p>")
+    (folder / "conf.py").open("a").write("html_extra_path = ['404.html']\n")
+    command = [sys.executable, "-m", "sphinx", "-W", "-q", str(folder), str(folder / "out")]
+    done = subprocess.run(command, capture_output=True, text=True)
+    html = folder / "out" / "index.html"
+    return done.returncode, done.stderr, html.read_text() if html.exists() else ""
+
+
+def test_page_is_built_with_what_it_needs(tmp_path: Path) -> None:
+    text = "# Title\n\nThe first paragraph says what the page is about, in words.\n\nSee $x$."
+    status, complaints, html = build(tmp_path, text, FIGURE)
+    assert (status, complaints) == (0, "")
+    assert 'aria-label="A square."' in html
+    assert "stroke: currentColor" in html
+    assert '<span class="caption-text">The square.</span>' in html
+    assert 'name="description" content="The first paragraph says' in html
+    scripts = re.findall(r"<script[^>]* src=[^>]*>", html)
+    assert scripts
+    assert all("defer" in script for script in scripts)
+    assert "katex.min.js" in html
+    assert "fontawesome" not in html
+    assert "bootstrap.js" not in html
+    assert "searchindex.js" not in html
+
+
+def test_page_without_mathematics_loads_none(tmp_path: Path) -> None:
+    _, _, html = build(tmp_path, "# Title\n\nNothing but words here.", FIGURE)
+    assert html
+    assert "katex" not in html
+
+
+def test_build_fails_on_a_planted_script(tmp_path: Path) -> None:
+    text = '# Title\n\n<script src="https://cdn.example.org/x.js"></script>'
+    status, complaints, _ = build(tmp_path, text, FIGURE)
+    assert status != 0
+    assert "index.html: asks another host for https://cdn.example.org/x.js" in complaints
+
+
+def test_build_fails_on_a_figure_without_text(tmp_path: Path) -> None:
+    status, complaints, _ = build(tmp_path, "# Title", {})
+    assert status != 0
+    assert "an image has no alt text" in complaints
+
+
+# ---- third-party files ------------------------------------------------------------------
+
+
+def test_third_party_files_are_the_recorded_ones() -> None:
+    recorded = json.loads((ROOT / "vendor" / "checksums.json").read_text())
+    folders = [ROOT / "vendor" / "web", ROOT / "tests" / "browser" / "vendor"]
+    files = [path for folder in folders for path in folder.rglob("*") if path.is_file()]
+    found = {
+        path.relative_to(ROOT).as_posix(): hashlib.sha256(path.read_bytes()).hexdigest()
+        for path in files
+    }
+    assert found == recorded
+
+
+def test_each_package_has_a_licence_beside_it() -> None:
+    for package in json.loads((ROOT / "vendor" / "vendor.json").read_text()):
+        assert (ROOT / package["files"]["LICENSE"]).is_file(), package["package"]
+
+
+def test_katex_style_and_scripts_are_of_one_version() -> None:
+    packages = json.loads((ROOT / "vendor" / "vendor.json").read_text())
+    versions = {package["package"]: package["version"] for package in packages}
+    assert versions["katex"] == sphinxcontrib.katex.katex_version
+
+
+def test_refresh_keeps_only_the_font_format_in_use() -> None:
+    spec = importlib.util.spec_from_file_location("refresh", ROOT / "vendor" / "refresh.py")
+    assert spec is not None
+    assert spec.loader is not None
+    refresh = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(refresh)
+    css = b'src:url(a.woff2) format("woff2"),url(a.woff) format("woff"),url(a.ttf) format("truetype")}'
+    assert refresh.only_woff2(css) == b'src:url(a.woff2) format("woff2")}'
