@@ -4,6 +4,7 @@ Arrays are generated from the shapes in the docstrings, in float64. A test round
 precision it is about, so that the rounding of the inputs is never counted as an error.
 """
 
+import re
 import zlib
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
@@ -15,11 +16,12 @@ from tformer import reference
 from tformer.shapes import documented
 
 FUNCTIONS = tuple(reference.__all__)
-SIZES = {"T": 2, "S": 3, "K": 5, "N": 4, "D": 2}
+SIZES = {"T": 2, "S": 3, "K": 5, "V": 4, "N": 4, "D": 2}
 SIZE_OF_ARGUMENT = {"n_vocab": "N", "d_model": "D"}
 SIMILARITIES = tuple(
     name for name in FUNCTIONS if getattr(reference, name).__module__.endswith("similarity")
 )
+ATTENTION = ("attention", "attention_vjp", "attention_weights")
 SCORES = ("softmax", "log_softmax", "logsumexp")
 
 SETTINGS: dict[str, list[dict[str, Any]]] = {
@@ -29,8 +31,17 @@ SETTINGS: dict[str, list[dict[str, Any]]] = {
     "softmax_jacobian": [{}, {"beta": 3.0}],
     "cooccurrence": [{"n_vocab": 4, "window": 1}, {"n_vocab": 6, "window": 9}],
     "svd_embeddings": [{"d_model": 2}],
+    **{
+        name: [
+            {"mask": None, "bias": None},
+            {"mask": None, "scale": 0.3},
+            {"bias": None},
+            {"scale": 2.0},
+        ]
+        for name in ATTENTION
+    },
 }
-"""Arguments that are not arrays. A function without an entry has none."""
+"""Arguments that are not arrays, and arrays that are left out. Without an entry there are none."""
 
 INTEGERS_ONLY = ("cooccurrence",)
 NOT_HALF = ("svd_embeddings",)
@@ -79,8 +90,8 @@ def tolerance(name: str, dtype: str) -> float:
 
 def cases(name: str) -> Iterator[tuple[str, Case]]:
     """Every case of a function, each with an identifier."""
-    names, spec, _ = documented(getattr(reference, name))
-    letters = sorted(set(spec.split("->")[0].replace(",", " ").split()) - {"..."})
+    names, spec, *_ = documented(getattr(reference, name))
+    letters = sorted(set(re.findall(r"[A-Z]", spec.split("->")[0])))
     for i, settings in enumerate(SETTINGS.get(name, [{}])):
         for kind, leading in _leading(len(names), "..." in spec).items():
             yield f"{kind}-{i}", make(name, SIZES, leading, settings)
@@ -100,8 +111,9 @@ def _leading(n_arrays: int, dots: bool) -> dict[str, list[tuple[int, ...]]]:
     kinds: dict[str, list[tuple[int, ...]]] = {"plain": [()] * n_arrays}
     if dots:
         kinds |= {"batch": [(2, 3)] * n_arrays, "empty batch": [(2, 0)] * n_arrays}
-    if dots and n_arrays == 2:
-        kinds |= {"broadcast": [(2, 1), (3,)], "one has no batch": [(), (2, 3)]}
+    if dots and n_arrays > 1:
+        alternating: list[tuple[int, ...]] = [((2, 1), (3,))[i % 2] for i in range(n_arrays)]
+        kinds |= {"broadcast": alternating, "one has no batch": [(), *[(2, 3)] * (n_arrays - 1)]}
     return kinds
 
 
@@ -116,12 +128,14 @@ def make(
 
     `spec` replaces the documented shapes.
     """
-    names, right, _ = documented(getattr(reference, name))
+    names, right, *_ = documented(getattr(reference, name))
     spec = spec or right
     rng = np.random.default_rng(zlib.crc32(f"{name}{sorted(sizes.items())}{leading}".encode()))
     arrays = {}
     for argument, axes, before in zip(names, spec.split("->")[0].split(","), leading, strict=True):
-        shape = before + tuple(sizes[x] for x in axes.split() if x != "...")
+        if argument in settings:
+            continue
+        shape = before + tuple(sizes[x] for x in re.findall(r"[A-Z]", axes))
         arrays[argument] = VALUES.get(argument, _normal)(rng, shape)
     return Case(name, arrays, settings)
 
@@ -148,10 +162,18 @@ def _tokens(rng: np.random.Generator, shape: tuple[int, ...]) -> np.ndarray:
     return rng.integers(-1, 4, shape)
 
 
+def _mask(rng: np.random.Generator, shape: tuple[int, ...]) -> np.ndarray:
+    """True where one may look; the first row may look nowhere."""
+    mask = rng.random(shape) < 0.6
+    mask[..., :1, :] = False
+    return mask
+
+
 VALUES: dict[str, Callable[..., np.ndarray]] = {
     "p": _weights,
     "counts": _counts,
     "tokens": _tokens,
+    "mask": _mask,
 }
 
 LAYOUTS: dict[str, Callable[[np.ndarray], np.ndarray]] = {
@@ -209,6 +231,14 @@ def to_torch(array: np.ndarray, dtype: str, device: str = "cpu") -> torch.Tensor
         array = array.copy()
     tensor = torch.from_numpy(array)
     return tensor.to(device, getattr(torch, dtype) if array.dtype.kind == "f" else None)
+
+
+def as_one(result: Any) -> Any:
+    """The result; or, if there are several, all their entries in one row."""
+    if not isinstance(result, tuple):
+        return result
+    parts = [part.reshape(-1) for part in result if part is not None]
+    return np.concatenate(parts) if isinstance(parts[0], np.ndarray) else torch.cat(parts)
 
 
 def to_numpy(tensor: torch.Tensor) -> np.ndarray:

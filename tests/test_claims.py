@@ -45,7 +45,7 @@ def test_claim_is_stated(label):
 
 def test_claims_are_listed_by_chapter():
     chapters = sorted({found.chapter for found in claims()})
-    assert chapters[:2] == [1, 2]
+    assert chapters[:3] == [1, 2, 3]
     assert claims() == tuple(found for chapter in chapters for found in claims(chapter))
     assert claims(99) == ()
 
@@ -74,6 +74,30 @@ def unclipped_ppmi(counts):
 
 def plus_jacobian(p, beta=1.0):
     return beta * (np.eye(p.shape[-1]) * p[..., None, :] + p[..., :, None] * p[..., None, :])
+
+
+def softmax_over_queries(q, k, mask=None, bias=None, scale=None):
+    return ref.softmax((q @ k.mT) * (scale or q.shape[-1] ** -0.5), axis=-2)
+
+
+def attention_unscaled(q, k, v, mask=None, bias=None, scale=None):
+    return ref.attention_weights(q, k, mask, bias, scale or 1.0) @ v
+
+
+def attention_masked_late(q, k, v, mask=None, bias=None, scale=None):
+    weights = ref.attention_weights(q, k, None, bias, scale)
+    return (weights if mask is None else weights * mask) @ v
+
+
+def attention_without_bias(q, k, v, mask=None, bias=None, scale=None):
+    return ref.attention_weights(q, k, mask, None, scale) @ v
+
+
+def attention_vjp_uncentred(q, k, v, grad, mask=None, bias=None, scale=None):
+    scale = scale or q.shape[-1] ** -0.5
+    weights = ref.attention_weights(q, k, mask, bias, scale)
+    slopes = weights * (grad @ v.mT)
+    return scale * slopes @ k, scale * slopes.mT @ q, weights.mT @ grad, slopes
 
 
 # A mistake in one library function, and the claims that must notice it.
@@ -169,6 +193,34 @@ MISTAKES = {
         "softmax_jacobian",
         lambda p, beta=1.0: np.diag(p) - np.outer(p, p),
         ["thm-softmax-jacobian"],
+    ),
+    "weights: softmax over the queries": (
+        "attention_weights",
+        softmax_over_queries,
+        ["thm-bilinear-rank", "thm-retrieval", "exm-buy-milk", "prop-only-pairs"],
+    ),
+    "attention: no scale": (
+        "attention",
+        attention_unscaled,
+        ["thm-nadaraya-watson", "cor-gaussian-kernel", "exm-three-tokens", "exm-cpp-attention"],
+    ),
+    "attention: masked after softmax": (
+        "attention",
+        attention_masked_late,
+        ["prop-mask-is-restriction", "thm-convex-hull", "exm-uniform"],
+    ),
+    "attention: bias ignored": ("attention", attention_without_bias, ["thm-attention-vjp"]),
+    "attention: values off by one": (
+        "attention",
+        lambda q, k, v, mask=None, bias=None, scale=None: (
+            np.roll(ref.attention_weights(q, k, mask, bias, scale), 1, axis=-1) @ v
+        ),
+        ["thm-hard-lookup", "thm-equivariance", "prop-not-invariant"],
+    ),
+    "attention vjp: not centred": (
+        "attention_vjp",
+        attention_vjp_uncentred,
+        ["thm-attention-vjp"],
     ),
     "vjp: the mean forgotten": (
         "softmax_vjp",

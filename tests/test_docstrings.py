@@ -14,7 +14,7 @@ from tformer import fast, reference
 from tformer.shapes import ShapeError, bind, checked, documented, result_shape
 
 ROOT = Path(__file__).parents[1]
-SIZES = {"B": 11, "T": 2, "S": 3, "K": 5, "N": 7, "D": 4}
+SIZES = {"B": 11, "T": 2, "S": 3, "K": 5, "V": 6, "N": 7, "D": 4}
 MODULES = {"reference": reference, "fast": fast}
 PAIRS = [(module, name) for module in MODULES.values() for name in FUNCTIONS]
 OF_TWO_ARRAYS = [
@@ -39,14 +39,16 @@ def arrays_for(module: ModuleType, case: Case) -> dict[str, Any]:
 
 
 def check_shapes(module: ModuleType, function: Callable[..., Any], name: str) -> None:
-    """Call `function` on arrays of the documented shapes; its result must have the stated one."""
-    names, spec, _ = documented(function)
+    """Call `function` on arrays of the documented shapes; its results must have the stated ones."""
+    names, spec, *_ = documented(function)
     leading = [(13,) if "..." in axes else () for axes in spec.split("->")[0].split(",")]
     case = make(name, SIZES, leading, settings_for(function), spec)
     arrays = arrays_for(module, case)
     sizes = {x: SIZES[x] for x in SIZE_OF_ARGUMENT.values()} | bind(name, spec, **arrays)
     assert list(arrays) == list(names)
-    assert tuple(function(**arrays, **case.settings).shape) == result_shape(spec, sizes)
+    results = function(**arrays, **case.settings)
+    for i, result in enumerate(results if isinstance(results, tuple) else [results]):
+        assert tuple(result.shape) == result_shape(spec, sizes, i)
 
 
 @both
@@ -62,6 +64,9 @@ WRONG = [
     ("projection", "    (..., K) array", "    (...) array"),
     ("softmax_jacobian", "(..., S, S) array", "(..., S) array"),
     ("svd_embeddings", "(..., N, D) array", "(..., D, N) array"),
+    ("attention_weights", "(..., T or 1, S or 1) boolean array", "(..., S, T) boolean array"),
+    ("attention", "(..., T, V) array", "(..., T, K) array"),
+    ("attention_vjp", "dk : (..., S, K) array", "dk : (..., T, K) array"),
     ("cooccurrence", "(N, N) array", "(T, T) array"),
 ]
 
@@ -84,7 +89,7 @@ def test_a_wrong_shape_in_a_docstring_is_found(
 @pytest.mark.parametrize(("module", "name"), OF_TWO_ARRAYS)
 def test_arrays_that_disagree_about_a_letter_are_refused(module: ModuleType, name: str) -> None:
     function = getattr(module, name)
-    names, spec, _ = documented(function)
+    names, spec, *_ = documented(function)
     axes = [part.split() for part in spec.split("->")[0].split(",")]
     case = make(name, SIZES, [()] * 2, settings_for(function))
     for letter in set(axes[0]) & set(axes[1]) - {"..."}:

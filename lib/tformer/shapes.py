@@ -1,7 +1,9 @@
 """Shape checks: letters are bound to sizes, and a letter has one size in a call.
 
 The shapes of a function stand in its docstring, in lines such as ``q : (..., T, K) array``.
-`checked` reads them from there and holds every call to them.
+`checked` reads them from there and holds every call to them. An array may hold integers or
+booleans, may be left out, and may have an axis of size 1 where the docstring says so:
+``mask : (..., T or 1, S or 1) boolean array, optional``.
 """
 
 import functools
@@ -13,7 +15,7 @@ import sys
 from collections.abc import Callable
 from itertools import zip_longest
 from operator import index
-from typing import Any, NamedTuple, SupportsIndex, TypeVar, get_type_hints
+from typing import Any, NamedTuple, SupportsIndex, TypeVar, get_args, get_type_hints
 
 from tformer.axes import LEGEND
 
@@ -26,12 +28,16 @@ __all__ = [
     "require_axis",
     "require_beta",
     "require_count",
+    "require_scale",
     "result_shape",
 ]
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 Sizes = dict[str, Any]
-ENTRY = re.compile(r"^(?:(\w+) : )?\(([^()]*)\) (integer )?array$", re.MULTILINE)
+ENTRY = re.compile(
+    r"^(?:(\w+) : )?\(([^()]*)\) (?:(integer|boolean) )?array(, optional)?$", re.MULTILINE
+)
+FLOATING = "floating-point"
 DOUBLE = ("float64", sys.float_info.min, sys.float_info.max)
 SINGLE = ("float32", 2.0**-126, (2 - 2.0**-23) * 2.0**127)
 
@@ -41,11 +47,15 @@ class ShapeError(ValueError):
 
 
 class Documented(NamedTuple):
-    """What a docstring says about arrays: argument names, their spec, and which hold integers."""
+    """What a docstring says about arrays: argument names, their spec, and what is special.
+
+    `kinds` says which arguments hold something else than floating-point numbers.
+    """
 
     names: tuple[str, ...]
     spec: str
-    integers: frozenset[str]
+    kinds: dict[str, str]
+    optional: frozenset[str]
 
 
 def bind(where: str, spec: str, **arrays: Any) -> Sizes:
@@ -56,8 +66,9 @@ def bind(where: str, spec: str, **arrays: Any) -> Sizes:
     where : str
         The name of the function that asks; it opens the message of an error.
     spec : str
-        The axes of each array in turn, such as ``"... T K, ... S K -> ... T S"``. What follows
-        the arrow describes the result and is not looked at here.
+        The axes of each array in turn, such as ``"... T K, ... S K -> ... T S"``; ``T|1`` is an
+        axis that may also have size 1, and then says nothing of T. What follows the arrow
+        describes the result and is not looked at here.
     **arrays
         Anything with a `shape`, in the order of `spec`.
 
@@ -78,12 +89,20 @@ def bind(where: str, spec: str, **arrays: Any) -> Sizes:
     >>> bind("demo", "... T K, ... S K", q=np.ones((2, 3)), k=np.ones((5, 3)))
     {'...': (), 'T': 2, 'K': 3, 'S': 5}
     """
+    return dict(_bind(where, spec, *((name, tuple(a.shape)) for name, a in arrays.items())))
+
+
+@functools.lru_cache(maxsize=1024)
+def _bind(where: str, spec: str, *named: tuple[str, tuple[int, ...]]) -> Sizes:
     sizes: Sizes = {"...": ()}
     first: dict[str, str] = {}
-    for (name, array), axes in zip(arrays.items(), spec.split("->")[0].split(","), strict=True):
-        shape, letters = tuple(array.shape), axes.replace("...", "").split()
+    for (name, shape), axes in zip(named, spec.split("->")[0].split(","), strict=True):
+        letters = axes.replace("...", "").split()
         n_leading = _count_leading(where, name, shape, axes.strip(), len(letters))
         for letter, size in zip(letters, shape[n_leading:], strict=True):
+            letter, _, alternative = letter.partition("|")
+            if alternative and size == 1:
+                continue
             if sizes.setdefault(letter, size) != size:
                 seen = f"in {first[letter]} but" if first[letter] != name else "and"
                 raise ShapeError(
@@ -117,88 +136,101 @@ def _broadcast(
     return tuple(other if one == 1 else one for one, other in reversed(pairs))
 
 
-def result_shape(spec: str, sizes: Sizes) -> tuple[int, ...]:
+def result_shape(spec: str, sizes: Sizes, position: int = 0) -> tuple[int, ...]:
     """Shape that the right side of `spec` has under `sizes`, which came from `bind`.
+
+    `position` picks one of several results.
 
     Raises
     ------
     ShapeError
         If a letter of the result has no size.
     """
-    letters = spec.split("->")[1].split()
+    letters = re.sub(r"\|1", "", spec.split("->")[1].split(",")[position]).split()
     if missing := [letter for letter in letters if letter not in sizes]:
         raise ShapeError(f"axis {missing[0]} of the result ({spec}) has no size")
     return sum((sizes["..."] if x == "..." else (sizes[x],) for x in letters), ())
 
 
 def documented(function: Callable[..., Any]) -> Documented:
-    """Read the array arguments of `function`, and its result, from its docstring.
+    """Read the array arguments of `function`, and its results, from its docstring.
+
+    What is named like a parameter describes an argument, everything else a result.
 
     Raises
     ------
     RuntimeError
         If there is no docstring (Python was started with ``-OO``).
     ValueError
-        If no result is described, or a letter is not in the legend.
+        If no result is described, several without names, or a letter is not in the legend.
     """
+    where = function.__name__
     if function.__doc__ is None:
-        raise RuntimeError(
-            f"{function.__name__}: shapes are read from docstrings; run Python without -OO"
-        )
+        raise RuntimeError(f"{where}: shapes are read from docstrings; run Python without -OO")
     entries = ENTRY.findall(inspect.cleandoc(function.__doc__))
-    inputs = [entry for entry in entries if entry[0]]
-    results = [shape for name, shape, _ in entries if not name]
-    if len(results) != 1:
-        raise ValueError(f"{function.__name__}: the docstring must describe one result")
-    spec = ", ".join(shape.replace(",", "") for _, shape, _ in inputs)
-    spec = f"{spec} -> {results[0].replace(',', '')}"
-    for letter in re.findall(r"\w+", spec):
+    parameters = inspect.signature(function).parameters
+    inputs = [entry for entry in entries if entry[0] in parameters]
+    results = [entry for entry in entries if entry[0] not in parameters]
+    if not results or (len(results) > 1 and not all(name for name, *_ in results)):
+        raise ValueError(f"{where}: the docstring must describe one result, or several by name")
+    spec = " -> ".join(", ".join(_axes(entry[1]) for entry in side) for side in (inputs, results))
+    for letter in re.findall(r"[^\W\d]+", spec):
         if letter not in LEGEND:
-            raise ValueError(f"{function.__name__}: axis {letter} is not in the legend")
+            raise ValueError(f"{where}: axis {letter} is not in the legend")
     return Documented(
         tuple(name for name, *_ in inputs),
         spec,
-        frozenset(name for name, _, integer in inputs if integer),
+        {name: kind for name, _, kind, _ in inputs if kind},
+        frozenset(name for name, *_, optional in inputs if optional),
     )
+
+
+def _axes(shape: str) -> str:
+    """The axes of an entry as `bind` takes them: "..., T or 1, K" becomes "... T|1 K"."""
+    return shape.replace(" or ", "|").replace(",", "")
 
 
 def checked(function: Function) -> Function:
     """Hold every call of `function` to the types in its signature and the shapes in its docstring.
 
-    Arrays must be of the annotated type, floating-point (or integer, where the docstring says
-    ``integer array``) and of one dtype; their letters must bind. Otherwise TypeError or ShapeError.
+    Arrays must be of the annotated type; those of floating-point numbers must have one dtype, the
+    others hold what the docstring says (``integer array``, ``boolean array``); their letters must
+    bind. Otherwise TypeError or ShapeError. An array that is ``optional`` may be None.
     """
-    where, (names, spec, integers) = function.__name__, documented(function)
+    where, (names, spec, kinds, optional) = function.__name__, documented(function)
+    axes = dict(zip(names, spec.split("->")[0].split(","), strict=True))
     hints = get_type_hints(function)
+    types = {x: get_args(hints[x])[0] if x in optional else hints[x] for x in names}
+    required = set(names) - optional
 
     @functools.wraps(function)
     def run(*args: Any, **kwargs: Any) -> Any:
-        arrays: dict[str, Any] = dict(zip(names, args, strict=False))
-        arrays |= {name: kwargs[name] for name in names if name in kwargs}
-        if len(arrays) == len(names):
+        given = dict(zip(names, args, strict=False)) | kwargs
+        arrays = {x: given[x] for x in names if x in given}
+        arrays = {x: a for x, a in arrays.items() if a is not None or x not in optional}
+        if required <= arrays.keys():
             for name, array in arrays.items():
-                _require_array(where, name, array, hints[name], name in integers)
-            _require_one_dtype(where, arrays)
-            bind(where, spec, **arrays)
+                _require_array(where, name, array, types[name], kinds.get(name, FLOATING))
+            _require_one_dtype(where, {x: a for x, a in arrays.items() if x not in kinds})
+            bind(where, ",".join(axes[x] for x in arrays), **arrays)
         return function(*args, **kwargs)
 
     return run  # type: ignore[return-value]
 
 
-def _require_array(where: str, name: str, array: Any, kind: Any, integer: bool) -> None:
+def _require_array(where: str, name: str, array: Any, kind: Any, wanted: str) -> None:
     if not isinstance(array, kind):
         raise TypeError(
             f"{where}: {name} must be a {kind.__module__}.{kind.__name__}; "
             f"got {type(array).__name__}"
         )
-    if integer and not _is_integer(array.dtype):
-        raise TypeError(f"{where}: {name} must hold integers; got {array.dtype}")
-    if not integer and not _is_floating(array.dtype):
-        raise TypeError(f"{where}: {name} must hold floating-point numbers; got {array.dtype}")
+    if _holds(array.dtype) != wanted:
+        content = "floating-point numbers" if wanted == FLOATING else f"{wanted}s"
+        raise TypeError(f"{where}: {name} must hold {content}; got {array.dtype}")
 
 
 def _require_one_dtype(where: str, arrays: dict[str, Any]) -> None:
-    first, one = next(iter(arrays.items()))
+    first, one = next(iter(arrays.items()), ("", None))
     for name, array in arrays.items():
         if array.dtype != one.dtype:
             raise TypeError(
@@ -207,16 +239,14 @@ def _require_one_dtype(where: str, arrays: dict[str, Any]) -> None:
             )
 
 
-def _is_floating(dtype: Any) -> bool:
-    """Whether a NumPy or torch dtype is floating-point."""
-    return bool(dtype.is_floating_point if hasattr(dtype, "is_complex") else dtype.kind == "f")
-
-
-def _is_integer(dtype: Any) -> bool:
-    """Whether a NumPy or torch dtype is an integer, signed or not."""
-    if hasattr(dtype, "is_complex"):
-        return not dtype.is_floating_point and not dtype.is_complex and "int" in str(dtype)
-    return bool(dtype.kind in "iu")
+@functools.lru_cache
+def _holds(dtype: Any) -> str:
+    """What an array of a NumPy or torch dtype holds."""
+    if hasattr(dtype, "kind"):
+        return {"f": FLOATING, "i": "integer", "u": "integer", "b": "boolean"}.get(dtype.kind, "")
+    if dtype.is_floating_point:
+        return FLOATING
+    return "boolean" if str(dtype) == "torch.bool" else "integer" if "int" in str(dtype) else ""
 
 
 def require_axis(where: str, n_axes: int, axis: int) -> None:
@@ -240,15 +270,37 @@ def require_beta(where: str, beta: Any, dtype: Any) -> float:
     ValueError
         If it is not finite and above 0, as a normal number of `dtype` (float32 for narrower ones).
     """
-    if isinstance(beta, bool) or not isinstance(beta, numbers.Real):
-        raise TypeError(f"{where}: beta must be a number; got {type(beta).__name__}")
+    return _positive(where, "beta", beta, dtype)
+
+
+def require_scale(where: str, scale: Any, q: Any) -> float:
+    """Return `scale`, which multiplies the scores of the queries `q`, as a float.
+
+    None stands for the usual scale, one over the square root of the width of `q`.
+
+    Raises
+    ------
+    TypeError
+        If it is not a real number.
+    ValueError
+        If it is not finite and above 0, as a normal number of the dtype of `q` (float32 for
+        narrower ones).
+    """
+    if scale is None:
+        return 1 / math.sqrt(max(q.shape[-1], 1))
+    return _positive(where, "scale", scale, q.dtype)
+
+
+def _positive(where: str, what: str, number: Any, dtype: Any) -> float:
+    if isinstance(number, bool) or not isinstance(number, numbers.Real):
+        raise TypeError(f"{where}: {what} must be a number; got {type(number).__name__}")
     name, least, most = DOUBLE if dtype.itemsize == 8 else SINGLE
     try:
-        value = float(beta)
+        value = float(number)
     except OverflowError:
         value = math.inf
     if not least <= value <= most:
-        raise ValueError(f"{where}: beta must be finite and above 0 in {name}; got {beta}")
+        raise ValueError(f"{where}: {what} must be finite and above 0 in {name}; got {number}")
     return value
 
 

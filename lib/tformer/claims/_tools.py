@@ -54,9 +54,15 @@ def _digits(value: sp.Expr) -> str:
     return str(value) if value.is_Rational else str(sp.N(value, 5))
 
 
-def expectation(polynomial: sp.Expr, moments: Mapping[int, Any]) -> sp.Expr:
-    """Return E[polynomial] in independent variables that share the moments E[xⁿ] = moments[n]."""
-    terms = sp.Poly(polynomial, *sorted(polynomial.free_symbols, key=str)).terms()
+def expectation(
+    polynomial: sp.Expr, moments: Mapping[int, Any], variables: Sequence[sp.Symbol] = ()
+) -> sp.Expr:
+    """Return E[polynomial] in independent variables that share the moments E[xⁿ] = moments[n].
+
+    All symbols are variables unless `variables` names them; the others are then constants.
+    """
+    generators = variables or sorted(polynomial.free_symbols, key=str)
+    terms = sp.Poly(polynomial, *generators).terms()
     return sp.expand(sum(c * prod(moments[n] for n in powers) for powers, c in terms))
 
 

@@ -1,5 +1,6 @@
 """The same functions in PyTorch: same names, arguments and results, on any device."""
 
+from tformer.fast.attention import attention, attention_vjp, attention_weights
 from tformer.fast.device import pick_device
 from tformer.fast.embeddings import cooccurrence, ppmi, svd_embeddings
 from tformer.fast.similarity import (
@@ -22,6 +23,9 @@ from tformer.fast.softmax import (
 )
 
 __all__ = [
+    "attention",
+    "attention_vjp",
+    "attention_weights",
     "cooccurrence",
     "cosine_similarity",
     "dot",

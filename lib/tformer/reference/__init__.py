@@ -1,5 +1,6 @@
 """The definitions, in NumPy. One function is one equation of the book."""
 
+from tformer.reference.attention import attention, attention_vjp, attention_weights
 from tformer.reference.embeddings import cooccurrence, ppmi, svd_embeddings
 from tformer.reference.similarity import (
     cosine_similarity,
@@ -21,6 +22,9 @@ from tformer.reference.softmax import (
 )
 
 __all__ = [
+    "attention",
+    "attention_vjp",
+    "attention_weights",
     "cooccurrence",
     "cosine_similarity",
     "dot",

@@ -27,7 +27,7 @@ def equation(function: Function) -> Function:
             if not any(_is_half(x) for x in (*args, *kwargs.values())):
                 return function(*args, **kwargs)
             wide = {name: _widen(x) for name, x in kwargs.items()}
-            return function(*map(_widen, args), **wide).astype(np.float16)
+            return _narrow(function(*map(_widen, args), **wide))
 
     return checked(run)  # type: ignore[return-value]
 
@@ -38,3 +38,10 @@ def _is_half(x: Any) -> bool:
 
 def _widen(x: Any) -> Any:
     return x.astype(np.float32) if _is_half(x) else x
+
+
+def _narrow(result: Any) -> Any:
+    """Round a result, or each of several, to float16; None stays None."""
+    if isinstance(result, tuple):
+        return tuple(map(_narrow, result))
+    return None if result is None else result.astype(np.float16)

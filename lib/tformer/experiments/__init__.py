@@ -1,0 +1,1 @@
+"""Measurements that the chapters run: what the theorems predict, sampled, trained and counted."""

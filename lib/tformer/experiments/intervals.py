@@ -1,0 +1,58 @@
+"""How far a measurement may be from the truth, with a stated probability of being wrong."""
+
+import math
+
+import numpy as np
+from scipy.stats import binom, norm
+from scipy.stats import t as student
+
+
+def hoeffding_margin(n: int, width: float = 1.0, failure: float = 1e-6) -> float:
+    """Farthest that the mean of `n` draws from an interval of length `width` lies from its expectation.
+
+    The bound fails with probability at most `failure`, whatever the distribution [hoeffding1963].
+    """
+    return width * math.sqrt(math.log(2 / failure) / (2 * n))
+
+
+def cdf_margin(n: int, failure: float = 1e-6) -> float:
+    """Largest gap between the distribution function of `n` draws and the true one, anywhere.
+
+    The bound fails with probability at most `failure`, whatever the distribution [massart1990].
+    """
+    return math.sqrt(math.log(2 / failure) / (2 * n))
+
+
+def mean_interval(
+    values: np.ndarray, confidence: float = 0.99, points: int = 1
+) -> tuple[np.ndarray, np.ndarray]:
+    """Mean of independent draws along the first axis, and the half-width of Student's interval.
+
+    With `points` intervals in a picture, all of them together hold with the stated confidence
+    (Bonferroni). The level rests on the central limit theorem, so give it hundreds of draws.
+    """
+    quantile = student.ppf(1 - (1 - confidence) / (2 * points), len(values) - 1)
+    return values.mean(axis=0), quantile * values.std(axis=0, ddof=1) / math.sqrt(len(values))
+
+
+def median_interval(
+    values: np.ndarray, confidence: float = 0.99, points: int = 1
+) -> tuple[float, float, float]:
+    """Median of independent draws (n,), and two of the draws that hold the true median between them.
+
+    Exact for every continuous distribution: the number of draws below the true median is binomial.
+    """
+    ordered, n = np.sort(values), len(values)
+    below = int(binom.ppf((1 - confidence) / (2 * points), n, 0.5))
+    if below < 1:
+        raise ValueError(f"median_interval: {n} draws are too few for this confidence")
+    return float(np.median(ordered)), float(ordered[below - 1]), float(ordered[n - below])
+
+
+def range_confidence(n: int) -> float:
+    """Confidence with which the smallest and the largest of `n` draws enclose the true median."""
+    return 1 - 2.0 ** (1 - n)
+
+
+NORMAL_MEDIAN = float(norm.ppf(0.75))
+"""Median of |z| for a standard normal z: what turns a median size into a standard deviation."""

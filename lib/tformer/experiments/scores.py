@@ -1,0 +1,139 @@
+"""Dot products of random queries and keys, and what softmax makes of them."""
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import ndtr
+
+from tformer import reference
+from tformer.experiments.gaussian_rows import squared_norms
+
+SCALES: dict[str, Callable[[int], float]] = {
+    "1": lambda d: 1.0,
+    "1/√d": lambda d: 1 / math.sqrt(d),
+    "1/d": lambda d: 1 / d,
+}
+"""The three scales that the chapter compares, by the name they have in its figures."""
+
+Draw = Callable[[np.random.Generator, int, int], tuple[np.ndarray, np.ndarray]]
+
+
+@dataclass(frozen=True)
+class Rows:
+    """What was measured on independent rows of attention weights, for one width and one scale.
+
+    Attributes
+    ----------
+    entropy, effective_keys, jacobian : (n,) arrays
+        Entropy in nats, 1/Σ p², and the spectral norm of diag p - pᵀp, one entry a row.
+    """
+
+    entropy: np.ndarray
+    effective_keys: np.ndarray
+    jacobian: np.ndarray
+
+
+def raw_scores(rng: np.random.Generator, d: int, n_keys: int, n_rows: int) -> np.ndarray:
+    """Dot products q·k of `n_rows` queries, each with `n_keys` keys of its own: (n_rows, n_keys).
+
+    All coordinates are independent standard normal numbers.
+    """
+    scores = np.empty((n_rows, n_keys))
+    for row in scores:
+        q, k = (rng.standard_normal(shape, dtype=np.float32) for shape in ((1, d), (n_keys, d)))
+        row[:] = reference.pairwise_dot(q, k)[0]
+    return scores
+
+
+def jacobian_norm(p: np.ndarray, steps: int = 60) -> np.ndarray:
+    """Spectral norm of diag p - pᵀp for weights (..., S), without forming the matrix: (...).
+
+    It is the root λ of Σ p_i²/(p_i - λ) = 1 between the two largest weights, found by bisection.
+    """
+    top = np.sort(p, axis=-1)[..., -2:]
+    low, high = top[..., 0].copy(), top[..., 1].copy()
+    for _ in range(steps):
+        middle = (low + high) / 2
+        with np.errstate(divide="ignore", invalid="ignore"):
+            below = (p * p / (p - middle[..., None])).sum(axis=-1) < 1
+        low, high = np.where(below, middle, low), np.where(below, high, middle)
+    return low
+
+
+def measure(scores: np.ndarray) -> Rows:
+    """Measure the softmax of each row of `scores` (n, S)."""
+    p = reference.softmax(scores)
+    return Rows(reference.entropy(p), 1 / (p * p).sum(axis=-1), jacobian_norm(p))
+
+
+def by_width(
+    rng: np.random.Generator, widths: Sequence[int], n_keys: int = 64, n_rows: int = 500
+) -> dict[str, list[Rows]]:
+    """Measure the same random rows under the three scales: for each, one entry a width."""
+    found: dict[str, list[Rows]] = {name: [] for name in SCALES}
+    for d in widths:
+        scores = raw_scores(rng, d, n_keys, n_rows)
+        for name, scale in SCALES.items():
+            found[name].append(measure(scale(d) * scores))
+    return found
+
+
+def distance_of_signs(d: int) -> float:
+    """Kolmogorov distance of q·k/√d from N(0, 1) for independent sign vectors, from integers."""
+    count, below, farthest = 1, 0, 0.0
+    for heads in range(d // 2 + 1):
+        normal = float(ndtr((2 * heads - d) / math.sqrt(d)))
+        before, below = below, below + count
+        farthest = max(farthest, abs(before / 2**d - normal), abs(below / 2**d - normal))
+        count = count * (d - heads) // (heads + 1)
+    return farthest
+
+
+def distance_of_normals(d: int) -> float:
+    """Kolmogorov distance of q·k/√d from N(0, 1) for standard normal coordinates, d ≥ 2."""
+    squares, weights = squared_norms(d)
+    x = np.linspace(0, 4, 801)[:, None]
+    return float(np.abs((ndtr(x / np.sqrt(squares / d)) - ndtr(x)) @ weights).max())
+
+
+def _independent(rng: np.random.Generator, n: int, d: int) -> tuple[np.ndarray, np.ndarray]:
+    q, k = rng.standard_normal((2, n, d))
+    return q, k
+
+
+def _same(rng: np.random.Generator, n: int, d: int) -> tuple[np.ndarray, np.ndarray]:
+    q = rng.standard_normal((n, d))
+    return q, q
+
+
+def _unit_length(rng: np.random.Generator, n: int, d: int) -> tuple[np.ndarray, np.ndarray]:
+    q, k = rng.standard_normal((2, n, d))
+    return q / reference.norm(q)[:, None], k / reference.norm(k)[:, None]
+
+
+def _rms_norm(rng: np.random.Generator, n: int, d: int) -> tuple[np.ndarray, np.ndarray]:
+    q, k = _unit_length(rng, n, d)
+    return math.sqrt(d) * q, math.sqrt(d) * k
+
+
+def _student(rng: np.random.Generator, n: int, d: int) -> tuple[np.ndarray, np.ndarray]:
+    q, k = rng.standard_t(3, (2, n, d))
+    return q, k
+
+
+def _cauchy(rng: np.random.Generator, n: int, d: int) -> tuple[np.ndarray, np.ndarray]:
+    q, k = rng.standard_cauchy((2, n, d))
+    return q, k
+
+
+ASSUMPTIONS: dict[str, Draw] = {
+    "Cauchy coordinates": _cauchy,
+    "q = k": _same,
+    "Student's t, ν = 3": _student,
+    "independent, unit variance": _independent,
+    "RMS-normalised": _rms_norm,
+    "length 1": _unit_length,
+}
+"""Ways to draw n queries and n keys of width d, by the name they have in the figure."""

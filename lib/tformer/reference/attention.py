@@ -1,0 +1,186 @@
+"""Attention: each query asks all keys, and takes a weighted mean of the values (chapter 3).
+
+A mask is boolean, and True means "may look". It is a bias of -inf wherever it is False, so
+everything below follows from the scores. A row that may look nowhere has scores of -inf only: its
+weights are zeros, and so are its output and what it passes back.
+"""
+
+import numpy as np
+
+from tformer.reference.equation import equation
+from tformer.reference.softmax import softmax, softmax_vjp
+from tformer.shapes import require_scale
+
+__all__ = ["attention", "attention_vjp", "attention_weights"]
+
+
+@equation
+def attention_weights(
+    q: np.ndarray,
+    k: np.ndarray,
+    mask: np.ndarray | None = None,
+    bias: np.ndarray | None = None,
+    scale: float | None = None,
+) -> np.ndarray:
+    """Table of weights: row t, column s holds how much query t takes of value s.
+
+    Parameters
+    ----------
+    q : (..., T, K) array
+        Queries.
+    k : (..., S, K) array
+        Keys.
+    mask : (..., T or 1, S or 1) boolean array, optional
+        True where query t may look at key s; without it, everywhere.
+    bias : (..., T or 1, S or 1) array, optional
+        Added to the scaled scores; -inf hides a key as the mask does.
+    scale : float, optional
+        Factor of the scores, finite and above 0; 1/√K if left out.
+
+    Returns
+    -------
+    (..., T, S) array
+        Each row sums to one, or is zero where it may look nowhere.
+
+    Raises
+    ------
+    ShapeError
+        If two arrays disagree about an axis or their leading axes do not broadcast.
+    ValueError
+        If scale is not finite and above 0.
+    TypeError
+        If mask does not hold booleans, or another array no floating-point numbers.
+
+    Notes
+    -----
+    Equation eq-attention-weights; [vaswani2017]. Departures: a row whose scores are all -inf gives
+    zeros, an empty row stays empty. A score of +inf or NaN makes its row NaN, even where the mask
+    hides it, since +inf or NaN plus -inf is NaN.
+    """
+    scale = require_scale("attention_weights", scale, q)
+    scores_TS = scale * (q @ k.mT)
+    if bias is not None:
+        scores_TS = scores_TS + bias
+    if mask is not None:
+        scores_TS = scores_TS + np.where(mask, 0, -np.inf).astype(q.dtype)
+    return softmax(scores_TS)
+
+
+@equation
+def attention(
+    q: np.ndarray,
+    k: np.ndarray,
+    v: np.ndarray,
+    mask: np.ndarray | None = None,
+    bias: np.ndarray | None = None,
+    scale: float | None = None,
+) -> np.ndarray:
+    """Scaled dot-product attention: row t is the mean of the values, by the weights of query t.
+
+    Parameters
+    ----------
+    q : (..., T, K) array
+        Queries.
+    k : (..., S, K) array
+        Keys.
+    v : (..., S, V) array
+        Values, one for each key.
+    mask : (..., T or 1, S or 1) boolean array, optional
+        True where query t may look at key s; without it, everywhere.
+    bias : (..., T or 1, S or 1) array, optional
+        Added to the scaled scores; -inf hides a key as the mask does.
+    scale : float, optional
+        Factor of the scores, finite and above 0; 1/√K if left out.
+
+    Returns
+    -------
+    (..., T, V) array
+        A row that may look nowhere is zero.
+
+    Raises
+    ------
+    ShapeError
+        If two arrays disagree about an axis or their leading axes do not broadcast.
+    ValueError
+        If scale is not finite and above 0.
+    TypeError
+        If mask does not hold booleans, or another array no floating-point numbers.
+
+    Notes
+    -----
+    Equation eq-attention; [vaswani2017]. Departures and infinite scores as in `attention_weights`.
+    A mask hides scores, not values: a weight of 0 times an infinite or NaN value is NaN, so such a
+    value shows in its column of every row, as infinite where its weight is above 0, else as NaN.
+    """
+    scale = require_scale("attention", scale, q)
+    return attention_weights(q, k, mask, bias, scale) @ v
+
+
+@equation
+def attention_vjp(
+    q: np.ndarray,
+    k: np.ndarray,
+    v: np.ndarray,
+    grad: np.ndarray,
+    mask: np.ndarray | None = None,
+    bias: np.ndarray | None = None,
+    scale: float | None = None,
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray | None]:
+    """Vector-Jacobian product of attention: the gradients passed back to its arguments.
+
+    Parameters
+    ----------
+    q : (..., T, K) array
+        Queries.
+    k : (..., S, K) array
+        Keys.
+    v : (..., S, V) array
+        Values, one for each key.
+    grad : (..., T, V) array
+        Gradient of a loss with respect to the output of `attention`.
+    mask : (..., T or 1, S or 1) boolean array, optional
+        True where query t may look at key s; without it, everywhere.
+    bias : (..., T or 1, S or 1) array, optional
+        Added to the scaled scores; -inf hides a key as the mask does.
+    scale : float, optional
+        Factor of the scores, finite and above 0; 1/√K if left out.
+
+    Returns
+    -------
+    dq : (..., T, K) array
+        Each gradient has the shape of its argument: axes along which that was repeated are summed.
+    dk : (..., S, K) array
+    dv : (..., S, V) array
+    dbias : (..., T or 1, S or 1) array, optional
+        None without a bias.
+
+    Raises
+    ------
+    ShapeError
+        If two arrays disagree about an axis or their leading axes do not broadcast.
+    ValueError
+        If scale is not finite and above 0.
+    TypeError
+        If mask does not hold booleans, or another array no floating-point numbers.
+
+    Notes
+    -----
+    Equation eq-attention-vjp; the derivatives of [vaswani2017]. A row that may look nowhere passes
+    back zeros. Where a row of the output is NaN, so is what it passes back.
+    """
+    scale = require_scale("attention_vjp", scale, q)
+    weights_TS = attention_weights(q, k, mask, bias, scale)
+    dv = weights_TS.mT @ grad
+    dscores_TS = softmax_vjp(weights_TS, grad @ v.mT)
+    dq = scale * (dscores_TS @ k)
+    dk = scale * (dscores_TS.mT @ q)
+    dbias = None if bias is None else _sum_to_shape(dscores_TS, bias.shape)
+    return _sum_to_shape(dq, q.shape), _sum_to_shape(dk, k.shape), _sum_to_shape(dv, v.shape), dbias
+
+
+def _sum_to_shape(gradient: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
+    """Gradient of an array of `shape` that broadcasting had repeated: the sum over its copies."""
+    gradient = np.broadcast_to(gradient, np.broadcast_shapes(gradient.shape, shape))
+    n_new = gradient.ndim - len(shape)
+    repeated = [i for i in range(gradient.ndim) if i < n_new or shape[i - n_new] == 1]
+    return gradient.sum(axis=tuple(repeated), keepdims=True).reshape(shape)
