@@ -3,6 +3,7 @@
 import os
 import platform
 import subprocess
+from collections.abc import Sequence
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -10,7 +11,7 @@ from typing import Any
 PACKAGES = ("numpy", "torch", "matplotlib", "sympy", "jupyter-book", "sphinx", "nbval", "ipykernel")
 
 
-def describe() -> dict[str, Any]:
+def describe(packages: Sequence[str] = PACKAGES) -> dict[str, Any]:
     """Processor, cores, memory and versions; no names of hosts or people."""
     return {
         "processor": _processor(),
@@ -18,7 +19,7 @@ def describe() -> dict[str, Any]:
         "memory_gib": round(_memory() / 2**30, 1),
         "system": f"{platform.system()} {platform.machine()}",
         "python": platform.python_version(),
-        "packages": {name: version(name) for name in PACKAGES},
+        "packages": {name: version(name) for name in packages},
     }
 
 

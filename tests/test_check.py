@@ -10,17 +10,19 @@ from pathlib import Path
 import nbformat
 import numpy as np
 import pytest
+import scipy.special
 from nbclient import NotebookClient
 
 import tformer.reference
 from tformer.book.exercises import MARK, read, sources, student
 from tformer.check import CheckFailed, check, hint
 from tformer.check.registry import EXERCISES
-from wrong_answers import chapter01, chapter02
+from wrong_answers import chapter01, chapter02, chapter03
 
 ROOT = Path(__file__).resolve().parents[1]
-WRONG = chapter01.WRONG | chapter02.WRONG
-RIGHT = chapter01.RIGHT | chapter02.RIGHT
+WRONG = chapter01.WRONG | chapter02.WRONG | chapter03.WRONG
+RIGHT = chapter01.RIGHT | chapter02.RIGHT | chapter03.RIGHT
+NO_ARRAY = {"1.12", "2.8", "2.10", "2.12", "3.7", "3.9"}
 NUMBERS = sorted(EXERCISES)
 MISTAKES = [(number, words) for number in WRONG for words in WRONG[number]]
 
@@ -32,7 +34,7 @@ def solutions():
     for path in sources(ROOT):
         for cell in read(path):
             if cell.role == "solution":
-                space = {"np": np}
+                space = {"np": np, "scipy": scipy}
                 exec(MARK.sub("", cell.node.source), space)
                 name = re.search(r"def (\w+)", cell.node.source).group(1)
                 found[cell.number.replace("-", ".")] = space[name], cell.node.source
@@ -188,7 +190,7 @@ def test_changed_input_is_named(number):
         inputs[0][...] = 7
         return result
 
-    takes_array = number not in {"1.12", "2.8", "2.10", "2.12"}
+    takes_array = number not in NO_ARRAY
     if takes_array:
         assert "spoils changes the " in told(number, spoils)
     else:

@@ -105,7 +105,17 @@ MISTAKES = {
     "dot: mean, not sum": (
         "dot",
         lambda q, k: (q * k).mean(axis=-1),
-        ["exm-dot-by-hand", "thm-dot-variance", "prop-table-of-dots", "thm-projection"],
+        [
+            "exm-dot-by-hand",
+            "thm-dot-variance",
+            "prop-table-of-dots",
+            "thm-projection",
+            "thm-moments-gaussian",
+            "prop-fourth-moment",
+            "prop-covariance",
+            "prop-excess-kurtosis",
+            "thm-aligned",
+        ],
     ),
     "dot: the wrong axis": (
         "dot",
@@ -140,12 +150,12 @@ MISTAKES = {
     "table: absolute values": (
         "pairwise_dot",
         lambda q, k: np.abs(q @ k.mT),
-        ["prop-law-of-cosines", "thm-dot-variance", "prop-rankings-agree"],
+        ["prop-law-of-cosines", "thm-dot-variance", "prop-rankings-agree", "thm-limit-law"],
     ),
     "cosine table: not normalised": (
         "pairwise_cosine",
         lambda q, k: q @ k.mT,
-        ["exm-rankings-differ", "thm-hoeffding-cosine", "thm-cosine-variance"],
+        ["exm-rankings-differ", "thm-hoeffding-cosine", "thm-cosine-variance", "prop-qk-norm"],
     ),
     "distance table: absolute values": (
         "pairwise_squared_distance",
@@ -182,12 +192,23 @@ MISTAKES = {
     "entropy: in bits": (
         "entropy",
         lambda p, axis=-1: -(p * np.log2(np.where(p == 0, 1, p))).sum(axis=axis),
-        ["lem-gibbs", "thm-softmax-variational", "thm-entropy-temperature"],
+        [
+            "lem-gibbs",
+            "thm-softmax-variational",
+            "thm-entropy-temperature",
+            "thm-entropy-gaussian",
+        ],
     ),
     "Jacobian: the wrong sign": (
         "softmax_jacobian",
         plus_jacobian,
-        ["thm-softmax-jacobian", "prop-jacobian-null", "thm-jacobian-norm", "thm-lse-convex"],
+        [
+            "thm-softmax-jacobian",
+            "prop-jacobian-null",
+            "thm-jacobian-norm",
+            "thm-lse-convex",
+            "thm-jacobian-bounds",
+        ],
     ),
     "Jacobian: β forgotten": (
         "softmax_jacobian",
@@ -220,7 +241,7 @@ MISTAKES = {
     "attention vjp: not centred": (
         "attention_vjp",
         attention_vjp_uncentred,
-        ["thm-attention-vjp"],
+        ["thm-attention-vjp", "prop-gradient-to-q"],
     ),
     "vjp: the mean forgotten": (
         "softmax_vjp",

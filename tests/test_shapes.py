@@ -19,6 +19,7 @@ from tformer.shapes import (
     require_axis,
     require_beta,
     require_count,
+    require_scale,
     result_shape,
 )
 
@@ -57,6 +58,11 @@ def test_leading_axes_broadcast_as_in_numpy(shapes: Any) -> None:
 
 
 REFUSED = [
+    (
+        "... T K, ... T|1 K|1",
+        {"x": array(2, 3), "mask": array(3, 1)},
+        "demo: axis T is 2 in x but 3 in mask (... T|1 K|1); got shape (3, 1)",
+    ),
     (
         "... T K, ... S K",
         {"q": array(2, 3), "k": array(5, 4)},
@@ -118,7 +124,75 @@ def area(x: np.ndarray, tokens: np.ndarray) -> np.ndarray:
 
 
 def test_shapes_are_read_from_the_docstring() -> None:
-    assert documented(area) == (("x", "tokens"), "... T K, ... T -> ... K", {"tokens"})
+    assert documented(area) == (
+        ("x", "tokens"),
+        "... T K, ... T -> ... K",
+        {"tokens": "integer"},
+        frozenset(),
+    )
+
+
+def masked(
+    x: np.ndarray, mask: np.ndarray | None = None, bias: np.ndarray | None = None
+) -> tuple[np.ndarray, int]:
+    """Nothing in particular.
+
+    Parameters
+    ----------
+    x : (..., T, S) array
+    mask : (..., T or 1, S or 1) boolean array, optional
+    bias : (T, S) array, optional
+
+    Returns
+    -------
+    total : (..., S) array
+    parts : (T or 1, S) array, optional
+    """
+    return x, sum(one is not None for one in (mask, bias))
+
+
+def test_optional_arrays_booleans_and_several_results_are_read_from_the_docstring() -> None:
+    assert documented(masked) == (
+        ("x", "mask", "bias"),
+        "... T S, ... T|1 S|1, T S -> ... S, T|1 S",
+        {"mask": "boolean"},
+        {"mask", "bias"},
+    )
+
+
+@pytest.mark.parametrize("shape", [(2, 3), (1, 3), (2, 1), (1, 1), (5, 1, 3)], ids=str)
+def test_an_axis_may_have_size_1_where_the_docstring_says_so(shape: tuple[int, ...]) -> None:
+    spec = "... T S, ... T|1 S|1 -> ... S, T|1 S"
+    sizes = bind("masked", spec, x=array(2, 3), mask=array(*shape))
+    assert sizes == {"...": shape[:-2], "T": 2, "S": 3}
+    assert result_shape(spec, sizes) == (*shape[:-2], 3)
+    assert result_shape(spec, sizes, 1) == (2, 3)
+
+
+def test_optional_arrays_may_be_left_out() -> None:
+    run, x, mask = checked(masked), np.ones((2, 3)), np.ones((1, 3), bool)
+    assert run(x)[1] == run(x, None)[1] == run(x, bias=None)[1] == 0
+    assert run(x, mask)[1] == run(x, bias=x)[1] == run(x, None, x)[1] == 1
+    assert run(bias=x, mask=mask, x=x)[1] == 2
+
+
+def test_the_sizes_that_bind_returns_are_the_callers_own() -> None:
+    first = bind("demo", "... K", x=array(2))
+    first["K"] = 3
+    assert bind("demo", "... K", x=array(2)) == {"...": (), "K": 2}
+
+
+def test_several_results_need_names() -> None:
+    def two(x: np.ndarray) -> np.ndarray:
+        """x : (..., K) array
+
+        (..., K) array
+        (..., K) array
+        """
+        return x
+
+    with pytest.raises(ValueError, match="two: the docstring must describe one result, or several"):
+        checked(two)
 
 
 def test_a_letter_outside_the_legend_is_refused() -> None:
@@ -171,6 +245,26 @@ MESSAGES = [
     (
         lambda: fast.cooccurrence(torch.ones(2, dtype=torch.bool), 2, 1),
         "cooccurrence: tokens must hold integers; got torch.bool",
+    ),
+    (
+        lambda: checked(masked)(None),  # type: ignore[arg-type]
+        "masked: x must be a numpy.ndarray; got NoneType",
+    ),
+    (
+        lambda: checked(masked)(np.ones((2, 3)), np.ones((2, 3))),
+        "masked: mask must hold booleans; got float64",
+    ),
+    (
+        lambda: fast.attention_weights(*[torch.ones(2, 3)] * 2, torch.ones(2, 2).byte()),
+        "attention_weights: mask must hold booleans; got torch.uint8",
+    ),
+    (
+        lambda: checked(masked)(np.ones((2, 3)), bias=np.ones((2, 3), bool)),
+        "masked: bias must hold floating-point numbers; got bool",
+    ),
+    (
+        lambda: checked(masked)(np.ones((2, 3)), bias=np.ones((2, 3), np.float32)),
+        "masked: x is float64 but bias is float32; give both the same dtype",
     ),
     (
         lambda: reference.dot(q=np.ones(1), k=np.ones(1, dtype=np.float32)),
@@ -227,6 +321,23 @@ def test_beta_becomes_a_plain_float(beta: Any) -> None:
 def test_a_beta_that_is_no_number_is_refused(beta: Any) -> None:
     with pytest.raises(TypeError, match="demo: beta must be a number"):
         require_beta("demo", beta, np.dtype(float))
+
+
+def test_the_scale_is_one_over_the_root_of_the_key_width_unless_given() -> None:
+    assert require_scale("demo", None, np.ones((2, 16))) == 0.25
+    assert require_scale("demo", None, np.ones((2, 0))) == 1
+    assert require_scale("demo", np.float32(0.5), np.ones((2, 16))) == 0.5
+
+
+@pytest.mark.parametrize("scale", [0, -1.0, np.inf, np.nan])
+def test_a_scale_out_of_range_is_refused(scale: float) -> None:
+    with pytest.raises(ValueError, match="demo: scale must be finite and above 0 in float32; got"):
+        require_scale("demo", scale, torch.ones(2, 3))
+
+
+def test_a_scale_that_is_no_number_is_refused() -> None:
+    with pytest.raises(TypeError, match="demo: scale must be a number; got ndarray"):
+        require_scale("demo", np.ones(1), np.ones((2, 3)))
 
 
 def test_a_count_out_of_range_is_refused() -> None:

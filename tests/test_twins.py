@@ -34,7 +34,9 @@ from tformer import fast, reference
 from tformer.shapes import documented
 
 ALL = [pytest.param(case, id=f"{f}-{i}") for f in FUNCTIONS for i, case in cases(f)]
-DIFFERENTIABLE = [name for name in FUNCTIONS if name not in ("cooccurrence", "softmax", "attention_vjp")]
+DIFFERENTIABLE = [
+    name for name in FUNCTIONS if name not in ("cooccurrence", "softmax", "attention_vjp")
+]
 ROWS = [pytest.param(f, *row, id=f"{f}-{i}") for f in EDGES for i, row in EDGES[f].items()]
 ONLY_FAST = {"pick_device"}
 

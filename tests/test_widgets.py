@@ -9,10 +9,11 @@ from docutils import nodes
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tformer import reference
-from tformer.widgets import DotProduct, Quiz, SoftmaxTemperature
+from tformer import lexicon, reference
+from tformer.widgets import AttentionMap, DotProduct, Quiz, ScoreScale, SoftmaxTemperature
 from tformer.widgets.base import WIDGET_VIEW
 from tformer.widgets.page import keep_fallbacks
+from tformer.widgets.score_scale import dot_products, normal
 
 coordinate = st.floats(-5, 5).map(lambda x: round(x, 3))
 vector = st.lists(coordinate, min_size=2, max_size=2)
@@ -132,6 +133,135 @@ def test_softmax_refuses_in_words(arguments: dict, words: str) -> None:
         SoftmaxTemperature(**arguments)
 
 
+# ---- attention map ----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("sentence", [*lexicon.SENTENCES, "A cat", "zounds gosh", "it"])
+def test_the_map_gives_the_numbers_of_the_lexicon(sentence: str) -> None:
+    reading = lexicon.read(sentence)
+    for at in range(len(reading.tokens)):
+        assert AttentionMap(sentence, selected=at).weights == reading.weights[:, at].tolist()
+
+
+@pytest.mark.parametrize("sentence", lexicon.SENTENCES)
+def test_the_map_looks_from_the_pronoun_and_only_two_layers_see_the_last_word(
+    sentence: str,
+) -> None:
+    widget, noun = AttentionMap(sentence), lexicon.SENTENCES[sentence]
+    tokens = lexicon.tokenise(sentence)
+    assert tokens[widget.selected] == "it"
+    first, both, alone = widget.ratios
+    assert (first, alone) == pytest.approx((1, 1), rel=1e-12)
+    nouns = [token for token in tokens if "noun" in lexicon.WORDS[token]]
+    assert (both > 6) if nouns[0] == noun else (both < 1 / 6)
+
+
+def test_the_map_says_what_it_shows() -> None:
+    widget = AttentionMap()
+    assert repr(widget) == (
+        "AttentionMap: “the animal did not cross the street because it was too tired”: in layer "
+        "2, “it” looks 0.76 at animal, 0.12 at street and 0.01 at each other word"
+    )
+    assert "<tr><td>animal</td><td>0.02</td><td>0.76</td></tr>" in widget.fallback()
+    widget.layer, widget.selected = 1, 0
+    assert repr(widget).endswith("in layer 1, “the” looks alike at all words: 1/12 at each")
+    widget.sentence = "they saw <b>cats, cat, dog, fox, bird</b>"
+    widget.layer = 2
+    assert repr(widget).endswith(
+        "“they” looks 0.22 at cat, 0.22 at dog, 0.22 at fox and no more than that at any other word"
+    )
+    assert "<b>" not in widget.fallback()
+
+
+def test_a_place_past_the_end_means_the_last_word_and_no_words_have_no_weights() -> None:
+    widget = AttentionMap("the cat was tired", selected=99)
+    assert widget.weights == AttentionMap("the cat was tired", selected=3).weights
+    widget.sentence = "?"
+    assert widget.weights == [[], []]
+    assert widget.ratios is None
+    assert repr(widget) == "AttentionMap: no words"
+
+
+def test_what_the_page_sends_together_is_taken_together() -> None:
+    widget = AttentionMap()
+    widget.set_state({"sentence": "he was tired", "selected": 0, "layer": 1})
+    assert widget.weights == lexicon.read("he was tired").weights[:, 0].tolist()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ({"sentence": "cat " * 25}, "sentence has 25 words; at most 24 fit"),
+        ({"selected": -1}, "selected must be 0 or more; got -1"),
+        ({"layer": 3}, "layer must be 1 or 2; got 3"),
+    ],
+)
+def test_the_map_refuses_in_words(arguments: dict, words: str) -> None:
+    with pytest.raises(ValueError, match=words):
+        AttentionMap(**arguments)
+
+
+# ---- score scale ------------------------------------------------------------------------
+
+
+def test_the_random_coordinates_are_standard_normal_and_independent() -> None:
+    vectors = normal(96 * 4096).reshape(96, 4096)
+    n = vectors.size
+    assert abs(vectors.mean()) < 4 / n**0.5
+    assert abs(vectors.var() - 1) < 4 * (2 / n) ** 0.5
+    assert abs((vectors**4).mean() - 3) < 4 * (96 / n) ** 0.5
+    correlations = np.corrcoef(vectors)[np.triu_indices(96, 1)]
+    assert abs(correlations).max() < 5 / 4096**0.5
+    assert abs(correlations.std() * 4096**0.5 - 1) < 0.05
+
+
+@pytest.mark.parametrize("scale", ["1", "1/√d", "1/d"])
+@pytest.mark.parametrize("d", [4, 64, 4096])
+def test_scores_spread_as_predicted_and_facts_agree_with_the_library(d: int, scale: str) -> None:
+    widget = ScoreScale(d=d, scale=scale, temperature=2.0, query=5)
+    assert widget.deviation == pytest.approx(widget.predicted, rel=0.2)
+    factor = {"1": 1.0, "1/√d": d**-0.5, "1/d": 1 / d}[scale]
+    assert widget.predicted == pytest.approx(factor * d**0.5 / 2)
+    p = reference.softmax(factor * dot_products(d), beta=0.5)
+    np.testing.assert_allclose(widget.weights, np.sort(p[5])[::-1], rtol=1e-12)
+    facts = widget.facts
+    assert facts["entropy"] == pytest.approx(
+        (reference.entropy(p[5]), reference.entropy(p).mean()), rel=1e-9
+    )
+    assert facts["largest"][0] == pytest.approx(p[5].max())
+    assert 1 <= facts["effective"][0] <= 64
+    norm = np.linalg.norm(reference.softmax_jacobian(p[5], beta=0.5), 2)
+    assert facts["slope"][0] / 2 <= norm * (1 + 1e-9)
+    assert norm <= facts["slope"][0] * (1 + 1e-9)
+
+
+def test_a_narrower_vector_is_the_front_of_a_wider_one() -> None:
+    vectors = normal(96 * 4096).reshape(96, 4096)
+    np.testing.assert_allclose(dot_products(4)[3, 7], vectors[3, :4] @ vectors[39, :4])
+
+
+def test_score_scale_says_what_it_shows() -> None:
+    assert repr(ScoreScale(d=512, scale="1")) == (
+        "ScoreScale: d = 512, scale 1, temperature 1: standard deviation of the scores 22.76; on "
+        "average over 32 queries and 64 keys, largest weight 0.90, entropy 0.22 of at most 4.16 "
+        "nats, effective number of keys 1.2"
+    )
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ({"d": 3}, "d must be 4 to 4096; got 3"),
+        ({"query": 32}, "query must be 0 to 31; got 32"),
+        ({"scale": "2"}, "scale must be one of 1, 1/√d, 1/d; got 2"),
+        ({"temperature": 0}, "temperature must be a positive number; got 0"),
+    ],
+)
+def test_score_scale_refuses_in_words(arguments: dict, words: str) -> None:
+    with pytest.raises(ValueError, match=words):
+        ScoreScale(**arguments)
+
+
 # ---- quiz -------------------------------------------------------------------------------
 
 
@@ -192,7 +322,7 @@ def test_quiz_needs_a_question() -> None:
 
 # ---- all of them ------------------------------------------------------------------------
 
-ALL = [DotProduct, SoftmaxTemperature, lambda: Quiz([QUESTION])]
+ALL = [DotProduct, SoftmaxTemperature, AttentionMap, ScoreScale, lambda: Quiz([QUESTION])]
 
 
 @pytest.mark.parametrize("make", ALL)

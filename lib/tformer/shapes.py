@@ -230,8 +230,8 @@ def _require_array(where: str, name: str, array: Any, kind: Any, wanted: str) ->
 
 
 def _require_one_dtype(where: str, arrays: dict[str, Any]) -> None:
-    first, one = next(iter(arrays.items()), ("", None))
     for name, array in arrays.items():
+        first, one = next(iter(arrays.items()))
         if array.dtype != one.dtype:
             raise TypeError(
                 f"{where}: {first} is {one.dtype} but {name} is {array.dtype}; "

@@ -13,10 +13,10 @@ import nbformat
 import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 
-from tformer.widgets import DotProduct, SoftmaxTemperature
+from tformer.widgets import AttentionMap, DotProduct, SoftmaxTemperature
 
 CELLS = [
-    "from tformer.widgets import DotProduct, Quiz, SoftmaxTemperature",
+    "from tformer.widgets import AttentionMap, DotProduct, Quiz, SoftmaxTemperature",
     "vectors = DotProduct()\nvectors",
     "print('python', vectors.q, vectors.dot)",
     "vectors.k = [0.0, 2.0]",
@@ -26,6 +26,9 @@ CELLS = [
     "quiz = Quiz([dict(question='Why?', options=['a', 'b', 'c'], answer=1, why=['A', 'B', 'C'])])",
     "quiz",
     "print('python', quiz.chosen, quiz.score)",
+    "words = AttentionMap()\nwords",
+    "print('python', words.sentence, words.selected, words.layer)",
+    "words.sentence, words.selected, words.layer = 'The cat sat because it was tired', 4, 2",
 ]
 RUN = """async (number) => {
     await jupyterapp.restored;
@@ -163,3 +166,16 @@ def test_answers_reach_python(notebook: Page) -> None:
     widget.get_by_role("button", name="check").click()
     expect(widget.get_by_role("status")).to_have_text("Right. B")
     says(notebook, 9, "python [1] 1")
+
+
+def test_words_reach_python_and_python_changes_the_sentence(notebook: Page) -> None:
+    widget = run(notebook, 10).locator(".tf-map")
+    field = widget.get_by_label("Your own sentence")
+    field.fill("The dog ate it")
+    widget.get_by_role("button", name="dog").click()
+    widget.get_by_label("layer 1").check()
+    says(notebook, 11, "python The dog ate it 1 1")
+    run(notebook, 12)
+    expect(field).to_have_value("The cat sat because it was tired")
+    python = AttentionMap("The cat sat because it was tired", selected=4)
+    expect(widget.locator(".tf-said")).to_contain_text(repr(python).split("in layer 2, ")[1])

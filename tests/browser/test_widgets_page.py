@@ -19,9 +19,11 @@ HOST = HERE.parents[1] / "assets" / "widget-host.js"
 AXE = HERE / "vendor" / "axe-core" / "axe.min.js"
 THEMES = ["light", "dark"]
 CELLS = [
-    "from tformer.widgets import DotProduct, Quiz, SoftmaxTemperature",
+    "from tformer.widgets import AttentionMap, DotProduct, Quiz, ScoreScale, SoftmaxTemperature",
     "DotProduct()",
     'SoftmaxTemperature(labels=["cat", "dog", "bird", "stone"])',
+    "AttentionMap()",
+    "ScoreScale()",
     "Quiz([dict(question=f'What is <i>x</i><sup>{n}</sup> at 2?', options=['4', '8', '2'],"
     " answer=n - 2, why=['Two twos.', 'Three <b>twos</b>.', 'That is <i>x</i> itself.'])"
     " for n in (2, 3)])",
@@ -296,6 +298,7 @@ def test_axe_finds_nothing(request: pytest.FixtureRequest, device: str, theme: s
     page.evaluate("theme => { document.documentElement.dataset.theme = theme; }", theme)
     page.locator(".tf-dot-product").get_by_role("button", name="opposite").click()
     page.locator(".tf-softmax").get_by_label("bird allowed").uncheck()
+    page.locator(".tf-map").get_by_label("Your own sentence").fill("Gosh, it was the cat")
     quiz = page.locator(".tf-quiz")
     for number, option in [(0, 0), (1, 0)]:
         quiz.locator("fieldset").nth(number).get_by_role("radio").nth(option).check()
@@ -347,6 +350,8 @@ def test_without_javascript_the_text_is_there(browser: Browser, site: str) -> No
     text = page.locator("main").inner_text()
     assert "q·k = 24.00" in text
     assert "cat 0.64" in text
+    assert "“it” looks 0.76 at animal" in text
+    assert "effective number of keys 26.5" in text
     assert "What is x2 at 2?" in text
     page.locator("summary").first.click()
     assert "(a) is right." in page.locator("main").inner_text()

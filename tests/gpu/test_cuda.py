@@ -58,7 +58,9 @@ def test_edge_contract(name: str, row: list[float], expected: Any, dtype: str) -
     np.testing.assert_allclose(got, expected, rtol=bound, atol=bound)
 
 
-@pytest.mark.parametrize("name", [name for name in FUNCTIONS if name not in ("cooccurrence", "attention_vjp")])
+@pytest.mark.parametrize(
+    "name", [name for name in FUNCTIONS if name not in ("cooccurrence", "attention_vjp")]
+)
 def test_gradients_are_those_of_the_cpu(name: str) -> None:
     case = next(case for kind, case in cases(name) if kind == "plain-0")
     gradients = []

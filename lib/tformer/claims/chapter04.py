@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from math import sqrt
+from typing import Any
 
 import numpy as np
 import sympy as sp
@@ -16,10 +18,12 @@ from tformer.experiments.scores import distance_of_signs
 
 ONE = sp.Integer(1)
 UNIT = {0: 1, 1: 0, 2: 1}
-NORMAL = UNIT | {3: 0, 4: 3}
+NORMAL = {**UNIT, 3: 0, 4: 3}
 
 
-def moments(dot: sp.Expr, laws: list[tuple[Array, dict[int, object]]]) -> tuple[sp.Expr, sp.Expr]:
+def moments(
+    dot: sp.Expr, laws: Sequence[tuple[Array, Mapping[int, Any]]]
+) -> tuple[sp.Expr, sp.Expr]:
     """Return mean and variance of `dot`, whose variables are independent with the given moments."""
     mean, square = dot, dot**2
     for variables, law in laws:
@@ -40,8 +44,8 @@ def shifted(name: str, noise: Array) -> tuple[Array, Array, Array]:
 )
 def moments_independent(means: int = 1, independent: bool = True) -> str:
     """If all 2d coordinates are independent, with means μ_q,i and μ_k,i and finite variances σ²_q,i
-    and σ²_k,i, then E[q·k] = Σ μ_q,i μ_k,i and
-    Var[q·k] = Σ (σ²_q,i σ²_k,i + μ²_q,i σ²_k,i + μ²_k,i σ²_q,i).
+    and σ²_k,i, then E[q·k] = Σ μ_q,i μ_k,i and Var[q·k] = Σ (σ²_q,i σ²_k,i + μ²_q,i σ²_k,i + μ²_k,i
+    σ²_q,i).
     """
     for d in (1, 2, 3):
         x, z = row("x", d), row("z", d)
@@ -52,8 +56,8 @@ def moments_independent(means: int = 1, independent: bool = True) -> str:
         want = sigma_q**2 * sigma_k**2 + means * (mu_q**2 * sigma_k**2 + mu_k**2 * sigma_q**2)
         identity(mean, (mu_q * mu_k).sum(), "E[q·k] = Σ μ_q μ_k")
         identity(variance, want.sum(), "Var[q·k] = Σ (σ²σ² + μ²σ² + μ²σ²)")
-    q, k = np.array([0.0, 2.0, 4.0]), np.array([-1.0, 5.0])
-    dots = ref.pairwise_dot(grid(3, q), grid(3, k))
+    q, k = grid(1, (0, 2, 4)), grid(1, (-1, 5))
+    dots = ref.pairwise_dot(grid(3, (0, 2, 4)), grid(3, (-1, 5)))
     want = 3 * (q.var() * k.var() + q.mean() ** 2 * k.var() + k.mean() ** 2 * q.var())
     require(near(dots.mean(), 3 * q.mean() * k.mean(), 1e-10), f"mean {dots.mean():.4f}")
     require(near(dots.var(), want, 1e-10), f"variance {dots.var():.4f}, not {want:.4f}")
@@ -66,8 +70,8 @@ def moments_independent(means: int = 1, independent: bool = True) -> str:
 @claim("thm-moments-gaussian", "symbolic", broken={"1, not 1 + ρ²": {"square": 0}})
 def moments_gaussian(square: int = 1) -> str:
     """If the pairs (q_i, k_i) are independent of each other, and each is jointly normal with means
-    μ_q, μ_k, variances σ_q², σ_k² and correlation ρ, then E[q·k] = d(μ_qμ_k + ρσ_qσ_k) and
-    Var[q·k] = d(σ_q²σ_k²(1 + ρ²) + μ_q²σ_k² + μ_k²σ_q² + 2ρσ_qσ_kμ_qμ_k).
+    μ_q, μ_k, variances σ_q², σ_k² and correlation ρ, then E[q·k] = d(μ_qμ_k + ρσ_qσ_k) and Var[q·k]
+    = d(σ_q²σ_k²(1 + ρ²) + μ_q²σ_k² + μ_k²σ_q² + 2ρσ_qσ_kμ_qμ_k).
     """
     a, b, s, t, rho = sp.symbols("mu_q mu_k sigma_q sigma_k rho", real=True)
     for d in range(1, 5):
@@ -84,8 +88,8 @@ def moments_gaussian(square: int = 1) -> str:
 @claim("prop-fourth-moment", "symbolic", broken={"as if normal": {"kurtosis": 3}})
 def fourth_moment(kurtosis: int | None = None) -> str:
     """For independent pairs (q_i, k_i) of one law, Var[q·k] = d(E[q²k²] − E[qk]²), whatever the law
-    with E[q²k²] finite. So for k = q with mean 0, variance 1 and κ = E[q⁴]: E[q·q] = d and
-    Var[q·q] = d(κ − 1), which is 2d for normal coordinates and 0 for signs.
+    with E[q²k²] finite. So for k = q with mean 0, variance 1 and κ = E[q⁴]: E[q·q] = d and Var[q·q]
+    = d(κ − 1), which is 2d for normal coordinates and 0 for signs.
     """
     m, square, kappa = sp.symbols("m1 m2 kappa")
     for d in range(1, 5):
@@ -103,9 +107,9 @@ def fourth_moment(kurtosis: int | None = None) -> str:
 
 @claim("prop-covariance", "symbolic", broken={"only the traces": {"coupled": False}})
 def covariance(coupled: bool = True) -> str:
-    """If q and k are independent with mean 0 and covariance matrices C_q and C_k, then
-    Var[q·k] = tr(C_q C_k). If both traces are d, this lies between 0 and d², is d as soon as one of
-    the two is the identity, and for C_q = C_k is d only if both are.
+    """If q and k are independent with mean 0 and covariance matrices C_q and C_k, then Var[q·k] =
+    tr(C_q C_k). If both traces are d, this lies between 0 and d², is d as soon as one of the two is
+    the identity, and for C_q = C_k is d only if both are.
     """
     for d in (1, 2):
         x, z, a, b = row("x", d), row("z", d), table("a", d, d), table("b", d, d)
@@ -132,9 +136,10 @@ def covariance(coupled: bool = True) -> str:
 
 @claim("prop-only-differences", "symbolic", broken={"as if the mean of k counted": {"shared": 1}})
 def only_differences(shared: int = 0) -> str:
-    """Let one query meet independent keys, all as in thm-moments-independent with one law for q_i and
-    one for k_i. Two scores of the row have covariance dμ_k²σ_q², and their difference has variance
-    2dσ_k²(σ_q² + μ_q²): the mean of the keys shifts the whole row, which softmax cannot see.
+    """Let one query meet independent keys, all as in thm-moments-independent with one law for q_i
+    and one for k_i. Two scores of the row have covariance dμ_k²σ_q², and their difference has
+    variance 2dσ_k²(σ_q² + μ_q²): the mean of the keys shifts the whole row, which softmax cannot
+    see.
     """
     a, b, s, t = sp.symbols("mu_q mu_k sigma_q sigma_k", real=True)
     dot = formula(ref.dot)
@@ -188,7 +193,9 @@ def conditional_gaussian(
     if fixed:
         ordered = ndtr(np.sort(s) / sigma)
         gap = np.abs(ordered - (np.arange(n) + 0.5) / n).max() + 0.5 / n
-        require(gap <= cdf_margin(n, 1e-7), f"distribution function off by {gap:.4f} from N(0, ‖q‖²)")
+        require(
+            gap <= cdf_margin(n, 1e-7), f"distribution function off by {gap:.4f} from N(0, ‖q‖²)"
+        )
     middle = [np.abs(part) < np.median(np.abs(part)) for part in (s, other)]
     share, margin = np.mean(middle[0] & middle[1]), 3 * hoeffding_margin(n, failure=1e-7)
     numbers = f"share of pairs that are both small {share:.4f}, independent 0.25 ± {margin:.4f}"

@@ -8,7 +8,7 @@ independent, so everything follows from the distribution function of one of them
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import log_ndtr
+from scipy.special import log_ndtr, ndtri_exp
 
 STEP = 0.4  # of the trapezoidal rule; halving it changes no result by more than 1e-7
 
@@ -46,7 +46,9 @@ def expected_row(sigma: float, n_keys: float) -> ExpectedRow:
     z = np.arange(-farthest, farthest, min(0.1, STEP / sigma))
     density = np.exp(-z * z / 2)
     s, density = sigma * z, density / density.sum()
-    x = np.arange(s[0] - 8, s[-1] + 40 + np.log(n_keys), STEP)
+    # Below this start the largest sum has probability 1e-18 and less.
+    start = sigma * float(ndtri_exp(-42 / n_keys)) - 8
+    x = np.arange(start, s[-1] + 40 + np.log(n_keys), STEP)
     gap = np.minimum(s[:, None] - x, 300)
     above = np.exp(gap)
     log_cdf = np.log1p(-np.minimum(density @ -np.expm1(-above), 1 - 1e-16))

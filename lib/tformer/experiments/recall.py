@@ -4,11 +4,12 @@ Each memory holds 16 different tokens out of 32, every one with a value of its o
 the memory asks for its value, so query and key come from the same embedding, which is random and
 fixed; only W_Q and W_K learn. The layer answers with a distribution over the values, and the loss
 is the negative logarithm of the weight on the right one. Each step draws new memories, so no
-sample is seen twice.
+memory is seen twice.
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 import torch
@@ -16,33 +17,53 @@ from torch import Tensor
 
 from tformer import fast
 
-N_TOKENS, N_STORED, D_MODEL, N_MEMORIES = 32, 16, 32, 2
-FLOOR = 0.02  # of the answer is spread over all values, so that no loss is infinite
+N_TOKENS, N_STORED, D_MODEL, N_MEMORIES = 32, 16, 16, 2
+CHANCE = math.log(N_STORED)
+"""Loss of a layer that looks at all keys alike."""
+FLOOR = 0.02  # of the answer is spread over all values, so that no loss exceeds log(16 / 0.02)
+
+Step = Callable[[Sequence[Tensor]], Sequence[Tensor]]
 
 
 @dataclass(frozen=True)
 class Runs:
-    """Training runs of one width and one scale.
+    """Training runs of one width and one scale, for several learning rates and seeds.
 
     Attributes
     ----------
-    losses : (steps, learning rates, seeds) tensor
-    matched, spread : (2, learning rates, seeds) tensors
+    rates : tuple of floats
+    losses : (steps, rates, seeds) tensor
+    matched, spread : (2, rates, seeds) tensors
         Before and after training: the mean unscaled dot product of a query with its own key, and
         the root mean square of those with the other keys.
     """
 
+    rates: tuple[float, ...]
     losses: Tensor
     matched: Tensor
     spread: Tensor
 
+    def final(self, last: int = 10) -> Tensor:
+        """Mean loss of the last steps: (rates, seeds)."""
+        return self.losses[-last:].mean(dim=0)
+
+    def best(self) -> int:
+        """Which of the rates has the lowest median final loss."""
+        return int(self.final().median(dim=-1).values.argmin())
+
 
 def train(
-    d_head: int, scale: float, rates: Sequence[float], seeds: int = 8, steps: int = 200
+    d_head: int,
+    scale: float,
+    rates: Sequence[float],
+    adam: bool = False,
+    seeds: int = 6,
+    steps: int = 100,
 ) -> Runs:
-    """Train one model for each learning rate and seed, all at once, with Adam.
+    """Train one model for each learning rate and seed, all at once, by gradient descent or Adam.
 
     Runs of one seed share embeddings, first weights and memories, whatever the scale and the rate.
+    One thread computes, so that sums are taken in the same order on every machine.
     """
     rng = torch.Generator().manual_seed(0)
     shapes = (N_TOKENS, D_MODEL), (D_MODEL, d_head), (D_MODEL, d_head)
@@ -50,23 +71,29 @@ def train(
     embeddings, w_q, w_k = (x.repeat(len(rates), 1, 1) for x in draws)
     weights = [(w / math.sqrt(D_MODEL)).requires_grad_() for w in (w_q, w_k)]
     rate = torch.tensor(rates, dtype=torch.float64).repeat_interleave(seeds)[:, None, None]
-    before, adam, losses = _dots(embeddings, *weights), _Adam(weights, rate), []
-    for _ in range(steps):
-        loss = _loss(embeddings, weights, scale, _memories(rng, seeds, len(rates)))
-        adam.step(torch.autograd.grad(loss.sum(), weights))
-        losses.append(loss.detach())
-    found = torch.stack(losses), *map(torch.stack, zip(before, _dots(embeddings, *weights)))
-    return Runs(*(x.unflatten(-1, (len(rates), seeds)) for x in found))
+    before, losses = _dots(embeddings, *weights), []
+    step = _adam(weights) if adam else _gradient
+    with _one_thread():
+        for _ in range(steps):
+            loss = _loss(embeddings, weights, scale, _memories(rng, seeds, len(rates)))
+            moves = step(torch.autograd.grad(loss.sum(), weights))
+            with torch.no_grad():
+                for w, move in zip(weights, moves, strict=True):
+                    w -= rate * move
+            losses.append(loss.detach())
+    both = zip(before, _dots(embeddings, *weights), strict=True)
+    found = [torch.stack(losses), *(torch.stack(pair) for pair in both)]
+    return Runs(tuple(rates), *(x.unflatten(-1, (len(rates), seeds)) for x in found))
 
 
 def _memories(rng: torch.Generator, seeds: int, rates: int) -> Tensor:
-    """Tokens of fresh memories: (runs, memories, stored), the same for every learning rate."""
+    """Tokens of fresh memories, (runs, memories, stored): the same for every learning rate."""
     order = torch.rand(seeds, N_MEMORIES, N_TOKENS, generator=rng).argsort(dim=-1)
     return order[..., :N_STORED].repeat(rates, 1, 1)
 
 
 def _loss(embeddings: Tensor, weights: list[Tensor], scale: float, tokens: Tensor) -> Tensor:
-    """Mean loss of each run, (runs,)."""
+    """Mean loss of each run: (runs,)."""
     run = torch.arange(len(tokens))[:, None, None]
     x = embeddings[run, tokens]
     q, k = (x @ w[:, None] for w in weights)
@@ -83,18 +110,35 @@ def _dots(embeddings: Tensor, w_q: Tensor, w_k: Tensor) -> tuple[Tensor, Tensor]
     return dots[:, same].mean(dim=-1), dots[:, ~same].square().mean(dim=-1).sqrt()
 
 
-class _Adam:
-    """Adam with a learning rate for each run; torch's own would take three seconds to import."""
+def _gradient(gradients: Sequence[Tensor]) -> Sequence[Tensor]:
+    """The moves of gradient descent."""
+    return gradients
 
-    def __init__(self, weights: list[Tensor], rate: Tensor):
-        self.weights, self.rate, self.steps = weights, rate, 0
-        self.moments = [(torch.zeros_like(w), torch.zeros_like(w)) for w in weights]
 
-    @torch.no_grad()
-    def step(self, gradients: Sequence[Tensor], decay: float = 0.9, decay2: float = 0.99) -> None:
-        self.steps += 1
-        for w, grad, (first, second) in zip(self.weights, gradients, self.moments, strict=True):
+def _adam(weights: Sequence[Tensor], decay: float = 0.9, decay2: float = 0.99) -> Step:
+    """The moves of Adam [kingma2015]; torch's own optimisers take over a second to import."""
+    moments = [(torch.zeros_like(w), torch.zeros_like(w)) for w in weights]
+    done = 0
+
+    def step(gradients: Sequence[Tensor]) -> list[Tensor]:
+        nonlocal done
+        done += 1
+        moves = []
+        for grad, (first, second) in zip(gradients, moments, strict=True):
             first.lerp_(grad, 1 - decay)
             second.lerp_(grad * grad, 1 - decay2)
-            mean, square = first / (1 - decay**self.steps), second / (1 - decay2**self.steps)
-            w -= self.rate * mean / (square.sqrt() + 1e-12)
+            root = (second / (1 - decay2**done)).sqrt()
+            moves.append(first / (1 - decay**done) / (root + 1e-12))
+        return moves
+
+    return step
+
+
+@contextmanager
+def _one_thread() -> Iterator[None]:
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(threads)

@@ -9,6 +9,7 @@ from scipy.special import ndtr
 
 from tformer import reference
 from tformer.experiments.gaussian_rows import squared_norms
+from tformer.experiments.intervals import NORMAL_MEDIAN, median_interval
 
 SCALES: dict[str, Callable[[int], float]] = {
     "1": lambda d: 1.0,
@@ -69,7 +70,7 @@ def measure(scores: np.ndarray) -> Rows:
 
 
 def by_width(
-    rng: np.random.Generator, widths: Sequence[int], n_keys: int = 64, n_rows: int = 500
+    rng: np.random.Generator, widths: Sequence[int], n_keys: int = 64, n_rows: int = 1000
 ) -> dict[str, list[Rows]]:
     """Measure the same random rows under the three scales: for each, one entry a width."""
     found: dict[str, list[Rows]] = {name: [] for name in SCALES}
@@ -137,3 +138,39 @@ ASSUMPTIONS: dict[str, Draw] = {
     "length 1": _unit_length,
 }
 """Ways to draw n queries and n keys of width d, by the name they have in the figure."""
+
+
+def typical_sizes(
+    rng: np.random.Generator, widths: Sequence[int], n: int = 2000, confidence: float = 0.99
+) -> dict[str, np.ndarray]:
+    """Typical size of q·k/√d under each of the `ASSUMPTIONS`: (widths, 3).
+
+    The median of |q·k|/√d with its exact interval, over the median of |N(0, 1)|: 1 where the scale
+    does what it should. All intervals together hold with the stated confidence.
+    """
+    points = len(widths) * len(ASSUMPTIONS)
+    found: dict[str, np.ndarray] = {}
+    for name, draw in ASSUMPTIONS.items():
+        sizes = [np.abs(reference.dot(*draw(rng, n, d))) / math.sqrt(d) for d in widths]
+        intervals = [median_interval(size, confidence, points) for size in sizes]
+        found[name] = np.array(intervals) / NORMAL_MEDIAN
+    return found
+
+
+def weight_of_aligned(
+    rng: np.random.Generator, widths: Sequence[int], rho: float, n_keys: int = 64, n_rows: int = 500
+) -> dict[str, np.ndarray]:
+    """Weight on the one key that correlates with the query, for two scales: (widths, rows).
+
+    All coordinates are standard normal; those of the first of `n_keys` keys have correlation `rho`
+    with the query's, and all else is independent. By thm-conditional-gaussian the other scores
+    can be drawn without their keys.
+    """
+    found: dict[str, list[np.ndarray]] = {"1/√d": [], "1/d": []}
+    for d in widths:
+        q, z = rng.standard_normal((2, n_rows, d))
+        scores = reference.norm(q)[:, None] * rng.standard_normal((n_rows, n_keys))
+        scores[:, 0] = reference.dot(q, rho * q + math.sqrt(1 - rho**2) * z)
+        for name, weights in found.items():
+            weights.append(reference.softmax(SCALES[name](d) * scores)[:, 0])
+    return {name: np.array(weights) for name, weights in found.items()}

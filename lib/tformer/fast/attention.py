@@ -9,7 +9,7 @@ import math
 
 import torch
 from torch import Tensor
-from torch.nn import functional as F
+from torch.nn.functional import pad, scaled_dot_product_attention
 
 from tformer.fast.softmax import softmax
 from tformer.shapes import checked, require_scale
@@ -122,12 +122,10 @@ def attention(
     if q.device.type == "cpu":
         q, k, v = _widened(q), _widened(k), _widened(v)
     shown = _shown(k, mask, bias)
-    q, k, v = _one_width(q, k, v)
-    y = F.scaled_dot_product_attention(
-        *(_four_axes(x, leading) for x in (q, k, v)),
-        attn_mask=None if shown is None else _four_axes_of_mask(shown, leading),
-        scale=scale,
-    )
+    if shown is not None:
+        shown = _four_axes_of_mask(shown, leading)
+    q, k, v = (_four_axes(x, leading) for x in _one_width(q, k, v))
+    y = scaled_dot_product_attention(q, k, v, attn_mask=shown, scale=scale)
     return y[..., :width].reshape(*leading, q.shape[-2], width).to(dtype)
 
 
@@ -182,16 +180,17 @@ def attention_vjp(
     -----
     Equation eq-attention-vjp; the derivatives of [vaswani2017], by PyTorch's automatic
     differentiation of `attention`, which computes the weights again where it needs them [dao2022].
-    A row that may look nowhere passes back zeros.
+    A row that may look nowhere passes back zeros; one of NaN passes back NaN, except that to some
+    values PyTorch's kernel passes 0 if the score of another was +inf.
     """
     scale = require_scale("attention_vjp", scale, q)
     with torch.enable_grad():
-        leaves = [x.detach().requires_grad_() for x in (q, k, v, bias) if x is not None]
-        y = attention(*leaves[:3], mask, *leaves[3:], scale=scale)
-        y, grad = torch.broadcast_tensors(y, grad)
-        found = torch.autograd.grad(y, leaves, grad, materialize_grads=True)
-    dq, dk, dv, dbias = (*found, None)[:4]
-    return dq, dk, dv, dbias
+        q, k, v = (x.detach().requires_grad_() for x in (q, k, v))
+        bias = None if bias is None else bias.detach().requires_grad_()
+        inputs = [x for x in (q, k, v, bias) if x is not None]
+        y, grad = torch.broadcast_tensors(attention(q, k, v, mask, bias, scale), grad)
+        dq, dk, dv, *dbias = torch.autograd.grad(y, inputs, grad, materialize_grads=True)
+    return dq, dk, dv, dbias[0] if dbias else None
 
 
 def _leading_axes(*arrays: Tensor | None) -> tuple[int, ...]:
@@ -228,7 +227,7 @@ def _shown(k: Tensor, mask: Tensor | None, bias: Tensor | None) -> Tensor | None
 def _one_width(*tensors: Tensor) -> list[Tensor]:
     """Queries, keys and values filled up with zeros to the same width, as the kernel wants them."""
     width = max(x.shape[-1] for x in tensors)
-    return [F.pad(x, (0, width - x.shape[-1])) if x.shape[-1] < width else x for x in tensors]
+    return [pad(x, (0, width - x.shape[-1])) if x.shape[-1] < width else x for x in tensors]
 
 
 def _four_axes(x: Tensor, leading: tuple[int, ...]) -> Tensor:

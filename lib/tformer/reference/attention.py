@@ -166,7 +166,7 @@ def attention_vjp(
     Notes
     -----
     Equation eq-attention-vjp; the derivatives of [vaswani2017]. A row that may look nowhere passes
-    back zeros. Where a row of the output is NaN, so is what it passes back.
+    back zeros; one of NaN passes back NaN.
     """
     scale = require_scale("attention_vjp", scale, q)
     weights_TS = attention_weights(q, k, mask, bias, scale)

@@ -70,3 +70,24 @@ function assign(model, traits) {
   model.save_changes();
 }
 
+/** A slider that reports its number while it moves. */
+function slider(label, range, input) {
+  return h("input", { type: "range", class: "tf-slider", "aria-label": label, ...range,
+    input: (event) => input(event.target.valueAsNumber) });
+}
+
+/** softmax(βx). A row that may look nowhere (all −∞) gives zeros; +∞ or NaN gives NaN. */
+function softmax(x, beta = 1) {
+  if (!x.length) return [];
+  const top = Math.max(...x);
+  if (top === -Infinity) return x.map(() => 0);
+  const terms = x.map((v) => Math.exp(beta * (v - top)));
+  const sum = terms.reduce((a, b) => a + b, 0);
+  return terms.map((t) => t / sum);
+}
+
+/** Entropy in nats, with 0 log 0 = 0. */
+function entropy(p) {
+  return p.reduce((sum, x) => sum - (x === 0 ? 0 : x * Math.log(x)), 0);
+}
+

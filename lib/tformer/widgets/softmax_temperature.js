@@ -2,21 +2,6 @@
 
 export const core = { softmax, entropy, jacobianBound, weights };
 
-/** softmax(βx). A row that may look nowhere (all −∞) gives zeros; +∞ or NaN gives NaN. */
-function softmax(x, beta = 1) {
-  if (!x.length) return [];
-  const top = Math.max(...x);
-  if (top === -Infinity) return x.map(() => 0);
-  const terms = x.map((v) => Math.exp(beta * (v - top)));
-  const sum = terms.reduce((a, b) => a + b, 0);
-  return terms.map((t) => t / sum);
-}
-
-/** Entropy in nats, with 0 log 0 = 0. */
-function entropy(p) {
-  return p.reduce((sum, x) => sum - (x === 0 ? 0 : x * Math.log(x)), 0);
-}
-
 /** β · 2 max p(1 − p), at least the spectral norm of ∂p/∂scores. */
 function jacobianBound(p, beta) {
   return beta * 2 * Math.max(...p.map((x) => x * (1 - x)));
@@ -65,11 +50,6 @@ function render({ model, el }) {
 }
 
 // ---- temperature and shift --------------------------------------------------------------
-
-function slider(label, range, input) {
-  return h("input", { type: "range", class: "tf-slider", "aria-label": label, ...range,
-    input: (event) => input(event.target.valueAsNumber) });
-}
 
 function dials(model) {
   const heat = reading("temperature"), beta = reading("beta"), added = reading("shift");

@@ -1,0 +1,488 @@
+# %% [markdown]
+# # Exercises for chapter 3: queries, keys and values
+#
+# Each exercise asks for one function. Write it, run its cell, then run the check below it. The
+# check tries your function on small inputs and larger ones, and tells you the first thing that is
+# wrong, with numbers that you can redo on paper. Any correct way of computing the answer will do.
+# Keep the name. A `NameError` means that its cell has not been run, or that the name has changed.
+#
+# One star (★) marks a warm-up, two the core of the chapter, three a challenge. The minutes are
+# what a reader needs who has just read the chapter.
+
+# %% [markdown] exercise="book"
+# Solutions are folded away below each exercise. To work on them yourself, take the notebook
+# without solutions: {download}`03_attention.ipynb <../03_attention.ipynb>`.
+
+# %%
+import numpy as np
+
+from tformer.check import check, hint
+
+q = np.array([[1.0]])
+k = np.log([[1.0], [2.0], [3.0]])
+v = np.array([[6.0, 0.0], [0.0, 6.0], [6.0, 6.0]])
+
+# %% [markdown]
+# The last lines make the worked example of the chapter: one query, three keys, three values, and
+# the output (4, 5). Unless an exercise says otherwise, the scale is $1/\sqrt K$, where $K$ is the
+# width of the queries. Each exercise has three hints. The first is a nudge, the last comes close
+# to the answer. Ask for them one at a time: `hint("3.1")`, then `hint("3.1", 2)`.
+
+# %%
+hint("3.1")
+
+# %% [markdown]
+# ## 3.1 One query
+#
+# ```{exercise} ★ warm-up, 8 minutes
+# :label: ex-3-1
+# :nonumber:
+#
+# A dictionary compares a question with its keys and returns a value. What does its soft relative
+# return for one question?
+#
+# Write `answer(q, k, v)` for one query of shape `(K,)`, keys of shape `(S, K)` and values of shape
+# `(S, V)`. Return the output of attention, shape `(V,)`. Scores of any finite size must come out
+# right.
+# ```
+
+# %%
+def answer(q, k, v):
+    """Attention of one query: (K,), (S, K) and (S, V) to (V,)."""
+    ### BEGIN SOLUTION
+    scores = k @ q / np.sqrt(len(q))
+    terms = np.exp(scores - scores.max())
+    return terms / terms.sum() @ v
+    ### END SOLUTION
+
+
+# %%
+check("3.1", answer)
+
+# %% [markdown] exercise="why"
+# Three steps: scores, weights, mean. Everything else in this chapter says what these three lines
+# can do and what they cannot.
+
+# %% [markdown]
+# ## 3.2 One sentence reads another
+#
+# ```{exercise} ★ warm-up, 8 minutes
+# :label: ex-3-2
+# :nonumber:
+#
+# In a translation each word of the new sentence looks into the old one. The two have different
+# lengths, and different words ask and answer.
+#
+# Write `read(x, memory, w_q, w_k, w_v)`. The rows of x, shape `(..., T, D)`, ask; the rows of
+# memory, shape `(..., S, D)`, are found and hand over their values. The matrices have shapes
+# `(D, K)`, `(D, K)` and `(D, V)`. Return the outputs, shape `(..., T, V)`.
+# ```
+
+# %%
+def read(x, memory, w_q, w_k, w_v):
+    """Attention from x to memory: (..., T, D) and (..., S, D) to (..., T, V)."""
+    ### BEGIN SOLUTION
+    scores = (x @ w_q) @ (memory @ w_k).mT / np.sqrt(w_q.shape[-1])
+    terms = np.exp(scores - scores.max(axis=-1, keepdims=True))
+    return terms / terms.sum(axis=-1, keepdims=True) @ (memory @ w_v)
+    ### END SOLUTION
+
+
+# %%
+check("3.2", read)
+
+# %% [markdown] exercise="why"
+# This is cross-attention. Given the same sentence twice, `read(x, x, …)`, it is self-attention:
+# the formula does not know where its memory comes from.
+
+# %% [markdown]
+# ## 3.3 Check a printed table
+#
+# ```{exercise} ★ warm-up, 8 minutes
+# :label: ex-3-3
+# :nonumber:
+#
+# The chapter finds slips in worked examples that many people have read. A printed number may
+# differ from the true one by rounding, and by no more.
+#
+# Write `slips(q, k, printed, decimals)` for queries of shape `(T, K)`, keys of shape `(S, K)` and
+# a table of attention weights, shape `(T, S)`, printed to so many decimals. Return a table of the
+# same shape that is True where the printed number cannot be the right weight, rounded: where it is
+# off by more than half a unit of the last decimal.
+# ```
+
+# %%
+def slips(q, k, printed, decimals):
+    """Where printed weights are wrong: (T, K), (S, K) and (T, S) to booleans (T, S)."""
+    ### BEGIN SOLUTION
+    scores = q @ k.T / np.sqrt(q.shape[-1])
+    terms = np.exp(scores - scores.max(axis=-1, keepdims=True))
+    weights = terms / terms.sum(axis=-1, keepdims=True)
+    return np.abs(printed - weights) > 0.5 * 10.0**-decimals
+    ### END SOLUTION
+
+
+# %%
+check("3.3", slips)
+
+# %% [markdown] exercise="why"
+# Comparing with `np.round(weights, decimals)` asks two roundings to agree in their last binary
+# digit. A tolerance of half a unit asks what is meant. A number exactly between two roundings may
+# then be printed either way.
+
+# %% [markdown]
+# ## 3.4 Hidden keys
+#
+# ```{exercise} ★★ core, 12 minutes
+# :label: ex-3-4
+# :nonumber:
+#
+# Masking is deleting: a query's output should be what it would be if the hidden keys did not
+# exist. What if none is left?
+#
+# Write `masked_attention(q, k, v, mask)` for arrays of shape `(..., T, K)`, `(..., S, K)` and
+# `(..., S, V)`. The mask is boolean, True where query t may look at key s, and broadcasts to
+# `(..., T, S)`. Return the outputs, shape `(..., T, V)`. A query that may look nowhere gets zeros.
+# ```
+
+# %%
+def masked_attention(q, k, v, mask):
+    """Attention to the keys that the mask allows: (..., T, V)."""
+    ### BEGIN SOLUTION
+    scores = np.where(mask, q @ k.mT / np.sqrt(q.shape[-1]), -np.inf)
+    largest = scores.max(axis=-1, keepdims=True)
+    terms = np.exp(scores - np.where(np.isfinite(largest), largest, 0))
+    total = terms.sum(axis=-1, keepdims=True)
+    return terms / np.where(total == 0, 1, total) @ v
+    ### END SOLUTION
+
+
+# %%
+check("3.4", masked_attention)
+
+# %% [markdown] exercise="why"
+# A score of −∞ gives a weight of exactly 0, so the hidden key is absent from the numerator and
+# from the sum. Only the row without any visible key needs care, once before the subtraction and
+# once before the division.
+
+# %% [markdown]
+# ## 3.5 Sharp enough to look up
+#
+# ```{exercise} ★★ core, 12 minutes
+# :label: ex-3-5
+# :nonumber:
+#
+# As β grows, attention turns into a dictionary. A very large β is no good for learning, so one
+# wants just enough of it.
+#
+# Write `beta_for_lookup(scores, v, eps)` for scores of shape `(S,)`, one of them larger than all
+# others, and values of shape `(S, V)`. Return a β for which the mean of the values, weighted by
+# the softmax of β times the scores, lies within eps of the value of the best key. Your β may not
+# be larger than the one that the theorem on hard lookup asks for. Some other value differs from
+# the best key's by more than eps.
+# ```
+
+# %%
+def beta_for_lookup(scores, v, eps):
+    """Inverse temperature that brings the output within eps of the best value: a number."""
+    ### BEGIN SOLUTION
+    margin = np.diff(np.sort(scores)[-2:])[0]
+    farthest = np.linalg.norm(v - v[scores.argmax()], axis=-1).max()
+    return np.log((len(scores) - 1) * farthest / eps) / margin
+    ### END SOLUTION
+
+
+# %%
+check("3.5", beta_for_lookup)
+
+# %% [markdown] exercise="why"
+# The bound falls exponentially, so each further digit of accuracy costs the same addition to β:
+# about 2.3 divided by the margin. The margin counts most, since it divides everything.
+
+# %% [markdown]
+# ## 3.6 A distance inside a dot product
+#
+# ```{exercise} ★★ core, 15 minutes
+# :label: ex-3-6
+# :nonumber:
+#
+# With keys of equal length, attention is regression with a Gaussian kernel. Places on a line are
+# keys of very different lengths. Can a dot product measure their distances all the same?
+#
+# Write `lifted(t, x, h)` for places t to ask about, shape `(T,)`, places x that were seen, shape
+# `(S,)`, and the width h of the kernel. Return two tables, queries of shape `(T, K)` and keys of
+# shape `(S, K)` with a K of your choice, such that the softmax of `q @ k.T` (with scale 1) gives
+# the weights of the Gaussian kernel: $e^{-(t - x)^2 / (2 h^2)}$, each row divided by its sum.
+# ```
+
+# %%
+def lifted(t, x, h):
+    """Queries (T, K) and keys (S, K) whose softmax is the Gaussian kernel of width h."""
+    ### BEGIN SOLUTION
+    queries = np.stack([t / h, np.ones_like(t)], axis=-1)
+    keys = np.stack([x / h, -((x / h) ** 2) / 2], axis=-1)
+    return queries, keys
+    ### END SOLUTION
+
+
+# %%
+check("3.6", lifted)
+
+# %% [markdown] exercise="why"
+# In $-(t - x)^2 / (2h^2)$ the term $-t^2/(2h^2)$ is the same for all keys and cancels in the
+# softmax. What remains is $tx/h^2 - x^2/(2h^2)$, linear in the pair $(x, -x^2/(2h^2))$. One more
+# coordinate lets a key pay for its length.
+
+# %% [markdown]
+# ## 3.7 Equivariant, invariant or neither
+#
+# ```{exercise} ★★ core, 15 minutes
+# :label: ex-3-7
+# :nonumber:
+#
+# You are handed a layer and may not look inside. Does it care about the order of its rows?
+#
+# Write `kind_of(layer, x)`. The layer is a function that takes a table of the shape of x,
+# `(T, D)`, and returns a table with as many rows. Return `"equivariant"` if a shuffle of the rows
+# of x shuffles the rows of the output alike, `"invariant"` if it leaves the output as it was, and
+# `"neither"` otherwise; *shuffle* means any permutation. The rows of x are all different, and no
+# layer of the check is both.
+# ```
+
+# %%
+def kind_of(layer, x):
+    """How a layer answers to a shuffle of its rows: one of three words."""
+    ### BEGIN SOLUTION
+    rng = np.random.default_rng(0)
+    orders = [rng.permutation(len(x)) for _ in range(50)]
+    output = layer(x)
+    if all(np.allclose(layer(x[order]), output[order]) for order in orders):
+        return "equivariant"
+    if all(np.allclose(layer(x[order]), output) for order in orders):
+        return "invariant"
+    return "neither"
+    ### END SOLUTION
+
+
+# %%
+check("3.7", kind_of)
+
+# %% [markdown] exercise="why"
+# A test by examples can refute a symmetry and never prove one; fifty random permutations leave
+# little room for doubt. One permutation is too few: a window that runs round in a circle respects
+# all shifts, and a symmetric window respects the reversal.
+
+# %% [markdown]
+# ## 3.8 Two thin matrices for one taste
+#
+# ```{exercise} ★★ core, 12 minutes
+# :label: ex-3-8
+# :nonumber:
+#
+# A head pairs words by the bilinear form $M = W_Q W_K^\top$ and by nothing else. Suppose that you
+# know which taste you want. Which two matrices give it?
+#
+# Write `factors(taste, width)` for a table of shape `(D, D)` whose rank is at most `width`. Return
+# `w_q` and `w_k`, both of shape `(D, width)`, whose product $W_Q W_K^\top$ is the table. The width
+# may be larger than the rank, and larger than D.
+# ```
+
+# %%
+def factors(taste, width):
+    """Matrices (D, width) for queries and keys whose product is the taste (D, D)."""
+    ### BEGIN SOLUTION
+    u, sigma, vt = np.linalg.svd(taste)
+    n = min(width, len(taste))
+    w_q, w_k = np.zeros((2, len(taste), width))
+    w_q[:, :n] = u[:, :n] * sigma[:n]
+    w_k[:, :n] = vt[:n].T
+    return w_q, w_k
+    ### END SOLUTION
+
+
+# %%
+check("3.8", factors)
+
+# %% [markdown] exercise="why"
+# The singular values may go to either matrix, or in halves to both: any invertible matrix R turns
+# $W_Q$, $W_K$ into $W_Q R$, $W_K R^{-\top}$ with the same product. A trained head has many pairs
+# of matrices and one taste.
+
+# %% [markdown]
+# ## 3.9 How many pairs fit
+#
+# ```{exercise} ★★ core, 10 minutes
+# :label: ex-3-9
+# :nonumber:
+#
+# The retrieval theorem bounds the weight of the right key for a given number of pairs. A builder
+# asks the other way round: how many pairs may I store?
+#
+# Write `pairs_that_fit(d, beta, share)`. Keys are random sign vectors of width d, and the scores
+# are β times the cosine. Return the largest number n of pairs for which the bound of the theorem
+# is at least `share`, a number between 0 and 1.
+# ```
+
+# %%
+def pairs_that_fit(d, beta, share):
+    """Number of pairs for which the right key is sure of its share on average: an integer."""
+    ### BEGIN SOLUTION
+    other = ((1 + np.exp(-2 * beta / d)) / 2) ** d
+    return int(1 + (1 / share - 1) / other)
+    ### END SOLUTION
+
+
+# %%
+check("3.9", pairs_that_fit)
+
+# %% [markdown] exercise="why"
+# On average each wrong key weighs `other` times as much as the right one. Doubling the width at
+# the same $\beta / d$ squares that number, so the room for pairs is squared too: capacity grows
+# exponentially with the width.
+
+# %% [markdown]
+# ## 3.10 Backwards through attention
+#
+# ```{exercise} ★★ core, 20 minutes
+# :label: ex-3-10
+# :nonumber:
+#
+# To learn, a layer must tell its queries, keys and values in which direction to move.
+#
+# Write `attention_backward(q, k, v, grad)` for arrays of shape `(..., T, K)`, `(..., S, K)` and
+# `(..., S, V)`; `grad` has the shape `(..., T, V)` of the output and holds the derivatives of the
+# loss with respect to it. Return the derivatives with respect to q, k and v, in the shapes of
+# these. There is no mask.
+# ```
+
+# %%
+def attention_backward(q, k, v, grad):
+    """Gradients of the loss with respect to q, k and v, in their shapes."""
+    ### BEGIN SOLUTION
+    scale = 1 / np.sqrt(q.shape[-1])
+    scores = scale * (q @ k.mT)
+    terms = np.exp(scores - scores.max(axis=-1, keepdims=True))
+    weights = terms / terms.sum(axis=-1, keepdims=True)
+    d_weights = grad @ v.mT
+    mean = (weights * d_weights).sum(axis=-1, keepdims=True)
+    d_scores = weights * (d_weights - mean)
+    return scale * d_scores @ k, scale * d_scores.mT @ q, weights.mT @ grad
+    ### END SOLUTION
+
+
+# %%
+check("3.10", attention_backward)
+
+# %% [markdown] exercise="why"
+# The forward pass is a product, a softmax and a product; the backward pass meets them in the
+# opposite order. Here it takes five products of tables, one of them to compute the scores again,
+# where the forward pass takes two. So going back costs about two and a half times as much.
+
+# %% [markdown]
+# ## 3.11 Two numbers are enough
+#
+# ```{exercise} ★★★ challenge, 25 minutes
+# :label: ex-3-11
+# :nonumber:
+#
+# Every word of a small vocabulary has another word that it looks for: a verb its noun, a pronoun
+# its name. Build a head by hand that finds it, however few numbers its keys have.
+#
+# Write `lookup_layer(partner)` for an array of N whole numbers, N from 2 to 12; word i looks for
+# word `partner[i]`. Return two arrays of shape `(N, 2)`, whose rows i are the query and the key of
+# word i. With scale $1/\sqrt 2$, and in any sentence of these words, each word should give at
+# least 0.999 of its weight to the word it looks for, if that stands in the sentence (in one place
+# or in several). Several words may look for the same one, and a word may look for itself.
+# ```
+
+# %%
+def lookup_layer(partner):
+    """Queries and keys of width two, by which word i looks at word partner[i]."""
+    ### BEGIN SOLUTION
+    angle = 2 * np.pi * np.arange(len(partner)) / len(partner)
+    w_k = np.stack([np.cos(angle), np.sin(angle)], axis=-1)
+    return 200 * w_k[partner], w_k
+    ### END SOLUTION
+
+
+# %%
+check("3.11", lookup_layer)
+
+# %% [markdown] exercise="why"
+# Keys on a circle have equal length, so each is the best match for its own direction. The lead
+# over a neighbour is only $1 - \cos(2\pi/N)$, and long queries make up for that. With one-hot rows
+# for the words, the two arrays are the matrices $W_Q$ and $W_K$; with the identity as $W_V$ every
+# word copies the word it looks for. More width does not make more lookups possible. It makes them
+# possible with shorter vectors.
+
+# %% [markdown]
+# ## 3.12 Read the sentence back
+#
+# ```{exercise} ★★★ challenge, 20 minutes
+# :label: ex-3-12
+# :nonumber:
+#
+# After a causal layer each row is a mixture of all words up to its own. One might think that a
+# mixture keeps the words secret. Does it, if the weights are known?
+#
+# Write `recover(a, y, table)`. The table of embeddings has shape `(N, V)`, one row for each word
+# of a vocabulary, and all rows differ. The values of a sentence of T words were rows of this
+# table; y, shape `(T, V)`, is the output of causal attention with the weights a, shape `(T, T)`.
+# Return the words, as places in the table, shape `(T,)`.
+# ```
+
+# %%
+def recover(a, y, table):
+    """Words of a sentence from its weights (T, T) and outputs (T, V): an array (T,)."""
+    ### BEGIN SOLUTION
+    values = np.linalg.solve(a, y)
+    gaps = values[:, np.newaxis] - table
+    return (gaps**2).sum(axis=-1).argmin(axis=-1)
+    ### END SOLUTION
+
+
+# %%
+check("3.12", recover)
+
+# %% [markdown] exercise="why"
+# Causal weights form a triangle with a positive diagonal, because each word may look at itself and
+# softmax leaves no weight at zero. Such a table has an inverse, so nothing is lost, up to
+# rounding. Mixing is not forgetting.
+
+# %% [markdown]
+# ## 3.13 Attention in strips
+#
+# ```{exercise} ★★★ challenge, 20 minutes
+# :label: ex-3-13
+# :nonumber:
+#
+# The table of weights has $T \cdot S$ entries, the output only $T \cdot V$. For long texts the
+# table does not fit into memory. Must it ever exist as a whole?
+#
+# Write `attention_in_strips(q, k, v)` for arrays of shape `(T, K)`, `(S, K)` and `(S, V)`. Return
+# the outputs, shape `(T, V)`, and never hold more than a small part of the table. The check
+# measures the memory for 1500 queries and keys. Any number of queries must be served, and scores
+# of any finite size.
+# ```
+
+# %%
+def attention_in_strips(q, k, v):
+    """Attention by strips of queries: (T, K), (S, K) and (S, V) to (T, V)."""
+    ### BEGIN SOLUTION
+    out = np.empty((len(q), v.shape[-1]))
+    for start in range(0, len(q), 64):
+        rows = slice(start, start + 64)
+        scores = q[rows] @ k.T / np.sqrt(q.shape[-1])
+        terms = np.exp(scores - scores.max(axis=-1, keepdims=True))
+        out[rows] = terms / terms.sum(axis=-1, keepdims=True) @ v
+    return out
+    ### END SOLUTION
+
+
+# %%
+check("3.13", attention_in_strips)
+
+# %% [markdown] exercise="why"
+# Rows of the output do not depend on each other's scores, so a strip can be computed, used and
+# forgotten. It is faster as well, since a strip stays in the processor's fast memory. Cutting the
+# *keys* into pieces too takes the running sum of exercise 2.10, and a later chapter does both.

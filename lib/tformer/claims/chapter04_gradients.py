@@ -1,0 +1,159 @@
+"""The claims of chapter 4, why divide by √d: what is left of the gradient."""
+
+from __future__ import annotations
+
+from math import erf, log, pi, sqrt
+
+import numpy as np
+from scipy.special import expit
+from scipy.stats import chi2
+
+from tformer import reference as ref
+from tformer.claims._registry import claim, require
+from tformer.claims._tools import Array, near, show, simplex_grid
+from tformer.claims.chapter04_weights import QUADRATURE, SIGMAS, SIZES
+from tformer.experiments.gaussian_rows import expected_max, expected_row
+from tformer.experiments.intervals import bernstein_margin, cdf_margin, hoeffding_margin
+from tformer.experiments.scores import jacobian_norm
+
+
+def over_normal(values: Array, z: Array) -> float:
+    """Return E[f(z)] for a standard normal z, given f at the evenly spaced points `z`."""
+    return float(values @ np.exp(-z * z / 2) * (z[1] - z[0]) / sqrt(2 * pi))
+
+
+def slope(sigma: float) -> float:
+    """Return E[p(1 − p)] for the two weights p, 1 − p of two independent N(0, σ²) scores."""
+    z = np.arange(-12, 12, min(0.01, 0.1 / sigma))
+    gap = sqrt(2) * sigma * z
+    return over_normal(expit(gap) * expit(-gap), z)
+
+
+@claim("thm-jacobian-bounds", "numeric", broken={"without the 2": {"factor": 1}})
+def jacobian_bounds(factor: int = 2) -> str:
+    """For J = diag p − pᵀp with weights p, of which p₁ ≥ p₂ are the largest, max p_i(1 − p_i) ≤ ‖J‖
+    ≤ 2 max p_i(1 − p_i) and p₂ ≤ ‖J‖ ≤ min(p₁, 1 − Σ p_i²). For n equal weights ‖J‖ = 1/n, so that
+    equal scores are not where softmax reacts most if n > 2.
+    """
+    rows = 0
+    for n in (2, 3, 4, 5):
+        p = simplex_grid(n, 10)
+        rows += len(p)
+        norms = np.linalg.norm(ref.softmax_jacobian(p), 2, axis=(-2, -1))
+        spread, ordered = (p * (1 - p)).max(axis=-1), np.sort(p)
+        low = np.maximum(spread, ordered[:, -2])
+        high = np.minimum(factor * spread, np.minimum(ordered[:, -1], 1 - (p * p).sum(axis=-1)))
+        worst = int(np.argmax(np.maximum(low - norms, norms - high)))
+        numbers = f"‖J‖ = {norms[worst]:.4f}, bounds {low[worst]:.4f} and {high[worst]:.4f}"
+        inside = near(norms, np.clip(norms, low, high))
+        require(inside, f"p = {show(p[worst])}: {numbers}")
+        require(near(jacobian_norm(p), norms, 1e-9), f"n = {n}: bisection gives another norm")
+        level = np.linalg.norm(ref.softmax_jacobian(np.full(n, 1 / n)), 2)
+        require(near(level, 1 / n), f"n = {n}: ‖J‖ = {level:.4f} at equal weights")
+    return f"all {rows} rows of weights in tenths, 2 ≤ n ≤ 5, within 1e-12"
+
+
+@claim("thm-jacobian-two-keys", "numeric", broken={"half the constant": {"constant": 0.5}})
+def jacobian_two_keys(constant: float = 1.0) -> str:
+    """For two independent N(0, σ²) scores ‖J‖ = 2p(1 − p), where p = sigmoid(z) and z is N(0, 2σ²),
+    and (1 − π²/(12σ²))/(σ√π) ≤ E‖J‖ ≤ 1/(σ√π). So σ√π E‖J‖ → 1 as σ → ∞; with σ² = d the expected
+    norm is 1/√(πd) up to a factor 1 − O(1/d).
+    """
+    pairs = np.random.default_rng(0).standard_normal((100, 2))
+    norms = np.linalg.norm(ref.softmax_jacobian(ref.softmax(pairs)), 2, axis=(-2, -1))
+    p = expit(pairs[:, 0] - pairs[:, 1])
+    require(near(norms, 2 * p * (1 - p)), "‖J‖ is not 2p(1 − p)")
+    for sigma in (*SIGMAS, 64.0):
+        scaled = sigma * sqrt(pi) * 2 * slope(sigma)
+        low = constant * (1 - pi**2 / (12 * sigma**2))
+        numbers = f"σ√π E‖J‖ = {scaled:.6f}, not from {low:.6f} to {constant:g}"
+        require(low - 1e-9 <= scaled <= constant + 1e-9, f"σ = {sigma:g}: {numbers}")
+    return "both bounds by quadrature for eight σ from 1/8 to 64, within 1e-9; ‖J‖ on 100 pairs"
+
+
+@claim("thm-jacobian-many-keys", "statistical", broken={"half the constant": {"constant": 0.5}})
+def jacobian_many_keys(constant: float = 1.0) -> str:
+    """For n independent N(0, σ²) scores with expected maximum σm_n, E‖J‖ ≤ E[1 − Σ p_i²] ≤ m_n/σ ≤
+    √(2 log n)/σ, and E[1 − Σ p_i²] ≥ m_n/σ − (log n)/σ². For fixed n σE‖J‖ → m_n as σ → ∞. As σ
+    grows from 0, E‖J‖ first rises from 1/n, if n > 2.
+    """
+    for sigma in (*SIGMAS, 32.0):
+        for n in SIZES:
+            apart, high = 1 - expected_row(sigma, n).coincidence, constant * expected_max(n) / sigma
+            require(apart <= high + QUADRATURE, f"σ = {sigma:g}, n = {n}: {apart:.4f} > {high:.4f}")
+            low = high - log(n) / sigma**2
+            require(apart >= low - QUADRATURE, f"σ = {sigma:g}, n = {n}: {apart:.4f} < {low:.4f}")
+    n, rows, rng = 16, 60_000, np.random.default_rng(0)
+    unit, margin = rng.standard_normal((rows, n)), hoeffding_margin(rows, 0.5, failure=5e-7)
+    at_two = jacobian_norm(ref.softmax(2 * unit)).mean()
+    require(at_two - margin > 2 / n, f"n = 16, σ = 2: mean norm {at_two:.4f} is not above 2/16")
+    p = ref.softmax(100 * unit)
+    rest = 1 - (p * p).sum(axis=-1) - jacobian_norm(p)
+    most = 100 * (rest.mean() + bernstein_margin(rest, failure=5e-7))
+    require(most < 0.1 * expected_max(n), f"n = 16, σ = 100: σE‖J‖ is {most:.4f} below m_n")
+    return (
+        "the bounds by quadrature, 8 σ × 6 n, within 1e-6; for n = 16 60000 rows: E‖J‖ > 2/16 at "
+        "σ = 2 and σE‖J‖ within a tenth of m_n at σ = 100 (failure ≤ 1e-6)"
+    )
+
+
+@claim("prop-live-rows", "numeric", broken={"rate 1/σ²": {"power": 2}})
+def live_rows(power: int = 1) -> str:
+    """For two independent N(0, σ²) scores both weights are at least ε < 1/2 with probability
+    erf(ℓ/2σ) ≤ ℓ/(σ√π), where ℓ = log(1/ε − 1): fewer and fewer rows learn. The mean hides it: if
+    the scores are c times raw ones of variance d, the mean slope cE[p(1 − p)] of a weight with
+    respect to the difference of the raw ones grows with c, up to 1/(2√(πd)).
+    """
+    z = np.arange(-12, 12, 0.001)
+    for epsilon in (0.01, 0.1, 0.3):
+        lead = log(1 / epsilon - 1)
+        for sigma in SIGMAS:
+            p = expit(sqrt(2) * sigma * z)
+            alive = over_normal(np.minimum(p, 1 - p) >= epsilon, z)
+            want, bound = erf(lead / (2 * sigma)), lead / (sigma**power * sqrt(pi))
+            where = f"ε = {epsilon:g}, σ = {sigma:g}"
+            require(near(alive, want, 1e-3), f"{where}: share {alive:.4f}, not {want:.4f}")
+            require(want <= bound, f"{where}: share {want:.4f} > {bound:.4f}")
+    for d in (4, 64, 1024):
+        slopes = [c * slope(c * sqrt(d)) for c in (1 / d, d**-0.75, d**-0.5, d**-0.25, 1.0)]
+        require(slopes == sorted(slopes), f"d = {d}: the mean slope falls: {show(slopes)}")
+        limit = 1 / (2 * sqrt(pi * d))
+        require(slopes[-1] <= limit, f"d = {d}: {slopes[-1]:.6f} > {limit:.6f}")
+    return (
+        "shares by quadrature for ε = 0.01, 0.1, 0.3 and seven σ from 1/8 to 16, within 1e-3; "
+        "mean slopes for five c from 1/d to 1 at d = 4, 64, 1024"
+    )
+
+
+@claim(
+    "prop-gradient-to-q",
+    "statistical",
+    broken={"scale forgotten": {"power": 0}, "the part along q as well": {"across": False}},
+)
+def gradient_to_q(power: int = 1, across: bool = True) -> str:
+    """If g is the gradient of a loss with respect to the scores of a row, that with respect to its
+    query is scale · Σ g_s k_s. For standard normal keys and fixed q and values its part orthogonal
+    to q is, given the scores, normal with variance scale²‖g‖² in each of d − 1 directions: with
+    scale 1/√d and d large it is as long as g, with scale 1 √d times and with 1/d 1/√d times as
+    long.
+    """
+    d, n, rows, rng = 8, 6, 100_000, np.random.default_rng(0)
+    one_q, one_v, one_grad = (rng.standard_normal(shape) for shape in ((1, d), (n, 2), (1, 2)))
+    q, v, grad = (np.broadcast_to(x, (rows, *x.shape)) for x in (one_q, one_v, one_grad))
+    k = rng.standard_normal((rows, n, d))
+    along = one_q / ref.norm(one_q)
+    for scale in (1.0, d**-0.5, 1 / d):
+        dq = ref.attention_vjp(q, k, v, grad, scale=scale)[0][:, 0]
+        g = ref.softmax_vjp(ref.attention_weights(q, k, scale=scale), grad @ v.mT)
+        chain = scale**power * (g @ k)[:, 0]
+        worst = np.abs(dq - chain).max()
+        require(worst < 1e-12, f"scale {scale:.4f}: dq and the chain rule differ by {worst:.4f}")
+        part = dq - (dq @ along.T) * along if across else dq
+        squares = np.sort((part * part).sum(axis=-1) / (scale**2 * (g * g).sum(axis=-1)[:, 0]))
+        gap = np.abs(chi2.cdf(squares, d - 1) - (np.arange(rows) + 0.5) / rows).max() + 0.5 / rows
+        numbers = f"law of its squared length off by {gap:.4f} from χ² with {d - 1} degrees"
+        require(gap <= cdf_margin(rows, 3e-7), f"scale {scale:.4f}: {numbers}")
+    return (
+        f"the library's gradient on {rows} rows at d = 8, three scales, within 1e-12 of the chain "
+        "rule, its squared length within Massart's band around χ² (failure ≤ 1e-6)"
+    )

@@ -1,0 +1,272 @@
+// A sentence, and where its words look in two attention layers whose weights are made by hand.
+
+export const core = { tokenise, read, ratios, describe };
+
+const MOST = 24, NAMED = 3;
+
+/** The words of a sentence, in lower case and without punctuation. */
+function tokenise(sentence) {
+  const letters = "[\\p{L}\\p{Nl}\\p{No}]+";
+  return sentence.toLowerCase().match(new RegExp(`${letters}(?:['’]${letters})*`, "gu")) ?? [];
+}
+
+const known = (hand, token) => (Object.hasOwn(hand.words, token) ? hand.words[token] : null);
+const has = (hand, token, feature) => known(hand, token)?.includes(hand.features.indexOf(feature)) ?? false;
+
+/** The row vector x times a matrix that is given by its width and its entries [row, column, value]. */
+function times(x, { width, entries }) {
+  const y = Array(width).fill(0);
+  for (const [i, j, value] of entries) y[j] += x[i] * value;
+  return y;
+}
+
+const dot = (a, b) => a.reduce((sum, v, i) => sum + v * b[i], 0);
+
+/** Send words through layers x + attention(x w_q, x w_k, x w_v); an unknown word starts as zero. */
+function read(tokens, hand, layers = hand.layers) {
+  let x = tokens.map((token) => hand.features.map((_, i) => Number(known(hand, token)?.includes(i) ?? false)));
+  const weights = [], vectors = [x];
+  for (const { w_q, w_k, w_v } of layers) {
+    const [q, k, v] = [w_q, w_k, w_v].map((w) => x.map((one) => times(one, w)));
+    const scale = 1 / Math.sqrt(w_q.width);
+    const table = q.map((ask) => softmax(k.map((key) => scale * dot(ask, key))));
+    x = x.map((one, t) => one.map((value, i) => value + table[t].reduce((sum, p, s) => sum + p * v[s][i], 0)));
+    weights.push(table);
+    vectors.push(x);
+  }
+  return { weights, vectors };
+}
+
+/** Weight of word `at` on the first noun over that on the second: in each layer, and in the last alone. */
+function ratios(tokens, at, hand) {
+  const nouns = [...new Set(tokens.filter((token) => has(hand, token, "noun")))].slice(0, 2);
+  if (nouns.length < 2) return null;
+  const [a, b] = nouns.map((noun) => tokens.indexOf(noun));
+  const tables = [...read(tokens, hand).weights, ...read(tokens, hand, hand.layers.slice(1)).weights];
+  return { nouns, values: tables.map((table) => table[at][a] / table[at][b]) };
+}
+
+/** Where a word looks: the weights that stand out, largest first, and the least one. */
+function describe(word, tokens, weights) {
+  const billionths = weights.map((p) => Math.round(1e9 * p)), least = Math.min(...billionths);
+  const above = [...tokens.keys()].filter((s) => billionths[s] > least).sort((s, t) => billionths[t] - billionths[s]);
+  if (!above.length) return `“${word}” looks alike at all words: 1/${tokens.length} at each`;
+  const shown = above.slice(0, NAMED).map((s) => `${fmt(weights[s])} at ${tokens[s]}`).join(", ");
+  const rest = above.length > NAMED ? "no more than that at any" : `${fmt(Math.min(...weights))} at each`;
+  return `“${word}” looks ${shown} and ${rest} other word`;
+}
+
+const pronoun = (hand, tokens) => Math.max(0, tokens.findIndex((token) => has(hand, token, "pronoun")));
+
+function render({ model, el }) {
+  const start = { sentence: model.get("sentence"), selected: model.get("selected"), layer: model.get("layer") };
+  const hand = model.get("hand_made");
+  const root = frame(el, "tf-map", "Attention map of a sentence");
+  const choice = sentences(model, hand), line = wordLine(model), facts = factList(hand), live = voice();
+  const switches = layerSwitch(model), said = h("p", { class: "tf-said" });
+  let preview = null; // the word under the mouse or the keyboard, before a click locks it
+  const show = (looking) => {
+    preview = looking;
+    update();
+  };
+  line.onPreview(show);
+  root.append(choice.el, switches.el, line.el, said, facts.el, vocabulary(hand),
+    h("div", { class: "tf-actions" }, button("reset", () => assign(model, start))), live);
+  function update() {
+    const sentence = model.get("sentence"), layer = model.get("layer"), tokens = tokenise(sentence);
+    const locked = Math.min(model.get("selected"), tokens.length - 1);
+    if (preview !== null && !(preview < tokens.length)) preview = null;
+    const at = preview ?? locked, { weights, vectors } = read(tokens, hand);
+    const rows = weights.map((table) => table[at] ?? []);
+    const text = tokens.length ? describe(tokens[at], tokens, rows[layer - 1]) : "There is no word to look";
+    root.dataset.layer = layer;
+    choice.update(sentence, tokens);
+    switches.update(layer);
+    line.update(tokens, rows, { at, locked, layer, unknown: tokens.map((token) => !known(hand, token)) });
+    said.replaceChildren(h("b", {}, `${text}.`), at === locked ? "" : " (Click or press Enter to stay with this word.)");
+    facts.update(tokens, at, vectors[layer - 1], layer);
+    live.say(`Layer ${layer}: ${text}.`);
+  }
+  const stop = follow(model, ["sentence", "selected", "layer"], update);
+  return () => {
+    stop();
+    line.stop();
+  };
+}
+
+// ---- the sentence: chosen or typed ------------------------------------------------------
+
+function sentences(model, hand) {
+  const pairs = new Map();
+  for (const sentence of model.get("examples")) {
+    const stem = tokenise(sentence).slice(0, -1).join(" ");
+    pairs.set(stem, [...(pairs.get(stem) ?? []), sentence]);
+  }
+  const take = (sentence) => assign(model, { sentence, selected: pronoun(hand, tokenise(sentence)) });
+  const name = (sentence) => tokenise(sentence).filter((token) => has(hand, token, "noun")).join(", ");
+  const stems = [...pairs.values()].map((pair) => button(name(pair[0]), () => take(pair[0])));
+  const endings = h("span", { class: "tf-group", role: "group", "aria-label": "Last word" });
+  let pair = [...pairs.values()][0], offered;
+  const field = h("input", { type: "text", class: "tf-input tf-typed", autocomplete: "off", spellcheck: "false",
+    "aria-label": "Your own sentence", maxlength: 300,
+    input: (event) => type(event.target.value),
+    blur: () => { field.value = model.get("sentence"); } });
+  const note = h("p", { class: "tf-remark tf-unknown-note" }), count = h("span");
+  const type = (text) => {
+    const before = tokenise(model.get("sentence")), at = model.get("selected");
+    const words = tokenise(text), cut = words.length > MOST;
+    const after = cut ? words.slice(0, MOST) : words;
+    count.textContent = cut ? `At most ${MOST} words: the first ${MOST} are read. ` : "";
+    const stays = at < after.length && before[at] === after[at];
+    assign(model, { sentence: cut ? after.join(" ") : text, selected: stays ? at : pronoun(hand, after) });
+  };
+  const el = h("div", { class: "tf-choice" },
+    h("div", { class: "tf-actions" },
+      h("span", { class: "tf-group", role: "group", "aria-label": "Sentences" }, h("span", { class: "tf-quiet" }, "sentence"), ...stems),
+      endings),
+    field, note);
+  note.append(count, h("span"));
+  const update = (sentence, tokens) => {
+    pair = [...pairs.values()].find((some) => some.includes(sentence)) ?? pair;
+    if (offered !== pair) {
+      offered = pair;
+      const last = (one) => tokenise(one).at(-1);
+      endings.replaceChildren(h("span", { class: "tf-quiet" }, "last word"),
+        ...pair.map((one) => button(last(one), () => take(one))));
+    }
+    stems.forEach((one, i) => one.setAttribute("aria-pressed", [...pairs.values()][i].includes(sentence)));
+    [...endings.querySelectorAll("button")].forEach((one, i) => one.setAttribute("aria-pressed", pair[i] === sentence));
+    if (field !== field.getRootNode().activeElement) {
+      field.value = sentence;
+      count.textContent = "";
+    }
+    const strange = [...new Set(tokens.filter((token) => !known(hand, token)))];
+    note.lastChild.textContent = strange.length
+      ? `Not known, so their vectors are zero: ${strange.join(", ")}.` : "";
+  };
+  return { el, update };
+}
+
+function vocabulary(hand) {
+  const lines = new Map();
+  for (const [word, features] of Object.entries(hand.words)) {
+    const key = features.map((i) => String.fromCharCode(97 + i)).join(""); // sorts as the features do
+    if (!lines.has(key)) lines.set(key, { kind: features.map((i) => hand.features[i]).join(", "), words: [] });
+    lines.get(key).words.push(word);
+  }
+  return h("details", { class: "tf-others" }, h("summary", {}, `The ${Object.keys(hand.words).length} words it knows, and their features`),
+    ...[...lines.keys()].sort().map((key) => h("p", {}, h("i", {}, `${lines.get(key).kind}: `), lines.get(key).words.join(" "))));
+}
+
+// ---- the layer --------------------------------------------------------------------------
+
+function layerSwitch(model) {
+  const group = `layer${Math.random().toString(36).slice(2)}`;
+  const radios = [1, 2].map((layer) => h("input", { type: "radio", name: group, value: layer,
+    change: () => assign(model, { layer }) }));
+  const names = ["layer 1: pronouns look for adjectives", "layer 2: pronouns look for nouns"];
+  const el = h("div", { class: "tf-layers", role: "radiogroup", "aria-label": "Layer that is drawn" },
+    ...radios.map((radio, i) => h("label", { class: `tf-option tf-layer${i + 1}` }, radio, h("span", { class: "tf-swatch" }), names[i])));
+  return { el, update: (layer) => radios.forEach((radio, i) => { radio.checked = i + 1 === layer; }) };
+}
+
+// ---- the words, their bars, and curves between them -------------------------------------
+
+function wordLine(model) {
+  const list = h("ol", { class: "tf-tokens" }), curves = h("svg", { class: "tf-curves", "aria-hidden": "true" });
+  const el = h("div", { class: "tf-words" }, curves, list);
+  let cells = [], drawn = [], state = {}, preview = () => {};
+  const keep = (i) => assign(model, { selected: i });
+  const step = (event, i) => {
+    const to = { ArrowLeft: i - 1, ArrowRight: i + 1, ArrowUp: i - 1, ArrowDown: i + 1, Home: 0, End: cells.length - 1 }[event.key];
+    if (to === undefined) return;
+    event.preventDefault();
+    cells[Math.min(cells.length - 1, Math.max(0, to))].button.focus();
+  };
+  const cell = (token, i) => {
+    const one = h("button", { type: "button", class: "tf-word", click: () => keep(i),
+      focus: () => preview(i), blur: () => preview(null), keydown: (event) => step(event, i),
+      pointerenter: (event) => event.pointerType === "mouse" && preview(i) }, token);
+    const looks = [1, 2].map((layer) => {
+      const fill = h("span", { class: "tf-fill" }), number = reading(`weight${layer}`);
+      return { fill, number, el: h("span", { class: `tf-look tf-layer${layer}` },
+        h("span", { class: "tf-voice" }, `layer ${layer}: `), h("span", { class: "tf-stem" }, fill), number) };
+    });
+    return { button: one, looks, el: h("li", { class: "tf-token" }, one, ...looks.map((look) => look.el)) };
+  };
+  list.addEventListener("pointerleave", () => preview(null));
+  const draw = () => drawCurves(curves, cells.map((one) => one.button), state);
+  const watch = new ResizeObserver(draw);
+  watch.observe(list);
+  const update = (tokens, rows, { at, locked, layer, unknown }) => {
+    if (tokens.join(" ") !== drawn.join(" ")) {
+      drawn = tokens;
+      cells = tokens.map(cell);
+      list.replaceChildren(...cells.map((one) => one.el));
+    }
+    state = { at, weights: rows[layer - 1] };
+    cells.forEach(({ button: one, looks }, i) => {
+      looks.forEach(({ fill, number }, l) => {
+        fill.style.height = `${100 * rows[l][i]}%`;
+        number.show(rows[l][i], fmt(rows[l][i]));
+      });
+      one.style.setProperty("--tf-weight", rows[layer - 1][i].toFixed(4));
+      one.classList.toggle("tf-looking", i === at);
+      one.classList.toggle("tf-unknown", unknown[i]);
+      one.setAttribute("aria-pressed", i === locked);
+      one.setAttribute("aria-label", unknown[i] ? `${tokens[i]}, unknown` : tokens[i]);
+      one.tabIndex = i === at ? 0 : -1;
+    });
+    draw();
+  };
+  return { el, update, onPreview: (tell) => { preview = tell; }, stop: () => watch.disconnect() };
+}
+
+/** A curve from the looking word to each word that it looks at, the thicker the more. */
+function drawCurves(svg, buttons, { at, weights = [] }) {
+  const top = (button) => [button.offsetLeft + button.offsetWidth / 2, button.offsetTop];
+  if (!buttons[at]) return svg.replaceChildren();
+  const [x, y] = top(buttons[at]);
+  svg.replaceChildren(...buttons.flatMap((button, s) => {
+    const p = weights[s];
+    if (p < 0.03) return [];
+    const [u, v] = top(button), rise = 14 + Math.min(26, Math.abs(u - x) * 0.1), out = s === at ? 14 : 0;
+    const path = `M${x} ${y}C${x - out} ${y - rise} ${u + out} ${v - rise} ${u} ${v}`;
+    return [h("path", { d: path, "stroke-width": (1 + 6 * p).toFixed(2), "stroke-opacity": (v === y ? 0.35 + 0.6 * p : 0.45).toFixed(2) }),
+      h("circle", { cx: u, cy: v, r: (2 + 3 * p).toFixed(2) })];
+  }));
+}
+
+// ---- what it brings, and what one layer cannot change -----------------------------------
+
+const PLACES = ["layer 1: ", "layer 2: ", "layer 2 without layer 1: "];
+
+/** Different words, quoted: “a”, “b” and “c”. */
+function listed(words) {
+  const quoted = [...new Set(words)].map((word) => `“${word}”`);
+  return `${quoted.slice(0, -1).join(", ")} and ${quoted.at(-1)}`;
+}
+
+function factList(hand) {
+  const brings = h("dt"), brought = h("dd"), which = h("dt"), ratio = h("dd"), remark = h("p", { class: "tf-remark" });
+  const cells = ["ratio1", "ratio2", "ratio-alone"].map(reading);
+  const el = h("div", {}, h("dl", { class: "tf-list" }, h("div", {}, brings, brought), h("div", {}, which, ratio)), remark);
+  const update = (tokens, at, vectors, layer) => {
+    const word = tokens[at] ?? "", vector = vectors[at] ?? [];
+    brings.textContent = tokens.length ? `“${word}” comes to layer ${layer} with` : "no word comes";
+    brought.textContent = vector.map((value, i) => (Math.abs(value) > 1e-9 ? `${hand.features[i]} ${fmt(value)}` : ""))
+      .filter(Boolean).join(", ") || (tokens.length ? "nothing: its vector is zero" : "");
+    const found = tokens.length ? ratios(tokens, at, hand) : null;
+    which.textContent = found ? `ratio ${found.nouns.join(" : ")}` : "ratio of two nouns";
+    if (!found) ratio.textContent = "there are no two nouns to compare";
+    else {
+      found.values.forEach((value, i) => cells[i].show(value, fmt(value)));
+      ratio.replaceChildren(...cells.map((cell, i) => h("span", { class: "tf-ratio" }, PLACES[i], cell)));
+    }
+    remark.textContent = found
+      ? `In a single layer this ratio depends on ${listed([word, ...found.nouns])} alone: no other word can change it.` : "";
+  };
+  return { el, update };
+}
+
+export default { render };

@@ -1,0 +1,313 @@
+"""The attention map and the scores' scale: their arithmetic, and how they are worked."""
+
+import json
+import math
+import random
+import shutil
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+from pages import PHONE
+from playwright.sync_api import Browser, Locator, Page, expect
+from test_widgets_numbers import evaluate, numbers
+from test_widgets_page import HOST, value
+
+from tformer import lexicon
+from tformer.widgets import AttentionMap, ScoreScale
+from tformer.widgets.attention_map import describe
+from tformer.widgets.score_scale import SCALES, normal
+
+LEXICON = AttentionMap().hand_made
+VIEW, STATE = (f"application/vnd.jupyter.widget-{part}+json" for part in ("view", "state"))
+
+
+@pytest.fixture(scope="module")
+def url(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """A page with the two widgets, their state written in it, and nothing else."""
+    folder = tmp_path_factory.mktemp("attention")
+    shutil.copy(HOST, folder)
+    models = {"map": AttentionMap(), "scale": ScoreScale()}
+    states = {name: {"state": widget.get_state()} for name, widget in models.items()}
+    state = json.dumps({"state": states}, default=str).replace("</", "<\\/")
+    views = "".join(f'<script type="{VIEW}">{{"model_id": "{name}"}}</script>' for name in models)
+    (folder / "index.html").write_text(
+        '<!doctype html><meta charset="utf-8"><meta name="viewport" content="width=device-width">'
+        f'<body>{views}<script type="{STATE}">{state}</script>'
+        '<script src="widget-host.js"></script>',
+        encoding="utf-8",
+    )
+    return (folder / "index.html").as_uri()
+
+
+def opened(browser: Browser, url: str, **options: object) -> Iterator[Page]:
+    context = browser.new_context(**options)
+    page, errors = context.new_page(), []
+    page.on("pageerror", lambda error: errors.append(str(error)))
+    page.goto(url)
+    page.locator(".tf-scale").wait_for()
+    yield page
+    context.close()
+    assert errors == []
+
+
+@pytest.fixture
+def page(browser: Browser, url: str) -> Iterator[Page]:
+    """The page on a desk."""
+    yield from opened(browser, url, viewport={"width": 1000, "height": 900})
+
+
+@pytest.fixture
+def phone(browser: Browser, url: str) -> Iterator[Page]:
+    """The page on a phone."""
+    yield from opened(browser, url, viewport=PHONE, has_touch=True, is_mobile=True)
+
+
+# ---- numbers ----------------------------------------------------------------------------
+
+
+def some_sentences() -> list[str]:
+    draw = random.Random(3)
+    words = [*lexicon.WORDS, *["gosh", "constructor", "valueof"] * 4, *["it"] * 20]
+    lists = [" ".join(draw.choices(words, k=draw.randint(1, 24))) for _ in range(150)]
+    strange = ["", "... !", "it", "gosh", "gosh zounds gosh", "toString constructor __proto__"]
+    return [*lexicon.SENTENCES, *strange, *lists]
+
+
+def test_the_map_reads_as_the_lexicon_does(page: Page) -> None:
+    sentences = some_sentences()
+    readings = [lexicon.read(sentence) for sentence in sentences]
+    calls = [[list(reading.tokens), LEXICON] for reading in readings]
+    for ours, reading in zip(call(page, "read", calls), readings, strict=True):
+        shape = reading.weights.shape
+        table = numbers(ours["weights"]).reshape(shape)
+        np.testing.assert_allclose(table, reading.weights, rtol=0, atol=1e-12)
+        vectors = numbers(ours["vectors"][-1]).reshape(reading.vectors.shape)
+        np.testing.assert_allclose(vectors, reading.vectors, rtol=0, atol=1e-12)
+
+
+def call(page: Page, function: str, calls: list) -> list:
+    """`evaluate` for arguments that also hold text, which stays text."""
+    code = """async ([code, name, calls]) => {
+        const url = URL.createObjectURL(new Blob([code], { type: "text/javascript" }));
+        const { core } = await import(url);
+        return calls.map((call) => core[name](...call));
+    }"""
+    return page.evaluate(code, [AttentionMap._esm, function, calls])
+
+
+def test_the_map_cuts_sentences_as_the_lexicon_does(page: Page) -> None:
+    draw = random.Random(4)
+    letters = "aAzÉßİΣσς ' ’ ’'- ,.;_0129²½Ⅷ漢字ñé\u0301ابगनौ\n\t"
+    texts = ["The Cat, sat;  on 2 mats.", "'It didn’t'", *lexicon.SENTENCES]
+    texts += ["".join(draw.choices(letters, k=20)) for _ in range(300)]
+    found = call(page, "tokenise", [[text] for text in texts])
+    assert [tuple(tokens) for tokens in found] == [lexicon.tokenise(text) for text in texts]
+
+
+def test_the_map_says_the_same_in_both_languages(page: Page) -> None:
+    calls, said, ratios = [], [], []
+    for sentence in filter(lexicon.tokenise, some_sentences()):
+        widget = AttentionMap(sentence)
+        tokens, at = list(lexicon.tokenise(sentence)), widget.selected
+        calls.append([tokens[at], tokens, widget.weights[1]])
+        said.append(describe(*calls[-1]))
+        ratios.append(([tokens, at, LEXICON], widget.ratios))
+    assert call(page, "describe", calls) == said
+    for ours, (_, theirs) in zip(call(page, "ratios", [r[0] for r in ratios]), ratios, strict=True):
+        assert (ours is None) == (theirs is None)
+        assert ours is None or ours["values"] == pytest.approx(theirs, rel=1e-12)
+
+
+def test_the_random_coordinates_are_the_same_in_both_languages(page: Page) -> None:
+    (found,) = evaluate(page, ScoreScale, "normal", [[4096]])
+    np.testing.assert_allclose(numbers(list(found.values())), normal(4096), rtol=0, atol=1e-12)
+
+
+def test_scores_and_facts_agree_with_the_widget_in_python(page: Page) -> None:
+    choices = [(4, "1", 1.0, 0), (64, "1/√d", 0.5, 3), (91, "1/d", 0.01, 31), (4096, "1", 100.0, 7)]
+    code = """async ([code, calls]) => {
+        const url = URL.createObjectURL(new Blob([code], { type: "text/javascript" }));
+        const { core } = await import(url);
+        return calls.map((call) => core.summary(...call));
+    }"""
+    found = page.evaluate(code, [ScoreScale._esm, [list(choice) for choice in choices]])
+    for ours, (d, scale, temperature, query) in zip(found, choices, strict=True):
+        python = ScoreScale(d=d, scale=scale, temperature=temperature, query=query)
+        size = abs(python.scores).max()
+        np.testing.assert_allclose(ours["scores"], python.scores.ravel(), atol=1e-12 * size)
+        assert ours["deviation"] == pytest.approx(python.deviation, rel=1e-12)
+        assert ours["predicted"] == pytest.approx(python.predicted, rel=1e-12)
+        np.testing.assert_allclose(ours["weights"], python.weights, rtol=1e-10, atol=1e-12)
+        for name, pair in python.facts.items():
+            assert ours["facts"][name] == pytest.approx(list(pair), rel=1e-9, abs=1e-12), name
+
+
+# ---- the map, by mouse, finger and keyboard ---------------------------------------------
+
+
+def shown(widget: Locator, layer: int) -> list[float]:
+    cells = widget.locator(f"data.tf-weight{layer}").all()
+    return [float(cell.get_attribute("value")) for cell in cells]
+
+
+def agrees(widget: Locator, sentence: str, at: int, layer: int = 2) -> None:
+    """The page shows what the library says of this word of this sentence."""
+    python = AttentionMap(sentence, selected=at, layer=layer)
+    for number, weights in enumerate(python.weights, start=1):
+        assert shown(widget, number) == pytest.approx(weights, abs=1e-12)
+    said = repr(python).split(f"in layer {layer}, ")[1]
+    assert widget.locator(".tf-said").inner_text().startswith(f"{said}.")
+    names = ["ratio1", "ratio2", "ratio-alone"]
+    if python.ratios:
+        ratios = [value(widget, name)[0] for name in names]
+        assert ratios == pytest.approx(python.ratios, rel=1e-12)
+
+
+def word(widget: Locator, text: str) -> Locator:
+    return widget.locator(".tf-word").get_by_text(text, exact=True).first
+
+
+def test_hover_previews_and_a_click_locks(page: Page) -> None:
+    widget, sentence = page.locator(".tf-map"), AttentionMap().sentence
+    agrees(widget, sentence, 8)
+    word(widget, "animal").hover()
+    agrees(widget, sentence, 1)
+    assert "to stay with this word" in widget.locator(".tf-said").inner_text()
+    widget.locator(".tf-said").hover()
+    agrees(widget, sentence, 8)
+    word(widget, "street").click()
+    widget.locator(".tf-said").hover()
+    agrees(widget, sentence, 6)
+    assert word(widget, "street").get_attribute("aria-pressed") == "true"
+    assert word(widget, "it").get_attribute("aria-pressed") == "false"
+    widget.get_by_role("button", name="reset").click()
+    agrees(widget, sentence, 8)
+
+
+def test_a_finger_locks(phone: Page) -> None:
+    widget, sentence = phone.locator(".tf-map"), AttentionMap().sentence
+    word(widget, "because").tap()
+    agrees(widget, sentence, 7)
+    assert not widget.locator(".tf-look.tf-layer1").first.is_visible()
+    widget.get_by_text("layer 1: pronouns").tap()
+    agrees(widget, sentence, 7, layer=1)
+    assert widget.locator(".tf-look.tf-layer1").first.is_visible()
+    assert not widget.locator(".tf-look.tf-layer2").first.is_visible()
+    assert phone.evaluate("document.documentElement.scrollWidth") <= 360
+
+
+def test_arrow_keys_move_and_enter_locks(page: Page) -> None:
+    widget, sentence = page.locator(".tf-map"), AttentionMap().sentence
+    widget.get_by_role("radio", name="layer 2").focus()
+    page.keyboard.press("Tab")
+    expect(word(widget, "it")).to_be_focused()
+    for key in ["ArrowLeft", "ArrowLeft", "ArrowLeft", "ArrowRight"]:
+        page.keyboard.press(key)
+    agrees(widget, sentence, 6)
+    assert word(widget, "it").get_attribute("aria-pressed") == "true"
+    page.keyboard.press("Enter")
+    page.keyboard.press("End")
+    agrees(widget, sentence, 11)
+    page.keyboard.press("Tab")
+    agrees(widget, sentence, 6)
+
+
+def test_the_last_word_turns_layer_2_and_leaves_layer_1(page: Page) -> None:
+    widget = page.locator(".tf-map")
+    for one, other in zip(*[iter(lexicon.SENTENCES)] * 2, strict=True):
+        nouns = [w for w in lexicon.tokenise(one) if "noun" in lexicon.WORDS[w]]
+        widget.get_by_role("button", name=", ".join(nouns)).click()
+        for sentence in (one, other):
+            last = lexicon.tokenise(sentence)[-1]
+            widget.get_by_role("group", name="Last word").get_by_role("button", name=last).click()
+            assert widget.get_by_label("Your own sentence").input_value() == sentence
+            agrees(widget, sentence, lexicon.tokenise(sentence).index("it"))
+            assert widget.locator("data.tf-ratio1").inner_text() == "1.00"
+
+
+def test_a_reader_types_a_sentence(page: Page) -> None:
+    widget = page.locator(".tf-map")
+    field = widget.get_by_label("Your own sentence")
+    typed = "Gosh, the dog ate the cheese because it was tasty"
+    field.fill(typed)
+    agrees(widget, typed, 7)
+    assert "their vectors are zero: gosh." in widget.locator(".tf-unknown-note").inner_text()
+    gosh = widget.get_by_role("button", name="gosh, unknown")
+    assert "dotted" in gosh.evaluate("gosh => getComputedStyle(gosh).textDecoration")
+    word(widget, "dog").click()
+    field.fill("Gosh, the dog was hungry")
+    agrees(widget, "Gosh, the dog was hungry", 2)
+    field.fill("")
+    assert widget.locator(".tf-word").count() == 0
+    assert "There is no word" in widget.locator(".tf-said").inner_text()
+    field.fill("cat " * 30)
+    assert widget.locator(".tf-word").count() == 24
+    assert "the first 24 are read" in widget.locator(".tf-unknown-note").inner_text()
+    field.fill("<img src=x onerror=boom()> constructor")
+    assert widget.locator("img").count() == 0
+    assert widget.locator(".tf-word").count() == 6
+
+
+def test_the_words_it_knows_stand_by_their_features(page: Page) -> None:
+    widget = page.locator(".tf-map")
+    widget.get_by_text("words it knows").click()
+    lines = widget.locator("details p").all_inner_texts()
+    assert lines[0].startswith("noun, is animate: animal bird")
+    assert lines[-1].startswith("function: a an and")
+    assert sum(len(line.split(": ")[1].split()) for line in lines) == len(lexicon.WORDS)
+
+
+def test_a_curve_leads_to_each_word_that_gets_a_share(page: Page) -> None:
+    widget = page.locator(".tf-map")
+    widths = [
+        float(p.get_attribute("stroke-width")) for p in widget.locator(".tf-curves path").all()
+    ]
+    assert widths == pytest.approx(
+        [1 + 6 * p for p in AttentionMap().weights[1] if p > 0.03], abs=0.01
+    )
+
+
+def test_a_screen_reader_hears_where_the_word_looks(page: Page) -> None:
+    widget = page.locator(".tf-map")
+    widget.get_by_role("group", name="Last word").get_by_role("button", name="wide").click()
+    told = widget.get_by_role("status").filter(has_text="Layer 2: “it” looks 0.76 at street")
+    told.wait_for(state="attached", timeout=5000)
+
+
+# ---- the scale --------------------------------------------------------------------------
+
+
+def test_dials_of_the_scale_give_the_numbers_of_the_library(page: Page) -> None:
+    widget = page.locator(".tf-scale")
+    for scale in SCALES:
+        for octave in (2, 7, 12):
+            widget.get_by_role("radio", name=scale, exact=True).check()
+            widget.get_by_label("Width d").fill(str(octave))
+            python = ScoreScale(d=2**octave, scale=scale)
+            assert value(widget, "deviation") == pytest.approx([python.deviation], rel=1e-12)
+            assert value(widget, "predicted") == pytest.approx([python.predicted], rel=1e-12)
+            for name, (one, mean) in python.facts.items():
+                found = [value(widget, name)[0], value(widget, f"mean-{name}")[0]]
+                assert found == pytest.approx([one, mean], rel=1e-9, abs=1e-12)
+    widget.get_by_role("button", name="reset").click()
+    widget.get_by_label("Temperature").focus()
+    page.keyboard.press("ArrowRight")
+    widget.get_by_role("button", name="another query").click()
+    python = ScoreScale(temperature=value(widget, "temperature")[0], query=1)
+    assert python.temperature > 1
+    assert value(widget, "entropy") == pytest.approx([python.facts["entropy"][0]], rel=1e-12)
+    assert "query 2 of 32" in widget.inner_text()
+
+
+def test_the_histogram_counts_every_score(page: Page) -> None:
+    widget = page.locator(".tf-scale")
+    bars = widget.locator(".tf-chart").first.locator(".tf-bar").all()
+    heights = np.array([float(bar.get_attribute("height")) for bar in bars])
+    counts = np.histogram(ScoreScale().scores, bins=np.arange(-10, 10.5, 0.5))[0]
+    np.testing.assert_allclose(heights / heights.sum(), counts / counts.sum(), atol=1e-12)
+    assert "all scores are in the picture" in widget.inner_text()
+    widget.get_by_role("radio", name="1", exact=True).check()
+    scores = ScoreScale(scale="1").scores
+    outside = math.floor(1000 * (scores < -10).mean() + 0.5) / 10
+    assert f"{outside:.0f} % below −10" in widget.inner_text()
