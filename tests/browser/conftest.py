@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 from pages import DESKTOP, ROOT, Visit
-from playwright.sync_api import Browser, ConsoleMessage, Page, Route, sync_playwright
+from playwright.sync_api import Browser, ConsoleMessage, Page, Route, expect, sync_playwright
 
 BUILT = ROOT / "_build" / ".built"
 SOURCES = ["_config.yml", "_toc.yml", "index.md", "references.bib", "assets", "chapters", "lib"]
@@ -40,6 +40,7 @@ def browser() -> Iterator[Browser]:
         if os.environ.get("CI"):
             pytest.fail(message)
         pytest.skip(message)
+    expect.set_options(timeout=20_000)  # a busy machine takes more than the usual five seconds
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=path, args=FLAGS)
         yield browser

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 FEW = 16  # an array with more numbers than this is described, not written out
+LARGE = 1e6  # from here on a number is written as 1.5e+06
 
 
 def show(value: Any, digits: int = 4) -> str:
@@ -47,7 +48,8 @@ def _number(value: Any, digits: int) -> str:
         return str(value)
     if math.isinf(value):
         return "−∞" if value < 0 else "∞"
-    digits = max(digits, len(str(int(value))) + 2) if math.isfinite(value) else digits
+    if abs(value) < LARGE:
+        digits = max(digits, len(str(int(value))) + 2)
     return f"{value + 0.0:.{digits}g}".replace("-", "−")
 
 
