@@ -268,6 +268,15 @@ def test_floor_under_a_logarithm_is_named_only_when_there_is_one():
     )
 
 
+def test_a_second_loop_is_named_only_when_there_is_one():
+    def drained(chunks):
+        while next(chunks, None) is not None:
+            pass
+        return sum(np.exp(chunk).sum() for chunk in chunks)
+
+    assert "second loop" not in told("2.10", drained)
+
+
 def test_only_scores_that_are_close_are_called_close():
     assert "close together" not in told("2.9", lambda s, target: 0.5)
 

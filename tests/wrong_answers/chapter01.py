@@ -260,7 +260,7 @@ WRONG = {
         "LinAlgError": lambda t, w: np.linalg.cholesky(t)[:, :w],
     },
     "1.12": {
-        "Compare the magnitude of every pair": _random_signs,
+        "cosine −0.6154. Compare the magnitude of every pair": _random_signs,
         "which is not below 0.6": _signs_up_to_eps,
         "holds only 1 and −1": lambda n, d, eps: np.eye(max(n, d))[:n, :d],
         "same vector": lambda n, d, eps: np.ones((n, d)),

@@ -157,6 +157,13 @@ def _stream_twice_with_max(chunks):
     return max(chunk.max() for chunk in chunks) + np.log(total)
 
 
+def _stream_by_next(chunks):
+    result, chunk = -np.inf, next(chunks, None)
+    while chunk is not None:
+        result, chunk = np.logaddexp(result, _lse(chunk)), next(chunks, None)
+    return np.logaddexp(result, _stream(chunks))
+
+
 def _stream_in_place(chunks):
     top, total = -np.inf, 0.0
     for chunk in chunks:
@@ -370,7 +377,7 @@ RIGHT = {
         lambda n: np.array([0.0] * (n - 2) + [40, 40], dtype=np.float32),
     ],
     "2.9": [_brent],
-    "2.10": [_stream_by_pairs, _stream],
+    "2.10": [_stream_by_pairs, _stream, _stream_by_next],
     "2.11": [_choice, lambda x, rng, size: _gumbel(x, rng, size, lambda u: -np.log(-np.log(u)))],
     "2.12": [_climb_in_logits, _climb_and_keep_positive],
 }

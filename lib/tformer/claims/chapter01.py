@@ -93,8 +93,8 @@ def cauchy_schwarz(constant: float = 1.0) -> str:
         minors = sum((q[i] * k[j] - q[j] * k[i]) ** 2 for j in range(d) for i in range(j))
         identity(dot(q, q) * dot(k, k) - dot(q, k) ** 2, minors, f"Lagrange's identity in R^{d}")
     return (
-        "‖q‖²‖k‖² − (q·k)² = Σ_{i<j} (q_i k_j − q_j k_i)² for symbols, d ≤ 5 (Lagrange's identity); "
-        f"inequality and equality on all {dots.size} pairs of vectors of {{−2, …, 2}}³"
+        "‖q‖²‖k‖² − (q·k)² = Σ_{i<j} (q_i k_j − q_j k_i)² for symbols, d ≤ 5 (Lagrange's identity)"
+        f"; inequality and equality on all {dots.size} pairs of vectors of {{−2, …, 2}}³"
     )
 
 

@@ -56,8 +56,8 @@ def softmax_two(sign: int = 1) -> str:
 
 @claim("thm-shift-invariance", "symbolic", broken={"scale, not shift": {"scale": True}})
 def shift_invariance(scale: bool = False) -> str:
-    """For all finite x and y and every β > 0, softmax_β(x) = softmax_β(y) if and only if x − y = c1,
-    a constant row.
+    """For all finite x and y and every β > 0, softmax_β(x) = softmax_β(y) if and only if
+    x − y = c1, a constant row.
     """
     c = sp.Symbol("c", real=True)
     for n in (2, 3, 4):
@@ -87,8 +87,8 @@ def exponential(t: Any) -> Any:
     broken={"1 + x² will do": {"g": lambda t: 1 + t**2}, "e^x + 1": {"g": lambda t: sp.exp(t) + 1}},
 )
 def why_exponential(g: Callable[[Any], Any] = exponential) -> str:
-    """For every continuous g > 0, no shift changes any row g(x_i)/Σ_j g(x_j), whatever its length, if
-    and only if g(x) = a·exp(bx) for some a > 0 and some real b.
+    """For every continuous g > 0, no shift changes any row g(x_i)/Σ_j g(x_j), whatever its length,
+    if and only if g(x) = a·exp(bx) for some a > 0 and some real b.
     """
     x, c, b = sp.symbols("x c b", real=True)
     identity(g(x + c) * g(sp.Integer(0)), g(x) * g(c), "g(x + c)/g(c) = g(x)/g(0)")

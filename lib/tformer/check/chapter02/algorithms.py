@@ -49,20 +49,22 @@ def streamed_lse(f: Answer) -> None:
 
 
 class _Stream:
-    """An iterator over chunks that notices when it is asked again after its end."""
+    """An iterator over chunks that notices a loop that begins after its end."""
 
     def __init__(self, chunks: list[np.ndarray]) -> None:
         self.chunks = chunks
-        self.place = 0
+        self.place = self.loops = 0
         self.read_again = False
 
     def __iter__(self) -> _Stream:
+        ended = self.place > len(self.chunks)
+        self.read_again = self.read_again or (ended and self.loops > 0)
+        self.loops += 1
         return self
 
     def __next__(self) -> np.ndarray:
         self.place += 1
         if self.place > len(self.chunks):
-            self.read_again = self.place > len(self.chunks) + 1
             raise StopIteration
         return self.chunks[self.place - 1]
 
@@ -258,8 +260,8 @@ def _reason(p: np.ndarray, best: np.ndarray, slope: np.ndarray) -> str:
     distance = np.abs(p - best).max()
     if distance < 1e-3:
         return (
-            f"It is {say.show(distance, 1)} away, and 1e−05 is allowed: take longer steps, or more "
-            "of them."
+            f"It is {say.pair(distance, 1e-5, 2)[0]} away, and 1e−05 is allowed: take longer "
+            "steps, or more of them."
         )
     if (p - 1 / len(p)) @ (best - 1 / len(p)) < 0:
         return "It went downhill from equal weights: step along the gradient, not against it."

@@ -97,10 +97,11 @@ def sensitive_scores(f: Answer) -> None:
             )
         p = reference.softmax(x)
         norm = float(np.linalg.eigvalsh(reference.softmax_jacobian(p)).max())
-        if norm < 0.5 - 1e-6:
+        gap = 0.5 - norm
+        if gap > 1e-6:
             raise Wrong(
                 f"{head} {_described(x)}; the largest weights are {say.show(np.sort(p)[:-3:-1])} "
-                f"and the norm falls short of 1/2 by {say.show(0.5 - norm, 2)}; a millionth is "
+                f"and the norm falls short of 1/2 by {say.pair(gap, 1e-6, 2)[0]}; a millionth is "
                 f"allowed. {_reason(p)}"
             )
 

@@ -42,8 +42,8 @@ def softmax_along(f: Answer) -> None:
         f.expect(reference.softmax(table, axis=axis), other, x=table, axis=axis)
     f.expect((0.5, 0.5), _OVERFLOW, x=np.array([1000.0, 1000]), axis=-1)
     hidden = {
-        "x holds a −∞, so its mean is −∞, and so is its smallest score: neither can serve as the "
-        "shift. A score of −∞ has weight 0.": (np.nan, np.nan)
+        "x holds a −∞, so its mean is −∞, and so is its smallest score. Neither can serve "
+        "as the shift; the largest score can.": (np.nan, np.nan)
     }
     f.expect((1.0, 0.0), hidden, "A score of −∞ has weight 0.", x=np.array([0, -np.inf]), axis=-1)
     _check_rows(f, axis=-1)
@@ -61,7 +61,7 @@ def _lost_axes(table: np.ndarray, axis: int) -> dict[str, np.ndarray]:
         "numbers": lost / lost.sum(axis=axis),
         "maximum": lost / lost.sum(axis=axis, keepdims=True),
         "sum": kept / kept.sum(axis=axis),
-        "sum ": np.exp(table) / np.exp(table).sum(axis=axis),
+        "total": np.exp(table) / np.exp(table).sum(axis=axis),
     }
     said = "The {} of each row {} laid along the columns. Keep the axis with keepdims=True."
     return {
