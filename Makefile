@@ -87,7 +87,7 @@ notebooks: $(READY) ## Run all notebooks again and compare every output with the
 
 browser: book ## Open the built pages in a browser and try them
 	@echo "== pages in a browser"
-	@$(BIN)/pytest tests/browser -q
+	@$(BIN)/pytest tests/browser -q -n 2
 
 serve: book ## Open the built book in a browser
 	@$(PY) -m tformer.book serve
