@@ -57,6 +57,7 @@ ifeq ($(wildcard _build/html/index.html),)
 .PHONY: _build/.built
 endif
 _build/.built: $(READY) $(PAGE_SOURCES) $(BOOK_SOURCES)
+	@$(PY) -m tformer.book lint
 	@echo "== building the book"
 	@$(BIN)/jupyter-book build . --path-output . --warningiserror --keep-going \
 	  $(if $(filter-out $(PAGE_SOURCES),$?),--all) || { rm -rf _build/.doctrees; exit 1; }
