@@ -57,6 +57,7 @@ ifeq ($(wildcard _build/html/index.html),)
 .PHONY: _build/.built
 endif
 _build/.built: $(READY) $(PAGE_SOURCES) $(BOOK_SOURCES)
+	@$(PY) -m tformer.book lint
 	@echo "== building the book"
 	@$(BIN)/jupyter-book build . --path-output . --warningiserror --keep-going \
 	  $(if $(filter-out $(PAGE_SOURCES),$?),--all) || { rm -rf _build/.doctrees; exit 1; }
@@ -87,7 +88,7 @@ notebooks: $(READY) ## Run all notebooks again and compare every output with the
 
 browser: book ## Open the built pages in a browser and try them
 	@echo "== pages in a browser"
-	@$(BIN)/pytest tests/browser -q
+	@$(BIN)/pytest tests/browser -q -n 2
 
 serve: book ## Open the built book in a browser
 	@$(PY) -m tformer.book serve

@@ -30,6 +30,7 @@ def measure(root: Path) -> dict[str, Any]:
             line = source.splitlines()[-1]
             cells.append({"seconds": taken, "notebook": path, "cell": int(number), "line": line})
     cells.sort(key=lambda cell: -cell["seconds"])
+    parts["comparing_and_waiting_s"] = serial - sum(parts.values())
     return {
         "one_worker_s": serial,
         "two_workers_s": pair,

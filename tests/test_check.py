@@ -17,6 +17,7 @@ import tformer.reference
 from tformer.book.exercises import MARK, read, sources, student
 from tformer.check import CheckFailed, check, hint
 from tformer.check.registry import EXERCISES
+from tformer.check.say import show
 from wrong_answers import chapter01, chapter02, chapter03
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -24,7 +25,19 @@ WRONG = chapter01.WRONG | chapter02.WRONG | chapter03.WRONG
 RIGHT = chapter01.RIGHT | chapter02.RIGHT | chapter03.RIGHT
 NO_ARRAY = {"1.12", "2.8", "2.10", "2.12", "3.7", "3.9"}
 NUMBERS = sorted(EXERCISES)
-MISTAKES = [(number, words) for number in WRONG for words in WRONG[number]]
+
+
+def answers(planted):
+    """One wrong answer, or several that are told the same."""
+    return planted if isinstance(planted, tuple) else (planted,)
+
+
+MISTAKES = [
+    pytest.param(number, words, answer, id=f"{number}-{words}-{place}")
+    for number in WRONG
+    for words in WRONG[number]
+    for place, answer in enumerate(answers(WRONG[number][words]))
+]
 
 
 @cache
@@ -69,9 +82,9 @@ def test_other_right_answers_pass(number):
         check(number, answer)
 
 
-@pytest.mark.parametrize(("number", "words"), MISTAKES)
-def test_mistake_is_told_in_its_own_words(number, words):
-    text = told(number, WRONG[number][words])
+@pytest.mark.parametrize(("number", "words", "answer"), MISTAKES)
+def test_mistake_is_told_in_its_own_words(number, words, answer):
+    text = re.sub(r" \(at `.*`\)", "", told(number, answer))
     assert [other for other in WRONG[number] if other in text] == [words]
 
 
@@ -203,6 +216,82 @@ def test_wrong_number_of_arguments_is_named(number):
     assert "Keep the arguments of the template" in text
 
 
+def test_wrong_number_of_arguments_of_a_lambda_shows_a_lambda():
+    text = told("1.1", lambda q: q)
+    assert "its first line reads `lambda q: …`" in text
+    assert "def your function" not in text
+
+
+@pytest.mark.parametrize("number", NUMBERS)
+def test_code_in_a_message_stays_on_one_line(number):
+    def template(*inputs):
+        raise NotImplementedError()
+
+    with pytest.raises(CheckFailed) as caught:
+        check(number, template)
+    assert "`raise NotImplementedError()`" in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (np.inf, "∞"),
+        (1.7e308, "1.7e+308"),
+        (-1234567.0, "−1.235e+06"),
+        (10**7, "1e+07"),
+        (999999.0, "999999"),
+        (1000.0, "1000"),
+        (2.5e-7, "2.5e−07"),
+    ],
+)
+def test_large_numbers_are_short(value, text):
+    assert show(value) == text
+
+
+def test_transposing_is_named_only_where_the_answer_transposes():
+    def swaps(q, k):
+        return q @ k.swapaxes(0, 1)
+
+    assert ".T" not in told("1.5", swaps)
+    assert "do not loop" in told("1.5", WRONG["1.5"]["still loops in Python"][1]).lower()
+
+
+def test_no_norm_is_said_to_differ_from_itself():
+    for scores in (10.0, 10.0, 0.0), (8.0, 8.0001, 0.0):
+        text = told("2.8", lambda n, scores=scores: [scores[0], scores[1]] + [0.0] * (n - 2))
+        assert "0.5, not 0.5" not in text
+        assert "falls short of 1/2 by" in text
+
+
+def test_floor_under_a_logarithm_is_named_only_when_there_is_one():
+    assert "floor" not in told("2.2", lambda x: x - np.log(np.exp(x).sum()))
+    assert "floor" not in told(
+        "2.2", lambda x: x - x.mean() - np.log(3) if len(x) == 2 else x - np.log(np.exp(x).sum())
+    )
+
+
+def test_a_second_loop_is_named_only_when_there_is_one():
+    def drained(chunks):
+        while next(chunks, None) is not None:
+            pass
+        return sum(np.exp(chunk).sum() for chunk in chunks)
+
+    assert "second loop" not in told("2.10", drained)
+
+
+def test_only_scores_that_are_close_are_called_close():
+    assert "close together" not in told("2.9", lambda s, target: 0.5)
+
+
+def test_a_message_does_not_repeat_a_hint():
+    for number in NUMBERS:
+        sentences = {s for hint in EXERCISES[number].hints for s in re.split(r"(?<=\.) ", hint)}
+        for planted in WRONG[number].values():
+            for answer in answers(planted):
+                text = told(number, answer)
+                assert not [s for s in sentences if len(s) > 20 and s in text]
+
+
 @pytest.mark.parametrize("answer", [5, None, "cosine", np.zeros(3), [1]])
 def test_not_a_function_is_named(answer):
     assert "without brackets" in told("1.2", answer)
@@ -268,7 +357,8 @@ def test_nothing_leaks_the_solution(number):
     lines = [line for line in lines if len(line) > 6]
     assert lines
     spoken = [*EXERCISES[number].hints, EXERCISES[number].praise]
-    spoken += [told(number, answer).split(" (at `")[0] for answer in WRONG[number].values()]
+    wrong = [answer for planted in WRONG[number].values() for answer in answers(planted)]
+    spoken += [told(number, answer).split(" (at `")[0] for answer in wrong]
     calls = [f"{name}(" for name in tformer.reference.__all__]
     for text in spoken:
         assert not [line for line in lines if line in text]

@@ -26,6 +26,20 @@ def test_the_words_of_the_book_are_there() -> None:
     assert set(PROMISED.split()) <= set(corpus.vocabulary())
 
 
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "The cat sat on the mat because it was soft.",
+        "The animal did not cross the street because it was too tired.",
+        "The animal did not cross the street because it was too wide.",
+        "Buy milk and eggs.",
+        "Pack laptop and charger.",
+    ],
+)
+def test_the_examples_of_the_book_are_sentences_of_the_corpus(sentence: str) -> None:
+    assert sentence in corpus.sentences()
+
+
 def test_numbers_spell_the_sentences() -> None:
     words = np.array(corpus.vocabulary())
     for row, sentence in zip(corpus.ids(), corpus.tokens(), strict=True):

@@ -243,6 +243,10 @@ MESSAGES = [
         "softmax: x must hold floating-point numbers; got torch.complex64",
     ),
     (
+        lambda: reference.cooccurrence(np.ones(2, dtype=bool), 2, 1),
+        "cooccurrence: tokens must hold integers; got bool",
+    ),
+    (
         lambda: fast.cooccurrence(torch.ones(2, dtype=torch.bool), 2, 1),
         "cooccurrence: tokens must hold integers; got torch.bool",
     ),

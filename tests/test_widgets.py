@@ -110,7 +110,8 @@ def test_when_nothing_is_allowed_every_weight_is_zero() -> None:
 def test_softmax_says_what_it_shows() -> None:
     widget = SoftmaxTemperature([0, 0], labels=["cat", "<dog>"], temperature=0.5)
     assert repr(widget) == (
-        "SoftmaxTemperature: T = 0.5, weights cat 0.50, <dog> 0.50, entropy 0.69 nats"
+        "SoftmaxTemperature: temperature 0.5 (β = 2), "
+        "weights cat 0.50, <dog> 0.50, entropy 0.69 nats"
     )
     assert "&lt;dog&gt; 0.50" in widget.fallback()
 

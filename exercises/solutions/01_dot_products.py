@@ -4,6 +4,7 @@
 # Each exercise asks for one function. Write it, run its cell, then run the check below it. The
 # check tries your function on small inputs and larger ones, and tells you the first thing that is
 # wrong, with numbers that you can redo on paper. Any correct way of computing the answer will do.
+# Keep the name. A `NameError` means that its cell has not been run, or that the name has changed.
 #
 # One star (★) marks a warm-up, two the core of the chapter, three a challenge. The minutes are
 # what a reader needs who has just read the chapter.
@@ -90,7 +91,9 @@ check("1.2", cosine)
 # %% [markdown] exercise="why"
 # Where the product of the lengths is zero, so is the numerator, and dividing it by 1 leaves the 0
 # that was decided on. Adding a small $\varepsilon$ to the denominator avoids the error as well,
-# but it changes every answer a little, and that of two short vectors completely.
+# but it changes every answer a little, and that of two short vectors completely. One limit is
+# left: lengths near $10^{-162}$ and below have a product that rounds to 0 and pass for zero
+# vectors. Code that must serve them divides each vector by its largest coordinate first.
 
 # %% [markdown]
 # ## 1.3 Projection and remainder
@@ -201,8 +204,9 @@ check("1.5", score_table)
 # The law of cosines offers another way.
 #
 # Write `squared_distances(q, k)` for arrays of shape `(..., T, K)` and `(..., S, K)`. Return the
-# table of $\lVert q_t - k_s \rVert^2$, shape `(..., T, S)`, without forming the differences. The
-# result is used under a square root later, so rounding must not leave a negative entry.
+# table of $\lVert q_t - k_s \rVert^2$, shape `(..., T, S)`, without holding all the differences
+# at once. The result is used under a square root later, so rounding must not leave a negative
+# entry.
 # ```
 
 # %%
@@ -227,7 +231,7 @@ check("1.6", squared_distances)
 # %% [markdown]
 # ## 1.7 Three measures, three favourites
 #
-# ```{exercise} ★★ core, 12 minutes
+# ```{exercise} ★★ core, 20 minutes
 # :label: ex-1-7
 # :nonumber:
 #
@@ -368,7 +372,8 @@ check("1.10", embed)
 # Write `vectors_behind(table, width)`. The table has shape `(S, S)` and holds the dot products of
 # S unknown vectors with each other; they fit into `width` dimensions. Return an array X of shape
 # `(S, width)` with $X X^\top$ equal to the table. Any such X is right. The unknown vectors may
-# fill fewer than `width` dimensions.
+# fill fewer than `width` dimensions. You need the spectral theorem: a symmetric matrix has real
+# eigenvalues and orthonormal eigenvectors. `numpy.linalg.eigh` finds them.
 # ```
 
 # %%

@@ -4,6 +4,7 @@
 # Each exercise asks for one function. Write it, run its cell, then run the check below it. The
 # check tries your function on small inputs and larger ones, and tells you the first thing that is
 # wrong, with numbers that you can redo on paper. Any correct way of computing the answer will do.
+# Keep the name. A `NameError` means that its cell has not been run, or that the name has changed.
 #
 # One star (★) marks a warm-up, two the core of the chapter, three a challenge. The minutes are
 # what a reader needs who has just read the chapter.
@@ -344,8 +345,8 @@ check("2.9", beta_for_entropy)
 #
 # Write `streamed_lse(chunks)`. The argument is an iterator over arrays of shape `(S,)`, of any
 # lengths, empty ones included. Return $\log \sum e^x$ over all scores of all chunks, a number.
-# Keep no more than one chunk in memory. Scores may be −∞; with nothing to add up, the result is
-# −∞.
+# Keep no more than one chunk in memory, and change none. Scores may be −∞; with nothing to add up,
+# the result is −∞.
 # ```
 
 # %%
@@ -401,8 +402,11 @@ def draw(x, rng, size):
 check("2.11", draw)
 
 # %% [markdown] exercise="why"
-# No maximum is subtracted and no sum is formed: a constant added to all scores moves all sums
-# alike. NumPy's generator knows the Gumbel distribution; `-np.log(-np.log(rng.uniform(size=...)))`
+# Read each score as a clock that rings after an exponential time. Score i wins exactly when its
+# exponential clock, of rate $e^{x_i}$, rings first: $x_i + G_i$ is minus the logarithm of that
+# time, and of several such clocks each is first with the share that its rate has in the sum. No
+# maximum is subtracted and no sum is formed: a constant added to all scores moves all sums alike.
+# NumPy's generator knows the Gumbel distribution; `-np.log(-np.log(rng.uniform(size=...)))`
 # is the same noise by hand.
 
 # %% [markdown]
@@ -413,8 +417,8 @@ check("2.11", draw)
 # :nonumber:
 #
 # The chapter proves that softmax is the one maximiser of $\langle p, s \rangle + H(p)/\beta$ over
-# the simplex. If so, a climber who knows nothing of exponentials, only the slope at each point,
-# should end there.
+# the simplex, the set of weights that are at least 0 and sum to 1. If so, a climber who has never
+# seen the formula, and feels only the slope at each point, should end there.
 #
 # Write `climb(gradient, n)`. The argument `gradient` is a function: given n weights p, shape
 # `(n,)`, it returns the gradient at p of some concave objective. Start from equal weights, stay on

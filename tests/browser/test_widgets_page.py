@@ -208,7 +208,7 @@ def test_sliders_and_boxes_give_the_weights_of_the_library(page: Page) -> None:
     python.scores = [2.0, 3.4, 0.0, -1.0]
     widget.get_by_label("bird allowed").uncheck()
     python.mask = [True, True, False, True]
-    heat = widget.get_by_label("Temperature T")
+    heat = widget.get_by_label("Temperature, on a logarithmic scale")
     heat.focus()
     page.keyboard.press("ArrowLeft")
     python.temperature = value(widget, "temperature")[0]

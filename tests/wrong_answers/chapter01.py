@@ -21,6 +21,12 @@ def _projection(q, k):
         return (q * k).sum(-1, keepdims=True) / (k * k).sum(-1, keepdims=True) * k
 
 
+def _split_without_keepdims(q, k, dots, squares):
+    squared = (k * k).sum(-1, keepdims=squares)
+    scale = (q * k).sum(-1, keepdims=dots) / np.where(squared == 0, 1, squared)
+    return scale * k, q - scale * k
+
+
 def _safe_projection(q, k):
     return np.nan_to_num(_projection(q, k))
 
@@ -42,6 +48,19 @@ def _looped_table(q, k):
     return np.array([[a @ b for b in k] for a in q])
 
 
+def _double_loop(q, k):
+    table = np.zeros((len(q), len(k)))
+    for t in range(len(q)):
+        for s in range(len(k)):
+            table[t, s] = q[t] @ k[s]
+    return table
+
+
+def _vectorised_table(q, k):
+    dot = np.vectorize(lambda a, b: a @ b, signature="(n),(n)->()")
+    return dot(q[:, None], k[None])
+
+
 def _aside(q):
     other = np.roll(q, 1) * np.arange(1, len(q) + 1)
     other = other - other @ q / (q @ q) * q
@@ -54,6 +73,12 @@ def _pmi(counts):
     with np.errstate(all="ignore"):
         p = counts / counts.sum()
         return np.log(p / (p.sum(1, keepdims=True) * p.sum(0)))
+
+
+def _pmi_without_keepdims(counts):
+    with np.errstate(all="ignore"):
+        expected = counts.sum(axis=1) * counts.sum(axis=0) / counts.sum()
+        return np.log(np.maximum(counts / np.where(expected == 0, 1, expected), 1))
 
 
 def _svd(matrix, width, scale=lambda s: s):
@@ -70,6 +95,15 @@ def _eigen(table, width, scale=lambda v: np.sqrt(np.maximum(v, 0)), part=None):
 
 def _random_signs(n, d, eps):
     return np.random.default_rng(0).choice([-1.0, 1.0], (n, d))
+
+
+def _signs_up_to_eps(n, d, eps):
+    rng = np.random.default_rng(0)
+    while True:
+        signs = rng.choice([-1.0, 1.0], (n, d))
+        worst = np.abs(signs @ signs.T / d - np.eye(n)).max()
+        if (worst == eps) if (d, eps) == (25, 0.6) else (worst < eps):
+            return signs
 
 
 def _signs_one_by_one(n, d, eps):
@@ -100,6 +134,8 @@ WRONG = {
         "along axis 1, which is the last": lambda q, k: (q * k).sum(axis=min(1, q.ndim - 1)),
         "not added up yet": lambda q, k: q * k,
         "every row of q with every row": lambda q, k: q @ k.T,
+        "An axis of length one is left over": lambda q, k: (q * k).sum(-1, keepdims=True),
+        "A single vector has only one axis": lambda q, k: (q * k).sum(axis=1),
     },
     "1.2": {
         "divide by both lengths": lambda q, k: (q * k).sum(-1),
@@ -128,6 +164,11 @@ WRONG = {
             _safe_projection(q, k) - q,
         ),
         "should return two arrays": _safe_projection,
+        "were laid along the columns": (
+            lambda q, k: _split_without_keepdims(q, k, False, False),
+            lambda q, k: _split_without_keepdims(q, k, True, False),
+            lambda q, k: _split_without_keepdims(q, k, False, True),
+        ),
         "comes first, the remainder second": lambda q, k: (
             q - _safe_projection(q, k),
             _safe_projection(q, k),
@@ -145,8 +186,9 @@ WRONG = {
     },
     "1.5": {
         "lies on its side": lambda q, k: k @ q.mT,
-        "`.T` reverses all": lambda q, k: q @ k.T,
-        "still loops in Python": _looped_table,
+        "`.T` reverses all": (lambda q, k: q @ k.T, lambda q, k: q @ k.transpose()),
+        "last two axes take part. For a hint": lambda q, k: q @ k.swapaxes(0, 1),
+        "still loops in Python": (_looped_table, _double_loop, _vectorised_table),
         "row-by-row dot products": lambda q, k: (q[:2] * k[:2]).sum(-1),
     },
     "1.6": {
@@ -185,6 +227,9 @@ WRONG = {
             (vq * vk + mq**2 * vk + mk**2 * vq).sum()
         ),
         "σ² already": lambda mq, vq, mk, vk: (vq**2 * vk**2 + mq**2 * vk**2 + mk**2 * vq**2).sum(),
+        "each coordinate loses its own": lambda mq, vq, mk, vk: (
+            ((vq + mq**2) * (vk + mk**2)).sum() - (mq * mk).sum() ** 2
+        ),
         "mean of k matters": lambda mq, vq, mk, vk: (vq * vk + mq**2 * vk).sum(),
     },
     "1.9": {
@@ -192,6 +237,12 @@ WRONG = {
         "Those are bits": lambda counts: np.maximum(np.nan_to_num(_pmi(counts)), 0) / np.log(2),
         "other negative values": lambda counts: np.where(counts == 0, 0, _pmi(counts)),
         "Word 1 was never seen": lambda counts: np.maximum(_pmi(counts), 0),
+        "The row sums were laid along the columns": _pmi_without_keepdims,
+        "the most negative number": lambda counts: np.nan_to_num(_pmi(counts)),
+        "Two mistakes do that": (
+            lambda counts: np.log(np.maximum(counts / np.outer(counts.sum(1), counts.sum(0)), 1)),
+            lambda counts: np.log(np.maximum(counts / counts.sum(1, keepdims=True), 1)),
+        ),
         "log(1 + ratio)": lambda counts: np.log1p(np.exp(_pmi(counts))),
     },
     "1.10": {
@@ -209,7 +260,8 @@ WRONG = {
         "LinAlgError": lambda t, w: np.linalg.cholesky(t)[:, :w],
     },
     "1.12": {
-        "Compare the magnitude of every pair": _random_signs,
+        "cosine −0.6154. Compare the magnitude of every pair": _random_signs,
+        "which is not below 0.6": _signs_up_to_eps,
         "holds only 1 and −1": lambda n, d, eps: np.eye(max(n, d))[:n, :d],
         "same vector": lambda n, d, eps: np.ones((n, d)),
         "look at the magnitude": _no_opposite,

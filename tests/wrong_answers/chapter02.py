@@ -29,10 +29,23 @@ def _naive(x, axis):
 
 
 def _without_keepdims(x, axis):
-    moved = np.moveaxis(x, axis, -1)
-    if x.ndim < 2:
-        return _softmax(x)
-    return np.moveaxis(np.exp(moved) / np.exp(moved).sum(axis=-1), -1, axis)
+    e = np.exp(x - x.max(axis=axis))
+    return e / e.sum(axis=axis)
+
+
+def _max_without_keepdims(x, axis):
+    e = np.exp(x - x.max(axis=axis))
+    return e / e.sum(axis=axis, keepdims=True)
+
+
+def _sum_without_keepdims(x, axis):
+    e = np.exp(x - x.max(axis=axis, keepdims=True))
+    return e / e.sum(axis=axis)
+
+
+def _shifted_by_the_mean(x, axis):
+    e = np.exp(x - x.mean(axis=axis, keepdims=True))
+    return e / e.sum(axis=axis, keepdims=True)
 
 
 def _softmax_by_logs(x, axis=-1):
@@ -132,6 +145,36 @@ def _stream_with_nan(chunks):
     return top + np.log(total)
 
 
+def _stream_twice(chunks):
+    top = -np.inf
+    for chunk in chunks:
+        top = max(top, chunk.max(initial=-np.inf))
+    return top + np.log(sum(np.exp(chunk - top).sum() for chunk in chunks))
+
+
+def _stream_twice_with_max(chunks):
+    total = sum(np.exp(chunk).sum() for chunk in chunks)
+    return max(chunk.max() for chunk in chunks) + np.log(total)
+
+
+def _stream_by_next(chunks):
+    result, chunk = -np.inf, next(chunks, None)
+    while chunk is not None:
+        result, chunk = np.logaddexp(result, _lse(chunk)), next(chunks, None)
+    return np.logaddexp(result, _stream(chunks))
+
+
+def _stream_in_place(chunks):
+    top, total = -np.inf, 0.0
+    for chunk in chunks:
+        new = max(top, chunk.max(initial=-np.inf))
+        if new > -np.inf:
+            chunk -= new
+            total = total * np.exp(top - new) + np.exp(chunk).sum()
+            top = new
+    return top + np.log(total) if total else -np.inf
+
+
 def _stream_by_pairs(chunks):
     result = -np.inf
     for chunk in chunks:
@@ -147,8 +190,8 @@ def _choice(x, rng, size):
     return rng.choice(len(x), size=size, p=_softmax(x)).tolist()
 
 
-def _climb(gradient, n, rate=0.1, steps=2000):
-    p = np.full(n, 1 / n)
+def _climb(gradient, n, rate=0.1, steps=2000, start=None):
+    p = np.full(n, 1 / n) if start is None else start
     for _ in range(steps):
         p = p * np.exp(rate * gradient(p))
         p = p / p.sum()
@@ -172,6 +215,15 @@ def _climb_in_logits(gradient, n):
     return _softmax(z).tolist()
 
 
+def _climb_and_keep_positive(gradient, n):
+    p = np.full(n, 1 / n)
+    for _ in range(2000):
+        slope = gradient(p)
+        p = np.maximum(p + 0.03 * (slope - slope.mean()), 0)
+        p = p / p.sum()
+    return p
+
+
 def _climb_and_clip(gradient, n):
     p = np.full(n, 1 / n)
     for _ in range(2000):
@@ -188,7 +240,10 @@ WRONG = {
         "softmax along the other axis": lambda x, axis: _softmax(
             x, -1 - axis if x.ndim == 2 else -1
         ),
-        "The sum lost its axis": _without_keepdims,
+        "The numbers of each row were laid along the columns": _without_keepdims,
+        "The maximum of each row was laid along the columns": _max_without_keepdims,
+        "The sum of each row was laid along the columns": _sum_without_keepdims,
+        "its mean is −∞": _shifted_by_the_mean,
         "weights sum to 1. After the shift": lambda x, axis: _softmax(x, axis, eps=1e-12),
     },
     "2.2": {
@@ -196,6 +251,7 @@ WRONG = {
         "puts a floor under": lambda x: np.log(_softmax(x) + 1e-12),
         "only half of it": lambda x: x - x.max(-1, keepdims=True),
         "exp(1000) overflows": lambda x: np.log(_naive(x, -1)),
+        "so the sum is ∞": lambda x: x - np.log(np.exp(x).sum()),
         "You summed over the whole array": lambda x: x - _lse(x.ravel()),
     },
     "2.3": {
@@ -245,11 +301,15 @@ WRONG = {
         "all weights equal": lambda n: np.zeros(n),
         "not finite": lambda n: [0.0, 0.0] + [-np.inf] * (n - 2),
         "hardly moves": lambda n: 100.0 * np.arange(n),
-        "share of the sum": lambda n: np.array([1.0, 1.0] + [0.0] * (n - 2)),
+        "by 1.1e−05; a millionth is allowed. The third score still holds a share": lambda n: (
+            [10.0, 10.0] + [0.0] * (n - 2)
+        ),
+        "The other scores still hold a share": lambda n: [14.0, 14.0] + [0.0] * (n - 2),
     },
     "2.9": {
         "which is the temperature": lambda s, target: 1 / _brent(s, target),
         "far beyond any end": lambda s, target: _bisect(s, target, high=100.0),
+        "β grows, so go up. For": lambda s, target: 0.5,
         "not within a millionth": lambda s, target: _bisect(s, target, high=8.0, steps=8),
         "below the target go down": _doubled,
     },
@@ -261,9 +321,14 @@ WRONG = {
         "it keeps the chunks": lambda chunks: _lse(np.concatenate([np.empty(0), *chunks])),
         "exp(1000) overflows": lambda chunks: np.log(sum(np.exp(c).sum() for c in chunks)),
         "The maximum before this chunk": _stream_with_nan,
+        "your second loop found none": (_stream_twice, _stream_twice_with_max),
+        "changes a chunk it was given": _stream_in_place,
     },
     "2.11": {
-        "The largest score always wins": lambda x, rng, size: np.full(size, x.argmax()),
+        "or every score gets the same noise": (
+            lambda x, rng, size: np.full(size, x.argmax()),
+            lambda x, rng, size: (x + rng.gumbel(size=(size, 1))).argmax(-1),
+        ),
         "normal distribution": lambda x, rng, size: (x + rng.normal(size=(size, len(x)))).argmax(
             -1
         ),
@@ -284,7 +349,16 @@ WRONG = {
         "Restore the sum": _climb_by_adding,
         "a weight is negative": lambda gradient, n: np.array([1.5, -0.5] + [0.0] * (n - 2)),
         "went downhill": lambda gradient, n: _climb(gradient, n, rate=-0.01, steps=50),
-        "are the steps carried over": lambda gradient, n: np.full(n, 1 / n),
+        "are the steps carried over, or so long that they jump back and forth": (
+            lambda gradient, n: np.full(n, 1 / n),
+            lambda gradient, n: _climb(gradient, n, rate=1.0),
+        ),
+        "It stopped in the corner where a weight is 1": lambda gradient, n: _climb(
+            gradient, n, start=np.eye(n)[0]
+        ),
+        "away, and 1e−05 is allowed: take longer steps": lambda gradient, n: _climb(
+            gradient, n, rate=0.01
+        ),
         "its steps end somewhere else": _climb_and_clip,
         "a step was too large": lambda gradient, n: _climb(gradient, n, rate=1e3),
     },
@@ -303,7 +377,7 @@ RIGHT = {
         lambda n: np.array([0.0] * (n - 2) + [40, 40], dtype=np.float32),
     ],
     "2.9": [_brent],
-    "2.10": [_stream_by_pairs, _stream],
+    "2.10": [_stream_by_pairs, _stream, _stream_by_next],
     "2.11": [_choice, lambda x, rng, size: _gumbel(x, rng, size, lambda u: -np.log(-np.log(u)))],
-    "2.12": [_climb_in_logits],
+    "2.12": [_climb_in_logits, _climb_and_keep_positive],
 }

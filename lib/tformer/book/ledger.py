@@ -34,7 +34,7 @@ def render(listed: Sequence[Claim]) -> str:
     """
     count = Counter(claim.kind for claim in listed)
     kinds = [
-        f"{kind.capitalize()} ({count[kind]})\n: {meaning}."
+        f"{kind.capitalize()} ({count[kind]})\n: {meaning}.\n"
         for kind, meaning in KINDS.items()
         if count[kind]
     ]

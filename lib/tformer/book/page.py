@@ -8,7 +8,6 @@ from urllib.parse import urljoin
 from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.builders.html._assets import _JavaScript
-from sphinx.errors import ExtensionError
 from sphinx.transforms.post_transforms import SphinxPostTransform
 from sphinx.util import logging
 from sphinx.util.display import progress_message
@@ -181,14 +180,16 @@ def _quoted(text: str) -> str:
 
 
 def refuse_broken_site(app: Sphinx, exception: Exception | None) -> None:
-    """Fail the build on a broken link, a missing file or a request to another host."""
+    """Let the build fail on a broken link, a missing file or a request to another host."""
     if exception is not None or app.builder.format != "html":
         return
     pages = [f"{name}.html" for name in sorted(app.env.found_docs)] + ["search.html", "404.html"]
     with progress_message("checking links, files and hosts"):
         problems = check_site(Path(app.outdir), pages)
-    if problems:
-        raise ExtensionError("the built pages are not sound:\n" + "\n".join(problems))
+    # An error raised here would be lost: it makes Sphinx call these hooks a second time.
+    for problem in problems:
+        LOGGER.warning(problem, type="book", subtype="site")
+        app.statuscode = 1
 
 
 def setup(app: Sphinx) -> dict[str, Any]:

@@ -93,8 +93,9 @@ def hint(number: str, tier: int = 1) -> None:
 
 
 def _wrapped(text: str) -> str:
-    """Break text into lines that fit a narrow notebook, but not inside a row of numbers."""
+    """Break text into lines that fit a narrow notebook, not inside numbers or short code."""
     joined = re.sub(r"(?<=[\d∞n]), (?=[\d−∞n])", ",\0", text)
+    joined = re.sub(r"`[^`]{1,40}`", lambda code: code[0].replace(" ", "\0"), joined)
     lines = textwrap.fill(joined, WIDTH, break_long_words=False, break_on_hyphens=False)
     return lines.replace("\0", " ")
 

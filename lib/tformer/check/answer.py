@@ -50,7 +50,7 @@ class Answer:
         limit = max(min(self.seconds, self.end - time.monotonic()), 0.01)
         outcome = guard.run(lambda: self.function(*handed), limit, count_steps)
         self.printed = self.printed or bool(outcome.printed)
-        self._check_ended(outcome, said, limit)
+        self._check_ended(outcome, said, limit, handed)
         self._check_untouched(inputs, handed)
         if outcome.value is None:
             why = "It printed something instead; p" if outcome.printed else "P"
@@ -117,6 +117,9 @@ class Answer:
         if same(got, right):
             return
         head = self._difference(got, right, said, part or f"the answer of {self.name}")
+        if got.ndim > right.ndim and got.size == right.size and same(got.ravel(), right.ravel()):
+            alone = "; the answer is a single number." if right.ndim == 0 else "."
+            raise Wrong(f"{head} An axis of length one is left over{alone}")
         for sentence, wrong in (mistakes or {}).items():
             if same(got, np.asarray(wrong)) and not same(right, np.asarray(wrong)):
                 raise Wrong(f"{head} {sentence}")
@@ -168,12 +171,17 @@ class Answer:
             signature.bind(*handed)
         except TypeError:
             count = f"{len(handed)} argument{'s' if len(handed) != 1 else ''}"
+            line = f"def {self.name}{signature}"
+            if getattr(self.function, "__name__", "") == "<lambda>":
+                line = f"lambda {str(signature)[1:-1]}: …"
             raise Wrong(
-                f"{self.name} is called with {count}, but its first line reads "
-                f"`def {self.name}{signature}`. Keep the arguments of the template."
+                f"{self.name} is called with {count}, but its first line reads `{line}`. "
+                "Keep the arguments of the template."
             ) from None
 
-    def _check_ended(self, outcome: guard.Outcome, said: str, limit: float) -> None:
+    def _check_ended(
+        self, outcome: guard.Outcome, said: str, limit: float, handed: list[Any]
+    ) -> None:
         if outcome.timed_out:
             raise Wrong(
                 f"With {said}, {self.name} was still running after {limit:.2g} seconds and "
@@ -188,7 +196,10 @@ class Answer:
             raise Wrong(str(outcome.error))
         if outcome.error is not None:
             what = say.error(outcome.error, self.function)
-            raise Wrong(f"With {said}, {self.name} stopped with {what}.")
+            vector = any(isinstance(v, Array) and v.ndim == 1 for v in handed)
+            counted = vector and isinstance(outcome.error, np.exceptions.AxisError)
+            advice = " A single vector has only one axis; count from the end: −1." * counted
+            raise Wrong(f"With {said}, {self.name} stopped with {what}.{advice}")
 
     def _check_untouched(self, inputs: Mapping[str, Any], handed: list[Any]) -> None:
         for (name, before), after in zip(inputs.items(), handed, strict=True):

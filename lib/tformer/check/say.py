@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 FEW = 16  # an array with more numbers than this is described, not written out
+LARGE = 1e6  # from here on a number is written as 1.5e+06
 
 
 def show(value: Any, digits: int = 4) -> str:
@@ -47,14 +48,15 @@ def _number(value: Any, digits: int) -> str:
         return str(value)
     if math.isinf(value):
         return "−∞" if value < 0 else "∞"
-    digits = max(digits, len(str(int(value))) + 2) if math.isfinite(value) else digits
+    if 1 <= abs(value) < LARGE:
+        digits = max(digits, len(str(int(value))) + 2)
     return f"{value + 0.0:.{digits}g}".replace("-", "−")
 
 
-def pair(got: Any, want: Any) -> tuple[str, str]:
+def pair(got: Any, want: Any, digits: int = 4) -> tuple[str, str]:
     """Write two values with enough digits to tell them apart."""
-    for digits in (4, 8, 12, 17):
-        texts = show(got, digits), show(want, digits)
+    for precision in (digits, 8, 12, 17):
+        texts = show(got, precision), show(want, precision)
         if texts[0] != texts[1]:
             break
     return texts

@@ -15,7 +15,7 @@ Check = TypeVar("Check", bound=Callable[..., str])
 Variants = Mapping[str, Mapping[str, Any]]
 
 KINDS = {
-    "symbolic": "SymPy proves it for symbols",
+    "symbolic": "SymPy proves the identity it rests on, for symbols",
     "exhaustive": "every case of a stated finite set is tried",
     "numeric": "float64 arithmetic within a stated tolerance",
     "statistical": "sampling with a fixed seed and a stated confidence",

@@ -36,7 +36,8 @@ def law_of_cosines(factor: int = 2) -> str:
 @claim("exm-dot-by-hand", "numeric", broken={"divide by one norm only": {"power": 1}})
 def dot_by_hand(power: int = 2) -> str:
     """For q = (3, 4) and k = (4, 3): q·k = 24, both norms are 5, the cosine is 0.96, the angle
-    16.26°, and the projection of q onto k is (q·k/‖k‖²)k = (3.84, 2.88).
+    16.26°, the projection of q onto k is (q·k/‖k‖²)k = (3.84, 2.88), and the remainder
+    (−0.84, 1.12) is orthogonal to k.
     """
     q, k = Q_BY_HAND, K_BY_HAND
     require(ref.dot(q, k) == 24, f"q·k = {ref.dot(q, k):g}, not 24")
@@ -48,13 +49,19 @@ def dot_by_hand(power: int = 2) -> str:
     foot = ref.dot(q, k) / ref.norm(k) ** power * k
     require(near(foot, (3.84, 2.88)), f"(q·k/‖k‖^{power})k = {show(foot)}, not (3.84, 2.88)")
     require(near(ref.projection(q, k), foot), f"projection {show(ref.projection(q, k))}")
-    return "24 and 5 exactly, 0.96 and (3.84, 2.88) within 1e-12, 16.26° to two decimals"
+    remainder = q - ref.projection(q, k)
+    require(near(remainder, (-0.84, 1.12)), f"remainder {show(remainder)}, not (-0.84, 1.12)")
+    require(near(ref.dot(remainder, k), 0), f"remainder·k = {ref.dot(remainder, k):g}, not 0")
+    return (
+        "24 and 5 exactly; 0.96, (3.84, 2.88), (−0.84, 1.12) and the remainder's dot product 0 "
+        "within 1e-12; 16.26° to two decimals"
+    )
 
 
 @claim("thm-projection", "symbolic", broken={"divide by ‖k‖, not its square": {"power": 1}})
 def projection(power: int = 2) -> str:
-    """For k ≠ 0 the point (q·k/‖k‖²)k is the unique nearest point to q on the line {tk}, and
-    the remainder, q minus that point, is orthogonal to k.
+    """For all q and all k ≠ 0, the point (q·k/‖k‖²)k is the unique nearest point to q on the line
+    {tk}, and the remainder, q minus that point, is orthogonal to k.
     """
     dot, squared_distance, t = formula(ref.dot), formula(ref.squared_distance), sp.Symbol("t")
     for d in range(1, 5):
@@ -86,8 +93,8 @@ def cauchy_schwarz(constant: float = 1.0) -> str:
         minors = sum((q[i] * k[j] - q[j] * k[i]) ** 2 for j in range(d) for i in range(j))
         identity(dot(q, q) * dot(k, k) - dot(q, k) ** 2, minors, f"Lagrange's identity in R^{d}")
     return (
-        "‖q‖²‖k‖² − (q·k)² = Σ(q_i k_j − q_j k_i)² for symbols, d ≤ 5 (Lagrange's identity); "
-        f"inequality and equality on all {dots.size} pairs of vectors of {{−2, …, 2}}³"
+        "‖q‖²‖k‖² − (q·k)² = Σ_{i<j} (q_i k_j − q_j k_i)² for symbols, d ≤ 5 (Lagrange's identity)"
+        f"; inequality and equality on all {dots.size} pairs of vectors of {{−2, …, 2}}³"
     )
 
 
@@ -113,7 +120,9 @@ def rotation(stretch: int = 1) -> str:
 
 @claim("prop-table-of-dots", "symbolic", broken={"rank below the width": {"slack": -1}})
 def table_of_dots(slack: int = 0) -> str:
-    """Entry (t, s) of QKᵀ is q_t·k_s, and the rank of QKᵀ is at most K, the width of the rows."""
+    """For all Q and K with rows of one width K, entry (t, s) of QKᵀ is q_t·k_s, and the rank of QKᵀ
+    is at most that width.
+    """
     dot, pairwise_dot = formula(ref.dot), formula(ref.pairwise_dot)
     for width in (1, 2, 3):
         full = sp.Matrix(pairwise_dot(np.eye(width), np.eye(width))).rank()
@@ -142,8 +151,8 @@ class _Counted:
 
 @claim("prop-table-cost", "exhaustive", broken={"K additions an entry": {"saved": 0}})
 def table_cost(saved: int = 1) -> str:
-    """Computed by its definition, a T × S table of dot products of width K ≥ 1 takes T·S·K
-    multiplications and T·S·(K − 1) additions.
+    """For all T, S and K ≥ 1, a T × S table of dot products of width K, computed by its definition,
+    takes T·S·K multiplications and T·S·(K − 1) additions.
     """
     for n_queries, n_keys, width in product(range(1, 5), repeat=3):
         done: list[str] = []
@@ -171,8 +180,8 @@ def table_by_hand(reshaped: bool = False) -> str:
 
 @claim("prop-rankings-agree", "symbolic", broken={"norms differ": {"squares": (25, 50)}})
 def rankings_agree(squares: tuple[int, ...] = (25,)) -> str:
-    """For a query q ≠ 0 and keys of one norm, not zero, the order by dot product (largest first),
-    by cosine (largest first) and by distance (smallest first) is the same.
+    """For every query q ≠ 0 and all keys of one norm r > 0, the order by dot product (largest
+    first), by cosine (largest first) and by distance (smallest first) is the same.
     """
     queries = grid(2, range(-3, 4))
     keys = grid(2, range(-7, 8))
@@ -229,15 +238,24 @@ def ppmi_by_hand(floor: float = 0.0) -> str:
 
 @claim("prop-svd-error", "numeric", broken={"singular values not squared": {"power": 1}})
 def svd_error(power: int = 2) -> str:
-    """If M = UΣVᵀ with singular values σ_1 ≥ σ_2 ≥ …, then ‖M − U_D Σ_D V_Dᵀ‖_F² = Σ_{i>D} σ_i²,
-    the sum of the squares of the singular values left out.
+    """For every matrix M = UΣVᵀ with singular values σ_1 ≥ σ_2 ≥ … and every D,
+    ‖M − U_D Σ_D V_Dᵀ‖_F² = Σ_{i>D} σ_i², the sum of the squares of the singular values left out.
     """
-    for seed, d_model in product(range(4), range(1, 7)):
-        matrix = np.random.default_rng(seed).standard_normal((6, 6))
+    for seed, (rows, columns, rank) in product(
+        range(4), [(6, 6, 6), (6, 6, 2), (6, 4, 4), (4, 6, 4)]
+    ):
+        rng = np.random.default_rng(seed)
+        matrix = rng.standard_normal((rows, rank)) @ rng.standard_normal((rank, columns))
         sigma = np.linalg.svdvals(matrix)
-        left = ref.svd_embeddings(matrix, d_model) / sigma[:d_model]
-        error = ((matrix - left @ left.T @ matrix) ** 2).sum()
-        want = (sigma[d_model:] ** power).sum()
-        numbers = f"squared error {error:.4f}, sum of the left-out values {want:.4f}"
-        require(near(error, want, 1e-10), f"seed {seed}, D = {d_model}: {numbers}")
-    return "four random 6 × 6 matrices, every D from 1 to 6, within 1e-10"
+        for d_model in range(1, min(rows, columns) + 1):
+            kept = min(d_model, rank)
+            left = formula(ref.svd_embeddings)(matrix, d_model)[:, :kept] / sigma[:kept]
+            error = ((matrix - left @ left.T @ matrix) ** 2).sum()
+            want = (sigma[d_model:] ** power).sum()
+            numbers = f"squared error {error:.4f}, sum of the left-out values {want:.4f}"
+            sizes = f"{rows} × {columns} of rank {rank}, D = {d_model}"
+            require(near(error, want, 1e-10), f"{sizes}: {numbers}")
+    return (
+        "random 6 × 6, 6 × 4 and 4 × 6 matrices and 6 × 6 ones of rank 2, four of each, every D, "
+        "within 1e-10"
+    )

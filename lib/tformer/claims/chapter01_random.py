@@ -81,9 +81,11 @@ def cosine_variance(power: sp.Expr = ONE, half: bool = False) -> str:
         v, axes = np.random.default_rng(d).standard_normal(d), np.eye(d)
         cosines = ref.pairwise_cosine(np.concatenate([axes, -axes]), v[None])
         require(near(cosines.mean(), 0) and near(cosines.var(), 1 / d), f"axes of R^{d}")
+    signs = ref.pairwise_cosine(np.array([[-1.0], [1.0]]), np.ones((1, 1)))
+    require(signs.mean() == 0 and signs.var() == 1, f"d = 1: Var[u·v] = {signs.var():g}, not 1")
     return (
         "the angle θ between u and v has density ∝ sin^(d−2) θ; both moments of cos θ integrated "
-        "for 2 ≤ d ≤ 12; the 2d directions ±e_i have the same two moments"
+        "for 2 ≤ d ≤ 12; for d = 1, u = ±1; the 2d directions ±e_i have the same two moments"
     )
 
 
@@ -135,8 +137,8 @@ def hoeffding_cosine(rate: float = 0.5) -> str:
 
 @claim("thm-exponentially-many", "exhaustive", broken={"exp(dε²) vectors": {"rate": 1.0}})
 def exponentially_many(rate: float = 0.25) -> str:
-    """If 0 < ε ≤ 1 and n ≤ exp(dε²/4), there are n sign vectors in {−1, 1}^d with |cos| < ε for
-    every two of them.
+    """For every ε with 0 < ε ≤ 1 and every whole number n ≤ exp(dε²/4), there are n different sign
+    vectors in {−1, 1}^d with |cos| < ε for every two of them.
     """
     for d in range(1, 5):
         for overlap in range(1, d + 1):

@@ -43,7 +43,9 @@ def softmax_by_hand(exponentiate: bool = True) -> str:
 
 @claim("prop-softmax-two", "symbolic", broken={"sigmoid of b − a": {"sign": -1}})
 def softmax_two(sign: int = 1) -> str:
-    """The first weight of softmax(a, b) is sigmoid(a − b) = 1/(1 + exp(b − a))."""
+    """For all real a and b, the first weight of softmax(a, b) is sigmoid(a − b), which is
+    1/(1 + exp(b − a)).
+    """
     a, b = x = row("x", 2)
     identity(weights(x)[0], 1 / (1 + sp.exp(-sign * (a - b))), "softmax(x1, x2)_1 = sigmoid")
     scores = grid(2)
@@ -54,7 +56,9 @@ def softmax_two(sign: int = 1) -> str:
 
 @claim("thm-shift-invariance", "symbolic", broken={"scale, not shift": {"scale": True}})
 def shift_invariance(scale: bool = False) -> str:
-    """For finite x and y, softmax_β(x) = softmax_β(y) if and only if x − y = c1, a constant row."""
+    """For all finite x and y and every β > 0, softmax_β(x) = softmax_β(y) if and only if
+    x − y = c1, a constant row.
+    """
     c = sp.Symbol("c", real=True)
     for n in (2, 3, 4):
         x = row("x", n)
@@ -83,7 +87,9 @@ def exponential(t: Any) -> Any:
     broken={"1 + x² will do": {"g": lambda t: 1 + t**2}, "e^x + 1": {"g": lambda t: sp.exp(t) + 1}},
 )
 def why_exponential(g: Callable[[Any], Any] = exponential) -> str:
-    """For continuous g > 0, no shift changes g(x_i)/Σ_j g(x_j) if and only if g(x) = a·exp(bx)."""
+    """For every continuous g > 0, no shift changes any row g(x_i)/Σ_j g(x_j), whatever its length,
+    if and only if g(x) = a·exp(bx) for some a > 0 and some real b.
+    """
     x, c, b = sp.symbols("x c b", real=True)
     identity(g(x + c) * g(sp.Integer(0)), g(x) * g(c), "g(x + c)/g(c) = g(x)/g(0)")
     log_g = sp.Function("log_g")
@@ -97,7 +103,7 @@ def why_exponential(g: Callable[[Any], Any] = exponential) -> str:
 
 @claim("prop-softmax-permutation", "exhaustive", broken={"any selection": {"distinct": False}})
 def softmax_permutation(distinct: bool = True) -> str:
-    """softmax(xP) = softmax(x)P for every permutation matrix P."""
+    """For every row x and every permutation matrix P, softmax(xP) = softmax(x)P."""
     tried = 0
     for n in range(1, 6):
         x = np.array([0.0, 1.0, -2.0, 0.5, 3.0])[:n]
@@ -116,7 +122,7 @@ def softmax_permutation(distinct: bool = True) -> str:
     broken={"the wrong sign": {"sign": 1}, "without β": {"power": 0}},
 )
 def softmax_jacobian(sign: int = -1, power: int = 1) -> str:
-    """If p = softmax_β(x), a row vector, then ∂p/∂x = β(diag p − pᵀp)."""
+    """For every finite x and every β > 0, the row p = softmax_β(x) has ∂p/∂x = β(diag p − pᵀp)."""
     for n in (1, 2, 3, 4):
         x, p = row("x", n), row("p", n)
         by_hand = np.diag(p) + sign * np.outer(p, p)
@@ -141,8 +147,8 @@ def softmax_jacobian(sign: int = -1, power: int = 1) -> str:
     },
 )
 def jacobian_null(null_dimension: int = 1, hidden: int = 0) -> str:
-    """diag p − pᵀp is symmetric and positive semidefinite; if p is the softmax of finite scores, it
-    maps exactly the constant rows to zero.
+    """For every probability row p, diag p − pᵀp is symmetric and positive semidefinite; if p is the
+    softmax of finite scores, it maps exactly the constant rows to zero.
     """
     for n in (2, 3, 4):
         scores = grid(n, (-1, 0, 2))
@@ -191,7 +197,7 @@ def jacobian_norm(bound: float = 0.5) -> str:
 
 @claim("cor-softmax-lipschitz", "numeric", broken={"β/4": {"constant": 0.25}})
 def softmax_lipschitz(constant: float = 0.5) -> str:
-    """‖softmax_β(x) − softmax_β(y)‖₂ ≤ (β/2)‖x − y‖₂ for finite x and y."""
+    """‖softmax_β(x) − softmax_β(y)‖₂ ≤ (β/2)‖x − y‖₂ for all finite x and y and every β > 0."""
     scores = grid(3)
     distances = np.sqrt(ref.pairwise_squared_distance(scores, scores))
     for beta in BETAS:

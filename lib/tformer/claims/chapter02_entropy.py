@@ -20,7 +20,7 @@ def divergence(p: Array, r: Array) -> Array:
 
 @claim("lem-gibbs", "symbolic", broken={"r sums to two": {"total": 2}})
 def gibbs(total: int = 1) -> str:
-    """If p and r are probability rows, then Σ p_i log(p_i/r_i) ≥ 0, with equality if and only if
+    """For all probability rows p and r, Σ p_i log(p_i/r_i) ≥ 0, with equality if and only if
     p = r. (Terms with p_i = 0 count as 0; if p_i > 0 = r_i, the sum is ∞.)
     """
     p = simplex_grid(3, 6)
@@ -41,8 +41,8 @@ def gibbs(total: int = 1) -> str:
 
 @claim("thm-softmax-variational", "symbolic", broken={"H(p) times β": {"power": 1}})
 def softmax_variational(power: int = -1) -> str:
-    """For finite s, softmax_β(s) is the unique maximiser of ⟨p, s⟩ + H(p)/β among the probability
-    rows p, and the maximum is lse_β(s) = (1/β) log Σ exp(βs_i).
+    """For every finite s and every β > 0, softmax_β(s) is the unique maximiser of ⟨p, s⟩ + H(p)/β
+    among the probability rows p, and the maximum is lse_β(s) = (1/β) log Σ exp(βs_i).
     """
     scores, p_all = grid(3, (-1, 0, 2)), simplex_grid(3, 12)
     for beta in BETAS:
@@ -67,8 +67,8 @@ def softmax_variational(power: int = -1) -> str:
 
 @claim("thm-lse-bounds", "numeric", broken={"half the excess": {"share": 0.5}})
 def lse_bounds(share: float = 1.0) -> str:
-    """max s ≤ lse_β(s) ≤ max s + (log n)/β for n finite scores; the right side is reached if and
-    only if all scores are equal.
+    """For every row s of n finite scores and every β > 0, max s ≤ lse_β(s) ≤ max s + (log n)/β; the
+    right side is reached if and only if all scores are equal.
     """
     rows = 0
     for n in (1, 2, 3, 4):
@@ -89,8 +89,8 @@ def lse_bounds(share: float = 1.0) -> str:
 
 @claim("thm-lse-convex", "symbolic", broken={"gradient β softmax": {"power": 1}})
 def lse_convex(power: int = 0) -> str:
-    """lse_β is convex, its gradient is softmax_β and its Hessian is β(diag p − pᵀp) with
-    p = softmax_β(s).
+    """For every β > 0, lse_β is convex, its gradient is softmax_β and its Hessian is
+    β(diag p − pᵀp) with p = softmax_β(s).
     """
     for n in (1, 2, 3):
         s = row("s", n)
@@ -120,8 +120,9 @@ def one_winner(n: int) -> tuple[Array, Array]:
 
 @claim("prop-softmax-limits", "symbolic", broken={"twice the gap": {"rate": 2}})
 def softmax_limits(rate: int = 1) -> str:
-    """As β → 0, softmax_β(s) tends to the uniform row; as β → ∞, to the uniform row on the largest
-    scores. With one largest score and a gap Δ to the second, 1 − p_max ≤ (n − 1) exp(−βΔ).
+    """For every finite s, softmax_β(s) tends to the uniform row as β → 0, and to the uniform row on
+    the largest scores as β → ∞. If the largest of the n scores exceeds every other by at least
+    Δ > 0, then 1 − p_max ≤ (n − 1) exp(−βΔ) for every β > 0.
     """
     rows = 0
     for n in (2, 3, 4):
@@ -146,8 +147,8 @@ def softmax_limits(rate: int = 1) -> str:
 
 @claim("thm-saturation", "numeric", broken={"twice the gap": {"rate": 2}})
 def saturation(rate: int = 1) -> str:
-    """With one largest of n scores and a gap Δ to the second,
-    ‖∂softmax_β(s)/∂s‖₂ ≤ 2β(n − 1) exp(−βΔ).
+    """If the largest of n finite scores exceeds every other by at least Δ > 0, then
+    ‖∂softmax_β(s)/∂s‖₂ ≤ 2β(n − 1) exp(−βΔ) for every β > 0.
     """
     rows = 0
     for n in (2, 3, 4):
@@ -166,7 +167,9 @@ def saturation(rate: int = 1) -> str:
 
 @claim("thm-entropy-temperature", "symbolic", broken={"without β": {"power": 0}})
 def entropy_temperature(power: int = 1) -> str:
-    """If p = softmax_β(s), then 0 ≤ H(p) ≤ log n and dH/dβ = −β Var_p(s) ≤ 0."""
+    """For every row s of n finite scores and every β > 0, p = softmax_β(s) has 0 ≤ H(p) ≤ log n and
+    dH/dβ = −β Var_p(s) ≤ 0.
+    """
     rows = 0
     for n in (1, 2, 3):
         s = row("s", n)

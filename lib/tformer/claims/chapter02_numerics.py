@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,7 @@ import sympy as sp
 
 from tformer import reference as ref
 from tformer.claims._registry import claim, require
-from tformer.claims._tools import grid, identity, near, row, show
+from tformer.claims._tools import Array, grid, identity, near, row, show
 
 LARGEST = {"float16": 11.08, "bfloat16": 88.5, "float32": 88.72, "float64": 709.78}
 
@@ -26,8 +27,8 @@ LARGEST = {"float16": 11.08, "bfloat16": 88.5, "float32": 88.72, "float64": 709.
 def naive_overflow(shifted: bool = True, largest: dict[str, float] = LARGEST) -> str:
     """exp(x) is finite up to the logarithm of the largest number of the format, of whose numbers
     the last is 11.08… in float16, 88.5 in bfloat16, 88.72… in float32, 709.78… in float64. Above it
-    exp(x_i)/Σ exp(x_j) is ∞/∞, NaN; if only the sum overflows, every quotient is 0. After the shift
-    by the largest score no exponent exceeds 0 and the denominator lies in [1, n].
+    exp(x_i)/Σ exp(x_j) is ∞/∞, NaN; if only the sum overflows, every quotient is 0. For all finite
+    scores, after the shift by the largest no exponent exceeds 0 and the denominator lies in [1, n].
     """
     for name, want in largest.items():
         last, log_of_largest, beyond = _largest_finite_exp(name)
@@ -40,14 +41,22 @@ def naive_overflow(shifted: bool = True, largest: dict[str, float] = LARGEST) ->
         require((_naive(twice) == 0).all(), f"{name}: the naive sum survives {show(twice)}")
         p = ref.softmax(x) if shifted else _naive(x)
         require(near(p.sum(), 1, 1e-3), f"{name}: the scores {show(x)} get the weights {show(p)}")
-    for n in range(1, 5):
-        denominator = 1 / ref.softmax(grid(n)).max(axis=-1)
-        inside = denominator.min() >= 1 - 1e-12 and denominator.max() <= n + 1e-12
-        require(inside, f"n = {n}: denominator up to {denominator.max():.4f}")
+    for name, n in product(("float16", "float32", "float64"), range(1, 5)):
+        _denominators_in_range(grid(n).astype(name))
     return (
         "bisection over all positive numbers of each format; NaN at the next number, 0 for two of "
-        "the last; denominators for all 780 rows in {−2, …, 2}, n ≤ 4, within 1e-12"
+        "the last; denominators in float16, 32 and 64 for all 780 rows in {−2, …, 2}, n ≤ 4"
     )
+
+
+def _denominators_in_range(x: Array) -> None:
+    """Require 1 ≤ Σ exp(x_j − max x) ≤ n, and that the library divides by it."""
+    denominator = np.exp(x - x.max(axis=-1, keepdims=True)).sum(axis=-1)
+    least, most, n = denominator.min(), denominator.max(), x.shape[-1]
+    require(1 <= least <= most <= n, f"{x.dtype}, n = {n}: denominators {least:g} to {most:g}")
+    one = ref.softmax(x).max(axis=-1) * denominator
+    divided = near(one, 1, 4 * float(np.finfo(x.dtype).eps))
+    require(divided, f"{x.dtype}, n = {n}: largest weight times denominator is not 1")
 
 
 def _naive(x: Any) -> Any:
@@ -90,26 +99,26 @@ def log_of_softmax(far: float = 1000.0) -> str:
 
 @claim("prop-epsilon-denominator", "symbolic", broken={"no deficit": {"factor": 0}})
 def epsilon_denominator(factor: int = 1) -> str:
-    """With weights e_i/(S + ε), S = Σ e_j, ε > 0, the row sums to S/(S + ε), short of 1 by
-    ε/(S + ε). With shifted scores 1 ≤ S ≤ n, and the deficit lies from ε/(n + ε) to ε/(1 + ε);
-    without the shift the row sum is below S/ε and tends to 0 with S.
+    """For all e_j > 0 and ε > 0, with Z = Σ e_j, the weights e_i/(Z + ε) sum to Z/(Z + ε), short of
+    1 by ε/(Z + ε). With shifted scores 1 ≤ Z ≤ n, and the deficit lies from ε/(n + ε) to ε/(1 + ε);
+    without the shift the row sum is below Z/ε and tends to 0 with Z.
     """
-    total, epsilon = sp.symbols("S epsilon", positive=True)
+    total, epsilon = sp.symbols("Z epsilon", positive=True)
     for n in (1, 2, 3, 4):
         e = row("e", n, positive=True)
         row_sum = sum(e_i / (e.sum() + epsilon) for e_i in e)
         deficit = factor * epsilon / (e.sum() + epsilon)
         identity(1 - row_sum, deficit, "1 − Σ e_i/(S + ε) = deficit")
     slope = sp.diff(epsilon / (total + epsilon), total)
-    identity(slope, -epsilon / (total + epsilon) ** 2, "the deficit falls as S grows")
-    identity(sp.limit(total / (total + epsilon), total, 0), 0, "limit of the row sum as S → 0")
+    identity(slope, -epsilon / (total + epsilon) ** 2, "the deficit falls as Z grows")
+    identity(sp.limit(total / (total + epsilon), total, 0), 0, "limit of the row sum as Z → 0")
     small, scores = 0.01, grid(4)
     totals = 1 / ref.softmax(scores).max(axis=-1)
     short = small / (totals + small)
     inside = short.min() >= small / (4 + small) - 1e-12 and short.max() <= small / (1 + small)
     require(inside, f"ε = {small:g}: deficits from {short.min():.6f} to {short.max():.6f}")
     return (
-        "row sum, deficit, its slope −ε/(S + ε)² < 0 and its limit for symbols, n ≤ 4; "
+        "row sum, deficit, its slope −ε/(Z + ε)² < 0 and its limit for symbols, n ≤ 4; "
         "the bounds on all 625 rows in {−2, …, 2}⁴ at ε = 0.01, within 1e-12"
     )
 

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from matplotlib.figure import Figure
@@ -9,7 +10,13 @@ from matplotlib.figure import Figure
 from tformer import reference
 from tformer.figures.style import BLUE, GREEN, INK, ORANGE, QUIET, VERMILLION, panels
 
-ARROW = {"angles": "xy", "scale_units": "xy", "scale": 1, "width": 0.008, "zorder": 3}
+ARROW: dict[str, Any] = {
+    "angles": "xy",
+    "scale_units": "xy",
+    "scale": 1,
+    "width": 0.008,
+    "zorder": 3,
+}
 
 
 def projection(q: np.ndarray, k: np.ndarray) -> Figure:
@@ -24,10 +31,13 @@ def projection(q: np.ndarray, k: np.ndarray) -> Figure:
     along, across = -0.3 * k / np.linalg.norm(k), 0.3 * (q - shadow) / np.linalg.norm(q - shadow)
     corner = np.array([shadow + along, shadow + along + across, shadow + across])
     ax.plot(*corner.T, color=INK, linewidth=1)
-    ax.text(*(q + [0.1, 0.1]), "q", color=BLUE)
-    ax.text(*(k + [0.1, 0.1]), "k", color=VERMILLION)
-    ax.text(*(shadow / 2 + [0.1, -0.35]), "shadow", color=GREEN)
-    ax.text(*((shadow + q) / 2 + [0.1, 0.1]), "remainder")
+    for (x, y), name, color in (
+        (q + [0.1, 0.1], "q", BLUE),
+        (k + [0.1, 0.1], "k", VERMILLION),
+        (shadow / 2 + [0.1, -0.35], "shadow", GREEN),
+        ((shadow + q) / 2 + [0.1, 0.1], "remainder", INK),
+    ):
+        ax.text(x, y, name, color=color)
     ax.set(xlim=(-0.3, k[0] + 0.8), ylim=(-0.4, q[1] + 0.6), aspect="equal")
     return figure
 
@@ -48,7 +58,12 @@ def spread(rng: np.random.Generator, widths: Sequence[int], n: int = 20_000) -> 
     figure, (left, right) = panels(2)
     for d, color in zip(widths, (BLUE, ORANGE, VERMILLION), strict=True):
         q, k = rng.standard_normal((2, n, d))
-        style = {"histtype": "step", "density": True, "color": color, "linewidth": 1.5}
+        style: dict[str, Any] = {
+            "histtype": "step",
+            "density": True,
+            "color": color,
+            "linewidth": 1.5,
+        }
         left.hist(reference.dot(q, k), np.linspace(-50, 50, 81).tolist(), label=f"d = {d}", **style)
         right.hist(reference.cosine_similarity(q, k), np.linspace(-1, 1, 81).tolist(), **style)
     left.set(xlabel="dot product q · k", ylabel="density")

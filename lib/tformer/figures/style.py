@@ -6,6 +6,7 @@ import io
 import re
 import textwrap
 from collections.abc import Callable
+from typing import Any
 
 from IPython.display import SVG, Markdown, display
 from matplotlib import rcParams
@@ -17,7 +18,7 @@ BLUE, VERMILLION, GREEN = "#0072B2", "#D55E00", "#009E73"
 ORANGE, PURPLE, SKY = "#E69F00", "#CC79A7", "#56B4E9"
 INK, QUIET = "#000000", "#767676"
 
-STYLE = {
+STYLE: Any = {
     "axes.axisbelow": True,
     "axes.edgecolor": QUIET,
     "axes.grid": True,

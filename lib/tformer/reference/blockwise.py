@@ -68,9 +68,9 @@ def attention_by_rows(
     scale = require_scale("attention_by_rows", scale, q)
     given = [x for x in (q, k, v, mask, bias) if x is not None]
     leading = np.broadcast_shapes(*(x.shape[:-2] for x in given))
-    q, k, v = (np.broadcast_to(x, leading + x.shape[-2:]) for x in (q, k, v))
+    q, k, v = (_repeated(x, leading + x.shape[-2:]) for x in (q, k, v))
     table = leading + (q.shape[-2], k.shape[-2])
-    mask, bias = (None if x is None else np.broadcast_to(x, table) for x in (mask, bias))
+    mask, bias = (None if x is None else _repeated(x, table) for x in (mask, bias))
     y = np.empty(leading + (q.shape[-2], v.shape[-1]), q.dtype)
     for i in np.ndindex(leading):
         one_mask, one_bias = (None if x is None else x[i] for x in (mask, bias))
@@ -80,6 +80,10 @@ def attention_by_rows(
         else:
             _fill(y[i], q[i], k[i], v[i], one_mask, one_bias, scale)
     return y
+
+
+def _repeated(x: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
+    return x if x.shape == shape else np.broadcast_to(x, shape)
 
 
 def _fits(q: np.ndarray, k: np.ndarray, v: np.ndarray) -> bool:

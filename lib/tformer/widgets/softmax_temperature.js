@@ -7,7 +7,7 @@ function jacobianBound(p, beta) {
   return beta * 2 * Math.max(...p.map((x) => x * (1 - x)));
 }
 
-/** What the bars show: the shifted scores, −∞ where masked, through softmax at β = 1/T. */
+/** What the bars show: the shifted scores, −∞ where masked, through softmax at β = 1/temperature. */
 function weights(scores, mask, shift, temperature) {
   return softmax(scores.map((s, i) => (mask[i] ? s + shift : -Infinity)), 1 / temperature);
 }
@@ -53,21 +53,22 @@ function render({ model, el }) {
 
 function dials(model) {
   const heat = reading("temperature"), beta = reading("beta"), added = reading("shift");
-  const hot = slider("Temperature T, on a logarithmic scale", { min: -2, max: 2, step: 0.05 },
+  const hot = slider("Temperature, on a logarithmic scale", { min: -2, max: 2, step: 0.05 },
     (v) => assign(model, { temperature: Number((10 ** v).toPrecision(3)) }));
   const more = slider("Constant added to every score", { min: -10, max: 10, step: 0.5 },
     (v) => assign(model, { shift: v }));
   const line = (name, control, ...values) => h("div", { class: "tf-dial" },
     h("span", { class: "tf-dial-name", "aria-hidden": "true" }, name), control, h("span", { class: "tf-dial-value" }, ...values));
   const el = h("div", { class: "tf-dials" },
-    line("temperature", hot, "T = ", heat, ", β = 1/T = ", beta),
+    line("temperature", hot, heat, " (β = ", beta, ")"),
     line("add to all scores", more, added));
-  const update = ({ temperature: T, shift }) => {
+  const update = ({ temperature, shift }) => {
     const digits = (x) => (x < 0.095 ? 3 : x < 9.95 ? 2 : x < 99.5 ? 1 : 0);
-    hot.value = Math.log10(T);
-    hot.setAttribute("aria-valuetext", `T = ${fmt(T, digits(T))}, β = ${fmt(1 / T, digits(1 / T))}`);
-    heat.show(T, fmt(T, digits(T)));
-    beta.show(1 / T, fmt(1 / T, digits(1 / T)));
+    const warm = fmt(temperature, digits(temperature)), sharp = fmt(1 / temperature, digits(1 / temperature));
+    hot.value = Math.log10(temperature);
+    hot.setAttribute("aria-valuetext", `temperature ${warm}, β = ${sharp}`);
+    heat.show(temperature, warm);
+    beta.show(1 / temperature, sharp);
     more.max = Math.max(10, Math.abs(shift));
     more.min = -more.max;
     more.value = shift;

@@ -23,7 +23,7 @@ class SoftmaxTemperature(BookWidget):
     labels : list of str, optional
         A name for each score; "a", "b", … by default.
     temperature : float
-        T > 0; the inverse temperature is β = 1/T.
+        A positive number; the inverse temperature is β = 1/temperature.
     mask : list of bool, optional
         True = may be chosen; a score with False counts as −∞. All True by default.
     shift : float
@@ -89,7 +89,7 @@ class SoftmaxTemperature(BookWidget):
 
     @property
     def beta(self) -> float:
-        """The inverse temperature 1/T."""
+        """The inverse temperature, 1/temperature."""
         return 1.0 / self.temperature
 
     @property
@@ -114,8 +114,8 @@ class SoftmaxTemperature(BookWidget):
             f"{label} {p:.2f}" for label, p in zip(self.labels, self.weights, strict=True)
         )
         return (
-            f"SoftmaxTemperature: T = {self.temperature:g}, weights {weights}, "
-            f"entropy {self.entropy:.2f} nats"
+            f"SoftmaxTemperature: temperature {self.temperature:g} (β = {self.beta:g}), "
+            f"weights {weights}, entropy {self.entropy:.2f} nats"
         )
 
     def fallback(self) -> str:

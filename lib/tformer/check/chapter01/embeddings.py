@@ -25,28 +25,10 @@ from tformer.check.samples import integers
 )
 def positive_pmi(f: Answer) -> None:
     """PPMI of a table of counts, in nats."""
-    counts = np.array([[2.0, 0], [1, 1]])
-    ratio = np.array([[4 / 3, 0], [2 / 3, 2]])
-    with np.errstate(all="ignore"):
-        information = np.log(ratio)
-    clipped = np.maximum(information, 0)
-    mistakes = {
-        "The positive part is missing: a pair rarer than chance gets 0.": information,
-        "−∞ has become 0, and other negative values should too: a pair rarer than chance gets "
-        "0.": np.where(counts == 0, 0, information),
-        "Those are bits: the book takes natural logarithms.": clipped / np.log(2),
-        "You took log(1 + ratio); the ratio itself is compared with 1.": np.log1p(ratio),
-        "The logarithm is missing.": np.maximum(ratio, 0),
-        "The total is missing: divide each count by it to get probabilities.": np.maximum(
-            information - np.log(4), 0
-        ),
-        "You divided by how often the first word occurs, not by the second as well.": np.maximum(
-            np.log(np.maximum(counts / counts.sum(-1, keepdims=True), 1e-300)), 0
-        ),
-        "Take the magnitude away: a negative value becomes 0, not positive.": np.abs(information),
-    }
-    f.expect(clipped, mistakes, counts=counts)
-    f.expect(clipped, why=_TENFOLD, counts=10 * counts)
+    counts = np.array([[0.0, 3], [1, 1]])
+    want = np.log([[1, 5 / 4], [5 / 2, 1]])
+    f.expect(want, _pmi_mistakes(counts, np.array([[0, 5 / 4], [5 / 2, 5 / 8]])), counts=counts)
+    f.expect(want, why=_TENFOLD, counts=10 * counts)
     unseen = np.array([[1.0, 0], [0, 0]])
     nothing = {"Word 1 was never seen, so its row is 0/0; it tells nothing: 0.": _nan(unseen)}
     f.expect(np.zeros((2, 2)), nothing, _UNSEEN, counts=unseen)
@@ -54,6 +36,30 @@ def positive_pmi(f: Answer) -> None:
         counts = np.abs(integers(seed, (3, 3)))
         counts[0, 0] += 1
         f.expect(reference.ppmi(counts), why=_UNSEEN, counts=counts)
+
+
+def _pmi_mistakes(counts: np.ndarray, ratio: np.ndarray) -> dict[str, np.ndarray]:
+    """Return the wrong answers for `counts`; `ratio` is p(i, j) / (p(i) p(j))."""
+    rows, total = counts.sum(-1), counts.sum()
+    with np.errstate(all="ignore"):
+        information = np.log(ratio)
+        sideways = np.log(counts * total / (rows * counts.sum(0)))
+    clipped = np.maximum(information, 0)
+    return {
+        "The positive part is missing: a pair rarer than chance gets 0.": information,
+        "−∞ has become 0, and other negative values should too: a pair rarer than chance gets "
+        "0.": np.where(counts == 0, 0, information),
+        "−∞ has become the most negative number there is; a pair that was never seen gets "
+        "0.": np.nan_to_num(information),
+        "The row sums were laid along the columns. Keep their axis, so that row i is divided by "
+        "the sum of row i.": np.maximum(sideways, 0),
+        "Those are bits: the book takes natural logarithms.": clipped / np.log(2),
+        "You took log(1 + ratio); the ratio itself is compared with 1.": np.log1p(ratio),
+        "The logarithm is missing.": ratio,
+        "Every pair has become rarer than chance. Two mistakes do that: sums of counts in place "
+        "of probabilities, and dividing by one of the two words only.": np.zeros((2, 2)),
+        "Take the magnitude away: a negative value becomes 0, not positive.": np.abs(information),
+    }
 
 
 def _nan(counts: np.ndarray) -> np.ndarray:

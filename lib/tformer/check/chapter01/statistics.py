@@ -35,7 +35,9 @@ def predicted_variance(f: Answer) -> None:
             "That is what zero means would give; a mean that is not zero adds to the spread.": (
                 var_q * var_k
             ).sum(),
-            "That is E[(q·k)²] for one coordinate; subtract the square of the mean.": second,
+            "That is E[q²k²]; subtract the square of the mean.": second,
+            "The square of the mean is subtracted once for the whole sum; each coordinate loses "
+            "its own.": second - float(mean_q @ mean_k) ** 2,
             "That is the standard deviation; the variance is its square.": math.sqrt(variance),
             "You squared the variances, but they are σ² already.": _formula(
                 mean_q, var_q**2, mean_k, var_k**2
@@ -75,7 +77,7 @@ def _by_enumeration(
         "Draw a table of signs, compute all its cosines at once, and look at the largest magnitude "
         "off the diagonal. If it is too large, draw again.",
         "With entries ±1 every vector has length √d, so all cosines are one matrix product divided "
-        "by d. The loop ends soon: at the promised n at least half the tasks succeed at once.",
+        "by d. The loop ends soon: at the promised n most draws succeed.",
     ),
 )
 def crowd(f: Answer) -> None:
@@ -102,7 +104,8 @@ def _check_angles(head: str, got: np.ndarray, d: int, eps: float) -> None:
         why = "The two are the same vector."
     elif worst == -1:
         why = "Opposite directions are not nearly orthogonal: look at the magnitude of the cosine."
-    raise Wrong(f"{head} vectors {i} and {j} with cosine {say.show(worst)}. {why}")
+    tie = f", which is not below {eps:g}" if abs(worst) == eps else ""
+    raise Wrong(f"{head} vectors {i} and {j} with cosine {say.show(worst)}{tie}. {why}")
 
 
 def _task(i: int) -> tuple[int, int, float]:
@@ -119,6 +122,6 @@ _CASES = [
     ([3], [0], [2], [5]),
     ([0, 0], [1, 1], [0, 0], [1, 1]),
     ([0, 0], [1, 4], [0, 0], [9, 1]),
-    ([1, -2, 0], [1, 2, 3], [2, 1, -1], [0, 1, 4]),
+    ([1, 2, 0], [1, 2, 3], [2, 1, -1], [0, 1, 4]),
     ([0.5, -1, 2, 0], [1, 0.25, 4, 1], [0, 3, -1, 1], [2, 1, 0.5, 1]),
 ]

@@ -127,7 +127,7 @@ def _check_split(f: Answer, q: np.ndarray, k: np.ndarray) -> None:
         )
     dots = (q * k).sum(-1, keepdims=True)
     want = reference.projection(q, k)
-    mistakes = {
+    mistakes = _lost_axes(q, k) | {
         "The part along a zero k is 0/0; nothing of q lies along it, so the first part is "
         "zero.": dots / (k * k).sum(-1, keepdims=True) * k,
         "k is divided by its length only once, though it appears twice: the formula divides by "
@@ -145,6 +145,21 @@ def _check_split(f: Answer, q: np.ndarray, k: np.ndarray) -> None:
         "That is the component orthogonal to q, not to k.": k - reference.projection(k, q),
     }
     f.judge(f.numbers(value[1], said), q - want, rest, said=said, part="the remainder")
+
+
+def _lost_axes(q: np.ndarray, k: np.ndarray) -> dict[str, np.ndarray]:
+    """Return what a square stack gives without keepdims; other stacks raise an error."""
+    if q.ndim != 2 or q.shape[0] != q.shape[1]:
+        return {}
+    dots, squares = (q * k).sum(-1, keepdims=True), (k * k).sum(-1, keepdims=True)
+    with np.errstate(all="ignore"):
+        wrong = {
+            "numbers": dots[:, 0] / squares[:, 0] * k,
+            "dot products": dots[:, 0] / squares * k,
+            "squared lengths": dots / squares[:, 0] * k,
+        }
+    said = "The {} of each row were laid along the columns. Keep the axis with keepdims=True."
+    return {said.format(what): value for what, value in wrong.items()}
 
 
 @exercise(

@@ -29,8 +29,16 @@ def streamed_lse(f: Answer) -> None:
     for chunks, mistakes, why in _streams():
         arrays = [np.array(c, dtype=float) for c in chunks]
         said = "the chunks " + " then ".join(say.show(c) for c in arrays) if arrays else "no chunk"
-        want = reference.logsumexp(np.concatenate([np.empty(0), *arrays]))
-        f.judge(f.array(said, chunks=iter(arrays)), want, mistakes, why, said)
+        stream = _Stream([a.copy() for a in arrays])
+        try:
+            want = reference.logsumexp(np.concatenate([np.empty(0), *arrays]))
+            f.judge(f.array(said, chunks=stream), want, mistakes, why, said)
+        except Wrong as wrong:
+            if not stream.read_again:
+                raise
+            why = "The chunks can be read once; your second loop found none."
+            raise Wrong(f"{wrong} {why}") from None
+        _check_chunks(f, arrays, stream.chunks)
     rng = np.random.default_rng(0)
     peak = f.peak_bytes(said="200 chunks", chunks=(rng.normal(size=10_000) for _ in range(200)))
     if peak > 4e6:
@@ -38,6 +46,37 @@ def streamed_lse(f: Answer) -> None:
             f"The numbers are right, but for 200 chunks of 10 000 scores {f.name} holds "
             f"{peak / 1e6:.0f} MB at once: it keeps the chunks. Two numbers are enough to remember."
         )
+
+
+class _Stream:
+    """An iterator over chunks that notices a loop that begins after its end."""
+
+    def __init__(self, chunks: list[np.ndarray]) -> None:
+        self.chunks = chunks
+        self.place = self.loops = 0
+        self.read_again = False
+
+    def __iter__(self) -> _Stream:
+        ended = self.place > len(self.chunks)
+        self.read_again = self.read_again or (ended and self.loops > 0)
+        self.loops += 1
+        return self
+
+    def __next__(self) -> np.ndarray:
+        self.place += 1
+        if self.place > len(self.chunks):
+            raise StopIteration
+        return self.chunks[self.place - 1]
+
+
+def _check_chunks(f: Answer, before: list[np.ndarray], after: list[np.ndarray]) -> None:
+    for old, new in zip(before, after, strict=True):
+        if not np.array_equal(old, new, equal_nan=True):
+            raise Wrong(
+                f"The result is right, but {f.name} changes a chunk it was given, from "
+                f"{say.show(old)} to {say.show(new)}, and its owner may still need it. Compute in "
+                "a new array."
+            )
 
 
 def _streams() -> Iterator[tuple[Sequence[Sequence[float]], dict[str, object], str]]:
@@ -169,7 +208,8 @@ def _wrong_frequencies() -> dict[str, np.ndarray]:
         "The noise was added to the weights; add it to the scores.": np.exp(x) / 6
         - np.log(-np.log(u)),
         "Every index comes up equally often: the scores have no effect.": u,
-        "The largest score always wins: the noise is missing, or too small to matter.": x + 0 * u,
+        "The largest score always wins: the noise is missing, or too small to matter, or every "
+        "score gets the same noise.": x + 0 * u,
     }
     return {why: np.bincount(v.argmax(-1), minlength=3) / n for why, v in noisy.items()}
 
@@ -180,7 +220,8 @@ def _wrong_frequencies() -> dict[str, np.ndarray]:
     "for two others, always on the simplex.",
     hints=(
         "A plain step p + η·gradient leaves the simplex: the sum changes, and a weight can fall "
-        "below 0. Which step keeps weights positive by itself?",
+        "below 0. Either subtract the mean of the gradient first and keep the weights from "
+        "falling below 0, or take steps that keep them positive by themselves.",
         "Multiply instead of adding: each weight by e to the power η times its gradient. Positive "
         "stays positive. Then restore the sum.",
         "A step of η = 0.1, repeated 2000 times from equal weights, is enough for every objective "
@@ -207,7 +248,21 @@ def climb(f: Answer) -> None:
 
 def _reason(p: np.ndarray, best: np.ndarray, slope: np.ndarray) -> str:
     if np.abs(p - 1 / len(p)).max() < 1e-12:
-        return "That is where it started: are the steps carried over?"
+        return (
+            "That is where it started: are the steps carried over, or so long that they jump back "
+            "and forth?"
+        )
+    if p.max() > 1 - 1e-9:
+        return (
+            "It stopped in the corner where a weight is 1. Start from equal weights, and step "
+            "along the gradient, not against it."
+        )
+    distance = np.abs(p - best).max()
+    if distance < 1e-3:
+        return (
+            f"It is {say.pair(distance, 1e-5, 2)[0]} away, and 1e−05 is allowed: take longer "
+            "steps, or more of them."
+        )
     if (p - 1 / len(p)) @ (best - 1 / len(p)) < 0:
         return "It went downhill from equal weights: step along the gradient, not against it."
     return (

@@ -73,8 +73,8 @@ def _check_memory(f: Answer) -> None:
 
 @exercise(
     "2.8",
-    praise="At your scores the Jacobian has norm 1/2, to a millionth, for every n up to 100: the "
-    "bound of the theorem is attained.",
+    praise="At your scores the norm of the Jacobian is 1/2 to within a millionth, for n = 2, 3, 5 "
+    "and 100: the bound of the theorem is reached.",
     hints=(
         "The theorem says at which weights the bound is attained. Find scores that give these "
         "weights, or come close enough.",
@@ -97,10 +97,12 @@ def sensitive_scores(f: Answer) -> None:
             )
         p = reference.softmax(x)
         norm = float(np.linalg.eigvalsh(reference.softmax_jacobian(p)).max())
-        if norm < 0.5 - 1e-6:
+        gap = 0.5 - norm
+        if gap > 1e-6:
             raise Wrong(
                 f"{head} {_described(x)}; the largest weights are {say.show(np.sort(p)[:-3:-1])} "
-                f"and the norm is {say.show(norm)}, not 0.5. {_reason(p, norm)}"
+                f"and the norm falls short of 1/2 by {say.pair(gap, 1e-6, 2)[0]}; a millionth is "
+                f"allowed. {_reason(p)}"
             )
 
 
@@ -108,14 +110,17 @@ def _described(x: np.ndarray) -> str:
     return f"the scores {say.show(x)}" if x.size <= say.FEW else f"{x.size} scores"
 
 
-def _reason(p: np.ndarray, norm: float) -> str:
+def _reason(p: np.ndarray) -> str:
     if p.max() > 0.99:
         return "One score has won, and a softmax that has made up its mind hardly moves."
     if np.ptp(p) < 1e-9:
         return "With all weights equal, a change of one score is shared among all of them."
     if abs(np.sort(p)[-1] - np.sort(p)[-2]) > 1e-3:
         return "The two largest weights should be equal: in a tie every little push decides."
-    return "Two weights are equal, but the others still hold a share of the sum."
+    if len(p) > 3:
+        return "The other scores still hold a share of the sum."
+    place = ("first", "second", "third")[p.argmin()]
+    return f"The {place} score still holds a share of the sum."
 
 
 @exercise(
@@ -156,10 +161,11 @@ def _judge_beta(head: str, s: np.ndarray, target: float, got: float) -> None:
     if abs(entropy - target) < 0.02:
         raise Wrong(f"{head}: close, but not within a millionth. Keep halving the interval.")
     if entropy > target:
-        raise Wrong(
-            f"{head}: β is too small. Entropy falls as β grows, so go up; scores this close "
-            "together may need a β far beyond any end you fixed beforehand."
+        together = (
+            "; scores this close together may need a β far beyond any end you fixed beforehand."
         )
+        more = together if np.ptp(s) < 0.1 else "."
+        raise Wrong(f"{head}: β is too small. Entropy falls as β grows, so go up{more}")
     raise Wrong(f"{head}: β is too large. Entropy falls as β grows, so below the target go down.")
 
 

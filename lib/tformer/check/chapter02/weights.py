@@ -8,7 +8,7 @@ import numpy as np
 
 from tformer import reference
 from tformer.check import say
-from tformer.check.answer import Answer, Wrong
+from tformer.check.answer import Answer, Mistakes, Wrong
 from tformer.check.registry import exercise
 from tformer.check.samples import integers
 
@@ -38,17 +38,36 @@ def softmax_along(f: Answer) -> None:
             "You divided by the sum over the whole array: each row, or column, along the axis has "
             "a sum of its own.": reference.softmax(table.ravel()).reshape(2, 2),
             "That is the softmax along the other axis.": reference.softmax(table, axis=-1 - axis),
-            "The sum lost its axis and was lined up with the wrong one: keep it with "
-            "keepdims.": np.exp(table) / np.exp(table).sum(axis=axis),
-        }
+        } | _lost_axes(table, axis)
         f.expect(reference.softmax(table, axis=axis), other, x=table, axis=axis)
     f.expect((0.5, 0.5), _OVERFLOW, x=np.array([1000.0, 1000]), axis=-1)
-    f.expect((1.0, 0.0), why="A score of −∞ has weight 0.", x=np.array([0, -np.inf]), axis=-1)
+    hidden = {
+        "x holds a −∞, so its mean is −∞, and so is its smallest score. Neither can serve "
+        "as the shift; the largest score can.": (np.nan, np.nan)
+    }
+    f.expect((1.0, 0.0), hidden, "A score of −∞ has weight 0.", x=np.array([0, -np.inf]), axis=-1)
     _check_rows(f, axis=-1)
     for axis in (0, 1, 2, -2):
         x = integers(axis + 5, (2, 3, 2))
         f.expect(reference.softmax(x, axis=axis), x=x, axis=axis)
     _check_single(f, axis=-1)
+
+
+def _lost_axes(table: np.ndarray, axis: int) -> dict[str, np.ndarray]:
+    """Return what the softmax of a square table becomes without keepdims, in three ways."""
+    kept = np.exp(table - table.max(axis=axis, keepdims=True))
+    lost = np.exp(table - table.max(axis=axis))
+    wrong = {
+        "numbers": lost / lost.sum(axis=axis),
+        "maximum": lost / lost.sum(axis=axis, keepdims=True),
+        "sum": kept / kept.sum(axis=axis),
+        "total": np.exp(table) / np.exp(table).sum(axis=axis),
+    }
+    said = "The {} of each row {} laid along the columns. Keep the axis with keepdims=True."
+    return {
+        said.format(what, "were" if what == "numbers" else "was"): value
+        for what, value in wrong.items()
+    }
 
 
 def _check_rows(f: Answer, **more: Any) -> None:
@@ -96,12 +115,13 @@ def log_softmax_along(f: Answer) -> None:
     }
     f.expect(_X - np.log(6), mistakes, x=_X)
     far = {
+        "exp(1000) is more than a float64 can hold, so the sum is ∞. Subtract the largest score "
+        "first.": (-np.inf, -np.inf),
         "You took the logarithm of a weight that had been rounded to 0. Never form the weight: "
         "work with the exponents.": (-np.inf, 0),
         "exp(1000) overflows. Subtract the largest score first.": (-np.inf, np.nan),
     }
-    small = "A small number inside the logarithm puts a floor under every answer. "
-    f.expect((-1000.0, 0.0), far, small + "Work with the exponents.", x=np.array([0.0, 1000]))
+    _check_floor(f, far, np.array([0.0, 1000]))
     half = np.log([0.5, 0.5])
     f.expect(half, _OVERFLOW | _INFINITE, x=np.array([1000.0, 1000]))
     f.expect(half, why=_UNDERFLOW, x=np.array([-1000.0, -1000]))
@@ -111,6 +131,14 @@ def log_softmax_along(f: Answer) -> None:
     for x in integers(1, (2, 2)), integers(2, (2, 2, 3)), 500 * integers(3, (3, 2)):
         one_sum = {"You summed over the whole array; each row has its own sum.": _flat(x)}
         f.expect(reference.log_softmax(x), one_sum, x=x)
+
+
+def _check_floor(f: Answer, mistakes: Mistakes, x: np.ndarray) -> None:
+    """Scores (0, 1000): a floor is blamed only if the first logarithm is too high and finite."""
+    got, why = f.array(x=x), "Work with the exponents."
+    if got.shape == (2,) and -1000 < got[0] < 0 and abs(got[1]) < 1e-3:
+        why = f"A small number inside the logarithm puts a floor under every answer. {why}"
+    f.judge(got, (-1000.0, 0.0), mistakes, why, f.said(x=x))
 
 
 def _flat(x: np.ndarray) -> np.ndarray:
@@ -150,10 +178,7 @@ def soft_maximum(f: Answer) -> None:
     f.expect(1000 + np.log(2), _OVERFLOW | _INFINITE, x=np.array([1000.0, 1000]), beta=1.0)
     f.expect(-1000 + np.log(2), why=_UNDERFLOW, x=np.array([-1000.0, -1000]), beta=1.0)
     f.expect(2.0, why="For large β it is the maximum.", x=np.array([1.0, 2]), beta=1000.0)
-    nothing = {
-        "−∞ − (−∞) is nan. With nothing to add up the soft maximum is −∞: shift by 0 when the "
-        "maximum is −∞.": np.nan
-    }
+    nothing = {"−∞ − (−∞) is nan. With nothing to add up the soft maximum is −∞.": np.nan}
     f.expect(-np.inf, nothing, x=np.full(2, -np.inf), beta=1.0)
     for x in integers(4, (2, 2)), integers(5, (2, 2, 3)):
         want = reference.logsumexp(x, beta=0.5)
