@@ -130,6 +130,7 @@ def torch_calls(
     mask = torch.ones(n, n, dtype=torch.bool, device=device).tril() if causal else None
     hidden = None if mask is None else ~mask
     module = torch.nn.MultiheadAttention(n_heads * WIDTH, n_heads, batch_first=True, **options)
+    module.train(not forwards)
 
     def layer() -> torch.Tensor:
         together = torch.nn.functional.linear(x, module.in_proj_weight, module.in_proj_bias)
@@ -352,7 +353,8 @@ def _kinds(rows: list[dict[str, Any]]) -> list[str]:
 
 
 def _memory_tables(found: dict[str, Any]) -> list[str]:
-    rows = found.get("memory") or [row | {"kind": _kind(row)} for row in found["torch"]]
+    unmasked = [row | {"kind": _kind(row)} for row in found["torch"] if row["mask"] == "none"]
+    rows = found.get("memory") or unmasked
     parts = []
     for kind in dict.fromkeys(row["kind"] for row in rows):
         chosen = [row for row in rows if row["kind"] == kind]

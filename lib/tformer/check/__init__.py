@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from tformer.check import chapter01, chapter02, chapter03  # noqa: F401  (they register)
+from tformer.check import chapter01, chapter02, chapter03, chapter04  # noqa: F401  (they register)
 from tformer.check import say as _say
 from tformer.check.answer import CALL_SECONDS, Answer, Wrong
 from tformer.check.registry import EXERCISES, Exercise

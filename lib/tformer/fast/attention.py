@@ -225,8 +225,12 @@ def _shown(k: Tensor, mask: Tensor | None, bias: Tensor | None) -> Tensor | None
 
 
 def _one_width(*tensors: Tensor) -> list[Tensor]:
-    """Queries, keys and values filled up with zeros to the same width, as the kernel wants them."""
-    width = max(x.shape[-1] for x in tensors)
+    """Queries, keys and values filled up with zeros to a width that the kernel takes.
+
+    It takes one width for all three, and on a GPU a multiple of 8.
+    """
+    step = 1 if tensors[0].device.type == "cpu" else 8
+    width = step * math.ceil(max(x.shape[-1] for x in tensors) / step)
     return [pad(x, (0, width - x.shape[-1])) if x.shape[-1] < width else x for x in tensors]
 
 

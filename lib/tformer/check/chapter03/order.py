@@ -160,7 +160,7 @@ def kind_of(f: Answer) -> None:
                 f"names {', '.join(map(repr, _KINDS))}."
             )
         if got != kind:
-            raise Wrong(f"With {said}, {f.name} says {got!r}. It is {kind}: {evidence}")
+            raise Wrong(f"With {said}, {f.name} says {str(got)!r}. It is {kind}: {evidence}")
 
 
 _KINDS = ("equivariant", "invariant", "neither")

@@ -14,14 +14,14 @@ from tformer.check.samples import integers
 
 @exercise(
     "4.6",
-    praise="Nats lost at every width for the three scales, and nothing below zero where the "
-    "weights have frozen.",
+    praise="Checked for the three scales at several widths, with nothing below zero where the "
+    "weights freeze.",
     hints=(
         "The theorem needs the variance of the scores. What is it for standard normal coordinates "
         "and a given scale?",
         "The entropy is log n minus half of that variance, as long as the result makes sense.",
-        "An entropy is never negative. Where the formula falls below 0, one key has taken all, and "
-        "the prediction is 0.",
+        "An entropy is never negative. Where the formula falls below 0, the weights freeze on a "
+        "few keys, and the best prediction is 0.",
     ),
 )
 def expected_entropy(f: Answer) -> None:
@@ -39,8 +39,8 @@ def expected_entropy(f: Answer) -> None:
     }
     f.expect(log_n - 0.25, mistakes, n=100, d=8, scale=0.25)
     frozen = {
-        "An entropy cannot be negative: from σ = √(2 log n) on, one key has taken all, and "
-        "nothing is left to lose.": math.log(100) - 32
+        "An entropy cannot be negative. Beyond σ = √(2 log n) the formula is out of its depth, and "
+        "0 is predicted.": math.log(100) - 32
     }
     f.expect(0.0, frozen, n=100, d=64, scale=1.0)
     for n in 2, 1000, 10**6:

@@ -22,8 +22,9 @@ from tformer.check.registry import exercise
         "largest coordinates. Print these for samples you make yourself.",
         "Standard errors tell how far chance moves a number: with 16 000 coordinates a mean moves "
         "by about 0.008. Choose thresholds well above that.",
-        "Lengths that are all equal betray normalising. For tails, the largest magnitude of 16 000 "
-        "normal coordinates is hardly ever above 6; look at lengths before correlations.",
+        "Lengths that are all equal betray normalising. The largest magnitude of 16 000 standard "
+        "normal coordinates is hardly ever above 6, which betrays heavy tails. A mean product of "
+        "q and k far from 0 betrays alignment, once the means are known to be 0.",
     ),
 )
 def diagnose(f: Answer) -> None:
@@ -38,14 +39,14 @@ def diagnose(f: Answer) -> None:
                 f"names {', '.join(map(repr, _FAULTS))}."
             )
         if got != kind:
-            raise Wrong(f"With {said}, {f.name} says {got!r}. It is {kind!r}: {_FAULTS[kind]}")
+            raise Wrong(f"With {said}, {f.name} says {str(got)!r}. It is {kind!r}: {_FAULTS[kind]}")
 
 
 _FAULTS = {
     "fine": "means near 0, variances near 1, no correlation, lengths that differ, no giants. The "
     "coordinates need not be normal.",
     "shifted": "the mean of its coordinates is many standard errors away from 0.",
-    "correlated": "the coordinates of q and k go together, or against each other, pair by pair.",
+    "aligned": "the coordinates of q and k go together, or against each other, pair by pair.",
     "normalised": "all vectors have the length 4, the root of 16.",
     "heavy": "a few coordinates are many times larger than the rest, larger than normal ones ever "
     "come.",
@@ -63,7 +64,7 @@ def _samples() -> Iterator[tuple[str, str, np.ndarray, np.ndarray]]:
 
     q = normal()
     yield "normal coordinates", "fine", q, normal()
-    yield "each key equal to its query", "correlated", q, q.copy()
+    yield "each key equal to its query", "aligned", q, q.copy()
     yield "lengths divided out", "normalised", unit(normal()), unit(normal())
     yield "normal coordinates with mean 0.5", "shifted", normal() + 0.5, normal() + 0.5
     yield "Cauchy coordinates", "heavy", rng.standard_cauchy(shape), rng.standard_cauchy(shape)
@@ -77,8 +78,8 @@ def _samples() -> Iterator[tuple[str, str, np.ndarray, np.ndarray]]:
         "heavy",
         *(rng.standard_t(3, (2, *shape)) / math.sqrt(3)),
     )
-    yield "k = 0.3 q + noise", "correlated", q, 0.3 * q + math.sqrt(0.91) * normal()
-    yield "k = −0.8 q + noise", "correlated", q, -0.8 * q + 0.6 * normal()
+    yield "k = 0.3 q + noise", "aligned", q, 0.3 * q + math.sqrt(0.91) * normal()
+    yield "k = −0.8 q + noise", "aligned", q, -0.8 * q + 0.6 * normal()
     yield "coordinates 1 and −1", "normalised", *rng.choice([-1.0, 1.0], (2, *shape))
     yield "queries with mean −0.3, keys with mean 0", "shifted", normal() - 0.3, normal()
     yield "other normal coordinates", "fine", normal(), normal()
@@ -214,7 +215,7 @@ def _two_keys(deviation: float) -> float:
 @exercise(
     "4.12",
     praise="The distance to the normal distribution, exact to nine digits for eight widths up to "
-    "1000; times √d it never exceeds 0.56.",
+    "1000; times √d it never exceeds 0.4.",
     hints=(
         "q·k is a sum of d independent signs. It takes the values −d, −d + 2, …, d; how probable "
         "is each?",
@@ -261,7 +262,9 @@ def _wrong_distances(d: int) -> dict[str, float]:
         "Those are the probabilities of single values against a density. Cumulate them.": float(
             np.abs(weights - 2 * density).max()
         ),
-        "That is the bound 0.56/√d; the distance itself is asked for.": 0.56 / math.sqrt(d),
+        "That is the bound 1/√(2πd); the distance itself is asked for.": (
+            1 / math.sqrt(2 * math.pi * d)
+        ),
         "That is the sum of the gaps; the largest is asked for.": float(
             np.abs(after - curve).sum()
         ),

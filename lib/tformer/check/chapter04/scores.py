@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 
@@ -128,20 +129,19 @@ def _wrong_variances(d: int, scale: float) -> dict[str, float]:
 )
 def scale_for_keys(f: Answer) -> None:
     """The scale at which n e^{−scale² d} equals `keys`."""
-    spread = math.log(10)
+    spread = math.log(20)
     mistakes = {
         "That is the square of the scale: the variance of the scores is scale² · d.": spread / 4,
         "The width d is missing: the variance of the scores is scale² · d.": math.sqrt(spread),
-        "The entropy falls by σ²/2; the number of keys by the factor e^{−σ²}.": math.sqrt(
-            spread / 2
-        ),
-        "The logarithm is the natural one here.": math.sqrt(1 / 4),
-        "That is the standard deviation of the scores times √d: divide by √d.": math.sqrt(
-            spread * 4
-        ),
+        "σ² is half as large as it should be. Keys are lost by the factor e^{−σ²}; it is the "
+        "entropy that falls by σ²/2.": math.sqrt(spread / 8),
+        "σ² is twice as large as it should be. Keys are lost by the factor e^{−σ²}; it is the "
+        "entropy that falls by σ²/2.": math.sqrt(spread / 2),
+        "The logarithm is the natural one here.": math.sqrt(math.log10(20) / 4),
+        "Divide by √d: the wider the vectors, the smaller the scale.": math.sqrt(spread * 4),
         "That is 1/√d, which leaves one key in e.": 0.5,
     }
-    f.expect(math.sqrt(spread / 4), mistakes, n=100, d=4, keys=10.0)
+    f.expect(math.sqrt(spread / 4), mistakes, n=100, d=4, keys=5.0)
     for n, d, keys in (1000, 64, 1000 / math.e), (50, 16, 49.0), (10**6, 128, 2.0), (8, 1, 1.0):
         f.expect(math.sqrt(math.log(n / keys) / d), n=n, d=d, keys=keys)
 
@@ -169,7 +169,7 @@ def moments(f: Answer) -> None:
 def _check_moments(f: Answer, numbers: tuple[float, ...], mistakes: Mistakes) -> None:
     d, *rest = numbers
     mean_q, mean_k, var_q, var_k, rho = rest
-    inputs = dict(zip(_NAMES, (int(d), *(float(x) for x in rest)), strict=True))
+    inputs: dict[str, Any] = dict(zip(_NAMES, (int(d), *(float(x) for x in rest)), strict=True))
     shared = rho * math.sqrt(var_q * var_k)
     mean = d * (mean_q * mean_k + shared)
     variance = var_q * var_k + shared**2 + mean_q**2 * var_k + mean_k**2 * var_q

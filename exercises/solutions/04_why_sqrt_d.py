@@ -1,0 +1,449 @@
+# %% [markdown]
+# # Exercises for chapter 4: why divide by √d
+#
+# Each exercise asks for one function. Write it, run its cell, then run the check below it. The
+# check tries your function on small inputs and larger ones, and tells you the first thing that is
+# wrong, with numbers that you can redo on paper. Any correct way of computing the answer will do.
+# Keep the name. A `NameError` means that its cell has not been run, or that the name has changed.
+#
+# One star (★) marks a warm-up, two the core of the chapter, three a challenge. The minutes are
+# what a reader needs who has just read the chapter.
+
+# %% [markdown] exercise="book"
+# Solutions are folded away below each exercise. To work on them yourself, take the notebook
+# without solutions: {download}`04_why_sqrt_d.ipynb <../04_why_sqrt_d.ipynb>`.
+
+# %%
+import numpy as np
+import scipy.special
+
+from tformer.check import check, hint
+
+rng = np.random.default_rng(0)
+q, k = rng.standard_normal((2, 1000, 64))
+
+# %% [markdown]
+# The last line makes a thousand queries and keys of width 64, to try things on. The distribution
+# function Φ of the standard normal law is `scipy.special.ndtr`. Each exercise has three hints. The
+# first is a nudge, the last comes close to the answer. Ask for them one at a time: `hint("4.1")`,
+# then `hint("4.1", 2)`.
+
+# %%
+hint("4.1")
+
+# %% [markdown]
+# ## 4.1 The width that counts
+#
+# ```{exercise} ★ warm-up, 5 minutes
+# :label: ex-4-1
+# :nonumber:
+#
+# A model of width 512 with eight heads holds several numbers whose root one might take. Which one
+# belongs under the root?
+#
+# Write `scale_for(d_model, n_heads)`. The width of the model is shared out equally among the
+# heads. Return the number by which a score is to be multiplied, so that it has variance 1 if all
+# coordinates are independent with mean 0 and variance 1.
+# ```
+
+# %%
+def scale_for(d_model, n_heads):
+    """Scale of the scores in each head: a number."""
+    ### BEGIN SOLUTION
+    return 1 / np.sqrt(d_model / n_heads)
+    ### END SOLUTION
+
+
+# %%
+check("4.1", scale_for)
+
+# %% [markdown] exercise="why"
+# A query meets a key inside one head, and there they have `d_model / n_heads` coordinates. With
+# the width of the model instead, the standard deviation of the scores falls to one over the root
+# of the number of heads, and no error message says so.
+
+# %% [markdown]
+# ## 4.2 Measure it first
+#
+# ```{exercise} ★ warm-up, 10 minutes
+# :label: ex-4-2
+# :nonumber:
+#
+# A theorem about a variance can be put to the test in three lines.
+#
+# Write `simulated_variance(d, scale, trials, rng)`. Draw `trials` pairs of a query and a key of
+# width d, all coordinates independent and standard normal, from the NumPy generator `rng`. Return
+# the variance of the scores, scale times $q \cdot k$, as a number. The same generator state gives
+# the same estimate.
+# ```
+
+# %%
+def simulated_variance(d, scale, trials, rng):
+    """Variance of scale · q·k over random pairs: a number."""
+    ### BEGIN SOLUTION
+    queries = rng.standard_normal((trials, d))
+    keys = rng.standard_normal((trials, d))
+    return (scale * (queries * keys).sum(axis=-1)).var()
+    ### END SOLUTION
+
+
+# %%
+check("4.2", simulated_variance)
+
+# %% [markdown] exercise="why"
+# With ten thousand trials the estimate is off by one or two percent. If one query served all
+# trials, the scores would have the variance $\lVert q \rVert^2$ of that query, exactly as a row of
+# attention has, and the estimate would scatter with its length.
+
+# %% [markdown]
+# ## 4.3 How many keys should share
+#
+# ```{exercise} ★ warm-up, 8 minutes
+# :label: ex-4-3
+# :nonumber:
+#
+# Scores of variance $\sigma^2$ leave about $n e^{-\sigma^2}$ of n keys that are really looked at.
+# Turned round, this says how to choose the scale.
+#
+# Write `scale_for_keys(n, d, keys)`. The coordinates of queries and keys of width d are
+# independent with mean 0 and variance 1. Return the scale at which the formula leaves the number
+# `keys`, at most n.
+# ```
+
+# %%
+def scale_for_keys(n, d, keys):
+    """Scale that leaves a given number of keys: a number."""
+    ### BEGIN SOLUTION
+    return np.sqrt(np.log(n / keys) / d)
+    ### END SOLUTION
+
+
+# %%
+check("4.3", scale_for_keys)
+
+# %% [markdown] exercise="why"
+# The scaled scores have variance $c^2 d$, so $\log(n / \text{keys}) = c^2 d$. For one key in e the
+# answer is $1/\sqrt d$: the usual scale leaves a bit more than a third of all keys. For few keys
+# out of many the formula promises too much, because then the weights begin to freeze.
+
+# %% [markdown]
+# ## 4.4 Mean and variance of related vectors
+#
+# ```{exercise} ★★ core, 15 minutes
+# :label: ex-4-4
+# :nonumber:
+#
+# A query and a key are made from the same words. If their coordinates are correlated, the score
+# has a mean, and its spread changes too.
+#
+# Write `moments(d, mean_q, mean_k, var_q, var_k, rho)`. The d pairs of coordinates are independent
+# of each other; each pair is jointly normal with these means and variances and the correlation
+# rho. Return the mean and the variance of $q \cdot k$, in this order.
+# ```
+
+# %%
+def moments(d, mean_q, mean_k, var_q, var_k, rho):
+    """Mean and variance of q·k for d correlated normal pairs: two numbers."""
+    ### BEGIN SOLUTION
+    shared = rho * np.sqrt(var_q * var_k)
+    mean = mean_q * mean_k + shared
+    second = (var_q + mean_q**2) * (var_k + mean_k**2) + 2 * shared**2
+    return d * mean, d * (second + 4 * shared * mean_q * mean_k - mean**2)
+    ### END SOLUTION
+
+
+# %%
+check("4.4", moments)
+
+# %% [markdown] exercise="why"
+# The solution takes $\operatorname{E}[q^2 k^2]$ minus the square of the mean; multiplied out, it
+# is the formula of the chapter. The mean grows like d and the standard deviation like $\sqrt d$,
+# so for wide heads a correlation makes itself felt in the mean long before it does in the spread.
+
+# %% [markdown]
+# ## 4.5 A scale from the scores themselves
+#
+# ```{exercise} ★★ core, 8 minutes
+# :label: ex-4-5
+# :nonumber:
+#
+# Every formula for the scale rests on assumptions. A measurement rests on none.
+#
+# Write `fitted_scale(q, k)` for queries of shape `(T, d)` and keys of shape `(S, d)`. Return the
+# number by which all $T \cdot S$ scores must be multiplied, so that they have standard deviation
+# 1. Divide by the number of scores when you take their variance.
+# ```
+
+# %%
+def fitted_scale(q, k):
+    """Scale that gives the scores of (T, d) and (S, d) the standard deviation 1: a number."""
+    ### BEGIN SOLUTION
+    return 1 / (q @ k.T).std()
+    ### END SOLUTION
+
+
+# %%
+check("4.5", fitted_scale)
+
+# %% [markdown] exercise="why"
+# For independent standard coordinates this comes out near $1/\sqrt d$. Some models learn such a
+# number for each head. What a measurement cannot do is to hold for the *next* batch, or at another
+# width: for that one needs a law.
+
+# %% [markdown]
+# ## 4.6 Half a nat
+#
+# ```{exercise} ★★ core, 8 minutes
+# :label: ex-4-6
+# :nonumber:
+#
+# Scores of variance $\sigma^2$ cost half of $\sigma^2$ in entropy, as long as that much is there
+# to be lost.
+#
+# Write `expected_entropy(n, d, scale)` for n keys of width d, all coordinates of queries and keys
+# independent and standard normal. Return $\log n - \sigma^2 / 2$ in nats, with the variance of the
+# scaled scores, or 0 where that would be negative.
+# ```
+
+# %%
+def expected_entropy(n, d, scale):
+    """Predicted entropy of the weights over n keys, in nats: a number."""
+    ### BEGIN SOLUTION
+    return max(0.0, np.log(n) - scale**2 * d / 2)
+    ### END SOLUTION
+
+
+# %%
+check("4.6", expected_entropy)
+
+# %% [markdown] exercise="why"
+# At scale $1/\sqrt d$ the loss is half a nat for every d, at scale $1/d$ it is $1/(2d)$, and at
+# scale 1 it is d/2, which soon is more than there is. With a thousand keys the line reaches 0 at
+# width 14. Near that point the measured entropy lies above the line.
+
+# %% [markdown]
+# ## 4.7 Repair these weights
+#
+# ```{exercise} ★★ core, 15 minutes
+# :label: ex-4-7
+# :nonumber:
+#
+# The function `broken` below runs without an error. It divides by a root in three places, and that
+# is not all: it has five faults. For which inputs do they show?
+#
+# Write `repaired(q, k)` for the queries and keys of several heads, shapes `(..., H, T, K)` and
+# `(..., H, S, K)`. Return the attention weights of each head, shape `(..., H, T, S)`, with scores
+# multiplied by $1/\sqrt K$. The model is H times as wide as a head.
+# ```
+
+# %%
+def broken(q, k):
+    """Weights of several heads that add up to less than 1: (..., H, T, S)."""
+    n_heads, width = q.shape[-3], q.shape[-1]
+    q /= np.sqrt(n_heads * width)
+    scores = q @ k.mT / np.sqrt(width)
+    terms = np.exp(scores - scores.max())
+    return terms / terms.sum(axis=-1, keepdims=True) / np.sqrt(width)
+
+
+# %%
+def repaired(q, k):
+    """Attention weights of several heads: (..., H, T, K) and (..., H, S, K) to (..., H, T, S)."""
+    ### BEGIN SOLUTION
+    logits = q @ k.mT / np.sqrt(k.shape[-1])
+    raised = np.exp(logits - logits.max(axis=-1, keepdims=True))
+    return raised / raised.sum(axis=-1, keepdims=True)
+    ### END SOLUTION
+
+
+# %%
+check("4.7", repaired)
+
+# %% [markdown] exercise="why"
+# The five: `q /=` overwrites the caller's queries; the width of the model stands where none is
+# needed; the scores are scaled a second time; one maximum serves all rows of all heads, so that a
+# low row turns into zeros; and the last division shrinks the weights. Only the fourth can produce
+# a nan. The others merely make a model that learns worse.
+
+# %% [markdown]
+# ## 4.8 Lengths taken out
+#
+# ```{exercise} ★★ core, 10 minutes
+# :label: ex-4-8
+# :nonumber:
+#
+# QK-norm replaces the scale: the score is a gain g times the cosine of query and key, and so it
+# lies between −g and g, whatever the width.
+#
+# Write `qk_norm_weights(q, k, gain)` for arrays of shape `(..., T, K)` and `(..., S, K)`. Return
+# the softmax of the gain times the cosines, shape `(..., T, S)`. A zero vector has cosine 0 with
+# everything.
+# ```
+
+# %%
+def qk_norm_weights(q, k, gain):
+    """Softmax of gain times cosine: (..., T, K) and (..., S, K) to (..., T, S)."""
+    ### BEGIN SOLUTION
+    def direction(x):
+        length = np.linalg.norm(x, axis=-1, keepdims=True)
+        return x / np.where(length == 0, 1, length)
+
+    scores = gain * (direction(q) @ direction(k).mT)
+    terms = np.exp(scores - scores.max(axis=-1, keepdims=True))
+    return terms / terms.sum(axis=-1, keepdims=True)
+    ### END SOLUTION
+
+
+# %%
+check("4.8", qk_norm_weights)
+
+# %% [markdown] exercise="why"
+# Two weights of a row differ by a factor of at most $e^{2g}$, so no row can freeze unless the gain
+# learns to be large. The price: a head that should pick one of n keys needs a gain of the order of
+# $\log n$.
+
+# %% [markdown]
+# ## 4.9 Which assumption failed?
+#
+# ```{exercise} ★★ core, 20 minutes
+# :label: ex-4-9
+# :nonumber:
+#
+# You are handed a thousand queries and keys from some layer, and asked whether $1/\sqrt d$ fits
+# them.
+#
+# Write `diagnose(q, k)` for arrays of shape `(1000, 16)`; row i of q and row i of k belong
+# together. Return one of five words. `"normalised"`: all vectors have length 4. `"shifted"`: the
+# coordinates of q or of k have a mean of 0.3 or more in magnitude. `"aligned"`: coordinates of q
+# and k are correlated, by 0.3 or more in magnitude. `"heavy"`: the coordinates come from a
+# distribution with heavy tails (Student with $\nu = 3$, or Cauchy). `"fine"`: independent
+# coordinates with mean 0 and variance 1, from a normal or a uniform distribution. Each sample has
+# one fault at most.
+# ```
+
+# %%
+def diagnose(q, k):
+    """Name the assumption that a sample of pairs breaks: one of five words."""
+    ### BEGIN SOLUTION
+    lengths = np.linalg.norm(np.concatenate([q, k]), axis=-1)
+    if np.ptp(lengths) < 1e-6:
+        return "normalised"
+    if max(np.abs(q).max(), np.abs(k).max()) > 8:
+        return "heavy"
+    if max(abs(q.mean()), abs(k.mean())) > 0.1:
+        return "shifted"
+    return "aligned" if abs((q * k).mean()) > 0.1 else "fine"
+    ### END SOLUTION
+
+
+# %%
+check("4.9", diagnose)
+
+# %% [markdown] exercise="why"
+# With 16 000 coordinates the mean of fine ones, and the mean product of fine pairs, have a
+# standard error of 0.008, so 0.1 is far from chance and far from 0.3. The order matters: Cauchy
+# coordinates have no mean, and means that are not zero move the mean product as well.
+
+# %% [markdown]
+# ## 4.10 The largest of n scores
+#
+# ```{exercise} ★★★ challenge, 20 minutes
+# :label: ex-4-10
+# :nonumber:
+#
+# The expected maximum of n scores is at most $\sigma \sqrt{2 \log n}$. How much less?
+#
+# Write `expected_max(n, sigma)` for n independent normal scores with mean 0 and standard deviation
+# sigma. Return the expectation of the largest, to within a millionth of sigma. The number n lies
+# between 1 and a million; random draws will not be accurate enough.
+# ```
+
+# %%
+def expected_max(n, sigma):
+    """Mean of the largest of n normal scores: a number."""
+    ### BEGIN SOLUTION
+    x = np.linspace(-10, 10, 20001)
+    density = np.exp(-(x**2) / 2) / np.sqrt(2 * np.pi)
+    largest = n * density * scipy.special.ndtr(x) ** (n - 1)
+    return sigma * np.trapezoid(x * largest, x)
+    ### END SOLUTION
+
+
+# %%
+check("4.10", expected_max)
+
+# %% [markdown] exercise="why"
+# The largest lies below x with probability $\Phi(x)^n$, and differentiating gives its density. For
+# two scores the integral is $\sigma/\sqrt\pi$. For a thousand it is $3.24\,\sigma$, where the
+# bound says $3.72\,\sigma$: right in order, a seventh too high.
+
+# %% [markdown]
+# ## 4.11 What reaches two keys
+#
+# ```{exercise} ★★★ challenge, 20 minutes
+# :label: ex-4-11
+# :nonumber:
+#
+# For two keys the norm of the softmax Jacobian is $2p(1-p)$. Its expectation decides how much of a
+# gradient gets through on average, and the chapter bounds it by $1/(\sigma\sqrt\pi)$.
+#
+# Write `mean_norm(d, scale)`. The two scores are independent and normal with mean 0 and the
+# variance $\sigma^2 = \text{scale}^2 \cdot d$. Return the expectation of $2p(1-p)$, accurate to a
+# millionth of itself. The standard deviation σ of a score lies between 0.1 and 100.
+# ```
+
+# %%
+def mean_norm(d, scale):
+    """Expected norm of the softmax Jacobian for two random scores: a number."""
+    ### BEGIN SOLUTION
+    deviation = np.sqrt(2 * d) * scale
+    end = min(60, 12 * deviation)
+    z = np.linspace(-end, end, 20001)
+    density = np.exp(-((z / deviation) ** 2) / 2) / np.sqrt(2 * np.pi) / deviation
+    p = scipy.special.expit(z)
+    return np.trapezoid(2 * p * (1 - p) * density, z)
+    ### END SOLUTION
+
+
+# %%
+check("4.11", mean_norm)
+
+# %% [markdown] exercise="why"
+# The integrand is a product of two bells, one of width about 2 and one of width $\sqrt2\,\sigma$,
+# and the grid must resolve the narrower. At d = 100 without a scale the mean is 0.056. It is made
+# of the few draws whose two scores happen to lie close together.
+
+# %% [markdown]
+# ## 4.12 How normal is a sum of signs?
+#
+# ```{exercise} ★★★ challenge, 20 minutes
+# :label: ex-4-12
+# :nonumber:
+#
+# For random sign vectors $q \cdot k / \sqrt d$ is nearly normal. *Nearly* can be computed.
+#
+# Write `distance_to_normal(d)` for widths d from 1 to 1000. Return the largest difference, over
+# all x, between the probability that $q \cdot k / \sqrt d \le x$ and $\Phi(x)$, exact to
+# $10^{-9}$. The vectors are independent and uniform on $\{-1, 1\}^d$. The binomial coefficients
+# are `scipy.special.comb`.
+# ```
+
+# %%
+def distance_to_normal(d):
+    """Largest gap between the law of a scaled sum of d signs and the normal law: a number."""
+    ### BEGIN SOLUTION
+    heads = np.arange(d + 1)
+    weights = scipy.special.comb(d, heads) / 2.0**d
+    normal = scipy.special.ndtr((2 * heads - d) / np.sqrt(d))
+    return np.abs(np.cumsum(weights) - normal).max()
+    ### END SOLUTION
+
+
+# %%
+check("4.12", distance_to_normal)
+
+# %% [markdown] exercise="why"
+# The gap is widest at a step of the staircase. Just below the step at x it is as wide as just
+# above the step at −x, because both laws are symmetric, so one side of each step is enough. For
+# even d the widest gap is half of the step at 0, about $1/\sqrt{2\pi d}$: a hundred times the
+# width makes the law ten times as normal.
