@@ -289,8 +289,8 @@ def qk_norm_weights(q, k, gain):
         return x / np.where(length == 0, 1, length)
 
     scores = gain * (direction(q) @ direction(k).mT)
-    terms = np.exp(scores - scores.max(axis=-1, keepdims=True))
-    return terms / terms.sum(axis=-1, keepdims=True)
+    weights = np.exp(scores - scores.max(axis=-1, keepdims=True))
+    return weights / weights.sum(axis=-1, keepdims=True)
     ### END SOLUTION
 
 
