@@ -127,9 +127,9 @@ def tied_projections(tied: bool = True) -> str:
 
 @claim("prop-only-pairs", "symbolic", broken={"after an earlier layer": {"earlier": 1}})
 def only_pairs(earlier: int = 0) -> str:
-    """In one layer, a_ts/a_ts' = exp(s_ts − s_ts') depends on the embeddings of the tokens t, s and
-    s' only. So without positions the last word cannot change how *it* divides its attention
-    between two nouns; after an earlier layer it can.
+    """In one head of self-attention without bias, a_ts/a_ts' = exp(s_ts − s_ts') depends on the
+    embeddings of the tokens t, s and s' only. So without positions the last word cannot change how
+    *it* divides its attention between two nouns; after an earlier layer it can.
     """
     pairs = list(lexicon.SENTENCES.items())
     for (tired, animal), (wide, street) in zip(pairs[::2], pairs[1::2], strict=True):
