@@ -240,17 +240,17 @@ check("4.6", expected_entropy)
 def broken(q, k):
     """Weights of several heads that add up to less than 1: (..., H, T, S)."""
     n_heads, width = q.shape[-3], q.shape[-1]
-    q /= np.sqrt(n_heads * width)
-    scores = q @ k.mT / np.sqrt(width)
+    q /= (n_heads * width) ** 0.5
+    scores = q @ k.mT / width**0.5
     terms = np.exp(scores - scores.max())
-    return terms / terms.sum(axis=-1, keepdims=True) / np.sqrt(width)
+    return terms / terms.sum(axis=-1, keepdims=True) / width**0.5
 
 
 # %%
 def repaired(q, k):
     """Attention weights of several heads: (..., H, T, K) and (..., H, S, K) to (..., H, T, S)."""
     ### BEGIN SOLUTION
-    logits = q @ k.mT / np.sqrt(k.shape[-1])
+    logits = q @ k.mT / k.shape[-1] ** 0.5
     raised = np.exp(logits - logits.max(axis=-1, keepdims=True))
     return raised / raised.sum(axis=-1, keepdims=True)
     ### END SOLUTION

@@ -250,6 +250,7 @@ WRONG = {
         "rows of memory. Project": lambda x, memory, w_q, w_k, w_v: (
             _weights(x @ w_q, memory @ w_k) @ memory
         ),
+        "come from memory": lambda x, memory, w_q, w_k, w_v: _read(x, x, w_q, w_k, w_v),
         "x and memory have changed places": lambda x, memory, w_q, w_k, w_v: _read(
             memory, x, w_q, w_k, w_v
         ),

@@ -233,6 +233,7 @@ WRONG = {
     },
     "4.6": {
         "half of it is lost": lambda n, d, scale: max(0, math.log(n) - scale**2 * d),
+        "whatever the scale": lambda n, d, scale: max(0, math.log(n) - 0.5),
         "as its square": lambda n, d, scale: max(0, math.log(n) - scale * d / 2),
         "The width is missing": lambda n, d, scale: max(0, math.log(n) - scale**2 / 2),
         "cannot be negative": lambda n, d, scale: math.log(n) - scale**2 * d / 2,

@@ -104,6 +104,9 @@ def _expect_reading(
             scores / root
         )
         @ memory,
+        "Keys and values come from x; here they come from memory.": (
+            reference.attention(q, x @ w_k, x @ w_v)
+        ),
         "x and memory have changed places: the rows of x ask, those of memory answer.": (
             reference.attention(memory @ w_q, x @ w_k, x @ w_v)
         ),

@@ -28,16 +28,17 @@ def expected_entropy(f: Answer) -> None:
     """max(0, log n − scale² d / 2)."""
     log_n = math.log(100)
     mistakes = {
-        "You subtracted the whole variance; half of it is lost.": log_n - 0.5,
-        "The scale enters the variance as its square.": log_n - 1,
-        "The width is missing: the variance of the scores is scale² · d.": log_n - 1 / 32,
+        "You subtracted the whole variance; half of it is lost.": log_n - 4.5,
+        "You subtracted ½ whatever the scale. That is right for 1/√d only.": log_n - 0.5,
+        "The scale enters the variance as its square.": log_n - 3,
+        "The width is missing: the variance of the scores is scale² · d.": log_n - 0.75**2 / 2,
         "You subtracted half of the standard deviation; the variance counts.": log_n
-        - math.sqrt(0.5) / 2,
-        "That is in bits; the book measures in nats.": (log_n - 0.25) / math.log(2),
-        "The logarithm of n is natural; you took the one to base 2.": math.log2(100) - 0.25,
-        "Larger scores sharpen the weights: the variance is subtracted.": log_n + 0.25,
+        - math.sqrt(4.5) / 2,
+        "That is in bits; the book measures in nats.": (log_n - 2.25) / math.log(2),
+        "The logarithm of n is natural; you took the one to base 2.": math.log2(100) - 2.25,
+        "Larger scores sharpen the weights: the variance is subtracted.": log_n + 2.25,
     }
-    f.expect(log_n - 0.25, mistakes, n=100, d=8, scale=0.25)
+    f.expect(log_n - 2.25, mistakes, n=100, d=8, scale=0.75)
     frozen = {
         "An entropy cannot be negative. Beyond σ = √(2 log n) the formula is out of its depth, and "
         "0 is predicted.": math.log(100) - 32
