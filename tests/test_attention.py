@@ -19,7 +19,7 @@ from torch.nn.functional import scaled_dot_product_attention
 
 from cases import INF, NAN, TOLERANCE, cases, to_numpy, to_torch
 from tformer import fast, reference
-from tformer.fast.attention import _four_axes_of_mask
+from tformer.fast.attention import _for_gpu, _four_axes_of_mask
 from tformer.reference.blockwise import ROWS, _fits, attention_by_rows
 
 DEVICES = ("cpu", *(["cuda"] if torch.cuda.is_available() else []))
@@ -495,3 +495,18 @@ def test_the_scale_of_the_key_width_is_the_default() -> None:
     np.testing.assert_array_equal(reference.attention(q, k, v, scale=1 / math.sqrt(K)), expected)
     for other in (1 / math.sqrt(V), 1.0):
         assert np.abs(reference.attention(q, k, v, scale=other) - expected).max() > 0.01
+
+
+@pytest.mark.parametrize("kind", ["mask", "one row of mask", "bias"])
+def test_what_the_kernels_of_a_gpu_are_given_has_the_same_answer(kind: str) -> None:
+    rng = np.random.default_rng(0)
+    q, k, v = (rng.standard_normal((1, 2, n, 8)) for n in (5, 7, 7))
+    mask = rng.random((1, 1, 1 if kind == "one row of mask" else 5, 7)) < 0.5
+    mask[..., 0, :] = False
+    bias = np.where(mask, rng.standard_normal(mask.shape), -np.inf) if kind == "bias" else None
+    expected = reference.attention(q, k, v, mask=None if kind == "bias" else mask, bias=bias)
+    shown = torch.from_numpy(mask if bias is None else bias)
+    keys, values, shown, nowhere = _for_gpu(torch.from_numpy(k), torch.from_numpy(v), shown)
+    assert keys.shape[-2] == values.shape[-2] == shown.shape[-1] == 16
+    y = scaled_dot_product_attention(torch.from_numpy(q), keys, values, attn_mask=shown)
+    np.testing.assert_allclose(y.masked_fill(nowhere, 0.0), expected, rtol=0, atol=1e-12)

@@ -125,7 +125,12 @@ def attention(
     if shown is not None:
         shown = _four_axes_of_mask(shown, leading)
     q, k, v = (_four_axes(x, leading) for x in _one_width(q, k, v))
-    y = scaled_dot_product_attention(q, k, v, attn_mask=shown, scale=scale)
+    if shown is None or q.device.type == "cpu":
+        y = scaled_dot_product_attention(q, k, v, attn_mask=shown, scale=scale)
+    else:
+        k, v, shown, nowhere = _for_gpu(k, v, shown)
+        y = scaled_dot_product_attention(q, k, v, attn_mask=shown, scale=scale)
+        y = y.masked_fill(nowhere, 0.0)
     return y[..., :width].reshape(*leading, q.shape[-2], width).to(dtype)
 
 
@@ -222,6 +227,24 @@ def _shown(k: Tensor, mask: Tensor | None, bias: Tensor | None) -> Tensor | None
         return torch.ones(1, k.shape[-2], dtype=torch.bool) if mask is None and few else mask
     bias = bias.to(k.dtype)
     return bias if mask is None else bias + _hiding(mask, k.dtype)
+
+
+def _for_gpu(k: Tensor, v: Tensor, shown: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    """Keys, values and mask as the kernels of a GPU need them, and the rows that may look nowhere.
+
+    Those kernels want a multiple of 16 keys if there is a mask, and in half precision they give a
+    row that may look nowhere the mean of the values. So hidden keys fill up the number, and such a
+    row may look everywhere until its output is replaced.
+    """
+    missing = -k.shape[-2] % 16
+    shown = shown.expand(*shown.shape[:-1], k.shape[-2])
+    if shown.dtype == torch.bool:
+        nowhere = ~shown.any(dim=-1, keepdim=True)
+        shown = pad(shown | nowhere, (0, missing))
+    else:
+        nowhere = (shown == -torch.inf).all(dim=-1, keepdim=True)
+        shown = pad(shown.masked_fill(nowhere, 0.0), (0, missing), value=-torch.inf)
+    return pad(k, (0, 0, 0, missing)), pad(v, (0, 0, 0, missing)), shown, nowhere
 
 
 def _one_width(*tensors: Tensor) -> list[Tensor]:
