@@ -231,6 +231,26 @@ def test_any_mask_and_bias_of_any_broadcast_shape(data: st.DataObject) -> None:
 
 @devices
 @dtypes
+@masks
+@pytest.mark.parametrize("n_keys", [3, S])
+def test_four_axes_as_the_kernel_wants_them(
+    mask: str, n_keys: int, dtype: str, device: str
+) -> None:
+    """Then `fast` calls the kernel at once, if nothing else stands against it."""
+    given = problem(mask if n_keys == S else "none", dtype, (T, n_keys, 8, 8))
+    given.q[1, 4] = NAN
+    x = tensors(given, dtype, device)
+    folded = {name: x[name].unsqueeze(0) for name in ("q", "k", "v")}
+    turned = {name: one.mT.contiguous().mT for name, one in folded.items()}
+    expected = reference.attention(*given[:3], mask=given.mask)
+    bound = 8 * TOLERANCE[dtype].bound
+    for arrays in (folded, turned):
+        got = to_numpy(fast.attention(**arrays, mask=x["mask"]))[0]
+        np.testing.assert_allclose(got, expected, rtol=0, atol=bound)
+
+
+@devices
+@dtypes
 @pytest.mark.parametrize("mask", ["nothing", "first rows empty", "random", "one number"])
 def test_a_row_that_may_look_nowhere_is_exactly_zero(mask: str, dtype: str, device: str) -> None:
     given = problem(mask, dtype)
@@ -295,7 +315,7 @@ EDGES = {
 
 
 def edge_problem(edge: Edge, n_keys: int, dtype: str, masked: bool) -> Problem:
-    given = problem("none", dtype, (7, n_keys, K, V), bias=edge.name == "bias")
+    given = problem("none", dtype, (7, n_keys, 8, 8), bias=edge.name == "bias")
     arrays: Arrays = {name: getattr(given, name)[0].copy() for name in ("q", "k", "v", "grad")}
     arrays |= {"q": np.abs(arrays["q"]), "k": np.abs(arrays["k"]), **given.seen}
     arrays[edge.name][edge.where] = edge.value
@@ -330,7 +350,12 @@ def test_outcome_of_extreme_infinite_and_undefined_entries(
     np.testing.assert_array_equal(expected[edge.rows], edge.expected)
     x = kept(tensors(given, dtype, device), "q", "k", "v", "mask", "bias")
     bound = edge_bound(given, dtype) * np.abs(given.v[np.isfinite(given.v)]).max()
-    for got in (to_numpy(fast.attention(**x)), attention_by_rows(*given[:3], **given.seen)):
+    four_axes = x | {name: x[name][None, None] for name in ("q", "k", "v")}
+    for got in (
+        to_numpy(fast.attention(**x)),
+        to_numpy(fast.attention(**four_axes))[0, 0],
+        attention_by_rows(*given[:3], **given.seen),
+    ):
         np.testing.assert_allclose(got, expected, rtol=0, atol=bound)
     weights = reference.attention_weights(*given[:2], **given.seen)
     del x["v"]
@@ -415,17 +440,33 @@ def test_a_mask_for_the_whole_batch_is_not_copied(leading: tuple[int, ...]) -> N
 
 @dtypes
 @masks
-@pytest.mark.parametrize("sizes", [(T, S, K, V), (300, 40, 3, 8), (2, 700, 8, 8)], ids=str)
+@pytest.mark.parametrize("sizes", [(T, S, K, V), (T, S, 8, 8), (300, 40, 3, 8)], ids=str)
 def test_fast_never_stores_the_scores(
     mask: str, dtype: str, sizes: tuple[int, int, int, int]
 ) -> None:
     """Only the fused kernel is allowed, so PyTorch would refuse what it cannot compute."""
-    given = problem(mask if sizes[0] > 2 else "none", dtype, sizes)
-    x = tensors(given, dtype)
-    turned = {name: x[name].mT.contiguous().mT.requires_grad_() for name in ("q", "k", "v")}
+    x = tensors(problem(mask, dtype, sizes), dtype)
+    arrays = kept(x, "q", "k", "v")
+    turned = {name: one.mT.contiguous().mT for name, one in arrays.items()}
     with sdpa_kernel(SDPBackend.FLASH_ATTENTION):
-        fast.attention(**turned, mask=x["mask"]).backward(x["grad"])
-        fast.attention(**kept(x, "q", "k", "v", "mask"), bias=torch.zeros_like(x["q"][0, :, :1]))
+        for given in (arrays, turned, {**arrays, "k": x["k"][:1]}, {**arrays, "v": x["v"][0]}):
+            for folded in (given, {name: one.unsqueeze(-3) for name, one in given.items()}):
+                seen = (
+                    x["mask"] if x["mask"] is None or folded is given else x["mask"].unsqueeze(-3)
+                )
+                leaves = {name: one.detach().requires_grad_() for name, one in folded.items()}
+                fast.attention(**leaves, mask=seen).sum().backward()
+                fast.attention(**folded, bias=torch.zeros(1, sizes[1], dtype=x["q"].dtype))
+
+
+def test_a_mask_may_have_leading_axes_that_nothing_else_has() -> None:
+    given = problem(sizes=(T, S, 8, 8))
+    q, k, v = (array[np.newaxis] for array in given[:3])
+    mask = np.random.default_rng(0).random((3, 1, T, S)) < 0.5
+    expected = reference.attention(q, k, v, mask)
+    assert expected.shape == (3, 2, T, 8)
+    got = fast.attention(*(to_torch(array, "float64") for array in (q, k, v, mask)))
+    np.testing.assert_allclose(got.numpy(), expected, rtol=0, atol=1e-10)
 
 
 def scaled_up(given: Problem, factor: float) -> Problem:

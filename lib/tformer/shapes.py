@@ -12,7 +12,7 @@ import math
 import numbers
 import re
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from itertools import zip_longest
 from operator import index
 from typing import Any, NamedTuple, SupportsIndex, TypeVar, get_args, get_type_hints
@@ -89,37 +89,55 @@ def bind(where: str, spec: str, **arrays: Any) -> Sizes:
     >>> bind("demo", "... T K, ... S K", q=np.ones((2, 3)), k=np.ones((5, 3)))
     {'...': (), 'T': 2, 'K': 3, 'S': 5}
     """
-    return dict(_bind(where, spec, *((name, tuple(a.shape)) for name, a in arrays.items())))
+    parsed = map(_parsed, spec.split("->")[0].split(","))
+    return _bind(where, zip(arrays.items(), parsed, strict=True))
 
 
-@functools.lru_cache(maxsize=1024)
-def _bind(where: str, spec: str, *named: tuple[str, tuple[int, ...]]) -> Sizes:
+class Axes(NamedTuple):
+    """The axes of one array: as written, whether they begin with dots, and the letters.
+
+    With each letter stands whether its axis may also have size 1.
+    """
+
+    text: str
+    dots: bool
+    letters: tuple[tuple[str, bool], ...]
+
+
+def _parsed(axes: str) -> Axes:
+    letters = (letter.partition("|") for letter in axes.replace("...", "").split())
+    return Axes(axes.strip(), "..." in axes, tuple((x, bool(one)) for x, _, one in letters))
+
+
+def _bind(where: str, arrays: Iterable[tuple[tuple[str, Any], Axes]]) -> Sizes:
     sizes: Sizes = {"...": ()}
     first: dict[str, str] = {}
-    for (name, shape), axes in zip(named, spec.split("->")[0].split(","), strict=True):
-        letters = axes.replace("...", "").split()
-        n_leading = _count_leading(where, name, shape, axes.strip(), len(letters))
-        for letter, size in zip(letters, shape[n_leading:], strict=True):
-            letter, _, alternative = letter.partition("|")
-            if alternative and size == 1:
+    for (name, array), axes in arrays:
+        shape = tuple(array.shape)
+        n_leading = _count_leading(where, name, shape, axes)
+        for (letter, or_1), size in zip(axes.letters, shape[n_leading:], strict=True):
+            if or_1 and size == 1:
                 continue
             if sizes.setdefault(letter, size) != size:
                 seen = f"in {first[letter]} but" if first[letter] != name else "and"
                 raise ShapeError(
                     f"{where}: axis {letter} is {sizes[letter]} {seen} {size} in "
-                    f"{name} ({axes.strip()}); got shape {shape}"
+                    f"{name} ({axes.text}); got shape {shape}"
                 )
             first.setdefault(letter, name)
         sizes["..."] = _broadcast(where, name, sizes["..."], shape[:n_leading])
     return sizes
 
 
-def _count_leading(where: str, name: str, shape: tuple[int, ...], axes: str, n: int) -> int:
+def _count_leading(where: str, name: str, shape: tuple[int, ...], axes: Axes) -> int:
     """How many axes of `shape` the dots of `axes` stand for."""
-    if len(shape) < n or ("..." not in axes and len(shape) > n):
-        least = "at least " if "..." in axes else ""
+    n = len(axes.letters)
+    if len(shape) < n or (not axes.dots and len(shape) > n):
+        least = "at least " if axes.dots else ""
         plural = "axis" if n == 1 else "axes"
-        raise ShapeError(f"{where}: {name} needs {least}{n} {plural} ({axes}); got shape {shape}")
+        raise ShapeError(
+            f"{where}: {name} needs {least}{n} {plural} ({axes.text}); got shape {shape}"
+        )
     return len(shape) - n
 
 
@@ -127,6 +145,8 @@ def _broadcast(
     where: str, name: str, before: tuple[int, ...], leading: tuple[int, ...]
 ) -> tuple[int, ...]:
     """The leading axes of all arrays so far, widened to hold those of one more."""
+    if not before or before == leading:
+        return leading
     pairs = list(zip_longest(reversed(before), reversed(leading), fillvalue=1))
     if any(one != other and 1 not in (one, other) for one, other in pairs):
         raise ShapeError(
@@ -198,10 +218,10 @@ def checked(function: Function) -> Function:
     bind. Otherwise TypeError or ShapeError. An array that is ``optional`` may be None.
     """
     where, (names, spec, kinds, optional) = function.__name__, documented(function)
-    axes = dict(zip(names, spec.split("->")[0].split(","), strict=True))
+    required = set(names) - optional
+    axes = dict(zip(names, map(_parsed, spec.split("->")[0].split(",")), strict=True))
     hints = get_type_hints(function)
     types = {x: get_args(hints[x])[0] if x in optional else hints[x] for x in names}
-    required = set(names) - optional
 
     @functools.wraps(function)
     def run(*args: Any, **kwargs: Any) -> Any:
@@ -212,7 +232,7 @@ def checked(function: Function) -> Function:
             for name, array in arrays.items():
                 _require_array(where, name, array, types[name], kinds.get(name, FLOATING))
             _require_one_dtype(where, {x: a for x, a in arrays.items() if x not in kinds})
-            bind(where, ",".join(axes[x] for x in arrays), **arrays)
+            _bind(where, ((item, axes[item[0]]) for item in arrays.items()))
         return function(*args, **kwargs)
 
     return run  # type: ignore[return-value]
@@ -239,7 +259,6 @@ def _require_one_dtype(where: str, arrays: dict[str, Any]) -> None:
             )
 
 
-@functools.lru_cache
 def _holds(dtype: Any) -> str:
     """What an array of a NumPy or torch dtype holds."""
     if hasattr(dtype, "kind"):

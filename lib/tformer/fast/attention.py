@@ -16,6 +16,10 @@ from tformer.shapes import checked, require_scale
 
 __all__ = ["attention", "attention_vjp", "attention_weights"]
 
+SHORT = 16
+"""With fewer keys than a vector register holds, and no mask, PyTorch's CPU kernel takes a row of
+NaN for one that may look nowhere, and gives zeros. With a mask of True it does not."""
+
 
 @checked
 def attention_weights(
@@ -117,6 +121,8 @@ def attention(
     PyTorch has no such kernel (float64 on a GPU, a gradient for the bias on a CPU), it stores them.
     """
     scale = require_scale("attention", scale, q)
+    if bias is None and _kernel_takes(q, k, v, mask):
+        return scaled_dot_product_attention(q, k, v, attn_mask=mask, scale=scale)
     leading = _leading_axes(q, k, v, mask, bias)
     dtype, width = q.dtype, v.shape[-1]
     if q.device.type == "cpu":
@@ -198,6 +204,22 @@ def attention_vjp(
     return dq, dk, dv, dbias[0] if dbias else None
 
 
+def _kernel_takes(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None) -> bool:
+    """Whether the kernel takes the arguments as they are: then none of what follows is needed."""
+    if q.device.type == "cpu":
+        right = q.dtype.itemsize >= 4 and k.shape[-2] >= SHORT
+    else:
+        right = q.shape[-1] % 8 == 0 and mask is None
+    return (
+        right
+        and q.ndim == 4
+        and q.shape[:2] == k.shape[:2] == v.shape[:2]
+        and q.shape[3] == v.shape[3]
+        and q.stride(3) == k.stride(3) == v.stride(3) == 1
+        and (mask is None or mask.ndim == 2)
+    )
+
+
 def _leading_axes(*arrays: Tensor | None) -> tuple[int, ...]:
     """The leading axes of all arrays after broadcasting."""
     shapes = {tuple(x.shape[:-2]) for x in arrays if x is not None} - {()}
@@ -219,11 +241,10 @@ def _hiding(mask: Tensor, dtype: torch.dtype) -> Tensor:
 def _shown(k: Tensor, mask: Tensor | None, bias: Tensor | None) -> Tensor | None:
     """Mask and bias as the one tensor that the kernel takes, if any.
 
-    With fewer keys than fit in a vector register and no mask, PyTorch's CPU kernel takes a row of
-    NaN for one that may look nowhere, and gives zeros; with a mask of True it does not.
+    Short rows get a mask of True if they have none; see `SHORT`.
     """
     if bias is None:
-        few = k.device.type == "cpu" and k.shape[-2] < 16
+        few = k.device.type == "cpu" and k.shape[-2] < SHORT
         return torch.ones(1, k.shape[-2], dtype=torch.bool) if mask is None and few else mask
     bias = bias.to(k.dtype)
     return bias if mask is None else bias + _hiding(mask, k.dtype)
