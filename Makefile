@@ -96,7 +96,8 @@ serve: book ## Open the built book in a browser
 lab: $(READY) ## Open JupyterLab on the exercises
 	@ls exercises/*.ipynb >/dev/null 2>&1 || $(PY) -m tformer.book exercises
 	@$(BIN)/jupyter trust chapters/*.ipynb exercises/*.ipynb exercises/solutions/*.ipynb
-	@$(BIN)/jupyter lab --LabApp.default_url=/lab/tree/exercises
+	@$(BIN)/jupyter lab --LabApp.default_url=/lab/tree/exercises \
+	  --LabApp.check_for_updates_class=jupyterlab.NeverCheckForUpdate
 
 run: $(READY) ## Run and normalise the notebooks, or those of one chapter: make run CH=04
 	@$(PY) -m tformer.book run $(CH)
