@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from tformer.claims._registry import ClaimFailed
 
 Array = NDArray[Any]
+ONE, HALF = sp.Integer(1), sp.Rational(1, 2)
 TRIAL_VALUES = (2, 3, 5, 7, 11, 13, 17, 19, 23, 29)
 
 

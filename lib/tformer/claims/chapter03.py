@@ -14,11 +14,9 @@ import sympy as sp
 
 from tformer import reference as ref
 from tformer.claims._registry import claim, require
-from tformer.claims._tools import Array, grid, identity, near, row, show, table
+from tformer.claims._tools import HALF, ONE, Array, grid, identity, near, row, show, table
 from tformer.claims.chapter02 import BETA, BETAS, distribution, weights
 from tformer.claims.chapter02_entropy import one_winner
-
-ONE, HALF = sp.Integer(1), sp.Rational(1, 2)
 
 
 def on_symbols(function: Callable[..., Any], **instead: Any) -> Callable[..., Any]:

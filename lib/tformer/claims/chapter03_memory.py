@@ -12,14 +12,13 @@ import sympy as sp
 
 from tformer import reference as ref
 from tformer.claims._registry import claim, require
-from tformer.claims._tools import Array, grid, identity, near, show, table
+from tformer.claims._tools import HALF, ONE, Array, grid, identity, near, show, table
 from tformer.claims.chapter02 import BETA, BETAS
 from tformer.claims.chapter03 import on_symbols, subsets
 from tformer.experiments.intervals import hoeffding_margin
 from tformer.experiments.retrieval import capacity, expected_weight, interference, retrieved
 
 NAMES = ("dQ", "dK", "dV", "dbias")
-HALF, ONE = sp.Rational(1, 2), sp.Integer(1)
 
 
 @claim(

@@ -10,11 +10,9 @@ import sympy as sp
 from tformer import lexicon
 from tformer import reference as ref
 from tformer.claims._registry import claim, require
-from tformer.claims._tools import formula, grid, identity, near, row, show, table
+from tformer.claims._tools import HALF, formula, grid, identity, near, row, show, table
 from tformer.claims.chapter02 import BETA
 from tformer.claims.chapter03 import on_symbols
-
-HALF = sp.Rational(1, 2)
 
 
 @claim("thm-nadaraya-watson", "numeric", broken={"the kernel without scale": {"power": 0.0}})
