@@ -7,6 +7,7 @@ CH     ?=
 BIN     = $(VENV)/bin
 PY      = $(BIN)/python
 READY   = $(VENV)/.ready
+LAB_SETTINGS = $(VENV)/share/jupyter/lab/settings
 
 # Two notebooks or two test workers run at once, each on one core.
 export OMP_NUM_THREADS = 1
@@ -96,8 +97,10 @@ serve: book ## Open the built book in a browser
 lab: $(READY) ## Open JupyterLab on the exercises
 	@ls exercises/*.ipynb >/dev/null 2>&1 || $(PY) -m tformer.book exercises
 	@$(BIN)/jupyter trust chapters/*.ipynb exercises/*.ipynb exercises/solutions/*.ipynb
-	@$(BIN)/jupyter lab --LabApp.default_url=/lab/tree/exercises \
-	  --LabApp.check_for_updates_class=jupyterlab.NeverCheckForUpdate
+	@mkdir -p $(LAB_SETTINGS)
+	@echo '{"@jupyterlab/apputils-extension:notification":' \
+	  '{"checkForUpdates": false, "fetchNews": "false"}}' > $(LAB_SETTINGS)/overrides.json
+	@$(BIN)/jupyter lab --LabApp.default_url=/lab/tree/exercises
 
 run: $(READY) ## Run and normalise the notebooks, or those of one chapter: make run CH=04
 	@$(PY) -m tformer.book run $(CH)

@@ -162,10 +162,11 @@ def read(sentence: str, layers: Sequence[Layer] = LAYERS) -> Reading:
     Every word may look at every word, also at later ones.
     """
     tokens = tokenise(sentence)
-    x, weights = embed(tokens), np.zeros((len(layers), len(tokens), len(tokens)))
+    weights = np.zeros((len(layers), len(tokens), len(tokens)))
+    x = embed(tokens)
     for i, layer in enumerate(layers):
         q, k, v = x @ layer.w_q, x @ layer.w_k, x @ layer.w_v
         weights[i] = ref.attention_weights(q, k)
         x = x + ref.attention(q, k, v)
-    unknown = tuple(dict.fromkeys(token for token in tokens if token not in WORDS))
-    return Reading(tokens, unknown, weights, x)
+    unknown = [token for token in tokens if token not in WORDS]
+    return Reading(tokens, tuple(dict.fromkeys(unknown)), weights, x)

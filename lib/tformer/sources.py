@@ -25,6 +25,10 @@ class Slip(NamedTuple):
     printed: str
     right: float
 
+    def __str__(self) -> str:
+        where = f"{self.table}, row {self.row + 1}, column {self.column + 1}"
+        return f"{where}: {self.printed} printed, {self.right:.4f} right"
+
 
 @dataclass(frozen=True, eq=False)
 class WorkedExample:

@@ -72,7 +72,12 @@ def spread(rng: np.random.Generator, widths: Sequence[int], n: int = 20_000) -> 
     return figure
 
 
-def pack(rng: np.random.Generator, d: int, epsilon: float, offered: int) -> np.ndarray:
+def pack(
+    rng: np.random.Generator,
+    d: int,
+    epsilon: float,
+    offered: int,
+) -> np.ndarray:
     """Keep each random sign vector that is nearly orthogonal to all kept before."""
     kept = np.empty((0, d))
     for u in rng.choice([-1.0, 1.0], size=(offered, d)):

@@ -170,17 +170,17 @@ def attention_vjp(
     """
     scale = require_scale("attention_vjp", scale, q)
     weights_TS = attention_weights(q, k, mask, bias, scale)
-    dv = weights_TS.mT @ grad
     dscores_TS = softmax_vjp(weights_TS, grad @ v.mT)
-    dq = scale * (dscores_TS @ k)
-    dk = scale * (dscores_TS.mT @ q)
-    dbias = None if bias is None else _sum_to_shape(dscores_TS, bias.shape)
-    return _sum_to_shape(dq, q.shape), _sum_to_shape(dk, k.shape), _sum_to_shape(dv, v.shape), dbias
+    dq = _sum_to(q, scale * (dscores_TS @ k))
+    dk = _sum_to(k, scale * (dscores_TS.mT @ q))
+    dv = _sum_to(v, weights_TS.mT @ grad)
+    dbias = None if bias is None else _sum_to(bias, dscores_TS)
+    return dq, dk, dv, dbias
 
 
-def _sum_to_shape(gradient: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
-    """Gradient of an array of `shape` that broadcasting had repeated: the sum over its copies."""
-    gradient = np.broadcast_to(gradient, np.broadcast_shapes(gradient.shape, shape))
-    n_new = gradient.ndim - len(shape)
-    repeated = [i for i in range(gradient.ndim) if i < n_new or shape[i - n_new] == 1]
-    return gradient.sum(axis=tuple(repeated), keepdims=True).reshape(shape)
+def _sum_to(x: np.ndarray, gradient: np.ndarray) -> np.ndarray:
+    """Gradient of `x`, which broadcasting had repeated: the sum over its copies."""
+    gradient = np.broadcast_to(gradient, np.broadcast_shapes(gradient.shape, x.shape))
+    n_new = gradient.ndim - x.ndim
+    repeated = [i for i in range(gradient.ndim) if i < n_new or x.shape[i - n_new] == 1]
+    return gradient.sum(axis=tuple(repeated), keepdims=True).reshape(x.shape)

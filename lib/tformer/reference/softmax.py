@@ -154,7 +154,12 @@ def entropy(p: np.ndarray, axis: int = -1) -> np.ndarray:
 
 
 @equation
-def softmax_vjp(p: np.ndarray, grad: np.ndarray, axis: int = -1, beta: float = 1.0) -> np.ndarray:
+def softmax_vjp(
+    p: np.ndarray,
+    grad: np.ndarray,
+    axis: int = -1,
+    beta: float = 1.0,
+) -> np.ndarray:
     """Vector-Jacobian product of the softmax: the gradient passed back to the scores.
 
     Parameters

@@ -264,7 +264,7 @@ function factList(hand) {
       ratio.replaceChildren(...cells.map((cell, i) => h("span", { class: "tf-ratio" }, PLACES[i], cell)));
     }
     remark.textContent = found
-      ? `In a single layer this ratio depends on ${listed([word, ...found.nouns])} alone: no other word can change it.` : "";
+      ? `In a single head this ratio depends on ${listed([word, ...found.nouns])} alone: no other word can change it.` : "";
   };
   return { el, update };
 }
