@@ -1,5 +1,7 @@
 """The hand-made lexicon: the right noun wins in two layers, and one layer cannot tell."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -78,6 +80,41 @@ def test_reading_of_nothing_is_empty():
         assert (reading.tokens, reading.unknown) == ((), ())
         assert reading.weights.shape == (2, 0, 0)
         assert reading.vectors.shape == (0, len(FEATURES))
+
+
+TIRED = next(iter(SENTENCES))
+
+
+def with_bias(layer, word, other, b):
+    """Both layers, and b added to the score that a word of TIRED gives another in one of them."""
+    tokens = tokenise(TIRED)
+    bias = np.zeros((len(tokens), len(tokens)))
+    bias[tokens.index(word), tokens.index(other)] = b
+    return [replace(one, bias=bias) if i == layer else one for i, one in enumerate(LAYERS)]
+
+
+def ratio(reading, layer):
+    return reading.weight("it", "animal", layer) / reading.weight("it", "street", layer)
+
+
+@pytest.mark.parametrize("layer", [0, 1], ids=["gather", "resolve"])
+@pytest.mark.parametrize("b", [-3.0, 0.7, 2.0])
+def test_a_bias_multiplies_the_ratio_in_its_layer(layer, b):
+    before, after = read(TIRED), read(TIRED, with_bias(layer, "it", "street", b))
+    assert ratio(after, layer) == pytest.approx(ratio(before, layer) * np.exp(-b), rel=1e-12)
+    np.testing.assert_allclose(after.weights.sum(axis=-1), 1)
+    it = before.tokens.index("it")
+    rest = np.delete(after.weights - before.weights, it, axis=1)
+    assert not rest.any()
+
+
+def test_a_bias_in_the_first_layer_changes_what_the_second_is_asked():
+    ratios = [ratio(read(TIRED, with_bias(0, "it", "tired", b)), 1) for b in (-60.0, 0.0, 60.0)]
+    assert ratios[0] == pytest.approx(1, rel=1e-12)
+    assert ratios[1] == ratio(read(TIRED), 1)
+    assert ratios[2] == pytest.approx(np.exp(6 / np.sqrt(7)), rel=1e-12)
+    for b in (-60.0, 60.0):
+        assert ratio(read(TIRED, with_bias(0, "it", "tired", b)), 0) == pytest.approx(1, rel=1e-12)
 
 
 def test_every_row_sums_to_one():

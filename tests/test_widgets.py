@@ -157,6 +157,28 @@ def test_the_map_looks_from_the_pronoun_and_only_two_layers_see_the_last_word(
     assert (both > 6) if nouns[0] == noun else (both < 1 / 6)
 
 
+def test_the_map_adds_a_bias_to_a_score() -> None:
+    plain, widget = AttentionMap(), AttentionMap(biases=[[2, 8, 6, 1.5], [2, 8, 6, 0.5]])
+    factor = pytest.approx(math.exp(-2))
+    pairs = zip(widget.ratios, plain.ratios, strict=True)
+    assert [after / before for after, before in pairs] == [pytest.approx(1), factor, factor]
+    assert widget.weights == widget.reading.weights[:, 8].tolist()
+    widget.biases = [[1, 8, 11, -3]]
+    assert widget.weights[0][11] < 0.25 < 0.8 < plain.weights[0][11]
+    assert widget.weights[1][1] < plain.weights[1][1]
+    assert repr(widget).startswith(
+        "AttentionMap: “the animal did not cross the street because it was too tired” (layer 1: "
+        "“it” to “tired” −3.0): in layer 2, “it” looks 0."
+    )
+    assert "(layer 1: “it” to “tired” −3.0)" in widget.fallback()
+
+
+def test_a_bias_past_the_end_of_the_sentence_counts_for_nothing() -> None:
+    widget = AttentionMap("he was tired", biases=[[2, 0, 3, 4], [1, 3, 0, 4]])
+    assert widget.weights == AttentionMap("he was tired").weights
+    assert repr(widget) == repr(AttentionMap("he was tired"))
+
+
 def test_the_map_says_what_it_shows() -> None:
     widget = AttentionMap()
     assert repr(widget) == (
@@ -185,8 +207,10 @@ def test_a_place_past_the_end_means_the_last_word_and_no_words_have_no_weights()
 
 def test_what_the_page_sends_together_is_taken_together() -> None:
     widget = AttentionMap()
-    widget.set_state({"sentence": "he was tired", "selected": 0, "layer": 1})
+    widget.set_state({"sentence": "he was tired", "selected": 0, "layer": 1, "biases": []})
     assert widget.weights == lexicon.read("he was tired").weights[:, 0].tolist()
+    widget.set_state({"biases": [[1, 0, 2, 0.5], [2, 0, 1, -6]]})
+    assert widget.biases == [[1, 0, 2, 0.5], [2, 0, 1, -6]]
 
 
 @pytest.mark.parametrize(
@@ -195,6 +219,12 @@ def test_what_the_page_sends_together_is_taken_together() -> None:
         ({"sentence": "cat " * 25}, "sentence has 25 words; at most 24 fit"),
         ({"selected": -1}, "selected must be 0 or more; got -1"),
         ({"layer": 3}, "layer must be 1 or 2; got 3"),
+        ({"biases": [[1, 0, 0, 1], [1, 0]]}, r"biases\[1\] must be \[layer, t, s, b\].*got \[1"),
+        ({"biases": [[3, 0, 0, 1]]}, r"biases\[0\] must be .*got \[3, 0, 0, 1\]"),
+        ({"biases": [[1, -1, 0, 1]]}, r"biases\[0\] must be .*got \[1, -1, 0, 1\]"),
+        ({"biases": [[1, 0, 0.5, 1]]}, r"biases\[0\] must be .*got \[1, 0, 0.5, 1\]"),
+        ({"biases": [[1, 0, 0, math.inf]]}, r"biases\[0\] must be .*got \[1, 0, 0, inf\]"),
+        ({"biases": [[1, 0, 0, "2"]]}, r"biases\[0\] must be .*got \[1, 0, 0, '2'\]"),
     ],
 )
 def test_the_map_refuses_in_words(arguments: dict, words: str) -> None:

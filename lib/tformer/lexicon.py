@@ -90,12 +90,14 @@ SENTENCES: Mapping[str, str] = MappingProxyType(
 class Layer:
     """One attention layer with a residual connection: x + attention(x w_q, x w_k, x w_v).
 
-    w_q and w_k have shape (D, K), w_v has shape (D, D).
+    w_q and w_k have shape (D, K), w_v has shape (D, D). A bias of shape (T, T) is added to the
+    scores; a layer that has one reads sentences of T words only.
     """
 
     w_q: np.ndarray
     w_k: np.ndarray
     w_v: np.ndarray
+    bias: np.ndarray | None = None
 
 
 def _wires(ends: Sequence[str], wires: Mapping[str, str], strength: float = 1.0) -> np.ndarray:
@@ -166,7 +168,7 @@ def read(sentence: str, layers: Sequence[Layer] = LAYERS) -> Reading:
     x = embed(tokens)
     for i, layer in enumerate(layers):
         q, k, v = x @ layer.w_q, x @ layer.w_k, x @ layer.w_v
-        weights[i] = ref.attention_weights(q, k)
-        x = x + ref.attention(q, k, v)
+        weights[i] = ref.attention_weights(q, k, bias=layer.bias)
+        x = x + ref.attention(q, k, v, bias=layer.bias)
     unknown = [token for token in tokens if token not in WORDS]
     return Reading(tokens, tuple(dict.fromkeys(unknown)), weights, x)

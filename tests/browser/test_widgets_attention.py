@@ -5,6 +5,7 @@ import math
 import random
 import shutil
 from collections.abc import Iterator
+from functools import partial
 
 import numpy as np
 import pytest
@@ -15,7 +16,7 @@ from test_widgets_page import HOST, value
 
 from tformer import lexicon
 from tformer.widgets import AttentionMap, ScoreScale
-from tformer.widgets.attention_map import describe
+from tformer.widgets.attention_map import changes, describe
 from tformer.widgets.score_scale import SCALES, normal
 
 LEXICON = AttentionMap().hand_made
@@ -74,10 +75,18 @@ def some_sentences() -> list[str]:
     return [*lexicon.SENTENCES, *strange, *lists]
 
 
+def some_maps() -> list[AttentionMap]:
+    """Each sentence as it is, and with two biases in each layer, one perhaps past the end."""
+    draw = random.Random(5)
+    place = partial(draw.randint, 0, 9)
+    biases = [[layer, place(), place(), draw.uniform(-6, 6)] for layer in (1, 1, 2, 2)]
+    return [AttentionMap(one, biases=b) for one in some_sentences() for b in ([], biases)]
+
+
 def test_the_map_reads_as_the_lexicon_does(page: Page) -> None:
-    sentences = some_sentences()
-    readings = [lexicon.read(sentence) for sentence in sentences]
-    calls = [[list(reading.tokens), LEXICON] for reading in readings]
+    maps = some_maps()
+    readings = [widget.reading for widget in maps]
+    calls = [[list(widget.reading.tokens), LEXICON, widget.biases] for widget in maps]
     for ours, reading in zip(call(page, "read", calls), readings, strict=True):
         shape = reading.weights.shape
         table = numbers(ours["weights"]).reshape(shape)
@@ -86,14 +95,14 @@ def test_the_map_reads_as_the_lexicon_does(page: Page) -> None:
         np.testing.assert_allclose(vectors, reading.vectors, rtol=0, atol=1e-12)
 
 
-def call(page: Page, function: str, calls: list) -> list:
+def call(page: Page, function: str, calls: list, widget: type = AttentionMap) -> list:
     """`evaluate` for arguments that also hold text, which stays text."""
     code = """async ([code, name, calls]) => {
         const url = URL.createObjectURL(new Blob([code], { type: "text/javascript" }));
         const { core } = await import(url);
         return calls.map((call) => core[name](...call));
     }"""
-    return page.evaluate(code, [AttentionMap._esm, function, calls])
+    return page.evaluate(code, [widget._esm, function, calls])
 
 
 def test_the_map_cuts_sentences_as_the_lexicon_does(page: Page) -> None:
@@ -106,14 +115,15 @@ def test_the_map_cuts_sentences_as_the_lexicon_does(page: Page) -> None:
 
 
 def test_the_map_says_the_same_in_both_languages(page: Page) -> None:
-    calls, said, ratios = [], [], []
-    for sentence in filter(lexicon.tokenise, some_sentences()):
-        widget = AttentionMap(sentence)
-        tokens, at = list(lexicon.tokenise(sentence)), widget.selected
+    calls, said, ratios, added = [], [], [], []
+    for widget in (one for one in some_maps() if one.reading.tokens):
+        tokens, at = list(widget.reading.tokens), widget.selected
         calls.append([tokens[at], tokens, widget.weights[1]])
         said.append(describe(*calls[-1]))
-        ratios.append(([tokens, at, LEXICON], widget.ratios))
+        added.append([tokens, [*widget.biases, [1, 0, 0, -0.04]]])
+        ratios.append(([tokens, at, LEXICON, widget.biases], widget.ratios))
     assert call(page, "describe", calls) == said
+    assert call(page, "changes", added) == [changes(*one) for one in added]
     for ours, (_, theirs) in zip(call(page, "ratios", [r[0] for r in ratios]), ratios, strict=True):
         assert (ours is None) == (theirs is None)
         assert ours is None or ours["values"] == pytest.approx(theirs, rel=1e-12)
@@ -126,12 +136,7 @@ def test_the_random_coordinates_are_the_same_in_both_languages(page: Page) -> No
 
 def test_scores_and_facts_agree_with_the_widget_in_python(page: Page) -> None:
     choices = [(4, "1", 1.0, 0), (64, "1/√d", 0.5, 3), (91, "1/d", 0.01, 31), (4096, "1", 100.0, 7)]
-    code = """async ([code, calls]) => {
-        const url = URL.createObjectURL(new Blob([code], { type: "text/javascript" }));
-        const { core } = await import(url);
-        return calls.map((call) => core.summary(...call));
-    }"""
-    found = page.evaluate(code, [ScoreScale._esm, [list(choice) for choice in choices]])
+    found = call(page, "summary", [list(choice) for choice in choices], ScoreScale)
     for ours, (d, scale, temperature, query) in zip(found, choices, strict=True):
         python = ScoreScale(d=d, scale=scale, temperature=temperature, query=query)
         size = abs(python.scores).max()
@@ -151,17 +156,19 @@ def shown(widget: Locator, layer: int) -> list[float]:
     return [float(cell.get_attribute("value")) for cell in cells]
 
 
-def agrees(widget: Locator, sentence: str, at: int, layer: int = 2) -> None:
+def agrees(widget: Locator, sentence: str, at: int, layer: int = 2, biases: list = ()) -> None:
     """The page shows what the library says of this word of this sentence."""
-    python = AttentionMap(sentence, selected=at, layer=layer)
+    python = AttentionMap(sentence, selected=at, layer=layer, biases=biases)
     for number, weights in enumerate(python.weights, start=1):
         assert shown(widget, number) == pytest.approx(weights, abs=1e-12)
     said = repr(python).split(f"in layer {layer}, ")[1]
     assert widget.locator(".tf-said").inner_text().startswith(f"{said}.")
-    names = ["ratio1", "ratio2", "ratio-alone"]
     if python.ratios:
-        ratios = [value(widget, name)[0] for name in names]
+        ratios = [value(widget, f"ratio{which}")[0] for which in ("1", "2", "-alone")]
         assert ratios == pytest.approx(python.ratios, rel=1e-12)
+    row = widget.locator("dt").get_by_text("added to scores").locator("xpath=..")
+    assert row.is_visible() == bool(biases)
+    assert row.locator("span").all_inner_texts() == changes(lexicon.tokenise(sentence), biases)
 
 
 def word(widget: Locator, text: str) -> Locator:
@@ -273,6 +280,85 @@ def test_a_screen_reader_hears_where_the_word_looks(page: Page) -> None:
     widget.get_by_role("group", name="Last word").get_by_role("button", name="wide").click()
     told = widget.get_by_role("status").filter(has_text="Layer 2: “it” looks 0.76 at street")
     told.wait_for(state="attached", timeout=5000)
+
+
+def change(widget: Locator, key: str | None, bias: float) -> None:
+    """Choose a key and drag the bias to a place."""
+    if key:
+        widget.get_by_label("add to the score that").select_option(key)
+    widget.get_by_label("Added to the score of").fill(str(bias))
+
+
+def test_a_reader_changes_scores_in_both_layers(page: Page) -> None:
+    widget, sentence = page.locator(".tf-map"), AttentionMap().sentence
+    dial = widget.get_by_label("Added to the score of")
+    assert not dial.is_visible()
+    widget.get_by_text("Change a score").click()
+    before = value(widget, "ratio2")[0]
+    change(widget, None, 2)
+    agrees(widget, sentence, 8, biases=[[2, 8, 6, 2]])
+    assert value(widget, "ratio2")[0] == pytest.approx(before * math.exp(-2), rel=1e-12)
+    assert "In layer 2 the bias multiplies it by e−2.0 = 0.14." in widget.inner_text()
+    widget.get_by_label("layer 1").check()
+    assert dial.input_value() == "0"
+    change(widget, "tired", -3)
+    agrees(widget, sentence, 8, layer=1, biases=[[1, 8, 11, -3], [2, 8, 6, 2]])
+    carried = f"pronoun 1.00, says animate {shown(widget, 1)[11]:.2f}"
+    assert f"leaves it with\n{carried}\n" in widget.inner_text()
+    assert widget.inner_text().count("multiplies it") == 1
+    word(widget, "animal").click()
+    assert dial.input_value() == "0"
+    change(widget, "the (word 6)", 0.5)
+    word(widget, "it").click()
+    widget.get_by_label("layer 2").check()
+    assert f"comes to layer 2 with\n{carried}\n" in widget.inner_text()
+    agrees(widget, sentence, 8, biases=[[1, 8, 11, -3], [1, 1, 5, 0.5], [2, 8, 6, 2]])
+    change(widget, "street", 0)
+    agrees(widget, sentence, 8, biases=[[1, 8, 11, -3], [1, 1, 5, 0.5]])
+    widget.get_by_role("button", name="reset").click()
+    agrees(widget, sentence, 8)
+
+
+def test_another_sentence_has_the_scores_of_its_words(page: Page) -> None:
+    widget, sentence = page.locator(".tf-map"), AttentionMap().sentence
+    widget.get_by_text("Change a score").click()
+    change(widget, "tired", 3)
+    field = widget.get_by_label("Your own sentence")
+    field.fill(f"{sentence}!")
+    agrees(widget, sentence, 8, biases=[[2, 8, 11, 3]])
+    typed = sentence.replace("animal", "lorry").replace("street", "hole")
+    field.fill(typed)
+    agrees(widget, typed, 8)
+    change(widget, None, 1)
+    agrees(widget, typed, 8, biases=[[2, 8, 6, 1]])
+    widget.get_by_role("button", name="animal, street").click()
+    agrees(widget, sentence, 8)
+    assert widget.locator("select").evaluate("keys => keys.selectedOptions[0].text") == "street"
+    field.fill("")
+    assert not widget.get_by_text("Change a score").is_visible()
+
+
+def test_keys_change_a_score_and_say_so(page: Page) -> None:
+    widget, sentence = page.locator(".tf-map"), AttentionMap().sentence
+    widget.get_by_text("Change a score").focus()
+    for key in ["Enter", "Tab", "s", "Tab", "ArrowRight", "ArrowRight"]:
+        page.keyboard.press(key)
+    agrees(widget, sentence, 8, biases=[[2, 8, 6, 0.2]])
+    dial = widget.get_by_role("slider", name="Added to the score of street")
+    assert dial.get_attribute("aria-valuetext") == f"+0.2; weight {shown(widget, 2)[6]:.2f}"
+
+
+def test_a_finger_changes_a_score_and_paper_shows_it(phone: Page) -> None:
+    widget, sentence = phone.locator(".tf-map"), AttentionMap().sentence
+    widget.get_by_text("Change a score").tap()
+    dial = widget.get_by_label("Added to the score of street")
+    box = dial.bounding_box()
+    dial.tap(position={"x": box["width"] - 2, "y": box["height"] / 2})
+    agrees(widget, sentence, 8, biases=[[2, 8, 6, 6]])
+    assert phone.evaluate("document.documentElement.scrollWidth") <= 360
+    phone.emulate_media(media="print")
+    assert not dial.is_visible()
+    assert widget.get_by_text("“it” to “street” +6.0").is_visible()
 
 
 # ---- the scale --------------------------------------------------------------------------

@@ -27,7 +27,8 @@ CELLS = [
     "quiz",
     "print('python', quiz.chosen, quiz.score)",
     "words = AttentionMap()\nwords",
-    "print('python', words.sentence, words.selected, words.layer)",
+    "print('python', words.sentence, words.selected, words.layer, words.biases)",
+    "words.biases = [[1, 1, 3, -1.5]]",
     "words.sentence, words.selected, words.layer = 'The cat sat because it was tired', 4, 2",
 ]
 RUN = """async (number) => {
@@ -174,8 +175,15 @@ def test_words_reach_python_and_python_changes_the_sentence(notebook: Page) -> N
     field.fill("The dog ate it")
     widget.get_by_role("button", name="dog").click()
     widget.get_by_label("layer 1").check()
-    says(notebook, 11, "python The dog ate it 1 1")
+    widget.get_by_text("Change a score").click()
+    widget.get_by_label("add to the score that").select_option("it")
+    widget.get_by_label("Added to the score of it").fill("2.5")
+    says(notebook, 11, "python The dog ate it 1 1 [[1, 1, 3, 2.5]]")
     run(notebook, 12)
+    expect(widget.get_by_label("Added to the score of it")).to_have_value("-1.5")
+    widget.get_by_label("Added to the score of it").fill("0")
+    says(notebook, 11, "python The dog ate it 1 1 []")
+    run(notebook, 13)
     expect(field).to_have_value("The cat sat because it was tired")
     python = AttentionMap("The cat sat because it was tired", selected=4)
     expect(widget.locator(".tf-said")).to_contain_text(repr(python).split("in layer 2, ")[1])

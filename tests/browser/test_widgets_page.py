@@ -299,6 +299,8 @@ def test_axe_finds_nothing(request: pytest.FixtureRequest, device: str, theme: s
     page.locator(".tf-dot-product").get_by_role("button", name="opposite").click()
     page.locator(".tf-softmax").get_by_label("bird allowed").uncheck()
     page.locator(".tf-map").get_by_label("Your own sentence").fill("Gosh, it was the cat")
+    page.locator(".tf-map").get_by_text("Change a score").click()
+    page.locator(".tf-map").get_by_label("Added to the score of").fill("2")
     quiz = page.locator(".tf-quiz")
     for number, option in [(0, 0), (1, 0)]:
         quiz.locator("fieldset").nth(number).get_by_role("radio").nth(option).check()
@@ -311,9 +313,11 @@ def test_axe_finds_nothing(request: pytest.FixtureRequest, device: str, theme: s
 
 
 def test_a_phone_shows_all_of_it_and_targets_are_large(phone: Page) -> None:
+    phone.locator(".tf-map").get_by_text("Change a score").click()
     assert phone.evaluate("document.documentElement.scrollWidth") <= 360
     small = phone.evaluate("""() => {
-        const kinds = "button, label, input[type=range], input[type=number], summary, .tf-hit";
+        const inputs = "input[type=range], input[type=number], select";
+        const kinds = `button, label, summary, .tf-hit, ${inputs}`;
         const small = [];
         for (const el of document.querySelectorAll(`.tf-widget :is(${kinds})`)) {
             const { width, height } = el.getBoundingClientRect();

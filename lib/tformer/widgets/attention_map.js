@@ -1,8 +1,8 @@
 // A sentence, and where its words look in two attention layers whose weights are made by hand.
 
-export const core = { tokenise, read, ratios, describe };
+export const core = { tokenise, read, ratios, describe, changes };
 
-const MOST = 24, NAMED = 3;
+const MOST = 24, NAMED = 3, REACH = 6;
 
 /** The words of a sentence, in lower case and without punctuation. */
 function tokenise(sentence) {
@@ -22,14 +22,18 @@ function times(x, { width, entries }) {
 
 const dot = (a, b) => a.reduce((sum, v, i) => sum + v * b[i], 0);
 
+/** What is added to the score that word t gives word s: the sum over entries [layer, t, s, b]. */
+const added = (biases, ...place) =>
+  biases.filter((one) => place.every((at, i) => one[i] === at)).reduce((sum, [, , , b]) => sum + b, 0);
+
 /** Send words through layers x + attention(x w_q, x w_k, x w_v); an unknown word starts as zero. */
-function read(tokens, hand, layers = hand.layers) {
+function read(tokens, hand, biases = [], first = 1) {
   let x = tokens.map((token) => hand.features.map((_, i) => Number(known(hand, token)?.includes(i) ?? false)));
   const weights = [], vectors = [x];
-  for (const { w_q, w_k, w_v } of layers) {
+  for (const [i, { w_q, w_k, w_v }] of hand.layers.slice(first - 1).entries()) {
     const [q, k, v] = [w_q, w_k, w_v].map((w) => x.map((one) => times(one, w)));
     const scale = 1 / Math.sqrt(w_q.width);
-    const table = q.map((ask) => softmax(k.map((key) => scale * dot(ask, key))));
+    const table = q.map((ask, t) => softmax(k.map((key, s) => scale * dot(ask, key) + added(biases, first + i, t, s))));
     x = x.map((one, t) => one.map((value, i) => value + table[t].reduce((sum, p, s) => sum + p * v[s][i], 0)));
     weights.push(table);
     vectors.push(x);
@@ -37,13 +41,24 @@ function read(tokens, hand, layers = hand.layers) {
   return { weights, vectors };
 }
 
+/** The places of the first two different nouns. */
+const nounPlaces = (tokens, hand) =>
+  [...new Set(tokens.filter((token) => has(hand, token, "noun")))].slice(0, 2).map((noun) => tokens.indexOf(noun));
+
 /** Weight of word `at` on the first noun over that on the second: in each layer, and in the last alone. */
-function ratios(tokens, at, hand) {
-  const nouns = [...new Set(tokens.filter((token) => has(hand, token, "noun")))].slice(0, 2);
-  if (nouns.length < 2) return null;
-  const [a, b] = nouns.map((noun) => tokens.indexOf(noun));
-  const tables = [...read(tokens, hand).weights, ...read(tokens, hand, hand.layers.slice(1)).weights];
-  return { nouns, values: tables.map((table) => table[at][a] / table[at][b]) };
+function ratios(tokens, at, hand, biases = []) {
+  const places = nounPlaces(tokens, hand), [a, b] = places;
+  if (places.length < 2) return null;
+  const tables = [...read(tokens, hand, biases).weights, ...read(tokens, hand, biases, 2).weights];
+  return { places, nouns: places.map((s) => tokens[s]), values: tables.map((table) => table[at][a] / table[at][b]) };
+}
+
+const signed = (b) => fmt(b, 1).replace(/^(?!−)/, "+");
+
+/** What is added to which score, in words. */
+function changes(tokens, biases) {
+  return biases.filter(([, t, s]) => Math.max(t, s) < tokens.length)
+    .map(([layer, t, s, b]) => `layer ${layer}: “${tokens[t]}” to “${tokens[s]}” ${signed(b)}`);
 }
 
 /** Where a word looks: the weights that stand out, largest first, and the least one. */
@@ -56,27 +71,28 @@ function describe(word, tokens, weights) {
   return `“${word}” looks ${shown} and ${rest} other word`;
 }
 
+const TRAITS = ["sentence", "selected", "layer", "biases"];
 const pronoun = (hand, tokens) => Math.max(0, tokens.findIndex((token) => has(hand, token, "pronoun")));
 
 function render({ model, el }) {
-  const start = { sentence: model.get("sentence"), selected: model.get("selected"), layer: model.get("layer") };
+  const start = Object.fromEntries(TRAITS.map((name) => [name, model.get(name)]));
   const hand = model.get("hand_made");
   const root = frame(el, "tf-map", "Attention map of a sentence");
   const choice = sentences(model, hand), line = wordLine(model), facts = factList(hand), live = voice();
-  const switches = layerSwitch(model), said = h("p", { class: "tf-said" });
+  const switches = layerSwitch(model), said = h("p", { class: "tf-said" }), score = scoreLine(model, hand, () => update());
   let preview = null; // the word under the mouse or the keyboard, before a click locks it
   const show = (looking) => {
     preview = looking;
     update();
   };
   line.onPreview(show);
-  root.append(choice.el, switches.el, line.el, said, facts.el, vocabulary(hand),
+  root.append(choice.el, switches.el, line.el, said, score.el, facts.el, vocabulary(hand),
     h("div", { class: "tf-actions" }, button("reset", () => assign(model, start))), live);
   function update() {
-    const sentence = model.get("sentence"), layer = model.get("layer"), tokens = tokenise(sentence);
-    const locked = Math.min(model.get("selected"), tokens.length - 1);
+    const [sentence, selected, layer, biases] = TRAITS.map((name) => model.get(name)), tokens = tokenise(sentence);
+    const locked = Math.min(selected, tokens.length - 1);
     if (preview !== null && !(preview < tokens.length)) preview = null;
-    const at = preview ?? locked, { weights, vectors } = read(tokens, hand);
+    const at = preview ?? locked, { weights, vectors } = read(tokens, hand, biases);
     const rows = weights.map((table) => table[at] ?? []);
     const text = tokens.length ? describe(tokens[at], tokens, rows[layer - 1]) : "There is no word to look";
     root.dataset.layer = layer;
@@ -84,10 +100,11 @@ function render({ model, el }) {
     switches.update(layer);
     line.update(tokens, rows, { at, locked, layer, unknown: tokens.map((token) => !known(hand, token)) });
     said.replaceChildren(h("b", {}, `${text}.`), at === locked ? "" : " (Click or press Enter to stay with this word.)");
-    facts.update(tokens, at, vectors[layer - 1], layer);
+    score.update(tokens, locked, layer, weights[layer - 1]);
+    facts.update(tokens, at, vectors, layer, biases);
     live.say(`Layer ${layer}: ${text}.`);
   }
-  const stop = follow(model, ["sentence", "selected", "layer"], update);
+  const stop = follow(model, TRAITS, update);
   return () => {
     stop();
     line.stop();
@@ -102,7 +119,7 @@ function sentences(model, hand) {
     const stem = tokenise(sentence).slice(0, -1).join(" ");
     pairs.set(stem, [...(pairs.get(stem) ?? []), sentence]);
   }
-  const take = (sentence) => assign(model, { sentence, selected: pronoun(hand, tokenise(sentence)) });
+  const take = (sentence) => assign(model, { sentence, selected: pronoun(hand, tokenise(sentence)), biases: [] });
   const name = (sentence) => tokenise(sentence).filter((token) => has(hand, token, "noun")).join(", ");
   const stems = [...pairs.values()].map((pair) => button(name(pair[0]), () => take(pair[0])));
   const endings = h("span", { class: "tf-group", role: "group", "aria-label": "Last word" });
@@ -117,8 +134,9 @@ function sentences(model, hand) {
     const words = tokenise(text), cut = words.length > MOST;
     const after = cut ? words.slice(0, MOST) : words;
     count.textContent = cut ? `At most ${MOST} words: the first ${MOST} are read. ` : "";
-    const stays = at < after.length && before[at] === after[at];
-    assign(model, { sentence: cut ? after.join(" ") : text, selected: stays ? at : pronoun(hand, after) });
+    const stays = at < after.length && before[at] === after[at], same = before.join(" ") === after.join(" ");
+    assign(model, { sentence: cut ? after.join(" ") : text, selected: stays ? at : pronoun(hand, after),
+      biases: same ? model.get("biases") : [] });
   };
   const el = h("div", { class: "tf-choice" },
     h("div", { class: "tf-actions" },
@@ -237,6 +255,46 @@ function drawCurves(svg, buttons, { at, weights = [] }) {
   }));
 }
 
+// ---- a score that the reader changes ----------------------------------------------------
+
+function scoreLine(model, hand, refresh) {
+  const id = `zero${Math.random().toString(36).slice(2)}`, name = h("span", { "aria-hidden": "true" }), value = reading("bias");
+  let drawn = "", query = 0, key = 0;
+  const keys = h("select", { class: "tf-button", change: () => {
+    key = keys.selectedIndex;
+    refresh();
+  } });
+  const dial = slider("", { min: -REACH, max: REACH, step: 0.1, list: id }, (b) => {
+    const layer = model.get("layer"), others = model.get("biases").filter(([l, t, s]) => l !== layer || t !== query || s !== key);
+    assign(model, { biases: b ? [...others, [layer, query, key, b]].sort(([l], [m]) => l - m) : others });
+  });
+  const el = h("details", { class: "tf-others" }, h("summary", {}, "Change a score"),
+    h("div", { class: "tf-fields" }, h("span", {}, name, " ", keys, " ", value), dial,
+      h("datalist", { id }, h("option", { value: 0 }))));
+  const update = (tokens, locked, layer, weights) => {
+    if (tokens.join(" ") !== drawn) {
+      drawn = tokens.join(" ");
+      key = nounPlaces(tokens, hand).at(-1) ?? 0;
+      const twice = (token) => tokens.indexOf(token) !== tokens.lastIndexOf(token);
+      keys.replaceChildren(...tokens.map((token, s) => h("option", {}, twice(token) ? `${token} (word ${s + 1})` : token)));
+    }
+    el.hidden = !tokens.length;
+    if (el.hidden) return;
+    query = locked;
+    keys.selectedIndex = key;
+    const b = added(model.get("biases"), layer, query, key);
+    name.textContent = `Layer ${layer}: add to the score that “${tokens[query]}” gives`;
+    keys.setAttribute("aria-label", name.textContent);
+    dial.max = Math.max(REACH, Math.ceil(Math.abs(b)));
+    dial.min = -dial.max;
+    dial.value = b;
+    dial.setAttribute("aria-label", `Added to the score of ${tokens[key]}`);
+    dial.setAttribute("aria-valuetext", `${signed(b)}; weight ${fmt(weights[query][key])}`);
+    value.show(b, signed(b));
+  };
+  return { el, update };
+}
+
 // ---- what it brings, and what one layer cannot change -----------------------------------
 
 const PLACES = ["layer 1: ", "layer 2: ", "layer 2 without layer 1: "];
@@ -248,15 +306,26 @@ function listed(words) {
 }
 
 function factList(hand) {
-  const brings = h("dt"), brought = h("dd"), which = h("dt"), ratio = h("dd"), remark = h("p", { class: "tf-remark" });
+  const brings = h("dt"), brought = h("dd"), leaves = h("dt"), taken = h("dd"), which = h("dt"), ratio = h("dd");
+  const list = h("dd"), edits = h("div", {}, h("dt", {}, "added to scores"), list), remark = h("p", { class: "tf-remark" });
   const cells = ["ratio1", "ratio2", "ratio-alone"].map(reading);
-  const el = h("div", {}, h("dl", { class: "tf-list" }, h("div", {}, brings, brought), h("div", {}, which, ratio)), remark);
-  const update = (tokens, at, vectors, layer) => {
-    const word = tokens[at] ?? "", vector = vectors[at] ?? [];
+  const el = h("div", {}, h("dl", { class: "tf-list" }, h("div", {}, brings, brought), h("div", {}, leaves, taken),
+    h("div", {}, which, ratio), edits), remark);
+  const named = (vector) => vector.map((value, i) => (Math.abs(value) > 1e-9 ? `${hand.features[i]} ${fmt(value)}` : ""))
+    .filter(Boolean).join(", ") || "nothing: its vector is zero";
+  const factors = ([a, b], at, biases) => [1, 2].flatMap((layer) => {
+    const more = added(biases, layer, at, a) - added(biases, layer, at, b);
+    return more ? [h("br"), `In layer ${layer} the bias multiplies it by `, h("i", {}, "e"), h("sup", {}, signed(more)), ` = ${fmt(Math.exp(more))}.`] : [];
+  });
+  const update = (tokens, at, vectors, layer, biases) => {
+    const word = tokens[at] ?? "", said = changes(tokens, biases);
     brings.textContent = tokens.length ? `“${word}” comes to layer ${layer} with` : "no word comes";
-    brought.textContent = vector.map((value, i) => (Math.abs(value) > 1e-9 ? `${hand.features[i]} ${fmt(value)}` : ""))
-      .filter(Boolean).join(", ") || (tokens.length ? "nothing: its vector is zero" : "");
-    const found = tokens.length ? ratios(tokens, at, hand) : null;
+    leaves.textContent = tokens.length ? "and leaves it with" : "and none leaves";
+    brought.textContent = tokens.length ? named(vectors[layer - 1][at]) : "";
+    taken.textContent = tokens.length ? named(vectors[layer][at]) : "";
+    edits.style.display = said.length ? "" : "none";
+    list.replaceChildren(...said.map((text) => h("span", { class: "tf-ratio" }, text)));
+    const found = tokens.length ? ratios(tokens, at, hand, biases) : null;
     which.textContent = found ? `ratio ${found.nouns.join(" : ")}` : "ratio of two nouns";
     if (!found) ratio.textContent = "there are no two nouns to compare";
     else {
@@ -265,6 +334,7 @@ function factList(hand) {
     }
     remark.textContent = found
       ? `In a single head this ratio depends on ${listed([word, ...found.nouns])} alone: no other word can change it.` : "";
+    if (found) remark.append(...factors(found.places, at, biases));
   };
   return { el, update };
 }

@@ -1,6 +1,8 @@
 """A sentence, and where its words look in two attention layers whose weights are made by hand."""
 
+import math
 from collections.abc import Sequence
+from dataclasses import replace
 from html import escape
 from typing import Any
 
@@ -46,6 +48,10 @@ class AttentionMap(BookWidget):
         first pronoun, else the first word.
     layer : int
         1 or 2: the layer that is drawn as curves and put into words.
+    biases : list of [layer, t, s, b]
+        Each adds b to the score that word t gives word s in that layer, 1 or 2. Places count from
+        0; where one lies past the end, nothing is added. A reader who changes the sentence drops
+        them.
 
     Raises
     ------
@@ -60,6 +66,7 @@ class AttentionMap(BookWidget):
     sentence = traitlets.Unicode().tag(sync=True)
     selected = traitlets.Int(0).tag(sync=True)
     layer = traitlets.Int(2).tag(sync=True)
+    biases = traitlets.List(traitlets.List()).tag(sync=True)
 
     def __init__(
         self,
@@ -91,10 +98,31 @@ class AttentionMap(BookWidget):
             raise ValueError(f"AttentionMap: layer must be 1 or 2; got {proposal['value']}")
         return proposal["value"]
 
+    @traitlets.validate("biases")
+    def _four_numbers(self, proposal: dict[str, Any]) -> list[list[float]]:
+        for i, one in enumerate(proposal["value"]):
+            if not _is_bias(one):
+                raise ValueError(
+                    f"AttentionMap: biases[{i}] must be [layer, t, s, b]: 1 or 2, two places from "
+                    f"0, a finite number; got {one}"
+                )
+        return proposal["value"]
+
+    @property
+    def layers(self) -> tuple[lexicon.Layer, ...]:
+        """The layers of `tformer.lexicon` with `biases` in them."""
+        n = len(lexicon.tokenise(self.sentence))
+        tables = np.zeros((len(lexicon.LAYERS), n, n))
+        for layer, t, s, b in self.biases:
+            if max(t, s) < n:
+                tables[layer - 1, t, s] += b
+        both = zip(lexicon.LAYERS, tables, strict=True)
+        return tuple(replace(layer, bias=table) for layer, table in both)
+
     @property
     def reading(self) -> lexicon.Reading:
-        """What `lexicon.read` makes of the sentence."""
-        return lexicon.read(self.sentence)
+        """What `lexicon.read` makes of the sentence in these layers."""
+        return lexicon.read(self.sentence, self.layers)
 
     @property
     def weights(self) -> list[list[float]]:
@@ -113,7 +141,7 @@ class AttentionMap(BookWidget):
         places = [reading.tokens.index(noun) for noun in dict.fromkeys(nouns)]
         if len(places) < 2:
             return None
-        alone = lexicon.read(self.sentence, lexicon.LAYERS[1:])
+        alone = lexicon.read(self.sentence, self.layers[1:])
         rows = [*reading.weights[:, self._at], alone.weights[0, self._at]]
         return tuple(float(row[places[0]] / row[places[1]]) for row in rows)
 
@@ -126,7 +154,9 @@ class AttentionMap(BookWidget):
         if not tokens:
             return "AttentionMap: no words"
         said = describe(tokens[self._at], tokens, self.weights[self.layer - 1])
-        return f"AttentionMap: “{' '.join(tokens)}”: in layer {self.layer}, {said}"
+        added = "; ".join(changes(tokens, self.biases))
+        text = f"“{' '.join(tokens)}”" + (f" ({added})" if added else "")
+        return f"AttentionMap: {text}: in layer {self.layer}, {said}"
 
     def fallback(self) -> str:
         rows = "".join(
@@ -143,6 +173,22 @@ class AttentionMap(BookWidget):
 def _first_pronoun(tokens: tuple[str, ...]) -> int:
     pronouns = (i for i, token in enumerate(tokens) if "pronoun" in lexicon.WORDS.get(token, ()))
     return next(pronouns, 0)
+
+
+def _is_bias(one: list[Any]) -> bool:
+    if len(one) != 4 or not all(isinstance(number, int) for number in one[:3]):
+        return False
+    layer, t, s, b = one
+    return layer in (1, 2) and min(t, s) >= 0 and isinstance(b, int | float) and math.isfinite(b)
+
+
+def changes(tokens: Sequence[str], biases: Sequence[list[Any]]) -> list[str]:
+    """Say what is added to which score."""
+    return [
+        f"layer {layer}: “{tokens[t]}” to “{tokens[s]}” {b:+z.1f}".replace("-", "−")
+        for layer, t, s, b in biases
+        if max(t, s) < len(tokens)
+    ]
 
 
 def describe(word: str, tokens: Sequence[str], weights: Sequence[float]) -> str:
