@@ -12,6 +12,7 @@ from tformer.check import chapter01, chapter02, chapter03, chapter04  # noqa: F4
 from tformer.check import say as _say
 from tformer.check.answer import CALL_SECONDS, Answer, Wrong
 from tformer.check.registry import EXERCISES, Exercise
+from tformer.check.whatif import because
 
 __all__ = ["CheckFailed", "check", "hint"]
 
@@ -62,7 +63,7 @@ def _complaint(entry: Exercise, function: Any, seconds: float) -> str:
         with np.errstate(all="ignore"):
             entry.test(answer)
     except Wrong as wrong:
-        return str(wrong)
+        return f"{wrong} {because(entry.test, answer)}".strip()
     except Exception as error:
         return (
             f"The check itself stopped with {type(error).__name__} on what {answer.name} returned. "
