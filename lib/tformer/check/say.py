@@ -14,7 +14,7 @@ FEW = 16  # an array with more numbers than this is described, not written out
 LARGE = 1e6  # from here on a number is written as 1.5e+06
 PLAIN = {  # what NumPy says, and what a reader is told
     r"matmul: .* core dimension 0.*\(size (\d+) is different from (\d+)\)": (
-        r"the two sides of @ do not fit, with \2 columns on the left and \1 rows on the right"
+        r"the two sides of @ do not fit; columns on the left: \2, rows on the right: \1"
     ),
     r"matmul: Input operand ([01]) does not have enough dimensions.*": (
         "one side of @ is a single number; it multiplies vectors and tables"
@@ -22,10 +22,16 @@ PLAIN = {  # what NumPy says, and what a reader is told
     r"The truth value of an array with more than one element is ambiguous.*": (
         "one True or False is needed, and this is a whole table of them"
     ),
+    r"setting an array element with a sequence.*inhomogeneous.*": (
+        "the parts of an array need one shape, and these differ"
+    ),
     r"boolean index did not match .*": (
         "a mask that serves as an index needs the shape of its array; it is not broadcast"
     ),
     r"Cannot interpret '\d+' as a data type": "a shape is one argument, a pair in brackets",
+    r"index (-?\d+) is out of bounds for axis \d+ with size 0": (
+        r"entry \1 is asked of an array that is empty"
+    ),
     r"zero-size array to reduction operation (\w+) .*": r"the \1 of no numbers is asked for",
 }
 
