@@ -212,15 +212,15 @@ def _wrong_backward(
     dq, dk, dv = reference.attention_vjp(q, k, v, grad)[:3]
     d_scores = reference.softmax_vjp(weights, grad @ v.mT)
     wrong = {
-        why: (scale * step @ k, scale * step.mT @ q, dv)
-        for why, step in _wrong_softmax_steps(weights, grad @ v.mT).items()
-    } | {
         "The scale is missing.": (dq / scale, dk / scale, dv),
         "The scale came in twice.": (scale * dq, scale * dk, dv),
         "Multiplied by √K; the scale divides by it.": (dq / scale**2, dk / scale**2, dv),
         "The scale has no place here: it multiplied the scores.": (dq, dk, scale * dv),
         "The sign is turned round.": (-dq, -dk, -dv),
         "grad has no effect here.": (dq, dk, weights.mT @ np.ones_like(grad)),
+    } | {
+        why: (scale * step @ k, scale * step.mT @ q, dv)
+        for why, step in _wrong_softmax_steps(weights, grad @ v.mT).items()
     }
     if q.shape[-2] == k.shape[-2]:
         wrong |= {

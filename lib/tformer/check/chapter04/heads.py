@@ -91,7 +91,7 @@ def repaired(f: Answer) -> None:
         "The weights of all heads together add up to one; those of each query should.": (
             np.tile([[0.025, 0.225]], (4, 1, 1))
         ),
-        "That is the mean of the heads; each has weights of its own.": [[0.1, 0.9]],
+        "That is the mean of the heads; each has weights of its own.": [[[0.1, 0.9]]],
     }
     f.expect(np.tile([[0.1, 0.9]], (4, 1, 1)), width, "Heads have width 1 here.", q=q, k=k)
     far = "The scores of the two queries lie 1000 apart, and each row needs a maximum of its own."

@@ -59,8 +59,7 @@ _CONFUSED = {  # what it is, and what it was called
     "coordinates do not go together.",
     ("shifted", "aligned"): "if both means are away from 0, so is the mean product, also for "
     "independent coordinates. Subtract the means before you multiply.",
-    ("shifted", "fine"): "the mean of q or of k is many standard errors away from 0; look at both, "
-    "and at negative means too.",
+    ("shifted", "fine"): "q or k has a mean far from 0. Look at both, and at negative means too.",
 }
 
 
