@@ -99,7 +99,7 @@ for _name in ("max", "mean", "min", "std", "sum", "var"):
 
 
 class FromTheEnd(Along):
-    """In a stack of tables, axes 0 and 1 are those of a table, and 1 is the last."""
+    """In a stack of tables, axis 0 is that of the rows, and any other from the front the last."""
 
     because = (
         "Counted from the front, an axis is another one as soon as more axes stand before it. "
@@ -110,7 +110,7 @@ class FromTheEnd(Along):
         axis = options.get("axis")
         if self.ndim > 2 and isinstance(axis, int) and axis >= 0:
             self._differs()
-            return options | {"axis": -1}
+            return options | {"axis": -1 if axis else -2}
         return options
 
     def swapaxes(self, *axes: Any) -> Any:
