@@ -1,5 +1,7 @@
 """A habit of NumPy is named where it makes an answer fail, and nowhere else."""
 
+import warnings
+
 import numpy as np
 import pytest
 
@@ -110,3 +112,10 @@ def test_a_call_that_hung_is_not_made_again():
     with pytest.raises(CheckFailed, match="still"):
         check("3.1", answer, seconds=0.1)
     assert len(calls) == 1
+
+
+def test_trying_again_warns_of_nothing():
+    with warnings.catch_warnings(record=True) as seen:
+        warnings.simplefilter("always")
+        told("3.12", lambda a, y, table: ((y[:, None] - table) ** 2).sum(-1).argmin(-1))
+    assert seen == []

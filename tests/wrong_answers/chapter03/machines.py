@@ -34,6 +34,11 @@ def _recover(a, y, table, solve=np.linalg.solve, dots=False):
     return ((values[:, None] - table) ** 2).sum(-1).argmin(-1)
 
 
+def _entry_by_entry(a, y):
+    with np.errstate(all="ignore"):
+        return a**-1 @ y
+
+
 def _recover_step_by_step(a, y, table):
     found = []
     for t in range(len(y)):
@@ -119,6 +124,7 @@ WRONG = {
             *inputs, solve=lambda a, y: np.linalg.solve(a.T, y)
         ),
         "places in the table": lambda a, y, table: np.linalg.solve(a, y),
+        "taken entry by entry": lambda *inputs: _recover(*inputs, solve=_entry_by_entry),
         "have the same direction": lambda a, y, table: (
             (np.linalg.solve(a, y) @ table.T / np.linalg.norm(table, axis=-1)).round(9).argmax(-1)
         ),

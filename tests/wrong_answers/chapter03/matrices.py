@@ -173,8 +173,8 @@ WRONG = {
         "Already the weights are others. The scores are": lambda *inputs: _backward_by_axes(
             *inputs, scale=1.0
         ),
-        "Already the weights are others. You divided by the root": lambda q, k, v, grad: (
-            _backward_by_axes(q, k, v, grad, scale=k.shape[-2] ** -0.5)
+        "divided by the root of the number of rows": lambda q, k, v, grad: _backward_by_axes(
+            q, k, v, grad, scale=k.shape[-2] ** -0.5
         ),
         "reverses all axes": lambda *inputs: _backward_by_axes(*inputs, turn=lambda x: x.T),
         "Counted from the front": lambda *inputs: _backward_by_axes(*inputs, axis=1),

@@ -100,6 +100,9 @@ WRONG = {
         ),
         "should return two arrays": lambda t, x, h: -((t[:, None] - x) ** 2) / (2 * h**2),
         "the same number of columns. For": lambda t, x, h: (t / h, x / h),
+        "have changed places": lambda t, x, h: _lift(t, x, h, lambda x, h: -((x / h) ** 2) / 2)[
+            ::-1
+        ],
         "lie on their sides": lambda t, x, h: (
             np.stack([t / h, np.ones_like(t)]),
             np.stack([x / h, -((x / h) ** 2) / 2]),

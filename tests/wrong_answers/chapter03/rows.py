@@ -101,6 +101,7 @@ WRONG = {
         ),
         "by 3, the number of keys": lambda q, k, v: _answer_scaled(q, k, v, len(k)),
         "width of the values": lambda q, k, v: _answer_scaled(q, k, v, v.shape[1] ** 0.5),
+        "by K, and then by 2": lambda q, k, v: softmax(k @ q / len(q) ** 1 / 2) @ v,
         "by the length of q": lambda q, k, v: _answer_scaled(q, k, v, np.linalg.norm(q)),
         "not been added up yet": lambda q, k, v: softmax(k @ q / len(q) ** 0.5)[:, None] * v,
         "best key alone": lambda q, k, v: v[(k @ q).argmax()],
@@ -140,6 +141,9 @@ WRONG = {
             ),
         ),
         "all queries together": _read_all_together,
+        "by K, and then by 2": lambda x, memory, w_q, *inputs: _read(
+            x, memory, w_q, *inputs, scale=w_q.shape[1] ** -1 / 2
+        ),
         "reverses all axes, the leading ones too": (
             lambda *inputs: _read(*inputs, turn=lambda k: k.T),
             lambda *inputs: _read(*inputs, turn=np.transpose),

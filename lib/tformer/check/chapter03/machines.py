@@ -117,12 +117,12 @@ def _where_it_looks(
 )
 def recover(f: Answer) -> None:
     """The words behind the outputs of causal attention."""
-    table = np.array([[2.0, 0], [0, 2], [1, 1], [5, 5]])
+    table = np.array([[1.0, 1], [2, 0], [0, 2], [5, 5]])
     for words, weights in [
-        ([1], [[1]]),
-        ([0, 1], [[1, 0], [0.8, 0.2]]),
-        ([1, 0, 2], [[1, 0, 0], [0.5, 0.5, 0], [0.25, 0.25, 0.5]]),
-        ([2, 3], [[1, 0], [0.2, 0.8]]),
+        ([2], [[1]]),
+        ([1, 2], [[1, 0], [0.8, 0.2]]),
+        ([2, 1, 0], [[1, 0, 0], [0.5, 0.5, 0], [0.25, 0.25, 0.5]]),
+        ([0, 3], [[1, 0], [0.2, 0.8]]),
     ]:
         _check_recovery(f, np.array(words), np.array(weights, dtype=float), table)
     for seed in range(6):
@@ -136,32 +136,39 @@ def recover(f: Answer) -> None:
 
 def _check_recovery(f: Answer, words: np.ndarray, a: np.ndarray, table: np.ndarray) -> None:
     y = a @ table[words]
-    unmixed = np.linalg.solve(a, y)
+    why = "There is a word for each row of y, and a times their embeddings should give y."
+    mistakes = _wrong_words(a, y, table) | {
+        "Those are the embeddings; their places in the table are asked for.": table[words],
+        "Those are rows of zeros with a one; the place of the one is asked for.": (
+            np.eye(len(table))[words]
+        ),
+    }
+    f.expect(words, mistakes, why, a=a, y=y, table=table)
 
+
+def _wrong_words(a: np.ndarray, y: np.ndarray, table: np.ndarray) -> dict[str, np.ndarray]:
     def nearest(rows: np.ndarray) -> np.ndarray:
-        return reference.pairwise_squared_distance(rows, table).argmin(axis=-1)
+        return ((rows[:, np.newaxis] - table) ** 2).sum(axis=-1).argmin(axis=-1)
 
-    mistakes = {
+    dots = np.linalg.solve(a, y) @ table.T
+    return {
         "You looked for the embedding nearest to each row of y, which is a mixture. Undo the "
         "mixing first.": nearest(y),
         "The largest dot product goes to a long embedding. Look for the nearest one.": (
-            unmixed @ table.T
-        ).argmax(axis=-1),
-        "Embeddings 2 and 3 have the same direction, and the same cosine with every row. Look for "
-        "the nearest one.": (unmixed @ table.T / reference.norm(table)).round(9).argmax(axis=-1),
+            dots.argmax(axis=-1)
+        ),
+        "Embeddings 0 and 3 have the same direction, and the same cosine with every row. Look for "
+        "the nearest one.": (dots / reference.norm(table)).round(9).argmax(axis=-1),
         "The weights were used on their side: row t of a mixed the words into row t of y.": (
             nearest(np.linalg.solve(a.T, y))
         ),
         "You divided each row by its own weight; the words before it are still in it.": (
             nearest(y / np.diag(a)[:, np.newaxis])
         ),
-        "Those are the embeddings; their places in the table are asked for.": unmixed,
-        "Those are rows of zeros with a one; the place of the one is asked for.": (
-            np.eye(len(table))[words]
+        "One over each entry is not the inverse of a table: `a**-1` is taken entry by entry.": (
+            nearest((1 / a) @ y)
         ),
     }
-    why = "There is a word for each row of y, and a times their embeddings should give y."
-    f.expect(words, mistakes, why, a=a, y=y, table=table)
 
 
 @exercise(

@@ -163,11 +163,9 @@ _CAPACITIES = [
 )
 def attention_backward(f: Answer) -> None:
     """dq, dk, dv of attention."""
-    q, k, v = np.array([[1.0], [0]]), np.log([[2.0], [6.0]]), np.array([[0.0], [4]])
+    q, k, v = np.zeros((2, 4)), np.zeros((2, 4)), np.array([[0.0], [4]])
+    q[0, 0], k[:, 0] = 2, np.log([2, 6])
     _check_gradients(f, q, k, v, np.array([[1.0], [2]]))
-    q, k = np.array([[2.0, 0, 0, 0]]), np.zeros((2, 4))
-    k[1, 0] = np.log(3)
-    _check_gradients(f, q, k, v, np.ones((1, 1)))
     for seed, (batch, n, m, width, deep) in enumerate(_SIZES):
         q, k = integers(seed + 40, (*batch, n, width)), integers(seed + 5, (*batch, m, width))
         v, grad = integers(seed + 12, (*batch, m, deep)), integers(seed + 17, (*batch, n, deep))

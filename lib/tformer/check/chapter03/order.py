@@ -140,14 +140,14 @@ def _judge_lift(f: Answer, t: np.ndarray, x: np.ndarray, h: float) -> None:
     said = f.said(t=t, x=x, h=h)
     value = f.raw(said, t=t, x=x, h=h).value
     q, k = (part.astype(float) for part in parts(f, value, said, ("queries", "keys")))
-    rows, wanted = (q.shape[:1], k.shape[:1]), ((len(t),), (len(x),))
+    rows, wanted = [q.shape[:1], k.shape[:1]], [(len(t),), (len(x),)]
     if q.ndim != 2 or k.ndim != 2 or rows != wanted or q.shape[1] != k.shape[1]:
-        side = q.ndim == k.ndim == 2 and (q.shape[1:], k.shape[1:]) == wanted
+        sides = q.ndim == k.ndim == 2 and [q.shape[1:], k.shape[1:]] == wanted
         raise Wrong(
             f"With {said}, {f.name} returns arrays of shape {q.shape} and {k.shape}; they need a "
             f"row for each of {len(t)} queries and {len(x)} keys, and the same number of columns."
-            + " They lie on their sides."
-            * side
+            + " They lie on their sides." * sides
+            + " They have changed places." * (rows == wanted[::-1])
         )
     tables = {why: reference.softmax(scores) for why, scores in _wrong_lifts(t, x, h).items()}
     want = reference.softmax(-((t[:, np.newaxis] - x) ** 2) / (2 * h**2))

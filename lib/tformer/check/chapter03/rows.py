@@ -51,6 +51,7 @@ _DIVISORS = {  # the scores are 2 log 1, 2 log 2 and 2 log 3, and should be divi
     "The scores are not scaled: divide them by √4 = 2.": 1.0,
     "You divided the scores by K = 4; the scale is 1/√K.": 4.0,
     "You multiplied the scores by √K; divide by it.": 0.5,
+    "You divided the scores by 8: in `/ K**1/2` one divides by K, and then by 2.": 8.0,
     "You divided the scores by √3, the root of the number of keys. Queries have width 4.": 3**0.5,
     "You divided the scores by 3, the number of keys; take the root of the width.": 3.0,
     "You divided the scores by the root of the width of the values.": 2**0.5,
@@ -89,9 +90,10 @@ _WRONG_ANSWERS = {
 )
 def read(f: Answer) -> None:
     """Cross-attention from rows and three matrices."""
-    x, memory = np.eye(2, 3), np.array([[1.0, 0, 0], [0, 1, 0], [0, 0, 1], [1, 1, 0]])
+    x = np.eye(2, 3)
+    memory = np.array([[1.0, 0, 0], [0, 1, 0], [0, 0, 1], [1, 1, 0], [0, 1, 1]])
     w_q, w_k = np.array([[1.0], [0], [0]]), np.array([[0], [np.log(2)], [0]])
-    _expect_reading(f, x, memory, w_q, w_k, 6 * np.eye(3, 2))
+    _expect_reading(f, x, memory, w_q, w_k, 8 * np.eye(3, 2))
     for seed, (n, width) in enumerate([(2, 2), (2, 4), (3, 2), (1, 3)]):
         x, memory = integers(seed, (2, 2)), integers(seed + 5, (n, 2))
         w_q, w_k = integers(seed + 20, (2, 2, width))
@@ -190,6 +192,11 @@ def slips(f: Answer) -> None:
     }
     four = np.array([[0.1667, 0.3333, 0.5001]])
     f.expect(want[:, ::-1], fixed, q=q, k=k, printed=four, decimals=4)
+    _check_pages(f)
+
+
+def _check_pages(f: Answer) -> None:
+    """The page of the seminar, and tables with one wrong number each."""
     q, k = sources.THREE_TOKENS.q, sources.THREE_TOKENS.k
     rows = sources.THREE_TOKENS.printed["weights"]
     printed = np.array([[float(text) for text in row.split()] for row in rows])

@@ -127,35 +127,40 @@ def _largest(n: int) -> float:
 
 
 def _wrong_maxima(n: int, sigma: float) -> dict[str, float]:
-    right = _largest(n)
-    normal = scipy.special.ndtri
+    right, normal = _largest(n), scipy.special.ndtri
     return {
-        "That is the bound σ√(2 log n), which the maximum stays below.": sigma
-        * math.sqrt(2 * math.log(n)),
-        "That is for standard deviation 1; the maximum grows with σ.": right,
-        "The maximum grows with σ, not with its square.": sigma**2 * right,
+        "That is the bound σ√(2 log n), which the maximum stays below.": (
+            sigma * math.sqrt(2 * math.log(n))
+        ),
         "That is the height which one score in n exceeds on average, and not the mean of the "
         "maximum.": sigma * float(normal(1 - 1 / n)),
-        "That is the median of the maximum; its mean is asked for.": sigma
-        * float(normal(0.5 ** (1 / n))),
+        "That is the median of the maximum; its mean is asked for.": (
+            sigma * float(normal(0.5 ** (1 / n)))
+        ),
         "That is the mean of the largest magnitude; the largest score is asked for.": (
             sigma * _largest_magnitude(n)
         ),
-        "The density lacks the factor n: each of the scores may be the largest.": sigma * right / n,
         "The exponent n makes it the density of the largest of n + 1 scores, times n/(n + 1).": (
             sigma * _largest(n + 1) * n / (n + 1)
         ),
-        "The normal density lacks its factor 1/√(2π).": sigma * right * math.sqrt(2 * math.pi),
-        "sigma is the standard deviation; you took its root, as if it were the variance.": (
-            math.sqrt(sigma) * right
-        ),
         "That is the integral of the density; multiply it by the score before you integrate.": 1.0,
-        "The sign is turned round. Does the grid stand in the place of the function?": (
-            -sigma * right
-        ),
         "The scores below 0 are left out; the largest of a few may be one of them.": (
             sigma * _above_zero(n)
         ),
+    } | {why: right * factor for why, factor in _wrong_factors(n, sigma).items()}
+
+
+def _wrong_factors(n: int, sigma: float) -> dict[str, float]:
+    """Numbers that stand where σ should multiply the mean for standard deviation 1."""
+    return {
+        "That is for standard deviation 1; the maximum grows with σ.": 1.0,
+        "The maximum grows with σ, not with its square.": sigma**2,
+        "sigma is the standard deviation; you took its root, as if it were the variance.": (
+            math.sqrt(sigma)
+        ),
+        "The density lacks the factor n: each of the scores may be the largest.": sigma / n,
+        "The normal density lacks its factor 1/√(2π).": sigma * math.sqrt(2 * math.pi),
+        "The sign is turned round. Does the grid stand in the place of the function?": -sigma,
     }
 
 
@@ -219,33 +224,38 @@ def _judge_number(
 def mean_norm(f: Answer) -> None:
     """E‖J‖ of softmax over two keys."""
     for d, scale in [(1, 1.0), (4, 1.0), (64, 0.125), (64, 1 / 64), (100, 1.0), (10_000, 1.0)]:
-        sigma = scale * math.sqrt(d)
-        said = f.said(d=d, scale=scale)
-        want = _two_keys(math.sqrt(2) * sigma)
-        wrong = {
-            "That is what scores with half the variance give. The difference of two scores "
-            "varies twice as much as one.": _two_keys(sigma),
-            "The norm is 2p(1 − p); the 2 is missing.": want / 2,
-            "That is the norm at equal scores; its mean over random scores is smaller.": 0.5,
-            "That is 1/(σ√π), which the mean stays below and reaches only in the limit.": (
-                1 / (sigma * math.sqrt(math.pi))
-            ),
-            "The variance of the difference is 2 scale² d; its root is the standard "
-            "deviation.": _two_keys(2 * sigma**2),
-            "The scale is missing: it multiplies every score.": _two_keys(math.sqrt(2 * d)),
-            "The variance of a score is scale² d, so its deviation grows with √d, not with d.": (
-                _two_keys(math.sqrt(2) * scale * d)
-            ),
-            "The density of the difference lacks the division by its standard deviation.": (
-                want * math.sqrt(2) * sigma
-            ),
-            "The other factor is 1 − p: that is the expectation of 2p².": 1 - want,
-            "That is the norm at one typical difference, one standard deviation; take the mean "
-            "over all.": 0.5 / math.cosh(min(sigma / math.sqrt(2), 700)) ** 2,
-        }
-        bound = say.show(min(0.5, 1 / (sigma * math.sqrt(math.pi))))
+        said, want = f.said(d=d, scale=scale), _two_keys(scale * math.sqrt(2 * d))
+        bound = say.show(min(0.5, 1 / (scale * math.sqrt(d * math.pi))))
         why = f"It is at most 1/2 and at most 1/(σ√π), so no more than {bound} here."
-        _judge_number(f, f.array(said, d=d, scale=scale), said, want, wrong, 1e-6 * want, why)
+        got, wrong = f.array(said, d=d, scale=scale), _wrong_norms(d, scale)
+        _judge_number(f, got, said, want, wrong, 1e-6 * want, why)
+
+
+def _wrong_norms(d: int, scale: float) -> dict[str, float]:
+    sigma, deviation = scale * math.sqrt(d), scale * math.sqrt(2 * d)
+    want = _two_keys(deviation)
+    return {
+        "That is what scores with half the variance give. The difference of two scores "
+        "varies twice as much as one.": _two_keys(sigma),
+        "The norm is 2p(1 − p); the 2 is missing.": want / 2,
+        "That is the norm at equal scores; its mean over random scores is smaller.": 0.5,
+        "That is 1/(σ√π), which the mean stays below and reaches only in the limit.": (
+            1 / (sigma * math.sqrt(math.pi))
+        ),
+        "The variance of the difference is 2 scale² d; its root is the standard deviation.": (
+            _two_keys(deviation**2)
+        ),
+        "The scale is missing: it multiplies every score.": _two_keys(math.sqrt(2 * d)),
+        "The variance of a score is scale² d, so its deviation grows with √d, not with d.": (
+            _two_keys(math.sqrt(2) * scale * d)
+        ),
+        "The density of the difference lacks the division by its standard deviation.": (
+            want * deviation
+        ),
+        "The other factor is 1 − p: that is the expectation of 2p².": 1 - want,
+        "That is the norm at one typical difference, one standard deviation; take the mean "
+        "over all.": 0.5 / math.cosh(min(sigma / math.sqrt(2), 700)) ** 2,
+    }
 
 
 def _two_keys(deviation: float) -> float:
@@ -295,47 +305,44 @@ def _wrong_distances(d: int) -> dict[str, float]:
     values, weights = _staircase(d)
     after, root = weights.cumsum(), math.sqrt(d)
     curve = scipy.special.ndtr(values / root)
-    density = np.exp(-(values**2) / (2 * d)) / math.sqrt(2 * math.pi)
-
-    def widest(law: np.ndarray, other: np.ndarray) -> float:
-        return float(np.abs(law - other).max())
-
-    return {
-        "The sum is to be divided by √d before it is compared.": (
-            widest(after, scipy.special.ndtr(values))
+    gaps = np.abs(after - curve)
+    wrong = {
+        why: float(np.abs(after - other).max()) for why, other in _wrong_curves(values, d).items()
+    }
+    return wrong | {
+        "You took the middle of each step; the gap is widest at its upper or lower end.": float(
+            np.abs(after - weights / 2 - curve).max()
         ),
-        "The sum was divided by d; √d is its standard deviation.": (
-            widest(after, scipy.special.ndtr(values / d))
+        "Those are the probabilities of single values. Cumulate them.": float(
+            np.abs(weights - curve).max()
         ),
-        "With j positive signs there are d − j negative ones, and the sum is not j.": (
-            widest(after, scipy.special.ndtr(np.arange(d + 1) / root))
-        ),
-        "You took the middle of each step; the gap is widest at its upper or lower end.": (
-            widest(after - weights / 2, curve)
-        ),
-        "The curve was taken half a step further on, as one does to bring the two closer.": (
-            widest(after, scipy.special.ndtr((values + 1) / root))
-        ),
-        "Those are the probabilities of single values against a density. Cumulate them.": (
-            widest(weights, 2 * density / root)
-        ),
-        "Those are the probabilities of single values against Φ. Cumulate them.": (
-            widest(weights, curve)
-        ),
-        "Φ is the distribution function; you took the density.": widest(after, density),
-        "The number of ways is to be divided by 2^d, the number of all.": (
-            widest(after * 2.0**d, curve)
-        ),
-        "The sum has the standard deviation √d, and the number j of positive signs half of it.": (
-            widest(after, scipy.special.ndtr(values / 2 / root))
+        "The number of ways is to be divided by 2^d, the number of all.": float(
+            np.abs(after * 2.0**d - curve).max()
         ),
         "That is the bound 1/√(2πd); the distance itself is asked for.": (
             1 / math.sqrt(2 * math.pi * d)
         ),
-        "That is the sum of the gaps; the largest is asked for.": float(
-            np.abs(after - curve).sum()
+        "That is the sum of the gaps; the largest is asked for.": float(gaps.sum()),
+        "That is the mean of the gaps; the largest is asked for.": float(gaps.mean()),
+    }
+
+
+def _wrong_curves(values: np.ndarray, d: int) -> dict[str, np.ndarray]:
+    """Curves that are not the one to compare the staircase with."""
+    root, normal = math.sqrt(d), scipy.special.ndtr
+    return {
+        "The sum is to be divided by √d before it is compared.": normal(values),
+        "The sum was divided by d; √d is its standard deviation.": normal(values / d),
+        "With j positive signs there are d − j negative ones, and the sum is not j.": (
+            normal(np.arange(d + 1) / root)
         ),
-        "That is the mean of the gaps; the largest is asked for.": float(
-            np.abs(after - curve).mean()
+        "The sum has the standard deviation √d, and the number j of positive signs half of it.": (
+            normal(values / 2 / root)
+        ),
+        "The curve was taken half a step further on, as one does to bring the two closer.": (
+            normal((values + 1) / root)
+        ),
+        "Φ is the distribution function; you took the density.": (
+            np.exp(-(values**2) / (2 * d)) / math.sqrt(2 * math.pi)
         ),
     }
