@@ -208,7 +208,7 @@ def _wrong_backward(
     """Three gradients for each mistake, right where it makes no difference."""
     weights, scale = reference.attention_weights(q, k), q.shape[-1] ** -0.5
     dq, dk, dv = reference.attention_vjp(q, k, v, grad)[:3]
-    d_scores = reference.softmax_vjp(weights, grad @ v.mT)
+    steps = _wrong_softmax_steps(weights, grad @ v.mT)
     wrong = {
         "The scale is missing.": (dq / scale, dk / scale, dv),
         "The scale came in twice.": (scale * dq, scale * dk, dv),
@@ -216,17 +216,13 @@ def _wrong_backward(
         "The scale has no place here: it multiplied the scores.": (dq, dk, scale * dv),
         "The sign is turned round.": (-dq, -dk, -dv),
         "grad has no effect here.": (dq, dk, weights.mT @ np.ones_like(grad)),
-    } | {
-        why: (scale * step @ k, scale * step.mT @ q, dv)
-        for why, step in _wrong_softmax_steps(weights, grad @ v.mT).items()
-    }
+    } | {why: (scale * step @ k, scale * step.mT @ q, dv) for why, step in steps.items()}
     if q.shape[-2] == k.shape[-2]:
-        wrong |= {
-            "The gradient of the scores has to be transposed here.": (dq, scale * d_scores @ q, dv),
-            "Here the weights have to be transposed: v was on their right.": (
-                (dq, dk, weights @ grad)
-            ),
-        }
+        untransposed = scale * reference.softmax_vjp(weights, grad @ v.mT) @ q
+        scores = "The gradient of the scores has to be transposed here."
+        wrong[scores] = (dq, untransposed, dv)
+        values = "Here the weights have to be transposed: v was on their right."
+        wrong[values] = (dq, dk, weights @ grad)
     return wrong | {
         f"Already the weights are others. {why}": (
             reference.attention_vjp(q, k, v, grad, scale=factor)[:3]
