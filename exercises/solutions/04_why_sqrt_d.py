@@ -313,12 +313,13 @@ check("4.8", qk_norm_weights)
 # them.
 #
 # Write `diagnose(q, k)` for arrays of shape `(1000, 16)`; row i of q and row i of k belong
-# together. Return one of five words. `"normalised"`: all vectors have length 4. `"shifted"`: the
-# coordinates of q or of k have a mean of 0.3 or more in magnitude. `"aligned"`: coordinates of q
-# and k are correlated, by 0.3 or more in magnitude. `"heavy"`: the coordinates come from a
-# distribution with heavy tails (Student with $\nu = 3$, or Cauchy). `"fine"`: independent
-# coordinates with mean 0 and variance 1, from a normal or a uniform distribution. Each sample has
-# one fault at most.
+# together. Return one of five words. They speak of the distribution that the coordinates were
+# drawn from, so a mean is the mean of that distribution and not of the thousand rows.
+# `"normalised"`: all vectors have length 4. `"shifted"`: the coordinates of q or of k have a mean
+# of 0.3 or more in magnitude. `"aligned"`: coordinates of q and k are correlated, by 0.3 or more
+# in magnitude. `"heavy"`: the coordinates come from a distribution with heavy tails (Student with
+# $\nu = 3$, or Cauchy, which has no mean at all). `"fine"`: independent coordinates with mean 0
+# and variance 1, from a normal or a uniform distribution. Each sample has one fault at most.
 # ```
 
 # %%

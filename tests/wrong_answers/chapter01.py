@@ -186,8 +186,22 @@ WRONG = {
     },
     "1.5": {
         "lies on its side": lambda q, k: k @ q.mT,
-        "`.T` reverses all": (lambda q, k: q @ k.T, lambda q, k: q @ k.transpose()),
-        "last two axes take part. For a hint": lambda q, k: q @ k.swapaxes(0, 1),
+        "reverses all axes": (
+            lambda q, k: q @ k.T,
+            lambda q, k: q @ k.transpose(),
+            lambda q, k: np.matmul(q, np.transpose(k)),
+        ),
+        "Counted from the front": (
+            lambda q, k: q @ k.swapaxes(0, 1),
+            lambda q, k: q @ np.transpose(k, (1, 0)),
+        ),
+        "takes the two stacks side by side": (
+            lambda q, k: np.dot(q, k.mT),
+            lambda q, k: q.dot(k.mT),
+        ),
+        "last two axes take part. For a hint": lambda q, k: (
+            q @ k.mT if q.ndim < 4 else q[:, ::-1] @ k.mT
+        ),
         "still loops in Python": (_looped_table, _double_loop, _vectorised_table),
         "row-by-row dot products": lambda q, k: (q[:2] * k[:2]).sum(-1),
     },

@@ -12,6 +12,7 @@ from tformer.check import chapter01, chapter02, chapter03, chapter04  # noqa: F4
 from tformer.check import say as _say
 from tformer.check.answer import CALL_SECONDS, Answer, Wrong
 from tformer.check.registry import EXERCISES, Exercise
+from tformer.check.whatif import because
 
 __all__ = ["CheckFailed", "check", "hint"]
 
@@ -58,16 +59,16 @@ def _complaint(entry: Exercise, function: Any, seconds: float) -> str:
             f"it was given {_say.kind(function)}."
         )
     answer = Answer(function, seconds)
-    try:
-        with np.errstate(all="ignore"):
+    with np.errstate(all="ignore"):
+        try:
             entry.test(answer)
-    except Wrong as wrong:
-        return str(wrong)
-    except Exception as error:
-        return (
-            f"The check itself stopped with {type(error).__name__} on what {answer.name} returned. "
-            "That is a fault of the book: please report it with your code."
-        )
+        except Wrong as wrong:
+            return f"{wrong} {because(entry.test, answer)}".strip()
+        except Exception as error:
+            return (
+                f"The check itself stopped with {type(error).__name__} on what {answer.name} "
+                "returned. That is a fault of the book: please report it with your code."
+            )
     note = " (What it printed was left out: return is enough.)" if answer.printed else ""
     print(_wrapped(f"Exercise {entry.number}, correct. {entry.praise}{note}"))  # noqa: T201
     return ""

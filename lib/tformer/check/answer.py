@@ -31,22 +31,39 @@ class Answer:
         The reader's function.
     seconds : float
         Time limit of one call, in seconds; the whole check may take four times as long.
+    kind : type
+        What arrays are handed to the function as: NumPy's own, or a kind that behaves otherwise.
     """
 
-    def __init__(self, function: Callable[..., Any], seconds: float = CALL_SECONDS) -> None:
+    def __init__(
+        self,
+        function: Callable[..., Any],
+        seconds: float = CALL_SECONDS,
+        kind: type[Array] = Array,
+    ) -> None:
         self.function = function
+        self.kind = kind
         self.name = getattr(function, "__name__", "your function")
         if self.name == "<lambda>":
             self.name = "your function"
         self.seconds = seconds
         self.end = time.monotonic() + seconds * CHECK_SECONDS / CALL_SECONDS
         self.printed = False
+        self.progress = 0  # calls begun and calls that have come to an end
+        self.hung = False
+
+    def again(self, kind: type[Array]) -> Answer:
+        """Return the same answer untested, for arrays of another kind and the time that is left."""
+        other = Answer(self.function, self.seconds, kind)
+        other.end = self.end
+        return other
 
     def raw(self, said: str = "", count_steps: bool = False, **inputs: Any) -> guard.Outcome:
         """Call the function with `inputs`, in order; raise Wrong if no usable value comes back."""
         said = said or say.inputs(inputs)
-        handed = [v.copy() if isinstance(v, Array) else v for v in inputs.values()]
+        handed = [v.copy().view(self.kind) if isinstance(v, Array) else v for v in inputs.values()]
         self._check_signature(handed)
+        self.progress += 1
         limit = max(min(self.seconds, self.end - time.monotonic()), 0.01)
         outcome = guard.run(lambda: self.function(*handed), limit, count_steps)
         self.printed = self.printed or bool(outcome.printed)
@@ -64,16 +81,18 @@ class Answer:
 
     def numbers(self, value: Any, said: str) -> Array:
         """Turn one returned value into an array, or say why it is none."""
+        needed = "Return a number, a list or an array."
         try:
             array = np.asarray(value)
         except Exception:
             array = np.empty(0, dtype=object)
+            needed = "Its parts have different shapes; one array is needed."
         if array.dtype.kind == "c":
             raise Wrong(f"With {said}, {self.name} returns complex numbers; real ones are needed.")
         if array.dtype.kind not in "biuf":
             raise Wrong(
                 f"With {said}, {self.name} returns {say.kind(value)}, which cannot be read as "
-                "an array of numbers. Return a number, a list or an array."
+                f"an array of numbers. {needed}"
             )
         return array
 
@@ -117,9 +136,8 @@ class Answer:
         if same(got, right):
             return
         head = self._difference(got, right, said, part or f"the answer of {self.name}")
-        if got.ndim > right.ndim and got.size == right.size and same(got.ravel(), right.ravel()):
-            alone = "; the answer is a single number." if right.ndim == 0 else "."
-            raise Wrong(f"{head} An axis of length one is left over{alone}")
+        if got.ndim != right.ndim and same(got.squeeze(), right.squeeze()):
+            raise Wrong(f"{head} {_axis_of_one(got.ndim, right.ndim)}")
         for sentence, wrong in (mistakes or {}).items():
             if same(got, np.asarray(wrong)) and not same(right, np.asarray(wrong)):
                 raise Wrong(f"{head} {sentence}")
@@ -182,6 +200,7 @@ class Answer:
     def _check_ended(
         self, outcome: guard.Outcome, said: str, limit: float, handed: list[Any]
     ) -> None:
+        self.hung = outcome.timed_out
         if outcome.timed_out:
             raise Wrong(
                 f"With {said}, {self.name} was still running after {limit:.2g} seconds and "
@@ -200,6 +219,7 @@ class Answer:
             counted = vector and isinstance(outcome.error, np.exceptions.AxisError)
             advice = " A single vector has only one axis; count from the end: −1." * counted
             raise Wrong(f"With {said}, {self.name} stopped with {what}.{advice}")
+        self.progress += 1
 
     def _check_untouched(self, inputs: Mapping[str, Any], handed: list[Any]) -> None:
         for (name, before), after in zip(inputs.items(), handed, strict=True):
@@ -222,6 +242,13 @@ def _close(got: Array, want: Array) -> Array:
         return np.isclose(
             got.astype(float), want.astype(float), rtol=tolerance, atol=tolerance, equal_nan=True
         )
+
+
+def _axis_of_one(got: int, want: int) -> str:
+    if got < want:
+        return "The numbers are right; an axis of length one is missing."
+    alone = "; the answer is a single number." if want == 0 else "."
+    return f"An axis of length one is left over{alone}"
 
 
 def _form(shape: tuple[int, ...]) -> str:

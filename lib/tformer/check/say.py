@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import linecache
 import math
+import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -11,6 +12,28 @@ import numpy as np
 
 FEW = 16  # an array with more numbers than this is described, not written out
 LARGE = 1e6  # from here on a number is written as 1.5e+06
+PLAIN = {  # what NumPy says, and what a reader is told
+    r"matmul: .* core dimension 0.*\(size (\d+) is different from (\d+)\)": (
+        r"the two sides of @ do not fit; columns on the left: \2, rows on the right: \1"
+    ),
+    r"matmul: Input operand ([01]) does not have enough dimensions.*": (
+        "one side of @ is a single number; it multiplies vectors and tables"
+    ),
+    r"The truth value of an array with more than one element is ambiguous.*": (
+        "one True or False is needed, and this is a whole table of them"
+    ),
+    r"setting an array element with a sequence.*inhomogeneous.*": (
+        "the parts of an array need one shape, and these differ"
+    ),
+    r"boolean index did not match .*": (
+        "a mask that serves as an index needs the shape of its array; it is not broadcast"
+    ),
+    r"Cannot interpret '\d+' as a data type": "a shape is one argument, a pair in brackets",
+    r"index (-?\d+) is out of bounds for axis \d+ with size 0": (
+        r"entry \1 is asked of an array that is empty"
+    ),
+    r"zero-size array to reduction operation (\w+) .*": r"the \1 of no numbers is asked for",
+}
 
 
 def show(value: Any, digits: int = 4) -> str:
@@ -87,9 +110,15 @@ def error(raised: BaseException, function: Callable[..., Any]) -> str:
     """Name what the reader's function raised, and its own line that did so."""
     text = f"{type(raised).__name__}"
     if str(raised):
-        text += f": {_clip(str(raised))}"
+        text += f": {_clip(_plainly(str(raised)))}"
     line = _own_line(raised, function)
     return f"{text} (at `{line}`)" if line else text
+
+
+def _plainly(text: str) -> str:
+    for pattern, words in PLAIN.items():
+        text = re.sub(pattern, words, text, flags=re.DOTALL)
+    return text
 
 
 def _own_line(raised: BaseException, function: Callable[..., Any]) -> str:

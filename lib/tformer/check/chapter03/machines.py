@@ -7,7 +7,7 @@ import numpy as np
 from tformer import reference
 from tformer.check import say
 from tformer.check.answer import Answer, Wrong
-from tformer.check.chapter03.several import parts
+from tformer.check.chapter03.several import parts, wrong_scales
 from tformer.check.registry import exercise
 from tformer.check.samples import integers
 
@@ -27,7 +27,7 @@ from tformer.check.samples import integers
 )
 def lookup_layer(f: Answer) -> None:
     """W_Q, W_K of width two by which word i looks at word partner[i]."""
-    for seed, words in enumerate([[1, 0], [1, 2, 0], [1, 2, 0], [0, 0, 0], [3, 3, 1, 0]]):
+    for seed, words in enumerate([[1, 2, 0], [1, 2, 0], [1, 0], [0, 0, 0], [3, 3, 1, 0]]):
         _judge_lookup_layer(f, np.array(words), seed)
     rng = np.random.default_rng(5)
     for seed, n in enumerate([5, 7, 12]):
@@ -41,7 +41,8 @@ def _judge_lookup_layer(f: Answer, partner: np.ndarray, seed: int) -> None:
     w_q, w_k = parts(f, value, said, ("w_q", "w_k"))
     for part, name in (w_q, "w_q"), (w_k, "w_k"):
         if part.shape != (n, 2):
-            raise Wrong(f"With {said}, {name} has shape {part.shape}; it should be {(n, 2)}.")
+            side = " It lies on its side." * (part.shape == (2, n))
+            raise Wrong(f"With {said}, {name} has shape {part.shape}; it should be {(n, 2)}.{side}")
         if not np.isfinite(part).all():
             raise Wrong(f"With {said}, {name} holds numbers that are not finite.")
     whole, rng = np.arange(n), np.random.default_rng(seed)
@@ -84,14 +85,17 @@ def _where_it_looks(
     w_k: np.ndarray,
 ) -> str:
     best = (w_q @ w_k.T).argmax(axis=-1)
+    same = np.flatnonzero(np.isclose(w_k, w_k[found], rtol=1e-12).all(axis=-1)).tolist()
+    if partner[word] in same and len(same) > 1:
+        return f"Words {same[0]} and {same[1]} have the same key, so no query can tell them apart."
     if shares[found] < np.sort(shares)[-2] + 1e-9:
         return "Several words get the same weight."
     if (best == np.arange(len(best))).all():
         return "Every word looks at itself. Where does the query learn about the partner?"
     if len(set(partner.tolist())) == len(partner) and (best[partner] == np.arange(len(best))).all():
         return (
-            "Each word looks at the word whose partner it is: the roles of queries and keys are "
-            "exchanged."
+            "Each word looks at the word whose partner it is, as if the roles of queries and keys "
+            "were exchanged."
         )
     if (best == best[0]).all() and reference.norm(w_k).argmax() == best[0]:
         return f"Every word looks at word {best[0]}, which has the longest key."
@@ -113,11 +117,12 @@ def _where_it_looks(
 )
 def recover(f: Answer) -> None:
     """The words behind the outputs of causal attention."""
-    table = np.array([[2.0, 0], [0, 2], [1, 1], [5, 5]])
+    table = np.array([[1.0, 1], [2, 0], [0, 2], [5, 5]])
     for words, weights in [
-        ([1], [[1]]),
-        ([0, 1], [[1, 0], [0.8, 0.2]]),
-        ([1, 0, 2], [[1, 0, 0], [0.5, 0.5, 0], [0.25, 0.25, 0.5]]),
+        ([2], [[1]]),
+        ([1, 2], [[1, 0], [0.8, 0.2]]),
+        ([2, 1, 0], [[1, 0, 0], [0.5, 0.5, 0], [0.25, 0.25, 0.5]]),
+        ([0, 3], [[1, 0], [0.2, 0.8]]),
     ]:
         _check_recovery(f, np.array(words), np.array(weights, dtype=float), table)
     for seed in range(6):
@@ -131,23 +136,39 @@ def recover(f: Answer) -> None:
 
 def _check_recovery(f: Answer, words: np.ndarray, a: np.ndarray, table: np.ndarray) -> None:
     y = a @ table[words]
-    unmixed = np.linalg.solve(a, y)
-    gaps = reference.pairwise_squared_distance(y, table)
-    upside = reference.pairwise_squared_distance(np.linalg.solve(a.T, y), table)
-    mistakes = {
-        "You looked for the embedding nearest to each row of y, which is a mixture. Undo the "
-        "mixing first.": gaps.argmin(-1),
-        "The largest dot product goes to a long embedding. Look for the nearest one.": (
-            unmixed @ table.T
-        ).argmax(-1),
-        "The weights were used on their side: row t of a mixed the words into row t of y.": (
-            upside.argmin(-1)
+    why = "There is a word for each row of y, and a times their embeddings should give y."
+    mistakes = _wrong_words(a, y, table) | {
+        "Those are the embeddings; their places in the table are asked for.": table[words],
+        "Those are rows of zeros with a one; the place of the one is asked for.": (
+            np.eye(len(table))[words]
         ),
-        "Those are the embeddings; their places in the table are asked for.": unmixed,
     }
-    f.expect(
-        words, mistakes, "Mix your words with the weights a: do you get y?", a=a, y=y, table=table
-    )
+    f.expect(words, mistakes, why, a=a, y=y, table=table)
+
+
+def _wrong_words(a: np.ndarray, y: np.ndarray, table: np.ndarray) -> dict[str, np.ndarray]:
+    def nearest(rows: np.ndarray) -> np.ndarray:
+        return ((rows[:, np.newaxis] - table) ** 2).sum(axis=-1).argmin(axis=-1)
+
+    dots = np.linalg.solve(a, y) @ table.T
+    return {
+        "You looked for the embedding nearest to each row of y, which is a mixture. Undo the "
+        "mixing first.": nearest(y),
+        "The largest dot product goes to a long embedding. Look for the nearest one.": (
+            dots.argmax(axis=-1)
+        ),
+        "Embeddings 0 and 3 have the same direction, and the same cosine with every row. Look for "
+        "the nearest one.": (dots / reference.norm(table)).round(9).argmax(axis=-1),
+        "The weights were used on their side: row t of a mixed the words into row t of y.": (
+            nearest(np.linalg.solve(a.T, y))
+        ),
+        "You divided each row by its own weight; the words before it are still in it.": (
+            nearest(y / np.diag(a)[:, np.newaxis])
+        ),
+        "One over each entry is not the inverse of a table: `a**-1` is taken entry by entry.": (
+            nearest((1 / a) @ y)
+        ),
+    }
 
 
 @exercise(
@@ -166,8 +187,10 @@ def _check_recovery(f: Answer, words: np.ndarray, a: np.ndarray, table: np.ndarr
 def attention_in_strips(f: Answer) -> None:
     """Attention without the whole table of weights."""
     q, k, v = np.ones((1, 1)), np.log([[1.0], [2.0], [3.0]]), np.array([[6.0, 0], [0, 6], [6, 6]])
-    mistakes = {"The scores are not scaled.": [[9.0, 9]]}
-    f.expect([[4.0, 5]], mistakes, q=q, k=k, v=v)
+    none = {
+        "Nothing was computed. Fewer queries than fill a strip still need one.": np.zeros((1, 2))
+    }
+    f.expect([[4.0, 5]], none | _wrong_strips(q, k, v), q=q, k=k, v=v)
     apart = np.array([[1000.0], [0]])
     far = (
         "The scores of the two rows are 1000 apart, and exp(−1000) is 0. Each row needs a maximum "
@@ -179,8 +202,8 @@ def attention_in_strips(f: Answer) -> None:
     for n in (2, 3, 7, 64, 65, 100, 130, 257):
         q, k, v = (
             integers(n, (n, 4)),
-            integers(n + 1, (n // 2 + 1, 4)),
-            integers(n + 2, (n // 2 + 1, 2)),
+            integers(n + 1, (n // 2 + 2, 4)),
+            integers(n + 2, (n // 2 + 2, 2)),
         )
         _check_rows(f, q, k, v)
     _check_memory(f)
@@ -190,16 +213,36 @@ def _check_rows(f: Answer, q: np.ndarray, k: np.ndarray, v: np.ndarray) -> None:
     want = reference.attention(q, k, v)
     said = f"{len(q)} queries, {len(k)} keys" if q.size > say.FEW else f.said(q=q, k=k, v=v)
     got = f.array(said, q=q, k=k, v=v)
-    why = "Compare with the definition, row by row."
+    f.judge(got, want, _wrong_strips(q, k, v), _which_rows(got, want), said)
+
+
+def _wrong_strips(q: np.ndarray, k: np.ndarray, v: np.ndarray) -> dict[str, np.ndarray]:
+    scores = q @ k.T / q.shape[-1] ** 0.5
+    return {
+        why: reference.attention(q, k, v, scale=scale) for why, scale in wrong_scales(q, k).items()
+    } | {
+        "The softmax runs down the columns; each query needs weights that add up to one.": (
+            reference.softmax(scores, axis=0) @ v
+        ),
+        "The numbers are cut to whole ones. Of which type is the array that you write into?": (
+            np.trunc(reference.attention(q, k, v))
+        ),
+    }
+
+
+def _which_rows(got: np.ndarray, want: np.ndarray) -> str:
+    """Say which rows of an answer are right, if only these can be."""
+    if got.ndim == 2 and len(got) < len(want) and got.shape[1] == want.shape[1]:
+        if np.allclose(got, want[: len(got)]):
+            return "The last rows are missing: what becomes of the last strip?"
+        if np.allclose(got, want[-len(got) :]):
+            return "Only the last strip is there: what becomes of those before it?"
     if got.shape == want.shape:
         right = np.isclose(got, want, atol=1e-8).all(axis=-1)
         first = int(right.argmin())
-        if first and not right[first:].any():
-            why = f"All rows before row {first} are right: what becomes of the rest?"
-    elif got.ndim == 2 and len(got) < len(want):
-        why = "Rows are missing: what becomes of the last strip?"
-    unscaled = {"The scores are not scaled by 1/√K.": reference.attention(q, k, v, scale=1.0)}
-    f.judge(got, want, unscaled, why, said)
+        if first > 3 and not right[first:].any():
+            return f"All rows before row {first} are right: what becomes of the rest?"
+    return "Compare with the definition, row by row."
 
 
 def _check_memory(f: Answer) -> None:

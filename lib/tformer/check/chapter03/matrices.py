@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from tformer import reference
-from tformer.check.answer import Answer, Mistakes, Wrong
-from tformer.check.chapter03.several import parts
+from tformer.check.answer import Answer, Wrong
+from tformer.check.chapter03.several import parts, wrong_scales
 from tformer.check.registry import exercise
 from tformer.check.samples import integers
 
@@ -27,7 +29,7 @@ def factors(f: Answer) -> None:
     """W_Q, W_K of shape (D, width) with W_Q W_Kᵀ = taste."""
     _check_factors(f, np.array([[4.0, 0], [3, 0]]), 1)
     _check_factors(f, np.array([[1.0, 2], [2, 4]]), 1)
-    _check_factors(f, np.array([[0.0, 3], [2, 0]]), 2)
+    _check_factors(f, np.array([[1.0, 2], [3, 0]]), 2)
     for seed, (d, rank, width) in enumerate(
         [(3, 1, 1), (3, 2, 2), (3, 1, 2), (2, 2, 3), (4, 2, 3)]
     ):
@@ -43,25 +45,37 @@ def _check_factors(f: Answer, taste: np.ndarray, width: int) -> None:
     form = (len(taste), width)
     for part, name in (w_q, "w_q"), (w_k, "w_k"):
         if part.shape != form:
-            flat = width < len(taste) and part.shape == form[::-1]
-            why = " It lies on its side." if flat else ""
-            few = part.shape == (len(taste), len(taste)) and width > len(taste)
-            why = " Zeros may fill the columns that are left over." if few else why
+            why = ""
+            if part.shape == form[::-1]:
+                why = " It lies on its side."
+            elif part.ndim == 2 and part.shape < form:
+                why = " Zeros may fill the columns that are left over."
             raise Wrong(f"With {said}, {name} has shape {part.shape}; it should be {form}.{why}")
+    wrong = _wrong_products(taste, min(width, len(taste)))
+    if width == len(taste):
+        u, sigma, vt = np.linalg.svd(taste)
+        rows = "The singular values stretch the columns of their matrix, and here its rows."
+        wrong[rows] = sigma[:, np.newaxis] * u @ vt
+    f.judge(w_q @ w_k.T, taste, wrong, _TASTE, said, "your product w_q w_kᵀ")
+
+
+def _wrong_products(taste: np.ndarray, n: int) -> dict[str, np.ndarray]:
     u, sigma, vt = np.linalg.svd(taste)
-    n = min(width, len(taste))
-    wrong = {
+    left, directions, right = u[:, :n], vt[:n], vt[:, :n].T
+    return {
         "The sign is turned round.": -taste,
-        "The stretch by the singular values is missing.": u[:, :n] @ vt[:n],
+        "The stretch by the singular values is missing.": left @ directions,
         "Both matrices are stretched by the singular values, so they count twice. One of the two "
-        "is enough, or a root for each.": (u[:, :n] * sigma[:n] ** 2) @ vt[:n],
+        "is enough, or a root for each.": (left * sigma[:n] ** 2) @ directions,
+        "A root of the singular values stretches one matrix only; the other needs it too.": (
+            (left * np.sqrt(sigma[:n])) @ directions
+        ),
         "Rows of the third result of the decomposition are the directions of the keys; you took "
-        "its columns.": (u[:, :n] * sigma[:n]) @ vt[:, :n].T,
+        "its columns.": (left * sigma[:n]) @ right,
         "w_q and w_k have changed places: the product is the transpose of the taste.": taste.T,
         "Both matrices are stretched by a root, but the directions of the queries serve for both. "
-        "That gives symmetric tables only.": (u[:, :n] * sigma[:n]) @ u[:, :n].T,
+        "That gives symmetric tables only.": (left * sigma[:n]) @ left.T,
     }
-    f.judge(w_q @ w_k.T, taste, wrong, _TASTE, said, "your product w_q w_kᵀ")
 
 
 _TASTE = "Every table whose rank is at most the width is such a product."
@@ -83,31 +97,49 @@ def pairs_that_fit(f: Answer) -> None:
     for d, beta, share in _CAPACITIES:
         base = (1 + np.exp(-2 * beta / d)) / 2
         want = np.floor(1 + (1 / share - 1) / base**d)
-        mistakes = _wrong_capacities(d, beta, share) if (d, beta) == (2, 2.0) else {}
+        mistakes = _wrong_capacities(d, beta, share)
+        if (d, beta, share) == _CAPACITIES[0]:  # where no two of them are equal
+            mistakes |= _wrong_rooms(d, beta, share)
         why = "Put your n and n + 1 into the bound: only the first may reach the share."
         f.expect(want, mistakes, why, d=d, beta=beta, share=share)
 
 
-def _wrong_capacities(d: int, beta: float, share: float) -> Mistakes:
-    base = (1 + np.exp(-2 * beta / d)) / 2
-    half = (1 + np.exp(-beta / d)) / 2
-    room = (1 / share - 1) / base**d
+def _wrong_capacities(d: int, beta: float, share: float) -> dict[str, Any]:
+    room = (1 / share - 1) / ((1 + np.exp(-2 * beta / d)) / 2) ** d
     return {
         "One more: the theorem counts n − 1 wrong keys beside the right one.": np.floor(room),
         "Pairs come in whole numbers.": 1 + room,
         "With one pair more the bound falls below the share: round down.": np.ceil(1 + room),
-        "That is the number for a share of 1/2.": np.floor(1 + 1 / base**d),
-        "The exponent of e is −2β/d; the 2 is missing.": np.floor(1 + (1 / share - 1) / half**d),
-        "The power of d is missing.": np.floor(1 + (1 / share - 1) / base),
-        "1/share counts the right key's own term too: subtract 1.": np.floor(
-            1 + 1 / share / base**d
-        ),
-        "The power divides; here it multiplies.": np.floor(1 + (1 / share - 1) * base**d),
     }
 
 
+def _wrong_rooms(d: int, beta: float, share: float) -> dict[str, Any]:
+    """Capacities made of a wrong number of keys beside the right one."""
+    odds, base = 1 / share - 1, (1 + np.exp(-2 * beta / d)) / 2
+    rooms = {
+        "That is the number for a share of 1/2.": 1 / base**d,
+        "The exponent of e is −2β/d; the 2 is missing.": (
+            odds * (2 / (1 + np.exp(-beta / d))) ** d
+        ),
+        "The exponent of e is −2β/d; the d is missing.": odds * (2 / (1 + np.exp(-2 * beta))) ** d,
+        "The exponent of e is −2β/d; the minus is missing.": (
+            odds * (2 / (1 + np.exp(2 * beta / d))) ** d
+        ),
+        "The power of d is missing.": odds / base,
+        "The base is a mean of 1 and a power of e; the 2 below it is missing.": (
+            odds / (2 * base) ** d
+        ),
+        "1/share counts the right key's own term too: subtract 1.": 1 / share / base**d,
+        "The right key gets the share, the others the rest: their odds are 1/share − 1.": (
+            (1 - share) / base**d
+        ),
+        "The power divides; here it multiplies.": odds * base**d,
+    }
+    return {why: np.floor(1 + room) for why, room in rooms.items()}
+
+
 _CAPACITIES = [
-    (2, 2.0, 0.2),
+    (2, 2.0, 0.05),
     (2, float(np.log(2)), 0.5),
     (4, 2.0, 0.9),
     (16, 8.0, 0.5),
@@ -131,11 +163,9 @@ _CAPACITIES = [
 )
 def attention_backward(f: Answer) -> None:
     """dq, dk, dv of attention."""
-    q, k = np.ones((1, 1)), np.log([[1.0], [3.0]])
-    _check_gradients(f, q, k, np.array([[0.0], [4]]), np.ones((1, 1)))
-    q, k = np.array([[2.0, 0, 0, 0]]), np.zeros((2, 4))
-    k[1, 0] = np.log(3)
-    _check_gradients(f, q, k, np.array([[0.0], [4]]), np.ones((1, 1)))
+    q, k, v = np.zeros((2, 4)), np.zeros((2, 4)), np.array([[0.0], [4]])
+    q[0, 0], k[:, 0] = 2, np.log([2, 6])
+    _check_gradients(f, q, k, v, np.array([[1.0], [2]]))
     for seed, (batch, n, m, width, deep) in enumerate(_SIZES):
         q, k = integers(seed + 40, (*batch, n, width)), integers(seed + 5, (*batch, m, width))
         v, grad = integers(seed + 12, (*batch, m, deep)), integers(seed + 17, (*batch, n, deep))
@@ -151,46 +181,70 @@ _SIZES = [
 ]
 
 
-def _wrong_softmax_steps(weights: np.ndarray, grad: np.ndarray) -> dict[str, np.ndarray]:
-    return {
-        "The softmax step is missing: that is made of the gradient of the weights, not of the "
-        "scores.": grad,
-        "In the softmax step the mean of the row is not subtracted yet.": weights * grad,
-        "The softmax step used the diagonal of the Jacobian, a(1 − a); its other entries count "
-        "too.": weights * (1 - weights) * grad,
-        "In the softmax step the mean was taken with equal weights; take it under the "
-        "attention weights.": weights * (grad - grad.mean(-1, keepdims=True)),
-    }
-
-
 def _check_gradients(
     f: Answer, q: np.ndarray, k: np.ndarray, v: np.ndarray, grad: np.ndarray
 ) -> None:
     said = f.said(q=q, k=k, v=v, grad=grad)
-    got = parts(f, f.raw(said, q=q, k=k, v=v, grad=grad).value, said, ("dq", "dk", "dv"))
+    got = parts(f, f.raw(said, q=q, k=k, v=v, grad=grad).value, said, _NAMES)
     want = reference.attention_vjp(q, k, v, grad)[:3]
+    wrong = _wrong_backward(q, k, v, grad)
+    for place, name in enumerate(_NAMES):
+        mistakes = {
+            f"That is {other}; the order is dq, dk, dv.": gradient
+            for other, gradient in zip(_NAMES, want, strict=True)
+            if other != name
+        }
+        mistakes |= {why: three[place] for why, three in wrong.items()}
+        f.judge(got[place], want[place], mistakes, "", said, f"your {name}")
+
+
+_NAMES = ("dq", "dk", "dv")
+Gradients = tuple[np.ndarray, ...]
+
+
+def _wrong_backward(
+    q: np.ndarray, k: np.ndarray, v: np.ndarray, grad: np.ndarray
+) -> dict[str, Gradients]:
+    """Three gradients for each mistake, right where it makes no difference."""
     weights, scale = reference.attention_weights(q, k), q.shape[-1] ** -0.5
-    d_weights = grad @ v.mT
-    scores = {"": reference.softmax_vjp(weights, d_weights)} | {
-        "The mean of the softmax step was taken over everything; each row has its own.": weights
-        * (d_weights - (weights * d_weights).sum())
-    }
-    if q.shape == (1, 1):
-        scores |= _wrong_softmax_steps(weights, d_weights)
-    dq, dk = scores[""] @ k, scores[""].mT @ q
-    mistakes = {why: scale * d @ k for why, d in scores.items() if why} | {
-        "The scale is missing.": dq,
-        "The scale came in twice.": scale**2 * dq,
-        "Multiplied by √K; the scale divides by it.": dq / scale,
-        "The sign is turned round.": -scale * dq,
-    }
-    f.judge(got[0], want[0], mistakes, "", said, "your dq")
-    mistakes = {why: scale * d.mT @ q for why, d in scores.items() if why}
-    mistakes |= {"The scale is missing.": dk, "The scale came in twice.": scale**2 * dk}
-    if q.shape == k.shape:
-        mistakes["The gradient of the scores has to be transposed here."] = scale * scores[""] @ q
-    f.judge(got[1], want[1], mistakes, "", said, "your dk")
-    values = {"The scale has no place here: it multiplied the scores.": scale * want[2]}
+    dq, dk, dv = reference.attention_vjp(q, k, v, grad)[:3]
+    steps = _wrong_softmax_steps(weights, grad @ v.mT)
+    wrong = {
+        "The scale is missing.": (dq / scale, dk / scale, dv),
+        "The scale came in twice.": (scale * dq, scale * dk, dv),
+        "Multiplied by √K; the scale divides by it.": (dq / scale**2, dk / scale**2, dv),
+        "The scale has no place here: it multiplied the scores.": (dq, dk, scale * dv),
+        "The sign is turned round.": (-dq, -dk, -dv),
+        "grad has no effect here.": (dq, dk, weights.mT @ np.ones_like(grad)),
+    } | {why: (scale * step @ k, scale * step.mT @ q, dv) for why, step in steps.items()}
     if q.shape[-2] == k.shape[-2]:
-        values["Here the weights have to be transposed: v was on their right."] = weights @ grad
-    f.judge(got[2], want[2], values, "", said, "your dv")
+        untransposed = scale * reference.softmax_vjp(weights, grad @ v.mT) @ q
+        scores = "The gradient of the scores has to be transposed here."
+        wrong[scores] = (dq, untransposed, dv)
+        values = "Here the weights have to be transposed: v was on their right."
+        wrong[values] = (dq, dk, weights @ grad)
+    return wrong | {
+        f"Already the weights are others. {why}": (
+            reference.attention_vjp(q, k, v, grad, scale=factor)[:3]
+        )
+        for why, factor in wrong_scales(q, k).items()
+    }
+
+
+def _wrong_softmax_steps(weights: np.ndarray, grad: np.ndarray) -> dict[str, np.ndarray]:
+    product = weights * grad
+    return {
+        "The softmax step is missing: that is made of the gradient of the weights, not of the "
+        "scores.": grad,
+        "In the softmax step the mean of the row is not subtracted yet.": product,
+        "The softmax step used the diagonal of the Jacobian, a(1 − a); its other entries count "
+        "too.": weights * (1 - weights) * grad,
+        "In the softmax step the mean was taken with equal weights; take it under the "
+        "attention weights.": weights * (grad - grad.mean(-1, keepdims=True)),
+        "The mean of the softmax step was taken over everything; each row has its own.": (
+            weights * (grad - product.sum())
+        ),
+        "The mean of the softmax step was taken down the columns; each row has its own.": (
+            weights * (grad - product.sum(-2, keepdims=True))
+        ),
+    }

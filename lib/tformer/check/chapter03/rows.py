@@ -7,6 +7,7 @@ import numpy as np
 from tformer import reference, sources
 from tformer.check import say
 from tformer.check.answer import Answer, Wrong
+from tformer.check.chapter03.several import wrong_scales
 from tformer.check.registry import exercise
 from tformer.check.samples import integers
 
@@ -25,20 +26,8 @@ from tformer.check.samples import integers
 )
 def answer(f: Answer) -> None:
     """Attention of one query."""
-    q, k, v = np.array([2.0, 0, 0, 0]), np.zeros((3, 4)), np.array([[6.0, 0], [0, 6], [6, 6]])
-    k[:, 0] = np.log([1, 2, 3])
-    squares = np.array([1, 4, 9]) @ v / 14
-    mistakes = {
-        "Those are the weights; the values have not been mixed yet.": np.array([1, 2, 3]) / 6,
-        "The scores are not scaled: divide them by √4 = 2.": squares,
-        "You divided the scores by K = 4; the scale is 1/√K.": reference.softmax(k[:, 0] / 2) @ v,
-        "You multiplied the scores by √K; divide by it.": np.array([1, 16, 81]) @ v / 98,
-        "The exponentials are not divided by their sum: the weights add up to 6.": (24, 30),
-        "The scaled scores served as weights; their softmax should.": k[:, 0] @ v,
-        "All values got the same weight.": (4, 4),
-        "You divided by √4 = 2 after the softmax; the scores are scaled, before it.": squares / 2,
-    }
-    f.expect((4, 5), mistakes, q=q, k=k, v=v)
+    mean = "The output is a mean of the rows of v."
+    f.expect((4, 5), _WRONG_ANSWERS, mean, q=_Q, k=_K, v=_V)
     far = {"exp(1000) is more than a float64 can hold. Subtract the largest score.": [np.nan]}
     f.expect([5.0], far, q=np.array([1000.0]), k=np.array([[1.0], [0]]), v=np.array([[5.0], [7]]))
     for seed, (n, width, deep) in enumerate([(1, 1, 1), (3, 2, 1), (2, 1, 3), (3, 3, 3)]):
@@ -53,7 +42,37 @@ def answer(f: Answer) -> None:
             if (n == deep)
             else {}
         )
-        f.expect(weights @ v, sideways, "The output is a mean of the rows of v.", q=q, k=k, v=v)
+        f.expect(weights @ v, sideways, mean, q=q, k=k, v=v)
+
+
+_Q, _V = np.array([2.0, 1, 0, 0]), np.array([[6.0, 0], [0, 6], [6, 6]])
+_K = np.array([[0.0, 0, 0, 0], [np.log(2), 0, 0, 0], [np.log(3), 0, 0, 0]])
+_DIVISORS = {  # the scores are 2 log 1, 2 log 2 and 2 log 3, and should be divided by 2
+    "The scores are not scaled: divide them by √4 = 2.": 1.0,
+    "You divided the scores by K = 4; the scale is 1/√K.": 4.0,
+    "You multiplied the scores by √K; divide by it.": 0.5,
+    "You divided the scores by 8: in `/ K**1/2` one divides by K, and then by 2.": 8.0,
+    "You divided the scores by √3, the root of the number of keys. Queries have width 4.": 3**0.5,
+    "You divided the scores by 3, the number of keys; take the root of the width.": 3.0,
+    "You divided the scores by the root of the width of the values.": 2**0.5,
+    "You divided the scores by the length of q, √5. Its width is 4, whatever q is.": 5**0.5,
+}
+_WRONG_ANSWERS = {
+    why: reference.softmax(_K @ _Q / divisor) @ _V for why, divisor in _DIVISORS.items()
+} | {
+    "Those are the weights; the values have not been mixed yet.": np.array([1, 2, 3]) / 6,
+    "The weighted rows of v have not been added up yet.": np.array([[1, 0], [0, 2], [3, 3]]),
+    "The exponentials are not divided by their sum: the weights add up to 6.": (24, 30),
+    "The scaled scores served as weights; their softmax should.": _K @ _Q / 2 @ _V,
+    "The weights are scores divided by their sum; softmax takes the exponentials first.": (
+        _K @ _Q @ _V / (_K @ _Q).sum()
+    ),
+    "All values got the same weight.": (4, 4),
+    "That is the value of the best key alone; all keys have a say.": (6, 6),
+    "You divided by √4 = 2 after the softmax; the scores are scaled, before it.": (
+        np.array([1, 4, 9]) @ _V / 28
+    ),
+}
 
 
 @exercise(
@@ -71,9 +90,10 @@ def answer(f: Answer) -> None:
 )
 def read(f: Answer) -> None:
     """Cross-attention from rows and three matrices."""
-    x, memory = np.eye(2), np.array([[1.0, 0], [0, 1], [1, 1]])
-    w_q, w_k, w_v = np.array([[1.0], [0]]), np.array([[0], [np.log(2)]]), 6 * np.eye(2)
-    _expect_reading(f, x, memory, w_q, w_k, w_v)
+    x = np.eye(2, 3)
+    memory = np.array([[1.0, 0, 0], [0, 1, 0], [0, 0, 1], [1, 1, 0], [0, 1, 1]])
+    w_q, w_k = np.array([[1.0], [0], [0]]), np.array([[0], [np.log(2)], [0]])
+    _expect_reading(f, x, memory, w_q, w_k, 8 * np.eye(3, 2))
     for seed, (n, width) in enumerate([(2, 2), (2, 4), (3, 2), (1, 3)]):
         x, memory = integers(seed, (2, 2)), integers(seed + 5, (n, 2))
         w_q, w_k = integers(seed + 20, (2, 2, width))
@@ -81,9 +101,10 @@ def read(f: Answer) -> None:
     x, (w_q, w_k, w_v) = integers(4, (3, 2)), integers(5, (3, 2, 2))
     _expect_reading(f, x, x, w_q, w_k, w_v)
     batches = "Each batch reads its own memory."
-    for seed in range(2):
-        x, memory = integers(seed, (2, 2, 2)), integers(seed + 5, (2, 3, 2))
-        _expect_reading(f, x, memory, w_q, w_k, w_v, batches)
+    for seed, (n, width) in enumerate([(4, 1), (3, 2), (2, 3)]):
+        x, memory = integers(seed, (2, n, 2)), integers(seed + 5, (2, 3, 2))
+        w_q, w_k = integers(seed + 20, (2, 2, width))
+        _expect_reading(f, x, memory, w_q, w_k, integers(seed + 1, (2, 2)), batches)
 
 
 def _expect_reading(
@@ -95,37 +116,49 @@ def _expect_reading(
     w_v: np.ndarray,
     why: str = "Compare with softmax(Q Kᵀ/√K) V, step by step.",
 ) -> None:
+    mistakes = _wrong_roles(x, memory, w_q, w_k, w_v) | _wrong_steps(x, memory, w_q, w_k, w_v)
+    want = reference.attention(x @ w_q, memory @ w_k, memory @ w_v)
+    f.expect(want, mistakes, why, x=x, memory=memory, w_q=w_q, w_k=w_k, w_v=w_v)
+
+
+def _wrong_roles(
+    x: np.ndarray, memory: np.ndarray, w_q: np.ndarray, w_k: np.ndarray, w_v: np.ndarray
+) -> dict[str, np.ndarray]:
+    """Readings in which a table or a matrix stands in the place of another."""
     q, k, v = x @ w_q, memory @ w_k, memory @ w_v
-    scores = q @ k.mT
-    root = np.sqrt(q.shape[-1])
-    exchanged = (x @ w_k) @ (memory @ w_q).mT / root
-    mistakes = {
-        "The mean is taken of the rows of memory. Project them with w_v.": reference.softmax(
-            scores / root
-        )
-        @ memory,
+    return {
+        "The mean is taken of the rows of memory. Project them with w_v.": (
+            reference.attention(q, k, memory)
+        ),
         "Keys and values come from x; here they come from memory.": (
             reference.attention(q, x @ w_k, x @ w_v)
         ),
         "x and memory have changed places: the rows of x ask, those of memory answer.": (
             reference.attention(memory @ w_q, x @ w_k, x @ w_v)
         ),
-        "w_q and w_k have changed places.": reference.softmax(exchanged) @ v,
-        "The softmax runs down the columns; each query needs weights that add up to one.": (
-            reference.softmax(scores / root, axis=-2) @ v
-        ),
-        "The scores are not scaled: divide by the root of the width of the queries.": (
-            reference.softmax(scores) @ v
-        ),
-        "You divided by the root of the width of x. The scale belongs to the width of the "
-        "queries.": reference.softmax(scores / np.sqrt(x.shape[-1])) @ v,
-        "You divided by the width of the queries; divide by its root.": reference.softmax(
-            scores / root**2
-        )
-        @ v,
+        "w_q and w_k have changed places.": reference.attention(x @ w_k, memory @ w_q, v),
     }
-    want = reference.attention(q, k, v)
-    f.expect(want, mistakes, why, x=x, memory=memory, w_q=w_q, w_k=w_k, w_v=w_v)
+
+
+def _wrong_steps(
+    x: np.ndarray, memory: np.ndarray, w_q: np.ndarray, w_k: np.ndarray, w_v: np.ndarray
+) -> dict[str, np.ndarray]:
+    """Readings with another scale or another softmax."""
+    q, k, v = x @ w_q, memory @ w_k, memory @ w_v
+    scales = {
+        "You divided by the root of the width of x. The scale belongs to the width of the "
+        "queries.": x.shape[-1] ** -0.5
+    } | wrong_scales(q, k)
+    scores = q @ k.mT / q.shape[-1] ** 0.5
+    together = np.exp(scores - scores.max(axis=(-2, -1), keepdims=True))
+    return {why: reference.attention(q, k, v, scale=scale) for why, scale in scales.items()} | {
+        "The softmax runs down the columns; each query needs weights that add up to one.": (
+            reference.softmax(scores, axis=-2) @ v
+        ),
+        "The weights of all queries together add up to one; those of each query should.": (
+            together / together.sum(axis=(-2, -1), keepdims=True) @ v
+        ),
+    }
 
 
 @exercise(
@@ -144,18 +177,14 @@ def _expect_reading(
 def slips(f: Answer) -> None:
     """Where a printed table of weights is not the right one, rounded."""
     q, k = np.ones((1, 1)), np.log([[1.0], [2.0], [3.0]])
-    mistakes = {
-        "1/3 is printed as 0.33, which is right: a printed number may differ by rounding.": (
-            [[True, True, False]]
-        ),
-        "1/6 = 0.1667 rounds to 0.17. A whole unit of the last decimal is too much to allow, and "
-        "cutting decimals off is not rounding.": [[False, False, False]],
-        "True marks the entries that are wrong.": [[False, True, True]],
-        "Those are the weights; True or False is asked for.": [[1 / 6, 1 / 3, 1 / 2]],
-        "The sum of a row says that something is wrong and not where.": [[True, True, True]],
-    }
+    far = np.array([[0.14, 0.33, 0.53]])
+    f.expect([[True, False, True]], _WRONG_MARKS, q=q, k=k, printed=far, decimals=2)
     want = np.array([[True, False, False]])
-    f.expect(want, mistakes, q=q, k=k, printed=np.array([[0.16, 0.33, 0.5]]), decimals=2)
+    whole = {
+        "1/6 = 0.1667 rounds to 0.17. A whole unit of the last decimal is too much to allow, and "
+        "cutting decimals off is not rounding.": [[False, False, False]]
+    }
+    f.expect(want, whole, q=q, k=k, printed=np.array([[0.16, 0.33, 0.5]]), decimals=2)
     fixed = {
         "Here four decimals are printed, so rounding explains no more than 0.00005.": np.zeros(
             (1, 3), dtype=bool
@@ -163,6 +192,11 @@ def slips(f: Answer) -> None:
     }
     four = np.array([[0.1667, 0.3333, 0.5001]])
     f.expect(want[:, ::-1], fixed, q=q, k=k, printed=four, decimals=4)
+    _check_pages(f)
+
+
+def _check_pages(f: Answer) -> None:
+    """The page of the seminar, and tables with one wrong number each."""
     q, k = sources.THREE_TOKENS.q, sources.THREE_TOKENS.k
     rows = sources.THREE_TOKENS.printed["weights"]
     printed = np.array([[float(text) for text in row.split()] for row in rows])
@@ -174,14 +208,41 @@ def slips(f: Answer) -> None:
         _expect_marks(f, q, k, printed, decimals)
 
 
+_WRONG_MARKS = {
+    "0.14 is less than 1/6. A number printed too low is as wrong as one printed too high.": (
+        [[False, False, True]]
+    ),
+    "0.53 is more than 1/2. A number printed too high is as wrong as one printed too low.": (
+        [[True, False, False]]
+    ),
+    "0.14 for 1/6 and 0.53 for 1/2 are off by more than 0.02, although the row adds up to one. "
+    "Rounding to two decimals explains 0.005.": [[False, False, False]],
+    "You mark 0.33 too. The weights are 1/6, 1/3 and 1/2, and a number may be off by rounding.": (
+        [[True, True, True]]
+    ),
+    "True marks the entries that are wrong.": [[False, True, False]],
+    "Those are the weights; True or False is asked for.": [[1 / 6, 1 / 3, 1 / 2]],
+    "Those are the differences; True or False is asked for.": (
+        [[1 / 6 - 0.14, 1 / 3 - 0.33, 0.53 - 1 / 2]]
+    ),
+    "Those are the places of the wrong entries; a table of True and False is asked for.": (
+        [[0, 0], [0, 2]]
+    ),
+    "One True for the whole table does not say where it is wrong.": True,
+}
+
+
 def _expect_marks(
     f: Answer, q: np.ndarray, k: np.ndarray, printed: np.ndarray, decimals: int
 ) -> None:
     half = 0.5 * 10.0**-decimals
+    mistakes = {
+        why: np.abs(printed - reference.attention_weights(q, k, scale=scale)) > half
+        for why, scale in wrong_scales(q, k).items()
+    }
     want = np.abs(printed - reference.attention_weights(q, k)) > half
-    unscaled = np.abs(printed - reference.attention_weights(q, k, scale=1.0)) > half
-    mistakes = {"You compare with weights whose scores are not scaled by 1/√K.": unscaled}
-    f.expect(want, mistakes, q=q, k=k, printed=printed, decimals=decimals)
+    why = "Are the weights you compare with those of the definition?"
+    f.expect(want, mistakes, why, q=q, k=k, printed=printed, decimals=decimals)
 
 
 @exercise(
@@ -200,24 +261,17 @@ def _expect_marks(
 def masked_attention(f: Answer) -> None:
     """Attention with a boolean mask; a row that may look nowhere is zero."""
     q, k, v = np.ones((1, 1)), np.log([[1.0], [3.0], [4.0]]), np.array([[8.0], [16], [24]])
-    seen = {
-        "You masked after the softmax: the hidden key took half of the weight with it, and the "
-        "rest adds up to 1/2 only.": [[7.0]],
-        "The mask is read the wrong way round: True means that the query may look.": [[24.0]],
-        "The mask has no effect.": [[19.0]],
-        "A score multiplied by 0 is 0, and exp(0) = 1: the key is not hidden.": [[16.0]],
-        "The mask was added to the scores as the numbers 0 and 1.": reference.attention(
-            q, k, v, bias=np.array([[1.0, 1, 0]])
-        ),
-    }
-    f.expect([[14.0]], seen, q=q, k=k, v=v, mask=np.array([[True, True, False]]))
+    mask = np.array([[True, True, False]])
+    why = "The visible keys have the weights 1/4 and 3/4, exactly."
+    f.expect([[14.0]], _WRONG_MASKS | _scaled(q, k, v, mask), why, q=q, k=k, v=v, mask=mask)
     _check_blind_query(f, q, k, v)
     far = np.array([[1.0], [1001]])
+    over = {"exp(1001) is more than a float64 can hold. Subtract a score.": [[np.nan]]}
     hidden = (
         "The hidden score was used as the shift, and exp(−1000) is 0 for every key that may be "
         "seen. Take the maximum over those."
     )
-    f.expect([[8.0]], why=hidden, q=q, k=far, v=v[:2], mask=np.array([[True, False]]))
+    f.expect([[8.0]], over, hidden, q=q, k=far, v=v[:2], mask=np.array([[True, False]]))
     causal = np.tri(3, dtype=bool)
     q, k, v = integers(1, (3, 4)), integers(2, (3, 4)), integers(3, (3, 1))
     _expect_masked(f, q, k, v, causal, {"The mask lies on its side.": causal.T})
@@ -231,6 +285,28 @@ def masked_attention(f: Answer) -> None:
         _expect_masked(f, q, k, v, mask, {})
 
 
+_WRONG_MASKS = {  # scores log 1, log 3 and log 4; the last key is hidden
+    "You masked after the softmax: the hidden key took half of the weight with it, and the rest "
+    "adds up to 1/2 only.": [[7.0]],
+    "The mask is read the wrong way round: True means that the query may look.": [[24.0]],
+    "The mask has no effect.": [[19.0]],
+    "A score multiplied by 0 is 0, and exp(0) = 1: the key is not hidden.": [[16.0]],
+    "The mask was added to the scores as the numbers 0 and 1.": (
+        [[(56 * np.e + 96) / (4 * np.e + 4)]]
+    ),
+    "A nan comes of 0 · ∞, if a mask is multiplied by ∞, or of ∞ − ∞, if a softmax runs along an "
+    "axis where all is hidden.": [[np.nan]],
+}
+
+
+def _scaled(q: np.ndarray, k: np.ndarray, v: np.ndarray, mask: np.ndarray) -> dict[str, np.ndarray]:
+    """Masked attention with a wrong scale, by what is said to it."""
+    return {
+        why: reference.attention(q, k, v, mask=mask, scale=scale)
+        for why, scale in wrong_scales(q, k).items()
+    }
+
+
 def _expect_masked(
     f: Answer,
     q: np.ndarray,
@@ -239,13 +315,17 @@ def _expect_masked(
     mask: np.ndarray,
     other_masks: dict[str, np.ndarray],
 ) -> None:
+    want = reference.attention(q, k, v, mask=mask)
     mistakes = {why: reference.attention(q, k, v, mask=m) for why, m in other_masks.items()}
-    mistakes["The scores are not scaled by 1/√K."] = reference.attention(
-        q, k, v, mask=mask, scale=1.0
-    )
+    mistakes |= _scaled(q, k, v, mask)
     mistakes["You masked after the softmax."] = (reference.attention_weights(q, k) * mask) @ v
+    blind = np.broadcast_to(~mask.any(axis=-1, keepdims=True), want.shape)
+    if blind.any():
+        alone = "Among other queries, too, one that may look nowhere gets zeros and not nan."
+        mistakes[alone] = np.where(blind, np.nan, want)
+        mistakes["One query that may look nowhere does not silence the others."] = 0 * want
     why = "Row t of the mask says which keys query t may look at."
-    f.expect(reference.attention(q, k, v, mask=mask), mistakes, why, q=q, k=k, v=v, mask=mask)
+    f.expect(want, mistakes, why, q=q, k=k, v=v, mask=mask)
 
 
 def _check_blind_query(f: Answer, q: np.ndarray, k: np.ndarray, v: np.ndarray) -> None:

@@ -25,18 +25,29 @@ from tformer.check.samples import integers
 )
 def scale_for(f: Answer) -> None:
     """1/√(d_model / n_heads)."""
-    mistakes = {
-        "That is 1/√512, made of the width of the model. A query has 512/8 = 64 coordinates.": (
-            1 / math.sqrt(512)
-        ),
-        "That is √64, by which the scores are divided; the scale multiplies them.": 8.0,
-        "That is 1/64. The width of a head enters with its root, and once.": 1 / 64,
-        "That is 1/√8, made of the number of heads.": 1 / math.sqrt(8),
-        "That is the width of a head; the scale is made from it.": 64.0,
-    }
-    f.expect(1 / 8, mistakes, d_model=512, n_heads=8)
-    for d_model, n_heads in (768, 12), (64, 1), (4, 4), (4096, 32), (1024, 16):
-        f.expect(math.sqrt(n_heads / d_model), d_model=d_model, n_heads=n_heads)
+    f.expect(1 / 8, _WRONG_SCALES, _BELONGS, d_model=768, n_heads=12)
+    for d_model, n_heads in (512, 8), (64, 1), (4, 4), (4096, 32), (1024, 16):
+        f.expect(math.sqrt(n_heads / d_model), why=_BELONGS, d_model=d_model, n_heads=n_heads)
+
+
+_BELONGS = "Which vectors meet in a score, and what is the variance of their dot product?"
+_WRONG_SCALES = {
+    "That is 1/√768, made of the width of the model. A query has 768/12 = 64 coordinates.": (
+        1 / math.sqrt(768)
+    ),
+    "That is √64, by which the scores are divided; the scale multiplies them.": 8.0,
+    "That is 1/64. The width of a head enters with its root, and once.": 1 / 64,
+    "That is 1/√12, made of the number of heads.": 1 / math.sqrt(12),
+    "That is the width of a head; the scale is made from it.": 64.0,
+    "The heads share the width of the model; here it is multiplied by their number.": (
+        1 / math.sqrt(768 * 12)
+    ),
+    "The number of heads belongs under the root too, since it divides the width.": (
+        12 / math.sqrt(768)
+    ),
+    "The number of heads divides the width under the root, not the scale.": 1 / math.sqrt(768) / 12,
+    "That is 0, as if rounded down to a whole number: `//` does that.": 0.0,
+}
 
 
 @exercise(
@@ -86,17 +97,24 @@ def _judge_estimates(f: Answer, said: str, found: np.ndarray, d: int, scale: flo
             )
         return
     head = f"With {said} and six generators, {f.name} gives {say.show(found, 3)}; the theorem says "
-    head += f"{say.show(right)}."
-    typical = float(np.median(found))
+    raise Wrong(f"{head}{say.show(right)}. {_why_off(found, d, scale)}")
+
+
+def _why_off(found: np.ndarray, d: int, scale: float) -> str:
+    right, typical = scale**2 * d, float(np.median(found))
+    if (found < 0).any():
+        return "A variance is never negative. Is that the mean of the scores?"
+    if (np.abs(found) < 1e-9).all():
+        return "One number, taken again and again, has the variance 0."
     for why, value in _wrong_variances(d, scale).items():
         if abs(typical / value - 1) < 0.08 and np.ptp(found) < 0.3 * value:
-            raise Wrong(f"{head} {why}")
+            return why
     if np.ptp(found) > 0.2 * right and right / 4 < typical < 4 * right:
-        raise Wrong(
-            f"{head} Your estimates scatter more than those of {_TRIALS} independent pairs would. "
+        return (
+            f"Your estimates scatter more than those of {_TRIALS} independent pairs would. "
             "Does every trial draw a query and a key of its own?"
         )
-    raise Wrong(f"{head} Each trial gives one score, and the variance is that of the scores.")
+    return "Each trial gives one score, and the variance is that of the scores."
 
 
 def _wrong_variances(d: int, scale: float) -> dict[str, float]:
@@ -106,6 +124,10 @@ def _wrong_variances(d: int, scale: float) -> dict[str, float]:
         "That is near the variance of one product q_i k_i: add up the coordinates first.": scale**2,
         "That is near the variance without the scale.": float(d),
         "The scale enters the variance as its square.": scale * d,
+        "The scale multiplies the scores; you divided by it.": d / scale**2,
+        "That is near the variance of a mean of products; the dot product is their sum.": (
+            scale**2 / d
+        ),
         "That is near 2d times the square of the scale, as for a key that equals its query.": 2
         * right,
         "That is what coordinates between 0 and 1 would give; they should have mean 0 and variance "
@@ -129,21 +151,37 @@ def _wrong_variances(d: int, scale: float) -> dict[str, float]:
 )
 def scale_for_keys(f: Answer) -> None:
     """The scale at which n e^{−scale² d} equals `keys`."""
-    spread = math.log(20)
-    mistakes = {
-        "That is the square of the scale: the variance of the scores is scale² · d.": spread / 4,
-        "The width d is missing: the variance of the scores is scale² · d.": math.sqrt(spread),
-        "σ² is half as large as it should be. Keys are lost by the factor e^{−σ²}; it is the "
-        "entropy that falls by σ²/2.": math.sqrt(spread / 8),
-        "σ² is twice as large as it should be. Keys are lost by the factor e^{−σ²}; it is the "
-        "entropy that falls by σ²/2.": math.sqrt(spread / 2),
-        "The logarithm is the natural one here.": math.sqrt(math.log10(20) / 4),
-        "Divide by √d: the wider the vectors, the smaller the scale.": math.sqrt(spread * 4),
-        "That is 1/√d, which leaves one key in e.": 0.5,
-    }
-    f.expect(math.sqrt(spread / 4), mistakes, n=100, d=4, keys=5.0)
+    _check_keys(f, 100, 4, 5.0, _WRONG_KEYS)
     for n, d, keys in (1000, 64, 1000 / math.e), (50, 16, 49.0), (10**6, 128, 2.0), (8, 1, 1.0):
-        f.expect(math.sqrt(math.log(n / keys) / d), n=n, d=d, keys=keys)
+        _check_keys(f, n, d, keys, {})
+
+
+def _check_keys(f: Answer, n: int, d: int, keys: float, mistakes: Mistakes) -> None:
+    said = f.said(n=n, d=d, keys=keys)
+    got, why = f.array(said, n=n, d=d, keys=keys), ""
+    if got.shape == () and np.isfinite(got):
+        left = say.show(n * math.exp(-min(float(got) ** 2 * d, 700.0)), 3)
+        why = f"At your scale the formula leaves {left} keys."
+    f.judge(got, math.sqrt(math.log(n / keys) / d), mistakes, why, said)
+
+
+_SPREAD = math.log(20)  # log(n/keys) for 100 keys of which 5 are left; the width is 4
+_WRONG_KEYS = {
+    "That is the square of the scale: the variance of the scores is scale² · d.": _SPREAD / 4,
+    "The width d is missing: the variance of the scores is scale² · d.": math.sqrt(_SPREAD),
+    "σ² is half as large as it should be. Keys are lost by the factor e^{−σ²}; it is the "
+    "entropy that falls by σ²/2.": math.sqrt(_SPREAD / 8),
+    "σ² is twice as large as it should be. Keys are lost by the factor e^{−σ²}; it is the "
+    "entropy that falls by σ²/2.": math.sqrt(_SPREAD / 2),
+    "The logarithm is the natural one here.": (math.sqrt(math.log10(20) / 4)),
+    "The logarithm is the natural one; you took the one to base 2.": math.sqrt(math.log2(20) / 4),
+    "Divide by √d: the wider the vectors, the smaller the scale.": math.sqrt(_SPREAD * 4),
+    "The width stands under the root: divide by √d, not by d.": math.sqrt(_SPREAD) / 4,
+    "That is 1/√d, which leaves one key in e.": 0.5,
+    "That is one over the scale.": math.sqrt(4 / _SPREAD),
+    "The root of a negative number is nan. The share keys/n is below 1, and so is its logarithm "
+    "below 0.": math.nan,
+}
 
 
 @exercise(
@@ -161,7 +199,7 @@ def scale_for_keys(f: Answer) -> None:
 )
 def moments(f: Answer) -> None:
     """Mean and variance of q·k for correlated normal pairs."""
-    _check_moments(f, (2, 1, 2, 4, 9, 0.5), _wrong_moments())
+    _check_moments(f, (2, 1, 2, 4, 9, 0.5), _WRONG_MOMENTS)
     for numbers in _MOMENTS:
         _check_moments(f, numbers, {})
 
@@ -173,40 +211,46 @@ def _check_moments(f: Answer, numbers: tuple[float, ...], mistakes: Mistakes) ->
     shared = rho * math.sqrt(var_q * var_k)
     mean = d * (mean_q * mean_k + shared)
     variance = var_q * var_k + shared**2 + mean_q**2 * var_k + mean_k**2 * var_q
-    variance = d * (variance + 2 * shared * mean_q * mean_k)
-    f.expect((mean, variance), mistakes, "The mean comes first, then the variance.", **inputs)
+    want = np.array([mean, d * (variance + 2 * shared * mean_q * mean_k)])
+    said = f.said(**inputs)
+    got, why = f.array(said, **inputs), "Two numbers are asked for, mean and variance."
+    if got.shape == (2,):
+        right = np.isclose(got.astype(float), want).tolist()
+        why = "The mean is right, the variance is not." * right[0]
+        why += "The variance is right, the mean is not." * right[1]
+    f.judge(got, want, mistakes, why, said)
 
 
-def _wrong_moments() -> Mistakes:
-    """Answers for d = 2, means 1 and 2, variances 4 and 9, ρ = 1/2; right is (10, 164)."""
-    return {
-        "Those are mean and variance for independent q and k: ρ changes both.": (4, 122),
-        "The mean lacks the part that q and k share: E[qk] = μ_q μ_k + ρ σ_q σ_k.": (4, 164),
-        "The variance is that of independent q and k.": (10, 122),
-        "The variance lacks the term with ρ², from E[a²b²] of the two deviations a and b.": (
-            10,
-            146,
-        ),
-        "The two single terms, μ_q b and μ_k a, are correlated: their covariance counts twice.": (
-            10,
-            140,
-        ),
-        "Their covariance counts twice in the variance of a sum; you have it once.": (10, 152),
-        "ρ is a correlation: times σ_q σ_k it is the covariance.": (5, 126.5),
-        "That is the standard deviation beside the mean; the variance is its square.": (
-            10,
-            math.sqrt(164),
-        ),
-        "Those are the numbers for one coordinate; there are d of them.": (5, 82),
-        "The variance grows with d, not with d²: the coordinates are independent.": (10, 328),
-        "The variance comes second.": (164, 10),
-        "E[a²b²] is σ_q²σ_k² (1 + 2ρ²), of which (ρσ_qσ_k)² is subtracted once: 1 + ρ² remains.": (
-            10,
-            182,
-        ),
-    }
-
-
+_WRONG_MOMENTS = {  # for d = 2, means 1 and 2, variances 4 and 9, ρ = 1/2; right is (10, 164)
+    "Those are mean and variance for independent q and k: ρ changes both.": (4, 122),
+    "The mean lacks the part that q and k share: E[qk] = μ_q μ_k + ρ σ_q σ_k.": (4, 164),
+    "The variance is that of independent q and k.": (10, 122),
+    "The variance lacks the term with ρ², from E[a²b²] of the two deviations a and b.": (10, 146),
+    "The two single terms, μ_q b and μ_k a, are correlated: their covariance counts twice.": (
+        10,
+        140,
+    ),
+    "Their covariance counts twice in the variance of a sum; you have it once.": (10, 152),
+    "ρ is a correlation: times σ_q σ_k it is the covariance.": (5, 126.5),
+    "In the mean, ρ is a correlation: times σ_q σ_k it is the covariance.": (5, 164),
+    "The covariance is ρ times the standard deviations, and you took the variances.": (40, 914),
+    "That is the standard deviation beside the mean; the variance is its square.": (
+        10,
+        math.sqrt(164),
+    ),
+    "Those are the numbers for one coordinate; there are d of them.": (5, 82),
+    "The variance grows with d, not with d²: the coordinates are independent.": (10, 328),
+    "The variance comes second.": (164, 10),
+    "E[a²b²] is σ_q²σ_k² (1 + 2ρ²), of which (ρσ_qσ_k)² is subtracted once: 1 + ρ² remains.": (
+        10,
+        182,
+    ),
+    "The term μ_q b has the variance of b, the deviation of k; you took that of q.": (10, 194),
+    "A mean that multiplies a deviation enters the variance as its square.": (10, 148),
+    "That is d E[q²k²] beside the mean; the square of E[qk] is still to be subtracted.": (10, 214),
+    "The means and the correlation are missing: that is d σ_q²σ_k².": (10, 72),
+    "The correlation is missing in both, and the means in the variance.": (4, 72),
+}
 _NAMES = ("d", "mean_q", "mean_k", "var_q", "var_k", "rho")
 _MOMENTS = [
     (3, 0, 0, 1, 1, 0),
@@ -231,25 +275,38 @@ _MOMENTS = [
 )
 def fitted_scale(f: Answer) -> None:
     """The scale that gives all T·S scores the standard deviation one."""
-    q, k = np.array([[1.0], [3]]), np.array([[1.0], [2]])
-    mistakes = {
-        "The scores are 1, 2, 3 and 6 with variance 3.5: divide by its root.": 1 / 3.5,
-        "That is the standard deviation; the scale is one over it.": math.sqrt(3.5),
-        "You divided by the root of the mean square, 12.5. The mean, 3, is to be subtracted.": (
-            1 / math.sqrt(12.5)
-        ),
-        "Every query meets every key: there are four scores, not two.": 1 / 2.5,
-        "That is 1/√d, which relies on assumptions; measure the scores.": 1.0,
-        "Divide the sum of squares by the number of scores, 4, not by 3.": math.sqrt(3 / 14),
-        "That is the scale for the standard deviations of q and k multiplied; their means matter "
-        "too.": 2.0,
-    }
-    f.expect(1 / math.sqrt(3.5), mistakes, q=q, k=k)
+    q, k = np.array([[1.0], [4]]), np.array([[1.0], [3]])
+    why = "The standard deviation of all scores, times your scale, should be 1."
+    f.expect(1 / math.sqrt(17.5), _WRONG_FITS, why, q=q, k=k)
     for seed, (n, m, d) in enumerate([(2, 3, 2), (3, 2, 4), (1, 4, 3), (5, 5, 1)]):
         q, k = integers(seed + 2, (n, d)) + seed, integers(seed + 30, (m, d)) / 10
-        why = "The standard deviation of all scores, times your scale, should be 1."
-        f.expect(1 / (q @ k.T).std(), why=why, q=q, k=k)
+        scores = q @ k.T
+        scaled = {"Those scores are scaled already; q·k itself is to be.": d**0.5 / scores.std()}
+        f.expect(1 / scores.std(), scaled, why, q=q, k=k)
     rng = np.random.default_rng(0)
     q = rng.normal(size=(50, 64))
     near = 0.8 * q + 0.6 * rng.normal(size=(50, 64))
     f.expect(1 / (q @ near.T).std(), said="50 queries and 50 keys close to them", q=q, k=near)
+
+
+_WRONG_FITS = {
+    "The scores are 1, 3, 4 and 12 with variance 17.5: divide by its root.": 1 / 17.5,
+    "That is the standard deviation; the scale is one over it.": math.sqrt(17.5),
+    "You divided by the root of the mean square, 42.5. The mean, 5, is to be subtracted.": (
+        1 / math.sqrt(42.5)
+    ),
+    "Every query meets every key: there are four scores, not two.": 1 / 5.5,
+    "That is 1/√d, which relies on assumptions; measure the scores.": 1.0,
+    "Divide the sum of squares by the number of scores, 4, not by 3.": math.sqrt(3 / 70),
+    "That is the scale for the standard deviations of q and k multiplied; their means matter "
+    "too.": 1 / 1.5,
+    "That is one over the mean of the deviations of the rows; take all scores together.": 1 / 2.5,
+    "Those are scales for each row; one number is asked for all scores.": [1, 1 / 4],
+    "Those are the scaled scores; the scale is asked for.": (
+        np.array([[1, 3], [4, 12]]) / math.sqrt(17.5)
+    ),
+    "The sum of the squares is to be divided by the number of scores, and the mean, 5, to be "
+    "subtracted first.": 1 / math.sqrt(170),
+    "That is one over the root of the standard deviation; it is a root already.": 17.5**-0.25,
+    "That is one over the largest score; their spread is asked for.": 1 / 12,
+}
