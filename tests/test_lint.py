@@ -14,6 +14,10 @@ PNG = v4.new_output("display_data", {"image/png": "aGk="})
 THEOREM = ":::{prf:theorem} Sums\n:label: thm-sums\nOne and one are two.\n:::"
 
 
+def shown(code_of_a_function: str):
+    return v4.new_output("execute_result", {"text/markdown": f"```\n{code_of_a_function}\n```"})
+
+
 def page(*cells, claims=()):
     return Page(notebook(*cells), claims=frozenset(claims))
 
@@ -40,7 +44,9 @@ GOOD = {
     "imports": page(code(FIRST), code("np.pi")),
     "rng": page(code("rng = np.random.default_rng(0)"), code("rng.normal()")),
     "cell-length": page(code("\n".join("abcde")), code("# only\n# words\n" * 20 + "1")),
+    "line-width": page(code("x" * 76, printed("x" * 77))),
     "prose-ratio": page(text(WORDS), code("1")),
+    "stray-list": page(text("1. One.\n2. Two."), text("Below\n0.5 it is 1.")),
     "prose-number": page(text("It is 0.95."), code("f()", result("0.9512"))),
     "claims": page(text(THEOREM), code('verify("thm-sums")'), claims=["thm-sums"]),
     "figure": page(code("draw()", SVG, mystnb=ALT)),
@@ -66,8 +72,11 @@ BAD = [
     ("rng", page(*[code("rng = np.random.default_rng(0)") for _ in range(2)]), "spelled 2 times"),
     ("cell-length", page(code("\n".join(["a"] * 21)), code("1"), code("2")), "21 lines"),
     ("cell-length", page(code("\n".join("abcdef"))), "half of the code cells"),
+    ("line-width", page(code("1\n" + "x" * 77)), "shows 76"),
+    ("line-width", page(code("source(f)", shown("x" * 77))), "shows 76"),
     ("prose-ratio", page(text("Few words."), code("1")), "2 words to 1 lines"),
     ("prose-ratio", page(text("```\n" + WORDS + "\n```"), code("1")), "0 words"),
+    ("stray-list", page(text("Their deviation is\n1. Divide by it.")), "list of one"),
     ("prose-number", page(text("It is 0.96."), code("f()", result("0.9512"))), "0.96"),
     ("claims", page(text(THEOREM)), "has no check"),
     ("claims", page(claims=["thm-sums"]), "is not stated here"),

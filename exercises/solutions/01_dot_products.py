@@ -78,7 +78,10 @@ check("1.1", row_dots)
 
 # %%
 def cosine(q, k):
-    """Cosines along the last axis: (..., K) and (..., K) to (...); 0 for a zero vector."""
+    """Cosines along the last axis.
+
+    (..., K) and (..., K) to (...); 0 for a zero vector.
+    """
     ### BEGIN SOLUTION
     lengths = np.linalg.norm(q, axis=-1) * np.linalg.norm(k, axis=-1)
     return (q * k).sum(axis=-1) / np.where(lengths == 0, 1, lengths)
@@ -112,7 +115,10 @@ check("1.2", cosine)
 
 # %%
 def split(q, k):
-    """Part of q along k, and the remainder: two arrays of shape (..., K)."""
+    """Part of q along k, and the remainder.
+
+    Two arrays of shape (..., K).
+    """
     ### BEGIN SOLUTION
     squared_length = (k * k).sum(axis=-1, keepdims=True)
     scale = np.where(squared_length == 0, 1, squared_length)
@@ -148,7 +154,10 @@ check("1.3", split)
 
 # %%
 def nearest(scores, n):
-    """Positions of the n largest scores, best first: (..., S) to (..., n)."""
+    """Positions of the n largest scores, best first.
+
+    (..., S) to (..., n).
+    """
     ### BEGIN SOLUTION
     return np.argsort(-scores, axis=-1, kind="stable")[..., :n]
     ### END SOLUTION
@@ -211,7 +220,10 @@ check("1.5", score_table)
 
 # %%
 def squared_distances(q, k):
-    """Table of squared distances: (..., T, K) and (..., S, K) to (..., T, S)."""
+    """Table of squared distances.
+
+    (..., T, K) and (..., S, K) to (..., T, S).
+    """
     ### BEGIN SOLUTION
     of_q = (q * q).sum(axis=-1)[..., :, np.newaxis]
     of_k = (k * k).sum(axis=-1)[..., np.newaxis, :]
@@ -245,7 +257,10 @@ check("1.6", squared_distances)
 
 # %%
 def favourites(q):
-    """Three keys of the width of q, one for each measure: (K,) to (3, K)."""
+    """Three keys of the width of q, one for each measure.
+
+    (K,) to (3, K).
+    """
     ### BEGIN SOLUTION
     aside = np.zeros_like(q)
     aside[np.abs(q).argmin()] = np.linalg.norm(q)
@@ -278,7 +293,10 @@ check("1.7", favourites)
 
 # %%
 def predicted_variance(mean_q, var_q, mean_k, var_k):
-    """Variance of q·k for independent coordinates: four arrays (K,) to a number."""
+    """Variance of q·k for independent coordinates.
+
+    Four arrays (K,) to a number.
+    """
     ### BEGIN SOLUTION
     return (var_q * var_k + mean_q**2 * var_k + var_q * mean_k**2).sum()
     ### END SOLUTION
@@ -312,7 +330,8 @@ check("1.8", predicted_variance)
 def positive_pmi(counts):
     """Positive pointwise mutual information in nats: (N, N) to (N, N)."""
     ### BEGIN SOLUTION
-    expected = counts.sum(axis=1, keepdims=True) * counts.sum(axis=0) / counts.sum()
+    rows, columns = counts.sum(axis=1, keepdims=True), counts.sum(axis=0)
+    expected = rows * columns / counts.sum()
     ratio = counts / np.where(expected == 0, 1, expected)
     return np.log(np.maximum(ratio, 1))
     ### END SOLUTION
@@ -413,7 +432,10 @@ check("1.11", vectors_behind)
 
 # %%
 def crowd(n, d, eps):
-    """Sign vectors with all |cosines| below eps: an array (n, d) of 1 and −1."""
+    """Sign vectors with all |cosines| below eps.
+
+    An array (n, d) of 1 and −1.
+    """
     ### BEGIN SOLUTION
     rng = np.random.default_rng(0)
     while True:

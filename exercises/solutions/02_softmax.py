@@ -75,7 +75,10 @@ check("2.1", softmax_along)
 
 # %%
 def log_softmax_along(x):
-    """Logarithms of the softmax weights along the last axis: (..., S) to (..., S)."""
+    """Logarithms of the softmax weights along the last axis.
+
+    (..., S) to (..., S).
+    """
     ### BEGIN SOLUTION
     shifted = x - x.max(axis=-1, keepdims=True)
     return shifted - np.log(np.exp(shifted).sum(axis=-1, keepdims=True))
@@ -170,7 +173,10 @@ check("2.4", entropy_of)
 
 # %%
 def masked_softmax(x, keep):
-    """Weights over the visible keys: scores (..., S) and a mask to (..., S)."""
+    """Weights over the visible keys.
+
+    Scores (..., S) and a mask to (..., S).
+    """
     ### BEGIN SOLUTION
     visible = np.where(keep, x, -np.inf)
     largest = visible.max(axis=-1, keepdims=True)
@@ -212,7 +218,10 @@ def broken(x, beta=1.0):
 
 # %%
 def repaired(x, beta=1.0):
-    """Softmax of beta times the scores along the last axis: (..., S) to (..., S)."""
+    """Softmax of beta times the scores along the last axis.
+
+    (..., S) to (..., S).
+    """
     ### BEGIN SOLUTION
     terms = np.exp(beta * (x - x.max(axis=-1, keepdims=True)))
     return terms / terms.sum(axis=-1, keepdims=True)
@@ -244,7 +253,10 @@ check("2.6", repaired)
 
 # %%
 def softmax_backward(p, grad, beta=1.0):
-    """Gradient with respect to the scores: (..., S) and (..., S) to (..., S)."""
+    """Gradient with respect to the scores.
+
+    (..., S) and (..., S) to (..., S).
+    """
     ### BEGIN SOLUTION
     mean = (p * grad).sum(axis=-1, keepdims=True)
     return beta * p * (grad - mean)
@@ -308,7 +320,7 @@ check("2.8", sensitive_scores)
 
 # %%
 def beta_for_entropy(scores, target):
-    """Inverse temperature at which the entropy of softmax equals the target."""
+    """Inverse temperature at which softmax has the target entropy."""
     ### BEGIN SOLUTION
     def entropy(beta):
         terms = np.exp(beta * (scores - scores.max()))
@@ -320,7 +332,10 @@ def beta_for_entropy(scores, target):
         high *= 2
     for _ in range(60):
         middle = (low + high) / 2
-        low, high = (middle, high) if entropy(middle) > target else (low, middle)
+        if entropy(middle) > target:
+            low = middle
+        else:
+            high = middle
     return (low + high) / 2
     ### END SOLUTION
 
@@ -351,7 +366,10 @@ check("2.9", beta_for_entropy)
 
 # %%
 def streamed_lse(chunks):
-    """Log-sum-exp over an iterator of arrays (S,), each of any length: a number."""
+    """Log-sum-exp over an iterator of arrays (S,), each of any length.
+
+    A number.
+    """
     ### BEGIN SOLUTION
     largest, total = -np.inf, 0.0
     for chunk in chunks:
@@ -391,7 +409,10 @@ check("2.10", streamed_lse)
 
 # %%
 def draw(x, rng, size):
-    """Positions drawn with the probabilities of softmax: (S,) to (size,)."""
+    """Positions drawn with the probabilities of softmax.
+
+    (S,) to (size,).
+    """
     ### BEGIN SOLUTION
     noise = rng.gumbel(size=(size, len(x)))
     return (x + noise).argmax(axis=-1)
@@ -428,7 +449,10 @@ check("2.11", draw)
 
 # %%
 def climb(gradient, n):
-    """Maximiser over the simplex of a concave function with the given gradient: (n,)."""
+    """Maximiser over the simplex of a concave function with this gradient.
+
+    An array (n,).
+    """
     ### BEGIN SOLUTION
     p = np.full(n, 1 / n)
     for _ in range(2000):

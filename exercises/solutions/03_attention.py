@@ -80,7 +80,10 @@ check("3.1", answer)
 
 # %%
 def read(x, memory, w_q, w_k, w_v):
-    """Attention from x to memory: (..., T, D) and (..., S, D) to (..., T, V)."""
+    """Attention from x to memory.
+
+    (..., T, D) and (..., S, D) to (..., T, V).
+    """
     ### BEGIN SOLUTION
     scores = (x @ w_q) @ (memory @ w_k).mT / np.sqrt(w_q.shape[-1])
     terms = np.exp(scores - scores.max(axis=-1, keepdims=True))
@@ -113,7 +116,10 @@ check("3.2", read)
 
 # %%
 def slips(q, k, printed, decimals):
-    """Where printed weights are wrong: (T, K), (S, K) and (T, S) to booleans (T, S)."""
+    """Where printed weights are wrong.
+
+    (T, K), (S, K) and (T, S) to booleans (T, S).
+    """
     ### BEGIN SOLUTION
     scores = q @ k.T / np.sqrt(q.shape[-1])
     terms = np.exp(scores - scores.max(axis=-1, keepdims=True))
@@ -184,7 +190,10 @@ check("3.4", masked_attention)
 
 # %%
 def beta_for_lookup(scores, v, eps):
-    """Inverse temperature that brings the output within eps of the best value: a number."""
+    """Inverse temperature that brings the output near the best value.
+
+    A number.
+    """
     ### BEGIN SOLUTION
     margin = np.diff(np.sort(scores)[-2:])[0]
     farthest = np.linalg.norm(v - v[scores.argmax()], axis=-1).max()
@@ -217,7 +226,7 @@ check("3.5", beta_for_lookup)
 
 # %%
 def lifted(t, x, h):
-    """Queries (T, K) and keys (S, K) whose softmax is the Gaussian kernel of width h."""
+    """Queries (T, K) and keys (S, K) for the Gaussian kernel of width h."""
     ### BEGIN SOLUTION
     queries = np.stack([t / h, np.ones_like(t)], axis=-1)
     keys = np.stack([x / h, -((x / h) ** 2) / 2], axis=-1)
@@ -289,7 +298,7 @@ check("3.7", kind_of)
 
 # %%
 def factors(taste, width):
-    """Matrices (D, width) for queries and keys whose product is the taste (D, D)."""
+    """Matrices (D, width) for queries and keys with the taste (D, D)."""
     ### BEGIN SOLUTION
     u, sigma, vt = np.linalg.svd(taste)
     n = min(width, len(taste))
@@ -325,7 +334,10 @@ check("3.8", factors)
 
 # %%
 def pairs_that_fit(d, beta, share):
-    """Number of pairs for which the right key is sure of its share on average: an integer."""
+    """Number of pairs for which the right key keeps its share on average.
+
+    An integer.
+    """
     ### BEGIN SOLUTION
     other = ((1 + np.exp(-2 * beta / d)) / 2) ** d
     return int(1 + (1 / share - 1) / other)
@@ -397,7 +409,7 @@ check("3.10", attention_backward)
 
 # %%
 def lookup_layer(partner):
-    """Queries and keys of width two, by which word i looks at word partner[i]."""
+    """Queries and keys by which word i looks at word partner[i]."""
     ### BEGIN SOLUTION
     angle = 2 * np.pi * np.arange(len(partner)) / len(partner)
     w_k = np.stack([np.cos(angle), np.sin(angle)], axis=-1)
@@ -433,7 +445,10 @@ check("3.11", lookup_layer)
 
 # %%
 def recover(a, y, table):
-    """Words of a sentence from its weights (T, T) and outputs (T, V): an array (T,)."""
+    """Words of a sentence from its weights (T, T) and outputs (T, V).
+
+    An array (T,).
+    """
     ### BEGIN SOLUTION
     values = np.linalg.solve(a, y)
     gaps = values[:, np.newaxis] - table
@@ -467,7 +482,10 @@ check("3.12", recover)
 
 # %%
 def attention_in_strips(q, k, v):
-    """Attention by strips of queries: (T, K), (S, K) and (S, V) to (T, V)."""
+    """Attention by strips of queries.
+
+    (T, K), (S, K) and (S, V) to (T, V).
+    """
     ### BEGIN SOLUTION
     out = np.empty((len(q), v.shape[-1]))
     for start in range(0, len(q), 64):

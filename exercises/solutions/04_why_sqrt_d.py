@@ -143,7 +143,10 @@ check("4.3", scale_for_keys)
 
 # %%
 def moments(d, mean_q, mean_k, var_q, var_k, rho):
-    """Mean and variance of q·k for d correlated normal pairs: two numbers."""
+    """Mean and variance of q·k for d correlated normal pairs.
+
+    Two numbers.
+    """
     ### BEGIN SOLUTION
     shared = rho * np.sqrt(var_q * var_k)
     mean = mean_q * mean_k + shared
@@ -170,13 +173,16 @@ check("4.4", moments)
 # Every formula for the scale rests on assumptions. A measurement rests on none.
 #
 # Write `fitted_scale(q, k)` for queries of shape `(T, d)` and keys of shape `(S, d)`. Return the
-# number by which all $T \cdot S$ scores must be multiplied, so that they have standard deviation
-# 1. Divide by the number of scores when you take their variance.
+# number by which all $T \cdot S$ scores must be multiplied, so that their standard deviation
+# is 1. Divide by the number of scores when you take their variance.
 # ```
 
 # %%
 def fitted_scale(q, k):
-    """Scale that gives the scores of (T, d) and (S, d) the standard deviation 1: a number."""
+    """Scale that gives the scores of (T, d) and (S, d) the deviation 1.
+
+    A number.
+    """
     ### BEGIN SOLUTION
     return 1 / (q @ k.T).std()
     ### END SOLUTION
@@ -238,7 +244,10 @@ check("4.6", expected_entropy)
 
 # %%
 def broken(q, k):
-    """Weights of several heads that add up to less than 1: (..., H, T, S)."""
+    """Weights of several heads that add up to less than 1.
+
+    (..., H, T, S).
+    """
     n_heads, width = q.shape[-3], q.shape[-1]
     q /= (n_heads * width) ** 0.5
     scores = q @ k.mT / width**0.5
@@ -248,7 +257,10 @@ def broken(q, k):
 
 # %%
 def repaired(q, k):
-    """Attention weights of several heads: (..., H, T, K) and (..., H, S, K) to (..., H, T, S)."""
+    """Attention weights of several heads.
+
+    (..., H, T, K) and (..., H, S, K) to (..., H, T, S).
+    """
     ### BEGIN SOLUTION
     logits = q @ k.mT / k.shape[-1] ** 0.5
     raised = np.exp(logits - logits.max(axis=-1, keepdims=True))
@@ -282,7 +294,10 @@ check("4.7", repaired)
 
 # %%
 def qk_norm_weights(q, k, gain):
-    """Softmax of gain times cosine: (..., T, K) and (..., S, K) to (..., T, S)."""
+    """Softmax of gain times cosine.
+
+    (..., T, K) and (..., S, K) to (..., T, S).
+    """
     ### BEGIN SOLUTION
     def direction(x):
         length = np.linalg.norm(x, axis=-1, keepdims=True)
@@ -324,7 +339,10 @@ check("4.8", qk_norm_weights)
 
 # %%
 def diagnose(q, k):
-    """Name the assumption that a sample of pairs breaks: one of five words."""
+    """Name the assumption that a sample of pairs breaks.
+
+    One of five words.
+    """
     ### BEGIN SOLUTION
     lengths = np.linalg.norm(np.concatenate([q, k]), axis=-1)
     if np.ptp(lengths) < 1e-6:
@@ -395,12 +413,16 @@ check("4.10", expected_max)
 
 # %%
 def mean_norm(d, scale):
-    """Expected norm of the softmax Jacobian for two random scores: a number."""
+    """Expected norm of the softmax Jacobian for two random scores.
+
+    A number.
+    """
     ### BEGIN SOLUTION
     deviation = np.sqrt(2 * d) * scale
     end = min(60, 12 * deviation)
     z = np.linspace(-end, end, 20001)
-    density = np.exp(-((z / deviation) ** 2) / 2) / np.sqrt(2 * np.pi) / deviation
+    density = np.exp(-((z / deviation) ** 2) / 2)
+    density /= np.sqrt(2 * np.pi) * deviation
     p = scipy.special.expit(z)
     return np.trapezoid(2 * p * (1 - p) * density, z)
     ### END SOLUTION
@@ -431,7 +453,10 @@ check("4.11", mean_norm)
 
 # %%
 def distance_to_normal(d):
-    """Largest gap between the law of a scaled sum of d signs and the normal law: a number."""
+    """Largest gap between a scaled sum of d signs and the normal law.
+
+    A number.
+    """
     ### BEGIN SOLUTION
     heads = np.arange(d + 1)
     weights = scipy.special.comb(d, heads) / 2.0**d

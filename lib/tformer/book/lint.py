@@ -28,6 +28,7 @@ from tformer.book.normalise import (
 from tformer.book.prose import output_texts, unbacked
 
 MEDIAN_LINES, MOST_LINES, WORDS_A_LINE, MACHINE_CELLS = 5, 20, 8, 3
+PAGE_WIDTH = 76
 RNG = "rng = np.random.default_rng(0)"
 Found = Iterator[tuple[int | None, str]]
 
@@ -127,12 +128,35 @@ def _cell_length(page: Page) -> Found:
         yield None, f"half of the code cells have over {MEDIAN_LINES} lines ({median(lengths):g})"
 
 
+@rule("line-width")
+def _line_width(page: Page) -> Found:
+    for number, cell in enumerate(page.code):
+        printed = [out.get("data", {}).get("text/markdown", "") for out in cell.outputs]
+        for line in "\n".join([cell.source, *printed]).splitlines():
+            if len(line) > PAGE_WIDTH:
+                yield number, f"a page shows {PAGE_WIDTH} characters; {len(line)} in '{line}'"
+
+
 @rule("prose-ratio", chapter=True)
 def _prose_ratio(page: Page) -> Found:
     code = sum(_lines(cell) for cell in page.code)
     prose = sum(words(cell.source) for cell in page.nb.cells if cell.cell_type == "markdown")
     if prose < WORDS_A_LINE * code:
         yield None, f"{prose} words to {code} lines of code; a line needs {WORDS_A_LINE} words"
+
+
+@rule("stray-list")
+def _stray_list(page: Page) -> Found:
+    for cell in page.nb.cells:
+        if cell.cell_type != "markdown":
+            continue
+        starts = {int(n) for n in re.findall(r"^ *(\d+)[.)] ", cell.source, re.MULTILINE)}
+        for number in sorted(starts):
+            if not starts & {number - 1, number + 1}:
+                yield (
+                    None,
+                    f"'{number}.' at the start of a line makes a list of one; wrap elsewhere",
+                )
 
 
 @rule("prose-number", chapter=True)
