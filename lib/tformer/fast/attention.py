@@ -11,8 +11,9 @@ import torch
 from torch import Tensor
 from torch.nn.functional import pad, scaled_dot_product_attention
 
+from tformer.fast.checks import checked
 from tformer.fast.softmax import softmax
-from tformer.shapes import checked, require_scale
+from tformer.shapes import require_scale
 
 __all__ = ["attention", "attention_vjp", "attention_weights"]
 
