@@ -5,15 +5,20 @@ than a vector register and than the blocks of the kernels.
 """
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from importlib import import_module
 from typing import Any, NamedTuple
+from unittest.mock import patch
 
 import numpy as np
 import pytest
 import torch
+from torch.nn.functional import scaled_dot_product_attention
 
 from cases import TOLERANCE, to_numpy, to_torch
 from tformer import fast, reference
+from tformer.fast.attention import CPU, GPU
 
 DEVICES = ("cpu", *(["cuda"] if torch.cuda.is_available() else []))
 T, S, K, V = 21, 37, 6, 5
@@ -130,3 +135,36 @@ def assert_equal(got: list[np.ndarray], given: Problem, dtype: str) -> None:
         bound += TOLERANCE["float32"].bound * largest_score
     for one, expected, magnitude in zip(got, definition(given), met, strict=True):
         np.testing.assert_allclose(one, expected, rtol=0, atol=bound * max(magnitude, 1e-3))
+
+
+@contextmanager
+def asked_as_on_a_gpu() -> Iterator[None]:
+    """The kernel of the CPU is given what one of a GPU would be, and the two must have an answer.
+
+    Only rows that are short for a CPU still get a mask.
+    """
+    with patch.multiple(
+        import_module("tformer.fast.attention"),
+        CPU=GPU._replace(fewest=CPU.fewest),
+        scaled_dot_product_attention=_fit_for_a_gpu,
+    ):
+        yield
+
+
+def _fit_for_a_gpu(
+    q: torch.Tensor,
+    k: torch.Tensor,
+    v: torch.Tensor,
+    attn_mask: torch.Tensor | None = None,
+    scale: float | None = None,
+) -> torch.Tensor:
+    """The kernel, for arguments that a GPU takes: see decision 008."""
+    assert q.shape[-1] == k.shape[-1] == v.shape[-1]
+    assert q.shape[-1] % 8 == 0
+    if attn_mask is not None:
+        assert attn_mask.is_contiguous()
+        assert attn_mask.shape[-1] == k.shape[-2] == v.shape[-2]
+        assert k.shape[-2] % 16 == 0
+        looks = attn_mask if attn_mask.dtype == torch.bool else attn_mask != -torch.inf
+        assert looks.any(dim=-1).all() or k.shape[-2] == 0
+    return scaled_dot_product_attention(q, k, v, attn_mask=attn_mask, scale=scale)

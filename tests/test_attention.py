@@ -16,6 +16,7 @@ from attention_problems import (
     S,
     T,
     V,
+    asked_as_on_a_gpu,
     assert_equal,
     definition,
     devices,
@@ -28,7 +29,7 @@ from attention_problems import (
 )
 from cases import NAN, TOLERANCE, to_numpy, to_torch
 from tformer import fast, reference
-from tformer.fast.attention import _for_gpu, _four_axes_of_mask
+from tformer.fast.attention import _four_axes_of_mask
 from tformer.reference.blockwise import attention_by_rows
 
 
@@ -80,8 +81,9 @@ def test_any_mask_and_bias_of_any_broadcast_shape(data: st.DataObject) -> None:
 @dtypes
 @masks
 @pytest.mark.parametrize("n_keys", [3, S])
+@pytest.mark.parametrize("scale", [None, 0.3])
 def test_four_axes_as_the_kernel_wants_them(
-    mask: str, n_keys: int, dtype: str, device: str
+    mask: str, n_keys: int, scale: float | None, dtype: str, device: str
 ) -> None:
     """Then `fast` calls the kernel at once, if nothing else stands against it."""
     given = problem(mask if n_keys == S else "none", dtype, (T, n_keys, 8, 8))
@@ -89,10 +91,10 @@ def test_four_axes_as_the_kernel_wants_them(
     x = tensors(given, dtype, device)
     folded = {name: x[name].unsqueeze(0) for name in ("q", "k", "v")}
     turned = {name: one.mT.contiguous().mT for name, one in folded.items()}
-    expected = reference.attention(*given[:3], mask=given.mask)
+    expected = reference.attention(*given[:3], mask=given.mask, scale=scale)
     bound = 8 * TOLERANCE[dtype].bound
     for arrays in (folded, turned):
-        got = to_numpy(fast.attention(**arrays, mask=x["mask"]))[0]
+        got = to_numpy(fast.attention(**arrays, mask=x["mask"], scale=scale))[0]
         np.testing.assert_allclose(got, expected, rtol=0, atol=bound)
 
 
@@ -154,7 +156,8 @@ def test_fast_never_stores_the_scores(
     arrays = kept(x, "q", "k", "v")
     turned = {name: one.mT.contiguous().mT for name, one in arrays.items()}
     with sdpa_kernel(SDPBackend.FLASH_ATTENTION):
-        for given in (arrays, turned, {**arrays, "k": x["k"][:1]}, {**arrays, "v": x["v"][0]}):
+        few = [{**arrays, name: x[name][:1]} for name in arrays]
+        for given in (arrays, turned, *few, {**arrays, "v": x["v"][0]}):
             for folded in (given, {name: one.unsqueeze(-3) for name, one in given.items()}):
                 seen = (
                     x["mask"] if x["mask"] is None or folded is given else x["mask"].unsqueeze(-3)
@@ -182,16 +185,26 @@ def test_the_scale_of_the_key_width_is_the_default() -> None:
         assert np.abs(reference.attention(q, k, v, scale=other) - expected).max() > 0.01
 
 
-@pytest.mark.parametrize("kind", ["mask", "one row of mask", "bias"])
-def test_what_the_kernels_of_a_gpu_are_given_has_the_same_answer(kind: str) -> None:
+@masks
+@pytest.mark.parametrize("bias", [False, True], ids=["", "bias"])
+@pytest.mark.parametrize("sizes", [(T, S, K, V), (T, S, 6, 6), (T, 48, 8, 8)], ids=str)
+def test_what_the_kernel_of_a_gpu_is_given_has_the_same_answer(
+    mask: str, bias: bool, sizes: tuple[int, int, int, int]
+) -> None:
+    given = problem(mask, sizes=sizes, bias=bias)
+    with asked_as_on_a_gpu():
+        assert_equal(outcome(given, "float64", "cpu"), given, "float64")
+        x = tensors(given)
+        four_axes = {name: x[name].unsqueeze(1) for name in ("q", "k", "v")}
+        seen = [None] if x["mask"] is None else [x["mask"], x["mask"].mT.contiguous().mT]
+        for shown in (one if one is None else one.unsqueeze(-3) for one in seen):
+            y = fast.attention(**four_axes, mask=shown, bias=x["bias"])[:, 0]
+            np.testing.assert_allclose(to_numpy(y), definition(given)[0], rtol=0, atol=1e-10)
+
+
+def test_keys_without_a_head_axis_serve_all_heads() -> None:
+    """Three axes of keys that look like the first of four: (17, 17, 4) beside (17, 17, 2, 4)."""
     rng = np.random.default_rng(0)
-    q, k, v = (rng.standard_normal((1, 2, n, 8)) for n in (5, 7, 7))
-    mask = rng.random((1, 1, 1 if kind == "one row of mask" else 5, 7)) < 0.5
-    mask[..., 0, :] = False
-    bias = np.where(mask, rng.standard_normal(mask.shape), -np.inf) if kind == "bias" else None
-    expected = reference.attention(q, k, v, mask=None if kind == "bias" else mask, bias=bias)
-    shown = torch.from_numpy(mask if bias is None else bias)
-    keys, values, shown, nowhere = _for_gpu(torch.from_numpy(k), torch.from_numpy(v), shown)
-    assert keys.shape[-2] == values.shape[-2] == shown.shape[-1] == 16
-    y = scaled_dot_product_attention(torch.from_numpy(q), keys, values, attn_mask=shown)
-    np.testing.assert_allclose(y.masked_fill(nowhere, 0.0), expected, rtol=0, atol=1e-12)
+    q, k = rng.standard_normal((17, 17, 2, 4)), rng.standard_normal((17, 17, 4))
+    got = fast.attention(*(to_torch(x, "float64") for x in (q, k, k)))
+    np.testing.assert_allclose(to_numpy(got), reference.attention(q, k, k), rtol=0, atol=1e-10)

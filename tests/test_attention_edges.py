@@ -1,15 +1,19 @@
 """Attention at its edges: rows that may look nowhere, entries that are extreme, infinite or NaN."""
 
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
+import torch
 
 from attention_problems import (
     Arrays,
     Problem,
     S,
     T,
+    asked_as_on_a_gpu,
     definition,
     devices,
     dtypes,
@@ -163,3 +167,124 @@ def test_a_hidden_value_that_is_not_finite_still_shows_as_nan() -> None:
     assert np.isnan(y[2, 2])
     assert (np.delete(y[:, 2], 2) == INF).all()
     assert np.isfinite(np.delete(y, 2, axis=1)).all()
+
+
+@masked
+@row_lengths
+@edges
+def test_what_the_kernel_of_a_gpu_is_given_has_the_same_outcome(
+    edge: Edge, n_keys: int, masked: bool
+) -> None:
+    with asked_as_on_a_gpu():
+        test_outcome_of_extreme_infinite_and_undefined_entries(
+            edge, n_keys, masked, "float64", "cpu"
+        )
+        test_gradient_of_extreme_infinite_and_undefined_entries(
+            edge, n_keys, masked, "float64", "cpu"
+        )
+
+
+class Spread(NamedTuple):
+    """One entry is replaced; where output and gradients are then not finite. Else they are.
+
+    Query 0 may look nowhere, query 1 everywhere but at key 2, query 2 everywhere.
+    """
+
+    name: str
+    where: tuple[int, int]
+    value: float
+    y: Any
+    dq: Any
+    dk: Any
+    dv: Any
+
+
+ALL, COLUMN_1, NONE = np.s_[:], np.s_[:, 1], np.s_[:0]
+SPREADS = {
+    "nothing unusual": Spread("v", (2, 1), 1, NONE, NONE, NONE, NONE),
+    "a value of NaN": Spread("v", (2, 1), NAN, COLUMN_1, ALL, ALL, NONE),
+    "an infinite value": Spread("v", (2, 1), INF, COLUMN_1, ALL, ALL, NONE),
+    "a key of NaN": Spread("k", (2, 1), NAN, ALL, ALL, ALL, ALL),
+    "a key whose scores are +inf": Spread("k", (2, 1), INF, ALL, ALL, ALL, ALL),
+    "a key whose scores are -inf": Spread("k", (2, 1), -INF, NONE, COLUMN_1, NONE, NONE),
+    "a query of NaN that may look nowhere": Spread("q", (0, 1), NAN, 0, 0, ALL, ALL),
+    "a query whose scores are +inf": Spread("q", (1, 1), INF, 1, 1, ALL, ALL),
+    "a query whose scores are -inf": Spread("q", (1, 1), -INF, NONE, NONE, COLUMN_1, NONE),
+    "a gradient of NaN where none may look": Spread("grad", (0, 1), NAN, NONE, 0, ALL, COLUMN_1),
+    "a gradient of NaN": Spread("grad", (1, 1), NAN, NONE, 1, ALL, COLUMN_1),
+    "an infinite gradient": Spread("grad", (1, 1), INF, NONE, 1, ALL, COLUMN_1),
+}
+as_asked = pytest.mark.parametrize("asked", [nullcontext, asked_as_on_a_gpu])
+
+
+@as_asked
+@pytest.mark.parametrize("n_keys", [5, 20, 40])
+@pytest.mark.parametrize("spread", SPREADS.values(), ids=SPREADS)
+def test_how_far_an_infinite_or_undefined_entry_spreads(
+    spread: Spread, n_keys: int, asked: Callable[[], AbstractContextManager[None]]
+) -> None:
+    """Queries and keys are positive otherwise, so that the sign of an infinite score is known."""
+    found = problem("none", sizes=(3, n_keys, 8, 8))._asdict()
+    arrays: Arrays = {name: np.abs(found[name][0]) for name in ("q", "k", "v", "grad")}
+    arrays[spread.name][spread.where] = spread.value
+    arrays["mask"] = np.ones((3, n_keys), bool)
+    arrays["mask"][0], arrays["mask"][1, 2] = False, False
+    given = Problem(**arrays, bias=None)
+    with asked():
+        for results in (definition(given), outcome(given, "float64", "cpu")):
+            for result, where in zip(results, spread[3:], strict=True):
+                unusual = np.zeros(result.shape, bool)
+                unusual[where] = True
+                np.testing.assert_array_equal(np.isfinite(result), ~unusual)
+            for result in results[:2]:
+                np.testing.assert_array_equal(result[0][np.isfinite(result[0])], 0)
+
+
+@pytest.mark.parametrize("n_keys", [5, 40])
+def test_a_hidden_score_that_overflows_shows_as_nan(n_keys: int) -> None:
+    given = problem("none", "float32", (3, n_keys, 8, 8))
+    q, k, v = (x[0].astype(np.float32) for x in given[:3])
+    mask = np.arange(n_keys) != [[1]] * 3
+    q[1], k[1] = 1e20, 1e20
+    for y in (
+        reference.attention(q, k, v, mask),
+        fast.attention(*map(torch.from_numpy, (q, k, v, mask))).numpy(),
+    ):
+        np.testing.assert_array_equal(np.isfinite(y).all(axis=-1), [True, False, True])
+        assert np.isnan(y[1]).all()
+
+
+SIZES_OF_NONE = {
+    "no queries": (0, 20, 8, 8),
+    "no keys": (3, 0, 8, 8),
+    "no key width": (3, 20, 0, 8),
+    "no value width": (3, 20, 8, 0),
+    "no width": (3, 20, 0, 0),
+    "nothing": (0, 0, 0, 0),
+}
+
+
+@as_asked
+@pytest.mark.parametrize("masked", [False, True])
+@pytest.mark.parametrize("leading", [(), (2,), (1, 2)], ids=str)
+@pytest.mark.parametrize("sizes", SIZES_OF_NONE.values(), ids=SIZES_OF_NONE)
+def test_an_axis_of_size_0_leaves_zeros_or_the_mean_of_the_values(
+    sizes: tuple[int, int, int, int],
+    leading: tuple[int, ...],
+    masked: bool,
+    asked: Callable[[], AbstractContextManager[None]],
+) -> None:
+    given = problem("all" if masked else "none", sizes=sizes)
+    cut = [np.broadcast_to(x[0], (*leading, *x.shape[1:])) for x in given[:4]]
+    given = Problem(*cut, given.mask, None)
+    mean = given.v.sum(axis=-2, keepdims=True) / max(sizes[1], 1)
+    with asked():
+        for y, dq, dk, dv in (definition(given), outcome(given, "float64", "cpu")):
+            assert [x.shape for x in (y, dq, dk, dv)] == [x.shape for x in (given.grad, *cut[:3])]
+            if sizes[2] == 0:
+                np.testing.assert_allclose(y, np.broadcast_to(mean, y.shape), rtol=0, atol=1e-10)
+            elif sizes[1] == 0:
+                np.testing.assert_array_equal(y, 0)
+            np.testing.assert_array_equal(dq, 0)
+            np.testing.assert_array_equal(dk, 0)
+            assert np.isfinite(dv).all()
