@@ -192,7 +192,7 @@ def test_runs_do_not_see_each_other(adam):
 
 def test_training_solves_the_task_with_the_usual_scale():
     runs = recall.train(16, 0.25, (0.1, 3.0), seeds=3, steps=60)
-    assert runs.best() == 1
+    assert (runs.final()[0] > runs.final()[1]).all()
     assert runs.losses[0].min() > 2
     assert runs.final()[1].max() < 0.05
     assert runs.matched[1, 1].min() > 20 > runs.matched[0].max()
@@ -235,7 +235,6 @@ def test_every_figure_draws():
         figures.freezing((64, 1e4, 1e8)),
         figures.assumptions(scores.typical_sizes(rng, WIDTHS, n=200), WIDTHS),
         figures.aligned(scores.weight_of_aligned(rng, WIDTHS, 0.5, 8, 20), WIDTHS, 8),
-        figures.learning({name: runs[name, 16] for name in scores.SCALES}),
         figures.rates(runs),
     ]
     for figure in drawn:

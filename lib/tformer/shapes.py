@@ -38,6 +38,8 @@ ENTRY = re.compile(
     r"^(?:(\w+) : )?\(([^()]*)\) (?:(integer|boolean) )?array(, optional)?$", re.MULTILINE
 )
 FLOATING = "floating-point"
+REMEMBERED = 256
+"""How many kinds of call to a function are remembered as passed, at most."""
 DOUBLE = ("float64", sys.float_info.min, sys.float_info.max)
 SINGLE = ("float32", 2.0**-126, (2 - 2.0**-23) * 2.0**127)
 
@@ -210,12 +212,14 @@ def _axes(shape: str) -> str:
     return shape.replace(" or ", "|").replace(",", "")
 
 
-def checked(function: Function) -> Function:
+def checked(function: Function, tracing: Callable[[], bool] = lambda: False) -> Function:
     """Hold every call of `function` to the types in its signature and the shapes in its docstring.
 
     Arrays must be of the annotated type; those of floating-point numbers must have one dtype, the
     others hold what the docstring says (``integer array``, ``boolean array``); their letters must
-    bind. Otherwise TypeError or ShapeError. An array that is ``optional`` may be None.
+    bind. Otherwise TypeError or ShapeError. An array that is ``optional`` may be None. Only the
+    type, dtype and shape of an array are looked at, so a call is let through at once if its
+    arguments have those of a call that passed before. No memory is kept while `tracing` is true.
     """
     where, (names, spec, kinds, optional) = function.__name__, documented(function)
     required = set(names) - optional
@@ -223,8 +227,7 @@ def checked(function: Function) -> Function:
     hints = get_type_hints(function)
     types = {x: get_args(hints[x])[0] if x in optional else hints[x] for x in names}
 
-    @functools.wraps(function)
-    def run(*args: Any, **kwargs: Any) -> Any:
+    def check(*args: Any, **kwargs: Any) -> None:
         given = dict(zip(names, args, strict=False)) | kwargs
         arrays = {x: given[x] for x in names if x in given}
         arrays = {x: a for x, a in arrays.items() if a is not None or x not in optional}
@@ -233,6 +236,36 @@ def checked(function: Function) -> Function:
                 _require_array(where, name, array, types[name], kinds.get(name, FLOATING))
             _require_one_dtype(where, {x: a for x, a in arrays.items() if x not in kinds})
             _bind(where, ((item, axes[item[0]]) for item in arrays.items()))
+
+    return _with_memory(check, function, tracing)
+
+
+def _with_memory(
+    check: Callable[..., None], function: Function, tracing: Callable[[], bool]
+) -> Function:
+    """Call `check`, then `function`; but `function` alone for a call like one that passed."""
+    passed: set[tuple[Any, ...]] = set()
+
+    def careful(*args: Any, **kwargs: Any) -> Any:
+        check(*args, **kwargs)
+        return function(*args, **kwargs)
+
+    @functools.wraps(function)
+    def run(*args: Any, **kwargs: Any) -> Any:
+        if tracing():
+            return careful(*args, **kwargs)
+        call: list[Any] = [*kwargs]
+        for x in (*args, *kwargs.values()):
+            call += type(x), getattr(x, "dtype", None), getattr(x, "shape", None)
+        try:
+            known = (key := tuple(call)) in passed
+        except TypeError:  # something without a hash, such as a size that is a symbol
+            return careful(*args, **kwargs)
+        if not known:
+            check(*args, **kwargs)
+            if len(passed) >= REMEMBERED:
+                passed.clear()
+            passed.add(key)
         return function(*args, **kwargs)
 
     return run  # type: ignore[return-value]

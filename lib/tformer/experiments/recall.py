@@ -47,10 +47,6 @@ class Runs:
         """Mean loss of the last steps: (rates, seeds)."""
         return self.losses[-last:].mean(dim=0)
 
-    def best(self) -> int:
-        """Which of the rates has the lowest median final loss."""
-        return int(self.final().median(dim=-1).values.argmin())
-
 
 def train(
     d_head: int,

@@ -6,19 +6,40 @@ weights are zeros, and so are its output and what it passes back.
 """
 
 import math
+from typing import NamedTuple
 
 import torch
 from torch import Tensor
 from torch.nn.functional import pad, scaled_dot_product_attention
 
+from tformer.fast.checks import checked
 from tformer.fast.softmax import softmax
-from tformer.shapes import checked, require_scale
+from tformer.shapes import require_scale
 
 __all__ = ["attention", "attention_vjp", "attention_weights"]
 
-SHORT = 16
-"""With fewer keys than a vector register holds, and no mask, PyTorch's CPU kernel takes a row of
-NaN for one that may look nowhere, and gives zeros. With a mask of True it does not."""
+
+class Kernel(NamedTuple):
+    """What PyTorch's kernel on a device wants, besides four axes and one width for all.
+
+    half : half precision is left to it. On a CPU it is no faster in it than in float32.
+    width : the width is a multiple of this.
+    fewest : with fewer keys than this it needs a mask. With fewer than a vector register holds, and
+        no mask, the one on a CPU takes a row of NaN for one that may look nowhere.
+    keys : with a mask, the number of keys is a multiple of this.
+    blind : it may be given rows that may look nowhere, and gives zeros. On a GPU, in half
+        precision, they come back as the mean of the values.
+    """
+
+    half: bool
+    width: int
+    fewest: int
+    keys: int
+    blind: bool
+
+
+CPU = Kernel(half=False, width=1, fewest=16, keys=1, blind=True)
+GPU = Kernel(half=True, width=8, fewest=0, keys=16, blind=False)
 
 
 @checked
@@ -120,23 +141,15 @@ def attention(
     widened to float32, where the kernel is no slower; on a GPU the weights are rounded to it. Where
     PyTorch has no such kernel (float64 on a GPU, a gradient for the bias on a CPU), it stores them.
     """
+    kernel = CPU if q.is_cpu else GPU
+    if bias is None and scale is None and _takes(kernel, q, k, v, mask):
+        return scaled_dot_product_attention(q, k, v, attn_mask=mask)
     scale = require_scale("attention", scale, q)
-    if bias is None and _kernel_takes(q, k, v, mask):
-        return scaled_dot_product_attention(q, k, v, attn_mask=mask, scale=scale)
     leading = _leading_axes(q, k, v, mask, bias)
     dtype, width = q.dtype, v.shape[-1]
-    if q.device.type == "cpu":
-        q, k, v = _widened(q), _widened(k), _widened(v)
-    shown = _shown(k, mask, bias)
-    if shown is not None:
-        shown = _four_axes_of_mask(shown, leading)
-    q, k, v = (_four_axes(x, leading) for x in _one_width(q, k, v))
-    if shown is None or q.device.type == "cpu":
-        y = scaled_dot_product_attention(q, k, v, attn_mask=shown, scale=scale)
-    else:
-        k, v, shown, nowhere = _for_gpu(k, v, shown)
-        y = scaled_dot_product_attention(q, k, v, attn_mask=shown, scale=scale)
-        y = y.masked_fill(nowhere, 0.0)
+    q, k, v = (_four_axes(x, leading) for x in _fitted(kernel, q, k, v))
+    shown = _shown(kernel, k, mask, bias, leading)
+    y = _by_kernel(kernel, q, k, v, shown, scale)
     return y[..., :width].reshape(*leading, q.shape[-2], width).to(dtype)
 
 
@@ -204,19 +217,21 @@ def attention_vjp(
     return dq, dk, dv, dbias[0] if dbias else None
 
 
-def _kernel_takes(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None) -> bool:
-    """Whether the kernel takes the arguments as they are: then none of what follows is needed."""
-    if q.device.type == "cpu":
-        right = q.dtype.itemsize >= 4 and k.shape[-2] >= SHORT
+def _takes(kernel: Kernel, q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None) -> bool:
+    """Whether the kernel takes the arguments as they are, and with the usual scale."""
+    shape = k.shape
+    if mask is None:
+        right = shape[-2] >= kernel.fewest
     else:
-        right = q.shape[-1] % 8 == 0 and mask is None
+        right = mask.ndim == 2 and kernel.blind and shape[-2] % kernel.keys == 0
     return (
         right
-        and q.ndim == 4
-        and q.shape[:2] == k.shape[:2] == v.shape[:2]
-        and q.shape[3] == v.shape[3]
-        and q.stride(3) == k.stride(3) == v.stride(3) == 1
-        and (mask is None or mask.ndim == 2)
+        and q.ndim == len(shape) == 4
+        and q.shape[:2] == shape[:2]
+        and v.shape == shape
+        and shape[3] % kernel.width == 0
+        and (kernel.half or q.dtype.itemsize >= 4)
+        and q.stride()[3] == k.stride()[3] == v.stride()[3] == 1
     )
 
 
@@ -238,44 +253,67 @@ def _hiding(mask: Tensor, dtype: torch.dtype) -> Tensor:
     return torch.zeros_like(mask, dtype=dtype).masked_fill(~mask, -torch.inf)
 
 
-def _shown(k: Tensor, mask: Tensor | None, bias: Tensor | None) -> Tensor | None:
-    """Mask and bias as the one tensor that the kernel takes, if any.
-
-    Short rows get a mask of True if they have none; see `SHORT`.
-    """
-    if bias is None:
-        few = k.device.type == "cpu" and k.shape[-2] < SHORT
-        return torch.ones(1, k.shape[-2], dtype=torch.bool) if mask is None and few else mask
-    bias = bias.to(k.dtype)
-    return bias if mask is None else bias + _hiding(mask, k.dtype)
-
-
-def _for_gpu(k: Tensor, v: Tensor, shown: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    """Keys, values and mask as the kernels of a GPU need them, and the rows that may look nowhere.
-
-    Those kernels want a multiple of 16 keys if there is a mask, and in half precision they give a
-    row that may look nowhere the mean of the values. So hidden keys fill up the number, and such a
-    row may look everywhere until its output is replaced.
-    """
-    missing = -k.shape[-2] % 16
-    shown = shown.expand(*shown.shape[:-1], k.shape[-2])
-    if shown.dtype == torch.bool:
-        nowhere = ~shown.any(dim=-1, keepdim=True)
-        shown = pad(shown | nowhere, (0, missing))
-    else:
-        nowhere = (shown == -torch.inf).all(dim=-1, keepdim=True)
-        shown = pad(shown.masked_fill(nowhere, 0.0), (0, missing), value=-torch.inf)
-    return pad(k, (0, 0, 0, missing)), pad(v, (0, 0, 0, missing)), shown, nowhere
-
-
-def _one_width(*tensors: Tensor) -> list[Tensor]:
-    """Queries, keys and values filled up with zeros to a width that the kernel takes.
-
-    It takes one width for all three, and on a GPU a multiple of 8.
-    """
-    step = 1 if tensors[0].device.type == "cpu" else 8
-    width = step * math.ceil(max(x.shape[-1] for x in tensors) / step)
+def _fitted(kernel: Kernel, *tensors: Tensor) -> list[Tensor]:
+    """Queries, keys and values in a precision and, filled up with zeros, a width it takes."""
+    if not kernel.half:
+        tensors = tuple(map(_widened, tensors))
+    width = max(x.shape[-1] for x in tensors)
+    width += -width % kernel.width
     return [pad(x, (0, width - x.shape[-1])) if x.shape[-1] < width else x for x in tensors]
+
+
+def _shown(
+    kernel: Kernel,
+    k: Tensor,
+    mask: Tensor | None,
+    bias: Tensor | None,
+    leading: tuple[int, ...],
+) -> Tensor | None:
+    """Mask and bias as the one tensor that the kernel takes, if any."""
+    shown = mask
+    if bias is not None:
+        bias = bias.to(k.dtype)
+        shown = bias if mask is None else bias + _hiding(mask, k.dtype)
+    elif mask is None and k.shape[-2] < kernel.fewest:
+        shown = torch.ones(1, k.shape[-2], dtype=torch.bool, device=k.device)
+    return None if shown is None else _four_axes_of_mask(shown, leading)
+
+
+def _by_kernel(
+    kernel: Kernel, q: Tensor, k: Tensor, v: Tensor, shown: Tensor | None, scale: float
+) -> Tensor:
+    """Output of the kernel, with zeros where a row may look nowhere."""
+    if shown is None or kernel.blind:
+        return scaled_dot_product_attention(q, k, v, attn_mask=shown, scale=scale)
+    looks, shown = _opened(shown.expand(*shown.shape[:-1], k.shape[-2]))
+    k, v, shown = _filled_up(kernel, k, v, shown)
+    return looks * scaled_dot_product_attention(q, k, v, attn_mask=shown, scale=scale)
+
+
+def _opened(shown: Tensor) -> tuple[Tensor, Tensor]:
+    """Which rows may look somewhere, and `shown` with the other rows looking everywhere."""
+    if shown.dtype == torch.bool:
+        looks = shown.any(dim=-1, keepdim=True)
+        return looks, shown | ~looks
+    looks = (shown != -torch.inf).any(dim=-1, keepdim=True)
+    return looks, shown.masked_fill(~looks, 0.0)
+
+
+def _filled_up(
+    kernel: Kernel, k: Tensor, v: Tensor, shown: Tensor
+) -> tuple[Tensor, Tensor, Tensor]:
+    """Keys, values and mask with hidden keys up to the number that the kernel wants.
+
+    They are copies of the last key: a zero would make a score of NaN for an infinite query.
+    """
+    missing = -k.shape[-2] % kernel.keys
+    copies = k[:, :, -1:].expand(-1, -1, missing, -1)
+    hidden = 0 if shown.dtype == torch.bool else -torch.inf
+    return (
+        torch.cat([k, copies], dim=-2),
+        pad(v, (0, 0, 0, missing)),
+        pad(shown, (0, missing), value=hidden),
+    )
 
 
 def _four_axes(x: Tensor, leading: tuple[int, ...]) -> Tensor:

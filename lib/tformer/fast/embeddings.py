@@ -3,7 +3,8 @@
 import torch
 from torch import Tensor
 
-from tformer.shapes import checked, require_count
+from tformer.fast.checks import checked
+from tformer.shapes import require_count
 
 __all__ = ["cooccurrence", "ppmi", "svd_embeddings"]
 

@@ -3,7 +3,7 @@
 import torch
 from torch import Tensor
 
-from tformer.shapes import checked
+from tformer.fast.checks import checked
 
 __all__ = [
     "cosine_similarity",

@@ -7,7 +7,8 @@ subtracts the largest before it exponentiates, so that no exponent exceeds zero.
 import torch
 from torch import Tensor
 
-from tformer.shapes import checked, require_axis, require_beta
+from tformer.fast.checks import checked
+from tformer.shapes import require_axis, require_beta
 
 __all__ = ["entropy", "log_softmax", "logsumexp", "softmax", "softmax_jacobian", "softmax_vjp"]
 

@@ -186,26 +186,6 @@ def aligned(weights: Mapping[str, np.ndarray], widths: Sequence[int], n_keys: in
     return figure
 
 
-def learning(runs: Mapping[str, Runs]) -> Figure:
-    """Loss against training step for each scale, at its best learning rate.
-
-    Lines are medians over the seeds, bands run from the lowest to the highest seed.
-    """
-    figure, (ax,) = panels()
-    for name, run in runs.items():
-        loss = run.losses[:, run.best()].numpy()
-        steps = np.arange(1, len(loss) + 1)
-        low, high = loss.min(axis=-1), loss.max(axis=-1)
-        ax.fill_between(steps, low, high, color=COLOR[name], alpha=0.2, linewidth=0)
-        label = f"scale {name}, rate {run.rates[run.best()]:g}"
-        ax.plot(steps, np.median(loss, axis=-1), color=COLOR[name], label=label)
-    ax.axhline(CHANCE, color=QUIET, linestyle=":")
-    ax.text(steps[-1], CHANCE * 1.08, "chance", ha="right", fontsize=9)
-    ax.set(yscale="log", xlabel="step", ylabel="loss (nats)")
-    ax.legend(loc="upper right", bbox_to_anchor=(1, 0.85))
-    return figure
-
-
 def rates(runs: Mapping[tuple[str, int], Runs]) -> Figure:
     """Loss at the end of training against the learning rate: a panel a scale, a line a width.
 
