@@ -312,7 +312,7 @@ def _filled_up(
     return (
         torch.cat([k, copies], dim=-2),
         pad(v, (0, 0, 0, missing)),
-        pad(shown, (0, missing), value=hidden),
+        pad(shown, (0, missing), value=hidden).contiguous(),  # its rows are aligned then
     )
 
 
