@@ -9,7 +9,12 @@ from scipy.special import ndtr
 
 from tformer import reference
 from tformer.experiments import intervals, recall, scores
-from tformer.experiments.gaussian_rows import expected_max, expected_row, squared_norms
+from tformer.experiments.gaussian_rows import (
+    expected_max,
+    expected_row,
+    inverse_norm,
+    squared_norms,
+)
 from tformer.figures import chapter04 as figures
 from tformer.figures.style import svg
 
@@ -64,6 +69,13 @@ def test_margins_fail_no_more_often_than_they_say(rng, failure):
     assert intervals.hoeffding_margin(100, 3, failure) == 3 * intervals.cdf_margin(100, failure)
 
 
+def test_gap_between_distribution_functions():
+    even = np.array([0.625, 0.125, 0.875, 0.375])
+    assert intervals.cdf_gap(even, lambda x: x) == 0.125
+    assert intervals.cdf_gap(even + 0.1, lambda x: x) == pytest.approx(0.225)
+    assert intervals.cdf_gap(even**2, np.sqrt) == 0.125
+
+
 # Quadrature
 
 
@@ -98,6 +110,13 @@ def test_squared_norms_have_the_moments_of_chi_squared(d):
     x, weight = squared_norms(d)
     assert weight @ x == pytest.approx(d, rel=1e-6)
     assert weight @ x**2 == pytest.approx(d * d + 2 * d, rel=1e-6)
+
+
+def test_mean_inverse_norm():
+    assert inverse_norm(2) == pytest.approx(math.sqrt(math.pi / 2))
+    assert inverse_norm(3) == pytest.approx(math.sqrt(2 / math.pi))
+    squares, weights = squared_norms(64)
+    assert inverse_norm(64) == pytest.approx(weights @ squares**-0.5, rel=1e-9)
 
 
 # Scores
