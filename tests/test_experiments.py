@@ -130,6 +130,13 @@ def test_norm_of_the_jacobian_without_the_matrix(rng, n, sigma):
     assert np.allclose(scores.jacobian_norm(p), want, rtol=0, atol=1e-12)
 
 
+@pytest.mark.parametrize("sigma", [1.0, 5.0])
+def test_norms_of_two_keys_agree_with_quadrature(sigma):
+    found = scores.normal_jacobians(2, sigma, 20_000)
+    assert np.array_equal(found, scores.normal_jacobians(2, sigma, 20_000))
+    assert abs(found.mean() - figures._two_keys(sigma)) <= intervals.bernstein_margin(found)
+
+
 def test_raw_scores_have_variance_d(rng):
     found = scores.raw_scores(rng, d=16, n_keys=64, n_rows=2000)
     assert found.shape == (2000, 64)
@@ -156,6 +163,27 @@ def test_measured_entropy_agrees_with_quadrature():
             assert abs(mean - entropy) <= half
             mean, half = intervals.mean_interval(1 / measured.effective_keys, 1 - 1e-6)
             assert abs(mean - coincidence) <= half
+
+
+def test_gradient_at_the_query_is_that_of_attention():
+    found = scores.gradient_at_query(np.random.default_rng(3), WIDTHS, n_keys=8, n_rows=5)
+    rng = np.random.default_rng(3)
+    for i, d in enumerate(WIDTHS):
+        for row in range(5):
+            q, k = (rng.standard_normal((n, d), dtype=np.float32).astype(float) for n in (1, 8))
+            v = rng.standard_normal((8, 1))  # the loss is the output: its slope at a weight is v
+            for name, scale in scores.SCALES.items():
+                dq = reference.attention_vjp(q, k, v, np.ones((1, 1)), scale=scale(d))[0]
+                assert found[name][i, row] == pytest.approx(np.linalg.norm(dq), rel=1e-5)
+
+
+def test_gradient_at_the_query_without_and_with_a_scale():
+    found = scores.gradient_at_query(np.random.default_rng(0), (16, 256), n_rows=400)
+    alone, root, flat = found.values()
+    assert alone.mean(axis=-1) == pytest.approx([0.97, 1.62], rel=0.25)
+    assert np.median(alone[1]) < 0.3
+    assert root.mean(axis=-1) == pytest.approx([0.176, 0.178], rel=0.05)
+    assert flat.mean(axis=-1) == pytest.approx([0.0313, 0.0077], rel=0.05)
 
 
 def test_distances_from_the_normal_law(rng):
@@ -216,6 +244,26 @@ def test_training_solves_the_task_with_the_usual_scale():
     assert runs.final()[1].max() < 0.05
     assert runs.matched[1, 1].min() > 20 > runs.matched[0].max()
     assert runs.spread[0] == pytest.approx(torch.full((2, 3), 4.0), abs=1.2)
+    assert runs.aligned[0].abs().max() < 0.2
+    assert runs.aligned[1, 1].min() > 0.9
+
+
+def test_what_is_measured_of_queries_and_keys():
+    embeddings, w_q, w_k = torch.randn(3, 1, recall.N_TOKENS, recall.N_TOKENS).double()
+    q, k = (embeddings @ w for w in (w_q, w_k))
+    own, spread, aligned = recall._dots(embeddings, w_q, w_k)
+    cosines = torch.nn.functional.cosine_similarity(q, k, dim=-1)
+    assert torch.allclose(own, (q * k).sum(dim=-1).mean())
+    assert torch.allclose(aligned, cosines.mean())
+    other = (q @ k.mT).square().sum() - (q * k).sum(dim=-1).square().sum()
+    assert torch.allclose(spread**2, other / (recall.N_TOKENS * (recall.N_TOKENS - 1)))
+
+
+def test_typical_loss_lies_between_the_middle_two_of_an_even_number_of_seeds():
+    losses = torch.tensor([[1.0, 1.0, 9.0, 9.0], [2.0, 2.0, 2.0, 2.0]]).expand(10, 2, 4)
+    runs = recall.Runs((0.1, 1.0), losses, *torch.zeros(3, 2, 2, 4))
+    assert runs.typical().tolist() == [5, 2]
+    assert runs.best() == 1
 
 
 def test_gradient_of_the_loss_and_the_moves_of_adam():
