@@ -115,6 +115,8 @@ MISTAKES = {
             "prop-covariance",
             "prop-excess-kurtosis",
             "thm-aligned",
+            "thm-conditional-gaussian",
+            "prop-heavy-tails",
         ],
     ),
     "dot: the wrong axis": (
@@ -176,7 +178,12 @@ MISTAKES = {
     "softmax: the wrong axis": (
         "softmax",
         lambda x, axis=-1, beta=1.0: naive_softmax(x, 0, beta),
-        ["prop-softmax-two", "thm-softmax-variational", "prop-softmax-limits"],
+        [
+            "prop-softmax-two",
+            "thm-softmax-variational",
+            "prop-softmax-limits",
+            "cor-jacobian-scales",
+        ],
     ),
     "softmax: β forgotten": (
         "softmax",

@@ -9,7 +9,12 @@ from scipy.special import ndtr
 
 from tformer import reference
 from tformer.experiments import intervals, recall, scores
-from tformer.experiments.gaussian_rows import expected_max, expected_row, squared_norms
+from tformer.experiments.gaussian_rows import (
+    expected_max,
+    expected_row,
+    inverse_norm,
+    squared_norms,
+)
 from tformer.figures import chapter04 as figures
 from tformer.figures.style import svg
 
@@ -64,6 +69,13 @@ def test_margins_fail_no_more_often_than_they_say(rng, failure):
     assert intervals.hoeffding_margin(100, 3, failure) == 3 * intervals.cdf_margin(100, failure)
 
 
+def test_gap_between_distribution_functions():
+    even = np.array([0.625, 0.125, 0.875, 0.375])
+    assert intervals.cdf_gap(even, lambda x: x) == 0.125
+    assert intervals.cdf_gap(even + 0.1, lambda x: x) == pytest.approx(0.225)
+    assert intervals.cdf_gap(even**2, np.sqrt) == 0.125
+
+
 # Quadrature
 
 
@@ -100,6 +112,13 @@ def test_squared_norms_have_the_moments_of_chi_squared(d):
     assert weight @ x**2 == pytest.approx(d * d + 2 * d, rel=1e-6)
 
 
+def test_mean_inverse_norm():
+    assert inverse_norm(2) == pytest.approx(math.sqrt(math.pi / 2))
+    assert inverse_norm(3) == pytest.approx(math.sqrt(2 / math.pi))
+    squares, weights = squared_norms(64)
+    assert inverse_norm(64) == pytest.approx(weights @ squares**-0.5, rel=1e-9)
+
+
 # Scores
 
 
@@ -109,6 +128,13 @@ def test_norm_of_the_jacobian_without_the_matrix(rng, n, sigma):
     p = reference.softmax(sigma * rng.standard_normal((200, n)))
     want = np.linalg.norm(reference.softmax_jacobian(p), 2, axis=(-2, -1))
     assert np.allclose(scores.jacobian_norm(p), want, rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize("sigma", [1.0, 5.0])
+def test_norms_of_two_keys_agree_with_quadrature(sigma):
+    found = scores.normal_jacobians(2, sigma, 20_000)
+    assert np.array_equal(found, scores.normal_jacobians(2, sigma, 20_000))
+    assert abs(found.mean() - figures._two_keys(sigma)) <= intervals.bernstein_margin(found)
 
 
 def test_raw_scores_have_variance_d(rng):
@@ -137,6 +163,27 @@ def test_measured_entropy_agrees_with_quadrature():
             assert abs(mean - entropy) <= half
             mean, half = intervals.mean_interval(1 / measured.effective_keys, 1 - 1e-6)
             assert abs(mean - coincidence) <= half
+
+
+def test_gradient_at_the_query_is_that_of_attention():
+    found = scores.gradient_at_query(np.random.default_rng(3), WIDTHS, n_keys=8, n_rows=5)
+    rng = np.random.default_rng(3)
+    for i, d in enumerate(WIDTHS):
+        for row in range(5):
+            q, k = (rng.standard_normal((n, d), dtype=np.float32).astype(float) for n in (1, 8))
+            v = rng.standard_normal((8, 1))  # the loss is the output: its slope at a weight is v
+            for name, scale in scores.SCALES.items():
+                dq = reference.attention_vjp(q, k, v, np.ones((1, 1)), scale=scale(d))[0]
+                assert found[name][i, row] == pytest.approx(np.linalg.norm(dq), rel=1e-5)
+
+
+def test_gradient_at_the_query_without_and_with_a_scale():
+    found = scores.gradient_at_query(np.random.default_rng(0), (16, 256), n_rows=400)
+    alone, root, flat = found.values()
+    assert alone.mean(axis=-1) == pytest.approx([0.97, 1.62], rel=0.25)
+    assert np.median(alone[1]) < 0.3
+    assert root.mean(axis=-1) == pytest.approx([0.176, 0.178], rel=0.05)
+    assert flat.mean(axis=-1) == pytest.approx([0.0313, 0.0077], rel=0.05)
 
 
 def test_distances_from_the_normal_law(rng):
@@ -197,6 +244,25 @@ def test_training_solves_the_task_with_the_usual_scale():
     assert runs.final()[1].max() < 0.05
     assert runs.matched[1, 1].min() > 20 > runs.matched[0].max()
     assert runs.spread[0] == pytest.approx(torch.full((2, 3), 4.0), abs=1.2)
+    assert runs.aligned[0].abs().max() < 0.2
+    assert runs.aligned[1, 1].min() > 0.9
+
+
+def test_what_is_measured_of_queries_and_keys():
+    embeddings, w_q, w_k = torch.randn(3, 1, recall.N_TOKENS, recall.N_TOKENS).double()
+    q, k = (embeddings @ w for w in (w_q, w_k))
+    own, spread, aligned = recall._dots(embeddings, w_q, w_k)
+    cosines = torch.nn.functional.cosine_similarity(q, k, dim=-1)
+    assert torch.allclose(own, (q * k).sum(dim=-1).mean())
+    assert torch.allclose(aligned, cosines.mean())
+    other = (q @ k.mT).square().sum() - (q * k).sum(dim=-1).square().sum()
+    assert torch.allclose(spread**2, other / (recall.N_TOKENS * (recall.N_TOKENS - 1)))
+
+
+def test_typical_loss_lies_between_the_middle_two_of_an_even_number_of_seeds():
+    losses = torch.tensor([[1.0, 1.0, 9.0, 9.0], [2.0, 2.0, 2.0, 2.0]]).expand(10, 2, 4)
+    runs = recall.Runs((0.1, 1.0), losses, *torch.zeros(3, 2, 2, 4))
+    assert runs.typical().tolist() == [5, 2]
 
 
 def test_gradient_of_the_loss_and_the_moves_of_adam():

@@ -13,7 +13,7 @@ from scipy.special import ndtr
 from tformer import reference as ref
 from tformer.claims._registry import claim, require
 from tformer.claims._tools import Array, expectation, formula, grid, identity, near, row, table
-from tformer.experiments.intervals import cdf_margin, hoeffding_margin
+from tformer.experiments.intervals import cdf_gap, cdf_margin, hoeffding_margin
 from tformer.experiments.scores import distance_of_signs
 
 ONE = sp.Integer(1)
@@ -70,8 +70,8 @@ def moments_independent(means: int = 1, independent: bool = True) -> str:
 @claim("thm-moments-gaussian", "symbolic", broken={"1, not 1 + ρ²": {"square": 0}})
 def moments_gaussian(square: int = 1) -> str:
     """If the pairs (q_i, k_i) are independent of each other, and each is jointly normal with means
-    μ_q, μ_k, variances σ_q², σ_k² and correlation ρ, then E[q·k] = d(μ_qμ_k + ρσ_qσ_k) and Var[q·k]
-    = d(σ_q²σ_k²(1 + ρ²) + μ_q²σ_k² + μ_k²σ_q² + 2ρσ_qσ_kμ_qμ_k).
+    μ_q, μ_k, standard deviations σ_q, σ_k > 0 and correlation ρ, then E[q·k] = d(μ_qμ_k + ρσ_qσ_k)
+    and Var[q·k] = d(σ_q²σ_k²(1 + ρ²) + μ_q²σ_k² + μ_k²σ_q² + 2ρσ_qσ_kμ_qμ_k).
     """
     a, b, s, t, rho = sp.symbols("mu_q mu_k sigma_q sigma_k rho", real=True)
     for d in range(1, 5):
@@ -168,31 +168,34 @@ def only_differences(shared: int = 0) -> str:
         "uniform coordinates": {"uniform": True},
         "variance d": {"variance": 4.0},
         "q drawn anew": {"fixed": False},
+        "one sign for both": {"signs": False},
     },
 )
 def conditional_gaussian(
-    uniform: bool = False, variance: float | None = None, fixed: bool = True
+    uniform: bool = False, variance: float | None = None, fixed: bool = True, signs: bool = True
 ) -> str:
-    """If q is fixed and the keys are independent and standard normal, the scores q·k_s are
-    independent N(0, ‖q‖²), exactly and at every width. If q is random too, the scores of its row
-    are uncorrelated, but their squares are not: Cov[s², s′²] = Var[‖q‖²].
+    """If q is fixed and the keys are independent with independent standard normal coordinates, the
+    scores q·k_s are independent N(0, ‖q‖²), exactly and at every width. If q is random, independent
+    of the keys and E‖q‖⁴ is finite, the scores of its row are uncorrelated, but their squares need
+    not be: Cov[s², s′²] = Var[‖q‖²].
     """
     x, z, w = row("x", 2), row("z", 2), row("w", 2)
-    first, second = formula(ref.dot)(x, z) ** 2, formula(ref.dot)(x, w) ** 2
-    product = first * second
-    for variables in (z, w, x):
-        product = expectation(product, NORMAL, list(variables))
-    identity(product - 4, 4, "Cov[s², s′²] = Var[‖q‖²] = 2d at d = 2")
+    first, second, square = (formula(ref.dot)(x, other) for other in (z, w, x))
+    for power, want in ((1, 0), (2, square**2)):
+        product = (first * second) ** power
+        for variables in (z, w):
+            product = expectation(product, NORMAL, list(variables))
+        identity(product, want, f"E[(ss′)^{power} | q] = {want}")
     n, d, rng = 200_000, 4, np.random.default_rng(0)
     q = np.array([3.0, 1.0, 0.5, -0.5]) if fixed else rng.standard_normal((n, d))
     size = 2 * np.sqrt(3) if uniform else 1
     draw = rng.random if uniform else rng.standard_normal
     keys = size * (draw((2, n, d)) - (0.5 if uniform else 0))
     s, other = ref.dot(q, keys)
+    other = other if signs else np.copysign(other, s)
     sigma = sqrt(variance or 10.5) if fixed else 2.0
     if fixed:
-        ordered = ndtr(np.sort(s) / sigma)
-        gap = np.abs(ordered - (np.arange(n) + 0.5) / n).max() + 0.5 / n
+        gap = cdf_gap(s / sigma, ndtr)
         require(
             gap <= cdf_margin(n, 1e-7), f"distribution function off by {gap:.4f} from N(0, ‖q‖²)"
         )
@@ -200,9 +203,12 @@ def conditional_gaussian(
     share, margin = np.mean(middle[0] & middle[1]), 3 * hoeffding_margin(n, failure=1e-7)
     numbers = f"share of pairs that are both small {share:.4f}, independent 0.25 ± {margin:.4f}"
     require(abs(share - 0.25) <= margin, numbers)
+    share, margin = np.mean((s > 0) & (other > 0)), hoeffding_margin(n, failure=1e-7)
+    numbers = f"share of pairs that are both positive {share:.4f}, not 0.25 ± {margin:.4f}"
+    require(abs(share - 0.25) <= margin, numbers)
     return (
-        f"{n} pairs of scores for one q, d = {d}: law within Massart's band, joint shares within "
-        "Hoeffding's, both failing with probability ≤ 1e-6; the covariance for symbols, d = 2"
+        f"{n} pairs of scores for one q, d = {d}: law within Massart's band, shares of both small "
+        "and both positive within Hoeffding's (failure ≤ 1e-6); E[s²s′² | q] for symbols, d = 2"
     )
 
 

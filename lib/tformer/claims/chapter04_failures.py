@@ -6,11 +6,12 @@ from math import comb, exp, log, sqrt
 
 import numpy as np
 import sympy as sp
+from scipy.stats import cauchy
 
 from tformer import reference as ref
 from tformer.claims._registry import claim, require
-from tformer.claims._tools import Array, expectation, formula, identity, near, row
-from tformer.experiments.intervals import hoeffding_margin
+from tformer.claims._tools import Array, expectation, formula, identity, near, row, show
+from tformer.experiments.intervals import cdf_gap, cdf_margin, hoeffding_margin
 
 HALF = sp.Rational(1, 2)
 
@@ -43,12 +44,17 @@ def normalised_inputs(power: int = 4) -> str:
     )
 
 
-@claim("prop-heavy-tails", "statistical", broken={"normal keys": {"heavy": False}})
-def heavy_tails(heavy: bool = True) -> str:
+@claim(
+    "prop-heavy-tails",
+    "statistical",
+    broken={"normal keys": {"heavy": False}, "√d‖q‖, not Σ|q_i|": {"length": True}},
+)
+def heavy_tails(heavy: bool = True, length: bool = False) -> str:
     """For independent Student coordinates with ν > 2 degrees of freedom Var[q·k] = d(ν/(ν − 2))²:
-    9d at ν = 3, where 1/√d leaves the standard deviation 3. If the keys are Cauchy, q·k is, given
-    q, a Cauchy variable times Σ|q_i|: with |q_i| = 1 the median of |q·k/√d| is √d, and a scale
-    d^(−a) with a < 1 does not keep it bounded.
+    9d at ν = 3, where 1/√d leaves the standard deviation 3. If the key has independent standard
+    Cauchy coordinates and is independent of q, then q·k is, given q, a standard Cauchy variable
+    times Σ|q_i|: with |q_i| = 1 the median of |q·k/√d| is √d, and a scale d^(−a) with a < 1 does
+    not keep it bounded.
     """
     x, nu = sp.symbols("x nu", positive=True)
     for degrees in (3, 4, 5, 6):
@@ -67,17 +73,24 @@ def heavy_tails(heavy: bool = True) -> str:
         above = np.mean(np.abs(ref.dot(q, k) / sqrt(d)) > sqrt(d))
         numbers = f"{above:.4f} of the scaled scores lie beyond ±√d, not half"
         require(abs(above - 0.5) <= hoeffding_margin(n, failure=2e-7), f"d = {d}: {numbers}")
+    one_q = np.array([3.0, 1.0, 0.5, -0.5])
+    factor = 2 * ref.norm(one_q) if length else np.abs(one_q).sum()
+    gap = cdf_gap(ref.dot(one_q, rng.standard_cauchy((n, 4))) / factor, cauchy.cdf)
+    numbers = f"law of q·k off by {gap:.4f} from {factor:.4f} times a Cauchy variable"
+    require(gap <= cdf_margin(n, 2e-7), f"q = {show(one_q)}: {numbers}")
     return (
-        "E[x²] integrated for ν = 3, 4, 5, 6 and Var[q·k] for symbols, d ≤ 3; for Cauchy keys half "
-        "of 40000 scores lie beyond ±√d at d = 1, 4, 16, 64 (failure ≤ 1e-6)"
+        "E[x²] and Var[q·k] for symbols, d ≤ 3, ν = 3, …, 6; for 40000 Cauchy keys half the scores "
+        "beyond ±√d if q is a sign vector, d = 1, 4, 16, 64, and the law for "
+        "q = (3, 1, 1/2, −1/2) (failure ≤ 1e-6)"
     )
 
 
 @claim("thm-aligned", "symbolic", broken={"mean of q·k/√d bounded": {"power": 0}})
 def aligned(power: sp.Expr = HALF) -> str:
-    """Let k = ρq + √(1 − ρ²)z, with all coordinates of q and z independent, mean 0, variance 1, and
-    κ = E[q_i⁴] finite. Then E[q·k/d] = ρ and Var[q·k/d] = (1 − ρ² + (κ − 1)ρ²)/d → 0: q·k/d → ρ,
-    while q·k/√d has mean ρ√d, which grows without bound.
+    """Let k = ρq + √(1 − ρ²)z, −1 ≤ ρ ≤ 1, with all coordinates of q and z independent, mean 0,
+    variance 1, and κ = E[q_i⁴] finite, the same for all i. Then E[q·k/d] = ρ and Var[q·k/d] = (1 −
+    ρ² + (κ − 1)ρ²)/d → 0: q·k/d → ρ, while q·k/√d has mean ρ√d, which grows without bound unless
+    ρ = 0.
     """
     rho, kappa, skew = sp.symbols("rho kappa gamma", real=True)
     for d in range(1, 5):
@@ -101,38 +114,40 @@ def aligned(power: sp.Expr = HALF) -> str:
 
 @claim("prop-qk-norm", "numeric", broken={"not normalised": {"normalised": False}})
 def qk_norm(normalised: bool = True) -> str:
-    """Scores g cos(q, k_s) lie in [−g, g], whatever the width. So two weights of a row differ at
-    most by the factor exp(2g), no weight exceeds exp(2g)/(exp(2g) + n − 1), and H ≥ log n −
-    min(g²/2, 2g). To give one of n keys half the weight needs g ≥ log(n − 1)/2.
+    """For γ > 0, n ≥ 2, q ≠ 0 and all k_s ≠ 0, scores γ cos(q, k_s) lie in [−γ, γ], whatever the
+    width. So two weights of a row differ at most by the factor exp(2γ), no weight exceeds
+    exp(2γ)/(exp(2γ) + n − 1), and H ≥ log n − min(γ²/2, 2γ). To give one of n keys half the weight
+    needs γ ≥ log(n − 1)/2.
     """
     rows = 0
-    for g in (0.5, 1.0, 2.0, 5.0):
+    for gamma in (0.5, 1.0, 2.0, 5.0):
         for n in (2, 5, 64):
             for d in (2, 16, 256):
                 q, k = (np.random.default_rng(d).standard_normal((m, d)) for m in (8, n))
                 cosines = ref.pairwise_cosine(q, k) if normalised else ref.pairwise_dot(q, k)
-                _bounded(g * cosines, g, f"g = {g:g}, n = {n}, d = {d}")
+                _bounded(gamma * cosines, gamma, f"γ = {gamma:g}, n = {n}, d = {d}")
             levels = np.where(np.arange(n) < np.arange(1, n)[:, None], 1.0, -1.0)
-            _bounded(g * levels, g, f"g = {g:g}, n = {n}, two levels")
+            _bounded(gamma * levels, gamma, f"γ = {gamma:g}, n = {n}, two levels")
             rows += 3 * 8 + len(levels)
     for n in (3, 64, 1000):
-        g = log(n - 1) / 2
-        p = ref.softmax(g * np.where(np.arange(n) < 1, 1.0, -1.0))
-        require(near(p[0], 0.5), f"n = {n}, g = {g:.4f}: the best weight is {p[0]:.4f}")
+        gamma = log(n - 1) / 2
+        p = ref.softmax(gamma * np.where(np.arange(n) < 1, 1.0, -1.0))
+        require(near(p[0], 0.5), f"n = {n}, γ = {gamma:.4f}: the best weight is {p[0]:.4f}")
     return (
         f"{rows} rows: random directions of width 2, 16, 256, and keys at cosine 1 and −1 only; "
-        "g = 1/2, 1, 2, 5 and n = 2, 5, 64, within 1e-12"
+        "γ = 1/2, 1, 2, 5 and n = 2, 5, 64, within 1e-12"
     )
 
 
-def _bounded(scores: Array, g: float, where: str) -> None:
-    """Require the three bounds of rows of `scores` in [−g, g]."""
+def _bounded(scores: Array, gamma: float, where: str) -> None:
+    """Require the three bounds of rows of `scores` in [−γ, γ]."""
     n, p = scores.shape[-1], ref.softmax(scores)
     ratio, most, least = (p.max(axis=-1) / p.min(axis=-1)).max(), p.max(), ref.entropy(p).min()
-    require(ratio <= exp(2 * g) * (1 + 1e-12), f"{where}: ratio {ratio:.4f} > {exp(2 * g):.4f}")
-    bound = exp(2 * g) / (exp(2 * g) + n - 1)
+    high = exp(2 * gamma)
+    require(ratio <= high * (1 + 1e-12), f"{where}: ratio {ratio:.4f} > {high:.4f}")
+    bound = high / (high + n - 1)
     require(most <= bound + 1e-12, f"{where}: weight {most:.4f} > {bound:.4f}")
-    floor = log(n) - min(g * g / 2, 2 * g)
+    floor = log(n) - min(gamma**2 / 2, 2 * gamma)
     require(least >= floor - 1e-12, f"{where}: entropy {least:.4f} < {floor:.4f}")
 
 

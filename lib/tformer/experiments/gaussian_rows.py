@@ -8,7 +8,7 @@ independent, so everything follows from the distribution function of one of them
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import log_ndtr, ndtri_exp
+from scipy.special import gammaln, log_ndtr, ndtri_exp
 
 STEP = 0.4  # of the trapezoidal rule; halving it changes no result by more than 1e-7
 
@@ -67,6 +67,11 @@ def expected_max(n: float) -> float:
     x = np.arange(-40, 60, 0.01)
     log_density = np.log(n) + (n - 1) * log_ndtr(x) - x * x / 2
     return float(0.01 * (x @ np.exp(log_density)) / np.sqrt(2 * np.pi))
+
+
+def inverse_norm(d: float) -> float:
+    """E[1/‖q‖] for q standard normal in R^d, d > 1: a little more than 1/√d."""
+    return float(np.exp(gammaln((d - 1) / 2) - gammaln(d / 2)) / np.sqrt(2))
 
 
 def squared_norms(d: int, points: int = 200) -> tuple[np.ndarray, np.ndarray]:

@@ -1,6 +1,7 @@
 """How far a measurement may be from the truth, with a stated probability of being wrong."""
 
 import math
+from collections.abc import Callable
 
 import numpy as np
 from scipy.stats import binom, norm
@@ -25,8 +26,14 @@ def bernstein_margin(values: np.ndarray, width: float = 1.0, failure: float = 1e
     return spread + 7 * width * log_odds / (3 * (n - 1))
 
 
+def cdf_gap(values: np.ndarray, cdf: Callable[[np.ndarray], np.ndarray]) -> float:
+    """Largest gap between the distribution function of the draws `values` (n,) and a given one."""
+    n = len(values)
+    return float(np.abs(cdf(np.sort(values)) - (np.arange(n) + 0.5) / n).max() + 0.5 / n)
+
+
 def cdf_margin(n: int, failure: float = 1e-6) -> float:
-    """Largest gap between the distribution function of `n` draws and the true one, anywhere.
+    """Largest gap between the distribution function of `n` draws and the true, continuous one.
 
     The bound fails with probability at most `failure`, whatever the distribution [massart1990].
     """
@@ -39,7 +46,8 @@ def mean_interval(
     """Mean of independent draws along the first axis, and the half-width of Student's interval.
 
     With `points` intervals in a picture, all of them together hold with the stated confidence
-    (Bonferroni). The level rests on the central limit theorem, so give it hundreds of draws.
+    (Bonferroni). The level rests on the central limit theorem, so give it hundreds of draws with
+    little skewness: where nearly all are equal and a few far off, use `bernstein_margin`.
     """
     quantile = student.ppf(1 - (1 - confidence) / (2 * points), len(values) - 1)
     return values.mean(axis=0), quantile * values.std(axis=0, ddof=1) / math.sqrt(len(values))

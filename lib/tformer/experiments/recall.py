@@ -33,19 +33,28 @@ class Runs:
     ----------
     rates : tuple of floats
     losses : (steps, rates, seeds) tensor
-    matched, spread : (2, rates, seeds) tensors
-        Before and after training: the mean unscaled dot product of a query with its own key, and
-        the root mean square of those with the other keys.
+    matched, spread, aligned : (2, rates, seeds) tensors
+        Before and after training: the mean unscaled dot product of a query with its own key, the
+        root mean square of those with the other keys, and the mean cosine with its own key.
     """
 
     rates: tuple[float, ...]
     losses: Tensor
     matched: Tensor
     spread: Tensor
+    aligned: Tensor
 
     def final(self, last: int = 10) -> Tensor:
         """Mean loss of the last steps: (rates, seeds)."""
         return self.losses[-last:].mean(dim=0)
+
+    def typical(self) -> Tensor:
+        """Median of the final losses over the seeds: (rates,).
+
+        For an even number of seeds halfway between the middle two, where torch's median is the
+        lower.
+        """
+        return self.final().quantile(0.5, dim=-1)
 
 
 def train(
@@ -99,11 +108,15 @@ def _loss(embeddings: Tensor, weights: list[Tensor], scale: float, tokens: Tenso
     return -torch.log((1 - FLOOR) * right + FLOOR / N_STORED).mean(dim=(-2, -1))
 
 
-def _dots(embeddings: Tensor, w_q: Tensor, w_k: Tensor) -> tuple[Tensor, Tensor]:
-    """For each run: mean of q·k for a token and itself, root mean square for different tokens."""
-    dots = ((embeddings @ w_q) @ (embeddings @ w_k).mT).detach()
+def _dots(embeddings: Tensor, w_q: Tensor, w_k: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    """For each run: mean of q·k for a token and itself, root mean square for different tokens, and
+    mean cosine of q and k for a token and itself.
+    """
+    q, k = ((embeddings @ w).detach() for w in (w_q, w_k))
     same = torch.eye(N_TOKENS, dtype=torch.bool)
-    return dots[:, same].mean(dim=-1), dots[:, ~same].square().mean(dim=-1).sqrt()
+    own, others = (q @ k.mT)[:, same], (q @ k.mT)[:, ~same]
+    cosines = fast.cosine_similarity(q, k)
+    return own.mean(dim=-1), others.square().mean(dim=-1).sqrt(), cosines.mean(dim=-1)
 
 
 def _gradient(gradients: Sequence[Tensor]) -> Sequence[Tensor]:

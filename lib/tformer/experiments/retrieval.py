@@ -7,14 +7,19 @@ first key; the score of a key is β times its cosine with the query.
 import math
 
 import numpy as np
+from scipy.stats import binom
 
-from tformer import reference as ref
 
+def retrieved(n: int, d: int, beta: float, trials: int = 100_000, seed: int = 0) -> np.ndarray:
+    """Return the weight on the right key in each of some random memories, (trials,).
 
-def retrieved(n: int, d: int, beta: float, trials: int = 1000, seed: int = 0) -> np.ndarray:
-    """Return the weight on the right key in each of some random memories, (trials,)."""
-    keys = np.random.default_rng(seed).choice([-1.0, 1.0], size=(trials, n, d))
-    return ref.attention_weights(keys[:, :1], keys, scale=beta / d)[:, 0, 0]
+    Only cosines count, so no keys are drawn: each wrong key differs from the query in a binomial
+    number of signs, and how many of them differ in 0, 1, …, d signs is drawn at once.
+    """
+    signs = np.arange(d + 1)
+    chances = binom.pmf(signs, d, 0.5)
+    keys = np.random.default_rng(seed).multinomial(n - 1, chances, size=trials)
+    return 1 / (1 + keys @ np.exp(-2 * beta * signs / d))
 
 
 def interference(d: int, beta: float) -> float:

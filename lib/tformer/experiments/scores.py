@@ -63,6 +63,15 @@ def jacobian_norm(p: np.ndarray, steps: int = 60) -> np.ndarray:
     return low
 
 
+def normal_jacobians(n_keys: int, sigma: float = 1.0, n_rows: int = 4000) -> np.ndarray:
+    """Norms of the Jacobian in rows of independent N(0, σ²) scores: (n_rows,), always the same.
+
+    With σ = 1 their mean is what scale 1/√d tends to in wide heads, by cor-jacobian-scales.
+    """
+    draws = np.random.default_rng(0).standard_normal((n_rows, n_keys))
+    return jacobian_norm(reference.softmax(sigma * draws), steps=30)
+
+
 def measure(scores: np.ndarray) -> Rows:
     """Measure the softmax of each row of `scores` (n, S)."""
     p = reference.softmax(scores)
@@ -79,6 +88,24 @@ def by_width(
         for name, scale in SCALES.items():
             found[name].append(measure(scale(d) * scores))
     return found
+
+
+def gradient_at_query(
+    rng: np.random.Generator, widths: Sequence[int], n_keys: int = 64, n_rows: int = 1000
+) -> dict[str, np.ndarray]:
+    """Norm of the gradient that arrives at the query, for the three scales: (widths, rows).
+
+    As in `raw_scores`; the gradient that reaches the weights is standard normal, at every width.
+    """
+    norms = np.empty((len(SCALES), len(widths), n_rows))
+    for i, row in np.ndindex(norms.shape[1:]):
+        d = widths[i]
+        q, k = (rng.standard_normal((n, d), dtype=np.float32) for n in (1, n_keys))
+        c = np.array([[scale(d)] for scale in SCALES.values()])
+        p = reference.softmax(c * reference.pairwise_dot(q, k))
+        upstream = np.broadcast_to(rng.standard_normal(n_keys), p.shape)
+        norms[:, i, row] = reference.norm(c * reference.softmax_vjp(p, upstream) @ k)
+    return dict(zip(SCALES, norms, strict=True))
 
 
 def distance_of_signs(d: int) -> float:

@@ -10,7 +10,12 @@ from scipy.interpolate import CubicSpline
 from scipy.special import expit
 
 from tformer.experiments import scores
-from tformer.experiments.gaussian_rows import expected_max, expected_row, squared_norms
+from tformer.experiments.gaussian_rows import (
+    expected_max,
+    expected_row,
+    inverse_norm,
+    squared_norms,
+)
 from tformer.experiments.intervals import NORMAL_MEDIAN, mean_interval
 from tformer.experiments.recall import CHANCE, Runs
 from tformer.figures.style import BLUE, GREEN, INK, ORANGE, PURPLE, QUIET, SKY, VERMILLION, panels
@@ -109,26 +114,37 @@ def _points(
 def jacobian(
     rows: Mapping[str, Sequence[scores.Rows]], widths: Sequence[int], n_keys: int
 ) -> Figure:
-    """Mean norm of the softmax Jacobian; for two keys, the mean and the median of it."""
+    """Mean and median norm of the softmax Jacobian: of many keys, and of two keys with scale 1."""
     figure, (left, right) = panels(2)
     d = np.geomspace(widths[0], widths[-1], 60)
     for name, measured in rows.items():
         _points(left, widths, [row.jacobian for row in measured], name, 3 * len(widths))
-        left.plot([], [], marker=MARKER[name], color=COLOR[name], label=f"scale {name}")
-    left.plot(d, expected_max(n_keys) / np.sqrt(d), "--", color=VERMILLION, label="bound, scale 1")
-    left.axhline(1 / n_keys, color=QUIET, linestyle=":")
+        left.plot([], [], MARKER[name], color=COLOR[name], label=f"mean, scale {name}")
+    _many_keys(left, n_keys, d)
     left.text(widths[0], 0.93 / n_keys, f"1/{n_keys}", va="top", fontsize=9)
+    left.set(title=f"{n_keys} keys", ylim=(0.004, 1), ylabel="norm of the Jacobian")
     typical = expit(np.sqrt(2 * d) * NORMAL_MEDIAN)
     right.plot(d, [_two_keys(math.sqrt(width)) for width in d], color=VERMILLION, label="mean")
     right.plot(d, 1 / np.sqrt(np.pi * d), "--", color=VERMILLION, label="1/√(πd)")
     right.plot(d, 2 * typical * (1 - typical), color=PURPLE, label="median")
-    left.set(xscale="log", yscale="log", xlabel="width d", ylabel="mean norm of the Jacobian")
-    left.set(title=f"{n_keys} keys", ylim=(0.004, 1))
-    right.set(xscale="log", yscale="log", xlabel="width d", title="two keys, scale 1")
-    right.set(ylim=(1e-4, 1))
+    right.set(title="two keys, scale 1", ylim=(1e-4, 1))
     right.legend(fontsize=9)
-    figure.legend(*left.get_legend_handles_labels(), loc="outside lower center", ncols=2)
+    for ax in (left, right):
+        ax.set(xscale="log", yscale="log", xlabel="width d")
+    figure.legend(*left.get_legend_handles_labels(), loc="outside lower center", ncols=3)
     return figure
+
+
+def _many_keys(ax: Axes, n_keys: int, d: np.ndarray) -> None:
+    """For scale 1 the bound of the mean norm and the median; for the others what the mean nears."""
+    bound = [expected_max(n_keys) * inverse_norm(width) for width in d]
+    medians = [
+        np.median(scores.normal_jacobians(n_keys, math.sqrt(width), 1000)) for width in d[::3]
+    ]
+    ax.plot(d, bound, "--", color=COLOR["1"], linewidth=1, label="bound, scale 1")
+    ax.plot(d[::3], medians, color=PURPLE, linewidth=1, label="median, scale 1")
+    ax.axhline(scores.normal_jacobians(n_keys).mean(), color=COLOR["1/√d"], linewidth=1)
+    ax.axhline(1 / n_keys, color=COLOR["1/d"], linewidth=1)
 
 
 def _two_keys(sigma: float) -> float:
