@@ -131,8 +131,9 @@ def _cell_length(page: Page) -> Found:
 @rule("line-width")
 def _line_width(page: Page) -> Found:
     for number, cell in enumerate(page.code):
-        printed = [out.get("data", {}).get("text/markdown", "") for out in cell.outputs]
-        for line in "\n".join([cell.source, *printed]).splitlines():
+        printed = [out.get("text", "") for out in cell.outputs]
+        listed = [out.get("data", {}).get("text/markdown", "") for out in cell.outputs]
+        for line in "\n".join([cell.source, *printed, *listed]).splitlines():
             if len(line) > PAGE_WIDTH:
                 yield number, f"a page shows {PAGE_WIDTH} characters; {len(line)} in '{line}'"
 
