@@ -178,9 +178,8 @@ def not_invariant(values_too: bool = True, queries_too: bool = False) -> str:
     broken={"mask after softmax": {"after": True}},
 )
 def mask_is_restriction(after: bool = False) -> str:
-    """If the hidden keys and values are finite, a masked row of attention equals the row computed
-    from the keys and values it may look at, the others deleted; a row that may look nowhere gives
-    zeros.
+    """If all scores and values are finite, a masked row of attention equals the row computed from
+    the keys and values it may look at, the others deleted; a row that may look nowhere gives zeros.
     """
     for n in range(1, 6):
         rng, mask = np.random.default_rng(n), subsets(n)

@@ -135,7 +135,7 @@ class _Counted:
 @claim("thm-retrieval", "exhaustive", broken={"half the interference": {"share": HALF}})
 def retrieval(share: sp.Expr = ONE) -> str:
     """If n keys, independent and uniform among the sign vectors {−1, 1}^d, are asked with one of
-    them and the scores are β cos(q, k_s), the weight p on the right key satisfies
+    them and the scores are β cos(q, k_i), the weight p on the right key satisfies
     E[p] ≥ 1/(1 + (n − 1)((1 + exp(−2β/d))/2)^d).
     """
     for n, d in ((2, 1), (2, 2), (2, 3), (2, 4), (3, 1), (3, 2), (3, 3), (4, 2)):

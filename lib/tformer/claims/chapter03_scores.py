@@ -17,7 +17,7 @@ from tformer.claims.chapter03 import on_symbols
 
 @claim("thm-nadaraya-watson", "numeric", broken={"the kernel without scale": {"power": 0.0}})
 def nadaraya_watson(power: float = 0.5) -> str:
-    """Attention is the kernel regression Σ_s κ(q, k_s) v_s / Σ_s κ(q, k_s) with
+    """Attention is the kernel regression Σ_i κ(q, k_i) v_i / Σ_i κ(q, k_i) with
     κ(q, k) = exp(q·k/√K), both sums over the keys that q may look at.
     """
     for width in (1, 2, 3):
@@ -125,8 +125,8 @@ def tied_projections(tied: bool = True) -> str:
 
 @claim("prop-only-pairs", "symbolic", broken={"after an earlier layer": {"earlier": 1}})
 def only_pairs(earlier: int = 0) -> str:
-    """In one head of self-attention without bias, a_ts/a_ts' = exp(s_ts − s_ts') depends on the
-    embeddings of the tokens t, s and s' only. So without positions the last word cannot change how
+    """In one head of self-attention without bias, a_ti/a_tj = exp(s_ti − s_tj) depends on the
+    embeddings of the tokens t, i and j only. So without positions the last word cannot change how
     *it* divides its attention between two nouns; after an earlier layer it can.
     """
     pairs = list(lexicon.SENTENCES.items())
@@ -140,8 +140,8 @@ def only_pairs(earlier: int = 0) -> str:
         q, k = table("q", 1, 2), table("k", n, 2)
         a = on_symbols(ref.attention_weights)(q, k, scale=BETA)[0]
         difference = BETA * (q[0] @ k[0] - q[0] @ k[1])
-        identity(a[0] / a[1], sp.exp(difference), "a_ts/a_ts' = exp(s_ts − s_ts')")
+        identity(a[0] / a[1], sp.exp(difference), "a_ti/a_tj = exp(s_ti − s_tj)")
     return (
-        "a_ts/a_ts' = exp(s_ts − s_ts') for symbols, S ≤ 4; the hand-made lexicon's nouns in three "
+        "a_ti/a_tj = exp(s_ti − s_tj) for symbols, S ≤ 4; the hand-made lexicon's nouns in three "
         "pairs of sentences that differ in the last word, the same ratio within 1e-12"
     )

@@ -175,7 +175,7 @@ def conditional_gaussian(
     uniform: bool = False, variance: float | None = None, fixed: bool = True, signs: bool = True
 ) -> str:
     """If q is fixed and the keys are independent with independent standard normal coordinates, the
-    scores q·k_s are independent N(0, ‖q‖²), exactly and at every width. If q is random, independent
+    scores q·k_i are independent N(0, ‖q‖²), exactly and at every width. If q is random, independent
     of the keys and E‖q‖⁴ is finite, the scores of its row are uncorrelated, but their squares need
     not be: Cov[s², s′²] = Var[‖q‖²].
     """

@@ -114,7 +114,7 @@ def aligned(power: sp.Expr = HALF) -> str:
 
 @claim("prop-qk-norm", "numeric", broken={"not normalised": {"normalised": False}})
 def qk_norm(normalised: bool = True) -> str:
-    """For γ > 0, n ≥ 2, q ≠ 0 and all k_s ≠ 0, scores γ cos(q, k_s) lie in [−γ, γ], whatever the
+    """For γ > 0, n ≥ 2, q ≠ 0 and all k_i ≠ 0, scores γ cos(q, k_i) lie in [−γ, γ], whatever the
     width. So two weights of a row differ at most by the factor exp(2γ), no weight exceeds
     exp(2γ)/(exp(2γ) + n − 1), and H ≥ log n − min(γ²/2, 2γ). To give one of n keys half the weight
     needs γ ≥ log(n − 1)/2.

@@ -176,9 +176,7 @@ def _sixteen_keys_by_scale(top: float, level: float, factor: float) -> None:
 @claim("prop-live-rows", "numeric", broken={"rate 1/σ²": {"power": 2}})
 def live_rows(power: int = 1) -> str:
     """For two independent N(0, σ²) scores and 0 < ε < 1/2 both weights are at least ε with
-    probability erf(ℓ/2σ) ≤ ℓ/(σ√π), where ℓ = log(1/ε − 1): fewer and fewer rows learn. The mean
-    hides it: if the scores are c times raw ones of variance d, the mean slope cE[p(1 − p)] of a
-    weight with respect to the difference of the raw ones grows with c, up to 1/(2√(πd)).
+    probability erf(ℓ/2σ) ≤ ℓ/(σ√π), where ℓ = log(1/ε − 1): fewer and fewer rows learn.
     """
     z = np.arange(-12, 12, 0.001)
     for epsilon in (0.01, 0.1, 0.3):
@@ -190,15 +188,7 @@ def live_rows(power: int = 1) -> str:
             where = f"ε = {epsilon:g}, σ = {sigma:g}"
             require(near(alive, want, 1e-3), f"{where}: share {alive:.4f}, not {want:.4f}")
             require(want <= bound, f"{where}: share {want:.4f} > {bound:.4f}")
-    for d in (4, 64, 1024):
-        slopes = [c * slope(c * sqrt(d)) for c in (1 / d, d**-0.75, d**-0.5, d**-0.25, 1.0)]
-        require(slopes == sorted(slopes), f"d = {d}: the mean slope falls: {show(slopes)}")
-        limit = 1 / (2 * sqrt(pi * d))
-        require(slopes[-1] <= limit, f"d = {d}: {slopes[-1]:.6f} > {limit:.6f}")
-    return (
-        "shares by quadrature for ε = 0.01, 0.1, 0.3 and seven σ from 1/8 to 16, within 1e-3; "
-        "mean slopes for five c from 1/d to 1 at d = 4, 64, 1024"
-    )
+    return "shares by quadrature for ε = 0.01, 0.1, 0.3 and seven σ from 1/8 to 16, within 1e-3"
 
 
 @claim(
@@ -213,7 +203,7 @@ def live_rows(power: int = 1) -> str:
 )
 def gradient_to_q(power: int = 1, across: bool = True, turns: bool = True, own: bool = True) -> str:
     """If g is the gradient of a loss with respect to the scores of a row, that with respect to its
-    query is scale · Σ g_s k_s. For independent standard normal keys and fixed q ≠ 0 and values its
+    query is scale · Σ g_i k_i. For independent standard normal keys and fixed q ≠ 0 and values its
     part orthogonal to q is, given the scores, normal with variance scale²‖g‖² in each of d − 1
     directions: with scale 1/√d and d large it is as long as g, with scale 1 √d times and with 1/d
     1/√d times as long.

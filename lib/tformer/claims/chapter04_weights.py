@@ -91,8 +91,8 @@ def gaussian_parts(power: int = 2, share: int = 1) -> str:
     broken={"σ², not σ²/2": {"loss": 1.0}, "a quarter of σ²": {"loss": 0.25}},
 )
 def entropy_gaussian(loss: float = 0.5) -> str:
-    """Let p be the softmax weights of n independent N(0, σ²) scores and c = E[Σ p_i²]. For all n
-    and σ log n − σ²/2 + cσ²/2 ≤ E[H(p)] ≤ log n − σ²/2 + cσ². As n → ∞ with σ fixed, nc → exp(σ²),
+    """Let p be the softmax weights of n independent N(0, σ²) scores and χ = E[Σ p_i²]. For all n
+    and σ log n − σ²/2 + χσ²/2 ≤ E[H(p)] ≤ log n − σ²/2 + χσ². As n → ∞ with σ fixed, nχ → exp(σ²),
     so that E[H] = log n − σ²/2 + O(1/n), and the effective number of keys 1/Σ p_i² over n tends to
     exp(−σ²) in probability.
     """
@@ -106,7 +106,7 @@ def entropy_gaussian(loss: float = 0.5) -> str:
             require(between, f"σ = {sigma:g}, n = {n}: {numbers}")
     for sigma in (0.5, 1.0, 2.0):
         keys = expected_row(sigma, 1e12).coincidence * 1e12
-        require(near(keys / exp(sigma**2), 1, 1e-4), f"σ = {sigma:g}: nc = {keys:.4f} at n = 10¹²")
+        require(near(keys / exp(sigma**2), 1, 1e-4), f"σ = {sigma:g}: nχ = {keys:.4f} at n = 10¹²")
     rows, n = 20_000, 64
     p = ref.softmax(np.random.default_rng(0).standard_normal((rows, n)))
     want, margin = expected_row(1.0, n), hoeffding_margin(rows, failure=5e-7)
@@ -115,7 +115,7 @@ def entropy_gaussian(loss: float = 0.5) -> str:
     require(near_entropy, f"mean entropy {measured[0]:.4f}, expected {want.entropy:.4f}")
     require(near(measured[1], want.coincidence, margin), f"mean Σ p² {measured[1]:.4f}")
     return (
-        "both bounds by quadrature, 7 σ × 6 n, within 1e-6; nc = exp(σ²) within 1e-4 at n = 10¹²; "
+        "both bounds by quadrature, 7 σ × 6 n, within 1e-6; nχ = exp(σ²) within 1e-4 at n = 10¹²; "
         "the library on 20000 rows within Hoeffding's margin, failing with probability ≤ 1e-6"
     )
 
@@ -161,20 +161,20 @@ def entropy_scales(half: float = 0.5) -> str:
 def freezing(factor: int = 2) -> str:
     """For n independent N(0, σ²) scores, two draws from the weights fall on the same key with
     probability E[Σ p_i²] ≥ 1 − √(2 log n)/σ: beyond σ = √(2 log n) a few keys hold a share of the
-    weight that does not vanish however large n is. With σ = a√(2 log n) and n → ∞, E[H]/log n tends
-    to 1 − a² for a ≤ 1 and to 0 beyond (cited: the random energy model).
+    weight that does not vanish however large n is. With σ = r√(2 log n) and n → ∞, E[H]/log n tends
+    to 1 − r² for r ≤ 1 and to 0 beyond (cited: the random energy model).
     """
     for n in SIZES:
         for sigma in (*SIGMAS, 32.0):
             same, least = expected_row(sigma, n).coincidence, 1 - sqrt(factor * log(n)) / sigma
             require(same >= least - QUADRATURE, f"n = {n}, σ = {sigma:g}: {same:.4f} < {least:.4f}")
-    for a, limit in ((0.5, 0.75), (1.0, 0.0), (2.0, 0.0)):
+    for r, limit in ((0.5, 0.75), (1.0, 0.0), (2.0, 0.0)):
         sizes = (1e2, 1e4, 1e8, 1e16, 1e32)
-        entropies = [expected_row(a * sqrt(2 * log(n)), n).entropy / log(n) for n in sizes]
+        entropies = [expected_row(r * sqrt(2 * log(n)), n).entropy / log(n) for n in sizes]
         off = [abs(entropy - limit) for entropy in entropies]
-        require(off == sorted(off, reverse=True), f"a = {a:g}: E[H]/log n = {entropies[-1]:.4f}")
-        require(off[-1] < 0.15, f"a = {a:g}: E[H]/log n = {entropies[-1]:.4f} at n = 10³²")
+        require(off == sorted(off, reverse=True), f"r = {r:g}: E[H]/log n = {entropies[-1]:.4f}")
+        require(off[-1] < 0.15, f"r = {r:g}: E[H]/log n = {entropies[-1]:.4f} at n = 10³²")
     return (
         "the bound by quadrature, 8 σ × 6 n, within 1e-6; E[H]/log n moves towards the cited limit "
-        "at each of n = 10², 10⁴, 10⁸, 10¹⁶, 10³² for a = σ/√(2 log n) = 1/2, 1, 2"
+        "at each of n = 10², 10⁴, 10⁸, 10¹⁶, 10³² for r = σ/√(2 log n) = 1/2, 1, 2"
     )
