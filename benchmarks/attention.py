@@ -333,6 +333,7 @@ def table(results: list[dict[str, Any]]) -> str:
         where = about.get("device", about["processor"])
         packages = ", ".join(f"{name} {number}" for name, number in about["packages"].items())
         parts += [f"\n## {where}\n", f"One CPU thread; Python {about['python']}, {packages}."]
+        parts += [f"\n{found['note']}"] if "note" in found else []
         if "numpy" in found:
             parts += ["\n### NumPy, float32, one head: time over that of the floor\n"]
             parts += _table(found["numpy"], "floor (ms)", "seconds", 1000)
