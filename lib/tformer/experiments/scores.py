@@ -185,7 +185,11 @@ def typical_sizes(
 
 
 def weight_of_aligned(
-    rng: np.random.Generator, widths: Sequence[int], rho: float, n_keys: int = 64, n_rows: int = 500
+    rng: np.random.Generator,
+    widths: Sequence[int],
+    rho: float,
+    n_keys: int = 64,
+    n_rows: int = 4000,
 ) -> dict[str, np.ndarray]:
     """Weight on the one key that correlates with the query, for two scales: (widths, rows).
 

@@ -16,7 +16,7 @@ from tformer.experiments.gaussian_rows import (
     inverse_norm,
     squared_norms,
 )
-from tformer.experiments.intervals import NORMAL_MEDIAN, mean_interval
+from tformer.experiments.intervals import NORMAL_MEDIAN, bernstein_margin, mean_interval
 from tformer.experiments.recall import CHANCE, Runs
 from tformer.figures.style import BLUE, GREEN, INK, ORANGE, PURPLE, QUIET, SKY, VERMILLION, panels
 
@@ -193,9 +193,11 @@ def assumptions(sizes: Mapping[str, np.ndarray], widths: Sequence[int]) -> Figur
 def aligned(weights: Mapping[str, np.ndarray], widths: Sequence[int], n_keys: int) -> Figure:
     """Mean weight of the one key that is aligned with the query, under two scales."""
     figure, (ax,) = panels()
+    failure = 0.01 / (len(weights) * len(widths))
     for name, samples in weights.items():
-        _points(ax, widths, list(samples), name, 2 * len(widths))
-        ax.plot(widths, samples.mean(axis=-1), color=COLOR[name], label=f"scale {name}")
+        margins = [bernstein_margin(sample, failure=failure) for sample in samples]
+        means, color = samples.mean(axis=-1), COLOR[name]
+        ax.errorbar(widths, means, margins, fmt="o-", color=color, label=f"scale {name}")
     ax.axhline(1 / n_keys, color=QUIET, linestyle=":", label=f"1/{n_keys}")
     ax.set(xscale="log", xlabel="width d", ylabel="weight of the aligned key", ylim=(0, 1.05))
     ax.legend(loc="center left")
