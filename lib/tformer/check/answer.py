@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import time
 import tracemalloc
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
 import numpy as np
@@ -95,6 +95,18 @@ class Answer:
                 f"an array of numbers. {needed}"
             )
         return array
+
+    def named(self, names: Collection[str], said: str, **inputs: Any) -> str:
+        """Call the function and return its answer, which must be one of the `names`."""
+        got = self.raw(said, **inputs).value
+        if not isinstance(got, str) or got not in names:
+            shown = say.show(got) if isinstance(got, str) else "its answer"
+            count = {3: "three", 5: "five"}[len(names)]
+            raise Wrong(
+                f"With {said}, {self.name} returns {shown}, {say.kind(got)} and none of the "
+                f"{count} names {', '.join(map(repr, names))}."
+            )
+        return got
 
     def expect(
         self,

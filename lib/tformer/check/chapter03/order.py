@@ -195,13 +195,7 @@ def kind_of(f: Answer) -> None:
     x = np.random.default_rng(3).normal(size=(5, 3))
     for words, layer, kind, evidence in _LAYERS:
         said = f"a layer that {words}"
-        got = f.raw(said, layer=layer, x=x).value
-        if not isinstance(got, str) or got not in _KINDS:
-            shown = say.show(got) if isinstance(got, str) else "its answer"
-            raise Wrong(
-                f"With {said}, {f.name} returns {shown}, {say.kind(got)} and none of the three "
-                f"names {', '.join(map(repr, _KINDS))}."
-            )
+        got = f.named(_KINDS, said, layer=layer, x=x)
         if got != kind:
             rounding = " Does your comparison allow for rounding errors?" * (got == "neither")
             raise Wrong(

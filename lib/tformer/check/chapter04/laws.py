@@ -31,13 +31,7 @@ def diagnose(f: Answer) -> None:
     """Name the assumption that a sample of queries and keys breaks."""
     for words, kind, q, k in _samples():
         said = f"1000 pairs of width 16: {words}"
-        got = f.raw(said, q=q, k=k).value
-        if not isinstance(got, str) or got not in _FAULTS:
-            shown = say.show(got) if isinstance(got, str) else "its answer"
-            raise Wrong(
-                f"With {said}, {f.name} returns {shown}, {say.kind(got)} and none of the five "
-                f"names {', '.join(map(repr, _FAULTS))}."
-            )
+        got = f.named(_FAULTS, said, q=q, k=k)
         if got != kind:
             why = _CONFUSED.get((kind, got), _FAULTS[kind])
             raise Wrong(f"With {said}, {f.name} says {str(got)!r}. It is {kind!r}: {why}")
