@@ -14,6 +14,7 @@ from tformer.experiments.gaussian_rows import (
     expected_row,
     inverse_norm,
     squared_norms,
+    two_keys_norm,
 )
 from tformer.figures import chapter04 as figures
 from tformer.figures.style import svg
@@ -134,7 +135,7 @@ def test_norm_of_the_jacobian_without_the_matrix(rng, n, sigma):
 def test_norms_of_two_keys_agree_with_quadrature(sigma):
     found = scores.normal_jacobians(2, sigma, 20_000)
     assert np.array_equal(found, scores.normal_jacobians(2, sigma, 20_000))
-    assert abs(found.mean() - figures._two_keys(sigma)) <= intervals.bernstein_margin(found)
+    assert abs(found.mean() - two_keys_norm(sigma)) <= intervals.bernstein_margin(found)
 
 
 def test_raw_scores_have_variance_d(rng):

@@ -2,31 +2,26 @@
 
 from __future__ import annotations
 
+from functools import partial
 from math import erf, log, pi, sqrt
 
 import numpy as np
-from scipy.special import expit, ndtr
-from scipy.stats import chi2
+from scipy.special import chdtr, expit, ndtr
 
 from tformer import reference as ref
 from tformer.claims._registry import claim, require
 from tformer.claims._tools import Array, near, show, simplex_grid
-from tformer.claims.chapter04_weights import QUADRATURE, SIGMAS, SIZES, over_queries
-from tformer.experiments.gaussian_rows import expected_max, expected_row, inverse_norm
+from tformer.claims.chapter04_weights import QUADRATURE, SIGMAS, SIZES
+from tformer.experiments.gaussian_rows import (
+    expected_max,
+    expected_row,
+    inverse_norm,
+    over_normal,
+    over_queries,
+    two_keys_norm,
+)
 from tformer.experiments.intervals import bernstein_margin, cdf_gap, cdf_margin, hoeffding_margin
 from tformer.experiments.scores import SCALES, jacobian_norm
-
-
-def over_normal(values: Array, z: Array) -> float:
-    """Return E[f(z)] for a standard normal z, given f at the evenly spaced points `z`."""
-    return float(values @ np.exp(-z * z / 2) * (z[1] - z[0]) / sqrt(2 * pi))
-
-
-def slope(sigma: float) -> float:
-    """Return E[p(1 − p)] for the two weights p, 1 − p of two independent N(0, σ²) scores."""
-    z = np.arange(-12, 12, min(0.01, 0.1 / sigma))
-    gap = sqrt(2) * sigma * z
-    return over_normal(expit(gap) * expit(-gap), z)
 
 
 @claim("thm-jacobian-bounds", "numeric", broken={"without the 2": {"factor": 1}})
@@ -64,7 +59,7 @@ def jacobian_two_keys(constant: float = 1.0) -> str:
     p = expit(pairs[:, 0] - pairs[:, 1])
     require(near(norms, 2 * p * (1 - p)), "‖J‖ is not 2p(1 − p)")
     for sigma in (*SIGMAS, 64.0):
-        scaled = sigma * sqrt(pi) * 2 * slope(sigma)
+        scaled = sigma * sqrt(pi) * two_keys_norm(sigma)
         low = constant * (1 - pi**2 / (12 * sigma**2))
         numbers = f"σ√π E‖J‖ = {scaled:.6f}, not from {low:.6f} to {constant:g}"
         require(low - 1e-9 <= scaled <= constant + 1e-9, f"σ = {sigma:g}: {numbers}")
@@ -144,7 +139,7 @@ def _others(p: Array) -> Array:
 
 def _two_keys_by_scale(top: float, level: float, power: float) -> None:
     """Require the three limits of E‖J‖ by averages over ‖q‖."""
-    for name, limit in (("1", top), ("1/√d", 2 * slope(1.0)), ("1/d", level)):
+    for name, limit in (("1", top), ("1/√d", two_keys_norm(1.0)), ("1/d", level)):
         for d in (16, 64, 256, 1024, 4096):
             mean = _two_keys(SCALES[name](d), d) * (d**power if name == "1" else 1)
             numbers = f"{mean:.6f}, not {limit:.6f} ± 1/(4d)"
@@ -153,7 +148,7 @@ def _two_keys_by_scale(top: float, level: float, power: float) -> None:
 
 def _two_keys(scale: float, d: int) -> float:
     """Return E‖J‖ for two keys, over standard normal q and keys of width d."""
-    return over_queries(lambda length: 2 * slope(scale * length), d)
+    return float(over_queries(np.vectorize(two_keys_norm), d, scale, points=60))
 
 
 def _sixteen_keys_by_scale(top: float, level: float, factor: float) -> None:
@@ -237,7 +232,7 @@ def _require_orthogonal_part(part: Array, aside: Array, length: Array, where: st
         (
             f"squared length, from χ² with {degrees} degrees",
             (part**2).sum(axis=0),
-            chi2(degrees).cdf,
+            partial(chdtr, degrees),
         ),
         ("one coordinate, from N(0, 1)", one, ndtr),
         ("one coordinate for longer g, from N(0, 1)", one[longer], ndtr),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from math import exp, log, sqrt
 
 import numpy as np
@@ -11,7 +10,7 @@ import sympy as sp
 from tformer import reference as ref
 from tformer.claims._registry import claim, require
 from tformer.claims._tools import identity, near
-from tformer.experiments.gaussian_rows import expected_max, expected_row, squared_norms
+from tformer.experiments.gaussian_rows import expected_max, expected_row, over_queries
 from tformer.experiments.intervals import hoeffding_margin
 
 SIGMAS = (0.125, 0.5, 1.0, 2.0, 4.0, 8.0, 16.0)
@@ -120,16 +119,10 @@ def entropy_gaussian(loss: float = 0.5) -> str:
     )
 
 
-def over_queries(value: Callable[[float], float], d: int) -> float:
-    """Return the average of a value at ‖q‖ over standard normal q of width d ≥ 2."""
-    squares, weights = squared_norms(d, 60)
-    likely = weights > 1e-12
-    return float(weights[likely] @ [value(sqrt(square)) for square in squares[likely]])
-
-
 def expected_entropy(scale: float, d: int, n: int) -> float:
     """Return E[H] over standard normal q and n keys of width d: the average over ‖q‖."""
-    return over_queries(lambda length: expected_row(scale * length, n).entropy, d)
+    entropy = np.vectorize(lambda sigma: expected_row(sigma, n).entropy)
+    return float(over_queries(entropy, d, scale, points=60))
 
 
 @claim("cor-entropy-scales", "numeric", broken={"a quarter of a nat": {"half": 0.25}})

@@ -5,10 +5,11 @@ has expectation E lse(s) + γ, and its place is drawn with the softmax weights. 
 independent, so everything follows from the distribution function of one of them.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import gammaln, log_ndtr, ndtri_exp
+from scipy.special import expit, gammaln, log_ndtr, ndtri_exp
 
 STEP = 0.4  # of the trapezoidal rule; halving it changes no result by more than 1e-7
 
@@ -81,3 +82,24 @@ def squared_norms(d: int, points: int = 200) -> tuple[np.ndarray, np.ndarray]:
     log_weight = half * (y - np.expm1(y))
     weight = np.exp(log_weight - log_weight.max())
     return d * np.exp(y), weight / weight.sum()
+
+
+def over_queries(
+    value: Callable[[np.ndarray], np.ndarray], d: int, scale: float, points: int = 200
+) -> np.ndarray:
+    """Average of a function of σ = scale · ‖q‖, from (n,) to (n, ...), over the same q."""
+    squares, weights = squared_norms(d, points)
+    likely = weights > 1e-12
+    return np.asarray(weights[likely] @ value(scale * np.sqrt(squares[likely])))
+
+
+def over_normal(values: np.ndarray, z: np.ndarray) -> float:
+    """E[f(z)] for a standard normal z, given f at the evenly spaced points `z`."""
+    return float(values @ np.exp(-z * z / 2) * (z[1] - z[0]) / np.sqrt(2 * np.pi))
+
+
+def two_keys_norm(sigma: float) -> float:
+    """E‖J‖ = E[2p(1 − p)] for the weights p, 1 − p of two independent N(0, σ²) scores."""
+    z = np.arange(-12, 12, min(0.01, 0.1 / sigma))
+    gap = np.sqrt(2) * sigma * z
+    return 2 * over_normal(expit(gap) * expit(-gap), z)

@@ -4,8 +4,7 @@ import math
 from collections.abc import Callable
 
 import numpy as np
-from scipy.stats import binom, norm
-from scipy.stats import t as student
+from scipy.special import bdtr, ndtri, stdtrit
 
 
 def hoeffding_margin(n: int, width: float = 1.0, failure: float = 1e-6) -> float:
@@ -49,7 +48,7 @@ def mean_interval(
     (Bonferroni). The level rests on the central limit theorem, so give it hundreds of draws with
     little skewness: where nearly all are equal and a few far off, use `bernstein_margin`.
     """
-    quantile = student.ppf(1 - (1 - confidence) / (2 * points), len(values) - 1)
+    quantile = stdtrit(len(values) - 1, 1 - (1 - confidence) / (2 * points))
     return values.mean(axis=0), quantile * values.std(axis=0, ddof=1) / math.sqrt(len(values))
 
 
@@ -61,7 +60,8 @@ def median_interval(
     Exact for every continuous distribution: the number of draws below the true median is binomial.
     """
     ordered, n = np.sort(values), len(values)
-    below = int(binom.ppf((1 - confidence) / (2 * points), n, 0.5))
+    chances = bdtr(np.arange(n + 1), n, 0.5)  # of so many draws and fewer below the median
+    below = int(np.searchsorted(chances, (1 - confidence) / (2 * points)))
     if below < 1:
         raise ValueError(f"median_interval: {n} draws are too few for this confidence")
     return float(np.median(ordered)), float(ordered[below - 1]), float(ordered[n - below])
@@ -72,5 +72,5 @@ def range_confidence(n: int) -> float:
     return 1 - 2.0 ** (1 - n)
 
 
-NORMAL_MEDIAN = float(norm.ppf(0.75))
+NORMAL_MEDIAN = float(ndtri(0.75))
 """Median of |z| for a standard normal z: what turns a median size into a standard deviation."""

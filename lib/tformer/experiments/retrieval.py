@@ -7,7 +7,7 @@ first key; the score of a key is β times its cosine with the query.
 import math
 
 import numpy as np
-from scipy.stats import binom
+from scipy.special import comb
 
 
 def retrieved(n: int, d: int, beta: float, trials: int = 100_000, seed: int = 0) -> np.ndarray:
@@ -17,7 +17,7 @@ def retrieved(n: int, d: int, beta: float, trials: int = 100_000, seed: int = 0)
     number of signs, and how many of them differ in 0, 1, …, d signs is drawn at once.
     """
     signs = np.arange(d + 1)
-    chances = binom.pmf(signs, d, 0.5)
+    chances = comb(d, signs) / 2.0**d
     keys = np.random.default_rng(seed).multinomial(n - 1, chances, size=trials)
     return 1 / (1 + keys @ np.exp(-2 * beta * signs / d))
 

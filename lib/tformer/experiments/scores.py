@@ -8,7 +8,7 @@ import numpy as np
 from scipy.special import ndtr
 
 from tformer import reference
-from tformer.experiments.gaussian_rows import squared_norms
+from tformer.experiments.gaussian_rows import over_queries
 from tformer.experiments.intervals import NORMAL_MEDIAN, median_interval
 
 SCALES: dict[str, Callable[[int], float]] = {
@@ -121,9 +121,9 @@ def distance_of_signs(d: int) -> float:
 
 def distance_of_normals(d: int) -> float:
     """Kolmogorov distance of q·k/√d from N(0, 1) for standard normal coordinates, d ≥ 2."""
-    squares, weights = squared_norms(d)
-    x = np.linspace(0, 4, 801)[:, None]
-    return float(np.abs((ndtr(x / np.sqrt(squares / d)) - ndtr(x)) @ weights).max())
+    x = np.linspace(0, 4, 801)
+    gaps = over_queries(lambda sigma: ndtr(x / sigma[:, None]) - ndtr(x), d, 1 / math.sqrt(d))
+    return float(np.abs(gaps).max())
 
 
 def _independent(rng: np.random.Generator, n: int, d: int) -> tuple[np.ndarray, np.ndarray]:

@@ -14,7 +14,8 @@ from tformer.experiments.gaussian_rows import (
     expected_max,
     expected_row,
     inverse_norm,
-    squared_norms,
+    over_queries,
+    two_keys_norm,
 )
 from tformer.experiments.intervals import NORMAL_MEDIAN, bernstein_margin, mean_interval
 from tformer.experiments.recall import CHANCE, Runs
@@ -59,16 +60,14 @@ def exact_by_width(n_keys: int, sizes: np.ndarray) -> dict[str, np.ndarray]:
     sigmas = np.geomspace(0.2 / math.sqrt(sizes[-1]), 1.3 * math.sqrt(sizes[-1]), 40)
     rows = [expected_row(sigma, n_keys) for sigma in sigmas]
     curves = CubicSpline(np.log(sigmas), [(row.entropy, row.coincidence) for row in rows])
-    found = {}
-    for name, scale in scores.SCALES.items():
-        averages = []
-        for d in sizes:
-            squares, weights = squared_norms(d)
-            likely = weights > 1e-9
-            at = np.log(scale(d) * np.sqrt(squares[likely])).clip(np.log(sigmas[0]))
-            averages.append(weights[likely] @ curves(at))
-        found[name] = np.array(averages)
-    return found
+
+    def at(sigma: np.ndarray) -> np.ndarray:
+        return curves(np.log(sigma).clip(np.log(sigmas[0])))
+
+    return {
+        name: np.array([over_queries(at, d, scale(d)) for d in sizes])
+        for name, scale in scores.SCALES.items()
+    }
 
 
 def entropy(
@@ -124,7 +123,7 @@ def jacobian(
     left.text(widths[0], 0.93 / n_keys, f"1/{n_keys}", va="top", fontsize=9)
     left.set(title=f"{n_keys} keys", ylim=(0.004, 1), ylabel="norm of the Jacobian")
     typical = expit(np.sqrt(2 * d) * NORMAL_MEDIAN)
-    right.plot(d, [_two_keys(math.sqrt(width)) for width in d], color=VERMILLION, label="mean")
+    right.plot(d, [two_keys_norm(math.sqrt(width)) for width in d], color=VERMILLION, label="mean")
     right.plot(d, 1 / np.sqrt(np.pi * d), "--", color=VERMILLION, label="1/√(πd)")
     right.plot(d, 2 * typical * (1 - typical), color=PURPLE, label="median")
     right.set(title="two keys, scale 1", ylim=(1e-4, 1))
@@ -137,7 +136,8 @@ def jacobian(
 
 def _many_keys(ax: Axes, n_keys: int, d: np.ndarray) -> None:
     """For scale 1 the bound of the mean norm and the median; for the others what the mean nears."""
-    bound = [expected_max(n_keys) * inverse_norm(width) for width in d]
+    top = expected_max(n_keys)
+    bound = [top * inverse_norm(width) for width in d]
     medians = [
         np.median(scores.normal_jacobians(n_keys, math.sqrt(width), 1000)) for width in d[::3]
     ]
@@ -147,23 +147,16 @@ def _many_keys(ax: Axes, n_keys: int, d: np.ndarray) -> None:
     ax.axhline(1 / n_keys, color=COLOR["1/d"], linewidth=1)
 
 
-def _two_keys(sigma: float) -> float:
-    """Expected norm 2p(1 − p) of the Jacobian of two weights whose scores are N(0, σ²)."""
-    z = np.linspace(-10, 10, 20_001)
-    p = expit(math.sqrt(2) * sigma * z)
-    return float(np.exp(-z * z / 2) @ (2 * p * (1 - p)) * 0.001 / math.sqrt(2 * math.pi))
-
-
 def freezing(sizes: Sequence[float]) -> Figure:
     """Share of the entropy that is left, against σ in units of √(2 log n), and its limit."""
     figure, (ax,) = panels()
-    gammas = np.linspace(0.05, 2, 40)
+    ratios = np.linspace(0.05, 2, 40)
     for n, color in zip(sizes, (ORANGE, GREEN, BLUE), strict=True):
         unit = math.log(n)
-        left = [expected_row(gamma * math.sqrt(2 * unit), n).entropy / unit for gamma in gammas]
+        left = [expected_row(r * math.sqrt(2 * unit), n).entropy / unit for r in ratios]
         label = f"n = {n:g}" if n < 1000 else f"n = $10^{{{round(math.log10(n))}}}$"
-        ax.plot(gammas, left, color=color, label=label)
-    ax.plot(gammas, np.maximum(1 - gammas**2, 0), "--", color=INK, label="n → ∞")
+        ax.plot(ratios, left, color=color, label=label)
+    ax.plot(ratios, np.maximum(1 - ratios**2, 0), "--", color=INK, label="n → ∞")
     ax.set(xlabel="σ / √(2 log n)", ylabel="expected entropy / log n", ylim=(0, 1.02))
     ax.legend()
     return figure
