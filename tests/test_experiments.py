@@ -306,3 +306,10 @@ def test_every_figure_draws():
     ]
     for figure in drawn:
         assert svg(figure).count("<path") > 20
+
+
+def test_a_last_digit_that_nobody_sees_leaves_the_text_of_a_figure_alone(monkeypatch):
+    widths = (4, 8, 16, 32, 64, 128, 256)
+    drawn, exact = svg(figures.limit_law(widths)), scores.distance_of_normals
+    monkeypatch.setattr(scores, "distance_of_normals", lambda d: exact(d) * (1 + 1e-13))
+    assert svg(figures.limit_law(widths)) == drawn

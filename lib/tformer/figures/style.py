@@ -1,6 +1,7 @@
 """The one style of every figure, and the one way to publish it."""
 
 import ast
+import hashlib
 import inspect
 import io
 import re
@@ -57,13 +58,20 @@ def svg(figure: Figure) -> str:
     """
     buffer = io.StringIO()
     figure.savefig(buffer, format="svg", metadata={"Date": None, "Creator": None})
-    return re.sub(r"-?\d+\.\d{3,}", _rounded, buffer.getvalue())
+    return _own_ids(re.sub(r"-?\d+\.\d{3,}", _rounded, buffer.getvalue()))
 
 
 def _rounded(match: re.Match[str]) -> str:
     # Numbers below one are scale factors of glyphs: they keep their digits.
     number = float(match[0])
     return match[0] if abs(number) < 1 else f"{number:.2f}".rstrip("0").rstrip(".")
+
+
+def _own_ids(text: str) -> str:
+    """Name clip paths and markers by what is drawn: matplotlib does, but before it is rounded."""
+    for i, name in enumerate(dict.fromkeys(re.findall(r'id="([mp][0-9a-f]{10})"', text))):
+        text = text.replace(name, f"\0-{i}")
+    return text.replace("\0", f"f{hashlib.sha256(text.encode()).hexdigest()[:8]}")
 
 
 def show(figure: Figure) -> None:
