@@ -7,9 +7,8 @@ import pytest
 
 from tformer import claims as book
 from tformer import reference as ref
-from tformer.claims import ClaimFailed, claim, claims, counterexample, require, verify
-from tformer.claims import _registry as registry
-from tformer.claims._tools import expectation, formula, identity, near, row, show
+from tformer.claims import ClaimFailed, claim, claims, counterexample, registry, require, verify
+from tformer.claims.tools import expectation, formula, identity, near, row, show
 
 ALL = {found.label: found for found in claims()}
 BROKEN = [(label, variant) for label, found in ALL.items() for variant in found.broken]
@@ -278,7 +277,7 @@ def test_every_function_that_claims_speak_of_is_broken_once():
 @pytest.fixture
 def empty(monkeypatch):
     monkeypatch.setattr(registry, "_claims", {})
-    monkeypatch.setattr(registry, "_load", lambda: None)
+    monkeypatch.setattr(registry, "load", lambda *_: [])
 
 
 def one_is_one(one: int = 1) -> str:
@@ -290,7 +289,7 @@ def one_is_one(one: int = 1) -> str:
     return "looked at it"
 
 
-def register(check=one_is_one, module="tformer.claims.chapter07", label="thm-one", **changed):
+def register(check=one_is_one, module="tformer.chapters.ch07.claims", label="thm-one", **changed):
     check.__module__ = module
     arguments = {"kind": "exhaustive", "broken": {"two": {"one": 2}}} | changed
     return claim(label, **arguments)(check)
@@ -311,7 +310,7 @@ def test_registered_claim_is_found_and_unchanged(empty):
         ({"label": "thm-One"}, "label 'thm-One' is not thm-"),
         ({"kind": "obvious"}, "kind 'obvious' is not one of symbolic, exhaustive"),
         ({"broken": {}}, "at least one broken variant"),
-        ({"module": "__main__"}, "not in a module named chapterNN"),
+        ({"module": "__main__"}, "not in the folder of a chapter"),
         ({"check": lambda: "nothing"}, "docstring of .* must state it"),
     ],
 )

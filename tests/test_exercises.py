@@ -14,7 +14,7 @@ from nbgrader.nbgraderformat import MetadataValidator
 from tformer.book import exercises
 from tformer.book.exercises import read, solved, sources, student, without_outputs
 from tformer.book.normalise import dump, load
-from tformer.check.registry import EXERCISES
+from tformer.exercises import registry
 
 ROOT = Path(__file__).resolve().parents[1]
 SOURCES = sources(ROOT)
@@ -29,7 +29,7 @@ def cells(path, role):
 def test_sources_and_checks_name_the_same_exercises():
     stated = [number for path in SOURCES for number in cells(path, "statement")]
     assert len(stated) == len(set(stated))
-    assert {number.replace("-", ".") for number in stated} == set(EXERCISES)
+    assert {number.replace("-", ".") for number in stated} == set(registry.exercises())
 
 
 @each_source
@@ -192,7 +192,7 @@ def test_round_trip_through_an_nbgrader_course(tmp_path, monkeypatch):
     assert "still the empty template" in text
     assert "was still running" in text
     assert "Traceback (most recent call last)" not in text
-    assert "tformer/check" not in text
+    assert "tformer/exercises" not in text
 
 
 def test_nbgrader_validates_solved_notebooks_and_not_empty_ones(tmp_path):

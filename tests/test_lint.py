@@ -106,7 +106,7 @@ BAD = [
     ("magic", page(code("%pip install numpy")), "installs nothing"),
     ("network", page(code("import urllib.request")), "network"),
     ("network", page(code("read('https://example.org')")), "network"),
-    ("widget", widget("tformer.widgets.DotProduct", "old"), "run it again"),
+    ("widget", widget("tformer.chapters.ch01.dot_product.DotProduct", "old"), "run it again"),
     ("normalised", unnormalised(), "make run"),
 ]
 

@@ -77,7 +77,7 @@ def check(constant: int = 2) -> str:
 
 def test_an_entry_holds_statement_kind_evidence_and_what_is_refuted(monkeypatch):
     sums = Claim("thm-sums", "exhaustive", 1, check, {"one too many": {"constant": 3}})
-    monkeypatch.setattr("tformer.claims._registry._claims", {"thm-sums": sums})
+    monkeypatch.setattr("tformer.claims.registry._claims", {"thm-sums": sums})
     page = ledger.render([sums])
     assert "There are 1 claims" in page
     assert "Exhaustive (1)" in page
@@ -91,7 +91,7 @@ def test_an_entry_holds_statement_kind_evidence_and_what_is_refuted(monkeypatch)
 
 def test_the_ledger_refuses_a_variant_that_passes(monkeypatch):
     weak = Claim("thm-sums", "exhaustive", 1, check, {"nothing broken": {"constant": 2}})
-    monkeypatch.setattr("tformer.claims._registry._claims", {"thm-sums": weak})
+    monkeypatch.setattr("tformer.claims.registry._claims", {"thm-sums": weak})
     with pytest.raises(ClaimFailed, match="nothing broken"):
         ledger.render([weak])
 

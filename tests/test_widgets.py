@@ -9,11 +9,15 @@ from docutils import nodes
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tformer import lexicon, reference
-from tformer.widgets import AttentionMap, DotProduct, Quiz, ScoreScale, SoftmaxTemperature
+from tformer import reference
+from tformer.chapters.ch01.dot_product import DotProduct
+from tformer.chapters.ch02.softmax_temperature import SoftmaxTemperature
+from tformer.chapters.ch03.attention_map import AttentionMap
+from tformer.chapters.ch04.score_scale import ScoreScale, dot_products, normal
+from tformer.widgets import Quiz
 from tformer.widgets.base import WIDGET_VIEW
 from tformer.widgets.page import keep_fallbacks
-from tformer.widgets.score_scale import dot_products, normal
+from tformer.world import lexicon
 
 coordinate = st.floats(-5, 5).map(lambda x: round(x, 3))
 vector = st.lists(coordinate, min_size=2, max_size=2)

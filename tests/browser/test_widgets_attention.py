@@ -14,10 +14,9 @@ from playwright.sync_api import Browser, Locator, Page, expect
 from test_widgets_numbers import evaluate, numbers
 from test_widgets_page import HOST, value
 
-from tformer import lexicon
-from tformer.widgets import AttentionMap, ScoreScale
-from tformer.widgets.attention_map import changes, describe
-from tformer.widgets.score_scale import SCALES, normal
+from tformer.chapters.ch03.attention_map import AttentionMap, changes, describe
+from tformer.chapters.ch04.score_scale import SCALES, ScoreScale, normal
+from tformer.world import lexicon
 
 LEXICON = AttentionMap().hand_made
 VIEW, STATE = (f"application/vnd.jupyter.widget-{part}+json" for part in ("view", "state"))

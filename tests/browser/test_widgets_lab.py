@@ -13,10 +13,15 @@ import nbformat
 import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 
-from tformer.widgets import AttentionMap, DotProduct, SoftmaxTemperature
+from tformer.chapters.ch01.dot_product import DotProduct
+from tformer.chapters.ch02.softmax_temperature import SoftmaxTemperature
+from tformer.chapters.ch03.attention_map import AttentionMap
 
 CELLS = [
-    "from tformer.widgets import AttentionMap, DotProduct, Quiz, SoftmaxTemperature",
+    "from tformer.chapters.ch03.attention_map import AttentionMap",
+    "from tformer.chapters.ch01.dot_product import DotProduct",
+    "from tformer.chapters.ch02.softmax_temperature import SoftmaxTemperature",
+    "from tformer.widgets import Quiz",
     "vectors = DotProduct()\nvectors",
     "print('python', vectors.q, vectors.dot)",
     "vectors.k = [0.0, 2.0]",

@@ -9,7 +9,8 @@ import pytest
 from playwright.sync_api import Browser, Page
 
 from tformer import reference
-from tformer.widgets import DotProduct, SoftmaxTemperature
+from tformer.chapters.ch01.dot_product import DotProduct
+from tformer.chapters.ch02.softmax_temperature import SoftmaxTemperature
 
 CALL = """async ([code, name, calls]) => {
     const url = URL.createObjectURL(new Blob([code], { type: "text/javascript" }));

@@ -12,14 +12,20 @@ import nbformat
 import pytest
 from playwright.sync_api import Browser, Locator, Page, Route, expect
 
-from tformer.widgets import DotProduct, Quiz, SoftmaxTemperature
+from tformer.chapters.ch01.dot_product import DotProduct
+from tformer.chapters.ch02.softmax_temperature import SoftmaxTemperature
+from tformer.widgets import Quiz
 
 HERE = Path(__file__).parent
 HOST = HERE.parents[1] / "assets" / "widget-host.js"
 AXE = HERE / "vendor" / "axe-core" / "axe.min.js"
 THEMES = ["light", "dark"]
 CELLS = [
-    "from tformer.widgets import AttentionMap, DotProduct, Quiz, ScoreScale, SoftmaxTemperature",
+    "from tformer.chapters.ch03.attention_map import AttentionMap",
+    "from tformer.chapters.ch01.dot_product import DotProduct",
+    "from tformer.chapters.ch04.score_scale import ScoreScale",
+    "from tformer.chapters.ch02.softmax_temperature import SoftmaxTemperature",
+    "from tformer.widgets import Quiz",
     "DotProduct()",
     'SoftmaxTemperature(labels=["cat", "dog", "bird", "stone"])',
     "AttentionMap()",

@@ -9,7 +9,7 @@ that make it false, and the tests prove that the check notices.
     claims(chapter=1)                                           # what there is to verify
 """
 
-from tformer.claims._registry import (
+from tformer.claims.registry import (
     KINDS,
     Claim,
     ClaimFailed,

@@ -8,14 +8,15 @@ import anywidget
 WIDGET_VIEW = "application/vnd.jupyter.widget-view+json"
 
 
-def asset(name: str) -> str:
-    """The text of a file that lies beside this module."""
-    return (files(__package__) / name).read_text(encoding="utf-8")
+def asset(name: str, package: str = __package__) -> str:
+    """The text of a file that lies in a package, by default in this one."""
+    return (files(package) / name).read_text(encoding="utf-8")
 
 
 def module(name: str) -> str:
-    """The JavaScript module of a widget, behind the helpers that all of them use."""
-    return asset("common.js") + asset(name)
+    """The JavaScript beside the Python module `name`, behind the helpers that all widgets use."""
+    package, _, stem = name.rpartition(".")
+    return asset("common.js") + asset(f"{stem}.js", package)
 
 
 class BookWidget(anywidget.AnyWidget):

@@ -4,6 +4,7 @@ import re
 import tomllib
 from collections.abc import Sequence
 from html import escape
+from importlib.resources import as_file, files
 from pathlib import Path
 from typing import Any
 
@@ -32,7 +33,7 @@ class Quiz(BookWidget):
         If a question is not of this form; the message says which one and what is wrong.
     """
 
-    _esm = module("quiz.js")
+    _esm = module(__name__)
 
     questions = traitlets.List(traitlets.Dict()).tag(sync=True)
     chosen = traitlets.List(traitlets.Int(allow_none=True)).tag(sync=True)
@@ -53,6 +54,12 @@ class Quiz(BookWidget):
         if set(tables) != {"question"}:
             raise ValueError(f"Quiz: {path} must hold [[question]] tables only; got {list(tables)}")
         return cls(tables["question"])
+
+    @classmethod
+    def of_chapter(cls, number: int) -> "Quiz":
+        """The quiz of a chapter: `quiz.toml` in its folder of `tformer.chapters`."""
+        with as_file(files("tformer.chapters") / f"ch{number:02d}" / "quiz.toml") as path:
+            return cls.read(path)
 
     @property
     def score(self) -> int:

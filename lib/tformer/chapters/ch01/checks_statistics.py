@@ -1,0 +1,127 @@
+"""Exercises 1.8 and 1.12: how far dot products spread, and how many directions fit."""
+
+from __future__ import annotations
+
+import itertools
+import math
+
+import numpy as np
+
+from tformer.exercises import say
+from tformer.exercises.answer import Answer, Wrong
+from tformer.exercises.registry import exercise
+
+
+@exercise(
+    "1.8",
+    praise="Compared with every outcome of coordinates that take two values each, for means and "
+    "variances of all kinds.",
+    hints=(
+        "The coordinates are independent, so the variances of the products q_i k_i add up. One "
+        "coordinate is enough to think about.",
+        "Var[q k] = E[q² k²] − (E[q k])². Independence turns each expectation of a product into a "
+        "product of expectations.",
+        "E[q²] is not the variance unless the mean is zero. Multiply out, and see which of the "
+        "four terms the subtraction removes.",
+    ),
+)
+def predicted_variance(f: Answer) -> None:
+    """Var[q·k] for independent coordinates with given means and variances."""
+    for numbers in _CASES:
+        mean_q, var_q, mean_k, var_k = (np.array(x, dtype=float) for x in numbers)
+        second = ((var_q + mean_q**2) * (var_k + mean_k**2)).sum()
+        variance = _by_enumeration(mean_q, var_q, mean_k, var_k)
+        mistakes = {
+            "That is what zero means would give; a mean that is not zero adds to the spread.": (
+                var_q * var_k
+            ).sum(),
+            "That is E[q²k²]; subtract the square of the mean.": second,
+            "The square of the mean is subtracted once for the whole sum; each coordinate loses "
+            "its own.": second - float(mean_q @ mean_k) ** 2,
+            "That is the standard deviation; the variance is its square.": math.sqrt(variance),
+            "You squared the variances, but they are σ² already.": _formula(
+                mean_q, var_q**2, mean_k, var_k**2
+            ),
+            "That is the number of coordinates, right only when every mean is 0 and every variance "
+            "1.": float(len(mean_q)),
+            "Each coordinate of q meets only its own partner in k: multiply first, then "
+            "add.": var_q.sum() * var_k.sum(),
+            "The mean of k matters as much as the mean of q.": (
+                var_q * var_k + mean_q**2 * var_k
+            ).sum(),
+        }
+        f.expect(variance, mistakes, mean_q=mean_q, var_q=var_q, mean_k=mean_k, var_k=var_k)
+
+
+def _formula(mean_q: np.ndarray, var_q: np.ndarray, mean_k: np.ndarray, var_k: np.ndarray) -> float:
+    return float((var_q * var_k + mean_q**2 * var_k + var_q * mean_k**2).sum())
+
+
+def _by_enumeration(
+    mean_q: np.ndarray, var_q: np.ndarray, mean_k: np.ndarray, var_k: np.ndarray
+) -> float:
+    """Let each coordinate be mean ± standard deviation, and average over all cases."""
+    signs = np.array(list(itertools.product((-1, 1), repeat=2 * len(mean_q))))
+    q = mean_q + np.sqrt(var_q) * signs[:, : len(mean_q)]
+    k = mean_k + np.sqrt(var_k) * signs[:, len(mean_q) :]
+    return float((q * k).sum(axis=-1).var())
+
+
+@exercise(
+    "1.12",
+    praise="In 60 tasks every vector had entries ±1 and every pair stayed within ε of a right "
+    "angle, with as many vectors as the theorem promises.",
+    hints=(
+        "The proof of the theorem picks the vectors at random. It does not say that the first pick "
+        "succeeds, only that it succeeds with a positive probability.",
+        "Draw a table of signs, compute all its cosines at once, and look at the largest magnitude "
+        "off the diagonal. If it is too large, draw again.",
+        "With entries ±1 every vector has length √d, so all cosines are one matrix product divided "
+        "by d. The loop ends soon: at the promised n most draws succeed.",
+    ),
+)
+def crowd(f: Answer) -> None:
+    """n sign vectors in d dimensions with all |cosines| below eps."""
+    for n, d, eps in [(1, 4, 0.5), (2, 4, 0.9)] + [_task(i) for i in range(58)]:
+        got = f.array(n=n, d=d, eps=eps)
+        head = f"With n = {n}, d = {d} and eps = {eps:g}, {f.name} returns"
+        if got.shape != (n, d):
+            raise Wrong(f"{head} shape {got.shape}; {n} vectors of width {d} have shape {(n, d)}.")
+        if not (np.abs(got) == 1).all():
+            bad = got[np.abs(got) != 1][0]
+            raise Wrong(f"{head} the entry {say.show(bad)}; a sign vector holds only 1 and −1.")
+        _check_angles(head, got, d, eps)
+
+
+def _check_angles(head: str, got: np.ndarray, d: int, eps: float) -> None:
+    cosines = np.triu(got.astype(float) @ got.T.astype(float) / d, k=1)
+    i, j = np.unravel_index(np.abs(cosines).argmax(), cosines.shape)
+    worst = cosines[i, j]
+    if abs(worst) < eps:
+        return
+    why = "Compare the magnitude of every pair before you return: a random draw can fail."
+    if worst == 1:
+        why = "The two are the same vector."
+    elif worst == -1:
+        why = "Opposite directions are not nearly orthogonal: look at the magnitude of the cosine."
+    tie = f", which is not below {eps:g}" if abs(worst) == eps else ""
+    raise Wrong(f"{head} vectors {i} and {j} with cosine {say.show(worst)}{tie}. {why}")
+
+
+def _task(i: int) -> tuple[int, int, float]:
+    """Return as many vectors as the theorem promises for d dimensions and an angle eps."""
+    d = 12 + i // 2
+    eps = (0.9, 0.8)[i % 2] if d < 24 else (0.7, 0.6)[i % 2]
+    return int(math.exp(d * eps**2 / 4)), d, eps
+
+
+_CASES = [
+    ([1], [1], [0], [1]),
+    ([1], [1], [2], [1]),
+    ([0], [4], [0], [9]),
+    ([3], [0], [2], [5]),
+    ([0, 0], [1, 1], [0, 0], [1, 1]),
+    ([0, 0], [1, 4], [0, 0], [9, 1]),
+    ([1, 2, 0], [1, 2, 3], [2, 1, -1], [0, 1, 4]),
+    ([0.5, -1, 2, 0], [1, 0.25, 4, 1], [0, 3, -1, 1], [2, 1, 0.5, 1]),
+]

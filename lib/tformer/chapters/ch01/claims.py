@@ -1,0 +1,261 @@
+"""The claims of chapter 1, dot products: geometry and tables."""
+
+from __future__ import annotations
+
+from itertools import product
+from math import sqrt
+
+import numpy as np
+import sympy as sp
+
+from tformer import reference as ref
+from tformer.claims.registry import claim, require
+from tformer.claims.tools import Array, formula, grid, identity, near, row, show, table
+
+Q_BY_HAND, K_BY_HAND = np.array([3.0, 4.0]), np.array([4.0, 3.0])
+
+
+@claim("prop-law-of-cosines", "symbolic", broken={"the cross term once": {"factor": 1}})
+def law_of_cosines(factor: int = 2) -> str:
+    """‖q − k‖² = ‖q‖² + ‖k‖² − 2 q·k for all q and k in R^d."""
+    dot, squared_distance = formula(ref.dot), formula(ref.squared_distance)
+    for d in range(1, 6):
+        q, k = row("q", d), row("k", d)
+        right = dot(q, q) + dot(k, k) - factor * dot(q, k)
+        identity(squared_distance(q, k), right, f"‖q − k‖² = ‖q‖² + ‖k‖² − {factor} q·k")
+    vectors = grid(2)
+    squares = ref.norm(vectors) ** 2
+    want = squares[:, None] + squares - factor * ref.pairwise_dot(vectors, vectors)
+    require(near(ref.pairwise_squared_distance(vectors, vectors), want), "the table differs")
+    return (
+        "by the library's formulas for symbols, d ≤ 5; "
+        f"its tables agree on all {want.size} pairs of vectors of {{−2, …, 2}}² within 1e-12"
+    )
+
+
+@claim("exm-dot-by-hand", "numeric", broken={"divide by one norm only": {"power": 1}})
+def dot_by_hand(power: int = 2) -> str:
+    """For q = (3, 4) and k = (4, 3): q·k = 24, both norms are 5, the cosine is 0.96, the angle
+    16.26°, the projection of q onto k is (q·k/‖k‖²)k = (3.84, 2.88), and the remainder
+    (−0.84, 1.12) is orthogonal to k.
+    """
+    q, k = Q_BY_HAND, K_BY_HAND
+    require(ref.dot(q, k) == 24, f"q·k = {ref.dot(q, k):g}, not 24")
+    require(ref.norm(q) == ref.norm(k) == 5, f"norms {ref.norm(q):g}, {ref.norm(k):g}, not 5, 5")
+    cosine = ref.cosine_similarity(q, k)
+    require(near(cosine, 0.96), f"cosine {cosine:.4f}, not 0.96")
+    angle = np.degrees(np.arccos(cosine))
+    require(near(angle, 16.26, 0.005), f"angle {angle:.4f}°, not 16.26°")
+    foot = ref.dot(q, k) / ref.norm(k) ** power * k
+    require(near(foot, (3.84, 2.88)), f"(q·k/‖k‖^{power})k = {show(foot)}, not (3.84, 2.88)")
+    require(near(ref.projection(q, k), foot), f"projection {show(ref.projection(q, k))}")
+    remainder = q - ref.projection(q, k)
+    require(near(remainder, (-0.84, 1.12)), f"remainder {show(remainder)}, not (-0.84, 1.12)")
+    require(near(ref.dot(remainder, k), 0), f"remainder·k = {ref.dot(remainder, k):g}, not 0")
+    return (
+        "24 and 5 exactly; 0.96, (3.84, 2.88), (−0.84, 1.12) and the remainder's dot product 0 "
+        "within 1e-12; 16.26° to two decimals"
+    )
+
+
+@claim("thm-projection", "symbolic", broken={"divide by ‖k‖, not its square": {"power": 1}})
+def projection(power: int = 2) -> str:
+    """For all q and all k ≠ 0, the point (q·k/‖k‖²)k is the unique nearest point to q on the line
+    {tk}, and the remainder, q minus that point, is orthogonal to k.
+    """
+    dot, squared_distance, t = formula(ref.dot), formula(ref.squared_distance), sp.Symbol("t")
+    for d in range(1, 5):
+        q, k = row("q", d), row("k", d)
+        nearest = dot(q, k) / sp.sqrt(dot(k, k)) ** power
+        identity(dot(q - nearest * k, k), 0, f"remainder·k = 0 in R^{d}")
+        identity(formula(ref.projection)(q, k), nearest * k, "projection = (q·k/‖k‖²)k")
+        beyond = squared_distance(q, nearest * k) + (t - nearest) ** 2 * dot(k, k)
+        identity(squared_distance(q, t * k), beyond, "‖q − tk‖² = ‖q − t*k‖² + (t − t*)²‖k‖²")
+    return "‖q − tk‖² = ‖q − t*k‖² + (t − t*)²‖k‖² and (q − t*k)·k = 0 for symbols, d ≤ 4"
+
+
+@claim("thm-cauchy-schwarz", "symbolic", broken={"a constant below one": {"constant": 0.9}})
+def cauchy_schwarz(constant: float = 1.0) -> str:
+    """|q·k| ≤ ‖q‖‖k‖ for all q and k in R^d, with equality if and only if one of the two is a
+    multiple of the other.
+    """
+    vectors = grid(3)
+    dots, norms = np.abs(ref.pairwise_dot(vectors, vectors)), ref.norm(vectors)
+    bound = constant * norms[:, None] * norms
+    i, j = np.unravel_index(np.argmax(dots - bound), dots.shape)
+    above = f"|q·k| = {dots[i, j]:g} > {bound[i, j]:g} = {constant:g}·‖q‖‖k‖"
+    require(near(dots, np.minimum(dots, bound)), f"{show(vectors[i])}, {show(vectors[j])}: {above}")
+    parallel = (np.cross(vectors[:, None], vectors) == 0).all(axis=-1)
+    require(np.array_equal(np.isclose(dots, bound), parallel), "equality off the multiples")
+    dot = formula(ref.dot)
+    for d in range(2, 6):
+        q, k = row("q", d), row("k", d)
+        minors = sum((q[i] * k[j] - q[j] * k[i]) ** 2 for j in range(d) for i in range(j))
+        identity(dot(q, q) * dot(k, k) - dot(q, k) ** 2, minors, f"Lagrange's identity in R^{d}")
+    return (
+        "‖q‖²‖k‖² − (q·k)² = Σ_{i<j} (q_i k_j − q_j k_i)² for symbols, d ≤ 5 (Lagrange's identity)"
+        f"; inequality and equality on all {dots.size} pairs of vectors of {{−2, …, 2}}³"
+    )
+
+
+@claim("prop-rotation", "symbolic", broken={"R stretches by two": {"stretch": 2}})
+def rotation(stretch: int = 1) -> str:
+    """For a square R, (qR)·(kR) = q·k for all q and k if and only if R is orthogonal."""
+    dot = formula(ref.dot)
+    for d in (1, 2, 3):
+        q, k, matrix = row("q", d), row("k", d), table("r", d, d)
+        identity(dot(q @ matrix, k @ matrix), q @ (matrix @ matrix.T) @ k, "(qR)·(kR) = q(RRᵀ)kᵀ")
+        skew = sp.Matrix(np.triu(matrix, 1) - np.triu(matrix, 1).T)
+        orthogonal = stretch * (sp.eye(d) - skew) * (sp.eye(d) + skew).inv()
+        identity(orthogonal * orthogonal.T, sp.eye(d), "RRᵀ = I")
+    vectors = grid(2)
+    turned = vectors @ (stretch * np.array([[0.6, 0.8], [-0.8, 0.6]]))
+    dots = ref.pairwise_dot(vectors, vectors)
+    require(near(ref.pairwise_dot(turned, turned), dots), "a turn changes the table")
+    return (
+        "(qR)·(kR) = q(RRᵀ)kᵀ for symbols, d ≤ 3, which is q·k for all q, k only if RRᵀ = I; "
+        "Cayley's R = (I − A)(I + A)⁻¹ satisfies it"
+    )
+
+
+@claim("prop-table-of-dots", "symbolic", broken={"rank below the width": {"slack": -1}})
+def table_of_dots(slack: int = 0) -> str:
+    """For all Q and K with rows of one width K, entry (t, s) of QKᵀ is q_t·k_s, and the rank of QKᵀ
+    is at most that width.
+    """
+    dot, pairwise_dot = formula(ref.dot), formula(ref.pairwise_dot)
+    for width in (1, 2, 3):
+        full = sp.Matrix(pairwise_dot(np.eye(width), np.eye(width))).rank()
+        require(full <= width + slack, f"K = {width}, Q = K = I: rank {full} > {width + slack}")
+        q, k = table("q", width + 1, width), table("k", width + 1, width)
+        dots = pairwise_dot(q, k)
+        identity(dots, dot(q[:, None], k), "(QKᵀ)_ts = q_t·k_s")
+        identity(sp.Matrix(dots).det(method="berkowitz"), 0, f"minor of size {width + 1} = 0")
+    return "entries for symbols, K ≤ 3; every minor of size K + 1 vanishes, so the rank is ≤ K"
+
+
+class _Counted:
+    """A number that records each operation done with it."""
+
+    def __init__(self, done: list[str]):
+        self.done = done
+
+    def __mul__(self, other: _Counted) -> _Counted:
+        self.done.append("×")
+        return self
+
+    def __add__(self, other: _Counted) -> _Counted:
+        self.done.append("+")
+        return self
+
+
+@claim("prop-table-cost", "exhaustive", broken={"K additions an entry": {"saved": 0}})
+def table_cost(saved: int = 1) -> str:
+    """For all T, S and K ≥ 1, a T × S table of dot products of width K, computed by its definition,
+    takes T·S·K multiplications and T·S·(K − 1) additions.
+    """
+    for n_queries, n_keys, width in product(range(1, 5), repeat=3):
+        done: list[str] = []
+        counted = np.full((4, 4), _Counted(done), dtype=object)
+        formula(ref.pairwise_dot)(counted[:n_queries, :width], counted[:n_keys, :width])
+        counts = done.count("×"), done.count("+")
+        want = n_queries * n_keys * width, n_queries * n_keys * (width - saved)
+        sizes = f"T, S, K = {n_queries}, {n_keys}, {width}"
+        require(counts == want, f"{sizes}: {counts} multiplications and additions, not {want}")
+    return "counted by numbers that record their use, all 64 sizes with T, S, K ≤ 4"
+
+
+@claim("exm-table-by-hand", "exhaustive", broken={"K reshaped, not transposed": {"reshaped": True}})
+def table_by_hand(reshaped: bool = False) -> str:
+    """Q = [[1, 0], [1, 1]] and K = [[1, 2], [0, 1], [3, −1]] give QKᵀ = [[1, 0, 3], [3, 1, 2]]."""
+    queries = np.array([[1.0, 0.0], [1.0, 1.0]])
+    keys = np.array([[1.0, 2.0], [0.0, 1.0], [3.0, -1.0]])
+    if reshaped:
+        keys = keys.reshape(2, 3).T
+    dots = ref.pairwise_dot(queries, keys)
+    want = [[1, 0, 3], [3, 1, 2]]
+    require(np.array_equal(dots, want), f"QKᵀ = {dots.astype(int).tolist()}, not {want}")
+    return "all six entries, exactly"
+
+
+@claim("prop-rankings-agree", "symbolic", broken={"norms differ": {"squares": (25, 50)}})
+def rankings_agree(squares: tuple[int, ...] = (25,)) -> str:
+    """For every query q ≠ 0 and all keys of one norm r > 0, the order by dot product (largest
+    first), by cosine (largest first) and by distance (smallest first) is the same.
+    """
+    queries = grid(2, range(-3, 4))
+    keys = grid(2, range(-7, 8))
+    keys = keys[np.isin(ref.dot(keys, keys), squares)]
+    by_dot = _preferences(ref.pairwise_dot(queries, keys))
+    by_cosine = _preferences(ref.pairwise_cosine(queries, keys))
+    by_distance = _preferences(-ref.pairwise_squared_distance(queries, keys))
+    for t, i, j in np.argwhere((by_dot != by_cosine) | (by_dot != by_distance)):
+        pair = f"the keys {show(keys[i])} and {show(keys[j])}"
+        require(False, f"q = {show(queries[t])}: the three measures order {pair} differently")
+    dot, squared_distance = formula(ref.dot), formula(ref.squared_distance)
+    for d in range(1, 6):
+        q, a, b = row("q", d), row("a", d), row("b", d)
+        closer = squared_distance(q, b) - squared_distance(q, a) - dot(b, b) + dot(a, a)
+        identity(closer, 2 * (dot(q, a) - dot(q, b)), "‖q − b‖² − ‖q − a‖² = 2(q·a − q·b)")
+    return (
+        "‖q − b‖² − ‖q − a‖² = 2(q·a − q·b) + ‖b‖² − ‖a‖² for symbols, d ≤ 5; same order of "
+        f"the {len(keys)} integer keys of norm 5 for each query of {{−3, …, 3}}²"
+    )
+
+
+def _preferences(scores: Array) -> Array:
+    """For each query: +1, 0 or −1 as key i scores above, level with or below key j."""
+    return np.sign(np.round(scores[:, :, None] - scores[:, None, :], 9))
+
+
+@claim("exm-rankings-differ", "numeric", broken={"keys of norm one": {"unit": True}})
+def rankings_differ(unit: bool = False) -> str:
+    """For q = (1, 0) and the keys (4, 3), (0.5, 0) and (1, 0.3), the dot product picks the first
+    key, the cosine the second and the distance the third.
+    """
+    query, keys = np.array([[1.0, 0.0]]), np.array([[4.0, 3.0], [0.5, 0.0], [1.0, 0.3]])
+    if unit:
+        keys /= ref.norm(keys)[:, None]
+    dots, cosines = ref.pairwise_dot(query, keys)[0], ref.pairwise_cosine(query, keys)[0]
+    distances = ref.pairwise_squared_distance(query, keys)[0]
+    winners = int(dots.argmax()), int(cosines.argmax()), int(distances.argmin())
+    picked = f"dot, cosine, distance pick keys {tuple(w + 1 for w in winners)}"
+    require(winners == (0, 1, 2), f"{picked}, not (1, 2, 3)")
+    require(near(dots, (4, 0.5, 1)) and near(distances, (18, 0.25, 0.09)), "other numbers")
+    require(near(cosines, (0.8, 1, 1 / sqrt(1.09))), "other cosines")
+    return "dots 4, 0.5, 1; cosines 0.8, 1, 0.958; squared distances 18, 0.25, 0.09 (1e-12)"
+
+
+@claim("exm-ppmi-by-hand", "numeric", broken={"negative values kept": {"floor": -np.inf}})
+def ppmi_by_hand(floor: float = 0.0) -> str:
+    """The counts [[2, 0], [1, 1]] have PPMI [[log(4/3), 0], [0, log 2]]."""
+    got = ref.ppmi(np.array([[2.0, 0.0], [1.0, 1.0]]))
+    pairs = [[sp.Rational(4, 3), 1], [sp.Rational(2, 3), 2]]
+    want = np.maximum([[float(sp.log(ratio)) for ratio in ratios] for ratios in pairs], floor)
+    require(near(got, want), f"PPMI is {show(got)} row by row, not {show(want)}")
+    return "four entries within 1e-12 of log(4/3), 0, 0 and log 2"
+
+
+@claim("prop-svd-error", "numeric", broken={"singular values not squared": {"power": 1}})
+def svd_error(power: int = 2) -> str:
+    """For every matrix M = UΣVᵀ with singular values σ_1 ≥ σ_2 ≥ … and every D,
+    ‖M − U_D Σ_D V_Dᵀ‖_F² = Σ_{i>D} σ_i², the sum of the squares of the singular values left out.
+    """
+    for seed, (rows, columns, rank) in product(
+        range(4), [(6, 6, 6), (6, 6, 2), (6, 4, 4), (4, 6, 4)]
+    ):
+        rng = np.random.default_rng(seed)
+        matrix = rng.standard_normal((rows, rank)) @ rng.standard_normal((rank, columns))
+        sigma = np.linalg.svdvals(matrix)
+        for d_model in range(1, min(rows, columns) + 1):
+            kept = min(d_model, rank)
+            left = formula(ref.svd_embeddings)(matrix, d_model)[:, :kept] / sigma[:kept]
+            error = ((matrix - left @ left.T @ matrix) ** 2).sum()
+            want = (sigma[d_model:] ** power).sum()
+            numbers = f"squared error {error:.4f}, sum of the left-out values {want:.4f}"
+            sizes = f"{rows} × {columns} of rank {rank}, D = {d_model}"
+            require(near(error, want, 1e-10), f"{sizes}: {numbers}")
+    return (
+        "random 6 × 6, 6 × 4 and 4 × 6 matrices and 6 × 6 ones of rank 2, four of each, every D, "
+        "within 1e-10"
+    )

@@ -1,0 +1,173 @@
+"""The claims of chapter 1, dot products: random directions."""
+
+from __future__ import annotations
+
+from collections import Counter
+from itertools import combinations
+from math import comb, exp, factorial
+
+import numpy as np
+import sympy as sp
+
+from tformer import reference as ref
+from tformer.claims.registry import claim, require
+from tformer.claims.tools import Array, expectation, formula, grid, identity, near, row
+
+HALF, ONE = sp.Rational(1, 2), sp.Integer(1)
+
+
+@claim(
+    "thm-dot-variance",
+    "symbolic",
+    broken={
+        "mean one": {"mean": 1},
+        "variance 2d": {"factor": 2},
+        "k is q": {"independent": False},
+    },
+)
+def dot_variance(mean: int = 0, factor: int = 1, independent: bool = True) -> str:
+    """If the 2d coordinates of q and k are independent, each with mean 0 and variance 1, then
+    E[q·k] = 0 and Var[q·k] = d.
+    """
+    fourth = sp.Symbol("m4")
+    moments = {0: 1, 1: mean, 2: 1 + mean**2, 4: fourth}
+    for d in range(1, 6):
+        q, k = row("q", d), row("k", d)
+        product = formula(ref.dot)(q, k if independent else q)
+        average = expectation(product, moments)
+        require(average == 0, f"d = {d}: E[q·k] = {average}, not 0")
+        identity(expectation(product**2, moments), factor * d, f"d = {d}: Var[q·k] = {factor * d}")
+        signs = grid(d, (-1, 1))
+        dots = ref.pairwise_dot(signs, signs)
+        require(dots.mean() == 0 and dots.var() == d, f"signs, d = {d}: variance {dots.var():g}")
+    return (
+        "expectations taken symbol by symbol, for every such distribution, d ≤ 5; "
+        "mean 0 and variance d exactly over all pairs of sign vectors, d ≤ 5"
+    )
+
+
+@claim("cor-scaled-variance", "symbolic", broken={"divide by d": {"power": 1}})
+def scaled_variance(power: sp.Expr = HALF) -> str:
+    """Under the assumptions of thm-dot-variance, Var[q·k/√d] = 1."""
+    for d in range(1, 6):
+        scaled = formula(ref.dot)(row("q", d), row("k", d)) / sp.Integer(d) ** power
+        variance = expectation(scaled**2, {0: 1, 1: 0, 2: 1})
+        require(variance == 1, f"d = {d}: Var[q·k/d^{power}] = {variance}, not 1")
+    for d in range(1, 7):
+        signs = grid(d, (-1, 1))
+        variance = (ref.pairwise_dot(signs, signs) / d ** float(power)).var()
+        require(near(variance, 1), f"sign vectors, d = {d}: variance {variance:.4f}, not 1")
+    return "symbol by symbol for d ≤ 5, and over all pairs of sign vectors, d ≤ 6, within 1e-12"
+
+
+@claim(
+    "thm-cosine-variance",
+    "symbolic",
+    broken={"variance 1/√d": {"power": HALF}, "half a sphere": {"half": True}},
+)
+def cosine_variance(power: sp.Expr = ONE, half: bool = False) -> str:
+    """If u is uniform on the unit sphere of R^d and v is any fixed unit vector, then E[u·v] = 0 and
+    Var[u·v] = 1/d.
+    """
+    angle = sp.Symbol("theta")
+    for d in range(2, 13):
+        density, last = sp.sin(angle) ** (d - 2), sp.pi / 2 if half else sp.pi
+        total, first, second = (
+            sp.integrate(sp.cos(angle) ** n * density, (angle, 0, last)) for n in range(3)
+        )
+        require(first == 0, f"d = {d}: E[u·v] = {sp.N(first / total, 4)}, not 0")
+        variance, want = sp.simplify(second / total), sp.Integer(d) ** -power
+        require(variance == want, f"d = {d}: Var[u·v] = {variance}, not {want}")
+        v, axes = np.random.default_rng(d).standard_normal(d), np.eye(d)
+        cosines = ref.pairwise_cosine(np.concatenate([axes, -axes]), v[None])
+        require(near(cosines.mean(), 0) and near(cosines.var(), 1 / d), f"axes of R^{d}")
+    signs = ref.pairwise_cosine(np.array([[-1.0], [1.0]]), np.ones((1, 1)))
+    require(signs.mean() == 0 and signs.var() == 1, f"d = 1: Var[u·v] = {signs.var():g}, not 1")
+    return (
+        "the angle θ between u and v has density ∝ sin^(d−2) θ; both moments of cos θ integrated "
+        "for 2 ≤ d ≤ 12; for d = 1, u = ±1; the 2d directions ±e_i have the same two moments"
+    )
+
+
+@claim("lem-cosh", "symbolic", broken={"λ²/3 in the exponent": {"divisor": 3}})
+def cosh(divisor: int = 2) -> str:
+    """cosh λ ≤ exp(λ²/2) for every real λ, since each Taylor coefficient of the left side, 1/(2n)!,
+    is at most that of the right side, 1/(2ⁿ n!).
+    """
+    for n in range(21):
+        left, right = sp.Rational(1, factorial(2 * n)), sp.Rational(1, divisor**n * factorial(n))
+        require(left <= right, f"coefficient of λ^{2 * n}: {left} > {right}")
+    n = sp.Symbol("n", integer=True, nonnegative=True)
+    ratio = sp.factorial(2 * n) / (divisor**n * sp.factorial(n))
+    step = sp.combsimp(ratio.subs(n, n + 1) / ratio)
+    identity(step, 2 * n + 1, "the ratio of the coefficients grows by 2n + 1")
+    return "(2n)!/(2ⁿ n!) is 1 at n = 0 and grows by the factor 2n + 1 ≥ 1, for symbolic n"
+
+
+def tails(d: int) -> dict[int, float]:
+    """Return s -> P(|u·v| ≥ s) for independent uniform sign vectors, rounded once from integers."""
+    tail, above = {}, 0
+    for s in range(d, -1, -2):
+        above += comb(d, (d + s) // 2) * (2 if s else 1)
+        tail[s] = above / 2**d
+    return tail
+
+
+@claim("thm-hoeffding-cosine", "exhaustive", broken={"exponent dε²": {"rate": 1.0}})
+def hoeffding_cosine(rate: float = 0.5) -> str:
+    """If u and v are independent and uniform among the sign vectors {−1, 1}^d, then
+    P(|cos(u, v)| ≥ ε) ≤ 2 exp(−dε²/2) for every ε ≥ 0.
+    """
+    for d in range(1, 7):
+        signs = grid(d, (-1, 1))
+        counts = Counter(np.rint(d * ref.pairwise_cosine(signs, signs)).astype(int).ravel())
+        for s, tail in tails(d).items():
+            share = sum(times for dot, times in counts.items() if abs(dot) >= s) / 4**d
+            require(near(share, tail), f"d = {d}: P(|u·v| ≥ {s}) is {share:.4f}, not {tail:.4f}")
+    for d in range(1, 201):
+        for s, tail in tails(d).items():
+            bound = 2 * exp(-rate * s * s / d)
+            where = f"d = {d}, ε = {s}/{d}: P = {tail:.4f}"
+            require(tail <= bound, f"{where} > {bound:.4f}")
+    return (
+        "exact binomial tails at each value that |cos| can take, d ≤ 200; "
+        "the tails counted from all pairs of sign vectors, d ≤ 6"
+    )
+
+
+@claim("thm-exponentially-many", "exhaustive", broken={"exp(dε²) vectors": {"rate": 1.0}})
+def exponentially_many(rate: float = 0.25) -> str:
+    """For every ε with 0 < ε ≤ 1 and every whole number n ≤ exp(dε²/4), there are n different sign
+    vectors in {−1, 1}^d with |cos| < ε for every two of them.
+    """
+    for d in range(1, 5):
+        for overlap in range(1, d + 1):
+            n = int(exp(rate * overlap**2 / d))
+            found = _family_exists(d, n, overlap)
+            require(found, f"d = {d}, ε = {overlap}/{d}: no {n} vectors with all |cos| < ε")
+    for d in range(1, 201):
+        for s, tail in tails(d).items():
+            n = int(exp(rate * s * s / d))
+            expected = n * (n - 1) / 2 * tail
+            require(expected < 1, f"d = {d}, ε = {s}/{d}, n = {n}: {expected:.3f} pairs too close")
+    worst = _largest_cosine(vectors=317, d=256)
+    require(worst < 0.3, f"317 vectors in R^256: a pair with |cos| = {worst:.4f} ≥ 0.3")
+    return (
+        "n(n − 1)/2 · P(|cos| ≥ ε) < 1 with exact tails at each value of |cos|, d ≤ 200; the "
+        "families exist for d ≤ 4; 317 = ⌊exp(256·0.3²/4)⌋ vectors in R^256 with |cos| < 0.3"
+    )
+
+
+def _family_exists(d: int, n: int, overlap: int) -> bool:
+    """Whether n sign vectors exist with all |u·v| < overlap (v and −v count as one)."""
+    signs = grid(d, (-1, 1))[: 2 ** (d - 1)]
+    close = np.abs(ref.pairwise_dot(signs, signs)) >= overlap
+    families = combinations(range(len(signs)), n)
+    return any(not any(close[u, v] for u, v in combinations(family, 2)) for family in families)
+
+
+def _largest_cosine(vectors: int, d: int) -> float:
+    """Return the largest |cos| between any two of some random sign vectors, seed 0."""
+    signs: Array = np.random.default_rng(0).choice([-1.0, 1.0], size=(vectors, d))
+    cosines = np.abs(ref.pairwise_cosine(signs, signs))
+    return float(cosines[np.triu_indices(vectors, 1)].max())

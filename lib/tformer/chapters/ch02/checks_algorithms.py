@@ -1,0 +1,325 @@
+"""Exercises 2.10 to 2.12: a sum that arrives in pieces, a draw, a climb."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+
+import numpy as np
+
+from tformer import reference
+from tformer.exercises import say
+from tformer.exercises.answer import Answer, Wrong
+from tformer.exercises.registry import exercise
+
+
+@exercise(
+    "2.10",
+    praise="One pass, one chunk in memory at a time, and the same number as if all scores had been "
+    "there at once: rising, falling, −∞ and empty chunks included.",
+    hints=(
+        "Keep two numbers: the largest score so far, and the sum of exponentials measured from it.",
+        "When a chunk brings a larger score, the old sum was measured from the wrong height. By "
+        "which factor is it too large?",
+        "The factor is e^{old − new}. At the start the largest score is −∞ and the sum 0: take "
+        "care that −∞ − (−∞) is never formed.",
+    ),
+)
+def streamed_lse(f: Answer) -> None:
+    """log Σ exp over an iterator of chunks."""
+    for chunks, mistakes, why in _streams():
+        arrays = [np.array(c, dtype=float) for c in chunks]
+        said = "the chunks " + " then ".join(say.show(c) for c in arrays) if arrays else "no chunk"
+        stream = _Stream([a.copy() for a in arrays])
+        try:
+            want = reference.logsumexp(np.concatenate([np.empty(0), *arrays]))
+            f.judge(f.array(said, chunks=stream), want, mistakes, why, said)
+        except Wrong as wrong:
+            if not stream.read_again:
+                raise
+            why = "The chunks can be read once; your second loop found none."
+            raise Wrong(f"{wrong} {why}") from None
+        _check_chunks(f, arrays, stream.chunks)
+    rng = np.random.default_rng(0)
+    peak = f.peak_bytes(said="200 chunks", chunks=(rng.normal(size=10_000) for _ in range(200)))
+    if peak > 4e6:
+        raise Wrong(
+            f"The numbers are right, but for 200 chunks of 10 000 scores {f.name} holds "
+            f"{peak / 1e6:.0f} MB at once: it keeps the chunks. Two numbers are enough to remember."
+        )
+
+
+class _Stream:
+    """An iterator over chunks that notices a loop that begins after its end."""
+
+    def __init__(self, chunks: list[np.ndarray]) -> None:
+        self.chunks = chunks
+        self.place = self.loops = 0
+        self.read_again = False
+
+    def __iter__(self) -> _Stream:
+        ended = self.place > len(self.chunks)
+        self.read_again = self.read_again or (ended and self.loops > 0)
+        self.loops += 1
+        return self
+
+    def __next__(self) -> np.ndarray:
+        self.place += 1
+        if self.place > len(self.chunks):
+            raise StopIteration
+        return self.chunks[self.place - 1]
+
+
+def _check_chunks(f: Answer, before: list[np.ndarray], after: list[np.ndarray]) -> None:
+    for old, new in zip(before, after, strict=True):
+        if not np.array_equal(old, new, equal_nan=True):
+            raise Wrong(
+                f"The result is right, but {f.name} changes a chunk it was given, from "
+                f"{say.show(old)} to {say.show(new)}, and its owner may still need it. Compute in "
+                "a new array."
+            )
+
+
+def _streams() -> Iterator[tuple[Sequence[Sequence[float]], dict[str, object], str]]:
+    """Yield chunks, the answers of known mistakes, and what to say to any other."""
+    log2, log3, log4 = (float(x) for x in np.log([2, 3, 4]))
+    yield [[0]], {"The logarithm of the sum is missing.": 1.0}, ""
+    yield (
+        [[0, log2], [log4]],
+        {
+            "You averaged the results of the chunks.": (log3 + log4) / 2,
+            "You added the results of the chunks. Their exponentials add up, the logarithms do "
+            "not.": log3 + log4,
+            "That is the result of one chunk alone, the last and largest.": log4,
+            "That is the sum of exponentials; its logarithm is asked for.": 7.0,
+            "When the maximum rises, the sum so far has to shrink: it was measured from the old "
+            "maximum.": log4 + float(np.log(2.5)),
+        },
+        "",
+    )
+    yield (
+        [[0, 0], [1]],
+        {
+            "When the maximum rises from 0 to 1, the sum so far has to shrink by e⁻¹. You added "
+            "the new terms to an old sum measured from another height.": 1 + log3,
+            "You forgot the chunks before the maximum rose.": 1.0,
+        },
+        "The old sum has to be measured from the new maximum.",
+    )
+    yield [[1], [0, 0]], {}, "A chunk below the maximum adds its small terms and changes no height."
+    overflow: dict[str, object] = {
+        "exp(1000) overflows. Measure every score from the largest one so far.": np.inf,
+        "exp(1000) overflows, and ∞ − ∞ is nan. Measure from the largest one so far.": np.nan,
+    }
+    yield [[1000], [1000]], overflow, ""
+    yield (
+        [[0], [1000]],
+        {
+            "The first chunk's maximum served for all chunks, and a later score lies 1000 above "
+            "it. Let the maximum rise.": np.inf,
+            "The maximum rose by 1000 and left nan behind: is a factor 0 · ∞ formed?": np.nan,
+        },
+        "",
+    )
+    yield [[-1000], [-1000]], {"exp(−1000) is rounded to 0. Measure from the maximum.": -np.inf}, ""
+    yield (
+        [[-np.inf], [0]],
+        {"The maximum before this chunk was −∞, and −∞ − (−∞) is nan.": np.nan},
+        "",
+    )
+    yield [[0], [], [0]], {}, "An empty chunk changes nothing."
+    nothing: dict[str, object] = {
+        "With no term the sum is 0 and its logarithm −∞.": 0.0,
+        "−∞ + log 0 should stay −∞, not become nan.": np.nan,
+    }
+    yield [], nothing, "With no term the sum is 0 and its logarithm −∞."
+
+
+@exercise(
+    "2.11",
+    praise="In 20 000 draws every score came up as often as its weight says, with −∞ never drawn, "
+    "scores of 1000 welcome, and the same draws from the same generator.",
+    hints=(
+        "Add to each score a random number of its own and take the largest. Only the distribution "
+        "of that number has to be right.",
+        "If U is uniform between 0 and 1, then −log U has an exponential distribution. One more "
+        "step of the same kind gives the one you need.",
+        "G = −log(−log U). Each draw needs fresh noise for each score: a table of `size` rows.",
+    ),
+)
+def draw(f: Answer) -> None:
+    """Indices with probabilities softmax(x), by the Gumbel-max trick or otherwise."""
+    x, size = np.log(_WEIGHTS), 20_000
+    said = f"x = (0, 0, ln 4) and {size} draws"
+    got = _drawn(f, x, size, said)
+    _judge_frequencies(f, np.bincount(got, minlength=3) / size, said)
+    if not np.array_equal(got, _drawn(f, x, size, said)):
+        raise Wrong(
+            f"With the same rng, {f.name} draws differently the second time. Take every random "
+            "number from the rng you are given, so that an experiment can be repeated."
+        )
+    halves = got[: size // 2], got[size // 2 :]
+    if np.array_equal(*halves) or np.mean(got[1:] == got[:-1]) > 0.6:
+        raise Wrong(f"With {said}, neighbouring draws repeat each other; each needs fresh noise.")
+    far = np.bincount(_drawn(f, x + 1000, size, "scores near 1000"), minlength=3) / size
+    if np.abs(far - _WEIGHTS / 6).max() > 0.02:
+        raise Wrong("With 1000 added to every score, the draws change; softmax does not.")
+    hidden = _drawn(f, np.array([0, -np.inf, 0]), 2000, "x = (0, −∞, 0)")
+    if (hidden == 1).any():
+        raise Wrong(f"With x = (0, −∞, 0), {f.name} draws index 1, whose weight is 0.")
+
+
+def _drawn(f: Answer, x: np.ndarray, size: int, said: str) -> np.ndarray:
+    got = f.array(said, x=x, rng=np.random.default_rng(5), size=size)
+    if got.shape != (size,):
+        raise Wrong(f"With {said}, {f.name} returns shape {got.shape}, not {(size,)}.")
+    whole = got.astype(np.int64)
+    if not ((whole == got) & (whole >= 0) & (whole < len(x))).all():
+        raise Wrong(
+            f"With {said}, {f.name} returns {say.show(got[0])} among its draws; the indices are "
+            f"0 to {len(x) - 1}."
+        )
+    return whole
+
+
+def _judge_frequencies(f: Answer, found: np.ndarray, said: str) -> None:
+    right = _WEIGHTS / 6
+    if np.abs(found - right).max() < 0.02:
+        return
+    reasons = _wrong_frequencies()
+    nearest = min(reasons, key=lambda reason: np.abs(found - reasons[reason]).max())
+    close = np.abs(found - reasons[nearest]).max() < 0.015
+    why = nearest if close else "Look again at the distribution of the noise."
+    raise Wrong(
+        f"With {said}, {f.name} draws the three indices with frequencies {say.show(found, 3)}; "
+        f"softmax says {say.show(right, 3)}. {why}"
+    )
+
+
+def _wrong_frequencies() -> dict[str, np.ndarray]:
+    """Simulate the distributions of the usual mistakes."""
+    rng = np.random.default_rng(1)
+    x, n = np.log(_WEIGHTS), 40_000
+    u = rng.uniform(size=(n, 3))
+    noisy = {
+        "Noise from a normal distribution does not give softmax; Gumbel noise does.": x
+        + rng.normal(size=(n, 3)),
+        "The noise −log U is exponential; one more logarithm is missing.": x - np.log(u),
+        "The sign of the noise is turned round: G = −log(−log U).": x + np.log(-np.log(u)),
+        "The noise was added to the weights; add it to the scores.": np.exp(x) / 6
+        - np.log(-np.log(u)),
+        "Every index comes up equally often: the scores have no effect.": u,
+        "The largest score always wins: the noise is missing, or too small to matter, or every "
+        "score gets the same noise.": x + 0 * u,
+    }
+    return {why: np.bincount(v.argmax(-1), minlength=3) / n for why, v in noisy.items()}
+
+
+@exercise(
+    "2.12",
+    praise="Your climb ends at softmax for the objective of the chapter, and at the right maximum "
+    "for two others, always on the simplex.",
+    hints=(
+        "A plain step p + η·gradient leaves the simplex: the sum changes, and a weight can fall "
+        "below 0. Either subtract the mean of the gradient first and keep the weights from "
+        "falling below 0, or take steps that keep them positive by themselves.",
+        "Multiply instead of adding: each weight by e to the power η times its gradient. Positive "
+        "stays positive. Then restore the sum.",
+        "A step of η = 0.1, repeated 2000 times from equal weights, is enough for every objective "
+        "of the check.",
+    ),
+)
+def climb(f: Answer) -> None:
+    """The maximiser over the simplex of a concave function, given its gradient."""
+    for words, gradient, best in _objectives():
+        p = f.array(words, gradient=_on_simplex(f, gradient), n=len(best)).astype(float)
+        if p.shape != best.shape:
+            f.judge(p, best, said=words)
+        if not (np.isfinite(p).all() and (p >= -1e-12).all() and abs(p.sum() - 1) < 1e-6):
+            raise Wrong(_outside(f, p))
+        if np.abs(p - best).max() < 1e-5:
+            continue
+        texts = say.pair(p, best)
+        slope = gradient(np.maximum(p, 1e-300))
+        raise Wrong(
+            f"With {words}, {f.name} stops at {texts[0]}; the maximum is at {texts[1]}. "
+            + _reason(p, best, slope)
+        )
+
+
+def _reason(p: np.ndarray, best: np.ndarray, slope: np.ndarray) -> str:
+    if np.abs(p - 1 / len(p)).max() < 1e-12:
+        return (
+            "That is where it started: are the steps carried over, or so long that they jump back "
+            "and forth?"
+        )
+    if p.max() > 1 - 1e-9:
+        return (
+            "It stopped in the corner where a weight is 1. Start from equal weights, and step "
+            "along the gradient, not against it."
+        )
+    distance = np.abs(p - best).max()
+    if distance < 1e-3:
+        return (
+            f"It is {say.pair(distance, 1e-5, 2)[0]} away, and 1e−05 is allowed: take longer "
+            "steps, or more of them."
+        )
+    if (p - 1 / len(p)) @ (best - 1 / len(p)) < 0:
+        return "It went downhill from equal weights: step along the gradient, not against it."
+    return (
+        f"The gradient there is {say.show(slope)}, and at a maximum inside the simplex its entries "
+        "are equal: the climb is not over, or its steps end somewhere else."
+    )
+
+
+def _on_simplex(
+    f: Answer, gradient: Callable[[np.ndarray], np.ndarray]
+) -> Callable[..., np.ndarray]:
+    """Wrap a gradient so that it answers on the simplex only."""
+
+    def wrapped(p: np.ndarray) -> np.ndarray:
+        weights = np.asarray(p, dtype=float)
+        inside = np.isfinite(weights).all() and (weights >= 0).all()
+        if not (inside and abs(weights.sum() - 1) < 1e-6):
+            raise Wrong(_outside(f, weights))
+        return np.asarray(gradient(np.maximum(weights, 1e-300)))
+
+    return wrapped
+
+
+def _outside(f: Answer, p: np.ndarray) -> str:
+    if not np.isfinite(p).all():
+        return f"{f.name} arrives at {say.show(p)}: a step was too large."
+    if (p < 0).any():
+        return (
+            f"{f.name} leaves the simplex: at {say.show(p)} a weight is negative. Choose a step "
+            "that keeps weights positive."
+        )
+    return (
+        f"{f.name} leaves the simplex: the weights {say.show(p)} sum to {say.show(p.sum())}. "
+        "Restore the sum after each step."
+    )
+
+
+_WEIGHTS = np.array([1.0, 1, 4])  # here the usual mistakes differ from each other
+Objective = tuple[str, Callable[[np.ndarray], np.ndarray], np.ndarray]
+
+
+def _objectives() -> list[Objective]:
+    """Concave functions on the simplex: in words, their gradient, and where they are largest."""
+    s, r, c = np.log([1.0, 2, 3]), np.array([0.5, 0.25, 0.25]), np.array([0.2, 0.5, 0.2, 0.1])
+
+    def free(beta: float) -> Objective:
+        words = f"⟨p, s⟩ + H(p)/β, s = (0, ln 2, ln 3) and β = {beta:g}"
+        return words, lambda p: s - (np.log(p) + 1) / beta, reference.softmax(s, beta=beta)
+
+    return [
+        free(1.0),
+        free(2.0),
+        free(0.5),
+        (
+            "⟨p, s⟩ − Σ p log(p/r), s = (0, ln 2, ln 3) and r = (1/2, 1/4, 1/4)",
+            lambda p: s - np.log(p / r) - 1,
+            np.array([2, 2, 3]) / 7,
+        ),
+        ("−2‖p − c‖² and c = (0.2, 0.5, 0.2, 0.1)", lambda p: 4 * (c - p), c),
+    ]

@@ -1,0 +1,184 @@
+"""Exercises 2.7 to 2.9: back through the softmax, where it is steepest, how sharp it should be."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tformer import reference
+from tformer.exercises import say
+from tformer.exercises.answer import Answer, Wrong
+from tformer.exercises.registry import exercise
+from tformer.exercises.samples import integers
+
+
+@exercise(
+    "2.7",
+    praise="The same numbers as with the full Jacobian, for several β and stacks of rows, and in "
+    "memory that grows with S instead of S².",
+    hints=(
+        "Write the product of grad with β(diag p − pᵀp) as two terms. What does diag p do to a row "
+        "vector?",
+        "The second term contains grad·p, one number for each row. It is the mean of grad under "
+        "the weights p.",
+        "Both terms have the factor p. What is left in the bracket is how far each gradient lies "
+        "above that mean.",
+    ),
+)
+def softmax_backward(f: Answer) -> None:
+    """grad · β(diag p − pᵀp) without the matrix."""
+    p, grad = np.array([0.25, 0.75]), np.array([1.0, 0])
+    mistakes = {
+        "That is p times grad alone, the diagonal term of the Jacobian. One weight can only grow "
+        "at the cost of the others: the second term is missing.": p * grad,
+        "You used p(1 − p), the diagonal of the Jacobian; its other entries −p_i p_j count too.": p
+        * (1 - p)
+        * grad,
+        "The mean of grad is taken with equal weights; weigh it with p.": p * (grad - grad.mean()),
+        "The factor p in front is missing.": grad - p @ grad,
+        "The sign is turned round.": p * (p @ grad - grad),
+        "grad is added to its mean; the Jacobian has a minus there.": p * (grad + p @ grad),
+    }
+    f.expect((3 / 16, -3 / 16), mistakes, p=p, grad=grad, beta=1.0)
+    inverse = {
+        "β is left out: scores that are multiplied by β pass on β times the gradient.": (
+            3 / 16,
+            -3 / 16,
+        ),
+        "β divides; the chain rule multiplies by it.": (3 / 32, -3 / 32),
+    }
+    f.expect((3 / 8, -3 / 8), inverse, p=p, grad=grad, beta=2.0)
+    for seed, shape in enumerate([(2, 2), (2, 2), (2, 2, 3), (3, 2, 4)]):
+        p, grad = reference.softmax(integers(seed, shape)), integers(seed + 7, shape)
+        want = reference.softmax_vjp(p, grad, beta=0.5)
+        one_mean = {
+            "One mean was taken over the whole array; each row has its own.": 0.5
+            * p
+            * (grad - (p * grad).sum())
+        }
+        f.expect(want, one_mean, "Rows do not mix.", p=p, grad=grad, beta=0.5)
+    _check_memory(f)
+
+
+def _check_memory(f: Answer) -> None:
+    """One row of 1500 weights: the Jacobian would take 18 MB."""
+    p, grad = np.full(1500, 1 / 1500), np.ones(1500)
+    peak = f.peak_bytes(p=p, grad=grad, beta=1.0)
+    if peak > 4e6:
+        raise Wrong(
+            f"The numbers are right, but for one row of 1500 weights {f.name} holds "
+            f"{peak / 1e6:.0f} MB at once: the whole Jacobian, 1500 × 1500. Multiply its two terms "
+            "by grad on paper first."
+        )
+
+
+@exercise(
+    "2.8",
+    praise="At your scores the norm of the Jacobian is 1/2 to within a millionth, for n = 2, 3, 5 "
+    "and 100: the bound of the theorem is reached.",
+    hints=(
+        "The theorem says at which weights the bound is attained. Find scores that give these "
+        "weights, or come close enough.",
+        "Two weights of 1/2 leave nothing for the rest. How small does a score have to be for its "
+        "weight not to matter?",
+        "A weight of exactly 0 needs the score −∞, but e⁻¹⁰⁰ is far below a millionth.",
+    ),
+)
+def sensitive_scores(f: Answer) -> None:
+    """n finite scores at which ‖∂softmax/∂x‖ is 1/2 within 1e-6."""
+    for n in (2, 3, 5, 100):
+        x = f.array(n=n).astype(float)
+        head = f"With n = {n}, {f.name} gives"
+        if x.shape != (n,):
+            f.judge(x, np.zeros(n), said=f"n = {n}", why=f"{n} scores are asked for.")
+        if not np.isfinite(x).all():
+            raise Wrong(
+                f"{head} a score that is not finite. The norm 1/2 can be approached with finite "
+                "scores, and for n above 2 only approached."
+            )
+        p = reference.softmax(x)
+        norm = float(np.linalg.eigvalsh(reference.softmax_jacobian(p)).max())
+        gap = 0.5 - norm
+        if gap > 1e-6:
+            raise Wrong(
+                f"{head} {_described(x)}; the largest weights are {say.show(np.sort(p)[:-3:-1])} "
+                f"and the norm falls short of 1/2 by {say.pair(gap, 1e-6, 2)[0]}; a millionth is "
+                f"allowed. {_reason(p)}"
+            )
+
+
+def _described(x: np.ndarray) -> str:
+    return f"the scores {say.show(x)}" if x.size <= say.FEW else f"{x.size} scores"
+
+
+def _reason(p: np.ndarray) -> str:
+    if p.max() > 0.99:
+        return "One score has won, and a softmax that has made up its mind hardly moves."
+    if np.ptp(p) < 1e-9:
+        return "With all weights equal, a change of one score is shared among all of them."
+    if abs(np.sort(p)[-1] - np.sort(p)[-2]) > 1e-3:
+        return "The two largest weights should be equal: in a tie every little push decides."
+    if len(p) > 3:
+        return "The other scores still hold a share of the sum."
+    place = ("first", "second", "third")[p.argmin()]
+    return f"The {place} score still holds a share of the sum."
+
+
+@exercise(
+    "2.9",
+    praise="The entropy meets its target within a millionth, for scores a thousandth apart and a "
+    "thousand apart, and for targets close to both ends.",
+    hints=(
+        "The chapter proves that entropy falls as β grows. So each trial value of β tells you on "
+        "which side the answer lies.",
+        "Halve an interval again and again, keeping the half in which the entropy passes the "
+        "target. Sixty halvings exhaust a float64.",
+        "Where should the interval end? Start with 1 and double until the entropy is below the "
+        "target; scores that are close together need a very large β.",
+    ),
+)
+def beta_for_entropy(f: Answer) -> None:
+    """The β at which softmax_β(scores) has a given entropy."""
+    for scores, beta in _TARGETS:
+        s = np.array(scores, dtype=float)
+        target = float(reference.entropy(reference.softmax(s, beta=beta)))
+        said = f"scores = {say.show(s)} and target = {say.show(target)}"
+        got = f.array(said, scores=s, target=target)
+        head = f"With {said}, {f.name} gives β = {say.show(got)}"
+        if got.size != 1:
+            raise Wrong(f"{head}; one number is asked for.")
+        _judge_beta(head, s, target, float(got.reshape(())))
+
+
+def _judge_beta(head: str, s: np.ndarray, target: float, got: float) -> None:
+    if not 0 < got < np.inf:
+        raise Wrong(f"{head}; β is a finite number above 0.")
+    entropy = _entropy_at(s, got)
+    if abs(entropy - target) < 1e-6:
+        return
+    if abs(_entropy_at(s, min(1 / got, 1e9)) - target) < 1e-6:
+        raise Wrong(f"{head}, which is the temperature. β is its inverse.")
+    head += f", where the entropy is {say.pair(entropy, target)[0]}"
+    if abs(entropy - target) < 0.02:
+        raise Wrong(f"{head}: close, but not within a millionth. Keep halving the interval.")
+    if entropy > target:
+        together = (
+            "; scores this close together may need a β far beyond any end you fixed beforehand."
+        )
+        more = together if np.ptp(s) < 0.1 else "."
+        raise Wrong(f"{head}: β is too small. Entropy falls as β grows, so go up{more}")
+    raise Wrong(f"{head}: β is too large. Entropy falls as β grows, so below the target go down.")
+
+
+def _entropy_at(s: np.ndarray, beta: float) -> float:
+    return float(reference.entropy(reference.softmax(s, beta=beta)))
+
+
+_TARGETS: list[tuple[list[float], float]] = [
+    ([0, 1], float(np.log(3))),
+    ([0, 1, 2], 1.0),
+    ([0, 1, 2], 0.01),
+    ([1, 1, 3], 3.0),
+    ([0, 0.001], 3000.0),
+    ([0, 1000], 0.002),
+    ([-5, 2, 0, 7], 0.3),
+]

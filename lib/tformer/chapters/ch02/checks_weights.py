@@ -1,0 +1,243 @@
+"""Exercises 2.1 to 2.4: softmax, its logarithm, the soft maximum, entropy."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from tformer import reference
+from tformer.exercises import say
+from tformer.exercises.answer import Answer, Mistakes, Wrong
+from tformer.exercises.registry import exercise
+from tformer.exercises.samples import integers
+
+
+@exercise(
+    "2.1",
+    praise="Checked along every axis, for scores of ±1000, for rows far apart, and for a single "
+    "score, whose weight is exactly 1.",
+    hints=(
+        "exp(710) is more than a float64 can hold. Which theorem of the chapter lets you change "
+        "the scores without changing the weights?",
+        "Subtract the largest score. Largest among which scores? Those that share a sum.",
+        "Both the maximum and the sum keep their axis with length one (`keepdims=True`), so that "
+        "they line up with x again.",
+    ),
+)
+def softmax_along(f: Answer) -> None:
+    """Shifted softmax along any axis."""
+    mistakes = {
+        "The exponentials are not divided by their sum.": (1, 2, 3),
+        "The scores are divided by their sum; their exponentials should be.": _X / _X.sum(),
+    }
+    f.expect((1 / 6, 1 / 3, 1 / 2), mistakes, x=_X, axis=-1)
+    table = np.array([[0.0, _LOG3], [0, 0]])
+    for axis in (-1, 0):
+        other = {
+            "You divided by the sum over the whole array: each row, or column, along the axis has "
+            "a sum of its own.": reference.softmax(table.ravel()).reshape(2, 2),
+            "That is the softmax along the other axis.": reference.softmax(table, axis=-1 - axis),
+        } | _lost_axes(table, axis)
+        f.expect(reference.softmax(table, axis=axis), other, x=table, axis=axis)
+    f.expect((0.5, 0.5), _OVERFLOW, x=np.array([1000.0, 1000]), axis=-1)
+    hidden = {
+        "x holds a −∞, so its mean is −∞, and so is its smallest score. Neither can serve "
+        "as the shift; the largest score can.": (np.nan, np.nan)
+    }
+    f.expect((1.0, 0.0), hidden, "A score of −∞ has weight 0.", x=np.array([0, -np.inf]), axis=-1)
+    _check_rows(f, axis=-1)
+    for axis in (0, 1, 2, -2):
+        x = integers(axis + 5, (2, 3, 2))
+        f.expect(reference.softmax(x, axis=axis), x=x, axis=axis)
+    _check_single(f, axis=-1)
+
+
+def _lost_axes(table: np.ndarray, axis: int) -> dict[str, np.ndarray]:
+    """Return what the softmax of a square table becomes without keepdims, in three ways."""
+    kept = np.exp(table - table.max(axis=axis, keepdims=True))
+    lost = np.exp(table - table.max(axis=axis))
+    wrong = {
+        "numbers": lost / lost.sum(axis=axis),
+        "maximum": lost / lost.sum(axis=axis, keepdims=True),
+        "sum": kept / kept.sum(axis=axis),
+        "total": np.exp(table) / np.exp(table).sum(axis=axis),
+    }
+    said = "The {} of each row {} laid along the columns. Keep the axis with keepdims=True."
+    return {
+        said.format(what, "were" if what == "numbers" else "was"): value
+        for what, value in wrong.items()
+    }
+
+
+def _check_rows(f: Answer, **more: Any) -> None:
+    """Two rows whose scores lie far apart."""
+    apart = np.array([[0.0, 0], [-1000, -1000]])
+    shift = (
+        "One maximum for the whole array pushes the lower row so far down that all its "
+        "exponentials are 0. Each row needs its own shift."
+    )
+    f.expect(np.full((2, 2), 0.5), why=shift, x=apart, **more)
+
+
+def _check_single(f: Answer, **more: Any) -> None:
+    """One score: its weight is 1, exactly."""
+    got = f.expect(np.ones(1), x=np.zeros(1), **more)
+    if abs(got[0] - 1) > 1e-15:
+        raise Wrong(
+            f"With the single score x = (0,), {f.name} gives a weight of {say.show(got[0], 13)}; "
+            "weights sum to 1. After the shift the sum is at least 1, so nothing has to be added "
+            "to the denominator."
+        )
+
+
+@exercise(
+    "2.2",
+    praise="The logarithms stay finite where the weights themselves have long become 0, and rows "
+    "keep to themselves.",
+    hints=(
+        "With scores (0, 1000) the first weight is e⁻¹⁰⁰⁰, which a float64 rounds to 0. Its "
+        "logarithm is −1000, a harmless number. Avoid the detour.",
+        "Take the logarithm of the formula for p_i on paper. A quotient becomes a difference.",
+        "What remains is the shifted score minus the logarithm of a sum of exponentials, none of "
+        "which exceeds 1.",
+    ),
+)
+def log_softmax_along(f: Answer) -> None:
+    """log softmax along the last axis without forming the softmax."""
+    shifted = _X - _X.max()
+    mistakes = {
+        "That is the softmax; its logarithm is asked for.": np.exp(_X) / 6,
+        "The shifted scores are only half of it: the logarithm of their sum of exponentials is "
+        "missing.": shifted,
+        "The sign is turned round: logarithms of weights are never positive.": np.log(6) - _X,
+        "You subtracted the sum; subtract its logarithm.": shifted - np.exp(shifted).sum(),
+    }
+    f.expect(_X - np.log(6), mistakes, x=_X)
+    far = {
+        "exp(1000) is more than a float64 can hold, so the sum is ∞. Subtract the largest score "
+        "first.": (-np.inf, -np.inf),
+        "You took the logarithm of a weight that had been rounded to 0. Never form the weight: "
+        "work with the exponents.": (-np.inf, 0),
+        "exp(1000) overflows. Subtract the largest score first.": (-np.inf, np.nan),
+    }
+    _check_floor(f, far, np.array([0.0, 1000]))
+    half = np.log([0.5, 0.5])
+    f.expect(half, _OVERFLOW | _INFINITE, x=np.array([1000.0, 1000]))
+    f.expect(half, why=_UNDERFLOW, x=np.array([-1000.0, -1000]))
+    f.expect(
+        (0, -np.inf), why="A score of −∞ has weight 0, and log 0 = −∞.", x=np.array([0, -np.inf])
+    )
+    for x in integers(1, (2, 2)), integers(2, (2, 2, 3)), 500 * integers(3, (3, 2)):
+        one_sum = {"You summed over the whole array; each row has its own sum.": _flat(x)}
+        f.expect(reference.log_softmax(x), one_sum, x=x)
+
+
+def _check_floor(f: Answer, mistakes: Mistakes, x: np.ndarray) -> None:
+    """Scores (0, 1000): a floor is blamed only if the first logarithm is too high and finite."""
+    got, why = f.array(x=x), "Work with the exponents."
+    if got.shape == (2,) and -1000 < got[0] < 0 and abs(got[1]) < 1e-3:
+        why = f"A small number inside the logarithm puts a floor under every answer. {why}"
+    f.judge(got, (-1000.0, 0.0), mistakes, why, f.said(x=x))
+
+
+def _flat(x: np.ndarray) -> np.ndarray:
+    return np.asarray(reference.log_softmax(x.ravel()).reshape(x.shape))
+
+
+@exercise(
+    "2.3",
+    praise="It lies between the maximum and the maximum + (log n)/β, for small and large β, for "
+    "scores of ±1000 and for a row that holds nothing but −∞.",
+    hints=(
+        "The scores are multiplied by β before the exponential. What undoes that at the end?",
+        "Take the largest score out of the sum: Σ e^{βx} = e^{βm} Σ e^{β(x−m)}. What becomes of "
+        "the first factor under the logarithm, and after the division by β?",
+        "If every score is −∞, then so is the maximum, and −∞ − (−∞) is nan. Shift by 0 there.",
+    ),
+)
+def soft_maximum(f: Answer) -> None:
+    """(1/β) log Σ exp(βx) along the last axis."""
+    f.expect(np.log(2), {"The logarithm is missing.": 2.0}, x=np.zeros(2), beta=1.0)
+    x = np.array([0.0, _LOG3])
+    mistakes = {
+        "β multiplies the scores inside; divide by it outside.": np.log(10),
+        "β is left out.": np.log(4),
+        "You took the mean of the exponentials; the soft maximum adds them.": np.log(5) / 2,
+        "The maximum that was subtracted has to be added again.": np.log(10 / 9) / 2,
+        "You multiplied the maximum by β when you put it back, though the sum was divided by β "
+        "already.": 2 * _LOG3 + np.log(10 / 9) / 2,
+        "β acts inside on the scores, outside by division: here it is the other way round.": 2
+        * np.log(1 + np.sqrt(3)),
+        "You shifted by the maximum of x and added the maximum back before the division by β.": (
+            _LOG3 + np.log(10 / 9)
+        )
+        / 2,
+    }
+    f.expect(np.log(10) / 2, mistakes, x=x, beta=2.0)
+    f.expect(1000 + np.log(2), _OVERFLOW | _INFINITE, x=np.array([1000.0, 1000]), beta=1.0)
+    f.expect(-1000 + np.log(2), why=_UNDERFLOW, x=np.array([-1000.0, -1000]), beta=1.0)
+    f.expect(2.0, why="For large β it is the maximum.", x=np.array([1.0, 2]), beta=1000.0)
+    nothing = {"−∞ − (−∞) is nan. With nothing to add up the soft maximum is −∞.": np.nan}
+    f.expect(-np.inf, nothing, x=np.full(2, -np.inf), beta=1.0)
+    for x in integers(4, (2, 2)), integers(5, (2, 2, 3)):
+        want = reference.logsumexp(x, beta=0.5)
+        all_of_it = {
+            "You summed over the whole array; each row has its own.": reference.logsumexp(
+                x.ravel(), beta=0.5
+            )
+        }
+        f.expect(want, all_of_it, x=x, beta=0.5)
+
+
+@exercise(
+    "2.4",
+    praise="Between 0 and log n, exactly 0 when one weight is 1, and row by row in a stack.",
+    hints=(
+        "The limit of p log p as p → 0 is 0. What does the computer make of 0 · log 0?",
+        "Change the logarithm's argument only where p is 0. What may stand there, if it is "
+        "multiplied by 0 afterwards?",
+        "`np.where` chooses entry by entry: 1 where a weight is 0, the weight itself elsewhere.",
+    ),
+)
+def entropy_of(f: Answer) -> None:
+    """−Σ p log p along the last axis, with 0 log 0 = 0."""
+    log2 = np.log(2)
+    mistakes = {
+        "The sign is turned round: entropy is never negative.": -log2,
+        "That is in bits; the book measures in nats, with the natural logarithm.": 1.0,
+        "The terms are averaged; add them.": log2 / 2,
+        "The terms are not added up yet.": (log2 / 2, log2 / 2),
+        "The weights are missing in front of the logarithms.": 2 * log2,
+    }
+    f.expect(log2, mistakes, p=np.array([0.5, 0.5]))
+    certain = {
+        "0 · log 0 is nan for the computer. Its limit is 0, and that is what an absent key should "
+        "add.": np.nan
+    }
+    got = f.expect(0.0, certain, p=np.array([1.0, 0]))
+    if abs(float(got)) > 1e-15:
+        raise Wrong(
+            f"With p = (1, 0), {f.name} gives {say.show(float(got))}; with no uncertainty at all "
+            "the entropy is exactly 0. Do not add a small number to the weights: treat the zeros "
+            "on their own."
+        )
+    table = np.array([[0.5, 0.25, 0.25], [0, 1, 0]])
+    stacked = {"You added up all rows; each has its own entropy.": 1.5 * log2}
+    f.expect((1.5 * log2, 0.0), stacked, p=table)
+    for seed in range(3):
+        p = reference.softmax(integers(seed, (2, 2, 3)))
+        f.expect(reference.entropy(p), p=p)
+
+
+_LOG3 = float(np.log(3))
+_X = np.log([1.0, 2, 3])
+_OVERFLOW = {
+    "exp(1000) is more than a float64 can hold, and ∞/∞ is nan. Subtract the largest score "
+    "first.": (np.nan, np.nan)
+}
+_INFINITE = {
+    "exp(1000) is more than a float64 can hold. Subtract the largest score first.": np.inf,
+    "exp(1000) is too large for a float64. Subtract the largest score first.": (-np.inf, -np.inf),
+}
+_UNDERFLOW = "exp(−1000) is rounded to 0, and its logarithm is −∞. Subtract the largest score."

@@ -1,0 +1,1 @@
+"""Chapter 3, queries, keys and values."""

@@ -1,0 +1,241 @@
+"""The claims of chapter 4, why divide by √d: what is left of the gradient."""
+
+from __future__ import annotations
+
+from functools import partial
+from math import erf, log, pi, sqrt
+
+import numpy as np
+from scipy.special import chdtr, expit, ndtr
+
+from tformer import reference as ref
+from tformer.chapters.ch04.claims_weights import QUADRATURE, SIGMAS, SIZES
+from tformer.chapters.ch04.scores import SCALES, jacobian_norm
+from tformer.claims.registry import claim, require
+from tformer.claims.tools import Array, near, show, simplex_grid
+from tformer.experiments.gaussian_rows import (
+    expected_max,
+    expected_row,
+    inverse_norm,
+    over_normal,
+    over_queries,
+    two_keys_norm,
+)
+from tformer.experiments.intervals import bernstein_margin, cdf_gap, cdf_margin, hoeffding_margin
+
+
+@claim("thm-jacobian-bounds", "numeric", broken={"without the 2": {"factor": 1}})
+def jacobian_bounds(factor: int = 2) -> str:
+    """For J = diag p − pᵀp with n ≥ 2 weights p, of which p₁ ≥ p₂ are the largest, max p_i(1 − p_i)
+    ≤ ‖J‖ ≤ 2 max p_i(1 − p_i) and p₂ ≤ ‖J‖ ≤ min(p₁, 1 − Σ p_i²). For n equal weights ‖J‖ = 1/n,
+    so that equal scores are not where softmax reacts most if n > 2.
+    """
+    rows = 0
+    for n in (2, 3, 4, 5):
+        p = simplex_grid(n, 10)
+        rows += len(p)
+        norms = np.linalg.norm(ref.softmax_jacobian(p), 2, axis=(-2, -1))
+        spread, ordered = (p * (1 - p)).max(axis=-1), np.sort(p)
+        low = np.maximum(spread, ordered[:, -2])
+        high = np.minimum(factor * spread, np.minimum(ordered[:, -1], 1 - (p * p).sum(axis=-1)))
+        worst = int(np.argmax(np.maximum(low - norms, norms - high)))
+        numbers = f"‖J‖ = {norms[worst]:.4f}, bounds {low[worst]:.4f} and {high[worst]:.4f}"
+        inside = near(norms, np.clip(norms, low, high))
+        require(inside, f"p = {show(p[worst])}: {numbers}")
+        require(near(jacobian_norm(p), norms, 1e-9), f"n = {n}: bisection gives another norm")
+        level = np.linalg.norm(ref.softmax_jacobian(np.full(n, 1 / n)), 2)
+        require(near(level, 1 / n), f"n = {n}: ‖J‖ = {level:.4f} at equal weights")
+    return f"all {rows} rows of weights in tenths, 2 ≤ n ≤ 5, within 1e-12"
+
+
+@claim("thm-jacobian-two-keys", "numeric", broken={"half the constant": {"constant": 0.5}})
+def jacobian_two_keys(constant: float = 1.0) -> str:
+    """For two independent N(0, σ²) scores ‖J‖ = 2p(1 − p), where p = sigmoid(z) and z is N(0, 2σ²),
+    and (1 − π²/(12σ²))/(σ√π) ≤ E‖J‖ ≤ 1/(σ√π). So σ√π E‖J‖ → 1 as σ → ∞; with σ² = d the expected
+    norm is 1/√(πd) up to a factor 1 − O(1/d).
+    """
+    pairs = np.random.default_rng(0).standard_normal((100, 2))
+    norms = np.linalg.norm(ref.softmax_jacobian(ref.softmax(pairs)), 2, axis=(-2, -1))
+    p = expit(pairs[:, 0] - pairs[:, 1])
+    require(near(norms, 2 * p * (1 - p)), "‖J‖ is not 2p(1 − p)")
+    for sigma in (*SIGMAS, 64.0):
+        scaled = sigma * sqrt(pi) * two_keys_norm(sigma)
+        low = constant * (1 - pi**2 / (12 * sigma**2))
+        numbers = f"σ√π E‖J‖ = {scaled:.6f}, not from {low:.6f} to {constant:g}"
+        require(low - 1e-9 <= scaled <= constant + 1e-9, f"σ = {sigma:g}: {numbers}")
+    return "both bounds by quadrature for eight σ from 1/8 to 64, within 1e-9; ‖J‖ on 100 pairs"
+
+
+@claim("thm-jacobian-many-keys", "statistical", broken={"half the constant": {"constant": 0.5}})
+def jacobian_many_keys(constant: float = 1.0) -> str:
+    """For n ≥ 2 independent N(0, σ²) scores with expected maximum σm_n, E‖J‖ ≤ E[1 − Σ p_i²] ≤
+    m_n/σ ≤ √(2 log n)/σ, and E[1 − Σ p_i²] ≥ m_n/σ − (log n)/σ². For fixed n σE‖J‖ → m_n as σ → ∞.
+    As σ grows from 0, E‖J‖ first rises from 1/n, if n > 2.
+    """
+    for sigma in (*SIGMAS, 32.0):
+        for n in SIZES:
+            apart, high = 1 - expected_row(sigma, n).coincidence, constant * expected_max(n) / sigma
+            require(apart <= high + QUADRATURE, f"σ = {sigma:g}, n = {n}: {apart:.4f} > {high:.4f}")
+            low = high - log(n) / sigma**2
+            require(apart >= low - QUADRATURE, f"σ = {sigma:g}, n = {n}: {apart:.4f} < {low:.4f}")
+    n, rows, rng = 16, 60_000, np.random.default_rng(0)
+    unit, margin = rng.standard_normal((rows, n)), hoeffding_margin(rows, 0.5, failure=5e-7)
+    at_two = jacobian_norm(ref.softmax(2 * unit)).mean()
+    require(at_two - margin > 2 / n, f"n = 16, σ = 2: mean norm {at_two:.4f} is not above 2/16")
+    p = ref.softmax(100 * unit)
+    rest = 1 - (p * p).sum(axis=-1) - jacobian_norm(p)
+    most = 100 * (rest.mean() + bernstein_margin(rest, failure=5e-7))
+    require(most < 0.1 * expected_max(n), f"n = 16, σ = 100: σE‖J‖ is {most:.4f} below m_n")
+    return (
+        "the bounds by quadrature, 8 σ × 6 n, within 1e-6; for n = 16 60000 rows: E‖J‖ > 2/16 at "
+        "σ = 2 and σE‖J‖ within a tenth of m_n at σ = 100 (failure ≤ 1e-6)"
+    )
+
+
+@claim(
+    "cor-jacobian-scales",
+    "statistical",
+    broken={
+        "1/(n − 1) at scale 1/d": {"fewer": 1},
+        "√(2 log n), not m_n": {"bound": True},
+        "d, not √d": {"power": 1.0},
+        "r, not 3r/2": {"factor": 1.0},
+    },
+)
+def jacobian_scales(
+    fewer: int = 0, bound: bool = False, power: float = 0.5, factor: float = 1.5
+) -> str:
+    """Let all coordinates of the query and of n ≥ 2 keys be independent standard normal, and d → ∞
+    with n fixed. With scale 1/√d, E‖J‖ tends to its value for independent standard normal scores;
+    with scale 1/d it tends to 1/n; and with scale 1, √d E‖J‖ → m_n, the expected maximum of n
+    independent standard normal numbers. With r the sum of all weights but the two largest,
+    1 − Σ p_i² − ‖J‖ ≤ (3/2) r.
+    """
+    tried = 0
+    for p in (simplex_grid(n, 10) for n in (2, 3, 4, 5)):
+        rest = 1 - (p * p).sum(axis=-1) - jacobian_norm(p)
+        most, tried = factor * _others(p), tried + len(p)
+        i = int(np.argmax(rest - most))
+        numbers = f"1 − Σ p² − ‖J‖ = {rest[i]:.4f} > {factor:g} r = {most[i]:.4f}"
+        require(rest[i] <= most[i] + 1e-9, f"p = {show(p[i])}: {numbers}")
+    _two_keys_by_scale(_top(2, bound), 1 / (2 - fewer), power)
+    _sixteen_keys_by_scale(_top(16, bound), 1 / (16 - fewer), factor)
+    return (
+        f"the last bound for {tried} rows of weights in tenths; for n = 2 by quadrature all limits "
+        "within 1/(4d), d = 16, …, 4096; for n = 16 sampled at d = 10⁴ within 0.004, 0.004, and a "
+        "tenth (failure ≤ 1e-6)"
+    )
+
+
+def _top(n: int, bound: bool) -> float:
+    """Return m_n, or its bound."""
+    return sqrt(2 * log(n)) if bound else expected_max(n)
+
+
+def _others(p: Array) -> Array:
+    """Return the sum of all weights but the two largest."""
+    return np.sort(p, axis=-1)[..., :-2].sum(axis=-1)
+
+
+def _two_keys_by_scale(top: float, level: float, power: float) -> None:
+    """Require the three limits of E‖J‖ by averages over ‖q‖."""
+    for name, limit in (("1", top), ("1/√d", two_keys_norm(1.0)), ("1/d", level)):
+        for d in (16, 64, 256, 1024, 4096):
+            mean = _two_keys(SCALES[name](d), d) * (d**power if name == "1" else 1)
+            numbers = f"{mean:.6f}, not {limit:.6f} ± 1/(4d)"
+            require(near(mean, limit, 1 / (4 * d)), f"n = 2, d = {d}, scale {name}: {numbers}")
+
+
+def _two_keys(scale: float, d: int) -> float:
+    """Return E‖J‖ for two keys, over standard normal q and keys of width d."""
+    return float(over_queries(np.vectorize(two_keys_norm), d, scale, points=60))
+
+
+def _sixteen_keys_by_scale(top: float, level: float, factor: float) -> None:
+    """Require the three limits of E‖J‖ near width 10⁴; for scale 1 by the bounds of the proof."""
+    n, d, rng, few = 16, 10_000, np.random.default_rng(0), slice(20_000)
+    unit, length = rng.standard_normal((100_000, n)), np.sqrt(rng.chisquare(d, (100_000, 1)))
+    scores = unit, unit * length / sqrt(d), unit * length / d
+    normal, root, flat = (jacobian_norm(ref.softmax(x[few])) for x in scores)
+    for name, gap in (("1/√d", root - normal), ("1/d", flat - level)):
+        off = abs(gap.mean()) + bernstein_margin(gap, failure=3e-7)
+        require(off <= 0.004, f"n = {n}, d = {d}, scale {name}: E‖J‖ off by {off:.4f}")
+    r = _others(ref.softmax(unit * length))
+    lost = log(n) / (d - 2) + factor * (r.mean() + bernstein_margin(r, failure=3e-7))
+    high = sqrt(d) * expected_max(n) * inverse_norm(d)
+    low = high - sqrt(d) * lost
+    inside = 0.9 * top <= low <= high <= 1.1 * top
+    require(inside, f"n = {n}, d = {d}: √d E‖J‖ from {low:.4f} to {high:.4f}, not near {top:.4f}")
+
+
+@claim("prop-live-rows", "numeric", broken={"rate 1/σ²": {"power": 2}})
+def live_rows(power: int = 1) -> str:
+    """For two independent N(0, σ²) scores and 0 < ε < 1/2 both weights are at least ε with
+    probability erf(ℓ/2σ) ≤ ℓ/(σ√π), where ℓ = log(1/ε − 1): fewer and fewer rows learn.
+    """
+    z = np.arange(-12, 12, 0.001)
+    for epsilon in (0.01, 0.1, 0.3):
+        lead = log(1 / epsilon - 1)
+        for sigma in SIGMAS:
+            p = expit(sqrt(2) * sigma * z)
+            alive = over_normal(np.minimum(p, 1 - p) >= epsilon, z)
+            want, bound = erf(lead / (2 * sigma)), lead / (sigma**power * sqrt(pi))
+            where = f"ε = {epsilon:g}, σ = {sigma:g}"
+            require(near(alive, want, 1e-3), f"{where}: share {alive:.4f}, not {want:.4f}")
+            require(want <= bound, f"{where}: share {want:.4f} > {bound:.4f}")
+    return "shares by quadrature for ε = 0.01, 0.1, 0.3 and seven σ from 1/8 to 16, within 1e-3"
+
+
+@claim(
+    "prop-gradient-to-q",
+    "statistical",
+    broken={
+        "scale forgotten": {"power": 0},
+        "the part along q as well": {"across": False},
+        "always one direction": {"turns": False},
+        "one variance for all scores": {"own": False},
+    },
+)
+def gradient_to_q(power: int = 1, across: bool = True, turns: bool = True, own: bool = True) -> str:
+    """If g is the gradient of a loss with respect to the scores of a row, that with respect to its
+    query is scale · Σ g_i k_i. For independent standard normal keys and fixed q ≠ 0 and values its
+    part orthogonal to q is, given the scores, normal with variance scale²‖g‖² in each of d − 1
+    directions: with scale 1/√d and d large it is as long as g, with scale 1 √d times and with 1/d
+    1/√d times as long.
+    """
+    d, n, rows, rng = 8, 6, 100_000, np.random.default_rng(0)
+    one_q, one_v, one_grad = (rng.standard_normal(shape) for shape in ((1, d), (n, 2), (1, 2)))
+    q, v, grad = (np.broadcast_to(x, (rows, *x.shape)) for x in (one_q, one_v, one_grad))
+    k = rng.standard_normal((rows, n, d))
+    along, aside = np.linalg.qr(np.stack([one_q[0], np.ones(d)], axis=-1))[0].T
+    for scale in (1.0, d**-0.5, 1 / d):
+        dq = ref.attention_vjp(q, k, v, grad, scale=scale)[0][:, 0]
+        g = ref.softmax_vjp(ref.attention_weights(q, k, scale=scale), grad @ v.mT)
+        worst = np.abs(dq - scale**power * (g @ k)[:, 0]).max()
+        require(worst < 1e-12, f"scale {scale:.4f}: dq and the chain rule differ by {worst:.4f}")
+        part = dq - np.outer(dq @ along, along) if across else dq
+        part = part if turns else np.outer(ref.norm(part), aside)
+        length = ref.norm(g)[:, 0]
+        size = scale * (length if own else sqrt(np.mean(length**2)))
+        _require_orthogonal_part(part.T / size, aside, length, f"scale {scale:.4f}")
+    return (
+        f"the library's gradient at d = 8, three scales, 1e-12 from the chain rule; over {rows} "
+        "rows the law of its squared length and of one coordinate, and of this in the half with "
+        "the longer g (failure ≤ 1e-6)"
+    )
+
+
+def _require_orthogonal_part(part: Array, aside: Array, length: Array, where: str) -> None:
+    """Require that columns are standard normal in the directions orthogonal to the query."""
+    one, longer, degrees = aside @ part, length > np.median(length), len(part) - 1
+    for says, values, cdf in (
+        (
+            f"squared length, from χ² with {degrees} degrees",
+            (part**2).sum(axis=0),
+            partial(chdtr, degrees),
+        ),
+        ("one coordinate, from N(0, 1)", one, ndtr),
+        ("one coordinate for longer g, from N(0, 1)", one[longer], ndtr),
+    ):
+        gap = cdf_gap(values, cdf)
+        require(gap <= cdf_margin(len(values), 1e-7), f"{where}: {says}: off by {gap:.4f}")

@@ -1,0 +1,175 @@
+"""The framework of the claims: register a check, run it, and show that it can fail."""
+
+from __future__ import annotations
+
+import difflib
+import re
+import textwrap
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from tformer.chapters import load, mentioning
+
+Check = TypeVar("Check", bound=Callable[..., str])
+Variants = Mapping[str, Mapping[str, Any]]
+
+KINDS = {
+    "symbolic": "SymPy proves the identity it rests on, for symbols",
+    "exhaustive": "every case of a stated finite set is tried",
+    "numeric": "float64 arithmetic within a stated tolerance",
+    "statistical": "sampling with a fixed seed and a stated confidence",
+}
+_LABEL = re.compile(r"(thm|prop|lem|cor|exm)(-[a-z0-9]+)+")
+_claims: dict[str, Claim] = {}
+
+
+class ClaimFailed(Exception):  # noqa: N818 - it names the event, as StopIteration does
+    """A statement is false; the message carries the numbers that show it."""
+
+
+@dataclass(frozen=True)
+class Claim:
+    """One statement of the book and the function that checks it.
+
+    The parameters of `check` are the constants and assumptions of the statement, with the true
+    ones as defaults. `broken` names changes to them that make the statement false.
+    """
+
+    label: str
+    kind: str
+    chapter: int
+    check: Callable[..., str]
+    broken: Variants
+
+    @property
+    def statement(self) -> str:
+        """The statement in words: the first paragraph of the check's docstring."""
+        return " ".join((self.check.__doc__ or "").split("\n\n")[0].split())
+
+
+@dataclass(frozen=True, repr=False)
+class Evidence:
+    """What a check that passed has to say. It prints the same on every machine."""
+
+    label: str
+    kind: str
+    statement: str
+    evidence: str
+
+    def __repr__(self) -> str:
+        body = textwrap.fill(
+            self.evidence, 72, initial_indent="  ", subsequent_indent="  ", break_on_hyphens=False
+        )
+        return f"{self.label} holds ({self.kind} check):\n{body}"
+
+
+def require(condition: object, message: str) -> None:
+    """Raise ClaimFailed with `message` unless `condition` is true."""
+    if not condition:
+        raise ClaimFailed(message)
+
+
+def claim(label: str, kind: str, broken: Variants) -> Callable[[Check], Check]:
+    """Register the decorated function as the check of the statement `label`.
+
+    Parameters
+    ----------
+    label : the label of the statement on its page: thm-, prop-, lem-, cor- or exm-.
+    kind : "symbolic", "exhaustive", "numeric" or "statistical".
+    broken : name -> arguments of the check under which the statement is false; at least one.
+
+    Raises
+    ------
+    ValueError : one of these is malformed, the label is taken, no docstring, no chapter module.
+    """
+    if not _LABEL.fullmatch(label):
+        raise ValueError(f"claim: label {label!r} is not thm-, prop-, lem-, cor- or exm-name")
+    if kind not in KINDS:
+        raise ValueError(f"claim {label}: kind {kind!r} is not one of {', '.join(KINDS)}")
+    if not broken:
+        raise ValueError(f"claim {label}: give at least one broken variant, or it cannot fail")
+
+    def register(check: Check) -> Check:
+        _register(Claim(label, kind, _chapter(label, check), check, broken))
+        return check
+
+    return register
+
+
+def claims(chapter: int | None = None) -> tuple[Claim, ...]:
+    """Return the claims of one chapter, or of the whole book, in the order of the modules."""
+    load("claims", chapter)
+    ordered = sorted(_claims.values(), key=lambda found: found.chapter)
+    return tuple(found for found in ordered if chapter in (None, found.chapter))
+
+
+def verify(label: str) -> Evidence:
+    """Run the check of the statement `label`.
+
+    Returns
+    -------
+    The evidence, which prints as two or three lines.
+
+    Raises
+    ------
+    ClaimFailed : the statement is false; the message says at which numbers.
+    LookupError : no statement has this label; the message names the nearest ones.
+    """
+    found = _find(label)
+    try:
+        return Evidence(label, found.kind, found.statement, found.check())
+    except ClaimFailed as failure:
+        raise ClaimFailed(f"{label} is false: {failure}") from None
+
+
+def counterexample(label: str, variant: str) -> str:
+    """Check a broken variant of a statement, and return the numbers that refute it.
+
+    Raises
+    ------
+    ClaimFailed : the broken variant passes, so the check is too weak.
+    LookupError : unknown label, or no broken variant of that name.
+    """
+    found = _find(label)
+    if variant not in found.broken:
+        raise LookupError(
+            f"{label} has no broken variant {variant!r}; it has {', '.join(found.broken)}"
+        )
+    try:
+        found.check(**found.broken[variant])
+    except ClaimFailed as failure:
+        return str(failure)
+    raise ClaimFailed(f"{label}: the broken variant {variant!r} passes its check")
+
+
+def _chapter(label: str, check: Callable[..., str]) -> int:
+    number = re.search(r"\.chapters\.ch(\d+)\.", check.__module__)
+    if number is None:
+        raise ValueError(f"claim {label}: {_name(check)} is not in the folder of a chapter")
+    return int(number[1])
+
+
+def _register(found: Claim) -> None:
+    where = _name(found.check)
+    if not found.statement:
+        raise ValueError(f"claim {found.label}: the docstring of {where} must state it")
+    before = _name(_claims[found.label].check) if found.label in _claims else where
+    if before != where:
+        raise ValueError(f"claim {found.label}: {before} checks it already, and so does {where}")
+    _claims[found.label] = found
+
+
+def _find(label: str) -> Claim:
+    for chapter in mentioning("claims", f'"{label}"'):
+        load("claims", chapter)
+    if label in _claims:
+        return _claims[label]
+    load("claims")
+    near = difflib.get_close_matches(label, _claims, n=3, cutoff=0.5)
+    hint = f"; did you mean {' or '.join(near)}?" if near else "; claims() lists them all"
+    raise LookupError(f"no claim has the label {label!r}{hint}")
+
+
+def _name(check: Callable[..., str]) -> str:
+    return f"{check.__module__}.{check.__qualname__}"

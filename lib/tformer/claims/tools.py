@@ -1,0 +1,88 @@
+"""What the checks have in common: symbols, finite grids, identities, the library's formulas."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from itertools import product
+from math import prod
+from typing import Any
+
+import numpy as np
+import sympy as sp
+from numpy.typing import NDArray
+
+from tformer.claims.registry import ClaimFailed
+
+Array = NDArray[Any]
+ONE, HALF = sp.Integer(1), sp.Rational(1, 2)
+TRIAL_VALUES = (2, 3, 5, 7, 11, 13, 17, 19, 23, 29)
+
+
+def formula(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return the body of a library function without its argument checks, so it takes symbols."""
+    return inspect.unwrap(function)
+
+
+def row(name: str, size: int, positive: bool | None = None) -> Array:
+    """Return a row vector of real (or positive) symbols name1, name2, …"""
+    symbols = sp.symbols(f"{name}1:{size + 1}", real=True, positive=positive)
+    return np.array(symbols, dtype=object)
+
+
+def table(name: str, rows: int, columns: int) -> Array:
+    """Return a matrix of real symbols name11, name12, …"""
+    return np.array(row(name, rows * columns), dtype=object).reshape(rows, columns)
+
+
+def identity(left: Any, right: Any, says: str) -> None:
+    """Require left = right for all values of their symbols; if not, name values where they differ.
+
+    Both sides are SymPy expressions, or arrays of them.
+    """
+    if np.shape(left) != np.shape(right):
+        raise ClaimFailed(f"{says} fails: shape {np.shape(left)} ≠ {np.shape(right)}")
+    for a, b in zip(map(sp.sympify, np.ravel(left)), map(sp.sympify, np.ravel(right)), strict=True):
+        if any(simplified(a - b) == 0 for simplified in (sp.expand, sp.cancel, sp.simplify)):
+            continue
+        symbols = sorted((a - b).free_symbols, key=str)
+        point = dict(zip(symbols, map(sp.Integer, TRIAL_VALUES), strict=False))
+        at = " at " + ", ".join(f"{s} = {value}" for s, value in point.items()) if point else ""
+        raise ClaimFailed(f"{says} fails{at}: {_digits(a.subs(point))} ≠ {_digits(b.subs(point))}")
+
+
+def _digits(value: sp.Expr) -> str:
+    return str(value) if value.is_Rational else str(sp.N(value, 5))
+
+
+def expectation(
+    polynomial: sp.Expr, moments: Mapping[int, Any], variables: Sequence[sp.Symbol] = ()
+) -> sp.Expr:
+    """Return E[polynomial] in independent variables that share the moments E[xⁿ] = moments[n].
+
+    All symbols are variables unless `variables` names them; the others are then constants.
+    """
+    generators = variables or sorted(polynomial.free_symbols, key=str)
+    terms = sp.Poly(polynomial, *generators).terms()
+    return sp.expand(sum(c * prod(moments[n] for n in powers) for powers, c in terms))
+
+
+def grid(size: int, values: Sequence[float] = (-2, -1, 0, 1, 2)) -> Array:
+    """Return every row vector of the given size with entries among `values`, one a row."""
+    return np.array(list(product(values, repeat=size)), dtype=float)
+
+
+def simplex_grid(size: int, parts: int) -> Array:
+    """Return every probability vector whose entries are multiples of 1/parts, one a row."""
+    counts = [c for c in product(range(parts + 1), repeat=size) if sum(c) == parts]
+    return np.array(counts, dtype=float) / parts
+
+
+def near(got: Any, want: Any, tolerance: float = 1e-12) -> bool:
+    """Whether two arrays agree within an absolute tolerance; shapes broadcast, NaN never agrees."""
+    return bool(np.all(np.abs(np.asarray(got) - np.asarray(want)) <= tolerance))
+
+
+def show(vector: Any) -> str:
+    """Return a vector as (3, 4) or (0.5, -1), four significant digits an entry."""
+    return "(" + ", ".join(f"{float(x):.4g}" for x in np.ravel(vector)) + ")"

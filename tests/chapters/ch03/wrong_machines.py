@@ -1,0 +1,167 @@
+"""Answers to exercises 3.11 to 3.13: a layer that looks words up, a sentence, a table in strips."""
+
+import numpy as np
+
+from shared_answers import softmax
+
+
+def _circle(n):
+    angle = 2 * np.pi * np.arange(n) / n
+    return np.stack([np.cos(angle), np.sin(angle)], axis=-1)
+
+
+def _on_a_closed_circle(partner):
+    angle = np.linspace(0, 2 * np.pi, len(partner))
+    keys = np.stack([np.cos(angle), np.sin(angle)], axis=-1)
+    return 2000 * keys[partner], keys
+
+
+def _on_a_line(partner):
+    keys = np.stack([np.arange(1.0, len(partner) + 1)] * 2, axis=-1)
+    return 200 * keys[partner], keys
+
+
+def _on_a_parabola(partner):
+    x = np.arange(len(partner)) - len(partner) / 2
+    keys = np.stack([x, -(x**2) / 2], axis=-1)
+    return 60 * np.stack([x, np.ones(len(x))], axis=-1)[partner], keys
+
+
+def _recover(a, y, table, solve=np.linalg.solve, dots=False):
+    values = solve(a, y)
+    if dots:
+        return (values @ table.T).argmax(-1)
+    return ((values[:, None] - table) ** 2).sum(-1).argmin(-1)
+
+
+def _entry_by_entry(a, y):
+    with np.errstate(all="ignore"):
+        return a**-1 @ y
+
+
+def _recover_step_by_step(a, y, table):
+    found = []
+    for t in range(len(y)):
+        past = sum((a[t, s] * table[w] for s, w in enumerate(found)), np.zeros(table.shape[1]))
+        gaps = [np.linalg.norm(row - (y[t] - past) / a[t, t]) for row in table]
+        found.append(int(np.argmin(gaps)))
+    return found
+
+
+def _attention(q, k, v, shift=lambda s: s.max(-1, keepdims=True), scale=None):
+    scale = q.shape[-1] ** -0.5 if scale is None else scale
+    scores = scale * (q @ k.T)
+    terms = np.exp(scores - shift(scores))
+    return terms / terms.sum(-1, keepdims=True) @ v
+
+
+def _strips(q, k, v, size=64, **options):
+    return np.concatenate(
+        [_attention(q[i : i + size], k, v, **options) for i in range(0, len(q), size)]
+    )
+
+
+def _whole_strips_only(q, k, v):
+    n = max(len(q) // 64 * 64, min(len(q), 64))
+    return _strips(q[:n], k, v)
+
+
+def _last_strip_left_zero(q, k, v):
+    out = np.zeros((len(q), v.shape[1]))
+    done = _whole_strips_only(q, k, v)
+    out[: len(done)] = done
+    return out
+
+
+def _by_key_blocks(q, k, v):
+    top, total, out = np.full((len(q), 1), -np.inf), 0.0, 0.0
+    for i in range(0, len(k), 50):
+        scores = q @ k[i : i + 50].T / q.shape[-1] ** 0.5
+        new = np.maximum(top, scores.max(-1, keepdims=True))
+        terms = np.exp(scores - new)
+        total = total * np.exp(top - new) + terms.sum(-1, keepdims=True)
+        out = out * np.exp(top - new) + terms @ v[i : i + 50]
+        top = new
+    return out / total
+
+
+WRONG = {
+    "3.11": {
+        "looks at itself": lambda partner: (200 * _circle(len(partner)), _circle(len(partner))),
+        "roles of queries and keys": lambda partner: (
+            200 * _circle(len(partner)),
+            _circle(len(partner))[partner],
+        ),
+        "too small a lead": lambda partner: (
+            5 * _circle(len(partner))[partner],
+            _circle(len(partner)),
+        ),
+        "which has the longest key": _on_a_line,
+        "Several words get the same weight": lambda partner: (
+            np.zeros((len(partner), 2)),
+            _circle(len(partner)),
+        ),
+        "have the same key": (
+            lambda partner: np.zeros((2, len(partner), 2)),
+            lambda partner: _on_a_closed_circle(partner),
+        ),
+        "it should be (3, 2). For": lambda partner: (
+            np.eye(len(partner) + 1),
+            np.eye(len(partner) + 1),
+        ),
+        "lies on its side": lambda partner: np.stack(
+            [200 * _circle(len(partner))[partner].T, _circle(len(partner)).T]
+        ),
+        "too large for a float64": lambda partner: (
+            1e300 * _circle(len(partner))[partner],
+            1e10 * _circle(len(partner)),
+        ),
+    },
+    "3.12": {
+        "which is a mixture": lambda *inputs: _recover(*inputs, solve=lambda a, y: y),
+        "goes to a long embedding": lambda *inputs: _recover(*inputs, dots=True),
+        "on their side": lambda *inputs: _recover(
+            *inputs, solve=lambda a, y: np.linalg.solve(a.T, y)
+        ),
+        "places in the table": lambda a, y, table: np.linalg.solve(a, y),
+        "taken entry by entry": lambda *inputs: _recover(*inputs, solve=_entry_by_entry),
+        "have the same direction": lambda a, y, table: (
+            (np.linalg.solve(a, y) @ table.T / np.linalg.norm(table, axis=-1)).round(9).argmax(-1)
+        ),
+        "its own weight; the words before": lambda *inputs: _recover(
+            *inputs, solve=lambda a, y: y / np.diag(a)[:, None]
+        ),
+        "rows of zeros with a one": lambda a, y, table: np.eye(len(table))[_recover(a, y, table)],
+        "a word for each row of y": lambda a, y, table: (
+            ((np.linalg.solve(a, y)[:, None] - table) ** 2).sum(-1).argmin(0)
+        ),
+        "of an array that is empty": lambda a, y, table: [
+            np.flatnonzero((table == row).all(-1))[0] for row in np.linalg.solve(a, y)
+        ],
+    },
+    "3.13": {
+        "at once, and one table": _attention,
+        "becomes of the last strip": _whole_strips_only,
+        "what becomes of the rest": _last_strip_left_zero,
+        "a maximum of its own": lambda *inputs: _strips(*inputs, shift=lambda s: s.max()),
+        "exp(1000) is more": lambda *inputs: _strips(*inputs, shift=lambda s: 0.0),
+        "not scaled by 1/√K": lambda *inputs: _strips(*inputs, scale=1.0),
+        "root of the number of keys": lambda q, k, v: _strips(q, k, v, scale=len(k) ** -0.5),
+        "root of the number of queries": lambda q, k, v: _strips(q, k, v, scale=len(q) ** -0.5),
+        "down the columns": lambda q, k, v: softmax(q @ k.T / q.shape[1] ** 0.5, axis=0) @ v,
+        "cut to whole ones": lambda *inputs: _strips(*inputs).astype(int),
+        "Nothing was computed": lambda q, k, v: np.concatenate(
+            [_strips(q, k, v)[: len(q) // 64 * 64], np.zeros((len(q) % 64, v.shape[1]))]
+        ),
+        "Only the last strip is there": lambda q, k, v: _strips(q, k, v)[(len(q) - 1) // 64 * 64 :],
+        "the maximum of no numbers": lambda q, k, v: np.concatenate(
+            [_attention(q[i : i + 64], k[i : i + 64], v[i : i + 64]) for i in range(0, len(q), 64)]
+        ),
+    },
+}
+
+RIGHT = {
+    "3.11": [_on_a_parabola],
+    "3.12": [_recover_step_by_step],
+    "3.13": [_by_key_blocks, lambda *inputs: _strips(*inputs, size=1)],
+}

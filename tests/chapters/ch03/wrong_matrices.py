@@ -1,0 +1,193 @@
+"""Answers to exercises 3.8 to 3.10: two thin matrices, a capacity, the gradient."""
+
+import numpy as np
+
+from shared_answers import softmax, weights
+
+
+def _factors(taste, width, left=lambda s: s, right=np.ones_like, turn=True):
+    u, s, vt = np.linalg.svd(taste)
+    n, d = min(width, len(taste)), len(taste)
+    w_q, w_k = np.zeros((2, d, width))
+    w_q[:, :n] = u[:, :n] * left(s[:n])
+    w_k[:, :n] = (vt[:n].T if turn else vt[:, :n]) * right(s[:n])
+    return w_q, w_k
+
+
+def _factors_unpadded(taste, width):
+    u, s, vt = np.linalg.svd(taste)
+    return u[:, :width] * s[:width], vt[:width].T
+
+
+def _factors_stretched_rows(taste, width):
+    u, s = np.linalg.svd(taste)[:2]
+    w_q, w_k = _factors(taste, width)
+    return (s[:, None] * u, w_k) if width == len(taste) else (w_q, w_k)
+
+
+def _factors_by_columns(taste, width):
+    columns = []
+    for i in range(len(taste)):
+        if np.linalg.matrix_rank(taste[:, [*columns, i]]) > len(columns):
+            columns.append(i)
+    w_q, w_k = np.zeros((2, len(taste), width))
+    w_q[:, : len(columns)] = taste[:, columns]
+    w_k[:, : len(columns)] = np.linalg.lstsq(taste[:, columns], taste)[0].T
+    return [w_q, w_k]
+
+
+def _room(d, beta, share, factor=2):
+    return (1 / share - 1) / ((1 + np.exp(-factor * beta / d)) / 2) ** d
+
+
+def _count(d, beta, share):
+    n, odds = 1, -d * np.log((1 + np.exp(-2 * beta / d)) / 2)
+    n += np.floor(np.exp(np.log(1 / share - 1) + odds))
+    return np.array(n)
+
+
+def _backward(q, k, v, grad, step=None, dq=1.0, dk=1.0, dv=1.0):
+    a, scale = weights(q, k), q.shape[-1] ** -0.5
+    step = step or (lambda a, g: a * (g - (a * g).sum(-1, keepdims=True)))
+    d_scores = step(a, grad @ v.mT)
+    return dq * scale * d_scores @ k, dk * scale * d_scores.mT @ q, dv * a.mT @ grad
+
+
+def _kept(x, axis):
+    return x.sum(axis=axis, keepdims=True)
+
+
+def _backward_by_axes(q, k, v, grad, turn=lambda x: x.mT, axis=-1, total=_kept, scale=None):
+    scale = q.shape[-1] ** -0.5 if scale is None else scale
+    a = softmax(scale * q @ turn(k), axis)
+    d_weights = grad @ turn(v)
+    d_scores = a * (d_weights - total(a * d_weights, axis=axis))
+    return scale * d_scores @ k, scale * turn(d_scores) @ q, turn(a) @ grad
+
+
+def _backward_in_order(q, k, v, grad, *places):
+    three = _backward(q, k, v, grad)
+    return [three[place] for place in places]
+
+
+def _backward_untransposed(q, k, v, grad):
+    dq, dk, dv = _backward(q, k, v, grad)
+    if q.shape[-2] == k.shape[-2]:
+        dv = weights(q, k) @ grad
+    return dq, dk, dv
+
+
+def _scores_untransposed(q, k, v, grad):
+    a, scale = weights(q, k), q.shape[-1] ** -0.5
+    d_scores = a * (grad @ v.mT - (a * (grad @ v.mT)).sum(-1, keepdims=True))
+    return scale * d_scores @ k, scale * d_scores @ q, a.mT @ grad
+
+
+def _backward_by_jacobian(q, k, v, grad):
+    a, scale = weights(q, k), q.shape[-1] ** -0.5
+    jacobian = a[..., None] * np.eye(a.shape[-1]) - a[..., :, None] * a[..., None, :]
+    d = np.einsum("...ts,...tsj->...tj", np.einsum("...tv,...sv->...ts", grad, v), jacobian)
+    return [
+        scale * np.einsum("...ts,...sk->...tk", d, k),
+        scale * np.einsum("...ts,...tk->...sk", d, q),
+        np.einsum("...ts,...tv->...sv", a, grad),
+    ]
+
+
+WRONG = {
+    "3.8": {
+        "stretch by the singular values is missing": lambda *inputs: _factors(
+            *inputs, left=np.ones_like
+        ),
+        "count twice": lambda *inputs: _factors(*inputs, right=lambda s: s),
+        "you took its columns": lambda *inputs: _factors(*inputs, turn=False),
+        "changed places": lambda taste, width: _factors(taste, width)[::-1],
+        "on its side": lambda taste, width: (
+            _factors(taste, width)[0],
+            _factors(taste, width)[1].T,
+        ),
+        "Zeros may fill": (
+            _factors_unpadded,
+            lambda taste, width: _factors(taste, int(np.linalg.matrix_rank(taste))),
+        ),
+        "stretches one matrix only": lambda *inputs: _factors(*inputs, left=np.sqrt),
+        "and here its rows": lambda taste, width: _factors_stretched_rows(taste, width),
+        "should return two arrays": lambda taste, width: taste,
+    },
+    "3.9": {
+        "n − 1 wrong keys": lambda *inputs: np.floor(_room(*inputs)),
+        "whole numbers": lambda *inputs: 1 + _room(*inputs),
+        "round down": lambda *inputs: np.ceil(1 + _room(*inputs)),
+        "share of 1/2": lambda d, beta, share: np.floor(1 + _room(d, beta, 0.5)),
+        "the 2 is missing": lambda *inputs: np.floor(1 + _room(*inputs, factor=1)),
+        "the d is missing": lambda d, beta, share: np.floor(1 + _room(d, d * beta, share)),
+        "the minus is missing": lambda *inputs: np.floor(1 + _room(*inputs, factor=-2)),
+        "the 2 below it": lambda d, beta, share: np.floor(1 + _room(d, beta, share) / 2**d),
+        "own term too": lambda d, beta, share: np.floor(1 + _room(d, beta, 0.5) / share),
+        "the others the rest": lambda d, beta, share: np.floor(
+            1 + _room(d, beta, 0.5) * (1 - share)
+        ),
+        "here it multiplies": lambda d, beta, share: np.floor(
+            1 + (1 / share - 1) / _room(d, beta, 0.5)
+        ),
+        "power of d is missing": lambda d, beta, share: np.floor(
+            1 + (1 / share - 1) * 2 / (1 + np.exp(-2 * beta / d))
+        ),
+    },
+    "3.10": {
+        "is not subtracted yet": lambda *inputs: _backward(*inputs, step=lambda a, g: a * g),
+        "gradient of the weights": lambda *inputs: _backward(*inputs, step=lambda a, g: g),
+        "diagonal of the Jacobian": lambda *inputs: _backward(
+            *inputs, step=lambda a, g: a * (1 - a) * g
+        ),
+        "with equal weights": lambda *inputs: _backward(
+            *inputs, step=lambda a, g: a * (g - g.mean(-1, keepdims=True))
+        ),
+        "over everything": lambda *inputs: _backward(
+            *inputs, step=lambda a, g: a * (g - (a * g).sum())
+        ),
+        "The scale is missing": (
+            lambda q, k, v, grad: _backward(q, k, v, grad, dq=q.shape[-1] ** 0.5),
+            lambda q, k, v, grad: _backward(q, k, v, grad, dk=q.shape[-1] ** 0.5),
+        ),
+        "came in twice": lambda q, k, v, grad: _backward(q, k, v, grad, dq=q.shape[-1] ** -0.5),
+        "no place here": lambda q, k, v, grad: _backward(q, k, v, grad, dv=q.shape[-1] ** -0.5),
+        "weights have to be transposed": _backward_untransposed,
+        "gradient of the scores has to be transposed": _scores_untransposed,
+        "That is dk; the order": (
+            lambda *inputs: _backward_in_order(*inputs, 1, 0, 2),
+            lambda *inputs: _backward_in_order(*inputs, 1, 2, 0),
+        ),
+        "That is dv; the order": (
+            lambda *inputs: _backward_in_order(*inputs, 2, 1, 0),
+            lambda *inputs: _backward_in_order(*inputs, 0, 2, 1),
+        ),
+        "down the columns; each row": lambda *inputs: _backward(
+            *inputs, step=lambda a, g: a * (g - (a * g).sum(-2, keepdims=True))
+        ),
+        "grad has no effect": lambda q, k, v, grad: (
+            *_backward(q, k, v, grad)[:2],
+            weights(q, k).mT @ np.ones_like(grad),
+        ),
+        "The sign is turned round": lambda *inputs: _backward(*inputs, dq=-1, dk=-1, dv=-1),
+        "Already the weights are others. The scores are": lambda *inputs: _backward_by_axes(
+            *inputs, scale=1.0
+        ),
+        "divided by the root of the number of rows": lambda q, k, v, grad: _backward_by_axes(
+            q, k, v, grad, scale=k.shape[-2] ** -0.5
+        ),
+        "reverses all axes": lambda *inputs: _backward_by_axes(*inputs, turn=lambda x: x.T),
+        "Counted from the front": lambda *inputs: _backward_by_axes(*inputs, axis=1),
+        "`keepdims=True` keeps it": lambda *inputs: _backward_by_axes(*inputs, total=np.sum),
+        "should return three arrays": lambda *inputs: _backward(*inputs)[:2],
+    },
+}
+
+RIGHT = {
+    "3.8": [
+        lambda *inputs: _factors(*inputs, left=np.sqrt, right=np.sqrt),
+        _factors_by_columns,
+    ],
+    "3.9": [_count],
+    "3.10": [_backward_by_jacobian],
+}

@@ -1,0 +1,315 @@
+"""The measurements: intervals cover, quadrature agrees with sampling, training repeats."""
+
+import math
+
+import numpy as np
+import pytest
+import torch
+from scipy.special import ndtr
+
+from tformer import reference
+from tformer.chapters.ch04 import figures, recall, scores
+from tformer.experiments import intervals
+from tformer.experiments.gaussian_rows import (
+    expected_max,
+    expected_row,
+    inverse_norm,
+    squared_norms,
+    two_keys_norm,
+)
+from tformer.figures.style import svg
+
+WIDTHS = (4, 16, 64)
+
+
+@pytest.fixture
+def rng():
+    return np.random.default_rng(0)
+
+
+# Intervals
+
+
+def test_student_interval_covers_as_often_as_it_says(rng):
+    samples = rng.standard_normal((100, 4000)) ** 2
+    mean, half = intervals.mean_interval(samples, confidence=0.9)
+    assert np.mean(abs(mean - 1) <= half) == pytest.approx(0.9, abs=0.03)
+    wider = intervals.mean_interval(samples, confidence=0.9, points=10)[1]
+    assert np.allclose(wider, intervals.mean_interval(samples, confidence=0.99)[1])
+
+
+def test_median_interval_covers_at_least_as_often_as_it_says(rng):
+    found = np.array([intervals.median_interval(rng.standard_cauchy(99), 0.9) for _ in range(2000)])
+    middle, low, high = found.T
+    assert ((low < middle) & (middle < high)).all()
+    assert 0.9 <= np.mean((low <= 0) & (high >= 0)) < 0.95
+
+
+def test_median_interval_refuses_too_few_draws():
+    with pytest.raises(ValueError, match="median_interval: 5 draws are too few"):
+        intervals.median_interval(np.arange(5.0), 0.99)
+
+
+def test_range_of_six_seeds_encloses_the_median(rng):
+    draws = rng.standard_normal((20_000, 6))
+    inside = (draws.min(axis=-1) < 0) & (draws.max(axis=-1) > 0)
+    assert intervals.range_confidence(6) == 0.96875
+    assert inside.mean() == pytest.approx(0.96875, abs=0.006)
+
+
+@pytest.mark.parametrize("failure", [0.5, 0.1])
+def test_margins_fail_no_more_often_than_they_say(rng, failure):
+    coins = rng.random((4000, 100)) < 0.1
+    off = abs(coins.mean(axis=-1) - 0.1)
+    assert np.mean(off > intervals.hoeffding_margin(100, failure=failure)) <= failure
+    bernstein = [intervals.bernstein_margin(row * 1.0, failure=failure) for row in coins[:500]]
+    assert np.mean(off[:500] > bernstein) <= failure
+    ordered = np.sort(rng.random((4000, 100)), axis=-1)
+    gap = np.abs(ordered - np.arange(100) / 100).max(axis=-1)
+    assert np.mean(gap > intervals.cdf_margin(100, failure)) <= failure
+    assert intervals.hoeffding_margin(100, 3, failure) == 3 * intervals.cdf_margin(100, failure)
+
+
+def test_gap_between_distribution_functions():
+    even = np.array([0.625, 0.125, 0.875, 0.375])
+    assert intervals.cdf_gap(even, lambda x: x) == 0.125
+    assert intervals.cdf_gap(even + 0.1, lambda x: x) == pytest.approx(0.225)
+    assert intervals.cdf_gap(even**2, np.sqrt) == 0.125
+
+
+# Quadrature
+
+
+@pytest.mark.parametrize("sigma", [0.1, 1.0, 5.0])
+@pytest.mark.parametrize("n", [2, 40])
+def test_quadrature_agrees_with_sampling(rng, sigma, n):
+    s = sigma * rng.standard_normal((40_000, n))
+    p = reference.softmax(s)
+    row = expected_row(sigma, n)
+    sampled = reference.logsumexp(s), (p * s).sum(axis=-1), (p * p).sum(axis=-1)
+    for values, want in zip(sampled, (row.lse, row.score, row.coincidence), strict=True):
+        mean, half = intervals.mean_interval(values, 1 - 1e-6)
+        assert abs(mean - want) <= half
+    mean, half = intervals.mean_interval(reference.entropy(p), 1 - 1e-6)
+    assert abs(mean - row.entropy) <= half
+
+
+def test_expected_row_of_equal_scores_is_uniform():
+    row = expected_row(1e-6, 64)
+    assert row.entropy == pytest.approx(math.log(64), abs=1e-7)
+    assert row.coincidence == pytest.approx(1 / 64, abs=1e-9)
+
+
+def test_expected_max_is_known_for_few_scores():
+    assert expected_max(1) == pytest.approx(0, abs=1e-9)
+    assert expected_max(2) == pytest.approx(1 / math.sqrt(math.pi), abs=1e-9)
+    assert expected_max(4) == pytest.approx(1.0293753730, abs=1e-9)
+
+
+@pytest.mark.parametrize("d", [2, 3, 64, 4096])
+def test_squared_norms_have_the_moments_of_chi_squared(d):
+    x, weight = squared_norms(d)
+    assert weight @ x == pytest.approx(d, rel=1e-6)
+    assert weight @ x**2 == pytest.approx(d * d + 2 * d, rel=1e-6)
+
+
+def test_mean_inverse_norm():
+    assert inverse_norm(2) == pytest.approx(math.sqrt(math.pi / 2))
+    assert inverse_norm(3) == pytest.approx(math.sqrt(2 / math.pi))
+    squares, weights = squared_norms(64)
+    assert inverse_norm(64) == pytest.approx(weights @ squares**-0.5, rel=1e-9)
+
+
+# Scores
+
+
+@pytest.mark.parametrize("n", [2, 3, 17])
+@pytest.mark.parametrize("sigma", [0.0, 1.0, 30.0])
+def test_norm_of_the_jacobian_without_the_matrix(rng, n, sigma):
+    p = reference.softmax(sigma * rng.standard_normal((200, n)))
+    want = np.linalg.norm(reference.softmax_jacobian(p), 2, axis=(-2, -1))
+    assert np.allclose(scores.jacobian_norm(p), want, rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize("sigma", [1.0, 5.0])
+def test_norms_of_two_keys_agree_with_quadrature(sigma):
+    found = scores.normal_jacobians(2, sigma, 20_000)
+    assert np.array_equal(found, scores.normal_jacobians(2, sigma, 20_000))
+    assert abs(found.mean() - two_keys_norm(sigma)) <= intervals.bernstein_margin(found)
+
+
+def test_raw_scores_have_variance_d(rng):
+    found = scores.raw_scores(rng, d=16, n_keys=64, n_rows=2000)
+    assert found.shape == (2000, 64)
+    mean, half = intervals.mean_interval((found**2).mean(axis=-1), 1 - 1e-6)
+    assert abs(mean - 16) <= half
+
+
+def test_three_scales_measure_the_same_rows():
+    rows = scores.by_width(np.random.default_rng(3), WIDTHS, n_keys=8, n_rows=50)
+    again = scores.raw_scores(np.random.default_rng(3), WIDTHS[0], 8, 50)
+    assert list(rows) == ["1", "1/√d", "1/d"]
+    for name, scale in (("1", 1.0), ("1/√d", 0.5), ("1/d", 0.25)):
+        p = reference.softmax(scale * again)
+        assert np.array_equal(rows[name][0].entropy, reference.entropy(p))
+        assert np.allclose(rows[name][0].effective_keys, 1 / (p * p).sum(axis=-1))
+
+
+def test_measured_entropy_agrees_with_quadrature():
+    rows = scores.by_width(np.random.default_rng(0), WIDTHS, n_keys=16, n_rows=400)
+    exact = figures.exact_by_width(16, np.array(WIDTHS))
+    for name, found in rows.items():
+        for measured, (entropy, coincidence) in zip(found, exact[name], strict=True):
+            mean, half = intervals.mean_interval(measured.entropy, 1 - 1e-6)
+            assert abs(mean - entropy) <= half
+            mean, half = intervals.mean_interval(1 / measured.effective_keys, 1 - 1e-6)
+            assert abs(mean - coincidence) <= half
+
+
+def test_gradient_at_the_query_is_that_of_attention():
+    found = scores.gradient_at_query(np.random.default_rng(3), WIDTHS, n_keys=8, n_rows=5)
+    rng = np.random.default_rng(3)
+    for i, d in enumerate(WIDTHS):
+        for row in range(5):
+            q, k = (rng.standard_normal((n, d), dtype=np.float32).astype(float) for n in (1, 8))
+            v = rng.standard_normal((8, 1))  # the loss is the output: its slope at a weight is v
+            for name, scale in scores.SCALES.items():
+                dq = reference.attention_vjp(q, k, v, np.ones((1, 1)), scale=scale(d))[0]
+                assert found[name][i, row] == pytest.approx(np.linalg.norm(dq), rel=1e-5)
+
+
+def test_gradient_at_the_query_without_and_with_a_scale():
+    found = scores.gradient_at_query(np.random.default_rng(0), (16, 256), n_rows=400)
+    alone, root, flat = found.values()
+    assert alone.mean(axis=-1) == pytest.approx([0.97, 1.62], rel=0.25)
+    assert np.median(alone[1]) < 0.3
+    assert root.mean(axis=-1) == pytest.approx([0.176, 0.178], rel=0.05)
+    assert flat.mean(axis=-1) == pytest.approx([0.0313, 0.0077], rel=0.05)
+
+
+def test_distances_from_the_normal_law(rng):
+    assert scores.distance_of_signs(1) == pytest.approx(0.341345, abs=1e-6)
+    assert scores.distance_of_signs(2) == 0.25
+    assert scores.distance_of_signs(3) == pytest.approx(0.218149, abs=1e-6)
+    q, k = rng.standard_normal((2, 200_000, 4))
+    ordered = np.sort(reference.dot(q, k) / 2)
+    sampled = np.abs(ndtr(ordered) - (np.arange(200_000) + 0.5) / 200_000).max()
+    margin = intervals.cdf_margin(200_000)
+    assert abs(scores.distance_of_normals(4) - sampled) <= margin
+
+
+def test_typical_sizes_are_one_only_where_the_assumptions_hold():
+    found = scores.typical_sizes(np.random.default_rng(0), (64, 256), n=1000)
+    for name in ("independent, unit variance", "RMS-normalised"):
+        assert np.all((found[name][:, 1] < 1.03) & (found[name][:, 2] > 0.97))
+    for name, size in (("q = k", 8 / intervals.NORMAL_MEDIAN), ("length 1", 1 / 64)):
+        low, high = found[name][0, 1:]
+        assert low < 1.05 * size
+        assert high > 0.95 * size
+    assert found["Student's t, ν = 3"][1, 1] > 2
+    assert found["Cauchy coordinates"][1, 1] > 50
+
+
+def test_only_one_scale_finds_the_aligned_key_as_the_width_grows():
+    found = scores.weight_of_aligned(np.random.default_rng(0), (16, 1024), rho=0.5, n_rows=200)
+    assert found["1/√d"].mean(axis=-1)[1] > 0.99
+    assert found["1/d"].mean(axis=-1) == pytest.approx([0.026, 0.0254], abs=0.002)
+
+
+# Training
+
+
+def test_training_repeats_whatever_the_number_of_threads():
+    threads = torch.get_num_threads()
+    runs = recall.train(16, 0.25, (1.0,), seeds=2, steps=5)
+    assert torch.get_num_threads() == threads
+    torch.set_num_threads(threads + 1)
+    again = recall.train(16, 0.25, (1.0,), seeds=2, steps=5)
+    torch.set_num_threads(threads)
+    assert torch.equal(runs.losses, again.losses)
+
+
+@pytest.mark.parametrize("adam", [False, True])
+def test_runs_do_not_see_each_other(adam):
+    rates = (0.01, 0.03)
+    together = recall.train(16, 0.25, rates, adam, seeds=2, steps=4)
+    alone = recall.train(16, 0.25, rates[1:], adam, seeds=2, steps=4)
+    assert together.losses.shape == (4, 2, 2)
+    assert torch.allclose(together.losses[:, 1], alone.losses[:, 0], rtol=1e-12)
+
+
+def test_training_solves_the_task_with_the_usual_scale():
+    runs = recall.train(16, 0.25, (0.1, 3.0), seeds=3, steps=60)
+    assert (runs.final()[0] > runs.final()[1]).all()
+    assert runs.losses[0].min() > 2
+    assert runs.final()[1].max() < 0.05
+    assert runs.matched[1, 1].min() > 20 > runs.matched[0].max()
+    assert runs.spread[0] == pytest.approx(torch.full((2, 3), 4.0), abs=1.2)
+    assert runs.aligned[0].abs().max() < 0.2
+    assert runs.aligned[1, 1].min() > 0.9
+
+
+def test_what_is_measured_of_queries_and_keys():
+    embeddings, w_q, w_k = torch.randn(3, 1, recall.N_TOKENS, recall.N_TOKENS).double()
+    q, k = (embeddings @ w for w in (w_q, w_k))
+    own, spread, aligned = recall._dots(embeddings, w_q, w_k)
+    cosines = torch.nn.functional.cosine_similarity(q, k, dim=-1)
+    assert torch.allclose(own, (q * k).sum(dim=-1).mean())
+    assert torch.allclose(aligned, cosines.mean())
+    other = (q @ k.mT).square().sum() - (q * k).sum(dim=-1).square().sum()
+    assert torch.allclose(spread**2, other / (recall.N_TOKENS * (recall.N_TOKENS - 1)))
+
+
+def test_typical_loss_lies_between_the_middle_two_of_an_even_number_of_seeds():
+    losses = torch.tensor([[1.0, 1.0, 9.0, 9.0], [2.0, 2.0, 2.0, 2.0]]).expand(10, 2, 4)
+    runs = recall.Runs((0.1, 1.0), losses, *torch.zeros(3, 2, 2, 4))
+    assert runs.typical().tolist() == [5, 2]
+
+
+def test_gradient_of_the_loss_and_the_moves_of_adam():
+    tokens = torch.stack([torch.randperm(recall.N_TOKENS)[: recall.N_STORED]])[None]
+    embeddings = torch.randn(1, recall.N_TOKENS, recall.D_MODEL, dtype=torch.float64)
+    w_q, w_k = torch.randn(2, 1, recall.D_MODEL, 8, dtype=torch.float64).requires_grad_()
+    loss = recall._loss(embeddings, [w_q, w_k], 0.3, tokens)
+    x = embeddings[0, tokens[0, 0]]
+    p = torch.softmax(0.3 * (x @ w_q[0]) @ (x @ w_k[0]).mT, dim=-1).diagonal()
+    want = -torch.log((1 - recall.FLOOR) * p + recall.FLOOR / recall.N_STORED).mean()
+    assert torch.allclose(loss, want)
+    weight = torch.zeros(3, dtype=torch.float64, requires_grad=True)
+    ours, theirs = recall._adam([weight]), torch.optim.Adam([weight], lr=1, betas=(0.9, 0.99))
+    for grad in torch.randn(4, 3, dtype=torch.float64):
+        before, weight.grad = weight.detach().clone(), grad
+        theirs.step()
+        assert torch.allclose(before - ours([grad])[0], weight, atol=1e-6)
+
+
+# Figures
+
+
+def test_every_figure_draws():
+    rng = np.random.default_rng(0)
+    rows = scores.by_width(rng, WIDTHS, n_keys=8, n_rows=20)
+    runs = {
+        (name, d): recall.train(d, scale(d), (0.3, 1.0), seeds=2, steps=12)
+        for name, scale in scores.SCALES.items()
+        for d in WIDTHS
+    }
+    drawn = [
+        figures.limit_law(WIDTHS),
+        figures.largest(rng, (2, 8), n_rows=20),
+        figures.entropy(rows, WIDTHS, 8),
+        figures.jacobian(rows, WIDTHS, 8),
+        figures.freezing((64, 1e4, 1e8)),
+        figures.assumptions(scores.typical_sizes(rng, WIDTHS, n=200), WIDTHS),
+        figures.aligned(scores.weight_of_aligned(rng, WIDTHS, 0.5, 8, 20), WIDTHS, 8),
+        figures.rates(runs),
+    ]
+    for figure in drawn:
+        assert svg(figure).count("<path") > 20
+
+
+def test_a_last_digit_that_nobody_sees_leaves_the_text_of_a_figure_alone(monkeypatch):
+    widths = (4, 8, 16, 32, 64, 128, 256)
+    drawn, exact = svg(figures.limit_law(widths)), scores.distance_of_normals
+    monkeypatch.setattr(scores, "distance_of_normals", lambda d: exact(d) * (1 + 1e-13))
+    assert svg(figures.limit_law(widths)) == drawn

@@ -1,0 +1,1 @@
+"""Tests of the corpus, the words and the worked examples."""
