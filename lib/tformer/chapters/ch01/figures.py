@@ -43,7 +43,7 @@ def projection(q: np.ndarray, k: np.ndarray) -> Figure:
 
 
 def similarity_table(words: Sequence[str], rows: np.ndarray) -> Figure:
-    """Cosine similarities of `rows` (T, D), one row a word."""
+    """Cosine similarities of `rows` (T, d_model), one row a word."""
     figure, (ax,) = panels(height=4.8, width=5.8)
     image = ax.imshow(reference.pairwise_cosine(rows, rows), cmap="Blues", vmin=0, vmax=1)
     ax.set_xticks(range(len(words)), words, rotation=90)

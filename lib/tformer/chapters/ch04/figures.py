@@ -27,7 +27,7 @@ SHADES = (SKY, BLUE, INK)
 
 
 def limit_law(widths: Sequence[int]) -> Figure:
-    """Kolmogorov distance of q·k/√d from the normal law, against the width."""
+    """Kolmogorov distance of q·k/√d from the normal distribution, against the width."""
     figure, (ax,) = panels()
     signs = [scores.distance_of_signs(d) for d in widths]
     normals = [scores.distance_of_normals(d) for d in widths]

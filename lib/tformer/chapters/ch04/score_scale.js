@@ -75,7 +75,7 @@ function render({ model, el }) {
   root.append(controls.el,
     h("div", { class: "tf-sides" }, spread.el, bars.el),
     h("p", { class: "tf-about" }, `${QUERIES} queries and ${KEYS} keys with independent standard normal coordinates, `
-      + "drawn once. The bars count their scores; the curve is the normal law N(0, σ²), whose shape they take on as d grows."),
+      + "drawn once. The bars count their scores; the curve is the normal distribution with mean 0 and standard deviation σ, whose shape they take on as d grows."),
     facts.el,
     h("div", { class: "tf-actions" },
       button("another query", () => assign(model, { query: (model.get("query") + 1) % QUERIES })),
