@@ -48,6 +48,7 @@ GOOD = {
     "prose-ratio": page(text(WORDS), code("1")),
     "stray-list": page(text("1. One.\n2. Two."), text("Below\n0.5 it is 1.")),
     "prose-number": page(text("It is 0.95."), code("f()", result("0.9512"))),
+    "letters": page(text("$Q$ of shape $(T, d_k)$, $Q K^\\top / \\sqrt{d_k}$, and a number $c$.")),
     "claims": page(text(THEOREM), code('verify("thm-sums")'), claims=["thm-sums"]),
     "figure": page(code("draw()", SVG, mystnb=ALT)),
     "machine": page(code("timeit.timeit(f)", result("3 ms"), tags=[MACHINE_TAG])),
@@ -79,7 +80,11 @@ BAD = [
     ("prose-ratio", page(text("```\n" + WORDS + "\n```"), code("1")), "0 words"),
     ("stray-list", page(text("Their deviation is\n1. Divide by it.")), "list of one"),
     ("prose-number", page(text("It is 0.96."), code("f()", result("0.9512"))), "0.96"),
-    ("claims", page(text(THEOREM)), "has no check"),
+    ("letters", page(code(FIRST), text("$Q K^\\top / \\sqrt{K}$")), "cell 1: K, a table on every"),
+    ("letters", page(text("$S = Q K^\\top$")), "S, a size by the legend, is a table in 'S = Q"),
+    ("letters", page(text("$R R^\\top = I$"), text("rank at most $R$")), "cell 1: R is a size in"),
+    ("letters", page(text("a number $c$"), text("a function $c$")), "c is a function in"),
+    ("claims", page(text(THEOREM)), "nothing in this chapter's claims verifies it"),
     ("claims", page(claims=["thm-sums"]), "is not stated here"),
     ("claims", page(text(THEOREM), claims=["thm-sums"]), "never calls verify"),
     ("claims", page(text(THEOREM), code("# verify('thm-sums')"), claims=["thm-sums"]), "never"),
@@ -152,7 +157,7 @@ def test_claims_belong_to_their_chapter(tmp_path):
     path = tmp_path / "03_keys.ipynb"
     path.write_text(dump(normalise(notebook(text("a")))), encoding="utf-8")
     assert lint_file(path, {"thm-a": "02"}) == []
-    assert "thm-a has a check" in lint_file(path, {"thm-a": "03"})[0]
+    assert "thm-a is verified and is not stated" in lint_file(path, {"thm-a": "03"})[0]
 
 
 BACKED = [

@@ -15,6 +15,7 @@ from statistics import median
 
 from nbformat import NotebookNode
 
+from tformer.book.letters import clashes
 from tformer.book.myst import claim_labels, words
 from tformer.book.normalise import (
     MACHINE_TAG,
@@ -167,10 +168,16 @@ def _prose_number(page: Page) -> Found:
         yield None, f"{number.text} in {where} is in no code cell or output there"
 
 
+@rule("letters", chapter=True)
+def _letters(page: Page) -> Found:
+    for clash in clashes(page.nb):
+        yield None, clash
+
+
 @rule("claims", chapter=True)
 def _claims(page: Page) -> Found:
     stated = claim_labels(page.nb)
-    checked = {
+    verified = {
         node.args[0].value
         for cell in page.code
         for node in ast.walk(_tree(cell))
@@ -178,10 +185,10 @@ def _claims(page: Page) -> Found:
         if node.args and isinstance(node.args[0], ast.Constant)
     }
     for label in sorted(set(stated) - page.claims):
-        yield None, f"{label} is stated here and has no check in this chapter's claims"
+        yield None, f"{label} is stated here and nothing in this chapter's claims verifies it"
     for label in sorted(page.claims - set(stated)):
-        yield None, f"{label} has a check and is not stated here"
-    for label in sorted(set(stated) & page.claims - checked):
+        yield None, f"{label} is verified and is not stated here"
+    for label in sorted(set(stated) & page.claims - verified):
         yield None, f'{label} is stated and the page never calls verify("{label}")'
     for label in sorted({label for label in stated if stated.count(label) > 1}):
         yield None, f"{label} is stated more than once"
