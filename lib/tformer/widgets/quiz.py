@@ -10,7 +10,7 @@ from typing import Any
 
 import traitlets
 
-from tformer.widgets.base import BookWidget, module
+from tformer.widgets.base import BookWidget
 
 MARKUP = ("sub", "sup", "i", "b", "code")
 KEYS = {"question": str, "options": list, "answer": int, "why": list}
@@ -32,8 +32,6 @@ class Quiz(BookWidget):
     TypeError, ValueError
         If a question is not of this form; the message says which one and what is wrong.
     """
-
-    _esm = module(__name__)
 
     questions = traitlets.List(traitlets.Dict()).tag(sync=True)
     chosen = traitlets.List(traitlets.Int(allow_none=True)).tag(sync=True)
