@@ -1,5 +1,6 @@
 """Where a widget's code comes from: the file beside its module, behind what all widgets share."""
 
+import json
 from importlib.resources import files
 
 import pytest
@@ -7,6 +8,7 @@ import pytest
 from tformer.chapters.ch01.dot_product import DotProduct
 from tformer.widgets import Quiz
 from tformer.widgets.base import BookWidget, library_code
+from tformer.widgets.page import without_code
 
 
 def test_a_widget_has_the_code_beside_its_module() -> None:
@@ -41,3 +43,25 @@ def test_the_library_tells_what_a_notebook_should_store() -> None:
     assert library_code("tformer.chapters.ch01.dot_product.Gone") is None
     assert library_code("tformer.chapters.gone.dot_product.DotProduct") is None
     assert library_code("__main__.DotProduct") is None
+
+
+def test_a_page_embeds_what_widgets_show_and_loads_their_code_from_files() -> None:
+    models = {
+        "1": {"state": Quiz.of_chapter(1).get_state()},
+        "2": {"state": Quiz.of_chapter(2).get_state()},
+        "3": {"state": {"_anywidget_id": "elsewhere.Widget", "_esm": "old", "_css": ""}},
+        "4": {"state": {"width": "1em"}},
+    }
+    body, files = without_code(json.dumps({"state": models}, default=str))
+    assert "</" not in body
+    left = json.loads(body)["state"]
+    assert left["1"]["state"]["questions"] == models["1"]["state"]["questions"]
+    assert not {"_esm", "_css"} & (left["1"]["state"].keys() | left["2"]["state"].keys())
+    assert [left["3"], left["4"]] == [models["3"], models["4"]]
+    assert sorted(files) == ["common.js", "tformer.widgets.quiz.Quiz.js", "widgets.css"]
+    assert files["widgets.css"] == Quiz._css
+
+
+def test_a_page_without_widgets_of_ours_is_left_as_it_is() -> None:
+    body = json.dumps({"state": {"1": {"state": {"width": "1em"}}}})
+    assert without_code(body) == (body, {})

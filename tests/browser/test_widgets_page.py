@@ -294,6 +294,22 @@ def test_markup_that_is_not_allowed_stays_text(page: Page) -> None:
     assert bold >= 3
 
 
+# ---- the code -----------------------------------------------------------------------------
+
+
+def test_a_page_embeds_no_code_and_runs_the_librarys(page: Page) -> None:
+    assert "export default" not in page.content()
+    shared = page.evaluate("widgetCode")
+    names = {"tformer.widgets.quiz.Quiz": Quiz}
+    names["tformer.chapters.ch01.dot_product.DotProduct"] = DotProduct
+    names["tformer.chapters.ch02.softmax_temperature.SoftmaxTemperature"] = SoftmaxTemperature
+    assert {name: shared[name] for name in names} == {n: w._esm for n, w in names.items()}
+    assert len(shared) == 6, "five widgets and what they share"
+    styles = page.locator("link[href*='widgets.css']")
+    assert styles.count() == 1
+    assert page.locator("style", has_text=".tf-widget").count() == 0
+
+
 # ---- for everyone -----------------------------------------------------------------------
 
 
