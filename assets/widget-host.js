@@ -1,8 +1,9 @@
 // Runs the book's widgets in a page that has no kernel and no network.
 //
-// The page carries each widget's state, code and style as JSON, written when the notebook ran.
-// This host reads it, hands every widget a model with the part of Jupyter's interface that the
-// book's widgets use, and lets the widget draw itself where the notebook showed it.
+// The page carries each widget's state as JSON, written when the notebook ran. The code of the
+// book's widgets stands in files that all pages share (widgetCode); a widget of another library has
+// code and style in its state. This host hands every widget a model with the part of Jupyter's
+// interface that the book's widgets use, and lets the widget draw itself where the notebook showed it.
 (() => {
   "use strict";
   const STATE = "application/vnd.jupyter.widget-state+json";
@@ -54,14 +55,17 @@
     document.head.append(el);
   });
 
+  const codeOf = (model) => model?.get("_esm") ?? window.widgetCode?.[model?.get("_anywidget_id")];
+
   async function show(script, model) {
     const el = document.createElement("div");
     el.className = "widget-host";
     script.after(el);
     try {
-      if (!model?.get("_esm")) throw new Error("it needs a running notebook.");
+      const code = codeOf(model);
+      if (!code) throw new Error("it needs a running notebook.");
       if (model.get("_css")) style(model.get("_css"));
-      const widget = await load(model.get("_esm"));
+      const widget = await load(code);
       model.ready ??= widget.initialize?.({ model }) ?? true;
       await model.ready;
       await widget.render({ model, el });

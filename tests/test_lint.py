@@ -111,7 +111,9 @@ BAD = [
     ("magic", page(code("%pip install numpy")), "installs nothing"),
     ("network", page(code("import urllib.request")), "network"),
     ("network", page(code("read('https://example.org')")), "network"),
-    ("widget", widget("tformer.chapters.ch01.dot_product.DotProduct", "old"), "run it again"),
+    ("widget", widget("tformer.chapters.ch01.dot_product.DotProduct", "old"), "book normalise` w"),
+    ("widget", widget("tformer.chapters.ch01.dot_product.Dot", "old"), "has no tformer"),
+    ("widget", widget("tformer.nowhere.Widget", "old"), "has no tformer.nowhere.Widget: run it"),
     ("normalised", unnormalised(), "make run"),
 ]
 

@@ -6,6 +6,7 @@ import uuid
 
 import pytest
 
+from tformer.book import __main__ as commands
 from tformer.book.normalise import (
     MACHINE_TAG,
     STATE,
@@ -17,6 +18,7 @@ from tformer.book.normalise import (
     sanitise,
     settle,
 )
+from tformer.widgets.quiz import Quiz
 from tiny import code, notebook, printed, raised, result, text, v4
 
 
@@ -178,6 +180,52 @@ def test_widget_models_are_named_by_their_place():
         assert state[model.state.layout.removeprefix("IPY_MODEL_")].state == {"height": "1em"}
         assert model.state.children[0].removeprefix("IPY_MODEL_") in state
     assert dump(normalise(nb)) == dump(nb)
+
+
+def stored(name: str):
+    """The state of a widget with old code, of the class `name`, in a normalised notebook."""
+    nb = with_widgets(["a"], shown=["a"])
+    old = nb.metadata.widgets[STATE].state["a"].state
+    old.update({"_anywidget_id": name, "_esm": "old", "_css": "old", "chosen": [2]})
+    return normalise(nb).metadata.widgets[STATE].state["0" * 31 + "1"].state
+
+
+def test_a_widget_of_ours_gets_the_librarys_code_and_keeps_what_it_shows():
+    state = stored("tformer.widgets.quiz.Quiz")
+    assert (state["_esm"], state["_css"], state["chosen"]) == (Quiz._esm, Quiz._css, [2])
+
+
+@pytest.mark.parametrize(
+    "name", ["elsewhere.Widget", "tformer.widgets.quiz.Riddle", "tformer.nowhere.Quiz"]
+)
+def test_a_widget_that_is_not_in_the_library_keeps_its_code(name):
+    state = stored(name)
+    assert (state["_esm"], state["_css"]) == ("old", "old")
+
+
+def test_a_widget_whose_module_cannot_be_imported_is_no_widget_that_is_gone(monkeypatch):
+    def fail(name: str):
+        raise ModuleNotFoundError("No module named 'torch'", name="torch")
+
+    monkeypatch.setattr("tformer.widgets.base.import_module", fail)
+    with pytest.raises(ModuleNotFoundError, match="torch"):
+        stored("tformer.widgets.quiz.Quiz")
+
+
+def test_the_command_writes_new_code_without_a_run(tmp_path, monkeypatch, capsys):
+    nb = with_widgets(["a"], shown=["a"])
+    nb.metadata.widgets[STATE].state["a"].state["_anywidget_id"] = "tformer.widgets.quiz.Quiz"
+    (tmp_path / "chapters").mkdir()
+    (tmp_path / "pyproject.toml").touch()
+    path = tmp_path / "chapters" / "01_square.ipynb"
+    path.write_text(dump(nb), encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    assert commands.main(["normalise"]) == 0
+    assert capsys.readouterr().out == "normalised chapters/01_square.ipynb\n"
+    assert load(path).cells[0].outputs[0].data["text/plain"] == "W()"
+    assert path.read_text(encoding="utf-8").count(json.dumps(Quiz._css, ensure_ascii=False)) == 1
+    assert commands.main(["normalise"]) == 0
+    assert capsys.readouterr().out == ""
 
 
 def test_state_that_nothing_shows_is_dropped():

@@ -337,6 +337,7 @@ def test_quiz_reads_toml(tmp_path) -> None:
         ({"why": ["a", "b"]}, ValueError, "explain every option: 3 options, 2 explanations"),
         ({"why": ["a", " ", "c"]}, ValueError, r"why\[1\] is empty"),
         ({"why": ["a", 2, "c"]}, TypeError, r"why\[1\] must be of type str; got int"),
+        ({"id": 7}, TypeError, "id must be of type str; got int"),
         ({"hint": "x"}, ValueError, "needs the keys question, options, answer, why; got"),
         ({"question": "<script>alert(1)</script>"}, ValueError, "uses <script>; allowed are <sub>"),
         ({"question": '<b onclick="x()">a</b>'}, ValueError, "uses <b onclick"),

@@ -275,6 +275,19 @@ def test_a_quiz_is_answered_with_the_keyboard_alone(page: Page) -> None:
     assert not first.get_by_role("radio").nth(0).is_checked()
 
 
+def test_a_quiz_of_one_question_counts_it_as_one(page: Page) -> None:
+    code = """async (code) => {
+        const url = URL.createObjectURL(new Blob([code], { type: "text/javascript" }));
+        const { default: widget } = await import(url);
+        const texts = ["a", "b", "c"];
+        const question = { question: "Why?", options: texts, answer: 0, why: texts };
+        const state = { chosen: [null], questions: [question] }, el = document.createElement("div");
+        widget.render({ model: { get: (name) => state[name], on() {}, off() {} }, el });
+        return [el.firstChild.ariaLabel, el.querySelector(".tf-score").textContent];
+    }"""
+    assert page.evaluate(code, Quiz._esm) == ["Quiz of 1 question", "1 question"]
+
+
 def test_markup_that_is_not_allowed_stays_text(page: Page) -> None:
     assert page.locator(".tf-quiz legend sup").count() == 2
     evil = '<img src=x onerror="window.hurt=1"><b>a</b></i><script>window.hurt=1</script>'
@@ -292,6 +305,22 @@ def test_markup_that_is_not_allowed_stays_text(page: Page) -> None:
     elements, bold, hurt = page.evaluate(code, [Quiz._esm, evil])
     assert (elements, hurt) == (0, None)
     assert bold >= 3
+
+
+# ---- the code -----------------------------------------------------------------------------
+
+
+def test_a_page_embeds_no_code_and_runs_the_librarys(page: Page) -> None:
+    assert "export default" not in page.content()
+    shared = page.evaluate("widgetCode")
+    names = {"tformer.widgets.quiz.Quiz": Quiz}
+    names["tformer.chapters.ch01.dot_product.DotProduct"] = DotProduct
+    names["tformer.chapters.ch02.softmax_temperature.SoftmaxTemperature"] = SoftmaxTemperature
+    assert {name: shared[name] for name in names} == {n: w._esm for n, w in names.items()}
+    assert len(shared) == 6, "five widgets and what they share"
+    styles = page.locator("link[href*='widgets.css']")
+    assert styles.count() == 1
+    assert page.locator("style", has_text=".tf-widget").count() == 0
 
 
 # ---- for everyone -----------------------------------------------------------------------

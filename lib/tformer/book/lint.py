@@ -8,7 +8,6 @@ import ast
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from importlib import import_module
 from itertools import pairwise
 from pathlib import Path
 from statistics import median
@@ -27,10 +26,12 @@ from tformer.book.normalise import (
     tags,
 )
 from tformer.book.prose import output_texts, unbacked
+from tformer.widgets.base import is_ours, library_code
 
 MEDIAN_LINES, MOST_LINES, WORDS_A_LINE, MACHINE_CELLS = 5, 20, 8, 3
 PAGE_WIDTH = 76
 RNG = "rng = np.random.default_rng(0)"
+NORMALISE = "`python -m tformer.book normalise`"
 Found = Iterator[tuple[int | None, str]]
 
 
@@ -303,16 +304,15 @@ def _widget(page: Page) -> Found:
     models = page.nb.metadata.get("widgets", {}).get(STATE, {}).get("state", {})
     for model in models.values():
         name = model["state"].get("_anywidget_id", "")
-        module, _, cls = name.rpartition(".")
-        if not module.startswith("tformer."):
-            continue
-        widget = getattr(import_module(module), cls)
-        for trait in ("_esm", "_css"):
-            if str(getattr(widget, trait, "")) != model["state"].get(trait, ""):
-                yield None, f"the {trait} stored for {name} is not the library's: run it again"
+        code = library_code(name)
+        if is_ours(name) and code is None:
+            yield None, f"the library has no {name}: run it again"
+        stale = [trait for trait, text in (code or {}).items() if text != model["state"].get(trait)]
+        for trait in stale:
+            yield None, f"the {trait} stored for {name} is not the library's: {NORMALISE} writes it"
 
 
 @rule("normalised")
 def _normalised(page: Page) -> Found:
     if page.text and page.text != dump(normalise(page.nb)):
-        yield None, "is not as `make run` writes it"
+        yield None, f"is not as `make run`, or {NORMALISE} without running, writes it"

@@ -1,7 +1,9 @@
 """Write a notebook the same way every time, so that a change in the file is a change in the book.
 
 What is kept is what a reader sees or a tool needs: sources, outputs, tags, captions, and the state
-of the interactive figures. What is dropped depends on the machine, the clock or chance.
+of the interactive figures. What is dropped depends on the machine, the clock or chance. The code
+and style of our own interactive figures are written anew from the library: no run is needed when
+they change.
 """
 
 import copy
@@ -16,6 +18,8 @@ from typing import Any, cast
 import nbformat
 from nbformat import NotebookNode
 
+from tformer.widgets.base import WIDGET_STATE, WIDGET_VIEW, library_code
+
 SANITISE = Path(__file__).with_name("sanitise.cfg")
 NOTEBOOK_KEYS = {"exercise", "jupytext", "mystnb", "title"}
 CELL_KEYS = {"deletable", "editable", "jupyter", "mystnb", "nbgrader", "slideshow", "tags"}
@@ -29,8 +33,7 @@ KERNEL = {
         "pygments_lexer": "ipython3",
     },
 }
-VIEW = "application/vnd.jupyter.widget-view+json"
-STATE = "application/vnd.jupyter.widget-state+json"
+STATE, VIEW = WIDGET_STATE, WIDGET_VIEW
 MACHINE_TAG = "nbval-ignore-output"
 
 
@@ -175,6 +178,7 @@ def _renamed(model: Mapping[str, Any], names: Mapping[str, str]) -> dict[str, An
         return f"IPY_MODEL_{names[old]}" if old != text and old in names else text
 
     state = _map_strings(model["state"], rename)
+    state |= library_code(state.get("_anywidget_id", "")) or {}
     if model["model_name"] == "LayoutModel":  # fifty times "not set"
         state = {key: value for key, value in state.items() if value is not None}
     result = dict(model) | {"state": state}

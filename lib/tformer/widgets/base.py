@@ -1,10 +1,12 @@
 """What the widgets share: style, helpers, and a life for readers without JavaScript."""
 
+from importlib import import_module
 from importlib.resources import files
 from typing import Any
 
 import anywidget
 
+WIDGET_STATE = "application/vnd.jupyter.widget-state+json"
 WIDGET_VIEW = "application/vnd.jupyter.widget-view+json"
 
 
@@ -13,16 +15,24 @@ def asset(name: str, package: str = __package__) -> str:
     return (files(package) / name).read_text(encoding="utf-8")
 
 
-def module(name: str) -> str:
-    """The JavaScript beside the Python module `name`, behind the helpers that all widgets use."""
-    package, _, stem = name.rpartition(".")
-    return asset("common.js") + asset(f"{stem}.js", package)
+COMMON = asset("common.js")
+"""The helpers that stand in front of every widget's own module."""
 
 
 class BookWidget(anywidget.AnyWidget):
-    """A widget that also says in text and in plain HTML what it shows."""
+    """A widget that also says in text and in plain HTML what it shows.
+
+    A class in `name.py` draws itself with `name.js`, which lies beside it and may use all that
+    `common.js` defines. A class made from another widget keeps that widget's code.
+    """
 
     _css = asset("widgets.css")
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        if not hasattr(cls, "_esm"):
+            package, _, stem = cls.__module__.rpartition(".")
+            cls._esm = COMMON + asset(f"{stem}.js", package)
+        super().__init_subclass__(**kwargs)
 
     def fallback(self) -> str:
         """HTML for a page in which no script runs."""
@@ -31,6 +41,25 @@ class BookWidget(anywidget.AnyWidget):
     def _repr_mimebundle_(self, **kwargs: Any) -> tuple[dict[str, Any], dict[str, Any]] | None:
         bundle = super()._repr_mimebundle_(**kwargs)
         return bundle and ({**bundle[0], "text/html": self.fallback()}, bundle[1])
+
+
+def is_ours(name: str) -> bool:
+    """Whether `_anywidget_id`, as a notebook stores it, names a widget of this library."""
+    return name.startswith("tformer.")
+
+
+def library_code(name: str) -> dict[str, str] | None:
+    """The `_esm` and `_css` of the widget that an `_anywidget_id` names; None if it is not here."""
+    module, _, cls = name.rpartition(".")
+    if not is_ours(name):
+        return None
+    try:
+        widget = getattr(import_module(module), cls, None)
+    except ModuleNotFoundError as error:
+        if not f"{module}.".startswith(f"{error.name}."):
+            raise  # the widget is here, and something that it needs is not
+        return None
+    return widget and {"_esm": str(widget._esm), "_css": str(widget._css)}
 
 
 def finite(where: str, values: list[float]) -> list[float]:

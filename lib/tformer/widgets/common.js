@@ -33,8 +33,22 @@ function reading(name) {
   return el;
 }
 
+/** Such cells, by name. */
+const cells = (names) => Object.fromEntries(names.map((name) => [name, reading(name)]));
+
+/** A row of a list of facts: a term, and what is said of it. */
+const row = (term, ...values) => h("div", {}, h("dt", {}, term), h("dd", {}, ...values));
+
 /** A button of the row below a widget. */
 const button = (text, click) => h("button", { type: "button", class: "tf-button", click }, text);
+
+/** The row of examples, pairs of a name and the traits that it sets, and the way back to the start. */
+const examples = (model, start, pairs) =>
+  h("div", { class: "tf-actions", role: "group", "aria-label": "Examples" },
+    ...[...pairs, ["reset", start]].map(([name, traits]) => button(name, () => assign(model, traits))));
+
+/** A name that no other widget of the page has. */
+const unique = (name) => `${name}${Math.random().toString(36).slice(2)}`;
 
 /** The outer element; Jupyter's shortcuts keep out of it, so that arrow keys arrive. */
 function frame(el, name, label) {
@@ -64,6 +78,9 @@ function follow(model, names, update) {
   return () => events.forEach((event) => model.off(event, update));
 }
 
+/** The values of several traits, by name. */
+const traits = (model, names) => Object.fromEntries(names.map((name) => [name, model.get(name)]));
+
 /** Set several traits and send them. */
 function assign(model, traits) {
   for (const [name, value] of Object.entries(traits)) model.set(name, value);
@@ -74,6 +91,42 @@ function assign(model, traits) {
 function slider(label, range, input) {
   return h("input", { type: "range", class: "tf-slider", "aria-label": label, ...range,
     input: (event) => input(event.target.valueAsNumber) });
+}
+
+/** Move a slider that reaches from −most to most, and farther where its value does. */
+function reach(el, most, value) {
+  el.max = Math.max(most, Math.ceil(Math.abs(value)));
+  el.min = -el.max;
+  el.value = value;
+}
+
+/** A line of controls: its name, the control, and what it stands at. */
+const dial = (name, control, ...values) => h("div", { class: "tf-dial" },
+  h("span", { class: "tf-dial-name", "aria-hidden": "true" }, name), control, h("span", { class: "tf-dial-value" }, ...values));
+
+/** Decimals that leave two or three digits of a positive number. */
+const decimals = (x) => (x < 0.095 ? 3 : x < 9.95 ? 2 : x < 99.5 ? 1 : 0);
+
+/** A slider for the temperature, on a logarithmic scale, and the cell that shows it. */
+function thermometer(model) {
+  const value = reading("temperature");
+  const el = slider("Temperature, on a logarithmic scale", { min: -2, max: 2, step: 0.05 },
+    (v) => assign(model, { temperature: Number((10 ** v).toPrecision(3)) }));
+  const update = (temperature, more = "") => {
+    const text = fmt(temperature, decimals(temperature));
+    el.value = Math.log10(temperature);
+    el.setAttribute("aria-valuetext", `temperature ${text}${more}`);
+    value.show(temperature, text);
+  };
+  return { el, value, update };
+}
+
+/** Radio buttons that choose one of the values of a trait. */
+function radioButtons(model, trait, values) {
+  const group = unique(trait);
+  const all = values.map((value) => h("input", { type: "radio", name: group, value,
+    change: () => assign(model, { [trait]: value }) }));
+  return { all, update: (now) => all.forEach((radio, i) => { radio.checked = values[i] === now; }) };
 }
 
 /** softmax(βx). A row that may look nowhere (all −∞) gives zeros; +∞ or NaN gives NaN. */

@@ -25,9 +25,9 @@ function markup(text) {
 const letter = (j) => String.fromCharCode(97 + j);
 
 function render({ model, el }) {
-  const questions = model.get("questions");
-  const root = frame(el, "tf-quiz", `Quiz of ${questions.length} questions`);
-  const group = `quiz${Math.random().toString(36).slice(2)}`;
+  const questions = model.get("questions"), count = `${questions.length} question${questions.length > 1 ? "s" : ""}`;
+  const root = frame(el, "tf-quiz", `Quiz of ${count}`);
+  const group = unique("quiz");
   const items = questions.map((question, i) => item(model, question, i, `${group}-${i}`));
   const score = h("p", { class: "tf-score" });
   root.append(
@@ -41,7 +41,7 @@ function render({ model, el }) {
     const chosen = model.get("chosen"), done = chosen.filter((c) => c != null).length;
     const right = questions.filter((question, i) => chosen[i] === question.answer).length;
     items.forEach((one, i) => one.update(chosen[i]));
-    score.textContent = done ? `${right} of ${questions.length} right` : `${questions.length} questions`;
+    score.textContent = done ? `${right} of ${questions.length} right` : count;
   });
 }
 

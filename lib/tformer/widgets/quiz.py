@@ -10,7 +10,7 @@ from typing import Any
 
 import traitlets
 
-from tformer.widgets.base import BookWidget, module
+from tformer.widgets.base import BookWidget
 
 MARKUP = ("sub", "sup", "i", "b", "code")
 KEYS = {"question": str, "options": list, "answer": int, "why": list}
@@ -24,8 +24,8 @@ class Quiz(BookWidget):
     ----------
     questions : sequence of dict
         Each with `question` (text), `options` (three or more texts), `answer` (the index of the
-        right option, from 0) and `why` (one explanation for each option). Texts may use the tags
-        sub, sup, i, b and code, without attributes.
+        right option, from 0) and `why` (one explanation for each option); an `id` (text) may name
+        it. Texts may use the tags sub, sup, i, b and code, without attributes.
 
     Raises
     ------
@@ -33,33 +33,32 @@ class Quiz(BookWidget):
         If a question is not of this form; the message says which one and what is wrong.
     """
 
-    _esm = module(__name__)
-
     questions = traitlets.List(traitlets.Dict()).tag(sync=True)
     chosen = traitlets.List(traitlets.Int(allow_none=True)).tag(sync=True)
 
     def __init__(self, questions: Sequence[dict[str, Any]], **kwargs: Any) -> None:
         questions = [dict(q) for q in questions]
-        if not questions:
-            raise ValueError("Quiz: needs at least one question; got none")
-        for i, question in enumerate(questions):
-            check_question(f"Quiz: question {i + 1}", question)
+        check_questions(questions)
         super().__init__(questions=questions, chosen=[None] * len(questions), **kwargs)
 
     @classmethod
-    def read(cls, path: str | Path) -> "Quiz":
-        """The quiz in a TOML file: one table `[[question]]` for each question."""
+    def read(cls, path: str | Path, *ids: str) -> "Quiz":
+        """The questions in a TOML file, one table `[[question]]` each: all, or those named.
+
+        A question is named by its key `id`; those asked for come in the order of `ids`.
+        """
         with open(path, "rb") as file:
             tables = tomllib.load(file)
         if set(tables) != {"question"}:
             raise ValueError(f"Quiz: {path} must hold [[question]] tables only; got {list(tables)}")
-        return cls(tables["question"])
+        questions = tables["question"]
+        return cls(_named(ids, questions) if ids else questions)
 
     @classmethod
-    def of_chapter(cls, number: int) -> "Quiz":
-        """The quiz of a chapter: `quiz.toml` in its folder of `tformer.chapters`."""
+    def of_chapter(cls, number: int, *ids: str) -> "Quiz":
+        """The quiz of a chapter, `quiz.toml` in its folder, or its questions with these ids."""
         with as_file(files("tformer.chapters") / f"ch{number:02d}" / "quiz.toml") as path:
-            return cls.read(path)
+            return cls.read(path, *ids)
 
     @property
     def score(self) -> int:
@@ -79,11 +78,23 @@ class Quiz(BookWidget):
         return "<ol>" + "".join(f"<li>{_static(q)}</li>" for q in self.questions) + "</ol>"
 
 
+def check_questions(questions: Sequence[dict[str, Any]]) -> None:
+    """Raise the first thing that is wrong with the questions of a quiz, in words."""
+    if not questions:
+        raise ValueError("Quiz: needs at least one question; got none")
+    for i, question in enumerate(questions):
+        check_question(f"Quiz: question {i + 1}", question)
+    ids = [question["id"] for question in questions if "id" in question]
+    for name in ids:
+        if ids.count(name) > 1:
+            raise ValueError(f"Quiz: {ids.count(name)} questions have the id {name}")
+
+
 def check_question(where: str, question: dict[str, Any]) -> None:
     """Raise the first thing that is wrong with a question, in words."""
-    if set(question) != set(KEYS):
+    if set(question) - {"id"} != set(KEYS):
         raise ValueError(f"{where} needs the keys {', '.join(KEYS)}; got {', '.join(question)}")
-    for key, kind in KEYS.items():
+    for key, kind in (KEYS | {"id": str} if "id" in question else KEYS).items():
         if not isinstance(question[key], kind) or isinstance(question[key], bool):
             got = type(question[key]).__name__
             raise TypeError(f"{where}: {key} must be of type {kind.__name__}; got {got}")
@@ -132,6 +143,16 @@ def plain(text: str) -> str:
 def rich(text: str) -> str:
     """The text as HTML: allowed tags kept, everything else escaped."""
     return re.sub(rf"&lt;(/?(?:{'|'.join(MARKUP)}))&gt;", r"<\1>", escape(text, quote=False))
+
+
+def _named(ids: Sequence[str], questions: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    check_questions(questions)
+    known = {question["id"]: question for question in questions if "id" in question}
+    for name in ids:
+        if name not in known:
+            names = ", ".join(known) or "none"
+            raise ValueError(f"Quiz: no question has the id {name!r}; there are: {names}")
+    return [known[name] for name in ids]
 
 
 def _static(question: dict[str, Any]) -> str:

@@ -37,19 +37,17 @@ const PRESETS = {
 };
 
 function render({ model, el }) {
-  const start = { q: model.get("q"), k: model.get("k") };
+  const start = traits(model, ["q", "k"]);
   const limit = model.get("limit");
   const root = frame(el, "tf-dot-product", "Dot product of two vectors");
   const plane = drawPlane(model, limit);
   const panel = readings(model, limit);
   const live = voice();
   const scaled = (v) => place(v[0] * limit / 5, v[1] * limit / 5, limit);
-  const presets = Object.entries(PRESETS).map(([name, [q, k]]) =>
-    button(name, () => assign(model, { q: scaled(q), k: scaled(k) })));
+  const presets = Object.entries(PRESETS).map(([name, [q, k]]) => [name, { q: scaled(q), k: scaled(k) }]);
   root.append(
     h("div", { class: "tf-sides" }, plane.el, panel.el),
-    h("div", { class: "tf-actions", role: "group", "aria-label": "Examples" }, ...presets,
-      button("reset", () => assign(model, start))),
+    examples(model, start, presets),
     live,
   );
   return follow(model, ["q", "k"], () => {
@@ -212,9 +210,7 @@ function arrow(model, name, limit, svg, scale) {
 
 function readings(model, limit) {
   const badge = h("span", { class: "tf-badge" });
-  const names = ["dot", "by-coordinates", "by-shadow", "norm-q", "norm-k", "cosine", "angle", "projection", "remainder"];
-  const cell = Object.fromEntries(names.map((name) => [name, reading(name)]));
-  const row = (term, ...values) => h("div", {}, h("dt", {}, term), h("dd", {}, ...values));
+  const cell = cells(["dot", "by-coordinates", "by-shadow", "norm-q", "norm-k", "cosine", "angle", "projection", "remainder"]);
   const sentence = h("p", { class: "tf-sentence" });
   const fields = { q: coordinates(model, "q", limit), k: coordinates(model, "k", limit) };
   const el = h("div", { class: "tf-panel" },

@@ -7,7 +7,7 @@ import numpy as np
 import traitlets
 
 from tformer import reference
-from tformer.widgets.base import BookWidget, finite, module
+from tformer.widgets.base import BookWidget, finite
 
 
 class DotProduct(BookWidget):
@@ -26,8 +26,6 @@ class DotProduct(BookWidget):
     ValueError
         If a vector does not have two finite coordinates inside the plane.
     """
-
-    _esm = module(__name__)
 
     q = traitlets.List(traitlets.Float()).tag(sync=True)
     k = traitlets.List(traitlets.Float()).tag(sync=True)

@@ -20,14 +20,13 @@ const PRESETS = {
 };
 
 function render({ model, el }) {
-  const get = () => Object.fromEntries(TRAITS.map((name) => [name, model.get(name)]));
-  const start = get(), n = start.scores.length;
+  const start = traits(model, TRAITS), n = start.scores.length;
   const root = frame(el, "tf-softmax", "Softmax of scores at a temperature");
   const controls = dials(model), rows = start.scores.map((_, i) => scoreRow(model, i));
   const facts = factList(), live = voice();
-  const presets = Object.entries(PRESETS).map(([name, score]) => button(name, () => assign(model, {
+  const presets = Object.entries(PRESETS).map(([name, score]) => [name, {
     scores: start.scores.map((_, i) => score(i)), mask: start.scores.map(() => true), shift: 0,
-  })));
+  }]);
   root.append(
     controls.el,
     h("div", { class: "tf-rows", style: `--tf-even: ${100 / n}%` },
@@ -37,12 +36,11 @@ function render({ model, el }) {
       ...rows.map((row) => row.el),
       h("p", { class: "tf-remark" }, `dotted line: all weights equal, 1/${n}`)),
     facts.el,
-    h("div", { class: "tf-actions", role: "group", "aria-label": "Examples" }, ...presets,
-      button("reset", () => assign(model, start))),
+    examples(model, start, presets),
     live,
   );
   return follow(model, TRAITS, () => {
-    const now = get(), p = weights(now.scores, now.mask, now.shift, now.temperature);
+    const now = traits(model, TRAITS), p = weights(now.scores, now.mask, now.shift, now.temperature);
     controls.update(now);
     rows.forEach((row, i) => row.update(now, p[i]));
     live.say(facts.update(now, p));
@@ -52,26 +50,17 @@ function render({ model, el }) {
 // ---- temperature and shift --------------------------------------------------------------
 
 function dials(model) {
-  const heat = reading("temperature"), beta = reading("beta"), added = reading("shift");
-  const hot = slider("Temperature, on a logarithmic scale", { min: -2, max: 2, step: 0.05 },
-    (v) => assign(model, { temperature: Number((10 ** v).toPrecision(3)) }));
+  const heat = thermometer(model), beta = reading("beta"), added = reading("shift");
   const more = slider("Constant added to every score", { min: -10, max: 10, step: 0.5 },
     (v) => assign(model, { shift: v }));
-  const line = (name, control, ...values) => h("div", { class: "tf-dial" },
-    h("span", { class: "tf-dial-name", "aria-hidden": "true" }, name), control, h("span", { class: "tf-dial-value" }, ...values));
   const el = h("div", { class: "tf-dials" },
-    line("temperature", hot, heat, " (β = ", beta, ")"),
-    line("add to all scores", more, added));
+    dial("temperature", heat.el, heat.value, " (β = ", beta, ")"),
+    dial("add to all scores", more, added));
   const update = ({ temperature, shift }) => {
-    const digits = (x) => (x < 0.095 ? 3 : x < 9.95 ? 2 : x < 99.5 ? 1 : 0);
-    const warm = fmt(temperature, digits(temperature)), sharp = fmt(1 / temperature, digits(1 / temperature));
-    hot.value = Math.log10(temperature);
-    hot.setAttribute("aria-valuetext", `temperature ${warm}, β = ${sharp}`);
-    heat.show(temperature, warm);
+    const sharp = fmt(1 / temperature, decimals(1 / temperature));
+    heat.update(temperature, `, β = ${sharp}`);
     beta.show(1 / temperature, sharp);
-    more.max = Math.max(10, Math.abs(shift));
-    more.min = -more.max;
-    more.value = shift;
+    reach(more, 10, shift);
     added.show(shift, (shift > 0 ? "+" : "") + fmt(shift, 1));
   };
   return { el, update };
@@ -99,9 +88,7 @@ function scoreRow(model, i) {
     label.textContent = name;
     el.setAttribute("aria-label", name);
     el.classList.toggle("tf-masked", !mask[i]);
-    control.max = Math.max(5, Math.ceil(Math.abs(raw)));
-    control.min = -control.max;
-    control.value = raw;
+    reach(control, 5, raw);
     control.setAttribute("aria-label", `Score of ${name}`);
     control.setAttribute("aria-valuetext", `${fmt(raw, 1)}; weight ${fmt(p, 3)}`);
     allow.checked = mask[i];
@@ -117,10 +104,8 @@ function scoreRow(model, i) {
 // ---- what the weights say ---------------------------------------------------------------
 
 function factList() {
-  const names = ["largest", "entropy", "jacobian-bound"];
-  const cell = Object.fromEntries(names.map((name) => [name, reading(name)]));
+  const cell = cells(["largest", "entropy", "jacobian-bound"]);
   const which = h("span"), most = h("span"), bound = h("span"), meter = h("span", { class: "tf-fill" });
-  const row = (term, ...values) => h("div", {}, h("dt", {}, term), h("dd", {}, ...values));
   const el = h("dl", { class: "tf-list" },
     row("largest weight", cell.largest, which),
     row("entropy", cell.entropy, most, h("span", { class: "tf-meter" }, meter)),

@@ -8,7 +8,7 @@ import numpy as np
 import traitlets
 
 from tformer import reference
-from tformer.widgets.base import BookWidget, finite, module
+from tformer.widgets.base import BookWidget, finite
 
 MOST = 6
 
@@ -34,8 +34,6 @@ class SoftmaxTemperature(BookWidget):
     ValueError
         If the lengths differ, or a number is outside what is said above.
     """
-
-    _esm = module(__name__)
 
     scores = traitlets.List(traitlets.Float()).tag(sync=True)
     labels = traitlets.List(traitlets.Unicode()).tag(sync=True)

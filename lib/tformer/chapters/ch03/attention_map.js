@@ -75,7 +75,7 @@ const TRAITS = ["sentence", "selected", "layer", "biases"];
 const pronoun = (hand, tokens) => Math.max(0, tokens.findIndex((token) => has(hand, token, "pronoun")));
 
 function render({ model, el }) {
-  const start = Object.fromEntries(TRAITS.map((name) => [name, model.get(name)]));
+  const start = traits(model, TRAITS);
   const hand = model.get("hand_made");
   const root = frame(el, "tf-map", "Attention map of a sentence");
   const choice = sentences(model, hand), line = wordLine(model), facts = factList(hand), live = voice();
@@ -89,7 +89,7 @@ function render({ model, el }) {
   root.append(choice.el, switches.el, line.el, said, score.el, facts.el, vocabulary(hand),
     h("div", { class: "tf-actions" }, button("reset", () => assign(model, start))), live);
   function update() {
-    const [sentence, selected, layer, biases] = TRAITS.map((name) => model.get(name)), tokens = tokenise(sentence);
+    const { sentence, selected, layer, biases } = traits(model, TRAITS), tokens = tokenise(sentence);
     const locked = Math.min(selected, tokens.length - 1);
     if (preview !== null && !(preview < tokens.length)) preview = null;
     const at = preview ?? locked, { weights, vectors } = read(tokens, hand, biases);
@@ -179,13 +179,11 @@ function vocabulary(hand) {
 // ---- the layer --------------------------------------------------------------------------
 
 function layerSwitch(model) {
-  const group = `layer${Math.random().toString(36).slice(2)}`;
-  const radios = [1, 2].map((layer) => h("input", { type: "radio", name: group, value: layer,
-    change: () => assign(model, { layer }) }));
+  const { all, update } = radioButtons(model, "layer", [1, 2]);
   const names = ["layer 1: pronouns look for adjectives", "layer 2: pronouns look for nouns"];
   const el = h("div", { class: "tf-layers", role: "radiogroup", "aria-label": "Layer that is drawn" },
-    ...radios.map((radio, i) => h("label", { class: `tf-option tf-layer${i + 1}` }, radio, h("span", { class: "tf-swatch" }), names[i])));
-  return { el, update: (layer) => radios.forEach((radio, i) => { radio.checked = i + 1 === layer; }) };
+    ...all.map((radio, i) => h("label", { class: `tf-option tf-layer${i + 1}` }, radio, h("span", { class: "tf-swatch" }), names[i])));
+  return { el, update };
 }
 
 // ---- the words, their bars, and curves between them -------------------------------------
@@ -258,18 +256,18 @@ function drawCurves(svg, buttons, { at, weights = [] }) {
 // ---- a score that the reader changes ----------------------------------------------------
 
 function scoreLine(model, hand, refresh) {
-  const id = `zero${Math.random().toString(36).slice(2)}`, name = h("span", { "aria-hidden": "true" }), value = reading("bias");
+  const id = unique("zero"), name = h("span", { "aria-hidden": "true" }), value = reading("bias");
   let drawn = "", query = 0, key = 0;
   const keys = h("select", { class: "tf-button", change: () => {
     key = keys.selectedIndex;
     refresh();
   } });
-  const dial = slider("", { min: -REACH, max: REACH, step: 0.1, list: id }, (b) => {
+  const bias = slider("", { min: -REACH, max: REACH, step: 0.1, list: id }, (b) => {
     const layer = model.get("layer"), others = model.get("biases").filter(([l, t, s]) => l !== layer || t !== query || s !== key);
     assign(model, { biases: b ? [...others, [layer, query, key, b]].sort(([l], [m]) => l - m) : others });
   });
   const el = h("details", { class: "tf-others" }, h("summary", {}, "Change a score"),
-    h("div", { class: "tf-fields" }, h("span", {}, name, " ", keys, " ", value), dial,
+    h("div", { class: "tf-fields" }, h("span", {}, name, " ", keys, " ", value), bias,
       h("datalist", { id }, h("option", { value: 0 }))));
   const update = (tokens, locked, layer, weights) => {
     if (tokens.join(" ") !== drawn) {
@@ -285,11 +283,9 @@ function scoreLine(model, hand, refresh) {
     const b = added(model.get("biases"), layer, query, key);
     name.textContent = `Layer ${layer}: add to the score that “${tokens[query]}” gives`;
     keys.setAttribute("aria-label", name.textContent);
-    dial.max = Math.max(REACH, Math.ceil(Math.abs(b)));
-    dial.min = -dial.max;
-    dial.value = b;
-    dial.setAttribute("aria-label", `Added to the score of ${tokens[key]}`);
-    dial.setAttribute("aria-valuetext", `${signed(b)}; weight ${fmt(weights[query][key])}`);
+    reach(bias, REACH, b);
+    bias.setAttribute("aria-label", `Added to the score of ${tokens[key]}`);
+    bias.setAttribute("aria-valuetext", `${signed(b)}; weight ${fmt(weights[query][key])}`);
     value.show(b, signed(b));
   };
   return { el, update };

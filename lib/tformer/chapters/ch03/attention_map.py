@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import traitlets
 
-from tformer.widgets.base import BookWidget, module
+from tformer.widgets.base import BookWidget
 from tformer.world import lexicon
 
 MOST = 24
@@ -58,8 +58,6 @@ class AttentionMap(BookWidget):
     ValueError
         If there are too many words, or a number is outside what is said above.
     """
-
-    _esm = module(__name__)
 
     hand_made = traitlets.Dict(_lexicon()).tag(sync=True)
     examples = traitlets.List(traitlets.Unicode(), list(lexicon.SENTENCES)).tag(sync=True)

@@ -68,8 +68,7 @@ function summary(d, scale, temperature, query) {
 const TRAITS = ["d", "scale", "temperature", "query"];
 
 function render({ model, el }) {
-  const get = () => Object.fromEntries(TRAITS.map((name) => [name, model.get(name)]));
-  const start = get();
+  const start = traits(model, TRAITS);
   const root = frame(el, "tf-scale", "Scores, scale and temperature");
   const controls = dials(model), spread = histogram(), bars = sortedWeights(), facts = factList(), live = voice();
   root.append(controls.el,
@@ -82,7 +81,7 @@ function render({ model, el }) {
       button("reset", () => assign(model, start))),
     live);
   return follow(model, TRAITS, () => {
-    const now = get(), found = summary(now.d, now.scale, now.temperature, now.query);
+    const now = traits(model, TRAITS), found = summary(now.d, now.scale, now.temperature, now.query);
     controls.update(now);
     spread.update(found);
     bars.update(found, now.query);
@@ -93,29 +92,20 @@ function render({ model, el }) {
 // ---- width, scale, temperature ----------------------------------------------------------
 
 function dials(model) {
-  const wide = reading("d"), heat = reading("temperature"), group = `scale${Math.random().toString(36).slice(2)}`;
+  const wide = reading("d"), heat = thermometer(model), scales = radioButtons(model, "scale", Object.keys(SCALES));
   const width = slider("Width d, on a logarithmic scale", { min: 2, max: 12, step: 0.5 },
     (v) => assign(model, { d: Math.round(2 ** v) }));
-  const hot = slider("Temperature, on a logarithmic scale", { min: -2, max: 2, step: 0.05 },
-    (v) => assign(model, { temperature: Number((10 ** v).toPrecision(3)) }));
-  const radios = Object.keys(SCALES).map((scale) => h("input", { type: "radio", name: group, value: scale,
-    change: () => assign(model, { scale }) }));
-  const line = (name, control, ...values) => h("div", { class: "tf-dial" },
-    h("span", { class: "tf-dial-name", "aria-hidden": "true" }, name), control, h("span", { class: "tf-dial-value" }, ...values));
   const el = h("div", { class: "tf-dials" },
-    line("width d", width, "d = ", wide),
-    line("scale", h("div", { class: "tf-scales", role: "radiogroup", "aria-label": "Scale" },
-      ...radios.map((radio) => h("label", { class: "tf-option" }, radio, radio.value)))),
-    line("temperature", hot, heat));
+    dial("width d", width, "d = ", wide),
+    dial("scale", h("div", { class: "tf-scales", role: "radiogroup", "aria-label": "Scale" },
+      ...scales.all.map((radio) => h("label", { class: "tf-option" }, radio, radio.value)))),
+    dial("temperature", heat.el, heat.value));
   const update = ({ d, scale, temperature }) => {
-    const digits = temperature < 0.095 ? 3 : temperature < 9.95 ? 2 : temperature < 99.5 ? 1 : 0;
     width.value = Math.log2(d);
     width.setAttribute("aria-valuetext", `d = ${d}`);
     wide.show(d, String(d));
-    radios.forEach((radio) => { radio.checked = radio.value === scale; });
-    hot.value = Math.log10(temperature);
-    hot.setAttribute("aria-valuetext", `temperature ${fmt(temperature, digits)}`);
-    heat.show(temperature, fmt(temperature, digits));
+    scales.update(scale);
+    heat.update(temperature);
   };
   return { el, update };
 }
@@ -187,9 +177,7 @@ function sortedWeights() {
 
 function factList() {
   const names = ["largest", "entropy", "effective", "slope"];
-  const cell = Object.fromEntries(["deviation", "predicted", ...names, ...names.map((name) => `mean-${name}`)]
-    .map((name) => [name, reading(name)]));
-  const row = (term, ...values) => h("div", {}, h("dt", {}, term), h("dd", {}, ...values));
+  const cell = cells(["deviation", "predicted", ...names, ...names.map((name) => `mean-${name}`)]);
   const fact = (term, name, ...more) => row(term, cell[name], ...more, ` (mean of ${QUERIES}: `, cell[`mean-${name}`], ")");
   const el = h("dl", { class: "tf-list" },
     row("standard deviation of the scores", cell.deviation, " (predicted σ = scale · √d / temperature = ", cell.predicted, ")"),

@@ -8,7 +8,7 @@ import numpy as np
 import traitlets
 
 from tformer import reference
-from tformer.widgets.base import BookWidget, module
+from tformer.widgets.base import BookWidget
 
 QUERIES, KEYS = 32, 64
 NARROWEST, WIDEST = 4, 4096
@@ -38,8 +38,6 @@ class ScoreScale(BookWidget):
     ValueError
         If an argument is outside what is said above.
     """
-
-    _esm = module(__name__)
 
     d = traitlets.Int(64).tag(sync=True)
     scale = traitlets.Unicode("1/√d").tag(sync=True)

@@ -1,0 +1,67 @@
+"""Where a widget's code comes from: the file beside its module, behind what all widgets share."""
+
+import json
+from importlib.resources import files
+
+import pytest
+
+from tformer.chapters.ch01.dot_product import DotProduct
+from tformer.widgets import Quiz
+from tformer.widgets.base import BookWidget, library_code
+from tformer.widgets.page import without_code
+
+
+def test_a_widget_has_the_code_beside_its_module() -> None:
+    common, own = (
+        (files(package) / name).read_text(encoding="utf-8")
+        for package, name in [
+            ("tformer.widgets", "common.js"),
+            ("tformer.chapters.ch01", "dot_product.js"),
+        ]
+    )
+    assert DotProduct._esm == common + own
+
+
+def test_a_class_made_from_a_widget_keeps_its_code() -> None:
+    class Mine(Quiz):
+        pass
+
+    class Other(BookWidget):
+        _esm = "export default {}"
+
+    assert (Mine._esm, Other._esm) == (Quiz._esm, "export default {}")
+
+
+def test_a_widget_without_code_is_refused_with_the_file_it_needs() -> None:
+    with pytest.raises(FileNotFoundError, match=r"ch01/claims\.js"):
+        type("Lost", (BookWidget,), {"__module__": "tformer.chapters.ch01.claims"})
+
+
+def test_the_library_tells_what_a_notebook_should_store() -> None:
+    stored = {"_esm": DotProduct._esm, "_css": DotProduct._css}
+    assert library_code("tformer.chapters.ch01.dot_product.DotProduct") == stored
+    assert library_code("tformer.chapters.ch01.dot_product.Gone") is None
+    assert library_code("tformer.chapters.gone.dot_product.DotProduct") is None
+    assert library_code("__main__.DotProduct") is None
+
+
+def test_a_page_embeds_what_widgets_show_and_loads_their_code_from_files() -> None:
+    models = {
+        "1": {"state": Quiz.of_chapter(1).get_state()},
+        "2": {"state": Quiz.of_chapter(2).get_state()},
+        "3": {"state": {"_anywidget_id": "elsewhere.Widget", "_esm": "old", "_css": ""}},
+        "4": {"state": {"width": "1em"}},
+    }
+    body, files = without_code(json.dumps({"state": models}, default=str))
+    assert "</" not in body
+    left = json.loads(body)["state"]
+    assert left["1"]["state"]["questions"] == models["1"]["state"]["questions"]
+    assert not {"_esm", "_css"} & (left["1"]["state"].keys() | left["2"]["state"].keys())
+    assert [left["3"], left["4"]] == [models["3"], models["4"]]
+    assert sorted(files) == ["common.js", "tformer.widgets.quiz.Quiz.js", "widgets.css"]
+    assert files["widgets.css"] == Quiz._css
+
+
+def test_a_page_without_widgets_of_ours_is_left_as_it_is() -> None:
+    body = json.dumps({"state": {"1": {"state": {"width": "1em"}}}})
+    assert without_code(body) == (body, {})
