@@ -41,7 +41,7 @@ def not_run(**change):
 
 
 GOOD = {
-    "imports": page(code(FIRST), code("np.pi")),
+    "imports": page(code(FIRST), code("np.pi"), code("import torch\n\nfrom tformer import fast")),
     "rng": page(code("rng = np.random.default_rng(0)"), code("rng.normal()")),
     "cell-length": page(code("\n".join("abcde")), code("# only\n# words\n" * 20 + "1")),
     "line-width": page(code("x" * 76, printed("x" * 76))),
@@ -65,7 +65,8 @@ GOOD = {
 }
 
 BAD = [
-    ("imports", page(code(FIRST), code("import math")), "imports belong in the first"),
+    ("imports", page(code(FIRST), code("import math")), "only what loads PyTorch"),
+    ("imports", page(code(FIRST), code("import torch\nx = 1")), "in a cell of their own"),
     ("imports", page(code("1"), code("2")), "the first code cell imports"),
     ("rng", page(code("rng = np.random.default_rng(1)")), "one generator"),
     ("rng", page(code("np.random.normal(3)")), "one generator"),

@@ -101,11 +101,20 @@ def _tree(cell: NotebookNode) -> ast.Module:
 @rule("imports", chapter=True)
 def _imports(page: Page) -> Found:
     for number, cell in enumerate(page.code):
-        has = any(isinstance(node, ast.Import | ast.ImportFrom) for node in ast.walk(_tree(cell)))
-        if has and number:
-            yield number, "imports belong in the first code cell"
-        if not has and not number:
+        body = _tree(cell).body
+        imports = [x for x in body if isinstance(x, ast.Import | ast.ImportFrom)]
+        if not imports and not number:
             yield number, "the first code cell imports what the chapter uses"
+        if imports and number and len(imports) < len(body):
+            yield number, "imports belong in the first code cell, or late in a cell of their own"
+        elif imports and number and not _slow(imports):
+            yield number, "only what loads PyTorch may be imported late"
+
+
+def _slow(imports: list[ast.Import | ast.ImportFrom]) -> bool:
+    """Whether what is imported loads PyTorch, which takes seconds."""
+    names = " ".join(ast.unparse(x) for x in imports)
+    return bool(re.search(r"\btorch\b|\bfast\b|tformer\.chapters\.", names))
 
 
 @rule("rng", chapter=True)

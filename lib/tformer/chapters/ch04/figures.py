@@ -1,7 +1,10 @@
 """Figures of chapter 4: why divide by √d."""
 
+from __future__ import annotations
+
 import math
 from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -10,7 +13,6 @@ from scipy.interpolate import CubicSpline
 from scipy.special import expit
 
 from tformer.chapters.ch04 import scores
-from tformer.chapters.ch04.recall import CHANCE, Runs
 from tformer.experiments.gaussian_rows import (
     expected_max,
     expected_row,
@@ -20,6 +22,9 @@ from tformer.experiments.gaussian_rows import (
 )
 from tformer.experiments.intervals import NORMAL_MEDIAN, bernstein_margin, mean_interval
 from tformer.figures.style import BLUE, GREEN, INK, ORANGE, PURPLE, QUIET, SKY, VERMILLION, panels
+
+if TYPE_CHECKING:
+    from tformer.chapters.ch04.recall import Runs
 
 COLOR = {"1": VERMILLION, "1/√d": BLUE, "1/d": GREEN}
 MARKER = {"1": "s", "1/√d": "o", "1/d": "^"}
@@ -207,7 +212,7 @@ def rates(runs: Mapping[tuple[str, int], Runs]) -> Figure:
     for ax, name in zip(axes, names, strict=True):
         found = {width: run for (scale, width), run in runs.items() if scale == name}
         for (width, run), color in zip(found.items(), SHADES, strict=True):
-            final = run.final().clamp(max=CHANCE).numpy()
+            final = run.final().clamp(max=run.chance).numpy()
             middle = np.median(final, axis=-1)
             bars = middle - final.min(axis=-1), final.max(axis=-1) - middle
             ax.errorbar(
@@ -220,7 +225,7 @@ def rates(runs: Mapping[tuple[str, int], Runs]) -> Figure:
                 linewidth=1.5,
                 label=f"d = {width}",
             )
-        ax.axhline(CHANCE, color=QUIET, linestyle=":")
+        ax.axhline(run.chance, color=QUIET, linestyle=":")
         ax.set(title=f"scale {name}", xscale="log", yscale="log", ylim=(0.015, 4))
         ax.label_outer()
     axes[0].set(ylabel="loss at the end (nats)")

@@ -11,6 +11,7 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import ClassVar
 
 import torch
 from torch import Tensor
@@ -43,6 +44,7 @@ class Runs:
     matched: Tensor
     spread: Tensor
     aligned: Tensor
+    chance: ClassVar[float] = CHANCE
 
     def final(self, last: int = 10) -> Tensor:
         """Mean loss of the last steps: (rates, seeds)."""
