@@ -11,11 +11,15 @@ import pytest
 
 from cases import FUNCTIONS, SIZE_OF_ARGUMENT, Case, make, to_torch
 from tformer import fast, reference
-from tformer.shapes import ShapeError, bind, checked, documented, result_shape
+from tformer.arguments import checked
+from tformer.docstrings import documented
+from tformer.fast import checks
+from tformer.shapes import ShapeError, bind, result_shape
 
 ROOT = Path(__file__).parents[1]
-SIZES = {"B": 11, "T": 2, "S": 3, "K": 5, "V": 6, "N": 7, "D": 4}
+SIZES = {"B": 11, "T": 2, "S": 3, "d_k": 5, "d_v": 6, "N": 7, "d_model": 4}
 MODULES = {"reference": reference, "fast": fast}
+CHECKED = {reference: checked, fast: checks.checked}
 PAIRS = [(module, name) for module in MODULES.values() for name in FUNCTIONS]
 OF_TWO_ARRAYS = [
     pytest.param(module, name, id=f"{module.__name__}-{name}")
@@ -57,16 +61,16 @@ def test_documented_shapes_hold_on_real_arrays(module: ModuleType, name: str) ->
 
 
 WRONG = [
-    ("pairwise_dot", "k : (..., S, K)", "k : (..., K, S)"),
+    ("pairwise_dot", "k : (..., S, d_k)", "k : (..., d_k, S)"),
     ("pairwise_dot", "(..., T, S) array", "(..., S, T) array"),
-    ("pairwise_cosine", "q : (..., T, K)", "q : (..., K)"),
-    ("dot", "(...) array", "(..., K) array"),
-    ("projection", "    (..., K) array", "    (...) array"),
+    ("pairwise_cosine", "q : (..., T, d_k)", "q : (..., d_k)"),
+    ("dot", "(...) array", "(..., d_k) array"),
+    ("projection", "-------\n(..., d_k) array", "-------\n(...) array"),
     ("softmax_jacobian", "(..., S, S) array", "(..., S) array"),
-    ("svd_embeddings", "(..., N, D) array", "(..., D, N) array"),
+    ("svd_embeddings", "(..., N, d_model) array", "(..., d_model, N) array"),
     ("attention_weights", "(..., T or 1, S or 1) boolean array", "(..., S, T) boolean array"),
-    ("attention", "(..., T, V) array", "(..., T, K) array"),
-    ("attention_vjp", "dk : (..., S, K) array", "dk : (..., T, K) array"),
+    ("attention", "(..., T, d_v) array", "(..., T, d_k) array"),
+    ("attention_vjp", "dk : (..., S, d_k) array", "dk : (..., T, d_k) array"),
     ("cooccurrence", "(N, N) array", "(T, T) array"),
 ]
 
@@ -78,12 +82,12 @@ def test_a_wrong_shape_in_a_docstring_is_found(
 ) -> None:
     body = inspect.unwrap(getattr(module, name))
     assert isinstance(body, FunctionType)
-    assert body.__doc__ is not None
-    assert right in body.__doc__
+    told = inspect.cleandoc(body.__doc__ or "")
+    assert right in told
     liar = FunctionType(body.__code__, body.__globals__, body.__name__, body.__defaults__)
-    liar.__annotations__, liar.__doc__ = body.__annotations__, body.__doc__.replace(right, wrong)
+    liar.__annotations__, liar.__doc__ = body.__annotations__, told.replace(right, wrong)
     with pytest.raises((AssertionError, ValueError, RuntimeError)):
-        check_shapes(module, checked(liar), name)
+        check_shapes(module, CHECKED[module](liar), name)
 
 
 @pytest.mark.parametrize(("module", "name"), OF_TWO_ARRAYS)

@@ -33,7 +33,7 @@ from cases import (
     tolerance,
 )
 from tformer import fast, reference
-from tformer.shapes import documented
+from tformer.docstrings import documented
 
 ALL = [pytest.param(case, id=f"{f}-{i}") for f in FUNCTIONS for i, case in cases(f)]
 DIFFERENTIABLE = [
