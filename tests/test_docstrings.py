@@ -8,12 +8,14 @@ from types import FunctionType, ModuleType
 from typing import Any
 
 import pytest
+from torch import Tensor
 
 from cases import FUNCTIONS, SIZE_OF_ARGUMENT, Case, make, to_torch
 from tformer import fast, reference
 from tformer.arguments import checked
-from tformer.docstrings import documented
+from tformer.docstrings import documented, sections
 from tformer.fast import checks
+from tformer.fast.twins import twin
 from tformer.shapes import ShapeError, bind, result_shape
 
 ROOT = Path(__file__).parents[1]
@@ -130,6 +132,75 @@ def test_docstring_has_a_summary_a_result_and_an_equation(module: ModuleType, na
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_twins_document_the_same_shapes(name: str) -> None:
     assert documented(getattr(fast, name)) == documented(getattr(reference, name))
+
+
+REFUSED = {
+    "softmax": {
+        "ShapeError": "If x has too few axes, or if axis does not exist.",
+        "ValueError": "If beta is not finite and above 0.",
+        "TypeError": "If x is not an array of floating-point numbers, if axis is not an integer, "
+        "or if beta is not a number.",
+    },
+    "ppmi": {
+        "ShapeError": "If counts has too few axes, or if a letter stands for two sizes.",
+        "TypeError": "If counts is not an array of floating-point numbers.",
+    },
+    "attention_weights": {
+        "ShapeError": "If an array has too few axes, if a letter stands for two sizes, or if "
+        "leading axes do not broadcast.",
+        "ValueError": "If scale is not finite and above 0.",
+        "TypeError": "If q, k or bias is not an array of floating-point numbers, if two of these "
+        "differ in dtype, if mask is not an array of booleans, or if scale is not a number.",
+    },
+    "cooccurrence": {
+        "ShapeError": "If tokens has too few axes.",
+        "ValueError": "If n_vocab is not from 1 to 65536, if window is not at least 1, or if a "
+        "token is below -1 or not below n_vocab.",
+        "TypeError": "If tokens is not an array of integers, if n_vocab is not an integer, or if "
+        "window is not an integer.",
+    },
+}
+"""What `help` says. Only the last case of a ValueError of `cooccurrence` is typed anywhere."""
+
+
+@pytest.mark.parametrize("name", REFUSED)
+@pytest.mark.parametrize("module", MODULES.values(), ids=MODULES)
+def test_help_tells_what_is_refused(module: ModuleType, name: str) -> None:
+    told = section(getattr(module, name), "Raises")
+    assert all(len(line) <= 96 for line in told.splitlines())
+    entries = re.findall(r"^(\w+)\n((?: {4}.*\n)+)", told, re.MULTILINE)
+    assert {error: " ".join(words.split()) for error, words in entries} == REFUSED[name]
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_a_twin_says_what_its_definition_says_but_for_its_notes(name: str) -> None:
+    ours, theirs = (sections(getattr(m, name).__doc__ or "") for m in (fast, reference))
+    assert ours.pop("Notes") != theirs.pop("Notes")
+    assert ours == theirs
+    assert list(theirs) == ["", "Parameters", "Returns", "Raises"]
+    notes = section(getattr(fast, name), "Notes")
+    written = inspect.getsource(getattr(fast, name)).partition('"""')[2].partition('"""')[0]
+    assert " ".join(notes.split()).endswith(" ".join(written.split()))
+    assert f"`tformer.reference.{name}`" in " ".join(notes.split())
+
+
+def dot(q: Tensor, k: Tensor) -> Tensor:
+    """Own words."""
+    return q
+
+
+def test_a_twin_has_the_parameters_of_its_definition() -> None:
+    twin(dot)
+
+    def softmax(x: Tensor, axis: int = 0, beta: float = 1.0) -> Tensor:
+        return x
+
+    def norm(y: Tensor) -> Tensor:
+        return y
+
+    for other in (softmax, norm):
+        with pytest.raises(TypeError, match=f"^{other.__name__}: the definition takes "):
+            twin(other)
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)
