@@ -18,10 +18,11 @@ from torch.nn.functional import scaled_dot_product_attention
 
 from cases import TOLERANCE, to_numpy, to_torch
 from tformer import fast, reference
-from tformer.fast.attention import CPU, GPU
+from tformer.fast import _kernels
+from tformer.fast._kernels import CPU, GPU
 
 DEVICES = ("cpu", *(["cuda"] if torch.cuda.is_available() else []))
-T, S, K, V = 21, 37, 6, 5
+T, S, D_K, D_V = 21, 37, 6, 5
 Arrays = dict[str, Any]
 
 
@@ -70,7 +71,7 @@ class Problem(NamedTuple):
 def problem(
     mask: str = "none",
     dtype: str = "float64",
-    sizes: tuple[int, int, int, int] = (T, S, K, V),
+    sizes: tuple[int, int, int, int] = (T, S, D_K, D_V),
     bias: bool = False,
 ) -> Problem:
     t, s, k, v = sizes
@@ -143,10 +144,10 @@ def asked_as_on_a_gpu() -> Iterator[None]:
 
     Only rows that are short for a CPU still get a mask.
     """
-    with patch.multiple(
-        import_module("tformer.fast.attention"),
-        CPU=GPU._replace(fewest=CPU.fewest),
-        scaled_dot_product_attention=_fit_for_a_gpu,
+    module = import_module("tformer.fast.attention")
+    with (
+        patch.object(_kernels, "CPU", GPU._replace(fewest=CPU.fewest)),
+        patch.object(module, "scaled_dot_product_attention", _fit_for_a_gpu),
     ):
         yield
 
@@ -165,6 +166,6 @@ def _fit_for_a_gpu(
         assert attn_mask.is_contiguous()
         assert attn_mask.shape[-1] == k.shape[-2] == v.shape[-2]
         assert k.shape[-2] % 16 == 0
-        looks = attn_mask if attn_mask.dtype == torch.bool else attn_mask != -torch.inf
-        assert looks.any(dim=-1).all() or k.shape[-2] == 0
+        seen = attn_mask if attn_mask.dtype == torch.bool else attn_mask != -torch.inf
+        assert seen.any(dim=-1).all() or k.shape[-2] == 0
     return scaled_dot_product_attention(q, k, v, attn_mask=attn_mask, scale=scale)

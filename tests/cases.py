@@ -13,11 +13,12 @@ import numpy as np
 import torch
 
 from tformer import reference
-from tformer.shapes import documented
+from tformer.docstrings import documented
 
 FUNCTIONS = tuple(reference.__all__)
-SIZES = {"T": 2, "S": 3, "K": 5, "V": 4, "N": 4, "D": 2}
-SIZE_OF_ARGUMENT = {"n_vocab": "N", "d_model": "D"}
+SIZES = {"T": 2, "S": 3, "d_k": 5, "d_v": 4, "N": 4, "d_model": 2}
+SIZE_OF_ARGUMENT = {"n_vocab": "N", "d_model": "d_model"}
+LETTER = r"[A-Za-z]\w*"
 SIMILARITIES = tuple(
     name for name in FUNCTIONS if getattr(reference, name).__module__.endswith("similarity")
 )
@@ -91,7 +92,7 @@ def tolerance(name: str, dtype: str) -> float:
 def cases(name: str) -> Iterator[tuple[str, Case]]:
     """Every case of a function, each with an identifier."""
     names, spec, *_ = documented(getattr(reference, name))
-    letters = sorted(set(re.findall(r"[A-Z]", spec.split("->")[0])))
+    letters = sorted(set(re.findall(LETTER, spec.split("->")[0])))
     for i, settings in enumerate(SETTINGS.get(name, [{}])):
         for kind, leading in _leading(len(names), "..." in spec).items():
             yield f"{kind}-{i}", make(name, SIZES, leading, settings)
@@ -135,7 +136,7 @@ def make(
     for argument, axes, before in zip(names, spec.split("->")[0].split(","), leading, strict=True):
         if argument in settings:
             continue
-        shape = before + tuple(sizes[x] for x in re.findall(r"[A-Z]", axes))
+        shape = before + tuple(sizes[x] for x in re.findall(LETTER, axes))
         arrays[argument] = VALUES.get(argument, _normal)(rng, shape)
     return Case(name, arrays, settings)
 

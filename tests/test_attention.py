@@ -11,11 +11,11 @@ from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.nn.functional import scaled_dot_product_attention
 
 from attention_problems import (
-    K,
+    D_K,
+    D_V,
     Problem,
     S,
     T,
-    V,
     asked_as_on_a_gpu,
     assert_equal,
     definition,
@@ -29,7 +29,7 @@ from attention_problems import (
 )
 from cases import NAN, TOLERANCE, to_numpy, to_torch
 from tformer import fast, reference
-from tformer.fast.attention import _four_axes_of_mask
+from tformer.fast._kernels import _four_axes_of_mask
 from tformer.reference.blockwise import attention_by_rows
 
 
@@ -122,7 +122,7 @@ def test_equal_to_the_module_of_pytorch(mask: str, device: str) -> None:
     module = torch.nn.MultiheadAttention(d_model, n_heads, bias=False, batch_first=True)
     module = module.to(device, torch.float64)
     x = torch.randn(2, T, d_model, dtype=torch.float64, device=device, requires_grad=True)
-    allowed = tensors(problem(mask, sizes=(T, T, K, V)), device=device)["mask"]
+    allowed = tensors(problem(mask, sizes=(T, T, D_K, D_V)), device=device)["mask"]
     expected, weights = module(
         x, x, x, attn_mask=None if allowed is None else ~allowed, average_attn_weights=False
     )
@@ -147,7 +147,7 @@ def test_a_mask_for_the_whole_batch_is_not_copied(leading: tuple[int, ...]) -> N
 
 @dtypes
 @masks
-@pytest.mark.parametrize("sizes", [(T, S, K, V), (T, S, 8, 8), (300, 40, 3, 8)], ids=str)
+@pytest.mark.parametrize("sizes", [(T, S, D_K, D_V), (T, S, 8, 8), (300, 40, 3, 8)], ids=str)
 def test_fast_never_stores_the_scores(
     mask: str, dtype: str, sizes: tuple[int, int, int, int]
 ) -> None:
@@ -180,14 +180,14 @@ def test_a_mask_may_have_leading_axes_that_nothing_else_has() -> None:
 def test_the_scale_of_the_key_width_is_the_default() -> None:
     q, k, v, *_ = problem("none")
     expected = reference.attention(q, k, v)
-    np.testing.assert_array_equal(reference.attention(q, k, v, scale=1 / math.sqrt(K)), expected)
-    for other in (1 / math.sqrt(V), 1.0):
+    np.testing.assert_array_equal(reference.attention(q, k, v, scale=1 / math.sqrt(D_K)), expected)
+    for other in (1 / math.sqrt(D_V), 1.0):
         assert np.abs(reference.attention(q, k, v, scale=other) - expected).max() > 0.01
 
 
 @masks
 @pytest.mark.parametrize("bias", [False, True], ids=["", "bias"])
-@pytest.mark.parametrize("sizes", [(T, S, K, V), (T, S, 6, 6), (T, 48, 8, 8)], ids=str)
+@pytest.mark.parametrize("sizes", [(T, S, D_K, D_V), (T, S, 6, 6), (T, 48, 8, 8)], ids=str)
 def test_what_the_kernel_of_a_gpu_is_given_has_the_same_answer(
     mask: str, bias: bool, sizes: tuple[int, int, int, int]
 ) -> None:

@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 
 from attention_problems import (
-    K,
+    D_K,
+    D_V,
     Problem,
     S,
     T,
-    V,
     magnitudes,
     masks,
     problem,
@@ -28,7 +28,7 @@ def scaled_up(given: Problem, factor: float) -> Problem:
 @pytest.mark.parametrize("dtype", ["float64", "float32", "float16"])
 @masks
 @pytest.mark.parametrize("factor", [1.0, 1e4], ids=["", "large scores"])
-@pytest.mark.parametrize("sizes", [(T, S, K, V), (2 * ROWS + 88, 300, K, V)], ids=str)
+@pytest.mark.parametrize("sizes", [(T, S, D_K, D_V), (2 * ROWS + 88, 300, D_K, D_V)], ids=str)
 def test_by_rows_is_the_definition(
     mask: str, dtype: str, factor: float, sizes: tuple[int, int, int, int]
 ) -> None:
@@ -42,7 +42,7 @@ def test_by_rows_is_the_definition(
     bound += 0 if dtype == "float64" else TOLERANCE["float32"].bound * min(largest_score, 88)
     np.testing.assert_allclose(got, expected, rtol=0, atol=bound * met[0])
     wide = "float32" if dtype == "float16" else dtype
-    scaled = (q * (1 / math.sqrt(K))).astype(wide)
+    scaled = (q * (1 / math.sqrt(D_K))).astype(wide)
     assert _fits(scaled[0], k[0].astype(wide), v[0].astype(wide)) == (factor == 1)
 
 

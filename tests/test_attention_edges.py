@@ -1,4 +1,4 @@
-"""Attention at its edges: rows that may look nowhere, entries that are extreme, infinite or NaN."""
+"""Attention at its edges: fully masked rows, entries that are extreme, infinite or NaN."""
 
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
@@ -33,24 +33,24 @@ from tformer.reference.blockwise import attention_by_rows
 def test_a_row_that_may_look_nowhere_is_exactly_zero(mask: str, dtype: str, device: str) -> None:
     given = problem(mask, dtype)
     assert given.mask is not None
-    blind = ~np.broadcast_to(given.mask, (T, S)).any(axis=-1)
-    assert blind.any()
+    masked_rows = ~np.broadcast_to(given.mask, (T, S)).any(axis=-1)
+    assert masked_rows.any()
     y, dq, dk, dv = outcome(given, dtype, device)
     weights = fast.attention_weights(**kept(tensors(given, dtype, device), "q", "k", "mask"))
     exact = definition(given)
     for x in (y, dq, to_numpy(weights), exact[0], exact[1]):
-        np.testing.assert_array_equal(x[:, blind], 0)
+        np.testing.assert_array_equal(x[:, masked_rows], 0)
     for x in (dk, dv, *exact[2:]):
         assert np.isfinite(x).all()
-        assert blind.all() <= (not x.any())
+        assert masked_rows.all() <= (not x.any())
 
 
 @pytest.mark.parametrize("bias", [False, True])
 def test_a_bias_of_minus_infinity_hides_like_the_mask(bias: bool) -> None:
     given = problem("random", bias=bias)
     assert given.mask is not None
-    hidden = np.where(given.mask, 0 if given.bias is None else given.bias, -INF)
-    other = given._replace(mask=None, bias=hidden)
+    additive = np.where(given.mask, 0 if given.bias is None else given.bias, -INF)
+    other = given._replace(mask=None, bias=additive)
     expected = definition(given)
     np.testing.assert_array_equal(definition(other)[0], expected[0])
     np.testing.assert_allclose(outcome(other, "float64", "cpu")[0], expected[0], rtol=0, atol=1e-10)
@@ -187,7 +187,7 @@ def test_what_the_kernel_of_a_gpu_is_given_has_the_same_outcome(
 class Spread(NamedTuple):
     """One entry is replaced; where output and gradients are then not finite. Else they are.
 
-    Query 0 may look nowhere, query 1 everywhere but at key 2, query 2 everywhere.
+    Query 0 is fully masked, query 1 may look everywhere but at key 2, query 2 everywhere.
     """
 
     name: str
@@ -207,7 +207,7 @@ SPREADS = {
     "a key of NaN": Spread("k", (2, 1), NAN, ALL, ALL, ALL, ALL),
     "a key whose scores are +inf": Spread("k", (2, 1), INF, ALL, ALL, ALL, ALL),
     "a key whose scores are -inf": Spread("k", (2, 1), -INF, NONE, COLUMN_1, NONE, NONE),
-    "a query of NaN that may look nowhere": Spread("q", (0, 1), NAN, 0, 0, ALL, ALL),
+    "a query of NaN, fully masked": Spread("q", (0, 1), NAN, 0, 0, ALL, ALL),
     "a query whose scores are +inf": Spread("q", (1, 1), INF, 1, 1, ALL, ALL),
     "a query whose scores are -inf": Spread("q", (1, 1), -INF, NONE, NONE, COLUMN_1, NONE),
     "a gradient of NaN where none may look": Spread("grad", (0, 1), NAN, NONE, 0, ALL, COLUMN_1),
@@ -288,3 +288,32 @@ def test_an_axis_of_size_0_leaves_zeros_or_the_mean_of_the_values(
             np.testing.assert_array_equal(dq, 0)
             np.testing.assert_array_equal(dk, 0)
             assert np.isfinite(dv).all()
+
+
+@as_asked
+@dtypes
+@pytest.mark.parametrize("entry", [INF, -INF, NAN])
+@pytest.mark.parametrize("leading", [(), (2,), (1, 2)], ids=str)
+@pytest.mark.parametrize("seen", ["nothing", "mask", "bias", "mask and bias"])
+def test_without_a_key_even_an_infinite_or_undefined_query_gives_zeros(
+    seen: str,
+    leading: tuple[int, ...],
+    entry: float,
+    dtype: str,
+    asked: Callable[[], AbstractContextManager[None]],
+) -> None:
+    given = problem("all" if "mask" in seen else "none", dtype, (3, 0, 8, 8), bias="bias" in seen)
+    cut = [np.broadcast_to(x[0], (*leading, *x.shape[1:])).copy() for x in given[:4]]
+    cut[0][..., 1, 2] = entry
+    given = Problem(*cut, given.mask, given.bias)
+    x = tensors(given, dtype)
+    x |= {name: x[name].new_zeros(x[name].shape) for name in ("k", "v")}  # with usual strides
+    with asked():
+        y = fast.attention(**kept(x, "q", "k", "v", "mask", "bias"))
+        passed_back = [one for one in fast.attention_vjp(**x) if one is not None]
+        for result in (*definition(given), *map(to_numpy, (y, *passed_back))):
+            assert not result.any()
+    assert not attention_by_rows(*given[:3], **given.seen).any()
+    shape = (*leading, 3, 0)
+    assert reference.attention_weights(*given[:2], **given.seen).shape == shape
+    assert fast.attention_weights(**kept(x, "q", "k", "mask", "bias")).shape == shape

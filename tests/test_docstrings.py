@@ -8,14 +8,20 @@ from types import FunctionType, ModuleType
 from typing import Any
 
 import pytest
+from torch import Tensor
 
 from cases import FUNCTIONS, SIZE_OF_ARGUMENT, Case, make, to_torch
 from tformer import fast, reference
-from tformer.shapes import ShapeError, bind, checked, documented, result_shape
+from tformer.arguments import checked
+from tformer.docstrings import documented, sections
+from tformer.fast import checks
+from tformer.fast.twins import twin
+from tformer.shapes import ShapeError, bind, result_shape
 
 ROOT = Path(__file__).parents[1]
-SIZES = {"B": 11, "T": 2, "S": 3, "K": 5, "V": 6, "N": 7, "D": 4}
+SIZES = {"B": 11, "T": 2, "S": 3, "d_k": 5, "d_v": 6, "N": 7, "d_model": 4}
 MODULES = {"reference": reference, "fast": fast}
+CHECKED = {reference: checked, fast: checks.checked}
 PAIRS = [(module, name) for module in MODULES.values() for name in FUNCTIONS]
 OF_TWO_ARRAYS = [
     pytest.param(module, name, id=f"{module.__name__}-{name}")
@@ -57,16 +63,16 @@ def test_documented_shapes_hold_on_real_arrays(module: ModuleType, name: str) ->
 
 
 WRONG = [
-    ("pairwise_dot", "k : (..., S, K)", "k : (..., K, S)"),
+    ("pairwise_dot", "k : (..., S, d_k)", "k : (..., d_k, S)"),
     ("pairwise_dot", "(..., T, S) array", "(..., S, T) array"),
-    ("pairwise_cosine", "q : (..., T, K)", "q : (..., K)"),
-    ("dot", "(...) array", "(..., K) array"),
-    ("projection", "    (..., K) array", "    (...) array"),
+    ("pairwise_cosine", "q : (..., T, d_k)", "q : (..., d_k)"),
+    ("dot", "(...) array", "(..., d_k) array"),
+    ("projection", "-------\n(..., d_k) array", "-------\n(...) array"),
     ("softmax_jacobian", "(..., S, S) array", "(..., S) array"),
-    ("svd_embeddings", "(..., N, D) array", "(..., D, N) array"),
+    ("svd_embeddings", "(..., N, d_model) array", "(..., d_model, N) array"),
     ("attention_weights", "(..., T or 1, S or 1) boolean array", "(..., S, T) boolean array"),
-    ("attention", "(..., T, V) array", "(..., T, K) array"),
-    ("attention_vjp", "dk : (..., S, K) array", "dk : (..., T, K) array"),
+    ("attention", "(..., T, d_v) array", "(..., T, d_k) array"),
+    ("attention_vjp", "dk : (..., S, d_k) array", "dk : (..., T, d_k) array"),
     ("cooccurrence", "(N, N) array", "(T, T) array"),
 ]
 
@@ -78,12 +84,12 @@ def test_a_wrong_shape_in_a_docstring_is_found(
 ) -> None:
     body = inspect.unwrap(getattr(module, name))
     assert isinstance(body, FunctionType)
-    assert body.__doc__ is not None
-    assert right in body.__doc__
+    told = inspect.cleandoc(body.__doc__ or "")
+    assert right in told
     liar = FunctionType(body.__code__, body.__globals__, body.__name__, body.__defaults__)
-    liar.__annotations__, liar.__doc__ = body.__annotations__, body.__doc__.replace(right, wrong)
+    liar.__annotations__, liar.__doc__ = body.__annotations__, told.replace(right, wrong)
     with pytest.raises((AssertionError, ValueError, RuntimeError)):
-        check_shapes(module, checked(liar), name)
+        check_shapes(module, CHECKED[module](liar), name)
 
 
 @pytest.mark.parametrize(("module", "name"), OF_TWO_ARRAYS)
@@ -126,6 +132,75 @@ def test_docstring_has_a_summary_a_result_and_an_equation(module: ModuleType, na
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_twins_document_the_same_shapes(name: str) -> None:
     assert documented(getattr(fast, name)) == documented(getattr(reference, name))
+
+
+REFUSED = {
+    "softmax": {
+        "ShapeError": "If x has too few axes, or if axis does not exist.",
+        "ValueError": "If beta is not finite and above 0.",
+        "TypeError": "If x is not an array of floating-point numbers, if axis is not an integer, "
+        "or if beta is not a number.",
+    },
+    "ppmi": {
+        "ShapeError": "If counts has too few axes, or if a letter stands for two sizes.",
+        "TypeError": "If counts is not an array of floating-point numbers.",
+    },
+    "attention_weights": {
+        "ShapeError": "If an array has too few axes, if a letter stands for two sizes, or if "
+        "leading axes do not broadcast.",
+        "ValueError": "If scale is not finite and above 0.",
+        "TypeError": "If q, k or bias is not an array of floating-point numbers, if two of these "
+        "differ in dtype, if mask is not an array of booleans, or if scale is not a number.",
+    },
+    "cooccurrence": {
+        "ShapeError": "If tokens has too few axes.",
+        "ValueError": "If n_vocab is not from 1 to 65536, if window is not at least 1, or if a "
+        "token is below -1 or not below n_vocab.",
+        "TypeError": "If tokens is not an array of integers, if n_vocab is not an integer, or if "
+        "window is not an integer.",
+    },
+}
+"""What `help` says. Only the last case of a ValueError of `cooccurrence` is typed anywhere."""
+
+
+@pytest.mark.parametrize("name", REFUSED)
+@pytest.mark.parametrize("module", MODULES.values(), ids=MODULES)
+def test_help_tells_what_is_refused(module: ModuleType, name: str) -> None:
+    told = section(getattr(module, name), "Raises")
+    assert all(len(line) <= 96 for line in told.splitlines())
+    entries = re.findall(r"^(\w+)\n((?: {4}.*\n)+)", told, re.MULTILINE)
+    assert {error: " ".join(words.split()) for error, words in entries} == REFUSED[name]
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_a_twin_says_what_its_definition_says_but_for_its_notes(name: str) -> None:
+    ours, theirs = (sections(getattr(m, name).__doc__ or "") for m in (fast, reference))
+    assert ours.pop("Notes") != theirs.pop("Notes")
+    assert ours == theirs
+    assert list(theirs) == ["", "Parameters", "Returns", "Raises"]
+    notes = section(getattr(fast, name), "Notes")
+    written = inspect.getsource(getattr(fast, name)).partition('"""')[2].partition('"""')[0]
+    assert " ".join(notes.split()).endswith(" ".join(written.split()))
+    assert f"`tformer.reference.{name}`" in " ".join(notes.split())
+
+
+def dot(q: Tensor, k: Tensor) -> Tensor:
+    """Own words."""
+    return q
+
+
+def test_a_twin_has_the_parameters_of_its_definition() -> None:
+    twin(dot)
+
+    def softmax(x: Tensor, axis: int = 0, beta: float = 1.0) -> Tensor:
+        return x
+
+    def norm(y: Tensor) -> Tensor:
+        return y
+
+    for other in (softmax, norm):
+        with pytest.raises(TypeError, match=f"^{other.__name__}: the definition takes "):
+            twin(other)
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)

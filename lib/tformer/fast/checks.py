@@ -1,17 +1,50 @@
-"""The shape checks, so that `torch.compile` makes one graph for all sizes and not one for each."""
+"""The checks of arguments, for tensors."""
 
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from torch.compiler import is_dynamo_compiling
+import torch
+from torch import Tensor
+from torch.masked import MaskedTensor
 
-from tformer import shapes
+from tformer import arguments
+from tformer.docstrings import FLOATING
 
-__all__ = ["checked"]
+__all__ = ["checked", "require_values"]
 
 Function = TypeVar("Function", bound=Callable[..., Any])
+HOLDS = {
+    **dict.fromkeys((torch.float16, torch.bfloat16, torch.float32, torch.float64), FLOATING),
+    **dict.fromkeys((torch.int8, torch.int16, torch.int32, torch.int64), "integer"),
+    **dict.fromkeys((torch.uint8, torch.uint16, torch.uint32), "integer"),
+    torch.bool: "boolean",
+}
 
 
 def checked(function: Function) -> Function:
-    """As `tformer.shapes.checked`, which remembers calls; but not while PyTorch compiles one."""
-    return shapes.checked(function, is_dynamo_compiling)
+    """As `tformer.arguments.checked`, for functions of tensors."""
+    return arguments.checked(function, TENSORS)
+
+
+def require_values(where: str, name: str, tensor: Tensor) -> None:
+    """Raise TypeError if `tensor` has a shape but no values, for a function that looks at them."""
+    if tensor.is_meta:
+        raise TypeError(f"{where}: {name} must hold values; got a tensor on the device meta")
+
+
+def _holds(x: Any) -> str:
+    return HOLDS.get(x.dtype, "") if isinstance(x, Tensor) and not _oddity(x) else ""
+
+
+def _oddity(tensor: Tensor) -> str:
+    """What a tensor is if it is not a plain one; their arithmetic is another, or has gaps."""
+    if tensor.is_nested:
+        return "a nested tensor"
+    if tensor.layout is not torch.strided:
+        return f"a tensor of layout {str(tensor.layout).removeprefix('torch.')}"
+    if type(tensor) is not Tensor and isinstance(tensor, MaskedTensor):
+        return "a masked tensor"
+    return ""
+
+
+TENSORS = arguments.Arrays(Tensor, _holds, _oddity)

@@ -1,15 +1,16 @@
 """Attention: each query asks all keys, and takes a weighted mean of the values (chapter 3).
 
 A mask is boolean, and True means "may look". It is a bias of -inf wherever it is False, so
-everything below follows from the scores. A row that may look nowhere has scores of -inf only: its
-weights are zeros, and so are its output and what it passes back.
+everything below follows from the scores. A fully masked row has scores of -inf only: its weights
+are zeros, and so are its output and what it passes back.
 """
+
+import math
 
 import numpy as np
 
 from tformer.reference.equation import equation
 from tformer.reference.softmax import softmax, softmax_vjp
-from tformer.shapes import require_scale
 
 __all__ = ["attention", "attention_vjp", "attention_weights"]
 
@@ -26,38 +27,30 @@ def attention_weights(
 
     Parameters
     ----------
-    q : (..., T, K) array
+    q : (..., T, d_k) array
         Queries.
-    k : (..., S, K) array
+    k : (..., S, d_k) array
         Keys.
     mask : (..., T or 1, S or 1) boolean array, optional
         True where query t may look at key s; without it, everywhere.
     bias : (..., T or 1, S or 1) array, optional
-        Added to the scaled scores; -inf hides a key as the mask does.
-    scale : float, optional
-        Factor of the scores, finite and above 0; 1/√K if left out.
+        Added to the scaled scores; -inf masks a key as the mask does.
+    scale : float, finite and above 0, optional
+        Factor of the scores; 1/√d_k if left out.
 
     Returns
     -------
     (..., T, S) array
-        Each row sums to one, or is zero where it may look nowhere.
-
-    Raises
-    ------
-    ShapeError
-        If two arrays disagree about an axis or their leading axes do not broadcast.
-    ValueError
-        If scale is not finite and above 0.
-    TypeError
-        If mask does not hold booleans, or another array no floating-point numbers.
+        Each row sums to one, or is zero if fully masked.
 
     Notes
     -----
     Equation eq-attention-weights; [vaswani2017]. Departures: a row whose scores are all -inf gives
-    zeros, an empty row stays empty. A score of +inf or NaN makes its row NaN, even where the mask
-    hides it, since +inf or NaN plus -inf is NaN.
+    zeros, an empty row stays empty. A score of +inf or NaN makes its row NaN, even where it is
+    masked, since +inf or NaN plus -inf is NaN.
     """
-    scale = require_scale("attention_weights", scale, q)
+    if scale is None:
+        scale = 1 / math.sqrt(max(q.shape[-1], 1))
     scores_TS = scale * (q @ k.mT)
     if bias is not None:
         scores_TS = scores_TS + bias
@@ -79,40 +72,30 @@ def attention(
 
     Parameters
     ----------
-    q : (..., T, K) array
+    q : (..., T, d_k) array
         Queries.
-    k : (..., S, K) array
+    k : (..., S, d_k) array
         Keys.
-    v : (..., S, V) array
+    v : (..., S, d_v) array
         Values, one for each key.
     mask : (..., T or 1, S or 1) boolean array, optional
         True where query t may look at key s; without it, everywhere.
     bias : (..., T or 1, S or 1) array, optional
-        Added to the scaled scores; -inf hides a key as the mask does.
-    scale : float, optional
-        Factor of the scores, finite and above 0; 1/√K if left out.
+        Added to the scaled scores; -inf masks a key as the mask does.
+    scale : float, finite and above 0, optional
+        Factor of the scores; 1/√d_k if left out.
 
     Returns
     -------
-    (..., T, V) array
-        A row that may look nowhere is zero.
-
-    Raises
-    ------
-    ShapeError
-        If two arrays disagree about an axis or their leading axes do not broadcast.
-    ValueError
-        If scale is not finite and above 0.
-    TypeError
-        If mask does not hold booleans, or another array no floating-point numbers.
+    (..., T, d_v) array
+        A fully masked row is zero.
 
     Notes
     -----
     Equation eq-attention; [vaswani2017]. Departures and infinite scores as in `attention_weights`.
-    A mask hides scores, not values: a weight of 0 times an infinite or NaN value is NaN, so such a
-    value shows in its column of every row, as infinite where its weight is above 0, else as NaN.
+    A mask removes scores, not values: a weight of 0 times an infinite or NaN value is NaN, so such
+    a value shows in its column of every row, as infinite where its weight is above 0, else as NaN.
     """
-    scale = require_scale("attention", scale, q)
     return attention_weights(q, k, mask, bias, scale) @ v
 
 
@@ -130,45 +113,37 @@ def attention_vjp(
 
     Parameters
     ----------
-    q : (..., T, K) array
+    q : (..., T, d_k) array
         Queries.
-    k : (..., S, K) array
+    k : (..., S, d_k) array
         Keys.
-    v : (..., S, V) array
+    v : (..., S, d_v) array
         Values, one for each key.
-    grad : (..., T, V) array
+    grad : (..., T, d_v) array
         Gradient of a loss with respect to the output of `attention`.
     mask : (..., T or 1, S or 1) boolean array, optional
         True where query t may look at key s; without it, everywhere.
     bias : (..., T or 1, S or 1) array, optional
-        Added to the scaled scores; -inf hides a key as the mask does.
-    scale : float, optional
-        Factor of the scores, finite and above 0; 1/√K if left out.
+        Added to the scaled scores; -inf masks a key as the mask does.
+    scale : float, finite and above 0, optional
+        Factor of the scores; 1/√d_k if left out.
 
     Returns
     -------
-    dq : (..., T, K) array
+    dq : (..., T, d_k) array
         Each gradient has the shape of its argument: axes along which that was repeated are summed.
-    dk : (..., S, K) array
-    dv : (..., S, V) array
+    dk : (..., S, d_k) array
+    dv : (..., S, d_v) array
     dbias : (..., T or 1, S or 1) array, optional
         None without a bias.
 
-    Raises
-    ------
-    ShapeError
-        If two arrays disagree about an axis or their leading axes do not broadcast.
-    ValueError
-        If scale is not finite and above 0.
-    TypeError
-        If mask does not hold booleans, or another array no floating-point numbers.
-
     Notes
     -----
-    Equation eq-attention-vjp; the derivatives of [vaswani2017]. A row that may look nowhere passes
-    back zeros; one of NaN passes back NaN.
+    Equation eq-attention-vjp; the derivatives of [vaswani2017]. A fully masked row passes back
+    zeros; one of NaN passes back NaN.
     """
-    scale = require_scale("attention_vjp", scale, q)
+    if scale is None:
+        scale = 1 / math.sqrt(max(q.shape[-1], 1))
     weights_TS = attention_weights(q, k, mask, bias, scale)
     dscores_TS = softmax_vjp(weights_TS, grad @ v.mT)
     dq = _sum_to(q, scale * (dscores_TS @ k))

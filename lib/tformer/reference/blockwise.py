@@ -10,7 +10,6 @@ import numpy as np
 
 from tformer.reference.attention import attention
 from tformer.reference.equation import equation
-from tformer.shapes import require_scale
 
 __all__ = ["attention_by_rows"]
 
@@ -30,32 +29,23 @@ def attention_by_rows(
 
     Parameters
     ----------
-    q : (..., T, K) array
+    q : (..., T, d_k) array
         Queries.
-    k : (..., S, K) array
+    k : (..., S, d_k) array
         Keys.
-    v : (..., S, V) array
+    v : (..., S, d_v) array
         Values, one for each key.
     mask : (..., T or 1, S or 1) boolean array, optional
         True where query t may look at key s; without it, everywhere.
     bias : (..., T or 1, S or 1) array, optional
-        Added to the scaled scores; -inf hides a key as the mask does.
-    scale : float, optional
-        Factor of the scores, finite and above 0; 1/√K if left out.
+        Added to the scaled scores; -inf masks a key as the mask does.
+    scale : float, finite and above 0, optional
+        Factor of the scores; 1/√d_k if left out.
 
     Returns
     -------
-    (..., T, V) array
-        A row that may look nowhere is zero.
-
-    Raises
-    ------
-    ShapeError
-        If two arrays disagree about an axis or their leading axes do not broadcast.
-    ValueError
-        If scale is not finite and above 0.
-    TypeError
-        If mask does not hold booleans, or another array no floating-point numbers.
+    (..., T, d_v) array
+        A fully masked row is zero.
 
     Notes
     -----
@@ -65,7 +55,8 @@ def attention_by_rows(
     found and subtracted [milakov2018]. And dividing the output costs less than dividing the weights
     [dao2022]. Where it is not safe, or with a bias, the strip is computed by `attention`.
     """
-    scale = require_scale("attention_by_rows", scale, q)
+    if scale is None:
+        scale = 1 / math.sqrt(max(q.shape[-1], 1))
     given = [x for x in (q, k, v, mask, bias) if x is not None]
     leading = np.broadcast_shapes(*(x.shape[:-2] for x in given))
     q, k, v = (_repeated(x, leading + x.shape[-2:]) for x in (q, k, v))

@@ -3,7 +3,6 @@
 import numpy as np
 
 from tformer.reference.equation import equation
-from tformer.shapes import require_count
 
 __all__ = ["cooccurrence", "ppmi", "svd_embeddings"]
 
@@ -16,29 +15,25 @@ def cooccurrence(tokens: np.ndarray, n_vocab: int, window: int) -> np.ndarray:
     ----------
     tokens : (..., T) integer array
         Word numbers, one row a sentence; -1 fills a row up and is not counted.
-    n_vocab : int
-        Number of words, at least 1; every entry of tokens is below it.
-    window : int
-        How far apart two words may stand, at least 1. Rows are counted separately and added.
+    n_vocab : int, from 1 to 65536
+        Number of words; every entry of tokens is below it. The table has its square of entries.
+    window : int, at least 1
+        How far apart two words may stand. Rows are counted separately and added.
 
     Returns
     -------
     (N, N) array
-        Symmetric table of counts in float64.
+        Symmetric table of counts.
 
     Raises
     ------
     ValueError
-        If n_vocab or window is below 1, or a token is below -1 or not below n_vocab.
-    TypeError
-        If tokens does not hold integers.
+        If a token is below -1 or not below n_vocab.
 
     Notes
     -----
-    Equation eq-cooccurrence; [church1990].
+    Equation eq-cooccurrence; [church1990]. The counts are in float64.
     """
-    require_count("cooccurrence", "n_vocab", n_vocab)
-    require_count("cooccurrence", "window", window)
     if tokens.size and not (tokens.min() >= -1 and tokens.max() < n_vocab):
         raise ValueError(
             f"cooccurrence: tokens must be from -1 to {n_vocab - 1}; "
@@ -68,13 +63,6 @@ def ppmi(counts: np.ndarray) -> np.ndarray:
     (..., N, N) array
         In nats; 0 where a pair is no more frequent than chance, or never seen.
 
-    Raises
-    ------
-    ShapeError
-        If the last two axes differ.
-    TypeError
-        If counts does not hold floating-point numbers.
-
     Notes
     -----
     Equation eq-ppmi; [church1990] for the information, [levy2014] for keeping its positive part.
@@ -94,20 +82,18 @@ def svd_embeddings(matrix: np.ndarray, d_model: int) -> np.ndarray:
     ----------
     matrix : (..., N, N) array
         A table such as `ppmi` returns.
-    d_model : int
-        Width of the vectors, from 1 to N.
+    d_model : int, from 1 to N
+        Width of the vectors.
 
     Returns
     -------
-    (..., N, D) array
+    (..., N, d_model) array
         The first d_model left singular vectors, each times its singular value.
 
     Raises
     ------
     ValueError
-        If d_model is not from 1 to N, or an entry is not finite.
-    TypeError
-        If matrix does not hold floating-point numbers.
+        If an entry is not finite.
 
     Notes
     -----
@@ -115,7 +101,6 @@ def svd_embeddings(matrix: np.ndarray, d_model: int) -> np.ndarray:
     vector is free; here its entry of largest magnitude is positive. Where two singular values are
     equal their vectors are not unique, but the dot products are once both are kept.
     """
-    require_count("svd_embeddings", "d_model", d_model, most=matrix.shape[-1])
     if not np.isfinite(matrix).all():
         raise ValueError("svd_embeddings: every entry of matrix must be finite")
     u, sigma, _ = np.linalg.svd(matrix, full_matrices=False)

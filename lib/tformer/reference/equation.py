@@ -6,7 +6,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from tformer.shapes import checked
+from tformer.arguments import checked
 
 __all__ = ["equation"]
 
@@ -16,7 +16,7 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 def equation(function: Function) -> Function:
     """Check the arguments, compute float16 in float32, follow IEEE arithmetic in silence.
 
-    Arguments are held to the docstring by `tformer.shapes.checked`. Float32 and float64 are
+    Arguments are held to the docstring by `tformer.arguments.checked`. Float32 and float64 are
     computed as they are; float16 is widened to float32 and the result rounded once, at the end.
     An overflow gives inf and an undefined result NaN, without a warning, as in PyTorch.
     """

@@ -22,22 +22,17 @@ def dot(q: np.ndarray, k: np.ndarray) -> np.ndarray:
 
     Parameters
     ----------
-    q : (..., K) array
-    k : (..., K) array
+    q : (..., d_k) array
+    k : (..., d_k) array
 
     Returns
     -------
     (...) array
 
-    Raises
-    ------
-    ShapeError
-        If q and k differ in width or their leading axes do not broadcast.
-
     Notes
     -----
-    Equation eq-dot; [horn2012]. K = 0 gives 0. The rounding error is at most about
-    K eps |q|·|k| ([higham2002], section 3.1).
+    Equation eq-dot; [horn2012]. A width of 0 gives 0. The rounding error is at most about
+    d_k eps |q|·|k| ([higham2002], section 3.1).
     """
     return (q * k).sum(axis=-1)
 
@@ -48,7 +43,7 @@ def norm(x: np.ndarray) -> np.ndarray:
 
     Parameters
     ----------
-    x : (..., K) array
+    x : (..., d_k) array
 
     Returns
     -------
@@ -68,17 +63,12 @@ def cosine_similarity(q: np.ndarray, k: np.ndarray) -> np.ndarray:
 
     Parameters
     ----------
-    q : (..., K) array
-    k : (..., K) array
+    q : (..., d_k) array
+    k : (..., d_k) array
 
     Returns
     -------
     (...) array
-
-    Raises
-    ------
-    ShapeError
-        If q and k differ in width or their leading axes do not broadcast.
 
     Notes
     -----
@@ -95,17 +85,12 @@ def squared_distance(q: np.ndarray, k: np.ndarray) -> np.ndarray:
 
     Parameters
     ----------
-    q : (..., K) array
-    k : (..., K) array
+    q : (..., d_k) array
+    k : (..., d_k) array
 
     Returns
     -------
     (...) array
-
-    Raises
-    ------
-    ShapeError
-        If q and k differ in width or their leading axes do not broadcast.
 
     Notes
     -----
@@ -120,17 +105,12 @@ def projection(q: np.ndarray, k: np.ndarray) -> np.ndarray:
 
     Parameters
     ----------
-    q : (..., K) array
-    k : (..., K) array
+    q : (..., d_k) array
+    k : (..., d_k) array
 
     Returns
     -------
-    (..., K) array
-
-    Raises
-    ------
-    ShapeError
-        If q and k differ in width or their leading axes do not broadcast.
+    (..., d_k) array
 
     Notes
     -----
@@ -148,17 +128,12 @@ def pairwise_dot(q: np.ndarray, k: np.ndarray) -> np.ndarray:
 
     Parameters
     ----------
-    q : (..., T, K) array
-    k : (..., S, K) array
+    q : (..., T, d_k) array
+    k : (..., S, d_k) array
 
     Returns
     -------
     (..., T, S) array
-
-    Raises
-    ------
-    ShapeError
-        If q and k differ in width or their leading axes do not broadcast.
 
     Notes
     -----
@@ -173,17 +148,12 @@ def pairwise_cosine(q: np.ndarray, k: np.ndarray) -> np.ndarray:
 
     Parameters
     ----------
-    q : (..., T, K) array
-    k : (..., S, K) array
+    q : (..., T, d_k) array
+    k : (..., S, d_k) array
 
     Returns
     -------
     (..., T, S) array
-
-    Raises
-    ------
-    ShapeError
-        If q and k differ in width or their leading axes do not broadcast.
 
     Notes
     -----
@@ -198,25 +168,20 @@ def pairwise_squared_distance(q: np.ndarray, k: np.ndarray) -> np.ndarray:
 
     Parameters
     ----------
-    q : (..., T, K) array
-    k : (..., S, K) array
+    q : (..., T, d_k) array
+    k : (..., S, d_k) array
 
     Returns
     -------
     (..., T, S) array
 
-    Raises
-    ------
-    ShapeError
-        If q and k differ in width or their leading axes do not broadcast.
-
     Notes
     -----
     Equation eq-pairwise-squared-distance; [horn2012]. Every difference is formed, so the memory
-    needed grows as T S K.
+    needed grows as T S d_k.
     """
-    difference_TSK = q[..., :, np.newaxis, :] - k[..., np.newaxis, :, :]
-    return (difference_TSK**2).sum(axis=-1)
+    difference = q[..., :, np.newaxis, :] - k[..., np.newaxis, :, :]
+    return (difference**2).sum(axis=-1)
 
 
 def _unit(x: np.ndarray) -> np.ndarray:

@@ -1,0 +1,254 @@
+"""Arguments: every call of a function is held to what its docstring says of them."""
+
+import functools
+import inspect
+import math
+import numbers
+import re
+import sys
+from collections.abc import Callable
+from operator import index
+from typing import Any, NamedTuple, TypeVar, get_args, get_type_hints
+
+import numpy as np
+
+from tformer.docstrings import FLOATING, Documented, documented, with_raises
+from tformer.shapes import Axes, Named, ShapeError, Sizes, axes_of, bind_all
+
+__all__ = ["NUMPY", "Arrays", "checked", "require_axis", "require_count", "require_positive"]
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+DOUBLE = ("float64", sys.float_info.min, sys.float_info.max)
+SINGLE = ("float32", 2.0**-126, (2 - 2.0**-23) * 2.0**127)
+SUPPORTED = {
+    FLOATING: ("float", " of 16, 32 or 64 bits"),
+    "integer": ("int", " within the range of int64"),
+}
+"""Which dtypes of a name are supported, to be said where one of the others is given."""
+MISSING: Any = object()
+
+
+class Arrays(NamedTuple):
+    """The arrays of one library.
+
+    Attributes
+    ----------
+    kind : type
+        What they are.
+    holds : callable
+        What an object holds, if it is a plain array of a supported dtype: "floating-point",
+        "integer" or "boolean"; "" otherwise.
+    oddity : callable
+        What an array is instead of a plain one, such as "a masked array"; "" if it is plain.
+    """
+
+    kind: type[Any]
+    holds: Callable[[Any], str]
+    oddity: Callable[[Any], str]
+
+
+def _numpy_holds(x: Any) -> str:
+    if not isinstance(x, np.ndarray) or _numpy_oddity(x):
+        return ""
+    return NUMPY_HOLDS.get((x.dtype.kind, x.dtype.itemsize), "")
+
+
+NUMPY_HOLDS = {
+    **{("f", size): FLOATING for size in (2, 4, 8)},
+    **{("i", size): "integer" for size in (1, 2, 4, 8)},
+    **{("u", size): "integer" for size in (1, 2, 4)},
+    ("b", 1): "boolean",
+}
+
+
+def _numpy_oddity(array: Any) -> str:
+    if type(array) is np.ndarray:
+        return ""
+    odd = {np.matrix: "a numpy.matrix", np.ma.MaskedArray: "a masked array"}
+    return next((name for kind, name in odd.items() if isinstance(array, kind)), "")
+
+
+NUMPY = Arrays(np.ndarray, _numpy_holds, _numpy_oddity)
+
+
+class Wanted(NamedTuple):
+    """An array that a function takes: what `documented` says of it, ready for every call."""
+
+    name: str
+    position: int
+    axes: Axes
+    content: str
+    optional: bool
+
+
+def checked(function: Function, arrays: Arrays = NUMPY) -> Function:
+    """Hold every call of `function` to the shapes and ranges in its docstring.
+
+    Arrays must be plain ones of the library that is named; those of floating-point numbers must
+    have one dtype, the others hold what the docstring says (``integer array``); their letters must
+    bind. A number must lie in its range, and is handed on as a plain int or float. What is
+    ``optional`` may be None. Otherwise TypeError, ShapeError or ValueError, and the docstring comes
+    to say so.
+    """
+    where, said = function.__name__, documented(function)
+    wanted, ranges = _wanted(function, said, arrays), _ranges(function, said)
+
+    @functools.wraps(function)
+    def run(*args: Any, **kwargs: Any) -> Any:
+        given = []
+        for name, position, axes, content, optional in wanted:
+            x = args[position] if position < len(args) else kwargs.get(name, MISSING)
+            if optional and (x is None or x is MISSING):
+                continue
+            if x is MISSING:
+                return function(*args, **kwargs)  # Python says what is missing
+            if arrays.holds(x) != content:
+                raise TypeError(f"{where}: {name} must {_expected(x, arrays, content)}")
+            given.append((name, axes, x))
+        _require_one_dtype(where, said.kinds, given)
+        sizes = bind_all(where, given)
+        for name, position, require in ranges:
+            if position < len(args):
+                value = require(where, args[position], given, sizes)
+                args = (*args[:position], value, *args[position + 1 :])
+            elif name in kwargs:
+                kwargs[name] = require(where, kwargs[name], given, sizes)
+        return function(*args, **kwargs)
+
+    run.__doc__ = with_raises(function)
+    return run  # type: ignore[return-value]
+
+
+def _wanted(function: Function, said: Documented, arrays: Arrays) -> list[Wanted]:
+    hints, places = get_type_hints(function), list(inspect.signature(function).parameters)
+    for name in said.names:
+        if arrays.kind not in (hints[name], *get_args(hints[name])):
+            raise TypeError(f"{function.__name__}: {name} is not annotated as {arrays.kind}")
+    return [
+        Wanted(
+            name,
+            places.index(name),
+            axes,
+            said.kinds.get(name, FLOATING),
+            name in said.optional,
+        )
+        for name, axes in zip(said.names, axes_of(said.spec), strict=True)
+    ]
+
+
+def _ranges(function: Function, said: Documented) -> list[tuple[str, int, Callable[..., Any]]]:
+    """For each number its name, its place, and what holds it to its range."""
+    places = list(inspect.signature(function).parameters)
+    return [
+        (name, places.index(name), _range(name, words, name in said.optional))
+        for name, words in said.ranges.items()
+    ]
+
+
+def _range(name: str, words: str, optional: bool) -> Callable[..., Any]:
+    """What holds a number to the range that the docstring gives in `words`."""
+    bounds = re.fullmatch(r"(?:at least|from) (\d+)(?: to (\w+))?", words)
+    least, most = bounds.groups() if bounds else (0, None)
+    last: Any = int(most) if most and most.isdigit() else most
+
+    def require(where: str, value: Any, given: list[Named], sizes: Sizes) -> Any:
+        if value is None and optional:
+            return None
+        if words == "an axis":
+            return require_axis(where, max(len(x.shape) for *_, x in given), value)
+        if not bounds:
+            return require_positive(where, name, value, given[0][2].dtype)
+        return require_count(where, name, value, int(least), sizes.get(last, last))
+
+    return require
+
+
+def _expected(x: Any, arrays: Arrays, content: str) -> str:
+    """What an argument must be or hold, and what was got instead."""
+    full = f"{arrays.kind.__module__}.{arrays.kind.__name__}"
+    if not isinstance(x, arrays.kind):
+        return f"be a {full}; got {type(x).__name__}"
+    if oddity := arrays.oddity(x):
+        return f"be a plain {full}; got {oddity}"
+    plural = "floating-point numbers" if content == FLOATING else f"{content}s"
+    kind, limits = SUPPORTED.get(content, ("", ""))
+    limits = limits if re.search(rf"\bu?{kind}\d", str(x.dtype)) else ""
+    return f"hold {plural}{limits}; got {x.dtype}"
+
+
+def _require_one_dtype(where: str, kinds: dict[str, str], given: list[Named]) -> None:
+    floats = [(name, array.dtype) for name, _, array in given if name not in kinds]
+    for name, dtype in floats[1:]:
+        first, one = floats[0]
+        if dtype != one:
+            raise TypeError(
+                f"{where}: {first} is {one} but {name} is {dtype}; give both the same dtype"
+            )
+
+
+def require_axis(where: str, n_axes: int, axis: Any) -> int:
+    """Return `axis` as a plain int; raise unless it counts one of `n_axes` axes, from either end.
+
+    Raises
+    ------
+    TypeError
+        If it is not an integer.
+    ShapeError
+        If there is no such axis.
+    """
+    axis = _integer(where, "axis", axis)
+    if not -n_axes <= axis < n_axes:
+        raise ShapeError(
+            f"{where}: axis must be from {-n_axes} to {n_axes - 1} for an array of "
+            f"{n_axes} axes; got {axis}"
+        )
+    return axis
+
+
+def require_count(
+    where: str, name: str, value: Any, least: int = 1, most: int | None = None
+) -> int:
+    """Return `value` as a plain int; raise unless it lies from `least` to `most`.
+
+    Raises
+    ------
+    TypeError
+        If it is not an integer.
+    ValueError
+        If it is out of range.
+    """
+    value = _integer(where, name, value)
+    if value < least or (most is not None and value > most):
+        bound = f"at least {least}" if most is None else f"from {least} to {most}"
+        raise ValueError(f"{where}: {name} must be {bound}; got {value}")
+    return value
+
+
+def _integer(where: str, name: str, value: Any) -> Any:
+    """`value` as a plain int. An array is refused even if it holds a single integer."""
+    is_array = hasattr(value, "dtype") and not isinstance(value, numbers.Integral)
+    if isinstance(value, bool) or is_array or not hasattr(value, "__index__"):
+        raise TypeError(f"{where}: {name} must be an integer; got {value!r}")
+    return index(value)
+
+
+def require_positive(where: str, name: str, value: Any, dtype: Any) -> float:
+    """Return `value` as a plain float.
+
+    Raises
+    ------
+    TypeError
+        If it is not a real number.
+    ValueError
+        If it is not finite and above 0, as a normal number of `dtype` (float32 for narrower ones).
+    """
+    if isinstance(value, bool) or not isinstance(value, numbers.Real):
+        raise TypeError(f"{where}: {name} must be a number; got {type(value).__name__}")
+    format_, least, most = DOUBLE if dtype.itemsize == 8 else SINGLE
+    try:
+        number = float(value)
+    except OverflowError:
+        number = math.inf
+    if not least <= number <= most:
+        raise ValueError(f"{where}: {name} must be finite and above 0 in {format_}; got {value}")
+    return number

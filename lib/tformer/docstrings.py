@@ -1,0 +1,165 @@
+"""Docstrings as contracts: what they say of arguments and results, and what all say alike.
+
+The shapes of a function stand in its docstring, in lines such as ``q : (..., T, d_k) array``. An
+array may hold integers or booleans, may be left out, and may have an axis of size 1 where the
+docstring says so: ``mask : (..., T or 1, S or 1) boolean array, optional``. So do the ranges of
+its numbers: ``axis : int, an axis of x``, ``beta : float, finite and above 0``, ``window : int, at
+least 1``, ``d_model : int, from 1 to N``. What is refused because of them is not typed again under
+``Raises``: `with_raises` writes it there.
+"""
+
+import inspect
+import re
+import textwrap
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, NamedTuple
+
+from tformer.axes import LEGEND
+
+__all__ = ["FLOATING", "WIDTH", "Documented", "documented", "sections", "with_raises", "written"]
+
+FLOATING = "floating-point"
+ARRAY = re.compile(
+    r"^(?:(\w+) : )?\(([^()]*)\) (?:(integer|boolean) )?array(, optional)?$", re.MULTILINE
+)
+NUMBER = re.compile(
+    r"^(\w+) : (?:int|float), (an axis|finite and above 0|at least \d+|from \d+ to \w+)"
+    r"(?: of \w+)?(, optional)?$",
+    re.MULTILINE,
+)
+HEADING = re.compile(r"^(\w+)\n-+\n", re.MULTILINE)
+ERROR = re.compile(r"^(\w+)\n((?:[ ]+.*\n?)+)", re.MULTILINE)
+ORDER = ("", "Parameters", "Returns", "Raises", "Notes")
+WIDTH = 96
+
+
+class Documented(NamedTuple):
+    """What a docstring says: names of arrays, their spec, what is special, and ranges of numbers.
+
+    `kinds` says which arrays hold something else than floating-point numbers, `ranges` what a
+    number must be, in the words of the docstring.
+    """
+
+    names: tuple[str, ...]
+    spec: str
+    kinds: dict[str, str]
+    optional: frozenset[str]
+    ranges: dict[str, str]
+
+
+def documented(function: Callable[..., Any]) -> Documented:
+    """Read the arguments of `function`, and its results, from its docstring.
+
+    What is named like a parameter describes an argument, everything else a result.
+
+    Raises
+    ------
+    RuntimeError
+        If there is no docstring (Python was started with ``-OO``).
+    ValueError
+        If no result is described, several without names, or a letter is not in the legend.
+    """
+    where = function.__name__
+    if function.__doc__ is None:
+        raise RuntimeError(f"{where}: shapes are read from docstrings; run Python without -OO")
+    text = inspect.cleandoc(function.__doc__)
+    parameters = inspect.signature(function).parameters
+    entries = ARRAY.findall(text)
+    inputs = [entry for entry in entries if entry[0] in parameters]
+    numbers = [entry for entry in NUMBER.findall(text) if entry[0] in parameters]
+    results = [entry for entry in entries if entry[0] not in parameters]
+    if not results or (len(results) > 1 and not all(name for name, *_ in results)):
+        raise ValueError(f"{where}: the docstring must describe one result, or several by name")
+    spec = " -> ".join(", ".join(_axes(entry[1]) for entry in side) for side in (inputs, results))
+    for letter in re.findall(r"[^\W\d]\w*", spec):
+        if letter not in LEGEND:
+            raise ValueError(f"{where}: axis {letter} is not in the legend")
+    return Documented(
+        tuple(name for name, *_ in inputs),
+        spec,
+        {name: kind for name, _, kind, _ in inputs if kind},
+        frozenset(name for name, *_, optional in inputs + numbers if optional),
+        {name: words for name, words, _ in numbers},
+    )
+
+
+def _axes(shape: str) -> str:
+    """The axes of an entry as `bind` takes them: "..., T or 1, d_k" becomes "... T|1 d_k"."""
+    return shape.replace(" or ", "|").replace(",", "")
+
+
+def sections(text: str) -> dict[str, str]:
+    """The parts of a NumPy-doc docstring by their headings, the summary under ""."""
+    summary, *rest = HEADING.split(inspect.cleandoc(text))
+    parts = {"": summary} | dict(zip(rest[::2], rest[1::2], strict=True))
+    return {heading: part.strip("\n") for heading, part in parts.items()}
+
+
+def written(parts: Mapping[str, str]) -> str:
+    """The docstring that has these parts, in the order that NumPy-doc asks for."""
+    known = [heading for heading in ORDER if parts.get(heading)]
+    return "\n\n".join(
+        f"{heading}\n{'-' * len(heading)}\n{parts[heading]}" if heading else parts[heading]
+        for heading in known + [heading for heading in parts if heading not in ORDER]
+    )
+
+
+def with_raises(function: Callable[..., Any]) -> str:
+    """The docstring of `function`, with the errors that are common to all added to its own."""
+    said = documented(function)
+    parts = sections(function.__doc__ or "")
+    cases = {
+        "ShapeError": [*_of_shapes(said)],
+        "ValueError": [*_of_values(said)],
+        "TypeError": [*_of_types(said)],
+    }
+    for name, words in ERROR.findall(parts.get("Raises", "")):
+        own = " ".join(words.split()).removeprefix("If ").removesuffix(".")
+        cases.setdefault(name, []).append(own)
+    entries = [f"{name}\n{_filled(_if(found))}" for name, found in cases.items() if found]
+    return written(parts | {"Raises": "\n".join(entries)})
+
+
+def _of_shapes(said: Documented) -> Iterable[str]:
+    inputs = said.spec.split(" -> ")[0]
+    letters = re.findall(r"[^\W\d]\w*", inputs)
+    if letters:
+        yield f"{said.names[0] if len(said.names) == 1 else 'an array'} has too few axes"
+    if len(set(letters)) < len(letters):
+        yield "a letter stands for two sizes"
+    if inputs.count("...") > 1:
+        yield "leading axes do not broadcast"
+    yield from (
+        f"{name} does not exist" for name, range_ in said.ranges.items() if "axis" in range_
+    )
+
+
+def _of_values(said: Documented) -> Iterable[str]:
+    for name, range_ in said.ranges.items():
+        if "axis" not in range_:
+            yield f"{name} is not {range_}"
+
+
+def _of_types(said: Documented) -> Iterable[str]:
+    floats = [name for name in said.names if name not in said.kinds]
+    if floats:
+        yield f"{_or(floats)} is not an array of floating-point numbers"
+    if len(floats) > 1:
+        yield "two of these differ in dtype"
+    yield from (f"{name} is not an array of {kind}s" for name, kind in said.kinds.items())
+    for name, range_ in said.ranges.items():
+        yield f"{name} is not {'a number' if 'finite' in range_ else 'an integer'}"
+
+
+def _or(names: list[str]) -> str:
+    return " or ".join(filter(None, (", ".join(names[:-1]), names[-1])))
+
+
+def _if(cases: list[str]) -> str:
+    """One sentence: "If a, if b, or if c."."""
+    *first, last = (f"if {case}" for case in cases)
+    return ", ".join([*first, f"or {last}" if first else last]).replace("if", "If", 1) + "."
+
+
+def _filled(sentence: str) -> str:
+    return textwrap.indent(textwrap.fill(sentence, WIDTH - 4), "    ")
