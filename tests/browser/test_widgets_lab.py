@@ -18,9 +18,9 @@ from tformer.chapters.ch02.softmax_temperature import SoftmaxTemperature
 from tformer.chapters.ch03.attention_map import AttentionMap
 
 CELLS = [
-    "from tformer.chapters.ch03.attention_map import AttentionMap",
-    "from tformer.chapters.ch01.dot_product import DotProduct",
-    "from tformer.chapters.ch02.softmax_temperature import SoftmaxTemperature",
+    "from tformer.chapters.ch01.dot_product import DotProduct\n"
+    "from tformer.chapters.ch02.softmax_temperature import SoftmaxTemperature\n"
+    "from tformer.chapters.ch03.attention_map import AttentionMap\n"
     "from tformer.widgets import Quiz",
     "vectors = DotProduct()\nvectors",
     "print('python', vectors.q, vectors.dot)",
