@@ -170,7 +170,7 @@ def _prose_number(page: Page) -> Found:
 @rule("claims", chapter=True)
 def _claims(page: Page) -> Found:
     stated = claim_labels(page.nb)
-    checked = {
+    verified = {
         node.args[0].value
         for cell in page.code
         for node in ast.walk(_tree(cell))
@@ -178,10 +178,10 @@ def _claims(page: Page) -> Found:
         if node.args and isinstance(node.args[0], ast.Constant)
     }
     for label in sorted(set(stated) - page.claims):
-        yield None, f"{label} is stated here and has no check in this chapter's claims"
+        yield None, f"{label} is stated here and no claim of this chapter has that label"
     for label in sorted(page.claims - set(stated)):
-        yield None, f"{label} has a check and is not stated here"
-    for label in sorted(set(stated) & page.claims - checked):
+        yield None, f"{label} is a claim of this chapter and is not stated here"
+    for label in sorted(set(stated) & page.claims - verified):
         yield None, f'{label} is stated and the page never calls verify("{label}")'
     for label in sorted({label for label in stated if stated.count(label) > 1}):
         yield None, f"{label} is stated more than once"
