@@ -152,7 +152,7 @@ def test_claims_belong_to_their_chapter(tmp_path):
     path = tmp_path / "03_keys.ipynb"
     path.write_text(dump(normalise(notebook(text("a")))), encoding="utf-8")
     assert lint_file(path, {"thm-a": "02"}) == []
-    assert "thm-a has a check" in lint_file(path, {"thm-a": "03"})[0]
+    assert "thm-a is a claim of this chapter" in lint_file(path, {"thm-a": "03"})[0]
 
 
 BACKED = [

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from math import sqrt
+from math import comb, sqrt
 from typing import Any
 
 import numpy as np
@@ -207,14 +207,6 @@ def limit_law(constant: float = 1 / sqrt(2 * np.pi), power: float = 0.5) -> str:
     """Every d ≤ 1000. Beyond the statement: for even d the distance is half the probability of
     q·k = 0, so that √d times it tends to 1/√(2π).
     """
-    for d in range(1, 1001):
-        distance, bound = distance_of_signs(d), constant / d**power
-        require(distance <= bound, f"d = {d}: distance {distance:.6f} > {bound:.6f}")
-        if d % 2 == 0:
-            half = float(sp.binomial(d, d // 2) / sp.Integer(2) ** (d + 1))
-            require(near(distance, half, 1e-13), f"d = {d}: {distance:.6f}, not {half:.6f}")
-    limit = 1000**power * distance_of_signs(1000)
-    require(near(limit, constant, 2e-4), f"d = 1000: √d times the distance {limit:.4f}")
     for d in range(1, 7):
         signs = grid(d, (-1, 1))
         found = np.sort(ref.pairwise_dot(signs, signs).ravel() / sqrt(d))
@@ -222,6 +214,14 @@ def limit_law(constant: float = 1 / sqrt(2 * np.pi), power: float = 0.5) -> str:
         sides = [np.searchsorted(found, found, side) / found.size for side in ("left", "right")]
         gap = max(np.abs(side - normal).max() for side in sides)
         require(near(gap, distance_of_signs(d)), f"d = {d}: distance {gap:.6f} by counting")
+    for d in range(1, 1001):
+        distance, bound = distance_of_signs(d), constant / d**power
+        require(distance <= bound, f"d = {d}: distance {distance:.6f} > {bound:.6f}")
+        if d % 2 == 0:
+            half = comb(d, d // 2) / 2 ** (d + 1)
+            require(near(distance, half, 1e-13), f"d = {d}: {distance:.6f}, not {half:.6f}")
+    limit = 1000**power * distance_of_signs(1000)
+    require(near(limit, constant, 2e-4), f"d = 1000: √d times the distance {limit:.4f}")
     return (
         "the distance from exact binomial counts at every d ≤ 1000, where √d times it is within "
         "2e-4 of 1/√(2π), and counted over all pairs of sign vectors, d ≤ 6"
