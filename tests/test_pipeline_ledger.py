@@ -1,12 +1,18 @@
-"""The claims on the pages, the checks in the library and the ledger are one set."""
+"""What the pages state, what the library verifies and what the ledger lists are one set."""
 
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from docutils import nodes
+from docutils.core import publish_doctree
+from myst_parser.docutils_ import Parser
+from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
 from tformer.book import claims_ext, find_root, ledger
+from tformer.book.myst import statements
 from tformer.claims import Claim, ClaimFailed, claims
 
 ROOT = find_root(Path(__file__).parent)
@@ -18,7 +24,7 @@ PAGE = """\
 One and one are two.
 :::
 
-:::{prf:definition} No check is asked of a definition
+:::{prf:definition} Nothing verifies a definition
 :label: def-sum
 Addition.
 :::
@@ -42,74 +48,133 @@ def build(folder: Path, page: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, capture_output=True, text=True, check=False)
 
 
-def test_a_page_that_states_what_is_checked_builds(tmp_path):
+def test_a_page_that_states_what_is_verified_builds(tmp_path):
     built = build(tmp_path, PAGE.replace("LABEL", "thm-sums"))
     assert built.returncode == 0, built.stderr
 
 
-def test_a_label_without_a_check_and_a_check_without_a_label_fail_the_build(tmp_path):
+def test_a_label_without_a_claim_and_a_claim_without_a_label_fail_the_build(tmp_path):
     built = build(tmp_path, PAGE.replace("LABEL", "thm-other"))
     assert built.returncode == 1
-    assert "the claim thm-other has no check in tformer.claims" in built.stderr
+    assert "nothing in tformer.chapters verifies thm-other" in built.stderr
     assert "index" in built.stderr
-    assert "the check of thm-sums has no claim on any page" in built.stderr
+    assert "thm-sums is verified and no page states it" in built.stderr
 
 
 def test_a_theorem_without_a_label_fails_the_build(tmp_path):
     built = build(tmp_path, PAGE.replace(":label: LABEL\n", ""))
     assert built.returncode == 1
-    assert "the claim theorem-0 has no check" in built.stderr
+    assert "nothing in tformer.chapters verifies theorem-0" in built.stderr
 
 
 def test_differences_are_none_where_the_sets_agree():
     assert list(claims_ext.differences({"a": "page"}, {"a"})) == []
 
 
-def check(constant: int = 2) -> str:
-    """1 + 1 = *two* and no more.
-
-    A second paragraph.
-    """
+def count(constant: int = 2) -> str:
+    """On fingers."""
     if constant != 2:
         raise ClaimFailed("1 + 1 is 2")
-    return "counted on | fingers"
+    return "counted on | fingers, d_k = 2"
+
+
+SUMS = Claim("thm-sums", "exhaustive", 1, count, {"one too many": {"constant": 3}})
+STATED = {
+    "thm-sums": """\
+By *counting*, see {prf:ref}`def-sum`,
+
+$$
+1 + 1 &= 2 , \\\\
+2 + 2 &= 4
+$$ (eq-sums)
+
+and no more."""
+}
+
+
+def registered(monkeypatch, found):
+    monkeypatch.setattr("tformer.claims.registry._claims", {found.label: found})
 
 
 def test_an_entry_holds_statement_kind_evidence_and_what_is_refuted(monkeypatch):
-    sums = Claim("thm-sums", "exhaustive", 1, check, {"one too many": {"constant": 3}})
-    monkeypatch.setattr("tformer.claims.registry._claims", {"thm-sums": sums})
-    page = ledger.render([sums])
+    registered(monkeypatch, SUMS)
+    page = ledger.render([SUMS], STATED)
     assert "There are 1 claims" in page
     assert "Exhaustive (1)" in page
     assert (
         "{prf:ref}`thm-sums`, exhaustive\n"
-        ": 1 + 1 = \\*two\\* and no more.\n"
-        ": *Evidence:* counted on \\| fingers.\n"
+        ": By *counting*, see {prf:ref}`def-sum`,\n"
+        "\n"
+        "  $$\n"
+        "  1 + 1 &= 2 , \\\\\n"
+        "  2 + 2 &= 4\n"
+        "  $$\n"
+        "\n"
+        "  and no more.\n"
+        "\n"
+        ": *Evidence:* counted on \\| fingers, d\\_k = 2.\n"
+        "\n"
         ": *Refuted:* one too many.\n"
     ) in page
 
 
-def test_the_ledger_refuses_a_variant_that_passes(monkeypatch):
-    weak = Claim("thm-sums", "exhaustive", 1, check, {"nothing broken": {"constant": 2}})
-    monkeypatch.setattr("tformer.claims.registry._claims", {"thm-sums": weak})
+def test_the_ledger_refuses_a_variant_that_is_verified(monkeypatch):
+    weak = replace(SUMS, broken={"nothing broken": {"constant": 2}})
+    registered(monkeypatch, weak)
     with pytest.raises(ClaimFailed, match="nothing broken"):
-        ledger.render([weak])
+        ledger.render([weak], STATED)
+
+
+def test_the_ledger_refuses_a_claim_that_no_page_states():
+    with pytest.raises(LookupError, match="stated on no page: thm-sums"):
+        ledger.render([SUMS], {})
 
 
 def test_the_ledger_is_written_when_it_is_not_current(tmp_path, monkeypatch):
     monkeypatch.setattr(ledger, "claims", lambda: ())
     (tmp_path / "chapters").mkdir()
-    assert not ledger.is_current(tmp_path)
     assert ledger.write(tmp_path)
-    assert ledger.is_current(tmp_path)
     assert not ledger.write(tmp_path)
 
 
-def test_the_ledger_of_the_book_is_current():
-    assert ledger.is_current(ROOT), "`make ledger` writes it"
+def test_statements_are_read_by_label():
+    cells = [
+        new_markdown_cell(PAGE.replace("LABEL", "thm-sums")),
+        new_markdown_cell(
+            "```{prf:lemma} Again\n:label: lem-sums\n:nonumber: true\n\n$$\n1\n$$ (eq-a)\n```"
+        ),
+        new_markdown_cell(
+            ":::{prf:lemma} Nameless\nNothing.\n:::\n\n:::{note}\n:label: thm-note\nNo.\n:::"
+        ),
+        new_code_cell(":::{prf:lemma}\n:label: lem-code\nNo.\n:::"),
+    ]
+    assert dict(statements(new_notebook(cells=cells))) == {
+        "thm-sums": "One and one are two.",
+        "lem-sums": "$$\n1\n$$ (eq-a)",
+    }
 
 
-def test_the_ledger_lists_every_claim():
+def test_every_claim_is_stated_on_a_page_and_every_statement_is_a_claim():
+    assert set(ledger.stated(ROOT)) == {claim.label for claim in claims()}
+
+
+def test_the_stored_ledger_is_read_as_lists_with_formulas():
     page = (ROOT / ledger.PAGE).read_text(encoding="utf-8")
-    missing = [claim.label for claim in claims() if f"{{prf:ref}}`{claim.label}`" not in page]
-    assert missing == []
+    extensions = ["attrs_inline", "colon_fence", "deflist", "dollarmath", "smartquotes"]
+    quiet = {"report_level": 5, "halt_level": 5, "warning_stream": False}
+    settings = {"myst_enable_extensions": extensions, **quiet}
+    read = publish_doctree(page, parser=Parser(), settings_overrides=settings)
+    entries = [
+        item
+        for item in read.findall(nodes.definition_list_item)
+        if "prf:ref" in item[0].rawsource + item[0].astext()
+    ]
+    assert all(len(list(item.findall(nodes.definition))) == 3 for item in entries)
+    assert len(entries) == len(claims())
+    assert 2 * len(list(read.findall(nodes.math_block))) == page.count("$$")
+    assert "$$ (" not in page
+    assert "$" not in "".join(
+        t
+        for t in read.findall(nodes.Text)
+        if not isinstance(t.parent, nodes.math | nodes.math_block)
+    )

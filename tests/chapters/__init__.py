@@ -2,6 +2,9 @@
 
 ``WRONG[number]`` of a chapter's `wrong_answers` maps words of the feedback to the mistake that must
 be told so. ``RIGHT[number]`` holds correct answers that differ from the book's.
+
+``MISTAKES`` of a chapter's `broken_library` holds mistakes in the functions that it introduces, and
+``NOTICED`` which of its claims must notice which mistake, of this chapter or another.
 """
 
 from importlib import import_module
@@ -14,3 +17,10 @@ def answers(kind: str) -> dict[str, Any]:
     """The answers of one kind, WRONG or RIGHT, to the exercises of all chapters."""
     modules = (import_module(f"chapters.ch{n:02d}.wrong_answers") for n in numbers())
     return {number: given for m in modules for number, given in getattr(m, kind).items()}
+
+
+_BROKEN = {n: import_module(f"chapters.ch{n:02d}.broken_library") for n in numbers()}
+MISTAKES = {name: case for module in _BROKEN.values() for name, case in module.MISTAKES.items()}
+"""What is wrong -> the library function, and the mistaken one in its place."""
+NOTICED = {n: module.NOTICED for n, module in _BROKEN.items()}
+"""Chapter -> what is wrong -> labels of its claims that must fail."""

@@ -37,7 +37,7 @@ def _parser() -> argparse.ArgumentParser:
         if name == "run":
             command.add_argument("--force", action="store_true", help="rewrite timings too")
     for name, action, words in (
-        ("ledger", _ledger, "write chapters/ledger.md from the checks of the claims"),
+        ("ledger", _ledger, "write chapters/ledger.md from the pages and the claims"),
         ("exercises", _exercises, "write the exercise notebooks from their sources"),
         ("serve", _serve, "show the built book in a browser"),
     ):

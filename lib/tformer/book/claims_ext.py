@@ -1,7 +1,7 @@
-"""Sphinx extension: the claims on the pages and the checks in the library are the same set.
+"""Sphinx extension: what the pages state and what the library verifies are the same set.
 
-A theorem, proposition, lemma, corollary or example whose label has no check draws a warning, and
-so does a check whose label stands on no page. The book is built with warnings as errors.
+A theorem, proposition, lemma, corollary or example whose label no claim has draws a warning, and
+so does a claim whose label stands on no page. The book is built with warnings as errors.
 """
 
 from collections.abc import Iterator
@@ -17,7 +17,7 @@ from tformer.claims import claims
 LOGGER = logging.getLogger(__name__)
 
 
-def check_claims(app: Sphinx, env: BuildEnvironment) -> None:
+def compare_claims(app: Sphinx, env: BuildEnvironment) -> None:
     """Compare the labels that sphinx-proof has read with the registered claims."""
     stated = {
         label: entry["docname"]
@@ -28,15 +28,15 @@ def check_claims(app: Sphinx, env: BuildEnvironment) -> None:
         LOGGER.warning(message, location=docname, type="claims")
 
 
-def differences(stated: dict[str, str], checked: set[str]) -> Iterator[tuple[str | None, str]]:
-    """What is stated (label -> page) without a check, and checked without being stated."""
-    for label in sorted(set(stated) - checked):
-        yield stated[label], f"the claim {label} has no check in tformer.claims"
-    for label in sorted(checked - set(stated)):
-        yield None, f"the check of {label} has no claim on any page"
+def differences(stated: dict[str, str], verified: set[str]) -> Iterator[tuple[str | None, str]]:
+    """What is stated (label -> page) and not verified, and what is verified and not stated."""
+    for label in sorted(set(stated) - verified):
+        yield stated[label], f"nothing in tformer.chapters verifies {label}"
+    for label in sorted(verified - set(stated)):
+        yield None, f"{label} is verified and no page states it"
 
 
 def setup(app: Sphinx) -> dict[str, Any]:
     """Connect to Sphinx."""
-    app.connect("env-check-consistency", check_claims)
+    app.connect("env-check-consistency", compare_claims)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

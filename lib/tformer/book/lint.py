@@ -195,9 +195,9 @@ def _claims(page: Page) -> Found:
         if node.args and isinstance(node.args[0], ast.Constant)
     }
     for label in sorted(set(stated) - page.claims):
-        yield None, f"{label} is stated here and nothing in this chapter's claims verifies it"
+        yield None, f"{label} is stated here and no claim of this chapter has that label"
     for label in sorted(page.claims - set(stated)):
-        yield None, f"{label} is verified and is not stated here"
+        yield None, f"{label} is a claim of this chapter and is not stated here"
     for label in sorted(set(stated) & page.claims - verified):
         yield None, f'{label} is stated and the page never calls verify("{label}")'
     for label in sorted({label for label in stated if stated.count(label) > 1}):

@@ -1,4 +1,4 @@
-"""The little that the checks need to know of MyST: what of a markdown cell is prose."""
+"""The little that the book's tools need to know of MyST: prose, directives, statements."""
 
 import re
 from collections.abc import Iterator
@@ -11,6 +11,11 @@ CLAIM_TYPES = ("theorem", "proposition", "lemma", "corollary", "example")
 NOT_PROSE = re.compile(r"code|literalinclude|toctree|bibliography|image|figure|raw|mermaid|embed")
 FENCE = re.compile(r"^\s*(`{3,}|:{3,}|~{3,})\s*(?:\{([\w:-]+)\})?(.*)$")
 OPTION = re.compile(r"^\s*:([\w-]+):(.*)$")
+STATEMENT = re.compile(
+    rf"^(?P<fence>:{{3,}}|`{{3,}})\{{prf:(?:{'|'.join(CLAIM_TYPES)})\}}[^\n]*\n"
+    r"(?P<options>(?:\s*:[\w-]+:[^\n]*\n)*)(?P<body>.*?)^(?P=fence)[ \t]*$",
+    re.DOTALL | re.MULTILINE,
+)
 HEADING = re.compile(r"^(#{1,6})\s+(.*)$")
 QUIET = re.compile(r"^\s*(%|\([^)]+\)=\s*$|\+\+\+)")
 # Roles and links keep their words and lose their targets.
@@ -84,6 +89,19 @@ def claim_labels(nb: NotebookNode) -> list[str]:
         for found in directives(nb)
         if (name := found.name.removeprefix("prf:")) in CLAIM_TYPES
     ]
+
+
+def statements(nb: NotebookNode) -> Iterator[tuple[str, str]]:
+    """What the labelled theorems, lemmas and so on of a notebook state: label and Markdown."""
+    for cell in nb.cells:
+        for found in STATEMENT.finditer(cell.source if cell.cell_type == "markdown" else ""):
+            options = {option[1]: option[2].strip() for option in _options(found["options"])}
+            if "label" in options:
+                yield options["label"], found["body"].strip()
+
+
+def _options(text: str) -> list[re.Match[str]]:
+    return [option for line in text.splitlines() if (option := OPTION.match(line))]
 
 
 def plain(text: str) -> str:

@@ -1,8 +1,8 @@
-"""Theorems as executable checks.
+"""Theorems that are verified by running them.
 
-Each statement of the book has a label and a function here that checks it. The parameters of that
-function are the constants and assumptions of the statement; each claim also names changes to them
-that make it false, and the tests prove that the check notices.
+Each statement of the book has a label, and a function in the folder of its chapter verifies it. The
+parameters of that function are the constants and assumptions of the statement; each claim also
+names changes to them that make it false, and the tests prove that the function notices.
 
     verify("thm-cauchy-schwarz")                                # the evidence, or ClaimFailed
     counterexample("thm-cauchy-schwarz", "constant below one")  # the numbers that refute it

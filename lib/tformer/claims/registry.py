@@ -1,4 +1,4 @@
-"""The framework of the claims: register a check, run it, and show that it can fail."""
+"""The framework of the claims: register a verification, run it, and show that it can fail."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 
 from tformer.chapters import load, mentioning
 
-Check = TypeVar("Check", bound=Callable[..., str])
+Verification = TypeVar("Verification", bound=Callable[..., str])
 Variants = Mapping[str, Mapping[str, Any]]
 
 KINDS = {
@@ -30,38 +30,32 @@ class ClaimFailed(Exception):  # noqa: N818 - it names the event, as StopIterati
 
 @dataclass(frozen=True)
 class Claim:
-    """One statement of the book and the function that checks it.
+    """One statement of the book, by its label, and the function that verifies it.
 
-    The parameters of `check` are the constants and assumptions of the statement, with the true
-    ones as defaults. `broken` names changes to them that make the statement false.
+    The parameters of `verification` are the constants and assumptions of the statement, with the
+    true ones as defaults. `broken` names changes to them that make the statement false.
     """
 
     label: str
     kind: str
     chapter: int
-    check: Callable[..., str]
+    verification: Callable[..., str]
     broken: Variants
-
-    @property
-    def statement(self) -> str:
-        """The statement in words: the first paragraph of the check's docstring."""
-        return " ".join((self.check.__doc__ or "").split("\n\n")[0].split())
 
 
 @dataclass(frozen=True, repr=False)
 class Evidence:
-    """What a check that passed has to say. It prints the same on every machine."""
+    """What was verified, and what was not tried. It prints the same on every machine."""
 
     label: str
     kind: str
-    statement: str
     evidence: str
 
     def __repr__(self) -> str:
         body = textwrap.fill(
             self.evidence, 72, initial_indent="  ", subsequent_indent="  ", break_on_hyphens=False
         )
-        return f"{self.label} holds ({self.kind} check):\n{body}"
+        return f"{self.label} verified ({self.kind}):\n{body}"
 
 
 def require(condition: object, message: str) -> None:
@@ -70,14 +64,17 @@ def require(condition: object, message: str) -> None:
         raise ClaimFailed(message)
 
 
-def claim(label: str, kind: str, broken: Variants) -> Callable[[Check], Check]:
-    """Register the decorated function as the check of the statement `label`.
+def claim(label: str, kind: str, broken: Variants) -> Callable[[Verification], Verification]:
+    """Register the decorated function as the verification of the statement `label`.
+
+    The function returns its evidence. Its docstring does not repeat the statement, which stands on
+    the page; it says what the function tries beyond the statement, or short of it.
 
     Parameters
     ----------
     label : the label of the statement on its page: thm-, prop-, lem-, cor- or exm-.
     kind : "symbolic", "exhaustive", "numeric" or "statistical".
-    broken : name -> arguments of the check under which the statement is false; at least one.
+    broken : name -> arguments of the function under which the statement is false; at least one.
 
     Raises
     ------
@@ -90,9 +87,9 @@ def claim(label: str, kind: str, broken: Variants) -> Callable[[Check], Check]:
     if not broken:
         raise ValueError(f"claim {label}: give at least one broken variant, or it cannot fail")
 
-    def register(check: Check) -> Check:
-        _register(Claim(label, kind, _chapter(label, check), check, broken))
-        return check
+    def register(function: Verification) -> Verification:
+        _register(Claim(label, kind, _chapter(label, function), function, broken))
+        return function
 
     return register
 
@@ -105,11 +102,11 @@ def claims(chapter: int | None = None) -> tuple[Claim, ...]:
 
 
 def verify(label: str) -> Evidence:
-    """Run the check of the statement `label`.
+    """Verify the statement `label`; only the claims of its chapter are imported.
 
     Returns
     -------
-    The evidence, which prints as two or three lines.
+    The evidence, which prints as two to four lines.
 
     Raises
     ------
@@ -118,17 +115,17 @@ def verify(label: str) -> Evidence:
     """
     found = _find(label)
     try:
-        return Evidence(label, found.kind, found.statement, found.check())
+        return Evidence(label, found.kind, found.verification())
     except ClaimFailed as failure:
         raise ClaimFailed(f"{label} is false: {failure}") from None
 
 
 def counterexample(label: str, variant: str) -> str:
-    """Check a broken variant of a statement, and return the numbers that refute it.
+    """Try to verify a broken variant of a statement, and return the numbers that refute it.
 
     Raises
     ------
-    ClaimFailed : the broken variant passes, so the check is too weak.
+    ClaimFailed : the broken variant is verified, so the verification is too weak.
     LookupError : unknown label, or no broken variant of that name.
     """
     found = _find(label)
@@ -137,26 +134,26 @@ def counterexample(label: str, variant: str) -> str:
             f"{label} has no broken variant {variant!r}; it has {', '.join(found.broken)}"
         )
     try:
-        found.check(**found.broken[variant])
+        found.verification(**found.broken[variant])
     except ClaimFailed as failure:
         return str(failure)
-    raise ClaimFailed(f"{label}: the broken variant {variant!r} passes its check")
+    raise ClaimFailed(f"{label}: the broken variant {variant!r} is verified as well")
 
 
-def _chapter(label: str, check: Callable[..., str]) -> int:
-    number = re.search(r"\.chapters\.ch(\d+)\.", check.__module__)
+def _chapter(label: str, function: Callable[..., str]) -> int:
+    number = re.search(r"\.chapters\.ch(\d+)\.", function.__module__)
     if number is None:
-        raise ValueError(f"claim {label}: {_name(check)} is not in the folder of a chapter")
+        raise ValueError(f"claim {label}: {_name(function)} is not in the folder of a chapter")
     return int(number[1])
 
 
 def _register(found: Claim) -> None:
-    where = _name(found.check)
-    if not found.statement:
-        raise ValueError(f"claim {found.label}: the docstring of {where} must state it")
-    before = _name(_claims[found.label].check) if found.label in _claims else where
+    where = _name(found.verification)
+    if not found.verification.__doc__:
+        raise ValueError(f"claim {found.label}: {where} has no docstring that says what it tries")
+    before = _name(_claims[found.label].verification) if found.label in _claims else where
     if before != where:
-        raise ValueError(f"claim {found.label}: {before} checks it already, and so does {where}")
+        raise ValueError(f"claim {found.label}: {before} verifies it already, and so does {where}")
     _claims[found.label] = found
 
 
@@ -171,5 +168,5 @@ def _find(label: str) -> Claim:
     raise LookupError(f"no claim has the label {label!r}{hint}")
 
 
-def _name(check: Callable[..., str]) -> str:
-    return f"{check.__module__}.{check.__qualname__}"
+def _name(function: Callable[..., str]) -> str:
+    return f"{function.__module__}.{function.__qualname__}"

@@ -1,4 +1,4 @@
-"""What the checks have in common: symbols, finite grids, identities, the library's formulas."""
+"""What the verifications share: symbols, finite grids, identities, the library's formulas."""
 
 from __future__ import annotations
 
@@ -16,6 +16,8 @@ from tformer.claims.registry import ClaimFailed
 
 Array = NDArray[Any]
 ONE, HALF = sp.Integer(1), sp.Rational(1, 2)
+BETA = sp.Symbol("beta", positive=True)
+BETAS = (0.5, 1.0, 4.0)
 TRIAL_VALUES = (2, 3, 5, 7, 11, 13, 17, 19, 23, 29)
 
 
@@ -33,6 +35,19 @@ def row(name: str, size: int, positive: bool | None = None) -> Array:
 def table(name: str, rows: int, columns: int) -> Array:
     """Return a matrix of real symbols name11, name12, …"""
     return np.array(row(name, rows * columns), dtype=object).reshape(rows, columns)
+
+
+def weights(scores: Array, beta: Any = 1) -> Array:
+    """Return softmax_β of a row of symbols."""
+    terms = np.array([sp.exp(beta * score) for score in scores], dtype=object)
+    return terms / terms.sum()
+
+
+def distribution(size: int) -> Array:
+    """Return symbols p1, p2, … of which the last is one minus the others."""
+    p = row("p", size)
+    p[-1] = 1 - p[:-1].sum()
+    return p
 
 
 def identity(left: Any, right: Any, says: str) -> None:
@@ -67,9 +82,35 @@ def expectation(
     return sp.expand(sum(c * prod(moments[n] for n in powers) for powers, c in terms))
 
 
+def cosine_moments(d: int, last: Any = sp.pi) -> tuple[sp.Expr, sp.Expr]:
+    """Return E[cos θ] and E[cos² θ] for the angle θ from a uniform direction of R^d to a fixed one.
+
+    For d ≥ 2 its density is proportional to sin^(d − 2) θ, from 0 to `last`.
+    """
+    angle = sp.Symbol("theta")
+    density = sp.sin(angle) ** (d - 2)
+    total, first, second = (
+        sp.integrate(sp.cos(angle) ** n * density, (angle, 0, last)) for n in range(3)
+    )
+    return sp.simplify(first / total), sp.simplify(second / total)
+
+
 def grid(size: int, values: Sequence[float] = (-2, -1, 0, 1, 2)) -> Array:
     """Return every row vector of the given size with entries among `values`, one a row."""
     return np.array(list(product(values, repeat=size)), dtype=float)
+
+
+def circles(squares: Sequence[int], reach: int = 7) -> Array:
+    """Return the integer vectors of the plane whose squared norms are among `squares`."""
+    vectors = grid(2, range(-reach, reach + 1))
+    return vectors[np.isin((vectors * vectors).sum(axis=-1), squares)]
+
+
+def one_winner(size: int) -> tuple[Array, Array]:
+    """Return all rows of scores in {0, …, 3} with one largest, and its lead over the second."""
+    ordered = np.sort(scores := grid(size, range(4)))
+    leads = ordered[:, -1] - ordered[:, -2]
+    return scores[leads > 0], leads[leads > 0]
 
 
 def simplex_grid(size: int, parts: int) -> Array:
@@ -86,3 +127,28 @@ def near(got: Any, want: Any, tolerance: float = 1e-12) -> bool:
 def show(vector: Any) -> str:
     """Return a vector as (3, 4) or (0.5, -1), four significant digits an entry."""
     return "(" + ", ".join(f"{float(x):.4g}" for x in np.ravel(vector)) + ")"
+
+
+class Counted:
+    """A number that records each operation done with it."""
+
+    def __init__(self, done: list[str]):
+        self.done = done
+
+    def _record(self, operation: str) -> Counted:
+        self.done.append(operation)
+        return self
+
+    def __mul__(self, other: Any) -> Counted:
+        return self._record("×")
+
+    __rmul__ = __mul__
+
+    def __truediv__(self, other: Any) -> Counted:
+        return self._record("÷")
+
+    def __add__(self, other: Any) -> Counted:
+        return self._record("+")
+
+    def exp(self) -> Counted:
+        return self._record("exp")

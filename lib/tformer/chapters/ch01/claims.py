@@ -3,21 +3,32 @@
 from __future__ import annotations
 
 from itertools import product
-from math import sqrt
+from math import log, sqrt
 
 import numpy as np
 import sympy as sp
 
 from tformer import reference as ref
 from tformer.claims.registry import claim, require
-from tformer.claims.tools import Array, formula, grid, identity, near, row, show, table
+from tformer.claims.tools import (
+    Array,
+    Counted,
+    circles,
+    formula,
+    grid,
+    identity,
+    near,
+    row,
+    show,
+    table,
+)
 
 Q_BY_HAND, K_BY_HAND = np.array([3.0, 4.0]), np.array([4.0, 3.0])
 
 
 @claim("prop-law-of-cosines", "symbolic", broken={"the cross term once": {"factor": 1}})
 def law_of_cosines(factor: int = 2) -> str:
-    """‖q − k‖² = ‖q‖² + ‖k‖² − 2 q·k for all q and k in R^d."""
+    """Symbols to d = 5; beyond the statement, the library's tables on a grid."""
     dot, squared_distance = formula(ref.dot), formula(ref.squared_distance)
     for d in range(1, 6):
         q, k = row("q", d), row("k", d)
@@ -35,10 +46,7 @@ def law_of_cosines(factor: int = 2) -> str:
 
 @claim("exm-dot-by-hand", "numeric", broken={"divide by one norm only": {"power": 1}})
 def dot_by_hand(power: int = 2) -> str:
-    """For q = (3, 4) and k = (4, 3): q·k = 24, both norms are 5, the cosine is 0.96, the angle
-    16.26°, the projection of q onto k is (q·k/‖k‖²)k = (3.84, 2.88), and the remainder
-    (−0.84, 1.12) is orthogonal to k.
-    """
+    """Every number of the example, by the library."""
     q, k = Q_BY_HAND, K_BY_HAND
     require(ref.dot(q, k) == 24, f"q·k = {ref.dot(q, k):g}, not 24")
     require(ref.norm(q) == ref.norm(k) == 5, f"norms {ref.norm(q):g}, {ref.norm(k):g}, not 5, 5")
@@ -60,9 +68,7 @@ def dot_by_hand(power: int = 2) -> str:
 
 @claim("thm-projection", "symbolic", broken={"divide by ‖k‖, not its square": {"power": 1}})
 def projection(power: int = 2) -> str:
-    """For all q and all k ≠ 0, the point (q·k/‖k‖²)k is the unique nearest point to q on the line
-    {tk}, and the remainder, q minus that point, is orthogonal to k.
-    """
+    """The two identities of the proof for symbols, d ≤ 4, and the library's projection."""
     dot, squared_distance, t = formula(ref.dot), formula(ref.squared_distance), sp.Symbol("t")
     for d in range(1, 5):
         q, k = row("q", d), row("k", d)
@@ -76,9 +82,7 @@ def projection(power: int = 2) -> str:
 
 @claim("thm-cauchy-schwarz", "symbolic", broken={"a constant below one": {"constant": 0.9}})
 def cauchy_schwarz(constant: float = 1.0) -> str:
-    """|q·k| ≤ ‖q‖‖k‖ for all q and k in R^d, with equality if and only if one of the two is a
-    multiple of the other.
-    """
+    """Lagrange's identity gives the bound and its equality; for symbols, d ≤ 5."""
     vectors = grid(3)
     dots, norms = np.abs(ref.pairwise_dot(vectors, vectors)), ref.norm(vectors)
     bound = constant * norms[:, None] * norms
@@ -88,7 +92,7 @@ def cauchy_schwarz(constant: float = 1.0) -> str:
     parallel = (np.cross(vectors[:, None], vectors) == 0).all(axis=-1)
     require(np.array_equal(np.isclose(dots, bound), parallel), "equality off the multiples")
     dot = formula(ref.dot)
-    for d in range(2, 6):
+    for d in range(1, 6):
         q, k = row("q", d), row("k", d)
         minors = sum((q[i] * k[j] - q[j] * k[i]) ** 2 for j in range(d) for i in range(j))
         identity(dot(q, q) * dot(k, k) - dot(q, k) ** 2, minors, f"Lagrange's identity in R^{d}")
@@ -100,7 +104,7 @@ def cauchy_schwarz(constant: float = 1.0) -> str:
 
 @claim("prop-rotation", "symbolic", broken={"R stretches by two": {"stretch": 2}})
 def rotation(stretch: int = 1) -> str:
-    """For a square R, (qR)·(kR) = q·k for all q and k if and only if R is orthogonal."""
+    """Symbols to d = 3; of the orthogonal matrices those of Cayley's form, and one turn."""
     dot = formula(ref.dot)
     for d in (1, 2, 3):
         q, k, matrix = row("q", d), row("k", d), table("r", d, d)
@@ -114,60 +118,46 @@ def rotation(stretch: int = 1) -> str:
     require(near(ref.pairwise_dot(turned, turned), dots), "a turn changes the table")
     return (
         "(qR)·(kR) = q(RRᵀ)kᵀ for symbols, d ≤ 3, which is q·k for all q, k only if RRᵀ = I; "
-        "Cayley's R = (I − A)(I + A)⁻¹ satisfies it"
+        "Cayley's R = (I − A)(I + A)⁻¹ satisfies it; no other orthogonal R is tried but a turn"
     )
 
 
 @claim("prop-table-of-dots", "symbolic", broken={"rank below the width": {"slack": -1}})
 def table_of_dots(slack: int = 0) -> str:
-    """For all Q and K with rows of one width K, entry (t, s) of QKᵀ is q_t·k_s, and the rank of QKᵀ
-    is at most that width.
-    """
+    """Symbols to d_k = 3; beyond the statement, the identity as Q and K reaches the rank."""
     dot, pairwise_dot = formula(ref.dot), formula(ref.pairwise_dot)
     for width in (1, 2, 3):
         full = sp.Matrix(pairwise_dot(np.eye(width), np.eye(width))).rank()
-        require(full <= width + slack, f"K = {width}, Q = K = I: rank {full} > {width + slack}")
-        q, k = table("q", width + 1, width), table("k", width + 1, width)
+        where = f"d_k = {width}, Q = K = I"
+        require(full == width + slack, f"{where}: rank {full}, largest possible {width + slack}")
+        q, k = table("q", width + 1, width), table("k", width + 2, width)
         dots = pairwise_dot(q, k)
         identity(dots, dot(q[:, None], k), "(QKᵀ)_ts = q_t·k_s")
-        identity(sp.Matrix(dots).det(method="berkowitz"), 0, f"minor of size {width + 1} = 0")
-    return "entries for symbols, K ≤ 3; every minor of size K + 1 vanishes, so the rank is ≤ K"
+        minor = sp.Matrix(dots[:, : width + 1]).det(method="berkowitz")
+        identity(minor, 0, f"minor of size {width + 1} = 0")
+    return (
+        "entries and shape for symbols, d_k ≤ 3; every minor of size d_k + 1 vanishes, so the rank "
+        "is at most d_k, which Q = K = I reaches"
+    )
 
 
-class _Counted:
-    """A number that records each operation done with it."""
-
-    def __init__(self, done: list[str]):
-        self.done = done
-
-    def __mul__(self, other: _Counted) -> _Counted:
-        self.done.append("×")
-        return self
-
-    def __add__(self, other: _Counted) -> _Counted:
-        self.done.append("+")
-        return self
-
-
-@claim("prop-table-cost", "exhaustive", broken={"K additions an entry": {"saved": 0}})
+@claim("prop-table-cost", "exhaustive", broken={"d_k additions an entry": {"saved": 0}})
 def table_cost(saved: int = 1) -> str:
-    """For all T, S and K ≥ 1, a T × S table of dot products of width K, computed by its definition,
-    takes T·S·K multiplications and T·S·(K − 1) additions.
-    """
+    """Counted at small sizes, as the library's formula computes."""
     for n_queries, n_keys, width in product(range(1, 5), repeat=3):
         done: list[str] = []
-        counted = np.full((4, 4), _Counted(done), dtype=object)
+        counted = np.full((4, 4), Counted(done), dtype=object)
         formula(ref.pairwise_dot)(counted[:n_queries, :width], counted[:n_keys, :width])
         counts = done.count("×"), done.count("+")
         want = n_queries * n_keys * width, n_queries * n_keys * (width - saved)
-        sizes = f"T, S, K = {n_queries}, {n_keys}, {width}"
+        sizes = f"T, S, d_k = {n_queries}, {n_keys}, {width}"
         require(counts == want, f"{sizes}: {counts} multiplications and additions, not {want}")
-    return "counted by numbers that record their use, all 64 sizes with T, S, K ≤ 4"
+    return "counted by numbers that record their use, all 64 sizes with T, S, d_k ≤ 4"
 
 
 @claim("exm-table-by-hand", "exhaustive", broken={"K reshaped, not transposed": {"reshaped": True}})
 def table_by_hand(reshaped: bool = False) -> str:
-    """Q = [[1, 0], [1, 1]] and K = [[1, 2], [0, 1], [3, −1]] give QKᵀ = [[1, 0, 3], [3, 1, 2]]."""
+    """The table, and what each of the two queries reads off."""
     queries = np.array([[1.0, 0.0], [1.0, 1.0]])
     keys = np.array([[1.0, 2.0], [0.0, 1.0], [3.0, -1.0]])
     if reshaped:
@@ -175,17 +165,16 @@ def table_by_hand(reshaped: bool = False) -> str:
     dots = ref.pairwise_dot(queries, keys)
     want = [[1, 0, 3], [3, 1, 2]]
     require(np.array_equal(dots, want), f"QKᵀ = {dots.astype(int).tolist()}, not {want}")
-    return "all six entries, exactly"
+    read = keys[:, 0], keys.sum(axis=-1)
+    require(np.array_equal(dots, read), f"first coordinates and sums {show(read)}, not the rows")
+    return "all six entries, exactly; the first row is the keys' first coordinates, the second sums"
 
 
 @claim("prop-rankings-agree", "symbolic", broken={"norms differ": {"squares": (25, 50)}})
 def rankings_agree(squares: tuple[int, ...] = (25,)) -> str:
-    """For every query q ≠ 0 and all keys of one norm r > 0, the order by dot product (largest
-    first), by cosine (largest first) and by distance (smallest first) is the same.
-    """
-    queries = grid(2, range(-3, 4))
-    keys = grid(2, range(-7, 8))
-    keys = keys[np.isin(ref.dot(keys, keys), squares)]
+    """Ties count: two keys at one level must be at one level in all three orders."""
+    queries, keys = grid(2, range(-3, 4)), circles(squares)
+    queries = queries[queries.any(axis=-1)]
     by_dot = _preferences(ref.pairwise_dot(queries, keys))
     by_cosine = _preferences(ref.pairwise_cosine(queries, keys))
     by_distance = _preferences(-ref.pairwise_squared_distance(queries, keys))
@@ -199,7 +188,7 @@ def rankings_agree(squares: tuple[int, ...] = (25,)) -> str:
         identity(closer, 2 * (dot(q, a) - dot(q, b)), "‖q − b‖² − ‖q − a‖² = 2(q·a − q·b)")
     return (
         "‖q − b‖² − ‖q − a‖² = 2(q·a − q·b) + ‖b‖² − ‖a‖² for symbols, d ≤ 5; same order of "
-        f"the {len(keys)} integer keys of norm 5 for each query of {{−3, …, 3}}²"
+        f"the {len(keys)} integer keys of norm 5 for each query q ≠ 0 of {{−3, …, 3}}²"
     )
 
 
@@ -210,9 +199,7 @@ def _preferences(scores: Array) -> Array:
 
 @claim("exm-rankings-differ", "numeric", broken={"keys of norm one": {"unit": True}})
 def rankings_differ(unit: bool = False) -> str:
-    """For q = (1, 0) and the keys (4, 3), (0.5, 0) and (1, 0.3), the dot product picks the first
-    key, the cosine the second and the distance the third.
-    """
+    """Beyond the statement, the nine numbers behind the three winners."""
     query, keys = np.array([[1.0, 0.0]]), np.array([[4.0, 3.0], [0.5, 0.0], [1.0, 0.3]])
     if unit:
         keys /= ref.norm(keys)[:, None]
@@ -228,34 +215,34 @@ def rankings_differ(unit: bool = False) -> str:
 
 @claim("exm-ppmi-by-hand", "numeric", broken={"negative values kept": {"floor": -np.inf}})
 def ppmi_by_hand(floor: float = 0.0) -> str:
-    """The counts [[2, 0], [1, 1]] have PPMI [[log(4/3), 0], [0, log 2]]."""
-    got = ref.ppmi(np.array([[2.0, 0.0], [1.0, 1.0]]))
-    pairs = [[sp.Rational(4, 3), 1], [sp.Rational(2, 3), 2]]
-    want = np.maximum([[float(sp.log(ratio)) for ratio in ratios] for ratios in pairs], floor)
+    """The four ratios and the table that the library makes of them."""
+    counts = np.array([[2.0, 0.0], [1.0, 1.0]])
+    ratios = counts * counts.sum() / np.outer(counts.sum(axis=1), counts.sum(axis=0))
+    require(near(ratios, [[4 / 3, 0], [2 / 3, 2]]), f"the ratios are {show(ratios)} row by row")
+    got, want = ref.ppmi(counts), np.maximum([[log(4 / 3), 0], [log(2 / 3), log(2)]], floor)
     require(near(got, want), f"PPMI is {show(got)} row by row, not {show(want)}")
-    return "four entries within 1e-12 of log(4/3), 0, 0 and log 2"
+    return "the ratios 4/3, 0, 2/3 and 2; four entries within 1e-12 of log(4/3), 0, 0 and log 2"
 
 
 @claim("prop-svd-error", "numeric", broken={"singular values not squared": {"power": 1}})
 def svd_error(power: int = 2) -> str:
-    """For every matrix M = UΣVᵀ with singular values σ_1 ≥ σ_2 ≥ … and every D,
-    ‖M − U_D Σ_D V_Dᵀ‖_F² = Σ_{i>D} σ_i², the sum of the squares of the singular values left out.
-    """
-    for seed, (rows, columns, rank) in product(
-        range(4), [(6, 6, 6), (6, 6, 2), (6, 4, 4), (4, 6, 4)]
-    ):
+    """Sampled; singular values may repeat, and those kept may be more than the rank."""
+    shapes = [(6, 6, 6), (6, 6, 2), (6, 4, 4), (4, 6, 4)]
+    matrices = [np.eye(4)]
+    for seed, (rows, columns, rank) in product(range(4), shapes):
         rng = np.random.default_rng(seed)
-        matrix = rng.standard_normal((rows, rank)) @ rng.standard_normal((rank, columns))
+        matrices.append(rng.standard_normal((rows, rank)) @ rng.standard_normal((rank, columns)))
+    for matrix in matrices:
         sigma = np.linalg.svdvals(matrix)
-        for d_model in range(1, min(rows, columns) + 1):
-            kept = min(d_model, rank)
+        for d_model in range(1, min(matrix.shape) + 1):
+            kept = min(d_model, int((sigma > 1e-9).sum()))
             left = formula(ref.svd_embeddings)(matrix, d_model)[:, :kept] / sigma[:kept]
             error = ((matrix - left @ left.T @ matrix) ** 2).sum()
             want = (sigma[d_model:] ** power).sum()
             numbers = f"squared error {error:.4f}, sum of the left-out values {want:.4f}"
-            sizes = f"{rows} × {columns} of rank {rank}, D = {d_model}"
+            sizes = f"{' × '.join(map(str, matrix.shape))}, {d_model} singular values kept"
             require(near(error, want, 1e-10), f"{sizes}: {numbers}")
     return (
-        "random 6 × 6, 6 × 4 and 4 × 6 matrices and 6 × 6 ones of rank 2, four of each, every D, "
-        "within 1e-10"
+        "random 6 × 6, 6 × 4 and 4 × 6 matrices and 6 × 6 ones of rank 2, four of each, and the "
+        "4 × 4 identity, for every number of values kept, within 1e-10"
     )

@@ -14,6 +14,9 @@ from tformer.claims.registry import claim, require
 from tformer.claims.tools import Array, grid, identity, near, row, show
 
 LARGEST = {"float16": 11.08, "bfloat16": 88.5, "float32": 88.72, "float64": 709.78}
+"""The last number of each format whose exponential is finite, cut to two decimals."""
+BITS = {"float16": 11, "bfloat16": 8, "float32": 24}
+"""Significant bits p. Sums of up to 2^p ones are exact; float64 has 53, too many terms to try."""
 
 
 @claim(
@@ -22,13 +25,15 @@ LARGEST = {"float16": 11.08, "bfloat16": 88.5, "float32": 88.72, "float64": 709.
     broken={
         "no shift": {"shifted": False},
         "bfloat16 overflows like float16": {"largest": LARGEST | {"bfloat16": 11.08}},
+        "at most n for every n, in float16": {"bits": BITS | {"float16": 12}},
+        "at most n for every n, in bfloat16": {"bits": BITS | {"bfloat16": 9}},
     },
 )
-def naive_overflow(shifted: bool = True, largest: dict[str, float] = LARGEST) -> str:
-    """exp(x) is finite up to the logarithm of the largest number of the format, of whose numbers
-    the last is 11.08… in float16, 88.5 in bfloat16, 88.72… in float32, 709.78… in float64. Above it
-    exp(x_i)/Σ exp(x_j) is ∞/∞, NaN; if only the sum overflows, every quotient is 0. For all finite
-    scores, after the shift by the largest no exponent exceeds 0 and the denominator lies in [1, n].
+def naive_overflow(
+    shifted: bool = True, largest: dict[str, float] = LARGEST, bits: dict[str, int] = BITS
+) -> str:
+    """Every number of each format for the overflow. The denominator on a grid and at up to 2^p
+    equal scores, where p is the number of significant bits: beyond that rounding passes n.
     """
     for name, want in largest.items():
         last, log_of_largest, beyond = _largest_finite_exp(name)
@@ -42,21 +47,35 @@ def naive_overflow(shifted: bool = True, largest: dict[str, float] = LARGEST) ->
         p = ref.softmax(x) if shifted else _naive(x)
         require(near(p.sum(), 1, 1e-3), f"{name}: the scores {show(x)} get the weights {show(p)}")
     for name, n in product(("float16", "float32", "float64"), range(1, 5)):
-        _denominators_in_range(grid(n).astype(name))
+        x = grid(n).astype(name)
+        one = ref.softmax(x).max(axis=-1) * _denominators(x)
+        divided = near(one, 1, 4 * float(np.finfo(name).eps))
+        require(divided, f"{name}, n = {n}: largest weight times denominator is not 1")
+    for (name, p), n in product(bits.items(), (1, 2, 3, 255, 256, 259, 2047, 2048, 2051, 2**24)):
+        if n <= 2**p:
+            _denominators(np.zeros((1, n), dtype="float32"), name)
+    past = _denominators(np.zeros((1, 2051)), "float16", past=1)[0]
+    also = _denominators(np.zeros((1, 259)), "bfloat16", past=1)[0]
+    full = _denominators(np.zeros((1, 65504)), "float16")[0]
+    require((past, also, full) == (2052, 260, 65504), f"{past:g}, {also:g}, {full:g}")
     return (
-        "bisection over all positive numbers of each format; NaN at the next number, 0 for two of "
-        "the last; denominators in float16, 32 and 64 for all 780 rows in {−2, …, 2}, n ≤ 4"
+        "bisection over the numbers of each format; NaN at the next, 0 for two of the last; "
+        "denominators of rows in {−2, …, 2}, n ≤ 4, and of n ≤ 2^p equal scores, p = 11, 8, 24 "
+        "bits; 2052 for 2051 in float16"
     )
 
 
-def _denominators_in_range(x: Array) -> None:
-    """Require 1 ≤ Σ exp(x_j − max x) ≤ n, and that the library divides by it."""
-    denominator = np.exp(x - x.max(axis=-1, keepdims=True)).sum(axis=-1)
+def _denominators(x: Array, name: str = "", past: int = 0) -> Array:
+    """Return Σ exp(x_j − max x) as computed; require it from 1 to n, or `past` beyond n."""
+    import torch
+
+    dtype = getattr(torch, name or x.dtype.name)
+    scores = torch.as_tensor(x).to(dtype)
+    denominator = (scores - scores.amax(dim=-1, keepdim=True)).exp().sum(dim=-1).double().numpy()
     least, most, n = denominator.min(), denominator.max(), x.shape[-1]
-    require(1 <= least <= most <= n, f"{x.dtype}, n = {n}: denominators {least:g} to {most:g}")
-    one = ref.softmax(x).max(axis=-1) * denominator
-    divided = near(one, 1, 4 * float(np.finfo(x.dtype).eps))
-    require(divided, f"{x.dtype}, n = {n}: largest weight times denominator is not 1")
+    where = f"{name or x.dtype}, n = {n}"
+    require(1 <= least <= most <= n + past, f"{where}: denominators {least:g} to {most:g}")
+    return np.asarray(denominator)
 
 
 def _naive(x: Any) -> Any:
@@ -85,9 +104,7 @@ def _largest_finite_exp(name: str) -> tuple[float, float, float]:
 
 @claim("exm-log-of-softmax", "numeric", broken={"scores within range": {"far": 100.0}})
 def log_of_softmax(far: float = 1000.0) -> str:
-    """For x = (0, 1000) in float64, log(softmax(x)) begins with −inf where log_softmax(x) has
-    −1000.
-    """
+    """By the library, in float64."""
     x = np.array([0.0, far])
     with np.errstate(divide="ignore"):
         taken_after = np.log(ref.softmax(x))[0]
@@ -99,33 +116,33 @@ def log_of_softmax(far: float = 1000.0) -> str:
 
 @claim("prop-epsilon-denominator", "symbolic", broken={"no deficit": {"factor": 0}})
 def epsilon_denominator(factor: int = 1) -> str:
-    """For all e_j > 0 and ε > 0, with Z = Σ e_j, the weights e_i/(Z + ε) sum to Z/(Z + ε), short of
-    1 by ε/(Z + ε). With shifted scores 1 ≤ Z ≤ n, and the deficit lies from ε/(n + ε) to ε/(1 + ε);
-    without the shift the row sum is below Z/ε and tends to 0 with Z.
-    """
+    """In exact arithmetic: rounding of Z, Z + ε and the quotients is left out."""
     total, epsilon = sp.symbols("Z epsilon", positive=True)
     for n in (1, 2, 3, 4):
         e = row("e", n, positive=True)
         row_sum = sum(e_i / (e.sum() + epsilon) for e_i in e)
         deficit = factor * epsilon / (e.sum() + epsilon)
-        identity(1 - row_sum, deficit, "1 − Σ e_i/(S + ε) = deficit")
+        identity(1 - row_sum, deficit, "1 − Σ e_i/(Z + ε) = deficit")
     slope = sp.diff(epsilon / (total + epsilon), total)
     identity(slope, -epsilon / (total + epsilon) ** 2, "the deficit falls as Z grows")
     identity(sp.limit(total / (total + epsilon), total, 0), 0, "limit of the row sum as Z → 0")
-    small, scores = 0.01, grid(4)
+    small, scores = 0.01, grid(4, (-np.inf, -2, -1, 0, 2))[1:]
     totals = 1 / ref.softmax(scores).max(axis=-1)
     short = small / (totals + small)
-    inside = short.min() >= small / (4 + small) - 1e-12 and short.max() <= small / (1 + small)
-    require(inside, f"ε = {small:g}: deficits from {short.min():.6f} to {short.max():.6f}")
+    ends, reached = (small / (4 + small), small / (1 + small)), (short.min(), short.max())
+    require(
+        near(reached, ends), f"ε = {small:g}: deficits from {reached[0]:.6f} to {reached[1]:.6f}"
+    )
     return (
-        "row sum, deficit, its slope −ε/(Z + ε)² < 0 and its limit for symbols, n ≤ 4; "
-        "the bounds on all 625 rows in {−2, …, 2}⁴ at ε = 0.01, within 1e-12"
+        "row sum, deficit, its slope −ε/(Z + ε)² < 0 and its limit for symbols, n ≤ 4; the bounds "
+        f"on {len(scores)} rows in {{−∞, −2, −1, 0, 2}}⁴ at ε = {small:g}, reached within 1e-12; "
+        "rounding is not tried"
     )
 
 
 @claim("exm-epsilon", "numeric", broken={"with the shift": {"shift": True}})
 def epsilon_by_hand(shift: bool = False) -> str:
-    """Four scores of −40 without the shift, divided by Σ exp(x_j) + 1e-12, sum to 1.7e-5, not 1."""
+    """Beyond the statement, the library on the same row."""
     x = np.full(4, -40.0)
     terms = np.exp(x - x.max() if shift else x)
     row_sum = (terms / (terms.sum() + 1e-12)).sum()
@@ -136,11 +153,7 @@ def epsilon_by_hand(shift: bool = False) -> str:
 
 @claim("exm-half-precision", "exhaustive", broken={"eleven bits": {"significant_bits": 11}})
 def half_precision(significant_bits: int = 8) -> str:
-    """float16 ends at 65504, its smallest positive number is 2⁻²⁴, and exp(x) rounds to 0 below
-    x = −25 ln 2 = −17.33 (from −17.34375, the next number).
-    bfloat16 keeps 8 significant bits: it stores 1/3 as 0.333984375, and ten thousand weights 1e-4
-    added to it one by one stall at 1/32 instead of 1.
-    """
+    """Every float16; of bfloat16 the two numbers that the example names."""
     import torch
 
     numbers = np.arange(2**16, dtype=np.uint16).view(np.float16)

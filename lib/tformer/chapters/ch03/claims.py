@@ -13,10 +13,23 @@ import numpy as np
 import sympy as sp
 
 from tformer import reference as ref
-from tformer.chapters.ch02.claims import BETA, BETAS, distribution, weights
-from tformer.chapters.ch02.claims_entropy import one_winner
 from tformer.claims.registry import claim, require
-from tformer.claims.tools import HALF, ONE, Array, grid, identity, near, row, show, table
+from tformer.claims.tools import (
+    BETA,
+    BETAS,
+    HALF,
+    ONE,
+    Array,
+    distribution,
+    grid,
+    identity,
+    near,
+    one_winner,
+    row,
+    show,
+    table,
+    weights,
+)
 
 
 def on_symbols(function: Callable[..., Any], **instead: Any) -> Callable[..., Any]:
@@ -25,7 +38,7 @@ def on_symbols(function: Callable[..., Any], **instead: Any) -> Callable[..., An
     The library functions that it calls lose their argument checks too, and softmax is written out.
     """
     body = inspect.unwrap(function)
-    instead = {"softmax": _softmax, "require_scale": lambda where, scale, q: scale} | instead
+    instead = {"softmax": _softmax, "require_scale": lambda where, scale, *_: scale} | instead
     called = {name: body.__globals__.get(name) for name in body.__code__.co_names}
     opened = {x: on_symbols(f, **instead) for x, f in called.items() if hasattr(f, "__wrapped__")}
     known = body.__globals__ | opened | instead
@@ -37,29 +50,28 @@ def _softmax(scores: Array) -> Array:
 
 
 def subsets(size: int) -> Array:
-    """Return every mask of `size` keys, one a row; the first may look nowhere."""
+    """Return every mask of `size` keys, one a row; the first hides them all."""
     return grid(size, (0, 1)).astype(bool)
 
 
-@claim("exm-attention-by-hand", "symbolic", broken={"the default scale of K = 4": {"c": HALF}})
+@claim("exm-attention-by-hand", "symbolic", broken={"the default scale of d_k = 4": {"c": HALF}})
 def attention_by_hand(c: sp.Expr = ONE) -> str:
-    """One query (1), keys (0), (ln 2), (ln 3), values (6, 0), (0, 6), (6, 6), scale 1: the weights
-    are 1/6, 1/3, 1/2 and the output is (4, 5).
-    """
+    """The weights and the output, by symbols and by the library."""
     scores = c * np.array([sp.Integer(0), sp.log(2), sp.log(3)], dtype=object)
     v = np.array([[6, 0], [0, 6], [6, 6]])
+    by_hand = [sp.Rational(1, n) for n in (6, 3, 2)]
+    identity(weights(scores), by_hand, "the weights by hand")
     identity(weights(scores) @ v, [4, 5], "the output by hand")
     q, k = np.ones((1, 1)), np.log([[1.0], [2.0], [3.0]])
+    a = ref.attention_weights(q, k, scale=float(c))
     y = ref.attention(q, k, v.astype(float), scale=float(c))
-    require(near(y, [[4, 5]]), f"the library gives {show(y)}")
-    return "exactly (4, 5); the library within 1e-12"
+    require(near(a, [[1 / 6, 1 / 3, 1 / 2]]) and near(y, [[4, 5]]), f"the library gives {show(y)}")
+    return "exactly (1/6, 1/3, 1/2) and (4, 5); the library within 1e-12"
 
 
 @claim("exm-uniform", "exhaustive", broken={"one score larger": {"extra": log(2)}})
 def uniform(extra: float = 0.0) -> str:
-    """If all scores of a row are equal, as for the query q = 0, the output is the mean of the
-    values that it may look at.
-    """
+    """Beyond the statement, masked rows: the mean is then of the values that are left."""
     for n in range(1, 6):
         v = np.random.default_rng(n).standard_normal((n, 2))
         bias = np.append(extra, np.zeros(n - 1))[None]
@@ -67,7 +79,9 @@ def uniform(extra: float = 0.0) -> str:
             y = ref.attention(np.zeros((1, 3)), np.ones((n, 3)), v, mask=allowed[None], bias=bias)
             numbers = f"output {show(y)}, mean {show(v[allowed].mean(axis=0))}"
             require(near(y, v[allowed].mean(axis=0)), f"{allowed.sum()} of {n} keys: {numbers}")
-    return "the query 0 and every choice of keys from n ≤ 5, 57 masks, within 1e-12"
+    y = ref.attention(np.zeros((1, 3)), np.ones((3, 3)), np.array([[6.0, 0], [0, 6], [6, 6]]))
+    require(near(y, [[4, 4]]), f"the output is {show(y)}, not (4, 4)")
+    return "(4, 4); the query 0 and every choice of keys from n ≤ 5, 57 masks, within 1e-12"
 
 
 @claim(
@@ -75,13 +89,12 @@ def uniform(extra: float = 0.0) -> str:
     "symbolic",
     broken={
         "weights not normalised": {"normalised": False},
-        "a row that may look nowhere": {"nowhere": True},
+        "a fully masked row": {"nowhere": True},
     },
 )
 def convex_hull(normalised: bool = True, nowhere: bool = False) -> str:
-    """If query t may look somewhere, y_t lies in the convex hull of the values it may look at: each
-    coordinate lies between their smallest and their largest, and ‖y_t‖ is at most the largest of
-    their norms.
+    """No direction u separates y from the values, for symbols; norms are compared with the values
+    that the query may look at, which is more than the statement says.
     """
     directions, tried = grid(2), 0
     for n in (1, 2, 3, 4):
@@ -112,9 +125,7 @@ def convex_hull(normalised: bool = True, nowhere: bool = False) -> str:
     broken={"with a causal mask": {"causal": True}, "with positions added": {"positions": 1.0}},
 )
 def equivariance(causal: bool = False, positions: float = 0.0) -> str:
-    """Self-attention, with Q = XW_Q, K = XW_K, V = XW_V and no mask, satisfies
-    Attn(PX) = P Attn(X) for every permutation matrix P.
-    """
+    """The rows of Q, K and V for symbols; the projections themselves by the library."""
     tried = 0
     for n in range(1, 6):
         x, place = np.random.default_rng(n).standard_normal((2, n, 3))
@@ -139,7 +150,7 @@ def equivariance(causal: bool = False, positions: float = 0.0) -> str:
 
 
 def _self_attention(x: Array, mask: Array | None = None) -> Array:
-    """Return self-attention with fixed projections: D = 3, K = V = 2."""
+    """Return self-attention with fixed projections: d_model = 3, d_k = d_v = 2."""
     w_q, w_k, w_v = np.random.default_rng(0).standard_normal((3, 3, 2))
     return ref.attention(x @ w_q, x @ w_k, x @ w_v, mask=mask)
 
@@ -150,9 +161,7 @@ def _self_attention(x: Array, mask: Array | None = None) -> Array:
     broken={"the keys alone": {"values_too": False}, "the tokens": {"queries_too": True}},
 )
 def not_invariant(values_too: bool = True, queries_too: bool = False) -> str:
-    """Self-attention is not invariant: there are X and P with Attn(PX) ≠ Attn(X). It is invariant
-    in the order of its memory: Attention(Q, PK, PV) = Attention(Q, K, V) for every P.
-    """
+    """One pair of tokens for the first half; every order of five memories for the second."""
     x = np.array([[1.0, 0.0, 0.0], [0.0, 1.0, 0.0]])
     moved = np.abs(_self_attention(x[::-1]) - _self_attention(x)).max()
     require(moved > 0.1, f"exchanging two tokens moves no output by more than {moved:.1e}")
@@ -178,9 +187,7 @@ def not_invariant(values_too: bool = True, queries_too: bool = False) -> str:
     broken={"mask after softmax": {"after": True}},
 )
 def mask_is_restriction(after: bool = False) -> str:
-    """If all scores and values are finite, a masked row of attention equals the row computed from
-    the keys and values it may look at, the others deleted; a row that may look nowhere gives zeros.
-    """
+    """Every mask of a few random rows; finite scores and values only, as it says."""
     for n in range(1, 6):
         rng, mask = np.random.default_rng(n), subsets(n)
         q, k, v = (rng.standard_normal((rows, 2)) for rows in (len(mask), n, n))
@@ -193,15 +200,20 @@ def mask_is_restriction(after: bool = False) -> str:
             deleted = ref.attention(q[t : t + 1], k[allowed], v[allowed])[0]
             numbers = f"{show(masked[t])}, not {show(deleted)}; its weights sum to {total[t]:.4f}"
             require(near(masked[t], deleted), f"keys {1 + np.flatnonzero(allowed)}: {numbers}")
-        require((masked[0] == 0).all(), f"an empty row gives {show(masked[0])}, not zeros")
-    return "each of the 62 masks of a row with n ≤ 5 keys, within 1e-12; empty rows exactly zero"
+        require((masked[0] == 0).all(), f"a fully masked row gives {show(masked[0])}, not zeros")
+    return (
+        "each of the 62 masks of a row with n ≤ 5 keys, within 1e-12; fully masked rows exactly "
+        "zero"
+    )
 
 
-@claim("thm-hard-lookup", "numeric", broken={"rate 2Δ": {"rate": 2}})
-def hard_lookup(rate: int = 1) -> str:
-    """If the score of key s* exceeds every other score by at least Δ > 0, attention with the scores
-    multiplied by β satisfies ‖y − v_{s*}‖ ≤ (S − 1) exp(−βΔ) max_s ‖v_s − v_{s*}‖.
-    """
+@claim(
+    "thm-hard-lookup",
+    "numeric",
+    broken={"rate 2Δ": {"rate": 2}, "rate Δ/2, as reached": {"rate": 0.5}},
+)
+def hard_lookup(rate: float = 1) -> str:
+    """On a grid; beyond the statement, the rate is reached with two keys."""
     rows = 0
     for n in (2, 3, 4):
         scores, gaps = one_winner(n)
@@ -219,8 +231,9 @@ def hard_lookup(rate: int = 1) -> str:
         others = sum(a[s] * (values[s] - values[-1]) for s in range(n - 1))
         identity(a @ values - values[-1], others, "y − v* = Σ a_s (v_s − v*) over s ≠ s*")
     alone = ref.attention(np.array([[30.0]]), np.array([[1.0], [0.0]]), np.eye(2), scale=1.0)
-    require(near(alone[0, 1] / exp(-30), 1, 1e-9), "the rate is not reached at S = 2")
+    reached = alone[0, 1] / exp(-30 * rate)
+    require(near(reached, 1, 1e-9), f"S = 2, βΔ = 30: {reached:.4g} of the bound, not 1")
     return (
         f"all {rows} rows of scores in {{0, …, 3}} with one winner, S ≤ 4, β = 1/2, 1, 4 (1e-12); "
-        "y − v* as a sum over the losers for symbols; at S = 2 error/bound tends to 1 with βΔ"
+        "y − v* as a sum over the losers for symbols; error/bound 1 within 1e-9 at S = 2, βΔ = 30"
     )

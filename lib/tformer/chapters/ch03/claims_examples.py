@@ -25,18 +25,18 @@ def require_slips(example: WorkedExample, *expected: tuple[str, int, int]) -> No
 @claim(
     "exm-three-tokens",
     "numeric",
-    broken={"as printed": {"as_printed": True}, "divided by K": {"scale": 1 / 2}},
+    broken={"as printed": {"as_printed": True}, "divided by d_k": {"scale": 1 / 2}},
 )
 def three_tokens(as_printed: bool = False, scale: float | None = None) -> str:
-    """The first token of the published example with three tokens has the weights
-    (0.0454, 0.7679, 0.1867) and the output (0.2775, 1). Of the printed numbers 0.78, 0.17, 0.27 and
-    1.73 are wrong, by up to 0.017. No scale gives the printed row: its scores are 0, 2c and c, so
-    the square of the third weight is the product of the first two.
+    """Beyond the statement, the slips of the whole listing, their size, and that no scale gives
+    the printed row: its scores are 0, 2c and c, so the third weight squared is the product of the
+    other two.
     """
     q, k, v = THREE_TOKENS.q, THREE_TOKENS.k, THREE_TOKENS.v
     weights, y = ref.attention_weights(q, k, scale=scale), ref.attention(q, k, v, scale=scale)
     want = (0.0454, 0.7679, 0.1867)
     require(near(weights[0], want, 5e-5), f"the weights are {show(weights[0])}, not {show(want)}")
+    require(near(weights[1], weights[0][[1, 0, 2]]), f"the second token has {show(weights[1])}")
     require(near(y, [[0.2775, 1], [1.7225, 1], [1, 1]], 5e-5), f"outputs {show(y)} row by row")
     wrong = [("weights", i, j) for i, j in ((1, 2), (1, 3), (2, 1), (2, 3))]
     wrong += [("outputs", 1, 1), ("outputs", 2, 1)]
@@ -58,10 +58,7 @@ def three_tokens(as_printed: bool = False, scale: float | None = None) -> str:
     broken={"as printed": {"as_printed": True}, "mainly to milk": {"to_milk": "most"}},
 )
 def buy_milk(as_printed: bool = False, to_milk: str = "least") -> str:
-    """In the published example "Buy milk and" the last token has the weights
-    (0.3495, 0.3034, 0.3471) and the output (1.0845, 0.5925): milk gets the least. The scores on the
-    diagonal are 0.7142, 0.8556 and 0.5233, where 0.7149, 0.8550 and 0.5230 are printed.
-    """
+    """Beyond the statement, the slips of the whole listing and their size."""
     right = BUY_MILK.right()
     weights, y = right["weights"], right["outputs"]
     last, words = weights[2], ("Buy", "milk", "and")
@@ -86,12 +83,13 @@ def buy_milk(as_printed: bool = False, to_milk: str = "least") -> str:
     )
 
 
-@claim("exm-cpp-attention", "numeric", broken={"ε = 0.001": {"epsilon": 1e-3}})
+@claim(
+    "exm-cpp-attention",
+    "numeric",
+    broken={"ε = 0.001": {"epsilon": 1e-3}, "ε = 1e-11": {"epsilon": 1e-11}},
+)
 def cpp_attention(epsilon: float = 1e-12) -> str:
-    """The C++ listing with three tokens of width four prints the output of attention, to its four
-    decimals; the 1e-12 that it adds to each denominator makes every output too small by less than
-    one part in 10¹².
-    """
+    """Short of the statement: it repeats the listing's arithmetic and does not compile it."""
     scores = CPP_LISTING.right()["scores"]
     terms = np.exp(scores - scores.max(axis=-1, keepdims=True))
     listed = terms / (terms.sum(axis=-1, keepdims=True) + epsilon) @ CPP_LISTING.v
@@ -100,7 +98,10 @@ def cpp_attention(epsilon: float = 1e-12) -> str:
     bound = f"outputs too small by up to {short.max():.2e} of their size"
     require(short.min() > 0 and short.max() < 1e-12, bound)
     require_slips(CPP_LISTING)
-    return "twelve numbers to four decimals; relative shortfall above 0 and below 1e-12"
+    return (
+        "the twelve printed numbers, recorded with their source, to four decimals; with its "
+        f"arithmetic in float64 shortfalls up to {short.max():.1e}; the listing is not compiled"
+    )
 
 
 @claim(
@@ -109,10 +110,7 @@ def cpp_attention(epsilon: float = 1e-12) -> str:
     broken={"the same draws again": {"seed_again": True}, "without the scale": {"power": 0.0}},
 )
 def torch_listing(seed_again: bool = False, power: float = 0.5) -> str:
-    """The PyTorch listing of self-attention on three tokens of width 8 gives, with seed 0, the
-    weights and the output of attention. It draws its projections inside the function, so two calls
-    on the same tokens give different weights.
-    """
+    """The listing, run with its own projections and with those that the seed gives."""
     import torch
 
     from tformer import fast
@@ -156,10 +154,7 @@ CAT = ("0.05", "0.82", "0.03", "0.01", "0.02", "0.07")
 
 @claim("exm-cat-weights", "exhaustive", broken={"taken as exact": {"unit": "0"}})
 def cat_weights(unit: str = "0.01") -> str:
-    """The weights printed for the first six words of "The cat sat on the mat because it was tired"
-    add up to 1 exactly, and softmax gives the other four words weights above zero. So they can only
-    be rounded, and they leave those four, *tired* among them, at most 0.03 together.
-    """
+    """Beyond the statement, a softmax whose weights round to the six and leave almost 0.03."""
     require(sum(map(Fraction, CAT)) == 1, f"the six add up to {float(sum(map(Fraction, CAT)))}")
     room = sum(Fraction(unit) / 2 for _ in CAT)
     least = [float(Fraction(weight)) - 0.0049 for weight in CAT]
