@@ -78,16 +78,20 @@ def bind_all(where: str, arrays: list[Named]) -> Sizes:
     leading: tuple[int, ...] = ()
     for name, axes, array in arrays:
         shape = tuple(array.shape)
-        n_leading = len(shape) - len(axes.letters)
-        if n_leading < 0 or (n_leading and not axes.dots):
+        text, dots, letters = axes
+        n_leading = len(shape) - len(letters)
+        if n_leading < 0 or (n_leading and not dots):
             raise ShapeError(f"{where}: {_wrong_number(name, axes)}; got shape {shape}")
-        for (letter, or_1), size in zip(axes.letters, shape[n_leading:], strict=True):
-            if (size != 1 or not or_1) and sizes.setdefault(letter, size) != size:
+        for (letter, or_1), size in zip(letters, shape[n_leading:], strict=True):
+            if or_1 and size == 1:
+                continue
+            if sizes.setdefault(letter, size) != size:
                 raise ShapeError(
                     f"{where}: axis {letter} is {_elsewhere(letter, sizes[letter], name, arrays)} "
-                    f"{size} in {name} ({axes.text}); got shape {shape}"
+                    f"{size} in {name} ({text}); got shape {shape}"
                 )
-        leading = _broadcast(where, name, leading, shape[:n_leading])
+        if n_leading and shape[:n_leading] != leading:
+            leading = _broadcast(where, name, leading, shape[:n_leading])
     sizes["..."] = leading
     return sizes
 
@@ -111,7 +115,7 @@ def _broadcast(
     where: str, name: str, before: tuple[int, ...], leading: tuple[int, ...]
 ) -> tuple[int, ...]:
     """The leading axes of all arrays so far, widened to hold those of one more."""
-    if not before or before == leading:
+    if not before:
         return leading
     pairs = list(zip_longest(reversed(before), reversed(leading), fillvalue=1))
     if any(one != other and 1 not in (one, other) for one, other in pairs):

@@ -33,7 +33,9 @@ def require_values(where: str, name: str, tensor: Tensor) -> None:
 
 
 def _holds(x: Any) -> str:
-    return HOLDS.get(x.dtype, "") if isinstance(x, Tensor) and not _oddity(x) else ""
+    if not isinstance(x, Tensor) or _oddity(x):
+        return ""
+    return HOLDS.get(x.dtype, "")
 
 
 def _oddity(tensor: Tensor) -> str:
