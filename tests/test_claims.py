@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from sympy import Rational
 
 from chapters import MISTAKES, NOTICED
 from tformer import reference as ref
@@ -215,7 +216,7 @@ def test_tools():
 
 
 def test_shared_numbers():
-    assert cosine_moments(3) == (0, ref.dot(np.ones(1), np.ones(1)) / 3)
+    assert cosine_moments(3) == (0, Rational(1, 3))
     assert len(circles([25])) == 12
     scores, lead = one_winner(2)
     assert (np.abs(scores[:, 0] - scores[:, 1]) == lead).all()

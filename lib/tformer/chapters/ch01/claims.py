@@ -39,7 +39,7 @@ def law_of_cosines(factor: int = 2) -> str:
     want = squares[:, None] + squares - factor * ref.pairwise_dot(vectors, vectors)
     require(near(ref.pairwise_squared_distance(vectors, vectors), want), "the table differs")
     return (
-        "by the library's formulas for symbols, d ≤ 5; "
+        f"by the library's formulas for symbols, d ≤ {d}; "
         f"its tables agree on all {want.size} pairs of vectors of {{−2, …, 2}}² within 1e-12"
     )
 
@@ -77,7 +77,7 @@ def projection(power: int = 2) -> str:
         identity(formula(ref.projection)(q, k), nearest * k, "projection = (q·k/‖k‖²)k")
         beyond = squared_distance(q, nearest * k) + (t - nearest) ** 2 * dot(k, k)
         identity(squared_distance(q, t * k), beyond, "‖q − tk‖² = ‖q − t*k‖² + (t − t*)²‖k‖²")
-    return "‖q − tk‖² = ‖q − t*k‖² + (t − t*)²‖k‖² and (q − t*k)·k = 0 for symbols, d ≤ 4"
+    return f"‖q − tk‖² = ‖q − t*k‖² + (t − t*)²‖k‖² and (q − t*k)·k = 0 for symbols, d ≤ {d}"
 
 
 @claim("thm-cauchy-schwarz", "symbolic", broken={"a constant below one": {"constant": 0.9}})
@@ -97,7 +97,8 @@ def cauchy_schwarz(constant: float = 1.0) -> str:
         minors = sum((q[i] * k[j] - q[j] * k[i]) ** 2 for j in range(d) for i in range(j))
         identity(dot(q, q) * dot(k, k) - dot(q, k) ** 2, minors, f"Lagrange's identity in R^{d}")
     return (
-        "‖q‖²‖k‖² − (q·k)² = Σ_{i<j} (q_i k_j − q_j k_i)² for symbols, d ≤ 5 (Lagrange's identity)"
+        f"‖q‖²‖k‖² − (q·k)² = Σ_{{i<j}} (q_i k_j − q_j k_i)² for symbols, d ≤ {d} (Lagrange's "
+        "identity)"
         f"; inequality and equality on all {dots.size} pairs of vectors of {{−2, …, 2}}³"
     )
 
@@ -117,7 +118,7 @@ def rotation(stretch: int = 1) -> str:
     dots = ref.pairwise_dot(vectors, vectors)
     require(near(ref.pairwise_dot(turned, turned), dots), "a turn changes the table")
     return (
-        "(qR)·(kR) = q(RRᵀ)kᵀ for symbols, d ≤ 3, which is q·k for all q, k only if RRᵀ = I; "
+        f"(qR)·(kR) = q(RRᵀ)kᵀ for symbols, d ≤ {d}, which is q·k for all q, k only if RRᵀ = I; "
         "Cayley's R = (I − A)(I + A)⁻¹ satisfies it; no other orthogonal R is tried but a turn"
     )
 
@@ -136,7 +137,8 @@ def table_of_dots(slack: int = 0) -> str:
         minor = sp.Matrix(dots[:, : width + 1]).det(method="berkowitz")
         identity(minor, 0, f"minor of size {width + 1} = 0")
     return (
-        "entries and shape for symbols, d_k ≤ 3; every minor of size d_k + 1 vanishes, so the rank "
+        f"entries and shape for symbols, d_k ≤ {width}; every minor of size d_k + 1 vanishes, so "
+        "the rank "
         "is at most d_k, which Q = K = I reaches"
     )
 
@@ -152,7 +154,7 @@ def table_cost(saved: int = 1) -> str:
         want = n_queries * n_keys * width, n_queries * n_keys * (width - saved)
         sizes = f"T, S, d_k = {n_queries}, {n_keys}, {width}"
         require(counts == want, f"{sizes}: {counts} multiplications and additions, not {want}")
-    return "counted by numbers that record their use, all 64 sizes with T, S, d_k ≤ 4"
+    return f"counted by numbers that record their use, all 64 sizes with T, S, d_k ≤ {width}"
 
 
 @claim("exm-table-by-hand", "exhaustive", broken={"K reshaped, not transposed": {"reshaped": True}})
@@ -187,7 +189,7 @@ def rankings_agree(squares: tuple[int, ...] = (25,)) -> str:
         closer = squared_distance(q, b) - squared_distance(q, a) - dot(b, b) + dot(a, a)
         identity(closer, 2 * (dot(q, a) - dot(q, b)), "‖q − b‖² − ‖q − a‖² = 2(q·a − q·b)")
     return (
-        "‖q − b‖² − ‖q − a‖² = 2(q·a − q·b) + ‖b‖² − ‖a‖² for symbols, d ≤ 5; same order of "
+        f"‖q − b‖² − ‖q − a‖² = 2(q·a − q·b) + ‖b‖² − ‖a‖² for symbols, d ≤ {d}; same order of "
         f"the {len(keys)} integer keys of norm 5 for each query q ≠ 0 of {{−3, …, 3}}²"
     )
 

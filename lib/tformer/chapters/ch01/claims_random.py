@@ -48,8 +48,8 @@ def dot_variance(mean: int = 0, factor: int = 1, independent: bool = True) -> st
         dots = ref.pairwise_dot(signs, signs)
         require(dots.mean() == 0 and dots.var() == d, f"signs, d = {d}: variance {dots.var():g}")
     return (
-        "expectations taken symbol by symbol, for every such distribution, d ≤ 5; "
-        "mean 0 and variance d exactly over all pairs of sign vectors, d ≤ 5"
+        f"expectations taken symbol by symbol, for every such distribution, d ≤ {d}; "
+        f"mean 0 and variance d exactly over all pairs of sign vectors, d ≤ {d}"
     )
 
 
@@ -64,7 +64,7 @@ def scaled_variance(power: sp.Expr = HALF) -> str:
         signs = grid(d, (-1, 1))
         variance = (ref.pairwise_dot(signs, signs) / d ** float(power)).var()
         require(near(variance, 1), f"sign vectors, d = {d}: variance {variance:.4f}, not 1")
-    return "symbol by symbol for d ≤ 5, and over all pairs of sign vectors, d ≤ 6, within 1e-12"
+    return f"symbol by symbol for d ≤ 5, and over all pairs of sign vectors, d ≤ {d}, within 1e-12"
 
 
 @claim(
@@ -86,7 +86,7 @@ def cosine_variance(power: sp.Expr = ONE, half: bool = False) -> str:
     require(signs.mean() == 0 and signs.var() == 1, f"d = 1: Var[u·v] = {signs.var():g}, not 1")
     return (
         "the angle θ between u and v has density ∝ sin^(d−2) θ; both moments of cos θ integrated "
-        "for 2 ≤ d ≤ 12; for d = 1, u = ±1; the 2d directions ±e_i have the same two moments"
+        f"for 2 ≤ d ≤ {d}; for d = 1, u = ±1; the 2d directions ±e_i have the same two moments"
     )
 
 

@@ -63,7 +63,8 @@ def shift_invariance(scale: bool = False) -> str:
         same = near(ref.softmax(scores + shift, beta=beta), ref.softmax(scores, beta=beta))
         require(same, f"β = {beta:g}: the library's softmax changes under a shift by {shift:g}")
     return (
-        "for symbols, n ≤ 4; the weights give back x_i − x_1 = log(p_i/p_1)/β, hence the converse; "
+        f"for symbols, n ≤ {n}; the weights give back x_i − x_1 = log(p_i/p_1)/β, hence the "
+        "converse; "
         "the library under shifts of 1/2 and ±1000 at β = 1/2, 1, 4, within 1e-12"
     )
 
@@ -128,7 +129,9 @@ def softmax_jacobian(sign: int = -1, power: int = 1) -> str:
         gradient = row("g", n)
         passed_back = formula(ref.softmax_vjp)(p, gradient, beta=2)
         identity(passed_back, 2 * gradient @ by_hand, "the library's product")
-    return "differentiated for symbols, n ≤ 4; the library's Jacobian and product, run on symbols"
+    return (
+        f"differentiated for symbols, n ≤ {n}; the library's Jacobian and product, run on symbols"
+    )
 
 
 @claim(
@@ -157,7 +160,7 @@ def jacobian_null(null_dimension: int = 1, hidden: int = 0) -> str:
         squares = sum(p[i] * p[j] * (v[i] - v[j]) ** 2 for j in range(n) for i in range(j))
         identity(v @ formula(ref.softmax_jacobian)(p) @ v, squares, "vJvᵀ = Σ p_i p_j (v_i − v_j)²")
     return (
-        "v(diag p − pᵀp)vᵀ = Σ_{i<j} p_i p_j (v_i − v_j)² for symbols with Σp = 1, n ≤ 5; "
+        f"v(diag p − pᵀp)vᵀ = Σ_{{i<j}} p_i p_j (v_i − v_j)² for symbols with Σp = 1, n ≤ {n}; "
         "eigenvalues for all scores in {−1, 0, 2}, n ≤ 4 (zero means below 1e-12)"
     )
 

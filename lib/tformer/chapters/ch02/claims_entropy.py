@@ -74,7 +74,7 @@ def softmax_variational(power: int = -1) -> str:
         from_softmax = (p * (log_p - BETA * (s - top))).sum()
         identity(top * p.sum() - value, from_softmax / BETA, "lse − ⟨p, s⟩ − H(p)/β = KL/β")
     return (
-        "lse_β(s) − ⟨p, s⟩ − H(p)/β = KL(p, softmax_β(s))/β for symbols, n ≤ 4; "
+        f"lse_β(s) − ⟨p, s⟩ − H(p)/β = KL(p, softmax_β(s))/β for symbols, n ≤ {n}; "
         "lem-gibbs does the rest; the library on 91 rows p and 27 rows s at β = 1/2, 1, 4 (1e-12)"
     )
 
@@ -96,7 +96,7 @@ def lse_bounds(share: float = 1.0) -> str:
             require(excess.min() >= -1e-12, f"n = {n}, β = {beta:g}: lse below the maximum")
             equal = np.array_equal(excess > bound - 1e-12, level)
             require(equal, f"n = {n}, β = {beta:g}: the bound is reached off the equal scores")
-    return f"all {rows} rows of scores in {{−2, …, 2}}, n ≤ 4, at β = 1/2, 1, 4, within 1e-12"
+    return f"all {rows} rows of scores in {{−2, …, 2}}, n ≤ {n}, at β = 1/2, 1, 4, within 1e-12"
 
 
 @claim("thm-lse-convex", "symbolic", broken={"gradient β softmax": {"power": 1}})
@@ -116,7 +116,7 @@ def lse_convex(power: int = 0) -> str:
         middle = ref.logsumexp((scores[:, None] + scores) / 2, beta=beta)
         require((middle <= (value[:, None] + value) / 2 + 1e-12).all(), f"β = {beta:g}: not convex")
     return (
-        "differentiated for symbols, n ≤ 3; the Hessian is semidefinite by prop-jacobian-null; "
+        f"differentiated for symbols, n ≤ {n}; the Hessian is semidefinite by prop-jacobian-null; "
         f"midpoints of all {middle.size} pairs in {{−2, …, 2}}³ at β = 1/2, 1, 4, within 1e-12"
     )
 
@@ -157,7 +157,8 @@ def softmax_limits(rate: float = 1) -> str:
                 near(reached, 1, 1e-4), f"n = {n}, βΔ = {FAR}: {reached:.4f} of the bound, not 1"
             )
     return (
-        "limits at β → 0 and ∞ for symbolic gaps and every number of winners, n ≤ 4; the rate on "
+        f"limits at β → 0 and ∞ for symbolic gaps and every number of winners, n ≤ {n}; the rate "
+        "on "
         f"all {rows} rows in {{0, …, 3}} with one winner, β = 1/2, 1, 4 (1e-12), and within 1e-4 "
         f"of equality for equal losers at βΔ = {FAR}"
     )
@@ -191,7 +192,8 @@ def saturation(rate: float = 1, factor: int = 2) -> str:
         reached = norm / (factor * beta * exp(-rate * FAR))
         require(near(reached, 1, 1e-4), f"n = 2, βΔ = {FAR}: {reached:.4f} of the bound, not 1")
     return (
-        f"all {rows} rows in {{0, …, 3}} with one winner, 2 ≤ n ≤ 4, β = 1/2, 1, 4, within 1e-12; "
+        f"all {rows} rows in {{0, …, 3}} with one winner, 2 ≤ n ≤ {n}, β = 1/2, 1, 4, within "
+        "1e-12; "
         f"within 1e-4 of equality at n = 2, βΔ = {FAR}"
     )
 
@@ -218,6 +220,7 @@ def entropy_temperature(power: int = 1) -> str:
             inside = found.min() >= -1e-12 and found.max() <= np.log(n) + 1e-12
             require(inside, f"n = {n}, β = {beta:g}: H from {found.min():.4f} to {found.max():.4f}")
     return (
-        "H = β(lse_β(s) − ⟨p, s⟩) differentiated for symbols, n ≤ 3; that form and the bounds for "
-        f"all {rows} rows in {{−2, …, 2}}, n ≤ 3, at β = 1/2, 1, 4, within 1e-12"
+        f"H = β(lse_β(s) − ⟨p, s⟩) differentiated for symbols, n ≤ {n}; that form and the bounds "
+        "for "
+        f"all {rows} rows in {{−2, …, 2}}, n ≤ {n}, at β = 1/2, 1, 4, within 1e-12"
     )

@@ -111,7 +111,7 @@ def log_of_softmax(far: float = 1000.0) -> str:
     require(taken_after == -np.inf, f"x = {show(x)}: log(softmax(x)) is {taken_after:g}, not −inf")
     together = ref.log_softmax(x)[0]
     require(together == -far, f"x = {show(x)}: log_softmax(x) is {together:g}, not {-far:g}")
-    return "−inf and −1000 exactly: exp(−1000) is below the smallest float64, about 4.9e-324"
+    return f"−inf and −{far:g} exactly: exp(−{far:g}) is below the smallest float64, about 4.9e-324"
 
 
 @claim("prop-epsilon-denominator", "symbolic", broken={"no deficit": {"factor": 0}})
@@ -134,7 +134,8 @@ def epsilon_denominator(factor: int = 1) -> str:
         near(reached, ends), f"ε = {small:g}: deficits from {reached[0]:.6f} to {reached[1]:.6f}"
     )
     return (
-        "row sum, deficit, its slope −ε/(Z + ε)² < 0 and its limit for symbols, n ≤ 4; the bounds "
+        f"row sum, deficit, its slope −ε/(Z + ε)² < 0 and its limit for symbols, n ≤ {n}; the "
+        "bounds "
         f"on {len(scores)} rows in {{−∞, −2, −1, 0, 2}}⁴ at ε = {small:g}, reached within 1e-12; "
         "rounding is not tried"
     )

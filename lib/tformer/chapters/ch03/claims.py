@@ -81,7 +81,7 @@ def uniform(extra: float = 0.0) -> str:
             require(near(y, v[allowed].mean(axis=0)), f"{allowed.sum()} of {n} keys: {numbers}")
     y = ref.attention(np.zeros((1, 3)), np.ones((3, 3)), np.array([[6.0, 0], [0, 6], [6, 6]]))
     require(near(y, [[4, 4]]), f"the output is {show(y)}, not (4, 4)")
-    return "(4, 4); the query 0 and every choice of keys from n ≤ 5, 57 masks, within 1e-12"
+    return f"(4, 4); the query 0 and every choice of keys from n ≤ {n}, 57 masks, within 1e-12"
 
 
 @claim(
@@ -114,7 +114,7 @@ def convex_hull(normalised: bool = True, nowhere: bool = False) -> str:
         a, u, v = distribution(n), row("u", 2), table("v", n, 2)
         identity(c - a @ v @ u, a @ (c - v @ u), "c − u·y = Σ a_s (c − u·v_s)")
     return (
-        "c − u·y = Σ a_s (c − u·v_s) for symbols with Σ a = 1, n ≤ 4, so no direction u "
+        f"c − u·y = Σ a_s (c − u·v_s) for symbols with Σ a = 1, n ≤ {n}, so no direction u "
         f"separates y from the values; the library on {tried} masked rows, 24 directions (1e-12)"
     )
 
@@ -144,7 +144,7 @@ def equivariance(causal: bool = False, positions: float = 0.0) -> str:
             after = attend(q[order], k[order], v[order], scale=BETA)
             identity(after, before[order], "Attn(PX) = P Attn(X)")
     return (
-        "PX turns Q, K, V into PQ, PK, PV, which permutes the rows of symbolic outputs, n ≤ 3; "
+        f"PX turns Q, K, V into PQ, PK, PV, which permutes the rows of symbolic outputs, n ≤ {n}; "
         f"the library under all {tried} permutations of n ≤ 5 tokens, within 1e-12"
     )
 
@@ -177,7 +177,7 @@ def not_invariant(values_too: bool = True, queries_too: bool = False) -> str:
             tried += 1
     return (
         "two tokens exchanged move an output by more than 0.1; keys and values together under all "
-        f"{tried} permutations, n ≤ 5, within 1e-12"
+        f"{tried} permutations, n ≤ {n}, within 1e-12"
     )
 
 
@@ -202,7 +202,7 @@ def mask_is_restriction(after: bool = False) -> str:
             require(near(masked[t], deleted), f"keys {1 + np.flatnonzero(allowed)}: {numbers}")
         require((masked[0] == 0).all(), f"a fully masked row gives {show(masked[0])}, not zeros")
     return (
-        "each of the 62 masks of a row with n ≤ 5 keys, within 1e-12; fully masked rows exactly "
+        f"each of the 62 masks of a row with n ≤ {n} keys, within 1e-12; fully masked rows exactly "
         "zero"
     )
 

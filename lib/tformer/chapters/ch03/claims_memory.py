@@ -109,7 +109,7 @@ def attention_cost(scalings: int = 1) -> str:
         require(counts == want, f"T, S, d_k, d_v = {t}, {s}, {d_k}, {d_v}: {counts}, not {want}")
     return (
         "multiplications, exponentials and divisions, counted by numbers that record their use, "
-        "and the size of the table of weights, all 81 sizes with T, S, d_k, d_v ≤ 3"
+        f"and the size of the table of weights, all 81 sizes with T, S, d_k, d_v ≤ {d_v}"
     )
 
 
@@ -153,7 +153,7 @@ def retrieval(share: sp.Expr = ONE) -> str:
         shown.append(f"{p:.2f} ≥ {bound:.2f} at n = {n}")
     return (
         "exact means over all sets of n keys, nine sizes, β = 1/2, 1, 4, and β → 0, which reaches "
-        "the bound; E[exp(β(cos − 1))] for symbols, d ≤ 8; sampled, d = 16, β = 8: "
+        f"the bound; E[exp(β(cos − 1))] for symbols, d ≤ {d}; sampled, d = 16, β = 8: "
         f"{shown[0]}, {shown[1]}"
     )
 

@@ -40,7 +40,7 @@ def nadaraya_watson(power: float = 0.5) -> str:
         require(near(y, regression, 1e-11), f"d_k = {width}, q = {show(q[i])}: {numbers}")
     return (
         "155 queries with coordinates in {−2, …, 2} and keys with coordinates in {−1, 0, 2}, "
-        "d_k ≤ 3, random masks, within 1e-11"
+        f"d_k ≤ {width}, random masks, within 1e-11"
     )
 
 
@@ -68,7 +68,8 @@ def gaussian_kernel(squares: tuple[int, ...] = (25,), power: sp.Expr = HALF) -> 
         says = "−‖q − k‖²/(2√d_k) = q·k/√d_k − (‖q‖² + ‖k‖²)/(2√d_k)"
         identity(log_of_gaussian, dot(q, k) / sp.sqrt(width) - norms, says)
     return (
-        "−‖q − k‖²/(2√d_k) = q·k/√d_k − (‖q‖² + ‖k‖²)/(2√d_k) for symbols, d_k ≤ 5; the library "
+        f"−‖q − k‖²/(2√d_k) = q·k/√d_k − (‖q‖² + ‖k‖²)/(2√d_k) for symbols, d_k ≤ {width}; the "
+        "library "
         f"with the {len(keys)} integer keys of norm 5, random masks and the 25 queries of "
         "{−2, …, 2}² within 1e-11"
     )
@@ -134,7 +135,8 @@ def tied_projections(tied: bool = True) -> str:
         gap = (x @ m @ x + y @ m @ y) / 2 - x @ m @ y
         identity(gap, squared_distance(x @ w, y @ w) / 2, "mean of the two − xMyᵀ = ‖xW − yW‖²/2")
     return (
-        "xMxᵀ = ‖xW‖² and (xMxᵀ + yMyᵀ)/2 − xMyᵀ = ‖xW − yW‖²/2 for symbols, d_model = 3, d_k ≤ 3; "
+        "xMxᵀ = ‖xW‖² and (xMxᵀ + yMyᵀ)/2 − xMyᵀ = ‖xW − yW‖²/2 for symbols, d_model = 3, d_k ≤ "
+        f"{width}; "
         "the weights of 100 random sentences of five tokens"
     )
 

@@ -58,7 +58,7 @@ def moments_independent(means: int = 1, independent: bool = True) -> str:
     require(near(dots.mean(), 3 * q.mean() * k.mean(), 1e-10), f"mean {dots.mean():.4f}")
     require(near(dots.var(), want, 1e-10), f"variance {dots.var():.4f}, not {want:.4f}")
     return (
-        "symbol by symbol, each coordinate with its own mean and variance, d ≤ 3; all 216 "
+        f"symbol by symbol, each coordinate with its own mean and variance, d ≤ {d}; all 216 "
         "pairs with coordinates in {0, 2, 4} and {−1, 5}, by the library within 1e-10"
     )
 
@@ -75,7 +75,7 @@ def moments_gaussian(square: int = 1) -> str:
         cross = a**2 * t**2 + b**2 * s**2 + 2 * rho * s * t * a * b
         want = d * (s**2 * t**2 * (1 + square * rho**2) + cross)
         identity(variance, want, f"Var[q·k] = d(σ_q²σ_k²(1 + {square}ρ²) + …)")
-    return "with k_i = μ_k + σ_k(ρx_i + √(1 − ρ²)z_i), symbol by symbol, d ≤ 4"
+    return f"with k_i = μ_k + σ_k(ρx_i + √(1 − ρ²)z_i), symbol by symbol, d ≤ {d}"
 
 
 @claim("prop-fourth-moment", "symbolic", broken={"as if normal": {"kurtosis": 3}})
@@ -92,7 +92,7 @@ def fourth_moment(kurtosis: int | None = None) -> str:
         identity(variance.subs(kappa, 3), 2 * d, "Var[q·q] = 2d for normal coordinates")
         signs = grid(d, (-1, 1))
         require((ref.dot(signs, signs) == d).all(), f"signs, d = {d}: q·q is not always {d}")
-    return "symbol by symbol, d ≤ 4; q·q = d for every sign vector, d ≤ 4, exactly"
+    return f"symbol by symbol, d ≤ {d}; q·q = d for every sign vector, d ≤ {d}, exactly"
 
 
 @claim("prop-covariance", "symbolic", broken={"only the traces": {"coupled": False}})
@@ -139,7 +139,7 @@ def only_differences(shared: int = 0) -> str:
     p, moved = (ref.softmax(ref.pairwise_dot(q, k + c)) for c in (0, np.arange(8)))
     require(near(p, moved, 1e-12), "adding one vector to all keys changes the weights")
     return (
-        "symbol by symbol, d ≤ 3; one vector added to every key leaves the library's weights as "
+        f"symbol by symbol, d ≤ {d}; one vector added to every key leaves the library's weights as "
         "they are, 5 queries and 5 keys, within 1e-12"
     )
 
@@ -241,4 +241,4 @@ def excess_kurtosis(power: int = 1) -> str:
     signs = grid(6, (-1, 1))
     fourth = (ref.pairwise_dot(signs, signs) ** 4).mean() / 36
     require(near(fourth - 3, -1 / 3), f"signs, d = 6: excess {fourth - 3:.4f}, not −1/3")
-    return "symbol by symbol, with skewed coordinates, d ≤ 4; −2/d over all sign vectors, d = 6"
+    return f"symbol by symbol, with skewed coordinates, d ≤ {d}; −2/d over all sign vectors, d = 6"

@@ -43,7 +43,8 @@ def normalised_inputs(power: int = 4) -> str:
             numbers = f"variance {dots.var():.4f}, not {want:.4f}"
             require(near(dots.var(), want, 1e-9), f"d = {d}, r = {radius:.4f}: {numbers}")
     return (
-        "q·k = r² cos θ with density ∝ sin^(d−2) θ, integrated for symbolic r, 2 ≤ d ≤ 10; the 2d "
+        f"q·k = r² cos θ with density ∝ sin^(d−2) θ, integrated for symbolic r, 2 ≤ d ≤ {d}; the "
+        "2d "
         "keys ±r e_i, for d = 1 the whole sphere, have the same two moments (1e-9)"
     )
 
@@ -104,7 +105,8 @@ def aligned(power: sp.Expr = HALF) -> str:
     same[:, 768:] *= -1
     require((ref.dot(signs, same) == 512).all(), "signs that agree in three of four places")
     return (
-        "symbol by symbol, with skewed coordinates, d ≤ 4; sign vectors of width 1024 that agree "
+        f"symbol by symbol, with skewed coordinates, d ≤ {d}; sign vectors of width 1024 that "
+        "agree "
         "in 768 places have q·k/d = 1/2 and q·k/√d = 16 exactly"
     )
 
@@ -116,6 +118,7 @@ def aligned(power: sp.Expr = HALF) -> str:
         "not normalised": {"normalised": False},
         "H ≥ log n − γ²/4": {"square": 0.25},
         "H ≥ log n − γ": {"linear": 1},
+        "H ≥ log n − 0.55 γ², as reached": {"square": 0.55},
     },
 )
 def qk_norm(normalised: bool = True, square: float = 0.5, linear: float = 2) -> str:
@@ -134,6 +137,8 @@ def qk_norm(normalised: bool = True, square: float = 0.5, linear: float = 2) -> 
         many = np.where(np.arange(10**5) < 10 ** np.arange(5)[:, None], gamma, -gamma)
         _bounded(many, gamma, least, f"γ = {gamma:g}, n = 10⁵, two levels")
         rows += len(many)
+    even = log(2) - ref.entropy(ref.softmax(np.array([0.01, -0.01])))
+    require(near(even / (square * 0.01**2), 1, 1e-3), f"γ = 0.01, n = 2: log n − H = {even:.3e}")
     for n in (2, 3, 64, 1000):
         gamma = log(n - 1) / 2
         p = ref.softmax(gamma * np.where(np.arange(n) < 1, 1.0, -1.0))

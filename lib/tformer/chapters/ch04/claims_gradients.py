@@ -48,7 +48,8 @@ def jacobian_bounds(factor: int = 2) -> str:
         level = np.linalg.norm(ref.softmax_jacobian(np.full(n, 1 / n)), 2)
         require(near(level, 1 / n), f"n = {n}: ‖J‖ = {level:.4f} at equal weights")
     return (
-        f"all {rows} rows of weights in tenths, 2 ≤ n ≤ 5, within 1e-12; for n = 2 the upper bound "
+        f"all {rows} rows of weights in tenths, 2 ≤ n ≤ {n}, within 1e-12; for n = 2 the upper "
+        "bound "
         "is reached, for equal weights the norm is 1/n"
     )
 
