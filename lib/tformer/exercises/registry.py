@@ -2,11 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from functools import partial
+from typing import Any, TypeVar
 
 from tformer.chapters import load
 from tformer.exercises.answer import Answer
+from tformer.exercises.diagnosis import check_by_table
+from tformer.exercises.kinds import Array
+from tformer.exercises.table import Case, Function, Table
+
+Test = Callable[[Answer], None]
+Decorated = TypeVar("Decorated", bound=Callable[..., Any])
+ARRAY = Array()
 
 
 @dataclass(frozen=True)
@@ -23,12 +32,15 @@ class Exercise:
         What was verified, said to a right answer.
     hints : tuple of str
         From a nudge to nearly the answer.
+    table : Table or None
+        What the test is made from, if it is made from a table.
     """
 
     number: str
-    test: Callable[[Answer], None]
+    test: Test
     praise: str
     hints: tuple[str, ...]
+    table: Table | None = None
 
 
 _exercises: dict[str, Exercise] = {}
@@ -50,12 +62,25 @@ def find(number: str) -> Exercise | None:
 
 
 def exercise(
-    number: str, praise: str, hints: tuple[str, ...]
-) -> Callable[[Callable[[Answer], None]], Callable[[Answer], None]]:
-    """Register the decorated function as the test of exercise `number`."""
+    number: str,
+    praise: str,
+    hints: tuple[str, ...],
+    *,
+    cases: Callable[[], Iterable[Case | Test]] | None = None,
+    mutants: Mapping[Any, Function] | None = None,
+    kind: Array = ARRAY,
+    otherwise: str = "",
+) -> Callable[[Decorated], Decorated]:
+    """Register the decorated function for exercise `number`.
 
-    def register(test: Callable[[Answer], None]) -> Callable[[Answer], None]:
-        _exercises[number] = Exercise(number, test, praise, hints)
-        return test
+    With `cases` it is the right answer, and the check is a `Table`. Without, it is itself the test
+    of an `Answer`, written by hand.
+    """
+
+    def register(function: Decorated) -> Decorated:
+        table = Table(function, cases, mutants or {}, kind, otherwise) if cases else None
+        test = partial(check_by_table, table) if table else function
+        _exercises[number] = Exercise(number, test, praise, hints, table)
+        return function
 
     return register
