@@ -10,13 +10,19 @@ import pytest
 import chapters
 from exercise_tools import ROOT, solutions, told
 from tformer.book.exercises import sources, student
-from tformer.exercises import CheckFailed, check, hint
+from tformer.exercises import CheckFailed, check, hint, process
 from tformer.exercises.registry import exercises
 from tformer.exercises.say import show
 
 WRONG = chapters.answers("WRONG")
 EXERCISES = exercises()
 NUMBERS = sorted(EXERCISES)
+
+
+@pytest.fixture
+def in_threads(monkeypatch):
+    """Run checks where they are: a process for each of a thousand answers takes a minute."""
+    monkeypatch.setattr(process, "CAN_FORK", False)
 
 
 def stub_cells():
@@ -28,6 +34,7 @@ def stub_cells():
     ]
 
 
+@pytest.mark.usefixtures("in_threads")
 def test_untouched_template_is_named():
     cells = stub_cells()
     assert len(cells) == len(NUMBERS)
@@ -107,18 +114,21 @@ ODD = [
 ]
 
 
+@pytest.mark.usefixtures("in_threads")
 @pytest.mark.parametrize("number", NUMBERS)
 def test_odd_results_get_a_sentence(number):
     for value in ODD:
         told(number, lambda *inputs, value=value: value)
 
 
+@pytest.mark.usefixtures("in_threads")
 @pytest.mark.parametrize("number", NUMBERS)
 def test_wrong_type_is_named(number):
     text = told(number, lambda *inputs: "twelve")
     assert "a string" in text or "should return two arrays" in text
 
 
+@pytest.mark.usefixtures("in_threads")
 @pytest.mark.parametrize("number", NUMBERS)
 def test_changed_input_is_named(number):
     answer, _ = solutions()[number]
@@ -136,6 +146,7 @@ def test_changed_input_is_named(number):
         told(number, spoils)
 
 
+@pytest.mark.usefixtures("in_threads")
 @pytest.mark.parametrize("number", NUMBERS)
 def test_wrong_number_of_arguments_is_named(number):
     text = told(number, lambda a, b, c, d, e, f, g: a)
@@ -148,6 +159,7 @@ def test_wrong_number_of_arguments_of_a_lambda_shows_a_lambda():
     assert "def your function" not in text
 
 
+@pytest.mark.usefixtures("in_threads")
 @pytest.mark.parametrize("number", NUMBERS)
 def test_code_in_a_message_stays_on_one_line(number):
     def template(*inputs):
