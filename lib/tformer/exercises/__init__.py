@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import re
 import textwrap
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
+from tformer.exercises import guard, process
 from tformer.exercises import say as _say
-from tformer.exercises.answer import CALL_SECONDS, Answer, Wrong
+from tformer.exercises.answer import CALL_SECONDS, Answer, Wrong, died, overdue
 from tformer.exercises.habits import because
 from tformer.exercises.registry import Exercise, exercises, find
+from tformer.exercises.unchanged import changed
 
 __all__ = ["CheckFailed", "check", "hint"]
 
@@ -57,20 +60,64 @@ def _complaint(entry: Exercise, function: Any, seconds: float) -> str:
             f"The check needs your function itself, by its name and without brackets; "
             f"it was given {_say.kind(function)}."
         )
-    answer = Answer(function, seconds)
+    if names := changed():
+        return (
+            f"Something that the check relies on has been replaced: {', '.join(names[:3])}. Give "
+            "your function a name of its own, restart the kernel, and run your cells again."
+        )
+    told = _told(entry, function, seconds)
+    if "praise" in told:
+        note = " (What it printed was left out: return is enough.)" if told["printed"] else ""
+        print(_wrapped(f"Exercise {entry.number}, correct. {told['praise']}{note}"))  # noqa: T201
+        return ""
+    if "complaint" in told:
+        return str(told["complaint"])
+    call = told["call"]
+    if not call:
+        return f"The check itself stopped. {_OUR_FAULT}"
+    if told.get("overdue"):
+        return overdue(**call)
+    return died(call["name"], call["said"], told["died"])
+
+
+_OUR_FAULT = "That is a fault of the book: please report it with your code."
+
+
+def _told(entry: Exercise, function: Any, seconds: float) -> dict[str, Any]:
+    """Test an answer, in a process that can be ended if there is one; return what is reported."""
+    if process.CAN_FORK:
+        return process.run(
+            lambda report: _examine(
+                entry, Answer(function, seconds, report=report, call=guard.in_place), report
+            )
+        )
+    told: dict[str, Any] = {}
+
+    def note(**more: Any) -> None:
+        told.update(more)
+
+    _examine(entry, Answer(function, seconds), note)
+    return told
+
+
+def _examine(entry: Exercise, answer: Answer, report: Callable[..., None]) -> None:
+    """Report praise, or a complaint, which a better one may replace."""
     with np.errstate(all="ignore"):
         try:
             entry.test(answer)
+            report(praise=entry.praise, printed=answer.printed)
         except Wrong as wrong:
-            return f"{wrong} {because(entry.test, answer)}".strip()
+            plain, progress = str(wrong), answer.progress
+            report(complaint=plain)
+            explained, named = wrong.explain() if wrong.explain else (plain, False)
+            report(complaint=explained)
+            if not named and (habit := because(entry.test, answer, progress)):
+                report(complaint=f"{plain} {habit}")
         except Exception as error:
-            return (
-                f"The check itself stopped with {type(error).__name__} on what {answer.name} "
-                "returned. That is a fault of the book: please report it with your code."
+            report(
+                complaint=f"The check itself stopped with {type(error).__name__} on what "
+                f"{answer.name} returned. {_OUR_FAULT}"
             )
-    note = " (What it printed was left out: return is enough.)" if answer.printed else ""
-    print(_wrapped(f"Exercise {entry.number}, correct. {entry.praise}{note}"))  # noqa: T201
-    return ""
 
 
 def hint(number: str, tier: int = 1) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import inspect
 import time
 import tracemalloc
@@ -11,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from tformer.exercises import guard, say
+from tformer.exercises.compare import axis_of_one, difference, misfit, same
 
 CALL_SECONDS = 5.0
 CHECK_SECONDS = 20.0
@@ -19,7 +21,28 @@ Mistakes = Mapping[str, Any]
 
 
 class Wrong(Exception):  # noqa: N818  (a judgement, not an error)
-    """An answer is wrong; the message is what its author is told."""
+    """An answer is wrong; the message is what its author is told.
+
+    Attributes
+    ----------
+    explain : callable or None
+        Looks for the reason, which may take more calls of the answer. Returns the better message,
+        and whether it names the mistake.
+    """
+
+    explain: Callable[[], tuple[str, bool]] | None = None
+
+
+class Raised(Wrong):
+    """An answer raised an error of its own, kept as `error`."""
+
+    def __init__(self, message: str, error: BaseException) -> None:
+        super().__init__(message)
+        self.error = error
+
+
+def nothing(**told: Any) -> None:
+    """Report to nobody."""
 
 
 class Answer:
@@ -33,6 +56,10 @@ class Answer:
         Time limit of one call, in seconds; the whole check may take four times as long.
     kind : type
         What arrays are handed to the function as: NumPy's own, or a kind that behaves otherwise.
+    report : callable
+        Told before each call what is about to be tried, and after it that the call came back.
+    call : callable
+        Makes one guarded call, in a thread or in this place.
     """
 
     def __init__(
@@ -40,9 +67,13 @@ class Answer:
         function: Callable[..., Any],
         seconds: float = CALL_SECONDS,
         kind: type[Array] = Array,
+        report: Callable[..., None] = nothing,
+        call: Callable[..., guard.Outcome] = guard.in_thread,
     ) -> None:
         self.function = function
         self.kind = kind
+        self.report = report
+        self.call = call
         self.name = getattr(function, "__name__", "your function")
         if self.name == "<lambda>":
             self.name = "your function"
@@ -54,20 +85,24 @@ class Answer:
 
     def again(self, kind: type[Array]) -> Answer:
         """Return the same answer untested, for arrays of another kind and the time that is left."""
-        other = Answer(self.function, self.seconds, kind)
+        other = Answer(self.function, self.seconds, kind, self.report, self.call)
         other.end = self.end
         return other
 
     def raw(self, said: str = "", count_steps: bool = False, **inputs: Any) -> guard.Outcome:
         """Call the function with `inputs`, in order; raise Wrong if no usable value comes back."""
         said = said or say.inputs(inputs)
-        handed = [v.copy().view(self.kind) if isinstance(v, Array) else v for v in inputs.values()]
+        handed = [self._copied(value) for value in inputs.values()]
         self._check_signature(handed)
         self.progress += 1
-        limit = max(min(self.seconds, self.end - time.monotonic()), 0.01)
-        outcome = guard.run(lambda: self.function(*handed), limit, count_steps)
+        left = self.end - time.monotonic()
+        limit = max(min(self.seconds, left), 0.01)
+        now = {"name": self.name, "said": said, "limit": limit, "cut": left < self.seconds}
+        self.report(call=now)
+        outcome = self.call(lambda: self.function(*handed), limit, count_steps)
+        self.report(call=None)
         self.printed = self.printed or bool(outcome.printed)
-        self._check_ended(outcome, said, limit, handed)
+        self._check_ended(outcome, now, handed)
         self._check_untouched(inputs, handed)
         if outcome.value is None:
             why = "It printed something instead; p" if outcome.printed else "P"
@@ -98,15 +133,17 @@ class Answer:
 
     def named(self, names: Collection[str], said: str, **inputs: Any) -> str:
         """Call the function and return its answer, which must be one of the `names`."""
-        got = self.raw(said, **inputs).value
-        if not isinstance(got, str) or got not in names:
-            shown = say.show(got) if isinstance(got, str) else "its answer"
-            count = {3: "three", 5: "five"}[len(names)]
+        return self.name_among(self.raw(said, **inputs).value, names, said)
+
+    def name_among(self, value: Any, names: Collection[str], said: str) -> str:
+        """Return one returned value, which must be one of the `names`."""
+        if not isinstance(value, str) or value not in names:
+            shown = say.show(value) if isinstance(value, str) else "its answer"
             raise Wrong(
-                f"With {said}, {self.name} returns {shown}, {say.kind(got)} and none of the "
-                f"{count} names {', '.join(map(repr, names))}."
+                f"With {said}, {self.name} returns {shown}, {say.kind(value)} and none of the "
+                f"{say.count(len(names))} names {', '.join(map(repr, names))}."
             )
-        return got
+        return value
 
     def expect(
         self,
@@ -147,13 +184,19 @@ class Answer:
         right = np.asarray(want)
         if same(got, right):
             return
-        head = self._difference(got, right, said, part or f"the answer of {self.name}")
-        if got.ndim != right.ndim and same(got.squeeze(), right.squeeze()):
-            raise Wrong(f"{head} {_axis_of_one(got.ndim, right.ndim)}")
+        head = difference(got, right, said, part or f"the answer of {self.name}")
+        if one := axis_of_one(got, right):
+            raise Wrong(f"{head} {one}")
         for sentence, wrong in (mistakes or {}).items():
             if same(got, np.asarray(wrong)) and not same(right, np.asarray(wrong)):
                 raise Wrong(f"{head} {sentence}")
         raise Wrong(f"{head} {why}".strip())
+
+    def shaped(self, got: Array, shape: tuple[int, ...], said: str, why: str = "") -> None:
+        """Raise Wrong unless the array `got` has this shape; no numbers are shown."""
+        if got.shape != shape:
+            head = misfit(got.shape, shape, said, f"the answer of {self.name}")
+            raise Wrong(f"{head} {why}".strip())
 
     def steps(self, **inputs: Any) -> int:
         """Return how many Python instructions a call executes."""
@@ -178,19 +221,10 @@ class Answer:
         """Write inputs in words."""
         return say.inputs(inputs)
 
-    @staticmethod
-    def _difference(got: Array, want: Array, said: str, part: str) -> str:
-        if got.shape != want.shape:
-            if max(got.size, want.size) <= say.FEW:
-                return f"With {said}, {part} is {say.show(got)}; it should be {say.show(want)}."
-            return f"With {said}, {part} is {_form(got.shape)}; it should be {_form(want.shape)}."
-        if got.size <= say.FEW:
-            texts = say.pair(got, want)
-            return f"With {said}, {part} is {texts[0]}; it should be {texts[1]}."
-        first = tuple(np.argwhere(~_close(got, want))[0].tolist())
-        texts = say.pair(got[first], want[first])
-        place = ", ".join(str(i) for i in first)
-        return f"With {said}, entry [{place}] of {part} is {texts[0]}; it should be {texts[1]}."
+    def _copied(self, value: Any) -> Any:
+        if isinstance(value, Array):
+            return value.copy().view(self.kind)
+        return copy.deepcopy(value) if isinstance(value, np.random.Generator) else value
 
     def _check_signature(self, handed: list[Any]) -> None:
         try:
@@ -209,15 +243,11 @@ class Answer:
                 "Keep the arguments of the template."
             ) from None
 
-    def _check_ended(
-        self, outcome: guard.Outcome, said: str, limit: float, handed: list[Any]
-    ) -> None:
+    def _check_ended(self, outcome: guard.Outcome, now: dict[str, Any], handed: list[Any]) -> None:
+        said = now["said"]
         self.hung = outcome.timed_out
         if outcome.timed_out:
-            raise Wrong(
-                f"With {said}, {self.name} was still running after {limit:.2g} seconds and "
-                "was stopped. Look at the condition that should end its loop."
-            )
+            raise Wrong(overdue(**now))
         if isinstance(outcome.error, NotImplementedError):
             raise Wrong(
                 f"{self.name} is still the empty template. Write your code in place of the line "
@@ -230,7 +260,8 @@ class Answer:
             vector = any(isinstance(v, Array) and v.ndim == 1 for v in handed)
             counted = vector and isinstance(outcome.error, np.exceptions.AxisError)
             advice = " A single vector has only one axis; count from the end: −1." * counted
-            raise Wrong(f"With {said}, {self.name} stopped with {what}.{advice}")
+            text = f"With {said}, {self.name} stopped with {what}.{advice}"
+            raise Raised(text, outcome.error)
         self.progress += 1
 
     def _check_untouched(self, inputs: Mapping[str, Any], handed: list[Any]) -> None:
@@ -242,26 +273,16 @@ class Answer:
                 )
 
 
-def same(got: Array, want: Array) -> bool:
-    """Tell whether two arrays agree in shape and, to the precision of `got`, in value."""
-    return got.shape == want.shape and bool(_close(got, want).all())
+def overdue(name: str, said: str, limit: float, cut: bool) -> str:
+    """Say that a call was ended at its limit, or at the end of the time for all calls (`cut`)."""
+    all_calls = " All calls of a check share four times the time of one." * cut
+    return (
+        f"With {said}, {name} was still running after {limit:.2g} seconds and was stopped: it is "
+        f"slow or endless.{all_calls} Look at the condition that should end its loop, and at how "
+        "much is done again in each round."
+    )
 
 
-def _close(got: Array, want: Array) -> Array:
-    half, single = (got.dtype.kind == "f" and got.dtype.itemsize == size for size in (2, 4))
-    tolerance = 2e-2 if half else 1e-4 if single else 1e-8
-    with np.errstate(all="ignore"):
-        return np.isclose(
-            got.astype(float), want.astype(float), rtol=tolerance, atol=tolerance, equal_nan=True
-        )
-
-
-def _axis_of_one(got: int, want: int) -> str:
-    if got < want:
-        return "The numbers are right; an axis of length one is missing."
-    alone = "; the answer is a single number." if want == 0 else "."
-    return f"An axis of length one is left over{alone}"
-
-
-def _form(shape: tuple[int, ...]) -> str:
-    return f"an array of shape {shape}" if shape else "a single number"
+def died(name: str, said: str, how: str) -> str:
+    """Say that a call took the whole process with it."""
+    return f"With {said}, {name} ended the whole process of Python ({how}) and returned nothing."

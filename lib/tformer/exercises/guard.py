@@ -1,16 +1,17 @@
-"""Call somebody else's function safely: with a time limit, its output caught, its errors kept."""
+"""Call somebody else's function safely: its output caught, its errors kept, its time limited."""
 
 from __future__ import annotations
 
 import contextlib
 import contextvars
 import ctypes
+import functools
 import io
 import sys
 import threading
 import time
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from types import FrameType
 from typing import Any
@@ -45,40 +46,54 @@ class Outcome:
     steps: int = field(default=0)
 
 
-def run(call: Callable[[], Any], seconds: float, count_steps: bool = False) -> Outcome:
+def in_thread(call: Callable[[], Any], seconds: float, count_steps: bool = False) -> Outcome:
     """Run `call` in a thread of its own for at most `seconds`.
 
-    A thread rather than a signal, because signals exist neither on Windows nor outside the main
-    thread of a notebook kernel. A call that is stuck in Python is interrupted; one that is stuck
-    in compiled code or asleep is left behind, and the caller goes on.
+    A call that is stuck in Python is interrupted; one that is stuck in compiled code or asleep is
+    left behind, and the caller goes on.
     """
     outcome = Outcome()
-
-    def target() -> None:
-        try:
-            if count_steps:
-                sys.settrace(_counter(outcome))
-            outcome.value = call()
-        except _Stop:
-            pass
-        except BaseException as error:  # an exit() or a KeyboardInterrupt is a wrong answer too
-            outcome.error = error
-        finally:
-            sys.settrace(None)
-
     context = contextvars.copy_context()
+    target = functools.partial(_fill, outcome, call, count_steps)
     thread = threading.Thread(target=context.run, args=(target,), daemon=True)
+    with _caught_output(outcome):
+        thread.start()
+        thread.join(seconds)
+        outcome.timed_out = thread.is_alive()
+        if outcome.timed_out:
+            _interrupt(thread)
+    return outcome
+
+
+def in_place(call: Callable[[], Any], seconds: float, count_steps: bool = False) -> Outcome:
+    """Run `call` here and now. Whoever watches this process ends it after `seconds`."""
+    outcome = Outcome()
+    with _caught_output(outcome):
+        _fill(outcome, call, count_steps)
+    return outcome
+
+
+def _fill(outcome: Outcome, call: Callable[[], Any], count_steps: bool) -> None:
+    try:
+        if count_steps:
+            sys.settrace(_counter(outcome))
+        outcome.value = call()
+    except _Stop:
+        pass
+    except BaseException as error:  # an exit() or a KeyboardInterrupt is a wrong answer too
+        outcome.error = error
+    finally:
+        sys.settrace(None)
+
+
+@contextlib.contextmanager
+def _caught_output(outcome: Outcome) -> Iterator[None]:
     caught = io.StringIO()
     with warnings.catch_warnings(), contextlib.redirect_stdout(caught):
         warnings.simplefilter("ignore")
         with contextlib.redirect_stderr(caught):
-            thread.start()
-            thread.join(seconds)
-            outcome.timed_out = thread.is_alive()
-            if outcome.timed_out:
-                _interrupt(thread)
+            yield
     outcome.printed = caught.getvalue()
-    return outcome
 
 
 def _interrupt(thread: threading.Thread, patience: float = 1.0) -> None:

@@ -144,8 +144,8 @@ class Kept(Along):
 HABITS: tuple[type[Habit], ...] = (LastTwo, SideBySide, FromTheEnd, Kept)
 
 
-def because(test: Callable[[Answer], None], failed: Answer) -> str:
-    """Say which habit of NumPy made an answer fail; "" if none did.
+def because(test: Callable[[Answer], None], failed: Answer, progress: int) -> str:
+    """Say which habit of NumPy made an answer fail after so much progress; "" if none did.
 
     A habit is to blame if the answer relies on it, and gets further in the test without it.
     """
@@ -158,7 +158,7 @@ def because(test: Callable[[Answer], None], failed: Answer) -> str:
         try:
             test(other)
         except Exception:  # also a fault of the book, which the answer did not meet
-            further = other.progress > failed.progress
+            further = other.progress > progress
         if habit.used and further:
             return habit.because
     return ""

@@ -45,9 +45,9 @@ def show(value: Any, digits: int = 4) -> str:
     try:
         array = np.asarray(value)
     except (TypeError, ValueError):
-        return f"a {type(value).__name__}"
+        return kind(value)
     if array.dtype.kind not in "biufc":
-        return f"a {type(value).__name__}"
+        return kind(value)
     if array.size > FEW:
         return f"an array of shape {array.shape}"
     if array.ndim == 0:
@@ -86,11 +86,21 @@ def pair(got: Any, want: Any, digits: int = 4) -> tuple[str, str]:
 
 
 def inputs(values: Mapping[str, Any]) -> str:
-    """Write the inputs of a call: ``q = (3, 4) and k = (4, 3)``."""
-    parts = [f"{name} = {show(value)}" for name, value in values.items()]
+    """Write the inputs of a call: ``q = (3, 4) and k = (4, 3)``; functions and generators not."""
+    parts = [
+        f"{name} = {show(value)}"
+        for name, value in values.items()
+        if not callable(value) and not isinstance(value, np.random.Generator)
+    ]
     if len(parts) < 2:
         return "".join(parts)
     return ", ".join(parts[:-1]) + " and " + parts[-1]
+
+
+def count(number: int) -> str:
+    """Write a small number as a word."""
+    words = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
+    return words[number] if number < len(words) else str(number)
 
 
 def kind(value: Any) -> str:

@@ -138,15 +138,9 @@ WRONG = {
         "A single vector has only one axis": lambda q, k: (q * k).sum(axis=1),
     },
     "1.2": {
-        "divide by both lengths": lambda q, k: (q * k).sum(-1),
-        "squared lengths": lambda q, k: (q * k).sum(-1) / ((q**2).sum(-1) * (k**2).sum(-1)),
-        "one of the two lengths only": lambda q, k: (q * k).sum(-1) / np.linalg.norm(q, axis=-1),
         "0/0 needs a decision": lambda q, k: (_unit(q) * _unit(k)).sum(-1),
         "added to the denominator": lambda q, k: (
             (q * k).sum(-1) / (np.linalg.norm(q, axis=-1) * np.linalg.norm(k, axis=-1) + 1e-8)
-        ),
-        "length of the whole array": lambda q, k: np.nan_to_num(
-            (q * k).sum(-1) / (np.linalg.norm(q) * np.linalg.norm(k))
         ),
     },
     "1.3": {

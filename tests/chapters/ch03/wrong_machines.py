@@ -145,7 +145,7 @@ WRONG = {
         "what becomes of the rest": _last_strip_left_zero,
         "a maximum of its own": lambda *inputs: _strips(*inputs, shift=lambda s: s.max()),
         "exp(1000) is more": lambda *inputs: _strips(*inputs, shift=lambda s: 0.0),
-        "not scaled by 1/√K": lambda *inputs: _strips(*inputs, scale=1.0),
+        "not scaled by 1/√d_k": lambda *inputs: _strips(*inputs, scale=1.0),
         "root of the number of keys": lambda q, k, v: _strips(q, k, v, scale=len(k) ** -0.5),
         "root of the number of queries": lambda q, k, v: _strips(q, k, v, scale=len(q) ** -0.5),
         "down the columns": lambda q, k, v: softmax(q @ k.T / q.shape[1] ** 0.5, axis=0) @ v,

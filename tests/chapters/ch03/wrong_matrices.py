@@ -65,24 +65,6 @@ def _backward_by_axes(q, k, v, grad, turn=lambda x: x.mT, axis=-1, total=_kept, 
     return scale * d_scores @ k, scale * turn(d_scores) @ q, turn(a) @ grad
 
 
-def _backward_in_order(q, k, v, grad, *places):
-    three = _backward(q, k, v, grad)
-    return [three[place] for place in places]
-
-
-def _backward_untransposed(q, k, v, grad):
-    dq, dk, dv = _backward(q, k, v, grad)
-    if q.shape[-2] == k.shape[-2]:
-        dv = weights(q, k) @ grad
-    return dq, dk, dv
-
-
-def _scores_untransposed(q, k, v, grad):
-    a, scale = weights(q, k), q.shape[-1] ** -0.5
-    d_scores = a * (grad @ v.mT - (a * (grad @ v.mT)).sum(-1, keepdims=True))
-    return scale * d_scores @ k, scale * d_scores @ q, a.mT @ grad
-
-
 def _backward_by_jacobian(q, k, v, grad):
     a, scale = weights(q, k), q.shape[-1] ** -0.5
     jacobian = a[..., None] * np.eye(a.shape[-1]) - a[..., :, None] * a[..., None, :]
@@ -135,46 +117,9 @@ WRONG = {
         ),
     },
     "3.10": {
-        "is not subtracted yet": lambda *inputs: _backward(*inputs, step=lambda a, g: a * g),
-        "gradient of the weights": lambda *inputs: _backward(*inputs, step=lambda a, g: g),
-        "diagonal of the Jacobian": lambda *inputs: _backward(
-            *inputs, step=lambda a, g: a * (1 - a) * g
-        ),
-        "with equal weights": lambda *inputs: _backward(
-            *inputs, step=lambda a, g: a * (g - g.mean(-1, keepdims=True))
-        ),
-        "over everything": lambda *inputs: _backward(
-            *inputs, step=lambda a, g: a * (g - (a * g).sum())
-        ),
         "The scale is missing": (
             lambda q, k, v, grad: _backward(q, k, v, grad, dq=q.shape[-1] ** 0.5),
             lambda q, k, v, grad: _backward(q, k, v, grad, dk=q.shape[-1] ** 0.5),
-        ),
-        "came in twice": lambda q, k, v, grad: _backward(q, k, v, grad, dq=q.shape[-1] ** -0.5),
-        "no place here": lambda q, k, v, grad: _backward(q, k, v, grad, dv=q.shape[-1] ** -0.5),
-        "weights have to be transposed": _backward_untransposed,
-        "gradient of the scores has to be transposed": _scores_untransposed,
-        "That is dk; the order": (
-            lambda *inputs: _backward_in_order(*inputs, 1, 0, 2),
-            lambda *inputs: _backward_in_order(*inputs, 1, 2, 0),
-        ),
-        "That is dv; the order": (
-            lambda *inputs: _backward_in_order(*inputs, 2, 1, 0),
-            lambda *inputs: _backward_in_order(*inputs, 0, 2, 1),
-        ),
-        "down the columns; each row": lambda *inputs: _backward(
-            *inputs, step=lambda a, g: a * (g - (a * g).sum(-2, keepdims=True))
-        ),
-        "grad has no effect": lambda q, k, v, grad: (
-            *_backward(q, k, v, grad)[:2],
-            weights(q, k).mT @ np.ones_like(grad),
-        ),
-        "The sign is turned round": lambda *inputs: _backward(*inputs, dq=-1, dk=-1, dv=-1),
-        "Already the weights are others. The scores are": lambda *inputs: _backward_by_axes(
-            *inputs, scale=1.0
-        ),
-        "divided by the root of the number of rows": lambda q, k, v, grad: _backward_by_axes(
-            q, k, v, grad, scale=k.shape[-2] ** -0.5
         ),
         "reverses all axes": lambda *inputs: _backward_by_axes(*inputs, turn=lambda x: x.T),
         "Counted from the front": lambda *inputs: _backward_by_axes(*inputs, axis=1),

@@ -121,27 +121,12 @@ WRONG = {
         ),
     },
     "3.7": {
-        "respects every shift": lambda layer, x: _kind(
-            layer, x, [np.roll(np.arange(len(x)), i) for i in range(1, len(x))]
-        ),
-        "respects the reversal": lambda layer, x: _kind(layer, x, [np.arange(len(x))[::-1]]),
         "leave the first row in place": lambda layer, x: _kind(
             layer, x, [[0, 1, 2, 4, 3], [0, 2, 1, 3, 4], [0, 4, 1, 2, 3]]
         ),
         "allow for rounding errors": _kind_exactly,
-        "exchanges the first two only": lambda layer, x: _kind(layer, x, [[1, 0, 2, 3, 4]]),
-        "are shuffled alike. For": lambda layer, x: {
-            "equivariant": "invariant",
-            "invariant": "equivariant",
-        }.get(_kind_of_all(layer, x), "neither"),
         "this is a whole table of them": lambda layer, x: (
             "equivariant" if layer(x[::-1]) == layer(x)[::-1] else "neither"
-        ),
-        "fine enough": lambda layer, x: _kind(
-            layer,
-            x,
-            [list(o) for o in itertools.permutations(range(len(x)))],
-            lambda a, b: np.allclose(a, b, atol=0.01),
         ),
         "sees itself only": lambda layer, x: "equivariant",
         "none of the three names": lambda layer, x: "symmetric",

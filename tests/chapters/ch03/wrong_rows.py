@@ -31,11 +31,6 @@ def _read_without_keepdims(x, memory, w_q, w_k, w_v):
     return terms / terms.sum(-1) @ (memory @ w_v)
 
 
-def _read_all_together(x, memory, w_q, w_k, w_v):
-    terms = np.exp((x @ w_q) @ (memory @ w_k).mT / w_q.shape[-1] ** 0.5)
-    return terms / terms.sum() @ (memory @ w_v)
-
-
 def _read_by_taste(x, memory, w_q, w_k, w_v):
     scores = np.einsum("...td,de,...se->...ts", x, w_q @ w_k.T, memory) / w_q.shape[1] ** 0.5
     terms = np.exp(scores - scores.max())
@@ -117,33 +112,7 @@ WRONG = {
         ),
     },
     "3.2": {
-        "rows of memory. Project": lambda x, memory, w_q, w_k, w_v: (
-            weights(x @ w_q, memory @ w_k) @ memory
-        ),
-        "come from memory": lambda x, memory, w_q, w_k, w_v: _read(x, x, w_q, w_k, w_v),
-        "x and memory have changed places": lambda x, memory, w_q, w_k, w_v: _read(
-            memory, x, w_q, w_k, w_v
-        ),
-        "w_q and w_k have changed": lambda x, memory, w_q, w_k, w_v: _read(
-            x, memory, w_k, w_q, w_v
-        ),
-        "down the columns": lambda *inputs: _read(*inputs, axis=-2),
-        "not scaled": lambda *inputs: _read(*inputs, scale=1.0),
-        "root of the width of x": lambda x, *inputs: _read(x, *inputs, scale=x.shape[-1] ** -0.5),
-        "divide by its root": lambda *inputs: _read(*inputs, scale=1 / inputs[2].shape[-1]),
-        "root of the number of keys": lambda x, memory, *inputs: _read(
-            x, memory, *inputs, scale=memory.shape[-2] ** -0.5
-        ),
-        "root of the number of queries": (
-            lambda x, *inputs: _read(x, *inputs, scale=len(x) ** -0.5),
-            lambda x, memory, w_q, *inputs: _read(
-                x, memory, w_q, *inputs, scale=(x @ w_q).shape[1] ** -0.5
-            ),
-        ),
-        "all queries together": _read_all_together,
-        "by K, and then by 2": lambda x, memory, w_q, *inputs: _read(
-            x, memory, w_q, *inputs, scale=w_q.shape[1] ** -1 / 2
-        ),
+        "root of the number of queries": lambda x, *inputs: _read(x, *inputs, scale=len(x) ** -0.5),
         "reverses all axes, the leading ones too": (
             lambda *inputs: _read(*inputs, turn=lambda k: k.T),
             lambda *inputs: _read(*inputs, turn=np.transpose),
@@ -224,7 +193,7 @@ WRONG = {
         "on its side": lambda q, k, v, mask: _masked_by_terms(
             q, k, v, mask.T if mask.ndim == 2 and len(mask) == mask.shape[1] else mask
         ),
-        "not scaled by 1/√K": lambda q, k, v, mask: _masked_by_terms(
+        "not scaled by 1/√d_k": lambda q, k, v, mask: _masked_by_terms(
             q * q.shape[-1] ** 0.5, k, v, mask
         ),
     },

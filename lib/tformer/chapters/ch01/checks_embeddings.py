@@ -140,8 +140,7 @@ def vectors_behind(f: Answer) -> None:
 def _check_points(f: Answer, table: np.ndarray, width: int) -> None:
     said = f.said(table=table, width=width)
     got = f.array(table=table, width=width)
-    if got.shape != (len(table), width):
-        f.judge(got, np.zeros((len(table), width)), said=said, why="One row a vector.")
+    f.shaped(got, (len(table), width), said, "One row a vector.")
     value, vector = np.linalg.eigh(table)
     value = np.maximum(value, 0)
     wrong = {

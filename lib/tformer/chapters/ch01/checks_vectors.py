@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 
 from tformer import reference
 from tformer.exercises.answer import Answer, Wrong
 from tformer.exercises.registry import exercise
 from tformer.exercises.samples import integers, stacks
+from tformer.exercises.table import Case, case
+from tformer.reference import norm
 
 
 @exercise(
@@ -46,6 +50,31 @@ def row_dots(f: Answer) -> None:
     f.expect((3.0, 4.0, 7.0), why="Here one k serves all rows of q.", q=rows, k=_Q)
 
 
+def _directions() -> Iterator[Case]:
+    short = (
+        "A number added to the denominator, or a threshold below which a vector counts as zero, "
+        "is felt by every short vector. Only a vector of length exactly 0 is special."
+    )
+    k = 2 * _K
+    yield case(q=_Q, k=k, want=0.96)
+    yield case(q=np.array([1.0, 0]), k=_LEFT, want=-1.0)
+    yield case(q=_Q, k=np.zeros(2), want=0.0)
+    yield case(q=np.zeros(2), k=np.zeros(2), want=0.0)
+    yield case(q=1e-9 * _Q, k=1e-9 * k, want=0.96, why=short)
+    yield case(q=1e-9 * _Q, k=_K, want=0.96, why=short)
+    rows = np.array([[3.0, 4], [0, 0], [0, 2]]), np.array([[4.0, 3], [1, 1], [0, 5]])
+    yield case(q=rows[0], k=rows[1], want=(0.96, 0.0, 1.0))
+    for q, k in stacks(3, shape=(2, 3, 2)):
+        yield case(q=q, k=k, why=_LAST_AXIS)
+    rows = np.array([[1.0, 2, 2], [0, 3, 4]]), np.array([[2.0, 1, 2], [3, 0, 4]])
+    yield case(q=rows[0], k=rows[1], whole=True)
+
+
+def _cosine(q: np.ndarray, k: np.ndarray, *lengths: np.ndarray) -> np.ndarray:
+    """The dot product over some lengths, where the right ones would be those of q and of k."""
+    return np.asarray(reference.dot(q, k) / np.prod(lengths, axis=0))
+
+
 @exercise(
     "1.2",
     praise="Checked on vectors of every size down to 10⁻⁹, on opposite vectors, on zero vectors "
@@ -58,42 +87,39 @@ def row_dots(f: Answer) -> None:
         "Find where the product of the lengths is zero, put any non-zero number there, divide, and "
         "look at what the numerator is at those places.",
     ),
-)
-def cosine(f: Answer) -> None:
-    """Cosine along the last axis, 0 where a vector is zero."""
-    mistakes = {
-        "That is the dot product: divide by both lengths, 5 and 5.": 24.0,
+    cases=_directions,
+    mutants={
+        "That is the dot product: divide by both lengths.": reference.dot,
         "You divided by the squared lengths. Without the square roots the answer changes when a "
-        "vector is stretched.": 24 / 625,
-        "You divided by one of the two lengths only.": 24 / 5,
-        "That is the angle; the cosine is asked for.": np.arccos(0.96),
-    }
-    f.expect(0.96, mistakes, q=_Q, k=_K)
-    f.expect(-1.0, {"Opposite vectors have a negative cosine.": 1.0}, q=np.array([1.0, 0]), k=_LEFT)
-    zero = {
+        "vector is stretched.": lambda q, k: _cosine(q, k, norm(q) ** 2, norm(k) ** 2),
+        "You divided by one of the two lengths only, that of q.": (
+            lambda q, k: _cosine(q, k, norm(q))
+        ),
+        "You divided by one of the two lengths only, that of k.": (
+            lambda q, k: _cosine(q, k, norm(k))
+        ),
+        "That is the angle; the cosine is asked for.": (
+            lambda q, k: np.arccos(np.clip(reference.cosine_similarity(q, k), -1, 1))
+        ),
+        "Opposite vectors have a negative cosine.": (
+            lambda q, k: np.abs(reference.cosine_similarity(q, k))
+        ),
         "The zero vector has no direction, so 0/0 needs a decision: the chapter defines its cosine "
-        "with anything as 0.": np.nan,
-        "A zero vector has cosine 0 with everything, itself included.": 1.0,
-    }
-    f.expect(0.0, zero, q=_Q, k=np.zeros(2))
-    f.expect(0.0, zero, q=np.zeros(2), k=np.zeros(2))
-    small = (
-        "A number added to the denominator, or a threshold below which a vector counts as zero, "
-        "is felt by every short vector. Only a vector of length exactly 0 is special."
-    )
-    f.expect(0.96, why=small, q=1e-9 * _Q, k=1e-9 * _K)
-    q, k = np.array([[3.0, 4], [0, 0], [0, 2]]), np.array([[4.0, 3], [1, 1], [0, 5]])
-    stacked = {
-        "You divided by the length of the whole array; each row has its own length.": (q * k).sum(
-            -1
-        )
-        / (np.linalg.norm(q) * np.linalg.norm(k)),
-        "One zero row has made the other rows zero too.": np.zeros(3),
-        "The zero row gives 0/0.": (0.96, np.nan, 1),
-    }
-    f.expect((0.96, 0.0, 1.0), stacked, q=q, k=k)
-    for q, k in stacks(3, shape=(2, 2, 2)):
-        f.expect(reference.cosine_similarity(q, k), why=_LAST_AXIS, q=q, k=k)
+        "with anything as 0.": lambda q, k: _cosine(q, k, norm(q), norm(k)),
+        "A zero vector has cosine 0 with everything, itself included.": (
+            lambda q, k: np.nan_to_num(_cosine(q, k, norm(q), norm(k)), nan=1.0)
+        ),
+        "You divided by the length of the whole array; each row has its own length.": (
+            lambda q, k: np.nan_to_num(_cosine(q, k, norm(q.ravel()), norm(k.ravel())))
+        ),
+        "One zero row has made the other rows zero too.": lambda q, k: (
+            reference.cosine_similarity(q, k) * bool((norm(q) * norm(k)).all())
+        ),
+    },
+)
+def cosine(q: np.ndarray, k: np.ndarray) -> np.ndarray:
+    """Cosine along the last axis, 0 where a vector is zero."""
+    return reference.cosine_similarity(q, k)
 
 
 @exercise(

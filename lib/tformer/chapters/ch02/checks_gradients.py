@@ -88,8 +88,7 @@ def sensitive_scores(f: Answer) -> None:
     for n in (2, 3, 5, 100):
         x = f.array(n=n).astype(float)
         head = f"With n = {n}, {f.name} gives"
-        if x.shape != (n,):
-            f.judge(x, np.zeros(n), said=f"n = {n}", why=f"{n} scores are asked for.")
+        f.shaped(x, (n,), f"n = {n}", f"{n} scores are asked for.")
         if not np.isfinite(x).all():
             raise Wrong(
                 f"{head} a score that is not finite. The norm 1/2 can be approached with finite "

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -9,8 +11,42 @@ import numpy as np
 from tformer import reference
 from tformer.exercises import say
 from tformer.exercises.answer import Answer, Mistakes, Wrong
-from tformer.exercises.registry import exercise
+from tformer.exercises.registry import Test, exercise
 from tformer.exercises.samples import integers
+from tformer.exercises.table import Case, case
+
+
+def _scores() -> Iterator[Case | Test]:
+    yield case(x=_X, axis=-1, want=(1 / 6, 1 / 3, 1 / 2))
+    for axis in (-1, 0):
+        yield case(x=np.array([[0.0, _LOG3], [0, 0]]), axis=axis)
+    yield case(x=np.array([1000.0, 1000]), axis=-1, want=(0.5, 0.5))
+    none = "A score of −∞ has weight 0."
+    yield case(x=np.array([0, -np.inf]), axis=-1, want=(1, 0), why=none)
+    for high, low in (800.0, 0.0), (1000.0, 999.0), (5000.0, 0.0), (-2000.0, -np.inf):
+        yield case(x=np.array([high, low]), axis=-1, why=none if low == -np.inf else "")
+    yield case(x=np.array([[0.0, 0], [-1000, -1000]]), axis=-1, want=np.full((2, 2), 0.5))
+    for axis, shape in (0, (2, 3, 2)), (1, (2, 3, 2)), (2, (2, 3, 2)), (-2, (3, 1, 4)), (1, (3, 2)):
+        yield case(x=integers(axis + 5, shape), axis=axis)
+    yield case(x=np.array([[0.0, 1], [3, 1]]), axis=-1, whole=True)
+    yield partial(_check_single, axis=-1)
+
+
+def _divided(terms: np.ndarray, total: np.ndarray) -> np.ndarray:
+    return np.asarray(terms / total)
+
+
+def _shifted(x: np.ndarray, axis: int, shift: np.ndarray | float) -> np.ndarray:
+    """The softmax of scores from which `shift` was subtracted."""
+    terms = np.exp(x - shift)
+    return np.asarray(terms / terms.sum(axis=axis, keepdims=True))
+
+
+def _kept(x: np.ndarray, axis: int) -> np.ndarray:
+    return np.asarray(np.exp(x - x.max(axis=axis, keepdims=True)))
+
+
+_LAID = "of each row {} laid along the columns. Keep the axis with keepdims=True."
 
 
 @exercise(
@@ -24,50 +60,45 @@ from tformer.exercises.samples import integers
         "Both the maximum and the sum keep their axis with length one (`keepdims=True`), so that "
         "they line up with x again.",
     ),
-)
-def softmax_along(f: Answer) -> None:
-    """Shifted softmax along any axis."""
-    mistakes = {
-        "The exponentials are not divided by their sum.": (1, 2, 3),
-        "The scores are divided by their sum; their exponentials should be.": _X / _X.sum(),
-    }
-    f.expect((1 / 6, 1 / 3, 1 / 2), mistakes, x=_X, axis=-1)
-    table = np.array([[0.0, _LOG3], [0, 0]])
-    for axis in (-1, 0):
-        other = {
-            "You divided by the sum over the whole array: each row, or column, along the axis has "
-            "a sum of its own.": reference.softmax(table.ravel()).reshape(2, 2),
-            "That is the softmax along the other axis.": reference.softmax(table, axis=-1 - axis),
-        } | _lost_axes(table, axis)
-        f.expect(reference.softmax(table, axis=axis), other, x=table, axis=axis)
-    f.expect((0.5, 0.5), _OVERFLOW, x=np.array([1000.0, 1000]), axis=-1)
-    hidden = {
+    cases=_scores,
+    mutants={
+        "The exponentials are not divided by their sum.": lambda x, axis: np.exp(x),
+        "The shifted exponentials are not divided by their sum.": _kept,
+        "The scores are divided by their sum; their exponentials should be.": (
+            lambda x, axis: x / x.sum(axis=axis, keepdims=True)
+        ),
+        "You divided by the sum over the whole array: each row, or column, along the axis has "
+        "a sum of its own.": lambda x, axis: reference.softmax(x.ravel()).reshape(x.shape),
+        "That is the softmax along the other axis.": (
+            lambda x, axis: reference.softmax(x, axis=(-1 - axis) % x.ndim)
+        ),
+        f"The numbers {_LAID.format('were')}": lambda x, axis: _divided(
+            np.exp(x - x.max(axis=axis)), np.exp(x - x.max(axis=axis)).sum(axis=axis)
+        ),
+        f"The maximum {_LAID.format('was')}": lambda x, axis: _shifted(x, axis, x.max(axis=axis)),
+        f"The sum {_LAID.format('was')}": lambda x, axis: _divided(
+            _kept(x, axis), _kept(x, axis).sum(axis=axis)
+        ),
+        f"The total {_LAID.format('was')}": lambda x, axis: np.exp(x) / np.exp(x).sum(axis=axis),
+        "exp(1000) is more than a float64 can hold, and ∞/∞ is nan. Subtract the largest score "
+        "first.": lambda x, axis: _shifted(x, axis, 0.0),
         "x holds a −∞, so its mean is −∞, and so is its smallest score. Neither can serve "
-        "as the shift; the largest score can.": (np.nan, np.nan)
-    }
-    f.expect((1.0, 0.0), hidden, "A score of −∞ has weight 0.", x=np.array([0, -np.inf]), axis=-1)
-    _check_rows(f, axis=-1)
-    for axis in (0, 1, 2, -2):
-        x = integers(axis + 5, (2, 3, 2))
-        f.expect(reference.softmax(x, axis=axis), x=x, axis=axis)
-    _check_single(f, axis=-1)
-
-
-def _lost_axes(table: np.ndarray, axis: int) -> dict[str, np.ndarray]:
-    """Return what the softmax of a square table becomes without keepdims, in three ways."""
-    kept = np.exp(table - table.max(axis=axis, keepdims=True))
-    lost = np.exp(table - table.max(axis=axis))
-    wrong = {
-        "numbers": lost / lost.sum(axis=axis),
-        "maximum": lost / lost.sum(axis=axis, keepdims=True),
-        "sum": kept / kept.sum(axis=axis),
-        "total": np.exp(table) / np.exp(table).sum(axis=axis),
-    }
-    said = "The {} of each row {} laid along the columns. Keep the axis with keepdims=True."
-    return {
-        said.format(what, "were" if what == "numbers" else "was"): value
-        for what, value in wrong.items()
-    }
+        "as the shift; the largest score can.": (
+            lambda x, axis: _shifted(x, axis, x.mean(axis=axis, keepdims=True))
+        ),
+        "You subtracted the smallest score: then the largest difference overflows, and ∞/∞ is "
+        "nan.": lambda x, axis: _shifted(x, axis, x[np.isfinite(x)].min()),
+        "The scores are cut off at a height, so that those beyond it become equal. Subtract the "
+        "largest one instead.": lambda x, axis: _shifted(np.clip(x, -700, 700), axis, 0.0),
+        "One maximum for the whole array pushes the lower row so far down that all its "
+        "exponentials are 0. Each row needs its own shift.": (
+            lambda x, axis: _shifted(x, axis, x.max())
+        ),
+    },
+)
+def softmax_along(x: np.ndarray, axis: int) -> np.ndarray:
+    """Shifted softmax along any axis."""
+    return reference.softmax(x, axis=axis)
 
 
 def _check_rows(f: Answer, **more: Any) -> None:

@@ -7,9 +7,10 @@ import numpy as np
 from tformer import reference
 from tformer.exercises import say
 from tformer.exercises.answer import Answer, Wrong
+from tformer.exercises.kinds import parts
 from tformer.exercises.registry import exercise
 from tformer.exercises.samples import integers
-from tformer.exercises.several import parts, wrong_scales
+from tformer.exercises.scales import wrong_scales
 
 
 @exercise(

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
 
 from tformer import reference
 from tformer.exercises.answer import Answer, Wrong
+from tformer.exercises.kinds import Several, parts
 from tformer.exercises.registry import exercise
 from tformer.exercises.samples import integers
-from tformer.exercises.several import parts, wrong_scales
+from tformer.exercises.scales import wrongly_scaled
+from tformer.exercises.table import Case, case
 
 
 @exercise(
@@ -148,6 +151,101 @@ _CAPACITIES = [
 ]
 
 
+def _tables() -> Iterator[Case]:
+    q, k, v = np.zeros((2, 4)), np.zeros((2, 4)), np.array([[0.0], [4]])
+    q[0, 0], k[:, 0] = 2, np.log([2, 6])
+    yield case(q=q, k=k, v=v, grad=np.array([[1.0], [2]]))
+    sizes = [(2, 2, 1, 1), (2, 3, 4, 2), (3, 3, 4, 3), (2, 3, 1, 1), (1, 2, 3, 2), (2, 4, 3, 2)]
+    stacks: list[tuple[int, ...]] = [(), (), (), (2,), (2, 2), ()]
+    for seed, (batch, (n, m, width, deep)) in enumerate(zip(stacks, sizes, strict=True)):
+        q, k = integers(seed + 40, (*batch, n, width)), integers(seed + 5, (*batch, m, width))
+        v, grad = integers(seed + 12, (*batch, m, deep)), integers(seed + 17, (*batch, n, deep))
+        yield case(q=q, k=k, v=v, grad=grad, whole=seed == 5)
+
+
+_NAMES = ("dq", "dk", "dv")
+Gradients = tuple[np.ndarray, ...]
+
+
+def _gradients(q: np.ndarray, k: np.ndarray, v: np.ndarray, grad: np.ndarray) -> Gradients:
+    return reference.attention_vjp(q, k, v, grad)[:3]
+
+
+def _times(*powers: float) -> Callable[..., Gradients]:
+    """The right gradients, each times a power of the scale."""
+
+    def backward(q: np.ndarray, *others: np.ndarray) -> Gradients:
+        right = _gradients(q, *others)
+        return tuple(q.shape[-1] ** (-p / 2) * x for p, x in zip(powers, right, strict=True))
+
+    return backward
+
+
+def _through(step: Callable[[np.ndarray, np.ndarray], np.ndarray]) -> Callable[..., Gradients]:
+    """Gradients with another step through the softmax, from weights and their gradient."""
+
+    def backward(q: np.ndarray, k: np.ndarray, v: np.ndarray, grad: np.ndarray) -> Gradients:
+        weights = reference.attention_weights(q, k)
+        d_scores = q.shape[-1] ** -0.5 * step(weights, grad @ v.mT)
+        return d_scores @ k, d_scores.mT @ q, weights.mT @ grad
+
+    return backward
+
+
+def _untransposed(q: np.ndarray, k: np.ndarray, v: np.ndarray, grad: np.ndarray) -> Gradients:
+    dq, _, dv = _gradients(q, k, v, grad)
+    d_scores = reference.softmax_vjp(reference.attention_weights(q, k), grad @ v.mT)
+    return dq, q.shape[-1] ** -0.5 * d_scores @ q, dv
+
+
+def _in_order(*places: int) -> Callable[..., Gradients]:
+    return lambda *inputs: tuple(_gradients(*inputs)[place] for place in places)
+
+
+_ORDERS = {
+    f"That is {_NAMES[places[first]]}; the order is dq, dk, dv. Yours is "
+    f"{', '.join(_NAMES[place] for place in places)}.": _in_order(*places)
+    for first, places in [
+        (0, (1, 0, 2)),
+        (0, (1, 2, 0)),
+        (0, (2, 1, 0)),
+        (0, (2, 0, 1)),
+        (1, (0, 2, 1)),
+    ]
+}
+_STEPS = {
+    "The softmax step is missing: that is made of the gradient of the weights, not of the "
+    "scores.": lambda a, grad: grad,
+    "In the softmax step the mean of the row is not subtracted yet.": lambda a, grad: a * grad,
+    "The softmax step used the diagonal of the Jacobian, a(1 − a); its other entries count "
+    "too.": lambda a, grad: a * (1 - a) * grad,
+    "In the softmax step the mean was taken with equal weights; take it under the "
+    "attention weights.": lambda a, grad: a * (grad - grad.mean(-1, keepdims=True)),
+    "The mean of the softmax step was taken over everything; each row has its own.": (
+        lambda a, grad: a * (grad - (a * grad).sum())
+    ),
+    "The mean of the softmax step was taken down the columns; each row has its own.": (
+        lambda a, grad: a * (grad - (a * grad).sum(-2, keepdims=True))
+    ),
+}
+_WRONG_GRADIENTS = {
+    "The scale is missing.": _times(-1, -1, 0),
+    "The scale came in twice.": _times(1, 1, 0),
+    "Multiplied by √d_k; the scale divides by it.": _times(-2, -2, 0),
+    "The scale has no place here: it multiplied the scores.": _times(0, 0, 1),
+    "The sign is turned round.": lambda *inputs: tuple(-x for x in _gradients(*inputs)),
+    "grad has no effect here.": lambda q, k, v, grad: (
+        *_gradients(q, k, v, grad)[:2],
+        reference.attention_weights(q, k).mT @ np.ones_like(grad),
+    ),
+    "The gradient of the scores has to be transposed here.": _untransposed,
+    "Here the weights have to be transposed: v was on their right.": lambda q, k, v, grad: (
+        *_gradients(q, k, v, grad)[:2],
+        reference.attention_weights(q, k) @ grad,
+    ),
+}
+
+
 @exercise(
     "3.10",
     praise="The three gradients agree with differences of the output, by hand and in stacks of "
@@ -160,91 +258,20 @@ _CAPACITIES = [
         "A table that multiplied from the left comes back transposed from the left. The scale "
         "multiplied the scores, so it multiplies what is handed to queries and to keys.",
     ),
+    cases=_tables,
+    mutants=_WRONG_GRADIENTS
+    | _ORDERS
+    | {why: _through(step) for why, step in _STEPS.items()}
+    | {
+        f"Already the weights are others. {why}": backward
+        for why, backward in wrongly_scaled(
+            lambda scale, q, k, v, grad: reference.attention_vjp(q, k, v, grad, scale=scale(q, k))[
+                :3
+            ]
+        ).items()
+    },
+    kind=Several(names=_NAMES),
 )
-def attention_backward(f: Answer) -> None:
+def attention_backward(q: np.ndarray, k: np.ndarray, v: np.ndarray, grad: np.ndarray) -> Gradients:
     """dq, dk, dv of attention."""
-    q, k, v = np.zeros((2, 4)), np.zeros((2, 4)), np.array([[0.0], [4]])
-    q[0, 0], k[:, 0] = 2, np.log([2, 6])
-    _check_gradients(f, q, k, v, np.array([[1.0], [2]]))
-    for seed, (batch, n, m, width, deep) in enumerate(_SIZES):
-        q, k = integers(seed + 40, (*batch, n, width)), integers(seed + 5, (*batch, m, width))
-        v, grad = integers(seed + 12, (*batch, m, deep)), integers(seed + 17, (*batch, n, deep))
-        _check_gradients(f, q, k, v, grad)
-
-
-_SIZES = [
-    ((), 2, 2, 1, 1),
-    ((), 2, 3, 4, 2),
-    ((), 3, 3, 4, 3),
-    ((2,), 2, 3, 1, 1),
-    ((2, 2), 1, 2, 3, 2),
-]
-
-
-def _check_gradients(
-    f: Answer, q: np.ndarray, k: np.ndarray, v: np.ndarray, grad: np.ndarray
-) -> None:
-    said = f.said(q=q, k=k, v=v, grad=grad)
-    got = parts(f, f.raw(said, q=q, k=k, v=v, grad=grad).value, said, _NAMES)
-    want = reference.attention_vjp(q, k, v, grad)[:3]
-    wrong = _wrong_backward(q, k, v, grad)
-    for place, name in enumerate(_NAMES):
-        mistakes = {
-            f"That is {other}; the order is dq, dk, dv.": gradient
-            for other, gradient in zip(_NAMES, want, strict=True)
-            if other != name
-        }
-        mistakes |= {why: three[place] for why, three in wrong.items()}
-        f.judge(got[place], want[place], mistakes, "", said, f"your {name}")
-
-
-_NAMES = ("dq", "dk", "dv")
-Gradients = tuple[np.ndarray, ...]
-
-
-def _wrong_backward(
-    q: np.ndarray, k: np.ndarray, v: np.ndarray, grad: np.ndarray
-) -> dict[str, Gradients]:
-    """Three gradients for each mistake, right where it makes no difference."""
-    weights, scale = reference.attention_weights(q, k), q.shape[-1] ** -0.5
-    dq, dk, dv = reference.attention_vjp(q, k, v, grad)[:3]
-    steps = _wrong_softmax_steps(weights, grad @ v.mT)
-    wrong = {
-        "The scale is missing.": (dq / scale, dk / scale, dv),
-        "The scale came in twice.": (scale * dq, scale * dk, dv),
-        "Multiplied by √K; the scale divides by it.": (dq / scale**2, dk / scale**2, dv),
-        "The scale has no place here: it multiplied the scores.": (dq, dk, scale * dv),
-        "The sign is turned round.": (-dq, -dk, -dv),
-        "grad has no effect here.": (dq, dk, weights.mT @ np.ones_like(grad)),
-    } | {why: (scale * step @ k, scale * step.mT @ q, dv) for why, step in steps.items()}
-    if q.shape[-2] == k.shape[-2]:
-        untransposed = scale * reference.softmax_vjp(weights, grad @ v.mT) @ q
-        scores = "The gradient of the scores has to be transposed here."
-        wrong[scores] = (dq, untransposed, dv)
-        values = "Here the weights have to be transposed: v was on their right."
-        wrong[values] = (dq, dk, weights @ grad)
-    return wrong | {
-        f"Already the weights are others. {why}": (
-            reference.attention_vjp(q, k, v, grad, scale=factor)[:3]
-        )
-        for why, factor in wrong_scales(q, k).items()
-    }
-
-
-def _wrong_softmax_steps(weights: np.ndarray, grad: np.ndarray) -> dict[str, np.ndarray]:
-    product = weights * grad
-    return {
-        "The softmax step is missing: that is made of the gradient of the weights, not of the "
-        "scores.": grad,
-        "In the softmax step the mean of the row is not subtracted yet.": product,
-        "The softmax step used the diagonal of the Jacobian, a(1 − a); its other entries count "
-        "too.": weights * (1 - weights) * grad,
-        "In the softmax step the mean was taken with equal weights; take it under the "
-        "attention weights.": weights * (grad - grad.mean(-1, keepdims=True)),
-        "The mean of the softmax step was taken over everything; each row has its own.": (
-            weights * (grad - product.sum())
-        ),
-        "The mean of the softmax step was taken down the columns; each row has its own.": (
-            weights * (grad - product.sum(-2, keepdims=True))
-        ),
-    }
+    return _gradients(q, k, v, grad)

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import itertools
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 import numpy as np
 
 from tformer import reference
 from tformer.exercises import say
 from tformer.exercises.answer import Answer, Wrong
+from tformer.exercises.kinds import Name, parts
 from tformer.exercises.registry import exercise
 from tformer.exercises.samples import integers
-from tformer.exercises.several import parts
+from tformer.exercises.table import Case, case
 
 
 @exercise(
@@ -177,9 +179,29 @@ def _wrong_lifts(t: np.ndarray, x: np.ndarray, h: float) -> dict[str, np.ndarray
     }
 
 
+Layer = Callable[[np.ndarray], np.ndarray]
+
+
+def _kind(
+    layer: Layer,
+    x: np.ndarray,
+    orders: Iterable[Sequence[int] | np.ndarray],
+    same: Callable[[np.ndarray, np.ndarray], bool] = np.allclose,
+) -> str:
+    """The kind of a layer as far as these orders of the rows show it."""
+    before, after = layer(x), [(list(order), layer(x[list(order)])) for order in orders]
+    if all(same(out, before[order]) for order, out in after):
+        return "equivariant"
+    return "invariant" if all(same(out, before) for _, out in after) else "neither"
+
+
+def _all_orders(x: np.ndarray) -> Iterable[Sequence[int]]:
+    return itertools.permutations(range(len(x)))
+
+
 @exercise(
     "3.7",
-    praise="Eleven layers named rightly: exact symmetries told from rounding, and layers that "
+    praise="Twelve layers named rightly: exact symmetries told from rounding, and layers that "
     "respect only some permutations, such as shifts or a reversal, from those that respect all.",
     hints=(
         "Shuffle the rows, apply the layer, and compare with two things: the old outputs shuffled "
@@ -189,21 +211,47 @@ def _wrong_lifts(t: np.ndarray, x: np.ndarray, h: float) -> dict[str, np.ndarray
         "Try all permutations of a few rows, or some dozens at random. Compare with a tolerance, "
         "because sums in another order are rounded differently.",
     ),
+    cases=lambda: _layers(),
+    mutants={
+        "You tried shifts of the rows only.": lambda layer, x: _kind(
+            layer, x, [np.roll(range(len(x)), places) for places in range(1, len(x))]
+        ),
+        "You tried the reversal of the rows only.": lambda layer, x: _kind(
+            layer, x, [range(len(x))[::-1]]
+        ),
+        "You exchanged the first two rows only.": lambda layer, x: _kind(
+            layer, x, [[1, 0, 2, 3, 4]]
+        ),
+        "You exchanged the first row with the last only.": lambda layer, x: _kind(
+            layer, x, [[4, 1, 2, 3, 0]]
+        ),
+        "The first row stayed in its place whatever you tried.": lambda layer, x: _kind(
+            layer, x, [(0, *rest) for rest in itertools.permutations(range(1, len(x)))]
+        ),
+        "Does your comparison allow for rounding errors?": lambda layer, x: _kind(
+            layer, x, _all_orders(x), same=np.array_equal
+        ),
+        "Differences of a hundredth are no rounding errors.": lambda layer, x: _kind(
+            layer, x, _all_orders(x), same=lambda a, b: np.allclose(a, b, atol=0.01)
+        ),
+        "The two names are exchanged: an equivariant layer moves with its rows, an invariant one "
+        "stays.": lambda layer, x: {"equivariant": "invariant", "invariant": "equivariant"}.get(
+            _kind(layer, x, _all_orders(x)), "neither"
+        ),
+    },
+    kind=Name(names=("equivariant", "invariant", "neither")),
 )
-def kind_of(f: Answer) -> None:
+def kind_of(layer: Layer, x: np.ndarray) -> str:
     """Name a layer: equivariant, invariant or neither."""
+    return _kind(layer, x, _all_orders(x))
+
+
+def _layers() -> Iterator[Case]:
     x = np.random.default_rng(3).normal(size=(5, 3))
     for words, layer, kind, evidence in _LAYERS:
-        said = f"a layer that {words}"
-        got = f.named(_KINDS, said, layer=layer, x=x)
-        if got != kind:
-            rounding = " Does your comparison allow for rounding errors?" * (got == "neither")
-            raise Wrong(
-                f"With {said}, {f.name} says {str(got)!r}. It is {kind}: {evidence}{rounding}"
-            )
+        yield case(layer=layer, x=x, want=kind, why=evidence, said=f"a layer that {words}")
 
 
-_KINDS = ("equivariant", "invariant", "neither")
 _PLACES = np.arange(5.0)[:, np.newaxis]
 
 
@@ -217,7 +265,7 @@ def _asked_from_outside(x: np.ndarray) -> np.ndarray:
     return reference.attention(integers(7, (5, 3)) / 2, x, x)
 
 
-_LAYERS: list[tuple[str, Callable[[np.ndarray], np.ndarray], str, str]] = [
+_LAYERS: list[tuple[str, Layer, str, str]] = [
     # in words, the function, its kind, and why; for five rows of width three
     (
         "is self-attention without a mask",
@@ -275,6 +323,13 @@ _LAYERS: list[tuple[str, Callable[[np.ndarray], np.ndarray], str, str]] = [
         "neither",
         "exchange the second row with the third, and every output changes. A permutation that "
         "exchanges the first two only does not show it.",
+    ),
+    (
+        "adds the sum of the first and the last row of x to every row",
+        lambda x: np.asarray(x) + np.asarray(x)[[0, -1]].sum(axis=0),
+        "neither",
+        "exchange the first row with the second, and every output changes. A permutation that "
+        "exchanges the first and the last only does not show it.",
     ),
     (
         "adds to each row its place, 0 to 4, divided by a thousand",

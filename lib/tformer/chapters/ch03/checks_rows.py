@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 
 from tformer import reference
@@ -9,7 +11,8 @@ from tformer.exercises import say
 from tformer.exercises.answer import Answer, Wrong
 from tformer.exercises.registry import exercise
 from tformer.exercises.samples import integers
-from tformer.exercises.several import wrong_scales
+from tformer.exercises.scales import wrong_scales, wrongly_scaled
+from tformer.exercises.table import Case, case
 from tformer.world import sources
 
 
@@ -76,6 +79,42 @@ _WRONG_ANSWERS = {
 }
 
 
+def _sentences() -> Iterator[Case]:
+    memory = np.array([[1.0, 0, 0], [0, 1, 0], [0, 0, 1], [1, 1, 0], [0, 1, 1]])
+    yield case(
+        x=np.eye(2, 3),
+        memory=memory,
+        w_q=np.array([[1.0], [0], [0]]),
+        w_k=np.array([[0], [np.log(2)], [0]]),
+        w_v=8 * np.eye(3, 2),
+        want=[[3, 6], [3.2, 4.8]],
+    )
+    for seed, (n, width) in enumerate([(2, 2), (2, 4), (3, 2), (1, 3)]):
+        yield _reading(seed, (2, 2), (n, 2), width, 3)
+    x, (w_q, w_k, w_v) = integers(4, (3, 2)), integers(5, (3, 2, 2))
+    yield case(x=x, memory=x, w_q=w_q, w_k=w_k, w_v=w_v)
+    batches = "Each batch reads its own memory."
+    for seed, (n, width) in enumerate([(4, 1), (3, 2), (2, 3)]):
+        yield _reading(seed, (2, n, 2), (2, 3, 2), width, 2, batches)
+    yield _reading(7, (2, 3, 2, 2), (2, 3, 4, 2), 4, 1, batches)
+    words = np.eye(3)
+    yield case(x=words[:2], memory=words, w_q=words, w_k=2 * words, w_v=words[:, ::-1], whole=True)
+
+
+def _reading(
+    seed: int,
+    rows: tuple[int, ...],
+    memory: tuple[int, ...],
+    width: int,
+    deep: int,
+    why: str = "",
+) -> Case:
+    w_q, w_k = integers(seed + 20, (2, rows[-1], width))
+    w_v = integers(seed + 1, (rows[-1], deep))
+    x = integers(seed, rows)
+    return case(x=x, memory=integers(seed + 5, memory), w_q=w_q, w_k=w_k, w_v=w_v, why=why)
+
+
 @exercise(
     "3.2",
     praise="Checked for sentences of different lengths, for a sentence that reads itself, for keys "
@@ -88,78 +127,62 @@ _WRONG_ANSWERS = {
         "The scale belongs to the width of the queries, not to the width of x. In a batch, only "
         "the last two axes of the keys are exchanged.",
     ),
-)
-def read(f: Answer) -> None:
-    """Cross-attention from rows and three matrices."""
-    x = np.eye(2, 3)
-    memory = np.array([[1.0, 0, 0], [0, 1, 0], [0, 0, 1], [1, 1, 0], [0, 1, 1]])
-    w_q, w_k = np.array([[1.0], [0], [0]]), np.array([[0], [np.log(2)], [0]])
-    _expect_reading(f, x, memory, w_q, w_k, 8 * np.eye(3, 2))
-    for seed, (n, width) in enumerate([(2, 2), (2, 4), (3, 2), (1, 3)]):
-        x, memory = integers(seed, (2, 2)), integers(seed + 5, (n, 2))
-        w_q, w_k = integers(seed + 20, (2, 2, width))
-        _expect_reading(f, x, memory, w_q, w_k, integers(seed + 1, (2, 3)))
-    x, (w_q, w_k, w_v) = integers(4, (3, 2)), integers(5, (3, 2, 2))
-    _expect_reading(f, x, x, w_q, w_k, w_v)
-    batches = "Each batch reads its own memory."
-    for seed, (n, width) in enumerate([(4, 1), (3, 2), (2, 3)]):
-        x, memory = integers(seed, (2, n, 2)), integers(seed + 5, (2, 3, 2))
-        w_q, w_k = integers(seed + 20, (2, 2, width))
-        _expect_reading(f, x, memory, w_q, w_k, integers(seed + 1, (2, 2)), batches)
-
-
-def _expect_reading(
-    f: Answer,
-    x: np.ndarray,
-    memory: np.ndarray,
-    w_q: np.ndarray,
-    w_k: np.ndarray,
-    w_v: np.ndarray,
-    why: str = "Compare with softmax(Q Kᵀ/√K) V, step by step.",
-) -> None:
-    mistakes = _wrong_roles(x, memory, w_q, w_k, w_v) | _wrong_steps(x, memory, w_q, w_k, w_v)
-    want = reference.attention(x @ w_q, memory @ w_k, memory @ w_v)
-    f.expect(want, mistakes, why, x=x, memory=memory, w_q=w_q, w_k=w_k, w_v=w_v)
-
-
-def _wrong_roles(
-    x: np.ndarray, memory: np.ndarray, w_q: np.ndarray, w_k: np.ndarray, w_v: np.ndarray
-) -> dict[str, np.ndarray]:
-    """Readings in which a table or a matrix stands in the place of another."""
-    q, k, v = x @ w_q, memory @ w_k, memory @ w_v
-    return {
+    cases=_sentences,
+    mutants={
         "The mean is taken of the rows of memory. Project them with w_v.": (
-            reference.attention(q, k, memory)
+            lambda x, memory, w_q, w_k, w_v: reference.attention(x @ w_q, memory @ w_k, memory)
         ),
         "Keys and values come from x; here they come from memory.": (
-            reference.attention(q, x @ w_k, x @ w_v)
+            lambda x, memory, w_q, w_k, w_v: reference.attention(x @ w_q, x @ w_k, x @ w_v)
         ),
         "x and memory have changed places: the rows of x ask, those of memory answer.": (
-            reference.attention(memory @ w_q, x @ w_k, x @ w_v)
+            lambda x, memory, w_q, w_k, w_v: reference.attention(memory @ w_q, x @ w_k, x @ w_v)
         ),
-        "w_q and w_k have changed places.": reference.attention(x @ w_k, memory @ w_q, v),
-    }
-
-
-def _wrong_steps(
-    x: np.ndarray, memory: np.ndarray, w_q: np.ndarray, w_k: np.ndarray, w_v: np.ndarray
-) -> dict[str, np.ndarray]:
-    """Readings with another scale or another softmax."""
-    q, k, v = x @ w_q, memory @ w_k, memory @ w_v
-    scales = {
+        "w_q and w_k have changed places.": lambda x, memory, w_q, w_k, w_v: reference.attention(
+            x @ w_k, memory @ w_q, memory @ w_v
+        ),
         "You divided by the root of the width of x. The scale belongs to the width of the "
-        "queries.": x.shape[-1] ** -0.5
-    } | wrong_scales(q, k)
-    scores = q @ k.mT / q.shape[-1] ** 0.5
-    together = np.exp(scores - scores.max(axis=(-2, -1), keepdims=True))
-    return {why: reference.attention(q, k, v, scale=scale) for why, scale in scales.items()} | {
+        "queries.": lambda x, memory, w_q, w_k, w_v: reference.attention(
+            x @ w_q, memory @ w_k, memory @ w_v, scale=x.shape[-1] ** -0.5
+        ),
+        "`shape[1]` is the width of the queries in a single table only; in a stack it is the "
+        "number of queries. Count from the end: `shape[-1]`.": (
+            lambda x, memory, w_q, w_k, w_v: reference.attention(
+                x @ w_q, memory @ w_k, memory @ w_v, scale=(x @ w_q).shape[1] ** -0.5
+            )
+        ),
         "The softmax runs down the columns; each query needs weights that add up to one.": (
-            reference.softmax(scores, axis=-2) @ v
+            lambda x, memory, w_q, w_k, w_v: (
+                reference.softmax(_scores(x, memory, w_q, w_k), axis=-2) @ (memory @ w_v)
+            )
         ),
         "The weights of all queries together add up to one; those of each query should.": (
-            together / together.sum(axis=(-2, -1), keepdims=True) @ v
+            lambda x, memory, w_q, w_k, w_v: (
+                _all_together(_scores(x, memory, w_q, w_k)) @ (memory @ w_v)
+            )
         ),
     }
+    | wrongly_scaled(
+        lambda scale, x, memory, w_q, w_k, w_v: reference.attention(
+            x @ w_q, memory @ w_k, memory @ w_v, scale=scale(x @ w_q, memory @ w_k)
+        )
+    ),
+    otherwise="Compare with softmax(Q Kᵀ/√d_k) V, step by step.",
+)
+def read(
+    x: np.ndarray, memory: np.ndarray, w_q: np.ndarray, w_k: np.ndarray, w_v: np.ndarray
+) -> np.ndarray:
+    """Cross-attention from rows and three matrices."""
+    return reference.attention(x @ w_q, memory @ w_k, memory @ w_v)
+
+
+def _scores(x: np.ndarray, memory: np.ndarray, w_q: np.ndarray, w_k: np.ndarray) -> np.ndarray:
+    return np.asarray((x @ w_q) @ (memory @ w_k).mT / w_q.shape[-1] ** 0.5)
+
+
+def _all_together(scores: np.ndarray) -> np.ndarray:
+    terms = np.exp(scores - scores.max(axis=(-2, -1), keepdims=True))
+    return np.asarray(terms / terms.sum(axis=(-2, -1), keepdims=True))
 
 
 @exercise(

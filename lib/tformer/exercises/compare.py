@@ -1,0 +1,58 @@
+"""Compare what an answer returns with what is right, and say how the two differ."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tformer.exercises import say
+
+Array = np.ndarray
+
+
+def same(got: Array, want: Array) -> bool:
+    """Tell whether two arrays agree in shape and, to the precision of `got`, in value."""
+    return got.shape == want.shape and bool(close(got, want).all())
+
+
+def close(got: Array, want: Array) -> Array:
+    """Tell entry by entry whether two arrays of one shape agree, to the precision of `got`."""
+    half, single = (got.dtype.kind == "f" and got.dtype.itemsize == size for size in (2, 4))
+    tolerance = 2e-2 if half else 1e-4 if single else 1e-8
+    with np.errstate(all="ignore"):
+        return np.isclose(
+            got.astype(float), want.astype(float), rtol=tolerance, atol=tolerance, equal_nan=True
+        )
+
+
+def difference(got: Array, want: Array, said: str, part: str) -> str:
+    """Say where a `part` of an answer differs from what it should be, and how."""
+    if got.shape != want.shape:
+        if max(got.size, want.size) <= say.FEW:
+            return f"With {said}, {part} is {say.show(got)}; it should be {say.show(want)}."
+        return misfit(got.shape, want.shape, said, part)
+    if got.size <= say.FEW:
+        texts = say.pair(got, want)
+        return f"With {said}, {part} is {texts[0]}; it should be {texts[1]}."
+    first = tuple(np.argwhere(~close(got, want))[0].tolist())
+    texts = say.pair(got[first], want[first])
+    place = ", ".join(str(i) for i in first)
+    return f"With {said}, entry [{place}] of {part} is {texts[0]}; it should be {texts[1]}."
+
+
+def misfit(got: tuple[int, ...], want: tuple[int, ...], said: str, part: str) -> str:
+    """Say that an answer has another shape than it should, without its numbers."""
+    return f"With {said}, {part} is {_form(got)}; it should be {_form(want)}."
+
+
+def axis_of_one(got: Array, want: Array) -> str:
+    """Say that an axis of length one is missing or left over; "" if the difference is another."""
+    if got.ndim == want.ndim or not same(got.squeeze(), want.squeeze()):
+        return ""
+    if got.ndim < want.ndim:
+        return "The numbers are right; an axis of length one is missing."
+    alone = "; the answer is a single number." if want.ndim == 0 else "."
+    return f"An axis of length one is left over{alone}"
+
+
+def _form(shape: tuple[int, ...]) -> str:
+    return f"an array of shape {shape}" if shape else "a single number"

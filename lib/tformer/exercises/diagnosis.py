@@ -1,0 +1,118 @@
+"""Name the mistake behind a wrong answer: the mutant that agrees with it, or what it looks like."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+
+from tformer.exercises.answer import Answer, Wrong
+from tformer.exercises.resemblance import resemblance
+from tformer.exercises.table import Case, Sentence, Table, Trial
+
+
+def check_by_table(table: Table, f: Answer) -> None:
+    """Try an answer on all cases of a table; raise Wrong at the first thing that is wrong."""
+    trials: list[Trial] = []
+    items = iter(table.cases())
+    for item in items:
+        if not isinstance(item, Case):
+            item(f)
+            continue
+        trial, wrong = table.attempt(f, item)
+        trials.append(trial)
+        if wrong:
+            more = (item for item in items if isinstance(item, Case))
+            wrong.explain = Diagnosis(table, f, trials, more).explain
+            raise wrong
+
+
+class Diagnosis:
+    """The search for the reason why an answer is wrong.
+
+    Parameters
+    ----------
+    table : Table
+        The check.
+    f : Answer
+        The answer.
+    trials : list of Trial
+        What has been tried; the last trial went wrong.
+    more : iterator of Case
+        Cases that may be tried beside them.
+    """
+
+    def __init__(self, table: Table, f: Answer, trials: list[Trial], more: Iterator[Case]) -> None:
+        self.table = table
+        self.f = f
+        self.trials = trials
+        self.more = more
+        self.failed = trials[-1]
+
+    def explain(self) -> tuple[str, bool]:
+        """Return the best message, and whether it names a mistake of the table."""
+        self.until = min(time.monotonic() + self.f.seconds, self.f.end)
+        if named := self._mutant():
+            sentence, shown = named
+            words = sentence if isinstance(sentence, str) else sentence(**shown.case.inputs)
+            return f"{shown.text} {words}", True
+        while self._try_another():
+            pass
+        why = self._remark() or resemblance(self.trials, self.failed.place or 0)
+        if not why and not self.failed.error:
+            why = self.table.fallback(self.failed.case)
+        return f"{self.failed.text} {why}".strip(), False
+
+    def _remark(self) -> str:
+        place = self.failed.place
+        if place is None:
+            return ""
+        return self.table.kind.remark(self.failed.got[place], self.failed.want[place])
+
+    def _mutant(self) -> tuple[Sentence, Trial] | None:
+        """Return the sentence of the one mutant that agrees with the answer, and where to see it.
+
+        Where several agree on all that was tried, more cases are tried until they differ.
+        """
+        if self.table.kind.weak:
+            while self._try_another():
+                pass
+        alike = [m for m in self.table.mutants if all(self._agrees(m, t) for t in self.trials)]
+        if len(alike) > 1:
+            whole = [m for m in alike if self._agrees(m, self.failed, whole=True)]
+            alike = whole or alike
+        rivals = alike
+        while len(alike) > 1:
+            if not (trial := self._try_another()):
+                return None
+            alike = [m for m in alike if self._agrees(m, trial)]
+        return (alike[0], self._clearest(alike[0], rivals)) if alike else None
+
+    def _clearest(self, mutant: Sentence, rivals: list[Sentence]) -> Trial:
+        """Return the first wrong trial at which no rival does what the mutant does."""
+        others = [rival for rival in rivals if rival != mutant]
+        wrong = [trial for trial in self.trials if trial.text and self._agrees(mutant, trial)]
+        alone = (t for t in wrong if not any(self._agrees(other, t) for other in others))
+        return next(alone, self.failed)
+
+    def _agrees(self, mutant: Sentence, trial: Trial, whole: bool = False) -> bool:
+        made = self.table.made(self.table.mutants[mutant], trial.case)
+        if isinstance(made, str) or trial.error:
+            return made == trial.error
+        place = self.failed.place
+        pairs = list(zip(trial.got, made, strict=True))
+        if not whole and place is not None:
+            pairs = pairs[place : place + 1]
+        return all(self.table.kind.same(got, wrong) for got, wrong in pairs)
+
+    def _try_another(self) -> Trial | None:
+        """Try the answer on one more case; None when there is none, or no time, or no answer."""
+        if time.monotonic() > self.until:
+            return None
+        for case in self.more:
+            try:
+                trial, _ = self.table.attempt(self.f, case)
+            except Wrong:
+                return None
+            self.trials.append(trial)
+            return trial
+        return None

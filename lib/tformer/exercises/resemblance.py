@@ -1,0 +1,135 @@
+"""Say what a wrong answer looks like beside the right one, where that holds in every trial.
+
+Two trials at least must show it, so that no lucky number is taken for a reason.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+
+import numpy as np
+
+from tformer.exercises.compare import same
+from tformer.exercises.table import Trial
+
+Pair = tuple[np.ndarray, np.ndarray]
+
+TURNED: dict[str, Callable[[np.ndarray], np.ndarray]] = {
+    "The sign is turned round.": np.negative,
+    "The table lies on its side: rows and columns are exchanged.": lambda right: (
+        right.mT if right.ndim > 1 else right
+    ),
+    "The numbers are cut to whole ones. Of which type is the array that you write into?": np.trunc,
+}
+FACTORS = {
+    "2": 2.0,
+    "1/2": 1 / 2,
+    "3": 3.0,
+    "1/3": 1 / 3,
+    "4": 4.0,
+    "1/4": 1 / 4,
+    "√2": 2**0.5,
+    "1/√2": 2**-0.5,
+    "ln 2": math.log(2),
+    "1/ln 2": 1 / math.log(2),
+}
+POWERS = {"n": 1.0, "1/n": -1.0, "√n": 0.5, "1/√n": -0.5}
+
+
+def resemblance(trials: Sequence[Trial], place: int) -> str:
+    """Return a sentence that holds in all trials for one part of the answer, or ""."""
+    if _only_stacks_are_wrong(trials):
+        return (
+            "Whatever stands alone comes out right, and every stack goes wrong. Axes in front only "
+            "stack: each entry along them has an answer of its own."
+        )
+    if any(trial.error for trial in trials):
+        return ""
+    pairs = [(trial.got[place], trial.want[place]) for trial in trials]
+    if not all(isinstance(got, np.ndarray) and got.dtype.kind in "iuf" for got, _ in pairs):
+        return ""
+    for sentence, turned in TURNED.items():
+        if _always(pairs, partial(_same_turned, turned)):
+            return sentence
+    return _factor(trials, pairs) or _order(pairs)
+
+
+def _always(pairs: list[Pair], alike: Callable[[np.ndarray, np.ndarray], bool]) -> bool:
+    """Tell whether all answers are like the right one in some way, and two or more are wrong."""
+    wrong = sum(not same(got, right) for got, right in pairs)
+    return wrong > 1 and all(alike(got, right) for got, right in pairs)
+
+
+def _same_turned(
+    turned: Callable[[np.ndarray], np.ndarray], got: np.ndarray, right: np.ndarray
+) -> bool:
+    return same(got, turned(right))
+
+
+def _factor(trials: Sequence[Trial], pairs: list[Pair]) -> str:
+    rights = [right.astype(float) for _, right in pairs]
+    gots = [got for got, _ in pairs]
+
+    def times(factors: Sequence[float]) -> bool:
+        made = [factor * right for factor, right in zip(factors, rights, strict=True)]
+        return all(same(got, m) for got, m in zip(gots, made, strict=True))
+
+    if sum(not same(got, right) for got, right in pairs) < 2:
+        return ""
+    for words, factor in FACTORS.items():
+        if times([factor] * len(pairs)):
+            return f"Every number is {words} times what it should be."
+    for words, sizes in _sizes(trials):
+        for name, power in POWERS.items():
+            if times([float(n) ** power for n in sizes]):
+                return f"Every number is {name} times what it should be, where n is {words}."
+    return ""
+
+
+def _sizes(trials: Sequence[Trial]) -> Iterator[tuple[str, list[int]]]:
+    """Yield what is a size in every trial, in words, and its values, if they are not all equal."""
+    axes = {-1: "the last axis", -2: "the last axis but one"}
+    for name, value in trials[0].case.inputs.items():
+        values = [trial.case.inputs[name] for trial in trials]
+        found = {name: values} if all(type(v) is int and v > 0 for v in values) else {}
+        if isinstance(value, np.ndarray):
+            found = {
+                f"the size of {words} of {name}": [v.shape[axis] for v in values]
+                for axis, words in axes.items()
+                if all(v.ndim >= -axis and v.shape[axis] for v in values)
+            }
+        yield from ((words, sizes) for words, sizes in found.items() if len(set(sizes)) > 1)
+
+
+def _order(pairs: list[Pair]) -> str:
+    for axis, words in {-2: "rows", 0: "entries along the first axis"}.items():
+        if _always(pairs, partial(_same_in_any_order, axis)):
+            return f"The {words} are right, and stand in another order."
+    return ""
+
+
+def _same_in_any_order(axis: int, got: np.ndarray, right: np.ndarray) -> bool:
+    if got.shape != right.shape or right.ndim <= (1 if axis else 0) or not right.size:
+        return same(got, right)
+    return same(*(_sorted(np.moveaxis(array, axis, 0)) for array in (got, right)))
+
+
+def _sorted(slices: np.ndarray) -> np.ndarray:
+    """Return slices along the first axis in the order of their numbers, rounded."""
+    return slices[np.lexsort(slices.reshape(len(slices), -1).T.round(6))]
+
+
+def _only_stacks_are_wrong(trials: Sequence[Trial]) -> bool:
+    """Tell whether all inputs of fewest axes went right, and all with more went wrong."""
+    axes = [_axes(trial) for trial in trials]
+    if len({len(a) for a in axes}) != 1 or not axes[0]:
+        return False
+    fewest = [min(a) for a in zip(*axes, strict=True)]
+    wrong = [bool(trial.text) for trial in trials]
+    return [a != fewest for a in axes] == wrong and 1 < sum(wrong) < len(wrong) - 1
+
+
+def _axes(trial: Trial) -> list[int]:
+    return [v.ndim for v in trial.case.inputs.values() if isinstance(v, np.ndarray)]

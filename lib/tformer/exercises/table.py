@@ -1,0 +1,170 @@
+"""A check as a table: the right function, the cases it is tried on, the mistakes people make."""
+
+from __future__ import annotations
+
+import copy
+import warnings
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from tformer.exercises import say
+from tformer.exercises.answer import Answer, Raised, Wrong
+from tformer.exercises.kinds import Array, Parts
+
+Function = Callable[..., Any]
+Sentence = str | Callable[..., str]
+
+
+@dataclass(frozen=True)
+class Case:
+    """Inputs to try an answer on.
+
+    Attributes
+    ----------
+    inputs : mapping
+        The arguments by name, in order.
+    want : object
+        The right answer, worked out by hand; None to take that of the right function.
+    why : str
+        Said to an answer that is wrong here and is not explained otherwise.
+    said : str
+        The inputs in words; made from the inputs when empty.
+    whole : bool
+        The answer is handed the arrays as integers. Our own functions get them as they are.
+    """
+
+    inputs: Mapping[str, Any]
+    want: Any = None
+    why: str = ""
+    said: str = ""
+    whole: bool = False
+
+    @property
+    def words(self) -> str:
+        """The inputs in words."""
+        return self.said or say.inputs(self.inputs)
+
+    @property
+    def handed(self) -> dict[str, Any]:
+        """The inputs as the answer gets them."""
+        return {
+            name: value.astype(int) if self.whole and isinstance(value, np.ndarray) else value
+            for name, value in self.inputs.items()
+        }
+
+
+def case(
+    *, want: Any = None, why: str = "", said: str = "", whole: bool = False, **inputs: Any
+) -> Case:
+    """Return the case of these inputs; see `Case`."""
+    return Case(inputs, want, why, said, whole)
+
+
+@dataclass(frozen=True)
+class Trial:
+    """A case, and what an answer made of it.
+
+    Attributes
+    ----------
+    got, want : tuple
+        The parts of the answer, and the right ones; `got` is empty if the answer raised.
+    error : str
+        What it raised, "" if nothing.
+    place : int or None
+        The first part that is wrong; None if all are right, or there is none.
+    text : str
+        What is wrong, without a reason.
+    """
+
+    case: Case
+    got: Parts
+    want: Parts
+    error: str = ""
+    place: int | None = None
+    text: str = ""
+
+
+@dataclass(frozen=True)
+class Table:
+    """A check by cases.
+
+    Attributes
+    ----------
+    right : callable
+        The right function.
+    cases : callable
+        Returns the cases, simplest first. A function of an `Answer` among them is a test of
+        another kind, made in its turn: of memory, say, or of the number of steps.
+    mutants : mapping from sentence to callable
+        Each mistake as a function with the arguments of the right one, and what is said to it. A
+        sentence may be a function of the inputs.
+    kind : Array
+        What the answer is, and when two answers agree.
+    otherwise : str
+        Said to an answer that nothing explains.
+    """
+
+    right: Function
+    cases: Callable[[], Iterable[Case | Callable[[Answer], None]]]
+    mutants: Mapping[Any, Function]
+    kind: Array
+    otherwise: str = ""
+
+    def attempt(self, f: Answer, item: Case) -> tuple[Trial, Wrong | None]:
+        """Call the answer on a case; return what came, and what is wrong with it."""
+        said, want = item.words, self.want(item)
+        try:
+            raw = self.kind.read(f, f.raw(said, **item.handed).value, said)
+        except Raised as raised:
+            error = raised.error
+            return Trial(item, (), want, _named(error), text=str(raised)), raised
+        if self.kind.by:
+            self.kind.fit(f, raw, self.kind.plain(self._right(item)), said)
+        got = self.kind.seen(raw)
+        for place, (part, right) in enumerate(zip(got, want, strict=True)):
+            if not self.kind.same(part, right):
+                text = self.kind.head(f, got, want, said, place)
+                text += f" {item.why}" * self.kind.weak
+                why = self.kind.remark(part, right) or self.fallback(item)
+                return Trial(item, got, want, "", place, text), Wrong(f"{text} {why}".strip())
+        return Trial(item, got, want), None
+
+    def fallback(self, item: Case) -> str:
+        """Return what is said to an answer that nothing explains."""
+        return self.otherwise if self.kind.weak else item.why or self.otherwise
+
+    def want(self, item: Case) -> Parts:
+        """Return the right parts of a case."""
+        return self.kind.seen(self.kind.plain(self._right(item)))
+
+    def _right(self, item: Case) -> Any:
+        return call(self.right, item) if item.want is None else item.want
+
+    def made(self, mutant: Function, item: Case) -> Parts | str:
+        """Return the parts that a mutant gives, or what it raises."""
+        try:
+            return self.kind.seen(self.kind.plain(call(mutant, item)))
+        except Exception as error:
+            return _named(error)
+
+    def only_cases(self) -> list[Case]:
+        """Return the cases without the tests of another kind."""
+        return [item for item in self.cases() if isinstance(item, Case)]
+
+
+def call(function: Function, item: Case) -> Any:
+    """Call a function of our own on a case, which it may not change."""
+    inputs = [
+        copy.deepcopy(value) if isinstance(value, np.ndarray | np.random.Generator) else value
+        for value in item.inputs.values()
+    ]
+    with np.errstate(all="ignore"), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return function(*inputs)
+
+
+def _named(error: BaseException) -> str:
+    return f"{type(error).__name__}: {error}"

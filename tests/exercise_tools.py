@@ -1,0 +1,47 @@
+"""What the tests of exercises share: the book's answers, and what an author is told."""
+
+import re
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+import pytest
+import scipy.special
+
+from tformer.book.exercises import MARK, read, sources
+from tformer.exercises import CheckFailed, check
+
+ROOT = Path(__file__).resolve().parents[1]
+
+
+def answers(planted):
+    """One wrong answer, or several that are told the same."""
+    return planted if isinstance(planted, tuple) else (planted,)
+
+
+@cache
+def solutions():
+    """The book's answers by exercise, and the source of each."""
+    found = {}
+    for path in sources(ROOT):
+        for cell in read(path):
+            if cell.role == "solution":
+                space = {"np": np, "scipy": scipy}
+                exec(MARK.sub("", cell.node.source), space)
+                name = re.search(r"def (\w+)", cell.node.source).group(1)
+                found[cell.number.replace("-", ".")] = space[name], cell.node.source
+    return found
+
+
+def told(number, answer, seconds=5.0):
+    """The feedback on a wrong answer, on one line."""
+    with pytest.raises(CheckFailed) as caught:
+        check(number, answer, seconds=seconds)
+    text = " ".join(str(caught.value).split())
+    assert caught.value.__cause__ is None
+    assert caught.value.__suppress_context__
+    assert text.startswith(f"Exercise {number}, not yet. ")
+    assert text.endswith(f'For a hint: hint("{number}")')
+    assert "Traceback" not in text
+    assert "fault of the book" not in text
+    return text

@@ -1,0 +1,148 @@
+"""Every known answer to every exercise: right ones pass, each mistake is told in its own words.
+
+A mistake is either a mutant in the table of its exercise, or planted by hand in `chapters`.
+"""
+
+import re
+
+import pytest
+
+import chapters
+import tformer.reference
+from exercise_tools import answers, solutions, told
+from tformer.book.exercises import MARK
+from tformer.exercises import check, process
+from tformer.exercises.registry import exercises
+from tformer.exercises.table import call
+
+WRONG, RIGHT = chapters.answers("WRONG"), chapters.answers("RIGHT")
+EXERCISES = exercises()
+NUMBERS = sorted(EXERCISES)
+TABLES = {number: entry.table for number, entry in EXERCISES.items() if entry.table}
+PLANTED = [
+    pytest.param(number, words, answer, id=f"{number}-{words}-{place}")
+    for number in WRONG
+    for words in WRONG[number]
+    for place, answer in enumerate(answers(WRONG[number][words]))
+]
+MUTANTS = [
+    pytest.param(number, mutant, id=f"{number}-{mutant if isinstance(mutant, str) else place}")
+    for number, table in TABLES.items()
+    for place, mutant in enumerate(table.mutants)
+]
+
+
+@pytest.fixture
+def in_threads(monkeypatch):
+    """Run checks where they are, as on a system without fork."""
+    monkeypatch.setattr(process, "CAN_FORK", False)
+
+
+@pytest.mark.parametrize("number", NUMBERS)
+def test_solution_passes(number, capsys):
+    answer, _ = solutions()[number]
+    check(number, answer)
+    assert " ".join(capsys.readouterr().out.split()).startswith(f"Exercise {number}, correct. ")
+
+
+@pytest.mark.parametrize("number", NUMBERS)
+def test_other_right_answers_pass(number):
+    assert RIGHT[number]
+    for answer in RIGHT[number]:
+        check(number, answer)
+
+
+def assert_in_good_manners(number, text):
+    """A message repeats no hint, and gives away no line of the solution."""
+    hints = {s for hint in EXERCISES[number].hints for s in re.split(r"(?<=\.) ", hint)}
+    assert not [s for s in hints if len(s) > 20 and s in text]
+    assert_leaks_nothing(number, text.split(" (at `")[0])
+
+
+def assert_leaks_nothing(number, text):
+    body = MARK.sub("", solutions()[number][1]).split('"""')[-1]
+    lines = [line.strip().removeprefix("return ") for line in body.splitlines()]
+    lines = [line for line in lines if len(line) > 6]
+    assert lines
+    assert not [line for line in lines if line in text]
+    calls = [f"{name}(" for name in tformer.reference.__all__]
+    assert not [name for name in [*calls, "tformer.reference", "reference."] if name in text]
+
+
+@pytest.mark.usefixtures("in_threads")
+@pytest.mark.parametrize(("number", "words", "answer"), PLANTED)
+def test_planted_mistake_is_told_in_its_own_words(number, words, answer):
+    text = told(number, answer)
+    without_code = re.sub(r" \(at `.*`\)", "", text)
+    assert [other for other in WRONG[number] if other in without_code] == [words]
+    assert_in_good_manners(number, text)
+
+
+def sentences(table, mutant):
+    """All that may be said to a mutant."""
+    if isinstance(mutant, str):
+        return {mutant}
+    return {mutant(**case.inputs) for case in table.only_cases()}
+
+
+@pytest.mark.usefixtures("in_threads")
+@pytest.mark.parametrize(("number", "mutant"), MUTANTS)
+def test_mutant_is_told_its_own_sentence(number, mutant):
+    table = TABLES[number]
+    text = told(number, table.mutants[mutant])
+    said = [m for m in table.mutants if any(s in text for s in sentences(table, m))]
+    assert said == [mutant]
+    assert_in_good_manners(number, text)
+
+
+def agree(table, one, other):
+    if isinstance(one, str) or isinstance(other, str):
+        return isinstance(one, str) and one == other
+    return all(table.kind.same(a, b) for a, b in zip(one, other, strict=True))
+
+
+@pytest.mark.parametrize("number", TABLES)
+def test_mutants_differ_from_each_other_and_from_what_is_right(number):
+    table = TABLES[number]
+    cases = table.only_cases()
+    made = {m: [table.made(f, case) for case in cases] for m, f in table.mutants.items()}
+    made["what is right"] = [table.want(case) for case in cases]
+    names = list(made)
+    alike = [
+        (a, b)
+        for place, a in enumerate(names)
+        for b in names[:place]
+        if all(agree(table, *pair) for pair in zip(made[a], made[b], strict=True))
+    ]
+    assert alike == []
+
+
+@pytest.mark.parametrize("number", TABLES)
+def test_results_by_hand_are_those_of_the_right_function(number):
+    table = TABLES[number]
+    for case in table.only_cases():
+        right = table.kind.seen(table.kind.plain(call(table.right, case)))
+        assert agree(table, right, table.want(case)), case.words
+
+
+@pytest.mark.parametrize("number", NUMBERS)
+def test_three_mistakes_and_three_hints_for_each(number):
+    mutants = TABLES[number].mutants if number in TABLES else {}
+    assert len(WRONG[number]) + len(mutants) >= 3
+    assert len(EXERCISES[number].hints) == 3
+
+
+@pytest.mark.parametrize("number", NUMBERS)
+def test_hints_and_praise_leak_nothing(number):
+    for text in (*EXERCISES[number].hints, EXERCISES[number].praise):
+        assert_leaks_nothing(number, text)
+
+
+@pytest.mark.parametrize(
+    ("number", "answer"),
+    [("1.11", lambda table, width: [[7.0, 7, 7]]), ("2.8", lambda n: [7.0] * (n + 1))],
+)
+def test_where_any_numbers_may_be_right_only_the_shape_is_asked_for(number, answer):
+    text = told(number, answer)
+    assert "it should be an array of shape" in text
+    assert "0" not in text.partition("it should be")[2].partition("For a hint")[0]

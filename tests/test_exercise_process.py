@@ -1,0 +1,177 @@
+"""A check runs in a process of its own, which can be ended whatever an answer does."""
+
+import ctypes
+import os
+import threading
+import time
+import warnings
+
+import nbformat
+import numpy as np
+import pytest
+from nbclient import NotebookClient
+
+from exercise_tools import told
+from tformer import reference
+from tformer.exercises import check, process
+from tformer.exercises.answer import Answer, Wrong
+
+
+@pytest.fixture(params=[True, False], ids=["forked", "in a thread"])
+def either_way(request, monkeypatch):
+    if request.param and not process.CAN_FORK:
+        pytest.skip("no fork here")
+    monkeypatch.setattr(process, "CAN_FORK", request.param)
+
+
+needs_fork = pytest.mark.skipif(not process.CAN_FORK, reason="no fork here")
+
+
+def dies(how):
+    def answer(q, k):
+        how()
+
+    return answer
+
+
+@needs_fork
+def test_an_endless_builtin_is_ended_and_named():
+    begin = time.monotonic()
+    text = told("1.1", lambda q, k: sum(range(10**12)), seconds=0.5)
+    assert "With q = (3, 4) and k = (4, 3), your function was still running after 0.5 sec" in text
+    assert "slow or endless" in text
+    assert time.monotonic() - begin < 10
+
+
+@needs_fork
+@pytest.mark.parametrize(
+    ("how", "words"),
+    [
+        (lambda: os._exit(3), "exit code 3"),
+        (lambda: ctypes.string_at(0), "a segmentation fault"),
+        (lambda: os.kill(os.getpid(), 9), "when memory runs out"),
+        (lambda: os.abort(), "SIGABRT"),
+        (lambda: os.execv("/bin/sh", ["sh", "-c", "sleep 60"]), "another program"),
+    ],
+)
+def test_an_answer_that_ends_its_process_is_told_so(how, words):
+    text = told("1.1", dies(how))
+    assert "With q = (3, 4) and k = (4, 3), answer ended the whole process" in text
+    assert words in text
+
+
+def test_memory_that_is_not_there_is_an_error_like_any_other(either_way):
+    assert "answer stopped with" in told("1.1", dies(lambda: np.ones(10**15)))
+
+
+@needs_fork
+def test_nobody_is_asked_for_input():
+    assert "nobody can be asked" in told("1.1", dies(lambda: input("q? ")))
+
+
+@needs_fork
+def test_no_process_is_left_behind():
+    told("1.1", lambda q, k: time.sleep(60), seconds=0.1)
+    told("1.1", dies(lambda: os._exit(0)))
+    check("1.1", lambda q, k: (q * k).sum(-1))
+    with pytest.raises(ChildProcessError):
+        os.waitpid(-1, os.WNOHANG)
+
+
+@needs_fork
+def test_what_an_answer_does_to_its_surroundings_is_gone():
+    seen = []
+    check("1.1", lambda q, k: (seen.append(q), (q * k).sum(-1))[1])
+    assert seen == []
+
+
+@needs_fork
+def test_the_warning_about_fork_and_threads_is_silenced_and_no_other(monkeypatch):
+    fork = os.fork
+
+    def of_python_312():
+        warnings.warn("multi-threaded, use of fork() may ...", DeprecationWarning, 2)
+        return fork()
+
+    monkeypatch.setattr(os, "fork", of_python_312)
+    check("1.1", lambda q, k: (q * k).sum(-1))
+
+    def with_another():
+        warnings.warn("Something else", DeprecationWarning, 2)
+        return fork()
+
+    monkeypatch.setattr(os, "fork", with_another)
+    with pytest.raises(DeprecationWarning, match="Something else"):
+        process.run(lambda report: None)
+
+
+def test_praise_and_complaint_come_out_the_same_either_way(either_way, capsys):
+    check("1.1", lambda q, k: (print("hello"), (q * k).sum(-1))[1])  # noqa: T201
+    out = " ".join(capsys.readouterr().out.split())
+    assert out.startswith("Exercise 1.1, correct.")
+    assert "was left out" in out
+    assert "hello" not in out
+    assert "not added up yet" in told("1.1", lambda q, k: q * k)
+    assert "printed something instead" in told("1.1", lambda q, k: print(q))  # noqa: T201
+
+
+def test_without_fork_a_call_that_cannot_be_interrupted_is_left_behind(monkeypatch):
+    monkeypatch.setattr(process, "CAN_FORK", False)
+    release = threading.Event()
+    begin = time.monotonic()
+    assert "still running" in told("1.1", lambda q, k: release.wait(), seconds=0.2)
+    assert time.monotonic() - begin < 3
+    release.set()
+
+
+def test_the_last_of_many_slow_calls_is_told_how_the_time_is_shared():
+    answer = Answer(lambda q: time.sleep(1), seconds=5.0)
+    answer.end = time.monotonic() + 0.1
+    with pytest.raises(Wrong, match=r"was stopped: .* share four times the time of one"):
+        answer.raw(q=np.ones(2))
+
+
+@pytest.mark.parametrize("owner", [reference, np], ids=["reference", "np"])
+def test_a_replaced_function_of_the_library_is_named(owner, monkeypatch):
+    name = "softmax" if owner is reference else "exp"
+    monkeypatch.setattr(owner, name, lambda x: x)
+    text = told("2.1", lambda x, axis: x)
+    assert f"{owner.__name__.removeprefix('tformer.')}.{name}" in text
+    assert "restart the kernel" in text
+
+
+def run_cells(*cells):
+    """Outputs of code cells in a real kernel that goes on after errors."""
+    notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(c) for c in cells])
+    NotebookClient(notebook, kernel_name="python3", allow_errors=True, timeout=60).execute()
+    return [cell.outputs for cell in notebook.cells]
+
+
+def test_in_a_kernel_only_the_sentence_is_shown():
+    outputs = run_cells(
+        "from tformer.exercises import check, hint",
+        "def f(q, k):\n    return q / 0 + undefined\ncheck('1.1', f)",
+        "def f(q, k):\n    while True:\n        pass\ncheck('1.1', f, seconds=0.3)",
+        "check('1.1', lambda q, k: (q * k).sum(-1))",
+        "hint('1.1')",
+        "check('1.1', lambda q, k: sum(range(10**12)), seconds=0.3)",
+        "import os\ncheck('1.1', lambda q, k: os._exit(1))",
+        "check('1.1', lambda q, k: (display(q), (q * k).sum(-1))[1])",
+        "import time, threading\nprint(threading.active_count() > 1, os.getpid() > 0)",
+    )
+    raised, looped = outputs[1], outputs[2]
+    for output in (raised, looped):
+        assert [o.output_type for o in output] == ["error"]
+        shown = output[0].traceback
+        assert "\n".join(shown) == output[0].evalue
+        assert not [line for line in shown if "File" in line or "Traceback" in line]
+    assert "at `return q / 0 + undefined`" in " ".join(raised[0].evalue.split())
+    assert "still running after 0.3 seconds" in " ".join(looped[0].evalue.split())
+    assert [o.output_type for o in outputs[3]] == ["stream"]
+    assert outputs[3][0].text.startswith("Exercise 1.1, correct.")
+    assert outputs[4][0].text.startswith("Hint 1 of 3.")
+    for output, words in ((outputs[5], "slow or endless"), (outputs[6], "exit code 1")):
+        assert [o.output_type for o in output] == ["error"]
+        assert words in " ".join(output[0].evalue.split())
+    assert any("correct." in o.get("text", "") for o in outputs[7])
+    assert outputs[8][0].text == "True True\n"
