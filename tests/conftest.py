@@ -1,6 +1,70 @@
-"""Settings for all tests: generated examples are the same on every run and every machine."""
+"""Settings for all tests, and the choice of one chapter's: pytest --chapter 04."""
 
+import re
+from functools import cache
+from pathlib import Path
+
+import pytest
 from hypothesis import settings
 
+from tformer.chapters import numbers
+from tformer.claims import claims
+from tformer.claims.registry import Claim
+
+pytest_plugins = ["browser_fixtures", "lab_fixtures"]
+
+# Generated examples are the same on every run and every machine.
 settings.register_profile("book", derandomize=True, deadline=None, max_examples=30, database=None)
 settings.load_profile("book")
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add the option."""
+    parser.addoption("--chapter", metavar="NN", help="only the tests of what belongs to a chapter")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Refuse a chapter that does not exist."""
+    chosen, there = config.getoption("chapter"), [f"{number:02d}" for number in numbers()]
+    if chosen is not None and chosen not in there:
+        raise pytest.UsageError(f"there is no chapter {chosen!r}; there are {', '.join(there)}")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Keep the tests of one chapter, and those of JupyterLab together on one worker."""
+    for item in items:
+        if "notebook" in getattr(item, "fixturenames", ()):
+            item.add_marker(pytest.mark.xdist_group("lab"))
+    if (chosen := config.getoption("chapter")) is not None:
+        groups: dict[bool, list[pytest.Item]] = {True: [], False: []}
+        for item in items:
+            groups[int(chosen) in chapters_of(item)].append(item)
+        config.hook.pytest_deselected(items=groups[False])
+        items[:] = groups[True]
+
+
+def chapters_of(item: pytest.Item) -> set[int | None]:
+    """The chapters that a test belongs to: by its folder, and by what it is called with."""
+    folder = re.fullmatch(r"ch(\d\d)", item.path.parent.name)
+    called = item.callspec.params.values() if hasattr(item, "callspec") else ()
+    return {int(folder[1]) if folder else None, *map(chapter_of, called)}
+
+
+def chapter_of(value: object) -> int | None:
+    """The chapter of a claim or its label, of an exercise or its number, of a page or its name."""
+    if isinstance(value, Claim):
+        return value.chapter
+    name = value.name if isinstance(value, Path) else getattr(value, "number", value)
+    if not isinstance(name, str):
+        return None
+    page = re.fullmatch(r"(?:.*/)?(\d\d)_\w+(?:\.\w+)?", name)
+    exercise = re.fullmatch(r"(\d+)\.\d+", name)
+    if page or exercise:
+        return int((page or exercise)[1])
+    return labels().get(name)
+
+
+@cache
+def labels() -> dict[str, int]:
+    """The chapter of each claim."""
+    return {claim.label: claim.chapter for claim in claims()}

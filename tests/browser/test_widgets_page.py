@@ -1,7 +1,6 @@
-"""The widgets in a published page: no kernel, no network, opened from a file."""
+"""What holds for every widget in a published page: no kernel, no network, opened from a file."""
 
 import json
-import math
 import shutil
 import subprocess
 import sys
@@ -10,35 +9,31 @@ from pathlib import Path
 import nbclient
 import nbformat
 import pytest
-from playwright.sync_api import Browser, Locator, Page, Route, expect
+from bs4 import BeautifulSoup
+from playwright.sync_api import Browser, Page
 
-from tformer.chapters.ch01.dot_product import DotProduct
-from tformer.chapters.ch02.softmax_temperature import SoftmaxTemperature
+import chapters
+from browsing import HOST, IN_THE_HAND, Visit, violations
 from tformer.widgets import Quiz
 
-HERE = Path(__file__).parent
-HOST = HERE.parents[1] / "assets" / "widget-host.js"
-AXE = HERE / "vendor" / "axe-core" / "axe.min.js"
-THEMES = ["light", "dark"]
-CELLS = [
-    "from tformer.chapters.ch03.attention_map import AttentionMap",
-    "from tformer.chapters.ch01.dot_product import DotProduct",
-    "from tformer.chapters.ch04.score_scale import ScoreScale",
-    "from tformer.chapters.ch02.softmax_temperature import SoftmaxTemperature",
-    "from tformer.widgets import Quiz",
-    "DotProduct()",
-    'SoftmaxTemperature(labels=["cat", "dog", "bird", "stone"])',
-    "AttentionMap()",
-    "ScoreScale()",
-    "Quiz([dict(question=f'What is <i>x</i><sup>{n}</sup> at 2?', options=['4', '8', '2'],"
-    " answer=n - 2, why=['Two twos.', 'Three <b>twos</b>.', 'That is <i>x</i> itself.'])"
-    " for n in (2, 3)])",
+WIDGETS = chapters.widgets()
+QUESTIONS = [
+    {
+        "question": f"What is <i>x</i><sup>{n}</sup> at 2?",
+        "options": ["4", "8", "2"],
+        "answer": n - 2,
+        "why": ["Two twos.", "Three <b>twos</b>.", "That is <i>x</i> itself."],
+    }
+    for n in (2, 3)
 ]
+CELLS = [f"from {widget.__module__} import {widget.__name__}" for widget in [*WIDGETS, Quiz]]
+CELLS += [f"{widget.__name__}()" for widget in WIDGETS] + [f"Quiz({QUESTIONS!r})"]
 CONF = """
 extensions = ["myst_nb", "tformer.widgets.page"]
 html_theme, project = "sphinx_book_theme", "widgets"
 nb_execution_mode = "off"
 html_static_path = ["widget-host.js"]
+html_context = {"default_mode": "auto"}
 nb_ipywidgets_js = {"widget-host.js": {"defer": "defer"}}
 """
 
@@ -59,194 +54,30 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> str:
     return (source / "out" / "index.html").as_uri()
 
 
-@pytest.fixture
-def page(browser: Browser, site: str):
-    """The page, drawn; the test fails if it asked another host or met an error."""
-    context = browser.new_context(viewport={"width": 1000, "height": 900})
-    yield from open_page(context.new_page(), site)
-    context.close()
-
-
-@pytest.fixture
-def phone(browser: Browser, site: str):
-    """The same page on a phone."""
-    size = {"width": 360, "height": 740}
-    context = browser.new_context(viewport=size, has_touch=True, is_mobile=True)
-    yield from open_page(context.new_page(), site)
-    context.close()
-
-
-def open_page(page: Page, url: str):
-    errors: list[str] = []
-
-    def answer(route: Route) -> None:
-        if route.request.url.startswith(("file:", "blob:", "data:")):
-            route.continue_()
-        else:
-            errors.append(f"asked another host: {route.request.url}")
-            route.abort()
-
-    page.on("pageerror", lambda error: errors.append(str(error)))
-    page.route("**/*", answer)
-    page.goto(url)
+def drawn(page: Page) -> Page:
+    """Wait for the last widget, and open the folds of all."""
     page.locator(".tf-quiz").wait_for()
-    yield page
-    assert errors == []
+    page.evaluate(
+        "document.querySelectorAll('.tf-widget details').forEach((e) => { e.open = true })"
+    )
+    return page
 
 
-def value(widget: Locator, name: str) -> list[float]:
-    """The exact numbers behind what a widget shows."""
-    text = widget.locator(f"data.tf-{name}").first.get_attribute("value")
-    return [math.nan if part == "NaN" else float(part) for part in text.split(",")]
+@pytest.fixture
+def page(visit: Visit, site: str) -> Page:
+    """The page, drawn; the test fails if it asked another host or met an error."""
+    return drawn(visit(site, viewport={"width": 1000, "height": 900}))
 
 
-# ---- two vectors, by mouse, finger and keyboard -----------------------------------------
+@pytest.fixture
+def phone(visit: Visit, site: str) -> Page:
+    """The same page on a phone."""
+    return drawn(visit(site, **IN_THE_HAND))
 
 
-def centre(tip: Locator) -> tuple[float, float]:
-    box = tip.locator(".tf-halo").bounding_box()
-    return box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
-
-
-def spot(widget: Locator, x: float, y: float) -> tuple[float, float]:
-    """Where on the screen the point (x, y) of the plane lies."""
-    box = widget.locator(".tf-plane").bounding_box()
-    unit = box["width"] * (1 / 2 - 16 / 420) / 5
-    return box["x"] + box["width"] / 2 + x * unit, box["y"] + box["height"] / 2 - y * unit
-
-
-def agrees(widget: Locator, q: list[float], k: list[float]) -> None:
-    """What the page shows of q and k is what the library says."""
-    python = DotProduct(q, k)
-    assert value(widget, "dot") == pytest.approx([python.dot], abs=1e-12)
-    assert value(widget, "norm-q") == pytest.approx([python.norms[0]], abs=1e-12)
-    assert value(widget, "norm-k") == pytest.approx([python.norms[1]], abs=1e-12)
-    assert value(widget, "cosine") == pytest.approx([python.cosine], abs=1e-12)
-    assert value(widget, "angle") == pytest.approx([python.angle], abs=1e-5)
-    assert value(widget, "projection") == pytest.approx(python.projection, abs=1e-12)
-    assert value(widget, "remainder") == pytest.approx(python.remainder, abs=1e-12)
-    shown = widget.locator("data.tf-dot").inner_text().replace("−", "-")
-    assert float(shown) == round(python.dot, 2)
-
-
-def test_a_mouse_drags_a_tip(page: Page) -> None:
-    widget = page.locator(".tf-dot-product")
-    agrees(widget, [3, 4], [4, 3])
-    page.mouse.move(*centre(widget.locator(".tf-tip.tf-q")))
-    page.mouse.down()
-    page.mouse.move(*spot(widget, 0, 0), steps=4)
-    page.mouse.move(*spot(widget, -2, 3), steps=4)
-    page.mouse.up()
-    page.mouse.move(*spot(widget, 1, 1))
-    agrees(widget, [-2, 3], [4, 3])
-    assert widget.locator(".tf-badge").inner_text() == "+ positive"
-    page.mouse.move(*centre(widget.locator(".tf-tip.tf-k")))
-    page.mouse.down()
-    page.mouse.move(*spot(widget, 70, -1), steps=4)
-    page.mouse.up()
-    agrees(widget, [-2, 3], [5, -1])
-    assert widget.locator(".tf-badge").inner_text() == "− negative"
-
-
-def test_a_finger_drags_a_tip(phone: Page) -> None:
-    widget = phone.locator(".tf-dot-product")
-    widget.locator(".tf-plane").scroll_into_view_if_needed()
-    touch = phone.context.new_cdp_session(phone)
-    path = [centre(widget.locator(".tf-tip.tf-q")), spot(widget, -1, 3), spot(widget, -4, -2)]
-    scrolled = phone.evaluate("scrollY")
-    for kind, points in zip(
-        ["touchStart", "touchMove", "touchMove", "touchEnd"], [*path, None], strict=True
-    ):
-        at = [{"x": points[0], "y": points[1]}] if points else []
-        touch.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": at})
-    expect(widget.locator("data.tf-dot")).to_have_text("−22.00")
-    agrees(widget, [-4, -2], [4, 3])
-    assert phone.evaluate("scrollY") == scrolled
-
-
-def test_the_keyboard_moves_a_focused_tip(page: Page) -> None:
-    widget = page.locator(".tf-dot-product")
-    tip = widget.get_by_role("slider", name="Tip of k")
-    tip.focus()
-    for key in ["ArrowUp", "ArrowLeft", "Shift+ArrowDown", "Shift+ArrowRight", "Shift+ArrowRight"]:
-        page.keyboard.press(key)
-    agrees(widget, [3, 4], [5, 2.1])
-    assert tip.get_attribute("aria-valuetext") == "k = (5.0, 2.1)"
-    ring = tip.locator(".tf-ring").evaluate("ring => getComputedStyle(ring).stroke")
-    assert ring != "none"
-
-
-def test_fields_examples_and_reset(page: Page) -> None:
-    widget = page.locator(".tf-dot-product")
-    widget.get_by_label("q, first coordinate").fill("0.125")
-    agrees(widget, [0.125, 4], [4, 3])
-    widget.get_by_label("q, first coordinate").fill("77")
-    agrees(widget, [0.125, 4], [4, 3])
-    expected = {"parallel": 0, "orthogonal": 90, "opposite": 180}
-    for name, angle in expected.items():
-        widget.get_by_role("button", name=name).click()
-        assert value(widget, "angle") == pytest.approx([angle], abs=1e-5)
-    widget.get_by_role("button", name="longer k wins").click()
-    assert "the length of k does it" in widget.locator(".tf-sentence").inner_text()
-    widget.get_by_role("button", name="reset").click()
-    agrees(widget, [3, 4], [4, 3])
-
-
-def test_a_screen_reader_is_told_once_the_reader_pauses(page: Page) -> None:
-    widget = page.locator(".tf-dot-product")
-    widget.get_by_role("button", name="opposite").click()
-    told = widget.get_by_role("status").filter(has_text="q·k = −25.00")
-    told.wait_for(state="attached", timeout=3000)
-
-
-# ---- softmax ----------------------------------------------------------------------------
-
-
-def weights(widget: Locator) -> list[float]:
-    cells = widget.locator("data.tf-weight").all()
-    return [float(cell.get_attribute("value")) for cell in cells]
-
-
-def test_sliders_and_boxes_give_the_weights_of_the_library(page: Page) -> None:
-    widget, python = page.locator(".tf-softmax"), SoftmaxTemperature()
-    assert weights(widget) == pytest.approx(python.weights, rel=1e-12)
-    widget.get_by_label("Score of dog").fill("3.4")
-    python.scores = [2.0, 3.4, 0.0, -1.0]
-    widget.get_by_label("bird allowed").uncheck()
-    python.mask = [True, True, False, True]
-    heat = widget.get_by_label("Temperature, on a logarithmic scale")
-    heat.focus()
-    page.keyboard.press("ArrowLeft")
-    python.temperature = value(widget, "temperature")[0]
-    assert python.temperature < 1
-    assert weights(widget) == pytest.approx(python.weights, rel=1e-12)
-    assert value(widget, "entropy") == pytest.approx([python.entropy], rel=1e-12)
-    assert value(widget, "largest") == pytest.approx([max(python.weights)], rel=1e-12)
-    assert value(widget, "jacobian-bound") == pytest.approx([python.jacobian_bound], rel=1e-12)
-    assert value(widget, "beta") == pytest.approx([python.beta], rel=1e-12)
-
-
-def test_adding_a_constant_changes_every_score_and_no_weight(page: Page) -> None:
-    widget = page.locator(".tf-softmax")
-    before = weights(widget)
-    widget.get_by_label("Constant added").fill("7.5")
-    assert value(widget, "score") == [9.5]
-    assert weights(widget) == pytest.approx(before, rel=1e-12)
-
-
-def test_a_row_with_nothing_allowed_is_all_zero(page: Page) -> None:
-    widget = page.locator(".tf-softmax")
-    for box in widget.get_by_role("checkbox").all():
-        box.uncheck()
-    assert weights(widget) == [0, 0, 0, 0]
-    assert "nothing is allowed" in widget.inner_text()
-    widget.get_by_role("button", name="equal").click()
-    assert weights(widget) == [0.25] * 4
-    widget.get_by_role("button", name="tie").click()
-    first, second, *_ = weights(widget)
-    assert first == second > 0.45
-    widget.get_by_role("button", name="reset").click()
-    assert weights(widget) == pytest.approx(SoftmaxTemperature().weights, rel=1e-12)
+def test_every_widget_is_drawn(page: Page) -> None:
+    assert page.locator(".tf-widget").count() == len(WIDGETS) + 1
+    assert "cannot be shown" not in page.locator("main").inner_text()
 
 
 # ---- quiz -------------------------------------------------------------------------------
@@ -313,11 +144,9 @@ def test_markup_that_is_not_allowed_stays_text(page: Page) -> None:
 def test_a_page_embeds_no_code_and_runs_the_librarys(page: Page) -> None:
     assert "export default" not in page.content()
     shared = page.evaluate("widgetCode")
-    names = {"tformer.widgets.quiz.Quiz": Quiz}
-    names["tformer.chapters.ch01.dot_product.DotProduct"] = DotProduct
-    names["tformer.chapters.ch02.softmax_temperature.SoftmaxTemperature"] = SoftmaxTemperature
+    names = {f"{widget.__module__}.{widget.__name__}": widget for widget in [*WIDGETS, Quiz]}
     assert {name: shared[name] for name in names} == {n: w._esm for n, w in names.items()}
-    assert len(shared) == 6, "five widgets and what they share"
+    assert set(shared) == {*names, "common"}
     styles = page.locator("link[href*='widgets.css']")
     assert styles.count() == 1
     assert page.locator("style", has_text=".tf-widget").count() == 0
@@ -326,29 +155,17 @@ def test_a_page_embeds_no_code_and_runs_the_librarys(page: Page) -> None:
 # ---- for everyone -----------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("theme", THEMES)
 @pytest.mark.parametrize("device", ["page", "phone"])
-def test_axe_finds_nothing(request: pytest.FixtureRequest, device: str, theme: str) -> None:
+def test_axe_finds_nothing(request: pytest.FixtureRequest, device: str) -> None:
     page = request.getfixturevalue(device)
-    page.evaluate("theme => { document.documentElement.dataset.theme = theme; }", theme)
-    page.locator(".tf-dot-product").get_by_role("button", name="opposite").click()
-    page.locator(".tf-softmax").get_by_label("bird allowed").uncheck()
-    page.locator(".tf-map").get_by_label("Your own sentence").fill("Gosh, it was the cat")
-    page.locator(".tf-map").get_by_text("Change a score").click()
-    page.locator(".tf-map").get_by_label("Added to the score of").fill("2")
     quiz = page.locator(".tf-quiz")
     for number, option in [(0, 0), (1, 0)]:
         quiz.locator("fieldset").nth(number).get_by_role("radio").nth(option).check()
         quiz.get_by_role("button", name="check").nth(number).click()
-    page.wait_for_timeout(300)  # colours fade for a moment
-    page.add_script_tag(path=AXE)
-    result = page.evaluate("() => axe.run({ include: ['.tf-widget'] })")
-    assert [(v["id"], v["nodes"][0]["html"]) for v in result["violations"]] == []
-    assert result["passes"]
+    assert violations(page) == []
 
 
 def test_a_phone_shows_all_of_it_and_targets_are_large(phone: Page) -> None:
-    phone.locator(".tf-map").get_by_text("Change a score").click()
     assert phone.evaluate("document.documentElement.scrollWidth") <= 360
     small = phone.evaluate("""() => {
         const inputs = "input[type=range], input[type=number], select";
@@ -363,38 +180,34 @@ def test_a_phone_shows_all_of_it_and_targets_are_large(phone: Page) -> None:
     assert small == []
 
 
-def test_reduced_motion_stops_the_bars_from_gliding(browser: Browser, site: str) -> None:
-    context = browser.new_context(reduced_motion="reduce")
-    for page in open_page(context.new_page(), site):
-        bar = page.locator(".tf-fill").first
-        assert bar.evaluate("bar => getComputedStyle(bar).transitionDuration") == "0s"
-    context.close()
+def test_reduced_motion_stops_everything_from_gliding(visit: Visit, site: str) -> None:
+    code = """() => [...document.querySelectorAll(".tf-widget, .tf-widget *")].filter((e) => {
+        const { transitionDuration, animationDuration } = getComputedStyle(e);
+        return [transitionDuration, animationDuration].some((time) => !/^0s(, 0s)*$/.test(time));
+    }).map((e) => e.outerHTML.slice(0, 150))"""
+    assert drawn(visit(site)).evaluate(code), "nothing glides at all"
+    assert drawn(visit(site, reduced_motion="reduce")).evaluate(code) == []
 
 
-def test_print_shows_the_state_in_ink_without_buttons(page: Page) -> None:
+def test_print_is_ink_without_buttons(page: Page) -> None:
     page.evaluate("document.documentElement.dataset.theme = 'dark'")
-    widget = page.locator(".tf-dot-product")
-    widget.get_by_role("button", name="opposite").click()
     page.emulate_media(media="print")
-    assert widget.locator("data.tf-dot").inner_text() == "−25.00"
-    assert not widget.get_by_role("button", name="reset").is_visible()
-    colour = widget.evaluate("widget => getComputedStyle(widget).color")
-    assert colour == "rgb(0, 0, 0)"
+    for widget in page.locator(".tf-widget").all():
+        assert widget.evaluate("(e) => getComputedStyle(e).color") == "rgb(0, 0, 0)"
+    buttons = page.locator(".tf-widget .tf-actions button").all()
+    assert buttons
+    assert not [button.inner_text() for button in buttons if button.is_visible()]
 
 
-def test_without_javascript_the_text_is_there(browser: Browser, site: str) -> None:
-    context = browser.new_context(java_script_enabled=False)
-    page = context.new_page()
-    page.goto(site)
-    text = page.locator("main").inner_text()
-    assert "q·k = 24.00" in text
-    assert "cat 0.64" in text
-    assert "“it” looks 0.76 at animal" in text
-    assert "effective number of keys 26.5" in text
-    assert "What is x2 at 2?" in text
-    page.locator("summary").first.click()
+def test_without_javascript_the_fallback_is_there(visit: Visit, site: str) -> None:
+    page = visit(site, java_script_enabled=False)
+    shown = [" ".join(text.split()) for text in page.locator("main noscript").all_text_contents()]
+    made = [widget() for widget in WIDGETS] + [Quiz(QUESTIONS)]
+    plain = [BeautifulSoup(one.fallback(), "html.parser").get_text() for one in made]
+    assert shown == [" ".join(text.split()) for text in plain]
+    assert all(fallback.is_visible() for fallback in page.locator("main noscript").all())
+    page.locator("main noscript summary").first.click()
     assert "(a) is right." in page.locator("main").inner_text()
-    context.close()
 
 
 def test_a_widget_the_host_cannot_run_says_so(browser: Browser, tmp_path: Path) -> None:

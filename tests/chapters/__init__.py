@@ -8,9 +8,11 @@ be told so. ``RIGHT[number]`` holds correct answers that differ from the book's.
 """
 
 from importlib import import_module
+from importlib.resources import files
 from typing import Any
 
 from tformer.chapters import numbers
+from tformer.widgets.base import BookWidget
 
 
 def answers(kind: str) -> dict[str, Any]:
@@ -24,3 +26,21 @@ MISTAKES = {name: case for module in _BROKEN.values() for name, case in module.M
 """What is wrong -> the library function, and the mistaken one in its place."""
 NOTICED = {n: module.NOTICED for n, module in _BROKEN.items()}
 """Chapter -> what is wrong -> labels of its claims that must fail."""
+
+
+def widgets() -> list[type[BookWidget]]:
+    """The widgets of all chapters: the class of each module beside which a script lies."""
+    found = []
+    for n in numbers():
+        package = f"tformer.chapters.ch{n:02d}"
+        names = sorted(path.name for path in files(package).iterdir())
+        for name in (name.removesuffix(".js") for name in names if name.endswith(".js")):
+            module = import_module(f"{package}.{name}")
+            (widget,) = (
+                thing
+                for thing in vars(module).values()
+                if isinstance(thing, type) and issubclass(thing, BookWidget)
+                if thing.__module__ == module.__name__
+            )
+            found.append(widget)
+    return found

@@ -1,6 +1,4 @@
-"""The measurements: intervals cover, quadrature agrees with sampling, training repeats."""
-
-import math
+"""The measurements of the chapter: scores are what they say, training repeats."""
 
 import numpy as np
 import pytest
@@ -10,13 +8,7 @@ from scipy.special import ndtr
 from tformer import reference
 from tformer.chapters.ch04 import figures, recall, scores
 from tformer.experiments import intervals
-from tformer.experiments.gaussian_rows import (
-    expected_max,
-    expected_row,
-    inverse_norm,
-    squared_norms,
-    two_keys_norm,
-)
+from tformer.experiments.gaussian_rows import two_keys_norm
 from tformer.figures.style import svg
 
 WIDTHS = (4, 16, 64)
@@ -25,99 +17,6 @@ WIDTHS = (4, 16, 64)
 @pytest.fixture
 def rng():
     return np.random.default_rng(0)
-
-
-# Intervals
-
-
-def test_student_interval_covers_as_often_as_it_says(rng):
-    samples = rng.standard_normal((100, 4000)) ** 2
-    mean, half = intervals.mean_interval(samples, confidence=0.9)
-    assert np.mean(abs(mean - 1) <= half) == pytest.approx(0.9, abs=0.03)
-    wider = intervals.mean_interval(samples, confidence=0.9, points=10)[1]
-    assert np.allclose(wider, intervals.mean_interval(samples, confidence=0.99)[1])
-
-
-def test_median_interval_covers_at_least_as_often_as_it_says(rng):
-    found = np.array([intervals.median_interval(rng.standard_cauchy(99), 0.9) for _ in range(2000)])
-    middle, low, high = found.T
-    assert ((low < middle) & (middle < high)).all()
-    assert 0.9 <= np.mean((low <= 0) & (high >= 0)) < 0.95
-
-
-def test_median_interval_refuses_too_few_draws():
-    with pytest.raises(ValueError, match="median_interval: 5 draws are too few"):
-        intervals.median_interval(np.arange(5.0), 0.99)
-
-
-def test_range_of_six_seeds_encloses_the_median(rng):
-    draws = rng.standard_normal((20_000, 6))
-    inside = (draws.min(axis=-1) < 0) & (draws.max(axis=-1) > 0)
-    assert intervals.range_confidence(6) == 0.96875
-    assert inside.mean() == pytest.approx(0.96875, abs=0.006)
-
-
-@pytest.mark.parametrize("failure", [0.5, 0.1])
-def test_margins_fail_no_more_often_than_they_say(rng, failure):
-    coins = rng.random((4000, 100)) < 0.1
-    off = abs(coins.mean(axis=-1) - 0.1)
-    assert np.mean(off > intervals.hoeffding_margin(100, failure=failure)) <= failure
-    bernstein = [intervals.bernstein_margin(row * 1.0, failure=failure) for row in coins[:500]]
-    assert np.mean(off[:500] > bernstein) <= failure
-    ordered = np.sort(rng.random((4000, 100)), axis=-1)
-    gap = np.abs(ordered - np.arange(100) / 100).max(axis=-1)
-    assert np.mean(gap > intervals.cdf_margin(100, failure)) <= failure
-    assert intervals.hoeffding_margin(100, 3, failure) == 3 * intervals.cdf_margin(100, failure)
-
-
-def test_gap_between_distribution_functions():
-    even = np.array([0.625, 0.125, 0.875, 0.375])
-    assert intervals.cdf_gap(even, lambda x: x) == 0.125
-    assert intervals.cdf_gap(even + 0.1, lambda x: x) == pytest.approx(0.225)
-    assert intervals.cdf_gap(even**2, np.sqrt) == 0.125
-
-
-# Quadrature
-
-
-@pytest.mark.parametrize("sigma", [0.1, 1.0, 5.0])
-@pytest.mark.parametrize("n", [2, 40])
-def test_quadrature_agrees_with_sampling(rng, sigma, n):
-    s = sigma * rng.standard_normal((40_000, n))
-    p = reference.softmax(s)
-    row = expected_row(sigma, n)
-    sampled = reference.logsumexp(s), (p * s).sum(axis=-1), (p * p).sum(axis=-1)
-    for values, want in zip(sampled, (row.lse, row.score, row.coincidence), strict=True):
-        mean, half = intervals.mean_interval(values, 1 - 1e-6)
-        assert abs(mean - want) <= half
-    mean, half = intervals.mean_interval(reference.entropy(p), 1 - 1e-6)
-    assert abs(mean - row.entropy) <= half
-
-
-def test_expected_row_of_equal_scores_is_uniform():
-    row = expected_row(1e-6, 64)
-    assert row.entropy == pytest.approx(math.log(64), abs=1e-7)
-    assert row.coincidence == pytest.approx(1 / 64, abs=1e-9)
-
-
-def test_expected_max_is_known_for_few_scores():
-    assert expected_max(1) == pytest.approx(0, abs=1e-9)
-    assert expected_max(2) == pytest.approx(1 / math.sqrt(math.pi), abs=1e-9)
-    assert expected_max(4) == pytest.approx(1.0293753730, abs=1e-9)
-
-
-@pytest.mark.parametrize("d", [2, 3, 64, 4096])
-def test_squared_norms_have_the_moments_of_chi_squared(d):
-    x, weight = squared_norms(d)
-    assert weight @ x == pytest.approx(d, rel=1e-6)
-    assert weight @ x**2 == pytest.approx(d * d + 2 * d, rel=1e-6)
-
-
-def test_mean_inverse_norm():
-    assert inverse_norm(2) == pytest.approx(math.sqrt(math.pi / 2))
-    assert inverse_norm(3) == pytest.approx(math.sqrt(2 / math.pi))
-    squares, weights = squared_norms(64)
-    assert inverse_norm(64) == pytest.approx(weights @ squares**-0.5, rel=1e-9)
 
 
 # Scores

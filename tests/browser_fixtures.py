@@ -1,34 +1,39 @@
-"""A browser that may ask no other host, and the built book to open in it."""
+"""A browser that may ask no other host, the built book, and pages of widgets to open in it.
+
+A plugin that `conftest.py` loads, so that the tests of every chapter can use it. Playwright is
+imported when a test first asks for the browser.
+"""
+
+from __future__ import annotations
 
 import os
 import shutil
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
-from pages import DESKTOP, ROOT, Visit
-from playwright.sync_api import Browser, ConsoleMessage, Page, Route, expect, sync_playwright
+
+from browsing import DESKTOP, FONTS, HOST, IN_THE_HAND, ROOT, STYLE, find_browser, page_of, watch
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, Page
+
+    from browsing import Visit
+    from tformer.widgets.base import BookWidget
 
 BUILT = ROOT / "_build" / ".built"
 SOURCES = ["_config.yml", "_toc.yml", "index.md", "references.bib", "assets", "chapters", "lib"]
 SOURCES += ["exercises/solutions", "vendor"]
-NAMES = ["chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome"]
-MAC = "/Applications/Google Chrome.app/Contents/MacOS/Google Chrome"
 FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"]
 FLAGS += ["--disable-background-networking", "--disable-component-update", "--disable-sync"]
-# Whatever slips past the refusal below finds no address.
+# Whatever slips past the refusal in `watch` finds no address.
 FLAGS += ["--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1"]
-
-
-def find_browser() -> str | None:
-    """The path of a Chromium: the one named in TFORMER_CHROMIUM, or one on the path."""
-    found = [os.environ.get("TFORMER_CHROMIUM"), *map(shutil.which, NAMES), MAC]
-    return next((path for path in found if path and Path(path).exists()), None)
 
 
 @pytest.fixture(scope="session")
@@ -40,6 +45,8 @@ def browser() -> Iterator[Browser]:
         if os.environ.get("CI"):
             pytest.fail(message)
         pytest.skip(message)
+    from playwright.sync_api import expect, sync_playwright
+
     expect.set_options(timeout=20_000)  # a busy machine takes more than the usual five seconds
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=path, args=FLAGS)
@@ -76,16 +83,19 @@ def _newest() -> float:
 
 
 @pytest.fixture
-def visit(browser: Browser, book: Path) -> Iterator[Visit]:
-    """Open pages of the book by name; the test fails if one asks another host or errs."""
+def visit(browser: Browser) -> Iterator[Visit]:
+    """Open addresses, each in a window of its own; the test fails if one asks another host or errs.
+
+    Options are those of a browser context, the viewport for example.
+    """
     contexts, troubles = [], []
 
-    def open_page(name: str, **options: object) -> Page:
+    def open_page(address: str, **options: object) -> Page:
         context = browser.new_context(**{"viewport": DESKTOP, **options})
         contexts.append(context)
         page = context.new_page()
         watch(page, troubles)
-        page.goto(name if "://" in name else (book / name).as_uri())
+        page.goto(address)
         return page
 
     yield open_page
@@ -94,24 +104,46 @@ def visit(browser: Browser, book: Path) -> Iterator[Visit]:
     assert troubles == []
 
 
-def watch(page: Page, troubles: list[str]) -> None:
-    """Refuse every other host, and note that and each error."""
+@pytest.fixture
+def read(visit: Visit, book: Path) -> Visit:
+    """Open pages of the built book by name."""
+    return lambda name, **options: visit((book / name).as_uri(), **options)
 
-    def answer(route: Route) -> None:
-        url = route.request.url
-        if url.startswith(("file:", "data:", "blob:", "http://127.0.0.1:")):
-            route.continue_()
-        else:
-            troubles.append(f"asked another host: {url}")
-            route.abort()
 
-    def hear(message: ConsoleMessage) -> None:
-        if message.type == "error":
-            troubles.append(f"console: {message.text}")
+@pytest.fixture
+def show(visit: Visit, tmp_path: Path) -> Callable[..., Page]:
+    """Open a page with these widgets and nothing else, as the book shows them; wait for them."""
 
-    page.route("**/*", answer)
-    page.on("console", hear)
-    page.on("pageerror", lambda error: troubles.append(f"error: {error}"))
+    def open_widgets(*widgets: BookWidget, **options: object) -> Page:
+        for needed in (HOST, STYLE):
+            shutil.copy(needed, tmp_path)
+        shutil.copytree(FONTS, tmp_path / FONTS.name, dirs_exist_ok=True)
+        (tmp_path / "index.html").write_text(page_of(*widgets), encoding="utf-8")
+        page = visit((tmp_path / "index.html").as_uri(), **options)
+        page.locator(".tf-widget").nth(len(widgets) - 1).wait_for()
+        return page
+
+    return open_widgets
+
+
+@pytest.fixture
+def page(show: Callable[..., Page], widget: BookWidget) -> Page:
+    """The `widget` of a test module, on a desk."""
+    return show(widget)
+
+
+@pytest.fixture
+def phone(show: Callable[..., Page], widget: BookWidget) -> Page:
+    """The `widget` of a test module, on a phone."""
+    return show(widget, **IN_THE_HAND)
+
+
+@pytest.fixture(scope="session")
+def blank(browser: Browser) -> Iterator[Page]:
+    """An empty page to run JavaScript in."""
+    page = browser.new_page()
+    yield page
+    page.close()
 
 
 @pytest.fixture(scope="session")

@@ -1,66 +1,25 @@
-"""The attention map and the scores' scale: their arithmetic, and how they are worked."""
+"""The attention map in a browser: its arithmetic, and how it is worked."""
 
-import json
 import math
 import random
-import shutil
-from collections.abc import Iterator
+from collections.abc import Callable
 from functools import partial
 
 import numpy as np
 import pytest
-from pages import PHONE
-from playwright.sync_api import Browser, Locator, Page, expect
-from test_widgets_numbers import evaluate, numbers
-from test_widgets_page import HOST, value
+from playwright.sync_api import Locator, Page, expect
 
+from browsing import call, numbers, value, violations
 from tformer.chapters.ch03.attention_map import AttentionMap, changes, describe
-from tformer.chapters.ch04.score_scale import SCALES, ScoreScale, normal
 from tformer.world import lexicon
 
 LEXICON = AttentionMap().hand_made
-VIEW, STATE = (f"application/vnd.jupyter.widget-{part}+json" for part in ("view", "state"))
-
-
-@pytest.fixture(scope="module")
-def url(tmp_path_factory: pytest.TempPathFactory) -> str:
-    """A page with the two widgets, their state written in it, and nothing else."""
-    folder = tmp_path_factory.mktemp("attention")
-    shutil.copy(HOST, folder)
-    models = {"map": AttentionMap(), "scale": ScoreScale()}
-    states = {name: {"state": widget.get_state()} for name, widget in models.items()}
-    state = json.dumps({"state": states}, default=str).replace("</", "<\\/")
-    views = "".join(f'<script type="{VIEW}">{{"model_id": "{name}"}}</script>' for name in models)
-    (folder / "index.html").write_text(
-        '<!doctype html><meta charset="utf-8"><meta name="viewport" content="width=device-width">'
-        f'<body>{views}<script type="{STATE}">{state}</script>'
-        '<script src="widget-host.js"></script>',
-        encoding="utf-8",
-    )
-    return (folder / "index.html").as_uri()
-
-
-def opened(browser: Browser, url: str, **options: object) -> Iterator[Page]:
-    context = browser.new_context(**options)
-    page, errors = context.new_page(), []
-    page.on("pageerror", lambda error: errors.append(str(error)))
-    page.goto(url)
-    page.locator(".tf-scale").wait_for()
-    yield page
-    context.close()
-    assert errors == []
 
 
 @pytest.fixture
-def page(browser: Browser, url: str) -> Iterator[Page]:
-    """The page on a desk."""
-    yield from opened(browser, url, viewport={"width": 1000, "height": 900})
-
-
-@pytest.fixture
-def phone(browser: Browser, url: str) -> Iterator[Page]:
-    """The page on a phone."""
-    yield from opened(browser, url, viewport=PHONE, has_touch=True, is_mobile=True)
+def widget() -> AttentionMap:
+    """What `page` and `phone` show."""
+    return AttentionMap()
 
 
 # ---- numbers ----------------------------------------------------------------------------
@@ -82,11 +41,11 @@ def some_maps() -> list[AttentionMap]:
     return [AttentionMap(one, biases=b) for one in some_sentences() for b in ([], biases)]
 
 
-def test_the_map_reads_as_the_lexicon_does(page: Page) -> None:
+def test_the_map_reads_as_the_lexicon_does(blank: Page) -> None:
     maps = some_maps()
     readings = [widget.reading for widget in maps]
     calls = [[list(widget.reading.tokens), LEXICON, widget.biases] for widget in maps]
-    for ours, reading in zip(call(page, "read", calls), readings, strict=True):
+    for ours, reading in zip(call(blank, AttentionMap, "read", calls), readings, strict=True):
         shape = reading.weights.shape
         table = numbers(ours["weights"]).reshape(shape)
         np.testing.assert_allclose(table, reading.weights, rtol=0, atol=1e-12)
@@ -94,26 +53,16 @@ def test_the_map_reads_as_the_lexicon_does(page: Page) -> None:
         np.testing.assert_allclose(vectors, reading.vectors, rtol=0, atol=1e-12)
 
 
-def call(page: Page, function: str, calls: list, widget: type = AttentionMap) -> list:
-    """`evaluate` for arguments that also hold text, which stays text."""
-    code = """async ([code, name, calls]) => {
-        const url = URL.createObjectURL(new Blob([code], { type: "text/javascript" }));
-        const { core } = await import(url);
-        return calls.map((call) => core[name](...call));
-    }"""
-    return page.evaluate(code, [widget._esm, function, calls])
-
-
-def test_the_map_cuts_sentences_as_the_lexicon_does(page: Page) -> None:
+def test_the_map_cuts_sentences_as_the_lexicon_does(blank: Page) -> None:
     draw = random.Random(4)
     letters = "aAzÉßİΣσς ' ’ ’'- ,.;_0129²½Ⅷ漢字ñé\u0301ابगनौ\n\t"
     texts = ["The Cat, sat;  on 2 mats.", "'It didn’t'", *lexicon.SENTENCES]
     texts += ["".join(draw.choices(letters, k=20)) for _ in range(300)]
-    found = call(page, "tokenise", [[text] for text in texts])
+    found = call(blank, AttentionMap, "tokenise", [[text] for text in texts])
     assert [tuple(tokens) for tokens in found] == [lexicon.tokenise(text) for text in texts]
 
 
-def test_the_map_says_the_same_in_both_languages(page: Page) -> None:
+def test_the_map_says_the_same_in_both_languages(blank: Page) -> None:
     calls, said, ratios, added = [], [], [], []
     for widget in (one for one in some_maps() if one.reading.tokens):
         tokens, at = list(widget.reading.tokens), widget.selected
@@ -121,33 +70,16 @@ def test_the_map_says_the_same_in_both_languages(page: Page) -> None:
         said.append(describe(*calls[-1]))
         added.append([tokens, [*widget.biases, [1, 0, 0, -0.04]]])
         ratios.append(([tokens, at, LEXICON, widget.biases], widget.ratios))
-    assert call(page, "describe", calls) == said
-    assert call(page, "changes", added) == [changes(*one) for one in added]
-    for ours, (_, theirs) in zip(call(page, "ratios", [r[0] for r in ratios]), ratios, strict=True):
+    assert call(blank, AttentionMap, "describe", calls) == said
+    assert call(blank, AttentionMap, "changes", added) == [changes(*one) for one in added]
+    for ours, (_, theirs) in zip(
+        call(blank, AttentionMap, "ratios", [r[0] for r in ratios]), ratios, strict=True
+    ):
         assert (ours is None) == (theirs is None)
         assert ours is None or ours["values"] == pytest.approx(theirs, rel=1e-12)
 
 
-def test_the_random_coordinates_are_the_same_in_both_languages(page: Page) -> None:
-    (found,) = evaluate(page, ScoreScale, "normal", [[4096]])
-    np.testing.assert_allclose(numbers(list(found.values())), normal(4096), rtol=0, atol=1e-12)
-
-
-def test_scores_and_facts_agree_with_the_widget_in_python(page: Page) -> None:
-    choices = [(4, "1", 1.0, 0), (64, "1/√d", 0.5, 3), (91, "1/d", 0.01, 31), (4096, "1", 100.0, 7)]
-    found = call(page, "summary", [list(choice) for choice in choices], ScoreScale)
-    for ours, (d, scale, temperature, query) in zip(found, choices, strict=True):
-        python = ScoreScale(d=d, scale=scale, temperature=temperature, query=query)
-        size = abs(python.scores).max()
-        np.testing.assert_allclose(ours["scores"], python.scores.ravel(), atol=1e-12 * size)
-        assert ours["deviation"] == pytest.approx(python.deviation, rel=1e-12)
-        assert ours["predicted"] == pytest.approx(python.predicted, rel=1e-12)
-        np.testing.assert_allclose(ours["weights"], python.weights, rtol=1e-10, atol=1e-12)
-        for name, pair in python.facts.items():
-            assert ours["facts"][name] == pytest.approx(list(pair), rel=1e-9, abs=1e-12), name
-
-
-# ---- the map, by mouse, finger and keyboard ---------------------------------------------
+# ---- by mouse, finger and keyboard -------------------------------------------------------
 
 
 def shown(widget: Locator, layer: int) -> list[float]:
@@ -360,39 +292,44 @@ def test_a_finger_changes_a_score_and_paper_shows_it(phone: Page) -> None:
     assert widget.get_by_text("“it” to “street” +6.0").is_visible()
 
 
-# ---- the scale --------------------------------------------------------------------------
+# ---- for everyone -----------------------------------------------------------------------
 
 
-def test_dials_of_the_scale_give_the_numbers_of_the_library(page: Page) -> None:
-    widget = page.locator(".tf-scale")
-    for scale in SCALES:
-        for octave in (2, 7, 12):
-            widget.get_by_role("radio", name=scale, exact=True).check()
-            widget.get_by_label("Width d").fill(str(octave))
-            python = ScoreScale(d=2**octave, scale=scale)
-            assert value(widget, "deviation") == pytest.approx([python.deviation], rel=1e-12)
-            assert value(widget, "predicted") == pytest.approx([python.predicted], rel=1e-12)
-            for name, (one, mean) in python.facts.items():
-                found = [value(widget, name)[0], value(widget, f"mean-{name}")[0]]
-                assert found == pytest.approx([one, mean], rel=1e-9, abs=1e-12)
-    widget.get_by_role("button", name="reset").click()
-    widget.get_by_label("Temperature").focus()
-    page.keyboard.press("ArrowRight")
-    widget.get_by_role("button", name="another query").click()
-    python = ScoreScale(temperature=value(widget, "temperature")[0], query=1)
-    assert python.temperature > 1
-    assert value(widget, "entropy") == pytest.approx([python.facts["entropy"][0]], rel=1e-12)
-    assert "query 2 of 32" in widget.inner_text()
+@pytest.mark.parametrize("device", ["page", "phone"])
+def test_axe_finds_nothing(request: pytest.FixtureRequest, device: str) -> None:
+    page = request.getfixturevalue(device)
+    page.get_by_label("Your own sentence").fill("Gosh, it was the cat")
+    page.get_by_text("Change a score").click()
+    page.get_by_label("Added to the score of").fill("2")
+    assert violations(page) == []
 
 
-def test_the_histogram_counts_every_score(page: Page) -> None:
-    widget = page.locator(".tf-scale")
-    bars = widget.locator(".tf-chart").first.locator(".tf-bar").all()
-    heights = np.array([float(bar.get_attribute("height")) for bar in bars])
-    counts = np.histogram(ScoreScale().scores, bins=np.arange(-10, 10.5, 0.5))[0]
-    np.testing.assert_allclose(heights / heights.sum(), counts / counts.sum(), atol=1e-12)
-    assert "all scores are in the picture" in widget.inner_text()
-    widget.get_by_role("radio", name="1", exact=True).check()
-    scores = ScoreScale(scale="1").scores
-    outside = math.floor(1000 * (scores < -10).mean() + 0.5) / 10
-    assert f"{outside:.0f} % below −10" in widget.inner_text()
+# ---- in JupyterLab ------------------------------------------------------------------------
+
+
+def test_words_reach_python_and_python_changes_the_sentence(notebook: Callable) -> None:
+    lab = notebook(
+        "from tformer.chapters.ch03.attention_map import AttentionMap",
+        "words = AttentionMap()\nwords",
+        "print('python', words.sentence, words.selected, words.layer, words.biases)",
+        "words.biases = [[1, 1, 3, -1.5]]",
+        "words.sentence, words.selected, words.layer = 'The cat sat because it was tired', 4, 2",
+    )
+    lab.run(0)
+    widget = lab.run(1).locator(".tf-map")
+    field = widget.get_by_label("Your own sentence")
+    field.fill("The dog ate it")
+    widget.get_by_role("button", name="dog").click()
+    widget.get_by_label("layer 1").check()
+    widget.get_by_text("Change a score").click()
+    widget.get_by_label("add to the score that").select_option("it")
+    widget.get_by_label("Added to the score of it").fill("2.5")
+    lab.says(2, "python The dog ate it 1 1 [[1, 1, 3, 2.5]]")
+    lab.run(3)
+    expect(widget.get_by_label("Added to the score of it")).to_have_value("-1.5")
+    widget.get_by_label("Added to the score of it").fill("0")
+    lab.says(2, "python The dog ate it 1 1 []")
+    lab.run(4)
+    expect(field).to_have_value("The cat sat because it was tired")
+    python = AttentionMap("The cat sat because it was tired", selected=4)
+    expect(widget.locator(".tf-said")).to_contain_text(repr(python).split("in layer 2, ")[1])

@@ -1,0 +1,204 @@
+"""Everything that can be wrong with a built page, found in one visit of it.
+
+Each part yields one line for each fault, so that one run tells all of them.
+"""
+
+import gzip
+import re
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+import nbformat
+from playwright.sync_api import Browser, Page
+
+from browsing import AXE, DESKTOP, PHONE, ROOT, settled, toc_pages, watch
+
+WEIGHT = 600_000
+COMPRESSED = {".woff2", ".png"}
+COLOUR = ["color-contrast", "link-in-text-block"]
+RESIZED = 450  # milliseconds until what is too wide has been made reachable
+
+
+def faults(browser: Browser, book: Path, name: str) -> list[str]:
+    """Open one page of the book, once, and try everything that holds for every page."""
+    found: list[str] = []
+    asked: list[str] = []
+    with browser.new_context(viewport=DESKTOP) as context:
+        page = context.new_page()
+        watch(page, found)
+        page.on("request", lambda request: asked.append(request.url))
+        page.goto((book / name).as_uri())
+        settled(page)
+        found += mathematics(page)
+        if name in toc_pages():
+            found += [*weight(asked), *figures(page, book, name), *download(page, book, name)]
+        folds = "document.querySelectorAll('details')"
+        page.evaluate(f"{folds}.forEach((fold) => {{ fold.open = true; }})")
+        found += on_a_desk(page)
+        page.set_viewport_size(PHONE)
+        found += on_a_phone(page)
+    return found
+
+
+# ---- what it loads ----------------------------------------------------------------------
+
+
+def weight(asked: list[str]) -> Iterator[str]:
+    """The files that the page asked for, as a server that compresses sends them."""
+    files = {Path(unquote(urlsplit(url).path)) for url in asked if url.startswith("file:")}
+    yield from (f"weight: {path.name} is not there" for path in files if not path.is_file())
+    sizes = {path.name: moved(path) for path in files if path.is_file()}
+    if len(sizes) < 6:
+        yield f"weight: {len(sizes)} files are not a whole page"
+    if any(name.startswith("fa-") for name in sizes):
+        yield "weight: the theme's icon font"
+    if sum(sizes.values()) > WEIGHT:
+        largest = sorted(sizes.items(), key=lambda item: -item[1])[:8]
+        yield f"weight: {sum(sizes.values())} bytes, more than {WEIGHT}: {largest}"
+
+
+@cache
+def moved(path: Path) -> int:
+    """What a server that compresses sends."""
+    data = path.read_bytes()
+    return len(data if path.suffix in COMPRESSED else gzip.compress(data))
+
+
+# ---- what it shows ----------------------------------------------------------------------
+
+
+def mathematics(page: Page) -> Iterator[str]:
+    """Formulas are drawn, and no TeX is left in the text."""
+    errors = page.locator(".katex-error").all_inner_texts()
+    yield from (f"mathematics: error in {text}" for text in errors)
+    plain = page.evaluate("""[...document.querySelectorAll('.math')]
+        .filter((m) => !m.querySelector('.katex')).map((m) => m.textContent)""")
+    yield from (f"mathematics: not drawn: {text}" for text in plain)
+    text = page.evaluate("""() => {
+        const article = document.querySelector("article, main, body").cloneNode(true);
+        article.querySelectorAll("pre, code, script, style, .katex").forEach((e) => e.remove());
+        return article.textContent;
+    }""")
+    left = re.findall(r"\\[a-zA-Z(\[]{1,12}|\$\$|\$[^$\s]+\$", text)
+    yield from (f"mathematics: left as text: {part}" for part in left)
+
+
+def figures(page: Page, book: Path, name: str) -> Iterator[str]:
+    """Every figure and caption of the notebook is on the page, and the notebook has been run."""
+    source = (book / "_sources" / name).with_suffix(".ipynb")
+    if not source.exists():
+        return
+    cells = [cell for cell in nbformat.read(source, 4).cells if cell.cell_type == "code"]
+    if not all(cell.execution_count for cell in cells if cell.source):
+        yield "figures: cells have not been run"
+    drawn = sum("image/svg+xml" in out.get("data", {}) for cell in cells for out in cell.outputs)
+    there = page.locator("svg.drawing[aria-label]").count()
+    if there != drawn:
+        yield f"figures: {there} on the page, {drawn} in the notebook"
+    said = sum("caption" in cell.metadata.get("mystnb", {}).get("figure", {}) for cell in cells)
+    numbered = page.locator("figure figcaption .caption-number").count()
+    if numbered < said:
+        yield f"figures: {numbered} numbered captions on the page, {said} in the notebook"
+
+
+def download(page: Page, book: Path, name: str) -> Iterator[str]:
+    """The link in the header leads to the source of the page; that of a notebook is one."""
+    link = page.locator(".article-header-buttons a[download]").get_attribute("href") or ""
+    source = (book / name).parent / link
+    if not source.is_file():
+        yield f"download: {link or 'the link'} leads to no file"
+    elif (ROOT / name).with_suffix(".ipynb").exists():
+        try:
+            nbformat.validate(nbformat.read(source, as_version=4))
+        except (ValueError, nbformat.ValidationError) as error:
+            yield f"download: {link} is no notebook: {error}"
+
+
+# ---- how it is laid out -----------------------------------------------------------------
+
+
+def on_a_desk(page: Page) -> Iterator[str]:
+    """Nothing sticks out; all rules of axe in the light theme, those of colour in the dark one."""
+    yield from sideways(page)
+    page.wait_for_timeout(RESIZED)
+    page.evaluate(AXE.read_text(encoding="utf-8"))
+    page.evaluate(SEEN)
+    page.evaluate(FORMULAS_AS_BOXES)
+    yield from axe(page, "light", {})
+    yield from axe(page, "dark", {"runOnly": COLOUR})
+    page.evaluate("window.formulas.forEach((restore) => restore())")
+
+
+def on_a_phone(page: Page) -> Iterator[str]:
+    """The same for another layout; the colours of what a desk does not show."""
+    yield from sideways(page)
+    page.wait_for_timeout(RESIZED)
+    page.evaluate(FORMULAS_AS_BOXES)
+    yield from axe(page, "light", {"rules": {rule: {"enabled": False} for rule in COLOUR}})
+    if page.evaluate(UNSEEN):
+        yield from axe(page, "light", {"runOnly": COLOUR}, "window.unseen")
+        yield from axe(page, "dark", {"runOnly": COLOUR}, "window.unseen")
+
+
+def sideways(page: Page) -> Iterator[str]:
+    """What makes the page wider than the window."""
+    size = page.viewport_size["width"]
+    width = page.evaluate("document.documentElement.scrollWidth")
+    if width > size:
+        yield f"sideways: {width} wide at {size}: {page.evaluate(STICK_OUT, size)}"
+
+
+def axe(page: Page, theme: str, options: dict, places: str = "document") -> Iterator[str]:
+    """The serious findings of axe, in the whole page or in some elements of it."""
+    page.evaluate("(theme) => { document.documentElement.dataset.theme = theme; }", theme)
+    # Formulas are many and all alike: MathML for a reader, hidden spans for the eye.
+    code = """async (options) => {
+        const context = { include: %s, exclude: [".katex"] };
+        const shared = { preload: false, resultTypes: ["violations"] };
+        const { violations } = await axe.run(context, { ...shared, ...options });
+        return violations.filter((v) => ["serious", "critical"].includes(v.impact)).map((v) => {
+            const places = v.nodes.slice(0, 3).map((n) => n.html.slice(0, 160));
+            return [v.id, v.nodes[0].any[0]?.message, ...places].join(" | ");
+        });
+    }"""
+    where = f"axe, {theme}, {page.viewport_size['width']}"
+    yield from (f"{where}: {finding}" for finding in page.evaluate(code % places, options))
+
+
+# The first elements beyond the edge of the window that nothing around them cuts off or scrolls.
+STICK_OUT = """(width) => {
+    const cuts = (e) => getComputedStyle(e).overflowX !== "visible";
+    const clipped = (e) => e && (cuts(e) || clipped(e.parentElement));
+    return [...document.querySelectorAll("body *")]
+        .filter((e) => e.getBoundingClientRect().right > width && !clipped(e.parentElement))
+        .slice(0, 5).map((e) => e.outerHTML.slice(0, 150));
+}"""
+# Two thirds of a page's elements are the insides of formulas, which axe is told to leave out and
+# walks through all the same. Each becomes a box of its size that holds its text.
+FORMULAS_AS_BOXES = """() => {
+    const all = [...document.querySelectorAll(".katex")];
+    const sizes = all.map((formula) => formula.getBoundingClientRect());
+    window.formulas = all.map((formula, i) => {
+        const inside = [...formula.childNodes], style = formula.getAttribute("style") ?? "";
+        formula.replaceChildren(formula.querySelector(".katex-mathml")?.textContent ?? "");
+        formula.style.cssText = `${style}; display: inline-block; overflow: hidden;
+            width: ${sizes[i].width}px; height: ${sizes[i].height}px`;
+        return () => {
+            formula.replaceChildren(...inside);
+            formula.style.cssText = style;
+        };
+    });
+}"""
+# What is visible on a desk, and the outermost of what only a phone shows.
+SEEN = """() => {
+    const visible = [...document.querySelectorAll("body *")].filter((e) => e.checkVisibility());
+    window.seen = new WeakSet(visible);
+}"""
+UNSEEN = """() => {
+    const fresh = [...document.querySelectorAll("body *")]
+        .filter((e) => e.checkVisibility() && !window.seen.has(e));
+    window.unseen = fresh.filter((e) => !fresh.includes(e.parentElement));
+    return window.unseen.length;
+}"""

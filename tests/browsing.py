@@ -1,0 +1,149 @@
+"""What the browser tests share: sizes, pages, and how a widget is shown and asked."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import yaml
+
+if TYPE_CHECKING:  # the tests that need no browser need no Playwright either
+    from playwright.sync_api import ConsoleMessage, Locator, Page, Route
+
+    from tformer.widgets.base import BookWidget
+
+Visit = Callable[..., "Page"]
+
+ROOT = Path(__file__).parents[1]
+HOST = ROOT / "assets" / "widget-host.js"
+STYLE = ROOT / "assets" / "book.css"
+FONTS = ROOT / "vendor" / "web" / "source-serif-4"
+AXE = ROOT / "tests" / "browser" / "vendor" / "axe-core" / "axe.min.js"
+DESKTOP = {"width": 1280, "height": 900}
+PHONE = {"width": 360, "height": 740}
+IN_THE_HAND = {"viewport": PHONE, "has_touch": True, "is_mobile": True}
+THEMES = ("light", "dark")
+
+NAMES = ["chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome"]
+MAC = "/Applications/Google Chrome.app/Contents/MacOS/Google Chrome"
+WIDGET = "application/vnd.jupyter.widget"
+
+
+def find_browser() -> str | None:
+    """The path of a Chromium: the one named in TFORMER_CHROMIUM, or one on the path."""
+    found = [os.environ.get("TFORMER_CHROMIUM"), *map(shutil.which, NAMES), MAC]
+    return next((path for path in found if path and Path(path).exists()), None)
+
+
+def toc_pages() -> list[str]:
+    """Every page of the table of contents, as the address of its file in the built book."""
+    toc = yaml.safe_load((ROOT / "_toc.yml").read_text(encoding="utf-8"))
+    files = [toc["root"]] + [entry["file"] for part in toc["parts"] for entry in part["chapters"]]
+    return [f"{name}.html" for name in files]
+
+
+def watch(page: Page, troubles: list[str]) -> None:
+    """Refuse every other host, and note that and each error."""
+
+    def answer(route: Route) -> None:
+        url = route.request.url
+        if url.startswith(("file:", "data:", "blob:", "http://127.0.0.1:")):
+            route.continue_()
+        else:
+            troubles.append(f"asked another host: {url}")
+            route.abort()
+
+    def hear(message: ConsoleMessage) -> None:
+        if message.type == "error":
+            troubles.append(f"console: {message.text}")
+
+    page.route("**/*", answer)
+    page.on("console", hear)
+    page.on("pageerror", lambda error: troubles.append(f"error: {error}"))
+
+
+def settled(page: Page) -> Page:
+    """Wait for fonts and formulas."""
+    page.wait_for_function("document.readyState === 'complete'")
+    page.evaluate("document.fonts.ready")
+    return page
+
+
+# ---- widgets ----------------------------------------------------------------------------
+
+
+def page_of(*widgets: BookWidget) -> str:
+    """A page with these widgets, their state written in it, the book's colours and the host."""
+    states = {f"m{i}": {"state": widget.get_state()} for i, widget in enumerate(widgets)}
+    state = json.dumps({"state": states}, default=str).replace("</", "<\\/")
+    view = f'<script type="{WIDGET}-view+json">{{"model_id": "%s"}}</script>'
+    return (
+        '<!doctype html><html lang="en"><meta charset="utf-8"><title>widgets</title>'
+        '<meta name="viewport" content="width=device-width"><link rel="stylesheet" href="book.css">'
+        "<style>body { background: var(--pst-color-background) }</style>"
+        f"<body>{''.join(view % name for name in states)}"
+        f'<script type="{WIDGET}-state+json">{state}</script><script src="widget-host.js"></script>'
+    )
+
+
+def value(widget: Locator, name: str) -> list[float]:
+    """The exact numbers behind what a widget shows."""
+    text = widget.locator(f"data.tf-{name}").first.get_attribute("value")
+    return [math.nan if part == "NaN" else float(part) for part in text.split(",")]
+
+
+def violations(page: Page) -> list[list[str]]:
+    """What axe finds in the widgets of the page, in both themes."""
+    page.wait_for_timeout(300)  # colours fade for a moment
+    page.evaluate(AXE.read_text(encoding="utf-8"))
+    found = []
+    for theme in THEMES:
+        page.evaluate("theme => { document.documentElement.dataset.theme = theme; }", theme)
+        page.wait_for_timeout(300)
+        result = page.evaluate("() => axe.run({ include: ['.tf-widget'] }, { preload: false })")
+        assert result["passes"]
+        found += [[theme, v["id"], v["nodes"][0]["html"]] for v in result["violations"]]
+    return found
+
+
+LOAD = """async ([code, name, calls]) => {
+    const url = URL.createObjectURL(new Blob([code], { type: "text/javascript" }));
+    const { core } = await import(url);
+"""
+AS_TEXT = """
+    const read = (_, x) => typeof x === "string" ? Number(x) : x;
+    const write = (_, x) => typeof x === "number" ? String(x) : x;
+    return JSON.stringify(JSON.parse(calls, read).map((call) => core[name](...call)), write);
+}"""
+
+
+def evaluate(page: Page, widget: type[BookWidget], function: str, calls: list) -> list:
+    """Call an exported function of a widget's module once for each list of numbers.
+
+    Numbers travel as text, both ways, because JSON has no NaN and no infinity.
+    """
+    sent = json.dumps([_written(call) for call in calls])
+    return json.loads(page.evaluate(LOAD + AS_TEXT, [widget._esm, function, sent]))
+
+
+def call(page: Page, widget: type[BookWidget], function: str, calls: list) -> list:
+    """`evaluate` for arguments that also hold text, which stays text."""
+    code = LOAD + "return calls.map((call) => core[name](...call)); }"
+    return page.evaluate(code, [widget._esm, function, calls])
+
+
+def _written(x: Any) -> Any:
+    if isinstance(x, list):
+        return [_written(item) for item in x]
+    return x if isinstance(x, bool) else repr(x).replace("inf", "Infinity").replace("nan", "NaN")
+
+
+def numbers(texts: object) -> np.ndarray:
+    """The numbers that `evaluate` gives as texts."""
+    return np.array(texts, dtype=float)
