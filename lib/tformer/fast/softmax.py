@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 
 from tformer.fast.checks import checked
+from tformer.fast.precision import wide
 from tformer.shapes import require_axis, require_beta
 
 __all__ = ["entropy", "log_softmax", "logsumexp", "softmax", "softmax_jacobian", "softmax_vjp"]
@@ -189,8 +190,9 @@ def softmax_vjp(p: Tensor, grad: Tensor, axis: int = -1, beta: float = 1.0) -> T
     """
     require_axis("softmax_vjp", max(p.ndim, grad.ndim), axis)
     beta = require_beta("softmax_vjp", beta, p.dtype)
+    dtype, p, grad = p.dtype, wide(p), wide(grad)
     mean = (p * grad).sum(dim=axis, keepdim=True)
-    return beta * p * (grad - mean)
+    return (beta * p * (grad - mean)).to(dtype)
 
 
 @checked
@@ -220,7 +222,8 @@ def softmax_jacobian(p: Tensor, beta: float = 1.0) -> Tensor:
     Equation eq-softmax-jacobian; [bridle1990].
     """
     beta = require_beta("softmax_jacobian", beta, p.dtype)
-    return beta * (torch.diag_embed(p) - p.unsqueeze(-1) * p.unsqueeze(-2))
+    dtype, p = p.dtype, wide(p)
+    return (beta * (torch.diag_embed(p) - p.unsqueeze(-1) * p.unsqueeze(-2))).to(dtype)
 
 
 def _all_hidden(x: Tensor, axis: int) -> Tensor:
@@ -230,7 +233,7 @@ def _all_hidden(x: Tensor, axis: int) -> Tensor:
 
 def _scaled(x: Tensor, axis: int, beta: float) -> Tensor:
     """Scores times beta, shifted first so that the product cannot overflow upwards."""
-    return x if beta == 1 else beta * (x - _largest(x, axis))
+    return x if beta == 1 else (beta * (wide(x) - _largest(x, axis))).to(x.dtype)
 
 
 def _largest(x: Tensor, axis: int) -> Tensor:
