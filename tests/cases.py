@@ -26,9 +26,12 @@ ATTENTION = ("attention", "attention_vjp", "attention_weights")
 SCORES = ("softmax", "log_softmax", "logsumexp")
 
 SETTINGS: dict[str, list[dict[str, Any]]] = {
-    **{name: [{}, {"axis": 0}, {"beta": 0.25}, {"axis": 0, "beta": 3.0}] for name in SCORES},
+    **{
+        name: [{}, {"axis": 0}, {"beta": 0.25}, {"beta": 2.0}, {"axis": 0, "beta": 3.0}]
+        for name in SCORES
+    },
     "entropy": [{}, {"axis": 0}],
-    "softmax_vjp": [{}, {"beta": 0.25}],
+    "softmax_vjp": [{}, {"beta": 0.25}, {"axis": 0, "beta": 2.0}],
     "softmax_jacobian": [{}, {"beta": 3.0}],
     "cooccurrence": [{"n_vocab": 4, "window": 1}, {"n_vocab": 6, "window": 9}],
     "svd_embeddings": [{"d_model": 2}],
@@ -103,8 +106,15 @@ def cases(name: str) -> Iterator[tuple[str, Case]]:
                 yield f"empty {letter}-{i}", make(name, SIZES | {letter: 0}, ones, settings)
         plain = make(name, SIZES, [(3,)] * len(names), settings)
         for layout, change in LAYOUTS.items():
-            arrays = {key: change(value) for key, value in plain.arrays.items()}
-            yield f"{layout}-{i}", plain._replace(arrays=arrays)
+            yield f"{layout}-{i}", changed(plain, change)
+        for kind, (functions, change) in ENTRIES.items():
+            if name in functions:
+                yield f"{kind}-{i}", changed(plain, change)
+
+
+def changed(case: Case, change: Callable[[np.ndarray], np.ndarray]) -> Case:
+    """The case with other arrays, or the same arrays laid out otherwise."""
+    return case._replace(arrays={key: change(value) for key, value in case.arrays.items()})
 
 
 def _leading(n_arrays: int, dots: bool) -> dict[str, list[tuple[int, ...]]]:
@@ -153,8 +163,11 @@ def _weights(rng: np.random.Generator, shape: tuple[int, ...]) -> np.ndarray:
 
 
 def _counts(rng: np.random.Generator, shape: tuple[int, ...]) -> np.ndarray:
-    """Counts with some pairs never seen and the first word never seen at all."""
-    counts = rng.integers(0, 4, shape).astype(float)
+    """Counts to 300, with some pairs never seen and the first word never seen at all.
+
+    In float16 the product of two sums of a few hundred is out of range.
+    """
+    counts = rng.integers(0, 4, shape) * 10.0 ** rng.integers(0, 3, shape)
     counts[..., :1, :] = 0
     return counts
 
@@ -183,6 +196,15 @@ LAYOUTS: dict[str, Callable[[np.ndarray], np.ndarray]] = {
     "reversed": lambda a: np.ascontiguousarray(a[..., ::-1])[..., ::-1],
     "repeated": lambda a: np.broadcast_to(a[:1], a.shape).view(),
 }
+
+NO_DOT = tuple(name for name in SIMILARITIES if name not in ("dot", "pairwise_dot"))
+ENTRIES: dict[str, tuple[Sequence[str], Callable[[np.ndarray], np.ndarray]]] = {
+    "ties": ((*SIMILARITIES, *SCORES, "entropy", "softmax_vjp", "softmax_jacobian"), np.round),
+    "zeros": (tuple(name for name in FUNCTIONS if name not in INTEGERS_ONLY), np.zeros_like),
+    "far from zero": (NO_DOT, lambda a: 240 + np.round(4 * a)),
+}
+"""Other entries of the same shapes, and the functions that are given them. What is far from zero is
+exact in every format; the squares do not fit into float16, the distances and cosines do."""
 
 
 INF, NAN = np.inf, np.nan
@@ -268,10 +290,12 @@ def precisions(name: str, module: str) -> tuple[str, ...]:
 
 
 def magnitude(case: Case, result: np.ndarray) -> float:
-    """The largest number met on the way to `result`, at least 1."""
+    """The largest number met on the way to `result`, at least 1; PPMI is of the ratio of counts."""
     finite = np.abs(result, where=np.isfinite(result), out=np.zeros_like(result))
     arrays = case.arrays.values()
-    if case.function in SIMILARITIES:
+    if case.function == "ppmi":
+        met = [0.0]
+    elif case.function in SIMILARITIES:
         met = [float(np.square(a).sum(axis=-1).max(initial=0)) for a in arrays]
     else:
         met = [float(np.abs(a).max(initial=0)) for a in arrays]

@@ -4,6 +4,7 @@ import torch
 from torch import Tensor
 
 from tformer.fast.checks import require_values
+from tformer.fast.precision import magnitude, wide
 from tformer.fast.twins import twin
 
 __all__ = ["cooccurrence", "ppmi", "svd_embeddings"]
@@ -32,12 +33,16 @@ def cooccurrence(tokens: Tensor, n_vocab: int, window: int) -> Tensor:
 @twin
 def ppmi(counts: Tensor) -> Tensor:
     """The gradient is finite, also at a pair never seen."""
+    dtype, counts = counts.dtype, wide(counts)
+    counts = counts / magnitude(counts, dim=(-2, -1))
     row = counts.sum(dim=-1, keepdim=True)
     column = counts.sum(dim=-2, keepdim=True)
     total = counts.sum(dim=(-2, -1), keepdim=True)
     unseen = counts == 0
-    ratio = counts * total / (row * column).masked_fill(unseen, 1.0)
-    return ratio.masked_fill(unseen, 1.0).log().clamp_min(0)
+    a, b = magnitude(row), magnitude(column, dim=-2)  # units in which no product leaves the range
+    chance = (row / a) * (column / b)
+    ratio = (counts / a) * (total / b) / chance.masked_fill(unseen, 1.0)
+    return ratio.masked_fill(unseen, 1.0).log().clamp_min(0).to(dtype)
 
 
 @twin
@@ -46,8 +51,7 @@ def svd_embeddings(matrix: Tensor, d_model: int) -> Tensor:
     require_values("svd_embeddings", "matrix", matrix)
     if not matrix.isfinite().all():
         raise ValueError("svd_embeddings: every entry of matrix must be finite")
-    wide = matrix if matrix.dtype == torch.float64 else matrix.float()
-    u, sigma, _ = torch.linalg.svd(wide, full_matrices=False)
+    u, sigma, _ = torch.linalg.svd(wide(matrix), full_matrices=False)
     u, sigma = u[..., :d_model], sigma[..., None, :d_model]
     largest = u.gather(-2, u.abs().argmax(dim=-2, keepdim=True))
     return (torch.where(largest < 0, -u, u) * sigma).to(matrix.dtype)

@@ -3,6 +3,7 @@
 import torch
 from torch import Tensor
 
+from tformer.fast.precision import magnitude, wide
 from tformer.fast.twins import twin
 
 __all__ = [
@@ -19,32 +20,35 @@ __all__ = [
 
 @twin
 def dot(q: Tensor, k: Tensor) -> Tensor:
-    """Products and sum are kept in the dtype of q."""
-    return torch.linalg.vecdot(q, k)
+    """Half precision is widened to float32 on the way."""
+    return torch.linalg.vecdot(wide(q), wide(k)).to(q.dtype)
 
 
 @twin
 def norm(x: Tensor) -> Tensor:
     """The gradient at the zero vector is 0."""
-    return torch.linalg.vector_norm(x, dim=-1)
+    scale = magnitude(wide(x))
+    return (torch.linalg.vector_norm(wide(x) / scale, dim=-1) * scale.squeeze(-1)).to(x.dtype)
 
 
 @twin
 def cosine_similarity(q: Tensor, k: Tensor) -> Tensor:
     """A zero vector has gradient 0."""
-    return torch.linalg.vecdot(_unit(q), _unit(k))
+    return torch.linalg.vecdot(_unit(q), _unit(k)).to(q.dtype)
 
 
 @twin
 def squared_distance(q: Tensor, k: Tensor) -> Tensor:
-    return (q - k).square().sum(dim=-1)
+    return (wide(q) - wide(k)).square().sum(dim=-1).to(q.dtype)
 
 
 @twin
 def projection(q: Tensor, k: Tensor) -> Tensor:
     """k is scaled to length one first, which cannot overflow. The zero vector has gradient 0."""
     direction = _unit(k)
-    return torch.linalg.vecdot(q, direction).unsqueeze(-1) * direction
+    scale = magnitude(wide(q)).clamp_min(1)
+    length = torch.linalg.vecdot(wide(q) / scale, direction).unsqueeze(-1)
+    return (length * direction * scale).to(q.dtype)
 
 
 @twin
@@ -56,7 +60,7 @@ def pairwise_dot(q: Tensor, k: Tensor) -> Tensor:
 @twin
 def pairwise_cosine(q: Tensor, k: Tensor) -> Tensor:
     """Zero vectors as in `cosine_similarity`."""
-    return _unit(q) @ _unit(k).mT
+    return _unit(q).to(q.dtype) @ _unit(k).to(k.dtype).mT
 
 
 @twin
@@ -64,13 +68,25 @@ def pairwise_squared_distance(q: Tensor, k: Tensor) -> Tensor:
     """By the law of cosines: one matrix product and T S memory. The price is digits: the error
     is a few eps (|q|² + |k|²), however near q is to k.
     """
+    dtype, q, k = q.dtype, wide(q), wide(k)
+    scale = torch.maximum(_room(q), _room(k))
+    q, k = q / scale, k / scale
     squared_q = q.square().sum(dim=-1).unsqueeze(-1)
     squared_k = k.square().sum(dim=-1).unsqueeze(-2)
-    return (squared_q + squared_k - 2 * (q @ k.mT)).clamp_min(0)
+    squared = torch.sub(squared_q + squared_k, q @ k.mT, alpha=2).clamp_min(0)
+    return (squared * scale * scale).to(dtype)
 
 
 def _unit(x: Tensor) -> Tensor:
     """Scale each vector to length one; zero vectors stay zero and pass no gradient."""
+    x = wide(x)
+    x = x / magnitude(x)
     length = torch.linalg.vector_norm(x, dim=-1, keepdim=True)
     zero = length == 0
     return x.masked_fill(zero, 0.0) / length.masked_fill(zero, 1.0)
+
+
+def _room(x: Tensor) -> Tensor:
+    """Power of two to divide all vectors by, lest their squares overflow; 1 where none would."""
+    finite = x.nan_to_num(0, 0, 0) / torch.finfo(x.dtype).max ** 0.375
+    return magnitude(finite, dim=(-2, -1)).clamp_min(1)

@@ -7,6 +7,7 @@ subtracts the largest before it exponentiates, so that no exponent exceeds zero.
 import torch
 from torch import Tensor
 
+from tformer.fast.precision import wide
 from tformer.fast.twins import twin
 
 __all__ = ["entropy", "log_softmax", "logsumexp", "softmax", "softmax_jacobian", "softmax_vjp"]
@@ -47,13 +48,15 @@ def entropy(p: Tensor, axis: int = -1) -> Tensor:
 
 @twin
 def softmax_vjp(p: Tensor, grad: Tensor, axis: int = -1, beta: float = 1.0) -> Tensor:
+    dtype, p, grad = p.dtype, wide(p), wide(grad)
     mean = (p * grad).sum(dim=axis, keepdim=True)
-    return beta * p * (grad - mean)
+    return (beta * p * (grad - mean)).to(dtype)
 
 
 @twin
 def softmax_jacobian(p: Tensor, beta: float = 1.0) -> Tensor:
-    return beta * (torch.diag_embed(p) - p.unsqueeze(-1) * p.unsqueeze(-2))
+    dtype, p = p.dtype, wide(p)
+    return (beta * (torch.diag_embed(p) - p.unsqueeze(-1) * p.unsqueeze(-2))).to(dtype)
 
 
 def _fully_masked(x: Tensor, axis: int) -> Tensor:
@@ -63,7 +66,7 @@ def _fully_masked(x: Tensor, axis: int) -> Tensor:
 
 def _scaled(x: Tensor, axis: int, beta: float) -> Tensor:
     """Scores times beta, shifted first so that the product cannot overflow upwards."""
-    return x if beta == 1 else beta * (x - _largest(x, axis))
+    return x if beta == 1 else (beta * (wide(x) - _largest(x, axis))).to(x.dtype)
 
 
 def _largest(x: Tensor, axis: int) -> Tensor:

@@ -3,6 +3,7 @@
 import numpy as np
 
 from tformer.reference.equation import equation
+from tformer.reference.magnitude import magnitude
 
 __all__ = ["cooccurrence", "ppmi", "svd_embeddings"]
 
@@ -67,10 +68,13 @@ def ppmi(counts: np.ndarray) -> np.ndarray:
     -----
     Equation eq-ppmi; [church1990] for the information, [levy2014] for keeping its positive part.
     """
+    counts = counts / magnitude(counts, axis=(-2, -1))
     row = counts.sum(axis=-1, keepdims=True)
     column = counts.sum(axis=-2, keepdims=True)
     total = counts.sum(axis=(-2, -1), keepdims=True)
-    ratio = counts * total / np.where(counts == 0, 1, row * column)
+    a, b = magnitude(row), magnitude(column, axis=-2)  # units in which no product leaves the range
+    chance = (row / a) * (column / b)
+    ratio = (counts / a) * (total / b) / np.where(counts == 0, 1, chance)
     return np.maximum(np.log(np.where(counts == 0, 1, ratio)), 0)
 
 

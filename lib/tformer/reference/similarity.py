@@ -3,6 +3,7 @@
 import numpy as np
 
 from tformer.reference.equation import equation
+from tformer.reference.magnitude import magnitude
 
 __all__ = [
     "cosine_similarity",
@@ -51,10 +52,11 @@ def norm(x: np.ndarray) -> np.ndarray:
 
     Notes
     -----
-    Equation eq-norm; [horn2012]. The squares overflow or vanish long before x does: beyond about
-    1e154 or below 1e-162 in float64, 1e19 or 1e-23 in float32.
+    Equation eq-norm; [horn2012]. A power of two is divided out before the entries are squared, so
+    that the squares neither overflow nor vanish.
     """
-    return np.sqrt((x * x).sum(axis=-1))
+    scale = magnitude(x)
+    return np.sqrt(((x / scale) ** 2).sum(axis=-1)) * scale[..., 0]
 
 
 @equation
@@ -117,9 +119,11 @@ def projection(q: np.ndarray, k: np.ndarray) -> np.ndarray:
     Equation eq-projection; [horn2012]. If k is the zero vector, the line is a point and the
     projection is zero.
     """
+    scale = magnitude(q)
+    q, k = q / scale, k / magnitude(k)
     squared_length = (k * k).sum(axis=-1, keepdims=True)
     coefficient = (q * k).sum(axis=-1, keepdims=True) / _one_for_zero(squared_length)
-    return coefficient * k
+    return coefficient * k * scale
 
 
 @equation
@@ -186,6 +190,7 @@ def pairwise_squared_distance(q: np.ndarray, k: np.ndarray) -> np.ndarray:
 
 def _unit(x: np.ndarray) -> np.ndarray:
     """Scale each vector to length one, and leave zero vectors as they are."""
+    x = x / magnitude(x)
     return x / _one_for_zero(np.sqrt((x * x).sum(axis=-1, keepdims=True)))
 
 
