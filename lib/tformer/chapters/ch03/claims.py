@@ -89,10 +89,10 @@ def uniform(extra: float = 0.0) -> str:
     "symbolic",
     broken={
         "weights not normalised": {"normalised": False},
-        "a fully masked row": {"nowhere": True},
+        "a fully masked row": {"fully_masked": True},
     },
 )
-def convex_hull(normalised: bool = True, nowhere: bool = False) -> str:
+def convex_hull(normalised: bool = True, fully_masked: bool = False) -> str:
     """No direction u separates y from the values, for symbols; norms are compared with the values
     that the query may look at, which is more than the statement says.
     """
@@ -100,7 +100,7 @@ def convex_hull(normalised: bool = True, nowhere: bool = False) -> str:
     for n in (1, 2, 3, 4):
         rng = np.random.default_rng(n)
         q, k, v = (rng.standard_normal((rows, 2)) for rows in (1, n, n))
-        for allowed in subsets(n)[0 if nowhere else 1 :]:
+        for allowed in subsets(n)[0 if fully_masked else 1 :]:
             total = 1 if normalised else (allowed * np.exp(k @ q[0] / sqrt(2))).sum()
             y = total * ref.attention(q, k, v, mask=allowed[None])[0]
             reach = (v[allowed] @ directions.T).max(axis=0, initial=-np.inf)
