@@ -304,7 +304,7 @@ def test_without_a_key_even_an_infinite_or_undefined_query_gives_zeros(
 ) -> None:
     given = problem("all" if "mask" in seen else "none", dtype, (3, 0, 8, 8), bias="bias" in seen)
     cut = [np.broadcast_to(x[0], (*leading, *x.shape[1:])).copy() for x in given[:4]]
-    cut[0][..., 1, 2] = entry
+    cut[0][..., 1, 2] = cut[3][..., 0, 2] = entry  # of the query, and of the gradient
     given = Problem(*cut, given.mask, given.bias)
     x = tensors(given, dtype)
     x |= {name: x[name].new_zeros(x[name].shape) for name in ("k", "v")}  # with usual strides

@@ -48,7 +48,7 @@ def for_kernel(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, bias: Tenso
     leading = _leading_axes(q, k, v, mask, bias)
     shape, dtype = (*leading, q.shape[-2], v.shape[-1]), q.dtype
     if k.shape[-2] == 0:
-        q = q.nan_to_num(0, 0, 0)  # without a key there is no score to be infinite or NaN
+        q = _zeros_for(q)  # without a key there is no score to be infinite or NaN
     q, k, v = (_four_axes(x, leading) for x in _fitted(kernel, q, k, v))
     attn_mask = _joined(kernel, k, mask, bias, leading)
     looking: Tensor | None = None
@@ -67,6 +67,11 @@ def for_kernel(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, bias: Tenso
 
 def _unchanged(y: Tensor) -> Tensor:
     return y
+
+
+def _zeros_for(x: Tensor) -> Tensor:
+    """Zeros in place of `x`, to which they pass back zeros, whatever it holds."""
+    return x.masked_fill(torch.ones((), dtype=torch.bool, device=x.device), 0.0)
 
 
 def _takes(kernel: Kernel, q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None) -> bool:
