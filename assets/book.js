@@ -51,6 +51,11 @@ document.addEventListener("DOMContentLoaded", () => {
   document.querySelectorAll("div.admonition.dropdown").forEach(fold);
   document.querySelector("[data-print]")?.addEventListener("click", () => window.print());
   openTarget();
+  for (const name of ["primary", "secondary"]) {
+    const handle = document.querySelector(`.${name}-toggle`);
+    const drawer = document.getElementById(`pst-${name}-sidebar-modal`);
+    drawer?.addEventListener("close", () => handle?.focus()); // the theme would lose the place
+  }
 });
 // The theme looks for wide content too, but not in formulas; this comes after it.
 const look = () => setTimeout(reachWide, 400);
