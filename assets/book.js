@@ -72,7 +72,8 @@ window.addEventListener("keydown", (event) => {
   else document.querySelector(".book-search-link")?.click();
 });
 
-// On paper every fold is open and the colours are the light ones.
+// On paper every fold is open, the colours are the light ones, and a widget keeps its width, for
+// which its curves were drawn.
 window.addEventListener("beforeprint", () => {
   const root = document.documentElement;
   root.dataset.screen = root.dataset.theme;
@@ -81,6 +82,7 @@ window.addEventListener("beforeprint", () => {
     box.open = true;
     box.dataset.shut = "";
   }
+  for (const box of document.querySelectorAll(".tf-words")) box.style.width = `${box.offsetWidth}px`;
 });
 window.addEventListener("afterprint", () => {
   const root = document.documentElement;
@@ -89,4 +91,5 @@ window.addEventListener("afterprint", () => {
     box.open = false;
     delete box.dataset.shut;
   }
+  for (const box of document.querySelectorAll(".tf-words")) box.style.width = "";
 });
