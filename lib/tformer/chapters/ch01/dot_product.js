@@ -152,11 +152,12 @@ function drawAngle(parts, q, k, m, at) {
   const left = k[0] * q[1] - k[1] * q[0] > 0;
   parts.arc.setAttribute("d", show
     ? `M${x + r * u[0]} ${y - r * u[1]}A${r} ${r} 0 0 ${left ? 0 : 1} ${x + r * v[0]} ${y - r * v[1]}` : "");
+  if (!show) return put(parts.theta, [x, y], ""); // a vector of length zero has no angle
   // Half way between k and q if the number fits there, else outside: beyond q, or k if q is short.
   const beyond = m.normQ > 0.4 * m.normK ? m.angle + 24 : -24;
   const turn = (m.angle < 40 ? beyond : m.angle / 2) * (left ? 1 : -1) * Math.PI / 180;
   const c = Math.cos(turn), s = Math.sin(turn), way = [u[0] * c - u[1] * s, u[0] * s + u[1] * c];
-  put(parts.theta, [x + 56 * way[0], y - 56 * way[1] + 5], show ? `${fmt(m.angle, 0)}°` : "");
+  put(parts.theta, [x + 56 * way[0], y - 56 * way[1] + 5], `${fmt(m.angle, 0)}°`);
 }
 
 /** One arrow with a tip to grab: pointer, or focus and arrow keys. */
