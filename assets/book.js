@@ -51,6 +51,11 @@ document.addEventListener("DOMContentLoaded", () => {
   document.querySelectorAll("div.admonition.dropdown").forEach(fold);
   document.querySelector("[data-print]")?.addEventListener("click", () => window.print());
   openTarget();
+  for (const name of ["primary", "secondary"]) {
+    const handle = document.querySelector(`.${name}-toggle`);
+    const drawer = document.getElementById(`pst-${name}-sidebar-modal`);
+    drawer?.addEventListener("close", () => handle?.focus()); // the theme would lose the place
+  }
 });
 // The theme looks for wide content too, but not in formulas; this comes after it.
 const look = () => setTimeout(reachWide, 400);
@@ -67,7 +72,8 @@ window.addEventListener("keydown", (event) => {
   else document.querySelector(".book-search-link")?.click();
 });
 
-// On paper every fold is open and the colours are the light ones.
+// On paper every fold is open, the colours are the light ones, and a widget keeps its width, for
+// which its curves were drawn.
 window.addEventListener("beforeprint", () => {
   const root = document.documentElement;
   root.dataset.screen = root.dataset.theme;
@@ -76,6 +82,7 @@ window.addEventListener("beforeprint", () => {
     box.open = true;
     box.dataset.shut = "";
   }
+  for (const box of document.querySelectorAll(".tf-words")) box.style.width = `${box.offsetWidth}px`;
 });
 window.addEventListener("afterprint", () => {
   const root = document.documentElement;
@@ -84,4 +91,5 @@ window.addEventListener("afterprint", () => {
     box.open = false;
     delete box.dataset.shut;
   }
+  for (const box of document.querySelectorAll(".tf-words")) box.style.width = "";
 });

@@ -12,7 +12,6 @@ from xml.etree import ElementTree as ET
 import matplotlib.pyplot as plt
 import nbformat
 import pytest
-import sphinxcontrib.katex
 from docutils import nodes
 
 from tformer.book.page import _bind_punctuation, _description
@@ -152,11 +151,11 @@ def test_description_is_a_plain_paragraph_cut_at_a_word() -> None:
 
 
 CONF = """
-extensions = ["myst_nb", "sphinxcontrib.katex", "tformer.book.page"]
-html_theme, project, html_math_renderer = "sphinx_book_theme", "tiny", "katex"
+extensions = ["myst_nb", "tformer.book.formulas", "tformer.book.page"]
+html_theme, project, html_math_renderer = "sphinx_book_theme", "tiny", "book"
 nb_execution_mode, numfig, myst_enable_extensions = "off", True, ["dollarmath"]
-html_static_path, katex_css_path = ["static"], "katex/katex.min.css"
-templates_path, html_extra_path = [{templates!r}], ["404.html"]
+html_static_path, html_extra_path = ["static"], ["404.html"]
+templates_path = [{templates!r}]
 """
 FIGURE = {"image": {"alt": "A square."}, "figure": {"caption": "The square.", "name": "fig-a"}}
 SQUARE = '<svg xmlns="http://www.w3.org/2000/svg"><path id="p" style="stroke: #000000"/></svg>'
@@ -191,7 +190,7 @@ def build(folder: Path, page: str, metadata: dict[str, object]) -> tuple[int, st
 
 
 def test_page_is_built_with_what_it_needs(tmp_path: Path) -> None:
-    text = "# Title\n\nThe first paragraph says what the page is about, in words.\n\nSee $x$."
+    text = "# Title\n\nThe first paragraph says what the page is about, in words.\n\nIs $\\pi$ so?"
     status, complaints, html = build(tmp_path, text, FIGURE)
     assert (status, complaints) == (0, "")
     assert 'aria-label="A square."' in html
@@ -201,7 +200,9 @@ def test_page_is_built_with_what_it_needs(tmp_path: Path) -> None:
     scripts = re.findall(r"<script[^>]* src=[^>]*>", html)
     assert scripts
     assert all("defer" in script for script in scripts)
-    assert "katex.min.js" in html
+    assert "katex.min.css" in html
+    assert "<math><mrow><mi>π</mi></mrow></math>" in html
+    assert not re.search(r"\\pi|katex[^\"]*\.js", html)
     assert "fontawesome" not in html
     assert "bootstrap.js" not in html
     assert "searchindex.js" not in html
@@ -211,6 +212,12 @@ def test_page_without_mathematics_loads_none(tmp_path: Path) -> None:
     _, _, html = build(tmp_path, "# Title\n\nNothing but words here.", FIGURE)
     assert html
     assert "katex" not in html
+
+
+def test_build_fails_on_a_formula_that_cannot_be_set(tmp_path: Path) -> None:
+    status, complaints, _ = build(tmp_path, "# Title\n\nThe angle $\\pii$.", FIGURE)
+    assert status != 0
+    assert r"formula: Undefined control sequence: \pii" in complaints
 
 
 def test_build_fails_on_a_planted_script(tmp_path: Path) -> None:
@@ -243,12 +250,6 @@ def test_third_party_files_are_the_recorded_ones() -> None:
 def test_each_package_has_a_licence_beside_it() -> None:
     for package in json.loads((ROOT / "vendor" / "vendor.json").read_text()):
         assert (ROOT / package["files"]["LICENSE"]).is_file(), package["package"]
-
-
-def test_katex_style_and_scripts_are_of_one_version() -> None:
-    packages = json.loads((ROOT / "vendor" / "vendor.json").read_text())
-    versions = {package["package"]: package["version"] for package in packages}
-    assert versions["katex"] == sphinxcontrib.katex.katex_version
 
 
 def test_refresh_keeps_only_the_font_format_in_use() -> None:

@@ -20,10 +20,6 @@ LOGGER = logging.getLogger(__name__)
 # Loaded only where the page's HTML has the mark: a file no page needs has the mark "".
 NEEDED_BY = {
     "katex/katex.min.css": 'class="math',
-    "katex-math.css": 'class="math',
-    "katex.min.js": 'class="math',
-    "auto-render.min.js": 'class="math',
-    "katex_autorenderer.js": 'class="math',
     "clipboard.min.js": "highlight",
     "copybutton.js": "highlight",
     "copybutton.css": "highlight",

@@ -1,0 +1,65 @@
+"""What is on paper, read back from the printed pages."""
+
+import io
+import re
+from pathlib import Path
+
+import nbformat
+import pytest
+from pages import ROOT, Visit
+from playwright.sync_api import Page
+from pypdf import PdfReader
+
+MAP = "chapters/03_attention.html"
+
+
+def printed(page: Page) -> list[str]:
+    """The text of each printed page, without its white space."""
+    page.wait_for_function("document.readyState === 'complete'")
+    page.evaluate("document.fonts.ready")
+    pdf = page.pdf(format="A4", prefer_css_page_size=True)
+    return [re.sub(r"\s", "", sheet.extract_text()) for sheet in PdfReader(io.BytesIO(pdf)).pages]
+
+
+@pytest.mark.parametrize("number", ["01_dot_products", "03_attention"])
+def test_solutions_are_printed_with_their_code(visit: Visit, number: str) -> None:
+    source = Path("exercises", "solutions", number)
+    cells = nbformat.read(ROOT / source.with_suffix(".ipynb"), 4).cells
+    functions = [name for cell in cells for name in re.findall(r"^def (\w+)\(", cell.source, re.M)]
+    text = "".join(printed(visit(f"{source}.html")))
+    assert len(functions) > 5
+    assert [name for name in functions if f"def{name}(" not in text] == []
+    assert "Hidesolution" not in text
+
+
+def test_code_is_printed_above_its_figure_and_pages_are_numbered(visit: Visit) -> None:
+    sheets = printed(visit(MAP))
+    figures = [sheet for sheet in sheets if "show(figures." in sheet]
+    assert figures
+    for sheet in figures:
+        assert sheet.count("show(figures.") == len(re.findall(r"Figure3\.\d", sheet)), sheet
+    assert any("AttentionMap()" in sheet and "“it”looks" in sheet for sheet in sheets)
+    for number, sheet in enumerate(sheets, start=1):
+        assert sheet.startswith(str(number)) or sheet.endswith(str(number)), sheet
+
+
+def test_curves_between_words_are_printed_where_the_words_are(visit: Visit) -> None:
+    page = visit(MAP)
+    page.locator(".tf-words .tf-curves path").first.wait_for(state="attached")
+    # Measured within the widget: what is hidden on paper moves it up as a whole.
+    places = """() => {
+        const inside = document.querySelectorAll(".tf-words button, .tf-curves path");
+        return [...inside].map((e) => {
+            const box = e.getBoundingClientRect();
+            const words = e.closest(".tf-words").getBoundingClientRect();
+            return [box.x - words.x, box.y - words.y, box.width].map(Math.round);
+        });
+    }"""
+    before = page.evaluate(places)
+    page.evaluate("dispatchEvent(new Event('beforeprint'))")
+    page.emulate_media(media="print")
+    page.wait_for_timeout(300)
+    assert page.evaluate(places) == before
+    curve = page.locator(".tf-words .tf-curves path").first.bounding_box()
+    assert curve is not None
+    assert curve["width"] > 20
