@@ -5,8 +5,8 @@ from pathlib import Path
 from xml.etree import ElementTree as ET
 
 import pytest
-from pages import Visit, toc_pages
 
+from browsing import Visit, toc_pages
 from tformer.book.formulas import ARITY, TOKENS
 
 MATHML = re.compile(r"<math.*?</math>", re.DOTALL)

@@ -1,8 +1,9 @@
 """What stands around the text: drawers, focus rings, what Tab reaches."""
 
 import pytest
-from pages import Visit
 from playwright.sync_api import expect
+
+from browsing import Visit
 
 CHAPTER = "chapters/02_softmax.html"
 WIDE, MIDDLE, NARROW = ({"width": width, "height": 900} for width in (1440, 1000, 390))

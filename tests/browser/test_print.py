@@ -6,9 +6,10 @@ from pathlib import Path
 
 import nbformat
 import pytest
-from pages import ROOT, Visit
 from playwright.sync_api import Page
 from pypdf import PdfReader
+
+from browsing import ROOT, Visit
 
 MAP = "chapters/03_attention.html"
 
