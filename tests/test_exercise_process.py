@@ -181,7 +181,9 @@ def test_in_a_kernel_only_the_sentence_is_shown():
 @pytest.fixture
 def collecting_often():
     before = gc.get_threshold()
+    gc.freeze()  # everything else may rest
     yield
+    gc.unfreeze()
     gc.set_threshold(*before)
 
 
