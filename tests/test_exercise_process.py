@@ -1,6 +1,7 @@
 """A check runs in a process of its own, which can be ended whatever an answer does."""
 
 import ctypes
+import gc
 import os
 import threading
 import time
@@ -175,3 +176,34 @@ def test_in_a_kernel_only_the_sentence_is_shown():
         assert words in " ".join(output[0].evalue.split())
     assert any("correct." in o.get("text", "") for o in outputs[7])
     assert outputs[8][0].text == "True True\n"
+
+
+@pytest.fixture
+def collecting_often():
+    before = gc.get_threshold()
+    gc.freeze()  # everything else may rest
+    yield
+    gc.unfreeze()
+    gc.set_threshold(*before)
+
+
+@pytest.mark.usefixtures("collecting_often")
+def test_what_others_left_behind_is_no_step_of_an_answer():
+    def lingers():
+        _ = yield
+        try:
+            yield
+        finally:
+            sum(i for i in range(50))
+
+    answer, found = Answer(lambda q: [(i,) for i in range(30)]), set()
+    for threshold in range(20, 220, 2):
+        gc.collect()
+        for _ in range(20):
+            generator = lingers()
+            next(generator)
+            generator.send(generator)
+        gc.set_threshold(threshold)
+        found.add(answer.steps(q=1))
+        gc.set_threshold(10_000)
+    assert len(found) == 1

@@ -6,6 +6,7 @@ import contextlib
 import contextvars
 import ctypes
 import functools
+import gc
 import io
 import sys
 import threading
@@ -74,8 +75,10 @@ def in_place(call: Callable[[], Any], seconds: float, count_steps: bool = False)
 
 
 def _fill(outcome: Outcome, call: Callable[[], Any], count_steps: bool) -> None:
+    collecting = gc.isenabled()
     try:
         if count_steps:
+            gc.disable()  # what others left behind is no step of this call
             sys.settrace(_counter(outcome))
         outcome.value = call()
     except _Stop:
@@ -84,6 +87,8 @@ def _fill(outcome: Outcome, call: Callable[[], Any], count_steps: bool) -> None:
         outcome.error = error
     finally:
         sys.settrace(None)
+        if collecting:
+            gc.enable()
 
 
 @contextlib.contextmanager
