@@ -313,6 +313,16 @@ def test_ranges_are_read_from_the_docstring() -> None:
     assert documented(ranged).optional == {"beta"}
 
 
+@pytest.mark.parametrize("said", ["", ", above 0", ", from 1 to T", ", from 1 to many"])
+def test_a_number_without_a_known_range_is_refused(said: str) -> None:
+    def odd(x: np.ndarray, n: int) -> np.ndarray:
+        return x
+
+    odd.__doc__ = f"x : (..., N) array\nn : int{said}\n\n(..., N) array\n"
+    with pytest.raises(ValueError, match=r"^odd: the docstring must give n a range that is known"):
+        checked(odd)
+
+
 def test_numbers_are_handed_on_as_plain_ones() -> None:
     run, x = checked(ranged), np.ones((2, 3))
     assert run(x) == run(x, beta=None) == run(x, -1, None) == (-1, None, 1, 1)
