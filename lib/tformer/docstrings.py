@@ -27,6 +27,7 @@ NUMBER = re.compile(
     r"(?: of \w+)?(, optional)?$",
     re.MULTILINE,
 )
+LETTER = re.compile(r"[^\W\d]\w*")
 HEADING = re.compile(r"^(\w+)\n-+\n", re.MULTILINE)
 ERROR = re.compile(r"^(\w+)\n((?:[ ]+.*\n?)+)", re.MULTILINE)
 ORDER = ("", "Parameters", "Returns", "Raises", "Notes")
@@ -57,7 +58,8 @@ def documented(function: Callable[..., Any]) -> Documented:
     RuntimeError
         If there is no docstring (Python was started with ``-OO``).
     ValueError
-        If no result is described, several without names, or a letter is not in the legend.
+        If no result is described, several without names, a letter is not in the legend, or a number
+        has no range or an unknown one.
     """
     where = function.__name__
     if function.__doc__ is None:
@@ -71,16 +73,27 @@ def documented(function: Callable[..., Any]) -> Documented:
     if not results or (len(results) > 1 and not all(name for name, *_ in results)):
         raise ValueError(f"{where}: the docstring must describe one result, or several by name")
     spec = " -> ".join(", ".join(_axes(entry[1]) for entry in side) for side in (inputs, results))
-    for letter in re.findall(r"[^\W\d]\w*", spec):
+    for letter in LETTER.findall(spec):
         if letter not in LEGEND:
             raise ValueError(f"{where}: axis {letter} is not in the legend")
+    letters = LETTER.findall(spec.split(" -> ")[0])
+    ranges = {name: words for name, words, _ in numbers if _ends(words, letters)}
+    for name in re.findall(r"^(\w+) : (?:int|float)\b", text, re.MULTILINE):
+        if name in parameters and name not in ranges:
+            raise ValueError(f"{where}: the docstring must give {name} a range that is known")
     return Documented(
         tuple(name for name, *_ in inputs),
         spec,
         {name: kind for name, _, kind, _ in inputs if kind},
         frozenset(name for name, *_, optional in inputs + numbers if optional),
-        {name: words for name, words, _ in numbers},
+        ranges,
     )
+
+
+def _ends(words: str, letters: list[str]) -> bool:
+    """Whether what a range ends with is known: "an axis", a number, or the size of an axis."""
+    end = words.split()[-1]
+    return end == "axis" or end.isdigit() or end in letters
 
 
 def _axes(shape: str) -> str:
@@ -122,7 +135,7 @@ def with_raises(function: Callable[..., Any]) -> str:
 
 def _of_shapes(said: Documented) -> Iterable[str]:
     inputs = said.spec.split(" -> ")[0]
-    letters = re.findall(r"[^\W\d]\w*", inputs)
+    letters = LETTER.findall(inputs)
     if letters:
         yield f"{said.names[0] if len(said.names) == 1 else 'an array'} has too few axes"
     if len(set(letters)) < len(letters):

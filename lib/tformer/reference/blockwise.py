@@ -2,6 +2,8 @@
 
 A row of the output needs only its own row of scores. So the table of scores is never formed: a
 strip of a few hundred rows is, used, and overwritten by the next, while it is still in the cache.
+This is attention without the matrix, the subject of chapter 16, as far as NumPy goes. Until then
+no page uses it; `benchmarks/attention.py` measures what it saves.
 """
 
 import math

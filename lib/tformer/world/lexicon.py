@@ -90,8 +90,8 @@ SENTENCES: Mapping[str, str] = MappingProxyType(
 class Layer:
     """One attention layer with a residual connection: x + attention(x w_q, x w_k, x w_v).
 
-    w_q and w_k have shape (D, K), w_v has shape (D, D). A bias of shape (T, T) is added to the
-    scores; a layer that has one reads sentences of T words only.
+    w_q and w_k have shape (d_model, d_k), w_v has shape (d_model, d_model). A bias of shape (T, T)
+    is added to the scores; a layer that has one reads sentences of T words only.
     """
 
     w_q: np.ndarray
@@ -101,7 +101,7 @@ class Layer:
 
 
 def _wires(ends: Sequence[str], wires: Mapping[str, str], strength: float = 1.0) -> np.ndarray:
-    """Return the (D, len(ends)) matrix that leads each feature in `wires` to the end it names."""
+    """Return the (d_model, len(ends)) matrix that leads each feature to the end `wires` names."""
     matrix = np.zeros((len(FEATURES), len(ends)))
     for feature, end in wires.items():
         matrix[FEATURES.index(feature), ends.index(end)] = strength
@@ -134,7 +134,7 @@ class Reading:
     tokens : the T words, in lower case.
     unknown : those among them that have no embedding; theirs is zero.
     weights : (L, T, T) array; entry (l, t, s) is the weight in layer l of word t on word s.
-    vectors : (T, D) array, the words after the last layer.
+    vectors : (T, d_model) array, the words after the last layer.
     """
 
     tokens: tuple[str, ...]
@@ -153,7 +153,7 @@ def tokenise(sentence: str) -> tuple[str, ...]:
 
 
 def embed(tokens: Sequence[str]) -> np.ndarray:
-    """Return the (T, D) embeddings of some words; an unknown word has the zero vector."""
+    """Return the (T, d_model) embeddings of some words; an unknown word has the zero vector."""
     ones = [[feature in WORDS.get(token, ()) for feature in FEATURES] for token in tokens]
     return np.array(ones, dtype=float).reshape(len(tokens), len(FEATURES))
 

@@ -36,7 +36,7 @@ class WorkedExample:
 
     Attributes
     ----------
-    q, k, v : (T, K), (S, K) and (S, V) arrays.
+    q, k, v : (T, d_k), (S, d_k) and (S, d_v) arrays.
     mask : (T, S) array of booleans, or None.
     printed : name of a table -> its rows, digit for digit.
     """
