@@ -23,6 +23,7 @@ EXPONENTS = {
 }
 """From the smallest positive number to where 7 times the power still is in range. Below the second,
 the smallest normal number, digits are lost, and of gradients nothing is asked."""
+LARGEST = {dtype: torch.finfo(getattr(torch, dtype)).max for dtype in EXPONENTS}
 Q = np.array([[3.0, 4, 0], [-1, 2, 2], [0, 0, 0], [7, -6, 6], [1, 1, 1]])
 K = np.array([[4.0, 3, 0], [2, 2, 1], [1, 5, 2], [0, 0, 0], [-1, -1, -1]])
 COUNTS = np.array([[6.0, 2, 0], [1, 7, 3], [0, 0, 1]])
@@ -74,7 +75,7 @@ def test_a_projection_grows_with_its_vector_and_not_with_the_line(dtype: str) ->
 @pytest.mark.parametrize("dtype", TOLERANCE)
 def test_a_projection_as_long_as_the_format_allows(dtype: str) -> None:
     """The length of (m, m) is beyond the largest number m, the point itself is not."""
-    most = torch.finfo(getattr(torch, dtype)).max
+    most = LARGEST[dtype]
     for got in both("projection", dtype, np.full((1, 2), most), np.ones((1, 2))):
         np.testing.assert_allclose(got, most, rtol=TOLERANCE[dtype].bound)
 
@@ -91,6 +92,7 @@ def test_ppmi_does_not_depend_on_the_unit_of_the_counts(dtype: str) -> None:
 @pytest.mark.parametrize(
     ("counts", "expected"),
     [
+        ([[2, 1], [1, 2]], [[math.log(4 / 3), 0], [0, math.log(4 / 3)]]),
         ([[160, 80], [80, 160]], [[math.log(4 / 3), 0], [0, math.log(4 / 3)]]),
         ([[300, 10], [10, 300]], [[math.log(60 / 31), 0], [0, math.log(60 / 31)]]),
         ([[240, 240], [240, 240]], [[0, 0], [0, 0]]),
@@ -165,6 +167,44 @@ def test_equal_vectors_at_magnitudes_whose_squares_are_out_of_range(
         np.testing.assert_allclose(got, math.sqrt(2) * value, rtol=bound)
 
 
+def test_gradient_of_a_short_projection_under_a_small_weight() -> None:
+    """The gradient is the weight along the line; their product with the vector is no number."""
+    weights, tiny = np.full((1, 2), 2.0**-100), np.full((1, 2), 2.0**-60)
+    got, _ = gradients("projection", "float32", weights, tiny, np.ones((1, 2)))
+    np.testing.assert_allclose(got, weights, rtol=TOLERANCE["float32"].bound)
+
+
+@pytest.mark.parametrize("name", ["squared_distance", "pairwise_squared_distance"])
+@pytest.mark.parametrize("dtype", EXPONENTS)
+def test_gradients_of_squared_distances_grow_with_the_vectors(name: str, dtype: str) -> None:
+    weights = np.ones_like(both(name, dtype, Q, K)[0])
+    usual = gradients(name, "float64", weights, Q, K)
+    for e in (e for e in EXPONENTS[dtype][1:] if 2 * e < math.log2(LARGEST[dtype]) - 9):
+        scaled = gradients(name, dtype, weights, np.ldexp(Q, e), np.ldexp(K, e))
+        for got, at_one in zip(scaled, usual, strict=True):
+            error = np.abs(got - np.ldexp(at_one, e))
+            smallest = 2.0 ** EXPONENTS[dtype][0]
+            assert (error <= 2.0**e * 100 * TOLERANCE[dtype].bound + smallest).all(), f"at 2^{e}"
+
+
+def test_squared_distances_are_never_negative() -> None:
+    """The law of cosines alone gives negative numbers for vectors that are close to each other."""
+    x = torch.randn(100, 64, generator=torch.Generator().manual_seed(0))
+    squared = x.square().sum(dim=-1)
+    assert (squared[:, None] + squared - 2 * x @ x.mT).min() < 0
+    assert fast.pairwise_squared_distance(x, x).min() >= 0
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+def test_embeddings_of_a_table_in_half_precision(dtype: str) -> None:
+    """The singular values 4, 2 and 1 are far apart, so that rounding does not turn the vectors."""
+    turn = np.array([[2.0, -1, 2], [2, 2, -1], [-1, 2, 2]]) / 3
+    matrix = to_numpy(to_torch(turn @ np.diag([4.0, 2, 1]), dtype))
+    expected = reference.svd_embeddings(matrix, 2)
+    for got in both("svd_embeddings", dtype, matrix, d_model=2):
+        np.testing.assert_allclose(got, expected, rtol=0, atol=4 * TOLERANCE[dtype].bound)
+
+
 NEIGHBOURS = {"float16": (250.0, 251.0), "bfloat16": (256.0, 258.0), "float32": (2.0**11, 2047.0)}
 
 
@@ -223,6 +263,13 @@ HALF = {
         [[60000, -60000]],
         {},
         [[30000, -30000]],
+    ),
+    "weights times beta": (
+        "softmax_vjp",
+        [[0.5, 0.5]],
+        [[2**-4, -(2**-4)]],
+        {"beta": 2.0**18},
+        [[2**13, -(2**13)]],
     ),
     "small weights, large beta": (
         "softmax_jacobian",

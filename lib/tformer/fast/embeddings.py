@@ -39,9 +39,9 @@ def ppmi(counts: Tensor) -> Tensor:
     column = counts.sum(dim=-2, keepdim=True)
     total = counts.sum(dim=(-2, -1), keepdim=True)
     unseen = counts == 0
-    a, b = magnitude(row), magnitude(column, dim=-2)  # units in which no product leaves the range
-    chance = (row / a) * (column / b)
-    ratio = (counts / a) * (total / b) / chance.masked_fill(unseen, 1.0)
+    unit = magnitude(row)  # in which no product leaves the range
+    chance = (row / unit) * column
+    ratio = (counts / unit) * total / chance.masked_fill(unseen, 1.0)
     return ratio.masked_fill(unseen, 1.0).log().clamp_min(0).to(dtype)
 
 

@@ -72,9 +72,9 @@ def ppmi(counts: np.ndarray) -> np.ndarray:
     row = counts.sum(axis=-1, keepdims=True)
     column = counts.sum(axis=-2, keepdims=True)
     total = counts.sum(axis=(-2, -1), keepdims=True)
-    a, b = magnitude(row), magnitude(column, axis=-2)  # units in which no product leaves the range
-    chance = (row / a) * (column / b)
-    ratio = (counts / a) * (total / b) / np.where(counts == 0, 1, chance)
+    unit = magnitude(row)  # in which no product leaves the range
+    chance = (row / unit) * column
+    ratio = (counts / unit) * total / np.where(counts == 0, 1, chance)
     return np.maximum(np.log(np.where(counts == 0, 1, ratio)), 0)
 
 
