@@ -2,7 +2,7 @@
 
 import pytest
 from pages import Visit
-from playwright.sync_api import expect
+from playwright.sync_api import Browser, expect
 
 CHAPTER = "chapters/02_softmax.html"
 WIDE, MIDDLE, NARROW = ({"width": width, "height": 900} for width in (1440, 1000, 390))
@@ -57,3 +57,14 @@ def test_the_list_of_sections_rings_what_has_the_focus(visit: Visit) -> None:
         focused = page.evaluate(FOCUSED)
         assert focused["nav"], focused["name"]
         assert focused["ring"], focused["name"]
+
+
+def test_a_missing_page_looks_like_the_book_and_searches_it(browser: Browser, server: str) -> None:
+    page = browser.new_page()
+    page.goto(f"{server}/chapters/very/deep/nothing.html")
+    expect(page.locator("form")).to_have_attribute("action", f"{server}/search.html")
+    page.wait_for_function("document.fonts.size === 1 && document.fonts.status === 'loaded'")
+    page.locator("input").fill("softmax")
+    page.keyboard.press("Enter")
+    expect(page.locator("#search-results li").first).to_be_visible()
+    page.close()
