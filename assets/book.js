@@ -1,10 +1,5 @@
-// What the pages of the book do by themselves: folds, printing, wide content, search from a file.
+// What the pages of the book do by themselves: folds, printing, wide content, drawers.
 "use strict";
-
-// A page opened from a file may not fetch other pages, so search shows titles without excerpts.
-if (location.protocol === "file:" && typeof DOCUMENTATION_OPTIONS !== "undefined") {
-  DOCUMENTATION_OPTIONS.SHOW_SEARCH_SUMMARY = false;
-}
 
 /** Turn an admonition of class dropdown into a native fold with the same look. */
 function fold(box) {

@@ -12,6 +12,7 @@ from sphinx.transforms.post_transforms import SphinxPostTransform
 from sphinx.util import logging
 from sphinx.util.display import progress_message
 
+from tformer.book.search import INDEX
 from tformer.book.sitecheck import check_site
 from tformer.book.svg import inline_svg
 
@@ -27,8 +28,11 @@ NEEDED_BY = {
     "design-tabs.js": "sd-tab",
     "proof.css": "",
     "exercise.css": "",
+    "doctools.js": "",
+    "sphinx_highlight.js": "",
+    "translations.js": "",
 }
-SEARCH_SCRIPTS = ("_static/searchtools.js", "_static/language_data.js", "searchindex.js")
+SEARCH_SCRIPTS = (f"_static/{INDEX}", "_static/search.js")
 DESCRIPTION_LENGTH = 155
 CITATION = re.compile(r" ?\[\w+(, \w+)*\]")
 # sphinx-proof and sphinx-exercise give these ids to every box of a page.

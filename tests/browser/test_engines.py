@@ -1,0 +1,87 @@
+"""One visit in each engine that is not Chromium: what a reader there relies on."""
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from engines import Engine, Firefox, WebKit
+
+FIGURE = "document.querySelector('.tf-dot-product')"
+ARROW_UP = "\ue013"
+# Ends of lines of text, and boxes that scroll: one in the other would lose its opening quote.
+CUT_QUOTES = """[...document.querySelectorAll("article *")].filter((e) =>
+    !["none", "", undefined].includes(getComputedStyle(e).hangingPunctuation)
+    && e.closest("pre, div.math, .cell_output, .output, .pst-scrollable-table-container")).length"""
+
+
+@pytest.fixture(params=[Firefox, WebKit], ids=["firefox", "webkit"])
+def engine(request: pytest.FixtureRequest) -> Iterator[Engine]:
+    """A browser of each engine; a missing one is skipped, but never in CI."""
+    if request.param.missing:
+        message = f"this test needs {request.param.missing}"
+        pytest.fail(message) if os.environ.get("CI") else pytest.skip(message)
+    started = request.param()
+    with started.stack:
+        started.open()
+        yield started
+    assert started.errors == []
+
+
+def test_a_chapter_works(engine: Engine, book: Path) -> None:
+    engine.goto((book / "chapters" / "01_dot_products.html").as_uri())
+    engine.wait(f"!!{FIGURE}?.querySelector('data.tf-dot')")
+    formulas_are_drawn(engine)
+    assert engine.value("document.documentElement.scrollWidth <= innerWidth")
+    assert engine.value(CUT_QUOTES) == 0
+
+    assert product(engine) == shown(engine)
+    engine.value(f"{FIGURE}.scrollIntoView({{ block: 'center' }})")
+    before = coordinates(engine)
+    tip = engine.value(f"""(() => {{
+        const box = {FIGURE}.querySelector('.tf-tip.tf-q').getBoundingClientRect();
+        return [box.x + box.width / 2, box.y + box.height / 2];
+    }})()""")
+    engine.drag(*tip, by=(-40, 30))
+    dragged = coordinates(engine)
+    assert dragged[0] < before[0]
+    assert dragged[1] < before[1]
+    assert product(engine) == shown(engine)
+    engine.press(ARROW_UP)
+    assert coordinates(engine) == pytest.approx([dragged[0], dragged[1] + 0.1, *dragged[2:]])
+    assert product(engine) == shown(engine)
+
+    engine.goto((book / "search.html").as_uri() + "?q=softmax")
+    engine.wait("!!document.querySelector('#search-results a[href^=\"chapters/02_softmax\"]')")
+
+
+def formulas_are_drawn(engine: Engine) -> None:
+    """Each formula has a size, its fonts are there, and its MathML is kept out of sight."""
+    engine.wait("document.fonts.status === 'loaded'")
+    assert engine.value("document.fonts.check('16px KaTeX_Main')")
+    assert engine.value("document.querySelectorAll('article .katex').length") > 100
+    hidden = """[...document.querySelectorAll("article .katex")].filter((formula) =>
+        formula.checkVisibility?.() !== false && !formula.closest("details:not([open])")
+        && (formula.querySelector(".katex-html").getBoundingClientRect().height < 5
+            || formula.querySelector(".katex-mathml").getBoundingClientRect().height > 2)).length"""
+    assert engine.value(hidden) == 0
+
+
+def coordinates(engine: Engine) -> list[float]:
+    """Of q and then of k, as the figure's fields show them."""
+    fields = f"[...{FIGURE}.querySelectorAll('input[type=number]')].map((e) => e.valueAsNumber)"
+    found = engine.value(fields)
+    assert len(found) == 4
+    return [float(number) for number in found]
+
+
+def product(engine: Engine) -> float:
+    """The dot product of the coordinates."""
+    a, b, c, d = coordinates(engine)
+    return round(a * c + b * d, 6)
+
+
+def shown(engine: Engine) -> float:
+    """The dot product that the figure shows."""
+    value = engine.value(f"{FIGURE}.querySelector('data.tf-dot').value")
+    return round(float(value), 6)

@@ -1,0 +1,59 @@
+"""Searching the book from files: results are places, each once, with a line of readable text."""
+
+import re
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from browsing import Visit
+
+
+def results(visit: Visit, query: str) -> tuple[Page, list[str]]:
+    page = visit("404.html")
+    page.goto(page.url.replace("404.html", f"search.html?q={query}"))
+    expect(page.locator("#search-results p").first).to_be_visible()
+    return page, page.locator("#search-results li > a").evaluate_all(
+        "(links) => links.map((link) => link.getAttribute('href'))"
+    )
+
+
+@pytest.mark.parametrize(
+    ("query", "first"),
+    [
+        ("softmax", "chapters/glossary.html#term-softmax"),
+        ("Cauchy-Schwarz", "chapters/01_dot_products.html#thm-cauchy-schwarz"),
+        ("shadow remainder", "chapters/01_dot_products.html#a-shadow-and-a-remainder"),
+        ("dot products", "chapters/"),
+        ("glossary", "chapters/glossary.html"),
+    ],
+)
+def test_results_are_places_each_once(visit: Visit, query: str, first: str) -> None:
+    _, links = results(visit, query)
+    assert links[0].startswith(first)
+    assert len(links) == len(set(links))
+    assert sum(link == "chapters/glossary.html" for link in links) <= 1
+
+
+def test_a_result_leads_to_its_place(visit: Visit) -> None:
+    page, _ = results(visit, "Cauchy-Schwarz")
+    page.locator("#search-results li > a").first.click()
+    box = page.locator("#thm-cauchy-schwarz")
+    expect(box).to_be_in_viewport()
+    assert page.evaluate("scrollY") > 500
+
+
+def test_excerpts_mark_the_words_and_show_no_tex(visit: Visit) -> None:
+    page, _ = results(visit, "scores weights")
+    excerpts = page.locator("#search-results .context").all_inner_texts()
+    assert len(excerpts) > 10
+    assert not [text for text in excerpts if re.search(r"\\[a-z]|\$|\{", text)]
+    marks = page.locator("#search-results mark").all_inner_texts()
+    assert {mark.lower()[:5] for mark in marks} == {"score", "weigh"}
+
+
+@pytest.mark.parametrize("query", ["zyxwvut", "%3Cimg src=x onerror=alert(1)%3E", "(", "..."])
+def test_odd_queries_are_only_text(visit: Visit, query: str) -> None:
+    page = visit("404.html")
+    page.goto(page.url.replace("404.html", f"search.html?q={query}"))
+    expect(page.locator("#search-results")).to_contain_text("did not match")
+    assert page.locator("#search-results img").count() == 0

@@ -1,0 +1,46 @@
+"""What is wider than a phone says so at its edge, is scrolled by the keyboard, and is legible."""
+
+import pytest
+
+from browsing import Visit, toc_pages
+
+PHONE = {"width": 390, "height": 844}
+CHAPTERS = [name for name in toc_pages() if name.startswith("chapters/0")]
+# Boxes that scroll sideways, without those that only hold one: has it a shadow, does Tab reach it?
+WIDE = """() => [...document.querySelectorAll("article *")].filter((box) =>
+    ["auto", "scroll"].includes(getComputedStyle(box).overflowX) && box.clientWidth
+    && box.scrollWidth > box.clientWidth + 1).map((box) => ({
+        name: box.outerHTML.slice(0, 120),
+        cued: getComputedStyle(box).backgroundImage.split("linear-gradient").length === 5
+            && getComputedStyle(box).backgroundAttachment === "local, local, scroll, scroll",
+        reached: box.tabIndex === 0 }))"""
+
+
+@pytest.mark.parametrize("name", CHAPTERS)
+def test_what_goes_on_beyond_the_edge_says_so(visit: Visit, name: str) -> None:
+    page = visit(name, viewport=PHONE)
+    page.evaluate("document.querySelectorAll('details').forEach((fold) => { fold.open = true; })")
+    page.wait_for_timeout(900)  # what is too wide is made reachable a moment later
+    found = page.evaluate(WIDE)
+    assert [box["name"] for box in found if not box["cued"]] == []
+    assert [box["name"] for box in found if not box["reached"]] == []
+    # A figure's lines and letters keep at least seven tenths of their size.
+    scales = page.evaluate(
+        """[...document.querySelectorAll("svg.drawing")].map((drawing) =>
+            drawing.getBoundingClientRect().width / (drawing.viewBox.baseVal.width * 4 / 3))"""
+    )
+    assert min(scales, default=1) > 0.7
+    assert page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
+
+
+def test_the_shadow_is_seen_until_the_end(visit: Visit) -> None:
+    page = visit("chapters/02_softmax.html", viewport=PHONE)
+    box = page.locator(".cell_input pre").first
+    box.scroll_into_view_if_needed()
+    place = box.bounding_box()
+    assert place is not None
+    # A strip at the right edge, in the padding at the top where no letter stands.
+    strip = {"x": place["x"] + place["width"] - 12, "y": place["y"] + 2, "width": 10, "height": 6}
+    goes_on = page.screenshot(clip=strip)
+    box.evaluate("(e) => { e.scrollLeft = e.scrollWidth; }")
+    assert page.screenshot(clip=strip) != goes_on

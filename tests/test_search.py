@@ -1,0 +1,63 @@
+"""The index of the search page: which places it has, and what text is theirs."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tformer.book.formulas import TYPESETTER
+from tformer.book.search import Places, entries
+
+PAGE = """<nav><a href="x.html">Chapters</a></nav><article class="bd-article">
+<section id="softmax"><h1><span class="section-number">2. </span>Softmax<a class="headerlink"
+ href="#softmax">#</a></h1><p>A row of <em>scores</em>.<br>And more.</p>
+<section id="shares"><h2>From scores to shares</h2><p>Divide by {inline}, or by {stacked}.</p>
+<div class="proof theorem admonition" id="thm-a"><p class="admonition-title">Theorem 2.1 (Sums)</p>
+<section class="theorem-content"><p>They add up.</p></section></div><p>After the box.</p>
+<div class="cell"><div class="cell_input"><pre>import numpy</pre></div></div>
+<div class="exercise admonition" id="ex-1"><p class="admonition-title">Exercise (easy)</p></div>
+</section></section></article><footer>The foot</footer>"""
+TERMS = """<article><section id="glossary"><h1>Glossary</h1><dl><dt id="term-PMI">PMI</dt>
+<dt id="term-mutual">mutual information</dt><dd><p>A logarithm.</p></dd>
+<dt id="term-key">key</dt><dd><p>A row.</p></dd></dl></section></article>"""
+
+
+@pytest.fixture
+def found(tmp_path: Path) -> dict[str, list[str]]:
+    formulas = {"inline": TYPESETTER.html("q_i k"), "stacked": TYPESETTER.html(r"\sqrt{d}")}
+    (tmp_path / "a.html").write_text(PAGE.format(**formulas), encoding="utf-8")
+    (tmp_path / "b.html").write_text(TERMS, encoding="utf-8")
+    return {entry[0]: entry[1:] for entry in entries(tmp_path, ["a.html", "b.html"])}
+
+
+def test_pages_sections_and_boxes_have_titles_and_their_own_text(
+    found: dict[str, list[str]],
+) -> None:
+    assert found["a.html"] == ["page", "2. Softmax", "2. Softmax", "A row of scores.And more."]
+    section = found["a.html#shares"]
+    assert section[:3] == ["section", "From scores to shares", "2. Softmax"]
+    assert section[3] == "Divide by qik, or by …. After the box. Exercise (easy)"
+    box = ["box", "Theorem 2.1 (Sums)", "2. Softmax", "They add up."]
+    assert found["a.html#thm-a"] == box
+
+
+def test_a_term_has_its_definition_and_so_has_a_second_word_for_it(
+    found: dict[str, list[str]],
+) -> None:
+    assert found["b.html#term-key"] == ["term", "key", "Glossary", "A row."]
+    for name, title in (("PMI", "PMI"), ("mutual", "mutual information")):
+        assert found[f"b.html#term-{name}"] == ["term", title, "Glossary", "A logarithm."]
+    assert found["b.html"][-1] == ""
+
+
+def test_nothing_else_is_found(found: dict[str, list[str]]) -> None:
+    assert len(found) == 7
+    text = json.dumps(found)
+    for absent in ("Chapters", "numpy", "foot", "katex", '#"'):
+        assert absent not in text
+
+
+def test_an_element_that_html_leaves_open_does_not_swallow_the_rest() -> None:
+    html = '<article><section id="a"><h1>A</h1><p>one<p>two</section></article><p>three</p>'
+    (place,) = Places(html).found
+    assert "".join(place.text) == "onetwo"
