@@ -237,9 +237,9 @@ check("4.6", expected_entropy)
 # The function `broken` below runs without an error. It divides by a root in three places, and that
 # is not all: it has five faults. For which inputs do they show?
 #
-# Write `repaired(q, k)` for the queries and keys of several heads, shapes `(..., H, T, K)` and
-# `(..., H, S, K)`. Return the attention weights of each head, shape `(..., H, T, S)`, with scores
-# multiplied by $1/\sqrt K$. The model is H times as wide as a head.
+# Write `repaired(q, k)` for the queries and keys of several heads, shapes `(..., H, T, d_k)` and
+# `(..., H, S, d_k)`. Return the attention weights of each head, shape `(..., H, T, S)`, with scores
+# multiplied by $1/\sqrt{d_k}$. The model is H times as wide as a head.
 # ```
 
 # %%
@@ -259,7 +259,7 @@ def broken(q, k):
 def repaired(q, k):
     """Attention weights of several heads.
 
-    (..., H, T, K) and (..., H, S, K) to (..., H, T, S).
+    (..., H, T, d_k) and (..., H, S, d_k) to (..., H, T, S).
     """
     ### BEGIN SOLUTION
     logits = q @ k.mT / k.shape[-1] ** 0.5
@@ -287,7 +287,7 @@ check("4.7", repaired)
 # QK-norm replaces the scale: the score is a gain g times the cosine of query and key, and so it
 # lies between −g and g, whatever the width.
 #
-# Write `qk_norm_weights(q, k, gain)` for arrays of shape `(..., T, K)` and `(..., S, K)`. Return
+# Write `qk_norm_weights(q, k, gain)` for arrays of shape `(..., T, d_k)` and `(..., S, d_k)`. Return
 # the softmax of the gain times the cosines, shape `(..., T, S)`. A zero vector has cosine 0 with
 # everything.
 # ```
@@ -296,7 +296,7 @@ check("4.7", repaired)
 def qk_norm_weights(q, k, gain):
     """Softmax of gain times cosine.
 
-    (..., T, K) and (..., S, K) to (..., T, S).
+    (..., T, d_k) and (..., S, d_k) to (..., T, S).
     """
     ### BEGIN SOLUTION
     def direction(x):
