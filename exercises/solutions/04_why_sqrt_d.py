@@ -24,7 +24,7 @@ q, k = rng.standard_normal((2, 1000, 64))
 
 # %% [markdown]
 # The last line makes a thousand queries and keys of width 64, to try things on. The distribution
-# function Φ of the standard normal law is `scipy.special.ndtr`. Each exercise has three hints. The
+# function Φ of the standard normal distribution is `scipy.special.ndtr`. Each exercise has three hints. The
 # first is a nudge, the last comes close to the answer. Ask for them one at a time: `hint("4.1")`,
 # then `hint("4.1", 2)`.
 
@@ -194,7 +194,7 @@ check("4.5", fitted_scale)
 # %% [markdown] exercise="why"
 # For independent standard coordinates this comes out near $1/\sqrt d$. Some models learn such a
 # number for each head. What a measurement cannot do is to hold for the *next* batch, or at another
-# width: for that one needs a law.
+# width: for that one needs their distribution.
 
 # %% [markdown]
 # ## 4.6 Half a nat
@@ -237,9 +237,9 @@ check("4.6", expected_entropy)
 # The function `broken` below runs without an error. It divides by a root in three places, and that
 # is not all: it has five faults. For which inputs do they show?
 #
-# Write `repaired(q, k)` for the queries and keys of several heads, shapes `(..., H, T, K)` and
-# `(..., H, S, K)`. Return the attention weights of each head, shape `(..., H, T, S)`, with scores
-# multiplied by $1/\sqrt K$. The model is H times as wide as a head.
+# Write `repaired(q, k)` for the queries and keys of several heads, shapes `(..., H, T, d_k)` and
+# `(..., H, S, d_k)`. Return the attention weights of each head, shape `(..., H, T, S)`, with scores
+# multiplied by $1/\sqrt{d_k}$. The model is H times as wide as a head.
 # ```
 
 # %%
@@ -259,7 +259,7 @@ def broken(q, k):
 def repaired(q, k):
     """Attention weights of several heads.
 
-    (..., H, T, K) and (..., H, S, K) to (..., H, T, S).
+    (..., H, T, d_k) and (..., H, S, d_k) to (..., H, T, S).
     """
     ### BEGIN SOLUTION
     logits = q @ k.mT / k.shape[-1] ** 0.5
@@ -287,7 +287,7 @@ check("4.7", repaired)
 # QK-norm replaces the scale: the score is a gain g times the cosine of query and key, and so it
 # lies between −g and g, whatever the width.
 #
-# Write `qk_norm_weights(q, k, gain)` for arrays of shape `(..., T, K)` and `(..., S, K)`. Return
+# Write `qk_norm_weights(q, k, gain)` for arrays of shape `(..., T, d_k)` and `(..., S, d_k)`. Return
 # the softmax of the gain times the cosines, shape `(..., T, S)`. A zero vector has cosine 0 with
 # everything.
 # ```
@@ -296,7 +296,7 @@ check("4.7", repaired)
 def qk_norm_weights(q, k, gain):
     """Softmax of gain times cosine.
 
-    (..., T, K) and (..., S, K) to (..., T, S).
+    (..., T, d_k) and (..., S, d_k) to (..., T, S).
     """
     ### BEGIN SOLUTION
     def direction(x):
@@ -330,9 +330,9 @@ check("4.8", qk_norm_weights)
 # Write `diagnose(q, k)` for arrays of shape `(1000, 16)`; row i of q and row i of k belong
 # together. Return one of five words. They speak of the distribution that the coordinates were
 # drawn from, so a mean is the mean of that distribution and not of the thousand rows.
-# `"normalised"`: all vectors have length 4. `"shifted"`: the coordinates of q or of k have a mean
-# of 0.3 or more in magnitude. `"aligned"`: coordinates of q and k are correlated, by 0.3 or more
-# in magnitude. `"heavy"`: the coordinates come from a distribution with heavy tails (Student with
+# `"normalised"`: all vectors have length 4. `"shifted"`: coordinates of q or of k, all or some, have
+# a mean of 0.3 or more in magnitude. `"aligned"`: coordinates of q and k, all or some, are
+# correlated by 0.3 or more in magnitude. `"heavy"`: in q or in k or in both, the coordinates come from a distribution with heavy tails (Student with
 # $\nu = 3$, or Cauchy, which has no mean at all). `"fine"`: independent coordinates with mean 0
 # and variance 1, from a normal or a uniform distribution. Each sample has one fault at most.
 # ```
@@ -349,9 +349,9 @@ def diagnose(q, k):
         return "normalised"
     if max(np.abs(q).max(), np.abs(k).max()) > 8:
         return "heavy"
-    if max(abs(q.mean()), abs(k.mean())) > 0.1:
+    if np.abs([q.mean(axis=0), k.mean(axis=0)]).max() > 0.2:
         return "shifted"
-    return "aligned" if abs((q * k).mean()) > 0.1 else "fine"
+    return "aligned" if np.abs((q * k).mean(axis=0)).max() > 0.2 else "fine"
     ### END SOLUTION
 
 
@@ -359,9 +359,10 @@ def diagnose(q, k):
 check("4.9", diagnose)
 
 # %% [markdown] exercise="why"
-# With 16 000 coordinates the mean of fine ones, and the mean product of fine pairs, have a
-# standard error of 0.008, so 0.1 is far from chance and far from 0.3. The order matters: Cauchy
-# coordinates have no mean, and means that are not zero move the mean product as well.
+# Over a thousand rows the mean of a fine coordinate, and the mean product of a fine pair, have a
+# standard error of 0.03, so 0.2 is far from chance and below 0.3. Means that differ in sign cancel
+# if all coordinates are thrown together. The order matters: Cauchy coordinates have no mean, and
+# means that are not zero move the mean product as well.
 
 # %% [markdown]
 # ## 4.10 The largest of n scores
@@ -453,7 +454,7 @@ check("4.11", mean_norm)
 
 # %%
 def distance_to_normal(d):
-    """Largest gap between a scaled sum of d signs and the normal law.
+    """Largest gap between a scaled sum of d signs and the normal distribution.
 
     A number.
     """
@@ -470,6 +471,6 @@ check("4.12", distance_to_normal)
 
 # %% [markdown] exercise="why"
 # The gap is widest at a step of the staircase. Just below the step at x it is as wide as just
-# above the step at −x, because both laws are symmetric, so one side of each step is enough. For
+# above the step at −x, because both distributions are symmetric, so one side of each step is enough. For
 # even d the widest gap is half of the step at 0, about $1/\sqrt{2\pi d}$: a hundred times the
-# width makes the law ten times as normal.
+# width makes the distribution ten times as normal.

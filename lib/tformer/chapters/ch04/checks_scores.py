@@ -3,14 +3,23 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
 
 from tformer.exercises import say
-from tformer.exercises.answer import Answer, Mistakes, Wrong
+from tformer.exercises.answer import Answer, Wrong
+from tformer.exercises.kinds import Array, Number
 from tformer.exercises.registry import exercise
 from tformer.exercises.samples import integers
+from tformer.exercises.table import Case, case
+
+
+def _layouts() -> Iterator[Case]:
+    yield case(d_model=768, n_heads=12, want=1 / 8)
+    for d_model, n_heads in (512, 8), (64, 1), (4, 4), (4096, 32), (1024, 16):
+        yield case(d_model=d_model, n_heads=n_heads)
 
 
 @exercise(
@@ -22,37 +31,136 @@ from tformer.exercises.samples import integers
         "model.",
         "The scale multiplies the scores: it is one over the root of the width of a head.",
     ),
+    cases=_layouts,
+    kind=Number(within=1e-9),
+    mutants={
+        "That is made of the width of the model. A query has the coordinates of one head only.": (
+            lambda d_model, n_heads: d_model**-0.5
+        ),
+        "That is the number by which the scores are divided; the scale multiplies them.": (
+            lambda d_model, n_heads: (d_model / n_heads) ** 0.5
+        ),
+        "The width of a head enters with its root, and once.": (
+            lambda d_model, n_heads: n_heads / d_model
+        ),
+        "That is made of the number of heads.": lambda d_model, n_heads: n_heads**-0.5,
+        "That is the width of a head; the scale is made from it.": (
+            lambda d_model, n_heads: d_model / n_heads
+        ),
+        "The heads share the width of the model; here it is multiplied by their number.": (
+            lambda d_model, n_heads: (d_model * n_heads) ** -0.5
+        ),
+        "The number of heads belongs under the root too, since it divides the width.": (
+            lambda d_model, n_heads: n_heads / d_model**0.5
+        ),
+        "The number of heads divides the width under the root, not the scale.": (
+            lambda d_model, n_heads: d_model**-0.5 / n_heads
+        ),
+        "That is rounded down to a whole number: `//` does that.": (
+            lambda d_model, n_heads: 1 // (d_model / n_heads) ** 0.5
+        ),
+    },
+    otherwise="Which vectors meet in a score, and what is the variance of their dot product?",
 )
-def scale_for(f: Answer) -> None:
+def scale_for(d_model, n_heads):
     """1/√(d_model / n_heads)."""
-    f.expect(1 / 8, _WRONG_SCALES, _BELONGS, d_model=768, n_heads=12)
-    for d_model, n_heads in (512, 8), (64, 1), (4, 4), (4096, 32), (1024, 16):
-        f.expect(math.sqrt(n_heads / d_model), why=_BELONGS, d_model=d_model, n_heads=n_heads)
+    return math.sqrt(n_heads / d_model)
 
 
-_BELONGS = "Which vectors meet in a score, and what is the variance of their dot product?"
-_WRONG_SCALES = {
-    "That is 1/√768, made of the width of the model. A query has 768/12 = 64 coordinates.": (
-        1 / math.sqrt(768)
-    ),
-    "That is √64, by which the scores are divided; the scale multiplies them.": 8.0,
-    "That is 1/64. The width of a head enters with its root, and once.": 1 / 64,
-    "That is 1/√12, made of the number of heads.": 1 / math.sqrt(12),
-    "That is the width of a head; the scale is made from it.": 64.0,
-    "The heads share the width of the model; here it is multiplied by their number.": (
-        1 / math.sqrt(768 * 12)
-    ),
-    "The number of heads belongs under the root too, since it divides the width.": (
-        12 / math.sqrt(768)
-    ),
-    "The number of heads divides the width under the root, not the scale.": 1 / math.sqrt(768) / 12,
-    "That is 0, as if rounded down to a whole number: `//` does that.": 0.0,
-}
+TRIALS = 10_000
+
+
+def _drawn(d: int, scale: float, trials: int, rng: np.random.Generator) -> np.ndarray:
+    """Scores of independent pairs."""
+    q, k = rng.standard_normal((2, trials, d))
+    return np.asarray(scale * (q * k).sum(axis=-1))
+
+
+def _with(change: Callable[[float, float], float]) -> Callable[..., float]:
+    """A wrong estimate: that of scores with another scale."""
+    return lambda d, scale, trials, rng: float(_drawn(d, change(d, scale), trials, rng).var())
+
+
+def _uniform(low: float) -> Callable[..., float]:
+    """A wrong estimate: from coordinates between `low` and 1."""
+
+    def estimate(d: int, scale: float, trials: int, rng: np.random.Generator) -> float:
+        q, k = rng.uniform(low, 1, (2, trials, d))
+        return float((scale * (q * k).sum(axis=-1)).var())
+
+    return estimate
+
+
+def _estimates(f: Answer, d: int, scale: float, trials: int, n: int) -> np.ndarray:
+    """What an answer gives for n generators."""
+    said = f.said(d=d, scale=scale, trials=trials)
+    found = []
+    for seed in range(n):
+        rng = np.random.default_rng(seed)
+        got = f.array(said, d=d, scale=scale, trials=trials, rng=rng)
+        if got.shape != () or not np.isfinite(got):
+            raise Wrong(f"With {said}, {f.name} gives {say.show(got)}; one number is asked for.")
+        found.append(float(got))
+    return np.array(found)
+
+
+def _generators(f: Answer) -> None:
+    """Six generators give six estimates, as far apart as so many trials leave them."""
+    found, right = _estimates(f, 4, 1.0, TRIALS, 6), 4.0
+    head = f"With {f.said(d=4, scale=1.0, trials=TRIALS)} and six generators, {f.name} gives "
+    head += f"{say.show(found, 3)}. "
+    if np.ptp(found) == 0 and found[0] > 0:
+        raise Wrong(head + "Estimate the variance from draws of the rng.")
+    if (found < 0).any():
+        raise Wrong(head + "A variance is never negative. Is that the mean of the scores?")
+    if (np.abs(found) < 1e-9).all():
+        raise Wrong(head + "One number, taken again and again, has the variance 0.")
+    if np.ptp(found) > 0.2 * right and right / 4 < np.median(found) < 4 * right:
+        raise Wrong(
+            head + f"Your estimates scatter more than those of {TRIALS} independent pairs would. "
+            "Does every trial draw a query and a key of its own?"
+        )
+    if _estimates(f, 4, 1.0, TRIALS, 1)[0] != found[0]:
+        raise Wrong(
+            f"With the same rng, {f.name} gives another estimate the second time. Take every "
+            "random number from the rng you are given."
+        )
+
+
+def _few_trials(f: Answer) -> None:
+    """With four trials an estimate is rough: by a factor of two up or down is common."""
+    found = _estimates(f, 6, 1.0, 4, 40)
+    if found.std() < 0.3 * found.mean():
+        raise Wrong(
+            f"With trials = 4 and 40 generators, the estimates of {f.name} are as close together "
+            "as if there had been many more trials. Draw as many pairs as `trials` says, and no "
+            "more."
+        )
+
+
+def _pairs(f: Answer) -> None:
+    """A trial is a pair: nothing as large as trials² is held."""
+    trials = 2000
+    if f.peak_bytes(d=4, scale=1.0, trials=trials, rng=np.random.default_rng(0)) > 4 * trials**2:
+        raise Wrong(
+            f"With trials = {trials}, {f.name} holds a table with a number for every query and "
+            "every key. A trial is one query and one key: multiply row by row, and add up."
+        )
+
+
+def _variances() -> Iterator[Case | Callable[[Answer], None]]:
+    yield _pairs
+    yield _generators
+    for d, scale, seed in (6, 1.5, 0), (16, 0.25, 1), (9, 2.0, 2), (1, 1.0, 3):
+        rng = np.random.default_rng(seed)
+        want = scale**2 * d
+        yield case(d=d, scale=scale, trials=TRIALS, rng=rng, want=want)
+    yield _few_trials
 
 
 @exercise(
     "4.2",
-    praise="Your estimates agree with the theorem for three widths and scales, as closely as so "
+    praise="Your estimates agree with the theorem for five widths and scales, as closely as so "
     "many trials allow, and the same generator gives the same estimate.",
     hints=(
         "A trial is one query and one key, both new. Draw all trials at once, as tables with a row "
@@ -61,127 +169,166 @@ _WRONG_SCALES = {
         "One score for each trial: multiply the tables, add up each row, multiply by the scale. "
         "The variance is that of these scores.",
     ),
-)
-def simulated_variance(f: Answer) -> None:
-    """A Monte Carlo estimate of Var[scale · q·k] for standard normal coordinates."""
-    for d, scale in (4, 1.0), (16, 0.25), (9, 2.0):
-        said = f.said(d=d, scale=scale, trials=_TRIALS)
-        found = np.array([_estimate(f, said, d, scale, seed) for seed in range(6)])
-        _judge_estimates(f, said, found, d, scale)
-        if _estimate(f, said, d, scale, 5) != found[5]:
-            raise Wrong(
-                f"With the same rng, {f.name} gives another estimate the second time. Take every "
-                "random number from the rng you are given."
-            )
-
-
-_TRIALS = 10_000
-
-
-def _estimate(f: Answer, said: str, d: int, scale: float, seed: int) -> float:
-    rng = np.random.default_rng(seed)
-    got = f.array(said, d=d, scale=scale, trials=_TRIALS, rng=rng)
-    if got.shape != () or not np.isfinite(got):
-        raise Wrong(f"With {said}, {f.name} gives {say.show(got)}; one number is asked for.")
-    return float(got)
-
-
-def _judge_estimates(f: Answer, said: str, found: np.ndarray, d: int, scale: float) -> None:
-    """Six estimates, each with a standard error below 2.2 percent."""
-    right = scale**2 * d
-    if (np.abs(found / right - 1) < 0.12).all():
-        if np.ptp(found) == 0:
-            raise Wrong(
-                f"With {said}, {f.name} gives {say.show(found[0])} for six different generators. "
-                "Estimate the variance from draws of the rng."
-            )
-        return
-    head = f"With {said} and six generators, {f.name} gives {say.show(found, 3)}; the theorem says "
-    raise Wrong(f"{head}{say.show(right)}. {_why_off(found, d, scale)}")
-
-
-def _why_off(found: np.ndarray, d: int, scale: float) -> str:
-    right, typical = scale**2 * d, float(np.median(found))
-    if (found < 0).any():
-        return "A variance is never negative. Is that the mean of the scores?"
-    if (np.abs(found) < 1e-9).all():
-        return "One number, taken again and again, has the variance 0."
-    for why, value in _wrong_variances(d, scale).items():
-        if abs(typical / value - 1) < 0.08 and np.ptp(found) < 0.3 * value:
-            return why
-    if np.ptp(found) > 0.2 * right and right / 4 < typical < 4 * right:
-        return (
-            f"Your estimates scatter more than those of {_TRIALS} independent pairs would. "
-            "Does every trial draw a query and a key of its own?"
-        )
-    return "Each trial gives one score, and the variance is that of the scores."
-
-
-def _wrong_variances(d: int, scale: float) -> dict[str, float]:
-    right = scale**2 * d
-    return {
-        "That is near the standard deviation; the variance is its square.": math.sqrt(right),
-        "That is near the variance of one product q_i k_i: add up the coordinates first.": scale**2,
-        "That is near the variance without the scale.": float(d),
-        "The scale enters the variance as its square.": scale * d,
-        "The scale multiplies the scores; you divided by it.": d / scale**2,
+    cases=_variances,
+    kind=Number(relative=0.13, near=0),
+    mutants={
+        "That is near the standard deviation; the variance is its square.": (
+            lambda d, scale, trials, rng: _drawn(d, scale, trials, rng).std()
+        ),
+        "That is near the variance of one product q_i k_i: add up the coordinates first.": (
+            _with(lambda d, scale: scale / math.sqrt(d))
+        ),
+        "That is near the variance without the scale.": _with(lambda d, scale: 1.0),
+        "The scale enters the variance as its square.": _with(lambda d, scale: math.sqrt(scale)),
+        "The scale multiplies the scores; you divided by it.": _with(lambda d, scale: 1 / scale),
         "That is near the variance of a mean of products; the dot product is their sum.": (
-            scale**2 / d
+            _with(lambda d, scale: scale / d)
         ),
-        "That is near 2d times the square of the scale, as for a key that equals its query.": 2
-        * right,
+        "That is near 2d times the square of the scale, as for a key that equals its query.": (
+            _with(lambda d, scale: scale * math.sqrt(2))
+        ),
         "That is what coordinates between 0 and 1 would give; they should have mean 0 and variance "
-        "1.": right * 7 / 144,
+        "1.": _uniform(0.0),
         "That is what coordinates between −1 and 1 would give; theirs is a variance of 1/3.": (
-            right / 9
+            _uniform(-1.0)
         ),
-    }
+    },
+    otherwise="Each trial gives one score, and the variance is that of the scores.",
+)
+def simulated_variance(d, scale, trials, rng):
+    """A Monte Carlo estimate of Var[scale · q·k] for standard normal coordinates."""
+    return _drawn(d, scale, trials, rng).var()
+
+
+def _counts() -> Iterator[Case]:
+    yield case(n=100, d=4, keys=5.0, want=math.sqrt(math.log(20) / 4))
+    for n, d, keys in (1000, 64, 1000 / math.e), (50, 16, 49.0), (10**6, 128, 2.0), (8, 1, 1.0):
+        yield case(n=n, d=d, keys=keys)
+    yield case(n=7, d=3, keys=7.0, want=0.0, why="All keys share the weight at scale 0.")
+
+
+def _keys(change: Callable[[int, int, float], float]) -> Callable[..., float]:
+    """A wrong scale: the root of what is made of n, d and the keys."""
+    return lambda n, d, keys: float(np.sqrt(change(n, d, keys)))
 
 
 @exercise(
     "4.3",
-    praise="Your scale leaves the number of keys that was asked for, by the theorem, from a third "
-    "of all keys down to two in a million.",
+    praise="Your scale leaves the number of keys that was asked for, by the theorem, from all "
+    "keys and a third of them down to two in a million.",
     hints=(
         "The theorem says that of n keys about n e^{−σ²} share the weight. Which σ leaves the "
         "number that is wanted?",
         "Take logarithms: σ² = log(n/keys).",
         "Scaled scores have the variance σ² = scale² · d. Solve for the scale.",
     ),
+    cases=_counts,
+    kind=Number(within=1e-12, relative=1e-5, near=0),
+    mutants={
+        "That is the square of the scale: the variance of the scores is scale² · d.": (
+            lambda n, d, keys: math.log(n / keys) / d
+        ),
+        "The width d is missing: the variance of the scores is scale² · d.": (
+            _keys(lambda n, d, keys: math.log(n / keys))
+        ),
+        "σ² is half as large as it should be. Keys are lost by the factor e^{−σ²}; it is the "
+        "entropy that falls by σ²/2.": _keys(lambda n, d, keys: math.log(n / keys) / 2 / d),
+        "σ² is twice as large as it should be. Keys are lost by the factor e^{−σ²}; it is the "
+        "entropy that falls by σ²/2.": _keys(lambda n, d, keys: 2 * math.log(n / keys) / d),
+        "The logarithm is the natural one here.": _keys(
+            lambda n, d, keys: math.log10(n / keys) / d
+        ),
+        "The logarithm is the natural one; you took the one to base 2.": (
+            _keys(lambda n, d, keys: math.log2(n / keys) / d)
+        ),
+        "Divide by √d: the wider the vectors, the smaller the scale.": (
+            _keys(lambda n, d, keys: math.log(n / keys) * d)
+        ),
+        "The width stands under the root: divide by √d, not by d.": (
+            _keys(lambda n, d, keys: math.log(n / keys) / d**2)
+        ),
+        "That is 1/√d, which leaves one key in e.": _keys(lambda n, d, keys: 1 / d),
+        "That is one over the scale.": _keys(
+            lambda n, d, keys: d / max(math.log(n / keys), 1e-300)
+        ),
+        "The root of a negative number is nan. The share keys/n is below 1, and so is its "
+        "logarithm below 0.": _keys(lambda n, d, keys: math.log(keys / n) / d),
+        "That leaves n/keys keys: under the logarithm stands n over the keys, and not the keys.": (
+            _keys(lambda n, d, keys: math.log(keys) / d)
+        ),
+    },
+    otherwise="At your scale the formula n e^{−scale² d} leaves another number of keys.",
 )
-def scale_for_keys(f: Answer) -> None:
+def scale_for_keys(n, d, keys):
     """The scale at which n e^{−scale² d} equals `keys`."""
-    _check_keys(f, 100, 4, 5.0, _WRONG_KEYS)
-    for n, d, keys in (1000, 64, 1000 / math.e), (50, 16, 49.0), (10**6, 128, 2.0), (8, 1, 1.0):
-        _check_keys(f, n, d, keys, {})
+    return math.sqrt(math.log(n / keys) / d)
 
 
-def _check_keys(f: Answer, n: int, d: int, keys: float, mistakes: Mistakes) -> None:
-    said = f.said(n=n, d=d, keys=keys)
-    got, why = f.array(said, n=n, d=d, keys=keys), ""
-    if got.shape == () and np.isfinite(got):
-        left = say.show(n * math.exp(-min(float(got) ** 2 * d, 700.0)), 3)
-        why = f"At your scale the formula leaves {left} keys."
-    f.judge(got, math.sqrt(math.log(n / keys) / d), mistakes, why, said)
+Pair = tuple[float, float]
 
 
-_SPREAD = math.log(20)  # log(n/keys) for 100 keys of which 5 are left; the width is 4
-_WRONG_KEYS = {
-    "That is the square of the scale: the variance of the scores is scale² · d.": _SPREAD / 4,
-    "The width d is missing: the variance of the scores is scale² · d.": math.sqrt(_SPREAD),
-    "σ² is half as large as it should be. Keys are lost by the factor e^{−σ²}; it is the "
-    "entropy that falls by σ²/2.": math.sqrt(_SPREAD / 8),
-    "σ² is twice as large as it should be. Keys are lost by the factor e^{−σ²}; it is the "
-    "entropy that falls by σ²/2.": math.sqrt(_SPREAD / 2),
-    "The logarithm is the natural one here.": (math.sqrt(math.log10(20) / 4)),
-    "The logarithm is the natural one; you took the one to base 2.": math.sqrt(math.log2(20) / 4),
-    "Divide by √d: the wider the vectors, the smaller the scale.": math.sqrt(_SPREAD * 4),
-    "The width stands under the root: divide by √d, not by d.": math.sqrt(_SPREAD) / 4,
-    "That is 1/√d, which leaves one key in e.": 0.5,
-    "That is one over the scale.": math.sqrt(4 / _SPREAD),
-    "The root of a negative number is nan. The share keys/n is below 1, and so is its logarithm "
-    "below 0.": math.nan,
-}
+class MeanAndVariance(Array):
+    """Two numbers, of which one may be right."""
+
+    def remark(self, got: Any, want: Any) -> str:
+        """Say which of the two is right."""
+        if got.shape != (2,):
+            return "Two numbers are asked for, mean and variance."
+        right = np.isclose(got.astype(float), want).tolist()
+        if right[0]:
+            return "The mean is right, the variance is not."
+        return "The variance is right, the mean is not." if right[1] else ""
+
+
+def _moments(
+    d: int, mean_q: float, mean_k: float, var_q: float, var_k: float, rho: float, **terms: float
+) -> Pair:
+    """Mean and variance of q·k, each term of the formula with a factor of its own, mostly 1."""
+    shared = terms.get("covariance", rho * math.sqrt(var_q * var_k))
+    mean = mean_q * mean_k + terms.get("shared", 1) * shared
+    variance = (
+        var_q * var_k
+        + terms.get("square", 1) * shared**2
+        + mean_q**2 * var_k
+        + mean_k**2 * var_q
+        + terms.get("cross", 2) * shared * mean_q * mean_k
+    )
+    return d * mean, d * variance
+
+
+def _terms(**terms: float) -> Callable[..., Pair]:
+    """A wrong formula: terms of the right one with other factors."""
+    return lambda *inputs: _moments(*inputs, **terms)
+
+
+def _variance_is(change: Callable[..., float]) -> Callable[..., Pair]:
+    """A wrong formula: the right mean, and another variance made from all that is known."""
+    return lambda *inputs: (_moments(*inputs)[0], change(*_moments(*inputs), *inputs))
+
+
+def _covariance_is(change: Callable[..., float], mean_only: bool = False) -> Callable[..., Pair]:
+    """A wrong formula: another number in the place of the covariance ρσ_qσ_k."""
+
+    def made(*inputs: float) -> Pair:
+        wrong = _moments(*inputs, covariance=change(*inputs))  # type: ignore[arg-type]
+        return (wrong[0], _moments(*inputs)[1]) if mean_only else wrong  # type: ignore[arg-type]
+
+    return made
+
+
+def _numbers() -> Iterator[Case]:
+    def of(*numbers: float, want: Pair | None = None) -> Case:
+        names = ("mean_q", "mean_k", "var_q", "var_k", "rho")
+        rest = dict(zip(names, map(float, numbers[1:]), strict=True))
+        return case(want=want, d=int(numbers[0]), **rest)
+
+    yield of(2, 1, 2, 4, 9, 0.5, want=(10.0, 164.0))
+    yield of(3, 0, 0, 1, 1, 0)
+    yield of(64, 0, 0, 1, 1, 1)
+    yield of(5, 0, 0, 1, 1, -1)
+    yield of(4, 1, -1, 2, 0.5, -0.5)
+    yield of(1, 0, 3, 0, 4, 0)
+    yield of(10, 0.5, 0.25, 0.04, 2, 0.8)
 
 
 @exercise(
@@ -196,70 +343,100 @@ _WRONG_KEYS = {
         "For jointly normal deviations a and b, E[a²b²] = σ_q²σ_k² (1 + 2ρ²), and the product ab "
         "is uncorrelated with a and with b. The two single terms are correlated with each other.",
     ),
+    cases=_numbers,
+    kind=MeanAndVariance(),
+    mutants={
+        "Those are mean and variance for independent q and k: ρ changes both.": (
+            _covariance_is(lambda *_: 0.0)
+        ),
+        "The mean lacks the part that q and k share: E[qk] = μ_q μ_k + ρ σ_q σ_k.": (
+            _terms(shared=0)
+        ),
+        "The variance is that of independent q and k.": _terms(square=0, cross=0),
+        "The variance lacks the term with ρ², from E[a²b²] of the two deviations a and b.": (
+            _terms(square=0)
+        ),
+        "The two single terms, μ_q b and μ_k a, are correlated: their covariance counts twice.": (
+            _terms(cross=0)
+        ),
+        "Their covariance counts twice in the variance of a sum; you have it once.": (
+            _terms(cross=1)
+        ),
+        "In both numbers stands ρ where the covariance ρ σ_q σ_k belongs.": (
+            _covariance_is(lambda d, mq, mk, vq, vk, rho: rho)
+        ),
+        "In the mean, ρ is a correlation: times σ_q σ_k it is the covariance.": (
+            _covariance_is(lambda d, mq, mk, vq, vk, rho: rho, mean_only=True)
+        ),
+        "The covariance is ρ times the standard deviations, and you took the variances.": (
+            _covariance_is(lambda d, mq, mk, vq, vk, rho: rho * vq * vk)
+        ),
+        "var_q and var_k are variances; you took them for standard deviations and squared them.": (
+            lambda d, mq, mk, vq, vk, rho: _moments(d, mq, mk, vq**2, vk**2, rho)
+        ),
+        "var_q and var_k are variances already; you took their roots.": (
+            lambda d, mq, mk, vq, vk, rho: _moments(d, mq, mk, vq**0.5, vk**0.5, rho)
+        ),
+        "That is the standard deviation beside the mean; the variance is its square.": (
+            _variance_is(lambda mean, variance, *_: math.sqrt(variance))
+        ),
+        "Those are the numbers for one coordinate; there are d of them.": (
+            lambda d, *rest: _moments(1, *rest)
+        ),
+        "The variance grows with d, not with d²: the coordinates are independent.": (
+            _variance_is(lambda mean, variance, d, *_: d * variance)
+        ),
+        "The variance comes second.": lambda *inputs: _moments(*inputs)[::-1],
+        "E[a²b²] is σ_q²σ_k² (1 + 2ρ²), of which (ρσ_qσ_k)² is subtracted once: 1 + ρ² remains.": (
+            _terms(square=2)
+        ),
+        "The term μ_q b has the variance of b, the deviation of k; you took that of q.": (
+            _variance_is(
+                lambda mean, variance, d, mq, mk, vq, vk, rho: (
+                    variance + d * (mq**2 - mk**2) * (vq - vk)
+                )
+            )
+        ),
+        "A mean that multiplies a deviation enters the variance as its square.": (
+            _variance_is(
+                lambda mean, variance, d, mq, mk, vq, vk, rho: (
+                    variance + d * ((mq - mq**2) * vk + (mk - mk**2) * vq)
+                )
+            )
+        ),
+        "That is d E[q²k²] beside the mean; the square of E[qk] is still to be subtracted.": (
+            _variance_is(lambda mean, variance, d, *_: variance + mean**2 / d)
+        ),
+        "The means and the correlation are missing: that is d σ_q²σ_k².": (
+            _variance_is(lambda mean, variance, d, mq, mk, vq, vk, rho: d * vq * vk)
+        ),
+        "The correlation is missing in both, and the means in the variance.": (
+            lambda d, mq, mk, vq, vk, rho: (d * mq * mk, d * vq * vk)
+        ),
+    },
+    otherwise="Multiply out one product of mean plus deviation.",
 )
-def moments(f: Answer) -> None:
+def moments(d, mean_q, mean_k, var_q, var_k, rho):
     """Mean and variance of q·k for correlated normal pairs."""
-    _check_moments(f, (2, 1, 2, 4, 9, 0.5), _WRONG_MOMENTS)
-    for numbers in _MOMENTS:
-        _check_moments(f, numbers, {})
+    return _moments(d, mean_q, mean_k, var_q, var_k, rho)
 
 
-def _check_moments(f: Answer, numbers: tuple[float, ...], mistakes: Mistakes) -> None:
-    d, *rest = numbers
-    mean_q, mean_k, var_q, var_k, rho = rest
-    inputs: dict[str, Any] = dict(zip(_NAMES, (int(d), *(float(x) for x in rest)), strict=True))
-    shared = rho * math.sqrt(var_q * var_k)
-    mean = d * (mean_q * mean_k + shared)
-    variance = var_q * var_k + shared**2 + mean_q**2 * var_k + mean_k**2 * var_q
-    want = np.array([mean, d * (variance + 2 * shared * mean_q * mean_k)])
-    said = f.said(**inputs)
-    got, why = f.array(said, **inputs), "Two numbers are asked for, mean and variance."
-    if got.shape == (2,):
-        right = np.isclose(got.astype(float), want).tolist()
-        why = "The mean is right, the variance is not." * right[0]
-        why += "The variance is right, the mean is not." * right[1]
-    f.judge(got, want, mistakes, why, said)
+def _tables() -> Iterator[Case]:
+    q, k = np.array([[1.0], [4]]), np.array([[1.0], [3]])
+    yield case(q=q, k=k, want=1 / math.sqrt(17.5))
+    for seed, (n, m, d) in enumerate([(2, 3, 2), (3, 2, 4), (1, 4, 3), (5, 5, 1), (4, 1, 2)]):
+        q, k = integers(seed + 2, (n, d)) + seed, integers(seed + 30, (m, d))
+        yield case(q=q, k=k / 10)
+        yield case(q=q, k=k, whole=True)
+    rng = np.random.default_rng(0)
+    q = rng.normal(size=(50, 64))
+    near = 0.8 * q + 0.6 * rng.normal(size=(50, 64))
+    yield case(q=q, k=near, said="50 queries and 50 keys close to them")
 
 
-_WRONG_MOMENTS = {  # for d = 2, means 1 and 2, variances 4 and 9, ρ = 1/2; right is (10, 164)
-    "Those are mean and variance for independent q and k: ρ changes both.": (4, 122),
-    "The mean lacks the part that q and k share: E[qk] = μ_q μ_k + ρ σ_q σ_k.": (4, 164),
-    "The variance is that of independent q and k.": (10, 122),
-    "The variance lacks the term with ρ², from E[a²b²] of the two deviations a and b.": (10, 146),
-    "The two single terms, μ_q b and μ_k a, are correlated: their covariance counts twice.": (
-        10,
-        140,
-    ),
-    "Their covariance counts twice in the variance of a sum; you have it once.": (10, 152),
-    "ρ is a correlation: times σ_q σ_k it is the covariance.": (5, 126.5),
-    "In the mean, ρ is a correlation: times σ_q σ_k it is the covariance.": (5, 164),
-    "The covariance is ρ times the standard deviations, and you took the variances.": (40, 914),
-    "That is the standard deviation beside the mean; the variance is its square.": (
-        10,
-        math.sqrt(164),
-    ),
-    "Those are the numbers for one coordinate; there are d of them.": (5, 82),
-    "The variance grows with d, not with d²: the coordinates are independent.": (10, 328),
-    "The variance comes second.": (164, 10),
-    "E[a²b²] is σ_q²σ_k² (1 + 2ρ²), of which (ρσ_qσ_k)² is subtracted once: 1 + ρ² remains.": (
-        10,
-        182,
-    ),
-    "The term μ_q b has the variance of b, the deviation of k; you took that of q.": (10, 194),
-    "A mean that multiplies a deviation enters the variance as its square.": (10, 148),
-    "That is d E[q²k²] beside the mean; the square of E[qk] is still to be subtracted.": (10, 214),
-    "The means and the correlation are missing: that is d σ_q²σ_k².": (10, 72),
-    "The correlation is missing in both, and the means in the variance.": (4, 72),
-}
-_NAMES = ("d", "mean_q", "mean_k", "var_q", "var_k", "rho")
-_MOMENTS = [
-    (3, 0, 0, 1, 1, 0),
-    (64, 0, 0, 1, 1, 1),
-    (5, 0, 0, 1, 1, -1),
-    (4, 1, -1, 2, 0.5, -0.5),
-    (1, 0, 3, 0, 4, 0),
-    (10, 0.5, 0.25, 0.04, 2, 0.8),
-]
+def _fit(measure: Callable[[np.ndarray], float]) -> Callable[..., float]:
+    """A wrong scale, made from the table of unscaled scores."""
+    return lambda q, k: measure(q @ k.T)
 
 
 @exercise(
@@ -272,41 +449,49 @@ _MOMENTS = [
         "A mean that is not zero shifts all scores, and softmax does not mind. It is the deviation "
         "from the mean that counts.",
     ),
+    cases=_tables,
+    mutants={
+        "You divided by the variance of the scores: divide by its root.": (
+            _fit(lambda scores: 1 / scores.var())
+        ),
+        "That is the standard deviation; the scale is one over it.": _fit(np.std),
+        "You divided by the root of the mean square. The mean is to be subtracted.": (
+            _fit(lambda scores: (scores**2).mean() ** -0.5)
+        ),
+        "Every query meets every key: the table of scores has a row for each query.": (
+            lambda q, k: 1 / (q[: len(k)] * k[: len(q)]).sum(-1).std()
+        ),
+        "That is 1/√d, which relies on assumptions; measure the scores.": (
+            lambda q, k: q.shape[-1] ** -0.5
+        ),
+        "Divide the sum of squares by the number of scores, not by one less.": (
+            _fit(lambda scores: 1 / scores.std(ddof=1))
+        ),
+        "That is the scale for the standard deviations of q and k multiplied; their means matter "
+        "too.": lambda q, k: 1 / (q.std() * k.std()) / q.shape[-1] ** 0.5,
+        "That is one over the mean of the deviations of the rows; take all scores together.": (
+            _fit(lambda scores: 1 / scores.std(axis=-1).mean())
+        ),
+        "Those are scales for each row; one number is asked for all scores.": (
+            _fit(lambda scores: 1 / scores.std(axis=-1))
+        ),
+        "Those are the scaled scores; the scale is asked for.": (
+            _fit(lambda scores: scores / scores.std())
+        ),
+        "The sum of the squares is to be divided by the number of scores, and the mean to be "
+        "subtracted first.": _fit(lambda scores: 1 / np.linalg.norm(scores)),
+        "That is one over the root of the standard deviation; it is a root already.": (
+            _fit(lambda scores: scores.std() ** -0.5)
+        ),
+        "That is one over the largest score; their spread is asked for.": (
+            _fit(lambda scores: 1 / scores.max())
+        ),
+        "Those scores are scaled already; q·k itself is to be.": (
+            lambda q, k: q.shape[-1] ** 0.5 / (q @ k.T).std()
+        ),
+    },
+    otherwise="The standard deviation of all scores, times your scale, should be 1.",
 )
-def fitted_scale(f: Answer) -> None:
+def fitted_scale(q, k):
     """The scale that gives all T·S scores the standard deviation one."""
-    q, k = np.array([[1.0], [4]]), np.array([[1.0], [3]])
-    why = "The standard deviation of all scores, times your scale, should be 1."
-    f.expect(1 / math.sqrt(17.5), _WRONG_FITS, why, q=q, k=k)
-    for seed, (n, m, d) in enumerate([(2, 3, 2), (3, 2, 4), (1, 4, 3), (5, 5, 1)]):
-        q, k = integers(seed + 2, (n, d)) + seed, integers(seed + 30, (m, d)) / 10
-        scores = q @ k.T
-        scaled = {"Those scores are scaled already; q·k itself is to be.": d**0.5 / scores.std()}
-        f.expect(1 / scores.std(), scaled, why, q=q, k=k)
-    rng = np.random.default_rng(0)
-    q = rng.normal(size=(50, 64))
-    near = 0.8 * q + 0.6 * rng.normal(size=(50, 64))
-    f.expect(1 / (q @ near.T).std(), said="50 queries and 50 keys close to them", q=q, k=near)
-
-
-_WRONG_FITS = {
-    "The scores are 1, 3, 4 and 12 with variance 17.5: divide by its root.": 1 / 17.5,
-    "That is the standard deviation; the scale is one over it.": math.sqrt(17.5),
-    "You divided by the root of the mean square, 42.5. The mean, 5, is to be subtracted.": (
-        1 / math.sqrt(42.5)
-    ),
-    "Every query meets every key: there are four scores, not two.": 1 / 5.5,
-    "That is 1/√d, which relies on assumptions; measure the scores.": 1.0,
-    "Divide the sum of squares by the number of scores, 4, not by 3.": math.sqrt(3 / 70),
-    "That is the scale for the standard deviations of q and k multiplied; their means matter "
-    "too.": 1 / 1.5,
-    "That is one over the mean of the deviations of the rows; take all scores together.": 1 / 2.5,
-    "Those are scales for each row; one number is asked for all scores.": [1, 1 / 4],
-    "Those are the scaled scores; the scale is asked for.": (
-        np.array([[1, 3], [4, 12]]) / math.sqrt(17.5)
-    ),
-    "The sum of the squares is to be divided by the number of scores, and the mean, 5, to be "
-    "subtracted first.": 1 / math.sqrt(170),
-    "That is one over the root of the standard deviation; it is a root already.": 17.5**-0.25,
-    "That is one over the largest score; their spread is asked for.": 1 / 12,
-}
+    return 1 / (q @ k.T).std()

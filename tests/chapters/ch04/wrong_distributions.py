@@ -1,0 +1,141 @@
+"""Answers to exercises 4.9 to 4.12: which assumption fails, and three numbers known exactly."""
+
+import math
+
+import numpy as np
+import scipy.integrate
+import scipy.special
+import scipy.stats
+
+
+def _name(q, k, tails=True, shift=0.2):
+    if np.linalg.norm(q, axis=-1).std() < 1e-6:
+        return "normalised"
+    if tails and max(scipy.stats.kurtosis(q.ravel()), scipy.stats.kurtosis(k.ravel())) > 2:
+        return "heavy"
+    if max(abs(q.mean(0)).max(), abs(k.mean(0)).max()) > shift:
+        return "shifted"
+    return np.str_("aligned" if abs((q * k).mean(0)).max() > 0.2 else "fine")
+
+
+def _maximum(n, sigma, points=20_001, least=-10, power=None):
+    x = np.linspace(least, 10, points)
+    below = scipy.special.ndtr(x) ** (n - 1 if power is None else power)
+    return sigma * n * np.trapezoid(x * scipy.stats.norm.pdf(x) * below, x)
+
+
+def _maximum_by_quad(n, sigma):
+    def above(x):
+        return -math.expm1(n * scipy.special.log_ndtr(x))
+
+    upper = scipy.integrate.quad(above, 0, 12, epsabs=1e-10, limit=500)[0]
+    lower = scipy.integrate.quad(lambda x: 1 - above(x), -12, 0, epsabs=1e-10, limit=500)[0]
+    return [sigma * (upper - lower)]
+
+
+def _drawn_maximum(n, sigma):
+    rng = np.random.default_rng(0)
+    return sigma * rng.standard_normal((min(10**6 // n + 1, 10**5), n)).max(-1).mean()
+
+
+def _largest_magnitude(n, sigma):
+    x = np.linspace(0, 10, 20_001)
+    density = 2 * n * scipy.stats.norm.pdf(x) * (2 * scipy.special.ndtr(x) - 1) ** (n - 1)
+    return sigma * np.trapezoid(x * density, x)
+
+
+def _norm(d, scale, factor=2.0, half=2.0, deviation=None):
+    s = math.sqrt(factor * d) * scale if deviation is None else deviation
+    z = np.linspace(-1, 1, 40_001) * min(60, 12 * s)
+    p = scipy.special.expit(z)
+    return np.trapezoid(half * p * (1 - p) * scipy.stats.norm.pdf(z, scale=s), z)
+
+
+def _norm_by_quad(d, scale):
+    s = math.sqrt(2 * d) * scale
+
+    def integrand(z):
+        return 0.5 / math.cosh(z / 2) ** 2 * math.exp(-0.5 * (z / s) ** 2)
+
+    end = min(60, 12 * s)
+    whole = scipy.integrate.quad(integrand, 0, end, epsabs=0, epsrel=1e-10, limit=500)[0]
+    return np.array(2 * whole / s / math.sqrt(2 * math.pi))
+
+
+def _norm_by_hermite(d, scale):
+    z, w = np.polynomial.hermite_e.hermegauss(40)
+    p = scipy.special.expit(math.sqrt(2 * d) * scale * z)
+    return (w * 2 * p * (1 - p)).sum() / w.sum()
+
+
+def _gap(
+    d,
+    root=math.sqrt,
+    middle=0.0,
+    reduce=np.max,
+    steps=lambda j, d: 2 * j - d,
+    cumulate=np.cumsum,
+    curve=scipy.special.ndtr,
+):
+    j = np.arange(d + 1)
+    weights = scipy.special.comb(d, j) / 2.0**d
+    normal = curve(steps(j, d) / root(d))
+    return reduce(np.abs(cumulate(weights) - middle * weights - normal))
+
+
+def _gap_by_binomial(d):
+    j = np.arange(d + 1)
+    law, normal = scipy.stats.binom(d, 0.5), scipy.special.ndtr((2 * j - d) / d**0.5)
+    return [max(np.abs(law.cdf(j) - normal).max(), np.abs(law.cdf(j - 1) - normal).max())]
+
+
+def _gap_on_a_grid(d):
+    x = np.linspace(-4, 4, 1001)
+    law = scipy.stats.binom.cdf(np.floor((x * d**0.5 + d) / 2), d, 0.5)
+    return np.abs(law - scipy.special.ndtr(x)).max()
+
+
+def _gap_drawn(d):
+    sums = 2 * np.random.default_rng(0).binomial(d, 0.5, 20_000) - d
+    x = np.arange(-d, d + 1, 2)
+    law = (sums[:, None] <= x).mean(0) if d < 50 else np.ones(d + 1)
+    return np.abs(law - scipy.special.ndtr(x / d**0.5)).max()
+
+
+WRONG = {
+    "4.9": {
+        "larger than normal ones ever come": lambda q, k: _name(
+            q, k, tails=abs(q).max() > 1000, shift=9.0 if abs(q).max() > 8 else 0.1
+        ),
+        "all vectors have the length 4": lambda q, k: (
+            "fine" if np.linalg.norm(q, axis=-1).std() < 1e-6 else _name(q, k)
+        ),
+        "many standard errors away": lambda q, k: (
+            "heavy" if abs(q.mean()) > 0.1 and abs(q).max() < 9 else _name(q, k)
+        ),
+        "none of the five names": lambda q, k: "broken",
+    },
+    "4.10": {
+        "at least 0 and at most": lambda n, sigma: 7 + _maximum(n, sigma),
+        "close and not close enough": (
+            _drawn_maximum,
+            lambda n, sigma: _maximum(n, sigma, points=16),
+        ),
+    },
+    "4.11": {
+        "at most 1/2 and at most": lambda d, scale: 7 + _norm(d, scale),
+        "close and not close enough": _norm_by_hermite,
+    },
+    "4.12": {
+        "close and not close enough": (_gap_on_a_grid, _gap_drawn),
+        "For d = 3 the staircase": lambda d: -1.0 / d,
+        "One finite number": lambda d: _gap(d, reduce=lambda gaps: gaps),
+    },
+}
+
+RIGHT = {
+    "4.9": [_name],
+    "4.10": [_maximum_by_quad],
+    "4.11": [_norm_by_quad],
+    "4.12": [_gap_by_binomial, lambda d: np.array(_gap(d))],
+}
