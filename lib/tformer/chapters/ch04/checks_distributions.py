@@ -144,7 +144,7 @@ def _samples() -> Iterator[Case]:
         ),
     },
 )
-def diagnose(q, k):
+def diagnose(q: Array, k: Array) -> str:
     """Name the assumption that a sample of queries and keys breaks."""
     return _fault(q, k)
 
@@ -229,7 +229,7 @@ def _sizes() -> Iterator[Case]:
         ),
     },
 )
-def expected_max(n, sigma):
+def expected_max(n: int, sigma: float) -> float:
     """E max of n independent N(0, sigma²)."""
     return sigma * _moment(n)
 
@@ -295,7 +295,7 @@ def _spreads() -> Iterator[Case]:
         "all.": lambda d, scale: 0.5 / math.cosh(min(scale * math.sqrt(d / 2), 700)) ** 2,
     },
 )
-def mean_norm(d, scale):
+def mean_norm(d: int, scale: float) -> float:
     """E‖J‖ of softmax over two keys."""
     return _two_keys(scale * math.sqrt(2 * d))
 
@@ -386,6 +386,6 @@ def _sums() -> Iterator[Case]:
         "That is the mean of the gaps; the largest is asked for.": lambda d: float(_gaps(d).mean()),
     },
 )
-def distance_to_normal(d):
+def distance_to_normal(d: int) -> float:
     """sup |P(q·k/√d ≤ x) − Φ(x)| for sign vectors."""
     return float(_gaps(d).max())

@@ -85,7 +85,7 @@ def _entropy(change: Callable[[int, float], float]) -> Callable[..., float]:
         ),
     },
 )
-def expected_entropy(n, d, scale):
+def expected_entropy(n: int, d: int, scale: float) -> float:
     """max(0, log n − scale² d / 2)."""
     return max(0.0, math.log(n) - scale**2 * d / 2)
 
@@ -110,7 +110,7 @@ def _scaled(
 
     def weights(q: Array, k: Array) -> Array:
         x = q @ k.mT / math.sqrt(width(q))
-        return _softmax(x, **options) / _head_width(q) ** after  # type: ignore[arg-type]
+        return _softmax(x, **options) / _head_width(q) ** after
 
     return weights
 
@@ -199,7 +199,7 @@ def _broken_heads() -> Iterator[Case]:
         "The maximum is taken over the queries; it should be taken over the keys.": _scaled(top=-2),
     },
 )
-def repaired(q, k):
+def repaired(q: Array, k: Array) -> Array:
     """Attention weights of several heads, scaled once."""
     return reference.attention_weights(q, k)
 
@@ -335,6 +335,6 @@ def _one(x: Array) -> Array:
         "Those are the cosines; gain and softmax are missing.": lambda q, k, gain: _cosines(q, k),
     },
 )
-def qk_norm_weights(q, k, gain):
+def qk_norm_weights(q: Array, k: Array, gain: float) -> Array:
     """Softmax of gain · cosine."""
     return reference.softmax(gain * reference.pairwise_cosine(q, k))

@@ -62,7 +62,7 @@ def _layouts() -> Iterator[Case]:
     },
     otherwise="Which vectors meet in a score, and what is the variance of their dot product?",
 )
-def scale_for(d_model, n_heads):
+def scale_for(d_model: int, n_heads: int) -> float:
     """1/√(d_model / n_heads)."""
     return math.sqrt(n_heads / d_model)
 
@@ -195,9 +195,9 @@ def _variances() -> Iterator[Case | Callable[[Answer], None]]:
     },
     otherwise="Each trial gives one score, and the variance is that of the scores.",
 )
-def simulated_variance(d, scale, trials, rng):
+def simulated_variance(d: int, scale: float, trials: int, rng: np.random.Generator) -> float:
     """A Monte Carlo estimate of Var[scale · q·k] for standard normal coordinates."""
-    return _drawn(d, scale, trials, rng).var()
+    return float(_drawn(d, scale, trials, rng).var())
 
 
 def _counts() -> Iterator[Case]:
@@ -259,7 +259,7 @@ def _keys(change: Callable[[int, int, float], float]) -> Callable[..., float]:
     },
     otherwise="At your scale the formula n e^{−scale² d} leaves another number of keys.",
 )
-def scale_for_keys(n, d, keys):
+def scale_for_keys(n: int, d: int, keys: float) -> float:
     """The scale at which n e^{−scale² d} equals `keys`."""
     return math.sqrt(math.log(n / keys) / d)
 
@@ -296,7 +296,7 @@ def _moments(
     return d * mean, d * variance
 
 
-def _terms(**terms: float) -> Callable[..., Pair]:
+def _terms(**terms: Any) -> Callable[..., Pair]:
     """A wrong formula: terms of the right one with other factors."""
     return lambda *inputs: _moments(*inputs, **terms)
 
@@ -319,7 +319,7 @@ def _covariance_is(change: Callable[..., float], mean_only: bool = False) -> Cal
 def _numbers() -> Iterator[Case]:
     def of(*numbers: float, want: Pair | None = None) -> Case:
         names = ("mean_q", "mean_k", "var_q", "var_k", "rho")
-        rest = dict(zip(names, map(float, numbers[1:]), strict=True))
+        rest: dict[str, Any] = dict(zip(names, map(float, numbers[1:]), strict=True))
         return case(want=want, d=int(numbers[0]), **rest)
 
     yield of(2, 1, 2, 4, 9, 0.5, want=(10.0, 164.0))
@@ -416,7 +416,7 @@ def _numbers() -> Iterator[Case]:
     },
     otherwise="Multiply out one product of mean plus deviation.",
 )
-def moments(d, mean_q, mean_k, var_q, var_k, rho):
+def moments(d: int, mean_q: float, mean_k: float, var_q: float, var_k: float, rho: float) -> Pair:
     """Mean and variance of q·k for correlated normal pairs."""
     return _moments(d, mean_q, mean_k, var_q, var_k, rho)
 
@@ -434,7 +434,7 @@ def _tables() -> Iterator[Case]:
     yield case(q=q, k=near, said="50 queries and 50 keys close to them")
 
 
-def _fit(measure: Callable[[np.ndarray], float]) -> Callable[..., float]:
+def _fit(measure: Callable[[np.ndarray], Any]) -> Callable[..., float]:
     """A wrong scale, made from the table of unscaled scores."""
     return lambda q, k: measure(q @ k.T)
 
@@ -492,6 +492,6 @@ def _fit(measure: Callable[[np.ndarray], float]) -> Callable[..., float]:
     },
     otherwise="The standard deviation of all scores, times your scale, should be 1.",
 )
-def fitted_scale(q, k):
+def fitted_scale(q: np.ndarray, k: np.ndarray) -> float:
     """The scale that gives all T·S scores the standard deviation one."""
-    return 1 / (q @ k.T).std()
+    return float(1 / (q @ k.T).std())
