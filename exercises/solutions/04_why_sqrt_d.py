@@ -454,7 +454,7 @@ check("4.11", mean_norm)
 
 # %%
 def distance_to_normal(d):
-    """Largest gap between a scaled sum of d signs and the normal distribution.
+    """Largest gap between a scaled sum of d signs and a normal one.
 
     A number.
     """

@@ -55,7 +55,8 @@ def attention(
     if scale is None:
         scale = 1 / math.sqrt(max(q.shape[-1], 1))
     q, k, v, attn_mask, restored = for_kernel(q, k, v, mask, bias)
-    return restored(scaled_dot_product_attention(q, k, v, attn_mask=attn_mask, scale=scale))
+    y = scaled_dot_product_attention(q, k, v, attn_mask, scale=scale)
+    return restored(y)
 
 
 @twin
