@@ -177,10 +177,14 @@ def _expected(x: Any, arrays: Arrays, content: str) -> str:
 
 
 def _require_one_dtype(where: str, kinds: dict[str, str], given: list[Named]) -> None:
-    floats = [(name, array.dtype) for name, _, array in given if name not in kinds]
-    for name, dtype in floats[1:]:
-        first, one = floats[0]
-        if dtype != one:
+    first, one = "", None
+    for name, _, array in given:
+        if name in kinds:
+            continue
+        dtype = array.dtype
+        if one is None:
+            first, one = name, dtype
+        elif dtype != one:
             raise TypeError(
                 f"{where}: {first} is {one} but {name} is {dtype}; give both the same dtype"
             )

@@ -82,7 +82,8 @@ def bind_all(where: str, arrays: list[Named]) -> Sizes:
         n_leading = len(shape) - len(letters)
         if n_leading < 0 or (n_leading and not dots):
             raise ShapeError(f"{where}: {_wrong_number(name, axes)}; got shape {shape}")
-        for (letter, or_1), size in zip(letters, shape[n_leading:], strict=True):
+        for i, (letter, or_1) in enumerate(letters, n_leading):
+            size = shape[i]
             if or_1 and size == 1:
                 continue
             if sizes.setdefault(letter, size) != size:
