@@ -124,7 +124,7 @@ def slips(q, k, printed, decimals):
     scores = q @ k.T / np.sqrt(q.shape[-1])
     terms = np.exp(scores - scores.max(axis=-1, keepdims=True))
     weights = terms / terms.sum(axis=-1, keepdims=True)
-    return np.abs(printed - weights) > 0.5 * 10.0**-decimals
+    return np.abs(printed - weights) > 0.5 * 10.0**-decimals + 1e-12
     ### END SOLUTION
 
 
