@@ -139,6 +139,12 @@ def _lookups() -> Iterator[Case]:
             partial(_beta, far=lambda s, v: reference.norm(v - v[0]).max())
         ),
         "The fraction under the logarithm is upside down.": lambda *inputs: -_beta(*inputs),
+        "You took the square of the distance.": partial(
+            _beta, far=lambda s, v: (_away(s, v) ** 2).sum(axis=-1).max()
+        ),
+        "That is a logarithm to base 2; the theorem has the natural one.": lambda *inputs: (
+            _beta(*inputs) / np.log(2)
+        ),
         "The logarithm is the natural one here.": lambda *inputs: _beta(*inputs) / np.log(10),
         "The margin divides the logarithm; here it multiplies.": lambda scores, v, eps: _beta(
             scores, v, eps, margin=lambda s, v: 1 / np.diff(np.sort(s)[-2:])[0]
@@ -233,6 +239,9 @@ def _scored(scores: Callable[[np.ndarray, np.ndarray, float], np.ndarray]) -> Ca
         "Queries and keys both carry a square, and the two are multiplied. The term of a key "
         "should be the same for all queries.": _scored(
             lambda t, x, h: t * x / h**2 + (t * x / h**2) ** 2 / 4
+        ),
+        "The softmax takes the exponential; you have taken it before.": _scored(
+            lambda t, x, h: np.exp(-((t - x) ** 2) / (2 * h**2))
         ),
         "The distance itself stands in the exponent; the kernel has its square.": _scored(
             lambda t, x, h: -np.abs(t - x) / h

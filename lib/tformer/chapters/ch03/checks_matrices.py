@@ -257,7 +257,7 @@ def _tables() -> Iterator[Case]:
         q, k = integers(seed + 40, (*batch, n, width)), integers(seed + 5, (*batch, m, width))
         v, grad = integers(seed + 12, (*batch, m, deep)), integers(seed + 17, (*batch, n, deep))
         yield case(q=q, k=k, v=v, grad=grad, whole=seed == 5)
-    q, k = np.array([[1000.0], [0], [-1000]]), np.array([[1.0], [1], [3]])
+    q, k = np.array([[1000.0], [0], [-1000]]), np.array([[1.0], [2], [4]])
     v, grad = np.array([[1.0, 2], [3, 1], [0, 5]]), np.array([[1.0, 1], [2, -1], [0, 3]])
     yield case(q=q, k=k, v=v, grad=grad, why=FAR)
 
@@ -390,6 +390,8 @@ _WRONG_GRADIENTS = {
         ).items()
     },
     kind=Several(names=_NAMES),
+    otherwise="Move one entry by a millionth: by how much does the sum of grad times the "
+    "output change?",
 )
 def attention_backward(q: np.ndarray, k: np.ndarray, v: np.ndarray, grad: np.ndarray) -> Gradients:
     """dq, dk, dv of attention."""

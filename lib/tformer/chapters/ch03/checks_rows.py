@@ -29,12 +29,13 @@ def _single_queries() -> Iterator[Case]:
             q=integers(seed, (width,)) * (seed < 4),
             k=integers(seed + 9, (n, width)),
             v=integers(seed, (n, deep)),
-            why=_MEAN,
+            why=_WHOLE if seed > 2 else _MEAN,
             whole=seed > 2,
         )
 
 
 _MEAN = "The output is a mean of the rows of v."
+_WHOLE = "Whole numbers go in, and their mean need not be whole."
 FAR = (
     "Only differences of scores count. Measure all of them from the largest one, and change "
     "nothing else."

@@ -17,6 +17,7 @@ from tformer.chapters.ch03.checks_rows import (
     Mutant,
     measured_from,
 )
+from tformer.exercises.kinds import Marks
 from tformer.exercises.registry import exercise
 from tformer.exercises.samples import integers
 from tformer.exercises.scales import wrongly_scaled
@@ -133,9 +134,10 @@ _WRONG_MARKS: dict[str, Mutant] = {
     "number beside that.": _off_by(
         lambda printed, right, decimals: ~np.isclose(printed, right, atol=0.5 * 10.0**-decimals)
     ),
-    f"{_TIE} In binary the difference comes out a little above half a unit; leave room for "
-    "that.": _off_by(lambda printed, right, decimals: abs(printed - right) > 0.5 * 10.0**-decimals),
-    f"{_TIE} `round` knows one of the two.": _off_by(
+    "In binary such a difference comes out a little above half a unit: leave room.": _off_by(
+        lambda printed, right, decimals: abs(printed - right) > 0.5 * 10.0**-decimals
+    ),
+    "`round` knows one of the two roundings.": _off_by(
         lambda printed, right, decimals: abs(printed - np.round(right, decimals)) > 1e-9
     ),
     "The softmax runs down the columns; each query needs weights that add up to one.": (
@@ -171,6 +173,7 @@ _WRONG_MARKS: dict[str, Mutant] = {
     | wrongly_scaled(
         lambda scale, q, k, printed, decimals: _marks(q, k, printed, decimals, scale=scale(q, k))
     ),
+    kind=Marks(),
     otherwise="Are the weights you compare with those of the definition?",
 )
 def slips(q: np.ndarray, k: np.ndarray, printed: np.ndarray, decimals: int) -> np.ndarray:
