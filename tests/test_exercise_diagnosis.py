@@ -154,6 +154,17 @@ def test_a_look_that_does_not_last_is_not_told(words):
     assert "Look again" in explained(table, other_at_the_end)[0]
 
 
+def test_numbers_where_true_or_false_is_right_resemble_nothing():
+    table = Table(
+        lambda x: x > 0,
+        lambda: [case(x=integers(seed, (2, 2))) for seed in range(3)],
+        {},
+        Array(),
+        otherwise="Look again.",
+    )
+    assert explained(table, lambda x: x + 9)[0].endswith("Look again.")
+
+
 def test_one_lucky_number_is_no_resemblance():
     table = numbers({}, [2], otherwise="Look again.")
     assert explained(table, lambda n: 8)[0].endswith("Look again.")

@@ -24,9 +24,10 @@ v = np.array([[6.0, 0.0], [0.0, 6.0], [6.0, 6.0]])
 
 # %% [markdown]
 # The last lines make the worked example of the chapter: one query, three keys, three values, and
-# the output (4, 5). Unless an exercise says otherwise, the scale is $1/\sqrt K$, where $K$ is the
-# width of the queries. Each exercise has three hints. The first is a nudge, the last comes close
-# to the answer. Ask for them one at a time: `hint("3.1")`, then `hint("3.1", 2)`.
+# the output (4, 5). Unless an exercise says otherwise, the scale is $1/\sqrt{d_k}$, where $d_k$ is
+# the width of the queries, and scores may be of any finite size: the checks try thousands, and rows
+# of scores that lie thousands apart. Each exercise has three hints. The first is a nudge, the last
+# comes close to the answer. Ask for them one at a time: `hint("3.1")`, then `hint("3.1", 2)`.
 
 # %%
 hint("3.1")
@@ -41,14 +42,13 @@ hint("3.1")
 # A dictionary compares a question with its keys and returns a value. What does its soft relative
 # return for one question?
 #
-# Write `answer(q, k, v)` for one query of shape `(K,)`, keys of shape `(S, K)` and values of shape
-# `(S, V)`. Return the output of attention, shape `(V,)`. Scores of any finite size must come out
-# right.
+# Write `answer(q, k, v)` for one query of shape `(d_k,)`, keys of shape `(S, d_k)` and values of
+# shape `(S, d_v)`. Return the output of attention, shape `(d_v,)`.
 # ```
 
 # %%
 def answer(q, k, v):
-    """Attention of one query: (K,), (S, K) and (S, V) to (V,)."""
+    """Attention of one query: (d_k,), (S, d_k) and (S, d_v) to (d_v,)."""
     ### BEGIN SOLUTION
     scores = k @ q / np.sqrt(len(q))
     terms = np.exp(scores - scores.max())
@@ -73,16 +73,16 @@ check("3.1", answer)
 # In a translation each word of the new sentence looks into the old one. The two have different
 # lengths, and different words ask and answer.
 #
-# Write `read(x, memory, w_q, w_k, w_v)`. The rows of x, shape `(..., T, D)`, ask; the rows of
-# memory, shape `(..., S, D)`, are found and hand over their values. The matrices have shapes
-# `(D, K)`, `(D, K)` and `(D, V)`. Return the outputs, shape `(..., T, V)`.
+# Write `read(x, memory, w_q, w_k, w_v)`. The rows of x, shape `(..., T, d)`, ask; the rows of
+# memory, shape `(..., S, d)`, are found and hand over their values. The matrices have shapes
+# `(d, d_k)`, `(d, d_k)` and `(d, d_v)`. Return the outputs, shape `(..., T, d_v)`.
 # ```
 
 # %%
 def read(x, memory, w_q, w_k, w_v):
     """Attention from x to memory.
 
-    (..., T, D) and (..., S, D) to (..., T, V).
+    (..., T, d) and (..., S, d) to (..., T, d_v).
     """
     ### BEGIN SOLUTION
     scores = (x @ w_q) @ (memory @ w_k).mT / np.sqrt(w_q.shape[-1])
@@ -108,23 +108,24 @@ check("3.2", read)
 # The chapter finds slips in worked examples that many people have read. A printed number may
 # differ from the true one by rounding, and by no more.
 #
-# Write `slips(q, k, printed, decimals)` for queries of shape `(T, K)`, keys of shape `(S, K)` and
-# a table of attention weights, shape `(T, S)`, printed to so many decimals. Return a table of the
-# same shape that is True where the printed number cannot be the right weight, rounded: where it is
-# off by more than half a unit of the last decimal.
+# Write `slips(q, k, printed, decimals)` for queries of shape `(T, d_k)`, keys of shape `(S, d_k)`
+# and a table of attention weights, shape `(T, S)`, printed to so many decimals, from none to six.
+# Return a table of the same shape that is True where the printed number cannot be the right weight,
+# rounded: where it is off by more than half a unit of the last decimal. A weight exactly between
+# two roundings may be printed either way; the check has some, such as 1/8 as 0.12 or 0.13.
 # ```
 
 # %%
 def slips(q, k, printed, decimals):
     """Where printed weights are wrong.
 
-    (T, K), (S, K) and (T, S) to booleans (T, S).
+    (T, d_k), (S, d_k) and (T, S) to booleans (T, S).
     """
     ### BEGIN SOLUTION
     scores = q @ k.T / np.sqrt(q.shape[-1])
     terms = np.exp(scores - scores.max(axis=-1, keepdims=True))
     weights = terms / terms.sum(axis=-1, keepdims=True)
-    return np.abs(printed - weights) > 0.5 * 10.0**-decimals
+    return np.abs(printed - weights) > 0.5 * 10.0**-decimals + 1e-12
     ### END SOLUTION
 
 
@@ -132,9 +133,9 @@ def slips(q, k, printed, decimals):
 check("3.3", slips)
 
 # %% [markdown] exercise="why"
-# Comparing with `np.round(weights, decimals)` asks two roundings to agree in their last binary
-# digit. A tolerance of half a unit asks what is meant. A number exactly between two roundings may
-# then be printed either way.
+# Where a number lies exactly between two roundings, `np.round(weights, decimals)` knows one of
+# them. A tolerance of half a unit allows both. In binary, though, 0.13 − 0.125 comes out a little
+# above 0.005, and the 1e-12 leaves room for that.
 
 # %% [markdown]
 # ## 3.4 Hidden keys
@@ -146,14 +147,15 @@ check("3.3", slips)
 # Masking is deleting: a query's output should be what it would be if the hidden keys did not
 # exist. What if none is left?
 #
-# Write `masked_attention(q, k, v, mask)` for arrays of shape `(..., T, K)`, `(..., S, K)` and
-# `(..., S, V)`. The mask is boolean, True where query t may look at key s, and broadcasts to
-# `(..., T, S)`. Return the outputs, shape `(..., T, V)`. A query that may look nowhere gets zeros.
+# Write `masked_attention(q, k, v, mask)` for arrays of shape `(..., T, d_k)`, `(..., S, d_k)` and
+# `(..., S, d_v)`. The mask is boolean, True where query t may look at key s, and broadcasts to
+# `(..., T, S)`. Return the outputs, shape `(..., T, d_v)`. The query of a fully masked row gets
+# zeros. A visible score may be as low as −10¹⁰, and a hidden one as high as it likes.
 # ```
 
 # %%
 def masked_attention(q, k, v, mask):
-    """Attention to the keys that the mask allows: (..., T, V)."""
+    """Attention to the keys that the mask allows: (..., T, d_v)."""
     ### BEGIN SOLUTION
     scores = np.where(mask, q @ k.mT / np.sqrt(q.shape[-1]), -np.inf)
     largest = scores.max(axis=-1, keepdims=True)
@@ -168,8 +170,8 @@ check("3.4", masked_attention)
 
 # %% [markdown] exercise="why"
 # A score of −∞ gives a weight of exactly 0, so the hidden key is absent from the numerator and
-# from the sum. Only the row without any visible key needs care, once before the subtraction and
-# once before the division.
+# from the sum. Only a fully masked row needs care, once before the subtraction and once before the
+# division.
 
 # %% [markdown]
 # ## 3.5 Sharp enough to look up
@@ -182,7 +184,7 @@ check("3.4", masked_attention)
 # wants just enough of it.
 #
 # Write `beta_for_lookup(scores, v, eps)` for scores of shape `(S,)`, one of them larger than all
-# others, and values of shape `(S, V)`. Return a β for which the mean of the values, weighted by
+# others, and values of shape `(S, d_v)`. Return a β for which the mean of the values, weighted by
 # the softmax of β times the scores, lies within eps of the value of the best key. Your β may not
 # be larger than the one that the theorem on hard lookup asks for. Some other value differs from
 # the best key's by more than eps.
@@ -219,14 +221,15 @@ check("3.5", beta_for_lookup)
 # keys of very different lengths. Can a dot product measure their distances all the same?
 #
 # Write `lifted(t, x, h)` for places t to ask about, shape `(T,)`, places x that were seen, shape
-# `(S,)`, and the width h of the kernel. Return two tables, queries of shape `(T, K)` and keys of
-# shape `(S, K)` with a K of your choice, such that the softmax of `q @ k.T` (with scale 1) gives
-# the weights of the Gaussian kernel: $e^{-(t - x)^2 / (2 h^2)}$, each row divided by its sum.
+# `(S,)`, and the width h of the kernel. Return two tables, queries of shape `(T, d_k)` and keys of
+# shape `(S, d_k)` with a $d_k$ of your choice, such that the softmax of `q @ k.T` (with scale 1)
+# gives the weights of the Gaussian kernel: $e^{-(t - x)^2 / (2 h^2)}$, each row divided by its sum.
+# Places may be a hundred widths away from each other.
 # ```
 
 # %%
 def lifted(t, x, h):
-    """Queries (T, K) and keys (S, K) for the Gaussian kernel of width h."""
+    """Queries (T, d_k) and keys (S, d_k) for the Gaussian kernel of width h."""
     ### BEGIN SOLUTION
     queries = np.stack([t / h, np.ones_like(t)], axis=-1)
     keys = np.stack([x / h, -((x / h) ** 2) / 2], axis=-1)
@@ -252,10 +255,10 @@ check("3.6", lifted)
 # You are handed a layer and may not look inside. Does it care about the order of its rows?
 #
 # Write `kind_of(layer, x)`. The layer is a function that takes a table of the shape of x,
-# `(T, D)`, and returns a table with as many rows. Return `"equivariant"` if a shuffle of the rows
+# `(T, d)`, and returns a table with as many rows. Return `"equivariant"` if a shuffle of the rows
 # of x shuffles the rows of the output alike, `"invariant"` if it leaves the output as it was, and
-# `"neither"` otherwise; *shuffle* means any permutation. The rows of x are all different, and no
-# layer of the check is both.
+# `"neither"` otherwise; *shuffle* means any permutation. The check has five rows, all different. No
+# layer of it is both; where one is neither, outputs differ by 0.001 or more.
 # ```
 
 # %%
@@ -277,9 +280,9 @@ def kind_of(layer, x):
 check("3.7", kind_of)
 
 # %% [markdown] exercise="why"
-# A test by examples can refute a symmetry and never prove one; fifty random permutations leave
-# little room for doubt. One permutation is too few: a window that runs round in a circle respects
-# all shifts, and a symmetric window respects the reversal.
+# A test by examples can refute a symmetry and never prove one for all inputs; fifty random
+# permutations leave little room for doubt. One permutation is too few: a window that runs round in
+# a circle respects all shifts, and a symmetric window respects the reversal.
 
 # %% [markdown]
 # ## 3.8 Two thin matrices for one taste
@@ -291,14 +294,14 @@ check("3.7", kind_of)
 # A head pairs words by the bilinear form $M = W_Q W_K^\top$ and by nothing else. Suppose that you
 # know which taste you want. Which two matrices give it?
 #
-# Write `factors(taste, width)` for a table of shape `(D, D)` whose rank is at most `width`. Return
-# `w_q` and `w_k`, both of shape `(D, width)`, whose product $W_Q W_K^\top$ is the table. The width
-# may be larger than the rank, and larger than D.
+# Write `factors(taste, width)` for a table of shape `(d, d)` whose rank is at most `width`. Return
+# `w_q` and `w_k`, both of shape `(d, width)`, whose product $W_Q W_K^\top$ is the table. The table
+# need not be symmetric. The width may be larger than the rank, and larger than d.
 # ```
 
 # %%
 def factors(taste, width):
-    """Matrices (D, width) for queries and keys with the taste (D, D)."""
+    """Matrices (d, width) for queries and keys with the taste (d, d)."""
     ### BEGIN SOLUTION
     u, sigma, vt = np.linalg.svd(taste)
     n = min(width, len(taste))
@@ -329,7 +332,8 @@ check("3.8", factors)
 #
 # Write `pairs_that_fit(d, beta, share)`. Keys are random sign vectors of width d, and the scores
 # are β times the cosine. Return the largest number n of pairs for which the bound of the theorem
-# is at least `share`, a number between 0 and 1.
+# is at least `share`, a number between 0 and 1. It may exceed 10¹², too many to count up to, and
+# with β = 0 all keys weigh the same.
 # ```
 
 # %%
@@ -361,9 +365,9 @@ check("3.9", pairs_that_fit)
 #
 # To learn, a layer must tell its queries, keys and values in which direction to move.
 #
-# Write `attention_backward(q, k, v, grad)` for arrays of shape `(..., T, K)`, `(..., S, K)` and
-# `(..., S, V)`; `grad` has the shape `(..., T, V)` of the output and holds the derivatives of the
-# loss with respect to it. Return the derivatives with respect to q, k and v, in the shapes of
+# Write `attention_backward(q, k, v, grad)` for arrays of shape `(..., T, d_k)`, `(..., S, d_k)` and
+# `(..., S, d_v)`; `grad` has the shape `(..., T, d_v)` of the output and holds the derivatives of
+# the loss with respect to it. Return the derivatives with respect to q, k and v, in the shapes of
 # these. There is no mask.
 # ```
 
@@ -402,9 +406,9 @@ check("3.10", attention_backward)
 #
 # Write `lookup_layer(partner)` for an array of N whole numbers, N from 2 to 12; word i looks for
 # word `partner[i]`. Return two arrays of shape `(N, 2)`, whose rows i are the query and the key of
-# word i. With scale $1/\sqrt 2$, and in any sentence of these words, each word should give at
-# least 0.999 of its weight to the word it looks for, if that stands in the sentence (in one place
-# or in several). Several words may look for the same one, and a word may look for itself.
+# word i. With scale $1/\sqrt 2$, and in any sentence of at most 20 of these words, each word should
+# give at least 0.999 of its weight to the word it looks for, if that stands in the sentence (in one
+# place or in several). Several words may look for the same one, and a word may look for itself.
 # ```
 
 # %%
@@ -437,15 +441,15 @@ check("3.11", lookup_layer)
 # After a causal layer each row is a mixture of all words up to its own. One might think that a
 # mixture keeps the words secret. Does it, if the weights are known?
 #
-# Write `recover(a, y, table)`. The table of embeddings has shape `(N, V)`, one row for each word
-# of a vocabulary, and all rows differ. The values of a sentence of T words were rows of this
-# table; y, shape `(T, V)`, is the output of causal attention with the weights a, shape `(T, T)`.
-# Return the words, as places in the table, shape `(T,)`.
+# Write `recover(a, y, table)`. The table of embeddings has shape `(N, d_v)`, one row for each word
+# of a vocabulary, and all rows differ, some in one coordinate only. The values of a sentence of T
+# words were rows of this table; y, shape `(T, d_v)`, is the output of causal attention with the
+# weights a, shape `(T, T)`. Return the words, as places in the table, shape `(T,)`.
 # ```
 
 # %%
 def recover(a, y, table):
-    """Words of a sentence from its weights (T, T) and outputs (T, V).
+    """Words of a sentence from its weights (T, T) and outputs (T, d_v).
 
     An array (T,).
     """
@@ -471,20 +475,20 @@ check("3.12", recover)
 # :label: ex-3-13
 # :nonumber:
 #
-# The table of weights has $T \cdot S$ entries, the output only $T \cdot V$. For long texts the
-# table does not fit into memory. Must it ever exist as a whole?
+# The table of weights has $T \cdot S$ entries, the output only $T \cdot d_v$. For long texts
+# the table does not fit into memory. Must it ever exist as a whole?
 #
-# Write `attention_in_strips(q, k, v)` for arrays of shape `(T, K)`, `(S, K)` and `(S, V)`. Return
-# the outputs, shape `(T, V)`, and never hold more than a small part of the table. The check
-# measures the memory for 1500 queries and keys. Any number of queries must be served, and scores
-# of any finite size.
+# Write `attention_in_strips(q, k, v)` for arrays of shape `(T, d_k)`, `(S, d_k)` and `(S, d_v)`.
+# Return the outputs, shape `(T, d_v)`, and never hold more than a small part of the table. The
+# check measures the memory for 1500 queries and keys, where 6 MB are enough. Any number of queries
+# must be served.
 # ```
 
 # %%
 def attention_in_strips(q, k, v):
     """Attention by strips of queries.
 
-    (T, K), (S, K) and (S, V) to (T, V).
+    (T, d_k), (S, d_k) and (S, d_v) to (T, d_v).
     """
     ### BEGIN SOLUTION
     out = np.empty((len(q), v.shape[-1]))

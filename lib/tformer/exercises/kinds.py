@@ -140,6 +140,13 @@ class Several(Array):
 
 
 @dataclass(frozen=True)
+class Marks(Array):
+    """An array of places, or of True and False: so coarse that mistakes coincide by chance."""
+
+    weak: ClassVar[bool] = True
+
+
+@dataclass(frozen=True)
 class Name(Array):
     """One of some names."""
 

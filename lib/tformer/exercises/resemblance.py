@@ -48,7 +48,7 @@ def resemblance(trials: Sequence[Trial], place: int) -> str:
     if any(trial.error for trial in trials):
         return ""
     pairs = [(trial.got[place], trial.want[place]) for trial in trials]
-    if not all(isinstance(got, np.ndarray) and got.dtype.kind in "iuf" for got, _ in pairs):
+    if not all(isinstance(x, np.ndarray) and x.dtype.kind in "iuf" for pair in pairs for x in pair):
         return ""
     for sentence, turned in TURNED.items():
         if _always(pairs, partial(_same_turned, turned)):

@@ -21,22 +21,19 @@ def _on_a_line(partner):
     return 200 * keys[partner], keys
 
 
+def _on_a_spiral(partner):
+    n = np.arange(1.0, len(partner) + 1)[:, None]
+    return _by_keys(n * np.concatenate([np.cos(n / 20), np.sin(n / 20)], axis=-1), partner)
+
+
+def _by_keys(keys, partner):
+    return 200 * keys[partner], keys
+
+
 def _on_a_parabola(partner):
     x = np.arange(len(partner)) - len(partner) / 2
     keys = np.stack([x, -(x**2) / 2], axis=-1)
     return 60 * np.stack([x, np.ones(len(x))], axis=-1)[partner], keys
-
-
-def _recover(a, y, table, solve=np.linalg.solve, dots=False):
-    values = solve(a, y)
-    if dots:
-        return (values @ table.T).argmax(-1)
-    return ((values[:, None] - table) ** 2).sum(-1).argmin(-1)
-
-
-def _entry_by_entry(a, y):
-    with np.errstate(all="ignore"):
-        return a**-1 @ y
 
 
 def _recover_step_by_step(a, y, table):
@@ -48,17 +45,12 @@ def _recover_step_by_step(a, y, table):
     return found
 
 
-def _attention(q, k, v, shift=lambda s: s.max(-1, keepdims=True), scale=None):
-    scale = q.shape[-1] ** -0.5 if scale is None else scale
-    scores = scale * (q @ k.T)
-    terms = np.exp(scores - shift(scores))
-    return terms / terms.sum(-1, keepdims=True) @ v
+def _attention(q, k, v):
+    return softmax(q @ k.T / q.shape[-1] ** 0.5) @ v
 
 
-def _strips(q, k, v, size=64, **options):
-    return np.concatenate(
-        [_attention(q[i : i + size], k, v, **options) for i in range(0, len(q), size)]
-    )
+def _strips(q, k, v, size=64):
+    return np.concatenate([_attention(q[i : i + size], k, v) for i in range(0, len(q), size)])
 
 
 def _whole_strips_only(q, k, v):
@@ -96,7 +88,17 @@ WRONG = {
             5 * _circle(len(partner))[partner],
             _circle(len(partner)),
         ),
-        "which has the longest key": _on_a_line,
+        "which has the longest key": _on_a_spiral,
+        "lie on one line": (
+            _on_a_line,
+            lambda partner: _by_keys(np.stack([np.arange(len(partner)), 0 * partner], -1), partner),
+        ),
+        "lies among the others": lambda partner: _by_keys(
+            np.concatenate([_circle(len(partner) - 1), [[0.1, 0.1]]])
+            if len(partner) > 3
+            else _circle(len(partner)),
+            partner,
+        ),
         "Several words get the same weight": lambda partner: (
             np.zeros((len(partner), 2)),
             _circle(len(partner)),
@@ -118,41 +120,15 @@ WRONG = {
         ),
     },
     "3.12": {
-        "which is a mixture": lambda *inputs: _recover(*inputs, solve=lambda a, y: y),
-        "goes to a long embedding": lambda *inputs: _recover(*inputs, dots=True),
-        "on their side": lambda *inputs: _recover(
-            *inputs, solve=lambda a, y: np.linalg.solve(a.T, y)
-        ),
-        "places in the table": lambda a, y, table: np.linalg.solve(a, y),
-        "taken entry by entry": lambda *inputs: _recover(*inputs, solve=_entry_by_entry),
-        "have the same direction": lambda a, y, table: (
-            (np.linalg.solve(a, y) @ table.T / np.linalg.norm(table, axis=-1)).round(9).argmax(-1)
-        ),
-        "its own weight; the words before": lambda *inputs: _recover(
-            *inputs, solve=lambda a, y: y / np.diag(a)[:, None]
-        ),
-        "rows of zeros with a one": lambda a, y, table: np.eye(len(table))[_recover(a, y, table)],
-        "a word for each row of y": lambda a, y, table: (
-            ((np.linalg.solve(a, y)[:, None] - table) ** 2).sum(-1).argmin(0)
-        ),
         "of an array that is empty": lambda a, y, table: [
-            np.flatnonzero((table == row).all(-1))[0] for row in np.linalg.solve(a, y)
+            np.flatnonzero((table == row).all(-1))[0] for row in y
         ],
     },
     "3.13": {
         "at once, and one table": _attention,
         "becomes of the last strip": _whole_strips_only,
         "what becomes of the rest": _last_strip_left_zero,
-        "a maximum of its own": lambda *inputs: _strips(*inputs, shift=lambda s: s.max()),
-        "exp(1000) is more": lambda *inputs: _strips(*inputs, shift=lambda s: 0.0),
-        "not scaled by 1/√d_k": lambda *inputs: _strips(*inputs, scale=1.0),
-        "root of the number of keys": lambda q, k, v: _strips(q, k, v, scale=len(k) ** -0.5),
-        "root of the number of queries": lambda q, k, v: _strips(q, k, v, scale=len(q) ** -0.5),
-        "down the columns": lambda q, k, v: softmax(q @ k.T / q.shape[1] ** 0.5, axis=0) @ v,
         "cut to whole ones": lambda *inputs: _strips(*inputs).astype(int),
-        "Nothing was computed": lambda q, k, v: np.concatenate(
-            [_strips(q, k, v)[: len(q) // 64 * 64], np.zeros((len(q) % 64, v.shape[1]))]
-        ),
         "Only the last strip is there": lambda q, k, v: _strips(q, k, v)[(len(q) - 1) // 64 * 64 :],
         "the maximum of no numbers": lambda q, k, v: np.concatenate(
             [_attention(q[i : i + 64], k[i : i + 64], v[i : i + 64]) for i in range(0, len(q), 64)]
@@ -162,6 +138,9 @@ WRONG = {
 
 RIGHT = {
     "3.11": [_on_a_parabola],
-    "3.12": [_recover_step_by_step],
+    "3.12": [
+        _recover_step_by_step,
+        lambda a, y, table: np.abs((np.linalg.inv(a) @ y)[:, None] - table).max(-1).argmin(-1),
+    ],
     "3.13": [_by_key_blocks, lambda *inputs: _strips(*inputs, size=1)],
 }

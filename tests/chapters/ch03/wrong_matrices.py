@@ -5,12 +5,12 @@ import numpy as np
 from shared_answers import softmax, weights
 
 
-def _factors(taste, width, left=lambda s: s, right=np.ones_like, turn=True):
+def _factors(taste, width, left=lambda s: s, right=np.ones_like):
     u, s, vt = np.linalg.svd(taste)
     n, d = min(width, len(taste)), len(taste)
     w_q, w_k = np.zeros((2, d, width))
     w_q[:, :n] = u[:, :n] * left(s[:n])
-    w_k[:, :n] = (vt[:n].T if turn else vt[:, :n]) * right(s[:n])
+    w_k[:, :n] = vt[:n].T * right(s[:n])
     return w_q, w_k
 
 
@@ -19,10 +19,11 @@ def _factors_unpadded(taste, width):
     return u[:, :width] * s[:width], vt[:width].T
 
 
-def _factors_stretched_rows(taste, width):
-    u, s = np.linalg.svd(taste)[:2]
-    w_q, w_k = _factors(taste, width)
-    return (s[:, None] * u, w_k) if width == len(taste) else (w_q, w_k)
+def _factors_by_eigenvectors(taste, width):
+    value, vector = np.linalg.eig(taste)
+    first = np.argsort(-np.abs(value))[:width]
+    w_q, w_k = (vector * value)[:, first], np.linalg.pinv(vector).T[:, first]
+    return [np.pad(w, ((0, 0), (0, width - len(first)))) for w in (w_q, w_k)]
 
 
 def _factors_by_columns(taste, width):
@@ -34,10 +35,6 @@ def _factors_by_columns(taste, width):
     w_q[:, : len(columns)] = taste[:, columns]
     w_k[:, : len(columns)] = np.linalg.lstsq(taste[:, columns], taste)[0].T
     return [w_q, w_k]
-
-
-def _room(d, beta, share, factor=2):
-    return (1 / share - 1) / ((1 + np.exp(-factor * beta / d)) / 2) ** d
 
 
 def _count(d, beta, share):
@@ -78,44 +75,18 @@ def _backward_by_jacobian(q, k, v, grad):
 
 WRONG = {
     "3.8": {
-        "stretch by the singular values is missing": lambda *inputs: _factors(
-            *inputs, left=np.ones_like
-        ),
-        "count twice": lambda *inputs: _factors(*inputs, right=lambda s: s),
-        "you took its columns": lambda *inputs: _factors(*inputs, turn=False),
-        "changed places": lambda taste, width: _factors(taste, width)[::-1],
         "on its side": lambda taste, width: (
             _factors(taste, width)[0],
             _factors(taste, width)[1].T,
         ),
         "Zeros may fill": (
             _factors_unpadded,
-            lambda taste, width: _factors(taste, int(np.linalg.matrix_rank(taste))),
+            lambda taste, width: _factors(taste, int(np.linalg.matrix_rank(taste)) or 1),
         ),
-        "stretches one matrix only": lambda *inputs: _factors(*inputs, left=np.sqrt),
-        "and here its rows": lambda taste, width: _factors_stretched_rows(taste, width),
+        "returns complex numbers": _factors_by_eigenvectors,
         "should return two arrays": lambda taste, width: taste,
     },
-    "3.9": {
-        "n − 1 wrong keys": lambda *inputs: np.floor(_room(*inputs)),
-        "whole numbers": lambda *inputs: 1 + _room(*inputs),
-        "round down": lambda *inputs: np.ceil(1 + _room(*inputs)),
-        "share of 1/2": lambda d, beta, share: np.floor(1 + _room(d, beta, 0.5)),
-        "the 2 is missing": lambda *inputs: np.floor(1 + _room(*inputs, factor=1)),
-        "the d is missing": lambda d, beta, share: np.floor(1 + _room(d, d * beta, share)),
-        "the minus is missing": lambda *inputs: np.floor(1 + _room(*inputs, factor=-2)),
-        "the 2 below it": lambda d, beta, share: np.floor(1 + _room(d, beta, share) / 2**d),
-        "own term too": lambda d, beta, share: np.floor(1 + _room(d, beta, 0.5) / share),
-        "the others the rest": lambda d, beta, share: np.floor(
-            1 + _room(d, beta, 0.5) * (1 - share)
-        ),
-        "here it multiplies": lambda d, beta, share: np.floor(
-            1 + (1 / share - 1) / _room(d, beta, 0.5)
-        ),
-        "power of d is missing": lambda d, beta, share: np.floor(
-            1 + (1 / share - 1) * 2 / (1 + np.exp(-2 * beta / d))
-        ),
-    },
+    "3.9": {},
     "3.10": {
         "The scale is missing": (
             lambda q, k, v, grad: _backward(q, k, v, grad, dq=q.shape[-1] ** 0.5),

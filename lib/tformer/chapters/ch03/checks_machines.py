@@ -1,106 +1,83 @@
-"""Exercises 3.11 to 3.13: a layer that looks words up, a sentence read back, a table in strips."""
+"""Exercises 3.12 and 3.13: a sentence read back from its mixtures, and a table in strips."""
 
 from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from tformer import reference
+from tformer.chapters.ch03.checks_rows import (
+    FAR,
+    KEYS,
+    OF_ITS_OWN,
+    QUERY,
+    VALUES,
+    Mutant,
+    measured_from,
+)
 from tformer.exercises import say
 from tformer.exercises.answer import Answer, Wrong
-from tformer.exercises.kinds import parts
+from tformer.exercises.kinds import Array, Marks
 from tformer.exercises.registry import exercise
 from tformer.exercises.samples import integers
-from tformer.exercises.scales import wrong_scales
+from tformer.exercises.scales import wrongly_scaled
+from tformer.exercises.table import Case, case
 
 
-@exercise(
-    "3.11",
-    praise="In every sentence each word gives at least 0.999 of its weight to the word it looks "
-    "for, with keys of width two, for up to twelve words.",
-    hints=(
-        "Give every word a point in the plane as its key, and let each word's query be the point "
-        "of the word it looks for. Which points make each key the best match for itself?",
-        "On a circle all keys have the same length, so a query prefers the key of its own "
-        "direction. The lead over the neighbour may be small.",
-        "Make the queries longer until the lead is large: with twelve words on the circle, a lead "
-        "of 10 in the scaled scores is reached well before a length of 200.",
-    ),
-)
-def lookup_layer(f: Answer) -> None:
-    """W_Q, W_K of width two by which word i looks at word partner[i]."""
-    for seed, words in enumerate([[1, 2, 0], [1, 2, 0], [1, 0], [0, 0, 0], [3, 3, 1, 0]]):
-        _judge_lookup_layer(f, np.array(words), seed)
-    rng = np.random.default_rng(5)
-    for seed, n in enumerate([5, 7, 12]):
-        _judge_lookup_layer(f, rng.integers(0, n, n), seed)
+def _mixtures() -> Iterator[Case]:
+    table = np.array([[1.0, 2], [2, 0], [0, 3], [-4, -8], [5, 10], [2, 1], [-3, 3]])
+    for words, weights in (
+        ([0, 2, 1], [[1, 0, 0], [0.75, 0.25, 0], [0.25, 0.25, 0.5]]),
+        ([2], [[1]]),
+        (
+            [5, 4, 6, 3],
+            [[1, 0, 0, 0], [0.8, 0.2, 0, 0], [0.5, 0.25, 0.25, 0], [0.2, 0.2, 0.2, 0.4]],
+        ),
+        ([0, 4], [[1, 0], [0.2, 0.8]]),
+        ([1, 1, 5, 1], np.tri(4) / np.arange(1, 5)[:, np.newaxis]),
+    ):
+        yield _mixture(words, np.array(weights, dtype=float), table)
+    yield _mixture([3, 2, 2, 0], np.eye(4), table, whole=True)
+    yield _mixture(
+        [3, 0, 1], np.array([[1, 0, 0], [0.5, 0.5, 0], [0.9, 0.05, 0.05]]), table[:4, 1:]
+    )
+    deep = np.array([[1.0, 2, 0], [1, 2, 3], [1, 5, 3], [4, 2, 3], [-1, -2, -3], [2, 1, 3]])
+    yield _mixture([1, 0, 3, 2, 4, 5], np.tri(6) / np.arange(1, 7)[:, np.newaxis], deep)
+    for seed in range(8):
+        rng = np.random.default_rng(seed)
+        n, d = 4 + seed, 1 + seed % 4
+        table = rng.normal(size=(12, d)) * rng.uniform(0.5, 4, (12, 1))
+        q, k = rng.normal(size=(2, n, 2))
+        weights = reference.attention_weights(q, k, mask=np.tri(n, dtype=bool))
+        yield _mixture(rng.integers(0, 12, n), weights, table)
 
 
-def _judge_lookup_layer(f: Answer, partner: np.ndarray, seed: int) -> None:
-    n = len(partner)
-    said = f.said(partner=partner)
-    value = f.raw(said, partner=partner).value
-    w_q, w_k = parts(f, value, said, ("w_q", "w_k"))
-    for part, name in (w_q, "w_q"), (w_k, "w_k"):
-        if part.shape != (n, 2):
-            side = " It lies on its side." * (part.shape == (2, n))
-            raise Wrong(f"With {said}, {name} has shape {part.shape}; it should be {(n, 2)}.{side}")
-        if not np.isfinite(part).all():
-            raise Wrong(f"With {said}, {name} holds numbers that are not finite.")
-    whole, rng = np.arange(n), np.random.default_rng(seed)
-    for sentence in [whole, whole[::-1], *rng.integers(0, n, (5, 2 * n))]:
-        _judge_looks(f, said, partner, sentence, w_q.astype(float), w_k.astype(float))
+def _mixture(words: Any, a: np.ndarray, table: np.ndarray, whole: bool = False) -> Case:
+    return case(a=a, y=a @ table[words], table=table, want=np.asarray(words), whole=whole)
 
 
-def _judge_looks(
-    f: Answer,
-    said: str,
-    partner: np.ndarray,
-    sentence: np.ndarray,
-    w_q: np.ndarray,
-    w_k: np.ndarray,
-) -> None:
-    """Each word of the sentence whose partner is in it should look there, and nowhere else."""
-    weights = reference.attention_weights(w_q[sentence], w_k[sentence])
-    if np.isnan(weights).any():
-        raise Wrong(f"With {said}, the scores are too large for a float64. Make w_q smaller.")
-    for word, row in zip(sentence.tolist(), weights, strict=True):
-        shares = np.bincount(sentence, row, len(partner))
-        wanted, found = int(partner[word]), int(shares.argmax())
-        if wanted not in sentence or shares[wanted] >= 0.999:
-            continue
-        head = (
-            f"With {said} and the sentence {say.show(sentence)}, word {word} gives word {wanted} "
-            f"a weight of {say.pair(shares[wanted], 0.999)[0]}; at least 0.999 is asked for."
-        )
-        if found == wanted and shares[found] > np.sort(shares)[:-1].max() + 1e-9:
-            raise Wrong(f"{head} It looks at the right word, with too small a lead over the rest.")
-        raise Wrong(f"{head} {_where_it_looks(partner, word, found, shares, w_q, w_k)}")
+def _distances(rows: np.ndarray, table: np.ndarray) -> np.ndarray:
+    return np.asarray(((rows[:, np.newaxis] - table) ** 2).sum(axis=-1))
 
 
-def _where_it_looks(
-    partner: np.ndarray,
-    word: int,
-    found: int,
-    shares: np.ndarray,
-    w_q: np.ndarray,
-    w_k: np.ndarray,
-) -> str:
-    best = (w_q @ w_k.T).argmax(axis=-1)
-    same = np.flatnonzero(np.isclose(w_k, w_k[found], rtol=1e-12).all(axis=-1)).tolist()
-    if partner[word] in same and len(same) > 1:
-        return f"Words {same[0]} and {same[1]} have the same key, so no query can tell them apart."
-    if shares[found] < np.sort(shares)[-2] + 1e-9:
-        return "Several words get the same weight."
-    if (best == np.arange(len(best))).all():
-        return "Every word looks at itself. Where does the query learn about the partner?"
-    if len(set(partner.tolist())) == len(partner) and (best[partner] == np.arange(len(best))).all():
-        return (
-            "Each word looks at the word whose partner it is, as if the roles of queries and keys "
-            "were exchanged."
-        )
-    if (best == best[0]).all() and reference.norm(w_k).argmax() == best[0]:
-        return f"Every word looks at word {best[0]}, which has the longest key."
-    return f"Word {found} gets {say.show(shares[found])}, the largest."
+def _nearest_to(rows: Callable[[np.ndarray, np.ndarray], np.ndarray]) -> Mutant:
+    """Return the words nearest to what a function makes of a and y in place of the values."""
+    return lambda a, y, table: _distances(rows(a, y), table).argmin(axis=-1)
+
+
+def _judged_by(words: Callable[[np.ndarray, np.ndarray], Any]) -> Mutant:
+    """Return what a function makes of the right values and the table."""
+    return lambda a, y, table: words(np.linalg.solve(a, y), table)
+
+
+def _equal(values: np.ndarray, table: np.ndarray) -> np.ndarray:
+    return np.asarray((values[:, np.newaxis] == table).all(axis=-1))
+
+
+_ROUNDED = "The unmixed rows differ from those of the table by rounding errors"
 
 
 @exercise(
@@ -115,61 +92,142 @@ def _where_it_looks(
         "Once the rows are unmixed, each equals a row of the table, up to rounding. Find the "
         "nearest by distance; a dot product would prefer long embeddings.",
     ),
-)
-def recover(f: Answer) -> None:
-    """The words behind the outputs of causal attention."""
-    table = np.array([[1.0, 1], [2, 0], [0, 2], [5, 5]])
-    for words, weights in [
-        ([2], [[1]]),
-        ([1, 2], [[1, 0], [0.8, 0.2]]),
-        ([2, 1, 0], [[1, 0, 0], [0.5, 0.5, 0], [0.25, 0.25, 0.5]]),
-        ([0, 3], [[1, 0], [0.2, 0.8]]),
-    ]:
-        _check_recovery(f, np.array(words), np.array(weights, dtype=float), table)
-    for seed in range(6):
-        rng = np.random.default_rng(seed)
-        n, d = 4 + seed, 2 + seed % 3
-        table = rng.normal(size=(12, d)) * rng.uniform(0.5, 4, (12, 1))
-        q, k = rng.normal(size=(2, n, 2))
-        weights = reference.attention_weights(q, k, mask=np.tri(n, dtype=bool))
-        _check_recovery(f, rng.integers(0, 12, n), weights, table)
-
-
-def _check_recovery(f: Answer, words: np.ndarray, a: np.ndarray, table: np.ndarray) -> None:
-    y = a @ table[words]
-    why = "There is a word for each row of y, and a times their embeddings should give y."
-    mistakes = _wrong_words(a, y, table) | {
-        "Those are the embeddings; their places in the table are asked for.": table[words],
-        "Those are rows of zeros with a one; the place of the one is asked for.": (
-            np.eye(len(table))[words]
-        ),
-    }
-    f.expect(words, mistakes, why, a=a, y=y, table=table)
-
-
-def _wrong_words(a: np.ndarray, y: np.ndarray, table: np.ndarray) -> dict[str, np.ndarray]:
-    def nearest(rows: np.ndarray) -> np.ndarray:
-        return ((rows[:, np.newaxis] - table) ** 2).sum(axis=-1).argmin(axis=-1)
-
-    dots = np.linalg.solve(a, y) @ table.T
-    return {
+    cases=_mixtures,
+    mutants={
         "You looked for the embedding nearest to each row of y, which is a mixture. Undo the "
-        "mixing first.": nearest(y),
-        "The largest dot product goes to a long embedding. Look for the nearest one.": (
-            dots.argmax(axis=-1)
+        "mixing first.": _nearest_to(lambda a, y: y),
+        "The largest dot product goes to a long embedding. Look for the nearest one.": _judged_by(
+            lambda values, table: (values @ table.T).argmax(axis=-1)
         ),
-        "Embeddings 0 and 3 have the same direction, and the same cosine with every row. Look for "
-        "the nearest one.": (dots / reference.norm(table)).round(9).argmax(axis=-1),
+        "Embeddings 0 and 4 have the same direction, and the same cosine with every row. Look for "
+        "the nearest one.": _judged_by(
+            lambda values, table: (
+                (values @ table.T / np.linalg.norm(table, axis=-1)).round(9).argmax(axis=-1)
+            )
+        ),
         "The weights were used on their side: row t of a mixed the words into row t of y.": (
-            nearest(np.linalg.solve(a.T, y))
+            _nearest_to(lambda a, y: np.linalg.solve(a.T, y))
+        ),
+        "The weights have mixed the words once already; a second time leads farther away.": (
+            _nearest_to(lambda a, y: a @ y)
         ),
         "You divided each row by its own weight; the words before it are still in it.": (
-            nearest(y / np.diag(a)[:, np.newaxis])
+            _nearest_to(lambda a, y: y / np.diag(a)[:, np.newaxis])
         ),
         "One over each entry is not the inverse of a table: `a**-1` is taken entry by entry.": (
-            nearest((1 / a) @ y)
+            _nearest_to(lambda a, y: (1 / a) @ y)
         ),
-    }
+        "The words before it were taken off as they stand in y; take them off unmixed.": (
+            _nearest_to(lambda a, y: (y - np.tril(a, -1) @ y) / np.diag(a)[:, np.newaxis])
+        ),
+        f"{_ROUNDED}, so `==` finds none there. Look for the nearest.": _judged_by(
+            lambda values, table: [np.flatnonzero(row)[0] for row in _equal(values, table)]
+        ),
+        f"{_ROUNDED}: `==` finds none, and `argmax` of no True is 0. Look for the nearest.": (
+            _judged_by(lambda values, table: _equal(values, table).argmax(axis=-1))
+        ),
+        f"{_ROUNDED}; of all pairs that are equal, too few are left. Look for the nearest.": (
+            _judged_by(lambda values, table: np.nonzero(_equal(values, table))[1])
+        ),
+        "The first coordinate alone does not tell the words apart; measure the distance.": (
+            _judged_by(
+                lambda values, table: np.abs(values[:, :1] - table[:, 0]).round(9).argmin(axis=-1)
+            )
+        ),
+        "The last coordinate alone does not tell the words apart; measure the distance.": (
+            _judged_by(
+                lambda values, table: np.abs(values[:, -1:] - table[:, -1]).round(9).argmin(axis=-1)
+            )
+        ),
+        "You compare the lengths of vectors; vectors of one length may lie far apart.": _judged_by(
+            lambda values, table: (
+                np.abs(
+                    np.linalg.norm(values, axis=-1)[:, np.newaxis] - np.linalg.norm(table, axis=-1)
+                )
+                .round(9)
+                .argmin(axis=-1)
+            )
+        ),
+        "Differences that are added up with their signs make up for each other.": _judged_by(
+            lambda values, table: (
+                np.abs((values[:, np.newaxis] - table).sum(axis=-1)).round(9).argmin(axis=-1)
+            )
+        ),
+        "Those are the largest distances; the nearest embedding has the smallest.": _judged_by(
+            lambda values, table: _distances(values, table).argmax(axis=-1)
+        ),
+        "That is made along the wrong axis: for each embedding the nearest row, and not for each "
+        "row the nearest embedding.": _judged_by(
+            lambda values, table: _distances(values, table).argmin(axis=0)
+        ),
+        "Those are the embeddings; their places in the table are asked for.": _judged_by(
+            lambda values, table: values
+        ),
+        "Those are rows of zeros with a one; the place of the one is asked for.": _judged_by(
+            lambda values, table: np.eye(len(table))[_distances(values, table).argmin(axis=-1)]
+        ),
+    },
+    kind=Marks(),
+    otherwise="There is a word for each row of y, and a times their embeddings should give y.",
+)
+def recover(a: np.ndarray, y: np.ndarray, table: np.ndarray) -> np.ndarray:
+    """The words behind the outputs of causal attention."""
+    return np.asarray(_distances(np.linalg.solve(a, y), table).argmin(axis=-1))
+
+
+@dataclass(frozen=True)
+class Rows(Array):
+    """A table whose rows may be computed a few at a time."""
+
+    def remark(self, got: Any, want: Any) -> str:
+        """Say which rows of an answer are right, if only these can be."""
+        if got.ndim == 2 and 0 < len(got) < len(want) and got.shape[1] == want.shape[1]:
+            if np.allclose(got, want[: len(got)]):
+                return "The last rows are missing: what becomes of the last strip?"
+            if np.allclose(got, want[-len(got) :]):
+                return "Only the last strip is there: what becomes of those before it?"
+        if got.shape == want.shape:
+            right = np.isclose(got, want, atol=1e-8).all(axis=-1)
+            first = int(right.argmin())
+            if first > 3 and not right[first:].any():
+                return f"All rows before row {first} are right: what becomes of the rest?"
+        return super().remark(got, want)
+
+
+_WHOLE = "Whole numbers came in. Of which type is the array that you write into?"
+
+
+def _strips() -> Iterator[Case | Callable[[Answer], None]]:
+    yield case(q=QUERY[np.newaxis], k=KEYS, v=VALUES, want=[[4, 5]])
+    two = np.array([[8.0], [16]])
+    for heights, keys in (
+        ([1000, 0], [1, 1]),
+        ([1000, -1000, 0], [1, 0.5]),
+        ([5000, 1], [1, 0]),
+        ([-1], [2000, 2001]),
+    ):
+        q, k = (np.array(x, dtype=float)[:, np.newaxis] for x in (heights, keys))
+        yield case(q=q, k=k, v=two, why=FAR)
+    for n in (2, 3, 7, 64, 65, 100, 128, 130, 257):
+        m = n // 2 + 2
+        q, k, v = integers(n, (n, 4)), integers(n + 1, (m, 4)), integers(n + 2, (m, 2))
+        said = f"{n} queries, {m} keys" if q.size > say.FEW else ""
+        yield case(q=q, k=k, v=v, said=said, why=_WHOLE * (n == 7), whole=n == 7)
+    q, k, v = integers(1, (5, 3)), integers(2, (200, 3)), integers(3, (200, 1))
+    yield case(q=q, k=k, v=v, said="5 queries, 200 keys")
+    yield _check_memory
+
+
+def _weighed(weigh: Callable[[np.ndarray], np.ndarray]) -> Mutant:
+    return lambda q, k, v: weigh(q @ k.T / q.shape[-1] ** 0.5) @ v
+
+
+def _key_strips(q: np.ndarray, k: np.ndarray, v: np.ndarray) -> np.ndarray:
+    """Add up what strips of keys give, each with a softmax of its own."""
+    pieces = [slice(start, start + 64) for start in range(0, len(k), 64)]
+    return np.asarray(
+        sum(reference.attention(q * 1.0, k[piece] * 1.0, v[piece] * 1.0) for piece in pieces)
+    )
 
 
 @exercise(
@@ -184,66 +242,38 @@ def _wrong_words(a: np.ndarray, y: np.ndarray, table: np.ndarray) -> dict[str, n
         "Slices that run past the end are cut by NumPy, so `q[start : start + 64]` is right for "
         "the last strip too. The softmax is that of the definition, row by row.",
     ),
-)
-def attention_in_strips(f: Answer) -> None:
-    """Attention without the whole table of weights."""
-    q, k, v = np.ones((1, 1)), np.log([[1.0], [2.0], [3.0]]), np.array([[6.0, 0], [0, 6], [6, 6]])
-    none = {
-        "Nothing was computed. Fewer queries than fill a strip still need one.": np.zeros((1, 2))
-    }
-    f.expect([[4.0, 5]], none | _wrong_strips(q, k, v), q=q, k=k, v=v)
-    apart = np.array([[1000.0], [0]])
-    far = (
-        "The scores of the two rows are 1000 apart, and exp(−1000) is 0. Each row needs a maximum "
-        "of its own."
-    )
-    over = {"exp(1000) is more than a float64 can hold.": [[np.nan], [1.0]]}
-    ones = np.ones((2, 1))
-    f.expect([[1.0], [1.0]], over, far, q=apart, k=ones, v=ones)
-    for n in (2, 3, 7, 64, 65, 100, 130, 257):
-        q, k, v = (
-            integers(n, (n, 4)),
-            integers(n + 1, (n // 2 + 2, 4)),
-            integers(n + 2, (n // 2 + 2, 2)),
-        )
-        _check_rows(f, q, k, v)
-    _check_memory(f)
-
-
-def _check_rows(f: Answer, q: np.ndarray, k: np.ndarray, v: np.ndarray) -> None:
-    want = reference.attention(q, k, v)
-    said = f"{len(q)} queries, {len(k)} keys" if q.size > say.FEW else f.said(q=q, k=k, v=v)
-    got = f.array(said, q=q, k=k, v=v)
-    f.judge(got, want, _wrong_strips(q, k, v), _which_rows(got, want), said)
-
-
-def _wrong_strips(q: np.ndarray, k: np.ndarray, v: np.ndarray) -> dict[str, np.ndarray]:
-    scores = q @ k.T / q.shape[-1] ** 0.5
-    return {
-        why: reference.attention(q, k, v, scale=scale) for why, scale in wrong_scales(q, k).items()
-    } | {
+    cases=_strips,
+    mutants={
+        "Nothing was computed. Fewer queries than fill a strip still need one.": lambda q, k, v: (
+            np.concatenate(
+                [
+                    reference.attention(q, k, v)[: len(q) // 64 * 64],
+                    np.zeros((len(q) % 64, v.shape[1])),
+                ]
+            )
+        ),
         "The softmax runs down the columns; each query needs weights that add up to one.": (
-            reference.softmax(scores, axis=0) @ v
+            _weighed(lambda scores: reference.softmax(scores, axis=0))
         ),
-        "The numbers are cut to whole ones. Of which type is the array that you write into?": (
-            np.trunc(reference.attention(q, k, v))
+        "exp(1000) is more than a float64 can hold. Subtract the largest score of each row.": (
+            _weighed(lambda scores: measured_from(scores, 0.0))
+        ),
+        f"One maximum was taken for several queries. {OF_ITS_OWN}": _weighed(
+            lambda scores: measured_from(scores, scores.max())
+        ),
+        "Strips of keys have been added up, each with weights that add up to one; all keys "
+        "together should.": _key_strips,
+        "The scaled scores served as weights; their softmax should.": _weighed(
+            lambda scores: scores
         ),
     }
-
-
-def _which_rows(got: np.ndarray, want: np.ndarray) -> str:
-    """Say which rows of an answer are right, if only these can be."""
-    if got.ndim == 2 and len(got) < len(want) and got.shape[1] == want.shape[1]:
-        if np.allclose(got, want[: len(got)]):
-            return "The last rows are missing: what becomes of the last strip?"
-        if np.allclose(got, want[-len(got) :]):
-            return "Only the last strip is there: what becomes of those before it?"
-    if got.shape == want.shape:
-        right = np.isclose(got, want, atol=1e-8).all(axis=-1)
-        first = int(right.argmin())
-        if first > 3 and not right[first:].any():
-            return f"All rows before row {first} are right: what becomes of the rest?"
-    return "Compare with the definition, row by row."
+    | wrongly_scaled(lambda scale, q, k, v: reference.attention(q, k, v, scale=scale(q, k))),
+    kind=Rows(),
+    otherwise="Compare with the definition, row by row.",
+)
+def attention_in_strips(q: np.ndarray, k: np.ndarray, v: np.ndarray) -> np.ndarray:
+    """Attention without the whole table of weights."""
+    return reference.attention(q, k, v)
 
 
 def _check_memory(f: Answer) -> None:

@@ -3,17 +3,106 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from tformer import reference
+from tformer.chapters.ch03.checks_rows import FAR, OF_ITS_OWN, measured_from
 from tformer.exercises.answer import Answer, Wrong
-from tformer.exercises.kinds import Several, parts
+from tformer.exercises.kinds import Parts, Several
 from tformer.exercises.registry import exercise
 from tformer.exercises.samples import integers
 from tformer.exercises.scales import wrongly_scaled
 from tformer.exercises.table import Case, case
+
+
+@dataclass(frozen=True)
+class Factors(Several):
+    """Two matrices of the right shapes, judged by their product."""
+
+    def fit(self, f: Answer, got: Parts, want: Parts, said: str) -> None:
+        """Raise Wrong where a matrix has a wrong shape, and say how."""
+        for part, right, name in zip(got, want, self.names, strict=True):
+            if part.shape == right.shape:
+                continue
+            why = ""
+            if part.shape == right.shape[::-1]:
+                why = " It lies on its side."
+            elif part.ndim == 2 and part.shape < right.shape:
+                why = " Zeros may fill the columns that are left over."
+            raise Wrong(
+                f"With {said}, {name} has shape {part.shape}; it should be {right.shape}.{why}"
+            )
+
+
+def _tastes() -> Iterator[Case]:
+    for taste, width in (
+        ([[4, 0], [3, 0]], 1),
+        ([[1, 2], [2, 4]], 1),
+        ([[1, 2], [3, 0]], 2),
+        ([[0, -1], [1, 0]], 2),
+        ([[0, 1], [0, 0]], 1),
+        ([[-2, 0], [0, -3]], 2),
+        ([[0, 0], [0, 0]], 1),
+        ([[-5]], 1),
+        ([[-5]], 3),
+    ):
+        yield case(taste=np.array(taste, dtype=float), width=width, whole=width == len(taste))
+    for seed, (d, rank, width) in enumerate(
+        [(3, 1, 1), (3, 2, 2), (3, 1, 2), (2, 2, 3), (4, 2, 3), (5, 2, 2), (6, 3, 4)]
+    ):
+        left, right = integers(seed + 30, (2, d, rank))
+        left[0], right[-1] = 1.0, 2.0
+        yield case(taste=left @ right.T, width=width)
+
+
+def _decomposed(
+    left: Callable[[np.ndarray], np.ndarray] = lambda s: s,
+    right: Callable[[np.ndarray], np.ndarray] = np.ones_like,
+    keys: Callable[..., np.ndarray] = lambda u, vt: vt.T,
+) -> Callable[..., Parts]:
+    """Factors from the singular values, each matrix stretched by a function of them."""
+
+    def factors(taste: np.ndarray, width: int) -> Parts:
+        u, sigma, vt = np.linalg.svd(taste)
+        n = min(width, len(taste))
+        w_q, w_k = np.zeros((2, len(taste), width))
+        w_q[:, :n] = u[:, :n] * left(sigma[:n])
+        w_k[:, :n] = keys(u, vt)[:, :n] * right(sigma[:n])
+        return w_q, w_k
+
+    return factors
+
+
+def _stretched_rows(taste: np.ndarray, width: int) -> Parts:
+    w_q, w_k = _decomposed(left=np.ones_like)(taste, width)
+    return np.linalg.svd(taste)[1][:, np.newaxis] * w_q, w_k
+
+
+def _symmetric(taste: np.ndarray, width: int) -> Parts:
+    """Factors from `eigh`, with the eigenvalues of largest magnitude."""
+    value, vector = np.linalg.eigh(taste)
+    first = np.argsort(-np.abs(value))[:width]
+    w_q, w_k = np.zeros((2, len(taste), width))
+    w_q[:, : len(first)], w_k[:, : len(first)] = vector[:, first] * value[first], vector[:, first]
+    return w_q, w_k
+
+
+def _last_eigenvalues(taste: np.ndarray, width: int) -> Parts:
+    value, vector = np.linalg.eigh(taste)
+    rest = ((0, 0), (0, max(width - len(taste), 0)))
+    return (
+        np.pad((vector * value)[:, -width:], rest),
+        np.pad(vector[:, -width:], rest),
+    )
+
+
+def _last_directions(taste: np.ndarray, width: int) -> Parts:
+    u, sigma, vt = np.linalg.svd(taste)
+    rest = ((0, 0), (0, max(width - len(taste), 0)))
+    return np.pad((u * sigma)[:, -width:], rest), np.pad(vt[-width:].T, rest)
 
 
 @exercise(
@@ -25,63 +114,80 @@ from tformer.exercises.table import Case, case
         "Only the first singular values are not zero. Which columns belong to them, and which of "
         "the two matrices takes the stretch?",
         "`np.linalg.svd` returns the right singular vectors as the rows of its third result, so "
-        "they have to be transposed. If `width` exceeds D, columns of zeros fill the rest.",
+        "they have to be transposed. If `width` exceeds d, columns of zeros fill the rest.",
     ),
-)
-def factors(f: Answer) -> None:
-    """W_Q, W_K of shape (D, width) with W_Q W_Kᵀ = taste."""
-    _check_factors(f, np.array([[4.0, 0], [3, 0]]), 1)
-    _check_factors(f, np.array([[1.0, 2], [2, 4]]), 1)
-    _check_factors(f, np.array([[1.0, 2], [3, 0]]), 2)
-    for seed, (d, rank, width) in enumerate(
-        [(3, 1, 1), (3, 2, 2), (3, 1, 2), (2, 2, 3), (4, 2, 3)]
-    ):
-        left, right = integers(seed + 30, (2, d, rank))
-        left[0], right[-1] = 1.0, 2.0
-        _check_factors(f, left @ right.T, width)
-
-
-def _check_factors(f: Answer, taste: np.ndarray, width: int) -> None:
-    said = f.said(taste=taste, width=width)
-    pair = f.raw(said, taste=taste, width=width).value
-    w_q, w_k = parts(f, pair, said, ("w_q", "w_k"))
-    form = (len(taste), width)
-    for part, name in (w_q, "w_q"), (w_k, "w_k"):
-        if part.shape != form:
-            why = ""
-            if part.shape == form[::-1]:
-                why = " It lies on its side."
-            elif part.ndim == 2 and part.shape < form:
-                why = " Zeros may fill the columns that are left over."
-            raise Wrong(f"With {said}, {name} has shape {part.shape}; it should be {form}.{why}")
-    wrong = _wrong_products(taste, min(width, len(taste)))
-    if width == len(taste):
-        u, sigma, vt = np.linalg.svd(taste)
-        rows = "The singular values stretch the columns of their matrix, and here its rows."
-        wrong[rows] = sigma[:, np.newaxis] * u @ vt
-    f.judge(w_q @ w_k.T, taste, wrong, _TASTE, said, "your product w_q w_kᵀ")
-
-
-def _wrong_products(taste: np.ndarray, n: int) -> dict[str, np.ndarray]:
-    u, sigma, vt = np.linalg.svd(taste)
-    left, directions, right = u[:, :n], vt[:n], vt[:, :n].T
-    return {
-        "The sign is turned round.": -taste,
-        "The stretch by the singular values is missing.": left @ directions,
+    cases=_tastes,
+    mutants={
+        "The sign is turned round.": _decomposed(left=np.negative),
+        "The stretch by the singular values is missing.": _decomposed(left=np.ones_like),
         "Both matrices are stretched by the singular values, so they count twice. One of the two "
-        "is enough, or a root for each.": (left * sigma[:n] ** 2) @ directions,
+        "is enough, or a root for each.": _decomposed(right=lambda s: s),
         "A root of the singular values stretches one matrix only; the other needs it too.": (
-            (left * np.sqrt(sigma[:n])) @ directions
+            _decomposed(left=np.sqrt)
         ),
         "Rows of the third result of the decomposition are the directions of the keys; you took "
-        "its columns.": (left * sigma[:n]) @ right,
-        "w_q and w_k have changed places: the product is the transpose of the taste.": taste.T,
+        "its columns.": _decomposed(keys=lambda u, vt: vt),
+        "w_q and w_k have changed places: the product is the transpose of the taste.": (
+            lambda taste, width: _decomposed()(taste, width)[::-1]
+        ),
         "Both matrices are stretched by a root, but the directions of the queries serve for both. "
-        "That gives symmetric tables only.": (left * sigma[:n]) @ left.T,
-    }
+        "That gives symmetric tables only.": _decomposed(keys=lambda u, vt: u),
+        "The directions of the keys serve for both matrices. That gives symmetric tables only.": (
+            lambda taste, width: _decomposed(keys=lambda u, vt: vt.T)(
+                np.linalg.svd(taste)[2].T * np.linalg.svd(taste)[1] @ np.linalg.svd(taste)[2], width
+            )
+        ),
+        "The singular values stretch the columns of their matrix, and here its rows.": (
+            _stretched_rows
+        ),
+        "`eigh` is for symmetric tables: it reads the lower half and takes the upper for its "
+        "mirror image. A taste need not be symmetric.": _symmetric,
+        "`eigh` is for symmetric tables, and a taste need not be one. It also lists eigenvalues in "
+        "rising order, so that negative ones come first.": _last_eigenvalues,
+        "The last singular values are the smallest; keep the first.": _last_directions,
+    },
+    kind=Factors(
+        by=lambda w_q, w_k: w_q @ w_k.T,
+        called="your product w_q w_kᵀ",
+        names=("w_q", "w_k"),
+    ),
+    otherwise="Every table whose rank is at most the width is such a product.",
+)
+def factors(taste: np.ndarray, width: int) -> Parts:
+    """W_Q, W_K of shape (d, width) with W_Q W_Kᵀ = taste."""
+    return _decomposed()(taste, width)
 
 
-_TASTE = "Every table whose rank is at most the width is such a product."
+def _capacities() -> Iterator[Case]:
+    for d, beta, share in (
+        (2, 2.0, 0.05),
+        (2, float(np.log(2)), 0.5),
+        (4, 2.0, 0.9),
+        (16, 8.0, 0.5),
+        (64, 16.0, 0.8),
+        (1000, 30.0, 0.5),
+        (1, 1.0, 0.3),
+        (8, 5, 0.99),
+        (300, 20.0, 0.999),
+    ):
+        yield case(d=d, beta=beta, share=share)
+    why = "With β = 0 all keys weigh the same, so two of them have just the share 1/2 each."
+    yield case(d=3, beta=0.0, share=0.5, want=2, why=why)
+
+
+def _term(d: int, beta: float) -> float:
+    """Return the bound on the mean weight of a wrong key, beside the right key's 1."""
+    return float(((1 + np.exp(-2 * beta / d)) / 2) ** d)
+
+
+def _room(room: Callable[[int, float, float], float]) -> Callable[..., float]:
+    """Return a mutant that finds room for so many keys beside the right one."""
+    return lambda d, beta, share: float(np.floor(1 + room(d, beta, share)))
+
+
+def _odds(term: Callable[[int, float], float]) -> Callable[..., float]:
+    """Return a mutant with another term for a wrong key."""
+    return _room(lambda d, beta, share: (1 / share - 1) / term(d, beta))
 
 
 @exercise(
@@ -94,61 +200,51 @@ _TASTE = "Every table whose rank is at most the width is such a product."
         "Solve 1/(1 + (n − 1) b) ≥ share for n, where b stands for the power in the theorem.",
         "n − 1 is at most (1/share − 1)/b. A number of pairs is whole, so round down.",
     ),
+    cases=_capacities,
+    mutants={
+        "One more: the theorem counts n − 1 wrong keys beside the right one.": (
+            lambda d, beta, share: float(np.floor((1 / share - 1) / _term(d, beta)))
+        ),
+        "Pairs come in whole numbers.": lambda d, beta, share: 1 + (1 / share - 1) / _term(d, beta),
+        "With one pair more the bound falls below the share: round down.": lambda d, beta, share: (
+            float(np.ceil(1 + (1 / share - 1) / _term(d, beta)))
+        ),
+        "You round to the nearest whole number, which may be one too many: round down.": (
+            lambda d, beta, share: float(np.round(1 + (1 / share - 1) / _term(d, beta)))
+        ),
+        "At least the share is asked for, so equality will do.": lambda d, beta, share: float(
+            np.ceil((1 / share - 1) / _term(d, beta))
+        ),
+        "That is the number for a share of 1/2.": _room(lambda d, beta, share: 1 / _term(d, beta)),
+        "The exponent of e is −2β/d; the 2 is missing.": _odds(
+            lambda d, beta: ((1 + np.exp(-beta / d)) / 2) ** d
+        ),
+        "The exponent of e is −2β/d; the d is missing.": _odds(
+            lambda d, beta: ((1 + np.exp(-2 * beta)) / 2) ** d
+        ),
+        "The exponent of e is −2β/d; the minus is missing.": _odds(
+            lambda d, beta: ((1 + np.exp(2 * beta / d)) / 2) ** d
+        ),
+        "The exponent of e is −2β/d; yours has the root of d.": _odds(
+            lambda d, beta: ((1 + np.exp(-2 * beta / d**0.5)) / 2) ** d
+        ),
+        "The power of d is missing.": _odds(lambda d, beta: (1 + np.exp(-2 * beta / d)) / 2),
+        "The base is a mean of 1 and a power of e; the 2 below it is missing.": _odds(
+            lambda d, beta: (1 + np.exp(-2 * beta / d)) ** d
+        ),
+        "1/share counts the right key's own term too: subtract 1.": _room(
+            lambda d, beta, share: 1 / share / _term(d, beta)
+        ),
+        "The right key gets the share, the others the rest: their odds are 1/share − 1.": _room(
+            lambda d, beta, share: (1 - share) / _term(d, beta)
+        ),
+        "The power divides; here it multiplies.": _odds(lambda d, beta: 1 / _term(d, beta)),
+    },
+    otherwise="Put your n and n + 1 into the bound: only the first may reach the share.",
 )
-def pairs_that_fit(f: Answer) -> None:
+def pairs_that_fit(d: int, beta: float, share: float) -> float:
     """The largest n whose bound on the right key's weight is at least `share`."""
-    for d, beta, share in _CAPACITIES:
-        base = (1 + np.exp(-2 * beta / d)) / 2
-        want = np.floor(1 + (1 / share - 1) / base**d)
-        mistakes = _wrong_capacities(d, beta, share)
-        if (d, beta, share) == _CAPACITIES[0]:  # where no two of them are equal
-            mistakes |= _wrong_rooms(d, beta, share)
-        why = "Put your n and n + 1 into the bound: only the first may reach the share."
-        f.expect(want, mistakes, why, d=d, beta=beta, share=share)
-
-
-def _wrong_capacities(d: int, beta: float, share: float) -> dict[str, Any]:
-    room = (1 / share - 1) / ((1 + np.exp(-2 * beta / d)) / 2) ** d
-    return {
-        "One more: the theorem counts n − 1 wrong keys beside the right one.": np.floor(room),
-        "Pairs come in whole numbers.": 1 + room,
-        "With one pair more the bound falls below the share: round down.": np.ceil(1 + room),
-    }
-
-
-def _wrong_rooms(d: int, beta: float, share: float) -> dict[str, Any]:
-    """Capacities made of a wrong number of keys beside the right one."""
-    odds, base = 1 / share - 1, (1 + np.exp(-2 * beta / d)) / 2
-    rooms = {
-        "That is the number for a share of 1/2.": 1 / base**d,
-        "The exponent of e is −2β/d; the 2 is missing.": (
-            odds * (2 / (1 + np.exp(-beta / d))) ** d
-        ),
-        "The exponent of e is −2β/d; the d is missing.": odds * (2 / (1 + np.exp(-2 * beta))) ** d,
-        "The exponent of e is −2β/d; the minus is missing.": (
-            odds * (2 / (1 + np.exp(2 * beta / d))) ** d
-        ),
-        "The power of d is missing.": odds / base,
-        "The base is a mean of 1 and a power of e; the 2 below it is missing.": (
-            odds / (2 * base) ** d
-        ),
-        "1/share counts the right key's own term too: subtract 1.": 1 / share / base**d,
-        "The right key gets the share, the others the rest: their odds are 1/share − 1.": (
-            (1 - share) / base**d
-        ),
-        "The power divides; here it multiplies.": odds * base**d,
-    }
-    return {why: np.floor(1 + room) for why, room in rooms.items()}
-
-
-_CAPACITIES = [
-    (2, 2.0, 0.05),
-    (2, float(np.log(2)), 0.5),
-    (4, 2.0, 0.9),
-    (16, 8.0, 0.5),
-    (64, 16.0, 0.8),
-    (1000, 30.0, 0.5),
-]
+    return float(np.floor(1 + (1 / share - 1) / _term(d, beta)))
 
 
 def _tables() -> Iterator[Case]:
@@ -161,6 +257,9 @@ def _tables() -> Iterator[Case]:
         q, k = integers(seed + 40, (*batch, n, width)), integers(seed + 5, (*batch, m, width))
         v, grad = integers(seed + 12, (*batch, m, deep)), integers(seed + 17, (*batch, n, deep))
         yield case(q=q, k=k, v=v, grad=grad, whole=seed == 5)
+    q, k = np.array([[1000.0], [0], [-1000]]), np.array([[1.0], [2], [4]])
+    v, grad = np.array([[1.0, 2], [3, 1], [0, 5]]), np.array([[1.0, 1], [2, -1], [0, 3]])
+    yield case(q=q, k=k, v=v, grad=grad, why=FAR)
 
 
 _NAMES = ("dq", "dk", "dv")
@@ -183,9 +282,25 @@ def _times(*powers: float) -> Callable[..., Gradients]:
 
 def _through(step: Callable[[np.ndarray, np.ndarray], np.ndarray]) -> Callable[..., Gradients]:
     """Gradients with another step through the softmax, from weights and their gradient."""
+    return _steps(step, reference.attention_weights)
 
+
+def _measured(shift: Callable[[np.ndarray], Any]) -> Callable[..., Gradients]:
+    """The right gradients, from weights whose scores are measured from a shift."""
+
+    def weights(q: np.ndarray, k: np.ndarray) -> np.ndarray:
+        scores = q @ k.mT / q.shape[-1] ** 0.5
+        return measured_from(scores, shift(scores))
+
+    return _steps(lambda a, grad: a * (grad - (a * grad).sum(-1, keepdims=True)), weights)
+
+
+def _steps(
+    step: Callable[[np.ndarray, np.ndarray], np.ndarray],
+    weigh: Callable[[np.ndarray, np.ndarray], np.ndarray],
+) -> Callable[..., Gradients]:
     def backward(q: np.ndarray, k: np.ndarray, v: np.ndarray, grad: np.ndarray) -> Gradients:
-        weights = reference.attention_weights(q, k)
+        weights = weigh(q, k)
         d_scores = q.shape[-1] ** -0.5 * step(weights, grad @ v.mT)
         return d_scores @ k, d_scores.mT @ q, weights.mT @ grad
 
@@ -233,6 +348,10 @@ _WRONG_GRADIENTS = {
     "The scale came in twice.": _times(1, 1, 0),
     "Multiplied by √d_k; the scale divides by it.": _times(-2, -2, 0),
     "The scale has no place here: it multiplied the scores.": _times(0, 0, 1),
+    "exp(1000) is more than a float64 can hold. Subtract the largest score of each row.": (
+        _measured(lambda scores: 0.0)
+    ),
+    f"One maximum was taken for all queries. {OF_ITS_OWN}": _measured(np.max),
     "The sign is turned round.": lambda *inputs: tuple(-x for x in _gradients(*inputs)),
     "grad has no effect here.": lambda q, k, v, grad: (
         *_gradients(q, k, v, grad)[:2],
@@ -271,6 +390,8 @@ _WRONG_GRADIENTS = {
         ).items()
     },
     kind=Several(names=_NAMES),
+    otherwise="Move one entry by a millionth: by how much does the sum of grad times the "
+    "output change?",
 )
 def attention_backward(q: np.ndarray, k: np.ndarray, v: np.ndarray, grad: np.ndarray) -> Gradients:
     """dq, dk, dv of attention."""
