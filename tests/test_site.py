@@ -7,7 +7,6 @@ import re
 import subprocess
 import sys
 from pathlib import Path
-from typing import NamedTuple
 from xml.etree import ElementTree as ET
 
 import matplotlib.pyplot as plt
@@ -163,23 +162,12 @@ FIGURE = {"image": {"alt": "A square."}, "figure": {"caption": "The square.", "n
 SQUARE = '<svg xmlns="http://www.w3.org/2000/svg"><path id="p" style="stroke: #000000"/></svg>'
 
 
-class Built(NamedTuple):
-    """The exit status, what was complained of, and the pages."""
-
-    status: int
-    complaints: str
-    pages: dict[str, str]
-
-
-def build(folder: Path, page: str, metadata: dict[str, object], second: str = "") -> Built:
-    """Build a book of one notebook, and of a second page if there is one."""
+def build(folder: Path, page: str, metadata: dict[str, object]) -> tuple[int, str, str]:
+    """Build a book of one notebook; its exit status, its complaints and the page."""
     output = nbformat.v4.new_output("display_data", data={"image/svg+xml": SQUARE})
     cell = nbformat.v4.new_code_cell("1", metadata={"mystnb": metadata}, outputs=[output])
     notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_markdown_cell(page), cell])
     notebook.metadata["language_info"] = {"name": "python", "pygments_lexer": "ipython3"}
-    if second:
-        (folder / "second.md").write_text(second)
-        notebook.cells.append(nbformat.v4.new_markdown_cell("```{toctree}\nsecond\n```"))
     nbformat.write(notebook, folder / "index.ipynb")
     (folder / "static" / "katex").mkdir(parents=True)
     (folder / "static" / "katex" / "katex.min.css").write_text("")
@@ -187,17 +175,25 @@ def build(folder: Path, page: str, metadata: dict[str, object], second: str = ""
     templates = str(ROOT / "assets" / "templates")
     (folder / "conf.py").write_text(CONF.format(templates=templates))
     (folder / "404.html").write_text("<p>none</p>")
-    command = [sys.executable, "-m", "sphinx", "-W", "--keep-going", "-q", folder, folder / "out"]
+    command = [
+        sys.executable,
+        "-m",
+        "sphinx",
+        "-W",
+        "--keep-going",
+        "-q",
+        str(folder),
+        str(folder / "out"),
+    ]
     done = subprocess.run(command, capture_output=True, text=True)
-    pages = {path.stem: path.read_text() for path in (folder / "out").glob("*.html")}
-    return Built(done.returncode, done.stderr, pages)
+    html = folder / "out" / "index.html"
+    return done.returncode, done.stderr, html.read_text() if html.exists() else ""
 
 
 def test_page_is_built_with_what_it_needs(tmp_path: Path) -> None:
     text = "# Title\n\nThe first paragraph says what the page is about, in words.\n\nSee $x$."
-    built = build(tmp_path, text, FIGURE, second="# Second\n\nNothing but words here.")
-    assert (built.status, built.complaints) == (0, "")
-    html = built.pages["index"]
+    status, complaints, html = build(tmp_path, text, FIGURE)
+    assert (status, complaints) == (0, "")
     assert 'aria-label="A square."' in html
     assert "stroke: currentColor" in html
     assert '<span class="caption-text">The square.</span>' in html
@@ -209,20 +205,25 @@ def test_page_is_built_with_what_it_needs(tmp_path: Path) -> None:
     assert "fontawesome" not in html
     assert "bootstrap.js" not in html
     assert "searchindex.js" not in html
-    assert "katex" not in built.pages["second"], "a page without mathematics loads none"
+
+
+def test_page_without_mathematics_loads_none(tmp_path: Path) -> None:
+    _, _, html = build(tmp_path, "# Title\n\nNothing but words here.", FIGURE)
+    assert html
+    assert "katex" not in html
 
 
 def test_build_fails_on_a_planted_script(tmp_path: Path) -> None:
     text = '# Title\n\n<script src="https://cdn.example.org/x.js"></script>'
-    built = build(tmp_path, text, FIGURE)
-    assert built.status != 0
-    assert "index.html: asks another host for https://cdn.example.org/x.js" in built.complaints
+    status, complaints, _ = build(tmp_path, text, FIGURE)
+    assert status != 0
+    assert "index.html: asks another host for https://cdn.example.org/x.js" in complaints
 
 
 def test_build_fails_on_a_figure_without_text(tmp_path: Path) -> None:
-    built = build(tmp_path, "# Title", {})
-    assert built.status != 0
-    assert "an image has no alt text" in built.complaints
+    status, complaints, _ = build(tmp_path, "# Title", {})
+    assert status != 0
+    assert "an image has no alt text" in complaints
 
 
 # ---- third-party files ------------------------------------------------------------------
