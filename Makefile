@@ -26,6 +26,19 @@ GPU_PACKAGES = torch triton cuda-bindings cuda-pathfinder cuda-toolkit nvidia-cu
 	nvidia-cufft nvidia-cufile nvidia-curand nvidia-cusolver nvidia-cusparse \
 	nvidia-cusparselt-cu13 nvidia-nccl-cu13 nvidia-nvjitlink nvidia-nvshmem-cu13 nvidia-nvtx
 
+# What is tested: all, or one chapter. Each stage says at its end how many seconds it took.
+CHAPTERS = $(patsubst lib/tformer/chapters/ch%,%,$(wildcard lib/tformer/chapters/ch[0-9]*))
+TEST = -q -n 2 $(if $(CH),--chapter $(CH))
+NOTEBOOKS = $(if $(CH),$(wildcard chapters/$(CH)_*.ipynb exercises/solutions/$(CH)_*.ipynb),\
+	chapters exercises/solutions)
+ifneq ($(and $(CH),$(filter test static unit notebooks browser,$(MAKECMDGOALS))),)
+ifeq ($(filter $(CH),$(CHAPTERS)),)
+$(error There is no chapter $(CH); there are $(sort $(CHAPTERS)))
+endif
+endif
+begin = start=$$(date +%s);
+took = ; status=$$?; echo "== $(1): $$(($$(date +%s) - start)) s"; exit $$status
+
 .PHONY: help book test static unit notebooks browser serve lab run ledger exercises bench lock clean
 .DEFAULT_GOAL := help
 
@@ -60,36 +73,36 @@ endif
 _build/.built: $(READY) $(PAGE_SOURCES) $(BOOK_SOURCES)
 	@$(PY) -m tformer.book lint
 	@echo "== building the book"
-	@$(BIN)/jupyter-book build . --path-output . --warningiserror --keep-going \
-	  $(if $(filter-out $(PAGE_SOURCES),$?),--all) || { rm -rf _build/.doctrees; exit 1; }
+	@$(begin) $(BIN)/jupyter-book build . --path-output . --warningiserror --keep-going \
+	  $(if $(filter-out $(PAGE_SOURCES),$?),--all) || { rm -rf _build/.doctrees; exit 1; } $(call took,book)
 	@touch $@
 
 book: _build/.built ## Build the book into _build/html
 	@echo "== the book is at _build/html/index.html; 'make serve' opens it"
 
-test: static unit notebooks browser ## Check everything
+test: static unit notebooks browser ## Check everything, or what one chapter has: make test CH=04
 	@echo "== all checks passed"
 
 static: $(READY) ## Check the code's style and types, and the notebooks' rules
 	@echo "== style, types and the rules for notebooks"
-	@$(BIN)/ruff check .
-	@$(BIN)/ruff format --check lib tests benchmarks
-	@$(BIN)/mypy
-	@$(PY) -m tformer.book lint
+	@$(begin) $(BIN)/ruff check . && $(BIN)/ruff format --check lib tests benchmarks && \
+	  $(BIN)/mypy && $(PY) -m tformer.book lint $(CH) $(call took,static)
 
 unit: $(READY) ## Test the library, the claims, the exercises and the pipeline
 	@echo "== tests"
-	@$(BIN)/pytest tests --ignore tests/browser -q -n 2
+	@$(begin) $(BIN)/pytest tests --ignore tests/browser --ignore-glob '*/test_browser*.py' \
+	  --dist worksteal $(TEST) $(call took,unit)
 
 notebooks: $(READY) ## Run all notebooks again and compare every output with the stored one
 	@echo "== notebooks against their stored outputs"
-	@$(BIN)/pytest chapters exercises/solutions -q -n 2 --dist loadscope --nbval \
+	@$(begin) $(BIN)/pytest $(NOTEBOOKS) -q -n 2 --dist loadscope --nbval \
 	  --nbval-current-env --nbval-sanitize-with lib/tformer/book/sanitise.cfg \
-	  --nbval-cell-timeout 300 --durations 5
+	  --nbval-cell-timeout 300 --durations 5 $(call took,notebooks)
 
 browser: book ## Open the built pages in a browser and try them
 	@echo "== pages in a browser"
-	@$(BIN)/pytest tests/browser -q -n 2
+	@$(begin) $(BIN)/pytest tests/browser $(wildcard tests/chapters/ch*/test_browser*.py) \
+	  --dist loadgroup $(TEST) $(call took,browser)
 
 serve: book ## Open the built book in a browser
 	@$(PY) -m tformer.book serve

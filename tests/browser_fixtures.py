@@ -83,31 +83,25 @@ def _newest() -> float:
 
 
 @pytest.fixture
-def visit(browser: Browser) -> Iterator[Visit]:
-    """Open addresses, each in a window of its own; the test fails if one asks another host or errs.
+def visit(browser: Browser, request: pytest.FixtureRequest) -> Iterator[Visit]:
+    """Open pages of the book by name, or addresses; the test fails if one errs or asks elsewhere.
 
     Options are those of a browser context, the viewport for example.
     """
     contexts, troubles = [], []
 
-    def open_page(address: str, **options: object) -> Page:
+    def open_page(name: str, **options: object) -> Page:
         context = browser.new_context(**{"viewport": DESKTOP, **options})
         contexts.append(context)
         page = context.new_page()
         watch(page, troubles)
-        page.goto(address)
+        page.goto(name if "://" in name else (request.getfixturevalue("book") / name).as_uri())
         return page
 
     yield open_page
     for context in contexts:
         context.close()
     assert troubles == []
-
-
-@pytest.fixture
-def read(visit: Visit, book: Path) -> Visit:
-    """Open pages of the built book by name."""
-    return lambda name, **options: visit((book / name).as_uri(), **options)
 
 
 @pytest.fixture

@@ -1,15 +1,12 @@
 """Settings for all tests, and the choice of one chapter's: pytest --chapter 04."""
 
 import re
-from functools import cache
-from pathlib import Path
 
 import pytest
 from hypothesis import settings
 
+import chapters
 from tformer.chapters import numbers
-from tformer.claims import claims
-from tformer.claims.registry import Claim
 
 pytest_plugins = ["browser_fixtures", "lab_fixtures"]
 
@@ -38,33 +35,13 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     if (chosen := config.getoption("chapter")) is not None:
         groups: dict[bool, list[pytest.Item]] = {True: [], False: []}
         for item in items:
-            groups[int(chosen) in chapters_of(item)].append(item)
+            groups[int(chosen) in belongs_to(item)].append(item)
         config.hook.pytest_deselected(items=groups[False])
         items[:] = groups[True]
 
 
-def chapters_of(item: pytest.Item) -> set[int | None]:
-    """The chapters that a test belongs to: by its folder, and by what it is called with."""
+def belongs_to(item: pytest.Item) -> set[int | None]:
+    """The chapters of a test: that of its folder, and those of what it is called with."""
     folder = re.fullmatch(r"ch(\d\d)", item.path.parent.name)
     called = item.callspec.params.values() if hasattr(item, "callspec") else ()
-    return {int(folder[1]) if folder else None, *map(chapter_of, called)}
-
-
-def chapter_of(value: object) -> int | None:
-    """The chapter of a claim or its label, of an exercise or its number, of a page or its name."""
-    if isinstance(value, Claim):
-        return value.chapter
-    name = value.name if isinstance(value, Path) else getattr(value, "number", value)
-    if not isinstance(name, str):
-        return None
-    page = re.fullmatch(r"(?:.*/)?(\d\d)_\w+(?:\.\w+)?", name)
-    exercise = re.fullmatch(r"(\d+)\.\d+", name)
-    if page or exercise:
-        return int((page or exercise)[1])
-    return labels().get(name)
-
-
-@cache
-def labels() -> dict[str, int]:
-    """The chapter of each claim."""
-    return {claim.label: claim.chapter for claim in claims()}
+    return {int(folder[1]) if folder else None, *map(chapters.of, called)}

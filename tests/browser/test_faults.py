@@ -12,7 +12,7 @@ NAME = "chapters/00_notation.html"
 LINK = 'href="../_sources/chapters/00_notation.ipynb" download'
 # What is put into the page, and how it is told: parts of one line, with … between them.
 PLANTED = {
-    r'<span class="math">\(\frac{1}\)</span>': [r"mathematics: error in \frac{1}"],
+    r'<span class="math katex-error">\frac{1}</span>': [r"mathematics: error in \frac{1}"],
     r'<span class="math">no brackets</span>': ["mathematics: not drawn: no brackets"],
     r"<p>Here \alpha was left, and $x$.</p>": [
         r"mathematics: left as text: \alpha",

@@ -22,23 +22,23 @@ def test_page_has_no_fault(browser: Browser, book: Path, name: str) -> None:
 # ---- what the pages do ------------------------------------------------------------------
 
 
-def test_search_works_from_a_file(read: Visit) -> None:
-    page = read(CHAPTER)
+def test_search_works_from_a_file(visit: Visit) -> None:
+    page = visit(CHAPTER)
     page.locator(".bd-sidebar-primary input[type=search]").fill("softmax")
     page.keyboard.press("Enter")
     page.locator("#search-results a[href^='chapters/02_softmax.html']").first.click()
     expect(page).to_have_url(re.compile(r"/chapters/02_softmax\.html"))
 
 
-def test_search_says_when_nothing_is_found(read: Visit) -> None:
-    page = read("search.html")
+def test_search_says_when_nothing_is_found(visit: Visit) -> None:
+    page = visit("search.html")
     page.locator("main input[type=search]").fill("zyxwvut")
     page.keyboard.press("Enter")
     expect(page.locator("#search-results")).to_contain_text("did not match")
 
 
-def test_colour_mode_is_kept(read: Visit) -> None:
-    page = read(CHAPTER, color_scheme="dark")
+def test_colour_mode_is_kept(visit: Visit) -> None:
+    page = visit(CHAPTER, color_scheme="dark")
     root = page.locator("html")
     expect(root).to_have_attribute("data-theme", "dark")
     page.get_by_role("button", name="Colour mode").click()
@@ -47,22 +47,22 @@ def test_colour_mode_is_kept(read: Visit) -> None:
     expect(root).to_have_attribute("data-theme", "light")
 
 
-def test_keyboard_reaches_the_text_first(read: Visit) -> None:
-    page = read(CHAPTER)
+def test_keyboard_reaches_the_text_first(visit: Visit) -> None:
+    page = visit(CHAPTER)
     page.keyboard.press("Tab")
     assert page.evaluate("document.activeElement.getAttribute('href')") == "#main-content"
 
 
-def test_drawings_take_the_colour_of_the_text(read: Visit) -> None:
-    page = settled(read(CHAPTER, color_scheme="dark"))
+def test_drawings_take_the_colour_of_the_text(visit: Visit) -> None:
+    page = settled(visit(CHAPTER, color_scheme="dark"))
     drawing = page.locator("svg.drawing[role=img]").first
     assert len(drawing.get_attribute("aria-label") or "") > 20
     colour = drawing.evaluate("(e) => getComputedStyle(e).fill")
     assert colour == page.locator("article").evaluate("(e) => getComputedStyle(e).color")
 
 
-def test_folds_open_for_an_address_inside_and_for_print(read: Visit) -> None:
-    page = settled(read("exercises/solutions/01_dot_products.html"))
+def test_folds_open_for_an_address_inside_and_for_print(visit: Visit) -> None:
+    page = settled(visit("exercises/solutions/01_dot_products.html"))
     fold = page.locator("details.admonition").first
     expect(fold).not_to_have_attribute("open", "")
     page.evaluate("dispatchEvent(new Event('beforeprint'))")
@@ -74,8 +74,8 @@ def test_folds_open_for_an_address_inside_and_for_print(read: Visit) -> None:
     expect(fold).to_have_attribute("open", "")
 
 
-def test_print_has_the_text_and_not_the_frame(read: Visit) -> None:
-    page = settled(read(CHAPTER, color_scheme="dark"))
+def test_print_has_the_text_and_not_the_frame(visit: Visit) -> None:
+    page = settled(visit(CHAPTER, color_scheme="dark"))
     page.evaluate(
         """addEventListener("beforeprint", () => {
             window.inked = getComputedStyle(document.querySelector("article p")).color;
@@ -91,8 +91,8 @@ def test_print_has_the_text_and_not_the_frame(read: Visit) -> None:
         expect(page.locator(frame).first).to_be_hidden()
 
 
-def test_page_reads_without_javascript(read: Visit) -> None:
-    page = read(CHAPTER, java_script_enabled=False)
+def test_page_reads_without_javascript(visit: Visit) -> None:
+    page = visit(CHAPTER, java_script_enabled=False)
     expect(page.locator("article h1")).to_be_visible()
     expect(page.locator("article .theorem p").first).to_be_visible()
     expect(page.locator("[data-print]")).to_be_hidden()

@@ -16,6 +16,7 @@ import chapters
 from browsing import HOST, IN_THE_HAND, Visit, violations
 from tformer.widgets import Quiz
 
+pytestmark = pytest.mark.xdist_group("site")  # one worker makes the page
 WIDGETS = chapters.widgets()
 QUESTIONS = [
     {

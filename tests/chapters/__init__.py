@@ -7,11 +7,16 @@ be told so. ``RIGHT[number]`` holds correct answers that differ from the book's.
 ``NOTICED`` which of its claims must notice which mistake, of this chapter or another.
 """
 
+import re
+from functools import cache
 from importlib import import_module
 from importlib.resources import files
+from pathlib import Path
 from typing import Any
 
 from tformer.chapters import numbers
+from tformer.claims import claims
+from tformer.claims.registry import Claim
 from tformer.widgets.base import BookWidget
 
 
@@ -44,3 +49,27 @@ def widgets() -> list[type[BookWidget]]:
             )
             found.append(widget)
     return found
+
+
+def of(value: object) -> int | None:
+    """The chapter that a value belongs to, which some test is called with; None if it has none.
+
+    A claim or its label, an exercise or its number, a page or notebook or its name, a class or
+    function that stands in the folder of a chapter.
+    """
+    if isinstance(value, Claim):
+        return value.chapter
+    name = value.name if isinstance(value, Path) else getattr(value, "number", value)
+    if not isinstance(name, str):
+        home = re.search(r"\bchapters\.ch(\d\d)\b", getattr(value, "__module__", None) or "")
+        return int(home[1]) if home else None
+    page = re.fullmatch(r"(?:.*/)?(\d\d)_\w+(?:\.\w+)?", name)
+    exercise = re.fullmatch(r"(\d+)\.\d+", name)
+    if page or exercise:
+        return int((page or exercise)[1])
+    return _labels().get(name)
+
+
+@cache
+def _labels() -> dict[str, int]:
+    return {claim.label: claim.chapter for claim in claims()}

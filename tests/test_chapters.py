@@ -1,0 +1,67 @@
+"""The tests of one chapter are found, by hand and by `make test CH=04`."""
+
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+import chapters
+from tformer.chapters import numbers
+from tformer.claims import claims
+from tformer.exercises.registry import find
+
+ROOT = Path(__file__).parents[1]
+
+
+@pytest.mark.parametrize(
+    ("value", "chapter"),
+    [
+        ("thm-dot-variance", 1),
+        (claims(3)[0], 3),
+        ("4.7", 4),
+        ("12.11", 12),
+        (find("2.5"), 2),
+        (Path("exercises/solutions/04_why_sqrt_d.ipynb"), 4),
+        ("chapters/03_attention.html", 3),
+        (chapters.widgets()[0], 1),
+        (chapters.answers("WRONG")["4.1"], None),
+        (float, None),
+        (4.7, None),
+        ("index.html", None),
+        ("chapters/glossary.html", None),
+        ("no-such-label", None),
+    ],
+)
+def test_the_chapter_of_what_a_test_is_called_with(value: object, chapter: int | None) -> None:
+    assert chapters.of(value) == chapter
+
+
+def make(*arguments: str) -> subprocess.CompletedProcess[str]:
+    """What make would do."""
+    if shutil.which("make") is None:
+        pytest.skip("there is no make on this machine")
+    own = {name: text for name, text in os.environ.items() if not name.startswith("MAKE")}
+    return subprocess.run(
+        ["make", "-n", *arguments], cwd=ROOT, capture_output=True, text=True, env=own
+    )
+
+
+@pytest.mark.parametrize("number", ["99", "4", "00", "dot"])
+def test_make_refuses_a_chapter_that_does_not_exist(number: str) -> None:
+    done = make("test", f"CH={number}")
+    there = " ".join(f"{chapter:02d}" for chapter in numbers())
+    assert done.returncode != 0
+    assert f"There is no chapter {number}; there are {there}" in done.stderr
+    assert done.stdout == ""
+
+
+def test_make_asks_only_for_what_belongs_to_the_chapter() -> None:
+    done = make("test", "CH=04")
+    assert done.returncode == 0
+    assert "lint 04" in done.stdout
+    assert done.stdout.count("--chapter 04") == 2
+    assert "chapters/04_why_sqrt_d.ipynb exercises/solutions/04_why_sqrt_d.ipynb" in done.stdout
+    assert "03_attention" not in done.stdout
+    assert "--chapter" not in make("test").stdout
