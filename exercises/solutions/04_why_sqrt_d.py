@@ -24,9 +24,9 @@ q, k = rng.standard_normal((2, 1000, 64))
 
 # %% [markdown]
 # The last line makes a thousand queries and keys of width 64, to try things on. The distribution
-# function Φ of the standard normal distribution is `scipy.special.ndtr`. Each exercise has three hints. The
-# first is a nudge, the last comes close to the answer. Ask for them one at a time: `hint("4.1")`,
-# then `hint("4.1", 2)`.
+# function Φ of the standard normal distribution is `scipy.special.ndtr`. Each exercise has three
+# hints. The first is a nudge, the last comes close to the answer. Ask for them one at a time:
+# `hint("4.1")`, then `hint("4.1", 2)`.
 
 # %%
 hint("4.1")
@@ -287,9 +287,9 @@ check("4.7", repaired)
 # QK-norm replaces the scale: the score is a gain g times the cosine of query and key, and so it
 # lies between −g and g, whatever the width.
 #
-# Write `qk_norm_weights(q, k, gain)` for arrays of shape `(..., T, d_k)` and `(..., S, d_k)`. Return
-# the softmax of the gain times the cosines, shape `(..., T, S)`. A zero vector has cosine 0 with
-# everything.
+# Write `qk_norm_weights(q, k, gain)` for arrays of shape `(..., T, d_k)` and `(..., S, d_k)`.
+# Return the softmax of the gain times the cosines, shape `(..., T, S)`. A zero vector has cosine 0
+# with everything.
 # ```
 
 # %%
@@ -330,9 +330,10 @@ check("4.8", qk_norm_weights)
 # Write `diagnose(q, k)` for arrays of shape `(1000, 16)`; row i of q and row i of k belong
 # together. Return one of five words. They speak of the distribution that the coordinates were
 # drawn from, so a mean is the mean of that distribution and not of the thousand rows.
-# `"normalised"`: all vectors have length 4. `"shifted"`: coordinates of q or of k, all or some, have
-# a mean of 0.3 or more in magnitude. `"aligned"`: coordinates of q and k, all or some, are
-# correlated by 0.3 or more in magnitude. `"heavy"`: in q or in k or in both, the coordinates come from a distribution with heavy tails (Student with
+# `"normalised"`: all vectors have length 4. `"shifted"`: coordinates of q or of k, all or some,
+# have a mean of 0.3 or more in magnitude. `"aligned"`: coordinates of q and k, all or some, are
+# correlated by 0.3 or more in magnitude. `"heavy"`: in q or in k or in both, the coordinates come
+# from a distribution with heavy tails (Student with
 # $\nu = 3$, or Cauchy, which has no mean at all). `"fine"`: independent coordinates with mean 0
 # and variance 1, from a normal or a uniform distribution. Each sample has one fault at most.
 # ```
@@ -471,6 +472,6 @@ check("4.12", distance_to_normal)
 
 # %% [markdown] exercise="why"
 # The gap is widest at a step of the staircase. Just below the step at x it is as wide as just
-# above the step at −x, because both distributions are symmetric, so one side of each step is enough. For
-# even d the widest gap is half of the step at 0, about $1/\sqrt{2\pi d}$: a hundred times the
+# above the step at −x, because both distributions are symmetric, so one side of each step is
+# enough. For even d the widest gap is half of the step at 0, about $1/\sqrt{2\pi d}$: a hundred times the
 # width makes the distribution ten times as normal.

@@ -13,7 +13,9 @@ import torch
 from torch import Tensor
 from torch.nn.functional import pad
 
-__all__ = ["CPU", "GPU", "Kernel", "additive", "for_kernel", "widened"]
+from tformer.fast.precision import wide
+
+__all__ = ["CPU", "GPU", "Kernel", "additive", "for_kernel"]
 
 
 class Kernel(NamedTuple):
@@ -101,11 +103,6 @@ def _leading_axes(*arrays: Tensor | None) -> tuple[int, ...]:
     return shapes.pop() if shapes else ()
 
 
-def widened(x: Tensor) -> Tensor:
-    """Half precision as float32; wider tensors as they are."""
-    return x if x.dtype == torch.float64 else x.float()
-
-
 def additive(mask: Tensor, dtype: torch.dtype) -> Tensor:
     """The additive mask: 0 where one may look, -inf where not."""
     return torch.zeros_like(mask, dtype=dtype).masked_fill(~mask, -torch.inf)
@@ -114,7 +111,7 @@ def additive(mask: Tensor, dtype: torch.dtype) -> Tensor:
 def _fitted(kernel: Kernel, *tensors: Tensor) -> list[Tensor]:
     """Queries, keys and values in a precision and, filled up with zeros, a width it takes."""
     if not kernel.half:
-        tensors = tuple(map(widened, tensors))
+        tensors = tuple(map(wide, tensors))
     width = max(x.shape[-1] for x in tensors)
     width += -width % kernel.width
     return [pad(x, (0, width - x.shape[-1])) if x.shape[-1] < width else x for x in tensors]

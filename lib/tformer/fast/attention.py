@@ -11,7 +11,8 @@ import torch
 from torch import Tensor
 from torch.nn.functional import scaled_dot_product_attention
 
-from tformer.fast._kernels import additive, for_kernel, widened
+from tformer.fast._kernels import additive, for_kernel
+from tformer.fast.precision import wide
 from tformer.fast.softmax import softmax
 from tformer.fast.twins import twin
 
@@ -29,7 +30,7 @@ def attention_weights(
     """Edges as in the definition. Half precision is widened to float32 on the way."""
     if scale is None:
         scale = 1 / math.sqrt(max(q.shape[-1], 1))
-    scores_TS = scale * (widened(q) @ widened(k).mT)
+    scores_TS = scale * (wide(q) @ wide(k).mT)
     if bias is not None:
         scores_TS = scores_TS + bias
     if mask is not None:

@@ -38,7 +38,7 @@ def on_symbols(function: Callable[..., Any], **instead: Any) -> Callable[..., An
     The library functions that it calls lose their argument checks too, and softmax is written out.
     """
     body = inspect.unwrap(function)
-    instead = {"softmax": _softmax, "require_scale": lambda where, scale, *_: scale} | instead
+    instead = {"softmax": _softmax} | instead
     called = {name: body.__globals__.get(name) for name in body.__code__.co_names}
     opened = {x: on_symbols(f, **instead) for x, f in called.items() if hasattr(f, "__wrapped__")}
     known = body.__globals__ | opened | instead
