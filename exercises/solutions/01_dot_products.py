@@ -400,8 +400,9 @@ def vectors_behind(table, width):
     """Vectors with the given dot products: (S, S) to (S, width)."""
     ### BEGIN SOLUTION
     stretch, directions = np.linalg.eigh(table)
-    largest = slice(len(table) - width, None)
-    return directions[:, largest] * np.sqrt(np.maximum(stretch[largest], 0))
+    points = directions * np.sqrt(np.maximum(stretch, 0))
+    points = points[:, ::-1][:, :width]
+    return np.pad(points, ((0, 0), (0, width - points.shape[1])))
     ### END SOLUTION
 
 

@@ -75,10 +75,10 @@ def _pmi(counts):
         return np.log(p / (p.sum(1, keepdims=True) * p.sum(0)))
 
 
-def _pmi_without_keepdims(counts):
-    with np.errstate(all="ignore"):
-        expected = counts.sum(axis=1) * counts.sum(axis=0) / counts.sum()
-        return np.log(np.maximum(counts / np.where(expected == 0, 1, expected), 1))
+def _pmi_in_a_copy(counts):
+    table = np.zeros_like(counts)
+    table[counts > 0] = np.maximum(_pmi(counts), 0)[counts > 0]
+    return table
 
 
 def _svd(matrix, width, scale=lambda s: s):
@@ -91,6 +91,17 @@ def _eigen(table, width, scale=lambda v: np.sqrt(np.maximum(v, 0)), part=None):
     chosen = slice(-width, None) if part is None else part(width)
     with np.errstate(all="ignore"):
         return vector[:, chosen] * scale(value[chosen])
+
+
+def _vector_by_vector(table, width):
+    """Peel off one direction after another: Cholesky's way, with pivots."""
+    rest, points = np.array(table, dtype=float), np.zeros((len(table), width))
+    for column in range(min(width, len(table))):
+        pivot = rest.diagonal().argmax()
+        if rest[pivot, pivot] > 1e-9:
+            points[:, column] = rest[pivot] / math.sqrt(rest[pivot, pivot])
+            rest -= np.outer(points[:, column], points[:, column])
+    return points
 
 
 def _random_signs(n, d, eps):
@@ -241,31 +252,23 @@ WRONG = {
         "mean of k matters": lambda mq, vq, mk, vk: (vq * vk + mq**2 * vk).sum(),
     },
     "1.9": {
-        "positive part is missing": _pmi,
-        "Those are bits": lambda counts: np.maximum(np.nan_to_num(_pmi(counts)), 0) / np.log(2),
-        "other negative values": lambda counts: np.where(counts == 0, 0, _pmi(counts)),
-        "Word 1 was never seen": lambda counts: np.maximum(_pmi(counts), 0),
-        "The row sums were laid along the columns": _pmi_without_keepdims,
-        "the most negative number": lambda counts: np.nan_to_num(_pmi(counts)),
+        "An array made after them holds whole numbers": _pmi_in_a_copy,
         "Two mistakes do that": (
             lambda counts: np.log(np.maximum(counts / np.outer(counts.sum(1), counts.sum(0)), 1)),
             lambda counts: np.log(np.maximum(counts / counts.sum(1, keepdims=True), 1)),
         ),
-        "log(1 + ratio)": lambda counts: np.log1p(np.exp(_pmi(counts))),
     },
     "1.10": {
-        "not scaled": lambda m, w: _svd(m, w, scale=np.ones_like),
-        "square root of its singular value": lambda m, w: _svd(m, w, scale=np.sqrt),
-        "right singular vectors": lambda m, w: _svd(m.T, w),
-        "weakest ones": lambda m, w: (np.linalg.svd(m)[0] * np.linalg.svd(m)[1])[:, -w:],
-        "the columns of the table cut off": lambda m, w: m[:, :w],
+        "one column a dimension": lambda m, w: (
+            _svd(m, w) @ np.linalg.svd(m)[2][:w]
+        ),
     },
     "1.11": {
-        "not stretched yet": lambda t, w: _eigen(t, w, scale=np.ones_like),
-        "stretched by the eigenvalue": lambda t, w: _eigen(t, w, scale=lambda v: v),
-        "kept the smallest": lambda t, w: _eigen(t, w, part=lambda width: slice(0, width)),
         "is nan": lambda t, w: _eigen(t, w, scale=lambda v: np.sqrt(v - 1e-17)),
-        "LinAlgError": lambda t, w: np.linalg.cholesky(t)[:, :w],
+        "have zeros in the others": (
+            lambda t, w: _eigen(t, w),
+            lambda t, w: _eigen(t, w, part=lambda width: slice(len(t) - width, None)),
+        ),
     },
     "1.12": {
         "cosine −0.6154. Compare the magnitude of every pair": _random_signs,
@@ -309,8 +312,9 @@ RIGHT = {
         lambda m, w: m @ np.linalg.svd(m)[2][:w].T,
     ],
     "1.11": [
-        lambda t, w: _svd(t, w, scale=np.sqrt),
-        lambda t, w: -_eigen(t, w)[:, ::-1],
+        lambda t, w: np.pad(_svd(t, w, scale=np.sqrt), ((0, 0), (0, max(w - len(t), 0)))),
+        lambda t, w: np.pad(-_eigen(t, w)[:, ::-1], ((0, 0), (max(w - len(t), 0), 0))),
+        _vector_by_vector,
     ],
     "1.12": [_signs_one_by_one],
 }
