@@ -203,8 +203,8 @@ def _of_rank(matrix: np.ndarray, rank: int) -> np.ndarray:
             np.linalg.svd(matrix)[0][:width].T * np.linalg.svd(matrix)[1][:width]
         ),
         "The last dimensions are the weakest ones: keep the first.": lambda matrix, width: (
-            (np.linalg.svd(matrix)[0] * np.linalg.svd(matrix)[1])[:, -width:]
-        ),
+            np.linalg.svd(matrix)[0] * np.linalg.svd(matrix)[1]
+        )[:, -width:],
         "Those are the columns of the table cut off, not the directions in which its rows "
         "vary most.": lambda matrix, width: matrix[:, :width],
         "`eigh` is for symmetric matrices: it reads one half of the table, as if the other were "
@@ -240,7 +240,7 @@ def _gram_tables() -> Iterator[Case]:
 def _eigen(
     stretch: Callable[[np.ndarray], np.ndarray], sort: int = -1
 ) -> Callable[[np.ndarray, int], np.ndarray]:
-    """Eigenvectors, the largest eigenvalue first for `sort` −1, times what is made of the values."""
+    """Eigenvectors times what is made of their values, the largest first for `sort` −1."""
 
     def rows(table: np.ndarray, width: int) -> np.ndarray:
         value, vector = np.linalg.eigh(table)
