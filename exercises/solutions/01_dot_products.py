@@ -45,7 +45,6 @@ hint("1.1")
 # serves all vectors of q. Here and below the numbers may also be integers.
 # ```
 
-
 # %%
 def row_dots(q, k):
     """Dot products along the last axis: (..., d) and (..., d) to (...)."""
@@ -77,7 +76,6 @@ check("1.1", row_dots)
 # is merely short is not a zero vector: stretching a vector, or shrinking it to a length of
 # $10^{-9}$, must not change its cosine.
 # ```
-
 
 # %%
 def cosine(q, k):
@@ -116,7 +114,6 @@ check("1.2", cosine)
 # the remainder is q. A vector that is merely short is not a zero vector: of k only the direction
 # counts, down to a length of $10^{-100}$.
 # ```
-
 
 # %%
 def split(q, k):
@@ -158,7 +155,6 @@ check("1.3", split)
 # may be $-\infty$.
 # ```
 
-
 # %%
 def nearest(scores, n):
     """Positions of the n largest scores, best first.
@@ -193,7 +189,6 @@ check("1.4", nearest)
 # instructions.
 # ```
 
-
 # %%
 def score_table(q, k):
     """Table of dot products: (..., T, d) and (..., S, d) to (..., T, S)."""
@@ -225,7 +220,6 @@ check("1.5", score_table)
 # at once. The result is used under a square root later, so rounding must not leave a negative
 # entry.
 # ```
-
 
 # %%
 def squared_distances(q, k):
@@ -264,7 +258,6 @@ check("1.6", squared_distances)
 # the distance is smallest for key 2. There are many right answers.
 # ```
 
-
 # %%
 def favourites(q):
     """Three keys of the width of q, one for each measure.
@@ -301,7 +294,6 @@ check("1.7", favourites)
 # variance of $q \cdot k$, a number. Derive the formula before you write it.
 # ```
 
-
 # %%
 def predicted_variance(mean_q, var_q, mean_k, var_k):
     """Variance of q·k for independent coordinates.
@@ -336,7 +328,6 @@ check("1.8", predicted_variance)
 # entry. Return the PPMI of each pair in nats, shape `(N, N)`. A pair that was never seen gets 0,
 # and so do all pairs of a word that was never seen.
 # ```
-
 
 # %%
 def positive_pmi(counts):
@@ -373,7 +364,6 @@ check("1.9", positive_pmi)
 # which do not depend on it.
 # ```
 
-
 # %%
 def embed(matrix, width):
     """Rows of U Σ cut to `width` columns: (N, N) to (N, width)."""
@@ -408,7 +398,6 @@ check("1.10", embed)
 # theorem: a symmetric matrix has real eigenvalues and orthonormal eigenvectors.
 # `numpy.linalg.eigh` finds them.
 # ```
-
 
 # %%
 def vectors_behind(table, width):
@@ -445,7 +434,6 @@ check("1.11", vectors_behind)
 # every two of them have a cosine below eps in magnitude. The check keeps to the promise: n is at
 # most $e^{d \varepsilon^2 / 4}$.
 # ```
-
 
 # %%
 def crowd(n, d, eps):

@@ -151,6 +151,7 @@ def _no_opposite(n, d, eps):
 WRONG = {
     "1.1": {
         "An axis of length one is left over": lambda q, k: (q * k).sum(-1, keepdims=True),
+        "and so are their sums": lambda q, k: (q * k).sum(-1).astype(int),
         "A single vector has only one axis": lambda q, k: (q * k).sum(axis=1),
     },
     "1.2": {
@@ -172,7 +173,13 @@ WRONG = {
     },
     "1.4": {
         "are no tie": lambda scores, n: np.argsort(
+            -scores.astype(np.float32), axis=-1, kind="stable"
+        )[..., :n],
+        "and stand in another order": lambda scores, n: np.argsort(
             1e-9 * np.arange(scores.shape[-1]) - scores, axis=-1, kind="stable"
+        )[..., :n],
+        "A score of −∞ comes last": lambda scores, n: np.argsort(
+            -np.nan_to_num(scores, neginf=0), axis=-1, kind="stable"
         )[..., :n],
         "in the order of their positions": lambda scores, n: np.lexsort(
             (np.broadcast_to(np.arange(scores.shape[-1]) != 2, scores.shape), -scores), axis=-1
@@ -207,6 +214,7 @@ WRONG = {
         "every difference q − k": lambda q, k: ((q[..., :, None, :] - k[..., None, :, :]) ** 2).sum(
             -1
         ),
+        "the numbers in the table are fractions": lambda q, k: _distances(q, k).round(),
         "Each batch has its own table": lambda q, k: _distances(q if q.ndim < 4 else q[:, ::-1], k),
     },
     "1.7": {

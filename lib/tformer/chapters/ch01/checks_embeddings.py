@@ -72,6 +72,9 @@ def _positive(counts: np.ndarray) -> np.ndarray:
         "Those are bits: the book takes natural logarithms.": (
             lambda counts: reference.ppmi(counts) / np.log(2)
         ),
+        "You took logarithms to base 10: the book takes natural ones.": (
+            lambda counts: reference.ppmi(counts) / np.log(10)
+        ),
         "You took log(1 + ratio); the ratio itself is compared with 1.": (
             lambda counts: np.log1p(np.nan_to_num(_ratio(counts)))
         ),

@@ -27,6 +27,7 @@ def _batches() -> Iterator[Case]:
             q, k = integers(seed, (*batch, t, width)), integers(seed + 10, (*batch, s, width))
             yield case(q=q, k=k, why=f"Here q has {axes} in front. {_BATCH}")
     yield case(q=1000 * q, k=k, whole=True, why=_BATCH)
+    yield case(q=q / 4, k=k, why="Here the numbers in the table are fractions.")
 
 
 def _dots() -> Iterator[Case | Callable[[Answer], None]]:
@@ -209,7 +210,7 @@ def favourites(f: Answer) -> None:
     first = np.empty(0)
     few = [[1.0, 0], [0, 2], [3, 4], [-2, 1], [1, 1], [0, -1, 2], [0, 0, 0, 0.01], [300, 400]]
     more = [integers(seed, (2 + seed,)) + 0.5 for seed in range(5)]
-    tiny_and_large = [[1e-9, -1e-9], [0, 1e9, 0], [-1.0] * 5]
+    tiny_and_large = [[1e-9, -1e-9], [0, 1e9, 0], [-1.0] * 5, [0, -3], [-2, 0, 0]]
     floats = [np.array(q, dtype=float) for q in [*few, *more, *tiny_and_large]]
     for q in [*floats, np.array([1, 3]), np.array([-1, 0, 1])]:
         keys = f.array(q=q).astype(float)

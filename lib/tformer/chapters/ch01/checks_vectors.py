@@ -22,8 +22,10 @@ _SHORT = (
     "A number added to the denominator, or a threshold below which a vector counts as zero, is "
     "felt by every short vector. Only a vector of length exactly 0 is special."
 )
+_ONE_ZERO = "Some of the k are zero here; the rows of the others stay as they were."
 _TIES = "Equal scores come in the order of their positions."
 _OWN = "Each row along the last axis has a ranking of its own."
+_LOWEST = "A score of −∞ comes last, after all that are negative."
 _CLOSE = "Two scores that differ by 10⁻¹³ are no tie, and no score is too large or too small."
 _WHOLE = (
     "The coordinates are integers here. An array made after them, by `zeros_like` for instance, "
@@ -34,14 +36,15 @@ _WHOLE = (
 def _pairs() -> Iterator[Case]:
     yield case(q=np.array([1.0, 2]), k=np.array([3.0, 5]), want=13.0)
     yield case(q=np.array([[1.0, 2], [3, 4]]), k=np.array([[5.0, 6], [7, 8]]), want=(17.0, 53.0))
-    for shape in (2, 2, 3), (4, 3, 2), (2, 3, 1):
+    for shape in (2, 2, 3), (4, 3, 2), (2, 1, 3), (2, 3, 1):
         for q, k in stacks(2, shape):
             yield case(q=q, k=k, why=_LAST_AXIS)
     rows = np.array([[1.0, 0], [0, 1], [1, 1]])
     yield case(q=rows, k=_Q, want=(3.0, 4.0, 7.0), why="Here one k serves all rows of q.")
     q, k = integers(1, (3, 2, 4)), integers(2, (3, 2, 4))
     yield case(q=1000 * q, k=k, whole=True, why=_LAST_AXIS)
-    yield case(q=q / 4, k=0 * k, why=_LAST_AXIS)
+    yield case(q=q / 4, k=k / 2, why="The products are fractions here, and so are their sums.")
+    yield case(q=q, k=0 * k)
 
 
 @exercise(
@@ -146,6 +149,18 @@ def _cosine(q: np.ndarray, k: np.ndarray, *lengths: np.ndarray) -> np.ndarray:
         "A zero vector has cosine 0 with everything, itself included.": (
             lambda q, k: np.nan_to_num(_cosine(q, k, norm(q), norm(k)), nan=1.0)
         ),
+        "That is one minus the cosine, a distance.": (
+            lambda q, k: 1 - reference.cosine_similarity(q, k)
+        ),
+        "That is the square of the cosine.": (lambda q, k: reference.cosine_similarity(q, k) ** 2),
+        "The means were subtracted first: that is the correlation of the coordinates.": (
+            lambda q, k: reference.cosine_similarity(
+                q - q.mean(-1, keepdims=True), k - k.mean(-1, keepdims=True)
+            )
+        ),
+        "Where the dot product is negative, so is the cosine: nothing is cut off.": (
+            lambda q, k: np.maximum(reference.cosine_similarity(q, k), 0)
+        ),
         "You divided by the length of the whole array; each row has its own length.": (
             lambda q, k: np.nan_to_num(_cosine(q, k, norm(q.ravel()), norm(k.ravel())))
         ),
@@ -153,6 +168,7 @@ def _cosine(q: np.ndarray, k: np.ndarray, *lengths: np.ndarray) -> np.ndarray:
             reference.cosine_similarity(q, k) * bool((norm(q) * norm(k)).all())
         ),
     },
+    otherwise="The cosine is the dot product over both lengths, and 0 where one of them is 0.",
 )
 def cosine(q: np.ndarray, k: np.ndarray) -> np.ndarray:
     """Cosine along the last axis, 0 where a vector is zero."""
@@ -170,7 +186,8 @@ def _to_split() -> Iterator[Case]:
     for seed, shape in enumerate([(2, 2), (2, 2, 3), (3, 4, 2), (4, 2, 1), (3, 3, 3)]):
         for q, k in stacks(seed + 4, shape):
             yield case(q=q, k=k, why=_LAST_AXIS)
-            yield case(q=q, k=k * (np.arange(len(k)) > 0).reshape(-1, *[1] * (k.ndim - 1)))
+            some = (np.arange(len(k)) > 0).reshape(-1, *[1] * (k.ndim - 1))
+            yield case(q=q, k=k * some, why=_ONE_ZERO)
     yield case(q=q, k=k, whole=True, why=_WHOLE)
 
 
@@ -284,7 +301,8 @@ def _rankings() -> Iterator[Case]:
     yield case(scores=np.array([[1.0, 2, 4], [4, 2, 1]]), n=1, want=[[2], [0]], why=_OWN)
     yield case(scores=np.array([-9.0, 2, -4, 3]), n=2, want=(3, 1))
     yield case(scores=np.array([0.0, 1e-13, 0, 1000, -1000]), n=4, want=(3, 1, 0, 2), why=_CLOSE)
-    yield case(scores=np.array([-np.inf, 2, -np.inf, 2]), n=3, want=(1, 3, 0), why=_TIES)
+    yield case(scores=np.array([1 + 1e-13, 1, -np.inf, 1 + 1e-13]), n=3, want=(0, 3, 1), why=_CLOSE)
+    yield case(scores=np.array([-np.inf, 2, -np.inf, -2]), n=4, want=(1, 3, 0, 2), why=_LOWEST)
     for seed, shape in enumerate([(2, 3), (3, 5), (2, 2, 4), (3, 2, 5), (200,), (2, 80)]):
         scores = integers(seed + 5, shape)
         yield case(scores=scores, n=shape[-1], why=_TIES)
