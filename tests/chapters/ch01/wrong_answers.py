@@ -32,6 +32,12 @@ def _split_in_a_copy(q, k):
     return along, q - along
 
 
+def _split_by_unit_vectors(q, k):
+    unit = np.nan_to_num(_unit(k))
+    along = np.einsum("...i,...i,...j->...j", q, unit, unit)
+    return along, q - along
+
+
 def _safe_projection(q, k):
     return np.nan_to_num(_projection(q, k))
 
@@ -268,11 +274,13 @@ RIGHT = {
     "1.1": [
         lambda q, k: np.einsum("...k,...k->...", q, k),
         lambda q, k: np.vecdot(q, k).astype(np.float32),
+        lambda q, k: (q[..., None, :] @ k[..., :, None])[..., 0, 0],
     ],
     "1.2": [_cosine_by_branches],
     "1.3": [
         lambda q, k: [_safe_projection(q, k), q - _safe_projection(q, k)],
         lambda q, k: np.stack([_safe_projection(q, k), q - _safe_projection(q, k)]),
+        _split_by_unit_vectors,
     ],
     "1.4": [_by_swaps],
     "1.5": [lambda q, k: np.einsum("...tk,...sk->...ts", q, k).astype(np.float32)],
@@ -295,6 +303,7 @@ RIGHT = {
     "1.10": [
         lambda m, w: -_svd(m, w),
         lambda m, w: m @ np.linalg.svd(m)[2][:w].T,
+        lambda m, w: _eigen(m @ m.T, w)[:, ::-1],
     ],
     "1.11": [
         lambda t, w: np.pad(_svd(t, w, scale=np.sqrt), ((0, 0), (0, max(w - len(t), 0)))),
