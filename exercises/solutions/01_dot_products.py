@@ -39,14 +39,15 @@ hint("1.1")
 # of sentences, each with many words, each with several heads. How can one function serve all of
 # them?
 #
-# Write `row_dots(q, k)`. The arrays q and k have shape `(..., K)`: any number of leading axes,
+# Write `row_dots(q, k)`. The arrays q and k have shape `(..., d)`: any number of leading axes,
 # none included, and the coordinates along the last axis. Return the dot product of each vector of
-# q with the vector of k in the same place, shape `(...)`.
+# q with the vector of k in the same place, shape `(...)`. A single vector k, of shape `(d,)`,
+# serves all vectors of q. Here and below the numbers may also be integers.
 # ```
 
 # %%
 def row_dots(q, k):
-    """Dot products along the last axis: (..., K) and (..., K) to (...)."""
+    """Dot products along the last axis: (..., d) and (..., d) to (...)."""
     ### BEGIN SOLUTION
     return (q * k).sum(axis=-1)
     ### END SOLUTION
@@ -71,7 +72,7 @@ check("1.1", row_dots)
 # formula of the cosine then reads 0/0. The book decides that the cosine of a zero vector with
 # anything is 0.
 #
-# Write `cosine(q, k)` for arrays of shape `(..., K)`, with that decision built in. A vector that
+# Write `cosine(q, k)` for arrays of shape `(..., d)`, with that decision built in. A vector that
 # is merely short is not a zero vector: stretching a vector, or shrinking it to a length of
 # $10^{-9}$, must not change its cosine.
 # ```
@@ -80,7 +81,7 @@ check("1.1", row_dots)
 def cosine(q, k):
     """Cosines along the last axis.
 
-    (..., K) and (..., K) to (...); 0 for a zero vector.
+    (..., d) and (..., d) to (...); 0 for a zero vector.
     """
     ### BEGIN SOLUTION
     lengths = np.linalg.norm(q, axis=-1) * np.linalg.norm(k, axis=-1)
@@ -108,16 +109,17 @@ check("1.2", cosine)
 # The projection theorem splits a vector q into a part along k and a remainder orthogonal to k. The
 # first part is what k can say about q; the remainder is what it cannot.
 #
-# Write `split(q, k)` for arrays of shape `(..., K)`. Return the two parts as a pair, the part
+# Write `split(q, k)` for arrays of shape `(..., d)`. Return the two parts as a pair, the part
 # along k first. If k is the zero vector, nothing of q lies along it: the first part is zero and
-# the remainder is q.
+# the remainder is q. A vector that is merely short is not a zero vector: of k only the direction
+# counts, down to a length of $10^{-100}$.
 # ```
 
 # %%
 def split(q, k):
     """Part of q along k, and the remainder.
 
-    Two arrays of shape (..., K).
+    Two arrays of shape (..., d).
     """
     ### BEGIN SOLUTION
     squared_length = (k * k).sum(axis=-1, keepdims=True)
@@ -149,7 +151,8 @@ check("1.3", split)
 #
 # Write `nearest(scores, n)` for scores of shape `(..., S)`. Return the positions of the n largest
 # scores along the last axis, shape `(..., n)`, the best first. Of two equal scores the one with
-# the smaller position comes first.
+# the smaller position comes first; scores that differ, by however little, are not equal. A score
+# may be $-\infty$.
 # ```
 
 # %%
@@ -180,7 +183,7 @@ check("1.4", nearest)
 # With T queries and S keys there are $T \cdot S$ dot products. A Python loop needs some dozen
 # instructions for each. Can the table be had for a handful in all?
 #
-# Write `score_table(q, k)` for queries of shape `(..., T, K)` and keys of shape `(..., S, K)`.
+# Write `score_table(q, k)` for queries of shape `(..., T, d)` and keys of shape `(..., S, d)`.
 # Return the table of shape `(..., T, S)` whose row t and column s hold $q_t \cdot k_s$. Leading
 # axes are batches: each has a table of its own. Do not loop in Python; the check counts
 # instructions.
@@ -188,7 +191,7 @@ check("1.4", nearest)
 
 # %%
 def score_table(q, k):
-    """Table of dot products: (..., T, K) and (..., S, K) to (..., T, S)."""
+    """Table of dot products: (..., T, d) and (..., S, d) to (..., T, S)."""
     ### BEGIN SOLUTION
     return q @ k.mT
     ### END SOLUTION
@@ -208,11 +211,11 @@ check("1.5", score_table)
 # :label: ex-1-6
 # :nonumber:
 #
-# The differences $q_t - k_s$ of all pairs fill an array of shape `(T, S, K)`. For a thousand
+# The differences $q_t - k_s$ of all pairs fill an array of shape `(T, S, d)`. For a thousand
 # queries and keys of width a thousand that is a billion numbers, to compute a million distances.
 # The law of cosines offers another way.
 #
-# Write `squared_distances(q, k)` for arrays of shape `(..., T, K)` and `(..., S, K)`. Return the
+# Write `squared_distances(q, k)` for arrays of shape `(..., T, d)` and `(..., S, d)`. Return the
 # table of $\lVert q_t - k_s \rVert^2$, shape `(..., T, S)`, without holding all the differences
 # at once. The result is used under a square root later, so rounding must not leave a negative
 # entry.
@@ -222,7 +225,7 @@ check("1.5", score_table)
 def squared_distances(q, k):
     """Table of squared distances.
 
-    (..., T, K) and (..., S, K) to (..., T, S).
+    (..., T, d) and (..., S, d) to (..., T, S).
     """
     ### BEGIN SOLUTION
     of_q = (q * q).sum(axis=-1)[..., :, np.newaxis]
@@ -250,8 +253,8 @@ check("1.6", squared_distances)
 # For keys of equal length, dot product, cosine and distance agree on which key is best. How badly
 # can they disagree when the lengths differ?
 #
-# Write `favourites(q)` for a vector q that is not zero, of any width K from 2. Return three keys,
-# shape `(3, K)`, such that the dot product with q is largest for key 0, the cosine for key 1, and
+# Write `favourites(q)` for a vector q that is not zero, of any width d from 2. Return three keys,
+# shape `(3, d)`, such that the dot product with q is largest for key 0, the cosine for key 1, and
 # the distance is smallest for key 2. There are many right answers.
 # ```
 
@@ -259,7 +262,7 @@ check("1.6", squared_distances)
 def favourites(q):
     """Three keys of the width of q, one for each measure.
 
-    (K,) to (3, K).
+    (d,) to (3, d).
     """
     ### BEGIN SOLUTION
     aside = np.zeros_like(q)
@@ -286,8 +289,8 @@ check("1.7", favourites)
 # The chapter proves $\operatorname{Var}[q \cdot k] = d$ for independent coordinates of mean 0 and
 # variance 1. Trained vectors are not centred so neatly. What does a mean do to the spread?
 #
-# Write `predicted_variance(mean_q, var_q, mean_k, var_k)`. The four arrays have shape `(K,)` and
-# hold the mean and the variance of each coordinate; all 2K coordinates are independent. Return the
+# Write `predicted_variance(mean_q, var_q, mean_k, var_k)`. The four arrays have shape `(d,)` and
+# hold the mean and the variance of each coordinate; all 2d coordinates are independent. Return the
 # variance of $q \cdot k$, a number. Derive the formula before you write it.
 # ```
 
@@ -295,7 +298,7 @@ check("1.7", favourites)
 def predicted_variance(mean_q, var_q, mean_k, var_k):
     """Variance of q·k for independent coordinates.
 
-    Four arrays (K,) to a number.
+    Four arrays (d,) to a number.
     """
     ### BEGIN SOLUTION
     return (var_q * var_k + mean_q**2 * var_k + var_q * mean_k**2).sum()
@@ -391,8 +394,9 @@ check("1.10", embed)
 # Write `vectors_behind(table, width)`. The table has shape `(S, S)` and holds the dot products of
 # S unknown vectors with each other; they fit into `width` dimensions. Return an array X of shape
 # `(S, width)` with $X X^\top$ equal to the table. Any such X is right. The unknown vectors may
-# fill fewer than `width` dimensions. You need the spectral theorem: a symmetric matrix has real
-# eigenvalues and orthonormal eigenvectors. `numpy.linalg.eigh` finds them.
+# fill fewer than `width` dimensions, and `width` may be larger than S. You need the spectral
+# theorem: a symmetric matrix has real eigenvalues and orthonormal eigenvectors.
+# `numpy.linalg.eigh` finds them.
 # ```
 
 # %%
@@ -400,8 +404,9 @@ def vectors_behind(table, width):
     """Vectors with the given dot products: (S, S) to (S, width)."""
     ### BEGIN SOLUTION
     stretch, directions = np.linalg.eigh(table)
-    largest = slice(len(table) - width, None)
-    return directions[:, largest] * np.sqrt(np.maximum(stretch[largest], 0))
+    points = directions * np.sqrt(np.maximum(stretch, 0))
+    points = points[:, ::-1][:, :width]
+    return np.pad(points, ((0, 0), (0, width - points.shape[1])))
     ### END SOLUTION
 
 

@@ -21,10 +21,21 @@ def _projection(q, k):
         return (q * k).sum(-1, keepdims=True) / (k * k).sum(-1, keepdims=True) * k
 
 
-def _split_without_keepdims(q, k, dots, squares):
-    squared = (k * k).sum(-1, keepdims=squares)
-    scale = (q * k).sum(-1, keepdims=dots) / np.where(squared == 0, 1, squared)
-    return scale * k, q - scale * k
+def _split_over(squared, q, k):
+    along = (q * k).sum(-1, keepdims=True) / squared * k
+    return along, q - along
+
+
+def _split_in_a_copy(q, k):
+    along = np.zeros_like(q)
+    along[...] = _safe_projection(q, k)
+    return along, q - along
+
+
+def _split_by_unit_vectors(q, k):
+    unit = np.nan_to_num(_unit(k))
+    along = np.einsum("...i,...i,...j->...j", q, unit, unit)
+    return along, q - along
 
 
 def _safe_projection(q, k):
@@ -69,16 +80,22 @@ def _aside(q):
     return other / np.linalg.norm(other) * np.linalg.norm(q)
 
 
+def _in_a_copy(q, keys):
+    copy = np.zeros_like(np.stack([q, q, q]))
+    copy[...] = keys
+    return copy
+
+
 def _pmi(counts):
     with np.errstate(all="ignore"):
         p = counts / counts.sum()
         return np.log(p / (p.sum(1, keepdims=True) * p.sum(0)))
 
 
-def _pmi_without_keepdims(counts):
-    with np.errstate(all="ignore"):
-        expected = counts.sum(axis=1) * counts.sum(axis=0) / counts.sum()
-        return np.log(np.maximum(counts / np.where(expected == 0, 1, expected), 1))
+def _pmi_in_a_copy(counts):
+    table = np.zeros_like(counts)
+    table[counts > 0] = np.maximum(_pmi(counts), 0)[counts > 0]
+    return table
 
 
 def _svd(matrix, width, scale=lambda s: s):
@@ -91,6 +108,17 @@ def _eigen(table, width, scale=lambda v: np.sqrt(np.maximum(v, 0)), part=None):
     chosen = slice(-width, None) if part is None else part(width)
     with np.errstate(all="ignore"):
         return vector[:, chosen] * scale(value[chosen])
+
+
+def _vector_by_vector(table, width):
+    """Peel off one direction after another: Cholesky's way, with pivots."""
+    rest, points = np.array(table, dtype=float), np.zeros((len(table), width))
+    for column in range(min(width, len(table))):
+        pivot = rest.diagonal().argmax()
+        if rest[pivot, pivot] > 1e-9:
+            points[:, column] = rest[pivot] / math.sqrt(rest[pivot, pivot])
+            rest -= np.outer(points[:, column], points[:, column])
+    return points
 
 
 def _random_signs(n, d, eps):
@@ -128,13 +156,8 @@ def _no_opposite(n, d, eps):
 
 WRONG = {
     "1.1": {
-        "matrix product of q and k": lambda q, k: np.dot(q, k),
-        "You added up everything": lambda q, k: (q * k).sum(),
-        "added down the columns": lambda q, k: (q * k).sum(axis=0),
-        "along axis 1, which is the last": lambda q, k: (q * k).sum(axis=min(1, q.ndim - 1)),
-        "not added up yet": lambda q, k: q * k,
-        "every row of q with every row": lambda q, k: q @ k.T,
         "An axis of length one is left over": lambda q, k: (q * k).sum(-1, keepdims=True),
+        "and so are their sums": lambda q, k: (q * k).sum(-1).astype(int),
         "A single vector has only one axis": lambda q, k: (q * k).sum(axis=1),
     },
     "1.2": {
@@ -144,42 +167,31 @@ WRONG = {
         ),
     },
     "1.3": {
-        "divided by its length only once": lambda q, k: (
-            (q * k).sum(-1, keepdims=True) / np.linalg.norm(k, axis=-1, keepdims=True) * k,
-            q,
-        ),
-        "the roles are exchanged": lambda q, k: (
-            _safe_projection(k, q),
-            k - _safe_projection(k, q),
-        ),
-        "a zero k is 0/0": lambda q, k: (_projection(q, k), q - _projection(q, k)),
-        "The sign is turned round": lambda q, k: (
-            _safe_projection(q, k),
-            _safe_projection(q, k) - q,
-        ),
         "should return two arrays": _safe_projection,
-        "were laid along the columns": (
-            lambda q, k: _split_without_keepdims(q, k, False, False),
-            lambda q, k: _split_without_keepdims(q, k, True, False),
-            lambda q, k: _split_without_keepdims(q, k, False, True),
+        "felt by every short vector": (
+            lambda q, k: _split_over((k * k).sum(-1, keepdims=True) + 1e-12, q, k),
+            lambda q, k: _split_over(np.maximum((k * k).sum(-1, keepdims=True), 1e-150), q, k),
         ),
-        "comes first, the remainder second": lambda q, k: (
-            q - _safe_projection(q, k),
-            _safe_projection(q, k),
+        "holds whole numbers only": _split_in_a_copy,
+        "all axes before it only stack vectors": lambda q, k: _split_over(
+            np.maximum((k * k).sum(-1).T[..., None], 1e-300), q, k
         ),
     },
     "1.4": {
-        "Those are the scores": lambda scores, n: -np.sort(-scores)[..., :n],
-        "worst first": lambda scores, n: np.argsort(scores)[..., -n:],
-        "smallest scores": lambda scores, n: np.argsort(scores)[..., :n],
-        "turns the ties round as well": lambda scores, n: np.argsort(scores, kind="stable")[
-            ..., ::-1
-        ][..., :n],
-        "ranked all scores together": lambda scores, n: np.argsort(-scores, None, "stable")[:n],
-        "cut the last axis": lambda scores, n: np.argsort(-scores, axis=-1, kind="stable")[:n],
+        "are no tie": lambda scores, n: np.argsort(
+            -scores.astype(np.float32), axis=-1, kind="stable"
+        )[..., :n],
+        "and stand in another order": lambda scores, n: np.argsort(
+            1e-9 * np.arange(scores.shape[-1]) - scores, axis=-1, kind="stable"
+        )[..., :n],
+        "A score of −∞ comes last": lambda scores, n: np.argsort(
+            -np.nan_to_num(scores, neginf=0), axis=-1, kind="stable"
+        )[..., :n],
+        "in the order of their positions": lambda scores, n: np.lexsort(
+            (np.broadcast_to(np.arange(scores.shape[-1]) != 2, scores.shape), -scores), axis=-1
+        )[..., :n],
     },
     "1.5": {
-        "lies on its side": lambda q, k: k @ q.mT,
         "reverses all axes": (
             lambda q, k: q @ k.T,
             lambda q, k: q @ k.transpose(),
@@ -197,77 +209,59 @@ WRONG = {
             q @ k.mT if q.ndim < 4 else q[:, ::-1] @ k.mT
         ),
         "still loops in Python": (_looped_table, _double_loop, _vectorised_table),
-        "row-by-row dot products": lambda q, k: (q[:2] * k[:2]).sum(-1),
     },
     "1.6": {
-        "counts twice": lambda q, k: _distances(q, k, cross=1),
-        "enters with a minus": lambda q, k: _distances(q, k, cross=-2),
-        "Those are the distances": lambda q, k: np.sqrt(_distances(q, k)),
         "no square is negative": lambda q, k: (
             (q * q).sum(-1)[..., :, None] + (k * k).sum(-1)[..., None, :] - 2 * q @ k.mT
+        ),
+        "off by more than rounding explains": lambda q, k: _distances(
+            q.astype(np.float32), k.astype(np.float32)
         ),
         "every difference q − k": lambda q, k: ((q[..., :, None, :] - k[..., None, :, :]) ** 2).sum(
             -1
         ),
-        "rows belong to queries": lambda q, k: _distances(k, q),
+        "the numbers in the table are fractions": lambda q, k: _distances(q, k).round(),
+        "Each batch has its own table": lambda q, k: _distances(q if q.ndim < 4 else q[:, ::-1], k),
     },
     "1.7": {
+        "Three keys of the width of q are needed": lambda q: np.array([q, 2 * q]),
         "All three have length": lambda q: np.array([q, _aside(q), -q]),
         "the same keys for every q": lambda q: [[4, 3], [0.5, 0], [1, 0.3]],
         "two keys tie": lambda q: np.array([4 * q + 3 * _aside(q), q / 2, q]),
+        "so does an array that is made after it": lambda q: _in_a_copy(
+            q, [4 * q + 3 * _aside(q), q / 2, q + 0.3 * _aside(q)]
+        ),
         "not zero": lambda q: np.array([4 * q + 3 * _aside(q), 0 * q, q]),
-        "key 0 should be its favourite": lambda q: (
-            np.array([q, q / 2, 4 * q])
-            + [
-                [0.1],
-                [0.0],
-                [0.2],
-            ]
-            * _aside(q)
+        "key 0 should be its favourite": (
+            lambda q: np.array([q, q / 2, 4 * q]) + [[0.1], [0.0], [0.2]] * _aside(q),
+            lambda q: np.array([4 * q + 3 * _aside(q), q / 2, q + 0.3 * _aside(q)])[[1, 0, 2]],
+        ),
+        "the distance prefers key 1": lambda q: np.array(
+            [4 * q + 3 * _aside(q), 0.99 * q, q + 0.3 * _aside(q)]
         ),
     },
     "1.8": {
-        "zero means would give": lambda mq, vq, mk, vk: (vq * vk).sum(),
-        "subtract the square of the mean": lambda mq, vq, mk, vk: (
-            (vq + mq**2) * (vk + mk**2)
-        ).sum(),
-        "standard deviation": lambda mq, vq, mk, vk: math.sqrt(
-            (vq * vk + mq**2 * vk + mk**2 * vq).sum()
-        ),
-        "σ² already": lambda mq, vq, mk, vk: (vq**2 * vk**2 + mq**2 * vk**2 + mk**2 * vq**2).sum(),
-        "each coordinate loses its own": lambda mq, vq, mk, vk: (
-            ((vq + mq**2) * (vk + mk**2)).sum() - (mq * mk).sum() ** 2
-        ),
-        "mean of k matters": lambda mq, vq, mk, vk: (vq * vk + mq**2 * vk).sum(),
+        "That is the number of coordinates": lambda mq, vq, mk, vk: len(mq),
     },
     "1.9": {
-        "positive part is missing": _pmi,
-        "Those are bits": lambda counts: np.maximum(np.nan_to_num(_pmi(counts)), 0) / np.log(2),
-        "other negative values": lambda counts: np.where(counts == 0, 0, _pmi(counts)),
-        "Word 1 was never seen": lambda counts: np.maximum(_pmi(counts), 0),
-        "The row sums were laid along the columns": _pmi_without_keepdims,
-        "the most negative number": lambda counts: np.nan_to_num(_pmi(counts)),
+        "An array made after them holds whole numbers": _pmi_in_a_copy,
         "Two mistakes do that": (
             lambda counts: np.log(np.maximum(counts / np.outer(counts.sum(1), counts.sum(0)), 1)),
             lambda counts: np.log(np.maximum(counts / counts.sum(1, keepdims=True), 1)),
         ),
-        "log(1 + ratio)": lambda counts: np.log1p(np.exp(_pmi(counts))),
     },
     "1.10": {
-        "not scaled": lambda m, w: _svd(m, w, scale=np.ones_like),
-        "square root of its singular value": lambda m, w: _svd(m, w, scale=np.sqrt),
-        "right singular vectors": lambda m, w: _svd(m.T, w),
-        "weakest ones": lambda m, w: (np.linalg.svd(m)[0] * np.linalg.svd(m)[1])[:, -w:],
-        "the columns of the table cut off": lambda m, w: m[:, :w],
+        "one column a dimension": lambda m, w: _svd(m, w) @ np.linalg.svd(m)[2][:w],
     },
     "1.11": {
-        "not stretched yet": lambda t, w: _eigen(t, w, scale=np.ones_like),
-        "stretched by the eigenvalue": lambda t, w: _eigen(t, w, scale=lambda v: v),
-        "kept the smallest": lambda t, w: _eigen(t, w, part=lambda width: slice(0, width)),
         "is nan": lambda t, w: _eigen(t, w, scale=lambda v: np.sqrt(v - 1e-17)),
-        "LinAlgError": lambda t, w: np.linalg.cholesky(t)[:, :w],
+        "have zeros in the others": (
+            lambda t, w: _eigen(t, w),
+            lambda t, w: _eigen(t, w, part=lambda width: slice(len(t) - width, None)),
+        ),
     },
     "1.12": {
+        "vectors of width 4 have shape": lambda n, d, eps: np.ones((d, n + 1)),
         "cosine −0.6154. Compare the magnitude of every pair": _random_signs,
         "which is not below 0.6": _signs_up_to_eps,
         "holds only 1 and −1": lambda n, d, eps: np.eye(max(n, d))[:n, :d],
@@ -280,11 +274,13 @@ RIGHT = {
     "1.1": [
         lambda q, k: np.einsum("...k,...k->...", q, k),
         lambda q, k: np.vecdot(q, k).astype(np.float32),
+        lambda q, k: (q[..., None, :] @ k[..., :, None])[..., 0, 0],
     ],
     "1.2": [_cosine_by_branches],
     "1.3": [
         lambda q, k: [_safe_projection(q, k), q - _safe_projection(q, k)],
         lambda q, k: np.stack([_safe_projection(q, k), q - _safe_projection(q, k)]),
+        _split_by_unit_vectors,
     ],
     "1.4": [_by_swaps],
     "1.5": [lambda q, k: np.einsum("...tk,...sk->...ts", q, k).astype(np.float32)],
@@ -307,10 +303,12 @@ RIGHT = {
     "1.10": [
         lambda m, w: -_svd(m, w),
         lambda m, w: m @ np.linalg.svd(m)[2][:w].T,
+        lambda m, w: _eigen(m @ m.T, w)[:, ::-1],
     ],
     "1.11": [
-        lambda t, w: _svd(t, w, scale=np.sqrt),
-        lambda t, w: -_eigen(t, w)[:, ::-1],
+        lambda t, w: np.pad(_svd(t, w, scale=np.sqrt), ((0, 0), (0, max(w - len(t), 0)))),
+        lambda t, w: np.pad(-_eigen(t, w)[:, ::-1], ((0, 0), (max(w - len(t), 0), 0))),
+        _vector_by_vector,
     ],
     "1.12": [_signs_one_by_one],
 }

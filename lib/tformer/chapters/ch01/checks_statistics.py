@@ -4,12 +4,46 @@ from __future__ import annotations
 
 import itertools
 import math
+from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 
 from tformer.exercises import say
 from tformer.exercises.answer import Answer, Wrong
 from tformer.exercises.registry import exercise
+from tformer.exercises.table import Case
+
+
+def _coordinates() -> Iterator[Case]:
+    def of(*numbers: Sequence[float], want: float | None = None, whole: bool = False) -> Case:
+        names = ("mean_q", "var_q", "mean_k", "var_k")
+        return Case(dict(zip(names, map(_floats, numbers), strict=True)), want, whole=whole)
+
+    yield of([2], [3], [1], [5], want=38.0)
+    yield of([1], [1], [0], [1], want=2.0)
+    yield of([1, 2, 0], [1, 2, 3], [2, 1, -1], [0, 1, 4])
+    yield of([0], [4], [0], [9])
+    yield of([0.1], [0.2], [0.3], [0.7])
+    yield of([3], [0], [2], [5])
+    yield of([0, 0], [1, 1], [0, 0], [1, 1])
+    yield of([0, 0], [1, 4], [0, 0], [9, 1])
+    yield of([1, 2, 0], [1, 2, 3], [2, 1, -1], [0, 1, 4], whole=True)
+    yield of([0.5, -1, 2, 0], [1, 0.25, 4, 1], [0, 3, -1, 1], [2, 1, 0.5, 1])
+    yield of([-1, 30], [0.01, 0], [-20, 1], [100, 0])
+    yield of([7, -7], [0, 0], [3, 2], [0, 0], want=0.0)
+
+
+def _floats(numbers: Sequence[float]) -> np.ndarray:
+    return np.array(numbers, dtype=float)
+
+
+def _formula(mean_q: np.ndarray, var_q: np.ndarray, mean_k: np.ndarray, var_k: np.ndarray) -> float:
+    return float((var_q * var_k + mean_q**2 * var_k + var_q * mean_k**2).sum())
+
+
+def _sum_of(term: Callable[..., np.ndarray]) -> Callable[..., float]:
+    """A wrong formula: the sum over the coordinates of another term."""
+    return lambda *moments: float(term(*moments).sum())
 
 
 @exercise(
@@ -24,43 +58,66 @@ from tformer.exercises.registry import exercise
         "E[q²] is not the variance unless the mean is zero. Multiply out, and see which of the "
         "four terms the subtraction removes.",
     ),
+    cases=_coordinates,
+    mutants={
+        "That is what zero means would give; a mean that is not zero adds to the spread.": (
+            _sum_of(lambda mq, vq, mk, vk: vq * vk)
+        ),
+        "That is E[q²k²]; subtract the square of the mean.": (
+            _sum_of(lambda mq, vq, mk, vk: (vq + mq**2) * (vk + mk**2))
+        ),
+        "The square of the mean is subtracted once for the whole sum; each coordinate loses "
+        "its own.": lambda mq, vq, mk, vk: (
+            ((vq + mq**2) * (vk + mk**2)).sum() - (mq * mk).sum() ** 2
+        ),
+        "That is the standard deviation; the variance is its square.": (
+            lambda *moments: math.sqrt(_formula(*moments))
+        ),
+        "You squared the variances, but they are σ² already.": (
+            lambda mq, vq, mk, vk: _formula(mq, vq**2, mk, vk**2)
+        ),
+        "You took the roots of the variances; the formula needs σ² itself.": (
+            lambda mq, vq, mk, vk: _formula(mq, vq**0.5, mk, vk**0.5)
+        ),
+        "That is the number of coordinates, right only when every mean is 0 and every variance "
+        "1.": lambda mq, vq, mk, vk: float(mq.size),
+        "Each coordinate of q meets only its own partner in k: multiply first, then add.": (
+            lambda mq, vq, mk, vk: (
+                vq.sum() * vk.sum() + (mq**2).sum() * vk.sum() + vq.sum() * (mk**2).sum()
+            )
+        ),
+        "The mean of k matters as much as the mean of q.": (
+            _sum_of(lambda mq, vq, mk, vk: vq * vk + mq**2 * vk)
+        ),
+        "The mean of q matters as much as the mean of k.": (
+            _sum_of(lambda mq, vq, mk, vk: vq * vk + mk**2 * vq)
+        ),
+        "The product of the two variances is missing: both coordinates vary at once.": (
+            _sum_of(lambda mq, vq, mk, vk: mq**2 * vk + mk**2 * vq)
+        ),
+        "A mean enters with its square: it multiplies the other coordinate's deviation.": (
+            _sum_of(lambda mq, vq, mk, vk: vq * vk + mq * vk + mk * vq)
+        ),
+        "Each mean multiplies the deviation of the other vector, not of its own.": (
+            _sum_of(lambda mq, vq, mk, vk: vq * vk + mq**2 * vq + mk**2 * vk)
+        ),
+        "That is the variance of the sum of all coordinates; their products are added here.": (
+            _sum_of(lambda mq, vq, mk, vk: vq + vk)
+        ),
+        "That is the mean of q·k.": _sum_of(lambda mq, vq, mk, vk: mq * mk),
+        "That is the mean over the coordinates; the variances of the products add up.": (
+            lambda mq, *rest: _formula(mq, *rest) / mq.size
+        ),
+        "Those are the variances of the single products; q·k is their sum.": (
+            lambda mq, vq, mk, vk: vq * vk + mq**2 * vk + vq * mk**2
+        ),
+    },
+    otherwise="Work out the variance of one product of independent coordinates, mean included.",
 )
-def predicted_variance(f: Answer) -> None:
-    """Var[q·k] for independent coordinates with given means and variances."""
-    for numbers in _CASES:
-        mean_q, var_q, mean_k, var_k = (np.array(x, dtype=float) for x in numbers)
-        second = ((var_q + mean_q**2) * (var_k + mean_k**2)).sum()
-        variance = _by_enumeration(mean_q, var_q, mean_k, var_k)
-        mistakes = {
-            "That is what zero means would give; a mean that is not zero adds to the spread.": (
-                var_q * var_k
-            ).sum(),
-            "That is E[q²k²]; subtract the square of the mean.": second,
-            "The square of the mean is subtracted once for the whole sum; each coordinate loses "
-            "its own.": second - float(mean_q @ mean_k) ** 2,
-            "That is the standard deviation; the variance is its square.": math.sqrt(variance),
-            "You squared the variances, but they are σ² already.": _formula(
-                mean_q, var_q**2, mean_k, var_k**2
-            ),
-            "That is the number of coordinates, right only when every mean is 0 and every variance "
-            "1.": float(len(mean_q)),
-            "Each coordinate of q meets only its own partner in k: multiply first, then "
-            "add.": var_q.sum() * var_k.sum(),
-            "The mean of k matters as much as the mean of q.": (
-                var_q * var_k + mean_q**2 * var_k
-            ).sum(),
-        }
-        f.expect(variance, mistakes, mean_q=mean_q, var_q=var_q, mean_k=mean_k, var_k=var_k)
-
-
-def _formula(mean_q: np.ndarray, var_q: np.ndarray, mean_k: np.ndarray, var_k: np.ndarray) -> float:
-    return float((var_q * var_k + mean_q**2 * var_k + var_q * mean_k**2).sum())
-
-
-def _by_enumeration(
+def predicted_variance(
     mean_q: np.ndarray, var_q: np.ndarray, mean_k: np.ndarray, var_k: np.ndarray
 ) -> float:
-    """Let each coordinate be mean ± standard deviation, and average over all cases."""
+    """Var[q·k], by enumeration: each coordinate is mean ± standard deviation, in all cases."""
     signs = np.array(list(itertools.product((-1, 1), repeat=2 * len(mean_q))))
     q = mean_q + np.sqrt(var_q) * signs[:, : len(mean_q)]
     k = mean_k + np.sqrt(var_k) * signs[:, len(mean_q) :]
@@ -113,15 +170,3 @@ def _task(i: int) -> tuple[int, int, float]:
     d = 12 + i // 2
     eps = (0.9, 0.8)[i % 2] if d < 24 else (0.7, 0.6)[i % 2]
     return int(math.exp(d * eps**2 / 4)), d, eps
-
-
-_CASES = [
-    ([1], [1], [0], [1]),
-    ([1], [1], [2], [1]),
-    ([0], [4], [0], [9]),
-    ([3], [0], [2], [5]),
-    ([0, 0], [1, 1], [0, 0], [1, 1]),
-    ([0, 0], [1, 4], [0, 0], [9, 1]),
-    ([1, 2, 0], [1, 2, 3], [2, 1, -1], [0, 1, 4]),
-    ([0.5, -1, 2, 0], [1, 0.25, 4, 1], [0, 3, -1, 1], [2, 1, 0.5, 1]),
-]

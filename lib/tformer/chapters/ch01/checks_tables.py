@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+
 import numpy as np
 
 from tformer import reference
@@ -9,32 +11,31 @@ from tformer.exercises import say
 from tformer.exercises.answer import Answer, Wrong
 from tformer.exercises.registry import exercise
 from tformer.exercises.samples import integers
+from tformer.exercises.table import Case, case
+
+_Q = np.array([[1.0, 0], [1, 1]])
+_K = np.array([[1.0, 2], [0, 1], [3, -1]])
+_BATCH = "Each batch has its own table: only the last two axes take part."
 
 
-@exercise(
-    "1.5",
-    praise="Rows are queries, columns are keys, batches keep to themselves, and a table 64 times "
-    "larger takes no more Python instructions.",
-    hints=(
-        "Row t, column s should hold q_t·k_s. Write down the shapes of q and k and ask which "
-        "product of matrices sums over K.",
-        "One of the two has to be transposed first, in its last two axes only.",
-        "`.T` reverses all axes, batches included. NumPy 2 has another attribute, and `swapaxes` "
-        "takes two axes by number.",
-    ),
-)
-def score_table(f: Answer) -> None:
-    """(... T K), (... S K) -> (... T S) without a Python loop."""
-    table = _Q @ _K.T
-    mistakes = {
-        "The table lies on its side: rows belong to queries, columns to keys.": table.T,
-        "Those are row-by-row dot products; every query meets every key.": np.diag(table),
-    }
-    f.expect(table, mistakes, "Row t, column s is the dot product of q[t] and k[s].", q=_Q, k=_K)
-    _check_instructions(f)
-    for batch in (2,), (2, 2):
-        for seed in range(4):
-            _in_batches(f, integers(seed, (*batch, 1, 2)), integers(seed + 10, (*batch, 3, 2)))
+def _batches() -> Iterator[Case]:
+    """Stacks of tables: all sizes different, some of one, and all equal."""
+    sizes = [(2, 1, 3, 2), (2, 2, 1, 3), (3, 2, 4, 3), (2, 2, 2, 2), (3, 3, 3, 3), (4, 2, 3, 1)]
+    for seed, (n, t, s, width) in enumerate(sizes):
+        for batch in (n,), (2, n):
+            axes = "a batch axis" if len(batch) == 1 else "two batch axes"
+            q, k = integers(seed, (*batch, t, width)), integers(seed + 10, (*batch, s, width))
+            yield case(q=q, k=k, why=f"Here q has {axes} in front. {_BATCH}")
+    yield case(q=1000 * q, k=k, whole=True, why=_BATCH)
+    yield case(q=q / 4, k=k, why="Here the numbers in the table are fractions.")
+
+
+def _dots() -> Iterator[Case | Callable[[Answer], None]]:
+    yield case(q=_Q, k=_K, want=[[1, 0, 3], [3, 1, 2]])
+    yield _check_instructions
+    yield case(q=integers(0, (3, 3)), k=integers(1, (3, 3)))
+    yield case(q=integers(2, (1, 4)), k=integers(3, (5, 4)))
+    yield from _batches()
 
 
 def _check_instructions(f: Answer) -> None:
@@ -49,16 +50,67 @@ def _check_instructions(f: Answer) -> None:
         )
 
 
-def _in_batches(f: Answer, q: np.ndarray, k: np.ndarray) -> None:
-    axes = "a batch axis" if q.ndim == 3 else "two batch axes"
-    why = (
-        f"Here q has {axes} in front. Each batch has its own table: only the last two axes take "
-        "part."
-    )
-    try:
-        f.expect(reference.pairwise_dot(q, k), why=why, q=q, k=k)
-    except Wrong as wrong:
-        raise Wrong(str(wrong) if why in str(wrong) else f"{wrong} {why}") from None
+@exercise(
+    "1.5",
+    praise="Rows are queries, columns are keys, batches keep to themselves, and a table 64 times "
+    "larger takes no more Python instructions.",
+    hints=(
+        "Row t, column s should hold q_t·k_s. Write down the shapes of q and k and ask which "
+        "product of matrices sums over the coordinates.",
+        "One of the two has to be transposed first, in its last two axes only.",
+        "`.T` reverses all axes, batches included. NumPy 2 has another attribute, and `swapaxes` "
+        "takes two axes by number.",
+    ),
+    cases=_dots,
+    mutants={
+        "The table lies on its side: rows belong to queries, columns to keys.": (
+            lambda q, k: k @ q.mT
+        ),
+        "Those are row-by-row dot products; every query meets every key.": (
+            lambda q, k: (q[..., : k.shape[-2], :] * k[..., : q.shape[-2], :]).sum(axis=-1)
+        ),
+        "That is the table of cosines; the lengths count here.": reference.pairwise_cosine,
+        "That is divided by the root of the width. Such a scale comes later; here it is 1.": (
+            lambda q, k: q @ k.mT / q.shape[-1] ** 0.5
+        ),
+        "That is the product of the tables as they are, which mixes rows of q with columns of "
+        "k.": lambda q, k: q @ k,
+        "That is the sum of each row of the table; the table itself is asked for.": (
+            lambda q, k: (q @ k.mT).sum(axis=-1)
+        ),
+        "Those are the queries with each other; the keys are missing.": lambda q, k: q @ q.mT,
+    },
+    otherwise="Row t, column s is the dot product of q[t] and k[s].",
+)
+def score_table(q: np.ndarray, k: np.ndarray) -> np.ndarray:
+    """(... T d) and (... S d) to (... T S), without a Python loop."""
+    return reference.pairwise_dot(q, k)
+
+
+def _distances() -> Iterator[Case | Callable[[Answer], None]]:
+    yield case(q=_Q, k=_K, want=[[4, 2, 5], [1, 1, 8]])
+    yield case(q=_K, k=_K, want=[[0, 2, 13], [2, 0, 13], [13, 13, 0]])
+    yield case(q=integers(2, (1, 4)), k=integers(3, (5, 4)))
+    yield from _batches()
+    yield _check_rounding
+    yield _check_memory
+
+
+def _from_terms(
+    of_q: Callable[[np.ndarray], np.ndarray],
+    of_k: Callable[[np.ndarray], np.ndarray],
+    cross: float = 2,
+) -> Callable[[np.ndarray, np.ndarray], np.ndarray]:
+    """A wrong table: two terms, and some times the dot products."""
+    return lambda q, k: of_q(q) + of_k(k) - cross * q @ k.mT
+
+
+def _column(rows: np.ndarray) -> np.ndarray:
+    return np.asarray((rows * rows).sum(axis=-1)[..., :, None])
+
+
+def _row(rows: np.ndarray) -> np.ndarray:
+    return np.asarray((rows * rows).sum(axis=-1)[..., None, :])
 
 
 @exercise(
@@ -72,28 +124,48 @@ def _in_batches(f: Answer, q: np.ndarray, k: np.ndarray) -> None:
         "For a query that equals a key, three rounded numbers should cancel to zero and miss it by "
         "a little. What is the smallest value that a squared distance may have?",
     ),
-)
-def squared_distances(f: Answer) -> None:
-    """The table of ‖q−k‖² from that of q·k."""
-    lengths_q, lengths_k = (_Q**2).sum(-1)[:, None], (_K**2).sum(-1)
-    dots = _Q @ _K.T
-    mistakes = {
-        "The dot product counts twice in the law of cosines.": lengths_q + lengths_k - dots,
-        "The dot product enters with a minus: similar vectors are near.": lengths_q
-        + lengths_k
-        + 2 * dots,
-        "Those are the distances; their squares are asked for.": np.sqrt(
-            lengths_q + lengths_k - 2 * dots
+    cases=_distances,
+    mutants={
+        "The dot product counts twice in the law of cosines.": _from_terms(_column, _row, 1),
+        "The dot product enters with a minus: similar vectors are near.": (
+            _from_terms(_column, _row, -2)
         ),
-        "The table lies on its side: rows belong to queries.": (lengths_q + lengths_k - 2 * dots).T,
-        "The lengths are not squared.": np.sqrt(lengths_q) + np.sqrt(lengths_k) - 2 * dots,
-    }
-    f.expect(reference.pairwise_squared_distance(_Q, _K), mistakes, q=_Q, k=_K)
-    for seed in range(4):
-        q, k = integers(seed, (2, 1, 2)), integers(seed + 10, (2, 3, 2))
-        f.expect(reference.pairwise_squared_distance(q, k), why=_BATCH, q=q, k=k)
-    _check_rounding(f)
-    _check_memory(f)
+        "Those are the distances; their squares are asked for.": (
+            lambda q, k: np.sqrt(reference.pairwise_squared_distance(q, k))
+        ),
+        "The table lies on its side: rows belong to queries.": (
+            lambda q, k: reference.pairwise_squared_distance(k, q)
+        ),
+        "The lengths are not squared.": _from_terms(
+            lambda q: np.sqrt(_column(q)), lambda k: np.sqrt(_row(k))
+        ),
+        "The dot products are missing: that is right only at right angles.": (
+            _from_terms(_column, _row, 0)
+        ),
+        "Those are row-by-row distances; every query meets every key.": (
+            lambda q, k: reference.squared_distance(
+                q[..., : k.shape[-2], :], k[..., : q.shape[-2], :]
+            )
+        ),
+        "Those are the squares of ‖q‖ − ‖k‖: the product of the lengths stands where the dot "
+        "product belongs.": lambda q, k: (np.sqrt(_column(q)) - np.sqrt(_row(k))) ** 2,
+        "Those are distances along the axes: the differences are to be squared before they are "
+        "added.": lambda q, k: np.abs(q[..., :, None, :] - k[..., None, :, :]).sum(axis=-1),
+        "Those are dot products; the squared lengths are missing.": reference.pairwise_dot,
+        "The mean over the coordinates is taken; a squared distance is their sum.": (
+            lambda q, k: reference.pairwise_squared_distance(q, k) / q.shape[-1]
+        ),
+        "In a batch, `[:, None]` puts the new axis second, and not last.": _from_terms(
+            lambda q: np.asarray((q * q).sum(axis=-1)[:, None]), _row
+        ),
+        "In a batch, the squared lengths of the keys need an axis for the queries, last but "
+        "one.": _from_terms(_column, lambda k: np.asarray((k * k).sum(axis=-1))),
+    },
+    otherwise=f"Entry (t, s) is the squared length of q[t] − k[s]. {_BATCH}",
+)
+def squared_distances(q: np.ndarray, k: np.ndarray) -> np.ndarray:
+    """The table of ‖q−k‖² from that of q·k."""
+    return reference.pairwise_squared_distance(q, k)
 
 
 def _check_rounding(f: Answer) -> None:
@@ -136,15 +208,20 @@ def _check_memory(f: Answer) -> None:
 def favourites(f: Answer) -> None:
     """Three keys for q: dot prefers the first, cosine the second, distance the third."""
     first = np.empty(0)
-    for q in ([1.0, 0], [0, 2], [3, 4], [-2, 1], [1, 1], [0, -1, 2], [0, 0, 0, 0.01], [300, 400]):
-        direction = np.array(q, dtype=float)
-        keys = f.array(q=direction).astype(float)
-        _judge_favourites(f, direction, keys, first)
+    few = [[1.0, 0], [0, 2], [3, 4], [-2, 1], [1, 1], [0, -1, 2], [0, 0, 0, 0.01], [300, 400]]
+    more = [integers(seed, (2 + seed,)) + 0.5 for seed in range(5)]
+    tiny_and_large = [[1e-9, -1e-9], [0, 1e9, 0], [-1.0] * 5, [0, -3], [-2, 0, 0]]
+    floats = [np.array(q, dtype=float) for q in [*few, *more, *tiny_and_large]]
+    for q in [*floats, np.array([1, 3]), np.array([-1, 0, 1])]:
+        keys = f.array(q=q).astype(float)
+        head = f"With {say.inputs({'q': q})}, {f.name} gives the keys {say.show(keys)}."
+        if q.dtype.kind == "i":
+            head += " (q holds integers here, and so does an array that is made after it.)"
+        _judge_favourites(head, q.astype(float), keys, first)
         first = keys if not first.size else first
 
 
-def _judge_favourites(f: Answer, q: np.ndarray, keys: np.ndarray, first: np.ndarray) -> None:
-    head = f"With {say.inputs({'q': q})}, {f.name} gives the keys {say.show(keys)}."
+def _judge_favourites(head: str, q: np.ndarray, keys: np.ndarray, first: np.ndarray) -> None:
     if keys.shape != (3, len(q)):
         raise Wrong(f"{head} Three keys of the width of q are needed, shape {(3, len(q))}.")
     if not np.isfinite(keys).all() or not keys.any(axis=-1).all():
@@ -176,8 +253,3 @@ def _judge_winner(head: str, measure: str, value: np.ndarray, wanted: int, fixed
             f"{shown} the {measure} prefers key {winner}, and key {wanted} should be its "
             f"favourite.{also}"
         )
-
-
-_Q = np.array([[1.0, 0], [1, 1]])
-_K = np.array([[1.0, 2], [0, 1], [3, -1]])
-_BATCH = "Each batch has its own table; only the last two axes take part."

@@ -2,16 +2,49 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from typing import Any
 
 import numpy as np
 
 from tformer import reference
-from tformer.exercises.answer import Answer, Wrong
+from tformer.exercises.answer import Answer
+from tformer.exercises.kinds import Parts, Several
 from tformer.exercises.registry import exercise
 from tformer.exercises.samples import integers, stacks
 from tformer.exercises.table import Case, case
 from tformer.reference import norm
+
+Pair = tuple[np.ndarray, np.ndarray]
+_Q, _K, _LEFT = np.array([3.0, 4]), np.array([4.0, 3]), np.array([-2.0, 0])
+_LAST_AXIS = "Coordinates lie along the last axis; all axes before it only stack vectors."
+_SHORT = (
+    "A number added to the denominator, or a threshold below which a vector counts as zero, is "
+    "felt by every short vector. Only a vector of length exactly 0 is special."
+)
+_ONE_ZERO = "Some of the k are zero here; the rows of the others stay as they were."
+_TIES = "Equal scores come in the order of their positions."
+_OWN = "Each row along the last axis has a ranking of its own."
+_LOWEST = "A score of −∞ comes last, after all that are negative."
+_CLOSE = "Two scores that differ by 10⁻¹³ are no tie, and no score is too large or too small."
+_WHOLE = (
+    "The coordinates are integers here. An array made after them, by `zeros_like` for instance, "
+    "holds whole numbers only."
+)
+
+
+def _pairs() -> Iterator[Case]:
+    yield case(q=np.array([1.0, 2]), k=np.array([3.0, 5]), want=13.0)
+    yield case(q=np.array([[1.0, 2], [3, 4]]), k=np.array([[5.0, 6], [7, 8]]), want=(17.0, 53.0))
+    for shape in (2, 2, 3), (4, 3, 2), (2, 1, 3), (2, 3, 1):
+        for q, k in stacks(2, shape):
+            yield case(q=q, k=k, why=_LAST_AXIS)
+    rows = np.array([[1.0, 0], [0, 1], [1, 1]])
+    yield case(q=rows, k=_Q, want=(3.0, 4.0, 7.0), why="Here one k serves all rows of q.")
+    q, k = integers(1, (3, 2, 4)), integers(2, (3, 2, 4))
+    yield case(q=1000 * q, k=k, whole=True, why=_LAST_AXIS)
+    yield case(q=q / 4, k=k / 2, why="The products are fractions here, and so are their sums.")
+    yield case(q=q, k=0 * k)
 
 
 @exercise(
@@ -25,43 +58,50 @@ from tformer.reference import norm
         "NumPy counts axes from the end with negative numbers, so the last one has the same name "
         "in every stack.",
     ),
-)
-def row_dots(f: Answer) -> None:
-    """q·k along the last axis, for any leading axes."""
-    f.expect(24.0, {"The products are not added up yet.": (12, 12)}, q=_Q, k=_K)
-    q, k = np.array([[1.0, 2], [3, 4]]), np.array([[5.0, 6], [7, 8]])
-    mistakes = {
-        "The products are not added up yet: add along the last axis.": q * k,
-        "You added up everything; each row keeps its own sum.": (q * k).sum(),
+    cases=_pairs,
+    mutants={
+        "The products are not added up yet: add along the last axis.": lambda q, k: q * k,
+        "You added up everything; each row keeps its own sum.": lambda q, k: (q * k).sum(),
         "You added down the columns (axis 0); the coordinates of a vector lie along the last "
-        "axis.": (q * k).sum(axis=0),
-        "That is the matrix product of q and k, which mixes rows of q with columns of k.": q @ k,
+        "axis.": lambda q, k: (q * k).sum(axis=0),
+        "That is the matrix product of q and k, which mixes rows of q with columns of k.": (
+            lambda q, k: q @ k
+        ),
         "That is the table of every row of q with every row of k. Row 0 meets only row 0 here: "
-        "your diagonal.": q @ k.T,
-    }
-    f.expect((17.0, 53.0), mistakes, q=q, k=k)
-    for q, k in stacks(2, shape=(2, 2, 3)):
-        middle = {
-            "You added along axis 1, which is the last axis only in a matrix. Count from the end: "
-            "axis −1.": (q * k).sum(axis=min(1, q.ndim - 1))
-        }
-        f.expect(reference.dot(q, k), middle, _LAST_AXIS, q=q, k=k)
-    rows = np.array([[1.0, 0], [0, 1], [1, 1]])
-    f.expect((3.0, 4.0, 7.0), why="Here one k serves all rows of q.", q=rows, k=_Q)
+        "your diagonal.": lambda q, k: q @ k.T,
+        "You added along axis 1, which is the last axis only in a matrix. Count from the end: "
+        "axis −1.": lambda q, k: (q * k).sum(axis=min(1, q.ndim - 1)),
+        "You added along every axis but the first, which is right in a matrix only.": lambda q, k: (
+            (q * k).reshape(len(q) if q.ndim > 1 else 1, -1).sum(-1)[() if q.ndim > 1 else 0]
+        ),
+        "That is the mean of the products; a dot product is their sum.": (
+            lambda q, k: (q * k).mean(axis=-1)
+        ),
+        "You added q and k; their coordinates are to be multiplied.": (
+            lambda q, k: (q + k).sum(axis=-1)
+        ),
+        "That is the cosine: the dot product is not divided by the lengths.": (
+            reference.cosine_similarity
+        ),
+        "You added magnitudes; a product may be negative.": (
+            lambda q, k: np.abs(q * k).sum(axis=-1)
+        ),
+    },
+    otherwise=f"Multiply matching coordinates, then add. {_LAST_AXIS}",
+)
+def row_dots(q: np.ndarray, k: np.ndarray) -> np.ndarray:
+    """q·k along the last axis, for any leading axes."""
+    return reference.dot(q, k)
 
 
 def _directions() -> Iterator[Case]:
-    short = (
-        "A number added to the denominator, or a threshold below which a vector counts as zero, "
-        "is felt by every short vector. Only a vector of length exactly 0 is special."
-    )
     k = 2 * _K
     yield case(q=_Q, k=k, want=0.96)
     yield case(q=np.array([1.0, 0]), k=_LEFT, want=-1.0)
     yield case(q=_Q, k=np.zeros(2), want=0.0)
     yield case(q=np.zeros(2), k=np.zeros(2), want=0.0)
-    yield case(q=1e-9 * _Q, k=1e-9 * k, want=0.96, why=short)
-    yield case(q=1e-9 * _Q, k=_K, want=0.96, why=short)
+    yield case(q=1e-9 * _Q, k=1e-9 * k, want=0.96, why=_SHORT)
+    yield case(q=1e-9 * _Q, k=_K, want=0.96, why=_SHORT)
     rows = np.array([[3.0, 4], [0, 0], [0, 2]]), np.array([[4.0, 3], [1, 1], [0, 5]])
     yield case(q=rows[0], k=rows[1], want=(0.96, 0.0, 1.0))
     for q, k in stacks(3, shape=(2, 3, 2)):
@@ -109,6 +149,18 @@ def _cosine(q: np.ndarray, k: np.ndarray, *lengths: np.ndarray) -> np.ndarray:
         "A zero vector has cosine 0 with everything, itself included.": (
             lambda q, k: np.nan_to_num(_cosine(q, k, norm(q), norm(k)), nan=1.0)
         ),
+        "That is one minus the cosine, a distance.": (
+            lambda q, k: 1 - reference.cosine_similarity(q, k)
+        ),
+        "That is the square of the cosine.": (lambda q, k: reference.cosine_similarity(q, k) ** 2),
+        "The means were subtracted first: that is the correlation of the coordinates.": (
+            lambda q, k: reference.cosine_similarity(
+                q - q.mean(-1, keepdims=True), k - k.mean(-1, keepdims=True)
+            )
+        ),
+        "Where the dot product is negative, so is the cosine: nothing is cut off.": (
+            lambda q, k: np.maximum(reference.cosine_similarity(q, k), 0)
+        ),
         "You divided by the length of the whole array; each row has its own length.": (
             lambda q, k: np.nan_to_num(_cosine(q, k, norm(q.ravel()), norm(k.ravel())))
         ),
@@ -116,81 +168,155 @@ def _cosine(q: np.ndarray, k: np.ndarray, *lengths: np.ndarray) -> np.ndarray:
             reference.cosine_similarity(q, k) * bool((norm(q) * norm(k)).all())
         ),
     },
+    otherwise="The cosine is the dot product over both lengths, and 0 where one of them is 0.",
 )
 def cosine(q: np.ndarray, k: np.ndarray) -> np.ndarray:
     """Cosine along the last axis, 0 where a vector is zero."""
     return reference.cosine_similarity(q, k)
 
 
+def _to_split() -> Iterator[Case]:
+    k = np.array([2.0, 0])
+    yield case(q=np.array([1.0, 2]), k=k, want=((1, 0), (0, 2)))
+    yield case(q=_Q, k=_K, want=((3.84, 2.88), (-0.84, 1.12)))
+    yield case(q=np.array([-1.0, 2]), k=3 * k, want=((-1, 0), (0, 2)))
+    yield case(q=_Q, k=np.zeros(2), want=((0, 0), (3, 4)))
+    for size in 1e-9, 1e-100:
+        yield case(q=_Q, k=size * _K, want=((3.84, 2.88), (-0.84, 1.12)), why=_SHORT)
+    for seed, shape in enumerate([(2, 2), (2, 2, 3), (3, 4, 2), (4, 2, 1), (3, 3, 3)]):
+        for q, k in stacks(seed + 4, shape):
+            yield case(q=q, k=k, why=_LAST_AXIS)
+            some = (np.arange(len(k)) > 0).reshape(-1, *[1] * (k.ndim - 1))
+            yield case(q=q, k=k * some, why=_ONE_ZERO)
+    yield case(q=q, k=k, whole=True, why=_WHOLE)
+
+
+class Halves(Several):
+    """Two arrays; also one array that holds both along a first axis of its own."""
+
+    def read(self, f: Answer, value: Any, said: str) -> Parts:
+        """Return the two arrays."""
+        stacked = isinstance(value, np.ndarray) and value.ndim > 1
+        return super().read(f, tuple(value) if stacked else value, said)
+
+
+def _dots(q: np.ndarray, k: np.ndarray) -> np.ndarray:
+    return np.asarray((q * k).sum(-1, keepdims=True))
+
+
+def _along(number: Callable[[np.ndarray, np.ndarray], Any]) -> Callable[..., Pair]:
+    """A wrong split: another number times k, and what remains of q."""
+    return lambda q, k: (number(q, k) * k, q - number(q, k) * k)
+
+
+def _laid(of_dots: bool, of_squares: bool) -> Callable[..., Pair]:
+    """A wrong split: numbers that have lost their axis of length one."""
+
+    def number(q: np.ndarray, k: np.ndarray) -> np.ndarray:
+        squares = (k * k).sum(-1, keepdims=not of_squares)
+        dots = (q * k).sum(-1, keepdims=not of_dots)
+        return np.asarray(dots / np.where(squares == 0, 1, squares))
+
+    return _along(number)
+
+
+def _parts(change: Callable[[np.ndarray, np.ndarray], Any]) -> Callable[..., Any]:
+    """A wrong split made of the two right parts."""
+    return lambda q, k: change(reference.projection(q, k), q - reference.projection(q, k))
+
+
+_SIDE = "The {} of each row were laid along the columns. Keep the axis with keepdims=True."
+
+
 @exercise(
     "1.3",
-    praise="The two parts add up to q, the first lies along k, the second is orthogonal to it, and "
-    "a zero k leaves all of q in the remainder.",
+    praise="The two parts add up to q, the first lies along k, the second is orthogonal to it. A "
+    "short k says as much as a long one, and a zero k leaves all of q in the remainder.",
     hints=(
         "The first part is some number times k. The theorem on projections says which number.",
         "In that number k appears twice below the line, once for each k above it.",
         "The remainder needs no new formula: the parts add up to q. For stacks the number needs an "
         "axis of length one at the end, so that it multiplies whole vectors.",
     ),
-)
-def split(f: Answer) -> None:
-    """q = part along k + remainder."""
-    for q, k in [(_Q, _K), (np.array([1.0, 2]), np.array([2.0, 0]))]:
-        _check_split(f, q, k)
-    _check_split(f, _Q, np.zeros(2))
-    for q, k in stacks(4, shape=(2, 2)):
-        _check_split(f, q, k)
-
-
-def _check_split(f: Answer, q: np.ndarray, k: np.ndarray) -> None:
-    said = f.said(q=q, k=k)
-    value = f.raw(q=q, k=k).value
-    count = len(value) if isinstance(value, tuple | list | np.ndarray) else 1
-    if count != 2 or np.ndim(value[0]) != q.ndim:
-        raise Wrong(
-            f"{f.name} should return two arrays of the shape of q: the part of q along k, then the "
-            "remainder, as in `return along, rest`."
-        )
-    dots = (q * k).sum(-1, keepdims=True)
-    want = reference.projection(q, k)
-    mistakes = _lost_axes(q, k) | {
+    cases=_to_split,
+    kind=Halves(names=("part along k", "remainder")),
+    mutants={
         "The part along a zero k is 0/0; nothing of q lies along it, so the first part is "
-        "zero.": dots / (k * k).sum(-1, keepdims=True) * k,
+        "zero.": _along(lambda q, k: _dots(q, k) / _dots(k, k)),
         "k is divided by its length only once, though it appears twice: the formula divides by "
-        "‖k‖².": dots / np.sqrt((k * k).sum(-1, keepdims=True)) * k,
-        "That is the projection of k onto q; the roles are exchanged.": reference.projection(k, q),
-        "The part along k comes first, the remainder second.": q - want,
-        "You projected with the dot product of the whole array; each row has its own.": dots.sum()
-        / max((k * k).sum(), 1e-300)
-        * k,
-    }
-    f.judge(f.numbers(value[0], said), want, mistakes, said=said, part="the first part")
-    rest = {
-        "The sign is turned round: the two parts should add up to q.": want - q,
-        "That is the first part again.": want,
-        "That is the component orthogonal to q, not to k.": k - reference.projection(k, q),
-    }
-    f.judge(f.numbers(value[1], said), q - want, rest, said=said, part="the remainder")
+        "‖k‖².": _along(lambda q, k: np.nan_to_num(_dots(q, k) / np.sqrt(_dots(k, k)))),
+        "You multiplied k by the dot product; the formula divides that by ‖k‖².": _along(_dots),
+        "You divided by ‖q‖²; it is k that the part lies along.": (
+            _along(lambda q, k: _dots(q, k) / _dots(q, q))
+        ),
+        "You multiplied k by the cosine. That is the right number only if q and k are equally "
+        "long.": _along(lambda q, k: reference.cosine_similarity(q, k)[..., None]),
+        "That is the number that multiplies k; the part along k is a vector.": lambda q, k: (
+            reference.dot(q, k) / reference.dot(k, k),
+            q - reference.projection(q, k),
+        ),
+        "That is the projection of k onto q; the roles are exchanged.": lambda q, k: (
+            reference.projection(k, q),
+            k - reference.projection(k, q),
+        ),
+        "The part along k comes first, the remainder second.": (
+            _parts(lambda along, rest: (rest, along))
+        ),
+        "You projected with the dot product of the whole array; each row has its own.": _along(
+            lambda q, k: (q * k).sum() / max((k * k).sum(), 1e-300)
+        ),
+        "A q that points away from k has a part along k too: it points backwards.": _along(
+            lambda q, k: np.maximum(np.nan_to_num(_dots(q, k) / _dots(k, k)), 0)
+        ),
+        _SIDE.format("numbers"): _laid(of_dots=True, of_squares=True),
+        _SIDE.format("dot products"): _laid(of_dots=True, of_squares=False),
+        _SIDE.format("squared lengths"): _laid(of_dots=False, of_squares=True),
+        "The sign is turned round: the two parts should add up to q.": (
+            _parts(lambda along, rest: (along, -rest))
+        ),
+        "That is the first part again.": _parts(lambda along, rest: (along, along)),
+        "That is q itself; the remainder is what the first part leaves of it.": (
+            _parts(lambda along, rest: (along, along + rest))
+        ),
+        "That is the component orthogonal to q, not to k.": lambda q, k: (
+            reference.projection(q, k),
+            k - reference.projection(k, q),
+        ),
+        "That is what k has beside the first part; the remainder is that of q.": lambda q, k: (
+            reference.projection(q, k),
+            k - reference.projection(q, k),
+        ),
+    },
+    otherwise="The first part is a number times k, and the remainder is what it leaves of q.",
+)
+def split(q: np.ndarray, k: np.ndarray) -> Pair:
+    """q = part along k + remainder."""
+    along = reference.projection(q, k)
+    return along, q - along
 
 
-def _lost_axes(q: np.ndarray, k: np.ndarray) -> dict[str, np.ndarray]:
-    """Return what a square stack gives without keepdims; other stacks raise an error."""
-    if q.ndim != 2 or q.shape[0] != q.shape[1]:
-        return {}
-    dots, squares = (q * k).sum(-1, keepdims=True), (k * k).sum(-1, keepdims=True)
-    with np.errstate(all="ignore"):
-        wrong = {
-            "numbers": dots[:, 0] / squares[:, 0] * k,
-            "dot products": dots[:, 0] / squares * k,
-            "squared lengths": dots / squares[:, 0] * k,
-        }
-    said = "The {} of each row were laid along the columns. Keep the axis with keepdims=True."
-    return {said.format(what): value for what, value in wrong.items()}
+def _rankings() -> Iterator[Case]:
+    yield case(scores=np.array([1.0, 3, 2]), n=2, want=(1, 2))
+    yield case(scores=np.array([5.0, 7, 5, 7]), n=3, want=(1, 3, 0), why=_TIES)
+    yield case(scores=np.array([[1.0, 2, 4], [4, 2, 1]]), n=1, want=[[2], [0]], why=_OWN)
+    yield case(scores=np.array([-9.0, 2, -4, 3]), n=2, want=(3, 1))
+    yield case(scores=np.array([0.0, 1e-13, 0, 1000, -1000]), n=4, want=(3, 1, 0, 2), why=_CLOSE)
+    yield case(scores=np.array([1 + 1e-13, 1, -np.inf, 1 + 1e-13]), n=3, want=(0, 3, 1), why=_CLOSE)
+    yield case(scores=np.array([-np.inf, 2, -np.inf, -2]), n=4, want=(1, 3, 0, 2), why=_LOWEST)
+    for seed, shape in enumerate([(2, 3), (3, 5), (2, 2, 4), (3, 2, 5), (200,), (2, 80)]):
+        scores = integers(seed + 5, shape)
+        yield case(scores=scores, n=shape[-1], why=_TIES)
+        yield case(scores=scores, n=2, whole=True, why=_TIES)
+
+
+def _sorted(scores: np.ndarray) -> np.ndarray:
+    return np.argsort(-scores, axis=-1, kind="stable")
 
 
 @exercise(
     "1.4",
-    praise="Best first, ties to the smaller index, on single rows and stacks, up to all the keys.",
+    praise="Best first, ties to the smaller index, on single rows and stacks, up to all the keys, "
+    "with scores of −∞ and scores that differ by 10⁻¹³.",
     hints=(
         "A function that sorts and one that says how it would sort are different functions. Which "
         "of them returns positions?",
@@ -199,35 +325,47 @@ def _lost_axes(q: np.ndarray, k: np.ndarray) -> dict[str, np.ndarray]:
         "Sort the negated scores instead, with a sort that promises to keep equal scores in their "
         "order. Such a sort is called stable, and in NumPy you must ask for it.",
     ),
-)
-def nearest(f: Answer) -> None:
-    """Indices of the n largest scores along the last axis, ties to the smaller index."""
-    mistakes = {
-        "Those are the scores; their positions are asked for.": (3, 2),
-        "The right keys, worst first: the best comes first.": (2, 1),
-        "Those are the smallest scores.": (0, 2),
-        "Those are the positions counted from 1.": (2, 3),
-    }
-    f.expect((1, 2), mistakes, scores=np.array([1.0, 3, 2]), n=2)
-    ties = {
+    cases=_rankings,
+    mutants={
+        "Those are the scores; their positions are asked for.": (
+            lambda scores, n: -np.sort(-scores)[..., :n]
+        ),
+        "The right keys, worst first: the best comes first.": (
+            lambda scores, n: np.argsort(scores, kind="stable")[..., -n:]
+        ),
+        "Those are the smallest scores.": (
+            lambda scores, n: np.argsort(scores, kind="stable")[..., :n]
+        ),
+        "Those are the positions counted from 1.": lambda scores, n: _sorted(scores)[..., :n] + 1,
+        "Those are the right keys in the order of their positions: the best comes first.": (
+            lambda scores, n: np.sort(_sorted(scores)[..., :n])
+        ),
+        "Those are the ranks of the first keys; which key has rank 0, and which rank 1?": (
+            lambda scores, n: np.argsort(_sorted(scores))[..., :n]
+        ),
+        "You ranked the magnitudes; a negative score is worse than a positive one.": (
+            lambda scores, n: _sorted(np.abs(scores))[..., :n]
+        ),
         "Equal scores keep their order, so key 1 comes before key 3. Turning a sort round turns "
-        "the ties round as well.": (3, 1, 2),
-        "Equal scores keep their order: key 0 comes before key 2.": (1, 3, 2),
-    }
-    f.expect((1, 3, 0), ties, scores=np.array([5.0, 7, 5, 7]), n=3)
-    rows = np.array([[1.0, 2, 4], [4, 2, 1]])
-    stacked = {
-        "You ranked all scores together; each row has its own ranking.": (2,),
-        "You ranked down the columns; the keys lie along the last axis.": [[1, 0, 0]],
+        "the ties round as well.": (
+            lambda scores, n: np.argsort(scores, kind="stable")[..., ::-1][..., :n]
+        ),
+        "With many equal scores this sort mixes them up: it does not promise to keep their "
+        "order.": lambda scores, n: np.argsort(-scores)[..., :n],
+        "You ranked all scores together; each row has its own ranking.": (
+            lambda scores, n: np.argsort(-scores, axis=None, kind="stable")[:n]
+        ),
+        "You ranked down the columns; the keys lie along the last axis.": (
+            lambda scores, n: np.argsort(-scores, axis=0, kind="stable")[..., :n]
+        ),
         "You ranked each row well but kept the first rows instead of the first places: cut the "
-        "last axis.": [[2, 1, 0]],
-    }
-    f.expect([[2], [0]], stacked, scores=rows, n=1)
-    for scores in integers(5, shape=(2, 3)), integers(6, shape=(2, 2, 4)), integers(7, shape=(60,)):
-        want = np.argsort(-scores, axis=-1, kind="stable")
-        f.expect(want, why=_TIES, scores=scores, n=scores.shape[-1])
-
-
-_Q, _K, _LEFT = np.array([3.0, 4]), np.array([4.0, 3]), np.array([-2.0, 0])
-_LAST_AXIS = "Coordinates lie along the last axis; all axes before it only stack vectors."
-_TIES = "Equal scores come in the order of their positions."
+        "last axis.": lambda scores, n: _sorted(scores)[:n],
+        "That is the ranking of the first row; each row has its own.": (
+            lambda scores, n: _sorted(scores.reshape(-1, scores.shape[-1])[0])[:n]
+        ),
+    },
+    otherwise="The n best of each row are asked for, by their positions.",
+)
+def nearest(scores: np.ndarray, n: int) -> np.ndarray:
+    """Indices of the n largest scores along the last axis, ties to the smaller index."""
+    return _sorted(scores)[..., :n]
