@@ -58,15 +58,15 @@ def _masked_by_products(x, keep):
     return e / np.maximum(e.sum(-1, keepdims=True), 1e-300)
 
 
-def _masked_with_full_shift(x, keep):
-    e = np.exp(x - x.max(-1, keepdims=True)) * keep
-    total = e.sum(-1, keepdims=True)
-    return np.nan_to_num(e / total)
-
-
 def _in_place(x, beta=1.0):
     x -= x.max(-1, keepdims=True)
     return _softmax(beta * x)
+
+
+def _broken(x, beta=1.0):
+    x -= x.max()
+    terms = np.exp(x / beta)
+    return terms / (terms.sum(axis=0) + 1e-12)
 
 
 def _full_jacobian(p, grad, beta=1.0):
@@ -83,6 +83,19 @@ def _bisect(scores, target, high, steps=80, falling=True):
         else:
             high = middle
     return (low + high) / 2
+
+
+def _bisect_without_shift(scores, target):
+    low, high = 0.0, 1e4
+    for _ in range(80):
+        middle = (low + high) / 2
+        e = np.exp(middle * scores)
+        p = e / e.sum()
+        if -(p * np.log(np.where(p == 0, 1, p))).sum() > target:
+            low = middle
+        else:
+            high = middle
+    return low
 
 
 def _doubled(scores, target):
@@ -235,27 +248,17 @@ WRONG = {
         "−∞ − (−∞) is nan": _soft_maximum,
     },
     "2.4": {
-        "The sign is turned round": lambda p: -_entropy(p),
-        "in bits": lambda p: _entropy(p, np.log2),
-        "0 · log 0 is nan": lambda p: -(p * np.log(p)).sum(-1),
-        "exactly 0": lambda p: -(p * np.log(p + 1e-12)).sum(-1),
-        "added up all rows": lambda p: _entropy(p.ravel()),
+        "exactly 0. Do not add": (
+            lambda p: -(p * np.log(p + 1e-12)).sum(-1),
+            lambda p: _entropy(np.maximum(p, 1e-12)),
+        ),
     },
     "2.5": {
-        "masked after the softmax": lambda x, keep: _softmax(x) * keep,
-        "wrong way round": lambda x, keep: _masked(x, ~keep),
-        "exp(0) = 1": lambda x, keep: _softmax(x * keep),
-        "may look nowhere, and 0/0": _masked,
-        "keys that are all hidden": lambda x, keep: _masked(x, keep, fill=-1e9),
-        "used as the shift": _masked_with_full_shift,
+        "all hidden": lambda x, keep: _masked(x, keep, fill=-1e4),
     },
     "2.6": {
-        "changes the x it was given": _in_place,
-        "an inverse temperature multiplies": lambda x, beta: _softmax(x / beta),
-        "still runs along axis 0": lambda x, beta: _softmax(beta * x, axis=0),
-        "One maximum for the whole array": lambda x, beta: _global_shift(beta * x, -1),
+        "changes the x it was given": (_in_place, _broken),
         "weights sum to 1. After the shift": lambda x, beta: _softmax(beta * x, eps=1e-12),
-        "keep the shift": lambda x, beta: _naive(beta * x, -1),
     },
     "2.7": {
         "diagonal term of the Jacobian": lambda p, grad, beta: beta * p * grad,
@@ -282,6 +285,7 @@ WRONG = {
         "β grows, so go up. For": lambda s, target: 0.5,
         "not within a millionth": lambda s, target: _bisect(s, target, high=8.0, steps=8),
         "below the target go down": _doubled,
+        "without a shift their exponentials": _bisect_without_shift,
     },
     "2.10": {
         "You added the results": lambda chunks: sum(_lse(c) for c in chunks),
@@ -338,7 +342,12 @@ RIGHT = {
     "2.1": [_softmax_by_logs, lambda x, axis: _softmax(x, axis).astype(np.float32)],
     "2.2": [lambda x: x - np.logaddexp.reduce(x, axis=-1)[..., None]],
     "2.3": [_soft_maximum_by_pairs],
-    "2.4": [_entropy],
+    "2.4": [
+        _entropy,
+        lambda p: -np.nan_to_num(p * np.log(p)).sum(-1),
+        lambda p: -(p * np.log(np.maximum(p, 1e-300))).sum(-1),
+        lambda p: [_entropy(row) for row in p] if p.ndim > 1 else float(_entropy(p)),
+    ],
     "2.5": [_masked_by_products],
     "2.6": [lambda x, beta=1.0: _softmax_by_logs(beta * x)],
     "2.7": [lambda p, grad, beta: beta * (p * grad - p * np.vecdot(p, grad)[..., None])],

@@ -73,8 +73,8 @@ def _check_memory(f: Answer) -> None:
 
 @exercise(
     "2.8",
-    praise="At your scores the norm of the Jacobian is 1/2 to within a millionth, for n = 2, 3, 5 "
-    "and 100: the bound of the theorem is reached.",
+    praise="At your scores the norm of the Jacobian is 1/2 to within a millionth, for n = 2, 3, 4, "
+    "10, 100 and 1000: the bound of the theorem is reached.",
     hints=(
         "The theorem says at which weights the bound is attained. Find scores that give these "
         "weights, or come close enough.",
@@ -85,7 +85,7 @@ def _check_memory(f: Answer) -> None:
 )
 def sensitive_scores(f: Answer) -> None:
     """n finite scores at which ‖∂softmax/∂x‖ is 1/2 within 1e-6."""
-    for n in (2, 3, 5, 100):
+    for n in (2, 3, 4, 10, 100, 1000):
         x = f.array(n=n).astype(float)
         head = f"With n = {n}, {f.name} gives"
         f.shaped(x, (n,), f"n = {n}", f"{n} scores are asked for.")
@@ -125,7 +125,7 @@ def _reason(p: np.ndarray) -> str:
 @exercise(
     "2.9",
     praise="The entropy meets its target within a millionth, for scores a thousandth apart and a "
-    "thousand apart, and for targets close to both ends.",
+    "thousand apart, for scores far from 0 on both sides, and for targets close to both ends.",
     hints=(
         "The chapter proves that entropy falls as β grows. So each trial value of β tells you on "
         "which side the answer lies.",
@@ -150,12 +150,19 @@ def beta_for_entropy(f: Answer) -> None:
 
 def _judge_beta(head: str, s: np.ndarray, target: float, got: float) -> None:
     if not 0 < got < np.inf:
-        raise Wrong(f"{head}; β is a finite number above 0.")
+        far = " Without a shift the exponentials overflow." * bool(np.abs(s).max() > 700)
+        raise Wrong(f"{head}; β is a finite number above 0.{far}")
     entropy = _entropy_at(s, got)
     if abs(entropy - target) < 1e-6:
         return
     if abs(_entropy_at(s, min(1 / got, 1e9)) - target) < 1e-6:
         raise Wrong(f"{head}, which is the temperature. β is its inverse.")
+    if np.abs(s).min() > 700:
+        raise Wrong(
+            f"{head}, where the entropy is {say.pair(entropy, target)[0]}. All scores lie far from "
+            "0 on one side: without a shift their exponentials are all ∞ or all 0, and the weights "
+            "nan. Subtract the largest score."
+        )
     head += f", where the entropy is {say.pair(entropy, target)[0]}"
     if abs(entropy - target) < 0.02:
         raise Wrong(f"{head}: close, but not within a millionth. Keep halving the interval.")
@@ -180,4 +187,11 @@ _TARGETS: list[tuple[list[float], float]] = [
     ([0, 0.001], 3000.0),
     ([0, 1000], 0.002),
     ([-5, 2, 0, 7], 0.3),
+    ([1000, 1001], 1.0),
+    ([-1000, -1002, -1001], 2.0),
+    ([20_000, 20_001, 20_003], 0.7),
+    ([-20_000, -20_001], 3.0),
+    ([0, -4, -4, 1, 1], 6.0),
+    ([3, 0, 0, 0], 0.05),
+    ([1000, 1000, 1000.001], 2000.0),
 ]
