@@ -20,7 +20,8 @@ def _masked_rows() -> Iterator[Case]:
     for visible, hidden in (0.0, 1000.0), (0.0, 2e10), (-2000.0, 1e300), (0.0, -1000.0):
         yield case(x=np.array([visible, hidden]), keep=one, want=(1.0, 0.0))
     for far in -1e10, -1e300:
-        yield case(x=np.array([far, 5.0]), keep=one, want=(1.0, 0.0))
+        why = "No number is so low that it serves as −∞: a visible score can lie lower still."
+        yield case(x=np.array([far, 5.0]), keep=one, want=(1.0, 0.0), why=why)
     yield case(x=np.array([1000.0, 1000, 0]), keep=np.array([True, True, False]))
     yield case(x=np.array([0, -np.inf, 0]), keep=np.array([True, True, False]))
     causal = np.tri(3, dtype=bool)
@@ -50,6 +51,16 @@ def _divided(terms: np.ndarray) -> np.ndarray:
     return np.asarray(terms / terms.sum(axis=-1, keepdims=True))
 
 
+def _unguarded(x: np.ndarray, keep: np.ndarray) -> np.ndarray:
+    """The masked softmax, nan in rows that are fully masked."""
+    visible = np.where(keep, x, -np.inf)
+    return _divided(np.exp(visible - _top(visible)))
+
+
+def _top(x: np.ndarray) -> np.ndarray:
+    return np.asarray(x.max(axis=-1, keepdims=True))
+
+
 @exercise(
     "2.5",
     praise="Hidden keys have weight 0 however large their scores, visible ones sum to 1 however "
@@ -71,6 +82,14 @@ def _divided(terms: np.ndarray) -> np.ndarray:
         "A score multiplied by 0 is 0, and exp(0) = 1: the key is not hidden.": (
             lambda x, keep: reference.softmax(x * keep)
         ),
+        "A score of 0 still has e⁰ = 1 in the sum, and it was set to 0 only after that.": (
+            lambda x, keep: reference.softmax(np.where(keep, x, 0.0)) * keep
+        ),
+        "The hidden keys are left out; each keeps its place, with the weight 0.": (
+            lambda x, keep: reference.softmax(x[np.broadcast_to(keep, x.shape)])
+        ),
+        "Only when the whole mask is False are the weights 0; one fully masked row among others is "
+        "nan.": lambda x, keep: np.where(keep.any(), _unguarded(x, keep), 0.0),
         "The mask has no effect.": lambda x, keep: reference.softmax(x),
         "The mask was added to the scores as the numbers 0 and 1.": (
             lambda x, keep: reference.softmax(x + keep)
@@ -79,9 +98,7 @@ def _divided(terms: np.ndarray) -> np.ndarray:
             lambda x, keep: np.where(keep, np.exp(x), 0.0)
         ),
         "The row is fully masked, and 0/0 is nan. By the book's contract such a row is all "
-        "zeros.": lambda x, keep: _divided(
-            np.exp(np.where(keep, x, -np.inf) - np.where(keep, x, -np.inf).max(-1, keepdims=True))
-        ),
+        "zeros.": _unguarded,
         "Weights that sum to 1 over keys that are all hidden: a large negative number in place of "
         "−∞ does that, since only differences of scores count. A fully masked row is all zeros.": (
             lambda x, keep: _filled(x, keep, -1e9)
@@ -148,10 +165,6 @@ def _repaired_with(x: np.ndarray, beta: float, shift: np.ndarray | float) -> np.
     return _divided(np.exp(beta * (x - shift)))
 
 
-def _top(x: np.ndarray) -> np.ndarray:
-    return np.asarray(x.max(axis=-1, keepdims=True))
-
-
 @exercise(
     "2.6",
     praise="All five faults are gone: the caller's array, the shift, the inverse temperature, the "
@@ -173,6 +186,14 @@ def _top(x: np.ndarray) -> np.ndarray:
         "β is applied twice.": lambda x, beta: reference.softmax(beta * beta * x),
         "β multiplies the weights; it belongs to the scores.": (
             lambda x, beta: beta * reference.softmax(x)
+        ),
+        "The weights are raised to the power β, and then they no longer sum to 1.": (
+            lambda x, beta: reference.softmax(x) ** beta
+        ),
+        "The sum runs over the whole array; the maximum is that of each row, and so should the sum "
+        "be.": lambda x, beta: np.exp(beta * (x - _top(x))) / np.exp(beta * (x - _top(x))).sum(),
+        "The maxima of the columns are subtracted, and they change the differences in a row.": (
+            lambda x, beta: _repaired_with(x, beta, x.max(axis=0))
         ),
         "The exponentials are not divided by their sum.": (
             lambda x, beta: np.exp(beta * (x - _top(x)))
