@@ -240,14 +240,7 @@ WRONG = {
         "weights sum to 1. After the shift": lambda x, beta: _softmax(beta * x, eps=1e-12),
     },
     "2.7": {
-        "diagonal term of the Jacobian": lambda p, grad, beta: beta * p * grad,
-        "its other entries": lambda p, grad, beta: beta * p * (1 - p) * grad,
-        "with equal weights": lambda p, grad, beta: (
-            beta * p * (grad - grad.mean(-1, keepdims=True))
-        ),
-        "β is left out": lambda p, grad, beta: _full_jacobian(p, grad),
         "the whole Jacobian": _full_jacobian,
-        "over the whole array": lambda p, grad, beta: beta * p * (grad - (p * grad).sum()),
     },
     "2.8": {
         "all weights equal": lambda n: np.zeros(n),
@@ -294,9 +287,13 @@ WRONG = {
         "add it to the scores": lambda x, rng, size: _gumbel(
             _softmax(x), rng, size, lambda u: -np.log(-np.log(u))
         ),
-        "from the rng you are given": lambda x, rng, size: _choice(
-            x, np.random.default_rng(), size
+        "With the same rng": lambda x, rng, size: _choice(x, np.random.default_rng(), size),
+        "a generator that was seeded inside": lambda x, rng, size: _choice(
+            x, np.random.default_rng(0), size
         ),
+        "the draws change; softmax does not": lambda x, rng, size: (
+            np.exp(np.clip(x, -700, 700))[None] / rng.exponential(size=(size, len(x)))
+        ).argmax(-1),
     },
     "2.12": {
         "Restore the sum": _climb_by_adding,
@@ -329,7 +326,10 @@ RIGHT = {
     ],
     "2.5": [_masked_by_products],
     "2.6": [lambda x, beta=1.0: _softmax_by_logs(beta * x)],
-    "2.7": [lambda p, grad, beta: beta * (p * grad - p * np.vecdot(p, grad)[..., None])],
+    "2.7": [
+        lambda p, grad, beta: beta * (p * grad - p * np.vecdot(p, grad)[..., None]),
+        lambda p, grad, beta: beta * p * (grad - np.einsum("...i,...i->...", p, grad)[..., None]),
+    ],
     "2.8": [
         lambda n: [1e3] * 2 + [0.0] * (n - 2),
         lambda n: np.array([0.0] * (n - 2) + [40, 40], dtype=np.float32),

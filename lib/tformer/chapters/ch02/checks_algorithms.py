@@ -157,19 +157,35 @@ def draw(f: Answer) -> None:
             f"With the same rng, {f.name} draws differently the second time. Take every random "
             "number from the rng you are given, so that an experiment can be repeated."
         )
+    if np.array_equal(got, _drawn(f, x, size, said, seed=6)):
+        raise Wrong(
+            f"With another rng, {f.name} draws the same again: its random numbers come from a "
+            "generator that was seeded inside. Take them from the rng you are given."
+        )
     halves = got[: size // 2], got[size // 2 :]
     if np.array_equal(*halves) or np.mean(got[1:] == got[:-1]) > 0.6:
         raise Wrong(f"With {said}, neighbouring draws repeat each other; each needs fresh noise.")
-    far = np.bincount(_drawn(f, x + 1000, size, "scores near 1000"), minlength=3) / size
-    if np.abs(far - _WEIGHTS / 6).max() > 0.02:
-        raise Wrong("With 1000 added to every score, the draws change; softmax does not.")
-    hidden = _drawn(f, np.array([0, -np.inf, 0]), 2000, "x = (0, −∞, 0)")
-    if (hidden == 1).any():
-        raise Wrong(f"With x = (0, −∞, 0), {f.name} draws index 1, whose weight is 0.")
+    for added in 1000, -1000, 20_000:
+        words = f"scores near {say.show(added)}"
+        far = np.bincount(_drawn(f, x + added, size, words), minlength=3) / size
+        if np.abs(far - _WEIGHTS / 6).max() > 0.02:
+            raise Wrong(
+                f"With {say.show(added)} added to every score, the draws change; softmax does not."
+            )
+    for place in range(3):
+        scores = np.where(np.arange(3) == place, -np.inf, 0.0)
+        words = f"x = {say.show(scores)}"
+        found = np.bincount(_drawn(f, scores, 2000, words), minlength=3)
+        if found[place]:
+            raise Wrong(f"With {words}, {f.name} draws index {place}, whose weight is 0.")
+        if found.max() > 1200:
+            raise Wrong(f"With {words}, the two others should come up equally often.")
+    for scores, draws in ((2.0,), 5), ((0.0, 1.0), 1), ((3.0, 1.0, 0.0, 2.0), 4):
+        _drawn(f, np.array(scores), draws, f"x = {say.show(scores)} and size = {draws}")
 
 
-def _drawn(f: Answer, x: np.ndarray, size: int, said: str) -> np.ndarray:
-    got = f.array(said, x=x, rng=np.random.default_rng(5), size=size)
+def _drawn(f: Answer, x: np.ndarray, size: int, said: str, seed: int = 5) -> np.ndarray:
+    got = f.array(said, x=x, rng=np.random.default_rng(seed), size=size)
     if got.shape != (size,):
         raise Wrong(f"With {said}, {f.name} returns shape {got.shape}, not {(size,)}.")
     whole = got.astype(np.int64)

@@ -2,13 +2,48 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 
 from tformer import reference
 from tformer.exercises import say
 from tformer.exercises.answer import Answer, Wrong
-from tformer.exercises.registry import exercise
+from tformer.exercises.registry import Test, exercise
 from tformer.exercises.samples import integers
+from tformer.exercises.table import Case, case
+
+
+def _gradients() -> Iterator[Case | Test]:
+    p, grad = np.array([0.25, 0.75]), np.array([1.0, 0])
+    yield case(p=p, grad=grad, beta=1.0, want=(3 / 16, -3 / 16))
+    yield case(p=p, grad=grad, beta=2.0, want=(3 / 8, -3 / 8))
+    yield case(p=np.array([0.5, 0.5, 0]), grad=np.array([1.0, 3, 9]), beta=1.0, want=(-0.5, 0.5, 0))
+    yield case(p=np.array([0.0, 1, 0]), grad=np.array([1.0, -2, 4]), beta=3.0, want=np.zeros(3))
+    yield case(p=np.array([0.5, 0.25, 0.25]), grad=np.full(3, 7.0), beta=1.0, want=np.zeros(3))
+    yield case(p=np.array([0.5, 0.25, 0.25]), grad=1000 * np.array([1.0, -1, 2]), beta=0.1)
+    shapes = [(2, 2), (2, 3), (3, 2), (2, 2, 3), (3, 2, 4), (3, 1, 4), (4, 1), (1, 5)]
+    for seed, shape in enumerate(shapes):
+        p = reference.softmax(integers(seed, shape))
+        yield case(p=p, grad=integers(seed + 7, shape), beta=0.5, why="Rows do not mix.")
+    yield _check_memory
+
+
+def _mean(p: np.ndarray, grad: np.ndarray) -> np.ndarray:
+    """The mean of the gradient of each row under its weights."""
+    return np.asarray((p * grad).sum(axis=-1, keepdims=True))
+
+
+def _check_memory(f: Answer) -> None:
+    """One row of 1500 weights: the Jacobian would take 18 MB."""
+    p, grad = np.full(1500, 1 / 1500), np.ones(1500)
+    peak = f.peak_bytes(p=p, grad=grad, beta=1.0)
+    if peak > 4e6:
+        raise Wrong(
+            f"The numbers are right, but for one row of 1500 weights {f.name} holds "
+            f"{peak / 1e6:.0f} MB at once: the whole Jacobian, 1500 × 1500. Multiply its two terms "
+            "by grad on paper first."
+        )
 
 
 @exercise(
@@ -23,52 +58,65 @@ from tformer.exercises.samples import integers
         "Both terms have the factor p. What is left in the bracket is how far each gradient lies "
         "above that mean.",
     ),
-)
-def softmax_backward(f: Answer) -> None:
-    """grad · β(diag p − pᵀp) without the matrix."""
-    p, grad = np.array([0.25, 0.75]), np.array([1.0, 0])
-    mistakes = {
+    cases=_gradients,
+    mutants={
         "That is p times grad alone, the diagonal term of the Jacobian. One weight can only grow "
-        "at the cost of the others: the second term is missing.": p * grad,
-        "You used p(1 − p), the diagonal of the Jacobian; its other entries −p_i p_j count too.": p
-        * (1 - p)
-        * grad,
-        "The mean of grad is taken with equal weights; weigh it with p.": p * (grad - grad.mean()),
-        "The factor p in front is missing.": grad - p @ grad,
-        "The sign is turned round.": p * (p @ grad - grad),
-        "grad is added to its mean; the Jacobian has a minus there.": p * (grad + p @ grad),
-    }
-    f.expect((3 / 16, -3 / 16), mistakes, p=p, grad=grad, beta=1.0)
-    inverse = {
-        "β is left out: scores that are multiplied by β pass on β times the gradient.": (
-            3 / 16,
-            -3 / 16,
+        "at the cost of the others: the second term is missing.": (
+            lambda p, grad, beta: beta * p * grad
         ),
-        "β divides; the chain rule multiplies by it.": (3 / 32, -3 / 32),
-    }
-    f.expect((3 / 8, -3 / 8), inverse, p=p, grad=grad, beta=2.0)
-    for seed, shape in enumerate([(2, 2), (2, 2), (2, 2, 3), (3, 2, 4)]):
-        p, grad = reference.softmax(integers(seed, shape)), integers(seed + 7, shape)
-        want = reference.softmax_vjp(p, grad, beta=0.5)
-        one_mean = {
-            "One mean was taken over the whole array; each row has its own.": 0.5
-            * p
-            * (grad - (p * grad).sum())
-        }
-        f.expect(want, one_mean, "Rows do not mix.", p=p, grad=grad, beta=0.5)
-    _check_memory(f)
-
-
-def _check_memory(f: Answer) -> None:
-    """One row of 1500 weights: the Jacobian would take 18 MB."""
-    p, grad = np.full(1500, 1 / 1500), np.ones(1500)
-    peak = f.peak_bytes(p=p, grad=grad, beta=1.0)
-    if peak > 4e6:
-        raise Wrong(
-            f"The numbers are right, but for one row of 1500 weights {f.name} holds "
-            f"{peak / 1e6:.0f} MB at once: the whole Jacobian, 1500 × 1500. Multiply its two terms "
-            "by grad on paper first."
-        )
+        "You used p(1 − p), the diagonal of the Jacobian; its other entries −p_i p_j count too.": (
+            lambda p, grad, beta: beta * p * (1 - p) * grad
+        ),
+        "The mean of grad is taken with equal weights; weigh it with p.": (
+            lambda p, grad, beta: beta * p * (grad - grad.mean(-1, keepdims=True))
+        ),
+        "The factor p in front is missing.": lambda p, grad, beta: beta * (grad - _mean(p, grad)),
+        "The sign is turned round.": lambda p, grad, beta: beta * p * (_mean(p, grad) - grad),
+        "grad is added to its mean; the Jacobian has a minus there.": (
+            lambda p, grad, beta: beta * p * (grad + _mean(p, grad))
+        ),
+        "The sum of grad is subtracted; it is to be weighed with p.": (
+            lambda p, grad, beta: beta * p * (grad - grad.sum(-1, keepdims=True))
+        ),
+        "The factor p is missing at the mean: both terms have it.": (
+            lambda p, grad, beta: beta * (p * grad - _mean(p, grad))
+        ),
+        "The factor p stands in front twice.": (
+            lambda p, grad, beta: beta * p * p * (grad - _mean(p, grad))
+        ),
+        "β is left out: scores that are multiplied by β pass on β times the gradient.": (
+            lambda p, grad, beta: p * (grad - _mean(p, grad))
+        ),
+        "β divides; the chain rule multiplies by it.": (
+            lambda p, grad, beta: p * (grad - _mean(p, grad)) / beta
+        ),
+        "β enters once; here it is applied twice.": (
+            lambda p, grad, beta: beta**2 * p * (grad - _mean(p, grad))
+        ),
+        "β multiplies the first term alone; it belongs to both.": (
+            lambda p, grad, beta: p * (beta * grad - _mean(p, grad))
+        ),
+        "p holds the weights already; you took their softmax once more.": (
+            lambda p, grad, beta: reference.softmax_vjp(reference.softmax(p), grad, beta=beta)
+        ),
+        "That is the full Jacobian; its product with grad is asked for.": (
+            lambda p, grad, beta: beta * reference.softmax_jacobian(p)
+        ),
+        "One mean was taken over the whole array; each row has its own.": (
+            lambda p, grad, beta: beta * p * (grad - (p * grad).sum())
+        ),
+        "The mean of each row was laid along the columns. Keep the axis with keepdims=True.": (
+            lambda p, grad, beta: beta * p * (grad - (p * grad).sum(-1))
+        ),
+        "The means of the columns were subtracted; each row has its own.": (
+            lambda p, grad, beta: beta * p * (grad - (p * grad).sum(0))
+        ),
+    },
+    otherwise="A gradient counts by how far it lies above the mean of its row.",
+)
+def softmax_backward(p: np.ndarray, grad: np.ndarray, beta: float) -> np.ndarray:
+    """grad · β(diag p − pᵀp) without the matrix."""
+    return reference.softmax_vjp(p, grad, beta=beta)
 
 
 @exercise(

@@ -25,8 +25,14 @@ def _logarithms() -> Iterator[Case]:
     none = "A score of −∞ has weight 0, and log 0 = −∞."
     for x in (0.0, -np.inf), (-2000.0, -np.inf):
         yield case(x=np.array(x), want=(0, -np.inf), why=none)
-    for x in (5000.0, 0.0), (20_000.0, 19_999.0), (-20_000.0, -20_001.0), (0.0,), (30.0, 0.0, -8.0):
-        yield case(x=np.array(x))
+    for scores in (
+        [5000.0, 0.0],
+        [20_000.0, 19_999.0],
+        [-20_000.0, -20_001.0],
+        [0.0],
+        [30.0, 0.0, -8],
+    ):
+        yield case(x=np.array(scores))
     yield case(x=np.array([[0.0, 0], [-1000, -1000]]), want=np.full((2, 2), np.log(0.5)))
     for seed, shape in enumerate([(2, 2), (2, 3), (2, 2, 3), (2, 3, 2), (3, 1, 4), (4, 1)]):
         yield case(x=integers(seed + 1, shape))

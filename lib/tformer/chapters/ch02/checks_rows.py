@@ -27,7 +27,8 @@ def _masked_rows() -> Iterator[Case]:
     causal = np.tri(3, dtype=bool)
     yield case(x=np.zeros((3, 3)), keep=causal, want=causal / np.array([[1.0], [2], [3]]))
     yield case(
-        x=np.log([[1.0, 3, 4], [2, 5, 1]]), keep=np.array([[True, True, False], 3 * [False]])
+        x=np.log([[1.0, 3.0, 4.0], [2.0, 5.0, 1.0]]),
+        keep=np.array([[True, True, False], 3 * [False]]),
     )
     yield case(x=np.array([[0.0, 0], [-1000, -1000]]), keep=np.ones((2, 2), dtype=bool))
     broadcast = "A mask of fewer axes serves every batch."
@@ -143,7 +144,7 @@ def masked_softmax(x: np.ndarray, keep: np.ndarray) -> np.ndarray:
 def _broken_rows() -> Iterator[Case | Test]:
     yield case(x=np.array([0.0, np.log(4)]), beta=2.0, want=(1 / 17, 16 / 17))
     row = "Each row should sum to 1."
-    yield case(x=np.log([[1.0, 3, 4], [1, 1, 2]]), beta=1.0, why=row)
+    yield case(x=np.log([[1.0, 3.0, 4.0], [1.0, 1.0, 2.0]]), beta=1.0, why=row)
     yield case(x=np.array([[0.0, np.log(3)], [0, 0]]), beta=1.0, why=row)
     overflow = "exp(1000) overflows: keep the shift."
     for x in (1000.0, 1000.0), (20_000.0, 20_000.0), (1000.0, 999.0):
