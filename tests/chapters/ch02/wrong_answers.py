@@ -100,8 +100,8 @@ def _brent(scores, target):
     return np.array([math.exp(brentq(excess, -20, 20, xtol=1e-12))])
 
 
-def _stream(chunks, rescale=True, rise=True):
-    top, total = -np.inf, 0.0
+def _stream(chunks, rescale=True, rise=True, start=-np.inf):
+    top, total = start, 0.0
     for chunk in chunks:
         if not chunk.size:
             continue
@@ -112,6 +112,11 @@ def _stream(chunks, rescale=True, rise=True):
             total = (total * np.exp(top - new) if rescale else total) + np.exp(chunk - new).sum()
         top = new
     return top + np.log(total) if total else -np.inf
+
+
+def _wide(chunks):
+    total = sum(np.exp(c, dtype=np.longdouble).sum() for c in chunks)
+    return max(float(np.log(total)), -15_000.0) if total else -np.inf
 
 
 def _stream_with_nan(chunks):
@@ -257,6 +262,8 @@ WRONG = {
         "β grows, so go up. For": lambda s, target: 0.5,
         "not within a millionth": lambda s, target: _bisect(s, target, high=8.0, steps=8),
         "below the target go down": _doubled,
+        "meets the target in bits": lambda s, target: _bisect(s, target * np.log(2), high=4.0),
+        "which is the target itself": lambda s, target: target,
         "without a shift their exponentials": _bisect_without_shift,
     },
     "2.10": {
@@ -264,8 +271,11 @@ WRONG = {
         "You averaged the results": lambda chunks: np.mean([_lse(c) for c in chunks]),
         "has to shrink": lambda chunks: _stream(chunks, rescale=False),
         "first chunk's maximum served": lambda chunks: _stream(chunks, rise=False),
+        "any other number can lie above": lambda chunks: _stream(chunks, start=-1e9),
+        "What you start from counts": lambda chunks: np.logaddexp(0.0, _stream(chunks)),
         "it keeps the chunks": lambda chunks: _lse(np.concatenate([np.empty(0), *chunks])),
         "exp(1000) overflows": lambda chunks: np.log(sum(np.exp(c).sum() for c in chunks)),
+        "No float is wide enough": lambda chunks: _wide(chunks),
         "The maximum before this chunk": _stream_with_nan,
         "your second loop found none": (_stream_twice, _stream_twice_with_max),
         "changes a chunk it was given": _stream_in_place,
@@ -284,6 +294,17 @@ WRONG = {
         "sign of the noise": lambda x, rng, size: _gumbel(
             x, rng, size, lambda u: np.log(-np.log(u))
         ),
+        "multiplied with the scores": lambda x, rng, size: (
+            x * rng.gumbel(size=(size, len(x)))
+        ).argmax(-1),
+        "The smallest sum was taken": lambda x, rng, size: (
+            x + rng.gumbel(size=(size, len(x)))
+        ).argmin(-1),
+        "twice as large": lambda x, rng, size: (x + 2 * rng.gumbel(size=(size, len(x)))).argmax(-1),
+        "logistic": lambda x, rng, size: (x + rng.logistic(size=(size, len(x)))).argmax(-1),
+        "multiplied by uniform numbers": lambda x, rng, size: (
+            _softmax(x) * rng.uniform(size=(size, len(x)))
+        ).argmax(-1),
         "add it to the scores": lambda x, rng, size: _gumbel(
             _softmax(x), rng, size, lambda u: -np.log(-np.log(u))
         ),
@@ -336,6 +357,10 @@ RIGHT = {
     ],
     "2.9": [_brent],
     "2.10": [_stream_by_pairs, _stream, _stream_by_next],
-    "2.11": [_choice, lambda x, rng, size: _gumbel(x, rng, size, lambda u: -np.log(-np.log(u)))],
+    "2.11": [
+        _choice,
+        lambda x, rng, size: np.searchsorted(np.cumsum(_softmax(x)), rng.random(size)),
+        lambda x, rng, size: _gumbel(x, rng, size, lambda u: -np.log(-np.log(u))),
+    ],
     "2.12": [_climb_in_logits, _climb_and_keep_positive],
 }

@@ -205,6 +205,10 @@ def _judge_beta(head: str, s: np.ndarray, target: float, got: float) -> None:
         return
     if abs(_entropy_at(s, min(1 / got, 1e9)) - target) < 1e-6:
         raise Wrong(f"{head}, which is the temperature. β is its inverse.")
+    if abs(entropy / np.log(2) - target) < 1e-6:
+        raise Wrong(f"{head}, where the entropy meets the target in bits; it is given in nats.")
+    if abs(got - target) < 1e-6:
+        raise Wrong(f"{head}, which is the target itself, an entropy and no β.")
     if np.abs(s).min() > 700:
         raise Wrong(
             f"{head}, where the entropy is {say.pair(entropy, target)[0]}. All scores lie far from "
