@@ -19,6 +19,11 @@ def _lse(x):
     return top + np.log(np.exp(x - top).sum())
 
 
+def _log_where_possible(x):
+    p = _softmax(x)
+    return np.where(p == 0, x - x.max(-1, keepdims=True), np.log(p))
+
+
 def _softmax_by_logs(x, axis=-1):
     x = np.moveaxis(np.asarray(x, dtype=float), axis, 0)
     return np.moveaxis(np.exp(x - np.logaddexp.reduce(x, axis=0)), 0, axis)
@@ -225,6 +230,7 @@ WRONG = {
             lambda x: np.log(_softmax(x) + 1e-12),
             lambda x: np.log(np.maximum(_softmax(x), 1e-300)),
         ),
+        "rounded to 0, or nearly": _log_where_possible,
     },
     "2.3": {
         "is more than a float64 can hold": lambda x, beta: (

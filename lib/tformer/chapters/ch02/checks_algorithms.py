@@ -82,7 +82,7 @@ def _check_chunks(f: Answer, before: list[np.ndarray], after: list[np.ndarray]) 
 def _streams() -> Iterator[tuple[Sequence[Sequence[float]], dict[str, object], str]]:
     """Yield chunks, the answers of known mistakes, and what to say to any other."""
     log2, log3, log4 = (float(x) for x in np.log([2, 3, 4]))
-    one = {
+    one: dict[str, object] = {
         "The logarithm of the sum is missing.": 1.0,
         "What you start from counts as a score of 0. With nothing added the result is −∞.": log2,
     }

@@ -15,9 +15,9 @@ from tformer.exercises.table import Case, case
 
 
 def _gradients() -> Iterator[Case | Test]:
-    p, grad = np.array([0.25, 0.75]), np.array([1.0, 0])
-    yield case(p=p, grad=grad, beta=1.0, want=(3 / 16, -3 / 16))
-    yield case(p=p, grad=grad, beta=2.0, want=(3 / 8, -3 / 8))
+    p, grad = np.array([0.5, 0.25, 0.25]), np.array([4.0, 0, -2])
+    yield case(p=p, grad=grad, beta=1.0, want=(1.25, -0.375, -0.875))
+    yield case(p=p, grad=grad, beta=2.0, want=(2.5, -0.75, -1.75))
     yield case(p=np.array([0.5, 0.5, 0]), grad=np.array([1.0, 3, 9]), beta=1.0, want=(-0.5, 0.5, 0))
     yield case(p=np.array([0.0, 1, 0]), grad=np.array([1.0, -2, 4]), beta=3.0, want=np.zeros(3))
     yield case(p=np.array([0.5, 0.25, 0.25]), grad=np.full(3, 7.0), beta=1.0, want=np.zeros(3))

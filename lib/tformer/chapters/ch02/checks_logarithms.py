@@ -33,6 +33,9 @@ def _logarithms() -> Iterator[Case]:
         [30.0, 0.0, -8],
     ):
         yield case(x=np.array(scores))
+    rounded = "The weight is rounded to 0, or nearly, and its logarithm is not."
+    for low in 0.0, 255.0, 260.0:
+        yield case(x=np.array([low, 1000, 1000]), why=rounded)
     yield case(x=np.array([[0.0, 0], [-1000, -1000]]), want=np.full((2, 2), np.log(0.5)))
     for seed, shape in enumerate([(2, 2), (2, 3), (2, 2, 3), (2, 3, 2), (3, 1, 4), (4, 1)]):
         yield case(x=integers(seed + 1, shape))
@@ -57,7 +60,11 @@ class Logarithms(Array):
         if got.shape != want.shape or not np.isfinite(got).all() or not (got > want - 1e-3).all():
             return super().remark(got, want)
         low = want < -100
-        if low.any() and np.allclose(got[~low], want[~low], atol=1e-3) and (got[low] < -5).all():
+        if (
+            low.any()
+            and np.allclose(got[~low], want[~low], atol=1e-3)
+            and (got[low] > want[low] + 5).all()
+        ):
             return (
                 "A small number inside the logarithm puts a floor under every answer. Work with "
                 "the exponents."
