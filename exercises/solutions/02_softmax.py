@@ -40,7 +40,8 @@ hint("2.1")
 #
 # Write `softmax_along(x, axis=-1)` for an array of scores with any number of axes. Return the
 # weights in the same shape, summing to 1 along the given axis. Finite scores of any size, and rows
-# that lie far apart from each other, must come out right; a score of −∞ has weight 0.
+# lie far apart from each other, must come out right; a score of −∞ has weight 0. The check tries
+# every axis, ±20 000 and whole numbers.
 # ```
 
 # %%
@@ -70,7 +71,8 @@ check("2.1", softmax_along)
 # $10^{-400}$, a number that a float64 cannot hold, though its logarithm is a modest −921.
 #
 # Write `log_softmax_along(x)` for scores of shape `(..., S)`. Return the logarithms of the weights
-# along the last axis, accurate even where the weights themselves round to 0.
+# along the last axis, accurate even where the weights themselves round to 0. Scores may be large,
+# and a score of −∞ gives −∞.
 # ```
 
 # %%
@@ -104,7 +106,8 @@ check("2.2", log_softmax_along)
 # $\frac1\beta \log \sum_i e^{\beta x_i}$ has none, and comes as close to it as you wish.
 #
 # Write `soft_maximum(x, beta)` for scores of shape `(..., S)` and a number beta above 0. Return
-# shape `(...)`. No finite score may overflow. A row that holds nothing but −∞ has soft maximum −∞.
+# shape `(...)`. No finite score may overflow. A row that holds nothing but −∞ has soft maximum −∞,
+# also among other rows.
 # ```
 
 # %%
@@ -138,7 +141,8 @@ check("2.3", soft_maximum)
 # a key that is never looked at adds no uncertainty.
 #
 # Write `entropy_of(p)` for weights of shape `(..., S)`. Return $-\sum_i p_i \log p_i$ along the
-# last axis, in nats, shape `(...)`. It should be exactly 0 when one weight is 1.
+# last axis, in nats, shape `(...)`. It should be exactly 0 when one weight is 1. Zeros may stand in
+# any place of any row, and the other weights of that row still count.
 # ```
 
 # %%
@@ -164,11 +168,12 @@ check("2.4", entropy_of)
 # :nonumber:
 #
 # Some keys may not be looked at: they are padding, or they lie in the future. Their weights should
-# be 0 and the others should still sum to 1. And what if a row may look at nothing at all?
+# be 0 and the others should still sum to 1. And what if a row is fully masked?
 #
 # Write `masked_softmax(x, keep)` for scores of shape `(..., S)` and a boolean mask that broadcasts
-# with them; True means that the key may be looked at. Return the weights along the last axis. A
-# hidden key has no influence, however large its score. A row that may look nowhere is all zeros.
+# to that shape; True means that the key may be looked at. Return the weights along the last axis. A
+# hidden key has no influence, however large its finite score, and however low the visible ones lie.
+# A fully masked row is all zeros.
 # ```
 
 # %%
@@ -191,8 +196,8 @@ check("2.5", masked_softmax)
 
 # %% [markdown] exercise="why"
 # A score of −∞ has the weight 0 exactly. A large negative number such as −10⁹ has too, as long as
-# one key is visible; in a row without any, all scores are equally low and the weights become
-# uniform over keys that nobody may see.
+# a visible score lies well above it. In a fully masked row all scores are equally low and the
+# weights become uniform over keys that nobody may see.
 
 # %% [markdown]
 # ## 2.6 Repair this softmax
@@ -205,7 +210,7 @@ check("2.5", masked_softmax)
 # faults, each of them a mistake that people make. For which inputs do they show?
 #
 # Write `repaired(x, beta=1.0)`: the softmax of β times the scores along the last axis of an array
-# of shape `(..., S)`.
+# of shape `(..., S)`, for β above 0. Scores may be as large as in 2.1.
 # ```
 
 # %%
@@ -315,7 +320,8 @@ check("2.8", sensitive_scores)
 #
 # Write `beta_for_entropy(scores, target)`. The scores have shape `(S,)`, and the target is an
 # entropy in nats that some β reaches. Return that β, a number above 0, so that the entropy of
-# softmax meets the target within a millionth. Scores may lie a thousandth apart, or a thousand.
+# softmax meets the target within a millionth. Scores may lie a thousandth apart, or a thousand, and
+# all of them far from 0.
 # ```
 
 # %%
@@ -403,8 +409,8 @@ check("2.10", streamed_lse)
 #
 # Write `draw(x, rng, size)` for scores of shape `(S,)` and a NumPy random generator. Return `size`
 # independent draws, an array of positions from 0 to S − 1. Scores may be large, and a score of −∞
-# is never drawn. The same generator state gives the same draws. Another correct way is welcome
-# too.
+# is never drawn. All chance comes from `rng`: the same state gives the same draws, another state
+# gives others. Another correct way is welcome too.
 # ```
 
 # %%

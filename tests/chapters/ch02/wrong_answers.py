@@ -19,23 +19,14 @@ def _lse(x):
     return top + np.log(np.exp(x - top).sum())
 
 
-def _global_shift(x, axis):
-    e = np.exp(x - x.max())
-    return e / e.sum(axis=axis, keepdims=True)
-
-
-def _naive(x, axis):
-    return np.exp(x) / np.exp(x).sum(axis=axis, keepdims=True)
+def _log_where_possible(x):
+    p = _softmax(x)
+    return np.where(p == 0, x - x.max(-1, keepdims=True), np.log(p))
 
 
 def _softmax_by_logs(x, axis=-1):
     x = np.moveaxis(np.asarray(x, dtype=float), axis, 0)
     return np.moveaxis(np.exp(x - np.logaddexp.reduce(x, axis=0)), 0, axis)
-
-
-def _soft_maximum(x, beta, shift=True):
-    top = x.max(axis=-1) if shift else 0 * x[..., 0]
-    return top + np.log(np.exp(beta * (x - top[..., None])).sum(-1)) / beta
 
 
 def _soft_maximum_by_pairs(x, beta):
@@ -58,15 +49,15 @@ def _masked_by_products(x, keep):
     return e / np.maximum(e.sum(-1, keepdims=True), 1e-300)
 
 
-def _masked_with_full_shift(x, keep):
-    e = np.exp(x - x.max(-1, keepdims=True)) * keep
-    total = e.sum(-1, keepdims=True)
-    return np.nan_to_num(e / total)
-
-
 def _in_place(x, beta=1.0):
     x -= x.max(-1, keepdims=True)
     return _softmax(beta * x)
+
+
+def _broken(x, beta=1.0):
+    x -= x.max()
+    terms = np.exp(x / beta)
+    return terms / (terms.sum(axis=0) + 1e-12)
 
 
 def _full_jacobian(p, grad, beta=1.0):
@@ -85,6 +76,19 @@ def _bisect(scores, target, high, steps=80, falling=True):
     return (low + high) / 2
 
 
+def _bisect_without_shift(scores, target):
+    low, high = 0.0, 1e4
+    for _ in range(80):
+        middle = (low + high) / 2
+        e = np.exp(middle * scores)
+        p = e / e.sum()
+        if -(p * np.log(np.where(p == 0, 1, p))).sum() > target:
+            low = middle
+        else:
+            high = middle
+    return low
+
+
 def _doubled(scores, target):
     high = 1.0
     while _entropy(_softmax(high * scores)) > target:
@@ -101,8 +105,8 @@ def _brent(scores, target):
     return np.array([math.exp(brentq(excess, -20, 20, xtol=1e-12))])
 
 
-def _stream(chunks, rescale=True, rise=True):
-    top, total = -np.inf, 0.0
+def _stream(chunks, rescale=True, rise=True, start=-np.inf):
+    top, total = start, 0.0
     for chunk in chunks:
         if not chunk.size:
             continue
@@ -113,6 +117,11 @@ def _stream(chunks, rescale=True, rise=True):
             total = (total * np.exp(top - new) if rescale else total) + np.exp(chunk - new).sum()
         top = new
     return top + np.log(total) if total else -np.inf
+
+
+def _wide(chunks):
+    total = sum(np.exp(c, dtype=np.longdouble).sum() for c in chunks)
+    return max(float(np.log(total)), -15_000.0) if total else -np.inf
 
 
 def _stream_with_nan(chunks):
@@ -217,55 +226,32 @@ WRONG = {
         "weights sum to 1. After the shift": lambda x, axis: _softmax(x, axis, eps=1e-12),
     },
     "2.2": {
-        "logarithm of a weight that had been rounded": lambda x: np.log(_softmax(x)),
-        "puts a floor under": lambda x: np.log(_softmax(x) + 1e-12),
-        "only half of it": lambda x: x - x.max(-1, keepdims=True),
-        "exp(1000) overflows": lambda x: np.log(_naive(x, -1)),
-        "so the sum is ∞": lambda x: x - np.log(np.exp(x).sum()),
-        "You summed over the whole array": lambda x: x - _lse(x.ravel()),
+        "puts a floor under": (
+            lambda x: np.log(_softmax(x) + 1e-12),
+            lambda x: np.log(np.maximum(_softmax(x), 1e-300)),
+        ),
+        "rounded to 0, or nearly": _log_where_possible,
     },
     "2.3": {
-        "divide by it outside": lambda x, beta: beta * _soft_maximum(x, beta),
-        "β is left out": lambda x, beta: _soft_maximum(x, 1.0),
-        "mean of the exponentials": lambda x, beta: (
-            _soft_maximum(x, beta) - (np.log(x.shape[-1]) / beta if x.any() else 0)
+        "is more than a float64 can hold": lambda x, beta: (
+            np.log(sum(np.exp(beta * x[..., i]) for i in range(x.shape[-1]))) / beta
         ),
-        "has to be added again": lambda x, beta: _soft_maximum(x, beta) - x.max(-1),
-        "exp(1000) is more": lambda x, beta: _soft_maximum(x, beta, shift=False),
-        "−∞ − (−∞) is nan": _soft_maximum,
     },
     "2.4": {
-        "The sign is turned round": lambda p: -_entropy(p),
-        "in bits": lambda p: _entropy(p, np.log2),
-        "0 · log 0 is nan": lambda p: -(p * np.log(p)).sum(-1),
-        "exactly 0": lambda p: -(p * np.log(p + 1e-12)).sum(-1),
-        "added up all rows": lambda p: _entropy(p.ravel()),
+        "exactly 0. Do not add": (
+            lambda p: -(p * np.log(p + 1e-12)).sum(-1),
+            lambda p: _entropy(np.maximum(p, 1e-12)),
+        ),
     },
     "2.5": {
-        "masked after the softmax": lambda x, keep: _softmax(x) * keep,
-        "wrong way round": lambda x, keep: _masked(x, ~keep),
-        "exp(0) = 1": lambda x, keep: _softmax(x * keep),
-        "may look nowhere, and 0/0": _masked,
-        "keys that are all hidden": lambda x, keep: _masked(x, keep, fill=-1e9),
-        "used as the shift": _masked_with_full_shift,
+        "all hidden": lambda x, keep: _masked(x, keep, fill=-1e4),
     },
     "2.6": {
-        "changes the x it was given": _in_place,
-        "an inverse temperature multiplies": lambda x, beta: _softmax(x / beta),
-        "still runs along axis 0": lambda x, beta: _softmax(beta * x, axis=0),
-        "One maximum for the whole array": lambda x, beta: _global_shift(beta * x, -1),
+        "changes the x it was given": (_in_place, _broken),
         "weights sum to 1. After the shift": lambda x, beta: _softmax(beta * x, eps=1e-12),
-        "keep the shift": lambda x, beta: _naive(beta * x, -1),
     },
     "2.7": {
-        "diagonal term of the Jacobian": lambda p, grad, beta: beta * p * grad,
-        "its other entries": lambda p, grad, beta: beta * p * (1 - p) * grad,
-        "with equal weights": lambda p, grad, beta: (
-            beta * p * (grad - grad.mean(-1, keepdims=True))
-        ),
-        "β is left out": lambda p, grad, beta: _full_jacobian(p, grad),
         "the whole Jacobian": _full_jacobian,
-        "over the whole array": lambda p, grad, beta: beta * p * (grad - (p * grad).sum()),
     },
     "2.8": {
         "all weights equal": lambda n: np.zeros(n),
@@ -282,14 +268,20 @@ WRONG = {
         "β grows, so go up. For": lambda s, target: 0.5,
         "not within a millionth": lambda s, target: _bisect(s, target, high=8.0, steps=8),
         "below the target go down": _doubled,
+        "meets the target in bits": lambda s, target: _bisect(s, target * np.log(2), high=4.0),
+        "which is the target itself": lambda s, target: target,
+        "without a shift their exponentials": _bisect_without_shift,
     },
     "2.10": {
         "You added the results": lambda chunks: sum(_lse(c) for c in chunks),
         "You averaged the results": lambda chunks: np.mean([_lse(c) for c in chunks]),
         "has to shrink": lambda chunks: _stream(chunks, rescale=False),
         "first chunk's maximum served": lambda chunks: _stream(chunks, rise=False),
+        "any other number can lie above": lambda chunks: _stream(chunks, start=-1e9),
+        "What you start from counts": lambda chunks: np.logaddexp(0.0, _stream(chunks)),
         "it keeps the chunks": lambda chunks: _lse(np.concatenate([np.empty(0), *chunks])),
         "exp(1000) overflows": lambda chunks: np.log(sum(np.exp(c).sum() for c in chunks)),
+        "No float is wide enough": lambda chunks: _wide(chunks),
         "The maximum before this chunk": _stream_with_nan,
         "your second loop found none": (_stream_twice, _stream_twice_with_max),
         "changes a chunk it was given": _stream_in_place,
@@ -308,12 +300,27 @@ WRONG = {
         "sign of the noise": lambda x, rng, size: _gumbel(
             x, rng, size, lambda u: np.log(-np.log(u))
         ),
+        "multiplied with the scores": lambda x, rng, size: (
+            x * rng.gumbel(size=(size, len(x)))
+        ).argmax(-1),
+        "The smallest sum was taken": lambda x, rng, size: (
+            x + rng.gumbel(size=(size, len(x)))
+        ).argmin(-1),
+        "twice as large": lambda x, rng, size: (x + 2 * rng.gumbel(size=(size, len(x)))).argmax(-1),
+        "logistic": lambda x, rng, size: (x + rng.logistic(size=(size, len(x)))).argmax(-1),
+        "multiplied by uniform numbers": lambda x, rng, size: (
+            _softmax(x) * rng.uniform(size=(size, len(x)))
+        ).argmax(-1),
         "add it to the scores": lambda x, rng, size: _gumbel(
             _softmax(x), rng, size, lambda u: -np.log(-np.log(u))
         ),
-        "from the rng you are given": lambda x, rng, size: _choice(
-            x, np.random.default_rng(), size
+        "With the same rng": lambda x, rng, size: _choice(x, np.random.default_rng(), size),
+        "a generator that was seeded inside": lambda x, rng, size: _choice(
+            x, np.random.default_rng(0), size
         ),
+        "the draws change; softmax does not": lambda x, rng, size: (
+            np.exp(np.clip(x, -700, 700))[None] / rng.exponential(size=(size, len(x)))
+        ).argmax(-1),
     },
     "2.12": {
         "Restore the sum": _climb_by_adding,
@@ -338,16 +345,28 @@ RIGHT = {
     "2.1": [_softmax_by_logs, lambda x, axis: _softmax(x, axis).astype(np.float32)],
     "2.2": [lambda x: x - np.logaddexp.reduce(x, axis=-1)[..., None]],
     "2.3": [_soft_maximum_by_pairs],
-    "2.4": [_entropy],
+    "2.4": [
+        _entropy,
+        lambda p: -np.nan_to_num(p * np.log(p)).sum(-1),
+        lambda p: -(p * np.log(np.maximum(p, 1e-300))).sum(-1),
+        lambda p: [_entropy(row) for row in p] if p.ndim > 1 else float(_entropy(p)),
+    ],
     "2.5": [_masked_by_products],
     "2.6": [lambda x, beta=1.0: _softmax_by_logs(beta * x)],
-    "2.7": [lambda p, grad, beta: beta * (p * grad - p * np.vecdot(p, grad)[..., None])],
+    "2.7": [
+        lambda p, grad, beta: beta * (p * grad - p * np.vecdot(p, grad)[..., None]),
+        lambda p, grad, beta: beta * p * (grad - np.einsum("...i,...i->...", p, grad)[..., None]),
+    ],
     "2.8": [
         lambda n: [1e3] * 2 + [0.0] * (n - 2),
         lambda n: np.array([0.0] * (n - 2) + [40, 40], dtype=np.float32),
     ],
     "2.9": [_brent],
     "2.10": [_stream_by_pairs, _stream, _stream_by_next],
-    "2.11": [_choice, lambda x, rng, size: _gumbel(x, rng, size, lambda u: -np.log(-np.log(u)))],
+    "2.11": [
+        _choice,
+        lambda x, rng, size: np.searchsorted(np.cumsum(_softmax(x)), rng.random(size)),
+        lambda x, rng, size: _gumbel(x, rng, size, lambda u: -np.log(-np.log(u))),
+    ],
     "2.12": [_climb_in_logits, _climb_and_keep_positive],
 }

@@ -15,7 +15,7 @@ from tformer.exercises.registry import exercise
 @exercise(
     "2.10",
     praise="One pass, one chunk in memory at a time, and the same number as if all scores had been "
-    "there at once: rising, falling, −∞ and empty chunks included.",
+    "there at once: rising, falling, −∞ and empty chunks included, and scores of any size.",
     hints=(
         "Keep two numbers: the largest score so far, and the sum of exponentials measured from it.",
         "When a chunk brings a larger score, the old sum was measured from the wrong height. By "
@@ -82,7 +82,11 @@ def _check_chunks(f: Answer, before: list[np.ndarray], after: list[np.ndarray]) 
 def _streams() -> Iterator[tuple[Sequence[Sequence[float]], dict[str, object], str]]:
     """Yield chunks, the answers of known mistakes, and what to say to any other."""
     log2, log3, log4 = (float(x) for x in np.log([2, 3, 4]))
-    yield [[0]], {"The logarithm of the sum is missing.": 1.0}, ""
+    one: dict[str, object] = {
+        "The logarithm of the sum is missing.": 1.0,
+        "What you start from counts as a score of 0. With nothing added the result is −∞.": log2,
+    }
+    yield [[0]], one, "The log-sum-exp of one score is that score: what do you start from?"
     yield (
         [[0, log2], [log4]],
         {
@@ -126,6 +130,15 @@ def _streams() -> Iterator[tuple[Sequence[Sequence[float]], dict[str, object], s
         {"The maximum before this chunk was −∞, and −∞ − (−∞) is nan.": np.nan},
         "",
     )
+    for score in -20_000.0, 20_000.0:
+        why = "No float is wide enough without a shift. Measure every score from the largest."
+        yield [[score], [score - 1]], overflow, why
+    low = "The largest score so far starts at −∞; any other number can lie above every score."
+    yield [[-1e30]], {}, low
+    yield [[], [-2e9], [-2e9]], {}, low
+    yield [[-np.inf], [-np.inf, -np.inf]], {}, "With −∞ alone the sum is 0 and its logarithm −∞."
+    yield [[-np.inf, 5], [], [-np.inf]], {}, "A score of −∞ adds 0 to the sum."
+    yield [[3], [1, 0, 2], [2], [0, 4]], {}, "A maximum stays until a larger score comes."
     yield [[0], [], [0]], {}, "An empty chunk changes nothing."
     nothing: dict[str, object] = {
         "With no term the sum is 0 and its logarithm −∞.": 0.0,
@@ -157,19 +170,35 @@ def draw(f: Answer) -> None:
             f"With the same rng, {f.name} draws differently the second time. Take every random "
             "number from the rng you are given, so that an experiment can be repeated."
         )
+    if np.array_equal(got, _drawn(f, x, size, said, seed=6)):
+        raise Wrong(
+            f"With another rng, {f.name} draws the same again: its random numbers come from a "
+            "generator that was seeded inside. Take them from the rng you are given."
+        )
     halves = got[: size // 2], got[size // 2 :]
     if np.array_equal(*halves) or np.mean(got[1:] == got[:-1]) > 0.6:
         raise Wrong(f"With {said}, neighbouring draws repeat each other; each needs fresh noise.")
-    far = np.bincount(_drawn(f, x + 1000, size, "scores near 1000"), minlength=3) / size
-    if np.abs(far - _WEIGHTS / 6).max() > 0.02:
-        raise Wrong("With 1000 added to every score, the draws change; softmax does not.")
-    hidden = _drawn(f, np.array([0, -np.inf, 0]), 2000, "x = (0, −∞, 0)")
-    if (hidden == 1).any():
-        raise Wrong(f"With x = (0, −∞, 0), {f.name} draws index 1, whose weight is 0.")
+    for added in 1000, -1000, 20_000:
+        words = f"scores near {say.show(added)}"
+        far = np.bincount(_drawn(f, x + added, size, words), minlength=3) / size
+        if np.abs(far - _WEIGHTS / 6).max() > 0.02:
+            raise Wrong(
+                f"With {say.show(added)} added to every score, the draws change; softmax does not."
+            )
+    for place in range(3):
+        scores = np.where(np.arange(3) == place, -np.inf, 0.0)
+        words = f"x = {say.show(scores)}"
+        found = np.bincount(_drawn(f, scores, 2000, words), minlength=3)
+        if found[place]:
+            raise Wrong(f"With {words}, {f.name} draws index {place}, whose weight is 0.")
+        if found.max() > 1200:
+            raise Wrong(f"With {words}, the two others should come up equally often.")
+    for few, draws in ((2.0,), 5), ((0.0, 1.0), 1), ((3.0, 1.0, 0.0, 2.0), 4):
+        _drawn(f, np.array(few), draws, f"x = {say.show(few)} and size = {draws}")
 
 
-def _drawn(f: Answer, x: np.ndarray, size: int, said: str) -> np.ndarray:
-    got = f.array(said, x=x, rng=np.random.default_rng(5), size=size)
+def _drawn(f: Answer, x: np.ndarray, size: int, said: str, seed: int = 5) -> np.ndarray:
+    got = f.array(said, x=x, rng=np.random.default_rng(seed), size=size)
     if got.shape != (size,):
         raise Wrong(f"With {said}, {f.name} returns shape {got.shape}, not {(size,)}.")
     whole = got.astype(np.int64)
@@ -200,7 +229,17 @@ def _wrong_frequencies() -> dict[str, np.ndarray]:
     rng = np.random.default_rng(1)
     x, n = np.log(_WEIGHTS), 40_000
     u = rng.uniform(size=(n, 3))
+    gumbel = -np.log(-np.log(u))
     noisy = {
+        "The noise was multiplied with the scores; add it.": x * gumbel,
+        "The smallest sum was taken; the largest wins.": -(x + gumbel),
+        "The noise is twice as large as it should be, like scores at half of β.": x + 2 * gumbel,
+        "Noise from a logistic distribution does not give softmax; Gumbel noise does.": (
+            x + np.log(u / (1 - u))
+        ),
+        "The weights were multiplied by uniform numbers, which favours the large ones.": (
+            np.exp(x) * u
+        ),
         "Noise from a normal distribution does not give softmax; Gumbel noise does.": x
         + rng.normal(size=(n, 3)),
         "The noise −log U is exponential; one more logarithm is missing.": x - np.log(u),

@@ -2,61 +2,36 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 
 from tformer import reference
 from tformer.exercises import say
 from tformer.exercises.answer import Answer, Wrong
-from tformer.exercises.registry import exercise
+from tformer.exercises.registry import Test, exercise
 from tformer.exercises.samples import integers
+from tformer.exercises.table import Case, case
 
 
-@exercise(
-    "2.7",
-    praise="The same numbers as with the full Jacobian, for several β and stacks of rows, and in "
-    "memory that grows with S instead of S².",
-    hints=(
-        "Write the product of grad with β(diag p − pᵀp) as two terms. What does diag p do to a row "
-        "vector?",
-        "The second term contains grad·p, one number for each row. It is the mean of grad under "
-        "the weights p.",
-        "Both terms have the factor p. What is left in the bracket is how far each gradient lies "
-        "above that mean.",
-    ),
-)
-def softmax_backward(f: Answer) -> None:
-    """grad · β(diag p − pᵀp) without the matrix."""
-    p, grad = np.array([0.25, 0.75]), np.array([1.0, 0])
-    mistakes = {
-        "That is p times grad alone, the diagonal term of the Jacobian. One weight can only grow "
-        "at the cost of the others: the second term is missing.": p * grad,
-        "You used p(1 − p), the diagonal of the Jacobian; its other entries −p_i p_j count too.": p
-        * (1 - p)
-        * grad,
-        "The mean of grad is taken with equal weights; weigh it with p.": p * (grad - grad.mean()),
-        "The factor p in front is missing.": grad - p @ grad,
-        "The sign is turned round.": p * (p @ grad - grad),
-        "grad is added to its mean; the Jacobian has a minus there.": p * (grad + p @ grad),
-    }
-    f.expect((3 / 16, -3 / 16), mistakes, p=p, grad=grad, beta=1.0)
-    inverse = {
-        "β is left out: scores that are multiplied by β pass on β times the gradient.": (
-            3 / 16,
-            -3 / 16,
-        ),
-        "β divides; the chain rule multiplies by it.": (3 / 32, -3 / 32),
-    }
-    f.expect((3 / 8, -3 / 8), inverse, p=p, grad=grad, beta=2.0)
-    for seed, shape in enumerate([(2, 2), (2, 2), (2, 2, 3), (3, 2, 4)]):
-        p, grad = reference.softmax(integers(seed, shape)), integers(seed + 7, shape)
-        want = reference.softmax_vjp(p, grad, beta=0.5)
-        one_mean = {
-            "One mean was taken over the whole array; each row has its own.": 0.5
-            * p
-            * (grad - (p * grad).sum())
-        }
-        f.expect(want, one_mean, "Rows do not mix.", p=p, grad=grad, beta=0.5)
-    _check_memory(f)
+def _gradients() -> Iterator[Case | Test]:
+    p, grad = np.array([0.5, 0.25, 0.25]), np.array([4.0, 0, -2])
+    yield case(p=p, grad=grad, beta=1.0, want=(1.25, -0.375, -0.875))
+    yield case(p=p, grad=grad, beta=2.0, want=(2.5, -0.75, -1.75))
+    yield case(p=np.array([0.5, 0.5, 0]), grad=np.array([1.0, 3, 9]), beta=1.0, want=(-0.5, 0.5, 0))
+    yield case(p=np.array([0.0, 1, 0]), grad=np.array([1.0, -2, 4]), beta=3.0, want=np.zeros(3))
+    yield case(p=np.array([0.5, 0.25, 0.25]), grad=np.full(3, 7.0), beta=1.0, want=np.zeros(3))
+    yield case(p=np.array([0.5, 0.25, 0.25]), grad=1000 * np.array([1.0, -1, 2]), beta=0.1)
+    shapes = [(2, 2), (2, 3), (3, 2), (2, 2, 3), (3, 2, 4), (3, 1, 4), (4, 1), (1, 5)]
+    for seed, shape in enumerate(shapes):
+        p = reference.softmax(integers(seed, shape))
+        yield case(p=p, grad=integers(seed + 7, shape), beta=0.5, why="Rows do not mix.")
+    yield _check_memory
+
+
+def _mean(p: np.ndarray, grad: np.ndarray) -> np.ndarray:
+    """The mean of the gradient of each row under its weights."""
+    return np.asarray((p * grad).sum(axis=-1, keepdims=True))
 
 
 def _check_memory(f: Answer) -> None:
@@ -72,9 +47,82 @@ def _check_memory(f: Answer) -> None:
 
 
 @exercise(
+    "2.7",
+    praise="The same numbers as with the full Jacobian, for several β and stacks of rows, and in "
+    "memory that grows with S instead of S².",
+    hints=(
+        "Write the product of grad with β(diag p − pᵀp) as two terms. What does diag p do to a row "
+        "vector?",
+        "The second term contains grad·p, one number for each row. It is the mean of grad under "
+        "the weights p.",
+        "Both terms have the factor p. What is left in the bracket is how far each gradient lies "
+        "above that mean.",
+    ),
+    cases=_gradients,
+    mutants={
+        "That is p times grad alone, the diagonal term of the Jacobian. One weight can only grow "
+        "at the cost of the others: the second term is missing.": (
+            lambda p, grad, beta: beta * p * grad
+        ),
+        "You used p(1 − p), the diagonal of the Jacobian; its other entries −p_i p_j count too.": (
+            lambda p, grad, beta: beta * p * (1 - p) * grad
+        ),
+        "The mean of grad is taken with equal weights; weigh it with p.": (
+            lambda p, grad, beta: beta * p * (grad - grad.mean(-1, keepdims=True))
+        ),
+        "The factor p in front is missing.": lambda p, grad, beta: beta * (grad - _mean(p, grad)),
+        "The sign is turned round.": lambda p, grad, beta: beta * p * (_mean(p, grad) - grad),
+        "grad is added to its mean; the Jacobian has a minus there.": (
+            lambda p, grad, beta: beta * p * (grad + _mean(p, grad))
+        ),
+        "The sum of grad is subtracted; it is to be weighed with p.": (
+            lambda p, grad, beta: beta * p * (grad - grad.sum(-1, keepdims=True))
+        ),
+        "The factor p is missing at the mean: both terms have it.": (
+            lambda p, grad, beta: beta * (p * grad - _mean(p, grad))
+        ),
+        "The factor p stands in front twice.": (
+            lambda p, grad, beta: beta * p * p * (grad - _mean(p, grad))
+        ),
+        "β is left out: scores that are multiplied by β pass on β times the gradient.": (
+            lambda p, grad, beta: p * (grad - _mean(p, grad))
+        ),
+        "β divides; the chain rule multiplies by it.": (
+            lambda p, grad, beta: p * (grad - _mean(p, grad)) / beta
+        ),
+        "β enters once; here it is applied twice.": (
+            lambda p, grad, beta: beta**2 * p * (grad - _mean(p, grad))
+        ),
+        "β multiplies the first term alone; it belongs to both.": (
+            lambda p, grad, beta: p * (beta * grad - _mean(p, grad))
+        ),
+        "p holds the weights already; you took their softmax once more.": (
+            lambda p, grad, beta: reference.softmax_vjp(reference.softmax(p), grad, beta=beta)
+        ),
+        "That is the full Jacobian; its product with grad is asked for.": (
+            lambda p, grad, beta: beta * reference.softmax_jacobian(p)
+        ),
+        "One mean was taken over the whole array; each row has its own.": (
+            lambda p, grad, beta: beta * p * (grad - (p * grad).sum())
+        ),
+        "The mean of each row was laid along the columns. Keep the axis with keepdims=True.": (
+            lambda p, grad, beta: beta * p * (grad - (p * grad).sum(-1))
+        ),
+        "The means of the columns were subtracted; each row has its own.": (
+            lambda p, grad, beta: beta * p * (grad - (p * grad).sum(0))
+        ),
+    },
+    otherwise="A gradient counts by how far it lies above the mean of its row.",
+)
+def softmax_backward(p: np.ndarray, grad: np.ndarray, beta: float) -> np.ndarray:
+    """grad · β(diag p − pᵀp) without the matrix."""
+    return reference.softmax_vjp(p, grad, beta=beta)
+
+
+@exercise(
     "2.8",
-    praise="At your scores the norm of the Jacobian is 1/2 to within a millionth, for n = 2, 3, 5 "
-    "and 100: the bound of the theorem is reached.",
+    praise="At your scores the norm of the Jacobian is 1/2 to within a millionth, for n = 2, 3, 4, "
+    "10, 100 and 1000: the bound of the theorem is reached.",
     hints=(
         "The theorem says at which weights the bound is attained. Find scores that give these "
         "weights, or come close enough.",
@@ -85,7 +133,7 @@ def _check_memory(f: Answer) -> None:
 )
 def sensitive_scores(f: Answer) -> None:
     """n finite scores at which ‖∂softmax/∂x‖ is 1/2 within 1e-6."""
-    for n in (2, 3, 5, 100):
+    for n in (2, 3, 4, 10, 100, 1000):
         x = f.array(n=n).astype(float)
         head = f"With n = {n}, {f.name} gives"
         f.shaped(x, (n,), f"n = {n}", f"{n} scores are asked for.")
@@ -125,7 +173,7 @@ def _reason(p: np.ndarray) -> str:
 @exercise(
     "2.9",
     praise="The entropy meets its target within a millionth, for scores a thousandth apart and a "
-    "thousand apart, and for targets close to both ends.",
+    "thousand apart, for scores far from 0 on both sides, and for targets close to both ends.",
     hints=(
         "The chapter proves that entropy falls as β grows. So each trial value of β tells you on "
         "which side the answer lies.",
@@ -150,12 +198,23 @@ def beta_for_entropy(f: Answer) -> None:
 
 def _judge_beta(head: str, s: np.ndarray, target: float, got: float) -> None:
     if not 0 < got < np.inf:
-        raise Wrong(f"{head}; β is a finite number above 0.")
+        far = " Without a shift the exponentials overflow." * bool(np.abs(s).max() > 700)
+        raise Wrong(f"{head}; β is a finite number above 0.{far}")
     entropy = _entropy_at(s, got)
     if abs(entropy - target) < 1e-6:
         return
     if abs(_entropy_at(s, min(1 / got, 1e9)) - target) < 1e-6:
         raise Wrong(f"{head}, which is the temperature. β is its inverse.")
+    if abs(entropy / np.log(2) - target) < 1e-6:
+        raise Wrong(f"{head}, where the entropy meets the target in bits; it is given in nats.")
+    if abs(got - target) < 1e-6:
+        raise Wrong(f"{head}, which is the target itself, an entropy and no β.")
+    if np.abs(s).min() > 700:
+        raise Wrong(
+            f"{head}, where the entropy is {say.pair(entropy, target)[0]}. All scores lie far from "
+            "0 on one side: without a shift their exponentials are all ∞ or all 0, and the weights "
+            "nan. Subtract the largest score."
+        )
     head += f", where the entropy is {say.pair(entropy, target)[0]}"
     if abs(entropy - target) < 0.02:
         raise Wrong(f"{head}: close, but not within a millionth. Keep halving the interval.")
@@ -180,4 +239,11 @@ _TARGETS: list[tuple[list[float], float]] = [
     ([0, 0.001], 3000.0),
     ([0, 1000], 0.002),
     ([-5, 2, 0, 7], 0.3),
+    ([1000, 1001], 1.0),
+    ([-1000, -1002, -1001], 2.0),
+    ([20_000, 20_001, 20_003], 0.7),
+    ([-20_000, -20_001], 3.0),
+    ([0, -4, -4, 1, 1], 6.0),
+    ([3, 0, 0, 0], 0.05),
+    ([1000, 1000, 1000.001], 2000.0),
 ]

@@ -2,20 +2,70 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 
 from tformer import reference
-from tformer.chapters.ch02.checks_weights import _check_rows, _check_single
-from tformer.exercises import say
-from tformer.exercises.answer import Answer, Wrong
-from tformer.exercises.registry import exercise
+from tformer.chapters.ch02.checks_weights import check_single
+from tformer.exercises.registry import Test, exercise
 from tformer.exercises.samples import integers
+from tformer.exercises.table import Case, case
+
+
+def _masked_rows() -> Iterator[Case]:
+    yield case(x=np.log([1.0, 3, 4]), keep=np.array([True, True, False]), want=(1 / 4, 3 / 4, 0))
+    yield case(x=np.array([1.0, 2]), keep=np.zeros(2, dtype=bool), want=(0.0, 0.0))
+    one = np.array([True, False])
+    for visible, hidden in (0.0, 1000.0), (0.0, 2e10), (-2000.0, 1e300), (0.0, -1000.0):
+        yield case(x=np.array([visible, hidden]), keep=one, want=(1.0, 0.0))
+    for far in -1e10, -1e300:
+        why = "No number is so low that it serves as −∞: a visible score can lie lower still."
+        yield case(x=np.array([far, 5.0]), keep=one, want=(1.0, 0.0), why=why)
+    yield case(x=np.array([1000.0, 1000, 0]), keep=np.array([True, True, False]))
+    yield case(x=np.array([0, -np.inf, 0]), keep=np.array([True, True, False]))
+    causal = np.tri(3, dtype=bool)
+    yield case(x=np.zeros((3, 3)), keep=causal, want=causal / np.array([[1.0], [2], [3]]))
+    yield case(
+        x=np.log([[1.0, 3.0, 4.0], [2.0, 5.0, 1.0]]),
+        keep=np.array([[True, True, False], 3 * [False]]),
+    )
+    yield case(x=np.array([[0.0, 0], [-1000, -1000]]), keep=np.ones((2, 2), dtype=bool))
+    broadcast = "A mask of fewer axes serves every batch."
+    shapes = ((2, 3),) * 3 + ((3,), (2, 1, 3), (2, 1), (1, 3), (2, 2, 3))
+    for seed, shape in enumerate(shapes):
+        keep = np.random.default_rng(seed + 9).uniform(size=shape) > 0.4
+        yield case(x=integers(seed, (2, 2, 3)), keep=keep, why=broadcast)
+    yield case(x=np.array([[0.0, 1, 3]]), keep=np.array([True, False, True]), whole=True)
+
+
+def _filled(x: np.ndarray, keep: np.ndarray, fill: float) -> np.ndarray:
+    return reference.softmax(np.where(keep, x, fill))
+
+
+def _emptied(weights: np.ndarray, keep: np.ndarray) -> np.ndarray:
+    """The weights, with zeros in rows that are fully masked."""
+    return np.where(keep.any(axis=-1, keepdims=True), weights, 0.0)
+
+
+def _divided(terms: np.ndarray) -> np.ndarray:
+    return np.asarray(terms / terms.sum(axis=-1, keepdims=True))
+
+
+def _unguarded(x: np.ndarray, keep: np.ndarray) -> np.ndarray:
+    """The masked softmax, nan in rows that are fully masked."""
+    visible = np.where(keep, x, -np.inf)
+    return _divided(np.exp(visible - _top(visible)))
+
+
+def _top(x: np.ndarray) -> np.ndarray:
+    return np.asarray(x.max(axis=-1, keepdims=True))
 
 
 @exercise(
     "2.5",
-    praise="Hidden keys have weight 0 whatever their scores, visible ones sum to 1, and a row "
-    "that may look nowhere is zero.",
+    praise="Hidden keys have weight 0 however large their scores, visible ones sum to 1 however "
+    "small theirs, masks of fewer axes serve every batch, and a fully masked row is zero.",
     hints=(
         "A hidden key should have the weight 0. Which score gives exactly that weight?",
         "Set hidden scores to −∞ before anything else, so that neither the maximum nor the sum "
@@ -23,57 +73,97 @@ from tformer.exercises.samples import integers
         "In a row that is all −∞ the maximum is −∞ and the sum 0. Replace that maximum by 0 before "
         "you subtract and that sum by 1 before you divide.",
     ),
-)
-def masked_softmax(f: Answer) -> None:
-    """Softmax over the keys that `keep` allows; zeros where it allows none."""
-    x, keep = np.array([0.0, np.log(3), np.log(4)]), np.array([True, True, False])
-    mistakes = {
-        "You masked after the softmax, so the weights sum to 1/2: the hidden key still took its "
-        "share of the sum.": np.array([1, 3, 0]) / 8,
+    cases=_masked_rows,
+    mutants={
+        "You masked after the softmax, so the weights of a row sum to less than 1: the hidden key "
+        "still took its share of the sum.": lambda x, keep: reference.softmax(x) * keep,
         "The mask is read the wrong way round: True means that the key may be looked at.": (
-            0,
-            0,
-            1,
+            lambda x, keep: _filled(x, ~keep, -np.inf)
         ),
-        "A score multiplied by 0 is 0, and exp(0) = 1: the key is not hidden.": np.array([1, 3, 1])
-        / 5,
-        "The mask has no effect.": np.array([1, 3, 4]) / 8,
-        "The mask was added to the scores as the numbers 0 and 1.": reference.softmax(x + keep),
-    }
-    f.expect((1 / 4, 3 / 4, 0), mistakes, x=x, keep=keep)
-    _check_hidden_row(f)
-    hidden = (
+        "A score multiplied by 0 is 0, and exp(0) = 1: the key is not hidden.": (
+            lambda x, keep: reference.softmax(x * keep)
+        ),
+        "A score of 0 still has e⁰ = 1 in the sum, and it was set to 0 only after that.": (
+            lambda x, keep: reference.softmax(np.where(keep, x, 0.0)) * keep
+        ),
+        "The hidden keys are left out; each keeps its place, with the weight 0.": (
+            lambda x, keep: reference.softmax(x[np.broadcast_to(keep, x.shape)])
+        ),
+        "Only when the whole mask is False are the weights 0; one fully masked row among others is "
+        "nan.": lambda x, keep: np.where(keep.any(), _unguarded(x, keep), 0.0),
+        "The mask has no effect.": lambda x, keep: reference.softmax(x),
+        "The mask was added to the scores as the numbers 0 and 1.": (
+            lambda x, keep: reference.softmax(x + keep)
+        ),
+        "The exponentials of the visible keys are not divided by their sum.": (
+            lambda x, keep: np.where(keep, np.exp(x), 0.0)
+        ),
+        "The row is fully masked, and 0/0 is nan. By the book's contract such a row is all "
+        "zeros.": _unguarded,
+        "Weights that sum to 1 over keys that are all hidden: a large negative number in place of "
+        "−∞ does that, since only differences of scores count. A fully masked row is all zeros.": (
+            lambda x, keep: _filled(x, keep, -1e9)
+        ),
+        "Weights that sum to 1 over keys that are all hidden: a large negative number was added in "
+        "place of −∞, and only differences of scores count.": (
+            lambda x, keep: reference.softmax(x + np.where(keep, 0, -1e9))
+        ),
+        "−10⁹ was added to the score of a hidden key, and that score is larger: no number serves "
+        "for all scores as −∞ does.": (
+            lambda x, keep: _emptied(reference.softmax(x + np.where(keep, 0, -1e9)), keep)
+        ),
+        "−10⁹ stands in the place of −∞, and the visible score lies below it: then the hidden key "
+        "takes the weight. No number serves for all scores.": (
+            lambda x, keep: _emptied(_filled(x, keep, -1e9), keep)
+        ),
+        "−10⁹ stands in the place of −∞, and the weights were multiplied by the mask at the end: a "
+        "visible score below −10⁹ loses its weight.": (
+            lambda x, keep: _filled(x, keep, -1e9) * keep
+        ),
         "The hidden score was used as the shift and left every visible exponential at 0. Take the "
-        "maximum over the visible keys."
-    )
-    f.expect((1.0, 0.0), why=hidden, x=np.array([0.0, 1000]), keep=np.array([True, False]))
-    causal = np.tri(3, dtype=bool)
-    x = np.zeros((3, 3))
-    want = causal / np.array([[1.0], [2], [3]])
-    rows = {"You masked after the softmax, so the weights of a row sum to less than 1.": causal / 3}
-    f.expect(want, rows, x=x, keep=causal)
-    for seed in range(3):
-        x, keep = integers(seed, (2, 2, 3)), integers(seed + 9, (2, 3)) > 0
-        want = reference.softmax(np.where(keep, x, -np.inf))
-        f.expect(want, why="A mask of fewer axes serves every batch.", x=x, keep=keep)
+        "maximum over the visible keys.": lambda x, keep: np.nan_to_num(
+            _divided(np.exp(x - x.max(-1, keepdims=True)) * keep)
+        ),
+        "exp(1000) is more than a float64 can hold, and ∞/∞ is nan. Subtract the largest visible "
+        "score first.": (lambda x, keep: _emptied(_divided(np.where(keep, np.exp(x), 0.0)), keep)),
+        "One maximum for the whole array pushes the lower row so far down that all its "
+        "exponentials are 0.": lambda x, keep: np.nan_to_num(
+            _divided(np.exp(np.where(keep, x, -np.inf) - np.max(x, where=keep, initial=-1e300)))
+        ),
+        "The whole array shares one sum; each row has its own.": lambda x, keep: np.nan_to_num(
+            reference.softmax(np.where(keep, x, -np.inf).ravel()).reshape(x.shape)
+        ),
+    },
+    otherwise="The visible keys of a row share its weight as in a softmax of their own.",
+)
+def masked_softmax(x: np.ndarray, keep: np.ndarray) -> np.ndarray:
+    """Softmax over the keys that `keep` allows; zeros where it allows none."""
+    return reference.softmax(np.where(keep, x, -np.inf))
 
 
-def _check_hidden_row(f: Answer) -> None:
-    """A row that may look nowhere."""
-    x, keep = np.array([1.0, 2]), np.zeros(2, dtype=bool)
-    nothing = {
-        "The row may look nowhere, and 0/0 is nan. By the book's contract such a row is all "
-        "zeros.": (np.nan, np.nan)
-    }
-    said = f.said(x=x, keep=keep)
-    got = f.array(said, x=x, keep=keep)
-    if got.shape == (2,) and abs(got.sum() - 1) < 1e-6:
-        raise Wrong(
-            f"With {said}, {f.name} gives {say.show(got)}: weights that sum to 1 over keys that "
-            "are all hidden. A large negative number in place of −∞ does that, since only "
-            "differences of scores count. Such a row is all zeros."
-        )
-    f.judge(got, np.zeros(2), nothing, said=said)
+def _broken_rows() -> Iterator[Case | Test]:
+    yield case(x=np.array([0.0, np.log(4)]), beta=2.0, want=(1 / 17, 16 / 17))
+    row = "Each row should sum to 1."
+    yield case(x=np.log([[1.0, 3.0, 4.0], [1.0, 1.0, 2.0]]), beta=1.0, why=row)
+    yield case(x=np.array([[0.0, np.log(3)], [0, 0]]), beta=1.0, why=row)
+    overflow = "exp(1000) overflows: keep the shift."
+    for x in (1000.0, 1000.0), (20_000.0, 20_000.0), (1000.0, 999.0):
+        yield case(x=np.array(x), beta=1.0, why=overflow)
+    yield case(x=np.array([500.0, 499]), beta=20.0, why=overflow)
+    underflow = "Without a shift exp(−1000) is rounded to 0, and 0/0 is nan."
+    for x in (-1000.0, -1000.0), (-20_000.0, -20_001.0):
+        yield case(x=np.array(x), beta=1.0, why=underflow)
+    for x in (5000.0, 0.0), (-2000.0, -np.inf), (0.0, -800.0):
+        yield case(x=np.array(x), beta=1.0, want=(1.0, 0.0))
+    yield case(x=np.array([[0.0, 0], [-1000, -1000]]), beta=1.0, want=np.full((2, 2), 0.5))
+    yield lambda f: check_single(f, beta=1.0)
+    for seed, shape in enumerate([(2, 2, 3), (2, 3, 2), (3, 1, 4), (4, 1), (3, 2)]):
+        yield case(x=integers(seed, shape), beta=0.5)
+    yield case(x=np.array([[0.0, 1], [3, 1]]), beta=2.0, whole=True)
+
+
+def _repaired_with(x: np.ndarray, beta: float, shift: np.ndarray | float) -> np.ndarray:
+    return _divided(np.exp(beta * (x - shift)))
 
 
 @exercise(
@@ -88,33 +178,68 @@ def _check_hidden_row(f: Answer) -> None:
         "β is an inverse temperature: a large β makes the weights sharp. And after the shift, how "
         "small can the sum be?",
     ),
-)
-def repaired(f: Answer) -> None:
-    """A softmax with five faults."""
-    x = np.array([0.0, np.log(4)])
-    inverse = {
-        "β divides the scores; an inverse temperature multiplies them.": (1 / 3, 2 / 3),
-        "β has no effect.": (1 / 5, 4 / 5),
-        "β is applied twice.": (1 / 257, 256 / 257),
-    }
-    f.expect((1 / 17, 16 / 17), inverse, x=x, beta=2.0)
-    rows = np.array([[0.0, np.log(3)], [0, 0]])
-    axis = {
+    cases=_broken_rows,
+    mutants={
+        "β divides the scores; an inverse temperature multiplies them.": (
+            lambda x, beta: reference.softmax(x / beta)
+        ),
+        "β has no effect.": lambda x, beta: reference.softmax(x),
+        "β is applied twice.": lambda x, beta: reference.softmax(beta * beta * x),
+        "β multiplies the weights; it belongs to the scores.": (
+            lambda x, beta: beta * reference.softmax(x)
+        ),
+        "The weights are raised to the power β, and then they no longer sum to 1.": (
+            lambda x, beta: reference.softmax(x) ** beta
+        ),
+        "The sum runs over the whole array; the maximum is that of each row, and so should the sum "
+        "be.": lambda x, beta: np.exp(beta * (x - _top(x))) / np.exp(beta * (x - _top(x))).sum(),
+        "The maxima of the columns are subtracted, and they change the differences in a row.": (
+            lambda x, beta: _repaired_with(x, beta, x.max(axis=0))
+        ),
+        "The exponentials are not divided by their sum.": (
+            lambda x, beta: np.exp(beta * (x - _top(x)))
+        ),
         "The columns sum to 1 instead of the rows: the sum still runs along axis 0.": (
-            reference.softmax(rows, axis=0)
+            lambda x, beta: reference.softmax(beta * x, axis=0)
+        ),
+        "The columns sum to 1 instead of the rows: each row is shifted by its own maximum, and the "
+        "sum still runs down.": lambda x, beta: (
+            np.exp(beta * (x - _top(x))) / np.exp(beta * (x - _top(x))).sum(axis=0)
         ),
         "The right axis is summed, but without keepdims the sums are lined up with the columns.": (
-            np.exp(rows) / np.exp(rows).sum(axis=-1)
+            lambda x, beta: np.exp(beta * (x - _top(x))) / np.exp(beta * (x - _top(x))).sum(axis=-1)
         ),
-        "The sum runs over the whole array; each row has its own.": np.exp(rows) / 6,
-    }
-    f.expect(reference.softmax(rows), axis, "Each row should sum to 1.", x=rows, beta=1.0)
-    f.expect((0.5, 0.5), why="exp(1000) overflows: keep the shift.", x=_FAR, beta=1.0)
-    _check_rows(f, beta=1.0)
-    _check_single(f, beta=1.0)
-    for seed in range(3):
-        x = integers(seed, (2, 2, 3))
-        f.expect(reference.softmax(x, beta=0.5), x=x, beta=0.5)
-
-
-_FAR = np.array([1000.0, 1000])
+        "The right axis is summed, but without keepdims, and without the shift.": (
+            lambda x, beta: np.exp(beta * x) / np.exp(beta * x).sum(axis=-1)
+        ),
+        "The maximum is taken along the right axis, but without keepdims it is lined up with the "
+        "columns.": lambda x, beta: _repaired_with(x, beta, x.max(axis=-1)),
+        "The sum runs over the whole array; each row has its own.": (
+            lambda x, beta: reference.softmax(beta * x.ravel()).reshape(x.shape)
+        ),
+        "The shift is gone, and exp(1000) is more than a float64 can hold. It is the wrong maximum "
+        "that was the fault.": lambda x, beta: _repaired_with(x, beta, 0.0),
+        "The scores are shifted by their mean, and a score far above it still overflows. The "
+        "largest score is the shift.": (
+            lambda x, beta: _repaired_with(x, beta, x.mean(axis=-1, keepdims=True))
+        ),
+        "The smallest score is the shift, and the largest difference overflows.": (
+            lambda x, beta: _repaired_with(x, beta, x.min(axis=-1, keepdims=True))
+        ),
+        "The scores are cut off at a height, so that those beyond it become equal.": (
+            lambda x, beta: _repaired_with(np.clip(x, -700, 700), beta, 0.0)
+        ),
+        "The maximum is subtracted after the scores were multiplied by β, and not multiplied "
+        "itself: with β = 20 the difference overflows.": (
+            lambda x, beta: _divided(np.exp(beta * x - _top(x)))
+        ),
+        "One maximum for the whole array pushes the lower row so far down that all its "
+        "exponentials are 0. Each row needs its own shift.": (
+            lambda x, beta: _repaired_with(x, beta, x.max())
+        ),
+    },
+    otherwise="What should be left is the softmax of β times the scores, row by row.",
+)
+def repaired(x: np.ndarray, beta: float) -> np.ndarray:
+    """A softmax with five faults, without them."""
+    return reference.softmax(x, beta=beta)
