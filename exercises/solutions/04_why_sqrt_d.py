@@ -473,5 +473,5 @@ check("4.12", distance_to_normal)
 # %% [markdown] exercise="why"
 # The gap is widest at a step of the staircase. Just below the step at x it is as wide as just
 # above the step at −x, because both distributions are symmetric, so one side of each step is
-# enough. For even d the widest gap is half of the step at 0, about $1/\sqrt{2\pi d}$: a hundred times the
-# width makes the distribution ten times as normal.
+# enough. For even d the widest gap is half of the step at 0, about $1/\sqrt{2\pi d}$: a hundred
+# times the width makes the distribution ten times as normal.
