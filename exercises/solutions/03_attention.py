@@ -229,7 +229,7 @@ check("3.5", beta_for_lookup)
 
 # %%
 def lifted(t, x, h):
-    """Queries (T, d_k) and keys (S, d_k) for the Gaussian kernel of width h."""
+    """Queries (T, d_k), keys (S, d_k) for a Gaussian kernel of width h."""
     ### BEGIN SOLUTION
     queries = np.stack([t / h, np.ones_like(t)], axis=-1)
     keys = np.stack([x / h, -((x / h) ** 2) / 2], axis=-1)
