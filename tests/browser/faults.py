@@ -125,17 +125,17 @@ def on_a_desk(page: Page) -> Iterator[str]:
     page.wait_for_timeout(RESIZED)
     page.evaluate(AXE.read_text(encoding="utf-8"))
     page.evaluate(SEEN)
-    page.evaluate(FORMULAS_AS_BOXES)
+    page.evaluate(AS_BOXES)
     yield from axe(page, "light", {})
     yield from axe(page, "dark", {"runOnly": COLOUR})
-    page.evaluate("window.formulas.forEach((restore) => restore())")
+    page.evaluate("window.boxes.forEach((restore) => restore())")
 
 
 def on_a_phone(page: Page) -> Iterator[str]:
     """The same for another layout; the colours of what a desk does not show."""
     yield from sideways(page)
     page.wait_for_timeout(RESIZED)
-    page.evaluate(FORMULAS_AS_BOXES)
+    page.evaluate(AS_BOXES)
     yield from axe(page, "light", {"rules": {rule: {"enabled": False} for rule in COLOUR}})
     if page.evaluate(UNSEEN):
         yield from axe(page, "light", {"runOnly": COLOUR}, "window.unseen")
@@ -175,21 +175,26 @@ STICK_OUT = """(width) => {
         .filter((e) => e.getBoundingClientRect().right > width && !clipped(e.parentElement))
         .slice(0, 5).map((e) => e.outerHTML.slice(0, 150));
 }"""
-# Two thirds of a page's elements are the insides of formulas, which axe is told to leave out and
-# walks through all the same. Each becomes a box of its size that holds its text.
-FORMULAS_AS_BOXES = """() => {
-    const all = [...document.querySelectorAll(".katex")];
-    const sizes = all.map((formula) => formula.getBoundingClientRect());
-    window.formulas = all.map((formula, i) => {
-        const inside = [...formula.childNodes], style = formula.getAttribute("style") ?? "";
-        formula.replaceChildren(formula.querySelector(".katex-mathml")?.textContent ?? "");
-        formula.style.cssText = `${style}; display: inline-block; overflow: hidden;
-            width: ${sizes[i].width}px; height: ${sizes[i].height}px`;
-        return () => {
-            formula.replaceChildren(...inside);
-            formula.style.cssText = style;
-        };
+# Most elements of a page are the insides of formulas, which axe is told to leave out and walks
+# through all the same, and the lines of drawings, which are images with a name. A formula becomes
+# a box of its size that holds its text, a drawing an image without lines.
+AS_BOXES = """() => {
+    const formulas = [...document.querySelectorAll(".katex")];
+    const sizes = formulas.map((formula) => formula.getBoundingClientRect());
+    const empty = (el, text) => {
+        const inside = [...el.childNodes], style = el.getAttribute("style") ?? "";
+        el.replaceChildren(text);
+        return () => { el.replaceChildren(...inside); el.style.cssText = style; };
+    };
+    window.boxes = formulas.map((formula, i) => {
+        const text = formula.querySelector(".katex-mathml")?.textContent ?? "";
+        const restore = empty(formula, text), { width, height } = sizes[i];
+        formula.style.cssText += `; display: inline-block; overflow: hidden;
+            width: ${width}px; height: ${height}px`;
+        return restore;
     });
+    const drawings = [...document.querySelectorAll("svg.drawing[role=img][aria-label]")];
+    window.boxes.push(...drawings.map((drawing) => empty(drawing, "")));
 }"""
 # What is visible on a desk, and the outermost of what only a phone shows.
 SEEN = """() => {
