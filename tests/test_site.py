@@ -151,7 +151,7 @@ def test_description_is_a_plain_paragraph_cut_at_a_word() -> None:
 
 
 CONF = """
-extensions = ["myst_nb", "tformer.book.formulas", "tformer.book.page"]
+extensions = ["myst_nb"] + ["tformer.book." + name for name in ("formulas", "page", "search")]
 html_theme, project, html_math_renderer = "sphinx_book_theme", "tiny", "book"
 nb_execution_mode, numfig, myst_enable_extensions = "off", True, ["dollarmath"]
 html_static_path, html_extra_path = ["static"], ["404.html"]
@@ -171,6 +171,7 @@ def build(folder: Path, page: str, metadata: dict[str, object]) -> tuple[int, st
     (folder / "static" / "katex").mkdir(parents=True)
     (folder / "static" / "katex" / "katex.min.css").write_text("")
     (folder / "static" / "favicon.png").write_bytes(b"")
+    (folder / "static" / "search.js").write_text("")
     templates = str(ROOT / "assets" / "templates")
     (folder / "conf.py").write_text(CONF.format(templates=templates))
     (folder / "404.html").write_text("<p>none</p>")
