@@ -14,6 +14,7 @@ import torch
 
 from cases import TOLERANCE, to_numpy, to_torch
 from tformer import fast, reference
+from tformer.claims.tools import formula, row
 
 EXPONENTS = {
     "float64": (-1074, -1022, -600, -500, -1, 0, 1, 500, 600, 1020),
@@ -43,6 +44,12 @@ def gradients(name: str, dtype: str, weights: np.ndarray, *arrays: np.ndarray) -
     leaves = [to_torch(a, dtype).requires_grad_() for a in arrays]
     getattr(fast, name)(*leaves).backward(to_torch(weights, dtype))
     return [to_numpy(leaf.grad) for leaf in leaves if leaf.grad is not None]
+
+
+def test_the_formula_of_the_projection_still_takes_symbols() -> None:
+    x = row("x", 2, positive=True)
+    along = formula(reference.projection)(np.array([1, 0], dtype=object), x)
+    assert along[1] == x[0] * x[1] / (x[0] ** 2 + x[1] ** 2)
 
 
 @pytest.mark.parametrize("name", ["cosine_similarity", "pairwise_cosine"])

@@ -9,8 +9,8 @@ def magnitude(x: np.ndarray, axis: int | tuple[int, ...] = -1) -> np.ndarray:
     """Power of two that brings the largest entry along `axis` between 1 and 2.
 
     What is divided by it and later multiplied by it again is the same to the last bit, but its
-    squares neither overflow nor vanish. Where all entries are 0, any power will do; for symbols,
-    which have no size, it is 1. The axis stays, with size 1.
+    squares neither overflow nor vanish. Where all entries are 0, any power will do; of symbols, in
+    which claims read the formulas, it is 1. The axis stays, with size 1.
     """
     if x.dtype == object:
         return np.ones_like(x.sum(axis=axis, keepdims=True))
