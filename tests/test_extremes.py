@@ -14,7 +14,7 @@ import torch
 
 from cases import TOLERANCE, to_numpy, to_torch
 from tformer import fast, reference
-from tformer.claims.tools import formula, row
+from tformer.claims.tools import formula, identity, row
 
 EXPONENTS = {
     "float64": (-1074, -1022, -600, -500, -1, 0, 1, 500, 600, 1020),
@@ -49,7 +49,7 @@ def gradients(name: str, dtype: str, weights: np.ndarray, *arrays: np.ndarray) -
 def test_the_formula_of_the_projection_still_takes_symbols() -> None:
     x = row("x", 2, positive=True)
     along = formula(reference.projection)(np.array([1, 0], dtype=object), x)
-    assert along[1] == x[0] * x[1] / (x[0] ** 2 + x[1] ** 2)
+    identity(along[1], x[0] * x[1] / (x[0] ** 2 + x[1] ** 2), "projection of (1, 0)")
 
 
 @pytest.mark.parametrize("name", ["cosine_similarity", "pairwise_cosine"])
