@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pydata_sphinx_theme
 import pytest
-from pages import Visit
+
+from browsing import Visit
 
 WHOLE = Path(pydata_sphinx_theme.__file__).parent / "theme" / "pydata_sphinx_theme" / "static"
 STYLE = WHOLE / "styles" / "pydata-sphinx-theme.css"
