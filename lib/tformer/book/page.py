@@ -24,6 +24,7 @@ NEEDED_BY = {
     "clipboard.min.js": "highlight",
     "copybutton.js": "highlight",
     "copybutton.css": "highlight",
+    "seal.css": 'class="tf-seal',
     "sphinx-design.min.css": 'class="sd-',
     "design-tabs.js": "sd-tab",
     "proof.css": "",

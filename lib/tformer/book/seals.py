@@ -1,0 +1,100 @@
+"""Sphinx extension: what verified a claim stands as a seal at the foot of its box.
+
+In the notebook a cell calls `verify("thm-…")` after the proof and prints the evidence. On the page
+that cell gives way to one line on the box of the statement. Opened, it shows the evidence, the
+call, and for each broken variant of the statement the numbers that refute it, as the ledger's run
+recorded them. All of it is HTML; no script is needed.
+"""
+
+import re
+from collections.abc import Iterator
+from html import escape
+from typing import Any, NamedTuple
+
+from docutils import nodes
+from sphinx.application import Sphinx
+from sphinx.transforms.post_transforms import SphinxPostTransform
+
+from tformer.claims.record import Record, records
+
+CALL = re.compile(r'\s*verify\("([\w-]+)"\)\s*')
+WORDS = {
+    "symbolic": ("=", "Verified with symbols"),
+    "exhaustive": ("∀", "Verified in every case"),
+    "numeric": ("≈", "Verified in numbers"),
+    "statistical": ("±", "Verified by sampling"),
+}
+"""What stands in the seal of each kind of verification, and the words beside it."""
+PETALS = 16
+
+
+class Cell(NamedTuple):
+    """A cell of the page that calls `verify`: its node, and the label it asks for."""
+
+    node: nodes.Element
+    label: str
+
+
+class Seals(SphinxPostTransform):
+    """Move the evidence of each claim from its cell to the foot of its box."""
+
+    default_priority = 402
+    formats = ("html",)
+
+    def run(self, **kwargs: Any) -> None:
+        """Seal every box of the page whose label a cell verifies."""
+        boxes = {
+            box["label"]: box
+            for box in self.document.findall(nodes.Admonition)
+            if isinstance(box, nodes.Element) and box.get("label")
+        }
+        recorded = records()
+        for cell in list(_cells(self.document)):
+            if cell.label in boxes and cell.label in recorded:
+                html = seal(cell.label, recorded[cell.label])
+                boxes[cell.label] += nodes.raw("", html, format="html")
+                cell.node.parent.remove(cell.node)
+
+
+def _cells(document: nodes.document) -> Iterator[Cell]:
+    for node in document.findall(nodes.container):
+        if node.get("nb_element") == "cell_code":
+            source = next(iter(node.findall(nodes.literal_block)), None)
+            if source is not None and (call := CALL.fullmatch(source.astext())):
+                yield Cell(node, call[1])
+
+
+def seal(label: str, record: Record) -> str:
+    """The seal of one claim, as HTML."""
+    glyph, words = WORDS[record.kind]
+    broken = "".join(
+        f"<details class='tf-break'><summary>{escape(variant)}</summary>"
+        f"<p><span class='tf-refuted'>Refuted</span> {escape(said)}.</p></details>"
+        for variant, said in record.refuted.items()
+    )
+    return (
+        f"<details class=\"tf-seal tf-{record.kind}\">"
+        f"<summary>{badge(glyph)}<span class='tf-verified'>{words}</span>"
+        f"<span class='tf-scope'>{escape(record.scope)}</span></summary>"
+        f"<p>{escape(record.evidence)}.</p>"
+        f"<p class='tf-call'><code>verify(\"{escape(label)}\")</code></p>"
+        f"<div class='tf-breaks'><p>Break it:</p>{broken}</div></details>"
+    )
+
+
+def badge(glyph: str) -> str:
+    """A rosette with a sign in it; the words beside it say the same to a screen reader."""
+    petals = "".join(
+        f"<circle cx='0' cy='-8.6' r='2.3' transform='rotate({360 * i / PETALS:g})'/>"
+        for i in range(PETALS)
+    )
+    return (
+        "<svg class='tf-badge' viewBox='-12 -12 24 24' aria-hidden='true'>"
+        f"<g>{petals}<circle r='9.2'/></g><text y='4.2'>{glyph}</text></svg>"
+    )
+
+
+def setup(app: Sphinx) -> dict[str, bool]:
+    """Connect to Sphinx."""
+    app.add_post_transform(Seals)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}
