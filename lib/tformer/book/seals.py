@@ -73,7 +73,7 @@ def seal(label: str, record: Record) -> str:
         for variant, said in record.refuted.items()
     )
     return (
-        f"<details class=\"tf-seal tf-{record.kind}\">"
+        f'<details class="tf-seal tf-{record.kind}">'
         f"<summary>{badge(glyph)}<span class='tf-verified'>{words}</span>"
         f"<span class='tf-scope'>{escape(record.scope)}</span></summary>"
         f"<p>{escape(record.evidence)}.</p>"

@@ -1,0 +1,70 @@
+"""Sphinx extension: on a page, a cell that only shows something shows it and hides its own line.
+
+The notebook keeps every line. On the page, what a reader should read is never hidden: a cell that
+computes anything keeps its code.
+"""
+
+import ast
+from typing import Any
+
+from docutils import nodes
+from sphinx.application import Sphinx
+from sphinx.transforms.post_transforms import SphinxPostTransform
+
+SHOWS = {"show", "source"}
+
+
+def only_shows(code: str) -> bool:
+    """Whether a cell only imports, or only shows a figure, a figure to touch, a quiz or a source.
+
+    A figure to touch is a class; its name begins with a capital letter.
+    """
+    try:
+        body = ast.parse(code).body
+    except SyntaxError:
+        return False
+    if any(isinstance(line, ast.Import | ast.ImportFrom) for line in body):
+        return all(_prepares(line) for line in body)
+    return len(body) == 1 and isinstance(body[0], ast.Expr) and _shows(body[0].value)
+
+
+def _prepares(line: ast.stmt) -> bool:
+    return isinstance(line, ast.Import | ast.ImportFrom) or (
+        isinstance(line, ast.Assign) and ast.unparse(line.value).startswith("np.random.default_rng")
+    )
+
+
+def _shows(call: ast.expr) -> bool:
+    if not isinstance(call, ast.Call):
+        return False
+    name = ast.unparse(call.func).partition(".")[0]
+    return name in SHOWS or name[:1].isupper()
+
+
+class HideInputs(SphinxPostTransform):
+    """Take the input of such cells off the page."""
+
+    default_priority = 403
+    formats = ("html",)
+
+    def run(self, **kwargs: Any) -> None:
+        """Look at every code cell of the page."""
+        for cell in list(self.document.findall(nodes.container)):
+            if cell.get("nb_element") != "cell_code":
+                continue
+            for part in cell.children:
+                if (
+                    isinstance(part, nodes.container)
+                    and part.get("nb_element") == "cell_code_source"
+                ):
+                    if only_shows(part.astext()):
+                        cell.remove(part)
+                    break
+            if not cell.children:
+                cell.parent.remove(cell)
+
+
+def setup(app: Sphinx) -> dict[str, bool]:
+    """Connect to Sphinx."""
+    app.add_post_transform(HideInputs)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}
