@@ -50,18 +50,11 @@ class HideInputs(SphinxPostTransform):
     def run(self, **kwargs: Any) -> None:
         """Look at every code cell of the page."""
         for cell in list(self.document.findall(nodes.container)):
-            if cell.get("nb_element") != "cell_code":
-                continue
-            for part in cell.children:
-                if (
-                    isinstance(part, nodes.container)
-                    and part.get("nb_element") == "cell_code_source"
-                ):
-                    if only_shows(part.astext()):
-                        cell.remove(part)
-                    break
-            if not cell.children:
-                cell.parent.remove(cell)
+            code = cell.children[0] if cell.get("nb_element") == "cell_code" else None
+            if isinstance(code, nodes.container) and only_shows(code.astext()):
+                cell.remove(code)
+                if not cell.children:
+                    cell.parent.remove(cell)
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
