@@ -18,6 +18,8 @@ from matplotlib.figure import Figure
 BLUE, VERMILLION, GREEN = "#0072B2", "#D55E00", "#009E73"
 ORANGE, PURPLE, SKY = "#E69F00", "#CC79A7", "#56B4E9"
 INK, QUIET = "#000000", "#767676"
+QUERY, KEY, VALUE = BLUE, VERMILLION, GREEN
+"""One colour each for what asks, what answers to it, and what is handed over."""
 
 STYLE: Any = {
     "axes.axisbelow": True,
