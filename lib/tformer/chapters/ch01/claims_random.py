@@ -33,6 +33,7 @@ from tformer.claims.tools import (
         "variance 2d": {"factor": 2},
         "k is q": {"independent": False},
     },
+    scope="widths 1 to 5, every such distribution",
 )
 def dot_variance(mean: int = 0, factor: int = 1, independent: bool = True) -> str:
     """Every distribution with these moments, d ≤ 5; beyond the statement, all sign vectors."""
@@ -53,7 +54,12 @@ def dot_variance(mean: int = 0, factor: int = 1, independent: bool = True) -> st
     )
 
 
-@claim("cor-scaled-variance", "symbolic", broken={"divide by d": {"power": 1}})
+@claim(
+    "cor-scaled-variance",
+    "symbolic",
+    broken={"divide by d": {"power": 1}},
+    scope="widths 1 to 5, every such distribution",
+)
 def scaled_variance(power: sp.Expr = HALF) -> str:
     """As the theorem, d ≤ 5; beyond the statement, all sign vectors, d ≤ 6."""
     for d in range(1, 6):
@@ -71,6 +77,7 @@ def scaled_variance(power: sp.Expr = HALF) -> str:
     "thm-cosine-variance",
     "symbolic",
     broken={"variance 1/√d": {"power": HALF}, "half a sphere": {"half": True}},
+    scope="dimensions 1 to 12",
 )
 def cosine_variance(power: sp.Expr = ONE, half: bool = False) -> str:
     """Exact in R^1 to R^12, by the density of the angle, which is taken as known."""
@@ -90,7 +97,12 @@ def cosine_variance(power: sp.Expr = ONE, half: bool = False) -> str:
     )
 
 
-@claim("lem-cosh", "symbolic", broken={"λ²/3 in the exponent": {"divisor": 3}})
+@claim(
+    "lem-cosh",
+    "symbolic",
+    broken={"λ²/3 in the exponent": {"divisor": 3}},
+    scope="every term of the series",
+)
 def cosh(divisor: int = 2) -> str:
     """Compares the Taylor coefficients of the two sides, 1/(2n)! and 1/(2ⁿ n!), for every n."""
     for n in range(21):
@@ -118,6 +130,7 @@ def tails(d: int) -> dict[int, float]:
     "thm-hoeffding-cosine",
     "exhaustive",
     broken={"exponent dε²": {"rate": 1.0}, "exponent 0.55 dε²": {"rate": 0.55}},
+    scope="every cosine, widths 1 to 200, and 10⁴",
 )
 def hoeffding_cosine(rate: float = 0.5) -> str:
     """Every ε for each d that is tried: the two sides need comparing only where |cos| can lie.
@@ -145,7 +158,12 @@ def hoeffding_cosine(rate: float = 0.5) -> str:
     )
 
 
-@claim("thm-exponentially-many", "exhaustive", broken={"exp(dε²) vectors": {"rate": 1.0}})
+@claim(
+    "thm-exponentially-many",
+    "exhaustive",
+    broken={"exp(dε²) vectors": {"rate": 1.0}},
+    scope="the union bound, widths 1 to 200",
+)
 def exponentially_many(rate: float = 0.25) -> str:
     """The count of the proof at every ε, d ≤ 200; families of that size are found for d ≤ 4, and
     one in R^256.
