@@ -161,6 +161,7 @@ def test_the_riddle_turns_with_its_buttons(show: Callable) -> None:
 @pytest.mark.parametrize("device", ["page", "phone"])
 def test_axe_finds_nothing(request: pytest.FixtureRequest, device: str) -> None:
     page = request.getfixturevalue(device)
+    page.emulate_media(reduced_motion="reduce")  # colours are judged at rest
     page.get_by_role("button", name="2 scores").click()
     assert violations(page) == []
     page.get_by_role("button", name="4 mix").click()

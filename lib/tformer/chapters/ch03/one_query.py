@@ -89,7 +89,7 @@ class OneQuery(BookWidget):
     @traitlets.validate("which", "selected", "layer", "stage")
     def _in_reach(self, proposal: dict[str, Any]) -> int:
         name, value = proposal["trait"].name, proposal["value"]
-        words = len(lexicon.tokenise(self.sentences[0]))
+        words = max(1, len(lexicon.tokenise(self.sentences[0])))
         low, high = {"which": (0, 1), "selected": (0, words - 1), "layer": (1, 2)}.get(name, (1, 4))
         if not low <= value <= high:
             raise ValueError(f"OneQuery: {name} must be {low} to {high}; got {value}")
