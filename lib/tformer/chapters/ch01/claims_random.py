@@ -83,16 +83,16 @@ def cosine_variance(power: sp.Expr = ONE, half: bool = False) -> str:
     """Exact in R^1 to R^12, by the density of the angle, which is taken as known."""
     for d in range(2, 13):
         mean, variance = cosine_moments(d, sp.pi / 2 if half else sp.pi)
-        require(mean == 0, f"d = {d}: E[u·v] = {sp.N(mean, 4)}, not 0")
+        require(mean == 0, f"d = {d}: E[u·x] = {sp.N(mean, 4)}, not 0")
         want = sp.Integer(d) ** -power
-        require(variance == want, f"d = {d}: Var[u·v] = {variance}, not {want}")
+        require(variance == want, f"d = {d}: Var[u·x] = {variance}, not {want}")
         v, axes = np.random.default_rng(d).standard_normal(d), np.eye(d)
         cosines = ref.pairwise_cosine(np.concatenate([axes, -axes]), v[None])
         require(near(cosines.mean(), 0) and near(cosines.var(), 1 / d), f"axes of R^{d}")
     signs = ref.pairwise_cosine(np.array([[-1.0], [1.0]]), np.ones((1, 1)))
-    require(signs.mean() == 0 and signs.var() == 1, f"d = 1: Var[u·v] = {signs.var():g}, not 1")
+    require(signs.mean() == 0 and signs.var() == 1, f"d = 1: Var[u·x] = {signs.var():g}, not 1")
     return (
-        "the angle θ between u and v has density ∝ sin^(d−2) θ; both moments of cos θ integrated "
+        "the angle θ between u and x has density ∝ sin^(d−2) θ; both moments of cos θ integrated "
         f"for 2 ≤ d ≤ {d}; for d = 1, u = ±1; the 2d directions ±e_i have the same two moments"
     )
 
@@ -116,7 +116,7 @@ def cosh(divisor: int = 2) -> str:
 
 
 def tails(d: int) -> dict[int, float]:
-    """Return s -> P(|u·v| ≥ s) for independent uniform sign vectors, rounded once from integers."""
+    """Return s -> P(|u·x| ≥ s) for independent uniform sign vectors, rounded once from integers."""
     tail, above, ways = {}, 0, 1
     for agree in range(d, (d - 1) // 2, -1):
         s = 2 * agree - d
@@ -141,7 +141,7 @@ def hoeffding_cosine(rate: float = 0.5) -> str:
         counts = Counter(np.rint(d * ref.pairwise_cosine(signs, signs)).astype(int).ravel())
         for s, tail in tails(d).items():
             share = sum(times for dot, times in counts.items() if abs(dot) >= s) / 4**d
-            require(near(share, tail), f"d = {d}: P(|u·v| ≥ {s}) is {share:.4f}, not {tail:.4f}")
+            require(near(share, tail), f"d = {d}: P(|u·x| ≥ {s}) is {share:.4f}, not {tail:.4f}")
     share = {}
     for d in (*range(1, 201), 10_000):
         for s, tail in tails(d).items():
@@ -188,7 +188,7 @@ def exponentially_many(rate: float = 0.25) -> str:
 
 
 def _family_exists(d: int, n: int, overlap: int) -> bool:
-    """Whether n sign vectors exist with all |u·v| < overlap (v and −v count as one)."""
+    """Whether n sign vectors exist with all |u·x| < overlap (x and −x count as one)."""
     signs = grid(d, (-1, 1))[: 2 ** (d - 1)]
     close = np.abs(ref.pairwise_dot(signs, signs)) >= overlap
     families = combinations(range(len(signs)), n)
