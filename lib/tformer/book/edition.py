@@ -21,13 +21,18 @@ from nbformat import NotebookNode
 from pybtex.database import Entry, parse_file
 from pybtex.plugin import find_plugin
 
+from tformer.book.lab_seals import seal_html
 from tformer.book.normalise import dump, load
 from tformer.book.numbering import EQUATION, Target, number_headings, pages, targets, title
+from tformer.book.seals import CALL
 
 FOLDER = "lab"
 RECORD = ".written.json"
 NOTE = (
     "*This is the chapter as `make lab` writes it for JupyterLab. What you change here is yours.*"
+)
+SEALS_ON = (
+    "from tformer.book.lab_seals import show_seals\n\nshow_seals()  # of verify, as on the page"
 )
 BOX = re.compile(
     r"^[ \t]*(?:`{3,}|:{3,})\{prf:(\w+)\}.*\n(?P<options>(?:[ \t]*:[\w-]+:.*\n)*)", re.M
@@ -134,11 +139,14 @@ def edition(book: Book, page: str) -> NotebookNode:
     notebook = nbformat.from_dict(book.notebooks[page])
     cells: list[NotebookNode] = []
     cited: dict[str, Work] = {}
+    _seals_on(notebook)
     if chapter := book.main_pages.get(page):
         number_headings(notebook, chapter)
     for cell in notebook.cells:
         if cell.cell_type == "markdown":
             cell.source = _written_out(cell.source, book, page, cited)
+        elif call := CALL.fullmatch(cell.source):
+            _seal(cell, call[1])
         cells.append(cell)
         figure = cell.metadata.get("mystnb", {}).get("figure", {})
         if "caption" in figure:
@@ -152,6 +160,21 @@ def edition(book: Book, page: str) -> NotebookNode:
         cells.append(_markdown(f"## Works cited\n\n{lines}", "works"))
     notebook.cells = cells
     return notebook
+
+
+def _seals_on(notebook: NotebookNode) -> None:
+    """Let the cell that imports also see to it that `verify` shows seals."""
+    imports = next((cell for cell in notebook.cells if "import verify" in cell.source), None)
+    if imports is not None:
+        imports.source += f"\n\n{SEALS_ON}"
+
+
+def _seal(cell: NotebookNode, label: str) -> None:
+    """Show the seal in place of the evidence that is stored with a cell."""
+    html = seal_html(label)
+    for output in cell.outputs:
+        if html and "data" in output:
+            output.data["text/html"] = html
 
 
 def _markdown(text: str, name: str) -> NotebookNode:
@@ -237,11 +260,13 @@ def write(root: Path) -> list[Path]:
     book, now, written = Book(root), {}, []
     for page in book.notebooks:
         path = folder / f"{PurePosixPath(page).name}.ipynb"
-        text = dump(edition(book, page))
-        now[path.name] = _digest(text)
-        if path.exists() and before.get(path.name) == now[path.name]:
+        notebook = edition(book, page)
+        text, theirs = dump(notebook), _sources(load(path)) if path.exists() else None
+        now[path.name] = {"book": _digest(text), "sources": _sources(notebook)}
+        was = before.get(path.name, {})
+        if theirs and was.get("book") == now[path.name]["book"]:
             continue
-        if path.exists() and _digest(path.read_text(encoding="utf-8")) != before.get(path.name):
+        if theirs and theirs != was.get("sources"):
             path.replace(_free(path))
         path.write_text(text, encoding="utf-8", newline="\n")
         written.append(path)
@@ -252,6 +277,11 @@ def write(root: Path) -> list[Path]:
 def _free(path: Path) -> Path:
     names = (path.with_suffix(f".mine-{number}.ipynb") for number in count(1))
     return next(name for name in names if not name.exists())
+
+
+def _sources(notebook: NotebookNode) -> str:
+    """A digest of what is written in the cells: to run them changes nothing."""
+    return _digest(json.dumps([(cell.cell_type, cell.source) for cell in notebook.cells]))
 
 
 def _digest(text: str) -> str:
