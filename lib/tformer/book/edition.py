@@ -31,6 +31,7 @@ RECORD = ".written.json"
 NOTE = (
     "*This is the chapter as `make lab` writes it for JupyterLab. What you change here is yours.*"
 )
+IMPORT = re.compile(r"^from tformer\.claims import .*\bverify\b", re.MULTILINE)
 SEALS_ON = (
     "from tformer.book.lab_seals import show_seals\n\nshow_seals()  # of verify, as on the page"
 )
@@ -164,7 +165,7 @@ def edition(book: Book, page: str) -> NotebookNode:
 
 def _seals_on(notebook: NotebookNode) -> None:
     """Let the cell that imports also see to it that `verify` shows seals."""
-    imports = next((cell for cell in notebook.cells if "import verify" in cell.source), None)
+    imports = next((cell for cell in notebook.cells if IMPORT.search(cell.source)), None)
     if imports is not None:
         imports.source += f"\n\n{SEALS_ON}"
 

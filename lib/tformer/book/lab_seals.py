@@ -1,6 +1,7 @@
 """In the edition for JupyterLab `verify` shows the seal that its box bears on the page."""
 
 from functools import cache
+from pathlib import Path
 
 from IPython import get_ipython
 
@@ -39,5 +40,5 @@ def seal_html(label: str) -> str | None:
 @cache
 def _style() -> str:
     colours = " ".join(f"--{ours}: var(--{theirs});" for ours, theirs in COLOURS.items())
-    style = (find_root() / "assets" / "seal.css").read_text(encoding="utf-8")
-    return f".tf-seal {{ {colours} }}\n{style}"
+    style = (find_root(Path(__file__).parent) / "assets" / "seal.css").read_text(encoding="utf-8")
+    return f".tf-seal {{ padding-left: 0.25rem; {colours} }}\n{style}"
