@@ -9,25 +9,23 @@ from matplotlib.colors import LinearSegmentedColormap
 from matplotlib.figure import Figure
 
 from tformer import reference
-from tformer.figures.style import INK, ORANGE, PURPLE, QUIET, panels
+from tformer.figures.style import INK, ORANGE, PANEL_WIDTH, PURPLE, QUIET, panel
 
 WEIGHT = "#B87400"
 """What softmax makes: a darker orange, so that thin lines are seen. No colour of q, k or v."""
 COLORS = (WEIGHT, INK, PURPLE, QUIET)
-PANEL = 3.5
-"""Width of a panel in inches; two stand side by side, or one above the other on a phone."""
 SIGNED = LinearSegmentedColormap.from_list("signed", [PURPLE, "#ffffff", ORANGE])
 CORNERS = np.array([[0.0, 0.0], [1.0, 0.0], [0.5, 0.75**0.5]])
 
 
-def panel(height: float = 2.8) -> tuple[Figure, Axes]:
-    """A figure of one panel without a grid."""
-    figure, (ax,) = panels(1, height, PANEL)
+def bare(height: float = 2.8, width: float = PANEL_WIDTH) -> tuple[Figure, Axes]:
+    """A panel without a grid, sizes in inches."""
+    figure, ax = panel(width, height)
     ax.grid(visible=False)
     return figure, ax
 
 
-def words(names: Sequence[str], scores: np.ndarray) -> tuple[Figure, Figure]:
+def row(names: Sequence[str], scores: np.ndarray) -> tuple[Figure, Figure]:
     """The `scores` (S,) of one word against the words `names`, and the weights they give."""
     return (
         _bars("scores", names, scores, "{:.1f}"),
@@ -36,7 +34,7 @@ def words(names: Sequence[str], scores: np.ndarray) -> tuple[Figure, Figure]:
 
 
 def _bars(title: str, names: Sequence[str], values: np.ndarray, form: str) -> Figure:
-    figure, ax = panel(0.5 + 0.24 * len(names))
+    figure, ax = bare(0.5 + 0.24 * len(names))
     ax.barh(range(len(names)), values, height=0.7, color=QUIET if title == "scores" else WEIGHT)
     for y, value in enumerate(values):
         ax.annotate(form.format(value), (value, y), (4, 0), textcoords="offset points", va="center")
@@ -56,8 +54,7 @@ def shares(scores: np.ndarray) -> tuple[Figure, Figure, Figure]:
 
 
 def _columns(title: str, values: np.ndarray) -> Figure:
-    figure, (ax,) = panels(1, 2.4, 2.2)
-    ax.grid(visible=False)
+    figure, ax = bare(2.4, 2.2)
     ax.bar(range(len(values)), values, color=WEIGHT if title == "shares" else QUIET, width=0.6)
     ax.axhline(0, color=QUIET, linewidth=1)
     for x, value in enumerate(values):
@@ -83,7 +80,7 @@ def ladders(scores: np.ndarray, shift: float) -> tuple[Figure, Figure]:
 
 
 def _ladder(x: np.ndarray, limits: tuple[float, float]) -> Figure:
-    figure, ax = panel(3.4)
+    figure, ax = bare(3.4)
     ax.plot([0, 0], limits, color=QUIET, linewidth=1.2)
     ax.hlines(
         range(int(np.ceil(limits[0])), int(limits[1]) + 1), -0.06, 0.06, color=QUIET, linewidth=1
@@ -105,7 +102,7 @@ def _ladder(x: np.ndarray, limits: tuple[float, float]) -> Figure:
 
 
 def _triangle(names: Sequence[str]) -> tuple[Figure, Axes]:
-    figure, ax = panel(3.1)
+    figure, ax = bare(3.1)
     ax.fill(*CORNERS.T, facecolor="none", edgecolor=QUIET, linewidth=1.2)
     for name, (x, y), down in zip(names, CORNERS, (True, True, False), strict=True):
         ax.annotate(
@@ -118,21 +115,21 @@ def _triangle(names: Sequence[str]) -> tuple[Figure, Axes]:
     return figure, ax
 
 
-def jacobians(rows: Sequence[np.ndarray]) -> tuple[Figure, ...]:
-    """The Jacobian of softmax at each of some weights (S,), as a table with signed colours."""
+def jacobians(rows: np.ndarray) -> tuple[Figure, ...]:
+    """The Jacobian of softmax at each row of weights (n, S), as a table with signed colours."""
     return tuple(_signed(p) for p in rows)
 
 
 def _signed(p: np.ndarray) -> Figure:
     n, table = len(p), reference.softmax_jacobian(p)
-    figure, ax = panel(3.4)
+    figure, ax = bare(3.4)
     ax.imshow(table, cmap=SIGNED, vmin=-0.25, vmax=0.25, extent=(0, n, n, 0))
     for i in range(n):
         ax.text(i + 0.5, -0.3, f"{p[i]:g}", ha="center", va="center", weight="bold")
         for j in range(n):
             ax.text(j + 0.5, i + 0.5, _entry(table[i, j]), ha="center", va="center", fontsize=9)
         ax.text(n + 0.5, i + 0.5, "0", ha="center", va="center", color=QUIET)
-    ax.text(-0.15, -0.3, "p", ha="right", va="center", weight="bold", style="italic")
+    ax.text(-0.15, -0.3, "p", ha="right", va="center", style="italic")
     ax.text(n + 0.5, -0.3, "sum", ha="center", va="center", color=QUIET)
     ax.vlines(range(n + 1), 0, n, color=QUIET, linewidth=0.6)
     ax.hlines(range(n + 1), 0, n, color=QUIET, linewidth=0.6)
@@ -151,7 +148,7 @@ def compromise(scores: np.ndarray, beta: float) -> tuple[Figure, Figure]:
 
 
 def _two_options(scores: np.ndarray, beta: float) -> Figure:
-    figure, ax = panel(3.1)
+    figure, ax = bare(3.1)
     share = np.linspace(0, 1, 201)
     p = np.stack([share, 1 - share], axis=-1)
     line, hump = p @ scores, reference.entropy(p) / beta
@@ -192,7 +189,7 @@ def soft_maximum(beta: float) -> tuple[Figure, Figure]:
 
 
 def _roof(beta: float) -> Figure:
-    figure, ax = panel(3.1)
+    figure, ax = bare(3.1)
     x = np.linspace(-2.5, 2.5, 121)
     pairs = np.stack([x, np.zeros_like(x)], axis=-1)
     roof = reference.logsumexp(pairs, beta=beta)
@@ -212,7 +209,7 @@ def _roof(beta: float) -> Figure:
 
 
 def _levels(beta: float) -> Figure:
-    figure, ax = panel(3.1)
+    figure, ax = bare(3.1)
     axis = np.linspace(-2.5, 2.5, 121)
     pairs = np.stack(np.meshgrid(axis, axis), axis=-1)
     levels = (-1, 0, 1, 2)
@@ -252,7 +249,7 @@ def ruler(scores: np.ndarray, largest: float) -> tuple[Figure, Figure]:
 
 
 def _ruler(scores: np.ndarray, largest: float) -> Figure:
-    figure, ax = panel(1.3)
+    figure, ax = bare(1.3)
     ax.plot([-largest, largest], [0, 0], color=INK, linewidth=2)
     ax.plot([largest, largest], [-0.25, 0.25], color=INK, linewidth=2)
     ax.plot([0, 0], [-0.15, 0.15], color=QUIET, linewidth=1.2)
@@ -271,7 +268,7 @@ def temperature(scores: np.ndarray) -> tuple[Figure, Figure]:
     """Weights and entropy of one row of `scores` (S,) against the inverse temperature."""
     betas = np.geomspace(0.01, 100, 161)
     weights = np.array([reference.softmax(scores, beta=beta) for beta in betas])
-    (first, left), (second, right) = panel(), panel()
+    (first, left), (second, right) = bare(), bare()
     at = int(np.searchsorted(betas, 1))
     for score, curve, color in zip(scores, weights.T, COLORS, strict=True):
         left.plot(betas, curve, color=color)
@@ -285,7 +282,7 @@ def temperature(scores: np.ndarray) -> tuple[Figure, Figure]:
 
 def saturation(n: int) -> Figure:
     """Norm of the softmax Jacobian when one of `n` scores leads by Δ, and its two bounds."""
-    figure, (ax,) = panels(1, 3.0, PANEL)
+    figure, ax = panel(height=3.0)
     leads = np.linspace(0, 14, 141)
     weights = reference.softmax(leads[:, None] * np.eye(n)[0])
     norms = np.linalg.norm(reference.softmax_jacobian(weights), ord=2, axis=(-2, -1))
