@@ -13,7 +13,6 @@ from tformer.figures.style import INK, ORANGE, PANEL_WIDTH, PURPLE, QUIET, panel
 
 WEIGHT = "#B87400"
 """What softmax makes: a darker orange, so that thin lines are seen. No colour of q, k or v."""
-COLORS = (WEIGHT, INK, PURPLE, QUIET)
 SIGNED = LinearSegmentedColormap.from_list("signed", [PURPLE, "#ffffff", ORANGE])
 CORNERS = np.array([[0.0, 0.0], [1.0, 0.0], [0.5, 0.75**0.5]])
 
@@ -115,9 +114,9 @@ def _triangle(names: Sequence[str]) -> tuple[Figure, Axes]:
     return figure, ax
 
 
-def jacobians(rows: np.ndarray) -> tuple[Figure, ...]:
-    """The Jacobian of softmax at each row of weights (n, S), as a table with signed colours."""
-    return tuple(_signed(p) for p in rows)
+def jacobians(*rows: Sequence[float]) -> tuple[Figure, ...]:
+    """The Jacobian of softmax at each of some rows of weights, as a table with signed colours."""
+    return tuple(_signed(np.array(p)) for p in rows)
 
 
 def _signed(p: np.ndarray) -> Figure:
@@ -161,8 +160,8 @@ def _two_options(scores: np.ndarray, beta: float) -> Figure:
         ax.annotate(
             name, (share[at], values[at]), (0, -7), textcoords="offset points", color=INK, va="top"
         )
-    best = reference.softmax(scores, beta=beta)[0]
-    top = reference.logsumexp(scores, beta=beta)
+    best = float(reference.softmax(scores, beta=beta)[0])
+    top = float(reference.logsumexp(scores, beta=beta))
     ax.plot([best, best], [0, top], ":", color=WEIGHT, linewidth=1.2)
     ax.plot(best, top, "o", color=WEIGHT)
     ax.set(xlabel="share of the better key", xticks=[0, 1], yticks=[], ylim=(0, top * 1.12))
@@ -177,7 +176,8 @@ def _contours(scores: np.ndarray, beta: float) -> Figure:
     value = p @ scores + reference.entropy(p) / beta
     top = reference.logsumexp(scores, beta=beta)
     levels = top - np.array([1.6, 0.8, 0.4, 0.2, 0.1, 0.03])
-    ax.tricontour(*(p @ CORNERS).T, value, levels=levels, colors=WEIGHT, linewidths=1)
+    across, up = (p @ CORNERS).T
+    ax.tricontour(across, up, value, levels=levels, colors=WEIGHT, linewidths=1)
     x, y = reference.softmax(scores, beta=beta) @ CORNERS
     ax.plot(x, y, "o", color=WEIGHT)
     return figure
@@ -224,14 +224,9 @@ def _levels(beta: float) -> Figure:
         colors=WEIGHT,
         linestyles="solid",
     )
-    for angle in (-1.8, -0.5, 0.0, 0.5, 1.8):
-        x = _on_level(angle, 1.0, beta)
-        ax.annotate(
-            "",
-            x + 0.9 * reference.softmax(x, beta=beta),
-            x,
-            arrowprops={"arrowstyle": "->", "color": PURPLE, "linewidth": 1.6},
-        )
+    foot = np.array([_on_level(difference, 1.0, beta) for difference in (-1.8, -0.5, 0.5, 1.8)])
+    arrow = reference.softmax(foot, beta=beta)
+    ax.quiver(*foot.T, *arrow.T, angles="xy", scale_units="xy", scale=1, color=PURPLE, width=0.009)
     ax.set(xlabel="first score", ylabel="second score", xticks=[], yticks=[])
     ax.set_aspect("equal")
     return figure
@@ -269,14 +264,14 @@ def temperature(scores: np.ndarray) -> tuple[Figure, Figure]:
     betas = np.geomspace(0.01, 100, 161)
     weights = np.array([reference.softmax(scores, beta=beta) for beta in betas])
     (first, left), (second, right) = bare(), bare()
-    at = int(np.searchsorted(betas, 1))
-    for score, curve, color in zip(scores, weights.T, COLORS, strict=True):
-        left.plot(betas, curve, color=color)
-        name = f"{score:g}".replace("-", "−")
-        left.annotate(name, (betas[at], curve[at]), (0, 4), textcoords="offset points")
-    right.plot(betas, reference.entropy(weights), color=INK)
-    left.set(xscale="log", xlabel="inverse temperature β", ylabel="weight")
-    right.set(xscale="log", xlabel="inverse temperature β", ylabel="entropy (nats)", ylim=(0, 1.5))
+    left.stackplot(betas, weights.T, colors=[WEIGHT, ORANGE, "#F2C66D", "#F9E3B5"])
+    for score, top, weight in zip(scores, np.cumsum(weights[0]), weights[0], strict=True):
+        left.text(0.014, top - weight / 2, f"{score:g}".replace("-", "−"), va="center")
+    right.plot(betas, reference.entropy(weights), color=WEIGHT)
+    left.set(ylabel="weights", ylim=(0, 1), yticks=[0, 1])
+    right.set(ylabel="entropy (nats)", ylim=(0, 1.5))
+    for ax in (left, right):
+        ax.set(xscale="log", xlabel="inverse temperature β", xlim=(0.01, 100))
     return first, second
 
 
