@@ -375,7 +375,7 @@ function drawArcs(svg, words, { at, weights }) {
   const top = (word) => [word.offsetLeft + word.offsetWidth / 2, word.offsetTop + 4], [x, y] = top(words[at]);
   if (svg.childElementCount !== words.length) svg.replaceChildren(...words.map(() => h("path")));
   words.forEach((word, s) => {
-    const [u, v] = top(word), rise = 16 + Math.min(34, Math.abs(u - x) * 0.12);
+    const [u, v] = top(word), rise = 14 + Math.min(62, Math.abs(u - x) * 0.16);
     svg.children[s].setAttribute("d", `M${x} ${y}C${x} ${y - rise} ${u} ${v - rise} ${u} ${v}`);
     svg.children[s].style.strokeWidth = s === at ? 0 : `${(1 + 9 * weights[s]).toFixed(2)}px`;
     svg.children[s].style.opacity = (0.12 + 0.88 * weights[s]).toFixed(3);
