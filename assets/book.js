@@ -14,9 +14,6 @@ function fold(box) {
     title.remove();
     // A link inside the handle of a fold would be a control inside a control.
     summary.querySelectorAll("a").forEach((link) => link.replaceWith(...link.childNodes));
-  } else {
-    summary.textContent = "Proof"; // a proof has no title, only its first word
-    box.querySelector(":scope > p > .proof-word")?.remove();
   }
   details.append(summary, ...box.childNodes);
   box.replaceWith(details);
