@@ -94,7 +94,7 @@ def figures(page: Page, book: Path, name: str) -> Iterator[str]:
     if not all(cell.execution_count for cell in cells if cell.source):
         yield "figures: cells have not been run"
     drawn = sum("image/svg+xml" in out.get("data", {}) for cell in cells for out in cell.outputs)
-    there = page.locator("svg.drawing[aria-label]").count()
+    there = page.locator(".drawing-frame > [role=img][aria-label]").count()
     if there != drawn:
         yield f"figures: {there} on the page, {drawn} in the notebook"
     said = sum("caption" in cell.metadata.get("mystnb", {}).get("figure", {}) for cell in cells)
@@ -193,7 +193,7 @@ AS_BOXES = """() => {
             width: ${width}px; height: ${height}px`;
         return restore;
     });
-    const drawings = [...document.querySelectorAll("svg.drawing[role=img][aria-label]")];
+    const drawings = [...document.querySelectorAll(".drawing-frame > [role=img][aria-label]")];
     window.boxes.push(...drawings.map((drawing) => empty(drawing, "")));
 }"""
 # What is visible on a desk, and the outermost of what only a phone shows.
