@@ -36,15 +36,13 @@ def normalised() -> np.ndarray:
     return rows
 
 
-def through_random_matrices(
-    rng: np.random.Generator, d: int, n_draws: int
-) -> tuple[np.ndarray, np.ndarray]:
-    """Raw scores of *it* and the keys, with fresh W_Q and W_K of width d for each draw.
+def through_random_matrices(rng: np.random.Generator, d: int, n_draws: int = 1000) -> np.ndarray:
+    """Dot products of *it* with every word after fresh matrices W_Q and W_K of width d.
 
-    Entries are independent and normal with variance 1/16. Returns (n_draws, 12) scores and
-    (n_draws, 12, d) keys.
+    Their entries are independent and normal with variance 1/16. Returns (n_draws, 12) scores.
     """
-    x = normalised()
-    w_q, w_k = rng.standard_normal((2, n_draws, WIDTH, d)) / WIDTH**0.5
-    q, k = x[ASKS : ASKS + 1] @ w_q, x @ w_k
-    return reference.pairwise_dot(q, k)[:, 0], k
+    x, scores = normalised(), np.empty((n_draws, len(WORDS)))
+    for found in scores:
+        w_q, w_k = rng.standard_normal((2, WIDTH, d)) / WIDTH**0.5
+        found[:] = reference.pairwise_dot(x[ASKS : ASKS + 1] @ w_q, x @ w_k)[0]
+    return scores
