@@ -178,14 +178,16 @@ def test_labels_at_the_ends_of_lines_do_not_fall_on_each_other() -> None:
         ([0, 20], [0, 20]),
         ([5, 5], [0, 10]),
         ([6, 4], [10, 0]),
-        ([0, 2, 9], [-6.33, 3.67, 13.67]),
+        ([0, 2, 9], [-5, 5, 15]),
+        ([0, 2, 12], [-5, 5, 15]),
+        ([-3, 4, 14], [-5, 5, 15]),
         ([0, 16, 17], [0, 11.5, 21.5]),
     ],
 )
 def test_places_move_apart_as_little_as_they_can(
     places: list[float], expected: list[float]
 ) -> None:
-    assert _apart(places, 10) == pytest.approx(expected, abs=0.01)
+    assert _apart(places, 10, -5) == pytest.approx(expected, abs=0.01)
 
 
 # ---- the extension ----------------------------------------------------------------------

@@ -37,7 +37,7 @@ def _parser() -> argparse.ArgumentParser:
         if name == "run":
             command.add_argument("--force", action="store_true", help="rewrite timings too")
     for name, action, words in (
-        ("ledger", _ledger, "write chapters/ledger.md from the pages and the claims"),
+        ("ledger", _ledger, "verify all claims; write the ledger and the seals' records"),
         ("exercises", _exercises, "write the exercise notebooks from their sources"),
         ("serve", _serve, "show the built book in a browser"),
     ):
@@ -70,7 +70,10 @@ def _normalise(root: Path, options: argparse.Namespace) -> None:
 
 
 def _ledger(root: Path, options: argparse.Namespace) -> None:
-    print(f"{ledger.PAGE.as_posix()} {'rewritten' if ledger.write(root) else 'is current'}")
+    for path in (changed := ledger.write(root)):
+        print(f"rewritten: {path.relative_to(root).as_posix()}")
+    if not changed:
+        print("the ledger and its records are current")
 
 
 def _exercises(root: Path, options: argparse.Namespace) -> None:

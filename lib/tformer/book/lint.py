@@ -37,11 +37,12 @@ Found = Iterator[tuple[int | None, str]]
 
 @dataclass(frozen=True)
 class Page:
-    """A notebook to be linted, and the claims registered for its chapter."""
+    """A notebook to be linted, the claims of its chapter, and those stated on its other pages."""
 
     nb: NotebookNode
     text: str = ""
     claims: frozenset[str] = frozenset()
+    elsewhere: frozenset[str] = frozenset()
     code: list[NotebookNode] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -77,7 +78,9 @@ def lint_file(path: Path, chapters: Mapping[str, str]) -> list[str]:
     """Lint one notebook; `chapters` maps the label of each registered claim to its chapter."""
     chapter = path.name[:2]
     claims = frozenset(label for label, home in chapters.items() if home == chapter)
-    page = Page(load(path), path.read_text(encoding="utf-8"), claims)
+    others = set(path.parent.glob(f"{chapter}_*.ipynb")) - {path}
+    elsewhere = frozenset(label for other in others for label in claim_labels(load(other)))
+    page = Page(load(path), path.read_text(encoding="utf-8"), claims, elsewhere)
     return lint(page, exercise=path.parent.name == "solutions")
 
 
@@ -196,11 +199,11 @@ def _claims(page: Page) -> Found:
     }
     for label in sorted(set(stated) - page.claims):
         yield None, f"{label} is stated here and no claim of this chapter has that label"
-    for label in sorted(page.claims - set(stated)):
+    for label in sorted(page.claims - page.elsewhere - set(stated)):
         yield None, f"{label} is a claim of this chapter and is not stated here"
     for label in sorted(set(stated) & page.claims - verified):
         yield None, f'{label} is stated and the page never calls verify("{label}")'
-    for label in sorted({label for label in stated if stated.count(label) > 1}):
+    for label in sorted({x for x in stated if x in page.elsewhere or stated.count(x) > 1}):
         yield None, f"{label} is stated more than once"
 
 

@@ -15,6 +15,7 @@ from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.transforms.post_transforms import SphinxPostTransform
 
+from tformer.book.readable import html as readable
 from tformer.claims.record import Record, records
 
 CALL = re.compile(r'\s*verify\("([\w-]+)"\)\s*')
@@ -45,8 +46,8 @@ class Seals(SphinxPostTransform):
         """Seal every box of the page whose label a cell verifies."""
         boxes = {
             box["label"]: box
-            for box in self.document.findall(nodes.Admonition)
-            if isinstance(box, nodes.Element) and box.get("label")
+            for box in self.document.findall(nodes.Element)
+            if isinstance(box, nodes.Admonition) and box.get("label")
         }
         recorded = records()
         for cell in list(_cells(self.document)):
@@ -68,15 +69,15 @@ def seal(label: str, record: Record) -> str:
     """The seal of one claim, as HTML."""
     glyph, words = WORDS[record.kind]
     broken = "".join(
-        f"<details class='tf-break'><summary>{escape(variant)}</summary>"
-        f"<p><span class='tf-refuted'>Refuted</span> {escape(said)}.</p></details>"
+        f"<details class='tf-break'><summary>{readable(variant)}</summary>"
+        f"<p><span class='tf-refuted'>Refuted</span> {readable(said)}.</p></details>"
         for variant, said in record.refuted.items()
     )
     return (
         f'<details class="tf-seal tf-{record.kind}">'
         f"<summary>{badge(glyph)}<span class='tf-verified'>{words}</span>"
-        f"<span class='tf-scope'>{escape(record.scope)}</span></summary>"
-        f"<p>{escape(record.evidence)}.</p>"
+        f"<span class='tf-scope'>{readable(record.scope)}</span></summary>"
+        f"<p>{readable(record.evidence)}.</p>"
         f"<p class='tf-call'><code>verify(\"{escape(label)}\")</code></p>"
         f"<div class='tf-breaks'><p>Break it:</p>{broken}</div></details>"
     )
@@ -89,7 +90,7 @@ def badge(glyph: str) -> str:
         for i in range(PETALS)
     )
     return (
-        "<svg class='tf-badge' viewBox='-12 -12 24 24' aria-hidden='true'>"
+        "<svg class='tf-rosette' viewBox='-12 -12 24 24' aria-hidden='true'>"
         f"<g>{petals}<circle r='9.2'/></g><text y='4.2'>{glyph}</text></svg>"
     )
 

@@ -80,7 +80,7 @@ def label_ends(ax: Axes, gap: float = 12) -> None:
     """Write each line's label at its right end, in its colour, instead of a legend.
 
     Call it last, when the limits stand. Labels that would fall on each other move apart, up and
-    down, until their middles are `gap` points apart.
+    down, until their middles are `gap` points apart; none goes below the axes.
     """
     figure = ax.get_figure(root=True)
     if figure is None:
@@ -94,32 +94,32 @@ def label_ends(ax: Axes, gap: float = 12) -> None:
         note.set_annotation_clip(False)
         notes.append(note)
     figure.draw_without_rendering()
-    heights = [ax.transData.transform(note.xy)[1] * 72 / figure.dpi for note in notes]
-    for note, old, new in zip(notes, heights, _apart(heights, gap), strict=True):
+    point = figure.dpi / 72
+    heights = [ax.transData.transform(note.xy)[1] / point for note in notes]
+    lowest = ax.bbox.y0 / point + gap / 3
+    for note, old, new in zip(notes, heights, _apart(heights, gap, lowest), strict=True):
         note.set_position((5, round(new - old, 1)))
 
 
-def _apart(places: list[float], gap: float) -> list[float]:
-    """The nearest places, in the same order, of which none is closer to the next than `gap`."""
+def _apart(places: list[float], gap: float, lowest: float) -> list[float]:
+    """The nearest places, in the same order, none closer to the next than `gap`."""
+
+    def bottom(group: list[int]) -> float:
+        middle = sum(places[index] for index in group) / len(group)
+        return max(middle - (len(group) - 1) * gap / 2, lowest)
+
     order = sorted(range(len(places)), key=places.__getitem__)
     groups: list[list[int]] = []
     for index in order:
         groups.append([index])
-        while len(groups) > 1 and _bottom(groups[-1], places, gap) < (
-            _bottom(groups[-2], places, gap) + len(groups[-2]) * gap
-        ):
+        while len(groups) > 1 and bottom(groups[-1]) < bottom(groups[-2]) + len(groups[-2]) * gap:
             last = groups.pop()
             groups[-1] += last
     moved = list(places)
     for group in groups:
         for step, index in enumerate(group):
-            moved[index] = _bottom(group, places, gap) + step * gap
+            moved[index] = bottom(group) + step * gap
     return moved
-
-
-def _bottom(group: list[int], places: list[float], gap: float) -> float:
-    """Where the lowest of a group stands, when the group keeps its middle."""
-    return sum(places[index] for index in group) / len(group) - (len(group) - 1) * gap / 2
 
 
 def svg(*figures: Figure) -> str:

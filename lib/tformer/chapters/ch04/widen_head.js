@@ -153,14 +153,14 @@ function dialOfWidth(model) {
 const BEND = 0.25, REACH = 400; // of the axis: linear up to about the one, as far as the other
 const across = (score) => 50 + 48 * Math.asinh(score / BEND) / Math.asinh(REACH / BEND);
 const cell = (role, name, ...children) => h("div", { role, class: name }, ...children);
-const line = (name, head, ...cells) => cell("row", `tf-line ${name}`, cell("rowheader", "tf-head-cell", ...head), ...cells);
+const line = (name, head, ...cells) => cell("row", `tf-tier ${name}`, cell("rowheader", "tf-head-cell", ...head), ...cells);
 
 function grid(words) {
   const all = Object.fromEntries(NAMES.map((name) => [name, parts(words)]));
   const of = (pick) => NAMES.map((name) => cell("cell", "tf-cell", ...[pick(all[name])].flat()));
   const el = h("div", { class: "tf-wide-grid", role: "table", "aria-label": "Scores, weights and gradients under three scales" },
-    cell("row", "tf-line", cell("columnheader", "tf-head-cell", "times"), ...NAMES.map((name) =>
-      cell("columnheader", "tf-cell tf-scale-name", h("b", {}, name), " ", all[name].factor))),
+    cell("row", "tf-tier", cell("columnheader", "tf-head-cell", "times"), ...NAMES.map((name) =>
+      cell("columnheader", "tf-cell tf-factor-cell", h("b", {}, name), " ", all[name].factor))),
     line("tf-of-scores", ["scores"], ...of((part) => part.axis)),
     ...words.map((word, i) => line("tf-of-word", [word], ...of((part) => [part.bars[i].el, part.bars[i].value]))),
     line("tf-of-entropy", ["entropy"], ...of((part) => part.entropy)),
