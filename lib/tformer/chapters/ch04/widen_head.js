@@ -157,10 +157,10 @@ const line = (name, head, ...cells) => cell("row", `tf-tier ${name}`, cell("rowh
 
 function grid(words) {
   const all = Object.fromEntries(NAMES.map((name) => [name, parts(words)]));
-  const of = (pick) => NAMES.map((name) => cell("cell", "tf-cell", ...[pick(all[name])].flat()));
+  const of = (pick) => NAMES.map((name) => cell("cell", "tf-tier-cell", ...[pick(all[name])].flat()));
   const el = h("div", { class: "tf-wide-grid", role: "table", "aria-label": "Scores, weights and gradients under three scales" },
     cell("row", "tf-tier", cell("columnheader", "tf-head-cell", "times"), ...NAMES.map((name) =>
-      cell("columnheader", "tf-cell tf-factor-cell", h("b", {}, name), " ", all[name].factor))),
+      cell("columnheader", "tf-tier-cell tf-factor-cell", h("b", {}, name), " ", all[name].factor))),
     line("tf-of-scores", ["scores"], ...of((part) => part.axis)),
     ...words.map((word, i) => line("tf-of-word", [word], ...of((part) => [part.bars[i].el, part.bars[i].value]))),
     line("tf-of-entropy", ["entropy"], ...of((part) => part.entropy)),
