@@ -40,6 +40,11 @@ def stated(root: Path) -> dict[str, str]:
     }
 
 
+def unlabelled(statement: str) -> str:
+    """A statement whose equations have no labels, for every place but its own page."""
+    return re.sub(r"^(\$\$) *\([\w-]+\) *$", r"\1", statement, flags=re.MULTILINE)
+
+
 def entry(label: str, statement: str, recorded: Record) -> str:
     """The entry of one claim: a definition list of its statement, evidence and false variants.
 
@@ -49,10 +54,9 @@ def entry(label: str, statement: str, recorded: Record) -> str:
     statement : Markdown, as on its page; labels of equations stay there.
     recorded : what the verification said.
     """
-    unlabelled = re.sub(r"^(\$\$) *\([\w-]+\) *$", r"\1", statement, flags=re.MULTILINE)
     return (
         f"{{prf:ref}}`{label}`, {recorded.kind}\n"
-        f": {_indented(unlabelled)}\n"
+        f": {_indented(unlabelled(statement))}\n"
         f"\n: *Evidence:* {_literal(recorded.evidence)}.\n"
         f"\n: *Refuted:* {_literal('; '.join(recorded.refuted))}.\n"
     )

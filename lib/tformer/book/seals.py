@@ -9,12 +9,16 @@ recorded them. All of it is HTML; no script is needed.
 import re
 from collections.abc import Iterator
 from html import escape
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from docutils import nodes
+from docutils.statemachine import StringList
 from sphinx.application import Sphinx
 from sphinx.transforms.post_transforms import SphinxPostTransform
+from sphinx.util.docutils import SphinxDirective
 
+from tformer.book.ledger import stated, unlabelled
 from tformer.book.readable import html as readable
 from tformer.claims.record import Record, records
 
@@ -27,6 +31,24 @@ WORDS = {
 }
 """What stands in the seal of each kind of verification, and the words beside it."""
 PETALS = 16
+
+
+class Sealed(SphinxDirective):
+    """`{sealed} label`: the statement of a claim and its seal, away from the page of its proof."""
+
+    required_arguments = 1
+
+    def run(self) -> list[nodes.Node]:
+        """Take the statement from its page; a reference to it stands in front."""
+        label = self.arguments[0]
+        box = nodes.container(classes=["admonition", "theorem"])
+        title = nodes.paragraph(classes=["admonition-title"])
+        text = f"{{prf:ref}}`{label}`\n\n{unlabelled(stated(Path(self.env.srcdir))[label])}"
+        self.state.nested_parse(StringList(text.splitlines()), self.content_offset, box)
+        title += box.children.pop(0).children
+        box.insert(0, title)
+        box += nodes.raw("", seal(label, records()[label]), format="html")
+        return [box]
 
 
 class Cell(NamedTuple):
@@ -97,5 +119,6 @@ def badge(glyph: str) -> str:
 
 def setup(app: Sphinx) -> dict[str, bool]:
     """Connect to Sphinx."""
+    app.add_directive("sealed", Sealed)
     app.add_post_transform(Seals)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -95,7 +95,9 @@ def similarity_table(words: Sequence[str], rows: np.ndarray) -> Figure:
     return figure
 
 
-def row_of_scores(words: Sequence[str], scores: np.ndarray, asking: int, nouns: Sequence[int]) -> Figure:
+def row_of_scores(
+    words: Sequence[str], scores: np.ndarray, asking: int, nouns: Sequence[int]
+) -> Figure:
     """The scores (S,) of one word of a sentence against all, as bars in the order of the words."""
     figure, ax = panel(3.5, 3.7)
     colors = [KEY if i in nouns else QUERY if i == asking else QUIET for i in range(len(words))]
