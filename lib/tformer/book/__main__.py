@@ -7,7 +7,7 @@ from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
-from tformer.book import exercises, find_root, ledger, lint, notebooks, run
+from tformer.book import edition, exercises, find_root, ledger, lint, notebooks, run
 from tformer.book.normalise import dump, load, normalise
 from tformer.claims import claims
 
@@ -39,6 +39,7 @@ def _parser() -> argparse.ArgumentParser:
     for name, action, words in (
         ("ledger", _ledger, "verify all claims; write the ledger and the seals' records"),
         ("exercises", _exercises, "write the exercise notebooks from their sources"),
+        ("lab", _lab, "write the chapters for JupyterLab into the folder lab"),
         ("serve", _serve, "show the built book in a browser"),
     ):
         commands.add_parser(name, help=words).set_defaults(action=action)
@@ -79,6 +80,11 @@ def _ledger(root: Path, options: argparse.Namespace) -> None:
 def _exercises(root: Path, options: argparse.Namespace) -> None:
     changed = exercises.generate(root)
     print(f"{len(exercises.sources(root))} sources, {len(changed)} notebooks rewritten")
+
+
+def _lab(root: Path, options: argparse.Namespace) -> None:
+    for path in edition.write(root):
+        print(f"wrote {path.relative_to(root).as_posix()}")
 
 
 def _serve(root: Path, options: argparse.Namespace) -> None:
