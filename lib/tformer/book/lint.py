@@ -30,6 +30,7 @@ from tformer.widgets.base import is_ours, library_code
 
 MEDIAN_LINES, MOST_LINES, WORDS_A_LINE, MACHINE_CELLS = 5, 20, 8, 3
 PAGE_WIDTH = 76
+APPENDIX = "appendix_"
 RNG = "rng = np.random.default_rng(0)"
 NORMALISE = "`python -m tformer.book normalise`"
 Found = Iterator[tuple[int | None, str]]
@@ -75,10 +76,14 @@ def lint(page: Page, exercise: bool = False) -> list[str]:
 
 
 def lint_file(path: Path, chapters: Mapping[str, str]) -> list[str]:
-    """Lint one notebook; `chapters` maps the label of each registered claim to its chapter."""
-    chapter = path.name[:2]
-    claims = frozenset(label for label, home in chapters.items() if home == chapter)
-    others = set(path.parent.glob(f"{chapter}_*.ipynb")) - {path}
+    """Lint one notebook; `chapters` maps the label of each registered claim to its chapter.
+
+    An appendix may state claims of any chapter.
+    """
+    chapter, appendix = path.name[:2], path.name.startswith(APPENDIX)
+    claims = frozenset(label for label, home in chapters.items() if appendix or home == chapter)
+    own = "*.ipynb" if appendix else f"{chapter}_*.ipynb"
+    others = {*path.parent.glob(own), *path.parent.glob(f"{APPENDIX}*.ipynb")} - {path}
     elsewhere = frozenset(label for other in others for label in claim_labels(load(other)))
     page = Page(load(path), path.read_text(encoding="utf-8"), claims, elsewhere)
     return lint(page, exercise=path.parent.name == "solutions")

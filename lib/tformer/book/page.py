@@ -102,10 +102,14 @@ def _bind_punctuation(formula: nodes.math) -> None:
 
 
 def _set_apart_proof(box: nodes.Element) -> None:
+    """Set the word Proof in italics; in front of a fold it is the handle."""
     for text in box.findall(nodes.Text):
         if text.startswith("Proof. "):
+            word = nodes.inline("", "Proof. ", classes=["proof-word"])
+            if folded := "dropdown" in box["classes"]:
+                box.insert(0, nodes.paragraph("", "", word, classes=["admonition-title"]))
             rest = nodes.Text(text.removeprefix("Proof. "))
-            text.parent.replace(text, [nodes.inline("", "Proof. ", classes=["proof-word"]), rest])
+            text.parent.replace(text, [rest] if folded else [word, rest])
         return
 
 

@@ -65,7 +65,7 @@ def test_the_last_word_turns_the_streams(page: Page) -> None:
     widget.get_by_role("button", name="wide").first.click()
     agrees(widget, tables(wide), 8)
     assert stroke(widget, 6) > 16 > 4 > stroke(widget, 1)
-    widget.get_by_label("round 1").check()
+    widget.get_by_label("layer 1").check()
     agrees(widget, tables(wide, 1), 8)
     assert widget.locator(".tf-said").inner_text().endswith("says place 0.83, says cargo 0.83.")
 
@@ -181,7 +181,7 @@ def test_steps_reach_python_and_python_changes_the_word(notebook: Callable) -> N
     lab.run(0)
     widget = lab.run(1).locator(".tf-ask")
     widget.get_by_role("button", name="wide").first.click()
-    widget.get_by_label("round 1").check()
+    widget.get_by_label("layer 1").check()
     widget.get_by_role("button", name="3 softmax").click()
     lab.says(2, "python 1 8 1 3")
     lab.run(3)

@@ -37,7 +37,7 @@ def test_the_columns_carry_the_names_of_what_is_sought_and_given() -> None:
 @pytest.mark.parametrize(
     ("pair", "nouns"), [(ANIMAL, ("animal", "street")), (PIANO, ("piano", "door"))]
 )
-def test_the_last_word_turns_round_two(pair: tuple[str, str], nouns: tuple[str, str]) -> None:
+def test_the_last_word_turns_layer_two(pair: tuple[str, str], nouns: tuple[str, str]) -> None:
     for which, noun in enumerate(nouns):
         widget = OneQuery(pair, which=which)
         row = widget.tables.weights[widget.selected]

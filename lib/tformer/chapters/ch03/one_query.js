@@ -46,7 +46,7 @@ function endings(model) {
 
 function machine(model, root) {
   const hand = model.get("hand_made"), live = voice(), ends = endings(model), said = h("p", { class: "tf-said" });
-  const formula = formulaLine(), rounds = roundSwitch(model), steps = stepButtons(model), table = tableOf(model);
+  const formula = formulaLine(), rounds = layerChoice(model), steps = stepButtons(model), table = tableOf(model);
   const maps = heatMaps(model), note = (text) => { said.textContent = text; };
   const lead = h("span", { class: "tf-quiet" });
   let text = "";
@@ -85,7 +85,7 @@ function sentenceOf({ tokens, at, stage, layer, q, scores, weights, y, sought, g
     `1. The row of “${word}” makes its query: ${named(sought, q[at])}.`,
     `2. The query meets every key. The best score, ${fmt(scores[at][top])}, is that of “${tokens[top]}”.`,
     `3. Softmax makes weights that add up to 1: ${describe(word, tokens, weights[at])}.`,
-    `4. Every value pours in by its weight. The output of round ${layer}: ${named(given, y[at])}.`,
+    `4. Every value pours in by its weight. The output of layer ${layer}: ${named(given, y[at])}.`,
   ][stage - 1];
 }
 
@@ -108,10 +108,10 @@ function formulaLine() {
   return { el, update };
 }
 
-function roundSwitch(model) {
+function layerChoice(model) {
   const { all, update } = radioButtons(model, "layer", [1, 2]);
-  const el = h("span", { class: "tf-layers", role: "radiogroup", "aria-label": "Round of asking" },
-    ...all.map((radio, i) => h("label", { class: "tf-option" }, radio, `round ${i + 1}`)));
+  const el = h("span", { class: "tf-layers", role: "radiogroup", "aria-label": "Layer that is shown" },
+    ...all.map((radio, i) => h("label", { class: "tf-option" }, radio, `layer ${i + 1}`)));
   return { el, update };
 }
 
@@ -375,7 +375,7 @@ function drawArcs(svg, words, { at, weights }) {
   const top = (word) => [word.offsetLeft + word.offsetWidth / 2, word.offsetTop + 4], [x, y] = top(words[at]);
   if (svg.childElementCount !== words.length) svg.replaceChildren(...words.map(() => h("path")));
   words.forEach((word, s) => {
-    const [u, v] = top(word), rise = 16 + Math.min(34, Math.abs(u - x) * 0.12);
+    const [u, v] = top(word), rise = 14 + Math.min(62, Math.abs(u - x) * 0.16);
     svg.children[s].setAttribute("d", `M${x} ${y}C${x} ${y - rise} ${u} ${v - rise} ${u} ${v}`);
     svg.children[s].style.strokeWidth = s === at ? 0 : `${(1 + 9 * weights[s]).toFixed(2)}px`;
     svg.children[s].style.opacity = (0.12 + 0.88 * weights[s]).toFixed(3);

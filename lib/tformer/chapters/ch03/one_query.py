@@ -1,5 +1,6 @@
 """One query asks: the whole of attention, watched as one word of a sentence goes through it."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
 from typing import Any
@@ -73,7 +74,7 @@ class OneQuery(BookWidget):
     compact = traitlets.Bool(False).tag(sync=True)
 
     def __init__(
-        self, sentences: tuple[str, str] = ANIMAL, selected: int | None = None, **kwargs: Any
+        self, sentences: Sequence[str] = ANIMAL, selected: int | None = None, **kwargs: Any
     ) -> None:
         if selected is None:
             selected = first_pronoun(lexicon.tokenise(sentences[0]))
