@@ -54,7 +54,7 @@ def test_a_chapter_reads_in_jupyterlab_as_on_its_page(notebook: Callable) -> Non
     text = shown.inner_text()
     names = [target.name for target in book.targets.values() if target.page == page]
     assert [name for name in names if name not in text] == []
-    assert not re.search(r"\{[a-z:]+\}|\$\$|Proof \d", text)
+    assert not re.search(r"\{[a-z:]+\}`|:::|\$\$|Proof \d", text)
     ours = [i for i, cell in enumerate(chapter.cells) if "show_seals()" in cell.source]
     calls = [i for i, cell in enumerate(chapter.cells) if CALL.fullmatch(cell.source)]
     lab.run(ours[0])

@@ -32,9 +32,10 @@ NOTE = (
     "*This is the chapter as `make lab` writes it for JupyterLab. What you change here is yours.*"
 )
 IMPORT = re.compile(r"^from tformer\.claims import .*\bverify\b", re.MULTILINE)
-SEALS_ON = (
-    "from tformer.book.lab_seals import show_seals\n\nshow_seals()  # of verify, as on the page"
-)
+SEALS_ON = """
+from tformer.book.lab_seals import show_seals
+
+show_seals()  # what verify returns, as on the page"""
 BOX = re.compile(
     r"^[ \t]*(?:`{3,}|:{3,})\{prf:(\w+)\}.*\n(?P<options>(?:[ \t]*:[\w-]+:.*\n)*)", re.M
 )
@@ -167,7 +168,7 @@ def _seals_on(notebook: NotebookNode) -> None:
     """Let the cell that imports also see to it that `verify` shows seals."""
     imports = next((cell for cell in notebook.cells if IMPORT.search(cell.source)), None)
     if imports is not None:
-        imports.source += f"\n\n{SEALS_ON}"
+        imports.source += f"\n{SEALS_ON}"
 
 
 def _seal(cell: NotebookNode, label: str) -> None:
