@@ -115,10 +115,11 @@ def test_a_quiz_of_one_question_bears_no_number_and_no_score(page: Page) -> None
         const question = { question: "Why?", options: abc, answer: 0, why: abc };
         const state = { chosen: [null], questions: [question] }, el = document.createElement("div");
         widget.render({ model: { get: (name) => state[name], on() {}, off() {} }, el });
-        const texts = [".tf-score", "legend"].map((part) => el.querySelector(part)?.textContent ?? "");
+        const find = (part) => el.querySelector(part)?.textContent ?? "";
+        const texts = [".tf-score", "legend"].map(find);
         return [el.firstChild.ariaLabel, ...texts];
     }"""
-    assert page.evaluate(code, Quiz._esm) == ["Quiz of 1 question", "", "Why?"]
+    assert page.evaluate(code, Quiz._esm) == ["Quiz of 1 question", "", "Predict. Why?"]
 
 
 def test_markup_that_is_not_allowed_stays_text(page: Page) -> None:
