@@ -4,6 +4,7 @@ export const core = { judge };
 
 const JUDGES = ["dot", "cosine", "distance"];
 const ROW = 26, GAP = 30;
+const HINT = "Point at a word to see its numbers.";
 const SIGNS = {
   dot: "Beyond the line every word would score higher than the winner: none is there.",
   cosine: "Inside the wedge every word would point nearer to q than the winner does: none is there.",
@@ -28,17 +29,25 @@ function judge(q, keys) {
 function render({ model, el }) {
   const words = model.get("words"), keys = model.get("points"), start = traits(model, ["q"]);
   const root = frame(el, "tf-judges", "Three rankings of words by a query");
-  const lit = lamp(root);
+  const note = h("p", { class: "tf-about" });
+  let pointed = -1, found = judge(start.q, keys);
+  const tell = () => {
+    note.textContent = pointed < 0 ? HINT : `${words[pointed]}: dot product ${fmt(found.dot[pointed], 1)}, `
+      + `cosine ${fmt(found.cosine[pointed])}, squared distance ${fmt(found.distance[pointed], 1)}`;
+  };
+  const lit = lamp(root, (i) => { pointed = i; tell(); });
   const map = drawMap(model, words, keys, lit), lists = drawLists(model, words, lit);
   const sentence = h("p", { class: "tf-sentence" }), live = voice();
   const places = Object.entries(model.get("places")).map(([name, q]) => [name, { q }]);
   root.append(
-    h("div", { class: "tf-sides" }, map.el, h("div", { class: "tf-panel" }, lists.el, sentence)),
+    h("div", { class: "tf-sides" }, map.el, h("div", { class: "tf-panel" }, lists.el, note, sentence)),
     examples(model, start, places),
     live,
   );
   return follow(model, ["q", "judge"], () => {
-    const q = model.get("q"), found = judge(q, keys), shown = model.get("judge");
+    const q = model.get("q"), shown = model.get("judge");
+    found = judge(q, keys);
+    tell();
     const winners = JUDGES.map((name) => found.places[name].indexOf(0));
     map.update(q, winners, shown);
     lists.update(found, shown);
@@ -58,10 +67,13 @@ function verdict(q, [dot, cosine, distance], shown) {
   return `${who} ${SIGNS[shown]}`;
 }
 
-/** One word at a time stands out, on the map and in all lists. */
-function lamp(root) {
+/** One word at a time stands out, on the map and in all lists; `tell` hears which, −1 for none. */
+function lamp(root, tell) {
   const groups = [];
-  const light = (i) => groups.forEach((members, j) => members.forEach((e) => e.classList.toggle("tf-lit", i === j)));
+  const light = (i) => {
+    groups.forEach((members, j) => members.forEach((e) => e.classList.toggle("tf-lit", i === j)));
+    tell(i);
+  };
   root.addEventListener("pointerleave", () => light(-1));
   return (i, el) => {
     (groups[i] ??= []).push(el);
