@@ -45,6 +45,7 @@ def test_solution_passes(number, capsys):
     assert " ".join(capsys.readouterr().out.split()).startswith(f"Exercise {number}, correct. ")
 
 
+@pytest.mark.usefixtures("in_threads")
 @pytest.mark.parametrize("number", NUMBERS)
 def test_other_right_answers_pass(number):
     assert RIGHT[number]

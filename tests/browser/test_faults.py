@@ -40,9 +40,7 @@ PLANTED = {
     ],
     '<div class="quiet" style="overflow-x: auto"><p style="width: 900px">Far.</p></div>': [
         "beyond the edge: no shadow: … quiet",
-    ],
-    '<div class="lost" style="overflow-x: auto" tabindex="-1"><p style="width: 900px">x</p></div>': [
-        "beyond the edge: not reached by Tab: … lost",
+        "beyond the edge: not reached by Tab: … quiet",
     ],
     '<svg class="drawing" viewBox="0 0 900 9" width="90"></svg>': [
         "beyond the edge: a drawing at 0.07"

@@ -85,7 +85,7 @@ WRONG = {
             gain * (q / np.linalg.norm(q, axis=-1)) @ (k / np.linalg.norm(k, axis=-1)).mT
         ),
         "felt by short vectors": lambda q, k, gain: _qk_norm(q, k, gain, eps=1e-12),
-        "One maximum serves all rows": _one_maximum,
+        "One maximum was taken": _one_maximum,
     },
 }
 

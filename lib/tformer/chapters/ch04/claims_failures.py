@@ -123,8 +123,8 @@ def aligned(power: sp.Expr = HALF) -> str:
     },
 )
 def qk_norm(normalised: bool = True, square: float = 0.5, linear: float = 2) -> str:
-    """Random directions, and keys at cosine ±1 only, where two of the bounds are reached; the third,
-    of 2γ, is reached but for 1 + log 2γ.
+    """Random directions, and keys at cosine ±1 only, where two of the bounds are reached; that of
+    2γ is reached but for 1 + log 2γ.
     """
     rows = 0
     for gamma in (0.5, 1.0, 2.0, 5.0):
