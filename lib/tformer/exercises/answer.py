@@ -131,10 +131,6 @@ class Answer:
             )
         return array
 
-    def named(self, names: Collection[str], said: str, **inputs: Any) -> str:
-        """Call the function and return its answer, which must be one of the `names`."""
-        return self.name_among(self.raw(said, **inputs).value, names, said)
-
     def name_among(self, value: Any, names: Collection[str], said: str) -> str:
         """Return one returned value, which must be one of the `names`."""
         if not isinstance(value, str) or value not in names:

@@ -11,6 +11,8 @@ from tformer.exercises import say
 from tformer.exercises.answer import Answer, Wrong
 from tformer.exercises.registry import exercise
 
+Mutant = Callable[..., np.ndarray]
+
 
 @exercise(
     "2.10",
@@ -147,6 +149,49 @@ def _streams() -> Iterator[tuple[Sequence[Sequence[float]], dict[str, object], s
     yield [], nothing, "With no term the sum is 0 and its logarithm −∞."
 
 
+def _noisy(sums: Callable[[np.ndarray, np.ndarray, np.random.Generator], np.ndarray]) -> Mutant:
+    """Draw the place of the largest sum, made from scores, uniform numbers and the generator."""
+
+    def draw(x: np.ndarray, rng: np.random.Generator, size: int) -> np.ndarray:
+        return np.asarray(sums(x, rng.uniform(size=(size, len(x))), rng).argmax(axis=-1))
+
+    return draw
+
+
+def _gumbel(u: np.ndarray) -> np.ndarray:
+    return -np.log(-np.log(u))
+
+
+_WRONG_DRAWS = {
+    "The noise was multiplied with the scores; add it.": _noisy(lambda x, u, _: x * _gumbel(u)),
+    "The smallest sum was taken; the largest wins.": _noisy(lambda x, u, _: -x - _gumbel(u)),
+    "The noise is twice as large as it should be, like scores at half of β.": _noisy(
+        lambda x, u, _: x + 2 * _gumbel(u)
+    ),
+    "Noise from a logistic distribution does not give softmax; Gumbel noise does.": _noisy(
+        lambda x, u, _: x + np.log(u / (1 - u))
+    ),
+    "The weights were multiplied by uniform numbers, which favours the large ones.": _noisy(
+        lambda x, u, _: np.exp(x) * u
+    ),
+    "Noise from a normal distribution does not give softmax; Gumbel noise does.": _noisy(
+        lambda x, u, rng: x + rng.normal(size=u.shape)
+    ),
+    "The noise −log U is exponential; one more logarithm is missing.": _noisy(
+        lambda x, u, _: x - np.log(u)
+    ),
+    "The sign of the noise is turned round: G = −log(−log U).": _noisy(
+        lambda x, u, _: x - _gumbel(u)
+    ),
+    "The noise was added to the weights; add it to the scores.": _noisy(
+        lambda x, u, _: reference.softmax(x) + _gumbel(u)
+    ),
+    "Every index comes up equally often: the scores have no effect.": _noisy(lambda x, u, _: u),
+    "The largest score always wins: the noise is missing, or too small to matter, or every "
+    "score gets the same noise.": _noisy(lambda x, u, _: x + 0 * u),
+}
+
+
 @exercise(
     "2.11",
     praise="In 20 000 draws every score came up as often as its weight says, with −∞ never drawn, "
@@ -158,6 +203,7 @@ def _streams() -> Iterator[tuple[Sequence[Sequence[float]], dict[str, object], s
         "step of the same kind gives the one you need.",
         "G = −log(−log U). Each draw needs fresh noise for each score: a table of `size` rows.",
     ),
+    mutants=_WRONG_DRAWS,
 )
 def draw(f: Answer) -> None:
     """Indices with probabilities softmax(x), by the Gumbel-max trick or otherwise."""
@@ -214,43 +260,15 @@ def _judge_frequencies(f: Answer, found: np.ndarray, said: str) -> None:
     right = _WEIGHTS / 6
     if np.abs(found - right).max() < 0.02:
         return
-    reasons = _wrong_frequencies()
-    nearest = min(reasons, key=lambda reason: np.abs(found - reasons[reason]).max())
-    close = np.abs(found - reasons[nearest]).max() < 0.015
-    why = nearest if close else "Look again at the distribution of the noise."
+    why, least = "Look again at the distribution of the noise.", 0.015
+    for reason, mistaken in _WRONG_DRAWS.items():
+        places = mistaken(np.log(_WEIGHTS), np.random.default_rng(1), 40_000)
+        gap = np.abs(found - np.bincount(places, minlength=3) / 40_000).max()
+        why, least = (reason, gap) if gap < least else (why, least)
     raise Wrong(
         f"With {said}, {f.name} draws the three indices with frequencies {say.show(found, 3)}; "
         f"softmax says {say.show(right, 3)}. {why}"
     )
-
-
-def _wrong_frequencies() -> dict[str, np.ndarray]:
-    """Simulate the distributions of the usual mistakes."""
-    rng = np.random.default_rng(1)
-    x, n = np.log(_WEIGHTS), 40_000
-    u = rng.uniform(size=(n, 3))
-    gumbel = -np.log(-np.log(u))
-    noisy = {
-        "The noise was multiplied with the scores; add it.": x * gumbel,
-        "The smallest sum was taken; the largest wins.": -(x + gumbel),
-        "The noise is twice as large as it should be, like scores at half of β.": x + 2 * gumbel,
-        "Noise from a logistic distribution does not give softmax; Gumbel noise does.": (
-            x + np.log(u / (1 - u))
-        ),
-        "The weights were multiplied by uniform numbers, which favours the large ones.": (
-            np.exp(x) * u
-        ),
-        "Noise from a normal distribution does not give softmax; Gumbel noise does.": x
-        + rng.normal(size=(n, 3)),
-        "The noise −log U is exponential; one more logarithm is missing.": x - np.log(u),
-        "The sign of the noise is turned round: G = −log(−log U).": x + np.log(-np.log(u)),
-        "The noise was added to the weights; add it to the scores.": np.exp(x) / 6
-        - np.log(-np.log(u)),
-        "Every index comes up equally often: the scores have no effect.": u,
-        "The largest score always wins: the noise is missing, or too small to matter, or every "
-        "score gets the same noise.": x + 0 * u,
-    }
-    return {why: np.bincount(v.argmax(-1), minlength=3) / n for why, v in noisy.items()}
 
 
 @exercise(
