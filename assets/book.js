@@ -29,6 +29,17 @@ function openTarget() {
   if (target.closest("details")) target.scrollIntoView();
 }
 
+/** Show the page as slides; the script and style that do so are loaded when first asked for. */
+function lecture() {
+  const button = document.querySelector("[data-lecture]");
+  if (!button || document.querySelector("dialog.tf-lecture")) return;
+  if (window.tfLecture) return window.tfLecture();
+  const style = Object.assign(document.createElement("link"), { rel: "stylesheet", href: `${button.dataset.lecture}.css` });
+  const script = Object.assign(document.createElement("script"), { src: `${button.dataset.lecture}.js` });
+  style.addEventListener("load", () => document.head.append(script));
+  document.head.append(style);
+}
+
 /** Let the keyboard scroll what is wider than its column, and nothing else. */
 function reachWide() {
   const wide =
@@ -45,6 +56,8 @@ function reachWide() {
 document.addEventListener("DOMContentLoaded", () => {
   document.querySelectorAll("div.admonition.dropdown").forEach(fold);
   document.querySelector("[data-print]")?.addEventListener("click", () => window.print());
+  document.querySelector("[data-lecture]")?.addEventListener("click", lecture);
+  if (/^#slide-\d+$/.test(location.hash)) addEventListener("load", lecture);
   openTarget();
   for (const name of ["primary", "secondary"]) {
     const handle = document.querySelector(`.${name}-toggle`);
@@ -60,6 +73,8 @@ document.addEventListener("toggle", look, true);
 window.addEventListener("hashchange", openTarget);
 
 window.addEventListener("keydown", (event) => {
+  const typing = event.target.closest?.("input, textarea, .tf-widget, dialog");
+  if (event.key === "l" && !event.ctrlKey && !event.metaKey && !event.altKey && !typing) lecture();
   if (event.key !== "k" || !(event.ctrlKey || event.metaKey)) return;
   event.preventDefault();
   const field = document.querySelector(".bd-search input");

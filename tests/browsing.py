@@ -44,8 +44,9 @@ def find_browser() -> str | None:
 def toc_pages() -> list[str]:
     """Every page of the table of contents, as the address of its file in the built book."""
     toc = yaml.safe_load((ROOT / "_toc.yml").read_text(encoding="utf-8"))
-    files = [toc["root"]] + [entry["file"] for part in toc["parts"] for entry in part["chapters"]]
-    return [f"{name}.html" for name in files]
+    chapters = [entry for part in toc["parts"] for entry in part["chapters"]]
+    pages = [page["file"] for entry in chapters for page in [entry, *entry.get("sections", [])]]
+    return [f"{name}.html" for name in [toc["root"], *pages]]
 
 
 def watch(page: Page, troubles: list[str]) -> None:

@@ -48,7 +48,7 @@ class Notebook:
     def run(self, number: int) -> Locator:
         """Run one cell and give its output."""
         self.page.evaluate(RUN, number)
-        shown = self.page.locator(".jp-NotebookPanel:not(.lm-mod-hidden) .jp-CodeCell")
+        shown = self.page.locator(".jp-NotebookPanel:not(.lm-mod-hidden) .jp-Cell")
         return shown.nth(number).locator(".jp-OutputArea").first
 
     def says(self, number: int, text: str) -> None:
@@ -63,13 +63,13 @@ class Notebook:
 
 @pytest.fixture
 def notebook(lab: tuple[Page, Path], request: pytest.FixtureRequest) -> Iterator[Callable]:
-    """Open a notebook of these cells in JupyterLab, and close it after the test."""
+    """Open a notebook, or one of these code cells, in JupyterLab; close it after the test."""
     page, folder = lab
 
-    def open_notebook(*cells: str) -> Notebook:
+    def open_notebook(*cells: str, whole: nbformat.NotebookNode | None = None) -> Notebook:
         kernel = {"name": "python3", "display_name": "Python 3", "language": "python"}
-        nb = nbformat.v4.new_notebook(metadata={"kernelspec": kernel})
-        nb.cells = [nbformat.v4.new_code_cell(code) for code in cells]
+        nb = whole or nbformat.v4.new_notebook(metadata={"kernelspec": kernel})
+        nb.cells += [nbformat.v4.new_code_cell(code) for code in cells]
         path = folder / f"{request.node.path.parent.name}_{request.node.name}.ipynb"
         nbformat.write(nb, path)
         page.evaluate(OPEN, path.name)

@@ -1,10 +1,9 @@
-"""Every claim is verified as the ledger says, every broken variant and broken library is noticed.
+"""Every claim is verified as recorded, every broken variant and broken library is noticed.
 
-Each claim runs once, and each broken variant once: the ledger holds what another process printed.
+Each claim runs once, and each broken variant once: the record holds what another process said.
 """
 
 import re
-from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -15,6 +14,7 @@ from chapters import MISTAKES, NOTICED
 from tformer import reference as ref
 from tformer.book import find_root, ledger
 from tformer.claims import ClaimFailed, claim, claims, counterexample, registry, require, verify
+from tformer.claims.record import records, refutation
 from tformer.claims.tools import (
     Counted,
     circles,
@@ -32,7 +32,6 @@ from tformer.claims.tools import (
 ROOT = find_root(Path(__file__).parent)
 ALL = {found.label: found for found in claims()}
 DIGIT = re.compile(r"\d")
-START = re.compile(r"^\{prf:ref\}`(.+?)`, \w+$", re.MULTILINE)
 
 
 def each(cases):
@@ -42,46 +41,33 @@ def each(cases):
     ]
 
 
-@cache
-def page():
-    return (ROOT / ledger.PAGE).read_text(encoding="utf-8")
-
-
-@cache
-def entries():
-    """The entries of the stored ledger, by label."""
-    parts = START.split(page())
-    heads = [found[0] for found in START.finditer(page())]
-    bodies = [re.split(r"\n\n## ", body)[0].rstrip("\n") + "\n" for body in parts[2::2]]
-    return {label: h + b for label, h, b in zip(parts[1::2], heads, bodies, strict=True)}
-
-
-@cache
-def stated():
-    return ledger.stated(ROOT)
-
-
 @pytest.mark.parametrize("label", each((label,) for label in ALL))
-def test_claim_is_verified_as_the_ledger_says(label):
-    evidence = verify(label)
+def test_claim_is_verified_as_recorded(label):
+    evidence, recorded = verify(label), records()[label]
     assert (evidence.label, evidence.kind) == (label, ALL[label].kind)
     first, *body = repr(evidence).splitlines()
     assert first == f"{label} verified ({evidence.kind}):"
     assert 1 <= len(body) <= 3
     assert max(map(len, [first, *body])) <= 90
-    now = ledger.entry(ALL[label], stated()[label], evidence.evidence)
-    assert entries().get(label) == now, "`make ledger` writes it"
+    now = (evidence.kind, ALL[label].scope, evidence.evidence, list(ALL[label].broken))
+    stored = (recorded.kind, recorded.scope, recorded.evidence, list(recorded.refuted))
+    assert stored == now, "`make ledger` writes it"
 
 
-def test_the_rest_of_the_ledger_is_current():
-    assert ledger.compose(claims(), entries()) == page(), "`make ledger` writes it"
+def test_ledger_holds_what_is_recorded():
+    page = (ROOT / ledger.PAGE).read_text(encoding="utf-8")
+    assert ledger.render(claims(), ledger.stated(ROOT), records()) == page, (
+        "`make ledger` writes it"
+    )
 
 
 @pytest.mark.parametrize(
     ("label", "variant"), each((label, name) for label, c in ALL.items() for name in c.broken)
 )
-def test_broken_variant_fails_with_numbers(label, variant):
-    assert DIGIT.search(counterexample(label, variant))
+def test_broken_variant_fails_with_the_recorded_numbers(label, variant):
+    said = refutation(label, variant)
+    assert DIGIT.search(said)
+    assert said == records()[label].refuted[variant], "`make ledger` writes it"
 
 
 @pytest.mark.parametrize("label", ALL)

@@ -96,3 +96,9 @@ def test_katex_style_and_script_are_of_one_version() -> None:
     packages = json.loads((ROOT / "vendor" / "vendor.json").read_text())
     versions = {package["package"]: package["version"] for package in packages}
     assert versions["katex"] == sphinxcontrib.katex.katex_version
+
+
+def test_queries_keys_and_values_have_their_colours(typesetter: Typesetter) -> None:
+    html = typesetter.html(r"q_k \mathbf{k} V W_Q W_v / \sqrt{d_k} + x")
+    found = re.findall(r'tf-(query|key|value)"[^>]*>(\w)<', html)
+    assert found == [("query", "q"), ("key", "k"), ("value", "V"), ("query", "Q")]

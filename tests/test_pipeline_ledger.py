@@ -14,6 +14,7 @@ from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 from tformer.book import claims_ext, find_root, ledger
 from tformer.book.myst import statements
 from tformer.claims import Claim, ClaimFailed, claims
+from tformer.claims.record import record
 
 ROOT = find_root(Path(__file__).parent)
 PAGE = """\
@@ -98,7 +99,7 @@ def registered(monkeypatch, found):
 
 def test_an_entry_holds_statement_kind_evidence_and_what_is_refuted(monkeypatch):
     registered(monkeypatch, SUMS)
-    page = ledger.render([SUMS], STATED)
+    page = ledger.render([SUMS], STATED, {"thm-sums": record(SUMS)})
     assert "There are 1 claims" in page
     assert "Exhaustive (1)" in page
     assert (
@@ -118,16 +119,16 @@ def test_an_entry_holds_statement_kind_evidence_and_what_is_refuted(monkeypatch)
     ) in page
 
 
-def test_the_ledger_refuses_a_variant_that_is_verified(monkeypatch):
+def test_the_record_refuses_a_variant_that_is_verified(monkeypatch):
     weak = replace(SUMS, broken={"nothing broken": {"constant": 2}})
     registered(monkeypatch, weak)
     with pytest.raises(ClaimFailed, match="nothing broken"):
-        ledger.render([weak], STATED)
+        record(weak)
 
 
 def test_the_ledger_refuses_a_claim_that_no_page_states():
     with pytest.raises(LookupError, match="stated on no page: thm-sums"):
-        ledger.render([SUMS], {})
+        ledger.render([SUMS], {}, {})
 
 
 def test_the_ledger_is_written_when_it_is_not_current(tmp_path, monkeypatch):

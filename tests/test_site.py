@@ -13,11 +13,12 @@ import matplotlib.pyplot as plt
 import nbformat
 import pytest
 from docutils import nodes
+from matplotlib.figure import Figure
 
 from tformer.book.page import _bind_punctuation, _description
 from tformer.book.sitecheck import check_site
 from tformer.book.svg import inline_svg
-from tformer.figures.style import svg
+from tformer.figures.style import FONTS, PANEL_GAP, _apart, label_ends, panel, svg
 
 ROOT = Path(__file__).parents[1]
 GOOD = '<h1 id="top">Top</h1><a href="b.html#there">b</a><a href="https://example.org/">away</a>'
@@ -125,6 +126,70 @@ def test_drawing_has_a_name(drawing: ET.Element) -> None:
     assert drawing.get("aria-label") == "Two lines."
 
 
+def two_panels() -> tuple[Figure, Figure]:
+    figures = []
+    for height in (1, 2):
+        figure, ax = panel(width=3, height=height)
+        ax.plot([0, 1], marker="o", label="βeta")
+        ax.plot([1, 0.9], label="near")
+        ax.set(xlabel="width √d", ylabel="$q_i$")
+        label_ends(ax)
+        figures.append(figure)
+    return figures[0], figures[1]
+
+
+def test_panels_are_drawings_of_their_own_with_one_name() -> None:
+    text = svg(*two_panels())
+    size = f'width="{72 * 6 + PANEL_GAP}pt" height="144pt" viewBox="0 0 {72 * 6 + PANEL_GAP} 144"'
+    assert text.startswith(f'<svg xmlns="http://www.w3.org/2000/svg" {size}>')
+    frame = ET.fromstring(inline_svg(text, "d7-", 'Two "panels".'))
+    assert frame.attrib == {"class": "panels", "role": "img", "aria-label": 'Two "panels".'}
+    assert [panel.get("width") for panel in frame] == ["216pt", "216pt"]
+    assert all(panel.get("class") == "drawing" for panel in frame)
+    assert not any({"x", "height"} & {*panel.keys()} for panel in frame)
+    ids = [element.get("id") for element in frame.iter() if element.get("id")]
+    assert len(set(ids)) == len(ids)
+    assert inline_svg(text, "", "", "20rem").startswith('<div class="panels" role="img" aria-label')
+    assert 'style="width: 20rem"' in inline_svg(text, "", "", "20rem")
+
+
+def test_the_same_figures_give_the_same_text_in_the_typeface_of_the_book() -> None:
+    text = svg(*two_panels())
+    assert text == svg(*two_panels())
+    fonts = set(re.findall(r'<path id="([A-Za-z]+-[A-Za-z]+)-', text))
+    assert fonts == {"BookSerif-Regular", "BookSerif-Italic"}
+
+
+def test_labels_at_the_ends_of_lines_do_not_fall_on_each_other() -> None:
+    figure, _ = two_panels()
+    ax = figure.axes[0]
+    first, second = ax.texts
+    assert (first.get_text(), second.get_text()) == ("βeta", "near")
+    assert first.get_color() == ax.lines[0].get_color()
+    figure.draw_without_rendering()
+    boxes = [note.get_window_extent() for note in ax.texts]
+    assert boxes[0].y0 >= boxes[1].y0 + 12 * figure.dpi / 72 - 1
+    assert boxes[0].x1 <= figure.bbox.x1
+
+
+@pytest.mark.parametrize(
+    ("places", "expected"),
+    [
+        ([0, 20], [0, 20]),
+        ([5, 5], [0, 10]),
+        ([6, 4], [10, 0]),
+        ([0, 2, 9], [-5, 5, 15]),
+        ([0, 2, 12], [-5, 5, 15]),
+        ([-3, 4, 14], [-5, 5, 15]),
+        ([0, 16, 17], [0, 11.5, 21.5]),
+    ],
+)
+def test_places_move_apart_as_little_as_they_can(
+    places: list[float], expected: list[float]
+) -> None:
+    assert _apart(places, 10, -5) == pytest.approx(expected, abs=0.01)
+
+
 # ---- the extension ----------------------------------------------------------------------
 
 
@@ -196,7 +261,7 @@ def test_page_is_built_with_what_it_needs(tmp_path: Path) -> None:
     assert (status, complaints) == (0, "")
     assert 'aria-label="A square."' in html
     assert "stroke: currentColor" in html
-    assert '<span class="caption-text">The square.</span>' in html
+    assert '<span class="caption-text"><strong>The square.</strong></span>' in html
     assert 'name="description" content="The first paragraph says' in html
     scripts = re.findall(r"<script[^>]* src=[^>]*>", html)
     assert scripts
@@ -239,7 +304,7 @@ def test_build_fails_on_a_figure_without_text(tmp_path: Path) -> None:
 
 def test_third_party_files_are_the_recorded_ones() -> None:
     recorded = json.loads((ROOT / "vendor" / "checksums.json").read_text())
-    folders = [ROOT / "vendor" / "web", ROOT / "tests" / "browser" / "vendor"]
+    folders = [ROOT / "vendor" / "web", ROOT / "tests" / "browser" / "vendor", FONTS]
     files = [path for folder in folders for path in folder.rglob("*") if path.is_file()]
     found = {
         path.relative_to(ROOT).as_posix(): hashlib.sha256(path.read_bytes()).hexdigest()
@@ -250,7 +315,9 @@ def test_third_party_files_are_the_recorded_ones() -> None:
 
 def test_each_package_has_a_licence_beside_it() -> None:
     for package in json.loads((ROOT / "vendor" / "vendor.json").read_text()):
-        assert (ROOT / package["files"]["LICENSE"]).is_file(), package["package"]
+        licences = [kept for name, kept in package["files"].items() if name.startswith("LICENSE")]
+        assert licences, package["package"]
+        assert all((ROOT / kept).is_file() for kept in licences), package["package"]
 
 
 def test_refresh_keeps_only_the_font_format_in_use() -> None:

@@ -95,7 +95,7 @@ def figures(page: Page, book: Path, name: str) -> Iterator[str]:
     if not all(cell.execution_count for cell in cells if cell.source):
         yield "figures: cells have not been run"
     drawn = sum("image/svg+xml" in out.get("data", {}) for cell in cells for out in cell.outputs)
-    there = page.locator("svg.drawing[aria-label]").count()
+    there = page.locator(".drawing-frame > [role=img][aria-label]").count()
     if there != drawn:
         yield f"figures: {there} on the page, {drawn} in the notebook"
     said = sum("caption" in cell.metadata.get("mystnb", {}).get("figure", {}) for cell in cells)
@@ -153,8 +153,10 @@ def sideways(page: Page) -> Iterator[str]:
 
 
 def beyond_the_edge(page: Page) -> Iterator[str]:
-    """What scrolls says so at its edge and is reached by Tab; a drawing keeps its size."""
+    """What scrolls says so at its edge and is reached by Tab; a drawing is whole, and large."""
     for box in page.evaluate(WIDE):
+        if "drawing-frame" in box["name"]:
+            yield f"beyond the edge: a drawing is cut: {box['name']}"
         if not box["cued"]:
             yield f"beyond the edge: no shadow: {box['name']}"
         if not box["reached"]:
@@ -216,7 +218,7 @@ AS_BOXES = """() => {
             width: ${width}px; height: ${height}px`;
         return restore;
     });
-    const drawings = [...document.querySelectorAll("svg.drawing[role=img][aria-label]")];
+    const drawings = [...document.querySelectorAll(".drawing-frame > [role=img][aria-label]")];
     window.boxes.push(...drawings.map((drawing) => empty(drawing, "")));
 }"""
 # What is visible on a desk, and the outermost of what only a phone shows.

@@ -55,9 +55,9 @@ def test_keyboard_reaches_the_text_first(visit: Visit) -> None:
 
 def test_drawings_take_the_colour_of_the_text(visit: Visit) -> None:
     page = settled(visit(CHAPTER, color_scheme="dark"))
-    drawing = page.locator("svg.drawing[role=img]").first
+    drawing = page.locator(".drawing-frame > [role=img]").first
     assert len(drawing.get_attribute("aria-label") or "") > 20
-    colour = drawing.evaluate("(e) => getComputedStyle(e).fill")
+    colour = page.locator("svg.drawing").first.evaluate("(e) => getComputedStyle(e).fill")
     assert colour == page.locator("article").evaluate("(e) => getComputedStyle(e).color")
 
 

@@ -1,8 +1,30 @@
 """What is wider than a phone says so at its edge."""
 
-from browsing import Visit
+from pathlib import Path
 
-PHONE = {"width": 390, "height": 844}
+import pytest
+
+from browsing import STYLE, Visit
+from tformer.book.svg import inline_svg
+from tformer.figures.style import PANEL_WIDTH, panel, svg
+
+PHONE = {"width": 360, "height": 800}
+
+
+@pytest.mark.parametrize(("width", "stacked"), [(360, True), (1280, False)])
+def test_panels_stand_side_by_side_or_stack(
+    visit: Visit, tmp_path: Path, width: int, stacked: bool
+) -> None:
+    drawing = inline_svg(svg(panel()[0], panel()[0]), "d-", "Two panels.")
+    frame = f'<div class="bd-article"><div class="drawing-frame">{drawing}</div></div>'
+    style = f'<link rel="stylesheet" href="{STYLE.as_uri()}">'
+    (tmp_path / "page.html").write_text(f"<!doctype html>{style}<body>{frame}", encoding="utf-8")
+    page = visit((tmp_path / "page.html").as_uri(), viewport={"width": width, "height": 900})
+    first, second = (box.bounding_box() or {} for box in page.locator("svg.drawing").all())
+    assert (second["y"] >= first["y"] + first["height"]) is stacked
+    assert (second["x"] >= first["x"] + first["width"]) is not stacked
+    assert first["width"] == pytest.approx(PANEL_WIDTH * 96, abs=0.5)
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
 
 
 def test_the_shadow_is_seen_until_the_end(visit: Visit) -> None:

@@ -107,17 +107,19 @@ def test_a_quiz_is_answered_with_the_keyboard_alone(page: Page) -> None:
     assert not first.get_by_role("radio").nth(0).is_checked()
 
 
-def test_a_quiz_of_one_question_counts_it_as_one(page: Page) -> None:
+def test_a_quiz_of_one_question_bears_no_number_and_no_score(page: Page) -> None:
     code = """async (code) => {
         const url = URL.createObjectURL(new Blob([code], { type: "text/javascript" }));
         const { default: widget } = await import(url);
-        const texts = ["a", "b", "c"];
-        const question = { question: "Why?", options: texts, answer: 0, why: texts };
+        const abc = ["a", "b", "c"];
+        const question = { question: "Why?", options: abc, answer: 0, why: abc };
         const state = { chosen: [null], questions: [question] }, el = document.createElement("div");
         widget.render({ model: { get: (name) => state[name], on() {}, off() {} }, el });
-        return [el.firstChild.ariaLabel, el.querySelector(".tf-score").textContent];
+        const found = [".tf-score", "legend"].map((part) => el.querySelector(part));
+        const texts = found.map((one) => one?.textContent ?? "");
+        return [el.firstChild.ariaLabel, ...texts];
     }"""
-    assert page.evaluate(code, Quiz._esm) == ["Quiz of 1 question", "1 question"]
+    assert page.evaluate(code, Quiz._esm) == ["Quiz of 1 question", "", "Why?"]
 
 
 def test_markup_that_is_not_allowed_stays_text(page: Page) -> None:

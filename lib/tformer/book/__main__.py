@@ -7,7 +7,7 @@ from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
-from tformer.book import exercises, find_root, ledger, lint, notebooks, run
+from tformer.book import edition, exercises, find_root, ledger, lint, notebooks, run
 from tformer.book.normalise import dump, load, normalise
 from tformer.claims import claims
 
@@ -37,8 +37,9 @@ def _parser() -> argparse.ArgumentParser:
         if name == "run":
             command.add_argument("--force", action="store_true", help="rewrite timings too")
     for name, action, words in (
-        ("ledger", _ledger, "write chapters/ledger.md from the pages and the claims"),
+        ("ledger", _ledger, "verify all claims; write the ledger and the seals' records"),
         ("exercises", _exercises, "write the exercise notebooks from their sources"),
+        ("lab", _lab, "write the chapters for JupyterLab into the folder lab"),
         ("serve", _serve, "show the built book in a browser"),
     ):
         commands.add_parser(name, help=words).set_defaults(action=action)
@@ -70,12 +71,20 @@ def _normalise(root: Path, options: argparse.Namespace) -> None:
 
 
 def _ledger(root: Path, options: argparse.Namespace) -> None:
-    print(f"{ledger.PAGE.as_posix()} {'rewritten' if ledger.write(root) else 'is current'}")
+    for path in (changed := ledger.write(root)):
+        print(f"rewritten: {path.relative_to(root).as_posix()}")
+    if not changed:
+        print("the ledger and its records are current")
 
 
 def _exercises(root: Path, options: argparse.Namespace) -> None:
     changed = exercises.generate(root)
     print(f"{len(exercises.sources(root))} sources, {len(changed)} notebooks rewritten")
+
+
+def _lab(root: Path, options: argparse.Namespace) -> None:
+    for path in edition.write(root):
+        print(f"wrote {path.relative_to(root).as_posix()}")
 
 
 def _serve(root: Path, options: argparse.Namespace) -> None:

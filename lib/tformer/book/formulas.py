@@ -27,6 +27,9 @@ ARITY = {"mfrac": 2, "mroot": 2, "msub": 2, "msup": 2, "munder": 2, "mover": 2}
 ARITY |= {"msubsup": 3, "munderover": 3}
 TOKENS = {"mi", "mn", "mo", "ms", "mtext"}
 APPLY = "\u2061"
+# What asks, what answers to it and what is handed over have one colour each.
+ROLES = {"q": "query", "k": "key", "v": "value"}
+LETTER = re.compile(r'"mord (mathnormal|mathbf)( mtight)?"([^>]*)>([qkvQKV])<')
 
 
 class Typesetter:
@@ -58,13 +61,24 @@ class Typesetter:
         except JSEvalException as error:
             message = MESSAGE.search(str(error))
             raise ValueError(message[1] if message else str(error)) from None
-        return MATHML.sub(lambda math: mend_mathml(math[0]), html, count=1)
+        return LETTER.sub(_coloured, MATHML.sub(lambda math: mend_mathml(math[0]), html, count=1))
 
     def close(self) -> None:
         """Stop the engine: one that still runs when Python ends can keep it from ending."""
         if self._engine is not None:
             self._engine.close()
             self._engine = None
+
+
+def _coloured(letter: re.Match[str]) -> str:
+    """A letter of queries, keys or values gets the class of its role.
+
+    So does the index of a matrix, as in W_Q; the index of a width, as in d_k, does not.
+    """
+    face, tight, rest, name = letter.groups(default="")
+    if tight and name.islower():
+        return letter[0]
+    return f'"mord {face}{tight} tf-{ROLES[name.lower()]}"{rest}>{name}<'
 
 
 def mend_mathml(text: str) -> str:

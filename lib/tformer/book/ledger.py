@@ -9,9 +9,11 @@ from pathlib import Path
 from tformer.book import notebooks
 from tformer.book.myst import statements
 from tformer.book.normalise import load
-from tformer.claims import KINDS, Claim, claims, counterexample, verify
+from tformer.claims import KINDS, Claim, claims
+from tformer.claims.record import FILE, Record, dump, record
 
 PAGE = Path("chapters", "ledger.md")
+CHAPTERS = Path("lib", "tformer", "chapters")
 OPENING = """\
 (sec-ledger)=
 # Claim ledger
@@ -38,26 +40,40 @@ def stated(root: Path) -> dict[str, str]:
     }
 
 
-def entry(claim: Claim, statement: str, evidence: str) -> str:
+def unlabelled(statement: str) -> str:
+    """A statement whose equations have no labels, for every place but its own page."""
+    return re.sub(r"^(\$\$) *\([\w-]+\) *$", r"\1", statement, flags=re.MULTILINE)
+
+
+def entry(label: str, statement: str, recorded: Record) -> str:
     """The entry of one claim: a definition list of its statement, evidence and false variants.
 
     Parameters
     ----------
-    claim : what is verified.
+    label : of the claim.
     statement : Markdown, as on its page; labels of equations stay there.
-    evidence : plain text, what the verification said.
+    recorded : what the verification said.
     """
-    unlabelled = re.sub(r"^(\$\$) *\([\w-]+\) *$", r"\1", statement, flags=re.MULTILINE)
     return (
-        f"{{prf:ref}}`{claim.label}`, {claim.kind}\n"
-        f": {_indented(unlabelled)}\n"
-        f"\n: *Evidence:* {_literal(evidence)}.\n"
-        f"\n: *Refuted:* {_literal('; '.join(claim.broken))}.\n"
+        f"{{prf:ref}}`{label}`, {recorded.kind}\n"
+        f": {_indented(unlabelled(statement))}\n"
+        f"\n: *Evidence:* {_literal(recorded.evidence)}.\n"
+        f"\n: *Refuted:* {_literal('; '.join(recorded.refuted))}.\n"
     )
 
 
-def compose(listed: Sequence[Claim], entries: Mapping[str, str]) -> str:
-    """The page as MyST Markdown, from the entries of the listed claims by label."""
+def render(
+    listed: Sequence[Claim], statements: Mapping[str, str], recorded: Mapping[str, Record]
+) -> str:
+    """The page as MyST Markdown, from what was recorded of the listed claims.
+
+    Raises
+    ------
+    LookupError
+        If the pages do not state a claim.
+    """
+    if missing := [claim.label for claim in listed if claim.label not in statements]:
+        raise LookupError(f"ledger: stated on no page: {', '.join(missing)}")
     count = Counter(claim.kind for claim in listed)
     kinds = [
         f"{kind.capitalize()} ({count[kind]})\n: {meaning}.\n"
@@ -67,29 +83,8 @@ def compose(listed: Sequence[Claim], entries: Mapping[str, str]) -> str:
     parts = [OPENING, f"There are {len(listed)} claims, verified in these ways:\n", *kinds]
     for chapter, members in groupby(listed, key=lambda claim: claim.chapter):
         parts.append(f"\n## Chapter {chapter}\n")
-        parts += [entries[claim.label] for claim in members]
+        parts += [entry(c.label, statements[c.label], recorded[c.label]) for c in members]
     return "\n".join(parts).rstrip("\n") + "\n"
-
-
-def render(listed: Sequence[Claim], statements: Mapping[str, str]) -> str:
-    """The page, with every claim verified and every false variant tried.
-
-    Raises
-    ------
-    ClaimFailed
-        If a claim is false, or one of its false variants is verified as well.
-    LookupError
-        If the pages do not state a claim.
-    """
-    if missing := [claim.label for claim in listed if claim.label not in statements]:
-        raise LookupError(f"ledger: stated on no page: {', '.join(missing)}")
-    entries = {}
-    for claim in listed:
-        for variant in claim.broken:
-            counterexample(claim.label, variant)
-        evidence = verify(claim.label).evidence
-        entries[claim.label] = entry(claim, statements[claim.label], evidence)
-    return compose(listed, entries)
 
 
 def _indented(text: str) -> str:
@@ -102,10 +97,18 @@ def _literal(text: str) -> str:
     return re.sub(r"([\\`*_{}\[\]<>#$|~])", r"\\\1", " ".join(text.split())).rstrip(".")
 
 
-def write(root: Path) -> bool:
-    """Write the page; True if it changed."""
-    path, text = root / PAGE, render(claims(), stated(root))
-    changed = not path.is_file() or path.read_text(encoding="utf-8") != text
-    if changed:
-        path.write_text(text, encoding="utf-8", newline="\n")
+def write(root: Path) -> list[Path]:
+    """Verify every claim, write what was recorded and the page; return the files that changed."""
+    recorded = {claim.label: record(claim) for claim in claims()}
+    texts = {root / PAGE: render(claims(), stated(root), recorded)}
+    for chapter, members in groupby(claims(), key=lambda claim: claim.chapter):
+        folder = CHAPTERS / f"ch{chapter:02d}"
+        texts[root / folder / FILE] = dump({c.label: recorded[c.label] for c in members})
+    changed = [
+        path
+        for path, text in texts.items()
+        if not path.is_file() or path.read_text(encoding="utf-8") != text
+    ]
+    for path in changed:
+        path.write_text(texts[path], encoding="utf-8", newline="\n")
     return changed

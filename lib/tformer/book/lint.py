@@ -30,6 +30,7 @@ from tformer.widgets.base import is_ours, library_code
 
 MEDIAN_LINES, MOST_LINES, WORDS_A_LINE, MACHINE_CELLS = 5, 20, 8, 3
 PAGE_WIDTH = 76
+APPENDIX = "appendix_"
 RNG = "rng = np.random.default_rng(0)"
 NORMALISE = "`python -m tformer.book normalise`"
 Found = Iterator[tuple[int | None, str]]
@@ -37,11 +38,12 @@ Found = Iterator[tuple[int | None, str]]
 
 @dataclass(frozen=True)
 class Page:
-    """A notebook to be linted, and the claims registered for its chapter."""
+    """A notebook to be linted, the claims of its chapter, and those stated on its other pages."""
 
     nb: NotebookNode
     text: str = ""
     claims: frozenset[str] = frozenset()
+    elsewhere: frozenset[str] = frozenset()
     code: list[NotebookNode] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -74,10 +76,16 @@ def lint(page: Page, exercise: bool = False) -> list[str]:
 
 
 def lint_file(path: Path, chapters: Mapping[str, str]) -> list[str]:
-    """Lint one notebook; `chapters` maps the label of each registered claim to its chapter."""
-    chapter = path.name[:2]
-    claims = frozenset(label for label, home in chapters.items() if home == chapter)
-    page = Page(load(path), path.read_text(encoding="utf-8"), claims)
+    """Lint one notebook; `chapters` maps the label of each registered claim to its chapter.
+
+    An appendix may state claims of any chapter.
+    """
+    chapter, appendix = path.name[:2], path.name.startswith(APPENDIX)
+    claims = frozenset(label for label, home in chapters.items() if appendix or home == chapter)
+    own = "*.ipynb" if appendix else f"{chapter}_*.ipynb"
+    others = {*path.parent.glob(own), *path.parent.glob(f"{APPENDIX}*.ipynb")} - {path}
+    elsewhere = frozenset(label for other in others for label in claim_labels(load(other)))
+    page = Page(load(path), path.read_text(encoding="utf-8"), claims, elsewhere)
     return lint(page, exercise=path.parent.name == "solutions")
 
 
@@ -196,11 +204,11 @@ def _claims(page: Page) -> Found:
     }
     for label in sorted(set(stated) - page.claims):
         yield None, f"{label} is stated here and no claim of this chapter has that label"
-    for label in sorted(page.claims - set(stated)):
+    for label in sorted(page.claims - page.elsewhere - set(stated)):
         yield None, f"{label} is a claim of this chapter and is not stated here"
     for label in sorted(set(stated) & page.claims - verified):
         yield None, f'{label} is stated and the page never calls verify("{label}")'
-    for label in sorted({label for label in stated if stated.count(label) > 1}):
+    for label in sorted({x for x in stated if x in page.elsewhere or stated.count(x) > 1}):
         yield None, f"{label} is stated more than once"
 
 

@@ -70,7 +70,7 @@ class InlineFigures(SphinxPostTransform):
 
 
 class Mend(SphinxPostTransform):
-    """No id twice on a page, no line that starts with a full stop, Proof set apart."""
+    """No id twice on a page, no line that starts with a full stop; Proof and messages set apart."""
 
     default_priority = 401
     formats = ("html",)
@@ -79,6 +79,9 @@ class Mend(SphinxPostTransform):
         """Clean every element of the document."""
         for formula in self.document.findall(nodes.math):
             _bind_punctuation(formula)
+        for figure in self.document.findall(nodes.figure):
+            for caption in figure.findall(nodes.caption):
+                _set_apart_message(caption)
         for element in list(self.document.findall(nodes.Element)):
             ids: list[str] = element.get("ids", [])
             if "proof" in ids:
@@ -99,11 +102,28 @@ def _bind_punctuation(formula: nodes.math) -> None:
 
 
 def _set_apart_proof(box: nodes.Element) -> None:
+    """Set the word Proof in italics; in front of a fold it is the handle."""
     for text in box.findall(nodes.Text):
         if text.startswith("Proof. "):
+            word = nodes.inline("", "Proof. ", classes=["proof-word"])
+            if folded := "dropdown" in box["classes"]:
+                box.insert(0, nodes.paragraph("", "", word, classes=["admonition-title"]))
             rest = nodes.Text(text.removeprefix("Proof. "))
-            text.parent.replace(text, [nodes.inline("", "Proof. ", classes=["proof-word"]), rest])
+            text.parent.replace(text, [rest] if folded else [word, rest])
         return
+
+
+def _set_apart_message(caption: nodes.caption) -> None:
+    """Make the first sentence of a caption, which says what the figure shows, strong."""
+    message = nodes.strong()
+    for child in list(caption):
+        caption.remove(child)
+        if isinstance(child, nodes.Text) and (end := re.search(r"[.!?](?=\s|$)", child)):
+            message += nodes.Text(child[: end.end()])
+            caption.insert(0, [message, nodes.Text(child[end.end() :])])
+            return
+        message += child
+    caption += message
 
 
 def prepare_page(

@@ -9,12 +9,17 @@ recorded them. All of it is HTML; no script is needed.
 import re
 from collections.abc import Iterator
 from html import escape
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from docutils import nodes
+from docutils.statemachine import StringList
 from sphinx.application import Sphinx
 from sphinx.transforms.post_transforms import SphinxPostTransform
+from sphinx.util.docutils import SphinxDirective
 
+from tformer.book.ledger import stated, unlabelled
+from tformer.book.readable import html as readable
 from tformer.claims.record import Record, records
 
 CALL = re.compile(r'\s*verify\("([\w-]+)"\)\s*')
@@ -26,6 +31,24 @@ WORDS = {
 }
 """What stands in the seal of each kind of verification, and the words beside it."""
 PETALS = 16
+
+
+class Sealed(SphinxDirective):
+    """`{sealed} label`: the statement of a claim and its seal, away from the page of its proof."""
+
+    required_arguments = 1
+
+    def run(self) -> list[nodes.Node]:
+        """Take the statement from its page; a reference to it stands in front."""
+        label = self.arguments[0]
+        box = nodes.container(classes=["admonition", "theorem"])
+        title = nodes.paragraph(classes=["admonition-title"])
+        text = f"{{prf:ref}}`{label}`\n\n{unlabelled(stated(Path(self.env.srcdir))[label])}"
+        self.state.nested_parse(StringList(text.splitlines()), self.content_offset, box)
+        title += box.children.pop(0).children
+        box.insert(0, title)
+        box += nodes.raw("", seal(label, records()[label]), format="html")
+        return [box]
 
 
 class Cell(NamedTuple):
@@ -45,8 +68,8 @@ class Seals(SphinxPostTransform):
         """Seal every box of the page whose label a cell verifies."""
         boxes = {
             box["label"]: box
-            for box in self.document.findall(nodes.Admonition)
-            if isinstance(box, nodes.Element) and box.get("label")
+            for box in self.document.findall(nodes.Element)
+            if isinstance(box, nodes.Admonition) and box.get("label")
         }
         recorded = records()
         for cell in list(_cells(self.document)):
@@ -68,15 +91,15 @@ def seal(label: str, record: Record) -> str:
     """The seal of one claim, as HTML."""
     glyph, words = WORDS[record.kind]
     broken = "".join(
-        f"<details class='tf-break'><summary>{escape(variant)}</summary>"
-        f"<p><span class='tf-refuted'>Refuted</span> {escape(said)}.</p></details>"
+        f"<details class='tf-break'><summary>{readable(variant)}</summary>"
+        f"<p><span class='tf-refuted'>Refuted</span> {readable(said)}.</p></details>"
         for variant, said in record.refuted.items()
     )
     return (
         f'<details class="tf-seal tf-{record.kind}">'
         f"<summary>{badge(glyph)}<span class='tf-verified'>{words}</span>"
-        f"<span class='tf-scope'>{escape(record.scope)}</span></summary>"
-        f"<p>{escape(record.evidence)}.</p>"
+        f"<span class='tf-scope'>{readable(record.scope)}</span></summary>"
+        f"<p>{readable(record.evidence)}.</p>"
         f"<p class='tf-call'><code>verify(\"{escape(label)}\")</code></p>"
         f"<div class='tf-breaks'><p>Break it:</p>{broken}</div></details>"
     )
@@ -89,12 +112,13 @@ def badge(glyph: str) -> str:
         for i in range(PETALS)
     )
     return (
-        "<svg class='tf-badge' viewBox='-12 -12 24 24' aria-hidden='true'>"
+        "<svg class='tf-rosette' viewBox='-12 -12 24 24' aria-hidden='true'>"
         f"<g>{petals}<circle r='9.2'/></g><text y='4.2'>{glyph}</text></svg>"
     )
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
     """Connect to Sphinx."""
+    app.add_directive("sealed", Sealed)
     app.add_post_transform(Seals)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -2,6 +2,7 @@
 
 import re
 import xml.etree.ElementTree as ET
+from xml.sax.saxutils import quoteattr
 
 SVG = "http://www.w3.org/2000/svg"
 XLINK = "http://www.w3.org/1999/xlink"
@@ -16,6 +17,8 @@ ET.register_namespace("xlink", XLINK)
 def inline_svg(text: str, prefix: str, label: str, width: str = "") -> str:
     """An SVG drawing as HTML: black follows the text colour, white backgrounds are gone.
 
+    Panels become drawings of their own, in one element that has the label for them all.
+
     Parameters
     ----------
     text
@@ -29,24 +32,35 @@ def inline_svg(text: str, prefix: str, label: str, width: str = "") -> str:
         A CSS width, if the drawing is not to have its own.
     """
     root = ET.fromstring(text)
+    if panels := root.findall(f"{{{SVG}}}svg"):
+        inside = "".join(_panel(panel, f"{prefix}{i}-") for i, panel in enumerate(panels))
+        style = f' style="width: {width}"' if width else ""
+        named = f"aria-label={quoteattr(label)}"
+        return f'<div class="panels" role="img" {named}{style}>{inside}</div>'
+    _clean(root, prefix)
+    root.attrib.update({"role": "img", "aria-label": label})
+    if width:
+        root.set("style", f"width: {width}")
+    return ET.tostring(root, encoding="unicode")
+
+
+def _panel(root: ET.Element, prefix: str) -> str:
+    _clean(root, prefix)
+    for name in ("x", "height"):
+        del root.attrib[name]
+    width = f"{root.get('width')}pt"
+    root.attrib.update({"aria-hidden": "true", "width": width, "style": f"--width: {width}"})
+    return ET.tostring(root, encoding="unicode")
+
+
+def _clean(root: ET.Element, prefix: str) -> None:
     _drop(root, "metadata")
     _drop(root, "style")
     _drop_backgrounds(root)
     for element in root.iter():
         for name, value in element.attrib.items():
             element.set(name, _prefixed(name, BLACK.sub("currentColor", value), prefix))
-    root.attrib.update(
-        {
-            "role": "img",
-            "aria-label": label,
-            "class": "drawing",
-            "fill": "currentColor",
-            "stroke-linejoin": "round",
-        }
-    )
-    if width:
-        root.set("style", f"width: {width}")
-    return ET.tostring(root, encoding="unicode")
+    root.attrib.update({"class": "drawing", "fill": "currentColor", "stroke-linejoin": "round"})
 
 
 def _drop(root: ET.Element, tag: str) -> None:

@@ -7,13 +7,17 @@ with what the verifications say now.
 from __future__ import annotations
 
 import json
+import re
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from functools import cache
 from importlib.resources import files
 
 from tformer.chapters import numbers
+from tformer.claims.registry import Claim, counterexample, verify
 
 FILE = "verified.json"
+_LONG = re.compile(r"-?\d+\.\d{5,}(?:e[+-]?\d+)?")
 
 
 @dataclass(frozen=True)
@@ -38,6 +42,23 @@ class Record:
     refuted: dict[str, str]
 
 
+def record(claim: Claim) -> Record:
+    """Verify a claim and refute its broken variants, each once.
+
+    Raises
+    ------
+    ClaimFailed
+        If the claim is false, or one of its broken variants is verified as well.
+    """
+    refuted = {variant: refutation(claim.label, variant) for variant in claim.broken}
+    return Record(claim.kind, claim.scope, verify(claim.label).evidence, refuted)
+
+
+def refutation(label: str, variant: str) -> str:
+    """The numbers that refute a broken variant, with the digits that hold on every machine."""
+    return _LONG.sub(lambda number: f"{float(number[0]):.4g}", counterexample(label, variant))
+
+
 @cache
 def records() -> dict[str, Record]:
     """Return what was recorded of every claim of the book, by label."""
@@ -50,7 +71,7 @@ def records() -> dict[str, Record]:
     return found
 
 
-def dump(recorded: dict[str, Record]) -> str:
+def dump(recorded: Mapping[str, Record]) -> str:
     """Return the text of a chapter's file."""
-    entries = {label: asdict(record) for label, record in recorded.items()}
+    entries = {label: asdict(one) for label, one in recorded.items()}
     return json.dumps(entries, ensure_ascii=False, indent=1) + "\n"

@@ -41,6 +41,7 @@ class Claim:
     chapter: int
     verification: Callable[..., str]
     broken: Variants
+    scope: str = ""
 
 
 @dataclass(frozen=True, repr=False)
@@ -64,7 +65,9 @@ def require(condition: object, message: str) -> None:
         raise ClaimFailed(message)
 
 
-def claim(label: str, kind: str, broken: Variants) -> Callable[[Verification], Verification]:
+def claim(
+    label: str, kind: str, broken: Variants, scope: str = ""
+) -> Callable[[Verification], Verification]:
     """Register the decorated function as the verification of the statement `label`.
 
     The function returns its evidence. Its docstring does not repeat the statement, which stands on
@@ -75,6 +78,7 @@ def claim(label: str, kind: str, broken: Variants) -> Callable[[Verification], V
     label : the label of the statement on its page: thm-, prop-, lem-, cor- or exm-.
     kind : "symbolic", "exhaustive", "numeric" or "statistical".
     broken : name -> arguments of the function under which the statement is false; at least one.
+    scope : how far the verification goes, in at most eight words: it stands on the seal.
 
     Raises
     ------
@@ -88,7 +92,7 @@ def claim(label: str, kind: str, broken: Variants) -> Callable[[Verification], V
         raise ValueError(f"claim {label}: give at least one broken variant, or it cannot fail")
 
     def register(function: Verification) -> Verification:
-        _register(Claim(label, kind, _chapter(label, function), function, broken))
+        _register(Claim(label, kind, _chapter(label, function), function, broken, scope))
         return function
 
     return register

@@ -7,12 +7,14 @@ import io
 import re
 import textwrap
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 from IPython.display import SVG, Markdown, display
 from matplotlib import rcParams
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.font_manager import fontManager
 
 # Okabe & Ito's palette: told apart by the colour-blind and in a grey print.
 BLUE, VERMILLION, GREEN = "#0072B2", "#D55E00", "#009E73"
@@ -20,6 +22,15 @@ ORANGE, PURPLE, SKY = "#E69F00", "#CC79A7", "#56B4E9"
 INK, QUIET = "#000000", "#767676"
 QUERY, KEY, VALUE = BLUE, VERMILLION, GREEN
 """One colour each for what asks, what answers to it, and what is handed over."""
+
+FONTS = Path(__file__).with_name("fonts")
+TYPEFACE = "Book Serif"
+"""The typeface of the text; vendor/refresh.py says how it was cut. Two others lend rare signs."""
+
+PANEL_WIDTH = 3.3
+"""Inches: two stand side by side in the text, one fills a phone."""
+PANEL_GAP = 12
+"""Points between panels."""
 
 STYLE: Any = {
     "axes.axisbelow": True,
@@ -30,20 +41,33 @@ STYLE: Any = {
     "axes.spines.top": False,
     "axes.titlelocation": "left",
     "axes.titlesize": 12,
-    "font.family": "DejaVu Sans",
+    "font.family": [TYPEFACE, "STIXGeneral", "DejaVu Sans"],
     "font.size": 11,
     "grid.alpha": 0.25,
     "grid.color": QUIET,
     "legend.frameon": False,
     "lines.linewidth": 2.0,
-    "mathtext.fontset": "dejavusans",
+    "mathtext.bf": f"{TYPEFACE}:bold",
+    "mathtext.cal": f"{TYPEFACE}:italic",
+    "mathtext.fallback": "stix",
+    "mathtext.fontset": "custom",
+    "mathtext.it": f"{TYPEFACE}:italic",
+    "mathtext.rm": TYPEFACE,
     "svg.fonttype": "path",
     "svg.hashsalt": "the executable transformer",
     "text.color": INK,
     "xtick.color": INK,
     "ytick.color": INK,
 }
+for _font in sorted(FONTS.glob("*.otf")):
+    fontManager.addfont(_font)
 rcParams.update(STYLE)
+
+
+def panel(width: float = PANEL_WIDTH, height: float = 2.6) -> tuple[Figure, Axes]:
+    """An empty panel, sizes in inches: a figure of its own with one set of axes."""
+    figure = Figure(figsize=(width, height), layout="constrained")
+    return figure, figure.subplots()
 
 
 def panels(n: int = 1, height: float = 3.4, width: float = 6.6) -> tuple[Figure, list[Axes]]:
@@ -52,12 +76,79 @@ def panels(n: int = 1, height: float = 3.4, width: float = 6.6) -> tuple[Figure,
     return figure, list(figure.subplots(1, n, squeeze=False)[0])
 
 
-def svg(figure: Figure) -> str:
-    """The figure as SVG text: no date, no random ids, coordinates to a hundredth of a point.
+def label_ends(ax: Axes, gap: float = 12) -> None:
+    """Write each line's label at its right end, in its colour, instead of a legend.
 
-    The same figure gives the same text on every machine, so that a stored figure can be
-    compared with what its code draws now.
+    Call it last, when the limits stand. Labels that would fall on each other move apart, up and
+    down, until their middles are `gap` points apart; none goes below the axes.
     """
+    figure = ax.get_figure(root=True)
+    if figure is None:
+        raise ValueError("label_ends: the axes belong to no figure")
+    lines = [line for line in ax.lines if not str(line.get_label()).startswith("_")]
+    notes = []
+    for line in lines:
+        end = (line.get_xdata()[-1], line.get_ydata()[-1])  # type: ignore[index]
+        place: Any = {"xytext": (5, 0), "textcoords": "offset points", "va": "center"}
+        note = ax.annotate(str(line.get_label()), end, color=line.get_color(), **place)
+        note.set_annotation_clip(False)
+        notes.append(note)
+    figure.draw_without_rendering()
+    point = figure.dpi / 72
+    heights = [ax.transData.transform(note.xy)[1] / point for note in notes]
+    lowest = ax.bbox.y0 / point + gap / 3
+    for note, old, new in zip(notes, heights, _apart(heights, gap, lowest), strict=True):
+        note.set_position((5, round(new - old, 1)))
+
+
+def _apart(places: list[float], gap: float, lowest: float) -> list[float]:
+    """The nearest places, in the same order, none closer to the next than `gap`."""
+
+    def bottom(group: list[int]) -> float:
+        middle = sum(places[index] for index in group) / len(group)
+        return max(middle - (len(group) - 1) * gap / 2, lowest)
+
+    order = sorted(range(len(places)), key=places.__getitem__)
+    groups: list[list[int]] = []
+    for index in order:
+        groups.append([index])
+        while len(groups) > 1 and bottom(groups[-1]) < bottom(groups[-2]) + len(groups[-2]) * gap:
+            last = groups.pop()
+            groups[-1] += last
+    moved = list(places)
+    for group in groups:
+        for step, index in enumerate(group):
+            moved[index] = bottom(group) + step * gap
+    return moved
+
+
+def svg(*figures: Figure) -> str:
+    """The figures as one SVG text: no date, no random ids, coordinates to a hundredth of a point.
+
+    The same figures give the same text on every machine, so that what is stored can be compared
+    with what its code draws now. Several become panels from left to right; a page stacks them
+    where it is narrow.
+    """
+    drawings = [_drawn(figure) for figure in figures]
+    if len(drawings) == 1:
+        return drawings[0]
+    sizes = [72 * figure.get_size_inches() for figure in figures]
+    width = sum(size[0] for size in sizes) + PANEL_GAP * (len(sizes) - 1)
+    height = max(size[1] for size in sizes)
+    parts = [f'<svg xmlns="http://www.w3.org/2000/svg" {_box(width, height, "pt")}>\n']
+    left = 0.0
+    for drawing, size in zip(drawings, sizes, strict=True):
+        place = f'<svg class="panel" x="{left:g}" {_box(*size)}'
+        parts.append(re.sub(r"(?s)\A.*?<svg( xmlns:xlink=\S+)[^>]*", rf"{place}\1", drawing))
+        left += size[0] + PANEL_GAP
+    return "".join([*parts, "</svg>\n"])
+
+
+def _box(width: float, height: float, unit: str = "") -> str:
+    return f'width="{width:g}{unit}" height="{height:g}{unit}" viewBox="0 0 {width:g} {height:g}"'
+
+
+def _drawn(figure: Figure) -> str:
     buffer = io.StringIO()
     figure.savefig(buffer, format="svg", metadata={"Date": None, "Creator": None})
     return _own_ids(re.sub(r"-?\d+\.\d{3,}", _rounded, buffer.getvalue()))
@@ -76,9 +167,9 @@ def _own_ids(text: str) -> str:
     return text.replace("\0", f"f{hashlib.sha256(text.encode()).hexdigest()[:8]}")
 
 
-def show(figure: Figure) -> None:
-    """Publish a figure as the output of the cell."""
-    display(SVG(svg(figure)))
+def show(*figures: Figure) -> None:
+    """Publish a figure, or several as panels of one, as the output of the cell."""
+    display(SVG(svg(*figures)))
 
 
 def source(function: Callable[..., object]) -> Markdown:

@@ -23,15 +23,16 @@ class BookWidget(anywidget.AnyWidget):
     """A widget that also says in text and in plain HTML what it shows.
 
     A class in `name.py` draws itself with `name.js`, which lies beside it and may use all that
-    `common.js` defines. A class made from another widget keeps that widget's code.
+    `common.js` defines; so may it what stands in the file of helpers that the class names with
+    `uses`. A class made from another widget keeps that widget's code.
     """
 
     _css = asset("widgets.css")
 
-    def __init_subclass__(cls, **kwargs: Any) -> None:
+    def __init_subclass__(cls, uses: str = "", **kwargs: Any) -> None:
         if not hasattr(cls, "_esm"):
             package, _, stem = cls.__module__.rpartition(".")
-            cls._esm = COMMON + asset(f"{stem}.js", package)
+            cls._esm = COMMON + (asset(uses) if uses else "") + asset(f"{stem}.js", package)
         super().__init_subclass__(**kwargs)
 
     def fallback(self) -> str:

@@ -1,17 +1,54 @@
 """A Sphinx extension: what a published page does with the widgets of its notebook.
 
 A page loads their code and style from files that all pages share, and a reader without JavaScript
-finds each widget's fallback in its place.
+finds each widget's fallback in its place. A page that is no notebook can show a widget too.
 """
 
+import ast
 import json
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 from docutils import nodes
+from myst_nb.sphinx_ import NbMetadataCollector
 from sphinx.application import Sphinx
+from sphinx.util.docutils import SphinxDirective
 
 from tformer.widgets.base import COMMON, WIDGET_STATE, WIDGET_VIEW, library_code
+
+
+class Touch(SphinxDirective):
+    """`{touch} module.Class`: the widget as the library makes it now; the body holds its arguments.
+
+    Each line of the body is `name = value`, the value a Python literal.
+    """
+
+    required_arguments = 1
+    has_content = True
+
+    def run(self) -> list[nodes.Node]:
+        """Make the widget, keep its state for the page, and stand its view here."""
+        module, _, name = self.arguments[0].rpartition(".")
+        pairs = (line.split("=", 1) for line in self.content if line.strip())
+        arguments = {key.strip(): ast.literal_eval(value.strip()) for key, value in pairs}
+        widget = getattr(import_module(module), name)(**arguments)
+        number = self.env.new_serialno("touch")
+        model_id = f"{number:032d}"
+        state = {k: v for k, v in widget.get_state().items() if k != "layout"}
+        docname = self.env.docname
+        kept = self.env.temp_data.setdefault("touch", {})
+        kept[model_id] = {"model_module": "anywidget", "model_name": "AnyModel", "state": state}
+        body = json.dumps({"state": kept, "version_major": 2, "version_minor": 0})
+        script = {"type": WIDGET_STATE, "body": body}
+        NbMetadataCollector.add_js_file(self.env, docname, "ipywidgets_state", None, script)
+        for i, (path, options) in enumerate(self.config.nb_ipywidgets_js.items()):
+            NbMetadataCollector.add_js_file(self.env, docname, f"ipywidgets_{i}", path, options)
+        view = json.dumps({"model_id": model_id, "version_major": 2, "version_minor": 0})
+        html = (
+            f'<script type="{WIDGET_VIEW}">{view}</script><noscript>{widget.fallback()}</noscript>'
+        )
+        return [nodes.raw("", html, format="html")]
 
 
 def keep_fallbacks(app: Sphinx, doctree: nodes.document) -> None:
@@ -64,6 +101,7 @@ def _publish(app: Sphinx, name: str, text: str) -> None:
 
 def setup(app: Sphinx) -> dict[str, bool]:
     """Connect to Sphinx."""
+    app.add_directive("touch", Touch)
     app.connect("doctree-read", keep_fallbacks)
     app.connect("html-page-context", share_code, priority=600)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

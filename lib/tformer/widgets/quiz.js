@@ -26,9 +26,10 @@ const letter = (j) => String.fromCharCode(97 + j);
 
 function render({ model, el }) {
   const questions = model.get("questions"), count = `${questions.length} question${questions.length > 1 ? "s" : ""}`;
-  const root = frame(el, "tf-quiz", `Quiz of ${count}`);
+  const single = questions.length === 1;
+  const root = frame(el, single ? "tf-quiz tf-single" : "tf-quiz", `Quiz of ${count}`);
   const group = unique("quiz");
-  const items = questions.map((question, i) => item(model, question, i, `${group}-${i}`));
+  const items = questions.map((question, i) => item(model, question, i, single ? "Predict. " : `${i + 1}. `, `${group}-${i}`));
   const score = h("p", { class: "tf-score" });
   root.append(
     h("div", { class: "tf-items" }, ...items.map((one) => one.el)),
@@ -46,7 +47,7 @@ function render({ model, el }) {
 }
 
 /** One question: radio buttons, a button to check, the reason in words. */
-function item(model, { question, options, answer, why }, i, group) {
+function item(model, { question, options, answer, why }, i, name, group) {
   const radios = options.map((_, j) => h("input", { type: "radio", name: group, value: j, change: () => refresh() }));
   const marks = options.map(() => h("span", { class: "tf-mark", "aria-hidden": "true" }));
   const rows = options.map((text, j) => h("label", { class: "tf-option" },
@@ -75,7 +76,7 @@ function item(model, { question, options, answer, why }, i, group) {
     others.replaceChildren(...(right ? [whyNot(why, answer)] : []));
     refresh();
   };
-  const el = h("fieldset", { class: "tf-item" }, h("legend", {}, `${i + 1}. `, markup(question)),
+  const el = h("fieldset", { class: "tf-item" }, h("legend", {}, h("span", { class: "tf-which" }, name), markup(question)),
     ...rows, h("div", { class: "tf-check" }, check, verdict), others);
   return { el, update, clear: () => radios.forEach((radio) => { radio.checked = false; }) };
 }

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from browsing import evaluate, numbers, value, violations
+from browsing import IN_THE_HAND, evaluate, numbers, value, violations
 from tformer import reference
 from tformer.chapters.ch02.softmax_temperature import SoftmaxTemperature
 
@@ -57,6 +57,95 @@ def test_masked_and_shifted_weights_agree_with_the_widget_in_python(blank: Page)
         np.testing.assert_allclose(float(bound), widget.jacobian_bound, rtol=1e-12)
 
 
+# ---- the triangle -----------------------------------------------------------------------
+
+THREE = SoftmaxTemperature([2.0, 1.0, -1.0], labels=["cat", "dog", "bird"])
+CORNERS = np.array([[42.0, 312.0], [358.0, 312.0], [200.0, 38.0]])
+
+
+def test_a_point_of_the_triangle_stands_for_its_weights(blank: Page) -> None:
+    rows = np.random.default_rng(3).dirichlet([0.4] * 3, size=200)
+    points = evaluate(blank, SoftmaxTemperature, "place", [[p.tolist()] for p in rows])
+    points = np.array([numbers(point) for point in points])
+    np.testing.assert_allclose(points, rows @ CORNERS, rtol=1e-12)
+    back = evaluate(blank, SoftmaxTemperature, "shares", [[point.tolist()] for point in points])
+    np.testing.assert_allclose([numbers(p) for p in back], rows, rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize("temperature", [0.01, 1.0, 100.0])
+def test_scores_for_a_point_give_its_weights_back(blank: Page, temperature: float) -> None:
+    rows = np.random.default_rng(4).dirichlet([2.0] * 3, size=50) * 0.99 + 0.01 / 3
+    calls = [[p.tolist(), temperature, 7.0] for p in rows]
+    scores = np.array([numbers(s) for s in evaluate(blank, SoftmaxTemperature, "scoresFor", calls)])
+    weights = reference.softmax(scores, beta=1 / temperature)
+    # Scores are rounded to a hundredth of the temperature or finer.
+    np.testing.assert_allclose(weights, rows, rtol=0, atol=0.25 * 0.015)
+    np.testing.assert_allclose(scores.mean(axis=-1), 7, rtol=0, atol=0.01 * max(1, temperature))
+
+
+def test_the_way_leads_from_even_shares_past_the_weights_to_the_winners(blank: Page) -> None:
+    cases = {
+        (2.0, 1.0, -1.0): [1, 0, 0],
+        (1.0, 1.0, -1.0): [1 / 2, 1 / 2, 0],
+        (3.0, 3.0, 3.0): [1 / 3, 1 / 3, 1 / 3],
+    }
+    ways = evaluate(
+        blank, SoftmaxTemperature, "journey", [[list(scores), [True] * 3] for scores in cases]
+    )
+    for way, (scores, end) in zip(ways, cases.items(), strict=True):
+        points = np.array([numbers(p) for p in way])
+        np.testing.assert_allclose(points[0], 1 / 3, rtol=1e-12)
+        np.testing.assert_allclose(points[-1], end, rtol=0, atol=1e-12)
+        entropies = reference.entropy(points)
+        assert (np.diff(entropies) < 1e-12).all()
+        inner = points[1:-1]
+        inner = inner[inner.min(axis=-1) > 1e-9]
+        # Each point is a softmax of these scores: log ratios are in the ratio of the differences.
+        logs = np.log(inner)
+        crossed = (logs[:, 0] - logs[:, 1]) * (scores[0] - scores[2])
+        np.testing.assert_allclose(
+            crossed, (logs[:, 0] - logs[:, 2]) * (scores[0] - scores[1]), atol=1e-9
+        )
+    (short,) = evaluate(blank, SoftmaxTemperature, "journey", [[[2, 1, -1], [True] * 3, 0.5]])
+    np.testing.assert_allclose(
+        numbers(short[-1]), reference.softmax(np.array([2.0, 1, -1]), beta=0.5), rtol=1e-12
+    )
+    (hidden,) = evaluate(blank, SoftmaxTemperature, "journey", [[[2, 1, -1], [False, True, True]]])
+    assert [numbers(hidden[i]).tolist() for i in (0, -1)] == [[0, 0.5, 0.5], [0, 1, 0]]
+
+
+@pytest.mark.parametrize("hand", [{}, IN_THE_HAND])
+def test_the_point_is_dragged_and_moved_by_keys(show: Callable, hand: dict) -> None:
+    page = show(THREE, **hand)
+    widget = page.locator(".tf-softmax")
+    box = widget.locator(".tf-triangle").bounding_box()
+    at = [
+        np.array([box["x"], box["y"]]) + np.array(p) @ CORNERS * box["width"] / 400
+        for p in (THREE.weights, [0.2, 0.2, 0.6])
+    ]
+    page.mouse.move(*at[0])
+    page.mouse.down()
+    page.mouse.move(*at[1])
+    page.mouse.up()
+    assert weights(widget) == pytest.approx([0.2, 0.2, 0.6], abs=0.01)
+    before = weights(widget)
+    widget.get_by_role("slider", name="The weights.").focus()
+    page.keyboard.press("Shift+ArrowRight")
+    assert weights(widget)[1] > before[1] + 0.03
+    scores = [float(x.get_attribute("value")) for x in widget.locator("data.tf-score").all()]
+    assert weights(widget) == pytest.approx(SoftmaxTemperature(scores).weights, rel=1e-9)
+    assert violations(page) == []
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+
+
+def test_only_three_scores_have_a_triangle(page: Page, show: Callable) -> None:
+    assert page.locator(".tf-triangle").count() == 0
+    page = show(THREE)
+    for box in page.get_by_role("checkbox").all():
+        box.uncheck()
+    assert page.locator(".tf-point").is_hidden()
+
+
 # ---- by hand ----------------------------------------------------------------------------
 
 
@@ -72,9 +161,9 @@ def test_sliders_and_boxes_give_the_weights_of_the_library(page: Page) -> None:
     python.scores = [2.0, 3.4, 0.0, -1.0]
     widget.get_by_label("bird allowed").uncheck()
     python.mask = [True, True, False, True]
-    heat = widget.get_by_label("Temperature, on a logarithmic scale")
-    heat.focus()
-    page.keyboard.press("ArrowLeft")
+    cold = widget.get_by_label("Inverse temperature, on a logarithmic scale")
+    cold.focus()
+    page.keyboard.press("ArrowRight")
     python.temperature = value(widget, "temperature")[0]
     assert python.temperature < 1
     assert weights(widget) == pytest.approx(python.weights, rel=1e-12)

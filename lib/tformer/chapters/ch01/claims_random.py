@@ -34,6 +34,7 @@ from tformer.claims.tools import (
         "variance 2d": {"factor": 2},
         "k is q": {"independent": False},
     },
+    scope="widths 1 to 5, every such distribution",
 )
 def dot_variance(mean: int = 0, factor: int = 1, independent: bool = True) -> str:
     """Every distribution with these moments, d ≤ 5; beyond the statement, all sign vectors."""
@@ -54,7 +55,12 @@ def dot_variance(mean: int = 0, factor: int = 1, independent: bool = True) -> st
     )
 
 
-@claim("cor-scaled-variance", "symbolic", broken={"divide by d": {"power": 1}})
+@claim(
+    "cor-scaled-variance",
+    "symbolic",
+    broken={"divide by d": {"power": 1}},
+    scope="widths 1 to 5, every such distribution",
+)
 def scaled_variance(power: sp.Expr = HALF) -> str:
     """As the theorem, d ≤ 5; beyond the statement, all sign vectors, d ≤ 6."""
     for d in sizes(5):
@@ -72,26 +78,32 @@ def scaled_variance(power: sp.Expr = HALF) -> str:
     "thm-cosine-variance",
     "symbolic",
     broken={"variance 1/√d": {"power": HALF}, "half a sphere": {"half": True}},
+    scope="dimensions 1 to 12",
 )
 def cosine_variance(power: sp.Expr = ONE, half: bool = False) -> str:
     """Exact in R^1 to R^12, by the density of the angle, which is taken as known."""
     for d in range(2, 13):
         mean, variance = cosine_moments(d, sp.pi / 2 if half else sp.pi)
-        require(mean == 0, f"d = {d}: E[u·v] = {sp.N(mean, 4)}, not 0")
+        require(mean == 0, f"d = {d}: E[u·x] = {sp.N(mean, 4)}, not 0")
         want = sp.Integer(d) ** -power
-        require(variance == want, f"d = {d}: Var[u·v] = {variance}, not {want}")
+        require(variance == want, f"d = {d}: Var[u·x] = {variance}, not {want}")
         v, axes = np.random.default_rng(d).standard_normal(d), np.eye(d)
         cosines = ref.pairwise_cosine(np.concatenate([axes, -axes]), v[None])
         require(near(cosines.mean(), 0) and near(cosines.var(), 1 / d), f"axes of R^{d}")
     signs = ref.pairwise_cosine(np.array([[-1.0], [1.0]]), np.ones((1, 1)))
-    require(signs.mean() == 0 and signs.var() == 1, f"d = 1: Var[u·v] = {signs.var():g}, not 1")
+    require(signs.mean() == 0 and signs.var() == 1, f"d = 1: Var[u·x] = {signs.var():g}, not 1")
     return (
-        "the angle θ between u and v has density ∝ sin^(d−2) θ; both moments of cos θ integrated "
+        "the angle θ between u and x has density ∝ sin^(d−2) θ; both moments of cos θ integrated "
         f"for 2 ≤ d ≤ {d}; for d = 1, u = ±1; the 2d directions ±e_i have the same two moments"
     )
 
 
-@claim("lem-cosh", "symbolic", broken={"λ²/3 in the exponent": {"divisor": 3}})
+@claim(
+    "lem-cosh",
+    "symbolic",
+    broken={"λ²/3 in the exponent": {"divisor": 3}},
+    scope="every term of the series",
+)
 def cosh(divisor: int = 2) -> str:
     """Compares the Taylor coefficients of the two sides, 1/(2n)! and 1/(2ⁿ n!), for every n."""
     for n in range(21):
@@ -105,7 +117,7 @@ def cosh(divisor: int = 2) -> str:
 
 
 def tails(d: int) -> dict[int, float]:
-    """Return s -> P(|u·v| ≥ s) for independent uniform sign vectors, rounded once from integers."""
+    """Return s -> P(|u·x| ≥ s) for independent uniform sign vectors, rounded once from integers."""
     tail, above, ways = {}, 0, 1
     for agree in range(d, (d - 1) // 2, -1):
         s = 2 * agree - d
@@ -119,6 +131,7 @@ def tails(d: int) -> dict[int, float]:
     "thm-hoeffding-cosine",
     "exhaustive",
     broken={"exponent dε²": {"rate": 1.0}, "exponent 0.55 dε²": {"rate": 0.55}},
+    scope="every cosine, widths 1 to 200, and 10⁴",
 )
 def hoeffding_cosine(rate: float = 0.5) -> str:
     """Every ε for each d that is tried: the two sides need comparing only where |cos| can lie.
@@ -129,7 +142,7 @@ def hoeffding_cosine(rate: float = 0.5) -> str:
         counts = Counter(np.rint(d * ref.pairwise_cosine(signs, signs)).astype(int).ravel())
         for s, tail in tails(d).items():
             share = sum(times for dot, times in counts.items() if abs(dot) >= s) / 4**d
-            require(near(share, tail), f"d = {d}: P(|u·v| ≥ {s}) is {share:.4f}, not {tail:.4f}")
+            require(near(share, tail), f"d = {d}: P(|u·x| ≥ {s}) is {share:.4f}, not {tail:.4f}")
     share = {}
     for d in (*sizes(200), 10_000):
         for s, tail in tails(d).items():
@@ -146,7 +159,12 @@ def hoeffding_cosine(rate: float = 0.5) -> str:
     )
 
 
-@claim("thm-exponentially-many", "exhaustive", broken={"exp(dε²) vectors": {"rate": 1.0}})
+@claim(
+    "thm-exponentially-many",
+    "exhaustive",
+    broken={"exp(dε²) vectors": {"rate": 1.0}},
+    scope="the union bound, widths 1 to 200",
+)
 def exponentially_many(rate: float = 0.25) -> str:
     """The count of the proof at every ε, d ≤ 200; families of that size are found for d ≤ 4, and
     one in R^256.
@@ -171,7 +189,7 @@ def exponentially_many(rate: float = 0.25) -> str:
 
 
 def _family_exists(d: int, n: int, overlap: int) -> bool:
-    """Whether n sign vectors exist with all |u·v| < overlap (v and −v count as one)."""
+    """Whether n sign vectors exist with all |u·x| < overlap (x and −x count as one)."""
     signs = grid(d, (-1, 1))[: 2 ** (d - 1)]
     close = np.abs(ref.pairwise_dot(signs, signs)) >= overlap
     families = combinations(range(len(signs)), n)

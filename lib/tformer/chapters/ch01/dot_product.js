@@ -17,13 +17,7 @@ function measure(q, k) {
   return { dot, normQ, normK, cosine, angle, projection, remainder, shadow, sign };
 }
 
-/** A point of the plane, rounded to the grid of the pointer and kept inside the limit. */
-function place(x, y, limit) {
-  const on = (v) => Math.min(limit, Math.max(-limit, Math.round(v * 10) / 10)) + 0;
-  return [on(x), on(y)];
-}
-
-const SIZE = 420, MARGIN = 16;
+const SIZE = 420;
 const WORDS = {
   1: ["+", "positive", "q and k point to the same side: the shadow of q falls along k."],
   0: ["0", "zero", "q and k are at right angles: the shadow of q has no length."],
@@ -54,28 +48,16 @@ function render({ model, el }) {
     const q = model.get("q"), k = model.get("k"), m = measure(q, k);
     plane.update(q, k, m);
     panel.update(q, k, m);
-    live.say(`q·k = ${fmt(m.dot)}, ${WORDS[m.sign][1]}. Angle ${fmt(m.angle, 1)} degrees. `
-      + `Shadow of q on k ${fmt(m.shadow)}.`);
+    const angle = Number.isNaN(m.angle) ? "No angle." : `Angle ${fmt(m.angle, 1)} degrees.`;
+    live.say(`q·k = ${fmt(m.dot)}, ${WORDS[m.sign][1]}. ${angle} Shadow of q on k ${fmt(m.shadow)}.`);
   });
 }
 
 // ---- the drawing ------------------------------------------------------------------------
 
 function drawPlane(model, limit) {
-  const scale = (SIZE / 2 - MARGIN) / limit;
-  const at = ([x, y]) => [SIZE / 2 + x * scale, SIZE / 2 - y * scale];
-  const svg = h("svg", {
-    class: "tf-plane", viewBox: `0 0 ${SIZE} ${SIZE}`, role: "group", "aria-label": "Plane with q and k",
-  });
-  const step = 10 ** Math.ceil(Math.log10(limit / 10)), ticks = Math.floor(limit / step);
-  for (let i = -ticks; i <= ticks; i++) {
-    const [x] = at([i * step, 0]), axis = i === 0 ? "tf-axis" : "tf-grid";
-    svg.append(
-      h("line", { class: axis, x1: x, x2: x, y1: MARGIN / 2, y2: SIZE - MARGIN / 2 }),
-      h("line", { class: axis, y1: x, y2: x, x1: MARGIN / 2, x2: SIZE - MARGIN / 2 }),
-    );
-    if (i && i % 2 === 0) svg.append(...tick(at, i * step));
-  }
+  const plane = planeOf(limit, "Plane with q and k"), { svg, at, step, ticks } = plane;
+  for (let i = -ticks; i <= ticks; i++) if (i && i % 2 === 0) svg.append(...tick(at, i * step));
   const parts = {
     track: h("line", { class: "tf-track" }),
     shadow: h("line"),
@@ -86,7 +68,7 @@ function drawPlane(model, limit) {
     shade: h("text", { class: "tf-note" }),
   };
   svg.append(...Object.values(parts));
-  const arrows = { k: arrow(model, "k", limit, svg, scale), q: arrow(model, "q", limit, svg, scale) };
+  const arrows = { k: arrow(model, "k", plane), q: arrow(model, "q", plane) };
   svg.append(arrows.k.line, arrows.q.line, arrows.k.tip, arrows.q.tip);
   return {
     el: svg,
@@ -107,15 +89,6 @@ function tick(at, value) {
   ];
 }
 
-const ends = (line, [x1, y1], [x2, y2]) => {
-  for (const [name, value] of Object.entries({ x1, y1, x2, y2 })) line.setAttribute(name, value.toFixed(2));
-};
-const put = (text, [x, y], words) => {
-  text.setAttribute("x", x.toFixed(1));
-  text.setAttribute("y", y.toFixed(1));
-  text.textContent = words;
-};
-const unit = ([x, y]) => { const n = Math.hypot(x, y) || 1; return [x / n, y / n]; };
 const keepIn = (v, edge = 12) => Math.min(SIZE - edge, Math.max(edge, v));
 
 function drawShadow(parts, q, k, m, at, limit) {
@@ -159,51 +132,20 @@ function drawAngle(parts, q, k, m, at) {
   put(parts.theta, [x + 56 * way[0], y - 56 * way[1] + 5], `${fmt(m.angle, 0)}°`);
 }
 
-/** One arrow with a tip to grab: pointer, or focus and arrow keys. */
-function arrow(model, name, limit, svg, scale) {
-  const line = h("g", { class: `tf-arrow tf-${name}` }, h("line"), h("polygon"));
+/** One arrow with a tip to grab, and its name beside the tip. */
+function arrow(model, name, plane) {
+  const line = arrowOf(plane, name), tip = tipOf(plane, model, name);
   const label = h("text", { class: `tf-name tf-${name}`, "text-anchor": "middle" }, name);
-  const tip = h("g", {
-    class: `tf-tip tf-${name}`, tabindex: "0", role: "slider", "aria-roledescription": "point in the plane",
-    "aria-label": `Tip of ${name}. Arrow keys move it, with Shift by 1`,
-    "aria-valuemin": -limit, "aria-valuemax": limit,
-  }, h("circle", { class: "tf-hit", r: 24 }), h("circle", { class: "tf-ring", r: 17 }),
-  h("circle", { class: "tf-halo", r: 11 }), label);
-  const move = (x, y) => assign(model, { [name]: place(x, y, limit) });
-  const follow = (event) => {
-    const box = svg.getBoundingClientRect(), pixel = SIZE / box.width / scale;
-    move((event.clientX - box.left - box.width / 2) * pixel, (box.top + box.height / 2 - event.clientY) * pixel);
-  };
-  tip.addEventListener("pointerdown", (event) => {
-    if (event.button) return;
-    event.preventDefault();
-    tip.setPointerCapture(event.pointerId);
-    tip.focus({ preventScroll: true, focusVisible: false });
-  });
-  tip.addEventListener("pointermove", (event) => tip.hasPointerCapture(event.pointerId) && follow(event));
-  // A finger on the tip drags it and does not scroll the page (Chromium ignores touch-action here).
-  tip.addEventListener("touchstart", (event) => event.preventDefault(), { passive: false });
-  tip.addEventListener("keydown", (event) => {
-    const by = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, 1], ArrowDown: [0, -1] }[event.key];
-    if (!by) return;
-    event.preventDefault();
-    const far = event.shiftKey ? 1 : 0.1, [x, y] = model.get(name);
-    move(x + far * by[0], y + far * by[1]);
-  });
+  tip.el.append(label);
   return {
-    line, tip,
+    line: line.el, tip: tip.el,
     move(v, at, other) {
-      const [x, y] = at(v), [dx, dy] = unit(v), length = Math.hypot(...v) * scale;
-      const head = Math.min(14, length);
-      ends(line.firstChild, at([0, 0]), [x - dx * head * 0.8, y + dy * head * 0.8]);
-      line.lastChild.setAttribute("points", length < 1 ? "" : [[0, 0], [-head, 0.4 * head], [-head, -0.4 * head]]
-        .map(([a, b]) => `${x + a * dx + b * dy},${y - a * dy + b * dx}`).join(" "));
-      tip.setAttribute("transform", `translate(${x} ${y})`);
-      const side = dx * other[1] - dy * other[0] > 0 ? 1 : -1, out = length < 1 ? [side * 0.7, 0.7] : [dx, dy];
+      line.update(v);
+      tip.update(v);
+      const [x, y] = at(v), [dx, dy] = unit(v), none = Math.hypot(...v) * plane.scale < 1;
+      const side = dx * other[1] - dy * other[0] > 0 ? 1 : -1, out = none ? [side * 0.7, 0.7] : [dx, dy];
       const reach = [24 * (out[0] + side * out[1] * 0.6), -24 * (out[1] - side * out[0] * 0.6)];
       put(label, [keepIn(x + reach[0]) - x, keepIn(y + reach[1]) - y + 6], name);
-      tip.setAttribute("aria-valuenow", v[0]);
-      tip.setAttribute("aria-valuetext", `${name} = (${fmt(v[0], 1)}, ${fmt(v[1], 1)})`);
     },
   };
 }

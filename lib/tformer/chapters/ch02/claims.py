@@ -26,7 +26,12 @@ from tformer.claims.tools import (
 )
 
 
-@claim("exm-softmax-by-hand", "symbolic", broken={"not exponentiated": {"exponentiate": False}})
+@claim(
+    "exm-softmax-by-hand",
+    "symbolic",
+    broken={"not exponentiated": {"exponentiate": False}},
+    scope="all three weights",
+)
 def softmax_by_hand(exponentiate: bool = True) -> str:
     """By symbols and by the library."""
     scores = np.array([sp.Integer(0), sp.log(2), sp.log(3)], dtype=object)
@@ -37,7 +42,9 @@ def softmax_by_hand(exponentiate: bool = True) -> str:
     return "exactly (1/6, 1/3, 1/2); the library within 1e-12"
 
 
-@claim("prop-softmax-two", "symbolic", broken={"sigmoid of b − a": {"sign": -1}})
+@claim(
+    "prop-softmax-two", "symbolic", broken={"sigmoid of b − a": {"sign": -1}}, scope="every a and b"
+)
 def softmax_two(sign: int = 1) -> str:
     """Beyond the statement, the library on a grid."""
     a, b = x = row("x", 2)
@@ -48,7 +55,12 @@ def softmax_two(sign: int = 1) -> str:
     return "for symbols a and b; the library on the 25 pairs of {−2, …, 2}² within 1e-12"
 
 
-@claim("thm-shift-invariance", "symbolic", broken={"scale, not shift": {"scale": True}})
+@claim(
+    "thm-shift-invariance",
+    "symbolic",
+    broken={"scale, not shift": {"scale": True}},
+    scope="n ≤ 4, every score and shift",
+)
 def shift_invariance(scale: bool = False) -> str:
     """Symbols to n = 4; the converse by the formula that gives the scores back."""
     c = sp.Symbol("c", real=True)
@@ -78,6 +90,7 @@ def exponential(t: Any) -> Any:
     "prop-why-exponential",
     "symbolic",
     broken={"1 + x² will do": {"g": lambda t: 1 + t**2}, "e^x + 1": {"g": lambda t: sp.exp(t) + 1}},
+    scope="two scores, differentiable f",
 )
 def why_exponential(g: Callable[[Any], Any] = exponential) -> str:
     """Short of the statement: the converse is for differentiable g, not every continuous one."""
@@ -93,7 +106,12 @@ def why_exponential(g: Callable[[Any], Any] = exponential) -> str:
     )
 
 
-@claim("prop-softmax-permutation", "exhaustive", broken={"any selection": {"distinct": False}})
+@claim(
+    "prop-softmax-permutation",
+    "exhaustive",
+    broken={"any selection": {"distinct": False}},
+    scope="every order of two rows, n ≤ 5",
+)
 def softmax_permutation(distinct: bool = True) -> str:
     """Every permutation of a few rows, n ≤ 5, with and without ties."""
     tried = 0
@@ -115,6 +133,7 @@ def softmax_permutation(distinct: bool = True) -> str:
     "thm-softmax-jacobian",
     "symbolic",
     broken={"the wrong sign": {"sign": 1}, "without β": {"power": 0}},
+    scope="n ≤ 4, every score",
 )
 def softmax_jacobian(sign: int = -1, power: int = 1) -> str:
     """Symbols to n = 4; beyond the statement, the library's Jacobian and its product."""
@@ -142,6 +161,7 @@ def softmax_jacobian(sign: int = -1, power: int = 1) -> str:
         "two directions": {"null_dimension": 2},
         "a score of −inf": {"hidden": 1},
     },
+    scope="the sign to n = 5, the null space to n = 4",
 )
 def jacobian_null(null_dimension: int = 1, hidden: int = 0) -> str:
     """Symbols to n = 5 for the sign; the null space by eigenvalues on a grid, n ≤ 4."""
@@ -156,11 +176,11 @@ def jacobian_null(null_dimension: int = 1, hidden: int = 0) -> str:
             require(found == null_dimension, f"x = {show(x)}: {numbers}")
         require(near(jacobians.sum(axis=-1), 0), "constants are not mapped to zero")
     for n in (2, 3, 4, 5):
-        p, v = distribution(n), row("v", n)
-        squares = sum(p[i] * p[j] * (v[i] - v[j]) ** 2 for j in range(n) for i in range(j))
-        identity(v @ formula(ref.softmax_jacobian)(p) @ v, squares, "vJvᵀ = Σ p_i p_j (v_i − v_j)²")
+        p, g = distribution(n), row("g", n)
+        squares = sum(p[i] * p[j] * (g[i] - g[j]) ** 2 for j in range(n) for i in range(j))
+        identity(g @ formula(ref.softmax_jacobian)(p) @ g, squares, "gJgᵀ = Σ p_i p_j (g_i − g_j)²")
     return (
-        f"v(diag p − pᵀp)vᵀ = Σ_{{i<j}} p_i p_j (v_i − v_j)² for symbols with Σp = 1, n ≤ {n}; "
+        f"g(diag p − pᵀp)gᵀ = Σ_{{i<j}} p_i p_j (g_i − g_j)² for symbols with Σp = 1, n ≤ {n}; "
         "eigenvalues for all scores in {−1, 0, 2}, n ≤ 4 (zero means below 1e-12)"
     )
 
@@ -169,6 +189,7 @@ def jacobian_null(null_dimension: int = 1, hidden: int = 0) -> str:
     "thm-jacobian-norm",
     "numeric",
     broken={"bound 0.4": {"bound": 0.4}, "bound 0.55": {"bound": 0.55}},
+    scope="559 rows p, 2 ≤ n ≤ 4",
 )
 def jacobian_norm(bound: float = 0.5) -> str:
     """Gershgorin's row sums for symbols; beyond the statement, 1/2 nowhere else on the grid."""
@@ -197,6 +218,7 @@ def jacobian_norm(bound: float = 0.5) -> str:
     "cor-softmax-lipschitz",
     "numeric",
     broken={"β/4": {"constant": 0.25}, "0.55 β, as the best constant": {"constant": 0.55}},
+    scope="15,625 pairs of rows, n = 3",
 )
 def softmax_lipschitz(constant: float = 0.5) -> str:
     """On a grid; beyond the statement, β/2 is the best constant."""

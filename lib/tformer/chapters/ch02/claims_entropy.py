@@ -32,7 +32,12 @@ def divergence(p: Array, r: Array) -> Array:
     return -ref.entropy(p) - cross.sum(axis=-1)
 
 
-@claim("lem-gibbs", "symbolic", broken={"r sums to two": {"total": 2}})
+@claim(
+    "lem-gibbs",
+    "symbolic",
+    broken={"r sums to two": {"total": 2}},
+    scope="every z; 834 pairs p and r, n ≤ 3",
+)
 def gibbs(total: int = 1) -> str:
     """The inequality behind it for every t; the sum itself on a grid. Beyond the statement r may
     have zeros: the sum is then ∞ where p_i > 0 = r_i.
@@ -55,7 +60,12 @@ def gibbs(total: int = 1) -> str:
     )
 
 
-@claim("thm-softmax-variational", "symbolic", broken={"H(p) times β": {"power": 1}})
+@claim(
+    "thm-softmax-variational",
+    "symbolic",
+    broken={"H(p) times β": {"power": 1}},
+    scope="n ≤ 4, every score and weight",
+)
 def softmax_variational(power: int = -1) -> str:
     """What is short of the maximum is a relative entropy, for symbols; lem-gibbs does the rest."""
     scores, p_all = grid(3, (-1, 0, 2)), simplex_grid(3, 12)
@@ -79,7 +89,9 @@ def softmax_variational(power: int = -1) -> str:
     )
 
 
-@claim("thm-lse-bounds", "numeric", broken={"half the excess": {"share": 0.5}})
+@claim(
+    "thm-lse-bounds", "numeric", broken={"half the excess": {"share": 0.5}}, scope="780 rows, n ≤ 4"
+)
 def lse_bounds(share: float = 1.0) -> str:
     """On a grid, with rows of equal scores and rows of one score."""
     rows = 0
@@ -99,7 +111,12 @@ def lse_bounds(share: float = 1.0) -> str:
     return f"all {rows} rows of scores in {{−2, …, 2}}, n ≤ {n}, at β = 1/2, 1, 4, within 1e-12"
 
 
-@claim("thm-lse-convex", "symbolic", broken={"gradient β softmax": {"power": 1}})
+@claim(
+    "thm-lse-convex",
+    "symbolic",
+    broken={"gradient β softmax": {"power": 1}},
+    scope="n ≤ 3, every score",
+)
 def lse_convex(power: int = 0) -> str:
     """Symbols to n = 3; convexity by prop-jacobian-null, and for midpoints on a grid."""
     for n in (1, 2, 3):
@@ -134,6 +151,7 @@ def far_ahead(n: int, beta: float) -> Array:
     "prop-softmax-limits",
     "symbolic",
     broken={"twice the gap": {"rate": 2}, "half the gap, as reached": {"rate": 0.5}},
+    scope="n ≤ 4, every gap; the rate on 198 rows",
 )
 def softmax_limits(rate: float = 1) -> str:
     """Limits for symbols, n ≤ 4; the rate on a grid, and as β → ∞ it is reached by equal losers."""
@@ -172,6 +190,7 @@ def softmax_limits(rate: float = 1) -> str:
         "half the gap, as reached": {"rate": 0.5},
         "without the 2": {"factor": 1},
     },
+    scope="198 rows, n ≤ 4",
 )
 def saturation(rate: float = 1, factor: int = 2) -> str:
     """On a grid; beyond the statement, two keys reach the bound as βΔ grows."""
@@ -198,7 +217,12 @@ def saturation(rate: float = 1, factor: int = 2) -> str:
     )
 
 
-@claim("thm-entropy-temperature", "symbolic", broken={"without β": {"power": 0}})
+@claim(
+    "thm-entropy-temperature",
+    "symbolic",
+    broken={"without β": {"power": 0}},
+    scope="n ≤ 3, every score; the bounds on 155 rows",
+)
 def entropy_temperature(power: int = 1) -> str:
     """The slope for symbols, n ≤ 3; the bounds of H on a grid."""
     rows = 0

@@ -28,6 +28,7 @@ BITS = {"float16": 11, "bfloat16": 8, "float32": 24}
         "at most n for every n, in float16": {"bits": BITS | {"float16": 12}},
         "at most n for every n, in bfloat16": {"bits": BITS | {"bfloat16": 9}},
     },
+    scope="four formats; rows of n ≤ 4, equal scores to 2^24",
 )
 def naive_overflow(
     shifted: bool = True, largest: dict[str, float] = LARGEST, bits: dict[str, int] = BITS
@@ -102,7 +103,12 @@ def _largest_finite_exp(name: str) -> tuple[float, float, float]:
     return last, math.log(torch.finfo(dtype).max), beyond
 
 
-@claim("exm-log-of-softmax", "numeric", broken={"scores within range": {"far": 100.0}})
+@claim(
+    "exm-log-of-softmax",
+    "numeric",
+    broken={"scores within range": {"far": 100.0}},
+    scope="both logarithms",
+)
 def log_of_softmax(far: float = 1000.0) -> str:
     """By the library, in float64."""
     x = np.array([0.0, far])
@@ -114,7 +120,12 @@ def log_of_softmax(far: float = 1000.0) -> str:
     return f"−inf and −{far:g} exactly: exp(−{far:g}) is below the smallest float64, about 4.9e-324"
 
 
-@claim("prop-epsilon-denominator", "symbolic", broken={"no deficit": {"factor": 0}})
+@claim(
+    "prop-epsilon-denominator",
+    "symbolic",
+    broken={"no deficit": {"factor": 0}},
+    scope="n ≤ 4, exact arithmetic",
+)
 def epsilon_denominator(factor: int = 1) -> str:
     """In exact arithmetic: rounding of Z, Z + ε and the quotients is left out."""
     total, epsilon = sp.symbols("Z epsilon", positive=True)
@@ -141,7 +152,7 @@ def epsilon_denominator(factor: int = 1) -> str:
     )
 
 
-@claim("exm-epsilon", "numeric", broken={"with the shift": {"shift": True}})
+@claim("exm-epsilon", "numeric", broken={"with the shift": {"shift": True}}, scope="the row's sum")
 def epsilon_by_hand(shift: bool = False) -> str:
     """Beyond the statement, the library on the same row."""
     x = np.full(4, -40.0)
@@ -152,7 +163,12 @@ def epsilon_by_hand(shift: bool = False) -> str:
     return "1.7e-5 to two digits; the library gives 1/4 four times within 1e-12"
 
 
-@claim("exm-half-precision", "exhaustive", broken={"eleven bits": {"significant_bits": 11}})
+@claim(
+    "exm-half-precision",
+    "exhaustive",
+    broken={"eleven bits": {"significant_bits": 11}},
+    scope="every float16, two numbers of bfloat16",
+)
 def half_precision(significant_bits: int = 8) -> str:
     """Every float16; of bfloat16 the two numbers that the example names."""
     import torch

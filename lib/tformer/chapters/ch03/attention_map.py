@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import traitlets
 
-from tformer.widgets.base import BookWidget
+from tformer.widgets.base import COMMON, BookWidget, asset
 from tformer.world import lexicon
 
 MOST = 24
@@ -23,7 +23,7 @@ def _entries(matrix: np.ndarray) -> dict[str, Any]:
     return {"width": matrix.shape[1], "entries": [list(entry) for entry in entries]}
 
 
-def _lexicon() -> dict[str, Any]:
+def hand_made_words() -> dict[str, Any]:
     """The words, features and layers of `tformer.world.lexicon`, for the page."""
     place = {feature: i for i, feature in enumerate(lexicon.FEATURES)}
     return {
@@ -59,7 +59,9 @@ class AttentionMap(BookWidget):
         If there are too many words, or a number is outside what is said above.
     """
 
-    hand_made = traitlets.Dict(_lexicon()).tag(sync=True)
+    _esm = COMMON + asset("hand_made.js") + asset("attention_map.js", __package__)
+
+    hand_made = traitlets.Dict(hand_made_words()).tag(sync=True)
     examples = traitlets.List(traitlets.Unicode(), list(lexicon.SENTENCES)).tag(sync=True)
     sentence = traitlets.Unicode().tag(sync=True)
     selected = traitlets.Int(0).tag(sync=True)
@@ -74,7 +76,7 @@ class AttentionMap(BookWidget):
         **kwargs: Any,
     ) -> None:
         if selected is None:
-            selected = _first_pronoun(lexicon.tokenise(sentence))
+            selected = first_pronoun(lexicon.tokenise(sentence))
         super().__init__(sentence=sentence, selected=selected, layer=layer, **kwargs)
 
     @traitlets.validate("sentence")
@@ -168,7 +170,7 @@ class AttentionMap(BookWidget):
         )
 
 
-def _first_pronoun(tokens: tuple[str, ...]) -> int:
+def first_pronoun(tokens: tuple[str, ...]) -> int:
     pronouns = (i for i, token in enumerate(tokens) if "pronoun" in lexicon.WORDS.get(token, ()))
     return next(pronouns, 0)
 

@@ -1,0 +1,283 @@
+// Lecture mode: a chapter as slides, made from its own page. Loaded when somebody asks for it.
+//
+// Each heading, statement, proof, figure, table, numbered formula, and code with its output is a
+// slide; the prose after it is what the speaker says. Figures to touch are moved to the stage and
+// keep what was set; all else is copied.
+"use strict";
+(() => {
+  const [WIDE, HIGH, LARGEST, SMALLEST] = [1280, 720, 1.75, 0.95];
+  const STATEMENT = ".theorem, .lemma, .proposition, .corollary, .definition, .example, .algorithm, .assumption";
+  const make = (tag, attributes = {}, ...children) => {
+    const el = document.createElement(tag);
+    for (const [name, value] of Object.entries(attributes)) {
+      if (typeof value === "function") el.addEventListener(name, value);
+      else el.setAttribute(name, value);
+    }
+    el.append(...children);
+    return el;
+  };
+  let copies = 0;
+
+  /** A copy that shares no id and no radio group with the page: with open folds, as it stands now. */
+  function copy(node) {
+    const twin = node.cloneNode(true), mark = `slide${++copies}-`;
+    const all = [twin, ...twin.querySelectorAll("*")];
+    const originals = [node, ...node.querySelectorAll("*")];
+    const ids = new Set(all.filter((el) => el.id).map((el) => el.id));
+    all.forEach((el, i) => {
+      if ("value" in originals[i] && el.tagName === "INPUT") el.setAttribute("value", originals[i].value);
+      if (el.checked !== undefined) el.toggleAttribute("checked", originals[i].checked);
+      for (const { name, value } of [...el.attributes]) {
+        if (name === "id" || name === "name" || name === "for") el.setAttribute(name, mark + value);
+        else if (/^#/.test(value) && ids.has(value.slice(1))) el.setAttribute(name, `#${mark}${value.slice(1)}`);
+        else if (value.includes("url(#")) el.setAttribute(name, value.replaceAll("url(#", `url(#${mark}`));
+        else if (/^aria-(labelledby|describedby|controls)$/.test(name)) {
+          el.setAttribute(name, value.split(" ").map((id) => (ids.has(id) ? mark + id : id)).join(" "));
+        }
+      }
+    });
+    twin.querySelectorAll(".headerlink, button.copybtn, noscript").forEach((el) => el.remove());
+    return twin;
+  }
+
+  const text = (el) => (el?.textContent ?? "").replace("#", "").replace(/\s+/g, " ").trim();
+
+  /** The slides of a page, in order: what each shows, its title, its steps, and what is said to it. */
+  function slidesOf(article) {
+    const slides = [];
+    let section = text(article.querySelector("h1"));
+    const add = (kind, title, node, more = {}) => slides.push({ kind, title, node, section, said: [], ...more });
+    /** Prose is for the speaker; the first question after a heading is for the audience. */
+    function say(node) {
+      const slide = slides.at(-1);
+      if (slide.kind === "heading" && !node.querySelector(".math")) {
+        slide.asks ??= text(node).split(/(?<=[.?!])\s+(?=[A-Z“*])/).find((sentence) => sentence.endsWith("?"));
+      }
+      slide.said.push(node);
+    }
+    function walk(parent) {
+      for (const node of parent.children) visit(node);
+    }
+    function visit(node) {
+      if (node.matches("section")) walk(node);
+      else if (/^H[1-4]$/.test(node.tagName)) {
+        if (node.tagName !== "H4") section = text(node);
+        add("heading", text(node), node, { level: node.tagName });
+      } else if (node.matches(".proof:not(:is(" + STATEMENT + "))")) proof(node);
+      else if (node.matches(STATEMENT)) add("statement", text(node.querySelector(".admonition-title")), node);
+      else if (node.matches(".cell")) cell(node);
+      else if (node.matches(".admonition")) add("note", text(node.querySelector(".admonition-title, summary")), node);
+      else if (node.matches("figure, .pst-scrollable-table-container, table, ul, ol, dl")) add("list", section, node);
+      else if (node.matches("div.math:is(.naming, :has(.eqno))")) add("formula", section, node);
+      else if (!node.matches("script, style, noscript, .toctree-wrapper, span")) say(node);
+    }
+    function proof(node) {
+      const body = node.querySelector("section") ?? node;
+      const steps = [...body.children].filter((el) => !el.matches("summary, .admonition-title"));
+      add("proof", `Proof: ${slides.at(-1)?.title ?? ""}`, node, { steps: Math.max(1, steps.length) });
+    }
+    function cell(node) {
+      const quiz = node.querySelectorAll(".tf-quiz .tf-item");
+      if (quiz.length) quiz.forEach((_, i) => add("quiz", "Before we go on", node, { live: true, question: i }));
+      else if (node.querySelector(".widget-host")) add("touch", section, node, { live: true });
+      else if (node.querySelector("figure")) add("figure", text(node.querySelector(".caption-number")), node);
+      else add("code", section, node);
+    }
+    walk(article);
+    return slides;
+  }
+
+  /** Fill a frame with a slide, as large as it fits; a proof shows its last steps that do. */
+  function fill(frame, slide, step, node) {
+    const asks = slide.asks ? [make("p", { class: "tf-asks-all" }, slide.asks)] : [];
+    const inner = make("div", { class: `tf-slide tf-slide-${slide.kind}` }, node, ...asks);
+    frame.replaceChildren(inner);
+    for (const fold of inner.querySelectorAll("details.admonition, details.hide")) fold.open = true;
+    const items = [...inner.querySelectorAll(".tf-quiz .tf-item")];
+    items.forEach((item, i) => { item.hidden = slide.question !== undefined && i !== slide.question; });
+    const body = inner.querySelector(".proof section") ?? inner.querySelector(".proof");
+    const steps = slide.steps ? [...body.children].filter((el) => !el.matches("summary, .admonition-title")) : [];
+    steps.forEach((el, i) => { el.hidden = i > step; });
+    const fits = (zoom) => {
+      inner.style.zoom = zoom;
+      inner.style.width = `${frame.clientWidth / zoom}px`;
+      const wide = [inner, ...inner.querySelectorAll("pre, .katex-display, .drawing-frame, table")];
+      return inner.getBoundingClientRect().height <= frame.getBoundingClientRect().height + 0.5 &&
+        wide.every((el) => el.scrollWidth <= el.clientWidth + 2);
+    };
+    const least = steps.length > 1 ? 1.15 : SMALLEST;
+    let zoom = LARGEST;
+    while (!fits(zoom) && zoom > least) zoom -= 0.05;
+    for (let i = 0; i < step && !fits(zoom); i += 1) if (steps[i]) steps[i].hidden = true;
+    while (!fits(zoom) && zoom > 0.45) zoom -= 0.05; // one tall thing: shown whole, if small
+    return zoom;
+  }
+
+  class Lecture {
+    constructor(article) {
+      this.slides = slidesOf(article);
+      this.now = 0;
+      this.step = 0;
+      this.began = Date.now();
+      this.frame = make("div", { class: "tf-frame bd-article", tabindex: "-1", role: "region", "aria-label": "Slide", "aria-live": "polite" });
+      this.where = make("span", { class: "tf-where" });
+      const act = (label, key, click) => make("button", { type: "button", class: "tf-act", title: `${label} (${key})`, click }, label);
+      this.bar = make("div", { class: "tf-lecture-bar" }, this.where,
+        act("back", "←", () => this.go(-1)), act("next", "→", () => this.go(1)), act("step", "↓", () => this.stepBy(1)),
+        act("overview", "o", () => this.overview()), act("notes", "n", () => this.notes()),
+        act("print", "p", () => this.print()), act("leave", "Esc", () => this.leave()));
+      this.stage = make("div", { class: "tf-stage" }, this.frame, this.bar);
+      this.list = make("ol", { class: "tf-overview", hidden: "" });
+      this.root = make("dialog", { class: "tf-lecture", "aria-label": "Lecture", close: () => this.leave() }, this.stage, this.list);
+      this.keys = (event) => this.key(event);
+      this.resize = () => this.scale();
+    }
+
+    enter() {
+      document.body.append(this.root);
+      document.documentElement.classList.add("tf-lecturing");
+      this.root.showModal();
+      this.frame.focus();
+      addEventListener("resize", this.resize);
+      this.root.addEventListener("keydown", this.keys);
+      const named = /^#slide-(\d+)$/.exec(location.hash);
+      this.scale();
+      this.show(named ? Number(named[1]) - 1 : this.first());
+    }
+
+    /** The slide of what the reader had before the eyes. */
+    first() {
+      const seen = this.slides.findLastIndex(({ node }) => node.getBoundingClientRect().top < innerHeight / 3);
+      return scrollY < 200 ? 0 : Math.max(0, seen);
+    }
+
+    leave() {
+      if (!this.root.isConnected) return;
+      this.giveBack();
+      this.paper?.close();
+      removeEventListener("resize", this.resize);
+      document.documentElement.classList.remove("tf-lecturing");
+      history.replaceState(null, "", location.pathname + location.search);
+      this.root.remove();
+      this.slides[this.now].node.scrollIntoView();
+      document.querySelector("[data-lecture]")?.focus();
+    }
+
+    scale() {
+      this.stage.style.transform = `scale(${Math.min(innerWidth / WIDE, innerHeight / HIGH)})`;
+    }
+
+    show(number, step = 0) {
+      this.giveBack();
+      this.now = Math.max(0, Math.min(this.slides.length - 1, number));
+      const slide = this.slides[this.now];
+      this.step = Math.max(0, Math.min((slide.steps ?? 1) - 1, step));
+      let node;
+      if (slide.live) {
+        this.place = document.createComment("on stage");
+        slide.node.replaceWith(this.place);
+        this.onStage = node = slide.node;
+      } else node = copy(slide.node);
+      this.list.hidden = true;
+      this.frame.style.visibility = "";
+      fill(this.frame, slide, this.step, node);
+      const steps = slide.steps > 1 ? ` · step ${this.step + 1} of ${slide.steps}` : "";
+      this.where.textContent = `${this.now + 1} / ${this.slides.length} · ${slide.section}${steps}`;
+      history.replaceState(null, "", `#slide-${this.now + 1}`);
+      this.write();
+    }
+
+    giveBack() {
+      this.onStage?.querySelectorAll(".tf-item[hidden]").forEach((item) => { item.hidden = false; });
+      this.place?.replaceWith(this.onStage);
+      this.place = this.onStage = null;
+    }
+
+    go(by) { this.show(this.now + by); }
+
+    stepBy(by) {
+      const steps = this.slides[this.now].steps ?? 1, step = this.step + by;
+      if (step < 0) this.go(-1);
+      else if (step < steps) this.show(this.now, step);
+      else this.go(1);
+    }
+
+    key(event) {
+      const inside = event.target.closest(".tf-frame .tf-widget, input, textarea, summary");
+      const own = /^(Page|Escape)/.test(event.key);
+      if (event.ctrlKey || event.metaKey || event.altKey || (inside && !own)) return;
+      const does = {
+        ArrowRight: () => this.go(1), PageDown: () => this.stepBy(1), " ": () => this.stepBy(1),
+        ArrowLeft: () => this.go(-1), PageUp: () => this.stepBy(-1), ArrowDown: () => this.stepBy(1), ArrowUp: () => this.stepBy(-1),
+        Home: () => this.show(0), End: () => this.show(this.slides.length - 1),
+        o: () => this.overview(), n: () => this.notes(), p: () => this.print(),
+        f: () => (document.fullscreenElement ? document.exitFullscreen() : this.root.requestFullscreen()),
+        Escape: () => (this.list.hidden ? this.leave() : this.overview()),
+      }[event.key];
+      if (!does || (event.key === " " && event.target.matches("button"))) return;
+      event.preventDefault();
+      does();
+    }
+
+    overview() {
+      const open = this.list.hidden;
+      this.list.hidden = !open;
+      this.frame.style.visibility = open ? "hidden" : "";
+      if (!open) return;
+      this.list.replaceChildren(...this.slides.map((slide, i) => make("li", { class: `tf-place tf-place-${slide.level ?? slide.kind}` },
+        make("button", { type: "button", click: () => this.show(i), ...(i === this.now ? { "aria-current": "true" } : {}) }, `${i + 1}. ${slide.title}`))));
+      this.list.querySelector("[aria-current]").focus();
+    }
+
+    /** A second window for the speaker: what is said to this slide, what comes, and the time. */
+    notes() {
+      this.paper = open("", "tf-notes", "width=640,height=760");
+      if (!this.paper) return;
+      const styles = [...document.querySelectorAll('link[rel="stylesheet"]')].map((link) => `<link rel="stylesheet" href="${link.href}">`);
+      this.paper.document.write(`<!doctype html><html data-theme="light"><title>Notes</title>${styles.join("")}<body class="tf-notes"></body></html>`);
+      this.paper.document.close();
+      this.paper.addEventListener("keydown", (event) => this.key(event));
+      clearInterval(this.ticking);
+      this.ticking = setInterval(() => this.tick(), 1000);
+      this.write();
+    }
+
+    write() {
+      const body = this.paper?.document?.body;
+      if (!body) return;
+      const slide = this.slides[this.now], next = this.slides[this.now + 1];
+      const clock = make("p", { class: "tf-clock" });
+      body.replaceChildren(clock, make("h1", {}, slide.title),
+        make("article", { class: "bd-article" }, ...slide.said.map(copy)),
+        make("p", { class: "tf-next" }, next ? `Next: ${next.title}` : "The end."));
+      this.tick();
+    }
+
+    tick() {
+      const clock = this.paper?.document?.querySelector(".tf-clock");
+      const seconds = Math.floor((Date.now() - this.began) / 1000), two = (n) => String(n).padStart(2, "0");
+      if (clock) clock.textContent = `${two(Math.floor(seconds / 60))}:${two(seconds % 60)} · slide ${this.now + 1} of ${this.slides.length}`;
+      else clearInterval(this.ticking);
+    }
+
+    /** Every slide on a sheet of 16:9, to print or to save as PDF. */
+    print() {
+      this.giveBack();
+      const sheets = this.slides.map(() => make("div", { class: "tf-frame bd-article" }));
+      const size = make("style", {}, "@page { size: 1280px 720px; margin: 0; @bottom-center { content: none } }");
+      const paper = make("div", { class: "tf-sheets" }, size, ...sheets.map((sheet) => make("div", { class: "tf-sheet" }, sheet)));
+      this.root.append(paper);
+      sheets.forEach((sheet, i) => fill(sheet, this.slides[i], Infinity, copy(this.slides[i].node)));
+      document.documentElement.classList.add("tf-on-paper");
+      addEventListener("afterprint", () => {
+        document.documentElement.classList.remove("tf-on-paper");
+        paper.remove();
+        this.show(this.now, this.step);
+      }, { once: true });
+      print();
+    }
+  }
+
+  window.tfLecture = () => new Lecture(document.querySelector("article.bd-article")).enter();
+  window.tfLecture();
+})();

@@ -1,0 +1,112 @@
+"""Tables drawn as coloured squares: what the figures of chapter 3 are made of."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.colors import to_rgba
+from matplotlib.figure import Figure
+from matplotlib.patches import Rectangle
+
+from tformer.figures.style import INK, QUERY, QUIET
+
+__all__ = ["SHADE", "blank", "squares", "table"]
+
+SHADE = "#4D4D4D"
+"""The colour of what is neither query nor key nor value; unlike ink, the same in dark mode."""
+
+
+def blank(width: float, height: float) -> tuple[Figure, Axes]:
+    """An empty drawing, sizes in inches: no axes, y runs downwards."""
+    figure = Figure(figsize=(width, height), layout="constrained")
+    ax = figure.subplots()
+    ax.set_axis_off()
+    ax.set_aspect("equal")
+    ax.invert_yaxis()
+    return figure, ax
+
+
+def squares(
+    ax: Axes,
+    values: np.ndarray,
+    place: tuple[float, float] = (0, 0),
+    color: str = SHADE,
+    most: float | None = None,
+    size: tuple[float, float] = (1, 1),
+) -> None:
+    """Draw a matrix as squares: a number above zero is filled, one below zero is a frame.
+
+    Parameters
+    ----------
+    values : (m, n) array.
+    place : where its upper left corner stands.
+    most : the absolute value that is drawn in full colour; by default the largest.
+    size : width and height of a square.
+    """
+    most = most or float(np.abs(values).max()) or 1.0
+    (x, y), (width, height) = place, size
+    for (i, j), value in np.ndenumerate(values):
+        share = min(1.0, abs(float(value)) / most)
+        corner = (x + j * width + 0.05 * width, y + i * height + 0.05 * height)
+        inside: Any = {"width": 0.9 * width, "height": 0.9 * height}
+        ax.add_patch(Rectangle(corner, **inside, facecolor=to_rgba(QUIET, 0.12), linewidth=0))
+        shade = to_rgba(color, round(share, 3))
+        look: Any = {"facecolor": "none", "edgecolor": shade} if value < 0 else {"facecolor": shade}
+        if share > 0:
+            ax.add_patch(Rectangle(corner, **inside, linewidth=2 if value < 0 else 0, **look))
+    ax.autoscale_view()
+
+
+def table(
+    values: np.ndarray,
+    rows: Sequence[str],
+    columns: Sequence[str],
+    color: str = SHADE,
+    title: str = "",
+    written: str = "{:g}",
+    most: float | None = None,
+    size: float = 0.3,
+    slant: float = 0,
+) -> Figure:
+    """Return a matrix as a table: coloured squares with their numbers, names on two edges.
+
+    Parameters
+    ----------
+    values : (m, n) array.
+    rows, columns : names, m and n of them.
+    written : how a number is written; zeros stay empty.
+    most : the absolute value that is drawn in full colour; by default the largest.
+    size : inches of a square.
+    slant : degrees by which the names of the columns are turned.
+    """
+    m, n = values.shape
+    longest = max(map(len, rows), default=0)
+    above = 0.075 * max(map(len, columns), default=0) * (slant > 0) + 0.25
+    width = n * size + 0.08 * longest + 0.2
+    figure, ax = blank(width, m * size + above + (0.3 if title else 0.1))
+    squares(ax, values, color=color, most=most)
+    top = most or float(np.abs(values).max()) or 1.0
+    for (i, j), value in np.ndenumerate(values):
+        if abs(value) >= 0.005:
+            pale = "#FFFFFF" if color in (SHADE, QUERY) else "#111111"
+            ink = pale if value / top > 0.6 else INK
+            text = written.format(value).replace("-", "−").replace("0.", ".")
+            look: Any = {"ha": "center", "va": "center", "fontsize": 9}
+            ax.text(j + 0.5, i + 0.5, text, color=ink, **look)
+    for i, name in enumerate(rows):
+        ax.text(-0.2, i + 0.5, name, ha="right", va="center", fontsize=10)
+    for j, name in enumerate(columns):
+        side: Any = {"ha": "left", "rotation": slant} if slant else {"ha": "center"}
+        ax.text(j + (0.3 if slant else 0.5), -0.15, name, va="bottom", fontsize=10, **side)
+    if title:
+        figure.suptitle(
+            title,
+            fontsize=11,
+            color=INK if color == SHADE else color,
+            fontweight="bold",
+            x=0.01,
+            ha="left",
+        )
+    ax.set(xlim=(-0.2, n), ylim=(m, -0.2))
+    return figure

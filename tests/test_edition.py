@@ -1,0 +1,148 @@
+"""The chapters as `make lab` writes them: complete, no loose ends, the reader's to change."""
+
+import re
+import shutil
+from pathlib import Path
+
+import nbformat
+import pytest
+
+from browsing import ROOT, toc_pages
+from tformer.book.edition import Book, _written_out, edition, write
+from tformer.book.myst import directives
+from tformer.book.normalise import dump, load
+from tformer.book.numbering import number_headings
+from tformer.book.seals import CALL
+
+PAGES = [name.removesuffix(".html") for name in toc_pages() if name.startswith("chapters/0")]
+each_page = pytest.mark.parametrize("page", PAGES)
+LEFT = re.compile(r"\{(?:prf:ref|numref|eq|ref|doc|cite\S*|term)\}`|(?<!\\)\$\$")
+LINK = re.compile(r"\]\(([^()\s]+)\)")
+TARGET = re.compile(r"^(?::label: *|\()([\w-]+)(?:\)=)?$", re.MULTILINE)
+
+
+@pytest.fixture(scope="module")
+def book() -> Book:
+    return Book(ROOT)
+
+
+def prose(notebook: nbformat.NotebookNode) -> str:
+    return "\n\n".join(cell.source for cell in notebook.cells if cell.cell_type == "markdown")
+
+
+@each_page
+def test_nothing_is_left_that_jupyterlab_cannot_show(book: Book, page: str) -> None:
+    notebook = edition(book, page)
+    assert LEFT.findall(prose(notebook)) == []
+    for box in directives(notebook):
+        if box.name.startswith("prf:") or box.name == "math":
+            assert {"enumerator", "enumerated"} & set(box.options), box
+    captions = [cell.source for cell in notebook.cells if cell["id"].endswith("-caption")]
+    figures = [cell.metadata.get("mystnb", {}).get("figure") for cell in book.notebooks[page].cells]
+    assert len(captions) == sum(figure is not None for figure in figures)
+    assert all(re.match(r"\(fig-\S+\)=\n\*\*Figure [\d.]+\*\* \*\*\S", text) for text in captions)
+    sealed = [cell for cell in notebook.cells if CALL.fullmatch(cell.source)]
+    assert all("tf-seal" in cell.outputs[0].data["text/html"] for cell in sealed)
+    assert ("show_seals()" in dump(notebook)) is bool(sealed)
+
+
+@each_page
+def test_links_lead_somewhere(book: Book, page: str) -> None:
+    texts = {Path(name).name + ".ipynb": prose(edition(book, name)) for name in PAGES}
+    own = texts[Path(page).name + ".ipynb"]
+    for link in LINK.findall(own):
+        if link.startswith("https:"):
+            continue
+        name, _, label = link.partition("#")
+        name = name.removeprefix("./")
+        assert name in texts or not name or (ROOT / "chapters" / name).is_file(), link
+        assert not label or label in TARGET.findall(texts[name] if name else own), link
+
+
+def test_the_book_is_left_as_it_was(book: Book) -> None:
+    before = dump(book.notebooks["chapters/02_softmax"])
+    edition(book, "chapters/02_softmax")
+    assert dump(book.notebooks["chapters/02_softmax"]) == before
+
+
+@pytest.mark.parametrize(
+    ("source", "expected"),
+    [
+        ("By {doc}`it <01_dot_products>`", "By [it](01_dot_products.ipynb)"),
+        ("{doc}`02_softmax`", "[Softmax](02_softmax.ipynb)"),
+        ("{doc}`a <../exercises/solutions/02_softmax>`", "[a](../exercises/02_softmax.ipynb)"),
+        ("{doc}`glossary`", "[Glossary](../chapters/glossary.md)"),
+        ("{cite:t}`vaswani2017`", "Vaswani *et al.* [[VSP+17](https://arxiv.org/abs/1706.03762)]"),
+        ("{cite:t}`boyd2004`", "Boyd and Vandenberghe [[BV04](https://doi.org/10.1017/CBO97805"),
+        (
+            "{cite:p}`boyd2004, ball1997`",
+            "[[BV04](https://doi.org/10.1017/CBO9780511804441), Bal97]",
+        ),
+        ("$$ a = b $$", "```{math}\n:enumerated: false\n\na = b\n```"),
+        ("  $$\n  a\n  $$", "  ```{math}\n  :enumerated: false\n  \n  a\n  ```"),
+        (
+            ":::{prf:proof}\n:class: dropdown\nx",
+            ":::{prf:proof}\n:enumerated: false\n:class: dropdown",
+        ),
+    ],
+)
+def test_what_the_page_writes_out_is_written_out(book: Book, source: str, expected: str) -> None:
+    assert _written_out(source, book, "chapters/00_notation", {}).startswith(expected)
+
+
+@pytest.mark.parametrize("source", ["{eq}`eq-none`", "{cite:p}`none1999`", "{doc}`none`"])
+def test_what_leads_nowhere_is_refused(book: Book, source: str) -> None:
+    with pytest.raises(LookupError, match="none"):
+        _written_out(source, book, "chapters/02_softmax", {})
+
+
+def test_headings_are_numbered_outside_listings() -> None:
+    sources = ["# T\n\n## A", "```python\n# no\n```\n\n### C\n\n### D", "## E\n\n### F"]
+    cells = [nbformat.v4.new_markdown_cell(source) for source in sources]
+    number_headings(notebook := nbformat.v4.new_notebook(cells=cells), "7")
+    headings = re.findall(r"^#+ (.+)$", prose(notebook), re.MULTILINE)
+    assert headings == ["7. T", "7.1. A", "no", "7.1.1. C", "7.1.2. D", "7.2. E", "7.2.1. F"]
+
+
+SMALL = """parts:
+- numbered: true
+  chapters: [{file: chapters/01_a, sections: [{file: chapters/01_b}]}]
+"""
+
+
+@pytest.fixture
+def small(tmp_path: Path) -> Path:
+    """A book of one chapter with a deeper page."""
+    (tmp_path / "chapters").mkdir()
+    (tmp_path / "_toc.yml").write_text(SMALL)
+    shutil.copy(ROOT / "references.bib", tmp_path)
+    for name, there in (("01_a", "thm-b"), ("01_b", "thm-a")):
+        theorem = f":::{{prf:theorem}} T\n:label: thm-{name[-1]}\n\nBy {{prf:ref}}`{there}`.\n:::"
+        cells = [nbformat.v4.new_markdown_cell(f"# Title {name}\n\n{theorem}")]
+        nbformat.write(nbformat.v4.new_notebook(cells=cells), tmp_path / f"chapters/{name}.ipynb")
+    return tmp_path
+
+
+def test_a_chapter_shares_its_counters_with_its_deeper_page(small: Path) -> None:
+    assert [path.name for path in write(small)] == ["01_a.ipynb", "01_b.ipynb"]
+    assert "By [Theorem 1.2](01_b.ipynb#thm-b)" in load(small / "lab/01_a.ipynb").cells[0].source
+    deeper = load(small / "lab/01_b.ipynb").cells[0].source
+    assert deeper.startswith("# Title 01_b")
+    assert "\n:enumerator: 1.2\n" in deeper
+
+
+def test_what_a_reader_changes_is_kept(small: Path) -> None:
+    write(small)
+    assert write(small) == []
+    theirs, page = small / "lab/01_a.ipynb", small / "chapters/01_a.ipynb"
+    theirs.write_text(theirs.read_text().replace("Title 01_a", "Mine"))
+    other = small / "lab/01_b.ipynb"
+    other.write_text(other.read_text().replace('"metadata": {}', '"metadata": {"scrolled": 1}'))
+    assert write(small) == []
+    for path in (page, small / "chapters/01_b.ipynb"):
+        path.write_text(path.read_text().replace("Title", "New title"))
+    assert len(write(small)) == 2
+    kept = [path.name for path in sorted((small / "lab").glob("*.ipynb"))]
+    assert kept == ["01_a.ipynb", "01_a.mine-1.ipynb", "01_b.ipynb"]
+    assert "Mine" in (small / "lab/01_a.mine-1.ipynb").read_text()
+    assert "New title" in theirs.read_text()

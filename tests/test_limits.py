@@ -1,0 +1,56 @@
+"""What a main page may hold, and what it is told when it holds more."""
+
+import pytest
+from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
+
+from tformer.book.limits import BOXES, IDEAS, PICTURE_WORDS, WIDGET, WORDS, excesses, is_main_page
+
+CLOSING = "## How it goes wrong\n\n## One screen\n\n## Exercises and further reading"
+BOX = ":::{prf:lemma}\n:label: lem-a\nNo word.\n:::\n\n"
+
+
+def shown(kind, source="show(f())"):
+    return new_code_cell(source, outputs=[new_output("display_data", {kind: ""})])
+
+
+def prose(count):
+    return new_markdown_cell("word " * count)
+
+
+def page(*cells, touch=True):
+    return new_notebook(
+        cells=[*([shown(WIDGET)] if touch else []), *cells, new_markdown_cell(CLOSING)]
+    )
+
+
+def test_a_page_within_the_limits_has_none():
+    ideas = new_markdown_cell("## idea\n\n" * IDEAS + BOX * BOXES)
+    assert list(excesses(page(ideas, prose(WORDS - 2 * BOXES - 20)))) == []
+
+
+@pytest.mark.parametrize(
+    ("cells", "said"),
+    [
+        ([prose(WORDS + 1)], f"{WORDS + 1} words of prose"),
+        ([new_markdown_cell("## idea\n\n" * (IDEAS + 1))], f"{IDEAS + 1} ideas"),
+        ([new_markdown_cell(BOX * (BOXES + 1))], f"{BOXES + 1} boxed claims"),
+    ],
+)
+def test_too_much_is_named(cells, said):
+    [found] = excesses(page(*cells))
+    assert found.startswith(said)
+
+
+def test_what_comes_late_or_never_is_named():
+    late = [prose(PICTURE_WORDS + 1), shown("image/svg+xml"), shown(WIDGET)]
+    first_picture, first_touch = excesses(page(*late, touch=False))
+    assert first_picture == f"the first picture comes after {PICTURE_WORDS} words"
+    assert first_touch == "the first figure to touch comes after the first third"
+    quiz = [shown(WIDGET, 'Quiz.of_chapter(1, "a")'), prose(3), shown("image/svg+xml")]
+    assert list(excesses(page(*quiz, touch=False))) == [first_touch]
+    assert len(list(excesses(new_notebook(cells=[shown(WIDGET)])))) == len(CLOSING.split("\n\n"))
+
+
+def test_main_pages_are_numbered_and_not_deeper():
+    names = ["00_notation", "04_why_sqrt_d", "04_why_sqrt_d_deeper", "glossary", "appendix_1_x"]
+    assert [name for name in names if is_main_page(name)] == ["04_why_sqrt_d"]

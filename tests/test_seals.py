@@ -1,0 +1,38 @@
+"""What stands on a seal, and how its plain text is set."""
+
+import pytest
+
+from tformer.book.readable import html
+from tformer.book.seals import WORDS, seal
+from tformer.claims import KINDS
+from tformer.claims.record import Record
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("within 1e-12", "within 10<sup>−12</sup>"),
+        ("1.5e-05 or 1.00e+00", "1.5·10<sup>−5</sup> or 1.00"),
+        ("(q_i k_j − q_j k_i)²", "(q<sub>i</sub> k<sub>j</sub> − q<sub>j</sub> k<sub>i</sub>)²"),
+        ("mu_k1 = 2, sigma = 3", "μ<sub>k1</sub> = 2, σ = 3"),
+        ("25.0*mu_k**2 + x1", "25.0·μ<sub>k</sub><sup>2</sup> + x<sub>1</sub>"),
+        ("R^256, d^(n − 2)", "R<sup>256</sup>, d<sup>n − 2</sup>"),
+        ("t*k and t* < 1", "t*k and t* &lt; 1"),
+        ("float16: thm-max-2, n = 10", "float16: thm-max-2, n = 10"),
+    ],
+)
+def test_plain_text_is_set_as_a_page_sets_it(text, expected):
+    assert html(text) == expected
+
+
+def test_every_kind_of_verification_has_a_seal():
+    assert set(WORDS) == set(KINDS)
+
+
+def test_a_seal_holds_kind_scope_evidence_call_and_every_refutation():
+    page = seal("thm-a", Record("numeric", "d ≤ 3", "1 < 2", {"two": "3 & 4", "one": "5"}))
+    assert page.startswith('<details class="tf-seal tf-numeric"><summary><svg')
+    for part in ("Verified in numbers", "d ≤ 3", "1 &lt; 2.", 'verify("thm-a")'):
+        assert part in page
+    assert page.count("<details class='tf-break'>") == 2
+    assert "<summary>two</summary><p><span class='tf-refuted'>Refuted</span> 3 &amp; 4.</p>" in page
