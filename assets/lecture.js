@@ -224,7 +224,7 @@
       this.list.hidden = !open;
       this.frame.style.visibility = open ? "hidden" : "";
       if (!open) return;
-      this.list.replaceChildren(...this.slides.map((slide, i) => make("li", { class: `tf-entry tf-entry-${slide.level ?? slide.kind}` },
+      this.list.replaceChildren(...this.slides.map((slide, i) => make("li", { class: `tf-place tf-place-${slide.level ?? slide.kind}` },
         make("button", { type: "button", click: () => this.show(i), ...(i === this.now ? { "aria-current": "true" } : {}) }, `${i + 1}. ${slide.title}`))));
       this.list.querySelector("[aria-current]").focus();
     }

@@ -32,14 +32,16 @@ NOTE = (
     "*This is the chapter as `make lab` writes it for JupyterLab. What you change here is yours.*"
 )
 IMPORT = re.compile(r"^from tformer\.claims import .*\bverify\b", re.MULTILINE)
-SEALS_ON = (
-    "from tformer.book.lab_seals import show_seals\n\nshow_seals()  # of verify, as on the page"
-)
+SEALS_ON = """
+from tformer.book.lab_seals import show_seals
+
+show_seals()  # what verify returns, as on the page"""
 BOX = re.compile(
     r"^[ \t]*(?:`{3,}|:{3,})\{prf:(\w+)\}.*\n(?P<options>(?:[ \t]*:[\w-]+:.*\n)*)", re.M
 )
 LABEL = re.compile(r"^[ \t]*:label:[ \t]*([\w-]+)", re.MULTILINE)
 ROLE = re.compile(r"\{(cite:p|cite:t|doc|eq|numref|prf:ref|ref)\}`(?:([^`<]+?)\s*<)?([^`<>]+)>?`")
+INSIDE = re.compile(r"\[([^\]]*)\]\(#([\w-]+)\)")
 MESSAGE = re.compile(r"(?s)(.+?[.!?])(?=\s|$)")
 LINK = re.compile(r"\]\((https?://\S+?)\)\\?\.?\s*$")
 
@@ -167,7 +169,7 @@ def _seals_on(notebook: NotebookNode) -> None:
     """Let the cell that imports also see to it that `verify` shows seals."""
     imports = next((cell for cell in notebook.cells if IMPORT.search(cell.source)), None)
     if imports is not None:
-        imports.source += f"\n\n{SEALS_ON}"
+        imports.source += f"\n{SEALS_ON}"
 
 
 def _seal(cell: NotebookNode, label: str) -> None:
@@ -185,12 +187,14 @@ def _markdown(text: str, name: str) -> NotebookNode:
 
 
 def _caption(text: str, name: str) -> str:
-    return f"**{name}** " + MESSAGE.sub(r"**\1**", text.strip(), count=1)
+    bold = text if text.startswith("**") else MESSAGE.sub(r"**\1**", text, count=1)
+    return f"**{name}** {bold.strip()}"
 
 
 def _written_out(source: str, book: Book, page: str, cited: dict[str, Work]) -> str:
     source = BOX.sub(lambda found: _box(found, book.targets), source)
     source = EQUATION.sub(lambda found: _equation(found, book.targets), source)
+    source = INSIDE.sub(lambda found: _link(book, page, *found.groups()), source)
     return ROLE.sub(lambda found: _role(found, book, page, cited), source)
 
 
@@ -225,10 +229,15 @@ def _role(found: re.Match[str], book: Book, page: str, cited: dict[str, Work]) -
     if kind == "doc":
         target = _joined(page, name)
         return f"[{words or book.title(target)}]({book.address(target)})"
-    target = _known(book.targets, name)
+    return _link(book, page, words, name)
+
+
+def _link(book: Book, page: str, words: str, label: str) -> str:
+    """A link from a page to what has a label; without words it is called by its name."""
+    target = _known(book.targets, label)
     address = "" if target.page == page else book.address(target.page)
     text = (words or target.name).replace("%s", target.number)
-    return f"[{text}]({address}#{name})"
+    return f"[{text}]({address}#{label})"
 
 
 def _known(table: Mapping[str, Any], key: str) -> Any:

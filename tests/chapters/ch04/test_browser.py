@@ -1,80 +1,132 @@
-"""The scale of scores in a browser: its arithmetic, and how it is worked."""
-
-import math
+"""The widget that widens a head, in a browser: its arithmetic, and how it is worked."""
 
 import numpy as np
 import pytest
-from playwright.sync_api import Page
+from playwright.sync_api import Locator, Page
 
-from browsing import call, evaluate, numbers, value, violations
-from tformer.chapters.ch04.score_scale import SCALES, ScoreScale, normal
+from browsing import IN_THE_HAND, call, evaluate, numbers, value, violations
+from tformer.chapters.ch04 import row
+from tformer.chapters.ch04.scores import SCALES
+from tformer.chapters.ch04.widen_head import START, WidenHead, normal
 
 
 @pytest.fixture
-def widget() -> ScoreScale:
+def widget() -> WidenHead:
     """What `page` and `phone` show."""
-    return ScoreScale()
+    return WidenHead()
 
 
 def test_the_random_coordinates_are_the_same_in_both_languages(blank: Page) -> None:
-    (found,) = evaluate(blank, ScoreScale, "normal", [[4096]])
-    np.testing.assert_allclose(numbers(list(found.values())), normal(4096), rtol=0, atol=1e-12)
+    first, later = evaluate(blank, WidenHead, "normal", [[4096], [64, 40 * 4096]])
+    np.testing.assert_allclose(numbers(list(first.values())), normal(4096), rtol=0, atol=1e-12)
+    found = numbers(list(later.values()))
+    np.testing.assert_allclose(found, normal(64, 40 * 4096), rtol=0, atol=1e-12)
 
 
-def test_scores_and_facts_agree_with_the_widget_in_python(blank: Page) -> None:
-    choices = [(4, "1", 1.0, 0), (64, "1/√d", 0.5, 3), (91, "1/d", 0.01, 31), (4096, "1", 100.0, 7)]
-    found = call(blank, ScoreScale, "summary", [list(choice) for choice in choices])
-    for ours, (d, scale, temperature, query) in zip(found, choices, strict=True):
-        python = ScoreScale(d=d, scale=scale, temperature=temperature, query=query)
-        size = abs(python.scores).max()
-        np.testing.assert_allclose(ours["scores"], python.scores.ravel(), atol=1e-12 * size)
-        assert ours["deviation"] == pytest.approx(python.deviation, rel=1e-12)
-        assert ours["predicted"] == pytest.approx(python.predicted, rel=1e-12)
-        np.testing.assert_allclose(ours["weights"], python.weights, rtol=1e-10, atol=1e-12)
-        for name, pair in python.facts.items():
-            assert ours["facts"][name] == pytest.approx(list(pair), rel=1e-9, abs=1e-12), name
+def test_columns_agree_with_the_widget_in_python(blank: Page) -> None:
+    choices, rows = [(0, 4), (3, 91), (START, 1024), (31, 4096)], row.normalised().tolist()
+    found = call(blank, WidenHead, "columns", [[rows, row.ASKS, *choice] for choice in choices])
+    for ours, (draw, d) in zip(found, choices, strict=True):
+        for name, python in WidenHead(d, draw).columns.items():
+            size = abs(python.scores).max()
+            np.testing.assert_allclose(ours[name]["scores"], python.scores, atol=1e-12 * size)
+            np.testing.assert_allclose(ours[name]["weights"], python.weights, atol=1e-10)
+            assert ours[name]["entropy"] == pytest.approx(python.entropy, abs=1e-10)
+            assert ours[name]["atScores"] == pytest.approx(python.at_scores, rel=1e-9, abs=1e-10)
+            assert ours[name]["atQuery"] == pytest.approx(python.at_query, rel=1e-9, abs=1e-10)
 
 
 # ---- by hand ----------------------------------------------------------------------------
 
 
-def test_dials_of_the_scale_give_the_numbers_of_the_library(page: Page) -> None:
-    widget = page.locator(".tf-scale")
-    for scale in SCALES:
-        for octave in (2, 7, 12):
-            widget.get_by_role("radio", name=scale, exact=True).check()
-            widget.get_by_label("Width d").fill(str(octave))
-            python = ScoreScale(d=2**octave, scale=scale)
-            assert value(widget, "deviation") == pytest.approx([python.deviation], rel=1e-12)
-            assert value(widget, "predicted") == pytest.approx([python.predicted], rel=1e-12)
-            for name, (one, mean) in python.facts.items():
-                found = [value(widget, name)[0], value(widget, f"mean-{name}")[0]]
-                assert found == pytest.approx([one, mean], rel=1e-9, abs=1e-12)
+def shown(widget: Locator, name: str) -> list[float]:
+    """The exact numbers of one line, a column each."""
+    cells = widget.locator(f"data.tf-{name}").all()
+    return [float(cell.get_attribute("value")) for cell in cells]
+
+
+def test_the_slider_gives_the_numbers_of_the_library(page: Page) -> None:
+    widget = page.locator(".tf-widen")
+    for octave in (2, 7, 12):
+        widget.get_by_label("Width d").fill(str(octave))
+        python = WidenHead(2**octave).columns.values()
+        assert value(widget, "d") == [2**octave]
+        for name, field in (("at-scores", "at_scores"), ("at-query", "at_query")):
+            want = [getattr(found, field) for found in python]
+            assert shown(widget, name) == pytest.approx(want, rel=1e-9, abs=1e-10)
+        weights = np.array(shown(widget, "weight")).reshape(-1, 3).T  # a line of the table a word
+        np.testing.assert_allclose(weights, [found.weights for found in python], atol=1e-10)
+    widget.get_by_role("button", name="other random matrices").click()
+    want = [found.entropy for found in WidenHead(4096, START + 1).columns.values()]
+    assert shown(widget, "entropy") == pytest.approx(want, abs=1e-10)
     widget.get_by_role("button", name="reset").click()
-    widget.get_by_label("Temperature").focus()
-    page.keyboard.press("ArrowRight")
-    widget.get_by_role("button", name="another query").click()
-    python = ScoreScale(temperature=value(widget, "temperature")[0], query=1)
-    assert python.temperature > 1
-    assert value(widget, "entropy") == pytest.approx([python.facts["entropy"][0]], rel=1e-12)
-    assert "query 2 of 32" in widget.inner_text()
+    assert value(widget, "d") == [4]
+    widget.get_by_label("Width d").press("ArrowRight")
+    assert value(widget, "d") == [round(2**2.125)]
 
 
-def test_the_histogram_counts_every_score(page: Page) -> None:
-    widget = page.locator(".tf-scale")
-    bars = widget.locator(".tf-chart").first.locator(".tf-bar").all()
-    heights = np.array([float(bar.get_attribute("height")) for bar in bars])
-    counts = np.histogram(ScoreScale().scores, bins=np.arange(-10, 10.5, 0.5))[0]
-    np.testing.assert_allclose(heights / heights.sum(), counts / counts.sum(), atol=1e-12)
-    assert "all scores are in the picture" in widget.inner_text()
+def test_no_dot_leaves_its_axis_at_any_width(page: Page) -> None:
+    widget = page.locator(".tf-widen")
+    inside = """(root) => [...root.querySelectorAll(".tf-dots")].every((axis) => {
+        const { left, right } = axis.getBoundingClientRect();
+        return [...axis.querySelectorAll(".tf-dot")].every((dot) => {
+            const box = dot.getBoundingClientRect();
+            return box.left >= left && box.right <= right;
+        });
+    })"""
+    page.emulate_media(reduced_motion="reduce")  # dots do not take their time
+    for octave in range(2, 13):
+        widget.get_by_label("Width d").fill(str(octave))
+        assert widget.evaluate(inside), octave
+
+
+def test_a_guess_is_answered_once_the_head_is_wide(page: Page) -> None:
+    widget = page.locator(".tf-widen")
+    outcome = widget.locator(".tf-outcome")
+    assert outcome.inner_text() == ""
     widget.get_by_role("radio", name="1", exact=True).check()
-    scores = ScoreScale(scale="1").scores
-    outside = math.floor(1000 * (scores < -10).mean() + 0.5) / 10
-    assert f"{outside:.0f} % below −10" in widget.inner_text()
+    assert "widen the head to 1024" in outcome.inner_text()
+    widget.get_by_label("Width d").fill("12")
+    assert "Dark at the query: 1 and 1/d. You said 1." in outcome.inner_text()
+    widget.get_by_role("radio", name="both 1 and 1/d").check()
+    assert "As you said." in outcome.inner_text()
+
+
+def test_the_head_widens_by_itself_until_it_is_stopped(page: Page) -> None:
+    widget = page.locator(".tf-widen")
+    widget.get_by_role("button", name="widen").click()
+    page.wait_for_function("document.querySelector('data.tf-d').value >= 8")
+    widget.get_by_role("button", name="stop").click()
+    d = value(widget, "d")
+    page.wait_for_timeout(300)
+    assert value(widget, "d") == d
+    page.emulate_media(reduced_motion="reduce")
+    widget.get_by_role("button", name="widen").click()
+    assert value(widget, "d") == [4096]
+
+
+def test_brightness_follows_the_gradient(page: Page) -> None:
+    widget = page.locator(".tf-widen")
+    widget.get_by_label("Width d").fill("12")
+    lit = [
+        float(bulb.evaluate("b => b.style.getPropertyValue('--tf-lit')"))
+        for bulb in widget.locator(".tf-bulb").all()
+    ]
+    python = WidenHead(4096).columns
+    lengths = [python[name].at_scores for name in SCALES] + [
+        python[name].at_query for name in SCALES
+    ]
+    assert lit == pytest.approx([min(1, (2 * length) ** 0.5) for length in lengths], abs=1e-3)
+
+
+def test_nothing_sticks_out_on_a_phone(phone: Page) -> None:
+    wide = phone.evaluate("document.documentElement.scrollWidth")
+    assert wide <= IN_THE_HAND["viewport"]["width"]
 
 
 @pytest.mark.parametrize("device", ["page", "phone"])
 def test_axe_finds_nothing(request: pytest.FixtureRequest, device: str) -> None:
     page = request.getfixturevalue(device)
     page.get_by_role("radio", name="1", exact=True).check()
+    page.get_by_label("Width d").fill("12")
     assert violations(page) == []

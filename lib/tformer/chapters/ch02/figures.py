@@ -5,7 +5,6 @@ from itertools import pairwise
 
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.colors import LinearSegmentedColormap
 from matplotlib.figure import Figure
 
 from tformer import reference
@@ -13,7 +12,6 @@ from tformer.figures.style import INK, ORANGE, PANEL_WIDTH, PURPLE, QUIET, panel
 
 WEIGHT = "#B87400"
 """What softmax makes: a darker orange, so that thin lines are seen. No colour of q, k or v."""
-SIGNED = LinearSegmentedColormap.from_list("signed", [PURPLE, "#ffffff", ORANGE])
 CORNERS = np.array([[0.0, 0.0], [1.0, 0.0], [0.5, 0.75**0.5]])
 
 
@@ -122,10 +120,11 @@ def jacobians(*rows: Sequence[float]) -> tuple[Figure, ...]:
 def _signed(p: np.ndarray) -> Figure:
     n, table = len(p), reference.softmax_jacobian(p)
     figure, ax = bare(3.4)
-    ax.imshow(table, cmap=SIGNED, vmin=-0.25, vmax=0.25, extent=(0, n, n, 0))
     for i in range(n):
         ax.text(i + 0.5, -0.3, f"{p[i]:g}", ha="center", va="center", weight="bold")
         for j in range(n):
+            color, depth = ORANGE if table[i, j] > 0 else PURPLE, 2.6 * abs(table[i, j])
+            ax.barh(i + 0.5, 1, left=j, height=1, color=color, alpha=depth)
             ax.text(j + 0.5, i + 0.5, _entry(table[i, j]), ha="center", va="center", fontsize=9)
         ax.text(n + 0.5, i + 0.5, "0", ha="center", va="center", color=QUIET)
     ax.text(-0.15, -0.3, "p", ha="right", va="center", style="italic")
@@ -264,8 +263,10 @@ def temperature(scores: np.ndarray) -> tuple[Figure, Figure]:
     betas = np.geomspace(0.01, 100, 161)
     weights = np.array([reference.softmax(scores, beta=beta) for beta in betas])
     (first, left), (second, right) = bare(), bare()
-    left.stackplot(betas, weights.T, colors=[WEIGHT, ORANGE, "#F2C66D", "#F9E3B5"])
-    for score, top, weight in zip(scores, np.cumsum(weights[0]), weights[0], strict=True):
+    tops = np.cumsum(weights, axis=-1)
+    for top, weight, depth in zip(tops.T, weights.T, (0.8, 0.55, 0.35, 0.18), strict=True):
+        left.fill_between(betas, top - weight, top, color=WEIGHT, alpha=depth, linewidth=0)
+    for score, top, weight in zip(scores, tops[0], weights[0], strict=True):
         left.text(0.014, top - weight / 2, f"{score:g}".replace("-", "−"), va="center")
     right.plot(betas, reference.entropy(weights), color=WEIGHT)
     left.set(ylabel="weights", ylim=(0, 1), yticks=[0, 1])

@@ -186,9 +186,9 @@ function tableOf(model) {
 }
 
 function rowsOf({ tokens, sought, given }, pick) {
-  const line = (name, ...cells) => h("div", { class: `tf-line ${name}`, role: "row" }, ...cells);
-  const cell = (name, ...inner) => h("span", { class: `tf-cell tf-at-${name}`, role: "gridcell" }, ...inner);
-  const head = (name, names, ...inner) => h("span", { class: `tf-cell tf-at-${name}`, role: "gridcell" },
+  const line = (name, ...cells) => h("div", { class: `tf-ask-line ${name}`, role: "row" }, ...cells);
+  const cell = (name, ...inner) => h("span", { class: `tf-ask-cell tf-at-${name}`, role: "gridcell" }, ...inner);
+  const head = (name, names, ...inner) => h("span", { class: `tf-ask-cell tf-at-${name}`, role: "gridcell" },
     h("span", { class: "tf-names", "aria-hidden": "true" }, ...names.map((one) => h("i", {}, short(one)))), ...inner);
   const n = tokens.length, d = sought.length;
   const title = (letter, rows, columns, kind) => h("span", { class: `tf-title tf-of-${kind}` }, h("b", {}, letter), h("span", { class: "tf-size" }, ` ${rows} × ${columns}`));
@@ -197,14 +197,14 @@ function rowsOf({ tokens, sought, given }, pick) {
   const rows = tokens.map((_, s) => ({ word: h("button", { type: "button", class: "tf-word", click: () => pick(s) }),
     key: strip("k", d), score: meter("score"), weight: meter("weight"), value: strip("v", given.length) }));
   const lines = [
-    line("tf-head", cell("word", h("span", { class: "tf-voice" }, "word")), head("key", sought, title("q", 1, d, "q")),
+    line("tf-ask-head", cell("word", h("span", { class: "tf-voice" }, "word")), head("key", sought, title("q", 1, d, "q")),
       cell("score"), cell("weight"), head("value", given)),
-    line("tf-query", cell("word", h("span", { class: "tf-asks" }, query.name, h("span", { class: "tf-size" }, " asks"))), cell("key", query.cells.el), cell("score"), cell("weight"), cell("value")),
-    line("tf-head tf-sub", cell("word"), cell("key", title("K", n, d, "k")), cell("score", title("score", 1, n, "s")),
+    line("tf-ask-query", cell("word", h("span", { class: "tf-asks" }, query.name, h("span", { class: "tf-size" }, " asks"))), cell("key", query.cells.el), cell("score"), cell("weight"), cell("value")),
+    line("tf-ask-head tf-sub", cell("word"), cell("key", title("K", n, d, "k")), cell("score", title("score", 1, n, "s")),
       cell("weight", title("weight", 1, n, "s")), cell("value", title("V", n, given.length, "v"))),
-    ...rows.map((row) => line("tf-entry", cell("word", row.word), cell("key", row.key.el), cell("score", row.score.el),
+    ...rows.map((row) => line("tf-ask-entry", cell("word", row.word), cell("key", row.key.el), cell("score", row.score.el),
       cell("weight", row.weight.el), cell("value", row.value.el))),
-    line("tf-output", cell("word"), cell("key"), cell("score"), cell("weight", title("y", 1, given.length, "v")), cell("value", output.cells.el)),
+    line("tf-ask-output", cell("word"), cell("key"), cell("score"), cell("weight", title("y", 1, given.length, "v")), cell("value", output.cells.el)),
   ];
   const grid = [[query.cells.el], ...rows.map((row) => [row.word, row.key.el, row.score.el, row.weight.el, row.value.el]), [output.cells.el]];
   return { query, rows, output, lines, grid };

@@ -10,7 +10,7 @@ from scipy.special import chdtr, expit, ndtr
 
 from tformer import reference as ref
 from tformer.chapters.ch04.claims_weights import QUADRATURE, SIGMAS, SIZES
-from tformer.chapters.ch04.scores import SCALES, jacobian_norm
+from tformer.chapters.ch04.scores import SCALES, answers, jacobian_norm
 from tformer.claims.registry import claim, require
 from tformer.claims.tools import Array, near, show, simplex_grid
 from tformer.experiments.gaussian_rows import (
@@ -21,7 +21,14 @@ from tformer.experiments.gaussian_rows import (
     over_queries,
     two_keys_norm,
 )
-from tformer.experiments.intervals import bernstein_margin, cdf_gap, cdf_margin, hoeffding_margin
+from tformer.experiments.intervals import (
+    bernstein_margin,
+    cdf_gap,
+    cdf_margin,
+    hoeffding_margin,
+    mean_interval,
+    median_interval,
+)
 
 
 @claim(
@@ -259,3 +266,47 @@ def _require_orthogonal_part(part: Array, aside: Array, length: Array, where: st
     ):
         gap = cdf_gap(values, cdf)
         require(gap <= cdf_margin(len(values), 1e-7), f"{where}: {says}: off by {gap:.4f}")
+
+
+CROSSINGS = {
+    ("worst", "mean"): (300, 600),
+    ("worst", "median"): (90, 150),
+    ("random", "mean"): (45, 90),
+    ("random", "median"): (25, 45),
+}
+"""Wish, average -> a width at which scale 1 answers more than 1/√d, and one at which less."""
+
+
+@claim(
+    "exm-worst-and-random",
+    "statistical",
+    broken={
+        "worst wish, as if random": {"wish": "random"},
+        "random wish, as if worst": {"wish": "worst"},
+        "not saturated at d = 64": {"saturated": 0.5},
+    },
+)
+def worst_and_random(wish: str | None = None, saturated: float = 0.86) -> str:
+    """Means by Student's intervals of the differences, medians by exact ones of the two samples."""
+    rows, failure = 8000, 1e-7
+    drawn = {d: answers(d, n_rows=rows) for d in {64}.union(*CROSSINGS.values())}
+    for name, want in (("1", saturated), ("1/√d", 0.095)):
+        middle, low, high = median_interval(drawn[64][name].largest, 1 - failure)
+        says = f"d = 64, scale {name}: median largest weight {middle:.4f}, not {want:g}"
+        require(low <= want <= high, says)
+    for (kind, average), widths in CROSSINGS.items():
+        for d, sign in zip(widths, (1, -1), strict=True):
+            plain, scaled = (getattr(drawn[d][name], wish or kind) for name in ("1", "1/√d"))
+            if average == "mean":
+                gap, half = mean_interval(sign * (plain - scaled), 1 - failure)
+                apart = bool(gap > half)
+            else:
+                one, two = (median_interval(x, 1 - failure) for x in (plain, scaled))
+                apart = one[1] > two[2] if sign > 0 else one[2] < two[1]
+            found = f"{getattr(np, average)(plain):.4f} and {getattr(np, average)(scaled):.4f}"
+            require(apart, f"{kind} wish, {average} at d = {d}: {found} under 1 and 1/√d")
+    return (
+        f"{rows} rows of 64 keys at each of {len(drawn)} widths; the two medians, and at both ends "
+        "of the four ranges which scale answers more, within Student's and exact intervals "
+        "(failure ≤ 2e-6)"
+    )

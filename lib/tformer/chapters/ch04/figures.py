@@ -2,233 +2,162 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from scipy.interpolate import CubicSpline
-from scipy.special import expit
 
-from tformer.chapters.ch04 import scores
-from tformer.experiments.gaussian_rows import (
-    expected_max,
-    expected_row,
-    inverse_norm,
-    over_queries,
-    two_keys_norm,
-)
-from tformer.experiments.intervals import NORMAL_MEDIAN, bernstein_margin, mean_interval
-from tformer.figures.style import BLUE, GREEN, INK, ORANGE, PURPLE, QUIET, SKY, VERMILLION, panels
+from tformer import reference
+from tformer.chapters.ch04 import row, scores
+from tformer.chapters.ch04.widen_head import Column, WidenHead
+from tformer.figures.style import INK, PURPLE, QUIET, panel
 
 if TYPE_CHECKING:
     from tformer.chapters.ch04.recall import Runs
 
-COLOR = {"1": VERMILLION, "1/√d": BLUE, "1/d": GREEN}
-MARKER = {"1": "s", "1/√d": "o", "1/d": "^"}
-SHADES = (SKY, BLUE, INK)
+COLOR = {"1": "#B06F00", "1/√d": INK, "1/d": PURPLE}
+"""A colour for each scale, none of them that of a query, a key or a value."""
+SHADES = ("#B9B9B9", "#767676", INK)
+"""From a narrow head to a wide one."""
+SIGNED = "PuOr_r"
+"""Colours of a signed table: orange is positive, purple negative, white zero."""
 
 
-def limit_law(widths: Sequence[int]) -> Figure:
-    """Kolmogorov distance of q·k/√d from the normal distribution, against the width."""
-    figure, (ax,) = panels()
-    signs = [scores.distance_of_signs(d) for d in widths]
-    normals = [scores.distance_of_normals(d) for d in widths]
-    bound = [1 / math.sqrt(2 * math.pi * d) for d in widths]
-    ax.plot(widths, signs, "s", color=VERMILLION, label="signs")
-    ax.plot(widths, bound, "--", color=VERMILLION, label="1/√(2πd)")
-    ax.plot(widths, normals, "o-", color=BLUE, label="normal coordinates")
-    ax.set(xscale="log", yscale="log", xlabel="width d", ylabel="distance from N(0, 1)")
-    ax.legend()
+def strips(ax: Axes, widths: Sequence[int]) -> None:
+    """Make room for one line of dots a width, narrow heads on top."""
+    ax.set(yticks=range(len(widths)), yticklabels=[f"d = {d}" for d in widths])
+    ax.set_ylim(len(widths) - 0.45, -0.55)
+    ax.grid(visible=False)
+    ax.tick_params(axis="y", length=0)
+    ax.spines["left"].set_visible(False)
+
+
+def dots(ax: Axes, values: np.ndarray, line: int, color: str, **style: object) -> None:
+    """A cloud of dots on one line, spread up and down so that they can be told apart."""
+    spread = 0.3 * (np.random.default_rng(1).random(len(values)) - 0.5) * 2
+    kept = {"markersize": 3.2, "alpha": 0.45, "markeredgewidth": 0} | style
+    ax.plot(values, line + spread, "o", color=color, **kept)  # type: ignore[arg-type]
+
+
+def cloud(rng: np.random.Generator, widths: Sequence[int], n: int = 150) -> Figure:
+    """Dot products of random queries and keys, one line of dots a width, and one deviation."""
+    figure, ax = panel(width=3.6, height=2.3)
+    strips(ax, widths)
+    for i, d in enumerate(widths):
+        q, k = rng.standard_normal((2, n, d))
+        dots(ax, reference.dot(q, k), i, INK)
+        size = d**0.5
+        ax.plot([-size, size], [i + 0.4, i + 0.4], "|-", color=PURPLE, linewidth=2, markersize=7)
+    ax.set(xlabel="score q·k")
     return figure
 
 
-def largest(rng: np.random.Generator, sizes: Sequence[int], n_rows: int = 1000) -> Figure:
-    """Expected largest of n standard normal scores: measured, exact, and its bound."""
-    figure, (ax,) = panels()
-    for n in sizes:
-        top = rng.standard_normal((n_rows, n)).max(axis=-1)
-        mean, half = mean_interval(top, points=len(sizes))
-        ax.errorbar(n, mean, half, fmt="o", color=BLUE, label="measured" if n == sizes[0] else None)
-    between = np.geomspace(sizes[0], sizes[-1], 60)
-    ax.plot(between, [expected_max(n) for n in between], color=BLUE, label="exact")
-    ax.plot(between, np.sqrt(2 * np.log(between)), "--", color=VERMILLION, label="√(2 log n)")
-    ax.set(xscale="log", xlabel="number of scores n", ylabel="expected maximum / σ")
-    ax.legend()
-    return figure
-
-
-def exact_by_width(n_keys: int, sizes: np.ndarray) -> dict[str, np.ndarray]:
-    """For each scale, expected entropy and E[Σ p²] at the widths `sizes`: (widths, 2)."""
-    sigmas = np.geomspace(0.2 / math.sqrt(sizes[-1]), 1.3 * math.sqrt(sizes[-1]), 40)
-    rows = [expected_row(sigma, n_keys) for sigma in sigmas]
-    curves = CubicSpline(np.log(sigmas), [(row.entropy, row.coincidence) for row in rows])
-
-    def at(sigma: np.ndarray) -> np.ndarray:
-        return curves(np.log(sigma).clip(np.log(sigmas[0])))
-
-    return {
-        name: np.array([over_queries(at, d, scale(d)) for d in sizes])
-        for name, scale in scores.SCALES.items()
-    }
-
-
-def entropy(
-    rows: Mapping[str, Sequence[scores.Rows]], widths: Sequence[int], n_keys: int
-) -> Figure:
-    """Entropy and coincidence of the weights against the width, under the three scales."""
-    figure, (left, right) = panels(2)
-    d = np.geomspace(widths[0], widths[-1], 60)
-    exact = exact_by_width(n_keys, d)
-    for name, measured in rows.items():
-        same = [1 / row.effective_keys for row in measured]
-        _points(left, widths, [row.entropy for row in measured], name, 3 * len(widths))
-        _points(right, widths, same, name, 3 * len(widths))
-        left.plot(d, exact[name][:, 0], color=COLOR[name], label=f"scale {name}")
-        right.plot(d, exact[name][:, 1], color=COLOR[name])
-    for loss, color in ((0.5 + 0 * d, BLUE), (d / 2, VERMILLION)):
-        left.plot(d, math.log(n_keys) - loss, ":", color=color)
-    freezing = 2 * math.log(n_keys)
-    left.axvline(freezing, color=QUIET, linewidth=1)
-    left.text(freezing * 1.2, 2.2, f"2 log {n_keys}", color=INK, fontsize=9)
-    left.set(xscale="log", xlabel="width d", ylabel="entropy (nats)", ylim=(0, 4.5))
-    right.set(xscale="log", yscale="log", xlabel="width d", ylabel="P(two draws, one key)")
-    figure.legend(loc="outside lower center", ncols=3)
-    return figure
-
-
-def _points(
-    ax: Axes, widths: Sequence[int], samples: Sequence[np.ndarray], name: str, points: int
-) -> None:
-    """Means of `samples`, one a width, with intervals that hold together at 99 %."""
-    means, halves = zip(*(mean_interval(sample, points=points) for sample in samples), strict=True)
-    ax.errorbar(
-        widths,
-        means,
-        halves,
-        color=COLOR[name],
-        marker=MARKER[name],
-        markersize=5,
-        linestyle="none",
+def bars(widths: Sequence[int]) -> tuple[Figure, ...]:
+    """Weights of the row of *it*, a panel a scale, a line of bars a width."""
+    found = [WidenHead(d).columns for d in widths]
+    return tuple(
+        _bars(name, [columns[name] for columns in found], widths) for name in scores.SCALES
     )
 
 
-def jacobian(
-    rows: Mapping[str, Sequence[scores.Rows]], widths: Sequence[int], n_keys: int
+def _bars(name: str, columns: Sequence[Column], widths: Sequence[int]) -> Figure:
+    figure = Figure(figsize=(2.15, 2.9), layout="constrained")
+    axes = figure.subplots(len(widths), 1, sharex=True, sharey=True)
+    for ax, column, d in zip(axes, columns, widths, strict=True):
+        ax.bar(range(len(row.WORDS)), column.weights, color=COLOR[name], width=0.75)
+        ax.set(ylim=(0, 1), yticks=(0, 1), xticks=[])
+        ax.grid(visible=False)
+        ax.set_title(f"d = {d}", loc="right", fontsize=10, pad=2)
+    axes[0].set_title(f"scale {name}", loc="left", pad=2)
+    return figure
+
+
+def jacobians(widths: Sequence[int], names: Sequence[str] = ("1", "1/√d")) -> tuple[Figure, ...]:
+    """The softmax Jacobian of the row of *it* as a signed table, a panel a scale."""
+    found = [WidenHead(d).columns for d in widths]
+    return tuple(_jacobians(name, [columns[name] for columns in found], widths) for name in names)
+
+
+def _jacobians(name: str, columns: Sequence[Column], widths: Sequence[int]) -> Figure:
+    figure = Figure(figsize=(3.3, 1.65), layout="constrained")
+    for ax, column, d in zip(figure.subplots(1, len(widths)), columns, widths, strict=True):
+        table = reference.softmax_jacobian(column.weights)
+        ax.pcolormesh(table, cmap=SIGNED, vmin=-0.2, vmax=0.2)
+        ax.set(xticks=[], yticks=[], aspect="equal", xlabel=f"d = {d}")
+        ax.invert_yaxis()
+        ax.spines[:].set_visible(True)
+    figure.suptitle(f"scale {name}", x=0.02, ha="left", fontsize=12)
+    return figure
+
+
+def alive(widths: Sequence[int], n: int = 200) -> tuple[Figure, ...]:
+    """What arrives at the scores in rows of 64 keys: a dot a row, their mean and their median."""
+    found = [scores.answers(d) for d in widths]
+    return tuple(
+        _alive(name, [answers[name].random for answers in found], widths, n)
+        for name in ("1", "1/√d")
+    )
+
+
+def _alive(
+    name: str, lengths: Sequence[np.ndarray], widths: Sequence[int], n: int, least: float = 1e-6
 ) -> Figure:
-    """Mean and median norm of the softmax Jacobian: of many keys, and of two keys with scale 1."""
-    figure, (left, right) = panels(2)
-    d = np.geomspace(widths[0], widths[-1], 60)
-    for name, measured in rows.items():
-        _points(left, widths, [row.jacobian for row in measured], name, 3 * len(widths))
-        left.plot([], [], MARKER[name], color=COLOR[name], label=f"mean, scale {name}")
-    _many_keys(left, n_keys, d)
-    left.text(widths[0], 0.93 / n_keys, f"1/{n_keys}", va="top", fontsize=9)
-    left.set(title=f"{n_keys} keys", ylim=(0.004, 1), ylabel="norm of the Jacobian")
-    typical = expit(np.sqrt(2 * d) * NORMAL_MEDIAN)
-    right.plot(d, [two_keys_norm(math.sqrt(width)) for width in d], color=VERMILLION, label="mean")
-    right.plot(d, 1 / np.sqrt(np.pi * d), "--", color=VERMILLION, label="1/√(πd)")
-    right.plot(d, 2 * typical * (1 - typical), color=PURPLE, label="median")
-    right.set(title="two keys, scale 1", ylim=(1e-4, 1))
-    right.legend(fontsize=9)
-    for ax in (left, right):
-        ax.set(xscale="log", yscale="log", xlabel="width d")
-    figure.legend(*left.get_legend_handles_labels(), loc="outside lower center", ncols=3)
+    figure, ax = panel(height=2.6)
+    strips(ax, widths)
+    for i, arriving in enumerate(lengths):
+        dots(ax, arriving[:n].clip(least), i, COLOR[name], alpha=0.35)
+        middle, mean = max(np.median(arriving), least), arriving.mean()
+        ax.plot([middle, middle], [i - 0.36, i + 0.36], color=INK, linewidth=2.5)
+        ax.plot(mean, i, "D", color="white", markeredgecolor=INK, markeredgewidth=1.6, markersize=7)
+    ax.set(xscale="log", xlim=(least / 2, 3), xticks=(1e-6, 1e-4, 1e-2, 1))
+    ax.set(title=f"scale {name}", xlabel="length of what arrives")
     return figure
 
 
-def _many_keys(ax: Axes, n_keys: int, d: np.ndarray) -> None:
-    """For scale 1 the bound of the mean norm and the median; for the others what the mean nears."""
-    top = expected_max(n_keys)
-    bound = [top * inverse_norm(width) for width in d]
-    medians = [
-        np.median(scores.normal_jacobians(n_keys, math.sqrt(width), 1000)) for width in d[::3]
-    ]
-    ax.plot(d, bound, "--", color=COLOR["1"], linewidth=1, label="bound, scale 1")
-    ax.plot(d[::3], medians, color=PURPLE, linewidth=1, label="median, scale 1")
-    ax.axhline(scores.normal_jacobians(n_keys).mean(), color=COLOR["1/√d"], linewidth=1)
-    ax.axhline(1 / n_keys, color=COLOR["1/d"], linewidth=1)
-
-
-def freezing(sizes: Sequence[float]) -> Figure:
-    """Share of the entropy that is left, against σ in units of √(2 log n), and its limit."""
-    figure, (ax,) = panels()
-    ratios = np.linspace(0.05, 2, 40)
-    for n, color in zip(sizes, (ORANGE, GREEN, BLUE), strict=True):
-        unit = math.log(n)
-        left = [expected_row(r * math.sqrt(2 * unit), n).entropy / unit for r in ratios]
-        label = f"n = {n:g}" if n < 1000 else f"n = $10^{{{round(math.log10(n))}}}$"
-        ax.plot(ratios, left, color=color, label=label)
-    ax.plot(ratios, np.maximum(1 - ratios**2, 0), "--", color=INK, label="n → ∞")
-    ax.set(xlabel="σ / √(2 log n)", ylabel="expected entropy / log n", ylim=(0, 1.02))
-    ax.legend()
-    return figure
-
-
-def assumptions(sizes: Mapping[str, np.ndarray], widths: Sequence[int]) -> Figure:
-    """Typical size of q·k/√d against the width, assumption by assumption."""
-    figure, (ax,) = panels(height=4.2)
-    colors = (PURPLE, ORANGE, VERMILLION, INK, SKY, GREEN)
-    for (name, intervals), color, marker in zip(sizes.items(), colors, "PvsDo^", strict=True):
-        middle, low, high = intervals.T
-        ax.errorbar(
-            widths,
-            middle,
-            (middle - low, high - middle),
-            color=color,
-            marker=marker,
-            markersize=5,
-            linewidth=1.5,
-            label=name,
-        )
-    ax.set(xscale="log", yscale="log", xlabel="width d", ylabel="typical size of q·k/√d")
-    figure.legend(loc="outside lower center", ncols=2)
-    return figure
-
-
-def aligned(weights: Mapping[str, np.ndarray], widths: Sequence[int], n_keys: int) -> Figure:
-    """Mean weight of the one key that is aligned with the query, under two scales."""
-    figure, (ax,) = panels()
-    failure = 0.01 / (len(weights) * len(widths))
-    for name, samples in weights.items():
-        margins = [bernstein_margin(sample, failure=failure) for sample in samples]
-        means, color = samples.mean(axis=-1), COLOR[name]
-        ax.errorbar(widths, means, margins, fmt="o-", color=color, label=f"scale {name}")
-    ax.axhline(1 / n_keys, color=QUIET, linestyle=":", label=f"1/{n_keys}")
-    ax.set(xscale="log", xlabel="width d", ylabel="weight of the aligned key", ylim=(0, 1.05))
-    ax.legend(loc="center left")
-    return figure
-
-
-def rates(runs: Mapping[tuple[str, int], Runs]) -> Figure:
+def rates(runs: Mapping[tuple[str, int], Runs]) -> tuple[Figure, ...]:
     """Loss at the end of training against the learning rate: a panel a scale, a line a width.
 
     Losses above chance are drawn at chance. Bars run from the lowest to the highest seed.
     """
-    names = list(dict.fromkeys(name for name, _ in runs))
-    figure, axes = panels(len(names), height=3.2)
-    for ax, name in zip(axes, names, strict=True):
-        found = {width: run for (scale, width), run in runs.items() if scale == name}
-        for (width, run), color in zip(found.items(), SHADES, strict=True):
-            final = run.final().clamp(max=run.chance).numpy()
-            middle = np.median(final, axis=-1)
-            bars = middle - final.min(axis=-1), final.max(axis=-1) - middle
-            ax.errorbar(
-                run.rates,
-                middle,
-                bars,
-                color=color,
-                marker="o",
-                markersize=4,
-                linewidth=1.5,
-                label=f"d = {width}",
-            )
-        ax.axhline(run.chance, color=QUIET, linestyle=":")
-        ax.set(title=f"scale {name}", xscale="log", yscale="log", ylim=(0.015, 4))
-        ax.label_outer()
-    axes[0].set(ylabel="loss at the end (nats)")
-    axes[len(axes) // 2].set(xlabel="learning rate")
-    figure.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=3)
+    names = dict.fromkeys(name for name, _ in runs)
+    return tuple(
+        _rates(name, {width: run for (scale, width), run in runs.items() if scale == name})
+        for name in names
+    )
+
+
+def _rates(name: str, runs: Mapping[int, Runs]) -> Figure:
+    figure, ax = panel(width=2.15, height=2.3)
+    for run, color in zip(runs.values(), SHADES, strict=True):
+        final = run.final().clamp(max=run.chance).numpy()
+        middle = np.median(final, axis=-1)
+        bars = middle - final.min(axis=-1), final.max(axis=-1) - middle
+        ax.errorbar(run.rates, middle, bars, color=color, linewidth=1)
+        ax.plot(run.rates, middle, "o-", color=color, markersize=4)
+    ax.axhline(run.chance, color=QUIET, linestyle=":")
+    ax.set(title=f"scale {name}", xscale="log", yscale="log", ylim=(0.015, 4))
+    ax.set(xlabel="learning rate")
+    return figure
+
+
+def aligned(rng: np.random.Generator, widths: Sequence[int], rho: float) -> tuple[Figure, ...]:
+    """One aligned key among 63 unrelated ones, under two scales: a panel a scale."""
+    drawn = []
+    for d in widths:
+        q, z = rng.standard_normal((2, d))
+        others = reference.norm(q) * rng.standard_normal(63)
+        drawn.append((others, float(reference.dot(q, rho * q + (1 - rho**2) ** 0.5 * z))))
+    return tuple(_aligned(name, drawn, widths) for name in ("1/√d", "1/d"))
+
+
+def _aligned(name: str, drawn: Sequence[tuple[np.ndarray, float]], widths: Sequence[int]) -> Figure:
+    figure, ax = panel(height=2.4)
+    strips(ax, widths)
+    for i, ((others, best), d) in enumerate(zip(drawn, widths, strict=True)):
+        scale = scores.SCALES[name](d)
+        dots(ax, scale * others, i, QUIET)
+        ax.plot(scale * best, i, "*", color=COLOR["1"], markersize=13, markeredgecolor="white")
+    ax.set(title=f"scale {name}", xlabel="score", xlim=(-4, 18) if name == "1/√d" else (-1, 1))
     return figure

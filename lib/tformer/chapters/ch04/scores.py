@@ -108,6 +108,48 @@ def gradient_at_query(
     return dict(zip(SCALES, norms, strict=True))
 
 
+@dataclass(frozen=True)
+class Answers:
+    """Rows of attention weights (n, S), a wish for other weights for each, and what arrives.
+
+    The wishes are the gradients at the weights; what arrives at the scores is their product with
+    the softmax Jacobian J.
+    """
+
+    weights: np.ndarray
+    wishes: np.ndarray
+
+    @property
+    def largest(self) -> np.ndarray:
+        """The largest weight of each row: (n,)."""
+        return self.weights.max(axis=-1)
+
+    @property
+    def worst(self) -> np.ndarray:
+        """The greatest length of J u over wishes u of length 1, for each row: (n,)."""
+        return jacobian_norm(self.weights, steps=20)
+
+    @property
+    def random(self) -> np.ndarray:
+        """The length of J u for the wish u of each row: (n,)."""
+        return reference.norm(reference.softmax_vjp(self.weights, self.wishes))
+
+
+def answers(d: int, n_keys: int = 64, n_rows: int = 4000) -> dict[str, Answers]:
+    """Draw rows of scores and wishes, the same ones for every scale and in every call.
+
+    All coordinates of queries and keys are standard normal, so that by thm-conditional-gaussian a
+    row is the length of its query times independent standard normal numbers. So are the wishes.
+    """
+    rng = np.random.default_rng(d)
+    lengths = np.sqrt(rng.chisquare(d, (n_rows, 1)))
+    raw, wishes = rng.standard_normal((2, n_rows, n_keys))
+    raw *= lengths
+    return {
+        name: Answers(reference.softmax(scale(d) * raw), wishes) for name, scale in SCALES.items()
+    }
+
+
 def distance_of_signs(d: int) -> float:
     """Kolmogorov distance of q·k/√d from N(0, 1) for independent sign vectors, from integers."""
     count, below, farthest = 1, 0, 0.0
@@ -157,10 +199,10 @@ def _cauchy(rng: np.random.Generator, n: int, d: int) -> tuple[np.ndarray, np.nd
 
 
 ASSUMPTIONS: dict[str, Draw] = {
-    "Cauchy coordinates": _cauchy,
+    "Cauchy": _cauchy,
     "q = k": _same,
-    "Student's t, ν = 3": _student,
-    "independent, unit variance": _independent,
+    "Student, ν = 3": _student,
+    "independent": _independent,
     "RMS-normalised": _rms_norm,
     "length 1": _unit_length,
 }
