@@ -15,7 +15,7 @@ import pytest
 from docutils import nodes
 from matplotlib.figure import Figure
 
-from tformer.book.page import _bind_punctuation, _description
+from tformer.book.page import _bind_punctuation, _description, _set_apart_message
 from tformer.book.sitecheck import check_site
 from tformer.book.svg import inline_svg
 from tformer.figures.style import FONTS, PANEL_GAP, _apart, label_ends, panel, svg
@@ -203,6 +203,18 @@ def test_mark_after_a_formula_moves_into_it_alone() -> None:
     assert [child.astext() for child in paragraph] == [
         "First", ".", " Then ", r"x\text{.}", "", " Last.",
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize("strong", [True, False])
+def test_the_message_of_a_caption_is_set_apart_once(strong: bool) -> None:
+    caption, message = nodes.caption(), "The square of "
+    caption += nodes.strong("", "A square.") if strong else nodes.Text("A square. ")
+    caption += [nodes.Text("It has "), nodes.math("", "4"), nodes.Text(" sides. Or so.")]
+    _set_apart_message(caption)
+    assert [child.astext() for child in caption.findall(nodes.strong)] == ["A square."]
+    caption = nodes.caption("", "", nodes.Text(message), nodes.math("", "x"), nodes.Text(". Then"))
+    _set_apart_message(caption)
+    assert [child.astext() for child in caption] == [f"{message}x.", " Then"]
 
 
 def test_description_is_a_plain_paragraph_cut_at_a_word() -> None:

@@ -12,7 +12,9 @@ from browsing import ROOT, toc_pages
 from tformer.book.edition import Book, edition
 from tformer.book.seals import CALL
 
-PAGES = [name.removesuffix(".html") for name in toc_pages() if name.startswith("chapters/0")]
+PAGES = [name.removesuffix(".html") for name in toc_pages()]
+PAGES = [page for page in PAGES if page.startswith("chapters/")]
+PAGES = [page for page in PAGES if (ROOT / f"{page}.ipynb").exists()]
 NAMED = {
     ".admonition[id]": ".caption-number",
     "figure[id]": ".caption-number",

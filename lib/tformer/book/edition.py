@@ -41,6 +41,7 @@ BOX = re.compile(
 )
 LABEL = re.compile(r"^[ \t]*:label:[ \t]*([\w-]+)", re.MULTILINE)
 ROLE = re.compile(r"\{(cite:p|cite:t|doc|eq|numref|prf:ref|ref)\}`(?:([^`<]+?)\s*<)?([^`<>]+)>?`")
+INSIDE = re.compile(r"\[([^\]]*)\]\(#([\w-]+)\)")
 MESSAGE = re.compile(r"(?s)(.+?[.!?])(?=\s|$)")
 LINK = re.compile(r"\]\((https?://\S+?)\)\\?\.?\s*$")
 
@@ -186,12 +187,14 @@ def _markdown(text: str, name: str) -> NotebookNode:
 
 
 def _caption(text: str, name: str) -> str:
-    return f"**{name}** " + MESSAGE.sub(r"**\1**", text.strip(), count=1)
+    bold = text if text.startswith("**") else MESSAGE.sub(r"**\1**", text, count=1)
+    return f"**{name}** {bold.strip()}"
 
 
 def _written_out(source: str, book: Book, page: str, cited: dict[str, Work]) -> str:
     source = BOX.sub(lambda found: _box(found, book.targets), source)
     source = EQUATION.sub(lambda found: _equation(found, book.targets), source)
+    source = INSIDE.sub(lambda found: _link(book, page, *found.groups()), source)
     return ROLE.sub(lambda found: _role(found, book, page, cited), source)
 
 
@@ -226,10 +229,15 @@ def _role(found: re.Match[str], book: Book, page: str, cited: dict[str, Work]) -
     if kind == "doc":
         target = _joined(page, name)
         return f"[{words or book.title(target)}]({book.address(target)})"
-    target = _known(book.targets, name)
+    return _link(book, page, words, name)
+
+
+def _link(book: Book, page: str, words: str, label: str) -> str:
+    """A link from a page to what has a label; without words it is called by its name."""
+    target = _known(book.targets, label)
     address = "" if target.page == page else book.address(target.page)
     text = (words or target.name).replace("%s", target.number)
-    return f"[{text}]({address}#{name})"
+    return f"[{text}]({address}#{label})"
 
 
 def _known(table: Mapping[str, Any], key: str) -> Any:

@@ -193,7 +193,7 @@ def _prose_number(page: Page) -> Found:
         yield None, f"{number.text} in {where} is in no code cell or output there"
 
 
-@rule("letters", chapter=True)
+@rule("letters")
 def _letters(page: Page) -> Found:
     for clash in clashes(page.nb):
         yield None, clash

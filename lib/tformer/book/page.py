@@ -115,6 +115,8 @@ def _set_apart_proof(box: nodes.Element) -> None:
 
 def _set_apart_message(caption: nodes.caption) -> None:
     """Make the first sentence of a caption, which says what the figure shows, strong."""
+    if isinstance(caption.next_node(), nodes.strong):
+        return
     message = nodes.strong()
     for child in list(caption):
         caption.remove(child)
