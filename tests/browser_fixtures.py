@@ -104,8 +104,47 @@ def visit(browser: Browser, request: pytest.FixtureRequest) -> Iterator[Visit]:
     assert troubles == []
 
 
+@pytest.fixture(scope="session")
+def stages(browser: Browser) -> Callable[..., tuple[Page, list[str]]]:
+    """One page a device, which tests use in turn, and what goes wrong on it: a new one is slow."""
+    pages: dict[str, tuple[Page, list[str]]] = {}
+
+    def stage(**options: object) -> tuple[Page, list[str]]:
+        key = repr(sorted(options.items()))
+        if key not in pages:
+            page, troubles = browser.new_context(**options).new_page(), []
+            watch(page, troubles)
+            pages[key] = page, troubles
+        page, _ = pages[key]
+        page.goto("about:blank")
+        page.emulate_media(media="null")
+        page.set_viewport_size(options["viewport"])
+        page.mouse.move(0, 0)
+        return pages[key]
+
+    return stage
+
+
 @pytest.fixture
-def show(visit: Visit, tmp_path: Path) -> Callable[..., Page]:
+def on_stage(stages: Callable[..., tuple[Page, list[str]]]) -> Iterator[Visit]:
+    """As `visit` by address, for pages that keep nothing in the browser, in a page used before."""
+    used: list[list[str]] = []
+
+    def open_page(address: str, **options: object) -> Page:
+        page, troubles = stages(**{"viewport": DESKTOP, **options})
+        used.append(troubles)
+        page.goto(address)
+        return page
+
+    yield open_page
+    met = [trouble for troubles in used for trouble in troubles]
+    for troubles in used:
+        troubles.clear()
+    assert met == []
+
+
+@pytest.fixture
+def show(on_stage: Visit, tmp_path: Path) -> Callable[..., Page]:
     """Open a page with these widgets and nothing else, as the book shows them; wait for them."""
 
     def open_widgets(*widgets: BookWidget, **options: object) -> Page:
@@ -113,7 +152,7 @@ def show(visit: Visit, tmp_path: Path) -> Callable[..., Page]:
             shutil.copy(needed, tmp_path)
         shutil.copytree(FONTS, tmp_path / FONTS.name, dirs_exist_ok=True)
         (tmp_path / "index.html").write_text(page_of(*widgets), encoding="utf-8")
-        page = visit((tmp_path / "index.html").as_uri(), **options)
+        page = on_stage((tmp_path / "index.html").as_uri(), **options)
         page.locator(".tf-widget").nth(len(widgets) - 1).wait_for()
         return page
 

@@ -177,7 +177,7 @@ def _tokens(rng: np.random.Generator, shape: tuple[int, ...]) -> np.ndarray:
 
 
 def _mask(rng: np.random.Generator, shape: tuple[int, ...]) -> np.ndarray:
-    """True where one may look; the first row may look nowhere."""
+    """True where one may look; the first row is fully masked."""
     mask = rng.random(shape) < 0.6
     mask[..., :1, :] = False
     return mask
@@ -210,8 +210,8 @@ exact in every format; the squares do not fit into float16, the distances and co
 INF, NAN = np.inf, np.nan
 EDGES: dict[str, dict[str, tuple[list[float], Any]]] = {
     "softmax": {
-        "nothing to look at": ([-INF, -INF, -INF], [0, 0, 0]),
-        "one to look at": ([-INF, 3, -INF], [0, 1, 0]),
+        "fully masked": ([-INF, -INF, -INF], [0, 0, 0]),
+        "one not masked": ([-INF, 3, -INF], [0, 1, 0]),
         "far apart": ([-1e4, 1e4, 0], [0, 1, 0]),
         "large and equal": ([1e4, 1e4, -INF], [0.5, 0.5, 0]),
         "very negative and equal": ([-1e4, -1e4, -INF], [0.5, 0.5, 0]),
@@ -220,16 +220,16 @@ EDGES: dict[str, dict[str, tuple[list[float], Any]]] = {
         "empty": ([], []),
     },
     "log_softmax": {
-        "nothing to look at": ([-INF, -INF, -INF], [-INF, -INF, -INF]),
-        "one to look at": ([-INF, 3, -INF], [-INF, 0, -INF]),
+        "fully masked": ([-INF, -INF, -INF], [-INF, -INF, -INF]),
+        "one not masked": ([-INF, 3, -INF], [-INF, 0, -INF]),
         "far apart": ([0, 1e4, -INF], [-1e4, 0, -INF]),
         "infinite score": ([INF, 0, -INF], [NAN, NAN, NAN]),
         "undefined score": ([NAN, 0, -INF], [NAN, NAN, NAN]),
         "empty": ([], []),
     },
     "logsumexp": {
-        "nothing to look at": ([-INF, -INF, -INF], -INF),
-        "one to look at": ([-INF, 3, -INF], 3),
+        "fully masked": ([-INF, -INF, -INF], -INF),
+        "one not masked": ([-INF, 3, -INF], 3),
         "far apart": ([-1e4, 1e4, 0], 1e4),
         "very negative": ([-1e4, -INF, -INF], -1e4),
         "infinite score": ([INF, 0, -INF], INF),
@@ -239,7 +239,7 @@ EDGES: dict[str, dict[str, tuple[list[float], Any]]] = {
     },
     "entropy": {
         "certain": ([0, 1, 0], 0),
-        "nothing to look at": ([0, 0, 0], 0),
+        "fully masked": ([0, 0, 0], 0),
         "even": ([0.5, 0, 0.5], np.log(2)),
         "undefined": ([NAN, 1, 0], NAN),
         "empty": ([], 0),

@@ -26,6 +26,7 @@ from tformer.claims.tools import (
     one_winner,
     row,
     show,
+    sizes,
 )
 
 ROOT = find_root(Path(__file__).parent)
@@ -199,6 +200,7 @@ def test_tools():
     assert near([1.0, 2.0], [1.0, 2.0 + 1e-13])
     assert not near([1.0, np.nan], [1.0, np.nan])
     assert show([3.0, -0.5]) == "(3, -0.5)"
+    assert [*sizes(3)] == [1, 2, 3]
 
 
 def test_shared_numbers():

@@ -27,8 +27,8 @@ PLANTED = [
 ]
 MUTANTS = [
     pytest.param(number, mutant, id=f"{number}-{mutant if isinstance(mutant, str) else place}")
-    for number, table in TABLES.items()
-    for place, mutant in enumerate(table.mutants)
+    for number, entry in EXERCISES.items()
+    for place, mutant in enumerate(entry.mutants)
 ]
 
 
@@ -45,6 +45,7 @@ def test_solution_passes(number, capsys):
     assert " ".join(capsys.readouterr().out.split()).startswith(f"Exercise {number}, correct. ")
 
 
+@pytest.mark.usefixtures("in_threads")
 @pytest.mark.parametrize("number", NUMBERS)
 def test_other_right_answers_pass(number):
     assert RIGHT[number]
@@ -78,19 +79,19 @@ def test_planted_mistake_is_told_in_its_own_words(number, words, answer):
     assert_in_good_manners(number, text)
 
 
-def sentences(table, mutant):
+def sentences(number, mutant):
     """All that may be said to a mutant."""
     if isinstance(mutant, str):
         return {mutant}
-    return {mutant(**case.inputs) for case in table.only_cases()}
+    return {mutant(**case.inputs) for case in TABLES[number].only_cases()}
 
 
 @pytest.mark.usefixtures("in_threads")
 @pytest.mark.parametrize(("number", "mutant"), MUTANTS)
 def test_mutant_is_told_its_own_sentence(number, mutant):
-    table = TABLES[number]
-    text = told(number, table.mutants[mutant])
-    said = [m for m in table.mutants if any(s in text for s in sentences(table, m))]
+    mutants = EXERCISES[number].mutants
+    text = told(number, mutants[mutant])
+    said = [m for m in mutants if any(s in text for s in sentences(number, m))]
     assert said == [mutant]
     assert_in_good_manners(number, text)
 
@@ -127,8 +128,7 @@ def test_results_by_hand_are_those_of_the_right_function(number):
 
 @pytest.mark.parametrize("number", NUMBERS)
 def test_three_mistakes_and_three_hints_for_each(number):
-    mutants = TABLES[number].mutants if number in TABLES else {}
-    assert len(WRONG[number]) + len(mutants) >= 3
+    assert len(WRONG.get(number, ())) + len(EXERCISES[number].mutants) >= 3
     assert len(EXERCISES[number].hints) == 3
 
 

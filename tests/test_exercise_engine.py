@@ -84,12 +84,28 @@ BEHAVIOUR = {
     loops_on_errors: "still running",
     nothing: "returned nothing (None)",
 }
+ENDLESS = (loops, loops_on_errors)
+
+
+@pytest.mark.usefixtures("in_threads")
+@pytest.mark.parametrize("number", NUMBERS)
+@pytest.mark.parametrize("answer", [a for a in BEHAVIOUR if a not in ENDLESS])
+def test_bad_behaviour_gets_a_sentence(number, answer):
+    assert BEHAVIOUR[answer] in told(number, answer)
 
 
 @pytest.mark.parametrize("number", NUMBERS)
+def test_an_endless_answer_is_ended(number):
+    assert BEHAVIOUR[loops] in told(number, loops, seconds=0.02)
+
+
+@pytest.mark.parametrize("number", ["1.1", "2.10"], ids=["a table", "by hand"])
 @pytest.mark.parametrize("answer", BEHAVIOUR)
-def test_bad_behaviour_gets_a_sentence(number, answer):
-    assert BEHAVIOUR[answer] in told(number, answer, seconds=0.1)
+def test_bad_behaviour_is_told_the_same_either_way(number, answer, monkeypatch):
+    seconds = 0.05 if answer in ENDLESS else 5.0
+    forked = told(number, answer, seconds)
+    monkeypatch.setattr(process, "CAN_FORK", False)
+    assert BEHAVIOUR[answer] in forked == told(number, answer, seconds)
 
 
 ODD = [

@@ -31,13 +31,6 @@ def test_median_interval_refuses_too_few_draws():
         intervals.median_interval(np.arange(5.0), 0.99)
 
 
-def test_range_of_six_seeds_encloses_the_median(rng):
-    draws = rng.standard_normal((20_000, 6))
-    inside = (draws.min(axis=-1) < 0) & (draws.max(axis=-1) > 0)
-    assert intervals.range_confidence(6) == 0.96875
-    assert inside.mean() == pytest.approx(0.96875, abs=0.006)
-
-
 @pytest.mark.parametrize("failure", [0.5, 0.1])
 def test_margins_fail_no_more_often_than_they_say(rng, failure):
     coins = rng.random((4000, 100)) < 0.1

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from tformer.book import notebooks
 from tformer.book.letters import SIZES, TABLES, clashes, in_texts
 from tformer.book.normalise import load
 from tiny import code, notebook, text
@@ -133,6 +134,6 @@ def test_the_pages_that_are_no_notebooks(page):
     assert list(in_texts(list(enumerate(blocks)))) == []
 
 
-@pytest.mark.parametrize("path", sorted((ROOT / "chapters").glob("*.ipynb")), ids=lambda p: p.stem)
-def test_the_chapters(path):
+@pytest.mark.parametrize("path", notebooks(ROOT), ids=lambda p: f"{p.parent.name}-{p.stem}")
+def test_the_notebooks(path):
     assert list(clashes(load(path))) == []

@@ -1,5 +1,7 @@
 """Every rule for notebooks has a page that keeps it and pages that break it."""
 
+from dataclasses import replace
+
 import pytest
 
 from tformer.book.lint import CHAPTER_RULES, RULES, Page, lint, lint_file
@@ -50,6 +52,7 @@ GOOD = {
     "prose-number": page(text("It is 0.95."), code("f()", result("0.9512"))),
     "letters": page(text("$Q$ of shape $(T, d_k)$, $Q K^\\top / \\sqrt{d_k}$, and a number $c$.")),
     "claims": page(text(THEOREM), code('verify("thm-sums")'), claims=["thm-sums"]),
+    "limits": page(text("word " * 3501)),
     "figure": page(code("draw()", SVG, mystnb=ALT)),
     "machine": page(code("timeit.timeit(f)", result("3 ms"), tags=[MACHINE_TAG])),
     "run": page(code("1"), code("2")),
@@ -91,6 +94,8 @@ BAD = [
     ("claims", page(text(THEOREM), code("# verify('thm-sums')"), claims=["thm-sums"]), "never"),
     ("claims", page(text(THEOREM + "\n\n" + THEOREM), claims=["thm-sums"]), "more than once"),
     ("claims", page(text(":::{prf:lemma}\nOne.\n:::")), "a lemma without a label"),
+    ("claims", replace(page(text(THEOREM)), elsewhere=frozenset(["thm-sums"])), "more than once"),
+    ("limits", replace(page(text("word " * 3501)), main=True), "3501 words of prose"),
     ("figure", page(code("draw()", SVG)), "alt text"),
     ("figure", page(code("draw()", SVG, mystnb={"image": ALT["image"]})), "a caption"),
     ("figure", page(code("draw()", SVG, mystnb=ALT | {"figure": {"name": "a"}})), "fig-"),
@@ -150,14 +155,14 @@ def test_exercises_keep_fewer_rules(tmp_path):
         ("solutions", {"semicolon"}),
     ):
         (tmp_path / folder).mkdir()
-        path = tmp_path / folder / "03_keys.ipynb"
+        path = tmp_path / folder / "03_keys_deeper.ipynb"
         path.write_text(dump(nb), encoding="utf-8")
         found = {line.split("[")[1].split("]")[0] for line in lint_file(path, {})}
         assert found == rules
 
 
 def test_claims_belong_to_their_chapter(tmp_path):
-    path = tmp_path / "03_keys.ipynb"
+    path = tmp_path / "03_keys_deeper.ipynb"
     path.write_text(dump(normalise(notebook(text("a")))), encoding="utf-8")
     assert lint_file(path, {"thm-a": "02"}) == []
     assert "thm-a is a claim of this chapter" in lint_file(path, {"thm-a": "03"})[0]

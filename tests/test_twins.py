@@ -257,7 +257,7 @@ def test_jacobian_is_that_of_autograd(beta: float) -> None:
 
 @pytest.mark.parametrize("name", SCORES)
 @pytest.mark.parametrize("beta", [1.0, 3.0])
-def test_row_with_nothing_to_look_at_has_zero_gradient(name: str, beta: float) -> None:
+def test_a_fully_masked_row_has_zero_gradient(name: str, beta: float) -> None:
     x = np.full((2, 3), -np.inf)
     x[1] = 0.0
     grad = np.random.default_rng(0).standard_normal((2, 3) if name != "logsumexp" else (2,))

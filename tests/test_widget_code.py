@@ -11,15 +11,16 @@ from tformer.widgets.base import BookWidget, library_code
 from tformer.widgets.page import without_code
 
 
-def test_a_widget_has_the_code_beside_its_module() -> None:
-    common, own = (
+def test_a_widget_has_the_code_beside_its_module_and_the_helpers_it_names() -> None:
+    common, plane, own = (
         (files(package) / name).read_text(encoding="utf-8")
         for package, name in [
             ("tformer.widgets", "common.js"),
+            ("tformer.widgets", "plane.js"),
             ("tformer.chapters.ch01", "dot_product.js"),
         ]
     )
-    assert DotProduct._esm == common + own
+    assert DotProduct._esm == common + plane + own
 
 
 def test_a_class_made_from_a_widget_keeps_its_code() -> None:

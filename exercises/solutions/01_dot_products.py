@@ -359,7 +359,7 @@ check("1.9", positive_pmi)
 # words. Most of that is noise. Which few coordinates keep as much of the table as possible?
 #
 # Write `embed(matrix, width)` for a table of shape `(N, N)`. Return the first `width` columns of
-# $U \Sigma$, shape `(N, width)`, where $U \Sigma V^\top$ is the singular value decomposition of
+# $U \Sigma$, shape `(N, width)`, where $U \Sigma Z^\top$ is the singular value decomposition of
 # the table. The sign of each column is free: the check looks at the dot products of your rows,
 # which do not depend on it.
 # ```

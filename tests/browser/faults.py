@@ -15,9 +15,10 @@ from playwright.sync_api import Browser, Page
 
 from browsing import AXE, DESKTOP, PHONE, ROOT, settled, toc_pages, watch
 
-WEIGHT = 600_000
+WEIGHT = 450_000  # a tenth more than the heaviest page has
 COMPRESSED = {".woff2", ".png"}
 COLOUR = ["color-contrast", "link-in-text-block"]
+SMALLEST = 0.7  # of their size, at which lines and letters of a drawing are legible still
 RESIZED = 450  # milliseconds until what is too wide has been made reachable
 
 
@@ -135,6 +136,7 @@ def on_a_phone(page: Page) -> Iterator[str]:
     """The same for another layout; the colours of what a desk does not show."""
     yield from sideways(page)
     page.wait_for_timeout(RESIZED)
+    yield from beyond_the_edge(page)
     page.evaluate(AS_BOXES)
     yield from axe(page, "light", {"rules": {rule: {"enabled": False} for rule in COLOUR}})
     if page.evaluate(UNSEEN):
@@ -148,6 +150,19 @@ def sideways(page: Page) -> Iterator[str]:
     width = page.evaluate("document.documentElement.scrollWidth")
     if width > size:
         yield f"sideways: {width} wide at {size}: {page.evaluate(STICK_OUT, size)}"
+
+
+def beyond_the_edge(page: Page) -> Iterator[str]:
+    """What scrolls says so at its edge and is reached by Tab; a drawing is whole, and large."""
+    for box in page.evaluate(WIDE):
+        if "drawing-frame" in box["name"]:
+            yield f"beyond the edge: a drawing is cut: {box['name']}"
+        if not box["cued"]:
+            yield f"beyond the edge: no shadow: {box['name']}"
+        if not box["reached"]:
+            yield f"beyond the edge: not reached by Tab: {box['name']}"
+    small = [scale for scale in page.evaluate(SCALES) if scale <= SMALLEST]
+    yield from (f"beyond the edge: a drawing at {scale:.2f} of its size" for scale in small)
 
 
 def axe(page: Page, theme: str, options: dict, places: str = "document") -> Iterator[str]:
@@ -175,6 +190,16 @@ STICK_OUT = """(width) => {
         .filter((e) => e.getBoundingClientRect().right > width && !clipped(e.parentElement))
         .slice(0, 5).map((e) => e.outerHTML.slice(0, 150));
 }"""
+# Boxes that scroll sideways, without those that only hold one: has it a shadow, does Tab reach it?
+WIDE = """() => [...document.querySelectorAll("article *")].filter((box) =>
+    ["auto", "scroll"].includes(getComputedStyle(box).overflowX) && box.clientWidth
+    && box.scrollWidth > box.clientWidth + 1).map((box) => ({
+        name: box.outerHTML.slice(0, 120),
+        cued: getComputedStyle(box).backgroundImage.split("linear-gradient").length === 5
+            && getComputedStyle(box).backgroundAttachment === "local, local, scroll, scroll",
+        reached: box.tabIndex === 0 }))"""
+SCALES = """[...document.querySelectorAll("svg.drawing")].map((drawing) =>
+    drawing.getBoundingClientRect().width / (drawing.viewBox.baseVal.width * 4 / 3))"""
 # Most elements of a page are the insides of formulas, which axe is told to leave out and walks
 # through all the same, and the lines of drawings, which are images with a name. A formula becomes
 # a box of its size that holds its text, a drawing an image without lines.

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import nbformat
 import pytest
-from faults import faults
+from faults import WEIGHT, faults
 from playwright.sync_api import Browser
 
 NAME = "chapters/00_notation.html"
@@ -18,7 +18,7 @@ PLANTED = {
         r"mathematics: left as text: \alpha",
         "mathematics: left as text: $x$",
     ],
-    '<script src="heavy.js"></script>': ["weight: … bytes, more than 600000: … heavy.js"],
+    '<script src="heavy.js"></script>': [f"weight: … bytes, more than {WEIGHT}: … heavy.js"],
     '<img src="gone.png" alt="gone">': ["weight: gone.png is not there", "console: Failed to load"],
     '<img src="https://example.org/x.png" alt="x">': ["asked another host: https://example.org/"],
     "<script>noSuchFunction()</script>": ["error: noSuchFunction is not defined"],
@@ -37,6 +37,16 @@ PLANTED = {
     '<p><button class="held"></button></p>': ["axe, light, 360: button-name"],
     '<table style="min-width: 600px"><tr><td>wide</td></tr></table>': [
         "wide at 360: … min-width: 600px"
+    ],
+    '<div class="quiet" style="overflow-x: auto"><p style="width: 900px">Far.</p></div>': [
+        "beyond the edge: no shadow: … quiet",
+        "beyond the edge: not reached by Tab: … quiet",
+    ],
+    '<div class="drawing-frame" style="overflow: auto"><p style="width: 900px">x</p></div>': [
+        "beyond the edge: a drawing is cut",
+    ],
+    '<svg class="drawing" viewBox="0 0 900 9" width="90"></svg>': [
+        "beyond the edge: a drawing at 0.07"
     ],
     '<div style="position: absolute; width: 2000px">wider</div>': [
         "wide at 1280: … width: 2000px",

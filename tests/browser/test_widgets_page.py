@@ -65,15 +65,15 @@ def drawn(page: Page) -> Page:
 
 
 @pytest.fixture
-def page(visit: Visit, site: str) -> Page:
+def page(on_stage: Visit, site: str) -> Page:
     """The page, drawn; the test fails if it asked another host or met an error."""
-    return drawn(visit(site, viewport={"width": 1000, "height": 900}))
+    return drawn(on_stage(site, viewport={"width": 1000, "height": 900}))
 
 
 @pytest.fixture
-def phone(visit: Visit, site: str) -> Page:
+def phone(on_stage: Visit, site: str) -> Page:
     """The same page on a phone."""
-    return drawn(visit(site, **IN_THE_HAND))
+    return drawn(on_stage(site, **IN_THE_HAND))
 
 
 def test_every_widget_is_drawn(page: Page) -> None:
@@ -115,10 +115,11 @@ def test_a_quiz_of_one_question_bears_no_number_and_no_score(page: Page) -> None
         const question = { question: "Why?", options: abc, answer: 0, why: abc };
         const state = { chosen: [null], questions: [question] }, el = document.createElement("div");
         widget.render({ model: { get: (name) => state[name], on() {}, off() {} }, el });
-        const texts = [".tf-score", "legend"].map((part) => el.querySelector(part)?.textContent ?? "");
+        const find = (part) => el.querySelector(part)?.textContent ?? "";
+        const texts = [".tf-score", "legend"].map(find);
         return [el.firstChild.ariaLabel, ...texts];
     }"""
-    assert page.evaluate(code, Quiz._esm) == ["Quiz of 1 question", "", "Why?"]
+    assert page.evaluate(code, Quiz._esm) == ["Quiz of 1 question", "", "Predict. Why?"]
 
 
 def test_markup_that_is_not_allowed_stays_text(page: Page) -> None:

@@ -78,7 +78,7 @@ def test_gradients_are_those_of_the_cpu(name: str) -> None:
 
 @pytest.mark.parametrize("name", SCORES)
 @pytest.mark.parametrize("beta", [1.0, 3.0])
-def test_row_with_nothing_to_look_at_has_zero_gradient(name: str, beta: float) -> None:
+def test_a_fully_masked_row_has_zero_gradient(name: str, beta: float) -> None:
     x = torch.full((2, 3), -torch.inf, device="cuda").index_fill(
         0, torch.tensor([1], device="cuda"), 0
     )

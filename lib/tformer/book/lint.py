@@ -15,6 +15,7 @@ from statistics import median
 from nbformat import NotebookNode
 
 from tformer.book.letters import clashes
+from tformer.book.limits import excesses, is_main_page
 from tformer.book.myst import claim_labels, words
 from tformer.book.normalise import (
     MACHINE_TAG,
@@ -38,12 +39,17 @@ Found = Iterator[tuple[int | None, str]]
 
 @dataclass(frozen=True)
 class Page:
-    """A notebook to be linted, the claims of its chapter, and those stated on its other pages."""
+    """A notebook to be linted.
+
+    With it come the claims of its chapter, those that other pages of the chapter state, and whether
+    it is the chapter's main page.
+    """
 
     nb: NotebookNode
     text: str = ""
     claims: frozenset[str] = frozenset()
     elsewhere: frozenset[str] = frozenset()
+    main: bool = False
     code: list[NotebookNode] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -85,7 +91,8 @@ def lint_file(path: Path, chapters: Mapping[str, str]) -> list[str]:
     own = "*.ipynb" if appendix else f"{chapter}_*.ipynb"
     others = {*path.parent.glob(own), *path.parent.glob(f"{APPENDIX}*.ipynb")} - {path}
     elsewhere = frozenset(label for other in others for label in claim_labels(load(other)))
-    page = Page(load(path), path.read_text(encoding="utf-8"), claims, elsewhere)
+    text = path.read_text(encoding="utf-8")
+    page = Page(load(path), text, claims, elsewhere, is_main_page(path.stem))
     return lint(page, exercise=path.parent.name == "solutions")
 
 
@@ -186,7 +193,7 @@ def _prose_number(page: Page) -> Found:
         yield None, f"{number.text} in {where} is in no code cell or output there"
 
 
-@rule("letters", chapter=True)
+@rule("letters")
 def _letters(page: Page) -> Found:
     for clash in clashes(page.nb):
         yield None, clash
@@ -210,6 +217,13 @@ def _claims(page: Page) -> Found:
         yield None, f'{label} is stated and the page never calls verify("{label}")'
     for label in sorted({x for x in stated if x in page.elsewhere or stated.count(x) > 1}):
         yield None, f"{label} is stated more than once"
+
+
+@rule("limits", chapter=True)
+def _limits(page: Page) -> Found:
+    if page.main:
+        for excess in excesses(page.nb):
+            yield None, excess
 
 
 @rule("figure", chapter=True)

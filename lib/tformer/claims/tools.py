@@ -95,6 +95,11 @@ def cosine_moments(d: int, last: Any = sp.pi) -> tuple[sp.Expr, sp.Expr]:
     return sp.simplify(first / total), sp.simplify(second / total)
 
 
+def sizes(most: int) -> range:
+    """Return all sizes from 1 to `most`: what holds for every size begins at the smallest."""
+    return range(1, most + 1)
+
+
 def grid(size: int, values: Sequence[float] = (-2, -1, 0, 1, 2)) -> Array:
     """Return every row vector of the given size with entries among `values`, one a row."""
     return np.array(list(product(values, repeat=size)), dtype=float)

@@ -6,7 +6,7 @@ import copy
 import inspect
 import time
 import tracemalloc
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Generator, Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -131,10 +131,6 @@ class Answer:
             )
         return array
 
-    def named(self, names: Collection[str], said: str, **inputs: Any) -> str:
-        """Call the function and return its answer, which must be one of the `names`."""
-        return self.name_among(self.raw(said, **inputs).value, names, said)
-
     def name_among(self, value: Any, names: Collection[str], said: str) -> str:
         """Return one returned value, which must be one of the `names`."""
         if not isinstance(value, str) or value not in names:
@@ -224,7 +220,7 @@ class Answer:
     def _copied(self, value: Any) -> Any:
         if isinstance(value, Array):
             return value.copy().view(self.kind)
-        return copy.deepcopy(value) if isinstance(value, np.random.Generator) else value
+        return fresh(value)
 
     def _check_signature(self, handed: list[Any]) -> None:
         try:
@@ -271,6 +267,12 @@ class Answer:
                     f"{self.name} changes the {name} it was given, from {say.show(before)} to "
                     f"{say.show(after)}, and its caller still needs it. Compute in a new array."
                 )
+
+
+def fresh(value: Any) -> Any:
+    """Return a copy of what one call uses up or may change, and anything else as it is."""
+    used = isinstance(value, Array | np.random.Generator | Iterator)
+    return copy.deepcopy(value) if used and not isinstance(value, Generator) else value
 
 
 def overdue(name: str, said: str, limit: float, cut: bool) -> str:

@@ -82,6 +82,8 @@ class Exercise:
         What was verified, said to a right answer.
     hints : tuple of str
         From a nudge to nearly the answer.
+    mutants : mapping from sentence to callable
+        The mistakes that are told by name, each as an answer that makes it.
     table : Table or None
         What the test is made from, if it is made from a table.
     """
@@ -90,6 +92,7 @@ class Exercise:
     test: Test
     praise: str
     hints: tuple[str, ...]
+    mutants: Mapping[Any, Function]
     table: Table | None = None
 
 
@@ -124,13 +127,14 @@ def exercise(
     """Register the decorated function for exercise `number`.
 
     With `cases` it is the right answer, and the check is a `Table`. Without, it is itself the test
-    of an `Answer`, written by hand.
+    of an `Answer`, written by hand, and the tests hold it to its `mutants`.
     """
 
     def register(function: Decorated) -> Decorated:
-        table = Table(function, cases, mutants or {}, kind, otherwise) if cases else None
+        known = mutants or {}
+        table = Table(function, cases, known, kind, otherwise) if cases else None
         test = partial(check_by_table, table) if table else function
-        _exercises[number] = Exercise(number, test, praise, hints, table)
+        _exercises[number] = Exercise(number, test, praise, hints, known, table)
         return function
 
     return register

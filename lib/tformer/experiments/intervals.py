@@ -67,10 +67,5 @@ def median_interval(
     return float(np.median(ordered)), float(ordered[below - 1]), float(ordered[n - below])
 
 
-def range_confidence(n: int) -> float:
-    """Confidence with which the smallest and the largest of `n` draws enclose the true median."""
-    return 1 - 2.0 ** (1 - n)
-
-
 NORMAL_MEDIAN = float(ndtri(0.75))
 """Median of |z| for a standard normal z: what turns a median size into a standard deviation."""

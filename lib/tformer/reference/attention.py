@@ -146,14 +146,14 @@ def attention_vjp(
         scale = 1 / math.sqrt(max(q.shape[-1], 1))
     weights_TS = attention_weights(q, k, mask, bias, scale)
     dscores_TS = softmax_vjp(weights_TS, grad @ v.mT)
-    dq = _sum_to(q, scale * (dscores_TS @ k))
-    dk = _sum_to(k, scale * (dscores_TS.mT @ q))
-    dv = _sum_to(v, weights_TS.mT @ grad)
-    dbias = None if bias is None else _sum_to(bias, dscores_TS)
+    dq = sum_to(q, scale * (dscores_TS @ k))
+    dk = sum_to(k, scale * (dscores_TS.mT @ q))
+    dv = sum_to(v, weights_TS.mT @ grad)
+    dbias = None if bias is None else sum_to(bias, dscores_TS)
     return dq, dk, dv, dbias
 
 
-def _sum_to(x: np.ndarray, gradient: np.ndarray) -> np.ndarray:
+def sum_to(x: np.ndarray, gradient: np.ndarray) -> np.ndarray:
     """Gradient of `x`, which broadcasting had repeated: the sum over its copies."""
     gradient = np.broadcast_to(gradient, np.broadcast_shapes(gradient.shape, x.shape))
     n_new = gradient.ndim - x.ndim

@@ -107,18 +107,28 @@ const dial = (name, control, ...values) => h("div", { class: "tf-dial" },
 /** Decimals that leave two or three digits of a positive number. */
 const decimals = (x) => (x < 0.095 ? 3 : x < 9.95 ? 2 : x < 99.5 ? 1 : 0);
 
-/** A slider for the temperature, on a logarithmic scale, and the cell that shows it. */
-function thermometer(model) {
-  const value = reading("temperature");
-  const el = slider("Temperature, on a logarithmic scale", { min: -2, max: 2, step: 0.05 },
-    (v) => assign(model, { temperature: Number((10 ** v).toPrecision(3)) }));
-  const update = (temperature, more = "") => {
-    const text = fmt(temperature, decimals(temperature));
-    el.value = Math.log10(temperature);
-    el.setAttribute("aria-valuetext", `temperature ${text}${more}`);
-    value.show(temperature, text);
-  };
-  return { el, value, update };
+/** Let a part of a drawing be dragged, by pointer or finger, and moved by arrow keys.
+ *
+ * `drag` gets the place in the window, `step` a direction (up is +1) and whether Shift is held.
+ */
+function holdable(el, drag, step) {
+  el.addEventListener("pointerdown", (event) => {
+    if (event.button) return;
+    event.preventDefault();
+    el.setPointerCapture(event.pointerId);
+    el.focus({ preventScroll: true, focusVisible: false });
+  });
+  el.addEventListener("pointermove", (event) => {
+    if (el.hasPointerCapture(event.pointerId)) drag(event.clientX, event.clientY);
+  });
+  // A finger drags it and does not scroll the page (Chromium ignores touch-action here).
+  el.addEventListener("touchstart", (event) => event.preventDefault(), { passive: false });
+  el.addEventListener("keydown", (event) => {
+    const by = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, 1], ArrowDown: [0, -1] }[event.key];
+    if (!by) return;
+    event.preventDefault();
+    step(by, event.shiftKey);
+  });
 }
 
 /** Radio buttons that choose one of the values of a trait. */

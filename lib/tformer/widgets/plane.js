@@ -60,24 +60,11 @@ function tipOf(plane, model, name) {
   }, h("circle", { class: "tf-hit", r: 24 }), h("circle", { class: "tf-ring", r: 17 }),
   h("circle", { class: "tf-halo", r: 11 }));
   const move = (x, y) => assign(model, { [name]: place(x, y, limit) });
-  el.addEventListener("pointerdown", (event) => {
-    if (event.button) return;
-    event.preventDefault();
-    el.setPointerCapture(event.pointerId);
-    el.focus({ preventScroll: true, focusVisible: false });
-  });
-  el.addEventListener("pointermove", (event) => {
-    if (!el.hasPointerCapture(event.pointerId)) return;
+  holdable(el, (left, top) => {
     const box = svg.getBoundingClientRect(), pixel = size / box.width / scale;
-    move((event.clientX - box.left - box.width / 2) * pixel, (box.top + box.height / 2 - event.clientY) * pixel);
-  });
-  // A finger on the tip drags it and does not scroll the page (Chromium ignores touch-action here).
-  el.addEventListener("touchstart", (event) => event.preventDefault(), { passive: false });
-  el.addEventListener("keydown", (event) => {
-    const by = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, 1], ArrowDown: [0, -1] }[event.key];
-    if (!by) return;
-    event.preventDefault();
-    const far = event.shiftKey ? 1 : 0.1, [x, y] = model.get(name);
+    move((left - box.left - box.width / 2) * pixel, (box.top + box.height / 2 - top) * pixel);
+  }, (by, shift) => {
+    const far = shift ? 1 : 0.1, [x, y] = model.get(name);
     move(x + far * by[0], y + far * by[1]);
   });
   const update = (v) => {

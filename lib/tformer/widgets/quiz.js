@@ -42,7 +42,7 @@ function render({ model, el }) {
     const chosen = model.get("chosen"), done = chosen.filter((c) => c != null).length;
     const right = questions.filter((question, i) => chosen[i] === question.answer).length;
     items.forEach((one, i) => one.update(chosen[i]));
-    score.textContent = done ? `${right} of ${questions.length} right` : count;
+    score.textContent = single ? "" : done ? `${right} of ${questions.length} right` : count;
   });
 }
 

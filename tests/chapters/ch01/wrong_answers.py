@@ -42,9 +42,9 @@ def _safe_projection(q, k):
     return np.nan_to_num(_projection(q, k))
 
 
-def _distances(q, k, cross=2.0):
+def _distances(q, k):
     of_q, of_k = (q * q).sum(-1)[..., :, None], (k * k).sum(-1)[..., None, :]
-    return np.maximum(of_q + of_k - cross * q @ k.mT, 0)
+    return np.maximum(of_q + of_k - 2 * q @ k.mT, 0)
 
 
 def _by_swaps(scores, n):
@@ -161,7 +161,6 @@ WRONG = {
         "A single vector has only one axis": lambda q, k: (q * k).sum(axis=1),
     },
     "1.2": {
-        "0/0 needs a decision": lambda q, k: (_unit(q) * _unit(k)).sum(-1),
         "added to the denominator": lambda q, k: (
             (q * k).sum(-1) / (np.linalg.norm(q, axis=-1) * np.linalg.norm(k, axis=-1) + 1e-8)
         ),
@@ -240,9 +239,7 @@ WRONG = {
             [4 * q + 3 * _aside(q), 0.99 * q, q + 0.3 * _aside(q)]
         ),
     },
-    "1.8": {
-        "That is the number of coordinates": lambda mq, vq, mk, vk: len(mq),
-    },
+    "1.8": {},
     "1.9": {
         "An array made after them holds whole numbers": _pmi_in_a_copy,
         "Two mistakes do that": (

@@ -43,19 +43,18 @@ def _count(d, beta, share):
     return np.array(n)
 
 
-def _backward(q, k, v, grad, step=None, dq=1.0, dk=1.0, dv=1.0):
+def _backward(q, k, v, grad, dq=1.0, dk=1.0):
     a, scale = weights(q, k), q.shape[-1] ** -0.5
-    step = step or (lambda a, g: a * (g - (a * g).sum(-1, keepdims=True)))
-    d_scores = step(a, grad @ v.mT)
-    return dq * scale * d_scores @ k, dk * scale * d_scores.mT @ q, dv * a.mT @ grad
+    d_scores = a * (grad @ v.mT - (a * (grad @ v.mT)).sum(-1, keepdims=True))
+    return dq * scale * d_scores @ k, dk * scale * d_scores.mT @ q, a.mT @ grad
 
 
 def _kept(x, axis):
     return x.sum(axis=axis, keepdims=True)
 
 
-def _backward_by_axes(q, k, v, grad, turn=lambda x: x.mT, axis=-1, total=_kept, scale=None):
-    scale = q.shape[-1] ** -0.5 if scale is None else scale
+def _backward_by_axes(q, k, v, grad, turn=lambda x: x.mT, axis=-1, total=_kept):
+    scale = q.shape[-1] ** -0.5
     a = softmax(scale * q @ turn(k), axis)
     d_weights = grad @ turn(v)
     d_scores = a * (d_weights - total(a * d_weights, axis=axis))

@@ -6,7 +6,7 @@ import torch
 from scipy.special import ndtr
 
 from tformer import reference
-from tformer.chapters.ch04 import figures, recall, scores
+from tformer.chapters.ch04 import figures, figures_deeper, recall, row, scores
 from tformer.experiments import intervals
 from tformer.experiments.gaussian_rows import two_keys_norm
 from tformer.figures.style import svg
@@ -56,7 +56,7 @@ def test_three_scales_measure_the_same_rows():
 
 def test_measured_entropy_agrees_with_quadrature():
     rows = scores.by_width(np.random.default_rng(0), WIDTHS, n_keys=16, n_rows=400)
-    exact = figures.exact_by_width(16, np.array(WIDTHS))
+    exact = figures_deeper.exact_by_width(16, np.array(WIDTHS))
     for name, found in rows.items():
         for measured, (entropy, coincidence) in zip(found, exact[name], strict=True):
             mean, half = intervals.mean_interval(measured.entropy, 1 - 1e-6)
@@ -69,12 +69,12 @@ def test_gradient_at_the_query_is_that_of_attention():
     found = scores.gradient_at_query(np.random.default_rng(3), WIDTHS, n_keys=8, n_rows=5)
     rng = np.random.default_rng(3)
     for i, d in enumerate(WIDTHS):
-        for row in range(5):
-            q, k = (rng.standard_normal((n, d), dtype=np.float32).astype(float) for n in (1, 8))
+        for n in range(5):
+            q, k = (rng.standard_normal((m, d), dtype=np.float32).astype(float) for m in (1, 8))
             v = rng.standard_normal((8, 1))  # the loss is the output: its slope at a weight is v
             for name, scale in scores.SCALES.items():
                 dq = reference.attention_vjp(q, k, v, np.ones((1, 1)), scale=scale(d))[0]
-                assert found[name][i, row] == pytest.approx(np.linalg.norm(dq), rel=1e-5)
+                assert found[name][i, n] == pytest.approx(np.linalg.norm(dq), rel=1e-5)
 
 
 def test_gradient_at_the_query_without_and_with_a_scale():
@@ -84,6 +84,46 @@ def test_gradient_at_the_query_without_and_with_a_scale():
     assert np.median(alone[1]) < 0.3
     assert root.mean(axis=-1) == pytest.approx([0.176, 0.178], rel=0.05)
     assert flat.mean(axis=-1) == pytest.approx([0.0313, 0.0077], rel=0.05)
+
+
+def test_answers_to_a_wish_are_those_of_the_jacobian():
+    for name, found in scores.answers(16, n_keys=5, n_rows=7).items():
+        jacobians = reference.softmax_jacobian(found.weights)
+        arriving = np.linalg.norm((found.wishes[:, None] @ jacobians)[:, 0], axis=-1)
+        assert np.allclose(found.random, arriving, rtol=1e-12), name
+        assert np.allclose(found.worst, np.linalg.norm(jacobians, 2, axis=(-2, -1)), atol=1e-6)
+        assert np.array_equal(found.largest, found.weights.max(axis=-1))
+    plain, scaled, _ = scores.answers(16, n_keys=5, n_rows=7).values()
+    raw = np.log(plain.weights) - np.log(plain.weights[:, :1])
+    assert np.allclose(reference.softmax(raw / 4), scaled.weights)
+
+
+def test_answers_are_those_of_rows_drawn_with_their_keys(rng):
+    found = scores.answers(16, n_keys=8, n_rows=2000)["1"]
+    p = reference.softmax(scores.raw_scores(rng, d=16, n_keys=8, n_rows=2000))
+    margin = 2 * intervals.hoeffding_margin(2000)
+    assert abs(found.largest.mean() - p.max(axis=-1).mean()) <= margin
+
+
+# The row of it
+
+
+def test_the_row_of_it():
+    x = row.embeddings()
+    raw = reference.dot(x[row.ASKS], x)
+    assert dict(zip(row.WORDS, raw.round(1), strict=True))["it"] == 41.3
+    assert reference.softmax(raw / 4)[row.ASKS] == pytest.approx(0.855, abs=5e-4)
+    assert np.allclose((row.normalised() ** 2).mean(axis=-1), 1, atol=1e-3)
+
+
+def test_scores_through_random_matrices_have_the_moments_of_the_theorem(rng):
+    x, d, n = row.normalised(), 8, 4000
+    found = row.through_random_matrices(rng, d, n)
+    want = d * (x @ x.T) / row.WIDTH  # the query's row has mean square 1
+    products = found[:, :, None] * found[:, None]
+    error = products.std(axis=0) / n**0.5
+    assert (abs(products.mean(axis=0) - want) < 5 * error + 0.01).all()
+    assert (abs(found.mean(axis=0)) < 5 * (d / n) ** 0.5).all()
 
 
 def test_distances_from_the_normal_law(rng):
@@ -143,7 +183,6 @@ def test_training_solves_the_task_with_the_usual_scale():
     assert runs.losses[0].min() > 2
     assert runs.final()[1].max() < 0.05
     assert runs.matched[1, 1].min() > 20 > runs.matched[0].max()
-    assert runs.spread[0] == pytest.approx(torch.full((2, 3), 4.0), abs=1.2)
     assert runs.aligned[0].abs().max() < 0.2
     assert runs.aligned[1, 1].min() > 0.9
 
@@ -151,17 +190,15 @@ def test_training_solves_the_task_with_the_usual_scale():
 def test_what_is_measured_of_queries_and_keys():
     embeddings, w_q, w_k = torch.randn(3, 1, recall.N_TOKENS, recall.N_TOKENS).double()
     q, k = (embeddings @ w for w in (w_q, w_k))
-    own, spread, aligned = recall._dots(embeddings, w_q, w_k)
+    own, aligned = recall._dots(embeddings, w_q, w_k)
     cosines = torch.nn.functional.cosine_similarity(q, k, dim=-1)
     assert torch.allclose(own, (q * k).sum(dim=-1).mean())
     assert torch.allclose(aligned, cosines.mean())
-    other = (q @ k.mT).square().sum() - (q * k).sum(dim=-1).square().sum()
-    assert torch.allclose(spread**2, other / (recall.N_TOKENS * (recall.N_TOKENS - 1)))
 
 
 def test_typical_loss_lies_between_the_middle_two_of_an_even_number_of_seeds():
     losses = torch.tensor([[1.0, 1.0, 9.0, 9.0], [2.0, 2.0, 2.0, 2.0]]).expand(10, 2, 4)
-    runs = recall.Runs((0.1, 1.0), losses, *torch.zeros(3, 2, 2, 4))
+    runs = recall.Runs((0.1, 1.0), losses, *torch.zeros(2, 2, 2, 4))
     assert runs.typical().tolist() == [5, 2]
 
 
@@ -194,21 +231,27 @@ def test_every_figure_draws():
         for d in WIDTHS
     }
     drawn = [
-        figures.limit_law(WIDTHS),
-        figures.largest(rng, (2, 8), n_rows=20),
-        figures.entropy(rows, WIDTHS, 8),
-        figures.jacobian(rows, WIDTHS, 8),
-        figures.freezing((64, 1e4, 1e8)),
-        figures.assumptions(scores.typical_sizes(rng, WIDTHS, n=200), WIDTHS),
-        figures.aligned(scores.weight_of_aligned(rng, WIDTHS, 0.5, 8, 20), WIDTHS, 8),
+        [figures.cloud(rng, WIDTHS)],
+        figures.bars(WIDTHS),
+        figures.jacobians(WIDTHS),
+        figures.alive(WIDTHS, n=20),
         figures.rates(runs),
+        figures.aligned(rng, WIDTHS, 0.5),
+        [figures_deeper.limit_law(WIDTHS)],
+        [figures_deeper.largest(rng, (2, 8), n_rows=20)],
+        figures_deeper.entropy(rows, WIDTHS, 8),
+        figures_deeper.jacobian(rows, WIDTHS, 8),
+        [figures_deeper.freezing((64, 1e4, 1e8))],
+        [figures_deeper.assumptions(scores.typical_sizes(rng, WIDTHS, n=200), WIDTHS)],
+        [figures_deeper.aligned(scores.weight_of_aligned(rng, WIDTHS, 0.5, 8, 20), WIDTHS, 8)],
     ]
-    for figure in drawn:
-        assert svg(figure).count("<path") > 20
+    for panels in drawn:
+        assert svg(*panels).count("<path") > 15 * len(panels)
+        assert max(panel.get_size_inches()[0] for panel in panels) <= 3.6  # fills a phone
 
 
 def test_a_last_digit_that_nobody_sees_leaves_the_text_of_a_figure_alone(monkeypatch):
     widths = (4, 8, 16, 32, 64, 128, 256)
-    drawn, exact = svg(figures.limit_law(widths)), scores.distance_of_normals
+    drawn, exact = svg(figures_deeper.limit_law(widths)), scores.distance_of_normals
     monkeypatch.setattr(scores, "distance_of_normals", lambda d: exact(d) * (1 + 1e-13))
-    assert svg(figures.limit_law(widths)) == drawn
+    assert svg(figures_deeper.limit_law(widths)) == drawn

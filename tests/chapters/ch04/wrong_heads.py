@@ -7,19 +7,13 @@ import numpy as np
 from shared_answers import softmax
 
 
-def _weights(q, k, power=-0.5, axis=-1):
-    return softmax(q @ k.mT * k.shape[-1] ** power, axis)
+def _weights(q, k, axis=-1):
+    return softmax(q @ k.mT * k.shape[-1] ** -0.5, axis)
 
 
 def _maximum_dropped(q, k):
     scores = q @ k.mT / k.shape[-1] ** 0.5
     terms = np.exp(scores - scores.max(-1))
-    return terms / terms.sum(-1, keepdims=True)
-
-
-def _one_maximum_by_head(q, k):
-    scores = q @ k.mT / math.sqrt(k.shape[-1])
-    terms = np.exp(scores - scores.max((-2, -1), keepdims=True))
     return terms / terms.sum(-1, keepdims=True)
 
 
@@ -40,12 +34,6 @@ def _unit(x, eps=0.0, safe=False):
     return x / (np.where(length == 0, 1, length) if safe else length)
 
 
-def _one_maximum(q, k, gain):
-    scores = gain * _unit(q, safe=True) @ _unit(k, safe=True).mT
-    terms = np.exp(scores - scores.max())
-    return terms / terms.sum(-1, keepdims=True)
-
-
 def _qk_norm(q, k, gain, eps=0.0):
     return softmax(gain * _unit(q, eps) @ _unit(k, eps).mT)
 
@@ -63,15 +51,11 @@ WRONG = {
             0, math.log(n) / 2 - scale**2 * d / 2
         ),
         "nothing to cut off": (lambda n, d, scale: min(0, math.log(n) - scale**2 * d / 2),),
-        "half of the standard deviation": lambda n, d, scale: max(
-            0.0, math.log(n) - scale * d**0.5 / 2
-        ),
     },
     "4.7": {
         "Counted from the front": lambda q, k: _weights(q, k, axis=2),
         "reverses all axes": lambda q, k: softmax(q @ k.T / k.shape[-1] ** 0.5),
         "`keepdims=True` keeps it": _maximum_dropped,
-        "serves all queries of a head": _one_maximum_by_head,
         "changes the q it was given": _in_place,
     },
     "4.8": {
@@ -85,7 +69,6 @@ WRONG = {
             gain * (q / np.linalg.norm(q, axis=-1)) @ (k / np.linalg.norm(k, axis=-1)).mT
         ),
         "felt by short vectors": lambda q, k, gain: _qk_norm(q, k, gain, eps=1e-12),
-        "One maximum serves all rows": _one_maximum,
     },
 }
 

@@ -24,11 +24,6 @@ def _by_loop(d, scale, trials, rng):
     return sum(s * s for s in scores) / trials
 
 
-def _tied(d, scale, trials, rng):
-    q = rng.standard_normal((trials, d))
-    return (scale * (q * q).sum(-1)).var()
-
-
 def _moments(d, mq, mk, vq, vk, rho):
     c = rho * math.sqrt(vq * vk)
     return d * (mq * mk + c), d * (vq * vk + c * c + mq * mq * vk + mk * mk * vq + 2 * c * mq * mk)
@@ -39,10 +34,6 @@ WRONG = {
         "Which vectors meet in a score": lambda d_model, n_heads: d_model + n_heads,
     },
     "4.2": {
-        "near the variance of one product": lambda d, scale, trials, rng: (
-            scale * rng.standard_normal((trials, d)) * rng.standard_normal((trials, d))
-        ).var(),
-        "equals its query": _tied,
         "of its own": _one_query,
         "the second time": lambda d, scale, trials, rng: _scores(
             d, scale, trials, np.random.default_rng()

@@ -199,8 +199,10 @@ def _of_rank(matrix: np.ndarray, rank: int) -> np.ndarray:
         "The mean of the rows was subtracted first; the table itself is to be taken apart.": (
             _directions(np.asarray, lambda matrix: matrix - matrix.mean(axis=0))
         ),
-        "You took rows of V as if they were its columns.": lambda matrix, width: (
-            np.linalg.svd(matrix)[2][:, :width] * np.linalg.svd(matrix)[1][:width]
+        "NumPy's third result is Zᵀ, and you took its columns; the words are the rows of U.": (
+            lambda matrix, width: (
+                np.linalg.svd(matrix)[2][:, :width] * np.linalg.svd(matrix)[1][:width]
+            )
         ),
         "You took rows of U as if they were its columns.": lambda matrix, width: (
             np.linalg.svd(matrix)[0][:width].T * np.linalg.svd(matrix)[1][:width]

@@ -20,6 +20,7 @@ from tformer.claims.tools import (
     near,
     row,
     show,
+    sizes,
     table,
 )
 
@@ -35,7 +36,7 @@ Q_BY_HAND, K_BY_HAND = np.array([3.0, 4.0]), np.array([4.0, 3.0])
 def law_of_cosines(factor: int = 2) -> str:
     """Symbols to d = 5; beyond the statement, the library's tables on a grid."""
     dot, squared_distance = formula(ref.dot), formula(ref.squared_distance)
-    for d in range(1, 6):
+    for d in sizes(5):
         q, k = row("q", d), row("k", d)
         right = dot(q, q) + dot(k, k) - factor * dot(q, k)
         identity(squared_distance(q, k), right, f"‖q − k‖² = ‖q‖² + ‖k‖² − {factor} q·k")
@@ -85,7 +86,7 @@ def dot_by_hand(power: int = 2) -> str:
 def projection(power: int = 2) -> str:
     """The two identities of the proof for symbols, d ≤ 4, and the library's projection."""
     dot, squared_distance, t = formula(ref.dot), formula(ref.squared_distance), sp.Symbol("t")
-    for d in range(1, 5):
+    for d in sizes(4):
         q, k = row("q", d), row("k", d)
         nearest = dot(q, k) / sp.sqrt(dot(k, k)) ** power
         identity(dot(q - nearest * k, k), 0, f"remainder·k = 0 in R^{d}")
@@ -112,7 +113,7 @@ def cauchy_schwarz(constant: float = 1.0) -> str:
     parallel = (np.cross(vectors[:, None], vectors) == 0).all(axis=-1)
     require(np.array_equal(np.isclose(dots, bound), parallel), "equality off the multiples")
     dot = formula(ref.dot)
-    for d in range(1, 6):
+    for d in sizes(5):
         q, k = row("q", d), row("k", d)
         minors = sum((q[i] * k[j] - q[j] * k[i]) ** 2 for j in range(d) for i in range(j))
         identity(dot(q, q) * dot(k, k) - dot(q, k) ** 2, minors, f"Lagrange's identity in R^{d}")
@@ -132,7 +133,7 @@ def cauchy_schwarz(constant: float = 1.0) -> str:
 def rotation(stretch: int = 1) -> str:
     """Symbols to d = 3; of the orthogonal matrices those of Cayley's form, and one turn."""
     dot = formula(ref.dot)
-    for d in (1, 2, 3):
+    for d in sizes(3):
         q, k, matrix = row("q", d), row("k", d), table("r", d, d)
         identity(dot(q @ matrix, k @ matrix), q @ (matrix @ matrix.T) @ k, "(qR)·(kR) = q(RRᵀ)kᵀ")
         skew = sp.Matrix(np.triu(matrix, 1) - np.triu(matrix, 1).T)
@@ -157,7 +158,7 @@ def rotation(stretch: int = 1) -> str:
 def table_of_dots(slack: int = 0) -> str:
     """Symbols to d_k = 3; beyond the statement, the identity as Q and K reaches the rank."""
     dot, pairwise_dot = formula(ref.dot), formula(ref.pairwise_dot)
-    for width in (1, 2, 3):
+    for width in sizes(3):
         full = sp.Matrix(pairwise_dot(np.eye(width), np.eye(width))).rank()
         where = f"d_k = {width}, Q = K = I"
         require(full == width + slack, f"{where}: rank {full}, largest possible {width + slack}")
@@ -181,14 +182,14 @@ def table_of_dots(slack: int = 0) -> str:
 )
 def table_cost(saved: int = 1) -> str:
     """Counted at small sizes, as the library's formula computes."""
-    for n_queries, n_keys, width in product(range(1, 5), repeat=3):
+    for n_queries, n_keys, width in product(sizes(4), repeat=3):
         done: list[str] = []
         counted = np.full((4, 4), Counted(done), dtype=object)
         formula(ref.pairwise_dot)(counted[:n_queries, :width], counted[:n_keys, :width])
         counts = done.count("×"), done.count("+")
         want = n_queries * n_keys * width, n_queries * n_keys * (width - saved)
-        sizes = f"T, S, d_k = {n_queries}, {n_keys}, {width}"
-        require(counts == want, f"{sizes}: {counts} multiplications and additions, not {want}")
+        where = f"T, S, d_k = {n_queries}, {n_keys}, {width}"
+        require(counts == want, f"{where}: {counts} multiplications and additions, not {want}")
     return f"counted by numbers that record their use, all 64 sizes with T, S, d_k ≤ {width}"
 
 
@@ -229,7 +230,7 @@ def rankings_agree(squares: tuple[int, ...] = (25,)) -> str:
         pair = f"the keys {show(keys[i])} and {show(keys[j])}"
         require(False, f"q = {show(queries[t])}: the three measures order {pair} differently")
     dot, squared_distance = formula(ref.dot), formula(ref.squared_distance)
-    for d in range(1, 6):
+    for d in sizes(5):
         q, a, b = row("q", d), row("a", d), row("b", d)
         closer = squared_distance(q, b) - squared_distance(q, a) - dot(b, b) + dot(a, a)
         identity(closer, 2 * (dot(q, a) - dot(q, b)), "‖q − b‖² − ‖q − a‖² = 2(q·a − q·b)")

@@ -22,6 +22,7 @@ from tformer.claims.tools import (
     identity,
     near,
     row,
+    sizes,
 )
 
 
@@ -39,7 +40,7 @@ def dot_variance(mean: int = 0, factor: int = 1, independent: bool = True) -> st
     """Every distribution with these moments, d ≤ 5; beyond the statement, all sign vectors."""
     fourth = sp.Symbol("m4")
     moments = {0: 1, 1: mean, 2: 1 + mean**2, 4: fourth}
-    for d in range(1, 6):
+    for d in sizes(5):
         q, k = row("q", d), row("k", d)
         product = formula(ref.dot)(q, k if independent else q)
         average = expectation(product, moments)
@@ -62,11 +63,11 @@ def dot_variance(mean: int = 0, factor: int = 1, independent: bool = True) -> st
 )
 def scaled_variance(power: sp.Expr = HALF) -> str:
     """As the theorem, d ≤ 5; beyond the statement, all sign vectors, d ≤ 6."""
-    for d in range(1, 6):
+    for d in sizes(5):
         scaled = formula(ref.dot)(row("q", d), row("k", d)) / sp.Integer(d) ** power
         variance = expectation(scaled**2, {0: 1, 1: 0, 2: 1})
         require(variance == 1, f"d = {d}: Var[q·k/d^{power}] = {variance}, not 1")
-    for d in range(1, 7):
+    for d in sizes(6):
         signs = grid(d, (-1, 1))
         variance = (ref.pairwise_dot(signs, signs) / d ** float(power)).var()
         require(near(variance, 1), f"sign vectors, d = {d}: variance {variance:.4f}, not 1")
@@ -136,14 +137,14 @@ def hoeffding_cosine(rate: float = 0.5) -> str:
     """Every ε for each d that is tried: the two sides need comparing only where |cos| can lie.
     A width of 10⁴ is there since a larger rate than 1/2 fails only far out in the tail.
     """
-    for d in range(1, 7):
+    for d in sizes(6):
         signs = grid(d, (-1, 1))
         counts = Counter(np.rint(d * ref.pairwise_cosine(signs, signs)).astype(int).ravel())
         for s, tail in tails(d).items():
             share = sum(times for dot, times in counts.items() if abs(dot) >= s) / 4**d
             require(near(share, tail), f"d = {d}: P(|u·x| ≥ {s}) is {share:.4f}, not {tail:.4f}")
     share = {}
-    for d in (*range(1, 201), 10_000):
+    for d in (*sizes(200), 10_000):
         for s, tail in tails(d).items():
             bound = 2 * exp(-rate * s * s / d)
             if bound > 1e-300:
@@ -168,12 +169,12 @@ def exponentially_many(rate: float = 0.25) -> str:
     """The count of the proof at every ε, d ≤ 200; families of that size are found for d ≤ 4, and
     one in R^256.
     """
-    for d in range(1, 5):
-        for overlap in range(1, d + 1):
+    for d in sizes(4):
+        for overlap in sizes(d):
             n = int(exp(rate * overlap**2 / d))
             found = _family_exists(d, n, overlap)
             require(found, f"d = {d}, ε = {overlap}/{d}: no {n} vectors with all |cos| < ε")
-    for d in range(1, 201):
+    for d in sizes(200):
         for s, tail in tails(d).items():
             n = int(exp(rate * s * s / d))
             expected = n * (n - 1) / 2 * tail

@@ -9,7 +9,7 @@ import numpy as np
 
 from tformer import reference as ref
 from tformer.claims.registry import claim, require
-from tformer.claims.tools import formula, near, show
+from tformer.claims.tools import formula, near, show, sizes
 from tformer.world import corpus
 
 SENTENCE = "the animal did not cross the street because it was too tired wide"
@@ -47,14 +47,14 @@ def svd_error(power: int = 2) -> str:
         matrices.append(rng.standard_normal((rows, rank)) @ rng.standard_normal((rank, columns)))
     for matrix in matrices:
         sigma = np.linalg.svdvals(matrix)
-        for d_model in range(1, min(matrix.shape) + 1):
+        for d_model in sizes(min(matrix.shape)):
             kept = min(d_model, int((sigma > 1e-9).sum()))
             left = formula(ref.svd_embeddings)(matrix, d_model)[:, :kept] / sigma[:kept]
             error = ((matrix - left @ left.T @ matrix) ** 2).sum()
             want = (sigma[d_model:] ** power).sum()
             numbers = f"squared error {error:.4f}, sum of the left-out values {want:.4f}"
-            sizes = f"{' × '.join(map(str, matrix.shape))}, {d_model} singular values kept"
-            require(near(error, want, 1e-10), f"{sizes}: {numbers}")
+            where = f"{' × '.join(map(str, matrix.shape))}, {d_model} singular values kept"
+            require(near(error, want, 1e-10), f"{where}: {numbers}")
     return (
         "random 6 × 6, 6 × 4 and 4 × 6 matrices and 6 × 6 ones of rank 2, four of each, and the "
         "4 × 4 identity, for every number of values kept, within 1e-10"

@@ -2,14 +2,107 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 import numpy as np
 
 from tformer import reference
 from tformer.exercises import say
 from tformer.exercises.answer import Answer, Wrong
-from tformer.exercises.registry import exercise
+from tformer.exercises.registry import Test, exercise
+from tformer.exercises.table import Case, case
+
+Mutant = Callable[..., np.ndarray]
+
+
+class _Stream:
+    """An iterator over chunks: once, and each chunk stays as it is handed out."""
+
+    def __init__(self, *chunks: Sequence[float]) -> None:
+        self.chunks = [np.array(chunk, dtype=float) for chunk in chunks]
+        self.handed: list[np.ndarray] = []
+        self.loops, self.ended = 0, False
+
+    def __iter__(self) -> _Stream:
+        self.loops += 1
+        if self.ended and self.loops > 1:
+            raise Wrong("The chunks can be read once; your second loop found none.")
+        return self
+
+    def __next__(self) -> np.ndarray:
+        for old, new in zip(self.chunks, self.handed, strict=False):
+            if not np.array_equal(old, new, equal_nan=True):
+                raise Wrong(
+                    f"Your function changes a chunk it was given, from {say.show(old)} to "
+                    f"{say.show(new)}, and its owner may still need it. Compute in a new array."
+                )
+        if len(self.handed) == len(self.chunks):
+            self.ended = True
+            raise StopIteration
+        self.handed.append(self.chunks[len(self.handed)].copy())
+        return self.handed[-1]
+
+
+def _streams() -> Iterator[Case | Test]:
+    def of(*chunks: Sequence[float], want: float | None = None, why: str = "") -> Case:
+        said = "the chunks " + " then ".join(say.show(np.array(c)) for c in chunks)
+        return case(
+            chunks=_Stream(*chunks), want=want, why=why, said=said if chunks else "no chunk"
+        )
+
+    log2, log4 = np.log([2, 4]).tolist()
+    why = "The log-sum-exp of one score is that score: what do you start from?"
+    yield of([0], want=0.0, why=why)
+    yield of([0, log2], [log4], want=float(np.log(7)))
+    yield of([0, 0], [1], why="The old sum has to be measured from the new maximum.")
+    yield of([1], [0, 0], why="A chunk below the maximum adds its small terms, and no height.")
+    yield of([1000], [1000], why="Measure every score from the largest one so far.")
+    yield of([0], [1000], why="The maximum rose by 1000: is a factor 0 · ∞ formed?")
+    yield of([-1000], [-1000], why="exp(−1000) is rounded to 0. Measure from the maximum.")
+    yield of([-np.inf], [0], want=0.0)
+    for score in -20_000.0, 20_000.0:
+        why = "No float is wide enough without a shift. Measure every score from the largest."
+        yield of([score], [score - 1], why=why)
+    low = "The largest score so far starts at −∞; any other number can lie above every score."
+    yield of([-1e30], want=-1e30, why=low)
+    yield of([], [-2e9], [-2e9], why=low)
+    yield of([-np.inf], [-np.inf, -np.inf], why="With −∞ alone the sum is 0 and its logarithm −∞.")
+    yield of([-np.inf, 5], [], [-np.inf], want=5.0, why="A score of −∞ adds 0 to the sum.")
+    yield of([3], [1, 0, 2], [2], [0, 4], why="A maximum stays until a larger score comes.")
+    yield of([0], [], [0], want=log2, why="An empty chunk changes nothing.")
+    yield of(want=-np.inf, why="With no term the sum is 0 and its logarithm −∞.")
+    yield _check_memory
+
+
+def _check_memory(f: Answer) -> None:
+    rng = np.random.default_rng(0)
+    peak = f.peak_bytes(said="200 chunks", chunks=(rng.normal(size=10_000) for _ in range(200)))
+    if peak > 4e6:
+        raise Wrong(
+            f"The numbers are right, but for 200 chunks of 10 000 scores {f.name} holds "
+            f"{peak / 1e6:.0f} MB at once: it keeps the chunks. Two numbers are enough to remember."
+        )
+
+
+def _lse(chunks: Iterable[np.ndarray]) -> float:
+    return float(reference.logsumexp(np.concatenate([np.empty(0), *chunks])))
+
+
+def _streamed(rescale: float = 1, rise: bool = True) -> Mutant:
+    """One pass with two numbers, and nothing done about a maximum of −∞.
+
+    The old sum shrinks as it should, or not (`rescale` 0), or is forgotten (∞).
+    """
+
+    def lse(chunks: Iterable[np.ndarray]) -> np.ndarray:
+        top, total = -np.inf, 0.0
+        for chunk in chunks:
+            new = max(top, chunk.max(initial=-np.inf)) if rise or top == -np.inf else top
+            shrunk = total * np.exp(rescale * (top - new)) if new > top and total else total
+            total, top = shrunk + np.exp(chunk - new).sum(), new
+        return np.asarray(top + np.log(total))
+
+    return lse
 
 
 @exercise(
@@ -23,128 +116,76 @@ from tformer.exercises.registry import exercise
         "The factor is e^{old − new}. At the start the largest score is −∞ and the sum 0: take "
         "care that −∞ − (−∞) is never formed.",
     ),
+    cases=_streams,
+    mutants={
+        "The logarithm of the sum is missing.": lambda chunks: np.exp(_lse(chunks)),
+        "What you start from counts as a score of 0. With nothing added the result is −∞.": (
+            lambda chunks: np.logaddexp(0, _lse(chunks))
+        ),
+        "You averaged the results of the chunks.": (
+            lambda chunks: np.mean([_lse([chunk]) for chunk in chunks])
+        ),
+        "You added the results of the chunks. Their exponentials add up, the logarithms do not.": (
+            lambda chunks: sum(_lse([chunk]) for chunk in chunks)
+        ),
+        "That is the result of one chunk alone, the last.": lambda chunks: _lse([*chunks][-1:]),
+        "When the maximum rises, the sum so far has to shrink: it was measured from the old "
+        "maximum.": _streamed(rescale=0),
+        "You forgot the chunks before the maximum rose.": _streamed(rescale=np.inf),
+        "exp(1000) overflows. Measure every score from the largest one so far.": (
+            lambda chunks: np.log(sum(np.exp(chunk).sum() for chunk in chunks))
+        ),
+        "The first chunk's maximum served for all chunks, and a later score lies 1000 above it. "
+        "Let the maximum rise.": _streamed(rise=False),
+        "The maximum before this chunk was −∞, and −∞ − (−∞) is nan.": _streamed(),
+    },
 )
-def streamed_lse(f: Answer) -> None:
+def streamed_lse(chunks: Iterable[np.ndarray]) -> float:
     """log Σ exp over an iterator of chunks."""
-    for chunks, mistakes, why in _streams():
-        arrays = [np.array(c, dtype=float) for c in chunks]
-        said = "the chunks " + " then ".join(say.show(c) for c in arrays) if arrays else "no chunk"
-        stream = _Stream([a.copy() for a in arrays])
-        try:
-            want = reference.logsumexp(np.concatenate([np.empty(0), *arrays]))
-            f.judge(f.array(said, chunks=stream), want, mistakes, why, said)
-        except Wrong as wrong:
-            if not stream.read_again:
-                raise
-            why = "The chunks can be read once; your second loop found none."
-            raise Wrong(f"{wrong} {why}") from None
-        _check_chunks(f, arrays, stream.chunks)
-    rng = np.random.default_rng(0)
-    peak = f.peak_bytes(said="200 chunks", chunks=(rng.normal(size=10_000) for _ in range(200)))
-    if peak > 4e6:
-        raise Wrong(
-            f"The numbers are right, but for 200 chunks of 10 000 scores {f.name} holds "
-            f"{peak / 1e6:.0f} MB at once: it keeps the chunks. Two numbers are enough to remember."
-        )
+    return _lse(chunks)
 
 
-class _Stream:
-    """An iterator over chunks that notices a loop that begins after its end."""
+def _noisy(sums: Callable[[np.ndarray, np.ndarray, np.random.Generator], np.ndarray]) -> Mutant:
+    """Draw the place of the largest sum, made from scores, uniform numbers and the generator."""
 
-    def __init__(self, chunks: list[np.ndarray]) -> None:
-        self.chunks = chunks
-        self.place = self.loops = 0
-        self.read_again = False
+    def draw(x: np.ndarray, rng: np.random.Generator, size: int) -> np.ndarray:
+        return np.asarray(sums(x, rng.uniform(size=(size, len(x))), rng).argmax(axis=-1))
 
-    def __iter__(self) -> _Stream:
-        ended = self.place > len(self.chunks)
-        self.read_again = self.read_again or (ended and self.loops > 0)
-        self.loops += 1
-        return self
-
-    def __next__(self) -> np.ndarray:
-        self.place += 1
-        if self.place > len(self.chunks):
-            raise StopIteration
-        return self.chunks[self.place - 1]
+    return draw
 
 
-def _check_chunks(f: Answer, before: list[np.ndarray], after: list[np.ndarray]) -> None:
-    for old, new in zip(before, after, strict=True):
-        if not np.array_equal(old, new, equal_nan=True):
-            raise Wrong(
-                f"The result is right, but {f.name} changes a chunk it was given, from "
-                f"{say.show(old)} to {say.show(new)}, and its owner may still need it. Compute in "
-                "a new array."
-            )
+def _gumbel(u: np.ndarray) -> np.ndarray:
+    return -np.log(-np.log(u))
 
 
-def _streams() -> Iterator[tuple[Sequence[Sequence[float]], dict[str, object], str]]:
-    """Yield chunks, the answers of known mistakes, and what to say to any other."""
-    log2, log3, log4 = (float(x) for x in np.log([2, 3, 4]))
-    one: dict[str, object] = {
-        "The logarithm of the sum is missing.": 1.0,
-        "What you start from counts as a score of 0. With nothing added the result is −∞.": log2,
-    }
-    yield [[0]], one, "The log-sum-exp of one score is that score: what do you start from?"
-    yield (
-        [[0, log2], [log4]],
-        {
-            "You averaged the results of the chunks.": (log3 + log4) / 2,
-            "You added the results of the chunks. Their exponentials add up, the logarithms do "
-            "not.": log3 + log4,
-            "That is the result of one chunk alone, the last and largest.": log4,
-            "That is the sum of exponentials; its logarithm is asked for.": 7.0,
-            "When the maximum rises, the sum so far has to shrink: it was measured from the old "
-            "maximum.": log4 + float(np.log(2.5)),
-        },
-        "",
-    )
-    yield (
-        [[0, 0], [1]],
-        {
-            "When the maximum rises from 0 to 1, the sum so far has to shrink by e⁻¹. You added "
-            "the new terms to an old sum measured from another height.": 1 + log3,
-            "You forgot the chunks before the maximum rose.": 1.0,
-        },
-        "The old sum has to be measured from the new maximum.",
-    )
-    yield [[1], [0, 0]], {}, "A chunk below the maximum adds its small terms and changes no height."
-    overflow: dict[str, object] = {
-        "exp(1000) overflows. Measure every score from the largest one so far.": np.inf,
-        "exp(1000) overflows, and ∞ − ∞ is nan. Measure from the largest one so far.": np.nan,
-    }
-    yield [[1000], [1000]], overflow, ""
-    yield (
-        [[0], [1000]],
-        {
-            "The first chunk's maximum served for all chunks, and a later score lies 1000 above "
-            "it. Let the maximum rise.": np.inf,
-            "The maximum rose by 1000 and left nan behind: is a factor 0 · ∞ formed?": np.nan,
-        },
-        "",
-    )
-    yield [[-1000], [-1000]], {"exp(−1000) is rounded to 0. Measure from the maximum.": -np.inf}, ""
-    yield (
-        [[-np.inf], [0]],
-        {"The maximum before this chunk was −∞, and −∞ − (−∞) is nan.": np.nan},
-        "",
-    )
-    for score in -20_000.0, 20_000.0:
-        why = "No float is wide enough without a shift. Measure every score from the largest."
-        yield [[score], [score - 1]], overflow, why
-    low = "The largest score so far starts at −∞; any other number can lie above every score."
-    yield [[-1e30]], {}, low
-    yield [[], [-2e9], [-2e9]], {}, low
-    yield [[-np.inf], [-np.inf, -np.inf]], {}, "With −∞ alone the sum is 0 and its logarithm −∞."
-    yield [[-np.inf, 5], [], [-np.inf]], {}, "A score of −∞ adds 0 to the sum."
-    yield [[3], [1, 0, 2], [2], [0, 4]], {}, "A maximum stays until a larger score comes."
-    yield [[0], [], [0]], {}, "An empty chunk changes nothing."
-    nothing: dict[str, object] = {
-        "With no term the sum is 0 and its logarithm −∞.": 0.0,
-        "−∞ + log 0 should stay −∞, not become nan.": np.nan,
-    }
-    yield [], nothing, "With no term the sum is 0 and its logarithm −∞."
+_WRONG_DRAWS = {
+    "The noise was multiplied with the scores; add it.": _noisy(lambda x, u, _: x * _gumbel(u)),
+    "The smallest sum was taken; the largest wins.": _noisy(lambda x, u, _: -x - _gumbel(u)),
+    "The noise is twice as large as it should be, like scores at half of β.": _noisy(
+        lambda x, u, _: x + 2 * _gumbel(u)
+    ),
+    "Noise from a logistic distribution does not give softmax; Gumbel noise does.": _noisy(
+        lambda x, u, _: x + np.log(u / (1 - u))
+    ),
+    "The weights were multiplied by uniform numbers, which favours the large ones.": _noisy(
+        lambda x, u, _: np.exp(x) * u
+    ),
+    "Noise from a normal distribution does not give softmax; Gumbel noise does.": _noisy(
+        lambda x, u, rng: x + rng.normal(size=u.shape)
+    ),
+    "The noise −log U is exponential; one more logarithm is missing.": _noisy(
+        lambda x, u, _: x - np.log(u)
+    ),
+    "The sign of the noise is turned round: G = −log(−log U).": _noisy(
+        lambda x, u, _: x - _gumbel(u)
+    ),
+    "The noise was added to the weights; add it to the scores.": _noisy(
+        lambda x, u, _: reference.softmax(x) + _gumbel(u)
+    ),
+    "Every index comes up equally often: the scores have no effect.": _noisy(lambda x, u, _: u),
+    "The largest score always wins: the noise is missing, or too small to matter, or every "
+    "score gets the same noise.": _noisy(lambda x, u, _: x + 0 * u),
+}
 
 
 @exercise(
@@ -158,6 +199,7 @@ def _streams() -> Iterator[tuple[Sequence[Sequence[float]], dict[str, object], s
         "step of the same kind gives the one you need.",
         "G = −log(−log U). Each draw needs fresh noise for each score: a table of `size` rows.",
     ),
+    mutants=_WRONG_DRAWS,
 )
 def draw(f: Answer) -> None:
     """Indices with probabilities softmax(x), by the Gumbel-max trick or otherwise."""
@@ -214,43 +256,15 @@ def _judge_frequencies(f: Answer, found: np.ndarray, said: str) -> None:
     right = _WEIGHTS / 6
     if np.abs(found - right).max() < 0.02:
         return
-    reasons = _wrong_frequencies()
-    nearest = min(reasons, key=lambda reason: np.abs(found - reasons[reason]).max())
-    close = np.abs(found - reasons[nearest]).max() < 0.015
-    why = nearest if close else "Look again at the distribution of the noise."
+    why, least = "Look again at the distribution of the noise.", 0.015
+    for reason, mistaken in _WRONG_DRAWS.items():
+        places = mistaken(np.log(_WEIGHTS), np.random.default_rng(1), 40_000)
+        gap = np.abs(found - np.bincount(places, minlength=3) / 40_000).max()
+        why, least = (reason, gap) if gap < least else (why, least)
     raise Wrong(
         f"With {said}, {f.name} draws the three indices with frequencies {say.show(found, 3)}; "
         f"softmax says {say.show(right, 3)}. {why}"
     )
-
-
-def _wrong_frequencies() -> dict[str, np.ndarray]:
-    """Simulate the distributions of the usual mistakes."""
-    rng = np.random.default_rng(1)
-    x, n = np.log(_WEIGHTS), 40_000
-    u = rng.uniform(size=(n, 3))
-    gumbel = -np.log(-np.log(u))
-    noisy = {
-        "The noise was multiplied with the scores; add it.": x * gumbel,
-        "The smallest sum was taken; the largest wins.": -(x + gumbel),
-        "The noise is twice as large as it should be, like scores at half of β.": x + 2 * gumbel,
-        "Noise from a logistic distribution does not give softmax; Gumbel noise does.": (
-            x + np.log(u / (1 - u))
-        ),
-        "The weights were multiplied by uniform numbers, which favours the large ones.": (
-            np.exp(x) * u
-        ),
-        "Noise from a normal distribution does not give softmax; Gumbel noise does.": x
-        + rng.normal(size=(n, 3)),
-        "The noise −log U is exponential; one more logarithm is missing.": x - np.log(u),
-        "The sign of the noise is turned round: G = −log(−log U).": x + np.log(-np.log(u)),
-        "The noise was added to the weights; add it to the scores.": np.exp(x) / 6
-        - np.log(-np.log(u)),
-        "Every index comes up equally often: the scores have no effect.": u,
-        "The largest score always wins: the noise is missing, or too small to matter, or every "
-        "score gets the same noise.": x + 0 * u,
-    }
-    return {why: np.bincount(v.argmax(-1), minlength=3) / n for why, v in noisy.items()}
 
 
 @exercise(

@@ -10,6 +10,7 @@ from tformer import reference
 from tformer.chapters.ch02.checks_weights import check_single
 from tformer.exercises.registry import Test, exercise
 from tformer.exercises.samples import integers
+from tformer.exercises.softmaxes import measured_from
 from tformer.exercises.table import Case, case
 
 
@@ -48,14 +49,9 @@ def _emptied(weights: np.ndarray, keep: np.ndarray) -> np.ndarray:
     return np.where(keep.any(axis=-1, keepdims=True), weights, 0.0)
 
 
-def _divided(terms: np.ndarray) -> np.ndarray:
-    return np.asarray(terms / terms.sum(axis=-1, keepdims=True))
-
-
 def _unguarded(x: np.ndarray, keep: np.ndarray) -> np.ndarray:
     """The masked softmax, nan in rows that are fully masked."""
-    visible = np.where(keep, x, -np.inf)
-    return _divided(np.exp(visible - _top(visible)))
+    return measured_from(np.where(keep, x, -np.inf))
 
 
 def _top(x: np.ndarray) -> np.ndarray:
@@ -122,13 +118,15 @@ def _top(x: np.ndarray) -> np.ndarray:
         ),
         "The hidden score was used as the shift and left every visible exponential at 0. Take the "
         "maximum over the visible keys.": lambda x, keep: np.nan_to_num(
-            _divided(np.exp(x - x.max(-1, keepdims=True)) * keep)
+            measured_from(np.where(keep, x, -np.inf), _top(x))
         ),
         "exp(1000) is more than a float64 can hold, and ∞/∞ is nan. Subtract the largest visible "
-        "score first.": (lambda x, keep: _emptied(_divided(np.where(keep, np.exp(x), 0.0)), keep)),
+        "score first.": (
+            lambda x, keep: _emptied(measured_from(np.where(keep, x, -np.inf), 0.0), keep)
+        ),
         "One maximum for the whole array pushes the lower row so far down that all its "
         "exponentials are 0.": lambda x, keep: np.nan_to_num(
-            _divided(np.exp(np.where(keep, x, -np.inf) - np.max(x, where=keep, initial=-1e300)))
+            measured_from(np.where(keep, x, -np.inf), np.max(x, where=keep, initial=-1e300))
         ),
         "The whole array shares one sum; each row has its own.": lambda x, keep: np.nan_to_num(
             reference.softmax(np.where(keep, x, -np.inf).ravel()).reshape(x.shape)
@@ -163,7 +161,7 @@ def _broken_rows() -> Iterator[Case | Test]:
 
 
 def _repaired_with(x: np.ndarray, beta: float, shift: np.ndarray | float) -> np.ndarray:
-    return _divided(np.exp(beta * (x - shift)))
+    return measured_from(beta * (x - shift), 0.0)
 
 
 @exercise(
@@ -231,7 +229,7 @@ def _repaired_with(x: np.ndarray, beta: float, shift: np.ndarray | float) -> np.
         ),
         "The maximum is subtracted after the scores were multiplied by β, and not multiplied "
         "itself: with β = 20 the difference overflows.": (
-            lambda x, beta: _divided(np.exp(beta * x - _top(x)))
+            lambda x, beta: measured_from(beta * x, _top(x))
         ),
         "One maximum for the whole array pushes the lower row so far down that all its "
         "exponentials are 0. Each row needs its own shift.": (

@@ -13,6 +13,7 @@ from tformer.exercises import say
 from tformer.exercises.answer import Answer, Wrong
 from tformer.exercises.registry import Test, exercise
 from tformer.exercises.samples import integers
+from tformer.exercises.softmaxes import measured_from
 from tformer.exercises.table import Case, case
 
 
@@ -33,16 +34,6 @@ def _scores() -> Iterator[Case | Test]:
         yield case(x=integers(axis + 5, shape), axis=axis)
     yield case(x=np.array([[0.0, 1], [3, 1]]), axis=-1, whole=True)
     yield partial(check_single, axis=-1)
-
-
-def _divided(terms: np.ndarray, total: np.ndarray) -> np.ndarray:
-    return np.asarray(terms / total)
-
-
-def _shifted(x: np.ndarray, axis: int, shift: np.ndarray | float) -> np.ndarray:
-    """The softmax of scores from which `shift` was subtracted."""
-    terms = np.exp(x - shift)
-    return np.asarray(terms / terms.sum(axis=axis, keepdims=True))
 
 
 def _kept(x: np.ndarray, axis: int) -> np.ndarray:
@@ -75,27 +66,29 @@ LAID = "of each row {} laid along the columns. Keep the axis with keepdims=True.
         "That is the softmax along the other axis.": (
             lambda x, axis: reference.softmax(x, axis=(-1 - axis) % x.ndim)
         ),
-        f"The numbers {LAID.format('were')}": lambda x, axis: _divided(
-            np.exp(x - x.max(axis=axis)), np.exp(x - x.max(axis=axis)).sum(axis=axis)
+        f"The numbers {LAID.format('were')}": lambda x, axis: (
+            np.exp(x - x.max(axis=axis)) / np.exp(x - x.max(axis=axis)).sum(axis=axis)
         ),
-        f"The maximum {LAID.format('was')}": lambda x, axis: _shifted(x, axis, x.max(axis=axis)),
-        f"The sum {LAID.format('was')}": lambda x, axis: _divided(
-            _kept(x, axis), _kept(x, axis).sum(axis=axis)
+        f"The maximum {LAID.format('was')}": lambda x, axis: measured_from(
+            x, x.max(axis=axis), axis
+        ),
+        f"The sum {LAID.format('was')}": lambda x, axis: (
+            _kept(x, axis) / _kept(x, axis).sum(axis=axis)
         ),
         f"The total {LAID.format('was')}": lambda x, axis: np.exp(x) / np.exp(x).sum(axis=axis),
         "exp(1000) is more than a float64 can hold, and ∞/∞ is nan. Subtract the largest score "
-        "first.": lambda x, axis: _shifted(x, axis, 0.0),
+        "first.": lambda x, axis: measured_from(x, 0.0, axis),
         "x holds a −∞, so its mean is −∞, and so is its smallest score. Neither can serve "
         "as the shift; the largest score can.": (
-            lambda x, axis: _shifted(x, axis, x.mean(axis=axis, keepdims=True))
+            lambda x, axis: measured_from(x, x.mean(axis=axis, keepdims=True), axis)
         ),
         "You subtracted the smallest score: then the largest difference overflows, and ∞/∞ is "
-        "nan.": lambda x, axis: _shifted(x, axis, x[np.isfinite(x)].min()),
+        "nan.": lambda x, axis: measured_from(x, x[np.isfinite(x)].min(), axis),
         "The scores are cut off at a height, so that those beyond it become equal. Subtract the "
-        "largest one instead.": lambda x, axis: _shifted(np.clip(x, -700, 700), axis, 0.0),
+        "largest one instead.": lambda x, axis: measured_from(np.clip(x, -700, 700), 0.0, axis),
         "One maximum for the whole array pushes the lower row so far down that all its "
         "exponentials are 0. Each row needs its own shift.": (
-            lambda x, axis: _shifted(x, axis, x.max())
+            lambda x, axis: measured_from(x, x.max(), axis)
         ),
     },
     otherwise="Along the axis, each weight is e to the power of its score over the sum of these.",

@@ -127,32 +127,14 @@ function triangle(model) {
     const mean = scores.reduce((a, b) => a + b) / 3;
     assign(model, { scores: scoresFor(shares(point), temperature, mean), mask: [true, true, true] });
   };
-  hold(tip, el, move);
+  holdable(tip, (left, top) => {
+    const box = el.getBoundingClientRect(), pixel = WIDTH / box.width;
+    move([(left - box.left) * pixel, (top - box.top) * pixel]);
+  }, (by, shift) => {
+    const far = shift ? 24 : 6;
+    move([Number(tip.dataset.x) + far * by[0], Number(tip.dataset.y) - far * by[1]]);
+  });
   return { el, update: (now, p) => drawWay(parts, names, tip, now, p) };
-}
-
-/** Pointer and arrow keys on the point. */
-function hold(tip, svg, move) {
-  tip.addEventListener("pointerdown", (event) => {
-    if (event.button) return;
-    event.preventDefault();
-    tip.setPointerCapture(event.pointerId);
-    tip.focus({ preventScroll: true, focusVisible: false });
-  });
-  tip.addEventListener("pointermove", (event) => {
-    if (!tip.hasPointerCapture(event.pointerId)) return;
-    const box = svg.getBoundingClientRect(), pixel = WIDTH / box.width;
-    move([(event.clientX - box.left) * pixel, (event.clientY - box.top) * pixel]);
-  });
-  // A finger on the point drags it and does not scroll the page (Chromium ignores touch-action here).
-  tip.addEventListener("touchstart", (event) => event.preventDefault(), { passive: false });
-  tip.addEventListener("keydown", (event) => {
-    const by = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] }[event.key];
-    if (!by) return;
-    event.preventDefault();
-    const far = event.shiftKey ? 24 : 6;
-    move([Number(tip.dataset.x) + far * by[0], Number(tip.dataset.y) + far * by[1]]);
-  });
 }
 
 function drawWay(parts, names, tip, { scores, labels, mask, temperature }, p) {

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import traitlets
 
-from tformer.widgets.base import COMMON, BookWidget, asset
+from tformer.widgets.base import BookWidget
 from tformer.world import lexicon
 
 MOST = 24
@@ -36,7 +36,7 @@ def hand_made_words() -> dict[str, Any]:
     }
 
 
-class AttentionMap(BookWidget):
+class AttentionMap(BookWidget, uses="hand_made.js"):
     """Click a word of a sentence: how much does it look at each word, in layer 1 and in layer 2?
 
     Parameters
@@ -58,8 +58,6 @@ class AttentionMap(BookWidget):
     ValueError
         If there are too many words, or a number is outside what is said above.
     """
-
-    _esm = COMMON + asset("hand_made.js") + asset("attention_map.js", __package__)
 
     hand_made = traitlets.Dict(hand_made_words()).tag(sync=True)
     examples = traitlets.List(traitlets.Unicode(), list(lexicon.SENTENCES)).tag(sync=True)

@@ -12,11 +12,9 @@ from tformer import reference
 from tformer.chapters.ch03.checks_rows import (
     FAR,
     KEYS,
-    OF_ITS_OWN,
     QUERY,
     VALUES,
     Mutant,
-    measured_from,
 )
 from tformer.exercises import say
 from tformer.exercises.answer import Answer, Wrong
@@ -24,6 +22,7 @@ from tformer.exercises.kinds import Array, Marks
 from tformer.exercises.registry import exercise
 from tformer.exercises.samples import integers
 from tformer.exercises.scales import wrongly_scaled
+from tformer.exercises.softmaxes import scaled_scores, wrongly_weighed
 from tformer.exercises.table import Case, case
 
 
@@ -218,10 +217,6 @@ def _strips() -> Iterator[Case | Callable[[Answer], None]]:
     yield _check_memory
 
 
-def _weighed(weigh: Callable[[np.ndarray], np.ndarray]) -> Mutant:
-    return lambda q, k, v: weigh(q @ k.T / q.shape[-1] ** 0.5) @ v
-
-
 def _key_strips(q: np.ndarray, k: np.ndarray, v: np.ndarray) -> np.ndarray:
     """Add up what strips of keys give, each with a softmax of its own."""
     pieces = [slice(start, start + 64) for start in range(0, len(k), 64)]
@@ -252,21 +247,10 @@ def _key_strips(q: np.ndarray, k: np.ndarray, v: np.ndarray) -> np.ndarray:
                 ]
             )
         ),
-        "The softmax runs down the columns; each query needs weights that add up to one.": (
-            _weighed(lambda scores: reference.softmax(scores, axis=0))
-        ),
-        "exp(1000) is more than a float64 can hold. Subtract the largest score of each row.": (
-            _weighed(lambda scores: measured_from(scores, 0.0))
-        ),
-        f"One maximum was taken for several queries. {OF_ITS_OWN}": _weighed(
-            lambda scores: measured_from(scores, scores.max())
-        ),
         "Strips of keys have been added up, each with weights that add up to one; all keys "
         "together should.": _key_strips,
-        "The scaled scores served as weights; their softmax should.": _weighed(
-            lambda scores: scores
-        ),
     }
+    | wrongly_weighed(lambda weigh, q, k, v: weigh(scaled_scores(q, k)) @ v)
     | wrongly_scaled(lambda scale, q, k, v: reference.attention(q, k, v, scale=scale(q, k))),
     kind=Rows(),
     otherwise="Compare with the definition, row by row.",

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from tformer import reference
-from tformer.chapters.ch03.checks_rows import FAR, OF_ITS_OWN, measured_from
+from tformer.chapters.ch03.checks_rows import FAR
 from tformer.exercises.answer import Answer, Wrong
 from tformer.exercises.kinds import Parts, Several
 from tformer.exercises.registry import exercise
 from tformer.exercises.samples import integers
 from tformer.exercises.scales import wrongly_scaled
+from tformer.exercises.softmaxes import Weigh, scaled_scores, wrongly_weighed
 from tformer.exercises.table import Case, case
 
 
@@ -285,14 +285,12 @@ def _through(step: Callable[[np.ndarray, np.ndarray], np.ndarray]) -> Callable[.
     return _steps(step, reference.attention_weights)
 
 
-def _measured(shift: Callable[[np.ndarray], Any]) -> Callable[..., Gradients]:
-    """The right gradients, from weights whose scores are measured from a shift."""
-
-    def weights(q: np.ndarray, k: np.ndarray) -> np.ndarray:
-        scores = q @ k.mT / q.shape[-1] ** 0.5
-        return measured_from(scores, shift(scores))
-
-    return _steps(lambda a, grad: a * (grad - (a * grad).sum(-1, keepdims=True)), weights)
+def _weighed(weigh: Weigh, *inputs: np.ndarray) -> Gradients:
+    """The right steps backward from the weights of another softmax."""
+    return _steps(
+        lambda a, grad: a * (grad - (a * grad).sum(-1, keepdims=True)),
+        lambda q, k: weigh(scaled_scores(q, k)),
+    )(*inputs)
 
 
 def _steps(
@@ -348,10 +346,6 @@ _WRONG_GRADIENTS = {
     "The scale came in twice.": _times(1, 1, 0),
     "Multiplied by √d_k; the scale divides by it.": _times(-2, -2, 0),
     "The scale has no place here: it multiplied the scores.": _times(0, 0, 1),
-    "exp(1000) is more than a float64 can hold. Subtract the largest score of each row.": (
-        _measured(lambda scores: 0.0)
-    ),
-    f"One maximum was taken for all queries. {OF_ITS_OWN}": _measured(np.max),
     "The sign is turned round.": lambda *inputs: tuple(-x for x in _gradients(*inputs)),
     "grad has no effect here.": lambda q, k, v, grad: (
         *_gradients(q, k, v, grad)[:2],
@@ -381,6 +375,7 @@ _WRONG_GRADIENTS = {
     mutants=_WRONG_GRADIENTS
     | _ORDERS
     | {why: _through(step) for why, step in _STEPS.items()}
+    | wrongly_weighed(_weighed)
     | {
         f"Already the weights are others. {why}": backward
         for why, backward in wrongly_scaled(

@@ -12,6 +12,7 @@ from tformer import reference
 from tformer.exercises.registry import exercise
 from tformer.exercises.samples import integers
 from tformer.exercises.scales import wrongly_scaled
+from tformer.exercises.softmaxes import measured_from, scaled_scores, wrongly_weighed
 from tformer.exercises.table import Case, case
 
 Mutant = Callable[..., Any]
@@ -92,12 +93,6 @@ _WEIGHTS: dict[str, Mutant] = {  # from scaled scores to what serves as weights
 }
 
 
-def measured_from(scores: np.ndarray, shift: Any, axis: int | tuple[int, ...] = -1) -> np.ndarray:
-    """The softmax, with scores measured from `shift`."""
-    terms = np.exp(scores - shift)
-    return np.asarray(terms / terms.sum(axis=axis, keepdims=True))
-
-
 def _divided(divisor: Mutant, q: np.ndarray, k: np.ndarray, v: np.ndarray) -> np.ndarray:
     return np.asarray(reference.softmax(k @ q / divisor(q, k, v)) @ v)
 
@@ -141,9 +136,6 @@ def _single(q: np.ndarray, k: np.ndarray) -> np.ndarray:
 def answer(q: np.ndarray, k: np.ndarray, v: np.ndarray) -> np.ndarray:
     """Attention of one query."""
     return np.asarray(_single(q, k) @ v)
-
-
-OF_ITS_OWN = "Scores of another query may lie 1000 below it; each row needs a maximum of its own."
 
 
 def _sentences() -> Iterator[Case]:
@@ -222,21 +214,8 @@ def _reading(
                 x @ w_q, memory @ w_k, memory @ w_v, scale=(x @ w_q).shape[1] ** -0.5
             )
         ),
-        "The softmax runs down the columns; each query needs weights that add up to one.": (
-            lambda x, memory, w_q, w_k, w_v: (
-                reference.softmax(_scores(x, memory, w_q, w_k), axis=-2) @ (memory @ w_v)
-            )
-        ),
-        "The weights of all queries together add up to one; those of each query should.": (
-            lambda x, memory, w_q, w_k, w_v: (
-                _all_together(_scores(x, memory, w_q, w_k)) @ (memory @ w_v)
-            )
-        ),
         "Those are the weights; the values have not been mixed yet.": (
             lambda x, memory, w_q, w_k, w_v: reference.attention_weights(x @ w_q, memory @ w_k)
-        ),
-        "The scaled scores served as weights; their softmax should.": (
-            lambda x, memory, w_q, w_k, w_v: _scores(x, memory, w_q, w_k) @ (memory @ w_v)
         ),
         "You divided by √d_k after the softmax; the scores are scaled, before it.": (
             lambda x, memory, w_q, w_k, w_v: (
@@ -244,18 +223,12 @@ def _reading(
                 / w_q.shape[-1] ** 0.5
             )
         ),
-        "exp(1000) is more than a float64 can hold. Subtract the largest score of each row.": (
-            lambda x, memory, w_q, w_k, w_v: (
-                measured_from(_scores(x, memory, w_q, w_k), 0.0) @ (memory @ w_v)
-            )
-        ),
-        f"One maximum was taken for all queries. {OF_ITS_OWN}": (
-            lambda x, memory, w_q, w_k, w_v: (
-                measured_from(_scores(x, memory, w_q, w_k), _scores(x, memory, w_q, w_k).max())
-                @ (memory @ w_v)
-            )
-        ),
     }
+    | wrongly_weighed(
+        lambda weigh, x, memory, w_q, w_k, w_v: (
+            weigh(scaled_scores(x @ w_q, memory @ w_k)) @ (memory @ w_v)
+        )
+    )
     | wrongly_scaled(
         lambda scale, x, memory, w_q, w_k, w_v: reference.attention(
             x @ w_q, memory @ w_k, memory @ w_v, scale=scale(x @ w_q, memory @ w_k)
@@ -268,11 +241,3 @@ def read(
 ) -> np.ndarray:
     """Cross-attention from rows and three matrices."""
     return reference.attention(x @ w_q, memory @ w_k, memory @ w_v)
-
-
-def _scores(x: np.ndarray, memory: np.ndarray, w_q: np.ndarray, w_k: np.ndarray) -> np.ndarray:
-    return np.asarray((x @ w_q) @ (memory @ w_k).mT / w_q.shape[-1] ** 0.5)
-
-
-def _all_together(scores: np.ndarray) -> np.ndarray:
-    return measured_from(scores, scores.max(axis=(-2, -1), keepdims=True), axis=(-2, -1))

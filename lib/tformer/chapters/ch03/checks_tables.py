@@ -12,15 +12,14 @@ from tformer import reference
 from tformer.chapters.ch03.checks_rows import (
     FAR,
     KEYS,
-    OF_ITS_OWN,
     QUERY,
     Mutant,
-    measured_from,
 )
 from tformer.exercises.kinds import Marks
 from tformer.exercises.registry import exercise
 from tformer.exercises.samples import integers
 from tformer.exercises.scales import wrongly_scaled
+from tformer.exercises.softmaxes import OF_ITS_OWN, measured_from, scaled_scores, wrongly_weighed
 from tformer.exercises.table import Case, case
 from tformer.world import sources
 
@@ -59,7 +58,7 @@ def _printed_tables() -> Iterator[Case]:
         printed[1, decimals % size[1]] += 1.2 * 10.0**-decimals
         yield case(q=q, k=k, printed=printed, decimals=decimals)
     far = np.array([[1000.0], [-1000], [0]])
-    printed = np.array([[1.0, 0, 0], [0, 0.8, 0.1], [0.3, 0.3, 0.3]])
+    printed = np.array([[1.0, 0, 0], [0, 0.8, 0.1], [0.3, 0.3, 0.4]])
     yield case(q=far, k=far, printed=printed, decimals=1, why=FAR)
 
 
@@ -140,18 +139,6 @@ _WRONG_MARKS: dict[str, Mutant] = {
     "`round` knows one of the two roundings.": _off_by(
         lambda printed, right, decimals: abs(printed - np.round(right, decimals)) > 1e-9
     ),
-    "The softmax runs down the columns; each query needs weights that add up to one.": (
-        lambda q, k, printed, decimals: (
-            abs(printed - reference.softmax(q @ k.T / q.shape[-1] ** 0.5, axis=0))
-            > 0.5 * 10.0**-decimals + 1e-12
-        )
-    ),
-    "exp(1000) is more than a float64 can hold. Subtract the largest score of each row.": (
-        lambda q, k, printed, decimals: (
-            abs(printed - measured_from(q @ k.T / q.shape[-1] ** 0.5, 0.0))
-            > 0.5 * 10.0**-decimals + 1e-12
-        )
-    ),
 }
 
 
@@ -170,6 +157,11 @@ _WRONG_MARKS: dict[str, Mutant] = {
     ),
     cases=_printed_tables,
     mutants=_WRONG_MARKS
+    | wrongly_weighed(
+        lambda weigh, q, k, printed, decimals: (
+            abs(printed - weigh(scaled_scores(q, k))) > 0.5 * 10.0**-decimals + 1e-12
+        )
+    )
     | wrongly_scaled(
         lambda scale, q, k, printed, decimals: _marks(q, k, printed, decimals, scale=scale(q, k))
     ),
@@ -221,26 +213,16 @@ def _attend(
     return reference.attention(q, k, v, mask=np.atleast_2d(mask), scale=scale)
 
 
-def _scores(q: np.ndarray, k: np.ndarray) -> np.ndarray:
-    return np.asarray(q @ k.mT / q.shape[-1] ** 0.5)
-
-
-def _naive(scores: np.ndarray, axis: int = -1) -> np.ndarray:
-    """The softmax that gives nan where all scores are −∞."""
-    terms = np.exp(scores - scores.max(axis=axis, keepdims=True))
-    return np.asarray(terms / terms.sum(axis=axis, keepdims=True))
-
-
 def _changed(change: Change) -> Mutant:
     """Return attention without a mask, to scores that are changed by one."""
-    return lambda q, k, v, mask: _naive(change(_scores(q, k), mask)) @ v
+    return lambda q, k, v, mask: measured_from(change(scaled_scores(q, k), mask)) @ v
 
 
 def _measured(shift: Change, least: float = 0.0) -> Mutant:
     """Return masked attention with scores measured from a shift of one's choice."""
 
     def attend(q: np.ndarray, k: np.ndarray, v: np.ndarray, mask: np.ndarray) -> np.ndarray:
-        scores = _scores(q, k)
+        scores = scaled_scores(q, k)
         mask = np.broadcast_to(mask, scores.shape)
         terms = np.zeros_like(scores)
         np.exp(scores - shift(scores, mask), out=terms, where=mask)
@@ -263,15 +245,17 @@ def _highest(scores: np.ndarray, mask: np.ndarray) -> np.ndarray:
 
 def _lowered(q: np.ndarray, k: np.ndarray, v: np.ndarray, mask: np.ndarray) -> np.ndarray:
     """Return masked attention with −10⁹ for −∞, and zeros in fully masked rows."""
-    return np.asarray(_naive(np.where(mask, _scores(q, k), -1e9)) * _any(q, k, mask) @ v)
+    return np.asarray(
+        measured_from(np.where(mask, scaled_scores(q, k), -1e9)) * _any(q, k, mask) @ v
+    )
 
 
 def _any(q: np.ndarray, k: np.ndarray, mask: np.ndarray) -> np.ndarray:
-    return np.asarray(np.broadcast_to(mask, _scores(q, k).shape).any(axis=-1, keepdims=True))
+    return np.asarray(np.broadcast_to(mask, scaled_scores(q, k).shape).any(axis=-1, keepdims=True))
 
 
 def _with_nan(q: np.ndarray, k: np.ndarray, v: np.ndarray, mask: np.ndarray) -> np.ndarray:
-    return _naive(np.where(mask, _scores(q, k), -np.inf)) @ v
+    return measured_from(np.where(mask, scaled_scores(q, k), -np.inf)) @ v
 
 
 def _all_or_none(*inputs: np.ndarray) -> np.ndarray:
@@ -304,7 +288,9 @@ _WRONG_MASKS: dict[str, Mutant] = {
         lambda scores, mask: scores + (1 - mask) * -np.inf
     ),
     "The softmax runs down the columns; each query needs weights that add up to one.": (
-        lambda q, k, v, mask: _naive(np.where(mask, _scores(q, k), -np.inf), axis=-2) @ v
+        lambda q, k, v, mask: (
+            measured_from(np.where(mask, scaled_scores(q, k), -np.inf), axis=-2) @ v
+        )
     ),
     "The row is fully masked, and 0/0 is nan. By the book's contract its output is zero.": (
         _with_nan
@@ -321,7 +307,7 @@ _WRONG_MASKS: dict[str, Mutant] = {
         lambda scores, mask: scores.max(axis=-1, keepdims=True)
     ),
     "exp(1001) is more than a float64 can hold. Subtract a score.": lambda q, k, v, mask: (
-        _or_one(np.exp(_scores(q, k)) * mask) @ v
+        _or_one(np.exp(scaled_scores(q, k)) * mask) @ v
     ),
     "exp(1001) is more than a float64 can hold. Subtract the largest score that may be seen.": (
         _measured(lambda scores, mask: 0.0)

@@ -10,7 +10,7 @@ import traitlets
 
 from tformer import reference as ref
 from tformer.chapters.ch03.attention_map import describe, first_pronoun, hand_made_words
-from tformer.widgets.base import COMMON, BookWidget, asset
+from tformer.widgets.base import BookWidget
 from tformer.world import lexicon
 
 STEPS = ("query", "scores", "softmax", "mix")
@@ -39,7 +39,7 @@ class Tables:
     y: np.ndarray
 
 
-class OneQuery(BookWidget):
+class OneQuery(BookWidget, uses="hand_made.js"):
     """Take hold of a word: its query meets the keys, and values pour into its output.
 
     Parameters
@@ -62,8 +62,6 @@ class OneQuery(BookWidget):
     ValueError
         If a number is outside what is said above, or the sentences are not of one length.
     """
-
-    _esm = COMMON + asset("hand_made.js") + asset("one_query.js", __package__)
 
     hand_made = traitlets.Dict(hand_made_words()).tag(sync=True)
     sentences = traitlets.List(traitlets.Unicode(), list(ANIMAL)).tag(sync=True)

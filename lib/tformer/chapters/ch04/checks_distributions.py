@@ -151,15 +151,14 @@ def diagnose(q: Array, k: Array) -> str:
 
 def _moment(
     n: float,
-    weigh: Callable[[Array], Array] = lambda x: x,
     power: float | None = None,
     least: float = -12.0,
 ) -> float:
-    """The integral of n φ(x) Φ(x)^{n−1} times a function of x, by the trapezoidal rule."""
+    """The integral of n φ(x) Φ(x)^{n−1} times x, by the trapezoidal rule."""
     x, step = np.linspace(least, 12, 24_001, retstep=True)
     power = n - 1 if power is None else power
     density = n * np.exp(-(x**2) / 2 + power * scipy.special.log_ndtr(x))
-    return float((weigh(x) * density).sum() * step / math.sqrt(2 * math.pi))
+    return float((x * density).sum() * step / math.sqrt(2 * math.pi))
 
 
 def _largest_magnitude(n: int) -> float:

@@ -10,6 +10,7 @@ import numpy as np
 from tformer import reference
 from tformer.exercises.registry import exercise
 from tformer.exercises.samples import integers
+from tformer.exercises.softmaxes import Weigh, measured_from, scaled_scores, wrongly_weighed
 from tformer.exercises.table import Case, case
 
 Array = np.ndarray
@@ -90,13 +91,6 @@ def expected_entropy(n: int, d: int, scale: float) -> float:
     return max(0.0, math.log(n) - scale**2 * d / 2)
 
 
-def _softmax(x: Array, axis: int | None = -1, top: int | tuple[int, ...] | None = -1) -> Array:
-    """The softmax along an axis, with the maximum taken along another."""
-    shift = x.max() if top is None else x.max(axis=top, keepdims=True)
-    terms = np.exp(x - shift)
-    return np.asarray(terms / terms.sum(axis=axis, keepdims=True))
-
-
 def _head_width(q: Array) -> float:
     return float(q.shape[-1])
 
@@ -104,13 +98,12 @@ def _head_width(q: Array) -> float:
 def _scaled(
     width: Callable[[Array], float] = _head_width,
     after: float = 0.0,
-    **options: int | None,
+    weigh: Weigh = measured_from,
 ) -> Callable[[Array, Array], Array]:
     """A repair with faults left: scores divided by another root, weights divided as well."""
 
     def weights(q: Array, k: Array) -> Array:
-        x = q @ k.mT / math.sqrt(width(q))
-        return _softmax(x, **options) / _head_width(q) ** after
+        return weigh(q @ k.mT / math.sqrt(width(q))) / _head_width(q) ** after
 
     return weights
 
@@ -170,43 +163,31 @@ def _broken_heads() -> Iterator[Case]:
             _scaled(lambda q: 1.0)
         ),
         "You divide by the root of the number of keys.": (
-            lambda q, k: _softmax(q @ k.mT / math.sqrt(k.shape[-2]))
+            lambda q, k: measured_from(q @ k.mT / math.sqrt(k.shape[-2]))
         ),
-        "The sum runs over the queries; it should run over the keys.": (_scaled(axis=-2, top=-2)),
         "You divide by the root of the width of the model, all heads together; the scale belongs "
         "to the width of a head.": _scaled(_model_width),
         "The width was divided by the number of heads. The last axis of q has the width of a head "
         "already.": _scaled(lambda q: q.shape[-1] / q.shape[-3]),
         "The weights of all heads together add up to one; those of each query should.": (
-            _scaled(axis=None)
+            _scaled(weigh=lambda x: measured_from(x, x.max(axis=-1, keepdims=True), None))
         ),
         "That is the mean of the heads; each has weights of its own.": (
             lambda q, k: _scaled()(q, k).mean(axis=-3, keepdims=True)
         ),
-        "exp(1000) is more than a float64 can hold: keep the shift.": (
-            lambda q, k: (
-                reference.softmax(q @ k.mT / math.sqrt(q.shape[-1]))
-                if (q @ k.mT).max() < 700
-                else _unshifted(q @ k.mT / math.sqrt(q.shape[-1]))
-            )
-        ),
-        "One maximum serves all rows. Where the scores of a row lie far below it, all its "
-        "exponentials are 0.": _scaled(top=None),
         "One maximum serves all queries of a head. Where the scores of a row lie far below it, all "
-        "its exponentials are 0.": (
-            lambda q, k: _softmax(q @ k.mT / math.sqrt(q.shape[-1]), -1, (-2, -1))
+        "its exponentials are 0.": _scaled(
+            weigh=lambda x: measured_from(x, x.max(axis=(-2, -1), keepdims=True))
         ),
-        "The maximum is taken over the queries; it should be taken over the keys.": _scaled(top=-2),
-    },
+        "The maximum is taken over the queries; it should be taken over the keys.": _scaled(
+            weigh=lambda x: measured_from(x, x.max(axis=-2, keepdims=True))
+        ),
+    }
+    | wrongly_weighed(lambda weigh, q, k: weigh(scaled_scores(q, k))),
 )
 def repaired(q: Array, k: Array) -> Array:
     """Attention weights of several heads, scaled once."""
     return reference.attention_weights(q, k)
-
-
-def _unshifted(x: Array) -> Array:
-    terms = np.exp(x)
-    return np.asarray(terms / terms.sum(axis=-1, keepdims=True))
 
 
 def _normalised_heads() -> Iterator[Case]:
@@ -256,12 +237,12 @@ def _cosines(q: Array, k: Array, of: Callable[[Array], Array] = _lengths) -> Arr
 
 def _gained(change: Callable[[Array, float], Array]) -> Callable[..., Array]:
     """Wrong weights: the softmax of what is made from the cosines and the gain."""
-    return lambda q, k, gain: _softmax(change(_cosines(q, k), gain))
+    return lambda q, k, gain: measured_from(change(_cosines(q, k), gain))
 
 
 def _measured(of: Callable[[Array], Array]) -> Callable[..., Array]:
     """Wrong weights: another number in the place of the lengths."""
-    return lambda q, k, gain: _softmax(gain * _cosines(q, k, of))
+    return lambda q, k, gain: measured_from(gain * _cosines(q, k, of))
 
 
 def _one(x: Array) -> Array:
@@ -285,7 +266,7 @@ def _one(x: Array) -> Array:
             _gained(lambda cosines, gain: cosines)
         ),
         "The scores are divided by √d_k as well; the gain takes the place of the scale.": (
-            lambda q, k, gain: _softmax(gain * _cosines(q, k) / math.sqrt(q.shape[-1]))
+            lambda q, k, gain: measured_from(gain * _cosines(q, k) / math.sqrt(q.shape[-1]))
         ),
         "The gain came in twice, for the query and for the key; the score takes it once.": (
             _gained(lambda cosines, gain: gain**2 * cosines)
@@ -294,14 +275,14 @@ def _one(x: Array) -> Array:
             _gained(lambda cosines, gain: cosines / gain)
         ),
         "The gain multiplies the weights; it should multiply the cosines, before the softmax.": (
-            lambda q, k, gain: gain * _softmax(_cosines(q, k))
+            lambda q, k, gain: gain * measured_from(_cosines(q, k))
         ),
         "The dot products are not divided by the lengths of query and key.": _measured(_one),
         "You divided by the length of the key only.": (
-            lambda q, k, gain: _softmax(gain * q @ _divided(k, _lengths(k)).mT)
+            lambda q, k, gain: measured_from(gain * q @ _divided(k, _lengths(k)).mT)
         ),
         "You divided by the length of the query only.": (
-            lambda q, k, gain: _softmax(gain * _divided(q, _lengths(q)) @ k.mT)
+            lambda q, k, gain: measured_from(gain * _divided(q, _lengths(q)) @ k.mT)
         ),
         "You divided by the squares of the lengths.": (
             _measured(lambda x: np.asarray((x**2).sum(axis=-1, keepdims=True)))
@@ -319,21 +300,12 @@ def _one(x: Array) -> Array:
             _measured(lambda x: np.abs(x).sum(axis=-1, keepdims=True))
         ),
         "A zero vector has no direction, and 0/0 is nan. By the book's convention its cosine with "
-        "anything is 0.": lambda q, k, gain: _softmax(
+        "anything is 0.": lambda q, k, gain: measured_from(
             gain * (q / _lengths(q)) @ (k / _lengths(k)).mT
         ),
-        "exp(1000) is more than a float64 can hold: subtract the largest score.": (
-            lambda q, k, gain: _unshifted(gain * _cosines(q, k))
-        ),
-        "One maximum serves all rows; each row needs its own.": (
-            lambda q, k, gain: _softmax(gain * _cosines(q, k), -1, None)
-        ),
-        "The softmax runs down the columns; it should run over the keys.": (
-            lambda q, k, gain: _softmax(gain * _cosines(q, k), -2, -2)
-        ),
-        "Those are the scores; softmax is missing.": lambda q, k, gain: gain * _cosines(q, k),
         "Those are the cosines; gain and softmax are missing.": lambda q, k, gain: _cosines(q, k),
-    },
+    }
+    | wrongly_weighed(lambda weigh, q, k, gain: weigh(gain * _cosines(q, k))),
 )
 def qk_norm_weights(q: Array, k: Array, gain: float) -> Array:
     """Softmax of gain · cosine."""

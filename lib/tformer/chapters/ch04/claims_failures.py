@@ -118,11 +118,14 @@ def aligned(power: sp.Expr = HALF) -> str:
         "not normalised": {"normalised": False},
         "H ≥ log n − γ²/4": {"square": 0.25},
         "H ≥ log n − γ": {"linear": 1},
+        "H ≥ log n − 3γ, as nearly reached": {"linear": 3},
         "H ≥ log n − 0.55 γ², as reached": {"square": 0.55},
     },
 )
 def qk_norm(normalised: bool = True, square: float = 0.5, linear: float = 2) -> str:
-    """Random directions, and keys at cosine ±1 only, where two of the bounds are reached."""
+    """Random directions, and keys at cosine ±1 only, where two of the bounds are reached; that of
+    2γ is reached but for 1 + log 2γ.
+    """
     rows = 0
     for gamma in (0.5, 1.0, 2.0, 5.0):
         least = min(square * gamma**2, linear * gamma)
@@ -137,6 +140,10 @@ def qk_norm(normalised: bool = True, square: float = 0.5, linear: float = 2) -> 
         many = np.where(np.arange(10**5) < 10 ** np.arange(5)[:, None], gamma, -gamma)
         _bounded(many, gamma, least, f"γ = {gamma:g}, n = 10⁵, two levels")
         rows += len(many)
+    few = np.where(np.arange(10**5) < 10**5 * (2 * gamma - 1) * exp(-2 * gamma), gamma, -gamma)
+    lost = log(10**5) - ref.entropy(ref.softmax(few))
+    near_all = linear * gamma - log(2 * gamma) - 1
+    require(lost >= near_all - 0.01, f"γ = {gamma:g}: log n − H = {lost:.4f} < {near_all:.4f}")
     even = log(2) - ref.entropy(ref.softmax(np.array([0.01, -0.01])))
     require(near(even / (square * 0.01**2), 1, 1e-3), f"γ = 0.01, n = 2: log n − H = {even:.3e}")
     for n in (2, 3, 64, 1000):

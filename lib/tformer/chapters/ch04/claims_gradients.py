@@ -299,10 +299,10 @@ def worst_and_random(wish: str | None = None, saturated: float = 0.86) -> str:
             plain, scaled = (getattr(drawn[d][name], wish or kind) for name in ("1", "1/√d"))
             if average == "mean":
                 gap, half = mean_interval(sign * (plain - scaled), 1 - failure)
-                apart = gap > half
+                apart = bool(gap > half)
             else:
                 one, two = (median_interval(x, 1 - failure) for x in (plain, scaled))
-                apart = (one[1] > two[2]) if sign > 0 else (one[2] < two[1])
+                apart = one[1] > two[2] if sign > 0 else one[2] < two[1]
             found = f"{getattr(np, average)(plain):.4f} and {getattr(np, average)(scaled):.4f}"
             require(apart, f"{kind} wish, {average} at d = {d}: {found} under 1 and 1/√d")
     return (

@@ -43,7 +43,7 @@ def dots(ax: Axes, values: np.ndarray, line: int, color: str, **style: object) -
 
 def cloud(rng: np.random.Generator, widths: Sequence[int], n: int = 150) -> Figure:
     """Dot products of random queries and keys, one line of dots a width, and one deviation."""
-    figure, ax = panel(width=3.5, height=2.4)
+    figure, ax = panel(width=3.6, height=2.3)
     strips(ax, widths)
     for i, d in enumerate(widths):
         q, k = rng.standard_normal((2, n, d))
@@ -129,29 +129,17 @@ def rates(runs: Mapping[tuple[str, int], Runs]) -> tuple[Figure, ...]:
 
 
 def _rates(name: str, runs: Mapping[int, Runs]) -> Figure:
-    figure, ax = panel(width=2.9, height=2.7)
-    for (width, run), color in zip(runs.items(), SHADES, strict=True):
+    figure, ax = panel(width=2.15, height=2.3)
+    for run, color in zip(runs.values(), SHADES, strict=True):
         final = run.final().clamp(max=run.chance).numpy()
         middle = np.median(final, axis=-1)
         bars = middle - final.min(axis=-1), final.max(axis=-1) - middle
         ax.errorbar(run.rates, middle, bars, color=color, linewidth=1)
-        ax.plot(run.rates, middle, "o-", color=color, markersize=4, label=f"{width}")
+        ax.plot(run.rates, middle, "o-", color=color, markersize=4)
     ax.axhline(run.chance, color=QUIET, linestyle=":")
     ax.set(title=f"scale {name}", xscale="log", yscale="log", ylim=(0.015, 4))
-    ax.set(xlabel="learning rate", ylabel="loss at the end")
-    _label_lowest(ax)
+    ax.set(xlabel="learning rate")
     return figure
-
-
-def _label_lowest(ax: Axes) -> None:
-    """Write each line's label at its lowest point."""
-    for line in ax.lines:
-        label = str(line.get_label())
-        if not label.startswith("_"):
-            x, y = (np.asarray(values) for values in line.get_data())
-            lowest = int(np.argmin(y))
-            place = {"xytext": (0, -12), "textcoords": "offset points", "ha": "center"}
-            ax.annotate(label, (x[lowest], y[lowest]), color=line.get_color(), **place)
 
 
 def aligned(rng: np.random.Generator, widths: Sequence[int], rho: float) -> tuple[Figure, ...]:

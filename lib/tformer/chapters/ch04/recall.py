@@ -34,15 +34,14 @@ class Runs:
     ----------
     rates : tuple of floats
     losses : (steps, rates, seeds) tensor
-    matched, spread, aligned : (2, rates, seeds) tensors
-        Before and after training: the mean unscaled dot product of a query with its own key, the
-        root mean square of those with the other keys, and the mean cosine with its own key.
+    matched, aligned : (2, rates, seeds) tensors
+        Before and after training: the mean unscaled dot product of a query with its own key, and
+        the mean cosine with it.
     """
 
     rates: tuple[float, ...]
     losses: Tensor
     matched: Tensor
-    spread: Tensor
     aligned: Tensor
     chance: ClassVar[float] = CHANCE
 
@@ -110,15 +109,10 @@ def _loss(embeddings: Tensor, weights: list[Tensor], scale: float, tokens: Tenso
     return -torch.log((1 - FLOOR) * right + FLOOR / N_STORED).mean(dim=(-2, -1))
 
 
-def _dots(embeddings: Tensor, w_q: Tensor, w_k: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-    """For each run: mean of q·k for a token and itself, root mean square for different tokens, and
-    mean cosine of q and k for a token and itself.
-    """
+def _dots(embeddings: Tensor, w_q: Tensor, w_k: Tensor) -> tuple[Tensor, Tensor]:
+    """For each run: mean of q·k for a token and itself, and mean cosine of the two."""
     q, k = ((embeddings @ w).detach() for w in (w_q, w_k))
-    same = torch.eye(N_TOKENS, dtype=torch.bool)
-    own, others = (q @ k.mT)[:, same], (q @ k.mT)[:, ~same]
-    cosines = fast.cosine_similarity(q, k)
-    return own.mean(dim=-1), others.square().mean(dim=-1).sqrt(), cosines.mean(dim=-1)
+    return fast.dot(q, k).mean(dim=-1), fast.cosine_similarity(q, k).mean(dim=-1)
 
 
 def _gradient(gradients: Sequence[Tensor]) -> Sequence[Tensor]:
