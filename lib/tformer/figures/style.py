@@ -70,7 +70,6 @@ def panel(width: float = PANEL_WIDTH, height: float = 2.6) -> tuple[Figure, Axes
     return figure, figure.subplots()
 
 
-
 def label_ends(ax: Axes, gap: float = 12) -> None:
     """Write each line's label at its right end, in its colour, instead of a legend.
 
