@@ -110,7 +110,7 @@ serve: book ## Open the built book in a browser
 lab: $(READY) ## Open JupyterLab on the exercises, with the chapters beside them in lab/
 	@$(PY) -m tformer.book lab
 	@ls exercises/*.ipynb >/dev/null 2>&1 || $(PY) -m tformer.book exercises
-	@$(BIN)/jupyter trust lab/*.ipynb exercises/*.ipynb exercises/solutions/*.ipynb
+	@$(BIN)/jupyter trust chapters/*.ipynb lab/*.ipynb exercises/*.ipynb exercises/solutions/*.ipynb
 	@mkdir -p $(LAB_SETTINGS)
 	@echo '{"@jupyterlab/apputils-extension:notification":' \
 	  '{"checkForUpdates": false, "fetchNews": "false"}}' > $(LAB_SETTINGS)/overrides.json

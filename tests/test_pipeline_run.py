@@ -12,13 +12,13 @@ from tformer.book.normalise import MACHINE_TAG, SANITISE, dump, load, normalise
 from tiny import code, notebook, text
 
 LIBRARY = """\
-from tformer.figures.style import panels, show
+from tformer.figures.style import panel, show
 
 def area(side):
     return side * side
 
 def draw(height):
-    figure, (axes,) = panels()
+    figure, axes = panel()
     axes.plot([0, 1], [0, height])
     show(figure)
 """

@@ -1,10 +1,16 @@
 """Some of a chapter's questions, by name: a page asks them where they belong."""
 
+import re
+from collections import Counter
 from pathlib import Path
 
 import pytest
 
+from tformer.book.normalise import code_cells, load
+from tformer.chapters import numbers
 from tformer.widgets import Quiz
+
+ROOT = Path(__file__).parents[1]
 
 QUESTION = """
 [[question]]
@@ -58,3 +64,22 @@ def test_an_unknown_id_is_refused_with_the_known_ones(
 def test_no_two_questions_have_one_id(tmp_path: Path, wanted: tuple[str, ...]) -> None:
     with pytest.raises(ValueError, match="2 questions have the id b"):
         Quiz.read(quiz_file(tmp_path, "a", "b", "b"), *wanted)
+
+
+@pytest.mark.parametrize("chapter", numbers())
+def test_neither_place_nor_length_gives_the_answer_away(chapter: int) -> None:
+    questions = Quiz.of_chapter(chapter).questions
+    places = Counter(question["answer"] for question in questions)
+    assert len(places) > 2
+    assert max(places.values()) <= len(questions) / 2
+    longest = [max(q["options"], key=len) == q["options"][q["answer"]] for q in questions]
+    assert sum(longest) <= len(questions) / 3
+
+
+@pytest.mark.parametrize("chapter", numbers())
+def test_every_question_is_asked_once_on_a_page_of_its_chapter(chapter: int) -> None:
+    pages = (ROOT / "chapters").glob(f"{chapter:02d}_*.ipynb")
+    code = "\n".join(cell.source for page in pages for cell in code_cells(load(page)))
+    calls = re.findall(rf"Quiz\.of_chapter\({chapter}, (.*?)\)", code)
+    found = Counter(name for call in calls for name in re.findall(r'"([\w-]+)"', call))
+    assert found == Counter(question["id"] for question in Quiz.of_chapter(chapter).questions)

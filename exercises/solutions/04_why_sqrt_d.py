@@ -197,35 +197,47 @@ check("4.5", fitted_scale)
 # width: for that one needs their distribution.
 
 # %% [markdown]
-# ## 4.6 Half a nat
+# ## 4.6 Why is it dark?
 #
-# ```{exercise} ★★ core, 8 minutes
+# ```{exercise} ★★ core, 15 minutes
 # :label: ex-4-6
 # :nonumber:
 #
-# Scores of variance $\sigma^2$ cost half of $\sigma^2$ in entropy, as long as that much is there
-# to be lost.
+# In the figure at the head of the chapter two lamps go dark at the query, for different reasons.
+# You are handed a head and asked for the reason.
 #
-# Write `expected_entropy(n, d, scale)` for n keys of width d, all coordinates of queries and keys
-# independent and standard normal. Return $\log n - \sigma^2 / 2$ in nats, with the variance of the
-# scaled scores, or 0 where that would be negative.
+# Write `why_dark(q, k, scale)` for one query of shape `(d,)` and keys of shape `(S, d)`. With the
+# Jacobian $J$ of the softmax at the scaled scores, the lamp at the scores shows the root of the
+# sum of the squares of the entries of $J$, and the lamp at the query that of $c\, J K$, for the
+# scale $c$. A lamp is lit at 0.05 and above. Return `"lit"` if the lamp at the query is lit.
+# Otherwise return `"frozen"` if the lamp at the scores is dark as well, because nothing gets
+# through the softmax, and `"faint"` if it is lit, because what gets through is lost on the way.
 # ```
 
 # %%
-def expected_entropy(n, d, scale):
-    """Predicted entropy of the weights over n keys, in nats: a number."""
+def why_dark(q, k, scale):
+    """Whether the query of a head gets a gradient, and why not.
+
+    One of three words.
+    """
     ### BEGIN SOLUTION
-    return max(0.0, np.log(n) - scale**2 * d / 2)
+    terms = np.exp(scale * (k @ q) - (scale * (k @ q)).max())
+    p = terms / terms.sum()
+    jacobian = np.diag(p) - np.outer(p, p)
+    if np.linalg.norm(scale * jacobian @ k) >= 0.05:
+        return "lit"
+    return "frozen" if np.linalg.norm(jacobian) < 0.05 else "faint"
     ### END SOLUTION
 
 
 # %%
-check("4.6", expected_entropy)
+check("4.6", why_dark)
 
 # %% [markdown] exercise="why"
-# At scale $1/\sqrt d$ the loss is half a nat for every d, at scale $1/d$ it is $1/(2d)$, and at
-# scale 1 it is d/2, which soon is more than there is. With a thousand keys the line reaches 0 at
-# width 14. Near that point the measured entropy lies above the line.
+# A wide head without a scale is frozen in most draws and brightly lit in a few, those whose two
+# best keys happen to be nearly level. With scale 1/d a wide head is faint in every draw: the
+# softmax answers as well as ever, and the answer is multiplied by a scale that is too small for
+# the length of the keys. Short keys make a head faint under any scale.
 
 # %% [markdown]
 # ## 4.7 Repair these weights
@@ -439,39 +451,47 @@ check("4.11", mean_norm)
 # of the few draws whose two scores happen to lie close together.
 
 # %% [markdown]
-# ## 4.12 How normal is a sum of signs?
+# ## 4.12 Where a scale stops winning
 #
 # ```{exercise} ★★★ challenge, 20 minutes
 # :label: ex-4-12
 # :nonumber:
 #
-# For random sign vectors $q \cdot k / \sqrt d$ is nearly normal. *Nearly* can be computed.
+# A little decision is good for the gradient, too much of it is not. So a row fares better without
+# a scale up to some width. Which width that is depends on the row. Predict first: for which rows
+# is it never, and for which always?
 #
-# Write `distance_to_normal(d)` for widths d from 1 to 1000. Return the largest difference, over
-# all x, between the probability that $q \cdot k / \sqrt d \le x$ and $\Phi(x)$, exact to
-# $10^{-9}$. The vectors are independent and uniform on $\{-1, 1\}^d$. The binomial coefficients
-# are `scipy.special.comb`.
+# Write `last_width(z, u)` for a row of scores z at width 1 and a wish u, both of shape `(S,)`. At
+# width d the scores are $\sqrt d\, z$ without a scale, and $z$ with the scale $1/\sqrt d$. Return
+# the largest whole d, from 1 to 4096, at which what arrives at the scores of the wish u is more
+# than 1.001 times as long without a scale as with it, or 0 if there is none.
 # ```
 
 # %%
-def distance_to_normal(d):
-    """Largest gap between a scaled sum of d signs and a normal one.
+def last_width(z, u):
+    """Last width at which more of a wish arrives without a scale.
 
-    A number.
+    A whole number.
     """
     ### BEGIN SOLUTION
-    heads = np.arange(d + 1)
-    weights = scipy.special.comb(d, heads) / 2.0**d
-    normal = scipy.special.ndtr((2 * heads - d) / np.sqrt(d))
-    return np.abs(np.cumsum(weights) - normal).max()
+    def arriving(scores):
+        terms = np.exp(scores - scores.max())
+        p = terms / terms.sum()
+        return np.linalg.norm(p * (u - (p * u).sum()))
+
+    ahead = [d for d in range(1, 4097)
+             if arriving(np.sqrt(d) * z) > 1.001 * arriving(z)]
+    return ahead[-1] if ahead else 0
     ### END SOLUTION
 
 
 # %%
-check("4.12", distance_to_normal)
+check("4.12", last_width)
 
 # %% [markdown] exercise="why"
-# The gap is widest at a step of the staircase. Just below the step at x it is as wide as just
-# above the step at −x, because both distributions are symmetric, so one side of each step is
-# enough. For even d the widest gap is half of the step at 0, about $1/\sqrt{2\pi d}$: a hundred
-# times the width makes the distribution ten times as normal.
+# With two keys it is never: their Jacobian is largest when they tie. With more keys, scale 1
+# first gains, because it takes weight from the many and gives it to the few that the wish can
+# still choose between. It loses once a single key has nearly all the weight, and that takes the
+# longer the closer the two best scores are. If they tie exactly, it never does. Half a hundred is
+# an ordinary width for a row of 64 random scores, several hundred not a rare one: the spread
+# between the mean and the median of this chapter.

@@ -69,12 +69,12 @@ def pairwise_squared_distance(q: Tensor, k: Tensor) -> Tensor:
     is a few eps (|q|² + |k|²), however near q is to k.
     """
     dtype, q, k = q.dtype, wide(q), wide(k)
-    scale = torch.maximum(_room(q), _room(k))
+    scale = _room(q, k)
     q, k = q / scale, k / scale
     squared_q = q.square().sum(dim=-1).unsqueeze(-1)
     squared_k = k.square().sum(dim=-1).unsqueeze(-2)
-    squared = torch.sub(squared_q + squared_k, q @ k.mT, alpha=2).clamp_min(0)
-    return (squared * scale * scale).to(dtype)
+    squared = torch.sub(squared_q + squared_k, q @ k.mT, alpha=2).clamp_min_(0)
+    return squared.mul_(scale).mul_(scale).to(dtype)
 
 
 def _unit(x: Tensor) -> Tensor:
@@ -86,7 +86,10 @@ def _unit(x: Tensor) -> Tensor:
     return x.masked_fill(zero, 0.0) / length.masked_fill(zero, 1.0)
 
 
-def _room(x: Tensor) -> Tensor:
+def _room(q: Tensor, k: Tensor) -> Tensor:
     """Power of two to divide all vectors by, lest their squares overflow; 1 where none would."""
-    finite = x.nan_to_num(0, 0, 0) / torch.finfo(x.dtype).max ** 0.375
-    return magnitude(finite, dim=(-2, -1)).clamp_min(1)
+    limits = torch.finfo(q.dtype)
+    sizes = [x.detach().nan_to_num(0, 0, 0).abs_() for x in (q, k)]
+    largest = [(x.amax if x.numel() else x.sum)((-2, -1), keepdim=True) for x in sizes]
+    room = torch.maximum(*largest) / limits.max**0.375
+    return room.clamp_(1, limits.max / 2).log2_().floor_().exp2_()

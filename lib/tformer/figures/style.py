@@ -70,12 +70,6 @@ def panel(width: float = PANEL_WIDTH, height: float = 2.6) -> tuple[Figure, Axes
     return figure, figure.subplots()
 
 
-def panels(n: int = 1, height: float = 3.4, width: float = 6.6) -> tuple[Figure, list[Axes]]:
-    """An empty figure with `n` panels side by side, sizes in inches."""
-    figure = Figure(figsize=(width, height), layout="constrained")
-    return figure, list(figure.subplots(1, n, squeeze=False)[0])
-
-
 def label_ends(ax: Axes, gap: float = 12) -> None:
     """Write each line's label at its right end, in its colour, instead of a legend.
 

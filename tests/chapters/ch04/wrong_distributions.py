@@ -1,4 +1,4 @@
-"""Answers to exercises 4.9 to 4.12: which assumption fails, and three numbers known exactly."""
+"""Answers to exercises 4.9 to 4.11: which assumption fails, and two numbers known exactly."""
 
 import math
 
@@ -55,31 +55,6 @@ def _norm_by_hermite(d, scale):
     return (w * 2 * p * (1 - p)).sum() / w.sum()
 
 
-def _gaps(d):
-    j = np.arange(d + 1)
-    weights = scipy.special.comb(d, j) / 2.0**d
-    return np.abs(np.cumsum(weights) - scipy.special.ndtr((2 * j - d) / math.sqrt(d)))
-
-
-def _gap_by_binomial(d):
-    j = np.arange(d + 1)
-    law, normal = scipy.stats.binom(d, 0.5), scipy.special.ndtr((2 * j - d) / d**0.5)
-    return [max(np.abs(law.cdf(j) - normal).max(), np.abs(law.cdf(j - 1) - normal).max())]
-
-
-def _gap_on_a_grid(d):
-    x = np.linspace(-4, 4, 1001)
-    law = scipy.stats.binom.cdf(np.floor((x * d**0.5 + d) / 2), d, 0.5)
-    return np.abs(law - scipy.special.ndtr(x)).max()
-
-
-def _gap_drawn(d):
-    sums = 2 * np.random.default_rng(0).binomial(d, 0.5, 20_000) - d
-    x = np.arange(-d, d + 1, 2)
-    law = (sums[:, None] <= x).mean(0) if d < 50 else np.ones(d + 1)
-    return np.abs(law - scipy.special.ndtr(x / d**0.5)).max()
-
-
 WRONG = {
     "4.9": {
         "larger than normal ones ever come": lambda q, k: _name(
@@ -101,16 +76,10 @@ WRONG = {
         "at most 1/2 and at most": lambda d, scale: 7 + _norm_by_quad(d, scale),
         "close and not close enough": _norm_by_hermite,
     },
-    "4.12": {
-        "close and not close enough": (_gap_on_a_grid, _gap_drawn),
-        "For d = 3 the staircase": lambda d: -1.0 / d,
-        "One finite number": _gaps,
-    },
 }
 
 RIGHT = {
     "4.9": [_name],
     "4.10": [_maximum_by_quad],
     "4.11": [_norm_by_quad],
-    "4.12": [_gap_by_binomial, lambda d: np.array(_gaps(d).max())],
 }

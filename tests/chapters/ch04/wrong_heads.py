@@ -1,4 +1,4 @@
-"""Answers to exercises 4.6 to 4.8: predicted entropy, a scale thrice applied, normalised heads."""
+"""Answers to exercises 4.7 and 4.8: a scale thrice applied, normalised heads."""
 
 import math
 
@@ -46,12 +46,6 @@ def _qk_norm_by_table(q, k, gain):
 
 
 WRONG = {
-    "4.6": {
-        "is 4.605, and the scaled scores": lambda n, d, scale: max(
-            0, math.log(n) / 2 - scale**2 * d / 2
-        ),
-        "nothing to cut off": (lambda n, d, scale: min(0, math.log(n) - scale**2 * d / 2),),
-    },
     "4.7": {
         "Counted from the front": lambda q, k: _weights(q, k, axis=2),
         "reverses all axes": lambda q, k: softmax(q @ k.T / k.shape[-1] ** 0.5),
@@ -73,7 +67,6 @@ WRONG = {
 }
 
 RIGHT = {
-    "4.6": [lambda n, d, scale: np.maximum(math.log(n) - (scale * math.sqrt(d)) ** 2 / 2, 0)],
     "4.7": [_by_heads],
     "4.8": [_qk_norm_by_table],
 }

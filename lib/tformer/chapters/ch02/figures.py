@@ -1,6 +1,6 @@
 """Figures of chapter 2: softmax."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
 
 import numpy as np
@@ -255,6 +255,28 @@ def _ruler(scores: np.ndarray, largest: float) -> Figure:
         ax.text(score, 0.3, f"{score:g}".replace("-", "−"), ha="center", va="bottom")
     ax.set(xlim=(-largest - 4, 1.3 * largest), ylim=(-1.1, 1))
     ax.set_axis_off()
+    return figure
+
+
+def formats(ends: Mapping[str, tuple[float, float]]) -> Figure:
+    """Which exponents each number format bears: `ends` are the last ones on both sides."""
+    figure, ax = bare(2.1, 3.6)
+    for y, (name, both) in enumerate(ends.items()):
+        left, right = np.clip(both, -150, 150)
+        ax.barh(y, right - left, left=left, height=0.5, color=WEIGHT, alpha=0.5)
+        ax.text(-170, y, name, va="center", ha="right")
+        for end, x, side in ((both[0], left, "right"), (both[1], right, "left")):
+            inside = abs(end) > 150
+            aligned = {"right": "left", "left": "right"}[side] if inside else side
+            gap = 3 if aligned == "left" else -3
+            text = f"{end:.0f}".replace("-", "−")
+            ax.annotate(
+                text, (x, y), (gap, 0), textcoords="offset points", va="center", ha=aligned
+            )  # fmt: skip
+    ax.axvline(0, color=QUIET, linewidth=1)
+    ax.set(xlim=(-150, 150), xticks=[0], yticks=[])
+    ax.invert_yaxis()
+    ax.spines[["left", "bottom"]].set_visible(False)
     return figure
 
 

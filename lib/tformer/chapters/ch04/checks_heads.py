@@ -1,4 +1,4 @@
-"""Exercises 4.6 to 4.8: predicted entropy, a scale applied three times, normalised heads."""
+"""Exercises 4.7 and 4.8: a scale applied three times, normalised heads."""
 
 from __future__ import annotations
 
@@ -14,81 +14,6 @@ from tformer.exercises.softmaxes import Weigh, measured_from, scaled_scores, wro
 from tformer.exercises.table import Case, case
 
 Array = np.ndarray
-
-
-def _widths() -> Iterator[Case]:
-    why = "Here log n is 4.605, and the scaled scores have the variance 4.5."
-    yield case(n=100, d=8, scale=0.75, want=math.log(100) - 2.25, why=why)
-    yield case(n=100, d=64, scale=1.0, want=0.0)
-    yield case(n=1, d=4, scale=0.5, want=0.0, why="One key has all the weight, and log 1 is 0.")
-    for n in 2, 1000, 10**6:
-        for d in 1, 16, 256:
-            for scale in 1.0, 1 / math.sqrt(d), 1 / d:
-                yield case(n=n, d=d, scale=scale)
-
-
-def _entropy(change: Callable[[int, float], float]) -> Callable[..., float]:
-    """A wrong prediction: another number is subtracted from log n, and 0 is the least."""
-    return lambda n, d, scale: max(0.0, math.log(n) - change(d, scale))
-
-
-@exercise(
-    "4.6",
-    praise="Checked for the three scales at several widths, with nothing below zero where the "
-    "weights freeze.",
-    hints=(
-        "The theorem needs the variance of the scores. What is it for standard normal coordinates "
-        "and a given scale?",
-        "The entropy is log n minus half of that variance, as long as the result makes sense.",
-        "An entropy is never negative. Where the formula falls below 0, the weights freeze on a "
-        "few keys, and the best prediction is 0.",
-    ),
-    cases=_widths,
-    mutants={
-        "You subtracted the whole variance; half of it is lost.": (
-            _entropy(lambda d, scale: scale**2 * d)
-        ),
-        "You subtracted ½ whatever the scale. That is right for 1/√d only.": (
-            _entropy(lambda d, scale: 0.5)
-        ),
-        "The scale enters the variance as its square.": _entropy(lambda d, scale: scale * d / 2),
-        "The width is missing: the variance of the scores is scale² · d.": (
-            _entropy(lambda d, scale: scale**2 / 2)
-        ),
-        "The wider the vectors, the larger the variance: it is scale² · d.": (
-            _entropy(lambda d, scale: scale**2 / d / 2)
-        ),
-        "You subtracted half of the standard deviation; the variance counts.": (
-            _entropy(lambda d, scale: scale * math.sqrt(d) / 2)
-        ),
-        "Half of the variance is less than log n here, so that there is nothing to cut off.": (
-            lambda n, d, scale: 0.0
-        ),
-        "An entropy cannot be negative. Beyond σ = √(2 log n) the formula is out of its depth, and "
-        "0 is predicted.": lambda n, d, scale: math.log(n) - scale**2 * d / 2,
-        "Leaving out the sign does not help. Where the formula falls below 0, 0 is predicted.": (
-            lambda n, d, scale: abs(math.log(n) - scale**2 * d / 2)
-        ),
-        "That is in bits; the book measures in nats.": (
-            lambda n, d, scale: max(0.0, math.log2(n) - scale**2 * d / 2 / math.log(2))
-        ),
-        "The logarithm of n is natural; you took the one to base 2.": (
-            lambda n, d, scale: max(0.0, math.log2(n) - scale**2 * d / 2)
-        ),
-        "Larger scores sharpen the weights: the variance is subtracted.": (
-            lambda n, d, scale: math.log(n) + scale**2 * d / 2
-        ),
-        "That is n minus half of the variance; take the logarithm of n.": (
-            lambda n, d, scale: max(0.0, n - scale**2 * d / 2)
-        ),
-        "That is the number of keys that are really looked at; its logarithm is not the entropy.": (
-            lambda n, d, scale: n * math.exp(-(scale**2) * d)
-        ),
-    },
-)
-def expected_entropy(n: int, d: int, scale: float) -> float:
-    """max(0, log n − scale² d / 2)."""
-    return max(0.0, math.log(n) - scale**2 * d / 2)
 
 
 def _head_width(q: Array) -> float:

@@ -44,6 +44,7 @@ def shifted(name: str, noise: Array) -> tuple[Array, Array, Array]:
         "variance d · d_model": {"power": 0},
         "unrelated, whatever the words": {"related": 0},
     },
+    scope="d_model = 2, widths 1 and 2, every entry",
 )
 def random_matrices(tied: bool = False, power: int = 2, related: int = 1) -> str:
     """Two rows that meet one query, so that the covariance comes with the variance."""
@@ -74,6 +75,7 @@ def random_matrices(tied: bool = False, power: int = 2, related: int = 1) -> str
     "thm-moments-independent",
     "symbolic",
     broken={"without the means": {"means": 0}, "k is q": {"independent": False}},
+    scope="widths 1 to 3, every coordinate",
 )
 def moments_independent(means: int = 1, independent: bool = True) -> str:
     """Symbol by symbol: only the first two moments of each coordinate enter."""
@@ -97,7 +99,12 @@ def moments_independent(means: int = 1, independent: bool = True) -> str:
     )
 
 
-@claim("thm-moments-gaussian", "symbolic", broken={"1, not 1 + ρ²": {"square": 0}})
+@claim(
+    "thm-moments-gaussian",
+    "symbolic",
+    broken={"1, not 1 + ρ²": {"square": 0}},
+    scope="widths 1 to 4, every parameter",
+)
 def moments_gaussian(square: int = 1) -> str:
     """A correlated pair is written with two independent normal numbers."""
     a, b, s, t, rho = sp.symbols("mu_q mu_k sigma_q sigma_k rho", real=True)
@@ -112,7 +119,12 @@ def moments_gaussian(square: int = 1) -> str:
     return f"with k_i = μ_k + σ_k(ρx_i + √(1 − ρ²)z_i), symbol by symbol, d ≤ {d}"
 
 
-@claim("prop-fourth-moment", "symbolic", broken={"as if normal": {"kurtosis": 3}})
+@claim(
+    "prop-fourth-moment",
+    "symbolic",
+    broken={"as if normal": {"kurtosis": 3}},
+    scope="widths 1 to 4, every moment",
+)
 def fourth_moment(kurtosis: int | None = None) -> str:
     """Only the mean and the mean square of a product enter; every sign vector, d ≤ 4."""
     m, square, kappa = sp.symbols("m1 m2 kappa")
@@ -129,7 +141,12 @@ def fourth_moment(kurtosis: int | None = None) -> str:
     return f"symbol by symbol, d ≤ {d}; q·q = d for every sign vector, d ≤ {d}, exactly"
 
 
-@claim("prop-covariance", "symbolic", broken={"only the traces": {"coupled": False}})
+@claim(
+    "prop-covariance",
+    "symbolic",
+    broken={"only the traces": {"coupled": False}},
+    scope="widths 1 and 2, every covariance",
+)
 def covariance(coupled: bool = True) -> str:
     """The trace for symbols, d ≤ 2; the bounds and the two cases of equality by sampling."""
     for d in (1, 2):
@@ -155,7 +172,12 @@ def covariance(coupled: bool = True) -> str:
     )
 
 
-@claim("prop-only-differences", "symbolic", broken={"as if the mean of k counted": {"shared": 1}})
+@claim(
+    "prop-only-differences",
+    "symbolic",
+    broken={"as if the mean of k counted": {"shared": 1}},
+    scope="widths 1 to 3, every parameter",
+)
 def only_differences(shared: int = 0) -> str:
     """Beyond the statement: a vector added to every key leaves the weights as they are."""
     a, b, s, t = sp.symbols("mu_q mu_k sigma_q sigma_k", real=True)
@@ -187,6 +209,7 @@ def only_differences(shared: int = 0) -> str:
         "q drawn anew": {"fixed": False},
         "one sign for both": {"signs": False},
     },
+    scope="200 000 pairs of scores, width 4",
 )
 def conditional_gaussian(
     uniform: bool = False, variance: float | None = None, fixed: bool = True, signs: bool = True
@@ -236,6 +259,7 @@ def conditional_gaussian(
         "a smaller constant": {"constant": 0.39},
         "a larger constant, as the limit": {"constant": 0.4},
     },
+    scope="every width to 1000",
 )
 def limit_law(constant: float = 1 / sqrt(2 * np.pi), power: float = 0.5) -> str:
     """Every d ≤ 1000. Beyond the statement: for even d the distance is half the probability of
@@ -262,7 +286,12 @@ def limit_law(constant: float = 1 / sqrt(2 * np.pi), power: float = 0.5) -> str:
     )
 
 
-@claim("prop-excess-kurtosis", "symbolic", broken={"not divided by d": {"power": 0}})
+@claim(
+    "prop-excess-kurtosis",
+    "symbolic",
+    broken={"not divided by d": {"power": 0}},
+    scope="widths 1 to 4, every fourth moment",
+)
 def excess_kurtosis(power: int = 1) -> str:
     """Third moments may be anything; symbols to d = 4."""
     skew_q, skew_k, kappa_q, kappa_k = sp.symbols("gamma_q gamma_k kappa_q kappa_k")

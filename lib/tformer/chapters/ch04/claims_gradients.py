@@ -35,6 +35,7 @@ from tformer.experiments.intervals import (
     "thm-jacobian-bounds",
     "numeric",
     broken={"without the 2": {"factor": 1}, "3, not 2, for two keys": {"factor": 3}},
+    scope="all weights in tenths, 2 to 5 keys",
 )
 def jacobian_bounds(factor: int = 2) -> str:
     """On a grid; two weights reach the upper bound, equal weights and one winner the lower ones."""
@@ -69,6 +70,7 @@ def jacobian_bounds(factor: int = 2) -> str:
         "π²/24": {"divisor": 24},
         "π²/11, as exact": {"divisor": 11},
     },
+    scope="eight deviations from 1/8 to 64",
 )
 def jacobian_two_keys(constant: float = 1.0, divisor: int = 12) -> str:
     """By quadrature; beyond the statement, the second term of the lower bound is exact."""
@@ -89,7 +91,12 @@ def jacobian_two_keys(constant: float = 1.0, divisor: int = 12) -> str:
     )
 
 
-@claim("thm-jacobian-many-keys", "statistical", broken={"half the constant": {"constant": 0.5}})
+@claim(
+    "thm-jacobian-many-keys",
+    "statistical",
+    broken={"half the constant": {"constant": 0.5}},
+    scope="2 to a million keys; 60 000 rows",
+)
 def jacobian_many_keys(constant: float = 1.0) -> str:
     """The bounds by quadrature, with ‖J‖ ≤ 1 − Σ p_i² from thm-jacobian-bounds. Beyond the
     statement: E‖J‖ first rises from 1/n as σ grows from 0, and σE‖J‖ → m_n.
@@ -129,6 +136,7 @@ def jacobian_many_keys(constant: float = 1.0) -> str:
         "r, not 3r/2": {"factor": 1.0},
         "2r, as reached": {"factor": 2.0},
     },
+    scope="two keys; 16 keys at width 10 000",
 )
 def jacobian_scales(
     fewer: int = 0, bound: bool = False, power: float = 0.5, factor: float = 1.5
@@ -196,7 +204,12 @@ def _sixteen_keys_by_scale(top: float, level: float, factor: float) -> None:
     require(inside, f"n = {n}, d = {d}: √d E‖J‖ from {low:.4f} to {high:.4f}, not near {top:.4f}")
 
 
-@claim("prop-live-rows", "numeric", broken={"rate 1/σ²": {"power": 2}})
+@claim(
+    "prop-live-rows",
+    "numeric",
+    broken={"rate 1/σ²": {"power": 2}},
+    scope="three ε, seven deviations",
+)
 def live_rows(power: int = 1) -> str:
     """By quadrature; beyond the statement, the bound is reached as σ grows."""
     z = np.arange(-12, 12, 0.001)
@@ -225,6 +238,7 @@ def live_rows(power: int = 1) -> str:
         "always one direction": {"turns": False},
         "one variance for all scores": {"own": False},
     },
+    scope="100 000 rows, width 8, three scales",
 )
 def gradient_to_q(power: int = 1, across: bool = True, turns: bool = True, own: bool = True) -> str:
     """The loss is linear in the output of the library's attention; one width and three scales. The
@@ -285,6 +299,7 @@ CROSSINGS = {
         "random wish, as if worst": {"wish": "worst"},
         "not saturated at d = 64": {"saturated": 0.5},
     },
+    scope="8000 rows at each of 7 widths",
 )
 def worst_and_random(wish: str | None = None, saturated: float = 0.86) -> str:
     """Means by Student's intervals of the differences, medians by exact ones of the two samples."""

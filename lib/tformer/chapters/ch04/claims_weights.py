@@ -22,6 +22,7 @@ QUADRATURE = 1e-6
     "thm-expected-max",
     "numeric",
     broken={"√(log n)": {"factor": 1}, "as if always independent": {"independent": True}},
+    scope="2 to 10³⁰⁰ scores",
 )
 def expected_largest(factor: int = 2, independent: bool = False) -> str:
     """Beyond the statement: if the scores are independent, the ratio of the two rises to 1, slowly.
@@ -55,6 +56,7 @@ def expected_largest(factor: int = 2, independent: bool = False) -> str:
     "lem-gaussian-parts",
     "symbolic",
     broken={"without σ²": {"power": 0}, "without χ": {"share": 0}},
+    scope="odd powers to 9; softmax by quadrature",
 )
 def gaussian_parts(power: int = 2, share: int = 1) -> str:
     """Odd powers for f, through the slope of the density; the sum by quadrature."""
@@ -84,6 +86,7 @@ def gaussian_parts(power: int = 2, share: int = 1) -> str:
     "thm-entropy-gaussian",
     "statistical",
     broken={"a quarter of σ²": {"loss": 0.25}, "1 − 2χ, not 1 − χ": {"share": 2}},
+    scope="2 to a million keys; 20 000 rows",
 )
 def entropy_gaussian(loss: float = 0.5, share: float = 1) -> str:
     """The bound by quadrature, and what quadrature gives by sampling."""
@@ -110,6 +113,7 @@ def entropy_gaussian(loss: float = 0.5, share: float = 1) -> str:
     "thm-entropy-limit",
     "statistical",
     broken={"σ², not σ²/2": {"loss": 1.0}, "a quarter of σ²": {"loss": 0.25}},
+    scope="up to 10¹² keys",
 )
 def entropy_limit(loss: float = 0.5) -> str:
     """The bound, nχ and the shortfall by quadrature; the limit in probability at n = 10⁵."""
@@ -144,7 +148,12 @@ def expected_entropy(scale: float, d: int, n: int) -> float:
     return float(over_queries(entropy, d, scale, points=60))
 
 
-@claim("cor-entropy-scales", "numeric", broken={"a quarter of a nat": {"half": 0.25}})
+@claim(
+    "cor-entropy-scales",
+    "numeric",
+    broken={"a quarter of a nat": {"half": 0.25}},
+    scope="widths 4 to 256",
+)
 def entropy_scales(half: float = 0.5) -> str:
     """By quadrature over ‖q‖, at a few widths and two numbers of keys."""
     for d in (4, 16, 64, 256):
@@ -167,6 +176,7 @@ def entropy_scales(half: float = 0.5) -> str:
     "prop-freezing",
     "numeric",
     broken={"already at √(log n)": {"factor": 1}, "√(2.5 log n), as close": {"factor": 2.5}},
+    scope="2 to a million keys",
 )
 def freezing(factor: float = 2) -> str:
     """Beyond the statement, the cited limit of the random energy model: with σ = r√(2 log n),
