@@ -474,9 +474,9 @@ def last_width(z, u):
     A whole number.
     """
     ### BEGIN SOLUTION
-    def arriving(scores):
-        terms = np.exp(scores - scores.max())
-        p = terms / terms.sum()
+    def arriving(row):
+        raised = np.exp(row - row.max())
+        p = raised / raised.sum()
         return np.linalg.norm(p * (u - (p * u).sum()))
 
     ahead = [d for d in range(1, 4097)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from typing import ClassVar
 
 import numpy as np
 
@@ -13,8 +14,16 @@ from tformer.exercises.registry import exercise
 from tformer.exercises.table import Case, case
 
 Array = np.ndarray
+
+
 LIT = 0.05
 WIDEST = 4096
+
+
+class Width(Number):
+    """A whole number: mistakes coincide in it by chance."""
+
+    weak: ClassVar[bool] = True
 
 
 def _lamps(
@@ -153,13 +162,23 @@ def _rows() -> Iterator[Case]:
     yield case(z=np.array([2.0, 2.0, 0.0]), u=np.array([1.0, -1.0, 0.0]), want=WIDEST, why=tie)
     even = "All scores are equal, with a scale and without one."
     yield case(z=np.zeros(3), u=np.array([1.0, 0.0, 0.0]), want=0, why=even)
-    yield case(z=np.array([1.0, 0.9, 0.0, -1.0]), u=np.array([1.0, -1.0, 0.0, 0.0]))
-    gap = "Scale 1 is behind at width 2, ahead from width 6 on, and behind for good in the end."
-    yield case(z=np.array([-0.6, 0.6, 1.0, 0.9]), u=np.array([2.0, 0.0, 0.5, -0.5]), why=gap)
+    z, u = np.array([1.0, 0.9, 0.0, -1.0]), np.array([1.0, -1.0, 0.0, 0.0])
+    yield case(z=z, u=u, why=_lengths(z, u))
+    z, u = np.array([-0.6, 0.6, 1.0, 0.9]), np.array([2.0, 0.0, 0.5, -0.5])
+    gap = "Scale 1 is behind at width 2, ahead from width 6 on, and behind for good in the end. "
+    yield case(z=z, u=u, why=gap + _lengths(z, u))
     rng = np.random.default_rng(5)
     for n in (4, 8, 16, 64, 64):
         z, u = rng.standard_normal((2, n))
-        yield case(z=z, u=u, said=f"a random row of {n} scores and a random wish")
+        said = f"a random row of {n} scores and a random wish"
+        yield case(z=z, u=u, said=said, why=_lengths(z, u))
+
+
+def _lengths(z: Array, u: Array) -> str:
+    """What arrives without a scale where it is ahead for the last time, and with the scale."""
+    d = last_width(z, u)
+    plain, scaled = (say.show(_answers(z, u, np.array([x]))[0]) for x in (max(d, 2) ** 0.5, 1.0))
+    return f"At width {max(d, 2)} the lengths are {plain} without a scale and {scaled} with it."
 
 
 @exercise(
@@ -174,7 +193,7 @@ def _rows() -> Iterator[Case]:
         "to 4096, and keep the last at which it is ahead.",
     ),
     cases=_rows,
-    kind=Number(),
+    kind=Width(),
     mutants={
         "Scale 1 is behind there for the first time. It may get ahead again; the last width at "
         "which it is ahead is asked for.": lambda z, u: int(np.argmin(_ahead(z, u)[1:]) + 1),
