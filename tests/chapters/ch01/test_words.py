@@ -1,4 +1,4 @@
-<<<<<<< HEAD
+"""Numbers that questions and exercises of the chapter quote, where no cell stands behind."""
 """Numbers that questions and exercises of the chapter quote, where no cell stands behind."""
 =======
 """Numbers that questions and exercises of the chapter quote, where no cell stands behind them."""
