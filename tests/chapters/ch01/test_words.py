@@ -1,8 +1,4 @@
 """Numbers that questions and exercises of the chapter quote, where no cell stands behind."""
-"""Numbers that questions and exercises of the chapter quote, where no cell stands behind."""
-=======
-"""Numbers that questions and exercises of the chapter quote, where no cell stands behind them."""
->>>>>>> c1
 
 from math import comb, exp
 
