@@ -1,8 +1,4 @@
-<<<<<<< HEAD
-"""Numbers that questions and exercises of the chapter quote, where no cell stands behind them."""
-=======
 """Numbers that questions and exercises of the chapter quote, where no cell stands behind."""
->>>>>>> main
 
 from math import comb, exp
 
