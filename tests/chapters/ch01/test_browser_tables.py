@@ -127,3 +127,33 @@ def test_axe_finds_nothing_and_nothing_overflows(show: Callable, options: dict) 
     assert violations(page) == []
     width = page.viewport_size["width"]
     assert page.evaluate("document.documentElement.scrollWidth") <= width
+
+
+# ---- in JupyterLab ------------------------------------------------------------------------
+
+
+def test_keys_reach_python_and_python_chooses_cell_and_judge(notebook: Callable) -> None:
+    lab = notebook(
+        "from tformer.chapters.ch01.table_of_dots import TableOfDots\n"
+        "from tformer.chapters.ch01.three_judges import ThreeJudges",
+        "judges = ThreeJudges()\njudges",
+        "print('python', judges)",
+        "judges.q, judges.judge = [0.0, 0.0], 'distance'",
+        "table = TableOfDots()\ntable",
+        "print('python', table)",
+    )
+    lab.run(0)
+    widget = lab.run(1).locator(".tf-judges")
+    widget.get_by_role("slider", name="Tip of q").focus()
+    for key in ["Shift+ArrowRight", "ArrowUp"]:
+        lab.page.keyboard.press(key)
+    python = ThreeJudges(q=[2.0, 0.1])
+    assert value(widget, "distance-score") == pytest.approx(python.scores["distance"][:1])
+    lab.says(2, f"python {python}")
+    lab.run(3)
+    expect(widget.locator(".tf-sentence")).to_contain_text("q is zero")
+    expect(widget.get_by_role("button", name="distance")).to_have_attribute("aria-pressed", "true")
+    grid = lab.run(4).locator(".tf-product")
+    grid.get_by_role("button", name="row 6, column 4").click()
+    expect(grid.locator("data.tf-score")).to_have_text("−5")
+    lab.says(5, f"python {TableOfDots(cell=[5, 3])}")

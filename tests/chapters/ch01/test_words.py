@@ -1,4 +1,4 @@
-"""Numbers that the questions and the exercises of the chapter quote, where no cell stands behind."""
+"""Numbers that questions and exercises of the chapter quote, where no cell stands behind."""
 
 from math import comb, exp
 
