@@ -93,14 +93,20 @@ def test_a_guess_is_answered_once_the_head_is_wide(page: Page) -> None:
 
 
 def test_the_head_widens_by_itself_until_it_is_stopped(page: Page) -> None:
+    page.clock.install()  # time passes when told
     widget = page.locator(".tf-widen")
     widget.get_by_role("button", name="widen").click()
-    page.wait_for_function("document.querySelector('data.tf-d').value >= 8")
+    page.clock.run_for(1150)
     widget.get_by_role("button", name="stop").click()
     d = value(widget, "d")
-    page.wait_for_timeout(300)
+    assert 8 <= d[0] < 4096
+    page.clock.run_for(1000)
     assert value(widget, "d") == d
+    widget.get_by_role("button", name="widen").click()
+    page.clock.run_for(20_000)
+    assert value(widget, "d") == [4096]
     page.emulate_media(reduced_motion="reduce")
+    widget.get_by_role("button", name="reset").click()
     widget.get_by_role("button", name="widen").click()
     assert value(widget, "d") == [4096]
 
