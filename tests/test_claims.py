@@ -124,7 +124,7 @@ def one_is_one(one: int = 1) -> str:
 
 def register(run=one_is_one, module="tformer.chapters.ch07.claims", label="thm-one", **changed):
     run.__module__ = module
-    arguments = {"kind": "exhaustive", "broken": {"two": {"one": 2}}} | changed
+    arguments = {"kind": "exhaustive", "broken": {"two": {"one": 2}}, "scope": "one"} | changed
     return claim(label, **arguments)(run)
 
 
@@ -143,6 +143,8 @@ def test_registered_claim_is_found_and_unchanged(empty):
         ({"label": "thm-One"}, "label 'thm-One' is not thm-"),
         ({"kind": "obvious"}, "kind 'obvious' is not one of symbolic, exhaustive"),
         ({"broken": {}}, "at least one broken variant"),
+        ({"scope": ""}, "a scope has 1 to 60 letters"),
+        ({"scope": "n" * 61}, "a scope has 1 to 60 letters"),
         ({"module": "__main__"}, "not in the folder of a chapter"),
         ({"run": lambda: "nothing"}, "has no docstring that says what it tries"),
     ],

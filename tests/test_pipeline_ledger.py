@@ -79,7 +79,7 @@ def count(constant: int = 2) -> str:
     return "counted on | fingers, d_k = 2"
 
 
-SUMS = Claim("thm-sums", "exhaustive", 1, count, {"one too many": {"constant": 3}})
+SUMS = Claim("thm-sums", "exhaustive", 1, count, {"one too many": {"constant": 3}}, "two ones")
 STATED = {
     "thm-sums": """\
 By *counting*, see {prf:ref}`def-sum`,

@@ -25,7 +25,7 @@ from tformer.claims.record import Record, records
 CALL = re.compile(r'\s*verify\("([\w-]+)"\)\s*')
 WORDS = {
     "symbolic": ("=", "Verified with symbols"),
-    "exhaustive": ("∀", "Verified in every case"),
+    "exhaustive": ("∀", "Verified case by case"),
     "numeric": ("≈", "Verified in numbers"),
     "statistical": ("±", "Verified by sampling"),
 }

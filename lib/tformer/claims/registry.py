@@ -20,6 +20,8 @@ KINDS = {
     "numeric": "float64 arithmetic within a stated tolerance",
     "statistical": "sampling with a fixed seed and a stated confidence",
 }
+WIDEST = 60
+"""Letters of a scope: what a seal shows in a line."""
 _LABEL = re.compile(r"(thm|prop|lem|cor|exm)(-[a-z0-9]+)+")
 _claims: dict[str, Claim] = {}
 
@@ -41,7 +43,7 @@ class Claim:
     chapter: int
     verification: Callable[..., str]
     broken: Variants
-    scope: str = ""
+    scope: str
 
 
 @dataclass(frozen=True, repr=False)
@@ -66,7 +68,7 @@ def require(condition: object, message: str) -> None:
 
 
 def claim(
-    label: str, kind: str, broken: Variants, scope: str = ""
+    label: str, kind: str, broken: Variants, scope: str
 ) -> Callable[[Verification], Verification]:
     """Register the decorated function as the verification of the statement `label`.
 
@@ -78,11 +80,11 @@ def claim(
     label : the label of the statement on its page: thm-, prop-, lem-, cor- or exm-.
     kind : "symbolic", "exhaustive", "numeric" or "statistical".
     broken : name -> arguments of the function under which the statement is false; at least one.
-    scope : how far the verification goes, in at most eight words: it stands on the seal.
+    scope : how far the verification goes, in one line: it stands on the seal.
 
     Raises
     ------
-    ValueError : one of these is malformed, the label is taken, no docstring, no chapter module.
+    ValueError : one of these is malformed or missing, the label is taken, no docstring, no chapter module.
     """
     if not _LABEL.fullmatch(label):
         raise ValueError(f"claim: label {label!r} is not thm-, prop-, lem-, cor- or exm-name")
@@ -90,6 +92,8 @@ def claim(
         raise ValueError(f"claim {label}: kind {kind!r} is not one of {', '.join(KINDS)}")
     if not broken:
         raise ValueError(f"claim {label}: give at least one broken variant, or it cannot fail")
+    if not 1 <= len(scope) <= WIDEST:
+        raise ValueError(f"claim {label}: a scope has 1 to {WIDEST} letters; got {scope!r}")
 
     def register(function: Verification) -> Verification:
         _register(Claim(label, kind, _chapter(label, function), function, broken, scope))

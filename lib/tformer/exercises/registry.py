@@ -38,14 +38,16 @@ of the case or `otherwise`. The tests hand every mutant to `check`, and ask for 
   the answer gets them, `reference` does not), several seeds. Promise in the exercise what is tried.
 - A mutant should be what people write, also where it raises. Its sentence says what is wrong and
   why, not the code of the solution and no sentence of a hint.
+- Mistakes that many exercises share stand in the engine: wrong scales (`scales.wrongly_scaled`),
+  softmaxes and masks (`softmaxes.wrongly_weighed`, `softmaxes.wrongly_masked`).
 - `kind` says what an answer is: `Array()`, `Number(within=…)`, `Several(names=…)`, `Name(names=…)`;
   `Array(by=…, called=…)` where many answers are right and a function of them is compared. Another
   rule is a kind of its own, made from one of these.
 - An answer that draws gets a seeded generator among its inputs, a copy for every call; judge the
-  result by `Number(relative=…)`, several standard errors wide.
+  result by `Number(relative=…)`, several standard errors wide. An iterator is copied likewise.
 - Among the cases may stand a function of an `Answer`: a test of memory (`f.peak_bytes`), of steps
   (`f.steps`), or of whatever else no case can show. Without `cases` the whole check is such a
-  function, and raises `Wrong`.
+  function, and raises `Wrong`; the tests plant its `mutants` all the same.
 - Answers that raise, hang, print, return strings or change their inputs, and other ways to make the
   same mistake, are planted in ``tests/chapters/chNN/wrong_answers.py``.
 """

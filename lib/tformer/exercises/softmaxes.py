@@ -1,4 +1,4 @@
-"""Mistakes in softmax, shared by the exercises in which scores become weights."""
+"""Mistakes in softmax and its masks, shared by the exercises in which scores become weights."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 Weigh = Callable[[np.ndarray], np.ndarray]
+Masked = Callable[[np.ndarray, np.ndarray], np.ndarray]
 Axis = int | tuple[int, ...] | None
 OF_ITS_OWN = "Scores of another query may lie 1000 below it; each row needs a maximum of its own."
 
@@ -43,6 +44,71 @@ WRONG_SOFTMAXES: dict[str, Weigh] = {  # from scores, queries down and keys acro
         lambda scores: measured_from(scores, scores.max())
     ),
 }
+
+
+def _visible(scores: np.ndarray, mask: np.ndarray, hidden: float = -np.inf) -> np.ndarray:
+    return np.where(mask, scores, hidden)
+
+
+def _added(scores: np.ndarray, mask: np.ndarray) -> np.ndarray:
+    return measured_from(scores + np.where(mask, 0, -1e9))
+
+
+def _emptied(weights: np.ndarray, mask: np.ndarray) -> np.ndarray:
+    """Return the weights, with zeros in rows that are fully masked."""
+    return np.where(np.broadcast_to(mask, weights.shape).any(-1, keepdims=True), weights, 0.0)
+
+
+_LOW = "a large negative number {} in place of −∞, and only differences of scores count. "
+_ZEROS = "By the book's contract a fully masked row is all zeros."
+WRONG_MASKS: dict[str, Masked] = {  # from scores and a mask to weights
+    "You masked after the softmax: the hidden keys still took their share of the sum, and the "
+    "other weights add up to less than 1.": lambda s, mask: measured_from(s) * mask,
+    "The mask is read the wrong way round: True means that the key may be looked at.": (
+        lambda s, mask: np.nan_to_num(measured_from(_visible(s, ~mask)))
+    ),
+    "The mask has no effect.": lambda s, mask: measured_from(s),
+    "A score multiplied by 0 is 0, and exp(0) = 1: the key is not hidden.": (
+        lambda s, mask: measured_from(s * mask)
+    ),
+    "The mask was added to the scores as the numbers 0 and 1.": (
+        lambda s, mask: measured_from(s + mask)
+    ),
+    f"The row is fully masked, and 0/0 is nan. {_ZEROS}": (
+        lambda s, mask: measured_from(_visible(s, mask))
+    ),
+    f"Weights that sum to 1 over keys that are all hidden: {_LOW.format('stands')}{_ZEROS}": (
+        lambda s, mask: measured_from(_visible(s, mask, -1e9))
+    ),
+    f"Weights that sum to 1 over keys that are all hidden: {_LOW.format('was added')}{_ZEROS}": (
+        _added
+    ),
+    "−10⁹ was added to the score of a hidden key, and that score is larger: no number serves for "
+    "all scores as −∞ does.": lambda s, mask: _emptied(_added(s, mask), mask),
+    "−10⁹ stands in the place of −∞, and the visible score lies below it: then the hidden key "
+    "takes the weight. No number serves for all scores.": (
+        lambda s, mask: _emptied(measured_from(_visible(s, mask, -1e9)), mask)
+    ),
+    "−10⁹ stands in the place of −∞, and the weights were multiplied by the mask at the end: a "
+    "visible score below −10⁹ loses its weight.": (
+        lambda s, mask: measured_from(_visible(s, mask, -1e9)) * mask
+    ),
+    "The hidden score was used as the shift and left every visible exponential at 0. Take the "
+    "maximum over the visible keys.": lambda s, mask: np.nan_to_num(
+        measured_from(_visible(s, mask), s.max(axis=-1, keepdims=True))
+    ),
+    "exp(1000) is more than a float64 can hold, and ∞/∞ is nan. Subtract the largest visible "
+    "score first.": lambda s, mask: _emptied(measured_from(_visible(s, mask), 0.0), mask),
+    "One maximum for the whole array pushes another row so far down that all its exponentials "
+    "are 0. Each row needs its own.": lambda s, mask: np.nan_to_num(
+        measured_from(_visible(s, mask), np.max(s, where=mask, initial=-1e300))
+    ),
+}
+
+
+def wrongly_masked(attend: Callable[..., Any]) -> dict[str, Callable[..., Any]]:
+    """Return a mutant for each wrong mask; `attend` takes it, then what an answer takes."""
+    return {sentence: partial(attend, weigh) for sentence, weigh in WRONG_MASKS.items()}
 
 
 def wrongly_weighed(attend: Callable[..., Any]) -> dict[str, Callable[..., Any]]:

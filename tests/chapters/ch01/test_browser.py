@@ -133,6 +133,15 @@ def test_fields_examples_and_reset(page: Page) -> None:
     agrees(widget, [3, 4], [4, 3])
 
 
+def test_the_headline_shows_the_dot_product_where_its_sentence_ends(page: Page) -> None:
+    headline, shown = (
+        page.locator(f".tf-dot-product {name}").bounding_box()
+        for name in (".tf-headline", "data.tf-dot")
+    )
+    assert headline["x"] < shown["x"] < headline["x"] + headline["width"] / 2
+    assert headline["y"] <= shown["y"] < headline["y"] + headline["height"]
+
+
 def test_a_screen_reader_is_told_once_the_reader_pauses(page: Page) -> None:
     widget = page.locator(".tf-dot-product")
     widget.get_by_role("button", name="opposite").click()

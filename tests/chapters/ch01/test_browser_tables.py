@@ -121,6 +121,9 @@ def test_a_zero_query_writes_no_nan(show: Callable[..., Page]) -> None:
 @pytest.mark.parametrize("options", [{}, IN_THE_HAND])
 def test_axe_finds_nothing_and_nothing_overflows(show: Callable, options: dict) -> None:
     page = show(TableOfDots(), ThreeJudges(), **options)
+    blocks = [page.locator(f".tf-block.tf-{kind} .tf-entry").first for kind in ("q", "qk")]
+    left, right = (block.bounding_box()["y"] for block in blocks)
+    assert left == pytest.approx(right, abs=1)
     assert violations(page) == []
     width = page.viewport_size["width"]
     assert page.evaluate("document.documentElement.scrollWidth") <= width

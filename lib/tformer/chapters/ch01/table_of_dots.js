@@ -41,7 +41,7 @@ function drawGrid(model, Q, K, table) {
       `(${Q.length}, ${width})(${width}, ${K.length}) = (${Q.length}, ${K.length})`),
     block("k", [...top, ` (${width}, ${K.length})`], width, K.length, k.flat(), `K transposed, ${shape(width, K.length)}`),
     block("q", [`Q (${Q.length}, ${width})`], Q.length, width, q.flat(), `Q, ${shape(Q.length, width)}`),
-    block("dots", [`Q`, ...[h("span", {}, "K", h("sup", {}, "T"))], ` (${Q.length}, ${K.length})`], Q.length, K.length,
+    block("qk", [`Q`, ...[h("span", {}, "K", h("sup", {}, "T"))], ` (${Q.length}, ${K.length})`], Q.length, K.length,
       cells.flat(), `The product, ${shape(Q.length, K.length)}: choose a cell, arrow keys go to the next`));
   let last = null;
   const update = (t, s) => {

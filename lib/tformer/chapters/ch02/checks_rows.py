@@ -10,7 +10,7 @@ from tformer import reference
 from tformer.chapters.ch02.checks_weights import check_single
 from tformer.exercises.registry import Test, exercise
 from tformer.exercises.samples import integers
-from tformer.exercises.softmaxes import measured_from
+from tformer.exercises.softmaxes import measured_from, wrongly_masked
 from tformer.exercises.table import Case, case
 
 
@@ -40,15 +40,6 @@ def _masked_rows() -> Iterator[Case]:
     yield case(x=np.array([[0.0, 1, 3]]), keep=np.array([True, False, True]), whole=True)
 
 
-def _filled(x: np.ndarray, keep: np.ndarray, fill: float) -> np.ndarray:
-    return reference.softmax(np.where(keep, x, fill))
-
-
-def _emptied(weights: np.ndarray, keep: np.ndarray) -> np.ndarray:
-    """The weights, with zeros in rows that are fully masked."""
-    return np.where(keep.any(axis=-1, keepdims=True), weights, 0.0)
-
-
 def _unguarded(x: np.ndarray, keep: np.ndarray) -> np.ndarray:
     """The masked softmax, nan in rows that are fully masked."""
     return measured_from(np.where(keep, x, -np.inf))
@@ -71,14 +62,6 @@ def _top(x: np.ndarray) -> np.ndarray:
     ),
     cases=_masked_rows,
     mutants={
-        "You masked after the softmax, so the weights of a row sum to less than 1: the hidden key "
-        "still took its share of the sum.": lambda x, keep: reference.softmax(x) * keep,
-        "The mask is read the wrong way round: True means that the key may be looked at.": (
-            lambda x, keep: _filled(x, ~keep, -np.inf)
-        ),
-        "A score multiplied by 0 is 0, and exp(0) = 1: the key is not hidden.": (
-            lambda x, keep: reference.softmax(x * keep)
-        ),
         "A score of 0 still has e⁰ = 1 in the sum, and it was set to 0 only after that.": (
             lambda x, keep: reference.softmax(np.where(keep, x, 0.0)) * keep
         ),
@@ -87,51 +70,14 @@ def _top(x: np.ndarray) -> np.ndarray:
         ),
         "Only when the whole mask is False are the weights 0; one fully masked row among others is "
         "nan.": lambda x, keep: np.where(keep.any(), _unguarded(x, keep), 0.0),
-        "The mask has no effect.": lambda x, keep: reference.softmax(x),
-        "The mask was added to the scores as the numbers 0 and 1.": (
-            lambda x, keep: reference.softmax(x + keep)
-        ),
         "The exponentials of the visible keys are not divided by their sum.": (
             lambda x, keep: np.where(keep, np.exp(x), 0.0)
-        ),
-        "The row is fully masked, and 0/0 is nan. By the book's contract such a row is all "
-        "zeros.": _unguarded,
-        "Weights that sum to 1 over keys that are all hidden: a large negative number in place of "
-        "−∞ does that, since only differences of scores count. A fully masked row is all zeros.": (
-            lambda x, keep: _filled(x, keep, -1e9)
-        ),
-        "Weights that sum to 1 over keys that are all hidden: a large negative number was added in "
-        "place of −∞, and only differences of scores count.": (
-            lambda x, keep: reference.softmax(x + np.where(keep, 0, -1e9))
-        ),
-        "−10⁹ was added to the score of a hidden key, and that score is larger: no number serves "
-        "for all scores as −∞ does.": (
-            lambda x, keep: _emptied(reference.softmax(x + np.where(keep, 0, -1e9)), keep)
-        ),
-        "−10⁹ stands in the place of −∞, and the visible score lies below it: then the hidden key "
-        "takes the weight. No number serves for all scores.": (
-            lambda x, keep: _emptied(_filled(x, keep, -1e9), keep)
-        ),
-        "−10⁹ stands in the place of −∞, and the weights were multiplied by the mask at the end: a "
-        "visible score below −10⁹ loses its weight.": (
-            lambda x, keep: _filled(x, keep, -1e9) * keep
-        ),
-        "The hidden score was used as the shift and left every visible exponential at 0. Take the "
-        "maximum over the visible keys.": lambda x, keep: np.nan_to_num(
-            measured_from(np.where(keep, x, -np.inf), _top(x))
-        ),
-        "exp(1000) is more than a float64 can hold, and ∞/∞ is nan. Subtract the largest visible "
-        "score first.": (
-            lambda x, keep: _emptied(measured_from(np.where(keep, x, -np.inf), 0.0), keep)
-        ),
-        "One maximum for the whole array pushes the lower row so far down that all its "
-        "exponentials are 0.": lambda x, keep: np.nan_to_num(
-            measured_from(np.where(keep, x, -np.inf), np.max(x, where=keep, initial=-1e300))
         ),
         "The whole array shares one sum; each row has its own.": lambda x, keep: np.nan_to_num(
             reference.softmax(np.where(keep, x, -np.inf).ravel()).reshape(x.shape)
         ),
-    },
+    }
+    | wrongly_masked(lambda weigh, x, keep: weigh(x, keep)),
     otherwise="The visible keys of a row share its weight as in a softmax of their own.",
 )
 def masked_softmax(x: np.ndarray, keep: np.ndarray) -> np.ndarray:

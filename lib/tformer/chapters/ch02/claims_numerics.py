@@ -59,10 +59,12 @@ def naive_overflow(
     also = _denominators(np.zeros((1, 259)), "bfloat16", past=1)[0]
     full = _denominators(np.zeros((1, 65504)), "float16")[0]
     require((past, also, full) == (2052, 260, 65504), f"{past:g}, {also:g}, {full:g}")
+    in_turn = np.cumsum(np.ones(2051, dtype="float16"), dtype="float16")[-1]
+    require(in_turn == 2048, f"float16: 2051 ones added one by one give {in_turn:g}")
     return (
         "bisection over the numbers of each format; NaN at the next, 0 for two of the last; "
         "denominators of rows in {−2, …, 2}, n ≤ 4, and of n ≤ 2^p equal scores, p = 11, 8, 24 "
-        "bits; 2052 for 2051 in float16"
+        "bits; for 2051 in float16 2052, and 2048 if added one by one"
     )
 
 

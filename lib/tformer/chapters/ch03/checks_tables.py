@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from functools import partial
-from typing import Any
 
 import numpy as np
 
@@ -19,11 +18,15 @@ from tformer.exercises.kinds import Marks
 from tformer.exercises.registry import exercise
 from tformer.exercises.samples import integers
 from tformer.exercises.scales import wrongly_scaled
-from tformer.exercises.softmaxes import OF_ITS_OWN, measured_from, scaled_scores, wrongly_weighed
+from tformer.exercises.softmaxes import (
+    OF_ITS_OWN,
+    measured_from,
+    scaled_scores,
+    wrongly_masked,
+    wrongly_weighed,
+)
 from tformer.exercises.table import Case, case
 from tformer.world import sources
-
-Change = Callable[[np.ndarray, np.ndarray], Any]
 
 
 def _printed_tables() -> Iterator[Case]:
@@ -186,6 +189,7 @@ def _masked_tables() -> Iterator[Case]:
         ([-1001, -1000, -1000], [True, True, False]),
         ([0, -3000, 3000], [False, True, False]),
         ([-1e10, 0], [True, False]),
+        ([0, 2e10], [True, False]),
     ):
         k = np.array(scores, dtype=float)[:, np.newaxis]
         yield case(q=one, k=k, v=v[: len(k)], mask=np.array([seen]), why=_HIDDEN)
@@ -213,45 +217,17 @@ def _attend(
     return reference.attention(q, k, v, mask=np.atleast_2d(mask), scale=scale)
 
 
-def _changed(change: Change) -> Mutant:
-    """Return attention without a mask, to scores that are changed by one."""
-    return lambda q, k, v, mask: measured_from(change(scaled_scores(q, k), mask)) @ v
-
-
-def _measured(shift: Change, least: float = 0.0) -> Mutant:
-    """Return masked attention with scores measured from a shift of one's choice."""
-
-    def attend(q: np.ndarray, k: np.ndarray, v: np.ndarray, mask: np.ndarray) -> np.ndarray:
-        scores = scaled_scores(q, k)
-        mask = np.broadcast_to(mask, scores.shape)
-        terms = np.zeros_like(scores)
-        np.exp(scores - shift(scores, mask), out=terms, where=mask)
-        return np.asarray(_or_one(terms, least) @ v)
-
-    return attend
+def _with_more(q: np.ndarray, k: np.ndarray, v: np.ndarray, mask: np.ndarray) -> np.ndarray:
+    """Return masked attention with a small number added to every sum."""
+    visible = np.where(mask, scaled_scores(q, k), -np.inf)
+    high = visible.max(axis=-1, keepdims=True)
+    return np.asarray(_or_one(np.exp(visible - np.where(high > -np.inf, high, 0)), 1e-6) @ v)
 
 
 def _or_one(terms: np.ndarray, least: float = 0.0) -> np.ndarray:
     """Divide the terms of each row by their sum, and by 1 where that is 0."""
     total = terms.sum(axis=-1, keepdims=True) + least
     return np.asarray(terms / np.where(total == 0, 1, total))
-
-
-def _highest(scores: np.ndarray, mask: np.ndarray) -> np.ndarray:
-    """Return the highest visible score of each row, 0 where none is visible."""
-    high = np.where(mask, scores, -np.inf).max(axis=-1, keepdims=True)
-    return np.asarray(np.where(np.isfinite(high), high, 0))
-
-
-def _lowered(q: np.ndarray, k: np.ndarray, v: np.ndarray, mask: np.ndarray) -> np.ndarray:
-    """Return masked attention with −10⁹ for −∞, and zeros in fully masked rows."""
-    return np.asarray(
-        measured_from(np.where(mask, scaled_scores(q, k), -1e9)) * _any(q, k, mask) @ v
-    )
-
-
-def _any(q: np.ndarray, k: np.ndarray, mask: np.ndarray) -> np.ndarray:
-    return np.asarray(np.broadcast_to(mask, scaled_scores(q, k).shape).any(axis=-1, keepdims=True))
 
 
 def _with_nan(q: np.ndarray, k: np.ndarray, v: np.ndarray, mask: np.ndarray) -> np.ndarray:
@@ -270,53 +246,19 @@ def _turned(mask: np.ndarray) -> np.ndarray:
 
 
 _WRONG_MASKS: dict[str, Mutant] = {
-    "You masked after the softmax: the hidden key took half of the weight with it, and the "
-    "rest adds up to 1/2 only.": lambda q, k, v, mask: (
-        (reference.attention_weights(q, k) * mask) @ v
-    ),
-    "The mask is read the wrong way round: True means that the query may look.": (
-        lambda q, k, v, mask: _attend(q, k, v, mask=~mask)
-    ),
-    "The mask has no effect.": lambda q, k, v, mask: reference.attention(q, k, v),
-    "A score multiplied by 0 is 0, and exp(0) = 1: the key is not hidden.": _changed(
-        lambda scores, mask: scores * mask
-    ),
-    "The mask was added to the scores as the numbers 0 and 1.": _changed(
-        lambda scores, mask: scores + mask
-    ),
-    "A nan comes of 0 · ∞, if a mask is multiplied by ∞.": _changed(
-        lambda scores, mask: scores + (1 - mask) * -np.inf
+    "A nan comes of 0 · ∞, if a mask is multiplied by ∞.": lambda q, k, v, mask: (
+        measured_from(scaled_scores(q, k) + (1 - mask) * -np.inf) @ v
     ),
     "The softmax runs down the columns; each query needs weights that add up to one.": (
         lambda q, k, v, mask: (
             measured_from(np.where(mask, scaled_scores(q, k), -np.inf), axis=-2) @ v
         )
     ),
-    "The row is fully masked, and 0/0 is nan. By the book's contract its output is zero.": (
-        _with_nan
-    ),
-    "That is the mean of values that are all hidden. A large negative number in place of −∞ "
-    "does that, since only differences of scores count. The output should be zero.": _changed(
-        lambda scores, mask: np.where(mask, scores, -1e9)
-    ),
-    "All keys are hidden and lowered by the same number, and only differences of scores count. "
-    "The output should be zero.": _changed(lambda scores, mask: scores - 1e9 * ~mask),
-    "The visible score is −10¹⁰, below the number that stands for −∞.": _lowered,
-    "The hidden score was used as the shift, and exp(−1000) is 0 for every key that may be "
-    "seen. Take the maximum over those.": _measured(
-        lambda scores, mask: scores.max(axis=-1, keepdims=True)
-    ),
     "exp(1001) is more than a float64 can hold. Subtract a score.": lambda q, k, v, mask: (
         _or_one(np.exp(scaled_scores(q, k)) * mask) @ v
     ),
-    "exp(1001) is more than a float64 can hold. Subtract the largest score that may be seen.": (
-        _measured(lambda scores, mask: 0.0)
-    ),
-    f"One maximum was taken for all queries. {OF_ITS_OWN}": _measured(
-        lambda scores, mask: _highest(scores, mask).max()
-    ),
     "Something is added to the sum of the exponentials, and the weights no longer add up to "
-    "one. Only a sum of 0 is special.": _measured(_highest, least=1e-6),
+    "one. Only a sum of 0 is special.": _with_more,
     "The mask lies on its side.": lambda q, k, v, mask: reference.attention(
         q, k, v, mask=_turned(mask)
     ),
@@ -343,6 +285,7 @@ _WRONG_MASKS: dict[str, Mutant] = {
     ),
     cases=_masked_tables,
     mutants=_WRONG_MASKS
+    | wrongly_masked(lambda weigh, q, k, v, mask: weigh(scaled_scores(q, k), mask) @ v)
     | wrongly_scaled(lambda scale, q, k, v, mask: _attend(q, k, v, mask=mask, scale=scale(q, k))),
     otherwise="Row t of the mask says which keys query t may look at.",
 )

@@ -37,6 +37,7 @@ NAMES = ("dQ", "dK", "dV", "dbias")
     "thm-attention-vjp",
     "symbolic",
     broken={"row sums forgotten": {"centred": 0}, "scale forgotten": {"power": 0}},
+    scope="T ≤ 2, S ≤ 3, widths ≤ 2, eight masks",
 )
 def attention_vjp(centred: int = 1, power: int = 1) -> str:
     """Symbols for small tables; beyond the statement, masks: fully masked rows pass back zeros."""
@@ -92,7 +93,12 @@ def _quotients(loss: Callable[[], float], x: Array, step: float = 1e-5) -> Array
     return quotients
 
 
-@claim("prop-attention-cost", "exhaustive", broken={"the scale left out": {"scalings": 0}})
+@claim(
+    "prop-attention-cost",
+    "exhaustive",
+    broken={"the scale left out": {"scalings": 0}},
+    scope="81 sizes up to 3, counted",
+)
 def attention_cost(scalings: int = 1) -> str:
     """Counted at small sizes, as the library's formula computes."""
     attend, weigh = (
@@ -125,6 +131,7 @@ def _softmax(scores: Array) -> Array:
         "half the interference": {"share": HALF},
         "a tenth more interference, as reached": {"share": sp.Rational(11, 10)},
     },
+    scope="nine sizes in full, two sampled",
 )
 def retrieval(share: sp.Expr = ONE) -> str:
     """Exact means at small sizes; at d = 16 sampled. Beyond the statement, the bound is reached as

@@ -25,7 +25,12 @@ from tformer.claims.tools import (
 from tformer.world import lexicon
 
 
-@claim("thm-nadaraya-watson", "numeric", broken={"the kernel without scale": {"power": 0.0}})
+@claim(
+    "thm-nadaraya-watson",
+    "numeric",
+    broken={"the kernel without scale": {"power": 0.0}},
+    scope="155 queries, width ≤ 3",
+)
 def nadaraya_watson(power: float = 0.5) -> str:
     """On grids with random masks."""
     for width in (1, 2, 3):
@@ -48,6 +53,7 @@ def nadaraya_watson(power: float = 0.5) -> str:
     "cor-gaussian-kernel",
     "symbolic",
     broken={"keys of two norms": {"squares": (25, 50)}, "variance d_k": {"power": 1}},
+    scope="width ≤ 5, every coordinate",
 )
 def gaussian_kernel(squares: tuple[int, ...] = (25,), power: sp.Expr = HALF) -> str:
     """The two kernels differ by a factor that no key changes: symbols to d_k = 5."""
@@ -75,7 +81,12 @@ def gaussian_kernel(squares: tuple[int, ...] = (25,), power: sp.Expr = HALF) -> 
     )
 
 
-@claim("thm-bilinear-rank", "symbolic", broken={"rank below the width": {"slack": -1}})
+@claim(
+    "thm-bilinear-rank",
+    "symbolic",
+    broken={"rank below the width": {"slack": -1}},
+    scope="d_model = 3, d_k ≤ 2; 81 matrices factored",
+)
 def bilinear_rank(slack: int = 0) -> str:
     """Rank ≤ d_k by minors of symbols, d_model = 3; the converse for matrices of size 2. Beyond the
     statement, the weights that the factors give.
@@ -112,7 +123,12 @@ def bilinear_rank(slack: int = 0) -> str:
     )
 
 
-@claim("prop-tied", "symbolic", broken={"untied": {"tied": False}})
+@claim(
+    "prop-tied",
+    "symbolic",
+    broken={"untied": {"tied": False}},
+    scope="d_model = 3, d_k ≤ 3, every entry",
+)
 def tied_projections(tied: bool = True) -> str:
     """Symbols to d_k = 3. Beyond the statement, what it means for the weights: of two tokens, at
     least one gives itself as much as it gives the other.
@@ -141,7 +157,12 @@ def tied_projections(tied: bool = True) -> str:
     )
 
 
-@claim("prop-only-pairs", "symbolic", broken={"after an earlier layer": {"earlier": 1}})
+@claim(
+    "prop-only-pairs",
+    "symbolic",
+    broken={"after an earlier layer": {"earlier": 1}},
+    scope="S ≤ 4 keys; three pairs of sentences",
+)
 def only_pairs(earlier: int = 0) -> str:
     """Symbols to S = 4, every mask of four keys; beyond the statement, the hand-made lexicon, where
     the last word cannot change how *it* divides its attention.
