@@ -84,6 +84,7 @@ window.addEventListener("keydown", (event) => {
 
 // On paper every fold is open, the colours are the light ones, and a widget keeps its width, for
 // which its curves were drawn.
+const DRAWN_ON = ".tf-words, .tf-ask-table, .tf-riddle-stage";
 window.addEventListener("beforeprint", () => {
   const root = document.documentElement;
   root.dataset.screen = root.dataset.theme;
@@ -92,7 +93,7 @@ window.addEventListener("beforeprint", () => {
     box.open = true;
     box.dataset.shut = "";
   }
-  for (const box of document.querySelectorAll(".tf-words")) box.style.width = `${box.offsetWidth}px`;
+  for (const box of document.querySelectorAll(DRAWN_ON)) box.style.width = `${box.offsetWidth}px`;
 });
 window.addEventListener("afterprint", () => {
   const root = document.documentElement;
@@ -101,5 +102,5 @@ window.addEventListener("afterprint", () => {
     box.open = false;
     delete box.dataset.shut;
   }
-  for (const box of document.querySelectorAll(".tf-words")) box.style.width = "";
+  for (const box of document.querySelectorAll(DRAWN_ON)) box.style.width = "";
 });

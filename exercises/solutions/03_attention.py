@@ -33,35 +33,42 @@ v = np.array([[6.0, 0.0], [0.0, 6.0], [6.0, 6.0]])
 hint("3.1")
 
 # %% [markdown]
-# ## 3.1 One query
+# ## 3.1 One word is exchanged
 #
-# ```{exercise} ★ warm-up, 8 minutes
+# ```{exercise} ★ warm-up, 10 minutes
 # :label: ex-3-1
 # :nonumber:
 #
-# A dictionary compares a question with its keys and returns a value. What does its soft relative
-# return for one question?
+# In one head of a first layer, *it* gives the words of a sentence the weights a. Then one word is
+# exchanged for another, *tired* for *wide* perhaps, and you are told how much weight the new one
+# gets. You see neither queries nor keys. Predict the whole row.
 #
-# Write `answer(q, k, v)` for one query of shape `(d_k,)`, keys of shape `(S, d_k)` and values of
-# shape `(S, d_v)`. Return the output of attention, shape `(d_v,)`.
+# Write `after(a, j, share)` for weights of shape `(S,)` with $S > 1$. Word j, counted from 0, is
+# the one that is exchanged; it is not the word that asks, and it did not have all the weight. The
+# new word gets the weight `share`, at least 0 and less than 1. Return the new weights, shape
+# `(S,)`. Hidden words have the weight 0.
 # ```
 
 # %%
-def answer(q, k, v):
-    """Attention of one query: (d_k,), (S, d_k) and (S, d_v) to (d_v,)."""
+def after(a, j, share):
+    """The row after word j was exchanged for one that gets `share`.
+
+    (S,) to (S,).
+    """
     ### BEGIN SOLUTION
-    scores = k @ q / np.sqrt(len(q))
-    terms = np.exp(scores - scores.max())
-    return terms / terms.sum() @ v
+    row = a * (1 - share) / (1 - a[j])
+    row[j] = share
+    return row
     ### END SOLUTION
 
 
 # %%
-check("3.1", answer)
+check("3.1", after)
 
 # %% [markdown] exercise="why"
-# Three steps: scores, weights, mean. Everything else in this chapter says what these three lines
-# can do and what they cannot.
+# The ratio of two weights knows the query and two keys ({prf:ref}`prop-only-pairs`). So all the
+# others are multiplied by one number, and as the row adds up to one, you know which. A single
+# number tells all that the new word can do to this row.
 
 # %% [markdown]
 # ## 3.2 One sentence reads another
@@ -99,43 +106,41 @@ check("3.2", read)
 # the formula does not know where its memory comes from.
 
 # %% [markdown]
-# ## 3.3 Check a printed table
+# ## 3.3 Better than the mixture
 #
-# ```{exercise} ★ warm-up, 8 minutes
+# ```{exercise} ★ warm-up, 12 minutes
 # :label: ex-3-3
 # :nonumber:
 #
-# The chapter finds slips in worked examples that many people have read. A printed number may
-# differ from the true one by rounding, and by no more.
+# A query gave the weights a to some keys, and their values were mixed into an output. The loss
+# tells the output which way to move. Which scores will rise, if one small step of gradient descent
+# is made on the scores of this query? Try to say it without a derivative of the softmax.
 #
-# Write `slips(q, k, printed, decimals)` for queries of shape `(T, d_k)`, keys of shape `(S, d_k)`
-# and a table of attention weights, shape `(T, S)`, printed to so many decimals, from none to six.
-# Return a table of the same shape that is True where the printed number cannot be the right weight,
-# rounded: where it is off by more than half a unit of the last decimal. A weight exactly between
-# two roundings may be printed either way; the check has some, such as 1/8 as 0.12 or 0.13.
+# Write `rises(a, v, grad)` for weights of shape `(S,)`, all of them positive, values of shape
+# `(S, d_v)`, and the derivatives of the loss with respect to the output, shape `(d_v,)`. Return an
+# array of shape `(S,)` that is True where the score rises and False where it falls. The check has
+# no score that stays where it is.
 # ```
 
 # %%
-def slips(q, k, printed, decimals):
-    """Where printed weights are wrong.
+def rises(a, v, grad):
+    """Which scores rise in a step of descent.
 
-    (T, d_k), (S, d_k) and (T, S) to booleans (T, S).
+    (S,), (S, d_v) and (d_v,) to booleans (S,).
     """
     ### BEGIN SOLUTION
-    scores = q @ k.T / np.sqrt(q.shape[-1])
-    terms = np.exp(scores - scores.max(axis=-1, keepdims=True))
-    weights = terms / terms.sum(axis=-1, keepdims=True)
-    return np.abs(printed - weights) > 0.5 * 10.0**-decimals + 1e-12
+    return v @ grad < a @ v @ grad
     ### END SOLUTION
 
 
 # %%
-check("3.3", slips)
+check("3.3", rises)
 
 # %% [markdown] exercise="why"
-# Where a number lies exactly between two roundings, `np.round(weights, decimals)` knows one of
-# them. A tolerance of half a unit allows both. In binary, though, 0.13 − 0.125 comes out a little
-# above 0.005, and the 1e-12 leaves room for that.
+# More of one value means less of all the others, in proportion to their weights: the output moves
+# along the way from the mixture to that value. The loss falls if the value is better than the
+# mixture, whether it is good or bad by itself. The weight says how fast the score moves, and never
+# which way; a key that has hardly any weight hardly learns.
 
 # %% [markdown]
 # ## 3.4 Hidden keys
@@ -357,42 +362,45 @@ check("3.9", pairs_that_fit)
 # exponentially with the width.
 
 # %% [markdown]
-# ## 3.10 Backwards through attention
+# ## 3.10 A veto
 #
 # ```{exercise} ★★ core, 20 minutes
 # :label: ex-3-10
 # :nonumber:
 #
-# To learn, a layer must tell its queries, keys and values in which direction to move.
+# No head can turn. Several heads side by side can, if each prefers the nouns of one kind and is
+# silenced by an adjective of another. The chapter shows keys that do it for six kinds. Why are
+# they 8, 16 and −40? Build your own for any number of kinds.
 #
-# Write `attention_backward(q, k, v, grad)` for arrays of shape `(..., T, d_k)`, `(..., S, d_k)` and
-# `(..., S, d_v)`; `grad` has the shape `(..., T, d_v)` of the output and holds the derivatives of
-# the loss with respect to it. Return the derivatives with respect to q, k and v, in the shapes of
-# these. There is no mask.
+# Write `veto_keys(n)` for n kinds, from 2 to 7. Return an array of shape `(2 n, n)`. Column h is
+# the $W_K$ of head h, of key width 1. Row i is what a noun of kind i has, row n + i what an
+# adjective adds to its key for each kind i that it speaks of. The query of *it* is 1, so scores are
+# keys. In a sentence of 12 to 20 words stand *it*, a noun of kind i, a noun of another kind, and an
+# adjective that speaks of kind i and of at most one kind more, not the other noun's. All other
+# words, *it* among them, have the key 0. In the mean of the weights of all heads the noun of kind i
+# should get at least 0.9/n, nearly all that its own head has to give, and at least five times the
+# weight of the other noun.
 # ```
 
 # %%
-def attention_backward(q, k, v, grad):
-    """Gradients of the loss with respect to q, k and v, in their shapes."""
+def veto_keys(n):
+    """Keys of nouns and adjectives of n kinds in n heads: (2 n, n)."""
     ### BEGIN SOLUTION
-    scale = 1 / np.sqrt(q.shape[-1])
-    scores = scale * (q @ k.mT)
-    terms = np.exp(scores - scores.max(axis=-1, keepdims=True))
-    weights = terms / terms.sum(axis=-1, keepdims=True)
-    d_weights = grad @ v.mT
-    mean = (weights * d_weights).sum(axis=-1, keepdims=True)
-    d_scores = weights * (d_weights - mean)
-    return scale * d_scores @ k, scale * d_scores.mT @ q, weights.mT @ grad
+    nouns = 8 * np.eye(n)
+    adjectives = 16 - 56 * np.eye(n)
+    return np.concatenate([nouns, adjectives])
     ### END SOLUTION
 
 
 # %%
-check("3.10", attention_backward)
+check("3.10", veto_keys)
 
 # %% [markdown] exercise="why"
-# The forward pass is a product, a softmax and a product; the backward pass meets them in the
-# opposite order. Here it takes five products of tables, one of them to compute the scores again,
-# where the forward pass takes two. So going back costs about two and a half times as much.
+# Eight lifts a noun above twenty words of key 0: $e^8$ is about three thousand. Sixteen lifts an
+# adjective as far above the noun. And −40 + 16 is far below 0, so that an adjective of two kinds
+# does not silence the heads of which it speaks. At −16 it would have the key 0 there, which does
+# no harm yet; at −6 it would have 10, and draw the weight. The mean turns, and no head has changed
+# its ratio.
 
 # %% [markdown]
 # ## 3.11 Two numbers are enough
@@ -467,44 +475,3 @@ check("3.12", recover)
 # Causal weights form a triangle with a positive diagonal, because each word may look at itself and
 # softmax leaves no weight at zero. Such a table has an inverse, so nothing is lost, up to
 # rounding. Mixing is not forgetting.
-
-# %% [markdown]
-# ## 3.13 Attention in strips
-#
-# ```{exercise} ★★★ challenge, 20 minutes
-# :label: ex-3-13
-# :nonumber:
-#
-# The table of weights has $T \cdot S$ entries, the output only $T \cdot d_v$. For long texts
-# the table does not fit into memory. Must it ever exist as a whole?
-#
-# Write `attention_in_strips(q, k, v)` for arrays of shape `(T, d_k)`, `(S, d_k)` and `(S, d_v)`.
-# Return the outputs, shape `(T, d_v)`, and never hold more than a small part of the table. The
-# check measures the memory for 1500 queries and keys, where 6 MB are enough. Any number of queries
-# must be served.
-# ```
-
-# %%
-def attention_in_strips(q, k, v):
-    """Attention by strips of queries.
-
-    (T, d_k), (S, d_k) and (S, d_v) to (T, d_v).
-    """
-    ### BEGIN SOLUTION
-    out = np.empty((len(q), v.shape[-1]))
-    for start in range(0, len(q), 64):
-        rows = slice(start, start + 64)
-        scores = q[rows] @ k.T / np.sqrt(q.shape[-1])
-        terms = np.exp(scores - scores.max(axis=-1, keepdims=True))
-        out[rows] = terms / terms.sum(axis=-1, keepdims=True) @ v
-    return out
-    ### END SOLUTION
-
-
-# %%
-check("3.13", attention_in_strips)
-
-# %% [markdown] exercise="why"
-# Rows of the output do not depend on each other's scores, so a strip can be computed, used and
-# forgotten. It is faster as well, since a strip stays in the processor's fast memory. Cutting the
-# *keys* into pieces too takes the running sum of exercise 2.10, and a later chapter does both.

@@ -84,7 +84,7 @@ def claim(
 
     Raises
     ------
-    ValueError : one of these is malformed or missing, the label is taken, no docstring, no chapter module.
+    ValueError : one of these is malformed, the label is taken, no docstring, no chapter module.
     """
     if not _LABEL.fullmatch(label):
         raise ValueError(f"claim: label {label!r} is not thm-, prop-, lem-, cor- or exm-name")

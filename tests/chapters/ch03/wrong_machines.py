@@ -1,8 +1,6 @@
-"""Answers to exercises 3.11 to 3.13: a layer that looks words up, a sentence, a table in strips."""
+"""Answers to exercises 3.11 and 3.12: a layer that looks words up, a sentence read back."""
 
 import numpy as np
-
-from shared_answers import softmax
 
 
 def _circle(n):
@@ -43,38 +41,6 @@ def _recover_step_by_step(a, y, table):
         gaps = [np.linalg.norm(row - (y[t] - past) / a[t, t]) for row in table]
         found.append(int(np.argmin(gaps)))
     return found
-
-
-def _attention(q, k, v):
-    return softmax(q @ k.T / q.shape[-1] ** 0.5) @ v
-
-
-def _strips(q, k, v, size=64):
-    return np.concatenate([_attention(q[i : i + size], k, v) for i in range(0, len(q), size)])
-
-
-def _whole_strips_only(q, k, v):
-    n = max(len(q) // 64 * 64, min(len(q), 64))
-    return _strips(q[:n], k, v)
-
-
-def _last_strip_left_zero(q, k, v):
-    out = np.zeros((len(q), v.shape[1]))
-    done = _whole_strips_only(q, k, v)
-    out[: len(done)] = done
-    return out
-
-
-def _by_key_blocks(q, k, v):
-    top, total, out = np.full((len(q), 1), -np.inf), 0.0, 0.0
-    for i in range(0, len(k), 50):
-        scores = q @ k[i : i + 50].T / q.shape[-1] ** 0.5
-        new = np.maximum(top, scores.max(-1, keepdims=True))
-        terms = np.exp(scores - new)
-        total = total * np.exp(top - new) + terms.sum(-1, keepdims=True)
-        out = out * np.exp(top - new) + terms @ v[i : i + 50]
-        top = new
-    return out / total
 
 
 WRONG = {
@@ -124,16 +90,6 @@ WRONG = {
             np.flatnonzero((table == row).all(-1))[0] for row in y
         ],
     },
-    "3.13": {
-        "at once, and one table": _attention,
-        "becomes of the last strip": _whole_strips_only,
-        "what becomes of the rest": _last_strip_left_zero,
-        "cut to whole ones": lambda *inputs: _strips(*inputs).astype(int),
-        "Only the last strip is there": lambda q, k, v: _strips(q, k, v)[(len(q) - 1) // 64 * 64 :],
-        "the maximum of no numbers": lambda q, k, v: np.concatenate(
-            [_attention(q[i : i + 64], k[i : i + 64], v[i : i + 64]) for i in range(0, len(q), 64)]
-        ),
-    },
 }
 
 RIGHT = {
@@ -142,5 +98,4 @@ RIGHT = {
         _recover_step_by_step,
         lambda a, y, table: np.abs((np.linalg.inv(a) @ y)[:, None] - table).max(-1).argmin(-1),
     ],
-    "3.13": [_by_key_blocks, lambda *inputs: _strips(*inputs, size=1)],
 }

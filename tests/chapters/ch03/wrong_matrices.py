@@ -1,8 +1,6 @@
-"""Answers to exercises 3.8 to 3.10: two thin matrices, a capacity, the gradient."""
+"""Answers to exercises 3.8 and 3.9: two thin matrices, a capacity."""
 
 import numpy as np
-
-from shared_answers import softmax, weights
 
 
 def _factors(taste, width, left=lambda s: s, right=np.ones_like):
@@ -43,35 +41,6 @@ def _count(d, beta, share):
     return np.array(n)
 
 
-def _backward(q, k, v, grad, dq=1.0, dk=1.0):
-    a, scale = weights(q, k), q.shape[-1] ** -0.5
-    d_scores = a * (grad @ v.mT - (a * (grad @ v.mT)).sum(-1, keepdims=True))
-    return dq * scale * d_scores @ k, dk * scale * d_scores.mT @ q, a.mT @ grad
-
-
-def _kept(x, axis):
-    return x.sum(axis=axis, keepdims=True)
-
-
-def _backward_by_axes(q, k, v, grad, turn=lambda x: x.mT, axis=-1, total=_kept):
-    scale = q.shape[-1] ** -0.5
-    a = softmax(scale * q @ turn(k), axis)
-    d_weights = grad @ turn(v)
-    d_scores = a * (d_weights - total(a * d_weights, axis=axis))
-    return scale * d_scores @ k, scale * turn(d_scores) @ q, turn(a) @ grad
-
-
-def _backward_by_jacobian(q, k, v, grad):
-    a, scale = weights(q, k), q.shape[-1] ** -0.5
-    jacobian = a[..., None] * np.eye(a.shape[-1]) - a[..., :, None] * a[..., None, :]
-    d = np.einsum("...ts,...tsj->...tj", np.einsum("...tv,...sv->...ts", grad, v), jacobian)
-    return [
-        scale * np.einsum("...ts,...sk->...tk", d, k),
-        scale * np.einsum("...ts,...tk->...sk", d, q),
-        np.einsum("...ts,...tv->...sv", a, grad),
-    ]
-
-
 WRONG = {
     "3.8": {
         "on its side": lambda taste, width: (
@@ -86,16 +55,6 @@ WRONG = {
         "should return two arrays": lambda taste, width: taste,
     },
     "3.9": {},
-    "3.10": {
-        "The scale is missing": (
-            lambda q, k, v, grad: _backward(q, k, v, grad, dq=q.shape[-1] ** 0.5),
-            lambda q, k, v, grad: _backward(q, k, v, grad, dk=q.shape[-1] ** 0.5),
-        ),
-        "reverses all axes": lambda *inputs: _backward_by_axes(*inputs, turn=lambda x: x.T),
-        "Counted from the front": lambda *inputs: _backward_by_axes(*inputs, axis=1),
-        "`keepdims=True` keeps it": lambda *inputs: _backward_by_axes(*inputs, total=np.sum),
-        "should return three arrays": lambda *inputs: _backward(*inputs)[:2],
-    },
 }
 
 RIGHT = {
@@ -104,5 +63,4 @@ RIGHT = {
         _factors_by_columns,
     ],
     "3.9": [_count],
-    "3.10": [_backward_by_jacobian],
 }

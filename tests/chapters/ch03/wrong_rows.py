@@ -1,14 +1,8 @@
-"""Answers to exercises 3.1 to 3.4: one query, two sentences, a printed table, a mask."""
+"""Answers to exercises 3.2 and 3.4: two sentences, a mask."""
 
 import numpy as np
 
-from shared_answers import softmax, weights
-
-
-def _answer_by_loop(q, k, v):
-    scores = [float(np.dot(q, row)) / len(q) ** 0.5 for row in k]
-    terms = [np.exp(s - max(scores)) for s in scores]
-    return sum(t * row for t, row in zip(terms, v, strict=True)) / sum(terms)
+from shared_answers import softmax
 
 
 def _read(x, memory, w_q, w_k, w_v, axis=-1, turn=lambda k: k.mT, product=np.matmul):
@@ -26,10 +20,6 @@ def _read_by_taste(x, memory, w_q, w_k, w_v):
     scores = np.einsum("...td,de,...se->...ts", x, w_q @ w_k.T, memory) / w_q.shape[1] ** 0.5
     terms = np.exp(scores - scores.max(-1)[..., None])
     return ((terms @ memory) / terms.sum(-1)[..., None]) @ w_v
-
-
-def _slips(q, k, printed, decimals):
-    return np.abs(printed - weights(q, k)) > 0.5 * 10.0**-decimals * (1 + 1e-6)
 
 
 def _masked_by_terms(q, k, v, mask, turn=lambda k: k.mT, axis=-1):
@@ -58,10 +48,6 @@ def _masked_by_index(q, k, v, mask):
 
 
 WRONG = {
-    "3.1": {
-        "columns on the left: 4, rows on the right: 3": lambda q, k, v: softmax(q @ k) @ v,
-        "Its parts have different shapes": lambda q, k, v: (_answer_by_loop(q, k, v), k @ q),
-    },
     "3.2": {
         "reverses all axes, the leading ones too": (
             lambda *inputs: _read(*inputs, turn=lambda k: k.T),
@@ -78,7 +64,6 @@ WRONG = {
             softmax(a @ w_q @ (b @ w_k)) @ (b @ w_v) for a, b in zip(x, memory, strict=False)
         ],
     },
-    "3.3": {"this is a whole table of them": lambda *inputs: bool(_slips(*inputs))},
     "3.4": {
         "needs the shape of its array": _masked_by_index,
         "reverses all axes": lambda *inputs: _masked_by_terms(*inputs, turn=lambda k: k.T),
@@ -87,13 +72,6 @@ WRONG = {
 }
 
 RIGHT = {
-    "3.1": [_answer_by_loop, lambda q, k, v: (weights(q[None], k) @ v)[0].tolist()],
     "3.2": [_read_by_taste],
-    "3.3": [
-        _slips,
-        lambda q, k, printed, decimals: (
-            np.round(np.abs(printed - weights(q, k)) * 10**decimals, 6) > 0.5
-        ).astype(int),
-    ],
     "3.4": [_masked_by_terms, _masked_by_deleting],
 }

@@ -1,29 +1,16 @@
-"""Exercises 3.12 and 3.13: a sentence read back from its mixtures, and a table in strips."""
+"""Exercise 3.12: a sentence read back from its mixtures."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from tformer import reference
-from tformer.chapters.ch03.checks_rows import (
-    FAR,
-    KEYS,
-    QUERY,
-    VALUES,
-    Mutant,
-)
-from tformer.exercises import say
-from tformer.exercises.answer import Answer, Wrong
-from tformer.exercises.kinds import Array, Marks
+from tformer.exercises.kinds import Marks
 from tformer.exercises.registry import exercise
-from tformer.exercises.samples import integers
-from tformer.exercises.scales import wrongly_scaled
-from tformer.exercises.softmaxes import scaled_scores, wrongly_weighed
-from tformer.exercises.table import Case, case
+from tformer.exercises.table import Case, Function, case
 
 
 def _mixtures() -> Iterator[Case]:
@@ -62,12 +49,12 @@ def _distances(rows: np.ndarray, table: np.ndarray) -> np.ndarray:
     return np.asarray(((rows[:, np.newaxis] - table) ** 2).sum(axis=-1))
 
 
-def _nearest_to(rows: Callable[[np.ndarray, np.ndarray], np.ndarray]) -> Mutant:
+def _nearest_to(rows: Callable[[np.ndarray, np.ndarray], np.ndarray]) -> Function:
     """Return the words nearest to what a function makes of a and y in place of the values."""
     return lambda a, y, table: _distances(rows(a, y), table).argmin(axis=-1)
 
 
-def _judged_by(words: Callable[[np.ndarray, np.ndarray], Any]) -> Mutant:
+def _judged_by(words: Callable[[np.ndarray, np.ndarray], Any]) -> Function:
     """Return what a function makes of the right values and the table."""
     return lambda a, y, table: words(np.linalg.solve(a, y), table)
 
@@ -172,101 +159,3 @@ _ROUNDED = "The unmixed rows differ from those of the table by rounding errors"
 def recover(a: np.ndarray, y: np.ndarray, table: np.ndarray) -> np.ndarray:
     """The words behind the outputs of causal attention."""
     return np.asarray(_distances(np.linalg.solve(a, y), table).argmin(axis=-1))
-
-
-@dataclass(frozen=True)
-class Rows(Array):
-    """A table whose rows may be computed a few at a time."""
-
-    def remark(self, got: Any, want: Any) -> str:
-        """Say which rows of an answer are right, if only these can be."""
-        if got.ndim == 2 and 0 < len(got) < len(want) and got.shape[1] == want.shape[1]:
-            if np.allclose(got, want[: len(got)]):
-                return "The last rows are missing: what becomes of the last strip?"
-            if np.allclose(got, want[-len(got) :]):
-                return "Only the last strip is there: what becomes of those before it?"
-        if got.shape == want.shape:
-            right = np.isclose(got, want, atol=1e-8).all(axis=-1)
-            first = int(right.argmin())
-            if first > 3 and not right[first:].any():
-                return f"All rows before row {first} are right: what becomes of the rest?"
-        return super().remark(got, want)
-
-
-_WHOLE = "Whole numbers came in. Of which type is the array that you write into?"
-
-
-def _strips() -> Iterator[Case | Callable[[Answer], None]]:
-    yield case(q=QUERY[np.newaxis], k=KEYS, v=VALUES, want=[[4, 5]])
-    two = np.array([[8.0], [16]])
-    for heights, keys in (
-        ([1000, 0], [1, 1]),
-        ([1000, -1000, 0], [1, 0.5]),
-        ([5000, 1], [1, 0]),
-        ([-1], [2000, 2001]),
-    ):
-        q, k = (np.array(x, dtype=float)[:, np.newaxis] for x in (heights, keys))
-        yield case(q=q, k=k, v=two, why=FAR)
-    for n in (2, 3, 7, 64, 65, 100, 128, 130, 257):
-        m = n // 2 + 2
-        q, k, v = integers(n, (n, 4)), integers(n + 1, (m, 4)), integers(n + 2, (m, 2))
-        said = f"{n} queries, {m} keys" if q.size > say.FEW else ""
-        yield case(q=q, k=k, v=v, said=said, why=_WHOLE * (n == 7), whole=n == 7)
-    q, k, v = integers(1, (5, 3)), integers(2, (200, 3)), integers(3, (200, 1))
-    yield case(q=q, k=k, v=v, said="5 queries, 200 keys")
-    yield _check_memory
-
-
-def _key_strips(q: np.ndarray, k: np.ndarray, v: np.ndarray) -> np.ndarray:
-    """Add up what strips of keys give, each with a softmax of its own."""
-    pieces = [slice(start, start + 64) for start in range(0, len(k), 64)]
-    return np.asarray(
-        sum(reference.attention(q * 1.0, k[piece] * 1.0, v[piece] * 1.0) for piece in pieces)
-    )
-
-
-@exercise(
-    "3.13",
-    praise="The same numbers as from the whole table, for 1 to 257 queries, for rows of scores far "
-    "apart, and with memory for a small part of the table only.",
-    hints=(
-        "A row of the output needs only its own row of scores. So the rows can be computed a few "
-        "at a time.",
-        "Take a strip of, say, 64 queries, compute its outputs, and write them into their place. "
-        "The last strip may be shorter.",
-        "Slices that run past the end are cut by NumPy, so `q[start : start + 64]` is right for "
-        "the last strip too. The softmax is that of the definition, row by row.",
-    ),
-    cases=_strips,
-    mutants={
-        "Nothing was computed. Fewer queries than fill a strip still need one.": lambda q, k, v: (
-            np.concatenate(
-                [
-                    reference.attention(q, k, v)[: len(q) // 64 * 64],
-                    np.zeros((len(q) % 64, v.shape[1])),
-                ]
-            )
-        ),
-        "Strips of keys have been added up, each with weights that add up to one; all keys "
-        "together should.": _key_strips,
-    }
-    | wrongly_weighed(lambda weigh, q, k, v: weigh(scaled_scores(q, k)) @ v)
-    | wrongly_scaled(lambda scale, q, k, v: reference.attention(q, k, v, scale=scale(q, k))),
-    kind=Rows(),
-    otherwise="Compare with the definition, row by row.",
-)
-def attention_in_strips(q: np.ndarray, k: np.ndarray, v: np.ndarray) -> np.ndarray:
-    """Attention without the whole table of weights."""
-    return reference.attention(q, k, v)
-
-
-def _check_memory(f: Answer) -> None:
-    n = 1500
-    q, k, v = integers(1, (n, 2)), integers(2, (n, 2)), integers(3, (n, 2))
-    peak = f.peak_bytes(said=f"{n} queries and keys", q=q, k=k, v=v)
-    if peak > 6e6:
-        raise Wrong(
-            f"The numbers are right, but for {n} queries and {n} keys {f.name} holds "
-            f"{peak / 1e6:.0f} MB at once, and one table of weights takes {8 * n * n / 1e6:.0f} "
-            "MB. Keep a few rows of it at a time."
-        )

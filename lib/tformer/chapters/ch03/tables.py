@@ -13,7 +13,7 @@ from tformer.figures.style import INK, QUERY, QUIET
 
 __all__ = ["SHADE", "blank", "squares", "table"]
 
-SHADE = "#4D4D4D"
+SHADE = QUIET
 """The colour of what is neither query nor key nor value; unlike ink, the same in dark mode."""
 
 
