@@ -168,6 +168,24 @@ def test_claims_belong_to_their_chapter(tmp_path):
     assert "thm-a is a claim of this chapter" in lint_file(path, {"thm-a": "03"})[0]
 
 
+def test_an_appendix_may_state_claims_of_any_chapter(tmp_path):
+    chapter, appendix = tmp_path / "03_keys.ipynb", tmp_path / "appendix_examples.ipynb"
+    stated = notebook(text(THEOREM), code('verify("thm-sums")'))
+    appendix.write_text(dump(normalise(stated)), encoding="utf-8")
+    chapter.write_text(dump(normalise(notebook(text("a")))), encoding="utf-8")
+
+    def said(path):
+        found = lint_file(path, {"thm-sums": "03", "thm-other": "04"})
+        return [line for line in found if "[claims]" in line]
+
+    assert said(chapter) == []
+    [missing] = said(appendix)
+    assert "thm-other is a claim of this chapter" in missing
+    other = tmp_path / "04_other.ipynb"
+    other.write_text(dump(normalise(notebook(text(THEOREM.replace("sums", "other"))))), "utf-8")
+    assert said(appendix) == []
+
+
 BACKED = [
     ("It is 0.95.", "x = 0.951"),
     ("It is 0.9512…", "x = 0.95128"),

@@ -139,39 +139,45 @@ check("1.3", split)
 # with the columns, without any error message.
 
 # %% [markdown]
-# ## 1.4 The nearest keys, ties in order
+# ## 1.4 How long must it be to win?
 #
-# ```{exercise} ★★ core, 10 minutes
+# ```{exercise} ★★ core, 12 minutes
 # :label: ex-1-4
 # :nonumber:
 #
-# To look up the most similar words, one sorts the scores and keeps the first few. Two words with
-# the same score must come out in the same order on every machine, or an experiment cannot be
-# repeated.
+# Fewer than half of the words of the corpus score highest with themselves: for *milk* it is
+# *cheese*. Why can a key that points elsewhere beat q on its own ground? Before you compute
+# anything, guess: how many times as long as q must a key at 60 degrees to it be? And one at 89
+# degrees?
 #
-# Write `nearest(scores, n)` for scores of shape `(..., S)`. Return the positions of the n largest
-# scores along the last axis, shape `(..., n)`, the best first. Of two equal scores the one with
-# the smaller position comes first; scores that differ, by however little, are not equal. A score
-# may be $-\infty$.
+# Write `length_to_win(norms, degrees)`. The two arrays have the same shape. They hold the lengths
+# of some queries, none zero, and for each the angle of a key to it, from 0 to 180 degrees. Return the
+# length at which the dot product of that key with the query reaches $q \cdot q$, so that every
+# longer key wins. Where no length is enough, return ∞, which is `np.inf`.
 # ```
 
 # %%
-def nearest(scores, n):
-    """Positions of the n largest scores, best first.
+def length_to_win(norms, degrees):
+    """How long a key must be to score as high with q as q does.
 
-    (..., S) to (..., n).
+    Two arrays of one shape to an array of that shape.
     """
     ### BEGIN SOLUTION
-    return np.argsort(-scores, axis=-1, kind="stable")[..., :n]
+    ahead = degrees < 90
+    cosines = np.where(ahead, np.cos(np.radians(degrees)), 1)
+    return np.where(ahead, norms / cosines, np.inf)
     ### END SOLUTION
 
 
 # %%
-check("1.4", nearest)
+check("1.4", length_to_win)
 
 # %% [markdown] exercise="why"
-# Negating the scores turns the order round before the sort, so a stable sort can do its work on
-# the ties. Sorting first and reversing afterwards reverses the ties too.
+# The score of a key with q is the length of q times the signed length of the key's shadow on q. So
+# the key draws level when its shadow is as long as q: at 60 degrees twice as long as q, at 89
+# degrees 57 times. From a right angle on its shadow does not lie along q at all. The row of
+# *cheese* stands 28 degrees from that of *milk*, whose length is 6.55. It needs a length of 7.39 to win, and
+# has 7.44. The cosine would never let it.
 
 # %% [markdown]
 # ## 1.5 A table with no loop
@@ -349,37 +355,41 @@ check("1.9", positive_pmi)
 # the table is $\log\frac43$ and $\log 2$ on the diagonal and 0 elsewhere.
 
 # %% [markdown]
-# ## 1.10 Embeddings by truncated SVD
+# ## 1.10 Where the promise begins to pay
 #
-# ```{exercise} ★★★ challenge, 20 minutes
+# ```{exercise} ★★ core, 15 minutes
 # :label: ex-1-10
 # :nonumber:
 #
-# A row of the PPMI table describes a word by its neighbours, with as many coordinates as there are
-# words. Most of that is noise. Which few coordinates keep as much of the table as possible?
+# The theorem promises $e^{d \varepsilon^2 / 4}$ nearly orthogonal directions. At small widths that
+# is less than the d orthogonal ones which everybody has. The smaller $\varepsilon$, the later the
+# promise begins to pay. Before you compute anything, guess: if $\varepsilon$ is halved, does the
+# width at which it begins to pay become twice as large, four times, or more than that?
 #
-# Write `embed(matrix, width)` for a table of shape `(N, N)`. Return the first `width` columns of
-# $U \Sigma$, shape `(N, width)`, where $U \Sigma Z^\top$ is the singular value decomposition of
-# the table. The sign of each column is free: the check looks at the dot products of your rows,
-# which do not depend on it.
+# Write `pays_from(eps)` for $0 < \varepsilon \le 1$. Return the smallest whole number D such that
+# $e^{d \varepsilon^2 / 4} > d$ at every width $d \ge D$.
 # ```
 
 # %%
-def embed(matrix, width):
-    """Rows of U Σ cut to `width` columns: (N, N) to (N, width)."""
+def pays_from(eps):
+    """The width from which on exp(d eps² / 4) exceeds d."""
     ### BEGIN SOLUTION
-    u, sigma, _ = np.linalg.svd(matrix)
-    return u[:, :width] * sigma[:width]
+    d = 2
+    while np.exp(d * eps**2 / 4) <= d:
+        d += 1
+    return d
     ### END SOLUTION
 
 
 # %%
-check("1.10", embed)
+check("1.10", pays_from)
 
 # %% [markdown] exercise="why"
-# Row i of $U \Sigma$ is row i of the table, written in the basis of right singular vectors.
-# Cutting columns off drops the directions in which the rows differ least, and the error is the sum
-# of the squares of the dropped singular values.
+# At d = 1 the promise is ahead, since $e^{\varepsilon^2/4} > 1$. At d = 2 it is behind, because
+# $e^{\varepsilon^2/2} \le e^{1/2} < 2$. An exponential is convex and meets a straight line at most
+# twice, so the next time it is ahead is for good. Halving $\varepsilon$ divides the exponent by
+# four. If the promise only had to reach a fixed number, four times the width would make up for
+# that; but d has grown as well, and so it takes more: from 68 to 381 for 0.5 and 0.25.
 
 # %% [markdown]
 # ## 1.11 The vectors behind a table

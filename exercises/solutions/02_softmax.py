@@ -96,69 +96,86 @@ check("2.2", log_softmax_along)
 # logarithm of a sum that is at least 1.
 
 # %% [markdown]
-# ## 2.3 The soft maximum
+# ## 2.3 Predict: how far ahead?
 #
 # ```{exercise} ★ warm-up, 10 minutes
 # :label: ex-2-3
 # :nonumber:
 #
-# The maximum of some scores has a kink where two of them are equal. Its smooth relative
-# $\frac1\beta \log \sum_i e^{\beta x_i}$ has none, and comes as close to it as you wish.
+# One of n keys leads, and its n − 1 rivals have equal scores. It shall get a given share of the
+# weight, a half for example. Predict before you compute: if a lead of 7 is enough among a thousand
+# keys, what lead is needed among a million?
 #
-# Write `soft_maximum(x, beta)` for scores of shape `(..., S)` and a number beta above 0. Return
-# shape `(...)`. No finite score may overflow. A row that holds nothing but −∞ has soft maximum −∞,
-# also among other rows.
+# Write `lead_for(share, n, beta)` for a share between 0 and 1, n from 2 to a million million and
+# beta above 0. Return the lead of its score over the others at which its weight is the share,
+# within a millionth. A share below 1/n needs a negative lead.
 # ```
 
 # %%
-def soft_maximum(x, beta):
-    """Smooth maximum along the last axis: (..., S) to (...)."""
+def lead_for(share, n, beta):
+    """Lead over n − 1 equal scores that gives a weight of `share`."""
     ### BEGIN SOLUTION
-    largest = x.max(axis=-1, keepdims=True)
-    shift = np.where(np.isfinite(largest), largest, 0)
-    with np.errstate(divide="ignore"):
-        total = np.log(np.exp(beta * (x - shift)).sum(axis=-1))
-    return shift.squeeze(-1) + total / beta
+    of_one_rival = (1 - share) / (n - 1)
+    return np.log(share / of_one_rival) / beta
     ### END SOLUTION
 
 
 # %%
-check("2.3", soft_maximum)
+check("2.3", lead_for)
 
 # %% [markdown] exercise="why"
-# Taken out of the sum, the largest score leaves as $e^{\beta m}$; the logarithm makes that
-# $\beta m$ and the division by β makes it m again. A row of −∞ is shifted by 0 instead, and its
-# sum of zeros has the logarithm −∞.
+# The leader's weight is $e^{\beta\Delta}$ times that of a rival, and the rivals share what is left.
+# So the lead grows like the logarithm of their number: a thousand times as many cost
+# $\ln 1000 \approx 6.9$ more, and 14 is enough among a million. However many keys there are, one
+# can have half of the weight; and the lead that gives it half among ten gives it about a
+# hundred-thousandth among a million.
 
 # %% [markdown]
-# ## 2.4 Entropy with zeros
+# ## 2.4 Predict: the best time of the second best
 #
-# ```{exercise} ★ warm-up, 6 minutes
+# ```{exercise} ★★ core, 15 minutes
 # :label: ex-2-4
 # :nonumber:
 #
-# A mask gives weights that are exactly 0, and $0 \log 0$ is nan on every machine. Its limit is 0:
-# a key that is never looked at adds no uncertainty.
+# At β = 0 all keys share alike, and for large β the best takes everything. In between, the weight
+# of the second best may rise before it falls. Which scores let it rise, and when does it stand
+# highest?
 #
-# Write `entropy_of(p)` for weights of shape `(..., S)`. Return $-\sum_i p_i \log p_i$ along the
-# last axis, in nats, shape `(...)`. It should be exactly 0 when one weight is 1. Zeros may stand in
-# any place of any row, and the other weights of that row still count.
+# Write `second_best(scores)` for scores of shape `(S,)`, S from 2, no two of them equal. Return the
+# β from 0 up at which the weight of the second largest score is largest, within a millionth of
+# itself, and 0 if that weight falls from the start. Scores may lie a thousandth apart or a
+# thousand, and all of them far from 0.
 # ```
 
 # %%
-def entropy_of(p):
-    """Entropy in nats along the last axis: (..., S) to (...)."""
+def second_best(scores):
+    """The β at which the second largest score has its largest weight."""
     ### BEGIN SOLUTION
-    return -(p * np.log(np.where(p == 0, 1, p))).sum(axis=-1)
+    gaps = scores - np.sort(scores)[-2]
+
+    def above(beta):
+        return (np.exp(beta * (gaps - gaps.max())) * gaps).sum() >= 0
+
+    if above(0.0):
+        return 0.0
+    low, high = 0.0, 1.0
+    while not above(high):
+        low, high = high, 2 * high
+    for _ in range(60):
+        middle = (low + high) / 2
+        low, high = (low, middle) if above(middle) else (middle, high)
+    return high
     ### END SOLUTION
 
 
 # %%
-check("2.4", entropy_of)
+check("2.4", second_best)
 
 # %% [markdown] exercise="why"
-# Only the argument of the logarithm is changed, only where p is 0, and the result is multiplied by
-# that 0. A small number added to every p would make the entropy of a certain choice negative.
+# The slope of a weight is $\mathrm{d}p_i/\mathrm{d}\beta = p_i (s_i - m)$, where m is the mean
+# score under the weights. So a weight rises as long as its score is above the mean. At β = 0 that
+# is the plain mean; it rises with β, because its own slope is a variance, and it tends to the
+# largest score. So it passes every other score once, unless it begins above it.
 
 # %% [markdown]
 # ## 2.5 A softmax with hidden keys

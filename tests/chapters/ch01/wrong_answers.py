@@ -47,10 +47,16 @@ def _distances(q, k):
     return np.maximum(of_q + of_k - 2 * q @ k.mT, 0)
 
 
-def _by_swaps(scores, n):
-    if scores.ndim > 1:
-        return [_by_swaps(row, n) for row in scores]
-    return sorted(range(len(scores)), key=lambda i: (-scores[i], i))[:n]
+def _by_branches(norms, degrees):
+    if np.ndim(norms) > 1:
+        return [_by_branches(a, b) for a, b in zip(norms, degrees, strict=True)]
+    pairs = zip(norms, degrees, strict=True)
+    return [n / math.cos(math.pi * x / 180) if x < 90 else math.inf for n, x in pairs]
+
+
+def _by_falling_behind(eps):
+    widths = np.arange(2, 10_000)
+    return widths[widths * eps**2 / 4 <= np.log(widths)].max() + 1
 
 
 def _looped_table(q, k):
@@ -177,18 +183,9 @@ WRONG = {
         ),
     },
     "1.4": {
-        "are no tie": lambda scores, n: np.argsort(
-            -scores.astype(np.float32), axis=-1, kind="stable"
-        )[..., :n],
-        "and stand in another order": lambda scores, n: np.argsort(
-            1e-9 * np.arange(scores.shape[-1]) - scores, axis=-1, kind="stable"
-        )[..., :n],
-        "A score of −∞ comes last": lambda scores, n: np.argsort(
-            -np.nan_to_num(scores, neginf=0), axis=-1, kind="stable"
-        )[..., :n],
-        "in the order of their positions": lambda scores, n: np.lexsort(
-            (np.broadcast_to(np.arange(scores.shape[-1]) != 2, scores.shape), -scores), axis=-1
-        )[..., :n],
+        "rounding has left a cosine": lambda norms, degrees: np.where(
+            degrees <= 90, norms / np.cos(np.radians(degrees)), np.inf
+        ),
     },
     "1.5": {
         "reverses all axes": (
@@ -248,7 +245,9 @@ WRONG = {
         ),
     },
     "1.10": {
-        "one column a dimension": lambda m, w: _svd(m, w) @ np.linalg.svd(m)[2][:w],
+        "the last width": lambda eps: max(
+            d for d in range(2, 4000) if d * eps**2 / 4 <= math.log(d)
+        ),
     },
     "1.11": {
         "is nan": lambda t, w: _eigen(t, w, scale=lambda v: np.sqrt(v - 1e-17)),
@@ -279,7 +278,7 @@ RIGHT = {
         lambda q, k: np.stack([_safe_projection(q, k), q - _safe_projection(q, k)]),
         _split_by_unit_vectors,
     ],
-    "1.4": [_by_swaps],
+    "1.4": [_by_branches],
     "1.5": [lambda q, k: np.einsum("...tk,...sk->...ts", q, k).astype(np.float32)],
     "1.6": [
         lambda q, k: np.array(
@@ -297,11 +296,7 @@ RIGHT = {
         )
     ],
     "1.9": [lambda counts: np.nan_to_num(np.maximum(_pmi(counts), 0)).tolist()],
-    "1.10": [
-        lambda m, w: -_svd(m, w),
-        lambda m, w: m @ np.linalg.svd(m)[2][:w].T,
-        lambda m, w: _eigen(m @ m.T, w)[:, ::-1],
-    ],
+    "1.10": [_by_falling_behind],
     "1.11": [
         lambda t, w: np.pad(_svd(t, w, scale=np.sqrt), ((0, 0), (0, max(w - len(t), 0)))),
         lambda t, w: np.pad(-_eigen(t, w)[:, ::-1], ((0, 0), (max(w - len(t), 0), 0))),

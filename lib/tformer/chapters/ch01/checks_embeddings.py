@@ -1,4 +1,4 @@
-"""Exercises 1.9 to 1.11: from counts to information, from a table to vectors."""
+"""Exercises 1.9 and 1.11: from counts to information, from a table to vectors."""
 
 from __future__ import annotations
 
@@ -134,97 +134,6 @@ class Rows(Array):
 
 
 ROWS = Rows(by=lambda rows: rows @ rows.T, called="the table of your dot products")
-
-
-def _matrices() -> Iterator[Case]:
-    yield case(matrix=np.array([[0.0, 2], [1, 0]]), width=1, want=[[2], [0]])
-    yield case(matrix=np.array([[1.0, 2], [2, 1]]), width=1)
-    yield case(matrix=np.array([[3.0, 0, 0], [0, 0, 1], [0, 2, 0]]), width=2)
-    for seed in (3, 4, 5):
-        matrix = integers(seed, (4, 4)) + np.diag([5.0, 3, 2, 1])
-        for width in (1, 2, 4):
-            yield case(matrix=matrix, width=width)
-    yield case(matrix=matrix, width=3, whole=True)
-    for seed, (size, rank) in enumerate([(5, 2), (6, 1)]):
-        left, right = integers(seed, (size, rank)), integers(seed + 9, (rank, size))
-        left[0], right[:, 0] = 2, 1
-        yield case(matrix=left @ right, width=4)
-    yield case(matrix=np.zeros((3, 3)), width=2)
-
-
-def _directions(
-    scale: Callable[[np.ndarray], np.ndarray], turn: Callable[[np.ndarray], np.ndarray]
-) -> Callable[[np.ndarray, int], np.ndarray]:
-    """A wrong embedding: other stretches, or another table than the one given."""
-
-    def embedded(matrix: np.ndarray, width: int) -> np.ndarray:
-        u, sigma, _ = np.linalg.svd(turn(matrix))
-        return np.asarray(u[:, :width] * scale(sigma[:width]))
-
-    return embedded
-
-
-def _of_rank(matrix: np.ndarray, rank: int) -> np.ndarray:
-    """The best table of a lower rank."""
-    u, sigma, vt = np.linalg.svd(matrix)
-    return np.asarray(u[:, :rank] * sigma[:rank] @ vt[:rank])
-
-
-@exercise(
-    "1.10",
-    praise="The dot products of your vectors are those of the best table of that rank, whatever "
-    "signs the columns have.",
-    hints=(
-        "NumPy's SVD returns three things, singular values in falling order. Which of the three "
-        "has one row for each word?",
-        "Keep the first columns, one for each dimension of the embedding.",
-        "A direction along which the table hardly varies should hardly count: scale each column by "
-        "its singular value.",
-    ),
-    cases=_matrices,
-    kind=ROWS,
-    mutants={
-        "The directions are right but not scaled: each column is multiplied by its singular "
-        "value.": _directions(np.ones_like, np.asarray),
-        "Each column is scaled by the square root of its singular value; the chapter scales by the "
-        "value itself.": _directions(np.sqrt, np.asarray),
-        "Each column is scaled by the square of its singular value; once is enough.": (
-            _directions(np.square, np.asarray)
-        ),
-        "Those are the right singular vectors, which describe the columns of the table; the words "
-        "are its rows.": _directions(np.asarray, np.transpose),
-        "Each column was divided by its singular value; it is to be multiplied.": (
-            _directions(np.reciprocal, np.asarray)
-        ),
-        "The mean of the rows was subtracted first; the table itself is to be taken apart.": (
-            _directions(np.asarray, lambda matrix: matrix - matrix.mean(axis=0))
-        ),
-        "NumPy's third result is Zᵀ, and you took its columns; the words are the rows of U.": (
-            lambda matrix, width: (
-                np.linalg.svd(matrix)[2][:, :width] * np.linalg.svd(matrix)[1][:width]
-            )
-        ),
-        "You took rows of U as if they were its columns.": lambda matrix, width: (
-            np.linalg.svd(matrix)[0][:width].T * np.linalg.svd(matrix)[1][:width]
-        ),
-        "The last dimensions are the weakest ones: keep the first.": lambda matrix, width: (
-            np.linalg.svd(matrix)[0] * np.linalg.svd(matrix)[1]
-        )[:, -width:],
-        "Those are the columns of the table cut off, not the directions in which its rows "
-        "vary most.": lambda matrix, width: matrix[:, :width],
-        "`eigh` is for symmetric matrices: it reads one half of the table, as if the other were "
-        "its mirror image.": lambda matrix, width: (
-            np.linalg.eigh(matrix)[1] * np.linalg.eigh(matrix)[0]
-        )[:, np.argsort(-np.abs(np.linalg.eigh(matrix)[0]))[:width]],
-        "Those are the columns of the table of that rank, cut off: it has one column a word "
-        "still.": lambda matrix, width: _of_rank(matrix, width)[:, :width],
-    },
-    otherwise="The rows are those of U Σ, cut to the first columns.",
-)
-def embed(matrix: np.ndarray, width: int) -> np.ndarray:
-    """Rows of U Σ cut to `width` columns, up to the sign of each column."""
-    u, sigma, _ = np.linalg.svd(matrix)
-    return np.asarray(u[:, :width] * sigma[:width])
 
 
 def _gram_tables() -> Iterator[Case]:

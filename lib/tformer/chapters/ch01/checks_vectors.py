@@ -1,4 +1,4 @@
-"""Exercises 1.1 to 1.4: one dot product, one cosine, one projection, one ranking per row."""
+"""Exercises 1.1 to 1.3: one dot product, one cosine, one projection per row."""
 
 from __future__ import annotations
 
@@ -23,10 +23,6 @@ _SHORT = (
     "felt by every short vector. Only a vector of length exactly 0 is special."
 )
 _ONE_ZERO = "Some of the k are zero here; the rows of the others stay as they were."
-_TIES = "Equal scores come in the order of their positions."
-_OWN = "Each row along the last axis has a ranking of its own."
-_LOWEST = "A score of −∞ comes last, after all that are negative."
-_CLOSE = "Two scores that differ by 10⁻¹³ are no tie, and no score is too large or too small."
 _WHOLE = (
     "The coordinates are integers here. An array made after them, by `zeros_like` for instance, "
     "holds whole numbers only."
@@ -293,79 +289,3 @@ def split(q: np.ndarray, k: np.ndarray) -> Pair:
     """q = part along k + remainder."""
     along = reference.projection(q, k)
     return along, q - along
-
-
-def _rankings() -> Iterator[Case]:
-    yield case(scores=np.array([1.0, 3, 2]), n=2, want=(1, 2))
-    yield case(scores=np.array([5.0, 7, 5, 7]), n=3, want=(1, 3, 0), why=_TIES)
-    yield case(scores=np.array([[1.0, 2, 4], [4, 2, 1]]), n=1, want=[[2], [0]], why=_OWN)
-    yield case(scores=np.array([-9.0, 2, -4, 3]), n=2, want=(3, 1))
-    yield case(scores=np.array([0.0, 1e-13, 0, 1000, -1000]), n=4, want=(3, 1, 0, 2), why=_CLOSE)
-    yield case(scores=np.array([1 + 1e-13, 1, -np.inf, 1 + 1e-13]), n=3, want=(0, 3, 1), why=_CLOSE)
-    yield case(scores=np.array([-np.inf, 2, -np.inf, -2]), n=4, want=(1, 3, 0, 2), why=_LOWEST)
-    for seed, shape in enumerate([(2, 3), (3, 5), (2, 2, 4), (3, 2, 5), (200,), (2, 80)]):
-        scores = integers(seed + 5, shape)
-        yield case(scores=scores, n=shape[-1], why=_TIES)
-        yield case(scores=scores, n=2, whole=True, why=_TIES)
-
-
-def _sorted(scores: np.ndarray) -> np.ndarray:
-    return np.argsort(-scores, axis=-1, kind="stable")
-
-
-@exercise(
-    "1.4",
-    praise="Best first, ties to the smaller index, on single rows and stacks, up to all the keys, "
-    "with scores of −∞ and scores that differ by 10⁻¹³.",
-    hints=(
-        "A function that sorts and one that says how it would sort are different functions. Which "
-        "of them returns positions?",
-        "Sorting is ascending. Turning the result round puts the best first, and turns round the "
-        "order of equal scores as well.",
-        "Sort the negated scores instead, with a sort that promises to keep equal scores in their "
-        "order. Such a sort is called stable, and in NumPy you must ask for it.",
-    ),
-    cases=_rankings,
-    mutants={
-        "Those are the scores; their positions are asked for.": (
-            lambda scores, n: -np.sort(-scores)[..., :n]
-        ),
-        "The right keys, worst first: the best comes first.": (
-            lambda scores, n: np.argsort(scores, kind="stable")[..., -n:]
-        ),
-        "Those are the smallest scores.": (
-            lambda scores, n: np.argsort(scores, kind="stable")[..., :n]
-        ),
-        "Those are the positions counted from 1.": lambda scores, n: _sorted(scores)[..., :n] + 1,
-        "Those are the right keys in the order of their positions: the best comes first.": (
-            lambda scores, n: np.sort(_sorted(scores)[..., :n])
-        ),
-        "Those are the ranks of the first keys; which key has rank 0, and which rank 1?": (
-            lambda scores, n: np.argsort(_sorted(scores))[..., :n]
-        ),
-        "You ranked the magnitudes; a negative score is worse than a positive one.": (
-            lambda scores, n: _sorted(np.abs(scores))[..., :n]
-        ),
-        "Equal scores keep their order, so key 1 comes before key 3. Turning a sort round turns "
-        "the ties round as well.": (
-            lambda scores, n: np.argsort(scores, kind="stable")[..., ::-1][..., :n]
-        ),
-        "With many equal scores this sort mixes them up: it does not promise to keep their "
-        "order.": lambda scores, n: np.argsort(-scores)[..., :n],
-        "You ranked all scores together; each row has its own ranking.": (
-            lambda scores, n: np.argsort(-scores, axis=None, kind="stable")[:n]
-        ),
-        "You ranked down the columns; the keys lie along the last axis.": (
-            lambda scores, n: np.argsort(-scores, axis=0, kind="stable")[..., :n]
-        ),
-        "You ranked each row well but kept the first rows instead of the first places: cut the "
-        "last axis.": lambda scores, n: _sorted(scores)[:n],
-        "That is the ranking of the first row; each row has its own.": (
-            lambda scores, n: _sorted(scores.reshape(-1, scores.shape[-1])[0])[:n]
-        ),
-    },
-    otherwise="The n best of each row are asked for, by their positions.",
-)
-def nearest(scores: np.ndarray, n: int) -> np.ndarray:
-    """Indices of the n largest scores along the last axis, ties to the smaller index."""
-    return _sorted(scores)[..., :n]

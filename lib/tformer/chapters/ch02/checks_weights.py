@@ -1,4 +1,4 @@
-"""Exercises 2.1 and 2.4: softmax and entropy."""
+"""Exercise 2.1: a softmax that does not overflow."""
 
 from __future__ import annotations
 
@@ -107,105 +107,6 @@ def check_single(f: Answer, **more: Any) -> None:
             "weights sum to 1. After the shift the sum is at least 1, so nothing has to be added "
             "to the denominator."
         )
-
-
-def _distributions() -> Iterator[Case | Test]:
-    yield case(p=np.array([0.5, 0.25, 0.25]), want=1.5 * np.log(2))
-    yield case(p=np.array([0.75, 0.25]))
-    yield case(p=np.array([1.0, 0]), want=0.0)
-    for p in (
-        (0.5, 0.5, 0),
-        (0, 0.25, 0.5, 0.25),
-        (0.25, 0, 0, 0.75),
-        (0, 0, 1, 0),
-        (1e-9, 1 - 1e-9),
-    ):
-        yield case(p=np.array(p, dtype=float))
-    yield case(p=np.array([[0.5, 0.25, 0.25], [0, 1, 0]]), want=(1.5 * np.log(2), 0.0))
-    yield case(p=np.array([[0.5, 0.5, 0], [0.25, 0.75, 0]]))
-    for seed, shape in enumerate([(2, 2, 3), (2, 3, 2), (3, 1, 4), (4, 1), (1, 5)]):
-        yield case(p=reference.softmax(integers(seed, shape)))
-    yield case(p=np.array([[1.0, 0], [0, 1]]), whole=True)
-    yield _check_certain
-
-
-def _check_certain(f: Answer) -> None:
-    """One weight is 1: the entropy is 0, exactly."""
-    for p in np.array([1.0, 0]), np.array([0, 0, 1.0]), np.ones(1):
-        got = f.expect(0.0, p=p)
-        if abs(float(got)) > 1e-15:
-            raise Wrong(
-                f"With p = {say.show(p)}, {f.name} gives {say.show(float(got))}; with no "
-                "uncertainty at all the entropy is exactly 0. Do not add a small number to the "
-                "weights: treat the zeros on their own."
-            )
-
-
-def _terms(p: np.ndarray) -> np.ndarray:
-    """The terms −p log p, 0 where p is 0."""
-    return np.asarray(-p * np.log(np.where(p == 0, 1, p)))
-
-
-@exercise(
-    "2.4",
-    praise="Between 0 and log n, exactly 0 when one weight is 1, with zeros in every place, and "
-    "row by row in a stack.",
-    hints=(
-        "The limit of p log p as p → 0 is 0. What does the computer make of 0 · log 0?",
-        "Change the logarithm's argument only where p is 0. What may stand there, if it is "
-        "multiplied by 0 afterwards?",
-        "`np.where` chooses entry by entry: 1 where a weight is 0, the weight itself elsewhere.",
-    ),
-    cases=_distributions,
-    mutants={
-        "The sign is turned round: entropy is never negative.": lambda p: -_terms(p).sum(-1),
-        "That is in bits; the book measures in nats, with the natural logarithm.": (
-            lambda p: _terms(p).sum(-1) / np.log(2)
-        ),
-        "That is with the logarithm to base 10; the book measures in nats.": (
-            lambda p: _terms(p).sum(-1) / np.log(10)
-        ),
-        "That is divided by log n, a share of the largest entropy; it is asked for in nats.": (
-            lambda p: _terms(p).sum(-1) / np.log(p.shape[-1])
-        ),
-        "The terms are averaged; add them.": lambda p: _terms(p).mean(-1),
-        "The terms are not added up yet.": _terms,
-        "The weights are missing in front of the logarithms.": (
-            lambda p: -np.log(np.where(p == 0, 1, p)).sum(-1)
-        ),
-        "That is the exponential of the entropy, a number of keys; the entropy is its logarithm.": (
-            lambda p: np.exp(_terms(p).sum(-1))
-        ),
-        "That is the surprise at the likeliest entry; the entropy is a mean over all.": (
-            lambda p: -np.log(p.max(-1))
-        ),
-        "That is the logarithm of how many weights are above 0; it is the entropy only when they "
-        "are equal.": lambda p: np.log((p > 0).sum(-1)),
-        "That is −log Σ p², another measure of uncertainty.": lambda p: -np.log((p * p).sum(-1)),
-        "That is 1 − Σ p², another measure of uncertainty.": lambda p: 1 - (p * p).sum(-1),
-        "0 · log 0 is nan for the computer. Its limit is 0, and that is what an absent key should "
-        "add.": lambda p: -(p * np.log(p)).sum(-1),
-        "A single weight of 0 wiped out the whole row. The zeros add nothing, and the other "
-        "weights still count.": lambda p: np.nan_to_num(-(p * np.log(p)).sum(-1)),
-        "A single weight of 0 anywhere wiped out every row.": (
-            lambda p: np.zeros(p.shape[:-1]) if (p == 0).any() else _terms(p).sum(-1)
-        ),
-        "The logarithm of 0 became a huge number in the place of 0 · log 0.": (
-            lambda p: -(np.where(p == 0, 1, p) * np.nan_to_num(np.log(p))).sum(-1)
-        ),
-        "You added up all rows; each has its own entropy.": lambda p: _terms(p).sum(),
-        "You added up the columns; the weights of a row share an entropy.": (
-            lambda p: _terms(p).sum(0)
-        ),
-        "You added up the axis in the middle; the weights lie along the last one.": (
-            lambda p: _terms(p).sum(min(1, p.ndim - 1))
-        ),
-    },
-    otherwise="Each weight above 0 adds −p log p, and a weight of 0 adds nothing.",
-)
-def entropy_of(p: np.ndarray) -> np.ndarray:
-    """−Σ p log p along the last axis, with 0 log 0 = 0."""
-    return reference.entropy(p)
 
 
 _LOG3 = float(np.log(3))

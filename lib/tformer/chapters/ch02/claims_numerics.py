@@ -63,8 +63,8 @@ def naive_overflow(
     require(in_turn == 2048, f"float16: 2051 ones added one by one give {in_turn:g}")
     return (
         "bisection over the numbers of each format; NaN at the next, 0 for two of the last; "
-        "denominators of rows in {−2, …, 2}, n ≤ 4, and of n ≤ 2^p equal scores, p = 11, 8, 24 "
-        "bits; for 2051 in float16 2052, and 2048 if added one by one"
+        "denominators of rows in {−2, …, 2}, n ≤ 4, and of n ≤ 2^p ones, p = 11, 8, 24 bits; "
+        "2051 ones in float16: 2052, or 2048 in turn"
     )
 
 
