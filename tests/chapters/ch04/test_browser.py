@@ -1,5 +1,7 @@
 """The widget that widens a head, in a browser: its arithmetic, and how it is worked."""
 
+from collections.abc import Callable
+
 import numpy as np
 import pytest
 from playwright.sync_api import Locator, Page
@@ -78,6 +80,7 @@ def test_no_dot_leaves_its_axis_at_any_width(page: Page) -> None:
     for octave in range(2, 13):
         widget.get_by_label("Width d").fill(str(octave))
         assert widget.evaluate(inside), octave
+    page.emulate_media(reduced_motion="null")
 
 
 def test_a_guess_is_answered_once_the_head_is_wide(page: Page) -> None:
@@ -92,17 +95,33 @@ def test_a_guess_is_answered_once_the_head_is_wide(page: Page) -> None:
     assert "As you said." in outcome.inner_text()
 
 
+@pytest.mark.parametrize(
+    ("draw", "words"),
+    [
+        (START, "Dark at the query: 1 and 1/d. As you said. Under 1 one weight has nearly"),
+        (3, "Dark at the query: 1 and 1/d. As you said. Under 1 two words with one and the same"),
+        (24, "Dark at the query: 1/d. You said 1 and 1/d. Under 1 two words happen to be nearly"),
+    ],
+)
+def test_the_reason_is_that_of_the_draw(show: Callable, draw: int, words: str) -> None:
+    page = show(WidenHead(4096, draw=draw, guess="1 and 1/d"))
+    assert words in page.locator(".tf-outcome").inner_text()
+
+
 def test_the_head_widens_by_itself_until_it_is_stopped(page: Page) -> None:
     widget = page.locator(".tf-widen")
-    widget.get_by_role("button", name="widen").click()
+    button = widget.locator(".tf-width .tf-button")
+    button.click()
     page.wait_for_function("document.querySelector('data.tf-d').value >= 8")
-    widget.get_by_role("button", name="stop").click()
+    assert button.inner_text() == "stop"
+    button.click()
     d = value(widget, "d")
     page.wait_for_timeout(300)
     assert value(widget, "d") == d
     page.emulate_media(reduced_motion="reduce")
-    widget.get_by_role("button", name="widen").click()
+    button.click()
     assert value(widget, "d") == [4096]
+    page.emulate_media(reduced_motion="null")
 
 
 def test_brightness_follows_the_gradient(page: Page) -> None:

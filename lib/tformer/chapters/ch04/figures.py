@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.patches import Rectangle
 
 from tformer import reference
 from tformer.chapters.ch04 import row, scores
 from tformer.chapters.ch04.widen_head import Column, WidenHead
-from tformer.figures.style import INK, PURPLE, QUIET, panel
+from tformer.figures.style import INK, ORANGE, PURPLE, QUIET, panel
 
 if TYPE_CHECKING:
     from tformer.chapters.ch04.recall import Runs
@@ -21,8 +22,8 @@ COLOR = {"1": "#B06F00", "1/√d": INK, "1/d": PURPLE}
 """A colour for each scale, none of them that of a query, a key or a value."""
 SHADES = ("#B9B9B9", "#767676", INK)
 """From a narrow head to a wide one."""
-SIGNED = "PuOr_r"
-"""Colours of a signed table: orange is positive, purple negative, white zero."""
+FULL = 0.12
+"""From this entry of a Jacobian on the colour is full."""
 
 
 def strips(ax: Axes, widths: Sequence[int]) -> None:
@@ -84,9 +85,11 @@ def _jacobians(name: str, columns: Sequence[Column], widths: Sequence[int]) -> F
     figure = Figure(figsize=(3.3, 1.65), layout="constrained")
     for ax, column, d in zip(figure.subplots(1, len(widths)), columns, widths, strict=True):
         table = reference.softmax_jacobian(column.weights)
-        ax.pcolormesh(table, cmap=SIGNED, vmin=-0.2, vmax=0.2)
-        ax.set(xticks=[], yticks=[], aspect="equal", xlabel=f"d = {d}")
-        ax.invert_yaxis()
+        n = len(table)
+        for i, j in zip(*np.nonzero(abs(table) > FULL / 100), strict=True):
+            color, share = ORANGE if table[i, j] > 0 else PURPLE, min(1, abs(table[i, j]) / FULL)
+            ax.add_patch(Rectangle((j, i), 1, 1, color=color, alpha=share, linewidth=0))
+        ax.set(xlim=(0, n), ylim=(n, 0), xticks=[], yticks=[], aspect="equal", xlabel=f"d = {d}")
         ax.spines[:].set_visible(True)
     figure.suptitle(f"scale {name}", x=0.02, ha="left", fontsize=12)
     return figure

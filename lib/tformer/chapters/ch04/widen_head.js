@@ -112,9 +112,11 @@ const dark = (found) => NAMES.filter((name) => found[name].atQuery < 0.1 * found
 /** Whether the guess came true, and what is to be seen in each of the outer columns. */
 function outcome(guess, found) {
   const now = dark(found).join(" and "), right = now === guess;
-  const first = now.includes("1 and") || now === "1"
-    ? "Under 1 one weight has everything, and nothing gets through the softmax."
-    : "Under 1 two words happen to be nearly level, and this row is still alive: try other matrices.";
+  const alone = Math.max(...found["1"].weights) > 0.6;
+  const first = !dark(found).includes("1")
+    ? "Under 1 two words happen to be nearly level, and this row is still alive: try other matrices."
+    : alone ? "Under 1 one weight has nearly everything, and hardly anything gets through the softmax."
+      : "Under 1 two words with one and the same key share the weight, and no query can tell them apart.";
   return `Dark at the query: ${now}. ${right ? "As you said. " : `You said ${guess}. `}${first} `
     + "Under 1/d the softmax would answer, but the factor 1/d makes little of its answer on the way to the query.";
 }
