@@ -151,8 +151,8 @@ check("1.3", split)
 # degrees?
 #
 # Write `length_to_win(norms, degrees)`. The two arrays have the same shape. They hold the lengths
-# of some queries, none zero, and for each the angle of a key to it, from 0 to 180 degrees. Return the
-# length at which the dot product of that key with the query reaches $q \cdot q$, so that every
+# of some queries, none zero, and for each the angle of a key to it, from 0 to 180 degrees. Return
+# the length at which the dot product of that key with the query reaches $q \cdot q$, so that every
 # longer key wins. Where no length is enough, return ∞, which is `np.inf`.
 # ```
 
@@ -176,8 +176,8 @@ check("1.4", length_to_win)
 # The score of a key with q is the length of q times the signed length of the key's shadow on q. So
 # the key draws level when its shadow is as long as q: at 60 degrees twice as long as q, at 89
 # degrees 57 times. From a right angle on its shadow does not lie along q at all. The row of
-# *cheese* stands 28 degrees from that of *milk*, whose length is 6.55. It needs a length of 7.39 to win, and
-# has 7.44. The cosine would never let it.
+# *cheese* stands 28 degrees from that of *milk*, whose length is 6.55. It needs a length of 7.39
+# to win, and has 7.44. The cosine would never let it.
 
 # %% [markdown]
 # ## 1.5 A table with no loop

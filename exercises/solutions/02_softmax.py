@@ -103,8 +103,8 @@ check("2.2", log_softmax_along)
 # :nonumber:
 #
 # One of n keys leads, and its n − 1 rivals have equal scores. It shall get a given share of the
-# weight, a half for example. Predict before you compute: if a lead of 7 is enough among a thousand
-# keys, what lead is needed among a million?
+# weight, a half for example. Predict before you compute: at β = 1 a lead of 7 is enough for a half
+# among a thousand keys. What lead is needed among a million?
 #
 # Write `lead_for(share, n, beta)` for a share between 0 and 1, n from 2 to a million million and
 # beta above 0. Return the lead of its score over the others at which its weight is the share,

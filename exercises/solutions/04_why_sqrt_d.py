@@ -489,9 +489,9 @@ def last_width(z, u):
 check("4.12", last_width)
 
 # %% [markdown] exercise="why"
-# With two keys it is never: their Jacobian is largest when they tie. With more keys, scale 1
-# first gains, because it takes weight from the many and gives it to the few that the wish can
+# With two keys it is never: their Jacobian is largest when they tie. With more keys scale 1 often
+# gains at first, because it takes weight from the many and gives it to a few that the wish can
 # still choose between. It loses once a single key has nearly all the weight, and that takes the
-# longer the closer the two best scores are. If they tie exactly, it never does. Half a hundred is
-# an ordinary width for a row of 64 random scores, several hundred not a rare one: the spread
-# between the mean and the median of this chapter.
+# longer the closer the two best scores are. If they tie, and the wish tells them apart, something
+# arrives at every width. For a row of 64 random scores and a random wish half a hundred is an
+# ordinary answer and several hundred no rare one: this is how mean and median come to part.
