@@ -9,6 +9,7 @@ from tformer.book.cells import only_shows
     "code",
     [
         "import math\n\nimport numpy as np\nrng = np.random.default_rng(0)",
+        "import math\nwidths = (4, 16)",
         "show(figures.spread(rng, widths=(4, 64)))",
         "source(reference.softmax)",
         "AttentionMap()",

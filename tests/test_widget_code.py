@@ -1,7 +1,9 @@
 """Where a widget's code comes from: the file beside its module, behind what all widgets share."""
 
 import json
+import re
 from importlib.resources import files
+from pathlib import Path
 
 import pytest
 
@@ -9,6 +11,8 @@ from tformer.chapters.ch01.dot_product import DotProduct
 from tformer.widgets import Quiz
 from tformer.widgets.base import BookWidget, library_code
 from tformer.widgets.page import without_code
+
+LIBRARY = Path(__file__).parents[1] / "lib" / "tformer"
 
 
 def test_a_widget_has_the_code_beside_its_module_and_the_helpers_it_names() -> None:
@@ -59,10 +63,32 @@ def test_a_page_embeds_what_widgets_show_and_loads_their_code_from_files() -> No
     assert left["1"]["state"]["questions"] == models["1"]["state"]["questions"]
     assert not {"_esm", "_css"} & (left["1"]["state"].keys() | left["2"]["state"].keys())
     assert [left["3"], left["4"]] == [models["3"], models["4"]]
-    assert sorted(files) == ["common.js", "tformer.widgets.quiz.Quiz.js", "widgets.css"]
-    assert files["widgets.css"] == Quiz._css
+    name = "tformer.widgets.quiz.Quiz"
+    assert sorted(files) == ["common.js", f"{name}.css", f"{name}.js", "widgets.css"]
+    assert files["widgets.css"] + files[f"{name}.css"] == Quiz._css
 
 
 def test_a_page_without_widgets_of_ours_is_left_as_it_is() -> None:
     body = json.dumps({"state": {"1": {"state": {"width": "1em"}}}})
     assert without_code(body) == (body, {})
+
+
+def selectors(css: str) -> list[set[str]]:
+    """The classes of our own that each selector of a style asks for."""
+    css = re.sub(r"/\*.*?\*/", "", css, flags=re.DOTALL)
+    chosen = re.findall(r"(?:^|[{}])\s*([^{}@]+)\{", css)
+    asked = [set(re.findall(r"\.(tf-[\w-]+)", part)) for part in chosen]
+    return [names - {"tf-widget"} for names in asked if names - {"tf-widget"}]
+
+
+def test_no_widget_styles_what_another_draws() -> None:
+    own = [path for path in LIBRARY.rglob("*.css") if path.name != "widgets.css"]
+    assert len(own) > 6
+    drawn = {
+        path: set(re.findall(r"\btf-[\w-]*\w\b", path.with_suffix(".js").read_text("utf-8")))
+        for path in own
+    }
+    for style in own:
+        for names in selectors(style.read_text(encoding="utf-8")):
+            reached = [path.stem for path in own if path != style and names <= drawn[path]]
+            assert reached == [], f"{style.name} styles {names}, which {reached} draw too"

@@ -15,8 +15,9 @@ SHOWS = {"show", "source"}
 
 
 def only_shows(code: str) -> bool:
-    """Whether a cell only imports, or only shows a figure, a figure to touch, a quiz or a source.
+    """Whether a cell only imports and names constants, or only shows something.
 
+    It may show a figure, a figure to touch, a quiz or a source.
     A figure to touch is a class; its name begins with a capital letter.
     """
     try:
@@ -29,9 +30,10 @@ def only_shows(code: str) -> bool:
 
 
 def _prepares(line: ast.stmt) -> bool:
-    return isinstance(line, ast.Import | ast.ImportFrom) or (
-        isinstance(line, ast.Assign) and ast.unparse(line.value).startswith("np.random.default_rng")
-    )
+    if isinstance(line, ast.Assign):
+        made = ast.unparse(line.value).startswith("np.random.default_rng")
+        return made or isinstance(line.value, ast.Tuple | ast.Constant)
+    return isinstance(line, ast.Import | ast.ImportFrom)
 
 
 def _shows(call: ast.expr) -> bool:

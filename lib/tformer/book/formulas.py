@@ -29,7 +29,7 @@ TOKENS = {"mi", "mn", "mo", "ms", "mtext"}
 APPLY = "\u2061"
 # What asks, what answers to it and what is handed over have one colour each.
 ROLES = {"q": "query", "k": "key", "v": "value"}
-LETTER = re.compile(r'"mord (mathnormal|mathbf)( mtight)?"([^>]*)>([qkvQKV])<')
+LETTER = re.compile(r'"mord (?:mathnormal|mathbf)( mtight)?"[^>]*>([A-Za-z]+)<')
 
 
 class Typesetter:
@@ -75,10 +75,11 @@ def _coloured(letter: re.Match[str]) -> str:
 
     So does the index of a matrix, as in W_Q; the index of a width, as in d_k, does not.
     """
-    face, tight, rest, name = letter.groups(default="")
-    if tight and name.islower():
-        return letter[0]
-    return f'"mord {face}{tight} tf-{ROLES[name.lower()]}"{rest}>{name}<'
+    coloured = "QKV" if letter[1] else "qkvQKV"
+    words = "".join(
+        f'<span class="tf-{ROLES[x.lower()]}">{x}</span>' if x in coloured else x for x in letter[2]
+    )
+    return letter[0].removesuffix(f"{letter[2]}<") + f"{words}<"
 
 
 def mend_mathml(text: str) -> str:

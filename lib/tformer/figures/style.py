@@ -22,6 +22,8 @@ ORANGE, PURPLE, SKY = "#E69F00", "#CC79A7", "#56B4E9"
 INK, QUIET = "#000000", "#767676"
 QUERY, KEY, VALUE = BLUE, VERMILLION, GREEN
 """One colour each for what asks, what answers to it, and what is handed over."""
+WEIGHT = "#B87400"
+"""The colour of the weights of a softmax."""
 
 FONTS = Path(__file__).with_name("fonts")
 TYPEFACE = "Book Serif"

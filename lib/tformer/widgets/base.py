@@ -17,6 +17,8 @@ def asset(name: str, package: str = __package__) -> str:
 
 COMMON = asset("common.js")
 """The helpers that stand in front of every widget's own module."""
+STYLE = asset("widgets.css")
+"""The style that stands in front of every widget's own."""
 
 
 class BookWidget(anywidget.AnyWidget):
@@ -24,15 +26,18 @@ class BookWidget(anywidget.AnyWidget):
 
     A class in `name.py` draws itself with `name.js`, which lies beside it and may use all that
     `common.js` defines; so may it what stands in the file of helpers that the class names with
-    `uses`. A class made from another widget keeps that widget's code.
+    `uses`. Its style is `name.css`, if that is there, behind what all widgets share. A class made
+    from another widget keeps that widget's code and style.
     """
 
-    _css = asset("widgets.css")
+    _css = STYLE
 
     def __init_subclass__(cls, uses: str = "", **kwargs: Any) -> None:
         if not hasattr(cls, "_esm"):
             package, _, stem = cls.__module__.rpartition(".")
             cls._esm = COMMON + (asset(uses) if uses else "") + asset(f"{stem}.js", package)
+            if (files(package) / f"{stem}.css").is_file():
+                cls._css = STYLE + asset(f"{stem}.css", package)
         super().__init_subclass__(**kwargs)
 
     def fallback(self) -> str:

@@ -15,7 +15,7 @@ from myst_nb.sphinx_ import NbMetadataCollector
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
-from tformer.widgets.base import COMMON, WIDGET_STATE, WIDGET_VIEW, library_code
+from tformer.widgets.base import COMMON, STYLE, WIDGET_STATE, WIDGET_VIEW, library_code
 
 
 class Touch(SphinxDirective):
@@ -84,7 +84,9 @@ def without_code(body: str) -> tuple[str, dict[str, str]]:
             own = code["_esm"].removeprefix(COMMON)
             files["common.js"] = f"var widgetCode = {{ common: {json.dumps(COMMON)} }};\n"
             files[f"{name}.js"] = f'widgetCode["{name}"] = widgetCode.common + {json.dumps(own)};\n'
-            files["widgets.css"] = code["_css"]
+            files["widgets.css"] = STYLE
+            if css := code["_css"].removeprefix(STYLE):
+                files[f"{name}.css"] = css
     return json.dumps(embedded).replace("</", r"<\/"), files
 
 

@@ -100,7 +100,7 @@ def row_of_scores(
 ) -> Figure:
     """The scores (S,) of one word of a sentence against all, as bars in the order of the words."""
     figure, ax = panel(3.5, 3.7)
-    colors = [KEY if i in nouns else QUERY if i == asking else QUIET for i in range(len(words))]
+    colors = [KEY if i in nouns else QUIET for i in range(len(words))]
     ax.barh(range(len(words)), scores, height=0.72, color=colors)
     for i, score in enumerate(scores):
         ax.text(score + 0.6, i, f"{score:.1f}", va="center", fontsize=9)

@@ -8,9 +8,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from tformer import reference
-from tformer.figures.style import INK, ORANGE, PANEL_WIDTH, PURPLE, QUIET, panel
+from tformer.figures.style import INK, ORANGE, PANEL_WIDTH, PURPLE, QUIET, WEIGHT, panel
 
-WEIGHT = "#B87400"
 """What softmax makes: a darker orange, so that thin lines are seen. No colour of q, k or v."""
 CORNERS = np.array([[0.0, 0.0], [1.0, 0.0], [0.5, 0.75**0.5]])
 

@@ -178,7 +178,7 @@ function wordLine(model) {
         fill.style.height = `${100 * rows[l][i]}%`;
         number.show(rows[l][i], fmt(rows[l][i]));
       });
-      one.style.setProperty("--tf-weight", rows[layer - 1][i].toFixed(4));
+      one.style.setProperty("--tf-share", rows[layer - 1][i].toFixed(4));
       one.classList.toggle("tf-looking", i === at);
       one.classList.toggle("tf-unknown", unknown[i]);
       one.setAttribute("aria-pressed", i === locked);

@@ -13,6 +13,7 @@ from tformer.figures.style import (
     QUERY,
     QUIET,
     VALUE,
+    WEIGHT,
     panel,
 )
 from tformer.world import lexicon
@@ -87,11 +88,11 @@ def _bars(sentence: str, w_k: np.ndarray) -> Figure:
     weights = reference.attention_weights(np.ones((1, 1)), lexicon.embed(tokens) @ w_k)[0]
     figure, ax = panel(3.3, 2.9)
     nouns = ("animal", "street")
-    colors = [KEY if token in nouns else QUIET for token in tokens]
+    colors = [WEIGHT if token in nouns else QUIET for token in tokens]
     ax.barh(range(len(tokens)), weights, color=colors, height=0.72)
     for i, token in enumerate(tokens):
         if token in nouns:
-            ax.text(weights[i] + 0.01, i, f"{weights[i]:.3f}", va="center", color=KEY)
+            ax.text(weights[i] + 0.01, i, f"{weights[i]:.3f}", va="center", color=INK)
     ax.set(yticks=range(len(tokens)), yticklabels=tokens, xlim=(0, 0.62), xticks=(0, 0.2, 0.4, 0.6))
     ax.tick_params(axis="y", length=0, labelsize=10)
     ax.grid(visible=False, axis="y")
@@ -132,9 +133,9 @@ def two_layers() -> tuple[Figure, Figure, Figure]:
     has = [lexicon.FEATURES.index(name) for name in wants]
     look: Any = {"size": 0.34, "slant": 55}
     return (
-        table(first.w_v[np.ix_(given, given)], says, says, VALUE, "value", **look),
-        table(second.w_q[asks, :3], ("pronoun", *says), wants, QUERY, "query", **look),
-        table(second.w_k[has, :3], wants, wants, KEY, "key", **look),
+        table(first.w_v[np.ix_(given, given)], says, says, VALUE, "layer 1: value", **look),
+        table(second.w_q[asks, :3], ("pronoun", *says), wants, QUERY, "layer 2: query", **look),
+        table(second.w_k[has, :3], wants, wants, KEY, "layer 2: key", **look),
     )
 
 
@@ -165,8 +166,8 @@ def stored(rng: np.random.Generator, d: int = 32, beta: float = 8.0) -> Figure:
         levels, counts = np.unique(cosines[1:], return_counts=True)
         height = 0.8 * counts / counts.max()
         ax.vlines(beta * levels, row, row - height, color=KEY, linewidth=3)
-        ax.plot(beta, row - 0.06, "o", color=QUERY, markersize=7)
-        ax.text(beta, row - 0.25, f"{weight:.2f}", ha="center", va="bottom", color=QUERY)
+        ax.plot(beta, row - 0.06, "o", color=KEY, markeredgecolor=INK, markersize=7)
+        ax.text(beta, row - 0.25, f"{weight:.2f}", ha="center", va="bottom", color=INK)
     ax.set(yticks=range(4), yticklabels=("8", "64", "512", "4096"), xlabel="score", ylabel="keys")
     ax.set(ylim=(3.2, -1.1), xlim=(-1.05 * beta * 0.75, 1.15 * beta))
     ax.grid(visible=False, axis="y")

@@ -373,6 +373,8 @@ function riddle(model, root) {
 /** An arc from the word that asks to every other, as wide as its weight. */
 function drawArcs(svg, words, { at, weights }) {
   const top = (word) => [word.offsetLeft + word.offsetWidth / 2, word.offsetTop + 4], [x, y] = top(words[at]);
+  const broken = words[0].offsetTop !== words.at(-1).offsetTop; // arcs between lines would strike out words
+  if (broken) return svg.replaceChildren();
   if (svg.childElementCount !== words.length) svg.replaceChildren(...words.map(() => h("path")));
   words.forEach((word, s) => {
     const [u, v] = top(word), rise = 14 + Math.min(62, Math.abs(u - x) * 0.16);

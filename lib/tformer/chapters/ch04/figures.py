@@ -133,15 +133,15 @@ def rates(runs: Mapping[tuple[str, int], Runs]) -> tuple[Figure, ...]:
 
 def _rates(name: str, runs: Mapping[int, Runs]) -> Figure:
     figure, ax = panel(width=2.15, height=2.3)
-    for run, color in zip(runs.values(), SHADES, strict=True):
+    for run, color, mark in zip(runs.values(), SHADES, "os^", strict=True):
         final = run.final().clamp(max=run.chance).numpy()
         middle = np.median(final, axis=-1)
         bars = middle - final.min(axis=-1), final.max(axis=-1) - middle
         ax.errorbar(run.rates, middle, bars, color=color, linewidth=1)
-        ax.plot(run.rates, middle, "o-", color=color, markersize=4)
+        ax.plot(run.rates, middle, f"{mark}-", color=color, markersize=4)
     ax.axhline(run.chance, color=QUIET, linestyle=":")
     ax.set(title=f"scale {name}", xscale="log", yscale="log", ylim=(0.015, 4))
-    ax.set(xlabel="learning rate")
+    ax.set(xlabel="learning rate", ylabel="loss")
     return figure
 
 
