@@ -105,12 +105,19 @@
       return inner.getBoundingClientRect().height <= frame.getBoundingClientRect().height + 0.5 &&
         wide.every((el) => el.scrollWidth <= el.clientWidth + 2);
     };
-    const least = steps.length > 1 ? 1.15 : SMALLEST;
-    let zoom = LARGEST;
-    while (!fits(zoom) && zoom > least) zoom -= 0.05;
+    /** The largest zoom that fits, not below `least`. */
+    const largest = (least) => {
+      let low = 0, high = Math.round((LARGEST - least) / 0.05);
+      while (low < high) {
+        const middle = (low + high) >> 1;
+        if (fits(LARGEST - 0.05 * middle)) high = middle;
+        else low = middle + 1;
+      }
+      return LARGEST - 0.05 * low;
+    };
+    const zoom = fits(LARGEST) ? LARGEST : largest(steps.length > 1 ? 1.15 : SMALLEST);
     for (let i = 0; i < step && !fits(zoom); i += 1) if (steps[i]) steps[i].hidden = true;
-    while (!fits(zoom) && zoom > 0.45) zoom -= 0.05; // one tall thing: shown whole, if small
-    return zoom;
+    if (!fits(zoom)) fits(largest(0.45)); // one tall thing: shown whole, if small
   }
 
   class Lecture {

@@ -191,8 +191,9 @@ check("3.4", masked_attention)
 # Write `beta_for_lookup(scores, v, eps)` for scores of shape `(S,)`, one of them larger than all
 # others, and values of shape `(S, d_v)`. Return a β for which the mean of the values, weighted by
 # the softmax of β times the scores, lies within eps of the value of the best key. Your β may not
-# be larger than the one that the theorem on hard lookup asks for. Some other value differs from
-# the best key's by more than eps.
+# be larger than the one that the theorem on hard lookup asks for: the first of the chapter's deeper
+# page. It needs the margin of the best score, and how far the farthest value lies from the best
+# key's. Some other value differs from the best key's by more than eps.
 # ```
 
 # %%

@@ -102,12 +102,14 @@ check("4.2", simulated_variance)
 # :label: ex-4-3
 # :nonumber:
 #
-# Scores of variance $\sigma^2$ leave about $n e^{-\sigma^2}$ of n keys that are really looked at.
-# Turned round, this says how to choose the scale.
+# How many of n keys does a row look at? The chapter counts by the entropy, $e^H$. Another count is
+# stricter: one over the chance that two keys drawn from the weights are the same one. For scores of
+# variance $\sigma^2$ and many keys it is about $n e^{-\sigma^2}$. Turned round, this says how to
+# choose the scale.
 #
 # Write `scale_for_keys(n, d, keys)`. The coordinates of queries and keys of width d are
-# independent with mean 0 and variance 1. Return the scale at which the formula leaves the number
-# `keys`, at most n.
+# independent with mean 0 and variance 1. Return the scale at which the stricter count leaves the
+# number `keys`, at most n.
 # ```
 
 # %%
