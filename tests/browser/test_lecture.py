@@ -66,7 +66,7 @@ def test_a_figure_to_touch_is_alive_on_its_slide_and_keeps_what_was_set(visit: V
     field.press("ArrowRight")  # belongs to the figure
     page.keyboard.press("Escape")
     expect(page.locator("dialog.tf-lecture")).to_have_count(0)
-    assert page.locator("article .tf-headline").inner_text() == said
+    assert page.locator("article .tf-headline").first.inner_text() == said
 
 
 def test_a_proof_comes_in_steps_and_can_be_skipped(visit: Visit) -> None:

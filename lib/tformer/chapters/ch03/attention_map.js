@@ -281,7 +281,7 @@ function factList(hand) {
       ratio.replaceChildren(...cells.map((cell, i) => h("span", { class: "tf-ratio" }, PLACES[i], cell)));
     }
     remark.textContent = found
-      ? `In a single head this ratio depends on ${listed([word, ...found.nouns])} alone: no other word can change it.` : "";
+      ? `In a single head this ratio depends on the rows of ${listed([word, ...found.nouns])} alone, as they enter the layer; in layer 1 no other word can change it.` : "";
     if (found) remark.append(...factors(found.places, at, biases));
   };
   return { el, update };

@@ -165,7 +165,7 @@ function tableOf(model) {
   const streams = h("svg", { class: "tf-streams", "aria-hidden": "true" });
   const el = h("div", { class: "tf-ask-table" }, body, streams);
   let built = "", parts = null, found = null, tell = () => {};
-  const pour = () => parts && drawStreams(streams, body, parts, found);
+  const pour = () => parts && drawStreams(streams, parts, found);
   const watch = new ResizeObserver(pour);
   watch.observe(body);
   const update = (now) => {
@@ -279,16 +279,21 @@ function roam(body, grid, tell) {
 }
 
 /** One stream a word from its value to the output, as wide as its weight; together they are always as wide. */
-function drawStreams(svg, body, { rows, output }, { weights, at }) {
-  const home = body.getBoundingClientRect(), place = (one) => one.el.getBoundingClientRect();
-  const last = place(output.cells), foot = (last.top + last.bottom) / 2 - home.top;
+function drawStreams(svg, { rows, output }, { weights, at }) {
+  const inward = svg.getScreenCTM()?.inverse(); // also where a slide is scaled
+  if (!inward) return;
+  const place = (one) => {
+    const { left, right, top, bottom } = one.el.getBoundingClientRect();
+    return { right: new DOMPoint(right, top).matrixTransform(inward).x, middle: new DOMPoint(left, (top + bottom) / 2).matrixTransform(inward).y };
+  };
+  const last = place(output.cells), foot = last.middle;
   const shares = weights[at], middle = lanes(shares);
   if (svg.childElementCount !== rows.length) svg.replaceChildren(...rows.map(() => h("path")));
   rows.forEach(({ value }, s) => {
-    const box = place(value), y = (box.top + box.bottom) / 2 - home.top, right = box.right - home.left;
+    const { right, middle: y } = place(value);
     const lane = right + 4 + RIVER * middle[s], end = foot - RIVER / 2 + RIVER * middle[s];
     const bend = Math.min(8, lane - right);
-    svg.children[s].setAttribute("d", `M${right} ${y}H${lane - bend}Q${lane} ${y} ${lane} ${y + bend}V${end - bend}Q${lane} ${end} ${lane - bend} ${end}H${last.right - home.left}`);
+    svg.children[s].setAttribute("d", `M${right} ${y}H${lane - bend}Q${lane} ${y} ${lane} ${y + bend}V${end - bend}Q${lane} ${end} ${lane - bend} ${end}H${last.right}`);
     svg.children[s].style.strokeWidth = `${Math.max(0.4, RIVER * shares[s])}px`;
   });
 }
