@@ -85,7 +85,8 @@ def softmax_variational(power: int = -1) -> str:
         identity(top * p.sum() - value, from_softmax / BETA, "lse − ⟨p, s⟩ − H(p)/β = KL/β")
     return (
         f"lse_β(s) − ⟨p, s⟩ − H(p)/β = KL(p, softmax_β(s))/β for symbols, n ≤ {n}; "
-        "which is ≥ 0 by Gibbs' inequality; the library on 91 rows p and 27 rows s at β = 1/2, 1, 4 (1e-12)"
+        "which is ≥ 0 by Gibbs' inequality; the library on 91 rows p and 27 rows s "
+        "at β = 1/2, 1, 4 (1e-12)"
     )
 
 
