@@ -68,7 +68,7 @@
       else if (node.matches(".cell")) cell(node);
       else if (node.matches(".admonition")) add("note", text(node.querySelector(".admonition-title, summary")), node);
       else if (node.matches("figure, .pst-scrollable-table-container, table, ul, ol, dl")) add("list", section, node);
-      else if (node.matches("div.math:is(.naming, :has(.eqno))")) add("formula", section, node);
+      else if (node.matches("div.math:has(.eqno)")) add("formula", section, node);
       else if (!node.matches("script, style, noscript, .toctree-wrapper, span")) say(node);
     }
     function proof(node) {

@@ -95,6 +95,7 @@ def test_the_book_is_left_as_it_was(book: Book) -> None:
             "{cite:p}`boyd2004, ball1997`",
             "[[BV04](https://doi.org/10.1017/CBO9780511804441), Bal97]",
         ),
+        ("[*key*]{.tf-key} and", "*key* and"),
         ("$$ a = b $$", "```{math}\n:enumerated: false\n\na = b\n```"),
         ("  $$\n  a\n  $$", "  ```{math}\n  :enumerated: false\n  \n  a\n  ```"),
         (

@@ -41,6 +41,7 @@ BOX = re.compile(
 )
 LABEL = re.compile(r"^[ \t]*:label:[ \t]*([\w-]+)", re.MULTILINE)
 ROLE = re.compile(r"\{(cite:p|cite:t|doc|eq|numref|prf:ref|ref)\}`(?:([^`<]+?)\s*<)?([^`<>]+)>?`")
+COLOURED = re.compile(r"\[([^\]]+)\]\{\.tf-\w+\}")  # a word in the colour of its role
 INSIDE = re.compile(r"\[([^\]]*)\]\(#([\w-]+)\)")
 MESSAGE = re.compile(r"(?s)(.+?[.!?])(?=\s|$)")
 LINK = re.compile(r"\]\((https?://\S+?)\)\\?\.?\s*$")
@@ -194,6 +195,7 @@ def _caption(text: str, name: str) -> str:
 def _written_out(source: str, book: Book, page: str, cited: dict[str, Work]) -> str:
     source = BOX.sub(lambda found: _box(found, book.targets), source)
     source = EQUATION.sub(lambda found: _equation(found, book.targets), source)
+    source = COLOURED.sub(r"\1", source)
     source = INSIDE.sub(lambda found: _link(book, page, *found.groups()), source)
     return ROLE.sub(lambda found: _role(found, book, page, cited), source)
 
