@@ -107,7 +107,7 @@ def _notebooks(found: dict[str, Any]) -> list[str]:
 def _pages(found: dict[str, Any]) -> list[str]:
     speeds = list(next(iter(found["pages"].values()))["first_paint_s"])
     lines = [
-        f"## Opening a page, nothing cached, {found['browser']} (budget: 600 kB)\n",
+        f"## Opening a page, nothing cached, {found['browser']} (budget: 400 kB compressed)\n",
         "| page | requests | kB | kB moved, compressed | "
         + " | ".join(f"first paint, {line} (s)" for line in speeds)
         + " |",
