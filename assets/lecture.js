@@ -42,6 +42,9 @@
 
   const text = (el) => (el?.textContent ?? "").replace("#", "").replace(/\s+/g, " ").trim();
 
+  /** What a proof says, step by step: all that it holds but its handle. */
+  const stepsOf = (proof) => [...(proof.querySelector("section") ?? proof).children].filter((el) => !el.matches("summary, .admonition-title"));
+
   /** The slides of a page, in order: what each shows, its title, its steps, and what is said to it. */
   function slidesOf(article) {
     const slides = [];
@@ -72,9 +75,7 @@
       else if (!node.matches("script, style, noscript, .toctree-wrapper, span")) say(node);
     }
     function proof(node) {
-      const body = node.querySelector("section") ?? node;
-      const steps = [...body.children].filter((el) => !el.matches("summary, .admonition-title"));
-      add("proof", `Proof: ${slides.at(-1)?.title ?? ""}`, node, { steps: Math.max(1, steps.length) });
+      add("proof", `Proof: ${slides.at(-1)?.title ?? ""}`, node, { steps: Math.max(1, stepsOf(node).length) });
     }
     function cell(node) {
       const quiz = node.querySelectorAll(".tf-quiz .tf-item");
@@ -95,8 +96,7 @@
     for (const fold of inner.querySelectorAll("details.admonition, details.hide")) fold.open = true;
     const items = [...inner.querySelectorAll(".tf-quiz .tf-item")];
     items.forEach((item, i) => { item.hidden = slide.question !== undefined && i !== slide.question; });
-    const body = inner.querySelector(".proof section") ?? inner.querySelector(".proof");
-    const steps = slide.steps ? [...body.children].filter((el) => !el.matches("summary, .admonition-title")) : [];
+    const steps = slide.steps ? stepsOf(inner.querySelector(".proof")) : [];
     steps.forEach((el, i) => { el.hidden = i > step; });
     const fits = (zoom) => {
       inner.style.zoom = zoom;
@@ -116,7 +116,8 @@
       return LARGEST - 0.05 * low;
     };
     const zoom = fits(LARGEST) ? LARGEST : largest(steps.length > 1 ? 1.15 : SMALLEST);
-    for (let i = 0; i < step && !fits(zoom); i += 1) if (steps[i]) steps[i].hidden = true;
+    const earlier = step === Infinity ? [] : steps.slice(0, step); // on paper a proof stands whole
+    for (const el of earlier) if (!fits(zoom)) el.hidden = true;
     if (!fits(zoom)) fits(largest(0.45)); // one tall thing: shown whole, if small
   }
 

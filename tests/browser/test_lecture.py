@@ -106,6 +106,7 @@ def test_all_slides_are_printed_on_sheets_of_16_to_9(visit: Visit) -> None:
     count = where(page)[1]
     page.keyboard.press("p")
     page.wait_for_function("window.printed")
+    assert page.locator(".tf-sheets .proof [hidden]").count() == 0
     ids = "[...document.querySelectorAll('.tf-sheets [id]')].map((e) => e.id)"
     assert page.evaluate(f"new Set({ids}).size === {ids}.length")
     sheets = PdfReader(io.BytesIO(page.pdf(prefer_css_page_size=True, print_background=True))).pages

@@ -5,10 +5,11 @@ theorems go on where the chapter's end. Its headings would be 1.11.1 and so on, 
 """
 
 from html import escape
-from typing import Any
+from typing import Any, cast
 
 from docutils import nodes
 from sphinx.application import Sphinx
+from sphinx.builders.html import StandaloneHTMLBuilder
 from sphinx.environment import BuildEnvironment
 
 SUFFIX = "_deeper"
@@ -29,10 +30,11 @@ def go_on_to_chapter(
     app: Sphinx, pagename: str, templatename: str, context: dict[str, Any], doctree: Any
 ) -> None:
     """Let *next* on a main page lead to the next chapter: the text leads to the deeper page."""
-    following = app.env.collect_relations().get(pagename, [None] * 3)[2]
+    relations = cast(StandaloneHTMLBuilder, app.builder).relations
+    following = relations.get(pagename, [None] * 3)[2]
     if following is None or not following.endswith(SUFFIX):
         return
-    after = app.env.collect_relations()[following][2]
+    after = relations[following][2]
     if after is None:
         context["next"] = None
         return
