@@ -108,16 +108,22 @@ def test_the_reason_is_that_of_the_draw(show: Callable, draw: int, words: str) -
     assert words in page.locator(".tf-outcome").inner_text()
 
 
+STEP = 110  # milliseconds
+
+
 def test_the_head_widens_by_itself_until_it_is_stopped(page: Page) -> None:
     widget = page.locator(".tf-widen")
     button = widget.locator(".tf-width .tf-button")
+    page.clock.install(time=0)
+    page.clock.pause_at(1_000)  # from here on the page's time is the test's
     button.click()
-    page.wait_for_function("document.querySelector('data.tf-d').value >= 8")
-    assert button.inner_text() == "stop"
-    button.click()
+    assert (value(widget, "d"), button.inner_text()) == ([4], "stop")
+    page.clock.run_for(3 * STEP)
     d = value(widget, "d")
-    page.wait_for_timeout(300)
-    assert value(widget, "d") == d
+    assert (4 < d[0] < 4096, button.inner_text()) == (True, "stop")
+    button.click()
+    page.clock.run_for(3 * STEP)
+    assert (value(widget, "d"), button.inner_text()) == (d, "widen")
     page.emulate_media(reduced_motion="reduce")
     button.click()
     assert value(widget, "d") == [4096]
