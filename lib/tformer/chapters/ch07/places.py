@@ -25,12 +25,12 @@ ROUND = 32
 _GATHER, _RESOLVE = lexicon.LAYERS
 
 
-def embed(tokens: Sequence[str]) -> np.ndarray:
-    """Embeddings of some words, (T, d_model), in which box and bag are cargo and opening."""
+def embed(tokens: Sequence[str], both: Sequence[str] = EACH_IN_THE_OTHER) -> np.ndarray:
+    """Embeddings of some words, (T, d_model); those of `both` are cargo and opening."""
     x = lexicon.embed(tokens)
-    both = [lexicon.FEATURES.index(f"is {kind}") for kind in ("cargo", "opening")]
+    kinds = [lexicon.FEATURES.index(f"is {kind}") for kind in ("cargo", "opening")]
     for row, token in zip(x, tokens, strict=True):
-        row[both] = np.maximum(row[both], token in EACH_IN_THE_OTHER)
+        row[kinds] = np.maximum(row[kinds], token in both)
     return x
 
 
@@ -54,16 +54,22 @@ def waves(positions: np.ndarray) -> np.ndarray:
     return np.concatenate([still, np.sin(angle)[:, None], np.cos(angle)[:, None]], axis=-1)
 
 
-def read(sentence: str, first: int | None = 0, strength: float = 16.0) -> np.ndarray:
+def read(
+    sentence: str,
+    first: int | None = 0,
+    strength: float = 6.0,
+    both: Sequence[str] = EACH_IN_THE_OTHER,
+) -> np.ndarray:
     """Weights of *it* in layer 2, (T,): without places if `first` is None.
 
     Parameters
     ----------
     first : the position of the first word.
     strength : of the hand, in the query.
+    both : words that are cargo and opening in one.
     """
     tokens = lexicon.tokenise(sentence)
-    x, it = embed(tokens), tokens.index("it")
+    x, it = embed(tokens, both), tokens.index("it")
     x = x + reference.attention(*(x @ w for w in (_GATHER.w_q, _GATHER.w_k, _GATHER.w_v)))
     scale = _RESOLVE.w_q.shape[-1] ** -0.5
     if first is None:
