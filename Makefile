@@ -112,7 +112,7 @@ lab: $(READY) ## Open JupyterLab on a desk of your own: lab/ has the exercises a
 	@mkdir -p $(LAB_SETTINGS)
 	@echo '{"@jupyterlab/apputils-extension:notification":' \
 	  '{"checkForUpdates": false, "fetchNews": "false"}}' > $(LAB_SETTINGS)/overrides.json
-	@$(BIN)/jupyter lab --ServerApp.root_dir=lab --LabApp.default_url=/lab/tree/exercises
+	@JUPYTER_CONFIG_PATH=hub/student $(BIN)/jupyter lab --ServerApp.root_dir=lab --LabApp.default_url=/lab/tree/exercises
 
 run: $(READY) ## Run and normalise the notebooks, or those of one chapter: make run CH=04
 	@$(PY) -m tformer.book run $(CH)

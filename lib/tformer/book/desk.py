@@ -81,7 +81,7 @@ def _files(book: Book) -> dict[str, str]:
     """The texts of the files of the desk, by their place on it."""
     files = {book.place(page): dump(edition(book, page)) for page in book.notebooks}
     for path in sorted((book.root / "exercises").glob("[0-9]*.ipynb")):
-        page, notebook = f"exercises/{path.stem}", load(path)
+        page, notebook = f"exercises/solutions/{path.stem}", load(path)
         for cell in notebook.cells:
             if cell.cell_type == "markdown":
                 cell.source = written_out(cell.source, book, page)
@@ -135,7 +135,7 @@ def carried(theirs: NotebookNode, new: NotebookNode, was: Cells) -> NotebookNode
                 done = ("source", "outputs", "execution_count")
                 mate.update({key: cell[key] for key in done if key in cell})
                 continue
-            cell["id"] = next(n for i in count(1) if (n := f"{name}-mine-{i}") not in ours)
+            cell["id"] = next(n for i in count(1) if (n := f"mine-{i}-{name}") not in ours)
             cell.metadata = NotebookNode()
         if changed:
             new.cells.insert(place, cell)

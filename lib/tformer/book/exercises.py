@@ -26,8 +26,8 @@ CHECK = re.compile(r"^check\(\"(\d+)\.(\d+)\"", re.MULTILINE)
 MARK = re.compile(r"^ *### (?:BEGIN|END) SOLUTION\n?", re.MULTILINE)
 HOW_FAR = """## How far you are
 
-The next cell reads in this notebook what the checks said last, so save it first. What you did
-yesterday counts, also after the kernel has started anew."""
+The next cell gathers what each check said last. It reads this notebook as it was last saved, so
+it knows what you did yesterday too."""
 PROGRESS = """from tformer.exercises import progress
 
 progress()"""

@@ -11,11 +11,11 @@ import numpy as np
 
 from tformer.exercises import guard, process
 from tformer.exercises import say as _say
-from tformer.exercises.answer import CALL_SECONDS, Answer, Wrong, died, overdue
-from tformer.exercises.done import progress, remember
+from tformer.exercises.answer import CALL_SECONDS, Answer, Untouched, Wrong, died, overdue
+from tformer.exercises.done import SIGNS, progress, remember
 from tformer.exercises.habits import because
 from tformer.exercises.registry import Exercise, exercises, find
-from tformer.exercises.said import boxed, in_notebook, tell, wrapped
+from tformer.exercises.said import boxed, in_notebook, tell, with_name, wrapped
 from tformer.exercises.unchanged import changed
 
 __all__ = ["CheckFailed", "check", "hint", "progress"]
@@ -52,19 +52,21 @@ def check(number: str, function: Any, *, seconds: float = CALL_SECONDS) -> None:
     correct, text = _verdict(_find(number), function, seconds)
     remember(number, correct)
     head = f"Exercise {number}, {'correct' if correct else 'not yet'}."
+    html_head = f"{SIGNS[correct][0]} {head}"
     if correct:
-        html = boxed(f"✓ {head}", text, correct=True)
-        tell(wrapped(f"✓ {head} {text}"), html, exercise=number, correct=True)
+        html = boxed(html_head, text, correct=True)
+        tell(wrapped(f"{html_head} {text}"), html, exercise=number, correct=True)
         return
     text, more = re.sub("^your function", "Your function", text), f'For a hint: hint("{number}")'
     plain = f"{wrapped(f'{head} {text}')}\n{more}"
     if "NBGRADER_EXECUTION" in os.environ or not in_notebook():
         raise CheckFailed(plain) from None
-    tell(plain, boxed(f"✗ {head}", text, more, False), exercise=number, correct=False)
+    html = boxed(html_head, with_name(text, function), more, correct)
+    tell(plain, html, exercise=number, correct=correct)
 
 
-def _verdict(entry: Exercise, function: Any, seconds: float) -> tuple[bool, str]:
-    """Return whether an answer is right, and the praise of it or what is wrong with it."""
+def _verdict(entry: Exercise, function: Any, seconds: float) -> tuple[bool | None, str]:
+    """Return whether an answer is right (None: not begun), and the praise or what is wrong."""
     if not callable(function):
         return False, (
             f"The check needs your function itself, by its name and without brackets; "
@@ -80,7 +82,7 @@ def _verdict(entry: Exercise, function: Any, seconds: float) -> tuple[bool, str]
         left_out = " (What it printed was left out: return is enough.)" * bool(told["printed"])
         return True, f"{told['praise']}{left_out}"
     if "complaint" in told:
-        return False, str(told["complaint"])
+        return (None if told["untouched"] else False), str(told["complaint"])
     call = told["call"]
     if not call:
         return False, f"The check itself stopped. {_OUR_FAULT}"
@@ -117,7 +119,7 @@ def _examine(entry: Exercise, answer: Answer, report: Callable[..., None]) -> No
             report(praise=entry.praise, printed=answer.printed)
         except Wrong as wrong:
             plain, progress = str(wrong), answer.progress
-            report(complaint=plain)
+            report(complaint=plain, untouched=isinstance(wrong, Untouched))
             explained, named = wrong.explain() if wrong.explain else (plain, False)
             report(complaint=explained)
             if not named and (habit := because(entry.test, answer, progress)):
@@ -125,7 +127,8 @@ def _examine(entry: Exercise, answer: Answer, report: Callable[..., None]) -> No
         except Exception as error:
             report(
                 complaint=f"The check itself stopped with {type(error).__name__} on what "
-                f"{answer.name} returned. {_OUR_FAULT}"
+                f"{answer.name} returned. {_OUR_FAULT}",
+                untouched=False,
             )
 
 

@@ -20,19 +20,19 @@ HEADING = re.compile(r"^## (\d+\.\d+) +(.+?) *$", re.MULTILINE)
 SIGNS = {True: ("✓", "done"), False: ("✗", "not yet"), None: ("○", "not tried")}
 NOTE = "The file of this notebook is not known here: this is what check has said since its start."
 
-_said: dict[str, bool] = {}
+_said: dict[str, bool | None] = {}
 
 
-def remember(number: str, correct: bool) -> None:
-    """Remember what `check` said of an exercise in this kernel."""
+def remember(number: str, correct: bool | None) -> None:
+    """Remember what `check` said of an exercise in this kernel; None if it was not begun."""
     _said[number] = correct
 
 
 def progress() -> None:
     """Say which exercises of this notebook are done, by the last word of `check` on each.
 
-    What the notebook shows counts once it is saved. Change an answer, and its check runs anew
-    before it counts.
+    What earlier kernels heard is read from the outputs of the notebook as it was last saved. An
+    answer that has changed since its check ran counts as the check found it.
     """
     path = _notebook()
     titles, stored = _read(path) if path else ({}, {})
@@ -63,10 +63,10 @@ def _notebook() -> Path | None:
     return path if path.suffix == ".ipynb" and path.is_file() else None
 
 
-def _read(path: Path) -> tuple[dict[str, str], dict[str, bool]]:
+def _read(path: Path) -> tuple[dict[str, str], dict[str, bool | None]]:
     """The exercises of a notebook by number, and what its outputs say of them."""
     titles: dict[str, str] = {}
-    said: dict[str, bool] = {}
+    said: dict[str, bool | None] = {}
     try:
         cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
         for cell in cells:
@@ -75,7 +75,8 @@ def _read(path: Path) -> tuple[dict[str, str], dict[str, bool]]:
             for output in cell.get("outputs", []):
                 record = output.get("metadata", {}).get(KEY, {})
                 if isinstance(record, Mapping) and "exercise" in record:
-                    said[str(record["exercise"])] = record.get("correct") is True
+                    correct = record.get("correct")
+                    said[str(record["exercise"])] = correct if isinstance(correct, bool) else None
     except (AttributeError, KeyError, OSError, TypeError, ValueError):
         return {}, {}  # no notebook after all
     return titles, said

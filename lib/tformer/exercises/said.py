@@ -16,6 +16,7 @@ COLOURS = {  # of JupyterLab, of the page, and of whatever else shows a notebook
     False: "var(--jp-warn-color1, var(--book-warning, #a8410f))",
     None: "var(--jp-border-color1, var(--book-line, #8a8f96))",
 }
+VERBS = "changes|ended|is called|is still|returned|returns|stopped|was still"
 BOX = "border-left: 3px solid {}; padding: 0.1em 0 0.1em 0.8em; max-width: 44em; line-height: 1.5"
 
 
@@ -40,6 +41,13 @@ def boxed(head: str, text: str, more: str = "", correct: bool | None = None) -> 
     """A verdict or a hint as HTML: what it begins with in bold, code set as code."""
     style, rest = BOX.format(COLOURS[correct]), f"<br>{coded(more)}" if more else ""
     return f'<div style="{style}"><strong>{escape(head)}</strong> {coded(text)}{rest}</div>'
+
+
+def with_name(text: str, function: Any) -> str:
+    """A complaint with the name of the answer between backticks where it is plainly meant."""
+    name = re.escape(getattr(function, "__name__", "") or "-")
+    meant = rf"(?<=answer of ){name}\b|(?<![`\w]){name}(?= (?:{VERBS})\b)"
+    return re.sub(meant, r"`\g<0>`", text)
 
 
 def coded(text: str) -> str:
