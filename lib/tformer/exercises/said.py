@@ -55,9 +55,9 @@ def coded(text: str) -> str:
     parts, end = [], 0
     for found in CODE.finditer(text):
         code = found[1] or found[2] or found[3]
-        parts += [escape(text[end : found.start()], quote=False), f"<code>{escape(code)}</code>"]
+        parts += [escape(text[end : found.start()]), f"<code>{escape(code)}</code>"]
         end = found.end()
-    return "".join([*parts, escape(text[end:], quote=False)])
+    return "".join([*parts, escape(text[end:])])
 
 
 def wrapped(text: str) -> str:
