@@ -1,1 +1,1 @@
-"""Tests of chapter 7."""
+"""Tests of what belongs to chapter 7."""
