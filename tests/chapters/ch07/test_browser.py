@@ -1,5 +1,7 @@
 """The widget of waves and phases, in a browser: its arithmetic, and how it is worked."""
 
+from collections.abc import Callable
+
 import numpy as np
 import pytest
 from playwright.sync_api import Page
@@ -84,11 +86,12 @@ def test_a_guess_is_answered_once_both_have_moved_ten_places(page: Page) -> None
     assert "As you said: it stays." in outcome.inner_text()
 
 
-def test_they_walk_together_until_they_are_stopped(page: Page) -> None:
+def test_they_walk_together_until_they_are_stopped(show: Callable) -> None:
+    page = show(WavesAndPhases(), timezone_id="UTC")  # in a context of its own, for its clock stops
     widget = page.locator(".tf-phases")
     button = widget.get_by_role("button", name="walk on together")
     page.clock.install(time=0)
-    page.clock.pause_at(1_000)  # from here on the page's time is the test's
+    page.clock.pause_at(1_000)
     button.click()
     page.clock.run_for(3 * 180)
     assert (value(widget, "t"), value(widget, "s")) == ([15], [10])

@@ -79,14 +79,19 @@ function bet(model, from) {
 // ---- the table of waves, and where the two words stand ------------------------------------
 
 function strip() {
-  const cells = range(PLACES).flatMap((place) => waves(place).map((value, j) =>
-    h("rect", { x: place, y: j, width: 1, height: 1, "fill-opacity": ((1 + value) / 2).toFixed(3) })));
-  const marks = { t: h("rect", { class: "tf-at tf-q", y: -1, width: 1, height: WIDTH + 2 }), s: h("rect", { class: "tf-at tf-k", y: -1, width: 1, height: WIDTH + 2 }) };
-  const drawing = h("svg", { viewBox: `0 -1 ${PLACES} ${WIDTH + 2}`, preserveAspectRatio: "none", "aria-hidden": "true" },
-    h("g", { class: "tf-cells" }, ...cells), marks.t, marks.s);
-  const update = (now) => Object.entries(marks).forEach(([name, mark]) => mark.setAttribute("x", now[name]));
-  return { el: h("div", { class: "tf-line" }, h("span", { class: "tf-dial-name", "aria-hidden": "true" }, "waves"), h("div", { class: "tf-strip" }, drawing), h("span")), update };
+  const lines = range(WIDTH).map((j) => {
+    const stops = range(PLACES).map((place) =>
+      `rgb(0 0 0 / ${((1 + waves(place)[j]) / 2).toFixed(3)}) ${percent(place)} ${percent(place + 1)}`);
+    return h("div", { class: "tf-wave", style: `mask-image: linear-gradient(to right, ${stops.join(", ")})` });
+  });
+  const mark = (role) => h("div", { class: `tf-at ${role}`, style: `width: ${percent(1)}` });
+  const marks = { t: mark("tf-q"), s: mark("tf-k") };
+  const update = (now) => Object.entries(marks).forEach(([name, el]) => { el.style.left = percent(now[name]); });
+  return { el: h("div", { class: "tf-line", "aria-hidden": "true" }, h("span", { class: "tf-dial-name" }, "waves"),
+    h("div", { class: "tf-strip" }, ...lines, marks.t, marks.s), h("span")), update };
 }
+
+const percent = (place) => `${(100 * place / PLACES).toFixed(4)}%`;
 
 // ---- the three sliders ----------------------------------------------------------------------
 

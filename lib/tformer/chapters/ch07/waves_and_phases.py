@@ -105,10 +105,11 @@ class WavesAndPhases(BookWidget):
         )
 
     def fallback(self) -> str:
-        moved = WavesAndPhases(self.t + 10, self.s + 10, self.wish) if self.t < 54 else self
+        on = min(10, PLACES - 1 - max(self.t, self.s))
+        moved = WavesAndPhases(self.t + on, self.s + on, self.wish)
         said = (self.__repr__(), moved.__repr__())
         lines = "".join(f"<li>{text.split(': ', 1)[1]}</li>" for text in said)
         return (
             "<p>Interactive figure, needs JavaScript: a query and a key, turned by their places, "
-            f"and their score, here and ten places on:</p><ul>{lines}</ul>"
+            f"and their score, here and {on} places on:</p><ul>{lines}</ul>"
         )
