@@ -48,7 +48,7 @@ def a_program_that_runs(item: Item) -> dict[str, object]:
     exec(found[1], names)
     mask = np.array([True, True, False])
     more = {"columns": (), "upside": (2,)}.get(fault, (mask,))
-    wanted = {"columns": a, "upside": np.sqrt(a)}.get(fault, a * mask)
+    wanted = np.sqrt(a) if fault == "upside" else a if fault == "columns" else a * mask
     wanted = wanted / wanted.sum(axis=-1, keepdims=True)
     return {"returned": names["weights"](np.log(a), *more), "wanted": wanted}
 
@@ -67,9 +67,10 @@ def what_reaches_the_scores(item: Item) -> dict[str, object]:
 def who_rises_first(item: Item) -> dict[str, object]:
     """Follow the weights along a fine grid of β."""
     s = item.given["s"]
-    p = scipy.special.softmax(np.linspace(0, 60, 60001)[:, None] * s, axis=1)
+    beta = np.concatenate([[0, 1e-6], np.linspace(0.01, 60, 3000)])
+    p = scipy.special.softmax(beta[:, None] * s, axis=1)
     first = p[1] > p[0]
-    falls = np.diff(p[:20000], axis=0).min(axis=0) < -1e-9
+    falls = np.diff(p, axis=0).min(axis=0) < -1e-9
     end = np.round(p[-1], 12)
     return {
         "rising": ", ".join(np.array(list("ABCDE"))[first]),
@@ -83,13 +84,12 @@ def how_far_ahead(item: Item) -> dict[str, object]:
     """The lead at which the share is reached, found by bisection; rivals counted one by one."""
     rivals, m, times = (item.given[name] for name in ("rivals", "m", "times"))
 
-    def share(lead: float, n: int = rivals) -> float:
-        return 1 / (1 + n * math.exp(-lead))
+    def missing(lead: float) -> float:
+        return (m - 1) / m - 1 / (1 + rivals * math.exp(-lead))
 
-    lead = math.exp(brentq(lambda x: share(x) - (m - 1) / m, 0, 20, xtol=1e-15, rtol=1e-15))
-    most = next(
-        n for n in range(1, 100000) if share(math.log(lead * times), n + 1) < (m - 1) / m - 1e-12
-    )
+    lead = math.exp(brentq(missing, 0, 20, xtol=1e-15, rtol=1e-15))
+    n = np.arange(1, 9001)
+    most = n[1 / (1 + n / (lead * times)) >= (m - 1) / m - 1e-12].max()
     bound = math.exp(brentq(lambda x: rivals * math.exp(-x) - 1 / m, 0, 20, xtol=1e-15))
     return {
         "share": (m - 1) / m,

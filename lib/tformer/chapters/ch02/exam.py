@@ -71,13 +71,8 @@ def which_scores(rng: Rng) -> Item:
     def logs(values: np.ndarray, sign: str = "") -> str:
         return ", ".join(rf"{sign}\log {value}" for value in values)
 
-    right = [
-        (logs(times * a), np.log(times * a)),
-        (
-            rf"\log {a[0]} - {times}, \log {a[1]} - {times}, \log {a[2]} - {times}",
-            np.log(a) - times,
-        ),
-    ]
+    less = ", ".join(rf"\log {x} - {times}" for x in a)
+    right = [(logs(times * a), np.log(times * a)), (less, np.log(a) - times)]
     wrong = [
         (", ".join(tex(x) for x in p), p),
         (logs(a, f"{times}"), times * np.log(a)),

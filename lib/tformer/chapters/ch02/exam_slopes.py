@@ -169,9 +169,9 @@ the rivals. Why is it smaller than that of (b)?
 
 **(d)** The lead of (c) is raised by $\log {times}$. How many rivals may there be now?""",
         answer=rf"""
-**(a)** Each rival has weight
-$p\, e^{{-(\text{{its distance}})}} \le p\, e^{{-\Delta}} \le e^{{-\Delta}}$, and $1 - p$ is
-the sum of the weights of the {rivals} rivals.
+**(a)** A rival at the distance $\delta$ has weight
+$p\, e^{{-\delta}} \le p\, e^{{-\Delta}} \le e^{{-\Delta}}$, and $1 - p$ is the sum of the
+weights of the {rivals} rivals.
 
 **(b)** ${rivals}\, e^{{-\Delta}} \le \tfrac{{1}}{{{m}}}$, so $\Delta = \log {bound}$.
 

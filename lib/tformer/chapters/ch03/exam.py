@@ -71,36 +71,29 @@ the values, so that nothing looks amiss.
     )
 
 
-def barycentric(corners: np.ndarray, point: np.ndarray) -> np.ndarray:
-    """The weights, adding up to one, that mix a point of the plane from three corners."""
-    return np.linalg.solve(np.vstack([corners.T, np.ones(3)]), np.append(point, 1.0))
-
-
 @question("What can come out", minutes=12, asks="error")
 def what_can_come_out(rng: Rng) -> Item:
     """One output inside the triangle of the values, one on its edge, one outside in its box."""
-
-    def made() -> tuple[np.ndarray, list[np.ndarray]]:
+    kinds: list[np.ndarray] = []
+    while not kinds or not all(map(len, kinds)):
         corners = rng.integers(0, 8, (3, 2)).astype(float)
+        columns = np.vstack([corners.T, np.ones(3)])
+        if not 6 <= abs(np.linalg.det(columns)) <= 24:
+            continue
         low, high = corners.min(axis=0), corners.max(axis=0)
-        return corners, [rng.integers(low, high + 1).astype(float) for _ in range(3)]
-
-    def fits(drawn: tuple[np.ndarray, list[np.ndarray]]) -> bool:
-        corners, points = drawn
-        if not 6 <= abs(np.linalg.det(np.column_stack([corners, np.ones(3)]))) <= 24:
-            return False
-        inside, edge, out = (np.round(barycentric(corners, p), 9) for p in points)
-        longest = norm(corners).max()
-        on_edge = edge.min() == 0 and (edge > 0).sum() == 2
-        return bool(inside.min() > 0 and on_edge and out.min() < 0 and norm(points[2]) < longest)
-
-    corners, (inside, edge, out) = draw(made, fits)
+        box = np.stack(np.meshgrid(*map(np.arange, low, high + 1)), axis=-1).reshape(-1, 2)
+        mix = np.linalg.solve(columns, np.column_stack([box, np.ones(len(box))]).T).T
+        mix = np.round(mix, 12) + 0.0
+        near = norm(box) < norm(corners).max()
+        edges = (mix.min(axis=1) == 0) & ((mix > 0).sum(axis=1) == 2)
+        kinds = [box[mix.min(axis=1) > 0], box[edges], box[(mix.min(axis=1) < 0) & near]]
+    inside, edge, out = (rng.choice(points) for points in kinds)
+    weights = [mix[(box == point).all(axis=1)][0] for point in (inside, edge)]
     order = rng.permutation(3)
     points = [(inside, edge, out)[i] for i in order]
     words = [("possible", "only as a limit", "impossible")[i] for i in order]
     verdict = ", ".join(f"{letter} {word}" for letter, word in zip("ABC", words, strict=True))
     naive = ", ".join(f"{letter} possible" for letter in "ABC")
-    weights = [np.round(barycentric(corners, p), 12) for p in (inside, edge)]
     wrong = "ABC"[words.index("impossible")]
     return Item(
         statement=rf"""
