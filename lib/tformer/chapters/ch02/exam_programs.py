@@ -37,7 +37,7 @@ def weights(x, mask):  # a row of scores; mask is True where the query may look,
     e = np.exp(np.where(mask, x, 0))
     return e / e.sum()""",
         why="A score of 0 is a score: $e^0 = 1$ joins the sum, and the hidden key gets weight.",
-        cure="put `-np.inf` in place of `0`",
+        cure="put minus infinity in place of 0",
         unseen="nothing is hidden",
         found="The second does: the scores rise and the zero does not. The first does not.",
     ),

@@ -82,7 +82,7 @@ def what_can_come_out(rng: Rng) -> Item:
             continue
         low, high = corners.min(axis=0), corners.max(axis=0)
         box = np.stack(np.meshgrid(*map(np.arange, low, high + 1)), axis=-1).reshape(-1, 2)
-        mix = np.linalg.solve(columns, np.column_stack([box, np.ones(len(box))]).T).T
+        mix: np.ndarray = np.linalg.solve(columns, np.column_stack([box, np.ones(len(box))]).T).T
         mix = np.round(mix, 12) + 0.0
         near = norm(box) < norm(corners).max()
         edges = (mix.min(axis=1) == 0) & ((mix > 0).sum(axis=1) == 2)
