@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from tformer.book import exam
+from tformer.book.__main__ import main
 from tformer.chapters import numbers
 from tformer.exams import Item, Question, choices, draw, questions, same, tex
 
@@ -158,6 +159,8 @@ def test_paper_is_written_and_never_over_another(tmp_path) -> None:
     folder, made = tmp_path / "new" / "exam", exam.paper([4], 1, n=1)
     written = exam.write(made, folder)
     assert [path.name for path in written] == ["sheet.html", "sheet.md", "key.html", "key.md"]
+    texts = [exam.page(made, False), exam.sheet(made), exam.page(made, True), exam.key(made)]
+    assert [path.read_text(encoding="utf-8") for path in written] == texts
     before = {path: path.read_bytes() for path in written}
     assert exam.write(made, folder) == written
     for other in (exam.paper([4], 2, n=1), exam.paper([4], 1)):
@@ -168,6 +171,33 @@ def test_paper_is_written_and_never_over_another(tmp_path) -> None:
         exam.write(made, folder)
     (folder / "key.md").write_bytes(before[folder / "key.md"])
     assert {path: path.read_bytes() for path in written} == before
+
+
+def test_command_says_what_it_wrote_and_draws_a_seed_of_its_own(tmp_path, capsys) -> None:
+    for name in ("one", "two"):
+        assert main(["exam", "04", "--questions", "1", "--to", str(tmp_path / name)]) == 0
+        assert f"wrote {tmp_path / name / 'key.html'}" in capsys.readouterr().out
+    keys = [(tmp_path / name / "key.md").read_text(encoding="utf-8") for name in ("one", "two")]
+    seeds = {found for key in keys for found in re.findall(r"seed (\d+)", key)}
+    assert len(seeds) == 2
+
+
+@pytest.mark.parametrize(
+    ("asked", "said"),
+    [
+        (["44"], "there is no chapter 44"),
+        ([], "an exam needs a chapter, make exam CH=04"),
+        (["04", "--seed", "-1"], "a seed of 0 or more"),
+        (["04", "--questions", "7"], "6 questions; 7 are asked for"),
+        (["04", "--seed", "2"], "is there already and says something else"),
+    ],
+)
+def test_command_refuses_in_a_sentence_and_writes_nothing(tmp_path, capsys, asked, said) -> None:
+    (tmp_path / "key.md").write_text("Mine.", encoding="utf-8")
+    assert main(["exam", *asked, "--to", str(tmp_path)]) == 2
+    assert said in capsys.readouterr().err
+    assert [path.name for path in tmp_path.iterdir()] == ["key.md"]
+    assert (tmp_path / "key.md").read_text(encoding="utf-8") == "Mine."
 
 
 # What questions are made with
