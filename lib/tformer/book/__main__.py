@@ -8,7 +8,9 @@ from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
-from tformer.book import edition, exam, exercises, find_root, ledger, lint, notebooks, run
+from nbformat.sign import NotebookNotary
+
+from tformer.book import desk, exam, exercises, find_root, ledger, lint, notebooks, run
 from tformer.book.normalise import dump, load, normalise
 from tformer.claims import claims
 
@@ -18,7 +20,7 @@ def main(arguments: list[str] | None = None) -> int:
     options = _parser().parse_args(arguments)
     try:
         return int(options.action(find_root(), options) or 0)
-    except (FileNotFoundError, FileExistsError) as error:
+    except (FileExistsError, FileNotFoundError) as error:
         print(error, file=sys.stderr)
         return 2
 
@@ -40,10 +42,12 @@ def _parser() -> argparse.ArgumentParser:
     for name, action, words in (
         ("ledger", _ledger, "verify all claims; write the ledger and the seals' records"),
         ("exercises", _exercises, "write the exercise notebooks from their sources"),
-        ("lab", _lab, "write the chapters for JupyterLab into the folder lab"),
         ("serve", _serve, "show the built book in a browser"),
     ):
         commands.add_parser(name, help=words).set_defaults(action=action)
+    lab = commands.add_parser("lab", help="write a desk of chapters and exercises for JupyterLab")
+    lab.add_argument("folder", nargs="?", type=Path, help="where; if none, the book's own lab")
+    lab.set_defaults(action=_lab)
     command = commands.add_parser("exam", help="draw an exam, a sheet and a key, on some chapters")
     command.add_argument("chapters", nargs="*", type=int, metavar="CH", help="such as 03 04")
     command.add_argument("--seed", type=int, help="what the numbers are drawn by; secret if absent")
@@ -90,8 +94,12 @@ def _exercises(root: Path, options: argparse.Namespace) -> None:
 
 
 def _lab(root: Path, options: argparse.Namespace) -> None:
-    for path in edition.write(root):
-        print(f"wrote {path.relative_to(root).as_posix()}")
+    folder = options.folder or root / desk.FOLDER
+    for path, kept in desk.write(root, folder):
+        if path.suffix == ".ipynb":
+            NotebookNotary().sign(load(path))
+        yours = f"; yours is kept as {kept.name}" if kept else ""
+        print(f"wrote {path.relative_to(folder).as_posix()}{yours}")
 
 
 def _exam(root: Path, options: argparse.Namespace) -> int:
