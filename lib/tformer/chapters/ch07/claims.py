@@ -62,7 +62,10 @@ def box_and_bag(
     tired = lexicon.read(next(iter(lexicon.SENTENCES)))
     animal, street = tired.weight("it", "animal"), tired.weight("it", "street")
     require(near([animal, street], [0.764, 0.116], 5e-4), f"{animal:.3f} and {street:.3f}")
-    return f"0.464 four times; {tried} exchanges of two words, weights moved within 1e-12"
+    return (
+        f"0.464 four times, {animal:.3f} and {street:.3f}; {tried} exchanges of two words, each "
+        "weight moved with its word within 1e-12"
+    )
 
 
 @claim(
