@@ -45,7 +45,7 @@ PROOF_END = "∎"
 
 def library(url: str, commit: str) -> str:
     """The requirement that installs the library from a repository, as pip reads it."""
-    return f"tformer @ git+{url.removesuffix('/')}@{commit}"
+    return f"git+{url.removesuffix('/')}@{commit}"
 
 
 def plain(source: str) -> str:
