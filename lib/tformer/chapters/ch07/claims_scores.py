@@ -35,7 +35,9 @@ def alibi(factor: float = 1.0, places: int = 0) -> str:
                 far = a[..., : n - 1 - r].sum(axis=-1)
                 bound = np.exp(factor * gaps - slopes * (r + 1 + places))
                 worst = np.unravel_index((far - bound).argmax(), far.shape)
-                numbers = f"{far[worst]:.4f} > {bound[worst]:.4f}, contents {show(scores[worst[0]])}"
+                numbers = (
+                    f"{far[worst]:.4f} > {bound[worst]:.4f}, contents {show(scores[worst[0]])}"
+                )
                 require(far[worst] <= bound[worst] + 1e-12, f"{r} places back: {numbers}")
                 tried += far.size
     for n in (16, 1024):

@@ -1,0 +1,4 @@
+"""Mistakes people make in the exercises of chapter 7, and right answers unlike the book's."""
+
+WRONG = {}
+RIGHT = {}
