@@ -45,7 +45,7 @@ def _table(
     "7.1",
     praise="The table of waves, from a single place to forty and from one hand to eight.",
     hints=(
-        "Make the table of angles first: one row a place, one column a hand, place times frequency.",
+        "Make the table of angles first: a row a place, a column a hand, place times frequency.",
         "There are d/2 frequencies, with the exponents 0, −2/d, −4/d and so on.",
         "Fill the even columns with the sines of the angles and the odd ones with the cosines.",
     ),

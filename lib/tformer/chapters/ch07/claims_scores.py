@@ -75,7 +75,8 @@ def counting(causal: bool = True, marked: int = 1, alike: bool = True) -> str:
         x = np.tile(rng.standard_normal((1, 4)), (n, 1))
         x[: n // 2] += 0 if alike else 1
         for w in rng.standard_normal((3, 3, 4, 4)):
-            x = x + ref.attention(*(x @ part for part in w), mask=np.tri(n, dtype=bool))
+            q, k, v = (x @ part for part in w)
+            x = x + ref.attention(q, k, v, mask=np.tri(n, dtype=bool))
         numbers = f"the first {show(x[0])}, the last {show(x[-1])}"
         require(near(x, x[0], 1e-9 * abs(x).max()), f"{n} words: {numbers}")
     return "1/t for all t ≤ n ≤ 64 within 1e-15; alike words stay alike through three layers"

@@ -50,7 +50,7 @@ def five_back(draw: torch.Generator, texts: int, length: int) -> tuple[Tensor, T
 
 
 def latest_capital(draw: torch.Generator, texts: int, length: int) -> tuple[Tensor, Tensor]:
-    """Random letters, a sixth of them capitals and the first one always; the last capital so far."""
+    """Random letters, the first and a sixth of the others capitals; the last capital so far."""
     letters = torch.randint(N_LETTERS, (texts, length), generator=draw)
     capital = torch.rand(texts, length, generator=draw) < CAPITALS
     capital[:, 0] = True
@@ -78,7 +78,7 @@ class Trained:
 
     @torch.no_grad()
     def right(self, length: int, **waves: float) -> Tensor:
-        """Share of right letters of each seed, (6,), in the second half of new texts of a length."""
+        """Share of right letters of each seed, (6,), in the second halves of new texts."""
         draw = torch.Generator().manual_seed(length)
         tokens, right = TASKS[self.task](draw, 2 * TEXTS, length)
         guess = _logits(self.scheme, self.parameters, tokens, **waves).argmax(dim=-1)

@@ -33,7 +33,7 @@ def resolved() -> tuple[Figure, Figure]:
 def _row(sentence: str, first: int | None) -> Figure:
     tokens, weights = sentence.split(), places.read(sentence, first)
     figure, ax = panel(3.3, 2.9)
-    nouns = places.EACH_IN_THE_OTHER
+    nouns = places.NOUNS
     colors = [WEIGHT if token in nouns else QUIET for token in tokens]
     ax.barh(range(len(tokens)), weights, color=colors, height=0.72)
     for i, token in enumerate(tokens):
