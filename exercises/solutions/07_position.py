@@ -78,7 +78,7 @@ check("7.1", waves)
 
 # %%
 def can_notice(scheme, change):
-    """Whether the ratio of A's weights on B and C can change: True or False."""
+    """Whether A's weights on B and C can change their ratio: a bool."""
     ### BEGIN SOLUTION
     if scheme in ("none", "causal"):
         return False
@@ -147,7 +147,8 @@ def turn(x, places):
     """Rows (..., T, d) turned by their places: (..., T, d)."""
     ### BEGIN SOLUTION
     d = x.shape[-1]
-    angles = np.asarray(places)[:, None] * 10000.0 ** (-np.arange(0, d, 2) / d)
+    frequencies = 10000.0 ** (-np.arange(0, d, 2) / d)
+    angles = np.asarray(places)[:, None] * frequencies
     a, b = x[..., 0::2], x[..., 1::2]
     pairs = [a * np.cos(angles) - b * np.sin(angles),
              a * np.sin(angles) + b * np.cos(angles)]

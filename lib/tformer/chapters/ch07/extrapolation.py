@@ -25,6 +25,8 @@ D_MODEL, N_HEADS, D_K, FARTHEST = 16, 4, 16, 15
 SEEDS, TEXTS, STEPS, RATE = 6, 8, 150, 0.03
 SCHEMES = ("none", "learned", "sinusoidal", "relative", "ALiBi", "RoPE")
 BASE = 10000.0
+LETTERS = 2048
+"""Letters in the texts that a trained layer is tried on, at each length."""
 
 Parameters = Mapping[str, Tensor]
 Change = Callable[[int], Mapping[str, float]]
@@ -80,7 +82,7 @@ class Trained:
     def right(self, length: int, **waves: float) -> Tensor:
         """Share of right letters of each seed, (6,), in the second halves of new texts."""
         draw = torch.Generator().manual_seed(length)
-        tokens, right = TASKS[self.task](draw, 2 * TEXTS, length)
+        tokens, right = TASKS[self.task](draw, LETTERS // length, length)
         guess = _logits(self.scheme, self.parameters, tokens, **waves).argmax(dim=-1)
         late = slice(length // 2, length)
         return (guess == right)[..., late].double().mean(dim=(-2, -1))
