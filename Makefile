@@ -39,7 +39,7 @@ endif
 begin = start=$$(date +%s);
 took = ; status=$$?; echo "== $(1): $$(($$(date +%s) - start)) s"; exit $$status
 
-.PHONY: help book test static unit notebooks browser serve lab run ledger exercises exam bench lock clean
+.PHONY: help book test static unit notebooks browser serve lab hub run ledger exercises exam bench lock clean
 .DEFAULT_GOAL := help
 
 help: ## Say what can be made
@@ -113,6 +113,9 @@ lab: $(READY) ## Open JupyterLab on a desk of your own: lab/ has the exercises a
 	@echo '{"@jupyterlab/apputils-extension:notification":' \
 	  '{"checkForUpdates": false, "fetchNews": "false"}}' > $(LAB_SETTINGS)/overrides.json
 	@JUPYTER_CONFIG_PATH=hub/student $(BIN)/jupyter lab --ServerApp.root_dir=lab --LabApp.default_url=/lab/tree/exercises
+
+hub: $(READY) ## Try a hub for a class on this machine; what its students write is in _hub/
+	@mkdir -p _hub && cd _hub && exec $(abspath $(BIN))/jupyterhub -f ../hub/jupyterhub_config.py
 
 run: $(READY) ## Run and normalise the notebooks, or those of one chapter: make run CH=04
 	@$(PY) -m tformer.book run $(CH)
