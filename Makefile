@@ -7,7 +7,6 @@ CH     ?=
 BIN     = $(VENV)/bin
 PY      = $(BIN)/python
 READY   = $(VENV)/.ready
-LAB_SETTINGS = $(VENV)/share/jupyter/lab/settings
 
 # Two notebooks or two test workers run at once, each on one core.
 export OMP_NUM_THREADS = 1
@@ -109,9 +108,6 @@ serve: book ## Open the built book in a browser
 
 lab: $(READY) ## Open JupyterLab on a desk of your own: lab/ has the exercises and the chapters
 	@$(PY) -m tformer.book lab
-	@mkdir -p $(LAB_SETTINGS)
-	@echo '{"@jupyterlab/apputils-extension:notification":' \
-	  '{"checkForUpdates": false, "fetchNews": "false"}}' > $(LAB_SETTINGS)/overrides.json
 	@JUPYTER_CONFIG_PATH=hub/student $(BIN)/jupyter lab --ServerApp.root_dir=lab --LabApp.default_url=/lab/tree/exercises
 
 hub: $(READY) ## Try a hub for a class on this machine; what its students write is in _hub/

@@ -20,6 +20,7 @@ HOMES = Path(os.environ.get("TFORMER_HUB_HOMES", "homes")).resolve()
 PORT = int(os.environ.get("TFORMER_HUB_PORT", "8000"))
 PASSWORD = os.environ.get("TFORMER_HUB_PASSWORD") or secrets.token_urlsafe(9)
 IDLE = int(os.environ.get("TFORMER_HUB_IDLE", "3600"))  # seconds
+START = 120  # seconds until a server must answer
 
 
 class DeskSpawner(SimpleLocalProcessSpawner):
@@ -50,7 +51,11 @@ c = get_config()  # noqa: F821
 c.JupyterHub.bind_url = f"http://127.0.0.1:{PORT}"
 c.ConfigurableHTTPProxy.api_url = f"http://127.0.0.1:{PORT + 1}"
 c.JupyterHub.hub_port = PORT + 2
-c.ConfigurableHTTPProxy.command = [str(TOOLS / "configurable-http-proxy")]
+# The proxy in Python is among the locked packages, and will do for a few. It passes an answer on when
+# it is complete: the page that waits for a server hears of it at the end, and must be let wait so
+# long. It names no protocol to a websocket: JupyterLab connects to a kernel again, without one.
+patience = ["--proxy-timeout", str(2000 * START)]
+c.ConfigurableHTTPProxy.command = [str(TOOLS / "configurable-http-proxy"), *patience]
 
 c.JupyterHub.authenticator_class = "shared-password"
 c.Authenticator.allow_all = True
@@ -63,7 +68,7 @@ c.Spawner.cmd = [str(BOOK / "hub" / "desk.sh")]
 c.Spawner.notebook_dir = "~/transformer"
 c.Spawner.default_url = "/lab/tree/exercises"
 c.Spawner.environment = {f"{name}_NUM_THREADS": "1" for name in ("OMP", "OPENBLAS", "MKL")}
-c.Spawner.http_timeout = c.Spawner.start_timeout = 120
+c.Spawner.http_timeout = c.Spawner.start_timeout = START
 c.Spawner.mem_limit = "2G"
 c.Spawner.args = [
     f"--MappingKernelManager.cull_idle_timeout={IDLE}",

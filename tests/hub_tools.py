@@ -44,8 +44,9 @@ def running(folder: Path) -> Iterator[str]:
 
 
 def free_ports() -> int:
-    """The first of three ports in a row that nobody listens at."""
-    for port in range(8730, 9700, 3):
+    """The first of three free ports in a row; each process looks in a place of its own."""
+    first = 20_000 + os.getpid() % 1000 * 12
+    for port in range(first, first + 900, 3):
         try:
             for number in range(port, port + 3):
                 with socket.socket() as probe:
