@@ -51,9 +51,9 @@ c = get_config()  # noqa: F821
 c.JupyterHub.bind_url = f"http://127.0.0.1:{PORT}"
 c.ConfigurableHTTPProxy.api_url = f"http://127.0.0.1:{PORT + 1}"
 c.JupyterHub.hub_port = PORT + 2
-# The proxy in Python is among the locked packages, and will do for a few. It passes an answer on when
-# it is complete: the page that waits for a server hears of it at the end, and must be let wait so
-# long. It names no protocol to a websocket: JupyterLab connects to a kernel again, without one.
+# The proxy in Python is among the locked packages, and will do for a few. It passes answers on when
+# complete: the page that waits for a server hears of it at the end, and must be let wait so long.
+# It names no protocol to a websocket: JupyterLab connects to a kernel again, without one.
 patience = ["--proxy-timeout", str(2000 * START)]
 c.ConfigurableHTTPProxy.command = [str(TOOLS / "configurable-http-proxy"), *patience]
 
