@@ -4,6 +4,7 @@
 PYTHON ?= python3
 VENV   ?= .venv
 CH     ?=
+DIR     =
 BIN     = $(VENV)/bin
 PY      = $(BIN)/python
 READY   = $(VENV)/.ready
@@ -39,7 +40,7 @@ endif
 begin = start=$$(date +%s);
 took = ; status=$$?; echo "== $(1): $$(($$(date +%s) - start)) s"; exit $$status
 
-.PHONY: help book test static unit notebooks browser serve lab run ledger exercises bench lock clean
+.PHONY: help book test static unit notebooks browser serve lab course run ledger exercises bench lock clean
 .DEFAULT_GOAL := help
 
 help: ## Say what can be made
@@ -115,6 +116,9 @@ lab: $(READY) ## Open JupyterLab on the exercises, with the chapters beside them
 	@echo '{"@jupyterlab/apputils-extension:notification":' \
 	  '{"checkForUpdates": false, "fetchNews": "false"}}' > $(LAB_SETTINGS)/overrides.json
 	@$(BIN)/jupyter lab --LabApp.default_url=/lab/tree/exercises
+
+course: $(READY) ## Write a course for nbgrader into a new folder: make course DIR=… CH=04
+	@$(PY) -m tformer.course "$(DIR)" $(CH)
 
 run: $(READY) ## Run and normalise the notebooks, or those of one chapter: make run CH=04
 	@$(PY) -m tformer.book run $(CH)

@@ -41,7 +41,7 @@ def main() -> None:
     import scipy.special  # noqa: F401  (loaded once, for all children)
 
     import tformer.exercises
-    import tformer.reference  # noqa: F401
+    import tformer.reference
     from tformer.course import walls
 
     for name in tformer.exercises.__all__:
@@ -63,7 +63,9 @@ def readable(more: list[Path]) -> list[Path]:
     The folder of our library is opened entry by entry, and so is the one around it.
     """
     paths = sysconfig.get_paths()
-    places = {Path(paths[name]).resolve() for name in ("stdlib", "platstdlib", "purelib", "platlib")}
+    places = {
+        Path(paths[name]).resolve() for name in ("stdlib", "platstdlib", "purelib", "platlib")
+    }
     places |= {Path(sys.base_prefix, "lib").resolve(), *map(Path, SYSTEM + FILES), *more}
     places -= {LIBRARY.parent}
     around = LIBRARY.parent.iterdir() if LIBRARY.parent.name == "site-packages" else ()
@@ -102,8 +104,8 @@ def _ending(child: int, control: socket.socket) -> int:
     """Wait for a child to end, or for the judge's word to end it; return its exit code."""
     handle = os.pidfd_open(child)
     try:
-        ready, _, _ = select.select([handle, control], [], [])
-        if handle not in ready:
+        awaited: list[Any] = [handle, control]
+        if handle not in select.select(awaited, [], [])[0]:
             control.recv(1)
             os.kill(child, signal.SIGKILL)
         return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])

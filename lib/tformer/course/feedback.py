@@ -6,7 +6,7 @@ What a student wrote is shown as text; formulas are MathML, which browsers set t
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, MutableMapping
+from collections.abc import Iterator
 from html import escape
 from typing import Any
 
@@ -30,22 +30,21 @@ pre, .said { border: 1px solid var(--line); border-radius: 6px; padding: .6rem .
 pre { overflow-x: auto; font-size: .85em } code { font-size: .9em }
 table { border-collapse: collapse } td, th { padding: .15rem .8rem .15rem 0; text-align: left }
 .marks td:last-child, .marks th:last-child { text-align: right }
-.said { border-left: 4px solid var(--wrong) } .said.right { border-left-color: var(--right) }
+.said { overflow-wrap: anywhere; border-left: 4px solid var(--wrong) }
+.said.right { border-left-color: var(--right) }
 .note { border: 2px solid var(--wrong); border-radius: 6px; padding: 0 .8rem }
 @media (prefers-color-scheme: dark) { body { background: #14171a; color: #e6e6e6 }
-  a { color: #8ab4f8 } pre span { filter: brightness(1.7) }
-  :root { --right: #3fb950; --wrong: #f0883e } }
+  a { color: #8ab4f8 } :root { --right: #3fb950; --wrong: #f0883e } %s }
 """
+LIGHT, DARK = (HtmlFormatter(style=name).get_style_defs("pre") for name in ("default", "monokai"))
 
 
-class Feedback(Exporter):  # type: ignore[misc]
+class Feedback(Exporter):
     """Writes a graded notebook as a page."""
 
     file_extension = ".html"
 
-    def from_notebook_node(
-        self, nb: NotebookNode, resources: Any = None, **kw: Any
-    ) -> tuple[str, MutableMapping[str, Any]]:
+    def from_notebook_node(self, nb: NotebookNode, resources: Any = None, **kw: Any) -> Any:
         """Return the page, and what belongs to it."""
         nb, resources = super().from_notebook_node(nb, resources, **kw)
         resources["output_extension"] = self.file_extension
@@ -63,12 +62,12 @@ def page(notebook: NotebookNode, about: dict[str, Any]) -> str:
         The names of the assignment and the student, the sum of the marks and what was possible.
     """
     title = f"{about['notebook']}, {about['student']}"
-    code = HtmlFormatter().get_style_defs("pre")
+    style = LIGHT + STYLE.replace("%s", DARK)
     body = "\n".join([_marks(notebook, about), *map(_cell, notebook.cells)])
     return (
-        f'<!DOCTYPE html>\n<html lang="en">\n<meta charset="utf-8">\n<title>{escape(title)}</title>\n'
+        '<!DOCTYPE html>\n<html lang="en">\n<meta charset="utf-8">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        f"<style>{code}{STYLE}</style>\n<body>\n<h1>{escape(title)}</h1>\n{body}\n</body>\n</html>\n"
+        f"<title>{escape(title)}</title>\n<style>{style}</style>\n<body>\n<h1>{escape(title)}</h1>\n{body}\n</body>\n</html>\n"
     )
 
 

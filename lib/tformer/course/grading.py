@@ -39,23 +39,24 @@ def prepare(assignment: str, student: str, notebooks: list[str]) -> None:
         notebooks[:] = [str(named)]
 
 
-class Submission(NotebookExporter):  # type: ignore[misc]
+class Submission(NotebookExporter):
     """Reads what was handed in as a notebook that can be graded."""
 
     def from_filename(
         self, filename: str, resources: dict[str, Any] | None = None, **kw: Any
-    ) -> tuple[str, dict[str, Any]]:
+    ) -> Any:
         """Read a notebook; one that a student handed in is mended first."""
-        if not self.parent._sanitizing:
-            return super().from_filename(filename, resources, **kw)  # type: ignore[no-any-return]
-        course, about = self.parent.coursedir, (resources or {})["nbgrader"]
+        converter: Any = self.parent
+        if not converter._sanitizing:
+            return super().from_filename(filename, resources, **kw)
+        course, about = converter.coursedir, (resources or {})["nbgrader"]
         released = course.format_path(course.release_directory, ".", about["assignment"])
         path = Path(released, f"{about['notebook']}.ipynb")
         mended = mend(Path(filename).read_bytes(), nbformat.read(path, as_version=4))
-        return self.from_notebook_node(mended, resources, **kw)  # type: ignore[no-any-return]
+        return self.from_notebook_node(mended, resources, **kw)
 
 
-class Judge(NbGraderPreprocessor):  # type: ignore[misc]
+class Judge(NbGraderPreprocessor):
     """Takes the place of nbgrader's Execute: the checks are made from outside."""
 
     seconds = Float(CALL_SECONDS, help="Time limit of one call of an answer.").tag(config=True)

@@ -198,10 +198,10 @@ class Child:
 
     def _answer(self, told: dict[str, Any]) -> dict[str, Any]:
         """Call a function of ours, or take the next item, for the child."""
-        thing, what = self._lent[told["of"]], {"next": next, "iter": iter}.get(told["ask"])
-        handed = [decode(part) for part in told["with"]]
+        thing, handed = self._lent[told["of"]], [decode(part) for part in told["with"]]
+        asked = {"next": next, "iter": iter, "call": thing}[told["ask"]]
         try:
-            value = what(thing) if what else thing(*handed)
+            value = asked(*handed) if asked is thing else asked(thing)
         except Exception as error:
             return {"error": encode_error(error), "value": None}
         return {"error": None, "value": self._sent(None if value is thing else value)}
@@ -226,29 +226,30 @@ class Child:
         if self._ended is not None:
             raise Gone(self._ended)
         data = json.dumps(message).encode() + b"\n"
-        while data:
-            self._wait(end, writing=True)
-            with contextlib.suppress(BrokenPipeError, BlockingIOError):
+        with contextlib.suppress(BrokenPipeError):  # then it has ended, which reading tells
+            while data:
+                self._wait(end, writing=True)
                 data = data[os.write(self._ask, data) :]
-                continue
-            self._wait(end) if b"\n" not in self._rest else None
-            break
-        while b"\n" not in self._rest:
-            self._wait(end)
-            chunk = os.read(self._hear, 1 << 20)
-            self._rest += chunk
-            if not chunk or len(self._rest) > LONGEST:
-                raise Gone(self.end())
-        line, _, self._rest = self._rest.partition(b"\n")
-        told = json.loads(line)
+        told = json.loads(self._line(end))
         for place, coded in told["changed"].items():
             array = self._given[int(place)]
             array[...] = np.reshape(decode(coded), array.shape)
         return dict(told)
 
+    def _line(self, end: float) -> bytes:
+        parts = [self._rest]
+        while b"\n" not in parts[-1]:
+            self._wait(end)
+            parts.append(os.read(self._hear, 1 << 20))
+            if not parts[-1] or sum(map(len, parts)) > LONGEST:
+                raise Gone(self.end())
+        line, _, self._rest = b"".join(parts).partition(b"\n")
+        return line
+
     def _wait(self, end: float, writing: bool = False) -> None:
         ways = ([], [self._ask]) if writing else ([self._hear], [])
-        if not any(select.select(*ways, [], max(end - time.monotonic(), 0))):
+        left = end - time.monotonic()
+        if left <= 0 or not any(select.select(*ways, [], left)):
             self.end()
             self._ended = ""
             raise Gone("")
@@ -349,5 +350,5 @@ def _unfit(child: Child, name: str) -> str:
 
 
 def _said(error: Exception) -> str:
-    at = f" (at `{error.at}`)" if getattr(error, "at", "") else ""
-    return f"{type(error).__name__}: {error}{at}"
+    line = getattr(error, "at", "")
+    return f"{type(error).__name__}: {error}" + (f" (at `{line}`)" if line else "")

@@ -77,9 +77,9 @@ def _inside(table: symtable.SymbolTable) -> Iterator[symtable.SymbolTable]:
 def needed(cells: list[Cell], name: str, owner: str) -> list[Cell]:
     """Return the cells that a name needs, in order.
 
-    A name is taken from the exercise's own cell and from those of no exercise; only a name that none
-    of these makes is taken from the answer to another exercise. So what one answer does to its
-    surroundings stays with it.
+    A name is taken from the exercise's own cell and from those of no exercise; only a name that
+    none of these makes is taken from the answer to another exercise. So what one answer does to
+    its surroundings stays with it.
     """
     near = [c for c in cells if c.owner in ("", owner)]
     far = [c for c in cells if c.owner not in ("", owner)]
@@ -99,10 +99,11 @@ def verdicts(
 ) -> Iterator[tuple[NotebookNode, Verdict]]:
     """Yield each graded cell of a notebook with what is to be said of it.
 
-    An answer is judged as *Run All* would have it: by the cells above its check. Where none of these
-    makes the function, those below are asked; where a name is missing, all cells above are run.
+    An answer is judged as *Run All* would have it: by the cells above its check. Where none of
+    these makes the function, those below are asked; where a name is missing, all above are run.
     """
-    cells, above = [], {}
+    cells: list[Cell] = []
+    above = {}
     for place, node in enumerate(notebook.cells):
         about = _about(node)
         if about.get("grade"):

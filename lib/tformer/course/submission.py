@@ -117,9 +117,10 @@ def _restored(
 
 
 def _words(grade_id: str) -> str:
-    kind, chapter, place = ID.fullmatch(grade_id).groups() if ID.fullmatch(grade_id) else ("", "", "")
-    what = "check" if kind == "check" else "cell for the answer"
-    return f"{what} of exercise {chapter}.{place}" if kind else f"cell {grade_id}"
+    if not (found := ID.fullmatch(grade_id)):
+        return f"cell {grade_id}"
+    what = "check" if found[1] == "check" else "cell for the answer"
+    return f"{what} of exercise {found[2]}.{found[3]}"
 
 
 def _made(cells: list[NotebookNode], notes: list[str]) -> NotebookNode:

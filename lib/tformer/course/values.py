@@ -44,7 +44,7 @@ def encode(value: Any, lend: Lend | None = None) -> Coded:
 
 
 def _encode(value: Any, lend: Lend | None) -> Coded:
-    if value is None or isinstance(value, bool | float) and type(value) in (bool, float):
+    if value is None or type(value) in (bool, float):
         return ["is", value]
     if isinstance(value, str):
         return ["is", str(value)]
@@ -137,7 +137,7 @@ def decode_error(told: Any) -> Exception:
     if base is Wrong:
         return Wrong(text)
     kind = type(name, (base,), {"__str__": lambda self: text, "at": str(told["at"])})
-    return kind.__new__(kind)
+    return BaseException.__new__(kind)
 
 
 def raised_again(told: dict[str, str]) -> Exception:
@@ -146,7 +146,7 @@ def raised_again(told: dict[str, str]) -> Exception:
     if told["as"] == "Wrong":
         return Wrong(told["text"])
     try:
-        return kind(told["text"])  # type: ignore[no-any-return]
+        return kind(told["text"])
     except Exception:
         return Exception(told["text"])
 

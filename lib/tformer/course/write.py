@@ -12,11 +12,13 @@ from nbformat import NotebookNode
 from tformer.book.exercises import instructor, sources
 from tformer.book.normalise import dump
 
-STATEMENT = re.compile(r"```\{exercise\} (.*)\n(?::.*\n)*\n?(.*?)\n```", re.DOTALL)
+STATEMENT = re.compile(r"```\{exercise\} (.*)\n(?::.*\n)*\n?((?:.*\n)*?)```")
 CONFIG = '''"""Settings of this course; what else can be set: nbgrader --help-all"""
 
+import warnings
 from pathlib import Path
 
+warnings.filterwarnings("ignore", module="nbgrader")  # about itself; nothing to be done here
 c = get_config()
 c.CourseDirectory.root = str(Path(__file__).parent)
 c.CourseDirectory.course_id = "{name}"
@@ -88,7 +90,7 @@ def assignment(path: Path) -> NotebookNode:
     notebook = instructor(path)
     for cell in notebook.cells:
         if cell.cell_type == "markdown":
-            cell.source = STATEMENT.sub(r"*\1*\n\n\2", cell.source)
+            cell.source = STATEMENT.sub(r"*\1*\n\n\2", cell.source).rstrip()
     return notebook
 
 
@@ -96,7 +98,7 @@ def _release(course: Path, names: list[str]) -> None:
     """Have nbgrader make what is handed out, and enter the assignments in its gradebook."""
     from nbgrader.apps import NbGraderAPI
     from nbgrader.coursedir import CourseDirectory
-    from traitlets.config import PyFileConfigLoader
+    from traitlets.config.loader import PyFileConfigLoader
 
     tools = os.path.dirname(sys.executable)  # nbgrader calls the tool of its database by name
     os.environ["PATH"] = os.pathsep.join([tools, os.environ.get("PATH", "")])
