@@ -74,13 +74,13 @@ HOSTILE = {
     "opens a pair of sockets": "import socket\nsocket.socketpair()",
     "praises itself": (
         "for way in range(3, 64):\n"
-        "    try: os.write(way, b'{\"praise\": \"right\", \"finished\": true, \"changed\": {}}\\n')\n"
+        '    try: os.write(way, b\'{"praise": "right", "finished": true, "changed": {}}\\n\')\n'
         "    except OSError: pass"
     ),
     "forges a value": (
         "for way in range(3, 64):\n"
-        "    try: os.write(way, b'{\"value\": [\"is\", 0], \"error\": null, \"changed\": {},"
-        " \"printed\": false, \"measured\": 0, \"used\": []}\\n')\n"
+        '    try: os.write(way, b\'{"value": ["is", 0], "error": null, "changed": {},'
+        ' "printed": false, "measured": 0, "used": []}\\n\')\n'
         "    except OSError: pass"
     ),
     "sends rubbish": (

@@ -1,6 +1,5 @@
 """Students' code can harm nothing, and cannot talk its way to a mark."""
 
-import os
 import platform
 import re
 import subprocess
@@ -128,8 +127,9 @@ def test_calls_are_refused_by_the_numbers_of_the_kernel():
         if not path.exists():
             pytest.skip("the kernel's headers are not here")
         found = re.findall(r"#define __NR(?:3264)?_(\w+)\s+(\d+)", path.read_text())
-        kernel = {call: number for call, number in found}
-        assert {c: n[place] for c, n in numbers.items()} == {c: kernel.get(c, "-") for c in numbers}
+        kernel = dict(found)
+        for call, known in numbers.items():
+            assert known[place] == kernel.get(call, "-"), call
 
 
 @pytest.mark.parametrize(

@@ -20,7 +20,7 @@ def main(arguments: list[str] | None = None) -> int:
     course = Path(options.folder).expanduser()
     try:
         names = write(find_root(), course, options.chapter)
-    except CourseError as error:
+    except (CourseError, FileNotFoundError) as error:
         print(error, file=sys.stderr)
         return 2
     for name in names:

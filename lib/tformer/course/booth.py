@@ -124,6 +124,7 @@ class Child:
         self.asked = os.fdopen(asked, "rb")
         self.told = os.fdopen(told, "wb")
         self.function: Any = None
+        self.handed: list[Any] = []
         self.given: list[tuple[weakref.ref[Any], bytes]] = []
 
     def work(self) -> None:
@@ -166,11 +167,11 @@ class Child:
         from tformer.exercises.habits import HABITS
 
         self.given.clear()
-        handed = [self._received(argument) for argument in arguments]
+        self.handed = [self._received(argument) for argument in arguments]
         for habit in HABITS:
             habit.used = False
         with np.errstate(all="ignore"):
-            outcome = guard.in_place(lambda: self.function(*handed), 0, measure)
+            outcome = guard.in_place(lambda: self.function(*self.handed), 0, measure)
             code = getattr(self.function, "__code__", None)
             place = code.co_filename if code else ""
             return {

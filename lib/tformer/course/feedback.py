@@ -20,9 +20,9 @@ from pygments.lexers import PythonLexer
 
 from tformer.book.formulas import MATHML, TYPESETTER
 from tformer.course.submission import NOTE
+from tformer.exercises.said import coded
 
 HEADING = re.compile(r"^#+\s+(.+)$", re.MULTILINE)
-CODE = re.compile(r"`([^`]+)`")
 STYLE = """
 :root { color-scheme: light dark; --line: #8886; --right: #1a7f37; --wrong: #b35900 }
 body { font: 16px/1.5 system-ui, sans-serif; max-width: 46rem; margin: 2rem auto; padding: 0 1rem }
@@ -114,11 +114,10 @@ def _said(cell: NotebookNode, about: dict[str, Any]) -> str:
     texts = [o.get("evalue") or o.get("text", "") for o in cell.get("outputs", [])]
     words = " ".join(" ".join(texts).split())
     right = all(o.output_type != "error" for o in cell.get("outputs", []))
-    marked = CODE.sub(r"<code>\1</code>", escape(words))
     points = f"{about.get('score') or 0:g} of {about['points']:g}"
     return (
         f'<p class="said{" right" * right}" id="{escape(about["grade_id"])}">'
-        f"{'✓' if right else '✗'} {marked} <b>({points})</b></p>"
+        f"{'✓' if right else '✗'} {coded(words)} <b>({points})</b></p>"
     )
 
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 import re
 import shutil
 import sys
-import textwrap
 import time
 from pathlib import Path
 from typing import Any
@@ -25,8 +24,7 @@ from tformer.course.judge import CELL_SECONDS, MEMORY, Booth
 from tformer.course.notebook import verdicts
 from tformer.course.submission import chosen, mend
 from tformer.exercises.answer import CALL_SECONDS
-
-WIDTH = 72
+from tformer.exercises.said import wrapped
 
 
 def prepare(assignment: str, student: str, notebooks: list[str]) -> None:
@@ -83,7 +81,7 @@ def shown(cell: NotebookNode, right: bool, text: str) -> NotebookNode:
     number = cell.metadata.nbgrader.grade_id.removeprefix("check-").replace("-", ".")
     text = re.sub("^your function", "Your function", text)
     whole = f"Exercise {number}, {'correct' if right else 'not yet'}. {text}"
-    lines = textwrap.wrap(whole, WIDTH, break_long_words=False, break_on_hyphens=False)
     if right:
-        return new_output("stream", name="stdout", text="\n".join(lines) + "\n")
+        return new_output("stream", name="stdout", text=f"{wrapped(whole)}\n")
+    lines = wrapped(whole).splitlines()
     return new_output("error", ename="CheckFailed", evalue=whole, traceback=lines)

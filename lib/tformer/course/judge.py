@@ -30,6 +30,7 @@ from tformer.exercises.answer import CALL_SECONDS, CHECK_SECONDS, Answer
 from tformer.exercises.guard import Outcome
 from tformer.exercises.process import SIGNALS
 from tformer.exercises.registry import Exercise
+from tformer.exercises.said import with_name
 
 CELL_SECONDS = 20.0
 START_SECONDS = 60.0
@@ -335,7 +336,7 @@ def judge(
         return Verdict(False, f"{how}, before {name} could be called.")
     if "praise" in told:
         return Verdict(True, told["praise"])
-    return Verdict(False, told["complaint"], child.unnamed)
+    return Verdict(False, with_name(told["complaint"], child), child.unnamed)
 
 
 def _unfit(child: Child, name: str) -> str:

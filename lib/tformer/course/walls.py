@@ -63,14 +63,10 @@ def missing() -> str:
         names = {"darwin": "macOS", "win32": "Windows"}
         return f"{NEEDS}; this is {names.get(sys.platform, sys.platform)}. {INSTEAD}"
     if platform.machine() not in MACHINES:
-        return (
-            f"{NEEDS}, and the filter is written for x86-64 and ARM64; see the machine. {INSTEAD}"
-        )
+        return f"{NEEDS}, and here for x86-64 and ARM64; this is {platform.machine()}. {INSTEAD}"
     if _LIBC.syscall(_LANDLOCK_CREATE, None, 0, 1) < 1:
         why = os.strerror(ctypes.get_errno())
-        return (
-            f"{NEEDS}; Landlock is not to be had from the kernel of this machine ({why}). {INSTEAD}"
-        )
+        return f"{NEEDS}; the kernel of this machine has no Landlock ({why}). {INSTEAD}"
     return ""
 
 

@@ -32,6 +32,10 @@ class Wrong(Exception):  # noqa: N818  (a judgement, not an error)
     explain: Callable[[], tuple[str, bool]] | None = None
 
 
+class Untouched(Wrong):
+    """An answer is still the template, which is no mistake yet."""
+
+
 class Raised(Wrong):
     """An answer raised an error of its own, kept as `error`."""
 
@@ -236,7 +240,7 @@ class Answer:
         if outcome.died:
             raise Wrong(died(self.name, said, outcome.died))
         if isinstance(outcome.error, NotImplementedError):
-            raise Wrong(
+            raise Untouched(
                 f"{self.name} is still the empty template. Write your code in place of the line "
                 "`raise NotImplementedError()`."
             )
