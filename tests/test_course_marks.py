@@ -134,7 +134,8 @@ def test_what_a_check_measures_is_measured_in_the_booth(booth):
                     "    return ((q[..., :, None, :] - k[..., None, :, :]) ** 2).sum(-1)"),
             ("2.1", "def softmax_along(x, axis):\n    x -= x.max(axis, keepdims=True)\n"
                     "    return np.exp(x) / np.exp(x).sum(axis, keepdims=True)"),
-            ("2.10", "def streamed_lse(chunks):\n    whole = np.concatenate([np.empty(0), *chunks])\n"
+            ("2.10", "def streamed_lse(chunks):\n"
+                     "    whole = np.concatenate([np.empty(0), *chunks])\n"
                      "    return np.logaddexp.reduce(whole)"),
             ("4.7", "def repaired(q, k):\n    e = np.exp(q @ k.T / q.shape[-1] ** 0.5)\n"
                     "    return e / e.sum(-1, keepdims=True)"),
@@ -147,7 +148,9 @@ def test_what_a_check_measures_is_measured_in_the_booth(booth):
         "2.10": "MB at once",
         "4.7": "reverses all axes",
     }
-    assert {n: words[n] in sentence(n, v.text) for n, v in found.items()} == dict.fromkeys(words, True), found
+    assert {n: words[n] in sentence(n, v.text) for n, v in found.items()} == dict.fromkeys(
+        words, True
+    ), found
 
 
 # Which cells an answer needs.

@@ -28,6 +28,7 @@ from types import ModuleType
 from typing import Any
 
 KILL, BEGIN = b"K", b"B"
+LATEST = 4  # arrays that are looked at whenever something is asked; in the end all are
 LIBRARY = Path(__file__).resolve().parents[1]
 HIDDEN = "chapters"  # where the right answers are
 SYSTEM = ("/lib", "/lib64", "/usr/lib", "/usr/lib64", "/usr/share/fonts", "/usr/share/zoneinfo")
@@ -138,7 +139,8 @@ class Child:
         return json.loads(self.asked.readline())
 
     def _tell(self, message: dict[str, Any]) -> None:
-        self.told.write(json.dumps(message | {"changed": self._changed()}).encode() + b"\n")
+        first = len(self.given) - LATEST if "ask" in message else 0
+        self.told.write(json.dumps(message | {"changed": self._changed(first)}).encode() + b"\n")
         self.told.flush()
 
     def _define(self, cells: list[tuple[str, str]], name: str) -> dict[str, Any]:
@@ -199,12 +201,13 @@ class Child:
         elif isinstance(value, np.ndarray):
             self.given.append((weakref.ref(value), _digest(value)))
 
-    def _changed(self) -> dict[int, Any]:
-        """Return the arrays of the judge that are no longer what they were, by their places."""
+    def _changed(self, first: int) -> dict[int, Any]:
+        """Return the judge's arrays from the first on that are not what they were, by place."""
         from tformer.course.values import encode
 
         found = {}
-        for place, (reference, digest) in enumerate(self.given):
+        for place in range(max(first, 0), len(self.given)):
+            reference, digest = self.given[place]
             array = reference()
             if array is not None and _digest(array) != digest:
                 found[place] = encode(array)
