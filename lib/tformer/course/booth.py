@@ -42,7 +42,6 @@ def main() -> None:
     import scipy.special  # noqa: F401  (loaded once, for all children)
 
     import tformer.exercises
-    import tformer.reference
     from tformer.course import walls
 
     for name in tformer.exercises.__all__:
