@@ -48,7 +48,8 @@ HOSTILE = {
     "takes memory": "kept = []\nwhile True: kept.append(bytearray(1 << 20))",
     "takes a terabyte": "return bytearray(1 << 40)",
     "shares memory": "import mmap\nkept = [mmap.mmap(-1, 1 << 26) for _ in range(64)]",
-    "starts threads": "import threading\nwhile True: threading.Thread(target=input).start()",
+    "starts threads": "import threading, time\n"
+    "while True: threading.Thread(target=time.sleep, args=(60,)).start()",
     "never ends": "while True: pass",
     "sleeps": "import time\ntime.sleep(60)",
     "never ends in C": "sum(range(10**12))",
@@ -99,6 +100,31 @@ HOSTILE = {
     "returns something that kills": (
         "class Trap:\n    def __array__(self, *a, **k): os._exit(0)\nreturn Trap()"
     ),
+}
+DENIED = "PermissionError"
+SAID = dict.fromkeys(
+    """forks, leaves the session, starts a program, becomes a program, kills the judge,
+    kills everybody, has its judge signalled, takes files from the judge, reads the solutions,
+    reads the gradebook,
+    writes the gradebook, locks the gradebook away, empties the gradebook,
+    removes the gradebook, writes at home, looks around, reads the judge's memory, opens a socket,
+    opens a pair of sockets""".replace("\n    ", " ").split(", "),
+    DENIED,
+) | {
+    "leaves": "exit code 0",
+    "lifts its limits": "not allowed to raise maximum limit",
+    "takes memory": "MemoryError",
+    "takes a terabyte": "MemoryError",
+    "shares memory": "Cannot allocate memory",
+    "starts threads": "can't start new thread",
+    "never ends": "was still running",
+    "sleeps": "was still running",
+    "never ends in C": "was still running",
+    "swallows what is asked": "was still running",
+    "breaks the process": "a segmentation fault",
+    "asks the right function": "AttributeError",
+    "imports the checks": "ModuleNotFoundError",
+    "sends rubbish": "cannot be read",
 }
 # What a cell may do before anything is called.
 HOSTILE_CELLS = {
