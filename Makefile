@@ -40,11 +40,7 @@ endif
 begin = start=$$(date +%s);
 took = ; status=$$?; echo "== $(1): $$(($$(date +%s) - start)) s"; exit $$status
 
-<<<<<<< HEAD
-.PHONY: help book test static unit notebooks browser serve lab course run ledger exercises exam bench lock clean
-=======
-.PHONY: help book test static unit notebooks browser serve lab run ledger exercises exam launch bench lock clean
->>>>>>> main
+.PHONY: help book test static unit notebooks browser serve lab course run ledger exercises exam launch bench lock clean
 .DEFAULT_GOAL := help
 
 help: ## Say what can be made
