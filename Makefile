@@ -4,6 +4,7 @@
 PYTHON ?= python3
 VENV   ?= .venv
 CH     ?=
+DIR     =
 BIN     = $(VENV)/bin
 PY      = $(BIN)/python
 READY   = $(VENV)/.ready
@@ -38,8 +39,8 @@ endif
 begin = start=$$(date +%s);
 took = ; status=$$?; echo "== $(1): $$(($$(date +%s) - start)) s"; exit $$status
 
-.PHONY: help book test static unit notebooks browser serve lab hub run ledger exercises exam launch \
-	bench lock clean
+.PHONY: help book test static unit notebooks browser serve lab hub course run ledger exercises exam \
+	launch bench lock clean
 .DEFAULT_GOAL := help
 
 help: ## Say what can be made
@@ -113,6 +114,9 @@ lab: $(READY) ## Open JupyterLab on a desk of your own: lab/ has the exercises a
 
 hub: $(READY) ## Try a hub for a class on this machine; what its students write is in _hub/
 	@mkdir -p _hub && cd _hub && exec $(abspath $(BIN))/jupyterhub -f ../hub/jupyterhub_config.py
+
+course: $(READY) ## Write a course for nbgrader into a new folder: make course DIR=… CH=04
+	@$(PY) -m tformer.course "$(DIR)" $(CH)
 
 run: $(READY) ## Run and normalise the notebooks, or those of one chapter: make run CH=04
 	@$(PY) -m tformer.book run $(CH)
