@@ -1,13 +1,26 @@
 """The commands by which the book is made: python -m tformer.book COMMAND."""
 
 import argparse
+import secrets
 import sys
 import webbrowser
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
-from tformer.book import edition, exercises, find_root, ledger, lint, notebooks, run
+from nbformat.sign import NotebookNotary
+
+from tformer.book import (
+    desk,
+    exam,
+    exercises,
+    find_root,
+    launch,
+    ledger,
+    lint,
+    notebooks,
+    run,
+)
 from tformer.book.normalise import dump, load, normalise
 from tformer.claims import claims
 
@@ -17,7 +30,7 @@ def main(arguments: list[str] | None = None) -> int:
     options = _parser().parse_args(arguments)
     try:
         return int(options.action(find_root(), options) or 0)
-    except FileNotFoundError as error:
+    except (FileExistsError, FileNotFoundError) as error:
         print(error, file=sys.stderr)
         return 2
 
@@ -39,10 +52,21 @@ def _parser() -> argparse.ArgumentParser:
     for name, action, words in (
         ("ledger", _ledger, "verify all claims; write the ledger and the seals' records"),
         ("exercises", _exercises, "write the exercise notebooks from their sources"),
-        ("lab", _lab, "write the chapters for JupyterLab into the folder lab"),
         ("serve", _serve, "show the built book in a browser"),
     ):
         commands.add_parser(name, help=words).set_defaults(action=action)
+    command = commands.add_parser("launch", help="write the branch that launch buttons open")
+    command.add_argument("folder", help="a folder that is new, or holds an older launch branch")
+    command.set_defaults(action=_launch)
+    lab = commands.add_parser("lab", help="write a desk of chapters and exercises for JupyterLab")
+    lab.add_argument("folder", nargs="?", type=Path, help="where; if none, the book's own lab")
+    lab.set_defaults(action=_lab)
+    command = commands.add_parser("exam", help="draw an exam, a sheet and a key, on some chapters")
+    command.add_argument("chapters", nargs="*", type=int, metavar="CH", help="such as 03 04")
+    command.add_argument("--seed", type=int, help="what the numbers are drawn by; secret if absent")
+    command.add_argument("--questions", type=int, metavar="N", help="how many of each chapter")
+    command.add_argument("--to", type=Path, metavar="DIR", help="the folder to write into")
+    command.set_defaults(action=_exam)
     return parser
 
 
@@ -83,8 +107,35 @@ def _exercises(root: Path, options: argparse.Namespace) -> None:
 
 
 def _lab(root: Path, options: argparse.Namespace) -> None:
-    for path in edition.write(root):
-        print(f"wrote {path.relative_to(root).as_posix()}")
+    folder = options.folder or root / desk.FOLDER
+    for path, kept in desk.write(root, folder):
+        if path.suffix == ".ipynb":
+            NotebookNotary().sign(load(path))
+        yours = f"; yours is kept as {kept.name}" if kept else ""
+        print(f"wrote {path.relative_to(folder).as_posix()}{yours}")
+
+
+def _exam(root: Path, options: argparse.Namespace) -> int:
+    seed = secrets.randbelow(10**9) if options.seed is None else options.seed
+    try:
+        made = exam.paper(options.chapters, seed, options.questions)
+    except ValueError as error:
+        print(error, file=sys.stderr)
+        return 2
+    named = "-".join(f"ch{chapter:02d}" for chapter in made.chapters)
+    for path in exam.write(made, options.to or root / "exams" / f"{named}-seed{seed}"):
+        print(f"wrote {path}")
+    print(f"version {made.version}: {made.minutes} minutes, {made.points} points; print the .html")
+    return 0
+
+
+def _launch(root: Path, options: argparse.Namespace) -> None:
+    if not options.folder:
+        raise FileNotFoundError("name a folder: make launch DIR=../launch")
+    written = launch.write(root, Path(options.folder))
+    print(
+        f"wrote {len(written)} files into {options.folder}; push them as the branch of the buttons"
+    )
 
 
 def _serve(root: Path, options: argparse.Namespace) -> None:

@@ -6,23 +6,28 @@ is the book's: solutions filled in and folded away. A cell marked ``exercise="bo
 ``exercise="why"`` in the source appears in the book only.
 """
 
-import argparse
 import copy
 import re
-import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
 import jupytext
+import nbformat
 from nbformat import NotebookNode
 
-from tformer.book import find_root
 from tformer.book.normalise import dump, load, normalise
 
 LABEL = re.compile(r"^:label: ex-(\d+)-(\d+)$", re.MULTILINE)
 CHECK = re.compile(r"^check\(\"(\d+)\.(\d+)\"", re.MULTILINE)
 MARK = re.compile(r"^ *### (?:BEGIN|END) SOLUTION\n?", re.MULTILINE)
+HOW_FAR = """## How far you are
+
+The next cell gathers what each check said last. It reads this notebook as it was last saved, so
+it knows what you did yesterday too."""
+PROGRESS = """from tformer.exercises import progress
+
+progress()"""
 FOLD = {
     "tags": ["hide-input"],
     "mystnb": {"code_prompt_show": "Show solution", "code_prompt_hide": "Hide solution"},
@@ -99,6 +104,7 @@ def instructor(path: Path) -> NotebookNode:
     points = {c.number: c.node.source.count("★") for c in cells if c.role == "statement"}
     for cell in cells:
         if cell.role in ("solution", "check"):
+            cell.node.metadata["tags"] = ["raises-exception"]  # JupyterLab's Run All goes on
             graded = cell.role == "check"
             cell.node.metadata["nbgrader"] = {
                 "grade": graded,
@@ -108,7 +114,13 @@ def instructor(path: Path) -> NotebookNode:
                 "solution": not graded,
                 "task": False,
             } | ({"points": points[cell.number]} if graded else {})
-    return _notebook([cell.node for cell in cells])
+    return _notebook([cell.node for cell in cells] + _how_far(path.name[:2]))
+
+
+def _how_far(chapter: str) -> list[NotebookNode]:
+    text = nbformat.v4.new_markdown_cell(HOW_FAR, id=f"ex-{chapter}-how-far")
+    code = nbformat.v4.new_code_cell(PROGRESS, id=f"ex-{chapter}-progress")
+    return [text, code]
 
 
 def student(path: Path) -> NotebookNode:
@@ -162,29 +174,3 @@ def without_outputs(notebook: NotebookNode) -> str:
         if cell.cell_type == "code":
             cell.outputs, cell.execution_count = [], None
     return dump(bare)
-
-
-def write_course(root: Path, course: Path) -> list[Path]:
-    """Write each chapter's exercises as an nbgrader assignment under ``course/source``."""
-    written = []
-    for path in sources(root):
-        target = course / "source" / path.stem / path.with_suffix(".ipynb").name
-        target.parent.mkdir(parents=True, exist_ok=True)
-        target.write_text(dump(instructor(path)), encoding="utf-8", newline="\n")
-        written.append(target)
-    return written
-
-
-def main(arguments: list[str] | None = None) -> int:
-    """Write the notebooks, or with --course the assignments of an nbgrader course."""
-    parser = argparse.ArgumentParser(prog="python -m tformer.book.exercises", description=__doc__)
-    parser.add_argument("--course", type=Path, help="the folder of an nbgrader course")
-    options = parser.parse_args(arguments)
-    root = find_root()
-    for path in write_course(root, options.course) if options.course else generate(root):
-        sys.stdout.write(f"wrote {path}\n")
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())
