@@ -6,7 +6,7 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from tformer import reference
-from tformer.chapters.ch03.tables import table
+from tformer.figures.tables import table
 from tformer.figures.style import (
     INK,
     KEY,
