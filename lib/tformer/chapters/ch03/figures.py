@@ -6,7 +6,10 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from tformer import reference
+<<<<<<< HEAD
 from tformer.figures.tables import table
+=======
+>>>>>>> main
 from tformer.figures.style import (
     INK,
     KEY,
@@ -16,6 +19,7 @@ from tformer.figures.style import (
     WEIGHT,
     panel,
 )
+from tformer.figures.tables import table
 from tformer.world import lexicon
 from tformer.world.circuits import ANSWER, NOUNS, VETO, answer, veto
 
