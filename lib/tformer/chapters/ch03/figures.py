@@ -6,10 +6,6 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from tformer import reference
-<<<<<<< HEAD
-from tformer.figures.tables import table
-=======
->>>>>>> main
 from tformer.figures.style import (
     INK,
     KEY,

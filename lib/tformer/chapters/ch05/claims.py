@@ -44,7 +44,7 @@ def causal_row(ahead: int = 0, asks: str = "") -> str:
         tokens = lexicon.tokenise(sentence)
         bias = ref.to_additive(causal(len(tokens), ahead))
         nouns = [i for i, token in enumerate(tokens) if "noun" in lexicon.WORDS[token]]
-        right, wrong = sorted(nouns, key=lambda i: tokens[i] != noun)  # noqa: B023
+        right, wrong = sorted(nouns, key=lambda i: tokens[i] != noun)
         both = lexicon.read(sentence, [replace(layer, bias=bias) for layer in lexicon.LAYERS])
         it = both.weights[1, tokens.index("it")]
         require(near(it[right], it[wrong]), f"it gives {show(it[[right, wrong]])} in “{sentence}”")
@@ -181,8 +181,8 @@ def one_pass(ahead: int = 0) -> str:
         total += float(np.prod(p[np.arange(length), list(text)]))
     require(near(total, 1), f"the probabilities of all texts add up to {total:.4f}")
     return (
-        f"two random layers, all {n_words**length} texts: each row of the one pass against the pass "
-        "over its prefix, within 1e-12; the products add up to 1 within 1e-12"
+        f"two random layers, all {n_words**length} texts: each row of the one pass against the "
+        "pass over its prefix, within 1e-12; the products add up to 1 within 1e-12"
     )
 
 

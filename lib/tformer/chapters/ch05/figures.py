@@ -27,7 +27,7 @@ def read_masked(sentence: str, mask: np.ndarray, layers: Sequence[lexicon.Layer]
 
 
 def causal_weights(last_words: Sequence[str]) -> dict[str, tuple[np.ndarray, np.ndarray]]:
-    """Weights on both nouns, masked causally: of *it* in layer 2, of the last word in a first layer.
+    """Causal weights on both nouns: of *it* in layer 2, of the last word in a first layer.
 
     Returns
     -------
@@ -107,7 +107,9 @@ def _signed(title: str, derivatives: np.ndarray) -> Figure:
         ax.axvline(edge, color=QUIET, linewidth=0.6)
         ax.axhline(edge, color=QUIET, linewidth=0.6)
     middles, names = np.arange(n) * d + d / 2, [str(i + 1) for i in range(n)]
-    ax.set(xlim=(0, n * d), ylim=(n * d, 0), aspect="equal", xlabel="input row", ylabel="output row")
+    ax.set(
+        xlim=(0, n * d), ylim=(n * d, 0), aspect="equal", xlabel="input row", ylabel="output row"
+    )
     ax.set(xticks=middles, yticks=middles, xticklabels=names, yticklabels=names)
     ax.tick_params(length=0)
     ax.grid(visible=False)
@@ -147,8 +149,14 @@ def _strip(
         end = (start[0], start[1] + 0.75) if down else (start[0] + 0.5, start[1])
         arrow: Any = {"arrowstyle": "-|>", "color": INK, "linewidth": 1.2, "shrinkA": 0}
         ax.annotate("", end, start, arrowprops=arrow)
-        ax.text(end[0] + (0 if down else 0.1), end[1] + (0.25 if down else 0.02), f"$p_{s + 1}$",
-                ha="center" if down else "left", va="center", fontsize=11)
+        ax.text(
+            end[0] + (0 if down else 0.1),
+            end[1] + (0.25 if down else 0.02),
+            f"$p_{s + 1}$",
+            ha="center" if down else "left",
+            va="center",
+            fontsize=11,
+        )
 
 
 def family(n: int = 8) -> tuple[Figure, ...]:
@@ -202,7 +210,9 @@ def _cone(title: str, mask: np.ndarray, asks: int, n_layers: int) -> Figure:
             ax.plot([t, s], [y, y + 2], **look)
     for level in range(n_layers + 1):
         y = 2 * (n_layers - level)
-        ax.text(-0.8, y, f"layer {level}" if level else "words", ha="right", va="center", fontsize=9)
+        ax.text(
+            -0.8, y, f"layer {level}" if level else "words", ha="right", va="center", fontsize=9
+        )
         for s in range(n):
             late = level == 0 and s > asks
             color = (VERMILLION if late else VALUE) if known[level][s] else QUIET

@@ -64,4 +64,8 @@ def _loss(
     grad[:, :-1] = (ref.softmax(logits) - targets) / n
     dscores = ref.attention_vjp(zeros, zeros, ones, sharpness * grad, mask=mask, bias=scores)[3]
     assert dscores is not None
-    return -float((ref.log_softmax(logits) * targets).sum() / n), dscores, float((grad * mixed).sum())
+    return (
+        -float((ref.log_softmax(logits) * targets).sum() / n),
+        dscores,
+        float((grad * mixed).sum()),
+    )
