@@ -343,7 +343,8 @@ def log_probability(logits, words):
     ### BEGIN SOLUTION
     rows, following = logits[..., :-1, :], words[..., 1:, None]
     largest = rows.max(axis=-1, keepdims=True)
-    lse = largest + np.log(np.exp(rows - largest).sum(axis=-1, keepdims=True))
+    terms = np.exp(rows - largest).sum(axis=-1, keepdims=True)
+    lse = largest + np.log(terms)
     chosen = np.take_along_axis(rows, following, axis=-1)
     return (chosen - lse).sum(axis=(-2, -1))
     ### END SOLUTION

@@ -6,7 +6,7 @@ import numpy as np
 
 from tformer import reference
 
-__all__ = ["WAYS", "filled", "naive_softmax"]
+__all__ = ["WAYS", "filled", "late_and_divided", "naive_softmax"]
 
 FILL = -1e9
 
@@ -45,3 +45,10 @@ WAYS: dict[str, Callable[[np.ndarray], np.ndarray]] = {
     "−∞, this library": lambda scores: reference.softmax(np.full(scores.shape, -np.inf)),
 }
 """What a program may do -> the weights of a row of scores whose keys are all hidden."""
+
+
+def late_and_divided(scores: np.ndarray, mask: np.ndarray) -> np.ndarray:
+    """Weights multiplied by the mask after the softmax, and divided by their sum again."""
+    kept = naive_softmax(scores) * mask
+    with np.errstate(invalid="ignore"):
+        return np.asarray(kept / kept.sum(axis=-1, keepdims=True))
