@@ -3,7 +3,8 @@
 export const core = { maskOf, knows, leaks, weightsOf };
 
 const BASES = { all: "all words", causal: "causal", window: "window" };
-const GUESSES = [3, 4, 5, 9];
+const GUESSES = [1, 2, 3, 5];
+const HOLE = [8, 11];
 const NUMBERS = { window: ["window of", 1, 12], prefix: ["prefix of", 0, 12], document: ["second document from word", 0, 11], padding: ["padding at the end", 0, 12] };
 const SHAPE = ["base", ...Object.keys(NUMBERS), "flips"];
 
@@ -72,16 +73,17 @@ const choice = (label, radios, name) => h("div", { class: "tf-layers", role: "ra
 
 function bet(model) {
   const radios = radioButtons(model, "guess", GUESSES), verdict = h("p", { class: "tf-outcome" });
-  const ask = "A window of 3 shows each word itself and the two before it. How many words can the last word know after two such layers?";
+  const ask = "The mask is causal in both layers, but for one cell: “it” may look at the last word. In how many pairs does a word come to know a later one?";
   const el = h("div", { class: "tf-bet", role: "radiogroup", "aria-label": ask }, h("p", {}, h("b", {}, "Guess first. "), ask),
     h("div", { class: "tf-layers" }, ...radios.all.map((radio, i) => h("label", { class: "tf-option" }, radio, String(GUESSES[i])))));
   const update = (now, mask) => {
     radios.update(now.guess);
-    const there = now.base === "window" && now.window === 3 && now.n_layers === 2 && now.selected === mask.length - 1
-      && !now.flips.length && !now.prefix && !now.padding && !now.document;
-    const count = knows(mask, now.n_layers).at(-1).filter(Boolean).length;
-    verdict.textContent = !now.guess ? "" : there ? `The last word can know ${count} words. ${now.guess === count ? "As you said: two" : `You said ${now.guess}. Two`} back in each layer, and itself.`
-      : "Now choose a window of 3 and two layers, and follow the last word.";
+    const there = now.base === "causal" && now.n_layers === 2 && now.flips.length === 1 && String(now.flips[0]) === String(HOLE)
+      && !now.prefix && !now.padding && !now.document;
+    const count = leaks(knows(mask, now.n_layers));
+    verdict.textContent = !now.guess ? "" : there ? `${count} pairs leak. ${now.guess === count ? "As you said. " : `You said ${now.guess}. `}“it” comes to know the last word, `
+      + "and through it the two words between; and those two, which look at “it”, come to know the last word."
+      : "Now press causal, and open the cell in which “it” looks at the last word.";
     return there ? verdict.textContent : "";
   };
   return { el, verdict, update };
@@ -119,7 +121,7 @@ function controls(model) {
 // ---- the table --------------------------------------------------------------------------
 
 function table(model) {
-  const el = h("div", { class: "tf-cells", role: "grid", "aria-label": "Who looks at whom" });
+  const el = h("div", { class: "tf-cells", role: "group", "aria-label": "Who looks at whom; arrow keys lead from cell to cell" });
   let drawn = "", names = [], heads = [], cells = [], at = [8, 11];
   const flip = (t, s) => {
     const flips = model.get("flips"), rest = flips.filter(([a, b]) => a !== t || b !== s);
@@ -138,11 +140,10 @@ function table(model) {
   };
   const build = (tokens) => {
     names = tokens.map((token, t) => h("button", { type: "button", class: "tf-asks", click: () => assign(model, { selected: t }) }, token));
-    heads = tokens.map((token) => h("span", { class: "tf-asked", role: "columnheader" }, h("span", {}, token)));
-    cells = tokens.map((_, t) => tokens.map((_, s) => h("button", { type: "button", class: "tf-cell", role: "gridcell",
+    heads = tokens.map((token) => h("span", { class: "tf-asked", "aria-hidden": "true" }, h("span", {}, token)));
+    cells = tokens.map((_, t) => tokens.map((_, s) => h("button", { type: "button", class: "tf-cell",
       tabindex: t === at[0] && s === at[1] ? 0 : -1, click: () => { at = [t, s]; flip(t, s); }, keydown: (event) => step(event, t, s) }, h("span", {}))));
-    el.replaceChildren(h("div", { class: "tf-line", role: "row" }, h("span", { role: "columnheader" }, h("span", { class: "tf-voice" }, "word")), ...heads),
-      ...cells.map((row, t) => h("div", { class: "tf-line", role: "row" }, h("span", { role: "rowheader" }, names[t]), ...row)));
+    el.replaceChildren(h("div", { class: "tf-line" }, h("span"), ...heads), ...cells.map((row, t) => h("div", { class: "tf-line" }, names[t], ...row)));
   };
   const update = (tokens, mask, weights, selected) => {
     if (tokens.join(" ") !== drawn) build(tokens);
@@ -153,8 +154,7 @@ function table(model) {
       cell.className = `tf-cell${open ? "" : " tf-hidden"}${open && s > t ? " tf-leak" : ""}${t === selected ? " tf-chosen" : ""}`;
       cell.style.setProperty("--tf-share", p.toFixed(4));
       cell.dataset.weight = p;
-      cell.firstChild.textContent = open && p >= 0.005 ? fmt(p).slice(1) || "1" : "";
-      if (open && p >= 0.995) cell.firstChild.textContent = "1";
+      cell.firstChild.textContent = p >= 0.995 ? "1" : p >= 0.005 ? fmt(p).slice(1) : "";
       cell.setAttribute("aria-label", `${tokens[t]} ${open ? `looks at ${tokens[s]}: ${fmt(p)}` : `may not look at ${tokens[s]}`}`);
       cell.setAttribute("aria-pressed", open);
     }));

@@ -45,7 +45,7 @@ class MaskEditor(BookWidget, uses="hand_made.js"):
     n_layers : int
         Through so many layers, 1 to 4, the paths lead.
     guess : int
-        What the reader expects a window of 3 to show in two layers; 0 for no guess.
+        How many pairs the reader expects to leak through one hole; 0 for no guess.
 
     Raises
     ------
