@@ -18,7 +18,11 @@ Attend = Callable[[Array, Array, Array], Array]
 
 
 def _attending(mask: Array) -> Attend:
-    return lambda q, k, v: reference.attention(*(np.asarray(x, float) for x in (q, k, v)), mask)
+    def attend(q: Array, k: Array, v: Array) -> Array:
+        q, k, v = (np.asarray(x, dtype=float) for x in (q, k, v))
+        return reference.attention(q, k, v, mask=mask)
+
+    return attend
 
 
 _HOLES = np.array([[0, 0, 0, 0], [1, 1, 0, 1], [0, 1, 1, 0], [1, 0, 0, 0]], dtype=bool)

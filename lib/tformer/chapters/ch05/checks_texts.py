@@ -19,7 +19,7 @@ Array = np.ndarray
 
 def _texts() -> Iterator[Case]:
     yield case(
-        logits=np.log([[3.0, 1], [1, 1], [1, 9]]),
+        logits=np.log(np.array([[3.0, 1], [1, 1], [1, 9]])),
         words=np.array([0, 0, 1]),
         want=np.log(3 / 8),
         why="Word 1 is 0, with 3/4; word 2 is 1, with 1/2. The last row is not asked.",

@@ -49,8 +49,9 @@ def causal_row(ahead: int = 0, asks: str = "") -> str:
         it = both.weights[1, tokens.index("it")]
         require(near(it[right], it[wrong]), f"it gives {show(it[[right, wrong]])} in “{sentence}”")
         alone = lexicon.read(sentence, [replace(first, bias=bias)]).weights[0, -1]
+        numbers = f"the last word gives {show(alone[[right, wrong]])} in “{sentence}”"
+        require(alone[right] > 9 * alone[wrong], numbers)
         least = min(least, alone[right] / alone[wrong])
-        require(least > 9, f"the last word gives {show(alone[[right, wrong]])} in “{sentence}”")
         if "animal" in tokens:
             require(near(it[nouns], 0.367, 5e-4), f"it gives {show(it[nouns])}")
             require(near(alone[[right, wrong]], (0.468, 0.048), 5e-4), show(alone[nouns]))

@@ -201,7 +201,7 @@ def _cone(title: str, mask: np.ndarray, asks: int, n_layers: int) -> Figure:
     n = len(mask)
     figure, ax = blank(3.4, 0.55 + 0.45 * n_layers)
     known = [reach(mask, n_layers - level)[asks] for level in range(n_layers + 1)]
-    leak = [(reach(mask, level) & (np.arange(n) > asks)).any(axis=1) for level in range(n_layers)]
+    leak: list[Any] = [reach(mask, i)[:, asks + 1 :].any(axis=1) for i in range(n_layers)]
     for level in range(n_layers, 0, -1):
         y = 2 * (n_layers - level)
         for t, s in zip(*np.nonzero(mask & known[level][:, None]), strict=True):
@@ -210,9 +210,8 @@ def _cone(title: str, mask: np.ndarray, asks: int, n_layers: int) -> Figure:
             ax.plot([t, s], [y, y + 2], **look)
     for level in range(n_layers + 1):
         y = 2 * (n_layers - level)
-        ax.text(
-            -0.8, y, f"layer {level}" if level else "words", ha="right", va="center", fontsize=9
-        )
+        name = f"layer {level}" if level else "words"
+        ax.text(-0.8, y, name, ha="right", va="center", fontsize=9)
         for s in range(n):
             late = level == 0 and s > asks
             color = (VERMILLION if late else VALUE) if known[level][s] else QUIET

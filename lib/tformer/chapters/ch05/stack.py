@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -39,9 +38,10 @@ def late_attention(q: Array, k: Array, v: Array, mask: Array) -> Array:
 
 
 def forward(
-    x: Array, layers: Sequence[Layer], mask: Array, attend: Callable[..., Array] = ref.attention
+    x: Array, layers: Sequence[Layer], mask: Array, attend: Callable[..., Array] | None = None
 ) -> Array:
-    """Send rows (..., T, d_model) through the layers; `attend` takes q, k, v and the mask."""
+    """Send rows (..., T, d_model) through the layers; `attend` may stand in for attention."""
+    attend = attend or ref.attention
     for layer in layers:
         x = x + attend(x @ layer.w_q, x @ layer.w_k, x @ layer.w_v, mask)
         x = x + np.tanh(x @ layer.w_in) @ layer.w_out
@@ -73,8 +73,8 @@ def jacobian(x: Array, layers: Sequence[Layer], mask: Array, late: bool = False)
     for layer, (before, middle) in zip(layers[::-1], seen[::-1], strict=True):
         slope = 1 - np.tanh(middle @ layer.w_in) ** 2
         grad = grad + (grad @ layer.w_out.T * slope) @ layer.w_in.T
-        copies: Any = (np.broadcast_to(a, (n, *a.shape)) for a in _project(before, layer))
-        dq, dk, dv = back(*copies, grad, mask)[:3]
+        q, k, v = (np.broadcast_to(a, (n, *a.shape)) for a in _project(before, layer))
+        dq, dk, dv = back(q, k, v, grad, mask)[:3]
         grad = grad + dq @ layer.w_q.T + dk @ layer.w_k.T + dv @ layer.w_v.T
     return grad.reshape(x.shape * 2)
 
