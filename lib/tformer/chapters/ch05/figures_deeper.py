@@ -6,6 +6,7 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from tformer import reference
+from tformer.chapters.ch05.figures import LEAK
 from tformer.chapters.ch05.fills import filled, naive_softmax
 from tformer.chapters.ch05.paths import reach
 from tformer.figures.style import INK, QUIET, VERMILLION, WEIGHT
@@ -67,7 +68,7 @@ def _knows(layers: int, known: np.ndarray) -> Figure:
     allowed = reference.causal_mask(n, n)
     squares(ax, (known & allowed).astype(float), color=QUIET)
     for i, j in np.argwhere(known & ~allowed):
-        squares(ax, np.ones((1, 1)), (j, i), VERMILLION)
+        squares(ax, np.ones((1, 1)), (j, i), LEAK)
     ax.set(xlim=(-0.2, n + 0.2), ylim=(n + 0.2, -0.2))
     title = "1 layer" if layers == 1 else f"{layers} layers"
     figure.suptitle(title, fontsize=11, fontweight="bold", x=0.04, ha="left")
