@@ -10,14 +10,14 @@ A noun *is* of some kinds, an adjective *says* of which kinds it speaks:
     opening  what another has to fit through or into  the door was too narrow
 
 What these kinds do not tell apart stays undecided: in "The lorry did not cross the street because
-it was too wide" both nouns get the same weight. A bag and a box go into each other, so which of them
-was too small is told by their order alone.
+it was too wide" both nouns get the same weight.
 """
 
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
+from typing import Any
 
 import numpy as np
 
@@ -34,6 +34,7 @@ __all__ = [
     "Layer",
     "Reading",
     "embed",
+    "hand_made_words",
     "read",
     "tokenise",
 ]
@@ -49,10 +50,9 @@ FEATURES = (
 _TABLE = """
 noun, is animate: animal bird boy cat child dog driver fox girl horse man mouse teacher woman
 noun, is place: field garden lake river road street
-noun, is cargo: ball lorry piano table trophy
+noun, is cargo: ball box lorry parcel piano table trophy
 noun, is cargo, is cloth: bed sofa
-noun, is cargo, is opening: bag box parcel suitcase
-noun, is opening: door gate hole tunnel
+noun, is opening: bag door gate hole suitcase tunnel
 noun, is cloth: blanket carpet cushion mat pillow rug
 noun, is food: apple bread cake cheese milk soup
 adjective, says animate: afraid angry happy hungry sleepy thirsty tired
@@ -174,3 +174,23 @@ def read(sentence: str, layers: Sequence[Layer] = LAYERS) -> Reading:
         x = x + ref.attention(q, k, v, bias=layer.bias)
     unknown = [token for token in tokens if token not in WORDS]
     return Reading(tokens, tuple(dict.fromkeys(unknown)), weights, x)
+
+
+def hand_made_words() -> dict[str, Any]:
+    """The words, features and layers of this module, as a widget takes them into a page."""
+    place = {feature: i for i, feature in enumerate(FEATURES)}
+    return {
+        "features": list(FEATURES),
+        "words": {word: [place[f] for f in has] for word, has in WORDS.items()},
+        "layers": [
+            {name: _entries(getattr(layer, name)) for name in ("w_q", "w_k", "w_v")}
+            for layer in LAYERS
+        ],
+    }
+
+
+def _entries(matrix: np.ndarray) -> dict[str, Any]:
+    """The width of a matrix and its few entries that are not zero, as [row, column, value]."""
+    rows, columns = np.nonzero(matrix)
+    entries = zip(rows.tolist(), columns.tolist(), matrix[rows, columns].tolist(), strict=True)
+    return {"width": matrix.shape[1], "entries": [list(entry) for entry in entries]}

@@ -8,6 +8,7 @@ that has heard of an opening prefers near nouns, and one that has heard of cargo
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -18,9 +19,19 @@ from tformer.world import lexicon
 FIT = "the box did not fit the bag because it was too small"
 SWAPPED = "the bag did not fit the box because it was too small"
 NOUNS = ("box", "bag")
+"""Cargo and opening in one, here: the lexicon knows a box as cargo and a bag as an opening."""
 ROUND = 32
 """Places in which the hand goes round once."""
 _GATHER, _RESOLVE = lexicon.LAYERS
+
+
+def embed(tokens: Sequence[str], both: Sequence[str] = NOUNS) -> np.ndarray:
+    """Embeddings of some words, (T, d_model); those of `both` are cargo and opening."""
+    x = lexicon.embed(tokens)
+    kinds = [lexicon.FEATURES.index(f"is {kind}") for kind in ("cargo", "opening")]
+    for row, token in zip(x, tokens, strict=True):
+        row[kinds] = np.maximum(row[kinds], token in both)
+    return x
 
 
 def with_hand(strength: float) -> tuple[np.ndarray, np.ndarray]:
@@ -47,6 +58,7 @@ def read(
     sentence: str,
     first: int | None = 0,
     strength: float = 6.0,
+    both: Sequence[str] = NOUNS,
 ) -> np.ndarray:
     """Weights of *it* in layer 2, (T,): without places if `first` is None.
 
@@ -54,9 +66,10 @@ def read(
     ----------
     first : the position of the first word.
     strength : of the hand, in the query.
+    both : words that are cargo and opening in one.
     """
     tokens = lexicon.tokenise(sentence)
-    x, it = lexicon.embed(tokens), tokens.index("it")
+    x, it = embed(tokens, both), tokens.index("it")
     x = x + reference.attention(*(x @ w for w in (_GATHER.w_q, _GATHER.w_k, _GATHER.w_v)))
     scale = _RESOLVE.w_q.shape[-1] ** -0.5
     if first is None:
