@@ -248,7 +248,7 @@ def _keys(rest: Callable[[float, float], float], up: float = 1e-9) -> Callable[[
         "One key too many: where the share is reached exactly, it is reached.": (
             lambda slope, share: math.floor(-math.log(1 - share) / slope + 1e-9) + 1
         ),
-        "One key too few: rounded down, or without the query's own key, which is one of the nearest.": lambda slope, share: (
+        "One key too few: rounded down, or the query's own key forgotten.": lambda slope, share: (
             max(1, math.ceil(-math.log(1 - share) / slope - 1e-9)) - 1
         ),
         "The logarithm to the base 2 is for halves; the weights fall by exp(−slope).": (

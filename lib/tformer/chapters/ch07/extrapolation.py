@@ -134,15 +134,20 @@ def _logits(scheme: str, p: Parameters, tokens: Tensor, **waves: float) -> Tenso
         x = x + fast.sinusoidal(places, D_MODEL).to(x)
     if scheme == "learned":
         x = x + p["places"][:, None, :length]
-    heads = x[:, :, None]
-    q, k = (heads @ p[f"w_{name}"][:, None] + p[f"b_{name}"][:, None] for name in "qk")
+    q, k = (_heads(x, p[f"w_{name}"]) + p[f"b_{name}"][:, None] for name in "qk")
     if scheme == "RoPE":
         turn = fast.sinusoidal(places, D_K, **waves).to(x)
         q, k = fast.rope(q, turn), fast.rope(k, turn)
     mask, bias = fast.causal_mask(length, length), _bias(scheme, p, length)
-    y = fast.attention(q, k, heads @ p["w_v"][:, None], mask=mask, bias=bias)
+    y = fast.attention(q, k, _heads(x, p["w_v"]), mask=mask, bias=bias)
     logits: Tensor = (x + y.sum(dim=2)) @ p["read"][:, None]
     return logits
+
+
+def _heads(x: Tensor, w: Tensor) -> Tensor:
+    """Rows (6, B, T, D) through the matrices of all heads (6, H, D, K): (6, B, H, T, K)."""
+    rows = x.flatten(1, 2) @ w.transpose(1, 2).flatten(2)
+    return rows.unflatten(1, x.shape[1:3]).unflatten(-1, (N_HEADS, -1)).transpose(2, 3)
 
 
 def _bias(scheme: str, p: Parameters, length: int) -> Tensor | None:
