@@ -19,7 +19,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -36,6 +36,7 @@ CELL_SECONDS = 20.0
 START_SECONDS = 60.0
 MEMORY = 2 << 30
 LONGEST = 128 << 20  # bytes of a reply
+THREADS, LOOK = 64, 0.1  # threads at once, and seconds between two looks at how many there are
 
 
 class Gone(Exception):  # noqa: N818  (an end, not an error)
@@ -89,7 +90,7 @@ class Booth:
         socket.send_fds(self.control, [booth.BEGIN], [asked, told])
         os.close(asked)
         os.close(told)
-        child = Child(ask, hear, self._ending)
+        child = Child(ask, hear, int(self._said()), self._ending)
         try:
             end = time.monotonic() + self.cell_seconds
             child.meet(child.exchange({"cells": cells, "function": name}, end))
@@ -125,15 +126,19 @@ class Booth:
     def _ending(self) -> str:
         """End the child if it still runs, and say how it ended."""
         self.control.sendall(booth.KILL)
+        code = int(self._said())
+        name = signal.Signals(-code).name if code < 0 else f"exit code {code}"
+        return SIGNALS.get(name, name)
+
+    def _said(self) -> bytes:
+        """Return the next line that the booth says."""
         said = b""
         while not said.endswith(b"\n"):
-            part = self.control.recv(32)
+            part = self.control.recv(1)
             if not part:
                 raise RuntimeError("the process for students' code is gone")
             said += part
-        code = int(said)
-        name = signal.Signals(-code).name if code < 0 else f"exit code {code}"
-        return SIGNALS.get(name, name)
+        return said
 
 
 class Child:
@@ -142,8 +147,9 @@ class Child:
     __name__: str
     __signature__: inspect.Signature
 
-    def __init__(self, ask: int, hear: int, ending: Callable[[], str]) -> None:
+    def __init__(self, ask: int, hear: int, process: int, ending: Callable[[], str]) -> None:
         self._ask, self._hear, self._ending = ask, hear, ending
+        self._tasks = f"/proc/{process}/task"
         os.set_blocking(ask, False)
         self._rest = b""
         self._ended: str | None = None
@@ -249,11 +255,18 @@ class Child:
 
     def _wait(self, end: float, writing: bool = False) -> None:
         ways = ([], [self._ask]) if writing else ([self._hear], [])
-        left = end - time.monotonic()
-        if left <= 0 or not any(select.select(*ways, [], left)):
-            self.end()
-            self._ended = ""
-            raise Gone("")
+        while (left := end - time.monotonic()) > 0:
+            if any(select.select(*ways, [], min(left, LOOK))):
+                return
+            with contextlib.suppress(FileNotFoundError):  # it has just ended, which reading tells
+                if os.stat(self._tasks).st_nlink - 2 > THREADS:
+                    self._stop(f"it started more than {THREADS} threads")
+        self._stop("")
+
+    def _stop(self, why: str) -> NoReturn:
+        self.end()
+        self._ended = why
+        raise Gone(why)
 
     def end(self) -> str:
         """End the child if it still runs; say how it ended."""

@@ -35,6 +35,7 @@ c.Autograde.autograde_preprocessors = [
     "nbgrader.preprocessors.CheckCellMetadata",
 ]
 c.Judge.seconds = 5.0  # one call of an answer; all calls of a check together get four times that
+c.Judge.cell_seconds = 20.0  # the cells that an answer needs
 c.Judge.memory = 2 * 2**30  # bytes
 
 # Feedback is one page that needs no network.
