@@ -35,12 +35,27 @@ from tformer.exercises.said import with_name
 CELL_SECONDS = 20.0
 START_SECONDS = 60.0
 MEMORY = 2 << 30
-LONGEST = 128 << 20  # bytes of a reply
+LONGEST = 16 << 20  # bytes of a reply
 THREADS, LOOK = 64, 0.1  # threads at once, and seconds between two looks at how many there are
 
 
 class Gone(Exception):  # noqa: N818  (an end, not an error)
     """The process in the booth has ended; the message says how, "" if it was too slow."""
+
+
+class NoBooth(Exception):  # noqa: N818  (nobody can be judged)
+    """There is no process for students' code; no mark can be given."""
+
+
+@contextlib.contextmanager
+def _what_anybody_may_send() -> Iterator[None]:
+    """Take data that cannot be read for the end of the process that sent it."""
+    try:
+        yield
+    except (Gone, NoBooth):
+        raise
+    except Exception:
+        raise Gone("its reply cannot be read") from None
 
 
 class Booth:
@@ -93,14 +108,15 @@ class Booth:
         child = Child(ask, hear, int(self._said()), self._ending)
         try:
             end = time.monotonic() + self.cell_seconds
-            child.meet(child.exchange({"cells": cells, "function": name}, end))
+            with _what_anybody_may_send():
+                child.meet(child.exchange({"cells": cells, "function": name}, end))
             yield child
         finally:
             child.end()
 
     def _start(self) -> None:
         if lacking := walls.missing():
-            raise RuntimeError(lacking)
+            raise NoBooth(lacking)
         self.close()
         self.control, other = socket.socketpair()
         settings = {
@@ -121,7 +137,7 @@ class Booth:
             )
         self.control.settimeout(START_SECONDS)
         if self.control.recv(1) != booth.BEGIN:
-            raise RuntimeError("the process for students' code did not start; see above")
+            raise NoBooth("the process for students' code did not start; see above")
 
     def _ending(self) -> str:
         """End the child if it still runs, and say how it ended."""
@@ -136,7 +152,7 @@ class Booth:
         while not said.endswith(b"\n"):
             part = self.control.recv(1)
             if not part:
-                raise RuntimeError("the process for students' code is gone")
+                raise NoBooth("the process for students' code is gone")
             said += part
         return said
 
@@ -167,8 +183,7 @@ class Child:
         if told.get("name"):
             self.__name__ = str(told["name"])[:80]
         if told.get("signature") is not None:
-            with contextlib.suppress(ValueError, TypeError):
-                self.__signature__ = _signature(told["signature"], told["returns"])
+            self.__signature__ = _signature(told["signature"], told["returns"])
 
     def call(self, thunk: Callable[[], Outcome], seconds: float, measure: str = "") -> Outcome:
         """Make one guarded call, as `guard.in_place` does; `thunk` calls this object."""
@@ -179,14 +194,13 @@ class Child:
         self._lent, self._given = [], []
         request = {"arguments": [self._sent(value) for value in arguments]}
         try:
-            told = self.exchange(request | {"measure": self._measure}, self._end)
-            while "ask" in told:
-                told = self.exchange(self._answer(told), self._end)
-            return self._outcome(told)
+            with _what_anybody_may_send():
+                told = self.exchange(request | {"measure": self._measure}, self._end)
+                while "ask" in told:
+                    told = self.exchange(self._answer(told), self._end)
+                return self._outcome(told)
         except Gone as gone:
             return Outcome(timed_out=not str(gone), died=str(gone))
-        except (ValueError, TypeError, KeyError, IndexError, RecursionError):
-            return Outcome(died="its reply cannot be read")
 
     def _sent(self, value: Any) -> Any:
         """Encode a value, and remember the arrays in it, in the order in which they arrive."""
@@ -248,8 +262,10 @@ class Child:
         while b"\n" not in parts[-1]:
             self._wait(end)
             parts.append(os.read(self._hear, 1 << 20))
-            if not parts[-1] or sum(map(len, parts)) > LONGEST:
+            if not parts[-1]:
                 raise Gone(self.end())
+            if sum(map(len, parts)) > LONGEST:
+                self._stop(f"it sent more than {LONGEST >> 20} MB")
         line, _, self._rest = b"".join(parts).partition(b"\n")
         return line
 

@@ -132,11 +132,11 @@ _JUDGED = (Wrong, NotImplementedError, np.exceptions.AxisError)
 
 def decode_error(told: Any) -> Exception:
     """Return an error of that name, which says these words and holds the line as `at`."""
-    name, text = str(told["name"])[:80], str(told["text"])
+    name, text, at = str(told["name"])[:80], str(told["text"])[:2000], str(told["at"])[:200]
     base = next((kind for kind in _JUDGED if kind.__name__ == told["as"]), Exception)
     if base is Wrong:
         return Wrong(text)
-    kind = type(name, (base,), {"__str__": lambda self: text, "at": str(told["at"])})
+    kind = type(name, (base,), {"__str__": lambda self: text, "at": at})
     return BaseException.__new__(kind)
 
 
