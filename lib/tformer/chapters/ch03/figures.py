@@ -6,7 +6,6 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from tformer import reference
-from tformer.chapters.ch03.tables import table
 from tformer.figures.style import (
     INK,
     KEY,
@@ -16,6 +15,7 @@ from tformer.figures.style import (
     WEIGHT,
     panel,
 )
+from tformer.figures.tables import table
 from tformer.world import lexicon
 from tformer.world.circuits import ANSWER, NOUNS, VETO, answer, veto
 

@@ -8,7 +8,6 @@ from matplotlib.figure import Figure
 from tformer import reference
 from tformer.chapters.ch03.one_query import ANIMAL, tables
 from tformer.chapters.ch03.retrieval import expected_weight, retrieved
-from tformer.chapters.ch03.tables import blank, squares
 from tformer.experiments.intervals import bernstein_margin
 from tformer.figures.style import (
     INK,
@@ -22,6 +21,7 @@ from tformer.figures.style import (
     label_ends,
     panel,
 )
+from tformer.figures.tables import blank, squares
 from tformer.world import lexicon
 
 

@@ -1,4 +1,4 @@
-"""Tables drawn as coloured squares: what the figures of chapter 3 are made of."""
+"""Tables drawn as coloured squares, with their numbers and names."""
 
 from collections.abc import Sequence
 from typing import Any
