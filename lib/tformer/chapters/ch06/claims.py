@@ -142,7 +142,7 @@ def two_matrices(keys_too: bool = True, other_u: float = 0.0, silent: bool = Fal
         identity(scores, x @ (w_q @ w_k.T) @ x.T, "scores = X M Xᵀ")
         a = np.array([weights(row, BETA) for row in scores])
         identity((a @ (x @ w_v)) @ w_o, a @ x @ (w_v @ w_o), "the head adds A X U")
-    a, (x, y, u) = sp.Symbol("a"), (table(name, 1, 2) for name in "xyu")
+    a, x, y = sp.Symbol("a"), table("x", 1, 2), table("y", 1, 2)
     identity(a * x + (1 - a) * y, y + a * (x - y), "a x + (1 − a) y = y + a (x − y)")
     for seed in range(40):
         _same_function(seed, keys_too, other_u)
@@ -195,7 +195,7 @@ def _read_off(seed: int, silent: bool) -> None:
     scope="36 sizes of random layers; the veto's six heads",
 )
 def sharing(count: int = 1, of_one: bool = False) -> str:
-    """The bound on the rank is reached by random layers; queries of a word that is in the memory."""
+    """The bound on the rank is reached by random layers; the query is a word of the memory."""
     tried = 0
     for n_heads, d_k in product((2, 4, 6), (1, 2, 3, 4)):
         for groups in (g for g in sizes(n_heads) if n_heads % g == 0):
