@@ -12,7 +12,7 @@ from tformer.world.lexicon import FEATURES, KINDS, SENTENCES, WORDS, embed, toke
 
 LAYERS = {"six heads, one a kind": layers.SIX, "four heads, two a kind": layers.FOUR}
 STEMS = tuple(dict.fromkeys(tokenise(sentence)[:-1] for sentence in SENTENCES))
-LASTS = ("tired", "wide", "narrow", "soft", "heavy", "fresh")
+LASTS = ("tired", "wide", "narrow", "soft")
 
 
 def _layer(name: str) -> dict[str, Any]:
