@@ -107,14 +107,12 @@ browser: book ## Open the built pages in a browser and try them
 serve: book ## Open the built book in a browser
 	@$(PY) -m tformer.book serve
 
-lab: $(READY) ## Open JupyterLab on the exercises, with the chapters beside them in lab/
+lab: $(READY) ## Open JupyterLab on a desk of your own: lab/ has the exercises and the chapters
 	@$(PY) -m tformer.book lab
-	@ls exercises/*.ipynb >/dev/null 2>&1 || $(PY) -m tformer.book exercises
-	@$(BIN)/jupyter trust chapters/*.ipynb lab/*.ipynb exercises/*.ipynb exercises/solutions/*.ipynb
 	@mkdir -p $(LAB_SETTINGS)
 	@echo '{"@jupyterlab/apputils-extension:notification":' \
 	  '{"checkForUpdates": false, "fetchNews": "false"}}' > $(LAB_SETTINGS)/overrides.json
-	@$(BIN)/jupyter lab --LabApp.default_url=/lab/tree/exercises
+	@JUPYTER_CONFIG_PATH=hub/student $(BIN)/jupyter lab --ServerApp.root_dir=lab --LabApp.default_url=/lab/tree/exercises
 
 run: $(READY) ## Run and normalise the notebooks, or those of one chapter: make run CH=04
 	@$(PY) -m tformer.book run $(CH)

@@ -4,26 +4,28 @@ Arrays are generated from the shapes in the docstrings, in float64. A test round
 precision it is about, so that the rounding of the inputs is never counted as an error.
 """
 
-import re
 import zlib
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, nullcontext
 from typing import Any, NamedTuple
 
 import numpy as np
 import torch
 
-from tformer import reference
+from tformer import fast, reference
 from tformer.docstrings import documented
+from tformer.shapes import axes_of
 
 FUNCTIONS = tuple(reference.__all__)
 SIZES = {"T": 2, "S": 3, "d_k": 5, "d_v": 4, "N": 4, "d_model": 2}
-SIZE_OF_ARGUMENT = {"n_vocab": "N", "d_model": "d_model"}
-LETTER = r"[A-Za-z]\w*"
+SIZE_OF_ARGUMENT = {"n_vocab": "N", "d_model": "d_model", "n_queries": "T", "n_keys": "S"}
 SIMILARITIES = tuple(
     name for name in FUNCTIONS if getattr(reference, name).__module__.endswith("similarity")
 )
 ATTENTION = ("attention", "attention_vjp", "attention_weights")
 SCORES = ("softmax", "log_softmax", "logsumexp")
+LENGTHS = [{"n_queries": t, "n_keys": s} for t, s in ((3, 4), (4, 3), (1, 1), (0, 2), (2, 0))]
+LENGTHS += [{"n_queries": 3, "n_keys": 6, "offset": offset} for offset in (2, 3, 9)]
 
 SETTINGS: dict[str, list[dict[str, Any]]] = {
     **{
@@ -35,6 +37,11 @@ SETTINGS: dict[str, list[dict[str, Any]]] = {
     "softmax_jacobian": [{}, {"beta": 3.0}],
     "cooccurrence": [{"n_vocab": 4, "window": 1}, {"n_vocab": 6, "window": 9}],
     "svd_embeddings": [{"d_model": 2}],
+    "causal_mask": LENGTHS,
+    "sliding_window_mask": [x | {"window": n} for x in LENGTHS for n in (1, 2, 9)],
+    "prefix_mask": [x | {"n_prefix": n} for x in LENGTHS for n in (0, 2, 9)],
+    "padding_mask": [{"n_keys": 3}, {"n_keys": 0}],
+    "causal_attention": [{}, {"offset": 1}, {"offset": 2, "scale": 0.3}],
     **{
         name: [
             {"mask": None, "bias": None},
@@ -47,7 +54,15 @@ SETTINGS: dict[str, list[dict[str, Any]]] = {
 }
 """Arguments that are not arrays, and arrays that are left out. Without an entry there are none."""
 
-INTEGERS_ONLY = ("cooccurrence",)
+INTEGERS_ONLY = tuple(
+    name
+    for name in FUNCTIONS
+    for said in [documented(getattr(reference, name))]
+    if set(said.names) <= set(said.kinds)
+)
+"""What takes no floating-point array: what it returns is in float64, or torch's default dtype."""
+VALUES_NEEDED = ("cooccurrence", "svd_embeddings", "from_additive")
+NOT_DIFFERENTIABLE = (*INTEGERS_ONLY, "from_additive", "count_leaks", "attention_vjp")
 NOT_HALF = ("svd_embeddings",)
 """The singular vectors of a matrix are too sensitive for a bound that holds in half precision."""
 
@@ -95,7 +110,7 @@ def tolerance(name: str, dtype: str) -> float:
 def cases(name: str) -> Iterator[tuple[str, Case]]:
     """Every case of a function, each with an identifier."""
     names, spec, *_ = documented(getattr(reference, name))
-    letters = sorted(set(re.findall(LETTER, spec.split("->")[0])))
+    letters = sorted({letter for axes in axes_of(spec) for letter, _ in axes.letters})
     for i, settings in enumerate(SETTINGS.get(name, [{}])):
         for kind, leading in _leading(len(names), "..." in spec).items():
             yield f"{kind}-{i}", make(name, SIZES, leading, settings)
@@ -113,8 +128,8 @@ def cases(name: str) -> Iterator[tuple[str, Case]]:
 
 
 def changed(case: Case, change: Callable[[np.ndarray], np.ndarray]) -> Case:
-    """The case with other arrays, or the same arrays laid out otherwise."""
-    return case._replace(arrays={key: change(value) for key, value in case.arrays.items()})
+    """The case with other arrays, or the same arrays laid out otherwise; what has no axis stays."""
+    return case._replace(arrays={key: change(x) if x.ndim else x for key, x in case.arrays.items()})
 
 
 def _leading(n_arrays: int, dots: bool) -> dict[str, list[tuple[int, ...]]]:
@@ -143,11 +158,12 @@ def make(
     spec = spec or right
     rng = np.random.default_rng(zlib.crc32(f"{name}{sorted(sizes.items())}{leading}".encode()))
     arrays = {}
-    for argument, axes, before in zip(names, spec.split("->")[0].split(","), leading, strict=True):
+    for argument, axes, before in zip(names, axes_of(spec), leading, strict=True):
         if argument in settings:
             continue
-        shape = before + tuple(sizes[x] for x in re.findall(LETTER, axes))
-        arrays[argument] = VALUES.get(argument, _normal)(rng, shape)
+        shape = before + tuple(sizes[letter] for letter, _ in axes.letters)
+        values = VALUES.get(f"{argument} of {name}", VALUES.get(argument, _normal))
+        arrays[argument] = values(rng, shape)
     return Case(name, arrays, settings)
 
 
@@ -188,6 +204,11 @@ VALUES: dict[str, Callable[..., np.ndarray]] = {
     "counts": _counts,
     "tokens": _tokens,
     "mask": _mask,
+    "lengths": _tokens,
+    "documents_q": _tokens,
+    "documents_k": _tokens,
+    "influence": lambda rng, shape: rng.integers(-1, 2, shape).astype(float),
+    "bias of from_additive": lambda rng, shape: np.where(rng.random(shape) < 0.5, 0, -np.inf),
 }
 
 LAYOUTS: dict[str, Callable[[np.ndarray], np.ndarray]] = {
@@ -264,6 +285,29 @@ def as_one(result: Any) -> Any:
     return np.concatenate(parts) if isinstance(parts[0], np.ndarray) else torch.cat(parts)
 
 
+@contextmanager
+def default_dtype(dtype: str) -> Iterator[None]:
+    """Torch's default dtype is `dtype` meanwhile."""
+    before = torch.get_default_dtype()
+    torch.set_default_dtype(getattr(torch, dtype))
+    try:
+        yield
+    finally:
+        torch.set_default_dtype(before)
+
+
+def by_fast(case: Case, dtype: str, device: str = "cpu") -> torch.Tensor:
+    """What the fast function gives in `dtype` on `device`, both of which the result must have."""
+    tensors = {key: to_torch(value, dtype, device) for key, value in case.arrays.items()}
+    of_numbers = default_dtype(dtype) if case.function in INTEGERS_ONLY else nullcontext()
+    with of_numbers, nullcontext() if tensors else torch.device(device):
+        result = as_one(getattr(fast, case.function)(**tensors, **case.settings))
+    assert not any(tensor._version for tensor in tensors.values()), "fast changed an argument"
+    assert not result.is_floating_point() or result.dtype == getattr(torch, dtype)
+    assert result.device.type == device
+    return result
+
+
 def to_numpy(tensor: torch.Tensor) -> np.ndarray:
     """The tensor as float64."""
     return tensor.detach().to("cpu").double().numpy()
@@ -282,7 +326,7 @@ def rounded(case: Case, dtype: str) -> Case:
 
 def precisions(name: str, module: str) -> tuple[str, ...]:
     """The dtypes in which a function is compared with its definition."""
-    if name in INTEGERS_ONLY:
+    if name in INTEGERS_ONLY and module == "reference":
         return ("float64",)
     if name in NOT_HALF:
         return ("float64", "float32")
@@ -291,12 +335,16 @@ def precisions(name: str, module: str) -> tuple[str, ...]:
 
 def magnitude(case: Case, result: np.ndarray) -> float:
     """The largest number met on the way to `result`, at least 1; PPMI is of the ratio of counts."""
-    finite = np.abs(result, where=np.isfinite(result), out=np.zeros_like(result))
     arrays = case.arrays.values()
     if case.function == "ppmi":
         met = [0.0]
     elif case.function in SIMILARITIES:
         met = [float(np.square(a).sum(axis=-1).max(initial=0)) for a in arrays]
     else:
-        met = [float(np.abs(a).max(initial=0)) for a in arrays]
-    return max(1.0, float(finite.max(initial=0)), sum(met))
+        met = [_largest(a) for a in arrays]
+    return max(1.0, _largest(result), sum(met))
+
+
+def _largest(array: np.ndarray) -> float:
+    """The largest finite entry, by magnitude."""
+    return float(np.abs(array).max(initial=0, where=np.isfinite(array)))

@@ -48,6 +48,10 @@ class Notebook:
     def run(self, number: int) -> Locator:
         """Run one cell and give its output."""
         self.page.evaluate(RUN, number)
+        return self.output(number)
+
+    def output(self, number: int) -> Locator:
+        """The output of one cell."""
         shown = self.page.locator(".jp-NotebookPanel:not(.lm-mod-hidden) .jp-Cell")
         return shown.nth(number).locator(".jp-OutputArea").first
 

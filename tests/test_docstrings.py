@@ -16,7 +16,7 @@ from tformer.arguments import checked
 from tformer.docstrings import documented, sections
 from tformer.fast import checks
 from tformer.fast.twins import twin
-from tformer.shapes import ShapeError, bind, result_shape
+from tformer.shapes import ShapeError, axes_of, bind, result_shape
 
 ROOT = Path(__file__).parents[1]
 SIZES = {"B": 11, "T": 2, "S": 3, "d_k": 5, "d_v": 6, "N": 7, "d_model": 4}
@@ -35,7 +35,7 @@ def settings_for(function: Callable[..., Any]) -> dict[str, int]:
     """Values of the arguments that state a size, such as d_model."""
     names = inspect.signature(function).parameters
     settings = {name: SIZES[axis] for name, axis in SIZE_OF_ARGUMENT.items() if name in names}
-    return settings | ({"window": 2} if "window" in names else {})
+    return settings | {name: 2 for name in ("window", "n_prefix") if name in names}
 
 
 def arrays_for(module: ModuleType, case: Case) -> dict[str, Any]:
@@ -47,7 +47,7 @@ def arrays_for(module: ModuleType, case: Case) -> dict[str, Any]:
 def check_shapes(module: ModuleType, function: Callable[..., Any], name: str) -> None:
     """Call `function` on arrays of the documented shapes; its results must have the stated ones."""
     names, spec, *_ = documented(function)
-    leading = [(13,) if "..." in axes else () for axes in spec.split("->")[0].split(",")]
+    leading = [(13,) if axes.dots else () for axes in axes_of(spec)]
     case = make(name, SIZES, leading, settings_for(function), spec)
     arrays = arrays_for(module, case)
     sizes = {x: SIZES[x] for x in SIZE_OF_ARGUMENT.values()} | bind(name, spec, **arrays)
@@ -74,6 +74,9 @@ WRONG = [
     ("attention", "(..., T, d_v) array", "(..., T, d_k) array"),
     ("attention_vjp", "dk : (..., S, d_k) array", "dk : (..., T, d_k) array"),
     ("cooccurrence", "(N, N) array", "(T, T) array"),
+    ("causal_mask", "(T, S) boolean array", "(S, T) boolean array"),
+    ("padding_mask", "(..., 1, S) boolean array", "(..., S, 1) boolean array"),
+    ("count_leaks", "(...) integer array", "(..., T) integer array"),
 ]
 
 

@@ -1,16 +1,15 @@
-"""The chapters as `make lab` writes them: complete, no loose ends, the reader's to change."""
+"""The chapters as `make lab` writes them: complete, with no loose ends."""
 
 import re
-import shutil
 from pathlib import Path
 
 import nbformat
 import pytest
 
 from browsing import ROOT, toc_pages
-from tformer.book.edition import Book, _caption, _written_out, edition, write
+from tformer.book.edition import Book, _caption, edition, written_out
 from tformer.book.myst import directives
-from tformer.book.normalise import dump, load
+from tformer.book.normalise import dump
 from tformer.book.numbering import number_headings
 from tformer.book.seals import CALL
 from tformer.claims.record import records
@@ -69,7 +68,8 @@ def test_links_lead_somewhere(texts: dict[str, str], page: str) -> None:
             continue
         name, _, label = link.partition("#")
         name = name.removeprefix("./")
-        assert name in texts or not name or (ROOT / "chapters" / name).is_file(), link
+        there = ROOT / (name if name.startswith("exercises/") else f"chapters/{name}")
+        assert name in texts or not name or there.is_file(), link
         assert not label or label in TARGET.findall(texts[name] if name else own), link
 
 
@@ -84,8 +84,8 @@ def test_the_book_is_left_as_it_was(book: Book) -> None:
     [
         ("By {doc}`it <01_dot_products>`", "By [it](01_dot_products.ipynb)"),
         ("{doc}`02_softmax`", "[Softmax](02_softmax.ipynb)"),
-        ("{doc}`a <../exercises/solutions/02_softmax>`", "[a](../exercises/02_softmax.ipynb)"),
-        ("{doc}`glossary`", "[Glossary](../chapters/glossary.md)"),
+        ("{doc}`a <../exercises/solutions/02_softmax>`", "[a](exercises/02_softmax.ipynb)"),
+        ("{doc}`glossary`", "[Glossary](glossary.md)"),
         ("{cite:t}`vaswani2017`", "Vaswani *et al.* [[VSP+17](https://arxiv.org/abs/1706.03762)]"),
         ("[it](#thm-cauchy-schwarz)", "[it](01_dot_products.ipynb#thm-cauchy-schwarz)"),
         ("[](#thm-cauchy-schwarz)", "[Theorem 1."),
@@ -104,8 +104,16 @@ def test_the_book_is_left_as_it_was(book: Book) -> None:
         ),
     ],
 )
-def test_what_the_page_writes_out_is_written_out(book: Book, source: str, expected: str) -> None:
-    assert _written_out(source, book, "chapters/00_notation", {}).startswith(expected)
+def test_what_the_page_writes_out_iswritten_out(book: Book, source: str, expected: str) -> None:
+    assert written_out(source, book, "chapters/00_notation", {}).startswith(expected)
+
+
+def test_an_exercise_reaches_the_chapters_above_it(book: Book) -> None:
+    source = "{doc}`../../chapters/glossary` [](#thm-cauchy-schwarz)"
+    text = written_out(source, book, "exercises/solutions/02_softmax")
+    assert text.startswith("[Glossary](../glossary.md) [Theorem 1.")
+    assert text.endswith("](../01_dot_products.ipynb#thm-cauchy-schwarz)")
+    assert "chapters/glossary" in book.linked
 
 
 @pytest.mark.parametrize(
@@ -113,7 +121,7 @@ def test_what_the_page_writes_out_is_written_out(book: Book, source: str, expect
 )
 def test_what_leads_nowhere_is_refused(book: Book, source: str) -> None:
     with pytest.raises(LookupError, match="none"):
-        _written_out(source, book, "chapters/02_softmax", {})
+        written_out(source, book, "chapters/02_softmax", {})
 
 
 @pytest.mark.parametrize("text", ["A square. It has four.", "**A square.** It has four."])
@@ -127,47 +135,3 @@ def test_headings_are_numbered_outside_listings() -> None:
     number_headings(notebook := nbformat.v4.new_notebook(cells=cells), "7")
     headings = re.findall(r"^#+ (.+)$", prose(notebook), re.MULTILINE)
     assert headings == ["7. T", "7.1. A", "no", "7.1.1. C", "7.1.2. D", "7.2. E", "7.2.1. F"]
-
-
-SMALL = """parts:
-- numbered: true
-  chapters: [{file: chapters/01_a, sections: [{file: chapters/01_b}]}]
-"""
-
-
-@pytest.fixture
-def small(tmp_path: Path) -> Path:
-    """A book of one chapter with a deeper page."""
-    (tmp_path / "chapters").mkdir()
-    (tmp_path / "_toc.yml").write_text(SMALL)
-    shutil.copy(ROOT / "references.bib", tmp_path)
-    for name, there in (("01_a", "thm-b"), ("01_b", "thm-a")):
-        theorem = f":::{{prf:theorem}} T\n:label: thm-{name[-1]}\n\nBy {{prf:ref}}`{there}`.\n:::"
-        cells = [nbformat.v4.new_markdown_cell(f"# Title {name}\n\n{theorem}")]
-        nbformat.write(nbformat.v4.new_notebook(cells=cells), tmp_path / f"chapters/{name}.ipynb")
-    return tmp_path
-
-
-def test_a_chapter_shares_its_counters_with_its_deeper_page(small: Path) -> None:
-    assert [path.name for path in write(small)] == ["01_a.ipynb", "01_b.ipynb"]
-    assert "By [Theorem 1.2](01_b.ipynb#thm-b)" in load(small / "lab/01_a.ipynb").cells[0].source
-    deeper = load(small / "lab/01_b.ipynb").cells[0].source
-    assert deeper.startswith("# Title 01_b")
-    assert "\n:enumerator: 1.2\n" in deeper
-
-
-def test_what_a_reader_changes_is_kept(small: Path) -> None:
-    write(small)
-    assert write(small) == []
-    theirs, page = small / "lab/01_a.ipynb", small / "chapters/01_a.ipynb"
-    theirs.write_text(theirs.read_text().replace("Title 01_a", "Mine"))
-    other = small / "lab/01_b.ipynb"
-    other.write_text(other.read_text().replace('"metadata": {}', '"metadata": {"scrolled": 1}'))
-    assert write(small) == []
-    for path in (page, small / "chapters/01_b.ipynb"):
-        path.write_text(path.read_text().replace("Title", "New title"))
-    assert len(write(small)) == 2
-    kept = [path.name for path in sorted((small / "lab").glob("*.ipynb"))]
-    assert kept == ["01_a.ipynb", "01_a.mine-1.ipynb", "01_b.ipynb"]
-    assert "Mine" in (small / "lab/01_a.mine-1.ipynb").read_text()
-    assert "New title" in theirs.read_text()

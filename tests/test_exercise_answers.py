@@ -42,7 +42,8 @@ def in_threads(monkeypatch):
 def test_solution_passes(number, capsys):
     answer, _ = solutions()[number]
     check(number, answer)
-    assert " ".join(capsys.readouterr().out.split()).startswith(f"Exercise {number}, correct. ")
+    said = " ".join(capsys.readouterr().out.split())
+    assert said.startswith(f"✓ Exercise {number}, correct. ")
 
 
 @pytest.mark.usefixtures("in_threads")

@@ -109,7 +109,7 @@ def test_the_warning_about_fork_and_threads_is_silenced_and_no_other(monkeypatch
 def test_praise_and_complaint_come_out_the_same_either_way(either_way, capsys):
     check("1.1", lambda q, k: (print("hello"), (q * k).sum(-1))[1])  # noqa: T201
     out = " ".join(capsys.readouterr().out.split())
-    assert out.startswith("Exercise 1.1, correct.")
+    assert out.startswith("✓ Exercise 1.1, correct.")
     assert "was left out" in out
     assert "hello" not in out
     assert "not added up yet" in told("1.1", lambda q, k: q * k)
@@ -148,7 +148,7 @@ def run_cells(*cells):
     return [cell.outputs for cell in notebook.cells]
 
 
-def test_in_a_kernel_only_the_sentence_is_shown():
+def test_in_a_kernel_only_the_sentence_is_shown_and_only_nbgrader_is_raised_at():
     outputs = run_cells(
         "from tformer.exercises import check, hint",
         "def f(q, k):\n    return q / 0 + undefined\ncheck('1.1', f)",
@@ -159,23 +159,25 @@ def test_in_a_kernel_only_the_sentence_is_shown():
         "import os\ncheck('1.1', lambda q, k: os._exit(1))",
         "check('1.1', lambda q, k: (display(q), (q * k).sum(-1))[1])",
         "import time, threading\nprint(threading.active_count() > 1, os.getpid() > 0)",
+        "os.environ['NBGRADER_EXECUTION'] = 'autograde'\ncheck('1.1', f, seconds=0.3)",
     )
     raised, looped = outputs[1], outputs[2]
-    for output in (raised, looped):
-        assert [o.output_type for o in output] == ["error"]
-        shown = output[0].traceback
-        assert "\n".join(shown) == output[0].evalue
-        assert not [line for line in shown if "File" in line or "Traceback" in line]
-    assert "at `return q / 0 + undefined`" in " ".join(raised[0].evalue.split())
-    assert "still running after 0.3 seconds" in " ".join(looped[0].evalue.split())
-    assert [o.output_type for o in outputs[3]] == ["stream"]
-    assert outputs[3][0].text.startswith("Exercise 1.1, correct.")
-    assert outputs[4][0].text.startswith("Hint 1 of 3.")
-    for output, words in ((outputs[5], "slow or endless"), (outputs[6], "exit code 1")):
-        assert [o.output_type for o in output] == ["error"]
-        assert words in " ".join(output[0].evalue.split())
-    assert any("correct." in o.get("text", "") for o in outputs[7])
+    for output, words in (
+        (raised, "at `return q / 0 + undefined`"),
+        (looped, "still running after 0.3 seconds"),
+        (outputs[3], "✓ Exercise 1.1, correct."),
+        (outputs[4], "Hint 1 of 3."),
+        (outputs[5], "slow or endless"),
+        (outputs[6], "exit code 1"),
+    ):
+        assert [o.output_type for o in output] == ["display_data"]
+        assert words in " ".join(output[0].data["text/plain"].split())
+    assert "at <code>return q / 0 + undefined</code>" in raised[0].data["text/html"]
+    assert raised[0].metadata == {"tformer": {"exercise": "1.1", "correct": False}}
+    assert any("correct." in o.get("data", {}).get("text/plain", "") for o in outputs[7])
     assert outputs[8][0].text == "True True\n"
+    assert [o.output_type for o in outputs[9]] == ["error"]
+    assert "\n".join(outputs[9][0].traceback) == outputs[9][0].evalue
 
 
 @pytest.fixture

@@ -213,3 +213,11 @@ def test_the_book_is_found_from_inside(book):
     assert find_root(book / "chapters") == book.resolve()
     with pytest.raises(FileNotFoundError, match="no book here"):
         find_root(book.parent)
+
+
+def test_an_answer_of_the_book_that_its_check_refuses_is_an_error(tmp_path):
+    refused = code("from tformer.exercises import check\ncheck('1.1', lambda q, k: q)")
+    (tmp_path / "chapters").mkdir()
+    path = write(tmp_path, "01_square", notebook(text("# A square"), refused))
+    with pytest.raises(run.NotebookError, match=r"(?s)01_square.*refused.*Exercise 1.1, not yet"):
+        run.execute(path)

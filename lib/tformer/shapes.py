@@ -64,7 +64,8 @@ def bind(where: str, spec: str, **arrays: Any) -> Sizes:
 
 def axes_of(spec: str) -> list[Axes]:
     """The axes of each array in a spec such as "... T|1 d_k, S"."""
-    parts = [axes.strip() for axes in spec.split("->")[0].split(",")]
+    arrays = spec.split("->")[0]
+    parts = [axes.strip() for axes in arrays.split(",")] if arrays.strip() else []
     pairs = [[x.partition("|") for x in axes.split() if x != "..."] for axes in parts]
     return [
         Axes(axes, "..." in axes, tuple((letter, bool(one)) for letter, one, _ in letters))
@@ -138,6 +139,7 @@ def result_shape(spec: str, sizes: Sizes, position: int = 0) -> tuple[int, ...]:
         If a letter of the result has no size.
     """
     letters = re.sub(r"\|1", "", spec.split("->")[1].split(",")[position]).split()
+    sizes = sizes | {"1": 1}
     if missing := [letter for letter in letters if letter not in sizes]:
         raise ShapeError(f"axis {missing[0]} of the result ({spec}) has no size")
     return sum((sizes["..."] if x == "..." else (sizes[x],) for x in letters), ())

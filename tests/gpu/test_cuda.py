@@ -9,10 +9,12 @@ import torch
 from cases import (
     EDGES,
     FUNCTIONS,
+    NOT_DIFFERENTIABLE,
     SCORES,
     TOLERANCE,
     Case,
     as_one,
+    by_fast,
     cases,
     magnitude,
     precisions,
@@ -30,20 +32,12 @@ ALL = [pytest.param(case, id=f"{f}-{i}") for f in FUNCTIONS for i, case in cases
 ROWS = [pytest.param(f, *row, id=f"{f}-{i}") for f in EDGES for i, row in EDGES[f].items()]
 
 
-def on_cuda(case: Case, dtype: str) -> torch.Tensor:
-    arrays = {key: to_torch(value, dtype, "cuda") for key, value in case.arrays.items()}
-    result = as_one(getattr(fast, case.function)(**arrays, **case.settings))
-    assert result.device.type == "cuda"
-    return result
-
-
 @pytest.mark.parametrize("case", ALL)
 def test_values_are_those_of_the_definition(case: Case) -> None:
     for dtype in precisions(case.function, "fast"):
         known = rounded(case, dtype)
         expected = as_one(getattr(reference, case.function)(**known.arrays, **case.settings))
-        got = on_cuda(case, dtype)
-        assert case.function == "cooccurrence" or got.dtype == getattr(torch, dtype)
+        got = by_fast(case, dtype, "cuda")
         bound = tolerance(case.function, dtype) * magnitude(known, np.asarray(expected))
         np.testing.assert_allclose(to_numpy(got), np.asarray(expected), rtol=0, atol=bound)
 
@@ -51,16 +45,13 @@ def test_values_are_those_of_the_definition(case: Case) -> None:
 @pytest.mark.parametrize(("name", "row", "expected"), ROWS)
 @pytest.mark.parametrize("dtype", TOLERANCE)
 def test_edge_contract(name: str, row: list[float], expected: Any, dtype: str) -> None:
-    got = to_numpy(
-        on_cuda(Case(name, {"x" if name in SCORES else "p": np.array(row, float)}, {}), dtype)
-    )
+    case = Case(name, {"x" if name in SCORES else "p": np.array(row, float)}, {})
+    got = to_numpy(by_fast(case, dtype, "cuda"))
     bound = TOLERANCE[dtype].bound
     np.testing.assert_allclose(got, expected, rtol=bound, atol=bound)
 
 
-@pytest.mark.parametrize(
-    "name", [name for name in FUNCTIONS if name not in ("cooccurrence", "attention_vjp")]
-)
+@pytest.mark.parametrize("name", [name for name in FUNCTIONS if name not in NOT_DIFFERENTIABLE])
 def test_gradients_are_those_of_the_cpu(name: str) -> None:
     case = next(case for kind, case in cases(name) if kind == "plain-0")
     gradients = []

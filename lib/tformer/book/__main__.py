@@ -7,7 +7,9 @@ from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
-from tformer.book import edition, exercises, find_root, ledger, lint, notebooks, run
+from nbformat.sign import NotebookNotary
+
+from tformer.book import desk, exercises, find_root, ledger, lint, notebooks, run
 from tformer.book.normalise import dump, load, normalise
 from tformer.claims import claims
 
@@ -17,7 +19,7 @@ def main(arguments: list[str] | None = None) -> int:
     options = _parser().parse_args(arguments)
     try:
         return int(options.action(find_root(), options) or 0)
-    except FileNotFoundError as error:
+    except (FileExistsError, FileNotFoundError) as error:
         print(error, file=sys.stderr)
         return 2
 
@@ -39,10 +41,12 @@ def _parser() -> argparse.ArgumentParser:
     for name, action, words in (
         ("ledger", _ledger, "verify all claims; write the ledger and the seals' records"),
         ("exercises", _exercises, "write the exercise notebooks from their sources"),
-        ("lab", _lab, "write the chapters for JupyterLab into the folder lab"),
         ("serve", _serve, "show the built book in a browser"),
     ):
         commands.add_parser(name, help=words).set_defaults(action=action)
+    lab = commands.add_parser("lab", help="write a desk of chapters and exercises for JupyterLab")
+    lab.add_argument("folder", nargs="?", type=Path, help="where; if none, the book's own lab")
+    lab.set_defaults(action=_lab)
     return parser
 
 
@@ -83,8 +87,12 @@ def _exercises(root: Path, options: argparse.Namespace) -> None:
 
 
 def _lab(root: Path, options: argparse.Namespace) -> None:
-    for path in edition.write(root):
-        print(f"wrote {path.relative_to(root).as_posix()}")
+    folder = options.folder or root / desk.FOLDER
+    for path, kept in desk.write(root, folder):
+        if path.suffix == ".ipynb":
+            NotebookNotary().sign(load(path))
+        yours = f"; yours is kept as {kept.name}" if kept else ""
+        print(f"wrote {path.relative_to(folder).as_posix()}{yours}")
 
 
 def _serve(root: Path, options: argparse.Namespace) -> None:

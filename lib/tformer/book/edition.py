@@ -1,18 +1,14 @@
 """The chapters as JupyterLab shows them best: what the page writes out is written out.
 
-JupyterLab knows one notebook at a time. So each chapter is written once more, into a folder that
-git does not see: boxes and equations carry the numbers of the page, references and citations are
-links with their words, captions stand below the figures. What a reader changes there stays: a
-chapter is written anew only when the book has changed, and then the reader's copy is kept.
+JupyterLab knows one notebook at a time. So each chapter is written once more: boxes and equations
+carry the numbers of the page, references and citations are links with their words, captions stand
+below the figures. `desk` puts them into a folder that git does not see.
 """
 
-import json
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
-from hashlib import sha256
-from itertools import count
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -22,12 +18,10 @@ from pybtex.database import Entry, parse_file
 from pybtex.plugin import find_plugin
 
 from tformer.book.lab_seals import seal_html
-from tformer.book.normalise import dump, load
+from tformer.book.normalise import load
 from tformer.book.numbering import EQUATION, Target, number_headings, pages, targets, title
 from tformer.book.seals import CALL
 
-FOLDER = "lab"
-RECORD = ".written.json"
 NOTE = (
     "*This is the chapter as `make lab` writes it for JupyterLab. What you change here is yours.*"
 )
@@ -49,9 +43,13 @@ LINK = re.compile(r"\]\((https?://\S+?)\)\\?\.?\s*$")
 
 @dataclass
 class Book:
-    """The book around `root`: its notebooks, labels and works cited."""
+    """The book around `root`: its notebooks, labels and works cited.
+
+    `linked` gathers the pages that are no notebooks and that a notebook written out leads to.
+    """
 
     root: Path
+    linked: set[str] = field(default_factory=set)
 
     @cached_property
     def chapters(self) -> dict[str, str]:
@@ -99,14 +97,21 @@ class Book:
                 return title(path.read_text(encoding="utf-8"))
         raise LookupError(f"there is no page {page}")
 
-    def address(self, page: str) -> str:
-        """Where a page is found from a chapter of the edition."""
-        if page in self.notebooks:
-            return f"{PurePosixPath(page).name}.ipynb"
-        for name in (page.replace("exercises/solutions/", "exercises/") + ".ipynb", f"{page}.md"):
-            if (self.root / name).exists():
-                return f"../{name}"
+    def place(self, page: str) -> str:
+        """Where a page is found on the desk: chapters in its folder, exercises in one below."""
+        page = page.replace("exercises/solutions/", "exercises/")
+        if (self.root / f"{page}.ipynb").exists():
+            return f"{page.removeprefix('chapters/')}.ipynb"
+        if (self.root / f"{page}.md").exists():
+            return f"{page.removeprefix('chapters/')}.md"
         raise LookupError(f"there is no page {page}")
+
+    def address(self, page: str, start: str) -> str:
+        """How a page is reached from the page `start` on the desk."""
+        place = self.place(page)
+        if place.endswith(".md"):
+            self.linked.add(page)
+        return f"../{place}" if start.startswith("exercises/") else place
 
 
 @dataclass(frozen=True)
@@ -148,14 +153,14 @@ def edition(book: Book, page: str) -> NotebookNode:
         number_headings(notebook, chapter)
     for cell in notebook.cells:
         if cell.cell_type == "markdown":
-            cell.source = _written_out(cell.source, book, page, cited)
+            cell.source = written_out(cell.source, book, page, cited)
         elif call := CALL.fullmatch(cell.source):
             _seal(cell, call[1])
         cells.append(cell)
         figure = cell.metadata.get("mystnb", {}).get("figure", {})
         if "caption" in figure:
             caption = _caption(figure["caption"], book.targets[figure["name"]].name)
-            text = f"({figure['name']})=\n{_written_out(caption, book, page, cited)}"
+            text = f"({figure['name']})=\n{written_out(caption, book, page, cited)}"
             cells.append(_markdown(text, f"{cell['id']}-caption"))
     cells.insert(1, _markdown(NOTE, "edition"))
     if cited:
@@ -192,7 +197,9 @@ def _caption(text: str, name: str) -> str:
     return f"**{name}** {bold.strip()}"
 
 
-def _written_out(source: str, book: Book, page: str, cited: dict[str, Work]) -> str:
+def written_out(source: str, book: Book, page: str, cited: dict[str, Work] | None = None) -> str:
+    """The text of a page with numbers, references and citations written out; adds to `cited`."""
+    cited = {} if cited is None else cited
     source = BOX.sub(lambda found: _box(found, book.targets), source)
     source = EQUATION.sub(lambda found: _equation(found, book.targets), source)
     source = COLOURED.sub(r"\1", source)
@@ -230,14 +237,14 @@ def _role(found: re.Match[str], book: Book, page: str, cited: dict[str, Work]) -
         return f"[{', '.join(work.link for work in works.values())}]"
     if kind == "doc":
         target = _joined(page, name)
-        return f"[{words or book.title(target)}]({book.address(target)})"
+        return f"[{words or book.title(target)}]({book.address(target, page)})"
     return _link(book, page, words, name)
 
 
 def _link(book: Book, page: str, words: str, label: str) -> str:
     """A link from a page to what has a label; without words it is called by its name."""
     target = _known(book.targets, label)
-    address = "" if target.page == page else book.address(target.page)
+    address = "" if target.page == page else book.address(target.page, page)
     text = (words or target.name).replace("%s", target.number)
     return f"[{text}]({address}#{label})"
 
@@ -257,44 +264,3 @@ def _joined(page: str, name: str) -> str:
         else:
             parts.append(part)
     return "/".join(parts)
-
-
-def write(root: Path) -> list[Path]:
-    """Write the edition; return the chapters that were written.
-
-    A chapter that the book has not changed is left as it is. Where a reader has changed one that
-    the book has changed too, theirs is kept beside it, as NAME.mine-1.ipynb.
-    """
-    folder = root / FOLDER
-    folder.mkdir(exist_ok=True)
-    record = folder / RECORD
-    before = json.loads(record.read_text(encoding="utf-8")) if record.exists() else {}
-    book, now, written = Book(root), {}, []
-    for page in book.notebooks:
-        path = folder / f"{PurePosixPath(page).name}.ipynb"
-        notebook = edition(book, page)
-        text, theirs = dump(notebook), _sources(load(path)) if path.exists() else None
-        now[path.name] = {"book": _digest(text), "sources": _sources(notebook)}
-        was = before.get(path.name, {})
-        if theirs and was.get("book") == now[path.name]["book"]:
-            continue
-        if theirs and theirs != was.get("sources"):
-            path.replace(_free(path))
-        path.write_text(text, encoding="utf-8", newline="\n")
-        written.append(path)
-    record.write_text(json.dumps(now, indent=1) + "\n", encoding="utf-8")
-    return written
-
-
-def _free(path: Path) -> Path:
-    names = (path.with_suffix(f".mine-{number}.ipynb") for number in count(1))
-    return next(name for name in names if not name.exists())
-
-
-def _sources(notebook: NotebookNode) -> str:
-    """A digest of what is written in the cells: to run them changes nothing."""
-    return _digest(json.dumps([(cell.cell_type, cell.source) for cell in notebook.cells]))
-
-
-def _digest(text: str) -> str:
-    return sha256(text.encode()).hexdigest()

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import jupytext
+import nbformat
 from nbformat import NotebookNode
 
 from tformer.book import find_root
@@ -23,6 +24,13 @@ from tformer.book.normalise import dump, load, normalise
 LABEL = re.compile(r"^:label: ex-(\d+)-(\d+)$", re.MULTILINE)
 CHECK = re.compile(r"^check\(\"(\d+)\.(\d+)\"", re.MULTILINE)
 MARK = re.compile(r"^ *### (?:BEGIN|END) SOLUTION\n?", re.MULTILINE)
+HOW_FAR = """## How far you are
+
+The next cell gathers what each check said last. It reads this notebook as it was last saved, so
+it knows what you did yesterday too."""
+PROGRESS = """from tformer.exercises import progress
+
+progress()"""
 FOLD = {
     "tags": ["hide-input"],
     "mystnb": {"code_prompt_show": "Show solution", "code_prompt_hide": "Hide solution"},
@@ -99,6 +107,7 @@ def instructor(path: Path) -> NotebookNode:
     points = {c.number: c.node.source.count("★") for c in cells if c.role == "statement"}
     for cell in cells:
         if cell.role in ("solution", "check"):
+            cell.node.metadata["tags"] = ["raises-exception"]  # JupyterLab's Run All goes on
             graded = cell.role == "check"
             cell.node.metadata["nbgrader"] = {
                 "grade": graded,
@@ -108,7 +117,13 @@ def instructor(path: Path) -> NotebookNode:
                 "solution": not graded,
                 "task": False,
             } | ({"points": points[cell.number]} if graded else {})
-    return _notebook([cell.node for cell in cells])
+    return _notebook([cell.node for cell in cells] + _how_far(path.name[:2]))
+
+
+def _how_far(chapter: str) -> list[NotebookNode]:
+    text = nbformat.v4.new_markdown_cell(HOW_FAR, id=f"ex-{chapter}-how-far")
+    code = nbformat.v4.new_code_cell(PROGRESS, id=f"ex-{chapter}-progress")
+    return [text, code]
 
 
 def student(path: Path) -> NotebookNode:

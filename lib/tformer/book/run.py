@@ -68,6 +68,9 @@ def execute(path: Path, record_timing: bool = False) -> NotebookNode:
 
 def _expect(cell: NotebookNode, where: str) -> None:
     errors = [out for out in cell.outputs if out.output_type == "error"]
+    for out in cell.outputs:
+        if out.get("metadata", {}).get("tformer", {}).get("correct") is False:
+            raise NotebookError(f"{where}: the book's own answer is refused\n\n{_plain(out)}")
     expected = "raises-exception" in tags(cell)
     if bool(errors) == expected:
         return
@@ -76,6 +79,10 @@ def _expect(cell: NotebookNode, where: str) -> None:
     source = indent(cell.source, "    ")
     trace = ANSI.sub("", "\n".join(errors[0].traceback)).splitlines()[-12:]
     raise NotebookError(f"{where} failed\n\n{source}\n\n" + "\n".join(trace))
+
+
+def _plain(output: NotebookNode) -> str:
+    return indent(str(output.data["text/plain"]), "    ")
 
 
 def run(root: Path, select: str = "", force: bool = False) -> Iterator[Outcome]:

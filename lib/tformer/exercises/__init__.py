@@ -1,9 +1,9 @@
-"""Feedback on exercises: `check` says what is wrong, `hint` helps without telling."""
+"""Feedback on exercises: `check` says what is wrong, `hint` helps, `progress` says what is done."""
 
 from __future__ import annotations
 
+import os
 import re
-import textwrap
 from collections.abc import Callable
 from typing import Any
 
@@ -11,25 +11,28 @@ import numpy as np
 
 from tformer.exercises import guard, process
 from tformer.exercises import say as _say
-from tformer.exercises.answer import CALL_SECONDS, Answer, Wrong, died, overdue
+from tformer.exercises.answer import CALL_SECONDS, Answer, Untouched, Wrong, died, overdue
+from tformer.exercises.done import SIGNS, progress, remember
 from tformer.exercises.habits import because
 from tformer.exercises.registry import Exercise, exercises, find
+from tformer.exercises.said import boxed, in_notebook, tell, with_name, wrapped
 from tformer.exercises.unchanged import changed
 
-__all__ = ["CheckFailed", "check", "hint"]
-
-WIDTH = 64
+__all__ = ["CheckFailed", "check", "hint", "progress"]
 
 
 class CheckFailed(AssertionError):  # noqa: N818  (a student reads it)
-    """An answer is not right yet. In a notebook it shows as its sentence, without a traceback."""
+    """An answer is not right yet. Where a notebook shows it, it is its sentence, no traceback."""
 
     def _render_traceback_(self) -> list[str]:
         return str(self).splitlines()
 
 
 def check(number: str, function: Any, *, seconds: float = CALL_SECONDS) -> None:
-    """Test an answer to an exercise; print what was verified, or raise what is wrong first.
+    """Test an answer to an exercise; say what was verified, or what is wrong first.
+
+    In a notebook a wrong answer raises nothing, so that *Run All* goes on to the next exercise.
+    Elsewhere, and where nbgrader runs the notebook, it raises.
 
     Parameters
     ----------
@@ -44,40 +47,48 @@ def check(number: str, function: Any, *, seconds: float = CALL_SECONDS) -> None:
     ------
     CheckFailed
         The answer is not right; the message says why, with the smallest example that shows it.
+        Or there is no such exercise.
     """
-    entry = _find(number)
-    complaint = _complaint(entry, function, seconds)
-    if complaint:
-        complaint = re.sub("^your function", "Your function", complaint)
-        text = _wrapped(f"Exercise {number}, not yet. {complaint}")
-        raise CheckFailed(f'{text}\nFor a hint: hint("{number}")') from None
+    correct, text = _verdict(_find(number), function, seconds)
+    remember(number, correct)
+    head = f"Exercise {number}, {'correct' if correct else 'not yet'}."
+    html_head = f"{SIGNS[correct][0]} {head}"
+    if correct:
+        html = boxed(html_head, text, correct=True)
+        tell(wrapped(f"{html_head} {text}"), html, exercise=number, correct=True)
+        return
+    text, more = re.sub("^your function", "Your function", text), f'For a hint: hint("{number}")'
+    plain = f"{wrapped(f'{head} {text}')}\n{more}"
+    if "NBGRADER_EXECUTION" in os.environ or not in_notebook():
+        raise CheckFailed(plain) from None
+    html = boxed(html_head, with_name(text, function), more, correct)
+    tell(plain, html, exercise=number, correct=correct)
 
 
-def _complaint(entry: Exercise, function: Any, seconds: float) -> str:
-    """Return what is wrong with an answer; print the praise and return "" when nothing is."""
+def _verdict(entry: Exercise, function: Any, seconds: float) -> tuple[bool | None, str]:
+    """Return whether an answer is right (None: not begun), and the praise or what is wrong."""
     if not callable(function):
-        return (
+        return False, (
             f"The check needs your function itself, by its name and without brackets; "
             f"it was given {_say.kind(function)}."
         )
     if names := changed():
-        return (
+        return False, (
             f"Something that the check relies on has been replaced: {', '.join(names[:3])}. Give "
             "your function a name of its own, restart the kernel, and run your cells again."
         )
     told = _told(entry, function, seconds)
     if "praise" in told:
-        note = " (What it printed was left out: return is enough.)" if told["printed"] else ""
-        print(_wrapped(f"Exercise {entry.number}, correct. {told['praise']}{note}"))  # noqa: T201
-        return ""
+        left_out = " (What it printed was left out: return is enough.)" * bool(told["printed"])
+        return True, f"{told['praise']}{left_out}"
     if "complaint" in told:
-        return str(told["complaint"])
+        return (None if told["untouched"] else False), str(told["complaint"])
     call = told["call"]
     if not call:
-        return f"The check itself stopped. {_OUR_FAULT}"
+        return False, f"The check itself stopped. {_OUR_FAULT}"
     if told.get("overdue"):
-        return overdue(**call)
-    return died(call["name"], call["said"], told["died"])
+        return False, overdue(**call)
+    return False, died(call["name"], call["said"], told["died"])
 
 
 _OUR_FAULT = "That is a fault of the book: please report it with your code."
@@ -108,7 +119,7 @@ def _examine(entry: Exercise, answer: Answer, report: Callable[..., None]) -> No
             report(praise=entry.praise, printed=answer.printed)
         except Wrong as wrong:
             plain, progress = str(wrong), answer.progress
-            report(complaint=plain)
+            report(complaint=plain, untouched=isinstance(wrong, Untouched))
             explained, named = wrong.explain() if wrong.explain else (plain, False)
             report(complaint=explained)
             if not named and (habit := because(entry.test, answer, progress)):
@@ -116,7 +127,8 @@ def _examine(entry: Exercise, answer: Answer, report: Callable[..., None]) -> No
         except Exception as error:
             report(
                 complaint=f"The check itself stopped with {type(error).__name__} on what "
-                f"{answer.name} returned. {_OUR_FAULT}"
+                f"{answer.name} returned. {_OUR_FAULT}",
+                untouched=False,
             )
 
 
@@ -136,15 +148,8 @@ def hint(number: str, tier: int = 1) -> None:
         return
     last = tier == len(hints)
     more = "This was the last." if last else f'The next one: hint("{number}", {tier + 1})'
-    print(_wrapped(f"Hint {tier} of {len(hints)}. {hints[tier - 1]}"), more, sep="\n")  # noqa: T201
-
-
-def _wrapped(text: str) -> str:
-    """Break text into lines that fit a narrow notebook, not inside numbers or short code."""
-    joined = re.sub(r"(?<=[\d∞n]), (?=[\d−∞n])", ",\0", text)
-    joined = re.sub(r"`[^`]{1,40}`", lambda code: code[0].replace(" ", "\0"), joined)
-    lines = textwrap.fill(joined, WIDTH, break_long_words=False, break_on_hyphens=False)
-    return lines.replace("\0", " ")
+    head, text = f"Hint {tier} of {len(hints)}.", hints[tier - 1]
+    tell(wrapped(f"{head} {text}") + f"\n{more}", boxed(head, text, more))
 
 
 def _find(number: Any) -> Exercise:

@@ -33,6 +33,10 @@ class Wrong(Exception):  # noqa: N818  (a judgement, not an error)
     explain: Callable[[], tuple[str, bool]] | None = None
 
 
+class Untouched(Wrong):
+    """An answer is still the template, which is no mistake yet."""
+
+
 class Raised(Wrong):
     """An answer raised an error of its own, kept as `error`."""
 
@@ -245,7 +249,7 @@ class Answer:
         if outcome.timed_out:
             raise Wrong(overdue(**now))
         if isinstance(outcome.error, NotImplementedError):
-            raise Wrong(
+            raise Untouched(
                 f"{self.name} is still the empty template. Write your code in place of the line "
                 "`raise NotImplementedError()`."
             )

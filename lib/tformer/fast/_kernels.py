@@ -15,7 +15,7 @@ from torch.nn.functional import pad
 
 from tformer.fast.precision import wide
 
-__all__ = ["CPU", "GPU", "Kernel", "additive", "for_kernel"]
+__all__ = ["CPU", "GPU", "Kernel", "additive", "for_kernel", "kernel_of"]
 
 
 class Kernel(NamedTuple):
@@ -44,7 +44,7 @@ Fitted = tuple[Tensor, Tensor, Tensor, Tensor | None, Callable[[Tensor], Tensor]
 
 def for_kernel(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, bias: Tensor | None) -> Fitted:
     """Queries, keys, values and one mask, all fit for the kernel; and what restores its output."""
-    kernel = CPU if q.is_cpu else GPU
+    kernel = kernel_of(q)
     if bias is None and _takes(kernel, q, k, v, mask):
         return q, k, v, mask, _unchanged
     leading = _leading_axes(q, k, v, mask, bias)
@@ -65,6 +65,11 @@ def for_kernel(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, bias: Tenso
         return y[..., : shape[-1]].reshape(shape).to(dtype)
 
     return q, k, v, attn_mask, restored
+
+
+def kernel_of(x: Tensor) -> Kernel:
+    """The kernel of the device that a tensor lies on."""
+    return CPU if x.is_cpu else GPU
 
 
 def _unchanged(y: Tensor) -> Tensor:
@@ -105,7 +110,7 @@ def _leading_axes(*arrays: Tensor | None) -> tuple[int, ...]:
 
 def additive(mask: Tensor, dtype: torch.dtype) -> Tensor:
     """The additive mask: 0 where one may look, -inf where not."""
-    return torch.zeros_like(mask, dtype=dtype).masked_fill(~mask, -torch.inf)
+    return torch.zeros_like(mask, dtype=dtype).masked_fill_(~mask, -torch.inf)
 
 
 def _fitted(kernel: Kernel, *tensors: Tensor) -> list[Tensor]:

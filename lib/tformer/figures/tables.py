@@ -1,4 +1,4 @@
-"""Tables drawn as coloured squares, with their numbers and names."""
+"""Matrices drawn as tables of coloured squares."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -75,7 +75,7 @@ def table(
     ----------
     values : (m, n) array.
     rows, columns : names, m and n of them.
-    written : how a number is written; zeros stay empty.
+    written : how a number is written; zeros stay empty, and with "" all squares do.
     most : the absolute value that is drawn in full colour; by default the largest.
     size : inches of a square.
     slant : degrees by which the names of the columns are turned.
@@ -88,7 +88,7 @@ def table(
     squares(ax, values, color=color, most=most)
     top = most or float(np.abs(values).max()) or 1.0
     for (i, j), value in np.ndenumerate(values):
-        if abs(value) >= 0.005:
+        if written and abs(value) >= 0.005:
             pale = "#FFFFFF" if color in (SHADE, QUERY) else "#111111"
             ink = pale if value / top > 0.6 else INK
             text = written.format(value).replace("-", "−").replace("0.", ".")

@@ -2,6 +2,17 @@
 
 from tformer.reference.attention import attention, attention_vjp, attention_weights
 from tformer.reference.embeddings import cooccurrence, ppmi, svd_embeddings
+from tformer.reference.masks import (
+    causal_attention,
+    causal_mask,
+    count_leaks,
+    from_additive,
+    packed_mask,
+    padding_mask,
+    prefix_mask,
+    sliding_window_mask,
+    to_additive,
+)
 from tformer.reference.similarity import (
     cosine_similarity,
     dot,
@@ -25,21 +36,30 @@ __all__ = [
     "attention",
     "attention_vjp",
     "attention_weights",
+    "causal_attention",
+    "causal_mask",
     "cooccurrence",
     "cosine_similarity",
+    "count_leaks",
     "dot",
     "entropy",
+    "from_additive",
     "log_softmax",
     "logsumexp",
     "norm",
+    "packed_mask",
+    "padding_mask",
     "pairwise_cosine",
     "pairwise_dot",
     "pairwise_squared_distance",
     "ppmi",
+    "prefix_mask",
     "projection",
+    "sliding_window_mask",
     "softmax",
     "softmax_jacobian",
     "softmax_vjp",
     "squared_distance",
     "svd_embeddings",
+    "to_additive",
 ]

@@ -111,11 +111,12 @@ def test_the_reason_is_that_of_the_draw(show: Callable, draw: int, words: str) -
 STEP = 110  # milliseconds
 
 
-def test_the_head_widens_by_itself_until_it_is_stopped(page: Page) -> None:
+def test_the_head_widens_by_itself_until_it_is_stopped(show: Callable) -> None:
+    page = show(WidenHead(), timezone_id="UTC")  # in a context of its own, for its clock stops
     widget = page.locator(".tf-widen")
     button = widget.locator(".tf-width .tf-button")
     page.clock.install(time=0)
-    page.clock.pause_at(1_000)  # from here on the page's time is the test's
+    page.clock.pause_at(1_000)
     button.click()
     assert (value(widget, "d"), button.inner_text()) == ([4], "stop")
     page.clock.run_for(3 * STEP)

@@ -69,8 +69,13 @@ def test_two_of_three_columns_go_dark() -> None:
     assert at_query["1/d"].max() < 0.004
     assert at_query["1/√d"].min() > 0.15
     assert at_scores["1/d"].min() > 0.27
-    start = WidenHead().columns
-    assert min(found.at_query for found in start.values()) > 0.1
+
+
+def test_the_widget_begins_with_three_lamps_alight_and_a_row_that_freezes_on_the_way() -> None:
+    lamps = [(2 * found.at_query) ** 0.5 for found in WidenHead().columns.values()]
+    assert min(lamps) > 1 / 3
+    largest = [WidenHead(d).columns["1"].weights.max() for d in (4, 64, 1024)]
+    assert largest[0] < 0.25 < 0.75 < largest[1] < 0.9 < 0.98 < largest[2]
 
 
 def test_widen_head_says_what_it_shows() -> None:
@@ -78,9 +83,9 @@ def test_widen_head_says_what_it_shows() -> None:
         "WidenHead: d = 4096, entropy of at most 2.48\n"
         "scale 1: largest weight 1.00, entropy 0.00, gradient at the scores 0.0000, at the query "
         "0.0000\n"
-        "scale 1/√d: largest weight 0.23, entropy 2.31, gradient at the scores 0.3068, at the "
-        "query 0.2037\n"
-        "scale 1/d: largest weight 0.08, entropy 2.48, gradient at the scores 0.2764, at the query "
+        "scale 1/√d: largest weight 0.29, entropy 2.02, gradient at the scores 0.3525, at the "
+        "query 0.1617\n"
+        "scale 1/d: largest weight 0.09, entropy 2.48, gradient at the scores 0.2764, at the query "
         "0.0030"
     )
 

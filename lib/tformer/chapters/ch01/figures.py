@@ -10,6 +10,7 @@ from matplotlib.patches import Circle
 
 from tformer import reference
 from tformer.figures.style import INK, KEY, PANEL_WIDTH, PURPLE, QUERY, QUIET, panel
+from tformer.figures.tables import table
 
 ARROW: dict[str, Any] = {
     "angles": "xy",
@@ -84,15 +85,9 @@ def projection(q: np.ndarray, k: np.ndarray) -> Figure:
 
 
 def similarity_table(words: Sequence[str], rows: np.ndarray) -> Figure:
-    """Cosine similarities of `rows` (T, d_model), one row a word: the darker, the more alike."""
-    figure, ax = panel(3.5, 3.4)
-    ax.imshow(reference.pairwise_cosine(rows, rows), cmap="Greys", vmin=0, vmax=1)
-    ax.set_xticks(range(len(words)), words, rotation=90)
-    ax.set_yticks(range(len(words)), words)
-    ax.tick_params(length=0, labelsize=10)
-    ax.grid(False)
-    ax.spines[:].set_visible(False)
-    return figure
+    """Cosine similarities of `rows` (T, d_model), one row a word: the fuller, the more alike."""
+    likeness = reference.pairwise_cosine(rows, rows)
+    return table(likeness, words, words, INK, written="", most=1, size=0.21, slant=55)
 
 
 def row_of_scores(

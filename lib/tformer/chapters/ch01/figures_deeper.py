@@ -10,22 +10,13 @@ from matplotlib.figure import Figure
 
 from tformer import reference
 from tformer.figures.style import BLUE, INK, VERMILLION, label_ends, panel
+from tformer.figures.tables import table
 
 
 def compressed(words: Sequence[str], tables: Sequence[np.ndarray]) -> tuple[Figure, ...]:
     """One panel a table (T, T) of numbers from 0 up, rows and columns named by the words."""
-    return tuple(_shaded(words, table) for table in tables)
-
-
-def _shaded(words: Sequence[str], table: np.ndarray) -> Figure:
-    figure, ax = panel(3.1, 3.2)
-    ax.imshow(table, cmap="Greys", vmin=0, vmax=3)
-    ax.set_xticks(range(len(words)), words, rotation=90)
-    ax.set_yticks(range(len(words)), words)
-    ax.tick_params(length=0, labelsize=10)
-    ax.grid(False)
-    ax.spines[:].set_visible(False)
-    return figure
+    look: dict[str, Any] = {"color": INK, "written": "", "most": 3, "size": 0.24, "slant": 55}
+    return tuple(table(numbers, words, words, **look) for numbers in tables)
 
 
 def spread(rng: np.random.Generator, widths: Sequence[int], n: int = 20_000) -> tuple[Figure, ...]:

@@ -76,8 +76,9 @@ function sentences(model, hand) {
   const stems = [...pairs.values()].map((pair) => button(name(pair[0]), () => take(pair[0])));
   const endings = h("span", { class: "tf-group", role: "group", "aria-label": "Last word" });
   let pair = [...pairs.values()][0], offered;
-  const field = h("input", { type: "text", class: "tf-input tf-typed", autocomplete: "off", spellcheck: "false",
+  const field = h("textarea", { rows: 1, class: "tf-input tf-typed", autocomplete: "off", spellcheck: "false",
     "aria-label": "Your own sentence", maxlength: 300,
+    keydown: (event) => { if (event.key === "Enter") event.preventDefault(); },
     input: (event) => type(event.target.value),
     blur: () => { field.value = model.get("sentence"); } });
   const note = h("p", { class: "tf-remark tf-unknown-note" }), count = h("span");

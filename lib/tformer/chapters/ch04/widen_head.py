@@ -15,7 +15,7 @@ from tformer.widgets.base import BookWidget
 
 DRAWS = 32
 NARROWEST, WIDEST = 4, 4096
-START = 11
+START = 13
 """The draw to begin with: its narrow head is undecided."""
 GUESSES = ("", *SCALES, "1 and 1/d")
 

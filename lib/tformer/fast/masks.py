@@ -1,0 +1,108 @@
+"""Masks: who may look at whom, and attention that never sees the future (chapter 5).
+
+A mask is boolean, and True means "may look". So masks are put together by the logic of NumPy and
+PyTorch: ``&`` where both must allow it, ``|`` where one is enough, ``~`` for the opposite, and they
+broadcast as arrays do. ``~mask`` is also the way to and from libraries in which True means "hide".
+
+Masks that are made of numbers alone lie on torch's default device.
+"""
+
+import torch
+from torch import Tensor
+from torch.nn.functional import scaled_dot_product_attention
+
+from tformer.fast._kernels import additive, for_kernel, kernel_of
+from tformer.fast.attention import attention
+from tformer.fast.checks import require_values
+from tformer.fast.twins import twin
+
+__all__ = [
+    "causal_attention",
+    "causal_mask",
+    "count_leaks",
+    "from_additive",
+    "packed_mask",
+    "padding_mask",
+    "prefix_mask",
+    "sliding_window_mask",
+    "to_additive",
+]
+
+
+@twin
+def causal_mask(n_queries: int, n_keys: int, offset: int = 0) -> Tensor:
+    """`causal_attention` needs no such mask, and is faster without it."""
+    t, s = torch.arange(n_queries).unsqueeze(-1) + offset, torch.arange(n_keys)
+    return s <= t
+
+
+@twin
+def sliding_window_mask(n_queries: int, n_keys: int, window: int, offset: int = 0) -> Tensor:
+    t, s = torch.arange(n_queries).unsqueeze(-1) + offset, torch.arange(n_keys)
+    return (s <= t).logical_and_(s > t - window)
+
+
+@twin
+def prefix_mask(n_queries: int, n_keys: int, n_prefix: int, offset: int = 0) -> Tensor:
+    t, s = torch.arange(n_queries).unsqueeze(-1) + offset, torch.arange(n_keys)
+    return (s <= t).logical_or_(s < n_prefix)
+
+
+@twin
+def padding_mask(lengths: Tensor, n_keys: int) -> Tensor:
+    """On the device of the lengths."""
+    return torch.arange(n_keys, device=lengths.device) < lengths.long()[..., None, None]
+
+
+@twin
+def packed_mask(documents_q: Tensor, documents_k: Tensor) -> Tensor:
+    """On the device of the documents."""
+    t, s = documents_q.long().unsqueeze(-1), documents_k.long().unsqueeze(-2)
+    return (t == s).logical_and_(t >= 0)
+
+
+@twin
+def to_additive(mask: Tensor) -> Tensor:
+    """In torch's default dtype; both values are exact in every other."""
+    return additive(mask, torch.get_default_dtype())
+
+
+@twin
+def from_additive(bias: Tensor) -> Tensor:
+    require_values("from_additive", "bias", bias)
+    if not ((bias == 0) | (bias == -torch.inf)).all():
+        other = bias[(bias != 0) & (bias != -torch.inf)][0]
+        raise ValueError(
+            f"from_additive: every entry of bias must be 0 or -inf; got {other:.6g}; only -inf "
+            "hides a key whatever the scores are"
+        )
+    return bias == 0
+
+
+@twin
+def count_leaks(influence: Tensor, mask: Tensor) -> Tensor:
+    return ((influence != 0) & ~mask).sum(dim=(-2, -1))
+
+
+@twin
+def causal_attention(
+    q: Tensor,
+    k: Tensor,
+    v: Tensor,
+    offset: int = 0,
+    scale: float | None = None,
+) -> Tensor:
+    """By the kernel of [dao2022], which leaves the future out of its work and needs no mask.
+
+    So an infinite or NaN entry of the future, which the definition shows as NaN, may stay unseen:
+    see decision 018. With an offset, and for a handful of keys, the mask is made.
+    """
+    n_queries, n_keys = q.shape[-2], k.shape[-2]
+    if offset >= n_keys - 1:
+        return attention(q, k, v, scale=scale)
+    if offset or n_keys < kernel_of(q).fewest:
+        with q.device:
+            mask = causal_mask(n_queries, n_keys, offset)
+        return attention(q, k, v, mask, scale=scale)
+    q, k, v, _, restored = for_kernel(q, k, v, None, None)
+    return restored(scaled_dot_product_attention(q, k, v, is_causal=True, scale=scale))
