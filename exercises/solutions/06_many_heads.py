@@ -124,9 +124,9 @@ check("6.2", split_heads)
 
 # %%
 def bill(d_model, n_heads, n_groups, n):
-    """Parameters, numbers in the cache, entries of the tables of weights."""
+    """Parameters, numbers in the cache, entries of all weights."""
     ### BEGIN SOLUTION
-    kept = d_model * n_groups // n_heads  # columns of all keys, and of all values
+    kept = d_model * n_groups // n_heads  # columns of keys, and of values
     return 2 * d_model * (d_model + kept), 2 * n * kept, n_heads * n * n
     ### END SOLUTION
 
