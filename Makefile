@@ -39,7 +39,7 @@ endif
 begin = start=$$(date +%s);
 took = ; status=$$?; echo "== $(1): $$(($$(date +%s) - start)) s"; exit $$status
 
-.PHONY: help book test static unit notebooks browser serve lab run ledger exercises bench lock clean
+.PHONY: help book test static unit notebooks browser serve lab run ledger exercises exam bench lock clean
 .DEFAULT_GOAL := help
 
 help: ## Say what can be made
@@ -122,6 +122,10 @@ ledger: $(READY) ## Write the ledger page from the claims' checks
 
 exercises: $(READY) ## Write the exercise notebooks from their sources; answers in them are lost
 	@$(PY) -m tformer.book exercises
+
+exam: $(READY) ## Draw an exam, sheet and key: make exam CH="03 04" SEED=7 N=4 DIR=exams/may
+	@$(PY) -m tformer.book exam $(CH) $(if $(SEED),--seed "$(SEED)") \
+	  $(if $(N),--questions "$(N)") $(if $(DIR),--to "$(DIR)")
 
 bench: book ## Measure builds, notebooks and pages into benchmarks/results
 	@$(PY) benchmarks/run.py

@@ -15,14 +15,17 @@ import torch
 from tformer import fast, reference
 from tformer.docstrings import documented
 from tformer.shapes import axes_of
+from tformer.weights import HeadWeights
 
 FUNCTIONS = tuple(reference.__all__)
-SIZES = {"T": 2, "S": 3, "d_k": 5, "d_v": 4, "N": 4, "d_model": 2}
+SIZES = {"T": 2, "S": 3, "d_k": 5, "d_v": 4, "N": 4, "d_model": 2, "G": 2, "H": 2}
+"""Where there are groups, H is the number of heads in each."""
 SIZE_OF_ARGUMENT = {"n_vocab": "N", "d_model": "d_model", "n_queries": "T", "n_keys": "S"}
 SIMILARITIES = tuple(
     name for name in FUNCTIONS if getattr(reference, name).__module__.endswith("similarity")
 )
 ATTENTION = ("attention", "attention_vjp", "attention_weights")
+HEADS = ("multi_head_attention", "multi_head_attention_vjp", "multi_head_weights")
 SCORES = ("softmax", "log_softmax", "logsumexp")
 LENGTHS = [{"n_queries": t, "n_keys": s} for t, s in ((3, 4), (4, 3), (1, 1), (0, 2), (2, 0))]
 LENGTHS += [{"n_queries": 3, "n_keys": 6, "offset": offset} for offset in (2, 3, 9)]
@@ -41,6 +44,10 @@ SETTINGS: dict[str, list[dict[str, Any]]] = {
     "sliding_window_mask": [x | {"window": n} for x in LENGTHS for n in (1, 2, 9)],
     "prefix_mask": [x | {"n_prefix": n} for x in LENGTHS for n in (0, 2, 9)],
     "padding_mask": [{"n_keys": 3}, {"n_keys": 0}],
+    **{
+        name: [{}, {"mask": None, "scale": 0.3}, {"memory": None, "mask": None, "bias": None}]
+        for name in HEADS
+    },
     "causal_attention": [{}, {"offset": 1}, {"offset": 2, "scale": 0.3}],
     **{
         name: [
@@ -62,7 +69,8 @@ INTEGERS_ONLY = tuple(
 )
 """What takes no floating-point array: what it returns is in float64, or torch's default dtype."""
 VALUES_NEEDED = ("cooccurrence", "svd_embeddings", "from_additive")
-NOT_DIFFERENTIABLE = (*INTEGERS_ONLY, "from_additive", "count_leaks", "attention_vjp")
+SEVERAL = ("attention_vjp", "multi_head_attention_vjp")
+NOT_DIFFERENTIABLE = (*INTEGERS_ONLY, *SEVERAL, "from_additive", "count_leaks")
 NOT_HALF = ("svd_embeddings",)
 """The singular vectors of a matrix are too sensitive for a bound that holds in half precision."""
 
@@ -118,6 +126,8 @@ def cases(name: str) -> Iterator[tuple[str, Case]]:
         if "d_model" not in settings:
             yield f"size 1-{i}", make(name, SIZES | dict.fromkeys(letters, 1), ones, settings)
             for letter in letters:
+                if "G" in letters and letter in "GH":
+                    continue
                 yield f"empty {letter}-{i}", make(name, SIZES | {letter: 0}, ones, settings)
         plain = make(name, SIZES, [(3,)] * len(names), settings)
         for layout, change in LAYOUTS.items():
@@ -156,12 +166,14 @@ def make(
     """
     names, right, *_ = documented(getattr(reference, name))
     spec = spec or right
+    if " G " in f" {spec} ".replace(",", " "):
+        sizes = sizes | {"G": max(sizes["G"], 1), "H": max(sizes["G"], 1) * max(sizes["H"], 1)}
     rng = np.random.default_rng(zlib.crc32(f"{name}{sorted(sizes.items())}{leading}".encode()))
     arrays = {}
     for argument, axes, before in zip(names, axes_of(spec), leading, strict=True):
         if argument in settings:
             continue
-        shape = before + tuple(sizes[letter] for letter, _ in axes.letters)
+        shape = (before if axes.dots else ()) + tuple(sizes[letter] for letter, _ in axes.letters)
         values = VALUES.get(f"{argument} of {name}", VALUES.get(argument, _normal))
         arrays[argument] = values(rng, shape)
     return Case(name, arrays, settings)
@@ -169,6 +181,11 @@ def make(
 
 def _normal(rng: np.random.Generator, shape: tuple[int, ...]) -> np.ndarray:
     return rng.standard_normal(shape)
+
+
+def _small(rng: np.random.Generator, shape: tuple[int, ...]) -> np.ndarray:
+    """Parameters as of a new layer, so that what is multiplied by them keeps its size."""
+    return rng.standard_normal(shape) / 2
 
 
 def _weights(rng: np.random.Generator, shape: tuple[int, ...]) -> np.ndarray:
@@ -204,6 +221,7 @@ VALUES: dict[str, Callable[..., np.ndarray]] = {
     "counts": _counts,
     "tokens": _tokens,
     "mask": _mask,
+    **{f"weights.{name}": _small for name in ("w_q", "w_k", "w_v", "w_o")},
     "lengths": _tokens,
     "documents_q": _tokens,
     "documents_k": _tokens,
@@ -277,12 +295,26 @@ def to_torch(array: np.ndarray, dtype: str, device: str = "cpu") -> torch.Tensor
     return tensor.to(device, getattr(torch, dtype) if array.dtype.kind == "f" else None)
 
 
+def arguments(arrays: dict[str, Any]) -> dict[str, Any]:
+    """The arrays by parameters: weights.w_q and its like are put together."""
+    found = {key: array for key, array in arrays.items() if "." not in key}
+    fields = {key.removeprefix("weights."): x for key, x in arrays.items() if "." in key}
+    return found | ({"weights": HeadWeights(**fields)} if fields else {})
+
+
+def parts(result: Any) -> list[Any]:
+    """The arrays of a result in turn, those of a dataclass among them, without any None."""
+    several = result if isinstance(result, tuple) else (result,)
+    arrays = [vars(x).values() if isinstance(x, HeadWeights) else [x] for x in several]
+    return [x for some in arrays for x in some if x is not None]
+
+
 def as_one(result: Any) -> Any:
     """The result; or, if there are several, all their entries in one row."""
     if not isinstance(result, tuple):
         return result
-    parts = [part.reshape(-1) for part in result if part is not None]
-    return np.concatenate(parts) if isinstance(parts[0], np.ndarray) else torch.cat(parts)
+    rows = [part.reshape(-1) for part in parts(result)]
+    return np.concatenate(rows) if isinstance(rows[0], np.ndarray) else torch.cat(rows)
 
 
 @contextmanager
@@ -301,7 +333,7 @@ def by_fast(case: Case, dtype: str, device: str = "cpu") -> torch.Tensor:
     tensors = {key: to_torch(value, dtype, device) for key, value in case.arrays.items()}
     of_numbers = default_dtype(dtype) if case.function in INTEGERS_ONLY else nullcontext()
     with of_numbers, nullcontext() if tensors else torch.device(device):
-        result = as_one(getattr(fast, case.function)(**tensors, **case.settings))
+        result = as_one(getattr(fast, case.function)(**arguments(tensors), **case.settings))
     assert not any(tensor._version for tensor in tensors.values()), "fast changed an argument"
     assert not result.is_floating_point() or result.dtype == getattr(torch, dtype)
     assert result.device.type == device

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from torch import Tensor
 
-from cases import FUNCTIONS, SIZE_OF_ARGUMENT, Case, make, to_torch
+from cases import FUNCTIONS, SIZE_OF_ARGUMENT, Case, arguments, make, parts, to_torch
 from tformer import fast, reference
 from tformer.arguments import checked
 from tformer.docstrings import documented, sections
@@ -19,7 +19,7 @@ from tformer.fast.twins import twin
 from tformer.shapes import ShapeError, axes_of, bind, result_shape
 
 ROOT = Path(__file__).parents[1]
-SIZES = {"B": 11, "T": 2, "S": 3, "d_k": 5, "d_v": 6, "N": 7, "d_model": 4}
+SIZES = {"B": 11, "T": 2, "S": 3, "d_k": 5, "d_v": 6, "N": 7, "d_model": 4, "G": 3, "H": 3}
 MODULES = {"reference": reference, "fast": fast}
 CHECKED = {reference: checked, fast: checks.checked}
 PAIRS = [(module, name) for module in MODULES.values() for name in FUNCTIONS]
@@ -52,8 +52,8 @@ def check_shapes(module: ModuleType, function: Callable[..., Any], name: str) ->
     arrays = arrays_for(module, case)
     sizes = {x: SIZES[x] for x in SIZE_OF_ARGUMENT.values()} | bind(name, spec, **arrays)
     assert list(arrays) == list(names)
-    results = function(**arrays, **case.settings)
-    for i, result in enumerate(results if isinstance(results, tuple) else [results]):
+    results = function(**arguments(arrays), **case.settings)
+    for i, result in enumerate(parts(results)):
         assert tuple(result.shape) == result_shape(spec, sizes, i)
 
 
@@ -77,6 +77,10 @@ WRONG = [
     ("causal_mask", "(T, S) boolean array", "(S, T) boolean array"),
     ("padding_mask", "(..., 1, S) boolean array", "(..., S, 1) boolean array"),
     ("count_leaks", "(...) integer array", "(..., T) integer array"),
+    ("multi_head_attention", "memory : (..., S, d_model)", "memory : (..., T, d_model)"),
+    ("multi_head_attention_vjp", "dmemory : (..., S, d_model)", "dmemory : (..., T, d_model)"),
+    ("multi_head_weights", "(..., H, T, S) array", "(..., T, H, S) array"),
+    ("qk_circuit", "(H, d_model, d_model) array", "(G, d_model, d_model) array"),
 ]
 
 

@@ -17,6 +17,7 @@ from cases import (
     EDGES,
     ENTRIES,
     FUNCTIONS,
+    HEADS,
     INTEGERS_ONLY,
     LAYOUTS,
     NOT_DIFFERENTIABLE,
@@ -27,6 +28,7 @@ from cases import (
     TOLERANCE,
     VALUES_NEEDED,
     Case,
+    arguments,
     as_one,
     by_fast,
     cases,
@@ -41,6 +43,7 @@ from cases import (
 )
 from tformer import fast, reference
 from tformer.docstrings import documented
+from tformer.weights import HeadWeights
 
 ALL = [pytest.param(case, id=f"{f}-{i}") for f in FUNCTIONS for i, case in cases(f)]
 DIFFERENTIABLE = [name for name in FUNCTIONS if name not in ("softmax", *NOT_DIFFERENTIABLE)]
@@ -50,7 +53,8 @@ ONLY_FAST = {"pick_device"}
 
 def define(case: Case) -> np.ndarray:
     """What the definition says, in float64."""
-    return np.asarray(as_one(getattr(reference, case.function)(**case.arrays, **case.settings)))
+    function = getattr(reference, case.function)
+    return np.asarray(as_one(function(**arguments(case.arrays), **case.settings)))
 
 
 def by_reference(case: Case, dtype: str) -> np.ndarray:
@@ -123,7 +127,7 @@ def test_values_agree_on_generated_cases(name: str, data: st.DataObject) -> None
     entries = [change for functions, change in ENTRIES.values() if name in functions]
     for changes in (entries, [*LAYOUTS.values()]):
         case = changed(case, data.draw(st.sampled_from([lambda a: a, *changes])))
-    exact = name in (*ATTENTION, *INTEGERS_ONLY, *NOT_HALF)
+    exact = name in (*ATTENTION, *HEADS, *INTEGERS_ONLY, *NOT_HALF)
     assert_twins_agree(case, ["float64"] if exact else list(TOLERANCE))
 
 
@@ -155,7 +159,10 @@ def test_edges_agree_at_every_temperature(name: str, beta: float) -> None:
             np.testing.assert_allclose(got, expected, rtol=bound, atol=bound)
 
 
-@pytest.mark.parametrize("name", [n for n in FUNCTIONS if n not in INTEGERS_ONLY + VALUES_NEEDED])
+ONE_SHAPE = [n for n in FUNCTIONS if "weights.w_q" not in documented(getattr(reference, n)).names]
+
+
+@pytest.mark.parametrize("name", [n for n in ONE_SHAPE if n not in INTEGERS_ONLY + VALUES_NEEDED])
 def test_reference_never_warns(name: str) -> None:
     rows = [np.array([row]) for row, _ in EDGES["softmax"].values() if row]
     rows += [np.full((1, 3), 1e300), np.full((1, 3), 1e-300)]
@@ -177,7 +184,7 @@ def test_a_half_precision_result_out_of_range_is_infinite_without_a_warning() ->
 def weighted(
     name: str, arrays: dict[str, np.ndarray], settings: dict[str, Any], grad: np.ndarray
 ) -> float:
-    return float((getattr(reference, name)(**arrays, **settings) * grad).sum())
+    return float((getattr(reference, name)(**arguments(arrays), **settings) * grad).sum())
 
 
 def central_difference(case: Case, key: str, grad: np.ndarray) -> np.ndarray:
@@ -197,7 +204,7 @@ def gradients(case: Case, grad: np.ndarray) -> dict[str, np.ndarray]:
     tensors = {k: to_torch(v, "float64") for k, v in case.arrays.items()}
     for tensor in tensors.values():
         tensor.requires_grad_(tensor.is_floating_point())
-    result = getattr(fast, case.function)(**tensors, **case.settings)
+    result = getattr(fast, case.function)(**arguments(tensors), **case.settings)
     result.backward(torch.as_tensor(grad))
     return {k: to_numpy(t.grad) for k, t in tensors.items() if t.grad is not None}
 
@@ -301,6 +308,10 @@ def test_sum_of_many_half_precision_weights_does_not_overflow() -> None:
     assert fast.softmax(torch.from_numpy(equal))[0].item() == np.float16(1e-5)
 
 
+def ones(array: Callable) -> HeadWeights:
+    return HeadWeights(*[array([[[1.0]]])] * 4)
+
+
 BAD: dict[str, Callable] = {
     "integers": lambda m, a: m.softmax(a([0, 1])),
     "no array": lambda m, a: m.softmax([0.0, 1.0]),
@@ -329,6 +340,15 @@ BAD: dict[str, Callable] = {
     "scale of 0": lambda m, a: m.attention(*[a([[1.0]])] * 3, scale=0),
     "scale below 0": lambda m, a: m.attention_weights(*[a([[1.0]])] * 2, scale=-1.0),
     "scale undefined": lambda m, a: m.attention_vjp(*[a([[1.0]])] * 4, scale=float("nan")),
+    "weights as a tuple": lambda m, a: m.qk_circuit((a([[[1.0]]]),) * 4),
+    "weights of integers": lambda m, a: m.ov_circuit(HeadWeights(*[a([[[1]]])] * 4)),
+    "weights of two dtypes": lambda m, a: m.multi_head_attention(a([[1.0]], "float32"), ones(a)),
+    "words too wide": lambda m, a: m.multi_head_attention(a([[1.0, 2.0]]), ones(a)),
+    "memory too wide": lambda m, a: m.multi_head_weights(a([[1.0]]), ones(a), a([[1.0, 2.0]])),
+    "mask of other keys": lambda m, a: m.multi_head_attention(
+        a([[1.0]] * 2), ones(a), mask=a([[True] * 3])
+    ),
+    "bias without heads": lambda m, a: m.multi_head_attention(a([[1.0]]), ones(a), bias=a([[0.0]])),
     "no queries known": lambda m, a: m.causal_mask(-1, 2),
     "offset below 0": lambda m, a: m.causal_attention(*[a([[1.0]])] * 3, offset=-1),
     "offset of a fraction": lambda m, a: m.causal_mask(2, 2, offset=0.5),

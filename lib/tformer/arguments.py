@@ -72,10 +72,16 @@ NUMPY = Arrays(np.ndarray, _numpy_holds, _numpy_oddity)
 
 
 class Wanted(NamedTuple):
-    """An array that a function takes: what `documented` says of it, ready for every call."""
+    """An array that a function takes: what `documented` says of it, ready for every call.
+
+    If it is the `field` of a dataclass, `argument` is that, and `kind` is its class.
+    """
 
     name: str
+    argument: str
     position: int
+    kind: type[Any]
+    field: str
     axes: Axes
     content: str
     optional: bool
@@ -96,12 +102,14 @@ def checked(function: Function, arrays: Arrays = NUMPY) -> Function:
     @functools.wraps(function)
     def run(*args: Any, **kwargs: Any) -> Any:
         given = []
-        for name, position, axes, content, optional in wanted:
-            x = args[position] if position < len(args) else kwargs.get(name, MISSING)
+        for name, argument, position, kind, field, axes, content, optional in wanted:
+            x = args[position] if position < len(args) else kwargs.get(argument, MISSING)
             if optional and (x is None or x is MISSING):
                 continue
             if x is MISSING:
                 return function(*args, **kwargs)  # Python says what is missing
+            if field:
+                x = _field_of(where, argument, x, kind, field)
             if arrays.holds(x) != content:
                 raise TypeError(f"{where}: {name} must {_expected(x, arrays, content)}")
             given.append((name, axes, x))
@@ -121,19 +129,23 @@ def checked(function: Function, arrays: Arrays = NUMPY) -> Function:
 
 def _wanted(function: Function, said: Documented, arrays: Arrays) -> list[Wanted]:
     hints, places = get_type_hints(function), list(inspect.signature(function).parameters)
-    for name in said.names:
-        if arrays.kind not in (hints[name], *get_args(hints[name])):
+    wanted = []
+    for name, axes in zip(said.names, axes_of(said.spec), strict=True):
+        argument, _, field = name.partition(".")
+        kind = hints[argument]
+        if not field and arrays.kind not in (kind, *get_args(kind)):
             raise TypeError(f"{function.__name__}: {name} is not annotated as {arrays.kind}")
-    return [
-        Wanted(
-            name,
-            places.index(name),
-            axes,
-            said.kinds.get(name, FLOATING),
-            name in said.optional,
-        )
-        for name, axes in zip(said.names, axes_of(said.spec), strict=True)
-    ]
+        content, optional = said.kinds.get(name, FLOATING), name in said.optional
+        place = places.index(argument)
+        wanted.append(Wanted(name, argument, place, kind, field, axes, content, optional))
+    return wanted
+
+
+def _field_of(where: str, argument: str, x: Any, kind: type[Any], field: str) -> Any:
+    """A field of an argument that must be a dataclass of some kind."""
+    if not isinstance(x, kind):
+        raise TypeError(f"{where}: {argument} must be a {kind.__name__}; got {type(x).__name__}")
+    return getattr(x, field)
 
 
 def _ranges(function: Function, said: Documented) -> list[tuple[str, int, Callable[..., Any]]]:

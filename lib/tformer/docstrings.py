@@ -4,7 +4,8 @@ The shapes of a function stand in its docstring, in lines such as ``q : (..., T,
 array may hold integers or booleans, may be left out, and may have an axis of size 1 where the
 docstring says so: ``mask : (..., T or 1, S or 1) boolean array, optional``. So do the ranges of
 its numbers: ``axis : int, an axis of x``, ``beta : float, finite and above 0``, ``window : int, at
-least 1``, ``d_model : int, from 1 to N``. What is refused because of them is not typed again under
+least 1``, ``d_model : int, from 1 to N``. The arrays of a dataclass of parameters stand in its own
+docstring: ``weights : HeadWeights``. What is refused because of them is not typed again under
 ``Raises``: `with_raises` writes it there.
 """
 
@@ -12,6 +13,7 @@ import inspect
 import re
 import textwrap
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import is_dataclass
 from typing import Any, NamedTuple
 
 from tformer.axes import LEGEND
@@ -20,7 +22,7 @@ __all__ = ["FLOATING", "WIDTH", "Documented", "documented", "sections", "with_ra
 
 FLOATING = "floating-point"
 ARRAY = re.compile(
-    r"^(?:(\w+) : )?\(([^()]*)\) (?:(integer|boolean) )?array(, optional)?$", re.MULTILINE
+    r"^(?:([\w.]+) : )?\(([^()]*)\) (?:(integer|boolean) )?array(, optional)?$", re.MULTILINE
 )
 NUMBER = re.compile(
     r"^(\w+) : (?:int|float), (an axis|finite and above 0|at least \d+|from \d+ to \w+)"
@@ -64,12 +66,12 @@ def documented(function: Callable[..., Any]) -> Documented:
     where = function.__name__
     if function.__doc__ is None:
         raise RuntimeError(f"{where}: shapes are read from docstrings; run Python without -OO")
-    text = inspect.cleandoc(function.__doc__)
     parameters = inspect.signature(function).parameters
+    text = _written_out(inspect.cleandoc(function.__doc__), parameters)
     entries = ARRAY.findall(text)
-    inputs = [entry for entry in entries if entry[0] in parameters]
+    inputs = [entry for entry in entries if entry[0].split(".")[0] in parameters]
     numbers = [entry for entry in NUMBER.findall(text) if entry[0] in parameters]
-    results = [entry for entry in entries if entry[0] not in parameters]
+    results = [entry for entry in entries if entry not in inputs]
     if not results or (len(results) > 1 and not all(name for name, *_ in results)):
         raise ValueError(f"{where}: the docstring must describe one result, or several by name")
     spec = " -> ".join(", ".join(_axes(entry[1]) for entry in side) for side in (inputs, results))
@@ -88,6 +90,17 @@ def documented(function: Callable[..., Any]) -> Documented:
         frozenset(name for name, *_, optional in inputs + numbers if optional),
         ranges,
     )
+
+
+def _written_out(text: str, parameters: Mapping[str, inspect.Parameter]) -> str:
+    """The text with each dataclass written as its arrays: weights.w_q : (H, d_model, d_k) array."""
+    for kind in {x.annotation for x in parameters.values()}:
+        if not (isinstance(kind, type) and is_dataclass(kind)):
+            continue
+        fields = ARRAY.finditer(inspect.cleandoc(kind.__doc__ or ""))
+        arrays = "".join(rf"\n\1.{field[0]}" for field in fields)
+        text = re.sub(rf"^(\w+) : {kind.__name__}$", arrays, text, flags=re.MULTILINE)
+    return text
 
 
 def _ends(words: str, letters: list[str]) -> bool:

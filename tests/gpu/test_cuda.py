@@ -13,6 +13,7 @@ from cases import (
     SCORES,
     TOLERANCE,
     Case,
+    arguments,
     as_one,
     by_fast,
     cases,
@@ -36,7 +37,9 @@ ROWS = [pytest.param(f, *row, id=f"{f}-{i}") for f in EDGES for i, row in EDGES[
 def test_values_are_those_of_the_definition(case: Case) -> None:
     for dtype in precisions(case.function, "fast"):
         known = rounded(case, dtype)
-        expected = as_one(getattr(reference, case.function)(**known.arrays, **case.settings))
+        expected = as_one(
+            getattr(reference, case.function)(**arguments(known.arrays), **case.settings)
+        )
         got = by_fast(case, dtype, "cuda")
         bound = tolerance(case.function, dtype) * magnitude(known, np.asarray(expected))
         np.testing.assert_allclose(to_numpy(got), np.asarray(expected), rtol=0, atol=bound)
@@ -57,11 +60,11 @@ def test_gradients_are_those_of_the_cpu(name: str) -> None:
     gradients = []
     for device in ("cpu", "cuda"):
         tensors = {k: to_torch(v, "float64", device) for k, v in case.arrays.items()}
-        leaves = [tensor.detach().clone().requires_grad_() for tensor in tensors.values()]
-        result = getattr(fast, name)(*leaves, **case.settings)
+        leaves = {k: tensor.detach().requires_grad_() for k, tensor in tensors.items()}
+        result = getattr(fast, name)(**arguments(leaves), **case.settings)
         weights = torch.arange(result.numel(), dtype=result.dtype, device=device)
         (result * weights.view(result.shape)).sum().backward()
-        gradients.append([to_numpy(leaf.grad) for leaf in leaves if leaf.grad is not None])
+        gradients.append([to_numpy(leaf.grad) for leaf in leaves.values() if leaf.grad is not None])
     assert len(gradients[0]) == len(case.arrays)
     for cpu, cuda in zip(*gradients, strict=True):
         np.testing.assert_allclose(cuda, cpu, rtol=1e-10, atol=1e-10)

@@ -1,6 +1,7 @@
 """The commands by which the book is made: python -m tformer.book COMMAND."""
 
 import argparse
+import secrets
 import sys
 import webbrowser
 from functools import partial
@@ -9,7 +10,7 @@ from pathlib import Path
 
 from nbformat.sign import NotebookNotary
 
-from tformer.book import desk, exercises, find_root, ledger, lint, notebooks, run
+from tformer.book import desk, exam, exercises, find_root, ledger, lint, notebooks, run
 from tformer.book.normalise import dump, load, normalise
 from tformer.claims import claims
 
@@ -47,6 +48,12 @@ def _parser() -> argparse.ArgumentParser:
     lab = commands.add_parser("lab", help="write a desk of chapters and exercises for JupyterLab")
     lab.add_argument("folder", nargs="?", type=Path, help="where; if none, the book's own lab")
     lab.set_defaults(action=_lab)
+    command = commands.add_parser("exam", help="draw an exam, a sheet and a key, on some chapters")
+    command.add_argument("chapters", nargs="*", type=int, metavar="CH", help="such as 03 04")
+    command.add_argument("--seed", type=int, help="what the numbers are drawn by; secret if absent")
+    command.add_argument("--questions", type=int, metavar="N", help="how many of each chapter")
+    command.add_argument("--to", type=Path, metavar="DIR", help="the folder to write into")
+    command.set_defaults(action=_exam)
     return parser
 
 
@@ -93,6 +100,20 @@ def _lab(root: Path, options: argparse.Namespace) -> None:
             NotebookNotary().sign(load(path))
         yours = f"; yours is kept as {kept.name}" if kept else ""
         print(f"wrote {path.relative_to(folder).as_posix()}{yours}")
+
+
+def _exam(root: Path, options: argparse.Namespace) -> int:
+    seed = secrets.randbelow(10**9) if options.seed is None else options.seed
+    try:
+        made = exam.paper(options.chapters, seed, options.questions)
+    except ValueError as error:
+        print(error, file=sys.stderr)
+        return 2
+    named = "-".join(f"ch{chapter:02d}" for chapter in made.chapters)
+    for path in exam.write(made, options.to or root / "exams" / f"{named}-seed{seed}"):
+        print(f"wrote {path}")
+    print(f"version {made.version}: {made.minutes} minutes, {made.points} points; print the .html")
+    return 0
 
 
 def _serve(root: Path, options: argparse.Namespace) -> None:

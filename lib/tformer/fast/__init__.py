@@ -3,6 +3,13 @@
 from tformer.fast.attention import attention, attention_vjp, attention_weights
 from tformer.fast.device import pick_device
 from tformer.fast.embeddings import cooccurrence, ppmi, svd_embeddings
+from tformer.fast.heads import (
+    multi_head_attention,
+    multi_head_attention_vjp,
+    multi_head_weights,
+    ov_circuit,
+    qk_circuit,
+)
 from tformer.fast.masks import (
     causal_attention,
     causal_mask,
@@ -47,7 +54,11 @@ __all__ = [
     "from_additive",
     "log_softmax",
     "logsumexp",
+    "multi_head_attention",
+    "multi_head_attention_vjp",
+    "multi_head_weights",
     "norm",
+    "ov_circuit",
     "packed_mask",
     "padding_mask",
     "pairwise_cosine",
@@ -57,6 +68,7 @@ __all__ = [
     "ppmi",
     "prefix_mask",
     "projection",
+    "qk_circuit",
     "sliding_window_mask",
     "softmax",
     "softmax_jacobian",

@@ -15,7 +15,7 @@ from torch.nn.functional import pad
 
 from tformer.fast.precision import wide
 
-__all__ = ["CPU", "GPU", "Kernel", "additive", "for_kernel", "kernel_of"]
+__all__ = ["CPU", "GPU", "Kernel", "additive", "for_kernel", "kernel_of", "takes_groups"]
 
 
 class Kernel(NamedTuple):
@@ -100,6 +100,25 @@ def _takes(kernel: Kernel, q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None)
     )
 
 
+def takes_groups(q: Tensor, k: Tensor, v: Tensor) -> bool:
+    """Whether the kernel takes several heads with fewer keys and values as they are, unmasked.
+
+    It then reads them where they lie, while folding copies the queries. A single query is better
+    folded.
+    """
+    kernel = kernel_of(q)
+    return (
+        not kernel.half
+        and q.ndim == k.ndim == 4
+        and q.shape[0] == k.shape[0]
+        and q.shape[1] > k.shape[1]
+        and q.shape[2] > 1
+        and k.shape == v.shape
+        and k.shape[2] >= kernel.fewest
+        and k.shape[3] > 0
+    )
+
+
 def _leading_axes(*arrays: Tensor | None) -> tuple[int, ...]:
     """The leading axes of all arrays after broadcasting."""
     shapes = {tuple(x.shape[:-2]) for x in arrays if x is not None} - {()}
@@ -171,6 +190,8 @@ def _four_axes(x: Tensor, leading: tuple[int, ...]) -> Tensor:
         x = x.contiguous()
     if len(leading) == 2 and x.shape[:-2] == leading:
         return x
+    if x.shape[:-2].numel() < math.prod(leading):
+        x = x.contiguous()  # so that folding copies no repetition
     x = x.expand(*leading, *x.shape[-2:])
     return x.reshape(math.prod(leading[:-1]), math.prod(leading[-1:]), *x.shape[-2:])
 

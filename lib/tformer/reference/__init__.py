@@ -2,6 +2,13 @@
 
 from tformer.reference.attention import attention, attention_vjp, attention_weights
 from tformer.reference.embeddings import cooccurrence, ppmi, svd_embeddings
+from tformer.reference.heads import (
+    multi_head_attention,
+    multi_head_attention_vjp,
+    multi_head_weights,
+    ov_circuit,
+    qk_circuit,
+)
 from tformer.reference.masks import (
     causal_attention,
     causal_mask,
@@ -46,7 +53,11 @@ __all__ = [
     "from_additive",
     "log_softmax",
     "logsumexp",
+    "multi_head_attention",
+    "multi_head_attention_vjp",
+    "multi_head_weights",
     "norm",
+    "ov_circuit",
     "packed_mask",
     "padding_mask",
     "pairwise_cosine",
@@ -55,6 +66,7 @@ __all__ = [
     "ppmi",
     "prefix_mask",
     "projection",
+    "qk_circuit",
     "sliding_window_mask",
     "softmax",
     "softmax_jacobian",

@@ -2,6 +2,7 @@
 
 import functools
 from collections.abc import Callable
+from dataclasses import is_dataclass
 from typing import Any, TypeVar
 
 import numpy as np
@@ -32,11 +33,19 @@ def equation(function: Function) -> Function:
     return checked(run)  # type: ignore[return-value]
 
 
+def _is_parameters(x: Any) -> bool:
+    return is_dataclass(x)
+
+
 def _is_half(x: Any) -> bool:
+    if _is_parameters(x):
+        return any(map(_is_half, vars(x).values()))
     return isinstance(x, np.ndarray) and x.dtype == np.float16
 
 
 def _widen(x: Any) -> Any:
+    if _is_parameters(x):
+        return type(x)(*map(_widen, vars(x).values()))
     return x.astype(np.float32) if _is_half(x) else x
 
 
@@ -44,4 +53,6 @@ def _narrow(result: Any) -> Any:
     """Round a result, or each of several, to float16; None stays None."""
     if isinstance(result, tuple):
         return tuple(map(_narrow, result))
+    if _is_parameters(result):
+        return type(result)(*map(_narrow, vars(result).values()))
     return None if result is None else result.astype(np.float16)
