@@ -9,7 +9,7 @@ from matplotlib.patches import Rectangle
 
 from tformer import reference
 from tformer.chapters.ch06 import layers, slots, training
-from tformer.experiments.intervals import mean_interval
+from tformer.experiments.intervals import median_interval
 from tformer.figures.style import INK, KEY, PURPLE, QUERY, QUIET, SKY, VALUE, WEIGHT, panel
 from tformer.figures.tables import blank, squares, table
 from tformer.world.lexicon import FEATURES, KINDS
@@ -191,10 +191,10 @@ def sharing() -> Figure:
     figure, ax = panel(3.6, 2.5)
     for i, (n_groups, d_k) in enumerate(SHARED):
         found = training.finds(n_groups, d_k)
-        mean, margin = mean_interval(found, points=len(SHARED))
+        middle, low, high = median_interval(found, points=len(SHARED))
         ax.plot(found, np.full(len(found), i) + 0.18, "|", color=QUIET, markersize=6)
-        ax.plot([mean - margin, mean + margin], [i, i], color=KEY, linewidth=4)
-        ax.plot(mean, i, "o", color=KEY, markersize=7, markeredgecolor=INK)
+        ax.plot([low, high], [i, i], color=KEY, linewidth=4)
+        ax.plot(middle, i, "o", color=KEY, markersize=7, markeredgecolor=INK)
     names = [f"{g} × {d_k}" for g, d_k in SHARED]
     ax.set(yticks=range(len(SHARED)), yticklabels=names, xlim=(0, 1.03), ylim=(4.5, -0.5))
     ax.set(xlabel="weight on the right word", ylabel="tables × key width")

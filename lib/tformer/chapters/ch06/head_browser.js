@@ -7,8 +7,8 @@ const score = (keys, features) => features.reduce((sum, one) => sum + (keys[one]
 
 /** Scores and weights of *it* in each head, their sum over the heads that are on, and what arrives. */
 function browse(heads, words, kinds, tokens, off) {
-  const all = Object.values(heads), share = 1 / all.length;
-  const scores = all.map((keys) => tokens.map((token) => score(keys, words[token])));
+  const share = 1 / heads.length;
+  const scores = heads.map(([, keys]) => tokens.map((token) => score(keys, words[token])));
   const weights = scores.map((row) => softmax(row));
   const on = weights.filter((_, h) => !off.includes(h));
   const total = tokens.map((_, t) => share * on.reduce((sum, row) => sum + row[t], 0));
@@ -31,7 +31,7 @@ function render({ model, el }) {
     return { el: h("span", { class: "tf-group", role: "group", "aria-label": label }, h("span", { class: "tf-quiet" }, label), ...all),
       update: (now) => all.forEach((one, i) => one.setAttribute("aria-pressed", values[i] === now)) };
   };
-  const names = Object.keys(layers), pairs = stems.map((stem) => nouns(words, stem).map((t) => stem[t]).join(", "));
+  const names = layers.map(([name]) => name), pairs = stems.map((stem) => nouns(words, stem).map((t) => stem[t]).join(", "));
   const picks = {
     layer: pick("layer", "layer", names, names, () => ({ off: [], head: 0 })),
     stem: pick("sentence", "stem", [...stems.keys()], pairs, () => ({ word: 1 })),
@@ -41,19 +41,19 @@ function render({ model, el }) {
     said, table, told, h("div", { class: "tf-actions" }, button("all heads on", () => take({ off: [] })), button("reset", () => take(start))), live);
   let drawn = "", grid;
   const stop = follow(model, TRAITS, () => {
-    const now = traits(model, TRAITS), heads = layers[now.layer], tokens = [...stems[now.stem], now.last];
+    const now = traits(model, TRAITS), heads = layers.find(([name]) => name === now.layer)[1], tokens = [...stems[now.stem], now.last];
     now.word = Math.min(now.word, tokens.length - 1);
     const found = browse(heads, words, kinds, tokens, now.off), key = `${now.layer} ${tokens.join(" ")}`;
     for (const [name, one] of Object.entries(picks)) one.update(now[name]);
     if (drawn !== key) {
       drawn = key;
-      grid = rows(model, Object.keys(heads), tokens);
+      grid = rows(model, heads.map(([name]) => name), tokens);
       table.replaceChildren(grid.el);
     }
     grid.update(found, now);
     told.replaceChildren(...tell(found, now, heads, words, tokens), arrives(found, kinds));
     const looks = [...nouns(words, tokens), tokens.length - 1].map((t) => `${tokens[t]} ${fmt(found.total[t], 3)}`).join(", ");
-    const without = now.off.length ? ` without ${now.off.map((h) => Object.keys(heads)[h]).join(" and ")}` : "";
+    const without = now.off.length ? ` without ${now.off.map((h) => heads[h][0]).join(" and ")}` : "";
     said.replaceChildren(h("b", {}, `“… ${tokens.slice(-4).join(" ")}”${without}: `), `together, it looks at ${looks}.`);
     live.say(`Together${without}, it looks at ${looks}.`);
   });
@@ -104,7 +104,7 @@ function rows(model, names, tokens) {
 // ---- one head and one word, told in full --------------------------------------------------
 
 function tell({ scores, weights }, { head, word, off }, heads, words, tokens) {
-  const name = Object.keys(heads)[head], keys = heads[name], token = tokens[word], share = 1 / scores.length;
+  const [name, keys] = heads[head], token = tokens[word], share = 1 / scores.length;
   const terms = words[token].filter((one) => one in keys).map((one) => `${one} ${fmt(keys[one], 0)}`);
   const is = words[token].filter((one) => one.startsWith("is "));
   const found = is.length ? is.join(" and ") : "nothing";

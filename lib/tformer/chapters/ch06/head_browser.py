@@ -15,12 +15,16 @@ STEMS = tuple(dict.fromkeys(tokenise(sentence)[:-1] for sentence in SENTENCES))
 LASTS = ("tired", "wide", "narrow", "soft")
 
 
-def _layer(name: str) -> dict[str, Any]:
-    """The heads of a layer by name, each with the keys of the features that have one."""
-    return {
-        head: {f: float(k) for f, k in zip(FEATURES, one.w_k[:, 0], strict=True) if k}
+def _layer(name: str) -> list[Any]:
+    """A layer's name and its heads in order: their names, and the keys of features that have one.
+
+    Lists, since a notebook is stored with the names of its dictionaries in order of the alphabet.
+    """
+    heads = [
+        [head, {f: float(k) for f, k in zip(FEATURES, one.w_k[:, 0], strict=True) if k}]
         for head, one in LAYERS[name].items()
-    }
+    ]
+    return [name, heads]
 
 
 class HeadBrowser(BookWidget):
@@ -45,7 +49,7 @@ class HeadBrowser(BookWidget):
         If an argument is outside what is said above.
     """
 
-    layers = traitlets.Dict({name: _layer(name) for name in LAYERS}).tag(sync=True)
+    layers = traitlets.List([_layer(name) for name in LAYERS]).tag(sync=True)
     stems = traitlets.List([list(stem) for stem in STEMS]).tag(sync=True)
     lasts = traitlets.List(traitlets.Unicode(), list(LASTS)).tag(sync=True)
     kinds = traitlets.List(traitlets.Unicode(), list(KINDS)).tag(sync=True)
