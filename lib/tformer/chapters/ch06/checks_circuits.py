@@ -99,49 +99,83 @@ def _pairs_of_heads() -> Iterator[Case]:
     two, nothing = _head(2), np.zeros_like(w_v)
     twice = [np.concatenate([w, w], axis=1) for w in (w_q, w_k)]
     wider = [twice[0] / 2**0.5, twice[1], w_v, w_o]
-    for other, want, why in (
-        (one, True, "They are one and the same."),
-        (two, False, "Nothing in them agrees."),
-        ([2 * w_q, w_k / 2, w_v, w_o], True, "The factors cancel in every score."),
+    turned = [w_q @ turn, w_k @ back.T, w_v @ turn, back @ w_o]
+    moved = [w_q[:, ::-1], w_k[:, ::-1], w_v[:, ::-1], w_o[::-1]]
+    for said, other, want, why in (
+        ("the same head", one, True, "They are one and the same."),
+        ("a random one", two, False, "Nothing in them agrees."),
+        ("2 W_Q and W_K/2", [2 * w_q, w_k / 2, w_v, w_o], True, "The factors cancel."),
+        ("all four matrices with other signs", [-w_q, -w_k, -w_v, -w_o], True, "Signs cancel."),
+        ("−W_Q", [-w_q, w_k, w_v, w_o], False, "All scores have changed their signs."),
+        ("columns mixed and unmixed", turned, True, "The products of both pairs are the same."),
         (
-            [-w_q, -w_k, -w_v, -w_o],
-            True,
-            "Signs cancel in every score, and in what is written.",
+            "the columns of W_Q and W_K mixed alike",
+            [w_q @ turn, w_k @ turn, w_v, w_o],
+            False,
+            "That changes their product.",
         ),
-        ([-w_q, w_k, w_v, w_o], False, "All scores have changed their signs."),
+        ("W_Q and W_K exchanged", [w_k, w_q, w_v, w_o], False, "Who asks and who is asked differ."),
+        ("2 W_V", [w_q, w_k, 2 * w_v, w_o], False, "It writes twice as much."),
         (
-            [w_q @ turn, w_k @ back.T, w_v @ turn, back @ w_o],
-            True,
-            "The products of the pairs, W_Q W_Kᵀ and W_V W_O, are the same.",
-        ),
-        ([w_q @ turn, w_k @ turn, w_v, w_o], False, "The scores differ."),
-        ([w_k, w_q, w_v, w_o], False, "Asking and being asked have changed places."),
-        ([w_q, w_k, 2 * w_v, w_o], False, "It writes twice as much."),
-        (
+            "its columns twice, and W_Q divided by √2",
             wider,
             True,
-            "The sums have doubled, and half of that went into the root of the width.",
+            "Sums are doubled, then divided by √2, and by √2 more in the scale.",
         ),
-        ([*twice, w_v, w_o], False, "The sums have doubled and the root of the width has not."),
         (
-            [w_q[:, ::-1], w_k[:, ::-1], w_v[:, ::-1], w_o[::-1]],
-            True,
-            "Columns that meet in a sum may stand in any order.",
+            "its columns twice",
+            [*twice, w_v, w_o],
+            False,
+            "Sums are doubled, the scale is not halved.",
         ),
-        ([w_q[:, ::-1], w_k, w_v, w_o], False, "Only one of two tables has its columns exchanged."),
+        (
+            "columns in another order",
+            moved,
+            True,
+            "Columns that meet in a sum have moved together.",
+        ),
+        (
+            "the columns of W_Q alone in another order",
+            [w_q[:, ::-1], w_k, w_v, w_o],
+            False,
+            "Columns meet others than before.",
+        ),
     ):
-        yield case(one=one, other=other, want=want, why=why)
-    silent = "Both write nothing, so it does not matter where they look."
-    yield case(one=[w_q, w_k, nothing, w_o], other=[*two[:2], w_v, 0 * w_o], want=True, why=silent)
-    hidden = "Its values lie where the block writes nothing, and 0 is written in both."
+        yield case(one=one, other=other, want=want, why=why, said=f"a random head and {said}")
     dark = [np.array([[1.0, 0], [2, 0], [3, 0]]), np.array([[0.0, 0, 0], [1, 2, 3]])]
-    yield case(one=[w_q, w_k, *dark], other=[*two[:2], nothing, w_o], want=True, why=hidden)
-    yield case(
-        one=[w_q, w_k, nothing, w_o], other=one, want=False, why="One of them writes nothing."
-    )
-    plain = [np.zeros((3, 1)), np.ones((3, 1)), w_v, w_o]
-    alike = "In both all scores are 0."
-    yield case(one=plain, other=[np.ones((3, 1)), np.zeros((3, 1)), w_v, w_o], want=True, why=alike)
+    plain, other = [np.zeros((3, 1)), np.ones((3, 1))], [np.ones((3, 1)), np.zeros((3, 1))]
+    silent = "Both write nothing, so it does not matter where they look."
+    for said, first, second, want, why in (
+        (
+            "other heads, W_V zero in one and W_O in the other",
+            [w_q, w_k, nothing, w_o],
+            [*two[:2], w_v, 0 * w_o],
+            True,
+            silent,
+        ),
+        (
+            "a head whose W_V W_O is zero and another with W_V zero",
+            [w_q, w_k, *dark],
+            [*two[:2], nothing, w_o],
+            True,
+            silent,
+        ),
+        (
+            "a head with W_V zero and the same with W_V",
+            [w_q, w_k, nothing, w_o],
+            one,
+            False,
+            "One of them writes nothing.",
+        ),
+        (
+            "a head with W_Q zero and one with W_K zero",
+            [*plain, w_v, w_o],
+            [*other, w_v, w_o],
+            True,
+            "In both all scores are 0.",
+        ),
+    ):
+        yield case(one=first, other=second, want=want, why=why, said=said)
 
 
 Circuits = tuple[np.ndarray, np.ndarray]

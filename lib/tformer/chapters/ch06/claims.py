@@ -148,9 +148,8 @@ def two_matrices(keys_too: bool = True, other_u: float = 0.0, silent: bool = Fal
         _same_function(seed, keys_too, other_u)
         _read_off(seed, silent)
     return (
-        "scores and output through M and U for symbols; 40 heads of width 1 to 3 and others with "
-        "the same M and U agree on random sentences within 1e-9; M and U of each computed from its "
-        "answers to one and two words within 1e-6"
+        "scores and output through M and U for symbols; 40 heads and others with the same M and U "
+        "agree within 1e-9; M and U of each from its answers to one and two words within 1e-6"
     )
 
 
