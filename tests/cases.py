@@ -20,12 +20,26 @@ from tformer.weights import HeadWeights
 FUNCTIONS = tuple(reference.__all__)
 SIZES = {"T": 2, "S": 3, "d_k": 5, "d_v": 4, "N": 4, "d_model": 2, "G": 2, "H": 2}
 """Where there are groups, H is the number of heads in each."""
-SIZE_OF_ARGUMENT = {"n_vocab": "N", "d_model": "d_model", "n_queries": "T", "n_keys": "S"}
+SIZE_OF_ARGUMENT = {
+    **{"n_vocab": "N", "d_model": "d_model", "d_k": "d_k"},
+    **{"n_queries": "T", "n_keys": "S", "n_heads": "H"},
+}
+HEADS = ("multi_head_attention", "multi_head_attention_vjp", "multi_head_weights")
+Sizes = dict[str, int]
+SIZES_TAKEN: dict[str, Callable[[Sizes], Sizes]] = {
+    **dict.fromkeys(("rope", "rope_vjp"), lambda x: {"d_k": x["d_k"] + x["d_k"] % 2}),
+    **dict.fromkeys(("relative_bias", "relative_bias_vjp"), lambda x: {"N": x["N"] // 2 * 2 + 1}),
+    **dict.fromkeys(("embedding", "embedding_vjp"), lambda x: {"N": max(x["N"], 2)}),
+    **dict.fromkeys(
+        (*HEADS, "qk_circuit", "ov_circuit"),
+        lambda x: {"G": max(x["G"], 1), "H": max(x["G"], 1) * max(x["H"], 1)},
+    ),
+}
+"""For a function that does not take every size, the sizes it is given instead."""
 SIMILARITIES = tuple(
     name for name in FUNCTIONS if getattr(reference, name).__module__.endswith("similarity")
 )
 ATTENTION = ("attention", "attention_vjp", "attention_weights")
-HEADS = ("multi_head_attention", "multi_head_attention_vjp", "multi_head_weights")
 SCORES = ("softmax", "log_softmax", "logsumexp")
 LENGTHS = [{"n_queries": t, "n_keys": s} for t, s in ((3, 4), (4, 3), (1, 1), (0, 2), (2, 0))]
 LENGTHS += [{"n_queries": 3, "n_keys": 6, "offset": offset} for offset in (2, 3, 9)]
@@ -48,6 +62,17 @@ SETTINGS: dict[str, list[dict[str, Any]]] = {
         name: [{}, {"mask": None, "scale": 0.3}, {"memory": None, "mask": None, "bias": None}]
         for name in HEADS
     },
+    "sinusoidal": [
+        {"d_model": 6},
+        {"d_model": 2, "base": 3.0, "interpolation": 4.0},
+        {"d_model": 0},
+    ],
+    **{name: [{}, {"pairing": "half"}] for name in ("rope", "rope_vjp")},
+    "rope_permutation": [{"d_k": n} for n in (0, 2, 6)],
+    "relative_bias": LENGTHS,
+    "relative_bias_vjp": [{}, {"offset": 4}],
+    "alibi_slopes": [{"n_heads": n} for n in (1, 2, 3, 6, 8, 12)],
+    "alibi_bias": [x | {"n_heads": n} for x in LENGTHS for n in (1, 3)],
     "causal_attention": [{}, {"offset": 1}, {"offset": 2, "scale": 0.3}],
     **{
         name: [
@@ -68,7 +93,10 @@ INTEGERS_ONLY = tuple(
     if set(said.names) <= set(said.kinds)
 )
 """What takes no floating-point array: what it returns is in float64, or torch's default dtype."""
-VALUES_NEEDED = ("cooccurrence", "svd_embeddings", "from_additive")
+VALUES_NEEDED = (
+    *("cooccurrence", "svd_embeddings", "from_additive"),
+    *("embedding", "embedding_vjp"),
+)
 SEVERAL = ("attention_vjp", "multi_head_attention_vjp")
 NOT_DIFFERENTIABLE = (*INTEGERS_ONLY, *SEVERAL, "from_additive", "count_leaks")
 NOT_HALF = ("svd_embeddings",)
@@ -126,9 +154,9 @@ def cases(name: str) -> Iterator[tuple[str, Case]]:
         if "d_model" not in settings:
             yield f"size 1-{i}", make(name, SIZES | dict.fromkeys(letters, 1), ones, settings)
             for letter in letters:
-                if "G" in letters and letter in "GH":
-                    continue
-                yield f"empty {letter}-{i}", make(name, SIZES | {letter: 0}, ones, settings)
+                without = taken(name, SIZES | {letter: 0})
+                if without[letter] == 0:
+                    yield f"empty {letter}-{i}", make(name, without, ones, settings)
         plain = make(name, SIZES, [(3,)] * len(names), settings)
         for layout, change in LAYOUTS.items():
             yield f"{layout}-{i}", changed(plain, change)
@@ -153,9 +181,14 @@ def _leading(n_arrays: int, dots: bool) -> dict[str, list[tuple[int, ...]]]:
     return kinds
 
 
+def taken(name: str, sizes: Sizes) -> Sizes:
+    """The sizes, changed to some that a function takes."""
+    return sizes | SIZES_TAKEN.get(name, dict)(sizes)
+
+
 def make(
     name: str,
-    sizes: dict[str, int],
+    sizes: Sizes,
     leading: Sequence[tuple[int, ...]],
     settings: dict[str, Any],
     spec: str = "",
@@ -166,8 +199,7 @@ def make(
     """
     names, right, *_ = documented(getattr(reference, name))
     spec = spec or right
-    if " G " in f" {spec} ".replace(",", " "):
-        sizes = sizes | {"G": max(sizes["G"], 1), "H": max(sizes["G"], 1) * max(sizes["H"], 1)}
+    sizes = taken(name, sizes)
     rng = np.random.default_rng(zlib.crc32(f"{name}{sorted(sizes.items())}{leading}".encode()))
     arrays = {}
     for argument, axes, before in zip(names, axes_of(spec), leading, strict=True):
@@ -209,6 +241,11 @@ def _tokens(rng: np.random.Generator, shape: tuple[int, ...]) -> np.ndarray:
     return rng.integers(-1, 4, shape)
 
 
+def _rows(rng: np.random.Generator, shape: tuple[int, ...]) -> np.ndarray:
+    """Rows of a table, of which some are used twice and some not at all."""
+    return rng.integers(0, 2, shape)
+
+
 def _mask(rng: np.random.Generator, shape: tuple[int, ...]) -> np.ndarray:
     """True where one may look; the first row is fully masked."""
     mask = rng.random(shape) < 0.6
@@ -222,6 +259,8 @@ VALUES: dict[str, Callable[..., np.ndarray]] = {
     "tokens": _tokens,
     "mask": _mask,
     **{f"weights.{name}": _small for name in ("w_q", "w_k", "w_v", "w_o")},
+    **dict.fromkeys(("tokens of embedding", "tokens of embedding_vjp"), _rows),
+    "positions": lambda rng, shape: rng.integers(0, 99, shape),
     "lengths": _tokens,
     "documents_q": _tokens,
     "documents_k": _tokens,
@@ -244,47 +283,6 @@ ENTRIES: dict[str, tuple[Sequence[str], Callable[[np.ndarray], np.ndarray]]] = {
 }
 """Other entries of the same shapes, and the functions that are given them. What is far from zero is
 exact in every format; the squares do not fit into float16, the distances and cosines do."""
-
-
-INF, NAN = np.inf, np.nan
-EDGES: dict[str, dict[str, tuple[list[float], Any]]] = {
-    "softmax": {
-        "fully masked": ([-INF, -INF, -INF], [0, 0, 0]),
-        "one not masked": ([-INF, 3, -INF], [0, 1, 0]),
-        "far apart": ([-1e4, 1e4, 0], [0, 1, 0]),
-        "large and equal": ([1e4, 1e4, -INF], [0.5, 0.5, 0]),
-        "very negative and equal": ([-1e4, -1e4, -INF], [0.5, 0.5, 0]),
-        "infinite score": ([INF, 0, -INF], [NAN, NAN, NAN]),
-        "undefined score": ([NAN, 0, -INF], [NAN, NAN, NAN]),
-        "empty": ([], []),
-    },
-    "log_softmax": {
-        "fully masked": ([-INF, -INF, -INF], [-INF, -INF, -INF]),
-        "one not masked": ([-INF, 3, -INF], [-INF, 0, -INF]),
-        "far apart": ([0, 1e4, -INF], [-1e4, 0, -INF]),
-        "infinite score": ([INF, 0, -INF], [NAN, NAN, NAN]),
-        "undefined score": ([NAN, 0, -INF], [NAN, NAN, NAN]),
-        "empty": ([], []),
-    },
-    "logsumexp": {
-        "fully masked": ([-INF, -INF, -INF], -INF),
-        "one not masked": ([-INF, 3, -INF], 3),
-        "far apart": ([-1e4, 1e4, 0], 1e4),
-        "very negative": ([-1e4, -INF, -INF], -1e4),
-        "infinite score": ([INF, 0, -INF], INF),
-        "two infinite scores": ([INF, INF, -INF], INF),
-        "undefined score": ([NAN, INF, -INF], NAN),
-        "empty": ([], -INF),
-    },
-    "entropy": {
-        "certain": ([0, 1, 0], 0),
-        "fully masked": ([0, 0, 0], 0),
-        "even": ([0.5, 0, 0.5], np.log(2)),
-        "undefined": ([NAN, 1, 0], NAN),
-        "empty": ([], 0),
-    },
-}
-"""The edge contract for one row: input and the result expected at beta = 1."""
 
 
 def to_torch(array: np.ndarray, dtype: str, device: str = "cpu") -> torch.Tensor:

@@ -27,7 +27,8 @@ from attention_problems import (
     problem,
     tensors,
 )
-from cases import NAN, TOLERANCE, to_numpy, to_torch
+from cases import TOLERANCE, to_numpy, to_torch
+from edges import NAN
 from tformer import fast, reference
 from tformer.fast._kernels import _four_axes_of_mask
 from tformer.reference.blockwise import attention_by_rows

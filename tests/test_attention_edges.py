@@ -22,7 +22,8 @@ from attention_problems import (
     problem,
     tensors,
 )
-from cases import INF, NAN, TOLERANCE, to_numpy
+from cases import TOLERANCE, to_numpy
+from edges import INF, NAN
 from tformer import fast, reference
 from tformer.reference.blockwise import attention_by_rows
 

@@ -19,7 +19,7 @@ from tformer.fast.twins import twin
 from tformer.shapes import ShapeError, axes_of, bind, result_shape
 
 ROOT = Path(__file__).parents[1]
-SIZES = {"B": 11, "T": 2, "S": 3, "d_k": 5, "d_v": 6, "N": 7, "d_model": 4, "G": 3, "H": 3}
+SIZES = {"B": 11, "T": 2, "S": 3, "d_k": 8, "d_v": 6, "N": 7, "d_model": 4, "G": 3, "H": 3}
 MODULES = {"reference": reference, "fast": fast}
 CHECKED = {reference: checked, fast: checks.checked}
 PAIRS = [(module, name) for module in MODULES.values() for name in FUNCTIONS]
@@ -80,6 +80,9 @@ WRONG = [
     ("multi_head_attention", "memory : (..., S, d_model)", "memory : (..., T, d_model)"),
     ("multi_head_attention_vjp", "dmemory : (..., S, d_model)", "dmemory : (..., T, d_model)"),
     ("multi_head_weights", "(..., H, T, S) array", "(..., T, H, S) array"),
+    ("sinusoidal", "(..., T, d_model) array", "(..., d_model, T) array"),
+    ("relative_bias", "(H, T, S) array", "(T, S, H) array"),
+    ("embedding", "table : (N, d_model)", "table : (d_model, N)"),
     ("qk_circuit", "(H, d_model, d_model) array", "(G, d_model, d_model) array"),
 ]
 

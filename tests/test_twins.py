@@ -14,7 +14,6 @@ from hypothesis.extra.numpy import mutually_broadcastable_shapes
 
 from cases import (
     ATTENTION,
-    EDGES,
     ENTRIES,
     FUNCTIONS,
     HEADS,
@@ -25,6 +24,7 @@ from cases import (
     SCORES,
     SETTINGS,
     SIZES,
+    SIZES_TAKEN,
     TOLERANCE,
     VALUES_NEEDED,
     Case,
@@ -41,6 +41,7 @@ from cases import (
     to_torch,
     tolerance,
 )
+from edges import EDGES
 from tformer import fast, reference
 from tformer.docstrings import documented
 from tformer.weights import HeadWeights
@@ -159,10 +160,10 @@ def test_edges_agree_at_every_temperature(name: str, beta: float) -> None:
             np.testing.assert_allclose(got, expected, rtol=bound, atol=bound)
 
 
-ONE_SHAPE = [n for n in FUNCTIONS if "weights.w_q" not in documented(getattr(reference, n)).names]
+ANY_SIZE = [n for n in FUNCTIONS if n not in SIZES_TAKEN]
 
 
-@pytest.mark.parametrize("name", [n for n in ONE_SHAPE if n not in INTEGERS_ONLY + VALUES_NEEDED])
+@pytest.mark.parametrize("name", [n for n in ANY_SIZE if n not in INTEGERS_ONLY + VALUES_NEEDED])
 def test_reference_never_warns(name: str) -> None:
     rows = [np.array([row]) for row, _ in EDGES["softmax"].values() if row]
     rows += [np.full((1, 3), 1e300), np.full((1, 3), 1e-300)]
@@ -363,6 +364,20 @@ BAD: dict[str, Callable] = {
     "hidden by +inf": lambda m, a: m.from_additive(a([[0.0, float("inf")]])),
     "mask of numbers": lambda m, a: m.to_additive(a([[0.0]])),
     "influence of integers": lambda m, a: m.count_leaks(a([[1]]), a([[True]])),
+    "odd width of waves": lambda m, a: m.sinusoidal(a([0]), 3),
+    "positions of floats": lambda m, a: m.sinusoidal(a([0.0]), 2),
+    "base of 0": lambda m, a: m.sinusoidal(a([0]), 2, base=0.0),
+    "interpolation below 0": lambda m, a: m.sinusoidal(a([0]), 2, interpolation=-1.0),
+    "odd width to turn": lambda m, a: m.rope(a([[1.0]]), a([[1.0]])),
+    "unknown pairing": lambda m, a: m.rope(a([[1.0, 2.0]]), a([[0.0, 1.0]]), "neighbours"),
+    "no pairing": lambda m, a: m.rope_vjp(a([[1.0, 2.0]]), a([[0.0, 1.0]]), None),
+    "waves of other positions": lambda m, a: m.rope(a([[1.0, 2.0]]), a([[0.0, 1.0]] * 2)),
+    "odd width to permute": lambda m, a: m.rope_permutation(3),
+    "row too large": lambda m, a: m.embedding(a([0, 3]), a([[1.0]] * 3)),
+    "row below 0": lambda m, a: m.embedding(a([0, -1]), a([[1.0]] * 3)),
+    "row of an empty table": lambda m, a: m.embedding_vjp(a([0]), a([[]]).mT, a([[1.0]])),
+    "no distance of zero": lambda m, a: m.relative_bias(a([[1.0, 2.0]]), 2, 2),
+    "no heads": lambda m, a: m.alibi_slopes(0),
     "infinite entry": lambda m, a: m.svd_embeddings(a([[float("inf")]]), 1),
 }
 

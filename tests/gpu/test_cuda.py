@@ -7,7 +7,6 @@ import pytest
 import torch
 
 from cases import (
-    EDGES,
     FUNCTIONS,
     NOT_DIFFERENTIABLE,
     SCORES,
@@ -24,6 +23,7 @@ from cases import (
     to_torch,
     tolerance,
 )
+from edges import EDGES
 from tformer import fast, reference
 
 if not torch.cuda.is_available():  # nothing is collected then, and the summary says why

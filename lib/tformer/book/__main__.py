@@ -10,7 +10,17 @@ from pathlib import Path
 
 from nbformat.sign import NotebookNotary
 
-from tformer.book import desk, exam, exercises, find_root, ledger, lint, notebooks, run
+from tformer.book import (
+    desk,
+    exam,
+    exercises,
+    find_root,
+    launch,
+    ledger,
+    lint,
+    notebooks,
+    run,
+)
 from tformer.book.normalise import dump, load, normalise
 from tformer.claims import claims
 
@@ -45,6 +55,9 @@ def _parser() -> argparse.ArgumentParser:
         ("serve", _serve, "show the built book in a browser"),
     ):
         commands.add_parser(name, help=words).set_defaults(action=action)
+    command = commands.add_parser("launch", help="write the branch that launch buttons open")
+    command.add_argument("folder", help="a folder that is new, or holds an older launch branch")
+    command.set_defaults(action=_launch)
     lab = commands.add_parser("lab", help="write a desk of chapters and exercises for JupyterLab")
     lab.add_argument("folder", nargs="?", type=Path, help="where; if none, the book's own lab")
     lab.set_defaults(action=_lab)
@@ -114,6 +127,15 @@ def _exam(root: Path, options: argparse.Namespace) -> int:
         print(f"wrote {path}")
     print(f"version {made.version}: {made.minutes} minutes, {made.points} points; print the .html")
     return 0
+
+
+def _launch(root: Path, options: argparse.Namespace) -> None:
+    if not options.folder:
+        raise FileNotFoundError("name a folder: make launch DIR=../launch")
+    written = launch.write(root, Path(options.folder))
+    print(
+        f"wrote {len(written)} files into {options.folder}; push them as the branch of the buttons"
+    )
 
 
 def _serve(root: Path, options: argparse.Namespace) -> None:

@@ -53,7 +53,7 @@ def write(root: Path, folder: Path | None = None) -> list[Written]:
     before = _record(folder)
     (folder / "exercises").mkdir(parents=True, exist_ok=True)
     now, written = {}, []
-    for name, text in _files(Book(root)).items():
+    for name, text in files(Book(root)).items():
         now[name] = {"book": _digest(text), "cells": _cells(name, text)}
         was = before.get(name, {})
         if not (folder / name).exists() or was.get("book") != now[name]["book"]:
@@ -77,19 +77,19 @@ def _record(folder: Path) -> dict[str, dict[str, Any]]:
         return {}  # damaged: then all that is there is taken for the student's
 
 
-def _files(book: Book) -> dict[str, str]:
+def files(book: Book) -> dict[str, str]:
     """The texts of the files of the desk, by their place on it."""
-    files = {book.place(page): dump(edition(book, page)) for page in book.notebooks}
+    made = {book.place(page): dump(edition(book, page)) for page in book.notebooks}
     for path in sorted((book.root / "exercises").glob("[0-9]*.ipynb")):
         page, notebook = f"exercises/solutions/{path.stem}", load(path)
         for cell in notebook.cells:
             if cell.cell_type == "markdown":
                 cell.source = written_out(cell.source, book, page)
-        files[book.place(page)] = dump(notebook)
+        made[book.place(page)] = dump(notebook)
     for page in sorted(book.linked):
         text = (book.root / f"{page}.md").read_text(encoding="utf-8")
-        files[book.place(page)] = written_out(text, book, page)
-    return files
+        made[book.place(page)] = written_out(text, book, page)
+    return made
 
 
 def _put(text: str, path: Path, was: Cells) -> Written:

@@ -21,6 +21,18 @@ from tformer.fast.masks import (
     sliding_window_mask,
     to_additive,
 )
+from tformer.fast.positions import (
+    alibi_bias,
+    alibi_slopes,
+    embedding,
+    embedding_vjp,
+    relative_bias,
+    relative_bias_vjp,
+    rope,
+    rope_permutation,
+    rope_vjp,
+    sinusoidal,
+)
 from tformer.fast.similarity import (
     cosine_similarity,
     dot,
@@ -41,6 +53,8 @@ from tformer.fast.softmax import (
 )
 
 __all__ = [
+    "alibi_bias",
+    "alibi_slopes",
     "attention",
     "attention_vjp",
     "attention_weights",
@@ -50,6 +64,8 @@ __all__ = [
     "cosine_similarity",
     "count_leaks",
     "dot",
+    "embedding",
+    "embedding_vjp",
     "entropy",
     "from_additive",
     "log_softmax",
@@ -69,6 +85,12 @@ __all__ = [
     "prefix_mask",
     "projection",
     "qk_circuit",
+    "relative_bias",
+    "relative_bias_vjp",
+    "rope",
+    "rope_permutation",
+    "rope_vjp",
+    "sinusoidal",
     "sliding_window_mask",
     "softmax",
     "softmax_jacobian",

@@ -20,6 +20,18 @@ from tformer.reference.masks import (
     sliding_window_mask,
     to_additive,
 )
+from tformer.reference.positions import (
+    alibi_bias,
+    alibi_slopes,
+    embedding,
+    embedding_vjp,
+    relative_bias,
+    relative_bias_vjp,
+    rope,
+    rope_permutation,
+    rope_vjp,
+    sinusoidal,
+)
 from tformer.reference.similarity import (
     cosine_similarity,
     dot,
@@ -40,6 +52,8 @@ from tformer.reference.softmax import (
 )
 
 __all__ = [
+    "alibi_bias",
+    "alibi_slopes",
     "attention",
     "attention_vjp",
     "attention_weights",
@@ -49,6 +63,8 @@ __all__ = [
     "cosine_similarity",
     "count_leaks",
     "dot",
+    "embedding",
+    "embedding_vjp",
     "entropy",
     "from_additive",
     "log_softmax",
@@ -67,6 +83,12 @@ __all__ = [
     "prefix_mask",
     "projection",
     "qk_circuit",
+    "relative_bias",
+    "relative_bias_vjp",
+    "rope",
+    "rope_permutation",
+    "rope_vjp",
+    "sinusoidal",
     "sliding_window_mask",
     "softmax",
     "softmax_jacobian",

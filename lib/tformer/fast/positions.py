@@ -1,0 +1,170 @@
+"""Position: added to the words, turned into queries and keys, or said in the scores (chapter 7).
+
+A position is a number, counted from 0: `torch.arange(T) + offset` behind a cache of `offset` words,
+and from 0 again in each of several documents that are packed into one row.
+"""
+
+import torch
+from torch import Tensor
+
+from tformer.fast.checks import require_values
+from tformer.fast.precision import wide
+from tformer.fast.twins import twin
+from tformer.shapes import ShapeError
+
+__all__ = [
+    "alibi_bias",
+    "alibi_slopes",
+    "embedding",
+    "embedding_vjp",
+    "relative_bias",
+    "relative_bias_vjp",
+    "rope",
+    "rope_permutation",
+    "rope_vjp",
+    "sinusoidal",
+]
+
+
+@twin
+def sinusoidal(
+    positions: Tensor, d_model: int, base: float = 10000.0, interpolation: float = 1.0
+) -> Tensor:
+    """In torch's default dtype, from angles in float64 (float32 on MPS, which has no other)."""
+    if d_model % 2:
+        raise ValueError(f"sinusoidal: d_model must be even; got {d_model}")
+    dtype = torch.float32 if positions.is_mps else torch.float64
+    columns = torch.arange(0, d_model, 2, dtype=dtype, device=positions.device)
+    frequencies = base ** (-columns / d_model)
+    angles = positions.to(dtype).unsqueeze(-1) / interpolation * frequencies
+    waves = torch.stack([angles.sin(), angles.cos()], dim=-1)
+    return waves.flatten(-2).to(torch.get_default_dtype())
+
+
+@twin
+def rope(x: Tensor, waves: Tensor, pairing: str = "adjacent") -> Tensor:
+    """A pair that is adjacent is turned as a complex number."""
+    _require_pairs("rope", x, pairing)
+    return _turned(wide(x), wide(waves), pairing).to(x.dtype)
+
+
+@twin
+def rope_vjp(waves: Tensor, grad: Tensor, pairing: str = "adjacent") -> Tensor:
+    """By `rope` with every sine negated."""
+    _require_pairs("rope_vjp", grad, pairing)
+    signs = torch.tensor([-1.0, 1.0], dtype=waves.dtype, device=waves.device)
+    back = (waves.unflatten(-1, (waves.shape[-1] // 2, 2)) * signs).flatten(-2)
+    return _turned(wide(grad), wide(back), pairing).to(grad.dtype)
+
+
+@twin
+def rope_permutation(d_k: int) -> Tensor:
+    """On torch's default device; `torch.argsort` of it is the way back."""
+    if d_k % 2:
+        raise ValueError(f"rope_permutation: d_k must be even; got {d_k}")
+    return torch.arange(d_k).view(d_k // 2, 2).T.flatten()
+
+
+@twin
+def embedding(tokens: Tensor, table: Tensor) -> Tensor:
+    _require_rows("embedding", tokens, table.shape[0])
+    return torch.nn.functional.embedding(tokens.long(), table)
+
+
+@twin
+def embedding_vjp(tokens: Tensor, table: Tensor, grad: Tensor) -> Tensor:
+    """Half precision is summed in float32."""
+    _require_rows("embedding_vjp", tokens, table.shape[0])
+    shape = torch.broadcast_shapes(tokens.shape, grad.shape[:-1])
+    rows = tokens.long().expand(shape).flatten()
+    grads = wide(grad).expand(*shape, table.shape[1]).flatten(0, -2)
+    return torch.zeros_like(table, dtype=grads.dtype).index_add(0, rows, grads).to(table.dtype)
+
+
+@twin
+def relative_bias(table: Tensor, n_queries: int, n_keys: int, offset: int = 0) -> Tensor:
+    """Each row is the one above it, moved by a place: all are cut from one strip."""
+    distances = torch.arange(-n_queries - offset, n_keys - offset, device=table.device)
+    strip = table[:, _columns("relative_bias", table, distances)]
+    return strip.unfold(-1, n_keys, 1)[:, 1:].flip(-2)
+
+
+@twin
+def relative_bias_vjp(table: Tensor, grad: Tensor, offset: int = 0) -> Tensor:
+    """Half precision is summed in float32."""
+    _, n_queries, n_keys = grad.shape
+    t = torch.arange(n_queries, device=grad.device).unsqueeze(-1) + offset
+    s = torch.arange(n_keys, device=grad.device)
+    columns = _columns("relative_bias_vjp", table, s - t).flatten()
+    dtable = torch.zeros_like(table, dtype=wide(grad).dtype)
+    return dtable.index_add(1, columns, wide(grad).flatten(1)).to(table.dtype)
+
+
+@twin
+def alibi_slopes(n_heads: int) -> Tensor:
+    """In torch's default dtype."""
+    return _slopes(n_heads).to(torch.get_default_dtype())
+
+
+@twin
+def alibi_bias(n_heads: int, n_queries: int, n_keys: int, offset: int = 0) -> Tensor:
+    """In torch's default dtype."""
+    t, s = torch.arange(n_queries).unsqueeze(-1) + offset, torch.arange(n_keys)
+    bias = -_slopes(n_heads)[:, None, None] * (t - s).abs()
+    return bias.to(torch.get_default_dtype())
+
+
+def _slopes(n_heads: int) -> Tensor:
+    """The slopes, in float32 at least."""
+    dtype = torch.promote_types(torch.get_default_dtype(), torch.float32)
+    smaller = 2 ** (n_heads.bit_length() - 1)
+    slopes = 2.0 ** (-8 * torch.arange(1, smaller + 1, dtype=dtype) / smaller)
+    between = 2.0 ** (-8 * torch.arange(1, 2 * smaller, 2, dtype=dtype) / (2 * smaller))
+    return torch.cat([slopes, between[: n_heads - smaller]])
+
+
+def _turned(x: Tensor, waves: Tensor, pairing: str) -> Tensor:
+    """Each pair turned by its angle."""
+    sine, cosine = waves[..., 0::2], waves[..., 1::2]
+    if pairing == "adjacent":
+        turned = _as_complex(x) * torch.complex(cosine, sine)
+        return torch.view_as_real(turned).flatten(-2)
+    cosines, sines = torch.cat([cosine, cosine], dim=-1), torch.cat([-sine, sine], dim=-1)
+    return (x * cosines).addcmul_(x.roll(x.shape[-1] // 2, -1), sines)
+
+
+def _as_complex(x: Tensor) -> Tensor:
+    """Adjacent coordinates as complex numbers, without a copy where their places allow it."""
+    pairs = x.unflatten(-1, (x.shape[-1] // 2, 2))
+    *outer, inner = pairs.stride()
+    if inner != 1 or any(n % 2 for n in (*outer, pairs.storage_offset())):
+        pairs = pairs.clone(memory_format=torch.contiguous_format)
+    return torch.view_as_complex(pairs)
+
+
+def _require_pairs(where: str, x: Tensor, pairing: str) -> None:
+    if x.shape[-1] % 2:
+        raise ShapeError(f"{where}: axis d_k must be even; got {x.shape[-1]}")
+    if pairing not in ("adjacent", "half"):
+        raise ValueError(f'{where}: pairing must be "adjacent" or "half"; got {pairing!r}')
+
+
+def _require_rows(where: str, tokens: Tensor, n_rows: int) -> None:
+    require_values(where, "tokens", tokens)
+    tokens = tokens.long()
+    if tokens.numel() and not (tokens.min() >= 0 and tokens.max() < n_rows):
+        raise ValueError(
+            f"{where}: tokens must be from 0 to {n_rows - 1}; "
+            f"got {int(tokens.min())} to {int(tokens.max())}"
+        )
+
+
+def _columns(where: str, table: Tensor, distances: Tensor) -> Tensor:
+    """The column of the table for each distance."""
+    n_distances = table.shape[-1]
+    if n_distances % 2 == 0:
+        raise ShapeError(
+            f"{where}: axis N must be odd, for distances from -m to m; got {n_distances}"
+        )
+    furthest = n_distances // 2
+    return distances.clamp(-furthest, furthest) + furthest
