@@ -101,7 +101,7 @@ def graded(turned: bool = True, n_heads: int = 2) -> str:
 def loophole(apart: float = 1.0, hears: float = 1.0) -> str:
     """Symbols, and the library's head at six β."""
     beta = sp.Symbol("beta", positive=True)
-    mark, total = sp.Rational(apart) / sp.tanh(beta), 0
+    mark, total = sp.Rational(apart) / sp.tanh(beta), sp.Integer(0)
     for one, two in product((1, -1), repeat=2):
         first, second = (sp.exp(sp.Integer(int(hears)) * beta * z) for z in (one, two))
         p = first / (first + second)
@@ -200,8 +200,8 @@ def merging(sign: float = -1.0, values: float = 0.0) -> str:
 
 
 def _merged(w: HeadWeights) -> HeadWeights:
-    means = (part.mean(axis=0, keepdims=True) for part in (w.w_k, w.w_v))
-    return HeadWeights(w.w_q, *means, w.w_o)
+    w_k, w_v = (part.mean(axis=0, keepdims=True) for part in (w.w_k, w.w_v))
+    return HeadWeights(w.w_q, w_k, w_v, w.w_o)
 
 
 @claim(

@@ -11,7 +11,7 @@ from tformer import reference as ref
 from tformer.chapters.ch06 import layers, slots, training
 from tformer.claims.registry import claim, require
 from tformer.claims.tools import Array, near, show
-from tformer.world.lexicon import SENTENCES, tokenise
+from tformer.world.lexicon import FEATURES, SENTENCES, embed, tokenise
 
 
 @claim(
@@ -25,13 +25,13 @@ from tformer.world.lexicon import SENTENCES, tokenise
 )
 def two_kinds(veto: float = 1.0, n_heads: int = 2) -> str:
     """Two sentences by hand; 16 seeds of training, for two heads and for one."""
-    says = [layers.FEATURES.index(f"says {kind}") for kind in ("animate", "place")]
+    says = [FEATURES.index(f"says {kind}") for kind in ("animate", "place")]
     rows = []
     for sentence in (layers.TIRED, layers.WIDE):
         keys = [head.w_k.copy() for head in layers.TWO.values()]
         for key in keys:
             key[says] *= veto
-        x = layers.embed(tokenise(sentence))
+        x = embed(tokenise(sentence))
         mean = np.mean([ref.softmax((x @ key)[:, 0]) for key in keys], axis=0)
         rows.append(mean[layers.places(sentence)])
     require(near(rows[0], (0.498, 0.0003, 0.500), 5e-4), f"tired: {show(rows[0])}")
@@ -151,7 +151,7 @@ def four_heads(own: float = -8.0, n_heads: int = 4) -> str:
     rows, least = {}, np.inf
     for sentence, noun in SENTENCES.items():
         tokens, at = tokenise(sentence), layers.places(sentence)
-        x = layers.embed(tokens)
+        x = embed(tokens)
         keys = [np.where(head.w_k == -layers.HIGH, own, head.w_k) for head in heads.values()]
         mean = np.mean([ref.softmax((x @ key)[:, 0]) for key in keys], axis=0)
         rows[sentence] = mean[at[:2]]

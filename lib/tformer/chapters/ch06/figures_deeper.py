@@ -24,8 +24,9 @@ def lattice(n_heads: int = 4) -> Figure:
     for small in sets:
         for large in (c for c in sets if len(c) == len(small) + 1 and set(small) < set(c)):
             thick = small in way and large in way
-            look = {"color": INK, "linewidth": 2.5} if thick else {"color": QUIET, "linewidth": 0.5}
-            ax.plot(*np.transpose([spot[small], spot[large]]), zorder=1, **look)
+            color, width = (INK, 2.5) if thick else (QUIET, 0.5)
+            ends = np.transpose([spot[small], spot[large]])
+            ax.plot(*ends, zorder=1, color=color, linewidth=width)
     for one, place in spot.items():
         chosen = len(one) == n_heads // 2
         ax.plot(*place, "o", color=KEY if chosen else "white", markeredgecolor=INK, markersize=13)
