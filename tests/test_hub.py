@@ -8,7 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from hub_tools import Student, running
+from hub_tools import ROOT, Student, running
+from tformer.book.normalise import load
+from tformer.course import walls
+from tformer.course.judge import Booth
+from tformer.course.notebook import verdicts
+from tformer.course.submission import mend
 
 NOTEBOOK = "exercises/01_dot_products.ipynb"
 ANSWERS = {
@@ -35,6 +40,9 @@ def test_two_students_at_a_hub(tmp_path: Path) -> None:
         saved = json.loads((homes / name / "transformer" / NOTEBOOK).read_text())
         check = next(cell for cell in saved["cells"] if cell["id"] == "ex-1-1-check")
         assert check["outputs"][0]["metadata"]["tformer"]["correct"] is (name == "ada")
+    if not walls.missing():
+        marks = {name: marked(homes / name / "transformer" / NOTEBOOK) for name in ANSWERS}
+        assert marks == {"ada": ["check-1-1"], "bob": []}
     log = (tmp_path / "log").read_text()
     assert log.count("Will shut down after 3600 seconds with no kernels") == len(students)
     assert "Culling kernels with idle durations > 3600 seconds at 300 second intervals" in log
@@ -83,6 +91,14 @@ def a_limit_on_memory(ada: Student) -> None:
             "print(float(torch.ones(1000, 1000).sum()), np.ones(10**8).nbytes)"
         )
         assert printed["text"] == "1000000.0 800000000\n"
+
+
+def marked(path: Path) -> list[str]:
+    """The checks that the grader of a course finds right in what a student has saved."""
+    released = load(ROOT / "exercises" / path.name)
+    with Booth() as booth:
+        judged = list(verdicts(mend(path.read_bytes(), released), booth))
+    return [cell.metadata.nbgrader.grade_id for cell, verdict in judged if verdict.right]
 
 
 def processes_of(homes: Path) -> list[str]:
