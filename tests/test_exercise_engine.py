@@ -148,18 +148,16 @@ def test_wrong_type_is_named(number):
 @pytest.mark.parametrize("number", NUMBERS)
 def test_changed_input_is_named(number):
     answer, _ = solutions()[number]
+    spoiled = []
 
     def spoils(*inputs):
         result = answer(*inputs)
-        inputs[0][...] = 7
+        spoiled.append(isinstance(inputs[0], np.ndarray))
+        inputs[0][...] = 7  # an error of its own where no array comes first
         return result
 
-    takes_array = number not in {"1.10", "1.12", "2.3", "2.8", "2.10", "2.12", "3.7", "3.9", "3.10"}
-    takes_array &= number not in {f"4.{place}" for place in (1, 2, 3, 4, 6, 10, 11, 12)}
-    if takes_array:
-        assert "spoils changes the " in told(number, spoils)
-    else:
-        told(number, spoils)
+    text = told(number, spoils)
+    assert "spoils changes the " in text or not any(spoiled)
 
 
 @pytest.mark.usefixtures("in_threads")

@@ -17,6 +17,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
+from typing import Any
 
 import numpy as np
 
@@ -33,6 +34,7 @@ __all__ = [
     "Layer",
     "Reading",
     "embed",
+    "hand_made_words",
     "read",
     "tokenise",
 ]
@@ -172,3 +174,23 @@ def read(sentence: str, layers: Sequence[Layer] = LAYERS) -> Reading:
         x = x + ref.attention(q, k, v, bias=layer.bias)
     unknown = [token for token in tokens if token not in WORDS]
     return Reading(tokens, tuple(dict.fromkeys(unknown)), weights, x)
+
+
+def hand_made_words() -> dict[str, Any]:
+    """The words, features and layers of this module, as a widget takes them into a page."""
+    place = {feature: i for i, feature in enumerate(FEATURES)}
+    return {
+        "features": list(FEATURES),
+        "words": {word: [place[f] for f in has] for word, has in WORDS.items()},
+        "layers": [
+            {name: _entries(getattr(layer, name)) for name in ("w_q", "w_k", "w_v")}
+            for layer in LAYERS
+        ],
+    }
+
+
+def _entries(matrix: np.ndarray) -> dict[str, Any]:
+    """The width of a matrix and its few entries that are not zero, as [row, column, value]."""
+    rows, columns = np.nonzero(matrix)
+    entries = zip(rows.tolist(), columns.tolist(), matrix[rows, columns].tolist(), strict=True)
+    return {"width": matrix.shape[1], "entries": [list(entry) for entry in entries]}

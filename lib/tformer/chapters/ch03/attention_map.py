@@ -11,29 +11,10 @@ import traitlets
 
 from tformer.widgets.base import BookWidget
 from tformer.world import lexicon
+from tformer.world.lexicon import hand_made_words
 
 MOST = 24
 NAMED = 3
-
-
-def _entries(matrix: np.ndarray) -> dict[str, Any]:
-    """The width of a matrix and its few entries that are not zero, as [row, column, value]."""
-    rows, columns = np.nonzero(matrix)
-    entries = zip(rows.tolist(), columns.tolist(), matrix[rows, columns].tolist(), strict=True)
-    return {"width": matrix.shape[1], "entries": [list(entry) for entry in entries]}
-
-
-def hand_made_words() -> dict[str, Any]:
-    """The words, features and layers of `tformer.world.lexicon`, for the page."""
-    place = {feature: i for i, feature in enumerate(lexicon.FEATURES)}
-    return {
-        "features": list(lexicon.FEATURES),
-        "words": {word: [place[f] for f in has] for word, has in lexicon.WORDS.items()},
-        "layers": [
-            {name: _entries(getattr(layer, name)) for name in ("w_q", "w_k", "w_v")}
-            for layer in lexicon.LAYERS
-        ],
-    }
 
 
 class AttentionMap(BookWidget, uses="hand_made.js"):

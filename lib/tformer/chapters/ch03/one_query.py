@@ -9,9 +9,10 @@ import numpy as np
 import traitlets
 
 from tformer import reference as ref
-from tformer.chapters.ch03.attention_map import describe, first_pronoun, hand_made_words
+from tformer.chapters.ch03.attention_map import describe, first_pronoun
 from tformer.widgets.base import BookWidget
 from tformer.world import lexicon
+from tformer.world.lexicon import hand_made_words
 
 STEPS = ("query", "scores", "softmax", "mix")
 ANIMAL, PIANO = (tuple(lexicon.SENTENCES)[i : i + 2] for i in (0, 4))

@@ -1,0 +1,247 @@
+"""Exercises 5.1, 5.2 and 5.7: masks after the fact, reading the future, minus how much."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import numpy as np
+
+from tformer import reference
+from tformer.exercises.registry import exercise
+from tformer.exercises.samples import integers
+from tformer.exercises.table import Case, case
+
+Array = np.ndarray
+
+
+def _seen() -> Iterator[Case]:
+    yield case(
+        a=np.array([[0.5, 0.3, 0.2]]),
+        mask=np.array([[True, True, False]]),
+        want=[[0.625, 0.375, 0]],
+        why="The visible weights are 0.5 and 0.3, which add up to 0.8.",
+    )
+    rng = np.random.default_rng(0)
+    for shape in ((2, 3), (3, 5), (2, 3, 4), (2, 2, 3, 3), (1, 1)):
+        a = reference.softmax(rng.normal(size=shape))
+        mask = rng.random(shape) < 0.6
+        mask[..., 0] = True
+        yield case(a=a, mask=mask)
+        yield case(a=a, mask=np.tri(*shape[-2:], dtype=bool), said="a causal mask")
+    yield case(a=reference.softmax(rng.normal(size=(2, 3, 4))), mask=rng.random((2, 1, 4)) < 0.8)
+    nothing = np.array([[False, False], [True, False]])
+    yield case(a=np.full((2, 2), 0.5), mask=nothing, want=[[0, 0], [1, 0]], why=_EMPTY)
+    faint = reference.softmax(np.array([[0.0, 13.0, -600.0], [13.0, 0, -20]]))
+    yield case(a=faint, mask=np.array([True, False, True]))
+    yield case(a=np.eye(3), mask=np.tri(3, dtype=bool), want=np.eye(3), whole=True)
+
+
+_EMPTY = "The first row is fully masked: by the book's contract its weights are zeros."
+
+
+def _shared(a: Array, mask: Array) -> Array:
+    kept = np.where(mask, a, 0.0)
+    total = kept.sum(axis=-1, keepdims=True)
+    return np.asarray(kept / np.where(total == 0, 1, total))
+
+
+@exercise(
+    "5.1",
+    praise="Checked on tables and stacks, on masks that broadcast, on fully masked rows, and on "
+    "rows of which next to nothing is visible.",
+    hints=(
+        "The ratio of two visible weights does not change. What must change is their sum.",
+        "Set the hidden weights to zero, and look at what each row adds up to.",
+        "Divide each row by that sum; where it is zero, leave the zeros as they are.",
+    ),
+    cases=_seen,
+    mutants={
+        "That is the mask after the softmax: the rows do not add up to 1.": lambda a, mask: (
+            np.where(mask, a, 0.0)
+        ),
+        "0/0 is nan in the fully masked row; its weights are to be zeros.": lambda a, mask: (
+            (a * mask) / (a * mask).sum(axis=-1, keepdims=True)
+        ),
+        "A softmax takes scores, and these are weights already.": lambda a, mask: reference.softmax(
+            np.where(mask, a, -np.inf)
+        ),
+        "The hidden share was given out in equal parts; ratios of visible weights are to stay.": (
+            lambda a, mask: np.where(
+                mask,
+                a
+                + (1 - np.where(mask, a, 0).sum(axis=-1, keepdims=True))
+                / np.maximum(np.broadcast_to(mask, a.shape).sum(axis=-1, keepdims=True), 1),
+                0.0,
+            )
+        ),
+        "The mask is read the wrong way round: True means that a key may be looked at.": (
+            lambda a, mask: _shared(a, ~mask)
+        ),
+        "You divided by the sum of each column.": lambda a, mask: np.nan_to_num(
+            (a * mask) / (a * mask).sum(axis=-2, keepdims=True)
+        ),
+        "A small number in the denominator: the rows do not quite add up to 1.": (
+            lambda a, mask: (a * mask) / ((a * mask).sum(axis=-1, keepdims=True) + 1e-9)
+        ),
+        "You divided by the sum over the whole array; each row has its own.": lambda a, mask: (
+            a * mask / (a * mask).sum()
+        ),
+    },
+    otherwise="Visible weights keep their ratios, and each row that sees anything adds up to 1.",
+)
+def with_mask(a: Array, mask: Array) -> Array:
+    """The weights with a mask before the softmax, from those without one."""
+    return _shared(a, mask)
+
+
+def _overheard() -> Iterator[Case]:
+    yield case(
+        a=np.array([0.25, 0.0, 0.25]),
+        scores=np.array([1.0, 0, 1]),
+        hidden=1,
+        want=1 + np.log(2),
+        why="The hidden key has the share 1/2, twice that of a key whose score is 1.",
+    )
+    yield case(
+        a=np.array([0.0, 0.5]),
+        scores=np.array([0.0, 3]),
+        hidden=0,
+        want=3.0,
+        why="Both keys have half of the weight, so both have the score 3.",
+    )
+    for seed, (n, size) in enumerate([(2, 1), (4, 1), (6, 2), (12, 1), (3, 3)]):
+        scores = np.random.default_rng(seed).normal(size=n) * size
+        yield _late(scores, (2 * seed) % n)
+    yield _late(np.array([-1000.0, 3, 4, 5]), 3)
+    yield _late(np.array([5.0, 4, 0, -1000]), 1)
+    yield _late(np.array([1000.0, 1001, 0]), 0)
+    yield _late(np.array([-1000.0, -1002, -1001]), 2)
+    yield _late(np.array([0.0, 6, 0, 0]), 1)
+
+
+def _late(scores: Array, hidden: int) -> Case:
+    visible = np.arange(len(scores)) != hidden
+    late = np.where(visible, reference.softmax(scores), 0.0)
+    return case(a=late, scores=np.where(visible, scores, 0.0), hidden=hidden)
+
+
+def _others(a: Array, scores: Array, hidden: int) -> Array:
+    return np.delete(scores, hidden)
+
+
+@exercise(
+    "5.2",
+    praise="Read to the last digit, from rows short and long, with scores a thousand apart: a late "
+    "mask hides nothing.",
+    hints=(
+        "What do the weights of the row add up to, and whose share is missing?",
+        "Two shares have the ratio e to the difference of their scores.",
+        "Compare the missing share with a key whose weight is not zero: the one with the largest.",
+    ),
+    cases=_overheard,
+    mutants={
+        "That is the logarithm of the missing share. It says how the score lies to the others.": (
+            lambda a, scores, hidden: np.log(1 - a.sum())
+        ),
+        "The weight of the key that you compared with has underflowed to 0: choose one that "
+        "has weight.": lambda a, scores, hidden: (
+            scores[(hidden == 0) * 1] + np.log((1 - a.sum()) / a[(hidden == 0) * 1])
+        ),
+        "The ratio is upside down.": lambda a, scores, hidden: (
+            scores[a.argmax()] - np.log((1 - a.sum()) / a.max())
+        ),
+        "You took the missing share itself in place of its ratio to another share.": (
+            lambda a, scores, hidden: scores[a.argmax()] + np.log(1 - a.sum())
+        ),
+        "exp of a score in the thousands is more than a float64 can hold, and exp of one far below "
+        "zero is 0: stay with differences of scores.": lambda a, scores, hidden: np.log(
+            np.exp(_others(a, scores, hidden)).sum() * (1 - a.sum()) / a.sum()
+        ),
+        "The logarithm of the ratio of shares is the difference of the scores: which score is it "
+        "added to?": lambda a, scores, hidden: np.log((1 - a.sum()) / a.max()),
+        "You compared the missing share with the visible share as a whole, and with a single "
+        "score.": lambda a, scores, hidden: scores[a.argmax()] + np.log((1 - a.sum()) / a.sum()),
+    },
+    otherwise="The missing share is to any other share as e to the difference of the two scores.",
+)
+def eavesdrop(a: Array, scores: Array, hidden: int) -> float:
+    """The score of the one hidden key of a row that was masked after the softmax."""
+    best = int(a.argmax())
+    return float(scores[best] + np.log((1 - a.sum()) / a[best]))
+
+
+def _wanted() -> Iterator[Case]:
+    yield case(
+        visible=np.array([0.0]),
+        hidden=np.array([0.0]),
+        share=0.2,
+        want=np.log(0.25),
+        why="One fifth is a quarter of four fifths, so e to the f is a quarter.",
+    )
+    yield case(
+        visible=np.array([1.0]),
+        hidden=np.array([3.0]),
+        share=0.5,
+        want=-2.0,
+        why="To have equal shares the hidden score must fall to 1.",
+    )
+    for seed, (n, m, share) in enumerate([(2, 1, 0.1), (3, 4, 0.5), (1, 5, 0.01), (6, 2, 0.9)]):
+        yield case(visible=integers(seed, (n,)), hidden=integers(seed + 20, (m,)), share=share)
+    yield case(visible=np.array([-1000.0, -1001]), hidden=np.array([1000.0, 998]), share=1e-3)
+    yield case(visible=np.array([1000.0]), hidden=np.array([-3000.0, -2990, 0]), share=0.25)
+    yield case(visible=np.array([0.0, 1, 2]), hidden=np.array([2.0, 1]), share=1e-300)
+    yield case(visible=np.array([2.0, 2]), hidden=np.array([2.0, 2]), share=0.25, whole=True)
+
+
+def _fill(lse: Callable[[Array], float], odds: Callable[[float], float]) -> Callable[..., float]:
+    return lambda visible, hidden, share: float(odds(share) + lse(visible) - lse(hidden))
+
+
+def _odds(share: float) -> float:
+    return float(np.log(share) - np.log1p(-share))
+
+
+def _lse(z: Array) -> float:
+    return float(reference.logsumexp(z))
+
+
+@exercise(
+    "5.7",
+    praise="Right for one key and for many, for scores thousands apart, and for shares too small "
+    "to be subtracted from 1.",
+    hints=(
+        "Write down the share of the hidden keys. What does adding f do to their exponentials?",
+        "All of them are multiplied by e to the f. The odds of the hidden keys, share to "
+        "1 − share, are a ratio of two sums.",
+        "Take the logarithm of both sides: f is a log of odds and a difference of log-sum-exps.",
+    ),
+    cases=_wanted,
+    mutants={
+        "That is the logarithm of the share; the odds are share to 1 − share.": _fill(
+            _lse, lambda share: float(np.log(share))
+        ),
+        "The odds are upside down: the hidden keys would get the rest.": _fill(
+            _lse, lambda share: -_odds(share)
+        ),
+        "You compared the largest scores only; all keys have a part in the sums.": _fill(
+            lambda z: float(z.max()), _odds
+        ),
+        "exp of a score in the thousands is more than a float64 can hold.": _fill(
+            lambda z: float(np.log(np.exp(z).sum())), _odds
+        ),
+        "The visible and the hidden sum have changed places.": lambda visible, hidden, share: (
+            _odds(share) + _lse(hidden) - _lse(visible)
+        ),
+        "The means of the scores do not count, but the sums of their exponentials.": _fill(
+            lambda z: float(z.mean()), _odds
+        ),
+        "That is how far the hidden keys must fall; f is added, so it has the other sign.": (
+            lambda visible, hidden, share: -(_odds(share) + _lse(visible) - _lse(hidden))
+        ),
+        "−10⁹ hides, but it does not give this share.": lambda visible, hidden, share: -1e9,
+    },
+    otherwise="Adding f multiplies the hidden exponentials by e to the f.",
+)
+def fill(visible: Array, hidden: Array, share: float) -> float:
+    """The number that, added to the hidden scores, leaves the hidden keys this share."""
+    return _odds(share) + _lse(visible) - _lse(hidden)

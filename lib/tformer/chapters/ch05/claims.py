@@ -1,0 +1,259 @@
+"""The claims of chapter 5, masking: what a mask hides, and what it keeps hidden through layers."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import product
+
+import numpy as np
+import sympy as sp
+
+from tformer import reference as ref
+from tformer.chapters.ch05 import stack
+from tformer.chapters.ch05.fills import filled, naive_softmax
+from tformer.chapters.ch05.paths import reach
+from tformer.claims.registry import claim, require
+from tformer.claims.tools import Array, grid, identity, near, row, show, weights
+from tformer.world import lexicon, sources
+
+
+def causal(n: int, ahead: int = 0) -> Array:
+    """Return the causal mask of n words; `ahead` moves its edge."""
+    return ref.causal_mask(n, n, offset=ahead)
+
+
+@claim(
+    "exm-causal-row",
+    "exhaustive",
+    broken={
+        "nothing is hidden": {"ahead": 12},
+        "the last word asks like a pronoun": {"asks": "pronoun"},
+    },
+    scope="all six sentences",
+)
+def causal_row(ahead: int = 0, asks: str = "") -> str:
+    """Beyond the statement, both layers of chapter 3 in each sentence: *it* likes both nouns."""
+    first = lexicon.LAYERS[1]
+    if asks:
+        w_q = first.w_q.copy()
+        w_q[lexicon.FEATURES.index("adjective")] = w_q[lexicon.FEATURES.index(asks)]
+        w_q[[i for i, name in enumerate(lexicon.FEATURES) if name.startswith("says")]] = 0
+        first = replace(first, w_q=w_q)
+    least = np.inf
+    for sentence, noun in lexicon.SENTENCES.items():
+        tokens = lexicon.tokenise(sentence)
+        bias = ref.to_additive(causal(len(tokens), ahead))
+        nouns = [i for i, token in enumerate(tokens) if "noun" in lexicon.WORDS[token]]
+        right, wrong = sorted(nouns, key=lambda i: tokens[i] != noun)
+        both = lexicon.read(sentence, [replace(layer, bias=bias) for layer in lexicon.LAYERS])
+        it = both.weights[1, tokens.index("it")]
+        require(near(it[right], it[wrong]), f"it gives {show(it[[right, wrong]])} in “{sentence}”")
+        alone = lexicon.read(sentence, [replace(first, bias=bias)]).weights[0, -1]
+        numbers = f"the last word gives {show(alone[[right, wrong]])} in “{sentence}”"
+        require(alone[right] > 9 * alone[wrong], numbers)
+        least = min(least, alone[right] / alone[wrong])
+        if "animal" in tokens:
+            require(near(it[nouns], 0.367, 5e-4), f"it gives {show(it[nouns])}")
+            require(near(alone[[right, wrong]], (0.468, 0.048), 5e-4), show(alone[nouns]))
+    return (
+        "all six sentences: it gives both nouns the same within 1e-12, the last word the right one "
+        f"{least:.2f} times the weight of the other or more; the printed weights within 0.0005"
+    )
+
+
+@claim(
+    "thm-conditioning",
+    "symbolic",
+    broken={"without dividing": {"divided": False}, "a late mask that forgets": {"late": False}},
+    scope="up to 4 keys, every mask; the library, 5",
+)
+def conditioning(divided: bool = True, late: bool = True) -> str:
+    """All masks that leave a key; the derivatives of late weights for all pairs of keys."""
+    tried = 0
+    for n in range(1, 5):
+        z = row("z", n)
+        p = weights(z)
+        for allowed in grid(n, (0, 1)).astype(bool)[1:]:
+            share = p[allowed].sum() if divided else 1
+            identity(weights(z[allowed]), p[allowed] / share, "softmax of the visible = p/(1 − h)")
+            product_ = np.where(allowed, p, 0) if late else np.where(allowed, p / share, 0)
+            for i, j in product(np.flatnonzero(allowed), np.flatnonzero(~allowed)):
+                identity(sp.diff(product_[i], z[j]), -p[i] * p[j], "∂(m p)_i/∂z_j = −p_i p_j")
+            tried += 1
+    rng = np.random.default_rng(0)
+    for allowed in grid(5, (0, 1)).astype(bool)[1:]:
+        q, k = rng.standard_normal((2, 5, 3))
+        p, masked = ref.attention_weights(q, k), ref.attention_weights(q, k, mask=allowed[None])
+        want = p * allowed / (p * allowed).sum(axis=-1, keepdims=True)
+        require(near(masked, want), f"keys {np.flatnonzero(allowed)}: row 1 is {show(masked[0])}")
+    return (
+        f"both formulas for symbols under all {tried} masks of n ≤ {n} keys that leave one; the "
+        "library on 31 masks of five keys, within 1e-12"
+    )
+
+
+@claim(
+    "exm-milk-masked",
+    "numeric",
+    broken={"the mask upside down": {"hide": True}, "no scale": {"scale": 1.0}},
+    scope="all its numbers",
+)
+def milk_masked(hide: bool = False, scale: float = 0.5**0.5) -> str:
+    """All numbers to four decimals, and that an exchange of *milk* moves the late output."""
+    milk = sources.BUY_MILK
+    assert milk.mask is not None
+    mask = ~milk.mask if hide else milk.mask
+    p = ref.attention_weights(milk.q, milk.k, scale=scale)
+    before = ref.attention(milk.q, milk.k, milk.v, mask=mask, scale=scale)
+    late = p * mask @ milk.v
+    require(near(p[0], (0.4235, 0.2241, 0.3524), 5e-5), f"unmasked, Buy has {show(p[0])}")
+    require(near(before[0], (0.2, 1.0)), f"masked before, Buy gets {show(before[0])}")
+    require(near(late[0], (0.0847, 0.4235), 5e-5), f"masked after, Buy gets {show(late[0])}")
+    k, v = milk.k.copy(), milk.v.copy()
+    k[1], v[1] = 0, 0
+    again = ref.attention(milk.q, k, v, mask=mask, scale=scale)[0]
+    require((again == before[0]).all(), f"with another second word Buy gets {show(again)}")
+    moved = (ref.attention_weights(milk.q, k, scale=scale) * mask @ v)[0]
+    require(near(moved, (0.0861, 0.4307), 5e-5), f"masked after, with another word: {show(moved)}")
+    return "to four decimals; masked before, not a bit of the first output moves"
+
+
+@claim(
+    "thm-causal",
+    "symbolic",
+    broken={
+        "the weights are masked after the softmax": {"late": True},
+        "the edge of the mask is off by one": {"ahead": 1},
+    },
+    scope="3 words for symbols; the library, 6 words",
+)
+def causal_stack(late: bool = False, ahead: int = 0) -> str:
+    """One layer for symbols; the library's Jacobian of two, and outputs bit by bit."""
+    x = row("x", 3)
+    scores = np.outer(x, x)
+    mask = causal(3, ahead)
+    for t in range(3):
+        seen = mask[t]
+        a = weights(scores[t])[seen] if late else weights(scores[t][seen])
+        y = x[t] + a @ x[seen]
+        for s in range(t + 1, 3):
+            identity(sp.diff(y, x[s]), 0, f"∂y_{t + 1}/∂x_{s + 1} = 0")
+    rng, n = np.random.default_rng(0), 6
+    layers, mask = stack.random_layers(rng, 2, 3), causal(6, ahead)
+    rows = rng.standard_normal((n, 3))
+    influence = stack.sizes(stack.jacobian(rows, layers, mask, late=late))
+    leaks = int(ref.count_leaks(influence, causal(n)))
+    require(leaks == 0, f"{leaks} blocks above the diagonal are not zero")
+    attend = stack.late_attention if late else ref.attention
+    before = stack.forward(rows, layers, mask, attend)
+    for s in range(1, n):
+        other = rows.copy()
+        other[s:] = 100 * rng.standard_normal((n - s, 3))
+        after = stack.forward(other, layers, mask, attend)
+        require((after[:s] == before[:s]).all(), f"new rows from {s + 1} on move an earlier output")
+    return (
+        "one layer for symbols, T = 3; two layers of the library, T = 6: all 15 blocks of the "
+        "Jacobian above the diagonal are exactly zero, and no bit of an output moves when later "
+        "rows are exchanged"
+    )
+
+
+@claim(
+    "thm-one-pass",
+    "exhaustive",
+    broken={"no mask": {"ahead": 5}, "the edge of the mask is off by one": {"ahead": 1}},
+    scope="all 81 texts of four words from three",
+)
+def one_pass(ahead: int = 0) -> str:
+    """A random stack of two layers: rows against prefixes, and the sum of all probabilities."""
+    rng, n_words, length = np.random.default_rng(0), 3, 4
+    layers = stack.random_layers(rng, 2, 4)
+    table = 2 * rng.standard_normal((n_words + 1, 4))  # the last row stands for the start
+    read = 2 * rng.standard_normal((4, n_words))
+    total = 0.0
+    for text in product(range(n_words), repeat=length):
+        x = table[[n_words, *text]]
+        whole = stack.forward(x, layers, causal(length + 1, ahead))
+        for t in range(1, length + 2):
+            prefix = stack.forward(x[:t], layers, causal(t, ahead))
+            numbers = f"{show(whole[t - 1])}, not {show(prefix[-1])}"
+            require(near(whole[t - 1], prefix[-1]), f"text {text}, row {t}: {numbers}")
+        p = ref.softmax(whole[:-1] @ read)
+        total += float(np.prod(p[np.arange(length), list(text)]))
+    require(near(total, 1), f"the probabilities of all texts add up to {total:.4f}")
+    return (
+        f"two random layers, all {n_words**length} texts: each row of the one pass against the "
+        "pass over its prefix, within 1e-12; the products add up to 1 within 1e-12"
+    )
+
+
+@claim(
+    "prop-paths",
+    "exhaustive",
+    broken={"one step too few": {"fewer": 1}, "windows count from the word before": {"more": 1}},
+    scope="all 512 masks of 3 words; windows, up to 12",
+)
+def paths(fewer: int = 0, more: int = 0) -> str:
+    """Beyond the statement: in random stacks, where a path leads the block is not zero."""
+    rng = np.random.default_rng(0)
+    layers, x = stack.random_layers(rng, 2, 2), rng.standard_normal((3, 2))
+    for cells in grid(9, (0, 1)).astype(bool):
+        mask = cells.reshape(3, 3)
+        influence = stack.sizes(stack.jacobian(x, layers, mask))
+        known = reach(mask, 2 - fewer)
+        where = f"mask {mask.astype(int).tolist()}"
+        require(not influence[~known].any(), f"{where}: a row is moved and no path leads there")
+        require((influence[known] > 1e-9).all(), f"{where}: a path leads to a block of zeros")
+    for n, window, n_layers in product(range(1, 13), range(1, 6), range(1, 5)):
+        mask = ref.sliding_window_mask(n, n, window)
+        last = int(reach(mask, n_layers)[-1].sum())
+        want = min(n, n_layers * (window - 1 + more) + 1)
+        require(last == want, f"n = {n}, w = {window}, L = {n_layers}: {last} words, not {want}")
+    return (
+        "two random layers under all 512 masks of three words: blocks of the Jacobian are exactly "
+        "zero where no path leads, and above 1e-9 where one does; windows of w ≤ 5 words, L ≤ 4"
+    )
+
+
+@claim(
+    "exm-packed",
+    "numeric",
+    broken={"no mask of documents": {"together": True}, "no causal mask": {"ahead": 12}},
+    scope="two layers, documents of 3, 5 and 4 words",
+)
+def packed(together: bool = False, ahead: int = 0) -> str:
+    """Two random layers; beyond the statement, no bit of a document moves with its neighbours."""
+    rng = np.random.default_rng(0)
+    documents = np.repeat([0, 1, 2], [3, 5, 4])
+    layers, x = stack.random_layers(rng, 2, 4), rng.standard_normal((12, 4))
+    same = np.ones((12, 12), dtype=bool) if together else ref.packed_mask(documents, documents)
+    mask = same & causal(12, ahead)
+    got = stack.forward(x, layers, mask)
+    for one in range(3):
+        own = documents == one
+        alone = stack.forward(x[own], layers, causal(int(own.sum())))
+        worst = np.abs(got[own] - alone).max()
+        require(worst <= 1e-12, f"document {one + 1}: {worst:.2g} away from what it is alone")
+        other = np.where(own[:, None], x, 100 * rng.standard_normal(x.shape))
+        moved = stack.forward(other, layers, mask)[own]
+        require((moved == got[own]).all(), f"document {one + 1} moves with its neighbours")
+    return "two random layers, three documents: each as alone within 1e-12, and bit by bit the same"
+
+
+@claim(
+    "exm-finite-fill",
+    "numeric",
+    broken={"the fill is −100": {"fill": -100.0}, "one key is visible": {"visible": True}},
+    scope="all its numbers",
+)
+def finite_fill(fill: float = -1e9, visible: bool = False) -> str:
+    """The weights in each precision; beyond the statement, the naive formula with −∞."""
+    scores, mask = np.array([2.0, 1.0, 0.0]), np.array([visible, False, False])
+    in_64, in_32, in_16 = (filled(scores, mask, f"float{bits}", fill) for bits in (64, 32, 16))
+    require(near(in_64, naive_softmax(scores), 1e-6), f"float64 gives {show(in_64)}")
+    require(near(in_64, (0.665, 0.245, 0.090), 5e-4), f"float64 gives {show(in_64)}")
+    require(near(in_32, 1 / 3, 1e-7), f"float32 gives {show(in_32)}")
+    require(np.isnan(in_16).all(), f"float16 gives {show(in_16)}")
+    ours = ref.attention_weights(scores[None, :1], scores[:, None], mask=mask[None])
+    require((ours == 0).all(), f"the library gives {show(ours)}")
+    return "to three decimals in float64 and float32, NaN in float16; the library exactly zero"

@@ -1,0 +1,188 @@
+"""The claims of chapter 5, masking: fills, holes, caches."""
+
+from __future__ import annotations
+
+from itertools import product
+
+import numpy as np
+import sympy as sp
+
+from tformer import reference as ref
+from tformer.chapters.ch05.fills import filled, late_and_divided, naive_softmax
+from tformer.chapters.ch05.paths import reach
+from tformer.claims.registry import claim, require
+from tformer.claims.tools import identity, near, row, show, weights
+
+
+@claim(
+    "prop-late-divided",
+    "numeric",
+    broken={
+        "the lead is smaller": {"lead": 100.0},
+        "without dividing again": {"divided": False},
+    },
+    scope="three precisions, one lead each; random rows",
+)
+def late_divided(lead: float = 0.0, divided: bool = True) -> str:
+    """Random rows with every mask of four keys; then one visible key below one hidden key."""
+    rng = np.random.default_rng(0)
+    for bits in range(1, 16):
+        mask = np.array([bits >> i & 1 for i in range(4)], dtype=bool)
+        scores = rng.standard_normal((20, 4))
+        before = ref.softmax(np.where(mask, scores, -np.inf))
+        late = late_and_divided(scores, mask) if divided else ref.softmax(scores) * mask
+        require(near(late, before), f"mask {mask.astype(int)}: {show(late[0])}, {show(before[0])}")
+    for dtype, most in (("float16", 17.0), ("float32", 103.0), ("float64", 745.0)):
+        mask = np.array([True, False])
+        for more, lost in ((0.0, False), (lead or most + 1, True)):
+            scores = np.array([0.0, more if lost else most]).astype(dtype)
+            late = late_and_divided(scores, mask)
+            where = f"{dtype}, hidden score {scores[1]:g} above the visible one"
+            require(np.isnan(late).all() == lost, f"{where}: weights {show(late)}")
+            require(near(filled(scores, mask, dtype, -np.inf), (1, 0)), where)
+    return (
+        "rows under all 15 masks of four keys within 1e-12; a visible key is lost at 18, 104 and "
+        "746 below a hidden one, and not at 17, 103 and 745"
+    )
+
+
+@claim(
+    "thm-fill",
+    "symbolic",
+    broken={"the fill counts twice": {"times": 2}, "the sums exchanged": {"turned": True}},
+    scope="up to 3 keys of each kind; the library, 40 rows",
+)
+def fill_share(times: int = 1, turned: bool = False) -> str:
+    """For symbols; then the fill that leaves a given share, by the library."""
+    f = sp.Symbol("f", real=True)
+    for n, m in product((1, 2, 3), repeat=2):
+        z, hidden = row("z", n), row("y", m)
+        p = weights(np.concatenate([z, hidden + f]))
+        odds = sum(sp.exp(x) for x in z) / sum(sp.exp(x) for x in hidden)
+        odds = 1 / odds if turned else odds
+        identity(p[n:].sum(), 1 / (1 + odds * sp.exp(-times * f)), "the share of the hidden keys")
+    rng = np.random.default_rng(0)
+    for share in (0.5, 1e-3):
+        for _ in range(20):
+            z, hidden = 30 * rng.standard_normal((2, 3))
+            fill = np.log(share / (1 - share)) + ref.logsumexp(z) - ref.logsumexp(hidden)
+            got = ref.softmax(np.append(z, hidden + fill))[3:].sum()
+            require(near(got / share, 1, 1e-9), f"the hidden keys get {got:.6g}, not {share:g}")
+    return (
+        "for symbols with up to three keys of each kind; the fill for the shares 1/2 and 1/1000 in "
+        "40 random rows, within 1e-9"
+    )
+
+
+@claim(
+    "exm-absorbed",
+    "exhaustive",
+    broken={"a fill of −10⁸": {"fill": -1e8}, "scores up to 40": {"largest": 40}},
+    scope="scores −31 to 31 in steps of 1/8; float32",
+)
+def absorbed(fill: float = -1e9, largest: int = 31) -> str:
+    """Beyond the statement, the steps of float64 near the fill: the scores survive there."""
+    scores = np.arange(-8 * largest, 8 * largest + 1) / 8
+    added = scores.astype(np.float32) + np.float32(fill)
+    lost = int((added == np.float32(fill)).sum())
+    require(lost == len(scores), f"only {lost} of {len(scores)} scores are rounded away")
+    step = -np.spacing(np.float32(fill))
+    require(step == 64, f"the numbers of float32 lie {step:g} apart there")
+    kept = scores + fill - fill
+    require(near(kept, scores, 1e-6), "float64 loses the scores too")
+    even = filled(scores, np.zeros(len(scores), dtype=bool), "float32", fill)
+    require(near(even, 1 / len(scores), 1e-6), f"the weights are {show(even[:3])}")
+    return (
+        f"all {len(scores)} scores are rounded away; the weights are even within 1e-6; float64 "
+        "keeps each score within 1e-6"
+    )
+
+
+@claim(
+    "exm-two-fills",
+    "numeric",
+    broken={"one mask alone": {"masks": 1}, "a fill of half the size": {"part": 0.5}},
+    scope="float16 and float32",
+)
+def two_fills(masks: int = 2, part: float = 1.0) -> str:
+    """A row whose first key is hidden by two masks, and its second by one; and one with both."""
+    for dtype in ("float16", "float32"):
+        least = part * np.finfo(dtype).min
+        with np.errstate(over="ignore"):
+            added = np.zeros(2, dtype) + np.array([masks, masks], dtype) * np.dtype(dtype).type(
+                least
+            )
+        got = naive_softmax(added)
+        require(np.isnan(got).all(), f"{dtype}: {show(added)} gives the weights {show(got)}")
+    return "two masks of the least finite number add up to −∞ in both, and the formula gives NaN"
+
+
+@claim(
+    "prop-hole",
+    "exhaustive",
+    broken={"without residual connections": {"keeps": False}, "four layers": {"more": 1}},
+    scope="every hole in texts of up to 9 words; 5 layers",
+)
+def hole(keeps: bool = True, more: int = 0) -> str:
+    """Every place of the hole; five layers leak no more than three."""
+    tried = 0
+    for n in range(2, 10):
+        causal = ref.causal_mask(n, n)
+        for t, s in product(range(n), repeat=2):
+            if s <= t:
+                continue
+            mask, m = causal.copy(), s - t
+            mask[t, s] = True
+            want = {1: 1, 2: 2 * m - 1, 3: m * (m + 1) // 2, 5: m * (m + 1) // 2}
+            for n_layers, pairs in want.items():
+                step = mask if keeps else mask & ~np.eye(n, dtype=bool)
+                if keeps:
+                    known = reach(step, n_layers + more)
+                else:
+                    known = np.linalg.matrix_power(step.astype(int), n_layers) > 0
+                got = int(ref.count_leaks(known.astype(float), causal))
+                where = f"n = {n}, hole ({t + 1}, {s + 1}), {n_layers} layers"
+                require(got == pairs, f"{where}: {got} pairs leak, not {pairs}")
+            tried += 1
+    return f"all {tried} holes of texts of 2 to 9 words, through 1, 2, 3 and 5 layers"
+
+
+@claim(
+    "exm-global",
+    "exhaustive",
+    broken={"it looks at its window only": {"looks": False}, "one layer": {"n_layers": 1}},
+    scope="100 words, windows of 3",
+)
+def global_word(looks: bool = True, n_layers: int = 2) -> str:
+    """Beyond the statement, how many layers windows alone would take."""
+    n = 100
+    window = ref.sliding_window_mask(n, n, 3)
+    mask = window | window.T
+    mask[:, 0] = True
+    mask[0] |= looks
+    known = reach(mask, n_layers)
+    require(known.all(), f"{int((~known).sum())} pairs do not know each other")
+    alone = next(layers for layers in range(1, n) if reach(window | window.T, layers).all())
+    require(alone == 50, f"windows alone take {alone} layers")
+    return "all pairs of 100 words through two layers; with windows alone it takes 50"
+
+
+@claim(
+    "exm-cache",
+    "numeric",
+    broken={"no offset": {"offset": False}, "the mask is one too wide": {"ahead": 1}},
+    scope="12 words, pieces of every length",
+)
+def cache(offset: bool = True, ahead: int = 0) -> str:
+    """Pieces of each length from 1 to 12, the last one as long as what is left."""
+    q, k, v = np.random.default_rng(0).standard_normal((3, 12, 4))
+    whole = ref.causal_attention(q, k, v)
+    for piece in range(1, 13):
+        for start in range(0, 12, piece):
+            end = min(start + piece, 12)
+            visible = min(end + ahead, 12)
+            at = start + ahead if offset else 0
+            got = ref.causal_attention(q[start:end], k[:visible], v[:visible], offset=at)
+            worst = np.abs(got - whole[start:end]).max()
+            require(worst <= 1e-12, f"rows {start + 1} to {end}: {worst:.2g} away from one pass")
+    return "one pass over twelve words, and pieces of each length with an offset, within 1e-12"
