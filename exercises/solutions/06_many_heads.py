@@ -292,8 +292,8 @@ check("6.7", grouped)
 # every head is to keep its weights in every sentence. The one key has to be wider.
 #
 # Write `one_key(w_q, w_k)` for arrays of shape `(H, d, d_k)`. Return two arrays: the queries'
-# matrices of the new layer, shape `(H, d, H * d_k)`, and the keys' matrix of all heads, shape `(d,
-# H * d_k)`. The new layer scales its scores by the root of its own key width, H d_k.
+# matrices of the new layer, shape `(H, d, H * d_k)`, and the keys' matrix of all heads, shape
+# `(d, H * d_k)`. The new layer scales its scores by the root of its own key width, H d_k.
 # ```
 
 
