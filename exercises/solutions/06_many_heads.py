@@ -159,7 +159,8 @@ def layer(x, w_q, w_k, w_v, w_o, n_heads):
     for q, k, v, o in zip(*parts, blocks, strict=True):
         scores = (x @ q) @ (x @ k).mT / np.sqrt(q.shape[1])
         terms = np.exp(scores - scores.max(axis=-1, keepdims=True))
-        total = total + terms / terms.sum(axis=-1, keepdims=True) @ (x @ v) @ o
+        a = terms / terms.sum(axis=-1, keepdims=True)
+        total = total + a @ (x @ v) @ o
     return total
     ### END SOLUTION
 
@@ -345,7 +346,8 @@ def welcome(n):
     ### BEGIN SOLUTION
     n_heads = 1
     while True:
-        every = np.arange(2**n_heads) >> np.arange(n_heads)[:, None] & 1  # all sets
+        heads = np.arange(n_heads)[:, None]
+        every = np.arange(2**n_heads) >> heads & 1  # a column for each set
         half = every[:, every.sum(axis=0) == n_heads // 2]
         if half.shape[1] >= n:
             return half[:, :n].astype(bool)
