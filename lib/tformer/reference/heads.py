@@ -58,8 +58,8 @@ def multi_head_attention(
     """
     source = looked_at("multi_head_attention", x, memory, mask, bias)
     heads = [
-        attention(q, k, v, mask, table, scale) @ weights.w_o[h]
-        for h, (q, k, v, table) in enumerate(_heads(x, weights, source, bias))
+        attention(q, k, v, mask, b, scale) @ weights.w_o[h]
+        for h, (q, k, v, b) in enumerate(_heads(x, weights, source, bias))
     ]
     return np.sum(heads, axis=0)
 

@@ -1,0 +1,259 @@
+"""Exercises 6.9, 6.10 and 6.11: sets of heads, two slots, two graded heads."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import combinations, permutations
+from math import comb
+from typing import Any
+
+import numpy as np
+
+from tformer import reference
+from tformer.exercises import say
+from tformer.exercises.answer import Answer, Wrong
+from tformer.exercises.kinds import parts
+from tformer.exercises.registry import exercise
+
+_SMALL = "Different sets are not enough: this one can never win."
+_MANY = "There is a way with fewer heads."
+_NONE = "A kind that is welcome nowhere can never win."
+
+
+def fewest(n: int) -> int:
+    """Return the least number of heads for n kinds."""
+    return next(h for h in range(1, n + 1) if comb(h, h // 2) >= n)
+
+
+def sets_of(n: int, size: Callable[[int], int] = lambda h: h // 2, more: int = 0) -> np.ndarray:
+    """Return a table (H, n): each kind has a set of its own."""
+    n_heads = fewest(n) + more
+    chosen = [
+        c
+        for k in (size(n_heads), n_heads - 1, 1, n_heads, 0)
+        for c in combinations(range(n_heads), k)
+    ]
+    return np.array([[h in one for one in list(dict.fromkeys(chosen))[:n]] for h in range(n_heads)])
+
+
+def _binary(n: int) -> np.ndarray:
+    return (np.arange(n) >> np.arange(fewest(n))[:, None] & 1).astype(bool)
+
+
+@exercise(
+    "6.9",
+    praise="For every number of kinds from 2 to 40: no kind is welcome in all heads of "
+    "another, and no layer with fewer heads could do it.",
+    hints=(
+        "Which families of sets contain no two sets of which one lies in the other?",
+        "Sets of equal size, for example. For which size are there the most?",
+        "The most subsets of a set of H elements have half its size: comb(H, H // 2) of them.",
+    ),
+    mutants={
+        _SMALL: lambda n: np.arange(n) < np.arange(1, fewest(n) + 1)[:, None],
+        _NONE: _binary,
+        _MANY: lambda n: np.eye(n, dtype=bool),
+    },
+)
+def welcome(f: Answer) -> None:
+    """A table of True and False, a row for each head and a column for each kind."""
+    for n in range(2, 41):
+        said = f.said(n=n)
+        table = f.numbers(f.raw(said, n=n).value, said)
+        if table.ndim != 2 or table.shape[1] != n:
+            side = " It lies on its side." * (table.ndim == 2 and table.shape[0] == n)
+            raise Wrong(
+                f"With {said}, {f.name} returns the shape {table.shape}; it should have a row for "
+                f"each head and {n} columns.{side}"
+            )
+        if not np.isin(table, (0, 1)).all():
+            raise Wrong(f"With {said}, {f.name} holds something beside True and False.")
+        for i, j in permutations(range(n), 2):
+            if np.all(table[:, i] <= table[:, j]):
+                why = _SMALL if table[:, i].any() else _NONE
+                heads = ", ".join(map(str, np.flatnonzero(table[:, i])))
+                where = f"the heads {heads}, all of them heads of kind {j}" if heads else "no head"
+                raise Wrong(f"With {said}, kind {i} is welcome in {where}. {why}")
+        if len(table) > fewest(n):
+            raise Wrong(f"With {said}, {f.name} uses {say.count(len(table))} heads. {_MANY}")
+
+
+NAMES = ("w_q", "w_k", "w_v", "w_o")
+
+
+def collected(
+    m: int, beta: float = 20.0, turned: bool = False, everywhere: bool = False, marks: bool = False
+) -> tuple[np.ndarray, ...]:
+    """Return the two heads that collect who and whom; or two that make a mistake."""
+    d = 3 * m + 3
+    w_q, w_k = np.zeros((2, 2, d, 1))
+    w_v, w_o = np.zeros((2, d, m)), np.zeros((2, m, d))
+    w_q[:, : d if everywhere else 0], w_q[:, m + 2] = beta, beta
+    w_v[:, :m] = np.eye(m)
+    for h in (0, 1):
+        w_k[h, m + (1 - h if turned else h)] = 1
+        if marks:
+            w_k[:, m + 1 - h] = 1
+        slot = m + 3 + h * m
+        w_o[h, :, slot : slot + m] = np.eye(m)
+    return w_q, w_k, w_v, w_o
+
+
+def _sentence(rng: np.random.Generator, m: int, n: int) -> np.ndarray:
+    x = np.zeros((n, 3 * m + 3))
+    x[:, :m] = rng.uniform(-1, 1, (n, m))
+    places = rng.permutation(n)[:3]
+    x[places, m + np.arange(3)] = 1
+    return np.concatenate([x[places], np.delete(x, places, axis=0)])
+
+
+_EXCHANGED = "Who and whom are exchanged."
+_MIXED = "Both slots hold the mean of the two nouns: the heads look at both alike."
+_SOFT = "The right words, but others get some weight too."
+_HEARD = "Does the query depend on the verb's mark alone?"
+_NAIVE = "The slots hold a mixture of other words as well."
+
+
+@exercise(
+    "6.10",
+    praise="Contents of one to four numbers, sentences of three to twenty words, in any order.",
+    hints=(
+        "One head for each slot. By which column does head 0 find the nominative?",
+        "The query reads the mark of the verb, the key the mark of a noun, the value the content.",
+        "The content is copied by an identity, once into the values, once into the slot.",
+    ),
+    mutants={
+        _EXCHANGED: lambda m: collected(m, turned=True),
+        _MIXED: lambda m: collected(m, marks=True),
+        _SOFT: lambda m: collected(m, beta=6.0),
+        _NAIVE: lambda m: collected(m, beta=1.0),
+    },
+)
+def collect(f: Answer) -> None:
+    """Weights of two heads, judged by what arrives in the verb's row."""
+    rng = np.random.default_rng(0)
+    for m in (1, 2, 4):
+        said, d = f.said(m=m), 3 * m + 3
+        tables = [x.astype(float) for x in parts(f, f.raw(said, m=m).value, said, NAMES)]
+        _fit(f, said, tables, d)
+        for n in (3, 3, 4, 12, 20, 20):
+            x = _sentence(rng, m, n)
+            _judge(f"{said}, and a sentence of {say.count(n)} words", x, m, _verb(x, tables))
+
+
+def _fit(f: Answer, said: str, tables: list[np.ndarray], d: int) -> None:
+    """Require four tables of two heads that fit each other."""
+    d_k, d_v = tables[0].shape[-1], tables[2].shape[-1]
+    wanted = ((2, d, d_k), (2, d, d_k), (2, d, d_v), (2, d_v, d))
+    for name, table, shape in zip(NAMES, tables, wanted, strict=True):
+        if table.shape != shape:
+            raise Wrong(f"With {said}, your {name} has the shape {table.shape}, not {shape}.")
+        if not np.isfinite(table).all():
+            raise Wrong(f"With {said}, your {name} holds numbers that are not finite.")
+
+
+def _verb(x: np.ndarray, tables: list[np.ndarray]) -> np.ndarray:
+    heads = zip(*tables, strict=True)
+    return np.asarray(
+        sum(reference.attention(x[2:3] @ q, x @ k, x @ v)[0] @ o for q, k, v, o in heads)
+    )
+
+
+def _judge(said: str, x: np.ndarray, m: int, got: np.ndarray) -> None:
+    want = np.concatenate([np.zeros(m + 3), x[0, :m], x[1, :m]])
+    error = float(np.abs(got - want).max())
+    if error <= 1e-3:
+        return
+    slots = got[m + 3 :].reshape(2, m)
+    who, whom = x[:2, :m]
+    told: Any = f"With {said}, the verb's slots are off by {say.show(error)}. "
+    if np.abs(got[: m + 3]).max() > 1e-3:
+        raise Wrong(told + "Something is written into columns that should stay as they are.")
+    if np.abs(slots - [whom, who]).max() <= 0.1:
+        raise Wrong(told + _EXCHANGED)
+    if np.abs(slots - (who + whom) / 2).max() <= 0.1:
+        raise Wrong(told + _MIXED)
+    raise Wrong(told + (_SOFT if error < 0.2 else _NAIVE))
+
+
+LENGTHS, LEAST = (3, 9, 15), 1.01
+_SAME = "Nothing that is turned down differs between the two sentences."
+_OTHERS = "With more words it fails: the other words must not matter beside the adjective."
+_CLOSE = (
+    "The two kinds are too close together in your scores, or on a straight line between others."
+)
+_LOSES = "Here the other noun wins. Which head should the adjective turn down?"
+
+
+def graded_scores(
+    n: int, level: float = 12.0, kind: str = "circle", adjective: str = "opposite"
+) -> np.ndarray:
+    """Return scores (2, 2 n) of nouns and adjectives; or some that fail."""
+    angle = np.pi / 2 * (np.arange(n) + 0.5) / n
+    line = (np.arange(n) + 0.5) / n
+    nouns = np.log([np.sin(angle), np.cos(angle)] if kind == "circle" else [line, 1 - line])
+    said = {"opposite": level - nouns, "same": level + nouns, "none": 0 * nouns + level}[adjective]
+    return np.concatenate([nouns, said], axis=1)
+
+
+@exercise(
+    "6.11",
+    praise="For two to eight kinds, in every sentence with two nouns and an adjective, of three to "
+    "fifteen words.",
+    hints=(
+        "Put the kinds on a curve: what a noun weighs in the first head, and in the second. The "
+        "adjective chooses by how much each head counts. When does the kind that is meant win?",
+        "If the two factors point in the direction in which the curve sticks out farthest at the "
+        "kind. A quarter of a circle sticks out everywhere.",
+        "A weight of e^(a − b) beside an adjective of score b is as if the head counted e^(−b). So "
+        "b is a large number minus the noun's own score.",
+    ),
+    mutants={
+        _SAME: lambda n: graded_scores(n, adjective="none"),
+        _OTHERS: lambda n: graded_scores(n, level=3.2),
+        _CLOSE: lambda n: graded_scores(n, kind="line"),
+        _LOSES: lambda n: graded_scores(n, adjective="same"),
+    },
+)
+def graded(f: Answer) -> None:
+    """Scores of nouns, then of adjectives, in two heads."""
+    for n in range(2, 9):
+        said = f.said(n=n)
+        scores = f.numbers(f.raw(said, n=n).value, said).astype(float)
+        if scores.shape != (2, 2 * n):
+            side = " It lies on its side." * (scores.shape == (2 * n, 2))
+            raise Wrong(
+                f"With {said}, {f.name} returns the shape {scores.shape}; it should be "
+                f"{(2, 2 * n)}.{side}"
+            )
+        if not np.isfinite(scores).all():
+            raise Wrong(f"With {said}, {f.name} holds numbers that are not finite.")
+        for length in LENGTHS:
+            for right, wrong in permutations(range(n), 2):
+                both = _both(scores, right, wrong, length)
+                if both[0] < LEAST * both[1]:
+                    raise Wrong(
+                        f"With {said}, in a sentence of {say.count(length)} words, nouns of the "
+                        f"kinds {right} and {wrong} and an adjective that says {right}, the mean "
+                        f"gives them {say.show(both[0])} and {say.show(both[1])}. "
+                        + _why(scores, right, wrong, length)
+                    )
+
+
+def _both(scores: np.ndarray, right: int, wrong: int, length: int) -> np.ndarray:
+    n = scores.shape[1] // 2
+    chosen = scores[:, [right, wrong, n + right]]
+    full = np.concatenate([chosen, np.zeros((2, length - 3))], axis=1)
+    return np.asarray(reference.softmax(full)[:, :2].mean(axis=0))
+
+
+def _why(scores: np.ndarray, right: int, wrong: int, length: int) -> str:
+    n = scores.shape[1] // 2
+    said = scores[:, n:]
+    if np.ptp(said[0] - said[1]) < 1e-9:
+        return _SAME
+    short = _both(scores, right, wrong, LENGTHS[0])
+    if length > LENGTHS[0] and short[0] >= LEAST * short[1]:
+        return _OTHERS
+    mean = _both(scores, right, wrong, length)
+    return _CLOSE if mean[0] > 0.97 * mean[1] else _LOSES

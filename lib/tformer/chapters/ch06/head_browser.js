@@ -1,0 +1,130 @@
+// Browse the heads of a layer that turns by veto: where each looks, what it brings, and their sum.
+
+export const core = { browse };
+
+/** The score of *it* with a word in a head: the keys of the word's features, added up. */
+const score = (keys, features) => features.reduce((sum, one) => sum + (keys[one] ?? 0), 0);
+
+/** Scores and weights of *it* in each head, their sum over the heads that are on, and what arrives. */
+function browse(heads, words, kinds, tokens, off) {
+  const share = 1 / heads.length;
+  const scores = heads.map(([, keys]) => tokens.map((token) => score(keys, words[token])));
+  const weights = scores.map((row) => softmax(row));
+  const on = weights.filter((_, h) => !off.includes(h));
+  const total = tokens.map((_, t) => share * on.reduce((sum, row) => sum + row[t], 0));
+  const received = kinds.map((kind) =>
+    tokens.reduce((sum, token, t) => sum + total[t] * words[token].includes(`is ${kind}`), 0));
+  return { scores, weights, total, received };
+}
+
+const TRAITS = ["layer", "stem", "last", "off", "head", "word"];
+const short = (p) => (p < 0.005 ? "" : fmt(p).replace(/^0/, ""));
+const nouns = (words, tokens) => [...tokens.keys()].filter((t) => words[tokens[t]].includes("noun"));
+
+function render({ model, el }) {
+  const start = traits(model, TRAITS), { layers, words, kinds, stems, lasts } = traits(model, ["layers", "words", "kinds", "stems", "lasts"]);
+  const root = frame(el, "tf-heads", "Head browser"), live = voice();
+  const said = h("p", { class: "tf-said" }), table = h("div"), told = h("div", { class: "tf-told" });
+  const take = (traits) => assign(model, traits);
+  const pick = (label, trait, values, texts, more = () => ({})) => {
+    const all = values.map((value, i) => button(texts[i], () => take({ [trait]: value, ...more() })));
+    return { el: h("span", { class: "tf-group", role: "group", "aria-label": label }, h("span", { class: "tf-quiet" }, label), ...all),
+      update: (now) => all.forEach((one, i) => one.setAttribute("aria-pressed", values[i] === now)) };
+  };
+  const names = layers.map(([name]) => name), pairs = stems.map((stem) => nouns(words, stem).map((t) => stem[t]).join(", "));
+  const picks = {
+    layer: pick("layer", "layer", names, names, () => ({ off: [], head: 0 })),
+    stem: pick("sentence", "stem", [...stems.keys()], pairs, () => ({ word: 1 })),
+    last: pick("last word", "last", lasts, lasts),
+  };
+  root.append(h("div", { class: "tf-choice" }, ...Object.values(picks).map((one) => h("div", { class: "tf-actions" }, one.el))),
+    said, table, told, h("div", { class: "tf-actions" }, button("all heads on", () => take({ off: [] })), button("reset", () => take(start))), live);
+  let drawn = "", grid;
+  const stop = follow(model, TRAITS, () => {
+    const now = traits(model, TRAITS), heads = layers.find(([name]) => name === now.layer)[1], tokens = [...stems[now.stem], now.last];
+    now.word = Math.min(now.word, tokens.length - 1);
+    const found = browse(heads, words, kinds, tokens, now.off), key = `${now.layer} ${tokens.join(" ")}`;
+    for (const [name, one] of Object.entries(picks)) one.update(now[name]);
+    if (drawn !== key) {
+      drawn = key;
+      grid = rows(model, heads.map(([name]) => name), tokens);
+      table.replaceChildren(grid.el);
+    }
+    grid.update(found, now);
+    told.replaceChildren(...tell(found, now, heads, words, tokens), arrives(found, kinds));
+    const looks = [...nouns(words, tokens), tokens.length - 1].map((t) => `${tokens[t]} ${fmt(found.total[t], 3)}`).join(", ");
+    const without = now.off.length ? ` without ${now.off.map((h) => heads[h][0]).join(" and ")}` : "";
+    said.replaceChildren(h("b", {}, `“… ${tokens.slice(-4).join(" ")}”${without}: `), `together, it looks at ${looks}.`);
+    live.say(`Together${without}, it looks at ${looks}.`);
+  });
+  return stop;
+}
+
+// ---- the table: a row a head, a column a word, and the sum --------------------------------
+
+function rows(model, names, tokens) {
+  const choose = (traits) => assign(model, traits);
+  const toggle = (h) => {
+    const off = model.get("off");
+    choose({ off: off.includes(h) ? off.filter((one) => one !== h) : [...off, h].sort((a, b) => a - b) });
+  };
+  const columns = tokens.map((token, t) => h("button", { type: "button", class: "tf-column", click: () => choose({ word: t }) }, h("span", {}, token)));
+  const heads = names.map((name, i) => {
+    const on = h("input", { type: "checkbox", "aria-label": `${name} is on`, change: () => toggle(i) });
+    const open = h("button", { type: "button", class: "tf-open", click: () => choose({ head: i }) }, name);
+    const cells = tokens.map((_, t) => h("span", { class: "tf-share", role: "cell", click: () => choose({ head: i, word: t }) }));
+    const el = h("div", { class: "tf-line", role: "row" }, h("span", { class: "tf-which-head", role: "rowheader" }, on, open), ...cells);
+    return { on, open, cells, el };
+  });
+  const total = tokens.map((_, t) => h("span", { class: "tf-share", role: "cell", click: () => choose({ word: t }) }));
+  const el = h("div", { class: "tf-table", role: "table", "aria-label": "Weights of it, by head and word", style: `--tf-n:${tokens.length}` },
+    h("div", { class: "tf-line", role: "row" }, h("span", { class: "tf-which-head", role: "columnheader" }, "it looks at"),
+      ...columns.map((one) => h("span", { role: "columnheader" }, one))),
+    ...heads.map((one) => one.el),
+    h("div", { class: "tf-line tf-sum", role: "row" }, h("span", { class: "tf-which-head", role: "rowheader" }, "together"), ...total));
+  const paint = (cell, p, chosen) => {
+    cell.style.setProperty("--tf-share", p.toFixed(4));
+    cell.textContent = short(p);
+    cell.classList.toggle("tf-chosen", chosen);
+    cell.classList.toggle("tf-deep", p > 0.55);
+  };
+  const update = ({ weights, total: sum }, { off, head, word }) => {
+    columns.forEach((one, t) => one.setAttribute("aria-pressed", t === word));
+    heads.forEach((one, i) => {
+      one.on.checked = !off.includes(i);
+      one.el.classList.toggle("tf-off", off.includes(i));
+      one.open.setAttribute("aria-pressed", i === head);
+      one.cells.forEach((cell, t) => paint(cell, weights[i][t], i === head && t === word));
+    });
+    total.forEach((cell, t) => paint(cell, sum[t], false));
+  };
+  return { el, update };
+}
+
+// ---- one head and one word, told in full --------------------------------------------------
+
+function tell({ scores, weights }, { head, word, off }, heads, words, tokens) {
+  const [name, keys] = heads[head], token = tokens[word], share = 1 / scores.length;
+  const terms = words[token].filter((one) => one in keys).map((one) => `${one} ${fmt(keys[one], 0)}`);
+  const is = words[token].filter((one) => one.startsWith("is "));
+  const found = is.length ? is.join(" and ") : "nothing";
+  const p = weights[head][word], gone = off.includes(head);
+  return [
+    h("p", { class: "tf-title" }, h("b", {}, `Head ${name.replace(/^head /, "")}, word ${token}`), gone ? " (switched off)" : ""),
+    h("dl", { class: "tf-list" },
+      row(h("span", {}, "looks, by ", h("i", { class: "tf-of-m" }, "M")), `${terms.length ? terms.join(", ") : "none of its features"}: score ${fmt(scores[head][word], 0)}`),
+      row("weight of it on this word", h("data", { value: p, class: "tf-number" }, fmt(p, 3))),
+      row(h("span", {}, "brings, by ", h("i", { class: "tf-of-u" }, "U")),
+        gone ? "nothing now" : is.length ? `${found}, ${fmt(p, 3)} × 1/${scores.length} = ${fmt(p * share, 3)}` : found)),
+  ];
+}
+
+function arrives({ received }, kinds) {
+  const top = Math.max(0.25, ...received);
+  return h("div", { class: "tf-arrives" }, h("p", { class: "tf-title" }, h("b", {}, "What arrives in the row of it")),
+    ...kinds.map((kind, i) => h("div", { class: "tf-kind" }, h("span", {}, `is ${kind}`),
+      h("span", { class: "tf-rail" }, h("span", { class: "tf-fill", style: `width:${(100 * received[i]) / top}%` })),
+      h("data", { value: received[i], class: "tf-number" }, fmt(received[i], 3)))));
+}
+
+export default { render };

@@ -1,0 +1,88 @@
+"""The head browser in a browser: its arithmetic, and how it is worked."""
+
+import numpy as np
+import pytest
+from playwright.sync_api import Page, expect
+
+from browsing import call, violations
+from chapters.ch06.test_head_browser import browsers
+from tformer.chapters.ch06.head_browser import LAYERS, HeadBrowser
+
+FOUR = list(LAYERS)[1]
+
+
+@pytest.fixture
+def widget() -> HeadBrowser:
+    """What `page` and `phone` show."""
+    return HeadBrowser()
+
+
+def test_the_page_computes_what_the_library_does(blank: Page) -> None:
+    all_of_them = browsers()
+    calls = [
+        [dict(one.layers)[one.layer], one.words, one.kinds, list(one.tokens), one.off]
+        for one in all_of_them
+    ]
+    for ours, one in zip(call(blank, HeadBrowser, "browse", calls), all_of_them, strict=True):
+        np.testing.assert_allclose(ours["weights"], one.weights, rtol=0, atol=1e-12)
+        np.testing.assert_allclose(ours["total"], one.total, rtol=0, atol=1e-12)
+        np.testing.assert_allclose(ours["received"], one.received, rtol=0, atol=1e-12)
+
+
+def rows(page: Page) -> list[str]:
+    """The names of the heads, from top to bottom."""
+    return page.locator(".tf-open").all_text_contents()
+
+
+def test_heads_stand_in_the_order_of_the_library(page: Page) -> None:
+    assert rows(page) == list(LAYERS["six heads, one a kind"])
+    page.get_by_role("button", name=FOUR).click()
+    assert rows(page) == list(LAYERS[FOUR])
+
+
+def test_a_head_is_switched_off_by_keyboard_and_on_again(page: Page) -> None:
+    said = page.locator(".tf-said")
+    expect(said).to_contain_text("animal 0.166, street 0.000, tired 0.833")
+    page.get_by_label("place is on").focus()
+    page.keyboard.press("Space")
+    expect(said).to_contain_text("without place: together, it looks at animal 0.166")
+    expect(said).to_contain_text("tired 0.667")
+    page.get_by_label("animate is on").click()
+    expect(said).to_contain_text("without animate and place")
+    expect(said).to_contain_text("animal 0.000")
+    expect(page.locator(".tf-title").first).to_contain_text("(switched off)")
+    page.get_by_role("button", name="all heads on").click()
+    expect(said).to_contain_text("animal 0.166")
+
+
+def test_the_last_word_turns_the_row_and_a_pair_is_told(page: Page) -> None:
+    page.get_by_role("button", name="wide", exact=True).click()
+    expect(page.locator(".tf-said")).to_contain_text("animal 0.015, street 0.181, wide 0.667")
+    page.get_by_role("button", name="place", exact=True).click()
+    page.locator(".tf-column", has_text="street").click()
+    told = page.locator(".tf-told")
+    expect(told).to_contain_text("Head place, word street")
+    expect(told).to_contain_text("is place 8: score 8")
+    expect(told).to_contain_text("is place, 0.997 × 1/6 = 0.166")
+    page.locator(".tf-column", has_text="wide").click()
+    expect(told).to_contain_text("says place −40, says cargo 16: score −24")
+
+
+def test_a_longer_sentence_and_back(page: Page) -> None:
+    page.get_by_role("button", name="piano, door").click()
+    expect(page.locator(".tf-column")).to_have_count(13)
+    page.locator(".tf-column").last.click()
+    page.get_by_role("button", name="cat, mat").click()
+    expect(page.locator(".tf-column[aria-pressed=true]")).to_have_text("cat")
+    page.get_by_role("button", name="reset").click()
+    expect(page.locator(".tf-said")).to_contain_text("animal 0.166")
+
+
+def test_it_fits_a_phone(phone: Page) -> None:
+    assert phone.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    phone.get_by_label("animate is on").tap()
+    expect(phone.locator(".tf-said")).to_contain_text("animal 0.000")
+
+
+def test_it_has_no_faults_of_access(page: Page) -> None:
+    assert violations(page) == []
