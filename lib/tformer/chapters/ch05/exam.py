@@ -191,8 +191,8 @@ or $s > {t + m}$ leaks.""",
 **(b)** ${both}$. A path takes the one step ahead, from {t} to {t + m}, and one more step: before
 it, in the layer above, or after it, in the layer below.
 
-**(c)** ${upper}$. A path goes down from the output. In the second layer it can take the step ahead
-from word {t}, and in the first it can go back or stay. No other word has learned anything later.
+**(c)** ${upper}$. In the first layer nobody learns anything later. In the second, word {t} alone
+looks ahead, at the row of word {t + m}, which by then knows words before it.
 
 **(d)** If $u$ can know $s$, a path of steps leads from $u$ down to $s$. All steps but one kind go
 back or stay, so a path to a later word takes the step from {t} to {t + m} at some layer. Take the
@@ -201,7 +201,7 @@ then on it only goes back or stays, so $s \le {t + m}$.""",
         marking=(
             (2, "the first word, and the number of layers"),
             (3, "all pairs; a point off for each that is missing or too many"),
-            (2, "the step ahead comes first, seen from the output"),
+            (2, "only one word looks ahead, at a row that has looked back"),
             (3, "every leak takes the hole; before it $u$, after it $s$"),
         ),
         given={"words": words, "window": w, "layers": layers, "hole": (t, t + m)},

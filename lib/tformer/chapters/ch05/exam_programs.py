@@ -163,10 +163,10 @@ that is enough for all scores?
 **(c)** *All* keys of a row are hidden. Prove that in exact arithmetic its weights are those
 without a mask, whatever $f$.
 
-**(d)** In half precision the numbers between {4096 if gap == 4 else 8192} and twice that are the
-multiples of {gap}, and a sum is rounded to the nearest. All three keys of a row are hidden, their
-scores are ${tex(scores)}$, and $f = {fill}$. Which numbers are the three sums, and which weights
-come out? What should come out?""",
+**(d)** In half precision the numbers of a size between {4096 if gap == 4 else 8192} and twice that
+are the multiples of {gap}, and a sum is rounded to the nearest. All three keys of a row are hidden,
+their scores are ${tex(scores)}$, and $f = {fill}$. Which numbers are the three sums, and which
+weights come out? What should come out?""",
         answer=rf"""
 **(a)** ${tex(share)}$.
 

@@ -121,7 +121,7 @@ share of tables that is left.
 **(b)** ${tex(cache)}$: a key and a value of width {width} for each table and layer.
 
 **(c)** Parameters, cache and multiplications stay, because twice as many heads have half the
-width. There are twice as many weights. The rank is at most half of what it was.
+width. There are twice as many weights. The largest rank is halved.
 
 **(d)** No: each head has its own query. The ranks are ${tex(rank)}$. With one table all rows are
 $c\, q K^\top$ with the same $K$, so they lie in the span of the {narrow} rows of $K^\top$; and
