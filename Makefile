@@ -4,10 +4,10 @@
 PYTHON ?= python3
 VENV   ?= .venv
 CH     ?=
+DIR     =
 BIN     = $(VENV)/bin
 PY      = $(BIN)/python
 READY   = $(VENV)/.ready
-LAB_SETTINGS = $(VENV)/share/jupyter/lab/settings
 
 # Two notebooks or two test workers run at once, each on one core.
 export OMP_NUM_THREADS = 1
@@ -39,7 +39,8 @@ endif
 begin = start=$$(date +%s);
 took = ; status=$$?; echo "== $(1): $$(($$(date +%s) - start)) s"; exit $$status
 
-.PHONY: help book test static unit notebooks browser serve lab run ledger exercises exam launch bench lock clean
+.PHONY: help book test static unit notebooks browser serve lab hub course run ledger exercises exam \
+	launch bench lock clean
 .DEFAULT_GOAL := help
 
 help: ## Say what can be made
@@ -109,10 +110,13 @@ serve: book ## Open the built book in a browser
 
 lab: $(READY) ## Open JupyterLab on a desk of your own: lab/ has the exercises and the chapters
 	@$(PY) -m tformer.book lab
-	@mkdir -p $(LAB_SETTINGS)
-	@echo '{"@jupyterlab/apputils-extension:notification":' \
-	  '{"checkForUpdates": false, "fetchNews": "false"}}' > $(LAB_SETTINGS)/overrides.json
 	@JUPYTER_CONFIG_PATH=hub/student $(BIN)/jupyter lab --ServerApp.root_dir=lab --LabApp.default_url=/lab/tree/exercises
+
+hub: $(READY) ## Try a hub for a class on this machine; what its students write is in _hub/
+	@mkdir -p _hub && cd _hub && exec $(abspath $(BIN))/jupyterhub -f ../hub/jupyterhub_config.py
+
+course: $(READY) ## Write a course for nbgrader into a new folder: make course DIR=… CH=04
+	@$(PY) -m tformer.course "$(DIR)" $(CH)
 
 run: $(READY) ## Run and normalise the notebooks, or those of one chapter: make run CH=04
 	@$(PY) -m tformer.book run $(CH)

@@ -4,7 +4,9 @@ import re
 from functools import cache
 from pathlib import Path
 
+import numpy as np
 import pytest
+import scipy.special
 
 from tformer.book.exercises import MARK, read, sources
 from tformer.exercises import CheckFailed, check
@@ -22,11 +24,9 @@ def solutions():
     """The book's answers by exercise, and the source of each."""
     found = {}
     for path in sources(ROOT):
-        cells = read(path)
-        setup = next(cell.node.source for cell in cells if cell.node.cell_type == "code")
-        for cell in cells:
+        for cell in read(path):
             if cell.role == "solution":
-                exec(setup, space := {})
+                space = {"np": np, "scipy": scipy}
                 exec(MARK.sub("", cell.node.source), space)
                 name = re.search(r"def (\w+)", cell.node.source).group(1)
                 found[cell.number.replace("-", ".")] = space[name], cell.node.source

@@ -148,15 +148,16 @@ def test_wrong_type_is_named(number):
 @pytest.mark.parametrize("number", NUMBERS)
 def test_changed_input_is_named(number):
     answer, _ = solutions()[number]
-    takes_array = []
+    spoiled = []
 
     def spoils(*inputs):
         result = answer(*inputs)
-        takes_array.append(isinstance(inputs[0], np.ndarray))
-        inputs[0][...] = 7
+        spoiled.append(isinstance(inputs[0], np.ndarray))
+        inputs[0][...] = 7  # an error of its own where no array comes first
         return result
 
-    assert ("spoils changes the " in told(number, spoils)) == takes_array[0]
+    text = told(number, spoils)
+    assert "spoils changes the " in text or not any(spoiled)
 
 
 @pytest.mark.usefixtures("in_threads")

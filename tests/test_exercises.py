@@ -1,6 +1,5 @@
 """The exercise notebooks: made from one source, committed as made, gradable by nbgrader."""
 
-import os
 import re
 import subprocess
 import sys
@@ -8,7 +7,6 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-from nbgrader.api import Gradebook
 from nbgrader.nbgraderformat import MetadataValidator
 
 from tformer.book import exercises
@@ -119,16 +117,6 @@ def test_generating_keeps_outputs_until_a_cell_changes(tmp_path):
     assert load(target).cells[2].execution_count is None
 
 
-# The round trip through a course, as an instructor makes it.
-
-CONFIG = """
-c = get_config()
-c.CourseDirectory.course_id = "transformers"
-c.ClearSolutions.enforce_metadata = True
-c.ExecutePreprocessor.timeout = 60
-"""
-
-
 def nbgrader(course, *arguments):
     done = subprocess.run(
         [sys.executable, "-m", "nbgrader", *arguments],
@@ -153,46 +141,6 @@ def answered(path, changes):
         if grade_id in right and changes.get(grade_id, "") is not None:
             cell.source = changes.get(grade_id, right[grade_id])
     return notebook
-
-
-def test_round_trip_through_an_nbgrader_course(tmp_path, monkeypatch):
-    # nbgrader calls its database tool by name
-    tools = str(Path(sys.executable).parent)
-    monkeypatch.setenv("PATH", os.pathsep.join([tools, os.environ["PATH"]]))
-    (tmp_path / "nbgrader_config.py").write_text(CONFIG, encoding="utf-8")
-    assert len(exercises.write_course(ROOT, tmp_path)) == len(SOURCES)
-    path = SOURCES[0]
-    nbgrader(tmp_path, "generate_assignment", path.stem)
-    released = load(tmp_path / "release" / path.stem / path.with_suffix(".ipynb").name)
-    ours = student(path)
-    assert [c.source for c in released.cells] == [c.source for c in ours.cells]
-    assert [c.metadata for c in released.cells] == [c.metadata for c in ours.cells]
-
-    name = path.with_suffix(".ipynb").name
-    wrong = "def cosine(q, k):\n    return (q * k).sum(-1)"
-    endless = "def row_dots(q, k):\n    while True:\n        pass"
-    handed_in = answered(
-        path, {"solution-1-1": endless, "solution-1-2": wrong, "solution-1-3": None}
-    )
-    submitted = tmp_path / "submitted" / "ada" / path.stem / name
-    submitted.parent.mkdir(parents=True)
-    submitted.write_text(dump(handed_in), encoding="utf-8")
-    nbgrader(tmp_path, "autograde", path.stem)
-    with Gradebook(f"sqlite:///{tmp_path / 'gradebook.db'}") as gradebook:
-        submission = gradebook.find_submission_notebook(path.stem, path.stem, "ada")
-        scores = {grade.name: (grade.score, grade.max_score) for grade in submission.grades}
-    lost = {grade for grade, (score, most) in scores.items() if score != most}
-    assert lost == {"check-1-1", "check-1-2", "check-1-3"}
-    assert all(scores[grade][0] == 0 for grade in lost)
-
-    nbgrader(tmp_path, "generate_feedback", path.stem)
-    feedback = tmp_path / "feedback" / "ada" / path.stem / path.with_suffix(".html").name
-    text = " ".join(re.sub(r"<[^>]+>", "", feedback.read_text(encoding="utf-8")).split())
-    assert "divide by both lengths" in text
-    assert "still the empty template" in text
-    assert "was still running" in text
-    assert "Traceback (most recent call last)" not in text
-    assert "tformer/exercises" not in text
 
 
 def test_nbgrader_validates_a_solved_notebook_and_not_an_empty_one(tmp_path):

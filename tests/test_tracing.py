@@ -8,6 +8,7 @@ from torch.fx.experimental.proxy_tensor import make_fx
 
 from tformer import fast
 from tformer.shapes import ShapeError
+from tformer.weights import HeadWeights
 
 
 def test_shapes_are_checked_where_pytorch_traces_with_symbols_for_sizes() -> None:
@@ -31,4 +32,27 @@ def test_one_compiled_graph_serves_all_sizes(function: Any, given: dict[str, Any
     compiled = torch.compile(function, backend=keep, fullgraph=True, dynamic=True)
     for n in (2, 3, 4):
         assert compiled(torch.ones(n, 5), torch.ones(6, 5), **given).shape == (n, 6)
+    assert len(graphs) == 1
+
+
+WEIGHTS = HeadWeights(torch.ones(4, 6, 2), *[torch.ones(2, 6, 2)] * 2, torch.ones(4, 2, 6))
+LAYERS = {
+    "causal attention": lambda x: fast.causal_attention(x, x, x),
+    "many heads": lambda x: fast.multi_head_attention(x, WEIGHTS),
+    "neighbours turned": lambda x: fast.rope(x, x.cos()),
+}
+
+
+@pytest.mark.parametrize("layer", LAYERS.values(), ids=LAYERS)
+def test_layers_compile_to_one_graph_that_gives_the_same(layer: Any) -> None:
+    graphs: list[torch.fx.GraphModule] = []
+
+    def keep(graph: torch.fx.GraphModule, _: Any) -> Any:
+        graphs.append(graph)
+        return graph.forward
+
+    compiled = torch.compile(layer, backend=keep, fullgraph=True, dynamic=True)
+    for n in (20, 21, 24):
+        x = torch.arange(2.0 * n * 6).view(2, n, 6).sin()
+        torch.testing.assert_close(compiled(x), layer(x), rtol=0, atol=1e-6)
     assert len(graphs) == 1

@@ -216,8 +216,8 @@ check("5.5", layers_needed)
 # Here are five layers that somebody calls causal. The first subtracts from every row the mean of
 # all rows. The second divides every column by its spread over the rows. The third masks its weights
 # after the softmax. The fourth has a mask whose edge is off by one. The fifth computes its softmax
-# with the largest score of the *whole* row subtracted first, hidden scores included. One of the
-# five is innocent. Which?
+# with the largest score of the *whole* row subtracted first, hidden scores included. For scores
+# of ordinary size one of the five is innocent. Which?
 #
 # Build a detector and find out. Write `leaks(layer, x)` for a layer, a function from tables like x
 # to tables with as many rows, and a table x of shape `(T, d)`. Return booleans of shape `(T, T)`:
@@ -329,8 +329,8 @@ check("5.8", may_look)
 # :label: ex-5-9
 # :nonumber:
 #
-# A causal stack has read a text once. Its row t has seen words 0 to t and holds the logits of the
-# word that comes next. How likely was the text?
+# A causal stack has read a text once. Word 0 is the symbol for the start. Row t has seen words 0
+# to t and holds the logits of the word that comes next. How likely was the text?
 #
 # Write `log_probability(logits, words)` for logits of shape `(..., T, N)` and words, whole numbers
 # from 0 to N − 1, of shape `(..., T)` with T > 1. Return the logarithm of the probability of words

@@ -14,24 +14,18 @@
 # without solutions: {download}`06_many_heads.ipynb <../06_many_heads.ipynb>`.
 
 # %%
-from itertools import combinations
-from math import comb
-
 import numpy as np
 
 from tformer.exercises import check, hint
-from tformer.reference import attention
 
 y = np.array([[[2.0, 1.0]], [[1.0, 3.0]]])
 w_o = np.array([[1.0, 2, 0], [0, 1, 1], [2, 0, 1], [1, 1, 0]])
 
 # %% [markdown]
-# `attention(q, k, v)` is the library's, for arrays with any leading axes and the scale
-# $1/\sqrt{d_k}$. `comb(n, k)` counts the subsets of k out of n elements, and `combinations` lists
-# them. The last lines are the example of the chapter's first figure: two heads with an output of
-# width 2 for a single word, and a $W_O$ that writes rows of width 3. Together they give (7, 8, 2).
-# Each exercise has three hints. The first is a nudge, the last comes close to the answer. Ask for
-# them one at a time: `hint("6.1")`, then `hint("6.1", 2)`.
+# The last lines are the example of the chapter's first figure: two heads with an output of width 2
+# for a single word, and a $W_O$ that writes rows of width 3. Together they give (7, 8, 2). Each
+# exercise has three hints. The first is a nudge, the last comes close to the answer. Ask for them
+# one at a time: `hint("6.1")`, then `hint("6.1", 2)`.
 
 # %%
 hint("6.1")
@@ -161,8 +155,13 @@ def layer(x, w_q, w_k, w_v, w_o, n_heads):
     ### BEGIN SOLUTION
     parts = [np.split(w, n_heads, axis=1) for w in (w_q, w_k, w_v)]
     blocks = np.split(w_o, n_heads)
-    every = zip(*parts, blocks, strict=True)
-    return sum(attention(x @ q, x @ k, x @ v) @ o for q, k, v, o in every)
+    total = 0
+    for q, k, v, o in zip(*parts, blocks, strict=True):
+        scores = (x @ q) @ (x @ k).mT / np.sqrt(q.shape[1])
+        terms = np.exp(scores - scores.max(axis=-1, keepdims=True))
+        a = terms / terms.sum(axis=-1, keepdims=True)
+        total = total + a @ (x @ v) @ o
+    return total
     ### END SOLUTION
 
 
@@ -269,7 +268,9 @@ def grouped(q, k, v):
     ### BEGIN SOLUTION
     times = q.shape[-3] // k.shape[-3]
     k, v = (np.repeat(table, times, axis=-3) for table in (k, v))
-    return attention(q, k, v)
+    scores = q @ k.mT / np.sqrt(q.shape[-1])
+    terms = np.exp(scores - scores.max(axis=-1, keepdims=True))
+    return terms / terms.sum(axis=-1, keepdims=True) @ v
     ### END SOLUTION
 
 
@@ -289,12 +290,11 @@ check("6.7", grouped)
 # :nonumber:
 #
 # H heads with keys of their own are to become a multi-query layer, with one table of keys, and
-# every head is to keep its weights in every sentence. By {prf:ref}`prop-sharing` the one key has
-# to be wider.
+# every head is to keep its weights in every sentence. The one key has to be wider.
 #
 # Write `one_key(w_q, w_k)` for arrays of shape `(H, d, d_k)`. Return two arrays: the queries'
-# matrices of the new layer, shape `(H, d, H * d_k)`, and the keys' matrix of all heads, shape `(d,
-# H * d_k)`. The new layer scales its scores by the root of its own key width, H d_k.
+# matrices of the new layer, shape `(H, d, H * d_k)`, and the keys' matrix of all heads, shape
+# `(d, H * d_k)`. The new layer scales its scores by the root of its own key width, H d_k.
 # ```
 
 
@@ -345,10 +345,13 @@ def welcome(n):
     """
     ### BEGIN SOLUTION
     n_heads = 1
-    while comb(n_heads, n_heads // 2) < n:
+    while True:
+        heads = np.arange(n_heads)[:, None]
+        every = np.arange(2**n_heads) >> heads & 1  # a column for each set
+        half = every[:, every.sum(axis=0) == n_heads // 2]
+        if half.shape[1] >= n:
+            return half[:, :n].astype(bool)
         n_heads += 1
-    sets = list(combinations(range(n_heads), n_heads // 2))[:n]
-    return np.array([[h in one for one in sets] for h in range(n_heads)])
     ### END SOLUTION
 
 

@@ -60,12 +60,12 @@ def test_gradients_are_those_of_the_cpu(name: str) -> None:
     gradients = []
     for device in ("cpu", "cuda"):
         tensors = {k: to_torch(v, "float64", device) for k, v in case.arrays.items()}
-        leaves = {k: tensor.detach().requires_grad_() for k, tensor in tensors.items()}
+        leaves = {k: x.requires_grad_(x.is_floating_point()) for k, x in tensors.items()}
         result = getattr(fast, name)(**arguments(leaves), **case.settings)
         weights = torch.arange(result.numel(), dtype=result.dtype, device=device)
         (result * weights.view(result.shape)).sum().backward()
         gradients.append([to_numpy(leaf.grad) for leaf in leaves.values() if leaf.grad is not None])
-    assert len(gradients[0]) == len(case.arrays)
+    assert gradients[0]
     for cpu, cuda in zip(*gradients, strict=True):
         np.testing.assert_allclose(cuda, cpu, rtol=1e-10, atol=1e-10)
 

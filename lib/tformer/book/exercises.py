@@ -6,10 +6,8 @@ is the book's: solutions filled in and folded away. A cell marked ``exercise="bo
 ``exercise="why"`` in the source appears in the book only.
 """
 
-import argparse
 import copy
 import re
-import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,7 +16,6 @@ import jupytext
 import nbformat
 from nbformat import NotebookNode
 
-from tformer.book import find_root
 from tformer.book.normalise import dump, load, normalise
 
 LABEL = re.compile(r"^:label: ex-(\d+)-(\d+)$", re.MULTILINE)
@@ -177,29 +174,3 @@ def without_outputs(notebook: NotebookNode) -> str:
         if cell.cell_type == "code":
             cell.outputs, cell.execution_count = [], None
     return dump(bare)
-
-
-def write_course(root: Path, course: Path) -> list[Path]:
-    """Write each chapter's exercises as an nbgrader assignment under ``course/source``."""
-    written = []
-    for path in sources(root):
-        target = course / "source" / path.stem / path.with_suffix(".ipynb").name
-        target.parent.mkdir(parents=True, exist_ok=True)
-        target.write_text(dump(instructor(path)), encoding="utf-8", newline="\n")
-        written.append(target)
-    return written
-
-
-def main(arguments: list[str] | None = None) -> int:
-    """Write the notebooks, or with --course the assignments of an nbgrader course."""
-    parser = argparse.ArgumentParser(prog="python -m tformer.book.exercises", description=__doc__)
-    parser.add_argument("--course", type=Path, help="the folder of an nbgrader course")
-    options = parser.parse_args(arguments)
-    root = find_root()
-    for path in write_course(root, options.course) if options.course else generate(root):
-        sys.stdout.write(f"wrote {path}\n")
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())

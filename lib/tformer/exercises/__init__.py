@@ -98,7 +98,7 @@ def _told(entry: Exercise, function: Any, seconds: float) -> dict[str, Any]:
     """Test an answer, in a process that can be ended if there is one; return what is reported."""
     if process.CAN_FORK:
         return process.run(
-            lambda report: _examine(
+            lambda report: examine(
                 entry, Answer(function, seconds, report=report, call=guard.in_place), report
             )
         )
@@ -107,11 +107,11 @@ def _told(entry: Exercise, function: Any, seconds: float) -> dict[str, Any]:
     def note(**more: Any) -> None:
         told.update(more)
 
-    _examine(entry, Answer(function, seconds), note)
+    examine(entry, Answer(function, seconds), note)
     return told
 
 
-def _examine(entry: Exercise, answer: Answer, report: Callable[..., None]) -> None:
+def examine(entry: Exercise, answer: Answer, report: Callable[..., None]) -> None:
     """Report praise, or a complaint, which a better one may replace."""
     with np.errstate(all="ignore"):
         try:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import copy
 import inspect
 import time
-import tracemalloc
 from collections.abc import Callable, Collection, Generator, Iterator, Mapping
 from typing import Any
 
@@ -93,7 +92,7 @@ class Answer:
         other.end = self.end
         return other
 
-    def raw(self, said: str = "", count_steps: bool = False, **inputs: Any) -> guard.Outcome:
+    def raw(self, said: str = "", measure: str = "", **inputs: Any) -> guard.Outcome:
         """Call the function with `inputs`, in order; raise Wrong if no usable value comes back."""
         said = said or say.inputs(inputs)
         handed = [self._copied(value) for value in inputs.values()]
@@ -103,7 +102,7 @@ class Answer:
         limit = max(min(self.seconds, left), 0.01)
         now = {"name": self.name, "said": said, "limit": limit, "cut": left < self.seconds}
         self.report(call=now)
-        outcome = self.call(lambda: self.function(*handed), limit, count_steps)
+        outcome = self.call(lambda: self.function(*handed), limit, measure)
         self.report(call=None)
         self.printed = self.printed or bool(outcome.printed)
         self._check_ended(outcome, now, handed)
@@ -200,21 +199,11 @@ class Answer:
 
     def steps(self, **inputs: Any) -> int:
         """Return how many Python instructions a call executes."""
-        return self.raw(count_steps=True, **inputs).steps
+        return self.raw(measure="steps", **inputs).measured
 
-    def peak_bytes(self, **inputs: Any) -> int:
+    def peak_bytes(self, said: str = "", **inputs: Any) -> int:
         """Return the most memory that a call holds at once, in bytes, beyond its inputs."""
-        already = tracemalloc.is_tracing()
-        if not already:
-            tracemalloc.start()
-        try:
-            tracemalloc.reset_peak()
-            before = tracemalloc.get_traced_memory()[0]
-            self.raw(**inputs)
-            return tracemalloc.get_traced_memory()[1] - before
-        finally:
-            if not already:
-                tracemalloc.stop()
+        return self.raw(said, measure="bytes", **inputs).measured
 
     @staticmethod
     def said(**inputs: Any) -> str:
@@ -248,6 +237,8 @@ class Answer:
         self.hung = outcome.timed_out
         if outcome.timed_out:
             raise Wrong(overdue(**now))
+        if outcome.died:
+            raise Wrong(died(self.name, said, outcome.died))
         if isinstance(outcome.error, NotImplementedError):
             raise Untouched(
                 f"{self.name} is still the empty template. Write your code in place of the line "

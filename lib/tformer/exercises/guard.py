@@ -11,9 +11,10 @@ import io
 import sys
 import threading
 import time
+import tracemalloc
 import warnings
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from types import FrameType
 from typing import Any
 
@@ -36,26 +37,29 @@ class Outcome:
         It was still running when its time was up.
     printed : str
         What it wrote to standard output and standard error.
-    steps : int
-        Python instructions executed; counted only on request.
+    died : str
+        How it ended the process that it ran in; "" if it did not.
+    measured : int
+        On request, the Python instructions that were executed, or the most bytes held at once.
     """
 
     value: Any = None
     error: BaseException | None = None
     timed_out: bool = False
     printed: str = ""
-    steps: int = field(default=0)
+    died: str = ""
+    measured: int = 0
 
 
-def in_thread(call: Callable[[], Any], seconds: float, count_steps: bool = False) -> Outcome:
-    """Run `call` in a thread of its own for at most `seconds`.
+def in_thread(call: Callable[[], Any], seconds: float, measure: str = "") -> Outcome:
+    """Run `call` in a thread of its own for at most `seconds`; measure its "steps" or "bytes".
 
     A call that is stuck in Python is interrupted; one that is stuck in compiled code or asleep is
     left behind, and the caller goes on.
     """
     outcome = Outcome()
     context = contextvars.copy_context()
-    target = functools.partial(_fill, outcome, call, count_steps)
+    target = functools.partial(_fill, outcome, call, measure)
     thread = threading.Thread(target=context.run, args=(target,), daemon=True)
     with _caught_output(outcome):
         thread.start()
@@ -66,21 +70,22 @@ def in_thread(call: Callable[[], Any], seconds: float, count_steps: bool = False
     return outcome
 
 
-def in_place(call: Callable[[], Any], seconds: float, count_steps: bool = False) -> Outcome:
+def in_place(call: Callable[[], Any], seconds: float, measure: str = "") -> Outcome:
     """Run `call` here and now. Whoever watches this process ends it after `seconds`."""
     outcome = Outcome()
     with _caught_output(outcome):
-        _fill(outcome, call, count_steps)
+        _fill(outcome, call, measure)
     return outcome
 
 
-def _fill(outcome: Outcome, call: Callable[[], Any], count_steps: bool) -> None:
+def _fill(outcome: Outcome, call: Callable[[], Any], measure: str) -> None:
     collecting = gc.isenabled()
     try:
-        if count_steps:
+        if measure == "steps":
             gc.disable()  # what others left behind is no step of this call
             sys.settrace(_counter(outcome))
-        outcome.value = call()
+        with _peak(outcome) if measure == "bytes" else contextlib.nullcontext():
+            outcome.value = call()
     except _Stop:
         pass
     except BaseException as error:  # an exit() or a KeyboardInterrupt is a wrong answer too
@@ -89,6 +94,22 @@ def _fill(outcome: Outcome, call: Callable[[], Any], count_steps: bool) -> None:
         sys.settrace(None)
         if collecting:
             gc.enable()
+
+
+@contextlib.contextmanager
+def _peak(outcome: Outcome) -> Iterator[None]:
+    """Measure the most memory that is held at once, beyond what is held already."""
+    already = tracemalloc.is_tracing()
+    if not already:
+        tracemalloc.start()
+    try:
+        tracemalloc.reset_peak()
+        before = tracemalloc.get_traced_memory()[0]
+        yield
+        outcome.measured = tracemalloc.get_traced_memory()[1] - before
+    finally:
+        if not already:
+            tracemalloc.stop()
 
 
 @contextlib.contextmanager
@@ -111,11 +132,11 @@ def _interrupt(thread: threading.Thread, patience: float = 1.0) -> None:
 
 
 def _counter(outcome: Outcome) -> Callable[[FrameType, str, Any], Any]:
-    """Return a trace function that counts Python instructions in `outcome.steps`."""
+    """Return a trace function that counts Python instructions in `outcome.measured`."""
 
     def trace(frame: FrameType, event: str, arg: Any) -> Any:
         frame.f_trace_opcodes = True
-        outcome.steps += event == "opcode"
+        outcome.measured += event == "opcode"
         return trace
 
     return trace

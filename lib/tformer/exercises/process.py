@@ -66,7 +66,7 @@ def _fork() -> int:
 def _work_and_exit(work: Work, writer: int) -> NoReturn:
     """Be the child: do the work, report, and leave without any of the parent's farewells."""
     try:
-        _detach()
+        detach()
 
         def report(**told: Any) -> None:
             limit = told["call"]["limit"] if told.get("call") else 0
@@ -80,7 +80,7 @@ def _work_and_exit(work: Work, writer: int) -> NoReturn:
         os._exit(0)
 
 
-def _detach() -> None:
+def detach() -> None:
     """Leave the parent's objects, streams and signals alone."""
     gc.freeze()
     faulthandler.disable()

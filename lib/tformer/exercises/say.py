@@ -117,11 +117,15 @@ def kind(value: Any) -> str:
 
 
 def error(raised: BaseException, function: Callable[..., Any]) -> str:
-    """Name what the reader's function raised, and its own line that did so."""
+    """Name what the reader's function raised, and its own line that did so.
+
+    An error that comes from another process holds that line as `at`.
+    """
     text = f"{type(raised).__name__}"
     if str(raised):
         text += f": {_clip(_plainly(str(raised)))}"
-    line = _own_line(raised, function)
+    code = getattr(function, "__code__", None)
+    line = raised.at if hasattr(raised, "at") else own_line(raised, code and code.co_filename)
     return f"{text} (at `{line}`)" if line else text
 
 
@@ -131,14 +135,13 @@ def _plainly(text: str) -> str:
     return text
 
 
-def _own_line(raised: BaseException, function: Callable[..., Any]) -> str:
-    """Return the source line of the last frame that lies in the file of `function`."""
-    code = getattr(function, "__code__", None)
+def own_line(raised: BaseException, place: str | None) -> str:
+    """Return the source line of the last frame that lies in the file `place`."""
     found = ""
     trace = raised.__traceback__
-    while trace and code:
-        if trace.tb_frame.f_code.co_filename == code.co_filename:
-            found = linecache.getline(code.co_filename, trace.tb_lineno).strip()
+    while trace and place:
+        if trace.tb_frame.f_code.co_filename == place:
+            found = linecache.getline(place, trace.tb_lineno).strip()
         trace = trace.tb_next
     return _clip(found)
 

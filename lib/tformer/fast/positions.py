@@ -134,10 +134,17 @@ def _turned(x: Tensor, waves: Tensor, pairing: str) -> Tensor:
 
 
 def _as_complex(x: Tensor) -> Tensor:
-    """Adjacent coordinates as complex numbers, without a copy where their places allow it."""
+    """Adjacent coordinates as complex numbers, without a copy where their places allow it.
+
+    Where PyTorch compiles, it is not told the place.
+    """
     pairs = x.unflatten(-1, (x.shape[-1] // 2, 2))
     *outer, inner = pairs.stride()
-    if inner != 1 or any(n % 2 for n in (*outer, pairs.storage_offset())):
+    if (
+        torch.compiler.is_compiling()
+        or inner != 1
+        or any(n % 2 for n in (*outer, pairs.storage_offset()))
+    ):
         pairs = pairs.clone(memory_format=torch.contiguous_format)
     return torch.view_as_complex(pairs)
 

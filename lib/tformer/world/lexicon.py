@@ -10,8 +10,7 @@ A noun *is* of some kinds, an adjective *says* of which kinds it speaks:
     opening  what another has to fit through or into  the door was too narrow
 
 What these kinds do not tell apart stays undecided: in "The lorry did not cross the street because
-it was too wide" both nouns get the same weight. A bag and a box go into each other, so which of them
-was too small is told by their order alone.
+it was too wide" both nouns get the same weight.
 """
 
 import re
@@ -51,10 +50,9 @@ FEATURES = (
 _TABLE = """
 noun, is animate: animal bird boy cat child dog driver fox girl horse man mouse teacher woman
 noun, is place: field garden lake river road street
-noun, is cargo: ball lorry piano table trophy
+noun, is cargo: ball box lorry parcel piano table trophy
 noun, is cargo, is cloth: bed sofa
-noun, is cargo, is opening: bag box parcel suitcase
-noun, is opening: door gate hole tunnel
+noun, is opening: bag door gate hole suitcase tunnel
 noun, is cloth: blanket carpet cushion mat pillow rug
 noun, is food: apple bread cake cheese milk soup
 adjective, says animate: afraid angry happy hungry sleepy thirsty tired

@@ -36,7 +36,7 @@ MISTAKES = {
 """What is wrong -> the library function, and the mistaken one in its place."""
 
 NOTICED = {
-    "causal mask: upside down": ["exm-causal-row", "thm-one-pass"],
+    "causal mask: upside down": ["exm-causal-row", "thm-one-pass", "cor-distribution"],
     "causal mask: one too far": ["exm-causal-row", "thm-causal", "thm-one-pass"],
     "window: one too wide": ["prop-paths"],
     "packed mask: everything": ["exm-packed"],

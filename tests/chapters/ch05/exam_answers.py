@@ -3,129 +3,96 @@
 import itertools
 import re
 from fractions import Fraction
-from functools import cache
-from math import prod
 
 import numpy as np
-import torch
 
 from tformer.exams import Item
 
 
-def known(word: int, layers: list[set[tuple[int, int]]]) -> set[int]:
-    """The words that a word can know: from the last layer down, stay or take one of its steps."""
-    there = {word}
-    for steps in reversed(layers):
-        there |= {s for t, s in steps if t in there}
-    return there
-
-
-def two_conversations(item: Item) -> dict[str, object]:
-    """Pair by pair, from the sentence of the question."""
-    who, w, later, old, new = (item.given[x] for x in ("who", "window", "later", "old", "new"))
-    every = list(itertools.product(range(6), repeat=2))
-    steps = {(t, s) for t, s in every if t - w < s <= t and who[t] == who[s]}
-    mask = np.array([pair in steps for pair in every]).reshape(6, 6)
-    cached = [
-        [s in range(old + t - later + 1, old + t + 1) for s in range(old + new)] for t in range(new)
-    ]
-    shifted = [s + 1 for s in range(new) if new - later <= s]
+def before_and_after(item: Item) -> dict[str, object]:
+    """Fractions; the derivative by the quotient rule."""
+    odds, hidden = item.given["odds"], item.given["hidden"]
+    total = sum(odds)
+    visible = [x for i, x in enumerate(odds) if i != hidden]
+    shares = [0 if i == hidden else x for i, x in enumerate(odds)]
     return {
-        "mask": mask,
-        "known": sorted(s + 1 for s in known(5, [steps, steps])),
-        "cached": cached,
-        "shifted": shifted,
+        "before": np.array([float(Fraction(x, sum(visible))) for x in shares]),
+        "after": np.array([float(Fraction(x, total)) for x in shares]),
+        "sum": float(Fraction(sum(visible), total)),
+        "slope": float(-Fraction(visible[0] * odds[hidden], total**2)),
     }
 
 
-def before_or_after(item: Item) -> dict[str, object]:
-    """In fractions: the weights of logarithms are their arguments."""
-    a, v, seen, changed = (
-        [int(x) for x in item.given[name]] for name in ("a", "v", "seen", "changed")
-    )
-
-    def mixed(parts: list[int], whole: int) -> tuple[list[float], float]:
-        weights = [Fraction(x * see, whole) for x, see in zip(parts, seen, strict=True)]
-        return [float(w) for w in weights], float(
-            sum(w * x for w, x in zip(weights, v, strict=True))
-        )
-
-    before, output = mixed(a, sum(x for x, see in zip(a, seen, strict=True) if see))
-    after, late = mixed(a, sum(a))
-    moved = mixed(changed, sum(changed))[1]
-    return {"before": before, "after": after, "output": output, "late": late, "moved": moved}
+def given_away(item: Item) -> dict[str, object]:
+    """The whole sum is the odds of the first key over its weight."""
+    late, odds = item.given["late"], item.given["odds"]
+    whole = odds[0] / late[0]
+    return {"hidden": round(whole - sum(odds)), "missing": (whole - sum(odds)) / whole}
 
 
-def who_can_know(item: Item) -> dict[str, object]:
-    """Walk along the steps, word by word."""
-    n, w, layers = (item.given[name] for name in ("words", "window", "layers"))
-    steps = {(t, s) for t in range(1, n + 1) for s in range(max(1, t - w + 1), t + 1)}
-    holed = steps | {item.given["hole"]}
+def who_knows(item: Item) -> dict[str, object]:
+    """Walk the sets of words, one layer after the other."""
+    window, n = item.given["window"], item.given["n"]
 
-    def leaks(lower: set[tuple[int, int]], upper: set[tuple[int, int]]) -> str:
-        pairs = [(u, s) for u in range(1, n + 1) for s in sorted(known(u, [lower, upper])) if s > u]
-        return ", ".join(map(str, pairs))
+    def known(word: int, layers: int) -> set[int]:
+        words = {word}
+        for _ in range(layers):
+            words = {s for t in words for s in range(max(1, t - window + 1), t + 1)}
+        return words
 
     return {
-        "first": min(known(n, [steps] * layers)),
-        "needed": next(k for k in itertools.count() if 1 in known(n, [steps] * k)),
-        "both": leaks(holed, holed),
-        "upper": leaks(steps, holed),
+        "known": len(known(n, item.given["layers"])),
+        "needed": next(i for i in itertools.count(1) if 1 in known(n, i)),
+        "earliest": min(known(item.given["place"], item.given["layers"])),
+    }
+
+
+def four_masks(item: Item) -> dict[str, object]:
+    """Run the programs as they are printed, pair by pair."""
+    n = item.given["n"]
+    programs = re.findall(r"\*\* `(.*)`", item.statement)
+
+    def sees(program: str, t: int, s: int) -> bool:
+        return bool(eval(program, {"t": t, "s": s, "n": n}))
+
+    ahead = [sum(sees(one, t, s) for t in range(n) for s in range(t + 1, n)) for one in programs]
+    blind = [sum(not any(sees(one, t, s) for s in range(n)) for t in range(n)) for one in programs]
+    behind = [
+        all(sees(one, t, s) == (s <= t) for t in range(n) for s in range(n)) for one in programs
+    ]
+    return {
+        "leaks": np.array(ahead),
+        "blind": np.array(blind),
+        "right": "ABCD"[behind.index(True)],
+    }
+
+
+def finite_fill(item: Item) -> dict[str, object]:
+    """The factor e to the fill cancels in fractions."""
+    odds = item.given["odds"]
+    return {
+        "added": np.array([float(Fraction(x, sum(odds))) for x in odds]),
+        "written": np.array([1 / 3] * 3),
+        "contract": np.zeros(3),
     }
 
 
 def one_pass(item: Item) -> dict[str, object]:
-    """Every text, in fractions."""
-    start, *after = item.given["shares"]
-
-    def chance(text: tuple[int, ...]) -> Fraction:
-        shares = [start, *(after[word] for word in text[:-1])]
-        return prod(1 - p if word else p for p, word in zip(shares, text, strict=True))
-
-    thirds = [chance(text) for text in itertools.product((0, 1), repeat=3) if text[2] == 0]
-    every = itertools.product("ab", repeat=item.given["length"])
+    """All eight texts by fractions; rows counted one by one."""
+    table = [Fraction(x).limit_denominator(8) for x in item.given["table"]]
+    names = ["", "a", "b", "aa", "ab", "ba", "bb"]
+    chances = {}
+    for letters in itertools.product("ab", repeat=3):
+        chance = Fraction(1)
+        for t in range(3):
+            p = table[names.index("".join(letters[:t]))]
+            chance *= p if letters[t] == "a" else 1 - p
+        chances["".join(letters)] = chance
+    assert sum(chances.values()) == 1
+    length = item.given["length"]
+    text = "".join("ab"[letter] for letter in item.given["text"])
     return {
-        "chance": float(chance(tuple(int(word) for word in item.given["text"]))),
-        "third": float(sum(thirds)),
-        "total": float(sum(prod(item.given["sure"] for _ in text) for text in every)),
-    }
-
-
-def four_layers(item: Item) -> dict[str, object]:
-    """Run the programs as they are printed, and differentiate."""
-    programs = re.findall(r"\*\* `(.*)`", item.statement)
-    return {"count": [leaks_of(program, item.given["rows"]) for program in programs]}
-
-
-@cache
-def leaks_of(program: str, n: int) -> int:
-    """Blocks above the diagonal of the Jacobian of a program that are not zero."""
-    t, s = torch.arange(n)[:, None], torch.arange(n)
-
-    def softmax(scores: torch.Tensor, axis: int = 1) -> torch.Tensor:
-        powers = scores.exp()
-        sums = powers.sum(axis, keepdim=True)
-        return powers / torch.where(sums > 0, sums, 1.0)
-
-    names = {"softmax": softmax, "where": torch.where, "HIDE": -torch.inf, "t": t, "s": s}
-    x = torch.randn(n, 3, generator=torch.Generator().manual_seed(1), dtype=torch.float64)
-    jacobian = torch.autograd.functional.jacobian(lambda X: eval(program, {**names, "X": X}), x)
-    return int((jacobian.abs().amax(dim=(1, 3)).triu(1) > 1e-9).sum())
-
-
-def minus_how_much(item: Item) -> dict[str, object]:
-    """In fractions, and rounded as on paper."""
-    visible, hidden, scores = (
-        [int(x) for x in item.given[name]] for name in ("visible", "hidden", "scores")
-    )
-    small, fill, gap, one = (item.given[name] for name in ("small", "fill", "gap", "one"))
-    kept = sum(Fraction(2) ** (z - small) for z in hidden)
-    rounded = [round(Fraction(z - fill, gap)) * gap for z in scores]
-    powers = [2 ** (z + fill) for z in rounded]
-    least = next(z for z in itertools.count() if z - fill >= -one)
-    return {
-        "share": float(kept / (kept + sum(2**z for z in visible))),
-        "least": least,
-        "rounded": rounded,
-        "weights": [power / sum(powers) for power in powers],
+        "chance": float(chances[text]),
+        "rows": sum(1 for end in range(1, length + 1) for _ in range(end)),
+        "once": length,
     }

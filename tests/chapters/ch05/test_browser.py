@@ -12,7 +12,7 @@ from tformer.chapters.ch05.paths import reach
 from tformer.world import lexicon
 
 MASKS = [
-    {},
+    {"base": "all"},
     {"base": "causal"},
     {"base": "window", "window": 1},
     {"base": "window", "window": 4, "prefix": 5, "document": 3},
@@ -64,6 +64,9 @@ def weights(widget: Locator) -> np.ndarray:
 
 def test_causal_unites_the_nouns_and_a_hole_parts_them(page: Page) -> None:
     widget = page.locator(".tf-mask")
+    widget.get_by_role("radio", name="all words").check()
+    np.testing.assert_allclose(weights(widget), MaskEditor(base="all").weights[1], atol=1e-12)
+    assert value(widget, "leaks") == [66]
     widget.get_by_role("radio", name="causal").check()
     np.testing.assert_allclose(weights(widget), MaskEditor(base="causal").weights[1], atol=1e-12)
     assert value(widget, "leaks-through") == [0]
@@ -111,7 +114,7 @@ def test_sliders_shape_the_mask_and_the_formula_says_how(page: Page) -> None:
     widget.get_by_label("padding").fill("12")
     assert "“it” may look nowhere; its weights are zeros" in widget.locator(".tf-said").inner_text()
     widget.get_by_role("button", name="reset").click()
-    assert widget.locator(".tf-formula").inner_text() == "mask = all words"
+    assert widget.locator(".tf-formula").inner_text() == "mask = causal"
 
 
 def test_cells_are_worked_by_keys(page: Page) -> None:
@@ -157,7 +160,7 @@ def test_nothing_sticks_out_on_a_phone(phone: Page) -> None:
     wide = phone.evaluate("document.documentElement.scrollWidth")
     assert wide <= IN_THE_HAND["viewport"]["width"]
     cell(phone.locator(".tf-mask"), 8, 11).tap()
-    assert value(phone.locator(".tf-mask"), "leaks") == [65]
+    assert value(phone.locator(".tf-mask"), "leaks") == [1]
 
 
 @pytest.mark.parametrize("device", ["page", "phone"])

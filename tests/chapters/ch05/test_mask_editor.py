@@ -13,8 +13,8 @@ CAUSAL = np.tri(12, dtype=bool)
 
 
 def test_a_mask_is_made_of_its_parts() -> None:
-    assert np.array_equal(MaskEditor().mask, ALL)
-    assert np.array_equal(MaskEditor(base="causal").mask, CAUSAL)
+    assert np.array_equal(MaskEditor(base="all").mask, ALL)
+    assert np.array_equal(MaskEditor().mask, CAUSAL)
     window = CAUSAL & ~np.tri(12, k=-4, dtype=bool)
     assert np.array_equal(MaskEditor(base="window", window=4).mask, window)
     first, second = np.arange(12) < 5, np.arange(12) >= 5
@@ -30,7 +30,7 @@ def test_a_mask_is_made_of_its_parts() -> None:
 
 def test_without_a_mask_the_weights_are_those_of_the_lexicon() -> None:
     sentence = next(iter(lexicon.SENTENCES))
-    np.testing.assert_array_equal(MaskEditor().weights, lexicon.read(sentence).weights)
+    np.testing.assert_array_equal(MaskEditor(base="all").weights, lexicon.read(sentence).weights)
 
 
 def test_the_row_of_it_does_not_know_what_follows_until_a_hole_lets_it() -> None:
@@ -42,7 +42,7 @@ def test_the_row_of_it_does_not_know_what_follows_until_a_hole_lets_it() -> None
 
 
 def test_leaks_and_what_a_word_knows() -> None:
-    assert MaskEditor().leaks == (66, 66)
+    assert MaskEditor(base="all").leaks == (66, 66)
     assert MaskEditor(base="causal", n_layers=4).leaks == (0, 0)
     assert MaskEditor(base="causal", flips=[[8, 11]]).leaks == (1, 5)
     assert MaskEditor(base="causal", flips=[[8, 11]], n_layers=3).leaks == (1, 6)

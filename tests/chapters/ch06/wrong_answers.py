@@ -113,6 +113,7 @@ RIGHT = {
     ],
     "6.2": [
         lambda x, n_heads: np.stack(np.split(x, n_heads, axis=-1), axis=-3),
+        lambda x, n_heads: x.reshape(*x.shape[:-1], n_heads, -1).swapaxes(-2, -3),
     ],
     "6.3": [
         lambda d, h, g, n: [2 * d * d + 2 * d * g * (d // h), 2 * g * (d // h) * n, h * n**2],

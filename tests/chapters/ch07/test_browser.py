@@ -8,7 +8,14 @@ from playwright.sync_api import Page
 
 from browsing import IN_THE_HAND, call, value, violations
 from tformer import reference
-from tformer.chapters.ch07.waves_and_phases import BASE, PLACES, WIDTH, WISHES, WavesAndPhases, wishes
+from tformer.chapters.ch07.waves_and_phases import (
+    BASE,
+    PLACES,
+    WIDTH,
+    WISHES,
+    WavesAndPhases,
+    wishes,
+)
 
 
 @pytest.fixture

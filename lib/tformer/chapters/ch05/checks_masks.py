@@ -278,10 +278,16 @@ def layers_needed(mask: Array) -> Array:
 def _foreign() -> Iterator[Case]:
     pads = np.array([[False, False, True]])
     yield case(
+        attn_mask=np.array([[False, True, True], [False, False, True], [False, False, False]]),
+        key_padding=pads,
+        want=[[[True, False, False], [True, True, False], [True, True, False]]],
+        why="The third word is padding: it may look at the others, and nobody may look at it.",
+    )
+    yield case(
         attn_mask=np.array([[False, True, True], [False, False, True]]),
         key_padding=pads,
         want=[[[True, False, False], [True, True, False]]],
-        why="Word 1 may look at itself, word 2 at both; the third is padding.",
+        why="Two words ask, and the third key is padding.",
     )
     yield case(
         attn_mask=np.array([[0, -np.inf], [0, 0]]),

@@ -1,283 +1,326 @@
-"""Exam questions of chapter 5: what a mask shows, what it hides, and what gets past it."""
+"""Exam questions of chapter 5: what a mask hides, what leaks, and what reaches through layers."""
 
 from __future__ import annotations
 
-from fractions import Fraction
-
 import numpy as np
 
+from tformer import reference
+from tformer.chapters.ch05.fills import naive_softmax
 from tformer.chapters.ch05.paths import reach
-from tformer.exams import Item, distinct, draw, question, tex
-from tformer.reference import (
-    attention,
-    attention_weights,
-    embedding,
-    packed_mask,
-    sliding_window_mask,
-    softmax,
-)
+from tformer.exams import Item, choices, distinct, draw, question, tex
 
 Rng = np.random.Generator
 
 
-def places(seen: np.ndarray) -> np.ndarray:
-    """The numbers, from 1, of what is seen."""
-    return np.flatnonzero(seen) + 1
-
-
-@question("Two conversations in one table", minutes=12)
-def two_conversations(rng: Rng) -> Item:
-    """Write a mask, follow it through two layers, and write one for words that come later."""
-    who = draw(lambda: rng.integers(0, 2, 6), lambda g: 2 <= g.sum() <= 4)
-    w, later, old, new = (int(rng.integers(*ends)) for ends in ((3, 5), (2, 5), (3, 6), (2, 4)))
-    near, same = sliding_window_mask(6, 6, w), packed_mask(who, who)
-    mask = near & same
-    cached = sliding_window_mask(new, old + new, later, offset=old)
-    shifted = sliding_window_mask(new, old + new, later)
-    seen = ", ".join(map(str, places(shifted[-1])))
+@question("Before and after", minutes=10)
+def before_and_after(rng: Rng) -> Item:
+    """Weights with a mask before the softmax and after it, and what the second kind tells."""
+    odds = distinct(rng, 4, 1, 9)
+    hidden = int(rng.integers(4))
+    scores, mask = np.log(odds), np.arange(4) != hidden
+    p = reference.softmax(scores)
+    before = reference.softmax(np.where(mask, scores, -np.inf))
+    after = p * mask
+    first = int(np.flatnonzero(mask)[0])
+    slope = -p[first] * p[hidden]
+    logs = ", ".join(rf"\log {x}" for x in odds)
     return Item(
         statement=rf"""
-Two conversations, A and B, are written into one table as their words come in, in the order
-{", ".join("AB"[g] for g in who)}. A word may look at itself and at earlier words of its own
-conversation, but only at the last {w} places of the table, its own included.
+A row has the scores $({logs})$, and key {hidden + 1} is to be hidden.
 
-**(a)** Write down the mask, a row for each query, with 1 for *may look*.
+**(a)** Give the weights if it is hidden before the softmax, and if the weights are multiplied by
+the mask after the softmax.
 
-**(b)** Two layers, with residual connections, use this mask. Which places can the last word know?
+**(b)** What does each of the two rows add up to?
 
-**(c)** Another program holds the keys and values of {old} words of a single text. The {new}
-words that follow ask together. The mask is causal, with a window of {later} words. Write it down,
-of shape $({new}, {old + new})$.
-
-**(d)** By mistake that program builds the mask of (c) as if its first query stood at the first
-key. At which keys does the last query look now? A test that looks for views of *later* words finds
-nothing. Why not, and which test would find the mistake?""",
+**(c)** The hidden score changes by a little. Give the derivative of the weight of key {first + 1}
+in the hidden score, for both places of the mask. Which of the two rows knows the hidden key?""",
         answer=rf"""
-**(a)** ${tex(mask)}$.
+**(a)** Before: ${tex(before)}$. After: ${tex(after)}$.
 
-**(b)** The places ${tex(places(reach(mask, 2)[-1]))}$: those at which it looks, and those at
-which these look.
+**(b)** Before: 1. After: ${tex(after.sum())}$.
 
-**(c)** ${tex(cached)}$: query $t$ stands at place $t + {old}$.
-
-**(d)** At ${tex(places(shifted[-1]))}$, counted from 1. The mask shows wrong keys and
-hides right ones, but all that it shows stand before the query. Compare with one pass over all
-{old + new} words: the rows of the new words must be the same.""",
+**(c)** Before: 0, since the visible weights are a softmax of the visible scores. After: minus the
+product of the two weights without a mask, ${tex(slope)}$. So the second row knows the hidden
+key.""",
         marking=(
-            (3, "the mask; one point each for the conversations, the window and the diagonal"),
-            (2, "two steps, through words of the same conversation only"),
-            (2, "the window ends at the query's own place"),
-            (1, f"the keys {seen}"),
-            (2, "nothing later is shown; the rows must be those of one pass"),
+            (4, "both rows; two points each"),
+            (1, f"the sums 1 and ${tex(after.sum())}$"),
+            (3, "the derivatives: 0, and minus the product of two weights"),
+            (1, "the row that was masked after the softmax knows the hidden key"),
         ),
-        given={"who": who, "window": w, "later": later, "old": old, "new": new},
-        values={"mask": mask, "known": places(reach(mask, 2)[-1]), "cached": cached}
-        | {"shifted": places(shifted[-1])},
+        given={"odds": odds, "hidden": hidden},
+        values={"before": before, "after": after, "sum": after.sum(), "slope": slope},
         traps={
-            "the conversations meet": ("mask", near),
-            "the window forgotten": ("mask", np.tri(6) * same),
-            "the window without its own place": ("mask", sliding_window_mask(6, 6, w + 1) & same),
-            "one layer only": ("known", places(mask[-1])),
-            "the offset forgotten": ("cached", shifted),
+            "the hidden share given out evenly": ("before", (p + p[hidden] / 3) * mask),
+            "multiplied scores, exp(0) = 1": ("before", reference.softmax(scores * mask)),
+            "the mask after the softmax divided again": ("after", before),
+            "the sign of the derivative": ("slope", -slope),
         },
     )
 
 
-@question("Before or after", minutes=12, asks="why")
-def before_or_after(rng: Rng) -> Item:
-    """A mask before the softmax, after it, and after it with a division."""
-    a, v = np.array(distinct(rng, 4, 1, 8)), rng.integers(-4, 9, 4)
-    one, two = sorted(distinct(rng, 2, 0, 3))
-    seen = ~np.isin(np.arange(4), (one, two))
-    changed = np.where(np.arange(4) == two, a + int(rng.integers(2, 10)), a)
-
-    def late(a: np.ndarray) -> np.ndarray:
-        return attention_weights(np.ones((1, 1)), np.log(a)[:, None])[0] * seen
-
-    q, k, values = np.ones((1, 1)), np.log(a)[:, None], v[:, None].astype(float)
-    before = attention_weights(q, k, mask=seen[None])[0]
-    output = attention(q, k, values, mask=seen[None])[0, 0]
-    logs = ", ".join(rf"\log {x}" for x in a)
+@question("What the row gives away", minutes=10, asks="why")
+def given_away(rng: Rng) -> Item:
+    """The hidden score, read from a row that was masked after the softmax."""
+    odds = np.array(distinct(rng, 3, 1, 12))
+    late = odds[:2] / odds.sum()
     return Item(
         statement=rf"""
-A query has the scores $({logs})$ for four keys, whose values are the numbers ${tex(v)}$. A mask
-hides keys {one + 1} and {two + 1}. Program A puts $-\infty$ in the place of the hidden scores.
-Program B takes the softmax of all scores and multiplies the weights by 0 where the mask hides.
+A program multiplies the weights by the mask after the softmax. In one row two keys are visible,
+with the scores $\log {odds[0]}$ and $\log {odds[1]}$, and their weights in the result are
+${tex(late[0])}$ and ${tex(late[1])}$. A third key is hidden.
 
-**(a)** Give the four weights and the output, for A and for B.
+**(a)** What is $e^s$ for its score $s$?
 
-**(b)** The word at key {two + 1} is exchanged, and its score is now $\log {changed[two]}$. Give the
-output of A and of B.
+**(b)** “The hidden key has the weight 0, so nothing of it gets through.” Where is the mistake?
 
-**(c)** The author of B says: “A hidden word has the weight zero and so no influence.” Where is the
-error? What about the hidden words can be read off the weights of B, and what cannot?
-
-**(d)** Program C divides the weights of B by their sum. Prove that this is A, in exact arithmetic.
-Describe scores for which C fails on a computer, and A does not.""",
+**(c)** Would it help to divide the row by its sum? Say why, and what a machine with few digits
+may make of it.""",
         answer=rf"""
-**(a)** A: ${tex(before)}$ and ${tex(output)}$. B: ${tex(late(a))}$ and ${tex(late(a) @ v)}$.
+**(a)** ${tex(float(odds[2]))}$. The missing share is ${tex(1 - late.sum())}$, and shares are in
+the ratio of the exponentials.
 
-**(b)** A: ${tex(output)}$, as before. B: ${tex(late(changed) @ v)}$.
+**(b)** Its value does not get through. Its score does, in the sum by which all weights of the
+row were divided: the row is too short by the hidden share.
 
-**(c)** Its weight is zero, but its score still stands in the sum by which all the others were
-divided. The weights of B add up to the share of the visible keys; so the share of the hidden ones
-together can be read off, and not how they divide it among themselves.
-
-**(d)** B has $p_i = e^{{z_i}} / E$ for visible $i$, where $E$ is the sum over all keys. These add
-up to $E' / E$, where $E'$ is the sum over the visible ones, so C has $e^{{z_i}} / E'$: the softmax
-of the visible scores. If a hidden score is larger than all visible ones by so much that their
-exponentials, measured from the largest, are rounded to zero, then C divides zero by zero.""",
+**(c)** On paper yes: divided by their sum, the weights are those of the visible scores alone.
+But if the hidden score is larger by much, the visible exponentials are rounded to zero, and
+$0/0$ is left.""",
         marking=(
-            (3, "weights and outputs of both programs"),
-            (2, "A does not move; B does"),
-            (2, "the sum in the denominator; the share of all hidden keys, and no more"),
-            (2, "the proof, with both sums"),
-            (1, "a hidden score far above the visible ones; underflow, $0/0$"),
+            (3, "the missing share, and the ratio of shares"),
+            (2, "the score stands in the sum of the softmax"),
+            (1, "dividing is right on paper"),
+            (2, "visible exponentials can be rounded to zero"),
         ),
-        given={"a": a, "v": v, "seen": seen, "changed": changed},
-        values={"before": before, "after": late(a), "output": output}
-        | {"late": late(a) @ v, "moved": late(changed) @ v},
+        given={"late": late, "odds": odds[:2]},
+        values={"hidden": float(odds[2]), "missing": 1 - late.sum()},
         traps={
-            "the hidden score is zero": (
-                "before",
-                np.where(seen, a, 1) / np.where(seen, a, 1).sum(),
+            "the missing share taken for the exponential": ("hidden", 1 - late.sum()),
+            "the mean of the visible ones": ("hidden", odds[:2].mean()),
+            "the visible share": ("missing", late.sum()),
+        },
+    )
+
+
+@question("Who can know whom", minutes=10)
+def who_knows(rng: Rng) -> Item:
+    """Windows and layers, forwards and backwards."""
+    window, layers, n = draw(
+        lambda: (int(rng.integers(2, 6)), int(rng.integers(2, 6)), int(rng.integers(20, 41))),
+        lambda sizes: (sizes[0] - 1) * sizes[1] + 1 < sizes[2],
+    )
+    mask = reference.sliding_window_mask(n, n, window)
+    known = int(reach(mask, layers)[-1].sum())
+    needed = next(i for i in range(1, n) if reach(mask, i)[-1, 0])
+    place = int(rng.integers(known + 1, n))
+    back = place - known + 1
+    return Item(
+        statement=rf"""
+A text has {n} words. In each layer a word may look at itself and at the {window - 1} words
+before it; all layers have residual connections.
+
+**(a)** Of how many words can the last word know something after {layers} layers?
+
+**(b)** How many layers does it take until the last word can know the first?
+
+**(c)** Which is the earliest word of which word {place} can know something after {layers}
+layers? Show the path.""",
+        answer=rf"""
+**(a)** ${known}$: in each layer {window - 1} further back, and itself.
+
+**(b)** ${needed}$, the least number of steps of {window - 1} that cover {n - 1} places.
+
+**(c)** Word ${back}$: from word {place} go {window - 1} places back in each of the {layers}
+layers.""",
+        marking=(
+            (3, "layers times one less than the window, and itself"),
+            (3, "division by one less than the window, rounded up"),
+            (2, "the earliest word, with a path of longest steps"),
+        ),
+        given={"window": window, "layers": layers, "n": n, "place": place},
+        values={"known": known, "needed": needed, "earliest": back},
+        traps={
+            "layers times window": ("known", layers * window),
+            "a power of the window": ("known", window**layers),
+            "the window counted without the word itself": ("needed", int(np.ceil(n / window))),
+            "one step of the window a layer": ("earliest", place - layers * window),
+        },
+    )
+
+
+PROGRAMS = {
+    "right": "s <= t",
+    "ahead": "s <= t + 1",
+    "turned": "s >= t",
+    "none": "s < n",
+    "short": "s < t",
+    "end": "s <= n - 1 - t",
+}
+
+
+def allowed(name: str, n: int) -> np.ndarray:
+    """The mask of a program, with places t and s from 0."""
+    t, s = np.indices((n, n))
+    return {
+        "right": s <= t,
+        "ahead": s <= t + 1,
+        "turned": s >= t,
+        "none": s < n,
+        "short": s < t,
+        "end": s <= n - 1 - t,
+    }[name]
+
+
+@question("Four masks", minutes=12, asks="error")
+def four_masks(rng: Rng) -> Item:
+    """Leaks of four masks that are all called causal, and rows with nothing to look at."""
+    n = int(rng.integers(5, 13))
+    others = rng.choice(["ahead", "turned", "none", "end"], size=2, replace=False)
+    names = [str(name) for name in rng.permutation(["right", "short", *others])]
+    masks = [allowed(name, n) for name in names]
+    causal = reference.causal_mask(n, n)
+    leaks = np.array([int(reference.count_leaks(mask.astype(float), causal)) for mask in masks])
+    blind = np.array([int((~mask.any(axis=1)).sum()) for mask in masks])
+    right = "ABCD"[names.index("right")]
+    programs = choices([f"`{PROGRAMS[name]}`" for name in names])
+    return Item(
+        statement=f"""
+A text has n = {n} words; t and s run from 0. Four programs make a mask, true where word t may
+look at word s, and each is called causal by its author.
+
+{programs}
+
+**(a)** For each: how many pairs are there in which a word may look at a later one?
+
+**(b)** For each: how many words may look nowhere?
+
+**(c)** Which one is the causal mask? One of the others leaks nothing and is wrong all the same:
+which, what is wrong with it, and why does a count of leaks not find it?""",
+        answer=f"""
+**(a)** ${tex(leaks)}$, in the order A to D.
+
+**(b)** ${tex(blind)}$.
+
+**(c)** {right} is right. {"ABCD"[names.index("short")]} hides each word from itself, and the
+first word from everything. A count of leaks asks whether too much is seen; here it is too
+little.""",
+        marking=(
+            (4, "leaks; one point each"),
+            (2, "one word may look nowhere with s < t, none with the others"),
+            (1, "the right one"),
+            (2, "a word is hidden from itself; a count of leaks is silent about too much hiding"),
+        ),
+        given={"n": n, "names": names},
+        values={"leaks": leaks, "blind": blind, "right": right},
+        traps={
+            "all open pairs counted": ("leaks", np.array([int(mask.sum()) for mask in masks])),
+            "no row is blind": ("blind", np.zeros(4)),
+            "rows and columns exchanged": (
+                "leaks",
+                np.array([int(np.tril(mask, -1).sum()) for mask in masks]),
             ),
-            "B adds up to one": ("after", before),
-            "weight zero, so no influence": ("moved", late(a) @ v),
-            "what is hidden shifts the others evenly": ("output", v[seen].mean()),
         },
     )
 
 
-@question("Who can know whom", minutes=12, asks="proof")
-def who_can_know(rng: Rng) -> Item:
-    """Windows through layers, a hole in all of them, and a hole in the upper one alone."""
-    words, w, layers = draw(
-        lambda: [int(rng.integers(*ends)) for ends in ((10, 21), (3, 6), (2, 5))],
-        lambda x: x[0] > x[2] * x[1],
-    )
-    m = int(rng.integers(2, 5))
-    t = int(rng.integers(2, words - m))
-    mask = sliding_window_mask(words, words, w)
-    hole = mask.copy()
-    hole[t - 1, t + m - 1] = True
-
-    def leaks(known: np.ndarray) -> str:
-        return ", ".join(f"({u + 1}, {s + 1})" for u, s in np.argwhere(np.triu(known, 1)))
-
-    first = int(places(reach(mask, layers)[-1])[0])
-    needed = next(n for n in range(words) if reach(mask, n)[-1, 0])
-    both, upper = leaks(reach(hole, 2)), leaks(reach(hole, 1) @ reach(mask, 1))
-    lower = leaks(reach(mask, 1) @ reach(hole, 1))
+@question("A number in place of −∞", minutes=10, asks="why")
+def finite_fill(rng: Rng) -> Item:
+    """Three ways to hide all keys of a row."""
+    odds = distinct(rng, 3, 1, 9)
+    scores, fill = np.log(odds), int(rng.choice([50, 100, 200, 1000]))
+    added = reference.softmax(scores - fill)
+    written = naive_softmax(np.full(3, -float(fill)))
+    ours = reference.attention_weights(
+        scores[:1, None], np.ones((3, 1)), mask=np.zeros((1, 3), dtype=bool)
+    )[0]
+    logs = ", ".join(rf"\log {x}" for x in odds)
     return Item(
         statement=rf"""
-In a text of {words} words each word looks at itself and at the {w - 1} words before it, in every
-layer. All layers have residual connections.
+A query has the scores $({logs})$ for three keys, and all three are hidden from it. Compute with
+exact numbers.
 
-**(a)** Which is the first word that word {words} can know through {layers} layers? How many layers
-does it take until it can know word 1?
+**(a)** Program A adds $-{fill}$ to each score, program B writes $-{fill}$ over each score. Which
+weights do they get?
 
-**(b)** By mistake word {t} may also look at word {t + m}, in every layer. The model has two layers.
-List all leaks: the pairs $(u, s)$ in which word $u$ can know a *later* word $s$.
+**(b)** Which weights does the book's contract ask for?
 
-**(c)** The mistake is mended in the first of the two layers, the one that reads the words, and
-stays in the second. Which pairs leak now?
-
-**(d)** Prove: through any number of layers with the mistake of (b), no pair $(u, s)$ with $u < {t}$
-or $s > {t + m}$ leaks.""",
+**(c)** Why does a larger number than {fill} not help program A? And why does its mistake not
+show in a row in which one key is visible?""",
         answer=rf"""
-**(a)** Word {first}: a layer reaches back by {w - 1} words. {needed} layers.
+**(a)** A: ${tex(added)}$, as if nothing were hidden. B: ${tex(written)}$.
 
-**(b)** ${both}$. A path takes the one step ahead, from {t} to {t + m}, and one more step: before
-it, in the layer above, or after it, in the layer below.
+**(b)** ${tex(ours)}$.
 
-**(c)** ${upper}$. In the first layer nobody learns anything later. In the second, word {t} alone
-looks ahead, at the row of word {t + m}, which by then knows words before it.
-
-**(d)** If $u$ can know $s$, a path of steps leads from $u$ down to $s$. All steps but one kind go
-back or stay, so a path to a later word takes the step from {t} to {t + m} at some layer. Take the
-first time: until then the path only went back or stayed, so $u \ge {t}$. Take the last time: from
-then on it only goes back or stays, so $s \le {t + m}$.""",
+**(c)** A softmax sees differences of scores only, and the same number in all of them changes no
+difference, however large it is. If one key is visible, the number is not in all scores: the
+hidden ones fall far below the visible one, and their weights become tiny.""",
         marking=(
-            (2, "the first word, and the number of layers"),
-            (3, "all pairs; a point off for each that is missing or too many"),
-            (2, "only one word looks ahead, at a row that has looked back"),
-            (3, "every leak takes the hole; before it $u$, after it $s$"),
+            (3, "A gets the weights without a mask; B equal weights"),
+            (1, "zeros"),
+            (2, "shift invariance"),
+            (1, "with a visible key the fill makes a difference of scores"),
         ),
-        given={"words": words, "window": w, "layers": layers, "hole": (t, t + m)},
-        values={"first": first, "needed": needed, "both": both, "upper": upper},
+        given={"odds": odds},
+        values={"added": added, "written": written, "contract": ours},
         traps={
-            "a window reaches back by its own width": ("first", words - layers * w),
-            "layers times words": ("needed", -(-words // w)),
-            "the hole is one pair": ("both", f"({t}, {t + m})"),
-            "the layers exchanged": ("upper", lower),
-            "mended in one place, mended everywhere": ("upper", ""),
+            "a small weight is no weight": ("added", np.zeros(3)),
+            "adding levels the scores": ("added", np.full(3, 1 / 3)),
+            "the contract shares out evenly": ("contract", np.full(3, 1 / 3)),
         },
     )
 
 
 @question("One pass", minutes=12, asks="proof")
 def one_pass(rng: Rng) -> Item:
-    """The chance of a text, a sum over texts, and a model that sees what it should predict."""
-    shares = [Fraction(i, n) for n in (2, 3, 4, 5) for i in range(1, n)]
-    three = draw(
-        lambda: [shares[i] for i in rng.integers(0, len(shares), 3)], lambda p: p[1] != p[2]
+    """Chances of texts of two letters from a table of conditionals, and why they add up to one."""
+    parts = rng.integers(1, 8, size=7)
+    table = parts / 8
+    text = rng.integers(2, size=3)
+    node, chance = 0, 1.0
+    for letter in text:
+        chance *= table[node] if letter == 0 else 1 - table[node]
+        node = 2 * node + 1 + int(letter)
+    length = int(rng.integers(5, 20))
+    rows = length * (length + 1) // 2
+    names = ["", "a", "b", "aa", "ab", "ba", "bb"]
+    lines = ", ".join(
+        f"after {name or 'nothing'} ${tex(value)}$"
+        for name, value in zip(names, table, strict=True)
     )
-    table = np.array([[float(p), float(1 - p)] for p in three])
-    text = draw(lambda: rng.integers(0, 2, 4), lambda u: 0 < u.sum() < 4)
-    sure = Fraction(*[(3, 4), (4, 5), (9, 10), (7, 8), (5, 6)][int(rng.integers(0, 5))])
-    length = int(rng.integers(2, 4))
-    p = softmax(embedding(np.array([0, *text[:-1] + 1]), np.log(table)))
-    chance = float(np.prod(p[np.arange(4), text]))
-    third = float((table[0] @ table[1:] @ table[1:])[0])
-    total = float((2 * sure) ** length)
-    start, after_a, after_b = (f"({tex(row[0])}, {tex(row[1])})" for row in table)
+    word = "".join("ab"[letter] for letter in text)
     return Item(
         statement=rf"""
-A model writes with two words, *a* and *b*. Its layers are causal, and it learned to look only at
-the word before. The chances of *a* and *b* are ${start}$ at the beginning, ${after_a}$ after *a*
-and ${after_b}$ after *b*.
+A causal model writes texts of three letters, each a or b. The chance of a is: {lines}.
 
-**(a)** A start symbol and the text *{" ".join("ab"[u] for u in text)}* go through the model once.
-Which row of the result gives the chance of the fourth word? Which words went into it? Give the
-chance of the text.
+**(a)** How likely is the text {word}?
 
-**(b)** What is the chance that the *third* word is *a*, whatever the first two are?
+**(b)** Show that the chances of all eight texts add up to 1. Where do you use that no row of the
+model sees the letter that it predicts?
 
-**(c)** Prove for a causal model with any number of words: the chances of all texts of $T$ words add
-up to 1. Mark where you use that row $t$ does not see word $t$.
-
-**(d)** Another model has a leak. Row $t$ sees word $t$ and gives it, whichever it is, the chance
-${tex(sure)}$. What do the products for all texts of {length} words, *a* or *b*, add up to? Its loss
-is small. Why is that no merit?""",
+**(c)** To get all conditionals of a text of {length} words, one program sends each beginning,
+from 1 to {length} words, through the model by itself; another sends the whole text through once.
+How many rows does each compute in a layer?""",
         answer=rf"""
-**(a)** Row 4, for the rows are the start symbol and then the words: the start symbol and the first
-three words went into it. The chance is ${tex(chance)}$.
+**(a)** ${tex(chance)}$.
 
-**(b)** ${tex(third)}$: add over the four ways to begin.
+**(b)** Add over the last letter first. The first two factors do not contain it, because their
+rows do not see it, and the last factors, for a and for b, add up to 1. Then add over the second
+letter, and over the first. If a row saw the letter that it predicts, its factors for a and for b
+would be taken from two different distributions, and need not add up to 1.
 
-**(c)** Add over the last word first. The factors $p_1(u_1), \dots, p_{{T-1}}(u_{{T-1}})$ do not
-contain it. Row $T$ is made of $u_1, \dots, u_{{T-1}}$ alone, so for fixed earlier words $p_T$ is
-*one* distribution over all $u_T$, and adds up to 1; here it is used. What is left is the sum for
-$T - 1$. Go on to $T = 1$, where the sum is 1.
-
-**(d)** Each text has ${tex(sure)}$ to the power {length}, and there are {2**length} texts:
-${tex(total)}$. These are no chances of texts. The loss measures how well the model copies what it
-was shown, and when it writes there is nothing to copy.""",
+**(c)** ${rows}$ and ${length}$.""",
         marking=(
-            (3, "row 4; what went into it; the product of four factors"),
-            (2, "the sum over four beginnings"),
-            (3, "the last word first; one distribution for fixed earlier words; induction"),
-            (1, "the place where causality is used is marked"),
-            (2, "the sum, which is not 1; copying is not predicting"),
+            (2, "the product of three conditionals"),
+            (4, "adding from the last letter on; the other factors do not contain it"),
+            (2, "a row that sees its letter speaks in two distributions"),
+            (2, "the sum of the first numbers, and the length"),
         ),
-        given={"shares": three, "text": text, "sure": sure, "length": length},
-        values={"chance": chance, "third": third, "total": total},
+        given={"table": table, "text": text, "length": length},
+        values={"chance": chance, "rows": rows, "once": length},
         traps={
-            "the first word is certain": ("chance", chance / p[0, text[0]]),
-            "the fourth word is not read": ("chance", float(np.prod(p[np.arange(3), text[:3]]))),
-            "every place is like the first": ("third", table[0, 0]),
-            "they are chances": ("total", 1.0),
-            "one text for all": ("total", float(sure**length)),
+            "the three chances added": ("chance", float(table[0] + table[1] + table[3])),
+            "the square of the length": ("rows", length * length),
+            "one beginning too few": ("rows", length * (length - 1) // 2),
         },
     )

@@ -13,11 +13,13 @@ from tformer import reference
 from tformer.chapters.ch05 import stack
 from tformer.chapters.ch05.fills import WAYS
 from tformer.chapters.ch05.paths import reach
-from tformer.figures.style import INK, ORANGE, PURPLE, QUERY, QUIET, VALUE, VERMILLION, WEIGHT
+from tformer.figures.style import INK, ORANGE, PURPLE, QUERY, QUIET, VERMILLION, WEIGHT
 from tformer.figures.tables import blank, squares, table
 from tformer.world import lexicon, sources
 
 TIRED, WIDE = tuple(lexicon.SENTENCES)[:2]
+LEAK = "#C7254E"
+"""The colour of what should not be there; neither a query's nor a key's nor a value's."""
 
 
 def read_masked(sentence: str, mask: np.ndarray, layers: Sequence[lexicon.Layer]) -> np.ndarray:
@@ -50,7 +52,7 @@ def rows() -> tuple[Figure, Figure]:
 
 def _rows(sentence: str) -> Figure:
     tokens = lexicon.tokenise(sentence)
-    seen, causal = [1, 6, 11], reference.causal_mask(12, 12)
+    seen, causal = [1, 6, 7, 11], reference.causal_mask(12, 12)
     found = np.array(
         [
             lexicon.read(sentence).weights[1, 8],
@@ -58,11 +60,10 @@ def _rows(sentence: str) -> Figure:
             read_masked(sentence, causal, lexicon.LAYERS[1:])[0, 11],
         ]
     )
-    shown = np.append(found[:, seen], 1 - found[:, seen].sum(axis=1, keepdims=True), axis=1)
     names = ("it, sees all", "it, causal", f"{tokens[-1]}, causal")
-    columns = ("animal", "street", tokens[-1], "others")
-    look: Any = {"title": f"… too {tokens[-1]}", "written": "{:.3f}", "most": 1, "size": 0.52}
-    return table(shown, names, columns, color=WEIGHT, **look)
+    columns = [tokens[s] for s in seen]
+    look: Any = {"title": f"… too {tokens[-1]}", "written": "{:.3f}", "most": 1, "size": 0.56}
+    return table(found[:, seen], names, columns, color=WEIGHT, **look)
 
 
 def before_and_after() -> tuple[Figure, Figure, Figure]:
@@ -120,7 +121,7 @@ def _signed(title: str, derivatives: np.ndarray) -> Figure:
 
 def passes() -> tuple[Figure, Figure]:
     """Five prefixes, each read for its last row, and one text, read for all of its rows."""
-    words = ("Buy", "milk", "and", "bread", "too")
+    words = ("start", "Buy", "milk", "and", "bread")
     one, ax = blank(3.3, 2.6)
     for t in range(len(words)):
         _strip(ax, words[: t + 1], t, answers=[t])
@@ -206,7 +207,7 @@ def _cone(title: str, mask: np.ndarray, asks: int, n_layers: int) -> Figure:
         y = 2 * (n_layers - level)
         for t, s in zip(*np.nonzero(mask & known[level][:, None]), strict=True):
             bad = leak[level - 1][s]
-            look: Any = {"linewidth": 2, "color": VERMILLION, "zorder": 3} if bad else _FINE
+            look: Any = {"linewidth": 2, "color": LEAK, "zorder": 3} if bad else _FINE
             ax.plot([t, s], [y, y + 2], **look)
     for level in range(n_layers + 1):
         y = 2 * (n_layers - level)
@@ -214,7 +215,7 @@ def _cone(title: str, mask: np.ndarray, asks: int, n_layers: int) -> Figure:
         ax.text(-0.8, y, name, ha="right", va="center", fontsize=9)
         for s in range(n):
             late = level == 0 and s > asks
-            color = (VERMILLION if late else VALUE) if known[level][s] else QUIET
+            color = LEAK if late and known[level][s] else QUIET
             face = color if known[level][s] else "none"
             ax.plot(s, y, "o", color=color, markerfacecolor=face, markersize=5, zorder=4)
     ax.set(xlim=(-3.2, n - 0.5), ylim=(2 * n_layers + 0.6, -0.6))
@@ -222,7 +223,7 @@ def _cone(title: str, mask: np.ndarray, asks: int, n_layers: int) -> Figure:
     return figure
 
 
-_FINE: Any = {"linewidth": 1, "color": VALUE, "alpha": 0.55}
+_FINE: Any = {"linewidth": 1, "color": QUIET, "alpha": 0.6}
 
 
 def nothing_to_see() -> Figure:

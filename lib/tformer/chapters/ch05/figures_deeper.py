@@ -6,6 +6,7 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from tformer import reference
+from tformer.chapters.ch05.figures import LEAK
 from tformer.chapters.ch05.fills import filled, naive_softmax
 from tformer.chapters.ch05.paths import reach
 from tformer.figures.style import INK, QUIET, VERMILLION, WEIGHT
@@ -38,19 +39,19 @@ def _bfloat16(x: np.ndarray) -> np.ndarray:
 def fills_by_format() -> Figure:
     """What each fill makes of a fully masked row in each number format."""
     rows: dict[str, float] = {"−10": -10, "−1000": -1000, "−10⁵": -1e5, "−10⁹": -1e9, "−∞": -np.inf}
-    figure, ax = blank(3.6, 2.3)
+    figure, ax = blank(3.6, 1.9)
     look: Any = {"ha": "center", "va": "center", "fontsize": 9}
     for i, (name, fill) in enumerate(rows.items()):
         ax.text(-0.15, i * 0.6 + 0.3, name, ha="right", va="center", fontsize=10)
         for j, dtype in enumerate(FORMATS):
             said = verdict(fill, dtype)
             shade = {"nan": 0.0, "even": 0.35, "blurred": 0.6, "unmasked": 0.85}[said]
-            squares(ax, np.array([[shade]]), (j, i * 0.6), WEIGHT, most=1, size=(1, 0.6))
+            squares(ax, np.array([[shade]]), (1.4 * j, i * 0.6), WEIGHT, most=1, size=(1.4, 0.6))
             color = VERMILLION if said == "nan" else INK
-            ax.text(j + 0.5, i * 0.6 + 0.3, said, color=color, **look)
+            ax.text(1.4 * j + 0.7, i * 0.6 + 0.3, said, color=color, **look)
     for j, dtype in enumerate(FORMATS):
-        ax.text(j + 0.5, -0.15, dtype, ha="center", va="bottom", fontsize=9)
-    ax.set(xlim=(-0.8, 4), ylim=(0.6 * len(rows), -0.5))
+        ax.text(1.4 * j + 0.7, -0.15, dtype, ha="center", va="bottom", fontsize=9)
+    ax.set(xlim=(-0.8, 5.6), ylim=(0.6 * len(rows), -0.5))
     return figure
 
 
@@ -67,7 +68,7 @@ def _knows(layers: int, known: np.ndarray) -> Figure:
     allowed = reference.causal_mask(n, n)
     squares(ax, (known & allowed).astype(float), color=QUIET)
     for i, j in np.argwhere(known & ~allowed):
-        squares(ax, np.ones((1, 1)), (j, i), VERMILLION)
+        squares(ax, np.ones((1, 1)), (j, i), LEAK)
     ax.set(xlim=(-0.2, n + 0.2), ylim=(n + 0.2, -0.2))
     title = "1 layer" if layers == 1 else f"{layers} layers"
     figure.suptitle(title, fontsize=11, fontweight="bold", x=0.04, ha="left")

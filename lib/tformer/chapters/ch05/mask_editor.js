@@ -49,7 +49,7 @@ function render({ model, el }) {
       h("div", { class: "tf-panel" }, choice("Layers that the paths lead through", layers, (l) => (l === 1 ? "1 layer" : `${l} layers`)), cone.el, facts.el)),
     question.verdict,
     h("p", { class: "tf-about" }, "Table: a row asks, a column is asked; press a cell to open or hide it, a word on the left to follow its row. "
-      + "The darker, the more weight; hatched cells are hidden; a red frame is a leak, a view of a later word. Dots: the words at the bottom, a row above them for each layer; "
+      + "The fuller a cell, the more weight; hatched cells are hidden; a red frame is a leak, a view of a later word. Dots: the words at the bottom, a row above them for each layer; "
       + "lines are all paths that lead down from the word, red where they come to a later one."),
     h("div", { class: "tf-actions" }, button("undo single cells", () => assign(model, { flips: [] })), button("reset", () => assign(model, start))),
     live);

@@ -56,7 +56,7 @@ class MaskEditor(BookWidget, uses="hand_made.js"):
     hand_made = traitlets.Dict(lexicon.hand_made_words()).tag(sync=True)
     stem = traitlets.Unicode(STEM).tag(sync=True)
     last = traitlets.Unicode(LAST_WORDS[0]).tag(sync=True)
-    base = traitlets.Unicode("all").tag(sync=True)
+    base = traitlets.Unicode("causal").tag(sync=True)
     window = traitlets.Int(3).tag(sync=True)
     prefix = traitlets.Int(0).tag(sync=True)
     document = traitlets.Int(0).tag(sync=True)
@@ -146,9 +146,8 @@ class MaskEditor(BookWidget, uses="hand_made.js"):
 
     def fallback(self) -> str:
         lines = "".join(f"<li>{line}</li>" for line in repr(self).split("\n"))
-        causal = MaskEditor(base="causal")
-        later = "".join(f"<li>{line}</li>" for line in repr(causal).split("\n"))
+        later = "".join(f"<li>{line}</li>" for line in repr(MaskEditor(base="all")).split("\n"))
         return (
             "<p>Interactive figure, needs JavaScript: a mask that is made from parts or cell by "
-            f"cell. As drawn:</p><ul>{lines}</ul><p>With a causal mask:</p><ul>{later}</ul>"
+            f"cell. As drawn:</p><ul>{lines}</ul><p>Without a mask:</p><ul>{later}</ul>"
         )

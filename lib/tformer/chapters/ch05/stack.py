@@ -48,13 +48,15 @@ def forward(
     return x
 
 
-def jacobian(x: Array, layers: Sequence[Layer], mask: Array, late: bool = False) -> Array:
+def jacobian(
+    x: Array, layers: Sequence[Layer], mask: Array | Sequence[Array], late: bool = False
+) -> Array:
     """Return the derivatives of every output with respect to every input, without differences.
 
     Parameters
     ----------
     x : (T, d_model) array
-    mask : (T, T) boolean array
+    mask : (T, T) boolean array, or one for each layer
     late : whether the weights are multiplied by the mask after the softmax.
 
     Returns
@@ -64,17 +66,19 @@ def jacobian(x: Array, layers: Sequence[Layer], mask: Array, late: bool = False)
         of row s.
     """
     n, back = x.size, _late_vjp if late else ref.attention_vjp
+    masks = [mask] * len(layers) if isinstance(mask, Array) else list(mask)
     seen: list[tuple[Array, Array]] = []
-    for layer in layers:
-        middle = x + (late_attention if late else ref.attention)(*_project(x, layer), mask)
+    for layer, one in zip(layers, masks, strict=True):
+        middle = x + (late_attention if late else ref.attention)(*_project(x, layer), one)
         seen.append((x, middle))
         x = middle + np.tanh(middle @ layer.w_in) @ layer.w_out
     grad = np.eye(n).reshape(n, *x.shape)
-    for layer, (before, middle) in zip(layers[::-1], seen[::-1], strict=True):
+    backwards = zip(layers[::-1], seen[::-1], masks[::-1], strict=True)
+    for layer, (before, middle), one in backwards:
         slope = 1 - np.tanh(middle @ layer.w_in) ** 2
         grad = grad + (grad @ layer.w_out.T * slope) @ layer.w_in.T
         q, k, v = (np.broadcast_to(a, (n, *a.shape)) for a in _project(before, layer))
-        dq, dk, dv = back(q, k, v, grad, mask)[:3]
+        dq, dk, dv = back(q, k, v, grad, one)[:3]
         grad = grad + dq @ layer.w_q.T + dk @ layer.w_k.T + dv @ layer.w_v.T
     return grad.reshape(x.shape * 2)
 

@@ -71,11 +71,9 @@ def welcome(f: Answer) -> None:
         for i, j in permutations(range(n), 2):
             if np.all(table[:, i] <= table[:, j]):
                 why = _SMALL if table[:, i].any() else _NONE
-                heads = ", ".join(map(str, np.flatnonzero(table[:, i]))) or "no head"
-                raise Wrong(
-                    f"With {said}, kind {i} is welcome in the heads {heads}, all of them "
-                    f"heads of kind {j}. {why}"
-                )
+                heads = ", ".join(map(str, np.flatnonzero(table[:, i])))
+                where = f"the heads {heads}, all of them heads of kind {j}" if heads else "no head"
+                raise Wrong(f"With {said}, kind {i} is welcome in {where}. {why}")
         if len(table) > fewest(n):
             raise Wrong(f"With {said}, {f.name} uses {say.count(len(table))} heads. {_MANY}")
 

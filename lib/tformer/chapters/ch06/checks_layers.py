@@ -1,4 +1,4 @@
-"""Exercises 6.1, 6.2, 6.4, 6.6 and 6.7: cutting, adding, moving and sharing heads."""
+"""Exercises 6.1, 6.2, 6.4 and 6.6: cutting, adding and moving heads."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ import numpy as np
 from tformer import reference
 from tformer.exercises.registry import exercise
 from tformer.exercises.samples import integers
-from tformer.exercises.scales import wrongly_scaled
 from tformer.exercises.softmaxes import scaled_scores, wrongly_weighed
 from tformer.exercises.table import Case, case
 
@@ -94,7 +93,6 @@ def _tables() -> Iterator[Case]:
         ((1, 6), 2),
         ((2, 3, 8), 4),
         ((2, 1, 4, 6), 3),
-        ((0, 4), 2),
         ((6, 6), 3),
     ):
         yield case(x=np.arange(float(np.prod(shape))).reshape(shape), n_heads=n_heads)
@@ -103,7 +101,7 @@ def _tables() -> Iterator[Case]:
 
 @exercise(
     "6.2",
-    praise="Tables that are not square, one head, batches of every depth, and no word at all.",
+    praise="Tables that are not square, one head, one word, batches of every depth.",
     hints=(
         "Two steps: first give the last axis two parts, then move one of them.",
         "After the first step the shape is (..., T, H, d_k). Which two axes change places?",
@@ -113,7 +111,7 @@ def _tables() -> Iterator[Case]:
     mutants={
         "The shape is right, and whole words are dealt out: the first head should have the first "
         "columns of all words.": lambda x, n_heads: x.reshape(
-            *x.shape[:-2], n_heads, x.shape[-2], -1 if x.size else x.shape[-1] // n_heads
+            *x.shape[:-2], n_heads, x.shape[-2], -1
         ),
         "The axis of the heads should stand in front of that of the words.": (
             lambda x, n_heads: x.reshape(*x.shape[:-1], n_heads, x.shape[-1] // n_heads)
@@ -185,12 +183,12 @@ def _layers() -> Iterator[Case]:
         )
     ):
         shapes = ((d, n_heads * d_k), (d, n_heads * d_k), (d, n_heads * d_v), (n_heads * d_v, d))
-        w = [integers(10 * seed + i, shape) for i, shape in enumerate(shapes)]
-        names = dict(zip(("w_q", "w_k", "w_v", "w_o"), w, strict=True))
+        w = [integers(10 * seed + i, shape) / (4 if i < 2 else 1) for i, shape in enumerate(shapes)]
+        w_q, w_k, w_v, w_o = w
         x = integers(seed + 70, (*batch, n, d))
-        yield case(x=x, **names, n_heads=n_heads)
-    far = {"w_q": 40 * np.eye(2), "w_k": 40 * np.eye(2), "w_v": np.eye(2), "w_o": np.eye(2)}
-    yield case(x=np.array([[1.0, 0], [0, -1], [1, 1]]), **far, n_heads=2)
+        yield case(x=x, w_q=w_q, w_k=w_k, w_v=w_v, w_o=w_o, n_heads=n_heads)
+    x, far = np.array([[1.0, 0], [0, -1], [1, 1]]), 40 * np.eye(2)
+    yield case(x=x, w_q=far, w_k=far, w_v=np.eye(2), w_o=np.eye(2), n_heads=2)
 
 
 def _with(attend: Attend, cut: str = "blocks") -> Callable[..., np.ndarray]:
@@ -312,101 +310,3 @@ def _moved() -> Iterator[Case]:
 def mended(w_o: np.ndarray, order: np.ndarray) -> np.ndarray:
     """W_O for heads in a new order."""
     return w_o.reshape(len(order), -1, w_o.shape[1])[order].reshape(w_o.shape)
-
-
-def _groups() -> Iterator[Case]:
-    q = np.log([[[1.0]], [[3]], [[1]], [[3]]]) / np.log(3)
-    k, v = (
-        np.array([[[0.0], [np.log(3)]], [[np.log(3)], [0]]]),
-        np.array([[[0.0], [8]], [[80], [160]]]),
-    )
-    exactly = (
-        "Heads 0 and 1 use the first table, heads 2 and 3 the second; all weights are quarters."
-    )
-    yield case(q=q, k=k, v=v, want=[[[4]], [[6]], [[120]], [[100]]], why=exactly)
-    for seed, (batch, n_heads, n_groups, t, s, d_k, d_v) in enumerate(
-        (
-            ((), 6, 2, 2, 3, 2, 1),
-            ((), 6, 3, 1, 4, 1, 2),
-            ((), 4, 1, 3, 2, 2, 2),
-            ((), 3, 3, 2, 2, 4, 1),
-            ((2,), 4, 2, 2, 3, 2, 3),
-            ((2, 1), 6, 2, 2, 5, 3, 2),
-            ((0,), 2, 1, 2, 3, 1, 1),
-            ((), 8, 4, 2, 2, 2, 2),
-        )
-    ):
-        q = integers(seed, (*batch, n_heads, t, d_k))
-        k, v = (
-            integers(seed + 20, (*batch, n_groups, s, d_k)),
-            integers(seed + 40, (*batch, n_groups, s, d_v)),
-        )
-        yield case(q=q, k=k, v=v)
-    yield case(q=1000 * q, k=k, v=v)
-
-
-def _chosen(
-    q: np.ndarray,
-    k: np.ndarray,
-    v: np.ndarray,
-    which: Callable[[int, int], np.ndarray],
-    attend: Attend,
-) -> np.ndarray:
-    tables = which(q.shape[-3], k.shape[-3])
-    return attend(q, k[..., tables, :, :], v[..., tables, :, :])
-
-
-def _neighbours(n_heads: int, n_groups: int) -> np.ndarray:
-    return np.arange(n_heads) * n_groups // n_heads
-
-
-def _heads(which: Callable[[int, int], np.ndarray]) -> Callable[..., np.ndarray]:
-    return lambda q, k, v: _chosen(q, k, v, which, reference.attention)
-
-
-@exercise(
-    "6.7",
-    praise="Every number of tables from one to as many as heads, other numbers of keys than of "
-    "queries, batches, and scores of thousands.",
-    hints=(
-        "Which table does head h use, if there are H/G heads to a table?",
-        "Table h // (H // G). Repeat each table as often as it is used.",
-        "np.repeat repeats an entry next to itself, np.tile the whole row.",
-    ),
-    cases=_groups,
-    mutants={
-        "Heads took the tables in turn; those that share one are neighbours.": _heads(
-            lambda h, g: np.arange(h) % g
-        ),
-        "All heads used the first table.": _heads(lambda h, g: np.zeros(h, dtype=int)),
-        "The groups are in the opposite order.": _heads(lambda h, g: _neighbours(h, g)[::-1]),
-        "The heads of a group were averaged; each has an output of its own.": lambda q, k, v: (
-            _heads(_neighbours)(q, k, v)
-            .reshape(
-                *q.shape[:-3], k.shape[-3], q.shape[-3] // k.shape[-3], q.shape[-2], v.shape[-1]
-            )
-            .mean(axis=-3)
-        ),
-        "All keys of all tables were asked at once; a head looks at one table.": lambda q, k, v: (
-            reference.attention(
-                q,
-                *(
-                    np.broadcast_to(
-                        x.reshape(*x.shape[:-3], 1, x.shape[-3] * x.shape[-2], x.shape[-1]),
-                        (*q.shape[:-2], x.shape[-3] * x.shape[-2], x.shape[-1]),
-                    )
-                    for x in (k, v)
-                ),
-            )
-        ),
-    }
-    | wrongly_scaled(
-        lambda scale, q, k, v: _chosen(
-            q, k, v, _neighbours, lambda a, b, c: reference.attention(a, b, c, scale=scale(a, b))
-        )
-    ),
-    otherwise="Head h uses table number h // (H // G), for keys and for values.",
-)
-def grouped(q: np.ndarray, k: np.ndarray, v: np.ndarray) -> np.ndarray:
-    """Grouped-query attention."""
-    return _heads(_neighbours)(q, k, v)

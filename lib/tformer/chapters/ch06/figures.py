@@ -79,7 +79,7 @@ def _cut(n_heads: int, n: int = 8) -> Figure:
 
 
 def circuits(kind: str = "animate") -> tuple[Figure, Figure]:
-    """What one head of the veto layer reads and what it writes, in part."""
+    """Where one head of the veto layer looks and what it brings, in part."""
     weights = layers.layer(layers.SIX)
     h = list(layers.SIX).index(kind)
     kinds = ("animate", "place", "cargo")
@@ -87,8 +87,17 @@ def circuits(kind: str = "animate") -> tuple[Figure, Figure]:
     asked = (*given, *(f"says {one}" for one in kinds))
     look: Any = {"size": 0.32, "slant": 55}
     return (
-        _part(reference.qk_circuit(weights)[h], asks, asked, title="reads", color=KEY, **look),
-        _part(reference.ov_circuit(weights)[h], asked, given, title="writes", color=VALUE, **look),
+        _part(
+            reference.qk_circuit(weights)[h], asks, asked, title="where it looks", color=KEY, **look
+        ),
+        _part(
+            reference.ov_circuit(weights)[h],
+            asked,
+            given,
+            title="what it brings",
+            color=VALUE,
+            **look,
+        ),
     )
 
 
@@ -125,14 +134,13 @@ def _belongs(inside: np.ndarray, said: str) -> Figure:
     figure, ax = blank(2.6, 2.7)
     said_row = KINDS.index(said)
     for (i, h), member in np.ndenumerate(inside):
-        silent = not inside[said_row, h]
-        corner = (h + 0.06, i + 0.06)
-        look: Any = {"facecolor": QUIET, "alpha": 0.12 if silent or not member else 0.75}
-        if member and not silent:
+        closed = not inside[said_row, h]
+        look: Any = {"facecolor": QUIET, "alpha": 0.35 if member else 0.12}
+        if member and not closed:
             look = {"facecolor": KEY, "alpha": 0.8}
-        ax.add_patch(Rectangle(corner, 0.88, 0.88, linewidth=0, **look))
-        if member and silent:
-            ax.plot(h + 0.5, i + 0.5, "x", color=QUIET, markersize=7)
+        ax.add_patch(Rectangle((h + 0.06, i + 0.06), 0.88, 0.88, linewidth=0, **look))
+        if closed and not i:
+            ax.plot([h + 0.5] * 2, [0, len(inside)], color=QUIET, linewidth=1.5)
     for i, kind in enumerate(KINDS):
         weight = "bold" if kind == said else "normal"
         ax.text(-0.2, i + 0.5, kind, ha="right", va="center", fontsize=10, fontweight=weight)
@@ -188,13 +196,14 @@ SHARED = ((4, 4), (2, 4), (1, 4), (1, 8), (1, 16))
 
 def sharing() -> Figure:
     """How well four heads find by four attributes, with fewer tables of keys and wider ones."""
-    figure, ax = panel(3.6, 2.5)
+    figure, ax = panel(3.6, 3.0)
     for i, (n_groups, d_k) in enumerate(SHARED):
-        found = training.finds(n_groups, d_k)
-        middle, low, high = median_interval(found, points=len(SHARED))
-        ax.plot(found, np.full(len(found), i) + 0.18, "|", color=QUIET, markersize=6)
-        ax.plot([low, high], [i, i], color=KEY, linewidth=4)
-        ax.plot(middle, i, "o", color=KEY, markersize=7, markeredgecolor=INK)
+        early, late = training.finds(n_groups, d_k)
+        for found, fill, above in ((early, "white", 0.2), (late, KEY, -0.2)):
+            middle, low, high = median_interval(found, points=2 * len(SHARED))
+            ax.plot(found, np.full(len(found), i - above) + 0.15, "|", color=QUIET, markersize=5)
+            ax.plot([low, high], [i - above] * 2, color=KEY, linewidth=3)
+            ax.plot(middle, i - above, "o", color=fill, markersize=6, markeredgecolor=INK)
     names = [f"{g} × {d_k}" for g, d_k in SHARED]
     ax.set(yticks=range(len(SHARED)), yticklabels=names, xlim=(0, 1.03), ylim=(4.5, -0.5))
     ax.set(xlabel="weight on the right word", ylabel="tables × key width")

@@ -19,20 +19,21 @@ def lattice(n_heads: int = 4) -> Figure:
     for size in range(n_heads + 1):
         level = [c for c in sets if len(c) == size]
         for i, one in enumerate(level):
-            spot[one] = (1.15 * (i - (len(level) - 1) / 2), -1.1 * size)
+            spot[one] = (1.15 * (i - (len(level) - 1) / 2), 1.1 * size)
     way = [tuple(sorted((1, 2, 3, 0)[:size])) for size in range(n_heads + 1)]
     for small in sets:
         for large in (c for c in sets if len(c) == len(small) + 1 and set(small) < set(c)):
             thick = small in way and large in way
-            look = {"color": INK, "linewidth": 2.5} if thick else {"color": QUIET, "linewidth": 0.5}
-            ax.plot(*np.transpose([spot[small], spot[large]]), zorder=1, **look)
+            color, width = (INK, 2.5) if thick else (QUIET, 0.5)
+            ends = np.transpose([spot[small], spot[large]])
+            ax.plot(*ends, zorder=1, color=color, linewidth=width)
     for one, place in spot.items():
         chosen = len(one) == n_heads // 2
         ax.plot(*place, "o", color=KEY if chosen else "white", markeredgecolor=INK, markersize=13)
         name = "".join(str(h + 1) for h in one) or "–"
         ax.text(*place, name, ha="center", va="center", fontsize=8, color="#111111")
     half = 1.15 * comb(n_heads, n_heads // 2) / 2
-    ax.set(xlim=(-half, half), ylim=(-1.1 * n_heads - 0.5, 0.5))
+    ax.set(xlim=(-half, half), ylim=(-0.5, 1.1 * n_heads + 0.5))
     return figure
 
 

@@ -1,4 +1,4 @@
-// Browse the heads of a layer that turns by veto: what each reads and writes, and their sum.
+// Browse the heads of a layer that turns by veto: where each looks, what it brings, and their sum.
 
 export const core = { browse };
 
@@ -112,9 +112,9 @@ function tell({ scores, weights }, { head, word, off }, heads, words, tokens) {
   return [
     h("p", { class: "tf-title" }, h("b", {}, `Head ${name.replace(/^head /, "")}, word ${token}`), gone ? " (switched off)" : ""),
     h("dl", { class: "tf-list" },
-      row(h("span", {}, "reads ", h("i", { class: "tf-of-m" }, "M")), `${terms.length ? terms.join(", ") : "none of its features"}: score ${fmt(scores[head][word], 0)}`),
+      row(h("span", {}, "looks, by ", h("i", { class: "tf-of-m" }, "M")), `${terms.length ? terms.join(", ") : "none of its features"}: score ${fmt(scores[head][word], 0)}`),
       row("weight of it on this word", h("data", { value: p, class: "tf-number" }, fmt(p, 3))),
-      row(h("span", {}, "writes ", h("i", { class: "tf-of-u" }, "U")),
+      row(h("span", {}, "brings, by ", h("i", { class: "tf-of-u" }, "U")),
         gone ? "nothing now" : is.length ? `${found}, ${fmt(p, 3)} × 1/${scores.length} = ${fmt(p * share, 3)}` : found)),
   ];
 }

@@ -1,4 +1,4 @@
-"""Browse the heads of a layer that turns by veto: what each reads and writes, and their sum."""
+"""Browse the heads of a layer that turns by veto: where each looks, what it brings, the sum."""
 
 from typing import Any
 

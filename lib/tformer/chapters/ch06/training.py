@@ -12,7 +12,16 @@ import numpy as np
 
 from tformer.reference import softmax, softmax_vjp
 
-__all__ = ["ATTRIBUTES", "SEEDS", "STORED", "finds", "veto_shares", "veto_tables"]
+__all__ = [
+    "ATTRIBUTES",
+    "SEEDS",
+    "STORED",
+    "circles",
+    "finds",
+    "veto_shares",
+    "veto_tables",
+    "weight_found",
+]
 
 OTHERS = 9
 """Words of a sentence beside both nouns and the adjective; their scores are 0."""
@@ -93,7 +102,11 @@ def veto_tables(
 
 @cache
 def finds(
-    n_groups: int, d_k: int, seeds: int = SEEDS, steps: int = 300, rate: float = 0.03
+    n_groups: int,
+    d_k: int,
+    steps: tuple[int, ...] = (300, 1000),
+    seeds: int = 12,
+    rate: float = 0.03,
 ) -> np.ndarray:
     """Train four heads to find words by four attributes, one each, with shared keys.
 
@@ -103,54 +116,80 @@ def finds(
 
     Returns
     -------
-    (seeds,) array
-        Mean weight on the right word after training, on new sentences.
+    (len(steps), seeds) array
+        Mean weight on the right word after so many steps, on new sentences.
     """
-    rng, groups = np.random.default_rng(0), np.arange(ATTRIBUTES) * n_groups // ATTRIBUTES
-    d_model = ATTRIBUTES * STORED
+    rng, d_model = np.random.default_rng(0), ATTRIBUTES * STORED
     w_q = rng.standard_normal((seeds, ATTRIBUTES, d_model, d_k)) / math.sqrt(ATTRIBUTES)
     w_k = rng.standard_normal((seeds, n_groups, d_model, d_k)) / math.sqrt(ATTRIBUTES)
-    adam = Adam([w_q, w_k], rate)
-    for _ in range(steps):
-        adam.step(_gradients(rng, w_q, w_k, groups))
-    found = [_found(*_drawn(rng), w_q, w_k, groups)[2] for _ in range(8)]
+    adam, found = Adam([w_q, w_k], rate), []
+    for step in range(1, max(steps) + 1):
+        adam.step(_gradients(rng, w_q, w_k))
+        if step in steps:
+            found.append(weight_found(w_q, w_k))
+    return np.array(found)
+
+
+def weight_found(w_q: np.ndarray, w_k: np.ndarray) -> np.ndarray:
+    """Return the mean weight on the right word in 64 sentences, for matrices of several seeds.
+
+    From (seeds, 4, 32, d_k) and (seeds, G, 32, d_k) to (seeds,).
+    """
+    rng, found = np.random.default_rng(1), []
+    for _ in range(8):
+        words, queries, right = _drawn(rng)
+        q, k = _projected(words, queries, w_q, w_k)
+        p = softmax(q @ k.mT / math.sqrt(q.shape[-1]))
+        found.append((p * right).sum(axis=-1).mean(axis=(1, 2, 3)))
     return np.mean(found, axis=0)
 
 
+def circles(length: float = 200.0) -> tuple[np.ndarray, np.ndarray]:
+    """Return matrices made by hand that find by one key of width 8: two columns an attribute.
+
+    The eight values of an attribute stand on a circle in its two columns, and a query that names
+    one points at it. Shapes (1, 4, 32, 8) and (1, 1, 32, 8).
+    """
+    angle = 2 * np.pi * np.arange(STORED) / STORED
+    circle = np.stack([np.cos(angle), np.sin(angle)], axis=-1)
+    w_k = np.kron(np.eye(ATTRIBUTES), circle)
+    own = np.kron(np.eye(ATTRIBUTES), np.ones((STORED, 2)))
+    of_head = np.kron(np.eye(ATTRIBUTES), np.ones(2))[:, None]
+    return length * (w_k * own * of_head)[None], w_k[None, None]
+
+
 def _drawn(rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Eight sentences, a query for each value: words, queries (8, 8, d_model), who is right."""
-    values = rng.permuted(np.tile(np.arange(STORED), (8, ATTRIBUTES, 1)), axis=-1)
-    wanted = rng.permuted(np.tile(np.arange(STORED), (8, ATTRIBUTES, 1)), axis=-1)
+    """Draw eight sentences and eight queries of each: one-hot rows (64, 32), who is right.
+
+    The last has shape (4, 8, 8, 8): for each attribute and sentence, queries by words.
+    """
+    every = np.tile(np.arange(STORED), (8, ATTRIBUTES, 1))
+    values, wanted = rng.permuted(every, axis=-1), rng.permuted(every, axis=-1)
     words, queries = (
-        np.eye(STORED)[x].swapaxes(1, 2).reshape(8, STORED, -1) for x in (values, wanted)
+        np.eye(STORED)[x].swapaxes(1, 2).reshape(8 * STORED, -1) for x in (values, wanted)
     )
-    return words, queries, values[:, :, None, :] == wanted[..., None]
+    return words, queries, (values[:, :, None, :] == wanted[..., None]).swapaxes(0, 1)
 
 
-def _found(
-    words: np.ndarray,
-    queries: np.ndarray,
-    right: np.ndarray,
-    w_q: np.ndarray,
-    w_k: np.ndarray,
-    groups: np.ndarray,
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return queries and keys (seeds, 8, H, 8, d_k), and the mean weight on the right word."""
-    q = queries[:, None] @ w_q[:, None]
-    k = (words[:, None] @ w_k[:, None])[:, :, groups]
-    p = softmax(q @ k.mT / math.sqrt(q.shape[-1]))
-    return q, k, np.asarray((p * right).sum(axis=-1).mean(axis=(1, 2, 3)))
+def _projected(
+    words: np.ndarray, queries: np.ndarray, w_q: np.ndarray, w_k: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return queries and keys of all heads, (seeds, 4, 8, 8, d_k): by sentence and place."""
+    q, k = (x @ w for x, w in ((queries, w_q), (words, w_k)))
+    q, k = (x.reshape(*x.shape[:2], 8, STORED, -1) for x in (q, k))
+    return q, k[:, np.arange(ATTRIBUTES) * k.shape[1] // ATTRIBUTES]
 
 
 def _gradients(
-    rng: np.random.Generator, w_q: np.ndarray, w_k: np.ndarray, groups: np.ndarray
+    rng: np.random.Generator, w_q: np.ndarray, w_k: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
+    """Return the gradients of the loss on new sentences."""
     words, queries, right = _drawn(rng)
-    q = queries[:, None] @ w_q[:, None]
-    k = (words[:, None] @ w_k[:, None])[:, :, groups]
+    q, k = _projected(words, queries, w_q, w_k)
     scale = 1 / math.sqrt(q.shape[-1])
-    back = scale * (softmax(scale * q @ k.mT) - right) / right[:, 0, :, 0].size
-    dq = (queries.mT[:, None] @ (back @ k)).sum(axis=1)
-    dk = (words.mT[:, None] @ (back.mT @ q)).sum(axis=1)
-    shared = dk.reshape(len(dk), w_k.shape[1], -1, *dk.shape[2:])
-    return dq, shared.sum(axis=2)
+    back = scale * (softmax(scale * q @ k.mT) - right) / len(queries)
+    dq, dk = (
+        (part.reshape(*part.shape[:2], -1, part.shape[-1])) for part in (back @ k, back.mT @ q)
+    )
+    shared = (words.T @ dk).reshape(len(dk), w_k.shape[1], -1, *w_k.shape[2:])
+    return queries.T @ dq, shared.sum(axis=2)

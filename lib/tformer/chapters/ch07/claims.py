@@ -42,9 +42,7 @@ def rotation(delta: float, d: int, base: float = 10_000.0) -> Array:
     broken={"with places": {"first": 0}, "a box is cargo, a bag an opening": {"both": ()}},
     scope="every exchange of two words, three sentences",
 )
-def box_and_bag(
-    first: int | None = None, both: tuple[str, ...] = places.EACH_IN_THE_OTHER
-) -> str:
+def box_and_bag(first: int | None = None, both: tuple[str, ...] = places.NOUNS) -> str:
     """Beyond the statement, all exchanges of two words: the row of *it* takes its weights along."""
     for sentence in (places.FIT, places.SWAPPED):
         found = places.read(sentence, first, both=both)[[1, 6]]
@@ -86,7 +84,9 @@ def sinusoidal_shift(sign: int = -1, own: bool = False) -> str:
 
         def at(place: sp.Expr, omega: Array = omega, other: Array = other) -> sp.Matrix:
             pairs = zip(omega, other, strict=True)
-            return sp.Matrix([[f for w, v in pairs for f in (sp.sin(place * w), sp.cos(place * v))]])
+            return sp.Matrix(
+                [[f for w, v in pairs for f in (sp.sin(place * w), sp.cos(place * v))]]
+            )
 
         moved = (at(t) * turn(sign * delta, omega)).applyfunc(sp.expand_trig)
         expanded = at(t + delta).applyfunc(lambda x: sp.expand_trig(sp.expand(x)))

@@ -35,7 +35,9 @@ def alibi(factor: float = 1.0, places: int = 0) -> str:
                 far = a[..., : n - 1 - r].sum(axis=-1)
                 bound = np.exp(factor * gaps - slopes * (r + 1 + places))
                 worst = np.unravel_index((far - bound).argmax(), far.shape)
-                numbers = f"{far[worst]:.4f} > {bound[worst]:.4f}, contents {show(scores[worst[0]])}"
+                numbers = (
+                    f"{far[worst]:.4f} > {bound[worst]:.4f}, contents {show(scores[worst[0]])}"
+                )
                 require(far[worst] <= bound[worst] + 1e-12, f"{r} places back: {numbers}")
                 tried += far.size
     for n in (16, 1024):
@@ -73,7 +75,8 @@ def counting(causal: bool = True, marked: int = 1, alike: bool = True) -> str:
         x = np.tile(rng.standard_normal((1, 4)), (n, 1))
         x[: n // 2] += 0 if alike else 1
         for w in rng.standard_normal((3, 3, 4, 4)):
-            x = x + ref.attention(*(x @ part for part in w), mask=np.tri(n, dtype=bool))
+            q, k, v = (x @ part for part in w)
+            x = x + ref.attention(q, k, v, mask=np.tri(n, dtype=bool))
         numbers = f"the first {show(x[0])}, the last {show(x[-1])}"
         require(near(x, x[0], 1e-9 * abs(x).max()), f"{n} words: {numbers}")
     return "1/t for all t ≤ n ≤ 64 within 1e-15; alike words stay alike through three layers"

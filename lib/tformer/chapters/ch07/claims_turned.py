@@ -25,7 +25,7 @@ def turned(x: Array, positions: Array, pairing: str = "adjacent") -> Array:
     scope="widths up to 6; the library, both pairings",
 )
 def rope(key: int = 1) -> str:
-    """Any frequencies and any real places, for symbols; the library in both pairings, in batches."""
+    """Any frequencies and real places, for symbols; the library in both pairings, in batches."""
     t, s = sp.symbols("t s", real=True)
     for half in (1, 2, 3):
         q, k, omega = row("q", 2 * half), row("k", 2 * half), row("omega", half, positive=True)
@@ -54,7 +54,7 @@ def rope(key: int = 1) -> str:
 @claim(
     "exm-turned-row",
     "exhaustive",
-    broken={"no hand": {"strength": 0.0}, "a hand so strong that it overrules": {"strength": 16.0}},
+    broken={"no hand": {"strength": 0.0}, "a hand that overrules": {"strength": 16.0}},
     scope="ten sentences, and each begun at place 100",
 )
 def turned_row(strength: float = 6.0) -> str:
@@ -62,12 +62,12 @@ def turned_row(strength: float = 6.0) -> str:
     right = dict.fromkeys((places.FIT, LARGE[1]), "bag") | dict.fromkeys(
         (places.SWAPPED, LARGE[0]), "box"
     )
-    nouns = {noun for sentence in lexicon.SENTENCES for noun in lexicon.SENTENCES.values()}
+    nouns = set(lexicon.SENTENCES.values())
     least = np.inf
-    for sentence, noun in (right | lexicon.SENTENCES).items():
+    for sentence, noun in {**right, **lexicon.SENTENCES}.items():
         tokens = lexicon.tokenise(sentence)
         a = places.read(sentence, strength=strength)
-        other = max(a[i] for i, x in enumerate(tokens) if x in {*nouns, "box", "bag"} - {noun})
+        other = max(a[i] for i, x in enumerate(tokens) if x in {*nouns, *places.NOUNS} - {noun})
         least = min(least, a[tokens.index(noun)] / other)
         says = f"{noun} {a[tokens.index(noun)]:.3f}, the other {other:.3f} in “{sentence}”"
         require(least > 2, says)

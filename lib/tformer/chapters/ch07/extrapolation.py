@@ -25,6 +25,8 @@ D_MODEL, N_HEADS, D_K, FARTHEST = 16, 4, 16, 15
 SEEDS, TEXTS, STEPS, RATE = 6, 8, 150, 0.03
 SCHEMES = ("none", "learned", "sinusoidal", "relative", "ALiBi", "RoPE")
 BASE = 10000.0
+LETTERS = 2048
+"""Letters in the texts that a trained layer is tried on, at each length."""
 
 Parameters = Mapping[str, Tensor]
 Change = Callable[[int], Mapping[str, float]]
@@ -50,7 +52,7 @@ def five_back(draw: torch.Generator, texts: int, length: int) -> tuple[Tensor, T
 
 
 def latest_capital(draw: torch.Generator, texts: int, length: int) -> tuple[Tensor, Tensor]:
-    """Random letters, a sixth of them capitals and the first one always; the last capital so far."""
+    """Random letters, the first and a sixth of the others capitals; the last capital so far."""
     letters = torch.randint(N_LETTERS, (texts, length), generator=draw)
     capital = torch.rand(texts, length, generator=draw) < CAPITALS
     capital[:, 0] = True
@@ -78,9 +80,9 @@ class Trained:
 
     @torch.no_grad()
     def right(self, length: int, **waves: float) -> Tensor:
-        """Share of right letters of each seed, (6,), in the second half of new texts of a length."""
+        """Share of right letters of each seed, (6,), in the second halves of new texts."""
         draw = torch.Generator().manual_seed(length)
-        tokens, right = TASKS[self.task](draw, 2 * TEXTS, length)
+        tokens, right = TASKS[self.task](draw, LETTERS // length, length)
         guess = _logits(self.scheme, self.parameters, tokens, **waves).argmax(dim=-1)
         late = slice(length // 2, length)
         return (guess == right)[..., late].double().mean(dim=(-2, -1))
@@ -132,15 +134,20 @@ def _logits(scheme: str, p: Parameters, tokens: Tensor, **waves: float) -> Tenso
         x = x + fast.sinusoidal(places, D_MODEL).to(x)
     if scheme == "learned":
         x = x + p["places"][:, None, :length]
-    heads = x[:, :, None]
-    q, k = (heads @ p[f"w_{name}"][:, None] + p[f"b_{name}"][:, None] for name in "qk")
+    q, k = (_heads(x, p[f"w_{name}"]) + p[f"b_{name}"][:, None] for name in "qk")
     if scheme == "RoPE":
         turn = fast.sinusoidal(places, D_K, **waves).to(x)
         q, k = fast.rope(q, turn), fast.rope(k, turn)
     mask, bias = fast.causal_mask(length, length), _bias(scheme, p, length)
-    y = fast.attention(q, k, heads @ p["w_v"][:, None], mask=mask, bias=bias)
+    y = fast.attention(q, k, _heads(x, p["w_v"]), mask=mask, bias=bias)
     logits: Tensor = (x + y.sum(dim=2)) @ p["read"][:, None]
     return logits
+
+
+def _heads(x: Tensor, w: Tensor) -> Tensor:
+    """Rows (6, B, T, D) through the matrices of all heads (6, H, D, K): (6, B, H, T, K)."""
+    rows = x.flatten(1, 2) @ w.transpose(1, 2).flatten(2)
+    return rows.unflatten(1, x.shape[1:3]).unflatten(-1, (N_HEADS, -1)).transpose(2, 3)
 
 
 def _bias(scheme: str, p: Parameters, length: int) -> Tensor | None:

@@ -33,7 +33,7 @@ def resolved() -> tuple[Figure, Figure]:
 def _row(sentence: str, first: int | None) -> Figure:
     tokens, weights = sentence.split(), places.read(sentence, first)
     figure, ax = panel(3.3, 2.9)
-    nouns = places.EACH_IN_THE_OTHER
+    nouns = places.NOUNS
     colors = [WEIGHT if token in nouns else QUIET for token in tokens]
     ax.barh(range(len(tokens)), weights, color=colors, height=0.72)
     for i, token in enumerate(tokens):
@@ -168,10 +168,10 @@ def longer(runs: Mapping[str, Mapping[str, np.ndarray]]) -> tuple[Figure, ...]:
 
 
 def _longer(task: str, found: Mapping[str, np.ndarray], chance: float = 1 / 16) -> Figure:
-    figure, ax = panel(3.3, 3.5)
+    figure, ax = panel(3.3, 4.6)
     for line, shares in enumerate(found.values()):
         for i, (seeds, shade) in enumerate(zip(shares, SHADES, strict=True)):
-            y = line - 0.24 + 0.16 * i
+            y = line - 0.3 + 0.2 * i
             ax.plot([seeds.min(), seeds.max()], [y, y], color=shade, linewidth=1.6)
             ax.plot(np.median(seeds), y, "o", color=shade, markersize=4.5)
     ax.axvline(chance, color=QUIET, linestyle=":")

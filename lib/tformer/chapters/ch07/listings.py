@@ -1,4 +1,4 @@
-"""Waves as others write them: two listings in circulation, line for line, and small learned shifts."""
+"""Waves as others write them: two listings line for line, and small learned shifts."""
 
 import numpy as np
 

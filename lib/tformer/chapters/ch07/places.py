@@ -1,9 +1,9 @@
 """Two layers that know the places of the words: who was too small, the box or the bag?
 
-They are the layers of `tformer.world.lexicon` with one pair of coordinates more in the second. It is
-the hand of a slow clock: queries and keys are turned by their places, so its part of a score knows
-how far apart two words stand. What goes in is named before what it should go into; so a query that
-has heard of an opening prefers near nouns, and one that has heard of cargo prefers far ones.
+They are the layers of `tformer.world.lexicon` with one pair of coordinates more in the second. It
+is the hand of a slow clock: queries and keys are turned by their places, so its part of a score
+knows how far apart two words stand. What goes in is named before what it should go into; so a query
+that has heard of an opening prefers near nouns, and one that has heard of cargo prefers far ones.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ from tformer.world import lexicon
 
 FIT = "the box did not fit the bag because it was too small"
 SWAPPED = "the bag did not fit the box because it was too small"
-EACH_IN_THE_OTHER = ("box", "bag")
-"""Cargo and opening in one, here: the lexicon knows a box as cargo only, and a bag as an opening."""
+NOUNS = ("box", "bag")
+"""Cargo and opening in one, here: the lexicon knows a box as cargo and a bag as an opening."""
 ROUND = 32
 """Places in which the hand goes round once."""
 _GATHER, _RESOLVE = lexicon.LAYERS
 
 
-def embed(tokens: Sequence[str], both: Sequence[str] = EACH_IN_THE_OTHER) -> np.ndarray:
+def embed(tokens: Sequence[str], both: Sequence[str] = NOUNS) -> np.ndarray:
     """Embeddings of some words, (T, d_model); those of `both` are cargo and opening."""
     x = lexicon.embed(tokens)
     kinds = [lexicon.FEATURES.index(f"is {kind}") for kind in ("cargo", "opening")]
@@ -48,7 +48,7 @@ def with_hand(strength: float) -> tuple[np.ndarray, np.ndarray]:
 
 
 def waves(positions: np.ndarray) -> np.ndarray:
-    """Turn the last pair of ten coordinates by the place and leave the others: (T, 10), for `rope`."""
+    """Waves for `rope`, (T, 10), that turn the last pair by the place and leave the others."""
     angle = 2 * np.pi * positions / ROUND
     still = np.tile([0.0, 1.0], (len(angle), 4))
     return np.concatenate([still, np.sin(angle)[:, None], np.cos(angle)[:, None]], axis=-1)
@@ -58,7 +58,7 @@ def read(
     sentence: str,
     first: int | None = 0,
     strength: float = 6.0,
-    both: Sequence[str] = EACH_IN_THE_OTHER,
+    both: Sequence[str] = NOUNS,
 ) -> np.ndarray:
     """Weights of *it* in layer 2, (T,): without places if `first` is None.
 

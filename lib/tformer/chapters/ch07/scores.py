@@ -28,7 +28,7 @@ def sinusoidal() -> list[np.ndarray]:
 
 
 def turned(q: np.ndarray, k: np.ndarray, distances: np.ndarray = _AT) -> np.ndarray:
-    """Scores of a query with one key that stands some places before it, both turned: q, k (d_k,)."""
+    """Scores of a query with a key some places before it, both turned; q and k are (d_k,)."""
     waves = reference.sinusoidal(distances, q.shape[-1])
     query = reference.rope(np.broadcast_to(q, waves.shape), waves)
     scores: np.ndarray = query @ k

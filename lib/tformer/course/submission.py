@@ -1,0 +1,142 @@
+"""What was handed in, made into a notebook that can be graded, whatever it was before.
+
+The cells that nbgrader knows come from the notebook that was handed out; of a submission count the
+text of its cells and the names of its answers' cells. What is missing or double is said at the top.
+"""
+
+from __future__ import annotations
+
+import copy
+import json
+import re
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+from nbformat import NotebookNode
+from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
+
+LARGEST = 20 << 20  # bytes
+NOTE = "about-this-submission"
+INSTEAD = "Nothing could be read from it; below stands the notebook as it was handed out."
+ID = re.compile(r"(check|solution)-(\d+)-(\d+)")
+
+
+def mend(data: bytes, released: NotebookNode) -> NotebookNode:
+    """Return the notebook to grade.
+
+    Parameters
+    ----------
+    data : bytes
+        The file that was handed in.
+    released : NotebookNode
+        The notebook that was handed out.
+    """
+    try:
+        found = _cells(data)
+    except ValueError as error:
+        return _made(copy.deepcopy(released.cells), [f"{error} {INSTEAD}"])
+    known = {grade_id: cell for cell in released.cells if (grade_id := _id(cell))}
+    cells, notes = _known(found, known)
+    ours = {_id(cell) for cell in cells} & set(known)
+    if not ours:
+        others = {m[2] for cell in found if (m := ID.fullmatch(_id(cell)))}
+        whose = f" They are those of chapter {' and '.join(sorted(others))}." * bool(others)
+        notes = [f"None of the cells that were handed out is in this notebook.{whose}"]
+    for grade_id in known:
+        if grade_id not in ours:
+            notes += _restored(grade_id, known, cells) if ours else []
+    if not ours:
+        cells += [copy.deepcopy(c) for g, c in known.items() if g.startswith("check")]
+    return _made(cells, notes)
+
+
+def _cells(data: bytes) -> list[dict[str, Any]]:
+    """Return the cells of a file, or raise ValueError with a sentence."""
+    if not data.strip():
+        raise ValueError("The file that was handed in is empty.")
+    if len(data) > LARGEST:
+        raise ValueError(f"The file that was handed in is larger than {LARGEST >> 20} MB.")
+    try:
+        whole = json.loads(data)
+    except (ValueError, RecursionError):
+        raise ValueError("The file that was handed in is no notebook.") from None
+    if isinstance(whole, dict) and "worksheets" in whole:
+        raise ValueError("The notebook is of a format before 4; JupyterLab saves it in a new one.")
+    if not isinstance(whole, dict) or not isinstance(whole.get("cells"), list):
+        raise ValueError("The file that was handed in is no notebook: it has no cells.")
+    return [cell for cell in whole["cells"] if isinstance(cell, dict)]
+
+
+def _id(cell: Any) -> str:
+    metadata = cell.get("metadata")
+    about = metadata.get("nbgrader") if isinstance(metadata, dict) else None
+    return str(about.get("grade_id", "")) if isinstance(about, dict) else ""
+
+
+def _source(cell: dict[str, Any]) -> str:
+    source = cell.get("source", "")
+    lines = source if isinstance(source, list) else [source]
+    return "".join(line for line in lines if isinstance(line, str))
+
+
+def _known(
+    found: list[dict[str, Any]], known: dict[str, NotebookNode]
+) -> tuple[list[NotebookNode], list[str]]:
+    """Return the cells that were handed in as our own, and what is double. The last one counts."""
+    cells, notes = [], []
+    left = Counter(_id(cell) for cell in found)
+    for grade_id, times in left.items():
+        if times > 1 and grade_id in known:
+            notes.append(f"The {_words(grade_id)} is there {times} times; the last one counts.")
+    for cell in found:
+        grade_id, source = _id(cell), _source(cell)
+        left[grade_id] -= 1
+        if grade_id in known and not left[grade_id]:
+            ours = copy.deepcopy(known[grade_id])
+            if ours.metadata.nbgrader.solution:
+                ours.source = source
+            cells.append(ours)
+        elif cell.get("cell_type") == "code":
+            cells.append(new_code_cell(source))
+        else:
+            cells.append(new_markdown_cell(source))
+    return cells, notes
+
+
+def _restored(
+    grade_id: str, known: dict[str, NotebookNode], cells: list[NotebookNode]
+) -> list[str]:
+    """Put a check back that is missing, below its answer if that is there; say what is missing."""
+    if not grade_id.startswith("check"):
+        return [f"The {_words(grade_id)} is missing."]
+    answer = grade_id.replace("check", "solution")
+    places = [place for place, cell in enumerate(cells) if _id(cell) == answer]
+    cells.insert(places[-1] + 1 if places else len(cells), copy.deepcopy(known[grade_id]))
+    return [f"The {_words(grade_id)} was missing and has been put back."]
+
+
+def _words(grade_id: str) -> str:
+    if not (found := ID.fullmatch(grade_id)):
+        return f"cell {grade_id}"
+    what = "check" if found[1] == "check" else "cell for the answer"
+    return f"{what} of exercise {found[2]}.{found[3]}"
+
+
+def _made(cells: list[NotebookNode], notes: list[str]) -> NotebookNode:
+    if notes:
+        cells = [new_markdown_cell("\n\n".join(notes), id=NOTE), *cells]
+    notebook = new_notebook(cells=cells)
+    for place, cell in enumerate(cells):
+        cell.id = cell.id if cell.id == NOTE else f"cell-{place}"
+        if cell.cell_type == "code":
+            cell.outputs, cell.execution_count = [], None
+    return notebook
+
+
+def chosen(notebooks: list[str], assignment: str) -> Path | None:
+    """Return the notebook to take for the one handed out, where none bears its name."""
+    paths = [Path(name) for name in notebooks]
+    if not paths or any(path.stem == assignment for path in paths):
+        return None
+    return max(paths, key=lambda path: (assignment in path.stem, path.stat().st_mtime))

@@ -1,0 +1,116 @@
+"""Write a course for nbgrader: its settings, an assignment a chapter, and what is handed out."""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+from pathlib import Path
+
+from nbformat import NotebookNode
+
+from tformer.book.edition import ROLE, Book, written_out
+from tformer.book.exercises import instructor, sources
+from tformer.book.normalise import dump
+
+STATEMENT = re.compile(r"```\{exercise\} (.*)\n(?::.*\n)*\n?((?:.*\n)*?)```")
+LINK = re.compile(r"\[([^\]]+)\]\((?!https?:)[^)]*\)")  # to a page that a student may not have
+CONFIG = '''"""Settings of this course; what else can be set: nbgrader --help-all"""
+
+import warnings
+from pathlib import Path
+
+warnings.filterwarnings("ignore", module="nbgrader")  # about itself; nothing to be done here
+c = get_config()
+c.CourseDirectory.root = str(Path(__file__).parent)
+c.CourseDirectory.course_id = "{name}"
+c.Exchange.root = str(Path(__file__).parent / "exchange")
+c.ClearSolutions.enforce_metadata = True
+
+# Answers are judged from outside, behind walls; nothing that a student wrote runs in this process.
+c.Autograde.exporter_class = "tformer.course.grading.Submission"
+c.Autograde.pre_convert_hook = "tformer.course.grading.prepare"
+c.Autograde.autograde_preprocessors = [
+    "tformer.course.grading.Judge",
+    "nbgrader.preprocessors.SaveAutoGrades",
+    "nbgrader.preprocessors.AssignLatePenalties",
+    "nbgrader.preprocessors.CheckCellMetadata",
+]
+c.Judge.seconds = 5.0  # one call of an answer; all calls of a check together get four times that
+c.Judge.cell_seconds = 20.0  # the cells that an answer needs
+c.Judge.memory = 2 * 2**30  # bytes
+
+# Feedback is one page that needs no network.
+c.GenerateFeedback.exporter_class = "tformer.course.feedback.Feedback"
+c.GenerateFeedback.preprocessors = ["nbgrader.preprocessors.GetGrades"]
+'''
+
+
+class CourseError(Exception):
+    """A course cannot be written; the message says why."""
+
+
+def write(root: Path, course: Path, chapter: str = "", name: str = "transformers") -> list[str]:
+    """Write a course into a folder that is new or empty; return the names of its assignments.
+
+    Parameters
+    ----------
+    root : Path
+        The book.
+    course : Path
+        The folder.
+    chapter : str
+        Two digits, for the exercises of one chapter alone.
+    name : str
+        The name of the course.
+
+    Raises
+    ------
+    CourseError
+        The folder is not empty, or there is no such chapter.
+    """
+    there = sources(root)
+    chosen = [path for path in there if path.name.startswith(f"{chapter}_" if chapter else "")]
+    if not chosen:
+        numbers = ", ".join(path.name[:2] for path in there)
+        raise CourseError(f"There is no chapter {chapter} with exercises; there are {numbers}.")
+    if course.exists() and (not course.is_dir() or any(course.iterdir())):
+        raise CourseError(f"{course} exists and is not empty. Nothing was written.")
+    (course / "exchange").mkdir(parents=True)
+    (course / "exchange").chmod(0o777)
+    (course / "nbgrader_config.py").write_text(CONFIG.replace("{name}", name), encoding="utf-8")
+    for path in chosen:
+        target = course / "source" / path.stem / f"{path.stem}.ipynb"
+        target.parent.mkdir(parents=True)
+        target.write_text(dump(assignment(root, path)), encoding="utf-8", newline="\n")
+    names = [path.stem for path in chosen]
+    _release(course, names)
+    return names
+
+
+def assignment(root: Path, path: Path) -> NotebookNode:
+    """Return the exercises of a source as an assignment, its statements in plain Markdown."""
+    notebook, book = instructor(path), Book(root)
+    for cell in notebook.cells:
+        if cell.cell_type == "markdown" and ROLE.search(cell.source):
+            named = written_out(cell.source, book, f"exercises/solutions/{path.stem}")
+            cell.source = LINK.sub(r"\1", named)
+        if cell.cell_type == "markdown":
+            cell.source = STATEMENT.sub(r"*\1*\n\n\2", cell.source).rstrip()
+    return notebook
+
+
+def _release(course: Path, names: list[str]) -> None:
+    """Have nbgrader make what is handed out, and enter the assignments in its gradebook."""
+    from nbgrader.apps import NbGraderAPI
+    from nbgrader.coursedir import CourseDirectory
+    from traitlets.config.loader import PyFileConfigLoader
+
+    tools = os.path.dirname(sys.executable)  # nbgrader calls the tool of its database by name
+    os.environ["PATH"] = os.pathsep.join([tools, os.environ.get("PATH", "")])
+    config = PyFileConfigLoader("nbgrader_config.py", str(course)).load_config()
+    api = NbGraderAPI(CourseDirectory(config=config), config=config)
+    for name in names:
+        done = api.generate_assignment(name)
+        if not done["success"]:
+            raise CourseError(f"nbgrader could not make {name}: {done['log']}")
