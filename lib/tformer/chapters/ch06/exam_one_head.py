@@ -189,7 +189,7 @@ head adds $x U$, whatever $M$ is.""",
 def two_answers(rng: Rng) -> Item:
     """The error of a head with fixed weights, the best that it can write, and the bound."""
     a, b = distinct(rng, 2, 1, 7)
-    heads, more, width = (int(rng.integers(*ends)) for ends in ((1, 7), (1, 6), (2, 9)))
+    heads, more, width = (int(rng.integers(*ends)) for ends in ((2, 7), (1, 6), (2, 9)))
     signs = np.array([[1, 1], [1, -1], [-1, 1], [-1, -1]], dtype=float)
     keys = np.broadcast_to(np.log([[a], [b]]), (4, 2, 1))
     mixed = attention(np.ones((4, 1, 1)), keys, signs[..., None])[:, 0]
