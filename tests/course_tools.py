@@ -48,7 +48,7 @@ HOSTILE = {
     "takes memory": "kept = []\nwhile True: kept.append(bytearray(1 << 20))",
     "takes a terabyte": "return bytearray(1 << 40)",
     "shares memory": "import mmap\nkept = [mmap.mmap(-1, 1 << 26) for _ in range(64)]",
-    "starts threads": "import threading, time\n"
+    "starts threads": "import threading, time\nthreading.stack_size(32768)\n"
     "while True: threading.Thread(target=time.sleep, args=(60,)).start()",
     "never ends": "while True: pass",
     "sleeps": "import time\ntime.sleep(60)",
@@ -116,7 +116,7 @@ SAID = dict.fromkeys(
     "takes memory": "MemoryError",
     "takes a terabyte": "MemoryError",
     "shares memory": "Cannot allocate memory",
-    "starts threads": "can't start new thread",
+    "starts threads": "more than 64 threads",
     "never ends": "was still running",
     "sleeps": "was still running",
     "never ends in C": "was still running",

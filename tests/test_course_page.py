@@ -195,10 +195,10 @@ def test_students_write_no_html_into_their_feedback():
 
 @pytest.mark.parametrize("path", sources(ROOT), ids=lambda path: path.stem)
 def test_statements_are_plain_markdown(path):
-    made = assignment(path)
+    made = assignment(ROOT, path)
     texts = [cell.source for cell in made.cells if cell.cell_type == "markdown"]
     outside = [re.sub(r"\$[^$]*\$", "", text) for text in texts]
-    assert not [t for t in outside if re.search(r"\{[a-z:]+\}|^:|```", t, re.MULTILINE)]
+    assert not [t for t in outside if re.search(r"\{[a-z:]+\}|^:[\w-]+:|```", t, re.MULTILINE)]
     assert sum(bool(re.search(r"^\*★+ ", text, re.MULTILINE)) for text in texts) >= 8
 
 
@@ -326,3 +326,12 @@ def test_sentences_of_the_page_about_notebooks_are_those_that_are_said():
     data = [b"", b"no", softmax, *map(handed_in, changes)]
     rows = re.findall(r"^\| [^|]+ \| ([^|]+\.) \|$", PAGE, re.MULTILINE)
     assert rows == [mend(each, RELEASED).cells[0].source for each in data]
+
+
+def test_a_statement_that_names_a_theorem_gives_its_number(tmp_path):
+    text = sources(ROOT)[3].read_text(encoding="utf-8")
+    named = text.replace("A theorem about a variance", "By {prf:ref}`thm-entropy-gaussian` it")
+    (tmp_path / f"{NAME}.py").write_text(named, encoding="utf-8")
+    cells = assignment(ROOT, tmp_path / f"{NAME}.py").cells
+    statement = next(cell.source for cell in cells if cell.source.startswith("## 4.2"))
+    assert re.search(r"\nBy Theorem 4\.\d+ it can be put to the test", statement)

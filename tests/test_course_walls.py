@@ -11,7 +11,7 @@ import pytest
 
 from course_tools import HOSTILE, HOSTILE_CELLS, IMPORTS, SAID, answers_by, name, needs_walls, right
 from tformer.course import walls
-from tformer.course.judge import Booth, judge
+from tformer.course.judge import Booth, NoBooth, judge
 from tformer.exercises.registry import exercises
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -90,6 +90,36 @@ def test_its_author_is_told_what_happened(body, words, booth):
     assert words in said(booth, "1.1", answers_by("1.1", body), seconds=limit).text
 
 
+FORGED = [
+    "[]", "3", "rubbish", "[" * 9999, '{"changed": 3}', '{"changed": {"9": ["is", 1]}}',
+    '{"changed": {"0": ["is", 1]}, "value": ["is", 0], "error": null, "used": [], "printed": 0}',
+    '{"changed": {}, "value": ["array", "<f8", [-1, 9], "AAAA", ""], "error": null, "printed": 0,'
+    ' "measured": 0, "used": []}',
+    '{"changed": {}, "value": ["array", "|O8", [1], "AAAAAAAAAAA=", ""], "error": null,'
+    ' "printed": 0, "measured": 0, "used": []}',
+    '{"changed": {}, "value": ["is", 13], "error": null, "printed": 0, "measured": Infinity,'
+    ' "used": []}',
+    '{"changed": {}, "value": ["is", 13], "error": null, "printed": 0, "measured": 0,'
+    ' "used": ["__class__"]}',
+    '{"changed": {}, "error": {"name": "\\u0000", "text": "", "as": "", "at": ""}, "used": []}',
+    '{"changed": {}, "ask": "call", "of": 7, "with": []}',
+    '{"changed": {}, "name": 3, "signature": "abc", "returns": 3}',
+    '{"changed": {}, "name": "f", "signature": [["1", 9, 8, 7]], "returns": null}',
+    '{"changed": {}, "missing": true, "failed": 3}',
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("forged", FORGED)
+@pytest.mark.parametrize("inside", [True, False], ids=["in a call", "in a cell"])
+def test_a_forged_reply_is_no_right_answer(forged, inside, booth):
+    send = f"for way in range(3, 64):\n    try: os.write(way, {forged.encode()!r} + b'\\n')\n"
+    body = f"{send}    except OSError: pass\nos._exit(0)"
+    cell = answers_by("1.1", body) if inside else f"import os\n{body}"
+    verdict = said(booth, "1.1", cell)
+    assert not verdict.right
+    assert "fault of the book" not in verdict.text
+
+
 def test_what_answers_may_use_is_there(booth):
     uses = "import matplotlib.pyplot, scipy.optimize, threading, dataclasses, tformer.reference\n"
     thread = "t = threading.Thread(target=print)\nt.start()\nt.join()\n"
@@ -142,7 +172,7 @@ def test_other_systems_are_told_the_way(system, words, monkeypatch):
     monkeypatch.setattr(walls, "_LIBC", None)
     assert words in walls.missing()
     assert "docker run" in walls.missing()
-    with pytest.raises(RuntimeError, match="Nothing has been run"), Booth() as booth:
+    with pytest.raises(NoBooth, match="Nothing has been run"), Booth() as booth:
         said(booth, "1.1", right("1.1"))
 
 

@@ -3,9 +3,12 @@
 from dataclasses import dataclass
 from typing import Any
 
-from tformer.shapes import ShapeError, bind
+from tformer.shapes import ShapeError, axes_of, bind_all
 
 __all__ = ["HeadWeights", "looked_at"]
+
+SPEC = "H d_model d_k, G d_model d_k, G d_model d_v, H d_v d_model"
+AXES = dict(zip(("w_q", "w_k", "w_v", "w_o"), axes_of(SPEC), strict=True))
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,8 +42,9 @@ class HeadWeights:
 
     def __post_init__(self) -> None:
         """Refuse matrices that do not belong together."""
-        spec = "H d_model d_k, G d_model d_k, G d_model d_v, H d_v d_model"
-        sizes = bind("HeadWeights", spec, **vars(self))
+        sizes = bind_all(
+            "HeadWeights", list(zip(AXES, AXES.values(), vars(self).values(), strict=True))
+        )
         if not sizes["G"] or sizes["H"] % sizes["G"]:
             raise ShapeError(
                 f"HeadWeights: G must divide H; got {sizes['G']} key/value heads "

@@ -97,6 +97,7 @@ def _serve(control: socket.socket, memory: int, seconds: int) -> None:
                 os._exit(1)
         for pipe in pipes:
             os.close(pipe)
+        control.sendall(b"%d\n" % child)
         control.sendall(b"%d\n" % _ending(child, control))
 
 

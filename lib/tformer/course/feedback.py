@@ -32,7 +32,8 @@ table { border-collapse: collapse } td, th { padding: .15rem .8rem .15rem 0; tex
 .marks td:last-child, .marks th:last-child { text-align: right }
 .said { overflow-wrap: anywhere; border-left: 4px solid var(--wrong) }
 .said.right { border-left-color: var(--right) }
-.note { border: 2px solid var(--wrong); border-radius: 6px; padding: 0 .8rem }
+.note { border: 2px solid var(--wrong); border-radius: 6px; padding: 0 .8rem; margin: 1rem 0 }
+h1 { font-size: 1.6rem } h2 { font-size: 1.25rem; margin-top: 2rem }
 @media (prefers-color-scheme: dark) { body { background: #14171a; color: #e6e6e6 }
   a { color: #8ab4f8 } :root { --right: #3fb950; --wrong: #f0883e } %s }
 """

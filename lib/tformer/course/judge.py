@@ -19,7 +19,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -35,11 +35,27 @@ from tformer.exercises.said import with_name
 CELL_SECONDS = 20.0
 START_SECONDS = 60.0
 MEMORY = 2 << 30
-LONGEST = 128 << 20  # bytes of a reply
+LONGEST = 16 << 20  # bytes of a reply
+THREADS, LOOK = 64, 0.1  # threads at once, and seconds between two looks at how many there are
 
 
 class Gone(Exception):  # noqa: N818  (an end, not an error)
     """The process in the booth has ended; the message says how, "" if it was too slow."""
+
+
+class NoBooth(Exception):  # noqa: N818  (nobody can be judged)
+    """There is no process for students' code; no mark can be given."""
+
+
+@contextlib.contextmanager
+def _what_anybody_may_send() -> Iterator[None]:
+    """Take data that cannot be read for the end of the process that sent it."""
+    try:
+        yield
+    except (Gone, NoBooth):
+        raise
+    except Exception:
+        raise Gone("its reply cannot be read") from None
 
 
 class Booth:
@@ -89,17 +105,18 @@ class Booth:
         socket.send_fds(self.control, [booth.BEGIN], [asked, told])
         os.close(asked)
         os.close(told)
-        child = Child(ask, hear, self._ending)
+        child = Child(ask, hear, int(self._said()), self._ending)
         try:
             end = time.monotonic() + self.cell_seconds
-            child.meet(child.exchange({"cells": cells, "function": name}, end))
+            with _what_anybody_may_send():
+                child.meet(child.exchange({"cells": cells, "function": name}, end))
             yield child
         finally:
             child.end()
 
     def _start(self) -> None:
         if lacking := walls.missing():
-            raise RuntimeError(lacking)
+            raise NoBooth(lacking)
         self.close()
         self.control, other = socket.socketpair()
         settings = {
@@ -120,20 +137,24 @@ class Booth:
             )
         self.control.settimeout(START_SECONDS)
         if self.control.recv(1) != booth.BEGIN:
-            raise RuntimeError("the process for students' code did not start; see above")
+            raise NoBooth("the process for students' code did not start; see above")
 
     def _ending(self) -> str:
         """End the child if it still runs, and say how it ended."""
         self.control.sendall(booth.KILL)
-        said = b""
-        while not said.endswith(b"\n"):
-            part = self.control.recv(32)
-            if not part:
-                raise RuntimeError("the process for students' code is gone")
-            said += part
-        code = int(said)
+        code = int(self._said())
         name = signal.Signals(-code).name if code < 0 else f"exit code {code}"
         return SIGNALS.get(name, name)
+
+    def _said(self) -> bytes:
+        """Return the next line that the booth says."""
+        said = b""
+        while not said.endswith(b"\n"):
+            part = self.control.recv(1)
+            if not part:
+                raise NoBooth("the process for students' code is gone")
+            said += part
+        return said
 
 
 class Child:
@@ -142,8 +163,9 @@ class Child:
     __name__: str
     __signature__: inspect.Signature
 
-    def __init__(self, ask: int, hear: int, ending: Callable[[], str]) -> None:
+    def __init__(self, ask: int, hear: int, process: int, ending: Callable[[], str]) -> None:
         self._ask, self._hear, self._ending = ask, hear, ending
+        self._tasks = f"/proc/{process}/task"
         os.set_blocking(ask, False)
         self._rest = b""
         self._ended: str | None = None
@@ -161,8 +183,7 @@ class Child:
         if told.get("name"):
             self.__name__ = str(told["name"])[:80]
         if told.get("signature") is not None:
-            with contextlib.suppress(ValueError, TypeError):
-                self.__signature__ = _signature(told["signature"], told["returns"])
+            self.__signature__ = _signature(told["signature"], told["returns"])
 
     def call(self, thunk: Callable[[], Outcome], seconds: float, measure: str = "") -> Outcome:
         """Make one guarded call, as `guard.in_place` does; `thunk` calls this object."""
@@ -173,14 +194,13 @@ class Child:
         self._lent, self._given = [], []
         request = {"arguments": [self._sent(value) for value in arguments]}
         try:
-            told = self.exchange(request | {"measure": self._measure}, self._end)
-            while "ask" in told:
-                told = self.exchange(self._answer(told), self._end)
-            return self._outcome(told)
+            with _what_anybody_may_send():
+                told = self.exchange(request | {"measure": self._measure}, self._end)
+                while "ask" in told:
+                    told = self.exchange(self._answer(told), self._end)
+                return self._outcome(told)
         except Gone as gone:
             return Outcome(timed_out=not str(gone), died=str(gone))
-        except (ValueError, TypeError, KeyError, IndexError, RecursionError):
-            return Outcome(died="its reply cannot be read")
 
     def _sent(self, value: Any) -> Any:
         """Encode a value, and remember the arrays in it, in the order in which they arrive."""
@@ -242,18 +262,27 @@ class Child:
         while b"\n" not in parts[-1]:
             self._wait(end)
             parts.append(os.read(self._hear, 1 << 20))
-            if not parts[-1] or sum(map(len, parts)) > LONGEST:
+            if not parts[-1]:
                 raise Gone(self.end())
+            if sum(map(len, parts)) > LONGEST:
+                self._stop(f"it sent more than {LONGEST >> 20} MB")
         line, _, self._rest = b"".join(parts).partition(b"\n")
         return line
 
     def _wait(self, end: float, writing: bool = False) -> None:
         ways = ([], [self._ask]) if writing else ([self._hear], [])
-        left = end - time.monotonic()
-        if left <= 0 or not any(select.select(*ways, [], left)):
-            self.end()
-            self._ended = ""
-            raise Gone("")
+        while (left := end - time.monotonic()) > 0:
+            if any(select.select(*ways, [], min(left, LOOK))):
+                return
+            with contextlib.suppress(FileNotFoundError):  # it has just ended, which reading tells
+                if os.stat(self._tasks).st_nlink - 2 > THREADS:
+                    self._stop(f"it started more than {THREADS} threads")
+        self._stop("")
+
+    def _stop(self, why: str) -> NoReturn:
+        self.end()
+        self._ended = why
+        raise Gone(why)
 
     def end(self) -> str:
         """End the child if it still runs; say how it ended."""

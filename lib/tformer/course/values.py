@@ -36,10 +36,17 @@ def encode(value: Any, lend: Lend | None = None) -> Coded:
         Anything.
     lend : callable or None
         Keeps what can only be asked for, and returns its number; None where nothing is lent.
+
+    Raises
+    ------
+    TypeError
+        Where things are lent, a value that would not arrive as it is.
     """
     try:
         return _encode(value, lend)
     except Exception:  # a value of a student's own making may raise anything, or have no end
+        if lend:
+            raise
         return ["other", _name(type(value))]
 
 
@@ -60,9 +67,13 @@ def _encode(value: Any, lend: Lend | None) -> Coded:
     if lend and (callable(value) or isinstance(value, Iterator)):
         return ["calls" if callable(value) else "items", lend(value)]
     if isinstance(value, dict | set):
-        return [dict.__name__ if isinstance(value, dict) else set.__name__]
+        pairs = value.items() if isinstance(value, dict) else value
+        kind = "dict" if isinstance(value, dict) else "set"
+        return [kind, [_encode(pair, lend) for pair in pairs]]
     array = np.asarray(value)
     if not NUMBERS.fullmatch(array.dtype.str):
+        if lend:
+            raise TypeError(f"a {_name(type(value))} cannot be handed to an answer")
         return ["other", _name(type(value))]
     scalar = isinstance(value, np.generic)
     data = base64.b64encode(np.ascontiguousarray(array).tobytes()).decode()
@@ -97,7 +108,8 @@ def decode(coded: Any, borrow: Borrow | None = None) -> Any:
     if letter == "complex":
         return complex(*parts)
     if letter in ("dict", "set"):
-        return {} if letter == "dict" else set()
+        inside = [decode(part, borrow) for part in parts[0]]
+        return dict(inside) if letter == "dict" else set(inside)
     if letter == "other":
         return type(str(parts[0])[:80] or "object", (), {})()
     if letter == "draws" and borrow:
@@ -132,11 +144,11 @@ _JUDGED = (Wrong, NotImplementedError, np.exceptions.AxisError)
 
 def decode_error(told: Any) -> Exception:
     """Return an error of that name, which says these words and holds the line as `at`."""
-    name, text = str(told["name"])[:80], str(told["text"])
+    name, text, at = str(told["name"])[:80], str(told["text"])[:2000], str(told["at"])[:200]
     base = next((kind for kind in _JUDGED if kind.__name__ == told["as"]), Exception)
     if base is Wrong:
         return Wrong(text)
-    kind = type(name, (base,), {"__str__": lambda self: text, "at": str(told["at"])})
+    kind = type(name, (base,), {"__str__": lambda self: text, "at": at})
     return BaseException.__new__(kind)
 
 

@@ -9,10 +9,12 @@ from pathlib import Path
 
 from nbformat import NotebookNode
 
+from tformer.book.edition import ROLE, Book, written_out
 from tformer.book.exercises import instructor, sources
 from tformer.book.normalise import dump
 
 STATEMENT = re.compile(r"```\{exercise\} (.*)\n(?::.*\n)*\n?((?:.*\n)*?)```")
+LINK = re.compile(r"\[([^\]]+)\]\((?!https?:)[^)]*\)")  # to a page that a student may not have
 CONFIG = '''"""Settings of this course; what else can be set: nbgrader --help-all"""
 
 import warnings
@@ -35,6 +37,7 @@ c.Autograde.autograde_preprocessors = [
     "nbgrader.preprocessors.CheckCellMetadata",
 ]
 c.Judge.seconds = 5.0  # one call of an answer; all calls of a check together get four times that
+c.Judge.cell_seconds = 20.0  # the cells that an answer needs
 c.Judge.memory = 2 * 2**30  # bytes
 
 # Feedback is one page that needs no network.
@@ -79,16 +82,19 @@ def write(root: Path, course: Path, chapter: str = "", name: str = "transformers
     for path in chosen:
         target = course / "source" / path.stem / f"{path.stem}.ipynb"
         target.parent.mkdir(parents=True)
-        target.write_text(dump(assignment(path)), encoding="utf-8", newline="\n")
+        target.write_text(dump(assignment(root, path)), encoding="utf-8", newline="\n")
     names = [path.stem for path in chosen]
     _release(course, names)
     return names
 
 
-def assignment(path: Path) -> NotebookNode:
+def assignment(root: Path, path: Path) -> NotebookNode:
     """Return the exercises of a source as an assignment, its statements in plain Markdown."""
-    notebook = instructor(path)
+    notebook, book = instructor(path), Book(root)
     for cell in notebook.cells:
+        if cell.cell_type == "markdown" and ROLE.search(cell.source):
+            named = written_out(cell.source, book, f"exercises/solutions/{path.stem}")
+            cell.source = LINK.sub(r"\1", named)
         if cell.cell_type == "markdown":
             cell.source = STATEMENT.sub(r"*\1*\n\n\2", cell.source).rstrip()
     return notebook

@@ -45,6 +45,8 @@ of the case or `otherwise`. The tests hand every mutant to `check`, and ask for 
   rule is a kind of its own, made from one of these.
 - An answer that draws gets a seeded generator among its inputs, a copy for every call; judge the
   result by `Number(relative=…)`, several standard errors wide. An iterator is copied likewise.
+- A marked answer runs in another process. What can be handed to it: numbers, strings, None, arrays,
+  lists, tuples, dicts, sets, and what can only be asked for: functions, iterators, generators.
 - Among the cases may stand a function of an `Answer`: a test of memory (`f.peak_bytes`), of steps
   (`f.steps`), or of whatever else no case can show. Without `cases` the whole check is such a
   function, and raises `Wrong`; the tests plant its `mutants` all the same.

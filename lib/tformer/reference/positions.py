@@ -25,7 +25,10 @@ __all__ = [
 
 @equation
 def sinusoidal(
-    positions: np.ndarray, d_model: int, base: float = 10000.0, interpolation: float = 1.0
+    positions: np.ndarray,
+    d_model: int,
+    base: float = 10000.0,
+    interpolation: float = 1.0,
 ) -> np.ndarray:
     """Waves: each pair of columns is the sine and the cosine of one angle, which grows with place.
 
@@ -64,7 +67,11 @@ def sinusoidal(
 
 
 @equation
-def rope(x: np.ndarray, waves: np.ndarray, pairing: str = "adjacent") -> np.ndarray:
+def rope(
+    x: np.ndarray,
+    waves: np.ndarray,
+    pairing: str = "adjacent",
+) -> np.ndarray:
     """Rotary positions: each pair of coordinates is turned by the angle of its wave.
 
     Parameters
@@ -91,7 +98,11 @@ def rope(x: np.ndarray, waves: np.ndarray, pairing: str = "adjacent") -> np.ndar
     """
     first, second = _pairs("rope", x, pairing)
     sine, cosine = waves[..., 0::2], waves[..., 1::2]
-    return _together(first * cosine - second * sine, first * sine + second * cosine, pairing)
+    first, second = (
+        first * cosine - second * sine,
+        first * sine + second * cosine,
+    )
+    return _together(first, second, pairing)
 
 
 @equation

@@ -3,11 +3,14 @@
 import functools
 import re
 from collections import Counter
+from collections.abc import Sequence
 from importlib.resources import files
 
 import numpy as np
 
-__all__ = ["ids", "sentences", "tokens", "vocabulary"]
+from tformer import reference
+
+__all__ = ["ids", "sentences", "tokens", "vectors", "vocabulary"]
 
 
 @functools.cache
@@ -51,3 +54,12 @@ def ids(least: int = 1) -> np.ndarray:
     for row, sentence in zip(table_BT, tokens(), strict=True):
         row[: len(sentence)] = [number.get(word, -1) for word in sentence]
     return table_BT
+
+
+def vectors(words: Sequence[str], d_model: int = 16) -> np.ndarray:
+    """The vectors of some words, (T, d_model), as chapter 1 counts them in the corpus."""
+    names = vocabulary(least=3)
+    counts = reference.cooccurrence(ids(least=3), len(names), window=5)
+    table = reference.svd_embeddings(reference.ppmi(counts), d_model=d_model)
+    found: np.ndarray = table[[names.index(word) for word in words]]
+    return found

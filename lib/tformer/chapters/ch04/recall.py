@@ -8,8 +8,7 @@ memory is seen twice.
 """
 
 import math
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -17,6 +16,7 @@ import torch
 from torch import Tensor
 
 from tformer import fast
+from tformer.experiments.threads import one_thread
 
 N_TOKENS, N_STORED, D_MODEL, N_MEMORIES = 32, 16, 16, 2
 CHANCE = math.log(N_STORED)
@@ -79,7 +79,7 @@ def train(
     rate = torch.tensor(rates, dtype=torch.float64).repeat_interleave(seeds)[:, None, None]
     before, losses = _dots(embeddings, *weights), []
     step = _adam(weights) if adam else _gradient
-    with _one_thread():
+    with one_thread():
         for _ in range(steps):
             loss = _loss(embeddings, weights, scale, _memories(rng, seeds, len(rates)))
             moves = step(torch.autograd.grad(loss.sum(), weights))
@@ -137,13 +137,3 @@ def _adam(weights: Sequence[Tensor], decay: float = 0.9, decay2: float = 0.99) -
         return moves
 
     return step
-
-
-@contextmanager
-def _one_thread() -> Iterator[None]:
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    try:
-        yield
-    finally:
-        torch.set_num_threads(threads)

@@ -19,10 +19,7 @@ WIDTH = 16
 @cache
 def embeddings() -> np.ndarray:
     """The words' vectors, as chapter 1 counts them in the corpus: (12, 16)."""
-    names = corpus.vocabulary(least=3)
-    counts = reference.cooccurrence(corpus.ids(least=3), len(names), window=5)
-    vectors = reference.svd_embeddings(reference.ppmi(counts), d_model=WIDTH)
-    return vectors[[names.index(word) for word in WORDS]]
+    return corpus.vectors(WORDS, WIDTH)
 
 
 def normalised() -> np.ndarray:

@@ -163,9 +163,9 @@ def causal_stack(late: bool = False, ahead: int = 0) -> str:
             moved = (made(other)[:s] != before[:s]).any()
             require(not moved, f"new rows from {s + 1} on move an earlier output")
     return (
-        "one layer for symbols, T = 3; two layers of the library, T = 6: all 15 blocks of the "
-        "Jacobian above the diagonal are exactly zero, and no bit of an output moves when later "
-        "rows are exchanged; nor with normalised rows and two heads"
+        "one layer for symbols, T = 3; in the library, T = 6, 15 blocks of two layers' Jacobian "
+        "are exactly zero, and later rows move no bit of an output, nor with normed rows and two "
+        "heads"
     )
 
 
@@ -244,9 +244,8 @@ def paths(fewer: int = 0, more: int = 0) -> str:
         want = min(n, n_layers * (window - 1 + more) + 1)
         require(last == want, f"n = {n}, w = {window}, L = {n_layers}: {last} words, not {want}")
     return (
-        "two random layers, all 512 masks of three words in the first and in random order in the "
-        "second: blocks of the Jacobian are exactly zero where no path leads, and above 1e-9 where "
-        "one does; windows of w ≤ 5 words, L ≤ 4"
+        "two random layers, all 512 masks of three words, paired at random: blocks of the Jacobian "
+        "exactly zero where no path leads, above 1e-9 where one does; windows of w ≤ 5, L ≤ 4"
     )
 
 

@@ -1,0 +1,362 @@
+"""Exercises 7.2 and 7.7 to 7.10: predictions, distances in the scores, a layer that counts."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+
+import numpy as np
+
+from tformer import reference
+from tformer.exercises.answer import Answer, Wrong
+from tformer.exercises.kinds import Marks, Number, Several
+from tformer.exercises.registry import exercise
+from tformer.exercises.samples import integers
+from tformer.exercises.table import Case, case
+
+Array = np.ndarray
+CHANGES = ("in front", "between", "exchange")
+NOTICES = {
+    "none": ((), "without encoding the query of A and the keys of B and C stay what they are"),
+    "causal": ((), "the mask hides neither B nor C from A, and changes no query and no key"),
+    "sinusoidal": (CHANGES, "at another place a word has another row, and so another key"),
+    "ALiBi": (CHANGES[1:], "its bias knows distances only, and these are the same or not"),
+    "RoPE": (CHANGES[1:], "its scores know distances only, and these are the same or not"),
+}
+
+
+def _texts() -> Iterator[Case]:
+    for scheme, (noticed, why) in NOTICES.items():
+        for change in CHANGES:
+            reason = f"With {scheme!r} and {change!r}: {why}."
+            yield case(scheme=scheme, change=change, want=change in noticed, why=reason)
+
+
+@exercise(
+    "7.2",
+    praise="All fifteen predictions are right.",
+    hints=(
+        "The ratio of two weights of one query depends on the difference of the two scores.",
+        "What goes into the two scores: which rows, which places, which distances?",
+        "Added rows know places, ALiBi and RoPE know distances. Which of them change?",
+    ),
+    cases=_texts,
+    kind=Marks(),
+    mutants={
+        "You say that a causal mask notices order. In a first layer it hides, and what it leaves "
+        "is as before.": lambda scheme, change: (
+            change in NOTICES[scheme][0] or (scheme == "causal" and change == "exchange")
+        ),
+        "You say that a causal mask notices any change.": lambda scheme, change: (
+            change in NOTICES[scheme][0] or scheme == "causal"
+        ),
+        "You say that added waves know distances only. That holds for the dot product of two "
+        "places, and not for a score with any matrices.": lambda scheme, change: (
+            change in NOTICES[scheme][0] and (scheme, change) != ("sinusoidal", "in front")
+        ),
+        "You say that a word in front of the text is noticed by all that has places.": (
+            lambda scheme, change: change in NOTICES[scheme][0] or scheme in ("ALiBi", "RoPE")
+        ),
+        "You say that RoPE knows places. It turns by places, and its scores know distances.": (
+            lambda scheme, change: change in NOTICES[scheme][0] or scheme == "RoPE"
+        ),
+        "You say that ALiBi does not notice an exchange. B and C have other distances after it.": (
+            lambda scheme, change: (
+                change in NOTICES[scheme][0] and (scheme, change) != ("ALiBi", "exchange")
+            )
+        ),
+        "You say that everything notices an exchange of B and C.": lambda scheme, change: (
+            change in NOTICES[scheme][0] or change == "exchange"
+        ),
+        "True and False have changed places.": (
+            lambda scheme, change: change not in NOTICES[scheme][0]
+        ),
+    },
+)
+def can_notice(scheme: str, change: str) -> bool:
+    """Whether a ratio of weights can change."""
+    return change in NOTICES[scheme][0]
+
+
+def _pairs() -> Iterator[Case]:
+    up, right = np.array([0.0, 1]), np.array([1.0, 0])
+    q = math.pi / 2
+    yield case(q=up, k=up, omega=0.5, reach=5, want=0, why="They point the same way at once.")
+    why = "The query is turned by a quarter more than the key, and then they point the same way."
+    yield case(q=right, k=up, omega=q / 3, reach=6, want=3, why=why)
+    yield case(q=up, k=right, omega=q / 3, reach=2, want=0, why="It would have to look ahead.")
+    yield case(q=up, k=right, omega=q / 3, reach=9, want=9, why="Three quarters of a round away.")
+    tie = "After a whole round the score is the same: the smallest distance counts."
+    yield case(q=up, k=up, omega=q, reach=9, want=0, why=tie)
+    yield case(q=right, k=up, omega=q / 2, reach=40, want=2, why=tie)
+    yield case(q=up, k=-up, omega=q / 4, reach=3, want=3, why="The farthest is the least bad.")
+    flat = "All scores are equal: the smallest distance counts."
+    yield case(q=np.zeros(2), k=up, omega=0.3, reach=4, want=0, why=flat)
+    yield case(q=right, k=up, omega=0.0, reach=4, want=0, why=flat)
+    for seed in range(6):
+        q_, k_ = integers(seed, (2, 2)) + 0.5
+        yield case(q=q_, k=k_, omega=0.1 + 0.17 * seed, reach=10 + seed, why="Try each distance.")
+
+
+def _best(q: Array, k: Array, omega: float, distances: Array, tolerance: float = 1e-9) -> int:
+    along, across = q @ k, q[0] * k[1] - q[1] * k[0]
+    scores = along * np.cos(omega * distances) + across * np.sin(omega * distances)
+    return int(abs(distances)[np.flatnonzero(scores > scores.max() - tolerance)[0]])
+
+
+@exercise(
+    "7.7",
+    praise="Near, a quarter of a round away, and far; ties, hands that stand still and zero "
+    "queries included.",
+    hints=(
+        "What matters is the angle from the query to the key before they are turned.",
+        "Turn the query by ω times the distance and leave the key: only the difference counts.",
+        "Compute all reach + 1 scores and take the first that is as large as the largest.",
+    ),
+    cases=_pairs,
+    kind=Number(),
+    mutants={
+        "The query is turned the wrong way, or the key the right way and the query not: the key "
+        "stands before the query.": lambda q, k, omega, reach: _best(
+            q, k, omega, -np.arange(reach + 1)
+        ),
+        "You left out the farthest distance, reach.": lambda q, k, omega, reach: _best(
+            q, k, omega, np.arange(max(reach, 1))
+        ),
+        "Distance 0 counts too: the key may stand where the query stands.": (
+            lambda q, k, omega, reach: _best(q, k, omega, np.arange(1, reach + 1))
+        ),
+        "Of several equal scores you took the farthest.": lambda q, k, omega, reach: _best(
+            q, k, omega, np.arange(reach, -1, -1)
+        ),
+        "That is the distance of the smallest score.": lambda q, k, omega, reach: _best(
+            -q, k, omega, np.arange(reach + 1)
+        ),
+        "You always say 0: a query does not always like best what is near.": (
+            lambda q, k, omega, reach: 0
+        ),
+        "You solved for the angle and rounded; the round may be shorter than the reach, or the "
+        "best angle behind the query.": lambda q, k, omega, reach: _solved(q, k, omega, reach),
+    },
+)
+def favourite(q: Array, k: Array, omega: float, reach: int) -> int:
+    """The distance that a query likes best."""
+    return _best(q, k, omega, np.arange(reach + 1))
+
+
+def _solved(q: Array, k: Array, omega: float, reach: int) -> int:
+    angle = math.atan2(q[0] * k[1] - q[1] * k[0], q @ k)
+    return int(np.clip(round(angle / omega) if omega else 0, 0, reach))
+
+
+def _tables() -> Iterator[Case]:
+    table = np.array([10.0, 20, 30])
+    want = [[20.0, 30, 30], [10, 20, 30]]
+    yield case(table=table, T=2, S=3, offset=0, want=want, why="Distances −1, 0 and 1, or clipped.")
+    cache = "The query stands at place t + offset."
+    yield case(table=table, T=1, S=4, offset=3, want=[[10.0, 10, 10, 20]], why=cache)
+    yield case(table=np.array([7.0]), T=2, S=2, offset=0, want=np.full((2, 2), 7.0), why="m is 0.")
+    clip = "What is farther than m gets the entry of m, or of −m."
+    for m, T, S, offset in ((2, 4, 6, 0), (3, 6, 4, 2), (1, 5, 5, 10), (4, 3, 12, 5), (2, 0, 3, 1)):
+        numbers = 10.0 * np.arange(2 * m + 1) + 1
+        yield case(table=numbers, T=T, S=S, offset=offset, why=clip)
+    yield case(table=np.arange(5.0), T=3, S=4, offset=0, why=clip, whole=True)
+
+
+def _by_distance(
+    distance: Callable[[Array, Array, int], Array] = lambda t, s, offset: s - t - offset,
+    place: Callable[[Array, int], Array] = lambda d, m: np.clip(d, -m, m) + m,
+) -> Callable[..., Array]:
+    def bias(table: Array, T: int, S: int, offset: int) -> Array:
+        d = distance(np.arange(T)[:, None], np.arange(S), offset)
+        return table[place(d, len(table) // 2)]
+
+    return bias
+
+
+@exercise(
+    "7.8",
+    praise="Near and far, with a cache and without, and a table with a single number.",
+    hints=(
+        "First the table of distances, from a column of query places and a row of key places.",
+        "`np.clip` brings what is too far back to −m and m.",
+        "The entry of distance 0 stands in the middle of the table, at m: add m to a distance.",
+    ),
+    cases=_tables,
+    mutants={
+        "The distances have the wrong sign: a key before the query has a negative one.": (
+            _by_distance(lambda t, s, offset: t + offset - s)
+        ),
+        "The offset has no effect.": _by_distance(lambda t, s, offset: s - t),
+        "The offset was added to the keys; it belongs to the queries.": (
+            _by_distance(lambda t, s, offset: s + offset - t)
+        ),
+        "Distances are not clipped, and a negative index counts from the end.": (
+            _by_distance(place=lambda d, m: (d + m) % (2 * m + 1))
+        ),
+        "The middle of the table was missed: distance 0 is at m, and a negative index counts from "
+        "the end.": _by_distance(place=lambda d, m: np.clip(d, -m, m)),
+        "The sides are one: the entry should know whether the key stands before or behind.": (
+            _by_distance(place=lambda d, m: np.clip(abs(d), -m, m) + m)
+        ),
+        "Distances are clipped one place too early.": (
+            _by_distance(place=lambda d, m: np.clip(d, -max(m - 1, 0), max(m - 1, 0)) + m)
+        ),
+        "Queries and keys have changed axes.": (
+            lambda table, T, S, offset: _by_distance()(table, T, S, offset).T
+        ),
+    },
+)
+def distance_bias(table: Array, T: int, S: int, offset: int) -> Array:
+    """Biases by clipped distance."""
+    return reference.relative_bias(table[None], T, S, offset=offset)[0]
+
+
+def _slopes() -> Iterator[Case]:
+    half = "With the slope log 2 each key has half the weight of the one after it: ½, ¼, ⅛, …"
+    yield case(slope=math.log(2), share=0.4, want=1, why=half)
+    yield case(slope=math.log(2), share=0.5, want=1, why=half)
+    yield case(slope=math.log(2), share=0.75, want=2, why=half)
+    yield case(slope=math.log(2), share=0.76, want=3, why=half)
+    none = "One key is the smallest number that there is."
+    yield case(slope=0.5, share=0.0, want=1, why=none)
+    for slope, share in ((0.5, 0.99), (1 / 256, 0.99), (0.25, 0.5), (1 / 64, 0.999), (3.0, 0.9)):
+        yield case(slope=slope, share=share, why="The nearest n keys have 1 − exp(−slope · n).")
+
+
+def _keys(rest: Callable[[float, float], float], up: float = 1e-9) -> Callable[[float, float], int]:
+    return lambda slope, share: max(1, math.ceil(rest(slope, share) - up))
+
+
+@exercise(
+    "7.9",
+    praise="Steep slopes and gentle ones, shares that are reached exactly, and a share of nothing.",
+    hints=(
+        "Which part of the weight lies beyond the nearest n keys?",
+        "The weights are a geometric series with the ratio exp(−slope).",
+        "Solve exp(−slope · n) ≤ 1 − share for n, and round up.",
+    ),
+    cases=_slopes,
+    kind=Number(),
+    mutants={
+        "You took the share for the rest: what lies beyond is 1 − share.": (
+            _keys(lambda slope, share: -math.log(max(share, 1e-300)) / slope)
+        ),
+        "Rounded down, the keys have less than the share.": lambda slope, share: max(
+            1, math.floor(-math.log(1 - share) / slope + 1e-9)
+        ),
+        "One key too many: where the share is reached exactly, it is reached.": (
+            lambda slope, share: math.floor(-math.log(1 - share) / slope + 1e-9) + 1
+        ),
+        "One key too few: rounded down, or the query's own key forgotten.": lambda slope, share: (
+            max(1, math.ceil(-math.log(1 - share) / slope - 1e-9)) - 1
+        ),
+        "The logarithm to the base 2 is for halves; the weights fall by exp(−slope).": (
+            _keys(lambda slope, share: -math.log2(1 - share) / slope)
+        ),
+        "With a share of 0 you return no key at all; at least one was asked for.": (
+            lambda slope, share: math.ceil(-math.log(1 - share) / slope - 1e-9)
+        ),
+        "The slope should divide: the gentler it is, the farther the head reads.": (
+            _keys(lambda slope, share: -math.log(1 - share) * slope)
+        ),
+    },
+)
+def keys_for(slope: float, share: float) -> int:
+    """The number of nearest keys that have a share of the weight."""
+    return _keys(lambda m, p: -math.log1p(-p) / m)(slope, share)
+
+
+def _outputs(q: Array, k: Array, v: Array) -> Array:
+    return reference.attention(q, k, v.astype(float), mask=np.tri(len(q), dtype=bool), scale=1.0)
+
+
+def _texts_to_count() -> Iterator[Case]:
+    marks = np.array([1.0, 0, 0])
+    yield case(marks=marks, a=1.0, why="With a = 1 all words weigh the same: 1, 1/2, 1/3.")
+    yield case(
+        marks=marks, a=3.0, why="The first word weighs as much as three others: 1, 3/4, 3/5."
+    )
+    yield case(marks=marks, a=3.0, whole=True, why="Marks may be whole numbers.")
+    yield case(marks=np.ones(1), a=7.0, why="One word looks at itself.")
+    for n, a in ((2, 0.5), (20, 10.0), (50, 100.0), (200, 200.0)):
+        yield case(marks=np.eye(n)[0], a=a, why="Word t is to get a / (a + t − 1).")
+
+
+Parts = tuple[Array, ...]
+
+
+class Counter(Several):
+    """Queries, keys and values of a layer that knows marks only, judged by its outputs."""
+
+    def fit(self, f: Answer, got: Parts, want: Parts, said: str) -> None:
+        """Raise Wrong unless the widths agree and words with one mark have one row."""
+        n, (q, k, v) = len(want[0]), got
+        if not (q.ndim == k.ndim == 2 and len(q) == n and q.shape == k.shape and v.shape == (n, 1)):
+            raise Wrong(
+                f"With {said}, {f.name} returns shapes {q.shape}, {k.shape} and {v.shape}; "
+                f"each needs a row for each of {n} words, queries and keys one width, and values "
+                "the width 1."
+            )
+        for name, part in zip(self.names, got, strict=True):
+            if not np.allclose(part[1:], part[1:2]):
+                raise Wrong(
+                    f"With {said}, your {name} differ among the words without a mark. A row may "
+                    "depend on its mark only, and must not know its place."
+                )
+
+
+def _head(key: Callable[[Array, float], Array], query: float = 1.0) -> Callable[..., Parts]:
+    def head(marks: Array, a: float) -> Parts:
+        k = key(marks[:, None], a)
+        return query * np.ones_like(k), k, marks[:, None]
+
+    return head
+
+
+@exercise(
+    "7.10",
+    praise="Texts of one word to two hundred, with a first word that weighs half a word, one, or "
+    "two hundred.",
+    hints=(
+        "Which weights give word t the output a / (a + t − 1), if only the first value is 1?",
+        "The first word must weigh as much as a others: exp of its score is a times theirs.",
+        "A query of 1 and a key of log a for the first word, 0 for the others, would do.",
+    ),
+    cases=_texts_to_count,
+    kind=Counter(
+        by=_outputs,
+        called="the causal attention of your queries, keys and values",
+        names=("queries", "keys", "values"),
+    ),
+    mutants={
+        "The first key scores a; its weight is then exp(a) times that of the others.": _head(
+            lambda m, a: a * m
+        ),
+        "The number a has no effect.": _head(lambda m, a: 0 * m),
+        "The others have the large key; it belongs to the first word.": _head(
+            lambda m, a: math.log(a) * (1 - m)
+        ),
+        "The first word weighs a + 1 times as much as another.": _head(
+            lambda m, a: math.log(a + 1) * m
+        ),
+        "Queries carry log a as well, so that it is squared.": _head(
+            lambda m, a: math.log(a) * m, 2.0
+        ),
+        "The value of the first word is a; it should be 1, or outputs exceed 1.": lambda marks, a: (
+            np.ones((len(marks), 1)),
+            math.log(a) * marks[:, None],
+            a * marks[:, None],
+        ),
+        "The values of the others are 1 and that of the first is 0.": lambda marks, a: (
+            np.ones((len(marks), 1)),
+            math.log(a) * marks[:, None],
+            1 - marks[:, None],
+        ),
+    },
+    otherwise="Compare with a / (a + t − 1) for the words t = 1, 2, 3, …",
+)
+def counting_head(marks: Array, a: float) -> Parts:
+    """Queries, keys and values of a layer that counts."""
+    k = math.log(a) * marks[:, None]
+    return np.ones_like(k), k, 1.0 * marks[:, None]

@@ -1,0 +1,186 @@
+"""One attention layer is trained on short texts of letters and tried on longer ones.
+
+Two tasks. *Five back*: at each place, say which letter stood five places before. *Latest capital*:
+say which letter was the last to come as a capital. Each scheme of positions gets the same layer,
+six seeds at once, the same texts and the same number of steps; only the scheme differs.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from tformer import fast
+from tformer.experiments.threads import one_thread
+
+N_LETTERS, BACK, CAPITALS = 16, 5, 1 / 6
+TRAINED, LENGTHS = 32, (32, 64, 128, 256)
+D_MODEL, N_HEADS, D_K, FARTHEST = 16, 4, 16, 15
+SEEDS, TEXTS, STEPS, RATE = 6, 8, 150, 0.03
+SCHEMES = ("none", "learned", "sinusoidal", "relative", "ALiBi", "RoPE")
+BASE = 10000.0
+LETTERS = 2048
+"""Letters in the texts that a trained layer is tried on, at each length."""
+
+Parameters = Mapping[str, Tensor]
+Change = Callable[[int], Mapping[str, float]]
+"""From a length to the base or the interpolation with which its waves are made."""
+CHANGES: Mapping[str, Change] = {
+    "RoPE": lambda length: {},
+    "interpolated": lambda length: {"interpolation": length / TRAINED},
+    "base changed": lambda length: {"base": changed_base(length / TRAINED, D_K)},
+}
+
+
+def changed_base(factor: float, d: int, base: float = BASE) -> float:
+    """Base under which the slowest of d/2 waves becomes slower by `factor`; the fastest stays."""
+    return float(base * factor ** (d / (d - 2)))
+
+
+def five_back(draw: torch.Generator, texts: int, length: int) -> tuple[Tensor, Tensor]:
+    """Random letters, and for each place the letter five before; -1 where there is none."""
+    letters = torch.randint(N_LETTERS, (texts, length), generator=draw)
+    right = torch.full_like(letters, -1)
+    right[:, BACK:] = letters[:, :-BACK]
+    return letters, right
+
+
+def latest_capital(draw: torch.Generator, texts: int, length: int) -> tuple[Tensor, Tensor]:
+    """Random letters, the first and a sixth of the others capitals; the last capital so far."""
+    letters = torch.randint(N_LETTERS, (texts, length), generator=draw)
+    capital = torch.rand(texts, length, generator=draw) < CAPITALS
+    capital[:, 0] = True
+    latest = torch.where(capital, torch.arange(length), -1).cummax(dim=-1).values
+    return letters + N_LETTERS * capital, letters.gather(-1, latest)
+
+
+TASKS = {"five back": five_back, "latest capital": latest_capital}
+
+
+@dataclass(frozen=True)
+class Trained:
+    """Six trained layers of one scheme.
+
+    Attributes
+    ----------
+    scheme : one of `SCHEMES`.
+    task : one of `TASKS`.
+    parameters : name -> (6, ...) tensor.
+    """
+
+    scheme: str
+    task: str
+    parameters: Parameters
+
+    @torch.no_grad()
+    def right(self, length: int, **waves: float) -> Tensor:
+        """Share of right letters of each seed, (6,), in the second halves of new texts."""
+        draw = torch.Generator().manual_seed(length)
+        tokens, right = TASKS[self.task](draw, LETTERS // length, length)
+        guess = _logits(self.scheme, self.parameters, tokens, **waves).argmax(dim=-1)
+        late = slice(length // 2, length)
+        return (guess == right)[..., late].double().mean(dim=(-2, -1))
+
+
+def train(scheme: str, task: str) -> Trained:
+    """Train six layers at once by Adam [kingma2015], on texts of 32 letters."""
+    draw = torch.Generator().manual_seed(0)
+    start = _start(scheme, draw)
+    tuned = [x.requires_grad_() for x in start.values()]
+    moments = [(torch.zeros_like(x), torch.zeros_like(x)) for x in tuned]
+    for step in range(1, STEPS + 1):
+        tokens, right = TASKS[task](draw, TEXTS, TRAINED)
+        log_p = _logits(scheme, start, tokens).log_softmax(dim=-1)
+        asked = right >= 0
+        found = log_p[:, asked].gather(-1, right[asked].expand(SEEDS, -1)[..., None])
+        gradients = torch.autograd.grad(-found.sum() / asked.sum(), tuned)
+        rate = RATE * min(1, step / 20) * (1 if step < 0.7 * STEPS else 0.2)
+        _adam(tuned, gradients, moments, step, rate)
+    return Trained(scheme, task, {name: x.detach() for name, x in start.items()})
+
+
+def _start(scheme: str, draw: torch.Generator) -> dict[str, Tensor]:
+    """First parameters, the same for every scheme; a scheme's own come last."""
+
+    def normal(*shape: int, variance: float = 1.0) -> Tensor:
+        drawn = torch.randn(SEEDS, *shape, generator=draw, dtype=torch.float64)
+        return drawn * math.sqrt(variance)
+
+    found = {"letters": normal(2 * N_LETTERS, D_MODEL)}
+    found["read"] = normal(D_MODEL, N_LETTERS, variance=1 / D_MODEL)
+    found["w_v"] = normal(N_HEADS, D_MODEL, D_MODEL, variance=1 / D_MODEL / N_HEADS)
+    for name in "qk":
+        found[f"w_{name}"] = normal(N_HEADS, D_MODEL, D_K, variance=1 / D_MODEL)
+        found[f"b_{name}"] = normal(N_HEADS, 1, D_K, variance=0.25)
+    if scheme == "learned":  # rows beyond the trained length stay as they are drawn here
+        found["places"] = normal(max(LENGTHS), D_MODEL)
+    if scheme == "relative":
+        found["bias"] = normal(N_HEADS, 2 * FARTHEST + 1, variance=0.01)
+    return found
+
+
+def _logits(scheme: str, p: Parameters, tokens: Tensor, **waves: float) -> Tensor:
+    """What six layers say of some texts (B, T), each place at once: (6, B, T, letters)."""
+    length = tokens.shape[-1]
+    places = torch.arange(length)
+    x = p["letters"][:, tokens]
+    if scheme == "sinusoidal":
+        x = x + fast.sinusoidal(places, D_MODEL).to(x)
+    if scheme == "learned":
+        x = x + p["places"][:, None, :length]
+    q, k = (_heads(x, p[f"w_{name}"]) + p[f"b_{name}"][:, None] for name in "qk")
+    if scheme == "RoPE":
+        turn = fast.sinusoidal(places, D_K, **waves).to(x)
+        q, k = fast.rope(q, turn), fast.rope(k, turn)
+    mask, bias = fast.causal_mask(length, length), _bias(scheme, p, length)
+    y = fast.attention(q, k, _heads(x, p["w_v"]), mask=mask, bias=bias)
+    logits: Tensor = (x + y.sum(dim=2)) @ p["read"][:, None]
+    return logits
+
+
+def _heads(x: Tensor, w: Tensor) -> Tensor:
+    """Rows (6, B, T, D) through the matrices of all heads (6, H, D, K): (6, B, H, T, K)."""
+    rows = x.flatten(1, 2) @ w.transpose(1, 2).flatten(2)
+    return rows.unflatten(1, x.shape[1:3]).unflatten(-1, (N_HEADS, -1)).transpose(2, 3)
+
+
+def _bias(scheme: str, p: Parameters, length: int) -> Tensor | None:
+    if scheme == "ALiBi":
+        return fast.alibi_bias(N_HEADS, length, length).double()
+    if scheme == "relative":
+        return torch.stack([fast.relative_bias(one, length, length) for one in p["bias"]])[:, None]
+    return None
+
+
+def _adam(
+    tuned: Sequence[Tensor], gradients: Sequence[Tensor], moments: Any, step: int, rate: float
+) -> None:
+    """Move the parameters in place; torch's own optimisers take over a second to import."""
+    with torch.no_grad():
+        for x, grad, (first, second) in zip(tuned, gradients, moments, strict=True):
+            first.lerp_(grad, 0.1)
+            second.lerp_(grad * grad, 0.02)
+            size = (second / (1 - 0.98**step)).sqrt() + 1e-8
+            x -= rate * first / (1 - 0.9**step) / size
+
+
+def measured(task: str) -> dict[str, np.ndarray]:
+    """Share of right letters of each scheme, (lengths, 6): changed waves come last.
+
+    One thread computes, so that sums are taken in the same order on every machine.
+    """
+    found = {}
+    with one_thread():
+        for scheme in SCHEMES:
+            layer = train(scheme, task)
+            changes = CHANGES if scheme == "RoPE" else {scheme: lambda length: {}}
+            for name, change in changes.items():
+                each = [layer.right(length, **change(length)) for length in LENGTHS]
+                found[name] = torch.stack(each).numpy()
+    return found

@@ -1,0 +1,182 @@
+"""Figures of chapter 7: position."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.patches import Arc, Circle, FancyBboxPatch
+
+from tformer import reference
+from tformer.chapters.ch07 import places
+from tformer.chapters.ch07.scores import PROFILES, REACH
+from tformer.figures.style import INK, KEY, QUERY, QUIET, VALUE, WEIGHT, panel
+from tformer.figures.tables import blank, table
+
+SHADES = ("#C4C4C4", "#9A9A9A", "#6A6A6A", INK)
+"""From short texts to long ones, and from slow hands to fast ones."""
+
+
+def swapped() -> tuple[Figure, Figure]:
+    """Where *it* looks in two orders of the same words, without places."""
+    return _row(places.FIT, None), _row(places.SWAPPED, None)
+
+
+def resolved() -> tuple[Figure, Figure]:
+    """The same with places."""
+    return _row(places.FIT, 0), _row(places.SWAPPED, 0)
+
+
+def _row(sentence: str, first: int | None) -> Figure:
+    tokens, weights = sentence.split(), places.read(sentence, first)
+    figure, ax = panel(3.3, 2.9)
+    nouns = places.NOUNS
+    colors = [WEIGHT if token in nouns else QUIET for token in tokens]
+    ax.barh(range(len(tokens)), weights, color=colors, height=0.72)
+    for i, token in enumerate(tokens):
+        if token in nouns:
+            ax.text(weights[i] + 0.015, i, f"{weights[i]:.3f}", va="center", color=INK)
+    ax.set(yticks=range(len(tokens)), yticklabels=tokens, xlim=(0, 1), xticks=(0, 0.5, 1))
+    ax.tick_params(axis="y", length=0, labelsize=10)
+    ax.grid(visible=False, axis="y")
+    ax.invert_yaxis()
+    return figure
+
+
+def clock(ax: Axes, place: tuple[float, float], radius: float) -> None:
+    """The empty face of a clock."""
+    look: Any = {"facecolor": "none", "edgecolor": QUIET, "linewidth": 1}
+    ax.add_patch(Circle(place, radius, **look))
+
+
+def waves() -> tuple[Figure, Figure]:
+    """Four hands at the first eight places, and the table of waves of a sentence."""
+    figure, ax = blank(3.5, 2.5)
+    for i, wave in enumerate(reference.sinusoidal(np.arange(8), 8, base=1000.0).T.reshape(4, 2, 8)):
+        for t, (sine, cosine) in enumerate(wave.T):
+            clock(ax, (t, i), 0.42)
+            ax.plot([t, t + 0.4 * sine], [i, i - 0.4 * cosine], color=INK, linewidth=2)
+    for t in range(8):
+        ax.text(t, -0.6, str(t), ha="center", va="bottom", fontsize=10)
+    ax.text(-0.7, -0.6, "place", ha="right", va="bottom", fontsize=10)
+    for i, name in enumerate(("fast", "", "", "slow")):
+        ax.text(-0.7, i, name, ha="right", va="center", fontsize=10)
+    ax.set(xlim=(-1.7, 7.5), ylim=(3.5, -1.1))
+    words = places.FIT.split()
+    rows = reference.sinusoidal(np.arange(len(words)), 16)
+    return figure, table(rows, words, [""] * 16, written="", size=0.155)
+
+
+def diagonals() -> tuple[Figure, Figure]:
+    """Dot products of the places with each other, of waves and of a learned table's first rows."""
+    words = places.FIT.split()
+    rows = reference.sinusoidal(np.arange(len(words)), 16)
+    drawn = np.random.default_rng(7).standard_normal((len(words), 16)) * 0.5**0.5
+    tables = (reference.pairwise_dot(x, x) for x in (rows, drawn))
+    one, two = (table(x - x.min(), words, [""] * len(words), written="", size=0.2) for x in tables)
+    return one, two
+
+
+def turned() -> tuple[Figure, ...]:
+    """One pair of a query and a key, turned by their places: the angle knows the distance only."""
+    return tuple(_turned(t, s) for t, s in ((3, 1), (8, 6), (8, 1)))
+
+
+def _turned(t: int, s: int, step: float = np.pi / 8) -> Figure:
+    figure, ax = blank(2.1, 2.35)
+    clock(ax, (0, 0), 1)
+    hands = {"q": (0.3 - step * t, QUERY, t), "k": (0.9 - step * s, KEY, s)}
+    for name, (angle, color, place) in hands.items():
+        x, y = np.sin(-angle), -np.cos(-angle)
+        ax.annotate("", (x, y), (0, 0), arrowprops={"arrowstyle": "-|>", "color": color, "lw": 2.4})
+        ax.text(1.22 * x, 1.22 * y, name, color=color, ha="center", va="center", style="italic")
+        side = -0.62 if name == "q" else 0.62
+        ax.text(side, -1.62, f"{name} at {place}", color=color, ha="center", fontsize=10)
+    one, two = sorted((np.degrees(-hands["q"][0]) - 90, np.degrees(-hands["k"][0]) - 90))
+    ax.add_patch(Arc((0, 0), 0.8, 0.8, theta1=one, theta2=two, color=INK, linewidth=1.6))
+    ax.set(xlim=(-1.45, 1.45), ylim=(1.45, -1.75))
+    return figure
+
+
+def pairings(d: int = 8) -> tuple[Figure, Figure]:
+    """Which coordinates are one hand: neighbours, or one of each half."""
+    half = d // 2
+    return (
+        _pairing("adjacent", [(2 * i, 2 * i + 1) for i in range(half)], d),
+        _pairing("half", [(i, i + half) for i in range(half)], d),
+    )
+
+
+def _pairing(title: str, pairs: Sequence[tuple[int, int]], d: int) -> Figure:
+    figure, ax = blank(3.3, 1.75)
+    for (one, two), shade in zip(pairs, reversed(SHADES), strict=True):
+        for place in (one, two):
+            look: Any = {"boxstyle": "round,pad=0,rounding_size=0.1", "linewidth": 2}
+            box = FancyBboxPatch((place + 0.1, 0.1), 0.8, 0.8, **look)
+            box.set(facecolor="none", edgecolor=shade)
+            ax.add_patch(box)
+            ax.text(place + 0.5, 0.5, str(place), ha="center", va="center", fontsize=11)
+        width = two - one
+        arc = Arc((one + 0.5 + width / 2, 0), width, 0.55 + 0.32 * width, theta1=180, theta2=360)
+        arc.set(edgecolor=shade, linewidth=2.2)
+        ax.add_patch(arc)
+    ax.set(xlim=(-0.1, d + 0.1), ylim=(1.1, -1.3))
+    ax.set_title(title, fontsize=11, fontweight="bold")
+    return figure
+
+
+def profiles() -> tuple[Figure, Figure]:
+    """What six schemes add to a score, or make of it, over the distance of query and key."""
+    names = list(PROFILES)
+    return _profiles(names[:3]), _profiles(names[3:])
+
+
+def _profiles(names: Sequence[str]) -> Figure:
+    figure = Figure(figsize=(3.3, 3.9), layout="constrained")
+    for ax, name in zip(figure.subplots(len(names), 1, sharex=True), names, strict=True):
+        ax.axhline(0, color=QUIET, linewidth=1)
+        for values, shade in zip(PROFILES[name](), (INK, "#9A9A9A"), strict=False):
+            ax.vlines(np.arange(REACH), 0, values, color=shade, linewidth=2)
+            ax.plot(np.arange(REACH), values, "o", color=shade, markersize=2.6)
+        ax.set(yticks=[], xlim=(REACH, -1))
+        ax.grid(visible=False)
+        ax.spines["left"].set_visible(False)
+        ax.set_title(name, fontsize=11, pad=3)
+    ax.set(xlabel="distance, from far to near")
+    return figure
+
+
+def counting(n: int = 6) -> tuple[Figure, Figure, Figure]:
+    """A layer that looks at all words so far alike, and a value that marks the first: 1/t comes."""
+    marked = np.eye(n)[:, :1]
+    weights = reference.attention_weights(np.zeros((n, 1)), marked, mask=np.tri(n, dtype=bool))
+    names = [str(t) for t in range(1, n + 1)]
+    look: Any = {"written": "{:.2f}", "most": 1.0, "size": 0.42}
+    return (
+        table(weights, names, names, WEIGHT, "weights", **look),
+        table(marked, names, [""], VALUE, "values", size=0.42),
+        table(weights @ marked, names, [""], VALUE, "outputs", **look),
+    )
+
+
+def longer(runs: Mapping[str, Mapping[str, np.ndarray]]) -> tuple[Figure, ...]:
+    """Share of right letters: a panel a task, a line a scheme, a mark a length, bars over seeds."""
+    return tuple(_longer(task, found) for task, found in runs.items())
+
+
+def _longer(task: str, found: Mapping[str, np.ndarray], chance: float = 1 / 16) -> Figure:
+    figure, ax = panel(3.3, 4.6)
+    for line, shares in enumerate(found.values()):
+        for i, (seeds, shade) in enumerate(zip(shares, SHADES, strict=True)):
+            y = line - 0.3 + 0.2 * i
+            ax.plot([seeds.min(), seeds.max()], [y, y], color=shade, linewidth=1.6)
+            ax.plot(np.median(seeds), y, "o", color=shade, markersize=4.5)
+    ax.axvline(chance, color=QUIET, linestyle=":")
+    ax.set(yticks=range(len(found)), yticklabels=list(found), ylim=(len(found) - 0.5, -0.5))
+    ax.set(title=task, xlabel="share right", xlim=(-0.02, 1.03), xticks=(0, 0.5, 1))
+    ax.tick_params(axis="y", length=0, labelsize=10)
+    ax.grid(visible=False, axis="y")
+    return figure
