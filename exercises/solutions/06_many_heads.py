@@ -159,7 +159,8 @@ def layer(x, w_q, w_k, w_v, w_o, n_heads):
     for q, k, v, o in zip(*parts, blocks, strict=True):
         scores = (x @ q) @ (x @ k).mT / np.sqrt(q.shape[1])
         terms = np.exp(scores - scores.max(axis=-1, keepdims=True))
-        total = total + terms / terms.sum(axis=-1, keepdims=True) @ (x @ v) @ o
+        a = terms / terms.sum(axis=-1, keepdims=True)
+        total = total + a @ (x @ v) @ o
     return total
     ### END SOLUTION
 
@@ -292,8 +293,8 @@ check("6.7", grouped)
 # every head is to keep its weights in every sentence. The one key has to be wider.
 #
 # Write `one_key(w_q, w_k)` for arrays of shape `(H, d, d_k)`. Return two arrays: the queries'
-# matrices of the new layer, shape `(H, d, H * d_k)`, and the keys' matrix of all heads, shape `(d,
-# H * d_k)`. The new layer scales its scores by the root of its own key width, H d_k.
+# matrices of the new layer, shape `(H, d, H * d_k)`, and the keys' matrix of all heads, shape
+# `(d, H * d_k)`. The new layer scales its scores by the root of its own key width, H d_k.
 # ```
 
 
@@ -345,7 +346,8 @@ def welcome(n):
     ### BEGIN SOLUTION
     n_heads = 1
     while True:
-        every = np.arange(2**n_heads) >> np.arange(n_heads)[:, None] & 1  # all sets
+        heads = np.arange(n_heads)[:, None]
+        every = np.arange(2**n_heads) >> heads & 1  # a column for each set
         half = every[:, every.sum(axis=0) == n_heads // 2]
         if half.shape[1] >= n:
             return half[:, :n].astype(bool)
