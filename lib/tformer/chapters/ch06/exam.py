@@ -121,11 +121,11 @@ share of tables that is left.
 **(b)** ${tex(cache)}$: a key and a value of width {width} for each table and layer.
 
 **(c)** Parameters, cache and multiplications stay, because twice as many heads have half the
-width. There are twice as many weights. The rank is at most half of what it was.
+width. There are twice as many weights. The largest rank is halved.
 
 **(d)** No: each head has its own query. The ranks are ${tex(rank)}$. With one table all rows are
-$c\, q K^\top$ with the same $K$, so they lie in the span of the {narrow} rows of $K^\top$; and
-there are {heads} of them.""",
+$c\, q K^\top$ with the same $K$, so they lie in the span of the rows of $K^\top$, of which
+there are as many as the key is wide, {narrow}.""",
         marking=(
             (3, "parameters; one point each"),
             (2, "key and value, times tables, times layers"),

@@ -58,8 +58,9 @@ Four programs cut the table into an array of shape $({H}, {T}, {d})$.
 puts the outputs of its heads together in the same order of columns. Does it learn as well as one
 with the right cut? What happens to weights that were trained with the right cut?
 
-**(d)** Another model uses {letter["at once"]} everywhere, with a causal mask on the {T} rows of
-each head. From which word is the first query of its last head? Why is the mask no protection?""",
+**(d)** Another model cuts queries, keys and values with {letter["at once"]}. A causal mask
+is laid on the {T} rows of each head, and the output of word $t$ is made of the rows $t$ of all
+heads. From which word is the first query of the last head? Show that a later word leaks.""",
         answer=rf"""
 **(a)** Right: ${tex(right)}$. {letter["at once"]}: ${tex(mixed)}$. {letter["combed"]}:
 ${tex(combed)}$.
@@ -70,13 +71,14 @@ ${tex(combed)}$.
 $W_V$ and the rows of $W_O$ are there to be learned: their order means nothing. Weights trained with
 the right cut are read in the wrong order, and their heads are taken apart.
 
-**(d)** From word {first}. Row $t$ of a head is not word $t$ here: the mask compares row numbers,
-and a row may hold a piece of a later word, which then reaches an earlier one.""",
+**(d)** From word {first}, and so are the key and the value in the same row, the only ones at which
+this query may look. What it finds goes into the output of word 1. The mask compares row numbers,
+and here row $t$ of a head is not word $t$.""",
         marking=(
             (3, "the three tables"),
             (2, "the right programs, and no other"),
             (3, "a consistent order can be learned; loaded weights need the old one"),
-            (2, "the word; rows are no longer words"),
+            (2, "the word; its value reaches word 1"),
         ),
         given={"words": T, "heads": H, "width": d},
         values={"right": right, "mixed": mixed, "combed": combed, "good": good, "first": first},
@@ -187,7 +189,7 @@ head adds $x U$, whatever $M$ is.""",
 def two_answers(rng: Rng) -> Item:
     """The error of a head with fixed weights, the best that it can write, and the bound."""
     a, b = distinct(rng, 2, 1, 7)
-    heads, more, width = (int(rng.integers(*ends)) for ends in ((1, 7), (1, 6), (2, 9)))
+    heads, more, width = (int(rng.integers(*ends)) for ends in ((2, 7), (1, 6), (2, 9)))
     signs = np.array([[1, 1], [1, -1], [-1, 1], [-1, -1]], dtype=float)
     keys = np.broadcast_to(np.log([[a], [b]]), (4, 2, 1))
     mixed = attention(np.ones((4, 1, 1)), keys, signs[..., None])[:, 0]

@@ -133,9 +133,9 @@ author tests the score of a word with itself and finds it right. Why is that no 
         answer=rf"""
 **(a)** {verdict}.
 
-**(b)** Two turns should add up: a quarter turn done twice is half a turn, which takes $(a, b)$ to
-$(-a, -b)$. {no} exchanges two coordinates, up to a sign, and twice that gives $(a, b)$. So its
-scores depend on the places themselves, and not on the distance only.
+**(b)** Two turns should add up: an odd number of quarter turns, done twice, is half a turn, which
+takes $(a, b)$ to $(-a, -b)$. {no} exchanges two coordinates, up to a sign, and twice that gives
+$(a, b)$. So its scores depend on the places themselves, and not on the distance only.
 
 **(c)** ${tex(once)}$: first the coordinates 0, 2, 4, then 1, 3, 5.
 

@@ -127,14 +127,15 @@ to lie ahead. At the first word of a text this is right, and at no other.
 
 **(d)** ${tex(shares)}$. The numbers for keys ahead get none: the mask hides all such pairs.
 
-**(e)** As before: those from ${-m}$ to ${m}$, and nothing beyond. All keys that are farther back
-share one number, and there are ten times as many of them, so together they take more weight.""",
+**(e)** As before: every distance that is less than {m}, and on each side only “{m} or more”. All
+keys that far back share one number, and there are about ten times as many of them, so together
+they take more weight.""",
         marking=(
             (2, "the table: constant along diagonals, clipped in the corners"),
             (1, "the row"),
             (3, "the row of the program; the query's place; the first word"),
             (3, "the numbers of pairs; none for those ahead"),
-            (2, "the same distances; the weight of all far keys together"),
+            (2, "those short of the limit; the weight of all far keys together"),
         ),
         given={"m": m, "table": table[0], "old": old, "words": words},
         values={"square": square, "new": new, "wrong": wrong, "shares": shares},
