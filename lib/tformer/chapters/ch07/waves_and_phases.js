@@ -41,10 +41,12 @@ function render({ model, el }) {
   const root = frame(el, "tf-phases", "Waves and phases");
   const question = bet(model, from, walk), chart = strip(), dials = faces(), hill = distances(), live = voice();
   const moves = movers(model, walk), likes = choices(model);
-  root.append(question.el, chart.el, moves.el, question.verdict, likes.el, dials.el, hill.el,
-    h("p", { class: "tf-about" }, "Above: the waves to the base 100, full for 1 and blank for −1; a column a place, two lines a hand, fast hands on top. Clocks: the pairs of "
-      + "the query and of the key, turned by their places (the first coordinate is drawn to the left, so that they run clockwise); below each, the cosine between its hands. The score is their sum, and the curve has it for every distance."),
-    h("div", { class: "tf-actions" }, moves.play, button("reset", () => { moves.stop(); assign(model, start); })), live);
+  root.append(question.el, chart.el, moves.el, question.verdict, likes.el, dials.el,
+    h("div", { class: "tf-over" }, hill.headline,
+      h("div", { class: "tf-actions" }, moves.play, button("reset", () => { moves.stop(); assign(model, start); }))), hill.el,
+    h("p", { class: "tf-about" }, "Above: the waves to the base 100, full for 1 and blank for −1; a column a place, two lines a hand. Clocks: the pairs of the "
+      + "query and of the key, turned by their places (first coordinate to the left), and the cosine of each angle. The score is their sum."),
+    live);
   const stop = follow(model, TRAITS, () => {
     const now = traits(model, TRAITS), [q, k] = now.rows[now.wish];
     const found = parts(q, k, now.t, now.s), score = total(found);
@@ -182,11 +184,11 @@ function face(i) {
 function distances() {
   const score = reading("score"), apart = reading("distance"), reach = PLACES - 1;
   const curve = h("path", { class: "tf-curve" }), dot = h("circle", { class: "tf-here", r: 1.1 });
-  const x = (distance) => 2 * (distance + reach) * 50 / (2 * reach), y = (value) => 13 - 1.5 * value;
+  const x = (distance) => 2 * (distance + reach) * 50 / (2 * reach), y = (value) => 10.3 - 1.15 * value;
   const axis = h("line", { class: "tf-zero", x1: 0, x2: 100, y1: y(0), y2: y(0) });
-  const drawing = h("svg", { viewBox: "-1.5 0 103 18.5", "aria-hidden": "true" }, axis, curve, dot);
-  const el = h("div", { class: "tf-hill" },
-    h("p", { class: "tf-headline" }, "distance ", apart, h("span", { class: "tf-quiet" }, "·"), "score ", score), drawing,
+  const drawing = h("svg", { viewBox: "-1.5 0 103 14.8", "aria-hidden": "true" }, axis, curve, dot);
+  const headline = h("p", { class: "tf-headline" }, "distance ", apart, h("span", { class: "tf-quiet" }, "·"), "score ", score);
+  const el = h("div", { class: "tf-hill" }, drawing,
     h("p", { class: "tf-ends tf-quiet" }, h("span", {}, `key ${reach} ahead`), h("span", {}, "same place"), h("span", {}, `key ${reach} back`)));
   const update = (q, k, { t, s }, value) => {
     const points = profile(q, k).map((v, n) => `${x(n - reach).toFixed(2)} ${y(v).toFixed(2)}`);
@@ -196,7 +198,7 @@ function distances() {
     apart.show(t - s, fmt(t - s, 0));
     score.show(value, fmt(value));
   };
-  return { el, update };
+  return { headline, el, update };
 }
 
 export default { render };
