@@ -69,7 +69,7 @@ def test_bfloat16_is_rounded_as_torch_rounds_it() -> None:
 
     x = np.random.default_rng(0).standard_normal(500) * np.logspace(-3, 9, 500)
     x = np.append(x, [0, -1e9, 1 + 2**-8, 1 + 3 * 2**-8])
-    ours = figures_deeper._bfloat16(x)
+    ours = fills.bfloat16(x)
     theirs = torch.from_numpy(x.astype(np.float32)).bfloat16().float().numpy()
     np.testing.assert_array_equal(ours, theirs)
 

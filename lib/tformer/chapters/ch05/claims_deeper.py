@@ -8,7 +8,7 @@ import numpy as np
 import sympy as sp
 
 from tformer import reference as ref
-from tformer.chapters.ch05.fills import filled, late_and_divided, naive_softmax
+from tformer.chapters.ch05.fills import bfloat16, filled, late_and_divided, naive_softmax
 from tformer.chapters.ch05.paths import reach
 from tformer.claims.registry import claim, require
 from tformer.claims.tools import identity, near, row, show, weights
@@ -21,7 +21,7 @@ from tformer.claims.tools import identity, near, row, show, weights
         "the lead is smaller": {"lead": 100.0},
         "without dividing again": {"divided": False},
     },
-    scope="three precisions, one lead each; random rows",
+    scope="four precisions, two leads each; random rows",
 )
 def late_divided(lead: float = 0.0, divided: bool = True) -> str:
     """Random rows with every mask of four keys; then one visible key below one hidden key."""
@@ -40,9 +40,11 @@ def late_divided(lead: float = 0.0, divided: bool = True) -> str:
             where = f"{dtype}, hidden score {scores[1]:g} above the visible one"
             require(np.isnan(late).all() == lost, f"{where}: weights {show(late)}")
             require(near(filled(scores, mask, dtype, -np.inf), (1, 0)), where)
+    faint = bfloat16(np.exp(-np.array([92, 93], dtype=np.float32)))
+    require(faint[0] > 0 and faint[1] == 0, f"bfloat16: the exponentials are {show(faint)}")
     return (
-        "rows under all 15 masks of four keys within 1e-12; a visible key is lost at 18, 104 and "
-        "746 below a hidden one, and not at 17, 103 and 745"
+        "rows under all 15 masks of four keys within 1e-12; a visible key is lost at 18, 93, 104 "
+        "and 746 below a hidden one, and not at 17, 92, 103 and 745"
     )
 
 
@@ -102,7 +104,7 @@ def absorbed(fill: float = -1e9, largest: int = 31) -> str:
     "exm-two-fills",
     "numeric",
     broken={"one mask alone": {"masks": 1}, "a fill of half the size": {"part": 0.5}},
-    scope="float16 and float32",
+    scope="float16, bfloat16 and float32",
 )
 def two_fills(masks: int = 2, part: float = 1.0) -> str:
     """A row whose first key is hidden by two masks, and its second by one; and one with both."""
@@ -114,7 +116,11 @@ def two_fills(masks: int = 2, part: float = 1.0) -> str:
             )
         got = naive_softmax(added)
         require(np.isnan(got).all(), f"{dtype}: {show(added)} gives the weights {show(got)}")
-    return "two masks of the least finite number add up to −∞ in both, and the formula gives NaN"
+    with np.errstate(over="ignore"):
+        least = np.float32(-part * (2 - 2**-7) * 2.0**127)  # of bfloat16
+        both = bfloat16(np.array(masks * least))
+    require(np.isneginf(both), f"bfloat16: {masks} masks of {least:.4g} make {both:.4g}")
+    return "two masks of the least finite number add up to −∞ in each, and the formula gives NaN"
 
 
 @claim(

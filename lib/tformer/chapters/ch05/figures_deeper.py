@@ -7,7 +7,7 @@ from matplotlib.figure import Figure
 
 from tformer import reference
 from tformer.chapters.ch05.figures import LEAK
-from tformer.chapters.ch05.fills import filled, naive_softmax
+from tformer.chapters.ch05.fills import bfloat16, filled, naive_softmax
 from tformer.chapters.ch05.paths import reach
 from tformer.figures.style import INK, QUIET, VERMILLION, WEIGHT
 from tformer.figures.tables import blank, squares
@@ -19,7 +19,7 @@ def verdict(fill: float, dtype: str) -> str:
     """Say what a fill makes of a fully masked row of the scores 2, 1 and 0."""
     scores = np.array([2.0, 1.0, 0.0])
     if dtype == "bfloat16":
-        got = naive_softmax(_bfloat16(_bfloat16(scores) + _bfloat16(np.array(fill))))
+        got = naive_softmax(bfloat16(bfloat16(scores) + bfloat16(np.array(fill))))
     else:
         got = filled(scores, np.zeros(3, dtype=bool), dtype, fill)
     if np.isnan(got).any():
@@ -27,13 +27,6 @@ def verdict(fill: float, dtype: str) -> str:
     if np.allclose(got, naive_softmax(scores), atol=5e-4):
         return "unmasked"
     return "even" if np.allclose(got, 1 / 3, atol=5e-4) else "blurred"
-
-
-def _bfloat16(x: np.ndarray) -> np.ndarray:
-    """Round to 8 significant bits, half to even, as bfloat16 does."""
-    bits = np.asarray(x, dtype=np.float32).view(np.uint32)
-    bits = bits + 0x7FFF + ((bits >> 16) & 1)
-    return (bits & np.uint32(0xFFFF0000)).view(np.float32)
 
 
 def fills_by_format() -> Figure:

@@ -6,7 +6,7 @@ import numpy as np
 
 from tformer import reference
 
-__all__ = ["WAYS", "filled", "late_and_divided", "naive_softmax"]
+__all__ = ["WAYS", "bfloat16", "filled", "late_and_divided", "naive_softmax"]
 
 FILL = -1e9
 
@@ -52,3 +52,10 @@ def late_and_divided(scores: np.ndarray, mask: np.ndarray) -> np.ndarray:
     kept = naive_softmax(scores) * mask
     with np.errstate(invalid="ignore"):
         return np.asarray(kept / kept.sum(axis=-1, keepdims=True))
+
+
+def bfloat16(x: np.ndarray) -> np.ndarray:
+    """Round to 8 significant bits, half to even, as bfloat16 does."""
+    bits = np.asarray(x, dtype=np.float32).view(np.uint32)
+    bits = bits + 0x7FFF + ((bits >> 16) & 1)
+    return (bits & np.uint32(0xFFFF0000)).view(np.float32)
