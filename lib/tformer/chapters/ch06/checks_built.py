@@ -201,10 +201,11 @@ def graded_scores(
     praise="For two to eight kinds, in every sentence with two nouns and an adjective, of three to "
     "fifteen words.",
     hints=(
-        "Put the kinds on a curve: what a noun weighs in the first head, and in the second. The "
-        "adjective chooses by how much each head counts. When does the kind that is meant win?",
-        "If the two factors point in the direction in which the curve sticks out farthest at the "
-        "kind. A quarter of a circle sticks out everywhere.",
+        "Put the kinds on a curve: what a noun weighs in the first head, and in the second. An "
+        "adjective of high score turns both weights down, each by a factor of its own, and they "
+        "are added up. When does the kind that is meant win?",
+        "If of all points of the curve its own has the largest dot product with the two factors. "
+        "On a quarter of a circle a point has the largest dot product with itself.",
         "A weight of e^(a − b) beside an adjective of score b is as if the head counted e^(−b). So "
         "b is a large number minus the noun's own score.",
     ),

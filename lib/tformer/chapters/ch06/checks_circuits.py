@@ -38,7 +38,7 @@ def _bills() -> Iterator[Case]:
         "Keys and values of a word are 2 · G · d_k numbers; each head has n · n weights.",
     ),
     cases=_bills,
-    kind=Several(names=("parameters", "cache", "weights")),
+    kind=Several(names=("number of parameters", "size of the cache", "number of weights")),
     mutants={
         "Keys and values are shared: their matrices have G · d_k columns.": lambda d, h, g, n: (
             4 * d * d,

@@ -72,6 +72,9 @@ def _rows(w_o: np.ndarray, d_v: int, h: int) -> np.ndarray:
         "You took every H-th row of the matrix; the rows of a head follow each other.": (
             lambda out, y, w_o, h: out - y[..., h, :, :] @ w_o[h :: y.shape[-3]]
         ),
+        "What the other heads have added is in `out`, and nowhere else.": (
+            lambda out, y, w_o, h: 0.0 * out
+        ),
         "You took the block of the first head.": (
             lambda out, y, w_o, h: out - y[..., h, :, :] @ w_o[: y.shape[-1]]
         ),
@@ -156,21 +159,14 @@ def _layer(attend: Attend, *inputs: np.ndarray, n_heads: int, cut: str = "blocks
 
 
 def _layers() -> Iterator[Case]:
-    x = np.array([[1.0, 0], [0, 1]])
-    w_k = np.array([[0.0, 0], [np.log(3), np.log(4)]])
+    x, w_o = np.array([[1.0, 0, 0], [0, 1, 0]]), np.eye(2, 3)
+    w_k = np.array([[0.0, 0], [np.log(3), np.log(4)], [0, 0]])
     exactly = (
         "The second word has the weights 1/4 and 3/4 in one head, and 1/5 and 4/5 in the other."
     )
-    yield case(
-        x=x,
-        w_q=np.array([[0.0, 0], [1, 1]]),
-        w_k=w_k,
-        w_v=np.array([[4.0, 0], [0, 10]]),
-        w_o=np.eye(2),
-        n_heads=2,
-        want=[[2, 5], [1, 8]],
-        why=exactly,
-    )
+    w_q, w_v = np.array([[0.0, 0], [1, 1], [0, 0]]), np.array([[4.0, 0], [0, 10], [0, 0]])
+    want = [[2, 5, 0], [1, 8, 0]]
+    yield case(x=x, w_q=w_q, w_k=w_k, w_v=w_v, w_o=w_o, n_heads=2, want=want, why=exactly)
     for seed, (batch, n, d, n_heads, d_k, d_v) in enumerate(
         (
             ((), 3, 4, 2, 2, 2),

@@ -83,7 +83,7 @@ def circuits(kind: str = "animate") -> tuple[Figure, Figure]:
     weights = layers.layer(layers.SIX)
     h = list(layers.SIX).index(kind)
     kinds = ("animate", "place", "cargo")
-    asks, given = ("pronoun", "noun", "adjective"), tuple(f"is {one}" for one in kinds)
+    asks, given = ("pronoun", "noun"), tuple(f"is {one}" for one in kinds)
     asked = (*given, *(f"says {one}" for one in kinds))
     look: Any = {"size": 0.32, "slant": 55}
     return (

@@ -37,8 +37,8 @@ function render({ model, el }) {
     stem: pick("sentence", "stem", [...stems.keys()], pairs, () => ({ word: 1 })),
     last: pick("last word", "last", lasts, lasts),
   };
-  root.append(h("div", { class: "tf-choice" }, ...Object.values(picks).map((one) => h("div", { class: "tf-actions" }, one.el))),
-    said, table, told, h("div", { class: "tf-actions" }, button("all heads on", () => take({ off: [] })), button("reset", () => take(start))), live);
+  const back = h("span", { class: "tf-group" }, button("all heads on", () => take({ off: [] })), button("reset", () => take(start)));
+  root.append(h("div", { class: "tf-choice" }, ...Object.values(picks).map((one) => one.el), back), said, table, told, live);
   let drawn = "", grid;
   const stop = follow(model, TRAITS, () => {
     const now = traits(model, TRAITS), heads = layers.find(([name]) => name === now.layer)[1], tokens = [...stems[now.stem], now.last];

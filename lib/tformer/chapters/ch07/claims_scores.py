@@ -48,7 +48,7 @@ def alibi(factor: float = 1.0, places: int = 0) -> str:
         require(near(reached, exp(-4 * slopes[0]), 1e-2), f"equal contents: {reached:.4f}")
     return (
         f"{tried} cases of contents in grids, up to 6 keys, slopes 1/2 to 1/256; equal contents: "
-        "each key e^m times the one before it, up to 1024 keys, within 1e-12"
+        "each key e^μ times the one before it, up to 1024 keys, within 1e-12"
     )
 
 

@@ -29,13 +29,17 @@ LETTERS = 2048
 """Letters in the texts that a trained layer is tried on, at each length."""
 
 Parameters = Mapping[str, Tensor]
-Change = Callable[[int], Mapping[str, float]]
-"""From a length to the base or the interpolation with which its waves are made."""
-CHANGES: Mapping[str, Change] = {
-    "RoPE": lambda length: {},
-    "interpolated": lambda length: {"interpolation": length / TRAINED},
-    "base changed": lambda length: {"base": changed_base(length / TRAINED, D_K)},
+Change = Callable[[int], Mapping[str, Any]]
+"""From a length to what is changed when texts of that length are read."""
+CHANGES: Mapping[str, Mapping[str, Change]] = {
+    "relative": {"relative, window": lambda length: {"window": TRAINED}},
+    "RoPE": {
+        "RoPE, window": lambda length: {"window": TRAINED},
+        "RoPE, interpolated": lambda length: {"interpolation": length / TRAINED},
+        "RoPE, base changed": lambda length: {"base": changed_base(length / TRAINED, D_K)},
+    },
 }
+"""What is tried without further training: scheme -> name -> change."""
 
 
 def changed_base(factor: float, d: int, base: float = BASE) -> float:
@@ -79,11 +83,14 @@ class Trained:
     parameters: Parameters
 
     @torch.no_grad()
-    def right(self, length: int, **waves: float) -> Tensor:
-        """Share of right letters of each seed, (6,), in the second halves of new texts."""
+    def right(self, length: int, **changed: Any) -> Tensor:
+        """Share of right letters of each seed, (6,), in the second halves of new texts.
+
+        Changed may be the `base` and the `interpolation` of the waves, and a `window` of keys.
+        """
         draw = torch.Generator().manual_seed(length)
         tokens, right = TASKS[self.task](draw, LETTERS // length, length)
-        guess = _logits(self.scheme, self.parameters, tokens, **waves).argmax(dim=-1)
+        guess = _logits(self.scheme, self.parameters, tokens, **changed).argmax(dim=-1)
         late = slice(length // 2, length)
         return (guess == right)[..., late].double().mean(dim=(-2, -1))
 
@@ -125,7 +132,9 @@ def _start(scheme: str, draw: torch.Generator) -> dict[str, Tensor]:
     return found
 
 
-def _logits(scheme: str, p: Parameters, tokens: Tensor, **waves: float) -> Tensor:
+def _logits(
+    scheme: str, p: Parameters, tokens: Tensor, window: int = max(LENGTHS), **waves: float
+) -> Tensor:
     """What six layers say of some texts (B, T), each place at once: (6, B, T, letters)."""
     length = tokens.shape[-1]
     places = torch.arange(length)
@@ -138,7 +147,7 @@ def _logits(scheme: str, p: Parameters, tokens: Tensor, **waves: float) -> Tenso
     if scheme == "RoPE":
         turn = fast.sinusoidal(places, D_K, **waves).to(x)
         q, k = fast.rope(q, turn), fast.rope(k, turn)
-    mask, bias = fast.causal_mask(length, length), _bias(scheme, p, length)
+    mask, bias = fast.sliding_window_mask(length, length, window), _bias(scheme, p, length)
     y = fast.attention(q, k, _heads(x, p["w_v"]), mask=mask, bias=bias)
     logits: Tensor = (x + y.sum(dim=2)) @ p["read"][:, None]
     return logits
@@ -171,7 +180,7 @@ def _adam(
 
 
 def measured(task: str) -> dict[str, np.ndarray]:
-    """Share of right letters of each scheme, (lengths, 6): changed waves come last.
+    """Share of right letters of each scheme, (lengths, 6): each change after its scheme.
 
     One thread computes, so that sums are taken in the same order on every machine.
     """
@@ -179,8 +188,8 @@ def measured(task: str) -> dict[str, np.ndarray]:
     with one_thread():
         for scheme in SCHEMES:
             layer = train(scheme, task)
-            changes = CHANGES if scheme == "RoPE" else {scheme: lambda length: {}}
-            for name, change in changes.items():
+            unchanged: dict[str, Change] = {scheme: lambda length: {}}
+            for name, change in (unchanged | dict(CHANGES.get(scheme, {}))).items():
                 each = [layer.right(length, **change(length)) for length in LENGTHS]
                 found[name] = torch.stack(each).numpy()
     return found

@@ -168,7 +168,7 @@ def longer(runs: Mapping[str, Mapping[str, np.ndarray]]) -> tuple[Figure, ...]:
 
 
 def _longer(task: str, found: Mapping[str, np.ndarray], chance: float = 1 / 16) -> Figure:
-    figure, ax = panel(3.3, 4.6)
+    figure, ax = panel(3.4, 5.0)
     for line, shares in enumerate(found.values()):
         for i, (seeds, shade) in enumerate(zip(shares, SHADES, strict=True)):
             y = line - 0.3 + 0.2 * i
@@ -177,6 +177,6 @@ def _longer(task: str, found: Mapping[str, np.ndarray], chance: float = 1 / 16) 
     ax.axvline(chance, color=QUIET, linestyle=":")
     ax.set(yticks=range(len(found)), yticklabels=list(found), ylim=(len(found) - 0.5, -0.5))
     ax.set(title=task, xlabel="share right", xlim=(-0.02, 1.03), xticks=(0, 0.5, 1))
-    ax.tick_params(axis="y", length=0, labelsize=10)
+    ax.tick_params(axis="y", length=0, labelsize=9)
     ax.grid(visible=False, axis="y")
     return figure

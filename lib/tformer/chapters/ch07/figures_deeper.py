@@ -26,7 +26,8 @@ def decay(rng: np.random.Generator, d: int = 64, n: int = 40) -> tuple[Figure, F
     ax.axhline(0, color=QUIET, linewidth=1)
     ax.set(title="ones", xscale="log", xlabel="distance", ylabel="score / d", ylim=(-0.6, 1.1))
     drawn, ax = panel(3.3, 2.4)
-    scores = np.array([turned(*rng.standard_normal((2, d)), DISTANCES) for _ in range(n)])
+    pairs = rng.standard_normal((n, 2, d))
+    scores = np.array([turned(q, k, DISTANCES) for q, k in pairs])
     for one in scores:
         ax.plot(DISTANCES, one / d**0.5, "o", color=QUIET, markersize=1.8, alpha=0.5)
     ax.plot(DISTANCES, scores.std(axis=0) / d**0.5, "o-", color=INK, markersize=3)

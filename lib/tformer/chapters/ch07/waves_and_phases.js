@@ -3,6 +3,7 @@
 export const core = { waves, parts, profile };
 
 const PLACES = 64, WIDTH = 16, BASE = 100, HANDS = WIDTH / 2, PACE = 180;
+const WISHES = ["likes its own place", "likes 5 places back", "likes nothing in particular"];
 const GUESSES = ["it grows", "it shrinks", "it stays"];
 const range = (n) => Array.from({ length: n }, (_, i) => i);
 const frequency = (i) => BASE ** (-2 * i / WIDTH);
@@ -42,7 +43,7 @@ function render({ model, el }) {
   const moves = movers(model), likes = choices(model);
   root.append(question.el, chart.el, moves.el, question.verdict, likes.el, dials.el, hill.el,
     h("p", { class: "tf-about" }, "Above: the waves to the base 100, full for 1 and blank for −1; a column a place, two lines a hand, fast hands on top. Clocks: the pairs of "
-      + "the query and of the key, turned by their places; below each, the cosine between its hands. The score is their sum, and the curve has it for every distance."),
+      + "the query and of the key, turned by their places (the first coordinate is drawn to the left, so that they run clockwise); below each, the cosine between its hands. The score is their sum, and the curve has it for every distance."),
     h("div", { class: "tf-actions" }, moves.play, button("reset", () => { moves.stop(); assign(model, start); })), live);
   const stop = follow(model, TRAITS, () => {
     const now = traits(model, TRAITS), [q, k] = now.rows[now.wish];
@@ -137,10 +138,9 @@ function movers(model) {
 }
 
 function choices(model) {
-  const names = Object.keys(model.get("rows"));
-  const all = names.map((name) => button(name, () => assign(model, { wish: name })));
+  const all = WISHES.map((name) => button(name, () => assign(model, { wish: name })));
   const el = h("div", { class: "tf-group", role: "group", "aria-label": "What the query likes" }, h("span", { class: "tf-quiet" }, "The query"), ...all);
-  return { el, update: (wish) => all.forEach((one, i) => one.setAttribute("aria-pressed", String(names[i] === wish))) };
+  return { el, update: (wish) => all.forEach((one, i) => one.setAttribute("aria-pressed", String(WISHES[i] === wish))) };
 }
 
 // ---- the clocks -------------------------------------------------------------------------------
