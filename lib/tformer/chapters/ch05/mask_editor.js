@@ -80,7 +80,7 @@ function bet(model) {
     const there = now.base === "causal" && now.flips.length === 1 && String(now.flips[0]) === String(HOLE)
       && !now.prefix && !now.padding && !now.document;
     const count = leaks(knows(mask, 2));
-    verdict.textContent = !now.guess ? "" : there ? `Through two layers ${count} pairs leak. ${now.guess === count ? "As you said: " : `You said ${now.guess}; but `}“it” comes to know the last word, `
+    verdict.textContent = !now.guess ? "" : there ? `Through two layers ${count} pairs leak. ${now.guess === count ? "As you said." : `You said ${now.guess}.`} “It” comes to know the last word, `
       + "and through it the two words between; and those two, which look at “it”, come to know the last word."
       : "Now open one cell of the causal mask: the one in which “it” looks at the last word.";
     return there ? verdict.textContent : "";
