@@ -139,9 +139,9 @@ check("5.3", find_mask)
 #
 # Several conversations are packed into one table. Each is a question followed by an answer. The
 # question is read as a whole: every word of a conversation may look at all words of its question.
-# The answer is written word by word: at a word of it may look that word itself and those that come
-# after it in the same conversation. Conversations do not meet. Padding sees nothing and is seen by
-# nobody.
+# The answer is written word by word: each word of it is seen by itself and by the words after it in
+# the same conversation, and by no earlier one. Conversations do not meet. Padding sees nothing and
+# is seen by nobody.
 #
 # Write `conversation_mask(which, in_answer)`. The numbers `which`, shape `(..., T)`, say to which
 # conversation each word belongs, and are −1 for padding; the booleans `in_answer`, shape

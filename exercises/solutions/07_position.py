@@ -317,7 +317,8 @@ check("7.8", distance_bias)
 # before it, for ever. Predict first: how does the answer change if the slope is halved?
 #
 # Write `keys_for(slope, share)`. Return the smallest number of nearest keys, the query's own among
-# them, that together have at least the share of the weight, a number below 1.
+# them, that together have at least the share of the weight, a number of at least 0 and below 1. At
+# least one key is asked for.
 # ```
 
 # %%

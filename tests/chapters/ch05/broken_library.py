@@ -2,6 +2,10 @@
 
 import numpy as np
 
+from tformer import reference as ref
+
+RIGHT = ref.causal_attention
+
 
 def causal_upside_down(n_queries, n_keys, offset=0):
     return np.arange(n_keys) >= np.arange(n_queries)[:, None] + offset
@@ -28,6 +32,10 @@ MISTAKES = {
         ),
     ),
     "additive mask: a finite fill": ("to_additive", lambda mask: np.where(mask, 0.0, -10.0)),
+    "causal attention: the offset ignored": (
+        "causal_attention",
+        lambda q, k, v, offset=0, scale=None: RIGHT(q, k, v, 0, scale),
+    ),
     "leaks: none counted": (
         "count_leaks",
         lambda influence, mask: np.zeros(influence.shape[:-2], dtype=int),
@@ -41,6 +49,8 @@ NOTICED = {
     "window: one too wide": ["prop-paths"],
     "packed mask: everything": ["exm-packed"],
     "additive mask: a finite fill": ["exm-causal-row"],
+    "causal attention: the offset ignored": ["exm-cache"],
+    "leaks: none counted": ["prop-hole"],
     "attention: masked after softmax": ["thm-causal", "exm-milk-masked", "exm-packed"],
     "weights: softmax over the queries": ["thm-conditioning"],
 }

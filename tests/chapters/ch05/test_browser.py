@@ -140,12 +140,16 @@ def test_a_guess_is_answered_once_the_hole_is_open(page: Page) -> None:
     outcome = widget.locator(".tf-outcome")
     assert outcome.inner_text() == ""
     widget.get_by_role("radio", name="1", exact=True).check()
-    assert "open the cell" in outcome.inner_text()
-    widget.get_by_role("radio", name="causal").check()
+    assert "Now open one cell" in outcome.inner_text()
     cell(widget, 8, 11).click()
-    assert outcome.inner_text().startswith("5 pairs leak. You said 1.")
+    assert outcome.inner_text().startswith("Through two layers 5 pairs leak. You said 1.")
     widget.get_by_role("radio", name="5", exact=True).check()
     assert "As you said." in outcome.inner_text()
+    widget.get_by_role("radio", name="3 layers").check()
+    assert "As you said." in outcome.inner_text()
+    assert value(widget, "leaks-through") == [6]
+    widget.get_by_role("radio", name="all words").check()
+    assert widget.locator(".tf-formula").inner_text() == "mask = all words"
 
 
 def test_red_ways_are_those_that_come_to_a_later_word(show: Callable) -> None:

@@ -91,6 +91,11 @@ def test_a_guess_is_answered_once_both_have_moved_ten_places(page: Page) -> None
     assert "You said it shrinks. It stays." in outcome.inner_text()
     widget.get_by_role("radio", name="it stays").check()
     assert "As you said: it stays." in outcome.inner_text()
+    widget.get_by_label("Place of the query").fill("19")  # from a new distance, both together
+    assert "One word has moved alone" in outcome.inner_text()
+    for low, words in ((20, "Now move both on."), (27, "As you said: it stays.")):
+        widget.get_by_label("Both words together").fill(str(low))
+        assert words in outcome.inner_text()
 
 
 def test_they_walk_together_until_they_are_stopped(show: Callable) -> None:

@@ -326,6 +326,9 @@ def _on_keys(key_padding: Array) -> Array:
     ),
     cases=_foreign,
     mutants={
+        "In the boolean mask True means hide; it was taken for *may look*.": _converted(
+            lambda attn_mask: ~attn_mask if attn_mask.dtype == bool else attn_mask < 0, _on_keys
+        ),
         "True still means hide.": lambda attn_mask, key_padding: (
             _hides(attn_mask) | _on_keys(key_padding)
         ),

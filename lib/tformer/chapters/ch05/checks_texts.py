@@ -127,6 +127,8 @@ def _caches() -> Iterator[Case]:
     yield case(q=q, k=k, v=integers(52, (4, 2)))
     far = np.array([[2000.0], [1.0], [0.0], [3000.0]])
     yield case(q=np.array([[1.0], [1.0]]), k=far, v=np.eye(4))
+    low = np.array([[-3000.0], [-3001.0], [-2999.0]])
+    yield case(q=np.array([[1.0], [1.0]]), k=low, v=np.eye(3))
     whole = integers(60, (2, 2)), integers(61, (3, 2)), integers(62, (3, 2))
     yield case(q=whole[0], k=whole[1], v=whole[2], whole=True)
 
@@ -172,6 +174,10 @@ def _late(scores: Array) -> Array:
             lambda s: reference.softmax(
                 np.where(np.arange(s.shape[-1]) >= s.shape[-1] - s.shape[-2], _hidden(s), -np.inf)
             )
+        ),
+        "A finite number stands in the place of −∞, and visible scores lie below it: then the "
+        "hidden key takes the weight.": _with(
+            lambda s: reference.softmax(_hidden(s, fill=-1000.0))
         ),
         "A score of 0 is not hidden: exp(0) = 1.": _with(
             lambda s: reference.softmax(_hidden(s, fill=0.0))

@@ -173,7 +173,7 @@ def family(n: int = 8) -> tuple[Figure, ...]:
         "prefix of 3": reference.prefix_mask(n, n, 3),
         "padding": real & everywhere,
         "documents": same,
-        "causal, documents": causal & same & real,
+        "all three": causal & same & real,
     }
     return tuple(_yes_no(title, mask) for title, mask in drawn.items())
 

@@ -47,7 +47,6 @@ function render({ model, el }) {
     h("div", { class: "tf-sides" },
       h("div", { class: "tf-of-grid" }, choice("Weights that are drawn", drawn, (l) => `layer ${l}`), grid.el),
       h("div", { class: "tf-panel" }, choice("Layers that the paths lead through", layers, (l) => (l === 1 ? "1 layer" : `${l} layers`)), cone.el, facts.el)),
-    question.verdict,
     h("p", { class: "tf-about" }, "Table: a row asks, a column is asked; press a cell to open or hide it, a word on the left to follow its row. "
       + "The fuller a cell, the more weight; hatched cells are hidden; a red frame is a leak, a view of a later word. Dots: the words at the bottom, a row above them for each layer; "
       + "lines are all paths that lead down from the word, red where they come to a later one."),
@@ -74,19 +73,19 @@ const choice = (label, radios, name) => h("div", { class: "tf-layers", role: "ra
 function bet(model) {
   const radios = radioButtons(model, "guess", GUESSES), verdict = h("p", { class: "tf-outcome" });
   const ask = "The mask is causal in both layers, but for one cell: “it” may look at the last word. In how many pairs does a word come to know a later one?";
-  const el = h("div", { class: "tf-bet", role: "radiogroup", "aria-label": ask }, h("p", {}, h("b", {}, "Guess first. "), ask),
-    h("div", { class: "tf-layers" }, ...radios.all.map((radio, i) => h("label", { class: "tf-option" }, radio, String(GUESSES[i])))));
+  const el = h("div", { class: "tf-bet" }, h("div", { role: "radiogroup", "aria-label": ask }, h("p", {}, h("b", {}, "Guess first. "), ask),
+    h("div", { class: "tf-layers" }, ...radios.all.map((radio, i) => h("label", { class: "tf-option" }, radio, String(GUESSES[i]))))), verdict);
   const update = (now, mask) => {
     radios.update(now.guess);
-    const there = now.base === "causal" && now.n_layers === 2 && now.flips.length === 1 && String(now.flips[0]) === String(HOLE)
+    const there = now.base === "causal" && now.flips.length === 1 && String(now.flips[0]) === String(HOLE)
       && !now.prefix && !now.padding && !now.document;
-    const count = leaks(knows(mask, now.n_layers));
-    verdict.textContent = !now.guess ? "" : there ? `${count} pairs leak. ${now.guess === count ? "As you said. " : `You said ${now.guess}. `}“it” comes to know the last word, `
+    const count = leaks(knows(mask, 2));
+    verdict.textContent = !now.guess ? "" : there ? `Through two layers ${count} pairs leak. ${now.guess === count ? "As you said." : `You said ${now.guess}.`} “It” comes to know the last word, `
       + "and through it the two words between; and those two, which look at “it”, come to know the last word."
-      : "Now press causal, and open the cell in which “it” looks at the last word.";
+      : "Now open one cell of the causal mask: the one in which “it” looks at the last word.";
     return there ? verdict.textContent : "";
   };
-  return { el, verdict, update };
+  return { el, update };
 }
 
 // ---- the parts of a mask ----------------------------------------------------------------
@@ -94,8 +93,9 @@ function bet(model) {
 function controls(model) {
   const words = ["tired", "wide"].map((word) => button(word, () => assign(model, { last: word })));
   const bases = radioButtons(model, "base", Object.keys(BASES)), formula = h("p", { class: "tf-formula" });
+  bases.all.forEach((radio) => radio.addEventListener("change", () => assign(model, { flips: [] }))); // a new mask starts whole
   const lines = Object.entries(NUMBERS).map(([name, [label, min, max]]) => {
-    const value = reading(name), control = slider(label, { min, max, step: 1 }, (v) => assign(model, { [name]: v }));
+    const value = reading(name), control = slider(label, { min, max, step: 1 }, (v) => assign(model, { [name]: v, flips: [] }));
     return { name, control, value, el: dial(label, control, value) };
   });
   const el = h("div", {},
@@ -209,7 +209,7 @@ function factList() {
     known.show(count, `${count} of ${tokens.length}`);
     one.show(leaks(mask), String(leaks(mask)));
     all.show(leaks(pairs), String(leaks(pairs)));
-    return `${looks.textContent} It can know ${count} words through ${layers}. Leaks: ${leaks(mask)} in one layer, ${leaks(pairs)} through ${layers}.`;
+    return `${looks.textContent} It can know ${count} word${count === 1 ? "" : "s"} through ${layers}. Leaks: ${leaks(mask)} in one layer, ${leaks(pairs)} through ${layers}.`;
   };
   return { el, update };
 }

@@ -116,10 +116,8 @@ def _best(q: Array, k: Array, omega: float, distances: Array, tolerance: float =
     cases=_pairs,
     kind=Number(),
     mutants={
-        "The query is turned the wrong way, or the key the right way and the query not: the key "
-        "stands before the query.": lambda q, k, omega, reach: _best(
-            q, k, omega, -np.arange(reach + 1)
-        ),
+        "The query is turned the wrong way: that is the favourite distance of a key that stands "
+        "ahead.": lambda q, k, omega, reach: _best(q, k, omega, -np.arange(reach + 1)),
         "You left out the farthest distance, reach.": lambda q, k, omega, reach: _best(
             q, k, omega, np.arange(max(reach, 1))
         ),

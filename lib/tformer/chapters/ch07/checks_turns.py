@@ -281,7 +281,7 @@ def _programs() -> Iterator[Case]:
                 scores=_scores(q, k, cause),
                 want=cause,
                 said=said,
-                why=f"Its scores are those of {cause!r}.",
+                why="Compute the scores of all six programs and compare the whole tables.",
             )
 
 

@@ -17,14 +17,14 @@ import torch
 from torch import Tensor
 
 from tformer import fast
+from tformer.chapters.ch07.scores import TRAINED, changed_base
 from tformer.experiments.threads import one_thread
 
 N_LETTERS, BACK, CAPITALS = 16, 5, 1 / 6
-TRAINED, LENGTHS = 32, (32, 64, 128, 256)
+LENGTHS = (32, 64, 128, 256)
 D_MODEL, N_HEADS, D_K, FARTHEST = 16, 4, 16, 15
 SEEDS, TEXTS, STEPS, RATE = 6, 8, 150, 0.03
 SCHEMES = ("none", "learned", "sinusoidal", "relative", "ALiBi", "RoPE")
-BASE = 10000.0
 LETTERS = 2048
 """Letters in the texts that a trained layer is tried on, at each length."""
 
@@ -40,11 +40,6 @@ CHANGES: Mapping[str, Mapping[str, Change]] = {
     },
 }
 """What is tried without further training: scheme -> name -> change."""
-
-
-def changed_base(factor: float, d: int, base: float = BASE) -> float:
-    """Base under which the slowest of d/2 waves becomes slower by `factor`; the fastest stays."""
-    return float(base * factor ** (d / (d - 2)))
 
 
 def five_back(draw: torch.Generator, texts: int, length: int) -> tuple[Tensor, Tensor]:

@@ -105,8 +105,8 @@ def pairings(d: int = 8) -> tuple[Figure, Figure]:
     """Which coordinates are one hand: neighbours, or one of each half."""
     half = d // 2
     return (
-        _pairing("adjacent", [(2 * i, 2 * i + 1) for i in range(half)], d),
-        _pairing("half", [(i, i + half) for i in range(half)], d),
+        _pairing("neighbours", [(2 * i, 2 * i + 1) for i in range(half)], d),
+        _pairing("halves", [(i, i + half) for i in range(half)], d),
     )
 
 

@@ -9,9 +9,8 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Wedge
 
 from tformer import reference
-from tformer.chapters.ch07.extrapolation import BASE, TRAINED, changed_base
 from tformer.chapters.ch07.figures import clock
-from tformer.chapters.ch07.scores import turned
+from tformer.chapters.ch07.scores import BASE, TRAINED, changed_base, turned
 from tformer.figures.style import INK, QUIET, WEIGHT, panel
 from tformer.figures.tables import blank
 

@@ -11,8 +11,15 @@ from tformer import reference
 REACH, WIDTH = 40, 32
 """Distances that are shown, and the width of the rows of places."""
 _AT = np.arange(REACH)
+TRAINED, BASE = 32, 10_000.0
+"""Places of the texts of training, and the base of the waves."""
 
 Profile = Callable[[], list[np.ndarray]]
+
+
+def changed_base(factor: float, d: int, base: float = BASE) -> float:
+    """Base under which the slowest of d/2 waves becomes slower by `factor`; the fastest stays."""
+    return float(base * factor ** (d / (d - 2)))
 
 
 def learned() -> list[np.ndarray]:
@@ -63,5 +70,5 @@ PROFILES: Mapping[str, Profile] = {
     "relative bias, clipped at 8": relative,
     "RoPE, query and key alike": alike,
     "RoPE, a query that looks 12 back": twelve_back,
-    "ALiBi, two of eight heads": alibi,
+    "ALiBi, slopes 1/2 and 1/4": alibi,
 }

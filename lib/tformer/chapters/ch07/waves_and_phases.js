@@ -37,10 +37,10 @@ function profile(q, k) {
 const TRAITS = ["t", "s", "wish", "guess", "rows"];
 
 function render({ model, el }) {
-  const start = traits(model, ["t", "s", "wish", "guess"]), from = start;
+  const start = traits(model, ["t", "s", "wish", "guess"]), from = start, walk = { on: false };
   const root = frame(el, "tf-phases", "Waves and phases");
-  const question = bet(model, from), chart = strip(), dials = faces(), hill = distances(), live = voice();
-  const moves = movers(model), likes = choices(model);
+  const question = bet(model, from, walk), chart = strip(), dials = faces(), hill = distances(), live = voice();
+  const moves = movers(model, walk), likes = choices(model);
   root.append(question.el, chart.el, moves.el, question.verdict, likes.el, dials.el, hill.el,
     h("p", { class: "tf-about" }, "Above: the waves to the base 100, full for 1 and blank for −1; a column a place, two lines a hand, fast hands on top. Clocks: the pairs of "
       + "the query and of the key, turned by their places (the first coordinate is drawn to the left, so that they run clockwise); below each, the cosine between its hands. The score is their sum, and the curve has it for every distance."),
@@ -60,17 +60,24 @@ function render({ model, el }) {
 
 // ---- the question, asked before the answer ----------------------------------------------
 
-function bet(model, from) {
+function bet(model, from, walk) {
   const radios = radioButtons(model, "guess", GUESSES), verdict = h("p", { class: "tf-outcome" });
   const el = h("div", { class: "tf-bet", role: "radiogroup", "aria-label": "Both words move on by ten places. What becomes of the score?" },
     h("p", {}, h("b", {}, "Guess first. "), "Both words move on by ten places. What becomes of the score?"),
     h("div", { class: "tf-guesses" }, ...radios.all.map((radio, i) => h("label", { class: "tf-option" }, radio, GUESSES[i]))));
+  let last = from, since = from, alone = false; // since: where the present distance began
+  const far = (now, then) => now.t - now.s === then.t - then.s && Math.abs(now.t - then.t) >= 10;
   const update = ({ t, s, guess }) => {
     radios.update(guess);
-    const together = t - s === from.t - from.s, far = Math.abs(t - from.t) >= 10;
-    const text = !guess ? "" : together && far
+    const now = { t, s };
+    if (t !== last.t || s !== last.s) {
+      alone = !walk.on && t - s !== last.t - last.s;
+      if (alone) since = now;
+      last = now;
+    }
+    const text = !guess ? "" : far(now, from) || far(now, since)
       ? `${guess === "it stays" ? "As you said: it stays." : `You said ${guess}. It stays.`} Every hand has turned, and both hands of a clock by the same angle.`
-      : together ? "Now move both on." : "One word has moved alone: the angles have changed, those of the fast hands most.";
+      : alone ? "One word has moved alone: the angles have changed, those of the fast hands most." : "Now move both on.";
     verdict.textContent = text;
     return text;
   };
@@ -96,12 +103,14 @@ const percent = (place) => `${(100 * place / PLACES).toFixed(4)}%`;
 
 // ---- the three sliders ----------------------------------------------------------------------
 
-function movers(model) {
+function movers(model, walk) {
   const bounds = { min: 0, max: PLACES - 1, step: 1 }, values = cells(["t", "s", "both"]);
   let timer = 0;
   const shift = (low) => {
     const by = low - Math.min(model.get("t"), model.get("s"));
+    walk.on = true; // both at once, though the model tells of one after the other
     assign(model, { t: model.get("t") + by, s: model.get("s") + by });
+    walk.on = false;
   };
   const room = () => PLACES - 1 - Math.abs(model.get("t") - model.get("s"));
   const stop = () => { clearInterval(timer); timer = 0; play.textContent = "walk on together"; };
