@@ -168,7 +168,7 @@ def counting(rng: Rng) -> Item:
     last = next(t for t in range(1, 100) if (t + 1) * (t + 2) > fine)
     return Item(
         statement=rf"""
-A layer has a causal mask and nothing that says where a word stands. The text begins with a mark.
+No word of a text knows its place; the layer has a causal mask. The text begins with a mark.
 For every query the mark has the score $\log {a}$ and every other word the score 0; the value of the
 mark is 1, and that of the others is 0. The mark counts as word 1.
 
