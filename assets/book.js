@@ -43,7 +43,7 @@ function lecture() {
 /** Let the keyboard scroll what is wider than its column, and nothing else. */
 function reachWide() {
   const wide =
-    "pre, div.math > span, .drawing-frame, .cell_output, .output, .pst-scrollable-table-container";
+    "pre, div.math > span, .drawing-frame, .cell_output, .output, .pst-scrollable-table-container, .tf-cells, .tf-table";
   for (const box of document.querySelectorAll(wide)) {
     if (box.scrollWidth > box.clientWidth + 1 || box.scrollHeight > box.clientHeight + 1) {
       box.tabIndex = 0;
