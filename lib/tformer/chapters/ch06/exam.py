@@ -198,7 +198,8 @@ heads none of which contains another, at most $\binom{{H}}{{\lfloor H/2 \rfloor}
 **(b)** {wrong}; it fails with the adjective of the kind that is named first, whose set is inside
 the other's.
 
-**(c)** Let $j$ belong to all heads of $i$. Compare a noun of either, after the adjective of $i$. In a head
+**(c)** Let $j$ belong to all heads of $i$. Compare a noun of either, after the adjective of $i$.
+In a head
 to which $i$ belongs, so does $j$, and both nouns have the same score. In any other head the noun of
 kind $i$ has the lower score, and the other at least that. The weights of both are divided by the
 same sum. So in every head the noun that fits has at most the weight of the other, and in the mean
