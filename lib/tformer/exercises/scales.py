@@ -33,8 +33,3 @@ def wrongly_scaled(attend: Callable[..., Any]) -> dict[str, Callable[..., Any]]:
     The scale is a function of queries and keys.
     """
     return {sentence: partial(attend, scale) for sentence, scale in WRONG_SCALES.items()}
-
-
-def wrong_scales(q: np.ndarray, k: np.ndarray) -> dict[str, float]:
-    """Return the wrong scales of these queries and keys, by what is said to each."""
-    return {sentence: scale(q, k) for sentence, scale in WRONG_SCALES.items()}

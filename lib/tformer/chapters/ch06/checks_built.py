@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from itertools import combinations, permutations
+from itertools import permutations
 from math import comb
 from typing import Any
 
@@ -23,17 +22,6 @@ _NONE = "A kind that is welcome nowhere can never win."
 def fewest(n: int) -> int:
     """Return the least number of heads for n kinds."""
     return next(h for h in range(1, n + 1) if comb(h, h // 2) >= n)
-
-
-def sets_of(n: int, size: Callable[[int], int] = lambda h: h // 2, more: int = 0) -> np.ndarray:
-    """Return a table (H, n): each kind has a set of its own."""
-    n_heads = fewest(n) + more
-    chosen = [
-        c
-        for k in (size(n_heads), n_heads - 1, 1, n_heads, 0)
-        for c in combinations(range(n_heads), k)
-    ]
-    return np.array([[h in one for one in list(dict.fromkeys(chosen))[:n]] for h in range(n_heads)])
 
 
 def _binary(n: int) -> np.ndarray:
@@ -110,7 +98,6 @@ def _sentence(rng: np.random.Generator, m: int, n: int) -> np.ndarray:
 _EXCHANGED = "Who and whom are exchanged."
 _MIXED = "Both slots hold the mean of the two nouns: the heads look at both alike."
 _SOFT = "The right words, but others get some weight too."
-_HEARD = "Does the query depend on the verb's mark alone?"
 _NAIVE = "The slots hold a mixture of other words as well."
 
 
