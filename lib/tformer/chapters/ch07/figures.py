@@ -32,7 +32,7 @@ def resolved() -> tuple[Figure, Figure]:
 
 def _row(sentence: str, first: int | None) -> Figure:
     tokens, weights = sentence.split(), places.read(sentence, first)
-    figure, ax = panel(3.3, 2.9)
+    figure, ax = panel(3.3, 2.5)
     nouns = places.NOUNS
     colors = [WEIGHT if token in nouns else QUIET for token in tokens]
     ax.barh(range(len(tokens)), weights, color=colors, height=0.72)
@@ -54,7 +54,7 @@ def clock(ax: Axes, place: tuple[float, float], radius: float) -> None:
 
 def waves(d: int = 8, base: float = 100.0) -> tuple[Figure, Figure]:
     """Four hands at the first eight places, and the coordinates of their tips at forty."""
-    figure, ax = blank(3.5, 2.5)
+    figure, ax = blank(3.5, 2.1)
     for i, wave in enumerate(reference.sinusoidal(np.arange(8), d, base).T.reshape(4, 2, 8)):
         for t, (sine, cosine) in enumerate(wave.T):
             clock(ax, (t, i), 0.42)
@@ -63,7 +63,7 @@ def waves(d: int = 8, base: float = 100.0) -> tuple[Figure, Figure]:
         ax.text(t, -0.6, str(t), ha="center", va="bottom", fontsize=10)
     _sides(ax, -0.7, -0.6, range(4))
     ax.set(xlim=(-1.7, 7.5), ylim=(3.5, -1.1))
-    lines, many = blank(3.5, 2.5)
+    lines, many = blank(3.5, 2.1)
     tips = reference.sinusoidal(np.arange(40), d, base).T
     look: Any = {"color": SHADE, "most": 2.0, "size": (0.2, 0.5)}
     for i in range(4):  # a row of clocks, two lines; a little room between the hands
@@ -88,7 +88,9 @@ def diagonals() -> tuple[Figure, Figure]:
     rows = reference.sinusoidal(np.arange(len(words)), 16)
     drawn = np.random.default_rng(7).standard_normal((len(words), 16)) * 0.5**0.5
     tables = (reference.pairwise_dot(x, x) for x in (rows, drawn))
-    one, two = (table(x - x.min(), words, [""] * len(words), written="", size=0.2) for x in tables)
+    one, two = (
+        table(x - x.min(), words, [""] * len(words), written="", size=0.175) for x in tables
+    )
     return one, two
 
 
@@ -147,7 +149,7 @@ def profiles() -> tuple[Figure, Figure]:
 
 
 def _profiles(names: Sequence[str]) -> Figure:
-    figure = Figure(figsize=(3.3, 3.3), layout="constrained")
+    figure = Figure(figsize=(3.3, 2.9), layout="constrained")
     for ax, name in zip(figure.subplots(len(names), 1, sharex=True), names, strict=True):
         ax.axhline(0, color=QUIET, linewidth=1)
         for values, shade in zip(PROFILES[name](), (INK, "#9A9A9A"), strict=False):
@@ -180,7 +182,7 @@ def longer(runs: Mapping[str, Mapping[str, np.ndarray]]) -> tuple[Figure, ...]:
 
 
 def _longer(task: str, found: Mapping[str, np.ndarray], chance: float = 1 / 16) -> Figure:
-    figure, ax = panel(3.4, 3.5)
+    figure, ax = panel(3.4, 3.1)
     for y, (short, long, window) in enumerate(found.values()):
         low, high = np.median(short), np.median(long)
         ax.plot([low, high], [y, y], color=QUIET, linewidth=1.2, zorder=1)
