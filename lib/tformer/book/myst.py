@@ -21,7 +21,8 @@ QUIET = re.compile(r"^\s*(%|\([^)]+\)=\s*$|\+\+\+)")
 # Roles and links keep their words and lose their targets.
 ROLE = re.compile(r"\{(?!math\b)[\w:-]+\}`(?:([^`<]+)<)?[^`]*`")
 LINK = re.compile(
-    r"\]\([^)]*\)|\]\{\.[^}]*\}|<https?:[^>]*>|https?://\S+|<!--.*?-->|</?[a-zA-Z][^<>\n]*>", re.DOTALL
+    r"\]\([^)]*\)|\]\{\.[^}]*\}|<https?:[^>]*>|https?://\S+|<!--.*?-->|</?[a-zA-Z][^<>\n]*>",
+    re.DOTALL,
 )
 
 
