@@ -159,10 +159,9 @@ def causal_stack(late: bool = False, ahead: int = 0) -> str:
             moved = (made(other)[:s] != before[:s]).any()
             require(not moved, f"new rows from {s + 1} on move an earlier output")
     return (
-        "two layers of two heads, T = 3, with letters for the matrices and for the functions that "
-        "act row by row: in row t stand the letters of x_1, …, x_t and of no other row; in the "
-        "library, T = 6, 15 blocks of two layers' Jacobian are exactly zero, and later rows move "
-        "no bit of an output, nor with normed rows and two heads"
+        "two layers of two heads in letters, T = 3: row t holds those of x_1, …, x_t only; the "
+        "library, T = 6: 15 blocks of two layers' Jacobian are exactly 0, later rows move no bit, "
+        "nor with normed rows and two heads"
     )
 
 

@@ -231,6 +231,6 @@ def packed_with_places(keys: bool = True, v: bool = False) -> str:
     worst = np.abs(packed(x, turned) - alone(x, turned)).max()
     require(worst <= 1e-12, f"turned, a row is {worst:.2g} away from what it is alone")
     return (
-        "two random layers: places counted anew, or turned, each document as alone within 1e-12; "
-        f"added and counted on, each later row {least:.2f} away or more in one of its numbers"
+        "two random layers: added and counted anew, or turned, as alone within 1e-12; added and "
+        f"counted on, each later row {least:.2f} away or more in one of its numbers"
     )
