@@ -7,6 +7,7 @@ import numpy as np
 from matplotlib.figure import Figure
 from numpy.polynomial import polynomial
 
+from tformer.chapters.ch06 import figures
 from tformer.figures.style import BLUE, GREEN, INK, KEY, QUIET, VERMILLION, panel
 from tformer.figures.tables import blank
 
@@ -47,4 +48,13 @@ def moments(n: int = 9) -> Figure:
         ax.plot(t, polynomial.polyval(t, score), "o", color=color, markersize=3)
         ax.plot(t[list(chosen)], np.zeros(2), "o", color=color, markeredgecolor=INK, markersize=8)
     ax.set(xticks=t, xticklabels=range(1, n + 1), ylim=(-1.6, 0.2), xlabel="word", ylabel="score")
+    return figure
+
+
+def sharing() -> Figure:
+    """How well four heads find by four attributes, with fewer tables of keys and wider ones."""
+    figure, ax = panel(3.6, 3.0)
+    figures.finds(ax, figures.SHARED, intervals=True)
+    names = [f"{g} × {d_k}" for g, d_k in figures.SHARED]
+    ax.set(yticks=range(len(names)), yticklabels=names, ylabel="tables × key width")
     return figure
