@@ -31,7 +31,7 @@ def lattice(n_heads: int = 4) -> Figure:
     for one, place in spot.items():
         chosen = len(one) == n_heads // 2
         ax.plot(*place, "o", color=KEY if chosen else "white", markeredgecolor=INK, markersize=13)
-        name = "".join(str(h + 1) for h in one) or "–"
+        name = "all" if len(one) == n_heads else "".join(str(h + 1) for h in one) or "–"
         ax.text(*place, name, ha="center", va="center", fontsize=8, color="#111111")
     half = 1.15 * comb(n_heads, n_heads // 2) / 2
     ax.set(xlim=(-half, half), ylim=(-0.5, 1.1 * n_heads + 0.5))
