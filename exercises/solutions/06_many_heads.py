@@ -208,8 +208,8 @@ def same_head(one, other):
 check("6.5", same_head)
 
 # %% [markdown] exercise="why"
-# A head is two matrices ({prf:ref}`thm-two-matrices`), and what is written decides whether it
-# matters what is read. To compare the four factors entry by entry is to compare two ways of
+# A head is two matrices ({prf:ref}`thm-two-matrices`), and what it brings decides whether it
+# matters where it looks. To compare the four factors entry by entry is to compare two ways of
 # spelling the same word.
 
 # %% [markdown]
