@@ -50,7 +50,7 @@ MASKS: dict[str, Callable[[int, int], np.ndarray | None]] = {
     "one number": lambda t, s: np.zeros((1, 1), bool),
 }
 masks = pytest.mark.parametrize("mask", MASKS)
-dtypes = every("dtype", [*TOLERANCE])
+dtypes = every("dtype", TOLERANCE)
 devices = pytest.mark.parametrize("device", DEVICES)
 
 

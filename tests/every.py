@@ -29,11 +29,8 @@ def try_each(check: Callable[..., object], cases: Iterable[tuple[object, tuple[A
 
 
 def every(argument: str, values: Iterable[Any]) -> Callable[[Callable[..., None]], Any]:
-    """Try a test with every value of an argument, as `parametrize` does, in one test.
-
-    Of a mapping the values are taken, and named by their keys.
-    """
-    named = [*(values.items() if isinstance(values, dict) else ((x, x) for x in values))]
+    """Try a test with every value of an argument, as `parametrize` does, in one test."""
+    cases = [(f"{argument} {value}", (value,)) for value in values]
 
     def decorate(test: Callable[..., None]) -> Callable[..., None]:
         @functools.wraps(test)
@@ -41,7 +38,7 @@ def every(argument: str, values: Iterable[Any]) -> Callable[[Callable[..., None]
             def check(value: Any) -> None:
                 test(**given, **{argument: value})
 
-            try_each(check, [(f"{argument} {name}", (value,)) for name, value in named])
+            try_each(check, cases)
 
         signature = inspect.signature(test)
         kept = [x for name, x in signature.parameters.items() if name != argument]
