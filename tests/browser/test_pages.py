@@ -4,9 +4,9 @@ import re
 from pathlib import Path
 
 import pytest
-from faults import faults
 from playwright.sync_api import Browser, expect
 
+from browser.faults import faults
 from browsing import Visit, settled, toc_pages
 
 CHAPTER = "chapters/01_dot_products.html"

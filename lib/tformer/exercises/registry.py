@@ -113,7 +113,7 @@ def exercises() -> dict[str, Exercise]:
 def find(number: str) -> Exercise | None:
     """Return the exercise of that number, if there is one; loads its chapter alone."""
     chapter = number.partition(".")[0]
-    if chapter.isdecimal():
+    if number not in _exercises and chapter.isdecimal():
         load("checks", int(chapter))
     return _exercises.get(number)
 
