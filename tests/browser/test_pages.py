@@ -1,6 +1,7 @@
 """The built pages, opened from files by a browser that may ask no other host."""
 
 import re
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -14,8 +15,8 @@ PAGES = [*toc_pages(), "search.html", "404.html"]
 
 
 @pytest.mark.parametrize("name", PAGES)
-def test_page_has_no_fault(browser: Browser, book: Path, name: str) -> None:
-    found = faults(browser, book, name)
+def test_page_has_no_fault(stage: Callable, book: Path, name: str) -> None:
+    found = faults(stage, book, name)
     assert not found, "\n".join(found)
 
 

@@ -65,15 +65,15 @@ def drawn(page: Page) -> Page:
 
 
 @pytest.fixture
-def page(on_stage: Visit, site: str) -> Page:
+def page(visit: Visit, site: str) -> Page:
     """The page, drawn; the test fails if it asked another host or met an error."""
-    return drawn(on_stage(site, viewport={"width": 1000, "height": 900}))
+    return drawn(visit(site, viewport={"width": 1000, "height": 900}))
 
 
 @pytest.fixture
-def phone(on_stage: Visit, site: str) -> Page:
+def phone(visit: Visit, site: str) -> Page:
     """The same page on a phone."""
-    return drawn(on_stage(site, **IN_THE_HAND))
+    return drawn(visit(site, **IN_THE_HAND))
 
 
 def test_every_widget_is_drawn(page: Page) -> None:
