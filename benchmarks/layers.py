@@ -227,7 +227,11 @@ def table(results: list[dict[str, Any]]) -> str:
         "# Masks, heads and positions, measured\n",
         "Written by `python benchmarks/layers.py`, as are [the numbers in full](results).",
         "Medians of ratios of times measured in turns in one run; key and value width",
-        f'{WIDTH}. "The same again" shows what the machine leaves uncertain.',
+        f'{WIDTH}. "The same again" shows what the machine leaves uncertain.\n',
+        "What a call costs whatever its size shows at small n: arguments are held to the",
+        "docstring, and matrices laid side by side are viewed as heads. `fast.rope` on neighbours",
+        "makes complex numbers of the waves in each call, which the first column finds ready; the",
+        "more heads are turned by them, the less that is.",
     ]
     for found in results:
         about = found["machine"]
