@@ -141,9 +141,9 @@ def evaluate(page: Page, widget: type[BookWidget], function: str, calls: list) -
 
 
 def call(page: Page, widget: type[BookWidget], function: str, calls: list) -> list:
-    """`evaluate` for arguments that also hold text, which stays text."""
-    code = LOAD + "return calls.map((call) => core[name](...call)); }"
-    return page.evaluate(code, [widget._esm, function, calls])
+    """`evaluate` for arguments that also hold text, which stays text, and for finite numbers."""
+    code = LOAD + "return JSON.stringify(JSON.parse(calls).map((call) => core[name](...call))); }"
+    return json.loads(page.evaluate(code, [widget._esm, function, json.dumps(calls)]))
 
 
 def _written(x: Any) -> Any:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from faults import faults
-from playwright.sync_api import Browser, expect
+from playwright.sync_api import expect
 
 from browsing import Visit, settled, toc_pages
 
@@ -99,10 +99,11 @@ def test_page_reads_without_javascript(visit: Visit) -> None:
     expect(page.locator("[data-print]")).to_be_hidden()
 
 
-def test_missing_page_leads_back_at_any_depth(browser: Browser, server: str) -> None:
+def test_missing_page_leads_back_at_any_depth(stage: Callable, server: str) -> None:
     for wrong in ("nothing.html", "chapters/very/deep/nothing.html"):
-        page = browser.new_page()
+        page, troubles = stage()
         page.goto(f"{server}/{wrong}")
         link = page.get_by_role("link", name="first page of the book")
         expect(link).to_have_attribute("href", f"{server}/index.html")
-        page.close()
+        assert all("404" in trouble for trouble in troubles)
+        troubles.clear()
