@@ -10,7 +10,7 @@ from tformer import reference
 from tformer.chapters.ch02.checks_weights import check_single
 from tformer.exercises.registry import Test, exercise
 from tformer.exercises.samples import integers
-from tformer.exercises.softmaxes import measured_from, wrongly_masked
+from tformer.exercises.softmaxes import WRONG_MASKS, measured_from
 from tformer.exercises.table import Case, case
 
 
@@ -77,7 +77,7 @@ def _top(x: np.ndarray) -> np.ndarray:
             reference.softmax(np.where(keep, x, -np.inf).ravel()).reshape(x.shape)
         ),
     }
-    | wrongly_masked(lambda weigh, x, keep: weigh(x, keep)),
+    | WRONG_MASKS,
     otherwise="The visible keys of a row share its weight as in a softmax of their own.",
 )
 def masked_softmax(x: np.ndarray, keep: np.ndarray) -> np.ndarray:

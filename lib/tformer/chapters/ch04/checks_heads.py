@@ -10,8 +10,8 @@ import numpy as np
 from tformer import reference
 from tformer.exercises.registry import exercise
 from tformer.exercises.samples import integers
-from tformer.exercises.softmaxes import Weigh, measured_from, scaled_scores, wrongly_weighed
-from tformer.exercises.table import Case, case
+from tformer.exercises.softmaxes import WRONG_SOFTMAXES, Weigh, measured_from, scaled_scores
+from tformer.exercises.table import Case, case, each
 
 Array = np.ndarray
 
@@ -108,7 +108,7 @@ def _broken_heads() -> Iterator[Case]:
             weigh=lambda x: measured_from(x, x.max(axis=-2, keepdims=True))
         ),
     }
-    | wrongly_weighed(lambda weigh, q, k: weigh(scaled_scores(q, k))),
+    | each(lambda weigh, q, k: weigh(scaled_scores(q, k)), WRONG_SOFTMAXES),
 )
 def repaired(q: Array, k: Array) -> Array:
     """Attention weights of several heads, scaled once."""
@@ -230,7 +230,7 @@ def _one(x: Array) -> Array:
         ),
         "Those are the cosines; gain and softmax are missing.": lambda q, k, gain: _cosines(q, k),
     }
-    | wrongly_weighed(lambda weigh, q, k, gain: weigh(gain * _cosines(q, k))),
+    | each(lambda weigh, q, k, gain: weigh(gain * _cosines(q, k)), WRONG_SOFTMAXES),
 )
 def qk_norm_weights(q: Array, k: Array, gain: float) -> Array:
     """Softmax of gain · cosine."""
