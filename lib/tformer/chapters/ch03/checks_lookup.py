@@ -64,6 +64,10 @@ def _beta(
     return float(np.log(count(scores, v) * far(scores, v) / eps) / margin(scores, v))
 
 
+def _with_far(far: Bound, *inputs: Any) -> float:
+    return _beta(*inputs, far=far)
+
+
 def _away(scores: Array, v: Array) -> Array:
     return np.asarray(v - v[scores.argmax()])
 
@@ -107,30 +111,8 @@ def _lookups() -> Iterator[Case]:
         "Solve (S − 1) e^{−βΔ} R = eps for β: take logarithms on both sides.",
     ),
     cases=_lookups,
-    mutants={
-        "Δ is the lead over the second best score, not over the worst.": partial(
-            _beta, margin=lambda s, v: float(np.ptp(s))
-        ),
-        "Every other key may be as close as the second best: the factor S − 1 counts them.": (
-            partial(_beta, count=lambda s, v: 1)
-        ),
-        "You counted all S keys; the best one is none of the others.": partial(
-            _beta, count=lambda s, v: len(s)
-        ),
-        "The fraction under the logarithm is upside down.": lambda *inputs: -_beta(*inputs),
-        "That is a logarithm to base 2; the theorem has the natural one.": (
-            lambda *inputs: _beta(*inputs) / np.log(2)
-        ),
-        "The logarithm is the natural one here.": lambda *inputs: _beta(*inputs) / np.log(10),
-        "The margin divides the logarithm; here it multiplies.": partial(
-            _beta, margin=lambda s, v: 1 / np.diff(np.sort(s)[-2:])[0]
-        ),
-        "The logarithm still has to be divided by the margin.": partial(
-            _beta, margin=lambda s, v: 1
-        ),
-    }
-    | each(
-        lambda far, *inputs: _beta(*inputs, far),
+    mutants=each(
+        _with_far,
         {
             "How far the other values lie from the best one matters too.": lambda s, v: 1,
             "It is the distance from the best value that counts, not the length of the values.": (
@@ -153,7 +135,29 @@ def _lookups() -> Iterator[Case]:
                 lambda s, v: (_away(s, v) ** 2).sum(axis=-1).max()
             ),
         },
-    ),
+    )
+    | {
+        "Δ is the lead over the second best score, not over the worst.": partial(
+            _beta, margin=lambda s, v: float(np.ptp(s))
+        ),
+        "Every other key may be as close as the second best: the factor S − 1 counts them.": (
+            partial(_beta, count=lambda s, v: 1)
+        ),
+        "You counted all S keys; the best one is none of the others.": partial(
+            _beta, count=lambda s, v: len(s)
+        ),
+        "The fraction under the logarithm is upside down.": lambda *inputs: -_beta(*inputs),
+        "That is a logarithm to base 2; the theorem has the natural one.": (
+            lambda *inputs: _beta(*inputs) / np.log(2)
+        ),
+        "The logarithm is the natural one here.": lambda *inputs: _beta(*inputs) / np.log(10),
+        "The margin divides the logarithm; here it multiplies.": partial(
+            _beta, margin=lambda s, v: 1 / np.diff(np.sort(s)[-2:])[0]
+        ),
+        "The logarithm still has to be divided by the margin.": partial(
+            _beta, margin=lambda s, v: 1
+        ),
+    },
     kind=Between(),
     otherwise="Which β makes the right side of the theorem equal to eps?",
 )

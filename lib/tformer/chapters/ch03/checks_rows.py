@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 
 import numpy as np
 
@@ -96,13 +97,13 @@ def after(a: Array, j: int, share: float) -> Array:
 
 
 def _steps() -> Iterator[Case]:
-    a, v = [0.5, 0.25, 0.25], [[2.0, 0], [0, 4], [4, 4]]
+    a, v = np.array([0.5, 0.25, 0.25]), np.array([[2.0, 0], [0, 4], [4, 4]])
     why = "The products of grad with the values are 2, −8 and −4; with the output it is −2."
     yield case(a=a, v=v, grad=[1.0, -2], want=[False, True, True], why=why)
     why = "The products of grad with the values are 6, 4 and 16; with the output it is 8."
     yield case(a=a, v=v, grad=[3.0, 1], want=[True, True, False], why=why)
     why = "The output is 3.5, and a larger one lowers the loss. Only 10 is larger."
-    v = [[3.0], [1], [10]]
+    v = np.array([[3.0], [1], [10]])
     yield case(a=[0.8, 0.1, 0.1], v=v, grad=[-1.0], want=[False, False, True], why=why)
     for seed, (n, d) in enumerate([(4, 1), (3, 3), (6, 2), (5, 4), (12, 3), (7, 1)]):
         a = reference.softmax(np.random.default_rng(seed).normal(size=n))
@@ -171,13 +172,13 @@ def _sentences() -> Iterator[Case]:
         want=[[3, 6], [3.2, 4.8]],
     )
     for seed, (n, width) in enumerate([(2, 2), (2, 4), (3, 2), (1, 3)]):
-        yield _reading(seed, (2, 2), (n, 2), width, 3)
+        yield _sizes(seed, (2, 2), (n, 2), width, 3)
     x, (w_q, w_k, w_v) = integers(4, (3, 2)), integers(5, (3, 2, 2))
     yield case(x=x, memory=x, w_q=w_q, w_k=w_k, w_v=w_v)
     batches = "Each batch reads its own memory."
     for seed, (n, width) in enumerate([(4, 1), (3, 2), (2, 3)]):
-        yield _reading(seed, (2, n, 2), (2, 3, 2), width, 2, batches)
-    yield _reading(7, (2, 3, 2, 2), (2, 3, 4, 2), 4, 1, batches)
+        yield _sizes(seed, (2, n, 2), (2, 3, 2), width, 2, batches)
+    yield _sizes(7, (2, 3, 2, 2), (2, 3, 4, 2), 4, 1, batches)
     words = np.eye(3)
     far = "Only differences of scores count. Measure all of them from the largest one, and change "
     far += "nothing else."
@@ -188,7 +189,7 @@ def _sentences() -> Iterator[Case]:
     yield case(x=words[:2], memory=words, w_q=words, w_k=2 * words, w_v=words[:, ::-1], whole=True)
 
 
-def _reading(seed: int, rows: Shape, memory: Shape, width: int, deep: int, why: str = "") -> Case:
+def _sizes(seed: int, rows: Shape, memory: Shape, width: int, deep: int, why: str = "") -> Case:
     w_q, w_k = integers(seed + 20, (2, rows[-1], width))
     w_v = integers(seed + 1, (rows[-1], deep))
     x = integers(seed, rows)
@@ -199,6 +200,9 @@ def _attending(
     attend: Function, x: Array, memory: Array, w_q: Array, w_k: Array, w_v: Array
 ) -> Array:
     return np.asarray(attend(x @ w_q, memory @ w_k, memory @ w_v))
+
+
+_reading = partial(_attending, reference.attention)
 
 
 @exercise(
@@ -219,13 +223,13 @@ def _attending(
             lambda x, memory, w_q, w_k, w_v: reference.attention(x @ w_q, memory @ w_k, memory)
         ),
         "Keys and values come from x; here they come from memory.": (
-            lambda x, memory, *matrices: read(x, x, *matrices)
+            lambda x, memory, *matrices: _reading(x, x, *matrices)
         ),
         "x and memory have changed places: the rows of x ask, those of memory answer.": (
-            lambda x, memory, *matrices: read(memory, x, *matrices)
+            lambda x, memory, *matrices: _reading(memory, x, *matrices)
         ),
         "w_q and w_k have changed places.": (
-            lambda x, memory, w_q, w_k, w_v: read(x, memory, w_k, w_q, w_v)
+            lambda x, memory, w_q, w_k, w_v: _reading(x, memory, w_k, w_q, w_v)
         ),
         "You divided by the root of the width of x. The scale belongs to the width of the "
         "queries.": lambda x, *others: _attending(
@@ -253,7 +257,7 @@ def _attending(
 )
 def read(x: Array, memory: Array, w_q: Array, w_k: Array, w_v: Array) -> Array:
     """Cross-attention from rows and three matrices."""
-    return _attending(reference.attention, x, memory, w_q, w_k, w_v)
+    return _reading(x, memory, w_q, w_k, w_v)
 
 
 def _masked_tables() -> Iterator[Case]:
