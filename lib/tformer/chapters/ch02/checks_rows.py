@@ -121,8 +121,9 @@ def _logarithms() -> Iterator[Case]:
     none = "A score of −∞ has weight 0, and log 0 = −∞."
     for x in (0.0, -np.inf), (-2000.0, -np.inf):
         yield case(x=np.array(x), want=(0, -np.inf), why=none)
-    for x in (5000.0, 0.0), (20_000.0, 19_999.0), (-20_000.0, -20_001.0), (0.0,), (30.0, 0.0, -8):
-        yield case(x=np.array(x))
+    some: list[tuple[float, ...]] = [(5000, 0), (20_000, 19_999), (-20_000, -20_001), (0,)]
+    for row in (*some, (30, 0, -8)):
+        yield case(x=[*row])
     rounded = "The weight is rounded to 0, or nearly, and its logarithm is not."
     for low in 0.0, 255.0, 260.0:
         yield case(x=[low, 1000, 1000], why=rounded)

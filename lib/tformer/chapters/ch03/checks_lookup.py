@@ -64,8 +64,8 @@ def _beta(
     return float(np.log(count(scores, v) * far(scores, v) / eps) / margin(scores, v))
 
 
-def _with_far(far: Bound, *inputs: Any) -> float:
-    return _beta(*inputs, far=far)
+def _with_far(far: Bound, scores: Array, v: Array, eps: float) -> float:
+    return _beta(scores, v, eps, far)
 
 
 def _away(scores: Array, v: Array) -> Array:
