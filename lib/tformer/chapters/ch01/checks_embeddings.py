@@ -321,7 +321,7 @@ def _eigen(stretch: Function, sort: int = -1) -> Function:
     return rows
 
 
-def _root(value: Array) -> Array:
+def _roots(value: Array) -> Array:
     return np.asarray(np.sqrt(np.maximum(value, 0)))
 
 
@@ -340,35 +340,35 @@ def _root(value: Array) -> Array:
     cases=_gram_tables,
     kind=ROWS,
     mutants={
-        "You kept the smallest eigenvalues: `eigh` lists them in rising order.": _eigen(_root, 1),
+        "You kept the smallest eigenvalues: `eigh` lists them in rising order.": _eigen(_roots, 1),
         "The eigenvectors are not stretched yet: each needs the root of its eigenvalue.": (
             _eigen(np.ones_like)
         ),
         "You stretched by the eigenvalue. It is shared between X and Xᵀ, so each takes the "
         "root.": _eigen(np.asarray),
         "The root is taken twice: of the eigenvalues, and of their roots.": (
-            _eigen(lambda value: np.sqrt(_root(value)))
+            _eigen(lambda value: np.sqrt(_roots(value)))
         ),
         "Those are columns of the table, not vectors whose dot products it holds.": columns,
         "The eigenvectors are the columns of what `eigh` returns; you took its rows.": (
             lambda table, width: columns(
-                (np.linalg.eigh(table)[1].T * _root(np.linalg.eigh(table)[0]))[:, ::-1], width
+                (np.linalg.eigh(table)[1].T * _roots(np.linalg.eigh(table)[0]))[:, ::-1], width
             )
         ),
         "That root of the table has as many columns as there are vectors, and all of them count. "
         "Leave out the rotation back.": lambda table, width: columns(
-            _eigen(_root)(table, len(table)) @ np.linalg.eigh(table)[1][:, ::-1].T, width
+            _eigen(_roots)(table, len(table)) @ np.linalg.eigh(table)[1][:, ::-1].T, width
         ),
         "Cholesky's factor exists only for tables whose vectors are linearly independent; these "
         "need not be.": lambda table, width: columns(np.linalg.cholesky(table), width),
         "Those are vectors of the right lengths only: their angles are lost.": (
-            lambda table, width: columns(_root(table.diagonal())[:, None], width)
+            lambda table, width: columns(_roots(table.diagonal())[:, None], width)
         ),
         "Those vectors have the right lengths and stand at right angles, which those of the table "
-        "need not.": lambda table, width: columns(np.diag(_root(table.diagonal())), width),
+        "need not.": lambda table, width: columns(np.diag(_roots(table.diagonal())), width),
     },
     otherwise="Row i times row j of your array should give entry (i, j) of the table.",
 )
 def vectors_behind(table: Array, width: int) -> Array:
     """X (S, width) with X Xᵀ = table."""
-    return _eigen(_root)(table, width)
+    return _eigen(_roots)(table, width)

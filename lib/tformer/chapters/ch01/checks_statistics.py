@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
+from typing import Any
 
 import numpy as np
 
@@ -17,9 +18,10 @@ Array = np.ndarray
 
 
 def _coordinates() -> Iterator[Case]:
-    def of(*numbers: Sequence[float], want: float | None = None, whole: bool = False) -> Case:
+    def of(*numbers: list[float], want: float | None = None, whole: bool = False) -> Case:
         names = ("mean_q", "var_q", "mean_k", "var_k")
-        return case(want=want, whole=whole, **dict(zip(names, map(list, numbers), strict=True)))
+        inputs: dict[str, Any] = dict(zip(names, numbers, strict=True))
+        return case(want=want, whole=whole, **inputs)
 
     yield of([2], [3], [1], [5], want=38.0)
     yield of([1], [1], [0], [1], want=2.0)
