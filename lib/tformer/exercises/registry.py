@@ -6,7 +6,7 @@ A check is a table: the right function, the cases it is tried on, and the mistak
 functions with the same arguments (*mutants*), each by the sentence that is said to it::
 
     def _vectors() -> Iterator[Case]:
-        yield case(q=np.array([3.0, 4]), k=np.array([8.0, 6]), want=48.0)
+        yield case(q=[3.0, 4], k=[8.0, 6], want=48.0)  # lists are arrays of floats
         for q, k in stacks(1, shape=(2, 3, 2)):
             yield case(q=q, k=k)
 

@@ -60,13 +60,15 @@ def case(
     *, want: Any = None, why: str = "", said: str = "", whole: bool = False, **inputs: Any
 ) -> Case:
     """Return the case of these inputs; see `Case`. Lists of numbers become arrays of floats."""
-    given = {name: _as_floats(value) for name, value in inputs.items()}
+    given = {name: _as_array(value) for name, value in inputs.items()}
     return Case(given, want, why, said, whole)
 
 
-def _as_floats(value: Any) -> Any:
-    numbers = isinstance(value, list) and all(isinstance(x, int | float | list) for x in value)
-    return np.array(value, dtype=float) if numbers else value
+def _as_array(value: Any) -> Any:
+    if not isinstance(value, list) or not all(isinstance(x, int | float | list) for x in value):
+        return value
+    array = np.array(value)
+    return array if array.dtype == bool else array.astype(float)
 
 
 def each(family: Function, variants: Mapping[Any, Any]) -> dict[Any, Function]:
