@@ -179,6 +179,10 @@ def _late(scores: Array) -> Array:
         "hidden key takes the weight.": _with(
             lambda s: reference.softmax(_hidden(s, fill=-1000.0))
         ),
+        "A finite number is added in the place of −∞, and a hidden score leads by as much: its key "
+        "keeps weight.": _with(
+            lambda s: reference.softmax(s + np.where(_hidden(s) > -np.inf, 0, -1000.0))
+        ),
         "A score of 0 is not hidden: exp(0) = 1.": _with(
             lambda s: reference.softmax(_hidden(s, fill=0.0))
         ),
