@@ -208,15 +208,7 @@ def graded(f: Answer) -> None:
     """Scores of nouns, then of adjectives, in two heads."""
     for n in range(2, 9):
         said = f.said(n=n)
-        scores = f.numbers(f.raw(said, n=n).value, said).astype(float)
-        if scores.shape != (2, 2 * n):
-            side = " It lies on its side." * (scores.shape == (2 * n, 2))
-            raise Wrong(
-                f"With {said}, {f.name} returns the shape {scores.shape}; it should be "
-                f"{(2, 2 * n)}.{side}"
-            )
-        if not np.isfinite(scores).all():
-            raise Wrong(f"With {said}, {f.name} holds numbers that are not finite.")
+        scores = f.sound(f.array(said, n=n), (2, 2 * n), said)
         for length in LENGTHS:
             for right, wrong in permutations(range(n), 2):
                 both = _both(scores, right, wrong, length)

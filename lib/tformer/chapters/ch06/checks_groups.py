@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import partial
 
 import numpy as np
 
 from tformer import reference
 from tformer.exercises.registry import exercise
 from tformer.exercises.samples import integers
-from tformer.exercises.scales import wrongly_scaled
-from tformer.exercises.table import Case, case
+from tformer.exercises.scales import WRONG_SCALES, scaled
+from tformer.exercises.table import Case, case, each
 
 Attend = Callable[[np.ndarray, np.ndarray, np.ndarray], np.ndarray]
 
@@ -111,10 +112,8 @@ def _heads(which: Callable[[int, int], np.ndarray]) -> Callable[..., np.ndarray]
             reference.attention(q, _flat(k, q), _flat(v, q))
         ),
     }
-    | wrongly_scaled(
-        lambda scale, q, k, v: _chosen(
-            q, k, v, _neighbours, lambda a, b, c: reference.attention(a, b, c, scale=scale(a, b))
-        )
+    | each(
+        lambda scale, q, k, v: _chosen(q, k, v, _neighbours, partial(scaled, scale)), WRONG_SCALES
     ),
     otherwise="Head h uses table number h // (H // G), for keys and for values.",
 )

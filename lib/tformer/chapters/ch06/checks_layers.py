@@ -10,8 +10,8 @@ import numpy as np
 from tformer import reference
 from tformer.exercises.registry import exercise
 from tformer.exercises.samples import integers
-from tformer.exercises.softmaxes import scaled_scores, wrongly_weighed
-from tformer.exercises.table import Case, case
+from tformer.exercises.softmaxes import WRONG_SOFTMAXES, weighed
+from tformer.exercises.table import Case, case, each
 
 
 def _switched() -> Iterator[Case]:
@@ -262,9 +262,7 @@ def _model_width(x: np.ndarray, *rest: np.ndarray, n_heads: int) -> np.ndarray:
             _with(reference.attention)(*inputs) + inputs[0]
         ),
     }
-    | wrongly_weighed(
-        lambda weigh, *inputs: _with(lambda q, k, v: weigh(scaled_scores(q, k)) @ v)(*inputs)
-    ),
+    | each(lambda weigh, *inputs: _with(partial(weighed, weigh))(*inputs), WRONG_SOFTMAXES),
     otherwise="Check the columns of the second head, the scale, and the rows of its block.",
 )
 def layer(
