@@ -78,15 +78,9 @@ def write(root, name, nb):
 
 
 def nbval(root):
-    """Verify the notebooks as `make notebooks` does, without other plugins; the finished process."""
-    options = [
-        "-p",
-        "nbval.plugin",
-        "--nbval",
-        "--nbval-current-env",
-        "--nbval-sanitize-with",
-        str(SANITISE),
-    ]
+    """Verify the notebooks as `make notebooks` does; the finished process. Only nbval is loaded."""
+    options = ["--nbval", "--nbval-current-env", "--nbval-sanitize-with", str(SANITISE)]
+    options += ["-p", "nbval.plugin"]
     quiet = ["-q", "-p", "no:cacheprovider", "--color", "no"]
     command = [sys.executable, "-m", "pytest", "chapters", *options, *quiet]
     alone = os.environ | {"CI": "", "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
