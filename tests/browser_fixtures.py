@@ -34,6 +34,8 @@ FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"]
 FLAGS += ["--disable-background-networking", "--disable-component-update", "--disable-sync"]
 # Whatever slips past the refusal in `watch` finds no address.
 FLAGS += ["--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1"]
+# A page may keep something when it is left; this comes after that.
+FORGET = "addEventListener('pagehide', () => { localStorage.clear(); sessionStorage.clear(); })"
 
 
 @pytest.fixture(scope="session")
@@ -82,69 +84,76 @@ def _newest() -> float:
     )
 
 
-@pytest.fixture
-def visit(browser: Browser, request: pytest.FixtureRequest) -> Iterator[Visit]:
-    """Open pages of the book by name, or addresses; the test fails if one errs or asks elsewhere.
-
-    Options are those of a browser context, the viewport for example.
-    """
-    contexts, troubles = [], []
-
-    def open_page(name: str, **options: object) -> Page:
-        context = browser.new_context(**{"viewport": DESKTOP, **options})
-        contexts.append(context)
-        page = context.new_page()
-        watch(page, troubles)
-        page.goto(name if "://" in name else (request.getfixturevalue("book") / name).as_uri())
-        return page
-
-    yield open_page
-    for context in contexts:
-        context.close()
-    assert troubles == []
-
-
 @pytest.fixture(scope="session")
-def stages(browser: Browser) -> Callable[..., tuple[Page, list[str]]]:
-    """One page a device, which tests use in turn, and what goes wrong on it: a new one is slow."""
+def stage(browser: Browser) -> Callable[..., tuple[Page, list[str]]]:
+    """One page a device, which tests use in turn, and what goes wrong on it: a new one is slow.
+
+    Options are those of a browser context; the size of the window and what a reader prefers are set
+    anew each time.
+    """
     pages: dict[str, tuple[Page, list[str]]] = {}
 
-    def stage(**options: object) -> tuple[Page, list[str]]:
-        key = repr(sorted(options.items()))
+    def enter(
+        viewport: dict[str, int] = DESKTOP,
+        color_scheme: str = "light",
+        reduced_motion: str = "no-preference",
+        **device: object,
+    ) -> tuple[Page, list[str]]:
+        key = repr(sorted(device.items()))
         if key not in pages:
-            page, troubles = browser.new_context(**options).new_page(), []
+            page, troubles = browser.new_context(viewport=viewport, **device).new_page(), []
             watch(page, troubles)
             pages[key] = page, troubles
         page, _ = pages[key]
-        page.goto("about:blank")
-        page.emulate_media(media="null")
-        page.set_viewport_size(options["viewport"])
+        leave(page)
+        page.set_viewport_size(viewport)
+        page.emulate_media(media="null", color_scheme=color_scheme, reduced_motion=reduced_motion)
         page.mouse.move(0, 0)
         return pages[key]
 
-    return stage
+    return enter
+
+
+def leave(page: Page) -> None:
+    """Go to an empty page, shut other windows, forget what the last page kept in the browser."""
+    for window in page.context.pages[1:]:
+        window.close()
+    if page.url != "about:blank":
+        page.evaluate(FORGET)
+        page.goto("about:blank")
+        page.unroute_all()
 
 
 @pytest.fixture
-def on_stage(stages: Callable[..., tuple[Page, list[str]]]) -> Iterator[Visit]:
-    """As `visit` by address, for pages that keep nothing in the browser, in a page used before."""
-    used: list[list[str]] = []
+def visit(
+    stage: Callable[..., tuple[Page, list[str]]], request: pytest.FixtureRequest
+) -> Iterator[Visit]:
+    """Open pages of the book by name, or addresses; the test fails if one errs or asks elsewhere.
 
-    def open_page(address: str, **options: object) -> Page:
-        page, troubles = stages(**{"viewport": DESKTOP, **options})
-        used.append(troubles)
-        page.goto(address)
+    Options are those of `stage`. A page opened with the same device takes the place of the last.
+    """
+    used: list[tuple[Page, list[str]]] = []
+
+    def open_page(name: str, **options: object) -> Page:
+        page, troubles = stage(**options)
+        used.append((page, troubles))
+        if "://" not in name:
+            path, mark, query = name.partition("?")
+            name = (request.getfixturevalue("book") / path).as_uri() + mark + query
+        page.goto(name)
         return page
 
     yield open_page
-    met = [trouble for troubles in used for trouble in troubles]
-    for troubles in used:
+    met = []
+    for page, troubles in used:
+        leave(page)
+        met += troubles
         troubles.clear()
     assert met == []
 
 
 @pytest.fixture
-def show(on_stage: Visit, tmp_path: Path) -> Callable[..., Page]:
+def show(visit: Visit, tmp_path: Path) -> Callable[..., Page]:
     """Open a page with these widgets and nothing else, as the book shows them; wait for them."""
 
     def open_widgets(*widgets: BookWidget, **options: object) -> Page:
@@ -152,7 +161,7 @@ def show(on_stage: Visit, tmp_path: Path) -> Callable[..., Page]:
             shutil.copy(needed, tmp_path)
         shutil.copytree(FONTS, tmp_path / FONTS.name, dirs_exist_ok=True)
         (tmp_path / "index.html").write_text(page_of(*widgets), encoding="utf-8")
-        page = on_stage((tmp_path / "index.html").as_uri(), **options)
+        page = visit((tmp_path / "index.html").as_uri(), **options)
         page.locator(".tf-widget").nth(len(widgets) - 1).wait_for()
         return page
 

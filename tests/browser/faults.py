@@ -5,42 +5,51 @@ Each part yields one line for each fault, so that one run tells all of them.
 
 import gzip
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 import nbformat
-from playwright.sync_api import Browser, Page
+from playwright.sync_api import Page, Request
 
-from browsing import AXE, DESKTOP, PHONE, ROOT, settled, toc_pages, watch
+from browsing import AXE, COLOUR, PHONE, ROOT, settled, toc_pages
 
 WEIGHT = 450_000  # a tenth more than the heaviest page has
 COMPRESSED = {".woff2", ".png"}
-COLOUR = ["color-contrast", "link-in-text-block"]
 SMALLEST = 0.7  # of their size, at which lines and letters of a drawing are legible still
 RESIZED = 450  # milliseconds until what is too wide has been made reachable
+CHAPTERS = [page for page in toc_pages() if page.startswith("chapters/") and page[9:11].isdigit()]
+ZOOM = 0.9  # of a slide, at which it can be read from the last row
 
 
-def faults(browser: Browser, book: Path, name: str) -> list[str]:
+def faults(stage: Callable[..., tuple[Page, list[str]]], book: Path, name: str) -> list[str]:
     """Open one page of the book, once, and try everything that holds for every page."""
-    found: list[str] = []
     asked: list[str] = []
-    with browser.new_context(viewport=DESKTOP) as context:
-        page = context.new_page()
-        watch(page, found)
-        page.on("request", lambda request: asked.append(request.url))
-        page.goto((book / name).as_uri())
-        settled(page)
-        found += mathematics(page)
-        if name in toc_pages():
-            found += [*weight(asked), *figures(page, book, name), *download(page, book, name)]
-        folds = "document.querySelectorAll('details')"
-        page.evaluate(f"{folds}.forEach((fold) => {{ fold.open = true; }})")
-        found += on_a_desk(page)
-        page.set_viewport_size(PHONE)
-        found += on_a_phone(page)
-    return found
+
+    def note(request: Request) -> None:
+        asked.append(request.url)
+
+    # Colours are judged at rest. The page's clock is run by hand, so it has a context of its own.
+    page, found = stage(reduced_motion="reduce", locale="en-GB")
+    page.clock.install()
+    page.on("request", note)
+    page.goto((book / name).as_uri())
+    settled(page)
+    page.remove_listener("request", note)
+    found += mathematics(page)
+    if name in toc_pages():
+        found += [*weight(asked), *figures(page, book, name), *download(page, book, name)]
+    if name in CHAPTERS:
+        found += lecture(page)
+    folds = "document.querySelectorAll('details')"
+    page.evaluate(f"{folds}.forEach((fold) => {{ fold.open = true; }})")
+    found += on_a_desk(page)
+    page.set_viewport_size(PHONE)
+    found += on_a_phone(page)
+    met = [*found]
+    found.clear()
+    return met
 
 
 # ---- what it loads ----------------------------------------------------------------------
@@ -117,25 +126,55 @@ def download(page: Page, book: Path, name: str) -> Iterator[str]:
             yield f"download: {link} is no notebook: {error}"
 
 
+# ---- as a lecture -----------------------------------------------------------------------
+
+
+def lecture(page: Page) -> Iterator[str]:
+    """Every slide says something, fits, and can be read from the last row."""
+    page.keyboard.press("l")
+    page.locator("dialog.tf-lecture .tf-slide").wait_for()
+    slides = page.evaluate(SLIDES)
+    count = int(slides[0]["where"].partition("/")[2].split("·")[0])
+    if not 3 < len(slides) == count:
+        yield f"lecture: {len(slides)} slides of {count}"
+    for slide in slides:
+        place = f"{slide['where']}: {slide['text']}"
+        if not slide["text"]:
+            yield f"lecture: a slide says nothing: {place}"
+        if slide["over"] > 1:
+            yield f"lecture: {slide['over']:.0f} too high: {place}"
+        if slide["wide"]:
+            yield f"lecture: wider than its box: {slide['wide']}: {place}"
+        if slide["zoom"] < ZOOM:
+            yield f"lecture: at {slide['zoom']:.2f} of its size: {place}"
+    page.keyboard.press("Escape")
+    page.evaluate("scrollTo(0, 0)")
+
+
 # ---- how it is laid out -----------------------------------------------------------------
 
 
 def on_a_desk(page: Page) -> Iterator[str]:
-    """Nothing sticks out; all rules of axe in the light theme, those of colour in the dark one."""
+    """Nothing sticks out; all rules of axe in the light theme, those of colour in the dark one.
+
+    What stands on what is tried in the light theme, so of each look one element is tried again.
+    """
     yield from sideways(page)
-    page.wait_for_timeout(RESIZED)
+    page.clock.run_for(RESIZED)
     page.evaluate(AXE.read_text(encoding="utf-8"))
     page.evaluate(SEEN)
     page.evaluate(AS_BOXES)
     yield from axe(page, "light", {})
-    yield from axe(page, "dark", {"runOnly": COLOUR})
+    wear(page, "dark")
+    page.evaluate(ONE_OF_EACH)
+    yield from axe(page, "dark", {"runOnly": COLOUR}, "window.looks")
     page.evaluate("window.boxes.forEach((restore) => restore())")
 
 
 def on_a_phone(page: Page) -> Iterator[str]:
     """The same for another layout; the colours of what a desk does not show."""
     yield from sideways(page)
-    page.wait_for_timeout(RESIZED)
+    page.clock.run_for(RESIZED)
     yield from beyond_the_edge(page)
     page.evaluate(AS_BOXES)
     yield from axe(page, "light", {"rules": {rule: {"enabled": False} for rule in COLOUR}})
@@ -165,15 +204,24 @@ def beyond_the_edge(page: Page) -> Iterator[str]:
     yield from (f"beyond the edge: a drawing at {scale:.2f} of its size" for scale in small)
 
 
+def wear(page: Page, theme: str) -> None:
+    """Put on a theme."""
+    page.evaluate("(theme) => { document.documentElement.dataset.theme = theme; }", theme)
+
+
 def axe(page: Page, theme: str, options: dict, places: str = "document") -> Iterator[str]:
     """The serious findings of axe, in the whole page or in some elements of it."""
-    page.evaluate("(theme) => { document.documentElement.dataset.theme = theme; }", theme)
+    wear(page, theme)
     # Formulas are many and all alike: MathML for a reader, hidden spans for the eye.
     code = """async (options) => {
         const context = { include: %s, exclude: [".katex"] };
-        const shared = { preload: false, resultTypes: ["violations"] };
-        const { violations } = await axe.run(context, { ...shared, ...options });
-        return violations.filter((v) => ["serious", "critical"].includes(v.impact)).map((v) => {
+        const shared = { preload: false, resultTypes: ["violations"], rules: {} };
+        // What a rule finds has the rule's impact.
+        const lesser = (rule) => !["serious", "critical"].includes(rule.impact);
+        for (const { id } of axe._audit.rules.filter(lesser)) shared.rules[id] = { enabled: false };
+        Object.assign(shared.rules, options.rules);
+        const { violations } = await axe.run(context, { ...options, ...shared });
+        return violations.map((v) => {
             const places = v.nodes.slice(0, 3).map((n) => n.html.slice(0, 160));
             return [v.id, v.nodes[0].any[0]?.message, ...places].join(" | ");
         });
@@ -182,6 +230,23 @@ def axe(page: Page, theme: str, options: dict, places: str = "document") -> Iter
     yield from (f"{where}: {finding}" for finding in page.evaluate(code % places, options))
 
 
+# All slides: how large, how high against the frame, what is wider than its box.
+SLIDES = """() => {
+    const frame = document.querySelector(".tf-stage .tf-frame"), found = [];
+    const where = () => document.querySelector(".tf-where").textContent;
+    for (let before; where() !== before;) {
+        before = where();
+        const slide = frame.firstElementChild;
+        const inside = slide.querySelectorAll("pre, .katex-display, .drawing-frame, table");
+        const boxes = [slide, ...inside];
+        const wide = boxes.filter((e) => e.scrollWidth > e.clientWidth + 2).map((e) => e.className);
+        const over = slide.getBoundingClientRect().height - frame.getBoundingClientRect().height;
+        const text = slide.innerText.trim().slice(0, 60);
+        found.push({ where: before, zoom: Number(slide.style.zoom), over, wide, text });
+        frame.dispatchEvent(new KeyboardEvent("keydown", { key: "ArrowRight", bubbles: true }));
+    }
+    return found;
+}"""
 # The first elements beyond the edge of the window that nothing around them cuts off or scrolls.
 STICK_OUT = """(width) => {
     const cuts = (e) => getComputedStyle(e).overflowX !== "visible";
@@ -200,12 +265,30 @@ WIDE = """() => [...document.querySelectorAll("article *")].filter((box) =>
         reached: box.tabIndex === 0 }))"""
 SCALES = """[...document.querySelectorAll("svg.drawing")].map((drawing) =>
     drawing.getBoundingClientRect().width / (drawing.viewBox.baseVal.width * 4 / 3))"""
+# How an element is drawn, and on what: two of one look have one contrast.
+LOOK = """
+    const asked = ["color", "fill", "background", "font", "opacity", "textDecoration"];
+    const looks = new Map();
+    const look = (el) => {
+        if (el && !looks.has(el)) {
+            const style = getComputedStyle(el), own = [el.className, el.getAttribute("style")];
+            const drawn = asked.map((name) => style[name]);
+            looks.set(el, [look(el.parentElement), ...own, ...drawn].join("|"));
+        }
+        return looks.get(el);
+    };"""
 # Most elements of a page are the insides of formulas, which axe is told to leave out and walks
-# through all the same, and the lines of drawings, which are images with a name. A formula becomes
-# a box of its size that holds its text, a drawing an image without lines.
-AS_BOXES = """() => {
+# through all the same, the lines of drawings, which are images with a name, and the words of code.
+# A formula becomes a box of its size that holds its text, a drawing an image without lines; a word
+# of code that looks as an earlier one becomes plain text.
+AS_BOXES = (
+    """() => {"""
+    + LOOK
+    + """
     const formulas = [...document.querySelectorAll(".katex")];
     const sizes = formulas.map((formula) => formula.getBoundingClientRect());
+    const words = [...document.querySelectorAll("pre span:not(:has(*))")], seen = new Set();
+    const again = words.filter((word) => seen.size === seen.add(look(word)).size);
     const empty = (el, text) => {
         const inside = [...el.childNodes], style = el.getAttribute("style") ?? "";
         el.replaceChildren(text);
@@ -220,7 +303,25 @@ AS_BOXES = """() => {
     });
     const drawings = [...document.querySelectorAll(".drawing-frame > [role=img][aria-label]")];
     window.boxes.push(...drawings.map((drawing) => empty(drawing, "")));
+    window.boxes.push(...again.map((word) => {
+        const text = document.createTextNode(word.textContent);
+        word.replaceWith(text);
+        return () => text.replaceWith(word);
+    }));
 }"""
+)
+# Of what bears text, one of each look.
+ONE_OF_EACH = (
+    """() => {"""
+    + LOOK
+    + """
+    const text = (el) => [...el.childNodes].some((node) => node.nodeType === 3 && node.data.trim());
+    const bears = (el) => el.matches("input, select, textarea") || text(el);
+    const all = [...document.querySelectorAll("body *:not(.katex)")].filter(bears);
+    const seen = all.filter((el) => el.checkVisibility());
+    window.looks = [...new Map(seen.map((el) => [look(el), el])).values()];
+}"""
+)
 # What is visible on a desk, and the outermost of what only a phone shows.
 SEEN = """() => {
     const visible = [...document.querySelectorAll("body *")].filter((e) => e.checkVisibility());

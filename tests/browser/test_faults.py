@@ -1,11 +1,11 @@
 """The visit of a page finds each fault that is planted in it, and says which."""
 
 import random
+from collections.abc import Callable
 from pathlib import Path
 
 import nbformat
 import pytest
-from playwright.sync_api import Browser
 
 from browser.faults import WEIGHT, faults
 
@@ -28,6 +28,11 @@ PLANTED = {
         "axe, light, 1280: color-contrast … Grey on grey",
         "axe, dark, 1280: color-contrast … Grey on grey",
     ],
+    "<pre><span>as</span> <span>as</span> <span style='color: #777; background: #888'>"
+    "a word</span></pre>": [
+        "axe, light, 1280: color-contrast … a word",
+        "axe, dark, 1280: color-contrast … a word",
+    ],
     """<style>html[data-theme="dark"] .dim { color: #333; background: #222 }</style>
     <p class="dim">Only at night.</p>""": ["axe, dark, 1280: color-contrast … Only at night"],
     """<style>.held { display: none } @media (max-width: 500px) { .held { display: block;
@@ -48,6 +53,14 @@ PLANTED = {
     ],
     '<svg class="drawing" viewBox="0 0 900 9" width="90"></svg>': [
         "beyond the edge: a drawing at 0.07"
+    ],
+    "<ul></ul>": ["lecture: a slide says nothing"],
+    '<ul><li style="height: 3000px">Tall.</li></ul>': [
+        "lecture: … too high: … Tall.",
+        "lecture: at 0.45 of its size: … Tall.",
+    ],
+    '<figure><pre><i style="display: inline-block; width: 5000px">Broad.</i></pre></figure>': [
+        "lecture: wider than its box: … Broad.",
     ],
     '<div style="position: absolute; width: 2000px">wider</div>': [
         "wide at 1280: … width: 2000px",
@@ -84,8 +97,8 @@ def spoiled(book: Path, tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_each_planted_fault_is_told(browser: Browser, spoiled: Path) -> None:
-    found = faults(browser, spoiled, NAME)
+def test_each_planted_fault_is_told(stage: Callable, spoiled: Path) -> None:
+    found = faults(stage, spoiled, NAME)
     expected = [words for told in PLANTED.values() for words in told] + ELSE
     missing = [
         words

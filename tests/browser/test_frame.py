@@ -1,7 +1,9 @@
 """What stands around the text: drawers, focus rings, what Tab reaches."""
 
+from collections.abc import Callable
+
 import pytest
-from playwright.sync_api import Browser, expect
+from playwright.sync_api import expect
 
 from browsing import Visit
 
@@ -61,12 +63,13 @@ def test_the_list_of_sections_rings_what_has_the_focus(visit: Visit) -> None:
         assert focused["ring"], focused["name"]
 
 
-def test_a_missing_page_looks_like_the_book_and_searches_it(browser: Browser, server: str) -> None:
-    page = browser.new_page()
+def test_a_missing_page_looks_like_the_book_and_searches_it(stage: Callable, server: str) -> None:
+    page, troubles = stage()
     page.goto(f"{server}/chapters/very/deep/nothing.html")
     expect(page.locator("form")).to_have_attribute("action", f"{server}/search.html")
     page.wait_for_function("document.fonts.size === 1 && document.fonts.status === 'loaded'")
     page.locator("input").fill("softmax")
     page.keyboard.press("Enter")
     expect(page.locator("#search-results li").first).to_be_visible()
-    page.close()
+    assert all("404" in trouble for trouble in troubles)
+    troubles.clear()

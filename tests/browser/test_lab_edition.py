@@ -23,10 +23,16 @@ NAMED = {
 SHOWN = ".jp-NotebookPanel:not(.lm-mod-hidden) .jp-Notebook"
 
 
+@pytest.fixture(scope="module")
+def sources() -> Book:
+    """The book that the editions are written from."""
+    return Book(ROOT)
+
+
 @pytest.mark.parametrize("page", PAGES)
-def test_numbers_and_citations_are_those_of_the_page(book: Path, page: str) -> None:
+def test_numbers_and_citations_are_those_of_the_page(book: Path, sources: Book, page: str) -> None:
     html = BeautifulSoup((book / f"{page}.html").read_text(encoding="utf-8"), "html.parser")
-    for mark in html.select("article .headerlink"):
+    for mark in html.select("article .headerlink, article .katex"):
         mark.decompose()
     published = {
         str(box["id"]).removeprefix("equation-"): name.get_text().strip()
@@ -34,7 +40,6 @@ def test_numbers_and_citations_are_those_of_the_page(book: Path, page: str) -> N
         for box in html.select(f"article {kind}")
         if (name := box.select_one(part))
     }
-    sources = Book(ROOT)
     known = sources.targets.items()
     assert published == {
         label: target.name for label, target in known if target.page == page and target.number
@@ -46,15 +51,15 @@ def test_numbers_and_citations_are_those_of_the_page(book: Path, page: str) -> N
     assert sections == re.findall(r"^#+ (\d[\d.]*)\. ", text, re.MULTILINE)
 
 
-def test_a_chapter_reads_in_jupyterlab_as_on_its_page(notebook: Callable) -> None:
-    book, page = Book(ROOT), "chapters/02_softmax"
-    chapter = edition(book, page)
+def test_a_chapter_reads_in_jupyterlab_as_on_its_page(notebook: Callable, sources: Book) -> None:
+    page = "chapters/02_softmax"
+    chapter = edition(sources, page)
     lab = notebook(whole=chapter)
     shown = lab.page.locator(SHOWN)
     last = chapter.cells[-1].source.splitlines()[0].removeprefix("## ")
     expect(shown.get_by_role("heading", name=last)).to_be_attached()
     text = shown.inner_text()
-    names = [target.name for target in book.targets.values() if target.page == page]
+    names = [target.name for target in sources.targets.values() if target.page == page]
     assert [name for name in names if name not in text] == []
     assert not re.search(r"\{[a-z:]+\}`|:::|\$\$|Proof \d", text)
     ours = [i for i, cell in enumerate(chapter.cells) if "show_seals()" in cell.source]

@@ -1,10 +1,11 @@
 """The built pages, opened from files by a browser that may ask no other host."""
 
 import re
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, expect
+from playwright.sync_api import expect
 
 from browser.faults import faults
 from browsing import Visit, settled, toc_pages
@@ -14,8 +15,8 @@ PAGES = [*toc_pages(), "search.html", "404.html"]
 
 
 @pytest.mark.parametrize("name", PAGES)
-def test_page_has_no_fault(browser: Browser, book: Path, name: str) -> None:
-    found = faults(browser, book, name)
+def test_page_has_no_fault(stage: Callable, book: Path, name: str) -> None:
+    found = faults(stage, book, name)
     assert not found, "\n".join(found)
 
 
@@ -98,10 +99,11 @@ def test_page_reads_without_javascript(visit: Visit) -> None:
     expect(page.locator("[data-print]")).to_be_hidden()
 
 
-def test_missing_page_leads_back_at_any_depth(browser: Browser, server: str) -> None:
+def test_missing_page_leads_back_at_any_depth(stage: Callable, server: str) -> None:
     for wrong in ("nothing.html", "chapters/very/deep/nothing.html"):
-        page = browser.new_page()
+        page, troubles = stage()
         page.goto(f"{server}/{wrong}")
         link = page.get_by_role("link", name="first page of the book")
         expect(link).to_have_attribute("href", f"{server}/index.html")
-        page.close()
+        assert all("404" in trouble for trouble in troubles)
+        troubles.clear()

@@ -4,13 +4,14 @@ import json
 import shutil
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import nbclient
 import nbformat
 import pytest
 from bs4 import BeautifulSoup
-from playwright.sync_api import Browser, Page
+from playwright.sync_api import Page
 
 import chapters
 from browsing import HOST, IN_THE_HAND, Visit, violations
@@ -65,15 +66,15 @@ def drawn(page: Page) -> Page:
 
 
 @pytest.fixture
-def page(on_stage: Visit, site: str) -> Page:
+def page(visit: Visit, site: str) -> Page:
     """The page, drawn; the test fails if it asked another host or met an error."""
-    return drawn(on_stage(site, viewport={"width": 1000, "height": 900}))
+    return drawn(visit(site, viewport={"width": 1000, "height": 900}))
 
 
 @pytest.fixture
-def phone(on_stage: Visit, site: str) -> Page:
+def phone(visit: Visit, site: str) -> Page:
     """The same page on a phone."""
-    return drawn(on_stage(site, **IN_THE_HAND))
+    return drawn(visit(site, **IN_THE_HAND))
 
 
 def test_every_widget_is_drawn(page: Page) -> None:
@@ -84,7 +85,14 @@ def test_every_widget_is_drawn(page: Page) -> None:
 # ---- quiz -------------------------------------------------------------------------------
 
 
-def test_a_quiz_is_answered_with_the_keyboard_alone(page: Page) -> None:
+@pytest.fixture
+def quiz(show: Callable[..., Page]) -> Page:
+    """A page with the quiz alone."""
+    return show(Quiz(QUESTIONS))
+
+
+def test_a_quiz_is_answered_with_the_keyboard_alone(quiz: Page) -> None:
+    page = quiz
     widget = page.locator(".tf-quiz")
     first = widget.get_by_role("group", name="1. What is")
     assert first.get_by_role("button", name="check").is_disabled()
@@ -107,7 +115,7 @@ def test_a_quiz_is_answered_with_the_keyboard_alone(page: Page) -> None:
     assert not first.get_by_role("radio").nth(0).is_checked()
 
 
-def test_a_quiz_of_one_question_bears_no_number_and_no_score(page: Page) -> None:
+def test_a_quiz_of_one_question_bears_no_number_and_no_score(quiz: Page) -> None:
     code = """async (code) => {
         const url = URL.createObjectURL(new Blob([code], { type: "text/javascript" }));
         const { default: widget } = await import(url);
@@ -119,11 +127,11 @@ def test_a_quiz_of_one_question_bears_no_number_and_no_score(page: Page) -> None
         const texts = [".tf-score", "legend"].map(find);
         return [el.firstChild.ariaLabel, ...texts];
     }"""
-    assert page.evaluate(code, Quiz._esm) == ["Quiz of 1 question", "", "Predict. Why?"]
+    assert quiz.evaluate(code, Quiz._esm) == ["Quiz of 1 question", "", "Predict. Why?"]
 
 
-def test_markup_that_is_not_allowed_stays_text(page: Page) -> None:
-    assert page.locator(".tf-quiz legend sup").count() == 2
+def test_markup_that_is_not_allowed_stays_text(quiz: Page) -> None:
+    assert quiz.locator(".tf-quiz legend sup").count() == 2
     evil = '<img src=x onerror="window.hurt=1"><b>a</b></i><script>window.hurt=1</script>'
     code = """async ([code, text]) => {
         const url = URL.createObjectURL(new Blob([code], { type: "text/javascript" }));
@@ -136,7 +144,7 @@ def test_markup_that_is_not_allowed_stays_text(page: Page) -> None:
         const count = (tags) => el.querySelectorAll(tags).length;
         return [count("img, script"), count("b"), window.hurt];
     }"""
-    elements, bold, hurt = page.evaluate(code, [Quiz._esm, evil])
+    elements, bold, hurt = quiz.evaluate(code, [Quiz._esm, evil])
     assert (elements, hurt) == (0, None)
     assert bold >= 3
 
@@ -213,7 +221,7 @@ def test_without_javascript_the_fallback_is_there(visit: Visit, site: str) -> No
     assert "(a) is right." in page.locator("main").inner_text()
 
 
-def test_a_widget_the_host_cannot_run_says_so(browser: Browser, tmp_path: Path) -> None:
+def test_a_widget_the_host_cannot_run_says_so(stage: Callable, tmp_path: Path) -> None:
     state = {"state": {"m": {"state": {"_model_name": "IntSliderModel"}}}}
     prefix = "application/vnd.jupyter.widget"
     shutil.copy(HOST, tmp_path)
@@ -222,7 +230,7 @@ def test_a_widget_the_host_cannot_run_says_so(browser: Browser, tmp_path: Path) 
         f'<script type="{prefix}-state+json">{json.dumps(state)}</script>'
         '<script src="widget-host.js"></script>'
     )
-    page = browser.new_page()
+    page, troubles = stage()
     page.goto((tmp_path / "index.html").as_uri())
-    page.get_by_text("cannot be shown here: it needs a running notebook").wait_for(timeout=3000)
-    page.close()
+    page.get_by_text("cannot be shown here: it needs a running notebook").wait_for()
+    assert "it needs a running notebook" in troubles.pop()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -62,8 +62,34 @@ class Case:
 def case(
     *, want: Any = None, why: str = "", said: str = "", whole: bool = False, **inputs: Any
 ) -> Case:
-    """Return the case of these inputs; see `Case`."""
-    return Case(inputs, want, why, said, whole)
+    """Return the case of these inputs; see `Case`. Lists of numbers become arrays of floats."""
+    given = {name: _as_array(value) for name, value in inputs.items()}
+    return Case(given, want, why, said, whole)
+
+
+def _as_array(value: Any) -> Any:
+    if not isinstance(value, list) or not all(isinstance(x, int | float | list) for x in value):
+        return value
+    array = np.array(value)
+    return array if array.dtype == bool else array.astype(float)
+
+
+def each(family: Function, variants: Mapping[Any, Any]) -> dict[Any, Function]:
+    """Return a mutant for each variant; the family takes it, then what an answer takes."""
+    return {sentence: partial(family, variant) for sentence, variant in variants.items()}
+
+
+def lean(most: float, what: str, why: str, said: str = "", **inputs: Any) -> Callable[..., None]:
+    """Return a test that no call with these inputs, named `what`, holds more bytes than `most`."""
+
+    def test(f: Answer) -> None:
+        if (peak := f.peak_bytes(said, **inputs)) > most:
+            raise Wrong(
+                f"The numbers are right, but for {what} {f.name} holds {peak / 1e6:.0f} MB at "
+                f"once: {why}"
+            )
+
+    return test
 
 
 @dataclass(frozen=True)

@@ -73,14 +73,14 @@ def test_the_keyboard_walks_through_the_table(show: Callable[..., Page]) -> None
 
 def order(widget: Locator, judge: str) -> list[str]:
     """The words of a list from top to bottom, as they are seen."""
-    widget.page.wait_for_timeout(600)
     items = widget.get_by_role("list", name=f"Places by {judge}").get_by_role("listitem")
-    rows = [(item.bounding_box()["y"], item.locator(".tf-word-name")) for item in items.all()]
-    return [name.inner_text() for _, name in sorted(rows, key=lambda row: row[0])]
+    code = """(items) => items.map((item) =>
+        [item.getBoundingClientRect().y, item.querySelector(".tf-word-name").textContent])"""
+    return [name for _, name in sorted(items.evaluate_all(code))]
 
 
 def test_the_lists_follow_the_query(show: Callable[..., Page]) -> None:
-    page = show(ThreeJudges())
+    page = show(ThreeJudges(), reduced_motion="reduce")  # words do not take their time
     widget = page.locator(".tf-judges")
     assert [order(widget, judge)[0] for judge in JUDGES] == ["a", "b", "c"]
     widget.get_by_role("slider", name="Tip of q").focus()

@@ -5,9 +5,9 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
-from playwright.sync_api import Locator, Page, expect
+from playwright.sync_api import Page, expect
 
-from browsing import IN_THE_HAND, evaluate, numbers, value, violations
+from browsing import IN_THE_HAND, evaluate, numbers, value, values, violations
 from tformer import reference
 from tformer.chapters.ch02.softmax_temperature import SoftmaxTemperature
 
@@ -127,13 +127,13 @@ def test_the_point_is_dragged_and_moved_by_keys(show: Callable, hand: dict) -> N
     page.mouse.down()
     page.mouse.move(*at[1])
     page.mouse.up()
-    assert weights(widget) == pytest.approx([0.2, 0.2, 0.6], abs=0.01)
-    before = weights(widget)
+    assert values(widget, "weight") == pytest.approx([0.2, 0.2, 0.6], abs=0.01)
+    before = values(widget, "weight")
     widget.get_by_role("slider", name="The weights.").focus()
     page.keyboard.press("Shift+ArrowRight")
-    assert weights(widget)[1] > before[1] + 0.03
-    scores = [float(x.get_attribute("value")) for x in widget.locator("data.tf-score").all()]
-    assert weights(widget) == pytest.approx(SoftmaxTemperature(scores).weights, rel=1e-9)
+    assert values(widget, "weight")[1] > before[1] + 0.03
+    scores = values(widget, "score")
+    assert values(widget, "weight") == pytest.approx(SoftmaxTemperature(scores).weights, rel=1e-9)
     assert violations(page) == []
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
 
@@ -149,14 +149,9 @@ def test_only_three_scores_have_a_triangle(page: Page, show: Callable) -> None:
 # ---- by hand ----------------------------------------------------------------------------
 
 
-def weights(widget: Locator) -> list[float]:
-    cells = widget.locator("data.tf-weight").all()
-    return [float(cell.get_attribute("value")) for cell in cells]
-
-
 def test_sliders_and_boxes_give_the_weights_of_the_library(page: Page) -> None:
     widget, python = page.locator(".tf-softmax"), SoftmaxTemperature()
-    assert weights(widget) == pytest.approx(python.weights, rel=1e-12)
+    assert values(widget, "weight") == pytest.approx(python.weights, rel=1e-12)
     widget.get_by_label("Score of dog").fill("3.4")
     python.scores = [2.0, 3.4, 0.0, -1.0]
     widget.get_by_label("bird allowed").uncheck()
@@ -166,7 +161,7 @@ def test_sliders_and_boxes_give_the_weights_of_the_library(page: Page) -> None:
     page.keyboard.press("ArrowRight")
     python.temperature = value(widget, "temperature")[0]
     assert python.temperature < 1
-    assert weights(widget) == pytest.approx(python.weights, rel=1e-12)
+    assert values(widget, "weight") == pytest.approx(python.weights, rel=1e-12)
     assert value(widget, "entropy") == pytest.approx([python.entropy], rel=1e-12)
     assert value(widget, "largest") == pytest.approx([max(python.weights)], rel=1e-12)
     assert value(widget, "jacobian-bound") == pytest.approx([python.jacobian_bound], rel=1e-12)
@@ -175,25 +170,25 @@ def test_sliders_and_boxes_give_the_weights_of_the_library(page: Page) -> None:
 
 def test_adding_a_constant_changes_every_score_and_no_weight(page: Page) -> None:
     widget = page.locator(".tf-softmax")
-    before = weights(widget)
+    before = values(widget, "weight")
     widget.get_by_label("Constant added").fill("7.5")
     assert value(widget, "score") == [9.5]
-    assert weights(widget) == pytest.approx(before, rel=1e-12)
+    assert values(widget, "weight") == pytest.approx(before, rel=1e-12)
 
 
 def test_a_row_with_nothing_allowed_is_all_zero(page: Page) -> None:
     widget = page.locator(".tf-softmax")
     for box in widget.get_by_role("checkbox").all():
         box.uncheck()
-    assert weights(widget) == [0, 0, 0, 0]
+    assert values(widget, "weight") == [0, 0, 0, 0]
     assert "nothing is allowed" in widget.inner_text()
     widget.get_by_role("button", name="equal").click()
-    assert weights(widget) == [0.25] * 4
+    assert values(widget, "weight") == [0.25] * 4
     widget.get_by_role("button", name="tie").click()
-    first, second, *_ = weights(widget)
+    first, second, *_ = values(widget, "weight")
     assert first == second > 0.45
     widget.get_by_role("button", name="reset").click()
-    assert weights(widget) == pytest.approx(SoftmaxTemperature().weights, rel=1e-12)
+    assert values(widget, "weight") == pytest.approx(SoftmaxTemperature().weights, rel=1e-12)
 
 
 # ---- for everyone -----------------------------------------------------------------------

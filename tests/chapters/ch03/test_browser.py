@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from browsing import call, numbers, value, violations
+from browsing import call, numbers, value, values, violations
 from tformer.chapters.ch03.attention_map import AttentionMap, changes, describe
 from tformer.world import lexicon
 
@@ -82,16 +82,11 @@ def test_the_map_says_the_same_in_both_languages(blank: Page) -> None:
 # ---- by mouse, finger and keyboard -------------------------------------------------------
 
 
-def shown(widget: Locator, layer: int) -> list[float]:
-    cells = widget.locator(f"data.tf-weight{layer}").all()
-    return [float(cell.get_attribute("value")) for cell in cells]
-
-
 def agrees(widget: Locator, sentence: str, at: int, layer: int = 2, biases: list = ()) -> None:
     """The page shows what the library says of this word of this sentence."""
     python = AttentionMap(sentence, selected=at, layer=layer, biases=biases)
     for number, weights in enumerate(python.weights, start=1):
-        assert shown(widget, number) == pytest.approx(weights, abs=1e-12)
+        assert values(widget, f"weight{number}") == pytest.approx(weights, abs=1e-12)
     said = repr(python).split(f"in layer {layer}, ")[1]
     assert widget.locator(".tf-said").inner_text().startswith(f"{said}.")
     if python.ratios:
@@ -198,9 +193,8 @@ def test_the_words_it_knows_stand_by_their_features(page: Page) -> None:
 
 def test_a_curve_leads_to_each_word_that_gets_a_share(page: Page) -> None:
     widget = page.locator(".tf-map")
-    widths = [
-        float(p.get_attribute("stroke-width")) for p in widget.locator(".tf-curves path").all()
-    ]
+    code = "(paths) => paths.map((path) => Number(path.getAttribute('stroke-width')))"
+    widths = widget.locator(".tf-curves path").evaluate_all(code)
     assert widths == pytest.approx(
         [1 + 6 * p for p in AttentionMap().weights[1] if p > 0.03], abs=0.01
     )
@@ -234,7 +228,7 @@ def test_a_reader_changes_scores_in_both_layers(page: Page) -> None:
     assert dial.input_value() == "0"
     change(widget, "tired", -3)
     agrees(widget, sentence, 8, layer=1, biases=[[1, 8, 11, -3], [2, 8, 6, 2]])
-    carried = f"pronoun 1.00, says animate {shown(widget, 1)[11]:.2f}"
+    carried = f"pronoun 1.00, says animate {values(widget, 'weight1')[11]:.2f}"
     assert f"leaves it with\n{carried}\n" in widget.inner_text()
     assert widget.inner_text().count("multiplies it") == 1
     word(widget, "animal").click()
@@ -276,7 +270,9 @@ def test_keys_change_a_score_and_say_so(page: Page) -> None:
         page.keyboard.press(key)
     agrees(widget, sentence, 8, biases=[[2, 8, 6, 0.2]])
     dial = widget.get_by_role("slider", name="Added to the score of street")
-    assert dial.get_attribute("aria-valuetext") == f"+0.2; weight {shown(widget, 2)[6]:.2f}"
+    assert (
+        dial.get_attribute("aria-valuetext") == f"+0.2; weight {values(widget, 'weight2')[6]:.2f}"
+    )
 
 
 def test_a_finger_changes_a_score_and_paper_shows_it(phone: Page) -> None:

@@ -6,12 +6,13 @@ import numpy as np
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from browsing import DESKTOP, IN_THE_HAND, call, numbers, violations
+from browsing import DESKTOP, IN_THE_HAND, call, numbers, values, violations
 from tformer.chapters.ch03.attention_map import describe
 from tformer.chapters.ch03.one_query import PIANO, OneQuery, Tables, tables
 from tformer.world import lexicon
 
 LEXICON = OneQuery().hand_made
+PAUSE = 1_400  # milliseconds
 ARRAYS = ("q", "k", "v", "scores", "weights", "y")
 
 
@@ -43,14 +44,9 @@ def test_streams_lie_side_by_side_and_are_as_wide_as_their_weights(blank: Page) 
 # ---- what is shown ------------------------------------------------------------------------
 
 
-def row(widget: Locator, name: str) -> list[float]:
-    cells = widget.locator(f"data.tf-{name}").all()
-    return [float(cell.get_attribute("value")) for cell in cells]
-
-
 def agrees(widget: Locator, found: Tables, at: int) -> None:
-    assert row(widget, "score") == pytest.approx(found.scores[at].tolist(), abs=1e-12)
-    assert row(widget, "weight") == pytest.approx(found.weights[at].tolist(), abs=1e-12)
+    assert values(widget, "score") == pytest.approx(found.scores[at].tolist(), abs=1e-12)
+    assert values(widget, "weight") == pytest.approx(found.weights[at].tolist(), abs=1e-12)
 
 
 def stroke(widget: Locator, s: int) -> float:
@@ -85,12 +81,17 @@ def test_steps_show_one_thing_after_another(page: Page) -> None:
     assert number.is_visible()
 
 
-def test_play_goes_through_the_steps_to_the_end(page: Page) -> None:
+def test_play_goes_through_the_steps_to_the_end(show: Callable) -> None:
+    page = show(OneQuery(), timezone_id="UTC")  # in a context of its own, for its clock stops
     widget = page.locator(".tf-ask")
+    page.clock.install(time=0)
+    page.clock.pause_at(1_000)
     widget.get_by_role("button", name="play").click()
-    expect(widget).to_have_attribute("data-stage", "1")
-    expect(widget).to_have_attribute("data-stage", "2")
-    expect(widget).to_have_attribute("data-stage", "4")
+    stages = [widget.get_attribute("data-stage")]
+    for _ in range(4):
+        page.clock.run_for(PAUSE)
+        stages.append(widget.get_attribute("data-stage"))
+    assert stages == ["1", "2", "3", "4", "4"]
 
 
 def test_with_reduced_motion_play_shows_the_end(page: Page) -> None:
@@ -151,13 +152,11 @@ def test_the_riddle_turns_with_its_buttons(show: Callable, device: str) -> None:
     widget.get_by_role("button", name="narrow").click()
     assert widget.locator(".tf-riddle-line").inner_text().endswith("too narrow.")
     assert "0.75 at door" in widget.locator(".tf-said").inner_text()
-    words = widget.locator(".tf-said-word").all()
-    shares = [w.evaluate("w => parseFloat(w.style.getPropertyValue('--tf-share'))") for w in words]
+    code = "(all) => all.map((word) => parseFloat(word.style.getPropertyValue('--tf-share')))"
+    shares = widget.locator(".tf-said-word").evaluate_all(code)
     assert shares.index(max(shares)) == 7
-    wide = [
-        path.evaluate("p => parseFloat(p.style.strokeWidth)")
-        for path in widget.locator("path").all()
-    ]
+    code = "(all) => all.map((path) => parseFloat(path.style.strokeWidth))"
+    wide = widget.locator("path").evaluate_all(code)
     # Between two lines an arc would strike words out.
     assert (wide == []) if device == "phone" else (wide.index(max(wide)) == 7)
     assert page.evaluate("document.documentElement.scrollWidth") <= options["viewport"]["width"]

@@ -4,9 +4,9 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
-from playwright.sync_api import Locator, Page
+from playwright.sync_api import Page
 
-from browsing import IN_THE_HAND, call, evaluate, numbers, value, violations
+from browsing import IN_THE_HAND, call, evaluate, numbers, value, values, violations
 from tformer.chapters.ch04 import row
 from tformer.chapters.ch04.scores import SCALES
 from tformer.chapters.ch04.widen_head import START, WidenHead, normal
@@ -41,12 +41,6 @@ def test_columns_agree_with_the_widget_in_python(blank: Page) -> None:
 # ---- by hand ----------------------------------------------------------------------------
 
 
-def shown(widget: Locator, name: str) -> list[float]:
-    """The exact numbers of one line, a column each."""
-    cells = widget.locator(f"data.tf-{name}").all()
-    return [float(cell.get_attribute("value")) for cell in cells]
-
-
 def test_the_slider_gives_the_numbers_of_the_library(page: Page) -> None:
     widget = page.locator(".tf-widen")
     for octave in (2, 7, 12):
@@ -55,12 +49,12 @@ def test_the_slider_gives_the_numbers_of_the_library(page: Page) -> None:
         assert value(widget, "d") == [2**octave]
         for name, field in (("at-scores", "at_scores"), ("at-query", "at_query")):
             want = [getattr(found, field) for found in python]
-            assert shown(widget, name) == pytest.approx(want, rel=1e-9, abs=1e-10)
-        weights = np.array(shown(widget, "weight")).reshape(-1, 3).T  # a line of the table a word
+            assert values(widget, name) == pytest.approx(want, rel=1e-9, abs=1e-10)
+        weights = np.array(values(widget, "weight")).reshape(-1, 3).T  # a line of the table a word
         np.testing.assert_allclose(weights, [found.weights for found in python], atol=1e-10)
     widget.get_by_role("button", name="other random matrices").click()
     want = [found.entropy for found in WidenHead(4096, START + 1).columns.values()]
-    assert shown(widget, "entropy") == pytest.approx(want, abs=1e-10)
+    assert values(widget, "entropy") == pytest.approx(want, abs=1e-10)
     widget.get_by_role("button", name="reset").click()
     assert value(widget, "d") == [4]
     widget.get_by_label("Width d").press("ArrowRight")
@@ -134,10 +128,8 @@ def test_the_head_widens_by_itself_until_it_is_stopped(show: Callable) -> None:
 def test_brightness_follows_the_gradient(page: Page) -> None:
     widget = page.locator(".tf-widen")
     widget.get_by_label("Width d").fill("12")
-    lit = [
-        float(bulb.evaluate("b => b.style.getPropertyValue('--tf-lit')"))
-        for bulb in widget.locator(".tf-bulb").all()
-    ]
+    code = "(all) => all.map((bulb) => Number(bulb.style.getPropertyValue('--tf-lit')))"
+    lit = widget.locator(".tf-bulb").evaluate_all(code)
     python = WidenHead(4096).columns
     lengths = [python[name].at_scores for name in SCALES] + [
         python[name].at_query for name in SCALES

@@ -58,8 +58,8 @@ def cell(widget: Locator, t: int, s: int) -> Locator:
 
 def weights(widget: Locator) -> np.ndarray:
     """The exact weights behind the table."""
-    cells = widget.locator(".tf-cell").all()
-    return np.array([float(one.get_attribute("data-weight")) for one in cells]).reshape(12, 12)
+    code = "(cells) => cells.map((cell) => Number(cell.dataset.weight))"
+    return np.array(widget.locator(".tf-cell").evaluate_all(code)).reshape(12, 12)
 
 
 def test_causal_unites_the_nouns_and_a_hole_parts_them(page: Page) -> None:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from playwright.sync_api import Page
 
-from browsing import IN_THE_HAND, call, value, violations
+from browsing import IN_THE_HAND, call, value, values, violations
 from tformer import reference
 from tformer.chapters.ch07.waves_and_phases import (
     BASE,
@@ -50,8 +50,7 @@ def test_sliders_give_the_numbers_of_the_library(page: Page) -> None:
         python = WavesAndPhases(t, s)
         assert value(widget, "score") == [pytest.approx(python.score, abs=1e-12)]
         assert value(widget, "distance") == [t - s]
-        shown = [float(x.get_attribute("value")) for x in widget.locator("data.tf-part").all()]
-        np.testing.assert_allclose(shown, python.parts, rtol=0, atol=1e-12)
+        np.testing.assert_allclose(values(widget, "part"), python.parts, rtol=0, atol=1e-12)
     widget.get_by_role("button", name=WISHES[1]).click()
     assert value(widget, "score") == [pytest.approx(WavesAndPhases(20, 33, WISHES[1]).score)]
     widget.get_by_label("Place of the key").press("ArrowLeft")
