@@ -25,6 +25,9 @@ GPU_PACKAGES = torch triton cuda-bindings cuda-pathfinder cuda-toolkit nvidia-cu
 	nvidia-cuda-cccl nvidia-cuda-cupti nvidia-cuda-nvrtc nvidia-cuda-runtime nvidia-cudnn-cu13 \
 	nvidia-cufft nvidia-cufile nvidia-curand nvidia-cusolver nvidia-cusparse \
 	nvidia-cusparselt-cu13 nvidia-nccl-cu13 nvidia-nvjitlink nvidia-nvshmem-cu13 nvidia-nvtx
+# Every program that opens a notebook would take a second to load these, and use them for nothing:
+# jsonschema asks for them to check addresses with letters beyond ASCII, and does without.
+SLOW_PACKAGES = lark rfc3987-syntax
 
 # What is tested: all, or one chapter. Each stage says at its end how many seconds it took.
 CHAPTERS = $(patsubst lib/tformer/chapters/ch%,%,$(wildcard lib/tformer/chapters/ch[0-9]*))
@@ -142,6 +145,7 @@ lock: ## Resolve the locked packages again (needs uv)
 	UV_CUSTOM_COMPILE_COMMAND="make lock" uv pip compile --universal --python-version 3.11 \
 	  --fork-strategy fewest --generate-hashes --all-extras --no-annotate --quiet \
 	  --constraint requirements-torch.lock $(GPU_PACKAGES:%=--no-emit-package %) \
+	  $(SLOW_PACKAGES:%=--no-emit-package %) \
 	  -o requirements.lock pyproject.toml
 
 clean: ## Remove what was built; the environment stays

@@ -15,7 +15,7 @@ import machine
 import notebooks
 import pages
 
-from tformer.book import find_root, one_thread
+from tformer.book import find_root, one_blas_thread
 
 HERE = Path(__file__).parent
 RESULTS = HERE / "results"
@@ -24,7 +24,7 @@ PARTS = {"build": build.measure, "notebooks": notebooks.measure, "pages": pages.
 
 def main(chosen: list[str]) -> None:
     """Measure the chosen parts, or all."""
-    one_thread()
+    one_blas_thread()
     root = find_root(HERE)
     RESULTS.mkdir(exist_ok=True)
     for name in chosen or PARTS:

@@ -17,6 +17,7 @@ import torch
 from torch.nn.functional import scaled_dot_product_attention
 
 from cases import TOLERANCE, to_numpy, to_torch
+from every import every
 from tformer import fast, reference
 from tformer.fast import _kernels
 from tformer.fast._kernels import CPU, GPU
@@ -49,7 +50,7 @@ MASKS: dict[str, Callable[[int, int], np.ndarray | None]] = {
     "one number": lambda t, s: np.zeros((1, 1), bool),
 }
 masks = pytest.mark.parametrize("mask", MASKS)
-dtypes = pytest.mark.parametrize("dtype", TOLERANCE)
+dtypes = every("dtype", TOLERANCE)
 devices = pytest.mark.parametrize("device", DEVICES)
 
 

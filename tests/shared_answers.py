@@ -3,10 +3,10 @@
 import numpy as np
 
 
-def softmax(x, axis=-1):
+def softmax(x, axis=-1, eps=0.0):
     with np.errstate(all="ignore"):
         e = np.exp(x - np.max(x, axis=axis, keepdims=True))
-        return e / e.sum(axis=axis, keepdims=True)
+        return e / (e.sum(axis=axis, keepdims=True) + eps)
 
 
 def weights(q, k, scale=None):

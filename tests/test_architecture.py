@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from every import every
+
 ROOT = Path(__file__).resolve().parents[1]
 LIBRARY = ROOT / "lib" / "tformer"
 ROW = re.compile(r"^\| (`[^|]+`) \| [^|]+ \| ([^|]*)\|$", re.MULTILINE)
@@ -53,7 +55,7 @@ def faults(path: Path, code: str) -> list[str]:
 MODULES = sorted(LIBRARY.rglob("*.py"))
 
 
-@pytest.mark.parametrize("path", MODULES, ids=lambda path: path.relative_to(LIBRARY).as_posix())
+@every("path", MODULES)
 def test_module_imports_what_its_room_may(path: Path) -> None:
     if path == LIBRARY / "__init__.py":
         assert imported(path.read_text(encoding="utf-8")) == set()

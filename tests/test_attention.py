@@ -29,6 +29,7 @@ from attention_problems import (
 )
 from cases import TOLERANCE, to_numpy, to_torch
 from edges import NAN
+from every import every
 from tformer import fast, reference
 from tformer.fast._kernels import _four_axes_of_mask
 from tformer.reference.blockwise import attention_by_rows
@@ -37,7 +38,7 @@ from tformer.reference.blockwise import attention_by_rows
 @devices
 @dtypes
 @masks
-@pytest.mark.parametrize("bias", [False, True], ids=["", "bias"])
+@every("bias", [False, True])
 def test_fast_is_the_definition_on_every_mask(
     mask: str, dtype: str, device: str, bias: bool
 ) -> None:
@@ -81,8 +82,8 @@ def test_any_mask_and_bias_of_any_broadcast_shape(data: st.DataObject) -> None:
 @devices
 @dtypes
 @masks
-@pytest.mark.parametrize("n_keys", [3, S])
-@pytest.mark.parametrize("scale", [None, 0.3])
+@every("n_keys", [3, S])
+@every("scale", [None, 0.3])
 def test_four_axes_as_the_kernel_wants_them(
     mask: str, n_keys: int, scale: float | None, dtype: str, device: str
 ) -> None:
@@ -148,7 +149,7 @@ def test_a_mask_for_the_whole_batch_is_not_copied(leading: tuple[int, ...]) -> N
 
 @dtypes
 @masks
-@pytest.mark.parametrize("sizes", [(T, S, D_K, D_V), (T, S, 8, 8), (300, 40, 3, 8)], ids=str)
+@every("sizes", [(T, S, D_K, D_V), (T, S, 8, 8), (300, 40, 3, 8)])
 def test_fast_never_stores_the_scores(
     mask: str, dtype: str, sizes: tuple[int, int, int, int]
 ) -> None:
@@ -187,8 +188,8 @@ def test_the_scale_of_the_key_width_is_the_default() -> None:
 
 
 @masks
-@pytest.mark.parametrize("bias", [False, True], ids=["", "bias"])
-@pytest.mark.parametrize("sizes", [(T, S, D_K, D_V), (T, S, 6, 6), (T, 48, 8, 8)], ids=str)
+@every("bias", [False, True])
+@every("sizes", [(T, S, D_K, D_V), (T, S, 6, 6), (T, 48, 8, 8)])
 def test_what_the_kernel_of_a_gpu_is_given_has_the_same_answer(
     mask: str, bias: bool, sizes: tuple[int, int, int, int]
 ) -> None:

@@ -17,6 +17,7 @@ from attention_problems import (
     problem,
 )
 from cases import TOLERANCE, cases
+from every import every
 from tformer import reference
 from tformer.reference.blockwise import ROWS, _fits, attention_by_rows
 
@@ -25,10 +26,10 @@ def scaled_up(given: Problem, factor: float) -> Problem:
     return given._replace(q=given.q * factor)
 
 
-@pytest.mark.parametrize("dtype", ["float64", "float32", "float16"])
 @masks
-@pytest.mark.parametrize("factor", [1.0, 1e4], ids=["", "large scores"])
-@pytest.mark.parametrize("sizes", [(T, S, D_K, D_V), (2 * ROWS + 88, 300, D_K, D_V)], ids=str)
+@every("dtype", ["float64", "float32", "float16"])
+@every("factor", [1.0, 1e4])
+@every("sizes", [(T, S, D_K, D_V), (2 * ROWS + 88, 300, D_K, D_V)])
 def test_by_rows_is_the_definition(
     mask: str, dtype: str, factor: float, sizes: tuple[int, int, int, int]
 ) -> None:

@@ -11,6 +11,7 @@ import pytest
 from torch import Tensor
 
 from cases import FUNCTIONS, SIZE_OF_ARGUMENT, Case, arguments, make, parts, to_torch
+from every import every
 from tformer import fast, reference
 from tformer.arguments import checked
 from tformer.docstrings import documented, sections
@@ -22,13 +23,9 @@ ROOT = Path(__file__).parents[1]
 SIZES = {"B": 11, "T": 2, "S": 3, "d_k": 8, "d_v": 6, "N": 7, "d_model": 4, "G": 3, "H": 3}
 MODULES = {"reference": reference, "fast": fast}
 CHECKED = {reference: checked, fast: checks.checked}
-PAIRS = [(module, name) for module in MODULES.values() for name in FUNCTIONS]
-OF_TWO_ARRAYS = [
-    pytest.param(module, name, id=f"{module.__name__}-{name}")
-    for module, name in PAIRS
-    if len(documented(getattr(module, name)).names) == 2
-]
-both = pytest.mark.parametrize(("module", "name"), PAIRS, ids=lambda x: getattr(x, "__name__", x))
+OF_TWO_ARRAYS = [x for x in FUNCTIONS if len(documented(getattr(reference, x)).names) == 2]
+both = pytest.mark.parametrize("module", MODULES.values(), ids=MODULES)
+all_functions = every("name", FUNCTIONS)
 
 
 def settings_for(function: Callable[..., Any]) -> dict[str, int]:
@@ -58,6 +55,7 @@ def check_shapes(module: ModuleType, function: Callable[..., Any], name: str) ->
 
 
 @both
+@all_functions
 def test_documented_shapes_hold_on_real_arrays(module: ModuleType, name: str) -> None:
     check_shapes(module, getattr(module, name), name)
 
@@ -88,7 +86,7 @@ WRONG = [
 
 
 @pytest.mark.parametrize(("name", "right", "wrong"), WRONG)
-@pytest.mark.parametrize("module", MODULES.values(), ids=MODULES)
+@both
 def test_a_wrong_shape_in_a_docstring_is_found(
     module: ModuleType, name: str, right: str, wrong: str
 ) -> None:
@@ -102,7 +100,8 @@ def test_a_wrong_shape_in_a_docstring_is_found(
         check_shapes(module, CHECKED[module](liar), name)
 
 
-@pytest.mark.parametrize(("module", "name"), OF_TWO_ARRAYS)
+@both
+@every("name", OF_TWO_ARRAYS)
 def test_arrays_that_disagree_about_a_letter_are_refused(module: ModuleType, name: str) -> None:
     function = getattr(module, name)
     names, spec, *_ = documented(function)
@@ -123,6 +122,7 @@ def section(function: Callable[..., Any], title: str) -> str:
 
 
 @both
+@all_functions
 def test_every_argument_is_described_in_order(module: ModuleType, name: str) -> None:
     function = getattr(module, name)
     described = re.findall(r"^(\w+) : ", section(function, "Parameters"), re.MULTILINE)
@@ -130,6 +130,7 @@ def test_every_argument_is_described_in_order(module: ModuleType, name: str) -> 
 
 
 @both
+@all_functions
 def test_docstring_has_a_summary_a_result_and_an_equation(module: ModuleType, name: str) -> None:
     function = getattr(module, name)
     summary = (inspect.getdoc(function) or "").split("\n\n")[0]
@@ -139,7 +140,7 @@ def test_docstring_has_a_summary_a_result_and_an_equation(module: ModuleType, na
     assert f"eq-{name.replace('_', '-')}" in section(function, "Notes")
 
 
-@pytest.mark.parametrize("name", FUNCTIONS)
+@all_functions
 def test_twins_document_the_same_shapes(name: str) -> None:
     assert documented(getattr(fast, name)) == documented(getattr(reference, name))
 
@@ -173,8 +174,8 @@ REFUSED = {
 """What `help` says. Only the last case of a ValueError of `cooccurrence` is typed anywhere."""
 
 
-@pytest.mark.parametrize("name", REFUSED)
-@pytest.mark.parametrize("module", MODULES.values(), ids=MODULES)
+@every("name", REFUSED)
+@both
 def test_help_tells_what_is_refused(module: ModuleType, name: str) -> None:
     told = section(getattr(module, name), "Raises")
     assert all(len(line) <= 96 for line in told.splitlines())
@@ -182,7 +183,7 @@ def test_help_tells_what_is_refused(module: ModuleType, name: str) -> None:
     assert {error: " ".join(words.split()) for error, words in entries} == REFUSED[name]
 
 
-@pytest.mark.parametrize("name", FUNCTIONS)
+@all_functions
 def test_a_twin_says_what_its_definition_says_but_for_its_notes(name: str) -> None:
     ours, theirs = (sections(getattr(m, name).__doc__ or "") for m in (fast, reference))
     assert ours.pop("Notes") != theirs.pop("Notes")
@@ -213,7 +214,7 @@ def test_a_twin_has_the_parameters_of_its_definition() -> None:
             twin(other)
 
 
-@pytest.mark.parametrize("name", FUNCTIONS)
+@all_functions
 def test_every_source_is_in_the_bibliography(name: str) -> None:
     entries = set(
         re.findall(r"^@\w+\{([^,]+),", (ROOT / "references.bib").read_text("utf-8"), re.M)
@@ -224,6 +225,7 @@ def test_every_source_is_in_the_bibliography(name: str) -> None:
 
 
 @both
+@all_functions
 def test_every_equation_is_on_a_page(module: ModuleType, name: str) -> None:
     pages = "".join(page.read_text("utf-8") for page in (ROOT / "chapters").glob("*.ipynb"))
     cited = re.findall(r"\beq-[a-z-]*[a-z]", section(getattr(module, name), "Notes"))
@@ -231,7 +233,7 @@ def test_every_equation_is_on_a_page(module: ModuleType, name: str) -> None:
     assert [label for label in cited if f"$$ ({label})" not in pages] == []
 
 
-@pytest.mark.parametrize("name", FUNCTIONS)
+@all_functions
 def test_reference_bodies_are_short(name: str) -> None:
     source = inspect.getsource(getattr(reference, name))
     body = source.split('"""')[2].strip().splitlines()

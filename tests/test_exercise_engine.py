@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import chapters
+from every import every
 from exercise_tools import ROOT, solutions, told
 from tformer.book.exercises import sources, student
 from tformer.exercises import CheckFailed, check, hint, process
@@ -89,7 +90,7 @@ ENDLESS = (loops, loops_on_errors)
 
 @pytest.mark.usefixtures("in_threads")
 @pytest.mark.parametrize("number", NUMBERS)
-@pytest.mark.parametrize("answer", [a for a in BEHAVIOUR if a not in ENDLESS])
+@every("answer", [a for a in BEHAVIOUR if a not in ENDLESS])
 def test_bad_behaviour_gets_a_sentence(number, answer):
     assert BEHAVIOUR[answer] in told(number, answer)
 
@@ -134,14 +135,9 @@ ODD = [
 @pytest.mark.parametrize("number", NUMBERS)
 def test_odd_results_get_a_sentence(number):
     for value in ODD:
-        told(number, lambda *inputs, value=value: value)
-
-
-@pytest.mark.usefixtures("in_threads")
-@pytest.mark.parametrize("number", NUMBERS)
-def test_wrong_type_is_named(number):
-    text = told(number, lambda *inputs: "twelve")
-    assert "a string" in text or "should return two arrays" in text
+        text = told(number, lambda *inputs, value=value: value)
+        if isinstance(value, str):
+            assert "a string" in text or "should return two arrays" in text
 
 
 @pytest.mark.usefixtures("in_threads")

@@ -11,6 +11,7 @@ import nbformat
 import pytest
 import yaml
 
+from sphinx_fixtures import Sphinx
 from tformer.book import launch
 from tformer.book.__main__ import main
 from tformer.book.edition import Book
@@ -54,7 +55,7 @@ PAGES = {
 }
 
 
-def heads(folder: Path, options: dict[str, object]) -> dict[str, str]:
+def heads(sphinx: Sphinx, folder: Path, options: dict[str, object]) -> dict[str, str]:
     """The heads of the pages of a small book with these options of the theme."""
     notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_markdown_cell("# Title")])
     notebook.metadata["kernelspec"] = {"name": "python3", "display_name": "P", "language": "python"}
@@ -65,29 +66,28 @@ def heads(folder: Path, options: dict[str, object]) -> dict[str, str]:
     (folder / "index.md").write_text(f"# Book\n\n```{{toctree}}\n{listed}\n```\n")
     conf = CONF.format(templates=str(ROOT / "assets" / "templates"), options=options)
     (folder / "conf.py").write_text(conf)
-    command = [sys.executable, "-m", "sphinx", "-q", str(folder), str(folder / "out")]
-    done = subprocess.run(command, capture_output=True, text=True)
+    _, complaints = sphinx(folder)
     found = {}
     for page in PAGES:
         html = (folder / "out" / f"{page}.html").read_text(encoding="utf-8")
         head = re.search(r'<div class="article-header-buttons">.*?</div>', html, re.DOTALL)
-        assert head is not None, done.stderr
+        assert head is not None, complaints
         found[page] = head[0]
     return found
 
 
-def test_book_has_no_button_as_long_as_it_has_no_address(tmp_path: Path) -> None:
+def test_book_has_no_button_as_long_as_it_has_no_address(sphinx: Sphinx, tmp_path: Path) -> None:
     settings = yaml.safe_load((ROOT / "_config.yml").read_text(encoding="utf-8"))
     assert not settings["launch_buttons"]
     assert "repository" not in settings
-    for html in heads(tmp_path, {"launch_buttons": settings["launch_buttons"]}).values():
+    for html in heads(sphinx, tmp_path, {"launch_buttons": settings["launch_buttons"]}).values():
         assert re.findall('book-button-text">(.*?)<', html) == ["Notebook"]
         assert "http" not in html
 
 
-def test_buttons_name_the_page_as_the_edition_does(tmp_path: Path) -> None:
+def test_buttons_name_the_page_as_the_edition_does(sphinx: Sphinx, tmp_path: Path) -> None:
     options = {"launch_buttons": BUTTONS, "repository_url": URL, "repository_branch": BRANCH}
-    for page, html in heads(tmp_path, options).items():
+    for page, html in heads(sphinx, tmp_path, options).items():
         place = PAGES[page]
         assert re.findall(r'href="(https[^"]*)"', html) == [
             f"https://binder.example.org/v2/gh/someone/book/launch?urlpath=lab/tree/{place}",
@@ -278,13 +278,17 @@ def git(folder: Path, *arguments: str) -> str:
 
 @pytest.fixture(scope="module")
 def published(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A clone of the book that knows its own address, with a commit to install from."""
+    """A clone of the book that knows its own address, with one commit to install from."""
     root = tmp_path_factory.mktemp("published") / "book"
     git(ROOT, "clone", "--quiet", "--shared", str(ROOT), str(root))
+    before = git(root, "branch", "--show-current")
+    git(root, "checkout", "--quiet", "--orphan", "published")
     config = (root / "_config.yml").read_text(encoding="utf-8")
     config = config.replace("launch_buttons: {}", f"repository: {{url: 'file://{root}'}}")
     (root / "_config.yml").write_text(config, encoding="utf-8")
     git(root, "commit", "--quiet", "--all", "-m", "An address")
+    if before:  # its history would be cloned as well
+        git(root, "branch", "--quiet", "-D", before)
     return root
 
 

@@ -4,6 +4,7 @@ import pytest
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
 
 from tformer.book.limits import BOXES, IDEAS, PICTURE_WORDS, WIDGET, WORDS, excesses, is_main_page
+from tformer.book.myst import words
 
 CLOSING = "## How it goes wrong\n\n## One screen\n\n## Exercises and further reading"
 BOX = ":::{prf:lemma}\n:label: lem-a\nNo word.\n:::\n\n"
@@ -15,6 +16,12 @@ def shown(kind, source="show(f())"):
 
 def prose(count):
     return new_markdown_cell("word " * count)
+
+
+def figure(caption):
+    cell = shown("image/svg+xml")
+    cell.metadata["mystnb"] = {"figure": {"caption": caption}}
+    return cell
 
 
 def page(*cells, touch=True):
@@ -32,6 +39,7 @@ def test_a_page_within_the_limits_has_none():
     ("cells", "said"),
     [
         ([prose(WORDS + 1)], f"{WORDS + 1} words of prose"),
+        ([prose(WORDS - 2), figure("**It turns.** So $x$.")], f"{WORDS + 2} words of prose"),
         ([new_markdown_cell("## idea\n\n" * (IDEAS + 1))], f"{IDEAS + 1} ideas"),
         ([new_markdown_cell(BOX * (BOXES + 1))], f"{BOXES + 1} boxed claims"),
     ],
@@ -49,6 +57,30 @@ def test_what_comes_late_or_never_is_named():
     quiz = [shown(WIDGET, 'Quiz.of_chapter(1, "a")'), prose(3), shown("image/svg+xml")]
     assert list(excesses(page(*quiz, touch=False))) == [first_touch]
     assert len(list(excesses(new_notebook(cells=[shown(WIDGET)])))) == len(CLOSING.split("\n\n"))
+
+
+def test_a_caption_stands_below_its_picture():
+    """So its words do not come before it, and they do come before the next one."""
+    caption = "word " * (PICTURE_WORDS + 1)
+    assert list(excesses(page(figure(caption), prose(3 * PICTURE_WORDS)))) == []
+    [late] = excesses(page(figure(caption), shown(WIDGET), touch=False))
+    assert late == "the first figure to touch comes after the first third"
+
+
+@pytest.mark.parametrize(
+    ("source", "count"),
+    [
+        ("By {prf:ref}`thm-a` and {eq}`eq-b` it holds {cite:p}`A03,B17`.", 7),
+        ("The {ref}`deeper page <sec-deeper>` and {doc}`its exercises <../a_b>` wait.", 7),
+        ("[Notation](00_notation.ipynb), [a box](#thm-a), [blue]{.tf-query} <br> words", 5),
+        ("Let $x$ and\n$$\ny = x^2\n$$\nbe *well-known*.", 6),
+        (":::{prf:proof}\n:class: dropdown\nFolded words count.\n:::", 3),
+        ("| word | 3 |\n|---|---|\n| a | $b$ |", 3),
+        ("# Title\n```\ncode = 1\n```\n(target)=\n% remark", 0),
+    ],
+)
+def test_words_are_those_that_the_page_shows(source, count):
+    assert words(source) == count
 
 
 def test_main_pages_are_numbered_and_not_deeper():

@@ -1,7 +1,5 @@
 """What the pages state, what the library verifies and what the ledger lists are one set."""
 
-import subprocess
-import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -41,31 +39,30 @@ ext.claims = lambda: [Sums]
 """
 
 
-def build(folder: Path, page: str) -> subprocess.CompletedProcess[str]:
+def build(sphinx, folder: Path, page: str) -> tuple[int, str]:
     """Build a book of one page whose only registered claim is thm-sums."""
     (folder / "index.md").write_text(page, encoding="utf-8")
     (folder / "conf.py").write_text(CONF, encoding="utf-8")
-    command = [sys.executable, "-m", "sphinx", "-q", "-W", "--keep-going", folder, folder / "out"]
-    return subprocess.run(command, capture_output=True, text=True, check=False)
+    return sphinx(folder, "-W", "--keep-going")
 
 
-def test_a_page_that_states_what_is_verified_builds(tmp_path):
-    built = build(tmp_path, PAGE.replace("LABEL", "thm-sums"))
-    assert built.returncode == 0, built.stderr
+def test_a_page_that_states_what_is_verified_builds(sphinx, tmp_path):
+    status, complaints = build(sphinx, tmp_path, PAGE.replace("LABEL", "thm-sums"))
+    assert status == 0, complaints
 
 
-def test_a_label_without_a_claim_and_a_claim_without_a_label_fail_the_build(tmp_path):
-    built = build(tmp_path, PAGE.replace("LABEL", "thm-other"))
-    assert built.returncode == 1
-    assert "nothing in tformer.chapters verifies thm-other" in built.stderr
-    assert "index" in built.stderr
-    assert "thm-sums is verified and no page states it" in built.stderr
+def test_a_label_without_a_claim_and_a_claim_without_a_label_fail_the_build(sphinx, tmp_path):
+    status, complaints = build(sphinx, tmp_path, PAGE.replace("LABEL", "thm-other"))
+    assert status == 1
+    assert "nothing in tformer.chapters verifies thm-other" in complaints
+    assert "index" in complaints
+    assert "thm-sums is verified and no page states it" in complaints
 
 
-def test_a_theorem_without_a_label_fails_the_build(tmp_path):
-    built = build(tmp_path, PAGE.replace(":label: LABEL\n", ""))
-    assert built.returncode == 1
-    assert "nothing in tformer.chapters verifies theorem-0" in built.stderr
+def test_a_theorem_without_a_label_fails_the_build(sphinx, tmp_path):
+    status, complaints = build(sphinx, tmp_path, PAGE.replace(":label: LABEL\n", ""))
+    assert status == 1
+    assert "nothing in tformer.chapters verifies theorem-0" in complaints
 
 
 def test_differences_are_none_where_the_sets_agree():

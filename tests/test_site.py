@@ -4,8 +4,6 @@ import hashlib
 import importlib.util
 import json
 import re
-import subprocess
-import sys
 from pathlib import Path
 from xml.etree import ElementTree as ET
 
@@ -15,6 +13,7 @@ import pytest
 from docutils import nodes
 from matplotlib.figure import Figure
 
+from sphinx_fixtures import Sphinx
 from tformer.book.page import _bind_punctuation, _description, _set_apart_message
 from tformer.book.sitecheck import check_site
 from tformer.book.svg import inline_svg
@@ -238,7 +237,9 @@ FIGURE = {"image": {"alt": "A square."}, "figure": {"caption": "The square.", "n
 SQUARE = '<svg xmlns="http://www.w3.org/2000/svg"><path id="p" style="stroke: #000000"/></svg>'
 
 
-def build(folder: Path, page: str, metadata: dict[str, object]) -> tuple[int, str, str]:
+def build(
+    sphinx: Sphinx, folder: Path, page: str, metadata: dict[str, object]
+) -> tuple[int, str, str]:
     """Build a book of one notebook; its exit status, its complaints and the page."""
     output = nbformat.v4.new_output("display_data", data={"image/svg+xml": SQUARE})
     cell = nbformat.v4.new_code_cell("1", metadata={"mystnb": metadata}, outputs=[output])
@@ -252,24 +253,14 @@ def build(folder: Path, page: str, metadata: dict[str, object]) -> tuple[int, st
     templates = str(ROOT / "assets" / "templates")
     (folder / "conf.py").write_text(CONF.format(templates=templates))
     (folder / "404.html").write_text("<p>none</p>")
-    command = [
-        sys.executable,
-        "-m",
-        "sphinx",
-        "-W",
-        "--keep-going",
-        "-q",
-        str(folder),
-        str(folder / "out"),
-    ]
-    done = subprocess.run(command, capture_output=True, text=True)
+    status, complaints = sphinx(folder, "-W", "--keep-going")
     html = folder / "out" / "index.html"
-    return done.returncode, done.stderr, html.read_text() if html.exists() else ""
+    return status, complaints, html.read_text() if html.exists() else ""
 
 
-def test_page_is_built_with_what_it_needs(tmp_path: Path) -> None:
+def test_page_is_built_with_what_it_needs(sphinx: Sphinx, tmp_path: Path) -> None:
     text = "# Title\n\nThe first paragraph says what the page is about, in words.\n\nIs $\\pi$ so?"
-    status, complaints, html = build(tmp_path, text, FIGURE)
+    status, complaints, html = build(sphinx, tmp_path, text, FIGURE)
     assert (status, complaints) == (0, "")
     assert 'aria-label="A square."' in html
     assert "stroke: currentColor" in html
@@ -286,27 +277,27 @@ def test_page_is_built_with_what_it_needs(tmp_path: Path) -> None:
     assert "searchindex.js" not in html
 
 
-def test_page_without_mathematics_loads_none(tmp_path: Path) -> None:
-    _, _, html = build(tmp_path, "# Title\n\nNothing but words here.", FIGURE)
+def test_page_without_mathematics_loads_none(sphinx: Sphinx, tmp_path: Path) -> None:
+    _, _, html = build(sphinx, tmp_path, "# Title\n\nNothing but words here.", FIGURE)
     assert html
     assert "katex" not in html
 
 
-def test_build_fails_on_a_formula_that_cannot_be_set(tmp_path: Path) -> None:
-    status, complaints, _ = build(tmp_path, "# Title\n\nThe angle $\\pii$.", FIGURE)
+def test_build_fails_on_a_formula_that_cannot_be_set(sphinx: Sphinx, tmp_path: Path) -> None:
+    status, complaints, _ = build(sphinx, tmp_path, "# Title\n\nThe angle $\\pii$.", FIGURE)
     assert status != 0
     assert r"formula: Undefined control sequence: \pii" in complaints
 
 
-def test_build_fails_on_a_planted_script(tmp_path: Path) -> None:
+def test_build_fails_on_a_planted_script(sphinx: Sphinx, tmp_path: Path) -> None:
     text = '# Title\n\n<script src="https://cdn.example.org/x.js"></script>'
-    status, complaints, _ = build(tmp_path, text, FIGURE)
+    status, complaints, _ = build(sphinx, tmp_path, text, FIGURE)
     assert status != 0
     assert "index.html: asks another host for https://cdn.example.org/x.js" in complaints
 
 
-def test_build_fails_on_a_figure_without_text(tmp_path: Path) -> None:
-    status, complaints, _ = build(tmp_path, "# Title", {})
+def test_build_fails_on_a_figure_without_text(sphinx: Sphinx, tmp_path: Path) -> None:
+    status, complaints, _ = build(sphinx, tmp_path, "# Title", {})
     assert status != 0
     assert "an image has no alt text" in complaints
 

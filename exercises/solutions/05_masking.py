@@ -94,8 +94,8 @@ check("5.2", eavesdrop)
 
 # %% [markdown] exercise="why"
 # What is missing from the sum is the share of the hidden key, and a ratio of two shares is the
-# exponential of the difference of two scores. So a late mask does not blur the future; it tells the
-# hidden score to the last digit. A network can learn to read it.
+# exponential of the difference of two scores. So a late mask does not blur the future: up to
+# rounding, it tells the hidden score.
 
 # %% [markdown]
 # ## 5.3 Which mask is it?
@@ -249,7 +249,7 @@ check("5.6", leaks)
 # %% [markdown] exercise="why"
 # The fifth is innocent: the shift cancels ({prf:ref}`thm-shift-invariance`), whatever it knows.
 # (Unless a hidden score is so much larger that all visible exponentials underflow.) The two
-# statistics are the leaks most often overlooked, because no mask is anywhere near them. A gradient
+# statistics are easily overlooked, because no mask is anywhere near them. A gradient
 # would have missed the layer that rounds; an exchange of rows sees it. An exchange that changes a
 # row only a little, or turns its sign, or changes one coordinate, misses others.
 

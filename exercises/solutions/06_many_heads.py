@@ -208,8 +208,8 @@ def same_head(one, other):
 check("6.5", same_head)
 
 # %% [markdown] exercise="why"
-# A head is two matrices ({prf:ref}`thm-two-matrices`), and what is written decides whether it
-# matters what is read. To compare the four factors entry by entry is to compare two ways of
+# A head is two matrices ({prf:ref}`thm-two-matrices`), and what it brings decides whether it
+# matters where it looks. To compare the four factors entry by entry is to compare two ways of
 # spelling the same word.
 
 # %% [markdown]
@@ -328,18 +328,18 @@ check("6.8", one_key)
 # :label: ex-6-9
 # :nonumber:
 #
-# Nouns of n kinds are welcome in some heads and not in others. For the veto, no kind may be
-# welcome in all the heads of another. Why is a different set for each kind not enough? Because a
-# kind that is welcome wherever the other is can never lose to it.
+# Each of n kinds belongs to some heads and not to others. For the veto, no kind may belong to all
+# the heads of another. Why is a different set for each kind not enough? Because a kind that belongs
+# wherever another does can never lose to it.
 #
-# Write `welcome(n)` for n from 2 to 40. Return an array of True and False of shape `(H, n)`, with
-# the least number H of heads that there can be: True where kind i is welcome in head h.
+# Write `belongs(n)` for n from 2 to 40. Return an array of True and False of shape `(H, n)`, with
+# the least number H of heads that there can be: True where kind i belongs to head h.
 # ```
 
 
 # %%
-def welcome(n):
-    """Which kinds are welcome in which heads, with the fewest heads.
+def belongs(n):
+    """Which kinds belong to which heads, with the fewest heads.
 
     An array (H, n).
     """
@@ -356,7 +356,7 @@ def welcome(n):
 
 
 # %%
-check("6.9", welcome)
+check("6.9", belongs)
 
 # %% [markdown] exercise="why"
 # By {prf:ref}`thm-sperner` there is no larger family than all sets of half the heads. So forty

@@ -5,7 +5,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from engines import Engine, Firefox, WebKit
+
+from browser.engines import Engine, Firefox, WebKit
 
 FIGURE = "document.querySelector('.tf-dot-product')"
 ARROW_UP = "\ue013"

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import nbformat
 import pytest
-from faults import WEIGHT, faults
+
+from browser.faults import WEIGHT, faults
 
 NAME = "chapters/00_notation.html"
 LINK = 'href="../_sources/chapters/00_notation.ipynb" download'

@@ -5,9 +5,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from faults import faults
 from playwright.sync_api import expect
 
+from browser.faults import faults
 from browsing import Visit, settled, toc_pages
 
 CHAPTER = "chapters/01_dot_products.html"

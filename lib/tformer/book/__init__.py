@@ -26,7 +26,7 @@ def notebooks(root: Path, select: str = "") -> list[Path]:
     return chosen
 
 
-def one_thread() -> None:
+def one_blas_thread() -> None:
     """One thread for each notebook: two notebooks run at once, and sums keep one order."""
     for library in ("OMP_NUM", "OPENBLAS_NUM", "MKL_NUM", "VECLIB_MAXIMUM"):
         os.environ[f"{library}_THREADS"] = "1"

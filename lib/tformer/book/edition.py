@@ -79,9 +79,10 @@ class Book:
         """The works of the list of references, by key."""
         entries = parse_file(self.root / "references.bib").entries
         style = find_plugin("pybtex.style.formatting", "alpha")()
+        markdown = find_plugin("pybtex.backends", "markdown")()  # looked for once, not for each
         formatted = style.format_entries(entries.values())
         return {
-            item.key: Work(item.label, " ".join(item.text.render_as("markdown").split()), entry)
+            item.key: Work(item.label, " ".join(item.text.render(markdown).split()), entry)
             for item in formatted
             for entry in [entries[item.key]]
         }

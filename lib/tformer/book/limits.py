@@ -1,6 +1,10 @@
 """How much a chapter's main page may hold: what a reader takes in at one sitting.
 
 What goes beyond stands on the chapter's deeper page, checked and proved alike.
+
+Words of prose are those of sentences that the built page shows: paragraphs, lists and tables,
+statements, proofs (folded ones too), captions, and what a reference is written out as. No prose
+are titles, listings and what cells print, and what is there to be touched: widgets and questions.
 """
 
 import re
@@ -27,8 +31,7 @@ def is_main_page(name: str) -> bool:
 
 def excesses(nb: NotebookNode) -> Iterator[str]:
     """What a main page has too much of, or too late, a sentence each."""
-    read = list(accumulate(_words(cell) for cell in nb.cells))
-    total = read[-1] if read else 0
+    *read, total = accumulate((_words(cell) for cell in nb.cells), initial=0)  # before each cell
     counts = (
         ("words of prose", total, WORDS),
         ("ideas (sections)", len([x for x in _sections(nb) if x not in CLOSING]), IDEAS),
@@ -51,7 +54,9 @@ WIDGET = "application/vnd.jupyter.widget-view+json"
 
 
 def _words(cell: NotebookNode) -> int:
-    return words(cell.source) if cell.cell_type == "markdown" else 0
+    """The words of a markdown cell, or of the caption below the figure of a code cell."""
+    figure = cell.metadata.get("mystnb", {}).get("figure", {})
+    return words(cell.source if cell.cell_type == "markdown" else figure.get("caption", ""))
 
 
 def _sections(nb: NotebookNode) -> list[str]:

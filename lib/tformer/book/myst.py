@@ -19,9 +19,10 @@ STATEMENT = re.compile(
 HEADING = re.compile(r"^(#{1,6})\s+(.*)$")
 QUIET = re.compile(r"^\s*(%|\([^)]+\)=\s*$|\+\+\+)")
 # Roles and links keep their words and lose their targets.
-ROLE = re.compile(r"\{(?!math\b)[\w:-]+\}`[^`]*`")
+ROLE = re.compile(r"\{(?!math\b)[\w:-]+\}`(?:([^`<]+)<)?[^`]*`")
 LINK = re.compile(
-    r"\]\([^)]*\)|<https?:[^>]*>|https?://\S+|<!--.*?-->|</?[a-zA-Z][^<>\n]*>", re.DOTALL
+    r"\]\([^)]*\)|\]\{\.[^}]*\}|<https?:[^>]*>|https?://\S+|<!--.*?-->|</?[a-zA-Z][^<>\n]*>",
+    re.DOTALL,
 )
 
 
@@ -110,8 +111,12 @@ def plain(text: str) -> str:
 
 
 def words(source: str) -> int:
-    """How many words of prose a markdown cell holds; a formula counts as one."""
-    prose = plain("\n".join(str(line) for kind, line in lines(source) if kind == "prose"))
+    """How many words of prose a markdown cell holds, or a caption.
+
+    A formula counts as one, and so does a reference that the page writes out ("Theorem 3.1").
+    """
+    prose = "\n".join(str(line) for kind, line in lines(source) if kind == "prose")
+    prose = plain(ROLE.sub(lambda role: role[1] or "reference", prose))
     prose = re.sub(r"\$\$.*?\$\$|\$[^$\n]*\$", " formula ", prose, flags=re.DOTALL)
     return len(re.findall(r"[^\W\d_][\w'’-]*", prose))
 

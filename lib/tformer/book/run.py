@@ -15,7 +15,7 @@ from nbclient import NotebookClient
 from nbclient.exceptions import CellExecutionError, CellTimeoutError, DeadKernelError
 from nbformat import NotebookNode
 
-from tformer.book import exercises, notebooks, one_thread
+from tformer.book import exercises, notebooks, one_blas_thread
 from tformer.book.normalise import code_cells, dump, load, normalise, parse, settle, tags
 
 CELL_TIMEOUT = 300
@@ -98,7 +98,7 @@ def run(root: Path, select: str = "", force: bool = False) -> Iterator[Outcome]:
         Rewrite machine-dependent outputs too when nothing else changed.
     """
     os.environ.pop("ANYWIDGET_HMR", None)
-    one_thread()
+    one_blas_thread()
     with ThreadPoolExecutor(WORKERS) as pool:
         jobs = [pool.submit(_refresh, path, force) for path in notebooks(root, select)]
         for job in as_completed(jobs):

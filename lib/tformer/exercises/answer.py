@@ -197,6 +197,23 @@ class Answer:
             head = misfit(got.shape, shape, said, f"the answer of {self.name}")
             raise Wrong(f"{head} {why}".strip())
 
+    def sound(
+        self,
+        array: Array,
+        shape: tuple[int, ...],
+        said: str,
+        name: str = "",
+        has: str = "returns the shape",
+    ) -> Array:
+        """Return an array, or this part of an answer; raise Wrong unless it fits and is finite."""
+        name = name or self.name
+        if array.shape != shape:
+            side = " It lies on its side." * (array.shape == shape[::-1])
+            raise Wrong(f"With {said}, {name} {has} {array.shape}; it should be {shape}.{side}")
+        if not np.isfinite(array).all():
+            raise Wrong(f"With {said}, {name} holds numbers that are not finite.")
+        return array.astype(float)
+
     def steps(self, **inputs: Any) -> int:
         """Return how many Python instructions a call executes."""
         return self.raw(measure="steps", **inputs).measured

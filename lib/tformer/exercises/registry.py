@@ -6,7 +6,7 @@ A check is a table: the right function, the cases it is tried on, and the mistak
 functions with the same arguments (*mutants*), each by the sentence that is said to it::
 
     def _vectors() -> Iterator[Case]:
-        yield case(q=np.array([3.0, 4]), k=np.array([8.0, 6]), want=48.0)
+        yield case(q=[3.0, 4], k=[8.0, 6], want=48.0)  # lists are arrays of floats
         for q, k in stacks(1, shape=(2, 3, 2)):
             yield case(q=q, k=k)
 
@@ -38,8 +38,9 @@ of the case or `otherwise`. The tests hand every mutant to `check`, and ask for 
   the answer gets them, `reference` does not), several seeds. Promise in the exercise what is tried.
 - A mutant should be what people write, also where it raises. Its sentence says what is wrong and
   why, not the code of the solution and no sentence of a hint.
-- Mistakes that many exercises share stand in the engine: wrong scales (`scales.wrongly_scaled`),
-  softmaxes and masks (`softmaxes.wrongly_weighed`, `softmaxes.wrongly_masked`).
+- Mistakes that differ in one thing are a family: `each(family, {sentence: variant})` hands it the
+  variant before the inputs. Those of many exercises stand in the engine: `scales.WRONG_SCALES`,
+  `softmaxes.WRONG_SOFTMAXES`, `softmaxes.WRONG_MASKS`; `table.lean` is a test of memory.
 - `kind` says what an answer is: `Array()`, `Number(within=…)`, `Several(names=…)`, `Name(names=…)`;
   `Array(by=…, called=…)` where many answers are right and a function of them is compared. Another
   rule is a kind of its own, made from one of these.
@@ -113,7 +114,7 @@ def exercises() -> dict[str, Exercise]:
 def find(number: str) -> Exercise | None:
     """Return the exercise of that number, if there is one; loads its chapter alone."""
     chapter = number.partition(".")[0]
-    if chapter.isdecimal():
+    if number not in _exercises and chapter.isdecimal():
         load("checks", int(chapter))
     return _exercises.get(number)
 

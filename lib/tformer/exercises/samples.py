@@ -1,4 +1,4 @@
-"""Seeded inputs with numbers small enough to redo on paper."""
+"""Seeded inputs with numbers small enough to redo on paper, and a table made as wide as asked."""
 
 from __future__ import annotations
 
@@ -24,3 +24,8 @@ def stacks(seed: int, shape: tuple[int, ...]) -> Iterator[tuple[np.ndarray, np.n
             first[..., 0] += first[..., 0] == 0
             second[..., 0] += second[..., 0] == 0
             yield first, second
+
+
+def columns(table: np.ndarray, width: int) -> np.ndarray:
+    """Cut a table to its first columns, or fill it up with zeros."""
+    return np.pad(table[:, :width], ((0, 0), (0, max(width - table.shape[1], 0))))

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
-from typing import Any
 
 import numpy as np
+
+from tformer import reference
 
 Scale = Callable[[np.ndarray, np.ndarray], float]
 _BELONGS = "The scale belongs to the width of the queries."
@@ -27,9 +27,6 @@ WRONG_SCALES: dict[str, Scale] = {  # from queries and keys to what multiplies t
 }
 
 
-def wrongly_scaled(attend: Callable[..., Any]) -> dict[str, Callable[..., Any]]:
-    """Return a mutant for each wrong scale; `attend` takes the scale, then what an answer takes.
-
-    The scale is a function of queries and keys.
-    """
-    return {sentence: partial(attend, scale) for sentence, scale in WRONG_SCALES.items()}
+def scaled(scale: Scale, q: np.ndarray, k: np.ndarray, v: np.ndarray) -> np.ndarray:
+    """Return attention with a scale that is a function of queries and keys."""
+    return reference.attention(q, k, v, scale=scale(q, k))

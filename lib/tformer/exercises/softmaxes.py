@@ -19,6 +19,11 @@ def scaled_scores(q: np.ndarray, k: np.ndarray) -> np.ndarray:
     return np.asarray(q @ k.mT / q.shape[-1] ** 0.5)
 
 
+def weighed(weigh: Weigh, q: np.ndarray, k: np.ndarray, v: np.ndarray) -> np.ndarray:
+    """Return attention with another softmax."""
+    return np.asarray(weigh(scaled_scores(q, k)) @ v)
+
+
 def measured_from(scores: np.ndarray, shift: Any = None, axis: Axis = -1) -> np.ndarray:
     """Return the softmax by its formula, of scores measured from `shift`, nan included.
 
@@ -46,7 +51,8 @@ WRONG_SOFTMAXES: dict[str, Weigh] = {  # from scores, queries down and keys acro
 }
 
 
-def _visible(scores: np.ndarray, mask: np.ndarray, hidden: float = -np.inf) -> np.ndarray:
+def visible(scores: np.ndarray, mask: np.ndarray, hidden: float = -np.inf) -> np.ndarray:
+    """Return the scores with another number, −∞ mostly, in the place of the hidden ones."""
     return np.where(mask, scores, hidden)
 
 
@@ -65,7 +71,7 @@ WRONG_MASKS: dict[str, Masked] = {  # from scores and a mask to weights
     "You masked after the softmax: the hidden keys still took their share of the sum, and the "
     "other weights add up to less than 1.": lambda s, mask: measured_from(s) * mask,
     "The mask is read the wrong way round: True means that the key may be looked at.": (
-        lambda s, mask: np.nan_to_num(measured_from(_visible(s, ~mask)))
+        lambda s, mask: np.nan_to_num(measured_from(visible(s, ~mask)))
     ),
     "The mask has no effect.": lambda s, mask: measured_from(s),
     "A score multiplied by 0 is 0, and exp(0) = 1: the key is not hidden.": (
@@ -75,10 +81,10 @@ WRONG_MASKS: dict[str, Masked] = {  # from scores and a mask to weights
         lambda s, mask: measured_from(s + mask)
     ),
     f"The row is fully masked, and 0/0 is nan. {_ZEROS}": (
-        lambda s, mask: measured_from(_visible(s, mask))
+        lambda s, mask: measured_from(visible(s, mask))
     ),
     f"Weights that sum to 1 over keys that are all hidden: {_LOW.format('stands')}{_ZEROS}": (
-        lambda s, mask: measured_from(_visible(s, mask, -1e9))
+        lambda s, mask: measured_from(visible(s, mask, -1e9))
     ),
     f"Weights that sum to 1 over keys that are all hidden: {_LOW.format('was added')}{_ZEROS}": (
         _added
@@ -87,30 +93,20 @@ WRONG_MASKS: dict[str, Masked] = {  # from scores and a mask to weights
     "all scores as −∞ does.": lambda s, mask: _emptied(_added(s, mask), mask),
     "−10⁹ stands in the place of −∞, and the visible score lies below it: then the hidden key "
     "takes the weight. No number serves for all scores.": (
-        lambda s, mask: _emptied(measured_from(_visible(s, mask, -1e9)), mask)
+        lambda s, mask: _emptied(measured_from(visible(s, mask, -1e9)), mask)
     ),
     "−10⁹ stands in the place of −∞, and the weights were multiplied by the mask at the end: a "
     "visible score below −10⁹ loses its weight.": (
-        lambda s, mask: measured_from(_visible(s, mask, -1e9)) * mask
+        lambda s, mask: measured_from(visible(s, mask, -1e9)) * mask
     ),
     "The hidden score was used as the shift and left every visible exponential at 0. Take the "
     "maximum over the visible keys.": lambda s, mask: np.nan_to_num(
-        measured_from(_visible(s, mask), s.max(axis=-1, keepdims=True))
+        measured_from(visible(s, mask), s.max(axis=-1, keepdims=True))
     ),
     "exp(1000) is more than a float64 can hold, and ∞/∞ is nan. Subtract the largest visible "
-    "score first.": lambda s, mask: _emptied(measured_from(_visible(s, mask), 0.0), mask),
+    "score first.": lambda s, mask: _emptied(measured_from(visible(s, mask), 0.0), mask),
     "One maximum for the whole array pushes another row so far down that all its exponentials "
     "are 0. Each row needs its own.": lambda s, mask: np.nan_to_num(
-        measured_from(_visible(s, mask), np.max(s, where=mask, initial=-1e300))
+        measured_from(visible(s, mask), np.max(s, where=mask, initial=-1e300))
     ),
 }
-
-
-def wrongly_masked(attend: Callable[..., Any]) -> dict[str, Callable[..., Any]]:
-    """Return a mutant for each wrong mask; `attend` takes it, then what an answer takes."""
-    return {sentence: partial(attend, weigh) for sentence, weigh in WRONG_MASKS.items()}
-
-
-def wrongly_weighed(attend: Callable[..., Any]) -> dict[str, Callable[..., Any]]:
-    """Return a mutant for each wrong softmax; `attend` takes it, then what an answer takes."""
-    return {sentence: partial(attend, weigh) for sentence, weigh in WRONG_SOFTMAXES.items()}

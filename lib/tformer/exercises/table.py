@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -33,6 +34,8 @@ class Case:
         The inputs in words; made from the inputs when empty.
     whole : bool
         The answer is handed the arrays as integers. Our own functions get them as they are.
+    own : dict
+        What our own functions have been found to give for the inputs, as parts.
     """
 
     inputs: Mapping[str, Any]
@@ -40,6 +43,7 @@ class Case:
     why: str = ""
     said: str = ""
     whole: bool = False
+    own: dict[Function, Parts] = field(default_factory=dict, compare=False, repr=False)
 
     @property
     def words(self) -> str:
@@ -58,8 +62,34 @@ class Case:
 def case(
     *, want: Any = None, why: str = "", said: str = "", whole: bool = False, **inputs: Any
 ) -> Case:
-    """Return the case of these inputs; see `Case`."""
-    return Case(inputs, want, why, said, whole)
+    """Return the case of these inputs; see `Case`. Lists of numbers become arrays of floats."""
+    given = {name: _as_array(value) for name, value in inputs.items()}
+    return Case(given, want, why, said, whole)
+
+
+def _as_array(value: Any) -> Any:
+    if not isinstance(value, list) or not all(isinstance(x, int | float | list) for x in value):
+        return value
+    array = np.array(value)
+    return array if array.dtype == bool else array.astype(float)
+
+
+def each(family: Function, variants: Mapping[Any, Any]) -> dict[Any, Function]:
+    """Return a mutant for each variant; the family takes it, then what an answer takes."""
+    return {sentence: partial(family, variant) for sentence, variant in variants.items()}
+
+
+def lean(most: float, what: str, why: str, said: str = "", **inputs: Any) -> Callable[..., None]:
+    """Return a test that no call with these inputs, named `what`, holds more bytes than `most`."""
+
+    def test(f: Answer) -> None:
+        if (peak := f.peak_bytes(said, **inputs)) > most:
+            raise Wrong(
+                f"The numbers are right, but for {what} {f.name} holds {peak / 1e6:.0f} MB at "
+                f"once: {why}"
+            )
+
+    return test
 
 
 @dataclass(frozen=True)
@@ -121,7 +151,7 @@ class Table:
             error = raised.error
             return Trial(item, (), want, _named(error), text=str(raised)), raised
         if self.kind.by:
-            self.kind.fit(f, raw, self.kind.plain(self._right(item)), said)
+            self.kind.fit(f, raw, self._right(item), said)
         got = self.kind.seen(raw)
         for place, (part, right) in enumerate(zip(got, want, strict=True)):
             if not self.kind.same(part, right):
@@ -137,21 +167,32 @@ class Table:
 
     def want(self, item: Case) -> Parts:
         """Return the right parts of a case."""
-        return self.kind.seen(self.kind.plain(self._right(item)))
+        return self.kind.seen(self._right(item))
 
-    def _right(self, item: Case) -> Any:
-        return call(self.right, item) if item.want is None else item.want
+    def _right(self, item: Case) -> Parts:
+        return self._own(self.right, item) if item.want is None else self.kind.plain(item.want)
+
+    def _own(self, function: Function, item: Case) -> Parts:
+        """Return the parts that the right function or a mutant gives, found once for all."""
+        if function not in item.own:
+            item.own[function] = self.kind.plain(call(function, item))
+        return item.own[function]
 
     def made(self, mutant: Function, item: Case) -> Parts | str:
         """Return the parts that a mutant gives, or what it raises."""
         try:
-            return self.kind.seen(self.kind.plain(call(mutant, item)))
+            return self.kind.seen(self._own(mutant, item))
         except Exception as error:
             return _named(error)
 
+    @cached_property
+    def items(self) -> list[Case | Callable[[Answer], None]]:
+        """The cases and the tests of another kind, in order; the same ones for all answers."""
+        return list(self.cases())
+
     def only_cases(self) -> list[Case]:
         """Return the cases without the tests of another kind."""
-        return [item for item in self.cases() if isinstance(item, Case)]
+        return [item for item in self.items if isinstance(item, Case)]
 
 
 def call(function: Function, item: Case) -> Any:

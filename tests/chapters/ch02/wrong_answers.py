@@ -3,24 +3,18 @@
 import math
 
 import numpy as np
+import scipy.special
 
-
-def _softmax(x, axis=-1, eps=0.0):
-    with np.errstate(all="ignore"):
-        e = np.exp(x - np.max(x, axis=axis, keepdims=True))
-        return e / (e.sum(axis=axis, keepdims=True) + eps)
+from shared_answers import softmax
 
 
 def _lse(x):
-    x = np.asarray(x, dtype=float)
     top = x.max(initial=-np.inf)
-    if not np.isfinite(top):
-        return top
-    return top + np.log(np.exp(x - top).sum())
+    return top + np.log(np.exp(x - top).sum()) if np.isfinite(top) else top
 
 
 def _log_where_possible(x):
-    p = _softmax(x)
+    p = softmax(x)
     return np.where(p == 0, x - x.max(-1, keepdims=True), np.log(p))
 
 
@@ -31,7 +25,7 @@ def _softmax_by_logs(x, axis=-1):
 
 def _best_of_a_grid(scores):
     betas = np.linspace(0, 30, 3001)
-    weights = np.sort(_softmax(betas[:, None] * scores), axis=-1)[:, -2]
+    weights = np.sort(softmax(betas[:, None] * scores), axis=-1)[:, -2]
     return betas[weights.argmax()]
 
 
@@ -39,7 +33,7 @@ def _second_best_by_slope(scores):
     gaps = np.asarray(scores, dtype=float) - np.sort(scores)[-2]
 
     def slope(beta):
-        return (_softmax(beta * gaps) * gaps).sum()
+        return (softmax(beta * gaps) * gaps).sum()
 
     if slope(0.0) >= 0:
         return 0
@@ -51,7 +45,7 @@ def _second_best_by_slope(scores):
 
 
 def _entropy(p):
-    return -np.where(p > 0, p * np.log(np.where(p > 0, p, 0.5)), 0).sum(-1)
+    return scipy.special.entr(p).sum(-1)
 
 
 def _masked_by_products(x, keep):
@@ -63,7 +57,7 @@ def _masked_by_products(x, keep):
 
 def _in_place(x, beta):
     x -= x.max(-1, keepdims=True)
-    return _softmax(beta * x)
+    return softmax(beta * x)
 
 
 def _broken(x, beta):
@@ -77,33 +71,18 @@ def _full_jacobian(p, grad, beta):
     return beta * (grad[..., None, :] @ jacobian)[..., 0, :]
 
 
-def _bisect(scores, target, high, steps=80):
+def _bisect(scores, target, high, steps=80, weigh=softmax):
     low = 0.0
     for _ in range(steps):
         middle = (low + high) / 2
-        if _entropy(_softmax(middle * scores)) > target:
-            low = middle
-        else:
-            high = middle
+        above = _entropy(weigh(middle * scores)) > target
+        low, high = (middle, high) if above else (low, middle)
     return (low + high) / 2
-
-
-def _bisect_without_shift(scores, target):
-    low, high = 0.0, 1e4
-    for _ in range(80):
-        middle = (low + high) / 2
-        e = np.exp(middle * scores)
-        p = e / e.sum()
-        if -(p * np.log(np.where(p == 0, 1, p))).sum() > target:
-            low = middle
-        else:
-            high = middle
-    return low
 
 
 def _doubled(scores, target):
     high = 1.0
-    while _entropy(_softmax(high * scores)) > target:
+    while _entropy(softmax(high * scores)) > target:
         high *= 2
     return high
 
@@ -112,17 +91,17 @@ def _brent(scores, target):
     from scipy.optimize import brentq
 
     def excess(log_beta):
-        return _entropy(_softmax(math.exp(log_beta) * scores)) - target
+        return _entropy(softmax(math.exp(log_beta) * scores)) - target
 
     return np.array([math.exp(brentq(excess, -20, 20, xtol=1e-12))])
 
 
-def _stream(chunks, start=-np.inf):
+def _stream(chunks, start=-np.inf, less=np.subtract):
     top, total = start, 0.0
     for chunk in chunks:
         new = max(top, chunk.max(initial=-np.inf))
         if new > -np.inf:
-            total = total * np.exp(top - new) + np.exp(chunk - new).sum()
+            total = total * np.exp(top - new) + np.exp(less(chunk, new)).sum()
             top = new
     return top + np.log(total) if total else -np.inf
 
@@ -151,17 +130,6 @@ def _stream_by_next(chunks):
     return np.logaddexp(result, _stream(chunks))
 
 
-def _stream_in_place(chunks):
-    top, total = -np.inf, 0.0
-    for chunk in chunks:
-        new = max(top, chunk.max(initial=-np.inf))
-        if new > -np.inf:
-            chunk -= new
-            total = total * np.exp(top - new) + np.exp(chunk).sum()
-            top = new
-    return top + np.log(total) if total else -np.inf
-
-
 def _stream_by_pairs(chunks):
     result = -np.inf
     for chunk in chunks:
@@ -169,12 +137,8 @@ def _stream_by_pairs(chunks):
     return np.float32(result)
 
 
-def _gumbel(x, rng, size, noise):
-    return (x + noise(rng.uniform(size=(size, len(x))))).argmax(-1)
-
-
 def _choice(x, rng, size):
-    return rng.choice(len(x), size=size, p=_softmax(x)).tolist()
+    return rng.choice(len(x), size=size, p=softmax(x)).tolist()
 
 
 def _climb(gradient, n, rate=0.1, steps=2000, start=None):
@@ -185,59 +149,50 @@ def _climb(gradient, n, rate=0.1, steps=2000, start=None):
     return p
 
 
-def _climb_by_adding(gradient, n):
+def _climb_by_adding(gradient, n, step=lambda p, slope: p + 0.3 * slope):
     p = np.full(n, 1 / n)
-    for _ in range(100):
-        p = p + 0.3 * gradient(p)
+    for _ in range(2000):
+        p = step(p, gradient(p))
     return p
 
 
 def _climb_in_logits(gradient, n):
     z = np.zeros(n)
     for _ in range(20_000):
-        p = _softmax(z)
+        p = softmax(z)
         slope = gradient(p)
         z = z + 0.2 * (slope - p @ slope)
-    return _softmax(z).tolist()
+    return softmax(z).tolist()
 
 
-def _climb_and_keep_positive(gradient, n):
-    p = np.full(n, 1 / n)
-    for _ in range(2000):
-        slope = gradient(p)
-        p = np.maximum(p + 0.03 * (slope - slope.mean()), 0)
-        p = p / p.sum()
-    return p
+def _kept_positive(p, slope):
+    p = np.maximum(p + 0.03 * (slope - slope.mean()), 0)
+    return p / p.sum()
 
 
-def _climb_and_clip(gradient, n):
-    p = np.full(n, 1 / n)
-    for _ in range(2000):
-        p = np.maximum(p + 0.02 * gradient(p), 1e-3)
-        p = p / p.sum()
-    return p
+def _clipped(p, slope):
+    p = np.maximum(p + 0.02 * slope, 1e-3)
+    return p / p.sum()
 
 
 WRONG = {
     "2.1": {
-        "weights sum to 1. After the shift": lambda x, axis: _softmax(x, axis, eps=1e-12),
+        "weights sum to 1. After the shift": lambda x, axis: softmax(x, axis, eps=1e-12),
     },
     "2.2": {
         "puts a floor under": (
-            lambda x: np.log(_softmax(x) + 1e-12),
-            lambda x: np.log(np.maximum(_softmax(x), 1e-300)),
+            lambda x: np.log(softmax(x) + 1e-12),
+            lambda x: np.log(np.maximum(softmax(x), 1e-300)),
         ),
         "rounded to 0, or nearly": _log_where_possible,
     },
-    "2.3": {},
     "2.4": {
         "One finite number is asked for": lambda scores: np.nan,
         "That is close and not close enough": _best_of_a_grid,
     },
-    "2.5": {},
     "2.6": {
         "changes the x it was given": (_in_place, _broken),
-        "weights sum to 1. After the shift": lambda x, beta: _softmax(beta * x, eps=1e-12),
+        "weights sum to 1. After the shift": lambda x, beta: softmax(beta * x, eps=1e-12),
     },
     "2.7": {
         "the whole Jacobian": _full_jacobian,
@@ -259,14 +214,16 @@ WRONG = {
         "below the target go down": _doubled,
         "meets the target in bits": lambda s, target: _bisect(s, target * np.log(2), high=4.0),
         "which is the target itself": lambda s, target: target,
-        "without a shift their exponentials": _bisect_without_shift,
+        "without a shift their exponentials": lambda s, target: _bisect(
+            s, target, high=1e4, weigh=lambda x: np.exp(x) / np.exp(x).sum()
+        ),
     },
     "2.10": {
         "any other number can lie above": lambda chunks: _stream(chunks, start=-1e9),
         "it keeps the chunks": lambda chunks: _lse(np.concatenate([np.empty(0), *chunks])),
         "No float is wide enough": lambda chunks: _wide(chunks),
         "your second loop found none": (_stream_twice, _stream_twice_with_max),
-        "changes a chunk it was given": _stream_in_place,
+        "changes a chunk it was given": lambda chunks: _stream(chunks, less=np.ndarray.__isub__),
     },
     "2.11": {
         "or every score gets the same noise": lambda x, rng, size: (
@@ -294,13 +251,13 @@ WRONG = {
         "away, and 1e−05 is allowed: take longer steps": lambda gradient, n: _climb(
             gradient, n, rate=0.01
         ),
-        "its steps end somewhere else": _climb_and_clip,
+        "its steps end somewhere else": lambda gradient, n: _climb_by_adding(gradient, n, _clipped),
         "a step was too large": lambda gradient, n: _climb(gradient, n, rate=1e3),
     },
 }
 
 RIGHT = {
-    "2.1": [_softmax_by_logs, lambda x, axis: _softmax(x, axis).astype(np.float32)],
+    "2.1": [_softmax_by_logs, lambda x, axis: softmax(x, axis).astype(np.float32)],
     "2.2": [lambda x: x - np.logaddexp.reduce(x, axis=-1)[..., None]],
     "2.3": [lambda share, n, beta: math.log(share * (n - 1) / (1 - share)) / beta],
     "2.4": [_second_best_by_slope],
@@ -318,8 +275,11 @@ RIGHT = {
     "2.10": [_stream_by_pairs, _stream, _stream_by_next],
     "2.11": [
         _choice,
-        lambda x, rng, size: np.searchsorted(np.cumsum(_softmax(x)), rng.random(size)),
-        lambda x, rng, size: _gumbel(x, rng, size, lambda u: -np.log(-np.log(u))),
+        lambda x, rng, size: np.searchsorted(np.cumsum(softmax(x)), rng.random(size)),
+        lambda x, rng, size: (x - np.log(-np.log(rng.uniform(size=(size, len(x)))))).argmax(-1),
     ],
-    "2.12": [_climb_in_logits, _climb_and_keep_positive],
+    "2.12": [
+        _climb_in_logits,
+        lambda gradient, n: _climb_by_adding(gradient, n, _kept_positive),
+    ],
 }

@@ -47,7 +47,7 @@ NOTICED = {
     "causal mask: upside down": ["exm-causal-row", "thm-one-pass", "cor-distribution"],
     "causal mask: one too far": ["exm-causal-row", "thm-causal", "thm-one-pass"],
     "window: one too wide": ["prop-paths"],
-    "packed mask: everything": ["exm-packed"],
+    "packed mask: everything": ["exm-packed", "exm-packed-places"],
     "additive mask: a finite fill": ["exm-causal-row"],
     "causal attention: the offset ignored": ["exm-cache"],
     "leaks: none counted": ["prop-hole"],

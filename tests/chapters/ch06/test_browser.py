@@ -42,10 +42,10 @@ def test_heads_stand_in_the_order_of_the_library(page: Page) -> None:
 
 def test_a_head_is_switched_off_by_keyboard_and_on_again(page: Page) -> None:
     said = page.locator(".tf-said")
-    expect(said).to_contain_text("animal 0.166, street 0.000, tired 0.833")
+    expect(said).to_contain_text("animal 0.166, street 0.000, tired 0.833, which brings nothing.")
     page.get_by_label("place is on").focus()
     page.keyboard.press("Space")
-    expect(said).to_contain_text("without place: together, it looks at animal 0.166")
+    expect(said).to_contain_text("without place: it looks at animal 0.166")
     expect(said).to_contain_text("tired 0.667")
     page.get_by_label("animate is on").click()
     expect(said).to_contain_text("without animate and place")

@@ -77,8 +77,40 @@ def test_changes_are_made_to_the_waves_alone() -> None:
     p = ex._start("RoPE", drawn())
     tokens, _ = ex.five_back(drawn(1), 1, TRAINED)
     plain = ex._logits("RoPE", p, tokens)
-    for change in ex.CHANGES["RoPE"].values():
+    as_it_is, *changes = ex.CHANGES.values()
+    assert not as_it_is(64)
+    for change in changes:
         assert torch.allclose(ex._logits("RoPE", p, tokens, **change(TRAINED)), plain, atol=1e-9)
         longer, _ = ex.five_back(drawn(1), 1, 64)
         before, after = (ex._logits("RoPE", p, longer, **x) for x in ({}, change(64)))
         assert not np.allclose(before, after, atol=1e-3)
+
+
+def test_hills_are_the_mean_scores_of_letters_at_a_distance() -> None:
+    p = ex._start("RoPE", drawn())
+    reach, seed, head = 40, 2, 1
+    found = ex.hills(ex.Trained("RoPE", "five back", p), reach)
+    assert found.shape == (ex.SEEDS, ex.N_HEADS, reach)
+    x = p["letters"][seed, : ex.N_LETTERS]
+    q, k = (x @ p[f"w_{name}"][seed, head] + p[f"b_{name}"][seed, head] for name in "qk")
+    for distance in (0, 5, 39):
+        at = (torch.full((ex.N_LETTERS,), place) for place in (distance, 0))
+        one, two = (
+            fast.rope(y, fast.sinusoidal(t, ex.D_K).to(y)) for y, t in zip((q, k), at, strict=True)
+        )
+        mean = (one @ two.T / ex.D_K**0.5).mean().item()
+        assert found[seed, head, distance] == pytest.approx(mean, abs=1e-6)
+
+
+def test_what_is_measured_is_read_in_short_texts_long_ones_and_by_a_window(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(ex, "STEPS", 2)
+    monkeypatch.setattr(ex, "SCHEMES", ("RoPE",))
+    layer = ex.train("RoPE", "five back")
+    asked = ({"length": 32}, {"length": 256}, {"length": 256, "window": TRAINED})
+    want = np.stack([layer.right(**how).numpy() for how in asked])
+    np.testing.assert_array_equal(ex.measured("five back")["RoPE"], want)
+    found = ex.changed(layer)
+    np.testing.assert_array_equal(found["as it is"][[0, -1]], want[:2])
+    np.testing.assert_array_equal(found["window"][-1], want[2])

@@ -4,20 +4,24 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
+from typing import Any
 
 import numpy as np
 
 from tformer.exercises import say
 from tformer.exercises.answer import Answer, Wrong
 from tformer.exercises.registry import exercise
-from tformer.exercises.table import Case
+from tformer.exercises.table import Case, case
+
+Array = np.ndarray
 
 
 def _coordinates() -> Iterator[Case]:
-    def of(*numbers: Sequence[float], want: float | None = None, whole: bool = False) -> Case:
+    def of(*numbers: list[float], want: float | None = None, whole: bool = False) -> Case:
         names = ("mean_q", "var_q", "mean_k", "var_k")
-        return Case(dict(zip(names, map(_floats, numbers), strict=True)), want, whole=whole)
+        inputs: dict[str, Any] = dict(zip(names, numbers, strict=True))
+        return case(want=want, whole=whole, **inputs)
 
     yield of([2], [3], [1], [5], want=38.0)
     yield of([1], [1], [0], [1], want=2.0)
@@ -33,15 +37,11 @@ def _coordinates() -> Iterator[Case]:
     yield of([7, -7], [0, 0], [3, 2], [0, 0], want=0.0)
 
 
-def _floats(numbers: Sequence[float]) -> np.ndarray:
-    return np.array(numbers, dtype=float)
-
-
-def _formula(mean_q: np.ndarray, var_q: np.ndarray, mean_k: np.ndarray, var_k: np.ndarray) -> float:
+def _formula(mean_q: Array, var_q: Array, mean_k: Array, var_k: Array) -> float:
     return float((var_q * var_k + mean_q**2 * var_k + var_q * mean_k**2).sum())
 
 
-def _sum_of(term: Callable[..., np.ndarray]) -> Callable[..., float]:
+def _sum_of(term: Callable[..., Array]) -> Callable[..., float]:
     """A wrong formula: the sum over the coordinates of another term."""
     return lambda *moments: float(term(*moments).sum())
 
@@ -114,9 +114,7 @@ def _sum_of(term: Callable[..., np.ndarray]) -> Callable[..., float]:
     },
     otherwise="Work out the variance of one product of independent coordinates, mean included.",
 )
-def predicted_variance(
-    mean_q: np.ndarray, var_q: np.ndarray, mean_k: np.ndarray, var_k: np.ndarray
-) -> float:
+def predicted_variance(mean_q: Array, var_q: Array, mean_k: Array, var_k: Array) -> float:
     """Var[q·k], by enumeration: each coordinate is mean ± standard deviation, in all cases."""
     signs = np.array(list(itertools.product((-1, 1), repeat=2 * len(mean_q))))
     q = mean_q + np.sqrt(var_q) * signs[:, : len(mean_q)]
@@ -150,7 +148,7 @@ def crowd(f: Answer) -> None:
         _check_angles(head, got, d, eps)
 
 
-def _check_angles(head: str, got: np.ndarray, d: int, eps: float) -> None:
+def _check_angles(head: str, got: Array, d: int, eps: float) -> None:
     cosines = np.triu(got.astype(float) @ got.T.astype(float) / d, k=1)
     i, j = np.unravel_index(np.abs(cosines).argmax(), cosines.shape)
     worst = cosines[i, j]

@@ -15,7 +15,9 @@ from tformer.exercises.samples import integers, stacks
 from tformer.exercises.table import Case, case
 from tformer.reference import norm
 
-Pair = tuple[np.ndarray, np.ndarray]
+Array = np.ndarray
+
+Pair = tuple[Array, Array]
 _Q, _K, _LEFT = np.array([3.0, 4]), np.array([4.0, 3]), np.array([-2.0, 0])
 _LAST_AXIS = "Coordinates lie along the last axis; all axes before it only stack vectors."
 _SHORT = (
@@ -30,12 +32,12 @@ _WHOLE = (
 
 
 def _pairs() -> Iterator[Case]:
-    yield case(q=np.array([1.0, 2]), k=np.array([3.0, 5]), want=13.0)
-    yield case(q=np.array([[1.0, 2], [3, 4]]), k=np.array([[5.0, 6], [7, 8]]), want=(17.0, 53.0))
+    yield case(q=[1.0, 2], k=[3.0, 5], want=13.0)
+    yield case(q=[[1.0, 2], [3, 4]], k=[[5.0, 6], [7, 8]], want=(17.0, 53.0))
     for shape in (2, 2, 3), (4, 3, 2), (2, 1, 3), (2, 3, 1):
         for q, k in stacks(2, shape):
             yield case(q=q, k=k, why=_LAST_AXIS)
-    rows = np.array([[1.0, 0], [0, 1], [1, 1]])
+    rows = [[1.0, 0], [0, 1], [1, 1]]
     yield case(q=rows, k=_Q, want=(3.0, 4.0, 7.0), why="Here one k serves all rows of q.")
     q, k = integers(1, (3, 2, 4)), integers(2, (3, 2, 4))
     yield case(q=1000 * q, k=k, whole=True, why=_LAST_AXIS)
@@ -85,7 +87,7 @@ def _pairs() -> Iterator[Case]:
     },
     otherwise=f"Multiply matching coordinates, then add. {_LAST_AXIS}",
 )
-def row_dots(q: np.ndarray, k: np.ndarray) -> np.ndarray:
+def row_dots(q: Array, k: Array) -> Array:
     """q·k along the last axis, for any leading axes."""
     return reference.dot(q, k)
 
@@ -93,20 +95,19 @@ def row_dots(q: np.ndarray, k: np.ndarray) -> np.ndarray:
 def _directions() -> Iterator[Case]:
     k = 2 * _K
     yield case(q=_Q, k=k, want=0.96)
-    yield case(q=np.array([1.0, 0]), k=_LEFT, want=-1.0)
+    yield case(q=[1.0, 0], k=_LEFT, want=-1.0)
     yield case(q=_Q, k=np.zeros(2), want=0.0)
     yield case(q=np.zeros(2), k=np.zeros(2), want=0.0)
     yield case(q=1e-9 * _Q, k=1e-9 * k, want=0.96, why=_SHORT)
     yield case(q=1e-9 * _Q, k=_K, want=0.96, why=_SHORT)
-    rows = np.array([[3.0, 4], [0, 0], [0, 2]]), np.array([[4.0, 3], [1, 1], [0, 5]])
-    yield case(q=rows[0], k=rows[1], want=(0.96, 0.0, 1.0))
+    rows = [[3.0, 4], [0, 0], [0, 2]]
+    yield case(q=rows, k=[[4.0, 3], [1, 1], [0, 5]], want=(0.96, 0.0, 1.0))
     for q, k in stacks(3, shape=(2, 3, 2)):
         yield case(q=q, k=k, why=_LAST_AXIS)
-    rows = np.array([[1.0, 2, 2], [0, 3, 4]]), np.array([[2.0, 1, 2], [3, 0, 4]])
-    yield case(q=rows[0], k=rows[1], whole=True)
+    yield case(q=[[1.0, 2, 2], [0, 3, 4]], k=[[2.0, 1, 2], [3, 0, 4]], whole=True)
 
 
-def _cosine(q: np.ndarray, k: np.ndarray, *lengths: np.ndarray) -> np.ndarray:
+def _cosine(q: Array, k: Array, *lengths: Array) -> Array:
     """The dot product over some lengths, where the right ones would be those of q and of k."""
     return np.asarray(reference.dot(q, k) / np.prod(lengths, axis=0))
 
@@ -166,16 +167,16 @@ def _cosine(q: np.ndarray, k: np.ndarray, *lengths: np.ndarray) -> np.ndarray:
     },
     otherwise="The cosine is the dot product over both lengths, and 0 where one of them is 0.",
 )
-def cosine(q: np.ndarray, k: np.ndarray) -> np.ndarray:
+def cosine(q: Array, k: Array) -> Array:
     """Cosine along the last axis, 0 where a vector is zero."""
     return reference.cosine_similarity(q, k)
 
 
 def _to_split() -> Iterator[Case]:
     k = np.array([2.0, 0])
-    yield case(q=np.array([1.0, 2]), k=k, want=((1, 0), (0, 2)))
+    yield case(q=[1.0, 2], k=k, want=((1, 0), (0, 2)))
     yield case(q=_Q, k=_K, want=((3.84, 2.88), (-0.84, 1.12)))
-    yield case(q=np.array([-1.0, 2]), k=3 * k, want=((-1, 0), (0, 2)))
+    yield case(q=[-1.0, 2], k=3 * k, want=((-1, 0), (0, 2)))
     yield case(q=_Q, k=np.zeros(2), want=((0, 0), (3, 4)))
     for size in 1e-9, 1e-100:
         yield case(q=_Q, k=size * _K, want=((3.84, 2.88), (-0.84, 1.12)), why=_SHORT)
@@ -192,15 +193,15 @@ class Halves(Several):
 
     def read(self, f: Answer, value: Any, said: str) -> Parts:
         """Return the two arrays."""
-        stacked = isinstance(value, np.ndarray) and value.ndim > 1
+        stacked = isinstance(value, Array) and value.ndim > 1
         return super().read(f, tuple(value) if stacked else value, said)
 
 
-def _dots(q: np.ndarray, k: np.ndarray) -> np.ndarray:
+def _dots(q: Array, k: Array) -> Array:
     return np.asarray((q * k).sum(-1, keepdims=True))
 
 
-def _along(number: Callable[[np.ndarray, np.ndarray], Any]) -> Callable[..., Pair]:
+def _along(number: Callable[[Array, Array], Any]) -> Callable[..., Pair]:
     """A wrong split: another number times k, and what remains of q."""
     return lambda q, k: (number(q, k) * k, q - number(q, k) * k)
 
@@ -208,7 +209,7 @@ def _along(number: Callable[[np.ndarray, np.ndarray], Any]) -> Callable[..., Pai
 def _laid(of_dots: bool, of_squares: bool) -> Callable[..., Pair]:
     """A wrong split: numbers that have lost their axis of length one."""
 
-    def number(q: np.ndarray, k: np.ndarray) -> np.ndarray:
+    def number(q: Array, k: Array) -> Array:
         squares = (k * k).sum(-1, keepdims=not of_squares)
         dots = (q * k).sum(-1, keepdims=not of_dots)
         return np.asarray(dots / np.where(squares == 0, 1, squares))
@@ -216,7 +217,7 @@ def _laid(of_dots: bool, of_squares: bool) -> Callable[..., Pair]:
     return _along(number)
 
 
-def _parts(change: Callable[[np.ndarray, np.ndarray], Any]) -> Callable[..., Any]:
+def _parts(change: Callable[[Array, Array], Any]) -> Callable[..., Any]:
     """A wrong split made of the two right parts."""
     return lambda q, k: change(reference.projection(q, k), q - reference.projection(q, k))
 
@@ -285,7 +286,7 @@ _SIDE = "The {} of each row were laid along the columns. Keep the axis with keep
     },
     otherwise="The first part is a number times k, and the remainder is what it leaves of q.",
 )
-def split(q: np.ndarray, k: np.ndarray) -> Pair:
+def split(q: Array, k: Array) -> Pair:
     """q = part along k + remainder."""
     along = reference.projection(q, k)
     return along, q - along

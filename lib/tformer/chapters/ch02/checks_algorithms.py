@@ -10,9 +10,11 @@ from tformer import reference
 from tformer.exercises import say
 from tformer.exercises.answer import Answer, Wrong
 from tformer.exercises.registry import Test, exercise
-from tformer.exercises.table import Case, case
+from tformer.exercises.table import Case, case, lean
 
-Mutant = Callable[..., np.ndarray]
+Array = np.ndarray
+
+Mutant = Callable[..., Array]
 
 
 class _Stream:
@@ -20,7 +22,7 @@ class _Stream:
 
     def __init__(self, *chunks: Sequence[float]) -> None:
         self.chunks = [np.array(chunk, dtype=float) for chunk in chunks]
-        self.handed: list[np.ndarray] = []
+        self.handed: list[Array] = []
         self.loops, self.ended = 0, False
 
     def __iter__(self) -> _Stream:
@@ -29,7 +31,7 @@ class _Stream:
             raise Wrong("The chunks can be read once; your second loop found none.")
         return self
 
-    def __next__(self) -> np.ndarray:
+    def __next__(self) -> Array:
         for old, new in zip(self.chunks, self.handed, strict=False):
             if not np.array_equal(old, new, equal_nan=True):
                 raise Wrong(
@@ -71,20 +73,12 @@ def _streams() -> Iterator[Case | Test]:
     yield of([3], [1, 0, 2], [2], [0, 4], why="A maximum stays until a larger score comes.")
     yield of([0], [], [0], want=log2, why="An empty chunk changes nothing.")
     yield of(want=-np.inf, why="With no term the sum is 0 and its logarithm −∞.")
-    yield _check_memory
+    rng, two = np.random.default_rng(0), "it keeps the chunks. Two numbers are enough to remember."
+    chunks = (rng.normal(size=10_000) for _ in range(200))
+    yield lean(4e6, "200 chunks of 10 000 scores", two, said="200 chunks", chunks=chunks)
 
 
-def _check_memory(f: Answer) -> None:
-    rng = np.random.default_rng(0)
-    peak = f.peak_bytes(said="200 chunks", chunks=(rng.normal(size=10_000) for _ in range(200)))
-    if peak > 4e6:
-        raise Wrong(
-            f"The numbers are right, but for 200 chunks of 10 000 scores {f.name} holds "
-            f"{peak / 1e6:.0f} MB at once: it keeps the chunks. Two numbers are enough to remember."
-        )
-
-
-def _lse(chunks: Iterable[np.ndarray]) -> float:
+def _lse(chunks: Iterable[Array]) -> float:
     return float(reference.logsumexp(np.concatenate([np.empty(0), *chunks])))
 
 
@@ -94,7 +88,7 @@ def _streamed(rescale: float = 1, rise: bool = True) -> Mutant:
     The old sum shrinks as it should, or not (`rescale` 0), or is forgotten (∞).
     """
 
-    def lse(chunks: Iterable[np.ndarray]) -> np.ndarray:
+    def lse(chunks: Iterable[Array]) -> Array:
         top, total = -np.inf, 0.0
         for chunk in chunks:
             new = max(top, chunk.max(initial=-np.inf)) if rise or top == -np.inf else top
@@ -140,21 +134,21 @@ def _streamed(rescale: float = 1, rise: bool = True) -> Mutant:
         "The maximum before this chunk was −∞, and −∞ − (−∞) is nan.": _streamed(),
     },
 )
-def streamed_lse(chunks: Iterable[np.ndarray]) -> float:
+def streamed_lse(chunks: Iterable[Array]) -> float:
     """log Σ exp over an iterator of chunks."""
     return _lse(chunks)
 
 
-def _noisy(sums: Callable[[np.ndarray, np.ndarray, np.random.Generator], np.ndarray]) -> Mutant:
+def _noisy(sums: Callable[[Array, Array, np.random.Generator], Array]) -> Mutant:
     """Draw the place of the largest sum, made from scores, uniform numbers and the generator."""
 
-    def draw(x: np.ndarray, rng: np.random.Generator, size: int) -> np.ndarray:
+    def draw(x: Array, rng: np.random.Generator, size: int) -> Array:
         return np.asarray(sums(x, rng.uniform(size=(size, len(x))), rng).argmax(axis=-1))
 
     return draw
 
 
-def _gumbel(u: np.ndarray) -> np.ndarray:
+def _gumbel(u: Array) -> Array:
     return -np.log(-np.log(u))
 
 
@@ -239,7 +233,7 @@ def draw(f: Answer) -> None:
         _drawn(f, np.array(few), draws, f"x = {say.show(few)} and size = {draws}")
 
 
-def _drawn(f: Answer, x: np.ndarray, size: int, said: str, seed: int = 5) -> np.ndarray:
+def _drawn(f: Answer, x: Array, size: int, said: str, seed: int = 5) -> Array:
     got = f.array(said, x=x, rng=np.random.default_rng(seed), size=size)
     if got.shape != (size,):
         raise Wrong(f"With {said}, {f.name} returns shape {got.shape}, not {(size,)}.")
@@ -252,7 +246,7 @@ def _drawn(f: Answer, x: np.ndarray, size: int, said: str, seed: int = 5) -> np.
     return whole
 
 
-def _judge_frequencies(f: Answer, found: np.ndarray, said: str) -> None:
+def _judge_frequencies(f: Answer, found: Array, said: str) -> None:
     right = _WEIGHTS / 6
     if np.abs(found - right).max() < 0.02:
         return
@@ -299,7 +293,7 @@ def climb(f: Answer) -> None:
         )
 
 
-def _reason(p: np.ndarray, best: np.ndarray, slope: np.ndarray) -> str:
+def _reason(p: Array, best: Array, slope: Array) -> str:
     if np.abs(p - 1 / len(p)).max() < 1e-12:
         return (
             "That is where it started: are the steps carried over, or so long that they jump back "
@@ -324,12 +318,10 @@ def _reason(p: np.ndarray, best: np.ndarray, slope: np.ndarray) -> str:
     )
 
 
-def _on_simplex(
-    f: Answer, gradient: Callable[[np.ndarray], np.ndarray]
-) -> Callable[..., np.ndarray]:
+def _on_simplex(f: Answer, gradient: Callable[[Array], Array]) -> Callable[..., Array]:
     """Wrap a gradient so that it answers on the simplex only."""
 
-    def wrapped(p: np.ndarray) -> np.ndarray:
+    def wrapped(p: Array) -> Array:
         weights = np.asarray(p, dtype=float)
         inside = np.isfinite(weights).all() and (weights >= 0).all()
         if not (inside and abs(weights.sum() - 1) < 1e-6):
@@ -339,7 +331,7 @@ def _on_simplex(
     return wrapped
 
 
-def _outside(f: Answer, p: np.ndarray) -> str:
+def _outside(f: Answer, p: Array) -> str:
     if not np.isfinite(p).all():
         return f"{f.name} arrives at {say.show(p)}: a step was too large."
     if (p < 0).any():
@@ -354,7 +346,7 @@ def _outside(f: Answer, p: np.ndarray) -> str:
 
 
 _WEIGHTS = np.array([1.0, 1, 4])  # here the usual mistakes differ from each other
-Objective = tuple[str, Callable[[np.ndarray], np.ndarray], np.ndarray]
+Objective = tuple[str, Callable[[Array], Array], Array]
 
 
 def _objectives() -> list[Objective]:

@@ -1,4 +1,4 @@
-"""Exercises 3.5 and 3.6: a sharp lookup, and a distance in a dot product."""
+"""Exercises 3.5, 3.6 and 3.9: a sharp lookup, a distance in a dot product, a capacity."""
 
 from __future__ import annotations
 
@@ -10,15 +10,17 @@ from typing import Any
 import numpy as np
 
 from tformer import reference
-from tformer.exercises import say
+from tformer.exercises import kinds, say
 from tformer.exercises.answer import Answer, Wrong
-from tformer.exercises.kinds import Array, Parts, Several
 from tformer.exercises.registry import exercise
-from tformer.exercises.table import Case, case
+from tformer.exercises.table import Case, case, each
+
+Array = np.ndarray
+Parts = kinds.Parts
 
 
 @dataclass(frozen=True)
-class Between(Array):
+class Between(kinds.Array):
     """One number between two bounds: of our own, a pair of them."""
 
     def read(self, f: Answer, value: Any, said: str) -> Parts:
@@ -47,26 +49,30 @@ class Between(Array):
         return "" if got.shape == () and got > 0 else "β is one number above 0."
 
 
-Bound = Callable[[np.ndarray, np.ndarray], float]
+Bound = Callable[[Array, Array], float]
 
 
 def _beta(
-    scores: np.ndarray,
-    v: np.ndarray,
+    scores: Array,
+    v: Array,
     eps: float,
-    count: Bound = lambda s, v: len(s) - 1,
     far: Bound = lambda s, v: reference.norm(_away(s, v)).max(),
+    count: Bound = lambda s, v: len(s) - 1,
     margin: Bound = lambda s, v: np.diff(np.sort(s)[-2:])[0],
 ) -> float:
     """The β of the theorem, from numbers that may be others than its own."""
     return float(np.log(count(scores, v) * far(scores, v) / eps) / margin(scores, v))
 
 
-def _away(scores: np.ndarray, v: np.ndarray) -> np.ndarray:
+def _with_far(far: Bound, scores: Array, v: Array, eps: float) -> float:
+    return _beta(scores, v, eps, far)
+
+
+def _away(scores: Array, v: Array) -> Array:
     return np.asarray(v - v[scores.argmax()])
 
 
-def _least(scores: np.ndarray, v: np.ndarray, eps: float, high: float) -> float:
+def _least(scores: Array, v: Array, eps: float, high: float) -> float:
     """The β at which the output comes within eps of the best value, found by halving."""
     low, best = 0.0, v[scores.argmax()]
     for _ in range(60):
@@ -77,7 +83,7 @@ def _least(scores: np.ndarray, v: np.ndarray, eps: float, high: float) -> float:
 
 
 def _lookups() -> Iterator[Case]:
-    tried: list[tuple[list[float], list[list[float]], float]] = [
+    for scores, values, eps in (
         ([0.5, 2.5, 1, 0.5], [[9, 4], [3, 4], [6, 8], [3, 2]], 0.01),
         ([0, 2.5, 0.5], [[3, 4], [0, 0], [3, 4]], 0.1),
         ([0, 3, 0], [[4], [0], [3]], 0.1),
@@ -88,11 +94,9 @@ def _lookups() -> Iterator[Case]:
         ([2.5, 0.5, 0.5], [[0, 0], [3, 4], [3, 4]], 0.1),
         ([-1000, 1000, 999, 999], [[0, 1], [5, 1], [1, 4], [1, 4]], 1e-6),
         ([7, 7.01, 7, 7], [[2, 2, 2], [1, 1, 1], [2, 2, 2], [2, 2, 2]], 1e-5),
-    ]
-    for scores, values, eps in tried:
-        yield case(scores=np.array(scores, dtype=float), v=np.array(values, dtype=float), eps=eps)
-    v = np.array([[1.0, 2], [5, 2], [1, 9]])
-    yield case(scores=np.array([4.0, 1, 3]), v=v, eps=0.5, whole=True)
+    ):
+        yield case(scores=scores, v=values, eps=eps)
+    yield case(scores=[4.0, 1, 3], v=[[1.0, 2], [5, 2], [1, 9]], eps=0.5, whole=True)
 
 
 @exercise(
@@ -107,7 +111,32 @@ def _lookups() -> Iterator[Case]:
         "Solve (S − 1) e^{−βΔ} R = eps for β: take logarithms on both sides.",
     ),
     cases=_lookups,
-    mutants={
+    mutants=each(
+        _with_far,
+        {
+            "How far the other values lie from the best one matters too.": lambda s, v: 1,
+            "It is the distance from the best value that counts, not the length of the values.": (
+                lambda s, v: reference.norm(v).max()
+            ),
+            "You took the largest distance between any two values; only those from the best "
+            "count.": lambda s, v: reference.norm(v[:, np.newaxis] - v).max(),
+            "One norm was taken of all differences together; each value has its own distance.": (
+                lambda s, v: np.linalg.norm(_away(s, v))
+            ),
+            "That is made of the largest difference in one coordinate; take the distance.": (
+                lambda s, v: np.abs(_away(s, v)).max()
+            ),
+            "You took the distance of the second best key's value; another may lie farther "
+            "away.": lambda s, v: reference.norm(_away(s, v))[s.argsort()[-2]],
+            "The distances are measured from the first value; the best key may stand elsewhere.": (
+                lambda s, v: reference.norm(v - v[0]).max()
+            ),
+            "You took the square of the distance.": (
+                lambda s, v: (_away(s, v) ** 2).sum(axis=-1).max()
+            ),
+        },
+    )
+    | {
         "Δ is the lead over the second best score, not over the worst.": partial(
             _beta, margin=lambda s, v: float(np.ptp(s))
         ),
@@ -117,37 +146,13 @@ def _lookups() -> Iterator[Case]:
         "You counted all S keys; the best one is none of the others.": partial(
             _beta, count=lambda s, v: len(s)
         ),
-        "How far the other values lie from the best one matters too.": partial(
-            _beta, far=lambda s, v: 1
-        ),
-        "It is the distance from the best value that counts, not the length of the values.": (
-            partial(_beta, far=lambda s, v: reference.norm(v).max())
-        ),
-        "You took the largest distance between any two values; only those from the best count.": (
-            partial(_beta, far=lambda s, v: reference.norm(v[:, np.newaxis] - v).max())
-        ),
-        "One norm was taken of all differences together; each value has its own distance.": (
-            partial(_beta, far=lambda s, v: float(np.sqrt((_away(s, v) ** 2).sum())))
-        ),
-        "That is made of the largest difference in one coordinate; take the distance.": (
-            partial(_beta, far=lambda s, v: np.abs(_away(s, v)).max())
-        ),
-        "You took the distance of the second best key's value; another may lie farther away.": (
-            partial(_beta, far=lambda s, v: reference.norm(_away(s, v))[s.argsort()[-2]])
-        ),
-        "The distances are measured from the first value; the best key may stand elsewhere.": (
-            partial(_beta, far=lambda s, v: reference.norm(v - v[0]).max())
-        ),
         "The fraction under the logarithm is upside down.": lambda *inputs: -_beta(*inputs),
-        "You took the square of the distance.": partial(
-            _beta, far=lambda s, v: (_away(s, v) ** 2).sum(axis=-1).max()
-        ),
-        "That is a logarithm to base 2; the theorem has the natural one.": lambda *inputs: (
-            _beta(*inputs) / np.log(2)
+        "That is a logarithm to base 2; the theorem has the natural one.": (
+            lambda *inputs: _beta(*inputs) / np.log(2)
         ),
         "The logarithm is the natural one here.": lambda *inputs: _beta(*inputs) / np.log(10),
-        "The margin divides the logarithm; here it multiplies.": lambda scores, v, eps: _beta(
-            scores, v, eps, margin=lambda s, v: 1 / np.diff(np.sort(s)[-2:])[0]
+        "The margin divides the logarithm; here it multiplies.": partial(
+            _beta, margin=lambda s, v: 1 / np.diff(np.sort(s)[-2:])[0]
         ),
         "The logarithm still has to be divided by the margin.": partial(
             _beta, margin=lambda s, v: 1
@@ -156,14 +161,14 @@ def _lookups() -> Iterator[Case]:
     kind=Between(),
     otherwise="Which β makes the right side of the theorem equal to eps?",
 )
-def beta_for_lookup(scores: np.ndarray, v: np.ndarray, eps: float) -> tuple[float, float]:
+def beta_for_lookup(scores: Array, v: Array, eps: float) -> tuple[float, float]:
     """From and up to which β the output may be asked to be within eps of the best value."""
     high = _beta(scores, v, eps)
     return _least(scores, v, eps, high), high
 
 
 @dataclass(frozen=True)
-class Lift(Several):
+class Lift(kinds.Several):
     """Queries and keys of any width, judged by the softmax of their dot products."""
 
     def fit(self, f: Answer, got: Parts, want: Parts, said: str) -> None:
@@ -190,11 +195,11 @@ def _lifts() -> Iterator[Case]:
         ([0, 0, -1000, 1000], [1000, -1000, 990, 990], 10.0),
         ([2], [7], 1.5),
     ):
-        yield case(t=np.array(t, dtype=float), x=np.array(x, dtype=float), h=h)
-    yield case(t=np.array([3.0, -2]), x=np.array([1.0, 4, 2]), h=2, whole=True)
+        yield case(t=t, x=x, h=h)
+    yield case(t=[3.0, -2], x=[1.0, 4, 2], h=2, whole=True)
 
 
-def _scored(scores: Callable[[np.ndarray, np.ndarray, float], np.ndarray]) -> Callable[..., Parts]:
+def _scored(scores: Callable[[Array, Array, float], Array]) -> Callable[..., Parts]:
     """Return queries and keys with scores made from t in a column, x in a row, and h."""
     return lambda t, x, h: (scores(t[:, np.newaxis], x, h), np.eye(len(x)))
 
@@ -257,9 +262,88 @@ def _scored(scores: Callable[[np.ndarray, np.ndarray, float], np.ndarray]) -> Ca
     ),
     otherwise="Compare with exp(−(t − x)²/(2h²)), each row divided by its sum.",
 )
-def lifted(t: np.ndarray, x: np.ndarray, h: float) -> Parts:
+def lifted(t: Array, x: Array, h: float) -> Parts:
     """Queries and keys whose dot products give Gaussian weights."""
-    return (
-        np.stack([t / h, np.ones_like(t)], axis=-1),
-        np.stack([x / h, -((x / h) ** 2) / 2], axis=-1),
-    )
+    q, k = [t / h, np.ones_like(t)], [x / h, -((x / h) ** 2) / 2]
+    return np.stack(q, axis=-1), np.stack(k, axis=-1)
+
+
+def _capacities() -> Iterator[Case]:
+    some = ((2, 2.0, 0.05), (2, float(np.log(2)), 0.5), (4, 2.0, 0.9), (16, 8.0, 0.5))
+    more = ((64, 16.0, 0.8), (1000, 30.0, 0.5), (1, 1.0, 0.3), (8, 5, 0.99), (300, 20.0, 0.999))
+    for d, beta, share in some + more:
+        yield case(d=d, beta=beta, share=share)
+    why = "With β = 0 all keys weigh the same, so two of them have just the share 1/2 each."
+    yield case(d=3, beta=0.0, share=0.5, want=2, why=why)
+
+
+def _term(d: int, beta: float) -> float:
+    """Return the bound on the mean weight of a wrong key, beside the right key's 1."""
+    return float(((1 + np.exp(-2 * beta / d)) / 2) ** d)
+
+
+def _room(room: Callable[[int, float, float], float]) -> Callable[..., float]:
+    """Return a mutant that finds room for so many keys beside the right one."""
+    return lambda d, beta, share: float(np.floor(1 + room(d, beta, share)))
+
+
+def _odds(term: Callable[[int, float], float]) -> Callable[..., float]:
+    """Return a mutant with another term for a wrong key."""
+    return _room(lambda d, beta, share: (1 / share - 1) / term(d, beta))
+
+
+@exercise(
+    "3.9",
+    praise="The numbers of pairs that the theorem vouches for, from two pairs in two dimensions to "
+    "more than 10¹² in a thousand.",
+    hints=(
+        "The theorem bounds the mean weight of the right key from below, and the bound falls as "
+        "more pairs are stored. Where does it reach the share?",
+        "Solve 1/(1 + (n − 1) b) ≥ share for n, where b stands for the power in the theorem.",
+        "n − 1 is at most (1/share − 1)/b. A number of pairs is whole, so round down.",
+    ),
+    cases=_capacities,
+    mutants={
+        "One more: the theorem counts n − 1 wrong keys beside the right one.": (
+            lambda d, beta, share: float(np.floor((1 / share - 1) / _term(d, beta)))
+        ),
+        "Pairs come in whole numbers.": lambda d, beta, share: 1 + (1 / share - 1) / _term(d, beta),
+        "With one pair more the bound falls below the share: round down.": lambda d, beta, share: (
+            float(np.ceil(1 + (1 / share - 1) / _term(d, beta)))
+        ),
+        "You round to the nearest whole number, which may be one too many: round down.": (
+            lambda d, beta, share: float(np.round(1 + (1 / share - 1) / _term(d, beta)))
+        ),
+        "At least the share is asked for, so equality will do.": lambda d, beta, share: float(
+            np.ceil((1 / share - 1) / _term(d, beta))
+        ),
+        "That is the number for a share of 1/2.": _room(lambda d, beta, share: 1 / _term(d, beta)),
+        "The exponent of e is −2β/d; the 2 is missing.": _odds(
+            lambda d, beta: ((1 + np.exp(-beta / d)) / 2) ** d
+        ),
+        "The exponent of e is −2β/d; the d is missing.": _odds(
+            lambda d, beta: ((1 + np.exp(-2 * beta)) / 2) ** d
+        ),
+        "The exponent of e is −2β/d; the minus is missing.": _odds(
+            lambda d, beta: ((1 + np.exp(2 * beta / d)) / 2) ** d
+        ),
+        "The exponent of e is −2β/d; yours has the root of d.": _odds(
+            lambda d, beta: ((1 + np.exp(-2 * beta / d**0.5)) / 2) ** d
+        ),
+        "The power of d is missing.": _odds(lambda d, beta: (1 + np.exp(-2 * beta / d)) / 2),
+        "The base is a mean of 1 and a power of e; the 2 below it is missing.": _odds(
+            lambda d, beta: (1 + np.exp(-2 * beta / d)) ** d
+        ),
+        "1/share counts the right key's own term too: subtract 1.": _room(
+            lambda d, beta, share: 1 / share / _term(d, beta)
+        ),
+        "The right key gets the share, the others the rest: their odds are 1/share − 1.": _room(
+            lambda d, beta, share: (1 - share) / _term(d, beta)
+        ),
+        "The power divides; here it multiplies.": _odds(lambda d, beta: 1 / _term(d, beta)),
+    },
+    otherwise="Put your n and n + 1 into the bound: only the first may reach the share.",
+)
+def pairs_that_fit(d: int, beta: float, share: float) -> float:
+    """The largest n whose bound on the right key's weight is at least `share`."""
+    return float(np.floor(1 + (1 / share - 1) / _term(d, beta)))

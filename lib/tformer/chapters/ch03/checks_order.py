@@ -1,27 +1,27 @@
-"""Exercise 3.7: the order of rows."""
+"""Exercises 3.7 and 3.12: the order of rows, a sentence read back from its mixtures."""
 
 from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
+from typing import Any
 
 import numpy as np
 
 from tformer import reference
 from tformer.exercises.answer import Answer, Wrong
-from tformer.exercises.kinds import Name
+from tformer.exercises.kinds import Marks, Name
 from tformer.exercises.registry import exercise
 from tformer.exercises.samples import integers
-from tformer.exercises.table import Case, case
+from tformer.exercises.table import Case, Function, case, each
 
-Layer = Callable[[np.ndarray], np.ndarray]
+Array = np.ndarray
+Layer = Callable[[Array], Array]
 
 
 def _kind(
-    layer: Layer,
-    x: np.ndarray,
-    orders: Iterable[Sequence[int] | np.ndarray],
-    same: Callable[[np.ndarray, np.ndarray], bool] = np.allclose,
+    orders: Iterable[Sequence[int] | Array], layer: Layer, x: Array, same: Function = np.allclose
 ) -> str:
     """The kind of a layer as far as these orders of the rows show it."""
     before, after = layer(x), [(list(order), layer(x[list(order)])) for order in orders]
@@ -53,46 +53,41 @@ _SOME_ORDERS = [  # exchanges of neighbours lead to all orders
         "because sums in another order are rounded differently.",
     ),
     cases=lambda: (*_layers(), _two_permutations),
-    mutants={
-        "You tried shifts of the rows only.": lambda layer, x: _kind(
-            layer, x, [np.roll(range(len(x)), places) for places in range(1, len(x))]
+    mutants=each(
+        _kind,
+        {
+            "You tried shifts of the rows only.": [np.roll(range(5), n) for n in range(1, 5)],
+            "You tried the reversal of the rows only.": [[4, 3, 2, 1, 0]],
+            "You exchanged the first two rows only.": [[1, 0, 2, 3, 4]],
+            "You exchanged the first row with the last only.": [[4, 1, 2, 3, 0]],
+            "The first row stayed in its place whatever you tried.": _SOME_ORDERS[1:4],
+            "All that you tried are made of an even number of exchanges.": (
+                [[1, 2, 0, 3, 4], [0, 2, 3, 1, 4], [0, 1, 3, 4, 2]]
+            ),
+        },
+    )
+    | {
+        "Does your comparison allow for rounding errors?": partial(
+            _kind, _SOME_ORDERS, same=np.array_equal
         ),
-        "You tried the reversal of the rows only.": lambda layer, x: _kind(
-            layer, x, [range(len(x))[::-1]]
-        ),
-        "You exchanged the first two rows only.": lambda layer, x: _kind(
-            layer, x, [[1, 0, 2, 3, 4]]
-        ),
-        "You exchanged the first row with the last only.": lambda layer, x: _kind(
-            layer, x, [[4, 1, 2, 3, 0]]
-        ),
-        "The first row stayed in its place whatever you tried.": lambda layer, x: _kind(
-            layer, x, [[0, 2, 1, 3, 4], [0, 1, 3, 2, 4], [0, 1, 2, 4, 3]]
-        ),
-        "All that you tried are made of an even number of exchanges.": lambda layer, x: _kind(
-            layer, x, [[1, 2, 0, 3, 4], [0, 2, 3, 1, 4], [0, 1, 3, 4, 2]]
-        ),
-        "Does your comparison allow for rounding errors?": lambda layer, x: _kind(
-            layer, x, _SOME_ORDERS, same=np.array_equal
-        ),
-        "Differences of a hundredth are no rounding errors.": lambda layer, x: _kind(
-            layer, x, _SOME_ORDERS, same=lambda a, b: np.allclose(a, b, atol=0.01)
+        "Differences of a hundredth are no rounding errors.": partial(
+            _kind, _SOME_ORDERS, same=partial(np.allclose, atol=0.01)
         ),
         "The two names are exchanged: an equivariant layer moves with its rows, an invariant one "
         "stays.": lambda layer, x: {"equivariant": "invariant", "invariant": "equivariant"}.get(
-            _kind(layer, x, _SOME_ORDERS), "neither"
+            _kind(_SOME_ORDERS, layer, x), "neither"
         ),
     },
     kind=Name(names=("equivariant", "invariant", "neither")),
 )
-def kind_of(layer: Layer, x: np.ndarray) -> str:
+def kind_of(layer: Layer, x: Array) -> str:
     """Name a layer: equivariant, invariant or neither."""
-    return _kind(layer, x, itertools.permutations(range(len(x))))
+    return _kind(itertools.permutations(range(len(x))), layer, x)
 
 
 def _layers() -> Iterator[Case]:
     x = np.random.default_rng(3).normal(size=(5, 3))
-    for words, layer, kind, evidence in _LAYERS:
+    for words, (layer, kind, evidence) in _LAYERS.items():
         yield case(layer=layer, x=x, want=kind, why=evidence, said=f"a layer that {words}")
 
 
@@ -100,7 +95,7 @@ def _two_permutations(f: Answer) -> None:
     """No single permutation is enough to know that a layer respects all of them."""
     x, seen = np.random.default_rng(4).normal(size=(5, 3)), set()
 
-    def layer(rows: np.ndarray) -> np.ndarray:
+    def layer(rows: Array) -> Array:
         seen.add(np.asarray(rows, dtype=float).tobytes())
         return np.tanh(rows)
 
@@ -112,7 +107,7 @@ def _two_permutations(f: Answer) -> None:
         )
 
 
-def _sign(x: np.ndarray) -> float:
+def _sign(x: Array) -> float:
     """Return 1 or −1, as an even or an odd number of exchanges sorts the numbers."""
     return float(np.prod([np.sign(b - a) for a, b in itertools.combinations(x, 2)]))
 
@@ -120,100 +115,226 @@ def _sign(x: np.ndarray) -> float:
 _PLACES = np.arange(5.0)[:, np.newaxis]
 
 
-def _attend(x: np.ndarray, mask: np.ndarray | None = None) -> np.ndarray:
+def _attend(x: Array, mask: Array | None = None) -> Array:
     x = np.asarray(x, dtype=float)
     return reference.attention(x, x, x, mask=mask)
 
 
-def _asked_from_outside(x: np.ndarray) -> np.ndarray:
-    x = np.asarray(x, dtype=float)
-    return reference.attention(integers(7, (5, 3)) / 2, x, x)
-
-
-_LAYERS: list[tuple[str, Layer, str, str]] = [
-    # in words, the function, its kind, and why; for five rows of width three
-    (
-        "is self-attention without a mask",
-        _attend,
-        "equivariant",
-        "shuffle the rows of x, and the rows of the output are shuffled alike.",
-    ),
-    (
-        "is self-attention with a causal mask",
+_ALIKE = "shuffle the rows of x, and the rows of the output are shuffled alike."
+_LAYERS: dict[str, tuple[Layer, str, str]] = {
+    # in words: the function, its kind, and why; for five rows of width three
+    "is self-attention without a mask": (_attend, "equivariant", _ALIKE),
+    "is self-attention with a causal mask": (
         lambda x: _attend(x, np.tri(5, dtype=bool)),
         "neither",
         "the row that comes first sees itself only, so its output changes when it moves.",
     ),
-    (
-        "asks with five fixed queries and has the rows of x as memory",
-        _asked_from_outside,
+    "asks with five fixed queries and has the rows of x as memory": (
+        lambda x: reference.attention(integers(7, (5, 3)) / 2, np.asarray(x), np.asarray(x)),
         "invariant",
         "shuffle the rows of x, and the output stays as it was.",
     ),
-    (
-        "takes tanh of each entry of x",
-        lambda x: np.tanh(x),
-        "equivariant",
-        "shuffle the rows of x, and the rows of the output are shuffled alike.",
-    ),
-    (
-        "is self-attention in which each row sees itself and the next, the last row seeing the "
-        "first",
+    "takes tanh of each entry of x": (lambda x: np.tanh(x), "equivariant", _ALIKE),
+    "is self-attention in which each row sees itself and the next, the last row seeing the first": (
         lambda x: _attend(x, (_PLACES.T - _PLACES) % 5 <= 1),
         "neither",
         "it respects every shift of the rows, but exchange two rows and their neighbours change.",
     ),
-    (
-        "is self-attention in which each row sees itself and its neighbours on both sides",
+    "is self-attention in which each row sees itself and its neighbours on both sides": (
         lambda x: _attend(x, np.abs(_PLACES.T - _PLACES) <= 1),
         "neither",
         "it respects the reversal of all rows, but exchange two rows and their neighbours change.",
     ),
-    (
-        "sorts the rows of x",
+    "sorts the rows of x": (
         lambda x: np.array(sorted(np.asarray(x).tolist())),
         "invariant",
         "whatever order the rows come in, the output is the same.",
     ),
-    (
-        "adds the first row of x to every row",
+    "adds the first row of x to every row": (
         lambda x: np.asarray(x) + np.asarray(x)[:1],
         "neither",
         "move another row to the top, and every output changes. Permutations that leave the first "
         "row in place do not show it.",
     ),
-    (
-        "adds the sum of the first two rows of x to every row",
+    "adds the sum of the first two rows of x to every row": (
         lambda x: np.asarray(x) + np.asarray(x)[:2].sum(axis=0),
         "neither",
         "exchange the second row with the third, and every output changes. A permutation that "
         "exchanges the first two only does not show it.",
     ),
-    (
-        "adds the sum of the first and the last row of x to every row",
+    "adds the sum of the first and the last row of x to every row": (
         lambda x: np.asarray(x) + np.asarray(x)[[0, -1]].sum(axis=0),
         "neither",
         "exchange the first row with the second, and every output changes. A permutation that "
         "exchanges the first and the last only does not show it.",
     ),
-    (
-        "adds 1 to every row if an even number of exchanges sorts the rows, and −1 if an odd one",
+    "adds 1 to every row if an even number of exchanges sorts the rows, and −1 if an odd one": (
         lambda x: np.asarray(x) + _sign(np.asarray(x)[:, 0]),
         "neither",
         "exchange two rows, and every output changes. Shifts of five rows, their reversal, and all "
         "else that is made of an even number of exchanges do not show it.",
     ),
-    (
-        "adds to each row its place, 0 to 4, divided by a thousand",
+    "adds to each row its place, 0 to 4, divided by a thousand": (
         lambda x: np.asarray(x) + _PLACES / 1000,
         "neither",
         "exchange the first two rows, and both outputs differ by 0.001 from the old ones. Is your "
         "comparison fine enough?",
     ),
-    (
-        "adds to each row its place, 0 to 4, and then attends",
+    "adds to each row its place, 0 to 4, and then attends": (
         lambda x: _attend(np.asarray(x) + _PLACES),
         "neither",
         "a row that moves gets another number added.",
     ),
-]
+}
+
+
+def _mixtures() -> Iterator[Case]:
+    table = np.array([[1.0, 2], [2, 0], [0, 3], [-4, -8], [5, 10], [2, 1], [-3, 3]])
+    for words, weights in (
+        ([0, 2, 1], [[1, 0, 0], [0.75, 0.25, 0], [0.25, 0.25, 0.5]]),
+        ([2], [[1]]),
+        (
+            [5, 4, 6, 3],
+            [[1, 0, 0, 0], [0.8, 0.2, 0, 0], [0.5, 0.25, 0.25, 0], [0.2, 0.2, 0.2, 0.4]],
+        ),
+        ([0, 4], [[1, 0], [0.2, 0.8]]),
+        ([1, 1, 5, 1], np.tri(4) / np.arange(1, 5)[:, np.newaxis]),
+    ):
+        yield _mixture(words, np.array(weights, dtype=float), table)
+    yield _mixture([3, 2, 2, 0], np.eye(4), table, whole=True)
+    yield _mixture(
+        [3, 0, 1], np.array([[1, 0, 0], [0.5, 0.5, 0], [0.9, 0.05, 0.05]]), table[:4, 1:]
+    )
+    deep = np.array([[1.0, 2, 0], [1, 2, 3], [1, 5, 3], [4, 2, 3], [-1, -2, -3], [2, 1, 3]])
+    yield _mixture([1, 0, 3, 2, 4, 5], np.tri(6) / np.arange(1, 7)[:, np.newaxis], deep)
+    for seed in range(8):
+        rng = np.random.default_rng(seed)
+        n, d = 4 + seed, 1 + seed % 4
+        table = rng.normal(size=(12, d)) * rng.uniform(0.5, 4, (12, 1))
+        q, k = rng.normal(size=(2, n, 2))
+        weights = reference.attention_weights(q, k, mask=np.tri(n, dtype=bool))
+        yield _mixture(rng.integers(0, 12, n), weights, table)
+
+
+def _mixture(words: Any, a: Array, table: Array, whole: bool = False) -> Case:
+    return case(a=a, y=a @ table[words], table=table, want=np.asarray(words), whole=whole)
+
+
+def _gaps(rows: Array, table: Array) -> Array:
+    """The difference of each row and each embedding, (T, words, d)."""
+    return np.asarray(rows[:, np.newaxis] - table)
+
+
+def _distances(rows: Array, table: Array) -> Array:
+    return np.asarray((_gaps(rows, table) ** 2).sum(axis=-1))
+
+
+def _nearest_to(rows: Function, a: Array, y: Array, table: Array) -> Array:
+    """The words nearest to what a function makes of a and y in place of the values."""
+    return np.asarray(_distances(rows(a, y), table).argmin(axis=-1))
+
+
+def _judged_by(words: Function, a: Array, y: Array, table: Array) -> Any:
+    """What a function makes of the right values and the table."""
+    return words(np.linalg.solve(a, y), table)
+
+
+def _least(part: Function, values: Array, table: Array) -> Array:
+    """The words for which a part of the difference is smallest."""
+    return np.abs(part(_gaps(values, table))).round(9).argmin(axis=-1)
+
+
+def _equal(values: Array, table: Array) -> Array:
+    return np.asarray((_gaps(values, table) == 0).all(axis=-1))
+
+
+_ROUNDED = "The unmixed rows differ from those of the table by rounding errors"
+_WRONG_WORDS: dict[str, Function] = {  # from the right values and the table
+    "The largest dot product goes to a long embedding. Look for the nearest one.": (
+        lambda values, table: (values @ table.T).argmax(axis=-1)
+    ),
+    "Embeddings 0 and 4 have the same direction, and the same cosine with every row. Look for "
+    "the nearest one.": lambda values, table: (
+        (values @ table.T / np.linalg.norm(table, axis=-1)).round(9).argmax(axis=-1)
+    ),
+    f"{_ROUNDED}, so `==` finds none there. Look for the nearest.": lambda values, table: (
+        [np.flatnonzero(row)[0] for row in _equal(values, table)]
+    ),
+    f"{_ROUNDED}: `==` finds none, and `argmax` of no True is 0. Look for the nearest.": (
+        lambda values, table: _equal(values, table).argmax(axis=-1)
+    ),
+    f"{_ROUNDED}; of all pairs that are equal, too few are left. Look for the nearest.": (
+        lambda values, table: np.nonzero(_equal(values, table))[1]
+    ),
+    "The first coordinate alone does not tell the words apart; measure the distance.": (
+        partial(_least, lambda gaps: gaps[..., 0])
+    ),
+    "The last coordinate alone does not tell the words apart; measure the distance.": (
+        partial(_least, lambda gaps: gaps[..., -1])
+    ),
+    "You compare the lengths of vectors; vectors of one length may lie far apart.": (
+        lambda values, table: (
+            np.abs(_gaps(np.linalg.norm(values, axis=-1), np.linalg.norm(table, axis=-1)))
+            .round(9)
+            .argmin(axis=-1)
+        )
+    ),
+    "Differences that are added up with their signs make up for each other.": (
+        partial(_least, lambda gaps: gaps.sum(axis=-1))
+    ),
+    "Those are the largest distances; the nearest embedding has the smallest.": (
+        lambda values, table: _distances(values, table).argmax(axis=-1)
+    ),
+    "That is made along the wrong axis: for each embedding the nearest row, and not for each "
+    "row the nearest embedding.": lambda values, table: _distances(values, table).argmin(axis=0),
+    "Those are the embeddings; their places in the table are asked for.": (
+        lambda values, table: values
+    ),
+    "Those are rows of zeros with a one; the place of the one is asked for.": (
+        lambda values, table: np.eye(len(table))[_distances(values, table).argmin(axis=-1)]
+    ),
+}
+
+
+@exercise(
+    "3.12",
+    praise="Every sentence was read back from its mixed rows, with words that repeat, long "
+    "embeddings beside short ones, and weights that spread over the whole past.",
+    hints=(
+        "The rows of y are mixtures, and you are given the weights of each mixture. Which equation "
+        "ties y, the weights and the unmixed rows together?",
+        "A triangular table with a positive diagonal can be inverted: the first word is not mixed "
+        "at all, the second only with the first, and so on.",
+        "Once the rows are unmixed, each equals a row of the table, up to rounding. Find the "
+        "nearest by distance; a dot product would prefer long embeddings.",
+    ),
+    cases=_mixtures,
+    mutants=each(
+        _nearest_to,
+        {
+            "You looked for the embedding nearest to each row of y, which is a mixture. Undo the "
+            "mixing first.": lambda a, y: y,
+            "The weights were used on their side: row t of a mixed the words into row t of y.": (
+                lambda a, y: np.linalg.solve(a.T, y)
+            ),
+            "The weights have mixed the words once already; a second time leads farther away.": (
+                lambda a, y: a @ y
+            ),
+            "You divided each row by its own weight; the words before it are still in it.": (
+                lambda a, y: y / np.diag(a)[:, np.newaxis]
+            ),
+            "One over each entry is not the inverse of a table: `a**-1` is taken entry by entry.": (
+                lambda a, y: (1 / a) @ y
+            ),
+            "The words before it were taken off as they stand in y; take them off unmixed.": (
+                lambda a, y: (y - np.tril(a, -1) @ y) / np.diag(a)[:, np.newaxis]
+            ),
+        },
+    )
+    | each(_judged_by, _WRONG_WORDS),
+    kind=Marks(),
+    otherwise="There is a word for each row of y, and a times their embeddings should give y.",
+)
+def recover(a: Array, y: Array, table: Array) -> Array:
+    """The words behind the outputs of causal attention."""
+    return _nearest_to(np.linalg.solve, a, y, table)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
+from functools import partial
 
 import numpy as np
 import scipy.special
@@ -55,11 +56,6 @@ def _fault(
     if np.max(products(q * k)) > together:
         return "aligned"
     return "shifted" if shifted else "fine"
-
-
-def _but(**changes: object) -> Callable[[Array, Array], str]:
-    """A wrong diagnosis: the right one but for these changes."""
-    return lambda q, k: _fault(q, k, **changes)  # type: ignore[arg-type]
 
 
 def _unit(x: Array) -> Array:
@@ -119,28 +115,34 @@ def _samples() -> Iterator[Case]:
     kind=Name(names=tuple(FAULTS)),
     mutants={
         "Heavy tails are taken for another fault: a few huge coordinates move the mean of a "
-        "sample and its mean product, while its median stays at 0.": _but(tails=lambda x: False),
-        "Look at k as well as at q: a fault may be in one of the two only.": _but(both=False),
+        "sample and its mean product, while its median stays at 0.": partial(
+            _fault, tails=lambda x: False
+        ),
+        "Look at k as well as at q: a fault may be in one of the two only.": partial(
+            _fault, both=False
+        ),
         "Means of 0.5 and −0.5 cancel in one mean over all coordinates. Take the mean of each "
-        "coordinate.": _but(means=lambda x: np.abs(x.mean())),
+        "coordinate.": partial(_fault, means=lambda x: np.abs(x.mean())),
         "Products that are positive in some coordinates and negative in others cancel in their "
-        "sum. Look at each coordinate.": _but(products=lambda x: np.abs(x.mean())),
-        "Look at negative means, too.": _but(means=lambda x: x.mean(axis=0)),
+        "sum. Look at each coordinate.": partial(_fault, products=lambda x: np.abs(x.mean())),
+        "Look at negative means, too.": partial(_fault, means=lambda x: x.mean(axis=0)),
         "Coordinates that go against each other are correlated, too.": (
-            _but(products=lambda x: x.mean(axis=0))
+            partial(_fault, products=lambda x: x.mean(axis=0))
         ),
         "The mean of a sample may lie a little below that of its distribution: a threshold belongs "
-        "between chance, some 0.03, and 0.3.": _but(shift=0.3, means=lambda x: np.abs(x.mean())),
+        "between chance, some 0.03, and 0.3.": partial(
+            _fault, shift=0.3, means=lambda x: np.abs(x.mean())
+        ),
         "The correlation in a sample may lie a little below that of its distribution: a threshold "
-        "belongs between chance, some 0.03, and 0.3.": _but(together=0.45),
+        "belongs between chance, some 0.03, and 0.3.": partial(_fault, together=0.45),
         "If both means are away from 0, so is the mean product, also for independent coordinates. "
-        "Subtract the means before you multiply.": _but(shift_first=False),
-        "The lengths of the vectors are not looked at.": _but(lengths=False),
+        "Subtract the means before you multiply.": partial(_fault, shift_first=False),
+        "The lengths of the vectors are not looked at.": partial(_fault, lengths=False),
         "Light tails are no fault: uniform coordinates are fine.": (
-            _but(tails=lambda x: abs(_excess(x)) > 1)
+            partial(_fault, tails=lambda x: abs(_excess(x)) > 1)
         ),
         "Student coordinates have heavy tails, too; their giants are smaller than Cauchy's.": (
-            _but(tails=lambda x: bool(np.abs(x).max() > 100))
+            partial(_fault, tails=lambda x: bool(np.abs(x).max() > 100))
         ),
     },
 )
@@ -149,11 +151,7 @@ def diagnose(q: Array, k: Array) -> str:
     return _fault(q, k)
 
 
-def _moment(
-    n: float,
-    power: float | None = None,
-    least: float = -12.0,
-) -> float:
+def _moment(n: float, power: float | None = None, least: float = -12.0) -> float:
     """The integral of n φ(x) Φ(x)^{n−1} times x, by the trapezoidal rule."""
     x, step = np.linspace(least, 12, 24_001, retstep=True)
     power = n - 1 if power is None else power

@@ -10,8 +10,8 @@ import numpy as np
 from tformer import reference
 from tformer.exercises.registry import exercise
 from tformer.exercises.samples import integers
-from tformer.exercises.softmaxes import Weigh, measured_from, scaled_scores, wrongly_weighed
-from tformer.exercises.table import Case, case
+from tformer.exercises.softmaxes import WRONG_SOFTMAXES, Weigh, measured_from, scaled_scores
+from tformer.exercises.table import Case, case, each
 
 Array = np.ndarray
 
@@ -21,16 +21,10 @@ def _head_width(q: Array) -> float:
 
 
 def _scaled(
-    width: Callable[[Array], float] = _head_width,
-    after: float = 0.0,
-    weigh: Weigh = measured_from,
+    width: Callable[[Array], float] = _head_width, after: float = 0.0, weigh: Weigh = measured_from
 ) -> Callable[[Array, Array], Array]:
     """A repair with faults left: scores divided by another root, weights divided as well."""
-
-    def weights(q: Array, k: Array) -> Array:
-        return weigh(q @ k.mT / math.sqrt(width(q))) / _head_width(q) ** after
-
-    return weights
+    return lambda q, k: weigh(q @ k.mT / math.sqrt(width(q))) / _head_width(q) ** after
 
 
 def _model_width(q: Array) -> float:
@@ -43,19 +37,15 @@ def _broken_heads() -> Iterator[Case]:
     q[0, 0, 0], k[0, 1, 0] = 2, math.log(3)
     yield case(q=q, k=k, want=[[[0.25, 0.75]]], why="The scaled scores are 0 and log 3.")
     q, k = np.ones((4, 1, 1)), np.tile(np.log([[1.0], [9.0]]), (4, 1, 1))
-    yield case(
-        q=q, k=k, want=np.tile([[0.1, 0.9]], (4, 1, 1)), why="Heads have width 1 and are four here."
-    )
+    four = "Heads have width 1 and are four here."
+    yield case(q=q, k=k, want=np.tile([[0.1, 0.9]], (4, 1, 1)), why=four)
     far = "The scores of the two queries lie 1000 apart, and each row needs a maximum of its own."
-    q = np.array([[[1000.0]], [[0]]])
-    yield case(q=q, k=np.ones((2, 1, 1)), want=np.ones((2, 1, 1)), why=far)
-    q, k = np.array([[[1000.0], [0.0], [-1000.0]]]), np.array([[[1.0], [-1.0]]])
-    yield case(q=q, k=k, want=[[[1, 0], [0.5, 0.5], [0, 1]]], why=far)
-    q = np.array([[[0.0, 0], [800, 0]], [[0, 0], [0, 0]]])
+    yield case(q=[[[1000.0]], [[0]]], k=np.ones((2, 1, 1)), want=np.ones((2, 1, 1)), why=far)
+    want = [[[1, 0], [0.5, 0.5], [0, 1]]]
+    yield case(q=[[[1000.0], [0.0], [-1000.0]]], k=[[[1.0], [-1.0]]], want=want, why=far)
     k = np.array([[[1.0, 0], [1, 1]], [[1, 0], [0, 1]]])
-    yield case(q=q, k=k, why=far)
-    for seed in range(5):
-        shape = ((2, 2), (1, 3), (2, 1, 2), (2, 2, 1), (3, 4))[seed]
+    yield case(q=[[[0.0, 0], [800, 0]], [[0, 0], [0, 0]]], k=k, why=far)
+    for seed, shape in enumerate([(2, 2), (1, 3), (2, 1, 2), (2, 2, 1), (3, 4)]):
         q, k = integers(seed, (*shape, 4)), integers(seed + 5, (*shape[:-1], 3, 4))
         yield case(q=q, k=k, why="Heads do not mix.")
         yield case(q=q, k=k, whole=True, why="Heads do not mix.")
@@ -108,7 +98,7 @@ def _broken_heads() -> Iterator[Case]:
             weigh=lambda x: measured_from(x, x.max(axis=-2, keepdims=True))
         ),
     }
-    | wrongly_weighed(lambda weigh, q, k: weigh(scaled_scores(q, k))),
+    | each(lambda weigh, q, k: weigh(scaled_scores(q, k)), WRONG_SOFTMAXES),
 )
 def repaired(q: Array, k: Array) -> Array:
     """Attention weights of several heads, scaled once."""
@@ -124,24 +114,17 @@ def _normalised_heads() -> Iterator[Case]:
     yield case(q=q2, k=k2, gain=2.0, why=lengths)
     yield case(q=q2, k=k2, gain=2.0, why=lengths, whole=True)
     none = "A zero key has cosine 0 with every query."
-    yield case(q=q, k=np.array([[5.0, 0], [0, 0]]), gain=gain, want=want, why=none)
-    yield case(
-        q=np.zeros((2, 2)), k=k, gain=gain, why="A zero query has cosine 0 with every key, too."
-    )
-    short = (
-        "A number added to a length is felt by short vectors. Only a vector of length exactly 0 "
-        "is special."
-    )
+    yield case(q=q, k=[[5.0, 0], [0, 0]], gain=gain, want=want, why=none)
+    none = "A zero query has cosine 0 with every key, too."
+    yield case(q=np.zeros((2, 2)), k=k, gain=gain, why=none)
+    short = "A number added to a length is felt by short vectors. Only a vector of length exactly "
+    short += "0 is special."
     yield case(q=1e-9 * q, k=1e-9 * k, gain=gain, want=want, why=short)
     yield case(q=q, k=k, gain=1000.0, want=[[1.0, 0.0]])
-    far = (
-        "With a large gain the scores of two queries lie far apart; each row needs its own maximum."
-    )
-    yield case(
-        q=np.array([[1.0, 0], [-1, 0]]), k=np.array([[1.0, 0], [3, 4]]), gain=1000.0, why=far
-    )
-    for seed in range(4):
-        shape = ((2, 2), (3, 2), (2, 2, 2), (2, 1, 3))[seed]
+    far = "With a large gain the scores of two queries lie far apart; "
+    far += "each row needs its own maximum."
+    yield case(q=[[1.0, 0], [-1, 0]], k=[[1.0, 0], [3, 4]], gain=1000.0, why=far)
+    for seed, shape in enumerate([(2, 2), (3, 2), (2, 2, 2), (2, 1, 3)]):
         q, k = integers(seed, shape), integers(seed + 8, (*shape[:-2], 3, shape[-1]))
         for gain in 2.0, 0.0:
             yield case(q=q, k=k, gain=gain, why=lengths)
@@ -168,10 +151,6 @@ def _gained(change: Callable[[Array, float], Array]) -> Callable[..., Array]:
 def _measured(of: Callable[[Array], Array]) -> Callable[..., Array]:
     """Wrong weights: another number in the place of the lengths."""
     return lambda q, k, gain: measured_from(gain * _cosines(q, k, of))
-
-
-def _one(x: Array) -> Array:
-    return np.ones(1)
 
 
 @exercise(
@@ -202,7 +181,9 @@ def _one(x: Array) -> Array:
         "The gain multiplies the weights; it should multiply the cosines, before the softmax.": (
             lambda q, k, gain: gain * measured_from(_cosines(q, k))
         ),
-        "The dot products are not divided by the lengths of query and key.": _measured(_one),
+        "The dot products are not divided by the lengths of query and key.": _measured(
+            np.ones_like
+        ),
         "You divided by the length of the key only.": (
             lambda q, k, gain: measured_from(gain * q @ _divided(k, _lengths(k)).mT)
         ),
@@ -230,7 +211,7 @@ def _one(x: Array) -> Array:
         ),
         "Those are the cosines; gain and softmax are missing.": lambda q, k, gain: _cosines(q, k),
     }
-    | wrongly_weighed(lambda weigh, q, k, gain: weigh(gain * _cosines(q, k))),
+    | each(lambda weigh, q, k, gain: weigh(gain * _cosines(q, k)), WRONG_SOFTMAXES),
 )
 def qk_norm_weights(q: Array, k: Array, gain: float) -> Array:
     """Softmax of gain · cosine."""

@@ -15,6 +15,8 @@ from tformer.exercises.registry import exercise
 from tformer.exercises.samples import integers
 from tformer.exercises.table import Case, case
 
+Array = np.ndarray
+
 
 def _layouts() -> Iterator[Case]:
     yield case(d_model=768, n_heads=12, want=1 / 8)
@@ -70,7 +72,7 @@ def scale_for(d_model: int, n_heads: int) -> float:
 TRIALS = 10_000
 
 
-def _drawn(d: int, scale: float, trials: int, rng: np.random.Generator) -> np.ndarray:
+def _drawn(d: int, scale: float, trials: int, rng: np.random.Generator) -> Array:
     """Scores of independent pairs."""
     q, k = rng.standard_normal((2, trials, d))
     return np.asarray(scale * (q * k).sum(axis=-1))
@@ -91,7 +93,7 @@ def _uniform(low: float) -> Callable[..., float]:
     return estimate
 
 
-def _estimates(f: Answer, d: int, scale: float, trials: int, n: int) -> np.ndarray:
+def _estimates(f: Answer, d: int, scale: float, trials: int, n: int) -> Array:
     """What an answer gives for n generators."""
     said = f.said(d=d, scale=scale, trials=trials)
     found = []
@@ -153,8 +155,7 @@ def _variances() -> Iterator[Case | Callable[[Answer], None]]:
     yield _generators
     for d, scale, seed in (6, 1.5, 0), (16, 0.25, 1), (9, 2.0, 2), (1, 1.0, 3):
         rng = np.random.default_rng(seed)
-        want = scale**2 * d
-        yield case(d=d, scale=scale, trials=TRIALS, rng=rng, want=want)
+        yield case(d=d, scale=scale, trials=TRIALS, rng=rng, want=scale**2 * d)
     yield _few_trials
 
 
@@ -265,8 +266,7 @@ def scale_for_keys(n: int, d: int, keys: float) -> float:
 
 
 def _tables() -> Iterator[Case]:
-    q, k = np.array([[1.0], [4]]), np.array([[1.0], [3]])
-    yield case(q=q, k=k, want=1 / math.sqrt(17.5))
+    yield case(q=[[1.0], [4]], k=[[1.0], [3]], want=1 / math.sqrt(17.5))
     for seed, (n, m, d) in enumerate([(2, 3, 2), (3, 2, 4), (1, 4, 3), (5, 5, 1), (4, 1, 2)]):
         q, k = integers(seed + 2, (n, d)) + seed, integers(seed + 30, (m, d))
         yield case(q=q, k=k / 10)
@@ -277,7 +277,7 @@ def _tables() -> Iterator[Case]:
     yield case(q=q, k=near, said="50 queries and 50 keys close to them")
 
 
-def _fit(measure: Callable[[np.ndarray], Any]) -> Callable[..., float]:
+def _fit(measure: Callable[[Array], Any]) -> Callable[..., float]:
     """A wrong scale, made from the table of unscaled scores."""
     return lambda q, k: measure(q @ k.T)
 
@@ -335,6 +335,6 @@ def _fit(measure: Callable[[np.ndarray], Any]) -> Callable[..., float]:
     },
     otherwise="The standard deviation of all scores, times your scale, should be 1.",
 )
-def fitted_scale(q: np.ndarray, k: np.ndarray) -> float:
+def fitted_scale(q: Array, k: Array) -> float:
     """The scale that gives all T·S scores the standard deviation one."""
     return float(1 / (q @ k.T).std())

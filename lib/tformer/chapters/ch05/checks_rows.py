@@ -131,8 +131,7 @@ def _others(a: Array, scores: Array, hidden: int) -> Array:
 
 @exercise(
     "5.2",
-    praise="Read to the last digit, from rows short and long, with scores a thousand apart: a late "
-    "mask hides nothing.",
+    praise="Read from rows short and long, with scores a thousand apart: a late mask hides little.",
     hints=(
         "What do the weights of the row add up to, and whose share is missing?",
         "Two shares have the ratio e to the difference of their scores.",

@@ -10,9 +10,9 @@ import numpy as np
 from tformer import reference
 from tformer.exercises.registry import exercise
 from tformer.exercises.samples import integers
-from tformer.exercises.scales import wrongly_scaled
-from tformer.exercises.softmaxes import measured_from, scaled_scores, wrongly_weighed
-from tformer.exercises.table import Case, case
+from tformer.exercises.scales import WRONG_SCALES
+from tformer.exercises.softmaxes import WRONG_SOFTMAXES, measured_from, scaled_scores
+from tformer.exercises.table import Case, case, each
 
 Array = np.ndarray
 
@@ -179,14 +179,19 @@ def _late(scores: Array) -> Array:
         "hidden key takes the weight.": _with(
             lambda s: reference.softmax(_hidden(s, fill=-1000.0))
         ),
+        "A finite number is added in the place of −∞, and a hidden score leads by as much: its key "
+        "keeps weight.": _with(
+            lambda s: reference.softmax(s + np.where(_hidden(s) > -np.inf, 0, -1000.0))
+        ),
         "A score of 0 is not hidden: exp(0) = 1.": _with(
             lambda s: reference.softmax(_hidden(s, fill=0.0))
         ),
-        **wrongly_weighed(lambda weigh, q, k, v: weigh(_hidden(scaled_scores(q, k))) @ v),
-        **wrongly_scaled(
-            lambda scale, q, k, v: reference.softmax(_hidden(scale(q, k) * (q @ k.mT))) @ v
-        ),
-    },
+    }
+    | each(lambda weigh, q, k, v: weigh(_hidden(scaled_scores(q, k))) @ v, WRONG_SOFTMAXES)
+    | each(
+        lambda scale, q, k, v: reference.softmax(_hidden(scale(q, k) * (q @ k.mT))) @ v,
+        WRONG_SCALES,
+    ),
     otherwise="Query t stands at place S − T + t and sees the keys up to there.",
 )
 def newest(q: Array, k: Array, v: Array) -> Array:

@@ -13,7 +13,7 @@ from tformer.chapters.ch05 import stack
 from tformer.chapters.ch05.fills import filled, naive_softmax
 from tformer.chapters.ch05.paths import reach
 from tformer.claims.registry import claim, require
-from tformer.claims.tools import Array, grid, identity, near, row, show, weights
+from tformer.claims.tools import Array, grid, identity, near, row, show, table, weights
 from tformer.world import lexicon, sources
 
 
@@ -125,19 +125,15 @@ def milk_masked(hide: bool = False, scale: float = 0.5**0.5) -> str:
         "the weights are masked after the softmax": {"late": True},
         "the edge of the mask is off by one": {"ahead": 1},
     },
-    scope="3 words for symbols; the library, 6 words",
+    scope="3 words, two layers in letters; the library, 6 words",
 )
 def causal_stack(late: bool = False, ahead: int = 0) -> str:
-    """One layer for symbols; the library's Jacobian of two, and outputs bit by bit."""
-    x = row("x", 3)
-    scores = np.outer(x, x)
-    mask = causal(3, ahead)
-    for t in range(3):
-        seen = mask[t]
-        a = weights(scores[t])[seen] if late else weights(scores[t][seen])
-        y = x[t] + a @ x[seen]
-        for s in range(t + 1, 3):
-            identity(sp.diff(y, x[s]), 0, f"∂y_{t + 1}/∂x_{s + 1} = 0")
+    """Which letters stand in a row; the library's Jacobian of two layers, and outputs by bits."""
+    x = table("x", 3, 2)
+    for t, y in enumerate(_in_letters(x, causal(3, ahead), late)):
+        letters = set().union(*(entry.free_symbols for entry in y))
+        of = [s + 1 for s in range(3) if letters & set(x[s])]
+        require(of == [*range(1, t + 2)], f"in letters, row {t + 1} is made of rows {of}")
     rng, n = np.random.default_rng(0), 6
     layers, mask = stack.random_layers(rng, 2, 3), causal(6, ahead)
     rows = rng.standard_normal((n, 3))
@@ -163,10 +159,25 @@ def causal_stack(late: bool = False, ahead: int = 0) -> str:
             moved = (made(other)[:s] != before[:s]).any()
             require(not moved, f"new rows from {s + 1} on move an earlier output")
     return (
-        "one layer for symbols, T = 3; in the library, T = 6, 15 blocks of two layers' Jacobian "
-        "are exactly zero, and later rows move no bit of an output, nor with normed rows and two "
-        "heads"
+        "two layers of two heads in letters, T = 3: row t holds those of x_1, …, x_t only; the "
+        "library, T = 6: 15 blocks of two layers' Jacobian are exactly 0, later rows move no bit, "
+        "nor with normed rows and two heads"
     )
+
+
+def _in_letters(x: Array, mask: Array, late: bool) -> Array:
+    """Two layers: any function of a row and of what its two heads fetch, and once more."""
+    d = x.shape[1]
+    for layer in "ab":
+        fetched = [x]
+        for head in "cd":
+            q, k, v = (x @ table(f"{name}_{layer}{head}", d, d) for name in "qkv")
+            terms = np.array([[sp.exp(score) for score in row] for row in q @ k.T])
+            seen = np.where(mask, terms, 0)
+            fetched.append(seen @ v / (terms if late else seen).sum(axis=1, keepdims=True))
+        functions = [sp.Function(f"f_{layer}{i}") for i in range(d)]
+        x = np.array([[f(*row) for f in functions] for row in np.hstack(fetched)])
+    return x
 
 
 @claim(

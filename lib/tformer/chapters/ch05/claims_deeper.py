@@ -1,17 +1,19 @@
-"""The claims of chapter 5, masking: fills, holes, caches."""
+"""The claims of chapter 5, masking: fills, holes, caches, packed documents with places."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from itertools import product
 
 import numpy as np
 import sympy as sp
 
 from tformer import reference as ref
+from tformer.chapters.ch05 import stack
 from tformer.chapters.ch05.fills import bfloat16, filled, late_and_divided, naive_softmax
 from tformer.chapters.ch05.paths import reach
 from tformer.claims.registry import claim, require
-from tformer.claims.tools import identity, near, row, show, weights
+from tformer.claims.tools import Array, identity, near, row, show, weights
 
 
 @claim(
@@ -192,3 +194,43 @@ def cache(offset: bool = True, ahead: int = 0) -> str:
             worst = np.abs(got - whole[start:end]).max()
             require(worst <= 1e-12, f"rows {start + 1} to {end}: {worst:.2g} away from one pass")
     return "one pass over twelve words, and pieces of each length with an offset, within 1e-12"
+
+
+@claim(
+    "exm-packed-places",
+    "numeric",
+    broken={"only the queries are turned": {"keys": False}, "values are turned too": {"v": True}},
+    scope="two layers, documents of 3, 5 and 4 words",
+)
+def packed_with_places(keys: bool = True, v: bool = False) -> str:
+    """Two random layers of width 4; added places are those of chapter 7, sines and cosines."""
+    rng, lengths = np.random.default_rng(0), (3, 5, 4)
+    layers, x = stack.random_layers(rng, 2, 4), rng.standard_normal((12, 4))
+    documents, anew = np.repeat([0, 1, 2], lengths), np.concatenate([*map(np.arange, lengths)])
+    waves = ref.sinusoidal(np.arange(12), 4)
+
+    def turned(q: Array, k: Array, values: Array, seen: Array) -> Array:
+        at = waves[: len(q)]
+        k, values = (ref.rope(z, at) if so else z for z, so in ((k, keys), (values, v)))
+        return ref.attention(ref.rope(q, at), k, values, seen)
+
+    def packed(x: Array, attend: Callable[..., Array] = ref.attention) -> Array:
+        mask = ref.packed_mask(documents, documents) & ref.causal_mask(12, 12)
+        return stack.forward(x, layers, mask, attend)
+
+    def alone(x: Array, attend: Callable[..., Array] = ref.attention) -> Array:
+        each = [x[documents == one] for one in range(3)]
+        masks = [ref.causal_mask(n, n) for n in lengths]
+        rows = [stack.forward(z, layers, m, attend) for z, m in zip(each, masks, strict=True)]
+        return np.vstack(rows)
+
+    want = alone(x + waves[anew])
+    least = np.abs(packed(x + waves) - want).max(axis=1)[3:].min()
+    require(least > 0.1, f"added places move a row by {least:.2g} only")
+    require(near(packed(x + waves[anew]), want), "places counted anew: not as alone")
+    worst = np.abs(packed(x, turned) - alone(x, turned)).max()
+    require(worst <= 1e-12, f"turned, a row is {worst:.2g} away from what it is alone")
+    return (
+        "two random layers: added and counted anew, or turned, as alone within 1e-12; added and "
+        f"counted on, each later row {least:.2f} away or more in one of its numbers"
+    )

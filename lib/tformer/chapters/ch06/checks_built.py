@@ -16,7 +16,7 @@ from tformer.exercises.registry import exercise
 
 _SMALL = "Different sets are not enough: this one can never win."
 _MANY = "There is a way with fewer heads."
-_NONE = "A kind that is welcome nowhere can never win."
+_NONE = "The empty set lies in every other, so this one can never win."
 
 
 def fewest(n: int) -> int:
@@ -30,7 +30,7 @@ def _binary(n: int) -> np.ndarray:
 
 @exercise(
     "6.9",
-    praise="For every number of kinds from 2 to 40: no kind is welcome in all heads of "
+    praise="For every number of kinds from 2 to 40: no kind belongs to all heads of "
     "another, and no layer with fewer heads could do it.",
     hints=(
         "Which families of sets contain no two sets of which one lies in the other?",
@@ -43,7 +43,7 @@ def _binary(n: int) -> np.ndarray:
         _MANY: lambda n: np.eye(n, dtype=bool),
     },
 )
-def welcome(f: Answer) -> None:
+def belongs(f: Answer) -> None:
     """A table of True and False, a row for each head and a column for each kind."""
     for n in range(2, 41):
         said = f.said(n=n)
@@ -59,9 +59,10 @@ def welcome(f: Answer) -> None:
         for i, j in permutations(range(n), 2):
             if np.all(table[:, i] <= table[:, j]):
                 why = _SMALL if table[:, i].any() else _NONE
-                heads = ", ".join(map(str, np.flatnonzero(table[:, i])))
-                where = f"the heads {heads}, all of them heads of kind {j}" if heads else "no head"
-                raise Wrong(f"With {said}, kind {i} is welcome in {where}. {why}")
+                own = np.flatnonzero(table[:, i])
+                heads = f"head{'s' * (len(own) > 1)} {' and '.join(map(str, own))}"
+                where = f"to {heads}, and so does kind {j}" if len(own) else "to no head"
+                raise Wrong(f"With {said}, kind {i} belongs {where}. {why}")
         if len(table) > fewest(n):
             raise Wrong(f"With {said}, {f.name} uses {say.count(len(table))} heads. {_MANY}")
 
@@ -207,15 +208,7 @@ def graded(f: Answer) -> None:
     """Scores of nouns, then of adjectives, in two heads."""
     for n in range(2, 9):
         said = f.said(n=n)
-        scores = f.numbers(f.raw(said, n=n).value, said).astype(float)
-        if scores.shape != (2, 2 * n):
-            side = " It lies on its side." * (scores.shape == (2 * n, 2))
-            raise Wrong(
-                f"With {said}, {f.name} returns the shape {scores.shape}; it should be "
-                f"{(2, 2 * n)}.{side}"
-            )
-        if not np.isfinite(scores).all():
-            raise Wrong(f"With {said}, {f.name} holds numbers that are not finite.")
+        scores = f.sound(f.array(said, n=n), (2, 2 * n), said)
         for length in LENGTHS:
             for right, wrong in permutations(range(n), 2):
                 both = _both(scores, right, wrong, length)

@@ -115,7 +115,7 @@ def _pairs_of_heads() -> Iterator[Case]:
             "That changes their product.",
         ),
         ("W_Q and W_K exchanged", [w_k, w_q, w_v, w_o], False, "Who asks and who is asked differ."),
-        ("2 W_V", [w_q, w_k, 2 * w_v, w_o], False, "It writes twice as much."),
+        ("2 W_V", [w_q, w_k, 2 * w_v, w_o], False, "It brings twice as much."),
         (
             "its columns twice, and W_Q divided by √2",
             wider,
@@ -144,7 +144,7 @@ def _pairs_of_heads() -> Iterator[Case]:
         yield case(one=one, other=other, want=want, why=why, said=f"a random head and {said}")
     dark = [np.array([[1.0, 0], [2, 0], [3, 0]]), np.array([[0.0, 0, 0], [1, 2, 3]])]
     plain, other = [np.zeros((3, 1)), np.ones((3, 1))], [np.ones((3, 1)), np.zeros((3, 1))]
-    silent = "Both write nothing, so it does not matter where they look."
+    silent = "Both bring nothing, so it does not matter where they look."
     for said, first, second, want, why in (
         (
             "other heads, W_V zero in one and W_O in the other",
@@ -165,7 +165,7 @@ def _pairs_of_heads() -> Iterator[Case]:
             [w_q, w_k, nothing, w_o],
             one,
             False,
-            "One of them writes nothing.",
+            "One of them brings nothing.",
         ),
         (
             "a head with W_Q zero and one with W_K zero",
@@ -199,23 +199,23 @@ def _all_four(one: Head, other: Head) -> bool:
 @exercise(
     "6.5",
     praise="Heads with factors, signs, turns and columns exchanged, of other widths, and heads "
-    "that write nothing.",
+    "that bring nothing.",
     hints=(
         "On which products of the four matrices does a head's output depend?",
-        "Compare what is read, with the scale, and what is written. Widths may differ.",
-        "A head that writes nothing is the same as any other that writes nothing.",
+        "Compare where they look, with the scale, and what they bring. Widths may differ.",
+        "A head that brings nothing is the same as any other that brings nothing.",
     ),
     cases=_pairs_of_heads,
     kind=Marks(),
     mutants={
         "Different matrices can make the same head; it is products that count.": _all_four,
-        "A head that writes nothing is the same as another that writes nothing.": _compared(
+        "A head that brings nothing is the same as another that brings nothing.": _compared(
             lambda a, b: np.allclose(a[0], b[0]) and np.allclose(a[1], b[1])
         ),
-        "Where a head looks is compared, and what it writes is not.": _compared(
+        "Where a head looks is compared, and what it brings is not.": _compared(
             lambda a, b: np.allclose(a[0], b[0]) or np.allclose([a[1], b[1]], 0)
         ),
-        "What a head writes is compared, and where it looks is not.": _compared(
+        "What a head brings is compared, and where it looks is not.": _compared(
             lambda a, b: np.allclose(a[1], b[1])
         ),
         "The width of the keys was left out: each head divides by the root of its own.": _compared(
@@ -224,14 +224,14 @@ def _all_four(one: Head, other: Head) -> bool:
             ),
             scaled=False,
         ),
-        "A head reads in one direction: who asks and who is asked differ.": _compared(
+        "A head looks in one direction: who asks and who is asked differ.": _compared(
             lambda a, b: (
                 np.allclose(a[1], b[1])
                 and (np.allclose(a[1], 0) or np.allclose(a[0], b[0]) or np.allclose(a[0], b[0].T))
             )
         ),
     },
-    otherwise="Compare what the heads read and what they write.",
+    otherwise="Compare where the heads look and what they bring.",
 )
 def same_head(one: Head, other: Head) -> bool:
     """Whether two heads are the same function."""

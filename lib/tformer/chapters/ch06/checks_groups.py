@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import partial
 
 import numpy as np
 
 from tformer import reference
 from tformer.exercises.registry import exercise
 from tformer.exercises.samples import integers
-from tformer.exercises.scales import wrongly_scaled
-from tformer.exercises.table import Case, case
+from tformer.exercises.scales import WRONG_SCALES, scaled
+from tformer.exercises.table import Case, case, each
 
 Attend = Callable[[np.ndarray, np.ndarray, np.ndarray], np.ndarray]
 
@@ -25,6 +26,7 @@ def _groups() -> Iterator[Case]:
         "Heads 0 and 1 use the first table, heads 2 and 3 the second; all weights are quarters."
     )
     yield case(q=q, k=k, v=v, want=[[[4]], [[6]], [[120]], [[100]]], why=exactly)
+    yield _wide_keys()
     for seed, (batch, n_heads, n_groups, t, s, d_k, d_v) in enumerate(
         (
             ((), 6, 2, 2, 3, 2, 1),
@@ -44,6 +46,16 @@ def _groups() -> Iterator[Case]:
         )
         yield case(q=q, k=k, v=v)
     yield case(q=1000 * q, k=k, v=v)
+
+
+def _wide_keys() -> Case:
+    """Return a case with keys of width 4, so that scores are to be halved."""
+    q, k = np.zeros((2, 2, 4)), np.zeros((1, 3, 4))
+    q[0, 0, 0] = q[1, 1, 0] = 1
+    k[0, :, 0] = 0, 2 * np.log(3), 2 * np.log(4)
+    exactly = "Halved, the scores make the weights 1/8, 3/8 and 4/8, or thirds where all are 0."
+    v = np.array([[[0.0], [8], [16]]])
+    return case(q=q, k=k, v=v, want=[[[11], [8]], [[8], [11]]], why=exactly)
 
 
 def _chosen(
@@ -100,10 +112,8 @@ def _heads(which: Callable[[int, int], np.ndarray]) -> Callable[..., np.ndarray]
             reference.attention(q, _flat(k, q), _flat(v, q))
         ),
     }
-    | wrongly_scaled(
-        lambda scale, q, k, v: _chosen(
-            q, k, v, _neighbours, lambda a, b, c: reference.attention(a, b, c, scale=scale(a, b))
-        )
+    | each(
+        lambda scale, q, k, v: _chosen(q, k, v, _neighbours, partial(scaled, scale)), WRONG_SCALES
     ),
     otherwise="Head h uses table number h // (H // G), for keys and for values.",
 )

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import partial
 
 import numpy as np
 
 from tformer import reference
 from tformer.exercises.registry import exercise
 from tformer.exercises.samples import integers
-from tformer.exercises.softmaxes import scaled_scores, wrongly_weighed
-from tformer.exercises.table import Case, case
+from tformer.exercises.softmaxes import WRONG_SOFTMAXES, weighed
+from tformer.exercises.table import Case, case, each
 
 
 def _switched() -> Iterator[Case]:
@@ -167,6 +168,7 @@ def _layers() -> Iterator[Case]:
     w_q, w_v = np.array([[0.0, 0], [1, 1], [0, 0]]), np.array([[4.0, 0], [0, 10], [0, 0]])
     want = [[2, 5, 0], [1, 8, 0]]
     yield case(x=x, w_q=w_q, w_k=w_k, w_v=w_v, w_o=w_o, n_heads=2, want=want, why=exactly)
+    yield from _wide_keys(exactly)
     for seed, (batch, n, d, n_heads, d_k, d_v) in enumerate(
         (
             ((), 3, 4, 2, 2, 2),
@@ -185,6 +187,14 @@ def _layers() -> Iterator[Case]:
         yield case(x=x, w_q=w_q, w_k=w_k, w_v=w_v, w_o=w_o, n_heads=n_heads)
     x, far = np.array([[1.0, 0], [0, -1], [1, 1]]), 40 * np.eye(2)
     yield case(x=x, w_q=far, w_k=far, w_v=np.eye(2), w_o=np.eye(2), n_heads=2)
+
+
+def _wide_keys(why: str) -> Iterator[Case]:
+    """Yield the first case again with keys of width 4, and scores that are to be halved."""
+    w_q, w_k = np.zeros((2, 2, 8))
+    w_q[1, [0, 4]], w_k[1, [0, 4]] = 1, (2 * np.log(3), 2 * np.log(4))
+    w_v, want = np.array([[4.0, 0], [0, 10]]), [[2, 5], [1, 8]]
+    yield case(x=np.eye(2), w_q=w_q, w_k=w_k, w_v=w_v, w_o=np.eye(2), n_heads=2, want=want, why=why)
 
 
 def _with(attend: Attend, cut: str = "blocks") -> Callable[..., np.ndarray]:
@@ -241,6 +251,10 @@ def _model_width(x: np.ndarray, *rest: np.ndarray, n_heads: int) -> np.ndarray:
                 n_heads=n_heads,
             )
         ),
+        "The scores are not scaled by 1/√d_k.": _with(partial(reference.attention, scale=1.0)),
+        "You divided by d_k, the width of the queries; divide by its root.": (
+            _with(lambda q, k, v: reference.attention(q, k, v, scale=1 / q.shape[-1]))
+        ),
         "What the heads add was averaged; it is added up.": lambda *inputs: (
             _with(reference.attention)(*inputs) / inputs[-1]
         ),
@@ -248,9 +262,7 @@ def _model_width(x: np.ndarray, *rest: np.ndarray, n_heads: int) -> np.ndarray:
             _with(reference.attention)(*inputs) + inputs[0]
         ),
     }
-    | wrongly_weighed(
-        lambda weigh, *inputs: _with(lambda q, k, v: weigh(scaled_scores(q, k)) @ v)(*inputs)
-    ),
+    | each(lambda weigh, *inputs: _with(partial(weighed, weigh))(*inputs), WRONG_SOFTMAXES),
     otherwise="Check the columns of the second head, the scale, and the rows of its block.",
 )
 def layer(

@@ -1,5 +1,6 @@
 """Figures of chapter 6: many heads."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -191,23 +192,34 @@ def _grouped(n_groups: int, name: str, n_heads: int = 4) -> Figure:
 
 
 SHARED = ((4, 4), (2, 4), (1, 4), (1, 8), (1, 16))
-"""Tables of keys and their width: what `sharing` compares."""
+"""Tables of keys and their width: what the deeper page compares."""
 
 
 def sharing() -> Figure:
-    """How well four heads find by four attributes, with fewer tables of keys and wider ones."""
-    figure, ax = panel(3.6, 3.0)
-    for i, (n_groups, d_k) in enumerate(SHARED):
+    """How well four heads find by four attributes, with four tables of keys, two and one."""
+    figure, ax = panel(3.6, 2.1)
+    finds(ax, SHARED[:3])
+    names = [f"{g} table{'s' * (g > 1)}" for g, _ in SHARED[:3]]
+    ax.set(yticks=range(3), yticklabels=names)
+    return figure
+
+
+def finds(ax: Axes, sizes: Sequence[tuple[int, int]], intervals: bool = False) -> None:
+    """Draw a row for each of some sizes: all starts and their median, early and late in training.
+
+    With `intervals` each median has one; all of them hold together with 99 percent confidence.
+    """
+    for i, (n_groups, d_k) in enumerate(sizes):
         early, late = training.finds(n_groups, d_k)
         for found, fill, above in ((early, "white", 0.2), (late, KEY, -0.2)):
-            middle, low, high = median_interval(found, points=2 * len(SHARED))
+            middle, low, high = median_interval(found, points=2 * len(sizes))
             ax.plot(found, np.full(len(found), i - above) + 0.15, "|", color=QUIET, markersize=5)
-            ax.plot([low, high], [i - above] * 2, color=KEY, linewidth=3)
+            if intervals:
+                ax.plot([low, high], [i - above] * 2, color=KEY, linewidth=3)
             ax.plot(middle, i - above, "o", color=fill, markersize=6, markeredgecolor=INK)
-    names = [f"{g} × {d_k}" for g, d_k in SHARED]
-    ax.set(yticks=range(len(SHARED)), yticklabels=names, xlim=(0, 1.03), ylim=(4.5, -0.5))
-    ax.set(xlabel="weight on the right word", ylabel="tables × key width")
+    below = len(sizes) - 0.5
+    ax.set(xlim=(0, 1.03), ylim=(below, -0.5), xlabel="weight on the right word")
     ax.axvline(1 / training.STORED, color=QUIET, linewidth=1, linestyle=":")
-    ax.text(1 / training.STORED + 0.015, 4.42, "chance", fontsize=9, color=QUIET, va="bottom")
+    left = 1 / training.STORED + 0.015
+    ax.text(left, below - 0.08, "chance", fontsize=9, color=QUIET, va="bottom")
     ax.grid(visible=False, axis="y")
-    return figure

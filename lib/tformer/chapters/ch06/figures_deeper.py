@@ -7,6 +7,7 @@ import numpy as np
 from matplotlib.figure import Figure
 from numpy.polynomial import polynomial
 
+from tformer.chapters.ch06 import figures
 from tformer.figures.style import BLUE, GREEN, INK, KEY, QUIET, VERMILLION, panel
 from tformer.figures.tables import blank
 
@@ -30,7 +31,7 @@ def lattice(n_heads: int = 4) -> Figure:
     for one, place in spot.items():
         chosen = len(one) == n_heads // 2
         ax.plot(*place, "o", color=KEY if chosen else "white", markeredgecolor=INK, markersize=13)
-        name = "".join(str(h + 1) for h in one) or "–"
+        name = "all" if len(one) == n_heads else "".join(str(h + 1) for h in one) or "–"
         ax.text(*place, name, ha="center", va="center", fontsize=8, color="#111111")
     half = 1.15 * comb(n_heads, n_heads // 2) / 2
     ax.set(xlim=(-half, half), ylim=(-0.5, 1.1 * n_heads + 0.5))
@@ -47,4 +48,13 @@ def moments(n: int = 9) -> Figure:
         ax.plot(t, polynomial.polyval(t, score), "o", color=color, markersize=3)
         ax.plot(t[list(chosen)], np.zeros(2), "o", color=color, markeredgecolor=INK, markersize=8)
     ax.set(xticks=t, xticklabels=range(1, n + 1), ylim=(-1.6, 0.2), xlabel="word", ylabel="score")
+    return figure
+
+
+def sharing() -> Figure:
+    """How well four heads find by four attributes, with fewer tables of keys and wider ones."""
+    figure, ax = panel(3.6, 3.0)
+    figures.finds(ax, figures.SHARED, intervals=True)
+    names = [f"{g} × {d_k}" for g, d_k in figures.SHARED]
+    ax.set(yticks=range(len(names)), yticklabels=names, ylabel="tables × key width")
     return figure

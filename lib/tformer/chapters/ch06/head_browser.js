@@ -52,9 +52,9 @@ function render({ model, el }) {
     }
     grid.update(found, now);
     told.replaceChildren(...tell(found, now, heads, words, tokens), arrives(found, kinds));
-    const looks = [...nouns(words, tokens), tokens.length - 1].map((t) => `${tokens[t]} ${fmt(found.total[t], 3)}`).join(", ");
+    const looks = [...nouns(words, tokens), tokens.length - 1].map((t) => `${tokens[t]} ${fmt(found.total[t], 3)}`).join(", ") + ", which brings nothing";
     const without = now.off.length ? ` without ${now.off.map((h) => heads[h][0]).join(" and ")}` : "";
-    said.replaceChildren(h("b", {}, `“… ${tokens.slice(-4).join(" ")}”${without}: `), `together, it looks at ${looks}.`);
+    said.replaceChildren(h("b", {}, `“… ${tokens.at(-1)}”${without}: `), `it looks at ${looks}.`);
     live.say(`Together${without}, it looks at ${looks}.`);
   });
   return stop;

@@ -192,6 +192,9 @@ def _by_distance(
         "Distances are not clipped, and a negative index counts from the end.": (
             _by_distance(place=lambda d, m: (d + m) % (2 * m + 1))
         ),
+        "Distances are clipped above and not below, and a negative index counts from the end.": (
+            _by_distance(place=lambda d, m: np.minimum(d, m) + m)
+        ),
         "The middle of the table was missed: distance 0 is at m, and a negative index counts from "
         "the end.": _by_distance(place=lambda d, m: np.clip(d, -m, m)),
         "The sides are one: the entry should know whether the key stands before or behind.": (
@@ -245,6 +248,9 @@ def _keys(rest: Callable[[float, float], float], up: float = 1e-9) -> Callable[[
         ),
         "One key too many: where the share is reached exactly, it is reached.": (
             lambda slope, share: math.floor(-math.log(1 - share) / slope + 1e-9) + 1
+        ),
+        "One key too many: rounded up, and then one more.": lambda slope, share: (
+            max(1, math.ceil(-math.log(1 - share) / slope - 1e-9)) + 1
         ),
         "One key too few: rounded down, or the query's own key forgotten.": lambda slope, share: (
             max(1, math.ceil(-math.log(1 - share) / slope - 1e-9)) - 1
@@ -331,7 +337,9 @@ def _head(key: Callable[[Array, float], Array], query: float = 1.0) -> Callable[
         "The first key scores a; its weight is then exp(a) times that of the others.": _head(
             lambda m, a: a * m
         ),
-        "The number a has no effect.": _head(lambda m, a: 0 * m),
+        "The number a has no effect: every word has to ask, and the first key to answer.": _head(
+            lambda m, a: 0 * m
+        ),
         "The others have the large key; it belongs to the first word.": _head(
             lambda m, a: math.log(a) * (1 - m)
         ),

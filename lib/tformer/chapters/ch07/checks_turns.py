@@ -241,6 +241,7 @@ def _even_first(d: int) -> Array:
         "That is the way back, from halves to neighbours.": _heads(
             lambda d: np.argsort(_even_first(d))
         ),
+        "Nothing is reordered: the columns stand where they stood.": lambda w, n_heads: w,
         "The odd columns came first.": _heads(lambda d: np.roll(_even_first(d), d // 2)),
         "The columns of a head are turned round.": _heads(lambda d: np.arange(d)[::-1]),
         "The two halves of each head have changed places; the pairs are still neighbours.": _heads(

@@ -86,8 +86,9 @@ def _shifts() -> Iterator[Case]:
     yield case(delta=0, d=2, want=np.eye(2), why="No places at all: the identity.")
     yield case(delta=1, d=2, why="The row (0, 1) of place 0 becomes (sin 1, cos 1).")
     yield case(delta=-2, d=2, why="Back by two places.")
+    own = "Each hand is moved by a block of its own; all else is 0 (a fit to rows is inexact)."
     for delta, d in ((1, 4), (3, 6), (-5, 8)):
-        yield case(delta=delta, d=d, why="Each hand is moved by a block of its own.")
+        yield case(delta=delta, d=d, why=own)
     far = "A thousand places: an error that is small for one place grows with the shift."
     yield case(delta=1000, d=16, why=far)
 

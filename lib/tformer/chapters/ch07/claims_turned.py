@@ -75,7 +75,11 @@ def turned_row(strength: float = 6.0) -> str:
     first, second = (places.read(s, strength=strength) for s in (places.FIT, places.SWAPPED))
     require(near(first[[6, 1]], [0.781, 0.197], 5e-4), f"bag and box {show(first[[6, 1]])}")
     require(near(second[[6, 1]], first[[6, 1]], 1e-12), "the exchange is felt otherwise")
-    return f"all ten, the right noun at least {least:.1f} times the other; place 100 within 1e-12"
+    shown = " and ".join(f"{weight:.3f}" for weight in first[[6, 1]])
+    return (
+        f"{shown} twice; in all ten the right noun at least {least:.1f} times the other; "
+        "place 100 within 1e-12"
+    )
 
 
 @claim(

@@ -29,17 +29,13 @@ LETTERS = 2048
 """Letters in the texts that a trained layer is tried on, at each length."""
 
 Parameters = Mapping[str, Tensor]
-Change = Callable[[int], Mapping[str, Any]]
-"""From a length to what is changed when texts of that length are read."""
-CHANGES: Mapping[str, Mapping[str, Change]] = {
-    "relative": {"relative, window": lambda length: {"window": TRAINED}},
-    "RoPE": {
-        "RoPE, window": lambda length: {"window": TRAINED},
-        "RoPE, interpolated": lambda length: {"interpolation": length / TRAINED},
-        "RoPE, base changed": lambda length: {"base": changed_base(length / TRAINED, D_K)},
-    },
+CHANGES: Mapping[str, Callable[[int], Mapping[str, Any]]] = {
+    "as it is": lambda length: {},
+    "window": lambda length: {"window": TRAINED},
+    "interpolated": lambda length: {"interpolation": length / TRAINED},
+    "base changed": lambda length: {"base": changed_base(length / TRAINED, D_K)},
 }
-"""What is tried without further training: scheme -> name -> change."""
+"""What is tried on RoPE without further training: from a length to what is changed there."""
 
 
 def five_back(draw: torch.Generator, texts: int, length: int) -> tuple[Tensor, Tensor]:
@@ -77,6 +73,7 @@ class Trained:
     task: str
     parameters: Parameters
 
+    @one_thread()
     @torch.no_grad()
     def right(self, length: int, **changed: Any) -> Tensor:
         """Share of right letters of each seed, (6,), in the second halves of new texts.
@@ -90,8 +87,12 @@ class Trained:
         return (guess == right)[..., late].double().mean(dim=(-2, -1))
 
 
+@one_thread()
 def train(scheme: str, task: str) -> Trained:
-    """Train six layers at once by Adam [kingma2015], on texts of 32 letters."""
+    """Train six layers at once by Adam [kingma2015], on texts of 32 letters.
+
+    One thread computes, so that sums are taken in the same order on every machine.
+    """
     draw = torch.Generator().manual_seed(0)
     start = _start(scheme, draw)
     tuned = [x.requires_grad_() for x in start.values()]
@@ -175,16 +176,35 @@ def _adam(
 
 
 def measured(task: str) -> dict[str, np.ndarray]:
-    """Share of right letters of each scheme, (lengths, 6): each change after its scheme.
+    """Share of right letters of each scheme, (3, 6): short texts, long ones, long with a window.
 
-    One thread computes, so that sums are taken in the same order on every machine.
+    Short are the texts of training. The window hides all distances that are longer than in these.
     """
     found = {}
-    with one_thread():
-        for scheme in SCHEMES:
-            layer = train(scheme, task)
-            unchanged: dict[str, Change] = {scheme: lambda length: {}}
-            for name, change in (unchanged | dict(CHANGES.get(scheme, {}))).items():
-                each = [layer.right(length, **change(length)) for length in LENGTHS]
-                found[name] = torch.stack(each).numpy()
+    for scheme in SCHEMES:
+        layer, far = train(scheme, task), LENGTHS[-1]
+        shares = layer.right(TRAINED), layer.right(far), layer.right(far, window=TRAINED)
+        found[scheme] = torch.stack(shares).numpy()
     return found
+
+
+def changed(layer: Trained) -> dict[str, np.ndarray]:
+    """Share of right letters under each of `CHANGES`, (lengths, 6)."""
+    return {
+        name: torch.stack([layer.right(n, **change(n)) for n in LENGTHS]).numpy()
+        for name, change in CHANGES.items()
+    }
+
+
+@torch.no_grad()
+def hills(layer: Trained, reach: int) -> np.ndarray:
+    """Mean score of the small letters with each other at each distance, (6, H, reach); RoPE's.
+
+    Letters are drawn alike and independently, so it is the score of the mean query and key.
+    """
+    p = layer.parameters
+    x = p["letters"][:, None, :N_LETTERS].mean(dim=2, keepdim=True)
+    q, k = (x @ p[f"w_{name}"] + p[f"b_{name}"] for name in "qk")
+    turn = fast.sinusoidal(torch.arange(reach), D_K).to(x)
+    found: np.ndarray = (fast.rope(q.expand(-1, -1, reach, -1), turn) @ k.mT)[..., 0].numpy()
+    return found / math.sqrt(D_K)

@@ -14,7 +14,7 @@ from tformer import reference
 from tformer.chapters.ch07 import places
 from tformer.chapters.ch07.scores import PROFILES, REACH
 from tformer.figures.style import INK, KEY, QUERY, QUIET, VALUE, WEIGHT, panel
-from tformer.figures.tables import blank, table
+from tformer.figures.tables import SHADE, blank, squares, table
 
 SHADES = ("#C4C4C4", "#9A9A9A", "#6A6A6A", INK)
 """From short texts to long ones, and from slow hands to fast ones."""
@@ -32,7 +32,7 @@ def resolved() -> tuple[Figure, Figure]:
 
 def _row(sentence: str, first: int | None) -> Figure:
     tokens, weights = sentence.split(), places.read(sentence, first)
-    figure, ax = panel(3.3, 2.9)
+    figure, ax = panel(3.3, 2.5)
     nouns = places.NOUNS
     colors = [WEIGHT if token in nouns else QUIET for token in tokens]
     ax.barh(range(len(tokens)), weights, color=colors, height=0.72)
@@ -52,22 +52,34 @@ def clock(ax: Axes, place: tuple[float, float], radius: float) -> None:
     ax.add_patch(Circle(place, radius, **look))
 
 
-def waves() -> tuple[Figure, Figure]:
-    """Four hands at the first eight places, and the table of waves of a sentence."""
-    figure, ax = blank(3.5, 2.5)
-    for i, wave in enumerate(reference.sinusoidal(np.arange(8), 8, base=1000.0).T.reshape(4, 2, 8)):
+def waves(d: int = 8, base: float = 100.0) -> tuple[Figure, Figure]:
+    """Four hands at the first eight places, and the coordinates of their tips at forty."""
+    figure, ax = blank(3.5, 2.1)
+    for i, wave in enumerate(reference.sinusoidal(np.arange(8), d, base).T.reshape(4, 2, 8)):
         for t, (sine, cosine) in enumerate(wave.T):
             clock(ax, (t, i), 0.42)
             ax.plot([t, t + 0.4 * sine], [i, i - 0.4 * cosine], color=INK, linewidth=2)
     for t in range(8):
         ax.text(t, -0.6, str(t), ha="center", va="bottom", fontsize=10)
-    ax.text(-0.7, -0.6, "place", ha="right", va="bottom", fontsize=10)
-    for i, name in enumerate(("fast", "", "", "slow")):
-        ax.text(-0.7, i, name, ha="right", va="center", fontsize=10)
+    _sides(ax, -0.7, -0.6, range(4))
     ax.set(xlim=(-1.7, 7.5), ylim=(3.5, -1.1))
-    words = places.FIT.split()
-    rows = reference.sinusoidal(np.arange(len(words)), 16)
-    return figure, table(rows, words, [""] * 16, written="", size=0.155)
+    lines, many = blank(3.5, 2.1)
+    tips = reference.sinusoidal(np.arange(40), d, base).T
+    look: Any = {"color": SHADE, "most": 2.0, "size": (0.2, 0.5)}
+    for i in range(4):  # a row of clocks, two lines; a little room between the hands
+        squares(many, tips[2 * i : 2 * i + 2] + 1, (-0.1, i - 0.5), **look)
+    for t in (0, 10, 20, 30):
+        many.text(0.2 * t, -0.6, str(t), ha="center", va="bottom", fontsize=10)
+    _sides(many, -0.35, -0.6, range(4))
+    many.set(xlim=(-1.4, 8.0), ylim=(3.6, -1.1))
+    return figure, lines
+
+
+def _sides(ax: Axes, x: float, top: float, rows: Sequence[int]) -> None:
+    """Names on the left edge: of the places above, of the fast hand and the slow one."""
+    for y, name in ((rows[0], "fast"), (rows[-1], "slow")):
+        ax.text(x, y, name, ha="right", va="center", fontsize=10)
+    ax.text(x, top, "place", ha="right", va="bottom", fontsize=10)
 
 
 def diagonals() -> tuple[Figure, Figure]:
@@ -76,7 +88,9 @@ def diagonals() -> tuple[Figure, Figure]:
     rows = reference.sinusoidal(np.arange(len(words)), 16)
     drawn = np.random.default_rng(7).standard_normal((len(words), 16)) * 0.5**0.5
     tables = (reference.pairwise_dot(x, x) for x in (rows, drawn))
-    one, two = (table(x - x.min(), words, [""] * len(words), written="", size=0.2) for x in tables)
+    one, two = (
+        table(x - x.min(), words, [""] * len(words), written="", size=0.175) for x in tables
+    )
     return one, two
 
 
@@ -135,7 +149,7 @@ def profiles() -> tuple[Figure, Figure]:
 
 
 def _profiles(names: Sequence[str]) -> Figure:
-    figure = Figure(figsize=(3.3, 3.9), layout="constrained")
+    figure = Figure(figsize=(3.3, 2.9), layout="constrained")
     for ax, name in zip(figure.subplots(len(names), 1, sharex=True), names, strict=True):
         ax.axhline(0, color=QUIET, linewidth=1)
         for values, shade in zip(PROFILES[name](), (INK, "#9A9A9A"), strict=False):
@@ -163,20 +177,23 @@ def counting(n: int = 6) -> tuple[Figure, Figure, Figure]:
 
 
 def longer(runs: Mapping[str, Mapping[str, np.ndarray]]) -> tuple[Figure, ...]:
-    """Share of right letters: a panel a task, a line a scheme, a mark a length, bars over seeds."""
+    """Share of right letters, a panel a task, a line a scheme: short, long, through a window."""
     return tuple(_longer(task, found) for task, found in runs.items())
 
 
 def _longer(task: str, found: Mapping[str, np.ndarray], chance: float = 1 / 16) -> Figure:
-    figure, ax = panel(3.4, 5.0)
-    for line, shares in enumerate(found.values()):
-        for i, (seeds, shade) in enumerate(zip(shares, SHADES, strict=True)):
-            y = line - 0.3 + 0.2 * i
-            ax.plot([seeds.min(), seeds.max()], [y, y], color=shade, linewidth=1.6)
-            ax.plot(np.median(seeds), y, "o", color=shade, markersize=4.5)
+    figure, ax = panel(3.4, 3.1)
+    for y, (short, long, window) in enumerate(found.values()):
+        low, high = np.median(short), np.median(long)
+        ax.plot([low, high], [y, y], color=QUIET, linewidth=1.2, zorder=1)
+        ax.plot(low, y, "o", color=INK, markerfacecolor="none", markersize=9)
+        ax.plot([long.min(), long.max()], [y, y], color=INK, linewidth=2.4)
+        ax.plot(high, y, "o", color=INK, markersize=7)
+        ax.plot([window.min(), window.max()], [y + 0.3, y + 0.3], color=WEIGHT, linewidth=2.4)
+        ax.plot(np.median(window), y + 0.3, "D", color=WEIGHT, markersize=6.5)
     ax.axvline(chance, color=QUIET, linestyle=":")
-    ax.set(yticks=range(len(found)), yticklabels=list(found), ylim=(len(found) - 0.5, -0.5))
-    ax.set(title=task, xlabel="share right", xlim=(-0.02, 1.03), xticks=(0, 0.5, 1))
-    ax.tick_params(axis="y", length=0, labelsize=9)
+    ax.set(yticks=range(len(found)), yticklabels=list(found), ylim=(len(found) - 0.4, -0.5))
+    ax.set(title=task, xlabel="share right", xlim=(-0.02, 1.05), xticks=(0, 0.5, 1))
+    ax.tick_params(axis="y", length=0, labelsize=10)
     ax.grid(visible=False, axis="y")
     return figure

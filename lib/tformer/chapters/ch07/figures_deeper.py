@@ -63,6 +63,20 @@ def _angle(i: int, length: int, slow: float = 1.0, base: float = BASE) -> float:
     return float(min(360.0, np.degrees((length - 1) / slow * base ** (-2 * i / WIDTH))))
 
 
+def hills(scores: np.ndarray) -> Figure:
+    """Mean score of a head at each distance: black where training went, grey beyond."""
+    figure, ax = panel(3.6, 2.4)
+    at = np.arange(len(scores))
+    ax.plot(at[TRAINED - 1 :], scores[TRAINED - 1 :], color=QUIET, linewidth=1)
+    ax.plot(at[:TRAINED], scores[:TRAINED], color=INK, linewidth=1.6)
+    for top in (int(scores[:TRAINED].argmax()), TRAINED + int(scores[TRAINED:].argmax())):
+        ax.plot(top, scores[top], "o", color=INK, markersize=4)
+        ax.text(top + 4, scores[top], str(top), va="bottom", color=INK)
+    ax.margins(y=0.15)
+    ax.set(xlabel="distance", ylabel="mean score")
+    return figure
+
+
 def nearest_repeats(reach: int = 1000) -> Figure:
     """How far a row of waves of width 2 is from the row of place 0, for each place."""
     figure, ax = panel(3.6, 2.2)

@@ -1,0 +1,1 @@
+"""The built book in browsers: its pages, its widgets, JupyterLab."""
