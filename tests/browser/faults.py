@@ -276,19 +276,24 @@ LOOK = """
             looks.set(el, [look(el.parentElement), ...own, ...drawn].join("|"));
         }
         return looks.get(el);
-    };"""
+    };
+    // Of what is short, axe judges nothing.
+    const LONGER = (one, other) => other.textContent.length - one.textContent.length;"""
 # Most elements of a page are the insides of formulas, which axe is told to leave out and walks
 # through all the same, the lines of drawings, which are images with a name, and the words of code.
 # A formula becomes a box of its size that holds its text, a drawing an image without lines; a word
-# of code that looks as an earlier one becomes plain text.
+# of code that looks as an earlier one becomes plain text. What scrolls loses the shadow at its
+# edge: on a ground that is an image, axe judges no colour.
 AS_BOXES = (
     """() => {"""
     + LOOK
     + """
     const formulas = [...document.querySelectorAll(".katex")];
     const sizes = formulas.map((formula) => formula.getBoundingClientRect());
-    const words = [...document.querySelectorAll("pre span:not(:has(*))")], seen = new Set();
-    const again = words.filter((word) => seen.size === seen.add(look(word)).size);
+    const words = [...document.querySelectorAll("pre span:not(:has(*))")].sort(LONGER);
+    const seen = new Set(), again = words.filter((word) => seen.size === seen.add(look(word)).size);
+    const shadowed = [...document.querySelectorAll("article *")]
+        .filter((el) => getComputedStyle(el).backgroundAttachment.startsWith("local"));
     const empty = (el, text) => {
         const inside = [...el.childNodes], style = el.getAttribute("style") ?? "";
         el.replaceChildren(text);
@@ -303,6 +308,10 @@ AS_BOXES = (
     });
     const drawings = [...document.querySelectorAll(".drawing-frame > [role=img][aria-label]")];
     window.boxes.push(...drawings.map((drawing) => empty(drawing, "")));
+    window.boxes.push(...shadowed.map((el) => {
+        el.style.setProperty("background-image", "none", "important");
+        return () => { el.style.removeProperty("background-image"); };
+    }));
     window.boxes.push(...again.map((word) => {
         const text = document.createTextNode(word.textContent);
         word.replaceWith(text);
@@ -319,7 +328,8 @@ ONE_OF_EACH = (
     const bears = (el) => el.matches("input, select, textarea") || text(el);
     const all = [...document.querySelectorAll("body *:not(.katex)")].filter(bears);
     const seen = all.filter((el) => el.checkVisibility());
-    window.looks = [...new Map(seen.map((el) => [look(el), el])).values()];
+    const last = seen.sort(LONGER).reverse().map((el) => [look(el), el]);
+    window.looks = [...new Map(last).values()];
 }"""
 )
 # What is visible on a desk, and the outermost of what only a phone shows.

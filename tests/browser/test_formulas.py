@@ -10,7 +10,7 @@ from browsing import Visit, toc_pages
 from tformer.book.formulas import ARITY, TOKENS
 
 MATHML = re.compile(r"<math.*?</math>", re.DOTALL)
-CHAPTER = "chapters/02_softmax.html"
+PAGE = "chapters/02_softmax_deeper.html"
 
 
 @pytest.mark.parametrize("name", toc_pages())
@@ -25,7 +25,7 @@ def test_mathml_is_valid(book: Path, name: str) -> None:
 
 
 def test_formulas_are_there_without_javascript(visit: Visit) -> None:
-    page = visit(CHAPTER, java_script_enabled=False)
+    page = visit(PAGE, java_script_enabled=False)
     formula = page.locator("article div.math .katex-html").first
     box = formula.bounding_box()
     assert box is not None
@@ -38,7 +38,7 @@ def test_pages_load_no_script_for_formulas(visit: Visit, book: Path) -> None:
     page = visit("404.html")
     asked: list[str] = []
     page.on("request", lambda request: asked.append(request.url))
-    page.goto((book / CHAPTER).as_uri())
+    page.goto((book / PAGE).as_uri())
     page.wait_for_function("document.readyState === 'complete'")
     assert any("katex.min.css" in url for url in asked)
     assert not [url for url in asked if re.search(r"(katex|auto-?render)[^/]*\.js", url)]

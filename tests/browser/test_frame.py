@@ -7,7 +7,7 @@ from playwright.sync_api import expect
 
 from browsing import Visit
 
-CHAPTER = "chapters/02_softmax.html"
+CHAPTER = "chapters/00_prerequisites.html"
 WIDE, MIDDLE, NARROW = ({"width": width, "height": 900} for width in (1440, 1000, 390))
 # What has the focus: its place in the page, whether it is drawn, and its ring.
 FOCUSED = """() => {

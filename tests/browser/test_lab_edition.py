@@ -52,7 +52,7 @@ def test_numbers_and_citations_are_those_of_the_page(book: Path, sources: Book, 
 
 
 def test_a_chapter_reads_in_jupyterlab_as_on_its_page(notebook: Callable, sources: Book) -> None:
-    page = "chapters/02_softmax"
+    page = "chapters/02_softmax_deeper"
     chapter = edition(sources, page)
     lab = notebook(whole=chapter)
     shown = lab.page.locator(SHOWN)

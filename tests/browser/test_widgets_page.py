@@ -191,13 +191,14 @@ def test_a_phone_shows_all_of_it_and_targets_are_large(phone: Page) -> None:
     assert small == []
 
 
-def test_reduced_motion_stops_everything_from_gliding(visit: Visit, site: str) -> None:
+def test_reduced_motion_stops_everything_from_gliding(page: Page) -> None:
     code = """() => [...document.querySelectorAll(".tf-widget, .tf-widget *")].filter((e) => {
         const { transitionDuration, animationDuration } = getComputedStyle(e);
         return [transitionDuration, animationDuration].some((time) => !/^0s(, 0s)*$/.test(time));
     }).map((e) => e.outerHTML.slice(0, 150))"""
-    assert drawn(visit(site)).evaluate(code), "nothing glides at all"
-    assert drawn(visit(site, reduced_motion="reduce")).evaluate(code) == []
+    assert page.evaluate(code), "nothing glides at all"
+    page.emulate_media(reduced_motion="reduce")
+    assert page.evaluate(code) == []
 
 
 def test_print_is_ink_without_buttons(page: Page) -> None:
