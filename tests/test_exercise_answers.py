@@ -4,6 +4,7 @@ A mistake is either a mutant in the table of its exercise, or planted by hand in
 """
 
 import re
+from collections.abc import Generator
 
 import pytest
 
@@ -127,6 +128,7 @@ def test_mutants_differ_from_each_other_and_from_what_is_right(number):
 def test_results_by_hand_are_those_of_the_right_function(number):
     table = TABLES[number]
     for case in table.only_cases():
+        assert not any(isinstance(x, Generator) for x in case.inputs.values()), "used up at once"
         right = table.kind.seen(table.kind.plain(call(table.right, case)))
         assert agree(table, right, table.want(case)), case.words
 

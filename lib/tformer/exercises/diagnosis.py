@@ -13,7 +13,7 @@ from tformer.exercises.table import Case, Sentence, Table, Trial
 def check_by_table(table: Table, f: Answer) -> None:
     """Try an answer on all cases of a table; raise Wrong at the first thing that is wrong."""
     trials: list[Trial] = []
-    items = iter(table.items)
+    items = table.items()
     for item in items:
         if not isinstance(item, Case):
             item(f)

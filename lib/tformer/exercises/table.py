@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from typing import Any
@@ -186,13 +186,20 @@ class Table:
             return _named(error)
 
     @cached_property
-    def items(self) -> list[Case | Callable[[Answer], None]]:
-        """The cases and the tests of another kind, in order; the same ones for all answers."""
+    def _known(self) -> list[Case | Callable[[Answer], None]]:
         return list(self.cases())
+
+    def items(self) -> Iterator[Case | Callable[[Answer], None]]:
+        """Yield the cases, the same ones for all answers, and tests of another kind, made anew.
+
+        What a test hands to an answer may be used up by it.
+        """
+        for known, made in zip(self._known, self.cases(), strict=True):
+            yield known if isinstance(known, Case) else made
 
     def only_cases(self) -> list[Case]:
         """Return the cases without the tests of another kind."""
-        return [item for item in self.items if isinstance(item, Case)]
+        return [item for item in self._known if isinstance(item, Case)]
 
 
 def call(function: Function, item: Case) -> Any:
