@@ -1,4 +1,4 @@
-"""A hundred notebooks handed in: no mark is lost, and none invented."""
+"""Fifty notebooks handed in: no mark is lost, and none invented."""
 
 import random
 import re
@@ -111,11 +111,11 @@ def expected(number, words):
 
 
 @needs_walls
-def test_a_hundred_notebooks_get_the_marks_that_they_earn(booth, capsys):
+def test_fifty_notebooks_get_the_marks_that_they_earn(booth, capsys):
     draw, begin, count = random.Random(4), time.monotonic(), 0
-    for place in range(100):
+    for place in range(50):
         if place % 10 == 9:
-            found = marks(booth, mend(draw.choice(BROKEN), RELEASED))
+            found = marks(booth, mend(BROKEN[place // 10], RELEASED))
             assert [verdict.right for verdict in found.values()] == [False] * 12
             count += 12
             continue

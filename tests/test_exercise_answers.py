@@ -9,7 +9,7 @@ import pytest
 
 import chapters
 import tformer.reference
-from every import every, try_each
+from every import try_each
 from exercise_tools import answers, solutions, told
 from tformer.book.exercises import MARK
 from tformer.exercises import check, process
@@ -131,14 +131,10 @@ def test_results_by_hand_are_those_of_the_right_function(number):
         assert agree(table, right, table.want(case)), case.words
 
 
-@every("number", NUMBERS)
-def test_three_mistakes_and_three_hints_for_each(number):
+@pytest.mark.parametrize("number", NUMBERS)
+def test_three_mistakes_and_three_hints_for_each_that_leak_nothing(number):
     assert len(WRONG.get(number, ())) + len(EXERCISES[number].mutants) >= 3
     assert len(EXERCISES[number].hints) == 3
-
-
-@every("number", NUMBERS)
-def test_hints_and_praise_leak_nothing(number):
     for text in (*EXERCISES[number].hints, EXERCISES[number].praise):
         assert_leaks_nothing(number, text)
 

@@ -4,6 +4,7 @@ import re
 import subprocess
 import sys
 from collections import Counter
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -20,6 +21,7 @@ LEVELS = {1: "warm-up", 2: "core", 3: "challenge"}
 each_source = pytest.mark.parametrize("path", SOURCES, ids=lambda path: path.stem)
 
 
+@cache
 def cells(path, role):
     return {cell.number: cell.node.source for cell in read(path) if cell.role == role}
 

@@ -173,7 +173,7 @@ class Table:
         return self._own(self.right, item) if item.want is None else self.kind.plain(item.want)
 
     def _own(self, function: Function, item: Case) -> Parts:
-        """Return the parts that the right function or a mutant gives, found once for all."""
+        """Return the parts that one of our own functions gives, found once for all answers."""
         if function not in item.own:
             item.own[function] = self.kind.plain(call(function, item))
         return item.own[function]

@@ -96,7 +96,7 @@ def entropy_lost(item: Item) -> dict[str, object]:
     s_q, s_k = map(float, item.given["sd"])
 
     def loss(s: float, other: float, d: int = 7) -> float:
-        return float(chi2(d, scale=s**2).mean()) / d * other**2 / 2
+        return float(chi2.mean(d, scale=s**2)) / d * other**2 / 2
 
     least = brentq(lambda s: loss(s, 1) - item.given["lost"], 1e-3, 10, xtol=1e-15, rtol=1e-15)
     return {"most": loss(s_q, s_k), "least": least, "variance": item.given["third"] / 0.5}

@@ -32,7 +32,7 @@ def resolved() -> tuple[Figure, Figure]:
 
 def _row(sentence: str, first: int | None) -> Figure:
     tokens, weights = sentence.split(), places.read(sentence, first)
-    figure, ax = panel(3.3, 2.5)
+    figure, ax = panel(3.3, 2.35)
     nouns = places.NOUNS
     colors = [WEIGHT if token in nouns else QUIET for token in tokens]
     ax.barh(range(len(tokens)), weights, color=colors, height=0.72)
@@ -168,10 +168,10 @@ def counting(n: int = 6) -> tuple[Figure, Figure, Figure]:
     marked = np.eye(n)[:, :1]
     weights = reference.attention_weights(np.zeros((n, 1)), marked, mask=np.tri(n, dtype=bool))
     names = [str(t) for t in range(1, n + 1)]
-    look: Any = {"written": "{:.2f}", "most": 1.0, "size": 0.42}
+    look: Any = {"written": "{:.2f}", "most": 1.0, "size": 0.38}
     return (
         table(weights, names, names, WEIGHT, "weights", **look),
-        table(marked, names, [""], VALUE, "values", size=0.42),
+        table(marked, names, [""], VALUE, "values", size=0.38),
         table(weights @ marked, names, [""], VALUE, "outputs", **look),
     )
 
@@ -182,7 +182,7 @@ def longer(runs: Mapping[str, Mapping[str, np.ndarray]]) -> tuple[Figure, ...]:
 
 
 def _longer(task: str, found: Mapping[str, np.ndarray], chance: float = 1 / 16) -> Figure:
-    figure, ax = panel(3.4, 3.1)
+    figure, ax = panel(3.4, 2.9)
     for y, (short, long, window) in enumerate(found.values()):
         low, high = np.median(short), np.median(long)
         ax.plot([low, high], [y, y], color=QUIET, linewidth=1.2, zorder=1)
