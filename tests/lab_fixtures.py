@@ -119,7 +119,7 @@ def lab(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> Iterator[
 
 def wait_for(address: str, server: subprocess.Popen, log: Path) -> None:
     """Return once the server answers."""
-    for _ in range(150):
+    for _ in range(600):
         try:
             urllib.request.urlopen(f"{address}/api", timeout=5).close()
             return
