@@ -3,6 +3,7 @@
 import re
 
 import pytest
+from _pytest.nodeid import NodeId
 from hypothesis import settings
 
 import chapters
@@ -32,12 +33,23 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     for item in items:
         if "notebook" in getattr(item, "fixturenames", ()):
             item.add_marker(pytest.mark.xdist_group("lab"))
+        if config.getoption("loadgroup", False):
+            keep_together(item)
     if (chosen := config.getoption("chapter")) is not None:
         groups: dict[bool, list[pytest.Item]] = {True: [], False: []}
         for item in items:
             groups[int(chosen) in belongs_to(item)].append(item)
         config.hook.pytest_deselected(items=groups[False])
         items[:] = groups[True]
+
+
+def keep_together(item: pytest.Item) -> None:
+    """Write the group of a test behind its id, where xdist's scheduler looks for it.
+
+    xdist 3.8 writes it where pytest 9.2 no longer reads it, and groups nothing (its issue 1386).
+    """
+    if group := item.get_closest_marker("xdist_group"):
+        item._id = NodeId.parse(f"{item.nodeid}@{group.args[0]}")
 
 
 def belongs_to(item: pytest.Item) -> set[int | None]:
