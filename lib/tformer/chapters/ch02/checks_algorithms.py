@@ -73,14 +73,9 @@ def _streams() -> Iterator[Case | Test]:
     yield of([3], [1, 0, 2], [2], [0, 4], why="A maximum stays until a larger score comes.")
     yield of([0], [], [0], want=log2, why="An empty chunk changes nothing.")
     yield of(want=-np.inf, why="With no term the sum is 0 and its logarithm −∞.")
-    yield _two_numbers
-
-
-def _two_numbers(f: Answer) -> None:
-    rng = np.random.default_rng(0)
-    chunks = (rng.normal(size=10_000) for _ in range(200))  # new ones for each answer
-    why = "it keeps the chunks. Two numbers are enough to remember."
-    lean(4e6, "200 chunks of 10 000 scores", why, said="200 chunks", chunks=chunks)(f)
+    rng, two = np.random.default_rng(0), "it keeps the chunks. Two numbers are enough to remember."
+    chunks = (rng.normal(size=10_000) for _ in range(200))
+    yield lean(4e6, "200 chunks of 10 000 scores", two, said="200 chunks", chunks=chunks)
 
 
 def _lse(chunks: Iterable[Array]) -> float:
