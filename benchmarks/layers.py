@@ -22,7 +22,7 @@ from torch import Tensor
 from torch.nn.functional import scaled_dot_product_attention
 
 from tformer import fast
-from tformer.weights import HeadWeights
+from tformer.parameters import HeadParameters
 
 SECONDS, ROUNDS = {"cpu": 1.0, "cuda": 0.2}, 15
 SIZES = {"cpu": (1, 8), "cuda": (4, 16)}
@@ -91,7 +91,7 @@ def _shared(
         return layer
 
     def ours(x: Tensor, memory: Tensor, *w: Tensor) -> Tensor:
-        weights = HeadWeights.from_fused(*w, n_heads=n_heads, n_groups=N_GROUPS)
+        weights = HeadParameters.from_fused(*w, n_heads=n_heads, n_groups=N_GROUPS)
         return fast.multi_head_attention(x, weights, memory)
 
     return {

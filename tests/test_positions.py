@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from cases import to_numpy
 from tformer import fast, reference
-from tformer.weights import HeadWeights
+from tformer.parameters import HeadParameters, leaves
 
 places = st.integers(-50, 10_000)
 both = pytest.mark.parametrize("pairing", ["adjacent", "half"])
@@ -166,14 +166,14 @@ def test_a_relative_bias_reads_its_distance_and_passes_back_to_it(
 
 def test_biases_of_heads_are_taken_by_many_heads_and_learn_from_them() -> None:
     """The gradient that many heads pass back to a bias goes on to its table."""
-    weights = HeadWeights(*(rows(4, *shape) / 2 for shape in ((5, D), (5, D), (5, 3), (3, 5))))
+    weights = HeadParameters(*(rows(4, *shape) / 2 for shape in ((5, D), (5, D), (5, 3), (3, 5))))
     x, grad, table = rows(2, T, 5), np.flip(rows(2, T, 5)).copy(), rows(4, 5)
     given = {"mask": reference.causal_mask(T, T), "bias": reference.relative_bias(table, T, T)}
     *_, dbias = reference.multi_head_attention_vjp(x, weights, grad, **given)
     assert dbias is not None
     got = reference.relative_bias_vjp(table, dbias)
     leaf = torch.from_numpy(table).requires_grad_()
-    ours = HeadWeights(*map(torch.from_numpy, vars(weights).values()))
+    ours = HeadParameters(*map(torch.from_numpy, leaves(weights)))
     y = fast.multi_head_attention(
         torch.from_numpy(x),
         ours,

@@ -16,12 +16,14 @@ from cases import (
     ATTENTION,
     ENTRIES,
     FUNCTIONS,
+    GROUPED,
     HEADS,
     INTEGERS_ONLY,
     LAYOUTS,
     NOT_DIFFERENTIABLE,
     NOT_HALF,
     SCORES,
+    SEAMS,
     SETTINGS,
     SIZES,
     SIZES_TAKEN,
@@ -45,11 +47,11 @@ from edges import EDGES
 from every import every, try_each
 from tformer import fast, reference
 from tformer.docstrings import documented
-from tformer.weights import HeadWeights
+from tformer.parameters import HeadParameters
 
 DIFFERENTIABLE = [name for name in FUNCTIONS if name not in ("softmax", *NOT_DIFFERENTIABLE)]
 ROWS = [pytest.param(f, *row, id=f"{f}-{i}") for f in EDGES for i, row in EDGES[f].items()]
-ONLY_FAST = {"pick_device"}
+ONLY_FAST = {"Module", "pick_device"}
 
 
 def define(case: Case) -> np.ndarray:
@@ -132,7 +134,7 @@ def test_values_agree_on_generated_cases(name: str, data: st.DataObject) -> None
     entries = [change for functions, change in ENTRIES.values() if name in functions]
     for changes in (entries, [*LAYOUTS.values()]):
         case = changed(case, data.draw(st.sampled_from([lambda a: a, *changes])))
-    exact = name in (*ATTENTION, *HEADS, *INTEGERS_ONLY, *NOT_HALF)
+    exact = name in (*ATTENTION, *HEADS, *GROUPED, *SEAMS, *INTEGERS_ONLY, *NOT_HALF)
     assert_twins_agree(case, ["float64"] if exact else list(TOLERANCE))
 
 
@@ -189,7 +191,8 @@ def test_a_half_precision_result_out_of_range_is_infinite_without_a_warning() ->
 def weighted(
     name: str, arrays: dict[str, np.ndarray], settings: dict[str, Any], grad: np.ndarray
 ) -> float:
-    return float((getattr(reference, name)(**arguments(arrays), **settings) * grad).sum())
+    result = as_one(getattr(reference, name)(**arguments(arrays), **settings))
+    return float((result * grad).sum())
 
 
 def central_difference(case: Case, key: str, grad: np.ndarray) -> np.ndarray:
@@ -209,7 +212,7 @@ def gradients(case: Case, grad: np.ndarray) -> dict[str, np.ndarray]:
     tensors = {k: to_torch(v, "float64") for k, v in case.arrays.items()}
     for tensor in tensors.values():
         tensor.requires_grad_(tensor.is_floating_point())
-    result = getattr(fast, case.function)(**arguments(tensors), **case.settings)
+    result = as_one(getattr(fast, case.function)(**arguments(tensors), **case.settings))
     result.backward(torch.as_tensor(grad))
     return {k: to_numpy(t.grad) for k, t in tensors.items() if t.grad is not None}
 
@@ -313,8 +316,8 @@ def test_sum_of_many_half_precision_weights_does_not_overflow() -> None:
     assert fast.softmax(torch.from_numpy(equal))[0].item() == np.float16(1e-5)
 
 
-def ones(array: Callable) -> HeadWeights:
-    return HeadWeights(*[array([[[1.0]]])] * 4)
+def ones(array: Callable) -> HeadParameters:
+    return HeadParameters(*[array([[[1.0]]])] * 4)
 
 
 BAD: dict[str, Callable] = {
@@ -346,7 +349,7 @@ BAD: dict[str, Callable] = {
     "scale below 0": lambda m, a: m.attention_weights(*[a([[1.0]])] * 2, scale=-1.0),
     "scale undefined": lambda m, a: m.attention_vjp(*[a([[1.0]])] * 4, scale=float("nan")),
     "weights as a tuple": lambda m, a: m.qk_circuit((a([[[1.0]]]),) * 4),
-    "weights of integers": lambda m, a: m.ov_circuit(HeadWeights(*[a([[[1]]])] * 4)),
+    "weights of integers": lambda m, a: m.ov_circuit(HeadParameters(*[a([[[1]]])] * 4)),
     "weights of two dtypes": lambda m, a: m.multi_head_attention(a([[1.0]], "float32"), ones(a)),
     "words too wide": lambda m, a: m.multi_head_attention(a([[1.0, 2.0]]), ones(a)),
     "memory too wide": lambda m, a: m.multi_head_weights(a([[1.0]]), ones(a), a([[1.0, 2.0]])),

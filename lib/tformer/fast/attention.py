@@ -7,7 +7,6 @@ are zeros, and so are its output and what it passes back.
 
 import math
 
-import torch
 from torch import Tensor
 from torch.nn.functional import scaled_dot_product_attention
 
@@ -15,6 +14,7 @@ from tformer.fast._kernels import additive, for_kernel
 from tformer.fast.precision import wide
 from tformer.fast.softmax import softmax
 from tformer.fast.twins import twin
+from tformer.fast.vjp import vjp
 
 __all__ = ["attention", "attention_vjp", "attention_weights"]
 
@@ -75,10 +75,8 @@ def attention_vjp(
     The kernel computes the weights again where it needs them [dao2022]. Infinite and NaN entries
     as in the definition, except that to some values it passes 0 if the score of another was +inf.
     """
-    with torch.enable_grad():
-        q, k, v = (x.detach().requires_grad_() for x in (q, k, v))
-        bias = None if bias is None else bias.detach().requires_grad_()
-        inputs = [x for x in (q, k, v, bias) if x is not None]
-        y, grad = torch.broadcast_tensors(attention(q, k, v, mask, bias, scale), grad)
-        dq, dk, dv, *dbias = torch.autograd.grad(y, inputs, grad, materialize_grads=True)
-    return dq, dk, dv, dbias[0] if dbias else None
+
+    def look(q: Tensor, k: Tensor, v: Tensor, bias: Tensor | None) -> Tensor:
+        return attention(q, k, v, mask, bias, scale)
+
+    return vjp(look, (q, k, v, bias), grad)

@@ -7,6 +7,8 @@ broadcast as arrays do. ``~mask`` is also the way to and from libraries in which
 Masks that are made of numbers alone lie on torch's default device.
 """
 
+import math
+
 import torch
 from torch import Tensor
 from torch.nn.functional import scaled_dot_product_attention
@@ -104,5 +106,7 @@ def causal_attention(
         with q.device:
             mask = causal_mask(n_queries, n_keys, offset)
         return attention(q, k, v, mask, scale=scale)
+    if scale is None:
+        scale = 1 / math.sqrt(max(q.shape[-1], 1))
     q, k, v, _, restored = for_kernel(q, k, v, None, None)
     return restored(scaled_dot_product_attention(q, k, v, is_causal=True, scale=scale))

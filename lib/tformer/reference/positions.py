@@ -69,7 +69,7 @@ def sinusoidal(
 @equation
 def rope(
     x: np.ndarray,
-    waves: np.ndarray,
+    sinusoids: np.ndarray,
     pairing: str = "adjacent",
 ) -> np.ndarray:
     """Rotary positions: each pair of coordinates is turned by the angle of its wave.
@@ -78,7 +78,7 @@ def rope(
     ----------
     x : (..., T, d_k) array
         Queries or keys.
-    waves : (..., T, d_k) array
+    sinusoids : (..., T, d_k) real array
         What `sinusoidal` gives for their positions.
     pairing : str
         "adjacent" pairs coordinates 2i and 2i + 1, "half" i and i + d_k / 2.
@@ -94,10 +94,10 @@ def rope(
 
     Notes
     -----
-    Equation eq-rope; [su2024], whose pairs are adjacent.
+    Equation eq-rope; [su2024], whose pairs are adjacent. Computed in the precision of x.
     """
     first, second = _pairs("rope", x, pairing)
-    sine, cosine = waves[..., 0::2], waves[..., 1::2]
+    sine, cosine = _sine_cosine(sinusoids, x)
     first, second = (
         first * cosine - second * sine,
         first * sine + second * cosine,
@@ -106,12 +106,12 @@ def rope(
 
 
 @equation
-def rope_vjp(waves: np.ndarray, grad: np.ndarray, pairing: str = "adjacent") -> np.ndarray:
+def rope_vjp(sinusoids: np.ndarray, grad: np.ndarray, pairing: str = "adjacent") -> np.ndarray:
     """Vector-Jacobian product of `rope`: the gradient is turned back.
 
     Parameters
     ----------
-    waves : (..., T, d_k) array
+    sinusoids : (..., T, d_k) real array
         Those that `rope` was given.
     grad : (..., T, d_k) array
         Gradient of a loss with respect to what `rope` returned.
@@ -133,7 +133,7 @@ def rope_vjp(waves: np.ndarray, grad: np.ndarray, pairing: str = "adjacent") -> 
     Equation eq-rope-vjp; [su2024]. A rotation's inverse is its transpose.
     """
     first, second = _pairs("rope_vjp", grad, pairing)
-    sine, cosine = waves[..., 0::2], waves[..., 1::2]
+    sine, cosine = _sine_cosine(sinusoids, grad)
     return _together(first * cosine + second * sine, second * cosine - first * sine, pairing)
 
 
@@ -355,6 +355,12 @@ def _pairs(where: str, x: np.ndarray, pairing: str) -> tuple[np.ndarray, np.ndar
     if pairing == "half":
         return x[..., : width // 2], x[..., width // 2 :]
     raise ValueError(f'{where}: pairing must be "adjacent" or "half"; got {pairing!r}')
+
+
+def _sine_cosine(sinusoids: np.ndarray, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Sine and cosine of each pair's angle, in the precision of `x`."""
+    sinusoids = sinusoids.astype(x.dtype)
+    return sinusoids[..., 0::2], sinusoids[..., 1::2]
 
 
 def _together(first: np.ndarray, second: np.ndarray, pairing: str) -> np.ndarray:

@@ -3,7 +3,7 @@
 import numpy as np
 
 from tformer import reference as ref
-from tformer.weights import HeadWeights
+from tformer.parameters import HeadParameters
 
 RIGHT = ref.multi_head_attention
 RIGHT_VJP, RIGHT_WEIGHTS = ref.multi_head_attention_vjp, ref.multi_head_weights
@@ -13,7 +13,7 @@ QK, OV = ref.qk_circuit, ref.ov_circuit
 def in_turn(x, weights, memory=None, mask=None, bias=None, scale=None):
     """Give head h the keys and values of group h mod G, not of its neighbours."""
     order = np.argsort(np.arange(len(weights.w_q)) % len(weights.w_k), kind="stable")
-    moved = HeadWeights(weights.w_q[order], weights.w_k, weights.w_v, weights.w_o[order])
+    moved = HeadParameters(weights.w_q[order], weights.w_k, weights.w_v, weights.w_o[order])
     return RIGHT(x, moved, memory, mask, bias, scale)
 
 
@@ -21,7 +21,7 @@ def not_summed(x, weights, grad, memory=None, mask=None, bias=None, scale=None):
     """Return the mean over the heads of a group where the sum belongs."""
     dx, dw, *rest = RIGHT_VJP(x, weights, grad, memory, mask, bias, scale)
     w_k, w_v = dw.w_k / weights.group_size, dw.w_v / weights.group_size
-    return dx, HeadWeights(dw.w_q, w_k, w_v, dw.w_o), *rest
+    return dx, HeadParameters(dw.w_q, w_k, w_v, dw.w_o), *rest
 
 
 MISTAKES = {

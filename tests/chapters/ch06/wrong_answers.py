@@ -5,8 +5,8 @@ from math import comb
 
 import numpy as np
 
+from tformer.parameters import HeadParameters, leaves
 from tformer.reference import attention, multi_head_attention, ov_circuit, qk_circuit
-from tformer.weights import HeadWeights
 
 
 def _broadcast(q, k, v):
@@ -18,10 +18,8 @@ def _broadcast(q, k, v):
 
 
 def _by_the_library(x, w_q, w_k, w_v, w_o, n_heads):
-    whole = HeadWeights.from_fused(w_q, w_k, w_v, w_o, n_heads)
-    return multi_head_attention(
-        x, HeadWeights(*(part.astype(float) for part in vars(whole).values()))
-    )
+    whole = HeadParameters.from_fused(w_q, w_k, w_v, w_o, n_heads=n_heads)
+    return multi_head_attention(x, HeadParameters(*(part.astype(float) for part in leaves(whole))))
 
 
 def _merged(x, w_q, w_k, w_v, w_o, n_heads):
@@ -39,7 +37,7 @@ def _by_sentences(one, other):
     rng = np.random.default_rng(0)
     x = rng.standard_normal((20, 3, len(one[0])))
     added = [
-        multi_head_attention(x, HeadWeights(*(w[None] for w in head))) for head in (one, other)
+        multi_head_attention(x, HeadParameters(*(w[None] for w in head))) for head in (one, other)
     ]
     return np.allclose(*added)
 
@@ -138,6 +136,6 @@ RIGHT = {
 
 def _circuits(head):
     """Return what a head writes, and what it reads if it writes something."""
-    weights = HeadWeights(*(w[None] for w in head))
+    weights = HeadParameters(*(w[None] for w in head))
     u = ov_circuit(weights)
     return u, qk_circuit(weights) / head[0].shape[1] ** 0.5 * (not np.allclose(u, 0))

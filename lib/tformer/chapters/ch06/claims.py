@@ -12,16 +12,16 @@ from tformer import reference as ref
 from tformer.chapters.ch06 import layers
 from tformer.claims.registry import claim, require
 from tformer.claims.tools import BETA, Array, identity, near, show, sizes, table, weights
-from tformer.weights import HeadWeights
+from tformer.parameters import HeadParameters, leaves
 
 
 def random_layer(
     seed: int, n_heads: int = 2, d_model: int = 3, d_k: int = 2, d_v: int = 2, groups: int = 0
-) -> HeadWeights:
+) -> HeadParameters:
     """Return a layer with independent normal entries."""
     rng, groups = np.random.default_rng(seed), groups or n_heads
     shapes = ((n_heads, d_model, d_k), (groups, d_model, d_k), (groups, d_model, d_v))
-    return HeadWeights(*map(rng.standard_normal, (*shapes, (n_heads, d_v, d_model))))
+    return HeadParameters(*map(rng.standard_normal, (*shapes, (n_heads, d_v, d_model))))
 
 
 @claim(
@@ -98,7 +98,7 @@ def head_cost(narrow: bool = True, groups: int = 0) -> str:
         for n_heads in (h for h in sizes(d_model) if d_model % h == 0):
             width = d_model // n_heads if narrow else d_model
             w = random_layer(0, n_heads, d_model, width, width, groups)
-            entries = sum(part.size for part in vars(w).values())
+            entries = sum(part.size for part in leaves(w))
             said = f"{n_heads} heads, d_model = {d_model}: {entries} entries, not {4 * d_model**2}"
             require(entries == 4 * d_model**2, said)
             x = np.ones((length, d_model)).view(Tally)
@@ -115,7 +115,7 @@ def head_cost(narrow: bool = True, groups: int = 0) -> str:
     )
 
 
-def _one_head(x: Tally, w: HeadWeights, h: int) -> None:
+def _one_head(x: Tally, w: HeadParameters, h: int) -> None:
     """Do the matrix products of one head, as they stand in the definition."""
     q, k, v = (x @ part[h] for part in (w.w_q, w.w_k, w.w_v))
     a = ref.softmax(np.asarray(q @ k.mT)).view(Tally)
@@ -158,7 +158,7 @@ def _same_function(seed: int, keys_too: bool, other_u: float) -> None:
     w = random_layer(seed, 1, d_k=width, d_v=width)
     r, s = rng.standard_normal((2, width, width)) + 2 * np.eye(width)
     w_k = w.w_k @ np.linalg.inv(r).T if keys_too else w.w_k
-    other = HeadWeights(w.w_q @ r, w_k, w.w_v @ s, np.linalg.inv(s) @ w.w_o * (1 + other_u))
+    other = HeadParameters(w.w_q @ r, w_k, w.w_v @ s, np.linalg.inv(s) @ w.w_o * (1 + other_u))
     x = rng.standard_normal((5, 3))
     one, two = (ref.multi_head_attention(x, each) for each in (w, other))
     require(near(one, two, 1e-9), f"row 1 is {show(one[0])} and {show(two[0])}")
@@ -167,7 +167,7 @@ def _same_function(seed: int, keys_too: bool, other_u: float) -> None:
 def _read_off(seed: int, silent: bool) -> None:
     """Compute M and U of a head from what it answers to one word and to two."""
     w = random_layer(seed, 1, d_k=1 + seed % 2)
-    w = HeadWeights(0.3 * w.w_q, w.w_k, 0 * w.w_v if silent else w.w_v, w.w_o)
+    w = HeadParameters(0.3 * w.w_q, w.w_k, 0 * w.w_v if silent else w.w_v, w.w_o)
     u = np.array([ref.multi_head_attention(x[None], w)[0] for x in np.eye(3)])
     rng, equations, logs = np.random.default_rng(seed), [], []
     for x, y in rng.standard_normal((30, 2, 3)):

@@ -15,7 +15,7 @@ from tformer.chapters.ch06.claims import random_layer
 from tformer.chapters.ch06.claims_veto import graded_nouns, subsets
 from tformer.claims.registry import claim, require
 from tformer.claims.tools import Array, identity, near, show
-from tformer.weights import HeadWeights
+from tformer.parameters import HeadParameters, leaves
 
 
 @claim(
@@ -160,14 +160,14 @@ def head_biases(of: str = "k", masked: bool = False) -> str:
         rng = np.random.default_rng(seed)
         x_1 = np.concatenate([rng.standard_normal((5, 3)), np.ones((5, 1))], axis=1)
         plain = random_layer(seed, 1, d_model=4)
-        w_q, w_k, w_v, w_o = (part.copy() for part in vars(plain).values())
+        w_q, w_k, w_v, w_o = (part.copy() for part in leaves(plain))
         (w_q if of == "q" else w_k)[0, -1] += rng.standard_normal(2)
         w_v[0, -1] += (added := rng.standard_normal(2))
         mask = rng.random((5, 5)) < 0.7
         mask[:, 0] = not masked
         mask[0] = mask[0] & (not masked)
         before = ref.multi_head_attention(x_1, plain, mask=mask) + added @ w_o[0]
-        after = ref.multi_head_attention(x_1, HeadWeights(w_q, w_k, w_v, w_o), mask=mask)
+        after = ref.multi_head_attention(x_1, HeadParameters(w_q, w_k, w_v, w_o), mask=mask)
         require(near(after, before, 1e-9), f"row 1 is {show(after[0])}, not {show(before[0])}")
     return "the scores for symbols; 30 masked heads with random biases within 1e-9"
 
@@ -184,11 +184,11 @@ def merging(sign: float = -1.0, values: float = 0.0) -> str:
         w, rng = random_layer(seed, 2, groups=1, d_k=1 + seed % 3), np.random.default_rng(seed)
         x = rng.standard_normal((4, 3))
         copies = np.repeat(w.w_v, 2, axis=0) + values * rng.standard_normal((2, 3, 2))
-        many = HeadWeights(w.w_q, np.repeat(w.w_k, 2, axis=0), copies, w.w_o)
+        many = HeadParameters(w.w_q, np.repeat(w.w_k, 2, axis=0), copies, w.w_o)
         one, other = (ref.multi_head_attention(x, each) for each in (many, _merged(many)))
         require(near(one, other, 1e-9), f"row 1 is {show(one[0])} and {show(other[0])}")
         w_q, w_k = np.stack([w.w_q[0], sign * w.w_q[0]]), np.stack([w.w_k[0], sign * w.w_k[0]])
-        both = HeadWeights(w_q, w_k, many.w_v, w.w_o)
+        both = HeadParameters(w_q, w_k, many.w_v, w.w_o)
         before = ref.multi_head_weights(x, both)
         require(near(before[0], before[1], 1e-9), "the two heads have different weights")
         merged = ref.multi_head_weights(x, _merged(both))
@@ -199,9 +199,9 @@ def merging(sign: float = -1.0, values: float = 0.0) -> str:
     )
 
 
-def _merged(w: HeadWeights) -> HeadWeights:
+def _merged(w: HeadParameters) -> HeadParameters:
     w_k, w_v = (part.mean(axis=0, keepdims=True) for part in (w.w_k, w.w_v))
-    return HeadWeights(w.w_q, w_k, w_v, w.w_o)
+    return HeadParameters(w.w_q, w_k, w_v, w.w_o)
 
 
 @claim(
@@ -235,10 +235,10 @@ def multi_head_vjp(shared: bool = True, roles: int = 3) -> str:
 
 
 def _written_out(
-    x: Array, w: HeadWeights, grad: Array, mask: Array | None, shared: bool, roles: int
+    x: Array, w: HeadParameters, grad: Array, mask: Array | None, shared: bool, roles: int
 ) -> tuple[Array, ...]:
     """Return the derivatives of x and of the four tables, as the proposition says."""
-    dx, (dq, dk, dv, do) = np.zeros_like(x), (np.zeros_like(part) for part in vars(w).values())
+    dx, (dq, dk, dv, do) = np.zeros_like(x), (np.zeros_like(part) for part in leaves(w))
     for h in range(len(w.w_q)):
         g = h * len(w.w_k) // len(w.w_q)
         q, k, v = x @ w.w_q[h], x @ w.w_k[g], x @ w.w_v[g]
@@ -252,9 +252,9 @@ def _written_out(
     return dx, dq, dk, dv, do
 
 
-def _differences(x: Array, w: HeadWeights, grad: Array, mask: Array | None) -> list[Array]:
+def _differences(x: Array, w: HeadParameters, grad: Array, mask: Array | None) -> list[Array]:
     """Return central differences of the loss Σ grad ⊙ Y with respect to x and the four tables."""
-    tables = [x.copy(), *(part.copy() for part in vars(w).values())]
+    tables = [x.copy(), *(part.copy() for part in leaves(w))]
     found = []
     for one in tables:
         d = np.zeros_like(one)
@@ -263,7 +263,7 @@ def _differences(x: Array, w: HeadWeights, grad: Array, mask: Array | None) -> l
             for step in (1e-5, -1e-5):
                 kept = one[at]
                 one[at] = kept + step
-                y = ref.multi_head_attention(tables[0], HeadWeights(*tables[1:]), mask=mask)
+                y = ref.multi_head_attention(tables[0], HeadParameters(*tables[1:]), mask=mask)
                 ends.append((y * grad).sum())
                 one[at] = kept
             d[at] = (ends[0] - ends[1]) / 2e-5

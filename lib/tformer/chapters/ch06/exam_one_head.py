@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from tformer.exams import Item, choices, distinct, draw, question, tex
+from tformer.parameters import HeadParameters
 from tformer.reference import (
     attention,
     multi_head_attention,
@@ -12,7 +13,6 @@ from tformer.reference import (
     ov_circuit,
     qk_circuit,
 )
-from tformer.weights import HeadWeights
 
 Rng = np.random.Generator
 
@@ -34,7 +34,7 @@ def cut_into_heads(rng: Rng) -> Item:
     others = [str(x) for x in rng.choice([*RIGHT, "turned"], 2, replace=False)]
     names = [str(x) for x in rng.permutation(["at once", "combed", *others])]
     q = 10 * np.arange(1, T + 1)[:, None] + np.arange(1, H * d + 1)
-    right = HeadWeights.from_fused(q, q, q, q.T, n_heads=H).w_q[-1]
+    right = HeadParameters.from_fused(q, q, q, q.T, n_heads=H).w_q[-1]
     mixed = q.reshape(H, T, d)[-1]
     combed = q[:, H - 1 :: H]
     letter = dict(zip(names, "ABCD", strict=True))
@@ -121,7 +121,9 @@ def read_a_head(rng: Rng) -> Item:
 
     parts = draw(lambda: rng.integers(-2, 4, (4, 3)), fits)
     w_q, w_k, w_v, w_o = parts.astype(float)
-    head = HeadWeights(w_q[None, :, None], w_k[None, :, None], w_v[None, :, None], w_o[None, None])
+    head = HeadParameters(
+        w_q[None, :, None], w_k[None, :, None], w_v[None, :, None], w_o[None, None]
+    )
     reads, writes = qk_circuit(head)[0], ov_circuit(head)[0]
     scale = float(np.log(2))
     weights = multi_head_weights(WORDS, head, scale=scale)[0, 3]

@@ -9,7 +9,7 @@ from itertools import product
 
 import numpy as np
 
-from tformer.weights import HeadWeights
+from tformer.parameters import HeadParameters
 
 __all__ = [
     "COLUMNS",
@@ -54,25 +54,25 @@ def _layer(n_heads: int) -> tuple[np.ndarray, ...]:
     return w_q, w_k, w_v, w_o
 
 
-def two_heads(beta: float = 20.0) -> HeadWeights:
+def two_heads(beta: float = 20.0) -> HeadParameters:
     """Return the layer in which head 1 fetches who and head 2 whom; d_k = 1 and d_v = 2."""
     w_q, w_k, w_v, w_o = _layer(2)
     w_q[:, 4] = beta
     for h in (0, 1):
         w_k[h, 2 + h] = 1
         w_o[h, :, 5 + 2 * h : 7 + 2 * h] = np.eye(2)
-    return HeadWeights(w_q, w_k, w_v, w_o)
+    return HeadParameters(w_q, w_k, w_v, w_o)
 
 
-def one_mixing_head(beta: float = 20.0) -> HeadWeights:
+def one_mixing_head(beta: float = 20.0) -> HeadParameters:
     """Return the layer whose one head looks at both nouns alike, and fills both slots."""
     w_q, w_k, w_v, w_o = _layer(1)
     w_q[:, 4], w_k[:, 2:4] = beta, 1
     w_o[0, :, 5:7] = w_o[0, :, 7:9] = np.eye(2)
-    return HeadWeights(w_q, w_k, w_v, w_o)
+    return HeadParameters(w_q, w_k, w_v, w_o)
 
 
-def loophole(beta: float, far: float = 50.0) -> tuple[np.ndarray, HeadWeights]:
+def loophole(beta: float, far: float = 50.0) -> tuple[np.ndarray, HeadParameters]:
     """Return all four sentences of two signs, and one head that reads both of them.
 
     The columns are the content, one sign; the two marks; the verb; who and whom. The score of a
@@ -84,7 +84,7 @@ def loophole(beta: float, far: float = 50.0) -> tuple[np.ndarray, HeadWeights]:
     x : (4, 3, 6) array
         Nominative, accusative and verb of the sentences with contents (1, 1), (1, −1), (−1, 1) and
         (−1, −1).
-    weights : HeadWeights
+    weights : HeadParameters
         One head with d_k = 1 and d_v = 2.
     """
     signs = np.array(list(product((1.0, -1.0), repeat=2)))
@@ -95,4 +95,4 @@ def loophole(beta: float, far: float = 50.0) -> tuple[np.ndarray, HeadWeights]:
     apart = 1 / np.tanh(beta)
     w_v[0], w_v[1], w_v[2] = (1, 1), (apart, -apart), (-apart, apart)
     w_o[:, 4:] = np.eye(2)
-    return x, HeadWeights(*(w[None] for w in (w_q, w_k, w_v, w_o)))
+    return x, HeadParameters(*(w[None] for w in (w_q, w_k, w_v, w_o)))
