@@ -23,8 +23,7 @@ __all__ = [
     "tree_map",
 ]
 
-Class = TypeVar("Class", bound=type)
-Tree = TypeVar("Tree")
+Class = TypeVar("Class", bound=type[Any])
 TREES: list[type[Any]] = []
 """All classes that `tree` has made; `tformer.fast` registers them as PyTorch's trees."""
 
@@ -32,12 +31,12 @@ TREES: list[type[Any]] = []
 @dataclass_transform(frozen_default=True, eq_default=False)
 def tree(cls: Class) -> Class:
     """Make a class a frozen dataclass of leaves, or trees of them; None is no leaf."""
-    cls = dataclass(frozen=True, eq=False)(cls)
-    TREES.append(cls)
-    return cls
+    made = dataclass(frozen=True, eq=False)(cls)
+    TREES.append(made)
+    return made  # type: ignore[return-value]
 
 
-def tree_map(function: Callable[..., Any], first: Tree, *others: Tree) -> Tree:
+def tree_map(function: Callable[..., Any], first: Any, *others: Any) -> Any:
     """The tree of what `function` gives for each leaf, and for those in its place in the others.
 
     Lists and tuples are trees as well, and None stays None.
@@ -50,7 +49,7 @@ def tree_map(function: Callable[..., Any], first: Tree, *others: Tree) -> Tree:
     if isinstance(first, tuple | list):
         found = (tree_map(function, *several) for several in zip(first, *others, strict=True))
         return type(first)(found)
-    return function(first, *others)  # type: ignore[no-any-return]
+    return function(first, *others)
 
 
 def named_leaves(tree: Any, name: str = "") -> Iterator[tuple[str, Any]]:
@@ -188,7 +187,7 @@ class KVCache:
     @property
     def length(self) -> int:
         """How many words it holds, which is the position of the next."""
-        return self.k.shape[-2]  # type: ignore[no-any-return]
+        return self.k.shape[-2]
 
 
 def require_keys(where: str, x: Any, memory: Any, mask: Any, bias: Any) -> None:
