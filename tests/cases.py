@@ -29,6 +29,7 @@ GROUPED = ("grouped_attention", "grouped_attention_vjp", "grouped_attention_weig
 SEAMS = ("project", "project_vjp", "merge", "merge_vjp")
 Sizes = dict[str, int]
 SIZES_TAKEN: dict[str, Callable[[Sizes], Sizes]] = {
+    "extend_cache": lambda x: {"G": max(x["G"], 1)},
     **dict.fromkeys(("rope", "rope_vjp"), lambda x: {"d_k": x["d_k"] + x["d_k"] % 2}),
     **dict.fromkeys(("relative_bias", "relative_bias_vjp"), lambda x: {"N": x["N"] // 2 * 2 + 1}),
     **dict.fromkeys(("embedding", "embedding_vjp"), lambda x: {"N": max(x["N"], 2)}),
@@ -78,8 +79,8 @@ SETTINGS: dict[str, list[dict[str, Any]]] = {
         ]
         for name in GROUPED
     },
-    **{name: [{}, {"memory": None, **NO_BIASES}] for name in SEAMS[:2]},
-    **{name: [{}, NO_BIASES] for name in SEAMS[2:]},
+    "project": [{}, {"memory": None, **NO_BIASES}],
+    **{name: [{}, NO_BIASES] for name in SEAMS[1:]},
     "extend_cache": [{}, {"cache": None}],
     "sinusoidal": [
         {"d_model": 6},

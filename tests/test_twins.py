@@ -47,7 +47,7 @@ from edges import EDGES
 from every import every, try_each
 from tformer import fast, reference
 from tformer.docstrings import documented
-from tformer.parameters import HeadParameters
+from tformer.parameters import HeadParameters, KVCache
 
 DIFFERENTIABLE = [name for name in FUNCTIONS if name not in ("softmax", *NOT_DIFFERENTIABLE)]
 ROWS = [pytest.param(f, *row, id=f"{f}-{i}") for f in EDGES for i, row in EDGES[f].items()]
@@ -356,6 +356,16 @@ BAD: dict[str, Callable] = {
     "mask of other keys": lambda m, a: m.multi_head_attention(
         a([[1.0]] * 2), ones(a), mask=a([[True] * 3])
     ),
+    "gradient of other keys": lambda m, a: m.project_vjp(
+        a([[1.0]] * 2), ones(a), a([[[1.0]] * 2]), *[a([[[1.0]] * 3])] * 2
+    ),
+    "cache of other groups": lambda m, a: m.extend_cache(
+        KVCache(*[a([[[1.0]]] * 2)] * 2), *[a([[[1.0]]])] * 2
+    ),
+    "heads not in groups": lambda m, a: m.grouped_attention(
+        a([[[1.0]]] * 3), *[a([[[1.0]]] * 2)] * 2
+    ),
+    "causal by a number": lambda m, a: m.multi_head_weights(a([[1.0]]), ones(a), causal=1),
     "bias without heads": lambda m, a: m.multi_head_attention(a([[1.0]]), ones(a), bias=a([[0.0]])),
     "no queries known": lambda m, a: m.causal_mask(-1, 2),
     "offset below 0": lambda m, a: m.causal_attention(*[a([[1.0]])] * 3, offset=-1),

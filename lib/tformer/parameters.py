@@ -39,13 +39,15 @@ def tree(cls: Class) -> Class:
 def tree_map(function: Callable[..., Any], first: Any, *others: Any) -> Any:
     """The tree of what `function` gives for each leaf, and for those in its place in the others.
 
-    Lists and tuples are trees as well, and None stays None.
+    Lists, tuples and dictionaries are trees as well, and None stays None.
     """
     if first is None:
         return first
     if is_dataclass(first):
         each = zip(*(vars(one).values() for one in (first, *others)), strict=True)
-        return type(first)(*(tree_map(function, *several) for several in each))
+        return type(first)(*(tree_map(function, *several) for several in each))  # type: ignore[misc]
+    if isinstance(first, dict):
+        return {key: tree_map(function, *(one[key] for one in (first, *others))) for key in first}
     if isinstance(first, tuple | list):
         found = (tree_map(function, *several) for several in zip(first, *others, strict=True))
         return type(first)(found)
@@ -58,6 +60,8 @@ def named_leaves(tree: Any, name: str = "") -> Iterator[tuple[str, Any]]:
         return
     if is_dataclass(tree):
         inner = [(one.name, getattr(tree, one.name)) for one in fields(tree)]
+    elif isinstance(tree, dict):
+        inner = list(tree.items())
     elif isinstance(tree, tuple | list):
         inner = [(str(i), one) for i, one in enumerate(tree)]
     else:
@@ -190,20 +194,21 @@ class KVCache:
         return self.k.shape[-2]
 
 
-def require_keys(where: str, x: Any, memory: Any, mask: Any, bias: Any) -> None:
-    """Hold mask and bias to the number of words, which are the keys if there is no memory.
+def require_keys(where: str, x: Any, memory: Any, axis: int = -1, **tables: Any) -> None:
+    """Hold tables to the number of words, which are the keys if there is no memory.
 
     Raises
     ------
     ShapeError
-        If mask or bias is for another number of keys.
+        If a table is for another number of keys, along `axis`. Along the last it may have size 1.
     """
     n_words = x.shape[-2]
-    for name, table in (("mask", mask), ("bias", bias)):
-        if memory is None and table is not None and table.shape[-1] not in (1, n_words):
+    allowed = (1, n_words) if axis == -1 else (n_words,)
+    for name, table in tables.items():
+        if memory is None and table is not None and table.shape[axis] not in allowed:
             raise ShapeError(
                 f"{where}: axis S is {n_words} in x, as there is no memory, but "
-                f"{table.shape[-1]} in {name}; got shape {tuple(table.shape)}"
+                f"{table.shape[axis]} in {name}; got shape {tuple(table.shape)}"
             )
 
 

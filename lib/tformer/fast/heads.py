@@ -34,7 +34,7 @@ def multi_head_attention(
     """By `grouped_attention`, so that no table of scores is stored. On a CPU half precision is
     widened to float32; on a GPU queries, keys, values and outputs are rounded to it.
     """
-    require_keys("multi_head_attention", x, memory, mask, bias)
+    require_keys("multi_head_attention", x, memory, mask=mask, bias=bias)
     dtype = x.dtype
     x, parameters, memory, bias = _widened(x, parameters, memory, bias)
     q, k, v = project(x, parameters, memory)
@@ -54,7 +54,7 @@ def multi_head_attention_vjp(
     causal: bool = False,
 ) -> tuple[Tensor, HeadParameters, Tensor | None, Tensor | None]:
     """By PyTorch's automatic differentiation of `multi_head_attention`."""
-    require_keys("multi_head_attention_vjp", x, memory, mask, bias)
+    require_keys("multi_head_attention_vjp", x, memory, mask=mask, bias=bias)
 
     def layer(x: Tensor, p: HeadParameters, memory: Tensor | None, bias: Tensor | None) -> Tensor:
         return multi_head_attention(x, p, memory, mask, bias, scale, causal)
@@ -73,7 +73,7 @@ def multi_head_weights(
     causal: bool = False,
 ) -> Tensor:
     """Half precision as in `multi_head_attention`."""
-    require_keys("multi_head_weights", x, memory, mask, bias)
+    require_keys("multi_head_weights", x, memory, mask=mask, bias=bias)
     dtype = x.dtype
     x, parameters, memory, bias = _widened(x, parameters, memory, bias)
     q, k, _ = project(x, parameters, memory)

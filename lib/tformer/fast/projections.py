@@ -12,7 +12,7 @@ from tformer.fast._kernels import kernel_of
 from tformer.fast.precision import wide
 from tformer.fast.twins import twin
 from tformer.fast.vjp import vjp
-from tformer.parameters import HeadParameters, KVCache
+from tformer.parameters import HeadParameters, KVCache, require_keys
 
 __all__ = ["extend_cache", "merge", "merge_vjp", "project", "project_vjp"]
 
@@ -36,6 +36,7 @@ def project_vjp(
     memory: Tensor | None = None,
 ) -> tuple[Tensor, HeadParameters, Tensor | None]:
     """By PyTorch's automatic differentiation of `project`."""
+    require_keys("project_vjp", x, memory, axis=-2, dk=dk, dv=dv)
     return vjp(project, (x, parameters, memory), (dq, dk, dv))
 
 

@@ -59,7 +59,7 @@ def multi_head_attention(
     Equation eq-multi-head-attention; [vaswani2017], section 3.2.2, with groups as in [ainslie2023],
     one group as in [shazeer2019].
     """
-    require_keys("multi_head_attention", x, memory, mask, bias)
+    require_keys("multi_head_attention", x, memory, mask=mask, bias=bias)
     q, k, v = project(x, parameters, memory)
     return merge(grouped_attention(q, k, v, mask, bias, scale, causal), parameters)
 
@@ -111,7 +111,7 @@ def multi_head_attention_vjp(
     -----
     Equation eq-multi-head-attention-vjp; the derivatives of [vaswani2017].
     """
-    require_keys("multi_head_attention_vjp", x, memory, mask, bias)
+    require_keys("multi_head_attention_vjp", x, memory, mask=mask, bias=bias)
     q, k, v = project(x, parameters, memory)
     y = grouped_attention(q, k, v, mask, bias, scale, causal)
     dy, of_outputs = merge_vjp(y, parameters, grad)
@@ -158,7 +158,7 @@ def multi_head_weights(
     -----
     Equation eq-multi-head-weights; [vaswani2017], section 3.2.2.
     """
-    require_keys("multi_head_weights", x, memory, mask, bias)
+    require_keys("multi_head_weights", x, memory, mask=mask, bias=bias)
     q, k, _ = project(x, parameters, memory)
     return grouped_attention_weights(q, k, mask, bias, scale, causal)
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from tformer.parameters import HeadParameters, KVCache, tree_map
+from tformer.parameters import HeadParameters, KVCache, require_keys, tree_map
 from tformer.reference.attention import sum_to
 from tformer.reference.equation import equation
 
@@ -83,6 +83,7 @@ def project_vjp(
     -----
     Equation eq-project-vjp; the derivatives of [vaswani2017], section 3.2.2.
     """
+    require_keys("project_vjp", x, memory, axis=-2, dk=dk, dv=dv)
     p, source = parameters, x if memory is None else memory
     dx, dw_q, db_q = _rows_vjp(x, p.w_q, p.b_q, dq)
     from_k, dw_k, db_k = _rows_vjp(source, p.w_k, p.b_k, dk)
