@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import mutually_broadcastable_shapes
 
+from attention_problems import asked_as_on_a_gpu
 from cases import (
     ATTENTION,
     ENTRIES,
@@ -49,6 +50,7 @@ from tformer.weights import HeadWeights
 
 DIFFERENTIABLE = [name for name in FUNCTIONS if name not in ("softmax", *NOT_DIFFERENTIABLE)]
 ROWS = [pytest.param(f, *row, id=f"{f}-{i}") for f in EDGES for i, row in EDGES[f].items()]
+SCALED = [n for n in FUNCTIONS if "scale" in inspect.signature(getattr(reference, n)).parameters]
 ONLY_FAST = {"pick_device"}
 
 
@@ -106,6 +108,12 @@ def assert_values(case: Case) -> None:
     assert_twins_agree(case, precisions(case.function, "fast"))
     for key, value in before.items():
         np.testing.assert_array_equal(case.arrays[key], value)
+
+
+@every("name", SCALED)
+def test_what_has_a_scale_has_the_same_values_by_the_kernel_of_a_gpu(name: str) -> None:
+    with asked_as_on_a_gpu():
+        try_each(assert_twins_agree, ((kind, (case, ["float64"])) for kind, case in cases(name)))
 
 
 @pytest.mark.parametrize("name", [n for n in FUNCTIONS if n not in VALUES_NEEDED])
