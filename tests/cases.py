@@ -312,10 +312,11 @@ def parts(result: Any) -> list[Any]:
 
 
 def as_one(result: Any) -> Any:
-    """The result; or, if there are several, all their entries in one row."""
+    """The result; or, if there are several, which have one dtype, all their entries in one row."""
     if not isinstance(result, tuple):
         return result
     rows = [part.reshape(-1) for part in parts(result)]
+    assert len({row.dtype for row in rows}) == 1
     return np.concatenate(rows) if isinstance(rows[0], np.ndarray) else torch.cat(rows)
 
 

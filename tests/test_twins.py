@@ -45,7 +45,7 @@ from cases import (
 from edges import EDGES
 from every import every, try_each
 from tformer import fast, reference
-from tformer.docstrings import documented
+from tformer.docstrings import documented, sections
 from tformer.weights import HeadWeights
 
 DIFFERENTIABLE = [name for name in FUNCTIONS if name not in ("softmax", *NOT_DIFFERENTIABLE)]
@@ -61,27 +61,40 @@ def define(case: Case) -> np.ndarray:
 
 
 def by_reference(case: Case, dtype: str) -> np.ndarray:
-    """What the definition itself gives in `dtype`, which the result must have."""
+    """What the definition itself gives in `dtype`; numbers that are no integers must have it."""
     arrays = {
         key: value.astype(dtype) if value.dtype.kind == "f" else value
         for key, value in case.arrays.items()
     }
-    result = define(case._replace(arrays=arrays))
-    assert result.dtype.kind != "f" or result.dtype == dtype
-    return result.astype(float)
+    return define(case._replace(arrays=arrays))
 
 
 def assert_twins_agree(case: Case, dtypes: Sequence[str]) -> None:
-    """Both twins give, in each dtype, what the definition gives in float64 for the same numbers."""
+    """Both twins give, in each dtype, what the definition gives in float64 for the same numbers.
+
+    Results have that dtype, unless the docstring says integer or boolean.
+    """
+    wanted = kind_of_result(case.function)
     for dtype in dtypes:
         known = rounded(case, dtype)
         expected = define(known)
-        results = [to_numpy(by_fast(case, dtype))]
+        assert torch.from_numpy(expected).dtype == (wanted or torch.float64)
+        results = [by_fast(case, dtype)]
         if dtype in precisions(case.function, "reference")[1:]:
-            results.append(by_reference(case, dtype))
+            results.append(torch.from_numpy(by_reference(case, dtype)))
         bound = tolerance(case.function, dtype) * magnitude(known, expected)
         for result in results:
-            np.testing.assert_allclose(result, expected, rtol=0, atol=bound, err_msg=dtype)
+            assert result.dtype == (wanted or getattr(torch, dtype))
+            np.testing.assert_allclose(
+                to_numpy(result), expected, rtol=0, atol=bound, err_msg=dtype
+            )
+
+
+def kind_of_result(name: str) -> torch.dtype | None:
+    """The dtype of what a function returns, if it is not that of its floating-point arrays."""
+    returns = sections(getattr(reference, name).__doc__ or "")["Returns"]
+    kinds = {"integer": torch.int64, "boolean": torch.bool}
+    return next((dtype for kind, dtype in kinds.items() if f") {kind} array" in returns), None)
 
 
 def test_both_modules_have_the_same_public_names() -> None:
