@@ -246,9 +246,9 @@ def require_count(
 def _integer(where: str, name: str, value: Any) -> Any:
     """`value` as a plain int. An array is refused even if it holds a single integer."""
     is_array = hasattr(value, "dtype") and not isinstance(value, numbers.Integral)
-    if isinstance(value, bool) or is_array or not hasattr(value, "__index__"):
-        raise TypeError(f"{where}: {name} must be an integer; got {value!r}")
-    return index(value)
+    if not (isinstance(value, bool | type) or is_array) and hasattr(value, "__index__"):
+        return index(value)
+    raise TypeError(f"{where}: {name} must be an integer; got {value!r}")
 
 
 def require_positive(where: str, name: str, value: Any, dtype: Any) -> float:
