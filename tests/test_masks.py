@@ -3,6 +3,7 @@
 import tracemalloc
 from collections.abc import Callable
 from contextlib import nullcontext
+from itertools import product
 
 import numpy as np
 import pytest
@@ -31,6 +32,23 @@ def test_masks_allow_what_their_words_say(n_queries: int, n_keys: int, offset: i
         assert causal[t, s] == (ago >= 0)
         assert window[t, s] == (0 <= ago < n)
         assert prefix[t, s] == (ago >= 0 or s < n - 1)
+
+
+@pytest.mark.parametrize("size", [(300, 300), (70, 300), (300, 70)], ids=str)
+def test_long_masks_allow_what_their_words_say(size: tuple[int, int]) -> None:
+    """Windows and prefixes about powers of two, where a row of keys is longer than any block."""
+    t, s = np.ogrid[: size[0], : size[1]]
+    for offset, n in product((0, 1, 63, 230), (1, 31, 32, 33, 63, 64, 65, 127, 128, 129, 255, 256)):
+        ago = t + offset - s
+        wanted = {
+            "causal_mask": (ago >= 0, {}),
+            "sliding_window_mask": ((ago >= 0) & (ago < n), {"window": n}),
+            "prefix_mask": ((ago >= 0) | (s < n), {"n_prefix": n}),
+        }
+        for name, (expected, numbers) in wanted.items():
+            for module in (reference, fast):
+                got = np.asarray(getattr(module, name)(*size, **numbers, offset=offset))
+                np.testing.assert_array_equal(got, expected, err_msg=f"{name}, {n}, {offset}")
 
 
 @given(n_queries=small, n_keys=small, offset=small)
