@@ -31,8 +31,8 @@ __all__ = [
 
 FLOATING = "floating-point"
 LARGEST = 2**31 - 1
-"""What a count may be at most, for which no docstring gives another end: sums of two, and their
-products with a slope, are then exact in int64 and in float64."""
+"""What a count may be at most, where no docstring gives another end: sums and differences of two
+are then exact in int64 and in float64."""
 ARRAY = re.compile(
     r"^(?:([\w.]+) : )?\(([^()]*)\) (?:(integer|boolean) )?array(, optional)?$", re.MULTILINE
 )
