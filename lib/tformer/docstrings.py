@@ -23,6 +23,7 @@ from tformer.axes import DIVIDES, LEGEND
 __all__ = [
     "FLAG",
     "FLOATING",
+    "LARGEST",
     "WIDTH",
     "Documented",
     "dataclass_of",
@@ -33,6 +34,9 @@ __all__ = [
 ]
 
 FLOATING, FLAG = "floating-point", "True or False"
+LARGEST = 2**31 - 1
+"""What a count may be at most, where no docstring gives another end: sums and differences of two
+are then exact in int64 and in float64."""
 ARRAY = re.compile(
     r"^(?:([\w.]+) : )?\(([^()]*)\) (?:(integer|boolean|real) )?array(, optional)?$", re.MULTILINE
 )
@@ -184,6 +188,8 @@ def _of_values(said: Documented) -> Iterable[str]:
     for name, range_ in said.ranges.items():
         if "axis" not in range_ and range_ != FLAG:
             yield f"{name} is not {range_}"
+    if any("at least" in range_ for range_ in said.ranges.values()):
+        yield f"a count is above {LARGEST}"
 
 
 def _of_types(said: Documented) -> Iterable[str]:

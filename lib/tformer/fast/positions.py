@@ -155,18 +155,21 @@ def _as_complex(x: Tensor) -> Tensor:
 def _require_pairs(where: str, x: Tensor, pairing: str) -> None:
     if x.shape[-1] % 2:
         raise ShapeError(f"{where}: axis d_k must be even; got {x.shape[-1]}")
-    if pairing not in ("adjacent", "half"):
+    if not isinstance(pairing, str) or pairing not in ("adjacent", "half"):
         raise ValueError(f'{where}: pairing must be "adjacent" or "half"; got {pairing!r}')
 
 
 def _require_rows(where: str, tokens: Tensor, table: Tensor) -> None:
     if not tokens.is_cpu or torch.compiler.is_compiling() or not tokens.numel():
         return
-    least, most = (int(x) for x in tokens.long().aminmax())
-    if least < 0 or most >= table.shape[0]:
+    n_rows = table.shape[0]
+    if not n_rows:
         raise ValueError(
-            f"{where}: tokens must be from 0 to {table.shape[0] - 1}; got {least} to {most}"
+            f"{where}: table has no rows, so tokens must be empty; got {tokens.numel()}"
         )
+    least, most = (int(x) for x in tokens.long().aminmax())
+    if least < 0 or most >= n_rows:
+        raise ValueError(f"{where}: tokens must be from 0 to {n_rows - 1}; got {least} to {most}")
 
 
 def _columns(where: str, table: Tensor, distances: Tensor) -> Tensor:
