@@ -115,10 +115,7 @@ INTEGERS_ONLY = tuple(
     if set(said.names) <= set(said.kinds)
 )
 """What takes no floating-point array: what it returns is in float64, or torch's default dtype."""
-VALUES_NEEDED = (
-    *("cooccurrence", "svd_embeddings", "from_additive"),
-    *("embedding", "embedding_vjp"),
-)
+VALUES_NEEDED = ("cooccurrence", "svd_embeddings", "from_additive")
 SEVERAL = (
     *("attention_vjp", "grouped_attention_vjp", "multi_head_attention_vjp"),
     *("project_vjp", "merge_vjp"),
