@@ -81,6 +81,6 @@ NOTICED = {
     "slopes: from 1": ["prop-alibi-slopes"],
     "ALiBi: squares": ["thm-alibi"],
     "attention: masked after softmax": ["thm-counting"],
-    "weights: softmax over the queries": ["exm-box-and-bag"],
+    "weights: softmax over the queries": ["exm-box-and-bag", "prop-disperses"],
 }
 """What is wrong, here or in another chapter -> the claims of this chapter that must fail."""

@@ -79,19 +79,27 @@ def toeplitz(known: bool = True, spare: int = 0) -> str:
 @claim(
     "prop-alibi-slopes",
     "exhaustive",
-    broken={"beginning at 1": {"first": 0}, "a plain sequence for all": {"plain": True}},
+    broken={
+        "beginning at 1": {"first": 0},
+        "a plain sequence for all": {"plain": True},
+        "the added ones come after": {"side": -1},
+    },
     scope="1 to 64 heads",
 )
-def alibi_slopes(first: int = 1, plain: bool = False) -> str:
-    """Slope by slope from the statement, and their order for powers of two."""
+def alibi_slopes(first: int = 1, plain: bool = False, side: int = 1) -> str:
+    """Slope by slope from the statement; each added exponent half a step before its neighbour."""
     for n in range(1, 65):
         power = n if plain else 2 ** (n.bit_length() - 1)
         own = [2.0 ** (-8 * (h + first) / power) for h in range(power)]
-        between = [2.0 ** (-8 * (2 * h + 1) / (2 * power)) for h in range(n - power)]
+        added = [2.0 ** (-8 * (2 * h + 1) / (2 * power)) for h in range(n - power)]
         found = ref.alibi_slopes(n)
-        says = f"{n} heads: {show(found[:3])} …, not {show([*own, *between][:3])} …"
-        require(near(found, [*own, *between]), says)
+        says = f"{n} heads: {show(found[:3])} …, not {show([*own, *added][:3])} …"
+        require(near(found, [*own, *added]), says)
         require(len(set(found)) == n, f"{n} heads: two slopes are one")
+        exponents, half = -np.log2(found), 4 / power
+        before = exponents[: n - power] - side * half
+        says = f"{n} heads: exponents {show(exponents[power:])}, not {show(before)}"
+        require(near(exponents[power:], before), says)
     return "every slope of 1 to 64 heads within 1e-12, all different"
 
 

@@ -73,6 +73,11 @@ class Trained:
     task: str
     parameters: Parameters
 
+    def texts(self, length: int) -> tuple[Tensor, Tensor]:
+        """New texts (B, T) of a length, and what is right at each place, (B, T)."""
+        draw = torch.Generator().manual_seed(length)
+        return TASKS[self.task](draw, LETTERS // length, length)
+
     @one_thread()
     @torch.no_grad()
     def right(self, length: int, **changed: Any) -> Tensor:
@@ -80,8 +85,7 @@ class Trained:
 
         Changed may be the `base` and the `interpolation` of the waves, and a `window` of keys.
         """
-        draw = torch.Generator().manual_seed(length)
-        tokens, right = TASKS[self.task](draw, LETTERS // length, length)
+        tokens, right = self.texts(length)
         guess = _logits(self.scheme, self.parameters, tokens, **changed).argmax(dim=-1)
         late = slice(length // 2, length)
         return (guess == right)[..., late].double().mean(dim=(-2, -1))
@@ -173,19 +177,6 @@ def _adam(
             second.lerp_(grad * grad, 0.02)
             size = (second / (1 - 0.98**step)).sqrt() + 1e-8
             x -= rate * first / (1 - 0.9**step) / size
-
-
-def measured(task: str) -> dict[str, np.ndarray]:
-    """Share of right letters of each scheme, (3, 6): short texts, long ones, long with a window.
-
-    Short are the texts of training. The window hides all distances that are longer than in these.
-    """
-    found = {}
-    for scheme in SCHEMES:
-        layer, far = train(scheme, task), LENGTHS[-1]
-        shares = layer.right(TRAINED), layer.right(far), layer.right(far, window=TRAINED)
-        found[scheme] = torch.stack(shares).numpy()
-    return found
 
 
 def changed(layer: Trained) -> dict[str, np.ndarray]:
