@@ -12,10 +12,10 @@ from tformer.world.lexicon import SENTENCES
 class Slope:
     """In the place of Adam: keeps the first gradients and makes no step."""
 
-    def __init__(self, parameters, rate):
+    def __init__(self, parameters):
         self.parameters, self.gradients = [x.copy() for x in parameters], None
 
-    def step(self, gradients):
+    def step(self, gradients, rate):
         self.gradients = gradients if self.gradients is None else self.gradients
 
 

@@ -19,8 +19,8 @@ from tformer.chapters.ch07.extrapolation import (
     LENGTHS,
     N_HEADS,
     SCHEMES,
-    Parameters,
     Trained,
+    projected,
     train,
 )
 from tformer.chapters.ch07.scores import BASE, TRAINED
@@ -77,18 +77,12 @@ def logits(layer: Trained, tokens: Tensor, late: slice, counts: Tensor, told: Te
 
     A key that counts n times has a score that is greater by log n.
     """
-    x, q, k, v = _projected(layer.parameters, tokens)
+    x = layer.parameters["letters"][:, tokens]
+    q, k, v = projected(x, layer.parameters)
     table = scores(layer, q[..., late, :], k, told[late]) + counts[late].log()
     y = fast.attention(q[..., late, :0], k[..., :0], v, bias=table)
     logits: Tensor = (x[..., late, :] + y.sum(dim=2)) @ layer.parameters["read"][:, None]
     return logits
-
-
-def _projected(p: Parameters, tokens: Tensor) -> tuple[Tensor, ...]:
-    """Letters (6, B, T, D) and their queries, keys and values in each head, (6, B, H, T, K)."""
-    x = p["letters"][:, tokens]
-    q, k, v = (torch.einsum("sbtd,shdk->sbhtk", x, p[f"w_{name}"]) for name in "qkv")
-    return x, q + p["b_q"][:, None], k + p["b_k"][:, None], v
 
 
 def scores(layer: Trained, q: Tensor, k: Tensor, told: Tensor) -> Tensor:
@@ -118,7 +112,7 @@ def _turned(q: Tensor, k: Tensor, told: Tensor) -> Tensor:
 
 
 def measured(task: str) -> dict[str, np.ndarray]:
-    """Share of right letters of each scheme under each of `scores.NEW`, (5, 6); NaN where untold."""
+    """Share of right letters of each scheme under each of `scores.NEW`, (5, 6), or NaN."""
     found = {}
     for scheme in SCHEMES:
         layer = train(scheme, task)
@@ -135,7 +129,8 @@ def measured(task: str) -> dict[str, np.ndarray]:
 @torch.no_grad()
 def spread(layer: Trained) -> np.ndarray:
     """By how much the scores of the last query of a short text differ, mean over texts: (6, H)."""
-    _, q, k, _ = _projected(layer.parameters, layer.texts(TRAINED)[0])
+    x = layer.parameters["letters"][:, layer.texts(TRAINED)[0]]
+    q, k, _ = projected(x, layer.parameters)
     found = scores(layer, q[..., -1:, :], k, torch.arange(TRAINED).flip(0)[None])[..., 0, :]
     means: np.ndarray = (found.amax(dim=-1) - found.amin(dim=-1)).mean(dim=1).numpy()
     return means
