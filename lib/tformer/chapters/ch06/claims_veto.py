@@ -284,9 +284,9 @@ def mixture_read(ratio: int = 2, normal: bool = True) -> str:
             left = float(np.trace(np.eye(r) - np.linalg.pinv(a) @ a))
             require(near(left, r - n_heads, 1e-9), f"given {n_heads} mixtures {left:.3f} is left")
     return (
-        "one head and ReLUs return all signs within 1e-12, r ≤ 4, m ≤ 2; polynomials of degree 9 "
-        "read two normal contents from one mixture with an error of 1 or more, 20 heads; what is "
-        "left given H mixtures has the variance r − H"
+        "one head and ReLUs return all signs within 1e-12, r ≤ 4, m ≤ 2; of two normal contents in "
+        "one mixture polynomials of degree 9 miss 1 or more, 20 heads; given H mixtures of r, the "
+        "variance r − H is left"
     )
 
 
