@@ -97,7 +97,8 @@ def rope(
     Equation eq-rope; [su2024], whose pairs are adjacent. Computed in the precision of x.
     """
     first, second = _pairs("rope", x, pairing)
-    sine, cosine = _sine_cosine(sinusoids, x)
+    sinusoids = sinusoids.astype(x.dtype)
+    sine, cosine = sinusoids[..., 0::2], sinusoids[..., 1::2]
     first, second = (
         first * cosine - second * sine,
         first * sine + second * cosine,
@@ -133,7 +134,8 @@ def rope_vjp(sinusoids: np.ndarray, grad: np.ndarray, pairing: str = "adjacent")
     Equation eq-rope-vjp; [su2024]. A rotation's inverse is its transpose.
     """
     first, second = _pairs("rope_vjp", grad, pairing)
-    sine, cosine = _sine_cosine(sinusoids, grad)
+    sinusoids = sinusoids.astype(grad.dtype)
+    sine, cosine = sinusoids[..., 0::2], sinusoids[..., 1::2]
     return _together(first * cosine + second * sine, second * cosine - first * sine, pairing)
 
 
@@ -355,12 +357,6 @@ def _pairs(where: str, x: np.ndarray, pairing: str) -> tuple[np.ndarray, np.ndar
     if pairing == "adjacent":
         return x[..., 0::2], x[..., 1::2]
     return x[..., : width // 2], x[..., width // 2 :]
-
-
-def _sine_cosine(sinusoids: np.ndarray, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Sine and cosine of each pair's angle, in the precision of `x`."""
-    sinusoids = sinusoids.astype(x.dtype)
-    return sinusoids[..., 0::2], sinusoids[..., 1::2]
 
 
 def _together(first: np.ndarray, second: np.ndarray, pairing: str) -> np.ndarray:
