@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from tformer.exercises import compare, say
+from tformer.exercises import compare, describe
 from tformer.exercises.answer import Answer, Wrong
 
 Parts = tuple[Any, ...]
@@ -112,9 +112,9 @@ class Number(Array):
         error, right = abs(float(got) - float(want)), float(want)
         if error >= self.near * abs(right):
             return ""
-        allowed = say.show(self.within + self.relative * abs(right), 2)
+        allowed = describe.show(self.within + self.relative * abs(right), 2)
         return (
-            f"That is close and not close enough: it is off by {say.show(error, 2)}, and "
+            f"That is close and not close enough: it is off by {describe.show(error, 2)}, and "
             f"{allowed} is allowed. Random draws leave such errors, and grids that are coarse or "
             "end too early."
         )
@@ -177,11 +177,11 @@ class Name(Array):
 def parts(f: Answer, value: Any, said: str, names: tuple[str, ...]) -> list[np.ndarray]:
     """Return the arrays that `value` holds, or say that they are not there."""
     listed = f"{', '.join(names[:-1])} and {names[-1]}"
-    needed = f"it should return {say.count(len(names))} arrays, {listed}."
+    needed = f"it should return {describe.count(len(names))} arrays, {listed}."
     if isinstance(value, np.ndarray) and value.ndim < 3:
         raise Wrong(f"With {said}, {f.name} returns one array, of shape {value.shape}; {needed}")
     if not isinstance(value, tuple | list | np.ndarray):
-        raise Wrong(f"With {said}, {f.name} returns {say.kind(value)}; {needed}")
+        raise Wrong(f"With {said}, {f.name} returns {describe.kind(value)}; {needed}")
     if len(value) != len(names):
         raise Wrong(f"With {said}, the answer of {f.name} has length {len(value)}; {needed}")
     return [f.numbers(part, said) for part in value]

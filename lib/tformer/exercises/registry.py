@@ -39,8 +39,8 @@ of the case or `otherwise`. The tests hand every mutant to `check`, and ask for 
 - A mutant should be what people write, also where it raises. Its sentence says what is wrong and
   why, not the code of the solution and no sentence of a hint.
 - Mistakes that differ in one thing are a family: `each(family, {sentence: variant})` hands it the
-  variant before the inputs. Those of many exercises stand in the engine: `scales.WRONG_SCALES`,
-  `softmaxes.WRONG_SOFTMAXES`, `softmaxes.WRONG_MASKS`; `table.lean` is a test of memory.
+  variant before the inputs. Those of many exercises stand in the engine: `scales.SCALE_MUTANTS`,
+  `softmaxes.SOFTMAX_MUTANTS`, `softmaxes.MASK_MUTANTS`; `table.memory_test` is a test of memory.
 - `kind` says what an answer is: `Array()`, `Number(within=…)`, `Several(names=…)`, `Name(names=…)`;
   `Array(by=…, called=…)` where many answers are right and a function of them is compared. Another
   rule is a kind of its own, made from one of these.
@@ -52,7 +52,7 @@ of the case or `otherwise`. The tests hand every mutant to `check`, and ask for 
   (`f.steps`), or of whatever else no case can show. Without `cases` the whole check is such a
   function, and raises `Wrong`; the tests plant its `mutants` all the same.
 - Answers that raise, hang, print, return strings or change their inputs, and other ways to make the
-  same mistake, are planted in ``tests/chapters/chNN/wrong_answers.py``.
+  same mistake, are planted in ``tests/chapters/chNN/planted_answers.py``.
 """
 
 from __future__ import annotations

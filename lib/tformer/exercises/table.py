@@ -1,4 +1,4 @@
-"""A check as a table: the right function, the cases it is tried on, the mistakes people make."""
+"""A check as a table: the right function, the cases it is tried on, and its mutants."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from tformer.exercises import say
+from tformer.exercises import describe
 from tformer.exercises.answer import Answer, Raised, Wrong, fresh
 from tformer.exercises.kinds import Array, Parts
 
@@ -48,7 +48,7 @@ class Case:
     @property
     def words(self) -> str:
         """The inputs in words."""
-        return self.said or say.inputs(self.inputs)
+        return self.said or describe.inputs(self.inputs)
 
     @property
     def handed(self) -> dict[str, Any]:
@@ -79,7 +79,9 @@ def each(family: Function, variants: Mapping[Any, Any]) -> dict[Any, Function]:
     return {sentence: partial(family, variant) for sentence, variant in variants.items()}
 
 
-def lean(most: float, what: str, why: str, said: str = "", **inputs: Any) -> Callable[..., None]:
+def memory_test(
+    most: float, what: str, why: str, said: str = "", **inputs: Any
+) -> Callable[..., None]:
     """Return a test that no call with these inputs, named `what`, holds more bytes than `most`."""
 
     def test(f: Answer) -> None:

@@ -19,7 +19,7 @@ from tformer.claims.tools import Array, identity, near, row, show, weights
 @claim(
     "prop-late-divided",
     "numeric",
-    broken={
+    mutants={
         "the lead is smaller": {"lead": 100.0},
         "without dividing again": {"divided": False},
     },
@@ -53,7 +53,7 @@ def late_divided(lead: float = 0.0, divided: bool = True) -> str:
 @claim(
     "thm-fill",
     "symbolic",
-    broken={"the fill counts twice": {"times": 2}, "the sums exchanged": {"turned": True}},
+    mutants={"the fill counts twice": {"times": 2}, "the sums exchanged": {"turned": True}},
     scope="up to 3 keys of each kind; the library, 40 rows",
 )
 def fill_share(times: int = 1, turned: bool = False) -> str:
@@ -81,7 +81,7 @@ def fill_share(times: int = 1, turned: bool = False) -> str:
 @claim(
     "exm-absorbed",
     "exhaustive",
-    broken={"a fill of −10⁸": {"fill": -1e8}, "scores up to 40": {"largest": 40}},
+    mutants={"a fill of −10⁸": {"fill": -1e8}, "scores up to 40": {"largest": 40}},
     scope="scores −31 to 31 in steps of 1/8; float32",
 )
 def absorbed(fill: float = -1e9, largest: int = 31) -> str:
@@ -105,7 +105,7 @@ def absorbed(fill: float = -1e9, largest: int = 31) -> str:
 @claim(
     "exm-two-fills",
     "numeric",
-    broken={"one mask alone": {"masks": 1}, "a fill of half the size": {"part": 0.5}},
+    mutants={"one mask alone": {"masks": 1}, "a fill of half the size": {"part": 0.5}},
     scope="float16, bfloat16 and float32",
 )
 def two_fills(masks: int = 2, part: float = 1.0) -> str:
@@ -128,7 +128,7 @@ def two_fills(masks: int = 2, part: float = 1.0) -> str:
 @claim(
     "prop-hole",
     "exhaustive",
-    broken={"without residual connections": {"keeps": False}, "four layers": {"more": 1}},
+    mutants={"without residual connections": {"keeps": False}, "four layers": {"more": 1}},
     scope="every hole in texts of up to 9 words; 5 layers",
 )
 def hole(keeps: bool = True, more: int = 0) -> str:
@@ -158,7 +158,7 @@ def hole(keeps: bool = True, more: int = 0) -> str:
 @claim(
     "exm-global",
     "exhaustive",
-    broken={"it looks at its window only": {"looks": False}, "one layer": {"n_layers": 1}},
+    mutants={"it looks at its window only": {"looks": False}, "one layer": {"n_layers": 1}},
     scope="100 words, windows of 3",
 )
 def global_word(looks: bool = True, n_layers: int = 2) -> str:
@@ -178,7 +178,7 @@ def global_word(looks: bool = True, n_layers: int = 2) -> str:
 @claim(
     "exm-cache",
     "numeric",
-    broken={"no offset": {"offset": False}, "the mask is one too wide": {"ahead": 1}},
+    mutants={"no offset": {"offset": False}, "the mask is one too wide": {"ahead": 1}},
     scope="12 words, pieces of every length",
 )
 def cache(offset: bool = True, ahead: int = 0) -> str:
@@ -199,7 +199,7 @@ def cache(offset: bool = True, ahead: int = 0) -> str:
 @claim(
     "exm-packed-places",
     "numeric",
-    broken={"only the queries are turned": {"keys": False}, "values are turned too": {"v": True}},
+    mutants={"only the queries are turned": {"keys": False}, "values are turned too": {"v": True}},
     scope="two layers, documents of 3, 5 and 4 words",
 )
 def packed_with_places(keys: bool = True, v: bool = False) -> str:

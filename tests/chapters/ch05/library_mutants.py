@@ -1,4 +1,4 @@
-"""Mistakes in the library functions of chapter 5, and what the chapter's claims notice."""
+"""Mutants of the library functions of chapter 5, and the claims of the chapter that kill them."""
 
 import numpy as np
 
@@ -15,7 +15,7 @@ def causal_beyond(n_queries, n_keys, offset=0):
     return np.arange(n_keys) <= np.arange(n_queries)[:, None] + offset + 1
 
 
-MISTAKES = {
+MUTANTS = {
     "causal mask: upside down": ("causal_mask", causal_upside_down),
     "causal mask: one too far": ("causal_mask", causal_beyond),
     "window: one too wide": (
@@ -41,9 +41,9 @@ MISTAKES = {
         lambda influence, mask: np.zeros(influence.shape[:-2], dtype=int),
     ),
 }
-"""What is wrong -> the library function, and the mistaken one in its place."""
+"""What is wrong -> the library function, and the mutant in its place."""
 
-NOTICED = {
+KILLED_BY = {
     "causal mask: upside down": ["exm-causal-row", "thm-one-pass", "cor-distribution"],
     "causal mask: one too far": ["exm-causal-row", "thm-causal", "thm-one-pass"],
     "window: one too wide": ["prop-paths"],

@@ -1,4 +1,4 @@
-"""Mistakes people make in the exercises of chapter 4, and right answers unlike the book's."""
+"""Mutants of answers to the exercises of chapter 4, and right answers unlike the book's."""
 
 import math
 
@@ -146,7 +146,7 @@ def _with_matrices(z, u):
     return np.array([last])
 
 
-WRONG = {
+MUTANTS = {
     "4.1": {
         "Which vectors meet in a score": lambda d_model, n_heads: d_model + n_heads,
     },

@@ -1,4 +1,4 @@
-"""Mistakes in the library functions of chapter 7, and what the chapter's claims notice."""
+"""Mutants of the library functions of chapter 7, and the claims of the chapter that kill them."""
 
 import numpy as np
 
@@ -45,7 +45,7 @@ def both_sides(n_heads, n_queries, n_keys, offset=0):
 
 
 ref_vjp = ref.relative_bias_vjp
-MISTAKES = {
+MUTANTS = {
     "waves: cosine first": ("sinusoidal", cosine_first),
     "waves: exponent doubled": ("sinusoidal", exponent_doubled),
     "rope: not turned": ("rope", lambda x, waves, pairing="adjacent": x),
@@ -65,9 +65,9 @@ MISTAKES = {
     "slopes: from 1": ("alibi_slopes", lambda n_heads: 2.0 ** (-8 * np.arange(n_heads) / n_heads)),
     "ALiBi: squares": ("alibi_bias", both_sides),
 }
-"""What is wrong -> the library function, and the mistaken one in its place."""
+"""What is wrong -> the library function, and the mutant in its place."""
 
-NOTICED = {
+KILLED_BY = {
     "waves: cosine first": ["thm-sinusoidal-shift", "exm-position-listings"],
     "waves: exponent doubled": ["exm-two-the", "prop-ones", "prop-base-change"],
     "rope: not turned": ["exm-turned-row", "prop-any-distance"],
