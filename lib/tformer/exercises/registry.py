@@ -66,6 +66,7 @@ from tformer.chapters import load
 from tformer.exercises.answer import Answer
 from tformer.exercises.diagnosis import check_by_table
 from tformer.exercises.kinds import Array
+from tformer.exercises.slips import mutants_of
 from tformer.exercises.table import Case, Function, Table
 
 Test = Callable[[Answer], None]
@@ -126,17 +127,26 @@ def exercise(
     *,
     cases: Callable[[], Iterable[Case | Test]] | None = None,
     mutants: Mapping[Any, Function] | None = None,
+    slips: str = "",
     kind: Array = ARRAY,
     otherwise: str = "",
 ) -> Callable[[Decorated], Decorated]:
     """Register the decorated function for exercise `number`.
 
-    With `cases` it is the right answer, and the check is a `Table`. Without, it is itself the test
-    of an `Answer`, written by hand, and the tests hold it to its `mutants`.
+    With `cases` it is the right answer, and the check is a `Table`; `slips` are mutants that are
+    edits of it. Without, it is itself the test of an `Answer`, written by hand, and the tests hold
+    it to its `mutants`.
+
+    Raises
+    ------
+    ValueError
+        A slip cannot be made from the right answer; the message names the exercise and the slip.
     """
 
     def register(function: Decorated) -> Decorated:
-        known = mutants or {}
+        known = dict(mutants or {})
+        if slips:
+            known |= mutants_of(slips, function, f"exercise {number}")
         table = Table(function, cases, known, kind, otherwise) if cases else None
         test = partial(check_by_table, table) if table else function
         _exercises[number] = Exercise(number, test, praise, hints, known, table)

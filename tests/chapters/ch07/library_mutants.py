@@ -1,70 +1,54 @@
 """Mutants of the library functions of chapter 7, and the claims of the chapter that kill them."""
 
-import numpy as np
+from slipped import slipped
 
-from tformer import reference as ref
-
-sinusoidal, rope, alibi_slopes = ref.sinusoidal, ref.rope, ref.alibi_slopes
-
-
-def cosine_first(positions, d_model, base=10000.0, interpolation=1.0):
-    waves = sinusoidal(positions, d_model, base, interpolation)
-    return waves.reshape(*waves.shape[:-1], -1, 2)[..., ::-1].reshape(waves.shape)
-
-
-def exponent_doubled(positions, d_model, base=10000.0, interpolation=1.0):
-    return sinusoidal(positions, d_model, base**2, interpolation)
-
-
-def one_sign(x, waves, pairing="adjacent"):
-    return rope(x, abs(waves), pairing)
-
-
-def shifted(tokens, table):
-    return table[tokens - 1]
-
-
-def last_wins(tokens, table, grad):
-    dtable = np.zeros(table.shape)
-    dtable[tokens] = grad
-    return dtable
-
-
-def unclipped(table, n_queries, n_keys, offset=0):
-    distance = np.arange(n_keys) - np.arange(n_queries)[:, None] - offset
-    return np.take(table, distance + table.shape[-1] // 2, axis=-1, mode="wrap")
-
-
-def no_offset(table, grad, offset=0):
-    return ref_vjp(table, grad)
-
-
-def both_sides(n_heads, n_queries, n_keys, offset=0):
-    distance = np.arange(n_keys) - np.arange(n_queries)[:, None] - offset
-    return alibi_slopes(n_heads)[:, None, None] * distance[None] ** 2
-
-
-ref_vjp = ref.relative_bias_vjp
-MUTANTS = {
-    "waves: cosine first": ("sinusoidal", cosine_first),
-    "waves: exponent doubled": ("sinusoidal", exponent_doubled),
-    "rope: not turned": ("rope", lambda x, waves, pairing="adjacent": x),
-    "rope: never backwards": ("rope", one_sign),
-    "rope vjp: turned forwards": (
-        "rope_vjp",
-        lambda waves, grad, pairing="adjacent": rope(grad, waves, pairing),
-    ),
-    "pairings: the other way round": (
-        "rope_permutation",
-        lambda d_k: np.arange(d_k).reshape(2, -1).T.ravel(),
-    ),
-    "embedding: the row before": ("embedding", shifted),
-    "embedding vjp: the last gradient wins": ("embedding_vjp", last_wins),
-    "relative bias: not clipped": ("relative_bias", unclipped),
-    "relative bias vjp: no offset": ("relative_bias_vjp", no_offset),
-    "slopes: from 1": ("alibi_slopes", lambda n_heads: 2.0 ** (-8 * np.arange(n_heads) / n_heads)),
-    "ALiBi: squares": ("alibi_bias", both_sides),
-}
+MUTANTS = slipped(
+    sinusoidal="""
+        np.sin(angles), np.cos(angles) → np.cos(angles), np.sin(angles)
+            waves: cosine first
+        base → $**2
+            waves: exponent doubled
+    """,
+    rope="""
+        = x
+            rope: not turned
+        waves[..., 0::2] → abs($) ;; waves[..., 1::2] → abs($)
+            rope: never backwards
+    """,
+    rope_vjp="""
+        + second → - second ;; - first → + first
+            rope vjp: turned forwards
+    """,
+    rope_permutation="""
+        (d_k // 2, 2) → (2, d_k // 2)
+            pairings: the other way round
+    """,
+    embedding="""
+        [tokens] → [tokens - 1]
+            embedding: the row before
+    """,
+    embedding_vjp="""
+        np.add.at(dtable, rows, grads) → dtable[rows] = grads
+            embedding vjp: the last gradient wins
+    """,
+    relative_bias="""
+        = np.take(table, np.arange(n_keys) - np.arange(n_queries)[:, None] - offset
+        + table.shape[-1] // 2, axis=-1, mode="wrap")
+            relative bias: not clipped
+    """,
+    relative_bias_vjp="""
+        offset → 0
+            relative bias vjp: no offset
+    """,
+    alibi_slopes="""
+        = 2.0 ** (-8 * np.arange(n_heads) / n_heads)
+            slopes: from 1
+    """,
+    alibi_bias="""
+        -alibi_slopes → alibi_slopes ;; np.abs(t - s) → (t - s) ** 2
+            ALiBi: squares
+    """,
+)
 """What is wrong -> the library function, and the mutant in its place."""
 
 KILLED_BY = {
