@@ -53,8 +53,15 @@ class Array:
                 raise Wrong(compare.misfit(part.shape, right.shape, said, self.name(f, place)))
 
     def seen(self, parts: Parts) -> Parts:
-        """Return what is compared."""
-        return (np.asarray(self.by(*parts)),) if self.by else parts
+        """Return what is compared: the parts, or a function of them, which gets them as floats.
+
+        True and False stay what they are. What is made of few digits counts as of few digits.
+        """
+        if not self.by:
+            return parts
+        made = np.asarray(self.by(*map(floats, parts)))
+        few = [part.dtype for part in parts if part.dtype.kind == "f"]
+        return (made.astype(min([made.dtype, *few], key=lambda d: d.itemsize)),) if few else (made,)
 
     def name(self, f: Answer, place: int) -> str:
         """Name a part of an answer."""
@@ -102,7 +109,7 @@ class Number(Array):
         if got.shape != want.shape:
             return False
         error = np.abs(got.astype(float) - want)
-        allowed = self.within + self.relative * np.abs(want)
+        allowed = self.within + (self.relative + compare.rounding(got)) * np.abs(want)
         return bool(np.all((error <= allowed) | np.isclose(got, want, 1e-13, 0, equal_nan=True)))
 
     def remark(self, got: Any, want: Any) -> str:
@@ -172,6 +179,12 @@ class Name(Array):
     def remark(self, got: Any, want: Any) -> str:
         """Say nothing: a name shows nothing but itself."""
         return ""
+
+
+def floats(part: Any) -> Any:
+    """Return an array of numbers as float64, and whatever else as it is: a mask stays a mask."""
+    numbers = isinstance(part, np.ndarray) and part.dtype.kind in "iuf"
+    return part.astype(float) if numbers else part
 
 
 def parts(f: Answer, value: Any, said: str, names: tuple[str, ...]) -> list[np.ndarray]:

@@ -33,7 +33,8 @@ class Case:
     said : str
         The inputs in words; made from the inputs when empty.
     whole : bool
-        The answer is handed the arrays as integers. Our own functions get them as they are.
+        The answer is handed the arrays of floats as integers, and masks as masks. Our own functions
+        get all of them as they are.
     own : dict
         What our own functions have been found to give for the inputs, as parts.
     """
@@ -54,7 +55,7 @@ class Case:
     def handed(self) -> dict[str, Any]:
         """The inputs as the answer gets them."""
         return {
-            name: value.astype(int) if self.whole and isinstance(value, np.ndarray) else value
+            name: value.astype(int) if self.whole and _is_float(value) else value
             for name, value in self.inputs.items()
         }
 
@@ -72,6 +73,10 @@ def _as_array(value: Any) -> Any:
         return value
     array = np.array(value)
     return array if array.dtype == bool else array.astype(float)
+
+
+def _is_float(value: Any) -> bool:
+    return isinstance(value, np.ndarray) and value.dtype.kind == "f"
 
 
 def each(family: Function, variants: Mapping[Any, Any]) -> dict[Any, Function]:
@@ -153,7 +158,9 @@ class Table:
             error = raised.error
             return Trial(item, (), want, _named(error), text=str(raised)), raised
         if self.kind.by:
-            self.kind.fit(f, raw, self._right(item), said)
+            right = self._right(item)
+            self.kind.fit(f, raw, right, said)
+            raw = tuple(map(_as_numbers, raw, right))
         got = self.kind.seen(raw)
         for place, (part, right) in enumerate(zip(got, want, strict=True)):
             if not self.kind.same(part, right):
@@ -202,6 +209,11 @@ class Table:
     def only_cases(self) -> list[Case]:
         """Return the cases without the tests of another kind."""
         return [item for item in self._known if isinstance(item, Case)]
+
+
+def _as_numbers(part: Any, right: Any) -> Any:
+    """Return True and False as 1 and 0 where the right part is made of numbers."""
+    return part.astype(float) if part.dtype.kind == "b" and right.dtype.kind != "b" else part
 
 
 def call(function: Function, item: Case) -> Any:

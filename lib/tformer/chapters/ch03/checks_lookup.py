@@ -12,6 +12,7 @@ import numpy as np
 from tformer import reference
 from tformer.exercises import kinds
 from tformer.exercises.answer import Answer, Wrong
+from tformer.exercises.compare import rounding
 from tformer.exercises.describe import pair, show
 from tformer.exercises.registry import exercise
 from tformer.exercises.table import Case, case, each
@@ -32,7 +33,8 @@ class Between(kinds.Array):
     def same(self, got: Any, want: Any) -> bool:
         """Tell whether the number lies between the bounds, or is another number."""
         if got.shape == () and want.shape == (2,):
-            return bool(want[0] * (1 - 1e-9) <= got <= want[1] * (1 + 1e-9))
+            off = 1e-9 + rounding(got)
+            return bool(want[0] * (1 - off) <= float(got) <= want[1] * (1 + off))
         return super().same(got, want)
 
     def head(self, f: Answer, got: Parts, want: Parts, said: str, place: int) -> str:
