@@ -136,7 +136,7 @@ class Diagnosis:
         if time.monotonic() > self.until:
             return None
         for case in self.more:
-            if case.whole and not self.failed.case.whole:
+            if case.dtype and not self.failed.case.dtype:
                 continue  # there an answer may fail for another reason
             try:
                 trial, _ = self.table.attempt(self.f, case)

@@ -32,9 +32,9 @@ class Case:
         Said to an answer that is wrong here and is not explained otherwise.
     said : str
         The inputs in words; made from the inputs when empty.
-    whole : bool
-        The answer is handed the arrays of floats as integers, and masks as masks. Our own functions
-        get all of them as they are.
+    dtype : type or None
+        What the answer is handed arrays of floats as: int, or float32, by whose digits it is then
+        judged. Masks stay masks, and our own functions get everything as it is.
     own : dict
         What our own functions have been found to give for the inputs, as parts.
     """
@@ -43,7 +43,7 @@ class Case:
     want: Any = None
     why: str = ""
     said: str = ""
-    whole: bool = False
+    dtype: Any = None
     own: dict[Function, Parts] = field(default_factory=dict, compare=False, repr=False)
 
     @property
@@ -55,17 +55,30 @@ class Case:
     def handed(self) -> dict[str, Any]:
         """The inputs as the answer gets them."""
         return {
-            name: value.astype(int) if self.whole and _is_float(value) else value
+            name: value.astype(self.dtype) if self.dtype and _is_float(value) else value
             for name, value in self.inputs.items()
         }
 
 
 def case(
-    *, want: Any = None, why: str = "", said: str = "", whole: bool = False, **inputs: Any
+    *,
+    want: Any = None,
+    why: str = "",
+    said: str = "",
+    whole: bool = False,
+    single: bool = False,
+    **inputs: Any,
 ) -> Case:
-    """Return the case of these inputs; see `Case`. Lists of numbers become arrays of floats."""
+    """Return the case of these inputs; see `Case`. Lists of numbers become arrays of floats.
+
+    With `whole` the answer is handed integers, with `single` float32.
+    """
     given = {name: _as_array(value) for name, value in inputs.items()}
-    return Case(given, want, why, said, whole)
+    if single:  # what float32 can hold, so that our own functions get the same numbers
+        given = {
+            n: x.astype(np.float32).astype(float) if _is_float(x) else x for n, x in given.items()
+        }
+    return Case(given, want, why, said, int if whole else np.float32 if single else None)
 
 
 def _as_array(value: Any) -> Any:
@@ -161,6 +174,8 @@ class Table:
             right = self._right(item)
             self.kind.fit(f, raw, right, said)
             raw = tuple(map(_as_numbers, raw, right))
+        if item.dtype is np.float32:
+            raw = tuple(x.astype(np.float32) if _is_float(x) else x for x in raw)
         got = self.kind.seen(raw)
         for place, (part, right) in enumerate(zip(got, want, strict=True)):
             if not self.kind.same(part, right):

@@ -12,7 +12,7 @@ from tformer.exercises.table import Trial
 
 KNOWN = ("nan", "∞", "0/0", "overflow", "underflow", "more than a float", "divi", "log", "are 0")
 NO_NUMBER = {
-    True: "nan is what 0/0, ∞ − ∞ and ∞/∞ give: something overflowed, or was divided by zero.",
+    True: "nan is what 0/0, ∞ − ∞, ∞/∞ and roots of negative numbers give.",
     False: "Something overflowed, or was divided by zero.",
 }
 BEGAN = {  # what NumPy says, and what a reader is told

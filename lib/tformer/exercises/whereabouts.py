@@ -102,7 +102,7 @@ def _rows(got: Array, want: Array) -> str:
     squared = (want * want).sum(axis=-1, keepdims=True)
     if (squared > 0).all():
         factors = (got * want).sum(axis=-1, keepdims=True) / squared
-        if same(factors * want, got):
+        if factors.all() and same(factors * want, got):
             return "Each row is a multiple of the right one."
     added = (got - want).mean(axis=-1, keepdims=True)
     if same(want + added, got):

@@ -83,6 +83,16 @@ def _pairs() -> Iterator[Case]:
     flat = "All scores are equal: the smallest distance counts."
     yield case(q=np.zeros(2), k=up, omega=0.3, reach=4, want=0, why=flat)
     yield case(q=right, k=up, omega=0.0, reach=4, want=0, why=flat)
+    for n, a, b, want in ((3, right, up, 1), (5, up, right, 4), (7, right, up, 2), (5, up, -up, 2)):
+        why = (
+            "After a whole round the score is the same, but for its last digits: not a larger one."
+        )
+        yield case(q=a, k=b, omega=2 * math.pi / n, reach=30, want=want, why=why)
+    why = "At a distance of 31 the query is turned by 1.55, nearly a quarter of a round."
+    yield case(q=right, k=up, omega=0.05, reach=60, want=31, why=why)
+    for omega, want, words in ((1e-4, 3, "1e-7 are not"), (1e-7, 0, "1e-10 count as")):
+        why = f"Scores that differ by {words} equal."
+        yield case(q=right, k=1e-3 * up, omega=omega, reach=3, want=want, why=why)
     for seed in range(6):
         q_, k_ = integers(seed, (2, 2)) + 0.5
         yield case(q=q_, k=k_, omega=0.1 + 0.17 * seed, reach=10 + seed, why="Try each distance.")
@@ -115,6 +125,10 @@ def _best(q: Array, k: Array, omega: float, distances: Array, tolerance: float =
             Distance 0 counts too: the key may stand where the query stands.
         reach + 1 → reach, -1, -1
             Of several equal scores you took the farthest.
+        = int(np.argmax(np.cos(omega * np.arange(reach + 1)) * (q @ k)
+        + np.sin(omega * np.arange(reach + 1)) * (q[0] * k[1] - q[1] * k[0])))
+            You took the largest number. Equal scores differ in their last digits, and count as
+            equal where they differ by less than a billionth.
         q, k → -q, k
             That is the distance of the smallest score.
         = 0
@@ -142,8 +156,8 @@ def _tables() -> Iterator[Case]:
     yield case(table=table, T=1, S=4, offset=3, want=[[10.0, 10, 10, 20]], why=cache)
     yield case(table=np.array([7.0]), T=2, S=2, offset=0, want=np.full((2, 2), 7.0), why="m is 0.")
     clip = "What is farther than m gets the entry of m, or of −m."
-    for m, T, S, offset in ((2, 4, 6, 0), (3, 6, 4, 2), (1, 5, 5, 10), (4, 3, 12, 5), (2, 0, 3, 1)):
-        numbers = 10.0 * np.arange(2 * m + 1) + 1
+    for m, T, S, offset in ((2, 4, 6, 0), (3, 6, 4, 2), (1, 5, 5, 10), (4, 3, 12, 5), (2, 1, 3, 1)):
+        numbers = 10 * np.cos(np.arange(2 * m + 1))  # in no order, negative ones, fractions
         want = reference.relative_bias(numbers[None], T, S, offset=offset)[0]
         yield case(table=numbers, T=T, S=S, offset=offset, want=want, why=clip)
     yield case(table=np.arange(5.0), T=3, S=4, offset=0, why=clip, whole=True)
