@@ -105,24 +105,34 @@ def absorbed(fill: float = -1e9, largest: int = 31) -> str:
 @claim(
     "exm-two-fills",
     "numeric",
-    mutants={"one mask alone": {"masks": 1}, "a fill of half the size": {"part": 0.5}},
+    mutants={
+        "one mask alone": {"masks": 1},
+        "a fill of half the size": {"part": 0.5},
+        "a fill that is no number": {"part": 2.0},
+    },
     scope="float16, bfloat16 and float32",
 )
 def two_fills(masks: int = 2, part: float = 1.0) -> str:
-    """A row whose first key is hidden by two masks, and its second by one; and one with both."""
-    for dtype in ("float16", "float32"):
-        least = part * np.finfo(dtype).min
-        with np.errstate(over="ignore"):
-            added = np.zeros(2, dtype) + np.array([masks, masks], dtype) * np.dtype(dtype).type(
-                least
-            )
+    """That each fill is the least finite number; then a row whose two keys have both masks."""
+    least_of = {name: float(np.finfo(name).min) for name in ("float16", "float32")}
+    least_of["bfloat16"] = -(2 - 2**-7) * 2.0**127
+    for name, least in least_of.items():
+        with np.errstate(over="ignore", invalid="ignore"):
+            fill, beyond = (_in_format(part * x, name) for x in (least, least * (1 + 2**-7)))
+            added = _in_format(masks * np.array([fill, fill]), name)
+        numbers = f"{name}: the fill is {fill:.5g}, and a 128th more {beyond:.5g}"
+        require(np.isfinite(fill) and fill == part * least and np.isneginf(beyond), numbers)
         got = naive_softmax(added)
-        require(np.isnan(got).all(), f"{dtype}: {show(added)} gives the weights {show(got)}")
-    with np.errstate(over="ignore"):
-        least = np.float32(-part * (2 - 2**-7) * 2.0**127)  # of bfloat16
-        both = bfloat16(np.array(masks * least))
-    require(np.isneginf(both), f"bfloat16: {masks} masks of {least:.4g} make {both:.4g}")
-    return "two masks of the least finite number add up to −∞ in each, and the formula gives NaN"
+        require(np.isnan(got).all(), f"{name}: {show(added)} gives the weights {show(got)}")
+    return (
+        "−65504 in float16, −3.390e38 in bfloat16, −3.403e38 in float32 are finite, and a 128th "
+        "more is −∞; two masks of each add up to −∞, and the formula gives NaN"
+    )
+
+
+def _in_format(x: float | Array, name: str) -> Array:
+    """Round to a format; bfloat16 is kept in float32."""
+    return bfloat16(np.asarray(x)) if name == "bfloat16" else np.asarray(x).astype(name)
 
 
 @claim(
@@ -178,22 +188,34 @@ def global_word(looks: bool = True, n_layers: int = 2) -> str:
 @claim(
     "exm-cache",
     "numeric",
-    mutants={"no offset": {"offset": False}, "the mask is one too wide": {"ahead": 1}},
+    mutants={
+        "no offset": {"offset": False},
+        "the mask is one too wide": {"ahead": 1},
+        "the last query is aligned with the last key": {"last": True},
+    },
     scope="12 words, pieces of every length",
 )
-def cache(offset: bool = True, ahead: int = 0) -> str:
-    """Pieces of each length from 1 to 12, the last one as long as what is left."""
+def cache(offset: bool = True, ahead: int = 0, last: bool = False) -> str:
+    """Beyond the statement, with all twelve keys there: the mask goes by places, not from the end.
+
+    Pieces of each length from 1 to 12, the last one as long as what is left.
+    """
     q, k, v = np.random.default_rng(0).standard_normal((3, 12, 4))
     whole = ref.causal_attention(q, k, v)
     for piece in range(1, 13):
         for start in range(0, 12, piece):
             end = min(start + piece, 12)
-            visible = min(end + ahead, 12)
-            at = start + ahead if offset else 0
-            got = ref.causal_attention(q[start:end], k[:visible], v[:visible], offset=at)
-            worst = np.abs(got - whole[start:end]).max()
-            require(worst <= 1e-12, f"rows {start + 1} to {end}: {worst:.2g} away from one pass")
-    return "one pass over twelve words, and pieces of each length with an offset, within 1e-12"
+            for n_keys in (min(end + ahead, 12), 12):
+                at = start + ahead if offset else 0
+                at = n_keys - (end - start) if last else at
+                got = ref.causal_attention(q[start:end], k[:n_keys], v[:n_keys], offset=at)
+                worst = np.abs(got - whole[start:end]).max()
+                where = f"rows {start + 1} to {end} of {n_keys} keys"
+                require(worst <= 1e-12, f"{where}: {worst:.2g} away from one pass")
+    return (
+        "one pass over twelve words, and pieces of each length with an offset, within 1e-12; also "
+        "where the keys of later words are there already"
+    )
 
 
 @claim(
