@@ -210,6 +210,21 @@ def test_a_mutant_is_held_against_a_second_case_before_it_is_named():
     assert (named, "You doubled" in text) == (False, False)
 
 
+def test_a_second_case_hands_over_what_the_first_one_did():
+    def doubled(x):
+        if x.dtype.kind != "f":
+            raise TypeError("a mutant made of our functions takes floats only")
+        return 2 * x
+
+    table = Table(
+        lambda x: x**2,
+        lambda: [case(x=[3.0]), case(x=[4.0], whole=True), case(x=[5.0])],
+        {"You doubled.": doubled},
+        Array(),
+    )
+    assert explained(table, doubled)[1] is True
+
+
 WHEREABOUTS = {
     "It is wrong on the diagonal, and right elsewhere.": lambda y: y + np.eye(*y.shape),
     "It is wrong above the diagonal, and right elsewhere.": lambda y: np.tril(y),
@@ -254,6 +269,14 @@ def test_where_true_and_false_are_wrong_is_told(answer, words):
     assert words in explained(table, answer)[0]
 
 
+def test_zeros_are_no_multiples_and_two_places_no_shift():
+    table = squares({}, cases=[(4, 4)], otherwise="Look again.")
+    assert "multiple" not in explained(table, lambda x: 0 * x)[0]
+    table = squares({}, cases=[(2, 2), (2, 2), (2, 2)], otherwise="Look again.")
+    text, _ = explained(table, lambda x: np.array([x[1], x[0] + 9]) ** 2)
+    assert "stand one place" not in text
+
+
 def test_in_a_stack_the_first_wrong_table_is_named_and_rows_should_add_up():
     table = squares({}, cases=[(3, 2, 4)], otherwise="Look again.")
     text, _ = explained(table, lambda x: x**2 + np.array([0, 1, 0])[:, None, None] * x)
@@ -292,6 +315,11 @@ def test_nan_and_infinity_are_traced_before_anything_else(words):
         assert text.endswith(last)
 
 
+def test_infinity_where_it_is_right_is_not_traced():
+    table = Table(lambda x: np.log(x), lambda: [case(x=[0.0, 1])], {}, Array())
+    assert "It begins" not in explained(table, lambda x: np.log(x) + np.inf * x)[0]
+
+
 def test_a_sentence_that_speaks_of_nan_says_enough():
     table = squares({"0/0 is nan.": lambda x: 0 * x / 0})
     assert explained(table, lambda x: 0 * x / 0)[0].endswith("]. 0/0 is nan.")
@@ -320,6 +348,18 @@ def test_a_function_of_the_answer_gets_floats_and_masks():
     assert set(seen) == {(np.dtype(float), np.dtype(bool))}
     check_by_table(table, Answer(lambda x: (list(x), x > 0)))
     assert explained(table, lambda x: (x.astype(int) + 1, x > 0))
+
+
+def test_true_and_false_count_as_numbers_where_numbers_are_right():
+    seen = []
+
+    def first(x):
+        seen.append(x.dtype)
+        return x
+
+    table = Table(lambda x: x, lambda: [case(x=[1.0, 0])], {}, Array(by=first))
+    check_by_table(table, Answer(lambda x: x > 0))
+    assert set(seen) == {np.dtype(float)}
 
 
 def test_few_digits_are_enough_where_few_came():
