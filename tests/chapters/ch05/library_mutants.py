@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from slipped import slipped
 from tformer import reference as ref
 
 RIGHT = ref.causal_attention
@@ -40,13 +41,19 @@ MUTANTS = {
         "count_leaks",
         lambda influence, mask: np.zeros(influence.shape[:-2], dtype=int),
     ),
-}
+} | slipped(
+    prefix_mask="""
+        s < n_prefix → s <= n_prefix
+            prefix mask: one too long
+    """,
+)
 """What is wrong -> the library function, and the mutant in its place."""
 
 KILLED_BY = {
     "causal mask: upside down": ["exm-causal-row", "thm-one-pass", "cor-distribution"],
     "causal mask: one too far": ["exm-causal-row", "thm-causal", "thm-one-pass"],
     "window: one too wide": ["prop-paths"],
+    "prefix mask: one too long": ["cor-distribution"],
     "packed mask: everything": ["exm-packed", "exm-packed-places"],
     "additive mask: a finite fill": ["exm-causal-row"],
     "causal attention: the offset ignored": ["exm-cache"],
