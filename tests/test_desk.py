@@ -13,7 +13,7 @@ from tformer.book.desk import RECORD, carried, write
 from tformer.book.exercises import sources, student
 from tformer.book.normalise import dump, load
 from tformer.exercises import progress
-from tformer.exercises.said import coded, with_name
+from tformer.exercises.display import coded, with_name
 
 ROOT = Path(__file__).resolve().parents[1]
 SMALL = """parts:

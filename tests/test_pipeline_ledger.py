@@ -117,9 +117,9 @@ def test_an_entry_holds_statement_kind_evidence_and_what_is_refuted(monkeypatch)
 
 
 def test_the_record_refuses_a_variant_that_is_verified(monkeypatch):
-    weak = replace(SUMS, broken={"nothing broken": {"constant": 2}})
+    weak = replace(SUMS, mutants={"nothing changed": {"constant": 2}})
     registered(monkeypatch, weak)
-    with pytest.raises(ClaimFailed, match="nothing broken"):
+    with pytest.raises(ClaimFailed, match="nothing changed"):
         record(weak)
 
 

@@ -2,7 +2,7 @@
 
 In the notebook a cell calls `verify("thm-…")` after the proof and prints the evidence. On the page
 that cell gives way to one line on the box of the statement. Opened, it shows the evidence, the
-call, and for each broken variant of the statement the numbers that refute it, as the ledger's run
+call, and for each mutant of the statement the numbers that refute it, as the ledger's run
 recorded them. All of it is HTML; no script is needed.
 """
 
@@ -90,7 +90,7 @@ def _cells(document: nodes.document) -> Iterator[Cell]:
 def seal(label: str, record: Record) -> str:
     """The seal of one claim, as HTML."""
     glyph, words = WORDS[record.kind]
-    broken = "".join(
+    mutants = "".join(
         f"<details class='tf-break'><summary>{readable(variant)}</summary>"
         f"<p><span class='tf-refuted'>Refuted</span> {readable(said)}.</p></details>"
         for variant, said in record.refuted.items()
@@ -101,7 +101,7 @@ def seal(label: str, record: Record) -> str:
         f"<span class='tf-scope'>{readable(record.scope)}</span></summary>"
         f"<p>{readable(record.evidence)}.</p>"
         f"<p class='tf-call'><code>verify(\"{escape(label)}\")</code></p>"
-        f"<div class='tf-breaks'><p>Break it:</p>{broken}</div></details>"
+        f"<div class='tf-breaks'><p>Break it:</p>{mutants}</div></details>"
     )
 
 

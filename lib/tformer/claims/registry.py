@@ -35,14 +35,14 @@ class Claim:
     """One statement of the book, by its label, and the function that verifies it.
 
     The parameters of `verification` are the constants and assumptions of the statement, with the
-    true ones as defaults. `broken` names changes to them that make the statement false.
+    true ones as defaults. `mutants` names changes to them that make the statement false.
     """
 
     label: str
     kind: str
     chapter: int
     verification: Callable[..., str]
-    broken: Variants
+    mutants: Variants
     scope: str
 
 
@@ -68,7 +68,7 @@ def require(condition: object, message: str) -> None:
 
 
 def claim(
-    label: str, kind: str, broken: Variants, scope: str
+    label: str, kind: str, mutants: Variants, scope: str
 ) -> Callable[[Verification], Verification]:
     """Register the decorated function as the verification of the statement `label`.
 
@@ -79,7 +79,7 @@ def claim(
     ----------
     label : the label of the statement on its page: thm-, prop-, lem-, cor- or exm-.
     kind : "symbolic", "exhaustive", "numeric" or "statistical".
-    broken : name -> arguments of the function under which the statement is false; at least one.
+    mutants : name -> arguments of the function under which the statement is false; at least one.
     scope : how far the verification goes, in one line: it stands on the seal.
 
     Raises
@@ -90,13 +90,13 @@ def claim(
         raise ValueError(f"claim: label {label!r} is not thm-, prop-, lem-, cor- or exm-name")
     if kind not in KINDS:
         raise ValueError(f"claim {label}: kind {kind!r} is not one of {', '.join(KINDS)}")
-    if not broken:
-        raise ValueError(f"claim {label}: give at least one broken variant, or it cannot fail")
+    if not mutants:
+        raise ValueError(f"claim {label}: give at least one mutant, or it cannot fail")
     if not 1 <= len(scope) <= WIDEST:
         raise ValueError(f"claim {label}: a scope has 1 to {WIDEST} letters; got {scope!r}")
 
     def register(function: Verification) -> Verification:
-        _register(Claim(label, kind, _chapter(label, function), function, broken, scope))
+        _register(Claim(label, kind, _chapter(label, function), function, mutants, scope))
         return function
 
     return register
@@ -129,23 +129,21 @@ def verify(label: str) -> Evidence:
 
 
 def counterexample(label: str, variant: str) -> str:
-    """Try to verify a broken variant of a statement, and return the numbers that refute it.
+    """Try to verify a mutant of a statement, and return the numbers that refute it.
 
     Raises
     ------
-    ClaimFailed : the broken variant is verified, so the verification is too weak.
-    LookupError : unknown label, or no broken variant of that name.
+    ClaimFailed : the mutant is verified, so the verification is too weak.
+    LookupError : unknown label, or no mutant of that name.
     """
     found = _find(label)
-    if variant not in found.broken:
-        raise LookupError(
-            f"{label} has no broken variant {variant!r}; it has {', '.join(found.broken)}"
-        )
+    if variant not in found.mutants:
+        raise LookupError(f"{label} has no mutant {variant!r}; it has {', '.join(found.mutants)}")
     try:
-        found.verification(**found.broken[variant])
+        found.verification(**found.mutants[variant])
     except ClaimFailed as failure:
         return str(failure)
-    raise ClaimFailed(f"{label}: the broken variant {variant!r} is verified as well")
+    raise ClaimFailed(f"{label}: the mutant {variant!r} is verified as well")
 
 
 def _chapter(label: str, function: Callable[..., str]) -> int:

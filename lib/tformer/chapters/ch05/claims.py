@@ -25,7 +25,7 @@ def causal(n: int, ahead: int = 0) -> Array:
 @claim(
     "exm-causal-row",
     "exhaustive",
-    broken={
+    mutants={
         "nothing is hidden": {"ahead": 12},
         "the last word asks like a pronoun": {"asks": "pronoun"},
     },
@@ -64,7 +64,7 @@ def causal_row(ahead: int = 0, asks: str = "") -> str:
 @claim(
     "thm-conditioning",
     "symbolic",
-    broken={"without dividing": {"divided": False}, "a late mask that forgets": {"late": False}},
+    mutants={"without dividing": {"divided": False}, "a late mask that forgets": {"late": False}},
     scope="up to 4 keys, every mask; the library, 5",
 )
 def conditioning(divided: bool = True, late: bool = True) -> str:
@@ -95,7 +95,7 @@ def conditioning(divided: bool = True, late: bool = True) -> str:
 @claim(
     "exm-milk-masked",
     "numeric",
-    broken={"the mask upside down": {"hide": True}, "no scale": {"scale": 1.0}},
+    mutants={"the mask upside down": {"hide": True}, "no scale": {"scale": 1.0}},
     scope="all its numbers",
 )
 def milk_masked(hide: bool = False, scale: float = 0.5**0.5) -> str:
@@ -121,7 +121,7 @@ def milk_masked(hide: bool = False, scale: float = 0.5**0.5) -> str:
 @claim(
     "thm-causal",
     "symbolic",
-    broken={
+    mutants={
         "the weights are masked after the softmax": {"late": True},
         "the edge of the mask is off by one": {"ahead": 1},
         "a bias that is made of the rows": {"reads": True},
@@ -198,7 +198,7 @@ def _in_letters(x: Array, mask: Array, late: bool) -> Array:
 @claim(
     "thm-one-pass",
     "exhaustive",
-    broken={
+    mutants={
         "no mask": {"ahead": 5},
         "the edge of the mask is off by one": {"ahead": 1},
         "biases that count from the end": {"at_end": True},
@@ -230,7 +230,7 @@ def one_pass(ahead: int = 0, at_end: bool = False) -> str:
 @claim(
     "cor-distribution",
     "exhaustive",
-    broken={
+    mutants={
         "no mask": {"ahead": 5},
         "the edge of the mask is off by one": {"ahead": 1},
         "row t is asked for word t + 1": {"shift": 1},
@@ -271,7 +271,7 @@ def _language_model() -> tuple[list[stack.Layer], Array, Array]:
 @claim(
     "prop-paths",
     "exhaustive",
-    broken={"one step too few": {"fewer": 1}, "windows count from the word before": {"more": 1}},
+    mutants={"one step too few": {"fewer": 1}, "windows count from the word before": {"more": 1}},
     scope="all 512 masks of 3 words; windows, up to 12",
 )
 def paths(fewer: int = 0, more: int = 0) -> str:
@@ -299,7 +299,7 @@ def paths(fewer: int = 0, more: int = 0) -> str:
 @claim(
     "exm-packed",
     "numeric",
-    broken={"no mask of documents": {"together": True}, "no causal mask": {"ahead": 12}},
+    mutants={"no mask of documents": {"together": True}, "no causal mask": {"ahead": 12}},
     scope="two layers, documents of 3, 5 and 4 words",
 )
 def packed(together: bool = False, ahead: int = 0) -> str:
@@ -324,7 +324,7 @@ def packed(together: bool = False, ahead: int = 0) -> str:
 @claim(
     "exm-finite-fill",
     "numeric",
-    broken={"the fill is −100": {"fill": -100.0}, "one key is visible": {"visible": True}},
+    mutants={"the fill is −100": {"fill": -100.0}, "one key is visible": {"visible": True}},
     scope="all its numbers",
 )
 def finite_fill(fill: float = -1e9, visible: bool = False) -> str:

@@ -19,7 +19,7 @@ from tformer.claims.tools import Array, identity, near, row, show, weights
 @claim(
     "prop-late-divided",
     "numeric",
-    broken={
+    mutants={
         "the lead is smaller": {"lead": 100.0},
         "without dividing again": {"divided": False},
         "without subnormal numbers": {"flushed": True},
@@ -59,7 +59,7 @@ def late_divided(lead: float = 0.0, divided: bool = True, flushed: bool = False)
 @claim(
     "thm-fill",
     "symbolic",
-    broken={"the fill counts twice": {"times": 2}, "the sums exchanged": {"turned": True}},
+    mutants={"the fill counts twice": {"times": 2}, "the sums exchanged": {"turned": True}},
     scope="up to 3 keys of each kind; the library, 40 rows",
 )
 def fill_share(times: int = 1, turned: bool = False) -> str:
@@ -87,7 +87,7 @@ def fill_share(times: int = 1, turned: bool = False) -> str:
 @claim(
     "exm-absorbed",
     "exhaustive",
-    broken={"a fill of −10⁸": {"fill": -1e8}, "scores up to 40": {"largest": 40}},
+    mutants={"a fill of −10⁸": {"fill": -1e8}, "scores up to 40": {"largest": 40}},
     scope="scores −31 to 31 in steps of 1/8; float32",
 )
 def absorbed(fill: float = -1e9, largest: int = 31) -> str:
@@ -111,7 +111,7 @@ def absorbed(fill: float = -1e9, largest: int = 31) -> str:
 @claim(
     "exm-two-fills",
     "numeric",
-    broken={
+    mutants={
         "one mask alone": {"masks": 1},
         "a fill of half the size": {"part": 0.5},
         "a fill that is no number": {"part": 2.0},
@@ -144,7 +144,7 @@ def _in_format(x: float | Array, name: str) -> Array:
 @claim(
     "prop-hole",
     "exhaustive",
-    broken={"without residual connections": {"keeps": False}, "four layers": {"more": 1}},
+    mutants={"without residual connections": {"keeps": False}, "four layers": {"more": 1}},
     scope="every hole in texts of up to 9 words; 5 layers",
 )
 def hole(keeps: bool = True, more: int = 0) -> str:
@@ -174,7 +174,7 @@ def hole(keeps: bool = True, more: int = 0) -> str:
 @claim(
     "exm-global",
     "exhaustive",
-    broken={
+    mutants={
         "it looks at its window only": {"looks": False},
         "one layer": {"n_layers": 1},
         "one word on either side": {"side": 1},
@@ -198,7 +198,7 @@ def global_word(looks: bool = True, n_layers: int = 2, side: int = 2) -> str:
 @claim(
     "exm-cache",
     "numeric",
-    broken={
+    mutants={
         "no offset": {"offset": False},
         "the mask is one too wide": {"ahead": 1},
         "the last query is aligned with the last key": {"last": True},
@@ -231,7 +231,7 @@ def cache(offset: bool = True, ahead: int = 0, last: bool = False) -> str:
 @claim(
     "exm-packed-places",
     "numeric",
-    broken={"only the queries are turned": {"keys": False}, "values are turned too": {"v": True}},
+    mutants={"only the queries are turned": {"keys": False}, "values are turned too": {"v": True}},
     scope="two layers, documents of 3, 5 and 4 words",
 )
 def packed_with_places(keys: bool = True, v: bool = False) -> str:

@@ -27,7 +27,7 @@ def random_layer(
 @claim(
     "thm-sum-of-heads",
     "symbolic",
-    broken={
+    mutants={
         "the blocks of W_O in another order": {"turned": True},
         "the heads' outputs side by side, number by number": {"interleaved": True},
     },
@@ -85,7 +85,7 @@ class Tally(np.ndarray):
 @claim(
     "prop-head-cost",
     "exhaustive",
-    broken={
+    mutants={
         "heads as wide as the model": {"narrow": False},
         "keys and values shared by all heads": {"groups": 1},
         "heads that do not divide the width": {"divides": False},
@@ -127,7 +127,7 @@ def _one_head(x: Tally, w: HeadParameters, h: int) -> None:
 @claim(
     "thm-two-matrices",
     "symbolic",
-    broken={
+    mutants={
         "W_Q alone": {"keys_too": False},
         "another U": {"other_u": 1.0},
         "U = 0 tells M": {"silent": True},
@@ -188,7 +188,7 @@ def _read_off(seed: int, silent: bool) -> None:
 @claim(
     "prop-sharing",
     "exhaustive",
-    broken={
+    mutants={
         "a table for each head": {"count": 0},
         "rank at most d_k": {"of_one": True},
         "heads take turns at the tables": {"in_turn": True},

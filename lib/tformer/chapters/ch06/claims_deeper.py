@@ -21,7 +21,7 @@ from tformer.parameters import HeadParameters, leaves
 @claim(
     "thm-sperner",
     "exhaustive",
-    broken={"some may contain others": {"any_sets": True}, "a smaller bound": {"less": 1}},
+    mutants={"some may contain others": {"any_sets": True}, "a smaller bound": {"less": 1}},
     scope="all families without containment, up to 5 elements",
 )
 def sperner(any_sets: bool = False, less: int = 0) -> str:
@@ -59,7 +59,7 @@ def _families(size: int) -> list[tuple[frozenset[int], ...]]:
 @claim(
     "prop-graded",
     "numeric",
-    broken={
+    mutants={
         "an adjective that does not turn down": {"turned": False},
         "one head": {"n_heads": 1},
     },
@@ -92,7 +92,7 @@ def graded(turned: bool = True, n_heads: int = 2) -> str:
 @claim(
     "prop-loophole",
     "symbolic",
-    broken={
+    mutants={
         "marks too near": {"apart": 0.5},
         "scores that do not hear the contents": {"hears": 0.0},
     },
@@ -122,7 +122,7 @@ def loophole(apart: float = 1.0, hears: float = 1.0) -> str:
 @claim(
     "prop-moments",
     "exhaustive",
-    broken={
+    mutants={
         "half the width": {"powers": 1},
         "one word too many": {"more": 1},
         "no word chosen": {"fewest": 0},
@@ -152,7 +152,7 @@ def moments(powers: int = 2, more: int = 0, fewest: int = 1) -> str:
 @claim(
     "prop-head-biases",
     "symbolic",
-    broken={"the query's bias": {"of": "q"}, "a masked row": {"masked": True}},
+    mutants={"the query's bias": {"of": "q"}, "a masked row": {"masked": True}},
     scope="for symbols; the library, 30 masked heads",
 )
 def head_biases(of: str = "k", masked: bool = False) -> str:
@@ -179,7 +179,7 @@ def head_biases(of: str = "k", masked: bool = False) -> str:
 @claim(
     "prop-merging",
     "numeric",
-    broken={"the same signs": {"sign": 1.0}, "different values": {"values": 1.0}},
+    mutants={"the same signs": {"sign": 1.0}, "different values": {"values": 1.0}},
     scope="40 random groups of two heads",
 )
 def merging(sign: float = -1.0, values: float = 0.0) -> str:
@@ -211,7 +211,7 @@ def _merged(w: HeadParameters) -> HeadParameters:
 @claim(
     "prop-multi-head-vjp",
     "numeric",
-    broken={
+    mutants={
         "heads that share do not add up": {"shared": False},
         "keys and values hand nothing back": {"roles": 1},
     },

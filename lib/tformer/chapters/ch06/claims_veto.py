@@ -17,7 +17,7 @@ from tformer.world.lexicon import FEATURES, SENTENCES, embed, tokenise
 @claim(
     "exm-two-kinds",
     "numeric",
-    broken={
+    mutants={
         "no veto": {"veto": 0.0},
         "one head": {"n_heads": 1},
     },
@@ -79,7 +79,7 @@ def is_antichain(sets: tuple[frozenset[int], ...]) -> bool:
 @claim(
     "thm-veto-sets",
     "exhaustive",
-    broken={
+    mutants={
         "only different sets": {"distinct": True},
         "three scores a head": {"levels": 3},
     },
@@ -139,7 +139,7 @@ def graded_nouns(n_heads: int, n_kinds: int) -> Array:
 @claim(
     "exm-four-heads",
     "exhaustive",
-    broken={
+    mutants={
         "six heads' veto of −40": {"own": -40.0},
         "three heads": {"n_heads": 3},
     },
@@ -167,7 +167,7 @@ def four_heads(own: float = -8.0, n_heads: int = 4) -> str:
 @claim(
     "thm-one-answer",
     "numeric",
-    broken={
+    mutants={
         "more heads than answers counted": {"extra": 1},
         "weights by contents and values by marks": {"loophole": True},
     },
@@ -248,7 +248,7 @@ def _through_the_loophole() -> None:
 @claim(
     "prop-mixture-read",
     "numeric",
-    broken={
+    mutants={
         "equal weights": {"ratio": 1},
         "a reader that is not linear, of signs": {"normal": False},
     },
@@ -293,7 +293,7 @@ def mixture_read(ratio: int = 2, normal: bool = True) -> str:
 @claim(
     "exm-who-whom",
     "exhaustive",
-    broken={
+    mutants={
         "softer queries": {"beta": 3.0},
         "one head for both": {"n_heads": 1},
     },
@@ -321,7 +321,7 @@ def who_whom(beta: float = 10.0, n_heads: int = 2) -> str:
 @claim(
     "exm-sharing",
     "numeric",
-    broken={"half of the training": {"shorter": 2}, "shorter queries": {"length": 20.0}},
+    mutants={"half of the training": {"shorter": 2}, "shorter queries": {"length": 20.0}},
     scope="12 random starts of five layers; one by hand",
 )
 def sharing_learned(shorter: int = 1, length: float = 200.0) -> str:

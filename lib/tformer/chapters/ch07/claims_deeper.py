@@ -19,7 +19,7 @@ FARTHEST = 100_000
 @claim(
     "prop-waves-distinct",
     "numeric",
-    broken={
+    mutants={
         "a fast hand that goes round in twelve places": {"speed": 2 * np.pi / 12},
         "the nearest within 700 places": {"within": 700},
     },
@@ -44,7 +44,7 @@ def waves_distinct(speed: float = 1.0, within: int = 1000) -> str:
 @claim(
     "prop-any-distance",
     "numeric",
-    broken={"the key is not turned": {"share": 0.0}, "turned back": {"share": -1.0}},
+    mutants={"the key is not turned": {"share": 0.0}, "turned back": {"share": -1.0}},
     scope="three widths, seven distances, 400 places",
 )
 def any_distance(share: float = 1.0) -> str:
@@ -65,7 +65,7 @@ def any_distance(share: float = 1.0) -> str:
 @claim(
     "prop-no-decay",
     "symbolic",
-    broken={"one coordinate of each pair varies more": {"ratio": 4}},
+    mutants={"one coordinate of each pair varies more": {"ratio": 4}},
     scope="widths up to 4, any frequencies and distances",
 )
 def no_decay(ratio: int = 1) -> str:
@@ -85,7 +85,7 @@ def no_decay(ratio: int = 1) -> str:
 @claim(
     "prop-ones",
     "numeric",
-    broken={"another base": {"base": 1000.0}, "a sine integral": {"part": 0}},
+    mutants={"another base": {"base": 1000.0}, "a sine integral": {"part": 0}},
     scope="eight distances, 1 to 1,000, at width 8192",
 )
 def ones(base: float = 10_000.0, part: int = 1) -> str:
@@ -107,7 +107,7 @@ def ones(base: float = 10_000.0, part: int = 1) -> str:
 @claim(
     "prop-base-change",
     "symbolic",
-    broken={"the base times the factor": {"power": 0}, "a single hand, d = 2": {"narrowest": 2}},
+    mutants={"the base times the factor": {"power": 0}, "a single hand, d = 2": {"narrowest": 2}},
     scope="even widths from 4 to 12, all hands",
 )
 def base_change(power: int = 1, narrowest: int = 4) -> str:

@@ -21,7 +21,7 @@ def units(*shape: int) -> Array:
 @claim(
     "prop-learned-rows",
     "exhaustive",
-    broken={"a row used twice counts once": {"once": True}},
+    mutants={"a row used twice counts once": {"once": True}},
     scope="all texts of up to 3 places from 4 rows",
 )
 def learned_rows(once: bool = False) -> str:
@@ -47,7 +47,7 @@ def learned_rows(once: bool = False) -> str:
 @claim(
     "prop-toeplitz",
     "exhaustive",
-    broken={
+    mutants={
         "the gradient forgets the offset": {"known": False},
         "one number too few": {"spare": -1},
     },
@@ -79,7 +79,7 @@ def toeplitz(known: bool = True, spare: int = 0) -> str:
 @claim(
     "prop-alibi-slopes",
     "exhaustive",
-    broken={
+    mutants={
         "beginning at 1": {"first": 0},
         "a plain sequence for all": {"plain": True},
         "the added ones come after": {"side": -1},
@@ -106,7 +106,7 @@ def alibi_slopes(first: int = 1, plain: bool = False, side: int = 1) -> str:
 @claim(
     "prop-rope-vjp",
     "numeric",
-    broken={"turned forwards": {"back": False}},
+    mutants={"turned forwards": {"back": False}},
     scope="both pairings, four shapes",
 )
 def rope_vjp(back: bool = True) -> str:
@@ -127,7 +127,7 @@ def rope_vjp(back: bool = True) -> str:
 @claim(
     "prop-cache",
     "numeric",
-    broken={"the offset forgotten": {"known": False}},
+    mutants={"the offset forgotten": {"known": False}},
     scope="three schemes, every place of 40",
 )
 def cache(known: bool = True) -> str:
@@ -159,7 +159,7 @@ def cache(known: bool = True) -> str:
 @claim(
     "exm-few-digits",
     "exhaustive",
-    broken={"one digit more": {"more": 1}},
+    mutants={"one digit more": {"more": 1}},
     scope="all whole numbers up to 4096",
 )
 def few_digits(more: int = 0) -> str:

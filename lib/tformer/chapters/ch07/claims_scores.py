@@ -17,7 +17,7 @@ HEADS = 8
 @claim(
     "thm-alibi",
     "numeric",
-    broken={"no factor for the words": {"factor": 0.0}, "one place more": {"places": 1}},
+    mutants={"no factor for the words": {"factor": 0.0}, "one place more": {"places": 1}},
     scope="all contents in a grid, up to 6 keys; eight slopes",
 )
 def alibi(factor: float = 1.0, places: int = 0) -> str:
@@ -55,7 +55,7 @@ def alibi(factor: float = 1.0, places: int = 0) -> str:
 @claim(
     "thm-counting",
     "exhaustive",
-    broken={
+    mutants={
         "no mask": {"causal": False},
         "the second word is marked as well": {"marked": 2},
         "one word of many differs": {"alike": False},
@@ -85,7 +85,7 @@ def counting(causal: bool = True, marked: int = 1, alike: bool = True) -> str:
 @claim(
     "prop-disperses",
     "exhaustive",
-    broken={
+    mutants={
         "half the spread": {"factor": 0.5},
         "hidden keys are counted": {"hidden": True},
     },

@@ -1,4 +1,4 @@
-"""Mistakes people make in the exercises of chapter 7, and right answers unlike the book's."""
+"""Mutants of answers to the exercises of chapter 7, and right answers unlike the book's."""
 
 import numpy as np
 
@@ -105,7 +105,7 @@ def _diagnosis_by_loop(q, k, scores):
     return next(name for name, table in found.items() if np.allclose(table, scores))
 
 
-WRONG = {
+MUTANTS = {
     "7.4": {"changes the x it was given": _turn_in_place},
     "7.10": {
         "queries and keys one width": lambda marks, a: (marks, marks, marks),

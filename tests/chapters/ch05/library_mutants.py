@@ -1,7 +1,8 @@
-"""Mistakes in the library functions of chapter 5, and what the chapter's claims notice."""
+"""Mutants of the library functions of chapter 5, and the claims of the chapter that kill them."""
 
 import numpy as np
 
+from slipped import slipped
 from tformer import reference as ref
 
 RIGHT = ref.causal_attention
@@ -15,7 +16,7 @@ def causal_beyond(n_queries, n_keys, offset=0):
     return np.arange(n_keys) <= np.arange(n_queries)[:, None] + offset + 1
 
 
-MISTAKES = {
+MUTANTS = {
     "causal mask: upside down": ("causal_mask", causal_upside_down),
     "causal mask: one too far": ("causal_mask", causal_beyond),
     "window: one too wide": (
@@ -40,13 +41,19 @@ MISTAKES = {
         "count_leaks",
         lambda influence, mask: np.zeros(influence.shape[:-2], dtype=int),
     ),
-}
-"""What is wrong -> the library function, and the mistaken one in its place."""
+} | slipped(
+    prefix_mask="""
+        s < n_prefix → s <= n_prefix
+            prefix mask: one too long
+    """,
+)
+"""What is wrong -> the library function, and the mutant in its place."""
 
-NOTICED = {
+KILLED_BY = {
     "causal mask: upside down": ["exm-causal-row", "thm-one-pass", "cor-distribution"],
     "causal mask: one too far": ["exm-causal-row", "thm-causal", "thm-one-pass"],
     "window: one too wide": ["prop-paths"],
+    "prefix mask: one too long": ["cor-distribution"],
     "packed mask: everything": ["exm-packed", "exm-packed-places"],
     "additive mask: a finite fill": ["exm-causal-row"],
     "causal attention: the offset ignored": ["exm-cache"],

@@ -1,4 +1,4 @@
-"""Mistakes people make in the exercises of chapter 1, and right answers unlike the book's."""
+"""Mutants of answers to the exercises of chapter 1, and right answers unlike the book's."""
 
 import math
 
@@ -160,7 +160,7 @@ def _no_opposite(n, d, eps):
     return np.array(found)
 
 
-WRONG = {
+MUTANTS = {
     "1.1": {
         "An axis of length one is left over": lambda q, k: (q * k).sum(-1, keepdims=True),
         "and so are their sums": lambda q, k: (q * k).sum(-1).astype(int),

@@ -1,4 +1,4 @@
-"""Mistakes in the library functions of chapter 6, and what the chapter's claims notice."""
+"""Mutants of the library functions of chapter 6, and the claims of the chapter that kill them."""
 
 import numpy as np
 
@@ -24,7 +24,7 @@ def not_summed(x, weights, grad, memory=None, mask=None, bias=None, scale=None):
     return dx, HeadParameters(dw.w_q, w_k, w_v, dw.w_o), *rest
 
 
-MISTAKES = {
+MUTANTS = {
     "heads: groups in turn": ("multi_head_attention", in_turn),
     "heads: mask ignored": (
         "multi_head_attention",
@@ -52,9 +52,9 @@ MISTAKES = {
     "QK circuit: transposed": ("qk_circuit", lambda weights: QK(weights).mT),
     "OV circuit: transposed": ("ov_circuit", lambda weights: OV(weights).mT),
 }
-"""What is wrong -> the library function, and the mistaken one in its place."""
+"""What is wrong -> the library function, and the mutant in its place."""
 
-NOTICED = {
+KILLED_BY = {
     "heads: groups in turn": ["prop-multi-head-vjp"],
     "heads: mask ignored": ["thm-sum-of-heads", "prop-multi-head-vjp"],
     "heads: no scale": ["thm-two-matrices"],

@@ -1,4 +1,4 @@
-"""Mistakes people make in the exercises of chapter 6, and right answers unlike the book's."""
+"""Mutants of answers to the exercises of chapter 6, and right answers unlike the book's."""
 
 from itertools import combinations
 from math import comb
@@ -88,7 +88,7 @@ def _turned_key(w_q, w_k):
     return wide @ turn, np.concatenate(list(w_k), axis=1) @ turn
 
 
-WRONG = {
+MUTANTS = {
     "6.9": {
         "It lies on its side": lambda n: _upper_half(n + 1)[:, :n].T,
         "beside True and False": lambda n: 2 * _upper_half(n),

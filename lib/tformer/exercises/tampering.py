@@ -27,7 +27,7 @@ MODULES = [reference, np, np.linalg] + [
 LOADED = {module: _public(module) for module in MODULES}
 
 
-def changed() -> list[str]:
+def replaced() -> list[str]:
     """Return the names that no longer stand for what was loaded first."""
     return [
         f"{module.__name__.removeprefix('tformer.')}.{name}"

@@ -1,4 +1,4 @@
-"""Mistakes people make in the exercises of chapter 4, and right answers unlike the book's."""
+"""Mutants of answers to the exercises of chapter 4, and right answers unlike the book's."""
 
 import math
 
@@ -146,7 +146,7 @@ def _with_matrices(z, u):
     return np.array([last])
 
 
-WRONG = {
+MUTANTS = {
     "4.1": {
         "Which vectors meet in a score": lambda d_model, n_heads: d_model + n_heads,
     },
@@ -215,14 +215,14 @@ WRONG = {
         "none of the five names": lambda q, k: "broken",
     },
     "4.10": {
-        "at least 0 and at most": lambda n, sigma: 7 + _maximum(n, sigma),
+        "at least 0 and at most": lambda n, sigma: 7 + 2 * _maximum(n, sigma),
         "close and not close enough": (
             _drawn_maximum,
             lambda n, sigma: _maximum(n, sigma, points=16),
         ),
     },
     "4.11": {
-        "at most 1/2 and at most": lambda d, scale: 7 + _norm_by_quad(d, scale),
+        "at most 1/2 and at most": lambda d, scale: 7 + 2 * _norm_by_quad(d, scale),
         "close and not close enough": _norm_by_hermite,
     },
     "4.12": {

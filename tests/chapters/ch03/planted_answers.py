@@ -1,4 +1,4 @@
-"""Mistakes people make in the exercises of chapter 3, and right answers unlike the book's."""
+"""Mutants of answers to the exercises of chapter 3, and right answers unlike the book's."""
 
 import itertools
 
@@ -177,7 +177,7 @@ def _recover_step_by_step(a, y, table):
     return found
 
 
-WRONG = {
+MUTANTS = {
     "3.1": {
         "changes the a it was given": _in_place,
         "it should be (0.25, 0.5, 0.25)": lambda a, j, share: np.delete(a, j),

@@ -1,4 +1,4 @@
-"""Mistakes people make in the exercises of chapter 5, and right answers unlike the book's."""
+"""Mutants of answers to the exercises of chapter 5, and right answers unlike the book's."""
 
 import itertools
 
@@ -85,7 +85,7 @@ def _transposed_too_much(q, k, v):
     return softmax(scores) @ v
 
 
-WRONG = {
+MUTANTS = {
     "5.1": {
         "each row has its own": lambda a, mask: np.where(mask, a, 0) / a[mask].sum(),
         "changes the a it was given": lambda a, mask: a.__imul__(mask) / a.sum(-1, keepdims=True),

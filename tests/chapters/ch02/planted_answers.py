@@ -1,4 +1,4 @@
-"""Mistakes people make in the exercises of chapter 2, and right answers unlike the book's."""
+"""Mutants of answers to the exercises of chapter 2, and right answers unlike the book's."""
 
 import math
 
@@ -175,7 +175,7 @@ def _clipped(p, slope):
     return p / p.sum()
 
 
-WRONG = {
+MUTANTS = {
     "2.1": {
         "weights sum to 1. After the shift": lambda x, axis: softmax(x, axis, eps=1e-12),
     },

@@ -48,7 +48,7 @@ def show(value: Any, digits: int = 4) -> str:
         return kind(value)
     if array.dtype.kind not in "biufc":
         return kind(value)
-    if array.size > FEW:
+    if array.size > FEW or not array.size:
         return f"an array of shape {array.shape}"
     if array.ndim == 0:
         return _number(array.item(), digits)
@@ -124,9 +124,14 @@ def error(raised: BaseException, function: Callable[..., Any]) -> str:
     text = f"{type(raised).__name__}"
     if str(raised):
         text += f": {_clip(_plainly(str(raised)))}"
+    return text + at(raised, function)
+
+
+def at(raised: BaseException, function: Callable[..., Any]) -> str:
+    """Quote the line of the reader's function that raised an error, in brackets; "" if unknown."""
     code = getattr(function, "__code__", None)
     line = raised.at if hasattr(raised, "at") else own_line(raised, code and code.co_filename)
-    return f"{text} (at `{line}`)" if line else text
+    return f" (at `{line}`)" if line else ""
 
 
 def _plainly(text: str) -> str:

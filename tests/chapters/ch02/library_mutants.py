@@ -1,4 +1,4 @@
-"""Mistakes in the library functions of chapter 2, and what the chapter's claims notice."""
+"""Mutants of the library functions of chapter 2, and the claims of the chapter that kill them."""
 
 import numpy as np
 
@@ -20,7 +20,7 @@ def plus_jacobian(p, beta=1.0):
     return beta * (np.eye(p.shape[-1]) * p[..., None, :] + p[..., :, None] * p[..., None, :])
 
 
-MISTAKES = {
+MUTANTS = {
     "softmax: no shift": ("softmax", naive_softmax),
     "softmax: the wrong axis": ("softmax", lambda x, axis=-1, beta=1.0: naive_softmax(x, 0, beta)),
     "softmax: β forgotten": ("softmax", lambda x, axis=-1, beta=1.0: naive_softmax(x, axis)),
@@ -37,9 +37,9 @@ MISTAKES = {
     "Jacobian: β forgotten": ("softmax_jacobian", lambda p, beta=1.0: np.diag(p) - np.outer(p, p)),
     "vjp: the mean forgotten": ("softmax_vjp", lambda p, grad, axis=-1, beta=1.0: beta * p * grad),
 }
-"""What is wrong -> the library function, and the mistaken one in its place."""
+"""What is wrong -> the library function, and the mutant in its place."""
 
-NOTICED = {
+KILLED_BY = {
     "dot: the wrong axis": ["thm-entropy-temperature"],
     "softmax: no shift": ["prop-naive-overflow", "thm-shift-invariance"],
     "softmax: the wrong axis": [

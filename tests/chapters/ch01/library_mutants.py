@@ -1,4 +1,4 @@
-"""Mistakes in the library functions of chapter 1, and what the chapter's claims notice."""
+"""Mutants of the library functions of chapter 1, and the claims of the chapter that kill them."""
 
 import numpy as np
 
@@ -16,7 +16,7 @@ def unclipped_ppmi(counts):
     return np.log(np.where(counts == 0, 1, ratio))
 
 
-MISTAKES = {
+MUTANTS = {
     "dot: mean, not sum": ("dot", lambda q, k: (q * k).mean(axis=-1)),
     "dot: the wrong axis": ("dot", lambda q, k: (q * k).sum(axis=0)),
     "norm: no root": ("norm", lambda x: (x * x).sum(axis=-1)),
@@ -36,9 +36,9 @@ MISTAKES = {
     "ppmi: not clipped": ("ppmi", unclipped_ppmi),
     "svd: roots of the singular values": ("svd_embeddings", root_svd_embeddings),
 }
-"""What is wrong -> the library function, and the mistaken one in its place."""
+"""What is wrong -> the library function, and the mutant in its place."""
 
-NOTICED = {
+KILLED_BY = {
     "dot: mean, not sum": [
         "exm-dot-by-hand",
         "thm-dot-variance",

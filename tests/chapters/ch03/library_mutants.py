@@ -1,4 +1,4 @@
-"""Mistakes in the library functions of chapter 3, and what the chapter's claims notice."""
+"""Mutants of the library functions of chapter 3, and the claims of the chapter that kill them."""
 
 import numpy as np
 
@@ -29,7 +29,7 @@ def attention_vjp_uncentred(q, k, v, grad, mask=None, bias=None, scale=None):
     return scale * slopes @ k, scale * slopes.mT @ q, weights.mT @ grad, slopes
 
 
-MISTAKES = {
+MUTANTS = {
     "weights: softmax over the queries": ("attention_weights", softmax_over_queries),
     "attention: no scale": ("attention", attention_unscaled),
     "attention: masked after softmax": ("attention", attention_masked_late),
@@ -42,9 +42,9 @@ MISTAKES = {
     ),
     "attention vjp: not centred": ("attention_vjp", attention_vjp_uncentred),
 }
-"""What is wrong -> the library function, and the mistaken one in its place."""
+"""What is wrong -> the library function, and the mutant in its place."""
 
-NOTICED = {
+KILLED_BY = {
     "weights: softmax over the queries": [
         "thm-bilinear-rank",
         "thm-retrieval",

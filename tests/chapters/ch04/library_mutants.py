@@ -1,11 +1,11 @@
-"""What the claims of chapter 4 notice of mistakes in the library."""
+"""The mutants of the library that claims of chapter 4 kill."""
 
 from typing import Any
 
-MISTAKES: dict[str, Any] = {}
-"""What is wrong -> the library function, and the mistaken one in its place."""
+MUTANTS: dict[str, Any] = {}
+"""What is wrong -> the library function, and the mutant in its place."""
 
-NOTICED = {
+KILLED_BY = {
     "dot: mean, not sum": [
         "thm-moments-gaussian",
         "prop-fourth-moment",
