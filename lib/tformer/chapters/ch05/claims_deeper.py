@@ -22,11 +22,14 @@ from tformer.claims.tools import Array, identity, near, row, show, weights
     broken={
         "the lead is smaller": {"lead": 100.0},
         "without dividing again": {"divided": False},
+        "without subnormal numbers": {"flushed": True},
     },
     scope="four precisions, two leads each; random rows",
 )
-def late_divided(lead: float = 0.0, divided: bool = True) -> str:
-    """Random rows with every mask of four keys; then one visible key below one hidden key."""
+def late_divided(lead: float = 0.0, divided: bool = True, flushed: bool = False) -> str:
+    """Random rows with every mask of four keys; then one visible key below one hidden key, and the
+    smallest normal numbers, for machines without subnormal ones.
+    """
     rng = np.random.default_rng(0)
     for bits in range(1, 16):
         mask = np.array([bits >> i & 1 for i in range(4)], dtype=bool)
@@ -34,8 +37,10 @@ def late_divided(lead: float = 0.0, divided: bool = True) -> str:
         before = ref.softmax(np.where(mask, scores, -np.inf))
         late = late_and_divided(scores, mask) if divided else ref.softmax(scores) * mask
         require(near(late, before), f"mask {mask.astype(int)}: {show(late[0])}, {show(before[0])}")
-    for dtype, most in (("float16", 17.0), ("float32", 103.0), ("float64", 745.0)):
-        mask = np.array([True, False])
+    for dtype, most, normal in (("float16", 17, 9), ("float32", 103, 87), ("float64", 745, 708)):
+        mask, tiny = np.array([True, False]), -np.log(np.finfo(dtype).tiny)
+        require(normal < tiny < normal + 1, f"{dtype}: normal numbers end at exp(−{tiny:.1f})")
+        require(most < tiny or not flushed, f"{dtype}: a lead of {most} leaves zero")
         for more, lost in ((0.0, False), (lead or most + 1, True)):
             scores = np.array([0.0, more if lost else most]).astype(dtype)
             late = late_and_divided(scores, mask)
@@ -46,7 +51,8 @@ def late_divided(lead: float = 0.0, divided: bool = True) -> str:
     require(faint[0] > 0 and faint[1] == 0, f"bfloat16: the exponentials are {show(faint)}")
     return (
         "rows under all 15 masks of four keys within 1e-12; a visible key is lost at 18, 93, 104 "
-        "and 746 below a hidden one, and not at 17, 92, 103 and 745"
+        "and 746 below a hidden one, not at one less; exp(−x) is below all normal numbers from 10, "
+        "88, 88 and 709 on"
     )
 
 
@@ -168,13 +174,17 @@ def hole(keeps: bool = True, more: int = 0) -> str:
 @claim(
     "exm-global",
     "exhaustive",
-    broken={"it looks at its window only": {"looks": False}, "one layer": {"n_layers": 1}},
-    scope="100 words, windows of 3",
+    broken={
+        "it looks at its window only": {"looks": False},
+        "one layer": {"n_layers": 1},
+        "one word on either side": {"side": 1},
+    },
+    scope="100 words, two on either side",
 )
-def global_word(looks: bool = True, n_layers: int = 2) -> str:
+def global_word(looks: bool = True, n_layers: int = 2, side: int = 2) -> str:
     """Beyond the statement, how many layers windows alone would take."""
     n = 100
-    window = ref.sliding_window_mask(n, n, 3)
+    window = ref.sliding_window_mask(n, n, side + 1)
     mask = window | window.T
     mask[:, 0] = True
     mask[0] |= looks

@@ -88,14 +88,15 @@ class Tally(np.ndarray):
     broken={
         "heads as wide as the model": {"narrow": False},
         "keys and values shared by all heads": {"groups": 1},
+        "heads that do not divide the width": {"divides": False},
     },
     scope="24 sizes: every divisor of four widths, two lengths",
 )
-def head_cost(narrow: bool = True, groups: int = 0) -> str:
+def head_cost(narrow: bool = True, groups: int = 0, divides: bool = True) -> str:
     """Entries and tables counted; multiplications counted while the library's formula runs."""
     tried = 0
     for d_model, length in product((1, 4, 6, 8), (1, 5)):
-        for n_heads in (h for h in sizes(d_model) if d_model % h == 0):
+        for n_heads in (h for h in sizes(d_model) if not divides or d_model % h == 0):
             width = d_model // n_heads if narrow else d_model
             w = random_layer(0, n_heads, d_model, width, width, groups)
             entries = sum(part.size for part in vars(w).values())
