@@ -112,7 +112,7 @@ def _turned(q: Tensor, k: Tensor, told: Tensor) -> Tensor:
 
 
 def measured(task: str) -> dict[str, np.ndarray]:
-    """Share of right letters of each scheme under each of `scores.NEW`, (5, 6), or NaN."""
+    """Share of right letters of each scheme under each of `NEW`, (5, 6); NaN where untold."""
     found = {}
     for scheme in SCHEMES:
         layer = train(scheme, task)
