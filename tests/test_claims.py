@@ -44,8 +44,10 @@ def each_claim(labels):
 def test_claim_is_verified_as_recorded(label):
     evidence, recorded = verify(label), records()[label]
     assert (evidence.label, evidence.kind) == (label, ALL[label].kind)
-    first, *body = repr(evidence).splitlines()
+    first, *body, last = repr(evidence).splitlines()
     assert first == f"{label} verified ({evidence.kind}):"
+    assert last == f"  program: {ALL[label].file}"
+    assert f'"{label}"' in (ROOT / ALL[label].file).read_text(encoding="utf-8")
     assert 1 <= len(body) <= 3
     assert max(map(len, [first, *body])) <= 90
     now = (evidence.kind, ALL[label].scope, evidence.evidence, list(ALL[label].broken))
@@ -139,7 +141,10 @@ def test_registered_claim_is_found_and_unchanged(empty):
     assert register() is one_is_one
     (found,) = claims(7)
     assert (found.label, found.chapter, found.verification) == ("thm-one", 7, one_is_one)
-    assert repr(verify("thm-one")) == "thm-one verified (exhaustive):\n  looked at it"
+    assert repr(verify("thm-one")) == (
+        "thm-one verified (exhaustive):\n  looked at it\n"
+        "  program: lib/tformer/chapters/ch07/claims.py"
+    )
     assert counterexample("thm-one", "two") == "2 is not 1"
 
 
