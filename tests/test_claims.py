@@ -13,7 +13,8 @@ from sympy import Rational
 from chapters import MISTAKES, NOTICED
 from every import try_each
 from tformer import reference as ref
-from tformer.book import find_root, ledger
+from tformer.book import find_root
+from tformer.book.generators import ledger
 from tformer.claims import ClaimFailed, claim, claims, counterexample, registry, require, verify
 from tformer.claims.record import records, refutation
 from tformer.claims.tools import (

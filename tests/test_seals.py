@@ -8,8 +8,8 @@ from bs4 import BeautifulSoup
 
 from every import every
 from tformer.book import find_root
-from tformer.book.readable import html
-from tformer.book.seals import WORDS, seal
+from tformer.book.site.readable import html
+from tformer.book.site.seals import WORDS, seal
 from tformer.claims import KINDS, Claim, claims
 from tformer.claims.record import Record, records
 

@@ -8,7 +8,7 @@ from playwright.sync_api import expect
 
 from browser.faults import SLIDES
 from browsing import ROOT, Visit, toc_pages
-from tformer.book.seals import CALL
+from tformer.book.site.seals import CALL
 from tformer.claims import claims
 
 PAGE = "chapters/01_dot_products.html"

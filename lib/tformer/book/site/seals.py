@@ -21,8 +21,8 @@ from sphinx.application import Sphinx
 from sphinx.transforms.post_transforms import SphinxPostTransform
 from sphinx.util.docutils import SphinxDirective
 
-from tformer.book.ledger import stated, unlabelled
-from tformer.book.readable import html as readable
+from tformer.book.notebook.myst import stated, unlabelled
+from tformer.book.site.readable import html as readable
 from tformer.claims import Claim, find
 from tformer.claims.record import Record, records
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from IPython import get_ipython
 
 from tformer.book import find_root
-from tformer.book.seals import seal
+from tformer.book.site.seals import seal
 from tformer.claims import Evidence, find
 from tformer.claims.record import records
 
