@@ -1,9 +1,11 @@
-"""Every claim is verified as recorded; every mutant of a statement and of the library is killed.
+"""Every claim is recorded as its page prints it; every mutant, of it and of the library, is killed.
 
-Each claim runs once, and each mutant of it once: the record holds what another process said.
+A claim is verified on its page, by nbval, and each mutant of it here: the record holds what
+another process said.
 """
 
 import re
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -13,8 +15,20 @@ from sympy import Rational
 from chapters import KILLED_BY, LIBRARY_MUTANTS
 from every import try_each
 from tformer import reference as ref
-from tformer.book import find_root, ledger
-from tformer.claims import ClaimFailed, claim, claims, counterexample, registry, require, verify
+from tformer.book import find_root, notebooks
+from tformer.book.generators import ledger
+from tformer.book.notebook.normalise import code_cells, load, tags
+from tformer.book.site.seals import CALL
+from tformer.claims import (
+    ClaimFailed,
+    Evidence,
+    claim,
+    claims,
+    counterexample,
+    registry,
+    require,
+    verify,
+)
 from tformer.claims.record import records, refutation
 from tformer.claims.tools import (
     Counted,
@@ -40,18 +54,36 @@ def each_claim(labels):
     return [pytest.param(label, id=f"ch{ALL[label].chapter:02d}-{label}") for label in labels]
 
 
+@cache
+def printed():
+    """What the pages print where they verify a claim alone: label -> texts.
+
+    nbval runs these cells and compares what they print, so here no claim is verified again.
+    """
+    found = {}
+    for path in notebooks(ROOT):
+        for cell in code_cells(load(path)):
+            if call := CALL.fullmatch(cell.source):
+                assert tags(cell) == set(), f"{path.name}: nbval has to compare {call[0]}"
+                (output,) = cell.outputs
+                found.setdefault(call[1], []).append(output.data["text/plain"])
+    return found
+
+
 @pytest.mark.parametrize("label", each_claim(ALL))
-def test_claim_is_verified_as_recorded(label):
-    evidence, recorded = verify(label), records()[label]
-    assert (evidence.label, evidence.kind) == (label, ALL[label].kind)
-    first, *body = repr(evidence).splitlines()
-    assert first == f"{label} verified ({evidence.kind}):"
+def test_page_prints_what_is_recorded(label):
+    found, recorded = ALL[label], records()[label]
+    evidence = Evidence(label, found.kind, recorded.evidence, found.file)
+    assert set(printed()[label]) == {repr(evidence)}, "`make run`, then `make ledger`"
+    first, *body, last = repr(evidence).splitlines()
+    assert first == f"{label} verified ({found.kind}):"
+    assert last == f"  program: {found.file}"
+    assert f'"{label}"' in (ROOT / found.file).read_text(encoding="utf-8")
     assert 1 <= len(body) <= 3
     assert max(map(len, [first, *body])) <= 90
-    now = (evidence.kind, ALL[label].scope, evidence.evidence, list(ALL[label].mutants))
-    stored = (recorded.kind, recorded.scope, recorded.evidence, list(recorded.refuted))
-    assert stored == now, "`make ledger` writes it"
-    assert len(ALL[label].verification.__doc__.strip().splitlines()) <= 3
+    now = (found.kind, found.scope, list(found.mutants))
+    assert (recorded.kind, recorded.scope, list(recorded.refuted)) == now, "`make ledger` writes it"
+    assert len(found.verification.__doc__.strip().splitlines()) <= 3
 
 
 def test_ledger_holds_what_is_recorded():
@@ -139,7 +171,10 @@ def test_registered_claim_is_found_and_unchanged(empty):
     assert register() is one_is_one
     (found,) = claims(7)
     assert (found.label, found.chapter, found.verification) == ("thm-one", 7, one_is_one)
-    assert repr(verify("thm-one")) == "thm-one verified (exhaustive):\n  looked at it"
+    assert repr(verify("thm-one")) == (
+        "thm-one verified (exhaustive):\n  looked at it\n"
+        "  program: lib/tformer/chapters/ch07/claims.py"
+    )
     assert counterexample("thm-one", "two") == "2 is not 1"
 
 

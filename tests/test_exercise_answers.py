@@ -12,7 +12,7 @@ import chapters
 import tformer.reference
 from every import try_each
 from exercise_tools import answers, solutions, told
-from tformer.book.exercises import MARK
+from tformer.book.generators.exercises import MARK
 from tformer.exercises import check, process
 from tformer.exercises.registry import exercises
 from tformer.exercises.table import call

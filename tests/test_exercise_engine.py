@@ -10,7 +10,7 @@ import pytest
 import chapters
 from every import every
 from exercise_tools import ROOT, solutions, told
-from tformer.book.exercises import sources, student
+from tformer.book.generators.exercises import sources, student
 from tformer.exercises import CheckFailed, check, hint, process
 from tformer.exercises.describe import show
 from tformer.exercises.registry import exercises

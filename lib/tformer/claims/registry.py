@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import inspect
 import re
 import textwrap
 from collections.abc import Callable, Mapping
@@ -45,20 +46,34 @@ class Claim:
     mutants: Variants
     scope: str
 
+    @property
+    def program(self) -> str:
+        """The source of the verification, with its registration."""
+        return inspect.getsource(self.verification)
+
+    @property
+    def file(self) -> str:
+        """The file of the program, from the root of the repository."""
+        return f"lib/{self.verification.__module__.replace('.', '/')}.py"
+
 
 @dataclass(frozen=True, repr=False)
 class Evidence:
-    """What was verified, and what was not tried. It prints the same on every machine."""
+    """What was verified, what was not tried, and where the program stands that says so.
+
+    It prints the same on every machine.
+    """
 
     label: str
     kind: str
     evidence: str
+    file: str
 
     def __repr__(self) -> str:
         body = textwrap.fill(
             self.evidence, 72, initial_indent="  ", subsequent_indent="  ", break_on_hyphens=False
         )
-        return f"{self.label} verified ({self.kind}):\n{body}"
+        return f"{self.label} verified ({self.kind}):\n{body}\n  program: {self.file}"
 
 
 def require(condition: object, message: str) -> None:
@@ -109,21 +124,38 @@ def claims(chapter: int | None = None) -> tuple[Claim, ...]:
     return tuple(found for found in ordered if chapter in (None, found.chapter))
 
 
+def find(label: str) -> Claim:
+    """Return the claim of a statement; only the claims of its chapter are imported.
+
+    Raises
+    ------
+    LookupError : no statement has this label; the message names the nearest ones.
+    """
+    for chapter in mentioning("claims", f'"{label}"'):
+        load("claims", chapter)
+    if label in _claims:
+        return _claims[label]
+    load("claims")
+    near = difflib.get_close_matches(label, _claims, n=3, cutoff=0.5)
+    hint = f"; did you mean {' or '.join(near)}?" if near else "; claims() lists them all"
+    raise LookupError(f"no claim has the label {label!r}{hint}")
+
+
 def verify(label: str) -> Evidence:
     """Verify the statement `label`; only the claims of its chapter are imported.
 
     Returns
     -------
-    The evidence, which prints as two to four lines.
+    The evidence, which prints as three to five lines.
 
     Raises
     ------
     ClaimFailed : the statement is false; the message says at which numbers.
     LookupError : no statement has this label; the message names the nearest ones.
     """
-    found = _find(label)
+    found = find(label)
     try:
-        return Evidence(label, found.kind, found.verification())
+        return Evidence(label, found.kind, found.verification(), found.file)
     except ClaimFailed as failure:
         raise ClaimFailed(f"{label} is false: {failure}") from None
 
@@ -136,7 +168,7 @@ def counterexample(label: str, variant: str) -> str:
     ClaimFailed : the mutant is verified, so the verification is too weak.
     LookupError : unknown label, or no mutant of that name.
     """
-    found = _find(label)
+    found = find(label)
     if variant not in found.mutants:
         raise LookupError(f"{label} has no mutant {variant!r}; it has {', '.join(found.mutants)}")
     try:
@@ -161,17 +193,6 @@ def _register(found: Claim) -> None:
     if before != where:
         raise ValueError(f"claim {found.label}: {before} verifies it already, and so does {where}")
     _claims[found.label] = found
-
-
-def _find(label: str) -> Claim:
-    for chapter in mentioning("claims", f'"{label}"'):
-        load("claims", chapter)
-    if label in _claims:
-        return _claims[label]
-    load("claims")
-    near = difflib.get_close_matches(label, _claims, n=3, cutoff=0.5)
-    hint = f"; did you mean {' or '.join(near)}?" if near else "; claims() lists them all"
-    raise LookupError(f"no claim has the label {label!r}{hint}")
 
 
 def _name(function: Callable[..., str]) -> str:

@@ -17,10 +17,10 @@ import yaml
 from nbformat import NotebookNode
 from sphinx.application import Sphinx
 
-from tformer.book.desk import files
-from tformer.book.edition import NOTE, SEALS_ON, Book
-from tformer.book.myst import FENCE, OPTION
-from tformer.book.normalise import dump, parse
+from tformer.book.lab.desk import files
+from tformer.book.lab.edition import NOTE, SEALS_ON, Book
+from tformer.book.notebook.myst import FENCE, OPTION
+from tformer.book.notebook.normalise import dump, parse
 
 INSTALL = """\
 # The book's library: installed where it is missing, as on Colab, from the book's repository.

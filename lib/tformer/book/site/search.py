@@ -9,14 +9,14 @@ from typing import Any
 
 from sphinx.application import Sphinx
 
-from tformer.book.formulas import APPLY
+from tformer.book.site.formulas import APPLY
 
 INDEX = "book-search.js"
 VOID = {"area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "source", "wbr"}
 HEADINGS = {"h1", "h2", "h3", "h4", "h5", "h6"}
 # Left out: what is drawn twice, what is no text, and code with its output.
 SKIPPED_TAGS = {"script", "style", "svg", "button", "form", "summary"}
-SKIPPED_CLASSES = {"katex-html", "headerlink", "cell", "eqno"}
+SKIPPED_CLASSES = {"katex-html", "headerlink", "cell", "eqno", "tf-program"}
 # A formula is quoted if it reads in a line; else three dots stand for it.
 STACKED = {"mfrac", "msqrt", "mroot", "msup", "msubsup", "mtable", "munder", "mover", "munderover"}
 

@@ -12,7 +12,7 @@ from typing import NamedTuple
 from nbformat import NotebookNode
 
 from tformer.axes import LEGEND
-from tformer.book.myst import lines
+from tformer.book.notebook.myst import lines
 
 TABLES = frozenset("QKVXYAMPW")
 SIZES = frozenset(name for name in LEGEND if len(name) == 1) - TABLES

@@ -11,7 +11,7 @@ from sphinx.application import Sphinx
 from sphinx.environment import BuildEnvironment
 from sphinx.util import logging
 
-from tformer.book.myst import CLAIM_TYPES
+from tformer.book.notebook.myst import CLAIM_TYPES
 from tformer.claims import claims
 
 LOGGER = logging.getLogger(__name__)

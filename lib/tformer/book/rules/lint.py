@@ -14,10 +14,8 @@ from statistics import median
 
 from nbformat import NotebookNode
 
-from tformer.book.letters import clashes
-from tformer.book.limits import excesses, is_main_page
-from tformer.book.myst import claim_labels, words
-from tformer.book.normalise import (
+from tformer.book.notebook.myst import claim_labels, words
+from tformer.book.notebook.normalise import (
     MACHINE_TAG,
     STATE,
     code_cells,
@@ -26,7 +24,9 @@ from tformer.book.normalise import (
     normalise,
     tags,
 )
-from tformer.book.prose import output_texts, unbacked
+from tformer.book.rules.letters import clashes
+from tformer.book.rules.limits import excesses, main_page
+from tformer.book.rules.prose import output_texts, unbacked
 from tformer.widgets.base import is_ours, library_code
 
 MEDIAN_LINES, MOST_LINES, WORDS_A_LINE, MACHINE_CELLS = 5, 20, 8, 3
@@ -49,7 +49,7 @@ class Page:
     text: str = ""
     claims: frozenset[str] = frozenset()
     elsewhere: frozenset[str] = frozenset()
-    main: bool = False
+    main: int = 0
     code: list[NotebookNode] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -92,7 +92,7 @@ def lint_file(path: Path, chapters: Mapping[str, str]) -> list[str]:
     others = {*path.parent.glob(own), *path.parent.glob(f"{APPENDIX}*.ipynb")} - {path}
     elsewhere = frozenset(label for other in others for label in claim_labels(load(other)))
     text = path.read_text(encoding="utf-8")
-    page = Page(load(path), text, claims, elsewhere, is_main_page(path.stem))
+    page = Page(load(path), text, claims, elsewhere, main_page(path.stem))
     return lint(page, exercise=path.parent.name == "solutions")
 
 
@@ -222,7 +222,7 @@ def _claims(page: Page) -> Found:
 @rule("limits", chapter=True)
 def _limits(page: Page) -> Found:
     if page.main:
-        for excess in excesses(page.nb):
+        for excess in excesses(page.nb, page.main):
             yield None, excess
 
 

@@ -3,8 +3,12 @@
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from nbformat import NotebookNode
+
+from tformer.book import notebooks
+from tformer.book.notebook.normalise import load
 
 CLAIM_TYPES = ("theorem", "proposition", "lemma", "corollary", "example")
 # Directives whose body is text for the reader to read; all others are set aside.
@@ -138,3 +142,18 @@ def sections(nb: NotebookNode, skip_tag: str) -> list[Section]:
                 result[-1].prose.append(str(line))
         result[-1].prose.append("")
     return result
+
+
+def stated(root: Path) -> dict[str, str]:
+    """What each claim states: label -> Markdown, read from the pages of the book."""
+    return {
+        label: body
+        for path in notebooks(root)
+        if path.parent.name == "chapters"
+        for label, body in statements(load(path))
+    }
+
+
+def unlabelled(statement: str) -> str:
+    """A statement whose equations have no labels, for every place but its own page."""
+    return re.sub(r"^(\$\$) *\([\w-]+\) *$", r"\1", statement, flags=re.MULTILINE)

@@ -56,7 +56,7 @@ class Planned:
 
 def planned() -> tuple[Planned, ...]:
     """All chapters of the plan, in order."""
-    text = (files("tformer.book") / "curriculum.toml").read_text(encoding="utf-8")
+    text = (files("tformer.book.site") / "curriculum.toml").read_text(encoding="utf-8")
     listed = [
         (part["title"], row) for part in tomllib.loads(text)["part"] for row in part["chapter"]
     ]
@@ -148,7 +148,7 @@ class MapOfChapters(SphinxDirective):
 
     def run(self) -> list[nodes.Node]:
         """Draw it with links to the pages that are here."""
-        self.env.note_dependency(str(files("tformer.book") / "curriculum.toml"))
+        self.env.note_dependency(str(files("tformer.book.site") / "curriculum.toml"))
         address = self.env.app.builder.get_relative_uri
         links = {
             n: address(self.env.docname, page) for n, page in pages(self.env.found_docs).items()
@@ -161,7 +161,7 @@ class TableOfChapters(SphinxDirective):
 
     def run(self) -> list[nodes.Node]:
         """Set the table with links to the pages that are here."""
-        self.env.note_dependency(str(files("tformer.book") / "curriculum.toml"))
+        self.env.note_dependency(str(files("tformer.book.site") / "curriculum.toml"))
         text = StringList(markdown(planned(), pages(self.env.found_docs)).splitlines())
         place = nodes.container()
         self.state.nested_parse(text, self.content_offset, place)

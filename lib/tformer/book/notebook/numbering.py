@@ -14,7 +14,7 @@ from typing import Any
 import yaml
 from nbformat import NotebookNode
 
-from tformer.book.myst import FENCE, HEADING, directives
+from tformer.book.notebook.myst import FENCE, HEADING, directives
 
 EQUATION = re.compile(
     r"^(?P<indent>[ \t]*)\$\$(?P<body>.+?)\$\$[ \t]*(?:\((?P<label>[\w-]+)\))?[ \t]*$",
@@ -23,6 +23,8 @@ EQUATION = re.compile(
 SECTION = re.compile(r"^\(([\w-]+)\)=\s*\n#+ +(.+)$", re.MULTILINE)
 TITLE = re.compile(r"^# +(.+)$", re.MULTILINE)
 UNNUMBERED = {"prf:proof"}
+SUFFIX = "_deeper"
+"""How the name of a deeper page ends: its boxes go on with the numbers of its chapter."""
 
 
 @dataclass(frozen=True)

@@ -17,17 +17,17 @@ from nbformat import NotebookNode
 from pybtex.database import Entry, parse_file
 from pybtex.plugin import find_plugin
 
-from tformer.book.lab_seals import seal_html
-from tformer.book.normalise import load
-from tformer.book.numbering import EQUATION, Target, number_headings, pages, targets, title
-from tformer.book.seals import CALL
+from tformer.book.lab.seals import seal_html
+from tformer.book.notebook.normalise import load
+from tformer.book.notebook.numbering import EQUATION, Target, number_headings, pages, targets, title
+from tformer.book.site.seals import CALL
 
 NOTE = (
     "*This is the chapter as `make lab` writes it for JupyterLab. What you change here is yours.*"
 )
 IMPORT = re.compile(r"^from tformer\.claims import .*\bverify\b", re.MULTILINE)
 SEALS_ON = """
-from tformer.book.lab_seals import show_seals
+from tformer.book.lab.seals import show_seals
 
 show_seals()  # what verify returns, as on the page"""
 BOX = re.compile(

@@ -12,9 +12,9 @@ from sphinx.transforms.post_transforms import SphinxPostTransform
 from sphinx.util import logging
 from sphinx.util.display import progress_message
 
-from tformer.book.search import INDEX
-from tformer.book.sitecheck import check_site
-from tformer.book.svg import inline_svg
+from tformer.book.site.check import check_site
+from tformer.book.site.search import INDEX
+from tformer.book.site.svg import inline_svg
 
 LOGGER = logging.getLogger(__name__)
 

@@ -8,8 +8,8 @@ from math import isfinite
 
 from nbformat import NotebookNode
 
-from tformer.book.myst import Section, plain, sections
-from tformer.book.normalise import code_cells
+from tformer.book.notebook.myst import Section, plain, sections
+from tformer.book.notebook.normalise import code_cells
 
 QUOTED_TAG = "quoted-numbers"
 MINUS = "-−–"

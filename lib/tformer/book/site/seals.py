@@ -1,9 +1,9 @@
 """Sphinx extension: what verified a claim stands as a seal at the foot of its box.
 
 In the notebook a cell calls `verify("thm-…")` after the proof and prints the evidence. On the page
-that cell gives way to one line on the box of the statement. Opened, it shows the evidence, the
-call, and for each mutant of the statement the numbers that refute it, as the ledger's run
-recorded them. All of it is HTML; no script is needed.
+that cell gives way to one line on the box of the statement. Opened, it shows the evidence, for each
+mutant of the statement the numbers that refute it, as the ledger's run recorded them, and
+the program that the call runs, as its file has it. All of it is HTML; no script is needed.
 """
 
 import re
@@ -14,12 +14,16 @@ from typing import Any, NamedTuple
 
 from docutils import nodes
 from docutils.statemachine import StringList
+from pygments import highlight
+from pygments.formatters import HtmlFormatter
+from pygments.lexers import PythonLexer
 from sphinx.application import Sphinx
 from sphinx.transforms.post_transforms import SphinxPostTransform
 from sphinx.util.docutils import SphinxDirective
 
-from tformer.book.ledger import stated, unlabelled
-from tformer.book.readable import html as readable
+from tformer.book.notebook.myst import stated, unlabelled
+from tformer.book.site.readable import html as readable
+from tformer.claims import Claim, find
 from tformer.claims.record import Record, records
 
 CALL = re.compile(r'\s*verify\("([\w-]+)"\)\s*')
@@ -31,6 +35,8 @@ WORDS = {
 }
 """What stands in the seal of each kind of verification, and the words beside it."""
 PETALS = 16
+UNCOLOURED = re.compile(r'<span class="(?:n|p|w)">(.*?)</span>')
+"""What no style gives a colour of its own: half of what Pygments writes."""
 
 
 class Sealed(SphinxDirective):
@@ -47,7 +53,7 @@ class Sealed(SphinxDirective):
         self.state.nested_parse(StringList(text.splitlines()), self.content_offset, box)
         title += box.children.pop(0).children
         box.insert(0, title)
-        box += nodes.raw("", seal(label, records()[label]), format="html")
+        box += nodes.raw("", seal(find(label), records()[label]), format="html")
         return [box]
 
 
@@ -74,7 +80,7 @@ class Seals(SphinxPostTransform):
         recorded = records()
         for cell in list(_cells(self.document)):
             if cell.label in boxes and cell.label in recorded:
-                html = seal(cell.label, recorded[cell.label])
+                html = seal(find(cell.label), recorded[cell.label])
                 boxes[cell.label] += nodes.raw("", html, format="html")
                 cell.node.parent.remove(cell.node)
 
@@ -87,7 +93,7 @@ def _cells(document: nodes.document) -> Iterator[Cell]:
                 yield Cell(node, call[1])
 
 
-def seal(label: str, record: Record) -> str:
+def seal(claim: Claim, record: Record) -> str:
     """The seal of one claim, as HTML."""
     glyph, words = WORDS[record.kind]
     mutants = "".join(
@@ -100,9 +106,17 @@ def seal(label: str, record: Record) -> str:
         f"<summary>{badge(glyph)}<span class='tf-verified'>{words}</span>"
         f"<span class='tf-scope'>{readable(record.scope)}</span></summary>"
         f"<p>{readable(record.evidence)}.</p>"
-        f"<p class='tf-call'><code>verify(\"{escape(label)}\")</code></p>"
-        f"<div class='tf-breaks'><p>Break it:</p>{mutants}</div></details>"
+        f"<div class='tf-breaks'><p>Break it:</p>{mutants}</div>"
+        f"<details class='tf-program'><summary><code>verify(\"{escape(claim.label)}\")</code>"
+        f" runs a program of <code>{escape(claim.file)}</code></summary>"
+        f"<div class='highlight'><pre tabindex='0'>{coloured(claim.program)}</pre></div></details>"
+        "</details>"
     )
+
+
+def coloured(program: str) -> str:
+    """Python as HTML, with the colours of the page's other code."""
+    return UNCOLOURED.sub(r"\1", highlight(program, PythonLexer(), HtmlFormatter(nowrap=True)))
 
 
 def badge(glyph: str) -> str:

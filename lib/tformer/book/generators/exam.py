@@ -19,7 +19,8 @@ import numpy as np
 from markdown_it import MarkdownIt
 from mdit_py_plugins.dollarmath import dollarmath_plugin
 
-from tformer.book.formulas import TYPESETTER
+from tformer.book import find_root
+from tformer.book.site.formulas import TYPESETTER
 from tformer.chapters import numbers
 from tformer.exams import Item, Question, questions
 
@@ -155,7 +156,7 @@ def _fonts(html: str) -> str:
 
     Calligraphic, fraktur, script and sans serif are left out where no formula asks for them.
     """
-    folder = Path(__file__).parents[3] / "vendor" / "web" / "katex"
+    folder = find_root(Path(__file__).parent) / "vendor" / "web" / "katex"
     named = {"Caligraphic": "mathcal", "Fraktur": "mathfrak", "Script": "mathscr"}
     named |= {"SansSerif": "mathsf", "Typewriter": "mathtt", "AMS": "amsrm"}
 

@@ -16,7 +16,7 @@ import jupytext
 import nbformat
 from nbformat import NotebookNode
 
-from tformer.book.normalise import dump, load, normalise
+from tformer.book.notebook.normalise import dump, load, normalise
 
 LABEL = re.compile(r"^:label: ex-(\d+)-(\d+)$", re.MULTILINE)
 CHECK = re.compile(r"^check\(\"(\d+)\.(\d+)\"", re.MULTILINE)

@@ -12,7 +12,7 @@ from sphinx.application import Sphinx
 from sphinx.builders.html import StandaloneHTMLBuilder
 from sphinx.environment import BuildEnvironment
 
-SUFFIX = "_deeper"
+from tformer.book.notebook.numbering import SUFFIX
 
 
 def drop_numbers(app: Sphinx, env: BuildEnvironment) -> None:

@@ -6,9 +6,7 @@ from collections.abc import Mapping, Sequence
 from itertools import groupby
 from pathlib import Path
 
-from tformer.book import notebooks
-from tformer.book.myst import statements
-from tformer.book.normalise import load
+from tformer.book.notebook.myst import stated, unlabelled
 from tformer.claims import KINDS, Claim, claims
 from tformer.claims.record import FILE, Record, dump, record
 
@@ -28,21 +26,6 @@ A verification that cannot fail shows nothing. So each claim is also stated wron
 constant or without one of its assumptions, and the same function must refuse it. The last line of
 an entry names these false statements.
 """
-
-
-def stated(root: Path) -> dict[str, str]:
-    """What each claim states: label -> Markdown, read from the pages of the book."""
-    return {
-        label: body
-        for path in notebooks(root)
-        if path.parent.name == "chapters"
-        for label, body in statements(load(path))
-    }
-
-
-def unlabelled(statement: str) -> str:
-    """A statement whose equations have no labels, for every place but its own page."""
-    return re.sub(r"^(\$\$) *\([\w-]+\) *$", r"\1", statement, flags=re.MULTILINE)
 
 
 def entry(label: str, statement: str, recorded: Record) -> str:

@@ -1,4 +1,4 @@
-"""How much a chapter's main page may hold: what a reader takes in at one sitting.
+"""How much a chapter may hold; of its main page, what a reader takes in at one sitting.
 
 What goes beyond stands on the chapter's deeper page, checked and proved alike.
 
@@ -10,13 +10,14 @@ are titles, listings and what cells print, and what is there to be touched: widg
 import re
 from collections.abc import Iterator
 from itertools import accumulate
+from typing import NamedTuple
 
 from nbformat import NotebookNode
 
-from tformer.book.deeper import SUFFIX
-from tformer.book.myst import HEADING, claim_labels, lines, words
+from tformer.book.notebook.myst import HEADING, claim_labels, lines, words
+from tformer.book.notebook.numbering import SUFFIX
 
-WORDS, IDEAS, BOXES = 3500, 6, 10
+IDEAS = 6
 PICTURE_WORDS = 400
 """About two screens of text may stand before the first picture."""
 TOUCH_SHARE = 1 / 3
@@ -24,18 +25,36 @@ CLOSING = {"How it goes wrong", "One screen", "Exercises and further reading"}
 """Sections that every chapter has; the others are its ideas."""
 
 
-def is_main_page(name: str) -> bool:
-    """Whether a notebook is the main page of a chapter: numbered, and not its deeper page."""
-    return bool(re.match(r"(?!00)\d\d_", name)) and not name.endswith(SUFFIX)
+class Limits(NamedTuple):
+    """What a chapter may hold: words and boxed claims on its main page, exercises, exam questions.
+
+    It has as many exam questions as this says, and 8 exercises or more.
+    """
+
+    words: int
+    boxes: int
+    exercises: int
+    questions: int
 
 
-def excesses(nb: NotebookNode) -> Iterator[str]:
-    """What a main page has too much of, or too late, a sentence each."""
+def limits(chapter: int) -> Limits:
+    """The limits of a chapter; decision 023 says why the later ones are shorter."""
+    return Limits(3500, 10, 12, 6) if chapter < 8 else Limits(3000, 8, 8, 4)
+
+
+def main_page(name: str) -> int:
+    """The chapter whose main page a notebook is, by its name; 0 if it is no main page."""
+    numbered = re.match(r"\d\d(?=_)", name)
+    return int(numbered[0]) if numbered and not name.endswith(SUFFIX) else 0
+
+
+def excesses(nb: NotebookNode, chapter: int) -> Iterator[str]:
+    """What the main page of a chapter has too much of, or too late, a sentence each."""
     *read, total = accumulate((_words(cell) for cell in nb.cells), initial=0)  # before each cell
     counts = (
-        ("words of prose", total, WORDS),
+        ("words of prose", total, limits(chapter).words),
         ("ideas (sections)", len([x for x in _sections(nb) if x not in CLOSING]), IDEAS),
-        ("boxed claims", len(claim_labels(nb)), BOXES),
+        ("boxed claims", len(claim_labels(nb)), limits(chapter).boxes),
     )
     for what, count, most in counts:
         if count > most:

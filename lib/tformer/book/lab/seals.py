@@ -6,8 +6,8 @@ from pathlib import Path
 from IPython import get_ipython
 
 from tformer.book import find_root
-from tformer.book.seals import seal
-from tformer.claims import Evidence
+from tformer.book.site.seals import seal
+from tformer.claims import Evidence, find
 from tformer.claims.record import records
 
 # The colours of the page, in JupyterLab's own.
@@ -23,6 +23,8 @@ COLOURS = {
     "book-exercise": "jp-error-color0",
     "book-warning": "jp-error-color0",
 }
+# Of its program: what the classes of Pygments begin with, and JupyterLab's names for it.
+TOKENS = {"k": "keyword", "ow": "keyword", "s": "string", "c": "comment", "m": "number"}
 
 
 def show_seals() -> None:
@@ -34,11 +36,15 @@ def show_seals() -> None:
 def seal_html(label: str) -> str | None:
     """The seal of a claim with its style, for an output; None if nothing is recorded of it."""
     record = records().get(label)
-    return f"<style>{_style()}</style>{seal(label, record)}" if record else None
+    return f"<style>{_style()}</style>{seal(find(label), record)}" if record else None
 
 
 @cache
 def _style() -> str:
     colours = " ".join(f"--{ours}: var(--{theirs});" for ours, theirs in COLOURS.items())
     style = (find_root(Path(__file__).parent) / "assets" / "seal.css").read_text(encoding="utf-8")
-    return f".tf-seal {{ padding-left: 0.25rem; {colours} }}\n{style}"
+    code = "\n".join(
+        f".tf-program [class^={start}] {{ color: var(--jp-mirror-editor-{token}-color); }}"
+        for start, token in TOKENS.items()
+    )
+    return f".tf-seal {{ padding-left: 0.25rem; {colours} }}\n{style}\n{code}"

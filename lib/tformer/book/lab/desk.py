@@ -18,8 +18,8 @@ from typing import Any, NamedTuple
 
 from nbformat import NotebookNode
 
-from tformer.book.edition import Book, edition, written_out
-from tformer.book.normalise import dump, load, parse
+from tformer.book.lab.edition import Book, edition, written_out
+from tformer.book.notebook.normalise import dump, load, parse
 
 FOLDER = "lab"
 RECORD = ".written.json"
