@@ -6,12 +6,12 @@ import pytest
 
 from exercise_tools import solutions
 from tformer.book.exercises import MARK
-from tformer.course import walls
+from tformer.course import confinement
 from tformer.exercises.registry import exercises
 
 IMPORTS = "import numpy as np\nimport scipy.special\nfrom tformer.exercises import check, hint"
 NUMBERS = list(exercises())
-needs_walls = pytest.mark.skipif(bool(walls.missing()), reason=walls.missing())
+needs_confinement = pytest.mark.skipif(bool(confinement.missing()), reason=confinement.missing())
 
 
 def right(number):
@@ -30,7 +30,7 @@ def answers_by(number, body):
     return f"import os\ndef {name(number)}(*arguments):\n{lines}"
 
 
-# What an answer may try in place of the right one. Each is tried behind walls, with small limits.
+# What an answer may try in place of the right one. Each is tried in the sandbox, with small limits.
 HOSTILE = {
     "leaves": "os._exit(0)",
     "forks": "while True: os.fork()",

@@ -14,9 +14,9 @@ import pytest
 from bs4 import BeautifulSoup
 from nbgrader.api import Gradebook
 
-from course_tools import HOSTILE, answers_by, needs_walls, right
+from course_tools import HOSTILE, answers_by, needs_confinement, right
 from tformer.book.exercises import sources
-from tformer.course import walls
+from tformer.course import confinement
 from tformer.course.feedback import page
 from tformer.course.grading import prepare
 from tformer.course.submission import mend
@@ -126,7 +126,7 @@ def plain(text, course):
     return text
 
 
-@needs_walls
+@needs_confinement
 def test_commands_print_what_the_page_says(course):
     folder, printed = course
     compared = 0
@@ -151,7 +151,7 @@ def scores(course):
         }
 
 
-@needs_walls
+@needs_confinement
 def test_every_mark_is_the_one_that_was_earned(course):
     found = scores(course[0])
     points = {"4.1": 1, "4.2": 1, "4.3": 1, **{f"4.{n}": 2 for n in range(4, 10)}}
@@ -162,7 +162,7 @@ def test_every_mark_is_the_one_that_was_earned(course):
     assert found == {student: dict.fromkeys(points, 0) for student in ("cleo", "dan", "finn")}
 
 
-@needs_walls
+@needs_confinement
 def test_feedback_says_what_was_wrong_and_asks_nothing_of_the_network(course):
     notes = {"cleo": "is empty", "dan": "They are those of chapter 2", "finn": "is no notebook"}
     shown = {}
@@ -202,7 +202,7 @@ def test_statements_are_plain_markdown(path):
     assert sum(bool(re.search(r"^\*★+ ", text, re.MULTILINE)) for text in texts) >= 8
 
 
-@needs_walls
+@needs_confinement
 def test_students_get_no_solution(course):
     released = (course[0] / "release" / NAME / f"{NAME}.ipynb").read_text(encoding="utf-8")
     assert "raise NotImplementedError()" in released
@@ -240,7 +240,7 @@ def test_make_hands_over_the_folder_and_the_chapter(tmp_path):
 
 
 def test_other_systems_are_refused_before_anything_is_opened(monkeypatch):
-    monkeypatch.setattr(walls, "_LIBC", None)
+    monkeypatch.setattr(confinement, "_LIBC", None)
     with pytest.raises(SystemExit, match="Nothing has been run"):
         prepare("x", "ada", ["/nowhere/x.ipynb"])
 

@@ -19,9 +19,9 @@ from nbformat.v4 import new_output
 from nbgrader.preprocessors import NbGraderPreprocessor
 from traitlets import Float, Int, List, Unicode
 
-from tformer.course import walls
-from tformer.course.judge import CELL_SECONDS, MEMORY, Booth
+from tformer.course import confinement
 from tformer.course.notebook import verdicts
+from tformer.course.remote import CELL_SECONDS, MEMORY, Sandbox
 from tformer.course.submission import chosen, mend
 from tformer.exercises.answer import CALL_SECONDS
 from tformer.exercises.said import wrapped
@@ -29,7 +29,7 @@ from tformer.exercises.said import wrapped
 
 def prepare(assignment: str, student: str, notebooks: list[str]) -> None:
     """Before a submission is graded: see that it can be, and find its notebook by another name."""
-    if lacking := walls.missing():
+    if lacking := confinement.missing():
         sys.exit(lacking)
     if found := chosen(notebooks, assignment):
         named = found.with_name(f"{assignment}.ipynb")
@@ -67,8 +67,8 @@ class Judge(NbGraderPreprocessor):
     ) -> tuple[NotebookNode, dict[str, Any]]:
         """Write under each check what it says."""
         begin, right, count = time.monotonic(), 0, 0
-        with Booth(self.memory, self.cell_seconds, map(Path, self.readable)) as booth:
-            for cell, verdict in verdicts(nb, booth, self.seconds):
+        with Sandbox(self.memory, self.cell_seconds, map(Path, self.readable)) as sandbox:
+            for cell, verdict in verdicts(nb, sandbox, self.seconds):
                 cell.outputs = [shown(cell, verdict.right, verdict.text)]
                 right, count = right + verdict.right, count + 1
         took = time.monotonic() - begin

@@ -11,7 +11,8 @@ from typing import Any
 
 from nbformat import NotebookNode
 
-from tformer.course.judge import Booth, Verdict, judge
+from tformer.course.judge import Verdict, judge
+from tformer.course.remote import Sandbox
 from tformer.exercises.answer import CALL_SECONDS
 from tformer.exercises.registry import find
 
@@ -95,7 +96,7 @@ def needed(cells: list[Cell], name: str, owner: str) -> list[Cell]:
 
 
 def verdicts(
-    notebook: NotebookNode, booth: Booth, seconds: float = CALL_SECONDS
+    notebook: NotebookNode, sandbox: Sandbox, seconds: float = CALL_SECONDS
 ) -> Iterator[tuple[NotebookNode, Verdict]]:
     """Yield each graded cell of a notebook with what is to be said of it.
 
@@ -113,7 +114,7 @@ def verdicts(
             cells.append(cell(f"<cell {place + 1}>", node.source, owner))
     for place, count in above.items():
         node = notebook.cells[place]
-        yield node, _verdict(node, cells, count, booth, seconds)
+        yield node, _verdict(node, cells, count, sandbox, seconds)
 
 
 def _about(node: NotebookNode) -> dict[str, Any]:
@@ -121,7 +122,7 @@ def _about(node: NotebookNode) -> dict[str, Any]:
 
 
 def _verdict(
-    node: NotebookNode, cells: list[Cell], count: int, booth: Booth, seconds: float
+    node: NotebookNode, cells: list[Cell], count: int, sandbox: Sandbox, seconds: float
 ) -> Verdict:
     found = CHECK.search(node.source)
     entry = find(found[1]) if found else None
@@ -132,7 +133,7 @@ def _verdict(
     if not any(name in c.makes for c in ways[0]):
         ways.insert(0, needed(cells, name, owner))
     for way in ways:
-        first = judge(entry, booth, [(c.place, c.source) for c in way], name, seconds)
+        first = judge(entry, sandbox, [(c.place, c.source) for c in way], name, seconds)
         if not first.unnamed:
             break
     return first

@@ -27,7 +27,7 @@ c.CourseDirectory.course_id = "{name}"
 c.Exchange.root = str(Path(__file__).parent / "exchange")
 c.ClearSolutions.enforce_metadata = True
 
-# Answers are judged from outside, behind walls; nothing that a student wrote runs in this process.
+# Answers are judged from outside, in a sandbox; nothing that a student wrote runs in this process.
 c.Autograde.exporter_class = "tformer.course.grading.Submission"
 c.Autograde.pre_convert_hook = "tformer.course.grading.prepare"
 c.Autograde.autograde_preprocessors = [

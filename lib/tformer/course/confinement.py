@@ -1,4 +1,4 @@
-"""Walls around a process that runs students' code: what it may read, ask of the system, and use.
+"""Confine a process that runs students' code: what it may read, ask of the system, and use.
 
 Landlock leaves it some folders to read and none to write. A seccomp filter refuses what has no
 place in an exercise: other processes, programs, the network, the rights of files, shared memory.
