@@ -136,12 +136,6 @@ def test_fifty_notebooks_get_the_marks_that_they_earn(sandbox, capsys):
 
 
 @needs_confinement
-@pytest.mark.parametrize("number", NUMBERS)
-def test_the_answer_of_the_book_is_right(number, sandbox):
-    assert marks(sandbox, notebook((number, right(number))))[number].right
-
-
-@needs_confinement
 def test_what_a_check_measures_is_measured_in_the_sandbox(sandbox):
     found = marks(
         sandbox,

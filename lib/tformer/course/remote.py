@@ -23,7 +23,7 @@ import numpy as np
 
 from tformer.course import confinement, sandbox
 from tformer.course.values import KINDS, decode, decode_error, encode, encode_error
-from tformer.exercises.answer import CHECK_SECONDS
+from tformer.exercises.answer import CHECK_SECONDS, arrays
 from tformer.exercises.guard import Outcome
 from tformer.exercises.process import SIGNALS
 
@@ -199,13 +199,7 @@ class Child:
 
     def _sent(self, value: Any) -> Any:
         """Encode a value, and remember the arrays in it, in the order in which they arrive."""
-        stack = [value]
-        while stack:
-            part = stack.pop(0)
-            if isinstance(part, list | tuple):
-                stack[:0] = part
-            elif isinstance(part, np.ndarray):
-                self._given.append(part)
+        self._given += arrays(value)
         return encode(value, self._lend)
 
     def _lend(self, value: Any) -> int:

@@ -62,8 +62,8 @@ class Case:
 def case(
     *, want: Any = None, why: str = "", said: str = "", whole: bool = False, **inputs: Any
 ) -> Case:
-    """Return the case of these inputs; see `Case`. Lists of numbers become arrays of floats."""
-    given = {name: _as_array(value) for name, value in inputs.items()}
+    """Return the case of copies of these inputs; lists of numbers become arrays of floats."""
+    given = {name: fresh(_as_array(value)) for name, value in inputs.items()}
     return Case(given, want, why, said, whole)
 
 
