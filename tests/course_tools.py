@@ -1,8 +1,15 @@
 """What the tests of grading share: answers as cells, and a course as a lecturer has it."""
 
+import json
+import os
 import re
+import subprocess
+import sys
+from pathlib import Path
 
+import nbformat
 import pytest
+from nbgrader.api import Gradebook
 
 from exercise_tools import solutions
 from tformer.book.exercises import MARK
@@ -11,6 +18,8 @@ from tformer.exercises.registry import exercises
 
 IMPORTS = "import numpy as np\nimport scipy.special\nfrom tformer.exercises import check, hint"
 NUMBERS = list(exercises())
+ROOT = Path(__file__).resolve().parents[1]
+NAME = "04_why_sqrt_d"
 needs_confinement = pytest.mark.skipif(bool(confinement.missing()), reason=confinement.missing())
 
 
@@ -28,6 +37,43 @@ def answers_by(number, body):
     """A cell whose function does something else than it is asked to."""
     lines = "\n".join(f"    {line}" for line in body.splitlines())
     return f"import os\ndef {name(number)}(*arguments):\n{lines}"
+
+
+def course_command(course, *words):
+    tools = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
+    module = ["tformer.course"] if words[0] == "make" else ["nbgrader"]
+    arguments = [str(course), "04"] if words[0] == "make" else list(words[1:])
+    return subprocess.run(
+        [sys.executable, "-m", *module, *arguments],
+        cwd=ROOT if words[0] == "make" else course,
+        env=os.environ | {"PATH": tools},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        timeout=300,
+    )
+
+
+def answered(released, answers):
+    """The notebook that was handed out with some answers written in."""
+    notebook = nbformat.from_dict(json.loads(json.dumps(released)))
+    for cell in notebook.cells:
+        number = cell.metadata.get("nbgrader", {}).get("grade_id", "").removeprefix("solution-")
+        if number.replace("-", ".") in answers:
+            cell.source = answers[number.replace("-", ".")]
+    return notebook
+
+
+def scores(course):
+    with Gradebook(f"sqlite:///{course / 'gradebook.db'}") as gradebook:
+        return {
+            submission.student.id: {
+                grade.name.removeprefix("check-").replace("-", "."): grade.score
+                for notebook in submission.notebooks
+                for grade in notebook.grades
+            }
+            for submission in gradebook.find_assignment(NAME).submissions
+        }
 
 
 # What an answer may try in place of the right one. Each is tried in the sandbox, with small limits.

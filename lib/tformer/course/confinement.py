@@ -111,6 +111,14 @@ def held() -> int:
     return int(pages) * resource.getpagesize()
 
 
+def spare(memory: int) -> None:
+    """Bound the bytes of address space that this process may still take; a program may ask more."""
+    most = resource.getrlimit(resource.RLIMIT_AS)[1]
+    bound = held() + memory
+    soft = bound if most == resource.RLIM_INFINITY else min(bound, most)
+    resource.setrlimit(resource.RLIMIT_AS, (soft, most))
+
+
 def limit(memory: int, seconds: int) -> None:
     """Bound what this process may use: address space in bytes, seconds of processor time."""
     bounds = {

@@ -14,6 +14,7 @@ import signal
 import socket
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
@@ -31,6 +32,7 @@ CELL_SECONDS = 20.0
 START_SECONDS = 60.0
 MEMORY = 2 << 30
 LONGEST = 16 << 20  # bytes of a reply
+HANDED = 4096  # numbers that an answer may hand at once to a function that it was given
 THREADS, LOOK = 64, 0.1  # threads at once, and seconds between two looks at how many there are
 
 
@@ -122,17 +124,20 @@ class Sandbox:
         }
         program = [sys.executable, "-I", "-B", sandbox.__file__, str(other.fileno())]
         quiet = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
-        with other:
+        with other, tempfile.TemporaryFile() as errors:
             self._program = subprocess.Popen(
                 [*program, json.dumps(settings)],
                 pass_fds=[other.fileno()],
                 env=quiet | {"LANG": "C.UTF-8", "MPLCONFIGDIR": "/dev/shm"},
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
+                stderr=errors,
             )
-        self.control.settimeout(START_SECONDS)
-        if self.control.recv(1) != sandbox.BEGIN:
-            raise NoSandbox("the process for students' code did not start; see above")
+            self.control.settimeout(START_SECONDS)
+            if self.control.recv(1) != sandbox.BEGIN:
+                errors.seek(0)
+                said = errors.read()[-2000:].decode(errors="replace")
+                raise NoSandbox(f"The process for students' code did not start. {said}")
 
     def _ending(self) -> str:
         """End the child if it still runs, and say how it ended."""
@@ -209,6 +214,9 @@ class Child:
     def _answer(self, told: dict[str, Any]) -> dict[str, Any]:
         """Call a function of ours, or take the next item, for the child."""
         thing, handed = self._lent[told["of"]], [decode(part) for part in told["with"]]
+        if sum(array.size for array in arrays(handed)) > HANDED:
+            why = f"what was handed over takes {HANDED} numbers at a time where it is marked"
+            return {"error": encode_error(ValueError(why)), "value": None}
         asked = {"next": next, "iter": iter, "call": thing}[told["ask"]]
         try:
             value = asked(*handed) if asked is thing else asked(thing)
