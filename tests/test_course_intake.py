@@ -11,7 +11,7 @@ import pytest
 from course_tools import NAME, ROOT, answered, course_command, needs_confinement, right
 from course_tools import scores as all_scores
 from tformer.course.intake import refused, stamp
-from tformer.course.write import write
+from tformer.course.write import CourseError, write
 
 ADA = {f"4.{n}": right(f"4.{n}") for n in (1, 2, 3)}
 WAITS = "import time\ndef {0}(*a):\n    time.sleep(0.2)\n    return nowhere"
@@ -109,6 +109,20 @@ def test_the_table_says_what_became_of_each(course):
     assert rows["alink"][0] == ""
     assert rows["alink"][1].startswith("refused: ")
     assert set(rows) == {path.name for path in (course[0] / "submitted").iterdir()}
+
+
+@needs_confinement
+def test_a_chapter_is_added_and_what_was_done_stays(course):
+    folder = course[0]
+    kept = {path: path.lstat().st_mtime for path in folder.rglob("*") if path.suffix != ".db"}
+    before = all_scores(folder)
+    assert write(ROOT, folder, ["04", "06"]) == ["06_heads"]
+    assert (folder / "release" / "06_heads" / "06_heads.ipynb").is_file()
+    changed = [path for path, when in kept.items() if path.lstat().st_mtime != when]
+    assert {path.name for path in changed} <= {"course", "source", "release"}  # folders
+    assert all_scores(folder) == before
+    with pytest.raises(CourseError, match="already"):
+        write(ROOT, folder, ["04"])
 
 
 @pytest.mark.parametrize(

@@ -42,7 +42,7 @@ def test_what_was_found_before_the_limit_is_kept(work, how):
     assert told["one"] == 1
     assert how in told
     assert time.monotonic() - begin < 20
-    assert resource.getrlimit(resource.RLIMIT_AS)[0] == resource.RLIM_INFINITY
+    assert resource.getrlimit(resource.RLIMIT_DATA)[0] == resource.RLIM_INFINITY
 
 
 def test_telling_often_buys_no_time():
