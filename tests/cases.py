@@ -20,6 +20,8 @@ from tformer.weights import HeadWeights
 FUNCTIONS = tuple(reference.__all__)
 SIZES = {"T": 2, "S": 3, "d_k": 5, "d_v": 4, "N": 4, "d_model": 2, "G": 2, "H": 2}
 """Where there are groups, H is the number of heads in each."""
+LONG = {"T": 17, "S": 19, "d_k": 3, "d_v": 6}
+"""Rows that are longer than a vector register holds, and values that are wider than the keys."""
 SIZE_OF_ARGUMENT = {
     **{"n_vocab": "N", "d_model": "d_model", "d_k": "d_k"},
     **{"n_queries": "T", "n_keys": "S", "n_heads": "H"},
@@ -157,6 +159,8 @@ def cases(name: str) -> Iterator[tuple[str, Case]]:
                 without = taken(name, SIZES | {letter: 0})
                 if without[letter] == 0:
                     yield f"empty {letter}-{i}", make(name, without, ones, settings)
+        if LONG.keys() & set(letters):
+            yield f"long-{i}", make(name, SIZES | LONG, ones, settings)
         plain = make(name, SIZES, [(3,)] * len(names), settings)
         for layout, change in LAYOUTS.items():
             yield f"{layout}-{i}", changed(plain, change)
@@ -308,10 +312,11 @@ def parts(result: Any) -> list[Any]:
 
 
 def as_one(result: Any) -> Any:
-    """The result; or, if there are several, all their entries in one row."""
+    """The result; or, if there are several, which have one dtype, all their entries in one row."""
     if not isinstance(result, tuple):
         return result
     rows = [part.reshape(-1) for part in parts(result)]
+    assert len({row.dtype for row in rows}) == 1
     return np.concatenate(rows) if isinstance(rows[0], np.ndarray) else torch.cat(rows)
 
 

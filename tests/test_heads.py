@@ -94,6 +94,24 @@ def test_shared_keys_and_values_are_those_of_each_head(n_heads: int, n_groups: i
         np.testing.assert_allclose(getattr(found, name), summed, rtol=0, atol=1e-12)
 
 
+@pytest.mark.parametrize(("n_heads", "n_groups"), [(4, 2), (4, 1), (6, 2)], ids=str)
+def test_shared_heads_obey_mask_and_bias_over_many_keys(n_heads: int, n_groups: int) -> None:
+    """Where the kernel would take the groups as they are, if nothing were hidden or added."""
+    rng, weights = np.random.default_rng(5), heads(n_heads, n_groups, d_k=4, d_v=4)
+    ours = in_torch(weights)
+    for n_keys in (15, 16, 40):
+        x, memory = rng.standard_normal((2, 7, D_MODEL)), rng.standard_normal((2, n_keys, D_MODEL))
+        mask, bias = rng.random((7, n_keys)) < 0.5, rng.standard_normal((n_heads, 7, n_keys))
+        plain = reference.multi_head_attention(x, weights, memory)
+        for seen in ({}, {"mask": mask}, {"bias": bias}, {"mask": mask, "bias": bias}):
+            expected = reference.multi_head_attention(x, weights, memory, **seen)
+            assert bool(seen) == (np.abs(expected - plain).max() > 0.1)
+            given = {"memory": memory, **seen}
+            torch_given = {name: torch.from_numpy(value) for name, value in given.items()}
+            got = fast.multi_head_attention(torch.from_numpy(x), ours, **torch_given)
+            np.testing.assert_allclose(got.numpy(), expected, rtol=0, atol=1e-10)
+
+
 @groups
 def test_circuits_are_what_a_head_does(n_heads: int, n_groups: int) -> None:
     """Scores are x M yᵀ; a word that has all weight adds itself times M."""

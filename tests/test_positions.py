@@ -34,6 +34,20 @@ def test_waves_move_on_by_a_rotation_that_only_depends_on_how_far(
     np.testing.assert_allclose(here @ here, D / 2, rtol=1e-12)
 
 
+def test_waves_are_those_of_the_paper() -> None:
+    """Entry by entry, 10000^(-2i/d) without a base; and the default base is that of both twins."""
+    positions = np.array([0, 1, 100, 9999, 2**31 - 1])
+    expected = np.empty((5, 8))
+    for row, p in enumerate(positions):
+        for i in range(4):
+            angle = p / 10000 ** (2 * i / 8)
+            expected[row, 2 * i : 2 * i + 2] = np.sin(angle), np.cos(angle)
+    np.testing.assert_allclose(reference.sinusoidal(positions, 8), expected, rtol=0, atol=1e-6)
+    got = fast.sinusoidal(torch.from_numpy(positions), 8)
+    np.testing.assert_allclose(got, expected, rtol=0, atol=1e-6)
+    np.testing.assert_allclose(reference.sinusoidal(positions[2:3], 4)[0, 2], np.sin(1), rtol=1e-12)
+
+
 def test_waves_between_those_of_training_are_the_same_waves() -> None:
     positions = np.arange(10)
     near = reference.sinusoidal(4 * positions, D, interpolation=4.0)

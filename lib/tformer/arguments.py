@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, TypeVar, get_args, get_type_hints
 
 import numpy as np
 
-from tformer.docstrings import FLOATING, Documented, documented, with_raises
+from tformer.docstrings import FLOATING, LARGEST, Documented, documented, with_raises
 from tformer.shapes import Axes, Named, ShapeError, Sizes, axes_of, bind_all
 
 __all__ = ["NUMPY", "Arrays", "checked", "require_axis", "require_count", "require_positive"]
@@ -226,6 +226,8 @@ def require_count(
 ) -> int:
     """Return `value` as a plain int; raise unless it lies from `least` to `most`.
 
+    Without `most` it may be `LARGEST`, of which the docstring of a function need not speak.
+
     Raises
     ------
     TypeError
@@ -234,8 +236,9 @@ def require_count(
         If it is out of range.
     """
     value = _integer(where, name, value)
-    if value < least or (most is not None and value > most):
-        bound = f"at least {least}" if most is None else f"from {least} to {most}"
+    if not least <= value <= (LARGEST if most is None else most):
+        missed = f"at least {least}" if value < least else f"at most {LARGEST}"
+        bound = missed if most is None else f"from {least} to {most}"
         raise ValueError(f"{where}: {name} must be {bound}; got {value}")
     return value
 
@@ -243,9 +246,9 @@ def require_count(
 def _integer(where: str, name: str, value: Any) -> Any:
     """`value` as a plain int. An array is refused even if it holds a single integer."""
     is_array = hasattr(value, "dtype") and not isinstance(value, numbers.Integral)
-    if isinstance(value, bool) or is_array or not hasattr(value, "__index__"):
-        raise TypeError(f"{where}: {name} must be an integer; got {value!r}")
-    return index(value)
+    if not (isinstance(value, bool | type) or is_array) and hasattr(value, "__index__"):
+        return index(value)
+    raise TypeError(f"{where}: {name} must be an integer; got {value!r}")
 
 
 def require_positive(where: str, name: str, value: Any, dtype: Any) -> float:

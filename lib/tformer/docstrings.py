@@ -18,9 +18,21 @@ from typing import Any, NamedTuple
 
 from tformer.axes import LEGEND
 
-__all__ = ["FLOATING", "WIDTH", "Documented", "documented", "sections", "with_raises", "written"]
+__all__ = [
+    "FLOATING",
+    "LARGEST",
+    "WIDTH",
+    "Documented",
+    "documented",
+    "sections",
+    "with_raises",
+    "written",
+]
 
 FLOATING = "floating-point"
+LARGEST = 2**31 - 1
+"""What a count may be at most, where no docstring gives another end: sums and differences of two
+are then exact in int64 and in float64."""
 ARRAY = re.compile(
     r"^(?:([\w.]+) : )?\(([^()]*)\) (?:(integer|boolean) )?array(, optional)?$", re.MULTILINE
 )
@@ -164,6 +176,8 @@ def _of_values(said: Documented) -> Iterable[str]:
     for name, range_ in said.ranges.items():
         if "axis" not in range_:
             yield f"{name} is not {range_}"
+    if any("at least" in range_ for range_ in said.ranges.values()):
+        yield f"a count is above {LARGEST}"
 
 
 def _of_types(said: Documented) -> Iterable[str]:

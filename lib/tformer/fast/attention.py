@@ -28,8 +28,7 @@ def attention_weights(
     scale: float | None = None,
 ) -> Tensor:
     """Edges as in the definition. Half precision is widened to float32 on the way."""
-    if scale is None:
-        scale = 1 / math.sqrt(max(q.shape[-1], 1))
+    scale = scale_of(q, scale)
     scores_TS = scale * (wide(q) @ wide(k).mT)
     if bias is not None:
         scores_TS = scores_TS + bias
@@ -53,8 +52,7 @@ def attention(
     where the kernel is no slower; on a GPU the weights are rounded to it. Where PyTorch has no such
     kernel (float64 on a GPU, a gradient for the bias on a CPU), it stores the scores.
     """
-    if scale is None:
-        scale = 1 / math.sqrt(max(q.shape[-1], 1))
+    scale = scale_of(q, scale)
     q, k, v, attn_mask, restored = for_kernel(q, k, v, mask, bias)
     y = scaled_dot_product_attention(q, k, v, attn_mask, scale=scale)
     return restored(y)
@@ -82,3 +80,8 @@ def attention_vjp(
         y, grad = torch.broadcast_tensors(attention(q, k, v, mask, bias, scale), grad)
         dq, dk, dv, *dbias = torch.autograd.grad(y, inputs, grad, materialize_grads=True)
     return dq, dk, dv, dbias[0] if dbias else None
+
+
+def scale_of(q: Tensor, scale: float | None) -> float:
+    """The factor of the scores; if left out, 1/√d_k, for queries that no kernel has widened yet."""
+    return 1 / math.sqrt(max(q.shape[-1], 1)) if scale is None else scale

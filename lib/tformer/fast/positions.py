@@ -152,13 +152,17 @@ def _as_complex(x: Tensor) -> Tensor:
 def _require_pairs(where: str, x: Tensor, pairing: str) -> None:
     if x.shape[-1] % 2:
         raise ShapeError(f"{where}: axis d_k must be even; got {x.shape[-1]}")
-    if pairing not in ("adjacent", "half"):
+    if not isinstance(pairing, str) or pairing not in ("adjacent", "half"):
         raise ValueError(f'{where}: pairing must be "adjacent" or "half"; got {pairing!r}')
 
 
 def _require_rows(where: str, tokens: Tensor, n_rows: int) -> None:
     require_values(where, "tokens", tokens)
     tokens = tokens.long()
+    if tokens.numel() and not n_rows:
+        raise ValueError(
+            f"{where}: table has no rows, so tokens must be empty; got {tokens.numel()}"
+        )
     if tokens.numel() and not (tokens.min() >= 0 and tokens.max() < n_rows):
         raise ValueError(
             f"{where}: tokens must be from 0 to {n_rows - 1}; "

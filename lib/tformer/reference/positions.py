@@ -350,11 +350,11 @@ def _pairs(where: str, x: np.ndarray, pairing: str) -> tuple[np.ndarray, np.ndar
     width = x.shape[-1]
     if width % 2:
         raise ShapeError(f"{where}: axis d_k must be even; got {width}")
+    if not isinstance(pairing, str) or pairing not in ("adjacent", "half"):
+        raise ValueError(f'{where}: pairing must be "adjacent" or "half"; got {pairing!r}')
     if pairing == "adjacent":
         return x[..., 0::2], x[..., 1::2]
-    if pairing == "half":
-        return x[..., : width // 2], x[..., width // 2 :]
-    raise ValueError(f'{where}: pairing must be "adjacent" or "half"; got {pairing!r}')
+    return x[..., : width // 2], x[..., width // 2 :]
 
 
 def _together(first: np.ndarray, second: np.ndarray, pairing: str) -> np.ndarray:
@@ -366,6 +366,8 @@ def _together(first: np.ndarray, second: np.ndarray, pairing: str) -> np.ndarray
 
 
 def _require_rows(where: str, tokens: np.ndarray, n_rows: int) -> None:
+    if tokens.size and not n_rows:
+        raise ValueError(f"{where}: table has no rows, so tokens must be empty; got {tokens.size}")
     if tokens.size and not (tokens.min() >= 0 and tokens.max() < n_rows):
         raise ValueError(
             f"{where}: tokens must be from 0 to {n_rows - 1}; got {tokens.min()} to {tokens.max()}"

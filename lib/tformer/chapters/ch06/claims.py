@@ -88,14 +88,15 @@ class Tally(np.ndarray):
     broken={
         "heads as wide as the model": {"narrow": False},
         "keys and values shared by all heads": {"groups": 1},
+        "heads that do not divide the width": {"divides": False},
     },
     scope="24 sizes: every divisor of four widths, two lengths",
 )
-def head_cost(narrow: bool = True, groups: int = 0) -> str:
+def head_cost(narrow: bool = True, groups: int = 0, divides: bool = True) -> str:
     """Entries and tables counted; multiplications counted while the library's formula runs."""
     tried = 0
     for d_model, length in product((1, 4, 6, 8), (1, 5)):
-        for n_heads in (h for h in sizes(d_model) if d_model % h == 0):
+        for n_heads in (h for h in sizes(d_model) if not divides or d_model % h == 0):
             width = d_model // n_heads if narrow else d_model
             w = random_layer(0, n_heads, d_model, width, width, groups)
             entries = sum(part.size for part in vars(w).values())
@@ -190,11 +191,15 @@ def _read_off(seed: int, silent: bool) -> None:
     broken={
         "a table for each head": {"count": 0},
         "rank at most d_k": {"of_one": True},
+        "heads take turns at the tables": {"in_turn": True},
     },
     scope="36 sizes of random layers; the veto's six heads",
 )
-def sharing(count: int = 1, of_one: bool = False) -> str:
-    """The bound on the rank is reached by random layers; the query is a word of the memory."""
+def sharing(count: int = 1, of_one: bool = False, in_turn: bool = False) -> str:
+    """The bound on the rank is reached by random layers; the query is a word of the memory.
+
+    Beyond the statement, the library's weights are those of heads that follow each other.
+    """
     tried = 0
     for n_heads, d_k in product((2, 4, 6), (1, 2, 3, 4)):
         for groups in (g for g in sizes(n_heads) if n_heads % g == 0):
@@ -203,8 +208,13 @@ def sharing(count: int = 1, of_one: bool = False) -> str:
             kept = sum((x @ part).size for part in (w.w_k, w.w_v))
             stated = 2 * (groups if count else n_heads) * d_k * len(x)
             require(kept == stated, f"{kept} numbers are kept, not {stated}")
-            per = n_heads // groups
-            scores = np.array([x[0] @ w.w_q[h] @ (x @ w.w_k[h // per]).T for h in range(n_heads)])
+            shared = [h % groups if in_turn else h * groups // n_heads for h in range(n_heads)]
+            scores = np.array([x[0] @ w.w_q[h] @ (x @ w.w_k[g]).T for h, g in enumerate(shared)])
+            got = ref.multi_head_weights(x[:1], w, memory=x, scale=0.05)[:, 0]
+            worst = np.abs(got - ref.softmax(0.05 * scores)).max(axis=1)
+            head = int(worst.argmax())
+            where = f"H = {n_heads}, G = {groups}: head {head + 1} with table {shared[head] + 1}"
+            require(near(worst, 0), f"{where} gives weights {worst[head]:.2g} away")
             rank, most = int(np.linalg.matrix_rank(scores)), (1 if of_one else groups) * d_k
             require(rank <= most, f"G = {groups}, d_k = {d_k}: rank {rank} > {most}")
             require(of_one or rank == min(n_heads, most), f"rank {rank}, expected to be reached")
@@ -213,5 +223,6 @@ def sharing(count: int = 1, of_one: bool = False) -> str:
     require(rank == 6, f"the six heads' keys have rank {rank}")
     return (
         f"numbers kept and ranks of {tried} random layers, H ≤ 6, every G, d_k ≤ 4; the rank is "
-        "min(H, G d_k) in each; that of the veto's keys is 6"
+        "min(H, G d_k) in each, and H/G heads that follow each other share a table; the rank of "
+        "the veto's keys is 6"
     )

@@ -122,27 +122,31 @@ def loophole(apart: float = 1.0, hears: float = 1.0) -> str:
 @claim(
     "prop-moments",
     "exhaustive",
-    broken={"half the width": {"powers": 1}, "one word too many": {"more": 1}},
-    scope="every choice of up to 3 of up to 8 keys",
+    broken={
+        "half the width": {"powers": 1},
+        "one word too many": {"more": 1},
+        "no word chosen": {"fewest": 0},
+    },
+    scope="every choice of 1 to 3 of up to 8 keys",
 )
-def moments(powers: int = 2, more: int = 0) -> str:
-    """Every choice of at most r of n keys, t_i = 1, …, n, with scores in whole numbers."""
+def moments(powers: int = 2, more: int = 0, fewest: int = 1) -> str:
+    """Every choice of 1 to r of n keys, t_i = 1, …, n, with scores in whole numbers."""
     tried = 0
-    for r, n in product((1, 2, 3), (4, 6, 8)):
+    for r, n in product((1, 2, 3), (1, 2, 4, 6, 8)):
         t = np.arange(1, n + 1)
         k = np.stack([t**power for power in range(1, powers * r + 1)], axis=-1)
-        for size in range(1, r + 1 + more):
+        for size in range(fewest, r + 1 + more):
             for chosen in combinations(range(n), size):
                 full = -np.round(polynomial.polyfromroots(np.repeat(t[list(chosen)], 2)))
                 q = np.zeros(powers * r)
                 q[: len(full) - 1] = full[1:][: powers * r]
                 scores = (k @ q.astype(int)).astype(float)
                 a = ref.softmax(scores, beta=30.0)
-                want = np.isin(np.arange(n), chosen) / size
+                want = np.isin(np.arange(n), chosen) / max(size, 1)
                 said = f"n = {n}, width {powers * r}, words {chosen}: weights {show(a)}"
                 require(near(a, want, 1e-9), said)
                 tried += 1
-    return f"{tried} choices of up to r of n keys, r ≤ 3, n ≤ 8, at β = 30 within 1e-9"
+    return f"{tried} choices of 1 to r of n keys, r ≤ 3, n ≤ 8, at β = 30 within 1e-9"
 
 
 @claim(

@@ -226,7 +226,8 @@ what was asked.
 **(c)** With $s = a_1^2 + a_2^2$ the error is
 $(u_1^2 + u_2^2) s - 2 (u_1 a_1 + u_2 a_2) + 2 = s\, \lVert u - a / s \rVert^2 + 1$ if $s > 0$, and
 2 if $s = 0$. Width does not help: with one row of weights all contents are mixed into one number
-before anything else is done to them, however many copies of it are made.
+before anything else is done to them, however many copies of it are made. (The bound is for what is
+written. $w$ has a value of its own for each pair of signs, so a reader with ReLUs can tell both.)
 
 **(d)** At least ${tex(more * width)}$, one for each coordinate of the contents that have no head of
 their own. The share ${tex(share)}$ can be brought.
