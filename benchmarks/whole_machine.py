@@ -88,9 +88,7 @@ def variants() -> None:
                 continue
             names = made(edits, seed)
             losses = [loss for _, loss in names["train"](1000)]
-            one = shares(
-                lambda rows, names=names: guesses(names, rows), names["held_out"], names["told"]
-            )
+            one = shares(partial(guesses, names), names["held_out"], names["told"])
             one["loss of the last 50 batches"] = float(np.mean(losses[-50:]))
             if name == "forty":
                 one |= circuit(machine(names), names["held_out"]) | cuts(

@@ -14,7 +14,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from itertools import product
 
 import numpy as np
@@ -80,21 +79,25 @@ class Stories:
         The stories, words parted by spaces.
     p : (n,) array
         Their probabilities.
+    words : sequence of str
+        Every word; a word's number is its place here. By default those of the stories, in
+        alphabetical order.
     """
 
     texts: tuple[str, ...]
     p: np.ndarray
+    words: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        if not self.words:
+            found = sorted({word for text in self.texts for word in text.split()})
+            object.__setattr__(self, "words", tuple(found))
 
     def __len__(self) -> int:
         return len(self.texts)
 
     def __iter__(self) -> Iterator[str]:
         return iter(self.texts)
-
-    @cached_property
-    def words(self) -> tuple[str, ...]:
-        """Every word, in alphabetical order; a word's number is its place here."""
-        return tuple(sorted({word for text in self.texts for word in text.split()}))
 
     def tokens(self, texts: Iterable[str] | None = None) -> np.ndarray:
         """Stories as numbers of words, each after the full stop of the story before it.
@@ -144,7 +147,8 @@ class Stories:
 
         Returns
         -------
-        Two worlds without a common pair, each with probabilities that add up to one.
+        Two worlds without a common pair, whose words have the numbers that they have here. The
+        probabilities of each add up to one.
         """
         pair = [tuple(sorted(_parts(text)[:3:2])) for text in self.texts]
         pairs = sorted(set(pair))
@@ -155,7 +159,7 @@ class Stories:
 
     def _only(self, kept: np.ndarray) -> Stories:
         texts = tuple(text for text, keep in zip(self.texts, kept, strict=True) if keep)
-        return Stories(texts, self.p[kept] / self.p[kept].sum())
+        return Stories(texts, self.p[kept] / self.p[kept].sum(), self.words)
 
 
 def stories(
