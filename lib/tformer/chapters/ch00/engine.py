@@ -18,7 +18,7 @@ import numpy as np
 
 from tformer.world.stories import START
 
-__all__ = ["FILE", "Machine", "Reading", "decode", "encode", "trained"]
+__all__ = ["FILE", "Machine", "Reading", "decode", "encode", "opening", "trained", "untrained"]
 
 FILE = "trained.json"
 LOW = 4
@@ -180,6 +180,20 @@ def decode(stored: Mapping[str, Any]) -> Machine:
 def trained() -> Machine:
     """The machine that the page looks into."""
     return decode(json.loads((files(__package__) / FILE).read_text(encoding="utf-8")))
+
+
+@cache
+def untrained() -> Machine:
+    """The machine before its first step: the dice that the forty lines throw, in their order."""
+    rng, words = np.random.default_rng(0), trained().words
+    N, T, d = len(words), *trained().P.shape
+    E, P = rng.normal(0, 0.5, (N, d)), rng.normal(0, 0.5, (T, d))
+    U = rng.normal(0, d**-0.5, (d, N))
+    shapes = [(d, d)] * 4 + [(d, 4 * d), (4 * d, d)]
+    blocks = tuple(
+        tuple(rng.normal(0, n**-0.5, (n, m)) for n, m in shapes) for _ in trained().blocks
+    )
+    return Machine(words, E, P, U, blocks)
 
 
 def opening(story: str) -> str:
