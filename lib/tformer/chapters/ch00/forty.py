@@ -37,13 +37,6 @@ def machine(x):
         h = h + torch.relu(norm(h) @ A) @ B
     return norm(h) @ U, looks
 
-# A guess is added to the text, and the text is read again.
-def write(text, n, dice=rng):
-    for _ in range(n):
-        p = torch.softmax(machine(tokens(text))[0][-1], -1).detach()
-        text += " " + dice.choice(words, p=p.numpy())
-    return text
-
 # Where a guess was wrong, every number that took part is moved a little.
 def train(steps, rate=0.008):
     adam = torch.optim.Adam(parameters, betas=(0.9, 0.99), fused=True)
@@ -54,5 +47,12 @@ def train(steps, rate=0.008):
         adam.param_groups[0]["lr"] = rate * min((t + 1) / 20, 1 - t / steps)
         adam.zero_grad(), loss.backward(), adam.step()
         yield t + 1, T * loss.item()
+
+# A guess is added to the text, and the text is read again.
+def write(text, n, dice=rng):
+    for _ in range(n):
+        p = torch.softmax(machine(tokens(text))[0][-1], -1).detach()
+        text += " " + dice.choice(words, p=p.numpy())
+    return text
 
 print([loss for step, loss in train(1000)][-1], write(".", 18))

@@ -26,8 +26,8 @@ PROMPTS = {
 }
 SHOWN, JUDGED = 6, 400
 """How many stories of a stage are kept, and of how many the shares are taken."""
-DICE = 61
-"""Chosen among others because of an elephant and a goose; the shares hardly depend on it."""
+DICE = 433
+"""Chosen among others because of a cow and a goose; shares of 400 stories hardly depend on it."""
 ANSWERS = {"tired": "animal", "wide": "street"}
 
 
