@@ -24,12 +24,12 @@ FORTY = (ROOM / "forty.py").read_text(encoding="utf-8")
 RUN = FORTY.splitlines()[-1]
 FEED_FORWARD = "        h = h + torch.relu(norm(h) @ A) @ B\n"
 VARIANTS = {
-    "forty": (range(6), {}),
+    "as it is": (range(6), {}),
     "no feed-forward": (range(3), {FEED_FORWARD: ""}),
     "one layer": (range(3), {"layers = len(words), 19, 32, 2": "layers = len(words), 19, 32, 1"}),
     "no norm": (range(3), {"x / (x.pow(2).mean(-1, keepdim=True) + 1e-6).sqrt()": "x"}),
     "no positions": (range(3), {"E[x] + P[: x.shape[-1]]": "E[x]"}),
-    "one's own story": (range(3), {"stories().split()": "stories(ambiguous=True).split()"}),
+    "all can be dirty": (range(3), {"stories().split()": "stories(ambiguous=True).split()"}),
 }
 
 
@@ -90,7 +90,7 @@ def variants() -> None:
             losses = [loss for _, loss in names["train"](1000)]
             one = shares(partial(guesses, names), names["held_out"], names["told"])
             one["loss of the last 50 batches"] = float(np.mean(losses[-50:]))
-            if name == "forty":
+            if name == "as it is":
                 one |= circuit(machine(names), names["held_out"]) | cuts(
                     machine(names), names["held_out"]
                 )

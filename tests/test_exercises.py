@@ -34,6 +34,7 @@ def test_sources_and_checks_name_the_same_exercises():
 
 @each_source
 def test_eight_exercises_over_three_levels(path):
+    """The page before chapter 1 has six."""
     statements = cells(path, "statement")
     stars = Counter()
     for number, text in statements.items():
@@ -41,7 +42,7 @@ def test_eight_exercises_over_three_levels(path):
         stars[level] += 1
         assert re.search(rf"{{exercise}} {'★' * level} {LEVELS[level]}, \d+ minutes$", text, re.M)
         assert text.startswith(f"## {number.replace('-', '.')} ")
-    assert len(statements) >= 8
+    assert len(statements) >= (6 if path.stem.startswith("00") else 8)
     assert set(stars) == {1, 2, 3}
 
 

@@ -3,7 +3,18 @@
 import pytest
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
 
-from tformer.book.limits import BOXES, IDEAS, PICTURE_WORDS, WIDGET, WORDS, excesses, is_main_page
+from tformer.book.limits import (
+    BOXES,
+    IDEAS,
+    OPENING_PICTURES,
+    OPENING_WORDS,
+    PICTURE_WORDS,
+    WIDGET,
+    WORDS,
+    excesses,
+    is_main_page,
+    opening_excesses,
+)
 from tformer.book.myst import words
 
 CLOSING = "## How it goes wrong\n\n## One screen\n\n## Exercises and further reading"
@@ -86,3 +97,18 @@ def test_words_are_those_that_the_page_shows(source, count):
 def test_main_pages_are_numbered_and_not_deeper():
     names = ["00_notation", "04_why_sqrt_d", "04_why_sqrt_d_deeper", "glossary", "appendix_1_x"]
     assert [name for name in names if is_main_page(name)] == ["04_why_sqrt_d"]
+
+
+def test_the_first_page_has_limits_of_its_own():
+    code, ten = (
+        new_code_cell("import numpy"),
+        [shown("image/svg+xml") for _ in range(OPENING_PICTURES)],
+    )
+    fits = [code, shown(WIDGET), *ten, prose(OPENING_WORDS)]
+    assert list(opening_excesses(new_notebook(cells=fits))) == []
+    [long] = opening_excesses(new_notebook(cells=[*fits, prose(1)]))
+    assert long == "2201 words of prose; the first page has at most 2200"
+    [pictures] = opening_excesses(new_notebook(cells=[*fits, shown("image/svg+xml")]))
+    assert pictures == "11 pictures; the first page has 10"
+    [touch] = opening_excesses(new_notebook(cells=[code, *ten, shown(WIDGET)]))
+    assert touch == "the first page opens with a figure to touch"

@@ -1,5 +1,7 @@
 """How much a chapter's main page may hold: what a reader takes in at one sitting.
 
+The page that opens the book has limits of its own: half an hour, and ten pictures.
+
 What goes beyond stands on the chapter's deeper page, checked and proved alike.
 
 Words of prose are those of sentences that the built page shows: paragraphs, lists and tables,
@@ -17,6 +19,7 @@ from tformer.book.deeper import SUFFIX
 from tformer.book.myst import HEADING, claim_labels, lines, words
 
 WORDS, IDEAS, BOXES = 3500, 6, 10
+OPENING, OPENING_WORDS, OPENING_PICTURES = "00_whole_machine", 2200, 10
 PICTURE_WORDS = 400
 """About two screens of text may stand before the first picture."""
 TOUCH_SHARE = 1 / 3
@@ -48,6 +51,19 @@ def excesses(nb: NotebookNode) -> Iterator[str]:
         yield f"the first picture comes after {PICTURE_WORDS} words"
     if not touched or touched[0] > TOUCH_SHARE * total:
         yield "the first figure to touch comes after the first third"
+
+
+def opening_excesses(nb: NotebookNode) -> Iterator[str]:
+    """What the page that opens the book has too much of, or too little."""
+    total = sum(_words(cell) for cell in nb.cells)
+    if total > OPENING_WORDS:
+        yield f"{total} words of prose; the first page has at most {OPENING_WORDS}"
+    pictures = sum(_shows(cell, "image/") for cell in nb.cells)
+    if pictures != OPENING_PICTURES:
+        yield f"{pictures} pictures; the first page has {OPENING_PICTURES}"
+    code = [cell for cell in nb.cells if cell.cell_type == "code"]
+    if not any(_shows(cell, WIDGET) for cell in code[:2]):
+        yield "the first page opens with a figure to touch"
 
 
 WIDGET = "application/vnd.jupyter.widget-view+json"
