@@ -100,7 +100,7 @@ unit: $(READY) ## Test the library, the claims, the exercises and the pipeline
 notebooks: $(READY) ## Run all notebooks again and compare every output with the stored one
 	@echo "== notebooks against their stored outputs"
 	@$(begin) $(BIN)/pytest $(NOTEBOOKS) -q -n 2 --dist loadscope --nbval \
-	  --nbval-current-env --nbval-sanitize-with lib/tformer/book/sanitise.cfg \
+	  --nbval-current-env --nbval-sanitize-with lib/tformer/book/notebook/sanitise.cfg \
 	  --nbval-cell-timeout 300 --durations 5 $(call took,notebooks)
 
 browser: book ## Open the built pages in a browser and try them

@@ -101,7 +101,8 @@
     const fits = (zoom) => {
       inner.style.zoom = zoom;
       inner.style.width = `${frame.clientWidth / zoom}px`;
-      const wide = [inner, ...inner.querySelectorAll("pre, .katex-display, .drawing-frame, table")];
+      const folded = (el) => el.closest("details:not([open])");
+      const wide = [inner, ...inner.querySelectorAll("pre, .katex-display, .drawing-frame, table")].filter((el) => !folded(el));
       return inner.getBoundingClientRect().height <= frame.getBoundingClientRect().height + 0.5 &&
         wide.every((el) => el.scrollWidth <= el.clientWidth + 2);
     };

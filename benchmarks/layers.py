@@ -9,6 +9,7 @@ same again" is the first a second time: what it differs from 1 is what the machi
 """
 
 import json
+import math
 import os
 import statistics
 import sys
@@ -22,7 +23,7 @@ from torch import Tensor
 from torch.nn.functional import scaled_dot_product_attention
 
 from tformer import fast
-from tformer.weights import HeadWeights
+from tformer.parameters import HeadParameters, KVCache
 
 SECONDS, ROUNDS = {"cpu": 1.0, "cuda": 0.2}, 15
 SIZES = {"cpu": (1, 8), "cuda": (4, 16)}
@@ -37,6 +38,7 @@ def main(chosen: list[str]) -> None:
     for device in chosen or ["cpu", *(["cuda"] if torch.cuda.is_available() else [])]:
         if device != "table":
             found = {"machine": _machine(device), "rows": measure(device)}
+            found |= {"microseconds of checks": overheads()} if device == "cpu" else {}
             text = json.dumps(found, indent=1, ensure_ascii=False) + "\n"
             (RESULTS / f"layers-{device}.json").write_text(text, encoding="utf-8")
     results = [json.loads(x.read_text("utf-8")) for x in sorted(RESULTS.glob("layers-*.json"))]
@@ -91,8 +93,8 @@ def _shared(
         return layer
 
     def ours(x: Tensor, memory: Tensor, *w: Tensor) -> Tensor:
-        weights = HeadWeights.from_fused(*w, n_heads=n_heads, n_groups=N_GROUPS)
-        return fast.multi_head_attention(x, weights, memory)
+        parameters = HeadParameters.from_fused(*w, n_heads=n_heads, n_groups=N_GROUPS)
+        return fast.multi_head_attention(x, parameters, memory)
 
     return {
         "kernel, enable_gqa": by_hand(False),
@@ -104,7 +106,7 @@ def _shared(
 
 def rope_of_halves(n: int, device: str, options: Any) -> tuple[dict[str, Function], list[Tensor]]:
     """Rotary positions, coordinate i with i + d_k / 2."""
-    x, sine, cosine, waves = _turning(n, device, options)
+    x, sine, cosine, sinusoids = _turning(n, device, options)
     sines, cosines = (torch.cat([y, y], dim=-1) for y in (sine, cosine))
 
     def rotate_half(x: Tensor) -> Tensor:
@@ -119,7 +121,7 @@ def rope_of_halves(n: int, device: str, options: Any) -> tuple[dict[str, Functio
     return {
         "by pairs": by_pairs,
         "the same again": by_pairs,
-        "fast.rope": lambda x: fast.rope(x, waves, "half"),
+        "fast.rope": lambda x: fast.rope(x, sinusoids, "half"),
         "rotate half": rotate_half,
     }, [x]
 
@@ -128,7 +130,7 @@ def rope_of_neighbours(
     n: int, device: str, options: Any
 ) -> tuple[dict[str, Function], list[Tensor]]:
     """Rotary positions, coordinate 2i with 2i + 1; complex numbers need a table made for them."""
-    x, sine, cosine, waves = _turning(n, device, options)
+    x, sine, cosine, sinusoids = _turning(n, device, options)
     turns = torch.complex(cosine.float(), sine.float())
 
     def as_complex(x: Tensor) -> Tensor:
@@ -143,23 +145,95 @@ def rope_of_neighbours(
     return {
         "complex, table ready": as_complex,
         "the same again": as_complex,
-        "fast.rope": lambda x: fast.rope(x, waves),
+        "fast.rope": lambda x: fast.rope(x, sinusoids),
         "by pairs": by_pairs,
     }, [x]
 
 
 def _turning(n: int, device: str, options: Any) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    """Rows, and the sines and cosines by which they are turned, also as our waves."""
+    """Rows, and the sines and cosines by which they are turned, also as our sinusoids."""
     x = torch.randn(*SIZES[device], n, WIDTH, **options)
-    waves = fast.sinusoidal(torch.arange(n, device=device), WIDTH).to(x.dtype)
-    sine, cosine = (waves[..., i::2].contiguous() for i in (0, 1))
-    return x, sine, cosine, waves
+    sinusoids = fast.sinusoidal(torch.arange(n, device=device), WIDTH).to(x.dtype)
+    sine, cosine = (sinusoids[..., i::2].contiguous() for i in (0, 1))
+    return x, sine, cosine, sinusoids
+
+
+def causal_layer(n: int, device: str, options: Any) -> tuple[dict[str, Function], list[Tensor]]:
+    """A whole causal layer through the seams: projections, attention, and back to words."""
+    n_batch, n_heads, d_model, matrices = _layer(device, options)
+    x = torch.randn(n_batch, n, d_model, **options)
+
+    def by_hand(x: Tensor, *w: Tensor) -> Tensor:
+        q, k, v = ((x @ m).unflatten(-1, (n_heads, WIDTH)).transpose(1, 2) for m in w[:3])
+        y = scaled_dot_product_attention(q, k, v, is_causal=True)
+        return y.transpose(1, 2).flatten(2) @ w[3]
+
+    def ours(x: Tensor, *w: Tensor) -> Tensor:
+        parameters = HeadParameters.from_fused(*w, n_heads=n_heads)
+        q, k, v = fast.project(x, parameters)
+        return fast.merge(fast.grouped_attention(q, k, v, causal=True), parameters)
+
+    def whole(x: Tensor, *w: Tensor) -> Tensor:
+        parameters = HeadParameters.from_fused(*w, n_heads=n_heads)
+        return fast.multi_head_attention(x, parameters, causal=True)
+
+    return {
+        "by hand": by_hand,
+        "the same again": by_hand,
+        "project, attend, merge": ours,
+        "fast.multi_head_attention": whole,
+    }, [x, *matrices]
+
+
+def cached_word(n: int, device: str, options: Any) -> tuple[dict[str, Function], list[Tensor]]:
+    """One new word behind n in a cache: projections, cache, attention, and back to words."""
+    n_batch, n_heads, d_model, matrices = _layer(device, options)
+    x = torch.randn(n_batch, 1, d_model, **options)
+    keys, values = (torch.randn(n_batch, n_heads, n, WIDTH, **options) for _ in range(2))
+    parameters = HeadParameters.from_fused(*matrices, n_heads=n_heads)
+
+    def by_hand(x: Tensor) -> Tensor:
+        q, k, v = ((x @ m).unflatten(-1, (n_heads, WIDTH)).transpose(1, 2) for m in matrices[:3])
+        k, v = torch.cat([keys, k], dim=2), torch.cat([values, v], dim=2)
+        return scaled_dot_product_attention(q, k, v).transpose(1, 2).flatten(2) @ matrices[3]
+
+    def ours(x: Tensor) -> Tensor:
+        q, k, v = fast.project(x, parameters)
+        cache = fast.extend_cache(KVCache(keys, values), k, v)
+        y = fast.grouped_attention(q, cache.k, cache.v, causal=True, offset=n)
+        return fast.merge(y, parameters)
+
+    def kernel(x: Tensor) -> Tensor:
+        q = x.unflatten(-1, (n_heads, WIDTH)).transpose(1, 2)
+        return scaled_dot_product_attention(q, keys, values).transpose(1, 2).flatten(2)
+
+    return {
+        "by hand": by_hand,
+        "the same again": by_hand,
+        "project, extend, attend, merge": ours,
+        "kernel alone": kernel,
+    }, [x]
+
+
+def _layer(device: str, options: Any) -> tuple[int, int, int, list[Tensor]]:
+    """Batch, heads, width of the words, and the four matrices of a layer."""
+    n_batch, n_heads = SIZES[device]
+    d_model = n_heads * WIDTH
+    shape = (d_model, d_model)
+    return (
+        n_batch,
+        n_heads,
+        d_model,
+        [torch.randn(shape, **options) / d_model**0.5 for _ in range(4)],
+    )
 
 
 PARTS = {
     "Causal attention": (causal, (64, 256, 1024, 4096)),
     f"Heads in {N_GROUPS} groups": (groups, (64, 256, 1024)),
     f"Heads in {N_GROUPS} groups, one query": (one_query, (256, 1024, 4096)),
+    "A causal layer": (causal_layer, (64, 256, 1024)),
+    "One word behind a cache": (cached_word, (256, 1024, 4096)),
     "Rotary positions, halves": (rope_of_halves, (64, 1024, 4096)),
     "Rotary positions, neighbours": (rope_of_neighbours, (64, 1024, 4096)),
 }
@@ -218,6 +292,35 @@ def ratios(calls: Calls, device: str) -> dict[str, Any]:
     return {"milliseconds": round(1000 * statistics.median(base), 4), "first": name, "of": found}
 
 
+def overheads() -> dict[str, float]:
+    """What the checks add to a call of small functions, in microseconds: least of many rounds."""
+    q, mask = torch.randn(2, 20, 8), torch.ones(20, 20, dtype=torch.bool)
+    calls: dict[str, tuple[Any, ...]] = {
+        "dot": (q, q),
+        "softmax": (q,),
+        "pairwise_dot": (q, q),
+        "attention_weights": (q, q),
+        "attention": (q, q, q, mask),
+        "causal_attention": (q, q, q),
+        "rope": (q, q),
+        "sinusoidal": (torch.arange(20), 8),
+        "embedding": (torch.arange(20), q[0]),
+        "grouped_attention": (q[None], q[None], q[None]),
+    }
+    found = {}
+    for name, args in calls.items():
+        checked = getattr(fast, name)
+        least = {checked: math.inf, checked.__wrapped__: math.inf}
+        for _ in range(200):
+            for function in least:
+                start = time.perf_counter()
+                for _ in range(20):
+                    function(*args)
+                least[function] = min(least[function], (time.perf_counter() - start) / 20)
+        found[name] = round(1e6 * (least[checked] - least[checked.__wrapped__]), 1)
+    return found
+
+
 # What is told
 
 
@@ -230,8 +333,8 @@ def table(results: list[dict[str, Any]]) -> str:
         f'{WIDTH}. "The same again" shows what the machine leaves uncertain.\n',
         "What a call costs whatever its size shows at small n: arguments are held to the",
         "docstring, and matrices laid side by side are viewed as heads. `fast.rope` on neighbours",
-        "makes complex numbers of the waves in each call, which the first column finds ready; the",
-        "more heads are turned by them, the less that is.",
+        "makes complex numbers of the sinusoids in each call, which the first column finds ready;",
+        "the more heads are turned by them, the less that is.",
     ]
     for found in results:
         about = found["machine"]
@@ -247,6 +350,10 @@ def table(results: list[dict[str, Any]]) -> str:
             for r in rows:
                 cells = [f"{r['milliseconds']:.3g}", *(f"{x:.2f}" for x in r["of"].values())]
                 parts += [f"| {r['length']} | {' | '.join(cells)} |"]
+        if small := found.get("microseconds of checks"):
+            parts += ["\n### What the checks of a call cost, in microseconds\n"]
+            parts += [f"| {' | '.join(small)} |", "|" + "--:|" * len(small)]
+            parts += [f"| {' | '.join(f'{x:.0f}' for x in small.values())} |"]
     return "\n".join(parts) + "\n"
 
 

@@ -6,7 +6,7 @@ than a vector register and than the blocks of the kernels.
 
 import math
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from importlib import import_module
 from typing import Any, NamedTuple
 from unittest.mock import patch
@@ -145,11 +145,13 @@ def asked_as_on_a_gpu() -> Iterator[None]:
 
     Only rows that are short for a CPU still get a mask.
     """
-    module = import_module("tformer.fast.attention")
-    with (
-        patch.object(_kernels, "CPU", GPU._replace(fewest=CPU.fewest)),
-        patch.object(module, "scaled_dot_product_attention", _fit_for_a_gpu),
-    ):
+    with ExitStack() as stack:
+        stack.enter_context(patch.object(_kernels, "CPU", GPU._replace(fewest=CPU.fewest)))
+        for name in ("attention", "masks"):
+            module = import_module(f"tformer.fast.{name}")
+            stack.enter_context(
+                patch.object(module, "scaled_dot_product_attention", _fit_for_a_gpu)
+            )
         yield
 
 
@@ -158,9 +160,11 @@ def _fit_for_a_gpu(
     k: torch.Tensor,
     v: torch.Tensor,
     attn_mask: torch.Tensor | None = None,
+    is_causal: bool = False,
     scale: float | None = None,
 ) -> torch.Tensor:
     """The kernel, for arguments that a GPU takes: see decision 008."""
+    assert scale is not None, "of the width that it sees, the kernel would make another"
     assert q.shape[-1] == k.shape[-1] == v.shape[-1]
     assert q.shape[-1] % 8 == 0
     if attn_mask is not None:
@@ -169,4 +173,6 @@ def _fit_for_a_gpu(
         assert k.shape[-2] % 16 == 0
         seen = attn_mask if attn_mask.dtype == torch.bool else attn_mask != -torch.inf
         assert seen.any(dim=-1).all() or k.shape[-2] == 0
-    return scaled_dot_product_attention(q, k, v, attn_mask=attn_mask, scale=scale)
+    return scaled_dot_product_attention(
+        q, k, v, attn_mask=attn_mask, is_causal=is_causal, scale=scale
+    )

@@ -14,24 +14,29 @@ import torch
 
 from tformer import fast, reference
 from tformer.docstrings import documented
+from tformer.parameters import HeadParameters, KVCache, leaves
 from tformer.shapes import axes_of
-from tformer.weights import HeadWeights
 
 FUNCTIONS = tuple(reference.__all__)
 SIZES = {"T": 2, "S": 3, "d_k": 5, "d_v": 4, "N": 4, "d_model": 2, "G": 2, "H": 2}
 """Where there are groups, H is the number of heads in each."""
+LONG = {"T": 17, "S": 19, "d_k": 3, "d_v": 6}
+"""Rows that are longer than a vector register holds, and values that are wider than the keys."""
 SIZE_OF_ARGUMENT = {
     **{"n_vocab": "N", "d_model": "d_model", "d_k": "d_k"},
     **{"n_queries": "T", "n_keys": "S", "n_heads": "H"},
 }
 HEADS = ("multi_head_attention", "multi_head_attention_vjp", "multi_head_weights")
+GROUPED = ("grouped_attention", "grouped_attention_vjp", "grouped_attention_weights")
+SEAMS = ("project", "project_vjp", "merge", "merge_vjp")
 Sizes = dict[str, int]
 SIZES_TAKEN: dict[str, Callable[[Sizes], Sizes]] = {
+    "extend_cache": lambda x: {"G": max(x["G"], 1)},
     **dict.fromkeys(("rope", "rope_vjp"), lambda x: {"d_k": x["d_k"] + x["d_k"] % 2}),
     **dict.fromkeys(("relative_bias", "relative_bias_vjp"), lambda x: {"N": x["N"] // 2 * 2 + 1}),
     **dict.fromkeys(("embedding", "embedding_vjp"), lambda x: {"N": max(x["N"], 2)}),
     **dict.fromkeys(
-        (*HEADS, "qk_circuit", "ov_circuit"),
+        (*HEADS, *GROUPED, *SEAMS, "qk_circuit", "ov_circuit"),
         lambda x: {"G": max(x["G"], 1), "H": max(x["G"], 1) * max(x["H"], 1)},
     ),
 }
@@ -41,6 +46,7 @@ SIMILARITIES = tuple(
 )
 ATTENTION = ("attention", "attention_vjp", "attention_weights")
 SCORES = ("softmax", "log_softmax", "logsumexp")
+NO_BIASES = {f"parameters.b_{name}": None for name in "qkvo"}
 LENGTHS = [{"n_queries": t, "n_keys": s} for t, s in ((3, 4), (4, 3), (1, 1), (0, 2), (2, 0))]
 LENGTHS += [{"n_queries": 3, "n_keys": 6, "offset": offset} for offset in (2, 3, 9)]
 
@@ -59,9 +65,25 @@ SETTINGS: dict[str, list[dict[str, Any]]] = {
     "prefix_mask": [x | {"n_prefix": n} for x in LENGTHS for n in (0, 2, 9)],
     "padding_mask": [{"n_keys": 3}, {"n_keys": 0}],
     **{
-        name: [{}, {"mask": None, "scale": 0.3}, {"memory": None, "mask": None, "bias": None}]
+        name: [
+            {},
+            {"mask": None, "scale": 0.3, **NO_BIASES},
+            {"memory": None, "mask": None, "bias": None, "causal": True},
+        ]
         for name in HEADS
     },
+    **{
+        name: [
+            {},
+            {"mask": None, "bias": None, "scale": 0.3},
+            {"mask": None, "bias": None, "causal": True},
+            {"causal": True, "offset": 1},
+        ]
+        for name in GROUPED
+    },
+    "project": [{}, {"memory": None, **NO_BIASES}],
+    **{name: [{}, NO_BIASES] for name in SEAMS[1:]},
+    "extend_cache": [{}, {"cache": None}],
     "sinusoidal": [
         {"d_model": 6},
         {"d_model": 2, "base": 3.0, "interpolation": 4.0},
@@ -93,11 +115,11 @@ INTEGERS_ONLY = tuple(
     if set(said.names) <= set(said.kinds)
 )
 """What takes no floating-point array: what it returns is in float64, or torch's default dtype."""
-VALUES_NEEDED = (
-    *("cooccurrence", "svd_embeddings", "from_additive"),
-    *("embedding", "embedding_vjp"),
+VALUES_NEEDED = ("cooccurrence", "svd_embeddings", "from_additive")
+SEVERAL = (
+    *("attention_vjp", "grouped_attention_vjp", "multi_head_attention_vjp"),
+    *("project_vjp", "merge_vjp"),
 )
-SEVERAL = ("attention_vjp", "multi_head_attention_vjp")
 NOT_DIFFERENTIABLE = (*INTEGERS_ONLY, *SEVERAL, "from_additive", "count_leaks")
 NOT_HALF = ("svd_embeddings",)
 """The singular vectors of a matrix are too sensitive for a bound that holds in half precision."""
@@ -157,6 +179,8 @@ def cases(name: str) -> Iterator[tuple[str, Case]]:
                 without = taken(name, SIZES | {letter: 0})
                 if without[letter] == 0:
                     yield f"empty {letter}-{i}", make(name, without, ones, settings)
+        if LONG.keys() & set(letters):
+            yield f"long-{i}", make(name, SIZES | LONG, ones, settings)
         plain = make(name, SIZES, [(3,)] * len(names), settings)
         for layout, change in LAYOUTS.items():
             yield f"{layout}-{i}", changed(plain, change)
@@ -203,12 +227,12 @@ def make(
     rng = np.random.default_rng(zlib.crc32(f"{name}{sorted(sizes.items())}{leading}".encode()))
     arrays = {}
     for argument, axes, before in zip(names, axes_of(spec), leading, strict=True):
-        if argument in settings:
+        if {argument, argument.partition(".")[0]} & {*settings}:
             continue
         shape = (before if axes.dots else ()) + tuple(sizes[letter] for letter, _ in axes.letters)
         values = VALUES.get(f"{argument} of {name}", VALUES.get(argument, _normal))
         arrays[argument] = values(rng, shape)
-    return Case(name, arrays, settings)
+    return Case(name, arrays, {key: value for key, value in settings.items() if "." not in key})
 
 
 def _normal(rng: np.random.Generator, shape: tuple[int, ...]) -> np.ndarray:
@@ -258,7 +282,7 @@ VALUES: dict[str, Callable[..., np.ndarray]] = {
     "counts": _counts,
     "tokens": _tokens,
     "mask": _mask,
-    **{f"weights.{name}": _small for name in ("w_q", "w_k", "w_v", "w_o")},
+    **{f"parameters.w_{name}": _small for name in "qkvo"},
     **dict.fromkeys(("tokens of embedding", "tokens of embedding_vjp"), _rows),
     "positions": lambda rng, shape: rng.integers(0, 99, shape),
     "lengths": _tokens,
@@ -285,6 +309,10 @@ ENTRIES: dict[str, tuple[Sequence[str], Callable[[np.ndarray], np.ndarray]]] = {
 exact in every format; the squares do not fit into float16, the distances and cosines do."""
 
 
+TREES = {"parameters": HeadParameters, "cache": KVCache}
+"""Arguments that hold several arrays, and what of."""
+
+
 def to_torch(array: np.ndarray, dtype: str, device: str = "cpu") -> torch.Tensor:
     """The array as a tensor of `dtype`; strides are kept where torch has such strides."""
     if min(array.strides, default=0) < 0 or not array.flags.writeable:
@@ -294,24 +322,28 @@ def to_torch(array: np.ndarray, dtype: str, device: str = "cpu") -> torch.Tensor
 
 
 def arguments(arrays: dict[str, Any]) -> dict[str, Any]:
-    """The arrays by parameters: weights.w_q and its like are put together."""
-    found = {key: array for key, array in arrays.items() if "." not in key}
-    fields = {key.removeprefix("weights."): x for key, x in arrays.items() if "." in key}
-    return found | ({"weights": HeadWeights(**fields)} if fields else {})
+    """The arrays by parameters: parameters.w_q and its like are put together."""
+    found: dict[str, Any] = {}
+    for key, array in arrays.items():
+        name, _, field = key.partition(".")
+        if field:
+            found.setdefault(name, {})[field] = array
+        else:
+            found[name] = array
+    return found | {name: kind(**found[name]) for name, kind in TREES.items() if name in found}
 
 
 def parts(result: Any) -> list[Any]:
     """The arrays of a result in turn, those of a dataclass among them, without any None."""
-    several = result if isinstance(result, tuple) else (result,)
-    arrays = [vars(x).values() if isinstance(x, HeadWeights) else [x] for x in several]
-    return [x for some in arrays for x in some if x is not None]
+    return leaves(result)
 
 
 def as_one(result: Any) -> Any:
-    """The result; or, if there are several, all their entries in one row."""
-    if not isinstance(result, tuple):
+    """The result; or, if there are several, which have one dtype, all their entries in one row."""
+    if not isinstance(result, tuple | KVCache):
         return result
     rows = [part.reshape(-1) for part in parts(result)]
+    assert len({row.dtype for row in rows}) == 1
     return np.concatenate(rows) if isinstance(rows[0], np.ndarray) else torch.cat(rows)
 
 

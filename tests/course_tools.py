@@ -5,7 +5,7 @@ import re
 import pytest
 
 from exercise_tools import solutions
-from tformer.book.exercises import MARK
+from tformer.book.generators.exercises import MARK
 from tformer.course import walls
 from tformer.exercises.registry import exercises
 

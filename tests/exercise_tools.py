@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import scipy.special
 
-from tformer.book.exercises import MARK, read, sources
+from tformer.book.generators.exercises import MARK, read, sources
 from tformer.exercises import CheckFailed, check
 
 ROOT = Path(__file__).resolve().parents[1]

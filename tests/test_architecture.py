@@ -13,9 +13,17 @@ ROOT = Path(__file__).resolve().parents[1]
 LIBRARY = ROOT / "lib" / "tformer"
 ROW = re.compile(r"^\| (`[^|]+`) \| [^|]+ \| ([^|]*)\|$", re.MULTILINE)
 NAME = re.compile(r"`([^`]+)`")
-TARGET = re.compile(r"tformer\.(chapters\.ch\d\d|\w+)")
+INSIDE = "|".join(path.parent.name for path in (LIBRARY / "book").glob("*/__init__.py"))
+TARGET = re.compile(rf"tformer\.(chapters\.ch\d\d|book\.(?:{INSIDE})\b|\w+)")
+
+
+def module(room: str) -> str:
+    """The module of a room of the library, as code names it: `book.site`."""
+    return re.sub(r"^lib/tformer/|/$|\.py$", "", room).replace("/", ".")
+
+
 ROOMS = {
-    room: {*NAME.findall(allowed), *(Path(name).stem for name in NAME.findall(rooms))}
+    room: {*map(module, NAME.findall(allowed)), *map(module, NAME.findall(rooms))}
     | ({"anything"} if "anything" in allowed else set())
     for rooms, allowed in ROW.findall((ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8"))
     for room in NAME.findall(rooms)
@@ -29,7 +37,8 @@ def room_of(path: Path) -> str:
     if re.match(r"lib/tformer/chapters/ch\d\d/", place):
         return "lib/tformer/chapters/chNN/"
     inside = path.relative_to(LIBRARY).parts
-    return f"lib/tformer/{inside[0]}{'/' if len(inside) > 1 else ''}"
+    depth = 2 if inside[0] == "book" and len(inside) > 2 else 1
+    return f"lib/tformer/{'/'.join(inside[:depth])}{'/' if len(inside) > depth else ''}"
 
 
 def imported(code: str) -> set[str]:
@@ -76,6 +85,10 @@ def test_module_imports_what_its_room_may(path: Path) -> None:
         ("chapters/ch03/claims.py", "from tformer.book import lint"),
         ("figures/style.py", "from tformer import reference"),
         ("shapes.py", "from tformer import reference"),
+        ("book/notebook/myst.py", "from tformer.book.site import page"),
+        ("book/rules/lint.py", "from tformer.book.site.page import prepare_page"),
+        ("book/site/seals.py", "from tformer.book.generators import ledger"),
+        ("course/write.py", "from tformer.book.rules.lint import lint"),
     ],
 )
 def test_arrow_that_is_not_in_the_table_is_found(place: str, code: str) -> None:
@@ -89,7 +102,9 @@ def test_arrow_that_is_not_in_the_table_is_found(place: str, code: str) -> None:
         ("fast/twins.py", "from tformer import reference"),
         ("claims/registry.py", "from tformer.chapters import load"),
         ("chapters/ch03/claims.py", "from tformer.chapters.ch03 import retrieval"),
-        ("book/lint.py", "from tformer.chapters.ch03 import retrieval"),
+        ("book/__main__.py", "from tformer.chapters.ch03 import retrieval"),
+        ("book/rules/lint.py", "from tformer.book.notebook import myst"),
+        ("book/site/seals.py", "from tformer.book import find_root"),
     ],
 )
 def test_arrow_of_the_table_is_allowed(place: str, code: str) -> None:

@@ -27,7 +27,7 @@ ROOT = Path(__file__).parents[1]
         (Path("exercises/solutions/04_why_sqrt_d.ipynb"), 4),
         ("chapters/03_attention.html", 3),
         (chapters.widgets()[0], 0),
-        (chapters.answers("WRONG")["4.1"], None),
+        (chapters.answers("MUTANTS")["4.1"], None),
         (float, None),
         (4.7, None),
         ("index.html", None),

@@ -1,20 +1,34 @@
-"""Every claim is verified as recorded, every broken variant and broken library is noticed.
+"""Every claim is recorded as its page prints it; every mutant, of it and of the library, is killed.
 
-Each claim runs once, and each broken variant once: the record holds what another process said.
+A claim is verified on its page, by nbval, and each mutant of it here: the record holds what
+another process said.
 """
 
 import re
+from functools import cache
 from pathlib import Path
 
 import numpy as np
 import pytest
 from sympy import Rational
 
-from chapters import MISTAKES, NOTICED
+from chapters import KILLED_BY, LIBRARY_MUTANTS
 from every import try_each
 from tformer import reference as ref
-from tformer.book import find_root, ledger
-from tformer.claims import ClaimFailed, claim, claims, counterexample, registry, require, verify
+from tformer.book import find_root, notebooks
+from tformer.book.generators import ledger
+from tformer.book.notebook.normalise import code_cells, load, tags
+from tformer.book.site.seals import CALL
+from tformer.claims import (
+    ClaimFailed,
+    Evidence,
+    claim,
+    claims,
+    counterexample,
+    registry,
+    require,
+    verify,
+)
 from tformer.claims.record import records, refutation
 from tformer.claims.tools import (
     Counted,
@@ -40,18 +54,36 @@ def each_claim(labels):
     return [pytest.param(label, id=f"ch{ALL[label].chapter:02d}-{label}") for label in labels]
 
 
+@cache
+def printed():
+    """What the pages print where they verify a claim alone: label -> texts.
+
+    nbval runs these cells and compares what they print, so here no claim is verified again.
+    """
+    found = {}
+    for path in notebooks(ROOT):
+        for cell in code_cells(load(path)):
+            if call := CALL.fullmatch(cell.source):
+                assert tags(cell) == set(), f"{path.name}: nbval has to compare {call[0]}"
+                (output,) = cell.outputs
+                found.setdefault(call[1], []).append(output.data["text/plain"])
+    return found
+
+
 @pytest.mark.parametrize("label", each_claim(ALL))
-def test_claim_is_verified_as_recorded(label):
-    evidence, recorded = verify(label), records()[label]
-    assert (evidence.label, evidence.kind) == (label, ALL[label].kind)
-    first, *body = repr(evidence).splitlines()
-    assert first == f"{label} verified ({evidence.kind}):"
+def test_page_prints_what_is_recorded(label):
+    found, recorded = ALL[label], records()[label]
+    evidence = Evidence(label, found.kind, recorded.evidence, found.file)
+    assert set(printed()[label]) == {repr(evidence)}, "`make run`, then `make ledger`"
+    first, *body, last = repr(evidence).splitlines()
+    assert first == f"{label} verified ({found.kind}):"
+    assert last == f"  program: {found.file}"
+    assert f'"{label}"' in (ROOT / found.file).read_text(encoding="utf-8")
     assert 1 <= len(body) <= 3
     assert max(map(len, [first, *body])) <= 90
-    now = (evidence.kind, ALL[label].scope, evidence.evidence, list(ALL[label].broken))
-    stored = (recorded.kind, recorded.scope, recorded.evidence, list(recorded.refuted))
-    assert stored == now, "`make ledger` writes it"
-    assert len(ALL[label].verification.__doc__.strip().splitlines()) <= 3
+    now = (found.kind, found.scope, list(found.mutants))
+    assert (recorded.kind, recorded.scope, list(recorded.refuted)) == now, "`make ledger` writes it"
+    assert len(found.verification.__doc__.strip().splitlines()) <= 3
 
 
 def test_ledger_holds_what_is_recorded():
@@ -62,13 +94,13 @@ def test_ledger_holds_what_is_recorded():
 
 
 @pytest.mark.parametrize("label", each_claim(ALL))
-def test_broken_variants_fail_with_the_recorded_numbers(label):
+def test_mutants_of_a_statement_fail_with_the_recorded_numbers(label):
     def check(variant):
         said = refutation(label, variant)
         assert DIGIT.search(said)
         assert said == records()[label].refuted[variant], "`make ledger` writes it"
 
-    try_each(check, ((variant, (variant,)) for variant in ALL[label].broken))
+    try_each(check, ((variant, (variant,)) for variant in ALL[label].mutants))
 
 
 def test_claims_are_listed_by_chapter():
@@ -78,40 +110,40 @@ def test_claims_are_listed_by_chapter():
     assert claims(99) == ()
 
 
-# A broken library
+# Mutants of the library
 
 
-BREAKS = {
-    label: [name for noticed in NOTICED.values() for name in noticed if label in noticed[name]]
+KILLS = {
+    label: [name for killed in KILLED_BY.values() for name in killed if label in killed[name]]
     for label in ALL
 }
-"""The mistakes in the library that a claim must notice."""
+"""The mutants of the library that a claim must kill."""
 
 
-@pytest.mark.parametrize("label", each_claim(label for label in ALL if BREAKS[label]))
-def test_broken_library_breaks_the_claim(label):
-    def check(function, wrong):
+@pytest.mark.parametrize("label", each_claim(label for label in ALL if KILLS[label]))
+def test_claim_kills_mutants_of_the_library(label):
+    def check(function, mutant):
         with pytest.MonkeyPatch.context() as monkeypatch:
-            monkeypatch.setattr(ref, function, wrong)
+            monkeypatch.setattr(ref, function, mutant)
             with pytest.raises(ClaimFailed, match=f"^{label} is false: "):
                 verify(label)
 
-    try_each(check, ((name, MISTAKES[name]) for name in BREAKS[label]))
+    try_each(check, ((name, LIBRARY_MUTANTS[name]) for name in KILLS[label]))
 
 
-def test_mistakes_are_noticed_by_claims_of_the_chapter_that_lists_them():
-    for chapter, noticed in NOTICED.items():
-        homes = {ALL[label].chapter for labels in noticed.values() for label in labels}
+def test_mutants_are_killed_by_claims_of_the_chapter_that_lists_them():
+    for chapter, killed in KILLED_BY.items():
+        homes = {ALL[label].chapter for labels in killed.values() for label in labels}
         assert homes <= {chapter}
-    assert {name for noticed in NOTICED.values() for name in noticed} == set(MISTAKES)
+    assert {name for killed in KILLED_BY.values() for name in killed} == set(LIBRARY_MUTANTS)
 
 
-def test_every_function_that_claims_speak_of_is_broken_once():
+def test_every_function_that_claims_speak_of_has_a_mutant():
     sources = "\n".join(path.read_text("utf-8") for path in ROOT.glob("lib/**/claims*.py"))
     spoken = set(re.findall(r"\bref\.(\w+)", sources)) & set(ref.__all__) - {"cooccurrence"}
     assert len(spoken) > 25
-    broken = {function for function, _ in MISTAKES.values()}
-    assert spoken <= broken <= set(ref.__all__)
+    mutated = {function for function, _ in LIBRARY_MUTANTS.values()}
+    assert spoken <= mutated <= set(ref.__all__)
 
 
 # The framework
@@ -131,7 +163,7 @@ def one_is_one(one: int = 1) -> str:
 
 def register(run=one_is_one, module="tformer.chapters.ch07.claims", label="thm-one", **changed):
     run.__module__ = module
-    arguments = {"kind": "exhaustive", "broken": {"two": {"one": 2}}, "scope": "one"} | changed
+    arguments = {"kind": "exhaustive", "mutants": {"two": {"one": 2}}, "scope": "one"} | changed
     return claim(label, **arguments)(run)
 
 
@@ -139,7 +171,10 @@ def test_registered_claim_is_found_and_unchanged(empty):
     assert register() is one_is_one
     (found,) = claims(7)
     assert (found.label, found.chapter, found.verification) == ("thm-one", 7, one_is_one)
-    assert repr(verify("thm-one")) == "thm-one verified (exhaustive):\n  looked at it"
+    assert repr(verify("thm-one")) == (
+        "thm-one verified (exhaustive):\n  looked at it\n"
+        "  program: lib/tformer/chapters/ch07/claims.py"
+    )
     assert counterexample("thm-one", "two") == "2 is not 1"
 
 
@@ -149,7 +184,7 @@ def test_registered_claim_is_found_and_unchanged(empty):
         ({"label": "theorem-one"}, "label 'theorem-one' is not thm-"),
         ({"label": "thm-One"}, "label 'thm-One' is not thm-"),
         ({"kind": "obvious"}, "kind 'obvious' is not one of symbolic, exhaustive"),
-        ({"broken": {}}, "at least one broken variant"),
+        ({"mutants": {}}, "at least one mutant"),
         ({"scope": ""}, "a scope has 1 to 60 letters"),
         ({"scope": "n" * 61}, "a scope has 1 to 60 letters"),
         ({"module": "__main__"}, "not in the folder of a chapter"),
@@ -182,8 +217,8 @@ def test_unknown_label_names_near_ones():
         counterexample("thm-cauchy-schwarz", "no such variant")
 
 
-def test_broken_variant_that_is_verified_is_reported(empty):
-    register(broken={"still one": {"one": 1}})
+def test_mutant_that_is_verified_is_reported(empty):
+    register(mutants={"still one": {"one": 1}})
     with pytest.raises(ClaimFailed, match="'still one' is verified as well"):
         counterexample("thm-one", "still one")
 

@@ -15,7 +15,7 @@ from bs4 import BeautifulSoup
 from nbgrader.api import Gradebook
 
 from course_tools import HOSTILE, answers_by, needs_walls, right
-from tformer.book.exercises import sources
+from tformer.book.generators.exercises import sources
 from tformer.course import walls
 from tformer.course.feedback import page
 from tformer.course.grading import prepare

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from tformer.course.values import decode, decode_error, encode, encode_error
-from tformer.exercises import say
+from tformer.exercises import describe
 from tformer.exercises.answer import Answer, Wrong
 from tformer.exercises.habits import HABITS
 
@@ -59,7 +59,7 @@ def test_what_is_no_answer_is_told_the_same(value):
             answer.numbers(each, "nothing")
         said.append(str(raised.value).replace("a builtin", "a").replace("an int,", "a number,"))
     assert said[0] == said[1]
-    assert say.kind(over([value])) == "a list"
+    assert describe.kind(over([value])) == "a list"
 
 
 @pytest.mark.parametrize("value", [range(3), np.ma.array([1.0])], ids=repr)

@@ -9,11 +9,11 @@ import pytest
 from nbclient import NotebookClient
 
 from tformer.book.__main__ import main
-from tformer.book.desk import RECORD, carried, write
-from tformer.book.exercises import sources, student
-from tformer.book.normalise import dump, load
+from tformer.book.generators.exercises import sources, student
+from tformer.book.lab.desk import RECORD, carried, write
+from tformer.book.notebook.normalise import dump, load
 from tformer.exercises import progress
-from tformer.exercises.said import coded, with_name
+from tformer.exercises.display import coded, with_name
 
 ROOT = Path(__file__).resolve().parents[1]
 SMALL = """parts:

@@ -165,8 +165,8 @@ REFUSED = {
     },
     "cooccurrence": {
         "ShapeError": "If tokens has too few axes.",
-        "ValueError": "If n_vocab is not from 1 to 65536, if window is not at least 1, or if a "
-        "token is below -1 or not below n_vocab.",
+        "ValueError": "If n_vocab is not from 1 to 65536, if window is not at least 1, if a "
+        "count is above 2147483647, or if a token is below -1 or not below n_vocab.",
         "TypeError": "If tokens is not an array of integers, if n_vocab is not an integer, or if "
         "window is not an integer.",
     },

@@ -7,11 +7,11 @@ import nbformat
 import pytest
 
 from browsing import ROOT, toc_pages
-from tformer.book.edition import Book, _caption, edition, written_out
-from tformer.book.myst import directives
-from tformer.book.normalise import dump
-from tformer.book.numbering import number_headings
-from tformer.book.seals import CALL
+from tformer.book.lab.edition import Book, _caption, edition, written_out
+from tformer.book.notebook.myst import directives
+from tformer.book.notebook.normalise import dump
+from tformer.book.notebook.numbering import number_headings
+from tformer.book.site.seals import CALL
 from tformer.claims.record import records
 
 PAGES = [name.removesuffix(".html") for name in toc_pages()]

@@ -1,4 +1,4 @@
-"""Exam questions: each answer is found a second time by another way, for two hundred draws.
+"""Exam questions: each answer is found a second time by another way, for fifty draws.
 
 ``tests/chapters/chNN/exam_answers.py`` holds for each question a function of the same name, from
 the drawn item to its values, that computes them by brute force or by another formula.
@@ -11,27 +11,27 @@ from importlib import import_module
 import numpy as np
 import pytest
 
-from tformer.book import exam
 from tformer.book.__main__ import main
+from tformer.book.generators import exam
+from tformer.book.rules.limits import limits
 from tformer.chapters import numbers
 from tformer.exams import Item, Question, choices, draw, questions, same, tex
 
-SEEDS = range(200)
+SEEDS = range(50)
 QUESTIONS = [question for chapter in numbers() for question in questions(chapter)]
 each = pytest.mark.parametrize("question", QUESTIONS, ids=lambda question: question.number)
 
 
 @cache
 def items(question: Question) -> list[Item]:
-    """The question drawn two hundred times."""
+    """The question drawn fifty times."""
     return [question.item(seed) for seed in SEEDS]
 
 
 @pytest.mark.parametrize("chapter", numbers())
-def test_every_chapter_has_six_and_two_ask_why(chapter: int) -> None:
-    """The page before chapter 1 has four."""
+def test_every_chapter_has_its_number_and_two_ask_why(chapter: int) -> None:
     asked = [question.asks for question in questions(chapter)]
-    assert len(asked) == (6 if chapter else 4)
+    assert len(asked) == limits(chapter).questions
     assert sum(asks in ("why", "error") for asks in asked) >= 2
 
 
@@ -57,7 +57,7 @@ def test_answer_says_its_values_and_no_trap_hits_one(question: Question) -> None
 
 @each
 def test_draws_differ_and_repeat(question: Question) -> None:
-    assert len({item.statement for item in items(question)}) >= 150
+    assert len({item.statement for item in items(question)}) >= 38
     again = question.item(7)
     assert (again.statement, again.answer) == (
         items(question)[7].statement,
@@ -146,7 +146,7 @@ def test_chapters_are_asked_in_order_and_once() -> None:
 @pytest.mark.parametrize(
     ("chapters", "n", "said"),
     [
-        ([44], None, "there is no chapter 44; there are 0, 1, 2"),
+        ([44], None, "there is no chapter 44; there are 1, 2"),
         ([4], 0, "chapter 4 has 6 questions; 0 are asked for"),
         ([4], 7, "chapter 4 has 6 questions; 7 are asked for"),
     ],

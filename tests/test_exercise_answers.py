@@ -1,6 +1,6 @@
-"""Every known answer to every exercise: right ones pass, each mistake is told in its own words.
+"""Every known answer to every exercise: right ones pass, each mutant is told in its own words.
 
-A mistake is either a mutant in the table of its exercise, or planted by hand in `chapters`.
+A mutant stands in the table of its exercise, or is planted by hand in `chapters`.
 """
 
 import re
@@ -12,12 +12,12 @@ import chapters
 import tformer.reference
 from every import try_each
 from exercise_tools import answers, solutions, told
-from tformer.book.exercises import MARK
+from tformer.book.generators.exercises import MARK
 from tformer.exercises import check, process
 from tformer.exercises.registry import exercises
 from tformer.exercises.table import call
 
-WRONG, RIGHT = chapters.answers("WRONG"), chapters.answers("RIGHT")
+PLANTED, RIGHT = chapters.answers("MUTANTS"), chapters.answers("RIGHT")
 EXERCISES = exercises()
 NUMBERS = sorted(EXERCISES)
 TABLES = {number: entry.table for number, entry in EXERCISES.items() if entry.table}
@@ -63,19 +63,19 @@ def assert_leaks_nothing(number, text):
 
 
 @pytest.mark.usefixtures("in_threads")
-@pytest.mark.parametrize("number", WRONG)
-def test_planted_mistakes_are_told_in_their_own_words(number):
+@pytest.mark.parametrize("number", PLANTED)
+def test_planted_mutants_are_told_in_their_own_words(number):
     def check(words, answer):
         text = told(number, answer)
         without_code = re.sub(r" \(at `.*`\)", "", text)
-        assert [other for other in WRONG[number] if other in without_code] == [words]
+        assert [other for other in PLANTED[number] if other in without_code] == [words]
         assert_in_good_manners(number, text)
 
     try_each(
         check,
         (
             (f"{words}, {place}", (words, answer))
-            for words, planted in WRONG[number].items()
+            for words, planted in PLANTED[number].items()
             for place, answer in enumerate(answers(planted))
         ),
     )
@@ -134,8 +134,8 @@ def test_results_by_hand_are_those_of_the_right_function(number):
 
 
 @pytest.mark.parametrize("number", NUMBERS)
-def test_three_mistakes_and_three_hints_for_each_that_leak_nothing(number):
-    assert len(WRONG.get(number, ())) + len(EXERCISES[number].mutants) >= 3
+def test_three_mutants_and_three_hints_for_each_that_leak_nothing(number):
+    assert len(PLANTED.get(number, ())) + len(EXERCISES[number].mutants) >= 3
     assert len(EXERCISES[number].hints) == 3
     for text in (*EXERCISES[number].hints, EXERCISES[number].praise):
         assert_leaks_nothing(number, text)

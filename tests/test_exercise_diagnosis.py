@@ -131,13 +131,31 @@ RESEMBLANCES = {
     "Every number is 1/√n times what it should be, where n is the size of the last axis of x": (
         lambda x: x**2 / x.shape[-1] ** 0.5
     ),
-    "The rows are right, and stand in another order": lambda x: x[::-1] ** 2,
+    "The rows are right, and stand in another order": lambda x: x[np.argsort(x[:, 0])[::-1]] ** 2,
+    "The rows are right, and stand in reverse order": lambda x: x[::-1] ** 2,
+    "The entries are right, and stand in reverse order": lambda x: x[:, ::-1] ** 2,
+    "The entries along the last axis are right, and stand one place later": (
+        lambda x: np.pad(x, ((0, 0), (1, 0)))[:, :-1] ** 2
+    ),
+    "The rows are right, and stand one place earlier": (
+        lambda x: np.pad(x, ((0, 1), (0, 0)))[1:] ** 2
+    ),
+    "Every number is the square of what it should be": lambda x: x**4,
+    "Every number is the root of what it should be": lambda x: abs(x),
+    "Every number is exp of what it should be": lambda x: np.exp(x**2),
+    "Every number is the logarithm of what it should be": lambda x: np.log(x**2),
+    "Every number is one over what it should be": lambda x: x**-2,
+    "Every number is 1 minus what it should be": lambda x: 1 - x**2,
+    "Every number is 0, whatever is asked": lambda x: 0 * x,
+    "Every number is too large by 1.5": lambda x: x**2 + 1.5,
+    "That is x as it was given": lambda x: x,
 }
+SHAPES = [(3, 3), (4, 4), (3, 4), (4, 3)]
 
 
 @pytest.mark.parametrize("words", RESEMBLANCES)
 def test_what_a_wrong_answer_looks_like_is_told(words):
-    table = squares({}, cases=[(2, 2), (3, 3), (2, 3), (4, 2)], otherwise="Look again.")
+    table = squares({}, cases=SHAPES, otherwise="Look again.")
     text, named = explained(table, RESEMBLANCES[words])
     assert not named
     assert words in text
@@ -146,10 +164,10 @@ def test_what_a_wrong_answer_looks_like_is_told(words):
 
 @pytest.mark.parametrize("words", RESEMBLANCES)
 def test_a_look_that_does_not_last_is_not_told(words):
-    table = squares({}, cases=[(2, 2), (3, 3), (2, 3), (4, 2)], otherwise="Look again.")
+    table = squares({}, cases=SHAPES, otherwise="Look again.")
 
     def other_at_the_end(x):
-        return x**2 + 0.3 * x if x.shape == (4, 2) else RESEMBLANCES[words](x)
+        return x**2 + 0.3 * x if x.shape == (4, 3) else RESEMBLANCES[words](x)
 
     assert "Look again" in explained(table, other_at_the_end)[0]
 
@@ -178,9 +196,199 @@ def test_stacks_alone_going_wrong_is_told():
     assert text.endswith("Look again.")
 
 
+def test_a_mutant_is_held_against_a_second_case_before_it_is_named():
+    table = squares({"You doubled.": lambda x: 2 * x}, otherwise="Look again.")
+
+    def lucky(x):
+        return 2 * x if x.shape == (2, 2) else 3 * x
+
+    assert explained(table, lucky)[1] is False
+    assert explained(table, lambda x: 2 * x)[1] is True
+    alone = squares({"You doubled.": lambda x: 2 * x}, cases=[(2, 2)])
+    assert explained(alone, lucky)[1] is True, "there is no second case"
+    text, named = explained(table, lambda x: 2 * x if x.shape == (2, 2) else "no array")
+    assert (named, "You doubled" in text) == (False, False)
+
+
+def test_a_second_case_hands_over_what_the_first_one_did():
+    def doubled(x):
+        if x.dtype.kind != "f":
+            raise TypeError("a mutant made of our functions takes floats only")
+        return 2 * x
+
+    table = Table(
+        lambda x: x**2,
+        lambda: [case(x=[3.0]), case(x=[4.0], whole=True), case(x=[5.0])],
+        {"You doubled.": doubled},
+        Array(),
+    )
+    assert explained(table, doubled)[1] is True
+
+
+WHEREABOUTS = {
+    "It is wrong on the diagonal, and right elsewhere.": lambda y: y + np.eye(*y.shape),
+    "It is wrong above the diagonal, and right elsewhere.": lambda y: np.tril(y),
+    "It is wrong off the diagonal, and right elsewhere.": lambda y: y * np.eye(*y.shape),
+    "Only the first row is wrong.": lambda y: np.vstack([y[:1] + [[1, 2, 3, 4]], y[1:]]),
+    "Only the last row is right.": lambda y: np.vstack([y[:-1] + [[1, 2, 3, 4]], y[-1:]]),
+    "Only row 1 is wrong.": lambda y: np.vstack([y[:1], y[1:2] + [[1, 2, 3, 4]], y[2:]]),
+    "Only the last column is wrong.": lambda y: np.hstack([y[:, :-1], y[:, -1:] + y[:, :1]]),
+    "Wrong are the columns 1 and 2; the others are right.": lambda y: y + [[0, 1, 2, 0]],
+    "The magnitudes are right, and signs are not.": lambda y: y * np.array([1, -1, 1, -1]),
+    "Each row is a multiple of the right one.": lambda y: y * np.array([[1], [2], [3], [4]]),
+    "In each row all entries are off by one and the same number.": (
+        lambda y: y + np.array([[1], [2], [3], [4]])
+    ),
+}
+
+
+@pytest.mark.parametrize("words", WHEREABOUTS)
+def test_where_an_answer_is_wrong_is_told_before_the_general_sentence(words):
+    table = squares({}, cases=[(4, 4)], otherwise="Look again.")
+    text, named = explained(table, lambda x: WHEREABOUTS[words](x**2))
+    assert not named
+    assert f" {words} " in text
+    assert text.endswith(" Look again.")
+
+
+@pytest.mark.parametrize(
+    ("answer", "words"),
+    [
+        (lambda x: np.ones_like(x, dtype=bool), "Every wrong one should be False."),
+        (lambda x: (x > 0) & (np.arange(3) > 0), "Only the first column is wrong. "),
+    ],
+)
+def test_where_true_and_false_are_wrong_is_told(answer, words):
+    table = Table(
+        lambda x: x > 0,
+        lambda: [case(x=np.array([[2.0, 1, -1], [1, 3, -2]]))],
+        {},
+        Array(),
+        otherwise="Look again.",
+    )
+    assert words in explained(table, answer)[0]
+
+
+def test_zeros_are_no_multiples_and_two_places_no_shift():
+    table = squares({}, cases=[(4, 4)], otherwise="Look again.")
+    assert "multiple" not in explained(table, lambda x: 0 * x)[0]
+    table = squares({}, cases=[(2, 2), (2, 2), (2, 2)], otherwise="Look again.")
+    text, _ = explained(table, lambda x: np.array([x[1], x[0] + 9]) ** 2)
+    assert "stand one place" not in text
+
+
+def test_in_a_stack_the_first_wrong_table_is_named_and_rows_should_add_up():
+    table = squares({}, cases=[(3, 2, 4)], otherwise="Look again.")
+    text, _ = explained(table, lambda x: x**2 + np.array([0, 1, 0])[:, None, None] * x)
+    assert "One of three tables in the stack are wrong, first the one at [1]." in text
+    shares = Table(
+        lambda x: x / x.sum(axis=-1, keepdims=True),
+        lambda: [case(x=np.array([[1.0, 3], [2, 2]]))],
+        {},
+        Array(),
+    )
+    text, _ = explained(shares, lambda x: x**2 / x.sum())
+    assert "The rows should add up to 1, and one adds up to 1.25." in text
+
+
+UNDEFINED = {
+    "It begins with an overflow: exp gives more than the type can hold": (
+        lambda x: np.exp(1000 + x) / np.exp(1000 + x).sum()
+    ),
+    "It begins with the logarithm of 0, which is −∞": lambda x: np.log(0 * x),
+    "It begins with the log of a negative number": lambda x: np.log(-1 - x**2),
+    "It begins with the sqrt of a negative number": lambda x: np.sqrt(-1 - x**2),
+    "It begins with a division by 0, which gives ∞": lambda x: (x + 9) / (0 * x),
+    "It begins with 0/0 or ∞/∞, which has no value": lambda x: (0 * x) / (0 * x),
+    "It begins with ∞ − ∞ or 0 · ∞, which has no value": lambda x: np.inf * (0 * x),
+    "nan is what 0/0, ∞ − ∞, ∞/∞ and roots of negative numbers give": lambda x: np.nan * x,
+    "Something overflowed, or was divided by zero": lambda x: np.full(x.shape, np.inf),
+}
+
+
+@pytest.mark.parametrize("words", UNDEFINED)
+def test_nan_and_infinity_are_traced_before_anything_else(words):
+    mutants = {"You do not square.": UNDEFINED[words]}
+    for known, last in (({}, "Look again."), (mutants, "You do not square.")):
+        text, _ = explained(squares(known, otherwise="Look again."), UNDEFINED[words])
+        assert f" {words}" in text
+        assert text.endswith(last)
+
+
+def test_infinity_where_it_is_right_is_not_traced():
+    table = Table(lambda x: np.log(x), lambda: [case(x=[0.0, 1])], {}, Array())
+    assert "It begins" not in explained(table, lambda x: np.log(x) + np.inf * x)[0]
+
+
+def test_a_sentence_that_speaks_of_nan_says_enough():
+    table = squares({"0/0 is nan.": lambda x: 0 * x / 0})
+    assert explained(table, lambda x: 0 * x / 0)[0].endswith("]. 0/0 is nan.")
+
+
 def test_an_axis_of_length_one_is_told():
     table = squares({}, otherwise="Look again.")
     assert "An axis of length one is left over" in explained(table, lambda x: x[None] ** 2)[0]
+
+
+def test_a_function_of_the_answer_gets_floats_and_masks():
+    seen = []
+
+    def first(x, mask):
+        seen.append((x.dtype, mask.dtype))
+        return x[mask]
+
+    table = Table(
+        lambda x: (x, x > 0),
+        lambda: [case(x=np.array([1.0, -2, 3]))],
+        {},
+        Several(by=first, names=("x", "mask")),
+    )
+    for dtype in (int, np.float32, np.float64, np.float16):
+        check_by_table(table, Answer(lambda x, dtype=dtype: (x.astype(dtype), (x > 0).tolist())))
+    assert set(seen) == {(np.dtype(float), np.dtype(bool))}
+    check_by_table(table, Answer(lambda x: (list(x), x > 0)))
+    assert explained(table, lambda x: (x.astype(int) + 1, x > 0))
+
+
+def test_true_and_false_count_as_numbers_where_numbers_are_right():
+    seen = []
+
+    def first(x):
+        seen.append(x.dtype)
+        return x
+
+    table = Table(lambda x: x, lambda: [case(x=[1.0, 0])], {}, Array(by=first))
+    check_by_table(table, Answer(lambda x: x > 0))
+    assert set(seen) == {np.dtype(float)}
+
+
+def test_few_digits_are_enough_where_few_came():
+    table = numbers({}, [3, 1 / 3])
+    check_by_table(table, Answer(lambda n: np.float32(n**2)))
+    table = Table(lambda n: n / 3, lambda: [case(n=1.0)], {}, Number(relative=1e-12))
+    check_by_table(table, Answer(lambda n: np.float32(n / 3)))
+    assert explained(table, lambda n: float(np.float32(n / 3)))
+
+
+def test_a_list_without_entries_has_any_width():
+    table = Table(lambda n: np.zeros((n, 4)), lambda: [case(n=0)], {}, Array())
+    check_by_table(table, Answer(lambda n: [[0.0] * 4 for _ in range(n)]))
+    text, _ = explained(table, lambda n: np.zeros((4, n)))
+    assert "is an array of shape (4, 0); it should be an array of shape (0, 4)." in text
+
+
+def test_masks_are_handed_over_as_masks():
+    table = Table(
+        lambda x, mask: np.where(mask, x, 0),
+        lambda: [case(x=np.ones(3), mask=np.array([True, False, True]), whole=True)],
+        {},
+        Array(),
+    )
+    seen = []
+    check_by_table(
+        table, Answer(lambda x, mask: (seen.extend([x.dtype.kind, mask.dtype.kind]), x * mask)[1])
+    )
+    assert seen == ["i", "b"]
 
 
 def test_the_answer_gets_whole_numbers_and_our_functions_do_not():

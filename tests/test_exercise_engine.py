@@ -10,12 +10,12 @@ import pytest
 import chapters
 from every import every
 from exercise_tools import ROOT, solutions, told
-from tformer.book.exercises import sources, student
+from tformer.book.generators.exercises import sources, student
 from tformer.exercises import CheckFailed, check, hint, process
+from tformer.exercises.describe import show
 from tformer.exercises.registry import exercises
-from tformer.exercises.say import show
 
-WRONG = chapters.answers("WRONG")
+PLANTED = chapters.answers("MUTANTS")
 EXERCISES = exercises()
 NUMBERS = sorted(EXERCISES)
 
@@ -201,7 +201,7 @@ def test_transposing_is_named_only_where_the_answer_transposes():
         return q @ k.swapaxes(0, 1)
 
     assert ".T" not in told("1.5", swaps)
-    assert "do not loop" in told("1.5", WRONG["1.5"]["still loops in Python"][1]).lower()
+    assert "do not loop" in told("1.5", PLANTED["1.5"]["still loops in Python"][1]).lower()
 
 
 def test_no_norm_is_said_to_differ_from_itself():

@@ -11,23 +11,27 @@ from attention_problems import asked_as_on_a_gpu
 from cases import TOLERANCE, parts, to_numpy, to_torch
 from test_masks import LONG, peak
 from tformer import fast, reference
+from tformer.parameters import HeadParameters, leaves, tree_map
 from tformer.shapes import ShapeError
-from tformer.weights import HeadWeights
 
 D_MODEL, D_K, D_V = 8, 3, 5
 GROUPS = [(4, 4), (4, 2), (4, 1), (6, 2), (1, 1)]
 groups = pytest.mark.parametrize(("n_heads", "n_groups"), GROUPS, ids=str)
 
 
-def heads(n_heads: int, n_groups: int, d_k: int = D_K, d_v: int = D_V) -> HeadWeights:
+def heads(
+    n_heads: int, n_groups: int, d_k: int = D_K, d_v: int = D_V, biased: bool = False
+) -> HeadParameters:
     rng = np.random.default_rng(n_heads + 10 * n_groups)
     shapes = [(n_heads, D_MODEL, d_k), (n_groups, D_MODEL, d_k), (n_groups, D_MODEL, d_v)]
-    return HeadWeights(*(rng.standard_normal(x) / 2 for x in (*shapes, (n_heads, d_v, D_MODEL))))
+    shapes.append((n_heads, d_v, D_MODEL))
+    if biased:
+        shapes += [(n_heads, d_k), (n_groups, d_k), (n_groups, d_v), (D_MODEL,)]
+    return HeadParameters(*(rng.standard_normal(x) / 2 for x in shapes))
 
 
-def in_torch(weights: HeadWeights, dtype: str = "float64", grad: bool = False) -> HeadWeights:
-    arrays = (to_torch(x, dtype) for x in vars(weights).values())
-    return HeadWeights(*(x.requires_grad_(grad) for x in arrays))
+def in_torch(weights: HeadParameters, dtype: str = "float64", grad: bool = False) -> HeadParameters:
+    return tree_map(lambda x: to_torch(x, dtype).requires_grad_(grad), weights)
 
 
 def tables(n_heads: int, t: int, s: int) -> dict[str, dict[str, Any]]:
@@ -80,7 +84,7 @@ def test_shared_keys_and_values_are_those_of_each_head(n_heads: int, n_groups: i
     shared, mask = heads(n_heads, n_groups), np.tri(5, dtype=bool)
     size = n_heads // n_groups
     copies = (np.repeat(w, size, axis=0) for w in (shared.w_k, shared.w_v))
-    apart = HeadWeights(shared.w_q, *copies, shared.w_o)
+    apart = HeadParameters(shared.w_q, *copies, shared.w_o)
     y, other = (reference.multi_head_attention(x, w, mask=mask) for w in (shared, apart))
     np.testing.assert_allclose(y, other, rtol=0, atol=1e-12)
     for name in ("qk_circuit", "ov_circuit"):
@@ -92,6 +96,24 @@ def test_shared_keys_and_values_are_those_of_each_head(n_heads: int, n_groups: i
     for name in ("w_k", "w_v"):
         summed = getattr(wanted, name).reshape(n_groups, size, D_MODEL, -1).sum(axis=1)
         np.testing.assert_allclose(getattr(found, name), summed, rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize(("n_heads", "n_groups"), [(4, 2), (4, 1), (6, 2)], ids=str)
+def test_shared_heads_obey_mask_and_bias_over_many_keys(n_heads: int, n_groups: int) -> None:
+    """Where the kernel would take the groups as they are, if nothing were hidden or added."""
+    rng, weights = np.random.default_rng(5), heads(n_heads, n_groups, d_k=4, d_v=4)
+    ours = in_torch(weights)
+    for n_keys in (15, 16, 40):
+        x, memory = rng.standard_normal((2, 7, D_MODEL)), rng.standard_normal((2, n_keys, D_MODEL))
+        mask, bias = rng.random((7, n_keys)) < 0.5, rng.standard_normal((n_heads, 7, n_keys))
+        plain = reference.multi_head_attention(x, weights, memory)
+        for seen in ({}, {"mask": mask}, {"bias": bias}, {"mask": mask, "bias": bias}):
+            expected = reference.multi_head_attention(x, weights, memory, **seen)
+            assert bool(seen) == (np.abs(expected - plain).max() > 0.1)
+            given = {"memory": memory, **seen}
+            torch_given = {name: torch.from_numpy(value) for name, value in given.items()}
+            got = fast.multi_head_attention(torch.from_numpy(x), ours, **torch_given)
+            np.testing.assert_allclose(got.numpy(), expected, rtol=0, atol=1e-10)
 
 
 @groups
@@ -128,13 +150,13 @@ def test_a_row_that_may_look_nowhere_is_zero_in_every_head() -> None:
     assert not any(result.any() for result in results)
 
 
-def module_and_weights(n_heads: int) -> tuple[torch.nn.MultiheadAttention, HeadWeights]:
+def module_and_weights(n_heads: int) -> tuple[torch.nn.MultiheadAttention, HeadParameters]:
     """PyTorch's module, and its matrices as ours: it stores their transposes."""
     torch.manual_seed(0)
     options: Any = {"bias": False, "batch_first": True, "dtype": torch.float64}
     module = torch.nn.MultiheadAttention(12, n_heads, **options)
     matrices = (*module.in_proj_weight.chunk(3), module.out_proj.weight)
-    return module, HeadWeights.from_fused(*(w.mT for w in matrices), n_heads)
+    return module, HeadParameters.from_fused(*(w.mT for w in matrices), n_heads=n_heads)
 
 
 @pytest.mark.parametrize("n_heads", [1, 3, 4])
@@ -163,52 +185,84 @@ def test_equal_to_the_module_of_pytorch(n_heads: int, masked: bool, crossed: boo
     torch.testing.assert_close(y, expected, rtol=0, atol=1e-10)
     ours = fast.multi_head_weights(x, weights, memory, mask)
     torch.testing.assert_close(ours, expected_weights, rtol=0, atol=1e-10)
-    leaves = [x, *module.parameters(), *([] if memory is None else [memory])]
-    one, other = (torch.autograd.grad(out.square().sum(), leaves) for out in (y, expected))
+    inputs = [x, *module.parameters(), *([] if memory is None else [memory])]
+    one, other = (torch.autograd.grad(out.square().sum(), inputs) for out in (y, expected))
     for mine, theirs in zip(one, other, strict=True):
         torch.testing.assert_close(mine, theirs, rtol=0, atol=1e-10)
     arrays = [None if z is None else z.detach().numpy() for z in (x, memory, mask)]
-    plain = HeadWeights(*(w.detach().numpy() for w in vars(weights).values()))
+    plain = tree_map(lambda w: w.detach().numpy(), weights)
     defined = reference.multi_head_attention(arrays[0], plain, *arrays[1:])
     np.testing.assert_allclose(defined, to_numpy(expected), rtol=0, atol=1e-10)
 
 
 @groups
 @pytest.mark.parametrize("library", ["numpy", "torch"])
+@pytest.mark.parametrize("biased", [False, True], ids=["", "biased"])
 def test_matrices_for_all_heads_are_cut_and_laid_together(
-    n_heads: int, n_groups: int, library: str
+    n_heads: int, n_groups: int, library: str, biased: bool
 ) -> None:
-    weights = heads(n_heads, n_groups) if library == "numpy" else in_torch(heads(n_heads, n_groups))
+    weights = heads(n_heads, n_groups, biased=biased)
+    weights = weights if library == "numpy" else in_torch(weights)
     together = weights.fused()
-    assert [tuple(w.shape) for w in together] == [
+    assert [None if w is None else tuple(w.shape) for w in together] == [
         (D_MODEL, n_heads * D_K),
         (D_MODEL, n_groups * D_K),
         (D_MODEL, n_groups * D_V),
         (n_heads * D_V, D_MODEL),
+        *([(n_heads * D_K,), (n_groups * D_K,), (n_groups * D_V,), (D_MODEL,)] * biased),
+        *([None] * 4 * (not biased)),
     ]
     for h in range(n_heads):
         np.testing.assert_array_equal(together[0][:, h * D_K : (h + 1) * D_K], weights.w_q[h])
         np.testing.assert_array_equal(together[3][h * D_V : (h + 1) * D_V], weights.w_o[h])
-    again = HeadWeights.from_fused(*together, n_heads, n_groups)
-    for one, other in zip(vars(again).values(), vars(weights).values(), strict=True):
+    again = HeadParameters.from_fused(*together, n_heads=n_heads, n_groups=n_groups)
+    for one, other in zip(leaves(again), leaves(weights), strict=True):
         np.testing.assert_array_equal(one, other)
 
 
-def test_matrices_that_do_not_belong_together_are_refused() -> None:
-    q, k, v, o = vars(heads(4, 2)).values()
+def test_matrices_that_do_not_belong_together_are_refused_by_the_function() -> None:
+    """Not by the dataclass, which may hold anything; and under the name of what was called."""
+    q, k, v, o = leaves(heads(4, 2))
+    x = np.ones((3, D_MODEL))
     for wrong, message in (
-        ((q[:3], k, v, o[:3]), "G must divide H; got 2 key/value heads .* for 3 heads"),
-        ((q, k[:0], v[:0], o), "G must divide H; got 0 key/value heads"),
-        ((q, k[:1], v, o), "axis G is 1 in w_k but 2 in w_v"),
-        ((q, k, v, o[:2]), "axis H is 4 in w_q but 2 in w_o"),
-        ((q, k, v[..., :2], o), "axis d_v is 2 in w_v but 5 in w_o"),
-        ((q[..., :2], k, v, o), "axis d_k is 2 in w_q but 3 in w_k"),
+        ((q[:3], k, v, o[:3]), "G must divide H; got 2 key/value heads for 3 heads"),
+        ((q, k[:0], v[:0], o), "G must divide H; got 0 key/value heads for 4 heads"),
+        ((q[:0], k, v, o[:0]), "G must divide H; got 2 key/value heads for 0 heads"),
+        ((q, k[:1], v, o), "axis G is 1 in parameters.w_k but 2 in parameters.w_v"),
+        ((q, k, v, o[:2]), "axis H is 4 in parameters.w_q but 2 in parameters.w_o"),
+        ((q, k, v[..., :2], o), "axis d_v is 2 in parameters.w_v but 5 in parameters.w_o"),
+        ((q[..., :2], k, v, o), "axis d_k is 2 in parameters.w_q but 3 in parameters.w_k"),
+        ((q, k, v, o, q[:, 0, :2]), "axis d_k is 3 in parameters.w_q but 2 in parameters.b_q"),
     ):
-        with pytest.raises(ShapeError, match=f"^HeadWeights: {message}"):
-            HeadWeights(*wrong)
-    for n_heads, n_groups, name in ((5, 2, "w_q"), (4, 4, "w_k"), (0, 1, "w_q"), (4, 0, "w_k")):
-        with pytest.raises(ShapeError, match=f"^HeadWeights: {name} of width"):
-            HeadWeights.from_fused(*heads(4, 2).fused(), n_heads, n_groups)
+        for name in ("multi_head_attention", "project", "multi_head_weights"):
+            with pytest.raises(ShapeError, match=f"^{name}: {message}"):
+                getattr(reference, name)(x, HeadParameters(*wrong))
+    for odd in ([q.tolist(), k, v, o], [q, None, v, o], [q, torch.from_numpy(k), v, o]):
+        with pytest.raises(
+            TypeError, match=r"^ov_circuit: parameters.w_[qk] must be a numpy.ndarr"
+        ):
+            reference.ov_circuit(HeadParameters(*odd))
+
+
+def test_what_cannot_be_cut_is_refused() -> None:
+    fused = heads(4, 2).fused()
+    for n_heads, n_groups, name in ((5, 2, "w_q"), (4, 4, "w_k")):
+        with pytest.raises(ShapeError, match=f"from_fused: {name} of width"):
+            HeadParameters.from_fused(*fused, n_heads=n_heads, n_groups=n_groups)
+    with pytest.raises(ValueError, match="from_fused: n_groups must be at least 1; got 0"):
+        HeadParameters.from_fused(*fused, n_heads=4, n_groups=0)
+    for number in (1.0, True, "1", None, np.ones(1)):
+        with pytest.raises(TypeError, match="from_fused: n_heads must be an integer"):
+            HeadParameters.from_fused(*fused, n_heads=number)  # type: ignore[arg-type]
+    for place, wrong in enumerate(([[1.0]], None, "w", 1.0)):
+        given = [*fused[:place], wrong, *fused[place + 1 :]]
+        with pytest.raises(TypeError, match=f"w_{'qkvo'[place]} must be an array; got"):
+            HeadParameters.from_fused(*given, n_heads=4, n_groups=2)
+    for wrong in (np.ones(12), np.ones((2, 8, 12)), np.ones(())):
+        with pytest.raises(ShapeError, match="w_q needs 2 axes; got shape"):
+            HeadParameters.from_fused(wrong, *fused[1:], n_heads=4, n_groups=2)
+    with pytest.raises(ShapeError, match="b_k of width 7 has no 2 heads"):
+        HeadParameters.from_fused(*fused[:4], b_k=np.ones(7), n_heads=4, n_groups=2)
 
 
 @pytest.mark.parametrize("dtype", TOLERANCE)

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from hub_tools import ROOT, Student, running
-from tformer.book.normalise import load
+from tformer.book.notebook.normalise import load
 from tformer.course import walls
 from tformer.course.judge import Booth
 from tformer.course.notebook import verdicts

@@ -60,7 +60,7 @@ def test_the_image_has_what_a_desk_needs_and_no_solutions(image: Path, tmp_path:
     assert said.stdout.count("wrote exercises/") == len(list((ROOT / "exercises").glob("*.ipynb")))
     code = (
         "from tformer.claims import verify; from tformer.exercises import check\n"
-        "from tformer.book.lab_seals import seal_html\n"
+        "from tformer.book.lab.seals import seal_html\n"
         "import tformer; print(tformer.__file__, seal_html('thm-cauchy-schwarz')[:7])\n"
         "check('1.1', lambda q, k: (q * k).sum(-1)); print(verify('thm-cauchy-schwarz'))"
     )

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tformer.book import notebooks
-from tformer.book.normalise import code_cells, load
+from tformer.book.notebook.normalise import code_cells, load
 
 ROOT = Path(__file__).resolve().parents[1]
 CELLS = {

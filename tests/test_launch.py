@@ -13,9 +13,9 @@ import pytest
 import yaml
 
 from sphinx_fixtures import Sphinx
-from tformer.book import launch
 from tformer.book.__main__ import main
-from tformer.book.edition import Book
+from tformer.book.lab import launch
+from tformer.book.lab.edition import Book
 
 ROOT = Path(__file__).parents[1]
 URL, BRANCH = "https://github.com/someone/book", "launch"
@@ -26,7 +26,7 @@ BUTTONS = {
     "jupyterhub_url": "https://hub.example.org",
 }
 CONF = """
-extensions = ["myst_nb", "sphinx_book_theme", "tformer.book.launch", "tformer.book.page"]
+extensions = ["myst_nb", "sphinx_book_theme", "tformer.book.lab.launch", "tformer.book.site.page"]
 html_theme = "sphinx_book_theme"
 nb_execution_mode = "off"
 templates_path = [{templates!r}]
@@ -198,7 +198,7 @@ def test_only_the_first_cell_and_the_texts_differ_from_the_desk(edition: dict[st
         first, *others = [cell for cell in notebook.cells if cell.cell_type == "code"]
         assert notebook.cells[0] == first
         assert f'%pip install --quiet "git+{URL}@0123abc"' in first.source
-        assert not any("pip" in cell.source or "lab_seals" in cell.source for cell in others)
+        assert not any("pip" in cell.source or "show_seals" in cell.source for cell in others)
         source = ROOT / ("" if name.startswith("exercises") else "chapters") / name
         ours = [c.source for c in nbformat.read(source, 4).cells if c.cell_type == "code"]
         assert [cell.source for cell in others] == ours

@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from tformer.book import notebooks
-from tformer.book.letters import SIZES, TABLES, clashes, in_texts
-from tformer.book.normalise import load
+from tformer.book.notebook.normalise import load
+from tformer.book.rules.letters import SIZES, TABLES, clashes, in_texts
 from tiny import code, notebook, text
 
 ROOT = Path(__file__).parents[1]

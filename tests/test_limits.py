@@ -3,19 +3,17 @@
 import pytest
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
 
-from tformer.book.limits import (
-    BOXES,
+from tformer.book.notebook.myst import words
+from tformer.book.rules.limits import (
     IDEAS,
     OPENING_PICTURES,
-    OPENING_WORDS,
     PICTURE_WORDS,
     WIDGET,
-    WORDS,
     excesses,
-    is_main_page,
+    limits,
+    main_page,
     opening_excesses,
 )
-from tformer.book.myst import words
 
 CLOSING = "## How it goes wrong\n\n## One screen\n\n## Exercises and further reading"
 BOX = ":::{prf:lemma}\n:label: lem-a\nNo word.\n:::\n\n"
@@ -41,40 +39,53 @@ def page(*cells, touch=True):
     )
 
 
-def test_a_page_within_the_limits_has_none():
-    ideas = new_markdown_cell("## idea\n\n" * IDEAS + BOX * BOXES)
-    assert list(excesses(page(ideas, prose(WORDS - 2 * BOXES - 20)))) == []
+each_age = pytest.mark.parametrize("chapter", [7, 8])
 
 
 @pytest.mark.parametrize(
-    ("cells", "said"),
-    [
-        ([prose(WORDS + 1)], f"{WORDS + 1} words of prose"),
-        ([prose(WORDS - 2), figure("**It turns.** So $x$.")], f"{WORDS + 2} words of prose"),
-        ([new_markdown_cell("## idea\n\n" * (IDEAS + 1))], f"{IDEAS + 1} ideas"),
-        ([new_markdown_cell(BOX * (BOXES + 1))], f"{BOXES + 1} boxed claims"),
-    ],
+    ("chapter", "most"), [(0, (2200, 3, 6, 4)), (1, (3500, 10, 12, 6)), (8, (3000, 8, 8, 4))]
 )
-def test_too_much_is_named(cells, said):
-    [found] = excesses(page(*cells))
-    assert found.startswith(said)
+def test_later_chapters_are_shorter(chapter, most):
+    assert limits(chapter) == most
+    assert limits(7) == limits(1)
+    assert limits(21) == limits(8)
+
+
+@each_age
+def test_a_page_within_the_limits_has_none(chapter):
+    words, boxes, *_ = limits(chapter)
+    ideas = new_markdown_cell("## idea\n\n" * IDEAS + BOX * boxes)
+    assert list(excesses(page(ideas, prose(words - 2 * boxes - 20)), chapter)) == []
+
+
+@each_age
+def test_too_much_is_named(chapter):
+    words, boxes, *_ = limits(chapter)
+    for cells, said in (
+        ([prose(words + 1)], f"{words + 1} words of prose; a main page has at most {words}"),
+        ([prose(words - 2), figure("**It turns.** So $x$.")], f"{words + 2} words of prose"),
+        ([new_markdown_cell("## idea\n\n" * (IDEAS + 1))], f"{IDEAS + 1} ideas"),
+        ([new_markdown_cell(BOX * (boxes + 1))], f"{boxes + 1} boxed claims"),
+    ):
+        [found] = excesses(page(*cells), chapter)
+        assert found.startswith(said)
 
 
 def test_what_comes_late_or_never_is_named():
     late = [prose(PICTURE_WORDS + 1), shown("image/svg+xml"), shown(WIDGET)]
-    first_picture, first_touch = excesses(page(*late, touch=False))
+    first_picture, first_touch = excesses(page(*late, touch=False), 1)
     assert first_picture == f"the first picture comes after {PICTURE_WORDS} words"
     assert first_touch == "the first figure to touch comes after the first third"
     quiz = [shown(WIDGET, 'Quiz.of_chapter(1, "a")'), prose(3), shown("image/svg+xml")]
-    assert list(excesses(page(*quiz, touch=False))) == [first_touch]
-    assert len(list(excesses(new_notebook(cells=[shown(WIDGET)])))) == len(CLOSING.split("\n\n"))
+    assert list(excesses(page(*quiz, touch=False), 1)) == [first_touch]
+    assert len(list(excesses(new_notebook(cells=[shown(WIDGET)]), 1))) == len(CLOSING.split("\n\n"))
 
 
 def test_a_caption_stands_below_its_picture():
     """So its words do not come before it, and they do come before the next one."""
     caption = "word " * (PICTURE_WORDS + 1)
-    assert list(excesses(page(figure(caption), prose(3 * PICTURE_WORDS)))) == []
-    [late] = excesses(page(figure(caption), shown(WIDGET), touch=False))
+    assert list(excesses(page(figure(caption), prose(3 * PICTURE_WORDS)), 1)) == []
+    [late] = excesses(page(figure(caption), shown(WIDGET), touch=False), 1)
     assert late == "the first figure to touch comes after the first third"
 
 
@@ -96,19 +107,19 @@ def test_words_are_those_that_the_page_shows(source, count):
 
 def test_main_pages_are_numbered_and_not_deeper():
     names = ["00_notation", "04_why_sqrt_d", "04_why_sqrt_d_deeper", "glossary", "appendix_1_x"]
-    assert [name for name in names if is_main_page(name)] == ["04_why_sqrt_d"]
+    assert [main_page(name) for name in names] == [0, 4, 0, 0, 0]
 
 
 def test_the_first_page_has_limits_of_its_own():
-    code, ten = (
-        new_code_cell("import numpy"),
-        [shown("image/svg+xml") for _ in range(OPENING_PICTURES)],
-    )
-    fits = [code, shown(WIDGET), *ten, prose(OPENING_WORDS)]
+    pictures = [shown("image/svg+xml") for _ in range(OPENING_PICTURES)]
+    start = [new_code_cell("import numpy"), shown(WIDGET)]
+    fits = [*start, *pictures, new_markdown_cell(3 * BOX), prose(limits(0).words - 6)]
     assert list(opening_excesses(new_notebook(cells=fits))) == []
     [long] = opening_excesses(new_notebook(cells=[*fits, prose(1)]))
     assert long == "2201 words of prose; the first page has at most 2200"
-    [pictures] = opening_excesses(new_notebook(cells=[*fits, shown("image/svg+xml")]))
-    assert pictures == "11 pictures; the first page has 10"
-    [touch] = opening_excesses(new_notebook(cells=[code, *ten, shown(WIDGET)]))
+    [boxes] = opening_excesses(new_notebook(cells=[*fits[:-1], new_markdown_cell(BOX)]))
+    assert boxes == "4 boxed claims; the first page has at most 3"
+    [more] = opening_excesses(new_notebook(cells=[*fits, shown("image/svg+xml")]))
+    assert more == "11 pictures; the first page has 10"
+    [touch] = opening_excesses(new_notebook(cells=[fits[0], *pictures, shown(WIDGET)]))
     assert touch == "the first page opens with a figure to touch"

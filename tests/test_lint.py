@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from tformer.book.lint import CHAPTER_RULES, RULES, Page, lint, lint_file
-from tformer.book.normalise import MACHINE_TAG, STATE, dump, normalise
+from tformer.book.notebook.normalise import MACHINE_TAG, STATE, dump, normalise
+from tformer.book.rules.lint import CHAPTER_RULES, RULES, Page, lint, lint_file
 from tiny import code, notebook, printed, raised, result, text, v4
 
 WORDS = "Words that say what the line of code below is for, and why. "
@@ -95,7 +95,8 @@ BAD = [
     ("claims", page(text(THEOREM + "\n\n" + THEOREM), claims=["thm-sums"]), "more than once"),
     ("claims", page(text(":::{prf:lemma}\nOne.\n:::")), "a lemma without a label"),
     ("claims", replace(page(text(THEOREM)), elsewhere=frozenset(["thm-sums"])), "more than once"),
-    ("limits", replace(page(text("word " * 3501)), main=True), "3501 words of prose"),
+    ("limits", replace(page(text("word " * 3501)), main=7), "3501 words of prose"),
+    ("limits", replace(page(text("word " * 3001)), main=8), "3001 words of prose"),
     ("figure", page(code("draw()", SVG)), "alt text"),
     ("figure", page(code("draw()", SVG, mystnb={"image": ALT["image"]})), "a caption"),
     ("figure", page(code("draw()", SVG, mystnb=ALT | {"figure": {"name": "a"}})), "fig-"),

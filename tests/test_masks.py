@@ -2,6 +2,8 @@
 
 import tracemalloc
 from collections.abc import Callable
+from contextlib import nullcontext
+from itertools import product
 
 import numpy as np
 import pytest
@@ -30,6 +32,23 @@ def test_masks_allow_what_their_words_say(n_queries: int, n_keys: int, offset: i
         assert causal[t, s] == (ago >= 0)
         assert window[t, s] == (0 <= ago < n)
         assert prefix[t, s] == (ago >= 0 or s < n - 1)
+
+
+@pytest.mark.parametrize("size", [(300, 300), (70, 300), (300, 70)], ids=str)
+def test_long_masks_allow_what_their_words_say(size: tuple[int, int]) -> None:
+    """Windows and prefixes about powers of two, where a row of keys is longer than any block."""
+    t, s = np.ogrid[: size[0], : size[1]]
+    for offset, n in product((0, 1, 63, 230), (1, 31, 32, 33, 63, 64, 65, 127, 128, 129, 255, 256)):
+        ago = t + offset - s
+        wanted = {
+            "causal_mask": (ago >= 0, {}),
+            "sliding_window_mask": ((ago >= 0) & (ago < n), {"window": n}),
+            "prefix_mask": ((ago >= 0) | (s < n), {"n_prefix": n}),
+        }
+        for name, (expected, numbers) in wanted.items():
+            for module in (reference, fast):
+                got = np.asarray(getattr(module, name)(*size, **numbers, offset=offset))
+                np.testing.assert_array_equal(got, expected, err_msg=f"{name}, {n}, {offset}")
 
 
 @given(n_queries=small, n_keys=small, offset=small)
@@ -135,7 +154,10 @@ def test_leaks_are_counted(leak: Callable[[np.ndarray], np.ndarray], expected: i
 @pytest.mark.parametrize("offset", [0, 1, 35, 36, 99])
 @pytest.mark.parametrize(
     "sizes",
-    [(21, 37, 6, 5), (37, 21, 8, 8), (300, 300, 16, 16), (5, 5, 8, 8), (1, 40, 8, 8)],
+    [
+        *[(21, 37, 6, 5), (37, 21, 8, 8), (300, 300, 16, 16), (5, 5, 8, 8), (1, 40, 8, 8)],
+        *[(16, 16, 2, 4), (37, 21, 3, 9), (5, 5, 2, 4)],
+    ],
     ids=str,
 )
 def test_causal_attention_is_attention_with_the_causal_mask(
@@ -146,25 +168,28 @@ def test_causal_attention_is_attention_with_the_causal_mask(
     given = given._replace(mask=reference.causal_mask(*sizes[:2], offset))
     expected = reference.causal_attention(*given[:3], offset=offset)
     np.testing.assert_array_equal(expected, reference.attention(*given[:3], mask=given.mask))
-    x = tensors(given, dtype, device)
-    leaves = [x[name].requires_grad_() for name in ("q", "k", "v")]
-    y = fast.causal_attention(*leaves, offset=offset)
-    assert y.dtype == getattr(torch, dtype)
-    y.backward(x["grad"])
-    assert_equal([to_numpy(y), *(to_numpy(leaf.grad) for leaf in leaves)], given, dtype)
+    as_on_a_gpu = [asked_as_on_a_gpu] if (dtype, device) == ("float64", "cpu") else []
+    for how in (nullcontext, *as_on_a_gpu):
+        x = tensors(given, dtype, device)
+        leaves = [x[name].requires_grad_() for name in ("q", "k", "v")]
+        with how():
+            y = fast.causal_attention(*leaves, offset=offset)
+        assert y.dtype == getattr(torch, dtype)
+        y.backward(x["grad"])
+        assert_equal([to_numpy(y), *(to_numpy(leaf.grad) for leaf in leaves)], given, dtype)
 
 
 @pytest.mark.parametrize("leading", [(), (3,), (3, 1), (2, 3, 2)], ids=str)
 def test_causal_attention_with_any_leading_axes(leading: tuple[int, ...]) -> None:
     rng = np.random.default_rng(0)
-    q, k, v = (rng.standard_normal((*shape, 20, 8)) for shape in (leading, (3, 1), leading))
-    expected = reference.causal_attention(q, k, v, scale=0.3)
-    tried = [torch.from_numpy(x) for x in (q, k, v)]
-    got = [fast.causal_attention(*tried, scale=0.3)]
-    with asked_as_on_a_gpu():
-        got.append(fast.causal_attention(*tried, scale=0.3))
-    for y in got:
-        np.testing.assert_allclose(y.numpy(), expected, rtol=0, atol=1e-10)
+    for d_k, d_v, scale in ((8, 8, 0.3), (8, 8, None), (3, 5, None), (8, 16, None), (11, 2, None)):
+        widths = ((leading, d_k), ((3, 1), d_k), (leading, d_v))
+        q, k, v = (rng.standard_normal((*shape, 20, width)) for shape, width in widths)
+        expected = reference.causal_attention(q, k, v, scale=scale)
+        for how in (nullcontext, asked_as_on_a_gpu):
+            with how():
+                y = fast.causal_attention(*map(torch.from_numpy, (q, k, v)), scale=scale)
+            np.testing.assert_allclose(y.numpy(), expected, rtol=0, atol=1e-10)
 
 
 def peak(call: Callable[[], object]) -> float:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tformer.book.cells import only_shows
+from tformer.book.site.cells import only_shows
 
 
 @pytest.mark.parametrize(

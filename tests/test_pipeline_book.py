@@ -4,7 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from tformer.book import find_root, lint, notebooks
+from tformer.book import find_root, notebooks
+from tformer.book.rules import lint
 from tformer.claims import claims
 
 ROOT = find_root(Path(__file__).parent)

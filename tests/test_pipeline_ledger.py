@@ -9,8 +9,10 @@ from docutils.core import publish_doctree
 from myst_parser.docutils_ import Parser
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
-from tformer.book import claims_ext, find_root, ledger
-from tformer.book.myst import statements
+from tformer.book import find_root
+from tformer.book.generators import ledger
+from tformer.book.notebook.myst import statements
+from tformer.book.site import claims_ext
 from tformer.claims import Claim, ClaimFailed, claims
 from tformer.claims.record import record
 
@@ -29,10 +31,10 @@ Addition.
 :::
 """
 CONF = """\
-extensions = ["myst_parser", "sphinx_proof", "tformer.book.claims_ext"]
+extensions = ["myst_parser", "sphinx_proof", "tformer.book.site.claims_ext"]
 myst_enable_extensions = ["colon_fence"]
 project = "Sums"
-import tformer.book.claims_ext as ext
+import tformer.book.site.claims_ext as ext
 class Sums:
     label = "thm-sums"
 ext.claims = lambda: [Sums]
@@ -117,9 +119,9 @@ def test_an_entry_holds_statement_kind_evidence_and_what_is_refuted(monkeypatch)
 
 
 def test_the_record_refuses_a_variant_that_is_verified(monkeypatch):
-    weak = replace(SUMS, broken={"nothing broken": {"constant": 2}})
+    weak = replace(SUMS, mutants={"nothing changed": {"constant": 2}})
     registered(monkeypatch, weak)
-    with pytest.raises(ClaimFailed, match="nothing broken"):
+    with pytest.raises(ClaimFailed, match="nothing changed"):
         record(weak)
 
 

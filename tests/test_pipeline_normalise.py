@@ -7,7 +7,7 @@ import uuid
 import pytest
 
 from tformer.book import __main__ as commands
-from tformer.book.normalise import (
+from tformer.book.notebook.normalise import (
     MACHINE_TAG,
     STATE,
     VIEW,

@@ -8,7 +8,7 @@ import sys
 import pytest
 
 from tformer.book import find_root, notebooks, run
-from tformer.book.normalise import MACHINE_TAG, SANITISE, dump, load, normalise
+from tformer.book.notebook.normalise import MACHINE_TAG, SANITISE, dump, load, normalise
 from tiny import code, notebook, text
 
 LIBRARY = """\

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from cases import to_numpy
 from tformer import fast, reference
-from tformer.weights import HeadWeights
+from tformer.parameters import HeadParameters, leaves
 
 places = st.integers(-50, 10_000)
 both = pytest.mark.parametrize("pairing", ["adjacent", "half"])
@@ -32,6 +32,20 @@ def test_waves_move_on_by_a_rotation_that_only_depends_on_how_far(
     expected = np.cos(k * base ** (-np.arange(0, D, 2) / D)).sum()
     np.testing.assert_allclose(here @ there, expected, rtol=0, atol=1e-9)
     np.testing.assert_allclose(here @ here, D / 2, rtol=1e-12)
+
+
+def test_waves_are_those_of_the_paper() -> None:
+    """Entry by entry, 10000^(-2i/d) without a base; and the default base is that of both twins."""
+    positions = np.array([0, 1, 100, 9999, 2**31 - 1])
+    expected = np.empty((5, 8))
+    for row, p in enumerate(positions):
+        for i in range(4):
+            angle = p / 10000 ** (2 * i / 8)
+            expected[row, 2 * i : 2 * i + 2] = np.sin(angle), np.cos(angle)
+    np.testing.assert_allclose(reference.sinusoidal(positions, 8), expected, rtol=0, atol=1e-6)
+    got = fast.sinusoidal(torch.from_numpy(positions), 8)
+    np.testing.assert_allclose(got, expected, rtol=0, atol=1e-6)
+    np.testing.assert_allclose(reference.sinusoidal(positions[2:3], 4)[0, 2], np.sin(1), rtol=1e-12)
 
 
 def test_waves_between_those_of_training_are_the_same_waves() -> None:
@@ -166,14 +180,14 @@ def test_a_relative_bias_reads_its_distance_and_passes_back_to_it(
 
 def test_biases_of_heads_are_taken_by_many_heads_and_learn_from_them() -> None:
     """The gradient that many heads pass back to a bias goes on to its table."""
-    weights = HeadWeights(*(rows(4, *shape) / 2 for shape in ((5, D), (5, D), (5, 3), (3, 5))))
+    weights = HeadParameters(*(rows(4, *shape) / 2 for shape in ((5, D), (5, D), (5, 3), (3, 5))))
     x, grad, table = rows(2, T, 5), np.flip(rows(2, T, 5)).copy(), rows(4, 5)
     given = {"mask": reference.causal_mask(T, T), "bias": reference.relative_bias(table, T, T)}
     *_, dbias = reference.multi_head_attention_vjp(x, weights, grad, **given)
     assert dbias is not None
     got = reference.relative_bias_vjp(table, dbias)
     leaf = torch.from_numpy(table).requires_grad_()
-    ours = HeadWeights(*map(torch.from_numpy, vars(weights).values()))
+    ours = HeadParameters(*map(torch.from_numpy, leaves(weights)))
     y = fast.multi_head_attention(
         torch.from_numpy(x),
         ours,

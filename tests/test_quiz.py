@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tformer.book.normalise import code_cells, load
+from tformer.book.notebook.normalise import code_cells, load
 from tformer.chapters import numbers
 from tformer.widgets import Quiz
 

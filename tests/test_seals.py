@@ -1,11 +1,19 @@
 """What stands on a seal, and how its plain text is set."""
 
-import pytest
+import re
+from pathlib import Path
 
-from tformer.book.readable import html
-from tformer.book.seals import WORDS, seal
-from tformer.claims import KINDS
-from tformer.claims.record import Record
+import pytest
+from bs4 import BeautifulSoup
+
+from every import every
+from tformer.book import find_root
+from tformer.book.site.readable import html
+from tformer.book.site.seals import WORDS, seal
+from tformer.claims import KINDS, Claim, claims
+from tformer.claims.record import Record, records
+
+ROOT = find_root(Path(__file__).parent)
 
 
 @pytest.mark.parametrize(
@@ -29,10 +37,29 @@ def test_every_kind_of_verification_has_a_seal():
     assert set(WORDS) == set(KINDS)
 
 
-def test_a_seal_holds_kind_scope_evidence_call_and_every_refutation():
-    page = seal("thm-a", Record("numeric", "d ≤ 3", "1 < 2", {"two": "3 & 4", "one": "5"}))
+def variants(two: bool = False) -> str:
+    """Nothing."""
+    return f"{two} & 1"
+
+
+def test_a_seal_holds_kind_scope_evidence_and_every_refutation():
+    record = Record("numeric", "d ≤ 3", "1 < 2", {"two": "3 & 4", "one": "5"})
+    page = seal(Claim("thm-a", "numeric", 1, variants, {}, "d ≤ 3"), record)
     assert page.startswith('<details class="tf-seal tf-numeric"><summary><svg')
-    for part in ("Verified in numbers", "d ≤ 3", "1 &lt; 2.", 'verify("thm-a")'):
+    for part in ("Verified in numbers", "d ≤ 3", "1 &lt; 2."):
         assert part in page
     assert page.count("<details class='tf-break'>") == 2
     assert "<summary>two</summary><p><span class='tf-refuted'>Refuted</span> 3 &amp; 4.</p>" in page
+
+
+@every("claim", claims())
+def test_a_seal_shows_the_call_the_file_and_the_program(claim):
+    seal_of = BeautifulSoup(seal(claim, records()[claim.label]), "html.parser")
+    (program,) = seal_of.select("details.tf-program")
+    call, file = (code.get_text() for code in program.select("summary code"))
+    assert call == f'verify("{claim.label}")'
+    text = (ROOT / file).read_text(encoding="utf-8")
+    shown = program.pre.get_text()
+    assert shown in text
+    assert re.match(rf'@claim\(\s*"{claim.label}",', shown)
+    assert f"\ndef {claim.verification.__name__}(" in shown

@@ -5,15 +5,17 @@ from pathlib import Path
 
 import pytest
 
-from tformer.book.formulas import TYPESETTER
-from tformer.book.search import Places, entries
+from tformer.book.site.formulas import TYPESETTER
+from tformer.book.site.search import Places, entries
 
 PAGE = """<nav><a href="x.html">Chapters</a></nav><article class="bd-article">
 <section id="softmax"><h1><span class="section-number">2. </span>Softmax<a class="headerlink"
  href="#softmax">#</a></h1><p>A row of <em>scores</em>.<br>And more.</p>
 <section id="shares"><h2>From scores to shares</h2><p>Divide by {inline}, or by {stacked}.</p>
 <div class="proof theorem admonition" id="thm-a"><p class="admonition-title">Theorem 2.1 (Sums)</p>
-<section class="theorem-content"><p>They add up.</p></section></div><p>After the box.</p>
+<section class="theorem-content"><p>They add up.</p></section>
+<details class='tf-program'><summary>Run</summary><pre>import sympy</pre></details></div>
+<p>After the box.</p>
 <div class="cell"><div class="cell_input"><pre>import numpy</pre></div></div>
 <div class="exercise admonition" id="ex-1"><p class="admonition-title">Exercise (easy)</p></div>
 </section></section></article><footer>The foot</footer>"""
@@ -53,7 +55,7 @@ def test_a_term_has_its_definition_and_so_has_a_second_word_for_it(
 def test_nothing_else_is_found(found: dict[str, list[str]]) -> None:
     assert len(found) == 7
     text = json.dumps(found)
-    for absent in ("Chapters", "numpy", "foot", "katex", '#"'):
+    for absent in ("Chapters", "numpy", "sympy", "foot", "katex", '#"'):
         assert absent not in text
 
 

@@ -14,9 +14,9 @@ from docutils import nodes
 from matplotlib.figure import Figure
 
 from sphinx_fixtures import Sphinx
-from tformer.book.page import _bind_punctuation, _description, _set_apart_message
-from tformer.book.sitecheck import check_site
-from tformer.book.svg import inline_svg
+from tformer.book.site.check import check_site
+from tformer.book.site.page import _bind_punctuation, _description, _set_apart_message
+from tformer.book.site.svg import inline_svg
 from tformer.figures.style import FONTS, PANEL_GAP, _apart, label_ends, panel, svg
 
 ROOT = Path(__file__).parents[1]
@@ -227,7 +227,7 @@ def test_description_is_a_plain_paragraph_cut_at_a_word() -> None:
 
 
 CONF = """
-extensions = ["myst_nb"] + ["tformer.book." + name for name in ("formulas", "page", "search")]
+extensions = ["myst_nb"] + ["tformer.book.site." + name for name in ("formulas", "page", "search")]
 html_theme, project, html_math_renderer = "sphinx_book_theme", "tiny", "book"
 nb_execution_mode, numfig, myst_enable_extensions = "off", True, ["dollarmath"]
 html_static_path, html_extra_path = ["static"], ["404.html"]

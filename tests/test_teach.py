@@ -6,7 +6,7 @@ from importlib.resources import files
 
 import pytest
 
-from tformer.book.teach import MINUTES, markdown, plan, read
+from tformer.book.site.teach import MINUTES, markdown, plan, read
 from tformer.chapters import numbers
 
 TABLE = tomllib.loads(

@@ -7,8 +7,8 @@ import torch
 from torch.fx.experimental.proxy_tensor import make_fx
 
 from tformer import fast
+from tformer.parameters import HeadParameters
 from tformer.shapes import ShapeError
-from tformer.weights import HeadWeights
 
 
 def test_shapes_are_checked_where_pytorch_traces_with_symbols_for_sizes() -> None:
@@ -35,7 +35,7 @@ def test_one_compiled_graph_serves_all_sizes(function: Any, given: dict[str, Any
     assert len(graphs) == 1
 
 
-WEIGHTS = HeadWeights(torch.ones(4, 6, 2), *[torch.ones(2, 6, 2)] * 2, torch.ones(4, 2, 6))
+WEIGHTS = HeadParameters(torch.ones(4, 6, 2), *[torch.ones(2, 6, 2)] * 2, torch.ones(4, 2, 6))
 LAYERS = {
     "causal attention": lambda x: fast.causal_attention(x, x, x),
     "many heads": lambda x: fast.multi_head_attention(x, WEIGHTS),

@@ -13,7 +13,7 @@ import torch
 
 from cases import to_numpy
 from tformer import fast, reference
-from tformer.weights import HeadWeights
+from tformer.parameters import HeadParameters
 
 try:
     from transformers import LlamaConfig, T5Config
@@ -111,12 +111,14 @@ def test_rope_of_neighbours_is_that_of_gptj() -> None:
     )
 
 
-def llama_layer(n_groups: int) -> tuple[Any, HeadWeights]:
+def llama_layer(n_groups: int) -> tuple[Any, HeadParameters]:
     """Another library's layer of four heads, and its matrices as ours."""
     torch.manual_seed(0)
     layer = llama.LlamaAttention(config(4, n_groups), 0).double()
     matrices = (layer.q_proj, layer.k_proj, layer.v_proj, layer.o_proj)
-    return layer, HeadWeights.from_fused(*(x.weight.mT for x in matrices), 4, n_groups)
+    return layer, HeadParameters.from_fused(
+        *(x.weight.mT for x in matrices), n_heads=4, n_groups=n_groups
+    )
 
 
 @pytest.mark.parametrize("n_groups", [4, 2, 1])

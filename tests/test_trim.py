@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tformer.book.trim import trim, used_names
+from tformer.book.site.trim import trim, used_names
 
 
 @pytest.mark.parametrize(
@@ -23,7 +23,9 @@ from tformer.book.trim import trim, used_names
         ("@keyframes turn{from{a:b}to{a:c}}", "@keyframes turn{from{a:b}to{a:c}}"),
         ('@font-face{font-family:"Font Awesome 6 Free";src:url(a)}p{a:b}', "p{a:b}"),
         (":root{--fa-x:1;--y:2}", ":root{--y:2}"),
-        ("/* .used{} */p{background:url('data:a;b,c')}", "p{background:url('data:a;b,c')}"),
+        ("/* .used{} */p{background:url('data:a;b,c')}", 'p{background:url("data:a;b,c")}'),
+        ('@charset "UTF-8";@layer a;.gone{a:b}', '@charset "UTF-8";@layer a;'),
+        ("p[title='.gone']{a:b/* c */;d:e;}", 'p[title=".gone"]{a:b;d:e}'),
         (r".used\:x{a:b}.sm\:used{a:b}", r".sm\:used{a:b}"),
     ],
 )

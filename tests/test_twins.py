@@ -2,7 +2,7 @@
 
 import inspect
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -12,16 +12,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import mutually_broadcastable_shapes
 
+from attention_problems import asked_as_on_a_gpu
 from cases import (
     ATTENTION,
     ENTRIES,
     FUNCTIONS,
+    GROUPED,
     HEADS,
     INTEGERS_ONLY,
     LAYOUTS,
     NOT_DIFFERENTIABLE,
     NOT_HALF,
     SCORES,
+    SEAMS,
     SETTINGS,
     SIZES,
     SIZES_TAKEN,
@@ -44,12 +47,12 @@ from cases import (
 from edges import EDGES
 from every import every, try_each
 from tformer import fast, reference
-from tformer.docstrings import documented
-from tformer.weights import HeadWeights
+from tformer.docstrings import documented, sections
 
 DIFFERENTIABLE = [name for name in FUNCTIONS if name not in ("softmax", *NOT_DIFFERENTIABLE)]
 ROWS = [pytest.param(f, *row, id=f"{f}-{i}") for f in EDGES for i, row in EDGES[f].items()]
-ONLY_FAST = {"pick_device"}
+SCALED = [n for n in FUNCTIONS if "scale" in inspect.signature(getattr(reference, n)).parameters]
+ONLY_FAST = {"Module", "pick_device"}
 
 
 def define(case: Case) -> np.ndarray:
@@ -59,27 +62,40 @@ def define(case: Case) -> np.ndarray:
 
 
 def by_reference(case: Case, dtype: str) -> np.ndarray:
-    """What the definition itself gives in `dtype`, which the result must have."""
+    """What the definition itself gives in `dtype`; numbers that are no integers must have it."""
     arrays = {
         key: value.astype(dtype) if value.dtype.kind == "f" else value
         for key, value in case.arrays.items()
     }
-    result = define(case._replace(arrays=arrays))
-    assert result.dtype.kind != "f" or result.dtype == dtype
-    return result.astype(float)
+    return define(case._replace(arrays=arrays))
 
 
 def assert_twins_agree(case: Case, dtypes: Sequence[str]) -> None:
-    """Both twins give, in each dtype, what the definition gives in float64 for the same numbers."""
+    """Both twins give, in each dtype, what the definition gives in float64 for the same numbers.
+
+    Results have that dtype, unless the docstring says integer or boolean.
+    """
+    wanted = kind_of_result(case.function)
     for dtype in dtypes:
         known = rounded(case, dtype)
         expected = define(known)
-        results = [to_numpy(by_fast(case, dtype))]
+        assert torch.from_numpy(expected).dtype == (wanted or torch.float64)
+        results = [by_fast(case, dtype)]
         if dtype in precisions(case.function, "reference")[1:]:
-            results.append(by_reference(case, dtype))
+            results.append(torch.from_numpy(by_reference(case, dtype)))
         bound = tolerance(case.function, dtype) * magnitude(known, expected)
         for result in results:
-            np.testing.assert_allclose(result, expected, rtol=0, atol=bound, err_msg=dtype)
+            assert result.dtype == (wanted or getattr(torch, dtype))
+            np.testing.assert_allclose(
+                to_numpy(result), expected, rtol=0, atol=bound, err_msg=dtype
+            )
+
+
+def kind_of_result(name: str) -> torch.dtype | None:
+    """The dtype of what a function returns, if it is not that of its floating-point arrays."""
+    returns = sections(getattr(reference, name).__doc__ or "")["Returns"]
+    kinds = {"integer": torch.int64, "boolean": torch.bool}
+    return next((dtype for kind, dtype in kinds.items() if f") {kind} array" in returns), None)
 
 
 def test_both_modules_have_the_same_public_names() -> None:
@@ -108,6 +124,12 @@ def assert_values(case: Case) -> None:
         np.testing.assert_array_equal(case.arrays[key], value)
 
 
+@every("name", SCALED)
+def test_what_has_a_scale_has_the_same_values_by_the_kernel_of_a_gpu(name: str) -> None:
+    with asked_as_on_a_gpu():
+        try_each(assert_twins_agree, ((kind, (case, ["float64"])) for kind, case in cases(name)))
+
+
 @pytest.mark.parametrize("name", [n for n in FUNCTIONS if n not in VALUES_NEEDED])
 def test_fast_leaves_tensors_on_their_device(name: str) -> None:
     """What is made of numbers alone lies on the default device."""
@@ -132,7 +154,7 @@ def test_values_agree_on_generated_cases(name: str, data: st.DataObject) -> None
     entries = [change for functions, change in ENTRIES.values() if name in functions]
     for changes in (entries, [*LAYOUTS.values()]):
         case = changed(case, data.draw(st.sampled_from([lambda a: a, *changes])))
-    exact = name in (*ATTENTION, *HEADS, *INTEGERS_ONLY, *NOT_HALF)
+    exact = name in (*ATTENTION, *HEADS, *GROUPED, *SEAMS, *INTEGERS_ONLY, *NOT_HALF)
     assert_twins_agree(case, ["float64"] if exact else list(TOLERANCE))
 
 
@@ -189,7 +211,8 @@ def test_a_half_precision_result_out_of_range_is_infinite_without_a_warning() ->
 def weighted(
     name: str, arrays: dict[str, np.ndarray], settings: dict[str, Any], grad: np.ndarray
 ) -> float:
-    return float((getattr(reference, name)(**arguments(arrays), **settings) * grad).sum())
+    result = as_one(getattr(reference, name)(**arguments(arrays), **settings))
+    return float((result * grad).sum())
 
 
 def central_difference(case: Case, key: str, grad: np.ndarray) -> np.ndarray:
@@ -209,7 +232,7 @@ def gradients(case: Case, grad: np.ndarray) -> dict[str, np.ndarray]:
     tensors = {k: to_torch(v, "float64") for k, v in case.arrays.items()}
     for tensor in tensors.values():
         tensor.requires_grad_(tensor.is_floating_point())
-    result = getattr(fast, case.function)(**arguments(tensors), **case.settings)
+    result = as_one(getattr(fast, case.function)(**arguments(tensors), **case.settings))
     result.backward(torch.as_tensor(grad))
     return {k: to_numpy(t.grad) for k, t in tensors.items() if t.grad is not None}
 
@@ -311,93 +334,3 @@ def test_sum_of_many_half_precision_weights_does_not_overflow() -> None:
     equal = np.zeros(100_000, dtype=np.float16)
     assert reference.softmax(equal)[0] == np.float16(1e-5)
     assert fast.softmax(torch.from_numpy(equal))[0].item() == np.float16(1e-5)
-
-
-def ones(array: Callable) -> HeadWeights:
-    return HeadWeights(*[array([[[1.0]]])] * 4)
-
-
-BAD: dict[str, Callable] = {
-    "integers": lambda m, a: m.softmax(a([0, 1])),
-    "no array": lambda m, a: m.softmax([0.0, 1.0]),
-    "two dtypes": lambda m, a: m.dot(a([1.0]), a([1.0], "float32")),
-    "beta of 0": lambda m, a: m.softmax(a([0.0]), beta=0),
-    "beta below 0": lambda m, a: m.logsumexp(a([0.0]), beta=-1.0),
-    "beta infinite": lambda m, a: m.log_softmax(a([0.0]), beta=float("inf")),
-    "beta undefined": lambda m, a: m.softmax_jacobian(a([1.0]), beta=float("nan")),
-    "beta too large for float32": lambda m, a: m.softmax(a([0.0], "float32"), beta=1e300),
-    "beta a string": lambda m, a: m.softmax_vjp(a([1.0]), a([1.0]), beta="1"),
-    "no such axis": lambda m, a: m.entropy(a([1.0]), axis=1),
-    "number without axes": lambda m, a: m.softmax(a(1.0)),
-    "widths differ": lambda m, a: m.pairwise_dot(a([[1.0]]), a([[1.0, 2.0]])),
-    "token too large": lambda m, a: m.cooccurrence(a([0, 3]), 3, 1),
-    "token too small": lambda m, a: m.cooccurrence(a([0, -2]), 3, 1),
-    "tokens not integers": lambda m, a: m.cooccurrence(a([0.0]), 3, 1),
-    "window of 0": lambda m, a: m.cooccurrence(a([0]), 3, 0),
-    "table not square": lambda m, a: m.ppmi(a([[1.0, 2.0]])),
-    "vectors too wide": lambda m, a: m.svd_embeddings(a([[1.0]]), 2),
-    "mask not boolean": lambda m, a: m.attention(*[a([[1.0]])] * 3, mask=a([[1.0]])),
-    "mask too narrow": lambda m, a: m.attention(*[a([[1.0]] * 3)] * 3, mask=a([[True, True]])),
-    "attention of integers": lambda m, a: m.attention(*[a([[1]])] * 3),
-    "mask of integers": lambda m, a: m.attention_vjp(*[a([[1.0]])] * 4, mask=a([[1]])),
-    "bias of booleans": lambda m, a: m.attention_weights(*[a([[1.0]])] * 2, bias=a([[True]])),
-    "a value too many": lambda m, a: m.attention(*[a([[1.0]])] * 2, a([[1.0]] * 2)),
-    "scale of 0": lambda m, a: m.attention(*[a([[1.0]])] * 3, scale=0),
-    "scale below 0": lambda m, a: m.attention_weights(*[a([[1.0]])] * 2, scale=-1.0),
-    "scale undefined": lambda m, a: m.attention_vjp(*[a([[1.0]])] * 4, scale=float("nan")),
-    "weights as a tuple": lambda m, a: m.qk_circuit((a([[[1.0]]]),) * 4),
-    "weights of integers": lambda m, a: m.ov_circuit(HeadWeights(*[a([[[1]]])] * 4)),
-    "weights of two dtypes": lambda m, a: m.multi_head_attention(a([[1.0]], "float32"), ones(a)),
-    "words too wide": lambda m, a: m.multi_head_attention(a([[1.0, 2.0]]), ones(a)),
-    "memory too wide": lambda m, a: m.multi_head_weights(a([[1.0]]), ones(a), a([[1.0, 2.0]])),
-    "mask of other keys": lambda m, a: m.multi_head_attention(
-        a([[1.0]] * 2), ones(a), mask=a([[True] * 3])
-    ),
-    "bias without heads": lambda m, a: m.multi_head_attention(a([[1.0]]), ones(a), bias=a([[0.0]])),
-    "no queries known": lambda m, a: m.causal_mask(-1, 2),
-    "offset below 0": lambda m, a: m.causal_attention(*[a([[1.0]])] * 3, offset=-1),
-    "offset of a fraction": lambda m, a: m.causal_mask(2, 2, offset=0.5),
-    "window of nothing": lambda m, a: m.sliding_window_mask(2, 2, 0),
-    "prefix below 0": lambda m, a: m.prefix_mask(2, 2, -1),
-    "lengths of floats": lambda m, a: m.padding_mask(a([1.0]), 2),
-    "documents of booleans": lambda m, a: m.packed_mask(a([True]), a([1])),
-    "additive mask of booleans": lambda m, a: m.from_additive(a([[True]])),
-    "finite fill": lambda m, a: m.from_additive(a([[0.0, -1e9]])),
-    "finite fill of float16": lambda m, a: m.from_additive(a([[0.0, -65504.0]], "float16")),
-    "fill of NaN": lambda m, a: m.from_additive(a([[0.0, float("nan")]])),
-    "hidden by +inf": lambda m, a: m.from_additive(a([[0.0, float("inf")]])),
-    "mask of numbers": lambda m, a: m.to_additive(a([[0.0]])),
-    "influence of integers": lambda m, a: m.count_leaks(a([[1]]), a([[True]])),
-    "odd width of waves": lambda m, a: m.sinusoidal(a([0]), 3),
-    "positions of floats": lambda m, a: m.sinusoidal(a([0.0]), 2),
-    "base of 0": lambda m, a: m.sinusoidal(a([0]), 2, base=0.0),
-    "interpolation below 0": lambda m, a: m.sinusoidal(a([0]), 2, interpolation=-1.0),
-    "odd width to turn": lambda m, a: m.rope(a([[1.0]]), a([[1.0]])),
-    "unknown pairing": lambda m, a: m.rope(a([[1.0, 2.0]]), a([[0.0, 1.0]]), "neighbours"),
-    "no pairing": lambda m, a: m.rope_vjp(a([[1.0, 2.0]]), a([[0.0, 1.0]]), None),
-    "waves of other positions": lambda m, a: m.rope(a([[1.0, 2.0]]), a([[0.0, 1.0]] * 2)),
-    "odd width to permute": lambda m, a: m.rope_permutation(3),
-    "row too large": lambda m, a: m.embedding(a([0, 3]), a([[1.0]] * 3)),
-    "row below 0": lambda m, a: m.embedding(a([0, -1]), a([[1.0]] * 3)),
-    "row of an empty table": lambda m, a: m.embedding_vjp(a([0]), a([[]]).mT, a([[1.0]])),
-    "no distance of zero": lambda m, a: m.relative_bias(a([[1.0, 2.0]]), 2, 2),
-    "no heads": lambda m, a: m.alibi_slopes(0),
-    "infinite entry": lambda m, a: m.svd_embeddings(a([[float("inf")]]), 1),
-}
-
-
-@pytest.mark.parametrize("call", BAD.values(), ids=BAD)
-def test_bad_input_is_refused_in_the_same_words(call: Callable) -> None:
-    def array(values: object, dtype: str | None = None) -> np.ndarray:
-        return np.array(values, dtype)
-
-    def tensor(values: object, dtype: str | None = None) -> torch.Tensor:
-        return torch.from_numpy(array(values, dtype))
-
-    with pytest.raises((TypeError, ValueError)) as first:
-        call(reference, array)
-    with pytest.raises((TypeError, ValueError)) as second:
-        call(fast, tensor)
-    assert first.type is second.type
-    words = str(second.value).replace("torch.Tensor", "numpy.ndarray").replace("torch.", "")
-    assert words == str(first.value)

@@ -369,9 +369,9 @@ check("3.9", pairs_that_fit)
 # :label: ex-3-10
 # :nonumber:
 #
-# No head can turn. Several heads side by side can, if each prefers the nouns of one kind and is
-# silenced by an adjective of another. The chapter shows keys that do it for six kinds. Why are
-# they 8, 16 and −40? Build your own for any number of kinds.
+# No head of a first layer can turn. Several side by side can, if each prefers the nouns of one kind
+# and is silenced by an adjective of another. The chapter shows keys that do it for six kinds. Why
+# are they 8, 16 and −40? Build your own for any number of kinds.
 #
 # Write `veto_keys(n)` for n kinds, from 2 to 7. Return an array of shape `(2 n, n)`. Column h is
 # the $W_K$ of head h, of key width 1. Row i is what a noun of kind i has, row n + i what an

@@ -404,7 +404,7 @@ check("6.10", collect)
 # %% [markdown] exercise="why"
 # A score of 20 leaves less than $20 e^{-20}$ for all other words. Each head looks by one thing,
 # the mark, and brings another, the content; $W_O$ puts it down where the other head does not
-# write. By {prf:ref}`thm-one-answer` no single head of this kind could do it.
+# write. By {prf:ref}`thm-one-answer` no single head of this kind could write both.
 
 # %% [markdown]
 # ## 6.11 Two heads, any number of kinds

@@ -335,8 +335,8 @@ check("7.9", keys_for)
 
 # %% [markdown] exercise="why"
 # The weights are a geometric series, and what lies beyond the first n of them is $e^{-\mu n}$ of
-# the whole. So n is the logarithm of one over the rest, divided by the slope: with half the slope
-# the head reads twice as far.
+# the whole. So n is the logarithm of one over the rest, divided by the slope and rounded up: with
+# half the slope the head reads about twice as far.
 
 # %% [markdown]
 # ## 7.10 Count, and not so faintly
@@ -369,7 +369,7 @@ check("7.10", counting_head)
 # %% [markdown] exercise="why"
 # The first key scores log a and all others 0, so the first word weighs as much as a others do. At
 # t = a + 1 the output is one half: choose a about as large as the places that you want to tell
-# apart. The price is paid near the beginning, where outputs are all close to 1.
+# apart. With a large a the price is paid near the beginning, where outputs are all close to 1.
 
 # %% [markdown]
 # ## 7.11 A slower clock

@@ -6,16 +6,33 @@ import math
 import numbers
 import re
 import sys
+import threading
 from collections.abc import Callable
 from operator import index
 from typing import Any, NamedTuple, TypeVar, get_args, get_type_hints
 
 import numpy as np
 
-from tformer.docstrings import FLOATING, Documented, documented, with_raises
+from tformer.docstrings import (
+    FLAG,
+    FLOATING,
+    LARGEST,
+    Documented,
+    dataclass_of,
+    documented,
+    with_raises,
+)
 from tformer.shapes import Axes, Named, ShapeError, Sizes, axes_of, bind_all
 
-__all__ = ["NUMPY", "Arrays", "checked", "require_axis", "require_count", "require_positive"]
+__all__ = [
+    "NUMPY",
+    "Arrays",
+    "checked",
+    "require_axis",
+    "require_count",
+    "require_flag",
+    "require_positive",
+]
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 DOUBLE = ("float64", sys.float_info.min, sys.float_info.max)
@@ -40,11 +57,26 @@ class Arrays(NamedTuple):
         "integer" or "boolean"; "" otherwise.
     oddity : callable
         What an array is instead of a plain one, such as "a masked array"; "" if it is plain.
+    traced : callable
+        Whether a compiler reads along, which knows no state of a thread.
+    mixed : callable
+        Whether the library itself brings arrays to one dtype at the moment.
     """
 
     kind: type[Any]
     holds: Callable[[Any], str]
     oddity: Callable[[Any], str]
+    traced: Callable[[], bool] = bool
+    mixed: Callable[[], bool] = bool
+
+
+class _Call(threading.local):
+    """Whether this thread is inside a function that has been held to its docstring."""
+
+    held = False
+
+
+CALL = _Call()
 
 
 def _numpy_holds(x: Any) -> str:
@@ -95,25 +127,31 @@ def checked(function: Function, arrays: Arrays = NUMPY) -> Function:
     bind. A number must lie in its range, and is handed on as a plain int or float. What is
     ``optional`` may be None. Otherwise TypeError, ShapeError or ValueError, and the docstring comes
     to say so.
+
+    The outermost call is checked, and what it calls in its turn trusts it: so an error names the
+    function that was called, and a check costs its microseconds once.
     """
     where, said = function.__name__, documented(function)
     wanted, ranges = _wanted(function, said, arrays), _ranges(function, said)
 
-    @functools.wraps(function)
-    def run(*args: Any, **kwargs: Any) -> Any:
+    def hold(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:
+        """Raise, or return the positional arguments; numbers become plain ones."""
         given = []
         for name, argument, position, kind, field, axes, content, optional in wanted:
             x = args[position] if position < len(args) else kwargs.get(argument, MISSING)
             if optional and (x is None or x is MISSING):
                 continue
             if x is MISSING:
-                return function(*args, **kwargs)  # Python says what is missing
+                return args  # Python says what is missing
             if field:
                 x = _field_of(where, argument, x, kind, field)
+                if optional and x is None:
+                    continue
             if arrays.holds(x) != content:
                 raise TypeError(f"{where}: {name} must {_expected(x, arrays, content)}")
             given.append((name, axes, x))
-        _require_one_dtype(where, said.kinds, given)
+        if not arrays.mixed():
+            _require_one_dtype(where, said.kinds, given)
         sizes = bind_all(where, given)
         for name, position, require in ranges:
             if position < len(args):
@@ -121,7 +159,20 @@ def checked(function: Function, arrays: Arrays = NUMPY) -> Function:
                 args = (*args[:position], value, *args[position + 1 :])
             elif name in kwargs:
                 kwargs[name] = require(where, kwargs[name], given, sizes)
-        return function(*args, **kwargs)
+        return args
+
+    @functools.wraps(function)
+    def run(*args: Any, **kwargs: Any) -> Any:
+        if arrays.traced():
+            return function(*hold(args, kwargs), **kwargs)
+        if CALL.held:
+            return function(*args, **kwargs)
+        args = hold(args, kwargs)
+        try:
+            CALL.held = True
+            return function(*args, **kwargs)
+        finally:
+            CALL.held = False
 
     run.__doc__ = with_raises(function)
     return run  # type: ignore[return-value]
@@ -136,6 +187,8 @@ def _wanted(function: Function, said: Documented, arrays: Arrays) -> list[Wanted
         if not field and arrays.kind not in (kind, *get_args(kind)):
             raise TypeError(f"{function.__name__}: {name} is not annotated as {arrays.kind}")
         content, optional = said.kinds.get(name, FLOATING), name in said.optional
+        content = FLOATING if content == "real" else content
+        kind = dataclass_of(kind) if field else kind
         place = places.index(argument)
         wanted.append(Wanted(name, argument, place, kind, field, axes, content, optional))
     return wanted
@@ -166,6 +219,8 @@ def _range(name: str, words: str, optional: bool) -> Callable[..., Any]:
     def require(where: str, value: Any, given: list[Named], sizes: Sizes) -> Any:
         if value is None and optional:
             return None
+        if words == FLAG:
+            return require_flag(where, name, value)
         if words == "an axis":
             return require_axis(where, max(len(x.shape) for *_, x in given), value)
         if not bounds:
@@ -221,10 +276,19 @@ def require_axis(where: str, n_axes: int, axis: Any) -> int:
     return axis
 
 
+def require_flag(where: str, name: str, value: Any) -> bool:
+    """Return `value`; raise TypeError unless it is True or False."""
+    if value is not True and value is not False:
+        raise TypeError(f"{where}: {name} must be True or False; got {type(value).__name__}")
+    return value
+
+
 def require_count(
     where: str, name: str, value: Any, least: int = 1, most: int | None = None
 ) -> int:
     """Return `value` as a plain int; raise unless it lies from `least` to `most`.
+
+    Without `most` it may be `LARGEST`, of which the docstring of a function need not speak.
 
     Raises
     ------
@@ -234,8 +298,9 @@ def require_count(
         If it is out of range.
     """
     value = _integer(where, name, value)
-    if value < least or (most is not None and value > most):
-        bound = f"at least {least}" if most is None else f"from {least} to {most}"
+    if not least <= value <= (LARGEST if most is None else most):
+        missed = f"at least {least}" if value < least else f"at most {LARGEST}"
+        bound = missed if most is None else f"from {least} to {most}"
         raise ValueError(f"{where}: {name} must be {bound}; got {value}")
     return value
 
@@ -243,9 +308,9 @@ def require_count(
 def _integer(where: str, name: str, value: Any) -> Any:
     """`value` as a plain int. An array is refused even if it holds a single integer."""
     is_array = hasattr(value, "dtype") and not isinstance(value, numbers.Integral)
-    if isinstance(value, bool) or is_array or not hasattr(value, "__index__"):
-        raise TypeError(f"{where}: {name} must be an integer; got {value!r}")
-    return index(value)
+    if not (isinstance(value, bool | type) or is_array) and hasattr(value, "__index__"):
+        return index(value)
+    raise TypeError(f"{where}: {name} must be an integer; got {value!r}")
 
 
 def require_positive(where: str, name: str, value: Any, dtype: Any) -> float:

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from types import MappingProxyType
 
-__all__ = ["LEGEND"]
+__all__ = ["DIVIDES", "LEGEND"]
 
 LEGEND: Mapping[str, str] = MappingProxyType(
     {
@@ -21,3 +21,6 @@ LEGEND: Mapping[str, str] = MappingProxyType(
     }
 )
 """Axis letter to meaning. `...` stands for any number of leading axes, which broadcast."""
+
+DIVIDES = (("G", "H"),)
+"""Pairs of letters of which the first divides the second: a group is as many heads as any other."""

@@ -2,11 +2,13 @@
 
 The shapes of a function stand in its docstring, in lines such as ``q : (..., T, d_k) array``. An
 array may hold integers or booleans, may be left out, and may have an axis of size 1 where the
-docstring says so: ``mask : (..., T or 1, S or 1) boolean array, optional``. So do the ranges of
+docstring says so: ``mask : (..., T or 1, S or 1) boolean array, optional``. A ``real array`` holds
+floating-point numbers of any precision, whatever that of the other arrays. So do the ranges of
 its numbers: ``axis : int, an axis of x``, ``beta : float, finite and above 0``, ``window : int, at
-least 1``, ``d_model : int, from 1 to N``. The arrays of a dataclass of parameters stand in its own
-docstring: ``weights : HeadWeights``. What is refused because of them is not typed again under
-``Raises``: `with_raises` writes it there.
+least 1``, ``d_model : int, from 1 to N``; and ``causal : bool``. The arrays of a dataclass stand in
+its own docstring: ``parameters : HeadParameters``, ``cache : KVCache, optional``. A result may be
+as long as two axes together: ``(S + T, d_k) array``. What is refused because of them is not typed
+again under ``Raises``: `with_raises` writes it there.
 """
 
 import inspect
@@ -14,21 +16,36 @@ import re
 import textwrap
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import is_dataclass
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, get_args
 
-from tformer.axes import LEGEND
+from tformer.axes import DIVIDES, LEGEND
 
-__all__ = ["FLOATING", "WIDTH", "Documented", "documented", "sections", "with_raises", "written"]
+__all__ = [
+    "FLAG",
+    "FLOATING",
+    "LARGEST",
+    "WIDTH",
+    "Documented",
+    "dataclass_of",
+    "documented",
+    "sections",
+    "with_raises",
+    "written",
+]
 
-FLOATING = "floating-point"
+FLOATING, FLAG = "floating-point", "True or False"
+LARGEST = 2**31 - 1
+"""What a count may be at most, where no docstring gives another end: sums and differences of two
+are then exact in int64 and in float64."""
 ARRAY = re.compile(
-    r"^(?:([\w.]+) : )?\(([^()]*)\) (?:(integer|boolean) )?array(, optional)?$", re.MULTILINE
+    r"^(?:([\w.]+) : )?\(([^()]*)\) (?:(integer|boolean|real) )?array(, optional)?$", re.MULTILINE
 )
 NUMBER = re.compile(
     r"^(\w+) : (?:int|float), (an axis|finite and above 0|at least \d+|from \d+ to \w+)"
     r"(?: of \w+)?(, optional)?$",
     re.MULTILINE,
 )
+BOOL = re.compile(r"^(\w+) : bool$", re.MULTILINE)
 LETTER = re.compile(r"[^\W\d]\w*")
 HEADING = re.compile(r"^(\w+)\n-+\n", re.MULTILINE)
 ERROR = re.compile(r"^(\w+)\n((?:[ ]+.*\n?)+)", re.MULTILINE)
@@ -80,6 +97,7 @@ def documented(function: Callable[..., Any]) -> Documented:
             raise ValueError(f"{where}: axis {letter} is not in the legend")
     letters = LETTER.findall(spec.split(" -> ")[0])
     ranges = {name: words for name, words, _ in numbers if _ends(words, letters)}
+    ranges |= {name: FLAG for name in BOOL.findall(text) if name in parameters}
     for name in re.findall(r"^(\w+) : (?:int|float)\b", text, re.MULTILINE):
         if name in parameters and name not in ranges:
             raise ValueError(f"{where}: the docstring must give {name} a range that is known")
@@ -93,14 +111,19 @@ def documented(function: Callable[..., Any]) -> Documented:
 
 
 def _written_out(text: str, parameters: Mapping[str, inspect.Parameter]) -> str:
-    """The text with each dataclass written as its arrays: weights.w_q : (H, d_model, d_k) array."""
-    for kind in {x.annotation for x in parameters.values()}:
-        if not (isinstance(kind, type) and is_dataclass(kind)):
-            continue
-        fields = ARRAY.finditer(inspect.cleandoc(kind.__doc__ or ""))
-        arrays = "".join(rf"\n\1.{field[0]}" for field in fields)
-        text = re.sub(rf"^(\w+) : {kind.__name__}$", arrays, text, flags=re.MULTILINE)
+    """The text with each dataclass written as its arrays: cache.k : (..., G, S, d_k) array."""
+    for kind in {dataclass_of(x.annotation) for x in parameters.values()} - {None}:
+        fields = [x[0] for x in ARRAY.finditer(inspect.cleandoc(kind.__doc__ or ""))]
+        for end in ("", ", optional"):
+            arrays = "".join(rf"\n\1.{field.removesuffix(end)}{end}" for field in fields)
+            text = re.sub(rf"^(\w+) : {kind.__name__}{end}$", arrays, text, flags=re.MULTILINE)
     return text
+
+
+def dataclass_of(annotation: Any) -> Any:
+    """The dataclass that an annotation names, alone or beside None; None if it names none."""
+    kinds = [annotation, *get_args(annotation)]
+    return next((x for x in kinds if isinstance(x, type) and is_dataclass(x)), None)
 
 
 def _ends(words: str, letters: list[str]) -> bool:
@@ -110,8 +133,8 @@ def _ends(words: str, letters: list[str]) -> bool:
 
 
 def _axes(shape: str) -> str:
-    """The axes of an entry as `bind` takes them: "..., T or 1, d_k" becomes "... T|1 d_k"."""
-    return shape.replace(" or ", "|").replace(",", "")
+    """The axes of an entry as `bind` takes them: "..., T or 1, S + T" becomes "... T|1 S+T"."""
+    return shape.replace(" or ", "|").replace(" + ", "+").replace(",", "")
 
 
 def sections(text: str) -> dict[str, str]:
@@ -155,6 +178,7 @@ def _of_shapes(said: Documented) -> Iterable[str]:
         yield "a letter stands for two sizes"
     if inputs.count("...") > 1:
         yield "leading axes do not broadcast"
+    yield from (f"{x} does not divide {y}" for x, y in DIVIDES if {x, y} <= {*letters})
     yield from (
         f"{name} does not exist" for name, range_ in said.ranges.items() if "axis" in range_
     )
@@ -162,23 +186,37 @@ def _of_shapes(said: Documented) -> Iterable[str]:
 
 def _of_values(said: Documented) -> Iterable[str]:
     for name, range_ in said.ranges.items():
-        if "axis" not in range_:
+        if "axis" not in range_ and range_ != FLAG:
             yield f"{name} is not {range_}"
+    if any("at least" in range_ for range_ in said.ranges.values()):
+        yield f"a count is above {LARGEST}"
 
 
 def _of_types(said: Documented) -> Iterable[str]:
-    floats = [name for name in said.names if name not in said.kinds]
+    alike = [name for name in said.names if name not in said.kinds]
+    floats = [name for name in said.names if said.kinds.get(name, "real") == "real"]
     if floats:
         yield f"{_or(floats)} is not an array of floating-point numbers"
-    if len(floats) > 1:
-        yield "two of these differ in dtype"
-    yield from (f"{name} is not an array of {kind}s" for name, kind in said.kinds.items())
+    if len(alike) > 1:
+        yield f"two of {'these' if alike == floats else _or(alike)} differ in dtype"
+    others = {name: kind for name, kind in said.kinds.items() if kind != "real"}
+    yield from (f"{name} is not an array of {kind}s" for name, kind in others.items())
     for name, range_ in said.ranges.items():
-        yield f"{name} is not {'a number' if 'finite' in range_ else 'an integer'}"
+        yield f"{name} is not {_what(range_)}"
+
+
+def _what(range_: str) -> str:
+    if range_ == FLAG:
+        return range_
+    return "a number" if "finite" in range_ else "an integer"
 
 
 def _or(names: list[str]) -> str:
-    return " or ".join(filter(None, (", ".join(names[:-1]), names[-1])))
+    """The names, each of the arrays of a dataclass under that of the whole."""
+    *first, last = dict.fromkeys(
+        f"an array of {name.split('.')[0]}" if "." in name else name for name in names
+    )
+    return " or ".join(filter(None, (", ".join(first), last)))
 
 
 def _if(cases: list[str]) -> str:

@@ -4,6 +4,8 @@ import re
 from itertools import zip_longest
 from typing import Any, NamedTuple
 
+from tformer.axes import DIVIDES, LEGEND
+
 __all__ = ["Axes", "Named", "ShapeError", "Sizes", "axes_of", "bind", "bind_all", "result_shape"]
 
 Sizes = dict[str, Any]
@@ -50,8 +52,8 @@ def bind(where: str, spec: str, **arrays: Any) -> Sizes:
     Raises
     ------
     ShapeError
-        If an array has too few or too many axes, a letter gets two sizes, or the leading axes do
-        not broadcast.
+        If an array has too few or too many axes, a letter gets two sizes, the leading axes do not
+        broadcast, or a letter that must divide another does not.
 
     Examples
     --------
@@ -94,8 +96,19 @@ def bind_all(where: str, arrays: list[Named]) -> Sizes:
                 )
         if n_leading and shape[:n_leading] != leading:
             leading = _broadcast(where, name, leading, shape[:n_leading])
+    for small, large in DIVIDES:
+        if small in sizes and large in sizes:
+            _require_divides(where, small, large, sizes)
     sizes["..."] = leading
     return sizes
+
+
+def _require_divides(where: str, small: str, large: str, sizes: Sizes) -> None:
+    if not sizes[small] or not sizes[large] or sizes[large] % sizes[small]:
+        raise ShapeError(
+            f"{where}: {small} must divide {large}; got {sizes[small]} {LEGEND[small]} for "
+            f"{sizes[large]} {LEGEND[large]}"
+        )
 
 
 def _wrong_number(name: str, axes: Axes) -> str:
@@ -138,8 +151,10 @@ def result_shape(spec: str, sizes: Sizes, position: int = 0) -> tuple[int, ...]:
     ShapeError
         If a letter of the result has no size.
     """
-    letters = re.sub(r"\|1", "", spec.split("->")[1].split(",")[position]).split()
+    axes = re.sub(r"\|1", "", spec.split("->")[1].split(",")[position]).split()
     sizes = sizes | {"1": 1}
-    if missing := [letter for letter in letters if letter not in sizes]:
+    if missing := [x for axis in axes for x in axis.split("+") if x not in sizes]:
         raise ShapeError(f"axis {missing[0]} of the result ({spec}) has no size")
-    return sum((sizes["..."] if x == "..." else (sizes[x],) for x in letters), ())
+    return sum(
+        (sizes["..."] if x == "..." else (sum(sizes[y] for y in x.split("+")),) for x in axes), ()
+    )

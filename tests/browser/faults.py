@@ -238,7 +238,7 @@ SLIDES = """() => {
         before = where();
         const slide = frame.firstElementChild;
         const inside = slide.querySelectorAll("pre, .katex-display, .drawing-frame, table");
-        const boxes = [slide, ...inside];
+        const boxes = [slide, ...inside].filter((e) => !e.closest("details:not([open])"));
         const wide = boxes.filter((e) => e.scrollWidth > e.clientWidth + 2).map((e) => e.className);
         const over = slide.getBoundingClientRect().height - frame.getBoundingClientRect().height;
         const text = slide.innerText.trim().slice(0, 60);

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from playwright.sync_api import expect
 
 from browsing import ROOT
-from tformer.book.exercises import sources, student
+from tformer.book.generators.exercises import sources, student
 
 ANSWERS = {
     "ex-2-1-solution": """def softmax_along(x, axis=-1):

@@ -10,7 +10,7 @@ from playwright.sync_api import Page
 from pypdf import PdfReader
 
 from browsing import ROOT, Visit
-from tformer.book.normalise import code_cells
+from tformer.book.notebook.normalise import code_cells
 
 MAP = "chapters/03_attention.html"
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from browsing import STYLE, Visit
-from tformer.book.svg import inline_svg
+from tformer.book.site.svg import inline_svg
 from tformer.figures.style import PANEL_WIDTH, panel, svg
 
 PHONE = {"width": 360, "height": 800}

@@ -1,10 +1,10 @@
 """Tests of what belongs to one chapter, and answers to its exercises, wrong and right.
 
-``WRONG[number]`` of a chapter's `wrong_answers` maps words of the feedback to the mistake that must
-be told so. ``RIGHT[number]`` holds correct answers that differ from the book's.
+``MUTANTS[number]`` of a chapter's `planted_answers` maps words of the feedback to the wrong answer,
+or answers, that must be told so. ``RIGHT[number]`` holds correct answers unlike the book's.
 
-``MISTAKES`` of a chapter's `broken_library` holds mistakes in the functions that it introduces, and
-``NOTICED`` which of its claims must notice which mistake, of this chapter or another.
+``MUTANTS`` of a chapter's `library_mutants` holds mutants of the functions that it introduces, and
+``KILLED_BY`` which of its claims must fail under which mutant, of this chapter or another.
 """
 
 import re
@@ -21,15 +21,17 @@ from tformer.widgets.base import BookWidget
 
 
 def answers(kind: str) -> dict[str, Any]:
-    """The answers of one kind, WRONG or RIGHT, to the exercises of all chapters."""
-    modules = (import_module(f"chapters.ch{n:02d}.wrong_answers") for n in numbers())
+    """The answers of one kind, MUTANTS or RIGHT, to the exercises of all chapters."""
+    modules = (import_module(f"chapters.ch{n:02d}.planted_answers") for n in numbers())
     return {number: given for m in modules for number, given in getattr(m, kind).items()}
 
 
-_BROKEN = {n: import_module(f"chapters.ch{n:02d}.broken_library") for n in numbers()}
-MISTAKES = {name: case for module in _BROKEN.values() for name, case in module.MISTAKES.items()}
-"""What is wrong -> the library function, and the mistaken one in its place."""
-NOTICED = {n: module.NOTICED for n, module in _BROKEN.items()}
+_LIBRARY = {n: import_module(f"chapters.ch{n:02d}.library_mutants") for n in numbers()}
+LIBRARY_MUTANTS = {
+    name: one for module in _LIBRARY.values() for name, one in module.MUTANTS.items()
+}
+"""What is wrong -> the library function, and the mutant in its place."""
+KILLED_BY = {n: module.KILLED_BY for n, module in _LIBRARY.items()}
 """Chapter -> what is wrong -> labels of its claims that must fail."""
 
 

@@ -10,18 +10,11 @@ from pathlib import Path
 
 from nbformat.sign import NotebookNotary
 
-from tformer.book import (
-    desk,
-    exam,
-    exercises,
-    find_root,
-    launch,
-    ledger,
-    lint,
-    notebooks,
-    run,
-)
-from tformer.book.normalise import dump, load, normalise
+from tformer.book import find_root, notebooks, run
+from tformer.book.generators import exam, exercises, ledger
+from tformer.book.lab import desk, launch
+from tformer.book.notebook.normalise import dump, load, normalise
+from tformer.book.rules import lint
 from tformer.claims import claims
 
 

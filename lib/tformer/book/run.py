@@ -15,8 +15,9 @@ from nbclient import NotebookClient
 from nbclient.exceptions import CellExecutionError, CellTimeoutError, DeadKernelError
 from nbformat import NotebookNode
 
-from tformer.book import exercises, notebooks, one_blas_thread
-from tformer.book.normalise import code_cells, dump, load, normalise, parse, settle, tags
+from tformer.book import notebooks, one_blas_thread
+from tformer.book.generators import exercises
+from tformer.book.notebook.normalise import code_cells, dump, load, normalise, parse, settle, tags
 
 CELL_TIMEOUT = 300
 WORKERS = 2

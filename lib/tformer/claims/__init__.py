@@ -5,6 +5,7 @@ parameters of that function are the constants and assumptions of the statement; 
 names changes to them that make it false, and the tests prove that the function notices.
 
     verify("thm-cauchy-schwarz")                                # the evidence, or ClaimFailed
+    print(find("thm-cauchy-schwarz").program)                   # what verify runs
     counterexample("thm-cauchy-schwarz", "constant below one")  # the numbers that refute it
     claims(chapter=1)                                           # what there is to verify
 """
@@ -17,6 +18,7 @@ from tformer.claims.registry import (
     claim,
     claims,
     counterexample,
+    find,
     require,
     verify,
 )
@@ -29,6 +31,7 @@ __all__ = [
     "claim",
     "claims",
     "counterexample",
+    "find",
     "require",
     "verify",
 ]

@@ -33,7 +33,7 @@ class Record:
     evidence : str
         What the verification said.
     refuted : dict of str to str
-        Each broken variant, and the numbers that refute it.
+        Each mutant, and the numbers that refute it.
     """
 
     kind: str
@@ -43,19 +43,19 @@ class Record:
 
 
 def record(claim: Claim) -> Record:
-    """Verify a claim and refute its broken variants, each once.
+    """Verify a claim and refute its mutants, each once.
 
     Raises
     ------
     ClaimFailed
-        If the claim is false, or one of its broken variants is verified as well.
+        If the claim is false, or one of its mutants is verified as well.
     """
-    refuted = {variant: refutation(claim.label, variant) for variant in claim.broken}
+    refuted = {variant: refutation(claim.label, variant) for variant in claim.mutants}
     return Record(claim.kind, claim.scope, verify(claim.label).evidence, refuted)
 
 
 def refutation(label: str, variant: str) -> str:
-    """The numbers that refute a broken variant, with the digits that hold on every machine."""
+    """The numbers that refute a mutant, with the digits that hold on every machine."""
     return _LONG.sub(lambda number: f"{float(number[0]):.4g}", counterexample(label, variant))
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import inspect
 import re
 import textwrap
 from collections.abc import Callable, Mapping
@@ -35,30 +36,44 @@ class Claim:
     """One statement of the book, by its label, and the function that verifies it.
 
     The parameters of `verification` are the constants and assumptions of the statement, with the
-    true ones as defaults. `broken` names changes to them that make the statement false.
+    true ones as defaults. `mutants` names changes to them that make the statement false.
     """
 
     label: str
     kind: str
     chapter: int
     verification: Callable[..., str]
-    broken: Variants
+    mutants: Variants
     scope: str
+
+    @property
+    def program(self) -> str:
+        """The source of the verification, with its registration."""
+        return inspect.getsource(self.verification)
+
+    @property
+    def file(self) -> str:
+        """The file of the program, from the root of the repository."""
+        return f"lib/{self.verification.__module__.replace('.', '/')}.py"
 
 
 @dataclass(frozen=True, repr=False)
 class Evidence:
-    """What was verified, and what was not tried. It prints the same on every machine."""
+    """What was verified, what was not tried, and where the program stands that says so.
+
+    It prints the same on every machine.
+    """
 
     label: str
     kind: str
     evidence: str
+    file: str
 
     def __repr__(self) -> str:
         body = textwrap.fill(
             self.evidence, 72, initial_indent="  ", subsequent_indent="  ", break_on_hyphens=False
         )
-        return f"{self.label} verified ({self.kind}):\n{body}"
+        return f"{self.label} verified ({self.kind}):\n{body}\n  program: {self.file}"
 
 
 def require(condition: object, message: str) -> None:
@@ -68,7 +83,7 @@ def require(condition: object, message: str) -> None:
 
 
 def claim(
-    label: str, kind: str, broken: Variants, scope: str
+    label: str, kind: str, mutants: Variants, scope: str
 ) -> Callable[[Verification], Verification]:
     """Register the decorated function as the verification of the statement `label`.
 
@@ -79,7 +94,7 @@ def claim(
     ----------
     label : the label of the statement on its page: thm-, prop-, lem-, cor- or exm-.
     kind : "symbolic", "exhaustive", "numeric" or "statistical".
-    broken : name -> arguments of the function under which the statement is false; at least one.
+    mutants : name -> arguments of the function under which the statement is false; at least one.
     scope : how far the verification goes, in one line: it stands on the seal.
 
     Raises
@@ -90,13 +105,13 @@ def claim(
         raise ValueError(f"claim: label {label!r} is not thm-, prop-, lem-, cor- or exm-name")
     if kind not in KINDS:
         raise ValueError(f"claim {label}: kind {kind!r} is not one of {', '.join(KINDS)}")
-    if not broken:
-        raise ValueError(f"claim {label}: give at least one broken variant, or it cannot fail")
+    if not mutants:
+        raise ValueError(f"claim {label}: give at least one mutant, or it cannot fail")
     if not 1 <= len(scope) <= WIDEST:
         raise ValueError(f"claim {label}: a scope has 1 to {WIDEST} letters; got {scope!r}")
 
     def register(function: Verification) -> Verification:
-        _register(Claim(label, kind, _chapter(label, function), function, broken, scope))
+        _register(Claim(label, kind, _chapter(label, function), function, mutants, scope))
         return function
 
     return register
@@ -109,43 +124,58 @@ def claims(chapter: int | None = None) -> tuple[Claim, ...]:
     return tuple(found for found in ordered if chapter in (None, found.chapter))
 
 
+def find(label: str) -> Claim:
+    """Return the claim of a statement; only the claims of its chapter are imported.
+
+    Raises
+    ------
+    LookupError : no statement has this label; the message names the nearest ones.
+    """
+    for chapter in mentioning("claims", f'"{label}"'):
+        load("claims", chapter)
+    if label in _claims:
+        return _claims[label]
+    load("claims")
+    near = difflib.get_close_matches(label, _claims, n=3, cutoff=0.5)
+    hint = f"; did you mean {' or '.join(near)}?" if near else "; claims() lists them all"
+    raise LookupError(f"no claim has the label {label!r}{hint}")
+
+
 def verify(label: str) -> Evidence:
     """Verify the statement `label`; only the claims of its chapter are imported.
 
     Returns
     -------
-    The evidence, which prints as two to four lines.
+    The evidence, which prints as three to five lines.
 
     Raises
     ------
     ClaimFailed : the statement is false; the message says at which numbers.
     LookupError : no statement has this label; the message names the nearest ones.
     """
-    found = _find(label)
+    found = find(label)
     try:
-        return Evidence(label, found.kind, found.verification())
+        return Evidence(label, found.kind, found.verification(), found.file)
     except ClaimFailed as failure:
         raise ClaimFailed(f"{label} is false: {failure}") from None
 
 
 def counterexample(label: str, variant: str) -> str:
-    """Try to verify a broken variant of a statement, and return the numbers that refute it.
+    """Try to verify a mutant of a statement, and return the numbers that refute it.
 
     Raises
     ------
-    ClaimFailed : the broken variant is verified, so the verification is too weak.
-    LookupError : unknown label, or no broken variant of that name.
+    ClaimFailed : the mutant is verified, so the verification is too weak.
+    LookupError : unknown label, or no mutant of that name.
     """
-    found = _find(label)
-    if variant not in found.broken:
-        raise LookupError(
-            f"{label} has no broken variant {variant!r}; it has {', '.join(found.broken)}"
-        )
+    found = find(label)
+    if variant not in found.mutants:
+        raise LookupError(f"{label} has no mutant {variant!r}; it has {', '.join(found.mutants)}")
     try:
-        found.verification(**found.broken[variant])
+        found.verification(**found.mutants[variant])
     except ClaimFailed as failure:
         return str(failure)
-    raise ClaimFailed(f"{label}: the broken variant {variant!r} is verified as well")
+    raise ClaimFailed(f"{label}: the mutant {variant!r} is verified as well")
 
 
 def _chapter(label: str, function: Callable[..., str]) -> int:
@@ -163,17 +193,6 @@ def _register(found: Claim) -> None:
     if before != where:
         raise ValueError(f"claim {found.label}: {before} verifies it already, and so does {where}")
     _claims[found.label] = found
-
-
-def _find(label: str) -> Claim:
-    for chapter in mentioning("claims", f'"{label}"'):
-        load("claims", chapter)
-    if label in _claims:
-        return _claims[label]
-    load("claims")
-    near = difflib.get_close_matches(label, _claims, n=3, cutoff=0.5)
-    hint = f"; did you mean {' or '.join(near)}?" if near else "; claims() lists them all"
-    raise LookupError(f"no claim has the label {label!r}{hint}")
 
 
 def _name(function: Callable[..., str]) -> str:

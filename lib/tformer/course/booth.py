@@ -251,17 +251,17 @@ def _digest(array: Any) -> bytes:
 
 def _error(error: BaseException, place: str) -> dict[str, str]:
     from tformer.course.values import encode_error
-    from tformer.exercises import say
+    from tformer.exercises import describe
 
-    return encode_error(error, say.own_line(error, place))
+    return encode_error(error, describe.own_line(error, place))
 
 
 def described(function: Any) -> dict[str, Any]:
     """Return what can be told of a function: its name, its arguments, or that it is none."""
-    from tformer.exercises import say
+    from tformer.exercises import describe
 
     if not callable(function):
-        return {"kind": say.kind(function)}
+        return {"kind": describe.kind(function)}
     told: dict[str, Any] = {"name": getattr(function, "__name__", None), "signature": None}
     try:
         signature = inspect.signature(function)

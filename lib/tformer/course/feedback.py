@@ -18,9 +18,9 @@ from pygments import highlight
 from pygments.formatters import HtmlFormatter
 from pygments.lexers import PythonLexer
 
-from tformer.book.formulas import MATHML, TYPESETTER
+from tformer.book.site.formulas import MATHML, TYPESETTER
 from tformer.course.submission import NOTE
-from tformer.exercises.said import coded
+from tformer.exercises.display import coded
 
 HEADING = re.compile(r"^#+\s+(.+)$", re.MULTILINE)
 STYLE = """

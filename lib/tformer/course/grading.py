@@ -24,7 +24,7 @@ from tformer.course.judge import CELL_SECONDS, MEMORY, Booth
 from tformer.course.notebook import verdicts
 from tformer.course.submission import chosen, mend
 from tformer.exercises.answer import CALL_SECONDS
-from tformer.exercises.said import wrapped
+from tformer.exercises.display import wrapped
 
 
 def prepare(assignment: str, student: str, notebooks: list[str]) -> None:

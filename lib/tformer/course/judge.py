@@ -27,10 +27,10 @@ from tformer.course import booth, walls
 from tformer.course.values import KINDS, decode, decode_error, encode, encode_error
 from tformer.exercises import examine
 from tformer.exercises.answer import CALL_SECONDS, CHECK_SECONDS, Answer
+from tformer.exercises.display import with_name
 from tformer.exercises.guard import Outcome
 from tformer.exercises.process import SIGNALS
 from tformer.exercises.registry import Exercise
-from tformer.exercises.said import with_name
 
 CELL_SECONDS = 20.0
 START_SECONDS = 60.0

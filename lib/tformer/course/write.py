@@ -9,9 +9,9 @@ from pathlib import Path
 
 from nbformat import NotebookNode
 
-from tformer.book.edition import ROLE, Book, written_out
-from tformer.book.exercises import instructor, sources
-from tformer.book.normalise import dump
+from tformer.book.generators.exercises import instructor, sources
+from tformer.book.lab.edition import ROLE, Book, written_out
+from tformer.book.notebook.normalise import dump
 
 STATEMENT = re.compile(r"```\{exercise\} (.*)\n(?::.*\n)*\n?((?:.*\n)*?)```")
 LINK = re.compile(r"\[([^\]]+)\]\((?!https?:)[^)]*\)")  # to a page that a student may not have

@@ -9,14 +9,13 @@ from typing import Any
 
 import numpy as np
 
-from tformer.exercises import guard, process
-from tformer.exercises import say as _say
+from tformer.exercises import describe, guard, process
 from tformer.exercises.answer import CALL_SECONDS, Answer, Untouched, Wrong, died, overdue
+from tformer.exercises.display import boxed, in_notebook, tell, with_name, wrapped
 from tformer.exercises.done import SIGNS, progress, remember
 from tformer.exercises.habits import because
 from tformer.exercises.registry import Exercise, exercises, find
-from tformer.exercises.said import boxed, in_notebook, tell, with_name, wrapped
-from tformer.exercises.unchanged import changed
+from tformer.exercises.tampering import replaced
 
 __all__ = ["CheckFailed", "check", "hint", "progress"]
 
@@ -70,9 +69,9 @@ def _verdict(entry: Exercise, function: Any, seconds: float) -> tuple[bool | Non
     if not callable(function):
         return False, (
             f"The check needs your function itself, by its name and without brackets; "
-            f"it was given {_say.kind(function)}."
+            f"it was given {describe.kind(function)}."
         )
-    if names := changed():
+    if names := replaced():
         return False, (
             f"Something that the check relies on has been replaced: {', '.join(names[:3])}. Give "
             "your function a name of its own, restart the kernel, and run your cells again."

@@ -10,13 +10,13 @@ from typing import Any
 
 import numpy as np
 
-from tformer.exercises import guard, say
+from tformer.exercises import describe, guard
 from tformer.exercises.compare import axis_of_one, difference, misfit, same
+from tformer.exercises.describe import show
 
 CALL_SECONDS = 5.0
 CHECK_SECONDS = 20.0
 Array = np.ndarray
-Mistakes = Mapping[str, Any]
 
 
 class Wrong(Exception):  # noqa: N818  (a judgement, not an error)
@@ -94,7 +94,7 @@ class Answer:
 
     def raw(self, said: str = "", measure: str = "", **inputs: Any) -> guard.Outcome:
         """Call the function with `inputs`, in order; raise Wrong if no usable value comes back."""
-        said = said or say.inputs(inputs)
+        said = said or describe.inputs(inputs)
         handed = [self._copied(value) for value in inputs.values()]
         self._check_signature(handed)
         self.progress += 1
@@ -114,7 +114,7 @@ class Answer:
 
     def array(self, said: str = "", **inputs: Any) -> Array:
         """Call the function and return its answer as an array of numbers."""
-        said = said or say.inputs(inputs)
+        said = said or describe.inputs(inputs)
         return self.numbers(self.raw(said, **inputs).value, said)
 
     def numbers(self, value: Any, said: str) -> Array:
@@ -129,7 +129,7 @@ class Answer:
             raise Wrong(f"With {said}, {self.name} returns complex numbers; real ones are needed.")
         if array.dtype.kind not in "biuf":
             raise Wrong(
-                f"With {said}, {self.name} returns {say.kind(value)}, which cannot be read as "
+                f"With {said}, {self.name} returns {describe.kind(value)}, which cannot be read as "
                 f"an array of numbers. {needed}"
             )
         return array
@@ -137,17 +137,16 @@ class Answer:
     def name_among(self, value: Any, names: Collection[str], said: str) -> str:
         """Return one returned value, which must be one of the `names`."""
         if not isinstance(value, str) or value not in names:
-            shown = say.show(value) if isinstance(value, str) else "its answer"
+            shown = show(value) if isinstance(value, str) else "its answer"
             raise Wrong(
-                f"With {said}, {self.name} returns {shown}, {say.kind(value)} and none of the "
-                f"{say.count(len(names))} names {', '.join(map(repr, names))}."
+                f"With {said}, {self.name} returns {shown}, {describe.kind(value)} and none of the "
+                f"{describe.count(len(names))} names {', '.join(map(repr, names))}."
             )
         return value
 
     def expect(
         self,
         want: Any,
-        mistakes: Mistakes | None = None,
         why: str = "",
         said: str = "",
         **inputs: Any,
@@ -158,23 +157,20 @@ class Answer:
         ----------
         want : array_like
             The right answer.
-        mistakes : mapping from sentence to array_like
-            What is said to an answer that equals this known wrong one.
         why : str
-            What is said to any other wrong answer.
+            What is said to a wrong answer.
         said : str
             The inputs in words; made from `inputs` when empty.
         """
-        said = said or say.inputs(inputs)
+        said = said or describe.inputs(inputs)
         got = self.array(said, **inputs)
-        self.judge(got, want, mistakes, why, said)
+        self.judge(got, want, why, said)
         return got
 
     def judge(
         self,
         got: Array,
         want: Any,
-        mistakes: Mistakes | None = None,
         why: str = "",
         said: str = "",
         part: str = "",
@@ -186,9 +182,6 @@ class Answer:
         head = difference(got, right, said, part or f"the answer of {self.name}")
         if one := axis_of_one(got, right):
             raise Wrong(f"{head} {one}")
-        for sentence, wrong in (mistakes or {}).items():
-            if same(got, np.asarray(wrong)) and not same(right, np.asarray(wrong)):
-                raise Wrong(f"{head} {sentence}")
         raise Wrong(f"{head} {why}".strip())
 
     def shaped(self, got: Array, shape: tuple[int, ...], said: str, why: str = "") -> None:
@@ -225,7 +218,7 @@ class Answer:
     @staticmethod
     def said(**inputs: Any) -> str:
         """Write inputs in words."""
-        return say.inputs(inputs)
+        return describe.inputs(inputs)
 
     def _copied(self, value: Any) -> Any:
         if isinstance(value, Array):
@@ -264,7 +257,7 @@ class Answer:
         if isinstance(outcome.error, Wrong):  # a function handed in as input had a complaint
             raise Wrong(str(outcome.error))
         if outcome.error is not None:
-            what = say.error(outcome.error, self.function)
+            what = describe.error(outcome.error, self.function)
             vector = any(isinstance(v, Array) and v.ndim == 1 for v in handed)
             counted = vector and isinstance(outcome.error, np.exceptions.AxisError)
             advice = " A single vector has only one axis; count from the end: −1." * counted
@@ -276,8 +269,8 @@ class Answer:
         for (name, before), after in zip(inputs.items(), handed, strict=True):
             if isinstance(before, Array) and not np.array_equal(before, after, equal_nan=True):
                 raise Wrong(
-                    f"{self.name} changes the {name} it was given, from {say.show(before)} to "
-                    f"{say.show(after)}, and its caller still needs it. Compute in a new array."
+                    f"{self.name} changes the {name} it was given, from {show(before)} to "
+                    f"{show(after)}, and its caller still needs it. Compute in a new array."
                 )
 
 

@@ -4,14 +4,25 @@ from __future__ import annotations
 
 import numpy as np
 
-from tformer.exercises import say
+from tformer.exercises import describe
 
 Array = np.ndarray
 
 
 def same(got: Array, want: Array) -> bool:
-    """Tell whether two arrays agree in shape and, to the precision of `got`, in value."""
+    """Tell whether two arrays agree in shape and, to the precision of `got`, in value.
+
+    A list without entries cannot say how long they are: (0,) will do for (0, 4).
+    """
+    if got.size == want.size == 0:
+        return got.shape == want.shape[: got.ndim]
     return got.shape == want.shape and bool(close(got, want).all())
+
+
+def rounding(got: Array) -> float:
+    """Return the relative error that a number of few digits may have: 0 for float64."""
+    few = got.dtype.kind == "f" and got.dtype.itemsize < 8
+    return 8 * float(np.finfo(got.dtype).eps) if few else 0.0
 
 
 def close(got: Array, want: Array) -> Array:
@@ -27,14 +38,16 @@ def close(got: Array, want: Array) -> Array:
 def difference(got: Array, want: Array, said: str, part: str) -> str:
     """Say where a `part` of an answer differs from what it should be, and how."""
     if got.shape != want.shape:
-        if max(got.size, want.size) <= say.FEW:
-            return f"With {said}, {part} is {say.show(got)}; it should be {say.show(want)}."
+        if min(got.size, want.size) > 0 and max(got.size, want.size) <= describe.FEW:
+            return (
+                f"With {said}, {part} is {describe.show(got)}; it should be {describe.show(want)}."
+            )
         return misfit(got.shape, want.shape, said, part)
-    if got.size <= say.FEW:
-        texts = say.pair(got, want)
+    if got.size <= describe.FEW:
+        texts = describe.pair(got, want)
         return f"With {said}, {part} is {texts[0]}; it should be {texts[1]}."
     first = tuple(np.argwhere(~close(got, want))[0].tolist())
-    texts = say.pair(got[first], want[first])
+    texts = describe.pair(got[first], want[first])
     place = ", ".join(str(i) for i in first)
     return f"With {said}, entry [{place}] of {part} is {texts[0]}; it should be {texts[1]}."
 

@@ -8,6 +8,8 @@ from collections.abc import Iterator
 from tformer.exercises.answer import Answer, Wrong
 from tformer.exercises.resemblance import resemblance
 from tformer.exercises.table import Case, Sentence, Table, Trial
+from tformer.exercises.undefined import undefined
+from tformer.exercises.whereabouts import whereabouts
 
 
 def check_by_table(table: Table, f: Answer) -> None:
@@ -47,6 +49,7 @@ class Diagnosis:
         self.trials = trials
         self.more = more
         self.failed = trials[-1]
+        self.unusable = False  # on a later case no answer came that can be compared
 
     def explain(self) -> tuple[str, bool]:
         """Return the best message, and whether it names a mistake of the table."""
@@ -54,13 +57,13 @@ class Diagnosis:
         if named := self._mutant():
             sentence, shown = named
             words = sentence if isinstance(sentence, str) else sentence(**shown.case.inputs)
-            return f"{shown.text} {words}", True
+            first = undefined(self.f, shown, words)
+            return " ".join(filter(None, [shown.text, first, words])), True
         while self._try_another():
             pass
-        why = self._remark() or resemblance(self.trials, self.failed.place or 0)
-        if not why and not self.failed.error:
-            why = self.table.fallback(self.failed.case)
-        return f"{self.failed.text} {why}".strip(), False
+        first = undefined(self.f, self.failed)
+        why = self._remark() or resemblance(self.trials, self.failed.place or 0) or self._general()
+        return " ".join(filter(None, [self.failed.text, first, why])), False
 
     def _remark(self) -> str:
         place = self.failed.place
@@ -68,10 +71,20 @@ class Diagnosis:
             return ""
         return self.table.kind.remark(self.failed.got[place], self.failed.want[place])
 
+    def _general(self) -> str:
+        """Return where the answer is wrong, and what is said to anything that nothing explains."""
+        place = self.failed.place
+        if place is None:
+            return ""
+        where = whereabouts(self.failed.got[place], self.failed.want[place])
+        return f"{where} {self.table.fallback(self.failed.case)}".strip()
+
     def _mutant(self) -> tuple[Sentence, Trial] | None:
         """Return the sentence of the one mutant that agrees with the answer, and where to see it.
 
-        Where several agree on all that was tried, more cases are tried until they differ.
+        Where several agree on all that was tried, more cases are tried until they differ. The one
+        that is left has to agree on a second case that it gets wrong, if there is one: on a single
+        small example other mistakes look like it.
         """
         if self.table.kind.weak:
             while self._try_another():
@@ -81,11 +94,25 @@ class Diagnosis:
             whole = [m for m in alike if self._agrees(m, self.failed, whole=True)]
             alike = whole or alike
         rivals = alike
-        while len(alike) > 1:
+        while len(alike) > 1 or (alike and not self._seen_twice(alike[0])):
             if not (trial := self._try_another()):
-                return None
+                break
             alike = [m for m in alike if self._agrees(m, trial)]
-        return (alike[0], self._clearest(alike[0], rivals)) if alike else None
+        if len(alike) != 1 or (self.unusable and not self._seen_twice(alike[0])):
+            return None
+        return alike[0], self._clearest(alike[0], rivals)
+
+    def _seen_twice(self, mutant: Sentence) -> bool:
+        """Tell whether the mutant is wrong on two of the cases that were tried."""
+        function, place = self.table.mutants[mutant], self.failed.place
+        wrong = 0
+        for trial in self.trials:
+            made = self.table.made(function, trial.case)
+            pairs = [] if isinstance(made, str) else list(zip(made, trial.want, strict=True))
+            pairs = pairs if place is None else pairs[place : place + 1]
+            same = self.table.kind.same
+            wrong += isinstance(made, str) or not all(same(*pair) for pair in pairs)
+        return wrong > 1
 
     def _clearest(self, mutant: Sentence, rivals: list[Sentence]) -> Trial:
         """Return the first wrong trial at which no rival does what the mutant does."""
@@ -109,9 +136,12 @@ class Diagnosis:
         if time.monotonic() > self.until:
             return None
         for case in self.more:
+            if case.dtype and not self.failed.case.dtype:
+                continue  # there an answer may fail for another reason
             try:
                 trial, _ = self.table.attempt(self.f, case)
             except Wrong:
+                self.unusable = True
                 return None
             self.trials.append(trial)
             return trial

@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from html import escape
 from pathlib import Path
 
-from tformer.exercises.said import KEY, in_notebook, tell
+from tformer.exercises.display import KEY, in_notebook, tell
 
 HEADING = re.compile(r"^## (\d+\.\d+) +(.+?) *$", re.MULTILINE)
 SIGNS = {True: ("✓", "done"), False: ("✗", "not yet"), None: ("○", "not tried")}

@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from tformer.exercises import compare, say
+from tformer.exercises import compare, describe
 from tformer.exercises.answer import Answer, Wrong
 
 Parts = tuple[Any, ...]
@@ -53,8 +53,15 @@ class Array:
                 raise Wrong(compare.misfit(part.shape, right.shape, said, self.name(f, place)))
 
     def seen(self, parts: Parts) -> Parts:
-        """Return what is compared."""
-        return (np.asarray(self.by(*parts)),) if self.by else parts
+        """Return what is compared: the parts, or a function of them, which gets them as floats.
+
+        True and False stay what they are. What is made of few digits counts as of few digits.
+        """
+        if not self.by:
+            return parts
+        made = np.asarray(self.by(*map(floats, parts)))
+        few = [part.dtype for part in parts if part.dtype.kind == "f"]
+        return (made.astype(min([made.dtype, *few], key=lambda d: d.itemsize)),) if few else (made,)
 
     def name(self, f: Answer, place: int) -> str:
         """Name a part of an answer."""
@@ -102,7 +109,7 @@ class Number(Array):
         if got.shape != want.shape:
             return False
         error = np.abs(got.astype(float) - want)
-        allowed = self.within + self.relative * np.abs(want)
+        allowed = self.within + (self.relative + compare.rounding(got)) * np.abs(want)
         return bool(np.all((error <= allowed) | np.isclose(got, want, 1e-13, 0, equal_nan=True)))
 
     def remark(self, got: Any, want: Any) -> str:
@@ -112,9 +119,9 @@ class Number(Array):
         error, right = abs(float(got) - float(want)), float(want)
         if error >= self.near * abs(right):
             return ""
-        allowed = say.show(self.within + self.relative * abs(right), 2)
+        allowed = describe.show(self.within + self.relative * abs(right), 2)
         return (
-            f"That is close and not close enough: it is off by {say.show(error, 2)}, and "
+            f"That is close and not close enough: it is off by {describe.show(error, 2)}, and "
             f"{allowed} is allowed. Random draws leave such errors, and grids that are coarse or "
             "end too early."
         )
@@ -174,14 +181,20 @@ class Name(Array):
         return ""
 
 
+def floats(part: Any) -> Any:
+    """Return an array of numbers as float64, and whatever else as it is: a mask stays a mask."""
+    numbers = isinstance(part, np.ndarray) and part.dtype.kind in "iuf"
+    return part.astype(float) if numbers else part
+
+
 def parts(f: Answer, value: Any, said: str, names: tuple[str, ...]) -> list[np.ndarray]:
     """Return the arrays that `value` holds, or say that they are not there."""
     listed = f"{', '.join(names[:-1])} and {names[-1]}"
-    needed = f"it should return {say.count(len(names))} arrays, {listed}."
+    needed = f"it should return {describe.count(len(names))} arrays, {listed}."
     if isinstance(value, np.ndarray) and value.ndim < 3:
         raise Wrong(f"With {said}, {f.name} returns one array, of shape {value.shape}; {needed}")
     if not isinstance(value, tuple | list | np.ndarray):
-        raise Wrong(f"With {said}, {f.name} returns {say.kind(value)}; {needed}")
+        raise Wrong(f"With {said}, {f.name} returns {describe.kind(value)}; {needed}")
     if len(value) != len(names):
         raise Wrong(f"With {said}, the answer of {f.name} has length {len(value)}; {needed}")
     return [f.numbers(part, said) for part in value]

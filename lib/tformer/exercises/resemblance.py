@@ -12,6 +12,7 @@ from functools import partial
 import numpy as np
 
 from tformer.exercises.compare import same
+from tformer.exercises.describe import show
 from tformer.exercises.table import Trial
 
 Pair = tuple[np.ndarray, np.ndarray]
@@ -22,6 +23,16 @@ TURNED: dict[str, Callable[[np.ndarray], np.ndarray]] = {
         right.mT if right.ndim > 1 else right
     ),
     "The numbers are cut to whole ones. Of which type is the array that you write into?": np.trunc,
+}
+FUNCTIONS: dict[str, Callable[[np.ndarray], np.ndarray]] = {
+    "0, whatever is asked": np.zeros_like,
+    "the square of what it should be": np.square,
+    "the root of what it should be": np.sqrt,
+    "exp of what it should be": np.exp,
+    "the logarithm of what it should be": np.log,
+    "one over what it should be": np.reciprocal,
+    "1 minus what it should be": lambda right: 1 - right,
+    "what it should be without its sign": np.abs,
 }
 FACTORS = {
     "2": 2.0,
@@ -53,7 +64,10 @@ def resemblance(trials: Sequence[Trial], place: int) -> str:
     for sentence, turned in TURNED.items():
         if _always(pairs, partial(_same_turned, turned)):
             return sentence
-    return _factor(trials, pairs) or _order(pairs)
+    for words, function in FUNCTIONS.items():
+        if _always(pairs, partial(_same_turned, _of_floats(function))):
+            return f"Every number is {words}."
+    return _factor(trials, pairs) or _offset(pairs) or _given(trials, pairs) or _order(pairs)
 
 
 def _always(pairs: list[Pair], alike: Callable[[np.ndarray, np.ndarray], bool]) -> bool:
@@ -66,6 +80,38 @@ def _same_turned(
     turned: Callable[[np.ndarray], np.ndarray], got: np.ndarray, right: np.ndarray
 ) -> bool:
     return same(got, turned(right))
+
+
+def _of_floats(function: Callable[[np.ndarray], np.ndarray]) -> Callable[..., np.ndarray]:
+    def turned(right: np.ndarray) -> np.ndarray:
+        with np.errstate(all="ignore"):
+            return function(right.astype(float))
+
+    return turned
+
+
+def _offset(pairs: list[Pair]) -> str:
+    """Say that all numbers are off by one and the same number, in every trial."""
+    got, right = next((pair for pair in pairs if pair[0].size and pair[1].size), pairs[0])
+    if got.shape != right.shape or not got.size:
+        return ""
+    off = float(got.flat[0]) - float(right.flat[0])
+    if not math.isfinite(off) or not _always(pairs, partial(_same_turned, lambda y: y + off)):
+        return ""
+    return f"Every number is too {'large' if off > 0 else 'small'} by {show(abs(off))}."
+
+
+def _given(trials: Sequence[Trial], pairs: list[Pair]) -> str:
+    """Say that an input came back as it was given."""
+    if sum(not same(got, right) for got, right in pairs) < 2:
+        return ""
+    for name, value in trials[0].case.inputs.items():
+        inputs = [trial.case.inputs[name] for trial in trials]
+        if isinstance(value, np.ndarray) and all(
+            same(got, x) for (got, _), x in zip(pairs, inputs, strict=True)
+        ):
+            return f"That is {name} as it was given."
+    return ""
 
 
 def _factor(trials: Sequence[Trial], pairs: list[Pair]) -> str:
@@ -104,10 +150,29 @@ def _sizes(trials: Sequence[Trial]) -> Iterator[tuple[str, list[int]]]:
 
 
 def _order(pairs: list[Pair]) -> str:
+    for axis, words in {-1: "entries", -2: "rows"}.items():
+        for step, where in {1: "later", -1: "earlier"}.items():
+            if _always(pairs, partial(_same_but_shifted, axis, step)):
+                along = " along the last axis" if axis == -1 else ""
+                return f"The {words}{along} are right, and stand one place {where}."
+        if _always(pairs, partial(_same_turned, partial(_reversed, axis))):
+            return f"The {words} are right, and stand in reverse order."
     for axis, words in {-2: "rows", 0: "entries along the first axis"}.items():
         if _always(pairs, partial(_same_in_any_order, axis)):
             return f"The {words} are right, and stand in another order."
     return ""
+
+
+def _same_but_shifted(axis: int, step: int, got: np.ndarray, right: np.ndarray) -> bool:
+    """Tell whether entries along an axis stand one place later, or earlier; two have to show it."""
+    if got.shape != right.shape or right.ndim < -axis or right.shape[axis] < 3:
+        return False
+    got, right = (np.moveaxis(array, axis, 0)[::step] for array in (got, right))
+    return same(got[1:], right[:-1])
+
+
+def _reversed(axis: int, right: np.ndarray) -> np.ndarray:
+    return np.flip(right, axis) if right.ndim >= -axis else right
 
 
 def _same_in_any_order(axis: int, got: np.ndarray, right: np.ndarray) -> bool:

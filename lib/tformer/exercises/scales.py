@@ -1,4 +1,4 @@
-"""Mistakes in the scale of attention, shared by the exercises in which scores are scaled."""
+"""Mutants of the scale of attention, shared by the exercises in which scores are scaled."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tformer import reference
 
 Scale = Callable[[np.ndarray, np.ndarray], float]
 _BELONGS = "The scale belongs to the width of the queries."
-WRONG_SCALES: dict[str, Scale] = {  # from queries and keys to what multiplies the scores
+SCALE_MUTANTS: dict[str, Scale] = {  # from queries and keys to what multiplies the scores
     "The scores are not scaled by 1/√d_k.": lambda q, k: 1.0,
     "You divided by d_k, the width of the queries; divide by its root.": lambda q, k: (
         1 / q.shape[-1]

@@ -1,4 +1,4 @@
-"""Mistakes in softmax and its masks, shared by the exercises in which scores become weights."""
+"""Mutants of softmax and its masks, shared by the exercises in which scores become weights."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def measured_from(scores: np.ndarray, shift: Any = None, axis: Axis = -1) -> np.
     return np.asarray(terms / terms.sum(axis=axis, keepdims=True))
 
 
-WRONG_SOFTMAXES: dict[str, Weigh] = {  # from scores, queries down and keys across, to weights
+SOFTMAX_MUTANTS: dict[str, Weigh] = {  # from scores, queries down and keys across, to weights
     "The softmax runs down the columns; each query needs weights that add up to one.": (
         partial(measured_from, axis=-2)
     ),
@@ -67,7 +67,7 @@ def _emptied(weights: np.ndarray, mask: np.ndarray) -> np.ndarray:
 
 _LOW = "a large negative number {} in place of −∞, and only differences of scores count. "
 _ZEROS = "By the book's contract a fully masked row is all zeros."
-WRONG_MASKS: dict[str, Masked] = {  # from scores and a mask to weights
+MASK_MUTANTS: dict[str, Masked] = {  # from scores and a mask to weights
     "You masked after the softmax: the hidden keys still took their share of the sum, and the "
     "other weights add up to less than 1.": lambda s, mask: measured_from(s) * mask,
     "The mask is read the wrong way round: True means that the key may be looked at.": (

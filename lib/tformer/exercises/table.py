@@ -1,4 +1,4 @@
-"""A check as a table: the right function, the cases it is tried on, the mistakes people make."""
+"""A check as a table: the right function, the cases it is tried on, and its mutants."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from tformer.exercises import say
+from tformer.exercises import describe
 from tformer.exercises.answer import Answer, Raised, Wrong, fresh
 from tformer.exercises.kinds import Array, Parts
 
@@ -32,8 +32,9 @@ class Case:
         Said to an answer that is wrong here and is not explained otherwise.
     said : str
         The inputs in words; made from the inputs when empty.
-    whole : bool
-        The answer is handed the arrays as integers. Our own functions get them as they are.
+    dtype : type or None
+        What the answer is handed arrays of floats as: int, or float32, by whose digits it is then
+        judged. Masks stay masks, and our own functions get everything as it is.
     own : dict
         What our own functions have been found to give for the inputs, as parts.
     """
@@ -42,29 +43,42 @@ class Case:
     want: Any = None
     why: str = ""
     said: str = ""
-    whole: bool = False
+    dtype: Any = None
     own: dict[Function, Parts] = field(default_factory=dict, compare=False, repr=False)
 
     @property
     def words(self) -> str:
         """The inputs in words."""
-        return self.said or say.inputs(self.inputs)
+        return self.said or describe.inputs(self.inputs)
 
     @property
     def handed(self) -> dict[str, Any]:
         """The inputs as the answer gets them."""
         return {
-            name: value.astype(int) if self.whole and isinstance(value, np.ndarray) else value
+            name: value.astype(self.dtype) if self.dtype and _is_float(value) else value
             for name, value in self.inputs.items()
         }
 
 
 def case(
-    *, want: Any = None, why: str = "", said: str = "", whole: bool = False, **inputs: Any
+    *,
+    want: Any = None,
+    why: str = "",
+    said: str = "",
+    whole: bool = False,
+    single: bool = False,
+    **inputs: Any,
 ) -> Case:
-    """Return the case of these inputs; see `Case`. Lists of numbers become arrays of floats."""
+    """Return the case of these inputs; see `Case`. Lists of numbers become arrays of floats.
+
+    With `whole` the answer is handed integers, with `single` float32.
+    """
     given = {name: _as_array(value) for name, value in inputs.items()}
-    return Case(given, want, why, said, whole)
+    if single:  # what float32 can hold, so that our own functions get the same numbers
+        given = {
+            n: x.astype(np.float32).astype(float) if _is_float(x) else x for n, x in given.items()
+        }
+    return Case(given, want, why, said, int if whole else np.float32 if single else None)
 
 
 def _as_array(value: Any) -> Any:
@@ -74,12 +88,18 @@ def _as_array(value: Any) -> Any:
     return array if array.dtype == bool else array.astype(float)
 
 
+def _is_float(value: Any) -> bool:
+    return isinstance(value, np.ndarray) and value.dtype.kind == "f"
+
+
 def each(family: Function, variants: Mapping[Any, Any]) -> dict[Any, Function]:
     """Return a mutant for each variant; the family takes it, then what an answer takes."""
     return {sentence: partial(family, variant) for sentence, variant in variants.items()}
 
 
-def lean(most: float, what: str, why: str, said: str = "", **inputs: Any) -> Callable[..., None]:
+def memory_test(
+    most: float, what: str, why: str, said: str = "", **inputs: Any
+) -> Callable[..., None]:
     """Return a test that no call with these inputs, named `what`, holds more bytes than `most`."""
 
     def test(f: Answer) -> None:
@@ -151,7 +171,11 @@ class Table:
             error = raised.error
             return Trial(item, (), want, _named(error), text=str(raised)), raised
         if self.kind.by:
-            self.kind.fit(f, raw, self._right(item), said)
+            right = self._right(item)
+            self.kind.fit(f, raw, right, said)
+            raw = tuple(map(_as_numbers, raw, right))
+        if item.dtype is np.float32:
+            raw = tuple(x.astype(np.float32) if _is_float(x) else x for x in raw)
         got = self.kind.seen(raw)
         for place, (part, right) in enumerate(zip(got, want, strict=True)):
             if not self.kind.same(part, right):
@@ -200,6 +224,11 @@ class Table:
     def only_cases(self) -> list[Case]:
         """Return the cases without the tests of another kind."""
         return [item for item in self._known if isinstance(item, Case)]
+
+
+def _as_numbers(part: Any, right: Any) -> Any:
+    """Return True and False as 1 and 0 where the right part is made of numbers."""
+    return part.astype(float) if part.dtype.kind == "b" and right.dtype.kind != "b" else part
 
 
 def call(function: Function, item: Case) -> Any:

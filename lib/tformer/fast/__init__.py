@@ -3,6 +3,11 @@
 from tformer.fast.attention import attention, attention_vjp, attention_weights
 from tformer.fast.device import pick_device
 from tformer.fast.embeddings import cooccurrence, ppmi, svd_embeddings
+from tformer.fast.groups import (
+    grouped_attention,
+    grouped_attention_vjp,
+    grouped_attention_weights,
+)
 from tformer.fast.heads import (
     multi_head_attention,
     multi_head_attention_vjp,
@@ -33,6 +38,13 @@ from tformer.fast.positions import (
     rope_vjp,
     sinusoidal,
 )
+from tformer.fast.projections import (
+    extend_cache,
+    merge,
+    merge_vjp,
+    project,
+    project_vjp,
+)
 from tformer.fast.similarity import (
     cosine_similarity,
     dot,
@@ -51,8 +63,10 @@ from tformer.fast.softmax import (
     softmax_jacobian,
     softmax_vjp,
 )
+from tformer.fast.tree import Module
 
 __all__ = [
+    "Module",
     "alibi_bias",
     "alibi_slopes",
     "attention",
@@ -67,9 +81,15 @@ __all__ = [
     "embedding",
     "embedding_vjp",
     "entropy",
+    "extend_cache",
     "from_additive",
+    "grouped_attention",
+    "grouped_attention_vjp",
+    "grouped_attention_weights",
     "log_softmax",
     "logsumexp",
+    "merge",
+    "merge_vjp",
     "multi_head_attention",
     "multi_head_attention_vjp",
     "multi_head_weights",
@@ -83,6 +103,8 @@ __all__ = [
     "pick_device",
     "ppmi",
     "prefix_mask",
+    "project",
+    "project_vjp",
     "projection",
     "qk_circuit",
     "relative_bias",

@@ -7,7 +7,6 @@ are zeros, and so are its output and what it passes back.
 
 import math
 
-import torch
 from torch import Tensor
 from torch.nn.functional import scaled_dot_product_attention
 
@@ -15,6 +14,7 @@ from tformer.fast._kernels import additive, for_kernel
 from tformer.fast.precision import wide
 from tformer.fast.softmax import softmax
 from tformer.fast.twins import twin
+from tformer.fast.vjp import vjp
 
 __all__ = ["attention", "attention_vjp", "attention_weights"]
 
@@ -28,8 +28,7 @@ def attention_weights(
     scale: float | None = None,
 ) -> Tensor:
     """Edges as in the definition. Half precision is widened to float32 on the way."""
-    if scale is None:
-        scale = 1 / math.sqrt(max(q.shape[-1], 1))
+    scale = scale_of(q, scale)
     scores_TS = scale * (wide(q) @ wide(k).mT)
     if bias is not None:
         scores_TS = scores_TS + bias
@@ -53,8 +52,7 @@ def attention(
     where the kernel is no slower; on a GPU the weights are rounded to it. Where PyTorch has no such
     kernel (float64 on a GPU, a gradient for the bias on a CPU), it stores the scores.
     """
-    if scale is None:
-        scale = 1 / math.sqrt(max(q.shape[-1], 1))
+    scale = scale_of(q, scale)
     q, k, v, attn_mask, restored = for_kernel(q, k, v, mask, bias)
     y = scaled_dot_product_attention(q, k, v, attn_mask, scale=scale)
     return restored(y)
@@ -75,10 +73,13 @@ def attention_vjp(
     The kernel computes the weights again where it needs them [dao2022]. Infinite and NaN entries
     as in the definition, except that to some values it passes 0 if the score of another was +inf.
     """
-    with torch.enable_grad():
-        q, k, v = (x.detach().requires_grad_() for x in (q, k, v))
-        bias = None if bias is None else bias.detach().requires_grad_()
-        inputs = [x for x in (q, k, v, bias) if x is not None]
-        y, grad = torch.broadcast_tensors(attention(q, k, v, mask, bias, scale), grad)
-        dq, dk, dv, *dbias = torch.autograd.grad(y, inputs, grad, materialize_grads=True)
-    return dq, dk, dv, dbias[0] if dbias else None
+
+    def look(q: Tensor, k: Tensor, v: Tensor, bias: Tensor | None) -> Tensor:
+        return attention(q, k, v, mask, bias, scale)
+
+    return vjp(look, (q, k, v, bias), grad)
+
+
+def scale_of(q: Tensor, scale: float | None) -> float:
+    """The factor of the scores; if left out, 1/√d_k, for queries that no kernel has widened yet."""
+    return 1 / math.sqrt(max(q.shape[-1], 1)) if scale is None else scale

@@ -49,4 +49,9 @@ def _oddity(tensor: Tensor) -> str:
     return ""
 
 
-TENSORS = arguments.Arrays(Tensor, _holds, _oddity)
+def _mixed() -> bool:
+    """Whether autocast is on, for a device of any kind: it brings operands to one dtype itself."""
+    return torch.is_autocast_enabled("cpu") or torch.is_autocast_enabled("cuda")
+
+
+TENSORS = arguments.Arrays(Tensor, _holds, _oddity, torch.compiler.is_compiling, _mixed)

@@ -12,7 +12,7 @@ from torch import Tensor
 from torch.nn.functional import scaled_dot_product_attention
 
 from tformer.fast._kernels import additive, for_kernel, kernel_of
-from tformer.fast.attention import attention
+from tformer.fast.attention import attention, scale_of
 from tformer.fast.checks import require_values
 from tformer.fast.twins import twin
 
@@ -97,7 +97,7 @@ def causal_attention(
     So an infinite or NaN entry of the future, which the definition shows as NaN, may stay unseen:
     see decision 018. With an offset, and for a handful of keys, the mask is made.
     """
-    n_queries, n_keys = q.shape[-2], k.shape[-2]
+    n_queries, n_keys, scale = q.shape[-2], k.shape[-2], scale_of(q, scale)
     if offset >= n_keys - 1:
         return attention(q, k, v, scale=scale)
     if offset or n_keys < kernel_of(q).fewest:

@@ -7,7 +7,6 @@ and from 0 again in each of several documents that are packed into one row.
 import torch
 from torch import Tensor
 
-from tformer.fast.checks import require_values
 from tformer.fast.precision import wide
 from tformer.fast.twins import twin
 from tformer.shapes import ShapeError
@@ -42,19 +41,19 @@ def sinusoidal(
 
 
 @twin
-def rope(x: Tensor, waves: Tensor, pairing: str = "adjacent") -> Tensor:
+def rope(x: Tensor, sinusoids: Tensor, pairing: str = "adjacent") -> Tensor:
     """A pair that is adjacent is turned as a complex number."""
     _require_pairs("rope", x, pairing)
-    return _turned(wide(x), wide(waves), pairing).to(x.dtype)
+    return _turned(wide(x), sinusoids, pairing).to(x.dtype)
 
 
 @twin
-def rope_vjp(waves: Tensor, grad: Tensor, pairing: str = "adjacent") -> Tensor:
+def rope_vjp(sinusoids: Tensor, grad: Tensor, pairing: str = "adjacent") -> Tensor:
     """By `rope` with every sine negated."""
     _require_pairs("rope_vjp", grad, pairing)
-    signs = torch.tensor([-1.0, 1.0], dtype=waves.dtype, device=waves.device)
-    back = (waves.unflatten(-1, (waves.shape[-1] // 2, 2)) * signs).flatten(-2)
-    return _turned(wide(grad), wide(back), pairing).to(grad.dtype)
+    signs = torch.tensor([-1.0, 1.0], dtype=sinusoids.dtype, device=sinusoids.device)
+    back = (sinusoids.unflatten(-1, (sinusoids.shape[-1] // 2, 2)) * signs).flatten(-2)
+    return _turned(wide(grad), back, pairing).to(grad.dtype)
 
 
 @twin
@@ -67,14 +66,17 @@ def rope_permutation(d_k: int) -> Tensor:
 
 @twin
 def embedding(tokens: Tensor, table: Tensor) -> Tensor:
-    _require_rows("embedding", tokens, table.shape[0])
+    """Only on a CPU are the tokens looked at beforehand: a GPU would have to stop for it. There a
+    token without a row ends in what CUDA calls a device-side assert.
+    """
+    _require_rows("embedding", tokens, table)
     return torch.nn.functional.embedding(tokens.long(), table)
 
 
 @twin
 def embedding_vjp(tokens: Tensor, table: Tensor, grad: Tensor) -> Tensor:
-    """Half precision is summed in float32."""
-    _require_rows("embedding_vjp", tokens, table.shape[0])
+    """Half precision is summed in float32. Tokens without a row as in `embedding`."""
+    _require_rows("embedding_vjp", tokens, table)
     shape = torch.broadcast_shapes(tokens.shape, grad.shape[:-1])
     rows = tokens.long().expand(shape).flatten()
     grads = wide(grad).expand(*shape, table.shape[1]).flatten(0, -2)
@@ -123,9 +125,10 @@ def _slopes(n_heads: int) -> Tensor:
     return torch.cat([slopes, between[: n_heads - smaller]])
 
 
-def _turned(x: Tensor, waves: Tensor, pairing: str) -> Tensor:
+def _turned(x: Tensor, sinusoids: Tensor, pairing: str) -> Tensor:
     """Each pair turned by its angle."""
-    sine, cosine = waves[..., 0::2], waves[..., 1::2]
+    sinusoids = sinusoids.to(x.dtype)
+    sine, cosine = sinusoids[..., 0::2], sinusoids[..., 1::2]
     if pairing == "adjacent":
         turned = _as_complex(x) * torch.complex(cosine, sine)
         return torch.view_as_real(turned).flatten(-2)
@@ -152,18 +155,21 @@ def _as_complex(x: Tensor) -> Tensor:
 def _require_pairs(where: str, x: Tensor, pairing: str) -> None:
     if x.shape[-1] % 2:
         raise ShapeError(f"{where}: axis d_k must be even; got {x.shape[-1]}")
-    if pairing not in ("adjacent", "half"):
+    if not isinstance(pairing, str) or pairing not in ("adjacent", "half"):
         raise ValueError(f'{where}: pairing must be "adjacent" or "half"; got {pairing!r}')
 
 
-def _require_rows(where: str, tokens: Tensor, n_rows: int) -> None:
-    require_values(where, "tokens", tokens)
-    tokens = tokens.long()
-    if tokens.numel() and not (tokens.min() >= 0 and tokens.max() < n_rows):
+def _require_rows(where: str, tokens: Tensor, table: Tensor) -> None:
+    if not tokens.is_cpu or torch.compiler.is_compiling() or not tokens.numel():
+        return
+    n_rows = table.shape[0]
+    if not n_rows:
         raise ValueError(
-            f"{where}: tokens must be from 0 to {n_rows - 1}; "
-            f"got {int(tokens.min())} to {int(tokens.max())}"
+            f"{where}: table has no rows, so tokens must be empty; got {tokens.numel()}"
         )
+    least, most = (int(x) for x in tokens.long().aminmax())
+    if least < 0 or most >= n_rows:
+        raise ValueError(f"{where}: tokens must be from 0 to {n_rows - 1}; got {least} to {most}")
 
 
 def _columns(where: str, table: Tensor, distances: Tensor) -> Tensor:

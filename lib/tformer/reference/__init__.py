@@ -2,6 +2,11 @@
 
 from tformer.reference.attention import attention, attention_vjp, attention_weights
 from tformer.reference.embeddings import cooccurrence, ppmi, svd_embeddings
+from tformer.reference.groups import (
+    grouped_attention,
+    grouped_attention_vjp,
+    grouped_attention_weights,
+)
 from tformer.reference.heads import (
     multi_head_attention,
     multi_head_attention_vjp,
@@ -31,6 +36,13 @@ from tformer.reference.positions import (
     rope_permutation,
     rope_vjp,
     sinusoidal,
+)
+from tformer.reference.projections import (
+    extend_cache,
+    merge,
+    merge_vjp,
+    project,
+    project_vjp,
 )
 from tformer.reference.similarity import (
     cosine_similarity,
@@ -66,9 +78,15 @@ __all__ = [
     "embedding",
     "embedding_vjp",
     "entropy",
+    "extend_cache",
     "from_additive",
+    "grouped_attention",
+    "grouped_attention_vjp",
+    "grouped_attention_weights",
     "log_softmax",
     "logsumexp",
+    "merge",
+    "merge_vjp",
     "multi_head_attention",
     "multi_head_attention_vjp",
     "multi_head_weights",
@@ -81,6 +99,8 @@ __all__ = [
     "pairwise_squared_distance",
     "ppmi",
     "prefix_mask",
+    "project",
+    "project_vjp",
     "projection",
     "qk_circuit",
     "relative_bias",

@@ -18,7 +18,8 @@ def equation(function: Function) -> Function:
     """Check the arguments, compute float16 in float32, follow IEEE arithmetic in silence.
 
     Arguments are held to the docstring by `tformer.arguments.checked`. Float32 and float64 are
-    computed as they are; float16 is widened to float32 and the result rounded once, at the end.
+    computed as they are; float16 is widened to float32 and the result rounded once, at the end,
+    unless it holds integers or booleans.
     An overflow gives inf and an undefined result NaN, without a warning, as in PyTorch.
     """
 
@@ -50,9 +51,10 @@ def _widen(x: Any) -> Any:
 
 
 def _narrow(result: Any) -> Any:
-    """Round a result, or each of several, to float16; None stays None."""
+    """Round a result, or each of several, to float16; integers, booleans and None stay."""
     if isinstance(result, tuple):
         return tuple(map(_narrow, result))
     if _is_parameters(result):
         return type(result)(*map(_narrow, vars(result).values()))
-    return None if result is None else result.astype(np.float16)
+    floating = result is not None and result.dtype.kind == "f"
+    return result.astype(np.float16) if floating else result

@@ -1,15 +1,15 @@
-"""Many heads: several attentions side by side, whose results are added up (chapter 6).
-
-Here a head is a round of a loop, which is the definition; `tformer.fast` computes all at once.
-"""
-
-from collections.abc import Iterator
+"""Many heads: several attentions side by side, whose results are added up (chapter 6)."""
 
 import numpy as np
 
-from tformer.reference.attention import attention, attention_vjp, attention_weights, sum_to
+from tformer.parameters import HeadParameters, require_keys, tree_map
 from tformer.reference.equation import equation
-from tformer.weights import HeadWeights, looked_at
+from tformer.reference.groups import (
+    grouped_attention,
+    grouped_attention_vjp,
+    grouped_attention_weights,
+)
+from tformer.reference.projections import merge, merge_vjp, project, project_vjp
 
 __all__ = [
     "multi_head_attention",
@@ -23,11 +23,12 @@ __all__ = [
 @equation
 def multi_head_attention(
     x: np.ndarray,
-    weights: HeadWeights,
+    parameters: HeadParameters,
     memory: np.ndarray | None = None,
     mask: np.ndarray | None = None,
     bias: np.ndarray | None = None,
     scale: float | None = None,
+    causal: bool = False,
 ) -> np.ndarray:
     """Sum over the heads: each asks, looks and answers with matrices of its own.
 
@@ -35,7 +36,7 @@ def multi_head_attention(
     ----------
     x : (..., T, d_model) array
         What asks; without a memory also what is looked at, and then S is T.
-    weights : HeadWeights
+    parameters : HeadParameters
         With fewer groups than heads, heads share keys and values.
     memory : (..., S, d_model) array, optional
         What is looked at instead: cross-attention.
@@ -45,42 +46,42 @@ def multi_head_attention(
         Added to the scaled scores of each head, or of all.
     scale : float, finite and above 0, optional
         Factor of the scores; 1/√d_k if left out.
+    causal : bool
+        Whether keys behind the position of a query are masked as well.
 
     Returns
     -------
     (..., T, d_model) array
-        A fully masked row is zero.
+        A fully masked row is zero, and then b_o if there is one.
 
     Notes
     -----
     Equation eq-multi-head-attention; [vaswani2017], section 3.2.2, with groups as in [ainslie2023],
     one group as in [shazeer2019].
     """
-    source = looked_at("multi_head_attention", x, memory, mask, bias)
-    heads = [
-        attention(q, k, v, mask, b, scale) @ weights.w_o[h]
-        for h, (q, k, v, b) in enumerate(_heads(x, weights, source, bias))
-    ]
-    return np.sum(heads, axis=0)
+    require_keys("multi_head_attention", x, memory, mask=mask, bias=bias)
+    q, k, v = project(x, parameters, memory)
+    return merge(grouped_attention(q, k, v, mask, bias, scale, causal), parameters)
 
 
 @equation
 def multi_head_attention_vjp(
     x: np.ndarray,
-    weights: HeadWeights,
+    parameters: HeadParameters,
     grad: np.ndarray,
     memory: np.ndarray | None = None,
     mask: np.ndarray | None = None,
     bias: np.ndarray | None = None,
     scale: float | None = None,
-) -> tuple[np.ndarray, HeadWeights, np.ndarray | None, np.ndarray | None]:
+    causal: bool = False,
+) -> tuple[np.ndarray, HeadParameters, np.ndarray | None, np.ndarray | None]:
     """Vector-Jacobian product of many heads: the gradients passed back to its arguments.
 
     Parameters
     ----------
     x : (..., T, d_model) array
         What asks; without a memory also what is looked at, and then S is T.
-    weights : HeadWeights
+    parameters : HeadParameters
         With fewer groups than heads, heads share keys and values.
     grad : (..., T, d_model) array
         Gradient of a loss with respect to the output of `multi_head_attention`.
@@ -92,12 +93,14 @@ def multi_head_attention_vjp(
         Added to the scaled scores of each head, or of all.
     scale : float, finite and above 0, optional
         Factor of the scores; 1/√d_k if left out.
+    causal : bool
+        Whether keys behind the position of a query are masked as well.
 
     Returns
     -------
     dx : (..., T, d_model) array
         Each gradient has the shape of its argument: axes along which that was repeated are summed.
-    dweights : HeadWeights
+    dparameters : HeadParameters
         A gradient in the place of each matrix.
     dmemory : (..., S, d_model) array, optional
         None without a memory; what is looked at then passes its part to dx.
@@ -108,35 +111,24 @@ def multi_head_attention_vjp(
     -----
     Equation eq-multi-head-attention-vjp; the derivatives of [vaswani2017].
     """
-    source = looked_at("multi_head_attention_vjp", x, memory, mask, bias)
-    dx, dsource = np.zeros_like(x), np.zeros_like(source)
-    dweights = HeadWeights(*map(np.zeros_like, vars(weights).values()))
-    dbias = None if bias is None else np.zeros_like(bias)
-    for h, (q, k, v, table) in enumerate(_heads(x, weights, source, bias)):
-        g, w_o = h // weights.group_size, weights.w_o[h]
-        y = attention(q, k, v, mask, table, scale)
-        dq, dk, dv, dtable = attention_vjp(q, k, v, grad @ w_o.T, mask, table, scale)
-        dx += dq @ weights.w_q[h].T
-        dsource += dk @ weights.w_k[g].T + dv @ weights.w_v[g].T
-        dweights.w_q[h] += sum_to(weights.w_q[h], x.mT @ dq)
-        dweights.w_k[g] += sum_to(weights.w_k[g], source.mT @ dk)
-        dweights.w_v[g] += sum_to(weights.w_v[g], source.mT @ dv)
-        dweights.w_o[h] += sum_to(w_o, y.mT @ grad)
-        if dbias is not None:
-            dbias[..., h % dbias.shape[-3], :, :] += dtable
-    if memory is None:
-        return dx + dsource, dweights, None, dbias
-    return dx, dweights, dsource, dbias
+    require_keys("multi_head_attention_vjp", x, memory, mask=mask, bias=bias)
+    q, k, v = project(x, parameters, memory)
+    y = grouped_attention(q, k, v, mask, bias, scale, causal)
+    dy, of_outputs = merge_vjp(y, parameters, grad)
+    dq, dk, dv, dbias = grouped_attention_vjp(q, k, v, dy, mask, bias, scale, causal)
+    dx, of_inputs, dmemory = project_vjp(x, parameters, dq, dk, dv, memory)
+    return dx, tree_map(np.add, of_outputs, of_inputs), dmemory, dbias
 
 
 @equation
 def multi_head_weights(
     x: np.ndarray,
-    weights: HeadWeights,
+    parameters: HeadParameters,
     memory: np.ndarray | None = None,
     mask: np.ndarray | None = None,
     bias: np.ndarray | None = None,
     scale: float | None = None,
+    causal: bool = False,
 ) -> np.ndarray:
     """The table of weights of every head: how much query t takes of value s there.
 
@@ -144,7 +136,7 @@ def multi_head_weights(
     ----------
     x : (..., T, d_model) array
         What asks; without a memory also what is looked at, and then S is T.
-    weights : HeadWeights
+    parameters : HeadParameters
         Values and outputs play no part.
     memory : (..., S, d_model) array, optional
         What is looked at instead: cross-attention.
@@ -154,6 +146,8 @@ def multi_head_weights(
         Added to the scaled scores of each head, or of all.
     scale : float, finite and above 0, optional
         Factor of the scores; 1/√d_k if left out.
+    causal : bool
+        Whether keys behind the position of a query are masked as well.
 
     Returns
     -------
@@ -164,21 +158,18 @@ def multi_head_weights(
     -----
     Equation eq-multi-head-weights; [vaswani2017], section 3.2.2.
     """
-    source = looked_at("multi_head_weights", x, memory, mask, bias)
-    tables = [
-        attention_weights(q, k, mask, table, scale)
-        for q, k, _, table in _heads(x, weights, source, bias)
-    ]
-    return np.stack(tables, axis=-3)
+    require_keys("multi_head_weights", x, memory, mask=mask, bias=bias)
+    q, k, _ = project(x, parameters, memory)
+    return grouped_attention_weights(q, k, mask, bias, scale, causal)
 
 
 @equation
-def qk_circuit(weights: HeadWeights) -> np.ndarray:
-    """What a head looks for: the score of two words is x M yᵀ, before it is scaled.
+def qk_circuit(parameters: HeadParameters) -> np.ndarray:
+    """What a head looks for: without biases, the score of two words is x M yᵀ, before the scale.
 
     Parameters
     ----------
-    weights : HeadWeights
+    parameters : HeadParameters
 
     Returns
     -------
@@ -189,16 +180,16 @@ def qk_circuit(weights: HeadWeights) -> np.ndarray:
     -----
     Equation eq-qk-circuit; [elhage2021].
     """
-    return weights.w_q @ np.repeat(weights.w_k, weights.group_size, axis=0).mT
+    return parameters.w_q @ np.repeat(parameters.w_k, parameters.group_size, axis=0).mT
 
 
 @equation
-def ov_circuit(weights: HeadWeights) -> np.ndarray:
-    """What a head writes: a word x that is looked at with all weight adds x M.
+def ov_circuit(parameters: HeadParameters) -> np.ndarray:
+    """What a head writes: without biases, a word x that is looked at with all weight adds x M.
 
     Parameters
     ----------
-    weights : HeadWeights
+    parameters : HeadParameters
 
     Returns
     -------
@@ -209,14 +200,4 @@ def ov_circuit(weights: HeadWeights) -> np.ndarray:
     -----
     Equation eq-ov-circuit; [elhage2021].
     """
-    return np.repeat(weights.w_v, weights.group_size, axis=0) @ weights.w_o
-
-
-def _heads(
-    x: np.ndarray, weights: HeadWeights, source: np.ndarray, bias: np.ndarray | None
-) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray | None]]:
-    """Queries, keys, values and bias of each head in turn."""
-    for h, w_q in enumerate(weights.w_q):
-        g = h // weights.group_size
-        table = None if bias is None else bias[..., h % bias.shape[-3], :, :]
-        yield x @ w_q, source @ weights.w_k[g], source @ weights.w_v[g], table
+    return np.repeat(parameters.w_v, parameters.group_size, axis=0) @ parameters.w_o

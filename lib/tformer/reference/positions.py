@@ -69,7 +69,7 @@ def sinusoidal(
 @equation
 def rope(
     x: np.ndarray,
-    waves: np.ndarray,
+    sinusoids: np.ndarray,
     pairing: str = "adjacent",
 ) -> np.ndarray:
     """Rotary positions: each pair of coordinates is turned by the angle of its wave.
@@ -78,7 +78,7 @@ def rope(
     ----------
     x : (..., T, d_k) array
         Queries or keys.
-    waves : (..., T, d_k) array
+    sinusoids : (..., T, d_k) real array
         What `sinusoidal` gives for their positions.
     pairing : str
         "adjacent" pairs coordinates 2i and 2i + 1, "half" i and i + d_k / 2.
@@ -94,10 +94,11 @@ def rope(
 
     Notes
     -----
-    Equation eq-rope; [su2024], whose pairs are adjacent.
+    Equation eq-rope; [su2024], whose pairs are adjacent. Computed in the precision of x.
     """
     first, second = _pairs("rope", x, pairing)
-    sine, cosine = waves[..., 0::2], waves[..., 1::2]
+    sinusoids = sinusoids.astype(x.dtype)
+    sine, cosine = sinusoids[..., 0::2], sinusoids[..., 1::2]
     first, second = (
         first * cosine - second * sine,
         first * sine + second * cosine,
@@ -106,12 +107,12 @@ def rope(
 
 
 @equation
-def rope_vjp(waves: np.ndarray, grad: np.ndarray, pairing: str = "adjacent") -> np.ndarray:
+def rope_vjp(sinusoids: np.ndarray, grad: np.ndarray, pairing: str = "adjacent") -> np.ndarray:
     """Vector-Jacobian product of `rope`: the gradient is turned back.
 
     Parameters
     ----------
-    waves : (..., T, d_k) array
+    sinusoids : (..., T, d_k) real array
         Those that `rope` was given.
     grad : (..., T, d_k) array
         Gradient of a loss with respect to what `rope` returned.
@@ -133,7 +134,8 @@ def rope_vjp(waves: np.ndarray, grad: np.ndarray, pairing: str = "adjacent") -> 
     Equation eq-rope-vjp; [su2024]. A rotation's inverse is its transpose.
     """
     first, second = _pairs("rope_vjp", grad, pairing)
-    sine, cosine = waves[..., 0::2], waves[..., 1::2]
+    sinusoids = sinusoids.astype(grad.dtype)
+    sine, cosine = sinusoids[..., 0::2], sinusoids[..., 1::2]
     return _together(first * cosine + second * sine, second * cosine - first * sine, pairing)
 
 
@@ -350,11 +352,11 @@ def _pairs(where: str, x: np.ndarray, pairing: str) -> tuple[np.ndarray, np.ndar
     width = x.shape[-1]
     if width % 2:
         raise ShapeError(f"{where}: axis d_k must be even; got {width}")
+    if not isinstance(pairing, str) or pairing not in ("adjacent", "half"):
+        raise ValueError(f'{where}: pairing must be "adjacent" or "half"; got {pairing!r}')
     if pairing == "adjacent":
         return x[..., 0::2], x[..., 1::2]
-    if pairing == "half":
-        return x[..., : width // 2], x[..., width // 2 :]
-    raise ValueError(f'{where}: pairing must be "adjacent" or "half"; got {pairing!r}')
+    return x[..., : width // 2], x[..., width // 2 :]
 
 
 def _together(first: np.ndarray, second: np.ndarray, pairing: str) -> np.ndarray:
@@ -366,6 +368,8 @@ def _together(first: np.ndarray, second: np.ndarray, pairing: str) -> np.ndarray
 
 
 def _require_rows(where: str, tokens: np.ndarray, n_rows: int) -> None:
+    if tokens.size and not n_rows:
+        raise ValueError(f"{where}: table has no rows, so tokens must be empty; got {tokens.size}")
     if tokens.size and not (tokens.min() >= 0 and tokens.max() < n_rows):
         raise ValueError(
             f"{where}: tokens must be from 0 to {n_rows - 1}; got {tokens.min()} to {tokens.max()}"

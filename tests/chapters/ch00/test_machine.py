@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import torch
 
-from tformer.book.normalise import code_cells, load
+from tformer.book.notebook.normalise import code_cells, load
 from tformer.chapters.ch00.engine import FILE, decode, encode, opening, trained, untrained
 from tformer.chapters.ch00.listing import progress, results
 from tformer.chapters.ch00.measure import CUTS, IT, LAST, SECOND, answers, circuit, cuts, shares

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from playwright.sync_api import Page
 
-from browsing import IN_THE_HAND, call, evaluate, numbers, value, values, violations
+from browsing import call, evaluate, numbers, value, values, violations
 from tformer.chapters.ch04 import row
 from tformer.chapters.ch04.scores import SCALES
 from tformer.chapters.ch04.widen_head import START, WidenHead, normal
@@ -135,11 +135,6 @@ def test_brightness_follows_the_gradient(page: Page) -> None:
         python[name].at_query for name in SCALES
     ]
     assert lit == pytest.approx([min(1, (2 * length) ** 0.5) for length in lengths], abs=1e-3)
-
-
-def test_nothing_sticks_out_on_a_phone(phone: Page) -> None:
-    wide = phone.evaluate("document.documentElement.scrollWidth")
-    assert wide <= IN_THE_HAND["viewport"]["width"]
 
 
 @pytest.mark.parametrize("device", ["page", "phone"])

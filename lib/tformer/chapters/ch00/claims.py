@@ -42,7 +42,7 @@ def _chances(world: Stories, before: bool = False) -> Array:
 @claim(
     "prop-story-floor",
     "exhaustive",
-    broken={
+    mutants={
         "all stories are told": {"everything": True},
         "a loss in bits": {"base": 2.0},
         "the patient is a matter of luck": {"parts": (3.62, 0.48, 1.92, 1.06, 0.69)},
@@ -78,7 +78,7 @@ def story_floor(
 @claim(
     "exm-never-told",
     "exhaustive",
-    broken={
+    mutants={
         "before training": {"before": True},
         "without the first layer's arcs": {"cut": ("first noun to not", "second noun to it")},
     },
@@ -117,7 +117,7 @@ EXPECTED = {
 @claim(
     "exm-cuts",
     "exhaustive",
-    broken={
+    mutants={
         "nothing is cut": {"second_noun": ()},
         "another arc of “it” is cut": {"second_noun": ((0, IT, FIRST),)},
         "the noun is cut from the last word": {"second_noun": ((0, LAST, SECOND),)},

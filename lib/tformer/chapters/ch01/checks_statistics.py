@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from tformer.exercises import say
+from tformer.exercises import describe
 from tformer.exercises.answer import Answer, Wrong
 from tformer.exercises.registry import exercise
 from tformer.exercises.table import Case, case
@@ -144,7 +144,9 @@ def crowd(f: Answer) -> None:
             raise Wrong(f"{head} shape {got.shape}; {n} vectors of width {d} have shape {(n, d)}.")
         if not (np.abs(got) == 1).all():
             bad = got[np.abs(got) != 1][0]
-            raise Wrong(f"{head} the entry {say.show(bad)}; a sign vector holds only 1 and −1.")
+            raise Wrong(
+                f"{head} the entry {describe.show(bad)}; a sign vector holds only 1 and −1."
+            )
         _check_angles(head, got, d, eps)
 
 
@@ -160,7 +162,7 @@ def _check_angles(head: str, got: Array, d: int, eps: float) -> None:
     elif worst == -1:
         why = "Opposite directions are not nearly orthogonal: look at the magnitude of the cosine."
     tie = f", which is not below {eps:g}" if abs(worst) == eps else ""
-    raise Wrong(f"{head} vectors {i} and {j} with cosine {say.show(worst)}{tie}. {why}")
+    raise Wrong(f"{head} vectors {i} and {j} with cosine {describe.show(worst)}{tie}. {why}")
 
 
 def _task(i: int) -> tuple[int, int, float]:

@@ -7,11 +7,12 @@ from collections.abc import Callable, Iterator
 import numpy as np
 
 from tformer import reference
-from tformer.exercises import say
+from tformer.exercises import describe
 from tformer.exercises.answer import Answer, Wrong
+from tformer.exercises.describe import show
 from tformer.exercises.registry import exercise
 from tformer.exercises.samples import integers
-from tformer.exercises.table import Case, case, lean
+from tformer.exercises.table import Case, case, memory_test
 
 Array = np.ndarray
 
@@ -98,7 +99,7 @@ def _distances() -> Iterator[Case | Callable[[Answer], None]]:
     why = "every difference q − k, an array of shape (64, 64, 512). The law of cosines gets by "
     why += "with the table of dot products."
     q, k = integers(3, (64, 512)), integers(4, (64, 512))
-    yield lean(64 * 64 * 512 * 4, "64 queries and 64 keys of width 512", why, q=q, k=k)
+    yield memory_test(64 * 64 * 512 * 4, "64 queries and 64 keys of width 512", why, q=q, k=k)
 
 
 def _from_terms(
@@ -183,7 +184,7 @@ def _check_rounding(f: Answer) -> None:
         raise Wrong(f"With {said}, {f.name} is off by more than rounding explains.")
     if got.min() < 0:
         raise Wrong(
-            f"With {said}, one squared distance comes out as {say.show(got.min(), 2)}. Rounding "
+            f"With {said}, one squared distance comes out as {show(got.min(), 2)}. Rounding "
             "does that when large terms cancel; no square is negative, so stop at zero."
         )
 
@@ -208,7 +209,7 @@ def favourites(f: Answer) -> None:
     floats = [np.array(q, dtype=float) for q in [*few, *more, *tiny_and_large]]
     for q in [*floats, np.array([1, 3]), np.array([-1, 0, 1])]:
         keys = f.array(q=q).astype(float)
-        head = f"With {say.inputs({'q': q})}, {f.name} gives the keys {say.show(keys)}."
+        head = f"With {describe.inputs({'q': q})}, {f.name} gives the keys {show(keys)}."
         if q.dtype.kind == "i":
             head += " (q holds integers here, and so does an array that is made after it.)"
         _judge_favourites(head, q.astype(float), keys, first)
@@ -223,7 +224,7 @@ def _judge_favourites(head: str, q: Array, keys: Array, first: Array) -> None:
     lengths = reference.norm(keys)
     if np.ptp(lengths) < 1e-9 * lengths.max():
         raise Wrong(
-            f"{head} All three have length {say.show(lengths[0])}, and then the three measures "
+            f"{head} All three have length {show(lengths[0])}, and then the three measures "
             "give the same order: the chapter proves it. Make the lengths differ."
         )
     measures = {
@@ -237,7 +238,7 @@ def _judge_favourites(head: str, q: Array, keys: Array, first: Array) -> None:
 
 def _judge_winner(head: str, measure: str, value: Array, wanted: int, fixed: bool) -> None:
     winner, margin = int(value.argmax()), np.sort(value)[-1] - np.sort(value)[-2]
-    numbers = say.show(np.abs(value) if measure == "distance" else value)
+    numbers = show(np.abs(value) if measure == "distance" else value)
     shown = f"{head} Their {measure}s with q are {numbers}:"
     if margin <= 1e-9 * np.abs(value).max():
         raise Wrong(f"{shown} two keys tie for the best {measure}. Move one of them aside.")

@@ -30,7 +30,7 @@ Q_BY_HAND, K_BY_HAND = np.array([3.0, 4.0]), np.array([4.0, 3.0])
 @claim(
     "prop-law-of-cosines",
     "symbolic",
-    broken={"the cross term once": {"factor": 1}},
+    mutants={"the cross term once": {"factor": 1}},
     scope="widths 1 to 5, every coordinate",
 )
 def law_of_cosines(factor: int = 2) -> str:
@@ -53,7 +53,7 @@ def law_of_cosines(factor: int = 2) -> str:
 @claim(
     "exm-dot-by-hand",
     "numeric",
-    broken={"divide by one norm only": {"power": 1}},
+    mutants={"divide by one norm only": {"power": 1}},
     scope="all its numbers",
 )
 def dot_by_hand(power: int = 2) -> str:
@@ -80,7 +80,7 @@ def dot_by_hand(power: int = 2) -> str:
 @claim(
     "thm-projection",
     "symbolic",
-    broken={"divide by ‖k‖, not its square": {"power": 1}},
+    mutants={"divide by ‖k‖, not its square": {"power": 1}},
     scope="widths 1 to 4, every coordinate",
 )
 def projection(power: int = 2) -> str:
@@ -99,7 +99,7 @@ def projection(power: int = 2) -> str:
 @claim(
     "thm-cauchy-schwarz",
     "symbolic",
-    broken={"a constant below one": {"constant": 0.9}},
+    mutants={"a constant below one": {"constant": 0.9}},
     scope="widths 1 to 5, every coordinate",
 )
 def cauchy_schwarz(constant: float = 1.0) -> str:
@@ -127,7 +127,7 @@ def cauchy_schwarz(constant: float = 1.0) -> str:
 @claim(
     "prop-rotation",
     "symbolic",
-    broken={"R stretches by two": {"stretch": 2}},
+    mutants={"R stretches by two": {"stretch": 2}},
     scope="widths 1 to 3, every coordinate",
 )
 def rotation(stretch: int = 1) -> str:
@@ -152,7 +152,7 @@ def rotation(stretch: int = 1) -> str:
 @claim(
     "prop-table-of-dots",
     "symbolic",
-    broken={"rank below the width": {"slack": -1}},
+    mutants={"rank below the width": {"slack": -1}},
     scope="key widths 1 to 3, every entry",
 )
 def table_of_dots(slack: int = 0) -> str:
@@ -177,7 +177,7 @@ def table_of_dots(slack: int = 0) -> str:
 @claim(
     "prop-table-cost",
     "exhaustive",
-    broken={"d_k additions an entry": {"saved": 0}},
+    mutants={"d_k additions an entry": {"saved": 0}},
     scope="all sizes to 4 × 4 × 4",
 )
 def table_cost(saved: int = 1) -> str:
@@ -196,7 +196,7 @@ def table_cost(saved: int = 1) -> str:
 @claim(
     "exm-table-by-hand",
     "exhaustive",
-    broken={"K reshaped, not transposed": {"reshaped": True}},
+    mutants={"K reshaped, not transposed": {"reshaped": True}},
     scope="all six entries",
 )
 def table_by_hand(reshaped: bool = False) -> str:
@@ -216,7 +216,7 @@ def table_by_hand(reshaped: bool = False) -> str:
 @claim(
     "prop-rankings-agree",
     "symbolic",
-    broken={"norms differ": {"squares": (25, 50)}},
+    mutants={"norms differ": {"squares": (25, 50)}},
     scope="widths 1 to 5, every coordinate",
 )
 def rankings_agree(squares: tuple[int, ...] = (25,)) -> str:
@@ -248,7 +248,7 @@ def _preferences(scores: Array) -> Array:
 @claim(
     "exm-rankings-differ",
     "numeric",
-    broken={"keys of norm one": {"unit": True}},
+    mutants={"keys of norm one": {"unit": True}},
     scope="all nine numbers",
 )
 def rankings_differ(unit: bool = False) -> str:

@@ -29,7 +29,7 @@ from tformer.claims.tools import (
 @claim(
     "thm-dot-variance",
     "symbolic",
-    broken={
+    mutants={
         "mean one": {"mean": 1},
         "variance 2d": {"factor": 2},
         "k is q": {"independent": False},
@@ -58,7 +58,7 @@ def dot_variance(mean: int = 0, factor: int = 1, independent: bool = True) -> st
 @claim(
     "cor-scaled-variance",
     "symbolic",
-    broken={"divide by d": {"power": 1}},
+    mutants={"divide by d": {"power": 1}},
     scope="widths 1 to 5, every such distribution",
 )
 def scaled_variance(power: sp.Expr = HALF) -> str:
@@ -77,7 +77,7 @@ def scaled_variance(power: sp.Expr = HALF) -> str:
 @claim(
     "thm-cosine-variance",
     "symbolic",
-    broken={"variance 1/√d": {"power": HALF}, "half a sphere": {"half": True}},
+    mutants={"variance 1/√d": {"power": HALF}, "half a sphere": {"half": True}},
     scope="dimensions 1 to 12",
 )
 def cosine_variance(power: sp.Expr = ONE, half: bool = False) -> str:
@@ -101,7 +101,7 @@ def cosine_variance(power: sp.Expr = ONE, half: bool = False) -> str:
 @claim(
     "lem-cosh",
     "symbolic",
-    broken={"λ²/3 in the exponent": {"divisor": 3}},
+    mutants={"λ²/3 in the exponent": {"divisor": 3}},
     scope="every term of the series",
 )
 def cosh(divisor: int = 2) -> str:
@@ -130,7 +130,7 @@ def tails(d: int) -> dict[int, float]:
 @claim(
     "thm-hoeffding-cosine",
     "exhaustive",
-    broken={"exponent dε²": {"rate": 1.0}, "exponent 0.55 dε²": {"rate": 0.55}},
+    mutants={"exponent dε²": {"rate": 1.0}, "exponent 0.55 dε²": {"rate": 0.55}},
     scope="every cosine, widths 1 to 200, and 10⁴",
 )
 def hoeffding_cosine(rate: float = 0.5) -> str:
@@ -162,7 +162,7 @@ def hoeffding_cosine(rate: float = 0.5) -> str:
 @claim(
     "thm-exponentially-many",
     "exhaustive",
-    broken={"exp(dε²) vectors": {"rate": 1.0}},
+    mutants={"exp(dε²) vectors": {"rate": 1.0}},
     scope="the union bound, widths 1 to 200",
 )
 def exponentially_many(rate: float = 0.25) -> str:

@@ -19,7 +19,7 @@ SCORES = (4.4, 16.6, 13.4, 17.9, 16.6, 4.4, 16.1, 31.7, 41.3, 26.8, 21.4, 27.7, 
 @claim(
     "exm-ppmi-by-hand",
     "numeric",
-    broken={"negative values kept": {"floor": -np.inf}},
+    mutants={"negative values kept": {"floor": -np.inf}},
     scope="the ratios and all four entries",
 )
 def ppmi_by_hand(floor: float = 0.0) -> str:
@@ -35,7 +35,7 @@ def ppmi_by_hand(floor: float = 0.0) -> str:
 @claim(
     "prop-svd-error",
     "numeric",
-    broken={"singular values not squared": {"power": 1}},
+    mutants={"singular values not squared": {"power": 1}},
     scope="seventeen matrices, every number of values kept",
 )
 def svd_error(power: int = 2) -> str:
@@ -64,7 +64,7 @@ def svd_error(power: int = 2) -> str:
 @claim(
     "exm-row-of-it",
     "numeric",
-    broken={
+    mutants={
         "raw counts": {"positive_only": False},
         "neighbours at most 2 places off": {"window": 2},
     },

@@ -7,10 +7,10 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 import numpy as np
 
 from tformer import reference
-from tformer.exercises import say
 from tformer.exercises.answer import Answer, Wrong
+from tformer.exercises.describe import pair, show
 from tformer.exercises.registry import Test, exercise
-from tformer.exercises.table import Case, case, lean
+from tformer.exercises.table import Case, case, memory_test
 
 Array = np.ndarray
 
@@ -35,8 +35,8 @@ class _Stream:
         for old, new in zip(self.chunks, self.handed, strict=False):
             if not np.array_equal(old, new, equal_nan=True):
                 raise Wrong(
-                    f"Your function changes a chunk it was given, from {say.show(old)} to "
-                    f"{say.show(new)}, and its owner may still need it. Compute in a new array."
+                    f"Your function changes a chunk it was given, from {show(old)} to "
+                    f"{show(new)}, and its owner may still need it. Compute in a new array."
                 )
         if len(self.handed) == len(self.chunks):
             self.ended = True
@@ -47,7 +47,7 @@ class _Stream:
 
 def _streams() -> Iterator[Case | Test]:
     def of(*chunks: Sequence[float], want: float | None = None, why: str = "") -> Case:
-        said = "the chunks " + " then ".join(say.show(np.array(c)) for c in chunks)
+        said = "the chunks " + " then ".join(show(np.array(c)) for c in chunks)
         return case(
             chunks=_Stream(*chunks), want=want, why=why, said=said if chunks else "no chunk"
         )
@@ -75,7 +75,7 @@ def _streams() -> Iterator[Case | Test]:
     yield of(want=-np.inf, why="With no term the sum is 0 and its logarithm −∞.")
     rng, two = np.random.default_rng(0), "it keeps the chunks. Two numbers are enough to remember."
     chunks = (rng.normal(size=10_000) for _ in range(200))
-    yield lean(4e6, "200 chunks of 10 000 scores", two, said="200 chunks", chunks=chunks)
+    yield memory_test(4e6, "200 chunks of 10 000 scores", two, said="200 chunks", chunks=chunks)
 
 
 def _lse(chunks: Iterable[Array]) -> float:
@@ -152,7 +152,7 @@ def _gumbel(u: Array) -> Array:
     return -np.log(-np.log(u))
 
 
-_WRONG_DRAWS = {
+_DRAW_MUTANTS = {
     "The noise was multiplied with the scores; add it.": _noisy(lambda x, u, _: x * _gumbel(u)),
     "The smallest sum was taken; the largest wins.": _noisy(lambda x, u, _: -x - _gumbel(u)),
     "The noise is twice as large as it should be, like scores at half of β.": _noisy(
@@ -193,7 +193,7 @@ _WRONG_DRAWS = {
         "step of the same kind gives the one you need.",
         "G = −log(−log U). Each draw needs fresh noise for each score: a table of `size` rows.",
     ),
-    mutants=_WRONG_DRAWS,
+    mutants=_DRAW_MUTANTS,
 )
 def draw(f: Answer) -> None:
     """Indices with probabilities softmax(x), by the Gumbel-max trick or otherwise."""
@@ -215,22 +215,22 @@ def draw(f: Answer) -> None:
     if np.array_equal(*halves) or np.mean(got[1:] == got[:-1]) > 0.6:
         raise Wrong(f"With {said}, neighbouring draws repeat each other; each needs fresh noise.")
     for added in 1000, -1000, 20_000:
-        words = f"scores near {say.show(added)}"
+        words = f"scores near {show(added)}"
         far = np.bincount(_drawn(f, x + added, size, words), minlength=3) / size
         if np.abs(far - _WEIGHTS / 6).max() > 0.02:
             raise Wrong(
-                f"With {say.show(added)} added to every score, the draws change; softmax does not."
+                f"With {show(added)} added to every score, the draws change; softmax does not."
             )
     for place in range(3):
         scores = np.where(np.arange(3) == place, -np.inf, 0.0)
-        words = f"x = {say.show(scores)}"
+        words = f"x = {show(scores)}"
         found = np.bincount(_drawn(f, scores, 2000, words), minlength=3)
         if found[place]:
             raise Wrong(f"With {words}, {f.name} draws index {place}, whose weight is 0.")
         if found.max() > 1200:
             raise Wrong(f"With {words}, the two others should come up equally often.")
     for few, draws in ((2.0,), 5), ((0.0, 1.0), 1), ((3.0, 1.0, 0.0, 2.0), 4):
-        _drawn(f, np.array(few), draws, f"x = {say.show(few)} and size = {draws}")
+        _drawn(f, np.array(few), draws, f"x = {show(few)} and size = {draws}")
 
 
 def _drawn(f: Answer, x: Array, size: int, said: str, seed: int = 5) -> Array:
@@ -240,7 +240,7 @@ def _drawn(f: Answer, x: Array, size: int, said: str, seed: int = 5) -> Array:
     whole = got.astype(np.int64)
     if not ((whole == got) & (whole >= 0) & (whole < len(x))).all():
         raise Wrong(
-            f"With {said}, {f.name} returns {say.show(got[0])} among its draws; the indices are "
+            f"With {said}, {f.name} returns {show(got[0])} among its draws; the indices are "
             f"0 to {len(x) - 1}."
         )
     return whole
@@ -251,13 +251,13 @@ def _judge_frequencies(f: Answer, found: Array, said: str) -> None:
     if np.abs(found - right).max() < 0.02:
         return
     why, least = "Look again at the distribution of the noise.", 0.015
-    for reason, mistaken in _WRONG_DRAWS.items():
+    for reason, mistaken in _DRAW_MUTANTS.items():
         places = mistaken(np.log(_WEIGHTS), np.random.default_rng(1), 40_000)
         gap = np.abs(found - np.bincount(places, minlength=3) / 40_000).max()
         why, least = (reason, gap) if gap < least else (why, least)
     raise Wrong(
-        f"With {said}, {f.name} draws the three indices with frequencies {say.show(found, 3)}; "
-        f"softmax says {say.show(right, 3)}. {why}"
+        f"With {said}, {f.name} draws the three indices with frequencies {show(found, 3)}; "
+        f"softmax says {show(right, 3)}. {why}"
     )
 
 
@@ -285,7 +285,7 @@ def climb(f: Answer) -> None:
             raise Wrong(_outside(f, p))
         if np.abs(p - best).max() < 1e-5:
             continue
-        texts = say.pair(p, best)
+        texts = pair(p, best)
         slope = gradient(np.maximum(p, 1e-300))
         raise Wrong(
             f"With {words}, {f.name} stops at {texts[0]}; the maximum is at {texts[1]}. "
@@ -307,13 +307,13 @@ def _reason(p: Array, best: Array, slope: Array) -> str:
     distance = np.abs(p - best).max()
     if distance < 1e-3:
         return (
-            f"It is {say.pair(distance, 1e-5, 2)[0]} away, and 1e−05 is allowed: take longer "
+            f"It is {pair(distance, 1e-5, 2)[0]} away, and 1e−05 is allowed: take longer "
             "steps, or more of them."
         )
     if (p - 1 / len(p)) @ (best - 1 / len(p)) < 0:
         return "It went downhill from equal weights: step along the gradient, not against it."
     return (
-        f"The gradient there is {say.show(slope)}, and at a maximum inside the simplex its entries "
+        f"The gradient there is {show(slope)}, and at a maximum inside the simplex its entries "
         "are equal: the climb is not over, or its steps end somewhere else."
     )
 
@@ -333,14 +333,14 @@ def _on_simplex(f: Answer, gradient: Callable[[Array], Array]) -> Callable[..., 
 
 def _outside(f: Answer, p: Array) -> str:
     if not np.isfinite(p).all():
-        return f"{f.name} arrives at {say.show(p)}: a step was too large."
+        return f"{f.name} arrives at {show(p)}: a step was too large."
     if (p < 0).any():
         return (
-            f"{f.name} leaves the simplex: at {say.show(p)} a weight is negative. Choose a step "
+            f"{f.name} leaves the simplex: at {show(p)} a weight is negative. Choose a step "
             "that keeps weights positive."
         )
     return (
-        f"{f.name} leaves the simplex: the weights {say.show(p)} sum to {say.show(p.sum())}. "
+        f"{f.name} leaves the simplex: the weights {show(p)} sum to {show(p.sum())}. "
         "Restore the sum after each step."
     )
 

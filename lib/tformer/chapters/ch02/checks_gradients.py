@@ -7,12 +7,13 @@ from collections.abc import Callable, Iterator
 import numpy as np
 
 from tformer import reference
-from tformer.exercises import say
+from tformer.exercises import describe
 from tformer.exercises.answer import Answer, Wrong
+from tformer.exercises.describe import pair, show
 from tformer.exercises.kinds import Number
 from tformer.exercises.registry import Test, exercise
 from tformer.exercises.samples import integers
-from tformer.exercises.table import Case, Function, case, lean
+from tformer.exercises.table import Case, Function, case, memory_test
 
 Array = np.ndarray
 
@@ -187,7 +188,7 @@ def _gradients() -> Iterator[Case | Test]:
         yield case(p=q, grad=integers(seed + 7, shape), beta=0.5, why="Rows do not mix.")
     why = "the whole Jacobian, 1500 × 1500. Multiply its two terms by grad on paper first."
     even, ones = np.full(1500, 1 / 1500), np.ones(1500)
-    yield lean(4e6, "one row of 1500 weights", why, p=even, grad=ones, beta=1.0)
+    yield memory_test(4e6, "one row of 1500 weights", why, p=even, grad=ones, beta=1.0)
 
 
 def _mean(p: Array, grad: Array) -> Array:
@@ -296,14 +297,14 @@ def sensitive_scores(f: Answer) -> None:
         gap = 0.5 - norm
         if gap > 1e-6:
             raise Wrong(
-                f"{head} {_described(x)}; the largest weights are {say.show(np.sort(p)[:-3:-1])} "
-                f"and the norm falls short of 1/2 by {say.pair(gap, 1e-6, 2)[0]}; a millionth is "
+                f"{head} {_described(x)}; the largest weights are {show(np.sort(p)[:-3:-1])} "
+                f"and the norm falls short of 1/2 by {pair(gap, 1e-6, 2)[0]}; a millionth is "
                 f"allowed. {_reason(p)}"
             )
 
 
 def _described(x: Array) -> str:
-    return f"the scores {say.show(x)}" if x.size <= say.FEW else f"{x.size} scores"
+    return f"the scores {show(x)}" if x.size <= describe.FEW else f"{x.size} scores"
 
 
 def _reason(p: Array) -> str:
@@ -337,9 +338,9 @@ def beta_for_entropy(f: Answer) -> None:
     for scores, beta in _TARGETS:
         s = np.array(scores, dtype=float)
         target = float(reference.entropy(reference.softmax(s, beta=beta)))
-        said = f"scores = {say.show(s)} and target = {say.show(target)}"
+        said = f"scores = {show(s)} and target = {show(target)}"
         got = f.array(said, scores=s, target=target)
-        head = f"With {said}, {f.name} gives β = {say.show(got)}"
+        head = f"With {said}, {f.name} gives β = {show(got)}"
         if got.size != 1:
             raise Wrong(f"{head}; one number is asked for.")
         _judge_beta(head, s, target, float(got.reshape(())))
@@ -360,11 +361,11 @@ def _judge_beta(head: str, s: Array, target: float, got: float) -> None:
         raise Wrong(f"{head}, which is the target itself, an entropy and no β.")
     if np.abs(s).min() > 700:
         raise Wrong(
-            f"{head}, where the entropy is {say.pair(entropy, target)[0]}. All scores lie far from "
+            f"{head}, where the entropy is {pair(entropy, target)[0]}. All scores lie far from "
             "0 on one side: without a shift their exponentials are all ∞ or all 0, and the weights "
             "nan. Subtract the largest score."
         )
-    head += f", where the entropy is {say.pair(entropy, target)[0]}"
+    head += f", where the entropy is {pair(entropy, target)[0]}"
     if abs(entropy - target) < 0.02:
         raise Wrong(f"{head}: close, but not within a millionth. Keep halving the interval.")
     if entropy > target:

@@ -9,11 +9,12 @@ from typing import Any
 import numpy as np
 
 from tformer import reference
-from tformer.exercises import kinds, say
+from tformer.exercises import kinds
 from tformer.exercises.answer import Answer, Wrong
+from tformer.exercises.describe import show
 from tformer.exercises.registry import Test, exercise
 from tformer.exercises.samples import integers
-from tformer.exercises.softmaxes import WRONG_MASKS, measured_from, visible
+from tformer.exercises.softmaxes import MASK_MUTANTS, measured_from, visible
 from tformer.exercises.table import Case, Function, case
 
 Array = np.ndarray
@@ -106,7 +107,7 @@ def check_single(f: Answer, **more: Any) -> None:
     got = f.expect(np.ones(1), x=np.zeros(1), **more)
     if abs(got[0] - 1) > 1e-15:
         raise Wrong(
-            f"With the single score x = (0,), {f.name} gives a weight of {say.show(got[0], 13)}; "
+            f"With the single score x = (0,), {f.name} gives a weight of {show(got[0], 13)}; "
             "weights sum to 1. After the shift the sum is at least 1, so nothing has to be added "
             "to the denominator."
         )
@@ -278,7 +279,7 @@ def _masked_rows() -> Iterator[Case]:
             reference.softmax(visible(x, keep).ravel()).reshape(x.shape)
         ),
     }
-    | WRONG_MASKS,
+    | MASK_MUTANTS,
     otherwise="The visible keys of a row share its weight as in a softmax of their own.",
 )
 def masked_softmax(x: Array, keep: Array) -> Array:

@@ -29,7 +29,7 @@ from tformer.claims.tools import (
 @claim(
     "exm-softmax-by-hand",
     "symbolic",
-    broken={"not exponentiated": {"exponentiate": False}},
+    mutants={"not exponentiated": {"exponentiate": False}},
     scope="all three weights",
 )
 def softmax_by_hand(exponentiate: bool = True) -> str:
@@ -43,7 +43,10 @@ def softmax_by_hand(exponentiate: bool = True) -> str:
 
 
 @claim(
-    "prop-softmax-two", "symbolic", broken={"sigmoid of b − a": {"sign": -1}}, scope="every a and b"
+    "prop-softmax-two",
+    "symbolic",
+    mutants={"sigmoid of b − a": {"sign": -1}},
+    scope="every a and b",
 )
 def softmax_two(sign: int = 1) -> str:
     """Beyond the statement, the library on a grid."""
@@ -58,7 +61,7 @@ def softmax_two(sign: int = 1) -> str:
 @claim(
     "thm-shift-invariance",
     "symbolic",
-    broken={"scale, not shift": {"scale": True}},
+    mutants={"scale, not shift": {"scale": True}},
     scope="n ≤ 4, every score and shift",
 )
 def shift_invariance(scale: bool = False) -> str:
@@ -89,7 +92,10 @@ def exponential(t: Any) -> Any:
 @claim(
     "prop-why-exponential",
     "symbolic",
-    broken={"1 + x² will do": {"g": lambda t: 1 + t**2}, "e^x + 1": {"g": lambda t: sp.exp(t) + 1}},
+    mutants={
+        "1 + x² will do": {"g": lambda t: 1 + t**2},
+        "e^x + 1": {"g": lambda t: sp.exp(t) + 1},
+    },
     scope="two scores, differentiable f",
 )
 def why_exponential(g: Callable[[Any], Any] = exponential) -> str:
@@ -109,7 +115,7 @@ def why_exponential(g: Callable[[Any], Any] = exponential) -> str:
 @claim(
     "prop-softmax-permutation",
     "exhaustive",
-    broken={"any selection": {"distinct": False}},
+    mutants={"any selection": {"distinct": False}},
     scope="every order of two rows, n ≤ 5",
 )
 def softmax_permutation(distinct: bool = True) -> str:
@@ -132,7 +138,7 @@ def softmax_permutation(distinct: bool = True) -> str:
 @claim(
     "thm-softmax-jacobian",
     "symbolic",
-    broken={"the wrong sign": {"sign": 1}, "without β": {"power": 0}},
+    mutants={"the wrong sign": {"sign": 1}, "without β": {"power": 0}},
     scope="n ≤ 4, every score",
 )
 def softmax_jacobian(sign: int = -1, power: int = 1) -> str:
@@ -156,7 +162,7 @@ def softmax_jacobian(sign: int = -1, power: int = 1) -> str:
 @claim(
     "prop-jacobian-null",
     "symbolic",
-    broken={
+    mutants={
         "invertible": {"null_dimension": 0},
         "two directions": {"null_dimension": 2},
         "a score of −inf": {"hidden": 1},
@@ -188,7 +194,7 @@ def jacobian_null(null_dimension: int = 1, hidden: int = 0) -> str:
 @claim(
     "thm-jacobian-norm",
     "numeric",
-    broken={"bound 0.4": {"bound": 0.4}, "bound 0.55": {"bound": 0.55}},
+    mutants={"bound 0.4": {"bound": 0.4}, "bound 0.55": {"bound": 0.55}},
     scope="559 rows p, 2 ≤ n ≤ 4",
 )
 def jacobian_norm(bound: float = 0.5) -> str:
@@ -217,7 +223,7 @@ def jacobian_norm(bound: float = 0.5) -> str:
 @claim(
     "cor-softmax-lipschitz",
     "numeric",
-    broken={"β/4": {"constant": 0.25}, "0.55 β, as the best constant": {"constant": 0.55}},
+    mutants={"β/4": {"constant": 0.25}, "0.55 β, as the best constant": {"constant": 0.55}},
     scope="15,625 pairs of rows, n = 3",
 )
 def softmax_lipschitz(constant: float = 0.5) -> str:

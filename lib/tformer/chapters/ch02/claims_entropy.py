@@ -35,7 +35,7 @@ def divergence(p: Array, r: Array) -> Array:
 @claim(
     "lem-gibbs",
     "symbolic",
-    broken={"r sums to two": {"total": 2}},
+    mutants={"r sums to two": {"total": 2}},
     scope="every z; 834 pairs p and r, n ≤ 3",
 )
 def gibbs(total: int = 1) -> str:
@@ -63,7 +63,7 @@ def gibbs(total: int = 1) -> str:
 @claim(
     "thm-softmax-variational",
     "symbolic",
-    broken={"H(p) times β": {"power": 1}},
+    mutants={"H(p) times β": {"power": 1}},
     scope="n ≤ 4, every score and weight",
 )
 def softmax_variational(power: int = -1) -> str:
@@ -91,7 +91,10 @@ def softmax_variational(power: int = -1) -> str:
 
 
 @claim(
-    "thm-lse-bounds", "numeric", broken={"half the excess": {"share": 0.5}}, scope="780 rows, n ≤ 4"
+    "thm-lse-bounds",
+    "numeric",
+    mutants={"half the excess": {"share": 0.5}},
+    scope="780 rows, n ≤ 4",
 )
 def lse_bounds(share: float = 1.0) -> str:
     """On a grid, with rows of equal scores and rows of one score."""
@@ -115,7 +118,7 @@ def lse_bounds(share: float = 1.0) -> str:
 @claim(
     "thm-lse-convex",
     "symbolic",
-    broken={"gradient β softmax": {"power": 1}},
+    mutants={"gradient β softmax": {"power": 1}},
     scope="n ≤ 3, every score",
 )
 def lse_convex(power: int = 0) -> str:
@@ -151,7 +154,7 @@ def far_ahead(n: int, beta: float) -> Array:
 @claim(
     "prop-softmax-limits",
     "symbolic",
-    broken={"twice the gap": {"rate": 2}, "half the gap, as reached": {"rate": 0.5}},
+    mutants={"twice the gap": {"rate": 2}, "half the gap, as reached": {"rate": 0.5}},
     scope="n ≤ 4, every gap; the rate on 198 rows",
 )
 def softmax_limits(rate: float = 1) -> str:
@@ -186,7 +189,7 @@ def softmax_limits(rate: float = 1) -> str:
 @claim(
     "thm-saturation",
     "numeric",
-    broken={
+    mutants={
         "twice the gap": {"rate": 2},
         "half the gap, as reached": {"rate": 0.5},
         "without the 2": {"factor": 1},
@@ -221,7 +224,7 @@ def saturation(rate: float = 1, factor: int = 2) -> str:
 @claim(
     "thm-entropy-temperature",
     "symbolic",
-    broken={"without β": {"power": 0}},
+    mutants={"without β": {"power": 0}},
     scope="n ≤ 3, every score; the bounds on 155 rows",
 )
 def entropy_temperature(power: int = 1) -> str:

@@ -22,7 +22,7 @@ BITS = {"float16": 11, "bfloat16": 8, "float32": 24}
 @claim(
     "prop-naive-overflow",
     "exhaustive",
-    broken={
+    mutants={
         "no shift": {"shifted": False},
         "bfloat16 overflows like float16": {"largest": LARGEST | {"bfloat16": 11.08}},
         "at most n for every n, in float16": {"bits": BITS | {"float16": 12}},
@@ -108,7 +108,7 @@ def _largest_finite_exp(name: str) -> tuple[float, float, float]:
 @claim(
     "exm-log-of-softmax",
     "numeric",
-    broken={"scores within range": {"far": 100.0}},
+    mutants={"scores within range": {"far": 100.0}},
     scope="both logarithms",
 )
 def log_of_softmax(far: float = 1000.0) -> str:
@@ -125,7 +125,7 @@ def log_of_softmax(far: float = 1000.0) -> str:
 @claim(
     "prop-epsilon-denominator",
     "symbolic",
-    broken={"no deficit": {"factor": 0}},
+    mutants={"no deficit": {"factor": 0}},
     scope="n ≤ 4, exact arithmetic",
 )
 def epsilon_denominator(factor: int = 1) -> str:
@@ -154,7 +154,7 @@ def epsilon_denominator(factor: int = 1) -> str:
     )
 
 
-@claim("exm-epsilon", "numeric", broken={"with the shift": {"shift": True}}, scope="the row's sum")
+@claim("exm-epsilon", "numeric", mutants={"with the shift": {"shift": True}}, scope="the row's sum")
 def epsilon_by_hand(shift: bool = False) -> str:
     """Beyond the statement, the library on the same row."""
     x = np.full(4, -40.0)
@@ -168,7 +168,7 @@ def epsilon_by_hand(shift: bool = False) -> str:
 @claim(
     "exm-half-precision",
     "exhaustive",
-    broken={"eleven bits": {"significant_bits": 11}},
+    mutants={"eleven bits": {"significant_bits": 11}},
     scope="every float16, two numbers of bfloat16",
 )
 def half_precision(significant_bits: int = 8) -> str:

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from tformer import reference
-from tformer.exercises import say
 from tformer.exercises.answer import Answer, Wrong
+from tformer.exercises.describe import pair, show
 from tformer.exercises.kinds import Parts, Several, parts
 from tformer.exercises.registry import exercise
 from tformer.exercises.samples import columns, integers
@@ -222,8 +222,8 @@ def _judge(said: str, sentence: Sentence, keys: Array) -> None:
         else f"at least {SHARE}/{len(heads)} is asked for the right one"
     )
     raise Wrong(
-        f"With {said}, and a sentence with {sentence}, the right noun gets {say.show(right)} in "
-        f"the mean of the heads and the other {say.show(wrong)}; {asked}. "
+        f"With {said}, and a sentence with {sentence}, the right noun gets {show(right)} in "
+        f"the mean of the heads and the other {show(wrong)}; {asked}. "
         f"{_why(sentence, keys, heads)}"
     )
 
@@ -236,16 +236,16 @@ def _why(sentence: Sentence, keys: Array, heads: Array) -> str:
     if ours[2] > 0.5:
         return (
             f"In head {sentence.right}, which should point at the right noun, the adjective draws "
-            f"{say.show(ours[2])} of the weight."
+            f"{show(ours[2])} of the weight."
         )
     if theirs[1] > 0.1:
         return (
-            f"Head {sentence.wrong} still gives {say.show(theirs[1])} to the noun of its kind. Who "
+            f"Head {sentence.wrong} still gives {show(theirs[1])} to the noun of its kind. Who "
             "should draw its weight away?"
         )
     if ours[0] < SHARE:
         return (
-            f"In its own head the right noun gets {say.show(ours[0])}. There are "
+            f"In its own head the right noun gets {show(ours[0])}. There are "
             f"{sentence.length} words, and each counts."
         )
     return "Which head gives the other noun so much?"
@@ -310,8 +310,8 @@ def _judge_looks(said: str, partner: Array, sentence: Array, w_q: Array, w_k: Ar
         if wanted not in sentence or shares[wanted] >= 0.999:
             continue
         head = (
-            f"With {said} and the sentence {say.show(sentence)}, word {word} gives word {wanted} "
-            f"a weight of {say.pair(shares[wanted], 0.999)[0]}; at least 0.999 is asked for."
+            f"With {said} and the sentence {show(sentence)}, word {word} gives word {wanted} "
+            f"a weight of {pair(shares[wanted], 0.999)[0]}; at least 0.999 is asked for."
         )
         if found == wanted and shares[found] > np.sort(shares)[:-1].max() + 1e-9:
             raise Wrong(f"{head} It looks at the right word, with too small a lead over the rest.")
@@ -346,7 +346,7 @@ def _where_it_looks(
             f"No query prefers the key of word {partner[word]}, because it lies among the others: "
             "the largest score goes to a key at the edge."
         )
-    return f"Word {found} gets {say.show(shares[found])}, the largest."
+    return f"Word {found} gets {show(shares[found])}, the largest."
 
 
 def _preferred(w_k: Array) -> set[int]:

@@ -10,8 +10,10 @@ from typing import Any
 import numpy as np
 
 from tformer import reference
-from tformer.exercises import kinds, say
+from tformer.exercises import kinds
 from tformer.exercises.answer import Answer, Wrong
+from tformer.exercises.compare import rounding
+from tformer.exercises.describe import pair, show
 from tformer.exercises.registry import exercise
 from tformer.exercises.table import Case, case, each
 
@@ -31,14 +33,15 @@ class Between(kinds.Array):
     def same(self, got: Any, want: Any) -> bool:
         """Tell whether the number lies between the bounds, or is another number."""
         if got.shape == () and want.shape == (2,):
-            return bool(want[0] * (1 - 1e-9) <= got <= want[1] * (1 + 1e-9))
+            off = 1e-9 + rounding(got)
+            return bool(want[0] * (1 - off) <= float(got) <= want[1] * (1 + off))
         return super().same(got, want)
 
     def head(self, f: Answer, got: Parts, want: Parts, said: str, place: int) -> str:
         """Say what β should be, and why."""
-        low, high = (say.show(bound) for bound in want[0])
+        low, high = (show(bound) for bound in want[0])
         return (
-            f"With {said}, {f.name} gives β = {say.pair(got[0], want[0][1])[0]}. The output comes "
+            f"With {said}, {f.name} gives β = {pair(got[0], want[0][1])[0]}. The output comes "
             f"within eps of the best value at {low}, and the theorem is content with {high}."
         )
 

@@ -249,7 +249,7 @@ def _equal(values: Array, table: Array) -> Array:
 
 
 _ROUNDED = "The unmixed rows differ from those of the table by rounding errors"
-_WRONG_WORDS: dict[str, Function] = {  # from the right values and the table
+_WORD_MUTANTS: dict[str, Function] = {  # from the right values and the table
     "The largest dot product goes to a long embedding. Look for the nearest one.": (
         lambda values, table: (values @ table.T).argmax(axis=-1)
     ),
@@ -331,7 +331,7 @@ _WRONG_WORDS: dict[str, Function] = {  # from the right values and the table
             ),
         },
     )
-    | each(_judged_by, _WRONG_WORDS),
+    | each(_judged_by, _WORD_MUTANTS),
     kind=Marks(),
     otherwise="There is a word for each row of y, and a times their embeddings should give y.",
 )

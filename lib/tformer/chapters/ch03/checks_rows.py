@@ -11,11 +11,11 @@ from tformer import reference
 from tformer.exercises.kinds import Marks
 from tformer.exercises.registry import exercise
 from tformer.exercises.samples import integers
-from tformer.exercises.scales import WRONG_SCALES, scaled
+from tformer.exercises.scales import SCALE_MUTANTS, scaled
 from tformer.exercises.softmaxes import (
+    MASK_MUTANTS,
     OF_ITS_OWN,
-    WRONG_MASKS,
-    WRONG_SOFTMAXES,
+    SOFTMAX_MUTANTS,
     measured_from,
     scaled_scores,
     visible,
@@ -250,8 +250,8 @@ _reading = partial(_attending, reference.attention)
                 lambda q, k, v: reference.attention(q, k, v, scale=1.0) / q.shape[-1] ** 0.5
             ),
         }
-        | each(weighed, WRONG_SOFTMAXES)
-        | each(scaled, WRONG_SCALES),
+        | each(weighed, SOFTMAX_MUTANTS)
+        | each(scaled, SCALE_MUTANTS),
     ),
     otherwise="Compare with softmax(Q Kᵀ/√d_k) V, step by step.",
 )
@@ -317,7 +317,7 @@ def _square(mask: Array) -> bool:
     return mask.ndim > 1 and mask.shape[-1] == mask.shape[-2]
 
 
-_WRONG_WEIGHTS: dict[str, Function] = {  # from scores and a mask
+_WEIGHT_MUTANTS: dict[str, Function] = {  # from scores and a mask
     "A nan comes of 0 · ∞, if a mask is multiplied by ∞.": lambda scores, mask: measured_from(
         scores + (1 - mask) * -np.inf
     ),
@@ -352,12 +352,12 @@ _WRONG_WEIGHTS: dict[str, Function] = {  # from scores and a mask
         "you subtract and that sum by 1 before you divide.",
     ),
     cases=_masked_tables,
-    mutants=each(_weighed, _WRONG_WEIGHTS | WRONG_MASKS)
+    mutants=each(_weighed, _WEIGHT_MUTANTS | MASK_MUTANTS)
     | each(
         lambda scale, q, k, v, mask: reference.attention(
             q, k, v, mask=np.atleast_2d(mask), scale=scale(q, k)
         ),
-        WRONG_SCALES,
+        SCALE_MUTANTS,
     ),
     otherwise="Row t of the mask says which keys query t may look at.",
 )

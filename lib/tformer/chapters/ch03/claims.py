@@ -57,7 +57,7 @@ def subsets(size: int) -> Array:
 @claim(
     "exm-attention-by-hand",
     "symbolic",
-    broken={"the default scale of d_k = 4": {"c": HALF}},
+    mutants={"the default scale of d_k = 4": {"c": HALF}},
     scope="all its numbers",
 )
 def attention_by_hand(c: sp.Expr = ONE) -> str:
@@ -77,7 +77,7 @@ def attention_by_hand(c: sp.Expr = ONE) -> str:
 @claim(
     "exm-uniform",
     "exhaustive",
-    broken={"one score larger": {"extra": log(2)}},
+    mutants={"one score larger": {"extra": log(2)}},
     scope="up to 5 keys, every mask",
 )
 def uniform(extra: float = 0.0) -> str:
@@ -97,7 +97,7 @@ def uniform(extra: float = 0.0) -> str:
 @claim(
     "thm-convex-hull",
     "symbolic",
-    broken={
+    mutants={
         "weights not normalised": {"normalised": False},
         "a fully masked row": {"fully_masked": True},
     },
@@ -133,7 +133,7 @@ def convex_hull(normalised: bool = True, fully_masked: bool = False) -> str:
 @claim(
     "thm-equivariance",
     "symbolic",
-    broken={"with a causal mask": {"causal": True}, "with positions added": {"positions": 1.0}},
+    mutants={"with a causal mask": {"causal": True}, "with positions added": {"positions": 1.0}},
     scope="up to 3 words; the library, 5",
 )
 def equivariance(causal: bool = False, positions: float = 0.0) -> str:
@@ -170,7 +170,7 @@ def _self_attention(x: Array, mask: Array | None = None) -> Array:
 @claim(
     "prop-not-invariant",
     "exhaustive",
-    broken={"the keys alone": {"values_too": False}, "the tokens": {"queries_too": True}},
+    mutants={"the keys alone": {"values_too": False}, "the tokens": {"queries_too": True}},
     scope="up to 5 words, every order",
 )
 def not_invariant(values_too: bool = True, queries_too: bool = False) -> str:
@@ -197,7 +197,7 @@ def not_invariant(values_too: bool = True, queries_too: bool = False) -> str:
 @claim(
     "prop-mask-is-restriction",
     "exhaustive",
-    broken={"mask after softmax": {"after": True}},
+    mutants={"mask after softmax": {"after": True}},
     scope="up to 5 keys, every mask",
 )
 def mask_is_restriction(after: bool = False) -> str:
@@ -224,7 +224,7 @@ def mask_is_restriction(after: bool = False) -> str:
 @claim(
     "thm-hard-lookup",
     "numeric",
-    broken={"rate 2Δ": {"rate": 2}, "rate Δ/2, as reached": {"rate": 0.5}},
+    mutants={"rate 2Δ": {"rate": 2}, "rate Δ/2, as reached": {"rate": 0.5}},
     scope="scores 0 to 3, up to 4 keys",
 )
 def hard_lookup(rate: float = 1) -> str:

@@ -29,7 +29,7 @@ def _right(sentence: str) -> int:
 @claim(
     "exm-answer-by-votes",
     "exhaustive",
-    broken={
+    mutants={
         "the adjective does not vote": {"votes": 0.0},
         "the adjective is not looked at": {"heard": 0.0},
     },
@@ -72,7 +72,7 @@ def _answer_with(sentence: str, other: str) -> Array:
 @claim(
     "exm-veto",
     "exhaustive",
-    broken={
+    mutants={
         "nobody draws the weight away": {"other": 0.0},
         "an adjective of two kinds is not held back": {"own": 0.0},
     },
@@ -105,7 +105,7 @@ def veto_layer(other: float = 16.0, own: float = -40.0) -> str:
 @claim(
     "exm-change-of-query",
     "exhaustive",
-    broken={
+    mutants={
         "without the first layer": {"first": 1},
         "the first layer asks less firmly": {"asks": 0.5},
     },

@@ -25,7 +25,7 @@ def require_slips(example: WorkedExample, *expected: tuple[str, int, int]) -> No
 @claim(
     "exm-three-tokens",
     "numeric",
-    broken={"as printed": {"as_printed": True}, "divided by d_k": {"scale": 1 / 2}},
+    mutants={"as printed": {"as_printed": True}, "divided by d_k": {"scale": 1 / 2}},
     scope="33 printed numbers",
 )
 def three_tokens(as_printed: bool = False, scale: float | None = None) -> str:
@@ -56,7 +56,7 @@ def three_tokens(as_printed: bool = False, scale: float | None = None) -> str:
 @claim(
     "exm-buy-milk",
     "numeric",
-    broken={"as printed": {"as_printed": True}, "mainly to milk": {"to_milk": "most"}},
+    mutants={"as printed": {"as_printed": True}, "mainly to milk": {"to_milk": "most"}},
     scope="33 printed numbers",
 )
 def buy_milk(as_printed: bool = False, to_milk: str = "least") -> str:
@@ -88,7 +88,7 @@ def buy_milk(as_printed: bool = False, to_milk: str = "least") -> str:
 @claim(
     "exm-cpp-attention",
     "numeric",
-    broken={"ε = 0.001": {"epsilon": 1e-3}, "ε = 1e-11": {"epsilon": 1e-11}},
+    mutants={"ε = 0.001": {"epsilon": 1e-3}, "ε = 1e-11": {"epsilon": 1e-11}},
     scope="twelve numbers; not compiled",
 )
 def cpp_attention(epsilon: float = 1e-12) -> str:
@@ -110,7 +110,7 @@ def cpp_attention(epsilon: float = 1e-12) -> str:
 @claim(
     "exm-torch-listing",
     "numeric",
-    broken={"the same draws again": {"seed_again": True}, "without the scale": {"power": 0.0}},
+    mutants={"the same draws again": {"seed_again": True}, "without the scale": {"power": 0.0}},
     scope="seed 0",
 )
 def torch_listing(seed_again: bool = False, power: float = 0.5) -> str:
@@ -159,7 +159,7 @@ CAT = ("0.05", "0.82", "0.03", "0.01", "0.02", "0.07")
 @claim(
     "exm-cat-weights",
     "exhaustive",
-    broken={"taken as exact": {"unit": "0"}},
+    mutants={"taken as exact": {"unit": "0"}},
     scope="six printed numbers",
 )
 def cat_weights(unit: str = "0.01") -> str:

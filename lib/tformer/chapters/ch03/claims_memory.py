@@ -36,7 +36,7 @@ NAMES = ("dQ", "dK", "dV", "dbias")
 @claim(
     "thm-attention-vjp",
     "symbolic",
-    broken={"row sums forgotten": {"centred": 0}, "scale forgotten": {"power": 0}},
+    mutants={"row sums forgotten": {"centred": 0}, "scale forgotten": {"power": 0}},
     scope="up to 2 queries and 3 keys",
 )
 def attention_vjp(centred: int = 1, power: int = 1) -> str:
@@ -96,7 +96,7 @@ def _quotients(loss: Callable[[], float], x: Array, step: float = 1e-5) -> Array
 @claim(
     "prop-attention-cost",
     "exhaustive",
-    broken={"the scale left out": {"scalings": 0}},
+    mutants={"the scale left out": {"scalings": 0}},
     scope="all sizes up to 3",
 )
 def attention_cost(scalings: int = 1) -> str:
@@ -127,7 +127,7 @@ def _softmax(scores: Array) -> Array:
 @claim(
     "thm-retrieval",
     "exhaustive",
-    broken={
+    mutants={
         "half the interference": {"share": HALF},
         "a tenth more interference, as reached": {"share": sp.Rational(11, 10)},
     },

@@ -28,7 +28,7 @@ from tformer.world import lexicon
 @claim(
     "thm-nadaraya-watson",
     "numeric",
-    broken={"the kernel without scale": {"power": 0.0}},
+    mutants={"the kernel without scale": {"power": 0.0}},
     scope="key widths 1 to 3, whole numbers",
 )
 def nadaraya_watson(power: float = 0.5) -> str:
@@ -52,7 +52,7 @@ def nadaraya_watson(power: float = 0.5) -> str:
 @claim(
     "cor-gaussian-kernel",
     "symbolic",
-    broken={"keys of two norms": {"squares": (25, 50)}, "variance d_k": {"power": 1}},
+    mutants={"keys of two norms": {"squares": (25, 50)}, "variance d_k": {"power": 1}},
     scope="key widths 1 to 5",
 )
 def gaussian_kernel(squares: tuple[int, ...] = (25,), power: sp.Expr = HALF) -> str:
@@ -84,7 +84,7 @@ def gaussian_kernel(squares: tuple[int, ...] = (25,), power: sp.Expr = HALF) -> 
 @claim(
     "thm-bilinear-rank",
     "symbolic",
-    broken={"rank below the width": {"slack": -1}},
+    mutants={"rank below the width": {"slack": -1}},
     scope="model width 3, key widths 1 and 2",
 )
 def bilinear_rank(slack: int = 0) -> str:
@@ -126,7 +126,7 @@ def bilinear_rank(slack: int = 0) -> str:
 @claim(
     "prop-tied",
     "symbolic",
-    broken={"untied": {"tied": False}},
+    mutants={"untied": {"tied": False}},
     scope="model width 3, key widths 1 to 3",
 )
 def tied_projections(tied: bool = True) -> str:
@@ -160,7 +160,7 @@ def tied_projections(tied: bool = True) -> str:
 @claim(
     "prop-only-pairs",
     "symbolic",
-    broken={"after an earlier layer": {"earlier": 1}},
+    mutants={"after an earlier layer": {"earlier": 1}},
     scope="up to 4 keys, every mask",
 )
 def only_pairs(earlier: int = 0) -> str:

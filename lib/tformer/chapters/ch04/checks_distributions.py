@@ -9,7 +9,7 @@ from functools import partial
 import numpy as np
 import scipy.special
 
-from tformer.exercises import say
+from tformer.exercises import describe
 from tformer.exercises.kinds import Name, Number
 from tformer.exercises.registry import exercise
 from tformer.exercises.table import Case, case
@@ -167,7 +167,7 @@ def _largest_magnitude(n: int) -> float:
 
 def _sizes() -> Iterator[Case]:
     for n, sigma in (2, 3.0), (3, 1.0), (2, 1.0), (1, 2.0), (10, 0.5), (1000, 1.0), (10**6, 8.0):
-        bound = say.show(sigma * math.sqrt(2 * math.log(n)))
+        bound = describe.show(sigma * math.sqrt(2 * math.log(n)))
         want = {1: 0.0, 2: sigma / math.sqrt(math.pi), 3: 1.5 * sigma / math.sqrt(math.pi)}.get(n)
         why = f"It is at least 0 and at most σ√(2 log n), here {bound}."
         yield case(n=n, sigma=sigma, want=want, why=why)
@@ -241,7 +241,7 @@ def _two_keys(deviation: float) -> float:
 
 def _spreads() -> Iterator[Case]:
     for d, scale in [(4, 1.5), (1, 1.0), (64, 0.125), (64, 1 / 64), (100, 1.0), (10_000, 1.0)]:
-        bound = say.show(min(0.5, 1 / (scale * math.sqrt(d * math.pi))))
+        bound = describe.show(min(0.5, 1 / (scale * math.sqrt(d * math.pi))))
         why = f"It is at most 1/2 and at most 1/(σ√π), so no more than {bound} here."
         yield case(d=d, scale=scale, why=why)
 

@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from tformer import reference
-from tformer.exercises import kinds, say
+from tformer.exercises import describe, kinds
 from tformer.exercises.kinds import Name, Number
 from tformer.exercises.registry import exercise
 from tformer.exercises.table import Case, case
@@ -212,7 +212,7 @@ def _heads() -> Iterator[Case]:
         ("a score of 30 and one of 24, scale 1", np.ones(2), long, 1.0),
     ]
     for said, q, k, scale in heads:
-        at_scores, at_query = (say.show(lamp) for lamp in _lamps(q, k, scale))
+        at_scores, at_query = (describe.show(lamp) for lamp in _lamps(q, k, scale))
         why = f"The lamp at the scores shows {at_scores}, the one at the query {at_query}."
         yield case(q=q, k=k, scale=scale, why=why, said=said)
 
@@ -329,7 +329,9 @@ def _rows() -> Iterator[Case]:
 def _lengths(z: Array, u: Array) -> str:
     """What arrives without a scale where it is ahead for the last time, and with the scale."""
     d = last_width(z, u)
-    plain, scaled = (say.show(_answers(z, u, np.array([x]))[0]) for x in (max(d, 2) ** 0.5, 1.0))
+    plain, scaled = (
+        describe.show(_answers(z, u, np.array([x]))[0]) for x in (max(d, 2) ** 0.5, 1.0)
+    )
     return f"At width {max(d, 2)} the lengths are {plain} without a scale and {scaled} with it."
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from tformer import reference
 from tformer.exercises.registry import exercise
 from tformer.exercises.samples import integers
-from tformer.exercises.softmaxes import WRONG_SOFTMAXES, Weigh, measured_from, scaled_scores
+from tformer.exercises.softmaxes import SOFTMAX_MUTANTS, Weigh, measured_from, scaled_scores
 from tformer.exercises.table import Case, case, each
 
 Array = np.ndarray
@@ -98,7 +98,7 @@ def _broken_heads() -> Iterator[Case]:
             weigh=lambda x: measured_from(x, x.max(axis=-2, keepdims=True))
         ),
     }
-    | each(lambda weigh, q, k: weigh(scaled_scores(q, k)), WRONG_SOFTMAXES),
+    | each(lambda weigh, q, k: weigh(scaled_scores(q, k)), SOFTMAX_MUTANTS),
 )
 def repaired(q: Array, k: Array) -> Array:
     """Attention weights of several heads, scaled once."""
@@ -211,7 +211,7 @@ def _measured(of: Callable[[Array], Array]) -> Callable[..., Array]:
         ),
         "Those are the cosines; gain and softmax are missing.": lambda q, k, gain: _cosines(q, k),
     }
-    | each(lambda weigh, q, k, gain: weigh(gain * _cosines(q, k)), WRONG_SOFTMAXES),
+    | each(lambda weigh, q, k, gain: weigh(gain * _cosines(q, k)), SOFTMAX_MUTANTS),
 )
 def qk_norm_weights(q: Array, k: Array, gain: float) -> Array:
     """Softmax of gain · cosine."""

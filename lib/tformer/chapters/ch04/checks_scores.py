@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from tformer.exercises import say
+from tformer.exercises import describe
 from tformer.exercises.answer import Answer, Wrong
 from tformer.exercises.kinds import Number
 from tformer.exercises.registry import exercise
@@ -101,7 +101,9 @@ def _estimates(f: Answer, d: int, scale: float, trials: int, n: int) -> Array:
         rng = np.random.default_rng(seed)
         got = f.array(said, d=d, scale=scale, trials=trials, rng=rng)
         if got.shape != () or not np.isfinite(got):
-            raise Wrong(f"With {said}, {f.name} gives {say.show(got)}; one number is asked for.")
+            raise Wrong(
+                f"With {said}, {f.name} gives {describe.show(got)}; one number is asked for."
+            )
         found.append(float(got))
     return np.array(found)
 
@@ -110,7 +112,7 @@ def _generators(f: Answer) -> None:
     """Six generators give six estimates, as far apart as so many trials leave them."""
     found, right = _estimates(f, 4, 1.0, TRIALS, 6), 4.0
     head = f"With {f.said(d=4, scale=1.0, trials=TRIALS)} and six generators, {f.name} gives "
-    head += f"{say.show(found, 3)}. "
+    head += f"{describe.show(found, 3)}. "
     if np.ptp(found) == 0 and found[0] > 0:
         raise Wrong(head + "Estimate the variance from draws of the rng.")
     if (found < 0).any():

@@ -39,7 +39,7 @@ def shifted(name: str, noise: Array) -> tuple[Array, Array, Array]:
 @claim(
     "thm-random-matrices",
     "symbolic",
-    broken={
+    mutants={
         "one matrix for both": {"tied": True},
         "variance d · d_model": {"power": 0},
         "unrelated, whatever the words": {"related": 0},
@@ -74,7 +74,7 @@ def random_matrices(tied: bool = False, power: int = 2, related: int = 1) -> str
 @claim(
     "thm-moments-independent",
     "symbolic",
-    broken={"without the means": {"means": 0}, "k is q": {"independent": False}},
+    mutants={"without the means": {"means": 0}, "k is q": {"independent": False}},
     scope="widths 1 to 3, every coordinate",
 )
 def moments_independent(means: int = 1, independent: bool = True) -> str:
@@ -102,7 +102,7 @@ def moments_independent(means: int = 1, independent: bool = True) -> str:
 @claim(
     "thm-moments-gaussian",
     "symbolic",
-    broken={"1, not 1 + ρ²": {"square": 0}},
+    mutants={"1, not 1 + ρ²": {"square": 0}},
     scope="widths 1 to 4, every parameter",
 )
 def moments_gaussian(square: int = 1) -> str:
@@ -122,7 +122,7 @@ def moments_gaussian(square: int = 1) -> str:
 @claim(
     "prop-fourth-moment",
     "symbolic",
-    broken={"as if normal": {"kurtosis": 3}},
+    mutants={"as if normal": {"kurtosis": 3}},
     scope="widths 1 to 4, every moment",
 )
 def fourth_moment(kurtosis: int | None = None) -> str:
@@ -144,7 +144,7 @@ def fourth_moment(kurtosis: int | None = None) -> str:
 @claim(
     "prop-covariance",
     "symbolic",
-    broken={"only the traces": {"coupled": False}},
+    mutants={"only the traces": {"coupled": False}},
     scope="widths 1 and 2, every covariance",
 )
 def covariance(coupled: bool = True) -> str:
@@ -175,7 +175,7 @@ def covariance(coupled: bool = True) -> str:
 @claim(
     "prop-only-differences",
     "symbolic",
-    broken={"as if the mean of k counted": {"shared": 1}},
+    mutants={"as if the mean of k counted": {"shared": 1}},
     scope="widths 1 to 3, every parameter",
 )
 def only_differences(shared: int = 0) -> str:
@@ -203,7 +203,7 @@ def only_differences(shared: int = 0) -> str:
 @claim(
     "thm-conditional-gaussian",
     "statistical",
-    broken={
+    mutants={
         "uniform coordinates": {"uniform": True},
         "variance d": {"variance": 4.0},
         "q drawn anew": {"fixed": False},
@@ -254,7 +254,7 @@ def conditional_gaussian(
 @claim(
     "thm-limit-law",
     "exhaustive",
-    broken={
+    mutants={
         "rate 1/d": {"power": 1.0},
         "a smaller constant": {"constant": 0.39},
         "a larger constant, as the limit": {"constant": 0.4},
@@ -289,7 +289,7 @@ def limit_law(constant: float = 1 / sqrt(2 * np.pi), power: float = 0.5) -> str:
 @claim(
     "prop-excess-kurtosis",
     "symbolic",
-    broken={"not divided by d": {"power": 0}},
+    mutants={"not divided by d": {"power": 0}},
     scope="widths 1 to 4, every fourth moment",
 )
 def excess_kurtosis(power: int = 1) -> str:

@@ -26,7 +26,7 @@ from tformer.experiments.intervals import cdf_gap, cdf_margin, hoeffding_margin
 @claim(
     "prop-normalised-inputs",
     "symbolic",
-    broken={"variance d for length 1": {"power": 0}},
+    mutants={"variance d for length 1": {"power": 0}},
     scope="widths 1 to 10",
 )
 def normalised_inputs(power: int = 4) -> str:
@@ -57,7 +57,7 @@ def normalised_inputs(power: int = 4) -> str:
 @claim(
     "prop-heavy-tails",
     "statistical",
-    broken={"normal keys": {"heavy": False}, "√d‖q‖, not Σ|q_i|": {"length": True}},
+    mutants={"normal keys": {"heavy": False}, "√d‖q‖, not Σ|q_i|": {"length": True}},
     scope="ν = 3 to 6; 40 000 Cauchy keys",
 )
 def heavy_tails(heavy: bool = True, length: bool = False) -> str:
@@ -96,7 +96,7 @@ def heavy_tails(heavy: bool = True, length: bool = False) -> str:
 @claim(
     "thm-aligned",
     "symbolic",
-    broken={"mean of q·k/√d bounded": {"power": 0}},
+    mutants={"mean of q·k/√d bounded": {"power": 0}},
     scope="widths 1 to 4, every correlation",
 )
 def aligned(power: sp.Expr = HALF) -> str:
@@ -125,7 +125,7 @@ def aligned(power: sp.Expr = HALF) -> str:
 @claim(
     "prop-qk-norm",
     "numeric",
-    broken={
+    mutants={
         "not normalised": {"normalised": False},
         "H ≥ log n − γ²/4": {"square": 0.25},
         "H ≥ log n − γ": {"linear": 1},
@@ -184,7 +184,7 @@ def _bounded(scores: Array, gamma: float, loss: float, where: str) -> None:
 @claim(
     "exm-model-width",
     "exhaustive",
-    broken={"divide by √d_model": {"d_head": 512}},
+    mutants={"divide by √d_model": {"d_head": 512}},
     scope="all its numbers",
 )
 def model_width(d_head: int = 64) -> str:

@@ -34,7 +34,7 @@ from tformer.experiments.intervals import (
 @claim(
     "thm-jacobian-bounds",
     "numeric",
-    broken={"without the 2": {"factor": 1}, "3, not 2, for two keys": {"factor": 3}},
+    mutants={"without the 2": {"factor": 1}, "3, not 2, for two keys": {"factor": 3}},
     scope="all weights in tenths, 2 to 5 keys",
 )
 def jacobian_bounds(factor: int = 2) -> str:
@@ -65,7 +65,7 @@ def jacobian_bounds(factor: int = 2) -> str:
 @claim(
     "thm-jacobian-two-keys",
     "numeric",
-    broken={
+    mutants={
         "half the constant": {"constant": 0.5},
         "π²/24": {"divisor": 24},
         "π²/11, as exact": {"divisor": 11},
@@ -94,7 +94,7 @@ def jacobian_two_keys(constant: float = 1.0, divisor: int = 12) -> str:
 @claim(
     "thm-jacobian-many-keys",
     "statistical",
-    broken={"half the constant": {"constant": 0.5}},
+    mutants={"half the constant": {"constant": 0.5}},
     scope="2 to a million keys; 60 000 rows",
 )
 def jacobian_many_keys(constant: float = 1.0) -> str:
@@ -129,7 +129,7 @@ def jacobian_many_keys(constant: float = 1.0) -> str:
 @claim(
     "cor-jacobian-scales",
     "statistical",
-    broken={
+    mutants={
         "1/(n − 1) at scale 1/d": {"fewer": 1},
         "√(2 log n), not m_n": {"bound": True},
         "d, not √d": {"power": 1.0},
@@ -207,7 +207,7 @@ def _sixteen_keys_by_scale(top: float, level: float, factor: float) -> None:
 @claim(
     "prop-live-rows",
     "numeric",
-    broken={"rate 1/σ²": {"power": 2}},
+    mutants={"rate 1/σ²": {"power": 2}},
     scope="three ε, seven deviations",
 )
 def live_rows(power: int = 1) -> str:
@@ -232,7 +232,7 @@ def live_rows(power: int = 1) -> str:
 @claim(
     "prop-gradient-to-q",
     "statistical",
-    broken={
+    mutants={
         "scale forgotten": {"power": 0},
         "the part along q as well": {"across": False},
         "always one direction": {"turns": False},
@@ -294,7 +294,7 @@ CROSSINGS = {
 @claim(
     "exm-worst-and-random",
     "statistical",
-    broken={
+    mutants={
         "worst wish, as if random": {"wish": "random"},
         "random wish, as if worst": {"wish": "worst"},
         "not saturated at d = 64": {"saturated": 0.5},

@@ -21,7 +21,7 @@ QUADRATURE = 1e-6
 @claim(
     "thm-expected-max",
     "numeric",
-    broken={"√(log n)": {"factor": 1}, "as if always independent": {"independent": True}},
+    mutants={"√(log n)": {"factor": 1}, "as if always independent": {"independent": True}},
     scope="2 to 10³⁰⁰ scores",
 )
 def expected_largest(factor: int = 2, independent: bool = False) -> str:
@@ -55,7 +55,7 @@ def expected_largest(factor: int = 2, independent: bool = False) -> str:
 @claim(
     "lem-gaussian-parts",
     "symbolic",
-    broken={"without σ²": {"power": 0}, "without χ": {"share": 0}},
+    mutants={"without σ²": {"power": 0}, "without χ": {"share": 0}},
     scope="odd powers to 9; softmax by quadrature",
 )
 def gaussian_parts(power: int = 2, share: int = 1) -> str:
@@ -85,7 +85,7 @@ def gaussian_parts(power: int = 2, share: int = 1) -> str:
 @claim(
     "thm-entropy-gaussian",
     "statistical",
-    broken={"a quarter of σ²": {"loss": 0.25}, "1 − 2χ, not 1 − χ": {"share": 2}},
+    mutants={"a quarter of σ²": {"loss": 0.25}, "1 − 2χ, not 1 − χ": {"share": 2}},
     scope="2 to a million keys; 20 000 rows",
 )
 def entropy_gaussian(loss: float = 0.5, share: float = 1) -> str:
@@ -112,7 +112,7 @@ def entropy_gaussian(loss: float = 0.5, share: float = 1) -> str:
 @claim(
     "thm-entropy-limit",
     "statistical",
-    broken={"σ², not σ²/2": {"loss": 1.0}, "a quarter of σ²": {"loss": 0.25}},
+    mutants={"σ², not σ²/2": {"loss": 1.0}, "a quarter of σ²": {"loss": 0.25}},
     scope="up to 10¹² keys",
 )
 def entropy_limit(loss: float = 0.5) -> str:
@@ -151,7 +151,7 @@ def expected_entropy(scale: float, d: int, n: int) -> float:
 @claim(
     "cor-entropy-scales",
     "numeric",
-    broken={"a quarter of a nat": {"half": 0.25}},
+    mutants={"a quarter of a nat": {"half": 0.25}},
     scope="widths 4 to 256",
 )
 def entropy_scales(half: float = 0.5) -> str:
@@ -175,7 +175,7 @@ def entropy_scales(half: float = 0.5) -> str:
 @claim(
     "prop-freezing",
     "numeric",
-    broken={"already at √(log n)": {"factor": 1}, "√(2.5 log n), as close": {"factor": 2.5}},
+    mutants={"already at √(log n)": {"factor": 1}, "√(2.5 log n), as close": {"factor": 2.5}},
     scope="2 to a million keys",
 )
 def freezing(factor: float = 2) -> str:

@@ -8,7 +8,7 @@ memory is seen twice.
 """
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -17,13 +17,12 @@ from torch import Tensor
 
 from tformer import fast
 from tformer.experiments.threads import one_thread
+from tformer.experiments.training import Adam, Descent, training
 
 N_TOKENS, N_STORED, D_MODEL, N_MEMORIES = 32, 16, 16, 2
 CHANCE = math.log(N_STORED)
 """Loss of a layer that looks at all keys alike."""
 FLOOR = 0.02  # of the answer is spread over all values, so that no loss exceeds log(16 / 0.02)
-
-Step = Callable[[Sequence[Tensor]], Sequence[Tensor]]
 
 
 @dataclass(frozen=True)
@@ -78,15 +77,15 @@ def train(
     weights = [(w / math.sqrt(D_MODEL)).requires_grad_() for w in (w_q, w_k)]
     rate = torch.tensor(rates, dtype=torch.float64).repeat_interleave(seeds)[:, None, None]
     before, losses = _dots(embeddings, *weights), []
-    step = _adam(weights) if adam else _gradient
+
+    def gradients() -> Sequence[Tensor]:
+        loss = _loss(embeddings, weights, scale, _memories(rng, seeds, len(rates)))
+        losses.append(loss.detach())
+        return torch.autograd.grad(loss.sum(), weights)
+
     with one_thread():
-        for _ in range(steps):
-            loss = _loss(embeddings, weights, scale, _memories(rng, seeds, len(rates)))
-            moves = step(torch.autograd.grad(loss.sum(), weights))
-            with torch.no_grad():
-                for w, move in zip(weights, moves, strict=True):
-                    w -= rate * move
-            losses.append(loss.detach())
+        for _ in training(Adam(weights) if adam else Descent(weights), gradients, steps, rate):
+            pass
     both = zip(before, _dots(embeddings, *weights), strict=True)
     found = [torch.stack(losses), *(torch.stack(pair) for pair in both)]
     return Runs(tuple(rates), *(x.unflatten(-1, (len(rates), seeds)) for x in found))
@@ -113,27 +112,3 @@ def _dots(embeddings: Tensor, w_q: Tensor, w_k: Tensor) -> tuple[Tensor, Tensor]
     """For each run: mean of q·k for a token and itself, and mean cosine of the two."""
     q, k = ((embeddings @ w).detach() for w in (w_q, w_k))
     return fast.dot(q, k).mean(dim=-1), fast.cosine_similarity(q, k).mean(dim=-1)
-
-
-def _gradient(gradients: Sequence[Tensor]) -> Sequence[Tensor]:
-    """The moves of gradient descent."""
-    return gradients
-
-
-def _adam(weights: Sequence[Tensor], decay: float = 0.9, decay2: float = 0.99) -> Step:
-    """The moves of Adam [kingma2015]; torch's own optimisers take over a second to import."""
-    moments = [(torch.zeros_like(w), torch.zeros_like(w)) for w in weights]
-    done = 0
-
-    def step(gradients: Sequence[Tensor]) -> list[Tensor]:
-        nonlocal done
-        done += 1
-        moves = []
-        for grad, (first, second) in zip(gradients, moments, strict=True):
-            first.lerp_(grad, 1 - decay)
-            second.lerp_(grad * grad, 1 - decay2)
-            root = (second / (1 - decay2**done)).sqrt()
-            moves.append(first / (1 - decay**done) / (root + 1e-12))
-        return moves
-
-    return step

@@ -10,8 +10,8 @@ import numpy as np
 from tformer import reference
 from tformer.exercises.registry import exercise
 from tformer.exercises.samples import integers
-from tformer.exercises.scales import WRONG_SCALES
-from tformer.exercises.softmaxes import WRONG_SOFTMAXES, measured_from, scaled_scores
+from tformer.exercises.scales import SCALE_MUTANTS
+from tformer.exercises.softmaxes import SOFTMAX_MUTANTS, measured_from, scaled_scores
 from tformer.exercises.table import Case, case, each
 
 Array = np.ndarray
@@ -187,10 +187,10 @@ def _late(scores: Array) -> Array:
             lambda s: reference.softmax(_hidden(s, fill=0.0))
         ),
     }
-    | each(lambda weigh, q, k, v: weigh(_hidden(scaled_scores(q, k))) @ v, WRONG_SOFTMAXES)
+    | each(lambda weigh, q, k, v: weigh(_hidden(scaled_scores(q, k))) @ v, SOFTMAX_MUTANTS)
     | each(
         lambda scale, q, k, v: reference.softmax(_hidden(scale(q, k) * (q @ k.mT))) @ v,
-        WRONG_SCALES,
+        SCALE_MUTANTS,
     ),
     otherwise="Query t stands at place S − T + t and sees the keys up to there.",
 )

@@ -25,7 +25,7 @@ def causal(n: int, ahead: int = 0) -> Array:
 @claim(
     "exm-causal-row",
     "exhaustive",
-    broken={
+    mutants={
         "nothing is hidden": {"ahead": 12},
         "the last word asks like a pronoun": {"asks": "pronoun"},
     },
@@ -64,7 +64,7 @@ def causal_row(ahead: int = 0, asks: str = "") -> str:
 @claim(
     "thm-conditioning",
     "symbolic",
-    broken={"without dividing": {"divided": False}, "a late mask that forgets": {"late": False}},
+    mutants={"without dividing": {"divided": False}, "a late mask that forgets": {"late": False}},
     scope="up to 4 keys, every mask; the library, 5",
 )
 def conditioning(divided: bool = True, late: bool = True) -> str:
@@ -95,7 +95,7 @@ def conditioning(divided: bool = True, late: bool = True) -> str:
 @claim(
     "exm-milk-masked",
     "numeric",
-    broken={"the mask upside down": {"hide": True}, "no scale": {"scale": 1.0}},
+    mutants={"the mask upside down": {"hide": True}, "no scale": {"scale": 1.0}},
     scope="all its numbers",
 )
 def milk_masked(hide: bool = False, scale: float = 0.5**0.5) -> str:
@@ -121,14 +121,17 @@ def milk_masked(hide: bool = False, scale: float = 0.5**0.5) -> str:
 @claim(
     "thm-causal",
     "symbolic",
-    broken={
+    mutants={
         "the weights are masked after the softmax": {"late": True},
         "the edge of the mask is off by one": {"ahead": 1},
+        "a bias that is made of the rows": {"reads": True},
     },
     scope="3 words, two layers in letters; the library, 6 words",
 )
-def causal_stack(late: bool = False, ahead: int = 0) -> str:
-    """Which letters stand in a row; the library's Jacobian of two layers, and outputs by bits."""
+def causal_stack(late: bool = False, ahead: int = 0, reads: bool = False) -> str:
+    """Which letters stand in a row, with a function and biases for each place; the library's
+    Jacobian of two layers; outputs by bits, with biases and places too.
+    """
     x = table("x", 3, 2)
     for t, y in enumerate(_in_letters(x, causal(3, ahead), late)):
         letters = set().union(*(entry.free_symbols for entry in y))
@@ -141,6 +144,7 @@ def causal_stack(late: bool = False, ahead: int = 0) -> str:
     leaks = int(ref.count_leaks(influence, causal(n)))
     require(leaks == 0, f"{leaks} blocks above the diagonal are not zero")
     attend = stack.late_attention if late else ref.attention
+    fixed, places = rng.standard_normal((n, n)), rng.standard_normal((n, 3))
 
     def normed(x: Array) -> Array:
         for layer in layers:
@@ -151,7 +155,16 @@ def causal_stack(late: bool = False, ahead: int = 0) -> str:
             x = x + sum(head @ layer.w_out for head in heads)
         return x
 
-    for made in (lambda x: stack.forward(x, layers, mask, attend), normed):
+    def placed(x: Array) -> Array:
+        for layer in layers:
+            y, bias = (
+                (x + places) @ layer.w_in,
+                fixed + (x.mean(axis=0) @ fixed[:3] if reads else 0),
+            )
+            x = x + ref.attention(y, y @ layer.w_k, y @ layer.w_v, mask, bias) * places
+        return x
+
+    for made in (lambda x: stack.forward(x, layers, mask, attend), normed, placed):
         before = made(rows)
         for s in range(1, n):
             other = rows.copy()
@@ -159,41 +172,56 @@ def causal_stack(late: bool = False, ahead: int = 0) -> str:
             moved = (made(other)[:s] != before[:s]).any()
             require(not moved, f"new rows from {s + 1} on move an earlier output")
     return (
-        "two layers of two heads in letters, T = 3: row t holds those of x_1, …, x_t only; the "
-        "library, T = 6: 15 blocks of two layers' Jacobian are exactly 0, later rows move no bit, "
-        "nor with normed rows and two heads"
+        "two layers in letters, T = 3: row t holds those of x_1, …, x_t only; the library, T = 6: "
+        "15 blocks of two layers' Jacobian are exactly 0; later rows move no bit, nor with norms, "
+        "two heads, places and biases"
     )
 
 
 def _in_letters(x: Array, mask: Array, late: bool) -> Array:
-    """Two layers: any function of a row and of what its two heads fetch, and once more."""
+    """Two layers: for each place any function of a row and of what its two heads fetch."""
     d = x.shape[1]
     for layer in "ab":
         fetched = [x]
         for head in "cd":
             q, k, v = (x @ table(f"{name}_{layer}{head}", d, d) for name in "qkv")
-            terms = np.array([[sp.exp(score) for score in row] for row in q @ k.T])
+            biased = q @ k.T + table(f"b_{layer}{head}", len(x), len(x))
+            terms = np.array([[sp.exp(score) for score in row] for row in biased])
             seen = np.where(mask, terms, 0)
             fetched.append(seen @ v / (terms if late else seen).sum(axis=1, keepdims=True))
-        functions = [sp.Function(f"f_{layer}{i}") for i in range(d)]
-        x = np.array([[f(*row) for f in functions] for row in np.hstack(fetched)])
+        named = [[sp.Function(f"f_{layer}{t}{i}") for i in range(d)] for t in range(len(x))]
+        rows = zip(named, np.hstack(fetched), strict=True)
+        x = np.array([[f(*row) for f in functions] for functions, row in rows])
     return x
 
 
 @claim(
     "thm-one-pass",
     "exhaustive",
-    broken={"no mask": {"ahead": 5}, "the edge of the mask is off by one": {"ahead": 1}},
+    mutants={
+        "no mask": {"ahead": 5},
+        "the edge of the mask is off by one": {"ahead": 1},
+        "biases that count from the end": {"at_end": True},
+    },
     scope="all 81 texts of four words from three, one stack",
 )
-def one_pass(ahead: int = 0) -> str:
-    """A random stack of two layers: every row of every text against the pass over its prefix."""
+def one_pass(ahead: int = 0, at_end: bool = False) -> str:
+    """A random stack of two layers with biases: every row of every text against the pass over its
+    prefix.
+    """
     layers, table, _ = _language_model()
+    bias = np.random.default_rng(4).standard_normal((5, 5))
+
+    def attend(q: Array, k: Array, v: Array, mask: Array) -> Array:
+        first = 5 - len(q) if at_end else 0
+        here = slice(first, first + len(q))
+        return ref.attention(q, k, v, mask, bias[here, here])
+
     for text in TEXTS:
         x = table[[N_WORDS, *text]]
-        whole = stack.forward(x, layers, causal(len(x), ahead))
+        whole = stack.forward(x, layers, causal(len(x), ahead), attend)
         for t in range(1, len(x) + 1):
-            prefix = stack.forward(x[:t], layers, causal(t, ahead))
+            prefix = stack.forward(x[:t], layers, causal(t, ahead), attend)
             numbers = f"{show(whole[t - 1])}, not {show(prefix[-1])}"
             require(near(whole[t - 1], prefix[-1]), f"text {text}, row {t}: {numbers}")
     return f"two random layers, all {len(TEXTS)} texts and all their prefixes, within 1e-12"
@@ -202,7 +230,7 @@ def one_pass(ahead: int = 0) -> str:
 @claim(
     "cor-distribution",
     "exhaustive",
-    broken={
+    mutants={
         "no mask": {"ahead": 5},
         "the edge of the mask is off by one": {"ahead": 1},
         "row t is asked for word t + 1": {"shift": 1},
@@ -210,15 +238,23 @@ def one_pass(ahead: int = 0) -> str:
     scope="all 81 texts of four words from three, one stack",
 )
 def distribution_over_texts(ahead: int = 0, shift: int = 0) -> str:
-    """A random stack of two layers, and a table that reads its rows; leaks show in the sum."""
+    """A random stack of two layers, and a table that reads its rows; leaks show in the sum. Beyond
+    the statement, the words after a prefix that is read as a whole, its last row included.
+    """
     layers, table, read = _language_model()
-    total = 0.0
+    total, after = 0.0, np.zeros(N_WORDS)
     for text in TEXTS:
         x = table[[N_WORDS, *text]]
         p = ref.softmax(stack.forward(x, layers, causal(len(x), ahead)) @ read)
         total += float(np.prod(p[np.arange(4) + shift, list(text)]))
+        p = ref.softmax(stack.forward(x, layers, ref.prefix_mask(5, 5, 2)) @ read)
+        after[text[0]] += np.prod(p[np.arange(1, 4), list(text[1:])])
     require(near(total, 1), f"the probabilities of all texts add up to {total:.4f}")
-    return f"two random layers: the products of all {len(TEXTS)} texts add up to 1 within 1e-12"
+    require(near(after, 1), f"after each first word, those of what follows: {show(after)}")
+    return (
+        f"two random layers: the products of all {len(TEXTS)} texts add up to 1 within 1e-12, and "
+        "so do those of the words after a prefix of two rows that see each other"
+    )
 
 
 N_WORDS = 3
@@ -235,7 +271,7 @@ def _language_model() -> tuple[list[stack.Layer], Array, Array]:
 @claim(
     "prop-paths",
     "exhaustive",
-    broken={"one step too few": {"fewer": 1}, "windows count from the word before": {"more": 1}},
+    mutants={"one step too few": {"fewer": 1}, "windows count from the word before": {"more": 1}},
     scope="all 512 masks of 3 words; windows, up to 12",
 )
 def paths(fewer: int = 0, more: int = 0) -> str:
@@ -263,7 +299,7 @@ def paths(fewer: int = 0, more: int = 0) -> str:
 @claim(
     "exm-packed",
     "numeric",
-    broken={"no mask of documents": {"together": True}, "no causal mask": {"ahead": 12}},
+    mutants={"no mask of documents": {"together": True}, "no causal mask": {"ahead": 12}},
     scope="two layers, documents of 3, 5 and 4 words",
 )
 def packed(together: bool = False, ahead: int = 0) -> str:
@@ -288,7 +324,7 @@ def packed(together: bool = False, ahead: int = 0) -> str:
 @claim(
     "exm-finite-fill",
     "numeric",
-    broken={"the fill is −100": {"fill": -100.0}, "one key is visible": {"visible": True}},
+    mutants={"the fill is −100": {"fill": -100.0}, "one key is visible": {"visible": True}},
     scope="all its numbers",
 )
 def finite_fill(fill: float = -1e9, visible: bool = False) -> str:

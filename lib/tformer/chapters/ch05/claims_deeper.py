@@ -19,14 +19,17 @@ from tformer.claims.tools import Array, identity, near, row, show, weights
 @claim(
     "prop-late-divided",
     "numeric",
-    broken={
+    mutants={
         "the lead is smaller": {"lead": 100.0},
         "without dividing again": {"divided": False},
+        "without subnormal numbers": {"flushed": True},
     },
     scope="four precisions, two leads each; random rows",
 )
-def late_divided(lead: float = 0.0, divided: bool = True) -> str:
-    """Random rows with every mask of four keys; then one visible key below one hidden key."""
+def late_divided(lead: float = 0.0, divided: bool = True, flushed: bool = False) -> str:
+    """Random rows with every mask of four keys; then one visible key below one hidden key, and the
+    smallest normal numbers, for machines without subnormal ones.
+    """
     rng = np.random.default_rng(0)
     for bits in range(1, 16):
         mask = np.array([bits >> i & 1 for i in range(4)], dtype=bool)
@@ -34,8 +37,10 @@ def late_divided(lead: float = 0.0, divided: bool = True) -> str:
         before = ref.softmax(np.where(mask, scores, -np.inf))
         late = late_and_divided(scores, mask) if divided else ref.softmax(scores) * mask
         require(near(late, before), f"mask {mask.astype(int)}: {show(late[0])}, {show(before[0])}")
-    for dtype, most in (("float16", 17.0), ("float32", 103.0), ("float64", 745.0)):
-        mask = np.array([True, False])
+    for dtype, most, normal in (("float16", 17, 9), ("float32", 103, 87), ("float64", 745, 708)):
+        mask, tiny = np.array([True, False]), -np.log(np.finfo(dtype).tiny)
+        require(normal < tiny < normal + 1, f"{dtype}: normal numbers end at exp(−{tiny:.1f})")
+        require(most < tiny or not flushed, f"{dtype}: a lead of {most} leaves zero")
         for more, lost in ((0.0, False), (lead or most + 1, True)):
             scores = np.array([0.0, more if lost else most]).astype(dtype)
             late = late_and_divided(scores, mask)
@@ -46,14 +51,15 @@ def late_divided(lead: float = 0.0, divided: bool = True) -> str:
     require(faint[0] > 0 and faint[1] == 0, f"bfloat16: the exponentials are {show(faint)}")
     return (
         "rows under all 15 masks of four keys within 1e-12; a visible key is lost at 18, 93, 104 "
-        "and 746 below a hidden one, and not at 17, 92, 103 and 745"
+        "and 746 below a hidden one, not at one less; exp(−x) is below all normal numbers from 10, "
+        "88, 88 and 709 on"
     )
 
 
 @claim(
     "thm-fill",
     "symbolic",
-    broken={"the fill counts twice": {"times": 2}, "the sums exchanged": {"turned": True}},
+    mutants={"the fill counts twice": {"times": 2}, "the sums exchanged": {"turned": True}},
     scope="up to 3 keys of each kind; the library, 40 rows",
 )
 def fill_share(times: int = 1, turned: bool = False) -> str:
@@ -81,7 +87,7 @@ def fill_share(times: int = 1, turned: bool = False) -> str:
 @claim(
     "exm-absorbed",
     "exhaustive",
-    broken={"a fill of −10⁸": {"fill": -1e8}, "scores up to 40": {"largest": 40}},
+    mutants={"a fill of −10⁸": {"fill": -1e8}, "scores up to 40": {"largest": 40}},
     scope="scores −31 to 31 in steps of 1/8; float32",
 )
 def absorbed(fill: float = -1e9, largest: int = 31) -> str:
@@ -105,30 +111,40 @@ def absorbed(fill: float = -1e9, largest: int = 31) -> str:
 @claim(
     "exm-two-fills",
     "numeric",
-    broken={"one mask alone": {"masks": 1}, "a fill of half the size": {"part": 0.5}},
+    mutants={
+        "one mask alone": {"masks": 1},
+        "a fill of half the size": {"part": 0.5},
+        "a fill that is no number": {"part": 2.0},
+    },
     scope="float16, bfloat16 and float32",
 )
 def two_fills(masks: int = 2, part: float = 1.0) -> str:
-    """A row whose first key is hidden by two masks, and its second by one; and one with both."""
-    for dtype in ("float16", "float32"):
-        least = part * np.finfo(dtype).min
-        with np.errstate(over="ignore"):
-            added = np.zeros(2, dtype) + np.array([masks, masks], dtype) * np.dtype(dtype).type(
-                least
-            )
+    """That each fill is the least finite number; then a row whose two keys have both masks."""
+    least_of = {name: float(np.finfo(name).min) for name in ("float16", "float32")}
+    least_of["bfloat16"] = -(2 - 2**-7) * 2.0**127
+    for name, least in least_of.items():
+        with np.errstate(over="ignore", invalid="ignore"):
+            fill, beyond = (_in_format(part * x, name) for x in (least, least * (1 + 2**-7)))
+            added = _in_format(masks * np.array([fill, fill]), name)
+        numbers = f"{name}: the fill is {fill:.5g}, and a 128th more {beyond:.5g}"
+        require(np.isfinite(fill) and fill == part * least and np.isneginf(beyond), numbers)
         got = naive_softmax(added)
-        require(np.isnan(got).all(), f"{dtype}: {show(added)} gives the weights {show(got)}")
-    with np.errstate(over="ignore"):
-        least = np.float32(-part * (2 - 2**-7) * 2.0**127)  # of bfloat16
-        both = bfloat16(np.array(masks * least))
-    require(np.isneginf(both), f"bfloat16: {masks} masks of {least:.4g} make {both:.4g}")
-    return "two masks of the least finite number add up to −∞ in each, and the formula gives NaN"
+        require(np.isnan(got).all(), f"{name}: {show(added)} gives the weights {show(got)}")
+    return (
+        "−65504 in float16, −3.390e38 in bfloat16, −3.403e38 in float32 are finite, and a 128th "
+        "more is −∞; two masks of each add up to −∞, and the formula gives NaN"
+    )
+
+
+def _in_format(x: float | Array, name: str) -> Array:
+    """Round to a format; bfloat16 is kept in float32."""
+    return bfloat16(np.asarray(x)) if name == "bfloat16" else np.asarray(x).astype(name)
 
 
 @claim(
     "prop-hole",
     "exhaustive",
-    broken={"without residual connections": {"keeps": False}, "four layers": {"more": 1}},
+    mutants={"without residual connections": {"keeps": False}, "four layers": {"more": 1}},
     scope="every hole in texts of up to 9 words; 5 layers",
 )
 def hole(keeps: bool = True, more: int = 0) -> str:
@@ -158,13 +174,17 @@ def hole(keeps: bool = True, more: int = 0) -> str:
 @claim(
     "exm-global",
     "exhaustive",
-    broken={"it looks at its window only": {"looks": False}, "one layer": {"n_layers": 1}},
-    scope="100 words, windows of 3",
+    mutants={
+        "it looks at its window only": {"looks": False},
+        "one layer": {"n_layers": 1},
+        "one word on either side": {"side": 1},
+    },
+    scope="100 words, two on either side",
 )
-def global_word(looks: bool = True, n_layers: int = 2) -> str:
+def global_word(looks: bool = True, n_layers: int = 2, side: int = 2) -> str:
     """Beyond the statement, how many layers windows alone would take."""
     n = 100
-    window = ref.sliding_window_mask(n, n, 3)
+    window = ref.sliding_window_mask(n, n, side + 1)
     mask = window | window.T
     mask[:, 0] = True
     mask[0] |= looks
@@ -178,28 +198,40 @@ def global_word(looks: bool = True, n_layers: int = 2) -> str:
 @claim(
     "exm-cache",
     "numeric",
-    broken={"no offset": {"offset": False}, "the mask is one too wide": {"ahead": 1}},
+    mutants={
+        "no offset": {"offset": False},
+        "the mask is one too wide": {"ahead": 1},
+        "the last query is aligned with the last key": {"last": True},
+    },
     scope="12 words, pieces of every length",
 )
-def cache(offset: bool = True, ahead: int = 0) -> str:
-    """Pieces of each length from 1 to 12, the last one as long as what is left."""
+def cache(offset: bool = True, ahead: int = 0, last: bool = False) -> str:
+    """Beyond the statement, with all twelve keys there: the mask goes by places, not from the end.
+
+    Pieces of each length from 1 to 12, the last one as long as what is left.
+    """
     q, k, v = np.random.default_rng(0).standard_normal((3, 12, 4))
     whole = ref.causal_attention(q, k, v)
     for piece in range(1, 13):
         for start in range(0, 12, piece):
             end = min(start + piece, 12)
-            visible = min(end + ahead, 12)
-            at = start + ahead if offset else 0
-            got = ref.causal_attention(q[start:end], k[:visible], v[:visible], offset=at)
-            worst = np.abs(got - whole[start:end]).max()
-            require(worst <= 1e-12, f"rows {start + 1} to {end}: {worst:.2g} away from one pass")
-    return "one pass over twelve words, and pieces of each length with an offset, within 1e-12"
+            for n_keys in (min(end + ahead, 12), 12):
+                at = start + ahead if offset else 0
+                at = n_keys - (end - start) if last else at
+                got = ref.causal_attention(q[start:end], k[:n_keys], v[:n_keys], offset=at)
+                worst = np.abs(got - whole[start:end]).max()
+                where = f"rows {start + 1} to {end} of {n_keys} keys"
+                require(worst <= 1e-12, f"{where}: {worst:.2g} away from one pass")
+    return (
+        "one pass over twelve words, and pieces of each length with an offset, within 1e-12; also "
+        "where the keys of later words are there already"
+    )
 
 
 @claim(
     "exm-packed-places",
     "numeric",
-    broken={"only the queries are turned": {"keys": False}, "values are turned too": {"v": True}},
+    mutants={"only the queries are turned": {"keys": False}, "values are turned too": {"v": True}},
     scope="two layers, documents of 3, 5 and 4 words",
 )
 def packed_with_places(keys: bool = True, v: bool = False) -> str:

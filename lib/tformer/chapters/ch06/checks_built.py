@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 
 from tformer import reference
-from tformer.exercises import say
+from tformer.exercises import describe
 from tformer.exercises.answer import Answer, Wrong
+from tformer.exercises.describe import show
 from tformer.exercises.kinds import parts
 from tformer.exercises.registry import exercise
 
@@ -64,7 +65,7 @@ def belongs(f: Answer) -> None:
                 where = f"to {heads}, and so does kind {j}" if len(own) else "to no head"
                 raise Wrong(f"With {said}, kind {i} belongs {where}. {why}")
         if len(table) > fewest(n):
-            raise Wrong(f"With {said}, {f.name} uses {say.count(len(table))} heads. {_MANY}")
+            raise Wrong(f"With {said}, {f.name} uses {describe.count(len(table))} heads. {_MANY}")
 
 
 NAMES = ("w_q", "w_k", "w_v", "w_o")
@@ -126,7 +127,7 @@ def collect(f: Answer) -> None:
         _fit(f, said, tables, d)
         for n in (3, 3, 4, 12, 20, 20):
             x = _sentence(rng, m, n)
-            _judge(f"{said}, and a sentence of {say.count(n)} words", x, m, _verb(x, tables))
+            _judge(f"{said}, and a sentence of {describe.count(n)} words", x, m, _verb(x, tables))
 
 
 def _fit(f: Answer, said: str, tables: list[np.ndarray], d: int) -> None:
@@ -154,7 +155,7 @@ def _judge(said: str, x: np.ndarray, m: int, got: np.ndarray) -> None:
         return
     slots = got[m + 3 :].reshape(2, m)
     who, whom = x[:2, :m]
-    told: Any = f"With {said}, the verb's slots are off by {say.show(error)}. "
+    told: Any = f"With {said}, the verb's slots are off by {show(error)}. "
     if np.abs(got[: m + 3]).max() > 1e-3:
         raise Wrong(told + "Something is written into columns that should stay as they are.")
     if np.abs(slots - [whom, who]).max() <= 0.1:
@@ -214,9 +215,9 @@ def graded(f: Answer) -> None:
                 both = _both(scores, right, wrong, length)
                 if both[0] < LEAST * both[1]:
                     raise Wrong(
-                        f"With {said}, in a sentence of {say.count(length)} words, nouns of the "
-                        f"kinds {right} and {wrong} and an adjective that says {right}, the mean "
-                        f"gives them {say.show(both[0])} and {say.show(both[1])}. "
+                        f"With {said}, in a sentence of {describe.count(length)} words, nouns of "
+                        f"the kinds {right} and {wrong} and an adjective that says {right}, the "
+                        f"mean gives them {show(both[0])} and {show(both[1])}. "
                         + _why(scores, right, wrong, length)
                     )
 

@@ -10,7 +10,7 @@ import numpy as np
 from tformer import reference
 from tformer.exercises.registry import exercise
 from tformer.exercises.samples import integers
-from tformer.exercises.scales import WRONG_SCALES, scaled
+from tformer.exercises.scales import SCALE_MUTANTS, scaled
 from tformer.exercises.table import Case, case, each
 
 Attend = Callable[[np.ndarray, np.ndarray, np.ndarray], np.ndarray]
@@ -113,7 +113,7 @@ def _heads(which: Callable[[int, int], np.ndarray]) -> Callable[..., np.ndarray]
         ),
     }
     | each(
-        lambda scale, q, k, v: _chosen(q, k, v, _neighbours, partial(scaled, scale)), WRONG_SCALES
+        lambda scale, q, k, v: _chosen(q, k, v, _neighbours, partial(scaled, scale)), SCALE_MUTANTS
     ),
     otherwise="Head h uses table number h // (H // G), for keys and for values.",
 )

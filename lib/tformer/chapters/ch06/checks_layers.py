@@ -10,7 +10,7 @@ import numpy as np
 from tformer import reference
 from tformer.exercises.registry import exercise
 from tformer.exercises.samples import integers
-from tformer.exercises.softmaxes import WRONG_SOFTMAXES, weighed
+from tformer.exercises.softmaxes import SOFTMAX_MUTANTS, weighed
 from tformer.exercises.table import Case, case, each
 
 
@@ -262,7 +262,7 @@ def _model_width(x: np.ndarray, *rest: np.ndarray, n_heads: int) -> np.ndarray:
             _with(reference.attention)(*inputs) + inputs[0]
         ),
     }
-    | each(lambda weigh, *inputs: _with(partial(weighed, weigh))(*inputs), WRONG_SOFTMAXES),
+    | each(lambda weigh, *inputs: _with(partial(weighed, weigh))(*inputs), SOFTMAX_MUTANTS),
     otherwise="Check the columns of the second head, the scale, and the rows of its block.",
 )
 def layer(

@@ -12,22 +12,22 @@ from tformer import reference as ref
 from tformer.chapters.ch06 import layers
 from tformer.claims.registry import claim, require
 from tformer.claims.tools import BETA, Array, identity, near, show, sizes, table, weights
-from tformer.weights import HeadWeights
+from tformer.parameters import HeadParameters, leaves
 
 
 def random_layer(
     seed: int, n_heads: int = 2, d_model: int = 3, d_k: int = 2, d_v: int = 2, groups: int = 0
-) -> HeadWeights:
+) -> HeadParameters:
     """Return a layer with independent normal entries."""
     rng, groups = np.random.default_rng(seed), groups or n_heads
     shapes = ((n_heads, d_model, d_k), (groups, d_model, d_k), (groups, d_model, d_v))
-    return HeadWeights(*map(rng.standard_normal, (*shapes, (n_heads, d_v, d_model))))
+    return HeadParameters(*map(rng.standard_normal, (*shapes, (n_heads, d_v, d_model))))
 
 
 @claim(
     "thm-sum-of-heads",
     "symbolic",
-    broken={
+    mutants={
         "the blocks of W_O in another order": {"turned": True},
         "the heads' outputs side by side, number by number": {"interleaved": True},
     },
@@ -85,20 +85,21 @@ class Tally(np.ndarray):
 @claim(
     "prop-head-cost",
     "exhaustive",
-    broken={
+    mutants={
         "heads as wide as the model": {"narrow": False},
         "keys and values shared by all heads": {"groups": 1},
+        "heads that do not divide the width": {"divides": False},
     },
     scope="24 sizes: every divisor of four widths, two lengths",
 )
-def head_cost(narrow: bool = True, groups: int = 0) -> str:
+def head_cost(narrow: bool = True, groups: int = 0, divides: bool = True) -> str:
     """Entries and tables counted; multiplications counted while the library's formula runs."""
     tried = 0
     for d_model, length in product((1, 4, 6, 8), (1, 5)):
-        for n_heads in (h for h in sizes(d_model) if d_model % h == 0):
+        for n_heads in (h for h in sizes(d_model) if not divides or d_model % h == 0):
             width = d_model // n_heads if narrow else d_model
             w = random_layer(0, n_heads, d_model, width, width, groups)
-            entries = sum(part.size for part in vars(w).values())
+            entries = sum(part.size for part in leaves(w))
             said = f"{n_heads} heads, d_model = {d_model}: {entries} entries, not {4 * d_model**2}"
             require(entries == 4 * d_model**2, said)
             x = np.ones((length, d_model)).view(Tally)
@@ -115,7 +116,7 @@ def head_cost(narrow: bool = True, groups: int = 0) -> str:
     )
 
 
-def _one_head(x: Tally, w: HeadWeights, h: int) -> None:
+def _one_head(x: Tally, w: HeadParameters, h: int) -> None:
     """Do the matrix products of one head, as they stand in the definition."""
     q, k, v = (x @ part[h] for part in (w.w_q, w.w_k, w.w_v))
     a = ref.softmax(np.asarray(q @ k.mT)).view(Tally)
@@ -126,7 +127,7 @@ def _one_head(x: Tally, w: HeadWeights, h: int) -> None:
 @claim(
     "thm-two-matrices",
     "symbolic",
-    broken={
+    mutants={
         "W_Q alone": {"keys_too": False},
         "another U": {"other_u": 1.0},
         "U = 0 tells M": {"silent": True},
@@ -158,7 +159,7 @@ def _same_function(seed: int, keys_too: bool, other_u: float) -> None:
     w = random_layer(seed, 1, d_k=width, d_v=width)
     r, s = rng.standard_normal((2, width, width)) + 2 * np.eye(width)
     w_k = w.w_k @ np.linalg.inv(r).T if keys_too else w.w_k
-    other = HeadWeights(w.w_q @ r, w_k, w.w_v @ s, np.linalg.inv(s) @ w.w_o * (1 + other_u))
+    other = HeadParameters(w.w_q @ r, w_k, w.w_v @ s, np.linalg.inv(s) @ w.w_o * (1 + other_u))
     x = rng.standard_normal((5, 3))
     one, two = (ref.multi_head_attention(x, each) for each in (w, other))
     require(near(one, two, 1e-9), f"row 1 is {show(one[0])} and {show(two[0])}")
@@ -167,7 +168,7 @@ def _same_function(seed: int, keys_too: bool, other_u: float) -> None:
 def _read_off(seed: int, silent: bool) -> None:
     """Compute M and U of a head from what it answers to one word and to two."""
     w = random_layer(seed, 1, d_k=1 + seed % 2)
-    w = HeadWeights(0.3 * w.w_q, w.w_k, 0 * w.w_v if silent else w.w_v, w.w_o)
+    w = HeadParameters(0.3 * w.w_q, w.w_k, 0 * w.w_v if silent else w.w_v, w.w_o)
     u = np.array([ref.multi_head_attention(x[None], w)[0] for x in np.eye(3)])
     rng, equations, logs = np.random.default_rng(seed), [], []
     for x, y in rng.standard_normal((30, 2, 3)):
@@ -187,14 +188,18 @@ def _read_off(seed: int, silent: bool) -> None:
 @claim(
     "prop-sharing",
     "exhaustive",
-    broken={
+    mutants={
         "a table for each head": {"count": 0},
         "rank at most d_k": {"of_one": True},
+        "heads take turns at the tables": {"in_turn": True},
     },
     scope="36 sizes of random layers; the veto's six heads",
 )
-def sharing(count: int = 1, of_one: bool = False) -> str:
-    """The bound on the rank is reached by random layers; the query is a word of the memory."""
+def sharing(count: int = 1, of_one: bool = False, in_turn: bool = False) -> str:
+    """The bound on the rank is reached by random layers; the query is a word of the memory.
+
+    Beyond the statement, the library's weights are those of heads that follow each other.
+    """
     tried = 0
     for n_heads, d_k in product((2, 4, 6), (1, 2, 3, 4)):
         for groups in (g for g in sizes(n_heads) if n_heads % g == 0):
@@ -203,8 +208,13 @@ def sharing(count: int = 1, of_one: bool = False) -> str:
             kept = sum((x @ part).size for part in (w.w_k, w.w_v))
             stated = 2 * (groups if count else n_heads) * d_k * len(x)
             require(kept == stated, f"{kept} numbers are kept, not {stated}")
-            per = n_heads // groups
-            scores = np.array([x[0] @ w.w_q[h] @ (x @ w.w_k[h // per]).T for h in range(n_heads)])
+            shared = [h % groups if in_turn else h * groups // n_heads for h in range(n_heads)]
+            scores = np.array([x[0] @ w.w_q[h] @ (x @ w.w_k[g]).T for h, g in enumerate(shared)])
+            got = ref.multi_head_weights(x[:1], w, memory=x, scale=0.05)[:, 0]
+            worst = np.abs(got - ref.softmax(0.05 * scores)).max(axis=1)
+            head = int(worst.argmax())
+            where = f"H = {n_heads}, G = {groups}: head {head + 1} with table {shared[head] + 1}"
+            require(near(worst, 0), f"{where} gives weights {worst[head]:.2g} away")
             rank, most = int(np.linalg.matrix_rank(scores)), (1 if of_one else groups) * d_k
             require(rank <= most, f"G = {groups}, d_k = {d_k}: rank {rank} > {most}")
             require(of_one or rank == min(n_heads, most), f"rank {rank}, expected to be reached")
@@ -213,5 +223,6 @@ def sharing(count: int = 1, of_one: bool = False) -> str:
     require(rank == 6, f"the six heads' keys have rank {rank}")
     return (
         f"numbers kept and ranks of {tried} random layers, H ≤ 6, every G, d_k ≤ 4; the rank is "
-        "min(H, G d_k) in each; that of the veto's keys is 6"
+        "min(H, G d_k) in each, and H/G heads that follow each other share a table; the rank of "
+        "the veto's keys is 6"
     )

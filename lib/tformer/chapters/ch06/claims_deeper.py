@@ -15,13 +15,13 @@ from tformer.chapters.ch06.claims import random_layer
 from tformer.chapters.ch06.claims_veto import graded_nouns, subsets
 from tformer.claims.registry import claim, require
 from tformer.claims.tools import Array, identity, near, show
-from tformer.weights import HeadWeights
+from tformer.parameters import HeadParameters, leaves
 
 
 @claim(
     "thm-sperner",
     "exhaustive",
-    broken={"some may contain others": {"any_sets": True}, "a smaller bound": {"less": 1}},
+    mutants={"some may contain others": {"any_sets": True}, "a smaller bound": {"less": 1}},
     scope="all families without containment, up to 5 elements",
 )
 def sperner(any_sets: bool = False, less: int = 0) -> str:
@@ -59,7 +59,7 @@ def _families(size: int) -> list[tuple[frozenset[int], ...]]:
 @claim(
     "prop-graded",
     "numeric",
-    broken={
+    mutants={
         "an adjective that does not turn down": {"turned": False},
         "one head": {"n_heads": 1},
     },
@@ -92,7 +92,7 @@ def graded(turned: bool = True, n_heads: int = 2) -> str:
 @claim(
     "prop-loophole",
     "symbolic",
-    broken={
+    mutants={
         "marks too near": {"apart": 0.5},
         "scores that do not hear the contents": {"hears": 0.0},
     },
@@ -122,33 +122,37 @@ def loophole(apart: float = 1.0, hears: float = 1.0) -> str:
 @claim(
     "prop-moments",
     "exhaustive",
-    broken={"half the width": {"powers": 1}, "one word too many": {"more": 1}},
-    scope="every choice of up to 3 of up to 8 keys",
+    mutants={
+        "half the width": {"powers": 1},
+        "one word too many": {"more": 1},
+        "no word chosen": {"fewest": 0},
+    },
+    scope="every choice of 1 to 3 of up to 8 keys",
 )
-def moments(powers: int = 2, more: int = 0) -> str:
-    """Every choice of at most r of n keys, t_i = 1, …, n, with scores in whole numbers."""
+def moments(powers: int = 2, more: int = 0, fewest: int = 1) -> str:
+    """Every choice of 1 to r of n keys, t_i = 1, …, n, with scores in whole numbers."""
     tried = 0
-    for r, n in product((1, 2, 3), (4, 6, 8)):
+    for r, n in product((1, 2, 3), (1, 2, 4, 6, 8)):
         t = np.arange(1, n + 1)
         k = np.stack([t**power for power in range(1, powers * r + 1)], axis=-1)
-        for size in range(1, r + 1 + more):
+        for size in range(fewest, r + 1 + more):
             for chosen in combinations(range(n), size):
                 full = -np.round(polynomial.polyfromroots(np.repeat(t[list(chosen)], 2)))
                 q = np.zeros(powers * r)
                 q[: len(full) - 1] = full[1:][: powers * r]
                 scores = (k @ q.astype(int)).astype(float)
                 a = ref.softmax(scores, beta=30.0)
-                want = np.isin(np.arange(n), chosen) / size
+                want = np.isin(np.arange(n), chosen) / max(size, 1)
                 said = f"n = {n}, width {powers * r}, words {chosen}: weights {show(a)}"
                 require(near(a, want, 1e-9), said)
                 tried += 1
-    return f"{tried} choices of up to r of n keys, r ≤ 3, n ≤ 8, at β = 30 within 1e-9"
+    return f"{tried} choices of 1 to r of n keys, r ≤ 3, n ≤ 8, at β = 30 within 1e-9"
 
 
 @claim(
     "prop-head-biases",
     "symbolic",
-    broken={"the query's bias": {"of": "q"}, "a masked row": {"masked": True}},
+    mutants={"the query's bias": {"of": "q"}, "a masked row": {"masked": True}},
     scope="for symbols; the library, 30 masked heads",
 )
 def head_biases(of: str = "k", masked: bool = False) -> str:
@@ -160,14 +164,14 @@ def head_biases(of: str = "k", masked: bool = False) -> str:
         rng = np.random.default_rng(seed)
         x_1 = np.concatenate([rng.standard_normal((5, 3)), np.ones((5, 1))], axis=1)
         plain = random_layer(seed, 1, d_model=4)
-        w_q, w_k, w_v, w_o = (part.copy() for part in vars(plain).values())
+        w_q, w_k, w_v, w_o = (part.copy() for part in leaves(plain))
         (w_q if of == "q" else w_k)[0, -1] += rng.standard_normal(2)
         w_v[0, -1] += (added := rng.standard_normal(2))
         mask = rng.random((5, 5)) < 0.7
         mask[:, 0] = not masked
         mask[0] = mask[0] & (not masked)
         before = ref.multi_head_attention(x_1, plain, mask=mask) + added @ w_o[0]
-        after = ref.multi_head_attention(x_1, HeadWeights(w_q, w_k, w_v, w_o), mask=mask)
+        after = ref.multi_head_attention(x_1, HeadParameters(w_q, w_k, w_v, w_o), mask=mask)
         require(near(after, before, 1e-9), f"row 1 is {show(after[0])}, not {show(before[0])}")
     return "the scores for symbols; 30 masked heads with random biases within 1e-9"
 
@@ -175,7 +179,7 @@ def head_biases(of: str = "k", masked: bool = False) -> str:
 @claim(
     "prop-merging",
     "numeric",
-    broken={"the same signs": {"sign": 1.0}, "different values": {"values": 1.0}},
+    mutants={"the same signs": {"sign": 1.0}, "different values": {"values": 1.0}},
     scope="40 random groups of two heads",
 )
 def merging(sign: float = -1.0, values: float = 0.0) -> str:
@@ -184,11 +188,11 @@ def merging(sign: float = -1.0, values: float = 0.0) -> str:
         w, rng = random_layer(seed, 2, groups=1, d_k=1 + seed % 3), np.random.default_rng(seed)
         x = rng.standard_normal((4, 3))
         copies = np.repeat(w.w_v, 2, axis=0) + values * rng.standard_normal((2, 3, 2))
-        many = HeadWeights(w.w_q, np.repeat(w.w_k, 2, axis=0), copies, w.w_o)
+        many = HeadParameters(w.w_q, np.repeat(w.w_k, 2, axis=0), copies, w.w_o)
         one, other = (ref.multi_head_attention(x, each) for each in (many, _merged(many)))
         require(near(one, other, 1e-9), f"row 1 is {show(one[0])} and {show(other[0])}")
         w_q, w_k = np.stack([w.w_q[0], sign * w.w_q[0]]), np.stack([w.w_k[0], sign * w.w_k[0]])
-        both = HeadWeights(w_q, w_k, many.w_v, w.w_o)
+        both = HeadParameters(w_q, w_k, many.w_v, w.w_o)
         before = ref.multi_head_weights(x, both)
         require(near(before[0], before[1], 1e-9), "the two heads have different weights")
         merged = ref.multi_head_weights(x, _merged(both))
@@ -199,15 +203,15 @@ def merging(sign: float = -1.0, values: float = 0.0) -> str:
     )
 
 
-def _merged(w: HeadWeights) -> HeadWeights:
+def _merged(w: HeadParameters) -> HeadParameters:
     w_k, w_v = (part.mean(axis=0, keepdims=True) for part in (w.w_k, w.w_v))
-    return HeadWeights(w.w_q, w_k, w_v, w.w_o)
+    return HeadParameters(w.w_q, w_k, w_v, w.w_o)
 
 
 @claim(
     "prop-multi-head-vjp",
     "numeric",
-    broken={
+    mutants={
         "heads that share do not add up": {"shared": False},
         "keys and values hand nothing back": {"roles": 1},
     },
@@ -235,10 +239,10 @@ def multi_head_vjp(shared: bool = True, roles: int = 3) -> str:
 
 
 def _written_out(
-    x: Array, w: HeadWeights, grad: Array, mask: Array | None, shared: bool, roles: int
+    x: Array, w: HeadParameters, grad: Array, mask: Array | None, shared: bool, roles: int
 ) -> tuple[Array, ...]:
     """Return the derivatives of x and of the four tables, as the proposition says."""
-    dx, (dq, dk, dv, do) = np.zeros_like(x), (np.zeros_like(part) for part in vars(w).values())
+    dx, (dq, dk, dv, do) = np.zeros_like(x), (np.zeros_like(part) for part in leaves(w))
     for h in range(len(w.w_q)):
         g = h * len(w.w_k) // len(w.w_q)
         q, k, v = x @ w.w_q[h], x @ w.w_k[g], x @ w.w_v[g]
@@ -252,9 +256,9 @@ def _written_out(
     return dx, dq, dk, dv, do
 
 
-def _differences(x: Array, w: HeadWeights, grad: Array, mask: Array | None) -> list[Array]:
+def _differences(x: Array, w: HeadParameters, grad: Array, mask: Array | None) -> list[Array]:
     """Return central differences of the loss Σ grad ⊙ Y with respect to x and the four tables."""
-    tables = [x.copy(), *(part.copy() for part in vars(w).values())]
+    tables = [x.copy(), *(part.copy() for part in leaves(w))]
     found = []
     for one in tables:
         d = np.zeros_like(one)
@@ -263,7 +267,7 @@ def _differences(x: Array, w: HeadWeights, grad: Array, mask: Array | None) -> l
             for step in (1e-5, -1e-5):
                 kept = one[at]
                 one[at] = kept + step
-                y = ref.multi_head_attention(tables[0], HeadWeights(*tables[1:]), mask=mask)
+                y = ref.multi_head_attention(tables[0], HeadParameters(*tables[1:]), mask=mask)
                 ends.append((y * grad).sum())
                 one[at] = kept
             d[at] = (ends[0] - ends[1]) / 2e-5

@@ -17,7 +17,7 @@ from tformer.world.lexicon import FEATURES, SENTENCES, embed, tokenise
 @claim(
     "exm-two-kinds",
     "numeric",
-    broken={
+    mutants={
         "no veto": {"veto": 0.0},
         "one head": {"n_heads": 1},
     },
@@ -79,7 +79,7 @@ def is_antichain(sets: tuple[frozenset[int], ...]) -> bool:
 @claim(
     "thm-veto-sets",
     "exhaustive",
-    broken={
+    mutants={
         "only different sets": {"distinct": True},
         "three scores a head": {"levels": 3},
     },
@@ -139,7 +139,7 @@ def graded_nouns(n_heads: int, n_kinds: int) -> Array:
 @claim(
     "exm-four-heads",
     "exhaustive",
-    broken={
+    mutants={
         "six heads' veto of −40": {"own": -40.0},
         "three heads": {"n_heads": 3},
     },
@@ -167,7 +167,7 @@ def four_heads(own: float = -8.0, n_heads: int = 4) -> str:
 @claim(
     "thm-one-answer",
     "numeric",
-    broken={
+    mutants={
         "more heads than answers counted": {"extra": 1},
         "weights by contents and values by marks": {"loophole": True},
     },
@@ -246,9 +246,54 @@ def _through_the_loophole() -> None:
 
 
 @claim(
+    "prop-mixture-read",
+    "numeric",
+    mutants={
+        "equal weights": {"ratio": 1},
+        "a reader that is not linear, of signs": {"normal": False},
+    },
+    scope="all signs, r ≤ 4, m ≤ 2; readers of degree 9",
+)
+def mixture_read(ratio: int = 2, normal: bool = True) -> str:
+    """The library's head and the layer of ReLUs on all signs; polynomials that read a mixture of
+    two normal contents, with exact means, and what any reader leaves for the sizes that are tried.
+    """
+    for r, m in product((1, 2, 3, 4), (1, 2)):
+        contents = np.array(list(product((-1.0, 1.0), repeat=r * m))).reshape(-1, r, m)
+        shares = float(ratio) ** np.arange(r)
+        keys = np.broadcast_to(np.log(shares)[:, None], (*contents.shape[:2], 1))
+        mixed = ref.attention(np.ones((len(contents), 1, 1)), keys, contents, scale=1.0)[:, 0]
+        read = slots.read_by_relu(mixed * shares.sum(), r)
+        worst = float(np.abs(read - contents.reshape(read.shape)).max())
+        require(worst < 1e-12, f"r = {r}, m = {m}: a content is {worst:.3f} away")
+    points, mass = np.polynomial.hermite_e.hermegauss(20)
+    if not normal:
+        points, mass = np.array([-1.0, 1.0]), np.ones(2)
+    pairs, chance = np.array(list(product(points, repeat=2))), np.outer(mass, mass).ravel()
+    root = np.sqrt(chance.size * chance / chance.sum())[:, None]  # the mean over rows is exact
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        a = ref.softmax(rng.standard_normal(2))
+        features = np.polynomial.hermite_e.hermevander(pairs @ a / ref.norm(a), 9)
+        error = _residual(features * root, pairs * root)
+        require(
+            error >= 1 - 1e-9, f"a polynomial of degree 9 reads two contents within {error:.3f}"
+        )
+        for r, n_heads in ((2, 1), (3, 2), (4, 2)):
+            a = ref.softmax(rng.standard_normal((n_heads, r)))
+            left = float(np.trace(np.eye(r) - np.linalg.pinv(a) @ a))
+            require(near(left, r - n_heads, 1e-9), f"given {n_heads} mixtures {left:.3f} is left")
+    return (
+        "one head and ReLUs return all signs within 1e-12, r ≤ 4, m ≤ 2; of two normal contents in "
+        "one mixture polynomials of degree 9 miss 1 or more, 20 heads; given H mixtures of r, the "
+        "variance r − H is left"
+    )
+
+
+@claim(
     "exm-who-whom",
     "exhaustive",
-    broken={
+    mutants={
         "softer queries": {"beta": 3.0},
         "one head for both": {"n_heads": 1},
     },
@@ -276,7 +321,7 @@ def who_whom(beta: float = 10.0, n_heads: int = 2) -> str:
 @claim(
     "exm-sharing",
     "numeric",
-    broken={"half of the training": {"shorter": 2}, "shorter queries": {"length": 20.0}},
+    mutants={"half of the training": {"shorter": 2}, "shorter queries": {"length": 20.0}},
     scope="12 random starts of five layers; one by hand",
 )
 def sharing_learned(shorter: int = 1, length: float = 200.0) -> str:

@@ -7,8 +7,8 @@ from math import comb
 import numpy as np
 
 from tformer.exams import Item, draw, question, tex
+from tformer.parameters import HeadParameters, leaves
 from tformer.reference import multi_head_attention
-from tformer.weights import HeadWeights
 
 Rng = np.random.Generator
 
@@ -22,9 +22,9 @@ def two_heads(rng: Rng) -> Item:
 
     def layer(y: np.ndarray, w_o: np.ndarray) -> np.ndarray:
         """A single word has the weight 1, so each head says its value."""
-        return multi_head_attention(word, HeadWeights(nothing, nothing, word.T * y[:, None], w_o))[
-            0
-        ]
+        return multi_head_attention(
+            word, HeadParameters(nothing, nothing, word.T * y[:, None], w_o)
+        )[0]
 
     output = layer(y, w_o)
     off = layer(y * [[1], [0]], w_o)
@@ -87,12 +87,12 @@ def the_bill(rng: Rng) -> Item:
     )
     d = heads * width
 
-    def parts(g: int) -> HeadWeights:
+    def parts(g: int) -> HeadParameters:
         shapes = ((heads, d, width), (g, d, width), (g, d, width), (heads, width, d))
-        return HeadWeights(*(np.broadcast_to(0.0, shape) for shape in shapes))
+        return HeadParameters(*(np.broadcast_to(0.0, shape) for shape in shapes))
 
     tables = [parts(g) for g in (heads, groups, 1)]
-    bill = np.array([sum(w.size for w in vars(x).values()) for x in tables]) / d**2
+    bill = np.array([sum(w.size for w in leaves(x)) for x in tables]) / d**2
     cache = np.array([2 * layers * x.w_k.shape[0] * x.w_k.shape[2] for x in tables])
     narrow = int(rng.choice([w for w in (1, 2, 3) if groups * w < heads]))
     rank = np.minimum(heads, narrow * np.array([heads, groups, 1]))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from tformer.exams import Item, choices, distinct, draw, question, tex
+from tformer.parameters import HeadParameters
 from tformer.reference import (
     attention,
     multi_head_attention,
@@ -12,7 +13,6 @@ from tformer.reference import (
     ov_circuit,
     qk_circuit,
 )
-from tformer.weights import HeadWeights
 
 Rng = np.random.Generator
 
@@ -34,7 +34,7 @@ def cut_into_heads(rng: Rng) -> Item:
     others = [str(x) for x in rng.choice([*RIGHT, "turned"], 2, replace=False)]
     names = [str(x) for x in rng.permutation(["at once", "combed", *others])]
     q = 10 * np.arange(1, T + 1)[:, None] + np.arange(1, H * d + 1)
-    right = HeadWeights.from_fused(q, q, q, q.T, n_heads=H).w_q[-1]
+    right = HeadParameters.from_fused(q, q, q, q.T, n_heads=H).w_q[-1]
     mixed = q.reshape(H, T, d)[-1]
     combed = q[:, H - 1 :: H]
     letter = dict(zip(names, "ABCD", strict=True))
@@ -121,7 +121,9 @@ def read_a_head(rng: Rng) -> Item:
 
     parts = draw(lambda: rng.integers(-2, 4, (4, 3)), fits)
     w_q, w_k, w_v, w_o = parts.astype(float)
-    head = HeadWeights(w_q[None, :, None], w_k[None, :, None], w_v[None, :, None], w_o[None, None])
+    head = HeadParameters(
+        w_q[None, :, None], w_k[None, :, None], w_v[None, :, None], w_o[None, None]
+    )
     reads, writes = qk_circuit(head)[0], ov_circuit(head)[0]
     scale = float(np.log(2))
     weights = multi_head_weights(WORDS, head, scale=scale)[0, 3]
@@ -226,7 +228,8 @@ what was asked.
 **(c)** With $s = a_1^2 + a_2^2$ the error is
 $(u_1^2 + u_2^2) s - 2 (u_1 a_1 + u_2 a_2) + 2 = s\, \lVert u - a / s \rVert^2 + 1$ if $s > 0$, and
 2 if $s = 0$. Width does not help: with one row of weights all contents are mixed into one number
-before anything else is done to them, however many copies of it are made.
+before anything else is done to them, however many copies of it are made. (The bound is for what is
+written. $w$ has a value of its own for each pair of signs, so a reader with ReLUs can tell both.)
 
 **(d)** At least ${tex(more * width)}$, one for each coordinate of the contents that have no head of
 their own. The share ${tex(share)}$ can be brought.

@@ -11,7 +11,7 @@ from types import MappingProxyType
 import numpy as np
 
 from tformer import reference
-from tformer.weights import HeadWeights
+from tformer.parameters import HeadParameters
 from tformer.world.circuits import NOUNS, VETO, Head
 from tformer.world.lexicon import FEATURES, KINDS, SENTENCES, embed, tokenise
 
@@ -69,7 +69,7 @@ TWO: Mapping[str, Head] = MappingProxyType(_heads_of({"animate": (0,), "place": 
 """Two heads for two kinds."""
 
 
-def layer(heads: Mapping[str, Head]) -> HeadWeights:
+def layer(heads: Mapping[str, Head]) -> HeadParameters:
     """Return the multi-head layer of some heads; its W_O writes the mean of what they hand over.
 
     Each value has a column for each kind, and W_O writes it where a noun says what it is.
@@ -78,7 +78,7 @@ def layer(heads: Mapping[str, Head]) -> HeadWeights:
         [[float(f"is {kind}" == feature) for feature in FEATURES] for kind in KINDS]
     )
     each = heads.values()
-    return HeadWeights(
+    return HeadParameters(
         np.stack([head.w_q for head in each]),
         np.stack([head.w_k for head in each]),
         np.stack([head.w_v for head in each]),

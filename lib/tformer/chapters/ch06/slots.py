@@ -9,7 +9,7 @@ from itertools import product
 
 import numpy as np
 
-from tformer.weights import HeadWeights
+from tformer.parameters import HeadParameters
 
 __all__ = [
     "COLUMNS",
@@ -20,6 +20,8 @@ __all__ = [
     "embedded",
     "loophole",
     "one_mixing_head",
+    "one_uneven_head",
+    "read_by_relu",
     "two_heads",
 ]
 
@@ -54,25 +56,64 @@ def _layer(n_heads: int) -> tuple[np.ndarray, ...]:
     return w_q, w_k, w_v, w_o
 
 
-def two_heads(beta: float = 20.0) -> HeadWeights:
+def two_heads(beta: float = 20.0) -> HeadParameters:
     """Return the layer in which head 1 fetches who and head 2 whom; d_k = 1 and d_v = 2."""
     w_q, w_k, w_v, w_o = _layer(2)
     w_q[:, 4] = beta
     for h in (0, 1):
         w_k[h, 2 + h] = 1
         w_o[h, :, 5 + 2 * h : 7 + 2 * h] = np.eye(2)
-    return HeadWeights(w_q, w_k, w_v, w_o)
+    return HeadParameters(w_q, w_k, w_v, w_o)
 
 
-def one_mixing_head(beta: float = 20.0) -> HeadWeights:
+def one_mixing_head(beta: float = 20.0) -> HeadParameters:
     """Return the layer whose one head looks at both nouns alike, and fills both slots."""
     w_q, w_k, w_v, w_o = _layer(1)
     w_q[:, 4], w_k[:, 2:4] = beta, 1
     w_o[0, :, 5:7] = w_o[0, :, 7:9] = np.eye(2)
-    return HeadWeights(w_q, w_k, w_v, w_o)
+    return HeadParameters(w_q, w_k, w_v, w_o)
 
 
-def loophole(beta: float, far: float = 50.0) -> tuple[np.ndarray, HeadWeights]:
+def one_uneven_head(beta: float = 20.0) -> HeadParameters:
+    """Return the layer whose one head writes who + 2 whom, in each coordinate, into the first slot.
+
+    It looks at the accusative twice as much as at the nominative, and writes three times the mean.
+    """
+    w_q, w_k, w_v, w_o = _layer(1)
+    w_q[:, 4], w_k[:, 2], w_k[:, 3] = beta, 1, 1 + np.log(2) / beta
+    w_o[0, :, 5:7] = 3 * np.eye(2)
+    return HeadParameters(w_q, w_k, w_v, w_o)
+
+
+def read_by_relu(mixed: np.ndarray, n_contents: int = 2) -> np.ndarray:
+    """Tell signs apart that were added up with the weights 1, 2, 4, …, by one layer of ReLUs.
+
+    In each coordinate the sums are odd numbers, and between two of them, at an even number, a pair
+    of ReLUs makes a step of width 1: up from −1 to 1, or down again. Content i turns at every step
+    whose number is a multiple of 2^i, up and down by turns.
+
+    Parameters
+    ----------
+    mixed : (..., m) array
+        z_1 + 2 z_2 + 4 z_3 + … for contents z_i of m signs each, up to a half in each coordinate.
+    n_contents : int
+        How many contents are in the sum.
+
+    Returns
+    -------
+    (..., n_contents m) array
+        The contents, side by side.
+    """
+    step = np.arange(1, 2**n_contents)
+    bends = np.repeat(2.0 * step - 2**n_contents, 2) + np.tile([-0.5, 0.5], step.size)
+    turn, rest = np.divmod(step[:, None], 2 ** np.arange(n_contents))
+    signs = np.where(rest == 0, np.where(turn % 2, 2.0, -2.0), 0.0)
+    w_out = np.repeat(signs, 2, axis=0) * np.tile([1, -1], step.size)[:, None]
+    read = np.maximum(mixed[..., None] - bends, 0) @ w_out - 1
+    return read.mT.reshape(*mixed.shape[:-1], -1)
+
+
+def loophole(beta: float, far: float = 50.0) -> tuple[np.ndarray, HeadParameters]:
     """Return all four sentences of two signs, and one head that reads both of them.
 
     The columns are the content, one sign; the two marks; the verb; who and whom. The score of a
@@ -84,7 +125,7 @@ def loophole(beta: float, far: float = 50.0) -> tuple[np.ndarray, HeadWeights]:
     x : (4, 3, 6) array
         Nominative, accusative and verb of the sentences with contents (1, 1), (1, −1), (−1, 1) and
         (−1, −1).
-    weights : HeadWeights
+    weights : HeadParameters
         One head with d_k = 1 and d_v = 2.
     """
     signs = np.array(list(product((1.0, -1.0), repeat=2)))
@@ -95,4 +136,4 @@ def loophole(beta: float, far: float = 50.0) -> tuple[np.ndarray, HeadWeights]:
     apart = 1 / np.tanh(beta)
     w_v[0], w_v[1], w_v[2] = (1, 1), (apart, -apart), (-apart, apart)
     w_o[:, 4:] = np.eye(2)
-    return x, HeadWeights(*(w[None] for w in (w_q, w_k, w_v, w_o)))
+    return x, HeadParameters(*(w[None] for w in (w_q, w_k, w_v, w_o)))

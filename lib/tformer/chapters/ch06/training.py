@@ -4,12 +4,12 @@ Both are trained by Adam [kingma2015] in NumPy, several seeds at once along the 
 """
 
 import math
-from collections.abc import Sequence
 from functools import cache
 from itertools import permutations
 
 import numpy as np
 
+from tformer.experiments.training import Adam, training
 from tformer.reference import softmax, softmax_vjp
 
 __all__ = [
@@ -26,25 +26,6 @@ __all__ = [
 OTHERS = 9
 """Words of a sentence beside both nouns and the adjective; their scores are 0."""
 ATTRIBUTES, STORED, SEEDS = 4, 8, 16
-
-
-class Adam:
-    """Adam's steps on a list of arrays, which are changed in place."""
-
-    def __init__(self, parameters: Sequence[np.ndarray], rate: float) -> None:
-        self.parameters, self.rate, self.steps = parameters, rate, 0
-        self.means = [np.zeros_like(one) for one in parameters]
-        self.squares = [np.zeros_like(one) for one in parameters]
-
-    def step(self, gradients: Sequence[np.ndarray]) -> None:
-        """Make one step against the gradients."""
-        self.steps += 1
-        every = zip(self.parameters, self.means, self.squares, gradients, strict=True)
-        for parameter, mean, square, gradient in every:
-            mean += 0.1 * (gradient - mean)
-            square += 0.01 * (gradient**2 - square)
-            length = np.sqrt(square / (1 - 0.99**self.steps)) + 1e-8
-            parameter -= self.rate * mean / (1 - 0.9**self.steps) / length
 
 
 def _pairs(n_kinds: int) -> np.ndarray:
@@ -88,15 +69,18 @@ def veto_tables(
     tables = 0.5 * rng.standard_normal((seeds, n_heads, 2 * n_kinds))
     seen = np.stack([pairs[0], pairs[1], n_kinds + pairs[0]], axis=-1)  # (n, 3)
     to_column = np.eye(2 * n_kinds)[seen]  # (n, 3, 2 n_kinds)
-    adam = Adam([tables], rate)
-    for _ in range(steps):
+
+    def gradients() -> list[np.ndarray]:
         p = _weights(tables, pairs)
         both = p[..., :2].sum(axis=-3, keepdims=True)
         total = both.sum(axis=-1, keepdims=True)
         grad = np.zeros_like(p)
         grad[..., :2] = (1 / total - np.array([1, 0]) / both) / pairs.shape[1]
         back = softmax_vjp(p, grad)[..., :3]
-        adam.step([np.einsum("...hnj,njc->...hc", back, to_column)])
+        return [np.einsum("...hnj,njc->...hc", back, to_column)]
+
+    for _ in training(Adam([tables]), gradients, steps, rate):
+        pass
     return tables
 
 
@@ -122,12 +106,8 @@ def finds(
     rng, d_model = np.random.default_rng(0), ATTRIBUTES * STORED
     w_q = rng.standard_normal((seeds, ATTRIBUTES, d_model, d_k)) / math.sqrt(ATTRIBUTES)
     w_k = rng.standard_normal((seeds, n_groups, d_model, d_k)) / math.sqrt(ATTRIBUTES)
-    adam, found = Adam([w_q, w_k], rate), []
-    for step in range(1, max(steps) + 1):
-        adam.step(_gradients(rng, w_q, w_k))
-        if step in steps:
-            found.append(weight_found(w_q, w_k))
-    return np.array(found)
+    rounds = training(Adam([w_q, w_k]), lambda: _gradients(rng, w_q, w_k), max(steps), rate)
+    return np.array([weight_found(w_q, w_k) for step in rounds if step in steps])
 
 
 def weight_found(w_q: np.ndarray, w_k: np.ndarray) -> np.ndarray:

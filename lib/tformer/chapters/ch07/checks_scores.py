@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 import numpy as np
 
@@ -42,36 +42,26 @@ def _texts() -> Iterator[Case]:
     ),
     cases=_texts,
     kind=Marks(),
-    mutants={
-        "You say that a causal mask notices order. In a first layer it hides, and what it leaves "
-        "is as before.": lambda scheme, change: (
-            change in NOTICES[scheme][0] or (scheme == "causal" and change == "exchange")
-        ),
-        "You say that a causal mask notices any change.": lambda scheme, change: (
-            change in NOTICES[scheme][0] or scheme == "causal"
-        ),
-        "You say that added waves know distances only. That holds for the dot product of two "
-        "places, and not for a score with any matrices.": lambda scheme, change: (
-            change in NOTICES[scheme][0] and (scheme, change) != ("sinusoidal", "in front")
-        ),
-        "You say that a word in front of the text is noticed by all that has places.": (
-            lambda scheme, change: change in NOTICES[scheme][0] or scheme in ("ALiBi", "RoPE")
-        ),
-        "You say that RoPE knows places. It turns by places, and its scores know distances.": (
-            lambda scheme, change: change in NOTICES[scheme][0] or scheme == "RoPE"
-        ),
-        "You say that ALiBi does not notice an exchange. B and C have other distances after it.": (
-            lambda scheme, change: (
-                change in NOTICES[scheme][0] and (scheme, change) != ("ALiBi", "exchange")
-            )
-        ),
-        "You say that everything notices an exchange of B and C.": lambda scheme, change: (
-            change in NOTICES[scheme][0] or change == "exchange"
-        ),
-        "True and False have changed places.": (
-            lambda scheme, change: change not in NOTICES[scheme][0]
-        ),
-    },
+    slips="""
+        NOTICES[scheme][0] → $ or (scheme == "causal" and change == "exchange")
+            You say that a causal mask notices order. In a first layer it hides, and what it leaves
+            is as before.
+        NOTICES[scheme][0] → $ or scheme == "causal"
+            You say that a causal mask notices any change.
+        NOTICES[scheme][0] → $ and (scheme, change) != ("sinusoidal", "in front")
+            You say that added waves know distances only. That holds for the dot product of two
+            places, and not for a score with any matrices.
+        NOTICES[scheme][0] → $ or scheme in ("ALiBi", "RoPE")
+            You say that a word in front of the text is noticed by all that has places.
+        NOTICES[scheme][0] → $ or scheme == "RoPE"
+            You say that RoPE knows places. It turns by places, and its scores know distances.
+        NOTICES[scheme][0] → $ and (scheme, change) != ("ALiBi", "exchange")
+            You say that ALiBi does not notice an exchange. B and C have other distances after it.
+        NOTICES[scheme][0] → $ or change == "exchange"
+            You say that everything notices an exchange of B and C.
+        in → not in
+            True and False have changed places.
+    """,
 )
 def can_notice(scheme: str, change: str) -> bool:
     """Whether a ratio of weights can change."""
@@ -93,6 +83,16 @@ def _pairs() -> Iterator[Case]:
     flat = "All scores are equal: the smallest distance counts."
     yield case(q=np.zeros(2), k=up, omega=0.3, reach=4, want=0, why=flat)
     yield case(q=right, k=up, omega=0.0, reach=4, want=0, why=flat)
+    for n, a, b, want in ((3, right, up, 1), (5, up, right, 4), (7, right, up, 2), (5, up, -up, 2)):
+        why = (
+            "After a whole round the score is the same, but for its last digits: not a larger one."
+        )
+        yield case(q=a, k=b, omega=2 * math.pi / n, reach=30, want=want, why=why)
+    why = "At a distance of 31 the query is turned by 1.55, nearly a quarter of a round."
+    yield case(q=right, k=up, omega=0.05, reach=60, want=31, why=why)
+    for omega, want, words in ((1e-4, 3, "1e-7 are not"), (1e-7, 0, "1e-10 count as")):
+        why = f"Scores that differ by {words} equal."
+        yield case(q=right, k=1e-3 * up, omega=omega, reach=3, want=want, why=why)
     for seed in range(6):
         q_, k_ = integers(seed, (2, 2)) + 0.5
         yield case(q=q_, k=k_, omega=0.1 + 0.17 * seed, reach=10 + seed, why="Try each distance.")
@@ -115,27 +115,28 @@ def _best(q: Array, k: Array, omega: float, distances: Array, tolerance: float =
     ),
     cases=_pairs,
     kind=Number(),
-    mutants={
-        "The query is turned the wrong way: that is the favourite distance of a key that stands "
-        "ahead.": lambda q, k, omega, reach: _best(q, k, omega, -np.arange(reach + 1)),
-        "You left out the farthest distance, reach.": lambda q, k, omega, reach: _best(
-            q, k, omega, np.arange(max(reach, 1))
-        ),
-        "Distance 0 counts too: the key may stand where the query stands.": (
-            lambda q, k, omega, reach: _best(q, k, omega, np.arange(1, reach + 1))
-        ),
-        "Of several equal scores you took the farthest.": lambda q, k, omega, reach: _best(
-            q, k, omega, np.arange(reach, -1, -1)
-        ),
-        "That is the distance of the smallest score.": lambda q, k, omega, reach: _best(
-            -q, k, omega, np.arange(reach + 1)
-        ),
-        "You always say 0: a query does not always like best what is near.": (
-            lambda q, k, omega, reach: 0
-        ),
-        "You solved for the angle and rounded; the round may be shorter than the reach, or the "
-        "best angle behind the query.": lambda q, k, omega, reach: _solved(q, k, omega, reach),
-    },
+    slips="""
+        np.arange(reach + 1) → -$
+            The query is turned the wrong way: that is the favourite distance of a key that stands
+            ahead.
+        reach + 1 → max(reach, 1)
+            You left out the farthest distance, reach.
+        reach + 1 → 1, $
+            Distance 0 counts too: the key may stand where the query stands.
+        reach + 1 → reach, -1, -1
+            Of several equal scores you took the farthest.
+        = int(np.argmax(np.cos(omega * np.arange(reach + 1)) * (q @ k)
+        + np.sin(omega * np.arange(reach + 1)) * (q[0] * k[1] - q[1] * k[0])))
+            You took the largest number. Equal scores differ in their last digits, and count as
+            equal where they differ by less than a billionth.
+        q, k → -q, k
+            That is the distance of the smallest score.
+        = 0
+            You always say 0: a query does not always like best what is near.
+        = _solved(q, k, omega, reach)
+            You solved for the angle and rounded; the round may be shorter than the reach, or the
+            best angle behind the query.
+    """,
 )
 def favourite(q: Array, k: Array, omega: float, reach: int) -> int:
     """The distance that a query likes best."""
@@ -155,21 +156,11 @@ def _tables() -> Iterator[Case]:
     yield case(table=table, T=1, S=4, offset=3, want=[[10.0, 10, 10, 20]], why=cache)
     yield case(table=np.array([7.0]), T=2, S=2, offset=0, want=np.full((2, 2), 7.0), why="m is 0.")
     clip = "What is farther than m gets the entry of m, or of −m."
-    for m, T, S, offset in ((2, 4, 6, 0), (3, 6, 4, 2), (1, 5, 5, 10), (4, 3, 12, 5), (2, 0, 3, 1)):
-        numbers = 10.0 * np.arange(2 * m + 1) + 1
-        yield case(table=numbers, T=T, S=S, offset=offset, why=clip)
+    for m, T, S, offset in ((2, 4, 6, 0), (3, 6, 4, 2), (1, 5, 5, 10), (4, 3, 12, 5), (2, 1, 3, 1)):
+        numbers = 10 * np.cos(np.arange(2 * m + 1))  # in no order, negative ones, fractions
+        want = reference.relative_bias(numbers[None], T, S, offset=offset)[0]
+        yield case(table=numbers, T=T, S=S, offset=offset, want=want, why=clip)
     yield case(table=np.arange(5.0), T=3, S=4, offset=0, why=clip, whole=True)
-
-
-def _by_distance(
-    distance: Callable[[Array, Array, int], Array] = lambda t, s, offset: s - t - offset,
-    place: Callable[[Array, int], Array] = lambda d, m: np.clip(d, -m, m) + m,
-) -> Callable[..., Array]:
-    def bias(table: Array, T: int, S: int, offset: int) -> Array:
-        d = distance(np.arange(T)[:, None], np.arange(S), offset)
-        return table[place(d, len(table) // 2)]
-
-    return bias
 
 
 @exercise(
@@ -181,36 +172,33 @@ def _by_distance(
         "The entry of distance 0 stands in the middle of the table, at m: add m to a distance.",
     ),
     cases=_tables,
-    mutants={
-        "The distances have the wrong sign: a key before the query has a negative one.": (
-            _by_distance(lambda t, s, offset: t + offset - s)
-        ),
-        "The offset has no effect.": _by_distance(lambda t, s, offset: s - t),
-        "The offset was added to the keys; it belongs to the queries.": (
-            _by_distance(lambda t, s, offset: s + offset - t)
-        ),
-        "Distances are not clipped, and a negative index counts from the end.": (
-            _by_distance(place=lambda d, m: (d + m) % (2 * m + 1))
-        ),
-        "Distances are clipped above and not below, and a negative index counts from the end.": (
-            _by_distance(place=lambda d, m: np.minimum(d, m) + m)
-        ),
-        "The middle of the table was missed: distance 0 is at m, and a negative index counts from "
-        "the end.": _by_distance(place=lambda d, m: np.clip(d, -m, m)),
-        "The sides are one: the entry should know whether the key stands before or behind.": (
-            _by_distance(place=lambda d, m: np.clip(abs(d), -m, m) + m)
-        ),
-        "Distances are clipped one place too early.": (
-            _by_distance(place=lambda d, m: np.clip(d, -max(m - 1, 0), max(m - 1, 0)) + m)
-        ),
-        "Queries and keys have changed axes.": (
-            lambda table, T, S, offset: _by_distance()(table, T, S, offset).T
-        ),
-    },
+    slips="""
+        s - t - offset → t + offset - s
+            The distances have the wrong sign: a key before the query has a negative one.
+        s - t - offset → s - t
+            The offset has no effect.
+        s - t - offset → s + offset - t
+            The offset was added to the keys; it belongs to the queries.
+        np.clip(d, -m, m) + m → (d + m) % (2 * m + 1)
+            Distances are not clipped, and a negative index counts from the end.
+        np.clip(d, -m, m) → np.minimum(d, m)
+            Distances are clipped above and not below, and a negative index counts from the end.
+        np.clip(d, -m, m) + m → np.clip(d, -m, m)
+            The middle of the table was missed: distance 0 is at m, and a negative index counts from
+            the end.
+        np.clip(d, -m, m) → np.clip(abs(d), -m, m)
+            The sides are one: the entry should know whether the key stands before or behind.
+        np.clip(d, -m, m) → np.clip(d, -max(m - 1, 0), max(m - 1, 0))
+            Distances are clipped one place too early.
+        table[np.clip(d, -m, m) + m] → $.T
+            Queries and keys have changed axes.
+    """,
 )
 def distance_bias(table: Array, T: int, S: int, offset: int) -> Array:
     """Biases by clipped distance."""
-    return reference.relative_bias(table[None], T, S, offset=offset)[0]
+    t, s, m = np.arange(T)[:, None], np.arange(S), len(table) // 2
+    d = s - t - offset
+    return np.asarray(table[np.clip(d, -m, m) + m])
 
 
 def _slopes() -> Iterator[Case]:
@@ -225,10 +213,6 @@ def _slopes() -> Iterator[Case]:
         yield case(slope=slope, share=share, why="The nearest n keys have 1 − exp(−slope · n).")
 
 
-def _keys(rest: Callable[[float, float], float], up: float = 1e-9) -> Callable[[float, float], int]:
-    return lambda slope, share: max(1, math.ceil(rest(slope, share) - up))
-
-
 @exercise(
     "7.9",
     praise="Steep slopes and gentle ones, shares that are reached exactly, and a share of nothing.",
@@ -239,36 +223,29 @@ def _keys(rest: Callable[[float, float], float], up: float = 1e-9) -> Callable[[
     ),
     cases=_slopes,
     kind=Number(),
-    mutants={
-        "You took the share for the rest: what lies beyond is 1 − share.": (
-            _keys(lambda slope, share: -math.log(max(share, 1e-300)) / slope)
-        ),
-        "Rounded down, the keys have less than the share.": lambda slope, share: max(
-            1, math.floor(-math.log(1 - share) / slope + 1e-9)
-        ),
-        "One key too many: where the share is reached exactly, it is reached.": (
-            lambda slope, share: math.floor(-math.log(1 - share) / slope + 1e-9) + 1
-        ),
-        "One key too many: rounded up, and then one more.": lambda slope, share: (
-            max(1, math.ceil(-math.log(1 - share) / slope - 1e-9)) + 1
-        ),
-        "One key too few: rounded down, or the query's own key forgotten.": lambda slope, share: (
-            max(1, math.ceil(-math.log(1 - share) / slope - 1e-9)) - 1
-        ),
-        "The logarithm to the base 2 is for halves; the weights fall by exp(−slope).": (
-            _keys(lambda slope, share: -math.log2(1 - share) / slope)
-        ),
-        "With a share of 0 you return no key at all; at least one was asked for.": (
-            lambda slope, share: math.ceil(-math.log(1 - share) / slope - 1e-9)
-        ),
-        "The slope should divide: the gentler it is, the farther the head reads.": (
-            _keys(lambda slope, share: -math.log(1 - share) * slope)
-        ),
-    },
+    slips="""
+        -math.log1p(-share) → -math.log(max(share, 1e-300))
+            You took the share for the rest: what lies beyond is 1 − share.
+        ceil → floor ;; - 1e-9 → + 1e-9
+            Rounded down, the keys have less than the share.
+        max(1, math.ceil(n - 1e-9)) → math.floor(n + 1e-9) + 1
+            One key too many: where the share is reached exactly, it is reached.
+        max(1, math.ceil(n - 1e-9)) → $ + 1
+            One key too many: rounded up, and then one more.
+        max(1, math.ceil(n - 1e-9)) → $ - 1
+            One key too few: rounded down, or the query's own key forgotten.
+        -math.log1p(-share) → -math.log2(1 - share)
+            The logarithm to the base 2 is for halves; the weights fall by exp(−slope).
+        max(1, math.ceil(n - 1e-9)) → math.ceil(n - 1e-9)
+            With a share of 0 you return no key at all; at least one was asked for.
+        / slope → * slope
+            The slope should divide: the gentler it is, the farther the head reads.
+    """,
 )
 def keys_for(slope: float, share: float) -> int:
     """The number of nearest keys that have a share of the weight."""
-    return _keys(lambda m, p: -math.log1p(-p) / m)(slope, share)
+    n = -math.log1p(-share) / slope
+    return max(1, math.ceil(n - 1e-9))
 
 
 def _outputs(q: Array, k: Array, v: Array) -> Array:
@@ -310,14 +287,6 @@ class Counter(Several):
                 )
 
 
-def _head(key: Callable[[Array, float], Array], query: float = 1.0) -> Callable[..., Parts]:
-    def head(marks: Array, a: float) -> Parts:
-        k = key(marks[:, None], a)
-        return query * np.ones_like(k), k, marks[:, None]
-
-    return head
-
-
 @exercise(
     "7.10",
     praise="Texts of one word to two hundred, with a first word that weighs half a word, one, or "
@@ -333,36 +302,25 @@ def _head(key: Callable[[Array, float], Array], query: float = 1.0) -> Callable[
         called="the causal attention of your queries, keys and values",
         names=("queries", "keys", "values"),
     ),
-    mutants={
-        "The first key scores a; its weight is then exp(a) times that of the others.": _head(
-            lambda m, a: a * m
-        ),
-        "The number a has no effect: every word has to ask, and the first key to answer.": _head(
-            lambda m, a: 0 * m
-        ),
-        "The others have the large key; it belongs to the first word.": _head(
-            lambda m, a: math.log(a) * (1 - m)
-        ),
-        "The first word weighs a + 1 times as much as another.": _head(
-            lambda m, a: math.log(a + 1) * m
-        ),
-        "Queries carry log a as well, so that it is squared.": _head(
-            lambda m, a: math.log(a) * m, 2.0
-        ),
-        "The value of the first word is a; it should be 1, or outputs exceed 1.": lambda marks, a: (
-            np.ones((len(marks), 1)),
-            math.log(a) * marks[:, None],
-            a * marks[:, None],
-        ),
-        "The values of the others are 1 and that of the first is 0.": lambda marks, a: (
-            np.ones((len(marks), 1)),
-            math.log(a) * marks[:, None],
-            1 - marks[:, None],
-        ),
-    },
+    slips="""
+        math.log(a) * m → a * m
+            The first key scores a; its weight is then exp(a) times that of the others.
+        math.log(a) * m → 0 * m
+            The number a has no effect: every word has to ask, and the first key to answer.
+        math.log(a) * m → math.log(a) * (1 - m)
+            The others have the large key; it belongs to the first word.
+        math.log(a) → math.log(a + 1)
+            The first word weighs a + 1 times as much as another.
+        np.ones_like(m) → 2 * $
+            Queries carry log a as well, so that it is squared.
+        1.0 * m → a * m
+            The value of the first word is a; it should be 1, or outputs exceed 1.
+        1.0 * m → 1 - m
+            The values of the others are 1 and that of the first is 0.
+    """,
     otherwise="Compare with a / (a + t − 1) for the words t = 1, 2, 3, …",
 )
 def counting_head(marks: Array, a: float) -> Parts:
     """Queries, keys and values of a layer that counts."""
-    k = math.log(a) * marks[:, None]
-    return np.ones_like(k), k, 1.0 * marks[:, None]
+    m = marks[:, None]
+    return np.ones_like(m), math.log(a) * m, 1.0 * m

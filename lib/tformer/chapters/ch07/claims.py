@@ -39,7 +39,7 @@ def rotation(delta: float, d: int, base: float = 10_000.0) -> Array:
 @claim(
     "exm-box-and-bag",
     "exhaustive",
-    broken={"with places": {"first": 0}, "a box is cargo, a bag an opening": {"both": ()}},
+    mutants={"with places": {"first": 0}, "a box is cargo, a bag an opening": {"both": ()}},
     scope="every exchange of two words, three sentences",
 )
 def box_and_bag(first: int | None = None, both: tuple[str, ...] = places.NOUNS) -> str:
@@ -69,7 +69,7 @@ def box_and_bag(first: int | None = None, both: tuple[str, ...] = places.NOUNS) 
 @claim(
     "thm-sinusoidal-shift",
     "symbolic",
-    broken={
+    mutants={
         "turned forwards": {"sign": 1},
         "the cosine has a frequency of its own": {"own": True},
     },
@@ -117,7 +117,7 @@ def _plain(matrix: sp.Matrix) -> Array:
 @claim(
     "exm-two-the",
     "numeric",
-    broken={"no places": {"strength": 0.0}, "both at the first place": {"second": 0}},
+    mutants={"no places": {"strength": 0.0}, "both at the first place": {"second": 0}},
     scope="all its numbers",
 )
 def two_the(strength: float = 1.0, second: int = 5) -> str:
@@ -135,7 +135,7 @@ def two_the(strength: float = 1.0, second: int = 5) -> str:
 @claim(
     "exm-position-listings",
     "numeric",
-    broken={"the exponent doubled": {"power": 2}, "places from 1": {"first": 1}},
+    mutants={"the exponent doubled": {"power": 2}, "places from 1": {"first": 1}},
     scope="widths 2 to 64, up to 512 places",
 )
 def position_listings(power: int = 1, first: int = 0) -> str:

@@ -21,7 +21,7 @@ def units(*shape: int) -> Array:
 @claim(
     "prop-learned-rows",
     "exhaustive",
-    broken={"a row used twice counts once": {"once": True}},
+    mutants={"a row used twice counts once": {"once": True}},
     scope="all texts of up to 3 places from 4 rows",
 )
 def learned_rows(once: bool = False) -> str:
@@ -47,7 +47,7 @@ def learned_rows(once: bool = False) -> str:
 @claim(
     "prop-toeplitz",
     "exhaustive",
-    broken={
+    mutants={
         "the gradient forgets the offset": {"known": False},
         "one number too few": {"spare": -1},
     },
@@ -79,26 +79,34 @@ def toeplitz(known: bool = True, spare: int = 0) -> str:
 @claim(
     "prop-alibi-slopes",
     "exhaustive",
-    broken={"beginning at 1": {"first": 0}, "a plain sequence for all": {"plain": True}},
+    mutants={
+        "beginning at 1": {"first": 0},
+        "a plain sequence for all": {"plain": True},
+        "the added ones come after": {"side": -1},
+    },
     scope="1 to 64 heads",
 )
-def alibi_slopes(first: int = 1, plain: bool = False) -> str:
-    """Slope by slope from the statement, and their order for powers of two."""
+def alibi_slopes(first: int = 1, plain: bool = False, side: int = 1) -> str:
+    """Slope by slope from the statement; each added exponent half a step before its neighbour."""
     for n in range(1, 65):
         power = n if plain else 2 ** (n.bit_length() - 1)
         own = [2.0 ** (-8 * (h + first) / power) for h in range(power)]
-        between = [2.0 ** (-8 * (2 * h + 1) / (2 * power)) for h in range(n - power)]
+        added = [2.0 ** (-8 * (2 * h + 1) / (2 * power)) for h in range(n - power)]
         found = ref.alibi_slopes(n)
-        says = f"{n} heads: {show(found[:3])} …, not {show([*own, *between][:3])} …"
-        require(near(found, [*own, *between]), says)
+        says = f"{n} heads: {show(found[:3])} …, not {show([*own, *added][:3])} …"
+        require(near(found, [*own, *added]), says)
         require(len(set(found)) == n, f"{n} heads: two slopes are one")
+        exponents, half = -np.log2(found), 4 / power
+        before = exponents[: n - power] - side * half
+        says = f"{n} heads: exponents {show(exponents[power:])}, not {show(before)}"
+        require(near(exponents[power:], before), says)
     return "every slope of 1 to 64 heads within 1e-12, all different"
 
 
 @claim(
     "prop-rope-vjp",
     "numeric",
-    broken={"turned forwards": {"back": False}},
+    mutants={"turned forwards": {"back": False}},
     scope="both pairings, four shapes",
 )
 def rope_vjp(back: bool = True) -> str:
@@ -119,7 +127,7 @@ def rope_vjp(back: bool = True) -> str:
 @claim(
     "prop-cache",
     "numeric",
-    broken={"the offset forgotten": {"known": False}},
+    mutants={"the offset forgotten": {"known": False}},
     scope="three schemes, every place of 40",
 )
 def cache(known: bool = True) -> str:
@@ -151,7 +159,7 @@ def cache(known: bool = True) -> str:
 @claim(
     "exm-few-digits",
     "exhaustive",
-    broken={"one digit more": {"more": 1}},
+    mutants={"one digit more": {"more": 1}},
     scope="all whole numbers up to 4096",
 )
 def few_digits(more: int = 0) -> str:

@@ -21,7 +21,7 @@ def turned(x: Array, positions: Array, pairing: str = "adjacent") -> Array:
 @claim(
     "thm-rope",
     "symbolic",
-    broken={"only the query is turned": {"key": 0}, "the key is turned back": {"key": -1}},
+    mutants={"only the query is turned": {"key": 0}, "the key is turned back": {"key": -1}},
     scope="widths up to 6; the library, both pairings",
 )
 def rope(key: int = 1) -> str:
@@ -54,7 +54,7 @@ def rope(key: int = 1) -> str:
 @claim(
     "exm-turned-row",
     "exhaustive",
-    broken={"no hand": {"strength": 0.0}, "a hand that overrules": {"strength": 16.0}},
+    mutants={"no hand": {"strength": 0.0}, "a hand that overrules": {"strength": 16.0}},
     scope="ten sentences, and each begun at place 100",
 )
 def turned_row(strength: float = 6.0) -> str:
@@ -85,7 +85,7 @@ def turned_row(strength: float = 6.0) -> str:
 @claim(
     "prop-pairings",
     "symbolic",
-    broken={
+    mutants={
         "only queries are converted": {"keys": False},
         "converted the wrong way round": {"inverse": True},
     },

@@ -19,6 +19,8 @@ from torch import Tensor
 from tformer import fast
 from tformer.chapters.ch07.scores import TRAINED, changed_base
 from tformer.experiments.threads import one_thread
+from tformer.experiments.training import Adam, training
+from tformer.parameters import HeadParameters
 
 N_LETTERS, BACK, CAPITALS = 16, 5, 1 / 6
 LENGTHS = (32, 64, 128, 256)
@@ -73,6 +75,11 @@ class Trained:
     task: str
     parameters: Parameters
 
+    def texts(self, length: int) -> tuple[Tensor, Tensor]:
+        """New texts (B, T) of a length, and what is right at each place, (B, T)."""
+        draw = torch.Generator().manual_seed(length)
+        return TASKS[self.task](draw, LETTERS // length, length)
+
     @one_thread()
     @torch.no_grad()
     def right(self, length: int, **changed: Any) -> Tensor:
@@ -80,8 +87,7 @@ class Trained:
 
         Changed may be the `base` and the `interpolation` of the waves, and a `window` of keys.
         """
-        draw = torch.Generator().manual_seed(length)
-        tokens, right = TASKS[self.task](draw, LETTERS // length, length)
+        tokens, right = self.texts(length)
         guess = _logits(self.scheme, self.parameters, tokens, **changed).argmax(dim=-1)
         late = slice(length // 2, length)
         return (guess == right)[..., late].double().mean(dim=(-2, -1))
@@ -96,15 +102,19 @@ def train(scheme: str, task: str) -> Trained:
     draw = torch.Generator().manual_seed(0)
     start = _start(scheme, draw)
     tuned = [x.requires_grad_() for x in start.values()]
-    moments = [(torch.zeros_like(x), torch.zeros_like(x)) for x in tuned]
-    for step in range(1, STEPS + 1):
+
+    def gradients() -> Sequence[Tensor]:
         tokens, right = TASKS[task](draw, TEXTS, TRAINED)
         log_p = _logits(scheme, start, tokens).log_softmax(dim=-1)
         asked = right >= 0
         found = log_p[:, asked].gather(-1, right[asked].expand(SEEDS, -1)[..., None])
-        gradients = torch.autograd.grad(-found.sum() / asked.sum(), tuned)
-        rate = RATE * min(1, step / 20) * (1 if step < 0.7 * STEPS else 0.2)
-        _adam(tuned, gradients, moments, step, rate)
+        return torch.autograd.grad(-found.sum() / asked.sum(), tuned)
+
+    def rate(step: int) -> float:
+        return RATE * min(1, step / 20) * (1 if step < 0.7 * STEPS else 0.2)
+
+    for _ in training(Adam(tuned, betas=(0.9, 0.98)), gradients, STEPS, rate):
+        pass
     return Trained(scheme, task, {name: x.detach() for name, x in start.items()})
 
 
@@ -120,7 +130,7 @@ def _start(scheme: str, draw: torch.Generator) -> dict[str, Tensor]:
     found["w_v"] = normal(N_HEADS, D_MODEL, D_MODEL, variance=1 / D_MODEL / N_HEADS)
     for name in "qk":
         found[f"w_{name}"] = normal(N_HEADS, D_MODEL, D_K, variance=1 / D_MODEL)
-        found[f"b_{name}"] = normal(N_HEADS, 1, D_K, variance=0.25)
+        found[f"b_{name}"] = normal(N_HEADS, D_K, variance=0.25)
     if scheme == "learned":  # rows beyond the trained length stay as they are drawn here
         found["places"] = normal(max(LENGTHS), D_MODEL)
     if scheme == "relative":
@@ -139,20 +149,24 @@ def _logits(
         x = x + fast.sinusoidal(places, D_MODEL).to(x)
     if scheme == "learned":
         x = x + p["places"][:, None, :length]
-    q, k = (_heads(x, p[f"w_{name}"]) + p[f"b_{name}"][:, None] for name in "qk")
+    q, k, v = projected(x, p)
     if scheme == "RoPE":
         turn = fast.sinusoidal(places, D_K, **waves).to(x)
         q, k = fast.rope(q, turn), fast.rope(k, turn)
     mask, bias = fast.sliding_window_mask(length, length, window), _bias(scheme, p, length)
-    y = fast.attention(q, k, _heads(x, p["w_v"]), mask=mask, bias=bias)
-    logits: Tensor = (x + y.sum(dim=2)) @ p["read"][:, None]
+    y = fast.grouped_attention(q, k, v, mask=mask, bias=bias)
+    logits: Tensor = (x + y.sum(dim=-3)) @ p["read"][:, None]
     return logits
 
 
-def _heads(x: Tensor, w: Tensor) -> Tensor:
-    """Rows (6, B, T, D) through the matrices of all heads (6, H, D, K): (6, B, H, T, K)."""
-    rows = x.flatten(1, 2) @ w.transpose(1, 2).flatten(2)
-    return rows.unflatten(1, x.shape[1:3]).unflatten(-1, (N_HEADS, -1)).transpose(2, 3)
+def projected(x: Tensor, p: Parameters) -> tuple[Tensor, Tensor, Tensor]:
+    """Queries, keys and values of six layers, (6, B, H, T, width), from words (6, B, T, D)."""
+    outputs = torch.empty_like(
+        p["w_v"]
+    ).mT  # values are as wide as words, and are added as they are
+    heads = HeadParameters(p["w_q"], p["w_k"], p["w_v"], outputs, p["b_q"], p["b_k"])
+    found: tuple[Tensor, Tensor, Tensor] = torch.func.vmap(fast.project)(x, heads)
+    return found
 
 
 def _bias(scheme: str, p: Parameters, length: int) -> Tensor | None:
@@ -161,31 +175,6 @@ def _bias(scheme: str, p: Parameters, length: int) -> Tensor | None:
     if scheme == "relative":
         return torch.stack([fast.relative_bias(one, length, length) for one in p["bias"]])[:, None]
     return None
-
-
-def _adam(
-    tuned: Sequence[Tensor], gradients: Sequence[Tensor], moments: Any, step: int, rate: float
-) -> None:
-    """Move the parameters in place; torch's own optimisers take over a second to import."""
-    with torch.no_grad():
-        for x, grad, (first, second) in zip(tuned, gradients, moments, strict=True):
-            first.lerp_(grad, 0.1)
-            second.lerp_(grad * grad, 0.02)
-            size = (second / (1 - 0.98**step)).sqrt() + 1e-8
-            x -= rate * first / (1 - 0.9**step) / size
-
-
-def measured(task: str) -> dict[str, np.ndarray]:
-    """Share of right letters of each scheme, (3, 6): short texts, long ones, long with a window.
-
-    Short are the texts of training. The window hides all distances that are longer than in these.
-    """
-    found = {}
-    for scheme in SCHEMES:
-        layer, far = train(scheme, task), LENGTHS[-1]
-        shares = layer.right(TRAINED), layer.right(far), layer.right(far, window=TRAINED)
-        found[scheme] = torch.stack(shares).numpy()
-    return found
 
 
 def changed(layer: Trained) -> dict[str, np.ndarray]:
@@ -204,7 +193,7 @@ def hills(layer: Trained, reach: int) -> np.ndarray:
     """
     p = layer.parameters
     x = p["letters"][:, None, :N_LETTERS].mean(dim=2, keepdim=True)
-    q, k = (x @ p[f"w_{name}"] + p[f"b_{name}"] for name in "qk")
-    turn = fast.sinusoidal(torch.arange(reach), D_K).to(x)
+    q, k, _ = (part.squeeze(1) for part in projected(x, p))
+    turn = fast.sinusoidal(torch.arange(reach), D_K)
     found: np.ndarray = (fast.rope(q.expand(-1, -1, reach, -1), turn) @ k.mT)[..., 0].numpy()
     return found / math.sqrt(D_K)

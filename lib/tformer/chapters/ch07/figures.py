@@ -12,7 +12,7 @@ from matplotlib.patches import Arc, Circle, FancyBboxPatch
 
 from tformer import reference
 from tformer.chapters.ch07 import places
-from tformer.chapters.ch07.scores import PROFILES, REACH
+from tformer.chapters.ch07.scores import NEW, PROFILES, REACH
 from tformer.figures.style import INK, KEY, QUERY, QUIET, VALUE, WEIGHT, panel
 from tformer.figures.tables import SHADE, blank, squares, table
 
@@ -177,23 +177,11 @@ def counting(n: int = 6) -> tuple[Figure, Figure, Figure]:
 
 
 def longer(runs: Mapping[str, Mapping[str, np.ndarray]]) -> tuple[Figure, ...]:
-    """Share of right letters, a panel a task, a line a scheme: short, long, through a window."""
+    """Share of right letters, a table a task, a row a scheme: what is new from left to right."""
     return tuple(_longer(task, found) for task, found in runs.items())
 
 
-def _longer(task: str, found: Mapping[str, np.ndarray], chance: float = 1 / 16) -> Figure:
-    figure, ax = panel(3.4, 2.9)
-    for y, (short, long, window) in enumerate(found.values()):
-        low, high = np.median(short), np.median(long)
-        ax.plot([low, high], [y, y], color=QUIET, linewidth=1.2, zorder=1)
-        ax.plot(low, y, "o", color=INK, markerfacecolor="none", markersize=9)
-        ax.plot([long.min(), long.max()], [y, y], color=INK, linewidth=2.4)
-        ax.plot(high, y, "o", color=INK, markersize=7)
-        ax.plot([window.min(), window.max()], [y + 0.3, y + 0.3], color=WEIGHT, linewidth=2.4)
-        ax.plot(np.median(window), y + 0.3, "D", color=WEIGHT, markersize=6.5)
-    ax.axvline(chance, color=QUIET, linestyle=":")
-    ax.set(yticks=range(len(found)), yticklabels=list(found), ylim=(len(found) - 0.4, -0.5))
-    ax.set(title=task, xlabel="share right", xlim=(-0.02, 1.05), xticks=(0, 0.5, 1))
-    ax.tick_params(axis="y", length=0, labelsize=10)
-    ax.grid(visible=False, axis="y")
-    return figure
+def _longer(task: str, found: Mapping[str, np.ndarray]) -> Figure:
+    shares = np.nan_to_num([np.median(one, axis=-1) for one in found.values()])
+    look: Any = {"written": "{:.2f}", "most": 1.0, "size": 0.42, "slant": 50}
+    return table(shares, list(found), NEW, title=task, **look)

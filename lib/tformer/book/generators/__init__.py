@@ -1,0 +1,1 @@
+"""What is written from one source: exercises, the ledger, exams."""

@@ -1,0 +1,1 @@
+"""What the lint asks of every notebook, by rule."""

@@ -1,0 +1,80 @@
+"""From words to the queries, keys and values of every head, and from heads to words (chapter 6).
+
+The matrices of all heads are laid side by side, so that each projection is one product. On a CPU
+half precision is widened to float32; on a GPU queries, keys, values and outputs are rounded to it.
+"""
+
+import torch
+from torch import Tensor
+from torch.nn.functional import linear
+
+from tformer.fast._kernels import kernel_of
+from tformer.fast.precision import wide
+from tformer.fast.twins import twin
+from tformer.fast.vjp import vjp
+from tformer.parameters import HeadParameters, KVCache, require_keys
+
+__all__ = ["extend_cache", "merge", "merge_vjp", "project", "project_vjp"]
+
+Three = tuple[Tensor, Tensor, Tensor]
+
+
+@twin
+def project(x: Tensor, parameters: HeadParameters, memory: Tensor | None = None) -> Three:
+    """Without a copy, unless the matrices are to be laid side by side first."""
+    p, source = parameters, x if memory is None else memory
+    return _rows(x, p.w_q, p.b_q), _rows(source, p.w_k, p.b_k), _rows(source, p.w_v, p.b_v)
+
+
+@twin
+def project_vjp(
+    x: Tensor,
+    parameters: HeadParameters,
+    dq: Tensor,
+    dk: Tensor,
+    dv: Tensor,
+    memory: Tensor | None = None,
+) -> tuple[Tensor, HeadParameters, Tensor | None]:
+    """By PyTorch's automatic differentiation of `project`."""
+    require_keys("project_vjp", x, memory, axis=-2, dk=dk, dv=dv)
+    return vjp(project, (x, parameters, memory), (dq, dk, dv))
+
+
+@twin
+def merge(y: Tensor, parameters: HeadParameters) -> Tensor:
+    """By one product of outputs that stand side by side."""
+    together = y.transpose(-3, -2).flatten(-2)
+    return _product(together, parameters.w_o.flatten(0, 1), parameters.b_o)
+
+
+@twin
+def merge_vjp(y: Tensor, parameters: HeadParameters, grad: Tensor) -> tuple[Tensor, HeadParameters]:
+    """By PyTorch's automatic differentiation of `merge`."""
+    return vjp(merge, (y, parameters), grad)
+
+
+@twin
+def extend_cache(cache: KVCache | None, k: Tensor, v: Tensor) -> KVCache:
+    """Keys and values are copied, once for every call."""
+    if cache is None:
+        return KVCache(k, v)
+    return KVCache(_behind(cache.k, k), _behind(cache.v, v))
+
+
+def _rows(x: Tensor, w: Tensor, b: Tensor | None) -> Tensor:
+    """All words through the matrix of each head, (..., heads, T, width)."""
+    together = _product(x, w.transpose(0, 1).flatten(1), None if b is None else b.flatten())
+    return together.unflatten(-1, (w.shape[0], w.shape[2])).transpose(-3, -2)
+
+
+def _product(x: Tensor, w: Tensor, b: Tensor | None) -> Tensor:
+    """Rows through one matrix."""
+    if x.dtype.itemsize >= 4 or kernel_of(x).half:
+        return linear(x, w.mT, b)
+    return linear(wide(x), wide(w).mT, None if b is None else wide(b)).to(x.dtype)
+
+
+def _behind(first: Tensor, second: Tensor) -> Tensor:
+    """Keys or values of later words behind those of earlier ones; leading axes broadcast."""
+    leading = torch.broadcast_shapes(first.shape[:-2], second.shape[:-2])
+    return torch.cat([x.expand(*leading, *x.shape[-2:]) for x in (first, second)], dim=-2)

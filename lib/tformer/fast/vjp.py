@@ -1,0 +1,28 @@
+"""Vector-Jacobian products by automatic differentiation, of functions of tensors and trees."""
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+
+from tformer.parameters import leaves, tree_map
+
+__all__ = ["vjp"]
+
+
+def vjp(function: Callable[..., Any], inputs: tuple[Any, ...], grads: Any, *fixed: Any) -> Any:
+    """The gradients that `grads`, those of the results, pass back to each of `inputs`.
+
+    An input is a tensor, a tree of tensors, or None, which gets None. What is `fixed` comes behind
+    them in the call.
+    """
+    with torch.enable_grad():
+        inputs = tree_map(lambda x: x.detach().requires_grad_(), inputs)
+        results = function(*inputs, *fixed)
+        several = results if isinstance(results, tuple) else (results,)
+        grads = grads if isinstance(grads, tuple) else (grads,)
+        pairs = [torch.broadcast_tensors(*pair) for pair in zip(several, grads, strict=True)]
+        ys, grads = zip(*pairs, strict=True)
+        found = torch.autograd.grad(ys, leaves(inputs), grads, materialize_grads=True)
+    in_turn = iter(found)
+    return tree_map(lambda _: next(in_turn), inputs)

@@ -1,0 +1,50 @@
+"""Right answers in other clothes: in whole numbers, in float32, as lists, as NumPy's scalars."""
+
+import inspect
+
+import numpy as np
+import pytest
+
+from exercise_tools import solutions
+from tformer.exercises import check, process
+from tformer.exercises.registry import exercises
+
+NUMBERS = sorted(exercises())
+
+
+def dressed(value, dress):
+    """A returned value with its arrays and numbers changed, tuples and lists kept."""
+    if isinstance(value, tuple | list):
+        return type(value)(dressed(part, dress) for part in value)
+    number = isinstance(value, float | np.floating | np.integer) and not isinstance(value, bool)
+    return dress(np.asarray(value)) if isinstance(value, np.ndarray) or number else value
+
+
+def whole(array):
+    """As integers, if that loses nothing."""
+    if array.dtype.kind != "f" or not np.isfinite(array).all() or (array % 1).any():
+        return array
+    return array.astype(int) if np.abs(array).max(initial=0) < 2**62 else array
+
+
+def single(array):
+    """As float32, if that loses little: no number of a range beyond it."""
+    if array.dtype.kind != "f" or not (np.abs(array[np.isfinite(array)]) < 1e30).all():
+        return array
+    return array.astype(np.float32)
+
+
+CLOTHES = {"whole": whole, "float32": single, "lists": np.ndarray.tolist}
+
+
+@pytest.mark.parametrize("number", NUMBERS)
+@pytest.mark.parametrize("clothes", CLOTHES)
+def test_right_answers_pass_in_other_clothes(number, clothes, monkeypatch):
+    monkeypatch.setattr(process, "CAN_FORK", False)
+    answer, _ = solutions()[number]
+
+    def other(*inputs):
+        return dressed(answer(*inputs), CLOTHES[clothes])
+
+    other.__signature__ = inspect.signature(answer)
+    check(number, other)
