@@ -39,6 +39,21 @@ ifeq ($(filter $(CH),$(CHAPTERS)),)
 $(error There is no chapter $(CH); there are $(sort $(CHAPTERS)))
 endif
 endif
+# An environment serves one checkout: what it tests and builds would otherwise be another's library.
+SERVED = import json, pathlib, sys, urllib.request as url; from importlib.metadata import distributions as all; \
+	about = [json.loads(d.read_text("direct_url.json") or "{}") for d in all(name="tformer")]; \
+	there = [url.url2pathname(a["url"][7:]) for a in about if a.get("dir_info", {}).get("editable")]; \
+	here = pathlib.Path.cwd().resolve(); \
+	print(*[p for p in there if pathlib.Path(p).exists() and pathlib.Path(p).resolve() != here][:1])
+ifneq ($(filter-out help clean lock,$(or $(MAKECMDGOALS),help)),)
+ifneq ($(wildcard $(PY)),)
+OTHER := $(shell $(PY) -c '$(SERVED)')
+ifneq ($(OTHER),)
+$(error The environment $(VENV) serves another checkout, $(OTHER). Make one for this checkout: \
+  leave VENV out, or name a folder that is new, such as VENV=.venv2)
+endif
+endif
+endif
 begin = start=$$(date +%s);
 took = ; status=$$?; echo "== $(1): $$(($$(date +%s) - start)) s"; exit $$status
 
@@ -118,7 +133,7 @@ lab: $(READY) ## Open JupyterLab on a desk of your own: lab/ has the exercises a
 hub: $(READY) ## Try a hub for a class on this machine; what its students write is in _hub/
 	@mkdir -p _hub && cd _hub && exec $(abspath $(BIN))/jupyterhub -f ../hub/jupyterhub_config.py
 
-course: $(READY) ## Write a course for nbgrader into a new folder: make course DIR=… CH=04
+course: $(READY) ## Write a course for nbgrader, or add to it: make course DIR=… CH="04 06"
 	@$(PY) -m tformer.course "$(DIR)" $(CH)
 
 run: $(READY) ## Run and normalise the notebooks, or those of one chapter: make run CH=04

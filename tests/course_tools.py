@@ -1,17 +1,26 @@
 """What the tests of grading share: answers as cells, and a course as a lecturer has it."""
 
+import json
+import os
 import re
+import subprocess
+import sys
+from pathlib import Path
 
+import nbformat
 import pytest
+from nbgrader.api import Gradebook
 
 from exercise_tools import solutions
 from tformer.book.generators.exercises import MARK
-from tformer.course import walls
+from tformer.course import confinement
 from tformer.exercises.registry import exercises
 
 IMPORTS = "import numpy as np\nimport scipy.special\nfrom tformer.exercises import check, hint"
 NUMBERS = list(exercises())
-needs_walls = pytest.mark.skipif(bool(walls.missing()), reason=walls.missing())
+ROOT = Path(__file__).resolve().parents[1]
+NAME = "04_why_sqrt_d"
+needs_confinement = pytest.mark.skipif(bool(confinement.missing()), reason=confinement.missing())
 
 
 def right(number):
@@ -30,7 +39,44 @@ def answers_by(number, body):
     return f"import os\ndef {name(number)}(*arguments):\n{lines}"
 
 
-# What an answer may try in place of the right one. Each is tried behind walls, with small limits.
+def course_command(course, *words):
+    tools = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
+    module = ["tformer.course"] if words[0] == "make" else ["nbgrader"]
+    arguments = [str(course), "04"] if words[0] == "make" else list(words[1:])
+    return subprocess.run(
+        [sys.executable, "-m", *module, *arguments],
+        cwd=ROOT if words[0] == "make" else course,
+        env=os.environ | {"PATH": tools},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        timeout=300,
+    )
+
+
+def answered(released, answers):
+    """The notebook that was handed out with some answers written in."""
+    notebook = nbformat.from_dict(json.loads(json.dumps(released)))
+    for cell in notebook.cells:
+        number = cell.metadata.get("nbgrader", {}).get("grade_id", "").removeprefix("solution-")
+        if number.replace("-", ".") in answers:
+            cell.source = answers[number.replace("-", ".")]
+    return notebook
+
+
+def scores(course):
+    with Gradebook(f"sqlite:///{course / 'gradebook.db'}") as gradebook:
+        return {
+            submission.student.id: {
+                grade.name.removeprefix("check-").replace("-", "."): grade.score
+                for notebook in submission.notebooks
+                for grade in notebook.grades
+            }
+            for submission in gradebook.find_assignment(NAME).submissions
+        }
+
+
+# What an answer may try in place of the right one. Each is tried in the sandbox, with small limits.
 HOSTILE = {
     "leaves": "os._exit(0)",
     "forks": "while True: os.fork()",

@@ -1,9 +1,11 @@
 """The tests of one chapter are found, by hand and by `make test CH=04`."""
 
+import json
 import os
 import re
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -72,3 +74,31 @@ def test_make_asks_only_for_what_belongs_to_the_chapter() -> None:
     }
     assert "03_attention" not in done.stdout
     assert "--chapter" not in make("test").stdout
+
+
+def test_make_refuses_the_environment_of_another_checkout(tmp_path: Path) -> None:
+    """Else it would install this library there, or test that one."""
+    other, packages = tmp_path / "other", tmp_path / "env" / "lib" / "site-packages"
+    about = packages / "tformer-0.1.0.dist-info"
+    for folder in other, about, tmp_path / "env" / "bin":
+        folder.mkdir(parents=True)
+    (about / "METADATA").write_text("Metadata-Version: 2.1\nName: tformer\nVersion: 0.1.0\n")
+    python = tmp_path / "env" / "bin" / "python"
+    python.write_text(f'#!/bin/sh\nPYTHONPATH="{packages}" exec "{sys.executable}" -S "$@"\n')
+    python.chmod(0o755)
+
+    def serves(place: Path) -> None:
+        told = {"dir_info": {"editable": True}, "url": place.as_uri()}
+        (about / "direct_url.json").write_text(json.dumps(told))
+
+    environment = f"VENV={tmp_path / 'env'}"
+    serves(other)
+    done = make("static", environment)
+    assert done.returncode == 2
+    assert f"serves another checkout, {other}." in done.stderr
+    assert "leave VENV out" in done.stderr
+    assert make("help", environment).returncode == 0
+    serves(ROOT)
+    assert make("static", environment).returncode == 0
+    serves(tmp_path / "moved away")
+    assert make("static", environment).returncode == 0

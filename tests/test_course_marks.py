@@ -18,12 +18,12 @@ from course_tools import (
     NUMBERS,
     answers_by,
     name,
-    needs_walls,
+    needs_confinement,
     right,
 )
 from exercise_tools import ROOT, told
-from tformer.course.judge import Booth
 from tformer.course.notebook import cell, needed, verdicts
+from tformer.course.remote import Sandbox
 from tformer.course.submission import mend
 from tformer.exercises.registry import exercises
 
@@ -46,18 +46,18 @@ def notebook(*answers, first=IMPORTS):
     return new_notebook(cells=cells)
 
 
-def marks(booth, made, seconds=30.0):
+def marks(sandbox, made, seconds=30.0):
     """What is said of each exercise."""
     found = {}
-    for node, verdict in verdicts(made, booth, seconds):
+    for node, verdict in verdicts(made, sandbox, seconds):
         found[re.search(r'"([\d.]+)"', node.source)[1]] = verdict
     return found
 
 
 @pytest.fixture(scope="module")
-def booth():
-    with Booth(512 << 20, readable=[ANSWERS]) as booth:
-        yield booth
+def sandbox():
+    with Sandbox(512 << 20, readable=[ANSWERS]) as sandbox:
+        yield sandbox
 
 
 RELEASED = nbformat.read(ROOT / "exercises" / "01_dot_products.ipynb", 4)
@@ -110,19 +110,19 @@ def expected(number, words):
     return sentence(number, told(number, words[1]))
 
 
-@needs_walls
-def test_fifty_notebooks_get_the_marks_that_they_earn(booth, capsys):
+@needs_confinement
+def test_fifty_notebooks_get_the_marks_that_they_earn(sandbox, capsys):
     draw, begin, count = random.Random(4), time.monotonic(), 0
     for place in range(50):
         if place % 10 == 9:
-            found = marks(booth, mend(BROKEN[place // 10], RELEASED))
+            found = marks(sandbox, mend(BROKEN[place // 10], RELEASED))
             assert [verdict.right for verdict in found.values()] == [False] * 12
             count += 12
             continue
         numbers = draw.sample(NUMBERS, 4)
         drawn = {number: answer(draw, number) for number in sorted(numbers, key=NUMBERS.index)}
         made = notebook(*((number, source) for number, (source, _, _) in drawn.items()))
-        found = marks(booth, made)
+        found = marks(sandbox, made)
         assert list(found) == list(drawn)
         for number, (source, earned, words) in drawn.items():
             assert found[number].right == earned, (number, source, found[number])
@@ -135,16 +135,10 @@ def test_fifty_notebooks_get_the_marks_that_they_earn(booth, capsys):
         )
 
 
-@needs_walls
-@pytest.mark.parametrize("number", NUMBERS)
-def test_the_answer_of_the_book_is_right(number, booth):
-    assert marks(booth, notebook((number, right(number))))[number].right
-
-
-@needs_walls
-def test_what_a_check_measures_is_measured_in_the_booth(booth):
+@needs_confinement
+def test_what_a_check_measures_is_measured_in_the_sandbox(sandbox):
     found = marks(
-        booth,
+        sandbox,
         notebook(
             ("1.5", "def score_table(q, k):\n    return np.array([[a @ b for b in k] for a in q])"),
             ("1.6", "def squared_distances(q, k):\n"
@@ -198,7 +192,7 @@ def test_an_answer_takes_the_cells_that_it_names_and_no_others(name, owner, plac
     assert " ".join(c.place for c in needed(CELLS, name, owner)) == places
 
 
-@needs_walls
+@needs_confinement
 @pytest.mark.parametrize(
     ("extra", "answer", "earned"),
     [
@@ -218,26 +212,26 @@ def test_an_answer_takes_the_cells_that_it_names_and_no_others(name, owner, plac
         ),
     ],
 )
-def test_honest_ways_to_write_an_answer_count(extra, answer, earned, booth):
+def test_honest_ways_to_write_an_answer_count(extra, answer, earned, sandbox):
     made = notebook(
         ("1.1", answer), first=f"{IMPORTS}\n{extra}" if extra[:1] != "%" else extra + IMPORTS
     )
-    assert marks(booth, made)["1.1"].right == bool(earned)
+    assert marks(sandbox, made)["1.1"].right == bool(earned)
 
 
-@needs_walls
-def test_a_cell_below_the_check_counts_where_none_above_makes_the_function(booth):
+@needs_confinement
+def test_a_cell_below_the_check_counts_where_none_above_makes_the_function(sandbox):
     made = notebook(("1.1", ""))
     made.cells.append(new_code_cell(right("1.1")))
-    assert marks(booth, made)["1.1"].right
+    assert marks(sandbox, made)["1.1"].right
     made = notebook(("1.1", "def row_dots(q, k): return 0"))
     made.cells.append(new_code_cell(right("1.1")))
-    assert not marks(booth, made)["1.1"].right
+    assert not marks(sandbox, made)["1.1"].right
 
 
-@needs_walls
-def test_a_graded_cell_of_the_lecturers_own_is_left_to_the_lecturer(booth):
+@needs_confinement
+def test_a_graded_cell_of_the_lecturers_own_is_left_to_the_lecturer(sandbox):
     made = notebook(("1.1", right("1.1")))
     made.cells[-1].source = "assert True"
-    _, verdict = next(verdicts(made, booth))
+    _, verdict = next(verdicts(made, sandbox))
     assert (verdict.right, "by hand" in verdict.text) == (False, True)

@@ -10,9 +10,9 @@ import pytest
 
 from hub_tools import ROOT, Student, running
 from tformer.book.notebook.normalise import load
-from tformer.course import walls
-from tformer.course.judge import Booth
+from tformer.course import confinement
 from tformer.course.notebook import verdicts
+from tformer.course.remote import Sandbox
 from tformer.course.submission import mend
 
 NOTEBOOK = "exercises/01_dot_products.ipynb"
@@ -40,7 +40,7 @@ def test_two_students_at_a_hub(tmp_path: Path) -> None:
         saved = json.loads((homes / name / "transformer" / NOTEBOOK).read_text())
         check = next(cell for cell in saved["cells"] if cell["id"] == "ex-1-1-check")
         assert check["outputs"][0]["metadata"]["tformer"]["correct"] is (name == "ada")
-    if not walls.missing():
+    if not confinement.missing():
         marks = {name: marked(homes / name / "transformer" / NOTEBOOK) for name in ANSWERS}
         assert marks == {"ada": ["check-1-1"], "bob": []}
     log = (tmp_path / "log").read_text()
@@ -96,8 +96,8 @@ def a_limit_on_memory(ada: Student) -> None:
 def marked(path: Path) -> list[str]:
     """The checks that the grader of a course finds right in what a student has saved."""
     released = load(ROOT / "exercises" / path.name)
-    with Booth() as booth:
-        judged = list(verdicts(mend(path.read_bytes(), released), booth))
+    with Sandbox() as sandbox:
+        judged = list(verdicts(mend(path.read_bytes(), released), sandbox))
     return [cell.metadata.nbgrader.grade_id for cell, verdict in judged if verdict.right]
 
 

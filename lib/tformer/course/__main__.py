@@ -1,4 +1,4 @@
-"""Write a course: python -m tformer.course FOLDER [CH]."""
+"""Write a course, or add to one: python -m tformer.course FOLDER [CH …]."""
 
 import argparse
 import sys
@@ -11,15 +11,15 @@ from tformer.course.write import CourseError, write
 def main(arguments: list[str] | None = None) -> int:
     """Write what the command line asks for, and say how to go on."""
     parser = argparse.ArgumentParser(prog="python -m tformer.course", description=__doc__)
-    parser.add_argument("folder", help="a folder that is new or empty")
-    parser.add_argument("chapter", nargs="?", default="", help="a chapter, such as 04")
+    parser.add_argument("folder", help="a folder that is new or empty, or a course")
+    parser.add_argument("chapters", nargs="*", help="chapters, such as 04 06; else all")
     options = parser.parse_args(arguments)
     if not options.folder:
         print("Say where the course is to stand:  make course DIR=…", file=sys.stderr)
         return 2
     course = Path(options.folder).expanduser()
     try:
-        names = write(find_root(), course, options.chapter)
+        names = write(find_root(), course, options.chapters)
     except (CourseError, FileNotFoundError) as error:
         print(error, file=sys.stderr)
         return 2

@@ -6,23 +6,29 @@ What a student wrote is shown as text; formulas are MathML, which browsers set t
 from __future__ import annotations
 
 import re
+import shutil
 from collections.abc import Iterator
 from html import escape
+from pathlib import Path
 from typing import Any
 
 from markdown_it import MarkdownIt
 from mdit_py_plugins.dollarmath import dollarmath_plugin
 from nbconvert.exporters import Exporter
 from nbformat import NotebookNode
+from nbgrader.converters import GenerateFeedback
 from pygments import highlight
 from pygments.formatters import HtmlFormatter
 from pygments.lexers import PythonLexer
 
 from tformer.book.site.formulas import MATHML, TYPESETTER
+from tformer.course.bounded import bounded
+from tformer.course.intake import EXCHANGED
 from tformer.course.submission import NOTE
 from tformer.exercises.display import coded
 
-HEADING = re.compile(r"^#+\s+(.+)$", re.MULTILINE)
+HEADING = re.compile(r"^#+[ \t]+(.+)$", re.MULTILINE)
+SECONDS = 20.0  # to make a page
 STYLE = """
 :root { color-scheme: light dark; --line: #8886; --right: #1a7f37; --wrong: #b35900 }
 body { font: 16px/1.5 system-ui, sans-serif; max-width: 46rem; margin: 2rem auto; padding: 0 1rem }
@@ -49,10 +55,23 @@ class Feedback(Exporter):
         """Return the page, and what belongs to it."""
         nb, resources = super().from_notebook_node(nb, resources, **kw)
         resources["output_extension"] = self.file_extension
-        return page(nb, resources["nbgrader"]), resources
+        about = resources["nbgrader"]
+        if isinstance(self.parent, GenerateFeedback):
+            only_ours(Path(self.parent._format_dest(about["assignment"], about["student"])))
+        told = bounded(lambda tell: tell(page=page(nb, about)), SECONDS)
+        return told.get("page") or page(nb, about, plain=True), resources
 
 
-def page(notebook: NotebookNode, about: dict[str, Any]) -> str:
+def only_ours(folder: Path) -> None:
+    """Take from a folder of feedback what nbgrader copied there from a submission."""
+    for path in folder.iterdir() if folder.is_dir() else ():
+        if path.is_dir() and not path.is_symlink():
+            shutil.rmtree(path)
+        elif path.name not in EXCHANGED:
+            path.unlink()
+
+
+def page(notebook: NotebookNode, about: dict[str, Any], plain: bool = False) -> str:
     """Return the page of a notebook that bears its marks.
 
     Parameters
@@ -61,10 +80,12 @@ def page(notebook: NotebookNode, about: dict[str, Any]) -> str:
         Its cells, with scores as nbgrader's GetGrades writes them.
     about : dict
         The names of the assignment and the student, the sum of the marks and what was possible.
+    plain : bool
+        Show every cell as it was typed: nothing in it can make that slow.
     """
     title = f"{about['notebook']}, {about['student']}"
     style = LIGHT + STYLE.replace("%s", DARK)
-    body = "\n".join([_marks(notebook, about), *map(_cell, notebook.cells)])
+    body = "\n".join([_marks(notebook, about), *(_cell(cell, plain) for cell in notebook.cells)])
     return (
         '<!DOCTYPE html>\n<html lang="en">\n<meta charset="utf-8">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
@@ -98,11 +119,13 @@ def _graded(notebook: NotebookNode) -> Iterator[tuple[str, dict[str, Any]]]:
             yield heading if heading.startswith(f"{number} ") else number, grade
 
 
-def _cell(cell: NotebookNode) -> str:
+def _cell(cell: NotebookNode, plain: bool) -> str:
+    about = cell.metadata.get("nbgrader", {})
+    if plain and not about.get("grade"):
+        return f"<pre>{escape(cell.source)}</pre>"
     if cell.cell_type == "markdown":
         text = MARKDOWN.render(cell.source)
         return f'<div class="note">{text}</div>' if cell.id == NOTE else str(text)
-    about = cell.metadata.get("nbgrader", {})
     if about.get("grade"):
         return _said(cell, about)
     code = f"<pre>{highlight(cell.source, PythonLexer(), HtmlFormatter(nowrap=True))}</pre>"

@@ -5,8 +5,8 @@
 
 from __future__ import annotations
 
+import glob
 import re
-import shutil
 import sys
 import time
 from pathlib import Path
@@ -16,29 +16,34 @@ import nbformat
 from nbconvert.exporters import NotebookExporter
 from nbformat import NotebookNode
 from nbformat.v4 import new_output
+from nbgrader.converters import Autograde
 from nbgrader.preprocessors import NbGraderPreprocessor
 from traitlets import Float, Int, List, Unicode
 
-from tformer.course import walls
-from tformer.course.judge import CELL_SECONDS, MEMORY, Booth
-from tformer.course.notebook import verdicts
-from tformer.course.submission import chosen, mend
+from tformer.course import confinement, intake
+from tformer.course.intake import Collect
+from tformer.course.judged import NOTEBOOK_SECONDS, judged
+from tformer.course.remote import CELL_SECONDS, MEMORY
+from tformer.course.submission import read
 from tformer.exercises.answer import CALL_SECONDS
 from tformer.exercises.display import wrapped
 
+__all__ = ["Collect", "Judge", "Submission", "prepare"]
+
 
 def prepare(assignment: str, student: str, notebooks: list[str]) -> None:
-    """Before a submission is graded: see that it can be, and find its notebook by another name."""
-    if lacking := walls.missing():
+    """Before a submission is graded: see that it can be."""
+    if lacking := confinement.missing():
         sys.exit(lacking)
-    if found := chosen(notebooks, assignment):
-        named = found.with_name(f"{assignment}.ipynb")
-        shutil.copyfile(found, named)
-        notebooks[:] = [str(named)]
 
 
 class Submission(NotebookExporter):
     """Reads what was handed in as a notebook that can be graded."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**options)
+        if isinstance(self.parent, Autograde):
+            take_in(self.parent)
 
     def from_filename(
         self, filename: str, resources: dict[str, Any] | None = None, **kw: Any
@@ -50,8 +55,23 @@ class Submission(NotebookExporter):
         course, about = converter.coursedir, (resources or {})["nbgrader"]
         released = course.format_path(course.release_directory, ".", about["assignment"])
         path = Path(released, f"{about['notebook']}.ipynb")
-        mended = mend(Path(filename).read_bytes(), nbformat.read(path, as_version=4))
+        mended = read(Path(filename), nbformat.read(path, as_version=4))
         return self.from_notebook_node(mended, resources, **kw)
+
+
+def take_in(converter: Autograde) -> None:
+    """Before anything is opened: leave out who is refused, and find one notebook of each other."""
+    course = converter.coursedir
+    for place in glob.glob(converter._format_source(course.assignment_id, course.student_id)):
+        folder = Path(place)
+        if why := intake.refused(folder):
+            converter.log.error("Refused: %s. %s. It was not marked.", folder.parent.name, why)
+            converter.assignments.pop(place, None)
+            continue
+        if note := intake.stamp(folder):
+            converter.log.warning("%s: %s.", folder.parent.name, note)
+        found = converter.assignments.get(place, [])
+        converter.assignments[place] = intake.notebooks(folder, found, course.assignment_id)
 
 
 class Judge(NbGraderPreprocessor):
@@ -59,6 +79,7 @@ class Judge(NbGraderPreprocessor):
 
     seconds = Float(CALL_SECONDS, help="Time limit of one call of an answer.").tag(config=True)
     cell_seconds = Float(CELL_SECONDS, help="Time limit of an answer's cells.").tag(config=True)
+    notebook_seconds = Float(NOTEBOOK_SECONDS, help="Time limit of a notebook.").tag(config=True)
     memory = Int(MEMORY, help="Bytes that an answer may use.").tag(config=True)
     readable = List(Unicode(), help="Folders that answers may read.").tag(config=True)
 
@@ -66,13 +87,19 @@ class Judge(NbGraderPreprocessor):
         self, nb: NotebookNode, resources: dict[str, Any]
     ) -> tuple[NotebookNode, dict[str, Any]]:
         """Write under each check what it says."""
-        begin, right, count = time.monotonic(), 0, 0
-        with Booth(self.memory, self.cell_seconds, map(Path, self.readable)) as booth:
-            for cell, verdict in verdicts(nb, booth, self.seconds):
-                cell.outputs = [shown(cell, verdict.right, verdict.text)]
-                right, count = right + verdict.right, count + 1
-        took = time.monotonic() - begin
-        self.log.info("Judged %d checks in %.1f s; %d are right", count, took, right)
+        begin = time.monotonic()
+        found = judged(
+            nb,
+            self.notebook_seconds,
+            memory=self.memory,
+            cell_seconds=self.cell_seconds,
+            readable=list(map(Path, self.readable)),
+            seconds=self.seconds,
+        )
+        for cell, verdict in found:
+            cell.outputs = [shown(cell, verdict.right, verdict.text)]
+        took, right = time.monotonic() - begin, sum(verdict.right for _, verdict in found)
+        self.log.info("Judged %d checks in %.1f s; %d are right", len(found), took, right)
         return nb, resources
 
 

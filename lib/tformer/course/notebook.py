@@ -11,12 +11,13 @@ from typing import Any
 
 from nbformat import NotebookNode
 
-from tformer.course.judge import Booth, Verdict, judge
+from tformer.course.judge import Verdict, judge
+from tformer.course.remote import Sandbox
 from tformer.exercises.answer import CALL_SECONDS
-from tformer.exercises.registry import find
+from tformer.exercises.registry import Exercise, find
 
 CHECK = re.compile(r'^check\("(\d+\.\d+)", (\w+)\)$', re.MULTILINE)
-MAGIC = re.compile(r"^\s*[%!?].*$|^.*\?\s*$", re.MULTILINE)
+MAGIC = re.compile(r"^[ \t]*[%!?].*$|^.*\?[ \t]*$", re.MULTILINE)
 EVERYTHING = "*"
 NOT_OURS = "This cell is no check of the book, so it was not judged. Mark it by hand."
 
@@ -63,7 +64,7 @@ def cell(place: str, source: str, owner: str = "") -> Cell:
         symbols = [s for s in inner.get_symbols() if s.is_global()]
         uses |= {s.get_name() for s in symbols}
         makes |= {s.get_name() for s in symbols if s.is_assigned()}
-    if re.search(r"^\s*from\s+\S+\s+import\s+\*", source, re.MULTILINE):
+    if re.search(r"^[ \t]*from[ \t]+\S+[ \t]+import[ \t]+\*", source, re.MULTILINE):
         makes.add(EVERYTHING)
     return Cell(place, source, owner, frozenset(makes), frozenset(uses))
 
@@ -94,8 +95,13 @@ def needed(cells: list[Cell], name: str, owner: str) -> list[Cell]:
     return [c for c in cells if c.place in chosen or c.owner == owner]
 
 
+def graded(notebook: NotebookNode) -> list[NotebookNode]:
+    """Return the cells of a notebook that bear marks, in order."""
+    return [node for node in notebook.cells if _about(node).get("grade")]
+
+
 def verdicts(
-    notebook: NotebookNode, booth: Booth, seconds: float = CALL_SECONDS
+    notebook: NotebookNode, sandbox: Sandbox, seconds: float = CALL_SECONDS
 ) -> Iterator[tuple[NotebookNode, Verdict]]:
     """Yield each graded cell of a notebook with what is to be said of it.
 
@@ -113,7 +119,13 @@ def verdicts(
             cells.append(cell(f"<cell {place + 1}>", node.source, owner))
     for place, count in above.items():
         node = notebook.cells[place]
-        yield node, _verdict(node, cells, count, booth, seconds)
+        yield node, _verdict(node, cells, count, sandbox, seconds)
+
+
+def asked(node: NotebookNode) -> tuple[Exercise | None, str]:
+    """Return the exercise that a graded cell checks, None if it is none of ours, and a name."""
+    found = CHECK.search(node.source)
+    return (find(found[1]), found[2]) if found else (None, "")
 
 
 def _about(node: NotebookNode) -> dict[str, Any]:
@@ -121,18 +133,17 @@ def _about(node: NotebookNode) -> dict[str, Any]:
 
 
 def _verdict(
-    node: NotebookNode, cells: list[Cell], count: int, booth: Booth, seconds: float
+    node: NotebookNode, cells: list[Cell], count: int, sandbox: Sandbox, seconds: float
 ) -> Verdict:
-    found = CHECK.search(node.source)
-    entry = find(found[1]) if found else None
-    if not found or not entry:
+    entry, name = asked(node)
+    if not entry:
         return Verdict(False, NOT_OURS)
-    name, owner = found[2], found[1].replace(".", "-")
+    owner = entry.number.replace(".", "-")
     ways = [needed(cells[:count], name, owner), cells[:count]]
     if not any(name in c.makes for c in ways[0]):
         ways.insert(0, needed(cells, name, owner))
-    for way in ways:
-        first = judge(entry, booth, [(c.place, c.source) for c in way], name, seconds)
+    for way in [way for place, way in enumerate(ways) if way not in ways[:place]]:
+        first = judge(entry, sandbox, [(c.place, c.source) for c in way], name, seconds)
         if not first.unnamed:
             break
     return first

@@ -13,50 +13,77 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-from nbformat import NotebookNode
+from nbformat import NotebookNode, reads, writes
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
+from tformer.course.bounded import bounded
+
 LARGEST = 20 << 20  # bytes
+CELLS, TEXT = 1000, 1 << 20  # cells, and characters in all of them
+SECONDS = 20.0  # to read a file
 NOTE = "about-this-submission"
 INSTEAD = "Nothing could be read from it; below stands the notebook as it was handed out."
 ID = re.compile(r"(check|solution)-(\d+)-(\d+)")
 
 
-def mend(data: bytes, released: NotebookNode) -> NotebookNode:
-    """Return the notebook to grade.
+def read(path: Path, released: NotebookNode) -> NotebookNode:
+    """Return the notebook to grade, read within limits.
 
     Parameters
     ----------
-    data : bytes
-        The file that was handed in.
+    path : Path
+        The file that was handed in; it need not be there.
     released : NotebookNode
         The notebook that was handed out.
     """
+    if not path.is_file():
+        return _unread("There is no notebook in what was handed in.", released)
+    if path.stat().st_size > LARGEST:
+        return _unread(f"The file that was handed in is larger than {LARGEST >> 20} MB.", released)
+    told = bounded(lambda tell: tell(read=writes(mend(path.read_bytes(), released))), SECONDS)
+    if "read" not in told:
+        return _unread(
+            "The file that was handed in cannot be read within the limits of time and memory.",
+            released,
+        )
+    return reads(told["read"], as_version=4)
+
+
+def unread(notebook: NotebookNode) -> bool:
+    """Whether nothing of what was handed in could be read into this notebook."""
+    return bool(notebook.metadata.get(NOTE))
+
+
+def mend(data: bytes, released: NotebookNode) -> NotebookNode:
+    """Return the notebook to grade, from the bytes that were handed in."""
     try:
-        found = _cells(data)
+        found, left_out = _cells(data)
     except ValueError as error:
-        return _made(copy.deepcopy(released.cells), [f"{error} {INSTEAD}"])
+        return _unread(str(error), released)
     known = {grade_id: cell for cell in released.cells if (grade_id := _id(cell))}
-    cells, notes = _known(found, known)
+    cells, double = _known(found, known)
+    notes = left_out + double
     ours = {_id(cell) for cell in cells} & set(known)
     if not ours:
         others = {m[2] for cell in found if (m := ID.fullmatch(_id(cell)))}
         whose = f" They are those of chapter {' and '.join(sorted(others))}." * bool(others)
-        notes = [f"None of the cells that were handed out is in this notebook.{whose}"]
+        notes = left_out + [f"None of the cells that were handed out is in this notebook.{whose}"]
     for grade_id in known:
         if grade_id not in ours:
             notes += _restored(grade_id, known, cells) if ours else []
     if not ours:
         cells += [copy.deepcopy(c) for g, c in known.items() if g.startswith("check")]
-    return _made(cells, notes)
+    return _made(cells, notes, nothing=not ours)
 
 
-def _cells(data: bytes) -> list[dict[str, Any]]:
-    """Return the cells of a file, or raise ValueError with a sentence."""
+def _unread(why: str, released: NotebookNode) -> NotebookNode:
+    return _made(copy.deepcopy(released.cells), [f"{why} {INSTEAD}"], nothing=True)
+
+
+def _cells(data: bytes) -> tuple[list[dict[str, Any]], list[str]]:
+    """Return the cells of a file and what was left out, or raise ValueError with a sentence."""
     if not data.strip():
         raise ValueError("The file that was handed in is empty.")
-    if len(data) > LARGEST:
-        raise ValueError(f"The file that was handed in is larger than {LARGEST >> 20} MB.")
     try:
         whole = json.loads(data)
     except (ValueError, RecursionError):
@@ -65,7 +92,17 @@ def _cells(data: bytes) -> list[dict[str, Any]]:
         raise ValueError("The notebook is of a format before 4; JupyterLab saves it in a new one.")
     if not isinstance(whole, dict) or not isinstance(whole.get("cells"), list):
         raise ValueError("The file that was handed in is no notebook: it has no cells.")
-    return [cell for cell in whole["cells"] if isinstance(cell, dict)]
+    cells, left = [], TEXT
+    found = [cell for cell in whole["cells"] if isinstance(cell, dict)]
+    for cell in found[:CELLS]:
+        source = _source(cell)
+        if len(source) <= left:
+            cells.append(cell | {"source": source})
+            left -= len(source)
+    much = (
+        f"Of a notebook, {CELLS} cells and {TEXT >> 20} MB of text are read; the rest was left out."
+    )
+    return cells, [much] * (len(cells) < len(found))
 
 
 def _id(cell: Any) -> str:
@@ -77,7 +114,8 @@ def _id(cell: Any) -> str:
 def _source(cell: dict[str, Any]) -> str:
     source = cell.get("source", "")
     lines = source if isinstance(source, list) else [source]
-    return "".join(line for line in lines if isinstance(line, str))
+    text = "".join(line for line in lines if isinstance(line, str))
+    return text.encode("utf-8", "replace").decode()  # half a character cannot be written again
 
 
 def _known(
@@ -90,7 +128,7 @@ def _known(
         if times > 1 and grade_id in known:
             notes.append(f"The {_words(grade_id)} is there {times} times; the last one counts.")
     for cell in found:
-        grade_id, source = _id(cell), _source(cell)
+        grade_id, source = _id(cell), cell["source"]
         left[grade_id] -= 1
         if grade_id in known and not left[grade_id]:
             ours = copy.deepcopy(known[grade_id])
@@ -123,7 +161,7 @@ def _words(grade_id: str) -> str:
     return f"{what} of exercise {found[2]}.{found[3]}"
 
 
-def _made(cells: list[NotebookNode], notes: list[str]) -> NotebookNode:
+def _made(cells: list[NotebookNode], notes: list[str], nothing: bool = False) -> NotebookNode:
     if notes:
         cells = [new_markdown_cell("\n\n".join(notes), id=NOTE), *cells]
     notebook = new_notebook(cells=cells)
@@ -131,12 +169,6 @@ def _made(cells: list[NotebookNode], notes: list[str]) -> NotebookNode:
         cell.id = cell.id if cell.id == NOTE else f"cell-{place}"
         if cell.cell_type == "code":
             cell.outputs, cell.execution_count = [], None
+    if nothing:
+        notebook.metadata[NOTE] = "unread"
     return notebook
-
-
-def chosen(notebooks: list[str], assignment: str) -> Path | None:
-    """Return the notebook to take for the one handed out, where none bears its name."""
-    paths = [Path(name) for name in notebooks]
-    if not paths or any(path.stem == assignment for path in paths):
-        return None
-    return max(paths, key=lambda path: (assignment in path.stem, path.stat().st_mtime))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import sys
+from collections.abc import Collection
 from pathlib import Path
 
 from nbformat import NotebookNode
@@ -13,6 +14,7 @@ from tformer.book.generators.exercises import instructor, sources
 from tformer.book.lab.edition import ROLE, Book, written_out
 from tformer.book.notebook.normalise import dump
 
+SETTINGS = "nbgrader_config.py"
 STATEMENT = re.compile(r"```\{exercise\} (.*)\n(?::.*\n)*\n?((?:.*\n)*?)```")
 LINK = re.compile(r"\[([^\]]+)\]\((?!https?:)[^)]*\)")  # to a page that a student may not have
 CONFIG = '''"""Settings of this course; what else can be set: nbgrader --help-all"""
@@ -27,7 +29,7 @@ c.CourseDirectory.course_id = "{name}"
 c.Exchange.root = str(Path(__file__).parent / "exchange")
 c.ClearSolutions.enforce_metadata = True
 
-# Answers are judged from outside, behind walls; nothing that a student wrote runs in this process.
+# Answers are judged from outside, in a sandbox; nothing that a student wrote runs in this process.
 c.Autograde.exporter_class = "tformer.course.grading.Submission"
 c.Autograde.pre_convert_hook = "tformer.course.grading.prepare"
 c.Autograde.autograde_preprocessors = [
@@ -36,9 +38,14 @@ c.Autograde.autograde_preprocessors = [
     "nbgrader.preprocessors.AssignLatePenalties",
     "nbgrader.preprocessors.CheckCellMetadata",
 ]
+c.ExchangeFactory.collect = "tformer.course.grading.Collect"
 c.Judge.seconds = 5.0  # one call of an answer; all calls of a check together get four times that
 c.Judge.cell_seconds = 20.0  # the cells that an answer needs
+c.Judge.notebook_seconds = 120.0  # all of a notebook
 c.Judge.memory = 2 * 2**30  # bytes
+
+# The table of marks says what became of each submission.
+c.ExportApp.plugin_class = "tformer.course.export.Marks"
 
 # Feedback is one page that needs no network.
 c.GenerateFeedback.exporter_class = "tformer.course.feedback.Feedback"
@@ -50,8 +57,12 @@ class CourseError(Exception):
     """A course cannot be written; the message says why."""
 
 
-def write(root: Path, course: Path, chapter: str = "", name: str = "transformers") -> list[str]:
-    """Write a course into a folder that is new or empty; return the names of its assignments.
+def write(
+    root: Path, course: Path, chapters: Collection[str] = (), name: str = "transformers"
+) -> list[str]:
+    """Write a course into a new or empty folder, or add chapters to one; return what was written.
+
+    Assignments that are there stay as they are, with all that was done and marked in them.
 
     Parameters
     ----------
@@ -59,26 +70,28 @@ def write(root: Path, course: Path, chapter: str = "", name: str = "transformers
         The book.
     course : Path
         The folder.
-    chapter : str
-        Two digits, for the exercises of one chapter alone.
+    chapters : collection of str
+        Chapters by their two digits; all of them when empty.
     name : str
-        The name of the course.
+        The name of a new course.
 
     Raises
     ------
     CourseError
-        The folder is not empty, or there is no such chapter.
+        The folder is neither empty nor a course, or there is no such chapter, or it is all there.
     """
     there = sources(root)
-    chosen = [path for path in there if path.name.startswith(f"{chapter}_" if chapter else "")]
+    numbers = [path.name[:2] for path in there]
+    if unknown := [chapter for chapter in chapters if chapter not in numbers]:
+        raise CourseError(
+            f"There is no chapter {unknown[0]} with exercises; there are {', '.join(numbers)}."
+        )
+    if not (course / SETTINGS).is_file():
+        _begin(course, name)
+    new = [path for path in there if not (course / "source" / path.stem).exists()]
+    chosen = [path for path in new if not chapters or path.name[:2] in chapters]
     if not chosen:
-        numbers = ", ".join(path.name[:2] for path in there)
-        raise CourseError(f"There is no chapter {chapter} with exercises; there are {numbers}.")
-    if course.exists() and (not course.is_dir() or any(course.iterdir())):
-        raise CourseError(f"{course} exists and is not empty. Nothing was written.")
-    (course / "exchange").mkdir(parents=True)
-    (course / "exchange").chmod(0o777)
-    (course / "nbgrader_config.py").write_text(CONFIG.replace("{name}", name), encoding="utf-8")
+        raise CourseError(f"All of this is in {course} already. Nothing was written.")
     for path in chosen:
         target = course / "source" / path.stem / f"{path.stem}.ipynb"
         target.parent.mkdir(parents=True)
@@ -86,6 +99,18 @@ def write(root: Path, course: Path, chapter: str = "", name: str = "transformers
     names = [path.stem for path in chosen]
     _release(course, names)
     return names
+
+
+def _begin(course: Path, name: str) -> None:
+    """Make the folder of a course, with its settings."""
+    if course.exists() and (not course.is_dir() or any(course.iterdir())):
+        raise CourseError(
+            f"{course} exists, is not empty, and is no course: it has no {SETTINGS}. "
+            "Nothing was written."
+        )
+    (course / "exchange").mkdir(parents=True)
+    (course / "exchange").chmod(0o777)
+    (course / SETTINGS).write_text(CONFIG.replace("{name}", name), encoding="utf-8")
 
 
 def assignment(root: Path, path: Path) -> NotebookNode:
@@ -108,7 +133,7 @@ def _release(course: Path, names: list[str]) -> None:
 
     tools = os.path.dirname(sys.executable)  # nbgrader calls the tool of its database by name
     os.environ["PATH"] = os.pathsep.join([tools, os.environ.get("PATH", "")])
-    config = PyFileConfigLoader("nbgrader_config.py", str(course)).load_config()
+    config = PyFileConfigLoader(SETTINGS, str(course)).load_config()
     api = NbGraderAPI(CourseDirectory(config=config), config=config)
     for name in names:
         done = api.generate_assignment(name)

@@ -96,6 +96,7 @@ class Answer:
         """Call the function with `inputs`, in order; raise Wrong if no usable value comes back."""
         said = said or describe.inputs(inputs)
         handed = [self._copied(value) for value in inputs.values()]
+        after = [list(arrays(value)) for value in handed]
         self._check_signature(handed)
         self.progress += 1
         left = self.end - time.monotonic()
@@ -106,7 +107,7 @@ class Answer:
         self.report(call=None)
         self.printed = self.printed or bool(outcome.printed)
         self._check_ended(outcome, now, handed)
-        self._check_untouched(inputs, handed)
+        self._check_untouched(inputs, after)
         if outcome.value is None:
             why = "It printed something instead; p" if outcome.printed else "P"
             raise Wrong(f"{self.name} returned nothing (None). {why}ut `return` before its result.")
@@ -265,19 +266,33 @@ class Answer:
             raise Raised(text, outcome.error)
         self.progress += 1
 
-    def _check_untouched(self, inputs: Mapping[str, Any], handed: list[Any]) -> None:
-        for (name, before), after in zip(inputs.items(), handed, strict=True):
-            if isinstance(before, Array) and not np.array_equal(before, after, equal_nan=True):
-                raise Wrong(
-                    f"{self.name} changes the {name} it was given, from {show(before)} to "
-                    f"{show(after)}, and its caller still needs it. Compute in a new array."
-                )
+    def _check_untouched(self, inputs: Mapping[str, Any], handed: list[list[Array]]) -> None:
+        for (name, value), held in zip(inputs.items(), handed, strict=True):
+            for before, after in zip(arrays(value), held, strict=True):
+                if not np.array_equal(before, after, equal_nan=True):
+                    raise Wrong(
+                        f"{self.name} changes the {name} it was given, from {show(before)} to "
+                        f"{show(after)}, and its caller still needs it. Compute in a new array."
+                    )
 
 
 def fresh(value: Any) -> Any:
     """Return a copy of what one call uses up or may change, and anything else as it is."""
+    if isinstance(value, list | tuple | set):
+        return type(value)(map(fresh, value))
+    if isinstance(value, dict):
+        return {key: fresh(part) for key, part in value.items()}
     used = isinstance(value, Array | np.random.Generator | Iterator)
     return copy.deepcopy(value) if used and not isinstance(value, Generator) else value
+
+
+def arrays(value: Any) -> Iterator[Array]:
+    """Yield the arrays that a value is or holds, in lists, tuples and dicts, in their order."""
+    if isinstance(value, Array):
+        yield value
+    elif isinstance(value, list | tuple | dict):
+        for part in value.values() if isinstance(value, dict) else value:
+            yield from arrays(part)
 
 
 def overdue(name: str, said: str, limit: float, cut: bool) -> str:

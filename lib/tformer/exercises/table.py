@@ -69,11 +69,11 @@ def case(
     single: bool = False,
     **inputs: Any,
 ) -> Case:
-    """Return the case of these inputs; see `Case`. Lists of numbers become arrays of floats.
+    """Return the case of copies of these inputs; lists of numbers become arrays of floats.
 
     With `whole` the answer is handed integers, with `single` float32.
     """
-    given = {name: _as_array(value) for name, value in inputs.items()}
+    given = {name: fresh(_as_array(value)) for name, value in inputs.items()}
     if single:  # what float32 can hold, so that our own functions get the same numbers
         given = {
             n: x.astype(np.float32).astype(float) if _is_float(x) else x for n, x in given.items()

@@ -1,4 +1,4 @@
-"""Walls around a process that runs students' code: what it may read, ask of the system, and use.
+"""Confine a process that runs students' code: what it may read, ask of the system, and use.
 
 Landlock leaves it some folders to read and none to write. A seccomp filter refuses what has no
 place in an exercise: other processes, programs, the network, the rights of files, shared memory.
@@ -54,6 +54,7 @@ _NO_NEW_PRIVILEGES, _SET_SECCOMP, _SECCOMP_FILTER = 38, 22, 2
 _LOAD, _JUMP_EQUAL, _JUMP_GREATER_EQUAL, _JUMP_SET, _RETURN = 0x20, 0x15, 0x35, 0x45, 0x06
 _ALLOW, _KILL, _ERROR = 0x7FFF0000, 0x80000000, 0x00050000
 _CLONE_THREAD = 0x10000
+_DATA = 5  # its place in /proc/self/statm
 _LIBC = ctypes.CDLL(None, use_errno=True) if sys.platform == "linux" else None
 
 
@@ -105,16 +106,25 @@ def no_powers() -> None:
     _done(_LIBC.capset(header, bytes(24)))
 
 
-def held() -> int:
-    """Return the bytes of address space that this process has."""
-    pages = Path("/proc/self/statm").read_text(encoding="ascii").split()[0]
+def held(what: int = 0) -> int:
+    """Return the bytes of address space that this process has, or of those for its data."""
+    pages = Path("/proc/self/statm").read_text(encoding="ascii").split()[what]
     return int(pages) * resource.getpagesize()
+
+
+def spare(memory: int) -> None:
+    """Bound the bytes that this process may still write to, whatever addresses it reserves."""
+    most = resource.getrlimit(resource.RLIMIT_DATA)[1]
+    bound = held(_DATA) + memory
+    soft = bound if most == resource.RLIM_INFINITY else min(bound, most)
+    resource.setrlimit(resource.RLIMIT_DATA, (soft, most))
 
 
 def limit(memory: int, seconds: int) -> None:
     """Bound what this process may use: address space in bytes, seconds of processor time."""
     bounds = {
         resource.RLIMIT_AS: memory,
+        resource.RLIMIT_DATA: memory,  # what bounds the judge is not meant for students' code
         resource.RLIMIT_CPU: seconds,
         resource.RLIMIT_CORE: 0,
         resource.RLIMIT_FSIZE: 0,

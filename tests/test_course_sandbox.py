@@ -9,20 +9,30 @@ from pathlib import Path
 
 import pytest
 
-from course_tools import HOSTILE, HOSTILE_CELLS, IMPORTS, SAID, answers_by, name, needs_walls, right
-from tformer.course import walls
-from tformer.course.judge import Booth, NoBooth, judge
+from course_tools import (
+    HOSTILE,
+    HOSTILE_CELLS,
+    IMPORTS,
+    SAID,
+    answers_by,
+    name,
+    needs_confinement,
+    right,
+)
+from tformer.course import confinement
+from tformer.course.judge import judge
+from tformer.course.remote import NoSandbox, Sandbox
 from tformer.exercises.registry import exercises
 
 ROOT = Path(__file__).resolve().parents[1]
 MEMORY = 256 << 20
-pytestmark = needs_walls
+pytestmark = needs_confinement
 
 
 @pytest.fixture(scope="module")
-def booth():
-    with Booth(MEMORY) as booth:
-        yield booth
+def sandbox():
+    with Sandbox(MEMORY) as sandbox:
+        yield sandbox
 
 
 @pytest.fixture
@@ -37,10 +47,10 @@ def treasure(tmp_path):
     assert sorted(path.name for path in tmp_path.iterdir()) == ["gradebook.db"]
 
 
-def said(booth, number, *cells, seconds=30.0, cell_seconds=30.0):
-    booth.cell_seconds = cell_seconds
+def said(sandbox, number, *cells, seconds=30.0, cell_seconds=30.0):
+    sandbox.cell_seconds = cell_seconds
     named = [(f"<cell {place}>", cell) for place, cell in enumerate([IMPORTS, *cells])]
-    return judge(exercises()[number], booth, named, name(number), seconds)
+    return judge(exercises()[number], sandbox, named, name(number), seconds)
 
 
 def processes_below(program):
@@ -49,7 +59,7 @@ def processes_below(program):
 
 
 @pytest.mark.parametrize("what", HOSTILE)
-def test_an_answer_that_does_harm_gets_nothing_and_does_none(what, booth, treasure):
+def test_an_answer_that_does_harm_gets_nothing_and_does_none(what, sandbox, treasure):
     places = {
         "GRADEBOOK": treasure / "gradebook.db",
         "TRACE": treasure / "trace",
@@ -58,20 +68,20 @@ def test_an_answer_that_does_harm_gets_nothing_and_does_none(what, booth, treasu
     given = "\n".join(f"{key} = {str(place)!r}" for key, place in places.items())
     cell = f"{given}\n{answers_by('1.1', HOSTILE[what])}"
     limit = 1 if SAID.get(what) == "was still running" else 30
-    verdict = said(booth, "1.1", cell, seconds=limit)
+    verdict = said(sandbox, "1.1", cell, seconds=limit)
     assert not verdict.right
     assert SAID.get(what, "") in verdict.text
     assert "fault of the book" not in verdict.text
-    assert processes_below(booth._program.pid) == []
-    assert said(booth, "1.1", right("1.1")).right
+    assert processes_below(sandbox._program.pid) == []
+    assert said(sandbox, "1.1", right("1.1")).right
 
 
 @pytest.mark.parametrize("what", HOSTILE_CELLS)
-def test_a_cell_that_does_harm_gets_nothing(what, booth):
+def test_a_cell_that_does_harm_gets_nothing(what, sandbox):
     cell = HOSTILE_CELLS[what].format(name="row_dots")
-    verdict = said(booth, "1.1", cell, cell_seconds=1)
+    verdict = said(sandbox, "1.1", cell, cell_seconds=1)
     assert not verdict.right
-    assert said(booth, "1.1", right("1.1")).right
+    assert said(sandbox, "1.1", right("1.1")).right
 
 
 @pytest.mark.parametrize(
@@ -85,9 +95,9 @@ def test_a_cell_that_does_harm_gets_nothing(what, booth):
         ("return os.environ.get('HOME')", "returned nothing"),
     ],
 )
-def test_its_author_is_told_what_happened(body, words, booth):
+def test_its_author_is_told_what_happened(body, words, sandbox):
     limit = 1.0 if "while" in body else 30.0
-    assert words in said(booth, "1.1", answers_by("1.1", body), seconds=limit).text
+    assert words in said(sandbox, "1.1", answers_by("1.1", body), seconds=limit).text
 
 
 FORGED = [
@@ -111,33 +121,33 @@ FORGED = [
 
 @pytest.mark.parametrize("forged", FORGED)
 @pytest.mark.parametrize("inside", [True, False], ids=["in a call", "in a cell"])
-def test_a_forged_reply_is_no_right_answer(forged, inside, booth):
+def test_a_forged_reply_is_no_right_answer(forged, inside, sandbox):
     send = f"for way in range(3, 64):\n    try: os.write(way, {forged.encode()!r} + b'\\n')\n"
     body = f"{send}    except OSError: pass\nos._exit(0)"
     cell = answers_by("1.1", body) if inside else f"import os\n{body}"
-    verdict = said(booth, "1.1", cell)
+    verdict = said(sandbox, "1.1", cell)
     assert not verdict.right
     assert "fault of the book" not in verdict.text
 
 
-def test_what_answers_may_use_is_there(booth):
+def test_what_answers_may_use_is_there(sandbox):
     uses = "import matplotlib.pyplot, scipy.optimize, threading, dataclasses, tformer.reference\n"
     thread = "t = threading.Thread(target=print)\nt.start()\nt.join()\n"
-    assert said(booth, "1.1", uses + thread + right("1.1")).right
+    assert said(sandbox, "1.1", uses + thread + right("1.1")).right
 
 
 def test_a_folder_is_readable_on_request(tmp_path):
     (tmp_path / "data.txt").write_text("12")
     cell = f"open({str(tmp_path / 'data.txt')!r}).read()\n{right('1.1')}"
     for folders, words in ((), "Permission denied"), ([tmp_path], "Checked on"):
-        with Booth(MEMORY, readable=folders) as booth:
-            assert words in said(booth, "1.1", cell).text
+        with Sandbox(MEMORY, readable=folders) as sandbox:
+            assert words in said(sandbox, "1.1", cell).text
 
 
-def test_the_booth_ends_with_its_judge():
+def test_the_sandbox_ends_with_its_judge():
     code = (
-        "import sys; from tformer.course.judge import Booth; booth = Booth()\n"
-        "with booth.child([('<c>', 'f = 1')], 'f'): print(booth._program.pid, flush=True)\n"
+        "import sys; from tformer.course.remote import Sandbox; sandbox = Sandbox()\n"
+        "with sandbox.child([('<c>', 'f = 1')], 'f'): print(sandbox._program.pid, flush=True)\n"
         "import os; os.kill(os.getpid(), 9)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
@@ -146,13 +156,13 @@ def test_the_booth_ends_with_its_judge():
         if not Path(f"/proc/{program}").exists():
             return
         time.sleep(0.1)
-    pytest.fail("the booth outlives its judge")
+    pytest.fail("the sandbox outlives its judge")
 
 
 def test_calls_are_refused_by_the_numbers_of_the_kernel():
     headers = {0: "x86_64-linux-gnu/asm/unistd_64.h", 1: "asm-generic/unistd.h"}
-    numbers = {row.split()[0]: row.split()[1:] for row in walls.REFUSED.split(";")}
-    pairs = {**walls.OF_ITSELF, "clone": walls.CLONE, "fcntl": walls.FCNTL}
+    numbers = {row.split()[0]: row.split()[1:] for row in confinement.REFUSED.split(";")}
+    pairs = {**confinement.OF_ITSELF, "clone": confinement.CLONE, "fcntl": confinement.FCNTL}
     numbers |= {call: [str(number) for number in both] for call, both in pairs.items()}
     for place, header in headers.items():
         path = Path("/usr/include", header)
@@ -169,13 +179,13 @@ def test_calls_are_refused_by_the_numbers_of_the_kernel():
 )
 def test_other_systems_are_told_the_way(system, words, monkeypatch):
     monkeypatch.setattr(sys, "platform", system)
-    monkeypatch.setattr(walls, "_LIBC", None)
-    assert words in walls.missing()
-    assert "docker run" in walls.missing()
-    with pytest.raises(NoBooth, match="Nothing has been run"), Booth() as booth:
-        said(booth, "1.1", right("1.1"))
+    monkeypatch.setattr(confinement, "_LIBC", None)
+    assert words in confinement.missing()
+    assert "docker run" in confinement.missing()
+    with pytest.raises(NoSandbox, match="Nothing has been run"), Sandbox() as sandbox:
+        said(sandbox, "1.1", right("1.1"))
 
 
 def test_an_unknown_machine_is_refused(monkeypatch):
     monkeypatch.setattr(platform, "machine", lambda: "riscv64")
-    assert "this is riscv64" in walls.missing()
+    assert "this is riscv64" in confinement.missing()

@@ -1,8 +1,8 @@
 """The process in which students' code runs: it calls their function, and returns data.
 
-The booth is started by the judge as a program of its own, so that nothing of the judge is in its
-memory: no right answer, no gradebook, no other student. It loads what answers need, builds its
-walls, and then only forks: one child for each exercise, which runs the cells and makes the calls.
+The sandbox is started by the judge as a program of its own, so that nothing of the judge is in its
+memory: no right answer, no gradebook, no other student. It loads what answers need, confines
+itself, and then only forks: one child for each exercise, which runs the cells and makes the calls.
 A child can make no other process and outlives nothing. What it sends is read as data, and decides
 nothing: whether a value is right is found out by the judge.
 """
@@ -42,14 +42,14 @@ def main() -> None:
     import scipy.special  # noqa: F401  (loaded once, for all children)
 
     import tformer.exercises
-    from tformer.course import walls
+    from tformer.course import confinement
 
     for name in tformer.exercises.__all__:
         if not isinstance(getattr(tformer.exercises, name), type):
             setattr(tformer.exercises, name, _nothing)  # the judge asks, not the notebook
-    memory = walls.held() + settings["memory"]
-    walls.no_powers()
-    walls.read_only(readable([Path(place) for place in settings["readable"]]))
+    memory = confinement.held() + settings["memory"]
+    confinement.no_powers()
+    confinement.read_only(readable([Path(place) for place in settings["readable"]]))
     control = socket.socket(fileno=int(sys.argv[1]))
     control.sendall(BEGIN)
     os.chdir("/")
@@ -76,7 +76,7 @@ def readable(more: list[Path]) -> list[Path]:
 
 def _serve(control: socket.socket, memory: int, seconds: int) -> None:
     """Fork a child for each pair of pipes that arrives; tell the judge how it ended."""
-    from tformer.course import walls
+    from tformer.course import confinement
     from tformer.exercises import process
 
     while True:
@@ -90,8 +90,8 @@ def _serve(control: socket.socket, memory: int, seconds: int) -> None:
             try:
                 control.close()
                 process.detach()
-                walls.limit(memory, seconds)
-                walls.alone()
+                confinement.limit(memory, seconds)
+                confinement.alone()
                 Child(*pipes).work()
             finally:
                 os._exit(1)
@@ -187,19 +187,11 @@ class Child:
     def _received(self, coded: Any) -> Any:
         """Return a value that the judge sent, and remember the arrays in it."""
         from tformer.course.values import decode
+        from tformer.exercises.answer import arrays
 
         value = decode(coded, self._borrowed)
-        self._remember(value)
+        self.given += [(weakref.ref(array), _digest(array)) for array in arrays(value)]
         return value
-
-    def _remember(self, value: Any) -> None:
-        import numpy as np
-
-        if isinstance(value, list | tuple):
-            for part in value:
-                self._remember(part)
-        elif isinstance(value, np.ndarray):
-            self.given.append((weakref.ref(value), _digest(value)))
 
     def _changed(self, first: int) -> dict[int, Any]:
         """Return the judge's arrays from the first on that are not what they were, by place."""

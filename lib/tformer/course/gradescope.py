@@ -1,0 +1,62 @@
+"""Mark for Gradescope: python -m tformer.course.gradescope NAME SUBMISSION RESULTS."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import nbformat
+from nbformat import NotebookNode
+
+from tformer.book import find_root
+from tformer.course import confinement, intake
+from tformer.course.judged import judged
+from tformer.course.submission import NOTE, read
+
+
+def results(released: NotebookNode, name: str, folder: Path) -> dict[str, Any]:
+    """Return what stands in ``results.json``: a test for each check, or why nothing was marked.
+
+    Parameters
+    ----------
+    released : NotebookNode
+        The notebook that students got.
+    name : str
+        Its name.
+    folder : Path
+        What one student handed in.
+    """
+    if why := intake.refused(folder):
+        return {"score": 0, "output": f"Refused: {why}. It was not marked."}
+    [path] = intake.notebooks(folder, sorted(map(str, folder.glob("*.ipynb"))), name)
+    notebook = read(Path(path), released)
+    first = notebook.cells[0]
+    tests = []
+    for cell, verdict in judged(notebook):
+        about = cell.metadata.nbgrader
+        tests.append(
+            {
+                "name": "Exercise " + about.grade_id.removeprefix("check-").replace("-", "."),
+                "score": about.points * verdict.right,
+                "max_score": about.points,
+                "status": "passed" if verdict.right else "failed",
+                "output": verdict.text,
+            }
+        )
+    return {"tests": tests, "output": first.source if first.id == NOTE else ""}
+
+
+def main(arguments: list[str]) -> None:
+    """Write the results, or end with a sentence where students' code cannot be confined."""
+    if lacking := confinement.missing():
+        sys.exit(lacking)
+    name, folder, to = arguments
+    released = nbformat.read(find_root() / "exercises" / f"{name}.ipynb", as_version=4)
+    text = json.dumps(results(released, name, Path(folder)), indent=1)
+    Path(to).write_text(text, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -1,0 +1,123 @@
+"""Take in what students sent: nothing that leads elsewhere, and nothing that stops the others.
+
+A submission is plain files of its own. A link may lead to the solutions or the gradebook, and is
+followed with the rights of the lecturer; a pipe is read for ever. Who sends one is named, and
+nothing of it is collected, marked or returned.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import stat
+import tempfile
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from nbgrader.exchange.default import ExchangeCollect
+from nbgrader.utils import parse_utc
+
+STAMP = "timestamp.txt"
+LONGEST_STAMP = 100  # bytes
+EXCHANGED = (STAMP, "submission_secret.txt")  # nbgrader's own, beside a notebook
+
+
+def refused(folder: Path) -> str:
+    """Say why nothing of a folder is read; "" if it holds plain files and folders alone."""
+    for path in _all(folder):
+        try:
+            about = path.lstat()
+        except OSError as error:
+            return f"{path.name!r} cannot be read ({error.strerror})"
+        if stat.S_ISLNK(about.st_mode):
+            return f"{path.name!r} is a link"
+        if not stat.S_ISDIR(about.st_mode) and not stat.S_ISREG(about.st_mode):
+            return f"{path.name!r} is no plain file"
+        if stat.S_ISREG(about.st_mode) and about.st_nlink > 1:
+            return f"{path.name!r} is a hard link to a file that stands elsewhere too"
+    return ""
+
+
+def _all(folder: Path) -> Iterator[Path]:
+    yield folder
+    for above, folders, files in os.walk(folder):
+        yield from (Path(above, name) for name in folders + files)
+
+
+def notebooks(folder: Path, names: list[str], assignment: str) -> list[str]:
+    """Return the one notebook to mark, by the name that was handed out; it need not exist.
+
+    One by another name is copied to that name, if none has it.
+    """
+    named = folder / f"{assignment}.ipynb"
+    paths = [path for path in map(Path, names) if path.is_file()]
+    if named not in paths and paths and not named.exists():
+        found = max(paths, key=lambda path: (assignment in path.stem, path.stat().st_mtime))
+        shutil.copyfile(found, named)
+    return [str(named)]
+
+
+def stamp(folder: Path) -> str:
+    """Replace a time of submission that cannot be read by that of its file; say so, or ""."""
+    path = folder / STAMP
+    if not path.exists():
+        return ""
+    try:
+        if path.stat().st_size > LONGEST_STAMP:
+            raise ValueError
+        if text := path.read_text(encoding="utf-8").strip():
+            parse_utc(text).isoformat()
+        return ""
+    except Exception:  # a parser of dates may raise anything
+        came = datetime.fromtimestamp(path.stat().st_mtime, UTC)
+    if path.is_dir():
+        shutil.rmtree(path)
+    path.write_text(f"{came:%Y-%m-%d %H:%M:%S.%f} UTC", encoding="ascii")
+    return f"its {STAMP} could not be read and now holds the time of that file"
+
+
+class Collect(ExchangeCollect):
+    """Collects as nbgrader does, and refuses what is no plain submission, by the student's name."""
+
+    src_records: list[dict[str, Any]]
+
+    def init_src(self) -> None:
+        """Find what has come in."""
+        super().init_src()
+        kept = []
+        for record in self.src_records:
+            why = record["why"] or refused(Path(self.inbound_path, record["filename"]))
+            if why:
+                self._refuse(record["username"], why)
+            else:
+                kept.append(record)
+        self.src_records = kept
+
+    def _path_to_record(self, path: str) -> dict[str, Any]:
+        try:
+            record: dict[str, Any] = super()._path_to_record(path)
+            return record | {"why": ""}
+        except Exception:  # not of nbgrader's making: the time in its name cannot be read
+            name = Path(path).name
+            why = "the time in its name cannot be read"
+            student = name.rpartition(f"+{self.coursedir.assignment_id}+")[0]
+            return {"username": student, "filename": name, "timestamp": datetime.min, "why": why}
+
+    def do_copy(self, src: str, dest: str, log: Any = None) -> None:
+        """Copy a submission, with its links as links, and then look: nobody can change it now."""
+        student = Path(dest).parent.name
+        with tempfile.TemporaryDirectory() as place:
+            try:
+                copy = shutil.copytree(src, Path(place, "copy"), symlinks=True)
+                if not (why := refused(copy)):
+                    super().do_copy(str(copy), dest, log)
+            except (OSError, RuntimeError) as error:
+                shutil.rmtree(dest, ignore_errors=True)
+                why = str(error)[:500]
+        if why:
+            self._refuse(student, why)
+
+    def _refuse(self, student: str, why: str) -> None:
+        self.log.error("Refused: %s. %s. Nothing of it was collected.", student, why)
