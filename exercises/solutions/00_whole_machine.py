@@ -69,7 +69,8 @@ check("0.1", to_numbers)
 #
 # Do not move the slider yet. The machine writes 400 stories after 0, 20, 60, 150 and 1000 steps of
 # training. What do most of them look like each time? A story is told by what goes wrong in it
-# first: `"no sentence"`, then `"wrong cure"`, then `"wrong patient"`, and `"right"` if nothing does.
+# first: `"no sentence"`, then `"wrong cure"`, then `"wrong patient"`, and `"right"` if nothing
+# does.
 #
 # Write `mostly(step)`, which returns one of these four for each of the five numbers of steps. Then
 # check, and only then look.
