@@ -73,8 +73,8 @@ check("1.1", row_dots)
 # anything is 0.
 #
 # Write `cosine(q, k)` for arrays of shape `(..., d)`, with that decision built in. A vector that
-# is merely short is not a zero vector: stretching a vector, or shrinking it to a length of
-# $10^{-9}$, must not change its cosine.
+# is merely short is not a zero vector: stretching a vector to a length of $10^9$, or shrinking it
+# to one of $10^{-9}$, must not change its cosine.
 # ```
 
 # %%
@@ -112,7 +112,7 @@ check("1.2", cosine)
 # Write `split(q, k)` for arrays of shape `(..., d)`. Return the two parts as a pair, the part
 # along k first. If k is the zero vector, nothing of q lies along it: the first part is zero and
 # the remainder is q. A vector that is merely short is not a zero vector: of k only the direction
-# counts, down to a length of $10^{-100}$.
+# counts, from a length of $10^{-100}$ to one of $10^9$.
 # ```
 
 # %%
@@ -366,8 +366,8 @@ check("1.9", positive_pmi)
 # promise begins to pay. Before you compute anything, guess: if $\varepsilon$ is halved, does the
 # width at which it begins to pay become twice as large, four times, or more than that?
 #
-# Write `pays_from(eps)` for $0 < \varepsilon \le 1$. Return the smallest whole number D such that
-# $e^{d \varepsilon^2 / 4} > d$ at every width $d \ge D$.
+# Write `pays_from(eps)` for $0.03 \le \varepsilon \le 1$. Return the smallest whole number D such
+# that $e^{d \varepsilon^2 / 4} > d$ at every width $d \ge D$.
 # ```
 
 # %%

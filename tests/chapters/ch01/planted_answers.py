@@ -55,7 +55,7 @@ def _by_branches(norms, degrees):
 
 
 def _by_falling_behind(eps):
-    widths = np.arange(2, 10_000)
+    widths = np.arange(2, 100_000)
     return widths[widths * eps**2 / 4 <= np.log(widths)].max() + 1
 
 

@@ -43,6 +43,8 @@ def _pairs() -> Iterator[Case]:
     yield case(q=integers(3, (2, 2)), k=_Q, why=one)
     q, k = integers(1, (3, 2, 4)), integers(2, (3, 2, 4))
     yield case(q=q, k=k[0, 0], why=one)
+    deep = integers(4, (2, 3, 2, 3, 2))
+    yield case(q=deep, k=deep[::-1], why=_LAST_AXIS)
     yield case(q=1000 * q, k=k, whole=True, why=_LAST_AXIS)
     yield case(q=q / 4, k=k / 2, why="The products are fractions here, and so are their sums.")
     yield from promised(zeros("k"), single, stacked, q=q / 3, k=k)
@@ -88,6 +90,8 @@ def _pairs() -> Iterator[Case]:
             You added magnitudes; a product may be negative.
         q * k → q * q
             That is the squared length of q: k has no effect.
+        (q * k).sum(axis=-1) → norm(q) * norm(k)
+            That is the product of the two lengths; the angle between q and k counts too.
         (q * k).sum(axis=-1) → np.sqrt(abs($))
             That is a root; a dot product is the sum itself.
     """,
@@ -113,6 +117,8 @@ def _directions() -> Iterator[Case]:
     for q, k in stacks(3, shape=(2, 3, 2)):
         yield case(q=q, k=k, why=_LAST_AXIS)
     yield case(q=[[1.0, 2, 2], [0, 3, 4]], k=[[2.0, 1, 2], [3, 0, 4]], whole=True)
+    large = "The coordinates are large integers here, and their fourth powers leave the range."
+    yield case(q=[1e5, 0], k=[1e5, 1e5], whole=True, want=0.5**0.5, why=large)
     q, k = integers(5, (3, 4)), integers(6, (3, 4))
     yield from promised(zeros("q"), zeros("k"), zeros("q", "k"), single, stacked, q=q, k=k / 3)
     yield case(q=[[0.0, 0], [3, 4]], k=_K + np.zeros((2, 2)), whole=True, why="One q is zero.")
@@ -165,6 +171,12 @@ def _directions() -> Iterator[Case]:
             One zero row has made the other rows zero too.
         norm(q) * norm(k) → abs(q).sum(axis=-1) * abs(k).sum(axis=-1)
             You divided by sums of magnitudes; a length is the root of the sum of squares.
+        norm(q) * norm(k) → norm(q) * norm(k) * (q.sum(axis=-1) != 0) * (k.sum(axis=-1) != 0)
+        np.where(lengths == 0, 1, lengths) → np.where(lengths == 0, np.inf, lengths)
+            A vector whose coordinates add up to 0 need not be the zero vector: (1, −1) has a
+            length.
+        np.where(lengths == 0, 1, lengths) → lengths if lengths.any() else 1
+            Whether a vector is zero is decided for each row, and not for the whole array.
         norm(q) * norm(k) → norm(q) + norm(k)
             You divided by the sum of the two lengths; divide by their product.
         np.where(lengths == 0, 1, lengths) → np.where(lengths < 1e-12, 1, lengths)
@@ -242,6 +254,12 @@ class Halves(Several):
             You projected with the dot product of the whole array; each row has its own.
         dots / → np.maximum(dots, 0) /
             A q that points away from k has a part along k too: it points backwards.
+        dots / → abs(dots) /
+            The sign of the dot product is lost: the part along k points backwards where the angle
+            is wider than a right one.
+        q - along → np.where(squares == 0, 0, $)
+            Nothing of q lies along a zero k, so all of q remains: decide before you divide, and
+            not for both parts.
         (q * k).sum(axis=-1, keepdims=True) → (q * k).sum(axis=-1)
         (k * k).sum(axis=-1, keepdims=True) → (k * k).sum(axis=-1)
             The numbers of each row were laid along the columns. Keep the axis with keepdims=True.
