@@ -151,9 +151,10 @@ check("1.3", split)
 # degrees?
 #
 # Write `length_to_win(norms, degrees)`. The two arrays have the same shape. They hold the lengths
-# of some queries, none zero, and for each the angle of a key to it, from 0 to 180 degrees. Return
-# the length at which the dot product of that key with the query reaches $q \cdot q$, so that every
-# longer key wins. Where no length is enough, return ∞, which is `np.inf`.
+# of some queries, none zero, and for each the angle of a key to it, from 0 to 180 degrees: a right
+# angle, or at least $10^{-4}$ degrees away from one. Return the length at which the dot product of
+# that key with the query reaches $q \cdot q$, so that every longer key wins. Where no length is
+# enough, return ∞, which is `np.inf`.
 # ```
 
 # %%
@@ -330,9 +331,9 @@ check("1.8", predicted_variance)
 # information compares how often two words meet with how often they would meet by chance, and the
 # positive part keeps the pairs that meet more often.
 #
-# Write `positive_pmi(counts)` for a table of counts of shape `(N, N)` with at least one positive
-# entry. Return the PPMI of each pair in nats, shape `(N, N)`. A pair that was never seen gets 0,
-# and so do all pairs of a word that was never seen.
+# Write `positive_pmi(counts)` for a table of counts of shape `(N, N)`, up to a million each and at
+# least one of them positive. Return the PPMI of each pair in nats, shape `(N, N)`. A pair that was
+# never seen gets 0, and so do all pairs of a word that was never seen.
 # ```
 
 # %%

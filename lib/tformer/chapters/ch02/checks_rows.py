@@ -40,8 +40,8 @@ def _scores() -> Iterator[Case | Test]:
     yield case(x=[[0.0, 0], [-1000, -1000]], axis=-1, want=np.full((2, 2), 0.5))
     for axis, shape in (0, (2, 3, 2)), (1, (2, 3, 2)), (2, (2, 3, 2)), (-2, (3, 1, 4)), (1, (3, 2)):
         yield case(x=integers(axis + 5, shape), axis=axis)
-    low = [-20_000.0, -20_000, -np.inf]
-    yield case(x=low, axis=-1, want=(0.5, 0.5, 0), why=f"{none} No number serves as −∞.")
+    lowest = [-20_000.0, -20_000, -np.inf]
+    yield case(x=lowest, axis=-1, want=(0.5, 0.5, 0), why=f"{none} No number serves as −∞.")
     yield case(x=[20_000, 20_000.001], axis=-1, why="High up, small differences count as well.")
     yield case(x=[[0.0, 1], [3, 1]], axis=-1, whole=True, why=WHOLE)
     yield case(x=integers(1, (2, 3, 1, 2, 2)) / 3, axis=2)
