@@ -163,7 +163,7 @@ def _no_opposite(n, d, eps):
 MUTANTS = {
     "1.1": {
         "An axis of length one is left over": lambda q, k: (q * k).sum(-1, keepdims=True),
-        "and so are their sums": lambda q, k: (q * k).sum(-1).astype(int),
+        "The numbers are cut to whole ones": lambda q, k: (q * k).sum(-1).astype(int),
         "A single vector has only one axis": lambda q, k: (q * k).sum(axis=1),
     },
     "1.2": {
