@@ -302,8 +302,8 @@ check("5.7", fill)
 # which keys are padding: booleans of shape `(B, S)`, one row for each sentence of a batch. A key is
 # visible if neither hides it.
 #
-# Write `may_look(attn_mask, key_padding)`. Return booleans of shape `(B, T, S)`, True for
-# *may look*.
+# Write `may_look(attn_mask, key_padding)`. An additive mask may be of the type float32 or float64.
+# Return booleans of shape `(B, T, S)`, True for *may look*.
 # ```
 
 # %%
@@ -371,7 +371,8 @@ check("5.9", log_probability)
 #
 # Write `newest(q, k, v)` for arrays of shape `(..., T, d_k)`, `(..., S, d_k)` and `(..., S, d_v)`
 # with T ≤ S. Return the outputs of causal attention for these queries, shape `(..., T, d_v)`, with
-# the scale $1/\sqrt{d_k}$. Scores may be of any finite size, thousands for instance.
+# the scale $1/\sqrt{d_k}$. Scores may be of any finite size, thousands for instance, or as low as a
+# float64 can be.
 # ```
 
 # %%
