@@ -185,6 +185,8 @@ def _layers() -> Iterator[Case]:
         w_q, w_k, w_v, w_o = w
         x = integers(seed + 70, (*batch, n, d))
         yield case(x=x, w_q=w_q, w_k=w_k, w_v=w_v, w_o=w_o, n_heads=n_heads)
+    x, one = np.array([[1.0], [0.5]]), np.eye(1)
+    yield case(x=x, w_q=40 * one, w_k=40 * one, w_v=one, w_o=one, n_heads=1, want=[[1], [1]])
     x, far = np.array([[1.0, 0], [0, -1], [1, 1]]), 40 * np.eye(2)
     yield case(x=x, w_q=far, w_k=far, w_v=np.eye(2), w_o=np.eye(2), n_heads=2)
 
