@@ -260,8 +260,8 @@ def _circuits(head: Head, scaled: bool = True) -> Circuits:
 
 def _on(x: np.ndarray, one: Head, other: Head) -> bool:
     """Tell whether two heads add the same to one sentence."""
-    added = [reference.attention(x @ q, x @ k, x @ v) @ o for q, k, v, o in (one, other)]
-    return bool(np.allclose(*added))
+    first, second = (reference.attention(x @ q, x @ k, x @ v) @ o for q, k, v, o in (one, other))
+    return bool(np.allclose(first, second))
 
 
 def _all_four(one: Head, other: Head) -> bool:
