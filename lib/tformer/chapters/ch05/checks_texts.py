@@ -160,8 +160,8 @@ def _caches() -> Iterator[Case]:
     for fill in _FILLS.values():
         size = max(3 * fill, LEAST)
         said = f"two queries of 1, three keys of {size:g}, and v = (3, 5, 7) as a column"
-        equal = "All scores are equal, and very low."
-        yield case(q=q, k=np.full((3, 1), size), v=v, want=[[4.0], [5.0]], why=equal, said=said)
+        alike = "All scores are equal, and very low."
+        yield case(q=q, k=np.full((3, 1), size), v=v, want=[[4.0], [5.0]], why=alike, said=said)
         k = np.array([[0.0], [0.0], [-size]])
         lead = "The hidden score of the first query is far larger than the others."
         yield case(q=q, k=k, v=v, want=[[4.0], [7.0]], why=lead)

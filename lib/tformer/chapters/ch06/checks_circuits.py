@@ -260,9 +260,7 @@ def _circuits(head: Head, scaled: bool = True) -> Circuits:
 
 def _on(x: np.ndarray, one: Head, other: Head) -> bool:
     """Tell whether two heads add the same to one sentence."""
-    first, second = (
-        reference.attention(x @ q, x @ k, x @ v) @ o for q, k, v, o in (one, other)
-    )
+    first, second = (reference.attention(x @ q, x @ k, x @ v) @ o for q, k, v, o in (one, other))
     return bool(np.allclose(first, second))
 
 
