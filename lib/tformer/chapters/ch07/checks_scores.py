@@ -10,6 +10,7 @@ import numpy as np
 from tformer import reference
 from tformer.exercises.answer import Answer, Wrong
 from tformer.exercises.kinds import Marks, Number, Several
+from tformer.exercises.promises import promised, single, whole
 from tformer.exercises.registry import exercise
 from tformer.exercises.samples import integers
 from tformer.exercises.table import Case, case
@@ -93,9 +94,12 @@ def _pairs() -> Iterator[Case]:
     for omega, want, words in ((1e-4, 3, "1e-7 are not"), (1e-7, 0, "1e-10 count as")):
         why = f"Scores that differ by {words} equal."
         yield case(q=right, k=1e-3 * up, omega=omega, reach=3, want=want, why=why)
+    yield case(q=right, k=up, omega=q / 3, reach=0, want=0, why="There is one distance only.")
     for seed in range(6):
         q_, k_ = integers(seed, (2, 2)) + 0.5
         yield case(q=q_, k=k_, omega=0.1 + 0.17 * seed, reach=10 + seed, why="Try each distance.")
+    like = {"q": np.array([3.0, 1]), "k": np.array([-2.0, 2]), "omega": 0.2, "reach": 300}
+    yield from promised(whole, single, **like)
 
 
 def _best(q: Array, k: Array, omega: float, distances: Array, tolerance: float = 1e-9) -> int:
@@ -129,6 +133,10 @@ def _best(q: Array, k: Array, omega: float, distances: Array, tolerance: float =
         + np.sin(omega * np.arange(reach + 1)) * (q[0] * k[1] - q[1] * k[0])))
             You took the largest number. Equal scores differ in their last digits, and count as
             equal where they differ by less than a billionth.
+        reach + 1 → min(reach, 10) + 1
+            You stopped at a distance of ten; the key may stand as far off as reach.
+        omega → 1.0
+            The speed of the hand has no effect: it turns by ω a place, and not by 1.
         q, k → -q, k
             That is the distance of the smallest score.
         = 0
@@ -156,11 +164,12 @@ def _tables() -> Iterator[Case]:
     yield case(table=table, T=1, S=4, offset=3, want=[[10.0, 10, 10, 20]], why=cache)
     yield case(table=np.array([7.0]), T=2, S=2, offset=0, want=np.full((2, 2), 7.0), why="m is 0.")
     clip = "What is farther than m gets the entry of m, or of −m."
-    for m, T, S, offset in ((2, 4, 6, 0), (3, 6, 4, 2), (1, 5, 5, 10), (4, 3, 12, 5), (2, 1, 3, 1)):
+    sizes = ((2, 4, 6, 0), (3, 6, 4, 2), (1, 5, 5, 10), (4, 3, 12, 5), (2, 1, 3, 1), (7, 1, 1, 0))
+    for m, T, S, offset in sizes:
         numbers = 10 * np.cos(np.arange(2 * m + 1))  # in no order, negative ones, fractions
         want = reference.relative_bias(numbers[None], T, S, offset=offset)[0]
         yield case(table=numbers, T=T, S=S, offset=offset, want=want, why=clip)
-    yield case(table=np.arange(5.0), T=3, S=4, offset=0, why=clip, whole=True)
+    yield from promised(whole, single, table=np.array([5.0, -3, 1, 8, 2]), T=3, S=4, offset=1)
 
 
 @exercise(
@@ -190,6 +199,10 @@ def _tables() -> Iterator[Case]:
             The sides are one: the entry should know whether the key stands before or behind.
         np.clip(d, -m, m) → np.clip(d, -max(m - 1, 0), max(m - 1, 0))
             Distances are clipped one place too early.
+        table[np.clip(d, -m, m) + m] → np.where(abs(d) > m, 0.0, $)
+            What is farther than m got 0; it gets the entry at the end of its side.
+        table[np.clip(d, -m, m) + m] → np.trunc($)
+            The numbers were cut to whole ones: the answer was written into an array of integers.
         table[np.clip(d, -m, m) + m] → $.T
             Queries and keys have changed axes.
     """,
@@ -209,8 +222,14 @@ def _slopes() -> Iterator[Case]:
     yield case(slope=math.log(2), share=0.76, want=3, why=half)
     none = "One key is the smallest number that there is."
     yield case(slope=0.5, share=0.0, want=1, why=none)
+    nearest = "The nearest n keys have 1 − exp(−slope · n)."
     for slope, share in ((0.5, 0.99), (1 / 256, 0.99), (0.25, 0.5), (1 / 64, 0.999), (3.0, 0.9)):
-        yield case(slope=slope, share=share, why="The nearest n keys have 1 − exp(−slope · n).")
+        yield case(slope=slope, share=share, why=nearest)
+    for slope, share, want in ((50.0, 1e-6, 1), (1e-3, 0.999999, 13816), (2.0, 1 - 1e-9, 11)):
+        yield case(slope=slope, share=share, want=want, why=nearest)
+    for n in (3, 7, 20):
+        exactly = f"After {n} keys the share is reached, up to rounding."
+        yield case(slope=0.3, share=-math.expm1(-0.3 * n), want=n, why=exactly)
 
 
 @exercise(
@@ -238,6 +257,10 @@ def _slopes() -> Iterator[Case]:
             The logarithm to the base 2 is for halves; the weights fall by exp(−slope).
         max(1, math.ceil(n - 1e-9)) → math.ceil(n - 1e-9)
             With a share of 0 you return no key at all; at least one was asked for.
+        max(1, math.ceil(n - 1e-9)) → max(1, round(n))
+            Rounded to the nearest number, the keys may have less than the share.
+        max(1, math.ceil(n - 1e-9)) → max(1.0, n)
+            A number of keys is whole: the first that is enough.
         / slope → * slope
             The slope should divide: the gentler it is, the farther the head reads.
     """,
@@ -260,11 +283,25 @@ def _texts_to_count() -> Iterator[Case]:
     )
     yield case(marks=marks, a=3.0, whole=True, why="Marks may be whole numbers.")
     yield case(marks=np.ones(1), a=7.0, why="One word looks at itself.")
-    for n, a in ((2, 0.5), (20, 10.0), (50, 100.0), (200, 200.0)):
+    for n, a in ((2, 0.5), (20, 10.0), (50, 100.0), (200, 200.0), (6, 1e-4), (4, 1e6)):
         yield case(marks=np.eye(n)[0], a=a, why="Word t is to get a / (a + t − 1).")
+    yield case(marks=marks, a=2.5, single=True, why="Marks may be of the type float32.")
+    yield _same_in_another_text
+
+
+def _same_in_another_text(f: Answer) -> None:
+    """Raise Wrong where the row of a mark is another in a longer text."""
+    names, (short, long) = COUNTED, (f.raw(marks=np.eye(n)[0], a=3.0).value for n in (3, 8))
+    for name, one, other in zip(names, short, long, strict=True):
+        if not np.allclose(one, np.asarray(other)[:3]):
+            raise Wrong(
+                f"With a = 3, your {name} of the same marks differ between a text of 3 words and "
+                "one of 8. A row may depend on its mark only, and must not know the text."
+            )
 
 
 Parts = tuple[Array, ...]
+COUNTED = ("queries", "keys", "values")
 
 
 class Counter(Several):
@@ -300,7 +337,7 @@ class Counter(Several):
     kind=Counter(
         by=_outputs,
         called="the causal attention of your queries, keys and values",
-        names=("queries", "keys", "values"),
+        names=COUNTED,
     ),
     slips="""
         math.log(a) * m → a * m
@@ -313,6 +350,8 @@ class Counter(Several):
             The first word weighs a + 1 times as much as another.
         np.ones_like(m) → 2 * $
             Queries carry log a as well, so that it is squared.
+        math.log(a) → math.log2(a)
+            The logarithm to the base 2 is too large: the weights are powers of e.
         1.0 * m → a * m
             The value of the first word is a; it should be 1, or outputs exceed 1.
         1.0 * m → 1 - m
