@@ -286,7 +286,8 @@ check("7.7", favourite)
 # Write `distance_bias(table, T, S, offset)` for a table of 2m + 1 numbers, for the distances
 # −m, …, 0, …, m in this order. Return the biases of T queries and S keys, of shape `(T, S)`: query
 # t stands at place t + offset, key s at place s, and their entry is that of the distance
-# s − (t + offset). What is farther than m on either side gets the entry of m, or of −m.
+# s − (t + offset). The offset is 0 or more. What is farther than m on either side gets the entry of
+# m, or of −m.
 # ```
 
 # %%

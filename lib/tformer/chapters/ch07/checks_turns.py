@@ -1,4 +1,4 @@
-"""Exercises 7.4 to 7.6 and 7.12: turning rows, pairings, conversion, a diagnosis."""
+"""Exercises 7.4 to 7.6: turning rows, pairings, conversion."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ Turn = Callable[[Array, int], Array]
 BASE = 10000.0
 
 
-def _turned(x: Array, places: Array, pairing: str = "adjacent", base: float = BASE) -> Array:
-    return reference.rope(x, reference.sinusoidal(places, x.shape[-1], base=base), pairing=pairing)
+def _turned(x: Array, places: Array, pairing: str = "adjacent") -> Array:
+    return reference.rope(x, reference.sinusoidal(places, x.shape[-1]), pairing=pairing)
 
 
 def _rows() -> Iterator[Case]:
@@ -78,6 +78,12 @@ def _rows() -> Iterator[Case]:
             The exponents are cut to whole numbers: `//` drops what lies behind the point.
         places → np.arange(x.shape[-2])
             Each row is turned by its number in the table; it has a place of its own.
+        places → abs(places)
+            The sign of a place has no effect: before the first one rows turn the other way.
+        places → (places - places[0])
+            Places are counted from that of the first row; each row turns by its own.
+        places → np.sort(places)
+            The places are sorted, and the rows are not: each row has the place beside it.
         places → np.ones(x.shape[-2])
             The places have no effect: every row is turned as at place 1.
         places[:, None] → places.reshape(-1, *[1] * (x.ndim - 1))
@@ -170,12 +176,18 @@ def _by_one_frequency(f: Turn, d: int) -> str:
             You asked where the first coordinate goes. Another may go elsewhere.
         reached[~allowed] → reached[-1, ~allowed[-1]]
             You asked where the last coordinate goes. Another may go elsewhere.
+        reached[~allowed] → reached[[0, -1]][~allowed[[0, -1]]]
+            You asked where the first and the last coordinate go. Another may go elsewhere.
+        reached[~allowed] → reached[0, ~allowed[0]] ;; "neither" → "halves"
+            You never say 'neither', and asked about the first coordinate only.
         reached[~allowed] → reached[:2][~allowed[:2]]
             You asked where the first two coordinates go. Another may go elsewhere.
         reached[~allowed] → reached[: d // 2][~allowed[: d // 2]]
             You asked where the first half of the coordinates goes. Another may go elsewhere.
         f(row, 1) → f(row, 0)
             You looked at place 0, where nothing is turned.
+        = "neither"
+            You always say 'neither'. At place 0, say, nothing is turned, and no pair shows.
         "neither" → "halves"
             Whatever is not neighbours you called halves.
         "neither" → "neighbours"
@@ -186,6 +198,8 @@ def _by_one_frequency(f: Turn, d: int) -> str:
             What rounding leaves you took for a coordinate that is reached: 0 may come as 1e-17.
         > 1e-9 → > 1e-3
             A slow hand leaves less than you asked for: it may turn by 0.0001 a place.
+        > 1e-9 → > 1e-3 ;; not reached[~allowed].any() → np.array_equal(reached, allowed)
+            A slow hand looks as if it did not move: it may turn by 0.0001 a place.
         i ^ 1 → i ^ (i < 2)
             You gave only the first pair of neighbours its partner.
     """,
@@ -248,6 +262,12 @@ def _matrices() -> Iterator[Case]:
         = w.reshape(len(w), -1, n_heads)[:, _even_first(w.shape[1] // n_heads)].reshape(w.shape)
             The columns of the heads were taken in turn: column 0 of each head, then column 1. They
             lie head by head.
+        = np.hstack([converted(w[:, : w.shape[1] // n_heads], 1), w[:, w.shape[1] // n_heads :]])
+            Only the first head is converted.
+        heads[..., 0::2], heads[..., 1::2] → heads[:, ::-1, 0::2], heads[:, ::-1, 1::2]
+            The heads stand in reverse order.
+        n_heads, -1 → n_heads, len(w) // n_heads
+            The width of a head need not be d_model/H: the columns tell it.
         = w[_even_first(len(w))]
             The rows are reordered. A head's coordinates are columns here; with PyTorch's
             `nn.Linear` they would be rows.
@@ -265,109 +285,3 @@ def converted(w: Array, n_heads: int) -> Array:
 
 def _even_first(d: int) -> Array:
     return np.concatenate([np.arange(0, d, 2), np.arange(1, d, 2)])
-
-
-CAUSES = ("right", "not turned", "keys not turned", "queries at 0", "halves", "backwards")
-
-
-def _scores(q: Array, k: Array, cause: str) -> Array:
-    t = np.arange(len(q))
-    pairing = "half" if cause == "halves" else "adjacent"
-    queries = {"queries at 0": 0 * t, "not turned": 0 * t, "backwards": -t}.get(cause, t)
-    keys = 0 * t if cause in ("not turned", "keys not turned") else t
-    return _turned(q, queries, pairing) @ _turned(k, keys, pairing).T
-
-
-def _tables() -> Iterator[tuple[Array, Array, str]]:
-    """Queries and keys, and what a comparison of scores made from them must not leave out."""
-    for seed, shape in enumerate(((3, 4), (5, 8), (12, 6), (40, 16))):
-        yield *_drawn(seed, shape), "Compute the scores of all six programs, and compare tables."
-    for seed in (190, 1015, 5, 17):  # for each two programs, in one of these no score is larger
-        yield *_drawn(seed, (2, 4)), "Another program may have smaller scores everywhere."
-    small = "The hands are slow: the programs differ by thousandths."
-    yield *(x * (np.arange(8) > 5) for x in _drawn(26, (4, 8))), small
-    sums = "All rows and columns add up to 0, whatever the program: entries tell, and sums do not."
-    yield *map(_without_sums, _drawn(2, (6, 4))), sums
-    for t, s in ((1, 3), (4, 2), (3, 5)):
-        q, k = (
-            x * (np.arange(6) == one)[:, None]
-            for x, one in zip(_drawn(9, (6, 6)), (t, s), strict=True)
-        )
-        yield q, k, f"Only query {t} and key {s} are not zero, and their score tells."
-
-
-def _drawn(seed: int, shape: tuple[int, int]) -> Array:
-    return np.random.default_rng(seed).standard_normal((2, *shape)).round(1)
-
-
-def _without_sums(x: Array) -> Array:
-    """The rows nearest to x that add up to 0, however they are turned."""
-    t, unit = np.arange(len(x)), np.eye(x.size).reshape(-1, *x.shape)
-    turns = ((0 * t, "adjacent"), (t, "adjacent"), (-t, "adjacent"), (t, "half"))
-    sums = np.concatenate([_turned(unit, *turn).sum(axis=1) for turn in turns], axis=1)
-    return x - (x.ravel() @ sums @ np.linalg.pinv(sums)).reshape(x.shape)
-
-
-def _programs() -> Iterator[Case]:
-    for q, k, why in _tables():
-        n, d = q.shape
-        for cause in CAUSES:
-            said = f"{n} queries and keys of width {d} in a program of the kind {cause!r}"
-            scores = _scores(q, k, cause).round(9)
-            yield case(q=q, k=k, scores=scores, want=cause, said=said, why=why)
-
-
-@exercise(
-    "7.12",
-    praise="Six programs told apart at many sizes, by slow hands, by a single score, and where "
-    "sums and signs say nothing.",
-    hints=(
-        "Write the function `turn` of 7.4 into your answer and compute the scores of each program.",
-        "For halves, reorder the coordinates, so that pairs are neighbours, and turn as before.",
-        "Return the name of the program whose scores lie nearest to those you were given.",
-    ),
-    cases=_programs,
-    kind=Name(names=CAUSES),
-    slips="""
-        _scores(q, k, cause) - scores → np.diag($)
-            You looked at the diagonal, where several programs agree.
-        _scores(q, k, cause) - scores → ($)[0]
-            You looked at the first query, at place 0, where several programs agree.
-        _scores(q, k, cause) - scores → ($)[:, 0]
-            You looked at the first key, at place 0, where several programs agree.
-        _scores(q, k, cause) - scores → ($)[-1]
-            You looked at the last query. Its scores may be zero, and those of others tell.
-        _scores(q, k, cause) - scores → ($)[:, -1]
-            You looked at the last key. Its scores may be zero, and those of others tell.
-        _scores(q, k, cause) - scores → ($)[1]
-            You looked at the query at place 1. Its scores may be zero, and those of others tell.
-        _scores(q, k, cause) - scores → ($)[-1, 1]
-            You looked at one score, which may be zero. All of them should agree.
-        in CAUSES → in CAUSES if cause != "halves"
-            You never say 'halves'.
-        in CAUSES → in CAUSES if cause != "backwards"
-            You never say 'backwards'.
-        in CAUSES → in CAUSES if cause != "queries at 0"
-            You never say 'queries at 0'.
-        q, k → k, q
-            Queries and keys have changed places.
-        scores).max → scores.T).max
-            The scores were transposed: a row belongs to a query.
-        abs( → (
-            You took the largest difference with its sign. Scores that are all too small differ too.
-        abs(_scores(q, k, cause) - scores) → (scores - _scores(q, k, cause))
-            You took the largest difference with its sign. Scores that are all too large differ too.
-        _scores(q, k, cause) - scores → np.sum($)
-            You compared sums. What differs in the entries may cancel in them.
-        _scores(q, k, cause) - scores → ($).sum(axis=-1)
-            You compared the sums of rows. What differs in the entries may cancel in them.
-        abs(_scores(q, k, cause) - scores).max() → not np.array_equal(_scores(q, k, cause), scores)
-            You asked for equal numbers, and none are: the scores are rounded.
-        abs(_scores(q, k, cause) - scores).max() → $ > 0.01
-            You took the first program that comes near. A slow hand changes scores by thousandths.
-    """,
-)
-def diagnosis(q: Array, k: Array, scores: Array) -> str:
-    """What a program does with its places."""
-    gaps = {cause: abs(_scores(q, k, cause) - scores).max() for cause in CAUSES}
-    return min(gaps, key=lambda cause: gaps[cause])

@@ -52,6 +52,9 @@ def _sizes() -> Iterator[Case]:
             All hands turn as fast as the first.
         (-np.arange(0, d, 2) / d) → -np.arange(0.0, d, 2)
             The exponent is divided by d: hand i has −2i/d.
+        = np.where(np.arange(d) % 2, np.cos(np.arange(n)[:, None] * BASE ** (-np.arange(d) / d)),
+        np.sin(np.arange(n)[:, None] * BASE ** (-np.arange(d) / d)))
+            Each column has a frequency of its own; a hand has one for its sine and its cosine.
         BASE → np.e
             The frequencies are powers of 10000, and yours are powers of e.
         BASE → 1000
@@ -81,10 +84,10 @@ def waves(n: int, d: int) -> Array:
 
 
 def _shifts() -> Iterator[Case]:
-    yield case(delta=0, d=2, want=np.eye(2), why="No places at all: the identity.")
     one = [[0.540302306, -0.841470985], [0.841470985, 0.540302306]]
     yield case(delta=1, d=2, want=one, why="The row (0, 1) of place 0 becomes (sin 1, cos 1).")
-    yield case(delta=-2, d=2, why="Back by two places.")
+    yield case(delta=-2, d=2, why="Back by two places: delta may be negative.")
+    yield case(delta=0, d=2, want=np.eye(2), why="No places at all: the identity.")
     own = "Each hand is moved by a block of its own; all else is 0 (a fit to rows is inexact)."
     for delta, d in ((1, 4), (3, 6), (-5, 8)):
         turned = reference.rope(np.eye(d), reference.sinusoidal(np.full(d, -delta), d))
@@ -108,7 +111,11 @@ def _shifts() -> Iterator[Case]:
             That is the transpose: it moves the rows back.
         -s → s
             Both sines have one sign; one of them is negative.
-        -s → -abs(s) ;; [s, c] → [abs(s), c]
+        [[c, -s], [s, c]] → [[c, 0], [0, c]]
+            Only the cosines are there; the sines mix the two columns of a hand.
+        delta → (delta + 1)
+            One place too many.
+        delta → abs(delta)
             The sign of delta has no effect: it should move forward or back.
         [[c, -s], [s, c]] → [[s, c], [-c, s]]
             Sine and cosine have changed places: at a shift of 0 each cosine is 1.
@@ -167,6 +174,14 @@ def _factors() -> Iterator[Case]:
             its exponent is not quite −1.
         d / (d - 2) → (d - 2) / d
             The power is upside down.
+        d / (d - 2) → d // (d - 2)
+            The power is cut to a whole number by `//`.
+        BASE * factor ** (d / (d - 2)) → BASE ** factor
+            The base is raised to the factor; it is multiplied by a power of the factor.
+        BASE * factor ** (d / (d - 2)) → round($)
+            The base is rounded to a whole number; it need not be one.
+        BASE * factor → BASE * max(factor, 1.0)
+            A factor below 1 has no effect: for shorter texts the slowest hand becomes faster.
         d / (d - 2) → -$
             That base makes the hands faster.
         BASE * factor → factor
