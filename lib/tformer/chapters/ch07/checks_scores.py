@@ -11,7 +11,7 @@ from tformer import reference
 from tformer.exercises.answer import Answer, Wrong
 from tformer.exercises.kinds import Marks, Number, Several
 from tformer.exercises.promises import promised, single, whole
-from tformer.exercises.registry import exercise
+from tformer.exercises.registry import Test, exercise
 from tformer.exercises.table import Case, case
 
 Array = np.ndarray
@@ -214,7 +214,7 @@ def _outputs(q: Array, k: Array, v: Array) -> Array:
     return reference.attention(q, k, v.astype(float), mask=np.tri(len(q), dtype=bool), scale=1.0)
 
 
-def _texts_to_count() -> Iterator[Case]:
+def _texts_to_count() -> Iterator[Case | Test]:
     marks = np.array([1.0, 0, 0])
     yield case(marks=marks, a=1.0, why="With a = 1 all words weigh the same: 1, 1/2, 1/3.")
     yield case(

@@ -140,9 +140,11 @@ def _tables() -> Iterator[tuple[Array, Array, str]]:
     for seed in (190, 1015, 5, 17):  # for each two programs, in one of these no score is larger
         yield *_drawn(seed, (2, 4)), "Of two words few scores differ, and maybe all to one side."
     small = "The hands are slow: the programs differ by thousandths."
-    yield *(x * (np.arange(8) > 5) for x in _drawn(26, (4, 8))), small
+    q, k = _drawn(26, (4, 8)) * (np.arange(8) > 5)
+    yield q, k, small
     sums = "All rows and columns add up to 0, whatever the program: entries tell, and sums do not."
-    yield *map(_without_sums, _drawn(2, (6, 4))), sums
+    q, k = map(_without_sums, _drawn(2, (6, 4)))
+    yield q, k, sums
     for t, s in ((1, 3), (5, 2), (3, 5)):
         q, k = (
             x * (np.arange(6) == one)[:, None]
