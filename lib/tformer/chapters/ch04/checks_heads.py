@@ -10,26 +10,10 @@ import numpy as np
 from tformer import reference
 from tformer.exercises.registry import exercise
 from tformer.exercises.samples import integers
-from tformer.exercises.softmaxes import SOFTMAX_MUTANTS, Weigh, measured_from, scaled_scores
+from tformer.exercises.softmaxes import SOFTMAX_MUTANTS, measured_from, scaled_scores
 from tformer.exercises.table import Case, case, each
 
 Array = np.ndarray
-
-
-def _head_width(q: Array) -> float:
-    return float(q.shape[-1])
-
-
-def _scaled(
-    width: Callable[[Array], float] = _head_width, after: float = 0.0, weigh: Weigh = measured_from
-) -> Callable[[Array, Array], Array]:
-    """A repair with faults left: scores divided by another root, weights divided as well."""
-    return lambda q, k: weigh(q @ k.mT / math.sqrt(width(q))) / _head_width(q) ** after
-
-
-def _model_width(q: Array) -> float:
-    """The width of one head times the number of heads."""
-    return float(q.shape[-1] * q.shape[-3])
 
 
 def _broken_heads() -> Iterator[Case]:
@@ -47,8 +31,18 @@ def _broken_heads() -> Iterator[Case]:
     yield case(q=[[[0.0, 0], [800, 0]], [[0, 0], [0, 0]]], k=k, why=far)
     for seed, shape in enumerate([(2, 2), (1, 3), (2, 1, 2), (2, 2, 1), (3, 4)]):
         q, k = integers(seed, (*shape, 4)), integers(seed + 5, (*shape[:-1], 3, 4))
-        yield case(q=q, k=k, why="Heads do not mix.")
+        yield case(q=q, k=k, want=reference.attention_weights(q, k), why="Heads do not mix.")
         yield case(q=q, k=k, whole=True, why="Heads do not mix.")
+    for seed, (q_shape, k_shape) in enumerate(
+        [
+            ((1, 1, 1), (1, 1, 1)),
+            ((2, 1, 3), (2, 2, 3)),
+            ((2, 3, 2), (2, 1, 2)),
+            ((1, 2, 1, 2),) * 2,
+        ]
+    ):
+        q, k = integers(seed + 20, q_shape), integers(seed + 30, k_shape)
+        yield case(q=q, k=k, why="One is a size, too.")
 
 
 @exercise(
@@ -64,45 +58,45 @@ def _broken_heads() -> Iterator[Case]:
         "its own.",
     ),
     cases=_broken_heads,
-    mutants={
-        "The scores are scaled twice: with one head, both roots are √4.": (
-            _scaled(lambda q: _model_width(q) * _head_width(q))
-        ),
-        "The weights are still divided by the root of the width after the softmax.": (
-            _scaled(after=0.5)
-        ),
-        "The scores are scaled twice, and the weights once more after the softmax.": (
-            _scaled(lambda q: _model_width(q) * _head_width(q), after=0.5)
-        ),
-        "The scores are not scaled: divide them by the root of the width of a head.": (
-            _scaled(lambda q: 1.0)
-        ),
-        "You divide by the root of the number of keys.": (
-            lambda q, k: measured_from(q @ k.mT / math.sqrt(k.shape[-2]))
-        ),
-        "You divide by the root of the width of the model, all heads together; the scale belongs "
-        "to the width of a head.": _scaled(_model_width),
-        "The width was divided by the number of heads. The last axis of q has the width of a head "
-        "already.": _scaled(lambda q: q.shape[-1] / q.shape[-3]),
-        "The weights of all heads together add up to one; those of each query should.": (
-            _scaled(weigh=lambda x: measured_from(x, x.max(axis=-1, keepdims=True), None))
-        ),
-        "That is the mean of the heads; each has weights of its own.": (
-            lambda q, k: _scaled()(q, k).mean(axis=-3, keepdims=True)
-        ),
-        "One maximum serves all queries of a head. Where the scores of a row lie far below it, all "
-        "its exponentials are 0.": _scaled(
-            weigh=lambda x: measured_from(x, x.max(axis=(-2, -1), keepdims=True))
-        ),
-        "The maximum is taken over the queries; it should be taken over the keys.": _scaled(
-            weigh=lambda x: measured_from(x, x.max(axis=-2, keepdims=True))
-        ),
-    }
-    | each(lambda weigh, q, k: weigh(scaled_scores(q, k)), SOFTMAX_MUTANTS),
+    slips="""
+        math.sqrt(width) → math.sqrt(width * q.shape[-3] * width)
+            The scores are scaled twice: with one head, both roots are √4.
+        return measured_from(scores) → $ / math.sqrt(width)
+            The weights are still divided by the root of the width after the softmax.
+        math.sqrt(width) → math.sqrt(width * q.shape[-3] * width)
+        measured_from(scores) → $ / math.sqrt(width)
+            The scores are scaled twice, and the weights once more after the softmax.
+        / math.sqrt(width) →
+            The scores are not scaled: divide them by the root of the width of a head.
+        math.sqrt(width) → math.sqrt(k.shape[-2])
+            You divide by the root of the number of keys.
+        math.sqrt(width) → math.sqrt(q.shape[-3] * width)
+            You divide by the root of the width of the model, all heads together; the scale belongs
+            to the width of a head.
+        math.sqrt(width) → math.sqrt(width / q.shape[-3])
+            The width was divided by the number of heads. The last axis of q has the width of a head
+            already.
+        math.sqrt(width) → width
+            You divided by the width of a head; divide by its root.
+        measured_from(scores) → measured_from(scores, scores.max(axis=-1, keepdims=True), None)
+            The weights of all heads together add up to one; those of each query should.
+        return measured_from(scores) → $.mean(axis=-3, keepdims=True)
+            That is the mean of the heads; each has weights of its own.
+        measured_from(scores) → measured_from(scores, scores.max(axis=(-2, -1), keepdims=True))
+            One maximum serves all queries of a head. Where the scores of a row lie far below it,
+            all its exponentials are 0.
+        measured_from(scores) → measured_from(scores, scores.max(axis=-2, keepdims=True))
+            The maximum is taken over the queries; it should be taken over the keys.
+        return measured_from(scores) → return np.squeeze(measured_from(scores))
+            An axis of length one is an axis, and `squeeze` takes it away.
+    """,
+    mutants=each(lambda weigh, q, k: weigh(scaled_scores(q, k)), SOFTMAX_MUTANTS),
 )
 def repaired(q: Array, k: Array) -> Array:
     """Attention weights of several heads, scaled once."""
-    return reference.attention_weights(q, k)
+    width = q.shape[-1]
+    scores = q @ k.mT / math.sqrt(width)
+    return measured_from(scores)
 
 
 def _normalised_heads() -> Iterator[Case]:
@@ -119,7 +113,10 @@ def _normalised_heads() -> Iterator[Case]:
     yield case(q=np.zeros((2, 2)), k=k, gain=gain, why=none)
     short = "A number added to a length is felt by short vectors. Only a vector of length exactly "
     short += "0 is special."
-    yield case(q=1e-9 * q, k=1e-9 * k, gain=gain, want=want, why=short)
+    for size in (1e-9, 1e-30):
+        yield case(q=size * q, k=size * k, gain=gain, want=want, why=short)
+    want = reference.softmax(2 * reference.pairwise_cosine(q2, k2))
+    yield case(q=1e-30 * q2, k=1e30 * k2, gain=2.0, want=want, why=lengths)
     yield case(q=q, k=k, gain=1000.0, want=[[1.0, 0.0]])
     far = "With a large gain the scores of two queries lie far apart; "
     far += "each row needs its own maximum."
@@ -128,10 +125,9 @@ def _normalised_heads() -> Iterator[Case]:
         q, k = integers(seed, shape), integers(seed + 8, (*shape[:-2], 3, shape[-1]))
         for gain in 2.0, 0.0:
             yield case(q=q, k=k, gain=gain, why=lengths)
-
-
-def _lengths(x: Array) -> Array:
-    return np.asarray(np.sqrt((x**2).sum(axis=-1, keepdims=True)))
+    for seed, (n, m, d) in enumerate([(1, 1, 1), (1, 3, 1), (3, 1, 2), (4, 2, 3)]):
+        q, k = integers(seed + 40, (1, n, d)), integers(seed + 50, (1, m, d))
+        yield case(q=q, k=k, gain=3.0, why="One is a size, too.")
 
 
 def _divided(x: Array, length: Array) -> Array:
@@ -139,18 +135,9 @@ def _divided(x: Array, length: Array) -> Array:
     return np.asarray(x / np.where(length == 0, 1, length))
 
 
-def _cosines(q: Array, k: Array, of: Callable[[Array], Array] = _lengths) -> Array:
-    return _divided(q, of(q)) @ _divided(k, of(k)).mT
-
-
-def _gained(change: Callable[[Array, float], Array]) -> Callable[..., Array]:
-    """Wrong weights: the softmax of what is made from the cosines and the gain."""
-    return lambda q, k, gain: measured_from(change(_cosines(q, k), gain))
-
-
-def _measured(of: Callable[[Array], Array]) -> Callable[..., Array]:
-    """Wrong weights: another number in the place of the lengths."""
-    return lambda q, k, gain: measured_from(gain * _cosines(q, k, of))
+def _cosines(q: Array, k: Array, of: Callable[[Array], Array]) -> Array:
+    """Cosines with something else in the place of the lengths."""
+    return np.asarray(_divided(q, of(q)) @ _divided(k, of(k)).mT)
 
 
 @exercise(
@@ -165,54 +152,55 @@ def _measured(of: Callable[[Array], Array]) -> Callable[..., Array]:
         "still needs the largest score of a row to be subtracted.",
     ),
     cases=_normalised_heads,
-    mutants={
-        "The gain has no effect. A factor that comes before the division by the length cancels.": (
-            _gained(lambda cosines, gain: cosines)
-        ),
-        "The scores are divided by √d_k as well; the gain takes the place of the scale.": (
-            lambda q, k, gain: measured_from(gain * _cosines(q, k) / math.sqrt(q.shape[-1]))
-        ),
-        "The gain came in twice, for the query and for the key; the score takes it once.": (
-            _gained(lambda cosines, gain: gain**2 * cosines)
-        ),
-        "The gain multiplies the cosine; here it divides.": (
-            _gained(lambda cosines, gain: cosines / gain)
-        ),
-        "The gain multiplies the weights; it should multiply the cosines, before the softmax.": (
-            lambda q, k, gain: gain * measured_from(_cosines(q, k))
-        ),
-        "The dot products are not divided by the lengths of query and key.": _measured(
-            np.ones_like
-        ),
-        "You divided by the length of the key only.": (
-            lambda q, k, gain: measured_from(gain * q @ _divided(k, _lengths(k)).mT)
-        ),
-        "You divided by the length of the query only.": (
-            lambda q, k, gain: measured_from(gain * _divided(q, _lengths(q)) @ k.mT)
-        ),
-        "You divided by the squares of the lengths.": (
-            _measured(lambda x: np.asarray((x**2).sum(axis=-1, keepdims=True)))
-        ),
-        "You divided by the root of the mean square; the length is the root of the sum.": (
-            _measured(lambda x: np.sqrt((x**2).mean(axis=-1, keepdims=True)))
-        ),
-        "The norm of a whole table was taken; each row has its own length.": (
-            _measured(lambda x: np.sqrt((x**2).sum()))
-        ),
-        "The norm runs down the columns. A vector is a row.": (
-            _measured(lambda x: np.sqrt((x**2).sum(axis=-2, keepdims=True)))
-        ),
-        "The sum of magnitudes is not the length; that is the root of the sum of squares.": (
-            _measured(lambda x: np.abs(x).sum(axis=-1, keepdims=True))
-        ),
-        "A zero vector has no direction, and 0/0 is nan. By the book's convention its cosine with "
-        "anything is 0.": lambda q, k, gain: measured_from(
-            gain * (q / _lengths(q)) @ (k / _lengths(k)).mT
-        ),
-        "Those are the cosines; gain and softmax are missing.": lambda q, k, gain: _cosines(q, k),
-    }
-    | each(lambda weigh, q, k, gain: weigh(gain * _cosines(q, k)), SOFTMAX_MUTANTS),
+    slips="""
+        gain * cosines → cosines
+            The gain has no effect. A factor that comes before the division by the length cancels.
+        gain * cosines → gain * cosines / math.sqrt(q.shape[-1])
+            The scores are divided by √d_k as well; the gain takes the place of the scale.
+        gain * cosines → gain**2 * cosines
+            The gain came in twice, for the query and for the key; the score takes it once.
+        gain * cosines → cosines / gain
+            The gain multiplies the cosine; here it divides.
+        measured_from(gain * cosines) → gain * measured_from(cosines)
+            The gain multiplies the weights; it should multiply the cosines, before the softmax.
+        gain * cosines → gain * q @ k.mT
+            The dot products are not divided by the lengths of query and key.
+        gain * cosines → gain * q @ _divided(k, _lengths(k)).mT
+            You divided by the length of the key only.
+        gain * cosines → gain * _divided(q, _lengths(q)) @ k.mT
+            You divided by the length of the query only.
+        _lengths) → lambda x: _lengths(x) ** 2)
+            You divided by the squares of the lengths.
+        _lengths) → lambda x: _lengths(x) / len(x.T) ** 0.5)
+            You divided by the root of the mean square; the length is the root of the sum.
+        _lengths) → np.linalg.norm)
+            The norm of a whole table was taken; each row has its own length.
+        _lengths) → lambda x: _lengths(x.mT).mT)
+            The norm runs down the columns. A vector is a row.
+        _lengths) → lambda x: abs(x).sum(-1, keepdims=True))
+            The sum of magnitudes is not the length; that is the root of the sum of squares.
+        _cosines(q, k, _lengths) → q / _lengths(q) @ (k / _lengths(k)).mT
+            A zero vector has no direction, and 0/0 is nan. By the book's convention its cosine with
+            anything is 0.
+        _lengths) → _lengths_or_a_little)
+            A length of less than 1e-12 is a length, too. Only a vector of length exactly 0 is
+            special.
+        _cosines(q, k, _lengths) → np.abs($)
+            A cosine may be negative: then the score is as well.
+        measured_from(gain * cosines) → cosines
+            Those are the cosines; gain and softmax are missing.
+    """,
+    mutants=each(lambda weigh, q, k, gain: weigh(gain * _cosines(q, k, _lengths)), SOFTMAX_MUTANTS),
 )
 def qk_norm_weights(q: Array, k: Array, gain: float) -> Array:
     """Softmax of gain · cosine."""
-    return reference.softmax(gain * reference.pairwise_cosine(q, k))
+    cosines = _cosines(q, k, _lengths)
+    return measured_from(gain * cosines)
+
+
+def _lengths_or_a_little(x: Array) -> Array:
+    return np.maximum(_lengths(x), 1e-12)
+
+
+def _lengths(x: Array) -> Array:
+    return np.asarray(np.linalg.norm(x, axis=-1, keepdims=True))
