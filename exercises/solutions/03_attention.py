@@ -338,8 +338,8 @@ check("3.8", factors)
 #
 # Write `pairs_that_fit(d, beta, share)`. Keys are random sign vectors of width d, and the scores
 # are β times the cosine. Return the largest number n of pairs for which the bound of the theorem
-# is at least `share`, a number between 0 and 1. It may exceed 10¹², too many to count up to, and
-# with β = 0 all keys weigh the same.
+# is at least `share`, a number between 0 and 1. It may exceed 10¹², too many to count up to, β may
+# be in the thousands, and with β = 0 all keys weigh the same.
 # ```
 
 # %%

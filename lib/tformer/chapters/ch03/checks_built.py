@@ -54,6 +54,8 @@ def _tastes() -> Iterator[Case]:
         left, right = integers(seed + 30, (2, d, rank))
         left[0], right[-1] = 1.0, 2.0
         yield case(taste=left @ right.T, width=width)
+    for whole in (np.array([[1.0, 2], [3, 0]]), np.array([[0.0, -1], [2, 1]])):
+        yield case(taste=2e-7 * whole, width=2, why="A taste may be small as a whole.")
     for seed, (d, rank, width) in enumerate(sizes):
         left, right = np.random.default_rng(seed).normal(size=(2, d, rank)) * 0.01 ** np.arange(
             rank
@@ -109,6 +111,14 @@ def _by_eigh(taste: Array, width: int, first: Function) -> Parts:
             in rising order, so that negative ones come first.
         u * sigma → (u * sigma)[:, -width:] ;; vt.T → $[:, -width:]
             The last singular values are the smallest; keep the first.
+        = columns(taste, width), columns(np.eye(len(taste)), width)
+            What lies in other columns of the table is cut off. Singular vectors have all of it in
+            the first.
+        = columns(np.linalg.qr(taste)[0], width), columns(np.linalg.qr(taste)[1].T, width)
+            The first columns of Q need not hold the whole table, if some of its own depend on each
+            other. Singular vectors come in order of weight.
+        u * sigma → u * sigma * (sigma > 1e-6)
+            The whole table may be small: a threshold belongs to its largest singular value.
         u * sigma → u * sigma * (sigma > 0.01)
             A small singular value is not 0. Only the width may cut anything off.
     """,
@@ -325,6 +335,11 @@ def _where_it_looks(
         return (
             f"No query prefers the key of word {partner[word]}, because it lies among the others: "
             "the largest score goes to a key at the edge."
+        )
+    if w_k[found] @ w_k[partner[word]] > w_k[partner[word]] @ w_k[partner[word]]:
+        return (
+            f"The key of word {found} reaches farther along the key of word {partner[word]} than "
+            "that key itself. Keys of one length do not."
         )
     return f"Word {found} gets {show(shares[found])}, the largest."
 

@@ -137,6 +137,9 @@ def _lookups() -> Iterator[Case]:
             "The distances are measured from the first value; the best key may stand elsewhere.": (
                 lambda s, v: reference.norm(v - v[0]).max()
             ),
+            "You took the sum of the magnitudes of a difference; take its length.": (
+                lambda s, v: np.abs(_away(s, v)).sum(axis=-1).max()
+            ),
             "You took the square of the distance.": (
                 lambda s, v: (_away(s, v) ** 2).sum(axis=-1).max()
             ),
@@ -148,6 +151,12 @@ def _lookups() -> Iterator[Case]:
         ),
         "Every other key may be as close as the second best: the factor S − 1 counts them.": (
             partial(_beta, count=lambda s, v: 1)
+        ),
+        "Δ is the lead over the second best score, not over the mean of all.": partial(
+            _beta, margin=lambda s, v: s.max() - s.mean()
+        ),
+        "The factor before the exponential is S − 1; yours is twice as large.": partial(
+            _beta, count=lambda s, v: 2 * (len(s) - 1)
         ),
         "You counted all S keys; the best one is none of the others.": partial(
             _beta, count=lambda s, v: len(s)
@@ -199,12 +208,14 @@ def _lifts() -> Iterator[Case]:
         ([5], [4, 5, 6, 9], 0.25),
         ([100, -3], [99, 0, 2], 3.0),
         ([0, 0, -1000, 1000], [1000, -1000, 990, 990], 10.0),
+        ([0, 2], [199, -200, 201], 2.0),
         ([2], [7], 1.5),
         ([0.3, -1.7, 0.25], [0.5, 0.1, -0.4, 0.1], 0.01),
         ([1e-4, 3e-4], [0, 2e-4, 5e-4], 1e-4),
     ):
         yield case(t=t, x=x, h=h)
-    yield case(t=[3.0, -2], x=[1.0, 4, 2], h=2, whole=True)
+    why = "Places may be whole numbers; an array of their type cuts whatever is written into it."
+    yield case(t=[3.0, -2], x=[1.0, 4, 2], h=2, whole=True, why=why)
 
 
 @exercise(
@@ -252,6 +263,11 @@ def _lifts() -> Iterator[Case]:
             The distance itself stands in the exponent; the kernel has its square.
         / (2 * h**2) → / (np.sqrt(2) * h**2)
             The scale is 1 here; you counted on a division by √2.
+        = np.exp(-(t[:, None] ** 2) / (2 * h**2)), np.exp(-(x[:, None] ** 2) / (2 * h**2))
+            The softmax takes the exponential, of a sum; you have taken it of its parts before.
+        -((t - x) ** 2) / (2 * h**2) → np.maximum($, -700)
+            Your scores end near −700, as the logarithm of a smallest number does. Where all places
+            are far, it is their differences that count.
         / (2 * h**2) → // (2 * h**2)
             `//` rounds down; divide by `/`.
     """,
@@ -275,6 +291,9 @@ def _capacities() -> Iterator[Case]:
         yield case(d=d, beta=beta, share=share)
     why = "With β = 0 all keys weigh the same, so two of them have just the share 1/2 each."
     yield case(d=3, beta=0.0, share=0.5, want=2, why=why)
+    why = "With β in the thousands a wrong key has e^{−2β/d} close to 0, and weighs 2^{−d}."
+    yield case(d=50, beta=2000.0, share=0.5, why=why)
+    yield case(d=10, beta=800.0, share=0.25, want=3073, why=why)
     why = "With β = 0 all keys weigh the same, so ten of them have the share 1/10 each."
     yield case(d=5, beta=0.0, share=0.1, want=10, why=why)
     yield case(d=2, beta=0.0, share=0.75, want=1, why="One pair always fits: its share is 1.")
@@ -324,6 +343,16 @@ def _capacities() -> Iterator[Case]:
             The power divides; here it multiplies.
         1 + (1 / share - 1) / other → min($, 10**6)
             There may be more than a million. Solve for n instead of counting up to it.
+        1 + (1 / share - 1) / other → min($, 2**31 - 1)
+            Your number ends at 2³¹ − 1, the largest integer of 32 bits.
+        ((1 + np.exp(-2 * beta / d)) / 2) ** d → np.cosh(beta / d**0.5) ** d * np.exp(-beta)
+            The power is that of cosh(β/d); yours has the root of d.
+        ((1 + np.exp(-2 * beta / d)) / 2) ** d → np.exp(beta**2 / (2 * d) - beta)
+            That is the approximation by e^{β²/2d}; the theorem has the power itself.
+        ((1 + np.exp(-2 * beta / d)) / 2) ** d → 2.0**-d
+            β has no effect: that is the bound for β without end.
+        ((1 + np.exp(-2 * beta / d)) / 2) ** d → np.cosh(beta / d) ** d / np.exp(beta)
+            exp(β) and cosh(β/d)^d are too large for a float64 where β is; their ratio is not.
     """,
     otherwise="Put your n and n + 1 into the bound: only the first may reach the share.",
 )

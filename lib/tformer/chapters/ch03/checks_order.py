@@ -21,13 +21,25 @@ Layer = Callable[[Array], Array]
 
 
 def _kind(
-    orders: Iterable[Sequence[int] | Array], layer: Layer, x: Array, same: Function = np.allclose
+    orders: Iterable[Sequence[int] | Array],
+    layer: Layer,
+    x: Array,
+    same: Function = np.allclose,
+    several: Function = all,
 ) -> str:
     """The kind of a layer as far as these orders of the rows show it."""
     before, after = layer(x), [(list(order), layer(x[list(order)])) for order in orders]
     if all(same(out, before[order]) for order, out in after):
         return "equivariant"
-    return "invariant" if all(same(out, before) for _, out in after) else "neither"
+    return "invariant" if several(same(out, before) for _, out in after) else "neither"
+
+
+def _twice(layer: Layer, x: Array) -> str:
+    """The kind of a layer whose outputs are shuffled where their shuffle should be taken back."""
+    before, after = layer(x), [(order, layer(x[order])) for order in _SOME_ORDERS]
+    if all(np.allclose(out[order], before) for order, out in after):
+        return "equivariant"
+    return "invariant" if all(np.allclose(out, before) for _, out in after) else "neither"
 
 
 _SOME_ORDERS = [  # exchanges of neighbours lead to all orders
@@ -42,7 +54,7 @@ _SOME_ORDERS = [  # exchanges of neighbours lead to all orders
 
 @exercise(
     "3.7",
-    praise="Twenty layers named rightly: exact symmetries told from rounding, and layers that "
+    praise="Nineteen layers named rightly: exact symmetries told from rounding, and layers that "
     "respect only some permutations, such as shifts or a reversal, from those that respect all.",
     hints=(
         "Shuffle the rows, apply the layer, and compare with two things: the old outputs shuffled "
@@ -73,6 +85,16 @@ _SOME_ORDERS = [  # exchanges of neighbours lead to all orders
         "Differences of a hundredth are no rounding errors.": partial(
             _kind, _SOME_ORDERS, same=partial(np.allclose, atol=0.01)
         ),
+        "You compare sums of the outputs; compare row with row.": (
+            lambda layer, x: _kind(
+                _SOME_ORDERS, layer, x, lambda a, b: np.allclose(a.sum(), b.sum())
+            )
+        ),
+        "You compare row with row only after a second shuffle. To take back a shuffle needs its "
+        "inverse; or shuffle the old outputs.": lambda layer, x: _twice(layer, x),
+        "That holds for one of the permutations that you tried. It should hold for all.": (
+            lambda layer, x: _kind(_SOME_ORDERS[:4], layer, x, several=any)
+        ),
         "The two names are exchanged: an equivariant layer moves with its rows, an invariant one "
         "stays.": lambda layer, x: {"equivariant": "invariant", "invariant": "equivariant"}.get(
             _kind(_SOME_ORDERS, layer, x), "neither"
@@ -94,10 +116,8 @@ def _layers() -> Iterator[Case]:
 def _all_permutations(f: Answer) -> None:
     """Some permutations tell that a layer respects all of them only if all can be made of them."""
     x = np.random.default_rng(4).normal(size=(5, 3))
-    for words, function in {
-        "takes tanh of each entry of x": np.tanh,
-        "sorts the rows": _sorted,
-    }.items():
+    layers: dict[str, Layer] = {"takes tanh of each entry": np.tanh, "sorts the rows": _sorted}
+    for words, function in layers.items():
         tried: set[tuple[int, ...]] = set()
 
         def layer(rows: Array, function: Layer = function, tried: Any = tried) -> Array:
@@ -119,7 +139,8 @@ def _all_permutations(f: Answer) -> None:
 
 def _made_of(orders: set[tuple[int, ...]]) -> set[tuple[int, ...]]:
     """Return all permutations that come of doing some of these one after the other."""
-    found = new = {(0, 1, 2, 3, 4)}
+    found: set[tuple[int, ...]] = {(0, 1, 2, 3, 4)}
+    new = found
     while new:
         new = {tuple(made[i] for i in order) for made in new for order in orders} - found
         found = found | new
@@ -231,12 +252,6 @@ _LAYERS: dict[str, tuple[Layer, str, str]] = {
         "move another row to the end, and every output changes. Permutations that leave the last "
         "row in place do not show it.",
     ),
-    "adds the middle row of x to every row": (
-        lambda x: np.asarray(x) + np.asarray(x)[2:3],
-        "neither",
-        "move another row to the middle, and every output changes. Permutations that leave the "
-        "middle row in place, such as the reversal, do not show it.",
-    ),
     "sorts the first three rows of x and leaves the other two": (
         lambda x: np.concatenate([_sorted(np.asarray(x)[:3]), np.asarray(x)[3:]]),
         "neither",
@@ -271,6 +286,8 @@ def _mixtures() -> Iterator[Case]:
     close = table[[2, 2, 2, 2, 0]] + 0.001 * np.array([[0, 0], [0, 1], [2, 0], [0, 2], [0, 0]])
     weights = np.array([[1, 0, 0, 0], [0.9, 0.1, 0, 0], [0.5, 0.49, 0.01, 0], [0.1, 0.2, 0.3, 0.4]])
     yield _mixture([3, 2, 1, 0], weights, close)
+    yield _mixture([3, 2, 1, 0], weights, close + [0, 1000])
+    yield _mixture([1, 0], weights[:2, :2], np.array([[0.04], [0.06], [3]]))
     yield _mixture([0, 0], weights[:2, :2], table[:1])
     deep = np.array([[1.0, 2, 0], [1, 2, 3], [1, 5, 3], [4, 2, 3], [-1, -2, -3], [2, 1, 3]])
     yield _mixture([1, 0, 3, 2, 4, 5], np.tri(6) / np.arange(1, 7)[:, np.newaxis], deep)
@@ -325,6 +342,9 @@ def _mixture(words: Any, a: Array, table: Array, whole: bool = False) -> Case:
         distances.argmin(axis=-1) → (gaps == 0).all(axis=-1).argmax(axis=-1)
             The unmixed rows differ from those of the table by rounding errors: `==` finds none, and
             `argmax` of no True is 0. Look for the nearest.
+        distances.argmin(axis=-1) → [_places_of(x, table)[0] for x in values]
+            The unmixed rows differ from those of the table by rounding errors, so a list of the
+            equal ones may be empty. Look for the nearest.
         distances.argmin(axis=-1) → np.nonzero((gaps == 0).all(axis=-1))[1]
             The unmixed rows differ from those of the table by rounding errors; of all pairs that
             are equal, too few are left. Look for the nearest.
@@ -345,6 +365,12 @@ def _mixture(words: Any, a: Array, table: Array, whole: bool = False) -> Case:
             Those are the embeddings; their places in the table are asked for.
         distances.argmin(axis=-1) → np.eye(len(table))[$]
             Those are rows of zeros with a one; the place of the one is asked for.
+        distances.argmin(axis=-1) → $[a.argmax(axis=-1)]
+            Once they are unmixed, row t is word t, whichever weight is the largest.
+        values[:, np.newaxis] - table → values.round(1)[:, np.newaxis] - table.round(1)
+            Rounded, two embeddings may fall together.
+        distances.argmin → distances.astype(np.float32).round(3).argmin
+            Embeddings may lie close together: the digits that you cut off tell them apart.
         distances.argmin(axis=-1) → (distances < 0.01).argmax(axis=-1)
             The first embedding within some distance need not be the nearest one.
     """,
@@ -357,6 +383,10 @@ def recover(a: Array, y: Array, table: Array) -> Array:
     gaps = values[:, np.newaxis] - table
     distances = (gaps**2).sum(axis=-1)
     return np.asarray(distances.argmin(axis=-1))
+
+
+def _places_of(row: Array, table: Array) -> list[int]:
+    return [i for i, embedding in enumerate(table) if (embedding == row).all()]
 
 
 def _lengths_apart(values: Array, table: Array) -> Array:

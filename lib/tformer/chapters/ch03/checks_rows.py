@@ -35,13 +35,20 @@ def _rows() -> Iterator[Case]:
         a = reference.softmax(np.random.default_rng(seed).normal(size=n))
         yield case(a=a, j=(3 * seed) % n, share=(0.7, 0.05, 0.4, 0.9, 0.3, 0.6)[seed])
     yield case(a=reference.softmax(np.array([30.0, 0, -30, 2])), j=3, share=0.5)
-    whole = "Whole numbers go in, and weights are none."
-    yield case(a=[0.0, 1, 0], j=0, share=0.5, want=(0.5, 0.5, 0), why=whole, whole=True)
+    hidden = "A word that was hidden may be exchanged for one that is not."
+    yield case(a=[0.0, 1, 0], j=0, share=0.5, want=(0.5, 0.5, 0), why=hidden)
+    yield case(a=[0.75, 0, 0, 0.25], j=2, share=0.2, want=(0.6, 0, 0.2, 0.2), why=hidden)
+    whole = "Weights may come as whole numbers, and those that go out are none."
+    yield case(a=[0.0, 1, 0], j=2, share=0.25, want=(0, 0.75, 0.25), why=whole, whole=True)
+    rest = 2.0**-30
+    most = "Word j may have had nearly all the weight: the others have what it left, in all digits."
+    nearly = [0.25 * rest, 1 - rest, 0.75 * rest]
+    yield case(a=nearly, j=1, share=0.5, want=(0.125, 0.5, 0.375), why=most)
     ties = "Two weights may be equal."
     yield case(a=[0.0, 0.5, 0.5, 0], j=1, share=0.2, want=(0, 0.2, 0.8, 0), why=ties)
     yield case(a=np.full(4, 0.25), j=3, share=0.4, want=(0.2, 0.2, 0.2, 0.4), why=ties)
-    for a, share in (([0.002, 0.998], 0.999), ([0.5, 0.5], 0.0)):
-        yield case(a=a, j=1, share=share, want=(1 - share, share), why="Two words are enough.")
+    for two, share in (([0.002, 0.998], 0.999), ([0.5, 0.5], 0.0)):
+        yield case(a=two, j=1, share=share, want=(1 - share, share), why="Two words are enough.")
 
 
 @exercise(
@@ -76,6 +83,12 @@ def _rows() -> Iterator[Case]:
             A softmax takes scores; these are weights already.
         = a
             The row did not change, and word j was to get another weight.
+        = a if a[j] == 0 else np.where(np.arange(len(a)) == j, share, a * (1 - share) / (1 - a[j]))
+            Word j was hidden and stays so in your row: the new word gets its share all the same.
+        = np.append(np.delete(a, j) * (1 - share) / (1 - a[j]), share)
+            The new word was put at the end; it takes place j.
+        - a[j] → - a[j - 1] ;; row[j] → row[j - 1]
+            The word before was exchanged: j counts from 0.
         row[j] = share → row[a == a[j]] = share
             Another word may have the same weight as word j. Go by its place, not by its weight.
     """,
@@ -99,9 +112,17 @@ def _steps() -> Iterator[Case]:
     yield case(a=[0.8, 0.1, 0.1], v=v, grad=[-1.0], want=[False, False, True], why=why)
     rare = "The weight may be a millionth: it says how fast a score moves, and not which way."
     v = np.array([[1.0, 2], [0, 1], [3, 0], [2, 2]])
-    for a, grad in (([1e-6, 0.5, 0.5 - 2e-6, 1e-6], [1.0, -1]), ([1e-6, 1 - 1e-6], [-1.0, 0.5])):
-        yield case(a=a, v=v[: len(a)], grad=grad, why=rare)
-        yield case(a=a, v=100 + v[: len(a)] / 1e4, grad=grad, why="Values may lie close together.")
+    for weights, down in (
+        ([1e-6, 0.5, 0.5 - 2e-6, 1e-6], [1.0, -1]),
+        ([1e-6, 1 - 1e-6], [-1.0, 0.5]),
+    ):
+        yield case(a=weights, v=v[: len(weights)], grad=down, why=rare)
+        close = 100 + v[: len(weights)] / 1e4
+        yield case(a=weights, v=close, grad=down, why="Values may lie close together.")
+    slow = "The derivatives may be small: a score that rises slowly rises."
+    for size in (1.0, 1e-8):
+        a, v = np.array([0.4, 0.35, 0.25]), np.array([[1.0, 2], [0, 1], [3, 0]])
+        yield case(a=a, v=v, grad=size * np.array([2.0, -1]), why=slow)
     for seed, (n, d) in enumerate([(4, 1), (3, 3), (6, 2), (5, 4), (12, 3), (7, 1), (2, 2)]):
         a = reference.softmax(np.random.default_rng(seed).normal(size=n))
         v, grad = integers(seed + 3, (n, d)), integers(seed + 30, (d,)) + 0.5
@@ -137,6 +158,10 @@ def _steps() -> Iterator[Case]:
             Those are the words with more than an equal share of the weight.
         a @ v @ grad → np.median(v @ grad)
             You compared with the middle value of all; the output is their mean by weight.
+        = reference.softmax(np.log(a) - 1e-3 * a * (v @ grad - a @ v @ grad)) > a
+            Those are the weights that rise. A weight also moves with the scores of the others.
+        = reference.softmax(np.log(a) - 0.1 * (v @ grad)) > a
+            Those are the weights that rise after a step, and not the scores.
         = a * (v @ grad - a @ v @ grad) < -1e-5
             A score that rises slowly rises. Compare with 0, without a threshold.
         < a @ v @ grad → < a @ v @ grad - 1e-2
@@ -188,6 +213,9 @@ def _sizes(seed: int, rows: Shape, memory: Shape, width: int, deep: int, why: st
     return case(x=x, memory=integers(seed + 5, memory), w_q=w_q, w_k=w_k, w_v=w_v, why=why)
 
 
+_attend = reference.attention
+
+
 def _attending(
     attend: Function, x: Array, memory: Array, w_q: Array, w_k: Array, w_v: Array
 ) -> Array:
@@ -216,17 +244,26 @@ def _attending(
             x and memory have changed places: the rows of x ask, those of memory answer.
         x @ w_q, memory @ w_k → x @ w_k, memory @ w_q
             w_q and w_k have changed places.
-        (q, k, v) → (q, k, v, scale=x.shape[-1] ** -0.5)
+        memory @ w_k → x @ w_k
+            Keys are made from x; here they come from memory.
+        memory @ w_v → x @ w_v
+            Values are made from x; here they come from memory.
+        weighed(measured_from, q, k, v) → reference.attention(q, k, v, scale=v.shape[-1] ** -0.5)
+            You divided by the root of the width of the values. The scale belongs to that of the
+            queries.
+        weighed(measured_from, q, k, v) → _attend(q, k, v, np.tri(q.shape[-2], k.shape[-2]) > 0)
+            A causal mask was applied, and none is asked for: every row reads the whole memory.
+        weighed(measured_from, q, k, v) → reference.attention(q, k, v, scale=x.shape[-1] ** -0.5)
             You divided by the root of the width of x. The scale belongs to the width of the
             queries.
-        (q, k, v) → (q, k, v, scale=q.shape[1] ** -0.5)
+        weighed(measured_from, q, k, v) → reference.attention(q, k, v, scale=q.shape[1] ** -0.5)
             `shape[1]` is the width of the queries in a single table only; in a stack it is the
             number of queries. Count from the end: `shape[-1]`.
-        reference.attention(q, k, v) → reference.attention_weights(q, k)
+        weighed(measured_from, q, k, v) → reference.attention_weights(q, k)
             Those are the weights; the values have not been mixed yet.
-        (q, k, v) → (q, k, v, scale=1.0) / q.shape[-1] ** 0.5
+        weighed(measured_from, q, k, v) → _attend(q, k, v, scale=1.0) / q.shape[-1] ** 0.5
             You divided by √d_k after the softmax; the scores are scaled, before it.
-        reference.attention(q, k, v) → np.squeeze($)
+        weighed(measured_from, q, k, v) → np.squeeze($)
             An axis of length one is an axis, and `squeeze` takes it away.
     """,
     mutants=each(_attending, each(weighed, SOFTMAX_MUTANTS) | each(scaled, SCALE_MUTANTS)),
@@ -235,7 +272,7 @@ def _attending(
 def read(x: Array, memory: Array, w_q: Array, w_k: Array, w_v: Array) -> Array:
     """Cross-attention from rows and three matrices."""
     q, k, v = x @ w_q, memory @ w_k, memory @ w_v
-    return reference.attention(q, k, v)
+    return weighed(measured_from, q, k, v)
 
 
 def _masked_tables() -> Iterator[Case]:
@@ -260,13 +297,13 @@ def _masked_tables() -> Iterator[Case]:
         k = np.array(scores, dtype=float)[:, np.newaxis]
         yield case(q=[[1.0]], k=k, v=v[: len(k)], mask=np.array([seen]), why=hidden)
     mask = np.tri(3, dtype=bool)
-    yield case(q=integers(1, (3, 4)), k=integers(2, (3, 4)), v=integers(3, (3, 1)), mask=mask)
+    yield case(q=integers(1, (3, 4)), k=integers(2, (3, 4)), v=integers(3, (3, 2)), mask=mask)
     yield case(q=[[1000.0], [0], [-1000]], k=[[1.0], [2], [2]], v=v, mask=mask, why=OF_ITS_OWN)
     shapes = [(1, 3), (2, 3), (2, 1, 3), (2, 2, 3), (3,), (2, 1), (1, 1, 3), (2, 1, 1), (1,)]
     for seed, shape in enumerate(shapes):
         q, k = integers(seed, (2, 2, 4)), integers(seed + 5, (2, 3, 4))
         mask = integers(seed + 9, shape) > 0
-        yield case(q=q, k=k, v=integers(seed, (2, 3, 1)), mask=mask, whole=seed == 3)
+        yield case(q=q, k=k, v=integers(seed, (2, 3, 2)), mask=mask, whole=seed == 3)
     q, k, v = integers(5, (3, 2, 4, 2)), integers(6, (3, 2, 5, 2)), integers(7, (3, 2, 5, 3))
     yield case(q=q, k=k, v=v, mask=integers(8, (3, 1, 4, 5)) > 0)
     why = "One is a size, too."
@@ -343,7 +380,13 @@ _WEIGHT_MUTANTS: dict[str, Function] = {  # from scores and a mask
             q, k, v, mask=np.atleast_2d(mask), scale=scale(q, k)
         ),
         SCALE_MUTANTS,
-    ),
+    )
+    | {
+        "You divided by the root of the width of the values. The scale belongs to that of the "
+        "queries.": lambda q, k, v, mask: reference.attention(
+            q, k, v, mask=np.atleast_2d(mask), scale=v.shape[-1] ** -0.5
+        )
+    },
     otherwise="Row t of the mask says which keys query t may look at.",
 )
 def masked_attention(q: Array, k: Array, v: Array, mask: Array) -> Array:

@@ -84,6 +84,14 @@ def _pairs() -> Iterator[tuple[str, str, Array, Array]]:
         normal(),
     )
     yield "normal queries, uniform keys", "fine", normal(), uniform[1]
+    few = (rng.standard_t(3, shape) / math.sqrt(3) for _ in range(100))
+    giants = next(x for x in few if np.abs(x).max() < 16)
+    yield "Student queries of variance 1, normal keys", "heavy", giants, normal()
+    low = (x for _ in range(100) if 0.27 < (x := normal() + 0.3 * last)[:, -1].mean() < 0.29)
+    yield "queries with mean 0.3 in the last coordinate", "shifted", next(low), normal()
+    noise = (math.sqrt(0.91) * normal() * last + normal() * ~last for _ in range(100))
+    near = (x for y in noise if 0.26 < ((x := y + 0.3 * last * q) * q)[:, -1].mean() < 0.29)
+    yield "correlation 0.3 in the last coordinate", "aligned", q, next(near)
 
 
 def _samples() -> Iterator[Case]:
@@ -93,7 +101,7 @@ def _samples() -> Iterator[Case]:
 
 @exercise(
     "4.9",
-    praise="Twenty-four samples named rightly, from normal, uniform, sign, Student and Cauchy "
+    praise="Twenty-seven samples named rightly, from normal, uniform, sign, Student and Cauchy "
     "coordinates, with and without a fault, in q, in k and in some coordinates only.",
     hints=(
         "Each fault has a number that betrays it: a mean, a correlation, a length, a size of the "
@@ -114,6 +122,17 @@ def _samples() -> Iterator[Case]:
         [q, k]).mean → [q]).mean
         [q, k]), axis → [q]), axis
             Look at k as well as at q: a fault may be in one of the two only.
+        tails > 2 → tails > 2 and shift <= 0.2
+            A sample with giants may have means far from 0 as well: look for giants first.
+        max(_excess(q), _excess(k)) → _excess(q)
+            Giants may stand in k alone.
+        tails > 2 → tails > 2 or np.max(np.abs([q, k])) > 4
+            The largest of 16 000 normal coordinates lies beyond 4: your limit for giants is too
+            low.
+        shift > 0.2 → shift > 0.07
+            The largest of 32 means reaches 0.08 by chance: your limit for a mean is too low.
+        spread < 1e-6 → abs(np.linalg.norm(q, axis=-1).mean() - 4) < 0.1
+            The mean length is near 4 for normal coordinates, too; normalised means that all are.
         np.abs(means) → np.abs(means.mean(axis=-1))
             Means of 0.5 and −0.5 cancel in one mean over all coordinates. Take the mean of each
             coordinate.
@@ -184,7 +203,9 @@ def _sizes() -> Iterator[Case]:
         "too large. All scores are multiplied by σ, and so is their maximum.",
     ),
     cases=_sizes,
-    kind=Number(within=1e-6, relative=2e-7),  # for these sizes a millionth of sigma or more
+    kind=Number(
+        within=1e-6, relative=2e-7, near=0.12
+    ),  # for these sizes a millionth of sigma or more
     slips="""
         = sigma * math.sqrt(2 * math.log(n))
             That is the bound σ√(2 log n), which the maximum stays below.
@@ -193,6 +214,8 @@ def _sizes() -> Iterator[Case]:
             maximum.
         = sigma * float(scipy.special.ndtri(0.5 ** (1 / n)))
             That is the median of the maximum; its mean is asked for.
+        = sigma * float(scipy.special.ndtri((n - 0.375) / (n + 0.25)))
+            That is the approximation by Blom, right to a few hundredths.
         = sigma * _largest_magnitude(n)
             That is the mean of the largest magnitude; the largest score is asked for.
         (n - 1) → n
@@ -267,6 +290,8 @@ def _spreads() -> Iterator[Case]:
             The variance of the difference is 2 scale² d; its root is the standard deviation.
         scale * math.sqrt(2 * d) → math.sqrt(2 * d)
             The scale is missing: it multiplies every score.
+        scale * math.sqrt(2 * d) → math.sqrt(2 * scale * d)
+            The variance of a score is scale² d; you have scale times d.
         math.sqrt(2 * d) → math.sqrt(2) * d
             The variance of a score is scale² d, so its deviation grows with √d, not with d.
         (deviation * math.sqrt(2 * math.pi)) → math.sqrt(2 * math.pi)

@@ -1,4 +1,4 @@
-"""Exercises 4.4, 4.6 and 4.12: moments of a score, and when a gradient arrives."""
+"""Exercises 4.6 and 4.12: when a gradient arrives."""
 
 from __future__ import annotations
 
@@ -9,113 +9,12 @@ from typing import Any, ClassVar
 import numpy as np
 
 from tformer import reference
-from tformer.exercises import describe, kinds
+from tformer.exercises import describe
 from tformer.exercises.kinds import Name, Number
 from tformer.exercises.registry import exercise
 from tformer.exercises.table import Case, case
 
 Array = np.ndarray
-Pair = tuple[float, float]
-
-
-class MeanAndVariance(kinds.Array):
-    """Two numbers, of which one may be right."""
-
-    def remark(self, got: Any, want: Any) -> str:
-        """Say which of the two is right."""
-        if got.shape != (2,):
-            return "Two numbers are asked for, mean and variance."
-        right = np.isclose(got.astype(float), want).tolist()
-        if right[0]:
-            return "The mean is right, the variance is not."
-        return "The variance is right, the mean is not." if right[1] else ""
-
-
-def _numbers() -> Iterator[Case]:
-    def of(*numbers: float, want: Pair | None = None) -> Case:
-        names = ("mean_q", "mean_k", "var_q", "var_k", "rho")
-        rest: dict[str, Any] = dict(zip(names, map(float, numbers[1:]), strict=True))
-        return case(want=want, d=int(numbers[0]), **rest)
-
-    yield of(2, 1, 2, 4, 9, 0.5, want=(10.0, 164.0))
-    yield of(3, 0, 0, 1, 1, 0)
-    yield of(64, 0, 0, 1, 1, 1)
-    yield of(5, 0, 0, 1, 1, -1)
-    yield of(4, 1, -1, 2, 0.5, -0.5)
-    yield of(1, 0, 3, 0, 4, 0)
-    yield of(10, 0.5, 0.25, 0.04, 2, 0.8)
-    yield of(1, -2, 3, 1, 5, -1)
-    yield of(1000, -0.5, -30, 100, 0.01, 0.3)
-
-
-@exercise(
-    "4.4",
-    praise="Mean and variance for aligned, opposed and independent queries and keys, with means "
-    "and variances of all kinds.",
-    hints=(
-        "Pairs of coordinates are independent of each other, so both numbers are d times those of "
-        "one pair. Think about one product q k.",
-        "Write q and k as mean plus deviation and multiply out. Of the four terms one is constant; "
-        "which of the others are correlated with each other?",
-        "For jointly normal deviations a and b, E[a²b²] = σ_q²σ_k² (1 + 2ρ²), and the product ab "
-        "is uncorrelated with a and with b. The two single terms are correlated with each other.",
-    ),
-    cases=_numbers,
-    kind=MeanAndVariance(),
-    slips="""
-        rho * math.sqrt(var_q * var_k) → 0.0
-            Those are mean and variance for independent q and k: ρ changes both.
-        mean_q * mean_k + shared → mean_q * mean_k
-            The mean lacks the part that q and k share: E[qk] = μ_q μ_k + ρ σ_q σ_k.
-        both = var_q * var_k + shared**2 → both = var_q * var_k ;; cross = 2 → cross = 0
-            The variance is that of independent q and k.
-        both = var_q * var_k + shared**2 → both = var_q * var_k
-            The variance lacks the term with ρ², from E[a²b²] of the two deviations a and b.
-        cross = 2 → cross = 0
-            The two single terms, μ_q b and μ_k a, are correlated: their covariance counts twice.
-        cross = 2 → cross = 1
-            Their covariance counts twice in the variance of a sum; you have it once.
-        rho * math.sqrt(var_q * var_k) → rho
-            In both numbers stands ρ where the covariance ρ σ_q σ_k belongs.
-        mean_q * mean_k + shared → mean_q * mean_k + rho
-            In the mean, ρ is a correlation: times σ_q σ_k it is the covariance.
-        math.sqrt(var_q * var_k) → var_q * var_k
-            The covariance is ρ times the standard deviations, and you took the variances.
-        shared = → var_q, var_k = var_q**2, var_k**2; shared =
-            var_q and var_k are variances; you took them for standard deviations and squared them.
-        shared = → var_q, var_k = var_q**0.5, var_k**0.5; shared =
-            var_q and var_k are variances already; you took their roots.
-        d * (both + alone + cross) → math.sqrt($)
-            That is the standard deviation beside the mean; the variance is its square.
-        d * mean, d * (both + alone + cross) → mean, both + alone + cross
-            Those are the numbers for one coordinate; there are d of them.
-        d * (both + alone + cross) → d * $
-            The variance grows with d, not with d²: the coordinates are independent.
-        d * mean, d * (both + alone + cross) → d * (both + alone + cross), d * mean
-            The variance comes second.
-        + shared**2 → + 2 * shared**2
-            E[a²b²] is σ_q²σ_k² (1 + 2ρ²), of which (ρσ_qσ_k)² is subtracted once: 1 + ρ² remains.
-        mean_q**2 * var_k + mean_k**2 * var_q → mean_q**2 * var_q + mean_k**2 * var_k
-            The term μ_q b has the variance of b, the deviation of k; you took that of q.
-        mean_q**2 * var_k + mean_k**2 * var_q → mean_q * var_k + mean_k * var_q
-            A mean that multiplies a deviation enters the variance as its square.
-        d * (both + alone + cross) → d * (both + alone + cross + mean**2)
-            That is d E[q²k²] beside the mean; the square of E[qk] is still to be subtracted.
-        d * (both + alone + cross) → d * var_q * var_k
-            The means and the correlation are missing: that is d σ_q²σ_k².
-        = d * mean_q * mean_k, d * var_q * var_k
-            The correlation is missing in both, and the means in the variance.
-    """,
-    otherwise="Multiply out one product of mean plus deviation.",
-)
-def moments(d: int, mean_q: float, mean_k: float, var_q: float, var_k: float, rho: float) -> Pair:
-    """Mean and variance of q·k for correlated normal pairs."""
-    shared = rho * math.sqrt(var_q * var_k)
-    mean = mean_q * mean_k + shared
-    both = var_q * var_k + shared**2
-    alone = mean_q**2 * var_k + mean_k**2 * var_q
-    cross = 2 * shared * mean_q * mean_k
-    return d * mean, d * (both + alone + cross)
 
 
 LIT = 0.05
@@ -183,6 +82,9 @@ def _by_hand() -> dict[str, tuple[Array, Array]]:
     for gap in (3.55, 3.70):  # 2p(1 − p) is 0.054 and 0.047
         rows[f"a score of {gap} and one of 0"] = (100 * one, np.array([[gap / 100], [0]]))
     rows["a single key"] = (one, np.array([[2.0]]))
+    rows["two keys alike"] = (np.zeros(1), np.array([[5.0], [5]]))
+    rows["39 keys alike and another one"] = (np.zeros(1), np.array([[3.0]] * 39 + [[3.3]]))
+    rows["30 keys between −0.1 and 0.1"] = (np.zeros(1), np.linspace(-0.1, 0.1, 30)[:, None])
     half = "a key with half the weight and 99 others, all of length ¼ and at right angles"
     rows[half] = (4 * math.log(99) * np.eye(100)[0], np.eye(100) / 4)
     return rows
@@ -195,7 +97,7 @@ def _random(d: int) -> tuple[Array, Array]:
 
 @exercise(
     "4.6",
-    praise="Twenty-seven heads, narrow and wide, under three scales and by hand, with a single key "
+    praise="Thirty heads, narrow and wide, under three scales and by hand, with a single key "
     "and with hundreds, with scores of thousands: lit, frozen or faint, each for the reason that "
     "holds.",
     hints=(
@@ -217,6 +119,12 @@ def _random(d: int) -> tuple[Array, Array]:
             Both scales are missing: that is the head with scale 1.
         scale * jacobian → scale**2 * jacobian
             The scale is applied twice on the way to the query.
+        scale * (k @ q) → $ / len(q) ** 0.5 ;; scale * jacobian → len(q) ** -0.5 * $
+            The scale is given; you divided by √d once more.
+        scale * jacobian @ k → scale * p[:, None] * (k - k.mean(axis=0))
+            You subtracted the plain mean of the keys; the Jacobian subtracts their mean by weight.
+        at_query >= LIT → scale * at_scores * np.linalg.norm(k) >= LIT
+            The norm of a product is not the product of norms: what keys have in common cancels.
         at_query >= LIT → at_scores >= LIT
             You looked at the scores only. An answer that leaves them may still not arrive.
         "frozen" if at_scores < LIT else "faint" → "faint"
@@ -276,6 +184,20 @@ def _not_centred(z: Array, u: Array, factors: Array) -> Array:
     return np.asarray(reference.norm(reference.softmax(factors[:, None] * z) * u))
 
 
+def _all_wishes(z: Array, u: Array, factors: Array) -> Array:
+    p = reference.softmax(factors[:, None] * z)
+    return np.asarray(np.linalg.norm(reference.softmax_jacobian(p), axis=(-2, -1)))
+
+
+def _plainly(z: Array, u: Array, factors: Array) -> Array:
+    return _not_centred(z, u - u.mean(), factors)
+
+
+def _magnitudes(z: Array, u: Array, factors: Array) -> Array:
+    p = reference.softmax(factors[:, None] * z)
+    return np.abs(p * (u - (p * u).sum(axis=-1, keepdims=True))).sum(axis=-1)
+
+
 def _rows() -> Iterator[Case]:
     two = "Of two keys the better one only gets farther ahead, and no width helps."
     yield case(z=[1.0, 0.0], u=[1.0, -1.0], want=0, why=two)
@@ -290,6 +212,11 @@ def _rows() -> Iterator[Case]:
     yield case(z=z, u=u, why=_lengths(z, u))
     z, u = np.array([1.0, 0.9, 0.0, -1.0]), np.array([1.0, -1.0, 0.0, 0.0])
     yield case(z=z, u=u, why=_lengths(z, u))
+    window = "Scale 1 is ahead in a small window only, and behind before it and after it."
+    yield case(z=[-0.1, 0.3, 0.1, 0.1, 0.5], u=[-2.0, 0, 3, 3, -2], want=4, why=window)
+    yield case(z=[-1.3, 1.8, -0.4, 1.6], u=[2.0, -1, -2, 0], want=3, why=window)
+    short = "The wish is short, and what arrives of it is short with a scale and without one."
+    yield case(z=[0.0, 0, -1], u=[1e-10, -1e-10, 0], want=WIDEST, why=short)
     z, u = np.array([-0.6, 0.6, 1.0, 0.9]), np.array([2.0, 0.0, 0.5, -0.5])
     gap = "Scale 1 is behind at width 2, ahead from width 6 on, and behind for good in the end. "
     yield case(z=z, u=u, why=gap + _lengths(z, u))
@@ -311,7 +238,7 @@ def _lengths(z: Array, u: Array) -> str:
 
 @exercise(
     "4.12",
-    praise="Thirteen rows: from those no width helps to those whose best two keys tie for ever.",
+    praise="Sixteen rows: from those no width helps to those whose best two keys tie for ever.",
     hints=(
         "Try a row of two keys on paper, then one of three whose best two tie. Where does scale 1 "
         "let more through, and why?",
@@ -321,7 +248,7 @@ def _lengths(z: Array, u: Array) -> str:
         "to 4096, and keep the last at which it is ahead.",
     ),
     cases=_rows,
-    kind=Width(),
+    kind=Width(near=0),
     slips="""
         int(np.flatnonzero(ahead)[-1]) + 1 if ahead.any() else 0 → int(np.argmin(ahead[1:])) + 1
             Scale 1 is behind there for the first time. It may get ahead again; the last width at
@@ -343,8 +270,19 @@ def _lengths(z: Array, u: Array) -> str:
             That is where the scale lets more through; scale 1 is asked for.
         np.flatnonzero(ahead)[-1] → np.argmax(_answers(z, u, d**0.5))
             The last width is asked for, not the one at which the lead of scale 1 is greatest.
+        d = np.arange(1, WIDEST + 1.0) → d = np.arange(1.0, WIDEST)
+            The width 4096 belongs to them: `range` and `arange` leave out their end.
+        _answers(z, u, d → _all_wishes(z, u, d ;; _answers(z, u, np → _all_wishes(z, u, np
+            The wish has no effect: that is made of the Jacobian alone.
+        _answers(z, u, d → _plainly(z, u, d ;; _answers(z, u, np → _plainly(z, u, np
+            You subtracted the plain mean of the wish; its mean by weight is to be subtracted.
+        _answers(z, u, d → _magnitudes(z, u, d ;; _answers(z, u, np → _magnitudes(z, u, np
+            The length is the root of the sum of squares; you added up magnitudes.
         1.001 * →
             More by less than a thousandth does not count: compare with 1.001 times the other.
+        = _halved(z, u)
+            You halved an interval: that finds the last width only where scale 1 is ahead up to it
+            and behind from there on.
         = _naive(z, u)
             exp(1000) is more than a float64 can hold. Subtract the largest score first.
     """,
@@ -354,6 +292,15 @@ def last_width(z: Array, u: Array) -> int:
     d = np.arange(1, WIDEST + 1.0)
     ahead = _answers(z, u, d**0.5) > 1.001 * _answers(z, u, np.ones(1))
     return int(np.flatnonzero(ahead)[-1]) + 1 if ahead.any() else 0
+
+
+def _halved(z: Array, u: Array) -> int:
+    low, high = 1, WIDEST + 1
+    while high - low > 1:
+        middle = (low + high) // 2
+        ahead = _answers(z, u, np.array([middle**0.5])) > 1.001 * _answers(z, u, np.ones(1))
+        low, high = (middle, high) if ahead[0] else (low, middle)
+    return low if low > 1 else 0
 
 
 def _naive(z: Array, u: Array) -> int:

@@ -33,7 +33,7 @@ def _layouts() -> Iterator[Case]:
         "The scale multiplies the scores: it is one over the root of the width of a head.",
     ),
     cases=_layouts,
-    kind=Number(within=1e-9),
+    kind=Number(within=1e-9, near=0),
     slips="""
         math.sqrt(n_heads / d_model) → d_model**-0.5
             That is made of the width of the model. A query has the coordinates of one head only.
@@ -53,6 +53,12 @@ def _layouts() -> Iterator[Case]:
             The number of heads divides the width under the root, not the scale.
         = 1 // (d_model / n_heads) ** 0.5
             That is rounded down to a whole number: `//` does that.
+        = 1 / int((d_model / n_heads) ** 0.5)
+            The root was cut to a whole number: `int` does that.
+        = round(math.sqrt(n_heads / d_model), 3)
+            That is rounded, and no rounding is asked for.
+        = 1 / 8
+            That is one number for all models: make it from d_model and n_heads.
     """,
     otherwise="Which vectors meet in a score, and what is the variance of their dot product?",
 )
@@ -126,6 +132,11 @@ def _generators(f: Answer) -> None:
 def _few_trials(f: Answer) -> None:
     """With four trials an estimate is rough: by a factor of two up or down is common."""
     found = _estimates(f, 6, 1.0, 4, 40)
+    if (found < 0).any():
+        raise Wrong(
+            f"With trials = 4, {f.name} gives {describe.show(found.min(), 2)}, and a variance is "
+            "never negative. Draw queries and keys, and take the variance of their scores."
+        )
     if found.std() < 0.3 * found.mean():
         raise Wrong(
             f"With trials = 4 and 40 generators, the estimates of {f.name} are as close together "
@@ -137,12 +148,18 @@ def _few_trials(f: Answer) -> None:
 def _tails(f: Answer) -> None:
     """Squares of products of normal numbers scatter more than those of most other numbers."""
     found = _estimates(f, 1, 1.0, 400, 150)
+    if found.std() > 0.175:  # of 200 pairs it would be 0.2
+        raise Wrong(
+            f"With d = 1, trials = 400 and 150 generators, the estimates of {f.name} lie within "
+            f"{describe.show(found.std(), 2)} of each other, and those of 400 pairs within 0.14. "
+            "Draw as many pairs as `trials` says, and no fewer."
+        )
     if found.std() < 0.1:  # of normal numbers (8/400)^½, of uniform ones (2.24/400)^½
         raise Wrong(
             f"With d = 1, trials = 400 and 150 generators, the estimates of {f.name} lie within "
             f"{describe.show(found.std(), 2)} of each other, and those from normal coordinates "
-            "within 0.14. Other coordinates of variance 1 have the right mean, and are not "
-            "standard normal."
+            "within 0.14. Draw the coordinates of queries and keys, all of them standard normal, "
+            "and not the scores."
         )
 
 
@@ -253,6 +270,12 @@ def _counts() -> Iterator[Case]:
         = float(np.sqrt(math.log(keys / n) / d))
             The root of a negative number is nan. The share keys/n is below 1, and so is its
             logarithm below 0.
+        = math.sqrt(max(math.log(n) - keys, 0) / d)
+            log(n/keys) is log n − log keys; you subtracted the keys themselves.
+        n / keys → n // keys
+            `//` cuts the quotient to a whole number.
+        math.log(n / keys) / d → 1 / (d * max(math.log(n / keys), 1e-300))
+            The logarithm stands above the line, and not below it.
         n / keys → keys
             That leaves n/keys keys: under the logarithm stands n over the keys, and not the keys.
     """,
@@ -273,6 +296,10 @@ def _tables() -> Iterator[Case]:
     q = rng.normal(size=(50, 64))
     near = 0.8 * q + 0.6 * rng.normal(size=(50, 64))
     yield case(q=q, k=near, said="50 queries and 50 keys close to them")
+    q, k = 1e5 + rng.normal(size=(2, 6, 3))
+    yield case(
+        q=q, k=k, why="The mean of the scores lies far from 0, and is to be subtracted first."
+    )
     for size, words in ((1e-3, "short"), (1e3, "long")):
         q, k = size * rng.normal(size=(2, 3, 4))
         yield case(q=q, k=k, why=f"Queries and keys are {words} here; measure their scores.")
@@ -307,6 +334,8 @@ def _tables() -> Iterator[Case]:
             too.
         std() → std(axis=-1).mean()
             That is one over the mean of the deviations of the rows; take all scores together.
+        scores.std() → np.sqrt(scores.var(axis=-1).mean())
+            That is the spread within the rows. Their means differ too: take all scores together.
         std() → std(axis=-1)
             Those are scales for each row; one number is asked for all scores.
         1 / scores.std() → scores / scores.std()
