@@ -1,7 +1,8 @@
-"""Measure masks, heads and positions: python benchmarks/layers.py [cpu] [cuda] [table].
+"""Measure masks, heads and positions: python benchmarks/layers.py [cpu] [cuda] [table] [part] ...
 
-Without a word, the CPU and, if there is one, a CUDA device. Each is written to
-benchmarks/results/layers-<device>.json, and all that are there to benchmarks/layers.md.
+Without a word, the CPU and, if there is one, a CUDA device; without the name of a part, such as
+"A causal layer", all of them, and with it the others stay as they were measured. Each device is
+written to benchmarks/results/layers-<device>.json, and all that are there to benchmarks/layers.md.
 
 What is compared is timed in turns, one call each, each round from another start, and the median
 over all rounds of the ratio to the first counts, so that a busy moment falls on all alike. "The
@@ -23,6 +24,7 @@ from torch import Tensor
 from torch.nn.functional import scaled_dot_product_attention
 
 from tformer import fast
+from tformer.arguments import CALL
 from tformer.parameters import HeadParameters, KVCache
 
 SECONDS, ROUNDS = {"cpu": 1.0, "cuda": 0.2}, 15
@@ -35,12 +37,18 @@ Function = Callable[..., Tensor]
 def main(chosen: list[str]) -> None:
     """Measure the chosen devices and write the table."""
     torch.set_num_threads(1)
-    for device in chosen or ["cpu", *(["cuda"] if torch.cuda.is_available() else [])]:
+    parts = [part for part in PARTS if part in chosen] or [*PARTS]
+    devices = [x for x in chosen if x not in PARTS]
+    for device in devices or ["cpu", *(["cuda"] if torch.cuda.is_available() else [])]:
         if device != "table":
-            found = {"machine": _machine(device), "rows": measure(device)}
+            path = RESULTS / f"layers-{device}.json"
+            known = json.loads(path.read_text("utf-8"))["rows"] if path.exists() else []
+            kept = [row for row in known if row["part"] in PARTS and row["part"] not in parts]
+            rows = sorted(kept + measure(device, parts), key=lambda x: [*PARTS].index(x["part"]))
+            found = {"machine": _machine(device), "rows": rows}
             found |= {"microseconds of checks": overheads()} if device == "cpu" else {}
             text = json.dumps(found, indent=1, ensure_ascii=False) + "\n"
-            (RESULTS / f"layers-{device}.json").write_text(text, encoding="utf-8")
+            path.write_text(text, encoding="utf-8")
     results = [json.loads(x.read_text("utf-8")) for x in sorted(RESULTS.glob("layers-*.json"))]
     (RESULTS.parent / "layers.md").write_text(table(results), encoding="utf-8")
 
@@ -203,6 +211,13 @@ def cached_word(n: int, device: str, options: Any) -> tuple[dict[str, Function],
         y = fast.grouped_attention(q, cache.k, cache.v, causal=True, offset=n)
         return fast.merge(y, parameters)
 
+    def inside(x: Tensor) -> Tensor:
+        CALL.held = True  # as in a model, whose own call has been checked
+        try:
+            return ours(x)
+        finally:
+            CALL.held = False
+
     def kernel(x: Tensor) -> Tensor:
         q = x.unflatten(-1, (n_heads, WIDTH)).transpose(1, 2)
         return scaled_dot_product_attention(q, keys, values).transpose(1, 2).flatten(2)
@@ -211,6 +226,7 @@ def cached_word(n: int, device: str, options: Any) -> tuple[dict[str, Function],
         "by hand": by_hand,
         "the same again": by_hand,
         "project, extend, attend, merge": ours,
+        "inside a checked call": inside,
         "kernel alone": kernel,
     }, [x]
 
@@ -242,10 +258,11 @@ PARTS = {
 # How it is measured
 
 
-def measure(device: str) -> list[dict[str, Any]]:
-    """Medians of the ratios to the first function of each part."""
+def measure(device: str, parts: list[str]) -> list[dict[str, Any]]:
+    """Medians of the ratios to the first function of each of some parts."""
     rows = []
-    for part, (make, lengths) in PARTS.items():
+    for part in parts:
+        make, lengths = PARTS[part]
         for dtype in DTYPES[device]:
             for direction in ("forward", "forward and backward"):
                 for n in lengths:

@@ -28,7 +28,7 @@ ROOT = Path(__file__).parents[1]
         (find("2.5"), 2),
         (Path("exercises/solutions/04_why_sqrt_d.ipynb"), 4),
         ("chapters/03_attention.html", 3),
-        (chapters.widgets()[0], 1),
+        (chapters.widgets()[0], 0),
         (chapters.answers("MUTANTS")["4.1"], None),
         (float, None),
         (4.7, None),
@@ -51,7 +51,7 @@ def make(*arguments: str) -> subprocess.CompletedProcess[str]:
     )
 
 
-@pytest.mark.parametrize("number", ["99", "4", "00", "dot"])
+@pytest.mark.parametrize("number", ["99", "4", "0", "dot"])
 def test_make_refuses_a_chapter_that_does_not_exist(number: str) -> None:
     done = make("test", f"CH={number}")
     there = " ".join(f"{chapter:02d}" for chapter in numbers())

@@ -146,7 +146,7 @@ def test_chapters_are_asked_in_order_and_once() -> None:
 @pytest.mark.parametrize(
     ("chapters", "n", "said"),
     [
-        ([44], None, "there is no chapter 44; there are 1, 2"),
+        ([44], None, "there is no chapter 44; there are 0, 1, 2"),
         ([4], 0, "chapter 4 has 6 questions; 0 are asked for"),
         ([4], 7, "chapter 4 has 6 questions; 7 are asked for"),
     ],

@@ -86,7 +86,7 @@ def test_sizes_are_tried_one_axis_at_a_time():
 def test_masks_and_numbers_that_are_no_arrays_stay():
     mask = np.array([True, False])
     for item in promised(whole, single, stacked, x=np.ones(2), mask=mask, n=3):
-        assert item.handed["mask"] is mask
+        np.testing.assert_array_equal(item.handed["mask"], mask, strict=True)
         assert item.handed["n"] == 3
 
 

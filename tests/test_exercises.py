@@ -18,6 +18,7 @@ from tformer.exercises import CheckFailed, process, registry
 
 ROOT = Path(__file__).resolve().parents[1]
 SOURCES = sources(ROOT)
+FIRST = next(path for path in SOURCES if path.stem.startswith("01"))
 LEVELS = {1: "warm-up", 2: "core", 3: "challenge"}
 each_source = pytest.mark.parametrize("path", SOURCES, ids=lambda path: path.stem)
 
@@ -42,7 +43,8 @@ def test_eight_exercises_or_more_over_three_levels(path):
         stars[level] += 1
         assert re.search(rf"{{exercise}} {'★' * level} {LEVELS[level]}, \d+ minutes$", text, re.M)
         assert text.startswith(f"## {number.replace('-', '.')} ")
-    assert 8 <= len(statements) <= limits(int(path.stem[:2])).exercises
+    most = limits(int(path.stem[:2])).exercises
+    assert min(8, most) <= len(statements) <= most
     assert set(stars) == {1, 2, 3}
 
 
@@ -104,7 +106,7 @@ def test_generating_keeps_outputs_until_a_cell_changes(tmp_path):
     folder = tmp_path / "exercises" / "solutions"
     folder.mkdir(parents=True)
     source = folder / "01_dot_products.py"
-    source.write_text(SOURCES[0].read_text(encoding="utf-8"), encoding="utf-8")
+    source.write_text(FIRST.read_text(encoding="utf-8"), encoding="utf-8")
     target = source.with_suffix(".ipynb")
     assert len(exercises.generate(tmp_path)) == 2
     notebook = load(target)
@@ -147,7 +149,7 @@ def answered(path, changes):
 
 
 def test_nbgrader_validates_a_solved_notebook_and_not_an_empty_one(tmp_path):
-    path, names = SOURCES[0], []
+    path, names = FIRST, []
     for kind, notebook in (("empty", student(path)), ("full", answered(path, {}))):
         names.append(f"{path.stem}_{kind}.ipynb")
         (tmp_path / names[-1]).write_text(dump(notebook), encoding="utf-8")

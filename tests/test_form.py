@@ -224,6 +224,24 @@ def test_an_optimiser_trains_the_module() -> None:
     assert all(p.grad is not None and p.grad.abs().sum() > 0 for p in module.parameters())
 
 
+def test_pytorch_replicates_the_module() -> None:
+    """In a group of one process; to average over more of them is PyTorch's own affair."""
+    torch.distributed.init_process_group(
+        "gloo", store=torch.distributed.HashStore(), rank=0, world_size=1
+    )
+    try:
+        module, x = fast.Module(layer, two_layers()), torch.randn(2, T, D_MODEL)
+        replica = torch.nn.parallel.DistributedDataParallel(module)
+        replica(x).square().mean().backward()
+        found = [p.grad for p in module.parameters()]
+        expected = torch.autograd.grad(module(x).square().mean(), [*module.parameters()])
+        for one, other in zip(found, expected, strict=True):
+            torch.testing.assert_close(one, other)
+        assert all(name.startswith("module.") for name in replica.state_dict())
+    finally:
+        torch.distributed.destroy_process_group()
+
+
 def test_the_module_compiles_to_one_graph() -> None:
     graphs: list[Any] = []
 

@@ -4,7 +4,16 @@ import pytest
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
 
 from tformer.book.notebook.myst import words
-from tformer.book.rules.limits import IDEAS, PICTURE_WORDS, WIDGET, excesses, limits, main_page
+from tformer.book.rules.limits import (
+    IDEAS,
+    OPENING_PICTURES,
+    PICTURE_WORDS,
+    WIDGET,
+    excesses,
+    limits,
+    main_page,
+    opening_excesses,
+)
 
 CLOSING = "## How it goes wrong\n\n## One screen\n\n## Exercises and further reading"
 BOX = ":::{prf:lemma}\n:label: lem-a\nNo word.\n:::\n\n"
@@ -33,7 +42,9 @@ def page(*cells, touch=True):
 each_age = pytest.mark.parametrize("chapter", [7, 8])
 
 
-@pytest.mark.parametrize(("chapter", "most"), [(1, (3500, 10, 12, 6)), (8, (3000, 8, 8, 4))])
+@pytest.mark.parametrize(
+    ("chapter", "most"), [(0, (2200, 3, 6, 4)), (1, (3500, 10, 12, 6)), (8, (3000, 8, 8, 4))]
+)
 def test_later_chapters_are_shorter(chapter, most):
     assert limits(chapter) == most
     assert limits(7) == limits(1)
@@ -97,3 +108,18 @@ def test_words_are_those_that_the_page_shows(source, count):
 def test_main_pages_are_numbered_and_not_deeper():
     names = ["00_notation", "04_why_sqrt_d", "04_why_sqrt_d_deeper", "glossary", "appendix_1_x"]
     assert [main_page(name) for name in names] == [0, 4, 0, 0, 0]
+
+
+def test_the_first_page_has_limits_of_its_own():
+    pictures = [shown("image/svg+xml") for _ in range(OPENING_PICTURES)]
+    start = [new_code_cell("import numpy"), shown(WIDGET)]
+    fits = [*start, *pictures, new_markdown_cell(3 * BOX), prose(limits(0).words - 6)]
+    assert list(opening_excesses(new_notebook(cells=fits))) == []
+    [long] = opening_excesses(new_notebook(cells=[*fits, prose(1)]))
+    assert long == "2201 words of prose; the first page has at most 2200"
+    [boxes] = opening_excesses(new_notebook(cells=[*fits[:-1], new_markdown_cell(BOX)]))
+    assert boxes == "4 boxed claims; the first page has at most 3"
+    [more] = opening_excesses(new_notebook(cells=[*fits, shown("image/svg+xml")]))
+    assert more == "11 pictures; the first page has 10"
+    [touch] = opening_excesses(new_notebook(cells=[fits[0], *pictures, shown(WIDGET)]))
+    assert touch == "the first page opens with a figure to touch"

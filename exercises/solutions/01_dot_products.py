@@ -73,8 +73,8 @@ check("1.1", row_dots)
 # anything is 0.
 #
 # Write `cosine(q, k)` for arrays of shape `(..., d)`, with that decision built in. A vector that
-# is merely short is not a zero vector: stretching a vector, or shrinking it to a length of
-# $10^{-9}$, must not change its cosine.
+# is merely short is not a zero vector: stretching a vector to a length of $10^9$, or shrinking it
+# to one of $10^{-9}$, must not change its cosine.
 # ```
 
 # %%
@@ -112,7 +112,7 @@ check("1.2", cosine)
 # Write `split(q, k)` for arrays of shape `(..., d)`. Return the two parts as a pair, the part
 # along k first. If k is the zero vector, nothing of q lies along it: the first part is zero and
 # the remainder is q. A vector that is merely short is not a zero vector: of k only the direction
-# counts, down to a length of $10^{-100}$.
+# counts, from a length of $10^{-100}$ to one of $10^9$.
 # ```
 
 # %%
@@ -151,9 +151,10 @@ check("1.3", split)
 # degrees?
 #
 # Write `length_to_win(norms, degrees)`. The two arrays have the same shape. They hold the lengths
-# of some queries, none zero, and for each the angle of a key to it, from 0 to 180 degrees. Return
-# the length at which the dot product of that key with the query reaches $q \cdot q$, so that every
-# longer key wins. Where no length is enough, return ∞, which is `np.inf`.
+# of some queries, none zero, and for each the angle of a key to it, from 0 to 180 degrees: a right
+# angle, or at least $10^{-4}$ degrees away from one. Return the length at which the dot product of
+# that key with the query reaches $q \cdot q$, so that every longer key wins. Where no length is
+# enough, return ∞, which is `np.inf`.
 # ```
 
 # %%
@@ -330,9 +331,9 @@ check("1.8", predicted_variance)
 # information compares how often two words meet with how often they would meet by chance, and the
 # positive part keeps the pairs that meet more often.
 #
-# Write `positive_pmi(counts)` for a table of counts of shape `(N, N)` with at least one positive
-# entry. Return the PPMI of each pair in nats, shape `(N, N)`. A pair that was never seen gets 0,
-# and so do all pairs of a word that was never seen.
+# Write `positive_pmi(counts)` for a table of counts of shape `(N, N)`, up to a million each and at
+# least one of them positive. Return the PPMI of each pair in nats, shape `(N, N)`. A pair that was
+# never seen gets 0, and so do all pairs of a word that was never seen.
 # ```
 
 # %%
@@ -366,8 +367,8 @@ check("1.9", positive_pmi)
 # promise begins to pay. Before you compute anything, guess: if $\varepsilon$ is halved, does the
 # width at which it begins to pay become twice as large, four times, or more than that?
 #
-# Write `pays_from(eps)` for $0 < \varepsilon \le 1$. Return the smallest whole number D such that
-# $e^{d \varepsilon^2 / 4} > d$ at every width $d \ge D$.
+# Write `pays_from(eps)` for $0.03 \le \varepsilon \le 1$. Return the smallest whole number D such
+# that $e^{d \varepsilon^2 / 4} > d$ at every width $d \ge D$.
 # ```
 
 # %%

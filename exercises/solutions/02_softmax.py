@@ -41,7 +41,7 @@ hint("2.1")
 # Write `softmax_along(x, axis=-1)` for an array of scores with any number of axes. Return the
 # weights in the same shape, summing to 1 along the given axis. Finite scores of any size, and rows
 # lie far apart from each other, must come out right; a score of −∞ has weight 0. The check tries
-# every axis, ±20 000 and whole numbers.
+# every axis, ±20 000 and whole numbers. Here and below, scores may also be integers.
 # ```
 
 # %%
@@ -71,8 +71,8 @@ check("2.1", softmax_along)
 # $10^{-400}$, a number that a float64 cannot hold, though its logarithm is a modest −921.
 #
 # Write `log_softmax_along(x)` for scores of shape `(..., S)`. Return the logarithms of the weights
-# along the last axis, accurate even where the weights themselves round to 0. Scores may be large,
-# and a score of −∞ gives −∞.
+# along the last axis, accurate even where the weights themselves round to 0. Scores may be as large
+# as ±20 000, and a score of −∞ beside others gives −∞.
 # ```
 
 # %%
@@ -190,7 +190,7 @@ check("2.4", second_best)
 # Write `masked_softmax(x, keep)` for scores of shape `(..., S)` and a boolean mask that broadcasts
 # to that shape; True means that the key may be looked at. Return the weights along the last axis. A
 # hidden key has no influence, however large its finite score, and however low the visible ones lie.
-# A fully masked row is all zeros.
+# A visible score of −∞ beside others has weight 0. A fully masked row is all zeros.
 # ```
 
 # %%
@@ -227,7 +227,7 @@ check("2.5", masked_softmax)
 # faults, each of them a mistake that people make. For which inputs do they show?
 #
 # Write `repaired(x, beta=1.0)`: the softmax of β times the scores along the last axis of an array
-# of shape `(..., S)`, for β above 0. Scores may be as large as in 2.1.
+# of shape `(..., S)`, for β above 0. Scores may be what they may be in 2.1.
 # ```
 
 # %%
@@ -303,8 +303,8 @@ check("2.7", softmax_backward)
 # The chapter bounds the norm of the Jacobian by 1/2 for β = 1, whatever the scores and however
 # many. A bound that is never reached could be improved. Is it reached?
 #
-# Write `sensitive_scores(n)` for n from 2. Return n finite scores, shape `(n,)`, at which the norm
-# of the Jacobian is 1/2 to within a millionth. There are many right answers.
+# Write `sensitive_scores(n)` for n from 2 to 1000. Return n finite scores, shape `(n,)`, at which
+# the norm of the Jacobian is 1/2 to within a millionth. There are many right answers.
 # ```
 
 # %%
@@ -467,7 +467,8 @@ check("2.11", draw)
 # Write `climb(gradient, n)`. The argument `gradient` is a function: given n weights p, shape
 # `(n,)`, it returns the gradient at p of some concave objective. Start from equal weights, stay on
 # the simplex, and return the maximiser, shape `(n,)`, to within $10^{-5}$. The check tries the
-# objective of the theorem and two others; for all of them 2000 small steps are enough.
+# objective of the theorem and two others. For all of them 2000 small steps are enough, and no
+# weight of the maximiser is below 0.05.
 # ```
 
 # %%

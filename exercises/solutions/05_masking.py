@@ -220,11 +220,12 @@ check("5.5", layers_needed)
 # of ordinary size one of the five is innocent. Which?
 #
 # Build a detector and find out. Write `leaks(layer, x)` for a layer, a function from tables like x
-# to tables with as many rows, and a table x of shape `(T, d)`. Return booleans of shape `(T, T)`:
-# True at t, s if row t of the output depends on the *later* row s of the input, s > t. The check
-# has the five and ten more. If row t depends on row s at all, then of random normal rows put in
-# the place of x[s] at least every fourth moves output t by more than 10⁻⁶. Small steps may move
-# nothing, for one of the layers rounds. Differences below 10⁻⁹ are rounding errors.
+# to tables with as many rows, of any width, and a table x of shape `(T, d)`. Return booleans of
+# shape `(T, T)`: True at t, s if row t of the output depends on the *later* row s of the input,
+# s > t. The check has the five and twenty-three more. If row t depends on row s at all, then of
+# random normal rows put in the place of x[s] at least every fourth moves a number of output t by
+# more than 10⁻⁶. Small steps may move nothing, for some of the layers round. Differences below 10⁻⁹
+# are rounding errors, and outputs may be as large as a million.
 # ```
 
 # %%
@@ -301,8 +302,8 @@ check("5.7", fill)
 # which keys are padding: booleans of shape `(B, S)`, one row for each sentence of a batch. A key is
 # visible if neither hides it.
 #
-# Write `may_look(attn_mask, key_padding)`. Return booleans of shape `(B, T, S)`, True for
-# *may look*.
+# Write `may_look(attn_mask, key_padding)`. An additive mask may be of the type float32 or float64.
+# Return booleans of shape `(B, T, S)`, True for *may look*.
 # ```
 
 # %%
@@ -370,7 +371,8 @@ check("5.9", log_probability)
 #
 # Write `newest(q, k, v)` for arrays of shape `(..., T, d_k)`, `(..., S, d_k)` and `(..., S, d_v)`
 # with T ≤ S. Return the outputs of causal attention for these queries, shape `(..., T, d_v)`, with
-# the scale $1/\sqrt{d_k}$. Scores may be of any finite size, thousands for instance.
+# the scale $1/\sqrt{d_k}$. Scores may be of any finite size, thousands for instance, or as low as a
+# float64 can be.
 # ```
 
 # %%

@@ -2,8 +2,8 @@ r"""Exam questions: a function of a random generator to a statement, an answer a
 
 How to write a question
 -----------------------
-A chapter brings six in `exam.py` (or several files whose names begin with `exam`), and they are
-numbered in the order in which they stand there::
+A chapter brings six in `exam.py` (or several files whose names begin with `exam`), the page before
+chapter 1 brings four, and they are numbered in the order in which they stand there::
 
     @question("Only differences count", minutes=8)
     def shifted(rng):

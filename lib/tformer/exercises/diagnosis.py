@@ -89,7 +89,8 @@ class Diagnosis:
         if self.table.kind.weak:
             while self._try_another():
                 pass
-        alike = [m for m in self.table.mutants if all(self._agrees(m, t) for t in self.trials)]
+        failed_first = [self.failed, *(trial for trial in self.trials if trial is not self.failed)]
+        alike = [m for m in self.table.mutants if all(self._agrees(m, t) for t in failed_first)]
         if len(alike) > 1:
             whole = [m for m in alike if self._agrees(m, self.failed, whole=True)]
             alike = whole or alike

@@ -108,9 +108,11 @@ class Number(Array):
         """Tell whether the number lies within the tolerance."""
         if got.shape != want.shape:
             return False
-        error = np.abs(got.astype(float) - want)
-        allowed = self.within + (self.relative + compare.rounding(got)) * np.abs(want)
-        return bool(np.all((error <= allowed) | np.isclose(got, want, 1e-13, 0, equal_nan=True)))
+        with np.errstate(invalid="ignore"):
+            error = np.abs(got.astype(float) - want)
+            allowed = self.within + (self.relative + compare.rounding(got)) * np.abs(want)
+        near = (error <= allowed) & np.isfinite(want)  # a share of ∞ would allow everything
+        return bool(np.all(near | np.isclose(got, want, 1e-13, 0, equal_nan=True)))
 
     def remark(self, got: Any, want: Any) -> str:
         """Say that no number came, or that it is close."""

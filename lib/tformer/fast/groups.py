@@ -33,6 +33,13 @@ def grouped_attention(
     causal = causal and offset < k.shape[-2] - 1
     if causal and not _kernel_hides(q, k, mask, bias, offset):
         mask, causal = _no_later(q, k, mask, offset), False
+    if q.shape[-3] == k.shape[-3]:
+        mask = None if mask is None else mask.unsqueeze(-3)
+        return (
+            causal_attention(q, k, v, scale=scale)
+            if causal
+            else attention(q, k, v, mask, bias, scale)
+        )
     if mask is None and bias is None and takes_groups(q, k, v):
         return scaled_dot_product_attention(q, k, v, is_causal=causal, scale=scale, enable_gqa=True)
     q, mask, bias = _by_groups(q, k, mask, bias)

@@ -61,7 +61,8 @@ def multi_head_attention(
     """
     require_keys("multi_head_attention", x, memory, mask=mask, bias=bias)
     q, k, v = project(x, parameters, memory)
-    return merge(grouped_attention(q, k, v, mask, bias, scale, causal), parameters)
+    y = grouped_attention(q, k, v, mask, bias, scale, causal)
+    return merge(y, parameters)
 
 
 @equation

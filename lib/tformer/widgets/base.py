@@ -26,18 +26,24 @@ class BookWidget(anywidget.AnyWidget):
 
     A class in `name.py` draws itself with `name.js`, which lies beside it and may use all that
     `common.js` defines; so may it what stands in the file of helpers that the class names with
-    `uses`. Its style is `name.css`, if that is there, behind what all widgets share. A class made
+    `uses`, and the constant HELD: what stands in the JSON file beside it that the class names with
+    `holds`. Its style is `name.css`, if that is there, behind what all widgets share and what lies
+    beside the helpers. A class made
     from another widget keeps that widget's code and style.
     """
 
     _css = STYLE
 
-    def __init_subclass__(cls, uses: str = "", **kwargs: Any) -> None:
+    def __init_subclass__(cls, uses: str = "", holds: str = "", **kwargs: Any) -> None:
         if not hasattr(cls, "_esm"):
             package, _, stem = cls.__module__.rpartition(".")
-            cls._esm = COMMON + (asset(uses) if uses else "") + asset(f"{stem}.js", package)
-            if (files(package) / f"{stem}.css").is_file():
-                cls._css = STYLE + asset(f"{stem}.css", package)
+            held = f"const HELD = {asset(holds, package).strip()};\n" if holds else ""
+            helpers = asset(uses) if uses else ""
+            cls._esm = COMMON + helpers + held + asset(f"{stem}.js", package)
+            helping = uses.removesuffix("js") + "css" if uses else ""
+            for home, name in ((__package__, helping), (package, f"{stem}.css")):
+                if name and (files(home) / name).is_file():
+                    cls._css += asset(name, home)
         super().__init_subclass__(**kwargs)
 
     def fallback(self) -> str:

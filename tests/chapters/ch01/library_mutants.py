@@ -1,41 +1,54 @@
 """Mutants of the library functions of chapter 1, and the claims of the chapter that kill them."""
 
-import numpy as np
+from slipped import slipped
 
-from tformer import reference as ref
-
-
-def root_svd_embeddings(matrix, d_model):
-    u, sigma, _ = np.linalg.svd(matrix)
-    return u[:, :d_model] * np.sqrt(sigma[:d_model])
-
-
-def unclipped_ppmi(counts):
-    chance = counts.sum(axis=-1, keepdims=True) * counts.sum(axis=-2, keepdims=True)
-    ratio = counts * counts.sum() / chance
-    return np.log(np.where(counts == 0, 1, ratio))
-
-
-MUTANTS = {
-    "dot: mean, not sum": ("dot", lambda q, k: (q * k).mean(axis=-1)),
-    "dot: the wrong axis": ("dot", lambda q, k: (q * k).sum(axis=0)),
-    "norm: no root": ("norm", lambda x: (x * x).sum(axis=-1)),
-    "cosine: one norm only": ("cosine_similarity", lambda q, k: ref.dot(q, k) / ref.norm(k)),
-    "distance: of absolute values": ("squared_distance", lambda q, k: abs(q - k).sum(axis=-1)),
-    "projection: onto q": (
-        "projection",
-        lambda q, k: ((q * k).sum(axis=-1) / (q * q).sum(axis=-1)) * q,
-    ),
-    "table: transposed": ("pairwise_dot", lambda q, k: k @ q.mT),
-    "table: absolute values": ("pairwise_dot", lambda q, k: np.abs(q @ k.mT)),
-    "cosine table: not normalised": ("pairwise_cosine", lambda q, k: q @ k.mT),
-    "distance table: absolute values": (
-        "pairwise_squared_distance",
-        lambda q, k: np.abs(q[..., :, None, :] - k[..., None, :, :]).sum(axis=-1),
-    ),
-    "ppmi: not clipped": ("ppmi", unclipped_ppmi),
-    "svd: roots of the singular values": ("svd_embeddings", root_svd_embeddings),
-}
+MUTANTS = slipped(
+    dot="""
+        sum → mean
+            dot: mean, not sum
+        axis=-1 → axis=0
+            dot: the wrong axis
+    """,
+    norm="""
+        = (x * x).sum(axis=-1)
+            norm: no root
+    """,
+    cosine_similarity="""
+        _unit(q) → q
+            cosine: one norm only
+    """,
+    squared_distance="""
+        (q - k) ** 2 → abs(q - k)
+            distance: of absolute values
+    """,
+    projection="""
+        = (q * k).sum(axis=-1, keepdims=True) / (q * q).sum(axis=-1, keepdims=True) * q
+            projection: onto q
+    """,
+    pairwise_dot="""
+        q @ k.mT → k @ q.mT
+            table: transposed
+        q @ k.mT → np.abs($)
+            table: absolute values
+    """,
+    pairwise_cosine="""
+        _unit(q) @ _unit(k) → q @ k
+            cosine table: not normalised
+    """,
+    pairwise_squared_distance="""
+        difference**2 → abs(difference)
+            distance table: absolute values
+    """,
+    ppmi="""
+        = np.log(np.where(counts == 0, 1, counts * counts.sum()
+        / (counts.sum(axis=-1, keepdims=True) * counts.sum(axis=-2, keepdims=True))))
+            ppmi: not clipped
+    """,
+    svd_embeddings="""
+        * sigma → * np.sqrt(sigma)
+            svd: roots of the singular values
+    """,
+)
 """What is wrong -> the library function, and the mutant in its place."""
 
 KILLED_BY = {

@@ -55,7 +55,7 @@ def _by_branches(norms, degrees):
 
 
 def _by_falling_behind(eps):
-    widths = np.arange(2, 10_000)
+    widths = np.arange(2, 100_000)
     return widths[widths * eps**2 / 4 <= np.log(widths)].max() + 1
 
 
@@ -163,7 +163,7 @@ def _no_opposite(n, d, eps):
 MUTANTS = {
     "1.1": {
         "An axis of length one is left over": lambda q, k: (q * k).sum(-1, keepdims=True),
-        "and so are their sums": lambda q, k: (q * k).sum(-1).astype(int),
+        "The numbers are cut to whole ones": lambda q, k: (q * k).sum(-1).astype(int),
         "A single vector has only one axis": lambda q, k: (q * k).sum(axis=1),
     },
     "1.2": {

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from slipped import slipped
 from tformer import reference as ref
 
 
@@ -16,27 +17,35 @@ def log_after_softmax(x, axis=-1, beta=1.0):
         return np.log(ref.softmax(x, axis, beta))
 
 
-def plus_jacobian(p, beta=1.0):
-    return beta * (np.eye(p.shape[-1]) * p[..., None, :] + p[..., :, None] * p[..., None, :])
-
-
 MUTANTS = {
     "softmax: no shift": ("softmax", naive_softmax),
-    "softmax: the wrong axis": ("softmax", lambda x, axis=-1, beta=1.0: naive_softmax(x, 0, beta)),
-    "softmax: β forgotten": ("softmax", lambda x, axis=-1, beta=1.0: naive_softmax(x, axis)),
     "log-softmax: log of softmax": ("log_softmax", log_after_softmax),
-    "lse: not divided by β": (
-        "logsumexp",
-        lambda x, axis=-1, beta=1.0: np.log(np.exp(beta * x).sum(axis=axis)),
-    ),
-    "entropy: in bits": (
-        "entropy",
-        lambda p, axis=-1: -(p * np.log2(np.where(p == 0, 1, p))).sum(axis=axis),
-    ),
-    "Jacobian: the wrong sign": ("softmax_jacobian", plus_jacobian),
-    "Jacobian: β forgotten": ("softmax_jacobian", lambda p, beta=1.0: np.diag(p) - np.outer(p, p)),
-    "vjp: the mean forgotten": ("softmax_vjp", lambda p, grad, axis=-1, beta=1.0: beta * p * grad),
-}
+} | slipped(
+    softmax="""
+        axis=axis → axis=0
+            softmax: the wrong axis
+        beta * →
+            softmax: β forgotten
+    """,
+    logsumexp="""
+        = np.log(np.exp(beta * x).sum(axis=axis))
+            lse: not divided by β
+    """,
+    entropy="""
+        np.log → np.log2
+            entropy: in bits
+    """,
+    softmax_jacobian="""
+        diagonal - column → diagonal + column
+            Jacobian: the wrong sign
+        beta * →
+            Jacobian: β forgotten
+    """,
+    softmax_vjp="""
+        - mean →
+            vjp: the mean forgotten
+    """,
+)
 """What is wrong -> the library function, and the mutant in its place."""
 
 KILLED_BY = {

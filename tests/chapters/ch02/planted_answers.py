@@ -1,5 +1,6 @@
 """Mutants of answers to the exercises of chapter 2, and right answers unlike the book's."""
 
+import functools
 import math
 
 import numpy as np
@@ -21,6 +22,12 @@ def _log_where_possible(x):
 def _softmax_by_logs(x, axis=-1):
     x = np.moveaxis(np.asarray(x, dtype=float), axis, 0)
     return np.moveaxis(np.exp(x - np.logaddexp.reduce(x, axis=0)), 0, axis)
+
+
+def _softmax_in_a_copy(x, axis):
+    weights = np.zeros_like(x)
+    weights[...] = softmax(x, axis)
+    return weights
 
 
 def _best_of_a_grid(scores):
@@ -141,6 +148,13 @@ def _choice(x, rng, size):
     return rng.choice(len(x), size=size, p=softmax(x)).tolist()
 
 
+def _systematic(x, rng, size):
+    """One uniform number, and the others at even steps from it: too even to be independent."""
+    grid = (np.arange(size) + rng.random()) / size
+    found = np.searchsorted(np.cumsum(softmax(x)), grid)
+    return rng.permutation(np.minimum(found, len(x) - 1))
+
+
 def _climb(gradient, n, rate=0.1, steps=2000, start=None):
     p = np.full(n, 1 / n) if start is None else start
     for _ in range(steps):
@@ -158,7 +172,7 @@ def _climb_by_adding(gradient, n, step=lambda p, slope: p + 0.3 * slope):
 
 def _climb_in_logits(gradient, n):
     z = np.zeros(n)
-    for _ in range(20_000):
+    for _ in range(3000):
         p = softmax(z)
         slope = gradient(p)
         z = z + 0.2 * (slope - p @ slope)
@@ -178,8 +192,13 @@ def _clipped(p, slope):
 MUTANTS = {
     "2.1": {
         "weights sum to 1. After the shift": lambda x, axis: softmax(x, axis, eps=1e-12),
+        "The last argument was left out": lambda x, axis=0: softmax(x, axis),
+        "An array made after them": _softmax_in_a_copy,
     },
     "2.2": {
+        "−∞ was replaced by a number": lambda x: np.maximum(
+            x - np.logaddexp.reduce(x, axis=-1)[..., None], -1e5
+        ),
         "puts a floor under": (
             lambda x: np.log(softmax(x) + 1e-12),
             lambda x: np.log(np.maximum(softmax(x), 1e-300)),
@@ -233,6 +252,13 @@ MUTANTS = {
         "a generator that was seeded inside": lambda x, rng, size: _choice(
             x, np.random.default_rng(0), size
         ),
+        "Noise that is a little too narrow": lambda x, rng, size: (
+            x + 0.95 * rng.gumbel(size=(size, len(x)))
+        ).argmax(-1),
+        "draws the score −∞": lambda x, rng, size: (
+            np.where(np.isinf(x), -50, x) + rng.gumbel(size=(size, len(x)))
+        ).argmax(-1),
+        "independent ones do in half": _systematic,
         "the draws change; softmax does not": lambda x, rng, size: (
             np.exp(np.clip(x, -700, 700))[None] / rng.exponential(size=(size, len(x)))
         ).argmax(-1),
@@ -272,7 +298,12 @@ RIGHT = {
         lambda n: np.array([0.0] * (n - 2) + [40, 40], dtype=np.float32),
     ],
     "2.9": [_brent],
-    "2.10": [_stream_by_pairs, _stream, _stream_by_next],
+    "2.10": [
+        lambda chunks: functools.reduce(np.logaddexp, (x for c in chunks for x in c), -np.inf),
+        _stream_by_pairs,
+        _stream,
+        _stream_by_next,
+    ],
     "2.11": [
         _choice,
         lambda x, rng, size: np.searchsorted(np.cumsum(softmax(x)), rng.random(size)),

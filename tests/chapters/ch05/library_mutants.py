@@ -1,47 +1,34 @@
 """Mutants of the library functions of chapter 5, and the claims of the chapter that kill them."""
 
-import numpy as np
-
 from slipped import slipped
-from tformer import reference as ref
 
-RIGHT = ref.causal_attention
-
-
-def causal_upside_down(n_queries, n_keys, offset=0):
-    return np.arange(n_keys) >= np.arange(n_queries)[:, None] + offset
-
-
-def causal_beyond(n_queries, n_keys, offset=0):
-    return np.arange(n_keys) <= np.arange(n_queries)[:, None] + offset + 1
-
-
-MUTANTS = {
-    "causal mask: upside down": ("causal_mask", causal_upside_down),
-    "causal mask: one too far": ("causal_mask", causal_beyond),
-    "window: one too wide": (
-        "sliding_window_mask",
-        lambda n_queries, n_keys, window, offset=0: (
-            np.tri(n_queries, n_keys, offset, dtype=bool)
-            & ~np.tri(n_queries, n_keys, offset - window - 1, dtype=bool)
-        ),
-    ),
-    "packed mask: everything": (
-        "packed_mask",
-        lambda documents_q, documents_k: np.ones(
-            (*documents_q.shape, documents_k.shape[-1]), dtype=bool
-        ),
-    ),
-    "additive mask: a finite fill": ("to_additive", lambda mask: np.where(mask, 0.0, -10.0)),
-    "causal attention: the offset ignored": (
-        "causal_attention",
-        lambda q, k, v, offset=0, scale=None: RIGHT(q, k, v, 0, scale),
-    ),
-    "leaks: none counted": (
-        "count_leaks",
-        lambda influence, mask: np.zeros(influence.shape[:-2], dtype=int),
-    ),
-} | slipped(
+MUTANTS = slipped(
+    causal_mask="""
+        s <= t → s >= t
+            causal mask: upside down
+        s <= t → s <= t + 1
+            causal mask: one too far
+    """,
+    sliding_window_mask="""
+        t - window → t - window - 1
+            window: one too wide
+    """,
+    packed_mask="""
+        (t == s) & (t >= 0) → (t == s) | True
+            packed mask: everything
+    """,
+    to_additive="""
+        -np.inf → -10.0
+            additive mask: a finite fill
+    """,
+    causal_attention="""
+        offset) → 0)
+            causal attention: the offset ignored
+    """,
+    count_leaks="""
+        != 0 → == np.inf
+            leaks: none counted
+    """,
     prefix_mask="""
         s < n_prefix → s <= n_prefix
             prefix mask: one too long

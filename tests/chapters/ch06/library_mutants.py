@@ -1,66 +1,64 @@
-"""Mutants of the library functions of chapter 6, and the claims of the chapter that kill them."""
+"""Mutants of the library functions of chapter 6, and the claims of the chapter that kill them.
 
-import numpy as np
+The claims call the whole layer; what goes wrong between projection, attention and merging is
+written as a slip of it.
+"""
 
-from tformer import reference as ref
-from tformer.parameters import HeadParameters
+from slipped import slipped
 
-RIGHT = ref.multi_head_attention
-RIGHT_VJP, RIGHT_WEIGHTS = ref.multi_head_attention_vjp, ref.multi_head_weights
-QK, OV = ref.qk_circuit, ref.ov_circuit
-
-
-def in_turn(x, weights, memory=None, mask=None, bias=None, scale=None):
-    """Give head h the keys and values of group h mod G, not of its neighbours."""
-    order = np.argsort(np.arange(len(weights.w_q)) % len(weights.w_k), kind="stable")
-    moved = HeadParameters(weights.w_q[order], weights.w_k, weights.w_v, weights.w_o[order])
-    return RIGHT(x, moved, memory, mask, bias, scale)
-
-
-def not_summed(x, weights, grad, memory=None, mask=None, bias=None, scale=None):
-    """Return the mean over the heads of a group where the sum belongs."""
-    dx, dw, *rest = RIGHT_VJP(x, weights, grad, memory, mask, bias, scale)
-    w_k, w_v = dw.w_k / weights.group_size, dw.w_v / weights.group_size
-    return dx, HeadParameters(dw.w_q, w_k, w_v, dw.w_o), *rest
-
-
-MUTANTS = {
-    "heads: groups in turn": ("multi_head_attention", in_turn),
-    "heads: mask ignored": (
-        "multi_head_attention",
-        lambda x, weights, memory=None, mask=None, bias=None, scale=None: RIGHT(
-            x, weights, memory, None, bias, scale
-        ),
-    ),
-    "heads: no scale": (
-        "multi_head_attention",
-        lambda x, weights, memory=None, mask=None, bias=None, scale=None: RIGHT(
-            x, weights, memory, mask, bias, scale or 1.0
-        ),
-    ),
-    "heads: the mean, not the sum": (
-        "multi_head_attention",
-        lambda x, weights, *rest, **given: RIGHT(x, weights, *rest, **given) / len(weights.w_q),
-    ),
-    "heads vjp: shared tables not summed": ("multi_head_attention_vjp", not_summed),
-    "heads' weights: turned round": (
-        "multi_head_weights",
-        lambda x, weights, *rest, **given: RIGHT_WEIGHTS(x, weights, *rest, **given)[
-            ..., ::-1, :, :
-        ],
-    ),
-    "QK circuit: transposed": ("qk_circuit", lambda weights: QK(weights).mT),
-    "OV circuit: transposed": ("ov_circuit", lambda weights: OV(weights).mT),
-}
+MUTANTS = slipped(
+    multi_head_attention="""
+        k, v, mask → *(np.concatenate([t] * parameters.group_size, axis=-3) for t in (k, v)), mask
+            heads: groups in turn
+        k, v, mask → k[..., ::-1, :, :], v[..., ::-1, :, :], mask
+            heads: keys and values of other groups
+        k, v, mask → k, v, None
+            heads: mask ignored
+        bias, scale → bias, scale or 1.0
+            heads: no scale
+        causal), parameters) → $ / len(parameters.w_q)
+            heads: the mean, not the sum
+        merge(grouped_attention → merge(np.flip(grouped_attention
+        causal), parameters) → causal), axis=-3), parameters)
+            heads: merged through the matrices of others
+    """,
+    multi_head_attention_vjp="""
+        dq, dk, dv, memory → dq, dk / parameters.group_size, dv / parameters.group_size, memory
+            heads vjp: shared tables not summed
+        dx, tree_map → dx / 2, tree_map
+            heads vjp: half of what is asked and looked at
+    """,
+    multi_head_weights="""
+        grouped_attention_weights(q, k, mask, bias, scale, causal) → $[..., ::-1, :, :]
+            heads' weights: turned round
+        q, k, mask → q, np.concatenate([k] * parameters.group_size, axis=-3), mask
+            heads' weights: groups in turn
+        bias, scale, causal → bias, None, causal
+            heads' weights: the scale that was asked for ignored
+    """,
+    qk_circuit="""
+        parameters.w_q @ np.repeat(parameters.w_k, parameters.group_size, axis=0).mT → ($).mT
+            QK circuit: transposed
+    """,
+    ov_circuit="""
+        np.repeat(parameters.w_v, parameters.group_size, axis=0) @ parameters.w_o → ($).mT
+            OV circuit: transposed
+    """,
+)
 """What is wrong -> the library function, and the mutant in its place."""
 
 KILLED_BY = {
     "heads: groups in turn": ["prop-multi-head-vjp"],
+    "heads: keys and values of other groups": ["thm-sum-of-heads"],
     "heads: mask ignored": ["thm-sum-of-heads", "prop-multi-head-vjp"],
-    "heads: no scale": ["thm-two-matrices"],
+    "heads: no scale": ["thm-two-matrices", "thm-sum-of-heads"],
     "heads: the mean, not the sum": ["thm-sum-of-heads", "exm-who-whom"],
+    "heads: merged through the matrices of others": ["thm-sum-of-heads", "exm-who-whom"],
     "heads vjp: shared tables not summed": ["prop-multi-head-vjp"],
-    "heads' weights: turned round": ["thm-sum-of-heads"],
+    "heads vjp: half of what is asked and looked at": ["prop-multi-head-vjp"],
+    "heads' weights: turned round": ["thm-sum-of-heads", "prop-sharing"],
+    "heads' weights: the scale that was asked for ignored": ["prop-sharing"],
+    "heads' weights: groups in turn": ["prop-sharing"],
     "QK circuit: transposed": ["thm-two-matrices"],
     "OV circuit: transposed": ["thm-two-matrices"],
 }

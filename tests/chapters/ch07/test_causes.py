@@ -119,3 +119,23 @@ def test_what_is_measured_is_one_trial_for_each_that_is_new(
     changes = ex.changed(rope)
     np.testing.assert_array_equal(changes["as it is"][-1], found["RoPE"][4])
     np.testing.assert_array_equal(changes["window"][-1], found["RoPE"][1])
+
+
+@pytest.mark.parametrize("scheme", ["RoPE", "relative"])
+def test_sharpened_scores_are_a_multiple(scheme: str) -> None:
+    layer = untrained(scheme)
+    assert np.allclose(causes.spread(causes.sharpened(layer, 3.0)), 3 * causes.spread(layer))
+
+
+def test_nobody_guesses_better_from_a_bag_than_the_commonest() -> None:
+    letters, right = ex.latest_capital(torch.Generator().manual_seed(1), 2000, TRAINED)
+    told = []
+    for text, wanted in zip(letters.tolist(), right.tolist(), strict=True):
+        for t in range(TRAINED // 2, TRAINED):
+            capitals = [x - ex.N_LETTERS for x in text[: t + 1] if x >= ex.N_LETTERS]
+            often = max(capitals.count(x) for x in capitals)
+            best = [x for x in sorted(set(capitals)) if capitals.count(x) == often]
+            guess = text[t] - ex.N_LETTERS if text[t] >= ex.N_LETTERS else best[0]
+            told.append(guess == wanted[t])
+    assert causes.best_from_a_bag(TRAINED) == pytest.approx(np.mean(told), abs=0.02)
+    assert causes.best_from_a_bag(1) == 1

@@ -18,6 +18,8 @@ from tformer.book.notebook.myst import HEADING, claim_labels, lines, words
 from tformer.book.notebook.numbering import SUFFIX
 
 IDEAS = 6
+OPENING, OPENING_PICTURES = "00_whole_machine", 10
+"""The page that opens the book, and how many pictures it has."""
 PICTURE_WORDS = 400
 """About two screens of text may stand before the first picture."""
 TOUCH_SHARE = 1 / 3
@@ -28,7 +30,8 @@ CLOSING = {"How it goes wrong", "One screen", "Exercises and further reading"}
 class Limits(NamedTuple):
     """What a chapter may hold: words and boxed claims on its main page, exercises, exam questions.
 
-    It has as many exam questions as this says, and 8 exercises or more.
+    It has as many exam questions as this says, and 8 exercises or more; the page before chapter 1
+    has 6.
     """
 
     words: int
@@ -38,7 +41,12 @@ class Limits(NamedTuple):
 
 
 def limits(chapter: int) -> Limits:
-    """The limits of a chapter; decision 023 says why the later ones are shorter."""
+    """The limits of a chapter; decision 023 says why the later ones are shorter.
+
+    The page before chapter 1 is a page of half an hour.
+    """
+    if chapter == 0:
+        return Limits(2200, 3, 6, 4)
     return Limits(3500, 10, 12, 6) if chapter < 8 else Limits(3000, 8, 8, 4)
 
 
@@ -67,6 +75,21 @@ def excesses(nb: NotebookNode, chapter: int) -> Iterator[str]:
         yield f"the first picture comes after {PICTURE_WORDS} words"
     if not touched or touched[0] > TOUCH_SHARE * total:
         yield "the first figure to touch comes after the first third"
+
+
+def opening_excesses(nb: NotebookNode) -> Iterator[str]:
+    """What the page that opens the book has too much of, or too little, a sentence each."""
+    total, most = sum(_words(cell) for cell in nb.cells), limits(0)
+    if total > most.words:
+        yield f"{total} words of prose; the first page has at most {most.words}"
+    if len(claim_labels(nb)) > most.boxes:
+        yield f"{len(claim_labels(nb))} boxed claims; the first page has at most {most.boxes}"
+    pictures = sum(_shows(cell, "image/") for cell in nb.cells)
+    if pictures != OPENING_PICTURES:
+        yield f"{pictures} pictures; the first page has {OPENING_PICTURES}"
+    code = [cell for cell in nb.cells if cell.cell_type == "code"]
+    if not any(_shows(cell, WIDGET) for cell in code[:2]):
+        yield "the first page opens with a figure to touch"
 
 
 WIDGET = "application/vnd.jupyter.widget-view+json"

@@ -25,7 +25,7 @@ from tformer.book.notebook.normalise import (
     tags,
 )
 from tformer.book.rules.letters import clashes
-from tformer.book.rules.limits import excesses, main_page
+from tformer.book.rules.limits import OPENING, excesses, main_page, opening_excesses
 from tformer.book.rules.prose import output_texts, unbacked
 from tformer.widgets.base import is_ours, library_code
 
@@ -42,7 +42,7 @@ class Page:
     """A notebook to be linted.
 
     With it come the claims of its chapter, those that other pages of the chapter state, and whether
-    it is the chapter's main page.
+    it is the chapter's main page, or the page that opens the book.
     """
 
     nb: NotebookNode
@@ -50,6 +50,7 @@ class Page:
     claims: frozenset[str] = frozenset()
     elsewhere: frozenset[str] = frozenset()
     main: int = 0
+    opening: bool = False
     code: list[NotebookNode] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -92,7 +93,8 @@ def lint_file(path: Path, chapters: Mapping[str, str]) -> list[str]:
     others = {*path.parent.glob(own), *path.parent.glob(f"{APPENDIX}*.ipynb")} - {path}
     elsewhere = frozenset(label for other in others for label in claim_labels(load(other)))
     text = path.read_text(encoding="utf-8")
-    page = Page(load(path), text, claims, elsewhere, main_page(path.stem))
+    main, opening = main_page(path.stem), path.stem == OPENING
+    page = Page(load(path), text, claims, elsewhere, main, opening)
     return lint(page, exercise=path.parent.name == "solutions")
 
 
@@ -223,6 +225,9 @@ def _claims(page: Page) -> Found:
 def _limits(page: Page) -> Found:
     if page.main:
         for excess in excesses(page.nb, page.main):
+            yield None, excess
+    if page.opening:
+        for excess in opening_excesses(page.nb):
             yield None, excess
 
 

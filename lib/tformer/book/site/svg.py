@@ -6,6 +6,8 @@ from xml.sax.saxutils import quoteattr
 
 SVG = "http://www.w3.org/2000/svg"
 XLINK = "http://www.w3.org/1999/xlink"
+WIDE = 600
+"""Points: a drawing that is wider may leave the column of the text."""
 BLACK = re.compile(r"#000000\b|#000\b")
 WHITE_FILL = re.compile(r"fill:\s*(#ffffff|#fff|white)\b")
 REFERENCE = re.compile(r"url\(#([^)]+)\)")
@@ -60,7 +62,9 @@ def _clean(root: ET.Element, prefix: str) -> None:
     for element in root.iter():
         for name, value in element.attrib.items():
             element.set(name, _prefixed(name, BLACK.sub("currentColor", value), prefix))
-    root.attrib.update({"class": "drawing", "fill": "currentColor", "stroke-linejoin": "round"})
+    wide = float(root.get("width", "0").removesuffix("pt")) > WIDE
+    kind = "drawing wide" if wide else "drawing"
+    root.attrib.update({"class": kind, "fill": "currentColor", "stroke-linejoin": "round"})
 
 
 def _drop(root: ET.Element, tag: str) -> None:

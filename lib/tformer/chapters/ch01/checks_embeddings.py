@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 import numpy as np
 
-from tformer import reference
 from tformer.exercises import compare, kinds
 from tformer.exercises.answer import Answer, Wrong
 from tformer.exercises.kinds import Number, Parts
+from tformer.exercises.promises import promised, single
 from tformer.exercises.registry import exercise
 from tformer.exercises.samples import columns, integers
-from tformer.exercises.table import Case, Function, case
+from tformer.exercises.table import Case, case
 
 Array = np.ndarray
 
@@ -29,20 +29,13 @@ def _angles() -> Iterator[Case]:
     yield case(norms=[3, 4], degrees=[180, 60], want=[np.inf, 8.0], why=_AWAY)
     yield case(norms=[3], degrees=[90], want=[np.inf], why=_AWAY)
     yield case(norms=[6.4, 0.5, 1e-9], degrees=[45, 89.9, 30])
+    close = "However close to a right angle, before it there is a shadow, and a length is enough."
+    yield case(norms=[1, 1, 1], degrees=[89.99, 89.9999, 90.0001], why=close)
+    whole = "Lengths and degrees are integers here, and the answer holds fractions."
+    yield case(norms=[1, 2, 3], degrees=[30, 0, 135], whole=True, why=whole)
+    yield case(norms=[1, 1], degrees=[89.5, 60.7], why="Degrees may be fractions.")
+    yield case(norms=np.full((2, 1, 2), 1e6), degrees=[[[0, 20]], [[70, 180]]], single=True)
     yield case(norms=[[1, 2], [3, 4]], degrees=[[10, 95], [90, 80]], why=_AWAY)
-
-
-def _shadow(degrees: Array) -> Array:
-    return np.asarray(np.cos(np.radians(degrees)))
-
-
-def _before_90(length: Function, beyond: float = np.inf) -> Function:
-    """A length for keys on the side of q, and ∞ or another number for the others."""
-    return lambda norms, degrees: np.where(degrees < 90, length(norms, degrees), beyond)
-
-
-def _over_shadow(norms: Array, degrees: Array) -> Array:
-    return np.asarray(norms / _shadow(degrees))
 
 
 @exercise(
@@ -57,81 +50,66 @@ def _over_shadow(norms: Array, degrees: Array) -> Array:
         "not by its cosine: in floating point cos 90° is not zero.",
     ),
     cases=_angles,
-    mutants={
-        "A key that points aside has to be longer than q, not shorter.": (
-            lambda norms, degrees: norms * _shadow(degrees)
-        ),
-        "NumPy's cosine takes radians; the angles are in degrees.": (
-            lambda norms, degrees: norms / np.cos(degrees)
-        ),
-        "A length is not negative. A key that points away scores below zero, the lower the longer "
-        "it is.": _over_shadow,
-        "The minus sign is gone, but a key that points away scores below zero, the lower the "
-        "longer it is.": lambda norms, degrees: norms / np.abs(_shadow(degrees)),
-        "At a right angle the score is 0 for every length; rounding has left a cosine of about "
-        "6·10⁻¹⁷ there.": lambda norms, degrees: np.where(
-            _shadow(degrees) > 0, norms / _shadow(degrees), np.inf
-        ),
-        "No length at all is enough here, which is not the length 0.": (
-            _before_90(_over_shadow, beyond=0)
-        ),
-        "No length at all is enough here: that is the answer ∞, not nan.": (
-            _before_90(_over_shadow, beyond=np.nan)
-        ),
-        "That is how many times as long as q the key must be; its length is asked for.": (
-            _before_90(lambda norms, degrees: 1 / _shadow(degrees))
-        ),
-        "That is the dot product it has to reach, over the cosine; one factor ‖q‖ belongs to q "
-        "itself.": _before_90(lambda norms, degrees: norms**2 / _shadow(degrees)),
-        "The sine belongs to the remainder; the score comes from the shadow.": (
-            _before_90(lambda norms, degrees: norms / np.sin(np.radians(degrees)))
-        ),
-        "The cosine enters once: it turns the key's length into that of its shadow.": _before_90(
-            lambda norms, degrees: norms / _shadow(degrees) ** 2
-        ),
-    },
+    slips="""
+        = norms * np.cos(np.radians(degrees))
+            A key that points aside has to be longer than q, not shorter.
+        = norms / np.cos(degrees)
+            NumPy's cosine takes radians; the angles are in degrees.
+        np.radians(degrees) → degrees ;; ahead = degrees < 90 → ahead = np.cos(degrees) > 0
+            NumPy's cosine takes radians, and 60 of them are nine rounds and a half. The angles are
+            in degrees.
+        = norms / np.cos(np.radians(degrees))
+            A length is not negative. A key that points away scores below zero, the lower the
+            longer it is.
+        = norms / abs(np.cos(np.radians(degrees)))
+            The minus sign is gone, but a key that points away scores below zero, the lower the
+            longer it is.
+        degrees < 90 → np.cos(np.radians(degrees)) > 0
+            At a right angle the score is 0 for every length; rounding has left a cosine of about
+            6·10⁻¹⁷ there.
+        degrees < 90 → np.cos(np.radians(degrees)) > 1e-3
+            A small cosine is taken for 0, and then even a long key cannot win. Decide by the angle
+            itself.
+        np.inf → 0.0
+            No length at all is enough here, which is not the length 0.
+        np.inf → np.nan
+            No length at all is enough here: that is the answer ∞, not nan.
+        norms / cosines → 1 / cosines
+            That is how many times as long as q the key must be; its length is asked for.
+        norms / cosines → norms**2 / cosines
+            That is the dot product it has to reach, over the cosine; one factor ‖q‖ belongs to q
+            itself.
+        np.cos → np.sin
+            The sine belongs to the remainder; the score comes from the shadow.
+        / cosines → / cosines**2
+            The cosine enters once: it turns the key's length into that of its shadow.
+        = length_to_win(norms, np.trunc(degrees))
+            The angles were cut to whole degrees.
+    """,
     otherwise="The key wins when its shadow on q is longer than q.",
 )
 def length_to_win(norms: Array, degrees: Array) -> Array:
     """The length at which k·q reaches q·q, for a key at an angle to a q of length `norms`."""
-    with np.errstate(all="ignore"):
-        return np.asarray(_before_90(_over_shadow)(norms, degrees))
+    ahead = degrees < 90
+    cosines = np.where(ahead, np.cos(np.radians(degrees)), 1.0)
+    return np.where(ahead, norms / cosines, np.inf)
 
 
 def _bounds() -> Iterator[Case]:
     yield case(eps=1.0, want=9, why="At ε = 1 the promise is e^(d/4): 7.39 at d = 8, 9.49 at 9.")
     yield case(eps=0.5, want=68, why="The deeper page finds 68 for ε = 0.5.")
-    for eps in (0.9, 0.8, 0.7, 0.6, 0.4, 0.3, 0.25, 0.2, 0.1):
+    for eps in (0.9, 0.8, 0.7, 0.6, 0.4, 0.3, 0.25, 0.2, 0.1, 0.03):
         yield case(eps=eps)
-
-
-def _first(promise: Callable[[int, float], float], start: int = 2) -> Callable[[float], int]:
-    """A wrong answer: the first width, from `start`, at which another promise exceeds d."""
-
-    def width(eps: float) -> int:
-        d = start
-        while promise(d, eps) <= d:
-            d += 1
-        return d
-
-    return width
-
-
-def _width(eps: float) -> int:
-    """Count upwards from 2, where the promise is behind."""
-    return _first(lambda d, eps: math.exp(d * eps**2 / 4))(eps)
 
 
 def _root(eps: float) -> float:
     """Where e^(dε²/4) = d for the second time, by bisection."""
-    low, high = _width(eps) - 1.0, float(_width(eps))
-    for _ in range(60):
+    low, high = 2.0, 1e9
+    for _ in range(100):
         middle = (low + high) / 2
-        low, high = (middle, high) if math.exp(middle * eps**2 / 4) <= middle else (low, middle)
+        behind = middle * eps**2 / 4 <= math.log(middle)
+        low, high = (middle, high) if behind else (low, middle)
     return high
-
-
-_PROMISE = "The promise is e^(dε²/4)"
 
 
 @exercise(
@@ -146,30 +124,45 @@ _PROMISE = "The promise is e^(dε²/4)"
         "Start where the promise is behind, at d = 2, and count upwards until it is ahead.",
     ),
     cases=_bounds,
-    kind=Number(),
-    mutants={
-        "At that width the promise is ahead, but not at all widths after it: at d = 2 it has "
-        "fallen behind.": _first(lambda d, eps: math.exp(d * eps**2 / 4), start=1),
-        "That is the last width at which the promise is still behind.": (
-            lambda eps: _width(eps) - 1
-        ),
-        f"{_PROMISE}: the 4 is missing.": _first(lambda d, eps: math.exp(d * eps**2)),
-        f"{_PROMISE}, with 4 and not 2: the 2 belongs to the bound for a single pair.": (
-            _first(lambda d, eps: math.exp(d * eps**2 / 2))
-        ),
-        f"{_PROMISE}: ε enters with its square.": _first(lambda d, eps: math.exp(d * eps / 4)),
-        "The base of the power is e.": _first(lambda d, eps: 2 ** (d * eps**2 / 4)),
-        "That is the number of vectors promised there; the width is asked for.": (
-            lambda eps: int(math.exp(_width(eps) * eps**2 / 4))
-        ),
-        "That is a solution between two whole numbers; the first width is a whole number above "
-        "it.": _root,
-    },
+    kind=Number(near=0.0),
+    slips="""
+        d = 2 → d = 1
+            At that width the promise is ahead, but not at all widths after it: at d = 2 it has
+            fallen behind.
+        return d → return d - 1
+            That is the last width at which the promise is still behind.
+        = round(_root(eps))
+            The solution between two whole numbers was rounded to the nearest, where the promise may
+            still be behind: round up.
+        / 4 →
+            The promise is e^(dε²/4): the 4 is missing.
+        / 4 → / 2
+            The promise is e^(dε²/4), with 4 and not 2: the 2 belongs to the bound for a single
+            pair.
+        eps**2 → eps
+            The promise is e^(dε²/4): ε enters with its square.
+        math.exp(d * eps**2 / 4) → 2 ** (d * eps**2 / 4)
+            The base of the power is e.
+        return d → return int(math.exp(d * eps**2 / 4))
+            That is the number of vectors promised there; the width is asked for.
+        = _root(eps)
+            That is a solution between two whole numbers; the first width is a whole number above
+            it.
+        d += 1 → d += 2
+            You count by twos, and pass by the widths between.
+        d += 1 → d += 10
+            You count by tens, and pass by the widths between.
+        = min(pays_from(eps), 10_000)
+            The search ends at 10 000 widths; the smaller ε is, the farther one has to look.
+    """,
     otherwise="Compare e^(dε²/4) with d, width by width.",
 )
 def pays_from(eps: float) -> int:
-    """The first width from which on e^(dε²/4) exceeds d."""
-    return _width(eps)
+    """The first width from which on e^(dε²/4) exceeds d: from 2 on, where it is behind."""
+    d = 2
+    while math.exp(d * eps**2 / 4) <= d:
+        d += 1
+    return d
 
 
 def _counts() -> Iterator[Case]:
@@ -187,20 +180,10 @@ def _counts() -> Iterator[Case]:
         yield case(counts=counts, why=unseen)
         counts[:, 1:2] = 0
         yield case(counts=10_000 * counts, whole=True, why=unseen)
-
-
-def _information(counts: Array) -> Array:
-    """Pointwise mutual information, −∞ and nan included."""
-    return np.asarray(np.log(_ratio(counts)))
-
-
-def _ratio(counts: Array) -> Array:
-    product = counts.sum(-1, keepdims=True) * counts.sum(0)
-    return np.asarray(counts * counts.sum() / product)
-
-
-def _positive(counts: Array) -> Array:
-    return np.nan_to_num(np.maximum(counts, 0))
+    rare = "A rare pair of rare words tells most: no number may be added under the logarithm."
+    yield case(counts=[[1.0, 0], [0, 1e6]], why=rare)
+    yield from promised(single, counts=np.array([[5.0, 1], [1, 3]]))
+    yield case(counts=np.arange(900.0).reshape(30, 30) % 7, said="30 words", why=unseen)
 
 
 @exercise(
@@ -216,59 +199,67 @@ def _positive(counts: Array) -> Array:
         "was never seen gives 0/0: give those places a harmless number before you divide.",
     ),
     cases=_counts,
-    mutants={
-        "The positive part is missing: a pair rarer than chance gets 0.": _information,
-        "−∞ has become 0, and other negative values should too: a pair rarer than chance gets "
-        "0.": lambda counts: np.where(counts == 0, 0, _information(counts)),
-        "−∞ has become the most negative number there is; a pair that was never seen gets "
-        "0.": lambda counts: np.nan_to_num(_information(counts)),
-        "Word 1 was never seen, so its row is 0/0; it tells nothing: 0.": (
-            lambda counts: np.maximum(_information(counts), 0)
-        ),
-        "The row sums were laid along the columns. Keep their axis, so that row i is divided by "
-        "the sum of row i.": lambda counts: _positive(
-            np.log(counts * counts.sum() / (counts.sum(1) * counts.sum(0)))
-        ),
-        "Those are bits: the book takes natural logarithms.": (
-            lambda counts: reference.ppmi(counts) / np.log(2)
-        ),
-        "You took logarithms to base 10: the book takes natural ones.": (
-            lambda counts: reference.ppmi(counts) / np.log(10)
-        ),
-        "You took log(1 + ratio); the ratio itself is compared with 1.": (
-            lambda counts: np.log1p(np.nan_to_num(_ratio(counts)))
-        ),
-        "The logarithm is missing.": lambda counts: np.nan_to_num(_ratio(counts)),
-        "Every pair has become rarer than chance. Two mistakes do that: sums of counts in place "
-        "of probabilities, and dividing by one of the two words only.": np.zeros_like,
-        "Take the magnitude away: a negative value becomes 0, not positive.": lambda counts: (
-            np.nan_to_num(np.abs(_information(counts)), posinf=0)
-        ),
-        "You added 1 to every count, which is another estimate of the probabilities.": (
-            lambda counts: reference.ppmi(counts + 1)
-        ),
-        "That is weighted by the probability of the pair: its share of the mutual information.": (
-            lambda counts: reference.ppmi(counts) * counts / counts.sum()
-        ),
-        "That is divided by −log p(i, j), which brings it below 1; the plain one is asked for.": (
-            lambda counts: _positive(-_information(counts) / np.log(counts / counts.sum()))
-        ),
-        "Those are the counts divided by what chance would give, less 1; the logarithm of the "
-        "ratio is asked for.": lambda counts: _positive(_ratio(counts) - 1),
-        "Both words of a pair have sums of their own: first words those of the rows, second words "
-        "those of the columns. You took those of the rows twice.": lambda counts: _positive(
-            np.log(counts * counts.sum() / np.outer(counts.sum(1), counts.sum(1)))
-        ),
-        "First words have the sums of the rows, second words those of the columns. You exchanged "
-        "the two.": lambda counts: _positive(
-            np.log(counts * counts.sum() / np.outer(counts.sum(0), counts.sum(1)))
-        ),
-    },
+    slips="""
+        np.where(expected == 0, 1, expected) → expected ;; np.maximum(ratio, 1) → ratio
+            The positive part is missing: a pair rarer than chance gets 0.
+        np.where(expected == 0, 1, expected) → expected
+        np.log(np.maximum(ratio, 1)) → np.where(counts == 0, 0, np.log(ratio))
+            −∞ has become 0, and other negative values should too: a pair rarer than chance gets 0.
+        np.where(expected == 0, 1, expected) → expected
+        np.log(np.maximum(ratio, 1)) → np.nan_to_num(np.log(ratio))
+            −∞ has become the most negative number there is; a pair that was never seen gets 0.
+        np.where(expected == 0, 1, expected) → expected
+            Word 1 was never seen, so its row is 0/0; it tells nothing: 0.
+        counts.sum(axis=1, keepdims=True) → np.maximum($, counts.sum() / 1e9)
+        np.where(expected == 0, 1, expected) → expected
+            A word that was never seen as the second of a pair leaves a column 0/0, and not only a
+            row.
+        counts.sum(axis=1, keepdims=True) → counts.sum(axis=1)
+            The row sums were laid along the columns. Keep their axis, so that row i is divided by
+            the sum of row i.
+        np.log → np.log2
+            Those are bits: the book takes natural logarithms.
+        np.log → np.log10
+            You took logarithms to base 10: the book takes natural ones.
+        np.log(np.maximum(ratio, 1)) → np.log1p(ratio)
+            You took log(1 + ratio); the ratio itself is compared with 1.
+        np.log(np.maximum(ratio, 1)) → ratio
+            The logarithm is missing.
+        = np.zeros_like(counts)
+            Every pair has become rarer than chance. Two mistakes do that: sums of counts in place
+            of probabilities, and dividing by one of the two words only.
+        np.log(np.maximum(ratio, 1)) → abs(np.log(np.where(ratio == 0, 1, ratio)))
+            Take the magnitude away: a negative value becomes 0, not positive.
+        = positive_pmi(counts + 1)
+            You added 1 to every count, which is another estimate of the probabilities.
+        np.log(np.maximum(ratio, 1)) → $ * counts / counts.sum()
+            That is weighted by the probability of the pair: its share of the mutual information.
+        np.log(np.maximum(ratio, 1)) → np.nan_to_num($ / -np.log(counts / counts.sum()))
+            That is divided by −log p(i, j), which brings it below 1; the plain one is asked for.
+        np.log(np.maximum(ratio, 1)) → np.maximum(ratio - 1, 0)
+            Those are the counts divided by what chance would give, less 1; the logarithm of the
+            ratio is asked for.
+        rows * columns → rows * rows.T
+            Both words of a pair have sums of their own: first words those of the rows, second words
+            those of the columns. You took those of the rows twice.
+        rows * columns → rows.T * columns[:, None]
+            First words have the sums of the rows, second words those of the columns. You exchanged
+            the two.
+        np.log(np.maximum(ratio, 1)) → $ * (1 - np.eye(len(counts)))
+            The diagonal is 0 in your answer; a word that stands near itself is a pair like others.
+        ratio = counts / np.where(expected == 0, 1, expected) → tiny = 1e-9 * counts.sum()
+        np.maximum(ratio, 1) → np.maximum((counts + tiny) / (expected + tiny), 1)
+            A small number was added to the shares, and rare pairs feel it. Treat what is 0 on its
+            own.
+    """,
     otherwise="Compare the share of each pair with the product of the shares of its two words.",
 )
 def positive_pmi(counts: Array) -> Array:
     """PPMI of a table of counts, in nats."""
-    return reference.ppmi(counts)
+    rows, columns = counts.sum(axis=1, keepdims=True), counts.sum(axis=0)
+    expected = rows * columns / counts.sum()
+    ratio = counts / np.where(expected == 0, 1, expected)
+    return np.asarray(np.log(np.maximum(ratio, 1)))
 
 
 class Rows(kinds.Array):
@@ -282,6 +273,11 @@ class Rows(kinds.Array):
             if want[0].shape[1] > len(want[0]):
                 why += " Vectors that fill fewer dimensions have zeros in the others."
             raise Wrong(f"{head} {why}")
+
+    def same(self, got: Array, want: Array) -> bool:
+        """Tell whether two tables agree; those of short vectors to the same share of them."""
+        largest = min(1.0, float(np.abs(want).max(initial=0))) or 1.0
+        return super().same(got / largest, want / largest)
 
     def remark(self, got: Array, want: Array) -> str:
         """Say where roots of negative numbers come from."""
@@ -305,24 +301,12 @@ def _gram_tables() -> Iterator[Case]:
         yield case(table=points @ points.T, width=width)
     yield case(table=points @ points.T, width=2, whole=True)
     yield case(table=np.ones((3, 3)), width=1)
+    yield case(table=1e-8 * points @ points.T, width=3, why="The vectors are short here.")
+    yield from promised(single, table=points @ points.T, width=4)
     yield case(table=np.diag([0.0, 9, 1e-6, 1e6]), width=3)
     yield case(table=np.zeros((2, 2)), width=1)
     far = np.random.default_rng(0).normal(size=(20, 4))
     yield case(table=far @ far.T, width=6, said="the dot products of 20 vectors and width = 6")
-
-
-def _eigen(stretch: Function, sort: int = -1) -> Function:
-    """Eigenvectors times what is made of their values, the largest first for `sort` −1."""
-
-    def rows(table: Array, width: int) -> Array:
-        value, vector = np.linalg.eigh(table)
-        return columns((vector * stretch(value))[:, ::sort], width)
-
-    return rows
-
-
-def _roots(value: Array) -> Array:
-    return np.asarray(np.sqrt(np.maximum(value, 0)))
 
 
 @exercise(
@@ -339,36 +323,38 @@ def _roots(value: Array) -> Array:
     ),
     cases=_gram_tables,
     kind=ROWS,
-    mutants={
-        "You kept the smallest eigenvalues: `eigh` lists them in rising order.": _eigen(_roots, 1),
-        "The eigenvectors are not stretched yet: each needs the root of its eigenvalue.": (
-            _eigen(np.ones_like)
-        ),
-        "You stretched by the eigenvalue. It is shared between X and Xᵀ, so each takes the "
-        "root.": _eigen(np.asarray),
-        "The root is taken twice: of the eigenvalues, and of their roots.": (
-            _eigen(lambda value: np.sqrt(_roots(value)))
-        ),
-        "Those are columns of the table, not vectors whose dot products it holds.": columns,
-        "The eigenvectors are the columns of what `eigh` returns; you took its rows.": (
-            lambda table, width: columns(
-                (np.linalg.eigh(table)[1].T * _roots(np.linalg.eigh(table)[0]))[:, ::-1], width
-            )
-        ),
-        "That root of the table has as many columns as there are vectors, and all of them count. "
-        "Leave out the rotation back.": lambda table, width: columns(
-            _eigen(_roots)(table, len(table)) @ np.linalg.eigh(table)[1][:, ::-1].T, width
-        ),
-        "Cholesky's factor exists only for tables whose vectors are linearly independent; these "
-        "need not be.": lambda table, width: columns(np.linalg.cholesky(table), width),
-        "Those are vectors of the right lengths only: their angles are lost.": (
-            lambda table, width: columns(_roots(table.diagonal())[:, None], width)
-        ),
-        "Those vectors have the right lengths and stand at right angles, which those of the table "
-        "need not.": lambda table, width: columns(np.diag(_roots(table.diagonal())), width),
-    },
+    slips="""
+        [:, ::-1] →
+            You kept the smallest eigenvalues: `eigh` lists them in rising order.
+        * np.sqrt(np.maximum(value, 0)) →
+            The eigenvectors are not stretched yet: each needs the root of its eigenvalue.
+        np.sqrt(np.maximum(value, 0)) → value
+            You stretched by the eigenvalue. It is shared between X and Xᵀ, so each takes the root.
+        np.sqrt(np.maximum(value, 0)) → np.sqrt($)
+            The root is taken twice: of the eigenvalues, and of their roots.
+        = columns(table, width)
+            Those are columns of the table, not vectors whose dot products it holds.
+        vector * → vector.T *
+            The eigenvectors are the columns of what `eigh` returns; you took its rows.
+        points[:, ::-1] → points @ vector.T
+            That root of the table has as many columns as there are vectors, and all of them count.
+            Leave out the rotation back.
+        = columns(np.linalg.cholesky(table), width)
+            Cholesky's factor exists only for tables whose vectors are linearly independent; these
+            need not be.
+        = columns(np.sqrt(table.diagonal())[:, None], width)
+            Those are vectors of the right lengths only: their angles are lost.
+        = columns(np.diag(np.sqrt(table.diagonal())), width)
+            Those vectors have the right lengths and stand at right angles, which those of the table
+            need not.
+        np.maximum(value, 0) → np.where(value < 1e-6, 0, value)
+            A small eigenvalue was taken for 0; vectors may be short. Only what rounding has left
+            below 0 is none.
+    """,
     otherwise="Row i times row j of your array should give entry (i, j) of the table.",
 )
 def vectors_behind(table: Array, width: int) -> Array:
     """X (S, width) with X Xᵀ = table."""
-    return _eigen(_roots)(table, width)
+    value, vector = np.linalg.eigh(table)
+    points = vector * np.sqrt(np.maximum(value, 0))
+    return columns(points[:, ::-1], width)

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
 from tformer.exercises import describe
 from tformer.exercises.answer import Answer, Wrong
+from tformer.exercises.kinds import Number
 from tformer.exercises.registry import exercise
 from tformer.exercises.table import Case, case
 
@@ -20,7 +21,9 @@ Array = np.ndarray
 def _coordinates() -> Iterator[Case]:
     def of(*numbers: list[float], want: float | None = None, whole: bool = False) -> Case:
         names = ("mean_q", "var_q", "mean_k", "var_k")
-        inputs: dict[str, Any] = dict(zip(names, numbers, strict=True))
+        moments = [np.array(part, dtype=float) for part in numbers]
+        inputs: dict[str, Any] = dict(zip(names, moments, strict=True))
+        want = _by_enumeration(*moments) if want is None else want
         return case(want=want, whole=whole, **inputs)
 
     yield of([2], [3], [1], [5], want=38.0)
@@ -37,13 +40,12 @@ def _coordinates() -> Iterator[Case]:
     yield of([7, -7], [0, 0], [3, 2], [0, 0], want=0.0)
 
 
-def _formula(mean_q: Array, var_q: Array, mean_k: Array, var_k: Array) -> float:
-    return float((var_q * var_k + mean_q**2 * var_k + var_q * mean_k**2).sum())
-
-
-def _sum_of(term: Callable[..., Array]) -> Callable[..., float]:
-    """A wrong formula: the sum over the coordinates of another term."""
-    return lambda *moments: float(term(*moments).sum())
+def _by_enumeration(mean_q: Array, var_q: Array, mean_k: Array, var_k: Array) -> float:
+    """Var[q·k]: each coordinate is mean ± standard deviation, in all cases."""
+    signs = np.array(list(itertools.product((-1, 1), repeat=2 * len(mean_q))))
+    q = mean_q + np.sqrt(var_q) * signs[:, : len(mean_q)]
+    k = mean_k + np.sqrt(var_k) * signs[:, len(mean_q) :]
+    return float((q * k).sum(axis=-1).var())
 
 
 @exercise(
@@ -59,72 +61,64 @@ def _sum_of(term: Callable[..., Array]) -> Callable[..., float]:
         "four terms the subtraction removes.",
     ),
     cases=_coordinates,
-    mutants={
-        "That is what zero means would give; a mean that is not zero adds to the spread.": (
-            _sum_of(lambda mq, vq, mk, vk: vq * vk)
-        ),
-        "That is E[q²k²]; subtract the square of the mean.": (
-            _sum_of(lambda mq, vq, mk, vk: (vq + mq**2) * (vk + mk**2))
-        ),
-        "The square of the mean is subtracted once for the whole sum; each coordinate loses "
-        "its own.": lambda mq, vq, mk, vk: (
-            ((vq + mq**2) * (vk + mk**2)).sum() - (mq * mk).sum() ** 2
-        ),
-        "That is the standard deviation; the variance is its square.": (
-            lambda *moments: math.sqrt(_formula(*moments))
-        ),
-        "You squared the variances, but they are σ² already.": (
-            lambda mq, vq, mk, vk: _formula(mq, vq**2, mk, vk**2)
-        ),
-        "You took the roots of the variances; the formula needs σ² itself.": (
-            lambda mq, vq, mk, vk: _formula(mq, vq**0.5, mk, vk**0.5)
-        ),
-        "That is the number of coordinates, right only when every mean is 0 and every variance "
-        "1.": lambda mq, vq, mk, vk: float(mq.size),
-        "Each coordinate of q meets only its own partner in k: multiply first, then add.": (
-            lambda mq, vq, mk, vk: (
-                vq.sum() * vk.sum() + (mq**2).sum() * vk.sum() + vq.sum() * (mk**2).sum()
-            )
-        ),
-        "The mean of k matters as much as the mean of q.": (
-            _sum_of(lambda mq, vq, mk, vk: vq * vk + mq**2 * vk)
-        ),
-        "The mean of q matters as much as the mean of k.": (
-            _sum_of(lambda mq, vq, mk, vk: vq * vk + mk**2 * vq)
-        ),
-        "The product of the two variances is missing: both coordinates vary at once.": (
-            _sum_of(lambda mq, vq, mk, vk: mq**2 * vk + mk**2 * vq)
-        ),
-        "A mean enters with its square: it multiplies the other coordinate's deviation.": (
-            _sum_of(lambda mq, vq, mk, vk: vq * vk + mq * vk + mk * vq)
-        ),
-        "Each mean multiplies the deviation of the other vector, not of its own.": (
-            _sum_of(lambda mq, vq, mk, vk: vq * vk + mq**2 * vq + mk**2 * vk)
-        ),
-        "That is the variance of the sum of all coordinates; their products are added here.": (
-            _sum_of(lambda mq, vq, mk, vk: vq + vk)
-        ),
-        "That is the mean of q·k.": _sum_of(lambda mq, vq, mk, vk: mq * mk),
-        "That is the mean over the coordinates; the variances of the products add up.": (
-            lambda mq, *rest: _formula(mq, *rest) / mq.size
-        ),
-        "Those are the variances of the single products; q·k is their sum.": (
-            lambda mq, vq, mk, vk: vq * vk + mq**2 * vk + vq * mk**2
-        ),
-    },
+    kind=Number(within=1e-8, relative=1e-8),
+    slips="""
+        + mean_q**2 * var_k + var_q * mean_k**2 →
+            That is what zero means would give; a mean that is not zero adds to the spread.
+        var_q * mean_k**2 → $ + mean_q**2 * mean_k**2
+            That is E[q²k²]; subtract the square of the mean.
+        = float(((var_q + mean_q**2) * (var_k + mean_k**2)).sum() - (mean_q * mean_k).sum() ** 2)
+            The square of the mean is subtracted once for the whole sum; each coordinate loses its
+            own.
+        float → math.sqrt
+            That is the standard deviation; the variance is its square.
+        = predicted_variance(mean_q, var_q**2, mean_k, var_k**2)
+            You squared the variances, but they are σ² already.
+        = predicted_variance(mean_q, var_q**0.5, mean_k, var_k**0.5)
+            You took the roots of the variances; the formula needs σ² itself.
+        = float(mean_q.size)
+            That is the number of coordinates, right only when every mean is 0 and every variance 1.
+        = var_q.sum() * var_k.sum() + (mean_q**2).sum() * var_k.sum()
+        + var_q.sum() * (mean_k**2).sum()
+            Each coordinate of q meets only its own partner in k: multiply first, then add.
+        + var_q * mean_k**2 →
+            The mean of k matters as much as the mean of q.
+        + mean_q**2 * var_k →
+            The mean of q matters as much as the mean of k.
+        var_q * var_k + →
+            The product of the two variances is missing: both coordinates vary at once.
+        mean_q**2 → mean_q ;; mean_k**2 → mean_k
+            A mean enters with its square: it multiplies the other coordinate's deviation.
+        mean_q**2 → abs(mean_q) ;; mean_k**2 → abs(mean_k)
+            A mean enters with its square, and not with its magnitude.
+        mean_q**2 * var_k → mean_q**2 * var_q ;; var_q * mean_k**2 → var_k * mean_k**2
+            Each mean multiplies the deviation of the other vector, not of its own.
+        var_q * var_k + mean_q**2 * var_k + var_q * mean_k**2 → var_q + var_k
+            That is the variance of the sum of all coordinates; their products are added here.
+        = (mean_q * mean_k).sum()
+            That is the mean of q·k.
+        sum → mean
+            That is the mean over the coordinates; the variances of the products add up.
+        = np.squeeze(var_q * var_k + mean_q**2 * var_k + var_q * mean_k**2)
+            Those are the variances of the single products; q·k is their sum.
+        = len(mean_q) * predicted_variance(mean_q[:1], var_q[:1], mean_k[:1], var_k[:1])
+            That is the first coordinate, as many times as there are coordinates; each has a mean
+            and a variance of its own.
+        = len(mean_q) * (var_q.mean() * var_k.mean() + (mean_q**2).mean() * var_k.mean()
+        + var_q.mean() * (mean_k**2).mean())
+            You averaged before you multiplied: the mean of a product is not the product of the
+            means.
+    """,
     otherwise="Work out the variance of one product of independent coordinates, mean included.",
 )
 def predicted_variance(mean_q: Array, var_q: Array, mean_k: Array, var_k: Array) -> float:
-    """Var[q·k], by enumeration: each coordinate is mean ± standard deviation, in all cases."""
-    signs = np.array(list(itertools.product((-1, 1), repeat=2 * len(mean_q))))
-    q = mean_q + np.sqrt(var_q) * signs[:, : len(mean_q)]
-    k = mean_k + np.sqrt(var_k) * signs[:, len(mean_q) :]
-    return float((q * k).sum(axis=-1).var())
+    """Var[q·k] of independent coordinates."""
+    return float((var_q * var_k + mean_q**2 * var_k + var_q * mean_k**2).sum())
 
 
 @exercise(
     "1.12",
-    praise="In 60 tasks every vector had entries ±1 and every pair stayed within ε of a right "
+    praise="In 61 tasks every vector had entries ±1 and every pair stayed within ε of a right "
     "angle, with as many vectors as the theorem promises.",
     hints=(
         "The proof of the theorem picks the vectors at random. It does not say that the first pick "
@@ -137,7 +131,7 @@ def predicted_variance(mean_q: Array, var_q: Array, mean_k: Array, var_k: Array)
 )
 def crowd(f: Answer) -> None:
     """n sign vectors in d dimensions with all |cosines| below eps."""
-    for n, d, eps in [(1, 4, 0.5), (2, 4, 0.9)] + [_task(i) for i in range(58)]:
+    for n, d, eps in [(1, 4, 0.5), (2, 4, 0.9), (1, 1, 0.1)] + [_task(i) for i in range(58)]:
         got = f.array(n=n, d=d, eps=eps)
         head = f"With n = {n}, d = {d} and eps = {eps:g}, {f.name} returns"
         if got.shape != (n, d):
@@ -157,6 +151,8 @@ def _check_angles(head: str, got: Array, d: int, eps: float) -> None:
     if abs(worst) < eps:
         return
     why = "Compare the magnitude of every pair before you return: a random draw can fail."
+    if worst < 0 and cosines.max() < eps:
+        why += " Among yours none is too large with its sign, and some are too far below 0."
     if worst == 1:
         why = "The two are the same vector."
     elif worst == -1:

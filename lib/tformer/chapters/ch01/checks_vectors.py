@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
-from tformer import reference
 from tformer.exercises.answer import Answer
 from tformer.exercises.kinds import Parts, Several
+from tformer.exercises.promises import promised, single, stacked, zeros
 from tformer.exercises.registry import exercise
 from tformer.exercises.samples import integers, stacks
 from tformer.exercises.table import Case, case
@@ -19,6 +19,7 @@ Array = np.ndarray
 
 Pair = tuple[Array, Array]
 _Q, _K, _LEFT = np.array([3.0, 4]), np.array([4.0, 3]), np.array([-2.0, 0])
+_ALONG = np.array([3.84, 2.88])  # what lies of _Q along _K
 _LAST_AXIS = "Coordinates lie along the last axis; all axes before it only stack vectors."
 _SHORT = (
     "A number added to the denominator, or a threshold below which a vector counts as zero, is "
@@ -37,12 +38,16 @@ def _pairs() -> Iterator[Case]:
     for shape in (2, 2, 3), (4, 3, 2), (2, 1, 3), (2, 3, 1):
         for q, k in stacks(2, shape):
             yield case(q=q, k=k, why=_LAST_AXIS)
-    rows = [[1.0, 0], [0, 1], [1, 1]]
-    yield case(q=rows, k=_Q, want=(3.0, 4.0, 7.0), why="Here one k serves all rows of q.")
+    rows, one = [[1.0, 0], [0, 1], [1, 1]], "Here one k serves all rows of q."
+    yield case(q=rows, k=_Q, want=(3.0, 4.0, 7.0), why=one)
+    yield case(q=integers(3, (2, 2)), k=_Q, why=one)
     q, k = integers(1, (3, 2, 4)), integers(2, (3, 2, 4))
+    yield case(q=q, k=k[0, 0], why=one)
+    deep = integers(4, (2, 3, 2, 3, 2))
+    yield case(q=deep, k=deep[::-1], why=_LAST_AXIS)
     yield case(q=1000 * q, k=k, whole=True, why=_LAST_AXIS)
     yield case(q=q / 4, k=k / 2, why="The products are fractions here, and so are their sums.")
-    yield case(q=q, k=0 * k)
+    yield from promised(zeros("k"), single, stacked, q=q / 3, k=k)
 
 
 @exercise(
@@ -57,39 +62,44 @@ def _pairs() -> Iterator[Case]:
         "in every stack.",
     ),
     cases=_pairs,
-    mutants={
-        "The products are not added up yet: add along the last axis.": lambda q, k: q * k,
-        "You added up everything; each row keeps its own sum.": lambda q, k: (q * k).sum(),
-        "You added down the columns (axis 0); the coordinates of a vector lie along the last "
-        "axis.": lambda q, k: (q * k).sum(axis=0),
-        "That is the matrix product of q and k, which mixes rows of q with columns of k.": (
-            lambda q, k: q @ k
-        ),
-        "That is the table of every row of q with every row of k. Row 0 meets only row 0 here: "
-        "your diagonal.": lambda q, k: q @ k.T,
-        "You added along axis 1, which is the last axis only in a matrix. Count from the end: "
-        "axis −1.": lambda q, k: (q * k).sum(axis=min(1, q.ndim - 1)),
-        "You added along every axis but the first, which is right in a matrix only.": lambda q, k: (
-            (q * k).reshape(len(q) if q.ndim > 1 else 1, -1).sum(-1)[() if q.ndim > 1 else 0]
-        ),
-        "That is the mean of the products; a dot product is their sum.": (
-            lambda q, k: (q * k).mean(axis=-1)
-        ),
-        "You added q and k; their coordinates are to be multiplied.": (
-            lambda q, k: (q + k).sum(axis=-1)
-        ),
-        "That is the cosine: the dot product is not divided by the lengths.": (
-            reference.cosine_similarity
-        ),
-        "You added magnitudes; a product may be negative.": (
-            lambda q, k: np.abs(q * k).sum(axis=-1)
-        ),
-    },
+    slips="""
+        .sum(axis=-1) →
+            The products are not added up yet: add along the last axis.
+        axis=-1 →
+            You added up everything; each row keeps its own sum.
+        axis=-1 → axis=0
+            You added down the columns (axis 0); the coordinates of a vector lie along the last
+            axis.
+        (q * k).sum(axis=-1) → q @ k
+            That is the matrix product of q and k, which mixes rows of q with columns of k.
+        (q * k).sum(axis=-1) → q @ k.T
+            That is the table of every row of q with every row of k. Row 0 meets only row 0 here:
+            your diagonal.
+        axis=-1 → axis=min(1, q.ndim - 1)
+            You added along axis 1, which is the last axis only in a matrix. Count from the end:
+            axis −1.
+        axis=-1 → axis=tuple(range(1, q.ndim)) or 0
+            You added along every axis but the first, which is right in a matrix only.
+        sum → mean
+            That is the mean of the products; a dot product is their sum.
+        q * k → q + k
+            You added q and k; their coordinates are to be multiplied.
+        = cosine(q, k)
+            That is the cosine: the dot product is not divided by the lengths.
+        q * k → abs($)
+            You added magnitudes; a product may be negative.
+        q * k → q * q
+            That is the squared length of q: k has no effect.
+        (q * k).sum(axis=-1) → norm(q) * norm(k)
+            That is the product of the two lengths; the angle between q and k counts too.
+        (q * k).sum(axis=-1) → np.sqrt(abs($))
+            That is a root; a dot product is the sum itself.
+    """,
     otherwise=f"Multiply matching coordinates, then add. {_LAST_AXIS}",
 )
 def row_dots(q: Array, k: Array) -> Array:
     """q·k along the last axis, for any leading axes."""
-    return reference.dot(q, k)
+    return np.asarray((q * k).sum(axis=-1))
 
 
 def _directions() -> Iterator[Case]:
@@ -102,14 +112,16 @@ def _directions() -> Iterator[Case]:
     yield case(q=1e-9 * _Q, k=_K, want=0.96, why=_SHORT)
     rows = [[3.0, 4], [0, 0], [0, 2]]
     yield case(q=rows, k=[[4.0, 3], [1, 1], [0, 5]], want=(0.96, 0.0, 1.0))
+    yield case(q=[1e9, 1e9], k=[-1e9, 0], want=-(0.5**0.5), why="Stretching changes no cosine.")
+    yield case(q=1e9 * _Q, k=1e-9 * k, want=0.96, why=_SHORT)
     for q, k in stacks(3, shape=(2, 3, 2)):
         yield case(q=q, k=k, why=_LAST_AXIS)
     yield case(q=[[1.0, 2, 2], [0, 3, 4]], k=[[2.0, 1, 2], [3, 0, 4]], whole=True)
-
-
-def _cosine(q: Array, k: Array, *lengths: Array) -> Array:
-    """The dot product over some lengths, where the right ones would be those of q and of k."""
-    return np.asarray(reference.dot(q, k) / np.prod(lengths, axis=0))
+    large = "The coordinates are large integers here, and their fourth powers leave the range."
+    yield case(q=[1e5, 0], k=[1e5, 1e5], whole=True, want=0.5**0.5, why=large)
+    q, k = integers(5, (3, 4)), integers(6, (3, 4))
+    yield from promised(zeros("q"), zeros("k"), zeros("q", "k"), single, stacked, q=q, k=k / 3)
+    yield case(q=[[0.0, 0], [3, 4]], k=_K + np.zeros((2, 2)), whole=True, why="One q is zero.")
 
 
 @exercise(
@@ -125,67 +137,76 @@ def _cosine(q: Array, k: Array, *lengths: Array) -> Array:
         "look at what the numerator is at those places.",
     ),
     cases=_directions,
-    mutants={
-        "That is the dot product: divide by both lengths.": reference.dot,
-        "You divided by the squared lengths. Without the square roots the answer changes when a "
-        "vector is stretched.": lambda q, k: _cosine(q, k, norm(q) ** 2, norm(k) ** 2),
-        "You divided by one of the two lengths only, that of q.": (
-            lambda q, k: _cosine(q, k, norm(q))
-        ),
-        "You divided by one of the two lengths only, that of k.": (
-            lambda q, k: _cosine(q, k, norm(k))
-        ),
-        "That is the angle; the cosine is asked for.": (
-            lambda q, k: np.arccos(np.clip(reference.cosine_similarity(q, k), -1, 1))
-        ),
-        "Opposite vectors have a negative cosine.": (
-            lambda q, k: np.abs(reference.cosine_similarity(q, k))
-        ),
-        "The zero vector has no direction, so 0/0 needs a decision: the chapter defines its cosine "
-        "with anything as 0.": lambda q, k: _cosine(q, k, norm(q), norm(k)),
-        "A zero vector has cosine 0 with everything, itself included.": (
-            lambda q, k: np.nan_to_num(_cosine(q, k, norm(q), norm(k)), nan=1.0)
-        ),
-        "That is one minus the cosine, a distance.": (
-            lambda q, k: 1 - reference.cosine_similarity(q, k)
-        ),
-        "That is the square of the cosine.": (lambda q, k: reference.cosine_similarity(q, k) ** 2),
-        "The means were subtracted first: that is the correlation of the coordinates.": (
-            lambda q, k: reference.cosine_similarity(
-                q - q.mean(-1, keepdims=True), k - k.mean(-1, keepdims=True)
-            )
-        ),
-        "Where the dot product is negative, so is the cosine: nothing is cut off.": (
-            lambda q, k: np.maximum(reference.cosine_similarity(q, k), 0)
-        ),
-        "You divided by the length of the whole array; each row has its own length.": (
-            lambda q, k: np.nan_to_num(_cosine(q, k, norm(q.ravel()), norm(k.ravel())))
-        ),
-        "One zero row has made the other rows zero too.": lambda q, k: (
-            reference.cosine_similarity(q, k) * bool((norm(q) * norm(k)).all())
-        ),
-    },
+    slips="""
+        / np.where(lengths == 0, 1, lengths) →
+            That is the dot product: divide by both lengths.
+        norm(q) * norm(k) → ($) ** 2
+            You divided by the squared lengths. Without the square roots the answer changes when a
+            vector is stretched.
+        norm(q) * norm(k) → norm(q)
+            You divided by one of the two lengths only, that of q.
+        norm(q) * norm(k) → norm(k)
+            You divided by one of the two lengths only, that of k.
+        np.asarray → np.arccos
+            That is the angle; the cosine is asked for.
+        np.asarray → np.abs
+            Opposite vectors have a negative cosine.
+        np.where(lengths == 0, 1, lengths) → lengths
+            The zero vector has no direction, so 0/0 needs a decision: the chapter defines its
+            cosine with anything as 0.
+        np.where(lengths == 0, 1, lengths) → lengths
+        np.asarray(dots → np.where(lengths == 0, 1, dots
+            A zero vector has cosine 0 with everything, itself included.
+        np.asarray → 1 - np.asarray
+            That is one minus the cosine, a distance.
+        np.asarray → np.square
+            That is the square of the cosine.
+        = cosine(q - q.mean(-1, keepdims=True), k - k.mean(-1, keepdims=True))
+            The means were subtracted first: that is the correlation of the coordinates.
+        dots / → np.maximum(dots, 0) /
+            Where the dot product is negative, so is the cosine: nothing is cut off.
+        norm(q) * norm(k) → norm(q.ravel()) * norm(k.ravel())
+            You divided by the length of the whole array; each row has its own length.
+        dots / → lengths.all() * dots /
+            One zero row has made the other rows zero too.
+        norm(q) * norm(k) → abs(q).sum(axis=-1) * abs(k).sum(axis=-1)
+            You divided by sums of magnitudes; a length is the root of the sum of squares.
+        norm(q) * norm(k) → norm(q) * norm(k) * (q.sum(axis=-1) != 0) * (k.sum(axis=-1) != 0)
+        np.where(lengths == 0, 1, lengths) → np.where(lengths == 0, np.inf, lengths)
+            A vector whose coordinates add up to 0 need not be the zero vector: (1, −1) has a
+            length.
+        np.where(lengths == 0, 1, lengths) → lengths if lengths.any() else 1
+            Whether a vector is zero is decided for each row, and not for the whole array.
+        norm(q) * norm(k) → norm(q) + norm(k)
+            You divided by the sum of the two lengths; divide by their product.
+        np.where(lengths == 0, 1, lengths) → np.where(lengths < 1e-12, 1, lengths)
+            Lengths below a threshold pass for zero, and the product of two short ones falls below
+            it. Only a length of exactly 0 is special.
+    """,
     otherwise="The cosine is the dot product over both lengths, and 0 where one of them is 0.",
 )
 def cosine(q: Array, k: Array) -> Array:
     """Cosine along the last axis, 0 where a vector is zero."""
-    return reference.cosine_similarity(q, k)
+    lengths, dots = norm(q) * norm(k), (q * k).sum(axis=-1)
+    return np.asarray(dots / np.where(lengths == 0, 1, lengths))
 
 
 def _to_split() -> Iterator[Case]:
     k = np.array([2.0, 0])
     yield case(q=[1.0, 2], k=k, want=((1, 0), (0, 2)))
-    yield case(q=_Q, k=_K, want=((3.84, 2.88), (-0.84, 1.12)))
+    yield case(q=_Q, k=_K, want=(_ALONG, (-0.84, 1.12)))
     yield case(q=[-1.0, 2], k=3 * k, want=((-1, 0), (0, 2)))
     yield case(q=_Q, k=np.zeros(2), want=((0, 0), (3, 4)))
     for size in 1e-9, 1e-100:
-        yield case(q=_Q, k=size * _K, want=((3.84, 2.88), (-0.84, 1.12)), why=_SHORT)
+        yield case(q=_Q, k=size * _K, want=(_ALONG, (-0.84, 1.12)), why=_SHORT)
     for seed, shape in enumerate([(2, 2), (2, 2, 3), (3, 4, 2), (4, 2, 1), (3, 3, 3)]):
         for q, k in stacks(seed + 4, shape):
             yield case(q=q, k=k, why=_LAST_AXIS)
             some = (np.arange(len(k)) > 0).reshape(-1, *[1] * (k.ndim - 1))
             yield case(q=q, k=k * some, why=_ONE_ZERO)
     yield case(q=q, k=k, whole=True, why=_WHOLE)
+    yield case(q=1e9 * _Q, k=1e9 * _K, want=(1e9 * _ALONG, 1e9 * (_Q - _ALONG)))
+    yield from promised(zeros("q"), zeros("k"), single, stacked, q=q[0], k=k[0] / 3)
 
 
 class Halves(Several):
@@ -195,34 +216,6 @@ class Halves(Several):
         """Return the two arrays."""
         stacked = isinstance(value, Array) and value.ndim > 1
         return super().read(f, tuple(value) if stacked else value, said)
-
-
-def _dots(q: Array, k: Array) -> Array:
-    return np.asarray((q * k).sum(-1, keepdims=True))
-
-
-def _along(number: Callable[[Array, Array], Any]) -> Callable[..., Pair]:
-    """A wrong split: another number times k, and what remains of q."""
-    return lambda q, k: (number(q, k) * k, q - number(q, k) * k)
-
-
-def _laid(of_dots: bool, of_squares: bool) -> Callable[..., Pair]:
-    """A wrong split: numbers that have lost their axis of length one."""
-
-    def number(q: Array, k: Array) -> Array:
-        squares = (k * k).sum(-1, keepdims=not of_squares)
-        dots = (q * k).sum(-1, keepdims=not of_dots)
-        return np.asarray(dots / np.where(squares == 0, 1, squares))
-
-    return _along(number)
-
-
-def _parts(change: Callable[[Array, Array], Any]) -> Callable[..., Any]:
-    """A wrong split made of the two right parts."""
-    return lambda q, k: change(reference.projection(q, k), q - reference.projection(q, k))
-
-
-_SIDE = "The {} of each row were laid along the columns. Keep the axis with keepdims=True."
 
 
 @exercise(
@@ -237,56 +230,61 @@ _SIDE = "The {} of each row were laid along the columns. Keep the axis with keep
     ),
     cases=_to_split,
     kind=Halves(names=("part along k", "remainder")),
-    mutants={
-        "The part along a zero k is 0/0; nothing of q lies along it, so the first part is "
-        "zero.": _along(lambda q, k: _dots(q, k) / _dots(k, k)),
-        "k is divided by its length only once, though it appears twice: the formula divides by "
-        "‖k‖².": _along(lambda q, k: np.nan_to_num(_dots(q, k) / np.sqrt(_dots(k, k)))),
-        "You multiplied k by the dot product; the formula divides that by ‖k‖².": _along(_dots),
-        "You divided by ‖q‖²; it is k that the part lies along.": (
-            _along(lambda q, k: _dots(q, k) / _dots(q, q))
-        ),
-        "You multiplied k by the cosine. That is the right number only if q and k are equally "
-        "long.": _along(lambda q, k: reference.cosine_similarity(q, k)[..., None]),
-        "That is the number that multiplies k; the part along k is a vector.": lambda q, k: (
-            reference.dot(q, k) / reference.dot(k, k),
-            q - reference.projection(q, k),
-        ),
-        "That is the projection of k onto q; the roles are exchanged.": lambda q, k: (
-            reference.projection(k, q),
-            k - reference.projection(k, q),
-        ),
-        "The part along k comes first, the remainder second.": (
-            _parts(lambda along, rest: (rest, along))
-        ),
-        "You projected with the dot product of the whole array; each row has its own.": _along(
-            lambda q, k: (q * k).sum() / max((k * k).sum(), 1e-300)
-        ),
-        "A q that points away from k has a part along k too: it points backwards.": _along(
-            lambda q, k: np.maximum(np.nan_to_num(_dots(q, k) / _dots(k, k)), 0)
-        ),
-        _SIDE.format("numbers"): _laid(of_dots=True, of_squares=True),
-        _SIDE.format("dot products"): _laid(of_dots=True, of_squares=False),
-        _SIDE.format("squared lengths"): _laid(of_dots=False, of_squares=True),
-        "The sign is turned round: the two parts should add up to q.": (
-            _parts(lambda along, rest: (along, -rest))
-        ),
-        "That is the first part again.": _parts(lambda along, rest: (along, along)),
-        "That is q itself; the remainder is what the first part leaves of it.": (
-            _parts(lambda along, rest: (along, along + rest))
-        ),
-        "That is the component orthogonal to q, not to k.": lambda q, k: (
-            reference.projection(q, k),
-            k - reference.projection(k, q),
-        ),
-        "That is what k has beside the first part; the remainder is that of q.": lambda q, k: (
-            reference.projection(q, k),
-            k - reference.projection(q, k),
-        ),
-    },
+    slips="""
+        np.where(squares == 0, 1, squares) → squares
+            The part along a zero k is 0/0; nothing of q lies along it, so the first part is zero.
+        np.where(squares == 0, 1, squares) → np.sqrt($)
+            k is divided by its length only once, though it appears twice: the formula divides by
+            ‖k‖².
+        / np.where(squares == 0, 1, squares) →
+            You multiplied k by the dot product; the formula divides that by ‖k‖².
+        k * k → q * q
+            You divided by ‖q‖²; it is k that the part lies along.
+        dots / np.where(squares == 0, 1, squares) → cosine(q, k)[..., None]
+            You multiplied k by the cosine. That is the right number only if q and k are equally
+            long.
+        return along → return (dots / squares)[..., 0]
+            That is the number that multiplies k; the part along k is a vector.
+        = split(k, q)
+            That is the projection of k onto q; the roles are exchanged.
+        along, q - along → q - along, along
+            The part along k comes first, the remainder second.
+        (q * k).sum(axis=-1, keepdims=True) → (q * k).sum()
+        (k * k).sum(axis=-1, keepdims=True) → (k * k).sum()
+            You projected with the dot product of the whole array; each row has its own.
+        dots / → np.maximum(dots, 0) /
+            A q that points away from k has a part along k too: it points backwards.
+        dots / → abs(dots) /
+            The sign of the dot product is lost: the part along k points backwards where the angle
+            is wider than a right one.
+        q - along → np.where(squares == 0, 0, $)
+            Nothing of q lies along a zero k, so all of q remains: decide before you divide, and
+            not for both parts.
+        (q * k).sum(axis=-1, keepdims=True) → (q * k).sum(axis=-1)
+        (k * k).sum(axis=-1, keepdims=True) → (k * k).sum(axis=-1)
+            The numbers of each row were laid along the columns. Keep the axis with keepdims=True.
+        (q * k).sum(axis=-1, keepdims=True) → (q * k).sum(axis=-1)
+            The dot products of each row were laid along the columns. Keep the axis with
+            keepdims=True.
+        (k * k).sum(axis=-1, keepdims=True) → (k * k).sum(axis=-1)
+            The squared lengths of each row were laid along the columns. Keep the axis with
+            keepdims=True.
+        q - along → along - q
+            The sign is turned round: the two parts should add up to q.
+        q - along → along
+            That is the first part again.
+        q - along → q
+            That is q itself; the remainder is what the first part leaves of it.
+        q - along → split(k, q)[1]
+            That is the component orthogonal to q, not to k.
+        q - along → k - along
+            That is what k has beside the first part; the remainder is that of q.
+    """,
     otherwise="The first part is a number times k, and the remainder is what it leaves of q.",
 )
 def split(q: Array, k: Array) -> Pair:
     """q = part along k + remainder."""
-    along = reference.projection(q, k)
+    dots = (q * k).sum(axis=-1, keepdims=True)
+    squares = (k * k).sum(axis=-1, keepdims=True)
+    along = dots / np.where(squares == 0, 1, squares) * k
     return along, q - along

@@ -20,7 +20,7 @@ Mutant = Callable[..., Array]
 class _Stream:
     """An iterator over chunks: once, and each chunk stays as it is handed out."""
 
-    def __init__(self, *chunks: Sequence[float]) -> None:
+    def __init__(self, *chunks: Sequence[float] | Array) -> None:
         self.chunks = [np.array(chunk, dtype=float) for chunk in chunks]
         self.handed: list[Array] = []
         self.loops, self.ended = 0, False
@@ -46,7 +46,7 @@ class _Stream:
 
 
 def _streams() -> Iterator[Case | Test]:
-    def of(*chunks: Sequence[float], want: float | None = None, why: str = "") -> Case:
+    def of(*chunks: Sequence[float] | Array, want: float | None = None, why: str = "") -> Case:
         said = "the chunks " + " then ".join(show(np.array(c)) for c in chunks)
         return case(
             chunks=_Stream(*chunks), want=want, why=why, said=said if chunks else "no chunk"
@@ -74,29 +74,10 @@ def _streams() -> Iterator[Case | Test]:
     yield of([0], [], [0], want=log2, why="An empty chunk changes nothing.")
     yield of(want=-np.inf, why="With no term the sum is 0 and its logarithm −∞.")
     rng, two = np.random.default_rng(0), "it keeps the chunks. Two numbers are enough to remember."
-    chunks = (rng.normal(size=10_000) for _ in range(200))
-    yield memory_test(4e6, "200 chunks of 10 000 scores", two, said="200 chunks", chunks=chunks)
-
-
-def _lse(chunks: Iterable[Array]) -> float:
-    return float(reference.logsumexp(np.concatenate([np.empty(0), *chunks])))
-
-
-def _streamed(rescale: float = 1, rise: bool = True) -> Mutant:
-    """One pass with two numbers, and nothing done about a maximum of −∞.
-
-    The old sum shrinks as it should, or not (`rescale` 0), or is forgotten (∞).
-    """
-
-    def lse(chunks: Iterable[Array]) -> Array:
-        top, total = -np.inf, 0.0
-        for chunk in chunks:
-            new = max(top, chunk.max(initial=-np.inf)) if rise or top == -np.inf else top
-            shrunk = total * np.exp(rescale * (top - new)) if new > top and total else total
-            total, top = shrunk + np.exp(chunk - new).sum(), new
-        return np.asarray(top + np.log(total))
-
-    return lse
+    parts = [rng.normal(size=n) for n in (3, 1, 4)]
+    yield of(*parts, want=float(reference.logsumexp(np.concatenate(parts))))
+    chunks = (rng.normal(size=100) for _ in range(400))
+    yield memory_test(1e5, "400 chunks of 100 scores", two, said="400 chunks", chunks=chunks)
 
 
 @exercise(
@@ -111,32 +92,45 @@ def _streamed(rescale: float = 1, rise: bool = True) -> Mutant:
         "care that −∞ − (−∞) is never formed.",
     ),
     cases=_streams,
-    mutants={
-        "The logarithm of the sum is missing.": lambda chunks: np.exp(_lse(chunks)),
-        "What you start from counts as a score of 0. With nothing added the result is −∞.": (
-            lambda chunks: np.logaddexp(0, _lse(chunks))
-        ),
-        "You averaged the results of the chunks.": (
-            lambda chunks: np.mean([_lse([chunk]) for chunk in chunks])
-        ),
-        "You added the results of the chunks. Their exponentials add up, the logarithms do not.": (
-            lambda chunks: sum(_lse([chunk]) for chunk in chunks)
-        ),
-        "That is the result of one chunk alone, the last.": lambda chunks: _lse([*chunks][-1:]),
-        "When the maximum rises, the sum so far has to shrink: it was measured from the old "
-        "maximum.": _streamed(rescale=0),
-        "You forgot the chunks before the maximum rose.": _streamed(rescale=np.inf),
-        "exp(1000) overflows. Measure every score from the largest one so far.": (
-            lambda chunks: np.log(sum(np.exp(chunk).sum() for chunk in chunks))
-        ),
-        "The first chunk's maximum served for all chunks, and a later score lies 1000 above it. "
-        "Let the maximum rise.": _streamed(rise=False),
-        "The maximum before this chunk was −∞, and −∞ − (−∞) is nan.": _streamed(),
-    },
+    slips="""
+        = np.exp(streamed_lse(chunks))
+            The logarithm of the sum is missing.
+        = np.logaddexp(0, streamed_lse(chunks))
+            What you start from counts as a score of 0. With nothing added the result is −∞.
+        = np.mean([streamed_lse([chunk]) for chunk in chunks])
+            You averaged the results of the chunks.
+        = sum(streamed_lse([chunk]) for chunk in chunks)
+            You added the results of the chunks. Their exponentials add up, the logarithms do not.
+        = streamed_lse([*chunks][-1:])
+            That is the result of one chunk alone, the last.
+        total * np.exp(top - new) → total
+            When the maximum rises, the sum so far has to shrink: it was measured from the old
+            maximum.
+        total * np.exp(top - new) → (total and total * np.exp(new - top))
+            The factor for the old sum stands upside down: where the maximum rises, that sum
+            shrinks.
+        total * np.exp(top - new) → total * (top == new)
+            You forgot the chunks before the maximum rose.
+        = np.log(sum(np.exp(chunk).sum() for chunk in chunks))
+            exp(1000) overflows. Measure every score from the largest one so far.
+        max(top, chunk.max(initial=-np.inf)) → top if top > -np.inf else chunk.max(initial=-np.inf)
+            The first chunk's maximum served for all chunks, and a later score lies 1000 above it.
+            Let the maximum rise.
+        new > -np.inf → True
+            The maximum before this chunk was −∞, and −∞ − (−∞) is nan.
+        top + np.log(total) → np.log(total)
+            The sum was measured from the maximum, which is to be added to its logarithm.
+    """,
 )
 def streamed_lse(chunks: Iterable[Array]) -> float:
     """log Σ exp over an iterator of chunks."""
-    return _lse(chunks)
+    top, total = -np.inf, 0.0
+    for chunk in chunks:
+        new = max(top, chunk.max(initial=-np.inf))
+        if new > -np.inf:
+            total = total * np.exp(top - new) + np.exp(chunk - new).sum()
+            top = new
+    return float(top + np.log(total))
 
 
 def _noisy(sums: Callable[[Array, Array, np.random.Generator], Array]) -> Mutant:
@@ -229,8 +223,43 @@ def draw(f: Answer) -> None:
             raise Wrong(f"With {words}, {f.name} draws index {place}, whose weight is 0.")
         if found.max() > 1200:
             raise Wrong(f"With {words}, the two others should come up equally often.")
+    for lone in np.array([[-1000, -np.inf], [-np.inf, -20_000]]):
+        words = f"x = {show(lone)}"
+        if np.isinf(lone[_drawn(f, lone, 10, words)]).any():
+            raise Wrong(
+                f"With {words}, {f.name} draws the score −∞, whose weight is 0 however low the "
+                "others lie. No number serves as −∞."
+            )
+    _judge_width(f)
+    _judge_pairs(f)
     for few, draws in ((2.0,), 5), ((0.0, 1.0), 1), ((3.0, 1.0, 0.0, 2.0), 4):
         _drawn(f, np.array(few), draws, f"x = {show(few)} and size = {draws}")
+
+
+def _judge_width(f: Answer) -> None:
+    """Many draws from scores far apart, where noise a little too narrow or too wide shows."""
+    x, size = np.array([0.0, 2, -1, 1]), 60_000
+    said = f"x = {show(x)} and {size} draws"
+    found = np.bincount(_drawn(f, x, size, said), minlength=4) / size
+    right = reference.softmax(x)
+    if np.abs(found - right).max() > 0.009:
+        raise Wrong(
+            f"With {said}, {f.name} draws the indices with frequencies {show(found, 3)}; softmax "
+            f"says {show(right, 3)}. Noise that is a little too narrow or too wide does that, like "
+            "scores at another β."
+        )
+
+
+def _judge_pairs(f: Answer) -> None:
+    """Two draws at a time, many times: independent ones agree as often as chance says."""
+    said = "x = (0, 0) and size = 2, 400 times"
+    pairs = np.array([_drawn(f, np.zeros(2), 2, said, seed) for seed in range(400)])
+    alike = float(np.mean(pairs[:, 0] == pairs[:, 1]))
+    if abs(alike - 0.5) > 0.13:
+        raise Wrong(
+            f"With {said}, the two draws of {f.name} agree in {show(alike, 2)} of the calls; "
+            "independent ones do in half of them. Each draw needs chance of its own."
+        )
 
 
 def _drawn(f: Answer, x: Array, size: int, said: str, seed: int = 5) -> Array:
@@ -323,10 +352,10 @@ def _on_simplex(f: Answer, gradient: Callable[[Array], Array]) -> Callable[..., 
 
     def wrapped(p: Array) -> Array:
         weights = np.asarray(p, dtype=float)
-        inside = np.isfinite(weights).all() and (weights >= 0).all()
-        if not (inside and abs(weights.sum() - 1) < 1e-6):
+        listed = weights.ravel().tolist()  # called many times: lists this short are the fastest
+        if not (min(listed, default=0) >= 0 and abs(sum(listed) - 1) < 1e-6):
             raise Wrong(_outside(f, weights))
-        return np.asarray(gradient(np.maximum(weights, 1e-300)))
+        return np.asarray(gradient(weights if min(listed) else np.maximum(weights, 1e-300)))
 
     return wrapped
 

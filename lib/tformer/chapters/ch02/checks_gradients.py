@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 import numpy as np
 
@@ -13,7 +13,7 @@ from tformer.exercises.describe import pair, show
 from tformer.exercises.kinds import Number
 from tformer.exercises.registry import Test, exercise
 from tformer.exercises.samples import integers
-from tformer.exercises.table import Case, Function, case, memory_test
+from tformer.exercises.table import Case, case, memory_test
 
 Array = np.ndarray
 
@@ -25,14 +25,14 @@ def _leads() -> Iterator[Case]:
     yield case(share=0.1, n=10, beta=1.0, want=0.0, why="Ten equal scores share alike.")
     less = "Less than an equal share asks for a score below the others: the lead is negative."
     yield case(share=0.01, n=10, beta=0.5, why=less)
-    yield case(share=1e-9, n=2, beta=1.0, why=less)
+    yield case(share=1e-9, n=2, beta=1.0, said="share = 10⁻⁹, n = 2 and beta = 1", why=less)
     for n in (1000, 1_000_000, 10**12):
-        yield case(share=0.5, n=n, beta=1.0)
-    yield case(share=1 - 1e-9, n=100, beta=0.01)
-
-
-def _odds(share: float) -> float:
-    return share / (1 - share)
+        many = "The rivals share one weight: no array of n numbers is needed."
+        yield case(share=0.5, n=n, beta=1.0, why=many)
+    small = "What is left for the others is small, and nothing may be added to it."
+    said = "share = 1 − 10⁻⁹, n = 100 and beta = 0.01"
+    yield case(share=1 - 1e-9, n=100, beta=0.01, said=said, why=small)
+    yield case(share=0.3, n=7, beta=1000.0)
 
 
 @exercise(
@@ -45,35 +45,46 @@ def _odds(share: float) -> float:
         "e to the power β times the lead is the leader's weight over the weight of one rival.",
     ),
     cases=_leads,
-    kind=Number(within=1e-6, relative=1e-9),
-    mutants={
-        "The rest is shared by the n − 1 others; the leader is not among them.": (
-            lambda share, n, beta: np.log(_odds(share) * n) / beta
-        ),
-        "That is the lead over a single rival; there are n − 1.": (
-            lambda share, n, beta: np.log(_odds(share)) / beta
-        ),
-        "β is left out.": lambda share, n, beta: np.log(_odds(share) * (n - 1)),
-        "You multiplied by β: the sharper softmax is, the smaller the lead that is needed.": (
-            lambda share, n, beta: np.log(_odds(share) * (n - 1)) * beta
-        ),
-        "That lead is enough and more than is needed: you solved the bound of the chapter and not "
-        "the definition.": lambda share, n, beta: np.log((n - 1) / (1 - share)) / beta,
-        "A ratio of weights belongs to a difference of scores by way of a logarithm.": (
-            lambda share, n, beta: _odds(share) * (n - 1) / beta
-        ),
-        "The logarithm is the natural one; you took the one to base 2.": (
-            lambda share, n, beta: np.log2(_odds(share) * (n - 1)) / beta
-        ),
-        "The sign is turned round.": lambda share, n, beta: -np.log(_odds(share) * (n - 1)) / beta,
-        "You compared the leader with the rest as a whole, and divided where there are more rivals "
-        "to beat.": lambda share, n, beta: np.log(_odds(share) / (n - 1)) / beta,
-    },
+    kind=Number(within=1e-6, relative=1e-9, near=0.0),
+    slips="""
+        n - 1 → n
+            The rest is shared by the n − 1 others; the leader is not among them.
+        * (n - 1) →
+            That is the lead over a single rival; there are n − 1.
+        / beta →
+            β is left out.
+        / beta → * beta
+            You multiplied by β: the sharper softmax is, the smaller the lead that is needed.
+        odds * (n - 1) → (n - 1) / (1 - share)
+            That lead is enough and more than is needed: you solved the bound of the chapter and not
+            the definition.
+        np.log(odds * (n - 1)) → odds * (n - 1)
+            A ratio of weights belongs to a difference of scores by way of a logarithm.
+        np.log → np.log2
+            The logarithm is the natural one; you took the one to base 2.
+        np.log → np.log10
+            The logarithm is the natural one; you took the one to base 10.
+        np.log → -np.log
+            The sign is turned round.
+        * (n - 1) → / (n - 1)
+            You compared the leader with the rest as a whole, and divided where there are more
+            rivals to beat.
+        share / (1 - share) → (1 - share) / share
+            The share of the leader stands over what is left, not under it.
+        odds * (n - 1) → n - 1
+            The share has no effect: that is the lead for a half.
+        (1 - share) → (1 - share + 1e-9)
+            A small number is added to what is left for the others, and it is felt where little is
+            left.
+        np.log(odds * (n - 1)) / beta → np.clip($, -100, 100)
+            The search ends at 100 on both sides, and the lead may lie beyond.
+    """,
     otherwise="Write down the weight of the leader, and solve for the lead.",
 )
 def lead_for(share: float, n: int, beta: float) -> float:
     """The lead over n − 1 equal scores that gives the weight `share`."""
-    return float((np.log(share) - np.log1p(-share) + np.log(n - 1)) / beta)
+    odds = share / (1 - share)
+    return float(np.log(odds * (n - 1)) / beta)
 
 
 def _races() -> Iterator[Case]:
@@ -91,42 +102,36 @@ def _races() -> Iterator[Case]:
         over = "Without a shift the exponentials are all ∞ or all 0. Subtract the largest score."
         yield case(scores=far + np.array([-2.0, 0, 1]), want=np.log(2) / 3, why=over)
     yield case(scores=[0, 10.0, 9.9, -5, 3, 1])
+    apart = "Scores that lie far apart need a small β, right within a millionth of itself."
+    yield case(scores=[0.0, 900, 1000], why=apart)
+    yield case(scores=[0.001, -1000, 0], want=np.log(1e6) / 1000.001, why="Near and far in one.")
+    barely = "Its score lies a little above the mean of all, so its weight rises a little."
+    for above in ([0, 0.5001, 1], [-1.8, -1.7, -1, 0]):
+        yield case(scores=np.array(above), why=barely)
+    for below in ([0, 0.4999, 1], [-1.2, 2, -1, 0, 0.1]):
+        yield case(scores=np.array(below), why=never)
+    many = np.random.default_rng(3).permutation(np.sqrt(np.arange(60.0)))
+    yield case(scores=many, said="60 scores, the roots of 0 to 59 in no order")
     yield case(scores=[-2.0, 1, 0], want=np.log(2) / 3, whole=True)
 
 
-def _crossing(ahead: Callable[[float], float], low: float = 0.0, most: float = np.inf) -> float:
-    """Where a rising function passes zero, from `low` on; `low` itself if it begins above."""
-    if ahead(low) >= 0:
+def _crossing(gaps: Array, low: float, most: float, shift: float) -> float:
+    """The β from `low` up at which the mean of the gaps under softmax is 0; `low` if it is not."""
+
+    def behind(beta: float) -> bool:
+        return not float((np.exp(beta * (gaps - shift)) * gaps).sum()) >= 0
+
+    if not behind(low):
         return low
     high = 1.0
-    while ahead(high) < 0:
+    while behind(high):
         low, high = high, 2 * high
         if high > most:
             return most
     for _ in range(200):
         middle = (low + high) / 2
-        low, high = (middle, high) if ahead(middle) < 0 else (low, middle)
+        low, high = (middle, high) if behind(middle) else (low, middle)
     return (low + high) / 2
-
-
-def _ahead(scores: Array, own: float, shift: float | None = None) -> Function:
-    """The mean score under softmax less the score `own`, as a function of β, without its scale."""
-    shift = scores.max() if shift is None else shift
-
-    def ahead(beta: float) -> float:
-        terms = np.exp(beta * (scores - shift))
-        return float((terms * (scores - own)).sum())
-
-    return ahead
-
-
-def _ranked(rank: int, low: float = 0.0, most: float = 1e9) -> Callable[[Array], float]:
-    """The best β of the score of a rank from below."""
-
-    def best(scores: Array) -> float:
-        return _crossing(_ahead(scores, np.sort(scores)[rank]), low, most)
-
-    return best
 
 
 @exercise(
@@ -141,37 +146,42 @@ def _ranked(rank: int, low: float = 0.0, most: float = 1e9) -> Callable[[Array],
         "second score once or, if it begins above it, never. Double and halve.",
     ),
     cases=_races,
-    kind=Number(within=1e-6, relative=1e-6),
-    mutants={
-        "A negative β turns the order of the scores round. From 0 on this weight only falls.": (
-            _ranked(-2, low=-50.0)
-        ),
-        "That is the temperature; β is its inverse.": lambda scores: 1 / _ranked(-2)(scores),
-        "That is the second score from below; the second best is the second from above.": (
-            _ranked(1)
-        ),
-        "That is for the third best.": _ranked(-3),
-        "You took the second score as it stands in the list; sort first.": (
-            lambda scores: _crossing(_ahead(scores, scores[1]), 0.0, 1e9)
-        ),
-        "The search ends at 10, and the best β may lie far beyond.": _ranked(-2, most=10.0),
-        "Without a shift the exponentials are all ∞ or all 0, and nothing is found.": (
-            lambda scores: _crossing(_ahead(scores, np.sort(scores)[-2], shift=0.0), 0.0, 1e9)
-        ),
-        "That is a share and no β: the largest one that the second best gets.": (
-            lambda scores: _share(scores, _ranked(-2)(scores))
-        ),
-    },
+    kind=Number(within=1e-12, relative=1e-6),
+    slips="""
+        low=0.0 → low=-50.0
+            A negative β turns the order of the scores round. From 0 on this weight only falls.
+        return → return 1 /
+            That is the temperature; β is its inverse.
+        [-2] → [1]
+            That is the second score from below; the second best is the second from above.
+        [-2] → [-3]
+            That is for the third best.
+        np.sort(scores)[-2] → scores[1]
+            You took the second score as it stands in the list; sort first.
+        most=1e9 → most=10.0
+            The search ends at 10, and the best β may lie far beyond.
+        shift=gaps.max() → shift=-np.sort(scores)[-2]
+            Without a shift the exponentials are all ∞ or all 0, and nothing is found.
+        = _share(scores, second_best(scores))
+            That is a share and no β: the largest one that the second best gets.
+        = second_best(np.sort(scores)[-3:])
+            You kept the three best scores; the others pull the mean down as well.
+        = round(second_best(scores), 6)
+            The search ends within a millionth; a millionth of β itself is asked for, and β may be
+            small.
+        = np.inf
+            The weight of the largest score grows without an end; that of the second has a best β.
+    """,
     otherwise="It is the β at which the mean score equals the second score.",
 )
 def second_best(scores: Array) -> float:
     """The β at which the weight of the second largest score is largest."""
-    return _ranked(-2)(scores)
+    gaps = scores - np.sort(scores)[-2]
+    return _crossing(gaps, low=0.0, most=1e9, shift=gaps.max())
 
 
 def _share(scores: Array, beta: float) -> float:
-    terms = np.exp(beta * (scores - scores.max()))
-    return float(np.sort(terms / terms.sum())[-2])
+    return float(np.sort(reference.softmax(scores, beta=beta))[-2])
 
 
 def _gradients() -> Iterator[Case | Test]:
@@ -186,14 +196,11 @@ def _gradients() -> Iterator[Case | Test]:
     for seed, shape in enumerate(shapes):
         q = reference.softmax(integers(seed, shape))
         yield case(p=q, grad=integers(seed + 7, shape), beta=0.5, why="Rows do not mix.")
+    q = reference.softmax(integers(3, (2, 3, 2, 2)) / 3)
+    yield case(p=q, grad=integers(4, (2, 3, 2, 2)) / 3, beta=1.5, why="Rows do not mix.")
     why = "the whole Jacobian, 1500 × 1500. Multiply its two terms by grad on paper first."
     even, ones = np.full(1500, 1 / 1500), np.ones(1500)
     yield memory_test(4e6, "one row of 1500 weights", why, p=even, grad=ones, beta=1.0)
-
-
-def _mean(p: Array, grad: Array) -> Array:
-    """The mean of the gradient of each row under its weights."""
-    return np.asarray((p * grad).sum(axis=-1, keepdims=True))
 
 
 @exercise(
@@ -209,64 +216,51 @@ def _mean(p: Array, grad: Array) -> Array:
         "above that mean.",
     ),
     cases=_gradients,
-    mutants={
-        "That is p times grad alone, the diagonal term of the Jacobian. One weight can only grow "
-        "at the cost of the others: the second term is missing.": (
-            lambda p, grad, beta: beta * p * grad
-        ),
-        "You used p(1 − p), the diagonal of the Jacobian; its other entries −p_i p_j count too.": (
-            lambda p, grad, beta: beta * p * (1 - p) * grad
-        ),
-        "The mean of grad is taken with equal weights; weigh it with p.": (
-            lambda p, grad, beta: beta * p * (grad - grad.mean(-1, keepdims=True))
-        ),
-        "The factor p in front is missing.": lambda p, grad, beta: beta * (grad - _mean(p, grad)),
-        "The sign is turned round.": lambda p, grad, beta: beta * p * (_mean(p, grad) - grad),
-        "grad is added to its mean; the Jacobian has a minus there.": (
-            lambda p, grad, beta: beta * p * (grad + _mean(p, grad))
-        ),
-        "The sum of grad is subtracted; it is to be weighed with p.": (
-            lambda p, grad, beta: beta * p * (grad - grad.sum(-1, keepdims=True))
-        ),
-        "The factor p is missing at the mean: both terms have it.": (
-            lambda p, grad, beta: beta * (p * grad - _mean(p, grad))
-        ),
-        "The factor p stands in front twice.": (
-            lambda p, grad, beta: beta * p * p * (grad - _mean(p, grad))
-        ),
-        "β is left out: scores that are multiplied by β pass on β times the gradient.": (
-            lambda p, grad, beta: p * (grad - _mean(p, grad))
-        ),
-        "β divides; the chain rule multiplies by it.": (
-            lambda p, grad, beta: p * (grad - _mean(p, grad)) / beta
-        ),
-        "β enters once; here it is applied twice.": (
-            lambda p, grad, beta: beta**2 * p * (grad - _mean(p, grad))
-        ),
-        "β multiplies the first term alone; it belongs to both.": (
-            lambda p, grad, beta: p * (beta * grad - _mean(p, grad))
-        ),
-        "p holds the weights already; you took their softmax once more.": (
-            lambda p, grad, beta: reference.softmax_vjp(reference.softmax(p), grad, beta=beta)
-        ),
-        "That is the full Jacobian; its product with grad is asked for.": (
-            lambda p, grad, beta: beta * reference.softmax_jacobian(p)
-        ),
-        "One mean was taken over the whole array; each row has its own.": (
-            lambda p, grad, beta: beta * p * (grad - (p * grad).sum())
-        ),
-        "The mean of each row was laid along the columns. Keep the axis with keepdims=True.": (
-            lambda p, grad, beta: beta * p * (grad - (p * grad).sum(-1))
-        ),
-        "The means of the columns were subtracted; each row has its own.": (
-            lambda p, grad, beta: beta * p * (grad - (p * grad).sum(0))
-        ),
-    },
+    slips="""
+        grad - mean → grad
+            That is p times grad alone, the diagonal term of the Jacobian. One weight can only grow
+            at the cost of the others: the second term is missing.
+        = beta * p * (1 - p) * grad
+            You used p(1 − p), the diagonal of the Jacobian; its other entries −p_i p_j count too.
+        (p * grad).sum → grad.mean
+            The mean of grad is taken with equal weights; weigh it with p.
+        beta * p * → beta *
+            The factor p in front is missing.
+        grad - mean → mean - grad
+            The sign is turned round.
+        grad - mean → grad + mean
+            grad is added to its mean; the Jacobian has a minus there.
+        (p * grad).sum → grad.sum
+            The sum of grad is subtracted; it is to be weighed with p.
+        = beta * (p * grad - (p * grad).sum(axis=-1, keepdims=True))
+            The factor p is missing at the mean: both terms have it.
+        beta * p * → beta * p * p *
+            The factor p stands in front twice.
+        beta * p * → p *
+            β is left out: scores that are multiplied by β pass on β times the gradient.
+        beta * p * → p / beta *
+            β divides; the chain rule multiplies by it.
+        beta * p * → beta**2 * p *
+            β enters once; here it is applied twice.
+        beta * p * (grad → p * (beta * grad
+            β multiplies the first term alone; it belongs to both.
+        = softmax_backward(reference.softmax(p), grad, beta)
+            p holds the weights already; you took their softmax once more.
+        = beta * reference.softmax_jacobian(p)
+            That is the full Jacobian; its product with grad is asked for.
+        (axis=-1, keepdims=True) → ()
+            One mean was taken over the whole array; each row has its own.
+        , keepdims=True →
+            The mean of each row was laid along the columns. Keep the axis with keepdims=True.
+        axis=-1, keepdims=True → axis=0
+            The means of the columns were subtracted; each row has its own.
+    """,
     otherwise="A gradient counts by how far it lies above the mean of its row.",
 )
 def softmax_backward(p: Array, grad: Array, beta: float) -> Array:
     """grad · β(diag p − pᵀp) without the matrix."""
-    return reference.softmax_vjp(p, grad, beta=beta)
+    mean = (p * grad).sum(axis=-1, keepdims=True)
+    return np.asarray(beta * p * (grad - mean))
 
 
 @exercise(
@@ -396,4 +390,8 @@ _TARGETS: list[tuple[list[float], float]] = [
     ([0, -4, -4, 1, 1], 6.0),
     ([3, 0, 0, 0], 0.05),
     ([1000, 1000, 1000.001], 2000.0),
+    ([0, 0.001], 14_000.0),
+    ([0, 1000], 1e-4),
+    ([0, -0.001, -1000], 1400.0),
+    ([0, 1, 2, 3] * 25, 0.4),
 ]

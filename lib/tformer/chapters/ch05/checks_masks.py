@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterator
 import numpy as np
 
 from tformer import reference
-from tformer.chapters.ch05.paths import reach
 from tformer.exercises.kinds import Array as AnyArray
 from tformer.exercises.kinds import Marks
 from tformer.exercises.registry import exercise
@@ -23,6 +22,12 @@ def _attending(mask: Array) -> Attend:
         return reference.attention(q, k, v, mask=mask)
 
     return attend
+
+
+def _by_logarithms(q: Array, k: Array, v: Array) -> Array:
+    """Attention whose weights are exponentials of logarithms, and wrong in their last digits."""
+    q, k, v = (np.asarray(x, dtype=float) for x in (q, k, v))
+    return np.asarray(np.exp(reference.log_softmax(q @ k.T / q.shape[1] ** 0.5)) @ v)
 
 
 _HOLES = np.array([[0, 0, 0, 0], [1, 1, 0, 1], [0, 1, 1, 0], [1, 0, 0, 0]], dtype=bool)
@@ -42,10 +47,9 @@ def _libraries() -> Iterator[Case]:
     for words, mask, why in _MASKS:
         said = f"a function whose mask {words}, and n = {len(mask)}"
         yield case(attend=_attending(mask), n=len(mask), want=mask, why=why, said=said)
-
-
-def _asked(attend: Attend, n: int) -> Array:
-    return attend(np.zeros((n, 1)), np.zeros((n, 1)), np.eye(n))
+    said = "a function that hides nothing, with weights like 0.0999999999999999, and n = 10"
+    seen = np.ones((10, 10), dtype=bool)
+    yield case(attend=_by_logarithms, n=10, want=seen, why="All see all.", said=said)
 
 
 @exercise(
@@ -57,31 +61,37 @@ def _asked(attend: Attend, n: int) -> Array:
         "Zeros as queries and keys, unit vectors as values: then look where the output is above 0.",
     ),
     cases=_libraries,
-    mutants={
-        "Rows and columns have changed places: a row of the mask is a query.": (
-            lambda attend, n: _asked(attend, n).T > 0
-        ),
-        "That is where a row may not look.": lambda attend, n: _asked(attend, n) == 0,
-        "A weight is larger than 1/n only in a row that does not see everything.": (
-            lambda attend, n: _asked(attend, n) > 1 / n
-        ),
-        "You took every mask for a causal one.": lambda attend, n: np.tri(n, dtype=bool),
-        "A weight may be less than a half: with many visible keys each gets little.": (
-            lambda attend, n: _asked(attend, n) >= 0.5
-        ),
-        "A weight below a tenth is a weight: with thirty visible keys each gets a thirtieth.": (
-            lambda attend, n: _asked(attend, n) > 0.1
-        ),
-        "Each word was taken to see itself; a mask can hide that too.": lambda attend, n: (
-            (_asked(attend, n) > 0) | np.eye(n, dtype=bool)
-        ),
-    },
+    slips="""
+        a > 0 → a.T > 0
+            Rows and columns have changed places: a row of the mask is a query.
+        a > 0 → a == 0
+            That is where a row may not look.
+        a > 0 → a > 1 / n
+            A weight is larger than 1/n only in a row that does not see everything.
+        a > 0 → a >= 1 / n
+            A weight of 1/n may come out a last digit smaller; any weight above 0 counts.
+        = np.tri(n, dtype=bool)
+            You took every mask for a causal one.
+        a > 0 → np.tri(n, dtype=bool) & (a > 0)
+            You cut off what is above the diagonal; a mask may show later words.
+        a > 0 → a >= 0.5
+            A weight may be less than a half: with many visible keys each gets little.
+        a > 0 → a > 0.1
+            A weight below a tenth is a weight: with thirty visible keys each gets a thirtieth.
+        a > 0 → (a > 0) | np.eye(n, dtype=bool)
+            Each word was taken to see itself; a mask can hide that too.
+        a > 0 → (a > 0) | (a.sum(axis=1, keepdims=True) == 0)
+            A row of zeros sees nothing at all, and you let it see everything.
+        np.eye(n) → np.diag(np.full(n, np.nan)) ;; a > 0 → np.isnan(a)
+            0 times nan is nan: what is hidden arrives as well.
+    """,
     kind=Marks(),
     otherwise="A visible key has a weight above 0, a hidden one has the weight 0.",
 )
 def find_mask(attend: Attend, n: int) -> Array:
     """The mask inside a function of attention."""
-    return np.asarray(_asked(attend, n) > 0)
+    a = attend(np.zeros((n, 1)), np.zeros((n, 1)), np.eye(n))
+    return np.asarray(a > 0)
 
 
 def _conversations() -> Iterator[Case]:
@@ -112,15 +122,7 @@ def _conversations() -> Iterator[Case]:
 
 
 def _packed(which: list, in_answer: list) -> Case:
-    why = "Ask of each pair: one conversation, no padding, and earlier or in the question?"
-    return case(which=np.array(which), in_answer=np.array(in_answer, dtype=bool), why=why)
-
-
-def _parts(which: Array, in_answer: Array) -> tuple[Array, Array, Array, Array]:
-    """Same conversation, real, not later, in the question: four tables."""
-    same = which[..., :, None] == which[..., None, :]
-    earlier = np.tri(which.shape[-1], dtype=bool)
-    return same, which[..., None, :] >= 0, earlier, ~in_answer[..., None, :]
+    return case(which=np.array(which), in_answer=np.array(in_answer, dtype=bool))
 
 
 @exercise(
@@ -135,58 +137,40 @@ def _parts(which: Array, in_answer: Array) -> tuple[Array, Array, Array, Array]:
         "the question.",
     ),
     cases=_conversations,
-    mutants={
-        "Words of a question are to see all of their question, also what comes later.": (
-            lambda which, in_answer: np.logical_and.reduce(
-                np.broadcast_arrays(*_parts(which, in_answer)[:3])
-            )
-        ),
-        "The question sees the answer.": lambda which, in_answer: (
-            _parts(which, in_answer)[0] & _parts(which, in_answer)[1]
-        ),
-        "Padding looks at padding: −1 is the number of no conversation.": lambda which, in_answer: (
-            _parts(which, in_answer)[0]
-            & (_parts(which, in_answer)[2] | _parts(which, in_answer)[3])
-        ),
-        "The conversations meet.": lambda which, in_answer: (
-            (which >= 0)[..., :, None]
-            & _parts(which, in_answer)[1]
-            & (_parts(which, in_answer)[2] | _parts(which, in_answer)[3])
-        ),
-        "What counts is whether the word that is looked at belongs to a question, not the word "
-        "that looks.": lambda which, in_answer: (
-            _parts(which, in_answer)[0]
-            & _parts(which, in_answer)[1]
-            & (_parts(which, in_answer)[2] | ~in_answer[..., :, None])
-        ),
-        "Only the words of the question are seen: answers are to see what they have written.": (
-            lambda which, in_answer: (
-                _parts(which, in_answer)[0]
-                & _parts(which, in_answer)[1]
-                & np.broadcast_to(_parts(which, in_answer)[3], which.shape + which.shape[-1:])
-            )
-        ),
-        "Each word is to see itself: the edge of the triangle belongs to it.": (
-            lambda which, in_answer: (
-                _parts(which, in_answer)[0]
-                & _parts(which, in_answer)[1]
-                & (np.tri(which.shape[-1], k=-1, dtype=bool) | _parts(which, in_answer)[3])
-            )
-        ),
-        "The triangle lies on the wrong side: words see what comes later.": (
-            lambda which, in_answer: (
-                _parts(which, in_answer)[0]
-                & _parts(which, in_answer)[1]
-                & (_parts(which, in_answer)[2].T | _parts(which, in_answer)[3])
-            )
-        ),
-    },
+    slips="""
+        (earlier | asked) → earlier
+            Words of a question are to see all of their question, also what comes later.
+        & (earlier | asked) →
+            The question sees the answer.
+        same & real → same
+            Padding looks at padding: −1 is the number of no conversation.
+        same & real → (which >= 0)[..., :, None] & real
+            The conversations meet.
+        in_answer[..., None, :] → in_answer[..., :, None]
+            What counts is whether the word that is looked at belongs to a question, not the word
+            that looks.
+        (earlier | asked) → asked
+            Only the words of the question are seen: answers are to see what they have written.
+        which.shape[-1], dtype → which.shape[-1], k=-1, dtype
+            Each word is to see itself: the edge of the triangle belongs to it.
+        earlier | asked → earlier.T | asked
+            The triangle lies on the wrong side: words see what comes later.
+        >= 0 → > 0
+            Conversation 0 is one as well; padding has the number −1.
+        which[..., None, :] >= 0 → ($) | in_answer[..., None, :]
+            Padding is what has the number −1, whatever `in_answer` says of it.
+        which[..., None, :] >= 0 → ($) & (which[..., None, :] < which.shape[-1])
+            A conversation may have a larger number than there are words.
+    """,
     kind=Marks(),
     otherwise="Ask of each pair: one conversation, no padding, and earlier or in the question?",
 )
 def conversation_mask(which: Array, in_answer: Array) -> Array:
     """Who may look at whom in packed conversations."""
-    same, real, earlier, asked = _parts(which, in_answer)
+    same = which[..., :, None] == which[..., None, :]
+    real = which[..., None, :] >= 0
+    earlier = np.tri(which.shape[-1], dtype=bool)
+    asked = ~in_answer[..., None, :]
     return np.asarray(same & real & (earlier | asked))
 
 
@@ -203,7 +187,17 @@ def _stacks() -> Iterator[Case]:
     )
     yield case(mask=np.tri(5, dtype=bool))
     yield case(mask=reference.sliding_window_mask(9, 9, 3), said="a window of 3 on nine words")
-    yield case(mask=reference.sliding_window_mask(40, 40, 2), said="a window of 2 on forty words")
+    yield case(
+        mask=reference.sliding_window_mask(40, 40, 2),
+        said="a window of 2 on forty words",
+        why="Each layer brings one word more, so the last word needs 39 layers to know the first.",
+    )
+    ranks = np.repeat([0, 1, 2, 3, 4], [1, 16, 1, 16, 1])
+    yield case(
+        mask=ranks[:, None] == ranks + 1,
+        said="five ranks of 1, 16, 1, 16 and 1 words, each seeing the rank before it",
+        why="256 paths of four steps lead from the first word to the last.",
+    )
     ring = np.roll(np.eye(7, dtype=bool), 1, axis=1)
     yield case(mask=ring, said="seven words in a ring, each seeing the next alone")
     yield case(mask=np.zeros((3, 3), dtype=bool), want=_never(3))
@@ -216,17 +210,6 @@ def _never(n: int) -> Array:
     return np.asarray(np.eye(n, dtype=int) - 1)
 
 
-def _walk(mask: Array, most: int, keeps: bool = True, first: int = 1) -> Array:
-    """Layers needed, up to `most`; without `keeps` a layer loses what a row was."""
-    n = len(mask)
-    known = np.eye(n, dtype=bool)
-    needed = np.where(known, 0, -1)
-    for layer in range(1, most + 1):
-        known = (known | mask @ known) if keeps else mask @ known
-        needed[known & (needed < 0)] = layer - 1 + first
-    return needed
-
-
 @exercise(
     "5.5",
     praise="Right for windows, rings and random masks: a shortest path, counted in layers.",
@@ -237,42 +220,51 @@ def _walk(mask: Array, most: int, keeps: bool = True, first: int = 1) -> Array:
         "the first layer at which each pair is true.",
     ),
     cases=_stacks,
-    mutants={
-        "A pair that no number of layers connects has −1.": lambda mask: np.maximum(
-            _walk(mask, len(mask)), 0
-        ),
-        "One layer and two are not all: a path may have as many steps as there are other words.": (
-            lambda mask: _walk(mask, 2)
-        ),
-        "A residual connection keeps what a row was: what it knew after a layer it knows after the "
-        "next.": lambda mask: np.where(
-            np.eye(len(mask), dtype=bool), 0, _walk(mask, 1, keeps=False)
-        ),
-        "The numbers are those of the layers from 0; count the layers that are needed.": (
-            lambda mask: _walk(mask, len(mask), first=0)
-        ),
-        "Rows and columns have changed places: entry t, s is about row t.": lambda mask: (
-            _walk(mask, len(mask)).T
-        ),
-        "The distance along the text is not the number of layers: it is the mask that makes the "
-        "steps.": lambda mask: np.where(
-            _walk(mask, len(mask)) < 0,
-            -1,
-            np.abs(np.subtract.outer(np.arange(len(mask)), np.arange(len(mask)))),
-        ),
-        "Every path goes through a mask. Where s is t itself no layer is needed.": lambda mask: (
-            np.where(np.eye(len(mask), dtype=bool) & mask, 1, _walk(mask, len(mask)))
-        ),
-        "Three layers are not all: a path may have as many steps as there are other words.": (
-            lambda mask: _walk(mask, 3)
-        ),
-    },
+    slips="""
+        return needed → return np.maximum(needed, 0)
+            A pair that no number of layers connects has −1.
+        np.where(known, 0, -1) → np.where(known, 0, n) ;; needed < 0 → needed == n
+            Where no number of layers is enough you return the number of words.
+        range(1, n) → range(1, 3)
+            One layer and two are not all: a path may have as many steps as there are other words.
+        range(1, n) → range(1, 4)
+            Three layers are not all: a path may have as many steps as there are other words.
+        range(1, n) → range(1, min(n, 11))
+            Ten layers are not all: a path may have as many steps as there are other words.
+        range(1, n) → range(1, n - 1)
+            The loop ends one layer early: a path may have n − 1 steps.
+        range(1, n) → range(1, min(n, 2))
+            A residual connection keeps what a row was: what it knew after a layer it knows after
+            the next.
+        known | (mask @ known) → known @ known | mask | np.eye(n, dtype=bool)
+            `known @ known` doubles the number of layers; each round is to be one layer.
+        (needed < 0)] = layer → $ - 1
+            The numbers are those of the layers from 0; count the layers that are needed.
+        return needed → return needed.T
+            Rows and columns have changed places: entry t, s is about row t.
+        return needed → return np.where(needed < 0, -1, abs(np.subtract.outer(range(n), range(n))))
+            The distance along the text is not the number of layers: it is the mask that makes the
+            steps.
+        np.where(known, 0, -1) → np.where(known, 1, -1)
+            Every path goes through a mask. Where s is t itself no layer is needed.
+        mask @ known → (mask & np.tri(n, dtype=bool)) @ known
+            What the mask shows above its diagonal is missing: a word may see later ones.
+        np.eye(n, dtype=bool) → np.eye(n, dtype=np.int8)
+        known | (mask @ known) → (mask | np.eye(n, dtype=bool)).astype(np.int8) @ known
+        known & (needed < 0) → (known != 0) & (needed < 0)
+            You count paths in a small type: there are 256 of them, and it has no such number.
+    """,
     otherwise="It is the number of steps of the shortest path from t to s along the mask.",
 )
 def layers_needed(mask: Array) -> Array:
     """Smallest number of layers after which row t can know word s, or −1."""
-    known = np.array([reach(mask, layers) for layers in range(len(mask))])
-    return np.asarray(np.where(known.any(axis=0), known.argmax(axis=0), -1))
+    n = len(mask)
+    known = np.eye(n, dtype=bool)
+    needed = np.where(known, 0, -1)
+    for layer in range(1, n):
+        known = known | (mask @ known)
+        needed[known & (needed < 0)] = layer
+    return needed
 
 
 def _foreign() -> Iterator[Case]:
@@ -302,18 +294,9 @@ def _foreign() -> Iterator[Case]:
         yield case(attn_mask=hides, key_padding=padding)
         yield case(attn_mask=np.where(hides, -np.inf, 0.0), key_padding=padding)
     yield case(attn_mask=np.zeros((2, 2)), key_padding=np.ones((1, 2), dtype=bool))
-
-
-def _converted(hide: Callable[[Array], Array], padding: Callable[[Array], Array]) -> Callable:
-    return lambda attn_mask, key_padding: ~(hide(attn_mask) | padding(key_padding))
-
-
-def _hides(attn_mask: Array) -> Array:
-    return attn_mask if attn_mask.dtype == bool else attn_mask < 0
-
-
-def _on_keys(key_padding: Array) -> Array:
-    return key_padding[:, None, :]
+    few, pads = np.where(rng.random((2, 3)) < 0.5, -np.inf, 0.0), np.eye(2, 3, dtype=bool)
+    why = "An additive mask of the type float32 is one as well."
+    yield case(attn_mask=few, key_padding=pads, single=True, why=why)
 
 
 @exercise(
@@ -325,39 +308,32 @@ def _on_keys(key_padding: Array) -> Array:
         "Hidden is hidden by the one or by the other; turn the result round at the end.",
     ),
     cases=_foreign,
-    mutants={
-        "In the boolean mask True means hide; it was taken for *may look*.": _converted(
-            lambda attn_mask: ~attn_mask if attn_mask.dtype == bool else attn_mask < 0, _on_keys
-        ),
-        "True still means hide.": lambda attn_mask, key_padding: (
-            _hides(attn_mask) | _on_keys(key_padding)
-        ),
-        "Both masks would have to hide a key; one is enough.": lambda attn_mask, key_padding: (
-            ~(_hides(attn_mask) & _on_keys(key_padding))
-        ),
-        "In an additive mask −∞ hides and 0 does not: it is no table of truth values.": _converted(
-            lambda attn_mask: attn_mask.astype(bool) if attn_mask.dtype == bool else attn_mask == 0,
-            _on_keys,
-        ),
-        "The additive mask was ignored: −∞ hides as True does in the other kind.": _converted(
-            lambda attn_mask: attn_mask if attn_mask.dtype == bool else attn_mask > 0, _on_keys
-        ),
-        "The padding was put on the queries; it is keys that are hidden.": _converted(
-            _hides, lambda key_padding: key_padding[:, :, None]
-        ),
-        "The padding was ignored.": lambda attn_mask, key_padding: np.broadcast_to(
-            ~_hides(attn_mask), (len(key_padding), *attn_mask.shape)
-        ),
-        "The padding was read as True for real words.": _converted(
-            _hides, lambda key_padding: ~key_padding[:, None, :]
-        ),
-        "The padding of one sentence was used for all: the batch is the first axis.": _converted(
-            _hides, lambda key_padding: np.repeat(key_padding[:1, None], len(key_padding), axis=0)
-        ),
-    },
+    slips="""
+        attn_mask if → ~attn_mask if
+            In the boolean mask True means hide; it was taken for *may look*.
+        ~(hides | key_padding[:, None, :]) → hides | key_padding[:, None, :]
+            True still means hide.
+        hides | → hides &
+            Both masks would have to hide a key; one is enough.
+        attn_mask < 0 → attn_mask == 0
+            In an additive mask −∞ hides and 0 does not: it is no table of truth values.
+        attn_mask < 0 → attn_mask > 0
+            The additive mask was ignored: −∞ hides as True does in the other kind.
+        attn_mask if attn_mask.dtype == bool else attn_mask < 0 → attn_mask < 0
+            The boolean mask was ignored: True hides as −∞ does in the other kind.
+        [:, None, :] → [:, :, None]
+            The padding was put on the queries; it is keys that are hidden.
+        hides | key_padding[:, None, :] → np.broadcast_to(hides, (len(key_padding), *hides.shape))
+            The padding was ignored.
+        key_padding[:, None, :] → ~$
+            The padding was read as True for real words.
+        key_padding[:, None, :] → np.repeat(key_padding[:1, None], len(key_padding), axis=0)
+            The padding of one sentence was used for all: the batch is the first axis.
+    """,
     kind=AnyArray(),
     otherwise="A key is visible if neither mask hides it.",
 )
 def may_look(attn_mask: Array, key_padding: Array) -> Array:
     """One mask, True where a query may look, from two in which it means hide."""
-    return np.asarray(~(_hides(attn_mask) | _on_keys(key_padding)))
+    hides = attn_mask if attn_mask.dtype == bool else attn_mask < 0
+    return np.asarray(~(hides | key_padding[:, None, :]))

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 
@@ -34,15 +35,13 @@ def _seen() -> Iterator[Case]:
     faint = reference.softmax(np.array([[0.0, 13.0, -600.0], [13.0, 0, -20]]))
     yield case(a=faint, mask=np.array([True, False, True]))
     yield case(a=np.eye(3), mask=np.tri(3, dtype=bool), want=np.eye(3))
+    least = "Its visible weights add up to 10⁻⁶, the least that is promised, and not to nothing."
+    few, rest = np.array([[1e-6, 1 - 1e-6, 0]]), np.array([[True, False, True]])
+    yield case(a=few, mask=rest, want=[[1.0, 0, 0]], why=least)
+    yield case(a=few[:, ::-1], mask=rest, want=[[0.0, 0, 1]], why=least)
 
 
 _EMPTY = "The first row is fully masked: by the book's contract its weights are zeros."
-
-
-def _shared(a: Array, mask: Array) -> Array:
-    kept = np.where(mask, a, 0.0)
-    total = kept.sum(axis=-1, keepdims=True)
-    return np.asarray(kept / np.where(total == 0, 1, total))
 
 
 @exercise(
@@ -55,43 +54,36 @@ def _shared(a: Array, mask: Array) -> Array:
         "Divide each row by that sum; where it is zero, leave the zeros as they are.",
     ),
     cases=_seen,
-    mutants={
-        "That is the mask after the softmax: the rows do not add up to 1.": lambda a, mask: (
-            np.where(mask, a, 0.0)
-        ),
-        "0/0 is nan in the fully masked row; its weights are to be zeros.": lambda a, mask: (
-            (a * mask) / (a * mask).sum(axis=-1, keepdims=True)
-        ),
-        "A softmax takes scores, and these are weights already.": lambda a, mask: reference.softmax(
-            np.where(mask, a, -np.inf)
-        ),
-        "The hidden share was given out in equal parts; ratios of visible weights are to stay.": (
-            lambda a, mask: np.where(
-                mask,
-                a
-                + (1 - np.where(mask, a, 0).sum(axis=-1, keepdims=True))
-                / np.maximum(np.broadcast_to(mask, a.shape).sum(axis=-1, keepdims=True), 1),
-                0.0,
-            )
-        ),
-        "The mask is read the wrong way round: True means that a key may be looked at.": (
-            lambda a, mask: _shared(a, ~mask)
-        ),
-        "You divided by the sum of each column.": lambda a, mask: np.nan_to_num(
-            (a * mask) / (a * mask).sum(axis=-2, keepdims=True)
-        ),
-        "A small number in the denominator: the rows do not quite add up to 1.": (
-            lambda a, mask: (a * mask) / ((a * mask).sum(axis=-1, keepdims=True) + 1e-9)
-        ),
-        "You divided by the sum over the whole array; each row has its own.": lambda a, mask: (
-            a * mask / (a * mask).sum()
-        ),
-    },
+    slips="""
+        kept / np.where(total == 0, 1, total) → kept
+            That is the mask after the softmax: the rows do not add up to 1.
+        np.where(total == 0, 1, total) → total
+            0/0 is nan in the fully masked row; its weights are to be zeros.
+        = reference.softmax(np.where(mask, a, -np.inf))
+            A softmax takes scores, and these are weights already.
+        = np.where(mask, a + (1 - np.where(mask, a, 0).sum(-1, keepdims=True))
+        / np.maximum(np.broadcast_to(mask, a.shape).sum(-1, keepdims=True), 1), 0.0)
+            The hidden share was given out in equal parts; ratios of visible weights are to stay.
+        mask, a → ~mask, a
+            The mask is read the wrong way round: True means that a key may be looked at.
+        axis=-1 → axis=-2
+            You divided by the sum of each column.
+        np.where(total == 0, 1, total) → (total + 1e-9)
+            A small number in the denominator: the rows do not quite add up to 1.
+        np.where(total == 0, 1, total) → (total + 1e-12)
+            Even 10⁻¹² in the denominator counts where the visible weights add up to 10⁻⁶.
+        kept / np.where(total == 0, 1, total) → np.where(total < 1e-5, 0.0, $)
+            A small sum was taken for zero. A row that sees little is not fully masked.
+        kept.sum(axis=-1, keepdims=True) → kept.sum()
+            You divided by the sum over the whole array; each row has its own.
+    """,
     otherwise="Visible weights keep their ratios, and each row that sees anything adds up to 1.",
 )
 def with_mask(a: Array, mask: Array) -> Array:
     """The weights with a mask before the softmax, from those without one."""
-    return _shared(a, mask)
+    kept = np.where(mask, a, 0.0)
+    total = kept.sum(axis=-1, keepdims=True)
+    return np.asarray(kept / np.where(total == 0, 1, total))
 
 
 def _overheard() -> Iterator[Case]:
@@ -117,16 +109,16 @@ def _overheard() -> Iterator[Case]:
     yield _late(np.array([1000.0, 1001, 0]), 0)
     yield _late(np.array([-1000.0, -1002, -1001]), 2)
     yield _late(np.array([0.0, 6, 0, 0]), 1)
+    yield _late(np.array([1000.0, 0, 0, 0, 0, 0, 1000]), 6)  # far from the mean
+    yield _late(np.array([-1000.0, 0, 0, 0, 0, 0, 0]), 3)
+    for share in (0.001, 0.999):
+        yield _late(np.array([2.0, 2 + np.log(share / (1 - share))]), 1)
 
 
 def _late(scores: Array, hidden: int) -> Case:
     visible = np.arange(len(scores)) != hidden
     late = np.where(visible, reference.softmax(scores), 0.0)
     return case(a=late, scores=np.where(visible, scores, 0.0), hidden=hidden)
-
-
-def _others(a: Array, scores: Array, hidden: int) -> Array:
-    return np.delete(scores, hidden)
 
 
 @exercise(
@@ -138,29 +130,41 @@ def _others(a: Array, scores: Array, hidden: int) -> Array:
         "Compare the missing share with a key whose weight is not zero: the one with the largest.",
     ),
     cases=_overheard,
-    mutants={
-        "That is the logarithm of the missing share. It says how the score lies to the others.": (
-            lambda a, scores, hidden: np.log(1 - a.sum())
-        ),
-        "The weight of the key that you compared with has underflowed to 0: choose one that "
-        "has weight.": lambda a, scores, hidden: (
-            scores[(hidden == 0) * 1] + np.log((1 - a.sum()) / a[(hidden == 0) * 1])
-        ),
-        "The ratio is upside down.": lambda a, scores, hidden: (
-            scores[a.argmax()] - np.log((1 - a.sum()) / a.max())
-        ),
-        "You took the missing share itself in place of its ratio to another share.": (
-            lambda a, scores, hidden: scores[a.argmax()] + np.log(1 - a.sum())
-        ),
-        "exp of a score in the thousands is more than a float64 can hold, and exp of one far below "
-        "zero is 0: stay with differences of scores.": lambda a, scores, hidden: np.log(
-            np.exp(_others(a, scores, hidden)).sum() * (1 - a.sum()) / a.sum()
-        ),
-        "The logarithm of the ratio of shares is the difference of the scores: which score is it "
-        "added to?": lambda a, scores, hidden: np.log((1 - a.sum()) / a.max()),
-        "You compared the missing share with the visible share as a whole, and with a single "
-        "score.": lambda a, scores, hidden: scores[a.argmax()] + np.log((1 - a.sum()) / a.sum()),
-    },
+    slips="""
+        = np.log(1 - a.sum())
+            That is the logarithm of the missing share. It says how the score lies to the others.
+        a.argmax() → hidden == 0
+            The weight of the key that you compared with has underflowed to 0: choose one that has
+            weight.
+        a.argmax() → scores.argmax()
+            The key with the largest number in `scores` may be the hidden one: there stands a 0 in
+            the place of its score, and its weight is 0.
+        = (np.delete(scores, hidden) + np.log((1 - a.sum()) / np.delete(a, hidden))).mean()
+            You took a mean over all visible keys, and the weights of some have underflowed to 0.
+        + np.log → - np.log
+            The ratio is upside down.
+        (1 - a.sum()) / a[best] → 1 - a.sum()
+            You took the missing share itself in place of its ratio to another share.
+        = np.log(np.exp(np.delete(scores, hidden)).sum() * (1 - a.sum()) / a.sum())
+            exp of a score in the thousands is more than a float64 can hold, and exp of one far
+            below zero is 0: stay with differences of scores.
+        = (z := np.delete(scores, hidden)).mean() + np.log(
+        np.exp(z - z.mean()).sum() * (1 - a.sum()) / a.sum())
+            Scores were measured from their mean, and one may lie a thousand above it: exp of that
+            is more than a float64 can hold.
+        = _lse(scores) + np.log((1 - a.sum()) / a.sum())
+            The 0 in the place of the hidden score was counted as a score.
+        = _lse(scores[scores != 0]) + np.log((1 - a.sum()) / a.sum())
+            A visible score may be 0 as well; `hidden` says which place to leave out.
+        = scores[a.argmax()]
+            That is the score of a visible key.
+        scores[best] + np.log → np.log
+            The logarithm of the ratio of shares is the difference of the scores: which score is it
+            added to?
+        / a[best] → / a.sum()
+            You compared the missing share with the visible share as a whole, and with a single
+            score.
+    """,
     otherwise="The missing share is to any other share as e to the difference of the two scores.",
 )
 def eavesdrop(a: Array, scores: Array, hidden: int) -> float:
@@ -188,20 +192,16 @@ def _wanted() -> Iterator[Case]:
         yield case(visible=integers(seed, (n,)), hidden=integers(seed + 20, (m,)), share=share)
     yield case(visible=np.array([-1000.0, -1001]), hidden=np.array([1000.0, 998]), share=1e-3)
     yield case(visible=np.array([1000.0]), hidden=np.array([-3000.0, -2990, 0]), share=0.25)
-    yield case(visible=np.array([0.0, 1, 2]), hidden=np.array([2.0, 1]), share=1e-300)
+    tiny = "The share may be as small as 10⁻³⁰⁰."
+    yield case(visible=np.array([0.0, 1, 2]), hidden=np.array([2.0, 1]), share=1e-300, why=tiny)
+    most = "The share may lie near 1 as well; what is left over has all its digits."
+    for share in (1 - 2701 * 2.0**-53, 1 - 3 * 2.0**-53):
+        yield case(visible=np.array([1.0, 2]), hidden=np.array([3.0]), share=share, why=most)
     yield case(visible=np.array([2.0, 2]), hidden=np.array([2.0, 2]), share=0.25, whole=True)
 
 
-def _fill(lse: Callable[[Array], float], odds: Callable[[float], float]) -> Callable[..., float]:
-    return lambda visible, hidden, share: float(odds(share) + lse(visible) - lse(hidden))
-
-
-def _odds(share: float) -> float:
-    return float(np.log(share) - np.log1p(-share))
-
-
 def _lse(z: Array) -> float:
-    return float(reference.logsumexp(z))
+    return float(reference.logsumexp(z.astype(float)))
 
 
 @exercise(
@@ -215,32 +215,37 @@ def _lse(z: Array) -> float:
         "Take the logarithm of both sides: f is a log of odds and a difference of log-sum-exps.",
     ),
     cases=_wanted,
-    mutants={
-        "That is the logarithm of the share; the odds are share to 1 − share.": _fill(
-            _lse, lambda share: float(np.log(share))
-        ),
-        "The odds are upside down: the hidden keys would get the rest.": _fill(
-            _lse, lambda share: -_odds(share)
-        ),
-        "You compared the largest scores only; all keys have a part in the sums.": _fill(
-            lambda z: float(z.max()), _odds
-        ),
-        "exp of a score in the thousands is more than a float64 can hold.": _fill(
-            lambda z: float(np.log(np.exp(z).sum())), _odds
-        ),
-        "The visible and the hidden sum have changed places.": lambda visible, hidden, share: (
-            _odds(share) + _lse(hidden) - _lse(visible)
-        ),
-        "The means of the scores do not count, but the sums of their exponentials.": _fill(
-            lambda z: float(z.mean()), _odds
-        ),
-        "That is how far the hidden keys must fall; f is added, so it has the other sign.": (
-            lambda visible, hidden, share: -(_odds(share) + _lse(visible) - _lse(hidden))
-        ),
-        "−10⁹ hides, but it does not give this share.": lambda visible, hidden, share: -1e9,
-    },
+    slips="""
+        np.log(share) - np.log1p(-share) → np.log(share)
+            That is the logarithm of the share; the odds are share to 1 − share.
+        odds + → -odds +
+            The odds are upside down: the hidden keys would get the rest.
+        np.log(share) - np.log1p(-share) → -np.log(1 / share - 1)
+            1/share loses the last digits of a share near 1: take the logarithms one by one.
+        _lse(visible) - _lse(hidden) → visible.max() - hidden.max()
+            You compared the largest scores only; all keys have a part in the sums.
+        _lse(hidden) → hidden.max()
+            The hidden keys have the share together; you gave it to the largest of them alone.
+        _lse(hidden) → hidden
+            The hidden keys have the share together, by one f; you gave it to each of them.
+        _lse(visible) → visible.max()
+            The visible keys have the rest together, and not the largest of them alone.
+        _lse(visible) - _lse(hidden) → np.log(np.exp(visible).sum() / np.exp(hidden).sum())
+            exp of a score in the thousands is more than a float64 can hold.
+        _lse(visible) - _lse(hidden) → _lse(hidden) - _lse(visible)
+            The visible and the hidden sum have changed places.
+        _lse(visible) - _lse(hidden) → visible.mean() - hidden.mean()
+            The means of the scores do not count, but the sums of their exponentials.
+        odds + _lse(visible) - _lse(hidden) → -($)
+            That is how far the hidden keys must fall; f is added, so it has the other sign.
+        _lse(visible) - _lse(hidden) → _lse(visible)
+            That is the score that a single hidden key needs; f is added to the one that it has.
+        = -1e9
+            −10⁹ hides, but it does not give this share.
+    """,
     otherwise="Adding f multiplies the hidden exponentials by e to the f.",
 )
-def fill(visible: Array, hidden: Array, share: float) -> float:
+def fill(visible: Array, hidden: Array, share: float) -> Any:
     """The number that, added to the hidden scores, leaves the hidden keys this share."""
-    return _odds(share) + _lse(visible) - _lse(hidden)
+    odds = np.log(share) - np.log1p(-share)
+    return odds + _lse(visible) - _lse(hidden)

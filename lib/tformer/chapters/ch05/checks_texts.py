@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -32,7 +32,8 @@ def _texts() -> Iterator[Case]:
             words=rng.integers(n_words, size=shape),
         )
     yield case(logits=integers(7, (4, 3)), words=np.array([2, 0, 1, 1]), whole=True)
-    yield case(logits=1000 * integers(8, (4, 3)), words=np.array([0, 2, 2, 1]))
+    far = "Logits may lie thousands apart, and so may logarithms of probabilities and 0."
+    yield case(logits=1000 * integers(8, (4, 3)), words=np.array([0, 2, 2, 1]), why=far)
     yield case(
         logits=np.array([[0.0, -5000], [3000, 0]]),
         words=np.array([0, 1]),
@@ -41,18 +42,16 @@ def _texts() -> Iterator[Case]:
     )
 
 
-def _log_p(logits: Array) -> Array:
-    return reference.log_softmax(logits)
+def _floored(logits: Array) -> Array:
+    return np.log(np.maximum(measured_from(logits), 1e-300))
 
 
-def _at(rows: Array, words: Array) -> Array:
-    return np.take_along_axis(rows, words[..., None], axis=-1)[..., 0]
+def _naive(logits: Array) -> Array:
+    return np.asarray(logits - np.log(np.exp(logits).sum(axis=-1, keepdims=True)))
 
 
-def _scored(
-    weigh: Callable[[Array], Array] = _log_p, total: Callable[..., Any] = np.sum
-) -> Callable[[Array, Array], Any]:
-    return lambda logits, words: total(_at(weigh(logits[..., :-1, :]), words[..., 1:]), axis=-1)
+def _down(logits: Array) -> Array:
+    return np.asarray(logits - reference.logsumexp(logits.mT)[..., None, :])
 
 
 @exercise(
@@ -65,40 +64,66 @@ def _scored(
         "Take the log-softmax of the logits first, choose an entry in each row, and add.",
     ),
     cases=_texts,
-    mutants={
-        "Row t was asked for word t, which it has seen: it speaks of word t + 1.": (
-            lambda logits, words: _at(_log_p(logits), words).sum(axis=-1)
-        ),
-        "Row t + 1 was asked for word t. It has seen that word, and the next one as well.": (
-            lambda logits, words: _at(_log_p(logits[..., 1:, :]), words[..., :-1]).sum(axis=-1)
-        ),
-        "That is the probability; its logarithm is asked for.": lambda logits, words: np.exp(
-            _scored()(logits, words)
-        ),
-        "Logarithms of chances are added up, not averaged.": _scored(total=np.mean),
-        "That is minus the logarithm.": lambda logits, words: -_scored()(logits, words),
-        "The logits were added up; a softmax makes chances of them first.": _scored(lambda z: z),
-        "The logarithm of a softmax that underflows is −∞: take the logarithm on paper.": _scored(
-            lambda z: np.log(measured_from(z))
-        ),
-        "exp of a logit in the thousands is more than a float64 can hold.": _scored(
-            lambda z: z - np.log(np.exp(z).sum(axis=-1, keepdims=True))
-        ),
-        "The softmax runs over the words of the vocabulary, along the last axis.": _scored(
-            lambda z: z - reference.logsumexp(z.mT)[..., None, :]
-        ),
-        "All texts were added up; each has its own logarithm.": lambda logits, words: _scored()(
-            logits, words
-        ).sum(),
-        "The first text word is given; the first factor belongs to word 1.": (
-            lambda logits, words: _at(_log_p(logits), np.roll(words, -1, axis=-1)).sum(axis=-1)
-        ),
-    },
+    slips="""
+        logits[..., :-1, :] → logits ;; words[..., 1:, None] → words[..., None]
+            Row t was asked for word t, which it has seen: it speaks of word t + 1.
+        :-1, : → 1:, : ;; words[..., 1:, None] → words[..., :-1, None]
+            Row t + 1 was asked for word t. It has seen that word, and the next one as well.
+        chosen.sum(axis=-1) → np.exp($)
+            That is the probability; its logarithm is asked for.
+        .sum(axis=-1) → .mean(axis=-1)
+            Logarithms of chances are added up, not averaged.
+        chosen.sum(axis=-1) → -$
+            That is minus the logarithm.
+        .sum(axis=-1) →
+            The logarithms of the chances are not added up yet: each text has one.
+        reference.log_softmax →
+            The logits were added up; a softmax makes chances of them first.
+        reference.log_softmax(logits[..., :-1, :]) → np.log(measured_from(logits[..., :-1, :]))
+            The logarithm of a softmax that underflows is −∞: take the logarithm on paper.
+        reference.log_softmax → _floored
+            Small chances were replaced by a larger number before the logarithm: it may be any
+            number below 0.
+        reference.log_softmax → _naive
+            exp of a logit in the thousands is more than a float64 can hold.
+        reference.log_softmax → _down
+            The softmax runs over the words of the vocabulary, along the last axis.
+        .sum(axis=-1) → .sum()
+            All texts were added up; each has its own logarithm.
+        logits[..., :-1, :] → logits
+        words[..., 1:, None] → np.roll(words, -1, axis=-1)[..., None]
+            The first text word is given; the first factor belongs to word 1.
+    """,
     otherwise="Row t speaks of word t + 1.",
 )
 def log_probability(logits: Array, words: Array) -> Any:
     """Log-probability of each text given its first word."""
-    return _scored()(logits, words)
+    rows = reference.log_softmax(logits[..., :-1, :])
+    chosen = np.take_along_axis(rows, words[..., 1:, None], axis=-1)[..., 0]
+    return chosen.sum(axis=-1)
+
+
+LEAST = float(np.finfo(float).min)
+_FILLS = {  # what programs put in the place of −∞, in words
+    "−10³": -1e3,
+    "−10⁴": -1e4,
+    "−10⁵": -1e5,
+    "−10⁶": -1e6,
+    "−10⁸": -1e8,
+    "−10⁹": -1e9,
+    "−10¹⁰": -1e10,
+    "−10¹²": -1e12,
+    "−10³⁰": -1e30,
+    "the least float64": LEAST,
+}
+_IN_PLACE = (
+    "A finite number, {}, stands in the place of −∞, and visible scores lie as low: then the "
+    "hidden key takes weight."
+)
+_ADDED = (
+    "A finite number, {}, is added in the place of −∞, and a hidden score leads by as much: its "
+    "key keeps weight."
+)
 
 
 def _caches() -> Iterator[Case]:
@@ -125,25 +150,23 @@ def _caches() -> Iterator[Case]:
     yield case(q=stack[0], k=stack[1], v=stack[2])
     q, k = 60 * integers(50, (2, 3)), 60 * integers(51, (4, 3))
     yield case(q=q, k=k, v=integers(52, (4, 2)))
+    high = np.array([[1000.0], [999.0], [998.0]])
+    yield case(q=np.array([[1.0], [-1.0]]), k=high, v=np.eye(3))
     far = np.array([[2000.0], [1.0], [0.0], [3000.0]])
     yield case(q=np.array([[1.0], [1.0]]), k=far, v=np.eye(4))
     low = np.array([[-3000.0], [-3001.0], [-2999.0]])
     yield case(q=np.array([[1.0], [1.0]]), k=low, v=np.eye(3))
+    q, v = np.ones((2, 1)), np.array([[3.0], [5.0], [7.0]])
+    for fill in _FILLS.values():
+        size = max(3 * fill, LEAST)
+        said = f"two queries of 1, three keys of {size:g}, and v = (3, 5, 7) as a column"
+        alike = "All scores are equal, and very low."
+        yield case(q=q, k=np.full((3, 1), size), v=v, want=[[4.0], [5.0]], why=alike, said=said)
+        k = np.array([[0.0], [0.0], [-size]])
+        lead = "The hidden score of the first query is far larger than the others."
+        yield case(q=q, k=k, v=v, want=[[4.0], [7.0]], why=lead)
     whole = integers(60, (2, 2)), integers(61, (3, 2)), integers(62, (3, 2))
     yield case(q=whole[0], k=whole[1], v=whole[2], whole=True)
-
-
-def _hidden(scores: Array, offset: int | None = None, fill: float = -np.inf) -> Array:
-    n, m = scores.shape[-2:]
-    return np.where(np.tri(n, m, m - n if offset is None else offset, dtype=bool), scores, fill)
-
-
-def _with(weigh: Callable[[Array], Array]) -> Callable[[Array, Array, Array], Array]:
-    return lambda q, k, v: weigh(scaled_scores(q, k)) @ v
-
-
-def _late(scores: Array) -> Array:
-    return reference.softmax(scores) * (_hidden(scores) > -np.inf)
 
 
 @exercise(
@@ -157,43 +180,59 @@ def _late(scores: Array) -> Array:
         "argument.",
     ),
     cases=_caches,
-    mutants={
-        "The triangle sits in the upper left corner: the first query was taken for the first word "
-        "of the text.": _with(lambda s: reference.softmax(_hidden(s, 0))),
-        "No key is hidden.": _with(reference.softmax),
-        "The new words cannot see themselves: the edge of the triangle is off by one.": _with(
-            lambda s: reference.softmax(_hidden(s, s.shape[-1] - s.shape[-2] - 1))
-        ),
-        "Each new word sees the one after it: the edge of the triangle is off by one.": _with(
-            lambda s: reference.softmax(_hidden(s, s.shape[-1] - s.shape[-2] + 1))
-        ),
-        "You masked after the softmax: the hidden keys still took their share of the sum.": _with(
-            _late
-        ),
-        "Only the new words are seen; the earlier ones are in the cache.": _with(
-            lambda s: reference.softmax(
-                np.where(np.arange(s.shape[-1]) >= s.shape[-1] - s.shape[-2], _hidden(s), -np.inf)
-            )
-        ),
-        "A finite number stands in the place of −∞, and visible scores lie below it: then the "
-        "hidden key takes the weight.": _with(
-            lambda s: reference.softmax(_hidden(s, fill=-1000.0))
-        ),
-        "A finite number is added in the place of −∞, and a hidden score leads by as much: its key "
-        "keeps weight.": _with(
-            lambda s: reference.softmax(s + np.where(_hidden(s) > -np.inf, 0, -1000.0))
-        ),
-        "A score of 0 is not hidden: exp(0) = 1.": _with(
-            lambda s: reference.softmax(_hidden(s, fill=0.0))
-        ),
-    }
-    | each(lambda weigh, q, k, v: weigh(_hidden(scaled_scores(q, k))) @ v, SOFTMAX_MUTANTS)
+    slips="""
+        m - n, dtype → 0, dtype
+            The triangle sits in the upper left corner: the first query was taken for the first word
+            of the text.
+        np.where(mask, scores, -np.inf) → scores
+            No key is hidden.
+        m - n, dtype → m - n - 1, dtype
+            The new words cannot see themselves: the edge of the triangle is off by one.
+        m - n, dtype → m - n + 1, dtype
+            Each new word sees the one after it: the edge of the triangle is off by one.
+        np.where(mask, scores, -np.inf) → scores ;; reference.softmax(seen) → $ * mask
+            You masked after the softmax: the hidden keys still took their share of the sum.
+        mask, scores → mask & (np.arange(m) >= m - n), scores
+            Only the new words are seen; the earlier ones are in the cache.
+        -np.inf → 0.0
+            A score of 0 is not hidden: exp(0) = 1.
+        reference.softmax(seen) → measured_from(seen, scores.max(axis=-1, keepdims=True))
+            The maximum was taken over hidden scores too, and a large one leaves every visible
+            exponential at 0.
+        scaled_scores(q, k) → q @ k.mT / v.shape[-1] ** 0.5
+            You divided by the root of the width of the values. The scale belongs to the queries.
+    """,
+    mutants=each(
+        lambda weigh, q, k, v: weigh(_seen(scaled_scores(q, k))) @ v,
+        SOFTMAX_MUTANTS,
+    )
     | each(
-        lambda scale, q, k, v: reference.softmax(_hidden(scale(q, k) * (q @ k.mT))) @ v,
+        lambda scale, q, k, v: reference.softmax(_seen(scale(q, k) * (q @ k.mT))) @ v,
         SCALE_MUTANTS,
+    )
+    | each(
+        lambda fill, q, k, v: reference.softmax(_seen(scaled_scores(q, k), fill)) @ v,
+        {_IN_PLACE.format(words): fill for words, fill in _FILLS.items()},
+    )
+    | each(
+        lambda fill, q, k, v: reference.softmax(_added(scaled_scores(q, k), fill)) @ v,
+        {_ADDED.format(words): fill for words, fill in _FILLS.items()},
     ),
     otherwise="Query t stands at place S − T + t and sees the keys up to there.",
 )
 def newest(q: Array, k: Array, v: Array) -> Array:
     """Causal attention of the last words of a text."""
-    return reference.causal_attention(q, k, v, offset=k.shape[-2] - q.shape[-2])
+    scores = scaled_scores(q, k)
+    n, m = scores.shape[-2:]
+    mask = np.tri(n, m, m - n, dtype=bool)
+    seen = np.where(mask, scores, -np.inf)
+    return np.asarray(reference.softmax(seen) @ v)
+
+
+def _seen(scores: Array, fill: float = -np.inf) -> Array:
+    n, m = scores.shape[-2:]
+    return np.where(np.tri(n, m, m - n, dtype=bool), scores, fill)
+
+
+def _added(scores: Array, fill: float) -> Array:
+    return scores + _seen(np.zeros_like(scores), fill)

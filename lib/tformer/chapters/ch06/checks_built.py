@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import permutations
+from itertools import permutations, product
 from math import comb
 from typing import Any
 
@@ -105,7 +105,8 @@ _NAIVE = "The slots hold a mixture of other words as well."
 
 @exercise(
     "6.10",
-    praise="Contents of one to four numbers, sentences of three to twenty words, in any order.",
+    praise="Contents of one to six numbers, all of them 1 or −1 too, and sentences of three to "
+    "twenty words.",
     hints=(
         "One head for each slot. By which column does head 0 find the nominative?",
         "The query reads the mark of the verb, the key the mark of a noun, the value the content.",
@@ -121,13 +122,31 @@ _NAIVE = "The slots hold a mixture of other words as well."
 def collect(f: Answer) -> None:
     """Weights of two heads, judged by what arrives in the verb's row."""
     rng = np.random.default_rng(0)
-    for m in (1, 2, 4):
+    for m in (1, 2, 4, 6):
         said, d = f.said(m=m), 3 * m + 3
         tables = [x.astype(float) for x in parts(f, f.raw(said, m=m).value, said, NAMES)]
         _fit(f, said, tables, d)
         for n in (3, 3, 4, 12, 20, 20):
             x = _sentence(rng, m, n)
-            _judge(f"{said}, and a sentence of {describe.count(n)} words", x, m, _verb(x, tables))
+            _judge(f"{said}, and a sentence of {describe.count(n)} words", x, m, tables)
+        for nouns, verb, others in product((1, -1), repeat=3):
+            x = _sentence(rng, m, 20)
+            x[:2, :m], x[2, :m], x[3:, :m] = [[nouns], [-nouns]], verb, others
+            _judge(
+                f"{said}, and 20 words with contents {nouns} and {-nouns} of the nouns, {verb} of "
+                f"the verb and {others} of the others",
+                x,
+                m,
+                tables,
+            )
+            x[1, :m] = nouns
+            _judge(
+                f"{said}, and 20 words with contents {nouns} of the nouns, {verb} of the verb and "
+                f"{others} of the others",
+                x,
+                m,
+                tables,
+            )
 
 
 def _fit(f: Answer, said: str, tables: list[np.ndarray], d: int) -> None:
@@ -148,20 +167,40 @@ def _verb(x: np.ndarray, tables: list[np.ndarray]) -> np.ndarray:
     )
 
 
-def _judge(said: str, x: np.ndarray, m: int, got: np.ndarray) -> None:
-    want = np.concatenate([np.zeros(m + 3), x[0, :m], x[1, :m]])
+def _judge(said: str, x: np.ndarray, m: int, tables: list[np.ndarray]) -> None:
+    got, who, whom = _verb(x, tables), x[0, :m], x[1, :m]
+    want = np.concatenate([np.zeros(m + 3), who, whom])
     error = float(np.abs(got - want).max())
     if error <= 1e-3:
         return
-    slots = got[m + 3 :].reshape(2, m)
-    who, whom = x[:2, :m]
     told: Any = f"With {said}, the verb's slots are off by {show(error)}. "
     if np.abs(got[: m + 3]).max() > 1e-3:
         raise Wrong(told + "Something is written into columns that should stay as they are.")
-    if np.abs(slots - [whom, who]).max() <= 0.1:
-        raise Wrong(told + _EXCHANGED)
-    if np.abs(slots - (who + whom) / 2).max() <= 0.1:
-        raise Wrong(told + _MIXED)
+    if not tables[0][:, m + 2].any():
+        raise Wrong(told + "No query reads the mark of the verb, and it is the verb that asks.")
+    looks = {
+        _EXCHANGED: (whom, who),
+        _MIXED: ((who + whom) / 2, (who + whom) / 2),
+        "Both heads look at the nominative.": (who, who),
+        "Both heads look at the accusative.": (whom, whom),
+        "Each head writes into both slots, which hold the sum of the two nouns.": (
+            who + whom,
+            who + whom,
+        ),
+        "The numbers of the two contents are dealt out in turn; one slot follows the other.": tuple(
+            np.stack([who, whom], axis=-1).reshape(2, m)
+        ),
+    }
+    slots = got[m + 3 :].reshape(2, m)
+    alike = [
+        words
+        for words, seen in looks.items()
+        if np.abs(slots - seen).max() <= 0.1 < np.abs(np.subtract(seen, [who, whom])).max() / 2
+    ]
+    if len(alike) == 1:
+        raise Wrong(told + alike[0])
+    if tables[0][:, :m].any() or tables[1][:, :m].any():
+        raise Wrong(told + "Contents take part in the scores, and they may have any sign.")
     raise Wrong(told + (_SOFT if error < 0.2 else _NAIVE))
 
 
@@ -222,6 +261,13 @@ def graded(f: Answer) -> None:
                     )
 
 
+def _fine(scores: np.ndarray) -> bool:
+    """Tell whether the noun that fits wins in every sentence."""
+    pairs = permutations(range(scores.shape[1] // 2), 2)
+    wins = (_both(scores, *pair, length) for pair in pairs for length in LENGTHS)
+    return all(right >= LEAST * wrong for right, wrong in wins)
+
+
 def _both(scores: np.ndarray, right: int, wrong: int, length: int) -> np.ndarray:
     n = scores.shape[1] // 2
     chosen = scores[:, [right, wrong, n + right]]
@@ -232,6 +278,10 @@ def _both(scores: np.ndarray, right: int, wrong: int, length: int) -> np.ndarray
 def _why(scores: np.ndarray, right: int, wrong: int, length: int) -> str:
     n = scores.shape[1] // 2
     said = scores[:, n:]
+    if _fine(np.roll(scores, n, axis=1)):
+        return "The scores of the adjectives stand first; those of the nouns belong there."
+    if _fine(np.concatenate([scores[:, ::2], scores[:, 1::2]], axis=1)):
+        return "Nouns and adjectives stand in turn; all nouns come first."
     if np.ptp(said[0] - said[1]) < 1e-9:
         return _SAME
     short = _both(scores, right, wrong, LENGTHS[0])

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from typing import Any
+from collections.abc import Iterator
 
 import numpy as np
 
+from tformer import reference
 from tformer.exercises.kinds import Marks, Several
 from tformer.exercises.registry import exercise
 from tformer.exercises.samples import integers
@@ -20,6 +20,7 @@ SIZES = (
     (6, 6, 2, 4),
     (768, 12, 12, 1024),
     (64, 8, 1, 100),
+    (16384, 128, 8, 100_003),  # more weights than 32 bits count
 )
 
 
@@ -39,44 +40,38 @@ def _bills() -> Iterator[Case]:
     ),
     cases=_bills,
     kind=Several(names=("number of parameters", "size of the cache", "number of weights")),
-    mutants={
-        "Keys and values are shared: their matrices have G · d_k columns.": lambda d, h, g, n: (
-            4 * d * d,
-            2 * n * d * g // h,
-            h * n * n,
-        ),
-        "There are four matrices; that of the output was forgotten.": lambda d, h, g, n: (
-            d * (d + 2 * d * g // h),
-            2 * n * d * g // h,
-            h * n * n,
-        ),
-        "A head is d_model / H wide; the heads share the width.": lambda d, h, g, n: (
-            2 * d * d * (h + g),
-            2 * n * d * g,
-            h * n * n,
-        ),
-        "The cache holds keys and values.": lambda d, h, g, n: (
-            2 * d * (d + d * g // h),
-            n * d * g // h,
-            h * n * n,
-        ),
-        "What is shared is in the cache once, not once for each head.": lambda d, h, g, n: (
-            2 * d * (d + d * g // h),
-            2 * n * d,
-            h * n * n,
-        ),
-        "Every head has a table of weights, whoever shares its keys.": lambda d, h, g, n: (
-            2 * d * (d + d * g // h),
-            2 * n * d * g // h,
-            g * n * n,
-        ),
-        "A table of weights has a row and a column for each word.": lambda d, h, g, n: (
-            2 * d * (d + d * g // h),
-            2 * n * d * g // h,
-            h * n,
-        ),
-    },
-    otherwise="Count the columns of queries, keys, values and output, head by head.",
+    slips="""
+        2 * d_model * (d_model + kept) → 4 * d_model * d_model
+            Keys and values are shared: their matrices have G · d_k columns.
+        2 * d_model * (d_model + kept) → d_model * (d_model + 2 * kept)
+            There are four matrices; that of the output was forgotten.
+        2 * d_model * (d_model + kept) → 2 * (d_model + 1) * (d_model + kept)
+            Biases were counted; the layer has none.
+        d_model + kept → kept + kept
+            Queries and output have columns for every head; only keys and values are shared.
+        // n_heads →
+        d_model + kept → n_heads * d_model + kept
+            A head is d_model / H wide; the heads share the width.
+        n_groups // n_heads → (n_heads // n_groups) // n_heads
+            You took H/G tables of keys; their number is `n_groups`.
+        2 * n * kept → n * kept
+            The cache holds keys and values.
+        2 * n * kept → 4 * n * kept
+            Each word has one key and one value in a table; you count both twice.
+        2 * n * kept → 2 * n * d_model
+            What is shared is in the cache once, not once for each head.
+        2 * n * kept, n_heads * n * n → n_heads * n * n, 2 * n * kept
+            Cache and weights have changed places: parameters, cache, weights are asked for.
+        n_heads * n * n → n_groups * n * n
+            Every head has a table of weights, whoever shares its keys.
+        n_heads * n * n → n * n
+            That is one table of weights, and each head has its own.
+        n_heads * n * n → n_heads * n * (n + 1) // 2
+            Every word looks at every word, also at later ones: no half of the table is left out.
+        n_heads * n * n → n_heads * n
+            A table of weights has a row and a column for each word.
+    """,
+    otherwise="Parameters are in matrices, keys and values in the cache, weights between words.",
 )
 def bill(d_model: int, n_heads: int, n_groups: int, n: int) -> tuple[int, int, int]:
     """Parameters, cache and weights of a layer."""
@@ -176,6 +171,83 @@ def _pairs_of_heads() -> Iterator[Case]:
         ),
     ):
         yield case(one=first, other=second, want=want, why=why, said=said)
+    yield from _near_misses(one)
+
+
+def _near_misses(one: Head) -> Iterator[Case]:
+    """Yield pairs that a hasty comparison takes for equal, or for different."""
+    w_q, w_k, w_v, w_o = one
+    small, d = [0.04 * w for w in one], len(w_q)
+    entry, moved = w_q.copy(), w_o.copy()
+    entry[0, 1] += 1
+    moved[1, :2] += 1, -1
+    tilted = [np.append(w_q, w_q[:, :1], axis=1), np.append(w_k, np.ones((d, 1)), axis=1)]
+    tilted[0] = tilted[0] * 1.5**0.5
+    wide = [np.pad(w_v, ((0, 0), (0, 2))), np.pad(w_o, ((0, 2), (0, 0)))]
+    flat = [np.zeros_like(w_q), w_k]
+    ends = [np.array([[1.0], [1]]), np.array([[1.0, 2]])]
+    first, second = np.array([[1.0], [0]]), np.array([[0.0], [1]])
+    for said, a, b, want, why in (
+        ("the same with another number in W_Q", [entry, *one[1:]], one, False, "One entry counts."),
+        ("the same with two numbers moved in W_O", one, [*one[:3], moved], False, "Entries count."),
+        (
+            "2 W_Q and W_V/2",
+            one,
+            [2 * w_q, w_k, w_v / 2, w_o],
+            False,
+            "It looks more sharply and brings half as much: the two do not cancel.",
+        ),
+        (
+            "−W_V, in both of which W_Q is zero",
+            [*flat, w_v, w_o],
+            [*flat, -w_v, w_o],
+            False,
+            "Both look at all words alike, and bring the opposite.",
+        ),
+        (
+            "W_V and W_O filled up with zeros",
+            one,
+            [w_q, w_k, *wide],
+            True,
+            "The values are wider, and their product with W_O is the same.",
+        ),
+        (
+            "W_Q and W_K filled up with zeros",
+            one,
+            [np.pad(w_q, ((0, 0), (0, 2))), np.pad(w_k, ((0, 0), (0, 2))), w_v, w_o],
+            False,
+            "The product is the same, and is divided by a larger root.",
+        ),
+        (
+            "a column more in W_Q and ones in W_K",
+            one,
+            [*tilted, w_v, w_o],
+            False,
+            "Scores differ by the sum of the numbers of the key's row.",
+        ),
+        (
+            "another W_K, where W_V sees sums only",
+            [first, first, *ends],
+            [first, second, *ends],
+            False,
+            "They look at different numbers of the key's row.",
+        ),
+        (
+            "−W_V, all numbers being small",
+            small,
+            [small[0], small[1], -small[2], small[3]],
+            False,
+            "What they bring is small, and opposite.",
+        ),
+        (
+            "−W_Q, all numbers but those of W_V being small",
+            [small[0], small[1], w_v, w_o],
+            [-small[0], small[1], w_v, w_o],
+            False,
+            "Where they look differs little, and by its sign.",
+        ),
+    ):
+        yield case(one=a, other=b, want=want, why=why, said=f"a head and {said}")
 
 
 Circuits = tuple[np.ndarray, np.ndarray]
@@ -186,10 +258,10 @@ def _circuits(head: Head, scaled: bool = True) -> Circuits:
     return w_q @ w_k.T / (w_q.shape[1] ** 0.5 if scaled else 1.0), w_v @ w_o
 
 
-def _compared(
-    agree: Callable[[Circuits, Circuits], Any], scaled: bool = True
-) -> Callable[..., bool]:
-    return lambda one, other: bool(agree(_circuits(one, scaled), _circuits(other, scaled)))
+def _on(x: np.ndarray, one: Head, other: Head) -> bool:
+    """Tell whether two heads add the same to one sentence."""
+    first, second = (reference.attention(x @ q, x @ k, x @ v) @ o for q, k, v, o in (one, other))
+    return bool(np.allclose(first, second))
 
 
 def _all_four(one: Head, other: Head) -> bool:
@@ -207,30 +279,42 @@ def _all_four(one: Head, other: Head) -> bool:
     ),
     cases=_pairs_of_heads,
     kind=Marks(),
-    mutants={
-        "Different matrices can make the same head; it is products that count.": _all_four,
-        "A head that brings nothing is the same as another that brings nothing.": _compared(
-            lambda a, b: np.allclose(a[0], b[0]) and np.allclose(a[1], b[1])
-        ),
-        "Where a head looks is compared, and what it brings is not.": _compared(
-            lambda a, b: np.allclose(a[0], b[0]) or np.allclose([a[1], b[1]], 0)
-        ),
-        "What a head brings is compared, and where it looks is not.": _compared(
-            lambda a, b: np.allclose(a[1], b[1])
-        ),
-        "The width of the keys was left out: each head divides by the root of its own.": _compared(
-            lambda a, b: (
-                np.allclose(a[1], b[1]) and (np.allclose(a[1], 0) or np.allclose(a[0], b[0]))
-            ),
-            scaled=False,
-        ),
-        "A head looks in one direction: who asks and who is asked differ.": _compared(
-            lambda a, b: (
-                np.allclose(a[1], b[1])
-                and (np.allclose(a[1], 0) or np.allclose(a[0], b[0]) or np.allclose(a[0], b[0].T))
-            )
-        ),
-    },
+    slips="""
+        = _all_four(one, other)
+            Different matrices can make the same head; it is products that count.
+        = one[0].shape == other[0].shape and same_head(one, other)
+            Heads with keys of different widths may be the same.
+        = one[2].shape == other[2].shape and same_head(one, other)
+            Heads with values of different widths may be the same.
+        (np.allclose(u, 0) or np.allclose(m, m_other)) → np.allclose(m, m_other)
+            A head that brings nothing is the same as another that brings nothing.
+        np.allclose(u, u_other) and (np.allclose(u, 0) or → (
+            Where a head looks is compared, and what it brings is not.
+        and (np.allclose(u, 0) or np.allclose(m, m_other)) →
+            What a head brings is compared, and where it looks is not.
+        _circuits(one), _circuits(other) → _circuits(one, False), _circuits(other, False)
+            The width of the keys was left out: each head divides by the root of its own.
+        or np.allclose(m, m_other) → $ or np.allclose(m, m_other.T)
+            A head looks in one direction: who asks and who is asked differ.
+        = bool(np.allclose(np.matmul(*_circuits(one)), np.matmul(*_circuits(other))))
+            You compared the product of all four matrices. It says neither where a head looks nor
+            what it brings.
+        np.allclose(u, u_other) → (u == u_other).all()
+        np.allclose(u, 0) or np.allclose(m, m_other) → (u == 0).all() or (m == m_other).all()
+            The products of other matrices differ in their last digits: allow for rounding.
+        np.allclose(u, u_other) → np.allclose(u, u_other, atol=1e-2)
+        np.allclose(u, 0) → np.allclose(u, 0, atol=1e-2)
+        np.allclose(m, m_other) → np.allclose(m, m_other, atol=1e-2)
+            The comparison is too coarse: a head may have small numbers.
+        np.allclose(u, u_other) → np.allclose(np.linalg.norm(u), np.linalg.norm(u_other))
+        np.allclose(m, m_other) → np.allclose(np.linalg.norm(m), np.linalg.norm(m_other))
+            You compared the lengths of matrices, and these may differ in every entry.
+        np.allclose(u, u_other) → np.allclose(u.sum(), u_other.sum())
+        np.allclose(m, m_other) → np.allclose(m.sum(), m_other.sum())
+            You compared the sums of matrices, and these may differ in every entry.
+        = _on(np.eye(len(one[0])), one, other)
+            You tried the sentence of unit vectors only; there the numbers of every row add up to 1.
+    """,
     otherwise="Compare where the heads look and what they bring.",
 )
 def same_head(one: Head, other: Head) -> bool:
@@ -250,20 +334,6 @@ def _scores(w_q: np.ndarray, w_k: np.ndarray) -> np.ndarray:
     return np.asarray(w_q @ w_k.T / w_q.shape[-1] ** 0.5)
 
 
-def _placed(
-    w_q: np.ndarray, w_k: np.ndarray, factor: float, keys: str = "beside"
-) -> tuple[np.ndarray, np.ndarray]:
-    n_heads, d, d_k = w_q.shape
-    wide = np.zeros((n_heads, d, n_heads, d_k))
-    wide[np.arange(n_heads), :, np.arange(n_heads)] = factor * w_q
-    beside = np.concatenate(list(w_k), axis=-1)
-    if keys == "in turn":
-        beside = np.moveaxis(w_k, 0, -1).reshape(d, -1)
-    if keys == "first":
-        beside = np.tile(w_k[0], n_heads)
-    return wide.reshape(n_heads, d, -1), beside
-
-
 @exercise(
     "6.8",
     praise="One head, many heads, keys wider than the rows, whole numbers: every score as before.",
@@ -274,31 +344,35 @@ def _placed(
     ),
     cases=_tables_of_keys,
     kind=Several(names=("w_q", "w_k"), by=_scores, called="the table of your scores, M/√width"),
-    mutants={
-        "The scores are too small by √H: the new layer divides by the root of a larger width.": (
-            lambda w_q, w_k: _placed(w_q, w_k, 1.0)
-        ),
-        "The scores are too small by H; you divided where you should multiply.": (
-            lambda w_q, w_k: _placed(w_q, w_k, len(w_q) ** -0.5)
-        ),
-        "The scores are too large by √H: the root of the ratio of the widths is enough.": (
-            lambda w_q, w_k: _placed(w_q, w_k, float(len(w_q)))
-        ),
-        "The columns of the keys are dealt out in turn, and those of the queries are not.": (
-            lambda w_q, w_k: _placed(w_q, w_k, len(w_q) ** 0.5, "in turn")
-        ),
-        "All parts of the key are those of the first head.": (
-            lambda w_q, w_k: _placed(w_q, w_k, len(w_q) ** 0.5, "first")
-        ),
-        "Every query looks at all parts of the key; the scores of all heads were added up.": (
-            lambda w_q, w_k: (
-                np.tile(w_q, len(w_q)) * len(w_q) ** 0.5,
-                np.concatenate(list(w_k), axis=-1),
-            )
-        ),
-    },
+    slips="""
+        n_heads**0.5 * w_q → w_q
+            The scores are too small by √H: the new layer divides by the root of a larger width.
+        n_heads**0.5 → n_heads**-0.5
+            The scores are too small by H; you divided where you should multiply.
+        n_heads**0.5 → n_heads
+            The scores are too large by √H: the root of the ratio of the widths is enough.
+        n_heads**0.5 → d_k**0.5
+            The factor is the root of d_k; keys have become H times as wide.
+        np.concatenate(list(w_k), axis=-1) → np.moveaxis(w_k, 0, -1).reshape(d, -1)
+            The columns of the keys are dealt out in turn, and those of the queries are not.
+        np.concatenate(list(w_k), axis=-1) → w_k.reshape(d, -1)
+            A reshape deals out whole rows of the keys' matrices; they should stand side by side.
+        list(w_k) → [w_k[0]] * n_heads
+            All parts of the key are those of the first head.
+        list(w_k) → [w_k.mean(axis=0)] * n_heads
+            The keys of the heads were averaged, and each head needs its own.
+        list(w_k) → list(w_k[::-1])
+            The blocks of the keys stand in reverse order.
+        wide.reshape(n_heads, d, -1) → np.tile(w_q, n_heads) * n_heads**0.5
+            Every query looks at all parts of the key; the scores of all heads were added up.
+        wide.reshape(n_heads, d, -1) → np.tile(np.concatenate(list(w_q), axis=-1), (n_heads, 1, 1))
+            All heads have the same wide query, which asks for every part of the key.
+    """,
     otherwise="Head h should see its own part of the key, and scores as large as before.",
 )
 def one_key(w_q: np.ndarray, w_k: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Matrices of a multi-query layer with the same scores."""
-    return _placed(w_q, w_k, len(w_q) ** 0.5)
+    n_heads, d, d_k = w_q.shape
+    wide = np.zeros((n_heads, d, n_heads, d_k))
+    wide[np.arange(n_heads), :, np.arange(n_heads)] = n_heads**0.5 * w_q
+    return wide.reshape(n_heads, d, -1), np.concatenate(list(w_k), axis=-1)

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from functools import partial
+from collections.abc import Iterator
 
 import numpy as np
 
@@ -11,9 +10,8 @@ from tformer import reference
 from tformer.exercises.registry import exercise
 from tformer.exercises.samples import integers
 from tformer.exercises.scales import SCALE_MUTANTS, scaled
+from tformer.exercises.softmaxes import SOFTMAX_MUTANTS, measured_from, scaled_scores, weighed
 from tformer.exercises.table import Case, case, each
-
-Attend = Callable[[np.ndarray, np.ndarray, np.ndarray], np.ndarray]
 
 
 def _groups() -> Iterator[Case]:
@@ -35,7 +33,6 @@ def _groups() -> Iterator[Case]:
             ((), 3, 3, 2, 2, 4, 1),
             ((2,), 4, 2, 2, 3, 2, 3),
             ((2, 1), 6, 2, 2, 5, 3, 2),
-            ((0,), 2, 1, 2, 3, 1, 1),
             ((), 8, 4, 2, 2, 2, 2),
         )
     ):
@@ -58,17 +55,6 @@ def _wide_keys() -> Case:
     return case(q=q, k=k, v=v, want=[[[11], [8]], [[8], [11]]], why=exactly)
 
 
-def _chosen(
-    q: np.ndarray,
-    k: np.ndarray,
-    v: np.ndarray,
-    which: Callable[[int, int], np.ndarray],
-    attend: Attend,
-) -> np.ndarray:
-    tables = which(q.shape[-3], k.shape[-3])
-    return attend(q, k[..., tables, :, :], v[..., tables, :, :])
-
-
 def _flat(table: np.ndarray, q: np.ndarray) -> np.ndarray:
     """Return the rows of all groups one after the other, the same for every head."""
     *batch, n_groups, n, width = table.shape
@@ -77,12 +63,10 @@ def _flat(table: np.ndarray, q: np.ndarray) -> np.ndarray:
     )
 
 
-def _neighbours(n_heads: int, n_groups: int) -> np.ndarray:
-    return np.arange(n_heads) * n_groups // n_heads
-
-
-def _heads(which: Callable[[int, int], np.ndarray]) -> Callable[..., np.ndarray]:
-    return lambda q, k, v: _chosen(q, k, v, which, reference.attention)
+def _averaged(heads: np.ndarray, times: int) -> np.ndarray:
+    """Return the mean over the heads of each group."""
+    shape = (*heads.shape[:-3], -1, times, *heads.shape[-2:])
+    return np.asarray(heads.reshape(shape).mean(axis=-3))
 
 
 @exercise(
@@ -95,28 +79,56 @@ def _heads(which: Callable[[int, int], np.ndarray]) -> Callable[..., np.ndarray]
         "np.repeat repeats an entry next to itself, np.tile the whole row.",
     ),
     cases=_groups,
-    mutants={
-        "Heads took the tables in turn; those that share one are neighbours.": _heads(
-            lambda h, g: np.arange(h) % g
-        ),
-        "All heads used the first table.": _heads(lambda h, g: np.zeros(h, dtype=int)),
-        "The groups are in the opposite order.": _heads(lambda h, g: _neighbours(h, g)[::-1]),
-        "The heads of a group were averaged; each has an output of its own.": lambda q, k, v: (
-            _heads(_neighbours)(q, k, v)
-            .reshape(
-                *q.shape[:-3], k.shape[-3], q.shape[-3] // k.shape[-3], q.shape[-2], v.shape[-1]
-            )
-            .mean(axis=-3)
-        ),
-        "All keys of all tables were asked at once; a head looks at one table.": lambda q, k, v: (
-            reference.attention(q, _flat(k, q), _flat(v, q))
-        ),
-    }
+    slips="""
+        np.repeat(table, times, axis=-3) → np.concatenate([table] * times, axis=-3)
+            Heads took the tables in turn; those that share one are neighbours.
+        reference.attention(q, k, v) → reference.attention(q, k, _in_turn(v, times))
+            The keys are those of the right tables; heads took the values in turn.
+        np.repeat(table, times, axis=-3) → np.repeat(table[..., :1, :, :], q.shape[-3], axis=-3)
+            All heads used the first table.
+        np.repeat(table, times → np.repeat(table[..., ::-1, :, :], times
+            The groups are in the opposite order.
+        reference.attention(q, k, v) → _averaged($, times)
+            The heads of a group were averaged; each has an output of its own.
+        attention(q, k, v) → attention(np.repeat(_averaged(q, times), times, axis=-3), k, v)
+            The queries of a group were averaged; each head asks for itself.
+        = reference.attention(q, _flat(k, q), _flat(v, q))
+            All keys of all tables were asked at once; a head looks at one table.
+        reference.attention(q, k, v) → np.stack(np.split($, q.shape[-3] // times, -3), axis=-4)
+            The numbers are right. Groups and the heads in them are one axis, that of all heads.
+        reference.attention → reference.causal_attention
+            Later keys were hidden; every query looks at all keys here.
+        attention(q, k, v) → attention(q, k, v, scale=v.shape[-1] ** -0.5)
+            You divided by the root of the width of the values. The scale belongs to the queries.
+        reference.attention → _by_one_maximum
+            One maximum was taken for all queries of a head; each row needs one of its own.
+    """,
+    mutants=each(
+        lambda scale, q, k, v: scaled(scale, q, *_repeated(q, k, v)),
+        SCALE_MUTANTS,
+    )
     | each(
-        lambda scale, q, k, v: _chosen(q, k, v, _neighbours, partial(scaled, scale)), SCALE_MUTANTS
+        lambda weigh, q, k, v: weighed(weigh, q, *_repeated(q, k, v)),
+        SOFTMAX_MUTANTS,
     ),
     otherwise="Head h uses table number h // (H // G), for keys and for values.",
 )
 def grouped(q: np.ndarray, k: np.ndarray, v: np.ndarray) -> np.ndarray:
     """Grouped-query attention."""
-    return _heads(_neighbours)(q, k, v)
+    times = q.shape[-3] // k.shape[-3]
+    k, v = (np.repeat(table, times, axis=-3) for table in (k, v))
+    return reference.attention(q, k, v)
+
+
+def _repeated(q: np.ndarray, *tables: np.ndarray) -> list[np.ndarray]:
+    return [np.repeat(table, q.shape[-3] // table.shape[-3], axis=-3) for table in tables]
+
+
+def _by_one_maximum(q: np.ndarray, k: np.ndarray, v: np.ndarray) -> np.ndarray:
+    scores = scaled_scores(q, k)
+    return measured_from(scores, scores.max(axis=(-2, -1), keepdims=True)) @ v
+
+
+def _in_turn(repeated: np.ndarray, times: int) -> np.ndarray:
+    """Return tables that have been repeated, as if the heads took them in turn."""
+    return np.concatenate([repeated[..., ::times, :, :]] * times, axis=-3)

@@ -76,6 +76,9 @@ def _rows(w_o: np.ndarray, d_v: int, h: int) -> np.ndarray:
         "What the other heads have added is in `out`, and nowhere else.": (
             lambda out, y, w_o, h: 0.0 * out
         ),
+        "That is the block of the head before: h counts from 0.": (
+            lambda out, y, w_o, h: out - y[..., h, :, :] @ _rows(w_o, y.shape[-1], h - 1)
+        ),
         "You took the block of the first head.": (
             lambda out, y, w_o, h: out - y[..., h, :, :] @ w_o[: y.shape[-1]]
         ),
@@ -185,6 +188,8 @@ def _layers() -> Iterator[Case]:
         w_q, w_k, w_v, w_o = w
         x = integers(seed + 70, (*batch, n, d))
         yield case(x=x, w_q=w_q, w_k=w_k, w_v=w_v, w_o=w_o, n_heads=n_heads)
+    x, one = np.array([[1.0], [0.5]]), np.eye(1)
+    yield case(x=x, w_q=40 * one, w_k=40 * one, w_v=one, w_o=one, n_heads=1, want=[[1], [1]])
     x, far = np.array([[1.0, 0], [0, -1], [1, 1]]), 40 * np.eye(2)
     yield case(x=x, w_q=far, w_k=far, w_v=np.eye(2), w_o=np.eye(2), n_heads=2)
 
@@ -255,6 +260,15 @@ def _model_width(x: np.ndarray, *rest: np.ndarray, n_heads: int) -> np.ndarray:
         "You divided by d_k, the width of the queries; divide by its root.": (
             _with(lambda q, k, v: reference.attention(q, k, v, scale=1 / q.shape[-1]))
         ),
+        "You divided by the root of the width of the values. The scale belongs to the keys.": (
+            _with(lambda q, k, v: reference.attention(q, k, v, scale=v.shape[-1] ** -0.5))
+        ),
+        "Queries and keys have changed places.": _with(
+            lambda q, k, v: reference.attention(k, q, v)
+        ),
+        "Later words were hidden; here every word looks at all words.": _with(
+            reference.causal_attention
+        ),
         "What the heads add was averaged; it is added up.": lambda *inputs: (
             _with(reference.attention)(*inputs) / inputs[-1]
         ),
@@ -297,24 +311,30 @@ def _moved() -> Iterator[Case]:
         "With the blocks along an axis of their own, an array of places picks them in order.",
     ),
     cases=_moved,
-    mutants={
-        "That is the way back: you moved block h to the place order[h]. The new head h needs the "
-        "block of the old head order[h].": lambda w_o, order: w_o.reshape(
-            len(order), -1, w_o.shape[1]
-        )[np.argsort(order)].reshape(w_o.shape),
-        "The matrix is as it was; the heads have moved.": lambda w_o, order: w_o,
-        "Single rows were moved; a head has d_v rows that stay together.": (
-            lambda w_o, order: w_o.reshape(-1, len(order), w_o.shape[1])[:, order].reshape(
-                w_o.shape
-            )
-        ),
-        "There are fewer rows than before: each head has several.": lambda w_o, order: w_o[order],
-        "The columns are those of the output; they stay where they are.": (
-            lambda w_o, order: w_o[:, np.arange(w_o.shape[1])[::-1]]
-        ),
-    },
+    slips="""
+        blocks[order] → blocks[np.argsort(order)]
+            That is the way back: you moved block h to the place order[h]. The new head h needs the
+            block of the old head order[h].
+        = w_o
+            The matrix is as it was; the heads have moved.
+        blocks[order] → w_o.reshape(-1, len(order), w_o.shape[1])[:, order]
+            Single rows were moved; a head has d_v rows that stay together.
+        = np.concatenate([w_o[order], w_o[len(order) :]])
+            Only the first rows were moved, one for each head; a head has d_v of them.
+        = w_o[order]
+            There are fewer rows than before: each head has several.
+        = w_o[:, ::-1]
+            The columns are those of the output; they stay where they are.
+        blocks[order] → blocks[order[::-1]]
+            The order was read backwards.
+        blocks[order] → blocks[order][order]
+            The blocks were moved twice.
+        .reshape(w_o.shape) →
+            The numbers are right; the blocks are to stand one below the other in one table.
+    """,
     otherwise="The blocks, each of d_v rows, should stand in the order that is given.",
 )
 def mended(w_o: np.ndarray, order: np.ndarray) -> np.ndarray:
     """W_O for heads in a new order."""
-    return w_o.reshape(len(order), -1, w_o.shape[1])[order].reshape(w_o.shape)
+    blocks = w_o.reshape(len(order), -1, w_o.shape[1])
+    return blocks[order].reshape(w_o.shape)

@@ -38,7 +38,7 @@ def two_kinds(veto: float = 1.0, n_heads: int = 2) -> str:
     require(near(rows[1], (0.0003, 0.498, 0.500), 5e-4), f"wide: {show(rows[1])}")
     trained = training.veto_tables(2, n_heads)
     least = training.veto_shares(trained).min()
-    require(least > 0.99, f"{n_heads} trained heads: the least share is {least:.4f}")
+    require(least > 0.99, f"{n_heads} trained heads: the least share is {least:.3f}")
     likes, most = trained[..., :2].argmax(axis=-1), trained.argmax(axis=-1)
     require(np.array_equal(most, 3 - likes), "the largest score is not the veto's in some head")
     alone = training.veto_shares(training.veto_tables(2, 1)).sum(axis=-1)

@@ -7,6 +7,7 @@ some distances are told otherwise than they are: new ones to a window of keys, o
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import torch
@@ -17,9 +18,12 @@ from tformer.chapters.ch07.extrapolation import (
     D_K,
     FARTHEST,
     LENGTHS,
+    LETTERS,
     N_HEADS,
+    N_LETTERS,
     SCHEMES,
     Trained,
+    latest_capital,
     projected,
     train,
 )
@@ -134,3 +138,27 @@ def spread(layer: Trained) -> np.ndarray:
     found = scores(layer, q[..., -1:, :], k, torch.arange(TRAINED).flip(0)[None])[..., 0, :]
     means: np.ndarray = (found.amax(dim=-1) - found.amin(dim=-1)).mean(dim=1).numpy()
     return means
+
+
+def sharpened(layer: Trained, factor: float) -> Trained:
+    """The same layers with all scores multiplied by a number; of RoPE or of a relative bias."""
+    turned = {"w_q", "b_q", "bias"}
+    return replace(
+        layer,
+        parameters={
+            name: factor * x if name in turned else x for name, x in layer.parameters.items()
+        },
+    )
+
+
+def best_from_a_bag(length: int, texts: int = 100 * LETTERS) -> float:
+    """Share of latest capitals, in second halves, guessed right by one who knows a bag of letters.
+
+    A letter that is a capital knows the answer. To another the capitals before it may have come in
+    any order, so the commonest is the best guess, and right as often as it is common.
+    """
+    draw = torch.Generator().manual_seed(0)
+    letters, _ = latest_capital(draw, texts // length, length)
+    seen = torch.nn.functional.one_hot(letters, 2 * N_LETTERS).cumsum(dim=1)[..., N_LETTERS:]
+    share = torch.where(letters < N_LETTERS, seen.amax(dim=-1) / seen.sum(dim=-1), 1.0)
+    return share[:, length // 2 :].mean().item()

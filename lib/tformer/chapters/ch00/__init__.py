@@ -1,0 +1,1 @@
+"""The page before chapter 1: the whole machine in one sitting."""

@@ -1,0 +1,416 @@
+"""Exercises 0.1 to 0.6: tokens, what is written when, a look, a cut, a floor, a world."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from tformer import reference
+from tformer.exercises import kinds
+from tformer.exercises.answer import Answer, Wrong
+from tformer.exercises.registry import exercise
+from tformer.exercises.table import Case, case
+from tformer.world import stories as world
+
+Array = np.ndarray
+OUTCOMES = ("no sentence", "wrong cure", "wrong patient", "right")
+LIST = (".", "animal", "because", "it", "street", "the", "tired", "was")
+
+
+# ---- 0.1 ----------------------------------------------------------------------------------
+
+
+def _texts() -> Iterator[Case]:
+    for text, want in (
+        ("the animal was tired .", [5, 1, 7, 6, 0]),
+        ("because the street was it", [2, 5, 4, 7, 3]),
+        ("it", [3]),
+        ("the the the", [5, 5, 5]),
+    ):
+        yield case(text=text, words=LIST, want=np.array(want), said=f"the text {text!r}")
+    whole = world.stories()
+    for text in (whole.texts[0], whole.texts[-1]):
+        yield case(text=text, words=whole.words, said=f"the text {text!r}")
+
+
+@exercise(
+    "0.1",
+    praise="Checked on single words, on words that come again, and on whole stories.",
+    hints=(
+        "First cut the text into words; then ask for each where it stands in the list.",
+        "A text knows how to `split`, and a tuple tells the place of a thing with `index`.",
+        "Go through text.split() and collect words.index(word) for each word.",
+    ),
+    cases=_texts,
+    mutants={
+        "That counts from 1; places are counted from 0.": lambda text, words: [
+            words.index(word) + 1 for word in text.split()
+        ],
+        "Each letter was looked up on its own, or its length taken; a token is a word.": (
+            lambda text, words: [len(word) for word in text.split()]
+        ),
+        "A word that comes again needs its number again.": lambda text, words: [
+            words.index(word) for word in dict.fromkeys(text.split())
+        ],
+        "The words were sorted first; they stay in the order of the text.": lambda text, words: [
+            words.index(word) for word in sorted(text.split())
+        ],
+    },
+    otherwise="Each word of the text becomes its place in the list.",
+)
+def to_numbers(text: str, words: tuple[str, ...]) -> list[int]:
+    """The place of each word in the list."""
+    return [words.index(word) for word in text.split()]
+
+
+# ---- 0.2 ----------------------------------------------------------------------------------
+
+SEEN = {
+    0: "all numbers are dice, and so is what it writes.",
+    20: "it has learned which words are frequent; an order is only beginning.",
+    60: "the order of the words stands, and the cure is drawn from all cures.",
+    150: "the cure has met the trouble; who is cured is still drawn from all nouns of a kind.",
+    1000: "more than nine in ten have nothing wrong in them.",
+}
+
+
+def _steps() -> Iterator[Case]:
+    for step, why in SEEN.items():
+        yield case(step=step, why=why, said=f"{step} steps")
+
+
+def _mostly(step: int) -> str:
+    lasts = zip((20, 60, 150, 1000), OUTCOMES, strict=True)
+    return next(said for last, said in lasts if step <= last)
+
+
+@exercise(
+    "0.2",
+    praise="All five; now move the slider and see how mixed the stories are in between.",
+    hints=(
+        "What can it learn from the words that stand close by, and what needs words far back?",
+        "The order is: grammar, then the cure, then the patient. Each takes longer.",
+        "After 20 steps no grammar yet, after 60 grammar alone, after 150 grammar and cure.",
+    ),
+    cases=_steps,
+    kind=kinds.Name(names=OUTCOMES),
+    mutants={
+        "It is slower than that: after 20 steps there is hardly a sentence.": lambda step: (
+            _mostly(step) if step != 20 else "wrong cure"
+        ),
+        "It is slower than that: after 150 steps the patient is mostly wrong.": lambda step: (
+            _mostly(step) if step != 150 else "right"
+        ),
+        "After 60 steps most are sentences already.": lambda step: (
+            _mostly(step) if step != 60 else "no sentence"
+        ),
+    },
+    otherwise="Grammar comes first, then the cure, then the patient.",
+)
+def mostly(step: int) -> str:
+    """What most stories look like after so many steps."""
+    return next(
+        said for last, said in zip((20, 60, 150, 1000), OUTCOMES, strict=True) if step <= last
+    )
+
+
+# ---- 0.3 ----------------------------------------------------------------------------------
+
+
+def _looks() -> Iterator[Case]:
+    yield case(
+        queries=[[0.0], [1.0], [5.0]],
+        keys=np.log([[1.0], [3.0], [2.0]]),
+        t=1,
+        want=np.array([0.25, 0.75, 0.0]),
+    )
+    rng = np.random.default_rng(0)
+    for n, d, t in ((3, 4, 2), (5, 2, 3), (4, 9, 0), (18, 32, 9), (18, 32, 17)):
+        q, k = rng.normal(size=(2, n, d))
+        yield case(queries=q, keys=k, t=t)
+    yield case(queries=[[600.0, 0], [900, 900]], keys=[[1.0, 1], [1, 0.5]], t=1)
+    yield case(queries=[[1.0, 2], [3, 1], [1, 1]], keys=[[2.0, 0], [1, 1], [0, 3]], t=2, whole=True)
+
+
+def _looked(queries: Array, keys: Array, t: int, seen: int = 1, root: float = 0.5) -> Array:
+    scores = keys @ queries[t] / queries.shape[1] ** root
+    scores[t + seen :] = -np.inf
+    return reference.softmax(scores)
+
+
+def _shares(queries: Array, keys: Array, t: int) -> Array:
+    scores = keys @ queries[t] / queries.shape[1] ** 0.5
+    scores[t + 1 :] = 0
+    found: Array = scores / scores.sum()
+    return found
+
+
+def _zeroed(queries: Array, keys: Array, t: int) -> Array:
+    found = reference.softmax(keys @ queries[t] / queries.shape[1] ** 0.5)
+    found[t + 1 :] = 0
+    return found
+
+
+def _swapped(queries: Array, keys: Array, t: int) -> Array:
+    return _looked(keys, queries, t)
+
+
+@exercise(
+    "0.3",
+    praise="Checked at the first word, at the last, in between, and with scores near a thousand.",
+    hints=(
+        "One query meets t + 1 keys: each gives a dot product.",
+        "Divide by √d, take exponentials, divide by their sum. Do that for the keys up to t only.",
+        "scores = keys[: t + 1] @ queries[t] / √d; subtract the largest before np.exp; put the "
+        "weights into the first t + 1 places of an array of zeros.",
+    ),
+    cases=_looks,
+    mutants={
+        "The words after t got weight too; nobody looks ahead.": partial(_looked, seen=10**6),
+        "The word at t may also look at itself.": lambda queries, keys, t: (
+            _looked(queries, keys, t, seen=0) if t else np.full(len(keys), np.nan)
+        ),
+        "The scores were not divided by √d.": partial(_looked, root=0.0),
+        "You divided by d; it is the root of d.": partial(_looked, root=1.0),
+        "Those are shares of the scores; take e to the power of each first.": _shares,
+        "The later words were in the sum when you divided, so the rest adds up to less than one.": (
+            _zeroed
+        ),
+        "Queries and keys are exchanged: it is the query of t that meets all keys.": _swapped,
+    },
+    otherwise="The weights of the words up to t are positive and add up to one.",
+)
+def look(queries: Array, keys: Array, t: int) -> Array:
+    """The weights of the word at place t."""
+    return _looked(queries, keys, t)
+
+
+# ---- 0.4 ----------------------------------------------------------------------------------
+
+
+def _cuts() -> Iterator[Case]:
+    yield case(
+        weights=[[1.0, 0, 0], [0.5, 0.5, 0], [0.2, 0.4, 0.4]],
+        asks=2,
+        asked=1,
+        want=np.array([[1.0, 0, 0], [0.5, 0.5, 0], [1 / 3, 0, 2 / 3]]),
+    )
+    rng = np.random.default_rng(1)
+    for n, asks, asked in ((4, 3, 0), (4, 1, 1), (10, 9, 7), (18, 17, 9)):
+        hidden = np.where(np.tri(n) > 0, 0.0, -np.inf)
+        yield case(
+            weights=reference.softmax(rng.normal(size=(n, n)) + hidden), asks=asks, asked=asked
+        )
+
+
+def _cut(
+    weights: Array, asks: int, asked: int, rescale: bool = True, column: bool = False
+) -> Array:
+    after = weights.copy()
+    if column:
+        after[:, asked] = 0
+        return after / np.maximum(after.sum(axis=1, keepdims=True), 1e-300)
+    after[asks, asked] = 0
+    return after / after.sum(axis=1, keepdims=True) if rescale else after
+
+
+def _spread(weights: Array, asks: int, asked: int) -> Array:
+    after = weights.copy()
+    others = (after[asks] > 0) & (np.arange(len(after)) != asked)
+    after[asks, others] += after[asks, asked] / others.sum()
+    after[asks, asked] = 0
+    return after
+
+
+@exercise(
+    "0.4",
+    praise="Checked in tables of 3 to 18 words; every row adds up to one again.",
+    hints=(
+        "Only one row of the table changes. Which?",
+        "The scores of the other words stay what they were. So their weights keep their ratios.",
+        "In a copy, set the weight to 0 and divide the row by what is left of its sum.",
+    ),
+    cases=_cuts,
+    mutants={
+        "The row no longer adds up to one; the others share the weight.": partial(
+            _cut, rescale=False
+        ),
+        "All words lost sight of it; only the word at `asks` should.": partial(_cut, column=True),
+        "The two places are exchanged: the row asks, the column is asked.": (
+            lambda weights, asks, asked: _cut(weights, asked, asks)
+        ),
+        "You shared the weight out in equal parts; the ratios of the others have to stay.": _spread,
+    },
+    otherwise="One entry becomes 0, and its row grows by one factor.",
+)
+def cut(weights: Array, asks: int, asked: int) -> Array:
+    """The weights with one arc cut."""
+    return _cut(weights, asks, asked)
+
+
+# ---- 0.5 ----------------------------------------------------------------------------------
+
+
+def _worlds() -> Iterator[Case]:
+    yield case(p=[0.5, 0.25, 0.25], want=np.array(1.5 * np.log(2)))
+    yield case(p=[1.0], want=np.array(0.0))
+    yield case(p=[0.25] * 4)
+    yield case(p=[0.0, 0.5, 0.0, 0.5])
+    yield case(p=np.full(2376, 1 / 2376), said="2376 stories alike")
+    weights = 1 / np.arange(1, 101)
+    yield case(p=weights / weights.sum(), said="a hundred stories with p ∝ 1, 1/2, 1/3, …")
+
+
+def _floored(p: Array, log: Any = np.log, mean: bool = False, sign: float = -1) -> float:
+    told = p[p > 0]
+    return float(sign * (log(told).mean() if mean else (told * log(told)).sum()))
+
+
+def _with_zeros(p: Array) -> float:
+    return float(-(p * np.log(p)).sum())
+
+
+@exercise(
+    "0.5",
+    praise="Checked on worlds of 1 to 2376 stories, alike and not, some never told.",
+    hints=(
+        "What does the best machine lose when a story of probability p comes?",
+        "It loses −log p, and that happens with probability p. Add up over all stories.",
+        "−Σ p log p, over the stories with p > 0.",
+    ),
+    cases=_worlds,
+    kind=kinds.Number(within=1e-9, relative=1e-9),
+    mutants={
+        "That is in bits; a nat has the natural logarithm.": partial(_floored, log=np.log2),
+        "The sign is wrong: a loss is not below zero.": partial(_floored, sign=1),
+        "That is the plain mean of −log p; a frequent story counts more often.": partial(
+            _floored, mean=True
+        ),
+        "All stories count alike there; only equal probabilities give log n.": lambda p: float(
+            np.log(len(p))
+        ),
+        "A story that is never told made it NaN: 0 · log 0 counts as 0.": _with_zeros,
+    },
+    otherwise="The floor is the mean of −log p over the stories as they come.",
+)
+def floor(p: Array) -> float:
+    """The smallest mean loss of a story."""
+    return _floored(p)
+
+
+# ---- 0.6 ----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Texts(kinds.Array):
+    """A list of texts in any order, each once."""
+
+    def read(self, f: Answer, value: Any, said: str) -> kinds.Parts:
+        """Return the texts in order, or say that they are none."""
+        if not isinstance(value, list | tuple | set | frozenset) or not all(
+            isinstance(text, str) for text in value
+        ):
+            raise Wrong(f"With {said}, {f.name} should return a list of texts.")
+        return (tuple(sorted(value)),)
+
+    def plain(self, value: Any) -> kinds.Parts:
+        """Return texts of our own in order."""
+        return (tuple(sorted(value)),)
+
+    def same(self, got: Any, want: Any) -> bool:
+        """Tell whether the lists have the same texts."""
+        return bool(got == want)
+
+    def head(self, f: Answer, got: kinds.Parts, want: kinds.Parts, said: str, place: int) -> str:
+        """Name a text that is missing, or one too many."""
+        missing, extra = sorted(set(want[0]) - set(got[0])), sorted(set(got[0]) - set(want[0]))
+        if missing or extra:
+            shown = f"{missing[0]!r} is missing" if missing else f"{extra[0]!r} is none of them"
+        else:
+            shown = "some stories come more than once"
+        return f"With {said}, {f.name} lists {len(got[0])} stories, not {len(want[0])}: {shown}."
+
+    def remark(self, got: Any, want: Any) -> str:
+        """Say nothing more."""
+        return ""
+
+
+Who = Mapping[str, tuple[str, ...]]
+Cures = Mapping[str, Mapping[str, str]]
+Did = Mapping[str, tuple[str, str]]
+SMALL: dict[str, Any] = {
+    "who": {"dog": ("dog",), "cake": ("cake", "pie")},
+    "cures": {"dog": {"sad": "kissed"}, "cake": {"hot": "cooled", "dry": "watered"}},
+    "did": {"eat": ("dog", "cake")},
+}
+
+
+def _listed() -> Iterator[Case]:
+    yield case(**SMALL, said="one dog, two cakes and a verb")
+    yield case(
+        who={"cat": ("tom", "kit")},
+        cures={"cat": {"shy": "praised"}},
+        did={"chase": ("cat", "cat")},
+        said="two cats that may chase each other",
+    )
+    yield case(
+        **SMALL | {"did": {"eat": ("dog", "cake"), "please": ("cake", "dog")}},
+        said="one dog, two cakes and two verbs",
+    )
+    yield case(who=world.WHO, cures=world.CURES, did=world.DID, said="the world of the page")
+
+
+def _told(who: Who, cures: Cures, did: Did, both: bool = True, same: bool = False) -> list[str]:
+    return [
+        f"the {a} did not {verb} the {b} because it was too {why} . so they {cure} the {noun} ."
+        for verb, (one, other) in did.items()
+        for a in who[one]
+        for b in who[other]
+        for kind, noun in ((one, a), (other, b))[: 1 + both]
+        for why, cure in cures[kind].items()
+        if same or a != b
+    ]
+
+
+def _one_trouble(who: Who, cures: Cures, did: Did) -> list[str]:
+    first = {kind: dict([next(iter(troubles.items()))]) for kind, troubles in cures.items()}
+    return _told(who, first, did)
+
+
+def _crossed(who: Who, cures: Cures, did: Did) -> list[str]:
+    pairs = [pair for troubles in cures.values() for pair in troubles.items()]
+    return _told(who, {kind: dict(pairs) for kind in cures}, did)
+
+
+@exercise(
+    "0.6",
+    praise="All stories, each once, up to the 2880 of the page's world.",
+    hints=(
+        "Begin with one verb: which pairs of nouns can stand with it? Then, who is the patient?",
+        "Five choices, one inside the other: verb, first noun, second noun, patient, trouble.",
+        "for verb, (one, other) in did.items(), then for a in who[one], for b in who[other], for "
+        "(kind, noun) in ((one, a), (other, b)), for (why, cure) in cures[kind].items().",
+    ),
+    cases=_listed,
+    kind=Texts(),
+    mutants={
+        "The second noun can be the patient too.": partial(_told, both=False),
+        "A noun does nothing to itself: leave out equal nouns.": partial(_told, same=True),
+        "Each kind has several troubles; you took the first.": _one_trouble,
+        "A noun got a trouble of another kind.": _crossed,
+        "The verb goes one way: its first kind is who, its second is what.": (
+            lambda who, cures, did: _told(who, cures, {v: k[::-1] for v, k in did.items()})
+        ),
+        "The last full stop is missing; it ends the story.": lambda who, cures, did: [
+            text.removesuffix(" .") for text in _told(who, cures, did)
+        ],
+    },
+    otherwise="Every choice is made with every other one.",
+)
+def tell(who: Who, cures: Cures, did: Did) -> list[str]:
+    """All stories of a world."""
+    return _told(who, cures, did)

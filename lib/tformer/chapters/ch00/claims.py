@@ -1,0 +1,139 @@
+"""The claims of the page: the floor, the stories that were held out, what each cut does."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cache
+
+import numpy as np
+
+from tformer.chapters.ch00.engine import trained, untrained
+from tformer.chapters.ch00.measure import (
+    CURE_AT,
+    CUTS,
+    FIRST,
+    IT,
+    LAST,
+    NOT,
+    PATIENT_AT,
+    SECOND,
+    answers,
+)
+from tformer.claims.registry import claim, require
+from tformer.claims.tools import Array, near, show
+from tformer.world.stories import Stories, stories
+
+PARTS = (3.62, 0.48, 1.92, 1.75)
+PLACES = [1, 4, 6, 11]
+
+
+@cache
+def _split() -> tuple[Stories, Stories]:
+    return stories().split()
+
+
+def _chances(world: Stories, before: bool = False) -> Array:
+    """Return the probability that the machine gives each next word of each story, (n, T)."""
+    rows = world.tokens()
+    p, _ = (untrained() if before else trained()).guesses(rows[:, :-1])
+    return np.take_along_axis(p, rows[:, 1:, None], axis=-1)[..., 0]
+
+
+@claim(
+    "prop-story-floor",
+    "exhaustive",
+    mutants={
+        "all stories are told": {"everything": True},
+        "a loss in bits": {"base": 2.0},
+        "the patient is a matter of luck": {"parts": (3.62, 0.48, 1.92, 1.06, 0.69)},
+    },
+    scope="all 2,376 stories; the machine before and after",
+)
+def story_floor(
+    everything: bool = False, base: float = np.e, parts: Sequence[float] = PARTS
+) -> str:
+    """Beyond the statement, the loss of the machine of the page before and after its training, and
+    of mixtures of its guesses with the truth, down to the floor itself.
+    """
+    world = stories() if everything else _split()[0]
+    entropies = world.entropies() / np.log(base)
+    floor = float(entropies.sum())
+    require(near(floor, np.log(2376), 1e-9), f"{len(world)} stories, floor {floor:.4f}")
+    found = entropies[entropies > 1e-9]
+    require(len(found) == len(parts) and near(found, parts, 6e-3), f"parts {show(found)}")
+    require(np.flatnonzero(entropies > 1e-9).tolist() == PLACES, "another word bears a part")
+    truth, losses = np.exp(-floor), []
+    for chances in (_chances(world, before=True), _chances(world)):
+        whole = chances.prod(axis=1)
+        for share in (0.0, 0.5, 0.9, 1.0):
+            losses.append(float(-np.log(share * truth + (1 - share) * whole).mean()))
+            require(losses[-1] >= floor - 1e-12, f"a loss of {losses[-1]:.4f} below {floor:.4f}")
+    return (
+        f"exact entropies of {len(world)} stories add up to log 2376 = {floor:.4f}; the machine's "
+        f"loss is {losses[0]:.2f} before training and {losses[4]:.3f} after, and no mixture of its "
+        "guesses with the truth is below the floor"
+    )
+
+
+@claim(
+    "exm-never-told",
+    "exhaustive",
+    mutants={
+        "before training": {"before": True},
+        "without the first layer's arcs": {"cut": ("first noun to not", "second noun to it")},
+    },
+    scope="all 504 stories held out, one machine",
+)
+def never_told(before: bool = False, cut: Sequence[str] = ()) -> str:
+    """All 504, the likeliest word each time. Beyond the statement, all 2,880 stories: how likely
+    the machine is to write one of the world, and one that it was not told.
+    """
+    told, held = _split()
+    machine, rows = untrained() if before else trained(), held.tokens()
+    p, _ = machine.guesses(rows[:, :-1], [CUTS[name] for name in cut])
+    right = p.argmax(axis=-1) == rows[:, 1:]
+    for name, place in (("cure", CURE_AT), ("patient", PATIENT_AT)):
+        hits = int(right[:, place - 1].sum())
+        require(hits == len(held) == 504, f"{name}: {hits} of {len(held)}")
+    new, old = (float(_chances(world).prod(axis=1).sum()) for world in (held, told))
+    require(near((old + new, new), (0.937, 0.072), 5e-4), f"it writes them with {old + new:.4f}")
+    return (
+        f"504 cures and 504 patients of 504; what it writes is a story of the world with "
+        f"probability {old + new:.3f}, and one that it was never told with {new:.3f}, summed over "
+        "all 2,880"
+    )
+
+
+EXPECTED = {
+    "nothing": (1.0, 1.0),
+    "second noun to it": (1.0, 0.246),
+    "first noun to not": (0.246, 0.873),
+    "it to the last the": (1.0, 0.198),
+    "not to the last the": (0.266, 1.0),
+}
+"""Shares of right patients that are first nouns and second nouns, after each cut."""
+
+
+@claim(
+    "exm-cuts",
+    "exhaustive",
+    mutants={
+        "nothing is cut": {"second_noun": ()},
+        "another arc of “it” is cut": {"second_noun": ((0, IT, FIRST),)},
+        "the noun is cut from the last word": {"second_noun": ((0, LAST, SECOND),)},
+        "the first noun is cut from “it” too": {"second_noun": ((0, IT, SECOND), (0, NOT, FIRST))},
+    },
+    scope="all 504 stories held out, one machine",
+)
+def every_cut(second_noun: Sequence[tuple[int, int, int]] = (CUTS["second noun to it"],)) -> str:
+    """All 504 stories after each of the four cuts, by which noun is the patient. A word whose arc
+    is cut shares its weight among the others.
+    """
+    held, said = _split()[1], []
+    arcs = {"nothing": (), **{name: (place,) for name, place in CUTS.items()}}
+    for name, places in (arcs | {"second noun to it": tuple(second_noun)}).items():
+        right, second = answers(trained(), held, places)
+        found = (float(right[~second].mean()), float(right[second].mean()))
+        require(near(found, EXPECTED[name], 5e-4), f"{name}: {show(found)}")
+        said.append(f"{name} {show(np.round(found, 3))}")
+    return "shares of right first nouns and second nouns with a cut: " + ", ".join(said)

@@ -1,0 +1,90 @@
+"""What is asked of a machine that has learned the stories: answers, its circuit, cuts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from tformer.chapters.ch00.engine import Machine
+from tformer.world.stories import Stories, patient
+
+__all__ = ["CUTS", "FIRST", "IT", "LAST", "NOT", "SECOND", "answers", "circuit", "cuts", "shares"]
+
+FIRST, NOT, SECOND, IT, LAST = 2, 4, 7, 9, 17
+"""Places of a story, after the full stop at 0: both nouns, "not", "it", the last "the"."""
+CURE_AT, PATIENT_AT = 16, 18
+CUTS = {
+    "second noun to it": (0, IT, SECOND),
+    "first noun to not": (0, NOT, FIRST),
+    "it to the last the": (1, LAST, IT),
+    "not to the last the": (1, LAST, NOT),
+}
+Guess = Callable[[np.ndarray], np.ndarray]
+
+
+def shares(guess: Guess, held_out: Stories, told: Stories) -> dict[str, float]:
+    """What a machine, given as a function of tokens, makes of stories told and untold.
+
+    The loss is per story, in nats, exact over all stories that were told.
+    """
+    rows = told.tokens()
+    p = np.take_along_axis(guess(rows[:, :-1]), rows[:, 1:, None], axis=-1)[..., 0]
+    asked = held_out.tokens()
+    found = guess(asked[:, :-1])
+    right = found.argmax(axis=-1) == asked[:, 1:]
+    wide, tired = (_animal_and_street(held_out, why) for why in ("wide", "tired"))
+    street, animal = (told.words.index(word) for word in ("street", "animal"))
+    return {
+        "loss": float(-(np.log(p).sum(axis=1) * told.p).sum()),
+        "cure": float(right[:, CURE_AT - 1].mean()),
+        "patient": float(right[:, PATIENT_AT - 1].mean()),
+        "street": float(found[wide, LAST, street]),
+        "animal": float(found[tired, LAST, animal]),
+    }
+
+
+def _animal_and_street(world: Stories, why: str) -> int:
+    start = f"the animal did not cross the street because it was too {why} "
+    return next(i for i, text in enumerate(world) if text.startswith(start))
+
+
+def answers(
+    machine: Machine, world: Stories, cut: Sequence[tuple[int, int, int]] = ()
+) -> tuple[np.ndarray, np.ndarray]:
+    """Ask a machine for the patient of every story.
+
+    Returns
+    -------
+    (n,) booleans, whether the likeliest word is right, and whether that is the second noun.
+    """
+    rows = world.tokens()
+    p, _ = machine.guesses(rows[:, : LAST + 1], cut)
+    right = p[:, LAST].argmax(axis=-1) == rows[:, PATIENT_AT]
+    second = np.array([patient(text) == text.split()[SECOND - 1] for text in world])
+    return right, second
+
+
+def circuit(machine: Machine, world: Stories) -> dict[str, float]:
+    """Mean weights on the way of the patient: in layer 1, and from the last "the" in layer 2."""
+    _, weights = machine.guesses(world.tokens()[:, : LAST + 1])
+    _, second = answers(machine, world)
+    last = weights[1][:, LAST]
+    return {
+        "not keeps the first noun": float(weights[0][:, NOT, FIRST].mean()),
+        "it keeps the second noun": float(weights[0][:, IT, SECOND].mean()),
+        "asks not, of first nouns": float(last[~second, NOT].mean()),
+        "asks it, of second nouns": float(last[second, IT].mean()),
+        "asks the first noun itself": float(last[~second, FIRST].mean()),
+        "asks the second noun itself": float(last[second, SECOND].mean()),
+    }
+
+
+def cuts(machine: Machine, world: Stories) -> dict[str, float]:
+    """Shares of right patients, by which noun they are, with nothing cut and after each cut."""
+    found = {}
+    for name, places in {"nothing": (), **{name: (place,) for name, place in CUTS.items()}}.items():
+        right, second = answers(machine, world, places)
+        found[f"cut {name}: first"] = float(right[~second].mean())
+        found[f"cut {name}: second"] = float(right[second].mean())
+    return found

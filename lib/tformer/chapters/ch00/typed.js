@@ -1,0 +1,111 @@
+// Type your own: the trained machine reads a text in the page; any of its words can ask.
+
+export const core = { tidy, fits, readText: (text) => readTokens(machine(), fits(text).tokens) };
+
+const TRAITS = ["text", "selected", "compact"], SHOWN = 5, SIDE = 15, EDGE = 62;
+const THE_TWO = ["tired", "wide"];
+let made = null;
+const machine = () => (made ??= unpack(HELD));
+
+/** Words in lower case, parted by spaces, after a full stop. */
+function tidy(text) {
+  const words = text.toLowerCase().match(/[a-z]+|\./g) ?? [];
+  return (words[0] === "." ? words : [".", ...words]).join(" ");
+}
+
+/** The numbers of the words, or in words why the machine cannot read them. */
+function fits(text) {
+  const { words, P } = machine(), all = tidy(text).split(" "), strange = [...new Set(all.filter((word) => !words.includes(word)))];
+  if (strange.length) return { why: `It does not know ${strange.map((word) => `“${word}”`).join(", ")}: it has ${words.length} words, and they are listed below.` };
+  if (all.length > P.length) return { why: `It has ${P.length} places, and these are ${all.length} words and full stops.` };
+  return { tokens: all.map((word) => words.indexOf(word)), why: "" };
+}
+
+function render({ model, el }) {
+  const compact = model.get("compact"), root = frame(el, "tf-typed-own", compact ? "Arcs of any word" : "Type your own");
+  const live = voice(), said = h("p", { class: "tf-said" }), guess = guessBars(), start = traits(model, TRAITS);
+  const line = arcLine((selected) => assign(model, { selected })), maps = [1, 2].map(weightMap), typing = field(model);
+  const chosen = Object.entries(model.get("examples")).filter(([name]) => !compact || THE_TWO.includes(name));
+  const buttons = chosen.map(([name, text]) => button(compact ? `… too ${name}` : name, () => assign(model, { text, selected: -1 })));
+  const next = button("write the likeliest word", () => {
+    const text = model.get("text"), { p } = readTokens(machine(), fits(text).tokens);
+    typing.take(`${text} ${likeliest(machine().words, p.at(-1), 1)[0][0]}`);
+  });
+  root.append(h("div", { class: "tf-actions tf-own-top", role: "group", "aria-label": "Examples" }, ...buttons));
+  if (!compact) root.append(typing.el);
+  root.append(line.el, said, guess.el);
+  if (!compact) root.append(h("div", { class: "tf-actions" }, next, button("reset", () => assign(model, start))),
+    h("div", { class: "tf-own-maps" }, ...maps.map((one) => one.el)), vocabulary());
+  root.append(live);
+  const stop = follow(model, TRAITS, () => {
+    const { text, selected } = traits(model, TRAITS), words = tidy(text).split(" "), { tokens, why } = fits(text);
+    if (why) {
+      typing.note(why);
+      return;
+    }
+    const { weights: [first, second], p } = readTokens(machine(), tokens);
+    const at = selected < 0 ? words.length - 1 : Math.min(selected, words.length - 1);
+    const told = (t) => `${words[t]}, word ${t}: ask it`;
+    line.update(words, at, second[at].map((share, s) => [at, s, share]), first[at].map((share, s) => [at, s, share]), told);
+    const sides = [looks(words, first[at]), looks(words, second[at])];
+    said.textContent = `“${words[at]}” looks in layer 1 (blue, below) ${sides[0]}; in layer 2 (gold, above) ${sides[1]}. After it the machine expects:`;
+    guess.update(likeliest(machine().words, p[at], SHOWN));
+    buttons.forEach((one, i) => one.setAttribute("aria-pressed", chosen[i][1] === words.join(" ")));
+    typing.update(words.join(" "));
+    next.disabled = words.length >= machine().P.length;
+    maps.forEach((one, i) => one.update(words, [first, second][i], at));
+    live.say(`${said.textContent} ${likeliest(machine().words, p[at], 1)[0][0]}`);
+  });
+  return stop;
+}
+
+/** The two words that get most, with their weights. */
+function looks(words, weights) {
+  const top = [...weights.keys()].sort((i, j) => weights[j] - weights[i]).slice(0, 2);
+  return top.map((s) => `${fmt(weights[s])} at “${words[s]}”`).join(" and ");
+}
+
+function field(model) {
+  const note = h("p", { class: "tf-own-note", role: "status" });
+  const say = (why) => { note.textContent = why; };
+  const take = (text) => {
+    const { why } = fits(text);
+    say(why);
+    if (!why) assign(model, { text: tidy(text), selected: -1 });
+  };
+  const input = h("textarea", { rows: 2, class: "tf-input tf-own-text", autocomplete: "off", spellcheck: "false", maxlength: 300,
+    "aria-label": "Your own text", input: (event) => take(event.target.value),
+    keydown: (event) => { if (event.key === "Enter") event.preventDefault(); } });
+  const update = (text) => {
+    if (input !== input.getRootNode().activeElement || tidy(input.value) !== text) input.value = text;
+    say("");
+  };
+  return { el: h("div", {}, input, note), take, note: say, update };
+}
+
+function vocabulary() {
+  return h("details", { class: "tf-others" }, h("summary", {}, "All of its words"), h("p", {}, machine().words.join(", ")));
+}
+
+/** All weights of a layer: row asks column. */
+function weightMap(layer) {
+  const svg = h("svg", { class: `tf-own-map tf-own-layer${layer}`, role: "img" });
+  const el = h("figure", { class: "tf-own-figure" }, h("figcaption", {}, `layer ${layer}: row asks column`), svg);
+  const update = (words, table, at) => {
+    const n = words.length, place = (i) => EDGE + SIDE * i;
+    const names = words.flatMap((word, i) => [
+      h("text", { x: EDGE - 5, y: place(i) + 11, "text-anchor": "end", class: i === at ? "tf-own-asks" : "" }, word),
+      h("text", { transform: `translate(${place(i) + 11} ${EDGE - 5}) rotate(-60)` }, word)]);
+    const squares = table.flatMap((row, t) => row.map((share, s) => {
+      const one = h("rect", { x: place(s), y: place(t), width: SIDE - 1, height: SIDE - 1 });
+      one.style.setProperty("--tf-share", share.toFixed(3));
+      return one;
+    }));
+    svg.setAttribute("viewBox", `0 0 ${place(n) + 30} ${place(n) + 2}`);
+    svg.setAttribute("aria-label", `Weights of layer ${layer}; “${words[at]}” looks ${looks(words, table[at])}`);
+    svg.replaceChildren(...names, ...squares);
+  };
+  return { el, update };
+}
+
+export default { render };

@@ -1,0 +1,66 @@
+"""Mistakes people make in the exercises of the first page, and right answers unlike the book's."""
+
+import numpy as np
+
+
+def _cut_in_place(weights, asks, asked):
+    weights[asks, asked] = 0
+    weights[asks] /= weights[asks].sum()
+    return weights
+
+
+def _cut_by_scores(weights, asks, asked):
+    with np.errstate(divide="ignore"):
+        scores = np.log(weights)
+    scores[asks, asked] = -np.inf
+    terms = np.exp(scores)
+    return terms / terms.sum(axis=1, keepdims=True)
+
+
+def _look_at_all(queries, keys, t):
+    hidden = np.where(np.tri(len(keys)) > 0, 0, -np.inf)
+    scores = queries @ keys.T / np.sqrt(keys.shape[1]) + hidden
+    terms = np.exp(scores - scores.max(axis=1, keepdims=True))
+    return (terms / terms.sum(axis=1, keepdims=True))[t]
+
+
+def _look_without_care(queries, keys, t):
+    terms = np.exp(keys[: t + 1] @ queries[t] / np.sqrt(queries.shape[1]))
+    return np.append(terms / terms.sum(), np.zeros(len(keys) - t - 1))
+
+
+def _tell(who, cures, did):
+    found = set()
+    for verb, (one, other) in did.items():
+        for a in who[one]:
+            for b in set(who[other]) - {a}:
+                start = f"the {a} did not {verb} the {b} because it was too "
+                found |= {f"{start}{x} . so they {y} the {a} ." for x, y in cures[one].items()}
+                found |= {f"{start}{x} . so they {y} the {b} ." for x, y in cures[other].items()}
+    return found
+
+
+MUTANTS = {
+    "0.1": {"it should be": lambda text, words: [0] * len(text.split())},
+    "0.2": {"none of the four names": lambda step: "wrong noun"},
+    "0.3": {"(nan, nan)": _look_without_care},
+    "0.4": {"changes the weights it was given": _cut_in_place},
+    "0.5": {"One finite number is asked for": lambda p: -p * np.log(np.where(p > 0, p, 1))},
+    "0.6": {
+        "should return a list of texts": lambda who, cures, did: "\n".join(_tell(who, cures, did)),
+        "come more than once": lambda who, cures, did: 2 * sorted(_tell(who, cures, did)),
+        "is none of them": lambda who, cures, did: (
+            [x.upper() for x in _tell(who, cures, did)][:1] + sorted(_tell(who, cures, did))
+        ),
+    },
+}
+
+ORDER = ("no sentence", "wrong cure", "wrong patient", "right")
+RIGHT = {
+    "0.1": [lambda text, words: np.array([words.index(word) for word in text.split(" ")])],
+    "0.2": [lambda step: ORDER[(step > 20) + (step > 60) + (step > 150)]],
+    "0.3": [_look_at_all],
+    "0.4": [_cut_by_scores],
+    "0.5": [lambda p: float(sum(-x * np.log(x) for x in p if x))],
+    "0.6": [_tell],
+}

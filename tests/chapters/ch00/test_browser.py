@@ -1,0 +1,135 @@
+"""The figures to touch of the first page, in a browser: their numbers, and how they are worked."""
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+from playwright.sync_api import Page
+
+from browsing import IN_THE_HAND, call, value, values, violations
+from tformer.chapters.ch00.engine import trained
+from tformer.chapters.ch00.stages import PROMPTS, STAGES, stored
+from tformer.chapters.ch00.training import Training
+from tformer.chapters.ch00.typed import EXAMPLES, Typed, tidy
+from tformer.world.stories import stories
+
+# ---- numbers ----------------------------------------------------------------------------
+
+
+def test_the_page_computes_what_python_computes(blank: Page) -> None:
+    texts = [*EXAMPLES.values(), "the", f". {stories().texts[77]}".rsplit(" ", 1)[0]]
+    for text, found in zip(
+        texts, call(blank, Typed, "readText", [[x] for x in texts]), strict=True
+    ):
+        ours = trained().read(tidy(text))
+        np.testing.assert_allclose(found["p"], ours.p, atol=1e-10)
+        for layer, rows in enumerate(found["weights"]):
+            for t, row in enumerate(rows):
+                np.testing.assert_allclose(row, ours.weights[layer, t, : t + 1], atol=1e-10)
+
+
+def test_a_text_is_tidied_alike_and_refused_in_words(blank: Page) -> None:
+    texts = ["The animal, did", "tired.so", "", ". . the", PROMPTS["wide"]]
+    assert call(blank, Typed, "tidy", [[text] for text in texts]) == [tidy(text) for text in texts]
+    strange, long = call(blank, Typed, "fits", [["the wug"], ["the " * 19]])
+    assert strange["why"].startswith("It does not know “wug”: it has 88 words")
+    assert long["why"] == "It has 19 places, and these are 20 words and full stops."
+
+
+def test_stored_weights_come_back_within_a_255th(blank: Page) -> None:
+    last = stored()["stages"][-1]["prompts"]["wide"]["weights"]
+    for text, ours in zip(last, trained().read(PROMPTS["wide"]).weights, strict=True):
+        (rows,) = call(blank, Training, "triangle", [[text]])
+        for t, row in enumerate(rows):
+            np.testing.assert_allclose(row, ours[t, : t + 1], atol=0.5 / 255 + 1e-4)
+
+
+# ---- the slider ---------------------------------------------------------------------------
+
+
+def test_the_slider_moves_through_the_stages_by_mouse_and_key(show: Callable) -> None:
+    page = show(Training())
+    widget = page.locator(".tf-run")
+    stages = stored()["stages"]
+    assert value(widget, "step") == [100]
+    assert "the goose.\xa0right cure" in widget.inner_text().replace(". right", ".\xa0right")
+    slider = widget.get_by_role("slider")
+    slider.focus()
+    for key, at in (("ArrowRight", STAGES.index(150)), ("End", 22), ("Home", 0), ("ArrowLeft", 0)):
+        page.keyboard.press(key)
+        assert value(widget, "step") == [STAGES[at]]
+        shares = [value(widget, name)[0] for name in ("grammar", "cure", "right")]
+        assert shares == [stages[at][name] for name in ("grammar", "cure", "right")]
+        assert slider.get_attribute("aria-valuetext") == f"step {STAGES[at]}"
+        assert f"{stages[at]['loss']:.2f}" in widget.get_by_role("img").get_attribute("aria-label")
+    widget.get_by_role("button", name="tired").click()
+    page.keyboard.press("Tab")
+    assert values(widget, "guess") == [p for _, p in stages[0]["prompts"]["tired"]["top"]]
+
+
+def test_training_plays_to_the_end_and_stops(show: Callable) -> None:
+    page = show(Training(step=400))
+    widget = page.locator(".tf-run")
+    widget.get_by_role("button", name="train").click()
+    widget.get_by_text("step 1000").wait_for(timeout=5000)
+    widget.get_by_role("button", name="▶ train").wait_for(timeout=5000)
+    assert widget.locator("small").all_inner_texts() == ["✓ right"] * 6
+    widget.get_by_role("button", name="train").click()
+    assert value(widget, "step") == [0]
+    widget.get_by_role("button", name="pause").click()
+
+
+# ---- type your own ------------------------------------------------------------------------
+
+
+def test_any_word_asks_and_the_guess_follows(show: Callable) -> None:
+    page = show(Typed(compact=True))
+    widget = page.locator(".tf-typed-own")
+    found = trained().read(PROMPTS["wide"])
+    assert values(widget, "guess") == pytest.approx(sorted(found.p[-1])[:-6:-1], abs=1e-10)
+    widget.get_by_role("button", name="it, word 9: ask it").click()
+    assert "“it” looks in layer 1 (blue, below) 0.80 at “street”" in widget.inner_text()
+    widget.get_by_role("button", name="tired").click()
+    assert "0.93 at “not”" in widget.inner_text()
+    page.keyboard.press("Tab")
+    page.keyboard.press("Tab")
+    page.keyboard.press("Enter")
+    assert widget.locator(".tf-arc-word.tf-asks").count() == 1
+
+
+def test_typing_reads_refuses_and_goes_on(show: Callable) -> None:
+    page = show(Typed())
+    widget, field = page.locator(".tf-typed-own"), page.get_by_label("Your own text")
+    field.fill("the street did not tempt the cow because it was too icy. so they salted the")
+    top = widget.locator(".tf-guess-list li").first
+    assert top.inner_text().startswith("street")
+    field.fill("the wug")
+    assert "It does not know “wug”" in widget.inner_text()
+    assert top.inner_text().startswith("street")
+    page.get_by_role("button", name="an empty page").click()
+    assert "does not know" not in widget.inner_text()
+    for _ in range(3):
+        page.get_by_role("button", name="write the likeliest word").click()
+    assert field.input_value().startswith(". the ")
+    assert len(field.input_value().split()) == 4
+    widget.get_by_text("All of its words").click()
+    assert "wardrobe" in widget.inner_text()
+
+
+# ---- for all ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("make", [Training, Typed, lambda: Typed(compact=True)])
+@pytest.mark.parametrize("device", ["desk", "hand"])
+def test_it_fits_and_axe_finds_nothing(show: Callable, make: Callable, device: str) -> None:
+    page = show(make(), **(IN_THE_HAND if device == "hand" else {}))
+    width = page.viewport_size["width"]
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    assert violations(page) == []
+
+
+def test_what_is_asked_is_in_sight_on_a_phone(show: Callable) -> None:
+    page = show(Typed(compact=True), **IN_THE_HAND)
+    box = page.locator(".tf-arc-word.tf-asks").bounding_box()
+    assert box is not None
+    assert 0 <= box["x"] <= 360 - box["width"] / 2
