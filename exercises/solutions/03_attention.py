@@ -116,10 +116,10 @@ check("3.2", read)
 # tells the output which way to move. Which scores will rise, if one small step of gradient descent
 # is made on the scores of this query? Try to say it without a derivative of the softmax.
 #
-# Write `rises(a, v, grad)` for weights of shape `(S,)`, all of them positive, values of shape
-# `(S, d_v)`, and the derivatives of the loss with respect to the output, shape `(d_v,)`. Return an
-# array of shape `(S,)` that is True where the score rises and False where it falls. The check has
-# no score that stays where it is.
+# Write `rises(a, v, grad)` for weights of shape `(S,)`, all of them positive and some as small as a
+# millionth, values of shape `(S, d_v)`, and the derivatives of the loss with respect to the output,
+# shape `(d_v,)`. Return an array of shape `(S,)` that is True where the score rises, however
+# slowly, and False where it falls. The check has no score that stays where it is.
 # ```
 
 # %%
@@ -338,8 +338,8 @@ check("3.8", factors)
 #
 # Write `pairs_that_fit(d, beta, share)`. Keys are random sign vectors of width d, and the scores
 # are β times the cosine. Return the largest number n of pairs for which the bound of the theorem
-# is at least `share`, a number between 0 and 1. It may exceed 10¹², too many to count up to, and
-# with β = 0 all keys weigh the same.
+# is at least `share`, a number between 0 and 1. It may exceed 10¹², too many to count up to, β may
+# be in the thousands, and with β = 0 all keys weigh the same.
 # ```
 
 # %%

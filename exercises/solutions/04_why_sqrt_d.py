@@ -176,7 +176,8 @@ check("4.4", moments)
 #
 # Write `fitted_scale(q, k)` for queries of shape `(T, d)` and keys of shape `(S, d)`. Return the
 # number by which all $T \cdot S$ scores must be multiplied, so that their standard deviation
-# is 1. Divide by the number of scores when you take their variance.
+# is 1. Divide by the number of scores when you take their variance. Their mean may lie far from 0:
+# the checks try coordinates near 10⁵.
 # ```
 
 # %%
@@ -214,6 +215,7 @@ check("4.5", fitted_scale)
 # scale $c$. A lamp is lit at 0.05 and above. Return `"lit"` if the lamp at the query is lit.
 # Otherwise return `"frozen"` if the lamp at the scores is dark as well, because nothing gets
 # through the softmax, and `"faint"` if it is lit, because what gets through is lost on the way.
+# There may be one key or hundreds, and scores may be in the thousands.
 # ```
 
 # %%
@@ -303,7 +305,7 @@ check("4.7", repaired)
 #
 # Write `qk_norm_weights(q, k, gain)` for arrays of shape `(..., T, d_k)` and `(..., S, d_k)`.
 # Return the softmax of the gain times the cosines, shape `(..., T, S)`. A zero vector has cosine 0
-# with everything.
+# with everything. The gain is 0 or more, up to 1000, and other lengths lie between 10⁻⁹⁰ and 10⁹⁰.
 # ```
 
 # %%
@@ -466,7 +468,8 @@ check("4.11", mean_norm)
 # Write `last_width(z, u)` for a row of scores z at width 1 and a wish u, both of shape `(S,)`. At
 # width d the scores are $\sqrt d\, z$ without a scale, and $z$ with the scale $1/\sqrt d$. Return
 # the largest whole d, from 1 to 4096, at which what arrives at the scores of the wish u is more
-# than 1.001 times as long without a scale as with it, or 0 if there is none.
+# than 1.001 times as long without a scale as with it, or 0 if there is none. Scores may be as
+# large as 100, and a wish may be as short as 10⁻¹⁰.
 # ```
 
 # %%

@@ -154,6 +154,12 @@ class Marks(Array):
 
     weak: ClassVar[bool] = True
 
+    def remark(self, got: Any, want: Any) -> str:
+        """Say that numbers came where True and False are asked for."""
+        if want.dtype.kind == "b" and got.shape == want.shape and not np.isin(got, (0, 1)).all():
+            return "Numbers came, and True or False is asked for each: compare them with something."
+        return super().remark(got, want)
+
 
 @dataclass(frozen=True)
 class Name(Array):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -54,42 +54,19 @@ def _tastes() -> Iterator[Case]:
         left, right = integers(seed + 30, (2, d, rank))
         left[0], right[-1] = 1.0, 2.0
         yield case(taste=left @ right.T, width=width)
+    for whole in (np.array([[1.0, 2], [3, 0]]), np.array([[0.0, -1], [2, 1]])):
+        yield case(taste=2e-7 * whole, width=2, why="A taste may be small as a whole.")
+    for seed, (d, rank, width) in enumerate(sizes):
+        left, right = np.random.default_rng(seed).normal(size=(2, d, rank)) * 0.01 ** np.arange(
+            rank
+        )
+        yield case(taste=left @ right.T, width=width, why="Some parts of a taste may be faint.")
 
 
-def _filled(width: int, *tables: Array) -> Parts:
-    return tuple(columns(table, width) for table in tables)
-
-
-def _decomposed(
-    left: Function = lambda s: s,
-    right: Function = np.ones_like,
-    queries: Function = lambda u, vt: u,
-    keys: Function = lambda u, vt: vt.T,
-) -> Callable[..., Parts]:
-    """Factors from the singular values, each matrix stretched by a function of them."""
-
-    def factors(taste: Array, width: int) -> Parts:
-        u, sigma, vt = np.linalg.svd(taste)
-        return _filled(width, queries(u, vt) * left(sigma), keys(u, vt) * right(sigma))
-
-    return factors
-
-
-def _symmetric(taste: Array, width: int) -> Parts:
-    """Factors from `eigh`, with the eigenvalues of largest magnitude."""
+def _by_eigh(taste: Array, width: int, first: Function) -> Parts:
+    """Factors from `eigh`, with its eigenvalues in another order."""
     value, vector = np.linalg.eigh(taste)
-    first = np.argsort(-np.abs(value))
-    return _filled(width, (vector * value)[:, first], vector[:, first])
-
-
-def _last_eigenvalues(taste: Array, width: int) -> Parts:
-    value, vector = np.linalg.eigh(taste)
-    return _filled(width, (vector * value)[:, -width:], vector[:, -width:])
-
-
-def _last_directions(taste: Array, width: int) -> Parts:
-    u, sigma, vt = np.linalg.svd(taste)
-    return _filled(width, (u * sigma)[:, -width:], vt[-width:].T)
+    return tuple(columns(first(table), width) for table in (vector * value, vector))
 
 
 @exercise(
@@ -104,46 +81,57 @@ def _last_directions(taste: Array, width: int) -> Parts:
         "they have to be transposed. If `width` exceeds d, columns of zeros fill the rest.",
     ),
     cases=_tastes,
-    mutants={
-        "The sign is turned round.": _decomposed(left=np.negative),
-        "The stretch by the singular values is missing.": _decomposed(left=np.ones_like),
-        "Both matrices are stretched by the singular values, so they count twice. One of the two "
-        "is enough, or a root for each.": _decomposed(right=lambda s: s),
-        "A root of the singular values stretches one matrix only; the other needs it too.": (
-            _decomposed(left=np.sqrt)
-        ),
-        "Rows of the third result of the decomposition are the directions of the keys; you took "
-        "its columns.": _decomposed(keys=lambda u, vt: vt),
-        "w_q and w_k have changed places: the product is the transpose of the taste.": (
-            lambda taste, width: _decomposed()(taste, width)[::-1]
-        ),
-        "Both matrices are stretched by a root, but the directions of the queries serve for both. "
-        "That gives symmetric tables only.": _decomposed(keys=lambda u, vt: u),
-        "The directions of the keys serve for both matrices. That gives symmetric tables only.": (
-            _decomposed(queries=lambda u, vt: vt.T)
-        ),
-        "The singular values stretch the columns of their matrix, and here its rows.": (
-            lambda taste, width: _filled(
-                width,
-                np.linalg.svdvals(taste)[:, np.newaxis] * np.linalg.svd(taste)[0],
-                np.linalg.svd(taste)[2].T,
-            )
-        ),
-        "`eigh` is for symmetric tables: it reads the lower half and takes the upper for its "
-        "mirror image. A taste need not be symmetric.": _symmetric,
-        "`eigh` is for symmetric tables, and a taste need not be one. It also lists eigenvalues in "
-        "rising order, so that negative ones come first.": _last_eigenvalues,
-        "The last singular values are the smallest; keep the first.": _last_directions,
-    },
+    slips="""
+        u * sigma → -u * sigma
+            The sign is turned round.
+        u * sigma → u
+            The stretch by the singular values is missing.
+        vt.T → vt.T * sigma
+            Both matrices are stretched by the singular values, so they count twice. One of the two
+            is enough, or a root for each.
+        u * sigma → u * np.sqrt(sigma)
+            A root of the singular values stretches one matrix only; the other needs it too.
+        vt.T → vt
+            Rows of the third result of the decomposition are the directions of the keys; you took
+            its columns.
+        u * sigma → 1 * vt.T ;; , columns(vt.T → , columns(u * sigma
+            w_q and w_k have changed places: the product is the transpose of the taste.
+        vt.T → u
+            Both matrices are stretched by a root, but the directions of the queries serve for both.
+            That gives symmetric tables only.
+        u * sigma → vt.T * sigma
+            The directions of the keys serve for both matrices. That gives symmetric tables only.
+        u * sigma → sigma[:, np.newaxis] * u
+            The singular values stretch the columns of their matrix, and here its rows.
+        = _by_eigh(taste, width, lambda x: x[:, np.argsort(-np.abs(np.linalg.eigh(taste)[0]))])
+            `eigh` is for symmetric tables: it reads the lower half and takes the upper for its
+            mirror image. A taste need not be symmetric.
+        = _by_eigh(taste, width, lambda x: x[:, -width:])
+            `eigh` is for symmetric tables, and a taste need not be one. It also lists eigenvalues
+            in rising order, so that negative ones come first.
+        u * sigma → (u * sigma)[:, -width:] ;; vt.T → $[:, -width:]
+            The last singular values are the smallest; keep the first.
+        = columns(taste, width), columns(np.eye(len(taste)), width)
+            What lies in other columns of the table is cut off. Singular vectors have all of it in
+            the first.
+        = columns(np.linalg.qr(taste)[0], width), columns(np.linalg.qr(taste)[1].T, width)
+            The first columns of Q need not hold the whole table, if some of its own depend on each
+            other. Singular vectors come in order of weight.
+        u * sigma → u * sigma * (sigma > 1e-6)
+            The whole table may be small: a threshold belongs to its largest singular value.
+        u * sigma → u * sigma * (sigma > 0.01)
+            A small singular value is not 0. Only the width may cut anything off.
+    """,
     kind=Factors(lambda w_q, w_k: w_q @ w_k.T, "your product w_q w_kᵀ", ("w_q", "w_k")),
     otherwise="Every table whose rank is at most the width is such a product.",
 )
 def factors(taste: Array, width: int) -> Parts:
     """W_Q, W_K of shape (d, width) with W_Q W_Kᵀ = taste."""
-    return _decomposed()(taste, width)
+    u, sigma, vt = np.linalg.svd(taste)
+    return columns(u * sigma, width), columns(vt.T, width)
 
 
-LENGTHS = (12, 20)  # words in a sentence
+LENGTHS = (12, 16, 20)  # words in a sentence
 TIMES, SHARE = 5, 0.9
 
 
@@ -203,7 +191,7 @@ def _sentences(n: int) -> Iterator[Sentence]:
 )
 def veto_keys(f: Answer) -> None:
     """W_K of n heads, a column each: nouns of a kind, then adjectives that say it."""
-    for n in (2, 3, 4, 7):
+    for n in range(2, 8):
         said = f.said(n=n)
         keys = f.sound(f.array(said, n=n), (2 * n, n), said)
         for sentence in _sentences(n):
@@ -273,9 +261,10 @@ def lookup_layer(f: Answer) -> None:
     for seed, words in enumerate(small):
         _judge_lookup_layer(f, np.array(words), seed)
     rng = np.random.default_rng(5)
-    for seed, n in enumerate([5, 7, 9, 11, 12]):
+    for seed, n in enumerate(range(5, 13)):
         _judge_lookup_layer(f, rng.integers(0, n, n), seed)
-    _judge_lookup_layer(f, np.roll(np.arange(12), -1), 0)
+    for partner in (np.roll(np.arange(12), -1), np.arange(12), np.full(12, 7)):
+        _judge_lookup_layer(f, partner, 0)
 
 
 def _judge_lookup_layer(f: Answer, partner: Array, seed: int) -> None:
@@ -296,7 +285,8 @@ def _crowded(partner: Array, w_q: Array, w_k: Array) -> Iterator[Array]:
     """Yield for each word the sentence in which its strongest rival stands as often as it can."""
     for word, scores in enumerate(w_q @ w_k.T):
         rivals = [i for i in np.argsort(-scores) if i != partner[word]]
-        yield np.array([word, partner[word], *[rivals[0]] * (LONGEST - 2)])
+        needed = dict.fromkeys([word, int(partner[word])])
+        yield np.array([*needed, *[rivals[0]] * (LONGEST - len(needed))])
 
 
 def _judge_looks(said: str, partner: Array, sentence: Array, w_q: Array, w_k: Array) -> None:
@@ -345,6 +335,11 @@ def _where_it_looks(
         return (
             f"No query prefers the key of word {partner[word]}, because it lies among the others: "
             "the largest score goes to a key at the edge."
+        )
+    if w_k[found] @ w_k[partner[word]] > w_k[partner[word]] @ w_k[partner[word]]:
+        return (
+            f"The key of word {found} reaches farther along the key of word {partner[word]} than "
+            "that key itself. Keys of one length do not."
         )
     return f"Word {found} gets {show(shares[found])}, the largest."
 

@@ -100,6 +100,9 @@ def _lookups() -> Iterator[Case]:
     ):
         yield case(scores=scores, v=values, eps=eps)
     yield case(scores=[4.0, 1, 3], v=[[1.0, 2], [5, 2], [1, 9]], eps=0.5, whole=True)
+    yield case(scores=np.eye(8)[5], v=1 - np.eye(8)[:, 5:6], eps=0.85, why="eps may be large.")
+    v = np.array([[1e3, 0, 0], [0, -1e3, 0], [0, 0, 2e-3], [0, 0, 0]])
+    yield case(scores=[-1e3, 0.25, 1.0, 0.75], v=v, eps=1e-8, why="Values differ in size.")
 
 
 @exercise(
@@ -134,6 +137,9 @@ def _lookups() -> Iterator[Case]:
             "The distances are measured from the first value; the best key may stand elsewhere.": (
                 lambda s, v: reference.norm(v - v[0]).max()
             ),
+            "You took the sum of the magnitudes of a difference; take its length.": (
+                lambda s, v: np.abs(_away(s, v)).sum(axis=-1).max()
+            ),
             "You took the square of the distance.": (
                 lambda s, v: (_away(s, v) ** 2).sum(axis=-1).max()
             ),
@@ -145,6 +151,12 @@ def _lookups() -> Iterator[Case]:
         ),
         "Every other key may be as close as the second best: the factor S − 1 counts them.": (
             partial(_beta, count=lambda s, v: 1)
+        ),
+        "Δ is the lead over the second best score, not over the mean of all.": partial(
+            _beta, margin=lambda s, v: s.max() - s.mean()
+        ),
+        "The factor before the exponential is S − 1; yours is twice as large.": partial(
+            _beta, count=lambda s, v: 2 * (len(s) - 1)
         ),
         "You counted all S keys; the best one is none of the others.": partial(
             _beta, count=lambda s, v: len(s)
@@ -196,15 +208,14 @@ def _lifts() -> Iterator[Case]:
         ([5], [4, 5, 6, 9], 0.25),
         ([100, -3], [99, 0, 2], 3.0),
         ([0, 0, -1000, 1000], [1000, -1000, 990, 990], 10.0),
+        ([0, 2], [199, -200, 201], 2.0),
         ([2], [7], 1.5),
+        ([0.3, -1.7, 0.25], [0.5, 0.1, -0.4, 0.1], 0.01),
+        ([1e-4, 3e-4], [0, 2e-4, 5e-4], 1e-4),
     ):
         yield case(t=t, x=x, h=h)
-    yield case(t=[3.0, -2], x=[1.0, 4, 2], h=2, whole=True)
-
-
-def _scored(scores: Callable[[Array, Array, float], Array]) -> Callable[..., Parts]:
-    """Return queries and keys with scores made from t in a column, x in a row, and h."""
-    return lambda t, x, h: (scores(t[:, np.newaxis], x, h), np.eye(len(x)))
+    why = "Places may be whole numbers; an array of their type cuts whatever is written into it."
+    yield case(t=[3.0, -2], x=[1.0, 4, 2], h=2, whole=True, why=why)
 
 
 @exercise(
@@ -219,45 +230,47 @@ def _scored(scores: Callable[[Array, Array, float], Array]) -> Callable[..., Par
         "A key can carry a second coordinate, −x²/(2h²), if every query carries a 1 to meet it.",
     ),
     cases=_lifts,
-    mutants={
-        "Those are the weights of the kernel exp(tx/h²). Far places have long keys, and win by "
-        "their length: the term −x²/(2h²) is missing.": _scored(lambda t, x, h: t * x / h**2),
-        "The 2 in the exponent is missing: Gaussians divide by 2h².": _scored(
-            lambda t, x, h: -((t - x) ** 2) / h**2
-        ),
-        "h enters as its square.": _scored(lambda t, x, h: -((t - x) ** 2) / (2 * h)),
-        "h has no effect.": _scored(lambda t, x, h: -((t - x) ** 2) / 2),
-        "h² divides the squared distance; here it multiplies.": _scored(
-            lambda t, x, h: -((t - x) ** 2) * h**2 / 2
-        ),
-        "The nearest places have the smallest weights: a sign is turned round.": _scored(
-            lambda t, x, h: (t - x) ** 2 / (2 * h**2)
-        ),
-        "Your term in x² has the wrong sign.": _scored(lambda t, x, h: (t * x + x**2 / 2) / h**2),
-        "Your term −x²/h² is twice as large as the square asks for.": _scored(
-            lambda t, x, h: (t * x - x**2) / h**2
-        ),
-        "Your term in x² is not divided by h².": _scored(lambda t, x, h: t * x / h**2 - x**2 / 2),
-        "The mixed term of the square is 2tx, so it stands with tx/h² in the exponent.": _scored(
-            lambda t, x, h: (t * x - x**2) / (2 * h**2)
-        ),
-        "The mixed term is turned round: that is the kernel of t + x.": _scored(
-            lambda t, x, h: -((t + x) ** 2) / (2 * h**2)
-        ),
-        "Queries and keys both carry a square, and the two are multiplied. The term of a key "
-        "should be the same for all queries.": _scored(
-            lambda t, x, h: t * x / h**2 + (t * x / h**2) ** 2 / 4
-        ),
-        "The softmax takes the exponential; you have taken it before.": _scored(
-            lambda t, x, h: np.exp(-((t - x) ** 2) / (2 * h**2))
-        ),
-        "The distance itself stands in the exponent; the kernel has its square.": _scored(
-            lambda t, x, h: -np.abs(t - x) / h
-        ),
-        "The scale is 1 here; you counted on a division by √2.": _scored(
-            lambda t, x, h: -((t - x) ** 2) / (np.sqrt(2) * h**2)
-        ),
-    },
+    slips="""
+        -((t - x) ** 2) / (2 * h**2) → t * x / h**2
+            Those are the weights of the kernel exp(tx/h²). Far places have long keys, and win by
+            their length: the term −x²/(2h²) is missing.
+        / (2 * h**2) → / h**2
+            The 2 in the exponent is missing: Gaussians divide by 2h².
+        / (2 * h**2) → / (2 * h)
+            h enters as its square.
+        / (2 * h**2) → / 2
+            h has no effect.
+        / (2 * h**2) → * h**2 / 2
+            h² divides the squared distance; here it multiplies.
+        -((t - x) ** 2) → (t - x) ** 2
+            The nearest places have the smallest weights: a sign is turned round.
+        -((t - x) ** 2) / (2 * h**2) → (t * x + x**2 / 2) / h**2
+            Your term in x² has the wrong sign.
+        -((t - x) ** 2) / (2 * h**2) → (t * x - x**2) / h**2
+            Your term −x²/h² is twice as large as the square asks for.
+        -((t - x) ** 2) / (2 * h**2) → t * x / h**2 - x**2 / 2
+            Your term in x² is not divided by h².
+        -((t - x) ** 2) / (2 * h**2) → (t * x - x**2) / (2 * h**2)
+            The mixed term of the square is 2tx, so it stands with tx/h² in the exponent.
+        t - x → t + x
+            The mixed term is turned round: that is the kernel of t + x.
+        -((t - x) ** 2) / (2 * h**2) → t * x / h**2 + (t * x / h**2) ** 2 / 4
+            Queries and keys both carry a square, and the two are multiplied. The term of a key
+            should be the same for all queries.
+        -((t - x) ** 2) / (2 * h**2) → np.exp($)
+            The softmax takes the exponential; you have taken it before.
+        -((t - x) ** 2) / (2 * h**2) → -np.abs(t - x) / h
+            The distance itself stands in the exponent; the kernel has its square.
+        / (2 * h**2) → / (np.sqrt(2) * h**2)
+            The scale is 1 here; you counted on a division by √2.
+        = np.exp(-(t[:, None] ** 2) / (2 * h**2)), np.exp(-(x[:, None] ** 2) / (2 * h**2))
+            The softmax takes the exponential, of a sum; you have taken it of its parts before.
+        -((t - x) ** 2) / (2 * h**2) → np.maximum($, -700)
+            Your scores end near −700, as the logarithm of a smallest number does. Where all places
+            are far, it is their differences that count.
+        / (2 * h**2) → // (2 * h**2)
+            `//` rounds down; divide by `/`.
+    """,
     kind=Lift(
         by=lambda q, k: reference.softmax(q.astype(float) @ k.astype(float).T),
         called="the softmax of your q kᵀ",
@@ -266,9 +279,9 @@ def _scored(scores: Callable[[Array, Array, float], Array]) -> Callable[..., Par
     otherwise="Compare with exp(−(t − x)²/(2h²)), each row divided by its sum.",
 )
 def lifted(t: Array, x: Array, h: float) -> Parts:
-    """Queries and keys whose dot products give Gaussian weights."""
-    q, k = [t / h, np.ones_like(t)], [x / h, -((x / h) ** 2) / 2]
-    return np.stack(q, axis=-1), np.stack(k, axis=-1)
+    """Queries and keys whose dot products give Gaussian weights: the scores, and one-hot keys."""
+    t = t[:, np.newaxis]
+    return -((t - x) ** 2) / (2 * h**2), np.eye(len(x))
 
 
 def _capacities() -> Iterator[Case]:
@@ -278,21 +291,12 @@ def _capacities() -> Iterator[Case]:
         yield case(d=d, beta=beta, share=share)
     why = "With β = 0 all keys weigh the same, so two of them have just the share 1/2 each."
     yield case(d=3, beta=0.0, share=0.5, want=2, why=why)
-
-
-def _term(d: int, beta: float) -> float:
-    """Return the bound on the mean weight of a wrong key, beside the right key's 1."""
-    return float(((1 + np.exp(-2 * beta / d)) / 2) ** d)
-
-
-def _room(room: Callable[[int, float, float], float]) -> Callable[..., float]:
-    """Return a mutant that finds room for so many keys beside the right one."""
-    return lambda d, beta, share: float(np.floor(1 + room(d, beta, share)))
-
-
-def _odds(term: Callable[[int, float], float]) -> Callable[..., float]:
-    """Return a mutant with another term for a wrong key."""
-    return _room(lambda d, beta, share: (1 / share - 1) / term(d, beta))
+    why = "With β in the thousands a wrong key has e^{−2β/d} close to 0, and weighs 2^{−d}."
+    yield case(d=50, beta=2000.0, share=0.5, why=why)
+    yield case(d=10, beta=800.0, share=0.25, want=3073, why=why)
+    why = "With β = 0 all keys weigh the same, so ten of them have the share 1/10 each."
+    yield case(d=5, beta=0.0, share=0.1, want=10, why=why)
+    yield case(d=2, beta=0.0, share=0.75, want=1, why="One pair always fits: its share is 1.")
 
 
 @exercise(
@@ -306,47 +310,53 @@ def _odds(term: Callable[[int, float], float]) -> Callable[..., float]:
         "n − 1 is at most (1/share − 1)/b. A number of pairs is whole, so round down.",
     ),
     cases=_capacities,
-    mutants={
-        "One more: the theorem counts n − 1 wrong keys beside the right one.": (
-            lambda d, beta, share: float(np.floor((1 / share - 1) / _term(d, beta)))
-        ),
-        "Pairs come in whole numbers.": lambda d, beta, share: 1 + (1 / share - 1) / _term(d, beta),
-        "With one pair more the bound falls below the share: round down.": lambda d, beta, share: (
-            float(np.ceil(1 + (1 / share - 1) / _term(d, beta)))
-        ),
-        "You round to the nearest whole number, which may be one too many: round down.": (
-            lambda d, beta, share: float(np.round(1 + (1 / share - 1) / _term(d, beta)))
-        ),
-        "At least the share is asked for, so equality will do.": lambda d, beta, share: float(
-            np.ceil((1 / share - 1) / _term(d, beta))
-        ),
-        "That is the number for a share of 1/2.": _room(lambda d, beta, share: 1 / _term(d, beta)),
-        "The exponent of e is −2β/d; the 2 is missing.": _odds(
-            lambda d, beta: ((1 + np.exp(-beta / d)) / 2) ** d
-        ),
-        "The exponent of e is −2β/d; the d is missing.": _odds(
-            lambda d, beta: ((1 + np.exp(-2 * beta)) / 2) ** d
-        ),
-        "The exponent of e is −2β/d; the minus is missing.": _odds(
-            lambda d, beta: ((1 + np.exp(2 * beta / d)) / 2) ** d
-        ),
-        "The exponent of e is −2β/d; yours has the root of d.": _odds(
-            lambda d, beta: ((1 + np.exp(-2 * beta / d**0.5)) / 2) ** d
-        ),
-        "The power of d is missing.": _odds(lambda d, beta: (1 + np.exp(-2 * beta / d)) / 2),
-        "The base is a mean of 1 and a power of e; the 2 below it is missing.": _odds(
-            lambda d, beta: (1 + np.exp(-2 * beta / d)) ** d
-        ),
-        "1/share counts the right key's own term too: subtract 1.": _room(
-            lambda d, beta, share: 1 / share / _term(d, beta)
-        ),
-        "The right key gets the share, the others the rest: their odds are 1/share − 1.": _room(
-            lambda d, beta, share: (1 - share) / _term(d, beta)
-        ),
-        "The power divides; here it multiplies.": _odds(lambda d, beta: 1 / _term(d, beta)),
-    },
+    slips="""
+        1 + (1 / share - 1) → (1 / share - 1)
+            One more: the theorem counts n − 1 wrong keys beside the right one.
+        np.floor(1 + (1 / share - 1) / other) → 1 + (1 / share - 1) / other
+            Pairs come in whole numbers.
+        floor → ceil
+            With one pair more the bound falls below the share: round down.
+        floor → round
+            You round to the nearest whole number, which may be one too many: round down.
+        np.floor(1 + (1 / share - 1) / other) → np.ceil((1 / share - 1) / other)
+            At least the share is asked for, so equality will do.
+        (1 / share - 1) → 1
+            That is the number for a share of 1/2.
+        -2 * beta → -beta
+            The exponent of e is −2β/d; the 2 is missing.
+        -2 * beta / d → -2 * beta
+            The exponent of e is −2β/d; the d is missing.
+        -2 * beta → 2 * beta
+            The exponent of e is −2β/d; the minus is missing.
+        -2 * beta / d → -2 * beta / d**0.5
+            The exponent of e is −2β/d; yours has the root of d.
+        ** d →
+            The power of d is missing.
+        / 2) ** d → ) ** d
+            The base is a mean of 1 and a power of e; the 2 below it is missing.
+        1 / share - 1 → 1 / share
+            1/share counts the right key's own term too: subtract 1.
+        1 / share - 1 → 1 - share
+            The right key gets the share, the others the rest: their odds are 1/share − 1.
+        / other → * other
+            The power divides; here it multiplies.
+        1 + (1 / share - 1) / other → min($, 10**6)
+            There may be more than a million. Solve for n instead of counting up to it.
+        1 + (1 / share - 1) / other → min($, 2**31 - 1)
+            Your number ends at 2³¹ − 1, the largest integer of 32 bits.
+        ((1 + np.exp(-2 * beta / d)) / 2) ** d → np.cosh(beta / d**0.5) ** d * np.exp(-beta)
+            The power is that of cosh(β/d); yours has the root of d.
+        ((1 + np.exp(-2 * beta / d)) / 2) ** d → np.exp(beta**2 / (2 * d) - beta)
+            That is the approximation by e^{β²/2d}; the theorem has the power itself.
+        ((1 + np.exp(-2 * beta / d)) / 2) ** d → 2.0**-d
+            β has no effect: that is the bound for β without end.
+        ((1 + np.exp(-2 * beta / d)) / 2) ** d → np.cosh(beta / d) ** d / np.exp(beta)
+            exp(β) and cosh(β/d)^d are too large for a float64 where β is; their ratio is not.
+    """,
     otherwise="Put your n and n + 1 into the bound: only the first may reach the share.",
 )
 def pairs_that_fit(d: int, beta: float, share: float) -> float:
     """The largest n whose bound on the right key's weight is at least `share`."""
-    return float(np.floor(1 + (1 / share - 1) / _term(d, beta)))
+    other = ((1 + np.exp(-2 * beta / d)) / 2) ** d
+    return float(np.floor(1 + (1 / share - 1) / other))

@@ -21,13 +21,25 @@ Layer = Callable[[Array], Array]
 
 
 def _kind(
-    orders: Iterable[Sequence[int] | Array], layer: Layer, x: Array, same: Function = np.allclose
+    orders: Iterable[Sequence[int] | Array],
+    layer: Layer,
+    x: Array,
+    same: Function = np.allclose,
+    several: Function = all,
 ) -> str:
     """The kind of a layer as far as these orders of the rows show it."""
     before, after = layer(x), [(list(order), layer(x[list(order)])) for order in orders]
     if all(same(out, before[order]) for order, out in after):
         return "equivariant"
-    return "invariant" if all(same(out, before) for _, out in after) else "neither"
+    return "invariant" if several(same(out, before) for _, out in after) else "neither"
+
+
+def _twice(layer: Layer, x: Array) -> str:
+    """The kind of a layer whose outputs are shuffled where their shuffle should be taken back."""
+    before, after = layer(x), [(order, layer(x[order])) for order in _SOME_ORDERS]
+    if all(np.allclose(out[order], before) for order, out in after):
+        return "equivariant"
+    return "invariant" if all(np.allclose(out, before) for _, out in after) else "neither"
 
 
 _SOME_ORDERS = [  # exchanges of neighbours lead to all orders
@@ -42,7 +54,7 @@ _SOME_ORDERS = [  # exchanges of neighbours lead to all orders
 
 @exercise(
     "3.7",
-    praise="Thirteen layers named rightly: exact symmetries told from rounding, and layers that "
+    praise="Nineteen layers named rightly: exact symmetries told from rounding, and layers that "
     "respect only some permutations, such as shifts or a reversal, from those that respect all.",
     hints=(
         "Shuffle the rows, apply the layer, and compare with two things: the old outputs shuffled "
@@ -52,7 +64,7 @@ _SOME_ORDERS = [  # exchanges of neighbours lead to all orders
         "Try all permutations of a few rows, or some dozens at random. Compare with a tolerance, "
         "because sums in another order are rounded differently.",
     ),
-    cases=lambda: (*_layers(), _two_permutations),
+    cases=lambda: (*_layers(), _all_permutations),
     mutants=each(
         _kind,
         {
@@ -73,6 +85,16 @@ _SOME_ORDERS = [  # exchanges of neighbours lead to all orders
         "Differences of a hundredth are no rounding errors.": partial(
             _kind, _SOME_ORDERS, same=partial(np.allclose, atol=0.01)
         ),
+        "You compare sums of the outputs; compare row with row.": (
+            lambda layer, x: _kind(
+                _SOME_ORDERS, layer, x, lambda a, b: np.allclose(a.sum(), b.sum())
+            )
+        ),
+        "You compare row with row only after a second shuffle. To take back a shuffle needs its "
+        "inverse; or shuffle the old outputs.": lambda layer, x: _twice(layer, x),
+        "That holds for one of the permutations that you tried. It should hold for all.": (
+            lambda layer, x: _kind(_SOME_ORDERS[:4], layer, x, several=any)
+        ),
         "The two names are exchanged: an equivariant layer moves with its rows, an invariant one "
         "stays.": lambda layer, x: {"equivariant": "invariant", "invariant": "equivariant"}.get(
             _kind(_SOME_ORDERS, layer, x), "neither"
@@ -91,20 +113,42 @@ def _layers() -> Iterator[Case]:
         yield case(layer=layer, x=x, want=kind, why=evidence, said=f"a layer that {words}")
 
 
-def _two_permutations(f: Answer) -> None:
-    """No single permutation is enough to know that a layer respects all of them."""
-    x, seen = np.random.default_rng(4).normal(size=(5, 3)), set()
+def _all_permutations(f: Answer) -> None:
+    """Some permutations tell that a layer respects all of them only if all can be made of them."""
+    x = np.random.default_rng(4).normal(size=(5, 3))
+    layers: dict[str, Layer] = {"takes tanh of each entry": np.tanh, "sorts the rows": _sorted}
+    for words, function in layers.items():
+        tried: set[tuple[int, ...]] = set()
 
-    def layer(rows: Array) -> Array:
-        seen.add(np.asarray(rows, dtype=float).tobytes())
-        return np.tanh(rows)
+        def layer(rows: Array, function: Layer = function, tried: Any = tried) -> Array:
+            rows = np.asarray(rows, dtype=float)
+            order = np.abs(rows[:, np.newaxis] - x).sum(axis=-1).argmin(axis=-1)
+            tried.add(tuple(order.tolist()) if np.array_equal(x[order], rows) else ())
+            return function(rows)
 
-    f.raw("a layer that takes tanh of each entry of x", layer=layer, x=x)
-    if len(seen) < 3:
+        f.raw(f"a layer that {words}", layer=layer, x=x)
+        if () in tried or len(_made_of(tried)) == 120:
+            continue
+        some = len(tried - {(0, 1, 2, 3, 4)})
+        alike = "one permutation" if some < 2 else f"{some} permutations, too much alike"
         raise Wrong(
-            f"All thirteen layers are named rightly, but {f.name} tries one permutation, and for "
-            "each of them there are layers that respect it, its powers and no other."
+            f"All layers are named rightly, but {f.name} tries {alike}, and there are layers that "
+            "respect these, and whatever is made of them, and no other."
         )
+
+
+def _made_of(orders: set[tuple[int, ...]]) -> set[tuple[int, ...]]:
+    """Return all permutations that come of doing some of these one after the other."""
+    found: set[tuple[int, ...]] = {(0, 1, 2, 3, 4)}
+    new = found
+    while new:
+        new = {tuple(made[i] for i in order) for made in new for order in orders} - found
+        found = found | new
+    return found
+
+
+def _sorted(x: Array) -> Array:
+    return np.array(sorted(np.asarray(x).tolist()))
 
 
 def _sign(x: Array) -> float:
@@ -146,7 +190,7 @@ _LAYERS: dict[str, tuple[Layer, str, str]] = {
         "it respects the reversal of all rows, but exchange two rows and their neighbours change.",
     ),
     "sorts the rows of x": (
-        lambda x: np.array(sorted(np.asarray(x).tolist())),
+        _sorted,
         "invariant",
         "whatever order the rows come in, the output is the same.",
     ),
@@ -180,6 +224,40 @@ _LAYERS: dict[str, tuple[Layer, str, str]] = {
         "exchange the first two rows, and both outputs differ by 0.001 from the old ones. Is your "
         "comparison fine enough?",
     ),
+    "adds 0.001 to the second number of the last row": (
+        lambda x: np.asarray(x) + 0.001 * np.outer(np.arange(5) == 4, [0, 1, 0]),
+        "neither",
+        "one number of one row differs by 0.001 from what a shuffle would give. Compare all.",
+    ),
+    "takes 0.001 from the first number of the last row and adds it to the third": (
+        lambda x: np.asarray(x) + 0.001 * np.outer(np.arange(5) == 4, [-1, 0, 1]),
+        "neither",
+        "two numbers of one row differ by 0.001 from what a shuffle would give, and their sum does "
+        "not. Compare all.",
+    ),
+    "hands back the rows of x in reverse order": (
+        lambda x: np.asarray(x)[::-1].copy(),
+        "neither",
+        "a shuffle of x shuffles the rows of the output, but not alike: they have the same "
+        "numbers, at other places.",
+    ),
+    "replaces each row by its length": (
+        lambda x: np.linalg.norm(np.asarray(x), axis=-1, keepdims=True),
+        "equivariant",
+        _ALIKE + " Rows of the output may be shorter than those of x.",
+    ),
+    "adds the last row of x to every row": (
+        lambda x: np.asarray(x) + np.asarray(x)[-1:],
+        "neither",
+        "move another row to the end, and every output changes. Permutations that leave the last "
+        "row in place do not show it.",
+    ),
+    "sorts the first three rows of x and leaves the other two": (
+        lambda x: np.concatenate([_sorted(np.asarray(x)[:3]), np.asarray(x)[3:]]),
+        "neither",
+        "exchange the third row with the fourth, and the output is neither what it was nor "
+        "shuffled alike.",
+    ),
     "adds to each row its place, 0 to 4, and then attends": (
         lambda x: _attend(np.asarray(x) + _PLACES),
         "neither",
@@ -205,6 +283,12 @@ def _mixtures() -> Iterator[Case]:
     yield _mixture(
         [3, 0, 1], np.array([[1, 0, 0], [0.5, 0.5, 0], [0.9, 0.05, 0.05]]), table[:4, 1:]
     )
+    close = table[[2, 2, 2, 2, 0]] + 0.001 * np.array([[0, 0], [0, 1], [2, 0], [0, 2], [0, 0]])
+    weights = np.array([[1, 0, 0, 0], [0.9, 0.1, 0, 0], [0.5, 0.49, 0.01, 0], [0.1, 0.2, 0.3, 0.4]])
+    yield _mixture([3, 2, 1, 0], weights, close)
+    yield _mixture([3, 2, 1, 0], weights, close + [0, 1000])
+    yield _mixture([1, 0], weights[:2, :2], np.array([[0.04], [0.06], [3]]))
+    yield _mixture([0, 0], weights[:2, :2], table[:1])
     deep = np.array([[1.0, 2, 0], [1, 2, 3], [1, 5, 3], [4, 2, 3], [-1, -2, -3], [2, 1, 3]])
     yield _mixture([1, 0, 3, 2, 4, 5], np.tri(6) / np.arange(1, 7)[:, np.newaxis], deep)
     for seed in range(8):
@@ -220,82 +304,6 @@ def _mixture(words: Any, a: Array, table: Array, whole: bool = False) -> Case:
     return case(a=a, y=a @ table[words], table=table, want=np.asarray(words), whole=whole)
 
 
-def _gaps(rows: Array, table: Array) -> Array:
-    """The difference of each row and each embedding, (T, words, d)."""
-    return np.asarray(rows[:, np.newaxis] - table)
-
-
-def _distances(rows: Array, table: Array) -> Array:
-    return np.asarray((_gaps(rows, table) ** 2).sum(axis=-1))
-
-
-def _nearest_to(rows: Function, a: Array, y: Array, table: Array) -> Array:
-    """The words nearest to what a function makes of a and y in place of the values."""
-    return np.asarray(_distances(rows(a, y), table).argmin(axis=-1))
-
-
-def _judged_by(words: Function, a: Array, y: Array, table: Array) -> Any:
-    """What a function makes of the right values and the table."""
-    return words(np.linalg.solve(a, y), table)
-
-
-def _least(part: Function, values: Array, table: Array) -> Array:
-    """The words for which a part of the difference is smallest."""
-    return np.abs(part(_gaps(values, table))).round(9).argmin(axis=-1)
-
-
-def _equal(values: Array, table: Array) -> Array:
-    return np.asarray((_gaps(values, table) == 0).all(axis=-1))
-
-
-_ROUNDED = "The unmixed rows differ from those of the table by rounding errors"
-_WORD_MUTANTS: dict[str, Function] = {  # from the right values and the table
-    "The largest dot product goes to a long embedding. Look for the nearest one.": (
-        lambda values, table: (values @ table.T).argmax(axis=-1)
-    ),
-    "Embeddings 0 and 4 have the same direction, and the same cosine with every row. Look for "
-    "the nearest one.": lambda values, table: (
-        (values @ table.T / np.linalg.norm(table, axis=-1)).round(9).argmax(axis=-1)
-    ),
-    f"{_ROUNDED}, so `==` finds none there. Look for the nearest.": lambda values, table: (
-        [np.flatnonzero(row)[0] for row in _equal(values, table)]
-    ),
-    f"{_ROUNDED}: `==` finds none, and `argmax` of no True is 0. Look for the nearest.": (
-        lambda values, table: _equal(values, table).argmax(axis=-1)
-    ),
-    f"{_ROUNDED}; of all pairs that are equal, too few are left. Look for the nearest.": (
-        lambda values, table: np.nonzero(_equal(values, table))[1]
-    ),
-    "The first coordinate alone does not tell the words apart; measure the distance.": (
-        partial(_least, lambda gaps: gaps[..., 0])
-    ),
-    "The last coordinate alone does not tell the words apart; measure the distance.": (
-        partial(_least, lambda gaps: gaps[..., -1])
-    ),
-    "You compare the lengths of vectors; vectors of one length may lie far apart.": (
-        lambda values, table: (
-            np.abs(_gaps(np.linalg.norm(values, axis=-1), np.linalg.norm(table, axis=-1)))
-            .round(9)
-            .argmin(axis=-1)
-        )
-    ),
-    "Differences that are added up with their signs make up for each other.": (
-        partial(_least, lambda gaps: gaps.sum(axis=-1))
-    ),
-    "Those are the largest distances; the nearest embedding has the smallest.": (
-        lambda values, table: _distances(values, table).argmax(axis=-1)
-    ),
-    "That is made along the wrong axis: for each embedding the nearest row, and not for each "
-    "row the nearest embedding.": lambda values, table: _distances(values, table).argmin(axis=0),
-    "Those are the embeddings; their places in the table are asked for.": (
-        lambda values, table: values
-    ),
-    "Those are rows of zeros with a one; the place of the one is asked for.": (
-        lambda values, table: np.eye(len(table))[_distances(values, table).argmin(axis=-1)]
-    ),
-}
-
-
 @exercise(
     "3.12",
     praise="Every sentence was read back from its mixed rows, with words that repeat, long "
@@ -309,32 +317,79 @@ _WORD_MUTANTS: dict[str, Function] = {  # from the right values and the table
         "nearest by distance; a dot product would prefer long embeddings.",
     ),
     cases=_mixtures,
-    mutants=each(
-        _nearest_to,
-        {
-            "You looked for the embedding nearest to each row of y, which is a mixture. Undo the "
-            "mixing first.": lambda a, y: y,
-            "The weights were used on their side: row t of a mixed the words into row t of y.": (
-                lambda a, y: np.linalg.solve(a.T, y)
-            ),
-            "The weights have mixed the words once already; a second time leads farther away.": (
-                lambda a, y: a @ y
-            ),
-            "You divided each row by its own weight; the words before it are still in it.": (
-                lambda a, y: y / np.diag(a)[:, np.newaxis]
-            ),
-            "One over each entry is not the inverse of a table: `a**-1` is taken entry by entry.": (
-                lambda a, y: (1 / a) @ y
-            ),
-            "The words before it were taken off as they stand in y; take them off unmixed.": (
-                lambda a, y: (y - np.tril(a, -1) @ y) / np.diag(a)[:, np.newaxis]
-            ),
-        },
-    )
-    | each(_judged_by, _WORD_MUTANTS),
+    slips="""
+        np.linalg.solve(a, y) → y
+            You looked for the embedding nearest to each row of y, which is a mixture. Undo the
+            mixing first.
+        np.linalg.solve(a, y) → np.linalg.solve(a.T, y)
+            The weights were used on their side: row t of a mixed the words into row t of y.
+        np.linalg.solve(a, y) → a @ y
+            The weights have mixed the words once already; a second time leads farther away.
+        np.linalg.solve(a, y) → y / np.diag(a)[:, np.newaxis]
+            You divided each row by its own weight; the words before it are still in it.
+        np.linalg.solve(a, y) → (1 / a) @ y
+            One over each entry is not the inverse of a table: `a**-1` is taken entry by entry.
+        np.linalg.solve(a, y) → (y - np.tril(a, -1) @ y) / np.diag(a)[:, np.newaxis]
+            The words before it were taken off as they stand in y; take them off unmixed.
+        distances.argmin(axis=-1) → (values @ table.T).argmax(axis=-1)
+            The largest dot product goes to a long embedding. Look for the nearest one.
+        distances.argmin → (-values @ table.T / np.linalg.norm(table, axis=-1)).round(9).argmin
+            Embeddings 0 and 4 have the same direction, and the same cosine with every row. Look
+            for the nearest one.
+        distances.argmin(axis=-1) → [np.flatnonzero(row)[0] for row in (gaps == 0).all(axis=-1)]
+            The unmixed rows differ from those of the table by rounding errors, so `==` finds none
+            there. Look for the nearest.
+        distances.argmin(axis=-1) → (gaps == 0).all(axis=-1).argmax(axis=-1)
+            The unmixed rows differ from those of the table by rounding errors: `==` finds none, and
+            `argmax` of no True is 0. Look for the nearest.
+        distances.argmin(axis=-1) → [_places_of(x, table)[0] for x in values]
+            The unmixed rows differ from those of the table by rounding errors, so a list of the
+            equal ones may be empty. Look for the nearest.
+        distances.argmin(axis=-1) → np.nonzero((gaps == 0).all(axis=-1))[1]
+            The unmixed rows differ from those of the table by rounding errors; of all pairs that
+            are equal, too few are left. Look for the nearest.
+        distances.argmin → np.abs(gaps[..., 0]).round(9).argmin
+            The first coordinate alone does not tell the words apart; measure the distance.
+        distances.argmin → np.abs(gaps[..., -1]).round(9).argmin
+            The last coordinate alone does not tell the words apart; measure the distance.
+        distances.argmin → _lengths_apart(values, table).argmin
+            You compare the lengths of vectors; vectors of one length may lie far apart.
+        distances.argmin → np.abs(gaps.sum(axis=-1)).round(9).argmin
+            Differences that are added up with their signs make up for each other.
+        distances.argmin(axis=-1) → distances.argmax(axis=-1)
+            Those are the largest distances; the nearest embedding has the smallest.
+        distances.argmin(axis=-1) → distances.argmin(axis=0)
+            That is made along the wrong axis: for each embedding the nearest row, and not for each
+            row the nearest embedding.
+        distances.argmin(axis=-1) → values
+            Those are the embeddings; their places in the table are asked for.
+        distances.argmin(axis=-1) → np.eye(len(table))[$]
+            Those are rows of zeros with a one; the place of the one is asked for.
+        distances.argmin(axis=-1) → $[a.argmax(axis=-1)]
+            Once they are unmixed, row t is word t, whichever weight is the largest.
+        values[:, np.newaxis] - table → values.round(1)[:, np.newaxis] - table.round(1)
+            Rounded, two embeddings may fall together.
+        distances.argmin → distances.astype(np.float32).round(3).argmin
+            Embeddings may lie close together: the digits that you cut off tell them apart.
+        distances.argmin(axis=-1) → (distances < 0.01).argmax(axis=-1)
+            The first embedding within some distance need not be the nearest one.
+    """,
     kind=Marks(),
     otherwise="There is a word for each row of y, and a times their embeddings should give y.",
 )
 def recover(a: Array, y: Array, table: Array) -> Array:
     """The words behind the outputs of causal attention."""
-    return _nearest_to(np.linalg.solve, a, y, table)
+    values = np.linalg.solve(a, y)
+    gaps = values[:, np.newaxis] - table
+    distances = (gaps**2).sum(axis=-1)
+    return np.asarray(distances.argmin(axis=-1))
+
+
+def _places_of(row: Array, table: Array) -> list[int]:
+    return [i for i, embedding in enumerate(table) if (embedding == row).all()]
+
+
+def _lengths_apart(values: Array, table: Array) -> Array:
+    """How far the lengths of rows and embeddings differ, (T, words)."""
+    lengths = (np.linalg.norm(rows, axis=-1) for rows in (values, table))
+    return np.asarray(np.abs(np.subtract.outer(*lengths)).round(9))

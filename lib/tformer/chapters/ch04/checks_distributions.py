@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
-from functools import partial
+from collections.abc import Iterator
 
 import numpy as np
 import scipy.special
@@ -30,32 +29,6 @@ def _excess(x: Array) -> float:
     """The excess kurtosis of all entries."""
     x = (x - x.mean()) / x.std()
     return float((x**4).mean() - 3)
-
-
-def _fault(
-    q: Array,
-    k: Array,
-    tails: Callable[[Array], bool] = lambda x: _excess(x) > 2,
-    means: Callable[[Array], Array] = lambda x: np.abs(x.mean(axis=0)),
-    products: Callable[[Array], Array] = lambda x: np.abs(x.mean(axis=0)),
-    lengths: bool = True,
-    shift: float = 0.2,
-    together: float = 0.2,
-    shift_first: bool = True,
-    both: bool = True,
-) -> str:
-    """The fault of a sample of pairs, by means and mean products of each coordinate."""
-    tables = (q, k) if both else (q,)
-    if lengths and all(np.ptp(np.linalg.norm(x, axis=-1)) < 1e-6 for x in tables):
-        return "normalised"
-    if any(tails(x) for x in tables):
-        return "heavy"
-    shifted = max(np.max(means(x)) for x in tables) > shift
-    if shifted and shift_first:
-        return "shifted"
-    if np.max(products(q * k)) > together:
-        return "aligned"
-    return "shifted" if shifted else "fine"
 
 
 def _unit(x: Array) -> Array:
@@ -91,6 +64,34 @@ def _pairs() -> Iterator[tuple[str, str, Array, Array]]:
     yield both, "aligned", q, 0.6 * halves * q + 0.8 * normal()
     yield "uniform queries, normal keys", "fine", uniform[0], normal()
     yield "other normal coordinates", "fine", normal(), normal()
+    third, last = np.arange(16) == 2, np.arange(16) == 15
+    yield "keys with mean −0.3 in one coordinate", "shifted", normal(), normal() - 0.3 * third
+    yield (
+        "queries with mean 0.35 in the last coordinate",
+        "shifted",
+        normal() + 0.35 * last,
+        normal(),
+    )
+    for rho, one in ((0.35, third), (-0.35, last)):
+        noise = np.where(one, math.sqrt(1 - rho**2), 1.0) * normal()
+        words = f"one coordinate of a key goes {'with' if rho > 0 else 'against'} that of its query"
+        yield words, "aligned", q, noise + rho * one * q
+    yield "normal queries, Cauchy keys", "heavy", normal(), rng.standard_cauchy(shape)
+    yield (
+        "Student queries with variance 3, normal keys",
+        "heavy",
+        rng.standard_t(3, shape),
+        normal(),
+    )
+    yield "normal queries, uniform keys", "fine", normal(), uniform[1]
+    few = (rng.standard_t(3, shape) / math.sqrt(3) for _ in range(100))
+    giants = next(x for x in few if np.abs(x).max() < 16)
+    yield "Student queries of variance 1, normal keys", "heavy", giants, normal()
+    low = (x for _ in range(100) if 0.27 < (x := normal() + 0.3 * last)[:, -1].mean() < 0.29)
+    yield "queries with mean 0.3 in the last coordinate", "shifted", next(low), normal()
+    noise = (math.sqrt(0.91) * normal() * last + normal() * ~last for _ in range(100))
+    near = (x for y in noise if 0.26 < ((x := y + 0.3 * last * q) * q)[:, -1].mean() < 0.29)
+    yield "correlation 0.3 in the last coordinate", "aligned", q, next(near)
 
 
 def _samples() -> Iterator[Case]:
@@ -100,7 +101,7 @@ def _samples() -> Iterator[Case]:
 
 @exercise(
     "4.9",
-    praise="Seventeen samples named rightly, from normal, uniform, sign, Student and Cauchy "
+    praise="Twenty-seven samples named rightly, from normal, uniform, sign, Student and Cauchy "
     "coordinates, with and without a fault, in q, in k and in some coordinates only.",
     hints=(
         "Each fault has a number that betrays it: a mean, a correlation, a length, a size of the "
@@ -113,50 +114,65 @@ def _samples() -> Iterator[Case]:
     ),
     cases=_samples,
     kind=Name(names=tuple(FAULTS)),
-    mutants={
-        "Heavy tails are taken for another fault: a few huge coordinates move the mean of a "
-        "sample and its mean product, while its median stays at 0.": partial(
-            _fault, tails=lambda x: False
-        ),
-        "Look at k as well as at q: a fault may be in one of the two only.": partial(
-            _fault, both=False
-        ),
-        "Means of 0.5 and −0.5 cancel in one mean over all coordinates. Take the mean of each "
-        "coordinate.": partial(_fault, means=lambda x: np.abs(x.mean())),
-        "Products that are positive in some coordinates and negative in others cancel in their "
-        "sum. Look at each coordinate.": partial(_fault, products=lambda x: np.abs(x.mean())),
-        "Look at negative means, too.": partial(_fault, means=lambda x: x.mean(axis=0)),
-        "Coordinates that go against each other are correlated, too.": (
-            partial(_fault, products=lambda x: x.mean(axis=0))
-        ),
-        "The mean of a sample may lie a little below that of its distribution: a threshold belongs "
-        "between chance, some 0.03, and 0.3.": partial(
-            _fault, shift=0.3, means=lambda x: np.abs(x.mean())
-        ),
-        "The correlation in a sample may lie a little below that of its distribution: a threshold "
-        "belongs between chance, some 0.03, and 0.3.": partial(_fault, together=0.45),
-        "If both means are away from 0, so is the mean product, also for independent coordinates. "
-        "Subtract the means before you multiply.": partial(_fault, shift_first=False),
-        "The lengths of the vectors are not looked at.": partial(_fault, lengths=False),
-        "Light tails are no fault: uniform coordinates are fine.": (
-            partial(_fault, tails=lambda x: abs(_excess(x)) > 1)
-        ),
-        "Student coordinates have heavy tails, too; their giants are smaller than Cauchy's.": (
-            partial(_fault, tails=lambda x: bool(np.abs(x).max() > 100))
-        ),
-    },
+    slips="""
+        tails = max(_excess(q), _excess(k)) → tails = 0
+            Heavy tails are taken for another fault: a few huge coordinates move the mean of a
+            sample and its mean product, while its median stays at 0.
+        max(_excess(q), _excess(k)) → _excess(q)
+        [q, k]).mean → [q]).mean
+        [q, k]), axis → [q]), axis
+            Look at k as well as at q: a fault may be in one of the two only.
+        tails > 2 → tails > 2 and shift <= 0.2
+            A sample with giants may have means far from 0 as well: look for giants first.
+        max(_excess(q), _excess(k)) → _excess(q)
+            Giants may stand in k alone.
+        tails > 2 → tails > 2 or np.max(np.abs([q, k])) > 4
+            The largest of 16 000 normal coordinates lies beyond 4: your limit for giants is too
+            low.
+        shift > 0.2 → shift > 0.07
+            The largest of 32 means reaches 0.08 by chance: your limit for a mean is too low.
+        spread < 1e-6 → abs(np.linalg.norm(q, axis=-1).mean() - 4) < 0.1
+            The mean length is near 4 for normal coordinates, too; normalised means that all are.
+        np.abs(means) → np.abs(means.mean(axis=-1))
+            Means of 0.5 and −0.5 cancel in one mean over all coordinates. Take the mean of each
+            coordinate.
+        np.abs(products) → np.abs(products.mean())
+            Products that are positive in some coordinates and negative in others cancel in their
+            sum. Look at each coordinate.
+        np.abs(means) → means
+            Look at negative means, too.
+        np.abs(products) → products
+            Coordinates that go against each other are correlated, too.
+        np.abs(means) → np.abs(means.mean(axis=-1)) ;; shift > 0.2 → shift > 0.3
+            The mean of a sample may lie a little below that of its distribution: a threshold
+            belongs between chance, some 0.03, and 0.3.
+        together > 0.2 → together > 0.45
+            The correlation in a sample may lie a little below that of its distribution: a threshold
+            belongs between chance, some 0.03, and 0.3.
+        shift > 0.2 → shift > 0.2 and together <= 0.2
+            If both means are away from 0, so is the mean product, also for independent coordinates.
+            Subtract the means before you multiply.
+        spread < 1e-6 → spread < 0
+            The lengths of the vectors are not looked at.
+        tails > 2 → abs(tails) > 1
+            Light tails are no fault: uniform coordinates are fine.
+        tails > 2 → max(abs(q).max(), abs(k).max()) > 100
+            Student coordinates have heavy tails, too; their giants are smaller than Cauchy's.
+    """,
 )
 def diagnose(q: Array, k: Array) -> str:
     """Name the assumption that a sample of queries and keys breaks."""
-    return _fault(q, k)
-
-
-def _moment(n: float, power: float | None = None, least: float = -12.0) -> float:
-    """The integral of n φ(x) Φ(x)^{n−1} times x, by the trapezoidal rule."""
-    x, step = np.linspace(least, 12, 24_001, retstep=True)
-    power = n - 1 if power is None else power
-    density = n * np.exp(-(x**2) / 2 + power * scipy.special.log_ndtr(x))
-    return float((x * density).sum() * step / math.sqrt(2 * math.pi))
+    spread = np.ptp(np.linalg.norm(np.concatenate([q, k]), axis=-1))
+    tails = max(_excess(q), _excess(k))
+    means, products = np.stack([q, k]).mean(axis=1), (q * k).mean(axis=0)
+    shift, together = np.max(np.abs(means)), np.max(np.abs(products))
+    if spread < 1e-6:
+        return "normalised"
+    if tails > 2:
+        return "heavy"
+    if shift > 0.2:
+        return "shifted"
+    return "aligned" if together > 0.2 else "fine"
 
 
 def _largest_magnitude(n: int) -> float:
@@ -166,7 +182,8 @@ def _largest_magnitude(n: int) -> float:
 
 
 def _sizes() -> Iterator[Case]:
-    for n, sigma in (2, 3.0), (3, 1.0), (2, 1.0), (1, 2.0), (10, 0.5), (1000, 1.0), (10**6, 8.0):
+    some = (2, 0.5), (3, 1.0), (2, 1.0), (1, 1.0), (10, 0.5), (1000, 1.0), (10**6, 8.0)
+    for n, sigma in (*some, (4, 0.25), (50, 0.75), (54_321, 3.0), (10**6, 0.01)):
         bound = describe.show(sigma * math.sqrt(2 * math.log(n)))
         want = {1: 0.0, 2: sigma / math.sqrt(math.pi), 3: 1.5 * sigma / math.sqrt(math.pi)}.get(n)
         why = f"It is at least 0 and at most σ√(2 log n), here {bound}."
@@ -186,61 +203,59 @@ def _sizes() -> Iterator[Case]:
         "too large. All scores are multiplied by σ, and so is their maximum.",
     ),
     cases=_sizes,
-    kind=Number(within=5e-7, relative=5e-7),
-    mutants={
-        "That is the bound σ√(2 log n), which the maximum stays below.": (
-            lambda n, sigma: sigma * math.sqrt(2 * math.log(n))
-        ),
-        "That is the height which one score in n exceeds on average, and not the mean of the "
-        "maximum.": lambda n, sigma: sigma * float(scipy.special.ndtri(1 - 1 / n)),
-        "That is the median of the maximum; its mean is asked for.": (
-            lambda n, sigma: sigma * float(scipy.special.ndtri(0.5 ** (1 / n)))
-        ),
-        "That is the mean of the largest magnitude; the largest score is asked for.": (
-            lambda n, sigma: sigma * _largest_magnitude(n)
-        ),
-        "The exponent n makes it the density of the largest of n + 1 scores, times n/(n + 1).": (
-            lambda n, sigma: sigma * _moment(n, power=n)
-        ),
-        "That is the integral of the density; multiply it by the score before you integrate.": (
-            lambda n, sigma: 1.0
-        ),
-        "The scores below 0 are left out; the largest of a few may be one of them.": (
-            lambda n, sigma: sigma * _moment(n, least=0.0)
-        ),
-        "That is for standard deviation 1; the maximum grows with σ.": (
-            lambda n, sigma: _moment(n)
-        ),
-        "The maximum grows with σ, not with its square.": lambda n, sigma: sigma**2 * _moment(n),
-        "sigma is the standard deviation; you took its root, as if it were the variance.": (
-            lambda n, sigma: math.sqrt(sigma) * _moment(n)
-        ),
-        "The density lacks the factor n: each of the scores may be the largest.": (
-            lambda n, sigma: sigma * _moment(n) / n
-        ),
-        "The normal density lacks its factor 1/√(2π).": (
-            lambda n, sigma: sigma * _moment(n) * math.sqrt(2 * math.pi)
-        ),
-        "The sign is turned round. Does the grid stand in the place of the function?": (
-            lambda n, sigma: -sigma * _moment(n)
-        ),
-    },
+    kind=Number(
+        within=1e-6, relative=2e-7, near=0.12
+    ),  # for these sizes a millionth of sigma or more
+    slips="""
+        = sigma * math.sqrt(2 * math.log(n))
+            That is the bound σ√(2 log n), which the maximum stays below.
+        = sigma * float(scipy.special.ndtri(1 - 1 / n))
+            That is the height which one score in n exceeds on average, and not the mean of the
+            maximum.
+        = sigma * float(scipy.special.ndtri(0.5 ** (1 / n)))
+            That is the median of the maximum; its mean is asked for.
+        = sigma * float(scipy.special.ndtri((n - 0.375) / (n + 0.25)))
+            That is the approximation by Blom, right to a few hundredths.
+        = sigma * _largest_magnitude(n)
+            That is the mean of the largest magnitude; the largest score is asked for.
+        (n - 1) → n
+            The exponent n makes it the density of the largest of n + 1 scores, times n/(n + 1).
+        = 1.0
+            That is the integral of the density; multiply it by the score before you integrate.
+        np.linspace(-12 → np.linspace(0
+            The scores below 0 are left out; the largest of a few may be one of them.
+        return sigma * → return
+            That is for standard deviation 1; the maximum grows with σ.
+        return sigma * → return sigma**2 *
+            The maximum grows with σ, not with its square.
+        return sigma * → return math.sqrt(sigma) *
+            sigma is the standard deviation; you took its root, as if it were the variance.
+        n * np.exp → np.exp
+            The density lacks the factor n: each of the scores may be the largest.
+        / math.sqrt(2 * math.pi) →
+            The normal density lacks its factor 1/√(2π).
+        return sigma * → return -sigma *
+            The sign is turned round. Does the grid stand in the place of the function?
+    """,
 )
 def expected_max(n: int, sigma: float) -> float:
-    """E max of n independent N(0, sigma²)."""
-    return sigma * _moment(n)
-
-
-def _two_keys(deviation: float) -> float:
-    """E[2p(1 − p)] for p = 1/(1 + e^{−z}) and z normal with this standard deviation."""
-    end = min(60.0, 12 * deviation)
-    z, step = np.linspace(-end, end, 40_001, retstep=True)
-    density = np.exp(-((z / deviation) ** 2) / 2) / (deviation * math.sqrt(2 * math.pi))
-    return float((0.5 / np.cosh(z / 2) ** 2 * density).sum() * step)
+    """E max of n independent N(0, sigma²): the integral of n φ(x) Φ(x)^{n−1} times x."""
+    x, step = np.linspace(-12, 12, 24_001, retstep=True)
+    density = n * np.exp(-(x**2) / 2 + (n - 1) * scipy.special.log_ndtr(x))
+    return sigma * float((x * density).sum() * step / math.sqrt(2 * math.pi))
 
 
 def _spreads() -> Iterator[Case]:
-    for d, scale in [(4, 1.5), (1, 1.0), (64, 0.125), (64, 1 / 64), (100, 1.0), (10_000, 1.0)]:
+    for d, scale in [
+        (4, 1.5),
+        (1, 1.0),
+        (64, 0.125),
+        (64, 1 / 64),
+        (100, 1.0),
+        (10_000, 1.0),
+        (1, 0.1),
+        (1000, 0.01),
+    ]:
         bound = describe.show(min(0.5, 1 / (scale * math.sqrt(d * math.pi))))
         why = f"It is at most 1/2 and at most 1/(σ√π), so no more than {bound} here."
         yield case(d=d, scale=scale, why=why)
@@ -261,37 +276,37 @@ def _spreads() -> Iterator[Case]:
     ),
     cases=_spreads,
     kind=Number(relative=1e-6),
-    mutants={
-        "That is what scores with half the variance give. The difference of two scores "
-        "varies twice as much as one.": lambda d, scale: _two_keys(scale * math.sqrt(d)),
-        "The norm is 2p(1 − p); the 2 is missing.": (
-            lambda d, scale: _two_keys(scale * math.sqrt(2 * d)) / 2
-        ),
-        "That is the norm at equal scores; its mean over random scores is smaller.": (
-            lambda d, scale: 0.5
-        ),
-        "That is 1/(σ√π), which the mean stays below and reaches only in the limit.": (
-            lambda d, scale: 1 / (scale * math.sqrt(d * math.pi))
-        ),
-        "The variance of the difference is 2 scale² d; its root is the standard deviation.": (
-            lambda d, scale: _two_keys(2 * scale**2 * d)
-        ),
-        "The scale is missing: it multiplies every score.": (
-            lambda d, scale: _two_keys(math.sqrt(2 * d))
-        ),
-        "The variance of a score is scale² d, so its deviation grows with √d, not with d.": (
-            lambda d, scale: _two_keys(math.sqrt(2) * scale * d)
-        ),
-        "The density of the difference lacks the division by its standard deviation.": (
-            lambda d, scale: _two_keys(scale * math.sqrt(2 * d)) * scale * math.sqrt(2 * d)
-        ),
-        "The other factor is 1 − p: that is the expectation of 2p².": (
-            lambda d, scale: 1 - _two_keys(scale * math.sqrt(2 * d))
-        ),
-        "That is the norm at one typical difference, one standard deviation; take the mean over "
-        "all.": lambda d, scale: 0.5 / math.cosh(min(scale * math.sqrt(d / 2), 700)) ** 2,
-    },
+    slips="""
+        2 * d → d
+            That is what scores with half the variance give. The difference of two scores varies
+            twice as much as one.
+        return → return 0.5 *
+            The norm is 2p(1 − p); the 2 is missing.
+        = 0.5
+            That is the norm at equal scores; its mean over random scores is smaller.
+        = 1 / (scale * math.sqrt(d * math.pi))
+            That is 1/(σ√π), which the mean stays below and reaches only in the limit.
+        scale * math.sqrt(2 * d) → 2 * scale**2 * d
+            The variance of the difference is 2 scale² d; its root is the standard deviation.
+        scale * math.sqrt(2 * d) → math.sqrt(2 * d)
+            The scale is missing: it multiplies every score.
+        scale * math.sqrt(2 * d) → math.sqrt(2 * scale * d)
+            The variance of a score is scale² d; you have scale times d.
+        math.sqrt(2 * d) → math.sqrt(2) * d
+            The variance of a score is scale² d, so its deviation grows with √d, not with d.
+        (deviation * math.sqrt(2 * math.pi)) → math.sqrt(2 * math.pi)
+            The density of the difference lacks the division by its standard deviation.
+        return → return 1 -
+            The other factor is 1 − p: that is the expectation of 2p².
+        = 0.5 / math.cosh(min(scale * math.sqrt(d / 2), 700)) ** 2
+            That is the norm at one typical difference, one standard deviation; take the mean over
+            all.
+    """,
 )
 def mean_norm(d: int, scale: float) -> float:
-    """E‖J‖ of softmax over two keys."""
-    return _two_keys(scale * math.sqrt(2 * d))
+    """E‖J‖ of softmax over two keys: E[2p(1 − p)] for p = 1/(1 + e^{−z}) and z normal."""
+    deviation = scale * math.sqrt(2 * d)
+    end = min(60.0, 12 * deviation)
+    z, step = np.linspace(-end, end, 40_001, retstep=True)
+    density = np.exp(-((z / deviation) ** 2) / 2) / (deviation * math.sqrt(2 * math.pi))
+    return float((0.5 / np.cosh(z / 2) ** 2 * density).sum() * step)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
-from typing import Any
 
 import numpy as np
 
@@ -20,13 +19,13 @@ Array = np.ndarray
 
 def _layouts() -> Iterator[Case]:
     yield case(d_model=768, n_heads=12, want=1 / 8)
-    for d_model, n_heads in (512, 8), (64, 1), (4, 4), (4096, 32), (1024, 16):
+    for d_model, n_heads in (512, 8), (64, 1), (4, 4), (4096, 32), (1024, 16), (30, 10), (1, 1):
         yield case(d_model=d_model, n_heads=n_heads)
 
 
 @exercise(
     "4.1",
-    praise="The scale of six layouts of heads, from one head to thirty-two.",
+    praise="The scale of eight layouts of heads, from one head to thirty-two.",
     hints=(
         "A score is a dot product of one query with one key. How many coordinates do these have?",
         "The width of the model is shared out among the heads, so a head is narrower than the "
@@ -34,34 +33,33 @@ def _layouts() -> Iterator[Case]:
         "The scale multiplies the scores: it is one over the root of the width of a head.",
     ),
     cases=_layouts,
-    kind=Number(within=1e-9),
-    mutants={
-        "That is made of the width of the model. A query has the coordinates of one head only.": (
-            lambda d_model, n_heads: d_model**-0.5
-        ),
-        "That is the number by which the scores are divided; the scale multiplies them.": (
-            lambda d_model, n_heads: (d_model / n_heads) ** 0.5
-        ),
-        "The width of a head enters with its root, and once.": (
-            lambda d_model, n_heads: n_heads / d_model
-        ),
-        "That is made of the number of heads.": lambda d_model, n_heads: n_heads**-0.5,
-        "That is the width of a head; the scale is made from it.": (
-            lambda d_model, n_heads: d_model / n_heads
-        ),
-        "The heads share the width of the model; here it is multiplied by their number.": (
-            lambda d_model, n_heads: (d_model * n_heads) ** -0.5
-        ),
-        "The number of heads belongs under the root too, since it divides the width.": (
-            lambda d_model, n_heads: n_heads / d_model**0.5
-        ),
-        "The number of heads divides the width under the root, not the scale.": (
-            lambda d_model, n_heads: d_model**-0.5 / n_heads
-        ),
-        "That is rounded down to a whole number: `//` does that.": (
-            lambda d_model, n_heads: 1 // (d_model / n_heads) ** 0.5
-        ),
-    },
+    kind=Number(within=1e-9, near=0),
+    slips="""
+        math.sqrt(n_heads / d_model) → d_model**-0.5
+            That is made of the width of the model. A query has the coordinates of one head only.
+        n_heads / d_model → d_model / n_heads
+            That is the number by which the scores are divided; the scale multiplies them.
+        = n_heads / d_model
+            The width of a head enters with its root, and once.
+        math.sqrt(n_heads / d_model) → n_heads**-0.5
+            That is made of the number of heads.
+        = d_model / n_heads
+            That is the width of a head; the scale is made from it.
+        = (d_model * n_heads) ** -0.5
+            The heads share the width of the model; here it is multiplied by their number.
+        = n_heads / d_model**0.5
+            The number of heads belongs under the root too, since it divides the width.
+        = d_model**-0.5 / n_heads
+            The number of heads divides the width under the root, not the scale.
+        = 1 // (d_model / n_heads) ** 0.5
+            That is rounded down to a whole number: `//` does that.
+        = 1 / int((d_model / n_heads) ** 0.5)
+            The root was cut to a whole number: `int` does that.
+        = round(math.sqrt(n_heads / d_model), 3)
+            That is rounded, and no rounding is asked for.
+        = 1 / 8
+            That is one number for all models: make it from d_model and n_heads.
+    """,
     otherwise="Which vectors meet in a score, and what is the variance of their dot product?",
 )
 def scale_for(d_model: int, n_heads: int) -> float:
@@ -134,11 +132,34 @@ def _generators(f: Answer) -> None:
 def _few_trials(f: Answer) -> None:
     """With four trials an estimate is rough: by a factor of two up or down is common."""
     found = _estimates(f, 6, 1.0, 4, 40)
+    if (found < 0).any():
+        raise Wrong(
+            f"With trials = 4, {f.name} gives {describe.show(found.min(), 2)}, and a variance is "
+            "never negative. Draw queries and keys, and take the variance of their scores."
+        )
     if found.std() < 0.3 * found.mean():
         raise Wrong(
             f"With trials = 4 and 40 generators, the estimates of {f.name} are as close together "
             "as if there had been many more trials. Draw as many pairs as `trials` says, and no "
             "more."
+        )
+
+
+def _tails(f: Answer) -> None:
+    """Squares of products of normal numbers scatter more than those of most other numbers."""
+    found = _estimates(f, 1, 1.0, 400, 150)
+    if found.std() > 0.175:  # of 200 pairs it would be 0.2
+        raise Wrong(
+            f"With d = 1, trials = 400 and 150 generators, the estimates of {f.name} lie within "
+            f"{describe.show(found.std(), 2)} of each other, and those of 400 pairs within 0.14. "
+            "Draw as many pairs as `trials` says, and no fewer."
+        )
+    if found.std() < 0.1:  # of normal numbers (8/400)^½, of uniform ones (2.24/400)^½
+        raise Wrong(
+            f"With d = 1, trials = 400 and 150 generators, the estimates of {f.name} lie within "
+            f"{describe.show(found.std(), 2)} of each other, and those from normal coordinates "
+            "within 0.14. Draw the coordinates of queries and keys, all of them standard normal, "
+            "and not the scores."
         )
 
 
@@ -159,6 +180,7 @@ def _variances() -> Iterator[Case | Callable[[Answer], None]]:
         rng = np.random.default_rng(seed)
         yield case(d=d, scale=scale, trials=TRIALS, rng=rng, want=scale**2 * d)
     yield _few_trials
+    yield _tails
 
 
 @exercise(
@@ -210,11 +232,6 @@ def _counts() -> Iterator[Case]:
     yield case(n=7, d=3, keys=7.0, want=0.0, why="All keys share the weight at scale 0.")
 
 
-def _keys(change: Callable[[int, int, float], float]) -> Callable[..., float]:
-    """A wrong scale: the root of what is made of n, d and the keys."""
-    return lambda n, d, keys: float(np.sqrt(change(n, d, keys)))
-
-
 @exercise(
     "4.3",
     praise="Your scale leaves the number of keys that was asked for, by the theorem, from all "
@@ -227,39 +244,41 @@ def _keys(change: Callable[[int, int, float], float]) -> Callable[..., float]:
     ),
     cases=_counts,
     kind=Number(within=1e-12, relative=1e-5, near=0),
-    mutants={
-        "That is the square of the scale: the variance of the scores is scale² · d.": (
-            lambda n, d, keys: math.log(n / keys) / d
-        ),
-        "The width d is missing: the variance of the scores is scale² · d.": (
-            _keys(lambda n, d, keys: math.log(n / keys))
-        ),
-        "σ² is half as large as it should be. Keys are lost by the factor e^{−σ²}; it is the "
-        "entropy that falls by σ²/2.": _keys(lambda n, d, keys: math.log(n / keys) / 2 / d),
-        "σ² is twice as large as it should be. Keys are lost by the factor e^{−σ²}; it is the "
-        "entropy that falls by σ²/2.": _keys(lambda n, d, keys: 2 * math.log(n / keys) / d),
-        "The logarithm is the natural one here.": _keys(
-            lambda n, d, keys: math.log10(n / keys) / d
-        ),
-        "The logarithm is the natural one; you took the one to base 2.": (
-            _keys(lambda n, d, keys: math.log2(n / keys) / d)
-        ),
-        "Divide by √d: the wider the vectors, the smaller the scale.": (
-            _keys(lambda n, d, keys: math.log(n / keys) * d)
-        ),
-        "The width stands under the root: divide by √d, not by d.": (
-            _keys(lambda n, d, keys: math.log(n / keys) / d**2)
-        ),
-        "That is 1/√d, which leaves one key in e.": _keys(lambda n, d, keys: 1 / d),
-        "That is one over the scale.": _keys(
-            lambda n, d, keys: d / max(math.log(n / keys), 1e-300)
-        ),
-        "The root of a negative number is nan. The share keys/n is below 1, and so is its "
-        "logarithm below 0.": _keys(lambda n, d, keys: math.log(keys / n) / d),
-        "That leaves n/keys keys: under the logarithm stands n over the keys, and not the keys.": (
-            _keys(lambda n, d, keys: math.log(keys) / d)
-        ),
-    },
+    slips="""
+        = math.log(n / keys) / d
+            That is the square of the scale: the variance of the scores is scale² · d.
+        / d →
+            The width d is missing: the variance of the scores is scale² · d.
+        / d → / 2 / d
+            σ² is half as large as it should be. Keys are lost by the factor e^{−σ²}; it is the
+            entropy that falls by σ²/2.
+        / d → * 2 / d
+            σ² is twice as large as it should be. Keys are lost by the factor e^{−σ²}; it is the
+            entropy that falls by σ²/2.
+        log → log10
+            The logarithm is the natural one here.
+        log → log2
+            The logarithm is the natural one; you took the one to base 2.
+        / d → * d
+            Divide by √d: the wider the vectors, the smaller the scale.
+        / d → / d**2
+            The width stands under the root: divide by √d, not by d.
+        math.log(n / keys) → 1
+            That is 1/√d, which leaves one key in e.
+        math.log(n / keys) / d → d / max(math.log(n / keys), 1e-300)
+            That is one over the scale.
+        = float(np.sqrt(math.log(keys / n) / d))
+            The root of a negative number is nan. The share keys/n is below 1, and so is its
+            logarithm below 0.
+        = math.sqrt(max(math.log(n) - keys, 0) / d)
+            log(n/keys) is log n − log keys; you subtracted the keys themselves.
+        n / keys → n // keys
+            `//` cuts the quotient to a whole number.
+        math.log(n / keys) / d → 1 / (d * max(math.log(n / keys), 1e-300))
+            The logarithm stands above the line, and not below it.
+        n / keys → keys
+            That leaves n/keys keys: under the logarithm stands n over the keys, and not the keys.
+    """,
     otherwise="At your scale the formula n e^{−scale² d} leaves another number of keys.",
 )
 def scale_for_keys(n: int, d: int, keys: float) -> float:
@@ -277,11 +296,13 @@ def _tables() -> Iterator[Case]:
     q = rng.normal(size=(50, 64))
     near = 0.8 * q + 0.6 * rng.normal(size=(50, 64))
     yield case(q=q, k=near, said="50 queries and 50 keys close to them")
-
-
-def _fit(measure: Callable[[Array], Any]) -> Callable[..., float]:
-    """A wrong scale, made from the table of unscaled scores."""
-    return lambda q, k: measure(q @ k.T)
+    q, k = 1e5 + rng.normal(size=(2, 6, 3))
+    yield case(
+        q=q, k=k, why="The mean of the scores lies far from 0, and is to be subtracted first."
+    )
+    for size, words in ((1e-3, "short"), (1e3, "long")):
+        q, k = size * rng.normal(size=(2, 3, 4))
+        yield case(q=q, k=k, why=f"Queries and keys are {words} here; measure their scores.")
 
 
 @exercise(
@@ -295,48 +316,47 @@ def _fit(measure: Callable[[Array], Any]) -> Callable[..., float]:
         "from the mean that counts.",
     ),
     cases=_tables,
-    mutants={
-        "You divided by the variance of the scores: divide by its root.": (
-            _fit(lambda scores: 1 / scores.var())
-        ),
-        "That is the standard deviation; the scale is one over it.": _fit(np.std),
-        "You divided by the root of the mean square. The mean is to be subtracted.": (
-            _fit(lambda scores: (scores**2).mean() ** -0.5)
-        ),
-        "Every query meets every key: the table of scores has a row for each query.": (
-            lambda q, k: 1 / (q[: len(k)] * k[: len(q)]).sum(-1).std()
-        ),
-        "That is 1/√d, which relies on assumptions; measure the scores.": (
-            lambda q, k: q.shape[-1] ** -0.5
-        ),
-        "Divide the sum of squares by the number of scores, not by one less.": (
-            _fit(lambda scores: 1 / scores.std(ddof=1))
-        ),
-        "That is the scale for the standard deviations of q and k multiplied; their means matter "
-        "too.": lambda q, k: 1 / (q.std() * k.std()) / q.shape[-1] ** 0.5,
-        "That is one over the mean of the deviations of the rows; take all scores together.": (
-            _fit(lambda scores: 1 / scores.std(axis=-1).mean())
-        ),
-        "Those are scales for each row; one number is asked for all scores.": (
-            _fit(lambda scores: 1 / scores.std(axis=-1))
-        ),
-        "Those are the scaled scores; the scale is asked for.": (
-            _fit(lambda scores: scores / scores.std())
-        ),
-        "The sum of the squares is to be divided by the number of scores, and the mean to be "
-        "subtracted first.": _fit(lambda scores: 1 / np.linalg.norm(scores)),
-        "That is one over the root of the standard deviation; it is a root already.": (
-            _fit(lambda scores: scores.std() ** -0.5)
-        ),
-        "That is one over the largest score; their spread is asked for.": (
-            _fit(lambda scores: 1 / scores.max())
-        ),
-        "Those scores are scaled already; q·k itself is to be.": (
-            lambda q, k: q.shape[-1] ** 0.5 / (q @ k.T).std()
-        ),
-    },
+    slips="""
+        std → var
+            You divided by the variance of the scores: divide by its root.
+        1 / → 1 *
+            That is the standard deviation; the scale is one over it.
+        scores.std() → (scores**2).mean() ** 0.5
+            You divided by the root of the mean square. The mean is to be subtracted.
+        q @ k.T → (q[: len(k)] * k[: len(q)]).sum(-1)
+            Every query meets every key: the table of scores has a row for each query.
+        = q.shape[-1] ** -0.5
+            That is 1/√d, which relies on assumptions; measure the scores.
+        std() → std(ddof=1)
+            Divide the sum of squares by the number of scores, not by one less.
+        = 1 / (q.std() * k.std()) / q.shape[-1] ** 0.5
+            That is the scale for the standard deviations of q and k multiplied; their means matter
+            too.
+        std() → std(axis=-1).mean()
+            That is one over the mean of the deviations of the rows; take all scores together.
+        scores.std() → np.sqrt(scores.var(axis=-1).mean())
+            That is the spread within the rows. Their means differ too: take all scores together.
+        std() → std(axis=-1)
+            Those are scales for each row; one number is asked for all scores.
+        1 / scores.std() → scores / scores.std()
+            Those are the scaled scores; the scale is asked for.
+        scores.std() → np.linalg.norm(scores)
+            The sum of the squares is to be divided by the number of scores, and the mean to be
+            subtracted first.
+        scores.std() → $ ** 0.5
+            That is one over the root of the standard deviation; it is a root already.
+        std → max
+            That is one over the largest score; their spread is asked for.
+        1 / scores.std() → q.shape[-1] ** 0.5 / scores.std()
+            Those scores are scaled already; q·k itself is to be.
+        scores.std() → np.abs(scores - scores.mean()).mean()
+            That is one over the mean distance from the mean; the deviation squares the distances.
+        scores.std() → ($ + 1e-5)
+            Nothing is to be added to the deviation, and short vectors feel it.
+    """,
     otherwise="The standard deviation of all scores, times your scale, should be 1.",
 )
-def fitted_scale(q: Array, k: Array) -> float:
+def fitted_scale(q: Array, k: Array) -> Array:
     """The scale that gives all T·S scores the standard deviation one."""
-    return float(1 / (q @ k.T).std())
+    scores = q @ k.T
+    return np.asarray(1 / scores.std())
