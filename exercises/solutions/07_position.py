@@ -37,8 +37,8 @@ hint("7.1")
 # :label: ex-7-1
 # :nonumber:
 #
-# Write `waves(n, d)` for an even width d. Return the table of shape `(n, d)` whose row t holds
-# $\sin(t\,\omega_i)$ in column 2i and $\cos(t\,\omega_i)$ in column 2i + 1.
+# Write `waves(n, d)` for one place or more and an even width d. Return the table of shape `(n, d)`
+# whose row t holds $\sin(t\,\omega_i)$ in column 2i and $\cos(t\,\omega_i)$ in column 2i + 1.
 # ```
 
 # %%
@@ -136,10 +136,10 @@ check("7.3", shift_matrix)
 # :label: ex-7-4
 # :nonumber:
 #
-# Write `turn(x, places)` for rows of shape `(..., T, d)`, d even, and T whole numbers. Turn each
-# pair of neighbours, $(a, b)$ in columns 2i and 2i + 1, by the angle $\varphi$ of its place and
-# hand, place times $\omega_i$, to $(a \cos \varphi - b \sin \varphi,\ a \sin \varphi + b \cos
-# \varphi)$. Return the rows in their shape.
+# Write `turn(x, places)` for rows of shape `(..., T, d)`, d even, and their places, T whole
+# numbers, also negative ones. Turn each pair of neighbours, $(a, b)$ in columns 2i and 2i + 1, by
+# the angle $\varphi$ of its place and hand, place times $\omega_i$, to $(a \cos \varphi - b \sin
+# \varphi,\ a \sin \varphi + b \cos \varphi)$. Return the rows in their shape.
 # ```
 
 # %%
@@ -175,7 +175,8 @@ check("7.4", turn)
 # or halves?
 #
 # Write `which_pairing(f, d)`. `f(x, t)` takes one row of even width d, at least 4, and returns it
-# as it is turned at place t, by any frequencies and in either direction; every hand moves. Return
+# as it is turned at place t, by any frequencies and in either direction. Every hand moves, by
+# between 0.0001 and 1 radian a place, and what should be 0 may be 0 up to rounding. Return
 # `"neighbours"`, `"halves"` or `"neither"`.
 # ```
 
@@ -216,7 +217,7 @@ check("7.5", which_pairing)
 # $(d_{\text{model}}, H \cdot d_k)$: first the columns of head 0, then those of head 1, and so on.
 #
 # Write `converted(w, n_heads)`. Return the matrix that makes, in your code, the same scores as w
-# made where it was trained, if the keys are converted alike.
+# made where it was trained, if the keys are converted alike: the columns of w in another order.
 # ```
 
 # %%
@@ -285,7 +286,8 @@ check("7.7", favourite)
 # Write `distance_bias(table, T, S, offset)` for a table of 2m + 1 numbers, for the distances
 # −m, …, 0, …, m in this order. Return the biases of T queries and S keys, of shape `(T, S)`: query
 # t stands at place t + offset, key s at place s, and their entry is that of the distance
-# s − (t + offset). What is farther than m on either side gets the entry of m, or of −m.
+# s − (t + offset). The offset is 0 or more. What is farther than m on either side gets the entry of
+# m, or of −m.
 # ```
 
 # %%
@@ -317,8 +319,8 @@ check("7.8", distance_bias)
 # before it, for ever. Predict first: how does the answer change if the slope is halved?
 #
 # Write `keys_for(slope, share)`. Return the smallest number of nearest keys, the query's own among
-# them, that together have at least the share of the weight, a number of at least 0 and below 1. At
-# least one key is asked for.
+# them, that together have at least the share of the weight, for a positive slope and a share of at
+# least 0 and below 1. At least one key is asked for. (What is reached up to rounding is reached.)
 # ```
 
 # %%
@@ -381,8 +383,8 @@ check("7.10", counting_head)
 # The texts have become longer by a factor, and the slowest hand of a head of width d should slow
 # down by that factor. The fastest hand should stay as it is: it tells neighbours apart.
 #
-# Write `base_for(factor, d)` for even d of at least 4. Return the base that must take the place of
-# 10000.
+# Write `base_for(factor, d)` for even d of at least 4 and a positive factor, below 1 if texts have
+# become shorter. Return the base that must take the place of 10000.
 # ```
 
 # %%
@@ -415,7 +417,8 @@ check("7.11", base_for)
 # `(T, T)`. Return `"right"`, `"not turned"` (neither queries nor keys), `"keys not turned"`,
 # `"queries at 0"` (keys are turned, and all queries treated as if they stood at place 0),
 # `"halves"` (both turned, with halves as pairs) or `"backwards"` (both turned, the queries the
-# wrong way round).
+# wrong way round). The scores are rounded to nine decimals. Those of two programs differ by at
+# least 0.001, though maybe in one entry only.
 # ```
 
 # %%

@@ -38,7 +38,7 @@ from zlib import crc32
 import numpy as np
 
 from tformer.chapters import load
-from tformer.exams.say import choices, same, tex
+from tformer.exams.describe import choices, same, tex
 
 __all__ = [
     "Item",

@@ -39,10 +39,12 @@ class Kernel(NamedTuple):
 
 CPU = Kernel(half=False, width=1, fewest=16, keys=1, fully_masked=True)
 GPU = Kernel(half=True, width=8, fewest=1, keys=16, fully_masked=False)
-Fitted = tuple[Tensor, Tensor, Tensor, Tensor | None, Callable[[Tensor], Tensor]]
+Arguments = tuple[Tensor, Tensor, Tensor, Tensor | None, Callable[[Tensor], Tensor]]
 
 
-def for_kernel(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, bias: Tensor | None) -> Fitted:
+def for_kernel(
+    q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, bias: Tensor | None
+) -> Arguments:
     """Queries, keys, values and one mask, all fit for the kernel; and what restores its output."""
     kernel = kernel_of(q)
     if bias is None and _takes(kernel, q, k, v, mask):
@@ -51,14 +53,14 @@ def for_kernel(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, bias: Tenso
     shape, dtype = (*leading, q.shape[-2], v.shape[-1]), q.dtype
     if k.shape[-2] == 0:
         q = _zeros_for(q)  # without a key there is no score to be infinite or NaN
-    q, k, v = (_four_axes(x, leading) for x in _fitted(kernel, q, k, v))
-    attn_mask = _joined(kernel, k, mask, bias, leading)
+    q, k, v = (_four_axes(x, leading) for x in _pad_widths(kernel, q, k, v))
+    attn_mask = _one_mask(kernel, k, mask, bias, leading)
     looking: Tensor | None = None
     if attn_mask is not None and not kernel.fully_masked:
         looking, attn_mask = _without_fully_masked(
             attn_mask.expand(*attn_mask.shape[:-1], k.shape[-2])
         )
-        k, v, attn_mask = _filled_up(kernel, k, v, attn_mask)
+        k, v, attn_mask = _pad_keys(kernel, k, v, attn_mask)
 
     def restored(y: Tensor) -> Tensor:
         y = y if looking is None else looking * y
@@ -132,8 +134,8 @@ def additive(mask: Tensor, dtype: torch.dtype) -> Tensor:
     return torch.zeros_like(mask, dtype=dtype).masked_fill_(~mask, -torch.inf)
 
 
-def _fitted(kernel: Kernel, *tensors: Tensor) -> list[Tensor]:
-    """Queries, keys and values in a precision and, filled up with zeros, a width it takes."""
+def _pad_widths(kernel: Kernel, *tensors: Tensor) -> list[Tensor]:
+    """Queries, keys and values in a precision and, padded with zeros, a width it takes."""
     if not kernel.half:
         tensors = tuple(map(wide, tensors))
     width = max(x.shape[-1] for x in tensors)
@@ -141,7 +143,7 @@ def _fitted(kernel: Kernel, *tensors: Tensor) -> list[Tensor]:
     return [pad(x, (0, width - x.shape[-1])) if x.shape[-1] < width else x for x in tensors]
 
 
-def _joined(
+def _one_mask(
     kernel: Kernel,
     k: Tensor,
     mask: Tensor | None,
@@ -167,10 +169,10 @@ def _without_fully_masked(attn_mask: Tensor) -> tuple[Tensor, Tensor]:
     return looking, attn_mask.masked_fill(~looking, 0.0)
 
 
-def _filled_up(
+def _pad_keys(
     kernel: Kernel, k: Tensor, v: Tensor, attn_mask: Tensor
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """Keys, values and mask with masked keys up to the number that the kernel wants.
+    """Keys, values and mask, padded with masked keys to a number that the kernel takes.
 
     They are copies of the last key: a zero would make a score of NaN for an infinite query.
     """

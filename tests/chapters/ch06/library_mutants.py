@@ -16,10 +16,9 @@ MUTANTS = slipped(
             heads: mask ignored
         bias, scale → bias, scale or 1.0
             heads: no scale
-        causal), parameters) → $ / len(parameters.w_q)
+        merge(y, parameters) → $ / len(parameters.w_q)
             heads: the mean, not the sum
-        merge(grouped_attention → merge(np.flip(grouped_attention
-        causal), parameters) → causal), axis=-3), parameters)
+        merge(y, → merge(y[..., ::-1, :, :],
             heads: merged through the matrices of others
     """,
     multi_head_attention_vjp="""

@@ -89,6 +89,11 @@ def _count_in_the_query(marks, a):
     return row @ np.diag([np.log(a), 0.0]) + 0 * row, row[:, ::-1] * [1.0, 5.0], row[:, 1:]
 
 
+def _count_around_the_mean(marks, a):
+    k = np.log(a) * marks[:, None]
+    return np.ones_like(k), k - k.mean(), marks[:, None]
+
+
 def _diagnosis_by_loop(q, k, scores):
     n, d = q.shape
     places = np.arange(n)
@@ -114,6 +119,7 @@ MUTANTS = {
             np.zeros((len(marks), 1)),
             np.arange(len(marks))[:, None],
         ),
+        "must not know the text": _count_around_the_mean,
     },
 }
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from IPython.display import Markdown
 
-__all__ = ["forty", "other_cuts", "progress", "results", "variants"]
+__all__ = ["forty", "progress", "results", "variants", "worst_cut"]
 
 STEPS, BAR = 1000, 40
 
@@ -51,13 +51,13 @@ def variants() -> Markdown:
     return Markdown("\n".join(lines))
 
 
-def other_cuts() -> float:
-    """How much the worst of the four cuts costs in a run with other dice: a share of answers."""
+def worst_cut(here: bool = False) -> float:
+    """What the worst of the four cuts costs of the answers of its kind: here, or in other runs."""
     drops = [
         one[f"cut nothing: {noun}"] - share
         for seed, one in results()["as it is"].items()
         for name, share in one.items()
         for noun in ("first", "second")
-        if seed != "0" and name.startswith("cut ") and name.endswith(noun)
+        if (seed == "0") is here and name.startswith("cut ") and name.endswith(noun)
     ]
     return max(drops)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from tformer.exams import Item, choices, distinct, draw, question, tex
-from tformer.exams.say import exact
+from tformer.exams.describe import exact
 from tformer.reference import attention, attention_weights, norm, softmax
 
 Rng = np.random.Generator

@@ -1,4 +1,4 @@
-"""Exercises 7.2 and 7.7 to 7.10: predictions, distances in the scores, a layer that counts."""
+"""Exercises 7.2 and 7.8 to 7.10: predictions, distances in the scores, a layer that counts."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ import numpy as np
 from tformer import reference
 from tformer.exercises.answer import Answer, Wrong
 from tformer.exercises.kinds import Marks, Number, Several
-from tformer.exercises.registry import exercise
-from tformer.exercises.samples import integers
+from tformer.exercises.promises import promised, single, whole
+from tformer.exercises.registry import Test, exercise
 from tformer.exercises.table import Case, case
 
 Array = np.ndarray
@@ -20,14 +20,20 @@ NOTICES = {
     "none": ((), "without encoding the query of A and the keys of B and C stay what they are"),
     "causal": ((), "the mask hides neither B nor C from A, and changes no query and no key"),
     "sinusoidal": (CHANGES, "at another place a word has another row, and so another key"),
-    "ALiBi": (CHANGES[1:], "its bias knows distances only, and these are the same or not"),
-    "RoPE": (CHANGES[1:], "its scores know distances only, and these are the same or not"),
+    "ALiBi": (CHANGES[1:], "its bias knows distances only, and"),
+    "RoPE": (CHANGES[1:], "its scores know distances only, and"),
+}
+DISTANCES = {
+    "in front": "a word in front of all changes none",
+    "between": "B is then one place farther from A, and C is not",
+    "exchange": "B and C have then each other's",
 }
 
 
 def _texts() -> Iterator[Case]:
     for scheme, (noticed, why) in NOTICES.items():
         for change in CHANGES:
+            why += f" {DISTANCES[change]}" * (scheme in ("ALiBi", "RoPE"))
             reason = f"With {scheme!r} and {change!r}: {why}."
             yield case(scheme=scheme, change=change, want=change in noticed, why=reason)
 
@@ -68,86 +74,6 @@ def can_notice(scheme: str, change: str) -> bool:
     return change in NOTICES[scheme][0]
 
 
-def _pairs() -> Iterator[Case]:
-    up, right = np.array([0.0, 1]), np.array([1.0, 0])
-    q = math.pi / 2
-    yield case(q=up, k=up, omega=0.5, reach=5, want=0, why="They point the same way at once.")
-    why = "The query is turned by a quarter more than the key, and then they point the same way."
-    yield case(q=right, k=up, omega=q / 3, reach=6, want=3, why=why)
-    yield case(q=up, k=right, omega=q / 3, reach=2, want=0, why="It would have to look ahead.")
-    yield case(q=up, k=right, omega=q / 3, reach=9, want=9, why="Three quarters of a round away.")
-    tie = "After a whole round the score is the same: the smallest distance counts."
-    yield case(q=up, k=up, omega=q, reach=9, want=0, why=tie)
-    yield case(q=right, k=up, omega=q / 2, reach=40, want=2, why=tie)
-    yield case(q=up, k=-up, omega=q / 4, reach=3, want=3, why="The farthest is the least bad.")
-    flat = "All scores are equal: the smallest distance counts."
-    yield case(q=np.zeros(2), k=up, omega=0.3, reach=4, want=0, why=flat)
-    yield case(q=right, k=up, omega=0.0, reach=4, want=0, why=flat)
-    for n, a, b, want in ((3, right, up, 1), (5, up, right, 4), (7, right, up, 2), (5, up, -up, 2)):
-        why = (
-            "After a whole round the score is the same, but for its last digits: not a larger one."
-        )
-        yield case(q=a, k=b, omega=2 * math.pi / n, reach=30, want=want, why=why)
-    why = "At a distance of 31 the query is turned by 1.55, nearly a quarter of a round."
-    yield case(q=right, k=up, omega=0.05, reach=60, want=31, why=why)
-    for omega, want, words in ((1e-4, 3, "1e-7 are not"), (1e-7, 0, "1e-10 count as")):
-        why = f"Scores that differ by {words} equal."
-        yield case(q=right, k=1e-3 * up, omega=omega, reach=3, want=want, why=why)
-    for seed in range(6):
-        q_, k_ = integers(seed, (2, 2)) + 0.5
-        yield case(q=q_, k=k_, omega=0.1 + 0.17 * seed, reach=10 + seed, why="Try each distance.")
-
-
-def _best(q: Array, k: Array, omega: float, distances: Array, tolerance: float = 1e-9) -> int:
-    along, across = q @ k, q[0] * k[1] - q[1] * k[0]
-    scores = along * np.cos(omega * distances) + across * np.sin(omega * distances)
-    return int(abs(distances)[np.flatnonzero(scores > scores.max() - tolerance)[0]])
-
-
-@exercise(
-    "7.7",
-    praise="Near, a quarter of a round away, and far; ties, hands that stand still and zero "
-    "queries included.",
-    hints=(
-        "What matters is the angle from the query to the key before they are turned.",
-        "Turn the query by ω times the distance and leave the key: only the difference counts.",
-        "Compute all reach + 1 scores and take the first that is as large as the largest.",
-    ),
-    cases=_pairs,
-    kind=Number(),
-    slips="""
-        np.arange(reach + 1) → -$
-            The query is turned the wrong way: that is the favourite distance of a key that stands
-            ahead.
-        reach + 1 → max(reach, 1)
-            You left out the farthest distance, reach.
-        reach + 1 → 1, $
-            Distance 0 counts too: the key may stand where the query stands.
-        reach + 1 → reach, -1, -1
-            Of several equal scores you took the farthest.
-        = int(np.argmax(np.cos(omega * np.arange(reach + 1)) * (q @ k)
-        + np.sin(omega * np.arange(reach + 1)) * (q[0] * k[1] - q[1] * k[0])))
-            You took the largest number. Equal scores differ in their last digits, and count as
-            equal where they differ by less than a billionth.
-        q, k → -q, k
-            That is the distance of the smallest score.
-        = 0
-            You always say 0: a query does not always like best what is near.
-        = _solved(q, k, omega, reach)
-            You solved for the angle and rounded; the round may be shorter than the reach, or the
-            best angle behind the query.
-    """,
-)
-def favourite(q: Array, k: Array, omega: float, reach: int) -> int:
-    """The distance that a query likes best."""
-    return _best(q, k, omega, np.arange(reach + 1))
-
-
-def _solved(q: Array, k: Array, omega: float, reach: int) -> int:
-    angle = math.atan2(q[0] * k[1] - q[1] * k[0], q @ k)
-    return int(np.clip(round(angle / omega) if omega else 0, 0, reach))
-
-
 def _tables() -> Iterator[Case]:
     table = np.array([10.0, 20, 30])
     want = [[20.0, 30, 30], [10, 20, 30]]
@@ -156,11 +82,12 @@ def _tables() -> Iterator[Case]:
     yield case(table=table, T=1, S=4, offset=3, want=[[10.0, 10, 10, 20]], why=cache)
     yield case(table=np.array([7.0]), T=2, S=2, offset=0, want=np.full((2, 2), 7.0), why="m is 0.")
     clip = "What is farther than m gets the entry of m, or of −m."
-    for m, T, S, offset in ((2, 4, 6, 0), (3, 6, 4, 2), (1, 5, 5, 10), (4, 3, 12, 5), (2, 1, 3, 1)):
+    short, long = ((2, 4, 6, 0), (3, 6, 4, 2), (1, 5, 5, 10)), ((4, 3, 12, 5), (12, 1, 2, 8))
+    for m, T, S, offset in (*short, *long, (1, 2, 3, 500)):
         numbers = 10 * np.cos(np.arange(2 * m + 1))  # in no order, negative ones, fractions
         want = reference.relative_bias(numbers[None], T, S, offset=offset)[0]
         yield case(table=numbers, T=T, S=S, offset=offset, want=want, why=clip)
-    yield case(table=np.arange(5.0), T=3, S=4, offset=0, why=clip, whole=True)
+    yield from promised(whole, single, table=np.array([5.0, -3, 1, 8, 2]), T=3, S=4, offset=1)
 
 
 @exercise(
@@ -177,6 +104,12 @@ def _tables() -> Iterator[Case]:
             The distances have the wrong sign: a key before the query has a negative one.
         s - t - offset → s - t
             The offset has no effect.
+        offset → (S - T)
+            The offset is taken to be S − T; it is handed to you.
+        m] → m] * (d <= 0)
+            Later keys got 0: the table has entries for both sides.
+        len(table) // 2 → (len(table) + 1) // 2
+            The middle is missed by one: m entries stand on either side of it.
         s - t - offset → s + offset - t
             The offset was added to the keys; it belongs to the queries.
         np.clip(d, -m, m) + m → (d + m) % (2 * m + 1)
@@ -190,6 +123,10 @@ def _tables() -> Iterator[Case]:
             The sides are one: the entry should know whether the key stands before or behind.
         np.clip(d, -m, m) → np.clip(d, -max(m - 1, 0), max(m - 1, 0))
             Distances are clipped one place too early.
+        table[np.clip(d, -m, m) + m] → np.where(abs(d) > m, 0.0, $)
+            What is farther than m got 0; it gets the entry at the end of its side.
+        table[np.clip(d, -m, m) + m] → np.trunc($)
+            The numbers were cut to whole ones: the answer was written into an array of integers.
         table[np.clip(d, -m, m) + m] → $.T
             Queries and keys have changed axes.
     """,
@@ -207,10 +144,21 @@ def _slopes() -> Iterator[Case]:
     yield case(slope=math.log(2), share=0.5, want=1, why=half)
     yield case(slope=math.log(2), share=0.75, want=2, why=half)
     yield case(slope=math.log(2), share=0.76, want=3, why=half)
+    for n in (2, 3):
+        root = f"{n} keys have half the weight, up to rounding."
+        yield case(slope=math.log(2) / n, share=0.5, want=n, why=root)
     none = "One key is the smallest number that there is."
     yield case(slope=0.5, share=0.0, want=1, why=none)
+    nearest = "The nearest n keys have 1 − exp(−slope · n)."
     for slope, share in ((0.5, 0.99), (1 / 256, 0.99), (0.25, 0.5), (1 / 64, 0.999), (3.0, 0.9)):
-        yield case(slope=slope, share=share, why="The nearest n keys have 1 − exp(−slope · n).")
+        yield case(slope=slope, share=share, why=nearest)
+    for slope, share, want in ((50.0, 1e-6, 1), (1e-3, 0.999999, 13816), (1e-5, 0.99, 460518)):
+        yield case(slope=slope, share=share, want=want, why=nearest)
+    beyond = "Two keys have a little less than the share, and by more than rounding."
+    yield case(slope=0.5, share=-math.expm1(-1 - 1e-6), want=3, why=beyond)
+    for n in (3, 7, 20):
+        exactly = f"After {n} keys the share is reached, up to rounding."
+        yield case(slope=0.3, share=-math.expm1(-0.3 * n), want=n, why=exactly)
 
 
 @exercise(
@@ -232,12 +180,26 @@ def _slopes() -> Iterator[Case]:
             One key too many: where the share is reached exactly, it is reached.
         max(1, math.ceil(n - 1e-9)) → $ + 1
             One key too many: rounded up, and then one more.
+        max(1, math.ceil(n - 1e-9)) → max(1, math.ceil(n - 1e-9) - 1)
+            The query's own key is the first of the nearest, and you left it out.
+        math.ceil(n - 1e-9) → math.ceil(n)
+            Rounding brings n a little above a whole number, and you take one key too many.
+        math.ceil(n - 1e-9) → math.ceil(n - 1e-2)
+            You leave out a key that is needed: what rounding leaves is far smaller.
+        -share → share * math.expm1(-slope)
+            The weights are not divided by their sum.
+        -share → share * math.expm1(-1000 * slope)
+            Your text has a beginning, a thousand keys back.
         max(1, math.ceil(n - 1e-9)) → $ - 1
             One key too few: rounded down, or the query's own key forgotten.
         -math.log1p(-share) → -math.log2(1 - share)
             The logarithm to the base 2 is for halves; the weights fall by exp(−slope).
         max(1, math.ceil(n - 1e-9)) → math.ceil(n - 1e-9)
             With a share of 0 you return no key at all; at least one was asked for.
+        max(1, math.ceil(n - 1e-9)) → max(1, round(n))
+            Rounded to the nearest number, the keys may have less than the share.
+        max(1, math.ceil(n - 1e-9)) → max(1.0, n)
+            A number of keys is whole: the first that is enough.
         / slope → * slope
             The slope should divide: the gentler it is, the farther the head reads.
     """,
@@ -252,7 +214,7 @@ def _outputs(q: Array, k: Array, v: Array) -> Array:
     return reference.attention(q, k, v.astype(float), mask=np.tri(len(q), dtype=bool), scale=1.0)
 
 
-def _texts_to_count() -> Iterator[Case]:
+def _texts_to_count() -> Iterator[Case | Test]:
     marks = np.array([1.0, 0, 0])
     yield case(marks=marks, a=1.0, why="With a = 1 all words weigh the same: 1, 1/2, 1/3.")
     yield case(
@@ -260,11 +222,25 @@ def _texts_to_count() -> Iterator[Case]:
     )
     yield case(marks=marks, a=3.0, whole=True, why="Marks may be whole numbers.")
     yield case(marks=np.ones(1), a=7.0, why="One word looks at itself.")
-    for n, a in ((2, 0.5), (20, 10.0), (50, 100.0), (200, 200.0)):
+    for n, a in ((2, 0.5), (20, 10.0), (50, 100.0), (200, 200.0), (6, 1e-4), (300, 1e7)):
         yield case(marks=np.eye(n)[0], a=a, why="Word t is to get a / (a + t − 1).")
+    yield case(marks=marks, a=2.5, single=True, why="Marks may be of the type float32.")
+    yield _same_in_another_text
+
+
+def _same_in_another_text(f: Answer) -> None:
+    """Raise Wrong where the row of a mark is another in a longer text."""
+    names, (short, long) = COUNTED, (f.raw(marks=np.eye(n)[0], a=3.0).value for n in (3, 8))
+    for name, one, other in zip(names, short, long, strict=True):
+        if not np.allclose(one, np.asarray(other)[:3]):
+            raise Wrong(
+                f"With a = 3, your {name} of the same marks differ between a text of 3 words and "
+                "one of 8. A row may depend on its mark only, and must not know the text."
+            )
 
 
 Parts = tuple[Array, ...]
+COUNTED = ("queries", "keys", "values")
 
 
 class Counter(Several):
@@ -300,7 +276,7 @@ class Counter(Several):
     kind=Counter(
         by=_outputs,
         called="the causal attention of your queries, keys and values",
-        names=("queries", "keys", "values"),
+        names=COUNTED,
     ),
     slips="""
         math.log(a) * m → a * m
@@ -313,8 +289,14 @@ class Counter(Several):
             The first word weighs a + 1 times as much as another.
         np.ones_like(m) → 2 * $
             Queries carry log a as well, so that it is squared.
+        math.log(a) → math.log2(a)
+            The logarithm to the base 2 is too large: the weights are powers of e.
         1.0 * m → a * m
             The value of the first word is a; it should be 1, or outputs exceed 1.
+        math.log(a) → max(math.log(a), 0.0)
+            With a below 1 the first key scores less than 0; yours stops there.
+        1.0 * m → 2.0 * m - 1
+            The values of the others are −1; they should be 0.
         1.0 * m → 1 - m
             The values of the others are 1 and that of the first is 0.
     """,

@@ -1,4 +1,4 @@
-"""Exercises 7.4 to 7.6 and 7.12: turning rows, pairings, conversion, a diagnosis."""
+"""Exercises 7.4 to 7.6: turning rows, pairings, conversion."""
 
 from __future__ import annotations
 
@@ -8,16 +8,18 @@ import numpy as np
 
 from tformer import reference
 from tformer.exercises.kinds import Name
+from tformer.exercises.promises import promised, single, stacked, whole, zeros
 from tformer.exercises.registry import exercise
 from tformer.exercises.samples import integers
 from tformer.exercises.table import Case, case
 
 Array = np.ndarray
 Turn = Callable[[Array, int], Array]
+BASE = 10000.0
 
 
-def _turned(x: Array, places: Array, pairing: str = "adjacent", base: float = 10000.0) -> Array:
-    return reference.rope(x, reference.sinusoidal(places, x.shape[-1], base=base), pairing=pairing)
+def _turned(x: Array, places: Array, pairing: str = "adjacent") -> Array:
+    return reference.rope(x, reference.sinusoidal(places, x.shape[-1]), pairing=pairing)
 
 
 def _rows() -> Iterator[Case]:
@@ -26,23 +28,24 @@ def _rows() -> Iterator[Case]:
     one = np.array([[1.0, 0], [0, 1]])
     want = [[0.540302306, 0.841470985], [-0.841470985, 0.540302306]]
     yield case(x=one, places=np.array([1, 1]), want=want, why="One hand, turned by one radian.")
-    apart = "Each row has its own place, and each pair its own hand."
-    yield case(x=integers(1, (3, 4)), places=np.array([2, 0, 5]), why=apart)
-    yield case(x=integers(1, (3, 4)), places=np.array([2, 0, 5]), why=apart, whole=True)
-    yield case(x=integers(2, (3, 6)), places=np.arange(3), why=apart)
-    yield case(x=integers(3, (1, 8)), places=np.array([1000]), why="A place far away.")
-    yield case(x=integers(3, (2, 8)), places=np.array([-1, 40]), why="A place before the first.")
+    far, before = "A place far away.", "A place before the first."
+    for seed, (width, places, why) in enumerate(
+        (
+            (4, [2, 0, 5], "Each row has its own place, and each pair its own hand."),
+            (6, [0, 3], "Each row has its own place, and each pair its own hand."),
+            (8, [1000], far),
+            (8, [-1, 40], before),
+            (10, [7, 7, -100000, 3], f"{far[:-1]}, and {before[2:]}"),
+        ),
+        1,
+    ):
+        rows, at = integers(seed, (len(places), width)), np.array(places)
+        yield case(x=rows, places=at, want=_turned(rows, at), why=why)
     for seed, shape in enumerate(((2, 3, 4), (4, 4, 4), (2, 1, 3, 8))):
         heads = "The axis of places is the last but one; what stands in front is turned alike."
         yield case(x=integers(seed, shape), places=np.arange(7, 7 + shape[-2]), why=heads)
-
-
-def _pairs(
-    x: Array, places: Array, make: Callable[[Array, Array, Array], tuple[Array, Array]]
-) -> Array:
-    angles = places[:, None] * 10000.0 ** (-np.arange(0, x.shape[-1], 2) / x.shape[-1])
-    pair = make(x[..., 0::2], x[..., 1::2], angles)
-    return np.stack(pair, axis=-1).reshape(x.shape)
+    like = {"x": integers(4, (3, 6)), "places": np.array([2, 0, 5])}
+    yield from promised(whole, single, stacked, zeros("x"), **like)
 
 
 @exercise(
@@ -55,109 +58,112 @@ def _pairs(
         "The even ones become a cos φ − b sin φ, the odd ones a sin φ + b cos φ, from the old a.",
     ),
     cases=_rows,
-    mutants={
-        "You paired halves: coordinate i with i + d/2. Here neighbours are a pair.": (
-            lambda x, places: _turned(x, places, "half")
-        ),
-        "The rows are turned the other way round.": lambda x, places: _turned(x, -places),
-        "The halves of the answer are pairs taken apart: a's first, then b's. Put each pair back "
-        "where it came from.": lambda x, places: _turned(x, places)[
-            ..., reference.rope_permutation(x.shape[-1])
-        ],
-        "All hands turn as fast as the first.": (lambda x, places: _turned(x, places, base=1.0)),
-        "The exponent is doubled: a counter of even columns is 2i already.": (
-            lambda x, places: _turned(x, places, base=1e8)
-        ),
-        "Each row is turned by its number in the table; it has a place of its own.": (
-            lambda x, places: _turned(x, np.arange(x.shape[-2]))
-        ),
-        "The new a went into the new b: both are made from the old pair.": (
-            lambda x, places: _pairs(
-                x,
-                places,
-                lambda a, b, f: (
-                    a * np.cos(f) - b * np.sin(f),
-                    (a * np.cos(f) - b * np.sin(f)) * np.sin(f) + b * np.cos(f),
-                ),
-            )
-        ),
-        "Both sines have one sign; a rotation takes one off.": (
-            lambda x, places: _pairs(
-                x,
-                places,
-                lambda a, b, f: (a * np.cos(f) + b * np.sin(f), a * np.sin(f) + b * np.cos(f)),
-            )
-        ),
-        "The waves are added; the rows should be turned by them.": (
-            lambda x, places: x + reference.sinusoidal(places, x.shape[-1])
-        ),
-        "Only the first pair is turned.": lambda x, places: np.concatenate(
-            [_turned(x, places)[..., :2], x[..., 2:]], axis=-1
-        ),
-        "The numbers were cut to whole ones: the answer was written into an array of integers.": (
-            lambda x, places: np.trunc(_turned(x, places))
-        ),
-    },
+    slips="""
+        x[..., 0::2], x[..., 1::2] → np.split(x, 2, axis=-1) ;; np.stack → np.concatenate
+            You paired halves: coordinate i with i + d/2. Here neighbours are a pair.
+        places → -places
+            The rows are turned the other way round.
+        np.stack → np.concatenate
+            The halves of the answer are pairs taken apart: a's first, then b's. Put each pair back
+            where it came from.
+        BASE → 1.0
+            All hands turn as fast as the first.
+        / d → / d * 2
+            The exponent is doubled: a counter of even columns is 2i already.
+        / d → / d / 2
+            The exponent is halved: hand i has −2i/d, and there are d/2 hands.
+        -np.arange → np.arange
+            The hands become faster from pair to pair; the exponent is negative.
+        / d → // d
+            The exponents are cut to whole numbers: `//` drops what lies behind the point.
+        places → np.arange(x.shape[-2])
+            Each row is turned by its number in the table; it has a place of its own.
+        places → abs(places)
+            The sign of a place has no effect: before the first one rows turn the other way.
+        places → (places - places[0])
+            Places are counted from that of the first row; each row turns by its own.
+        places → np.sort(places)
+            The places are sorted, and the rows are not: each row has the place beside it.
+        places → np.ones(x.shape[-2])
+            The places have no effect: every row is turned as at place 1.
+        places[:, None] → places.reshape(-1, *[1] * (x.ndim - 1))
+            The places belong to the first axis only if it is the only one in front: the axis of
+            places is the last but one.
+        places[:, None] → places
+            Places and hands lie along one axis; the table of angles needs a row a place.
+        a * s + b * c → (a * c - b * s) * s + b * c
+            The new a went into the new b: both are made from the old pair.
+        a * c - b * s → a * c + b * s
+            Both sines have one sign; a rotation takes one off.
+        np.cos(angles), np.sin(angles) → np.sin(angles), np.cos(angles)
+            Sine and cosine have changed places: at place 0 a row would not stay what it is.
+        np.cos(angles), np.sin(angles) → np.cos(np.radians(angles)), np.sin(np.radians(angles))
+            Sine and cosine took the angle in degrees; it is in radians.
+        = x + reference.sinusoidal(places, x.shape[-1])
+            The waves are added; the rows should be turned by them.
+        angles = → angles = np.eye(1, d // 2) *
+            Only the first pair is turned.
+        = np.trunc(_turned(x, places))
+            The numbers were cut to whole ones: the answer was written into an array of integers.
+    """,
 )
 def turn(x: Array, places: Array) -> Array:
     """Rows turned by their places, neighbours as pairs."""
-    return _turned(x, places)
+    d = x.shape[-1]
+    angles = places[:, None] * BASE ** (-np.arange(0, d, 2) / d)
+    (a, b), (c, s) = (x[..., 0::2], x[..., 1::2]), (np.cos(angles), np.sin(angles))
+    return np.stack([a * c - b * s, a * s + b * c], axis=-1).reshape(x.shape)
 
 
-def _function(d: int, order: Array, base: float, sign: int = 1) -> Turn:
+def _function(order: Array, base: float, sign: int = 1) -> Turn:
     """A function that turns the coordinates order[2i] and order[2i + 1] together."""
 
     def f(x: Array, t: int) -> Array:
-        waves = reference.sinusoidal(np.array([sign * t]), d, base=base)
-        answer = np.empty(d)
+        waves = reference.sinusoidal(np.array([sign * t]), len(order), base=base)
+        answer = np.empty(len(order))
         answer[order] = reference.rope(np.asarray(x, dtype=float)[order][None], waves)[0]
-        return answer
+        return np.fft.irfft(np.fft.rfft(answer))  # what is 0 is 0 up to rounding
 
     return f
 
 
+def _pairings(d: int) -> Iterator[tuple[Array, str, str]]:
+    """Orders of coordinates in which pairs are neighbours, what they are, and in words."""
+    i, half = np.arange(d), d // 2
+    halves = i.reshape(2, half).T.ravel()
+    yield i, "neighbours", "0 with 1, 2 with 3 and so on"
+    yield halves, "halves", f"0 with {half}, 1 with {half + 1} and so on"
+    ends = np.stack([i[:half], i[::-1][:half]], axis=-1).ravel()
+    yield ends, "neither", f"0 with {d - 1}, 1 with {d - 2} and so on"
+    for one in sorted({0, half // 4, half - 2} if d > 4 else ()):  # two pairs exchange partners
+        for order, name in ((i, "neighbours"), (halves, "halves")):
+            other = order.copy()
+            other[[2 * one + 1, 2 * one + 3]] = order[[2 * one + 3, 2 * one + 1]]
+            (a, b), (c, e) = other[2 * one : 2 * one + 4].reshape(2, 2)
+            yield other, "neither", f"{name}, but {a} with {b} and {c} with {e}"
+
+
 def _functions() -> Iterator[Case]:
-    for d in (4, 6, 16, 64):
-        neighbours, halves = np.arange(d), np.argsort(reference.rope_permutation(d))
-        ends = np.stack([np.arange(d // 2), d - 1 - np.arange(d // 2)], axis=-1).ravel()
-        apart = np.concatenate([[0, 1], 2 + np.argsort(reference.rope_permutation(d - 2))])
-        for base, sign in ((10000.0, 1), (10000.0, -1), (500.0, 1)):
-            said = f"a function for width {d}, base {base:g}"
-            yield from (
-                case(
-                    f=_function(d, order, base, sign),
-                    d=d,
-                    want=name,
-                    said=f"{said} that pairs {what}",
-                    why=f"It pairs {what}.",
-                )
-                for order, name, what in (
-                    (neighbours, "neighbours", "0 with 1, 2 with 3 and so on"),
-                    (halves, "halves", f"0 with {d // 2}, 1 with {d // 2 + 1} and so on"),
-                    (ends, "neither", f"0 with {d - 1}, 1 with {d - 2} and so on"),
-                    *(((apart, "neither", "0 with 1 and the rest in halves"),) if d > 4 else ()),
-                )
-            )
+    for d in (4, 6, 16, 32):
+        for base, sign in ((BASE, 1), (18000.0, -1), (1.0, 1)):
+            for order, name, what in list(_pairings(d))[: None if base > 1 else 3]:
+                said = f"a function for width {d}, base {base:g}, that pairs {what}"
+                f = _function(order, base, sign)
+                yield case(f=f, d=d, want=name, said=said, why=f"It pairs {what}.")
 
 
-def _reached(f: Turn, d: int, row: int, t: int = 1) -> set[int]:
-    """Where one coordinate goes."""
-    return {int(i) for i in np.flatnonzero(abs(f(np.eye(d)[row], t)) > 1e-9)}
-
-
-def _by_rows(f: Turn, d: int, rows: range, t: int = 1) -> str:
-    found = [_reached(f, d, row, t) for row in rows]
-    if all(x <= {row, row ^ 1} for row, x in zip(rows, found, strict=True)):
-        return "neighbours"
-    if all(x <= {row, (row + d // 2) % d} for row, x in zip(rows, found, strict=True)):
-        return "halves"
+def _by_one_frequency(f: Turn, d: int) -> str:
+    x, places = np.arange(1.0, d + 1), np.array([3])
+    for name, pairing in (("neighbours", "adjacent"), ("halves", "half")):
+        if np.allclose(f(x, 3), _turned(x[None], places, pairing)[0]):
+            return name
     return "neither"
 
 
 @exercise(
     "7.5",
-    praise="Neighbours, halves and neither told apart at four widths, two bases and in both "
-    "directions, and a pairing that begins like one and goes on like the other.",
+    praise="Neighbours, halves and neither told apart at four widths, by hands fast and slow, in "
+    "both directions, also where two pairs alone are others, and past what rounding leaves.",
     hints=(
         "What does f make of a row that is zero but for one coordinate?",
         "Such a row shows which other coordinate belongs to it. Ask all d of them.",
@@ -165,166 +171,117 @@ def _by_rows(f: Turn, d: int, rows: range, t: int = 1) -> str:
     ),
     cases=_functions,
     kind=Name(names=("neighbours", "halves", "neither")),
+    slips="""
+        reached[~allowed] → reached[0, ~allowed[0]]
+            You asked where the first coordinate goes. Another may go elsewhere.
+        reached[~allowed] → reached[-1, ~allowed[-1]]
+            You asked where the last coordinate goes. Another may go elsewhere.
+        reached[~allowed] → reached[[0, -1]][~allowed[[0, -1]]]
+            You asked where the first and the last coordinate go. Another may go elsewhere.
+        reached[~allowed] → reached[0, ~allowed[0]] ;; "neither" → "halves"
+            You never say 'neither', and asked about the first coordinate only.
+        reached[~allowed] → reached[:2][~allowed[:2]]
+            You asked where the first two coordinates go. Another may go elsewhere.
+        reached[~allowed] → reached[: d // 2][~allowed[: d // 2]]
+            You asked where the first half of the coordinates goes. Another may go elsewhere.
+        f(row, 1) → f(row, 0)
+            You looked at place 0, where nothing is turned.
+        = "neither"
+            You always say 'neither'. At place 0, say, nothing is turned, and no pair shows.
+        "neither" → "halves"
+            Whatever is not neighbours you called halves.
+        "neither" → "neighbours"
+            Whatever is not halves you called neighbours.
+        i ^ 1, "halves": (i + d // 2) % d → (i + d // 2) % d, "halves": i ^ 1
+            The two names have changed places.
+        > 1e-9 → != 0
+            What rounding leaves you took for a coordinate that is reached: 0 may come as 1e-17.
+        > 1e-9 → > 1e-3
+            A slow hand leaves less than you asked for: it may turn by 0.0001 a place.
+        > 1e-9 → > 1e-3 ;; not reached[~allowed].any() → np.array_equal(reached, allowed)
+            A slow hand looks as if it did not move: it may turn by 0.0001 a place.
+        i ^ 1 → i ^ (i < 2)
+            You gave only the first pair of neighbours its partner.
+    """,
     mutants={
-        "You asked where the first coordinate goes. Another may go elsewhere.": (
-            lambda f, d: _by_rows(f, d, range(1))
-        ),
-        "You looked at place 0, where nothing is turned.": lambda f, d: _by_rows(f, d, range(d), 0),
-        "Whatever is not neighbours you called halves.": lambda f, d: (
-            "neighbours" if _by_rows(f, d, range(d)) == "neighbours" else "halves"
-        ),
-        "Whatever is not halves you called neighbours.": lambda f, d: (
-            "halves" if _by_rows(f, d, range(d)) == "halves" else "neighbours"
-        ),
-        "The two names have changed places.": lambda f, d: {
-            "neighbours": "halves",
-            "halves": "neighbours",
-        }.get(_by_rows(f, d, range(d)), "neither"),
-        "You compared with one frequency and one direction; any others are allowed.": lambda f, d: (
-            next(
-                (
-                    name
-                    for name, pairing in (("neighbours", "adjacent"), ("halves", "half"))
-                    if np.allclose(
-                        f(np.arange(d), 3),
-                        _turned(np.arange(d) * np.ones((1, d)), np.array([3]), pairing)[0],
-                    )
-                ),
-                "neither",
-            )
+        "You compared with one frequency and one direction; any others are allowed.": (
+            _by_one_frequency
         ),
     },
 )
 def which_pairing(f: Turn, d: int) -> str:
     """The pairing of a function that turns rows."""
-    return _by_rows(f, d, range(d))
+    i = np.arange(d)
+    reached = abs(np.array([f(row, 1) for row in np.eye(d)])) > 1e-9
+    for name, partner in {"neighbours": i ^ 1, "halves": (i + d // 2) % d}.items():
+        allowed = (i == i[:, None]) | (i == partner[:, None])
+        if not reached[~allowed].any():
+            return name
+    return "neither"
 
 
 def _matrices() -> Iterator[Case]:
     w = np.arange(4.0)[None]
-    yield case(w=w, n_heads=1, want=[[0.0, 2, 1, 3]], why="One head: even columns first, then odd.")
+    first = "One head: even columns first, then odd."
+    yield case(w=w, n_heads=1, want=[[0.0, 2, 1, 3]], why=first)
     wide = np.arange(16.0).reshape(2, 8)
     each = "Each head is reordered by itself, and the heads stay where they are."
-    yield case(w=wide[:, :6], n_heads=1, why="One head: even columns first, then odd.")
-    yield case(w=wide, n_heads=2, why=each)
+    yield case(w=wide[:, :6], n_heads=1, want=wide[:, [0, 2, 4, 1, 3, 5]], why=first)
+    yield case(w=wide, n_heads=2, want=wide[:, [0, 2, 1, 3, 4, 6, 5, 7]], why=each)
     yield case(w=wide, n_heads=4, want=wide, why="With two coordinates there is one pair only.")
-    for seed, (rows, n_heads, width) in enumerate(((3, 2, 6), (5, 3, 8), (12, 2, 6), (16, 4, 16))):
-        yield case(w=integers(seed, (rows, n_heads * width)), n_heads=n_heads, why=each)
-        yield case(w=integers(seed, (rows, n_heads * width)), n_heads=n_heads, why=each, whole=True)
-
-
-def _heads(order: Callable[[int], Array]) -> Callable[[Array, int], Array]:
-    def change(w: Array, n_heads: int) -> Array:
-        heads = w.reshape(len(w), n_heads, -1)
-        return heads[..., order(heads.shape[-1])].reshape(w.shape)
-
-    return change
-
-
-def _even_first(d: int) -> Array:
-    return np.concatenate([np.arange(0, d, 2), np.arange(1, d, 2)])
+    sizes = ((3, 2, 6), (5, 3, 8), (12, 2, 6), (16, 4, 16), (1, 6, 4), (40, 1, 10))
+    for seed, (rows, n_heads, width) in enumerate(sizes):
+        of_heads = integers(seed, (rows, n_heads, width))
+        want = of_heads[..., reference.rope_permutation(width)].reshape(rows, -1)
+        yield case(w=of_heads.reshape(rows, -1), n_heads=n_heads, want=want, why=each)
+    yield from promised(whole, single, w=integers(7, (3, 12)) / 4, n_heads=2)
 
 
 @exercise(
     "7.6",
-    praise="Converted head by head, for one head and for four, and for heads with a single pair.",
+    praise="Converted head by head, for one head and for six, and for heads with a single pair.",
     hints=(
         "One head first. Where must the columns that were neighbours, 0 and 1, stand for halves?",
         "Of each head, first the even columns and then the odd ones.",
         "Reshape to (d_model, H, d_k), reorder the last axis, and reshape back.",
     ),
     cases=_matrices,
-    mutants={
-        "All columns are reordered together: that mixes the heads.": (
-            lambda w, n_heads: w[:, _even_first(w.shape[1])]
-        ),
-        "That is the way back, from halves to neighbours.": _heads(
-            lambda d: np.argsort(_even_first(d))
-        ),
-        "Nothing is reordered: the columns stand where they stood.": lambda w, n_heads: w,
-        "The odd columns came first.": _heads(lambda d: np.roll(_even_first(d), d // 2)),
-        "The columns of a head are turned round.": _heads(lambda d: np.arange(d)[::-1]),
-        "The two halves of each head have changed places; the pairs are still neighbours.": _heads(
-            lambda d: np.roll(np.arange(d), d // 2)
-        ),
-        "The columns of the heads were taken in turn: column 0 of each head, then column 1. They "
-        "lie head by head.": lambda w, n_heads: w.reshape(len(w), -1, n_heads)[
-            :, _even_first(w.shape[1] // n_heads)
-        ].reshape(w.shape),
-        "The rows are reordered. A head's coordinates are columns here; with PyTorch's `nn.Linear` "
-        "they would be rows.": lambda w, n_heads: w[_even_first(len(w))],
-    },
+    slips="""
+        w.reshape(len(w), n_heads, -1) → w
+            All columns are reordered together: that mixes the heads.
+        np.concatenate → np.stack ;; heads[..., 0::2], heads[..., 1::2] → *np.split(heads, 2, -1)
+            That is the way back, from halves to neighbours.
+        = w
+            Nothing is reordered: the columns stand where they stood.
+        heads[..., 0::2], heads[..., 1::2] → heads[..., 1::2], heads[..., 0::2]
+            The odd columns came first.
+        = np.flip(w.reshape(len(w), n_heads, -1), axis=-1).reshape(w.shape)
+            The columns of a head are turned round.
+        = np.roll(w.reshape(len(w), n_heads, 2, -1), 1, axis=2).reshape(w.shape)
+            The two halves of each head have changed places; the pairs are still neighbours.
+        = w.reshape(len(w), -1, n_heads)[:, _even_first(w.shape[1] // n_heads)].reshape(w.shape)
+            The columns of the heads were taken in turn: column 0 of each head, then column 1. They
+            lie head by head.
+        = np.hstack([converted(w[:, : w.shape[1] // n_heads], 1), w[:, w.shape[1] // n_heads :]])
+            Only the first head is converted.
+        heads[..., 0::2], heads[..., 1::2] → heads[:, ::-1, 0::2], heads[:, ::-1, 1::2]
+            The heads stand in reverse order.
+        n_heads, -1 → n_heads, len(w) // n_heads
+            The width of a head need not be d_model/H: the columns tell it.
+        = w[_even_first(len(w))]
+            The rows are reordered. A head's coordinates are columns here; with PyTorch's
+            `nn.Linear` they would be rows.
+        heads[..., 1::2] → heads[..., :0:-2]
+            The odd columns came in reverse order: the partner of the first even one is the first.
+        len(w), n_heads, -1 → len(w), -1, 2 * n_heads
+            That took 2 · n_heads for the width of a head.
+    """,
 )
 def converted(w: Array, n_heads: int) -> Array:
     """Columns in the order for halves, head by head."""
-    return _heads(reference.rope_permutation)(w, n_heads)
+    heads = w.reshape(len(w), n_heads, -1)
+    return np.concatenate([heads[..., 0::2], heads[..., 1::2]], axis=-1).reshape(w.shape)
 
 
-CAUSES = ("right", "not turned", "keys not turned", "queries at 0", "halves", "backwards")
-
-
-def _scores(q: Array, k: Array, cause: str) -> Array:
-    t = np.arange(len(q))
-    pairing = "half" if cause == "halves" else "adjacent"
-    queries = {"queries at 0": 0 * t, "not turned": 0 * t, "backwards": -t}.get(cause, t)
-    keys = 0 * t if cause in ("not turned", "keys not turned") else t
-    return _turned(q, queries, pairing) @ _turned(k, keys, pairing).T
-
-
-def _programs() -> Iterator[Case]:
-    for seed, (n, d) in enumerate(((3, 4), (5, 8), (12, 6), (40, 16))):
-        q, k = np.random.default_rng(seed).standard_normal((2, n, d)).round(1)
-        for cause in CAUSES:
-            said = f"{n} queries and keys of width {d} in a program of the kind {cause!r}"
-            yield case(
-                q=q,
-                k=k,
-                scores=_scores(q, k, cause),
-                want=cause,
-                said=said,
-                why="Compute the scores of all six programs and compare the whole tables.",
-            )
-
-
-def _nearest(
-    causes: tuple[str, ...], where: Callable[[Array], Array] = lambda x: x
-) -> Callable[[Array, Array, Array], str]:
-    def name(q: Array, k: Array, scores: Array) -> str:
-        gaps = {cause: abs(where(_scores(q, k, cause) - scores)).max() for cause in causes}
-        return min(gaps, key=lambda cause: gaps[cause])
-
-    return name
-
-
-@exercise(
-    "7.12",
-    praise="Six programs told apart at four sizes, by their scores alone.",
-    hints=(
-        "Write the function `turn` of 7.4 into your answer and compute the scores of each program.",
-        "For halves, reorder the coordinates, so that pairs are neighbours, and turn as before.",
-        "Return the name of the program whose scores lie nearest to those you were given.",
-    ),
-    cases=_programs,
-    kind=Name(names=CAUSES),
-    mutants={
-        "You looked at the diagonal, where several programs agree.": _nearest(CAUSES, np.diag),
-        "You looked at the first query, at place 0, where several programs agree.": (
-            _nearest(CAUSES, lambda x: x[0])
-        ),
-        "You looked at the first key, at place 0, where several programs agree.": (
-            _nearest(CAUSES, lambda x: x[:, 0])
-        ),
-        "You never say 'halves'.": _nearest(tuple(c for c in CAUSES if c != "halves")),
-        "You never say 'backwards'.": _nearest(tuple(c for c in CAUSES if c != "backwards")),
-        "You never say 'queries at 0'.": _nearest(tuple(c for c in CAUSES if c != "queries at 0")),
-        "Queries and keys have changed places.": lambda q, k, scores: _nearest(CAUSES)(
-            k, q, scores
-        ),
-        "The scores were transposed: a row belongs to a query.": lambda q, k, scores: _nearest(
-            CAUSES
-        )(q, k, scores.T),
-    },
-)
-def diagnosis(q: Array, k: Array, scores: Array) -> str:
-    """What a program does with its places."""
-    return _nearest(CAUSES)(q, k, scores)
+def _even_first(d: int) -> Array:
+    return np.concatenate([np.arange(0, d, 2), np.arange(1, d, 2)])
