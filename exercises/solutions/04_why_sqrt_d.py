@@ -177,7 +177,7 @@ check("4.4", moments)
 # Write `fitted_scale(q, k)` for queries of shape `(T, d)` and keys of shape `(S, d)`. Return the
 # number by which all $T \cdot S$ scores must be multiplied, so that their standard deviation
 # is 1. Divide by the number of scores when you take their variance. Their mean may lie far from 0:
-# the checks try coordinates near 10⁵.
+# the checks try queries with coordinates near 10⁶.
 # ```
 
 # %%

@@ -296,9 +296,9 @@ def _tables() -> Iterator[Case]:
     q = rng.normal(size=(50, 64))
     near = 0.8 * q + 0.6 * rng.normal(size=(50, 64))
     yield case(q=q, k=near, said="50 queries and 50 keys close to them")
-    q, k = 1e5 + rng.normal(size=(2, 6, 3))
+    q, k = 1e6 + rng.normal(size=(2, 6, 3))
     yield case(
-        q=q, k=k, why="The mean of the scores lies far from 0, and is to be subtracted first."
+        q=q, k=k / 1e6, why="The mean of the scores lies far from 0, and is to be subtracted first."
     )
     for size, words in ((1e-3, "short"), (1e3, "long")):
         q, k = size * rng.normal(size=(2, 3, 4))
