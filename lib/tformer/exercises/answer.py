@@ -96,7 +96,7 @@ class Answer:
         """Call the function with `inputs`, in order; raise Wrong if no usable value comes back."""
         said = said or describe.inputs(inputs)
         handed = [self._copied(value) for value in inputs.values()]
-        after = [list(arrays(value)) for value in handed]
+        after, outlines = [list(arrays(value)) for value in handed], [*map(outline, handed)]
         self._check_signature(handed)
         self.progress += 1
         left = self.end - time.monotonic()
@@ -108,6 +108,12 @@ class Answer:
         self.printed = self.printed or bool(outcome.printed)
         self._check_ended(outcome, now, handed)
         self._check_untouched(inputs, after)
+        for name, value, before in zip(inputs, handed, outlines, strict=True):
+            if outline(value) != before:
+                raise Wrong(
+                    f"{self.name} changes the {name} it was given, and its caller still needs it. "
+                    "Work on a copy."
+                )
         if outcome.value is None:
             why = "It printed something instead; p" if outcome.printed else "P"
             raise Wrong(f"{self.name} returned nothing (None). {why}ut `return` before its result.")
@@ -293,6 +299,19 @@ def arrays(value: Any) -> Iterator[Array]:
     elif isinstance(value, list | tuple | dict):
         for part in value.values() if isinstance(value, dict) else value:
             yield from arrays(part)
+
+
+def outline(value: Any) -> Any:
+    """Return what lists, dicts and sets hold, to be compared later; of arrays only that they are.
+
+    What is no data, such as a function, stands for itself by its type.
+    """
+    if isinstance(value, dict):
+        return {key: outline(part) for key, part in value.items()}
+    if isinstance(value, list | tuple):
+        return [outline(part) for part in value]
+    plain = isinstance(value, str | int | float | set | frozenset)
+    return repr(value) if plain else type(value)
 
 
 def overdue(name: str, said: str, limit: float, cut: bool) -> str:
