@@ -46,14 +46,13 @@ def grouped_attention(
     if causal:
         y = causal_attention(q, k.unsqueeze(-3), v.unsqueeze(-3), scale=scale)
         return y.flatten(-4, -3)
-    if 1 not in q.shape[-3:-1]:
+    if q.shape[-2] != 1:
         k, v = k.unsqueeze(-3), v.unsqueeze(-3)
         return attention(q, k, v, mask, bias, scale).flatten(-4, -3)
     # A single query of several heads is several queries of one head.
-    axis = -3 if q.shape[-3] == 1 else -2
-    mask, bias = (x if x is None else x.squeeze(axis) for x in (mask, bias))
-    y = attention(q.squeeze(axis), k, v, mask, bias, scale)
-    return y.unsqueeze(axis).flatten(-4, -3)
+    mask, bias = (x if x is None else x.squeeze(-2) for x in (mask, bias))
+    y = attention(q.squeeze(-2), k, v, mask, bias, scale)
+    return y.unsqueeze(-2).flatten(-4, -3)
 
 
 @twin

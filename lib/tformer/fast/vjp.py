@@ -10,15 +10,14 @@ from tformer.parameters import leaves, tree_map
 __all__ = ["vjp"]
 
 
-def vjp(function: Callable[..., Any], inputs: tuple[Any, ...], grads: Any, *fixed: Any) -> Any:
+def vjp(function: Callable[..., Any], inputs: tuple[Any, ...], grads: Any) -> Any:
     """The gradients that `grads`, those of the results, pass back to each of `inputs`.
 
-    An input is a tensor, a tree of tensors, or None, which gets None. What is `fixed` comes behind
-    them in the call.
+    An input is a tensor, a tree of tensors, or None, which gets None.
     """
     with torch.enable_grad():
         inputs = tree_map(lambda x: x.detach().requires_grad_(), inputs)
-        results = function(*inputs, *fixed)
+        results = function(*inputs)
         several = results if isinstance(results, tuple) else (results,)
         grads = grads if isinstance(grads, tuple) else (grads,)
         pairs = [torch.broadcast_tensors(*pair) for pair in zip(several, grads, strict=True)]

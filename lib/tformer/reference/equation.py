@@ -2,12 +2,12 @@
 
 import functools
 from collections.abc import Callable
-from dataclasses import is_dataclass
 from typing import Any, TypeVar
 
 import numpy as np
 
 from tformer.arguments import checked
+from tformer.parameters import leaves, tree_map
 
 __all__ = ["equation"]
 
@@ -26,35 +26,22 @@ def equation(function: Function) -> Function:
     @functools.wraps(function)
     def run(*args: Any, **kwargs: Any) -> Any:
         with np.errstate(all="ignore"):
-            if not any(_is_half(x) for x in (*args, *kwargs.values())):
+            if not any(map(_is_half, leaves((args, kwargs)))):
                 return function(*args, **kwargs)
-            wide = {name: _widen(x) for name, x in kwargs.items()}
-            return _narrow(function(*map(_widen, args), **wide))
+            args, kwargs = tree_map(_widen, (args, kwargs))
+            return tree_map(_narrow, function(*args, **kwargs))
 
     return checked(run)  # type: ignore[return-value]
 
 
-def _is_parameters(x: Any) -> bool:
-    return is_dataclass(x)
-
-
 def _is_half(x: Any) -> bool:
-    if _is_parameters(x):
-        return any(map(_is_half, vars(x).values()))
     return isinstance(x, np.ndarray) and x.dtype == np.float16
 
 
 def _widen(x: Any) -> Any:
-    if _is_parameters(x):
-        return type(x)(*map(_widen, vars(x).values()))
     return x.astype(np.float32) if _is_half(x) else x
 
 
-def _narrow(result: Any) -> Any:
-    """Round a result, or each of several, to float16; integers, booleans and None stay."""
-    if isinstance(result, tuple):
-        return tuple(map(_narrow, result))
-    if _is_parameters(result):
-        return type(result)(*map(_narrow, vars(result).values()))
-    floating = result is not None and result.dtype.kind == "f"
-    return result.astype(np.float16) if floating else result
+def _narrow(x: Any) -> Any:
+    """Round what is floating-point to float16; integers and booleans stay."""
+    return x.astype(np.float16) if x.dtype.kind == "f" else x
