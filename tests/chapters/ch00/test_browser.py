@@ -144,13 +144,14 @@ def test_it_fits_and_axe_finds_nothing(show: Callable, make: Callable, device: s
 BOXES = """(words) => words.map((word) => {
     const text = document.createRange();
     text.selectNodeContents(word);
-    return [word, text].map((one) => one.getBoundingClientRect()).map((r) => [r.left, r.right, r.top, r.bottom]);
+    return [word, text].map((one) => one.getBoundingClientRect())
+        .map((box) => [box.left, box.right, box.top, box.bottom]);
 })"""
 
 
 @pytest.mark.parametrize("width", [360, 600, 700, 1280])
 def test_words_of_the_line_keep_apart_and_arcs_meet_them(show: Callable, width: int) -> None:
-    """In a line or in a column, no word runs into the box of its neighbour, and none is out of sight."""
+    """In a line or in a column, no word runs into its neighbour's box, and all are in sight."""
     page = show(Typed(compact=True), viewport={"width": width, "height": 800})
     boxes = np.array(page.locator(".tf-arc-word").evaluate_all(BOXES))
     assert boxes.shape == (18, 2, 4)

@@ -17,7 +17,9 @@ from tformer.chapters.ch00.measure import (
     NOT,
     PATIENT_AT,
     SECOND,
+    TROUBLE,
     answers,
+    loud,
 )
 from tformer.claims.registry import claim, require
 from tformer.claims.tools import Array, near, show
@@ -112,6 +114,8 @@ EXPECTED = {
     "not to the last the": (0.266, 1.0),
 }
 """Shares of right patients that are first nouns and second nouns, after each cut."""
+HEARD = {"loud": (0.018, 0.018), "other": (1.0, 1.0)}
+"""The same after the trouble is hidden from the last "the" in layer 1, by what trouble it is."""
 
 
 @claim(
@@ -122,12 +126,20 @@ EXPECTED = {
         "another arc of “it” is cut": {"second_noun": ((0, IT, FIRST),)},
         "the noun is cut from the last word": {"second_noun": ((0, LAST, SECOND),)},
         "the first noun is cut from “it” too": {"second_noun": ((0, IT, SECOND), (0, NOT, FIRST))},
+        "the cure is hidden, not the trouble": {"trouble": CURE_AT},
+        "the trouble is hidden in layer 2": {"layer": 1},
+        "all troubles are alike": {"alike": True},
     },
     scope="all 504 stories held out, one machine",
 )
-def every_cut(second_noun: Sequence[tuple[int, int, int]] = (CUTS["second noun to it"],)) -> str:
-    """All 504 stories after each of the four cuts, by which noun is the patient. A word whose arc
-    is cut shares its weight among the others.
+def every_cut(
+    second_noun: Sequence[tuple[int, int, int]] = (CUTS["second noun to it"],),
+    trouble: int = TROUBLE,
+    layer: int = 0,
+    alike: bool = False,
+) -> str:
+    """All 504 stories after each of the cuts, by which noun is the patient. A word whose arc
+    is cut shares its weight among the others. Six troubles are called loud.
     """
     held, said = _split()[1], []
     arcs = {"nothing": (), **{name: (place,) for name, place in CUTS.items()}}
@@ -136,4 +148,10 @@ def every_cut(second_noun: Sequence[tuple[int, int, int]] = (CUTS["second noun t
         found = (float(right[~second].mean()), float(right[second].mean()))
         require(near(found, EXPECTED[name], 5e-4), f"{name}: {show(found)}")
         said.append(f"{name} {show(np.round(found, 3))}")
+    right, second = answers(trained(), held, [(layer, LAST, trouble)])
+    heard = loud(held)
+    for name, some in (("loud", heard | alike), ("other", ~heard | alike)):
+        found = (float(right[some & ~second].mean()), float(right[some & second].mean()))
+        require(near(found, HEARD[name], 5e-4), f"{name} troubles: {show(found)}")
+        said.append(f"trouble to the last the, {name} ones, {show(np.round(found, 3))}")
     return "shares of right first nouns and second nouns with a cut: " + ", ".join(said)

@@ -9,10 +9,16 @@ import numpy as np
 from tformer.chapters.ch00.engine import Machine
 from tformer.world.stories import Stories, patient
 
-__all__ = ["CUTS", "FIRST", "IT", "LAST", "NOT", "SECOND", "answers", "circuit", "cuts", "shares"]
+__all__ = [
+    *("CUTS", "FIRST", "IT", "LAST", "LOUD", "NOT", "SECOND", "TROUBLE"),
+    *("answers", "circuit", "cuts", "loud", "shares"),
+]
 
-FIRST, NOT, SECOND, IT, LAST = 2, 4, 7, 9, 17
-"""Places of a story, after the full stop at 0: both nouns, "not", "it", the last "the"."""
+FIRST, NOT, SECOND, IT, TROUBLE, LAST = 2, 4, 7, 9, 12, 17
+"""Places of a story, after the full stop at 0; LAST is the last "the", which is asked."""
+LOUD = ("tired", "lazy", "shy", "sad", "narrow", "low")
+"""The troubles at which the last "the" looks in layer 1. Every verb joins a noun whose troubles
+these are with one whose troubles they are not."""
 CURE_AT, PATIENT_AT = 16, 18
 CUTS = {
     "second noun to it": (0, IT, SECOND),
@@ -88,3 +94,8 @@ def cuts(machine: Machine, world: Stories) -> dict[str, float]:
         found[f"cut {name}: first"] = float(right[~second].mean())
         found[f"cut {name}: second"] = float(right[second].mean())
     return found
+
+
+def loud(world: Stories) -> np.ndarray:
+    """Tell, for every story, whether its trouble is one of the loud ones: (n,) booleans."""
+    return np.array([text.split()[TROUBLE - 1] in LOUD for text in world])
