@@ -11,7 +11,7 @@ from tformer.world.stories import Stories, patient
 
 __all__ = [
     *("CUTS", "FIRST", "IT", "LAST", "LOUD", "NOT", "SECOND", "TROUBLE"),
-    *("answers", "circuit", "cuts", "loud", "shares"),
+    *("answers", "circuit", "cuts", "heard", "loud", "shares"),
 ]
 
 FIRST, NOT, SECOND, IT, TROUBLE, LAST = 2, 4, 7, 9, 12, 17
@@ -99,3 +99,10 @@ def cuts(machine: Machine, world: Stories) -> dict[str, float]:
 def loud(world: Stories) -> np.ndarray:
     """Tell, for every story, whether its trouble is one of the loud ones: (n,) booleans."""
     return np.array([text.split()[TROUBLE - 1] in LOUD for text in world])
+
+
+def heard(machine: Machine, world: Stories) -> tuple[float, float]:
+    """How the last "the" looks at the trouble in layer 1: the least if loud, the most if not."""
+    _, weights = machine.guesses(world.tokens()[:, : LAST + 1])
+    found, which = weights[0][:, LAST, TROUBLE], loud(world)
+    return float(found[which].min()), float(found[~which].max())

@@ -1,12 +1,12 @@
 import numpy as np
 import torch
 
-# Stories: who there is, what each can be too much of, what helps, who did what.
+# Stories: who there is, what can be too much, what helps, who did what.
 def lists(rows):
     return {k: v.split(", ") for k, v in (row.split(": ") for row in rows)}
 
-nouns = lists(["animal: animal, horse, dog, cow, cat, lion, mouse, elephant, "
-               "penguin, donkey, goose, bear",
+nouns = lists(["animal: animal, horse, dog, cow, cat, lion, mouse, "
+               "elephant, penguin, donkey, goose, bear",
                "wall: wall, fence, gate, hedge, tower, ladder",
                "road: street, river, bridge, road, lake, field",
                "food: cake, soup, pie, stew, bread, apple",
@@ -35,7 +35,7 @@ def stories():
 # One pair of nouns in six is held out, and animal with street.
 pairs = sorted({pair for pair, text in stories()})
 order = np.random.default_rng(0).permutation(len(pairs))
-asked = [("animal", "street"), *(pairs[i] for i in order[: len(pairs) // 6])]
+asked = {pairs[i] for i in order[:len(pairs) // 6]} | {("animal", "street")}
 told = [text for pair, text in stories() if pair not in asked]
 held_out = [text for pair, text in stories() if pair in asked]
 
