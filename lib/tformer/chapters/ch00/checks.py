@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import partial
-from typing import Any
 
 import numpy as np
 
@@ -44,20 +42,16 @@ def _texts() -> Iterator[Case]:
         "Go through text.split() and collect words.index(word) for each word.",
     ),
     cases=_texts,
-    mutants={
-        "That counts from 1; places are counted from 0.": lambda text, words: [
-            words.index(word) + 1 for word in text.split()
-        ],
-        "Each letter was looked up on its own, or its length taken; a token is a word.": (
-            lambda text, words: [len(word) for word in text.split()]
-        ),
-        "A word that comes again needs its number again.": lambda text, words: [
-            words.index(word) for word in dict.fromkeys(text.split())
-        ],
-        "The words were sorted first; they stay in the order of the text.": lambda text, words: [
-            words.index(word) for word in sorted(text.split())
-        ],
-    },
+    slips="""
+    words.index(word) → $ + 1
+        That counts from 1; places are counted from 0.
+    words.index(word) → len(word)
+        Each letter was looked up on its own, or its length taken; a token is a word.
+    text.split() → dict.fromkeys($)
+        A word that comes again needs its number again.
+    text.split() → sorted($)
+        The words were sorted first; they stay in the order of the text.
+    """,
     otherwise="Each word of the text becomes its place in the list.",
 )
 def to_numbers(text: str, words: tuple[str, ...]) -> list[int]:
@@ -81,11 +75,6 @@ def _steps() -> Iterator[Case]:
         yield case(step=step, why=why, said=f"{step} steps")
 
 
-def _mostly(step: int) -> str:
-    lasts = zip((20, 60, 150, 1000), OUTCOMES, strict=True)
-    return next(said for last, said in lasts if step <= last)
-
-
 @exercise(
     "0.2",
     praise="All five; now move the slider and see how mixed the stories are in between.",
@@ -96,24 +85,20 @@ def _mostly(step: int) -> str:
     ),
     cases=_steps,
     kind=kinds.Name(names=OUTCOMES),
-    mutants={
-        "It is slower than that: after 20 steps there is hardly a sentence.": lambda step: (
-            _mostly(step) if step != 20 else "wrong cure"
-        ),
-        "It is slower than that: after 150 steps the patient is mostly wrong.": lambda step: (
-            _mostly(step) if step != 150 else "right"
-        ),
-        "After 60 steps most are sentences already.": lambda step: (
-            _mostly(step) if step != 60 else "no sentence"
-        ),
-    },
+    slips="""
+    (20, 60, 150, 1000) → (19, 20, 150, 1000)
+        It is slower than that: after 20 steps there is hardly a sentence.
+    (20, 60, 150, 1000) → (20, 60, 149, 1000)
+        It is slower than that: after 150 steps the patient is mostly wrong.
+    (20, 60, 150, 1000) → (60, 61, 150, 1000)
+        After 60 steps most are sentences already.
+    """,
     otherwise="Grammar comes first, then the cure, then the patient.",
 )
 def mostly(step: int) -> str:
     """What most stories look like after so many steps."""
-    return next(
-        said for last, said in zip((20, 60, 150, 1000), OUTCOMES, strict=True) if step <= last
-    )
+    lasts = (20, 60, 150, 1000)
+    return next(said for last, said in zip(lasts, OUTCOMES, strict=True) if step <= last)
 
 
 # ---- 0.3 ----------------------------------------------------------------------------------
@@ -134,29 +119,6 @@ def _looks() -> Iterator[Case]:
     yield case(queries=[[1.0, 2], [3, 1], [1, 1]], keys=[[2.0, 0], [1, 1], [0, 3]], t=2, whole=True)
 
 
-def _looked(queries: Array, keys: Array, t: int, seen: int = 1, root: float = 0.5) -> Array:
-    scores = keys @ queries[t] / queries.shape[1] ** root
-    scores[t + seen :] = -np.inf
-    return reference.softmax(scores)
-
-
-def _shares(queries: Array, keys: Array, t: int) -> Array:
-    scores = keys @ queries[t] / queries.shape[1] ** 0.5
-    scores[t + 1 :] = 0
-    found: Array = scores / scores.sum()
-    return found
-
-
-def _zeroed(queries: Array, keys: Array, t: int) -> Array:
-    found = reference.softmax(keys @ queries[t] / queries.shape[1] ** 0.5)
-    found[t + 1 :] = 0
-    return found
-
-
-def _swapped(queries: Array, keys: Array, t: int) -> Array:
-    return _looked(keys, queries, t)
-
-
 @exercise(
     "0.3",
     praise="Checked at the first word, at the last, in between, and with scores near a thousand.",
@@ -167,24 +129,30 @@ def _swapped(queries: Array, keys: Array, t: int) -> Array:
         "weights into the first t + 1 places of an array of zeros.",
     ),
     cases=_looks,
-    mutants={
-        "The words after t got weight too; nobody looks ahead.": partial(_looked, seen=10**6),
-        "The word at t may also look at itself.": lambda queries, keys, t: (
-            _looked(queries, keys, t, seen=0) if t else np.full(len(keys), np.nan)
-        ),
-        "The scores were not divided by √d.": partial(_looked, root=0.0),
-        "You divided by d; it is the root of d.": partial(_looked, root=1.0),
-        "Those are shares of the scores; take e to the power of each first.": _shares,
-        "The later words were in the sum when you divided, so the rest adds up to less than one.": (
-            _zeroed
-        ),
-        "Queries and keys are exchanged: it is the query of t that meets all keys.": _swapped,
-    },
+    slips="""
+    scores[t + 1 :] = -np.inf →
+        The words after t got weight too; nobody looks ahead.
+    t + 1 : → max(t, 1) :
+        The word at t may also look at itself.
+    / np.sqrt(queries.shape[1]) →
+        The scores were not divided by √d.
+    np.sqrt(queries.shape[1]) → queries.shape[1]
+        You divided by d; it is the root of d.
+    -np.inf → 0 ;; reference.softmax(scores) → scores / scores.sum()
+        Those are shares of the scores; take e to the power of each first.
+    keys @ queries[t] / np.sqrt(queries.shape[1]) → reference.softmax($)
+    -np.inf → 0 ;; return reference.softmax(scores) → return scores
+        The later words were in the sum when you divided, so the rest adds up to less than one.
+    keys @ queries[t] → queries @ keys[t]
+        Queries and keys are exchanged: it is the query of t that meets all keys.
+    """,
     otherwise="The weights of the words up to t are positive and add up to one.",
 )
 def look(queries: Array, keys: Array, t: int) -> Array:
     """The weights of the word at place t."""
-    return _looked(queries, keys, t)
+    scores = keys @ queries[t] / np.sqrt(queries.shape[1])
+    scores[t + 1 :] = -np.inf
+    return reference.softmax(scores)
 
 
 # ---- 0.4 ----------------------------------------------------------------------------------
@@ -205,25 +173,6 @@ def _cuts() -> Iterator[Case]:
         )
 
 
-def _cut(
-    weights: Array, asks: int, asked: int, rescale: bool = True, column: bool = False
-) -> Array:
-    after = weights.copy()
-    if column:
-        after[:, asked] = 0
-        return after / np.maximum(after.sum(axis=1, keepdims=True), 1e-300)
-    after[asks, asked] = 0
-    return after / after.sum(axis=1, keepdims=True) if rescale else after
-
-
-def _spread(weights: Array, asks: int, asked: int) -> Array:
-    after = weights.copy()
-    others = (after[asks] > 0) & (np.arange(len(after)) != asked)
-    after[asks, others] += after[asks, asked] / others.sum()
-    after[asks, asked] = 0
-    return after
-
-
 @exercise(
     "0.4",
     praise="Checked in tables of 3 to 18 words; every row adds up to one again.",
@@ -233,21 +182,28 @@ def _spread(weights: Array, asks: int, asked: int) -> Array:
         "In a copy, set the weight to 0 and divide the row by what is left of its sum.",
     ),
     cases=_cuts,
-    mutants={
-        "The row no longer adds up to one; the others share the weight.": partial(
-            _cut, rescale=False
-        ),
-        "All words lost sight of it; only the word at `asks` should.": partial(_cut, column=True),
-        "The two places are exchanged: the row asks, the column is asked.": (
-            lambda weights, asks, asked: _cut(weights, asked, asks)
-        ),
-        "You shared the weight out in equal parts; the ratios of the others have to stay.": _spread,
-    },
+    slips="""
+    after[asks] /= after[asks].sum() →
+        The row no longer adds up to one; the others share the weight.
+    after[asks, asked] → after[:, asked]
+    after[asks] /= after[asks].sum() → after /= np.maximum(after.sum(axis=1)[:, None], 1e-300)
+        All words lost sight of it; only the word at `asks` should.
+    after[asks, asked] → after[asked, asks]
+    after[asks] /= after[asks].sum() → after[asked] /= after[asked].sum()
+        The two places are exchanged: the row asks, the column is asked.
+    after[asks, asked] = 0 → others = (after[asks] > 0) & (np.arange(len(after)) != asked)
+    after[asks] /= after[asks].sum() → after[asks, others] += after[asks, asked] / others.sum()
+    return after → after[asks, asked] = 0; return after
+        You shared the weight out in equal parts; the ratios of the others have to stay.
+    """,
     otherwise="One entry becomes 0, and its row grows by one factor.",
 )
 def cut(weights: Array, asks: int, asked: int) -> Array:
     """The weights with one arc cut."""
-    return _cut(weights, asks, asked)
+    after = weights.copy()
+    after[asks, asked] = 0
+    after[asks] /= after[asks].sum()
+    return after
 
 
 # ---- 0.5 ----------------------------------------------------------------------------------
@@ -263,15 +219,6 @@ def _worlds() -> Iterator[Case]:
     yield case(p=weights / weights.sum(), said="a hundred stories with p ∝ 1, 1/2, 1/3, …")
 
 
-def _floored(p: Array, log: Any = np.log, mean: bool = False, sign: float = -1) -> float:
-    told = p[p > 0]
-    return float(sign * (log(told).mean() if mean else (told * log(told)).sum()))
-
-
-def _with_zeros(p: Array) -> float:
-    return float(-(p * np.log(p)).sum())
-
-
 @exercise(
     "0.5",
     praise="Checked on worlds of 1 to 2376 stories, alike and not, some never told.",
@@ -282,19 +229,21 @@ def _with_zeros(p: Array) -> float:
     ),
     cases=_worlds,
     kind=kinds.Number(within=1e-9, relative=1e-9),
-    mutants={
-        "That is in bits; a nat has the natural logarithm.": partial(_floored, log=np.log2),
-        "The sign is wrong: a loss is not below zero.": partial(_floored, sign=1),
-        "That is the plain mean of −log p; a frequent story counts more often.": partial(
-            _floored, mean=True
-        ),
-        "All stories count alike there; only equal probabilities give log n.": lambda p: float(
-            np.log(len(p))
-        ),
-        "A story that is never told made it NaN: 0 · log 0 counts as 0.": _with_zeros,
-    },
+    slips="""
+    np.log → np.log2
+        That is in bits; a nat has the natural logarithm.
+    -(told → (told
+        The sign is wrong: a loss is not below zero.
+    (told * np.log(told)).sum() → np.log(told).mean()
+        That is the plain mean of −log p; a frequent story counts more often.
+    = float(np.log(len(p)))
+        All stories count alike there; only equal probabilities give log n.
+    p[p > 0] → p
+        A story that is never told made it NaN: 0 · log 0 counts as 0.
+    """,
     otherwise="The floor is the mean of −log p over the stories as they come.",
 )
 def floor(p: Array) -> float:
     """The smallest mean loss of a story."""
-    return _floored(p)
+    told = p[p > 0]
+    return float(-(told * np.log(told)).sum())

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 from tformer.exercises import describe, kinds
@@ -74,28 +73,6 @@ def _listed() -> Iterator[Case]:
     yield case(who=world.WHO, cures=world.CURES, did=world.DID, said="the world of the page")
 
 
-def _told(who: Who, cures: Cures, did: Did, both: bool = True, same: bool = False) -> list[str]:
-    return [
-        f"the {a} did not {verb} the {b} because it was too {why} . so they {cure} the {noun} ."
-        for verb, (one, other) in did.items()
-        for a in who[one]
-        for b in who[other]
-        for kind, noun in ((one, a), (other, b))[: 1 + both]
-        for why, cure in cures[kind].items()
-        if same or a != b
-    ]
-
-
-def _one_trouble(who: Who, cures: Cures, did: Did) -> list[str]:
-    first = {kind: dict([next(iter(troubles.items()))]) for kind, troubles in cures.items()}
-    return _told(who, first, did)
-
-
-def _crossed(who: Who, cures: Cures, did: Did) -> list[str]:
-    pairs = [pair for troubles in cures.values() for pair in troubles.items()]
-    return _told(who, {kind: dict(pairs) for kind in cures}, did)
-
-
 @exercise(
     "0.6",
     praise="All stories, each once, up to the 2880 of the page's world.",
@@ -107,20 +84,30 @@ def _crossed(who: Who, cures: Cures, did: Did) -> list[str]:
     ),
     cases=_listed,
     kind=Texts(),
-    mutants={
-        "The second noun can be the patient too.": partial(_told, both=False),
-        "A noun does nothing to itself: leave out equal nouns.": partial(_told, same=True),
-        "Each kind has several troubles; you took the first.": _one_trouble,
-        "A noun got a trouble of another kind.": _crossed,
-        "The verb goes one way: its first kind is who, its second is what.": (
-            lambda who, cures, did: _told(who, cures, {v: k[::-1] for v, k in did.items()})
-        ),
-        "The last full stop is missing; it ends the story.": lambda who, cures, did: [
-            text.removesuffix(" .") for text in _told(who, cures, did)
-        ],
-    },
+    slips="""
+    ((one, a), (other, b)) → [(one, a)]
+        The second noun can be the patient too.
+    if a != b →
+        A noun does nothing to itself: leave out equal nouns.
+    cures[kind].items() → list($)[:1]
+        Each kind has several troubles; you took the first.
+    in cures[kind].items() → in [one for each in cures.values() for one in each.items()]
+        A noun got a trouble of another kind.
+    for verb, (one, other) in → for verb, (other, one) in
+        The verb goes one way: its first kind is who, its second is what.
+    {noun} ." → {noun}"
+        The last full stop is missing; it ends the story.
+    """,
     otherwise="Every choice is made with every other one.",
 )
 def tell(who: Who, cures: Cures, did: Did) -> list[str]:
     """All stories of a world."""
-    return _told(who, cures, did)
+    return [
+        f"the {a} did not {verb} the {b} because it was too {why} . so they {cure} the {noun} ."
+        for verb, (one, other) in did.items()
+        for a in who[one]
+        for b in who[other]
+        if a != b
+        for kind, noun in ((one, a), (other, b))
+        for why, cure in cures[kind].items()
+    ]

@@ -11,12 +11,14 @@ from tformer.chapters.ch00.engine import trained, untrained
 from tformer.chapters.ch00.measure import (
     CURE_AT,
     CUTS,
+    DEAF,
     FIRST,
     IT,
     LAST,
     NOT,
     PATIENT_AT,
     SECOND,
+    SILENT,
     TROUBLE,
     answers,
     loud,
@@ -129,6 +131,7 @@ HEARD = {"loud": (0.018, 0.018), "other": (1.0, 1.0)}
         "the cure is hidden, not the trouble": {"trouble": CURE_AT},
         "the trouble is hidden in layer 2": {"layer": 1},
         "all troubles are alike": {"alike": True},
+        "high and rusty can do without the cure": {"silent": ("high", "rusty")},
     },
     scope="all 504 stories held out, one machine",
 )
@@ -137,9 +140,11 @@ def every_cut(
     trouble: int = TROUBLE,
     layer: int = 0,
     alike: bool = False,
+    silent: Sequence[str] = SILENT,
 ) -> str:
     """All 504 stories after each of the cuts, by which noun is the patient. A word whose arc
-    is cut shares its weight among the others. Six troubles are called loud.
+    is cut shares its weight among the others. Six troubles are called loud. Beyond the statement:
+    the other eight survive the same cut; *high* and *rusty* fail without trouble and cure.
     """
     held, said = _split()[1], []
     arcs = {"nothing": (), **{name: (place,) for name, place in CUTS.items()}}
@@ -154,4 +159,8 @@ def every_cut(
         found = (float(right[some & ~second].mean()), float(right[some & second].mean()))
         require(near(found, HEARD[name], 5e-4), f"{name} troubles: {show(found)}")
         said.append(f"trouble to the last the, {name} ones, {show(np.round(found, 3))}")
+    right, _ = answers(trained(), held, DEAF)
+    require(bool(right[loud(held, silent)].all()), f"one of {silent} has to be heard")
+    require(not right[loud(held, ("high", "rusty"))].any(), "high or rusty need not be heard")
+    said.append(f"all that knows trouble or cure, {', '.join(silent)}, (1, 1); high, rusty, (0, 0)")
     return "shares of right first nouns and second nouns with a cut: " + ", ".join(said)

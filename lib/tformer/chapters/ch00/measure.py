@@ -10,7 +10,7 @@ from tformer.chapters.ch00.engine import Machine
 from tformer.world.stories import Stories, patient
 
 __all__ = [
-    *("CUTS", "FIRST", "IT", "LAST", "LOUD", "NOT", "SECOND", "TROUBLE"),
+    *("CUTS", "DEAF", "FIRST", "IT", "LAST", "LOUD", "NOT", "SECOND", "SILENT", "TROUBLE"),
     *("answers", "circuit", "cuts", "heard", "loud", "shares"),
 ]
 
@@ -19,7 +19,11 @@ FIRST, NOT, SECOND, IT, TROUBLE, LAST = 2, 4, 7, 9, 12, 17
 LOUD = ("tired", "lazy", "shy", "sad", "narrow", "low")
 """The troubles at which the last "the" looks in layer 1. Every verb joins a noun whose troubles
 these are with one whose troubles they are not."""
+SILENT = ("wide", "icy", "hot", "dry")
+"""Troubles of which the last "the" need hear nothing at all."""
 CURE_AT, PATIENT_AT = 16, 18
+DEAF = ((0, LAST, TROUBLE), (0, LAST, CURE_AT), *((1, LAST, t) for t in range(TROUBLE, LAST)))
+"""Every way by which trouble or cure could come to the last "the", in both layers."""
 CUTS = {
     "second noun to it": (0, IT, SECOND),
     "first noun to not": (0, NOT, FIRST),
@@ -96,9 +100,9 @@ def cuts(machine: Machine, world: Stories) -> dict[str, float]:
     return found
 
 
-def loud(world: Stories) -> np.ndarray:
+def loud(world: Stories, troubles: Sequence[str] = LOUD) -> np.ndarray:
     """Tell, for every story, whether its trouble is one of the loud ones: (n,) booleans."""
-    return np.array([text.split()[TROUBLE - 1] in LOUD for text in world])
+    return np.array([text.split()[TROUBLE - 1] in troubles for text in world])
 
 
 def heard(machine: Machine, world: Stories) -> tuple[float, float]:
