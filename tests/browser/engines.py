@@ -114,7 +114,6 @@ class Firefox(Engine):
         self.ask("session.new", capabilities={})
         self.ask("session.subscribe", events=["log.entryAdded"])
         self.page = self.ask("browsingContext.getTree")["contexts"][0]["context"]
-        self.ask("browsingContext.activate", context=self.page)  # keys press no button without it
 
     def ask(self, method: str, **params: Any) -> Any:
         """Send a command; note what the page's console says until the answer comes."""
