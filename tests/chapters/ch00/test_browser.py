@@ -195,3 +195,42 @@ def test_examples_of_the_arcs_keep_the_word_that_asks(show: Callable) -> None:
     page = show(Typed(compact=True, selected=9))
     page.get_by_role("button", name="… too tired").click()
     assert page.locator(".tf-arc-word.tf-asks").inner_text() == "it"
+
+
+# ---- in JupyterLab ------------------------------------------------------------------------
+
+
+def test_in_the_notebook_figures_reach_python_and_the_bar_moves(notebook: Callable) -> None:
+    lab = notebook(
+        "import time\nfrom tformer.chapters.ch00.listing import progress, sample\n"
+        "from tformer.chapters.ch00.training import Training\n"
+        "from tformer.chapters.ch00.typed import Typed\nrun, own = Training(), Typed()",
+        "run",
+        "own",
+        "print('python', run.step, own.text)",
+        "for step in range(0, 1001, 100):\n    print(progress(step, 9.5), end='')\n"
+        "    time.sleep(0.3)\nprint(sample('. the dog'))",
+    )
+    lab.run(0)
+    slider = lab.run(1).get_by_role("slider")
+    slider.focus()
+    lab.page.keyboard.press("End")
+    field = lab.run(2).get_by_label("Your own text")
+    field.fill("the wug")
+    assert not lab.output(2).locator(".tf-guess-list").is_visible()
+    field.fill("the goose")
+    assert lab.output(2).locator(".tf-guess-list").is_visible()
+    lab.says(3, "python 1000 . the goose")
+    lab.page.evaluate(
+        """() => {
+            jupyterapp.shell.currentWidget.content.activeCellIndex = 4;
+            jupyterapp.commands.execute("notebook:run-cell"); // and do not wait for its end
+        }"""
+    )
+    bar, seen = lab.output(4), set()
+    while "the dog" not in (text := bar.inner_text()):
+        seen.add(text.strip())
+        lab.page.wait_for_timeout(100)
+    assert len(seen) > 3
+    assert all(text.count("step") <= 1 for text in seen)
+    assert text.split("\n")[0].endswith("step 1000  loss  9.50")
