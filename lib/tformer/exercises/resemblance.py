@@ -67,7 +67,13 @@ def resemblance(trials: Sequence[Trial], place: int) -> str:
     for words, function in FUNCTIONS.items():
         if _always(pairs, partial(_same_turned, _of_floats(function))):
             return f"Every number is {words}."
-    return _factor(trials, pairs) or _offset(pairs) or _given(trials, pairs) or _order(pairs)
+    return (
+        _rounded(pairs)
+        or _factor(trials, pairs)
+        or _offset(pairs)
+        or _given(trials, pairs)
+        or _order(pairs)
+    )
 
 
 def _always(pairs: list[Pair], alike: Callable[[np.ndarray, np.ndarray], bool]) -> bool:
@@ -88,6 +94,19 @@ def _of_floats(function: Callable[[np.ndarray], np.ndarray]) -> Callable[..., np
             return function(right.astype(float))
 
     return turned
+
+
+def _rounded(pairs: list[Pair]) -> str:
+    """Say that all numbers are right and rounded, in every trial."""
+    for digits in range(7):
+        if _always(pairs, partial(_same_turned, partial(_round, digits))):
+            places = f"{digits} digits after the point" if digits else "whole numbers"
+            return f"The numbers are right, and rounded to {places}."
+    return ""
+
+
+def _round(digits: int, right: np.ndarray) -> np.ndarray:
+    return right.round(digits)
 
 
 def _offset(pairs: list[Pair]) -> str:

@@ -1,10 +1,9 @@
-"""Exercises 0.1 to 0.5: tokens, what is written when, a look, a cut, a floor."""
+"""Exercises 0.1 to 0.4: tokens, what is written when, a look, a cut."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import partial
-from typing import Any
 
 import numpy as np
 
@@ -17,6 +16,11 @@ from tformer.world import stories as world
 Array = np.ndarray
 OUTCOMES = ("no sentence", "wrong cure", "wrong patient", "right")
 LIST = (".", "animal", "because", "it", "street", "the", "tired", "was")
+UNSORTED = {  # lists in no order, of words that begin alike or differ in a capital
+    "the cat saw it": ("they", "saw", "the", "It", "cat", "it"),
+    "it saw them": ("them", "the", "It", "saw", "it"),
+    "It saw it": ("it", "saw", "It"),
+}
 
 
 # ---- 0.1 ----------------------------------------------------------------------------------
@@ -30,14 +34,30 @@ def _texts() -> Iterator[Case]:
         ("the the the", [5, 5, 5]),
     ):
         yield case(text=text, words=LIST, want=np.array(want), said=f"the text {text!r}")
+    for text, words in UNSORTED.items():
+        yield case(text=text, words=words, said=f"the text {text!r} and the list {words}")
     whole = world.stories()
     for text in (whole.texts[0], whole.texts[-1]):
         yield case(text=text, words=whole.words, said=f"the text {text!r}")
 
 
+def _begun(text: str, words: tuple[str, ...]) -> list[int]:
+    return [next(n for n, w in enumerate(words) if w.startswith(word)) for word in text.split()]
+
+
+def _small(text: str, words: tuple[str, ...]) -> list[int]:
+    small = [word.lower() for word in words]
+    return [small.index(word) for word in text.lower().split()]
+
+
+def _as_they_come(text: str, words: tuple[str, ...]) -> list[int]:
+    come = list(dict.fromkeys(text.split()))
+    return [come.index(word) for word in text.split()]
+
+
 @exercise(
     "0.1",
-    praise="Checked on single words, on words that come again, and on whole stories.",
+    praise="Checked on words that come again, on lists in no order, and on whole stories.",
     hints=(
         "First cut the text into words; then ask for each where it stands in the list.",
         "A text knows how to `split`, and a tuple tells the place of a thing with `index`.",
@@ -57,6 +77,20 @@ def _texts() -> Iterator[Case]:
         "The words were sorted first; they stay in the order of the text.": lambda text, words: [
             words.index(word) for word in sorted(text.split())
         ],
+        "The list was sorted first; the place in the list as it stands is asked for.": (
+            lambda text, words: [sorted(words).index(word) for word in text.split()]
+        ),
+        "The words are numbered as they come in the text; their numbers are places in the list.": (
+            _as_they_come
+        ),
+        "The full stop was left out; it is a word of the list like any other.": (
+            lambda text, words: [words.index(word) for word in text.split() if word != "."]
+        ),
+        "A word was taken for a longer one that begins with it; compare whole words.": _begun,
+        "Capitals were taken for small letters; a list may hold both words.": _small,
+        "Those are rows of zeros with a 1 at the place of the word; the place is asked for.": (
+            lambda text, words: np.eye(len(words))[[words.index(word) for word in text.split()]]
+        ),
     },
     otherwise="Each word of the text becomes its place in the list.",
 )
@@ -130,7 +164,11 @@ def _looks() -> Iterator[Case]:
     for n, d, t in ((3, 4, 2), (5, 2, 3), (4, 9, 0), (18, 32, 9), (18, 32, 17)):
         q, k = rng.normal(size=(2, n, d))
         yield case(queries=q, keys=k, t=t)
-    yield case(queries=[[600.0, 0], [900, 900]], keys=[[1.0, 1], [1, 0.5]], t=1)
+    why = "Scores may be as large as a thousand."
+    yield case(queries=[[600.0, 0], [900, 900]], keys=[[1.0, 1], [1, 0.5]], t=1, why=why)
+    yield case(queries=[[0.0], [1000], [1]], keys=[[0.999], [1.0], [0.5]], t=1, why=why)
+    yield case(queries=[[1.0], [1]], keys=[[1.0], [1001]], t=0, why=f"{why} So may later ones.")
+    yield case(queries=[[1.0], [1], [0]], keys=[[0.0], [1.0], [1001]], t=1, why=why)
     yield case(queries=[[1.0, 2], [3, 1], [1, 1]], keys=[[2.0, 0], [1, 1], [0, 3]], t=2, whole=True)
 
 
@@ -157,6 +195,28 @@ def _swapped(queries: Array, keys: Array, t: int) -> Array:
     return _looked(keys, queries, t)
 
 
+def _by_words(queries: Array, keys: Array, t: int) -> Array:
+    return _looked(queries * (queries.shape[1] / len(queries)) ** 0.5, keys, t)
+
+
+def _ones_for_later(queries: Array, keys: Array, t: int) -> Array:
+    later = np.arange(len(keys)) > t
+    scores = keys @ queries[t] / queries.shape[1] ** 0.5
+    return np.where(later, 0, reference.softmax(np.where(later, 0, scores)))
+
+
+def _down(queries: Array, keys: Array, t: int) -> Array:
+    scores = queries @ keys.T / queries.shape[1] ** 0.5
+    hidden = np.where(np.tri(len(keys)) > 0, 0.0, -np.inf)
+    return np.asarray(reference.softmax((scores + hidden).T).T[t])
+
+
+def _measured(queries: Array, keys: Array, t: int, largest: bool = True) -> Array:
+    scores = keys @ queries[t] / queries.shape[1] ** 0.5
+    terms = np.exp(scores - (scores.max() if largest else 0))[: t + 1]
+    return np.append(terms / terms.sum(), np.zeros(len(keys) - t - 1))
+
+
 @exercise(
     "0.3",
     praise="Checked at the first word, at the last, in between, and with scores near a thousand.",
@@ -179,6 +239,18 @@ def _swapped(queries: Array, keys: Array, t: int) -> Array:
             _zeroed
         ),
         "Queries and keys are exchanged: it is the query of t that meets all keys.": _swapped,
+        "You divided by the root of the number of words; d is the width of a vector.": _by_words,
+        "The later words got the score 0, and e⁰ is 1: they still had their part of the sum.": (
+            _ones_for_later
+        ),
+        "The sum runs over the words that ask; it runs over those that one word asks.": _down,
+        "The later words are missing; each has its place in the answer, with weight 0.": (
+            lambda queries, keys, t: _looked(queries, keys, t)[: t + 1]
+        ),
+        "exp(900) is more than a float64 can hold. What can be taken from all scores of the sum "
+        "without changing a share?": partial(_measured, largest=False),
+        "The scores were measured from that of a later word, which may lie a thousand above all "
+        "others: then their exponentials are 0.": _measured,
     },
     otherwise="The weights of the words up to t are positive and add up to one.",
 )
@@ -198,7 +270,7 @@ def _cuts() -> Iterator[Case]:
         want=np.array([[1.0, 0, 0], [0.5, 0.5, 0], [1 / 3, 0, 2 / 3]]),
     )
     rng = np.random.default_rng(1)
-    for n, asks, asked in ((4, 3, 0), (4, 1, 1), (10, 9, 7), (18, 17, 9)):
+    for n, asks, asked in ((4, 1, 3), (4, 3, 0), (4, 1, 1), (10, 9, 7), (18, 17, 9)):
         hidden = np.where(np.tri(n) > 0, 0.0, -np.inf)
         yield case(
             weights=reference.softmax(rng.normal(size=(n, n)) + hidden), asks=asks, asked=asked
@@ -224,6 +296,20 @@ def _spread(weights: Array, asks: int, asked: int) -> Array:
     return after
 
 
+def _softened(weights: Array, asks: int, asked: int) -> Array:
+    after = weights.copy()
+    hidden = np.where(np.arange(len(after)) == asked, -np.inf, 0)
+    after[asks] = reference.softmax(after[asks] + hidden)
+    return after
+
+
+def _kept(weights: Array, asks: int, asked: int) -> Array:
+    after = weights.copy()
+    after[asks, asks] += after[asks, asked]
+    after[asks, asked] = 0
+    return after
+
+
 @exercise(
     "0.4",
     praise="Checked in tables of 3 to 18 words; every row adds up to one again.",
@@ -242,59 +328,13 @@ def _spread(weights: Array, asks: int, asked: int) -> Array:
             lambda weights, asks, asked: _cut(weights, asked, asks)
         ),
         "You shared the weight out in equal parts; the ratios of the others have to stay.": _spread,
+        "A softmax was taken of weights; they are shares already, with ratios to keep.": _softened,
+        "The word that asks took all the weight that was set free; the others get their part.": (
+            _kept
+        ),
     },
     otherwise="One entry becomes 0, and its row grows by one factor.",
 )
 def cut(weights: Array, asks: int, asked: int) -> Array:
     """The weights with one arc cut."""
     return _cut(weights, asks, asked)
-
-
-# ---- 0.5 ----------------------------------------------------------------------------------
-
-
-def _worlds() -> Iterator[Case]:
-    yield case(p=[0.5, 0.25, 0.25], want=np.array(1.5 * np.log(2)))
-    yield case(p=[1.0], want=np.array(0.0))
-    yield case(p=[0.25] * 4)
-    yield case(p=[0.0, 0.5, 0.0, 0.5])
-    yield case(p=np.full(2376, 1 / 2376), said="2376 stories alike")
-    weights = 1 / np.arange(1, 101)
-    yield case(p=weights / weights.sum(), said="a hundred stories with p ∝ 1, 1/2, 1/3, …")
-
-
-def _floored(p: Array, log: Any = np.log, mean: bool = False, sign: float = -1) -> float:
-    told = p[p > 0]
-    return float(sign * (log(told).mean() if mean else (told * log(told)).sum()))
-
-
-def _with_zeros(p: Array) -> float:
-    return float(-(p * np.log(p)).sum())
-
-
-@exercise(
-    "0.5",
-    praise="Checked on worlds of 1 to 2376 stories, alike and not, some never told.",
-    hints=(
-        "What does the best machine lose when a story of probability p comes?",
-        "It loses −log p, and that happens with probability p. Add up over all stories.",
-        "−Σ p log p, over the stories with p > 0.",
-    ),
-    cases=_worlds,
-    kind=kinds.Number(within=1e-9, relative=1e-9),
-    mutants={
-        "That is in bits; a nat has the natural logarithm.": partial(_floored, log=np.log2),
-        "The sign is wrong: a loss is not below zero.": partial(_floored, sign=1),
-        "That is the plain mean of −log p; a frequent story counts more often.": partial(
-            _floored, mean=True
-        ),
-        "All stories count alike there; only equal probabilities give log n.": lambda p: float(
-            np.log(len(p))
-        ),
-        "A story that is never told made it NaN: 0 · log 0 counts as 0.": _with_zeros,
-    },
-    otherwise="The floor is the mean of −log p over the stories as they come.",
-)
-def floor(p: Array) -> float:
-    """The smallest mean loss of a story."""
-    return _floored(p)
