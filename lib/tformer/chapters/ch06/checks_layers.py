@@ -82,6 +82,15 @@ def _rows(w_o: np.ndarray, d_v: int, h: int) -> np.ndarray:
         "You took the block of the first head.": (
             lambda out, y, w_o, h: out - y[..., h, :, :] @ w_o[: y.shape[-1]]
         ),
+        "A block has as many rows as y has columns; the width of the rows, shared out among the "
+        "heads, is another number.": (
+            lambda out, y, w_o, h: (
+                out - y[..., h, :, :] @ _rows(w_o, w_o.shape[1] // y.shape[-3], h)
+            )
+        ),
+        "The heads have no equal parts in the output: each has written something else.": (
+            lambda out, y, w_o, h: out * (1 - 1 / y.shape[-3])
+        ),
     },
     otherwise="The layer is the sum of every head's output times its block.",
 )
@@ -130,6 +139,9 @@ def _tables() -> Iterator[Case]:
         ),
         "The tables of the heads lie on their side.": lambda x, n_heads: np.moveaxis(
             x.reshape(*x.shape[:-1], n_heads, x.shape[-1] // n_heads), -3, -1
+        ),
+        "The heads stand in reverse order: head 0 has the first columns.": (
+            lambda x, n_heads: split_heads(x, n_heads)[..., ::-1, :, :]
         ),
         "n_heads is the number of heads, not the width of one.": (
             lambda x, n_heads: np.moveaxis(
@@ -208,6 +220,23 @@ def _with(attend: Attend, cut: str = "blocks") -> Callable[..., np.ndarray]:
     )
 
 
+def _split(x: np.ndarray, w: np.ndarray, n_heads: int) -> np.ndarray:
+    return split_heads(x @ w, n_heads)
+
+
+def _stacked(
+    *inputs: np.ndarray,
+    split: Callable[..., np.ndarray] = _split,
+    join: Callable[[np.ndarray], np.ndarray] = lambda y: np.concatenate(
+        [y[..., h, :, :] for h in range(y.shape[-3])], axis=-1
+    ),
+) -> np.ndarray:
+    """Return a layer with all heads on an axis of their own, split and joined in some way."""
+    x, *w_qkv, w_o, n_heads = inputs
+    y = reference.attention(*(split(x, w, n_heads) for w in w_qkv))
+    return np.asarray(join(y) @ w_o)
+
+
 def _model_width(x: np.ndarray, *rest: np.ndarray, n_heads: int) -> np.ndarray:
     width = x.shape[-1]
     return _layer(
@@ -262,6 +291,24 @@ def _model_width(x: np.ndarray, *rest: np.ndarray, n_heads: int) -> np.ndarray:
         ),
         "You divided by the root of the width of the values. The scale belongs to the keys.": (
             _with(lambda q, k, v: reference.attention(q, k, v, scale=v.shape[-1] ** -0.5))
+        ),
+        "The width of a head need not be d/H: the columns of W_Q tell it.": (
+            lambda x, w_q, w_k, w_v, w_o, n_heads: _with(
+                partial(reference.attention, scale=(x.shape[-1] / n_heads) ** -0.5)
+            )(x, w_q, w_k, w_v, w_o, n_heads)
+        ),
+        "The outputs were joined before the axis of the heads stood behind that of the words: rows "
+        "of the heads are mixed.": partial(
+            _stacked, join=lambda y: y.reshape(*y.shape[:-3], y.shape[-2], -1)
+        ),
+        "A reshape of the matrices deals out their rows; heads have columns.": partial(
+            _stacked,
+            split=lambda x, w, n_heads: x[..., None, :, :] @ w.reshape(n_heads, len(w), -1),
+        ),
+        "A reshape of queries, keys and values deals out whole words; heads have columns of all "
+        "words.": partial(
+            _stacked,
+            split=lambda x, w, n_heads: (x @ w).reshape(*x.shape[:-2], n_heads, x.shape[-2], -1),
         ),
         "Queries and keys have changed places.": _with(
             lambda q, k, v: reference.attention(k, q, v)

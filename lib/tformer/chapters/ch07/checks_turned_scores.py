@@ -42,7 +42,8 @@ def _pairs() -> Iterator[Case]:
     small, near = 0.001 * up, np.array([math.cos(0.003), math.sin(0.003)])
     why = "Scores differ by more than 1e-9 here, if by little beside themselves or in all."
     yield case(q=right, k=near, omega=0.001, reach=5, want=3, why=why)
-    yield case(q=1e4 * right, k=[math.cos(3e-5), math.sin(3e-5)], omega=1e-5, reach=5, want=3)
+    far = [math.cos(3e-5), math.sin(3e-5)]
+    yield case(q=1e4 * right, k=far, omega=1e-5, reach=5, want=3, why=why)
     yield case(q=right, k=small, omega=1e-5, reach=100, want=100, why=why)
     apart = "The scores 3e-10 and 8e-10 differ by less than 1e-9, and would round to 0 and 1e-9."
     yield case(q=right, k=[3e-10, 5e-5], omega=1e-5, reach=1, want=0, why=apart)
@@ -89,6 +90,10 @@ def _pairs() -> Iterator[Case]:
             You rounded the scores first: two that are nearly equal may round apart.
         scores.max() - 1e-9 → scores.max() - 1e-6
             Scores that differ by a millionth are not equal, and yours count as equal.
+        scores.max() - 1e-9 → scores.max() - 1e-9 * abs(scores.max())
+            Your margin is a part of the score: too wide for large scores, and none where all are 0.
+        reach + 1 → min(reach, int(2 * math.pi / abs(omega)) if omega else reach) + 1
+            You tried the first round only; in a later one a place may meet the best angle better.
         scores.max() - 1e-9 → scores.max() - 1e-5 * abs(scores.max())
             You compare as `np.isclose` does, by a part of the score; a billionth is allowed.
         scores > scores.max() - 1e-9 → abs(scores) > abs(scores).max() - 1e-9
@@ -103,6 +108,11 @@ def _pairs() -> Iterator[Case]:
         = _solved(q, k, omega, reach)
             You solved for the angle and rounded; the round may be shorter than the reach, or the
             best angle behind the query.
+        = _climbed(q, k, omega, reach)
+            You stopped where the score falls; farther off it may rise higher.
+        = _by_angles(q, k, omega, reach)
+            You solved for the difference of two angles; that takes no heed of reach, of later
+            rounds and of hands that stand still.
     """,
 )
 def favourite(q: Array, k: Array, omega: float, reach: int) -> int:
@@ -116,6 +126,17 @@ def _solved(q: Array, k: Array, omega: float, reach: int, around: float = 0) -> 
     angle = math.atan2(q[0] * k[1] - q[1] * k[0], q @ k)
     angle = angle % around if around else angle
     return int(np.clip(round(angle / omega) if omega else 0, 0, reach))
+
+
+def _by_angles(q: Array, k: Array, omega: float, reach: int) -> int:
+    angle = (math.atan2(k[1], k[0]) - math.atan2(q[1], q[0])) % (2 * math.pi)
+    return int(min(round(angle / omega), reach))
+
+
+def _climbed(q: Array, k: Array, omega: float, reach: int) -> int:
+    angles, across = omega * np.arange(reach + 1), q[0] * k[1] - q[1] * k[0]
+    rises = np.diff((q @ k) * np.cos(angles) + across * np.sin(angles)) > 1e-9
+    return int(np.argmin(np.append(rises, False)))
 
 
 CAUSES = ("right", "not turned", "keys not turned", "queries at 0", "halves", "backwards")

@@ -46,6 +46,7 @@ def _rows() -> Iterator[Case]:
         yield case(x=integers(seed, shape), places=np.arange(7, 7 + shape[-2]), why=heads)
     like = {"x": integers(4, (3, 6)), "places": np.array([2, 0, 5])}
     yield from promised(whole, single, stacked, zeros("x"), **like)
+    yield from promised(whole, x=integers(5, (2, 4)), places=np.array([1, -3]))
 
 
 @exercise(
@@ -140,7 +141,8 @@ def _pairings(d: int) -> Iterator[tuple[Array, str, str]]:
             other = order.copy()
             other[[2 * one + 1, 2 * one + 3]] = order[[2 * one + 3, 2 * one + 1]]
             (a, b), (c, e) = other[2 * one : 2 * one + 4].reshape(2, 2)
-            yield other, "neither", f"{name}, but {a} with {b} and {c} with {e}"
+            what = f"{name}, but {a} with {b} and {c} with {e}: each coordinate has to be asked"
+            yield other, "neither", what
 
 
 def _functions() -> Iterator[Case]:
@@ -200,6 +202,8 @@ def _by_one_frequency(f: Turn, d: int) -> str:
             A slow hand leaves less than you asked for: it may turn by 0.0001 a place.
         > 1e-9 → > 1e-3 ;; not reached[~allowed].any() → np.array_equal(reached, allowed)
             A slow hand looks as if it did not move: it may turn by 0.0001 a place.
+        > 1e-9 → > 1e-2 ;; not reached[~allowed].any() → np.array_equal(reached, allowed)
+            A slow hand looks as if it stood still: it may turn by less than a hundredth a place.
         i ^ 1 → i ^ (i < 2)
             You gave only the first pair of neighbours its partner.
     """,
