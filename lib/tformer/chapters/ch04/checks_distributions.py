@@ -144,6 +144,9 @@ def _samples() -> Iterator[Case]:
         np.abs(products) → np.abs(products.mean())
             Products that are positive in some coordinates and negative in others cancel in their
             sum. Look at each coordinate.
+        np.max(np.abs(products)) → products.mean()
+            One mean was taken of all products, with its sign. Coordinates that go against each
+            other are missed, and a few that go together.
         np.abs(means) → means
             Look at negative means, too.
         np.abs(products) → products

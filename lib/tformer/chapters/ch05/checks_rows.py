@@ -239,7 +239,7 @@ def _by_one_maximum(visible: Array, hidden: Array) -> Any:
             1/share loses the last digits of a share near 1: take the logarithms one by one.
         _lse(visible) - _lse(hidden) → visible.max() - hidden.max()
             You compared the largest scores only; all keys have a part in the sums.
-        _lse(hidden) → _lse(hidden) - np.log(len(hidden))
+        _lse(hidden) → (_lse(hidden) - np.log(len(hidden)))
             The mean of the hidden exponentials was taken; the hidden keys have the share together.
         _lse(visible) - _lse(hidden) → np.log(len(visible) / len(hidden))
             The scores have no effect; keys were counted.

@@ -297,6 +297,9 @@ def _all_four(one: Head, other: Head) -> bool:
             What a head brings is compared, and where it looks is not.
         _circuits(one), _circuits(other) → _circuits(one, False), _circuits(other, False)
             The width of the keys was left out: each head divides by the root of its own.
+        _circuits(one), _circuits(other) → _circuits(one, False), _circuits(other, False)
+        (np.allclose(u, 0) or np.allclose(m, m_other)) → np.allclose(m, m_other)
+            Heads that bring nothing are told apart, and the widths of keys are left out.
         or np.allclose(m, m_other) → $ or np.allclose(m, m_other.T)
             A head looks in one direction: who asks and who is asked differ.
         = bool(np.allclose(np.matmul(*_circuits(one)), np.matmul(*_circuits(other))))
