@@ -141,7 +141,7 @@ def _tables() -> Iterator[Case]:
             x.reshape(*x.shape[:-1], n_heads, x.shape[-1] // n_heads), -3, -1
         ),
         "The heads stand in reverse order: head 0 has the first columns.": (
-            lambda x, n_heads: split_heads(x, n_heads)[..., ::-1, :, :]
+            lambda x, n_heads: np.stack(np.split(x, n_heads, axis=-1)[::-1], axis=-3)
         ),
         "n_heads is the number of heads, not the width of one.": (
             lambda x, n_heads: np.moveaxis(
@@ -157,6 +157,7 @@ def split_heads(x: np.ndarray, n_heads: int) -> np.ndarray:
 
 
 Attend = Callable[[np.ndarray, np.ndarray, np.ndarray], np.ndarray]
+Cut = Callable[..., np.ndarray]
 
 
 def _layer(attend: Attend, *inputs: np.ndarray, n_heads: int, cut: str = "blocks") -> np.ndarray:
@@ -221,20 +222,21 @@ def _with(attend: Attend, cut: str = "blocks") -> Callable[..., np.ndarray]:
 
 
 def _split(x: np.ndarray, w: np.ndarray, n_heads: int) -> np.ndarray:
-    return split_heads(x @ w, n_heads)
+    return np.stack(np.split(x @ w, n_heads, axis=-1), axis=-3)
 
 
-def _stacked(
-    *inputs: np.ndarray,
-    split: Callable[..., np.ndarray] = _split,
-    join: Callable[[np.ndarray], np.ndarray] = lambda y: np.concatenate(
-        [y[..., h, :, :] for h in range(y.shape[-3])], axis=-1
-    ),
-) -> np.ndarray:
+def _joined(y: np.ndarray) -> np.ndarray:
+    return np.concatenate([y[..., h, :, :] for h in range(y.shape[-3])], axis=-1)
+
+
+def _stacking(split: Cut = _split, join: Cut = _joined) -> Callable[..., np.ndarray]:
     """Return a layer with all heads on an axis of their own, split and joined in some way."""
-    x, *w_qkv, w_o, n_heads = inputs
-    y = reference.attention(*(split(x, w, n_heads) for w in w_qkv))
-    return np.asarray(join(y) @ w_o)
+
+    def made(x: np.ndarray, *w: np.ndarray, n_heads: int) -> np.ndarray:
+        q, k, v = (split(x, one, n_heads) for one in w[:3])
+        return np.asarray(join(reference.attention(q, k, v)) @ w[3])
+
+    return lambda *inputs: made(*inputs[:-1], n_heads=inputs[-1])
 
 
 def _model_width(x: np.ndarray, *rest: np.ndarray, n_heads: int) -> np.ndarray:
@@ -298,16 +300,14 @@ def _model_width(x: np.ndarray, *rest: np.ndarray, n_heads: int) -> np.ndarray:
             )(x, w_q, w_k, w_v, w_o, n_heads)
         ),
         "The outputs were joined before the axis of the heads stood behind that of the words: rows "
-        "of the heads are mixed.": partial(
-            _stacked, join=lambda y: y.reshape(*y.shape[:-3], y.shape[-2], -1)
+        "of the heads are mixed.": _stacking(
+            join=lambda y: y.reshape(*y.shape[:-3], y.shape[-2], -1)
         ),
-        "A reshape of the matrices deals out their rows; heads have columns.": partial(
-            _stacked,
+        "A reshape of the matrices deals out their rows; heads have columns.": _stacking(
             split=lambda x, w, n_heads: x[..., None, :, :] @ w.reshape(n_heads, len(w), -1),
         ),
         "A reshape of queries, keys and values deals out whole words; heads have columns of all "
-        "words.": partial(
-            _stacked,
+        "words.": _stacking(
             split=lambda x, w, n_heads: (x @ w).reshape(*x.shape[:-2], n_heads, x.shape[-2], -1),
         ),
         "Queries and keys have changed places.": _with(
