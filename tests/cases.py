@@ -13,12 +13,34 @@ import numpy as np
 import torch
 
 from tformer import fast, reference
+from tformer.configuration import Configuration
 from tformer.docstrings import documented
-from tformer.parameters import HeadParameters, KVCache, leaves
+from tformer.parameters import (
+    BlockParameters,
+    EncoderDecoderParameters,
+    FeedForwardParameters,
+    HeadParameters,
+    Kept,
+    KVCache,
+    ModelParameters,
+    NormParameters,
+    leaves,
+)
 from tformer.shapes import axes_of
 
 FUNCTIONS = tuple(reference.__all__)
-SIZES = {"T": 2, "S": 3, "d_k": 5, "d_v": 4, "N": 4, "d_model": 2, "G": 2, "H": 2}
+SIZES = {
+    "T": 2,
+    "S": 3,
+    "d_k": 5,
+    "d_v": 4,
+    "N": 4,
+    "d_model": 2,
+    "G": 2,
+    "H": 2,
+    "d_ff": 3,
+    "n_ctx": 5,
+}
 """Where there are groups, H is the number of heads in each."""
 LONG = {"T": 17, "S": 19, "d_k": 3, "d_v": 6}
 """Rows that are longer than a vector register holds, and values that are wider than the keys."""
@@ -29,12 +51,29 @@ SIZE_OF_ARGUMENT = {
 HEADS = ("multi_head_attention", "multi_head_attention_vjp", "multi_head_weights")
 GROUPED = ("grouped_attention", "grouped_attention_vjp", "grouped_attention_weights")
 SEAMS = ("project", "project_vjp", "merge", "merge_vjp")
+BLOCKS = ("block", "block_vjp")
+DECODERS = ("decoder", "decoder_vjp")
+ENCODERS = ("encoder", "encoder_vjp")
+BOTH = ("encoder_decoder", "encoder_decoder_vjp")
+MODELS = (*DECODERS, *ENCODERS, *BOTH, "cached_decoder")
+UNEMBED = ("unembed", "unembed_vjp")
 Sizes = dict[str, int]
+
+
+def _whole(x: Sizes) -> Sizes:
+    """Sizes of a model: heads by groups, pairs to turn, words and positions enough."""
+    even = {"d_k": x["d_k"] + x["d_k"] % 2, "d_model": 2 * x["d_model"]}
+    heads = {"G": max(x["G"], 1), "H": max(x["G"], 1) * max(x["H"], 1)}
+    return even | heads | {"N": max(x["N"], 2), "n_ctx": 2 * (x["T"] + x["S"]) + 1}
+
+
 SIZES_TAKEN: dict[str, Callable[[Sizes], Sizes]] = {
     "extend_cache": lambda x: {"G": max(x["G"], 1)},
     **dict.fromkeys(("rope", "rope_vjp"), lambda x: {"d_k": x["d_k"] + x["d_k"] % 2}),
     **dict.fromkeys(("relative_bias", "relative_bias_vjp"), lambda x: {"N": x["N"] // 2 * 2 + 1}),
     **dict.fromkeys(("embedding", "embedding_vjp"), lambda x: {"N": max(x["N"], 2)}),
+    **dict.fromkeys(("cross_entropy", "cross_entropy_vjp"), lambda x: {"N": max(x["N"], 4)}),
+    **dict.fromkeys((*BLOCKS, *MODELS, *UNEMBED), _whole),
     **dict.fromkeys(
         (*HEADS, *GROUPED, *SEAMS, "qk_circuit", "ov_circuit"),
         lambda x: {"G": max(x["G"], 1), "H": max(x["G"], 1) * max(x["H"], 1)},
@@ -47,6 +86,19 @@ SIMILARITIES = tuple(
 ATTENTION = ("attention", "attention_vjp", "attention_weights")
 SCORES = ("softmax", "log_softmax", "logsumexp")
 NO_BIASES = {f"parameters.b_{name}": None for name in "qkvo"}
+NORMS = ("layer_norm", "layer_norm_vjp", "rms_norm", "rms_norm_vjp")
+FEEDS = ("feed_forward", "feed_forward_vjp")
+DROPS = ("dropout", "dropout_vjp")
+NO_CROSS = {"parameters.cross": None, "parameters.cross_norm": None}
+NO_MEMORY = {"memory": None, "memory_mask": None}
+GPT = Configuration(activation="gelu_tanh", eps=0.1, dropout=0.25)
+FIRST = Configuration(
+    order="post", eps=0.1, activation="relu", positions="sinusoidal", scale_embedding=True
+)
+LLAMA = Configuration(norm="rms", activation="silu", positions="rope", eps=0.1)
+NEIGHBOURS = Configuration(
+    norm="rms", eps=0.1, order="post", positions="rope", pairing="adjacent", base=9.0
+)
 LENGTHS = [{"n_queries": t, "n_keys": s} for t, s in ((3, 4), (4, 3), (1, 1), (0, 2), (2, 0))]
 LENGTHS += [{"n_queries": 3, "n_keys": 6, "offset": offset} for offset in (2, 3, 9)]
 
@@ -81,6 +133,60 @@ SETTINGS: dict[str, list[dict[str, Any]]] = {
         ]
         for name in GROUPED
     },
+    **{
+        name: [{}, {"eps": 0.5}, {"parameters.bias": None}, {"parameters": NormParameters()}]
+        for name in NORMS
+    },
+    **{
+        name: [
+            {"configuration": LLAMA},
+            {"configuration": GPT, "parameters.w_gate": None},
+            {"configuration": FIRST, "parameters.b_in": None, "parameters.w_gate": None},
+            {"configuration": Configuration(), "parameters.b_out": None},
+        ]
+        for name in FEEDS
+    },
+    **{name: [{"configuration": x} for x in (GPT, Configuration())] for name in DROPS},
+    **{
+        name: [
+            {"configuration": GPT},
+            {"configuration": NEIGHBOURS, "bias": None, "causal": True},
+            {"configuration": FIRST, "sinusoids": None, "kept": None, "memory_mask": None},
+            {"configuration": LLAMA, **NO_CROSS, **NO_MEMORY, "parameters.heads_norm": None},
+            {"configuration": LLAMA, **NO_MEMORY, "mask": None, "parameters.feed_forward": None},
+        ]
+        for name in BLOCKS
+    },
+    **{name: [{}, {"parameters.unembedding": None}] for name in UNEMBED},
+    **{
+        name: [
+            {"configuration": GPT, "parameters.unembedding": None},
+            *({"configuration": x, "mask": None, "kept": None} for x in (FIRST, LLAMA, NEIGHBOURS)),
+            *(
+                {"configuration": Configuration(positions=x, eps=0.1), **none, "kept": None}
+                for x in ("relative", "alibi", "none")
+            ),
+        ]
+        for names, none in (
+            (
+                DECODERS,
+                {f"parameters.blocks.*.{x}": None for x in ("cross", "cross_norm")} | NO_MEMORY,
+            ),
+            (ENCODERS, {"mask": None, "parameters.blocks.*.feed_forward": None}),
+        )
+        for name in names
+    },
+    **{
+        name: [
+            {"configuration": GPT, "source_mask": None},
+            {"configuration": FIRST, "parameters.decoder.unembedding": None},
+        ]
+        for name in BOTH
+    },
+    "cached_decoder": [
+        *({"configuration": x} for x in (GPT, FIRST, LLAMA, Configuration(positions="relative"))),
+        {"configuration": Configuration(positions="alibi"), "caches": None},
+    ],
     "project": [{}, {"memory": None, **NO_BIASES}],
     **{name: [{}, NO_BIASES] for name in SEAMS[1:]},
     "extend_cache": [{}, {"cache": None}],
@@ -119,8 +225,16 @@ VALUES_NEEDED = ("cooccurrence", "svd_embeddings", "from_additive")
 SEVERAL = (
     *("attention_vjp", "grouped_attention_vjp", "multi_head_attention_vjp"),
     *("project_vjp", "merge_vjp"),
+    *(name for name in (*NORMS, *FEEDS, *BLOCKS, *MODELS, *UNEMBED) if name.endswith("_vjp")),
 )
-NOT_DIFFERENTIABLE = (*INTEGERS_ONLY, *SEVERAL, "from_additive", "count_leaks")
+WITH_VJP = ("block", "decoder", "encoder", "encoder_decoder", "cached_decoder", "layer_norm")
+"""Of many parameters, or too sharp: their gradients are compared with those derived by hand."""
+BY_AUTOGRAD = (
+    *(f"{name}_vjp" for name in ("relu", "gelu", "gelu_tanh", "silu", "dropout", "cross_entropy")),
+)
+"""Gradients whose own are not recorded."""
+NOT_DIFFERENTIABLE = (*INTEGERS_ONLY, *SEVERAL, *WITH_VJP, *BY_AUTOGRAD)
+NOT_DIFFERENTIABLE += ("from_additive", "count_leaks")
 NOT_HALF = ("svd_embeddings",)
 """The singular vectors of a matrix are too sensitive for a bound that holds in half precision."""
 
@@ -151,6 +265,8 @@ TOLERANCE = {
 }
 
 
+DEEP = 4
+"""A block is a dozen functions one behind the other, and each rounds."""
 SENSITIVE = Tolerance(
     64 * 2.0**-23,
     "singular vectors turn by the rounding over the gap between singular values, some 10 times "
@@ -162,16 +278,21 @@ def tolerance(name: str, dtype: str) -> float:
     """The bound for a function, in units of the largest number met on the way."""
     if name in NOT_HALF and dtype == "float32":
         return SENSITIVE.bound
+    if name in (*BLOCKS, *MODELS) and dtype != "float64":
+        return DEEP * TOLERANCE[dtype].bound
     return TOLERANCE[dtype].bound
 
 
 def cases(name: str) -> Iterator[tuple[str, Case]]:
-    """Every case of a function, each with an identifier."""
+    """Every case of a function, each with an identifier; of whole models, odd ones only once."""
     names, spec, *_ = documented(getattr(reference, name))
     letters = sorted({letter for axes in axes_of(spec) for letter, _ in axes.letters})
     for i, settings in enumerate(SETTINGS.get(name, [{}])):
         for kind, leading in _leading(len(names), "..." in spec).items():
-            yield f"{kind}-{i}", make(name, SIZES, leading, settings)
+            if not (i and name in MODELS and kind not in ("plain", "broadcast")):
+                yield f"{kind}-{i}", make(name, SIZES, leading, settings)
+        if i and name in MODELS:
+            continue
         ones = [()] * len(names)
         if "d_model" not in settings:
             yield f"size 1-{i}", make(name, SIZES | dict.fromkeys(letters, 1), ones, settings)
@@ -227,12 +348,20 @@ def make(
     rng = np.random.default_rng(zlib.crc32(f"{name}{sorted(sizes.items())}{leading}".encode()))
     arrays = {}
     for argument, axes, before in zip(names, axes_of(spec), leading, strict=True):
-        if {argument, argument.partition(".")[0]} & {*settings}:
+        if any(f"{argument}.".startswith(f"{key}.") for key in settings):
             continue
         shape = (before if axes.dots else ()) + tuple(sizes[letter] for letter, _ in axes.letters)
-        values = VALUES.get(f"{argument} of {name}", VALUES.get(argument, _normal))
-        arrays[argument] = values(rng, shape)
+        values = values_of(name, argument)
+        for one in (argument.replace("*", str(i)) for i in range(1 + ("*" in argument))):
+            arrays[one] = values(rng, shape)
     return Case(name, arrays, {key: value for key, value in settings.items() if "." not in key})
+
+
+def values_of(name: str, argument: str) -> Callable[..., np.ndarray]:
+    """What fills an array: by its own name, or by that of a field in whatever holds it."""
+    field = f"parameters.{argument.split('.')[-1]}"
+    known = (f"{argument} of {name}", argument, field if "." in argument else "")
+    return next((VALUES[key] for key in known if key in VALUES), _normal)
 
 
 def _normal(rng: np.random.Generator, shape: tuple[int, ...]) -> np.ndarray:
@@ -273,7 +402,8 @@ def _rows(rng: np.random.Generator, shape: tuple[int, ...]) -> np.ndarray:
 def _mask(rng: np.random.Generator, shape: tuple[int, ...]) -> np.ndarray:
     """True where one may look; the first row is fully masked."""
     mask = rng.random(shape) < 0.6
-    mask[..., :1, :] = False
+    if len(shape) > 1:
+        mask[..., :1, :] = False
     return mask
 
 
@@ -282,8 +412,13 @@ VALUES: dict[str, Callable[..., np.ndarray]] = {
     "counts": _counts,
     "tokens": _tokens,
     "mask": _mask,
-    **{f"parameters.w_{name}": _small for name in "qkvo"},
+    **{f"parameters.w_{name}": _small for name in ("q", "k", "v", "o", "in", "out", "gate")},
     **dict.fromkeys(("tokens of embedding", "tokens of embedding_vjp"), _rows),
+    **{f"tokens of {name}": _rows for name in MODELS},
+    **dict.fromkeys(("source", "target"), _rows),
+    **dict.fromkeys(("memory_mask", "source_mask", "kept"), _mask),
+    **{f"{name}.{field}": _mask for name in ("kept", "kept.*") for field in vars(Kept())},
+    "targets": _tokens,
     "positions": lambda rng, shape: rng.integers(0, 99, shape),
     "lengths": _tokens,
     "documents_q": _tokens,
@@ -309,8 +444,11 @@ ENTRIES: dict[str, tuple[Sequence[str], Callable[[np.ndarray], np.ndarray]]] = {
 exact in every format; the squares do not fit into float16, the distances and cosines do."""
 
 
-TREES = {"parameters": HeadParameters, "cache": KVCache}
-"""Arguments that hold several arrays, and what of."""
+TREES = (
+    *(HeadParameters, NormParameters, FeedForwardParameters, BlockParameters, ModelParameters),
+    *(EncoderDecoderParameters, KVCache, Kept),
+)
+"""What holds several arrays."""
 
 
 def to_torch(array: np.ndarray, dtype: str, device: str = "cpu") -> torch.Tensor:
@@ -325,12 +463,23 @@ def arguments(arrays: dict[str, Any]) -> dict[str, Any]:
     """The arrays by parameters: parameters.w_q and its like are put together."""
     found: dict[str, Any] = {}
     for key, array in arrays.items():
-        name, _, field = key.partition(".")
-        if field:
-            found.setdefault(name, {})[field] = array
-        else:
-            found[name] = array
-    return found | {name: kind(**found[name]) for name, kind in TREES.items() if name in found}
+        *rooms, field = key.split(".")
+        inner = found
+        for room in rooms:
+            inner = inner.setdefault(room, {})
+        inner[field] = array
+    return {name: _tree(inner, name == "kept") for name, inner in found.items()}
+
+
+def _tree(found: Any, kept: bool) -> Any:
+    """What a dictionary of fields is: the class that has them all, or a tuple of such."""
+    if not isinstance(found, dict):
+        return found
+    inner = {name: _tree(one, kept) for name, one in found.items()}
+    if all(name.isdigit() for name in inner):
+        return (*inner.values(),)
+    kinds = (Kept,) if kept else TREES
+    return next(kind for kind in kinds if inner.keys() <= kind.__dataclass_fields__.keys())(**inner)
 
 
 def parts(result: Any) -> list[Any]:
@@ -340,7 +489,7 @@ def parts(result: Any) -> list[Any]:
 
 def as_one(result: Any) -> Any:
     """The result; or, if there are several, which have one dtype, all their entries in one row."""
-    if not isinstance(result, tuple | KVCache):
+    if not isinstance(result, (tuple, *TREES)):
         return result
     rows = [part.reshape(-1) for part in parts(result)]
     assert len({row.dtype for row in rows}) == 1
@@ -390,7 +539,7 @@ def precisions(name: str, module: str) -> tuple[str, ...]:
     """The dtypes in which a function is compared with its definition."""
     if name in INTEGERS_ONLY and module == "reference":
         return ("float64",)
-    if name in NOT_HALF:
+    if name in NOT_HALF or (name in (*MODELS, "block_vjp") and name != "decoder"):
         return ("float64", "float32")
     return tuple(TOLERANCE) if module == "fast" else ("float64", "float32", "float16")
 
@@ -402,9 +551,21 @@ def magnitude(case: Case, result: np.ndarray) -> float:
         met = [0.0]
     elif case.function in SIMILARITIES:
         met = [float(np.square(a).sum(axis=-1).max(initial=0)) for a in arrays]
+    elif case.function in NORMS:
+        met = [_largest(a) for a in arrays] + [_sharpness(case)]
     else:
         met = [_largest(a) for a in arrays]
     return max(1.0, _largest(result), sum(met))
+
+
+def _sharpness(case: Case) -> float:
+    """How much larger what is rounded is than what a norm divides by, times what it multiplies."""
+    x, centre = case.arrays["x"], case.function.startswith("layer")
+    rows = x - x.mean(axis=-1, keepdims=True) if centre and x.size else x
+    size = np.sqrt(np.square(rows).sum(axis=-1, keepdims=True) / max(x.shape[-1], 1) + 1e-5)
+    others = [_largest(a) for key, a in case.arrays.items() if key != "x"]
+    power = 2 if case.function.endswith("vjp") else 1
+    return float((1 + np.abs(x).max(initial=0)) / size.min(initial=1)) ** power * max(1, *others, 1)
 
 
 def _largest(array: np.ndarray) -> float:

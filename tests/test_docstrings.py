@@ -2,7 +2,8 @@
 
 import inspect
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
+from itertools import groupby
 from pathlib import Path
 from types import FunctionType, ModuleType
 from typing import Any
@@ -14,6 +15,7 @@ from cases import FUNCTIONS, SIZE_OF_ARGUMENT, Case, arguments, make, parts, to_
 from every import every
 from tformer import fast, reference
 from tformer.arguments import checked
+from tformer.configuration import Configuration
 from tformer.docstrings import documented, sections
 from tformer.fast import checks
 from tformer.fast.twins import twin
@@ -21,6 +23,7 @@ from tformer.shapes import ShapeError, axes_of, bind, result_shape
 
 ROOT = Path(__file__).parents[1]
 SIZES = {"B": 11, "T": 2, "S": 3, "d_k": 8, "d_v": 6, "N": 7, "d_model": 4, "G": 3, "H": 3}
+SIZES |= {"d_ff": 5, "n_ctx": 9}
 MODULES = {"reference": reference, "fast": fast}
 CHECKED = {reference: checked, fast: checks.checked}
 OF_TWO_ARRAYS = [x for x in FUNCTIONS if len(documented(getattr(reference, x)).names) == 2]
@@ -28,10 +31,11 @@ both = pytest.mark.parametrize("module", MODULES.values(), ids=MODULES)
 all_functions = every("name", FUNCTIONS)
 
 
-def settings_for(function: Callable[..., Any]) -> dict[str, int]:
-    """Values of the arguments that state a size, such as d_model."""
+def settings_for(function: Callable[..., Any]) -> dict[str, Any]:
+    """Values of the arguments that state a size, such as d_model, and a configuration."""
     names = inspect.signature(function).parameters
     settings = {name: SIZES[axis] for name, axis in SIZE_OF_ARGUMENT.items() if name in names}
+    settings |= {"configuration": Configuration()} if "configuration" in names else {}
     return settings | {name: 2 for name in ("window", "n_prefix") if name in names}
 
 
@@ -47,11 +51,18 @@ def check_shapes(module: ModuleType, function: Callable[..., Any], name: str) ->
     leading = [(13,) if axes.dots else () for axes in axes_of(spec)]
     case = make(name, SIZES, leading, settings_for(function), spec)
     arrays = arrays_for(module, case)
-    sizes = {x: SIZES[x] for x in SIZE_OF_ARGUMENT.values()} | bind(name, spec, **arrays)
-    assert list(arrays) == list(names)
+    first = {name: x for name, x in arrays.items() if ".1." not in name}
+    sizes = {x: SIZES[x] for x in SIZE_OF_ARGUMENT.values()} | bind(name, spec, **first)
+    assert [name.replace(".0.", ".*.") for name in first] == list(names)
     results = function(**arguments(arrays), **case.settings)
-    for i, result in enumerate(parts(results)):
+    for i, result in zip(in_turn(documented(function).results), parts(results), strict=True):
         assert tuple(result.shape) == result_shape(spec, sizes, i)
+
+
+def in_turn(names: Sequence[str]) -> Iterator[int]:
+    """The places of names where there are two blocks: those of a block in turn, then again."""
+    for several, group in groupby(range(len(names)), lambda i: names[i].partition("*")[:2]):
+        yield from [*group] * (2 if several[1] else 1)
 
 
 @both

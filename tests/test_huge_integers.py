@@ -25,6 +25,7 @@ COUNTED = [
     if words.startswith("at least")
 ]
 SIZES = {"T": 2, "S": 3, "d_k": 4, "d_v": 2, "N": 3, "H": 2, "G": 1, "d_model": 4}
+SIZES |= {"d_ff": 5, "n_ctx": 7}
 
 
 def with_counts(name: str, **counts: int) -> Case:

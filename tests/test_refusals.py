@@ -13,6 +13,7 @@ import torch
 from cases import FUNCTIONS, VALUES_NEEDED, arguments, make, to_torch
 from every import every, try_each
 from tformer import fast, reference
+from tformer.configuration import Configuration
 from tformer.docstrings import documented
 from tformer.parameters import HeadParameters, KVCache
 
@@ -130,7 +131,18 @@ SMALL = {
     **{"n_queries": 2, "n_keys": 3, "window": 2, "n_prefix": 1, "n_heads": 2, "offset": 0},
     **{"n_vocab": 4, "d_model": 2, "d_k": 4},
 }
-SIZES = {"T": 2, "S": 3, "d_k": 4, "d_v": 2, "N": 3, "H": 2, "G": 1, "d_model": 4}
+SIZES = {
+    "T": 2,
+    "S": 3,
+    "d_k": 4,
+    "d_v": 2,
+    "N": 3,
+    "H": 2,
+    "G": 1,
+    "d_model": 4,
+    "d_ff": 5,
+    "n_ctx": 7,
+}
 ODD: dict[str, Any] = {
     "a list": [1.0],
     "None": None,
@@ -152,6 +164,8 @@ def given_for(module: ModuleType, name: str, device: str = "cpu") -> dict[str, A
     said = documented(getattr(reference, name))
     taken = inspect.signature(getattr(reference, name)).parameters
     numbers = {key: value for key, value in SMALL.items() if key in taken}
+    if "configuration" in taken:
+        numbers["configuration"] = Configuration()
     arrays = make(name, SIZES, [()] * len(said.names), numbers).arrays
     if module is fast:
         tensors = {key: to_torch(x, "float64").to(device) for key, x in arrays.items()}

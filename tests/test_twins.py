@@ -15,12 +15,17 @@ from hypothesis.extra.numpy import mutually_broadcastable_shapes
 from attention_problems import asked_as_on_a_gpu
 from cases import (
     ATTENTION,
+    BLOCKS,
+    DROPS,
     ENTRIES,
+    FEEDS,
     FUNCTIONS,
     GROUPED,
     HEADS,
     INTEGERS_ONLY,
     LAYOUTS,
+    MODELS,
+    NORMS,
     NOT_DIFFERENTIABLE,
     NOT_HALF,
     SCORES,
@@ -48,6 +53,7 @@ from edges import EDGES
 from every import every, try_each
 from tformer import fast, reference
 from tformer.docstrings import documented, sections
+from tformer.parameters import NormParameters
 
 DIFFERENTIABLE = [name for name in FUNCTIONS if name not in ("softmax", *NOT_DIFFERENTIABLE)]
 ROWS = [pytest.param(f, *row, id=f"{f}-{i}") for f in EDGES for i, row in EDGES[f].items()]
@@ -154,7 +160,8 @@ def test_values_agree_on_generated_cases(name: str, data: st.DataObject) -> None
     entries = [change for functions, change in ENTRIES.values() if name in functions]
     for changes in (entries, [*LAYOUTS.values()]):
         case = changed(case, data.draw(st.sampled_from([lambda a: a, *changes])))
-    exact = name in (*ATTENTION, *HEADS, *GROUPED, *SEAMS, *INTEGERS_ONLY, *NOT_HALF)
+    exact = name in (*ATTENTION, *HEADS, *GROUPED, *SEAMS, *BLOCKS, *MODELS, *FEEDS, *NOT_HALF)
+    exact = exact or name in INTEGERS_ONLY
     assert_twins_agree(case, ["float64"] if exact else list(TOLERANCE))
 
 
@@ -189,7 +196,9 @@ def test_edges_agree_at_every_temperature(name: str, beta: float) -> None:
 ANY_SIZE = [n for n in FUNCTIONS if n not in SIZES_TAKEN]
 
 
-@pytest.mark.parametrize("name", [n for n in ANY_SIZE if n not in INTEGERS_ONLY + VALUES_NEEDED])
+@pytest.mark.parametrize(
+    "name", [n for n in ANY_SIZE if n not in (*INTEGERS_ONLY, *VALUES_NEEDED, *FEEDS, *DROPS)]
+)
 def test_reference_never_warns(name: str) -> None:
     rows = [np.array([row]) for row, _ in EDGES["softmax"].values() if row]
     rows += [np.full((1, 3), 1e300), np.full((1, 3), 1e-300)]
@@ -199,6 +208,7 @@ def test_reference_never_warns(name: str) -> None:
             wanted = documented(getattr(reference, name))
             needed = [key for key in wanted.names if key not in wanted.optional]
             given = {key: value == 0 if key in wanted.kinds else value for key in needed}
+            given |= {"parameters": NormParameters()} if name in NORMS else {}
             getattr(reference, name)(**given)
 
 

@@ -106,7 +106,7 @@ check("0.2", mostly)
 # In one layer all words have their queries and keys. How much does the word at place t give to each
 # word? Its scores are the dot products of its query with the keys, divided by √d, where d is the
 # width. Each score becomes $e^{\text{score}}$, and is divided by the sum of all these. Words after
-# t are not looked at.
+# t are not looked at. Scores may be as large as a thousand.
 #
 # Write `look(queries, keys, t)` for two tables of shape `(T, d)` and a place t, counted from 0.
 # Return the weights, shape `(T,)`, with zeros for the words after t.

@@ -42,7 +42,7 @@ hint("1.1")
 # Write `row_dots(q, k)`. The arrays q and k have shape `(..., d)`: any number of leading axes,
 # none included, and the coordinates along the last axis. Return the dot product of each vector of
 # q with the vector of k in the same place, shape `(...)`. A single vector k, of shape `(d,)`,
-# serves all vectors of q. Here and below the numbers may also be integers.
+# serves all vectors of q. Here and below the numbers may also be integers of 64 bits.
 # ```
 
 # %%

@@ -41,7 +41,7 @@ hint("2.1")
 # Write `softmax_along(x, axis=-1)` for an array of scores with any number of axes. Return the
 # weights in the same shape, summing to 1 along the given axis. Finite scores of any size, and rows
 # lie far apart from each other, must come out right; a score of −∞ has weight 0. The check tries
-# every axis, ±20 000 and whole numbers. Here and below, scores may also be integers.
+# every axis, ±20 000 and whole numbers. Here and below, scores may also be integers of 64 bits.
 # ```
 
 # %%

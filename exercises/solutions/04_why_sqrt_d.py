@@ -347,7 +347,7 @@ check("4.8", qk_norm_weights)
 # together. Return one of five words. They speak of the distribution that the coordinates were
 # drawn from, so a mean is the mean of that distribution and not of the thousand rows.
 # `"normalised"`: all vectors have length 4. `"shifted"`: coordinates of q or of k, all or some,
-# have a mean of 0.3 or more in magnitude. `"aligned"`: coordinates of q and k, all or some, are
+# have a mean of 0.3 to 1 in magnitude. `"aligned"`: coordinates of q and k, all or some, are
 # correlated by 0.3 or more in magnitude. `"heavy"`: in q or in k or in both, the coordinates come
 # from a distribution with heavy tails (Student with
 # $\nu = 3$, or Cauchy, which has no mean at all). `"fine"`: independent coordinates with mean 0
@@ -469,7 +469,7 @@ check("4.11", mean_norm)
 # width d the scores are $\sqrt d\, z$ without a scale, and $z$ with the scale $1/\sqrt d$. Return
 # the largest whole d, from 1 to 4096, at which what arrives at the scores of the wish u is more
 # than 1.001 times as long without a scale as with it, or 0 if there is none. Scores may be as
-# large as 100, and a wish may be as short as 10⁻¹⁰.
+# large as 100, and a wish may be as short as 10⁻¹⁰. It tells the two best keys apart.
 # ```
 
 # %%

@@ -146,7 +146,8 @@ check("5.3", find_mask)
 # Write `conversation_mask(which, in_answer)`. The numbers `which`, shape `(..., T)`, say to which
 # conversation each word belongs, and are −1 for padding; the booleans `in_answer`, shape
 # `(..., T)`, are True for words of an answer. Return the mask, shape `(..., T, T)`. A conversation
-# may have an empty question or an empty answer, and conversations may stand in any order.
+# stands in one piece, its question or its answer may be empty, and conversations may stand in any
+# order.
 # ```
 
 # %%

@@ -184,8 +184,8 @@ check("6.4", layer)
 # Write `same_head(one, other)`. Each head is a list of four arrays: $W_Q$ and $W_K$ of shape `(d,
 # d_k)`, $W_V$ of shape `(d, d_v)` and its block of $W_O$ of shape `(d_v, d)`. Both heads work on
 # rows of the same width d, but their $d_k$ and $d_v$ may differ. Each scales by the root of its
-# own $d_k$. Return True if they add the same to every sentence, and False if not. Where heads
-# differ, they do so by much more than rounding.
+# own $d_k$. Return True if they add the same to every sentence, and False if not. The numbers of
+# the matrices are of ordinary size, and where heads differ, they do so by much more than rounding.
 # ```
 
 

@@ -7,7 +7,7 @@ import numbers
 import re
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from operator import index
 from typing import Any, NamedTuple, TypeVar, get_args, get_type_hints
 
@@ -106,17 +106,20 @@ NUMPY = Arrays(np.ndarray, _numpy_holds, _numpy_oddity)
 class Wanted(NamedTuple):
     """An array that a function takes: what `documented` says of it, ready for every call.
 
-    If it is the `field` of a dataclass, `argument` is that, and `kind` is its class.
+    If it lies in a dataclass, `argument` is that, and `field` leads to it: names of fields, and `*`
+    for each of several. `kinds` are the classes on the way, `argument`'s first. It may be None if
+    it is `optional`, the whole argument if it `may_lack`.
     """
 
     name: str
     argument: str
     position: int
-    kind: type[Any]
-    field: str
+    kinds: tuple[type[Any], ...]
+    field: tuple[str, ...]
     axes: Axes
     content: str
     optional: bool
+    may_lack: bool
 
 
 def checked(function: Function, arrays: Arrays = NUMPY) -> Function:
@@ -133,25 +136,34 @@ def checked(function: Function, arrays: Arrays = NUMPY) -> Function:
     """
     where, said = function.__name__, documented(function)
     wanted, ranges = _wanted(function, said, arrays), _ranges(function, said)
+    plain = _plain(function, said)
 
     def hold(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:
         """Raise, or return the positional arguments; numbers become plain ones."""
-        given = []
-        for name, argument, position, kind, field, axes, content, optional in wanted:
+        for argument, position, kind in plain:
             x = args[position] if position < len(args) else kwargs.get(argument, MISSING)
-            if optional and (x is None or x is MISSING):
+            if x is not MISSING and not isinstance(x, kind):
+                raise TypeError(_no_such(where, argument, f"a {kind.__name__}", x))
+        given, alike = [], []
+        for known, argument, position, kinds, field, axes, content, optional, lacks in wanted:
+            x = args[position] if position < len(args) else kwargs.get(argument, MISSING)
+            if lacks and (x is None or x is MISSING):
                 continue
             if x is MISSING:
                 return args  # Python says what is missing
-            if field:
-                x = _field_of(where, argument, x, kind, field)
+            if field and x is None:
+                raise TypeError(_no_such(where, argument, f"a {kinds[0].__name__}", x))
+            found = _found(where, argument, x, kinds, field, optional) if field else [(argument, x)]
+            for name, x in found:
                 if optional and x is None:
                     continue
-            if arrays.holds(x) != content:
-                raise TypeError(f"{where}: {name} must {_expected(x, arrays, content)}")
-            given.append((name, axes, x))
+                if arrays.holds(x) != content:
+                    raise TypeError(f"{where}: {name} must {_expected(x, arrays, content)}")
+                given.append((name, axes, x))
+                if known not in said.kinds:
+                    alike.append((name, x.dtype))
         if not arrays.mixed():
-            _require_one_dtype(where, said.kinds, given)
+            _require_one_dtype(where, alike)
         sizes = bind_all(where, given)
         for name, position, require in ranges:
             if position < len(args):
@@ -182,23 +194,61 @@ def _wanted(function: Function, said: Documented, arrays: Arrays) -> list[Wanted
     hints, places = get_type_hints(function), list(inspect.signature(function).parameters)
     wanted = []
     for name, axes in zip(said.names, axes_of(said.spec), strict=True):
-        argument, _, field = name.partition(".")
+        argument, *field = name.split(".")
         kind = hints[argument]
         if not field and arrays.kind not in (kind, *get_args(kind)):
             raise TypeError(f"{function.__name__}: {name} is not annotated as {arrays.kind}")
         content, optional = said.kinds.get(name, FLOATING), name in said.optional
         content = FLOATING if content == "real" else content
-        kind = dataclass_of(kind) if field else kind
-        place = places.index(argument)
-        wanted.append(Wanted(name, argument, place, kind, field, axes, content, optional))
+        kinds, place = _classes(kind, field), places.index(argument)
+        lacks = type(None) in get_args(hints[argument])
+        found = Wanted(name, argument, place, kinds, (*field,), axes, content, optional, lacks)
+        wanted.append(found)
     return wanted
 
 
-def _field_of(where: str, argument: str, x: Any, kind: type[Any], field: str) -> Any:
-    """A field of an argument that must be a dataclass of some kind."""
-    if not isinstance(x, kind):
-        raise TypeError(f"{where}: {argument} must be a {kind.__name__}; got {type(x).__name__}")
-    return getattr(x, field)
+def _plain(function: Function, said: Documented) -> list[tuple[str, int, type[Any]]]:
+    """The dataclasses that a function takes in which there are no arrays: name, place and class."""
+    of_arrays = {name.split(".")[0] for name in said.names}
+    hints = get_type_hints(function)
+    return [
+        (name, place, hints[name])
+        for place, name in enumerate(inspect.signature(function).parameters)
+        if name not in of_arrays and dataclass_of(hints[name]) is hints[name]
+    ]
+
+
+def _classes(annotation: Any, field: list[str]) -> tuple[type[Any], ...]:
+    """The dataclasses on the way to a field, one for each of its parts."""
+    found = []
+    for part in field:
+        found.append(kind := dataclass_of(annotation))
+        annotation = kind if part == "*" else get_type_hints(kind)[part]
+    return tuple(found)
+
+
+def _found(
+    where: str, name: str, x: Any, kinds: tuple[Any, ...], field: tuple[str, ...], optional: bool
+) -> Iterator[tuple[str, Any]]:
+    """What lies at a field of a dataclass, or at the fields of several, with its name."""
+    if x is None and optional:
+        return
+    if not field:
+        yield name, x
+    elif field[0] == "*":
+        if not isinstance(x, tuple):
+            raise TypeError(_no_such(where, name, f"a tuple of {kinds[0].__name__}", x))
+        for i, one in enumerate(x):
+            yield from _found(where, f"{name}[{i}]", one, kinds[1:], field[1:], optional)
+    else:
+        if not isinstance(x, kinds[0]):
+            raise TypeError(_no_such(where, name, f"a {kinds[0].__name__}", x))
+        inner = getattr(x, field[0])
+        yield from _found(where, f"{name}.{field[0]}", inner, kinds[1:], field[1:], optional)
+
+
+def _no_such(where: str, name: str, wanted: str, x: Any) -> str:
+    return f"{where}: {name} must be {wanted}; got {type(x).__name__}"
 
 
 def _ranges(function: Function, said: Documented) -> list[tuple[str, int, Callable[..., Any]]]:
@@ -243,15 +293,10 @@ def _expected(x: Any, arrays: Arrays, content: str) -> str:
     return f"hold {plural}{limits}; got {x.dtype}"
 
 
-def _require_one_dtype(where: str, kinds: dict[str, str], given: list[Named]) -> None:
-    first, one = "", None
-    for name, _, array in given:
-        if name in kinds:
-            continue
-        dtype = array.dtype
-        if one is None:
-            first, one = name, dtype
-        elif dtype != one:
+def _require_one_dtype(where: str, alike: list[tuple[str, Any]]) -> None:
+    for name, dtype in alike:
+        first, one = alike[0]
+        if dtype != one:
             raise TypeError(
                 f"{where}: {first} is {one} but {name} is {dtype}; give both the same dtype"
             )

@@ -18,6 +18,7 @@ LEGEND: Mapping[str, str] = MappingProxyType(
         "d_ff": "hidden width of the feed-forward layer",
         "N": "vocabulary size",
         "L": "layers",
+        "n_ctx": "positions, or distances, in a learned table",
     }
 )
 """Axis letter to meaning. `...` stands for any number of leading axes, which broadcast."""

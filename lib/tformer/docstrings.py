@@ -6,17 +6,18 @@ docstring says so: ``mask : (..., T or 1, S or 1) boolean array, optional``. A `
 floating-point numbers of any precision, whatever that of the other arrays. So do the ranges of
 its numbers: ``axis : int, an axis of x``, ``beta : float, finite and above 0``, ``window : int, at
 least 1``, ``d_model : int, from 1 to N``; and ``causal : bool``. The arrays of a dataclass stand in
-its own docstring: ``parameters : HeadParameters``, ``cache : KVCache, optional``. A result may be
-as long as two axes together: ``(S + T, d_k) array``. What is refused because of them is not typed
-again under ``Raises``: `with_raises` writes it there.
+its own docstring: ``parameters : HeadParameters``, ``cache : KVCache, optional``, ``blocks : tuple
+of BlockParameters``; such a class may hold others. A result may be as long as two axes together:
+``(S + T, d_k) array``. What is refused because of them is not typed again under ``Raises``:
+`with_raises` writes it there.
 """
 
 import inspect
 import re
 import textwrap
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import is_dataclass
-from typing import Any, NamedTuple, get_args
+from dataclasses import fields, is_dataclass
+from typing import Any, NamedTuple, get_args, get_type_hints
 
 from tformer.axes import DIVIDES, LEGEND
 
@@ -38,7 +39,7 @@ LARGEST = 2**31 - 1
 """What a count may be at most, where no docstring gives another end: sums and differences of two
 are then exact in int64 and in float64."""
 ARRAY = re.compile(
-    r"^(?:([\w.]+) : )?\(([^()]*)\) (?:(integer|boolean|real) )?array(, optional)?$", re.MULTILINE
+    r"^(?:([\w.*]+) : )?\(([^()]*)\) (?:(integer|boolean|real) )?array(, optional)?$", re.MULTILINE
 )
 NUMBER = re.compile(
     r"^(\w+) : (?:int|float), (an axis|finite and above 0|at least \d+|from \d+ to \w+)"
@@ -57,7 +58,7 @@ class Documented(NamedTuple):
     """What a docstring says: names of arrays, their spec, what is special, and ranges of numbers.
 
     `kinds` says which arrays hold something else than floating-point numbers, `ranges` what a
-    number must be, in the words of the docstring.
+    number must be, in the words of the docstring. `results` are named like `names`, or "".
     """
 
     names: tuple[str, ...]
@@ -65,6 +66,7 @@ class Documented(NamedTuple):
     kinds: dict[str, str]
     optional: frozenset[str]
     ranges: dict[str, str]
+    results: tuple[str, ...]
 
 
 def documented(function: Callable[..., Any]) -> Documented:
@@ -107,23 +109,54 @@ def documented(function: Callable[..., Any]) -> Documented:
         {name: kind for name, _, kind, _ in inputs if kind},
         frozenset(name for name, *_, optional in inputs + numbers if optional),
         ranges,
+        tuple(name for name, *_ in results),
     )
 
 
 def _written_out(text: str, parameters: Mapping[str, inspect.Parameter]) -> str:
     """The text with each dataclass written as its arrays: cache.k : (..., G, S, d_k) array."""
     for kind in {dataclass_of(x.annotation) for x in parameters.values()} - {None}:
-        fields = [x[0] for x in ARRAY.finditer(inspect.cleandoc(kind.__doc__ or ""))]
-        for end in ("", ", optional"):
-            arrays = "".join(rf"\n\1.{field.removesuffix(end)}{end}" for field in fields)
-            text = re.sub(rf"^(\w+) : {kind.__name__}{end}$", arrays, text, flags=re.MULTILINE)
+        text = _expanded(text, kind)
     return text
 
 
+def _expanded(text: str, kind: type[Any]) -> str:
+    """The text with the entries of one dataclass written as those of its arrays."""
+
+    def arrays(entry: re.Match[str]) -> str:
+        return "\n".join(_arrays_of(kind, entry[1], entry[2], entry[3]))
+
+    return _entries_of(kind).sub(arrays, text)
+
+
+def _entries_of(kind: type[Any]) -> re.Pattern[str]:
+    """What a docstring says of an argument or a field that is such a dataclass, or several."""
+    return re.compile(rf"^(\w+) : (tuple of )?{kind.__name__}(, optional)?$", re.MULTILINE)
+
+
+def _arrays_of(kind: type[Any], name: str, several: str | None, end: str | None) -> Iterable[str]:
+    """The entries of all arrays in a dataclass, in the order of its fields; `*` counts several."""
+    text, hints, end = inspect.cleandoc(kind.__doc__ or ""), get_type_hints(kind), end or ""
+    name = f"{name}.*" if several else name
+    yield ""
+    for field in fields(kind):
+        inner = dataclass_of(hints[field.name])
+        if inner is not None:
+            for entry in _entries_of(inner).finditer(text):
+                if entry[1] == field.name:
+                    path = (f"{name}.{entry[1]}", entry[2], entry[3] or end)
+                    yield from _arrays_of(inner, *path)
+        for entry in ARRAY.finditer(text):
+            if entry[1] == field.name:
+                yield f"{name}.{entry[0].removesuffix(', optional')}{entry[4] or end}"
+
+
 def dataclass_of(annotation: Any) -> Any:
-    """The dataclass that an annotation names, alone or beside None; None if it names none."""
-    kinds = [annotation, *get_args(annotation)]
-    return next((x for x in kinds if isinstance(x, type) and is_dataclass(x)), None)
+    """The dataclass that an annotation names, alone, in a tuple, or beside None; or else None."""
+    if isinstance(annotation, type) and is_dataclass(annotation):
+        return annotation
+    found = (dataclass_of(x) for x in get_args(annotation))
+    return next((x for x in found if x is not None), None)
 
 
 def _ends(words: str, letters: list[str]) -> bool:

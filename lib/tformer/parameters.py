@@ -14,8 +14,14 @@ from tformer.shapes import ShapeError
 
 __all__ = [
     "TREES",
+    "BlockParameters",
+    "EncoderDecoderParameters",
+    "FeedForwardParameters",
     "HeadParameters",
     "KVCache",
+    "Kept",
+    "ModelParameters",
+    "NormParameters",
     "leaves",
     "named_leaves",
     "require_keys",
@@ -169,6 +175,139 @@ class HeadParameters:
         q, k, v, o = (x.reshape(x.shape[0] * x.shape[1], x.shape[2]) for x in rows)
         biases = [None if b is None else b.reshape(-1) for b in (self.b_q, self.b_k, self.b_v)]
         return q.mT, k.mT, v.mT, o, *biases, self.b_o
+
+
+@tree
+class NormParameters:
+    """What a norm multiplies each coordinate by, and what it adds; neither, if left out.
+
+    Parameters
+    ----------
+    gain : (d_model,) array, optional
+        1 for all coordinates if left out.
+    bias : (d_model,) array, optional
+        0 for all coordinates if left out. RMSNorm has none.
+    """
+
+    gain: Any = None
+    bias: Any = None
+
+
+@tree
+class FeedForwardParameters:
+    """The matrices and biases of the two linear maps of a feed-forward layer, or of its three.
+
+    Parameters
+    ----------
+    w_in : (d_model, d_ff) array
+        From words to the hidden units.
+    w_out : (d_ff, d_model) array
+        From the hidden units to what is added to a word.
+    b_in : (d_ff,) array, optional
+        Added to the hidden units before the activation.
+    b_out : (d_model,) array, optional
+        Added to the result.
+    w_gate : (d_model, d_ff) array, optional
+        From words to the gates: the activation is theirs, and multiplies the hidden units.
+    """
+
+    w_in: Any
+    w_out: Any
+    b_in: Any = None
+    b_out: Any = None
+    w_gate: Any = None
+
+
+@tree
+class BlockParameters:
+    """A block: attention and a feed-forward layer, each with its norm.
+
+    Parameters
+    ----------
+    heads : HeadParameters
+        Of the words among themselves.
+    feed_forward : FeedForwardParameters, optional
+        Without it the block is attention alone.
+    heads_norm : NormParameters, optional
+        Before or after attention; no norm at all if left out.
+    feed_forward_norm : NormParameters, optional
+        Before or after the feed-forward layer.
+    cross : HeadParameters, optional
+        Cross-attention to a memory, between the two.
+    cross_norm : NormParameters, optional
+        Before or after cross-attention.
+    """
+
+    heads: HeadParameters
+    feed_forward: FeedForwardParameters | None = None
+    heads_norm: NormParameters | None = None
+    feed_forward_norm: NormParameters | None = None
+    cross: HeadParameters | None = None
+    cross_norm: NormParameters | None = None
+
+
+@tree
+class ModelParameters:
+    """A stack of blocks, and what stands before and behind it.
+
+    Parameters
+    ----------
+    embedding : (N, d_model) array
+        The vector of each word.
+    blocks : tuple of BlockParameters
+        In the order in which they are applied.
+    norm : NormParameters, optional
+        Behind the last block; no norm there if left out.
+    positions : (n_ctx, d_model) array, optional
+        The vector that is added at each place, where positions are learned.
+    distances : (H, n_ctx) array, optional
+        What each head adds to a score at each distance, where positions are relative; the columns
+        are those of `relative_bias`.
+    unembedding : (d_model, N) array, optional
+        From rows to scores of words; the transpose of the embedding if left out: tied.
+    """
+
+    embedding: Any
+    blocks: tuple[BlockParameters, ...]
+    norm: NormParameters | None = None
+    positions: Any = None
+    distances: Any = None
+    unembedding: Any = None
+
+
+@tree
+class EncoderDecoderParameters:
+    """Two models over one vocabulary: what the second writes it reads in the first.
+
+    Parameters
+    ----------
+    encoder : ModelParameters
+        Its unembedding plays no part.
+    decoder : ModelParameters
+        Its blocks have cross-attention.
+    """
+
+    encoder: ModelParameters
+    decoder: ModelParameters
+
+
+@tree
+class Kept:
+    """Which numbers dropout keeps of what a block adds to its words; all where one is left out.
+
+    Parameters
+    ----------
+    heads : (..., T, d_model) boolean array, optional
+        Of what attention adds.
+    feed_forward : (..., T, d_model) boolean array, optional
+        Of what the feed-forward layer adds.
+    cross : (..., T, d_model) boolean array, optional
+        Of what cross-attention adds.
+    """
+
+    heads: Any = None
+    feed_forward: Any = None
+    cross: Any = None
 
 
 @tree

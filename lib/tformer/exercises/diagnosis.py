@@ -6,7 +6,7 @@ import time
 from collections.abc import Iterator
 
 from tformer.exercises.answer import Answer, Wrong
-from tformer.exercises.resemblance import resemblance
+from tformer.exercises.resemblance import few_digits, resemblance
 from tformer.exercises.table import Case, Sentence, Table, Trial
 from tformer.exercises.undefined import undefined
 from tformer.exercises.whereabouts import whereabouts
@@ -62,7 +62,9 @@ class Diagnosis:
         while self._try_another():
             pass
         first = undefined(self.f, self.failed)
-        why = self._remark() or resemblance(self.trials, self.failed.place or 0) or self._general()
+        place = self.failed.place or 0
+        why = self._remark() or resemblance(self.trials, place) or few_digits(self.trials, place)
+        why = why or self._general()
         return " ".join(filter(None, [self.failed.text, first, why])), False
 
     def _remark(self) -> str:

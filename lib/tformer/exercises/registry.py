@@ -34,7 +34,8 @@ later cases decide, and the example is shown that tells them apart. The one that
 agree on a second case that it gets wrong, so let no mutant differ from what is right in a single
 small case. Before anything else is said, nan and ∞ are traced to the operation and the line that
 made them. An answer that no mutant explains is compared with what is right in general ways
-(`resemblance`: a sign, a factor, a shift, an input handed back); else it is told where it is wrong
+(`resemblance`: a sign, a factor, a shift, an input handed back, few digits, whole numbers alone,
+which no mutant shows, since mutants get floats); else it is told where it is wrong
 (`whereabouts`), and the `why` of the case or `otherwise`, which is no diagnosis: where blind
 answers end there, a mutant is missing. The tests hand every mutant to `check`, and ask for its own
 sentence.

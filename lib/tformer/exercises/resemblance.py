@@ -11,6 +11,7 @@ from functools import partial
 
 import numpy as np
 
+from tformer.exercises import describe
 from tformer.exercises.compare import same
 from tformer.exercises.describe import show
 from tformer.exercises.table import Trial
@@ -46,6 +47,7 @@ FACTORS = {
     "ln 2": math.log(2),
     "1/ln 2": 1 / math.log(2),
 }
+FEW = 2e-3  # the largest error, beside the largest number, of an answer that is right but coarse
 POWERS = {"n": 1.0, "1/n": -1.0, "√n": 0.5, "1/√n": -0.5}
 
 
@@ -58,6 +60,11 @@ def resemblance(trials: Sequence[Trial], place: int) -> str:
         )
     if any(trial.error for trial in trials):
         return ""
+    if _only_whole_numbers_are_wrong(trials):
+        return (
+            "It goes wrong only where whole numbers are handed over: an array that takes their "
+            "type holds whole numbers as well."
+        )
     pairs = [(trial.got[place], trial.want[place]) for trial in trials]
     if not all(isinstance(x, np.ndarray) and x.dtype.kind in "iuf" for pair in pairs for x in pair):
         return ""
@@ -67,7 +74,13 @@ def resemblance(trials: Sequence[Trial], place: int) -> str:
     for words, function in FUNCTIONS.items():
         if _always(pairs, partial(_same_turned, _of_floats(function))):
             return f"Every number is {words}."
-    return _factor(trials, pairs) or _offset(pairs) or _given(trials, pairs) or _order(pairs)
+    return (
+        _rounded(pairs)
+        or _factor(trials, pairs)
+        or _offset(pairs)
+        or _given(trials, pairs)
+        or _order(pairs)
+    )
 
 
 def _always(pairs: list[Pair], alike: Callable[[np.ndarray, np.ndarray], bool]) -> bool:
@@ -88,6 +101,19 @@ def _of_floats(function: Callable[[np.ndarray], np.ndarray]) -> Callable[..., np
             return function(right.astype(float))
 
     return turned
+
+
+def _rounded(pairs: list[Pair]) -> str:
+    """Say that all numbers are right and rounded, in every trial."""
+    for digits in range(7):
+        if _always(pairs, partial(_same_turned, partial(_round, digits))):
+            places = f"{digits} digits after the point" if digits else "whole numbers"
+            return f"The numbers are right, and rounded to {places}."
+    return ""
+
+
+def _round(digits: int, right: np.ndarray) -> np.ndarray:
+    return right.round(digits)
 
 
 def _offset(pairs: list[Pair]) -> str:
@@ -194,6 +220,34 @@ def _only_stacks_are_wrong(trials: Sequence[Trial]) -> bool:
     fewest = [min(a) for a in zip(*axes, strict=True)]
     wrong = [bool(trial.text) for trial in trials]
     return [a != fewest for a in axes] == wrong and 1 < sum(wrong) < len(wrong) - 1
+
+
+def _only_whole_numbers_are_wrong(trials: Sequence[Trial]) -> bool:
+    """Tell whether two or more cases of integers went wrong, and all others right."""
+    wrong = [bool(trial.text) for trial in trials]
+    return [trial.case.dtype is int for trial in trials] == wrong and 1 < sum(wrong) < len(wrong)
+
+
+def few_digits(trials: Sequence[Trial], place: int) -> str:
+    """Return a sentence on numbers that are right to some digits in every trial, or ""."""
+    if any(trial.error for trial in trials):
+        return ""
+    worst, wrong = 0.0, 0
+    for trial in trials:
+        got, right = trial.got[place], trial.want[place]
+        if not all(isinstance(x, np.ndarray) and x.dtype.kind == "f" for x in (got, right)):
+            return ""
+        if got.shape != right.shape or not right.size or not np.isfinite([got, right]).all():
+            return ""
+        error = float(np.abs(got - right).max()) / (float(np.abs(right).max()) or 1.0)
+        worst, wrong = max(worst, error), wrong + bool(trial.text)
+    if wrong < 2 or worst > FEW:
+        return ""
+    return (
+        f"The numbers are right to about {describe.count(int(-math.log10(worst)))} digits and no "
+        "more. Do they pass through numbers of fewer digits, such as float32, or is something "
+        "small added?"
+    )
 
 
 def _axes(trial: Trial) -> list[int]:

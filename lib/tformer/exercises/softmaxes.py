@@ -66,7 +66,7 @@ def _emptied(weights: np.ndarray, mask: np.ndarray) -> np.ndarray:
 
 
 _LOW = "a large negative number {} in place of −∞, and only differences of scores count. "
-_ZEROS = "By the book's contract a fully masked row is all zeros."
+ZEROS = "By the book's contract a fully masked row is all zeros."
 MASK_MUTANTS: dict[str, Masked] = {  # from scores and a mask to weights
     "You masked after the softmax: the hidden keys still took their share of the sum, and the "
     "other weights add up to less than 1.": lambda s, mask: measured_from(s) * mask,
@@ -80,13 +80,13 @@ MASK_MUTANTS: dict[str, Masked] = {  # from scores and a mask to weights
     "The mask was added to the scores as the numbers 0 and 1.": (
         lambda s, mask: measured_from(s + mask)
     ),
-    f"The row is fully masked, and 0/0 is nan. {_ZEROS}": (
+    f"The row is fully masked, and 0/0 is nan. {ZEROS}": (
         lambda s, mask: measured_from(visible(s, mask))
     ),
-    f"Weights that sum to 1 over keys that are all hidden: {_LOW.format('stands')}{_ZEROS}": (
+    f"Weights that sum to 1 over keys that are all hidden: {_LOW.format('stands')}{ZEROS}": (
         lambda s, mask: measured_from(visible(s, mask, -1e9))
     ),
-    f"Weights that sum to 1 over keys that are all hidden: {_LOW.format('was added')}{_ZEROS}": (
+    f"Weights that sum to 1 over keys that are all hidden: {_LOW.format('was added')}{ZEROS}": (
         _added
     ),
     "−10⁹ was added to the score of a hidden key, and that score is larger: no number serves for "

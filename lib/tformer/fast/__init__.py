@@ -1,8 +1,25 @@
 """The same functions in PyTorch: same names, arguments and results, on any device."""
 
+from tformer.fast.activations import (
+    gelu,
+    gelu_tanh,
+    gelu_tanh_vjp,
+    gelu_vjp,
+    relu,
+    relu_vjp,
+    silu,
+    silu_vjp,
+)
 from tformer.fast.attention import attention, attention_vjp, attention_weights
+from tformer.fast.blocks import block, block_vjp
 from tformer.fast.device import pick_device
 from tformer.fast.embeddings import cooccurrence, ppmi, svd_embeddings
+from tformer.fast.feed_forward import (
+    dropout,
+    dropout_vjp,
+    feed_forward,
+    feed_forward_vjp,
+)
 from tformer.fast.groups import (
     grouped_attention,
     grouped_attention_vjp,
@@ -15,6 +32,7 @@ from tformer.fast.heads import (
     ov_circuit,
     qk_circuit,
 )
+from tformer.fast.losses import cross_entropy, cross_entropy_vjp
 from tformer.fast.masks import (
     causal_attention,
     causal_mask,
@@ -26,6 +44,16 @@ from tformer.fast.masks import (
     sliding_window_mask,
     to_additive,
 )
+from tformer.fast.models import (
+    cached_decoder,
+    decoder,
+    decoder_vjp,
+    encoder,
+    encoder_decoder,
+    encoder_decoder_vjp,
+    encoder_vjp,
+)
+from tformer.fast.norms import layer_norm, layer_norm_vjp, rms_norm, rms_norm_vjp
 from tformer.fast.positions import (
     alibi_bias,
     alibi_slopes,
@@ -63,6 +91,7 @@ from tformer.fast.softmax import (
     softmax_jacobian,
     softmax_vjp,
 )
+from tformer.fast.stacks import unembed, unembed_vjp
 from tformer.fast.tree import Module
 
 __all__ = [
@@ -72,20 +101,41 @@ __all__ = [
     "attention",
     "attention_vjp",
     "attention_weights",
+    "block",
+    "block_vjp",
+    "cached_decoder",
     "causal_attention",
     "causal_mask",
     "cooccurrence",
     "cosine_similarity",
     "count_leaks",
+    "cross_entropy",
+    "cross_entropy_vjp",
+    "decoder",
+    "decoder_vjp",
     "dot",
+    "dropout",
+    "dropout_vjp",
     "embedding",
     "embedding_vjp",
+    "encoder",
+    "encoder_decoder",
+    "encoder_decoder_vjp",
+    "encoder_vjp",
     "entropy",
     "extend_cache",
+    "feed_forward",
+    "feed_forward_vjp",
     "from_additive",
+    "gelu",
+    "gelu_tanh",
+    "gelu_tanh_vjp",
+    "gelu_vjp",
     "grouped_attention",
     "grouped_attention_vjp",
     "grouped_attention_weights",
+    "layer_norm",
+    "layer_norm_vjp",
     "log_softmax",
     "logsumexp",
     "merge",
@@ -109,9 +159,15 @@ __all__ = [
     "qk_circuit",
     "relative_bias",
     "relative_bias_vjp",
+    "relu",
+    "relu_vjp",
+    "rms_norm",
+    "rms_norm_vjp",
     "rope",
     "rope_permutation",
     "rope_vjp",
+    "silu",
+    "silu_vjp",
     "sinusoidal",
     "sliding_window_mask",
     "softmax",
@@ -120,4 +176,6 @@ __all__ = [
     "squared_distance",
     "svd_embeddings",
     "to_additive",
+    "unembed",
+    "unembed_vjp",
 ]

@@ -7,13 +7,14 @@ rows.
 
 import math
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
 from torch.nn.functional import pad
 
 from tformer.fast.precision import wide
+from tformer.parameters import tree_map
 
 __all__ = ["CPU", "GPU", "Kernel", "additive", "for_kernel", "kernel_of", "takes_groups"]
 
@@ -72,6 +73,12 @@ def for_kernel(
 def kernel_of(x: Tensor) -> Kernel:
     """The kernel of the device that a tensor lies on."""
     return CPU if x.is_cpu else GPU
+
+
+def widened(x: Tensor, *others: Any) -> tuple[Any, ...]:
+    """All of it in float32, if it is in a half precision that the device is no faster in."""
+    half = x.dtype.itemsize < 4 and not kernel_of(x).half
+    return tree_map(wide, (x, *others)) if half else (x, *others)
 
 
 def _unchanged(y: Tensor) -> Tensor:

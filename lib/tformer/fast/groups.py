@@ -8,7 +8,7 @@ from torch.nn.functional import scaled_dot_product_attention
 
 from tformer.fast._kernels import kernel_of, takes_groups
 from tformer.fast.attention import attention, attention_weights
-from tformer.fast.masks import causal_attention, causal_mask
+from tformer.fast.masks import causal_attention, no_later
 from tformer.fast.twins import twin
 from tformer.fast.vjp import vjp
 
@@ -101,9 +101,8 @@ def _kernel_hides(
 
 def _no_later(q: Tensor, k: Tensor, mask: Tensor | None, offset: int) -> Tensor:
     """The mask, and no key behind a query's position."""
-    with q.device:
-        no_later = causal_mask(q.shape[-2], k.shape[-2], offset)
-    return no_later if mask is None else mask & no_later
+    seen = no_later(q.shape[-2], k.shape[-2], offset, q.device)
+    return seen if mask is None else mask & seen
 
 
 def _by_groups(

@@ -1,16 +1,14 @@
 """Many heads: several attentions side by side, whose results are added up (chapter 6)."""
 
-from typing import Any
-
 from torch import Tensor
 
-from tformer.fast._kernels import kernel_of
+from tformer.fast._kernels import widened
 from tformer.fast.groups import grouped_attention, grouped_attention_weights
 from tformer.fast.precision import wide
 from tformer.fast.projections import merge, project
 from tformer.fast.twins import twin
 from tformer.fast.vjp import vjp
-from tformer.parameters import HeadParameters, require_keys, tree_map
+from tformer.parameters import HeadParameters, require_keys
 
 __all__ = [
     "multi_head_attention",
@@ -36,7 +34,7 @@ def multi_head_attention(
     """
     require_keys("multi_head_attention", x, memory, mask=mask, bias=bias)
     dtype = x.dtype
-    x, parameters, memory, bias = _widened(x, parameters, memory, bias)
+    x, parameters, memory, bias = widened(x, parameters, memory, bias)
     q, k, v = project(x, parameters, memory)
     y = merge(grouped_attention(q, k, v, mask, bias, scale, causal), parameters)
     return y if x.dtype == dtype else y.to(dtype)
@@ -75,7 +73,7 @@ def multi_head_weights(
     """Half precision as in `multi_head_attention`."""
     require_keys("multi_head_weights", x, memory, mask=mask, bias=bias)
     dtype = x.dtype
-    x, parameters, memory, bias = _widened(x, parameters, memory, bias)
+    x, parameters, memory, bias = widened(x, parameters, memory, bias)
     q, k, _ = project(x, parameters, memory)
     weights = grouped_attention_weights(q, k, mask, bias, scale, causal)
     return weights if x.dtype == dtype else weights.to(dtype)
@@ -91,9 +89,3 @@ def qk_circuit(parameters: HeadParameters) -> Tensor:
 def ov_circuit(parameters: HeadParameters) -> Tensor:
     w_v = parameters.w_v.repeat_interleave(parameters.group_size, dim=0)
     return (wide(w_v) @ wide(parameters.w_o)).to(w_v.dtype)
-
-
-def _widened(x: Tensor, *others: Any) -> tuple[Any, ...]:
-    """All of it in float32, if it is in a half precision that the device is no faster in."""
-    half = x.dtype.itemsize < 4 and not kernel_of(x).half
-    return tree_map(wide, (x, *others)) if half else (x, *others)

@@ -32,8 +32,13 @@ __all__ = [
 @twin
 def causal_mask(n_queries: int, n_keys: int, offset: int = 0) -> Tensor:
     """`causal_attention` needs no such mask, and is faster without it."""
-    t, s = torch.arange(n_queries).unsqueeze(-1) + offset, torch.arange(n_keys)
-    return s <= t
+    return no_later(n_queries, n_keys, offset, None)
+
+
+def no_later(n_queries: int, n_keys: int, offset: int, device: torch.device | None) -> Tensor:
+    """What `causal_mask` returns, on any device."""
+    t = torch.arange(n_queries, device=device).unsqueeze(-1) + offset
+    return torch.arange(n_keys, device=device) <= t
 
 
 @twin
@@ -101,8 +106,7 @@ def causal_attention(
     if offset >= n_keys - 1:
         return attention(q, k, v, scale=scale)
     if offset or n_keys < kernel_of(q).fewest:
-        with q.device:
-            mask = causal_mask(n_queries, n_keys, offset)
+        mask = no_later(n_queries, n_keys, offset, q.device)
         return attention(q, k, v, mask, scale=scale)
     q, k, v, _, restored = for_kernel(q, k, v, None, None)
     return restored(scaled_dot_product_attention(q, k, v, is_causal=True, scale=scale))

@@ -32,12 +32,19 @@ def sinusoidal(
     """In torch's default dtype, from angles in float64 (float32 on MPS, which has no other)."""
     if d_model % 2:
         raise ValueError(f"sinusoidal: d_model must be even; got {d_model}")
-    dtype = torch.float32 if positions.is_mps else torch.float64
-    columns = torch.arange(0, d_model, 2, dtype=dtype, device=positions.device)
+    return sinusoids_of(positions, d_model, base, interpolation, torch.get_default_dtype())
+
+
+def sinusoids_of(
+    positions: Tensor, d_model: int, base: float, interpolation: float, dtype: torch.dtype
+) -> Tensor:
+    """What `sinusoidal` returns, in any precision."""
+    exact = torch.float32 if positions.is_mps else torch.float64
+    columns = torch.arange(0, d_model, 2, dtype=exact, device=positions.device)
     frequencies = base ** (-columns / d_model)
-    angles = positions.to(dtype).unsqueeze(-1) / interpolation * frequencies
+    angles = positions.to(exact).unsqueeze(-1) / interpolation * frequencies
     waves = torch.stack([angles.sin(), angles.cos()], dim=-1)
-    return waves.flatten(-2).to(torch.get_default_dtype())
+    return waves.flatten(-2).to(dtype)
 
 
 @twin
@@ -69,14 +76,14 @@ def embedding(tokens: Tensor, table: Tensor) -> Tensor:
     """Only on a CPU are the tokens looked at beforehand: a GPU would have to stop for it. There a
     token without a row ends in what CUDA calls a device-side assert.
     """
-    _require_rows("embedding", tokens, table)
+    require_rows("embedding", tokens, table)
     return torch.nn.functional.embedding(tokens.long(), table)
 
 
 @twin
 def embedding_vjp(tokens: Tensor, table: Tensor, grad: Tensor) -> Tensor:
     """Half precision is summed in float32. Tokens without a row as in `embedding`."""
-    _require_rows("embedding_vjp", tokens, table)
+    require_rows("embedding_vjp", tokens, table)
     shape = torch.broadcast_shapes(tokens.shape, grad.shape[:-1])
     rows = tokens.long().expand(shape).flatten()
     grads = wide(grad).expand(*shape, table.shape[1]).flatten(0, -2)
@@ -105,23 +112,37 @@ def relative_bias_vjp(table: Tensor, grad: Tensor, offset: int = 0) -> Tensor:
 @twin
 def alibi_slopes(n_heads: int) -> Tensor:
     """In torch's default dtype."""
-    return _slopes(n_heads).to(torch.get_default_dtype())
+    default = torch.get_default_dtype()
+    return _slopes(n_heads, default).to(default)
 
 
 @twin
 def alibi_bias(n_heads: int, n_queries: int, n_keys: int, offset: int = 0) -> Tensor:
     """In torch's default dtype."""
-    t, s = torch.arange(n_queries).unsqueeze(-1) + offset, torch.arange(n_keys)
-    bias = -_slopes(n_heads)[:, None, None] * (t - s).abs()
-    return bias.to(torch.get_default_dtype())
+    return bias_of(n_heads, n_queries, n_keys, offset, torch.get_default_dtype(), None)
 
 
-def _slopes(n_heads: int) -> Tensor:
-    """The slopes, in float32 at least."""
-    dtype = torch.promote_types(torch.get_default_dtype(), torch.float32)
+def bias_of(
+    n_heads: int,
+    n_queries: int,
+    n_keys: int,
+    offset: int,
+    dtype: torch.dtype,
+    device: torch.device | None,
+) -> Tensor:
+    """What `alibi_bias` returns, in any precision and on any device."""
+    t = torch.arange(n_queries, device=device).unsqueeze(-1) + offset
+    distances = (t - torch.arange(n_keys, device=device)).abs()
+    return (-_slopes(n_heads, dtype, device)[:, None, None] * distances).to(dtype)
+
+
+def _slopes(n_heads: int, dtype: torch.dtype, device: torch.device | None = None) -> Tensor:
+    """The slopes, in that precision and in float32 at least."""
+    dtype = torch.promote_types(dtype, torch.float32)
     smaller = 2 ** (n_heads.bit_length() - 1)
-    slopes = 2.0 ** (-8 * torch.arange(1, smaller + 1, dtype=dtype) / smaller)
-    between = 2.0 ** (-8 * torch.arange(1, 2 * smaller, 2, dtype=dtype) / (2 * smaller))
+    steps = torch.arange(1, 2 * smaller + 1, dtype=dtype, device=device)
+    slopes = 2.0 ** (-8 * steps[:smaller] / smaller)
+    between = 2.0 ** (-8 * steps[::2] / (2 * smaller))
     return torch.cat([slopes, between[: n_heads - smaller]])
 
 
@@ -159,7 +180,8 @@ def _require_pairs(where: str, x: Tensor, pairing: str) -> None:
         raise ValueError(f'{where}: pairing must be "adjacent" or "half"; got {pairing!r}')
 
 
-def _require_rows(where: str, tokens: Tensor, table: Tensor) -> None:
+def require_rows(where: str, tokens: Tensor, table: Tensor) -> None:
+    """Raise ValueError unless there is a row for every token; only on a CPU are they looked at."""
     if not tokens.is_cpu or torch.compiler.is_compiling() or not tokens.numel():
         return
     n_rows = table.shape[0]

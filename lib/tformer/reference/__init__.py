@@ -1,7 +1,24 @@
 """The definitions, in NumPy. One function is one equation of the book."""
 
+from tformer.reference.activations import (
+    gelu,
+    gelu_tanh,
+    gelu_tanh_vjp,
+    gelu_vjp,
+    relu,
+    relu_vjp,
+    silu,
+    silu_vjp,
+)
 from tformer.reference.attention import attention, attention_vjp, attention_weights
+from tformer.reference.blocks import block, block_vjp
 from tformer.reference.embeddings import cooccurrence, ppmi, svd_embeddings
+from tformer.reference.feed_forward import (
+    dropout,
+    dropout_vjp,
+    feed_forward,
+    feed_forward_vjp,
+)
 from tformer.reference.groups import (
     grouped_attention,
     grouped_attention_vjp,
@@ -14,6 +31,7 @@ from tformer.reference.heads import (
     ov_circuit,
     qk_circuit,
 )
+from tformer.reference.losses import cross_entropy, cross_entropy_vjp
 from tformer.reference.masks import (
     causal_attention,
     causal_mask,
@@ -25,6 +43,16 @@ from tformer.reference.masks import (
     sliding_window_mask,
     to_additive,
 )
+from tformer.reference.models import (
+    cached_decoder,
+    decoder,
+    decoder_vjp,
+    encoder,
+    encoder_decoder,
+    encoder_decoder_vjp,
+    encoder_vjp,
+)
+from tformer.reference.norms import layer_norm, layer_norm_vjp, rms_norm, rms_norm_vjp
 from tformer.reference.positions import (
     alibi_bias,
     alibi_slopes,
@@ -62,6 +90,7 @@ from tformer.reference.softmax import (
     softmax_jacobian,
     softmax_vjp,
 )
+from tformer.reference.stacks import unembed, unembed_vjp
 
 __all__ = [
     "alibi_bias",
@@ -69,20 +98,41 @@ __all__ = [
     "attention",
     "attention_vjp",
     "attention_weights",
+    "block",
+    "block_vjp",
+    "cached_decoder",
     "causal_attention",
     "causal_mask",
     "cooccurrence",
     "cosine_similarity",
     "count_leaks",
+    "cross_entropy",
+    "cross_entropy_vjp",
+    "decoder",
+    "decoder_vjp",
     "dot",
+    "dropout",
+    "dropout_vjp",
     "embedding",
     "embedding_vjp",
+    "encoder",
+    "encoder_decoder",
+    "encoder_decoder_vjp",
+    "encoder_vjp",
     "entropy",
     "extend_cache",
+    "feed_forward",
+    "feed_forward_vjp",
     "from_additive",
+    "gelu",
+    "gelu_tanh",
+    "gelu_tanh_vjp",
+    "gelu_vjp",
     "grouped_attention",
     "grouped_attention_vjp",
     "grouped_attention_weights",
+    "layer_norm",
+    "layer_norm_vjp",
     "log_softmax",
     "logsumexp",
     "merge",
@@ -105,9 +155,15 @@ __all__ = [
     "qk_circuit",
     "relative_bias",
     "relative_bias_vjp",
+    "relu",
+    "relu_vjp",
+    "rms_norm",
+    "rms_norm_vjp",
     "rope",
     "rope_permutation",
     "rope_vjp",
+    "silu",
+    "silu_vjp",
     "sinusoidal",
     "sliding_window_mask",
     "softmax",
@@ -116,4 +172,6 @@ __all__ = [
     "squared_distance",
     "svd_embeddings",
     "to_additive",
+    "unembed",
+    "unembed_vjp",
 ]

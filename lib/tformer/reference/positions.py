@@ -191,7 +191,7 @@ def embedding(tokens: np.ndarray, table: np.ndarray) -> np.ndarray:
     -----
     Equation eq-embedding; [vaswani2017], section 3.4, and section 3.5 for positions.
     """
-    _require_rows("embedding", tokens, len(table))
+    require_rows("embedding", tokens, len(table))
     return table[tokens]
 
 
@@ -222,7 +222,7 @@ def embedding_vjp(tokens: np.ndarray, table: np.ndarray, grad: np.ndarray) -> np
     -----
     Equation eq-embedding-vjp; the derivative of [vaswani2017], section 3.4.
     """
-    _require_rows("embedding_vjp", tokens, len(table))
+    require_rows("embedding_vjp", tokens, len(table))
     dtable = np.zeros_like(table)
     shape = np.broadcast_shapes(tokens.shape, grad.shape[:-1])
     rows, grads = np.broadcast_to(tokens, shape), np.broadcast_to(grad, (*shape, grad.shape[-1]))
@@ -367,7 +367,8 @@ def _together(first: np.ndarray, second: np.ndarray, pairing: str) -> np.ndarray
     return both.reshape(*first.shape[:-1], 2 * first.shape[-1])
 
 
-def _require_rows(where: str, tokens: np.ndarray, n_rows: int) -> None:
+def require_rows(where: str, tokens: np.ndarray, n_rows: int) -> None:
+    """Raise ValueError unless there is a row for every token."""
     if tokens.size and not n_rows:
         raise ValueError(f"{where}: table has no rows, so tokens must be empty; got {tokens.size}")
     if tokens.size and not (tokens.min() >= 0 and tokens.max() < n_rows):

@@ -30,6 +30,12 @@ def _softmax_in_a_copy(x, axis):
     return weights
 
 
+def _scaled_in_a_copy(x, beta):
+    scores = np.zeros_like(x)
+    scores[...] = beta * x
+    return softmax(scores.astype(float))
+
+
 def _best_of_a_grid(scores):
     betas = np.linspace(0, 30, 3001)
     weights = np.sort(softmax(betas[:, None] * scores), axis=-1)[:, -2]
@@ -211,6 +217,7 @@ MUTANTS = {
     },
     "2.6": {
         "changes the x it was given": (_in_place, _broken),
+        "holds whole numbers only": _scaled_in_a_copy,
         "weights sum to 1. After the shift": lambda x, beta: softmax(beta * x, eps=1e-12),
     },
     "2.7": {
@@ -277,7 +284,11 @@ MUTANTS = {
         "away, and 1e−05 is allowed: take longer steps": lambda gradient, n: _climb(
             gradient, n, rate=0.01
         ),
-        "its steps end somewhere else": lambda gradient, n: _climb_by_adding(gradient, n, _clipped),
+        "a multiple of the weights": lambda gradient, n: _climb_by_adding(gradient, n, _clipped),
+        "its steps end somewhere else": lambda gradient, n: _climb(gradient, n, 0.01, steps=100),
+        "softmax of the gradient at equal weights": lambda gradient, n: softmax(
+            gradient(np.full(n, 1 / n))
+        ),
         "a step was too large": lambda gradient, n: _climb(gradient, n, rate=1e3),
     },
 }

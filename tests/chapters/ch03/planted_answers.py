@@ -250,8 +250,15 @@ MUTANTS = {
         "still gives": (
             lambda n: _veto(n, other=4.0),
             lambda n: _veto(n, other=0.0),
+        ),
+        "the other noun draws": lambda n: np.maximum(
+            _veto(n), 8.0 * (np.arange(2 * n) < n)[:, None]
+        ),
+        "rows of adjectives come first": (
+            lambda n: np.roll(_veto(n), n, axis=0),
             lambda n: _veto(n)[::-1],
         ),
+        "its key is the sum of the rows": lambda n: _veto(n, here=8.0, own=-10.0),
         "each counts": lambda n: _veto(n, here=3.0, other=9.0),
     },
     "3.11": {

@@ -21,6 +21,17 @@ def _mask_by_pairs(attend, n):
     return np.concatenate(moved, axis=1).astype(bool)
 
 
+def _unlike(n, size):
+    """Return queries and keys whose scores differ."""
+    return size * np.random.default_rng(0).standard_normal((2, n, 4))
+
+
+def _mask_by_counting(attend, n):
+    """Return a mask in which each row sees as many keys as it should, the first ones."""
+    shown = attend(np.zeros((n, 1)), np.zeros((n, 1)), np.eye(n)) > 0
+    return np.arange(n) < shown.sum(axis=1, keepdims=True)
+
+
 def _conversations_by_loops(which, in_answer):
     if which.ndim > 1:
         return [_conversations_by_loops(*pair) for pair in zip(which, in_answer, strict=True)]
@@ -91,7 +102,14 @@ MUTANTS = {
         "changes the a it was given": lambda a, mask: a.__imul__(mask) / a.sum(-1, keepdims=True),
     },
     "5.2": {"twice that of a key": lambda a, scores, hidden: np.log(a)},
-    "5.3": {"stopped with": lambda attend, n: attend(np.zeros(n), np.zeros(n), np.eye(n)) > 0},
+    "5.3": {
+        "stopped with": lambda attend, n: attend(np.zeros(n), np.zeros(n), np.eye(n)) > 0,
+        "may lie below any limit, and come as 0": (
+            lambda attend, n: attend(*_unlike(n, 1000), np.eye(n)) > 0,
+            lambda attend, n: attend(*_unlike(n, 2), np.eye(n)) > 1e-3,
+        ),
+        "in the wrong places": _mask_by_counting,
+    },
     "5.4": {
         "hidden from them": lambda which, in_answer: which[..., None] == which,
     },

@@ -51,6 +51,12 @@ def _upper_half(n):
     )[:n].T
 
 
+def _sets(n, n_heads, size):
+    """Return the first sets of one size."""
+    chosen = list(combinations(range(n_heads), size))[:n]
+    return np.array([[h in c for c in chosen] for h in range(n_heads)])
+
+
 def _wide_slots(m):
     """Return two heads with keys of width 3 and values as wide as both slots."""
     d = 3 * m + 3
@@ -88,17 +94,47 @@ def _turned_key(w_q, w_k):
     return wide @ turn, np.concatenate(list(w_k), axis=1) @ turn
 
 
+def _slots_changed(m, slots=(0, 1), factor=1.0, order=1, marks=(0, 1), content=0.0):
+    """Return two heads that put something else into the slots."""
+    w_q, w_k, w_v, w_o = np.zeros((4, 2, 3 * m + 3, 3 * m + 3))
+    w_q[:, m + 2, 0] = 60 * (3 * m + 3) ** 0.5
+    w_k[:, :m, 0] = content
+    w_v[:, :m, :m] = factor * np.eye(m)[:, ::order]
+    for h in (0, 1):
+        w_k[h, m + marks[h], 0] = 1
+        slot = m + 3 + slots[h] * m
+        w_o[h, :m, slot : slot + m] = np.eye(m)
+    return w_q, w_k, w_v, w_o
+
+
+def _quarter(n, ends=0.0, straight=False):
+    """Return graded scores from the very ends of a quarter of a circle, or from a line."""
+    angle = np.linspace(ends, np.pi / 2 - ends, n)
+    points = np.array([np.sin(angle), np.cos(angle)]) ** (2 if straight else 1)
+    return np.log(np.concatenate([points, 1e6 / points], axis=1))
+
+
 MUTANTS = {
     "6.9": {
+        "have 35 such sets": lambda n: _upper_half(n) if n < 21 else _sets(n, 8, 4),
+        "of another size are more": lambda n: _upper_half(n) if n < 16 else _sets(n, 7, 2),
         "It lies on its side": lambda n: _upper_half(n + 1)[:, :n].T,
         "beside True and False": lambda n: 2 * _upper_half(n),
     },
     "6.10": {
         "columns that should stay as they are": _into_itself,
+        "into the first slot": lambda m: _slots_changed(m, slots=(0, 0)),
+        "into the second slot": lambda m: _slots_changed(m, slots=(1, 1)),
+        "with the other sign": lambda m: _slots_changed(m, factor=-1.0),
+        "Half of each content": lambda m: _slots_changed(m, factor=0.5),
+        "in reverse order": lambda m: _slots_changed(m, order=-1),
+        "at the verb itself": lambda m: _slots_changed(m, marks=(2, 2)),
+        "Contents take part": lambda m: _slots_changed(m, content=1.0),
         "has the shape (6, 3), not (2, 6, 3)": lambda m: [w[0] for w in _wide_slots(m)],
     },
     "6.11": {
         "lies on its side": lambda n: _backwards(n).T,
+        "on a curve that bends inwards": lambda n: _quarter(n, 0.05, straight=True),
         "not finite": lambda n: np.full((2, 2 * n), -np.inf),
     },
 }

@@ -110,7 +110,21 @@ def _diagnosis_by_loop(q, k, scores):
     return next(name for name, table in found.items() if np.allclose(table, scores))
 
 
+def _notices(scheme, change):
+    """Say which scheme notices which change."""
+    places = {"sinusoidal": 0, "ALiBi": 1, "RoPE": 1}.get(scheme, 3)
+    return places <= ["in front", "between", "exchange"].index(change)
+
+
 MUTANTS = {
+    "7.2": {
+        "knows distances only, and a word in front of all changes none.": lambda scheme, change: (
+            _notices(scheme, change) or (scheme, change) == ("ALiBi", "in front")
+        ),
+        "know distances only, and B and C have then each other's.": lambda scheme, change: (
+            _notices(scheme, change) and (scheme, change) != ("RoPE", "exchange")
+        ),
+    },
     "7.4": {"changes the x it was given": _turn_in_place},
     "7.10": {
         "queries and keys one width": lambda marks, a: (marks, marks, marks),
@@ -125,12 +139,7 @@ MUTANTS = {
 
 RIGHT = {
     "7.1": [_waves_by_loop],
-    "7.2": [
-        lambda scheme, change: (
-            {"sinusoidal": 0, "ALiBi": 1, "RoPE": 1}.get(scheme, 3)
-            <= ["in front", "between", "exchange"].index(change)
-        ),
-    ],
+    "7.2": [_notices],
     "7.3": [_shift_by_fitting],
     "7.4": [_turn_by_complex, _turn_one_table],
     "7.5": [_pairing_by_halves_first],

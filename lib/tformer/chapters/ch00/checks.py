@@ -1,4 +1,4 @@
-"""Exercises 0.1 to 0.5: tokens, what is written when, a look, a cut, a floor."""
+"""Exercises 0.1 to 0.4: tokens, what is written when, a look, a cut."""
 
 from __future__ import annotations
 
@@ -15,6 +15,11 @@ from tformer.world import stories as world
 Array = np.ndarray
 OUTCOMES = ("no sentence", "wrong cure", "wrong patient", "right")
 LIST = (".", "animal", "because", "it", "street", "the", "tired", "was")
+UNSORTED = {  # lists in no order, of words that begin alike or differ in a capital
+    "the cat saw it": ("they", "saw", "the", "It", "cat", "it"),
+    "it saw them": ("them", "the", "It", "saw", "it"),
+    "It saw it": ("it", "saw", "It"),
+}
 
 
 # ---- 0.1 ----------------------------------------------------------------------------------
@@ -28,6 +33,8 @@ def _texts() -> Iterator[Case]:
         ("the the the", [5, 5, 5]),
     ):
         yield case(text=text, words=LIST, want=np.array(want), said=f"the text {text!r}")
+    for text, words in UNSORTED.items():
+        yield case(text=text, words=words, said=f"the text {text!r} and the list {words}")
     whole = world.stories()
     for text in (whole.texts[0], whole.texts[-1]):
         yield case(text=text, words=whole.words, said=f"the text {text!r}")
@@ -35,7 +42,7 @@ def _texts() -> Iterator[Case]:
 
 @exercise(
     "0.1",
-    praise="Checked on single words, on words that come again, and on whole stories.",
+    praise="Checked on words that come again, on lists in no order, and on whole stories.",
     hints=(
         "First cut the text into words; then ask for each where it stands in the list.",
         "A text knows how to `split`, and a tuple tells the place of a thing with `index`.",
@@ -51,6 +58,18 @@ def _texts() -> Iterator[Case]:
         A word that comes again needs its number again.
     text.split() → sorted($)
         The words were sorted first; they stay in the order of the text.
+    words.index → sorted(words).index
+        The list was sorted first; the place in the list as it stands is asked for.
+    words.index → list(dict.fromkeys(text.split())).index
+        The words are numbered as they come in the text; their numbers are places in the list.
+    text.split() → [word for word in $ if word != "."]
+        The full stop was left out; it is a word of the list like any other.
+    words.index(word) → next(n for n, w in enumerate(words) if w.startswith(word))
+        A word was taken for a longer one that begins with it; compare whole words.
+    words.index(word) → [w.lower() for w in words].index(word.lower())
+        Capitals were taken for small letters; a list may hold both words.
+    = np.eye(len(words))[[words.index(word) for word in text.split()]]
+        Those are rows of zeros with a 1 at the place of the word; the place is asked for.
     """,
     otherwise="Each word of the text becomes its place in the list.",
 )
@@ -115,7 +134,11 @@ def _looks() -> Iterator[Case]:
     for n, d, t in ((3, 4, 2), (5, 2, 3), (4, 9, 0), (18, 32, 9), (18, 32, 17)):
         q, k = rng.normal(size=(2, n, d))
         yield case(queries=q, keys=k, t=t)
-    yield case(queries=[[600.0, 0], [900, 900]], keys=[[1.0, 1], [1, 0.5]], t=1)
+    why = "Scores may be as large as a thousand."
+    yield case(queries=[[600.0, 0], [900, 900]], keys=[[1.0, 1], [1, 0.5]], t=1, why=why)
+    yield case(queries=[[0.0], [1000], [1]], keys=[[0.999], [1.0], [0.5]], t=1, why=why)
+    yield case(queries=[[1.0], [1]], keys=[[1.0], [1001]], t=0, why=f"{why} So may later ones.")
+    yield case(queries=[[1.0], [1], [0]], keys=[[0.0], [1.0], [1001]], t=1, why=why)
     yield case(queries=[[1.0, 2], [3, 1], [1, 1]], keys=[[2.0, 0], [1, 1], [0, 3]], t=2, whole=True)
 
 
@@ -145,6 +168,22 @@ def _looks() -> Iterator[Case]:
         The later words were in the sum when you divided, so the rest adds up to less than one.
     keys @ queries[t] → queries @ keys[t]
         Queries and keys are exchanged: it is the query of t that meets all keys.
+    np.sqrt(queries.shape[1]) → np.sqrt(len(queries))
+        You divided by the root of the number of words; d is the width of a vector.
+    -np.inf → 0 ;; reference.softmax(scores) → np.where(np.arange(len(keys)) > t, 0, $)
+        The later words got the score 0, and e⁰ is 1: they still had their part of the sum.
+    keys @ queries[t] → (queries @ keys.T + np.where(np.tri(len(keys)) > 0, 0, -np.inf)).T
+    scores[t + 1 :] = -np.inf → ;; reference.softmax(scores) → $.T[t]
+        The sum runs over the words that ask; it runs over those that one word asks.
+    reference.softmax(scores) → $[: t + 1]
+        The later words are missing; each has its place in the answer, with weight 0.
+    reference.softmax(scores) → np.exp(scores) / np.exp(scores).sum()
+        exp(900) is more than a float64 can hold. What can be taken from all scores of the sum
+        without changing a share?
+    scores[t + 1 :] = -np.inf → scores -= scores.max(); $
+    reference.softmax(scores) → np.exp(scores) / np.exp(scores).sum()
+        The scores were measured from that of a later word, which may lie a thousand above all
+        others: then their exponentials are 0.
     """,
     otherwise="The weights of the words up to t are positive and add up to one.",
 )
@@ -166,7 +205,7 @@ def _cuts() -> Iterator[Case]:
         want=np.array([[1.0, 0, 0], [0.5, 0.5, 0], [1 / 3, 0, 2 / 3]]),
     )
     rng = np.random.default_rng(1)
-    for n, asks, asked in ((4, 3, 0), (4, 1, 1), (10, 9, 7), (18, 17, 9)):
+    for n, asks, asked in ((4, 1, 3), (4, 3, 0), (4, 1, 1), (10, 9, 7), (18, 17, 9)):
         hidden = np.where(np.tri(n) > 0, 0.0, -np.inf)
         yield case(
             weights=reference.softmax(rng.normal(size=(n, n)) + hidden), asks=asks, asked=asked
@@ -193,8 +232,14 @@ def _cuts() -> Iterator[Case]:
         The two places are exchanged: the row asks, the column is asked.
     after[asks, asked] = 0 → others = (after[asks] > 0) & (np.arange(len(after)) != asked)
     after[asks] /= after[asks].sum() → after[asks, others] += after[asks, asked] / others.sum()
-    return after → after[asks, asked] = 0; return after
+    return after → after[asks, asked] = 0; $
         You shared the weight out in equal parts; the ratios of the others have to stay.
+    after[asks, asked] = 0 → after[asks, asked] = -np.inf
+    after[asks] /= after[asks].sum() → after[asks] = reference.softmax(after[asks])
+        A softmax was taken of weights; they are shares already, with ratios to keep.
+    after[asks, asked] = 0 → after[asks, asks] += after[asks, asked]; $
+    after[asks] /= after[asks].sum() →
+        The word that asks took all the weight that was set free; the others get their part.
     """,
     otherwise="One entry becomes 0, and its row grows by one factor.",
 )
@@ -204,46 +249,3 @@ def cut(weights: Array, asks: int, asked: int) -> Array:
     after[asks, asked] = 0
     after[asks] /= after[asks].sum()
     return after
-
-
-# ---- 0.5 ----------------------------------------------------------------------------------
-
-
-def _worlds() -> Iterator[Case]:
-    yield case(p=[0.5, 0.25, 0.25], want=np.array(1.5 * np.log(2)))
-    yield case(p=[1.0], want=np.array(0.0))
-    yield case(p=[0.25] * 4)
-    yield case(p=[0.0, 0.5, 0.0, 0.5])
-    yield case(p=np.full(2376, 1 / 2376), said="2376 stories alike")
-    weights = 1 / np.arange(1, 101)
-    yield case(p=weights / weights.sum(), said="a hundred stories with p ∝ 1, 1/2, 1/3, …")
-
-
-@exercise(
-    "0.5",
-    praise="Checked on worlds of 1 to 2376 stories, alike and not, some never told.",
-    hints=(
-        "What does the best machine lose when a story of probability p comes?",
-        "It loses −log p, and that happens with probability p. Add up over all stories.",
-        "−Σ p log p, over the stories with p > 0.",
-    ),
-    cases=_worlds,
-    kind=kinds.Number(within=1e-9, relative=1e-9),
-    slips="""
-    np.log → np.log2
-        That is in bits; a nat has the natural logarithm.
-    -(told → (told
-        The sign is wrong: a loss is not below zero.
-    (told * np.log(told)).sum() → np.log(told).mean()
-        That is the plain mean of −log p; a frequent story counts more often.
-    = float(np.log(len(p)))
-        All stories count alike there; only equal probabilities give log n.
-    p[p > 0] → p
-        A story that is never told made it NaN: 0 · log 0 counts as 0.
-    """,
-    otherwise="The floor is the mean of −log p over the stories as they come.",
-)
-def floor(p: Array) -> float:
-    """The smallest mean loss of a story."""
-    told = p[p > 0]
-    return float(-(told * np.log(told)).sum())

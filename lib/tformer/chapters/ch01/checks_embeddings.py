@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from functools import partial
 
 import numpy as np
 
@@ -83,6 +84,8 @@ def _angles() -> Iterator[Case]:
             The sine belongs to the remainder; the score comes from the shadow.
         / cosines → / cosines**2
             The cosine enters once: it turns the key's length into that of its shadow.
+        np.where(ahead, norms / cosines, np.inf) → $.ravel()
+            The answer is laid out in one row; it has the shape of the two arrays.
         = length_to_win(norms, np.trunc(degrees))
             The angles were cut to whole degrees.
     """,
@@ -152,6 +155,9 @@ def _root(eps: float) -> float:
             You count by twos, and pass by the widths between.
         d += 1 → d += 10
             You count by tens, and pass by the widths between.
+        = math.ceil(68 * (0.5 / eps) ** 2)
+            That is 68 at 0.5, and four times as much for each halving; but the d that is to be
+            beaten grows as well.
         = min(pays_from(eps), 10_000)
             The search ends at 10 000 widths; the smaller ε is, the farther one has to look.
     """,
@@ -169,6 +175,7 @@ def _counts() -> Iterator[Case]:
     unseen = "A pair that was never seen gets 0, and so does one that is rarer than chance."
     made = "The counts are integers here, and PPMI is not. An array made after them holds whole "
     made += "numbers only."
+    large = "The counts are large integers here, and a product of two sums leaves 32 bits."
     pairs = np.array([[0.0, 3], [1, 1]])
     yield case(counts=pairs, want=np.log([[1, 5 / 4], [5 / 2, 1]]))
     yield case(counts=10 * pairs, why="Only proportions matter: all counts were multiplied by 10.")
@@ -179,11 +186,17 @@ def _counts() -> Iterator[Case]:
         counts[0, 0] += 1
         yield case(counts=counts, why=unseen)
         counts[:, 1:2] = 0
-        yield case(counts=10_000 * counts, whole=True, why=unseen)
+        yield case(counts=10_000 * counts, whole=True, why=large)
     rare = "A rare pair of rare words tells most: no number may be added under the logarithm."
     yield case(counts=[[1.0, 0], [0, 1e6]], why=rare)
     yield from promised(single, counts=np.array([[5.0, 1], [1, 3]]))
     yield case(counts=np.arange(900.0).reshape(30, 30) % 7, said="30 words", why=unseen)
+
+
+def _added(counts: Array, size: float) -> Array:
+    shares = counts / counts.sum()
+    expected = shares.sum(axis=1, keepdims=True) * shares.sum(axis=0)
+    return np.asarray(np.log(np.maximum((shares + size) / (expected + size), 1)))
 
 
 @exercise(
@@ -252,6 +265,12 @@ def _counts() -> Iterator[Case]:
             A small number was added to the shares, and rare pairs feel it. Treat what is 0 on its
             own.
     """,
+    mutants={
+        f"{size:g} was added to the shares, which rare pairs feel. Treat what is 0 on its own.": (
+            partial(_added, size=size)
+        )
+        for size in (1e-6, 1e-8, 1e-10)
+    },
     otherwise="Compare the share of each pair with the product of the shares of its two words.",
 )
 def positive_pmi(counts: Array) -> Array:
@@ -303,7 +322,7 @@ def _gram_tables() -> Iterator[Case]:
     yield case(table=np.ones((3, 3)), width=1)
     yield case(table=1e-8 * points @ points.T, width=3, why="The vectors are short here.")
     yield from promised(single, table=points @ points.T, width=4)
-    yield case(table=np.diag([0.0, 9, 1e-6, 1e6]), width=3)
+    yield case(table=np.diag([0.0, 9, 5e-7, 1e6]), width=3)
     yield case(table=np.zeros((2, 2)), width=1)
     far = np.random.default_rng(0).normal(size=(20, 4))
     yield case(table=far @ far.T, width=6, said="the dot products of 20 vectors and width = 6")

@@ -151,6 +151,8 @@ def _distances() -> Iterator[Case | Callable[[Answer], None]]:
             The table lies on its side: rows belong to queries.
         np.maximum(of_q + of_k - 2 * q @ k.mT, 0) → np.sqrt(of_q) + np.sqrt(of_k) - 2 * q @ k.mT
             The lengths are not squared.
+        of_q + of_k → np.sqrt(of_q) + np.sqrt(of_k)
+            The lengths are not squared, and what falls below 0 is cut off.
         - 2 * q @ k.mT →
             The dot products are missing: that is right only at right angles.
         = reference.squared_distance(q[..., : k.shape[-2], :], k[..., : q.shape[-2], :])
@@ -253,6 +255,8 @@ def _about_the_step_aside(q: Array, keys: Array, lengths: Array) -> str:
         return " All of them are multiples of q here: no step aside was made, or along q itself."
     if reference.norm(q) < 0.1 * reference.norm(keys - q).min():
         return " All of them lie far from q: scale each step aside by the length of q."
+    if reference.norm(q) < 0.1 and 10 * reference.norm(q) < reference.norm(keys[2] - q):
+        return " Key 2 lies far from so short a q: scale its step aside by the length of q."
     return ""
 
 

@@ -90,6 +90,8 @@ def _pairs() -> Iterator[Case]:
             You added magnitudes; a product may be negative.
         q * k → q * q
             That is the squared length of q: k has no effect.
+        (q * k).sum(axis=-1) → $.reshape(-1) if q.ndim > 1 else $
+            The leading axes were run together into one; each of them stays.
         (q * k).sum(axis=-1) → norm(q) * norm(k)
             That is the product of the two lengths; the angle between q and k counts too.
         (q * k).sum(axis=-1) → np.sqrt(abs($))
@@ -147,6 +149,10 @@ def _directions() -> Iterator[Case]:
             You divided by one of the two lengths only, that of q.
         norm(q) * norm(k) → norm(k)
             You divided by one of the two lengths only, that of k.
+        norm(q) * norm(k) → norm(k) ** 2
+            You divided by ‖k‖², as a projection does; here each of the two lengths stands once.
+        dots / → np.where((q == 0).any(-1) | (k == 0).any(-1), 0, dots) /
+            One coordinate that is 0 does not make a zero vector; there all of them are 0.
         np.asarray → np.arccos
             That is the angle; the cosine is asked for.
         np.asarray → np.abs
@@ -245,6 +251,10 @@ class Halves(Several):
             long.
         return along → return (dots / squares)[..., 0]
             That is the number that multiplies k; the part along k is a vector.
+        return along → return (dots / np.sqrt(np.where(squares == 0, 1, squares)))[..., 0]
+            That is the length of the part along k, with its sign; the part itself is a vector.
+        dots / np.where(squares == 0, 1, squares) * k → np.where(squares == 0, q, $)
+            All of q counts as lying along a zero k; nothing of it does, so all of it remains.
         = split(k, q)
             That is the projection of k onto q; the roles are exchanged.
         along, q - along → q - along, along

@@ -1,20 +1,22 @@
-"""Exercises 2.10 to 2.12: a sum that arrives in pieces, a draw, a climb."""
+"""Exercises 2.10 and 2.11: a sum that arrives in pieces, a draw."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import takewhile
 
 import numpy as np
 
 from tformer import reference
 from tformer.exercises.answer import Answer, Wrong
-from tformer.exercises.describe import pair, show
+from tformer.exercises.describe import show
 from tformer.exercises.registry import Test, exercise
 from tformer.exercises.table import Case, case, memory_test
 
 Array = np.ndarray
 
 Mutant = Callable[..., Array]
+_WEIGHTS = np.array([1.0, 1, 4])  # here the usual mistakes differ from each other
 
 
 class _Stream:
@@ -62,6 +64,7 @@ def _streams() -> Iterator[Case | Test]:
     yield of([0], [1000], why="The maximum rose by 1000: is a factor 0 · ∞ formed?")
     yield of([-1000], [-1000], why="exp(−1000) is rounded to 0. Measure from the maximum.")
     yield of([-np.inf], [0], want=0.0)
+    yield of([-np.inf, -np.inf], [2], [1], why="A score of −∞ adds 0 to the sum.")
     for score in -20_000.0, 20_000.0:
         why = "No float is wide enough without a shift. Measure every score from the largest."
         yield of([score], [score - 1], why=why)
@@ -78,6 +81,15 @@ def _streams() -> Iterator[Case | Test]:
     yield of(*parts, want=float(reference.logsumexp(np.concatenate(parts))))
     chunks = (rng.normal(size=100) for _ in range(400))
     yield memory_test(1e5, "400 chunks of 100 scores", two, said="400 chunks", chunks=chunks)
+
+
+def _until_empty(chunks: Iterable[Array]) -> float:
+    return streamed_lse(takewhile(len, chunks))
+
+
+def _mean(chunks: Iterable[Array]) -> float:
+    kept = [*chunks]
+    return float(streamed_lse(kept) - np.log(sum(map(len, kept))))
 
 
 @exercise(
@@ -118,9 +130,15 @@ def _streams() -> Iterator[Case | Test]:
             Let the maximum rise.
         new > -np.inf → True
             The maximum before this chunk was −∞, and −∞ − (−∞) is nan.
+        new > -np.inf → len(chunk) ;; top + np.log(total) → $ if total > 0 else -np.inf
+            −∞ − (−∞) made nan of the sum, and nan passed for a sum of nothing.
         top + np.log(total) → np.log(total)
             The sum was measured from the maximum, which is to be added to its logarithm.
     """,
+    mutants={
+        "The loop ends at the first empty chunk; others may follow.": _until_empty,
+        "That is the logarithm of the mean of the exponentials; it is that of their sum.": _mean,
+    },
 )
 def streamed_lse(chunks: Iterable[Array]) -> float:
     """log Σ exp over an iterator of chunks."""
@@ -209,7 +227,7 @@ def draw(f: Answer) -> None:
     if np.array_equal(*halves) or np.mean(got[1:] == got[:-1]) > 0.6:
         raise Wrong(f"With {said}, neighbouring draws repeat each other; each needs fresh noise.")
     for added in 1000, -1000, 20_000:
-        words = f"scores near {show(added)}"
+        words = f"scores near {show(added)}, whose exponentials no float holds"
         far = np.bincount(_drawn(f, x + added, size, words), minlength=3) / size
         if np.abs(far - _WEIGHTS / 6).max() > 0.02:
             raise Wrong(
@@ -265,7 +283,10 @@ def _judge_pairs(f: Answer) -> None:
 def _drawn(f: Answer, x: Array, size: int, said: str, seed: int = 5) -> Array:
     got = f.array(said, x=x, rng=np.random.default_rng(seed), size=size)
     if got.shape != (size,):
-        raise Wrong(f"With {said}, {f.name} returns shape {got.shape}, not {(size,)}.")
+        why = " The best of each column was taken; it is that of each draw." * (
+            got.shape == (len(x),)
+        )
+        raise Wrong(f"With {said}, {f.name} returns shape {got.shape}, not {(size,)}.{why}")
     whole = got.astype(np.int64)
     if not ((whole == got) & (whole >= 0) & (whole < len(x))).all():
         raise Wrong(
@@ -280,6 +301,8 @@ def _judge_frequencies(f: Answer, found: Array, said: str) -> None:
     if np.abs(found - right).max() < 0.02:
         return
     why, least = "Look again at the distribution of the noise.", 0.015
+    if np.ptp(found) < 2 / 20_000:
+        why, least = "Each index was taken in its turn; one that was drawn may come again.", 0.0
     for reason, mistaken in _DRAW_MUTANTS.items():
         places = mistaken(np.log(_WEIGHTS), np.random.default_rng(1), 40_000)
         gap = np.abs(found - np.bincount(places, minlength=3) / 40_000).max()
@@ -288,112 +311,3 @@ def _judge_frequencies(f: Answer, found: Array, said: str) -> None:
         f"With {said}, {f.name} draws the three indices with frequencies {show(found, 3)}; "
         f"softmax says {show(right, 3)}. {why}"
     )
-
-
-@exercise(
-    "2.12",
-    praise="Your climb ends at softmax for the objective of the chapter, and at the right maximum "
-    "for two others, always on the simplex.",
-    hints=(
-        "A plain step p + η·gradient leaves the simplex: the sum changes, and a weight can fall "
-        "below 0. Either subtract the mean of the gradient first and keep the weights from "
-        "falling below 0, or take steps that keep them positive by themselves.",
-        "Multiply instead of adding: each weight by e to the power η times its gradient. Positive "
-        "stays positive. Then restore the sum.",
-        "A step of η = 0.1, repeated 2000 times from equal weights, is enough for every objective "
-        "of the check.",
-    ),
-)
-def climb(f: Answer) -> None:
-    """The maximiser over the simplex of a concave function, given its gradient."""
-    for words, gradient, best in _objectives():
-        p = f.array(words, gradient=_on_simplex(f, gradient), n=len(best)).astype(float)
-        if p.shape != best.shape:
-            f.judge(p, best, said=words)
-        if not (np.isfinite(p).all() and (p >= -1e-12).all() and abs(p.sum() - 1) < 1e-6):
-            raise Wrong(_outside(f, p))
-        if np.abs(p - best).max() < 1e-5:
-            continue
-        texts = pair(p, best)
-        slope = gradient(np.maximum(p, 1e-300))
-        raise Wrong(
-            f"With {words}, {f.name} stops at {texts[0]}; the maximum is at {texts[1]}. "
-            + _reason(p, best, slope)
-        )
-
-
-def _reason(p: Array, best: Array, slope: Array) -> str:
-    if np.abs(p - 1 / len(p)).max() < 1e-12:
-        return (
-            "That is where it started: are the steps carried over, or so long that they jump back "
-            "and forth?"
-        )
-    if p.max() > 1 - 1e-9:
-        return (
-            "It stopped in the corner where a weight is 1. Start from equal weights, and step "
-            "along the gradient, not against it."
-        )
-    distance = np.abs(p - best).max()
-    if distance < 1e-3:
-        return (
-            f"It is {pair(distance, 1e-5, 2)[0]} away, and 1e−05 is allowed: take longer "
-            "steps, or more of them."
-        )
-    if (p - 1 / len(p)) @ (best - 1 / len(p)) < 0:
-        return "It went downhill from equal weights: step along the gradient, not against it."
-    return (
-        f"The gradient there is {show(slope)}, and at a maximum inside the simplex its entries "
-        "are equal: the climb is not over, or its steps end somewhere else."
-    )
-
-
-def _on_simplex(f: Answer, gradient: Callable[[Array], Array]) -> Callable[..., Array]:
-    """Wrap a gradient so that it answers on the simplex only."""
-
-    def wrapped(p: Array) -> Array:
-        weights = np.asarray(p, dtype=float)
-        listed = weights.ravel().tolist()  # called many times: lists this short are the fastest
-        if not (min(listed, default=0) >= 0 and abs(sum(listed) - 1) < 1e-6):
-            raise Wrong(_outside(f, weights))
-        return np.asarray(gradient(weights if min(listed) else np.maximum(weights, 1e-300)))
-
-    return wrapped
-
-
-def _outside(f: Answer, p: Array) -> str:
-    if not np.isfinite(p).all():
-        return f"{f.name} arrives at {show(p)}: a step was too large."
-    if (p < 0).any():
-        return (
-            f"{f.name} leaves the simplex: at {show(p)} a weight is negative. Choose a step "
-            "that keeps weights positive."
-        )
-    return (
-        f"{f.name} leaves the simplex: the weights {show(p)} sum to {show(p.sum())}. "
-        "Restore the sum after each step."
-    )
-
-
-_WEIGHTS = np.array([1.0, 1, 4])  # here the usual mistakes differ from each other
-Objective = tuple[str, Callable[[Array], Array], Array]
-
-
-def _objectives() -> list[Objective]:
-    """Concave functions on the simplex: in words, their gradient, and where they are largest."""
-    s, r, c = np.log([1.0, 2, 3]), np.array([0.5, 0.25, 0.25]), np.array([0.2, 0.5, 0.2, 0.1])
-
-    def free(beta: float) -> Objective:
-        words = f"⟨p, s⟩ + H(p)/β, s = (0, ln 2, ln 3) and β = {beta:g}"
-        return words, lambda p: s - (np.log(p) + 1) / beta, reference.softmax(s, beta=beta)
-
-    return [
-        free(1.0),
-        free(2.0),
-        free(0.5),
-        (
-            "⟨p, s⟩ − Σ p log(p/r), s = (0, ln 2, ln 3) and r = (1/2, 1/4, 1/4)",
-            lambda p: s - np.log(p / r) - 1,
-            np.array([2, 2, 3]) / 7,
-        ),
-        ("−2‖p − c‖² and c = (0.2, 0.5, 0.2, 0.1)", lambda p: 4 * (c - p), c),
-    ]

@@ -10,7 +10,7 @@ import numpy as np
 from tformer.chapters.ch02.checks_rows import WHOLE, check_default, check_single
 from tformer.exercises.registry import Test, exercise
 from tformer.exercises.samples import integers
-from tformer.exercises.softmaxes import MASK_MUTANTS, visible
+from tformer.exercises.softmaxes import MASK_MUTANTS, ZEROS, visible
 from tformer.exercises.table import Case, case
 
 Array = np.ndarray
@@ -47,6 +47,17 @@ def _masked_rows() -> Iterator[Case]:
     yield case(x=[[0.0, 1, 3]], keep=np.array([True, False, True]), whole=True, why=WHOLE)
 
 
+def _equal_if_masked(x: Array, keep: Array) -> Array:
+    found = masked_softmax(x, keep)
+    return np.where(found.any(axis=-1, keepdims=True), found, 1 / x.shape[-1])
+
+
+def _masked_terms(x: Array, keep: Array) -> Array:
+    terms = np.exp(x) * keep
+    total = terms.sum(axis=-1, keepdims=True)
+    return np.asarray(terms / np.where(total > 0, total, 1))
+
+
 @exercise(
     "2.5",
     praise="Hidden keys have weight 0 however large their scores, visible ones sum to 1 however "
@@ -59,7 +70,16 @@ def _masked_rows() -> Iterator[Case]:
         "you subtract and that sum by 1 before you divide.",
     ),
     cases=_masked_rows,
-    mutants=MASK_MUTANTS,
+    mutants=MASK_MUTANTS
+    | {
+        f"Rows in which nothing may be looked at got equal weights. {ZEROS}": _equal_if_masked,
+        "The weights are 0 only when the whole mask is False; one fully masked row among others "
+        "got equal weights.": lambda x, keep: (
+            _equal_if_masked(x, keep) if keep.any() else np.zeros(x.shape)
+        ),
+        "The hidden scores went through exp before they were hidden: where one overflows, ∞ · 0 "
+        "is nan.": _masked_terms,
+    },
     slips="""
         visible(x, keep) → visible(x, keep, 0.0) ;; np.asarray(terms → np.asarray(keep * terms
             A score of 0 still has e⁰ = 1 in the sum, and it was set to 0 only after that.
@@ -102,9 +122,12 @@ def _broken_rows() -> Iterator[Case | Test]:
     yield partial(check_single, beta=1.0)
     for seed, shape in enumerate([(2, 2, 3), (2, 3, 2), (3, 1, 4), (4, 1), (3, 2)]):
         yield case(x=integers(seed, shape), beta=0.5)
-    yield case(x=[-20_000.0, -20_000, -np.inf], beta=0.01, want=(0.5, 0.5, 0.0), why=underflow)
+    none = "A score of −∞ has weight 0, however low the others lie."
+    yield case(x=[-20_000.0, -20_000, -np.inf], beta=0.01, want=(0.5, 0.5, 0.0), why=none)
+    yield case(x=[-20_000.0, -np.inf, -19_999], beta=1.0, why=none)
     yield case(x=integers(9, (2, 1, 2, 3)) / 3, beta=1.7)
-    yield case(x=[[0.0, 1], [3, 1]], beta=2.0, whole=True, why=WHOLE)
+    for beta in (2.0, 0.5, 0.3):
+        yield case(x=[[0.0, 1], [3, 1]], beta=beta, whole=True, why=WHOLE)
     yield partial(check_default, x=np.array([[0.0, 1], [3, 1]]))
 
 
@@ -126,6 +149,9 @@ def _broken_rows() -> Iterator[Case | Test]:
             β divides the scores; an inverse temperature multiplies them.
         beta * →
             β has no effect.
+        = repaired(np.nan_to_num(x, neginf=-1e4), beta)
+            −∞ was replaced by a number, and finite scores may lie below it: then it takes the
+            weight.
         beta * → beta**2 *
             β is applied twice.
         = beta * repaired(x, 1.0)

@@ -74,6 +74,8 @@ def _scores() -> Iterator[Case | Test]:
             sum of its own.
         = softmax_along(x, (-1 - axis) % x.ndim)
             That is the softmax along the other axis.
+        x.max(axis=axis → x.max(axis=-1 ;; terms.sum(axis=axis → terms.sum(axis=-1
+            The weights sum to 1 along the last axis, whatever axis was asked for.
         x.max(axis=axis → x.max(axis=-1
             The maximum is taken along the last axis and the sum along `axis`: both belong to one
             axis.
@@ -219,6 +221,8 @@ class Logarithms(kinds.Array):
             The logarithm of the sum is the one to base 2; the scores are those of the natural one.
         shifted - → x -
             The maximum was subtracted in the sum and not from the score.
+        np.exp(shifted).sum → np.exp(shifted).mean
+            You took the logarithm of the mean of the exponentials; it is that of their sum.
         np.exp(shifted) → np.exp(x)
             The maximum was subtracted from the score and not in the sum.
         - x.max(axis=-1, keepdims=True) →

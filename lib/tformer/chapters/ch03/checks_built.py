@@ -34,6 +34,12 @@ class Factors(Several):
                 f"With {said}, {name} has shape {part.shape}; it should be {right.shape}.{why}"
             )
 
+    def remark(self, got: Array, want: Array) -> str:
+        """Say that the product is symmetric where the table is not."""
+        if got.shape == want.shape and np.allclose(got, got.T) and not np.allclose(want, want.T):
+            return "Yours is symmetric, and a taste need not be: one matrix cannot serve twice."
+        return super().remark(got, want)
+
 
 def _tastes() -> Iterator[Case]:
     tastes: list[tuple[list[list[int]], int]] = [
@@ -114,6 +120,8 @@ def _by_eigh(taste: Array, width: int, first: Function) -> Parts:
         = columns(taste, width), columns(np.eye(len(taste)), width)
             What lies in other columns of the table is cut off. Singular vectors have all of it in
             the first.
+        = columns(taste, width), columns((np.linalg.pinv(columns(taste, width)) @ taste).T, width)
+            The first columns of the table need not hold the rest: they may depend on each other.
         = columns(np.linalg.qr(taste)[0], width), columns(np.linalg.qr(taste)[1].T, width)
             The first columns of Q need not hold the whole table, if some of its own depend on each
             other. Singular vectors come in order of weight.
@@ -221,6 +229,14 @@ def _why(sentence: Sentence, keys: Array, heads: Array) -> str:
     ours, theirs = heads[sentence.right], heads[sentence.wrong]
     if not keys[n:].any():
         return "The adjective has the key 0 in every head, so nothing knows which noun it fits."
+    halves = sentence.weights(np.roll(keys, n, axis=0)).mean(axis=0)
+    if halves[0] >= max(TIMES * halves[1], SHARE / n):
+        return "Your rows of adjectives come first; those of the nouns should."
+    if ours[1] > 0.1:
+        return (
+            f"In head {sentence.right}, which should point at the right noun, the other noun draws "
+            f"{show(ours[1])} of the weight."
+        )
     if ours[2] > 0.5:
         return (
             f"In head {sentence.right}, which should point at the right noun, the adjective draws "
@@ -232,10 +248,14 @@ def _why(sentence: Sentence, keys: Array, heads: Array) -> str:
             "should draw its weight away?"
         )
     if ours[0] < SHARE:
-        return (
-            f"In its own head the right noun gets {show(ours[0])}. There are "
-            f"{sentence.length} words, and each counts."
+        drawn = ours[2] > 2 * ours[3]
+        more = (
+            f"The adjective draws {show(ours[2])} there; its key is the sum of the rows of all "
+            "kinds that it speaks of."
+            if drawn
+            else f"There are {sentence.length} words, and each counts."
         )
+        return f"In its own head the right noun gets {show(ours[0])}. {more}"
     return "Which head gives the other noun so much?"
 
 

@@ -166,6 +166,9 @@ def _lookups() -> Iterator[Case]:
             lambda *inputs: _beta(*inputs) / np.log(2)
         ),
         "The logarithm is the natural one here.": lambda *inputs: _beta(*inputs) / np.log(10),
+        "eps is no weight that the other keys may have; it is a distance between values.": (
+            lambda s, v, eps: np.maximum(_beta(s, v, eps, lambda s, v: 1 - eps), 0)
+        ),
         "The margin divides the logarithm; here it multiplies.": partial(
             _beta, margin=lambda s, v: 1 / np.diff(np.sort(s)[-2:])[0]
         ),
@@ -218,6 +221,11 @@ def _lifts() -> Iterator[Case]:
     yield case(t=[3.0, -2], x=[1.0, 4, 2], h=2, whole=True, why=why)
 
 
+def _weights(scores: Array) -> Array:
+    terms = np.exp(scores)
+    return np.asarray(terms / terms.sum(axis=-1, keepdims=True))
+
+
 @exercise(
     "3.6",
     praise="The softmax of your dot products gives the weights of the Gaussian kernel, for places "
@@ -265,6 +273,9 @@ def _lifts() -> Iterator[Case]:
             The scale is 1 here; you counted on a division by √2.
         = np.exp(-(t[:, None] ** 2) / (2 * h**2)), np.exp(-(x[:, None] ** 2) / (2 * h**2))
             The softmax takes the exponential, of a sum; you have taken it of its parts before.
+        -((t - x) ** 2) / (2 * h**2) → np.log(np.maximum(_weights($), 1e-300))
+            The weights were made first, and then their logarithms: where all places are far, every
+            exponential is rounded to 0, and 0/0 is nan.
         -((t - x) ** 2) / (2 * h**2) → np.maximum($, -700)
             Your scores end near −700, as the logarithm of a smallest number does. Where all places
             are far, it is their differences that count.
@@ -341,8 +352,21 @@ def _capacities() -> Iterator[Case]:
             The right key gets the share, the others the rest: their odds are 1/share − 1.
         / other → * other
             The power divides; here it multiplies.
+        1 + (1 / share - 1) / other → min($, 10**5)
+            There may be more than a hundred thousand. Solve for n instead of counting up to it.
         1 + (1 / share - 1) / other → min($, 10**6)
             There may be more than a million. Solve for n instead of counting up to it.
+        (1 / share - 1) → share / (1 - share)
+            The odds of the share stand on their heads: the smaller the share, the more pairs fit.
+        (1 / share - 1) / other → (1 / share - 1) * np.exp(beta)
+            The wrong keys count as if all were orthogonal to the right one; some are nearer, and
+            they weigh most.
+        np.floor(1 + (1 / share - 1) / other) → np.maximum(1, np.floor(1 / share / other))
+            The right key weighs 1 and not as little as a wrong one: n − 1 wrong ones stand beside
+            it.
+        ((1 + np.exp(-2 * beta / d)) / 2) ** d → np.exp(-beta) * np.cosh(beta / d).item() ** d
+            cosh(β/d)^d leaves the range of a float where β is large; multiplied by e^−β it does
+            not.
         1 + (1 / share - 1) / other → min($, 2**31 - 1)
             Your number ends at 2³¹ − 1, the largest integer of 32 bits.
         ((1 + np.exp(-2 * beta / d)) / 2) ** d → np.cosh(beta / d**0.5) ** d * np.exp(-beta)

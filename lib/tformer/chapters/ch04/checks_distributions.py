@@ -89,6 +89,11 @@ def _pairs() -> Iterator[tuple[str, str, Array, Array]]:
     yield "Student queries of variance 1, normal keys", "heavy", giants, normal()
     low = (x for _ in range(100) if 0.27 < (x := normal() + 0.3 * last)[:, -1].mean() < 0.29)
     yield "queries with mean 0.3 in the last coordinate", "shifted", next(low), normal()
+    means = "queries with mean 1 in four coordinates, keys with mean −1 in one"
+    yield means, "shifted", normal() + 1.0 * (np.arange(16) < 4), normal() - 1.0 * last
+    flat = (math.sqrt(3) * rng.uniform(-1, 1, (2, *shape)) for _ in range(300))
+    like = (x for x in flat if np.abs(np.linalg.norm(x, axis=-1).mean(axis=1) - 4).max() < 0.015)
+    yield "uniform coordinates, whose lengths are 4 on average", "fine", *next(like)
     noise = (math.sqrt(0.91) * normal() * last + normal() * ~last for _ in range(100))
     near = (x for y in noise if 0.26 < ((x := y + 0.3 * last * q) * q)[:, -1].mean() < 0.29)
     yield "correlation 0.3 in the last coordinate", "aligned", q, next(near)
@@ -101,7 +106,7 @@ def _samples() -> Iterator[Case]:
 
 @exercise(
     "4.9",
-    praise="Twenty-seven samples named rightly, from normal, uniform, sign, Student and Cauchy "
+    praise="Twenty-nine samples named rightly, from normal, uniform, sign, Student and Cauchy "
     "coordinates, with and without a fault, in q, in k and in some coordinates only.",
     hints=(
         "Each fault has a number that betrays it: a mean, a correlation, a length, a size of the "
@@ -139,10 +144,21 @@ def _samples() -> Iterator[Case]:
         np.abs(products) → np.abs(products.mean())
             Products that are positive in some coordinates and negative in others cancel in their
             sum. Look at each coordinate.
+        np.max(np.abs(products)) → products.mean()
+            One mean was taken of all products, with its sign. Coordinates that go against each
+            other are missed, and a few that go together.
         np.abs(means) → means
             Look at negative means, too.
         np.abs(products) → products
             Coordinates that go against each other are correlated, too.
+        spread < 1e-6 → abs(np.linalg.norm(np.concatenate([q, k]), axis=-1).mean() - 4) < 0.025
+            Uniform coordinates have lengths near 4 on average; normalised means that all are 4.
+        shift > 0.2 → shift > 0.3
+            The mean in a sample may lie below 0.3 where that of its distribution is 0.3: choose a
+            threshold well above chance, some 0.03, and well below 0.3.
+        together > 0.2 → together > 0.3
+            The correlation in a sample may lie below 0.3 where that of its distribution is 0.3:
+            choose a threshold well above chance, some 0.03, and well below 0.3.
         np.abs(means) → np.abs(means.mean(axis=-1)) ;; shift > 0.2 → shift > 0.3
             The mean of a sample may lie a little below that of its distribution: a threshold
             belongs between chance, some 0.03, and 0.3.
@@ -298,6 +314,9 @@ def _spreads() -> Iterator[Case]:
             The density of the difference lacks the division by its standard deviation.
         return → return 1 -
             The other factor is 1 − p: that is the expectation of 2p².
+        = np.where(d * scale**2 > 400, 1 / (scale * math.sqrt(d * math.pi)), mean_norm(d, scale))
+            For large deviations you took the limit 1/(σ√π); the mean is not within a millionth of
+            it before σ is a thousand.
         = 0.5 / math.cosh(min(scale * math.sqrt(d / 2), 700)) ** 2
             That is the norm at one typical difference, one standard deviation; take the mean over
             all.

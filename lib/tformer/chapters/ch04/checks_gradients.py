@@ -274,6 +274,14 @@ def _lengths(z: Array, u: Array) -> str:
             You subtracted the plain mean of the wish; its mean by weight is to be subtracted.
         _answers(z, u, d → _magnitudes(z, u, d ;; _answers(z, u, np → _magnitudes(z, u, np
             The length is the root of the sum of squares; you added up magnitudes.
+        > 1.001 * _answers(z, u, np.ones(1)) → > 0.001 + _answers(z, u, np.ones(1))
+            1.001 times as long is more by a thousandth of the length, and not by 0.001: a wish may
+            be short.
+        ahead = _answers(z, u, d**0.5) → ahead = _answers(z, u, d**0.5) ** 2
+        np.ones(1)) → $ ** 2
+            You compared squares of lengths: 1.001 is the ratio of the lengths themselves.
+        np.flatnonzero(ahead)[-1] → np.flatnonzero(ahead)[0]
+            That is the first width at which scale 1 is ahead; the last is asked for.
         1.001 * →
             More by less than a thousandth does not count: compare with 1.001 times the other.
         = _halved(z, u)

@@ -47,6 +47,8 @@ def _numbers() -> Iterator[Case]:
     yield of(10, 0.5, 0.25, 0.04, 2, 0.8)
     yield of(1, -2, 3, 1, 5, -1)
     yield of(1000, -0.5, -30, 100, 0.01, 0.3)
+    yield of(3, 2, -1, 4, 1, 0.5)
+    yield of(2, -3, -1, 1, 9, -0.5)
 
 
 @exercise(
@@ -77,6 +79,8 @@ def _numbers() -> Iterator[Case]:
             ρ times both variances stands where ρ σ_q σ_k belongs, in the mean and beside the means.
         2 * shared * mean_q → 2 * abs(shared) * mean_q
             The sign of ρ counts beside the means, too.
+        2 * shared * mean_q * mean_k → abs($)
+            The signs of the means and of ρ count beside each other: two single terms may cancel.
         cross = 2 → cross = 0
             The two single terms, μ_q b and μ_k a, are correlated: their covariance counts twice.
         cross = 2 → cross = 1
@@ -197,6 +201,9 @@ def _broken_heads() -> Iterator[Case]:
             all its exponentials are 0.
         measured_from(scores) → measured_from(scores, scores.max(axis=-2, keepdims=True))
             The maximum is taken over the queries; it should be taken over the keys.
+        measured_from(scores) → measured_from(np.clip(scores, -700, 700), 0.0)
+            Scores were cut at 700: two that lie beyond it then count as equal. Subtract the largest
+            score of each row.
         return measured_from(scores) → return np.squeeze(measured_from(scores))
             An axis of length one is an axis, and `squeeze` takes it away.
     """,
@@ -221,10 +228,10 @@ def _normalised_heads() -> Iterator[Case]:
     yield case(q=q, k=[[5.0, 0], [0, 0]], gain=gain, want=want, why=none)
     none = "A zero query has cosine 0 with every key, too."
     yield case(q=np.zeros((2, 2)), k=k, gain=gain, why=none)
-    short = "A number added to a length is felt by short vectors. Only a vector of length exactly "
-    short += "0 is special."
+    short = "Vectors are {} here, and only one of length exactly 0 is special."
     for size in (1e-9, 1e-90, 1e90):
-        yield case(q=size * q, k=size * k, gain=gain, want=want, why=short)
+        why = short.format("short" if size < 1 else "long")
+        yield case(q=size * q, k=size * k, gain=gain, want=want, why=why)
     want = reference.softmax(2 * reference.pairwise_cosine(q2, k2))
     yield case(q=1e-90 * q2, k=1e90 * k2, gain=2.0, want=want, why=lengths)
     yield case(q=q, k=k, gain=1000.0, want=[[1.0, 0.0]])
@@ -297,6 +304,16 @@ def _cosines(q: Array, k: Array, of: Callable[[Array], Array]) -> Array:
         _lengths) → _lengths_or_a_little)
             A length of less than 1e-12 is a length, too. Only a vector of length exactly 0 is
             special.
+        _lengths) → lambda x: _lengths(x) + 1e-8)
+            A number added to a length is felt by short vectors. Only a vector of length exactly 0
+            is special.
+        _lengths) → lambda x: _lengths(x) + 1e-12)
+            A number added to a length, however small, is felt by short vectors.
+        _lengths) → lambda x: np.where(np.isclose(_lengths(x), 0), np.inf, _lengths(x)))
+            `isclose` takes a short vector for a zero one. Only a length of exactly 0 is special.
+        = measured_from(gain * _cosines_by_squares(q, k))
+            The product of two squared lengths leaves the range of a float64: that of 10⁻⁹⁰ and
+            10⁻⁹⁰ is 10⁻³⁶⁰. Take the roots first.
         measured_from(gain * cosines) → measured_from(gain * cosines, gain)
             You subtracted the gain, and a row may have no cosine near 1. Subtract the largest score
             of each row.
@@ -311,6 +328,12 @@ def qk_norm_weights(q: Array, k: Array, gain: float) -> Array:
     """Softmax of gain · cosine."""
     cosines = _cosines(q, k, _lengths)
     return measured_from(gain * cosines)
+
+
+def _cosines_by_squares(q: Array, k: Array) -> Array:
+    """Cosines whose denominator is the root of a product of squares."""
+    squares = (q * q).sum(axis=-1)[..., :, None] * (k * k).sum(axis=-1)[..., None, :]
+    return np.asarray(q @ k.mT / np.sqrt(np.where(squares == 0, np.inf, squares)))
 
 
 def _lengths_or_a_little(x: Array) -> Array:

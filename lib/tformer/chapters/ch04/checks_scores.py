@@ -163,6 +163,17 @@ def _tails(f: Answer) -> None:
         )
 
 
+def _many_trials(f: Answer) -> None:
+    """Many trials give estimates close together, also beyond the number that is usual."""
+    found = _estimates(f, 1, 1.0, TRIALS, 24)
+    if found.std() > 0.05:  # (8/10 000)^½ is 0.028, and of 1000 pairs it would be 0.09
+        raise Wrong(
+            f"With d = 1, trials = {TRIALS} and 24 generators, the estimates of {f.name} lie "
+            f"within {describe.show(found.std(), 2)} of each other, and those of {TRIALS} pairs "
+            "within 0.03. Draw a pair for every trial, also when they are many."
+        )
+
+
 def _pairs(f: Answer) -> None:
     """A trial is a pair: nothing as large as trials² is held."""
     trials = 2000
@@ -180,6 +191,7 @@ def _variances() -> Iterator[Case | Callable[[Answer], None]]:
         rng = np.random.default_rng(seed)
         yield case(d=d, scale=scale, trials=TRIALS, rng=rng, want=scale**2 * d)
     yield _few_trials
+    yield _many_trials
     yield _tails
 
 
@@ -276,6 +288,8 @@ def _counts() -> Iterator[Case]:
             `//` cuts the quotient to a whole number.
         math.log(n / keys) / d → 1 / (d * max(math.log(n / keys), 1e-300))
             The logarithm stands above the line, and not below it.
+        n / keys → n / min(keys, n - 1)
+            If all n keys are asked for, the scale is 0; you count one fewer.
         n / keys → keys
             That leaves n/keys keys: under the logarithm stands n over the keys, and not the keys.
     """,
@@ -345,6 +359,9 @@ def _tables() -> Iterator[Case]:
             subtracted first.
         scores.std() → $ ** 0.5
             That is one over the root of the standard deviation; it is a root already.
+        = 1 / ((q - q.mean(axis=0)) @ (k - k.mean(axis=0)).T).std()
+            Means were subtracted from queries and keys; they have a part in the spread of the
+            scores. Subtract the mean of the scores.
         std → max
             That is one over the largest score; their spread is asked for.
         1 / scores.std() → q.shape[-1] ** 0.5 / scores.std()

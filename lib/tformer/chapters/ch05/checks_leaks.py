@@ -319,6 +319,8 @@ def _floats(layer: Layer) -> Layer:
             What an earlier word tells a later one is no leak.
         np.triu(found, k=1) → $.T
             Rows and columns have changed places: t is the output row, s the input row.
+        np.triu(found, k=1) → np.triu(np.triu(found, 1).any(1)[:, None].repeat(len(x), 1), 1)
+            Each later row was blamed for what one of them did: exchange one row at a time.
         np.triu(found, k=1) → found & np.eye(len(x), k=1, dtype=bool)
             You changed the next row only; a leak may come from farther off.
     """,

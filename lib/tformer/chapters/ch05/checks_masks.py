@@ -1,13 +1,13 @@
-"""Exercises 5.3, 5.4, 5.5 and 5.8: which mask, conversations, layers needed, True means hide."""
+"""Exercises 5.3, 5.4 and 5.5: which mask, conversations, layers needed."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from typing import Any
 
 import numpy as np
 
 from tformer import reference
-from tformer.exercises.kinds import Array as AnyArray
 from tformer.exercises.kinds import Marks
 from tformer.exercises.registry import exercise
 from tformer.exercises.table import Case, case
@@ -52,6 +52,26 @@ def _libraries() -> Iterator[Case]:
     yield case(attend=_by_logarithms, n=10, want=seen, why="All see all.", said=said)
 
 
+class Seen(Marks):
+    """A mask that is read from weights: what is missed has a weight all the same."""
+
+    def remark(self, got: Any, want: Any) -> str:
+        """Say that weights were too small to be noticed, or that they were only counted."""
+        if got.shape != want.shape or not np.isin(got, (0, 1)).all():
+            return super().remark(got, want)
+        if np.array_equal(got.sum(axis=-1), want.sum(axis=-1)):
+            return (
+                "Each row has the right number of keys, in the wrong places. Let every key show "
+                "itself by a value of its own."
+            )
+        if (got <= want).all():
+            return (
+                "A visible key was missed. Where scores differ a weight may lie below any limit, "
+                "and come as 0."
+            )
+        return ""
+
+
 @exercise(
     "5.3",
     praise="Eight masks recognised, with holes, fully masked rows, and thirty words.",
@@ -84,8 +104,12 @@ def _libraries() -> Iterator[Case]:
             A row of zeros sees nothing at all, and you let it see everything.
         np.eye(n) → np.diag(np.full(n, np.nan)) ;; a > 0 → np.isnan(a)
             0 times nan is nan: what is hidden arrives as well.
+        a > 0 → np.round(a) > 0
+            A weight below a half rounds to 0, and is a weight.
+        np.eye(n) → np.diag(np.arange(n))
+            The value of key 0 was 0, so that it never shows.
     """,
-    kind=Marks(),
+    kind=Seen(),
     otherwise="A visible key has a weight above 0, a hidden one has the weight 0.",
 )
 def find_mask(attend: Attend, n: int) -> Array:
@@ -153,6 +177,13 @@ def _packed(which: list, in_answer: list) -> Case:
             Only the words of the question are seen: answers are to see what they have written.
         which.shape[-1], dtype → which.shape[-1], k=-1, dtype
             Each word is to see itself: the edge of the triangle belongs to it.
+        same & real & (earlier | asked) → ($).mT
+            Rows and columns have changed places: a row of the mask belongs to the word that looks.
+        (earlier | asked) → (in_answer[..., :, None] == in_answer[..., None, :]) & ($)
+            Words of an answer are to see their question as well, all of it.
+        same & real & → (which >= 0)[..., :, None] & real &
+        (earlier | asked) → ((same & earlier) | asked)
+            The questions of all conversations are seen; a word sees that of its own.
         earlier | asked → earlier.T | asked
             The triangle lies on the wrong side: words see what comes later.
         >= 0 → > 0
@@ -238,6 +269,10 @@ def _never(n: int) -> Array:
             the next.
         known | (mask @ known) → known @ known | mask | np.eye(n, dtype=bool)
             `known @ known` doubles the number of layers; each round is to be one layer.
+        known | (mask @ known) → (known @ known if layer > 1 else mask | known)
+        (needed < 0)] = layer → (needed < 0)] = 2 ** (layer - 1)
+            Each round squares, and doubles the number of layers: what lies between 2 and 4, or
+            between 4 and 8, is never given.
         (needed < 0)] = layer → $ - 1
             The numbers are those of the layers from 0; count the layers that are needed.
         return needed → return needed.T
@@ -254,6 +289,13 @@ def _never(n: int) -> Array:
         known & (needed < 0) → (known != 0) & (needed < 0)
             You count paths in a small type: there are 256 of them, and it has no such number.
     """,
+    mutants={
+        "The first path that is found need not be the shortest: search layer by layer.": (
+            lambda mask: _depth_first(mask)
+        ),
+        "Of three loops that of the word in the middle is the outermost: in another order paths "
+        "are missed.": lambda mask: _middle_innermost(mask),
+    },
     otherwise="It is the number of steps of the shortest path from t to s along the mask.",
 )
 def layers_needed(mask: Array) -> Array:
@@ -267,73 +309,23 @@ def layers_needed(mask: Array) -> Array:
     return needed
 
 
-def _foreign() -> Iterator[Case]:
-    pads = np.array([[False, False, True]])
-    yield case(
-        attn_mask=np.array([[False, True, True], [False, False, True], [False, False, False]]),
-        key_padding=pads,
-        want=[[[True, False, False], [True, True, False], [True, True, False]]],
-        why="The third word is padding: it may look at the others, and nobody may look at it.",
-    )
-    yield case(
-        attn_mask=np.array([[False, True, True], [False, False, True]]),
-        key_padding=pads,
-        want=[[[True, False, False], [True, True, False]]],
-        why="Two words ask, and the third key is padding.",
-    )
-    yield case(
-        attn_mask=np.array([[0, -np.inf], [0, 0]]),
-        key_padding=np.array([[False, False], [True, False]]),
-        want=[[[True, False], [True, True]], [[False, False], [False, True]]],
-        why="−∞ hides. In the second sentence the first key is padding.",
-    )
-    rng = np.random.default_rng(0)
-    for n_queries, n_keys, batch in ((3, 3, 2), (2, 5, 3), (4, 2, 1), (1, 4, 4), (3, 3, 3)):
-        hides = rng.random((n_queries, n_keys)) < 0.4
-        padding = rng.random((batch, n_keys)) < 0.3
-        yield case(attn_mask=hides, key_padding=padding)
-        yield case(attn_mask=np.where(hides, -np.inf, 0.0), key_padding=padding)
-    yield case(attn_mask=np.zeros((2, 2)), key_padding=np.ones((1, 2), dtype=bool))
-    few, pads = np.where(rng.random((2, 3)) < 0.5, -np.inf, 0.0), np.eye(2, 3, dtype=bool)
-    why = "An additive mask of the type float32 is one as well."
-    yield case(attn_mask=few, key_padding=pads, single=True, why=why)
+def _depth_first(mask: Array) -> Array:
+    """Return the length of the first path that a search in depth finds."""
+    needed = np.full(mask.shape, -1)
+    for t, row in enumerate(needed):
+        stack = [(t, 0)]
+        while stack:
+            s, layer = stack.pop()
+            if row[s] < 0:
+                row[s] = layer
+                stack += [(int(r), layer + 1) for r in np.flatnonzero(mask[s])]
+    return needed
 
 
-@exercise(
-    "5.8",
-    praise="Both kinds of masks, more keys than queries and fewer, and batches of one to four.",
-    hints=(
-        "Bring both masks to one convention first, say True for hide.",
-        "The padding is the same for all queries of a sentence: it needs an axis of size 1.",
-        "Hidden is hidden by the one or by the other; turn the result round at the end.",
-    ),
-    cases=_foreign,
-    slips="""
-        attn_mask if → ~attn_mask if
-            In the boolean mask True means hide; it was taken for *may look*.
-        ~(hides | key_padding[:, None, :]) → hides | key_padding[:, None, :]
-            True still means hide.
-        hides | → hides &
-            Both masks would have to hide a key; one is enough.
-        attn_mask < 0 → attn_mask == 0
-            In an additive mask −∞ hides and 0 does not: it is no table of truth values.
-        attn_mask < 0 → attn_mask > 0
-            The additive mask was ignored: −∞ hides as True does in the other kind.
-        attn_mask if attn_mask.dtype == bool else attn_mask < 0 → attn_mask < 0
-            The boolean mask was ignored: True hides as −∞ does in the other kind.
-        [:, None, :] → [:, :, None]
-            The padding was put on the queries; it is keys that are hidden.
-        hides | key_padding[:, None, :] → np.broadcast_to(hides, (len(key_padding), *hides.shape))
-            The padding was ignored.
-        key_padding[:, None, :] → ~$
-            The padding was read as True for real words.
-        key_padding[:, None, :] → np.repeat(key_padding[:1, None], len(key_padding), axis=0)
-            The padding of one sentence was used for all: the batch is the first axis.
-    """,
-    kind=AnyArray(),
-    otherwise="A key is visible if neither mask hides it.",
-)
-def may_look(attn_mask: Array, key_padding: Array) -> Array:
-    """One mask, True where a query may look, from two in which it means hide."""
-    hides = attn_mask if attn_mask.dtype == bool else attn_mask < 0
-    return np.asarray(~(hides | key_padding[:, None, :]))
+def _middle_innermost(mask: Array) -> Array:
+    """Return what Floyd's three loops give in the wrong order."""
+    far = np.where(mask, 1, 10**6)
+    np.fill_diagonal(far, 0)
+    for t, s in np.ndindex(far.shape):
+        far[t, s] = (far[t] + far[:, s]).min()
+    return np.where(far < 10**6, far, -1)

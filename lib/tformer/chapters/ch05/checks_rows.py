@@ -1,4 +1,4 @@
-"""Exercises 5.1, 5.2 and 5.7: masks after the fact, reading the future, minus how much."""
+"""Exercises 5.1, 5.2, 5.7 and 5.8: masks after the fact, the future, minus how much, True hides."""
 
 from __future__ import annotations
 
@@ -156,6 +156,13 @@ def _late(scores: Array, hidden: int) -> Case:
             The 0 in the place of the hidden score was counted as a score.
         = _lse(scores[scores != 0]) + np.log((1 - a.sum()) / a.sum())
             A visible score may be 0 as well; `hidden` says which place to leave out.
+        = _lse(np.delete(scores, hidden)) + np.log(1 - a.sum())
+            The exponentials of the visible keys have the rest of the weight, not all of it: compare
+            the missing share with that rest.
+        scores[best] + np.log((1 - a.sum()) / a[best]) → scores[best] * (1 - a.sum()) / a[best]
+            Shares have the ratio of exponentials, and not that of scores: a logarithm is missing.
+        a.argmax() → len(a) - 1 - (hidden == len(a) - 1)
+            You compared with the last visible key, and its weight may have underflowed to 0.
         = scores[a.argmax()]
             That is the score of a visible key.
         scores[best] + np.log → np.log
@@ -192,6 +199,8 @@ def _wanted() -> Iterator[Case]:
         yield case(visible=integers(seed, (n,)), hidden=integers(seed + 20, (m,)), share=share)
     yield case(visible=np.array([-1000.0, -1001]), hidden=np.array([1000.0, 998]), share=1e-3)
     yield case(visible=np.array([1000.0]), hidden=np.array([-3000.0, -2990, 0]), share=0.25)
+    for far in (1000.0, -1000.0):
+        yield case(visible=far + np.array([0.0, 1]), hidden=far + np.array([2.0, 0]), share=0.25)
     tiny = "The share may be as small as 10⁻³⁰⁰."
     yield case(visible=np.array([0.0, 1, 2]), hidden=np.array([2.0, 1]), share=1e-300, why=tiny)
     most = "The share may lie near 1 as well; what is left over has all its digits."
@@ -202,6 +211,12 @@ def _wanted() -> Iterator[Case]:
 
 def _lse(z: Array) -> float:
     return float(reference.logsumexp(z.astype(float)))
+
+
+def _by_one_maximum(visible: Array, hidden: Array) -> Any:
+    """Return the difference of two log-sum-exps whose scores are measured from one maximum."""
+    top = max(visible.max(), hidden.max())
+    return np.log(np.exp(visible - top).sum() / np.exp(hidden - top).sum())
 
 
 @exercise(
@@ -224,6 +239,19 @@ def _lse(z: Array) -> float:
             1/share loses the last digits of a share near 1: take the logarithms one by one.
         _lse(visible) - _lse(hidden) → visible.max() - hidden.max()
             You compared the largest scores only; all keys have a part in the sums.
+        _lse(hidden) → (_lse(hidden) - np.log(len(hidden)))
+            The mean of the hidden exponentials was taken; the hidden keys have the share together.
+        _lse(visible) - _lse(hidden) → np.log(len(visible) / len(hidden))
+            The scores have no effect; keys were counted.
+        _lse(visible) - _lse(hidden) → visible.mean() - hidden.mean()
+        + visible.mean() → + np.log(len(visible) / len(hidden)) + visible.mean()
+            A mean of scores and a number of keys do not make up a sum of exponentials.
+        _lse(visible) - _lse(hidden) → _by_one_maximum(visible, hidden)
+            One maximum was taken for both groups. The other group may lie thousands below it, and
+            then all its exponentials are 0.
+        odds + _lse(visible) - _lse(hidden) → np.clip($, -1000, 1000)
+            You look for f between −1000 and 1000. Scores may lie thousands apart, and so may f and
+            0.
         _lse(hidden) → hidden.max()
             The hidden keys have the share together; you gave it to the largest of them alone.
         _lse(hidden) → hidden
@@ -249,3 +277,76 @@ def fill(visible: Array, hidden: Array, share: float) -> Any:
     """The number that, added to the hidden scores, leaves the hidden keys this share."""
     odds = np.log(share) - np.log1p(-share)
     return odds + _lse(visible) - _lse(hidden)
+
+
+def _foreign() -> Iterator[Case]:
+    pads = np.array([[False, False, True]])
+    yield case(
+        attn_mask=np.array([[False, True, True], [False, False, True], [False, False, False]]),
+        key_padding=pads,
+        want=[[[True, False, False], [True, True, False], [True, True, False]]],
+        why="The third word is padding: it may look at the others, and nobody may look at it.",
+    )
+    yield case(
+        attn_mask=np.array([[False, True, True], [False, False, True]]),
+        key_padding=pads,
+        want=[[[True, False, False], [True, True, False]]],
+        why="Two words ask, and the third key is padding.",
+    )
+    yield case(
+        attn_mask=np.array([[0, -np.inf], [0, 0]]),
+        key_padding=np.array([[False, False], [True, False]]),
+        want=[[[True, False], [True, True]], [[False, False], [False, True]]],
+        why="−∞ hides. In the second sentence the first key is padding.",
+    )
+    rng = np.random.default_rng(0)
+    for n_queries, n_keys, batch in ((3, 3, 2), (2, 5, 3), (4, 2, 1), (1, 4, 4), (3, 3, 3)):
+        hides = rng.random((n_queries, n_keys)) < 0.4
+        padding = rng.random((batch, n_keys)) < 0.3
+        yield case(attn_mask=hides, key_padding=padding)
+        yield case(attn_mask=np.where(hides, -np.inf, 0.0), key_padding=padding)
+    yield case(attn_mask=np.zeros((2, 2)), key_padding=np.ones((1, 2), dtype=bool))
+    few, pads = np.where(rng.random((2, 3)) < 0.5, -np.inf, 0.0), np.eye(2, 3, dtype=bool)
+    why = "An additive mask of the type float32 is one as well."
+    yield case(attn_mask=few, key_padding=pads, single=True, why=why)
+
+
+@exercise(
+    "5.8",
+    praise="Both kinds of masks, more keys than queries and fewer, and batches of one to four.",
+    hints=(
+        "Bring both masks to one convention first, say True for hide.",
+        "The padding is the same for all queries of a sentence: it needs an axis of size 1.",
+        "Hidden is hidden by the one or by the other; turn the result round at the end.",
+    ),
+    cases=_foreign,
+    slips="""
+        attn_mask if → ~attn_mask if
+            In the boolean mask True means hide; it was taken for *may look*.
+        ~(hides | key_padding[:, None, :]) → hides | key_padding[:, None, :]
+            True still means hide.
+        hides | → hides &
+            Both masks would have to hide a key; one is enough.
+        attn_mask < 0 → attn_mask == 0
+            In an additive mask −∞ hides and 0 does not: it is no table of truth values.
+        attn_mask < 0 → attn_mask > 0
+            The additive mask was ignored: −∞ hides as True does in the other kind.
+        attn_mask if attn_mask.dtype == bool else attn_mask < 0 → attn_mask < 0
+            The boolean mask was ignored: True hides as −∞ does in the other kind.
+        hides | → (hides.T if len(hides) == len(hides.T) else hides) |
+            The mask lies on its side: a row of it belongs to a query.
+        [:, None, :] → [:, :, None]
+            The padding was put on the queries; it is keys that are hidden.
+        hides | key_padding[:, None, :] → np.broadcast_to(hides, (len(key_padding), *hides.shape))
+            The padding was ignored.
+        key_padding[:, None, :] → ~$
+            The padding was read as True for real words.
+        key_padding[:, None, :] → np.repeat(key_padding[:1, None], len(key_padding), axis=0)
+            The padding of one sentence was used for all: the batch is the first axis.
+    """,
+    otherwise="A key is visible if neither mask hides it.",
+)
+def may_look(attn_mask: Array, key_padding: Array) -> Array:
+    """One mask, True where a query may look, from two in which it means hide."""
+    hides = attn_mask if attn_mask.dtype == bool else attn_mask < 0
+    return np.asarray(~(hides | key_padding[:, None, :]))

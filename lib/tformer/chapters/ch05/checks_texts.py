@@ -46,6 +46,14 @@ def _floored(logits: Array) -> Array:
     return np.log(np.maximum(measured_from(logits), 1e-300))
 
 
+def _with_a_little(logits: Array) -> Array:
+    return np.log(measured_from(logits) + 1e-12)
+
+
+def _cut_off(logits: Array) -> Array:
+    return np.maximum(reference.log_softmax(logits.astype(float)), -745.0)
+
+
 def _naive(logits: Array) -> Array:
     return np.asarray(logits - np.log(np.exp(logits).sum(axis=-1, keepdims=True)))
 
@@ -69,6 +77,8 @@ def _down(logits: Array) -> Array:
             Row t was asked for word t, which it has seen: it speaks of word t + 1.
         :-1, : → 1:, : ;; words[..., 1:, None] → words[..., :-1, None]
             Row t + 1 was asked for word t. It has seen that word, and the next one as well.
+        logits[..., :-1, :] → logits[..., 1:, :]
+            Row t was asked for word t, and the first row for none. Row t has seen that word.
         chosen.sum(axis=-1) → np.exp($)
             That is the probability; its logarithm is asked for.
         .sum(axis=-1) → .mean(axis=-1)
@@ -84,10 +94,17 @@ def _down(logits: Array) -> Array:
         reference.log_softmax → _floored
             Small chances were replaced by a larger number before the logarithm: it may be any
             number below 0.
+        reference.log_softmax → _with_a_little
+            A small number was added to the chances before the logarithm; they may be far smaller.
+        reference.log_softmax → _cut_off
+            Logarithms below −745 were cut off: that is the least exponent of a float64, and no
+            logarithm is raised here.
         reference.log_softmax → _naive
             exp of a logit in the thousands is more than a float64 can hold.
         reference.log_softmax → _down
             The softmax runs over the words of the vocabulary, along the last axis.
+        reference.log_softmax(logits[..., :-1, :]) → _down(logits)[..., :-1, :]
+            The softmax ran along the text. It runs over the vocabulary, along the last axis.
         .sum(axis=-1) → .sum()
             All texts were added up; each has its own logarithm.
         logits[..., :-1, :] → logits
@@ -192,6 +209,8 @@ def _caches() -> Iterator[Case]:
             Each new word sees the one after it: the edge of the triangle is off by one.
         np.where(mask, scores, -np.inf) → scores ;; reference.softmax(seen) → $ * mask
             You masked after the softmax: the hidden keys still took their share of the sum.
+        np.tri(n, m, m - n, dtype=bool) → ~np.tri(n, m, m - n - 1, dtype=bool)
+            The mask is turned round: a new word sees itself and what comes after it.
         mask, scores → mask & (np.arange(m) >= m - n), scores
             Only the new words are seen; the earlier ones are in the cache.
         -np.inf → 0.0

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import permutations, product
+from itertools import combinations, permutations, product
 from math import comb
 from typing import Any
 
@@ -16,6 +16,7 @@ from tformer.exercises.kinds import parts
 from tformer.exercises.registry import exercise
 
 _SMALL = "Different sets are not enough: this one can never win."
+_SIDE = "It lies on its side: a row belongs to a head, and a column to a kind."
 _MANY = "There is a way with fewer heads."
 _NONE = "The empty set lies in every other, so this one can never win."
 
@@ -23,6 +24,11 @@ _NONE = "The empty set lies in every other, so this one can never win."
 def fewest(n: int) -> int:
     """Return the least number of heads for n kinds."""
     return next(h for h in range(1, n + 1) if comb(h, h // 2) >= n)
+
+
+def _halves(n: int) -> np.ndarray:
+    sets = list(combinations(range(fewest(n)), fewest(n) // 2))[:n]
+    return np.array([[h in chosen for chosen in sets] for h in range(fewest(n))])
 
 
 def _binary(n: int) -> np.ndarray:
@@ -42,6 +48,7 @@ def _binary(n: int) -> np.ndarray:
         _SMALL: lambda n: np.arange(n) < np.arange(1, fewest(n) + 1)[:, None],
         _NONE: _binary,
         _MANY: lambda n: np.eye(n, dtype=bool),
+        _SIDE: lambda n: _halves(n).T,
     },
 )
 def belongs(f: Answer) -> None:
@@ -50,7 +57,7 @@ def belongs(f: Answer) -> None:
         said = f.said(n=n)
         table = f.numbers(f.raw(said, n=n).value, said)
         if table.ndim != 2 or table.shape[1] != n:
-            side = " It lies on its side." * (table.ndim == 2 and table.shape[0] == n)
+            side = f" {_SIDE}" * (table.ndim == 2 and table.shape[0] == n)
             raise Wrong(
                 f"With {said}, {f.name} returns the shape {table.shape}; it should have a row for "
                 f"each head and {n} columns.{side}"
@@ -60,12 +67,35 @@ def belongs(f: Answer) -> None:
         for i, j in permutations(range(n), 2):
             if np.all(table[:, i] <= table[:, j]):
                 why = _SMALL if table[:, i].any() else _NONE
+                why = _SIDE if len(table) == n and not _lost(table.T) else why
                 own = np.flatnonzero(table[:, i])
                 heads = f"head{'s' * (len(own) > 1)} {' and '.join(map(str, own))}"
                 where = f"to {heads}, and so does kind {j}" if len(own) else "to no head"
                 raise Wrong(f"With {said}, kind {i} belongs {where}. {why}")
         if len(table) > fewest(n):
-            raise Wrong(f"With {said}, {f.name} uses {describe.count(len(table))} heads. {_MANY}")
+            raise Wrong(
+                f"With {said}, {f.name} uses {describe.count(len(table))} heads. {_MANY}"
+                + _enough(table)
+            )
+
+
+def _lost(table: np.ndarray) -> bool:
+    """Tell whether some kind belongs to all the heads of another."""
+    pairs = permutations(range(table.shape[1]), 2)
+    return any(np.all(table[:, i] <= table[:, j]) for i, j in pairs)
+
+
+def _enough(table: np.ndarray) -> str:
+    """Say, where all sets have one size, whether fewer heads or another size would do."""
+    n_heads, n = table.shape
+    sizes = set(table.sum(axis=0).astype(int).tolist())
+    if len(sizes) > 1:
+        return ""
+    (size,) = sizes
+    of = f" All your sets have {describe.count(size)} head{'s' * (size > 1)}"
+    if (sets := comb(n_heads - 1, size)) >= n:
+        return f"{of}, and {describe.count(n_heads - 1)} heads have {sets} such sets."
+    return "" if size in (n_heads // 2, -(-n_heads // 2)) else f"{of}; of another size are more."
 
 
 NAMES = ("w_q", "w_k", "w_v", "w_o")
@@ -176,9 +206,18 @@ def _judge(said: str, x: np.ndarray, m: int, tables: list[np.ndarray]) -> None:
     told: Any = f"With {said}, the verb's slots are off by {show(error)}. "
     if np.abs(got[: m + 3]).max() > 1e-3:
         raise Wrong(told + "Something is written into columns that should stay as they are.")
+    if _reads_contents(tables, m):
+        raise Wrong(told + "Contents take part in the scores, and they may have any sign.")
     if not tables[0][:, m + 2].any():
         raise Wrong(told + "No query reads the mark of the verb, and it is the verb that asks.")
+    verb, none = x[2, :m], np.zeros(m)
     looks = {
+        "Both heads look at the verb itself.": (verb, verb),
+        "Both heads write into the first slot.": (who + whom, none),
+        "Both heads write into the second slot.": (none, who + whom),
+        "The contents arrive with the other sign.": (-who, -whom),
+        "Half of each content arrives.": (who / 2, whom / 2),
+        "The numbers of a content arrive in reverse order.": (who[::-1], whom[::-1]),
         _EXCHANGED: (whom, who),
         _MIXED: ((who + whom) / 2, (who + whom) / 2),
         "Both heads look at the nominative.": (who, who),
@@ -199,16 +238,22 @@ def _judge(said: str, x: np.ndarray, m: int, tables: list[np.ndarray]) -> None:
     ]
     if len(alike) == 1:
         raise Wrong(told + alike[0])
-    if tables[0][:, :m].any() or tables[1][:, :m].any():
-        raise Wrong(told + "Contents take part in the scores, and they may have any sign.")
     raise Wrong(told + (_SOFT if error < 0.2 else _NAIVE))
 
 
+def _reads_contents(tables: list[np.ndarray], m: int) -> bool:
+    """Tell whether a score depends on the content of a word."""
+    forms = tables[0] @ tables[1].mT
+    return bool(np.abs(forms[:, :m]).max() > 1e-9 or np.abs(forms[:, :, :m]).max() > 1e-9)
+
+
 LENGTHS, LEAST = (3, 9, 15), 1.01
-_SAME = "Nothing that is turned down differs between the two sentences."
+_SAME = "All adjectives turn the two heads down alike, so that none says which kind it means."
 _OTHERS = "With more words it fails: the other words must not matter beside the adjective."
-_CLOSE = (
-    "The two kinds are too close together in your scores, or on a straight line between others."
+_CLOSE = "The two kinds are too close together in your scores."
+_INSIDE = (
+    "No adjective can make this kind win beside all others: the points of the kinds, e to their "
+    "two scores, lie on a straight line here, or on a curve that bends inwards."
 )
 _LOSES = "Here the other noun wins. Which head should the adjective turn down?"
 
@@ -218,8 +263,10 @@ def graded_scores(
 ) -> np.ndarray:
     """Return scores (2, 2 n) of nouns and adjectives; or some that fail."""
     angle = np.pi / 2 * (np.arange(n) + 0.5) / n
+    if kind == "short":
+        angle = np.pi / 4 + (angle - np.pi / 4) / 8
     line = (np.arange(n) + 0.5) / n
-    nouns = np.log([np.sin(angle), np.cos(angle)] if kind == "circle" else [line, 1 - line])
+    nouns = np.log([line, 1 - line] if kind == "line" else [np.sin(angle), np.cos(angle)])
     said = {"opposite": level - nouns, "same": level + nouns, "none": 0 * nouns + level}[adjective]
     return np.concatenate([nouns, said], axis=1)
 
@@ -240,7 +287,8 @@ def graded_scores(
     mutants={
         _SAME: lambda n: graded_scores(n, adjective="none"),
         _OTHERS: lambda n: graded_scores(n, level=3.2),
-        _CLOSE: lambda n: graded_scores(n, kind="line"),
+        _CLOSE: lambda n: graded_scores(n, kind="short"),
+        _INSIDE: lambda n: graded_scores(n, kind="line"),
         _LOSES: lambda n: graded_scores(n, adjective="same"),
     },
 )
@@ -268,6 +316,15 @@ def _fine(scores: np.ndarray) -> bool:
     return all(right >= LEAST * wrong for right, wrong in wins)
 
 
+def _can_win(nouns: np.ndarray, right: int) -> bool:
+    """Tell whether heads turned down by some factors would give a kind the largest weight."""
+    points = np.exp(nouns - nouns.max(axis=1, keepdims=True))
+    angle = np.linspace(0, np.pi / 2, 4001)
+    values = np.stack([np.sin(angle), np.cos(angle)], axis=1) @ points
+    others = np.delete(values, right, axis=1).max(axis=1)
+    return bool((values[:, right] > (1 + 1e-6) * others).any())
+
+
 def _both(scores: np.ndarray, right: int, wrong: int, length: int) -> np.ndarray:
     n = scores.shape[1] // 2
     chosen = scores[:, [right, wrong, n + right]]
@@ -284,6 +341,8 @@ def _why(scores: np.ndarray, right: int, wrong: int, length: int) -> str:
         return "Nouns and adjectives stand in turn; all nouns come first."
     if np.ptp(said[0] - said[1]) < 1e-9:
         return _SAME
+    if n > 2 and not _can_win(scores[:, :n], right):
+        return _INSIDE
     short = _both(scores, right, wrong, LENGTHS[0])
     if length > LENGTHS[0] and short[0] >= LEAST * short[1]:
         return _OTHERS

@@ -21,6 +21,7 @@ SIZES = (
     (768, 12, 12, 1024),
     (64, 8, 1, 100),
     (16384, 128, 8, 100_003),  # more weights than 32 bits count
+    (4096, 32, 8, 70_001),
 )
 
 
@@ -68,6 +69,8 @@ def _bills() -> Iterator[Case]:
             That is one table of weights, and each head has its own.
         n_heads * n * n → n_heads * n * (n + 1) // 2
             Every word looks at every word, also at later ones: no half of the table is left out.
+        n_heads * n * n → int(np.int64(n_heads * n * n).astype(np.int32))
+            That many are more than 32 bits can count: numbers of the type int32 begin again.
         n_heads * n * n → n_heads * n
             A table of weights has a row and a column for each word.
     """,
@@ -294,6 +297,9 @@ def _all_four(one: Head, other: Head) -> bool:
             What a head brings is compared, and where it looks is not.
         _circuits(one), _circuits(other) → _circuits(one, False), _circuits(other, False)
             The width of the keys was left out: each head divides by the root of its own.
+        _circuits(one), _circuits(other) → _circuits(one, False), _circuits(other, False)
+        (np.allclose(u, 0) or np.allclose(m, m_other)) → np.allclose(m, m_other)
+            Heads that bring nothing are told apart, and the widths of keys are left out.
         or np.allclose(m, m_other) → $ or np.allclose(m, m_other.T)
             A head looks in one direction: who asks and who is asked differ.
         = bool(np.allclose(np.matmul(*_circuits(one)), np.matmul(*_circuits(other))))
@@ -328,6 +334,7 @@ def _tables_of_keys() -> Iterator[Case]:
     yield case(w_q=w_q, w_k=np.array([[[1.0], [3]], [[2], [-1]]]))
     for seed, shape in enumerate(((1, 2, 2), (3, 2, 1), (2, 4, 2), (4, 3, 2), (2, 2, 5))):
         yield case(w_q=integers(seed, shape), w_k=integers(seed + 30, shape), whole=seed == 2)
+    yield case(w_q=integers(8, (3, 2, 2)), w_k=integers(9, (3, 2, 2)), whole=True)
 
 
 def _scores(w_q: np.ndarray, w_k: np.ndarray) -> np.ndarray:

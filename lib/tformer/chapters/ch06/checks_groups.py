@@ -100,6 +100,8 @@ def _averaged(heads: np.ndarray, times: int) -> np.ndarray:
             Later keys were hidden; every query looks at all keys here.
         attention(q, k, v) → attention(q, k, v, scale=v.shape[-1] ** -0.5)
             You divided by the root of the width of the values. The scale belongs to the queries.
+        attention(q, k, v) → attention(q, k, v, scale=(times * q.shape[-1]) ** -0.5)
+            You divided by the root of the width of all heads of a group; the scale belongs to one.
         reference.attention → _by_one_maximum
             One maximum was taken for all queries of a head; each row needs one of its own.
     """,

@@ -82,6 +82,15 @@ def _rows(w_o: np.ndarray, d_v: int, h: int) -> np.ndarray:
         "You took the block of the first head.": (
             lambda out, y, w_o, h: out - y[..., h, :, :] @ w_o[: y.shape[-1]]
         ),
+        "A block has as many rows as y has columns; the width of the rows, shared out among the "
+        "heads, is another number.": (
+            lambda out, y, w_o, h: (
+                out - y[..., h, :, :] @ _rows(w_o, w_o.shape[1] // y.shape[-3], h)
+            )
+        ),
+        "The heads have no equal parts in the output: each has written something else.": (
+            lambda out, y, w_o, h: out * (1 - 1 / y.shape[-3])
+        ),
     },
     otherwise="The layer is the sum of every head's output times its block.",
 )
@@ -131,6 +140,9 @@ def _tables() -> Iterator[Case]:
         "The tables of the heads lie on their side.": lambda x, n_heads: np.moveaxis(
             x.reshape(*x.shape[:-1], n_heads, x.shape[-1] // n_heads), -3, -1
         ),
+        "The heads stand in reverse order: head 0 has the first columns.": (
+            lambda x, n_heads: np.stack(np.split(x, n_heads, axis=-1)[::-1], axis=-3)
+        ),
         "n_heads is the number of heads, not the width of one.": (
             lambda x, n_heads: np.moveaxis(
                 x.reshape(*x.shape[:-1], x.shape[-1] // n_heads, n_heads), -2, -3
@@ -145,6 +157,7 @@ def split_heads(x: np.ndarray, n_heads: int) -> np.ndarray:
 
 
 Attend = Callable[[np.ndarray, np.ndarray, np.ndarray], np.ndarray]
+Cut = Callable[..., np.ndarray]
 
 
 def _layer(attend: Attend, *inputs: np.ndarray, n_heads: int, cut: str = "blocks") -> np.ndarray:
@@ -208,6 +221,24 @@ def _with(attend: Attend, cut: str = "blocks") -> Callable[..., np.ndarray]:
     )
 
 
+def _split(x: np.ndarray, w: np.ndarray, n_heads: int) -> np.ndarray:
+    return np.stack(np.split(x @ w, n_heads, axis=-1), axis=-3)
+
+
+def _joined(y: np.ndarray) -> np.ndarray:
+    return np.concatenate([y[..., h, :, :] for h in range(y.shape[-3])], axis=-1)
+
+
+def _stacking(split: Cut = _split, join: Cut = _joined) -> Callable[..., np.ndarray]:
+    """Return a layer with all heads on an axis of their own, split and joined in some way."""
+
+    def made(x: np.ndarray, *w: np.ndarray, n_heads: int) -> np.ndarray:
+        q, k, v = (split(x, one, n_heads) for one in w[:3])
+        return np.asarray(join(reference.attention(q, k, v)) @ w[3])
+
+    return lambda *inputs: made(*inputs[:-1], n_heads=inputs[-1])
+
+
 def _model_width(x: np.ndarray, *rest: np.ndarray, n_heads: int) -> np.ndarray:
     width = x.shape[-1]
     return _layer(
@@ -262,6 +293,22 @@ def _model_width(x: np.ndarray, *rest: np.ndarray, n_heads: int) -> np.ndarray:
         ),
         "You divided by the root of the width of the values. The scale belongs to the keys.": (
             _with(lambda q, k, v: reference.attention(q, k, v, scale=v.shape[-1] ** -0.5))
+        ),
+        "The width of a head need not be d/H: the columns of W_Q tell it.": (
+            lambda x, w_q, w_k, w_v, w_o, n_heads: _with(
+                partial(reference.attention, scale=(x.shape[-1] / n_heads) ** -0.5)
+            )(x, w_q, w_k, w_v, w_o, n_heads)
+        ),
+        "The outputs were joined before the axis of the heads stood behind that of the words: rows "
+        "of the heads are mixed.": _stacking(
+            join=lambda y: y.reshape(*y.shape[:-3], y.shape[-2], -1)
+        ),
+        "A reshape of the matrices deals out their rows; heads have columns.": _stacking(
+            split=lambda x, w, n_heads: x[..., None, :, :] @ w.reshape(n_heads, len(w), -1),
+        ),
+        "A reshape of queries, keys and values deals out whole words; heads have columns of all "
+        "words.": _stacking(
+            split=lambda x, w, n_heads: (x @ w).reshape(*x.shape[:-2], n_heads, x.shape[-2], -1),
         ),
         "Queries and keys have changed places.": _with(
             lambda q, k, v: reference.attention(k, q, v)

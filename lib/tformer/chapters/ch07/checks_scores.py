@@ -33,8 +33,8 @@ DISTANCES = {
 def _texts() -> Iterator[Case]:
     for scheme, (noticed, why) in NOTICES.items():
         for change in CHANGES:
-            why += f" {DISTANCES[change]}" * (scheme in ("ALiBi", "RoPE"))
-            reason = f"With {scheme!r} and {change!r}: {why}."
+            more = f" {DISTANCES[change]}" * (scheme in ("ALiBi", "RoPE"))
+            reason = f"With {scheme!r} and {change!r}: {why}{more}."
             yield case(scheme=scheme, change=change, want=change in noticed, why=reason)
 
 
@@ -104,6 +104,9 @@ def _tables() -> Iterator[Case]:
             The distances have the wrong sign: a key before the query has a negative one.
         s - t - offset → s - t
             The offset has no effect.
+        s - t - offset → t - s - offset
+            Query and key have changed places: it is the query that stands at t + offset, and the
+            distance is counted from it.
         offset → (S - T)
             The offset is taken to be S − T; it is handed to you.
         m] → m] * (d <= 0)
@@ -156,9 +159,9 @@ def _slopes() -> Iterator[Case]:
         yield case(slope=slope, share=share, want=want, why=nearest)
     beyond = "Two keys have a little less than the share, and by more than rounding."
     yield case(slope=0.5, share=-math.expm1(-1 - 1e-6), want=3, why=beyond)
-    for n in (3, 7, 20):
+    for slope, n in ((0.3, 3), (0.3, 7), (0.3, 20), (0.1, 25), (0.05, 3), (0.05, 8), (0.05, 35)):
         exactly = f"After {n} keys the share is reached, up to rounding."
-        yield case(slope=0.3, share=-math.expm1(-0.3 * n), want=n, why=exactly)
+        yield case(slope=slope, share=-math.expm1(-slope * n), want=n, why=exactly)
 
 
 @exercise(
@@ -200,6 +203,13 @@ def _slopes() -> Iterator[Case]:
             Rounded to the nearest number, the keys may have less than the share.
         max(1, math.ceil(n - 1e-9)) → max(1.0, n)
             A number of keys is whole: the first that is enough.
+        / slope → / (-math.log1p(-slope) if slope < 1 else math.inf)
+            Weights fall by the factor exp(−slope) from place to place; you took 1 − slope.
+        max(1, math.ceil(n - 1e-9)) → min(1000, $)
+            You look at a thousand keys at most; a gentle slope reads farther.
+        = _added_up(slope, share)
+            A sum of weights comes a last digit short of a share that it reaches: what is reached up
+            to rounding is reached.
         / slope → * slope
             The slope should divide: the gentler it is, the farther the head reads.
     """,
@@ -208,6 +218,14 @@ def keys_for(slope: float, share: float) -> int:
     """The number of nearest keys that have a share of the weight."""
     n = -math.log1p(-share) / slope
     return max(1, math.ceil(n - 1e-9))
+
+
+def _added_up(slope: float, share: float) -> int:
+    """Return the number of keys whose weights, added one by one, come to a share."""
+    total, n, weight = 0.0, 0, -math.expm1(-slope)
+    while n < 1 or total < share:
+        total, n = total + weight * math.exp(-slope * n), n + 1
+    return n
 
 
 def _outputs(q: Array, k: Array, v: Array) -> Array:
@@ -221,6 +239,7 @@ def _texts_to_count() -> Iterator[Case | Test]:
         marks=marks, a=3.0, why="The first word weighs as much as three others: 1, 3/4, 3/5."
     )
     yield case(marks=marks, a=3.0, whole=True, why="Marks may be whole numbers.")
+    yield case(marks=np.eye(5)[0], a=30.0, whole=True, why="Marks may be whole numbers.")
     yield case(marks=np.ones(1), a=7.0, why="One word looks at itself.")
     for n, a in ((2, 0.5), (20, 10.0), (50, 100.0), (200, 200.0), (6, 1e-4), (300, 1e7)):
         yield case(marks=np.eye(n)[0], a=a, why="Word t is to get a / (a + t − 1).")
@@ -288,9 +307,12 @@ class Counter(Several):
         math.log(a) → math.log(a + 1)
             The first word weighs a + 1 times as much as another.
         np.ones_like(m) → 2 * $
-            Queries carry log a as well, so that it is squared.
+            The first key scores twice log a: something doubles it, a query of 2 or a scale that was
+            made good, and is 1 here.
         math.log(a) → math.log2(a)
             The logarithm to the base 2 is too large: the weights are powers of e.
+        math.log(a) * m → 0 * m ;; 1.0 * m → a * m
+            The weight stands in the values, and outputs are a/t: it belongs to the scores.
         1.0 * m → a * m
             The value of the first word is a; it should be 1, or outputs exceed 1.
         math.log(a) → max(math.log(a), 0.0)

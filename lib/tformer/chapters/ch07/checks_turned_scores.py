@@ -8,6 +8,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from tformer import reference
+from tformer.exercises import describe
 from tformer.exercises.kinds import Name, Number
 from tformer.exercises.promises import promised, single, whole
 from tformer.exercises.registry import exercise
@@ -42,7 +43,8 @@ def _pairs() -> Iterator[Case]:
     small, near = 0.001 * up, np.array([math.cos(0.003), math.sin(0.003)])
     why = "Scores differ by more than 1e-9 here, if by little beside themselves or in all."
     yield case(q=right, k=near, omega=0.001, reach=5, want=3, why=why)
-    yield case(q=1e4 * right, k=[math.cos(3e-5), math.sin(3e-5)], omega=1e-5, reach=5, want=3)
+    far = [math.cos(3e-5), math.sin(3e-5)]
+    yield case(q=1e4 * right, k=far, omega=1e-5, reach=5, want=3, why=why)
     yield case(q=right, k=small, omega=1e-5, reach=100, want=100, why=why)
     apart = "The scores 3e-10 and 8e-10 differ by less than 1e-9, and would round to 0 and 1e-9."
     yield case(q=right, k=[3e-10, 5e-5], omega=1e-5, reach=1, want=0, why=apart)
@@ -89,6 +91,10 @@ def _pairs() -> Iterator[Case]:
             You rounded the scores first: two that are nearly equal may round apart.
         scores.max() - 1e-9 → scores.max() - 1e-6
             Scores that differ by a millionth are not equal, and yours count as equal.
+        scores.max() - 1e-9 → scores.max() - 1e-9 * abs(scores.max())
+            Your margin is a part of the score: too wide for large scores, and none where all are 0.
+        reach + 1 → min(reach, int(2 * math.pi / abs(omega)) if omega else reach) + 1
+            You tried the first round only; in a later one a place may meet the best angle better.
         scores.max() - 1e-9 → scores.max() - 1e-5 * abs(scores.max())
             You compare as `np.isclose` does, by a part of the score; a billionth is allowed.
         scores > scores.max() - 1e-9 → abs(scores) > abs(scores).max() - 1e-9
@@ -103,6 +109,11 @@ def _pairs() -> Iterator[Case]:
         = _solved(q, k, omega, reach)
             You solved for the angle and rounded; the round may be shorter than the reach, or the
             best angle behind the query.
+        = _climbed(q, k, omega, reach)
+            You stopped where the score falls; farther off it may rise higher.
+        = _by_angles(q, k, omega, reach)
+            You solved for the difference of two angles; a zero vector has none, a hand may stand
+            still, and the best place may come in a later round.
     """,
 )
 def favourite(q: Array, k: Array, omega: float, reach: int) -> int:
@@ -116,6 +127,17 @@ def _solved(q: Array, k: Array, omega: float, reach: int, around: float = 0) -> 
     angle = math.atan2(q[0] * k[1] - q[1] * k[0], q @ k)
     angle = angle % around if around else angle
     return int(np.clip(round(angle / omega) if omega else 0, 0, reach))
+
+
+def _by_angles(q: Array, k: Array, omega: float, reach: int) -> int:
+    angle = (math.atan2(k[1], k[0]) - math.atan2(q[1], q[0])) % (2 * math.pi)
+    return int(min(round(angle / omega), reach))
+
+
+def _climbed(q: Array, k: Array, omega: float, reach: int) -> int:
+    angles, across = omega * np.arange(reach + 1), q[0] * k[1] - q[1] * k[0]
+    rises = np.diff((q @ k) * np.cos(angles) + across * np.sin(angles)) > 1e-9
+    return int(np.argmin(np.append(rises, False)))
 
 
 CAUSES = ("right", "not turned", "keys not turned", "queries at 0", "halves", "backwards")
@@ -136,7 +158,7 @@ def _scores(q: Array, k: Array, cause: str, first: int = 0) -> Array:
 def _tables() -> Iterator[tuple[Array, Array, str]]:
     """Queries and keys, and what a comparison of scores made from them must not leave out."""
     for seed, shape in enumerate(((3, 4), (5, 8), (12, 6), (40, 16))):
-        yield *_drawn(seed, shape), "Compute the scores of all six programs, and compare tables."
+        yield *_drawn(seed, shape), "All entries of a table count."
     for seed in (190, 1015, 5, 17):  # for each two programs, in one of these no score is larger
         yield *_drawn(seed, (2, 4)), "Of two words few scores differ, and maybe all to one side."
     small = "The hands are slow: the programs differ by thousandths."
@@ -171,7 +193,10 @@ def _programs() -> Iterator[Case]:
         for cause in CAUSES:
             said = f"{n} queries and keys of width {d} in a program of the kind {cause!r}"
             scores = _scores(q, k, cause).round(9)
-            yield case(q=q, k=k, scores=scores, want=cause, said=said, why=why)
+            others = (_scores(q, k, other) for other in CAUSES if other != cause)
+            gap = describe.show(min(float(abs(table - scores).max()) for table in others), 2)
+            far = f"{why} Every other program is off by {gap} or more in some entry."
+            yield case(q=q, k=k, scores=scores, want=cause, said=said, why=far)
 
 
 @exercise(

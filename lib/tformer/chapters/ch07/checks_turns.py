@@ -46,6 +46,7 @@ def _rows() -> Iterator[Case]:
         yield case(x=integers(seed, shape), places=np.arange(7, 7 + shape[-2]), why=heads)
     like = {"x": integers(4, (3, 6)), "places": np.array([2, 0, 5])}
     yield from promised(whole, single, stacked, zeros("x"), **like)
+    yield from promised(whole, x=integers(5, (2, 4)), places=np.array([1, -3]))
 
 
 @exercise(
@@ -149,7 +150,8 @@ def _functions() -> Iterator[Case]:
             for order, name, what in list(_pairings(d))[: None if base > 1 else 3]:
                 said = f"a function for width {d}, base {base:g}, that pairs {what}"
                 f = _function(order, base, sign)
-                yield case(f=f, d=d, want=name, said=said, why=f"It pairs {what}.")
+                why = f"It pairs {what}." + " Each coordinate has to be asked." * ("but" in what)
+                yield case(f=f, d=d, want=name, said=said, why=why)
 
 
 def _by_one_frequency(f: Turn, d: int) -> str:
@@ -200,6 +202,8 @@ def _by_one_frequency(f: Turn, d: int) -> str:
             A slow hand leaves less than you asked for: it may turn by 0.0001 a place.
         > 1e-9 → > 1e-3 ;; not reached[~allowed].any() → np.array_equal(reached, allowed)
             A slow hand looks as if it did not move: it may turn by 0.0001 a place.
+        > 1e-9 → > 1e-2 ;; not reached[~allowed].any() → np.array_equal(reached, allowed)
+            A slow hand looks as if it stood still: it may turn by less than a hundredth a place.
         i ^ 1 → i ^ (i < 2)
             You gave only the first pair of neighbours its partner.
     """,

@@ -192,6 +192,12 @@ def _factors() -> Iterator[Case]:
             The whole base is raised to a power; only the factor is.
         d / (d - 2) → d / (d / 2 - 1)
             The exponent of the slowest hand is halved: it is −2i/d with i = d/2 − 1.
+        d / (d - 2) → 2 / (d - 2)
+            That is by how much the power exceeds 1: the base grows by the factor, and by this.
+        d / (d - 2) → 2
+            The power is 2 at width 4 only; it depends on the width.
+        (d - 2) → (d + 2)
+            The last of d/2 hands is number d/2 − 1, as the first is number 0.
         d / (d - 2) → d / 2
             The slowest hand has i = d/2 − 1 and the exponent −(d − 2)/d, not −2/d.
     """,

@@ -1,0 +1,66 @@
+"""What a hidden unit does with its number: ReLU, GELU, SiLU (chapter 9)."""
+
+from torch import Tensor
+from torch.nn import functional
+
+from tformer.fast.twins import twin
+from tformer.fast.vjp import vjp
+
+__all__ = [
+    "gelu",
+    "gelu_tanh",
+    "gelu_tanh_vjp",
+    "gelu_vjp",
+    "relu",
+    "relu_vjp",
+    "silu",
+    "silu_vjp",
+]
+
+
+@twin
+def relu(x: Tensor) -> Tensor:
+    """By PyTorch's own."""
+    return functional.relu(x)
+
+
+@twin
+def relu_vjp(x: Tensor, grad: Tensor) -> Tensor:
+    """By PyTorch's automatic differentiation of `relu`."""
+    return vjp(relu, (x,), grad)[0]
+
+
+@twin
+def gelu(x: Tensor) -> Tensor:
+    """By PyTorch's own, which computes half precision in float32."""
+    return functional.gelu(x)
+
+
+@twin
+def gelu_vjp(x: Tensor, grad: Tensor) -> Tensor:
+    """By PyTorch's automatic differentiation of `gelu`."""
+    return vjp(gelu, (x,), grad)[0]
+
+
+@twin
+def gelu_tanh(x: Tensor) -> Tensor:
+    """By PyTorch's own, which computes half precision in float32."""
+    return functional.gelu(x, approximate="tanh")
+
+
+@twin
+def gelu_tanh_vjp(x: Tensor, grad: Tensor) -> Tensor:
+    """By PyTorch's automatic differentiation of `gelu_tanh`."""
+    return vjp(gelu_tanh, (x,), grad)[0]
+
+
+@twin
+def silu(x: Tensor) -> Tensor:
+    """By PyTorch's own, which computes half precision in float32."""
+    return functional.silu(x)
+
+
+@twin
+def silu_vjp(x: Tensor, grad: Tensor) -> Tensor:
+    """By PyTorch's automatic differentiation of `silu`."""
+    return vjp(silu, (x,), grad)[0]

@@ -1,0 +1,142 @@
+"""The block: attention and a feed-forward layer, each added to what was there (chapters 8, 10)."""
+
+from torch import Tensor
+
+from tformer.configuration import Configuration, require_block
+from tformer.fast._kernels import widened
+from tformer.fast.feed_forward import dropout, feed_forward
+from tformer.fast.groups import grouped_attention
+from tformer.fast.heads import multi_head_attention
+from tformer.fast.norms import layer_norm, rms_norm
+from tformer.fast.positions import rope
+from tformer.fast.projections import extend_cache, merge, project
+from tformer.fast.twins import twin
+from tformer.fast.vjp import vjp
+from tformer.parameters import (
+    BlockParameters,
+    HeadParameters,
+    Kept,
+    KVCache,
+    NormParameters,
+)
+
+__all__ = ["block", "block_vjp"]
+
+Gradients = tuple[Tensor, BlockParameters, Tensor | None, Tensor | None]
+
+
+@twin
+def block(
+    x: Tensor,
+    parameters: BlockParameters,
+    configuration: Configuration,
+    memory: Tensor | None = None,
+    mask: Tensor | None = None,
+    memory_mask: Tensor | None = None,
+    bias: Tensor | None = None,
+    sinusoids: Tensor | None = None,
+    causal: bool = False,
+    kept: Kept | None = None,
+) -> Tensor:
+    """On a CPU half precision is widened to float32; on a GPU the words between the sublayers are
+    rounded to it.
+    """
+    require_block("block", parameters, memory, sinusoids)
+    dtype = x.dtype
+    x, parameters, memory, bias = widened(x, parameters, memory, bias)
+    options = (memory, mask, memory_mask, bias, sinusoids, causal, kept)
+    y, _ = cached_block(x, parameters, configuration, None, *options)
+    return y if x.dtype == dtype else y.to(dtype)
+
+
+@twin
+def block_vjp(
+    x: Tensor,
+    parameters: BlockParameters,
+    configuration: Configuration,
+    grad: Tensor,
+    memory: Tensor | None = None,
+    mask: Tensor | None = None,
+    memory_mask: Tensor | None = None,
+    bias: Tensor | None = None,
+    sinusoids: Tensor | None = None,
+    causal: bool = False,
+    kept: Kept | None = None,
+) -> Gradients:
+    """By PyTorch's automatic differentiation of `block`."""
+    require_block("block_vjp", parameters, memory, sinusoids)
+
+    def through(x: Tensor, p: BlockParameters, m: Tensor | None, b: Tensor | None) -> Tensor:
+        return block(x, p, configuration, m, mask, memory_mask, b, sinusoids, causal, kept)
+
+    return vjp(through, (x, parameters, memory, bias), grad)
+
+
+def cached_block(
+    x: Tensor,
+    parameters: BlockParameters,
+    configuration: Configuration,
+    cache: KVCache | None,
+    memory: Tensor | None,
+    mask: Tensor | None,
+    memory_mask: Tensor | None,
+    bias: Tensor | None,
+    sinusoids: Tensor | None,
+    causal: bool,
+    kept: Kept | None,
+) -> tuple[Tensor, KVCache]:
+    """A block of words that stand behind those in a cache, and the cache that has both."""
+    p, c, kept = parameters, configuration, kept or Kept()
+    given, seen = _before(x, p.heads_norm, c), (mask, bias, sinusoids)
+    y, cache = _attend(given, p.heads, c, cache, *seen, causal)
+    x = _after(x, y, p.heads_norm, c, kept.heads)
+    if memory is not None and p.cross is not None:
+        given = _before(x, p.cross_norm, c)
+        y = multi_head_attention(given, p.cross, memory, memory_mask)
+        x = _after(x, y, p.cross_norm, c, kept.cross)
+    if p.feed_forward is not None:
+        given = _before(x, p.feed_forward_norm, c)
+        y = feed_forward(given, p.feed_forward, c)
+        x = _after(x, y, p.feed_forward_norm, c, kept.feed_forward)
+    return x, cache
+
+
+def _attend(
+    x: Tensor,
+    parameters: HeadParameters,
+    c: Configuration,
+    cache: KVCache | None,
+    mask: Tensor | None,
+    bias: Tensor | None,
+    sinusoids: Tensor | None,
+    causal: bool,
+) -> tuple[Tensor, KVCache]:
+    """Attention of words to those in the cache and to each other."""
+    q, k, v = project(x, parameters)
+    if sinusoids is not None:
+        turns_H = sinusoids.unsqueeze(-3)
+        q, k = rope(q, turns_H, c.pairing), rope(k, turns_H, c.pairing)
+    offset = 0 if cache is None else cache.length
+    cache = extend_cache(cache, k, v)
+    y = grouped_attention(q, cache.k, cache.v, mask, bias, None, causal, offset)
+    return merge(y, parameters), cache
+
+
+def _before(x: Tensor, norm: NormParameters | None, c: Configuration) -> Tensor:
+    """What a sublayer is given of the words: their norm, if the norms stand before."""
+    return normed(x, norm, c) if c.order == "pre" else x
+
+
+def _after(
+    x: Tensor, y: Tensor, norm: NormParameters | None, c: Configuration, kept: Tensor | None
+) -> Tensor:
+    """The words and what a sublayer gave; of the sum the norm, if the norms stand behind."""
+    x = x + (y if kept is None else dropout(y, kept, c))
+    return x if c.order == "pre" else normed(x, norm, c)
+
+
+def normed(x: Tensor, norm: NormParameters | None, c: Configuration) -> Tensor:
+    """The rows through the norm of a configuration, if there is one."""
+    if norm is None:
+        return x
+    return (layer_norm if c.norm == "layer" else rms_norm)(x, norm, c.eps)

@@ -1,0 +1,46 @@
+"""The feed-forward layer: every word by itself, through hidden units and back (chapter 9)."""
+
+from torch import Tensor
+from torch.nn.functional import linear
+
+from tformer.configuration import Configuration
+from tformer.fast import activations
+from tformer.fast._kernels import widened
+from tformer.fast.twins import twin
+from tformer.fast.vjp import vjp
+from tformer.parameters import FeedForwardParameters
+
+__all__ = ["dropout", "dropout_vjp", "feed_forward", "feed_forward_vjp"]
+
+
+@twin
+def feed_forward(
+    x: Tensor, parameters: FeedForwardParameters, configuration: Configuration
+) -> Tensor:
+    """On a CPU half precision is widened to float32; on a GPU hidden units are rounded to it."""
+    dtype = x.dtype
+    x, p = widened(x, parameters)
+    active = getattr(activations, configuration.activation)
+    hidden = linear(x, p.w_in.mT, p.b_in)
+    hidden = active(hidden) if p.w_gate is None else active(linear(x, p.w_gate.mT)) * hidden
+    y = linear(hidden, p.w_out.mT, p.b_out)
+    return y if x.dtype == dtype else y.to(dtype)
+
+
+@twin
+def feed_forward_vjp(
+    x: Tensor, parameters: FeedForwardParameters, configuration: Configuration, grad: Tensor
+) -> tuple[Tensor, FeedForwardParameters]:
+    """By PyTorch's automatic differentiation of `feed_forward`."""
+    return vjp(lambda x, p: feed_forward(x, p, configuration), (x, parameters), grad)
+
+
+@twin
+def dropout(x: Tensor, kept: Tensor, configuration: Configuration) -> Tensor:
+    return (x * (1 / (1 - configuration.dropout))).masked_fill(~kept, 0)
+
+
+@twin
+def dropout_vjp(x: Tensor, kept: Tensor, configuration: Configuration, grad: Tensor) -> Tensor:
+    """By PyTorch's automatic differentiation of `dropout`."""
+    return vjp(lambda x: dropout(x, kept, configuration), (x,), grad)[0]

@@ -1,0 +1,44 @@
+"""The loss: how surprised a model is by the word that came (chapter 12)."""
+
+import torch
+from torch import Tensor
+from torch.nn import functional
+
+from tformer.fast.twins import twin
+from tformer.fast.vjp import vjp
+
+__all__ = ["cross_entropy", "cross_entropy_vjp"]
+
+
+@twin
+def cross_entropy(logits: Tensor, targets: Tensor) -> Tensor:
+    """By PyTorch's own, which computes half precision in float32. Only on a CPU are the targets
+    looked at beforehand: a GPU would have to stop for it.
+    """
+    _require_words("cross_entropy", targets, logits.shape[-1])
+    return _surprise(logits, targets)
+
+
+@twin
+def cross_entropy_vjp(logits: Tensor, targets: Tensor, grad: Tensor) -> Tensor:
+    """By PyTorch's automatic differentiation of `cross_entropy`."""
+    _require_words("cross_entropy_vjp", targets, logits.shape[-1])
+    return vjp(lambda x: _surprise(x, targets), (logits,), grad)[0]
+
+
+def _surprise(logits: Tensor, targets: Tensor) -> Tensor:
+    shape = torch.broadcast_shapes(logits.shape[:-1], targets.shape)
+    rows = logits.expand(*shape, logits.shape[-1]).flatten(0, -2) if shape else logits[None]
+    words = targets.long().expand(shape).flatten()
+    found = functional.cross_entropy(rows, words, ignore_index=-1, reduction="none")
+    return found.view(shape)
+
+
+def _require_words(where: str, targets: Tensor, n_vocab: int) -> None:
+    if not targets.is_cpu or torch.compiler.is_compiling() or not targets.numel():
+        return
+    least, most = (int(x) for x in targets.long().aminmax())
+    if least < -1 or most >= n_vocab:
+        raise ValueError(
+            f"{where}: targets must be from -1 to {n_vocab - 1}; got {least} to {most}"
+        )

@@ -1,0 +1,57 @@
+"""Writing: the word that a model thinks likeliest, again and again."""
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from tformer.configuration import Configuration
+from tformer.parameters import ModelParameters
+
+__all__ = ["generate"]
+
+
+def generate(
+    cached_decoder: Callable[..., Any],
+    tokens: Any,
+    parameters: ModelParameters,
+    configuration: Configuration,
+    n_words: int,
+    choose: Callable[[Any], int] | None = None,
+    stop: int | None = None,
+) -> Iterator[int]:
+    """Words that a model writes behind others, one by one as they come.
+
+    Parameters
+    ----------
+    cached_decoder : callable
+        `reference.cached_decoder` or `fast.cached_decoder`.
+    tokens : (T,) integer array
+        The words before, at least one.
+    parameters : ModelParameters
+    configuration : Configuration
+    n_words : int
+        How many to write at most.
+    choose : callable, optional
+        Takes the (N,) logits of the next word and returns its number; the likeliest if left out,
+        the first of several.
+    stop : int, optional
+        The word behind which nothing is written; it is the last.
+
+    Yields
+    ------
+    int
+
+    Raises
+    ------
+    ValueError
+        If there is no word to begin with.
+    """
+    if not len(tokens):
+        raise ValueError("generate: tokens must have at least one word; got none")
+    caches = None
+    for _ in range(n_words):
+        logits, caches = cached_decoder(tokens, parameters, configuration, caches)
+        word = int(logits[-1].argmax()) if choose is None else choose(logits[-1])
+        yield word
+        if word == stop:
+            return
+        tokens = 0 * tokens[-1:] + word

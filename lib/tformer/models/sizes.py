@@ -1,0 +1,165 @@
+"""The sizes of a model, what they cost, and the parameters that it starts from."""
+
+import math
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from tformer.configuration import Configuration
+from tformer.parameters import (
+    BlockParameters,
+    FeedForwardParameters,
+    HeadParameters,
+    ModelParameters,
+    NormParameters,
+)
+
+__all__ = ["Sizes", "count_flops", "count_parameters", "initialise"]
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """How large the parts of a model are; they are checked where a model is made of them.
+
+    Parameters
+    ----------
+    n_vocab, d_model, n_layers, n_heads, d_ff : int
+        Words, width of a row, blocks, heads of each, hidden units of each.
+    n_groups : int, optional
+        Groups of heads that share keys and values; as many as heads if left out.
+    d_k : int, optional
+        Width of queries, keys and values; d_model / n_heads if left out.
+    n_positions : int
+        Rows of the table of positions, or columns of that of distances (odd), if there is one.
+    biased : bool
+        Whether linear maps and norms have biases.
+    gated : bool
+        Whether the hidden units have gates.
+    tied : bool
+        Whether the embedding is the unembedding as well.
+    crossed : bool
+        Whether blocks have cross-attention.
+    """
+
+    n_vocab: int
+    d_model: int
+    n_layers: int
+    n_heads: int
+    d_ff: int
+    n_groups: int | None = None
+    d_k: int | None = None
+    n_positions: int = 0
+    biased: bool = True
+    gated: bool = False
+    tied: bool = True
+    crossed: bool = False
+
+    @property
+    def groups(self) -> int:
+        """How many groups of heads there are."""
+        return self.n_heads if self.n_groups is None else self.n_groups
+
+    @property
+    def head_width(self) -> int:
+        """Width of the queries, keys and values of a head."""
+        return self.d_model // self.n_heads if self.d_k is None else self.d_k
+
+
+def count_parameters(sizes: Sizes, configuration: Configuration) -> int:
+    """How many numbers a model has, by a formula.
+
+    Embedding N d; each attention d d_k (2 H + 2 G); each feed-forward layer 2 d d_ff, or 3 with
+    gates; and what is small: norms, biases, positions.
+    """
+    s, d, width = sizes, sizes.d_model, sizes.head_width
+    norm = d * (2 if s.biased and configuration.norm == "layer" else 1)
+    looking = 2 * d * width * (s.n_heads + s.groups) + norm
+    looking += s.biased * (width * (s.n_heads + 2 * s.groups) + d)
+    feeding = d * s.d_ff * (3 if s.gated else 2) + norm + s.biased * (s.d_ff + d)
+    last = norm if configuration.order == "pre" else 0
+    words = s.n_vocab * d * (1 if s.tied else 2)
+    places = {"learned": d, "relative": s.n_heads}.get(configuration.positions, 0) * s.n_positions
+    return words + places + s.n_layers * (looking * (1 + s.crossed) + feeding) + last
+
+
+def count_flops(sizes: Sizes, n_words: int, batch: int = 1) -> int:
+    """Additions and multiplications of the matrix products in a forward pass over all words.
+
+    Two for each number of a matrix and each word, and 4 T d_k for each word and head that looks at
+    T words: half of them in vain under a causal mask. Norms, activations and softmax, which are
+    less than a hundredth at common sizes, are left out.
+    """
+    s, width = sizes, sizes.head_width
+    matrices = 2 * s.d_model * width * (s.n_heads + s.groups)
+    matrices += s.d_model * s.d_ff * (3 if s.gated else 2)
+    looks = 4 * n_words * width * s.n_heads
+    each = s.n_layers * (2 * matrices + looks) + 2 * s.d_model * s.n_vocab
+    return batch * n_words * each
+
+
+def initialise(
+    sizes: Sizes, configuration: Configuration, rng: np.random.Generator, std: float = 0.02
+) -> ModelParameters:
+    """Parameters in float64 to start from: Gaussian, and narrower where they write to the rows.
+
+    What is added to the rows 2 L times (3 L with cross-attention) is drawn with std / √(2 L), as
+    GPT-2 does [radford2019]: so their variance does not grow with depth. Gains are 1, biases 0.
+
+    Raises
+    ------
+    ValueError
+        If a size does not fit: n_groups and n_heads, n_heads and d_model, or n_positions.
+    """
+    s, c, d, width = sizes, configuration, sizes.d_model, sizes.head_width
+    _require_sizes(s, c)
+    narrow = 1 / math.sqrt((3 if s.crossed else 2) * max(s.n_layers, 1))
+
+    def drawn(*shape: int, factor: float = 1.0) -> np.ndarray:
+        return rng.normal(0, factor * std, shape)
+
+    def zeros(*shape: int) -> Any:
+        return np.zeros(shape) if s.biased else None
+
+    def norm() -> NormParameters:
+        return NormParameters(np.ones(d), zeros(d) if c.norm == "layer" else None)
+
+    def heads() -> HeadParameters:
+        return HeadParameters(
+            drawn(s.n_heads, d, width),
+            drawn(s.groups, d, width),
+            drawn(s.groups, d, width),
+            drawn(s.n_heads, width, d, factor=narrow),
+            zeros(s.n_heads, width),
+            zeros(s.groups, width),
+            zeros(s.groups, width),
+            zeros(d),
+        )
+
+    def block() -> BlockParameters:
+        feed = FeedForwardParameters(
+            drawn(d, s.d_ff), drawn(s.d_ff, d, factor=narrow), zeros(s.d_ff), zeros(d)
+        )
+        feed = replace(feed, w_gate=drawn(d, s.d_ff)) if s.gated else feed
+        cross = (heads(), norm()) if s.crossed else (None, None)
+        return BlockParameters(heads(), feed, norm(), norm(), *cross)
+
+    return ModelParameters(
+        drawn(s.n_vocab, d),
+        tuple(block() for _ in range(s.n_layers)),
+        norm() if c.order == "pre" else None,
+        drawn(s.n_positions, d) if c.positions == "learned" else None,
+        np.zeros((s.n_heads, s.n_positions)) if c.positions == "relative" else None,
+        None if s.tied else drawn(d, s.n_vocab),
+    )
+
+
+def _require_sizes(s: Sizes, c: Configuration) -> None:
+    if s.groups < 1 or s.n_heads % s.groups:
+        raise ValueError(f"Sizes: n_groups must divide {s.n_heads} heads; got {s.groups}")
+    if s.d_k is None and s.d_model % s.n_heads:
+        raise ValueError(f"Sizes: d_model must be a multiple of {s.n_heads} heads; got {s.d_model}")
+    if c.positions in ("learned", "relative") and s.n_positions < 1:
+        raise ValueError(f'Sizes: "{c.positions}" needs n_positions; got {s.n_positions}')
+    if c.positions == "relative" and s.n_positions % 2 == 0:
+        raise ValueError(f"Sizes: n_positions must be odd for distances; got {s.n_positions}")

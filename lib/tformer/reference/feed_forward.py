@@ -1,0 +1,148 @@
+"""The feed-forward layer: every word by itself, through hidden units and back (chapter 9)."""
+
+import math
+
+import numpy as np
+
+from tformer.configuration import Configuration
+from tformer.parameters import FeedForwardParameters
+from tformer.reference import activations
+from tformer.reference.attention import sum_to
+from tformer.reference.equation import equation
+
+__all__ = ["dropout", "dropout_vjp", "feed_forward", "feed_forward_vjp"]
+
+
+@equation
+def feed_forward(
+    x: np.ndarray, parameters: FeedForwardParameters, configuration: Configuration
+) -> np.ndarray:
+    """Two linear maps with an activation between them; where there are gates, theirs.
+
+    Parameters
+    ----------
+    x : (..., d_model) array
+    parameters : FeedForwardParameters
+    configuration : Configuration
+        Its activation.
+
+    Returns
+    -------
+    (..., d_model) array
+
+    Notes
+    -----
+    Equation eq-feed-forward; [vaswani2017], section 3.3, and with gates [shazeer2020].
+    """
+    p, active = parameters, getattr(activations, configuration.activation)
+    hidden = _linear(x, p.w_in, p.b_in)
+    hidden = active(hidden) if p.w_gate is None else active(x @ p.w_gate) * hidden
+    return _linear(hidden, p.w_out, p.b_out)
+
+
+@equation
+def feed_forward_vjp(
+    x: np.ndarray,
+    parameters: FeedForwardParameters,
+    configuration: Configuration,
+    grad: np.ndarray,
+) -> tuple[np.ndarray, FeedForwardParameters]:
+    """Vector-Jacobian product of `feed_forward`: the gradients passed back to its arguments.
+
+    Parameters
+    ----------
+    x : (..., d_model) array
+    parameters : FeedForwardParameters
+    configuration : Configuration
+        Its activation.
+    grad : (..., d_model) array
+        Gradient of a loss with respect to what `feed_forward` returned.
+
+    Returns
+    -------
+    dx : (..., d_model) array
+        Each gradient has the shape of its argument: axes along which that was repeated are summed.
+    dparameters : FeedForwardParameters
+
+    Notes
+    -----
+    Equation eq-feed-forward-vjp; the derivatives of [vaswani2017], section 3.3.
+    """
+    p, active = parameters, getattr(activations, configuration.activation)
+    active_vjp = getattr(activations, f"{configuration.activation}_vjp")
+    inner, gate = _linear(x, p.w_in, p.b_in), None if p.w_gate is None else x @ p.w_gate
+    hidden = active(inner) if gate is None else active(gate) * inner
+    dhidden, dw_out, db_out = linear_vjp(hidden, p.w_out, p.b_out, grad)
+    dinner = active_vjp(inner, dhidden) if gate is None else dhidden * active(gate)
+    dx, dw_in, db_in = linear_vjp(x, p.w_in, p.b_in, dinner)
+    if gate is None:
+        return dx, FeedForwardParameters(dw_in, dw_out, db_in, db_out)
+    by_gate, dw_gate, _ = linear_vjp(x, p.w_gate, None, active_vjp(gate, dhidden * inner))
+    return dx + by_gate, FeedForwardParameters(dw_in, dw_out, db_in, db_out, dw_gate)
+
+
+@equation
+def dropout(x: np.ndarray, kept: np.ndarray, configuration: Configuration) -> np.ndarray:
+    """What is kept, over the share that is kept in expectation; 0 for the rest.
+
+    Parameters
+    ----------
+    x : (..., d_model) array
+    kept : (..., d_model) boolean array
+        Drawn anew for every step of training: True with the chance 1 - configuration.dropout.
+    configuration : Configuration
+        Its dropout.
+
+    Returns
+    -------
+    (..., d_model) array
+        Its expectation is x.
+
+    Notes
+    -----
+    Equation eq-dropout; [srivastava2014], where the division is made at test time instead.
+    """
+    return np.where(kept, x / (1 - configuration.dropout), 0)
+
+
+@equation
+def dropout_vjp(
+    x: np.ndarray, kept: np.ndarray, configuration: Configuration, grad: np.ndarray
+) -> np.ndarray:
+    """Vector-Jacobian product of `dropout`: the gradient of what is kept, over the same share.
+
+    Parameters
+    ----------
+    x : (..., d_model) array
+    kept : (..., d_model) boolean array
+    configuration : Configuration
+        Its dropout.
+    grad : (..., d_model) array
+        Gradient of a loss with respect to what `dropout` returned.
+
+    Returns
+    -------
+    (..., d_model) array
+        In the shape of x.
+
+    Notes
+    -----
+    Equation eq-dropout-vjp; the derivative of [srivastava2014].
+    """
+    return sum_to(x, np.where(kept, grad / (1 - configuration.dropout), 0))
+
+
+def _linear(x: np.ndarray, w: np.ndarray, b: np.ndarray | None) -> np.ndarray:
+    """Each row through a matrix."""
+    return x @ w if b is None else x @ w + b
+
+
+def linear_vjp(
+    x: np.ndarray, w: np.ndarray, b: np.ndarray | None, grad: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
+    """Gradients of rows, matrix and bias from that of `_linear`."""
+    leading = np.broadcast_shapes(grad.shape[:-1], x.shape[:-1])
+    grad = np.broadcast_to(grad, (*leading, grad.shape[-1]))
+    rows, n_rows = np.broadcast_to(x, (*leading, x.shape[-1])), math.prod(leading)
+    dw = rows.reshape(n_rows, x.shape[-1]).T @ grad.reshape(n_rows, grad.shape[-1])
+    return sum_to(x, grad @ w.T), dw, None if b is None else sum_to(b, grad)
