@@ -142,9 +142,9 @@ def every_cut(
     alike: bool = False,
     silent: Sequence[str] = SILENT,
 ) -> str:
-    """All 504 stories after each of the cuts, by which noun is the patient. A word whose arc
-    is cut shares its weight among the others. Six troubles are called loud. Beyond the statement:
-    the other eight survive the same cut; *high* and *rusty* fail without trouble and cure.
+    """All 504 stories after each of the cuts; a word whose arc is cut shares its weight among the
+    others. Beyond the statement: the eight troubles that are not loud survive the same cut, and of
+    these *high* and *rusty* have no right answer when all words after *too* are hidden.
     """
     held, said = _split()[1], []
     arcs = {"nothing": (), **{name: (place,) for name, place in CUTS.items()}}
@@ -152,15 +152,18 @@ def every_cut(
         right, second = answers(trained(), held, places)
         found = (float(right[~second].mean()), float(right[second].mean()))
         require(near(found, EXPECTED[name], 5e-4), f"{name}: {show(found)}")
-        said.append(f"{name} {show(np.round(found, 3))}")
+        said.append(f"{name} {found[0]:.3g}/{found[1]:.3g}")
     right, second = answers(trained(), held, [(layer, LAST, trouble)])
     heard = loud(held)
     for name, some in (("loud", heard | alike), ("other", ~heard | alike)):
         found = (float(right[some & ~second].mean()), float(right[some & second].mean()))
         require(near(found, HEARD[name], 5e-4), f"{name} troubles: {show(found)}")
-        said.append(f"trouble to the last the, {name} ones, {show(np.round(found, 3))}")
+        said.append(f"{name} {found[0]:.2g}/{found[1]:.2g}")
     right, _ = answers(trained(), held, DEAF)
     require(bool(right[loud(held, silent)].all()), f"one of {silent} has to be heard")
     require(not right[loud(held, ("high", "rusty"))].any(), "high or rusty need not be heard")
-    said.append(f"all that knows trouble or cure, {', '.join(silent)}, (1, 1); high, rusty, (0, 0)")
-    return "shares of right first nouns and second nouns with a cut: " + ", ".join(said)
+    text = ", ".join(said).replace(" the last", "").replace("second noun to", "noun to")
+    return (
+        f"right first/second nouns: {text.replace('first noun to', 'noun to')}; all after too: "
+        f"{', '.join(silent)} 1, high, rusty 0"
+    )

@@ -22,8 +22,8 @@ these are with one whose troubles they are not."""
 SILENT = ("wide", "icy", "hot", "dry")
 """Troubles of which the last "the" need hear nothing at all."""
 CURE_AT, PATIENT_AT = 16, 18
-DEAF = ((0, LAST, TROUBLE), (0, LAST, CURE_AT), *((1, LAST, t) for t in range(TROUBLE, LAST)))
-"""Every way by which trouble or cure could come to the last "the", in both layers."""
+DEAF = tuple((layer, LAST, t) for layer in (0, 1) for t in range(TROUBLE, LAST))
+"""All words from the trouble on are hidden from the last "the", in both layers."""
 CUTS = {
     "second noun to it": (0, IT, SECOND),
     "first noun to not": (0, NOT, FIRST),
