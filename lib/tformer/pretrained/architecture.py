@@ -5,17 +5,15 @@ https://github.com/ggml-org/ggml/blob/master/docs/gguf.md; the common names are 
 package transformers, which other libraries and the files on the model hub share.
 """
 
-from collections.abc import Iterator, Mapping
+import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
-from tformer.pretrained.blocks import Float32
 from tformer.pretrained.errors import refused
 from tformer.pretrained.gguf import Tensors
 
-__all__ = ["Architecture", "CommonNames", "gguf_names"]
+__all__ = ["Architecture"]
 
 PLAIN = {
     "token_embd.weight": ("model.embed_tokens.weight", "N d_model"),
@@ -34,8 +32,6 @@ LAYER = {
 }
 """GGUF's name, the common name, and the axes; of a layer behind ``blk.0.`` and ``model.layers.0.``.
 A matrix takes d_in numbers to d_out and has the shape (d_out, d_in): rows are outputs."""
-HEADS = {"attn_q.weight": "n_heads", "attn_k.weight": "n_groups"}
-"""The matrices whose rows, head by head, are paired by the rotation."""
 CURE = "give a GGUF file of a Llama without biases, such as SmolLM2"
 
 
@@ -89,8 +85,8 @@ class Architecture:
             raise refused(tensors.path, "the architecture llama", kind, CURE)
 
         def told(key: str, kind: type = int) -> Any:
-            found = metadata.get(f"llama.{key}")
-            if type(found) is not kind or not 0 < found < float("inf"):
+            found: Any = metadata.get(f"llama.{key}")
+            if type(found) is not kind or not 0 < found < math.inf:
                 raise refused(tensors.path, f"llama.{key}, {kind.__name__} above 0", found, CURE)
             return found
 

@@ -14,7 +14,7 @@ __all__ = ["KINDS", "Float32", "Kind"]
 
 Float32 = NDArray[np.float32]
 HALF_BLOCK = 16
-"""Bytes of a block of four bits: byte i holds number i in its low half, number i + 16 in its high."""
+"""Bytes of a block of four bits; the low half of byte i is number i, the high half i + 16."""
 
 
 class Kind(NamedTuple):

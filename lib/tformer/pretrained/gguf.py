@@ -160,7 +160,7 @@ def _stored(head: Head, count: int, alignment: int, size: int) -> dict[str, Stor
         found[name] = Stored(kind, shape, start + offset)
         end = found[name].end
     if not end <= size <= end + -end % alignment:
-        raise head.fault(f"a file of {end} bytes and its padding", f"{size} bytes, as the head tells")
+        raise head.fault(f"a file of {end} bytes and padding", f"one of {size}, as told")
     return found
 
 

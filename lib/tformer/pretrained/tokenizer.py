@@ -163,9 +163,9 @@ class Tokenizer:
                 before[further] = left
                 if (rank := ranks.get((kept[left], kept[further]), -1)) >= 0:
                     heappush(waiting, rank * size + left)
-            if (nearer := before[left]) >= 0:
-                if (rank := ranks.get((kept[nearer], kept[left]), -1)) >= 0:
-                    heappush(waiting, rank * size + nearer)
+            nearer = before[left]
+            if nearer >= 0 and (rank := ranks.get((kept[nearer], kept[left]), -1)) >= 0:
+                heappush(waiting, rank * size + nearer)
         return tuple(number for number in kept if number >= 0)
 
 

@@ -1,12 +1,12 @@
-"""Text cut into words, as the tokenizer of SmolLM2 does before any merging.
+r"""Text cut into words, as the tokenizer of SmolLM2 does before any merging.
 
 Its file `tokenizer.json` asks for two cuts: every digit by itself, then the pattern of GPT-2,
 
-    's|'t|'re|'ve|'m|'ll|'d| ?\\p{L}+| ?\\p{N}+| ?[^\\s\\p{L}\\p{N}]+|\\s+(?!\\S)|\\s+
+    's|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+
 
-llama.cpp calls the two `smollm`. Python's `re` knows no `\\p{L}`, and its `\\s` is not Unicode's. So
+llama.cpp calls the two `smollm`. Python's `re` knows no `\p{L}`, and its `\s` is not Unicode's. So
 every character beyond ASCII is replaced by one of its class, and the pattern cuts what comes out,
-which is as long as the text. Which characters are letters is what the Unicode of this Python says.
+which is as long as the text. Which characters are letters is what Python's own Unicode says.
 """
 
 import re
