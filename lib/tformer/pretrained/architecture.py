@@ -86,7 +86,8 @@ class Architecture:
 
         def told(key: str, kind: type = int) -> Any:
             found: Any = metadata.get(f"llama.{key}")
-            if type(found) is not kind or not 0 < found < math.inf:
+            above = isinstance(found, int | float) and 0 < found < math.inf
+            if type(found) is not kind or not above:
                 raise refused(tensors.path, f"llama.{key}, {kind.__name__} above 0", found, CURE)
             return found
 

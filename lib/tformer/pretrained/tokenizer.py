@@ -13,6 +13,8 @@ from itertools import pairwise
 from operator import index
 from typing import Any
 
+import numpy as np
+
 from tformer.pretrained.errors import refused
 from tformer.pretrained.words import words
 
@@ -52,7 +54,8 @@ class Tokenizer:
     Raises
     ------
     PretrainedError
-        If a token is told twice, or if a merge is not of two tokens into one.
+        If a token is told twice, is empty or is not written in bytes, or if a merge is not of two
+        tokens into one.
     """
 
     def __init__(
@@ -63,6 +66,10 @@ class Tokenizer:
         if len(numbers) < len(self.tokens):
             raise _wrong("each token once", f"{len(self.tokens) - len(numbers)} again")
         self._special = {self.tokens[number]: number for number in control}
+        if strange := {*"".join(numbers.keys() - self._special.keys())} - BYTES.keys():
+            raise _wrong("tokens of bytes, written as letters", repr(min(strange)))
+        if "" in numbers:
+            raise _wrong("tokens that are not empty", "an empty one")
         self._cut = re.compile("|".join(map(re.escape, sorted(self._special, key=len)[::-1])))
         self._of_byte = [numbers.get(LETTERS[byte], -1) for byte in range(256)]
         self.dropped = bytes(byte for byte in range(256) if self._of_byte[byte] < 0)
@@ -91,10 +98,13 @@ class Tokenizer:
             raise _wrong("byte-level BPE, gpt2, with words cut as smollm", told)
         tokens, merges = (_strings(metadata, key) for key in ("tokens", "merges"))
         kinds = metadata.get("tokenizer.ggml.token_type")
-        kinds = [NORMAL] * len(tokens) if kinds is None else list(kinds)
-        if len(kinds) != len(tokens) or not {*kinds} <= {NORMAL, CONTROL}:
-            raise _wrong(f"a type of each of {len(tokens)} tokens, normal or control", len(kinds))
-        return cls(tokens, merges, [i for i, kind in enumerate(kinds) if kind == CONTROL])
+        if (
+            not isinstance(kinds, np.ndarray)
+            or len(kinds) != len(tokens)
+            or not np.isin(kinds, [NORMAL, CONTROL]).all()
+        ):
+            raise _wrong(f"{len(tokens)} types of tokens, each {NORMAL} or {CONTROL}", kinds)
+        return cls(tokens, merges, np.flatnonzero(kinds == CONTROL).tolist())
 
     def encode(self, text: str) -> list[int]:
         """The tokens of a text.
