@@ -150,6 +150,7 @@ def test_what_is_no_whole_file_is_refused_by_name(tmp_path: Path, whole: bytes) 
             b"GGUF" + struct.pack("<IQQ", 3, 0, 1) + key + struct.pack("<IIQ", 9, 7, 3) + b"\1\2\0",
             "0 or 1 for 'general.name', found another byte",
         ),
+        "no alignment": (made.gguf({"general.alignment": 0}), "a multiple of 8, found 0"),
         "alignment": (made.gguf({"general.alignment": 4}), "a multiple of 8, found 4"),
         "tensor twice": (
             replaced(whole, b"blk.1.ffn_norm", b"blk.0.ffn_norm"),

@@ -35,6 +35,7 @@ def small() -> Tokenizer:
         ["f", "(", "x", ")!", " =", " y", "²", " ", "½", "Ⅷ", "٣"],
         ["naïve", " 中文", "。", "한국", "\u3000", "x", "\x1c", "a", "\xa0", "b", "\u200b", "c"],
         ["e", "\u0301", " _", "a", "_"],
+        ["a", "\xa0", "\u2003", "b", "\u3000", " x", " \x1c", "y", " \u200b"],
     ],
 )
 def test_words_are_cut_as_by_hand(cut: list[str]) -> None:
@@ -50,6 +51,9 @@ def test_merges_told_first_come_first(small: Tokenizer) -> None:
     assert pieces("lll llll") == ["ll", "l", "Ġ", "ll", "ll"]
     assert pieces("12") == ["1", "2"]
     assert pieces("<|start|>hello<|end|><|end") == ["<|start|>", "hello", "<|end|>", "e", "n", "d"]
+    nested = Tokenizer(["a", "<a", "<a>", "<", "中"], [], [1, 2, 4])
+    assert nested.encode("<a><a<中") == [2, 1, 3, 4]
+    assert nested.decode([2, 1, 3, 4]) == "<a><a<中"
     assert pieces("é") == ["Ã", "©"]
     assert small.encode("") == []
 

@@ -35,8 +35,8 @@ class _Classes(dict[int, str]):
         return found
 
 
-CLASSES = _Classes({code: chr(code) for code in range(128)} | dict.fromkeys(range(28, 32), SIGN))
-"""ASCII stands for itself, but for four signs that `re` takes for white space."""
+CLASSES = _Classes({code: chr(code) for code in range(128)})
+"""ASCII stands for itself."""
 
 
 def words(text: str) -> Iterator[str]:
