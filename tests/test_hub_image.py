@@ -23,7 +23,7 @@ def instructions(word: str) -> list[str]:
 def test_the_image_installs_what_the_makefile_installs() -> None:
     make = (ROOT / "Makefile").read_text(encoding="utf-8")
     installed = re.findall(r"\$\(PY\) -m (pip install .+)$", make, re.MULTILINE)
-    assert len(installed) == 3
+    assert len(installed) == 4
     assert [run.removeprefix("python -m ") for run in instructions("RUN") if " pip " in run] == (
         installed
     )

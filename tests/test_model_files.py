@@ -108,7 +108,7 @@ def test_a_state_dict_of_another_library_is_taken_whole_or_refused(change: Any, 
 
 
 def test_a_naming_or_number_of_heads_that_does_not_fit_is_refused() -> None:
-    with pytest.raises(WeightsError, match="naming must be one of gpt2, llama, gguf; got 'bert'"):
+    with pytest.raises(WeightsError, match="naming must be one of gpt2, llama; got 'bert'"):
         named_by("bert", state(), n_heads=2)
     with pytest.raises(WeightsError, match="of width 8 has no 3 heads"):
         named_by("gpt2", state(), n_heads=3)

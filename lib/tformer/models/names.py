@@ -1,4 +1,4 @@
-"""State dicts under the names of other libraries: GPT-2's, Llama's, and those of GGUF files.
+"""State dicts under the names of other libraries: those of GPT-2 and of Llama.
 
 Each table says where one of our arrays stands there; `{i}` is the number of a block. A matrix that
 is called a linear one has its rows where ours has columns.
@@ -63,15 +63,6 @@ _GPT2 = {
     "feed_forward.w_out": "mlp.c_proj.weight",
     "feed_forward.b_out": "mlp.c_proj.bias",
 }
-_GGUF = {
-    "heads_norm.gain": "attn_norm.weight",
-    **{f"heads.w_{x}": f"attn_{x}.weight" for x in "qkv"},
-    "heads.w_o": "attn_output.weight",
-    "feed_forward_norm.gain": "ffn_norm.weight",
-    "feed_forward.w_gate": "ffn_gate.weight",
-    "feed_forward.w_in": "ffn_up.weight",
-    "feed_forward.w_out": "ffn_down.weight",
-}
 NAMINGS = {
     "gpt2": Naming(
         {
@@ -95,16 +86,6 @@ NAMINGS = {
         True,
         r".*rotary_emb\.inv_freq",
     ),
-    "gguf": Naming(
-        {
-            "embedding": "token_embd.weight",
-            "norm.gain": "output_norm.weight",
-            "unembedding": "output.weight",
-        },
-        {our: f"blk.{{i}}.{their}" for our, their in _GGUF.items()},
-        True,
-        r"rope_freqs\.weight",
-    ),
 }
 """What is missing there is left out here, if it may be."""
 
@@ -117,7 +98,7 @@ def named_by(
     Parameters
     ----------
     naming : str
-        "gpt2", "llama" or "gguf". Names may begin with "transformer.".
+        "gpt2" or "llama". Names may begin with "transformer.".
     state : dict of arrays, or of tensors
         They are not copied where their places allow it.
     n_heads, n_groups : int
@@ -134,7 +115,8 @@ def named_by(
 
     Notes
     -----
-    Llama's queries and keys are for `rope` with "half", those of GGUF files for "adjacent".
+    Llama's queries and keys are for `rope` with "half" in the files on the hub, for "adjacent" in
+    GGUF files.
     """
     if naming not in NAMINGS:
         raise WeightsError(f"named_by: naming must be one of {', '.join(NAMINGS)}; got {naming!r}")

@@ -1,0 +1,55 @@
+"""The real model of the book as the book's own functions take it."""
+
+from typing import NamedTuple
+
+from tformer.configuration import Configuration
+from tformer.models.names import named_by
+from tformer.parameters import ModelParameters
+from tformer.pretrained import Checkpoint, Tokenizer, checkpoint
+
+__all__ = ["RealModel", "model_of", "real_model"]
+
+
+class RealModel(NamedTuple):
+    """What it takes to read and write: words to numbers and back, parameters, and what to compute.
+
+    Attributes
+    ----------
+    tokenizer : Tokenizer
+    parameters : ModelParameters
+        NumPy arrays in float32.
+    configuration : Configuration
+    """
+
+    tokenizer: Tokenizer
+    parameters: ModelParameters
+    configuration: Configuration
+
+
+def real_model() -> RealModel:
+    """Open SmolLM2-135M-Instruct, in four bits a weight, and decode it.
+
+    A second and half a gigabyte; keep what it returns.
+
+    Raises
+    ------
+    PretrainedError
+        If it is not on this machine, which `make model` changes, or is not what it should be.
+    """
+    return model_of(checkpoint())
+
+
+def model_of(found: Checkpoint) -> RealModel:
+    """A checkpoint of the shape of Llama, as the functions of the book take it."""
+    about = found.architecture
+    configuration = Configuration(
+        norm="rms",
+        eps=about.eps,
+        activation="silu",
+        positions="rope",
+        pairing=about.pairing,
+        base=about.base,
+    )
+    state = found.common(about.pairing)
+    parameters = named_by("llama", state, about.n_heads, about.n_groups)
+    return RealModel(found.tokenizer, parameters, configuration)

@@ -1,0 +1,24 @@
+"""A real model, read from its file: metadata, tensors by name, and its tokenizer, in NumPy alone.
+
+A file that is not whole is refused with a `PretrainedError`; nothing is unpickled or fetched.
+"""
+
+from tformer.pretrained.architecture import Architecture
+from tformer.pretrained.common import CommonNames
+from tformer.pretrained.errors import PretrainedError
+from tformer.pretrained.gguf import Tensors, read
+from tformer.pretrained.tokenizer import Tokenizer
+from tformer.pretrained.wheel import Checkpoint, available, checkpoint, path
+
+__all__ = [
+    "Architecture",
+    "Checkpoint",
+    "CommonNames",
+    "PretrainedError",
+    "Tensors",
+    "Tokenizer",
+    "available",
+    "checkpoint",
+    "path",
+    "read",
+]

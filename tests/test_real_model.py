@@ -1,0 +1,82 @@
+"""The real model through the book's own functions, against another library's."""
+
+import os
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from tformer import fast, reference
+from tformer.models.generate import generate
+from tformer.models.real import RealModel, model_of
+from tformer.parameters import leaves, tree_map
+
+try:
+    from transformers import LlamaConfig, LlamaForCausalLM
+except ImportError:
+    if os.environ.get("CI"):
+        raise
+    pytest.skip("the package transformers is not installed", allow_module_level=True)
+
+TEXT = "The animal did not cross the street because it was too tired. So the animal"
+GREEDY = 20
+
+
+def theirs_of(checkpoint: Any) -> Any:
+    """Another library's model with the same numbers, under its names and in its pairing."""
+    about = checkpoint.architecture
+    config = LlamaConfig(
+        vocab_size=about.n_vocab,
+        hidden_size=about.d_model,
+        num_hidden_layers=about.n_layers,
+        num_attention_heads=about.n_heads,
+        num_key_value_heads=about.n_groups,
+        intermediate_size=about.d_ff,
+        rms_norm_eps=about.eps,
+        max_position_embeddings=about.n_context,
+        rope_parameters={"rope_type": "default", "rope_theta": about.base},
+        tie_word_embeddings=about.tied,
+    )
+    with torch.device("meta"):
+        made = LlamaForCausalLM(config)
+    state = {name: torch.from_numpy(x) for name, x in checkpoint.common("half").items()}
+    if about.tied:
+        state["lm_head.weight"] = state["model.embed_tokens.weight"]
+    made.load_state_dict(state, assign=True)
+    made.model.rotary_emb = type(made.model.rotary_emb)(config)
+    return made.eval()
+
+
+def assert_same(model: RealModel, theirs: Any, words: list[int]) -> None:
+    """Logits to 2e-4, or 4e-6 of the largest, and the likeliest word, in both libraries."""
+    with torch.no_grad():
+        expected = theirs(torch.tensor([words])).logits[0].numpy()
+    in_torch = tree_map(torch.from_numpy, model.parameters)
+    ours = fast.decoder(torch.tensor(words), in_torch, model.configuration).numpy()
+    for got in (ours, reference.decoder(np.array(words), model.parameters, model.configuration)):
+        bound = max(2e-4, 4e-6 * np.abs(expected).max())
+        np.testing.assert_allclose(got, expected, rtol=0, atol=bound)
+        np.testing.assert_array_equal(got.argmax(-1), expected.argmax(-1))
+
+
+def test_a_small_checkpoint_gives_the_logits_of_another_library(small_checkpoint: Any) -> None:
+    n_vocab = small_checkpoint.architecture.n_vocab
+    words = [int(x) for x in np.random.default_rng(0).integers(0, n_vocab, 9)]
+    assert_same(model_of(small_checkpoint), theirs_of(small_checkpoint), words)
+
+
+def test_the_real_model_gives_the_logits_and_words_of_another_library(checkpoint: Any) -> None:
+    model, theirs = model_of(checkpoint), theirs_of(checkpoint)
+    words = model.tokenizer.encode(TEXT)
+    assert sum(x.size for x in leaves(model.parameters)) == 134_515_008
+    assert_same(model, theirs, words)
+    full = list(words)
+    with torch.no_grad():
+        for _ in range(GREEDY):
+            full.append(int(theirs(torch.tensor([full])).logits[0, -1].argmax()))
+    in_torch = tree_map(torch.from_numpy, model.parameters)
+    given = (fast.cached_decoder, torch.tensor(words), in_torch, model.configuration, GREEDY)
+    assert [*words, *generate(*given)] == full
+    by_numpy = (reference.cached_decoder, np.array(words), model.parameters, model.configuration)
+    assert [*words, *generate(*by_numpy, 5)] == full[: len(words) + 5]
