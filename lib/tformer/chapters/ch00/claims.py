@@ -160,9 +160,9 @@ def every_cut(
         require(near(found, HEARD[name], 5e-4), f"{name} troubles: {show(found)}")
         said.append(f"{name} {found[0]:.2g}/{found[1]:.2g}")
     right, _ = answers(trained(), held, DEAF)
-    for some, share in ((tuple(silent), 1), (("high", "rusty"), 0)):
-        now = float(right[loud(held, some)].mean())
-        require(now == share, f"{', '.join(some)}: {now:.3f} right, all words after too hidden")
+    for troubles, share in ((tuple(silent), 1), (("high", "rusty"), 0)):
+        now = float(right[loud(held, troubles)].mean())
+        require(now == share, f"{', '.join(troubles)}: {now:.3f} right, all words after too hidden")
     text = ", ".join(said).replace(" the last", "").replace("second noun to", "noun to")
     return (
         f"right first/second nouns: {text.replace('first noun to', 'noun to')}; all after too: "
