@@ -45,7 +45,7 @@ const likeliest = (words, p, n) => [...p.keys()].sort((i, j) => p[j] - p[i]).sli
 
 /** A line of words with room for arcs: layer 2 above, layer 1 below; where it is narrow the words stand in a column. */
 function arcLine(pick) {
-  const sides = ["above", "below", "left", "right"].map((name) => h("svg", { class: `tf-arcs-${name}`,
+  const sides = ["above", "below", "left", "right"].map((name) => h("svg", { class: `tf-looks-${name}`,
     viewBox: ["left", "right"].includes(name) ? "0 0 130 1000" : "0 0 1000 130", preserveAspectRatio: "none", "aria-hidden": "true" }));
   const [above, below, left, right] = sides, line = h("div", { class: "tf-arc-words" });
   const el = h("div", { class: "tf-arc-stage" }, above, left, line, right, below);

@@ -162,7 +162,7 @@ def test_words_of_the_line_keep_apart_and_arcs_meet_them(show: Callable, width: 
     assert (text[1:, 0] >= word[:-1, 1] - 0.5).all()
     assert (text[:-1, 1] <= word[1:, 0] + 0.5).all()
     assert 0 <= boxes[:, 1, 0].min() < boxes[:, 1, 1].max() <= width
-    arc = page.locator(f".tf-arcs-{'right' if down else 'above'} path").first
+    arc = page.locator(f".tf-looks-{'right' if down else 'above'} path").first
     ends = arc.evaluate(
         """(path) => [0, path.getTotalLength()].map((at) => {
             const { x, y } = path.getPointAtLength(at).matrixTransform(path.getScreenCTM());
