@@ -45,6 +45,8 @@
   /** What a proof says, step by step: all that it holds but its handle. */
   const stepsOf = (proof) => [...(proof.querySelector("section") ?? proof).children].filter((el) => !el.matches("summary, .admonition-title"));
 
+  const longest = (node) => Math.max(0, ...[...node.querySelectorAll("pre")].map((pre) => pre.textContent.split("\n").length));
+
   /** The slides of a page, in order: what each shows, its title, its steps, and what is said to it. */
   function slidesOf(article) {
     const slides = [];
@@ -82,7 +84,8 @@
       if (quiz.length) quiz.forEach((_, i) => add("quiz", "Before we go on", node, { live: true, question: i }));
       else if (node.querySelector(".widget-host")) add("touch", section, node, { live: true });
       else if (node.querySelector("figure")) add("figure", text(node.querySelector(".caption-number")), node);
-      else add("code", section, node);
+      else if (longest(node) <= 45) add("code", section, node);
+      else say(node); // nobody can read it from a slide
     }
     walk(article);
     return slides;

@@ -108,9 +108,9 @@ check("5.2", eavesdrop)
 # with queries, keys and values of your choice.
 #
 # Write `find_mask(attend, n)` for n from 1 to 30. The function `attend(q, k, v)` takes three tables
-# with n rows each, q and k of one width, v of any, and returns its outputs, with the mask before the
-# softmax. Return the mask, shape `(n, n)`, True where row t may look at row s. The output of a fully
-# masked row is zero.
+# with n rows each, q and k of one width, v of any, and returns its outputs, with the mask before
+# the softmax. Return the mask, shape `(n, n)`, True where row t may look at row s. The output of a
+# fully masked row is zero.
 # ```
 
 # %%
