@@ -5,7 +5,7 @@
 // keep what was set; all else is copied.
 "use strict";
 (() => {
-  const [WIDE, HIGH, LARGEST, SMALLEST] = [1280, 720, 1.75, 0.95];
+  const [WIDE, HIGH, LARGEST, SMALLEST, LINES] = [1280, 720, 1.75, 0.95, 45];
   const STATEMENT = ".theorem, .lemma, .proposition, .corollary, .definition, .example, .algorithm, .assumption";
   const make = (tag, attributes = {}, ...children) => {
     const el = document.createElement(tag);
@@ -45,6 +45,7 @@
   /** What a proof says, step by step: all that it holds but its handle. */
   const stepsOf = (proof) => [...(proof.querySelector("section") ?? proof).children].filter((el) => !el.matches("summary, .admonition-title"));
 
+  /** How many lines the longest listing has. */
   const longest = (node) => Math.max(0, ...[...node.querySelectorAll("pre")].map((pre) => pre.textContent.split("\n").length));
 
   /** The slides of a page, in order: what each shows, its title, its steps, and what is said to it. */
@@ -84,7 +85,7 @@
       if (quiz.length) quiz.forEach((_, i) => add("quiz", "Before we go on", node, { live: true, question: i }));
       else if (node.querySelector(".widget-host")) add("touch", section, node, { live: true });
       else if (node.querySelector("figure")) add("figure", text(node.querySelector(".caption-number")), node);
-      else if (longest(node) <= 45) add("code", section, node);
+      else if (longest(node) <= LINES) add("code", section, node);
       else say(node); // nobody can read it from a slide
     }
     walk(article);

@@ -94,8 +94,8 @@ class Configuration:
         raise error(f"Configuration: {name} must be {wanted}; got {getattr(self, name)!r}")
 
 
-def require_block(where: str, block: BlockParameters, memory: Any, sinusoids: Any) -> None:
-    """Hold what a block is given besides its words to what its parameters have.
+def require_block(where: str, block: BlockParameters, crossed: bool, turned: bool) -> None:
+    """Hold a block to what it is to do: look at a memory, turn queries and keys by sinusoids.
 
     Raises
     ------
@@ -104,10 +104,10 @@ def require_block(where: str, block: BlockParameters, memory: Any, sinusoids: An
     ShapeError
         If pairs are to be turned of a width that is odd.
     """
-    if memory is not None and block.cross is None:
+    if crossed and block.cross is None:
         raise ValueError(f"{where}: a memory needs parameters.cross; got None")
     d_k = block.heads.w_q.shape[-1]
-    if sinusoids is not None and d_k % 2:
+    if turned and d_k % 2:
         raise ShapeError(f"{where}: axis d_k must be even for sinusoids; got {d_k}")
 
 
@@ -116,7 +116,7 @@ def require_model(
     model: ModelParameters,
     configuration: Configuration,
     n_words: int,
-    memory: Any = None,
+    crossed: bool = False,
     several: tuple[Any, ...] | None = None,
 ) -> None:
     """Hold parameters to what a configuration asks of them, for that many words.
@@ -129,8 +129,8 @@ def require_model(
     configuration : Configuration
     n_words : int
         With those in a cache.
-    memory : array, optional
-        What cross-attention looks at.
+    crossed : bool
+        Whether there is a memory, which cross-attention looks at.
     several : tuple, optional
         One for each block, such as caches.
 
@@ -156,7 +156,7 @@ def require_model(
     if kind == "sinusoidal" and d_model % 2:
         raise ShapeError(f"{where}: axis d_model must be even for sinusoids; got {d_model}")
     for block in model.blocks:
-        require_block(where, block, memory, True if kind == "rope" else None)
+        require_block(where, block, crossed, kind == "rope")
     if several is not None and len(several) != len(model.blocks):
         one = "Kept" if any(isinstance(x, Kept) for x in several) else "KVCache"
         wanted = f"{len(model.blocks)}, one {one} for each block"

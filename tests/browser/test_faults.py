@@ -48,9 +48,8 @@ PLANTED = {
         "beyond the edge: no shadow: … quiet",
         "beyond the edge: not reached by Tab: … quiet",
     ],
-    '<div class="drawing-frame" style="overflow: auto"><p style="width: 900px">x</p></div>': [
-        "beyond the edge: a drawing is cut",
-    ],
+    '<div class="drawing-frame" style="overflow: auto"><svg class="drawing" viewBox="0 0 300 9" '
+    'style="width: 420px; max-width: none"></svg></div>': ["beyond the edge: a drawing is cut"],
     '<svg class="drawing" viewBox="0 0 900 9" width="90"></svg>': [
         "beyond the edge: a drawing at 0.07"
     ],

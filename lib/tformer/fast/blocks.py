@@ -41,7 +41,7 @@ def block(
     """On a CPU half precision is widened to float32; on a GPU the words between the sublayers are
     rounded to it.
     """
-    require_block("block", parameters, memory, sinusoids)
+    require_block("block", parameters, memory is not None, sinusoids is not None)
     dtype = x.dtype
     x, parameters, memory, bias = widened(x, parameters, memory, bias)
     options = (memory, mask, memory_mask, bias, sinusoids, causal, kept)
@@ -64,7 +64,7 @@ def block_vjp(
     kept: Kept | None = None,
 ) -> Gradients:
     """By PyTorch's automatic differentiation of `block`."""
-    require_block("block_vjp", parameters, memory, sinusoids)
+    require_block("block_vjp", parameters, memory is not None, sinusoids is not None)
 
     def through(x: Tensor, p: BlockParameters, m: Tensor | None, b: Tensor | None) -> Tensor:
         return block(x, p, configuration, m, mask, memory_mask, b, sinusoids, causal, kept)

@@ -46,12 +46,12 @@ def require_words(
     tokens: Tensor,
     p: ModelParameters,
     c: Configuration,
-    memory: Tensor | None = None,
+    crossed: bool = False,
     several: tuple[object, ...] | None = None,
     offset: int = 0,
 ) -> None:
     """Hold tokens and parameters to each other and to the configuration."""
-    require_model(where, p, c, tokens.shape[-1] + offset, memory, several)
+    require_model(where, p, c, tokens.shape[-1] + offset, crossed, several)
     require_rows(where, tokens, p.embedding)
 
 

@@ -16,7 +16,6 @@ from tformer.parameters import (
     EncoderDecoderParameters,
     ModelParameters,
     named_leaves,
-    tree_map,
 )
 
 __all__ = ["WeightsError", "load", "save", "tree_of"]
@@ -84,7 +83,7 @@ def tree_of(kind: type[Any], arrays: Mapping[str, Any], where: str = "tree_of") 
     found = _tree(kind, "", left, where)
     if left:
         raise WeightsError(f"{where}: no place for {_some(left)}")
-    return tree_map(lambda x: x, found)
+    return found
 
 
 def _tree(kind: type[Any], before: str, left: dict[str, Any], where: str) -> Any:

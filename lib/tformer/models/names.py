@@ -128,11 +128,7 @@ def named_by(
     }
     n_blocks = _blocks(names.block["heads_norm.gain"], left)
     try:
-        blocks = tuple(
-            _block({our: their.format(i=i) for our, their in names.block.items()}, left, names, *h)
-            for i in range(n_blocks)
-            for h in [(n_heads, n_groups)]
-        )
+        blocks = tuple(_block(i, left, names, n_heads, n_groups) for i in range(n_blocks))
         found = {our: left.pop(their, None) for our, their in names.model.items()}
         last = NormParameters(found["norm.gain"], found.get("norm.bias"))
         out = found["unembedding"]
@@ -162,9 +158,10 @@ def _blocks(pattern: str, names: Iterable[str]) -> int:
 
 
 def _block(
-    names: dict[str, str], left: dict[str, Any], naming: Naming, n_heads: int, n_groups: int | None
+    i: int, left: dict[str, Any], naming: Naming, n_heads: int, n_groups: int | None
 ) -> BlockParameters:
-    """One block, whose arrays are taken out of `left`."""
+    """Block i, whose arrays are taken out of `left`."""
+    names = {our: their.format(i=i) for our, their in naming.block.items()}
     found = {our: left.pop(their, None) for our, their in names.items()}
     for our, their in names.items():
         if found[our] is None and ".b" not in our:

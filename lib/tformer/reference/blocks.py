@@ -85,7 +85,7 @@ def block(
     -----
     Equation eq-block; [vaswani2017], section 3.1, whose order is "post"; "pre" as in [xiong2020].
     """
-    require_block("block", parameters, memory, sinusoids)
+    require_block("block", parameters, memory is not None, sinusoids is not None)
     options = (memory, mask, memory_mask, bias, sinusoids, causal, kept)
     return cached_block(x, parameters, configuration, None, *options)[0]
 
@@ -145,7 +145,7 @@ def block_vjp(
     Equation eq-block-vjp; the derivatives of [vaswani2017], section 3.1. The words between the
     sublayers are computed again, not kept.
     """
-    require_block("block_vjp", parameters, memory, sinusoids)
+    require_block("block_vjp", parameters, memory is not None, sinusoids is not None)
     p, c, kept = parameters, configuration, kept or Kept()
     found = tree_map(np.zeros_like, vars(p)) | {"memory": tree_map(np.zeros_like, memory)}
     steps = [("heads", p.heads_norm, _attention(p.heads, c, mask, bias, sinusoids, causal))]
