@@ -25,7 +25,7 @@ from tformer.claims.tools import Array, grid, near, show, simplex_grid
 def variance(pre_adds: bool = True, mean: float = 0.0, tied: bool = False) -> str:
     """Expectations over all choices of signs, which are sums and no samples; RMSNorm with ε 0."""
     tried = 0
-    for (d, depth), s in product(((1, 1), (1, 2), (1, 3), (2, 1), (2, 2), (2, 3)), (0.5, 0.75)):
+    for (d, depth), s in product(((1, 1), (1, 2), (1, 3), (2, 1), (2, 2), (2, 3)), (0.5, 0.7)):
         count = d * d * (1 if tied else depth)
         signs = grid(count, (-1, 1)).reshape(-1, 1 if tied else depth, d, d)
         w = np.broadcast_to(signs, (len(signs), depth, d, d)) * s / d**0.5 + mean
