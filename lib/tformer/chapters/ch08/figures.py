@@ -46,12 +46,9 @@ def strip(orders: tuple[str, str] = ("none", "pre"), told: bool = True) -> Figur
 def stream() -> Figure:
     """The row of *it* through six layers: where it looks and how long it is, with and without."""
     figure = Figure(figsize=(WIDE, 4.1), layout="constrained")
-    for ax, order, title in zip(
-        figure.subplots(1, 2),
-        ("none", "pre"),
-        ("no norm", "RMSNorm before each layer"),
-        strict=True,
-    ):
+    titles = {"none": "no norm", "pre": "RMSNorm before each layer"}
+    longest = np.linalg.norm(rows.run("none").rows[-1, rows.IT])
+    for ax, (order, title) in zip(figure.subplots(1, 2), titles.items(), strict=True):
         found = rows.run(order)
         ax.set_axis_off()
         squares(ax, found.weights[:, rows.IT].T, (0, 0), WEIGHT, most=0.4, size=(1.6, 1))
@@ -140,11 +137,16 @@ def wirings() -> tuple[Figure, Figure]:
 
 def _wiring(title: str, before: bool) -> Figure:
     figure, ax = blank(3.3, 2.3)
-    ax.annotate(
-        "", (6.5, 2.2), (-0.2, 2.2), arrowprops={"arrowstyle": "-|>", "lw": 3, "color": INK}
-    )
-    ax.plot([0.5, 0.5, 4, 4], [2.2, 0.5, 0.5, 2.0], color=QUIET, linewidth=1.6)
-    ax.plot(4, 2.2, "o", color="white", markeredgecolor=INK, markersize=15)
+    on, over = ((1.45, 0.5) if before else (5.25, 2.2)), (2.9, 0.5)
+    for start, end in [(-0.2, 3.75), (4.25, 6.4 if before else 4.7), (5.8, 6.4)][: 3 - before]:
+        ax.plot([start, end], [2.2, 2.2], color=INK, linewidth=3)
+    ax.plot(6.4, 2.2, ">", color=INK, markersize=9)
+    cuts = [0.5, 0.9, 2.0, 2.35, 3.45, 4] if before else [0.5, 2.35, 3.45, 4]
+    for start, end in zip(cuts[::2], cuts[1::2], strict=True):
+        ax.plot([start, end], [0.5, 0.5], color=QUIET, linewidth=1.6)
+    for x, bottom in ((0.5, 2.2), (4, 1.95)):
+        ax.plot([x, x], [0.5, bottom], color=QUIET, linewidth=1.6)
+    ax.plot(4, 2.2, "o", color="none", markeredgecolor=INK, markersize=15)
     ax.text(4, 2.22, "+", ha="center", va="center", fontsize=13)
     _box(ax, *over, "layer", QUIET)
     _box(ax, *on, "norm", QUERY)
