@@ -43,7 +43,8 @@ def _stacks() -> Iterator[Case]:
             Rows are replaced and not added to.
         x + read @ w → read + read @ w
             With norms before, the stream itself was normed; only the branch reads the norm.
-        order == "pre" → order == "post" ;; x = norm(x) if order == "post" → x = norm(x) if order == "pre"
+        order == "pre" → order == "post"
+        x = norm(x) if order == "post" → x = norm(x) if order == "pre"
             Before and behind are exchanged.
         norm(x) if order == "post" else x → x
             With norms behind, the sums were not normed.
