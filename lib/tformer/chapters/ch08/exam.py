@@ -186,7 +186,8 @@ float16. What comes out of RMSNorm, and what should the program do?""",
 **(c)** Norms behind: each norm acts on the stream itself, on what the line before has summed up.
 
 **(d)** Its square is above the largest number of float16 and becomes infinite, so is the mean, and
-each number divided by it is 0: a row of zeros, without an error. The mean square should be computed in float32.""",
+each number divided by it is 0: a row of zeros, without an error. The mean square should be
+computed in float32.""",
         marking=(
             (3, "all three named"),
             (3, "three results"),
