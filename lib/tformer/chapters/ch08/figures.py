@@ -91,7 +91,7 @@ def sphere() -> tuple[Figure, Figure]:
 
 
 def _arrows(ax: Axes, start: np.ndarray, end: np.ndarray) -> None:
-    for one, to in zip(start, end, strict=True):
+    for one, to in zip(start.tolist(), end.tolist(), strict=True):
         look = {"arrowstyle": "-|>", "color": QUIET, "lw": 0.9, "shrinkA": 0, "shrinkB": 2}
         ax.annotate("", to, one, arrowprops=look)
         ax.plot(*one, "o", color=INK, markersize=3.5)
@@ -119,7 +119,8 @@ def _passed(length: float, title: str) -> Figure:
     home = reference.rms_norm(x[None], rows.PLAIN)[0]
     for step, color in zip(steps, (KEY, VALUE), strict=True):
         moved = reference.rms_norm((x + step)[None], rows.PLAIN)[0]
-        ax.annotate("", x + step, x, arrowprops={"arrowstyle": "-|>", "color": color, "lw": 2})
+        start, end = (x[0], x[1]), (x[0] + step[0], x[1] + step[1])
+        ax.annotate("", end, start, arrowprops={"arrowstyle": "-|>", "color": color, "lw": 2})
         ax.plot([home[0], moved[0]], [home[1], moved[1]], color=color, linewidth=5)
     ax.plot(*x, "o", color=INK)
     ax.plot(*home, "o", color=QUERY)

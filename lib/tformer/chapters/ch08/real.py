@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from tformer import reference
+from tformer.chapters.ch08.rows import PLAIN
 from tformer.models.real import RealModel
 from tformer.world import corpus
 
@@ -56,7 +57,7 @@ def measured(model: RealModel) -> dict[str, Any]:
         return rows
 
     def loss(x: np.ndarray) -> float:
-        x = reference.rms_norm(x, parameters.norm, configuration.eps)
+        x = reference.rms_norm(x, parameters.norm or PLAIN, configuration.eps)
         logits = reference.unembed(x[:-1], parameters)
         return float(reference.cross_entropy(logits, tokens[1:]).mean())
 
