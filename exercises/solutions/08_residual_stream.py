@@ -45,7 +45,8 @@ def normed(x, eps):
     """LayerNorm of every row: (T, d)."""
     ### BEGIN SOLUTION
     centred = x - x.mean(axis=-1, keepdims=True)
-    return centred / np.sqrt((centred**2).mean(axis=-1, keepdims=True) + eps)
+    variance = (centred**2).mean(axis=-1, keepdims=True)
+    return centred / np.sqrt(variance + eps)
     ### END SOLUTION
 
 

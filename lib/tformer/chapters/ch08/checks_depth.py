@@ -34,8 +34,8 @@ def _stacks() -> Iterator[Case]:
     praise="All three orders, with none to five layers.",
     hints=(
         "In which line does each order differ from x = x + x @ w?",
-        "Before: the branch multiplies norm(x), and x itself is what is added to.",
-        "Behind: after each sum, x = norm(x).",
+        "Before: the branch multiplies the normed rows, and x itself is what is added to.",
+        "Behind: after each sum, the sum is normed and goes on as x.",
     ),
     cases=_stacks,
     slips="""
