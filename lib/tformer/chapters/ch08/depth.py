@@ -1,0 +1,90 @@
+"""Rows and gradients in deep stacks of random blocks, with the norms before or behind.
+
+Matrices are drawn so that each keeps the variance of what it is given; nothing is trained.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+
+import numpy as np
+
+from tformer import reference
+from tformer.chapters.ch08.rows import alike
+from tformer.configuration import Configuration
+from tformer.experiments.intervals import mean_interval
+from tformer.parameters import (
+    BlockParameters,
+    FeedForwardParameters,
+    HeadParameters,
+    NormParameters,
+)
+
+__all__ = ["DEPTH", "MEASURES", "SEEDS", "bands", "measured"]
+
+DEPTH, SEEDS = 64, 10
+MEASURES = ("mean square", "gradient", "mean cosine")
+WIDTH, N_HEADS, N_WORDS, HIDDEN = 32, 2, 12, 64
+
+
+def _block(rng: np.random.Generator, share: float) -> BlockParameters:
+    """Draw a block; `share` narrows the matrices that write to the rows."""
+    d, n_heads, width = WIDTH, N_HEADS, WIDTH // N_HEADS
+    norm = NormParameters(np.ones(d), None)
+    q, k, v = rng.normal(0, d**-0.5, (3, n_heads, d, width))
+    heads = HeadParameters(q, k, v, share * rng.normal(0, d**-0.5, (n_heads, width, d)))
+    w_in = rng.normal(0, d**-0.5, (d, HIDDEN))
+    feed = FeedForwardParameters(w_in, share * rng.normal(0, HIDDEN**-0.5, (HIDDEN, d)))
+    return BlockParameters(heads, feed, norm, norm)
+
+
+@cache
+def measured(
+    order: str, seeds: int = SEEDS, depth: int = DEPTH, narrow: bool = False
+) -> np.ndarray:
+    """Measure stacks of random blocks.
+
+    Parameters
+    ----------
+    order : "pre" or "post".
+    seeds : how many stacks, each with rows and a gradient of its own.
+    depth : blocks of a stack.
+    narrow : whether what is added is made smaller by √(2 · depth), as GPT-2 begins.
+
+    Returns
+    -------
+    (seeds, 3, depth + 1) array
+        Before block 1 and behind each block: the mean square of the numbers in the rows; the root
+        mean square of a gradient that is Gaussian, of variance 1, behind the last block; the mean
+        cosine of two rows.
+    """
+    configuration = Configuration(order=order, activation="relu", positions="none")
+    found = []
+    for seed in range(seeds):
+        rng = np.random.default_rng(seed)
+        rows, grads = rng.standard_normal((2, 1, N_WORDS, WIDTH))
+        share = (2 * depth) ** -0.5 if narrow else 1.0
+        blocks = [_block(rng, share) for _ in range(depth)]
+        x, grad = [rows[0]], [grads[0]]
+        for one in blocks:
+            x.append(reference.block(x[-1], one, configuration))
+        for one, before in zip(reversed(blocks), x[-2::-1], strict=True):
+            grad.append(reference.block_vjp(before, one, configuration, grad[-1])[0])
+        squares = np.square(x).mean(axis=(1, 2))
+        sizes = np.sqrt(np.square(grad[::-1]).mean(axis=(1, 2)))
+        found.append([squares, sizes, alike(np.array(x))])
+    return np.array(found)
+
+
+def bands(
+    order: str, measure: int, narrow: bool = False
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Mean over the stacks, and the two ends of its 95 % interval, at each depth.
+
+    Squares and gradients are averaged as logarithms, so theirs is the geometric mean.
+    """
+    values = measured(order, narrow=narrow)[:, measure]
+    log = measure < 2
+    mean, half = mean_interval(np.log(values) if log else values, 0.95)
+    low, high = mean - half, np.minimum(mean + half, np.inf if log else 1.0)
+    return (np.exp(mean), np.exp(low), np.exp(high)) if log else (mean, low, high)

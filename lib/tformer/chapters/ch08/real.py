@@ -1,0 +1,95 @@
+"""The real model: one coordinate of one word holds it up. Measured once, kept in `real.json`.
+
+The page reads the file, so it needs no model; the tests measure again where there is one.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from tformer import reference
+from tformer.chapters.ch08.rows import PLAIN
+from tformer.models.real import RealModel
+from tformer.world import corpus
+
+__all__ = ["BEHIND", "CONTROLS", "FILE", "WORDS", "measured", "stored"]
+
+FILE = Path(__file__).with_name("real.json")
+WORDS = 128
+"""Tokens of the text: the beginning of the book's corpus."""
+BEHIND = 12
+"""Behind this block the coordinate is changed."""
+CONTROLS = 5
+"""Other coordinates of the same row, the next largest, that are changed in the same way."""
+
+
+def stored() -> dict[str, Any]:
+    """What `measured` returned when the file was written."""
+    return dict(json.loads(FILE.read_text(encoding="utf-8")))
+
+
+def measured(model: RealModel) -> dict[str, Any]:
+    """Lengths of the rows behind each block, and the loss with one number changed.
+
+    Returns
+    -------
+    dict
+        "first", "others": length of the first token's row and median of the others', behind 0 to L
+        blocks. "coordinate", "value", "median", "share": the largest coordinate of the first row
+        behind block `BEHIND`, what stands there, the others' median there, its share of the row's
+        square. "loss", "changed": without a change, and with that number set to the median;
+        "controls": likewise for the next largest coordinates, one at a time.
+    """
+    tokenizer, parameters, configuration = model
+    tokens = np.array(tokenizer.encode(" ".join(corpus.sentences()))[:WORDS])
+    waves = reference.sinusoidal(
+        np.arange(WORDS), parameters.blocks[0].heads.w_q.shape[-1], configuration.base
+    )
+
+    def blocks(x: np.ndarray, first: int = 0) -> list[np.ndarray]:
+        rows = [x]
+        for one in parameters.blocks[first:]:
+            rows.append(reference.block(rows[-1], one, configuration, sinusoids=waves, causal=True))
+        return rows
+
+    def loss(x: np.ndarray) -> float:
+        x = reference.rms_norm(x, parameters.norm or PLAIN, configuration.eps)
+        logits = reference.unembed(x[:-1], parameters)
+        return float(reference.cross_entropy(logits, tokens[1:]).mean())
+
+    def changed(x: np.ndarray, coordinate: int) -> float:
+        x = x.copy()
+        x[0, coordinate] = np.median(x[1:, coordinate])
+        return loss(blocks(x, BEHIND)[-1])
+
+    rows = blocks(reference.embedding(tokens, parameters.embedding))
+    lengths = np.linalg.norm(rows, axis=-1)
+    here = rows[BEHIND]
+    coordinate, *others = np.argsort(-abs(here[0]))[: 1 + CONTROLS].tolist()
+    return {
+        "first": _short(lengths[:, 0]),
+        "others": _short(np.median(lengths[:, 1:], axis=1)),
+        "coordinate": coordinate,
+        "value": _short(here[0, coordinate]),
+        "median": _short(np.median(here[1:, coordinate])),
+        "share": _short(here[0, coordinate] ** 2 / (here[0] @ here[0])),
+        "loss": _short(loss(rows[-1])),
+        "changed": _short(changed(here, coordinate)),
+        "controls": _short([changed(here, one) for one in others]),
+    }
+
+
+def _short(x: Any) -> Any:
+    """Five digits."""
+    return np.vectorize(lambda number: float(f"{number:.5g}"))(x).tolist()
+
+
+if __name__ == "__main__":
+    from tformer.models.real import real_model
+
+    text = json.dumps(measured(real_model()), indent=1)
+    FILE.write_text(text + "\n", encoding="utf-8")

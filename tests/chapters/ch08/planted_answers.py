@@ -1,0 +1,64 @@
+"""Mutants of answers to the exercises of chapter 8, and right answers unlike the book's."""
+
+import math
+
+import numpy as np
+
+
+def _normed_by_rows(x, eps):
+    return np.array([(row - np.mean(row)) / (np.var(row) + eps) ** 0.5 for row in x])
+
+
+def _forgets_by_trial(norm, change):
+    x = np.array([3.0, -1.0, 4.0, 1.5, -5.0])
+    changed = {"double": 2 * x, "negate": -x, "shift": x + 1, "raise one": x + np.eye(5)[0]}
+
+    def n(x):
+        x = x - x.mean() if norm == "layer" else x
+        return x / np.linalg.norm(x)
+
+    return bool(np.allclose(n(x), n(changed[change])))
+
+
+def _stack_by_lengths(x, layers, order):
+    x = np.array(x, dtype=float)
+    for w in layers:
+        length = np.linalg.norm(x, axis=1)[:, None] / x.shape[1] ** 0.5
+        x = x + x @ w / (length if order == "pre" else 1)
+        if order == "post":
+            x = x * x.shape[1] ** 0.5 / np.linalg.norm(x, axis=1)[:, None]
+    return x
+
+
+def _passed_back_by_jacobian(x, dy):
+    d, found = x.shape[1], []
+    for row, grad in zip(x, dy, strict=True):
+        square = row @ row
+        found.append(grad @ (np.eye(d) - np.outer(row, row) / square) * (d / square) ** 0.5)
+    return np.array(found)
+
+
+def _normed_in_place(x, eps):
+    x -= x.mean(axis=-1, keepdims=True)
+    x /= np.sqrt((x**2).mean(axis=-1, keepdims=True) + eps)
+    return x
+
+
+def _mean_square_by_steps(m, a, depth, order):
+    for _ in range(depth):
+        m = {"none": m + a * m, "pre": m + a, "post": 1.0}[order]
+    return m
+
+
+MUTANTS = {"8.1": {"changes the x it was given": _normed_in_place}}
+
+RIGHT = {
+    "8.1": [_normed_by_rows],
+    "8.2": [_forgets_by_trial],
+    "8.3": [_stack_by_lengths],
+    "8.4": [_passed_back_by_jacobian],
+    "8.5": [_mean_square_by_steps],
+    "8.6": [lambda share, T, delta: math.ceil(math.log(share) / math.log(1 - T * delta))],
+    "8.7": [lambda x: x / max(x.max(), -x.min())],
+    "8.8": [lambda gain, bias, w: np.vstack([np.diag(gain), bias]) @ w],
+}

@@ -1,0 +1,38 @@
+"""The experiments of chapter 8: what is measured, and what it is compared with."""
+
+import numpy as np
+import pytest
+
+from tformer.chapters.ch08 import depth, rows
+
+
+@pytest.mark.parametrize("order", ["pre", "post"])
+def test_mean_squares_begin_at_one_and_gradients_end_there(order: str) -> None:
+    found = depth.measured(order, 4, 3)
+    assert found.shape == (4, 3, 4)
+    np.testing.assert_allclose(found[:, 0, 0], 1, atol=0.2)
+    np.testing.assert_allclose(found[:, 1, 3], 1, atol=0.2)
+    assert (abs(found[:, 2]) <= 1 + 1e-12).all()
+    if order == "post":
+        np.testing.assert_allclose(found[:, 0, 1:], 1, atol=1e-4)
+    else:
+        assert (np.diff(found[:, 0]) > 0).all()
+
+
+def test_narrow_matrices_add_less() -> None:
+    wide, narrow = (depth.measured("pre", 2, 8, narrow=one)[:, 0, 8] for one in (False, True))
+    assert (narrow < 2).all()
+    assert (wide > 2 * narrow).all()
+
+
+def test_an_order_is_what_its_name_says() -> None:
+    x, w = (getattr(rows.run("pre", 0), name)[0] for name in ("rows", "weights"))
+    n = x / np.sqrt(np.square(x).mean(axis=-1, keepdims=True) + 1e-5)
+    np.testing.assert_allclose(rows.run("pre", 1).rows[1], x + w @ n)
+    np.testing.assert_allclose(rows.run("no skip", 1).rows[1], w @ n)
+    np.testing.assert_allclose(np.square(rows.run("post", 1).rows[1]).mean(axis=-1), 1, atol=1e-4)
+
+
+def test_alike_is_the_mean_cosine_of_two_rows() -> None:
+    x = np.array([[1.0, 0], [0, 2], [3, 3]])
+    assert rows.alike(x) == pytest.approx((0 + 2 * 0.5**0.5) / 3)

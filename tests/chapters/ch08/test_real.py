@@ -1,0 +1,32 @@
+"""What the page says of the real model, measured again where it is installed."""
+
+import numpy as np
+import pytest
+
+from tformer import pretrained
+from tformer.chapters.ch08 import real
+from tformer.models.real import model_of
+
+FOUND = real.stored()
+
+
+def test_the_real_model_still_gives_what_is_stored(checkpoint: pretrained.Checkpoint) -> None:
+    again = real.measured(model_of(checkpoint))
+    assert again.keys() == FOUND.keys()
+    for name, value in FOUND.items():
+        np.testing.assert_allclose(again[name], value, rtol=1e-3, err_msg=name)
+
+
+def test_what_is_stored_bears_what_the_page_says() -> None:
+    assert len(FOUND["first"]) == len(FOUND["others"]) == 31
+    assert FOUND["first"][real.BEHIND] > 100 * FOUND["others"][real.BEHIND]
+    assert FOUND["share"] > 0.98
+    assert abs(FOUND["value"]) > 256  # so its square is no number of float16
+    assert FOUND["changed"] > np.log(49152) > FOUND["loss"]
+    assert max(FOUND["controls"]) < FOUND["loss"] + 0.1
+    assert len(FOUND["controls"]) == real.CONTROLS
+
+
+@pytest.mark.parametrize("name", ["first", "others"])
+def test_rows_have_a_length(name: str) -> None:
+    assert np.all(np.array(FOUND[name]) > 0)
