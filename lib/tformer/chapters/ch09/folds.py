@@ -12,7 +12,7 @@ from tformer import reference
 from tformer.chapters.ch09.rows import RELU
 from tformer.parameters import FeedForwardParameters
 
-__all__ = ["bound", "dead", "pieces", "regions", "slopes", "witnesses"]
+__all__ = ["bound", "dead", "dead_share", "pieces", "regions", "slopes", "witnesses"]
 
 
 def bound(units: int, width: int) -> int:
@@ -87,3 +87,16 @@ def dead(x: np.ndarray, layer: FeedForwardParameters) -> np.ndarray:
     """Which hidden units are off at every one of the rows x (n, d_model), (d_ff,)."""
     bias = 0.0 if layer.b_in is None else layer.b_in
     return np.asarray((x @ layer.w_in + bias <= 0).all(axis=0))
+
+
+def dead_share(d: int, bias: float, units: int = 64, n: int = 2000) -> float:
+    """Share of random units that are off at all of n random rows of length √d.
+
+    The bias of each is −`bias` √d |w|: at 1, no row of that length can turn it on.
+    """
+    rng = np.random.default_rng(d)
+    x, w = rng.standard_normal((n, d)), rng.standard_normal((d, units))
+    x = x / np.sqrt((x * x).mean(axis=1, keepdims=True))
+    b = -bias * np.sqrt(d) * np.linalg.norm(w, axis=0)
+    layer = FeedForwardParameters(w, np.zeros((units, d)), b)
+    return float(dead(x, layer).mean())
