@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from fractions import Fraction
 from itertools import product
 from math import erf, pi, sqrt, tanh
 
@@ -269,27 +268,3 @@ def dead(share: float = 1.0, activation: str = "relu", stretch: float = 1.0) -> 
         "40 layers behind an RMSNorm: with b = −√d |w| no unit is on for 400 rows, the row along w "
         "among them, and w, b and v get no gradient; with a bias larger by 1e-6 of it, on for one"
     )
-
-
-@claim(
-    "thm-depth-folds",
-    "exhaustive",
-    mutants={
-        "as many as one layer of all units": {"added": True},
-        "one unit a layer": {"units": 1},
-    },
-    scope="up to 10 layers, exact fractions",
-)
-def depth(added: bool = False, units: int = 2) -> str:
-    """The tent folded over itself: pieces counted by exact slopes between dyadic points."""
-    for n_layers in range(1, 11):
-        points = [Fraction(k, 2 ** (n_layers + 1)) for k in range(2 ** (n_layers + 1) + 1)]
-        values = points
-        for _ in range(n_layers):
-            bent = [4 * max(0, v - Fraction(1, 2)) if units > 1 else 0 for v in values]
-            values = [2 * max(0, v) - b for v, b in zip(values, bent, strict=True)]
-        steps = [(t - s) > 0 for s, t in zip(values, values[1:], strict=False)]
-        found = 1 + sum(s != t for s, t in zip(steps, steps[1:], strict=False))
-        want = 2 * n_layers + 1 if added else 2**n_layers
-        require(found == want, f"{n_layers} layers: {found} pieces, not {want}")
-    return "2^L pieces on [0, 1] for L ≤ 10 layers of two ReLUs, exactly; one layer of 2L has 2L + 1"

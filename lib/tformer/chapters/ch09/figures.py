@@ -12,7 +12,6 @@ from matplotlib.patches import Rectangle
 from tformer import reference
 from tformer.chapters.ch09 import float32, folds, rows
 from tformer.figures.style import (
-    GREEN,
     INK,
     KEY,
     ORANGE,
@@ -25,6 +24,7 @@ from tformer.figures.style import (
     panel,
 )
 from tformer.figures.tables import blank, squares, table
+from tformer.parameters import FeedForwardParameters
 from tformer.world.lexicon import KINDS
 
 CURVES = {"relu": ("ReLU", INK), "gelu": ("GELU", QUERY), "silu": ("SiLU", KEY)}
@@ -231,27 +231,11 @@ def regions() -> tuple[Figure, Figure]:
     return one, two
 
 
-def line_layer() -> Any:
+def line_layer() -> FeedForwardParameters:
     """Four hidden units on a line, with bends at −2, −½, 1 and 2."""
-    from tformer.parameters import FeedForwardParameters
-
     return FeedForwardParameters(
         np.array([[1.0, -2.0, 1.0, 1.0]]),
         np.array([[1.0], [1.0], [-2.5], [2.5]]),
         np.array([2.0, -1.0, -1.0, -2.0]),
         np.zeros(1),
     )
-
-
-def deaths() -> Figure:
-    """How many of 64 units never answer, by what is taken off, behind a norm: three widths."""
-    figure, ax = panel(3.6, 2.5)
-    steps = np.linspace(0, 1.2, 25)
-    for d, color in ((4, SKY), (16, QUERY), (64, GREEN)):
-        share_dead = [folds.dead_share(d, float(step)) for step in steps]
-        ax.plot(steps, share_dead, color=color, label=f"d = {d}")
-    ax.axvline(1, color=QUIET, linewidth=1, linestyle=":")
-    ax.set(xlabel="−b, in units of √d |w|", ylabel="units never on", ylim=(-0.02, 1.05))
-    ax.set_xlim(0, 1.5)
-    label_ends(ax)
-    return figure
