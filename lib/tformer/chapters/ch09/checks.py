@@ -9,7 +9,7 @@ import numpy as np
 from tformer import reference
 from tformer.configuration import Configuration
 from tformer.exercises.kinds import Marks
-from tformer.exercises.promises import promised, single, stacked, whole, zeros
+from tformer.exercises.promises import promised, single, whole, zeros
 from tformer.exercises.registry import exercise
 from tformer.exercises.samples import integers
 from tformer.exercises.table import Case, case
@@ -46,7 +46,7 @@ def _mixtures() -> Iterator[Case]:
             who comes first, then whom.
         w - 2 * whom → w - whom
             whom is in w twice, so it is to be taken off twice.
-        whom = np.maximum(0, w + 1) - np.maximum(0, w - 1) - 1 → whom = np.maximum(0, w + 1) - np.maximum(0, w - 1)
+        np.maximum(0, w - 1) - 1 → np.maximum(0, w - 1)
             whom is −1 on the left and 1 on the right: what the bends make goes from 0 to 2.
         axis=-1 → axis=0
             who and whom stand along the first axis; they belong along a new last one.
@@ -103,7 +103,7 @@ def _facts() -> Iterator[Case]:
         axis=-1 → axis=0
             Facts lie along the last axis.
         = p.prod(axis=-1)
-            That is a product. It agrees where all facts are 0 or 1, and a ReLU makes less of halves.
+            That is a product: it agrees where all facts are 0 or 1. A ReLU makes less of halves.
         = p.min(axis=-1)
             That is the least fact. It agrees where all facts are 0 or 1.
         = np.maximum(0, p - (p.shape[-1] - 1)).sum(axis=-1)
@@ -133,7 +133,10 @@ def _layers() -> Iterator[Case]:
     ):
         shapes = ((*shape, d), (d, f), (f,), (f, d), (d,))
         names = ("x", "w_in", "b_in", "w_out", "b_out")
-        drawn = {n: integers(10 * seed + i, s) for i, (n, s) in enumerate(zip(names, shapes, strict=True))}
+        drawn = {
+            n: integers(10 * seed + i, s)
+            for i, (n, s) in enumerate(zip(names, shapes, strict=True))
+        }
         yield case(**drawn, want=_library(**drawn))
     yield from promised(whole, single, **inputs)
 
@@ -205,7 +208,9 @@ def _gated() -> Iterator[Case]:
         shapes = {"x": (*shape, d), "w_gate": (d, f), "w_in": (d, f), "w_out": (f, d)}
         yield case(**{n: integers(10 * seed + i, s) / 2 for i, (n, s) in enumerate(shapes.items())})
     yield from promised(single, zeros("x"), **inputs)
-    yield case(**(inputs | {"x": 1000 * inputs["x"]}), why="Rows may be large: no exp may overflow.")
+    yield case(
+        **(inputs | {"x": 1000 * inputs["x"]}), why="Rows may be large: no exp may overflow."
+    )
 
 
 def _sigmoid(u: np.ndarray) -> np.ndarray:
@@ -261,7 +266,12 @@ def _stacks() -> Iterator[Case]:
         (("causal attention",), 4, 2, "Words from the changed one on may look at it."),
         ((*alone, "causal attention", "norm"), 5, 0, ""),
         (("causal attention", "feed-forward", "causal attention"), 5, 3, ""),
-        (("causal attention", "attention"), 5, 3, "Behind it, every word looks at those that moved."),
+        (
+            ("causal attention", "attention"),
+            5,
+            3,
+            "Behind it, every word looks at those that moved.",
+        ),
         ((), 3, 2, "An empty stack changes nothing, and the word itself is another."),
         (("norm", "norm"), 1, 0, ""),
         (("attention", "causal attention"), 4, 3, ""),

@@ -62,15 +62,26 @@ def bill(d: int, d_ff: int, gated: bool) -> tuple[float, float]:
 
 def _lines() -> Iterator[Case]:
     yield case(w=[1.0], b=[0.0], v=[1.0], want=2, why="One bend, two pieces.")
-    yield case(w=[1.0, -1], b=[0.0, 0], v=[1.0, -1], want=1,
-               why="relu(x) − relu(−x) is x: the bends at 0 take each other away.")
+    yield case(
+        w=[1.0, -1],
+        b=[0.0, 0],
+        v=[1.0, -1],
+        want=1,
+        why="relu(x) − relu(−x) is x: the bends at 0 take each other away.",
+    )
     yield case(w=[1.0, 1], b=[-1.0, 1], v=[1.0, 2], want=3)
     yield case(w=[1.0, 2], b=[1.0, 2], v=[1.0, 1], want=2, why="Both units bend at −1.")
-    yield case(w=[1.0, 0, 2], b=[0.0, 5, -2], v=[1.0, 1, 1], want=3, why="A unit with w = 0 is flat.")
-    yield case(w=[1.0, 1, 3], b=[0.0, -1, -1], v=[1.0, 0, 2], want=3, why="A unit with v = 0 is not seen.")
+    yield case(
+        w=[1.0, 0, 2], b=[0.0, 5, -2], v=[1.0, 1, 1], want=3, why="A unit with w = 0 is flat."
+    )
+    yield case(
+        w=[1.0, 1, 3], b=[0.0, -1, -1], v=[1.0, 0, 2], want=3, why="A unit with v = 0 is not seen."
+    )
     yield case(w=[2.0, -2], b=[1.0, -1], v=[3.0, 1], want=2)
     yield case(w=[1.0, -1], b=[0.0, 0], v=[1.0, 1], want=2, why="relu(x) + relu(−x) is |x|.")
-    yield case(w=[3.0, 6, 1], b=[1.0, 2, 5], v=[2.0, -1, 1], want=2, why="Two bends at −1/3 cancel.")
+    yield case(
+        w=[3.0, 6, 1], b=[1.0, 2, 5], v=[2.0, -1, 1], want=2, why="Two bends at −1/3 cancel."
+    )
     yield case(w=[0.0, 0], b=[1.0, -1], v=[1.0, 1], want=1)
     for seed in range(12):
         n = 2 + seed % 6
@@ -122,12 +133,27 @@ def pieces(w: np.ndarray, b: np.ndarray, v: np.ndarray) -> int:
 
 def _keys() -> Iterator[Case]:
     w = np.array([[3.0, 3, 0], [4, 4, 1]])
-    yield case(w_in=w, b_in=[-9.0, -11, -1], r=2.0, want=[False, True, False],
-               why="The keys have lengths 5, 5 and 1: at most 10 and 2 can arrive.")
-    yield case(w_in=[[3.0], [4]], b_in=[-10.0], r=2.0, want=[True],
-               why="At most 10 − 10 = 0 arrives, and a unit is on above 0.")
-    yield case(w_in=[[0.0, 0], [0, 0]], b_in=[1.0, 0], r=3.0, want=[False, True],
-               why="With a key of zeros only the bias counts.")
+    yield case(
+        w_in=w,
+        b_in=[-9.0, -11, -1],
+        r=2.0,
+        want=[False, True, False],
+        why="The keys have lengths 5, 5 and 1: at most 10 and 2 can arrive.",
+    )
+    yield case(
+        w_in=[[3.0], [4]],
+        b_in=[-10.0],
+        r=2.0,
+        want=[True],
+        why="At most 10 − 10 = 0 arrives, and a unit is on above 0.",
+    )
+    yield case(
+        w_in=[[0.0, 0], [0, 0]],
+        b_in=[1.0, 0],
+        r=3.0,
+        want=[False, True],
+        why="With a key of zeros only the bias counts.",
+    )
     yield case(w_in=[[-3.0, -3], [-4, -4]], b_in=[-9.0, 3], r=2.0, want=[False, False])
     for seed, (d, f) in enumerate(((2, 6), (3, 8), (1, 5), (5, 9), (4, 4))):
         w = integers(seed, (d, f))

@@ -229,7 +229,9 @@ def smoothed(mean: int = 0, spread: int = 1) -> str:
     for at in (-2, -1, sp.Rational(-1, 2), 0, 1, 3):
         one, two = float((x * chance).subs(x, at)), float(ref.gelu(np.array(float(at))))
         require(near(one, two, 1e-12), f"x = {at}: the mean is {one:.4f}, GELU {two:.4f}")
-    lowest = minimize_scalar(lambda u: float(ref.gelu(np.array(u))), bounds=(-2, 0), method="bounded")
+    lowest = minimize_scalar(
+        lambda u: float(ref.gelu(np.array(u))), bounds=(-2, 0), method="bounded"
+    )
     require(near(lowest.fun, -0.16997, 1e-5), f"the lowest value is {lowest.fun:.5f}")
     require(near(lowest.x, -0.7518, 1e-3), f"it stands at {lowest.x:.4f}")
     return "E x·1{z < x} at six points; the lowest value of GELU is −0.1700, at −0.752"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from itertools import product
+from itertools import pairwise, product
 
 import numpy as np
 from scipy.optimize import linprog
@@ -71,8 +71,10 @@ def depth(added: bool = False, units: int = 2) -> str:
         for _ in range(n_layers):
             bent = [4 * max(0, v - Fraction(1, 2)) if units > 1 else 0 for v in values]
             values = [2 * max(0, v) - b for v, b in zip(values, bent, strict=True)]
-        steps = [t > s for s, t in zip(values, values[1:], strict=False)]
-        found = 1 + sum(s != t for s, t in zip(steps, steps[1:], strict=False))
+        steps = [t > s for s, t in pairwise(values)]
+        found = 1 + sum(s != t for s, t in pairwise(steps))
         want = 2 * n_layers + 1 if added else 2**n_layers
         require(found == want, f"{n_layers} layers: {found} pieces, not {want}")
-    return "2^L pieces on [0, 1] for L ≤ 10 layers of two ReLUs, exactly; one layer of 2L has 2L + 1"
+    return (
+        "2^L pieces on [0, 1] for L ≤ 10 layers of two ReLUs, exactly; one layer of 2L has 2L + 1"
+    )

@@ -92,7 +92,7 @@ def _mixture() -> tuple[Figure, Axes]:
 
 
 def conjunction() -> tuple[Figure, Figure]:
-    """Said and there: the best affine map of both, and ReLU of their sum less 1, over the square."""
+    """The best affine map of what is said and there, and ReLU of their sum less 1."""
     steps = np.linspace(0, 1, 5)
     p, q = np.meshgrid(steps, steps)
     names = [f"{s:g}" for s in steps]
@@ -168,8 +168,15 @@ def memory() -> Figure:
         ax.text(-0.25, y, f"key {i + 1}", ha="right", va="center", fontsize=11)
         match = float(x @ rows.AND.w_in[:, i])
         ax.text(11.9, y, f"{match:.3f}", ha="center", va="center", fontsize=11)
-        ax.text(14.0, y, f"{units[i]:.3f}", ha="center", va="center", fontsize=11,
-                fontweight="bold" if units[i] > 0 else "normal")
+        ax.text(
+            14.0,
+            y,
+            f"{units[i]:.3f}",
+            ha="center",
+            va="center",
+            fontsize=11,
+            fontweight="bold" if units[i] > 0 else "normal",
+        )
         ax.text(16.9, y, f"value {i + 1}", ha="right", va="center", fontsize=11)
         at = (17.2 + 0.9 * (i + 0.3), top - 0.15)
         ax.text(*at, f"is {kind}", rotation=55, ha="left", va="bottom", fontsize=10)
@@ -223,7 +230,9 @@ def regions() -> tuple[Figure, Figure]:
     p, q = np.meshgrid(steps, steps)
     on = (p[..., None] * w[0] + q[..., None] * w[1] + b > 0) @ (2 ** np.arange(4))
     shade = np.array([i.bit_count() for i in range(16)])[on]
-    plane.contourf(p, q, shade, levels=np.arange(6) - 0.5, cmap="Greens", alpha=0.8, antialiased=False)
+    plane.contourf(
+        p, q, shade, levels=np.arange(6) - 0.5, cmap="Greens", alpha=0.8, antialiased=False
+    )
     for i in range(4):
         plane.plot(steps, -(w[0, i] * steps + b[i]) / w[1, i], color=INK, linewidth=1.3)
     plane.set(xlim=(-5, 5), ylim=(-5, 5), title=f"{folds.regions(w, b)} regions in the plane")

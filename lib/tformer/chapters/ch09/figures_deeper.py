@@ -45,8 +45,14 @@ def deaths() -> Figure:
     for d, color in ((4, SKY), (16, QUERY), (64, GREEN)):
         shares = [folds.dead_share(d, float(step)) for step in steps]
         ax.plot(steps, shares, color=color)
-        ax.text(steps[int(np.argmax(np.array(shares) > 0.5))] - 0.03, 0.5, f"d = {d}",
-                color=color, ha="right", fontsize=10)
+        ax.text(
+            steps[int(np.argmax(np.array(shares) > 0.5))] - 0.03,
+            0.5,
+            f"d = {d}",
+            color=color,
+            ha="right",
+            fontsize=10,
+        )
     ax.axvline(1, color=QUIET, linewidth=1, linestyle=":")
     ax.set(xlabel="−b, in units of √d |w|", ylabel="units never on", ylim=(-0.02, 1.05))
     return figure

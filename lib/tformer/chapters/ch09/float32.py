@@ -16,7 +16,6 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import torch
 
 __all__ = ["EXPONENTS", "FILE", "binade", "errors", "farthest", "stored"]

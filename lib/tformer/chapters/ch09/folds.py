@@ -1,9 +1,9 @@
-"""Where a layer of ReLUs is straight: its pieces on a line, its regions in the plane; dead units."""
+"""Where a layer of ReLUs is straight: pieces of a line, regions of the plane; dead units."""
 
 from __future__ import annotations
 
 from fractions import Fraction
-from itertools import combinations, product
+from itertools import combinations, pairwise, product
 from math import comb
 
 import numpy as np
@@ -55,7 +55,7 @@ def witnesses(lines: list[tuple[int, int, int]]) -> list[tuple[Fraction, Fractio
     if not found:  # all are parallel: along a normal (a, b) of theirs
         a, b, _ = next(line for line in lines if line[:2] != (0, 0))
         cuts = sorted(Fraction(-r, a * p + b * q) for p, q, r in lines if (p, q) != (0, 0))
-        inner = [(s + t) / 2 for s, t in zip(cuts, cuts[1:], strict=False)]
+        inner = [(s + t) / 2 for s, t in pairwise(cuts)]
         found = [(t * a, t * b) for t in (cuts[0] - 1, *inner, cuts[-1] + 1)]
     return found
 

@@ -40,7 +40,7 @@ PAIRS = np.array(list(product((1.0, -1.0), repeat=2)))
 
 
 def mixed(pairs: np.ndarray = PAIRS) -> np.ndarray:
-    """What the head brings, three times its mean: who + 2 whom, with a column for whom, (..., 2)."""
+    """What the head brings, three times its mean: who + 2 whom, and a column of 0, (..., 2)."""
     weights = np.array([1.0, 2.0]) / 3
     return np.stack([3 * pairs @ weights, np.zeros(pairs.shape[:-1])], axis=-1)
 
@@ -112,7 +112,7 @@ SHARPEN = _sharpen()
 
 
 def resolved(sentence: str, sharpened: bool = True) -> np.ndarray:
-    """The weights of *it* in the second layer of chapter 3, with `SHARPEN` between the two, (T,)."""
+    """The weights of *it* in layer 2 of chapter 3, with `SHARPEN` in between, (T,)."""
     tokens = tokenise(sentence)
     x = embed(tokens)
     x = x + reference.attention(x @ GATHER.w_q, x @ GATHER.w_k, x @ GATHER.w_v)

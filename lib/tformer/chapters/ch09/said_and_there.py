@@ -1,4 +1,4 @@
-"""Turn the threshold of AND: what an adjective says, what nouns there are, and which units answer."""
+"""Turn the threshold of AND: what an adjective says, which nouns are there, which units answer."""
 
 from __future__ import annotations
 
