@@ -57,7 +57,7 @@ def _mixtures() -> Iterator[Case]:
         = np.stack([w / 5, 2 * w / 5], axis=-1)
             That is what the best matrix reads. It needs two bends to be right everywhere.
         = np.stack([np.sign(w), np.sign(w)], axis=-1)
-            The sign of w is that of whom. That of who goes up, down, up and down again.
+            The sign of w is that of whom. That of who changes at −2, 0 and 2.
     """,
     otherwise="At w = −3, −1, 1, 3 who is −1, 1, −1, 1 and whom is −1, −1, 1, 1.",
 )

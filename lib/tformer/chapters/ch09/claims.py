@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from itertools import permutations, product
 
 import numpy as np
@@ -181,7 +182,9 @@ def each_word(attends: bool = False, over_words: bool = False, pooled: bool = Fa
     )
 
 
-def _stack(seed: int, name: str, attends: bool, over_words: bool, pooled: bool):
+def _stack(
+    seed: int, name: str, attends: bool, over_words: bool, pooled: bool
+) -> Callable[[Array], Array]:
     """Three layers with norms and residual sums, and what the mutants put between them."""
     configuration = Configuration(activation=name)
     layers = [random_layer(seed + 10 * i, 3, 5, gated=i == 2) for i in range(3)]

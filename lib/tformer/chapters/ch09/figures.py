@@ -33,11 +33,11 @@ LINES = (np.array([[3, -2, 1, 4], [1, 3, -4, 2]]), np.array([2, 3, 4, -7]))
 
 
 def strip(before: bool = False) -> Figure:
-    """The row of "it" behind two heads, and what it is known to be behind the layer: two lines.
+    """The vector of "it" behind two heads, and what it is known to be behind the layer: two lines.
 
     With `before` the second line is empty, as at the head of the chapter.
     """
-    figure, ax = blank(10, 1.5)
+    figure, ax = blank(10.4, 1.6)
     for left, sentence in ((0.0, rows.TIRED), (14.5, rows.WIDE)):
         x = rows.heard(sentence)[rows.tokenise(sentence).index("it")]
         last = sentence.split()[-1]
@@ -150,7 +150,7 @@ def tanh_error() -> tuple[Figure, Figure]:
 
 def memory() -> Figure:
     """The layer AND as a memory: six keys, six values, and what "it" asks, in one wide picture."""
-    figure, ax = blank(10, 3.6)
+    figure, ax = blank(10.4, 3.75)
     wide = rows.WIDE
     x = rows.heard(wide)[rows.tokenise(wide).index("it")]
     shown = [*rows.features("says"), *rows.features("is")]
@@ -158,7 +158,7 @@ def memory() -> Figure:
     top = 1.6
     names = [f"{verb} {kind}" for verb in ("says", "is") for kind in KINDS]
     squares(ax, x[None, shown], (0, top - 1.35), QUERY, 1.0, (0.9, 1))
-    ax.text(-0.25, top - 0.85, "the row of “it”", ha="right", va="center", fontsize=12)
+    ax.text(-0.25, top - 0.85, "the vector of “it”", ha="right", va="center", fontsize=12)
     for j, name in enumerate(names):
         ax.text(0.9 * j + 0.35, top - 1.5, name, rotation=55, ha="left", va="bottom", fontsize=10)
     squares(ax, rows.AND.w_in.T[:, shown], (0, top), KEY, 1.0, (0.9, 0.8))

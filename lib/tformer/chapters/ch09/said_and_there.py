@@ -106,7 +106,7 @@ class SaidAndThere(BookWidget):
             for k, p, q, u in zip(KINDS, said, there, self.units, strict=True)
         )
         return (
-            f"<p>{SENTENCES[self.sentence]}: the row of “it”, and "
+            f"<p>{SENTENCES[self.sentence]}: the vector of “it”, and "
             f"{ACTIVATIONS[self.activation]}(said + there − {self.threshold:.2f}).</p>"
             f"<table><tr><th></th><th>said</th><th>there</th><th>unit</th></tr>{body}</table>"
         )
