@@ -36,6 +36,7 @@ def test_shapes_are_read_from_the_docstring() -> None:
         {"tokens": "integer"},
         frozenset(),
         {},
+        ("",),
     )
 
 
@@ -65,6 +66,7 @@ def test_optional_arrays_booleans_and_several_results_are_read_from_the_docstrin
         {"mask": "boolean"},
         {"mask", "bias"},
         {},
+        ("total", "parts"),
     )
 
 

@@ -87,7 +87,8 @@ def answer(draw, number):
         place = draw.randrange(len(known))
         return mutant(number, place), False, ("as told", list(known.values())[place])
     if kind == "hostile":
-        what = draw.choice([what for what in HOSTILE if what in SOME])
+        known = {"asks the right function"} if number == NUMBERS[0] else set()  # readable here
+        what = draw.choice([what for what in HOSTILE if what in SOME and what not in known])
         source = f"GRADEBOOK = '/etc/passwd'\n{answers_by(number, HOSTILE[what])}"
         return source, False, ""
     if kind == "broken":

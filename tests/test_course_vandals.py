@@ -80,13 +80,28 @@ def sandbox():
         yield sandbox
 
 
+def holds(value):
+    """Whether there are arrays within a value, which a copy that is not deep would share."""
+    return isinstance(value, list | tuple | dict | set) or hasattr(value, "__next__")
+
+
+def shares(number):
+    """Whether an exercise hands over more than arrays, or has no table of cases at all."""
+    table = exercises()[number].table
+    cases = table.cases() if table else ()
+    given = [item.inputs for item in cases if isinstance(item, Case)]
+    return not table or any(holds(x) for one in given for x in one.values())
+
+
 @needs_confinement
 @pytest.mark.parametrize("number", NUMBERS)
 def test_of_two_students_the_second_gets_what_the_answer_deserves(number, sandbox):
+    """The first spoils what is handed over, where that is more than arrays; any second is right."""
     entry, called = exercises()[number], name(number)
     spoilt = f"{right(number)}\n{SPOIL}\nright = {called}\ndef {called}(*a):\n"
     spoilt += "    value = right(*a)\n    spoil(a)\n    return value\n"
-    for source, words in (spoilt, ""), (right(number), entry.praise):
+    students = [(spoilt, "")] * shares(number) + [(right(number), entry.praise)]
+    for source, words in students:
         verdict = judge(entry, sandbox, [("<c>", IMPORTS), ("<d>", source)], called, 30.0)
         assert words in verdict.text
         assert verdict.right or source == spoilt

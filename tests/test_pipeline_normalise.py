@@ -112,6 +112,19 @@ def test_pieces_of_a_stream_are_joined_and_then_sanitised():
     ]
 
 
+def test_a_bar_that_grew_is_kept_as_it_stands_in_the_end():
+    nb = notebook(
+        code(
+            "p()",
+            printed("\r░░ 1"),
+            printed("\r█░ 2\n  a sample\n\r█░ 3"),
+            printed("\r██ 4\nend\r\n"),
+        )
+    )
+    (out,) = normalise(nb).cells[0].outputs
+    assert out.text == "█░ 2\n  a sample\n██ 4\nend\r\n"
+
+
 def test_an_error_keeps_its_message_only(messy):
     (error,) = normalise(messy).cells[2].outputs
     assert error.traceback == ["ValueError: no"]

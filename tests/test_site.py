@@ -16,7 +16,7 @@ from matplotlib.figure import Figure
 from sphinx_fixtures import Sphinx
 from tformer.book.site.check import check_site
 from tformer.book.site.page import _bind_punctuation, _description, _set_apart_message
-from tformer.book.site.svg import inline_svg
+from tformer.book.site.svg import HREF, SVG, Letters, inline_svg
 from tformer.figures.style import FONTS, PANEL_GAP, _apart, label_ends, panel, svg
 
 ROOT = Path(__file__).parents[1]
@@ -118,6 +118,35 @@ def test_drawing_keeps_to_itself(drawing: ET.Element) -> None:
         assert name in ids
     assert "<style" not in text
     assert "<metadata" not in text
+
+
+def test_a_page_draws_each_letter_once() -> None:
+    """Every use of a letter leads to an outline; drawn alone, a figure has all of its own."""
+    texts = [svg(panel()[0]) for _ in range(2)]
+    letters: Letters = {}
+    page = [
+        ET.fromstring(inline_svg(text, f"d{i}-", "", "", letters)) for i, text in enumerate(texts)
+    ]
+    alone = ET.fromstring(inline_svg(texts[1], "d1-", ""))
+    first, second, whole = (
+        {path.get("id"): path.get("d") for path in root.iter(f"{{{SVG}}}path") if path.get("id")}
+        for root in (*page, alone)
+    )
+    assert first
+    assert not second
+    assert len(whole) == len(first) == len(letters)
+    used, needed = (
+        [use.get(HREF, "#")[1:] for use in root.iter(f"{{{SVG}}}use")] for root in (page[1], alone)
+    )
+    assert [first[name] for name in used] == [whole[name] for name in needed]
+    assert used
+
+
+def test_white_space_of_a_drawing_says_nothing(drawing: ET.Element) -> None:
+    text = ET.tostring(drawing, encoding="unicode")
+    assert "> <" not in text.replace("\n", " ")
+    paths = [element.get("d", "") for element in drawing.iter() if element.get("d")]
+    assert all(re.fullmatch(r"([A-Za-z](-?[\d.]+( -?[\d.]+)*)?)+", path) for path in paths)
 
 
 def test_drawing_has_a_name(drawing: ET.Element) -> None:

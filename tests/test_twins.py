@@ -139,8 +139,9 @@ def test_what_has_a_scale_has_the_same_values_by_the_kernel_of_a_gpu(name: str) 
 @pytest.mark.parametrize("name", [n for n in FUNCTIONS if n not in VALUES_NEEDED])
 def test_fast_leaves_tensors_on_their_device(name: str) -> None:
     """What is made of numbers alone lies on the default device."""
-    for _, case in cases(name):
-        assert by_fast(case, "float32", "meta").is_meta
+    for kind, case in cases(name):
+        if name not in MODELS or kind.startswith("plain"):
+            assert by_fast(case, "float32", "meta").is_meta
 
 
 @pytest.mark.parametrize("name", [n for n in FUNCTIONS if documented(getattr(reference, n)).names])

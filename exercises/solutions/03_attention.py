@@ -46,7 +46,7 @@ hint("3.1")
 # Write `after(a, j, share)` for weights of shape `(S,)` with $S > 1$. Word j, counted from 0, is
 # the one that is exchanged; it is not the word that asks, and it did not have all the weight. The
 # new word gets the weight `share`, at least 0 and less than 1. Return the new weights, shape
-# `(S,)`. Hidden words have the weight 0.
+# `(S,)`. Hidden words have the weight 0. Weights of 0 and 1 may also come as integers.
 # ```
 
 # %%

@@ -107,10 +107,10 @@ check("5.2", eavesdrop)
 # A library has an attention function with a mask inside, and its manual is silent. You can call it
 # with queries, keys and values of your choice.
 #
-# Write `find_mask(attend, n)`. The function `attend(q, k, v)` takes three tables with n rows each,
-# q and k of one width, v of any, and returns its outputs, with the mask before the softmax. Return
-# the mask, shape `(n, n)`, True where row t may look at row s. The output of a fully masked row is
-# zero.
+# Write `find_mask(attend, n)` for n from 1 to 30. The function `attend(q, k, v)` takes three tables
+# with n rows each, q and k of one width, v of any, and returns its outputs, with the mask before the
+# softmax. Return the mask, shape `(n, n)`, True where row t may look at row s. The output of a fully
+# masked row is zero.
 # ```
 
 # %%

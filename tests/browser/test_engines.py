@@ -7,9 +7,14 @@ from pathlib import Path
 import pytest
 
 from browser.engines import Engine, Firefox, WebKit
+from tformer.chapters.ch00.engine import trained
+from tformer.chapters.ch00.stages import stored
+from tformer.chapters.ch00.typed import tidy
 
 FIGURE = "document.querySelector('.tf-dot-product')"
-ARROW_UP = "\ue013"
+RUN = "document.querySelector('.tf-run')"
+OWN = "[...document.querySelectorAll('.tf-typed-own')].at(-1)"
+ENTER, END, HOME, ARROW_UP, ARROW_RIGHT = "\ue007", "\ue010", "\ue011", "\ue013", "\ue014"
 # Ends of lines of text, and boxes that scroll: one in the other would lose its opening quote.
 CUT_QUOTES = """[...document.querySelectorAll("article *")].filter((e) =>
     !["none", "", undefined].includes(getComputedStyle(e).hangingPunctuation)
@@ -54,6 +59,58 @@ def test_a_chapter_works(engine: Engine, book: Path) -> None:
 
     engine.goto((book / "search.html").as_uri() + "?q=softmax")
     engine.wait("!!document.querySelector('#search-results a[href^=\"chapters/02_softmax\"]')")
+
+
+def test_the_first_page_is_worked_by_keyboard(engine: Engine, book: Path) -> None:
+    engine.goto((book / "chapters" / "00_whole_machine.html").as_uri())
+    engine.wait(f"!!{RUN}?.querySelector('data.tf-step') && !!{OWN}?.querySelector('textarea')")
+    assert engine.value("document.documentElement.scrollWidth <= innerWidth")
+    stages = {stage["step"]: stage for stage in stored()["stages"]}
+    assert numbers(engine, RUN, "step") == [100]
+    engine.value(f"{RUN}.querySelector('input[type=range]').focus()")
+    for key, step in ((ARROW_RIGHT, 150), (END, 1000), (HOME, 0), (ARROW_RIGHT, 1)):
+        engine.press(key)
+        assert numbers(engine, RUN, "step") == [step]
+        assert numbers(engine, RUN, "right") == [stages[step]["right"]]
+        assert numbers(engine, RUN, "guess") == [
+            p for _, p in stages[step]["prompts"]["wide"]["top"]
+        ]
+
+    drawn = f"{OWN}.querySelector('.tf-guess-list').checkVisibility({{ visibilityProperty: true }})"
+    for text, known in (("the wug", False), ("the goose did", True)):
+        engine.value(f"{OWN}.querySelector('textarea').select()")
+        for sign in text:
+            engine.press(sign)
+        assert engine.value(f"{OWN}.querySelector('textarea').value") == text
+        assert engine.value(f"{OWN}.querySelector('.tf-own-note').textContent === ''") is known
+        assert engine.value(drawn) is known
+    best = sorted(trained().read(tidy("the goose did")).p[-1])[:-6:-1]
+    assert numbers(engine, OWN, "guess") == pytest.approx(best, abs=1e-9)
+    write = f"[...{OWN}.querySelectorAll('button')].find((e) => /likeliest/.test(e.textContent))"
+    push(engine, write)
+    assert engine.value(f"{OWN}.querySelector('textarea').value") == ". the goose did not"
+    push(engine, f"{OWN}.querySelectorAll('.tf-arc-word')[2]")
+    assert engine.value(f"{OWN}.querySelector('.tf-asks').textContent") == "goose"
+
+
+def push(engine: Engine, button: str) -> None:
+    """Press a button by Enter; in Firefox, whose hidden window needs it, by mouse."""
+    engine.value(f"{button}.scrollIntoView({{ block: 'center' }})")
+    engine.value(f"{button}.focus()")
+    if not isinstance(engine, Firefox):
+        engine.press(ENTER)
+        return
+    x, y = engine.value(f"""(() => {{
+        const box = {button}.getBoundingClientRect();
+        return [box.x + box.width / 2, box.y + box.height / 2];
+    }})()""")
+    engine.drag(x, y, by=(0, 0))
+
+
+def numbers(engine: Engine, widget: str, name: str) -> list[float]:
+    """The numbers of a name that a widget shows, unrounded."""
+    found = engine.value(f"[...{widget}.querySelectorAll('data.tf-{name}')].map((e) => e.value)")
+    return [float(number) for number in found]
 
 
 def formulas_are_drawn(engine: Engine) -> None:

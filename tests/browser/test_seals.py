@@ -21,9 +21,9 @@ def programs() -> dict[str, tuple[str, str]]:
         text = path.read_text(encoding="utf-8")
         lines = text.splitlines(keepends=True)
         for node in ast.parse(text).body:
-            if isinstance(node, ast.FunctionDef) and node.decorator_list:
-                first = node.decorator_list[0]
-                label = ast.literal_eval(first.args[0])  # type: ignore[attr-defined]
+            first = node.decorator_list[0] if getattr(node, "decorator_list", []) else None
+            if isinstance(first, ast.Call) and getattr(first.func, "id", "") == "claim":
+                label = ast.literal_eval(first.args[0])
                 source = "".join(lines[first.lineno - 1 : node.end_lineno])
                 found[label] = (path.relative_to(ROOT).as_posix(), source)
     return found

@@ -38,3 +38,28 @@ def test_the_shadow_is_seen_until_the_end(visit: Visit) -> None:
     goes_on = page.screenshot(clip=strip)
     box.evaluate("(e) => { e.scrollLeft = e.scrollWidth; }")
     assert page.screenshot(clip=strip) != goes_on
+
+
+def test_a_wide_drawing_passes_over_the_contents(visit: Visit) -> None:
+    """Wherever it is scrolled to, its right part lies on top, and nothing shines through it."""
+    page = visit("chapters/00_whole_machine.html", viewport={"width": 1440, "height": 1000})
+    drawings = page.locator("svg.drawing.wide")
+    assert drawings.count() == 10
+    contents = page.locator(".bd-sidebar-secondary").bounding_box()
+    assert contents is not None
+    for drawing in drawings.all():
+        drawing.evaluate("(e) => e.scrollIntoView({ block: 'center' })")
+        box = drawing.bounding_box()
+        assert box is not None
+        assert box["x"] + box["width"] > contents["x"] + 100
+        top, ground = drawing.evaluate(
+            """(e, x) => {
+                const box = e.getBoundingClientRect(), style = getComputedStyle(e.parentElement);
+                const top = document.elementFromPoint(x, box.y + box.height / 2);
+                return [e.parentElement.contains(top),
+                        [style.backgroundImage, style.backgroundColor]];
+            }""",
+            contents["x"] + 50,
+        )
+        assert top
+        assert ground == ["none", "rgb(253, 253, 251)"]

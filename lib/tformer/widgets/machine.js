@@ -43,25 +43,30 @@ function readTokens({ E, P, U, blocks }, tokens) {
 /** The likeliest words, with their chances. */
 const likeliest = (words, p, n) => [...p.keys()].sort((i, j) => p[j] - p[i]).slice(0, n).map((i) => [words[i], p[i]]);
 
-/** A line of words with room for arcs: above them layer 2, below them layer 1. */
+/** A line of words with room for arcs: layer 2 above, layer 1 below; where it is narrow the words stand in a column. */
 function arcLine(pick) {
-  const [above, below] = ["tf-arcs-above", "tf-arcs-below"].map((name) =>
-    h("svg", { class: name, viewBox: "0 0 1000 130", preserveAspectRatio: "none", "aria-hidden": "true" }));
-  const line = h("div", { class: "tf-arc-words" });
-  const stage = h("div", { class: "tf-arc-stage" }, above, line, below);
-  const el = h("div", { class: "tf-arc-frame" }, stage);
-  if (!pick) Object.entries({ tabindex: 0, role: "group", "aria-label": "The sentence, with arcs" }).forEach(([k, v]) => el.setAttribute(k, v));
-  let all = [];
+  const sides = ["above", "below", "left", "right"].map((name) => h("svg", { class: `tf-looks-${name}`,
+    viewBox: ["left", "right"].includes(name) ? "0 0 130 1000" : "0 0 1000 130", preserveAspectRatio: "none", "aria-hidden": "true" }));
+  const [above, below, left, right] = sides, line = h("div", { class: "tf-arc-words" });
+  const el = h("div", { class: "tf-arc-stage" }, above, left, line, right, below);
+  if (!pick) Object.entries({ role: "group", "aria-label": "The sentence, with arcs" }).forEach(([k, v]) => el.setAttribute(k, v));
+  let all = [], middles = [];
   const build = (tokens) => {
     all = tokens.map((_, t) => (pick ? h("button", { type: "button", class: "tf-arc-word", click: () => pick(t) })
       : h("span", { class: "tf-arc-word" })));
     line.replaceChildren(...all);
-    stage.style.setProperty("--tf-n", tokens.length);
   };
-  const curve = (t, s, share, up) => {
-    const [x, to] = [t, s].map((i) => (1000 * (i + 0.5)) / all.length);
-    const rise = Math.min(150, 26 + 0.19 * Math.abs(x - to)), [y, top] = up ? [130, 130 - rise] : [0, rise];
-    const path = h("path", { d: `M${x} ${y}C${x} ${top} ${to} ${top} ${to} ${y}` });
+  /** A long word has a wider column; arcs begin and end at the middles. */
+  const measure = (tokens) => {
+    const widths = tokens.map((token) => Math.max(2.8, token.length + 1.6)), sum = widths.reduce((a, b) => a + b, 0);
+    let end = 0;
+    middles = widths.map((width) => (1000 * ((end += width) - width / 2)) / sum);
+    line.style.gridTemplateColumns = widths.map((width) => `minmax(0, ${width}fr)`).join(" ");
+  };
+  const curve = ([t, s, share], end, down) => {
+    const [x, to] = [t, s].map((i) => (down ? (1000 * (i + 0.5)) / all.length : middles[i])), put = (a, b) => (down ? `${b} ${a}` : `${a} ${b}`);
+    const rise = Math.min(150, 26 + 0.19 * Math.abs(x - to)), top = end ? end - rise : rise;
+    const path = h("path", { d: `M${put(x, end)}C${put(x, top)} ${put(to, top)} ${put(to, end)}` });
     path.style.strokeWidth = `${(0.6 + 9 * share).toFixed(2)}px`;
     path.style.opacity = (0.25 + 0.7 * share).toFixed(3);
     return path;
@@ -69,22 +74,24 @@ function arcLine(pick) {
   /** Arcs are triples: from the place, to the place, how strong. */
   const update = (tokens, at, over, under, told) => {
     if (all.length !== tokens.length) build(tokens);
+    measure(tokens);
     all.forEach((word, t) => {
       word.textContent = tokens[t];
       word.classList.toggle("tf-asks", t === at);
-      word.classList.toggle("tf-long-word", tokens[t].length > 7);
       if (pick) {
         word.setAttribute("aria-pressed", t === at);
         word.setAttribute("aria-label", told(t));
       }
     });
-    const drawn = (arcs, up) => arcs.filter(([t, s, share]) => t !== s && share > 0.03).map(([t, s, share]) => curve(t, s, share, up));
-    above.replaceChildren(...drawn(over, true));
-    below.replaceChildren(...drawn(under, false));
-    el.scrollLeft = (el.scrollWidth * (at + 0.5)) / tokens.length - el.clientWidth / 2; // where a phone shows a part
+    for (const [svg, arcs, end, down] of [[above, over, 130, false], [below, under, 0, false], [right, over, 0, true], [left, under, 130, true]]) {
+      svg.replaceChildren(...arcs.filter(([t, s, share]) => t !== s && share > 0.03).map((arc) => curve(arc, end, down)));
+    }
   };
   return { el, update, words: () => all };
 }
+
+/** On which side the arcs of a layer are, in words: which of the two is said, the room decides. */
+const side = (layer) => [h("span", { class: "tf-if-line" }, layer === 1 ? "below" : "above"), h("span", { class: "tf-if-column" }, layer === 1 ? "left" : "right")];
 
 /** Bars of the likeliest words. */
 function guessBars() {

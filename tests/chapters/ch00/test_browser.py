@@ -90,7 +90,9 @@ def test_any_word_asks_and_the_guess_follows(show: Callable) -> None:
     widget.get_by_role("button", name="it, word 9: ask it").click()
     assert "“it” looks in layer 1 (blue, below) 0.80 at “street”" in widget.inner_text()
     widget.get_by_role("button", name="tired").click()
+    widget.get_by_role("button", name="the, word 17: ask it").click()
     assert "0.93 at “not”" in widget.inner_text()
+    widget.get_by_role("button", name="… too tired").focus()
     page.keyboard.press("Tab")
     page.keyboard.press("Tab")
     page.keyboard.press("Enter")
@@ -103,13 +105,25 @@ def test_typing_reads_refuses_and_goes_on(show: Callable) -> None:
     field.fill("the street did not tempt the cow because it was too icy. so they salted the")
     top = widget.locator(".tf-guess-list li").first
     assert top.inner_text().startswith("street")
-    field.fill("the wug")
-    assert "It does not know “wug”" in widget.inner_text()
-    assert top.inner_text().startswith("street")
+    write = page.get_by_role("button", name="write the likeliest word")
+    for again in ("an empty page", "wide", "reset"):
+        field.fill("")
+        field.press_sequentially("the wug")
+        assert "It does not know “wug”" in widget.inner_text()
+        assert "First it must be able to read." in widget.inner_text()
+        assert write.is_disabled()
+        assert not any(one.is_visible() for one in (top, widget.locator(".tf-own-map").first))
+        page.get_by_role("button", name=again, exact=True).click()
+        assert "does not know" not in widget.inner_text()
+        assert top.is_visible()
+        assert field.input_value() == (EXAMPLES[again] if again in EXAMPLES else PROMPTS["wide"])
+    write.click()
+    assert field.input_value().endswith("the street")
+    assert write.is_disabled()
+    assert "All 19 places are taken." in widget.inner_text()
     page.get_by_role("button", name="an empty page").click()
-    assert "does not know" not in widget.inner_text()
     for _ in range(3):
-        page.get_by_role("button", name="write the likeliest word").click()
+        write.click()
     assert field.input_value().startswith(". the ")
     assert len(field.input_value().split()) == 4
     widget.get_by_text("All of its words").click()
@@ -128,8 +142,95 @@ def test_it_fits_and_axe_finds_nothing(show: Callable, make: Callable, device: s
     assert violations(page) == []
 
 
-def test_what_is_asked_is_in_sight_on_a_phone(show: Callable) -> None:
-    page = show(Typed(compact=True), **IN_THE_HAND)
-    box = page.locator(".tf-arc-word.tf-asks").bounding_box()
-    assert box is not None
-    assert 0 <= box["x"] <= 360 - box["width"] / 2
+BOXES = """(words) => words.map((word) => {
+    const text = document.createRange();
+    text.selectNodeContents(word);
+    return [word, text].map((one) => one.getBoundingClientRect())
+        .map((box) => [box.left, box.right, box.top, box.bottom]);
+})"""
+
+
+@pytest.mark.parametrize("width", [360, 600, 700, 1280])
+def test_words_of_the_line_keep_apart_and_arcs_meet_them(show: Callable, width: int) -> None:
+    """In a line or in a column, no word runs into its neighbour's box, and all are in sight."""
+    page = show(Typed(compact=True), viewport={"width": width, "height": 800})
+    boxes = np.array(page.locator(".tf-arc-word").evaluate_all(BOXES))
+    assert boxes.shape == (18, 2, 4)
+    down = bool(np.ptp(boxes[:, 0, 2]) > 0)
+    assert down == (width <= 600)
+    word, text = boxes[:, 0, 2 * down :][:, :2], boxes[:, 1, 2 * down :][:, :2]
+    assert (text[1:, 0] >= word[:-1, 1] - 0.5).all()
+    assert (text[:-1, 1] <= word[1:, 0] + 0.5).all()
+    assert 0 <= boxes[:, 1, 0].min() < boxes[:, 1, 1].max() <= width
+    arc = page.locator(f".tf-looks-{'right' if down else 'above'} path").first
+    ends = arc.evaluate(
+        """(path) => [0, path.getTotalLength()].map((at) => {
+            const { x, y } = path.getPointAtLength(at).matrixTransform(path.getScreenCTM());
+            return [x, y];
+        })"""
+    )
+    middles = word.mean(axis=1)
+    assert ends[0][down] == pytest.approx(middles[17], abs=2)
+    assert np.abs(middles - ends[1][down]).min() < 2
+
+
+def test_numbers_of_the_chart_stay_inside_and_the_floor_is_named_where_it_is(
+    show: Callable,
+) -> None:
+    page = show(Training(step=0))
+    chart, number, floor, line = (
+        page.locator(f".tf-run-loss{part}").first.bounding_box()
+        for part in ("", " .tf-run-now", " .tf-run-floor", " line")
+    )
+    assert chart is not None
+    assert number is not None
+    assert floor is not None
+    assert line is not None
+    assert chart["y"] <= number["y"]
+    assert number["x"] + number["width"] <= chart["x"] + chart["width"]
+    assert 0 <= line["y"] - floor["y"] - floor["height"] < 6
+
+
+def test_examples_of_the_arcs_keep_the_word_that_asks(show: Callable) -> None:
+    page = show(Typed(compact=True, selected=9))
+    page.get_by_role("button", name="… too tired").click()
+    assert page.locator(".tf-arc-word.tf-asks").inner_text() == "it"
+
+
+# ---- in JupyterLab ------------------------------------------------------------------------
+
+
+def test_in_the_notebook_figures_reach_python_and_the_bar_moves(notebook: Callable) -> None:
+    lab = notebook(
+        "import time\nfrom tformer.chapters.ch00.listing import progress, sample\n"
+        "from tformer.chapters.ch00.training import Training\n"
+        "from tformer.chapters.ch00.typed import Typed\nrun, own = Training(), Typed()",
+        "run",
+        "own",
+        "print('python', run.step, own.text)",
+        "for step in range(0, 1001, 100):\n    print(progress(step, 9.5), end='')\n"
+        "    time.sleep(0.3)\nprint(sample('. the dog'))",
+    )
+    lab.run(0)
+    slider = lab.run(1).get_by_role("slider")
+    slider.focus()
+    lab.page.keyboard.press("End")
+    field = lab.run(2).get_by_label("Your own text")
+    field.fill("the wug")
+    assert not lab.output(2).locator(".tf-guess-list").is_visible()
+    field.fill("the goose")
+    assert lab.output(2).locator(".tf-guess-list").is_visible()
+    lab.says(3, "python 1000 . the goose")
+    lab.page.evaluate(
+        """() => {
+            jupyterapp.shell.currentWidget.content.activeCellIndex = 4;
+            jupyterapp.commands.execute("notebook:run-cell"); // and do not wait for its end
+        }"""
+    )
+    bar, seen = lab.output(4), set()
+    while "the dog" not in (text := bar.inner_text()):
+        seen.add(text.strip())
+        lab.page.wait_for_timeout(100)
+    assert len(seen) > 3
+    assert all(text.count("step") <= 1 for text in seen)
+    assert text.split("\n")[0].endswith("step 1000  loss  9.50")

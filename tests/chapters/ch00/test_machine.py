@@ -2,6 +2,9 @@
 
 import hashlib
 import json
+import re
+import subprocess
+import sys
 from importlib.resources import files
 from pathlib import Path
 
@@ -11,10 +14,22 @@ import torch
 
 from tformer.book.notebook.normalise import code_cells, load
 from tformer.chapters.ch00.engine import FILE, decode, encode, opening, trained, untrained
-from tformer.chapters.ch00.listing import progress, results
-from tformer.chapters.ch00.measure import CUTS, IT, LAST, SECOND, answers, circuit, cuts, shares
+from tformer.chapters.ch00.listing import progress, results, sample, whole
+from tformer.chapters.ch00.measure import (
+    CUTS,
+    IT,
+    LAST,
+    LOUD,
+    SECOND,
+    TROUBLE,
+    answers,
+    circuit,
+    cuts,
+    loud,
+    shares,
+)
 from tformer.chapters.ch00.stages import PROMPTS, STAGES, stage, stored, written
-from tformer.world.stories import fault, stories
+from tformer.world.stories import CURES, DID, fault, stories
 
 ROOT = Path(__file__).parents[3]
 ROOM = files("tformer.chapters.ch00")
@@ -168,7 +183,45 @@ def test_the_stored_results_of_this_seed_are_those_of_the_machine() -> None:
 
 
 def test_the_bar_grows_with_the_steps() -> None:
-    assert progress(500, 8.4, ". the dog").splitlines() == [
-        "█" * 20 + "░" * 20 + " step  500  loss  8.40",
-        "  the dog",
+    assert progress(500, 8.4) == "\r" + "█" * 20 + "░" * 20 + " step  500  loss  8.40"
+    assert sample(". the dog") == "\n  the dog"
+
+
+def test_what_the_page_prints_runs_alone_and_is_the_same_machine(tmp_path: Path) -> None:
+    """In a folder of its own, where our package cannot be imported: words, stories, first steps."""
+    alone, _, run = whole().rpartition("\n")
+    assert re.findall(r"^(?:import|from) .*", alone, re.MULTILINE) == [
+        "import numpy as np",
+        "import torch",
     ]
+    assert run == FORTY.splitlines()[-1]
+    assert all(len(line) <= 76 for line in alone.splitlines())
+    asks = """
+import sys, json
+print(json.dumps({
+    "words": words, "lessons": lessons.tolist(), "held_out": [" ".join(text) for text in held_out],
+    "losses": [loss for step, loss in train(3)], "written": len(write(".", 18).split()),
+    "ours": [name for name in sys.modules if name.startswith("tformer")],
+}))"""
+    blocked = "import sys; sys.modules['tformer'] = None\n"
+    (tmp_path / "forty.py").write_text(blocked + alone + asks, encoding="utf-8")
+    ran = subprocess.run(
+        [sys.executable, "forty.py"], cwd=tmp_path, capture_output=True, text=True, check=True
+    )
+    found = json.loads(ran.stdout)
+    assert tuple(found["words"]) == TOLD.words
+    assert found["lessons"] == TOLD.tokens().tolist()
+    assert found["held_out"] == [f". {text}" for text in HELD_OUT]
+    assert found["losses"] == pytest.approx(stored()["losses"][:3], abs=1e-3)
+    assert found["written"] == 19
+    assert found["ours"] == ["tformer"]
+
+
+def test_every_verb_joins_a_noun_with_loud_troubles_and_one_without() -> None:
+    kinds = {kind for kind, troubles in CURES.items() if set(troubles) <= set(LOUD)}
+    assert kinds == {"animal", "hole"}
+    assert {why for kind in kinds for why in CURES[kind]} == set(LOUD)
+    assert all((one in kinds) != (other in kinds) for one, other in DID.values())
+    heard = trained().guesses(HELD_OUT.tokens()[:, : LAST + 1])[1][0, :, LAST, TROUBLE]
+    assert heard[loud(HELD_OUT)].min() > 0.64
+    assert heard[~loud(HELD_OUT)].max() < 0.16

@@ -9,7 +9,7 @@ from tformer.world.stories import FAULTS
 
 
 def test_it_is_parked_at_the_step_at_which_it_praises_the_goose() -> None:
-    assert repr(Training()).startswith("Training: step 100, loss 12.91; grammar 69 %, cure 46 %")
+    assert repr(Training()).startswith("Training: step 100, loss 12.91; grammar 69 %, cure 47 %")
     html = Training().fallback()
     assert "praised the goose . (right cure; wrong patient)" in html
     assert html.count("<li>") == 6

@@ -35,6 +35,8 @@ KERNEL = {
 }
 STATE, VIEW = WIDGET_STATE, WIDGET_VIEW
 MACHINE_TAG = "nbval-ignore-output"
+OVERWRITTEN = re.compile(r"^.*\r(?=[^\n])", re.MULTILINE)
+"""What a line said before it was written anew, as a bar of progress is; nbval reads it so too."""
 
 
 def load(path: Path) -> NotebookNode:
@@ -135,7 +137,7 @@ def _normalise_output(out: NotebookNode, count: int) -> NotebookNode:
         out.evalue = sanitise(out.evalue)
         out.traceback = [f"{out.ename}: {out.evalue}"]
     elif out.output_type == "stream":
-        out.text = sanitise(out.text)
+        out.text = sanitise(OVERWRITTEN.sub("", out.text))
     else:
         for kind, data in out.data.items():
             if isinstance(data, str) and kind != "text/latex":

@@ -14,7 +14,7 @@ from sphinx.util.display import progress_message
 
 from tformer.book.site.check import check_site
 from tformer.book.site.search import INDEX
-from tformer.book.site.svg import inline_svg
+from tformer.book.site.svg import Letters, inline_svg
 
 LOGGER = logging.getLogger(__name__)
 
@@ -56,15 +56,15 @@ class InlineFigures(SphinxPostTransform):
     def run(self, **kwargs: Any) -> None:
         """Replace each SVG output of the document."""
         outputs = Path(cast(Any, self.env).mystnb_config.output_folder)
+        letters: Letters = {}
         for number, image in enumerate(list(self.document.findall(nodes.image))):
             label = image.get("alt", "")
             if not label:
                 LOGGER.warning("an image has no alt text", location=image, type="book")
             path = Path(self.env.srcdir, image["uri"]).resolve()
             if path.suffix == ".svg" and path.parent == outputs:
-                drawing = inline_svg(
-                    path.read_text(encoding="utf-8"), f"d{number}-", label, image.get("width", "")
-                )
+                text, width = path.read_text(encoding="utf-8"), image.get("width", "")
+                drawing = inline_svg(text, f"d{number}-", label, width, letters)
                 frame = f'<div class="drawing-frame">{drawing}</div>'
                 image.replace_self(nodes.raw("", frame, format="html"))
 

@@ -10,13 +10,21 @@ WIDE = 600
 """Points: a drawing that is wider may leave the column of the text."""
 BLACK = re.compile(r"#000000\b|#000\b")
 WHITE_FILL = re.compile(r"fill:\s*(#ffffff|#fff|white)\b")
+HREF = f"{{{XLINK}}}href"
+SHIFT = re.compile(r"translate\((-?[\d.]+) 0\)")
 REFERENCE = re.compile(r"url\(#([^)]+)\)")
 
 ET.register_namespace("", SVG)
 ET.register_namespace("xlink", XLINK)
 
 
-def inline_svg(text: str, prefix: str, label: str, width: str = "") -> str:
+Letters = dict[tuple[str, ...], str]
+"""Outlines of letters that a page has already, and their ids there."""
+
+
+def inline_svg(
+    text: str, prefix: str, label: str, width: str = "", letters: Letters | None = None
+) -> str:
     """An SVG drawing as HTML: black follows the text colour, white backgrounds are gone.
 
     Panels become drawings of their own, in one element that has the label for them all.
@@ -32,22 +40,25 @@ def inline_svg(text: str, prefix: str, label: str, width: str = "") -> str:
         What a screen reader says in place of the drawing.
     width
         A CSS width, if the drawing is not to have its own.
+    letters
+        What the drawings before it on the page have drawn; it uses their letters, and adds its own.
     """
     root = ET.fromstring(text)
+    letters = {} if letters is None else letters
     if panels := root.findall(f"{{{SVG}}}svg"):
-        inside = "".join(_panel(panel, f"{prefix}{i}-") for i, panel in enumerate(panels))
+        inside = "".join(_panel(panel, f"{prefix}{i}-", letters) for i, panel in enumerate(panels))
         style = f' style="width: {width}"' if width else ""
         named = f"aria-label={quoteattr(label)}"
         return f'<div class="panels" role="img" {named}{style}>{inside}</div>'
-    _clean(root, prefix)
+    _clean(root, prefix, letters)
     root.attrib.update({"role": "img", "aria-label": label})
     if width:
         root.set("style", f"width: {width}")
     return ET.tostring(root, encoding="unicode")
 
 
-def _panel(root: ET.Element, prefix: str) -> str:
-    _clean(root, prefix)
+def _panel(root: ET.Element, prefix: str, letters: Letters) -> str:
+    _clean(root, prefix, letters)
     for name in ("x", "height"):
         del root.attrib[name]
     width = f"{root.get('width')}pt"
@@ -55,13 +66,15 @@ def _panel(root: ET.Element, prefix: str) -> str:
     return ET.tostring(root, encoding="unicode")
 
 
-def _clean(root: ET.Element, prefix: str) -> None:
+def _clean(root: ET.Element, prefix: str, letters: Letters) -> None:
     _drop(root, "metadata")
     _drop(root, "style")
     _drop_backgrounds(root)
     for element in root.iter():
         for name, value in element.attrib.items():
             element.set(name, _prefixed(name, BLACK.sub("currentColor", value), prefix))
+    _share_letters(root, letters)
+    _shorten(root)
     wide = float(root.get("width", "0").removesuffix("pt")) > WIDE
     kind = "drawing wide" if wide else "drawing"
     root.attrib.update({"class": kind, "fill": "currentColor", "stroke-linejoin": "round"})
@@ -84,9 +97,38 @@ def _drop_backgrounds(root: ET.Element) -> None:
             group.remove(first)
 
 
+def _share_letters(root: ET.Element, letters: Letters) -> None:
+    """Draw no outline twice on a page: whatever uses it says which one."""
+    known = {}
+    for defs in root.iter(f"{{{SVG}}}defs"):
+        for path in defs.findall(f"{{{SVG}}}path"):
+            name = path.get("id", "")
+            outline = tuple(f"{key}={value}" for key, value in path.items() if key != "id")
+            known[f"#{name}"] = f"#{letters.setdefault(outline, name)}"
+            if letters[outline] != name:
+                defs.remove(path)
+    for use in root.iter(f"{{{SVG}}}use"):
+        link = use.get(HREF, "")
+        use.set(HREF, known.get(link, link))
+
+
+def _shorten(root: ET.Element) -> None:
+    """Say the same with fewer signs: no white space between elements or around commands."""
+    for element in root.iter():
+        element.text, element.tail = (
+            text if text and text.strip() else None for text in (element.text, element.tail)
+        )
+        if path := element.get("d"):
+            element.set("d", re.sub(r" ?([A-Za-z]) ?", r"\1", " ".join(path.split())))
+        shifted = SHIFT.fullmatch(element.get("transform", ""))
+        if shifted and element.tag == f"{{{SVG}}}use" and "x" not in element.attrib:
+            element.set("x", shifted[1])
+            del element.attrib["transform"]
+
+
 def _prefixed(name: str, value: str, prefix: str) -> str:
     if name == "id":
         return prefix + value
-    if name in ("href", f"{{{XLINK}}}href") and value.startswith("#"):
+    if name in ("href", HREF) and value.startswith("#"):
         return f"#{prefix}{value[1:]}"
     return REFERENCE.sub(rf"url(#{prefix}\1)", value)

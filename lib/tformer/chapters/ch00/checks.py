@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import partial
 
 import numpy as np
 
@@ -41,20 +40,6 @@ def _texts() -> Iterator[Case]:
         yield case(text=text, words=whole.words, said=f"the text {text!r}")
 
 
-def _begun(text: str, words: tuple[str, ...]) -> list[int]:
-    return [next(n for n, w in enumerate(words) if w.startswith(word)) for word in text.split()]
-
-
-def _small(text: str, words: tuple[str, ...]) -> list[int]:
-    small = [word.lower() for word in words]
-    return [small.index(word) for word in text.lower().split()]
-
-
-def _as_they_come(text: str, words: tuple[str, ...]) -> list[int]:
-    come = list(dict.fromkeys(text.split()))
-    return [come.index(word) for word in text.split()]
-
-
 @exercise(
     "0.1",
     praise="Checked on words that come again, on lists in no order, and on whole stories.",
@@ -64,34 +49,28 @@ def _as_they_come(text: str, words: tuple[str, ...]) -> list[int]:
         "Go through text.split() and collect words.index(word) for each word.",
     ),
     cases=_texts,
-    mutants={
-        "That counts from 1; places are counted from 0.": lambda text, words: [
-            words.index(word) + 1 for word in text.split()
-        ],
-        "Each letter was looked up on its own, or its length taken; a token is a word.": (
-            lambda text, words: [len(word) for word in text.split()]
-        ),
-        "A word that comes again needs its number again.": lambda text, words: [
-            words.index(word) for word in dict.fromkeys(text.split())
-        ],
-        "The words were sorted first; they stay in the order of the text.": lambda text, words: [
-            words.index(word) for word in sorted(text.split())
-        ],
-        "The list was sorted first; the place in the list as it stands is asked for.": (
-            lambda text, words: [sorted(words).index(word) for word in text.split()]
-        ),
-        "The words are numbered as they come in the text; their numbers are places in the list.": (
-            _as_they_come
-        ),
-        "The full stop was left out; it is a word of the list like any other.": (
-            lambda text, words: [words.index(word) for word in text.split() if word != "."]
-        ),
-        "A word was taken for a longer one that begins with it; compare whole words.": _begun,
-        "Capitals were taken for small letters; a list may hold both words.": _small,
-        "Those are rows of zeros with a 1 at the place of the word; the place is asked for.": (
-            lambda text, words: np.eye(len(words))[[words.index(word) for word in text.split()]]
-        ),
-    },
+    slips="""
+    words.index(word) → $ + 1
+        That counts from 1; places are counted from 0.
+    words.index(word) → len(word)
+        Each letter was looked up on its own, or its length taken; a token is a word.
+    text.split() → dict.fromkeys($)
+        A word that comes again needs its number again.
+    text.split() → sorted($)
+        The words were sorted first; they stay in the order of the text.
+    words.index → sorted(words).index
+        The list was sorted first; the place in the list as it stands is asked for.
+    words.index → list(dict.fromkeys(text.split())).index
+        The words are numbered as they come in the text; their numbers are places in the list.
+    text.split() → [word for word in $ if word != "."]
+        The full stop was left out; it is a word of the list like any other.
+    words.index(word) → next(n for n, w in enumerate(words) if w.startswith(word))
+        A word was taken for a longer one that begins with it; compare whole words.
+    words.index(word) → [w.lower() for w in words].index(word.lower())
+        Capitals were taken for small letters; a list may hold both words.
+    = np.eye(len(words))[[words.index(word) for word in text.split()]]
+        Those are rows of zeros with a 1 at the place of the word; the place is asked for.
+    """,
     otherwise="Each word of the text becomes its place in the list.",
 )
 def to_numbers(text: str, words: tuple[str, ...]) -> list[int]:
@@ -115,11 +94,6 @@ def _steps() -> Iterator[Case]:
         yield case(step=step, why=why, said=f"{step} steps")
 
 
-def _mostly(step: int) -> str:
-    lasts = zip((20, 60, 150, 1000), OUTCOMES, strict=True)
-    return next(said for last, said in lasts if step <= last)
-
-
 @exercise(
     "0.2",
     praise="All five; now move the slider and see how mixed the stories are in between.",
@@ -130,24 +104,20 @@ def _mostly(step: int) -> str:
     ),
     cases=_steps,
     kind=kinds.Name(names=OUTCOMES),
-    mutants={
-        "It is slower than that: after 20 steps there is hardly a sentence.": lambda step: (
-            _mostly(step) if step != 20 else "wrong cure"
-        ),
-        "It is slower than that: after 150 steps the patient is mostly wrong.": lambda step: (
-            _mostly(step) if step != 150 else "right"
-        ),
-        "After 60 steps most are sentences already.": lambda step: (
-            _mostly(step) if step != 60 else "no sentence"
-        ),
-    },
+    slips="""
+    (20, 60, 150, 1000) → (19, 20, 150, 1000)
+        It is slower than that: after 20 steps there is hardly a sentence.
+    (20, 60, 150, 1000) → (20, 60, 149, 1000)
+        It is slower than that: after 150 steps the patient is mostly wrong.
+    (20, 60, 150, 1000) → (60, 61, 150, 1000)
+        After 60 steps most are sentences already.
+    """,
     otherwise="Grammar comes first, then the cure, then the patient.",
 )
 def mostly(step: int) -> str:
     """What most stories look like after so many steps."""
-    return next(
-        said for last, said in zip((20, 60, 150, 1000), OUTCOMES, strict=True) if step <= last
-    )
+    lasts = (20, 60, 150, 1000)
+    return next(said for last, said in zip(lasts, OUTCOMES, strict=True) if step <= last)
 
 
 # ---- 0.3 ----------------------------------------------------------------------------------
@@ -172,51 +142,6 @@ def _looks() -> Iterator[Case]:
     yield case(queries=[[1.0, 2], [3, 1], [1, 1]], keys=[[2.0, 0], [1, 1], [0, 3]], t=2, whole=True)
 
 
-def _looked(queries: Array, keys: Array, t: int, seen: int = 1, root: float = 0.5) -> Array:
-    scores = keys @ queries[t] / queries.shape[1] ** root
-    scores[t + seen :] = -np.inf
-    return reference.softmax(scores)
-
-
-def _shares(queries: Array, keys: Array, t: int) -> Array:
-    scores = keys @ queries[t] / queries.shape[1] ** 0.5
-    scores[t + 1 :] = 0
-    found: Array = scores / scores.sum()
-    return found
-
-
-def _zeroed(queries: Array, keys: Array, t: int) -> Array:
-    found = reference.softmax(keys @ queries[t] / queries.shape[1] ** 0.5)
-    found[t + 1 :] = 0
-    return found
-
-
-def _swapped(queries: Array, keys: Array, t: int) -> Array:
-    return _looked(keys, queries, t)
-
-
-def _by_words(queries: Array, keys: Array, t: int) -> Array:
-    return _looked(queries * (queries.shape[1] / len(queries)) ** 0.5, keys, t)
-
-
-def _ones_for_later(queries: Array, keys: Array, t: int) -> Array:
-    later = np.arange(len(keys)) > t
-    scores = keys @ queries[t] / queries.shape[1] ** 0.5
-    return np.where(later, 0, reference.softmax(np.where(later, 0, scores)))
-
-
-def _down(queries: Array, keys: Array, t: int) -> Array:
-    scores = queries @ keys.T / queries.shape[1] ** 0.5
-    hidden = np.where(np.tri(len(keys)) > 0, 0.0, -np.inf)
-    return np.asarray(reference.softmax((scores + hidden).T).T[t])
-
-
-def _measured(queries: Array, keys: Array, t: int, largest: bool = True) -> Array:
-    scores = keys @ queries[t] / queries.shape[1] ** 0.5
-    terms = np.exp(scores - (scores.max() if largest else 0))[: t + 1]
-    return np.append(terms / terms.sum(), np.zeros(len(keys) - t - 1))
-
-
 @exercise(
     "0.3",
     praise="Checked at the first word, at the last, in between, and with scores near a thousand.",
@@ -227,36 +152,46 @@ def _measured(queries: Array, keys: Array, t: int, largest: bool = True) -> Arra
         "weights into the first t + 1 places of an array of zeros.",
     ),
     cases=_looks,
-    mutants={
-        "The words after t got weight too; nobody looks ahead.": partial(_looked, seen=10**6),
-        "The word at t may also look at itself.": lambda queries, keys, t: (
-            _looked(queries, keys, t, seen=0) if t else np.full(len(keys), np.nan)
-        ),
-        "The scores were not divided by √d.": partial(_looked, root=0.0),
-        "You divided by d; it is the root of d.": partial(_looked, root=1.0),
-        "Those are shares of the scores; take e to the power of each first.": _shares,
-        "The later words were in the sum when you divided, so the rest adds up to less than one.": (
-            _zeroed
-        ),
-        "Queries and keys are exchanged: it is the query of t that meets all keys.": _swapped,
-        "You divided by the root of the number of words; d is the width of a vector.": _by_words,
-        "The later words got the score 0, and e⁰ is 1: they still had their part of the sum.": (
-            _ones_for_later
-        ),
-        "The sum runs over the words that ask; it runs over those that one word asks.": _down,
-        "The later words are missing; each has its place in the answer, with weight 0.": (
-            lambda queries, keys, t: _looked(queries, keys, t)[: t + 1]
-        ),
-        "exp(900) is more than a float64 can hold. What can be taken from all scores of the sum "
-        "without changing a share?": partial(_measured, largest=False),
-        "The scores were measured from that of a later word, which may lie a thousand above all "
-        "others: then their exponentials are 0.": _measured,
-    },
+    slips="""
+    scores[t + 1 :] = -np.inf →
+        The words after t got weight too; nobody looks ahead.
+    t + 1 : → max(t, 1) :
+        The word at t may also look at itself.
+    / np.sqrt(queries.shape[1]) →
+        The scores were not divided by √d.
+    np.sqrt(queries.shape[1]) → queries.shape[1]
+        You divided by d; it is the root of d.
+    -np.inf → 0 ;; reference.softmax(scores) → scores / scores.sum()
+        Those are shares of the scores; take e to the power of each first.
+    keys @ queries[t] / np.sqrt(queries.shape[1]) → reference.softmax($)
+    -np.inf → 0 ;; return reference.softmax(scores) → return scores
+        The later words were in the sum when you divided, so the rest adds up to less than one.
+    keys @ queries[t] → queries @ keys[t]
+        Queries and keys are exchanged: it is the query of t that meets all keys.
+    np.sqrt(queries.shape[1]) → np.sqrt(len(queries))
+        You divided by the root of the number of words; d is the width of a vector.
+    -np.inf → 0 ;; reference.softmax(scores) → np.where(np.arange(len(keys)) > t, 0, $)
+        The later words got the score 0, and e⁰ is 1: they still had their part of the sum.
+    keys @ queries[t] → (queries @ keys.T + np.where(np.tri(len(keys)) > 0, 0, -np.inf)).T
+    scores[t + 1 :] = -np.inf → ;; reference.softmax(scores) → $.T[t]
+        The sum runs over the words that ask; it runs over those that one word asks.
+    reference.softmax(scores) → $[: t + 1]
+        The later words are missing; each has its place in the answer, with weight 0.
+    reference.softmax(scores) → np.exp(scores) / np.exp(scores).sum()
+        exp(900) is more than a float64 can hold. What can be taken from all scores of the sum
+        without changing a share?
+    scores[t + 1 :] = -np.inf → scores -= scores.max(); $
+    reference.softmax(scores) → np.exp(scores) / np.exp(scores).sum()
+        The scores were measured from that of a later word, which may lie a thousand above all
+        others: then their exponentials are 0.
+    """,
     otherwise="The weights of the words up to t are positive and add up to one.",
 )
 def look(queries: Array, keys: Array, t: int) -> Array:
     """The weights of the word at place t."""
-    return _looked(queries, keys, t)
+    scores = keys @ queries[t] / np.sqrt(queries.shape[1])
+    scores[t + 1 :] = -np.inf
+    return reference.softmax(scores)
 
 
 # ---- 0.4 ----------------------------------------------------------------------------------
@@ -277,39 +212,6 @@ def _cuts() -> Iterator[Case]:
         )
 
 
-def _cut(
-    weights: Array, asks: int, asked: int, rescale: bool = True, column: bool = False
-) -> Array:
-    after = weights.copy()
-    if column:
-        after[:, asked] = 0
-        return after / np.maximum(after.sum(axis=1, keepdims=True), 1e-300)
-    after[asks, asked] = 0
-    return after / after.sum(axis=1, keepdims=True) if rescale else after
-
-
-def _spread(weights: Array, asks: int, asked: int) -> Array:
-    after = weights.copy()
-    others = (after[asks] > 0) & (np.arange(len(after)) != asked)
-    after[asks, others] += after[asks, asked] / others.sum()
-    after[asks, asked] = 0
-    return after
-
-
-def _softened(weights: Array, asks: int, asked: int) -> Array:
-    after = weights.copy()
-    hidden = np.where(np.arange(len(after)) == asked, -np.inf, 0)
-    after[asks] = reference.softmax(after[asks] + hidden)
-    return after
-
-
-def _kept(weights: Array, asks: int, asked: int) -> Array:
-    after = weights.copy()
-    after[asks, asks] += after[asks, asked]
-    after[asks, asked] = 0
-    return after
-
-
 @exercise(
     "0.4",
     praise="Checked in tables of 3 to 18 words; every row adds up to one again.",
@@ -319,22 +221,31 @@ def _kept(weights: Array, asks: int, asked: int) -> Array:
         "In a copy, set the weight to 0 and divide the row by what is left of its sum.",
     ),
     cases=_cuts,
-    mutants={
-        "The row no longer adds up to one; the others share the weight.": partial(
-            _cut, rescale=False
-        ),
-        "All words lost sight of it; only the word at `asks` should.": partial(_cut, column=True),
-        "The two places are exchanged: the row asks, the column is asked.": (
-            lambda weights, asks, asked: _cut(weights, asked, asks)
-        ),
-        "You shared the weight out in equal parts; the ratios of the others have to stay.": _spread,
-        "A softmax was taken of weights; they are shares already, with ratios to keep.": _softened,
-        "The word that asks took all the weight that was set free; the others get their part.": (
-            _kept
-        ),
-    },
+    slips="""
+    after[asks] /= after[asks].sum() →
+        The row no longer adds up to one; the others share the weight.
+    after[asks, asked] → after[:, asked]
+    after[asks] /= after[asks].sum() → after /= np.maximum(after.sum(axis=1)[:, None], 1e-300)
+        All words lost sight of it; only the word at `asks` should.
+    after[asks, asked] → after[asked, asks]
+    after[asks] /= after[asks].sum() → after[asked] /= after[asked].sum()
+        The two places are exchanged: the row asks, the column is asked.
+    after[asks, asked] = 0 → others = (after[asks] > 0) & (np.arange(len(after)) != asked)
+    after[asks] /= after[asks].sum() → after[asks, others] += after[asks, asked] / others.sum()
+    return after → after[asks, asked] = 0; $
+        You shared the weight out in equal parts; the ratios of the others have to stay.
+    after[asks, asked] = 0 → after[asks, asked] = -np.inf
+    after[asks] /= after[asks].sum() → after[asks] = reference.softmax(after[asks])
+        A softmax was taken of weights; they are shares already, with ratios to keep.
+    after[asks, asked] = 0 → after[asks, asks] += after[asks, asked]; $
+    after[asks] /= after[asks].sum() →
+        The word that asks took all the weight that was set free; the others get their part.
+    """,
     otherwise="One entry becomes 0, and its row grows by one factor.",
 )
 def cut(weights: Array, asks: int, asked: int) -> Array:
     """The weights with one arc cut."""
-    return _cut(weights, asks, asked)
+    after = weights.copy()
+    after[asks, asked] = 0
+    after[asks] /= after[asks].sum()
+    return after

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -35,19 +34,10 @@ def _worlds() -> Iterator[Case]:
     yield case(p=[1 - 1e-6, *[1e-8] * 100], said=said, why=why)
 
 
-def _floored(p: Array, log: Any = np.log, mean: bool = False, sign: float = -1) -> float:
-    told = p[p > 0]
-    return float(sign * (log(told).mean() if mean else (told * log(told)).sum()))
-
-
-def _with_zeros(p: Array, added: float = 0.0) -> float:
-    return float(-(p * np.log(p + added)).sum())
-
-
-ADDED = {
-    f"{size:g} was added in the logarithm, where every rare story feels it.": size
-    for size in (1e-6, 1e-7, 1e-8, 1e-9, 1e-10)
-}
+ADDED = """
+    p[p > 0] → p ;; np.log(told) → np.log(told + {size})
+        {size} was added in the logarithm, where every rare story feels it.
+"""
 
 
 @exercise(
@@ -60,33 +50,33 @@ ADDED = {
     ),
     cases=_worlds,
     kind=kinds.Number(within=1e-9, relative=1e-9),
-    mutants={
-        "That is in bits; a nat has the natural logarithm.": partial(_floored, log=np.log2),
-        "The sign is wrong: a loss is not below zero.": partial(_floored, sign=1),
-        "That is the plain mean of −log p; a frequent story counts more often.": partial(
-            _floored, mean=True
-        ),
-        "All stories count alike there; only equal probabilities give log n.": lambda p: float(
-            np.log(len(p))
-        ),
-        "A story that is never told made it NaN: 0 · log 0 counts as 0.": _with_zeros,
-        "All stories that are ever told count alike there; a frequent one counts more often.": (
-            lambda p: float(np.log(np.count_nonzero(p)))
-        ),
-        "The weights p make the sum a mean already; you divided once more.": (
-            lambda p: _floored(p) / np.count_nonzero(p)
-        ),
-        "That is the loss of the likeliest story alone.": lambda p: float(-np.log(p.max())),
-        "Rare stories were left out: only a story of probability 0 counts for nothing.": (
-            lambda p: _floored(p[p > 3e-6])
-        ),
-        **{sentence: partial(_with_zeros, added=size) for sentence, size in ADDED.items()},
-    },
+    slips="""
+    np.log → np.log2
+        That is in bits; a nat has the natural logarithm.
+    -(told → (told
+        The sign is wrong: a loss is not below zero.
+    (told * np.log(told)).sum() → np.log(told).mean()
+        That is the plain mean of −log p; a frequent story counts more often.
+    = float(np.log(len(p)))
+        All stories count alike there; only equal probabilities give log n.
+    p[p > 0] → p
+        A story that is never told made it NaN: 0 · log 0 counts as 0.
+    = float(np.log(np.count_nonzero(p)))
+        All stories that are ever told count alike there; a frequent one counts more often.
+    .sum() → $ / len(told)
+        The weights p make the sum a mean already; you divided once more.
+    = float(-np.log(p.max()))
+        That is the loss of the likeliest story alone.
+    p > 0 → p > 3e-6
+        Rare stories were left out: only a story of probability 0 counts for nothing.
+    """
+    + "".join(ADDED.format(size=size) for size in (1e-6, 1e-7, 1e-8, 1e-9, 1e-10)),
     otherwise="The floor is the mean of −log p over the stories as they come.",
 )
 def floor(p: Array) -> float:
     """The smallest mean loss of a story."""
-    return _floored(p)
+    told = p[p > 0]
+    return float(-(told * np.log(told)).sum())
 
 
 # ---- 0.6 ----------------------------------------------------------------------------------
@@ -174,80 +164,6 @@ def _listed() -> Iterator[Case]:
     yield case(who=world.WHO, cures=world.CURES, did=world.DID, said="the world of the page")
 
 
-def _told(who: Who, cures: Cures, did: Did, both: bool = True, same: bool = False) -> list[str]:
-    return [
-        f"the {a} did not {verb} the {b} because it was too {why} . so they {cure} the {noun} ."
-        for verb, (one, other) in did.items()
-        for a in who[one]
-        for b in who[other]
-        for kind, noun in ((one, a), (other, b))[: 1 + both]
-        for why, cure in cures[kind].items()
-        if same or a != b
-    ]
-
-
-def _one_trouble(who: Who, cures: Cures, did: Did) -> list[str]:
-    first = {kind: dict([next(iter(troubles.items()))]) for kind, troubles in cures.items()}
-    return _told(who, first, did)
-
-
-def _crossed(who: Who, cures: Cures, did: Did) -> list[str]:
-    pairs = [pair for troubles in cures.values() for pair in troubles.items()]
-    return _told(who, {kind: dict(pairs) for kind in cures}, did)
-
-
-def _once(who: Who, cures: Cures, did: Did) -> list[str]:
-    return list(dict.fromkeys(_told(who, cures, did, same=True)))
-
-
-def _two_kinds(who: Who, cures: Cures, did: Did) -> list[str]:
-    return _told(who, cures, {verb: pair for verb, pair in did.items() if len(set(pair)) > 1})
-
-
-def _same_in_two_kinds(who: Who, cures: Cures, did: Did) -> list[str]:
-    found = []
-    for verb, pair in did.items():
-        found += _told(who, cures, {verb: pair}, same=len(set(pair)) > 1)
-    return found
-
-
-def _in_step(who: Who, cures: Cures, did: Did) -> list[str]:
-    found = []
-    for verb, (one, other) in did.items():
-        for a, b in zip(who[one], who[other], strict=False):
-            found += _told({one: (a,), other: (b,)}, cures, {verb: (one, other)}) * (one != other)
-    return found
-
-
-def _one_way(who: Who, cures: Cures, did: Did) -> list[str]:
-    places = {noun: n for nouns in who.values() for n, noun in enumerate(nouns)}
-    found = []
-    for verb, (one, other) in did.items():
-        for text in _told(who, cures, {verb: (one, other)}):
-            words = text.split()
-            if one != other or places[words[1]] < places[words[6]]:
-                found.append(text)
-    return found
-
-
-def _turned(who: Who, cures: Cures, did: Did, both: bool = False) -> list[str]:
-    return [
-        f"the {a} did not {verb} the {b} because it was too {why} . so they {cure} the {noun} ."
-        for verb, (one, other) in did.items()
-        for a in who[one]
-        for b in who[other]
-        for kind, nouns in ((one, (b, a)[: 1 + both]), (other, (a, b)[: 1 + both]))
-        for noun in nouns
-        for why, cure in cures[kind].items()
-        if a != b
-    ]
-
-
-def _last_cure(who: Who, cures: Cures, did: Did) -> list[str]:
-    last = {why: cure for troubles in cures.values() for why, cure in troubles.items()}
-    return _told(who, {kind: {why: last[why] for why in cures[kind]} for kind in cures}, did)
-
-
 @exercise(
     "0.6",
     praise="All stories, each once, up to the 2880 of the page's world.",
@@ -259,44 +175,51 @@ def _last_cure(who: Who, cures: Cures, did: Did) -> list[str]:
     ),
     cases=_listed,
     kind=Texts(),
-    mutants={
-        "The second noun can be the patient too.": partial(_told, both=False),
-        "A noun does nothing to itself: leave out equal nouns.": partial(_told, same=True),
-        "Each kind has several troubles; you took the first.": _one_trouble,
-        "A noun got a trouble of another kind.": _crossed,
-        "The verb goes one way: its first kind is who, its second is what.": (
-            lambda who, cures, did: _told(who, cures, {v: k[::-1] for v, k in did.items()})
-        ),
-        "Equal nouns were left in, and told about once each; leave them out altogether.": _once,
-        "The same word may stand in two kinds, and there too it does nothing to itself.": (
-            _same_in_two_kinds
-        ),
-        "A verb may have one kind twice, with two different nouns of that kind.": _two_kinds,
-        "The nouns were paired in step; each noun of one kind goes with each of the other.": (
-            _in_step
-        ),
-        "Two nouns of one kind were paired in one order only; each of them can come first.": (
-            _one_way
-        ),
-        "Trouble and cure have changed places.": lambda who, cures, did: _told(
-            who, {k: {y: x for x, y in cures[k].items()} for k in cures}, did
-        ),
-        "The patient got a trouble of the other noun's kind; it is one of its own.": _turned,
-        "Both nouns became patients for each trouble; it has to be one of the patient's kind.": (
-            partial(_turned, both=True)
-        ),
-        "Kinds may share a trouble and cure it differently; the last cure served for all.": (
-            _last_cure
-        ),
-        "Each full stop has a blank before it.": lambda who, cures, did: [
-            text.replace(" .", ".") for text in _told(who, cures, did)
-        ],
-        "The last full stop is missing; it ends the story.": lambda who, cures, did: [
-            text.removesuffix(" .") for text in _told(who, cures, did)
-        ],
-    },
+    slips="""
+    ((one, a), (other, b)) → [(one, a)]
+        The second noun can be the patient too.
+    if a != b →
+        A noun does nothing to itself: leave out equal nouns.
+    cures[kind].items() → list($)[:1]
+        Each kind has several troubles; you took the first.
+    cures[kind].items() → dict(pair for each in cures.values() for pair in each.items()).items()
+        A noun got a trouble of another kind.
+    verb, (one, other) in → verb, (other, one) in
+        The verb goes one way: its first kind is who, its second is what.
+    if a != b → ;; return texts → return list(dict.fromkeys(texts))
+        Equal nouns were left in, and told about once each; leave them out altogether.
+    if a != b → $ or one != other
+        The same word may stand in two kinds, and there too it does nothing to itself.
+    if a != b → $ and one != other
+        A verb may have one kind twice, with two different nouns of that kind.
+    for a in who[one] → for a, b in zip(who[one], who[other]) ;; for b in who[other] →
+        The nouns were paired in step; each noun of one kind goes with each of the other.
+    if a != b → $ and (one != other or who[one].index(a) < who[one].index(b))
+        Two nouns of one kind were paired in one order only; each of them can come first.
+    for why, cure in → for cure, why in
+        Trouble and cure have changed places.
+    ((one, a), (other, b)) → ((one, b), (other, a))
+        The patient got a trouble of the other noun's kind; it is one of its own.
+    ((one, a), (other, b)) → ((one, a), (one, b), (other, a), (other, b))
+        Both nouns became patients for each trouble; it has to be one of the patient's kind.
+    cures[kind].items() → [(x, [c[x] for c in cures.values() if x in c][-1]) for x in cures[kind]]
+        Kinds may share a trouble and cure it differently; the last cure served for all.
+    return texts → return [text.replace(" .", ".") for text in texts]
+        Each full stop has a blank before it.
+    return texts → return [text.removesuffix(" .") for text in texts]
+        The last full stop is missing; it ends the story.
+    """,
     otherwise="Every choice is made with every other one.",
 )
 def tell(who: Who, cures: Cures, did: Did) -> list[str]:
     """All stories of a world."""
-    return _told(who, cures, did)
+    texts = [
+        f"the {a} did not {verb} the {b} because it was too {why} . so they {cure} the {noun} ."
+        for verb, (one, other) in did.items()
+        for a in who[one]
+        for b in who[other]
+        if a != b
+        for kind, noun in ((one, a), (other, b))
+        for why, cure in cures[kind].items()
+    ]
+    return texts

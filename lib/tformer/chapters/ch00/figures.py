@@ -11,10 +11,10 @@ from matplotlib.figure import Figure
 from matplotlib.patches import PathPatch, Rectangle
 from matplotlib.path import Path
 
-from tformer.chapters.ch00.engine import Machine, Reading, trained, untrained
-from tformer.chapters.ch00.measure import FIRST, IT, LAST, NOT, SECOND
+from tformer.chapters.ch00.engine import Machine, trained, untrained
+from tformer.chapters.ch00.measure import IT, LAST, SECOND
 from tformer.chapters.ch00.stages import PROMPTS
-from tformer.figures.style import INK, KEY, QUERY, QUIET, VALUE, WEIGHT
+from tformer.figures.style import KEY, QUERY, QUIET, VALUE, WEIGHT
 from tformer.world.stories import WHO
 
 WIDTH, LEFT, STEP = 1000, 28, 52.4
@@ -82,20 +82,6 @@ def arc(ax: Axes, start: float, end: float, y: float, height: float, **look: Any
     points = [(x, y), (x, y - height), (to, y - height), (to, y)]
     path = Path(points, [Path.MOVETO, *[Path.CURVE4] * 3])
     ax.add_patch(PathPatch(path, facecolor="none", **{"capstyle": "butt"} | look))
-
-
-def tokens() -> Figure:
-    """The sentence, and the number of every word."""
-    machine = trained()
-    figure, ax = canvas(150)
-    sentence(ax, 30)
-    for i, number in enumerate(machine.tokens(SENTENCE)):
-        color = QUERY if WORDS[i] == "the" else INK
-        ax.plot([at(i)] * 2, [44, 62], color=QUIET, linewidth=0.8)
-        write(ax, at(i), 78, str(number), 17, color=color, fontweight="bold")
-    note = "“the” stands here three times, and each time it is 73. The full stop is 0: it ends"
-    write(ax, 500, 122, note + " the story before.", 15, color=INK)
-    return figure
 
 
 KIN = (
@@ -180,34 +166,6 @@ def lamps() -> Figure:
     return figure
 
 
-def two_hops() -> Figure:
-    """Who keeps the patient, and who is asked: the same machine, two last words."""
-    figure, ax = canvas(470)
-    for y, (name, keeper, noun) in zip(
-        (140, 360), (("tired", NOT, FIRST), ("wide", IT, SECOND)), strict=True
-    ):
-        _hops(ax, y, PROMPTS[name], keeper, noun)
-    return figure
-
-
-def _hops(ax: Axes, y: float, prompt: str, keeper: int, noun: int) -> None:
-    machine = trained()
-    reading = machine.read(prompt)
-    first, second = reading.weights[0][keeper], reading.weights[1][LAST]
-    sentence(ax, y, prompt.split(), bold=(noun, keeper, LAST))
-    for place in np.flatnonzero(second[:LAST] > 0.03).tolist():
-        height = 14 + 8.6 * (LAST - place)
-        look = {"linewidth": 7 * second[place], "alpha": 0.85 if place == keeper else 0.4}
-        arc(ax, LAST, place, y - 16, height, edgecolor=WEIGHT, **look)
-    over = y - 16 - 0.75 * (14 + 8.6 * (LAST - keeper))
-    write(
-        ax, at((LAST + keeper) / 2), over - 14, f"layer 2: {second[keeper]:.2f}", 15, color=WEIGHT
-    )
-    arc(ax, keeper, noun, y + 16, -46, edgecolor=QUERY, linewidth=7 * first[noun], alpha=0.85)
-    write(ax, at((keeper + noun) / 2), y + 68, f"layer 1: {first[noun]:.2f}", 15, color=QUERY)
-    bars(ax, at(13.4), y + 32, machine, reading.p[-1])
-
-
 def bars(
     ax: Axes, x: float, y: float, machine: Machine, p: np.ndarray, n: int = 3, wide: float = 120
 ) -> None:
@@ -241,8 +199,3 @@ def lens() -> Figure:
         if column:
             write(ax, x - 14, 24, "→", 18, color=QUIET)
     return figure
-
-
-def reading() -> Reading:
-    """What the trained machine makes of the sentence."""
-    return trained().read(SENTENCE)

@@ -11,24 +11,47 @@ from typing import Any
 import numpy as np
 from IPython.display import Markdown
 
-__all__ = ["forty", "progress", "results", "variants", "worst_cut"]
+__all__ = ["forty", "progress", "results", "sample", "variants", "whole", "worst_cut"]
 
 STEPS, BAR = 1000, 40
+PACKAGE = "from tformer.world.stories import stories\n\n"
+OURS = """# Tokens: every word is a number.
+told, held_out = stories().split()
+words, lessons = told.words, torch.tensor(told.tokens())
+"""
+"""What in the forty lines takes the stories from this package."""
 
 
 def forty() -> Markdown:
-    """The lines of `forty.py` as the output of a cell."""
-    text = (files(__package__) / "forty.py").read_text(encoding="utf-8")
-    return Markdown(f"```python\n{text.strip()}\n```")
+    """Everything in one piece, as the output of a cell."""
+    return Markdown(f"```python\n{whole()}\n```")
 
 
-def progress(step: int, loss: float, text: str) -> str:
-    """A bar of training with the loss, and below it what the machine writes by now."""
+def whole() -> str:
+    """The lines of `forty.py`, with those of `told.py` in place of our package."""
+    forty, told = (
+        (files(__package__) / name).read_text(encoding="utf-8").strip()
+        for name in ("forty.py", "told.py")
+    )
+    for ours, alone in ((PACKAGE, ""), (OURS, told.partition("\n\n")[2] + "\n")):
+        if ours not in forty:
+            raise ValueError(f"the forty lines have no longer {ours!r}")
+        forty = forty.replace(ours, alone)
+    return forty
+
+
+def progress(step: int, loss: float) -> str:
+    """A bar of training with the loss; it is written over the last one of the same line."""
     done = round(BAR * step / STEPS)
+    return f"\r{'█' * done}{'░' * (BAR - done)} step {step:4d}  loss {loss:5.2f}"
+
+
+def sample(text: str) -> str:
+    """What the machine writes by now, below the bar."""
     written = textwrap.fill(
         text.removeprefix(". "), 70, initial_indent="  ", subsequent_indent="  "
     )
-    return f"{'█' * done}{'░' * (BAR - done)} step {step:4d}  loss {loss:5.2f}\n{written}"
+    return f"\n{written}"
 
 
 @cache

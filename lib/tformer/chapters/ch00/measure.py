@@ -9,11 +9,21 @@ import numpy as np
 from tformer.chapters.ch00.engine import Machine
 from tformer.world.stories import Stories, patient
 
-__all__ = ["CUTS", "FIRST", "IT", "LAST", "NOT", "SECOND", "answers", "circuit", "cuts", "shares"]
+__all__ = [
+    *("CUTS", "DEAF", "FIRST", "IT", "LAST", "LOUD", "NOT", "SECOND", "SILENT", "TROUBLE"),
+    *("answers", "circuit", "cuts", "heard", "loud", "shares"),
+]
 
-FIRST, NOT, SECOND, IT, LAST = 2, 4, 7, 9, 17
-"""Places of a story, after the full stop at 0: both nouns, "not", "it", the last "the"."""
+FIRST, NOT, SECOND, IT, TROUBLE, LAST = 2, 4, 7, 9, 12, 17
+"""Places of a story, after the full stop at 0; LAST is the last "the", which is asked."""
+LOUD = ("tired", "lazy", "shy", "sad", "narrow", "low")
+"""The troubles at which the last "the" looks in layer 1. Every verb joins a noun whose troubles
+these are with one whose troubles they are not."""
+SILENT = ("wide", "icy", "hot", "dry")
+"""Troubles of which the last "the" need hear nothing at all."""
 CURE_AT, PATIENT_AT = 16, 18
+DEAF = tuple((layer, LAST, t) for layer in (0, 1) for t in range(TROUBLE, LAST))
+"""All words from the trouble on are hidden from the last "the", in both layers."""
 CUTS = {
     "second noun to it": (0, IT, SECOND),
     "first noun to not": (0, NOT, FIRST),
@@ -88,3 +98,15 @@ def cuts(machine: Machine, world: Stories) -> dict[str, float]:
         found[f"cut {name}: first"] = float(right[~second].mean())
         found[f"cut {name}: second"] = float(right[second].mean())
     return found
+
+
+def loud(world: Stories, troubles: Sequence[str] = LOUD) -> np.ndarray:
+    """Tell, for every story, whether its trouble is one of the loud ones: (n,) booleans."""
+    return np.array([text.split()[TROUBLE - 1] in troubles for text in world])
+
+
+def heard(machine: Machine, world: Stories) -> tuple[float, float]:
+    """How the last "the" looks at the trouble in layer 1: the least if loud, the most if not."""
+    _, weights = machine.guesses(world.tokens()[:, : LAST + 1])
+    found, which = weights[0][:, LAST, TROUBLE], loud(world)
+    return float(found[which].min()), float(found[~which].max())

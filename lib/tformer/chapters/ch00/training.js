@@ -70,7 +70,8 @@ function render({ model, el }) {
     line.update(words, last, second[last].map((p, s) => [last, s, p]),
       second[last].flatMap((p, s) => (p > 0.12 ? first[s].map((w, r) => [s, r, w * p]) : [])));
     const most = second[last].indexOf(Math.max(...second[last]));
-    arcs.textContent = `Above: where the last “the” looks in layer 2, most at “${words[most]}” (${fmt(second[last][most])}). Below: where those words looked in layer 1. The right word is ${ANSWERS[ending]}.`;
+    arcs.replaceChildren("Gold, ", ...side(2), `: where the last “the” looks in layer 2, most at “${words[most]}” (${fmt(second[last][most])}). Blue, `,
+      ...side(1), `: where those words looked in layer 1. The right word is ${ANSWERS[ending]}.`);
     guess.update(prompt.top, ANSWERS[ending]);
     live.say(`Step ${stage.step}: loss ${fmt(stage.loss)}. ${summary(stage)} It writes: ${stage.texts[1]} ${SAID[stage.faults[1]]}`);
   });
@@ -96,12 +97,12 @@ function share(name, value) {
 }
 
 function lossChart(losses, stages) {
-  const x = (step) => 30 + 230 * (Math.log10(step + 3) - Math.log10(3)) / (Math.log10(1003) - Math.log10(3)), y = (loss) => 130 - 1.2 * loss;
+  const x = (step) => 30 + 230 * (Math.log10(step + 3) - Math.log10(3)) / (Math.log10(1003) - Math.log10(3)), y = (loss) => 172 - 1.6 * loss;
   const mark = h("circle", { r: 5 }), number = h("text", { class: "tf-run-now" });
-  const ticks = [0, 10, 100, 1000].map((step) => h("text", { x: x(step), y: 148, "text-anchor": "middle" }, String(step)));
+  const ticks = [0, 10, 100, 1000].map((step) => h("text", { x: x(step), y: 190, "text-anchor": "middle" }, String(step)));
   const path = `M${x(0)} ${y(stages[0].loss)}` + losses.map((loss, i) => `L${x(i + 1).toFixed(1)} ${y(loss).toFixed(1)}`).join("");
-  const el = h("svg", { class: "tf-run-loss", viewBox: "0 0 290 152", role: "img" },
-    h("line", { x1: 30, x2: 262, y1: y(FLOOR), y2: y(FLOOR) }), h("text", { class: "tf-run-floor", x: 264, y: y(52), "text-anchor": "end" }, `- - nobody below ${fmt(FLOOR)}`),
+  const el = h("svg", { class: "tf-run-loss", viewBox: "0 -14 290 208", role: "img" },
+    h("line", { x1: 30, x2: 262, y1: y(FLOOR), y2: y(FLOOR) }), h("text", { class: "tf-run-floor", x: 32, y: y(FLOOR) - 4 }, `nobody below ${fmt(FLOOR)}`),
     h("path", { d: path }), ...ticks, h("text", { x: 24, y: y(100) + 4, "text-anchor": "end" }, "100"), h("text", { x: 24, y: y(0) + 4, "text-anchor": "end" }, "0"), mark, number);
   const update = (at) => {
     const { step, loss } = stages[at];

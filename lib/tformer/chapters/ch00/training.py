@@ -54,7 +54,7 @@ class Training(BookWidget, uses="machine.js", holds="stages.json"):
 
     def __repr__(self) -> str:
         stage = self.stage
-        shares = ", ".join(f"{name} {100 * stage[name]:.0f} %" for name in SHARES)
+        shares = ", ".join(f"{name} {int(100 * stage[name] + 0.5)} %" for name in SHARES)
         return f"Training: step {self.step}, loss {stage['loss']:.2f}; {shares}"
 
     def fallback(self) -> str:

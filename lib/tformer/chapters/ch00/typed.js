@@ -23,40 +23,49 @@ function fits(text) {
 
 function render({ model, el }) {
   const compact = model.get("compact"), root = frame(el, "tf-typed-own", compact ? "Arcs of any word" : "Type your own");
-  const live = voice(), said = h("p", { class: "tf-said" }), guess = guessBars(), start = traits(model, TRAITS);
-  const line = arcLine((selected) => assign(model, { selected })), maps = [1, 2].map(weightMap), typing = field(model);
+  const live = voice(), said = h("p", { class: "tf-said" }), guess = guessBars(), start = traits(model, TRAITS), places = machine().P.length;
+  const line = arcLine((selected) => assign(model, { selected })), maps = [1, 2].map(weightMap);
+  const drawn = h("div", {}, line.el, said, guess.el), below = h("div", { class: "tf-own-maps" }, ...maps.map((one) => one.el));
+  const reason = h("span", { id: unique("reason") });
+  /** What cannot be read leaves nothing standing that was read before. */
+  const refuse = (why) => {
+    [drawn, below].forEach((one) => one.classList.toggle("tf-own-unread", Boolean(why)));
+    const full = tidy(model.get("text")).split(" ").length >= places;
+    next.disabled = Boolean(why) || full;
+    reason.textContent = why ? "First it must be able to read." : full ? `All ${places} places are taken.` : "";
+    if (why) buttons.forEach((one) => one.setAttribute("aria-pressed", "false"));
+  };
+  const draw = () => {
+    const { text, selected } = traits(model, TRAITS), words = tidy(text).split(" "), { tokens, why } = fits(text);
+    if (why) return typing.note(why);
+    const { weights: [first, second], p } = readTokens(machine(), tokens);
+    const at = selected < 0 ? words.length - 1 : Math.min(selected, words.length - 1);
+    const told = (t) => `${words[t]}, word ${t}: ask it`, sides = [looks(words, first[at]), looks(words, second[at])];
+    line.update(words, at, second[at].map((share, s) => [at, s, share]), first[at].map((share, s) => [at, s, share]), told);
+    said.replaceChildren(`“${words[at]}” looks in layer 1 (blue, `, ...side(1), `) ${sides[0]}; in layer 2 (gold, `, ...side(2), `) ${sides[1]}. After it the machine expects:`);
+    guess.update(likeliest(machine().words, p[at], SHOWN));
+    buttons.forEach((one, i) => one.setAttribute("aria-pressed", chosen[i][1] === words.join(" ")));
+    typing.update(words.join(" "));
+    maps.forEach((one, i) => one.update(words, [first, second][i], at));
+    live.say(`“${words[at]}” looks in layer 1 ${sides[0]}; in layer 2 ${sides[1]}. After it the machine expects ${likeliest(machine().words, p[at], 1)[0][0]}`);
+  };
+  const typing = field((text) => {
+    assign(model, { text, selected: compact ? model.get("selected") : -1 });
+    draw(); // also where the text is the old one, after another that could not be read
+  }, refuse);
   const chosen = Object.entries(model.get("examples")).filter(([name]) => !compact || THE_TWO.includes(name));
-  const buttons = chosen.map(([name, text]) => button(compact ? `… too ${name}` : name, () => assign(model, { text, selected: -1 })));
+  const buttons = chosen.map(([name, text]) => button(compact ? `… too ${name}` : name, () => typing.take(text)));
   const next = button("write the likeliest word", () => {
     const text = model.get("text"), { p } = readTokens(machine(), fits(text).tokens);
     typing.take(`${text} ${likeliest(machine().words, p.at(-1), 1)[0][0]}`);
   });
+  next.setAttribute("aria-describedby", reason.id);
   root.append(h("div", { class: "tf-actions tf-own-top", role: "group", "aria-label": "Examples" }, ...buttons));
   if (!compact) root.append(typing.el);
-  root.append(line.el, said, guess.el);
-  if (!compact) root.append(h("div", { class: "tf-actions" }, next, button("reset", () => assign(model, start))),
-    h("div", { class: "tf-own-maps" }, ...maps.map((one) => one.el)), vocabulary());
+  root.append(drawn);
+  if (!compact) root.append(h("div", { class: "tf-actions" }, next, button("reset", () => typing.take(start.text)), reason), below, vocabulary());
   root.append(live);
-  const stop = follow(model, TRAITS, () => {
-    const { text, selected } = traits(model, TRAITS), words = tidy(text).split(" "), { tokens, why } = fits(text);
-    if (why) {
-      typing.note(why);
-      return;
-    }
-    const { weights: [first, second], p } = readTokens(machine(), tokens);
-    const at = selected < 0 ? words.length - 1 : Math.min(selected, words.length - 1);
-    const told = (t) => `${words[t]}, word ${t}: ask it`;
-    line.update(words, at, second[at].map((share, s) => [at, s, share]), first[at].map((share, s) => [at, s, share]), told);
-    const sides = [looks(words, first[at]), looks(words, second[at])];
-    said.textContent = `“${words[at]}” looks in layer 1 (blue, below) ${sides[0]}; in layer 2 (gold, above) ${sides[1]}. After it the machine expects:`;
-    guess.update(likeliest(machine().words, p[at], SHOWN));
-    buttons.forEach((one, i) => one.setAttribute("aria-pressed", chosen[i][1] === words.join(" ")));
-    typing.update(words.join(" "));
-    next.disabled = words.length >= machine().P.length;
-    maps.forEach((one, i) => one.update(words, [first, second][i], at));
-    live.say(`${said.textContent} ${likeliest(machine().words, p[at], 1)[0][0]}`);
-  });
-  return stop;
+  return follow(model, TRAITS, draw);
 }
 
 /** The two words that get most, with their weights. */
@@ -65,22 +74,26 @@ function looks(words, weights) {
   return top.map((s) => `${fmt(weights[s])} at “${words[s]}”`).join(" and ");
 }
 
-function field(model) {
-  const note = h("p", { class: "tf-own-note", role: "status" });
-  const say = (why) => { note.textContent = why; };
+/** Where a text is typed: `read` gets one that the machine can read, `refuse` hears why not, or "". */
+function field(read, refuse) {
+  const reply = h("p", { class: "tf-own-note", role: "status" });
+  const note = (why) => {
+    reply.textContent = why;
+    refuse(why);
+  };
   const take = (text) => {
     const { why } = fits(text);
-    say(why);
-    if (!why) assign(model, { text: tidy(text), selected: -1 });
+    if (why) note(why);
+    else read(tidy(text));
   };
   const input = h("textarea", { rows: 2, class: "tf-input tf-own-text", autocomplete: "off", spellcheck: "false", maxlength: 300,
     "aria-label": "Your own text", input: (event) => take(event.target.value),
     keydown: (event) => { if (event.key === "Enter") event.preventDefault(); } });
   const update = (text) => {
     if (input !== input.getRootNode().activeElement || tidy(input.value) !== text) input.value = text;
-    say("");
+    note("");
   };
-  return { el: h("div", {}, input, note), take, note: say, update };
+  return { el: h("div", {}, input, reply), take, note, update };
 }
 
 function vocabulary() {

@@ -1,0 +1,250 @@
+"""Measure whole models: python benchmarks/models.py [train] [write] [table]
+
+A training step of `fast.decoder` against a small GPT written as modules, in eager PyTorch, of the
+same sizes and from the same parameters; and words a second of the real model. Both are written to
+benchmarks/results/models-cpu.json and benchmarks/models.md.
+
+Steps are timed in turns, one each, and the median of the ratio to the first counts. A variant
+counts only if its loss follows that of the first: the difference at the last step stands beside it.
+"""
+
+import json
+import os
+import statistics
+import sys
+import time
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import torch
+from attention import ONE_THREAD, RESULTS, _machine
+from torch import Tensor, nn
+from torch.nn import functional
+
+from tformer import fast, reference
+from tformer.configuration import Configuration
+from tformer.models.generate import generate
+from tformer.models.sizes import Sizes, initialise
+from tformer.parameters import BlockParameters, ModelParameters, tree_map
+
+T, BATCH, N_VOCAB, STEPS = 64, 12, 65, 30
+SHAPES = {"4 layers of 128": (4, 128, 4), "6 layers of 384": (6, 384, 6)}
+GPT = Configuration(activation="gelu")
+TEXT = "The animal did not cross the street because it was too tired. "
+Step = Callable[[Tensor, Tensor], float]
+
+
+class Block(nn.Module):
+    """A block as it is commonly written: one linear map to queries, keys and values."""
+
+    def __init__(self, d_model: int, n_heads: int) -> None:
+        super().__init__()
+        self.n_heads = n_heads
+        self.norms = nn.ModuleList(nn.LayerNorm(d_model) for _ in range(2))
+        self.attend, self.project = nn.Linear(d_model, 3 * d_model), nn.Linear(d_model, d_model)
+        self.inner, self.outer = nn.Linear(d_model, 4 * d_model), nn.Linear(4 * d_model, d_model)
+
+    def forward(self, x: Tensor) -> Tensor:
+        """A block with its norms before the sublayers."""
+        batch, n, d = x.shape
+        q, k, v = self.attend(self.norms[0](x)).split(d, dim=2)
+        q, k, v = (y.view(batch, n, self.n_heads, -1).transpose(1, 2) for y in (q, k, v))
+        y = functional.scaled_dot_product_attention(q, k, v, is_causal=True)
+        x = x + self.project(y.transpose(1, 2).reshape(batch, n, d))
+        return x + self.outer(functional.gelu(self.inner(self.norms[1](x))))
+
+
+class Modules(nn.Module):
+    """A GPT of such blocks, one table for both ends."""
+
+    def __init__(self, n_layers: int, d_model: int, n_heads: int) -> None:
+        super().__init__()
+        self.words, self.places = nn.Embedding(N_VOCAB, d_model), nn.Embedding(T, d_model)
+        self.blocks = nn.ModuleList(Block(d_model, n_heads) for _ in range(n_layers))
+        self.norm = nn.LayerNorm(d_model)
+
+    def forward(self, tokens: Tensor) -> Tensor:
+        """Logits of the next words."""
+        x = self.words(tokens) + self.places(torch.arange(tokens.shape[1]))
+        for block in self.blocks:
+            x = block(x)
+        return functional.linear(self.norm(x), self.words.weight)
+
+    def take(self, p: ModelParameters) -> None:
+        """Set all parameters to those of a tree."""
+        pairs = [(self.words.weight, p.embedding), (self.places.weight, p.positions)]
+        pairs += [(self.norm.weight, p.norm.gain), (self.norm.bias, p.norm.bias)]
+        for block, one in zip(self.blocks, p.blocks, strict=True):
+            pairs += _pairs(block, one)
+        with torch.no_grad():
+            for parameter, value in pairs:
+                parameter.copy_(value)
+
+
+def _pairs(block: Any, p: BlockParameters) -> list[tuple[Tensor, Tensor]]:
+    w_q, w_k, w_v, w_o, b_q, b_k, b_v, b_o = p.heads.fused()
+    feed, norms = p.feed_forward, (p.heads_norm, p.feed_forward_norm)
+    pairs = [(block.attend.weight, torch.cat([w_q, w_k, w_v], dim=1).T)]
+    pairs += [(block.attend.bias, torch.cat([b_q, b_k, b_v]))]
+    pairs += [(block.project.weight, w_o.T), (block.project.bias, b_o)]
+    pairs += [(block.inner.weight, feed.w_in.T), (block.inner.bias, feed.b_in)]
+    pairs += [(block.outer.weight, feed.w_out.T), (block.outer.bias, feed.b_out)]
+    for norm, one in zip(block.norms, norms, strict=True):
+        pairs += [(norm.weight, one.gain), (norm.bias, one.bias)]
+    return pairs
+
+
+def of_module(module: nn.Module, half: bool = False) -> Step:
+    """A step of training of a module by PyTorch's AdamW."""
+    optimiser = torch.optim.AdamW(module.parameters(), lr=1e-3, fused=True)
+
+    def step(given: Tensor, comes: Tensor) -> float:
+        with torch.autocast("cpu", dtype=torch.bfloat16, enabled=half):
+            logits = module(given)
+        loss = functional.cross_entropy(logits.float().flatten(0, 1), comes.flatten())
+        optimiser.zero_grad()
+        loss.backward()
+        optimiser.step()
+        return loss.item()
+
+    return step
+
+
+def by_hand(p: ModelParameters) -> Step:
+    """A step by the gradients that `reference` derives, in NumPy, without an optimiser's work."""
+
+    def step(given: Tensor, comes: Tensor) -> float:
+        words, targets = given.numpy(), comes.numpy()
+        logits = reference.decoder(words, p, GPT)
+        loss = reference.cross_entropy(logits, targets).mean()
+        each = np.full(targets.shape, 1 / targets.size, dtype=logits.dtype)
+        grad = reference.cross_entropy_vjp(logits, targets, each)
+        gradients, _ = reference.decoder_vjp(words, p, GPT, grad)
+        tree_map(lambda x, g: np.subtract(x, 1e-3 * g, out=x), p, gradients)
+        return float(loss)
+
+    return step
+
+
+def train(name: str) -> dict[str, Any]:
+    """Steps of all variants in turns."""
+    n_layers, d_model, n_heads = SHAPES[name]
+    sizes = Sizes(N_VOCAB, d_model, n_layers, n_heads, 4 * d_model, n_positions=T)
+    first = initialise(sizes, GPT, np.random.default_rng(0))
+    first = tree_map(lambda x: x.astype(np.float32), first)
+    modules = Modules(n_layers, d_model, n_heads)
+    modules.take(tree_map(torch.from_numpy, first))
+    again = Modules(n_layers, d_model, n_heads)
+    again.load_state_dict(modules.state_dict())
+
+    def ours() -> nn.Module:
+        copied = tree_map(lambda x: torch.from_numpy(x.copy()), first)
+        return fast.Module(fast.decoder, copied, configuration=GPT)
+
+    steps = {
+        "modules, eager": of_module(modules),
+        "the same again": of_module(again),
+        "fast.decoder, eager": of_module(ours()),
+        "fast.decoder, compiled": of_module(torch.compile(ours())),
+        "fast.decoder, bfloat16": of_module(ours(), half=True),
+        "reference, by hand": by_hand(tree_map(np.copy, first)),
+    }
+    rng, seconds, losses = torch.Generator().manual_seed(0), {x: [] for x in steps}, {}
+    text = torch.randint(5, (10_000,), generator=rng).cumsum(0) % N_VOCAB
+    for _ in range(STEPS):
+        starts = torch.randint(len(text) - T - 1, (BATCH,), generator=rng)
+        rows = torch.stack([text[i : i + T + 1] for i in starts.tolist()])
+        for variant, step in steps.items():
+            start = time.perf_counter()
+            losses[variant] = step(rows[:, :-1], rows[:, 1:])
+            seconds[variant].append(time.perf_counter() - start)
+    base = seconds["modules, eager"][5:]
+    speed = {
+        variant: statistics.median(b / x for b, x in zip(base, taken[5:], strict=True))
+        for variant, taken in seconds.items()
+    }
+    gap = {variant: abs(loss - losses["modules, eager"]) for variant, loss in losses.items()}
+    return {
+        "name": name,
+        "milliseconds": 1e3 * statistics.median(base),
+        "speed": speed,
+        "difference of loss": gap,
+    }
+
+
+def write(n_words: int = 60) -> dict[str, float]:
+    """Words a second of the real model, with a cache and without."""
+    from tformer.models.real import real_model
+
+    model = real_model()
+    words, in_torch = model.tokenizer.encode(TEXT), tree_map(torch.from_numpy, model.parameters)
+    runs = {
+        "NumPy": (reference, np.array(words), model.parameters),
+        "PyTorch": (fast, torch.tensor(words), in_torch),
+    }
+    found = {}
+    for name, (module, start, parameters) in runs.items():
+        began = time.perf_counter()
+        written = [
+            *generate(module.cached_decoder, start, parameters, model.configuration, n_words)
+        ]
+        found[f"{name}, cache"] = n_words / (time.perf_counter() - began)
+        began = time.perf_counter()
+        full = list(words)
+        for word in written[: n_words // 6]:
+            logits = module.decoder(_like(start, full), parameters, model.configuration)
+            assert int(logits[-1].argmax()) == word
+            full.append(word)
+        found[f"{name}, no cache"] = (n_words // 6) / (time.perf_counter() - began)
+    return found
+
+
+def _like(words: Any, values: list[int]) -> Any:
+    return np.array(values) if isinstance(words, np.ndarray) else torch.tensor(values)
+
+
+def table(found: dict[str, Any]) -> str:
+    """The tables for people, as Markdown."""
+    about = found["machine"]
+    packages = ", ".join(f"{name} {number}" for name, number in about["packages"].items())
+    parts = [
+        "# Whole models, measured\n",
+        "Written by `python benchmarks/models.py`, as are [the numbers in full](results).\n",
+        f"{about['processor']}; one thread; Python {about['python']}, {packages}.\n",
+        f"A training step, {BATCH} texts of {T} tokens, {N_VOCAB} words, AdamW, float32: how many",
+        "times as fast as a GPT of common modules in eager PyTorch, from the same parameters;",
+        f"behind it how far its loss is from theirs after {STEPS} steps. `reference` takes plain",
+        "steps, so its loss is another.\n",
+    ]
+    for one in found["train"]:
+        names = list(one["speed"])
+        parts += [f"| {one['name']} (ms) | {' | '.join(names)} |", "|--:|" + "--:|" * len(names)]
+        cells = [f"{one['speed'][x]:.2f} ({one['difference of loss'][x]:.0e})" for x in names]
+        parts += [f"| {one['milliseconds']:.3g} | {' | '.join(cells)} |\n"]
+    if words := found.get("write"):
+        parts += ["Words a second of the real model, 135 million parameters in float32:\n"]
+        parts += [f"| {' | '.join(words)} |", "|" + "--:|" * len(words)]
+        parts += [f"| {' | '.join(f'{x:.1f}' for x in words.values())} |"]
+    return "\n".join(parts) + "\n"
+
+
+def main(chosen: list[str]) -> None:
+    """Measure what is chosen, or all, and write the table."""
+    torch.set_num_threads(1)
+    path = RESULTS / "models-cpu.json"
+    found = json.loads(path.read_text("utf-8")) if path.exists() else {}
+    if not chosen or chosen != ["table"]:
+        found["machine"] = _machine("cpu")
+    if not chosen or "train" in chosen:
+        found["train"] = [train(name) for name in SHAPES]
+    if not chosen or "write" in chosen:
+        found["write"] = write()
+    path.write_text(json.dumps(found, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    (RESULTS.parent / "models.md").write_text(table(found), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    if os.environ.get("OPENBLAS_NUM_THREADS") != "1":
+        os.execve(sys.executable, [sys.executable, *sys.argv], os.environ | ONE_THREAD)
+    main(sys.argv[1:])
