@@ -14,8 +14,6 @@
 # without solutions: {download}`09_feed_forward.ipynb <../09_feed_forward.ipynb>`.
 
 # %%
-from fractions import Fraction
-
 import numpy as np
 
 from tformer.exercises import check, hint
@@ -245,10 +243,12 @@ def pieces(w, b, v):
     """Straight pieces of the sum of v relu(w x + b)."""
     ### BEGIN SOLUTION
     changes = {}
-    for w_i, b_i, v_i in zip(w.tolist(), b.tolist(), v.tolist(), strict=True):
-        if w_i:
-            place = Fraction(-b_i) / Fraction(w_i)
-            changes[place] = changes.get(place, 0) + Fraction(v_i) * abs(w_i)
+    units = np.stack([w, b, v], axis=1).tolist()
+    for a, c, value in units:
+        if a:
+            shared = np.gcd(int(a), int(c)) * np.sign(a)
+            place = (int(c // shared), int(a // shared))
+            changes[place] = changes.get(place, 0) + value * abs(a)
     return 1 + sum(change != 0 for change in changes.values())
     ### END SOLUTION
 
