@@ -15,7 +15,9 @@ __all__ = ["dropout", "dropout_vjp", "feed_forward", "feed_forward_vjp"]
 
 @equation
 def feed_forward(
-    x: np.ndarray, parameters: FeedForwardParameters, configuration: Configuration
+    x: np.ndarray,
+    parameters: FeedForwardParameters,
+    configuration: Configuration,
 ) -> np.ndarray:
     """Two linear maps with an activation between them; where there are gates, theirs.
 
@@ -35,8 +37,9 @@ def feed_forward(
     Equation eq-feed-forward; [vaswani2017], section 3.3, and with gates [shazeer2020].
     """
     p, active = parameters, getattr(activations, configuration.activation)
-    hidden = _linear(x, p.w_in, p.b_in)
-    hidden = active(hidden) if p.w_gate is None else active(x @ p.w_gate) * hidden
+    inner = _linear(x, p.w_in, p.b_in)
+    gate = None if p.w_gate is None else x @ p.w_gate
+    hidden = active(inner) if gate is None else active(gate) * inner
     return _linear(hidden, p.w_out, p.b_out)
 
 

@@ -1,0 +1,202 @@
+"""Exercises 9.6 to 9.8: the bill, pieces of a folded line, dead units."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from fractions import Fraction
+
+import numpy as np
+
+from tformer.exercises.kinds import Marks, Several
+from tformer.exercises.registry import exercise
+from tformer.exercises.samples import integers
+from tformer.exercises.table import Case, case
+
+
+def _bills() -> Iterator[Case]:
+    for d, d_ff, gated, want, why in (
+        (2, 8, False, (32, 2 / 3), "Two matrices of 2 · 8, beside 4 · 2² in attention."),
+        (3, 8, True, (72, 2 / 3), "Three matrices of 3 · 8, beside 36."),
+        (10, 10, False, (200, 1 / 3), ""),
+        (4, 16, True, (192, 0.75), "Gates and 4 d: three quarters."),
+        (1, 1, False, (2, 1 / 3), ""),
+        (768, 3072, False, None, ""),
+        (576, 1536, True, None, ""),
+        (5, 7, True, None, ""),
+    ):
+        said = f"d = {d}, d_ff = {d_ff} and {'gates' if gated else 'no gates'}"
+        yield case(d=d, d_ff=d_ff, gated=gated, want=want, why=why, said=said)
+
+
+@exercise(
+    "9.6",
+    kind=Several(names=("the parameters", "the share")),
+    praise="With gates and without, wide layers and narrow ones.",
+    hints=(
+        "How many matrices has the layer, and how many entries has each?",
+        "Two of d · d_ff, or three with gates. The block has 4 d² more.",
+        "The share is that of the layer in the sum of the layer and attention.",
+    ),
+    cases=_bills,
+    slips="""
+        3 if gated else 2 → 2
+            With gates there is a third matrix.
+        3 if gated else 2 → 4 if gated else 2
+            Gates bring one matrix, W_gate; W_out there is still one of.
+        size / (size + 4 * d * d) → size / (4 * d * d)
+            That is the layer against attention; the share is that of both together.
+        size / (size + 4 * d * d) → 4 * d * d / (size + 4 * d * d)
+            That is the share of attention.
+        4 * d * d → 3 * d * d
+            Attention has four matrices: the last brings the heads' outputs back.
+        * d * d_ff → * (d * d_ff + d_ff)
+            There are no biases here.
+    """,
+    otherwise="Count matrices times entries; attention has 4 d².",
+)
+def bill(d: int, d_ff: int, gated: bool) -> tuple[float, float]:
+    """Parameters of the layer, and its share of the block."""
+    size = (3 if gated else 2) * d * d_ff
+    return size, size / (size + 4 * d * d)
+
+
+def _lines() -> Iterator[Case]:
+    yield case(w=[1.0], b=[0.0], v=[1.0], want=2, why="One bend, two pieces.")
+    yield case(
+        w=[1.0, -1],
+        b=[0.0, 0],
+        v=[1.0, -1],
+        want=1,
+        why="relu(x) − relu(−x) is x: the bends at 0 take each other away.",
+    )
+    yield case(w=[1.0, 1], b=[-1.0, 1], v=[1.0, 2], want=3)
+    yield case(w=[1.0, 2], b=[1.0, 2], v=[1.0, 1], want=2, why="Both units bend at −1.")
+    yield case(
+        w=[1.0, 0, 2], b=[0.0, 5, -2], v=[1.0, 1, 1], want=3, why="A unit with w = 0 is flat."
+    )
+    yield case(
+        w=[1.0, 1, 3], b=[0.0, -1, -1], v=[1.0, 0, 2], want=3, why="A unit with v = 0 is not seen."
+    )
+    yield case(w=[2.0, -2], b=[1.0, -1], v=[3.0, 1], want=2)
+    yield case(w=[1.0, -1], b=[0.0, 0], v=[1.0, 1], want=2, why="relu(x) + relu(−x) is |x|.")
+    yield case(
+        w=[3.0, 6, 1], b=[1.0, 2, 5], v=[2.0, -1, 1], want=2, why="Two bends at −1/3 cancel."
+    )
+    yield case(w=[0.0, 0], b=[1.0, -1], v=[1.0, 1], want=1)
+    for seed in range(12):
+        n = 2 + seed % 6
+        w, b, v = integers(seed, (3, n))
+        yield case(w=w, b=b, v=v)
+    yield case(w=[1.0, -3, 2], b=[1.0, 1, 2], v=[2.0, 1, -1], whole=True)
+    yield case(w=np.zeros(0), b=np.zeros(0), v=np.zeros(0), want=1, said="no units at all")
+
+
+@exercise(
+    "9.7",
+    praise="Bends that fall together, that cancel, units that are flat or not seen, and none.",
+    hints=(
+        "Where does unit i bend, and by how much does the slope change there, from left to right?",
+        "At −b/w, by v · |w|. Units that bend at one place add their changes.",
+        "Collect the changes by place, as fractions or after rounding; count the places whose sum "
+        "is not 0, and add 1.",
+    ),
+    cases=_lines,
+    slips="""
+        abs(w_i) → w_i
+            A unit with w below 0 is on to the left of its bend: the slope changes by v · |w| too.
+        + Fraction(v_i) * abs(w_i) → + abs(Fraction(v_i) * w_i)
+            Changes of the slope at one place may cancel.
+        if w_i: → if w_i and v_i > 0:
+            Units with a v below 0 bend the line as well, downwards.
+        1 + sum → sum
+            The bends were counted; there is one piece more.
+        Fraction(-b_i) / Fraction(w_i) → (Fraction(-b_i) / Fraction(w_i), len(changes))
+            Units that bend at the same place make one bend, or none.
+        Fraction(-b_i) / Fraction(w_i) → Fraction(-b_i)
+            A unit bends at −b/w; w is not 1.
+        = 1 + len(w)
+            That is the most that so many units can make.
+        = 1 + len(set(-b[w != 0] / w[w != 0]))
+            Places of bends were counted, also those where the slope does not change.
+    """,
+    otherwise="One more than the places where the slope changes.",
+)
+def pieces(w: np.ndarray, b: np.ndarray, v: np.ndarray) -> int:
+    """Straight pieces of the sum of v relu(w x + b)."""
+    changes: dict[object, Fraction] = {}
+    for w_i, b_i, v_i in zip(w.tolist(), b.tolist(), v.tolist(), strict=True):
+        if w_i:
+            place = Fraction(-b_i) / Fraction(w_i)
+            changes[place] = changes.get(place, Fraction(0)) + Fraction(v_i) * abs(w_i)
+    return 1 + sum(change != 0 for change in changes.values())
+
+
+def _keys() -> Iterator[Case]:
+    w = np.array([[3.0, 3, 0], [4, 4, 1]])
+    yield case(
+        w_in=w,
+        b_in=[-9.0, -11, -1],
+        r=2.0,
+        want=[False, True, False],
+        why="The keys have lengths 5, 5 and 1: at most 10 and 2 can arrive.",
+    )
+    yield case(
+        w_in=[[3.0], [4]],
+        b_in=[-10.0],
+        r=2.0,
+        want=[True],
+        why="At most 10 − 10 = 0 arrives, and a unit is on above 0.",
+    )
+    yield case(
+        w_in=[[0.0, 0], [0, 0]],
+        b_in=[1.0, 0],
+        r=3.0,
+        want=[False, True],
+        why="With a key of zeros only the bias counts.",
+    )
+    yield case(w_in=[[-3.0, -3], [-4, -4]], b_in=[-9.0, 3], r=2.0, want=[False, False])
+    for seed, (d, f) in enumerate(((2, 6), (3, 8), (1, 5), (5, 9), (4, 4))):
+        w = integers(seed, (d, f))
+        share = np.random.default_rng(seed).choice([-1.5, -1.25, -0.75, -0.5, 0.5], f)
+        b = np.round(2.0 * share * np.sqrt((w * w).sum(axis=0)), 1)
+        yield case(w_in=w, b_in=b, r=2.0)
+        yield case(w_in=w, b_in=b, r=4.0)
+    yield case(w_in=[[3.0, 1], [4, 0]], b_in=[-9.0, -3], r=2, whole=True)
+
+
+@exercise(
+    "9.8",
+    kind=Marks(),
+    praise="Units on both sides of the bound and on it, keys of zeros, rows of any length.",
+    hints=(
+        "Which row of length r turns a given unit on most?",
+        "The one along its key. How large is its dot product with the key?",
+        "r times the length of the key. With the bias, is that above 0?",
+    ),
+    cases=_keys,
+    slips="""
+        axis=0 → axis=1
+            The lengths of the rows of W_in were taken; keys are its columns.
+        r * lengths + b_in <= 0 → lengths + b_in <= 0
+            Rows have the length r, not 1.
+        r * lengths + b_in <= 0 → r * lengths + b_in < 0
+            At 0 a ReLU is off, and so a unit that never passes 0 is dead.
+        r * lengths + b_in <= 0 → b_in <= 0
+            A bias below 0 kills no unit as long as a row can make up for it.
+        r * lengths + b_in <= 0 → b_in - r * lengths <= 0
+            That asks whether some row turns the unit off; dead is what no row turns on.
+        np.sqrt((w_in * w_in).sum(axis=0)) → (w_in * w_in).sum(axis=0)
+            The squared length was taken.
+        np.sqrt((w_in * w_in).sum(axis=0)) → np.abs(w_in).sum(axis=0)
+            The sizes of the numbers were added up; the length is the root of the sum of squares.
+        r * lengths + b_in <= 0 → r * lengths + b_in > 0
+            Those are the units that are alive.
+        np.sqrt((w_in * w_in).sum(axis=0)) → w_in.sum(axis=0)
+            That is what the row of ones makes; the row along the key makes most.
+    """,
+    otherwise="Dead is a unit with r |k| + b at most 0.",
+)
+def dead(w_in: np.ndarray, b_in: np.ndarray, r: float) -> np.ndarray:
+    """Units that no row of length up to r turns on."""
+    lengths = np.sqrt((w_in * w_in).sum(axis=0))
+    return np.asarray(r * lengths + b_in <= 0)

@@ -1,0 +1,272 @@
+"""Claims of chapter 9 about curves, costs and folds."""
+
+from __future__ import annotations
+
+from itertools import product
+from math import erf, pi, sqrt, tanh
+
+import numpy as np
+import sympy as sp
+import torch
+from scipy.optimize import minimize_scalar
+
+from tformer import reference as ref
+from tformer.chapters.ch09 import float32, folds
+from tformer.chapters.ch09.claims import random_layer
+from tformer.claims.registry import claim, require
+from tformer.claims.tools import identity, near
+from tformer.configuration import Configuration
+from tformer.models.sizes import Sizes, count_parameters
+from tformer.parameters import FeedForwardParameters
+
+
+@claim(
+    "exm-tanh-form",
+    "exhaustive",
+    mutants={
+        "another weight of the cube": {"cubic": 0.044},
+        "the largest error is below 0.0004": {"most": 0.0004},
+        "the share stays below a half": {"share": 0.5},
+        "one binade was left out": {"left_out": 1},
+    },
+    scope="all 4,278,190,080 finite float32, stored; 5 binades again",
+)
+def tanh_form(
+    cubic: float = 0.044715, most: float = 0.000474, share: float = 1.0, left_out: int = 0
+) -> str:
+    """The stored sweep is whole and agrees with five binades, with a sample and with calculus."""
+    found = float32.stored()[left_out:]
+    numbers = len(found) * 2**23
+    require(numbers == 2**32 - 2**24, f"{numbers} numbers were tried, of {2**32 - 2**24}")
+
+    def off(x: float) -> float:
+        inner = sqrt(2 / pi) * (x + cubic * x**3)
+        return abs(x / 2 * (tanh(inner) - erf(x / sqrt(2))))
+
+    grid = np.linspace(0, 8, 801)
+    start = grid[int(np.argmax([off(x) for x in grid]))]
+    top = minimize_scalar(lambda x: -off(x), bounds=(start - 0.01, start + 0.01), method="bounded")
+    worst = max(found, key=lambda one: one["error"])
+    said = f"at {worst['at']:.6f} it is off by {worst['error']:.8f}, by calculus {-top.fun:.8f}"
+    require(abs(worst["error"] + top.fun) < 1e-9, said)
+    require(worst["error"] < most, f"at {worst['at']:.4f} it is off by {worst['error']:.6f}")
+    largest = max(one["share"] for one in found)
+    require(largest <= share, f"below zero, the share of the error reaches {largest:.4g}")
+    for sign, exponent in ((1, 1), (-1, 1), (-1, 2), (-1, -20), (1, 100)):
+        one = next(x for x in found if (x["sign"], x["exponent"]) == (sign, exponent))
+        again = float32.farthest(exponent, sign < 0)
+        require(near(again["error"], one["error"], 1e-12), f"{one} is now {again}")
+        require(near(again["share"], one["share"], 1e-9), f"{one} is now {again}")
+    bits = np.random.default_rng(0).integers(-(2**31), 2**31, 10**5).astype(np.int32)
+    x = bits.view(np.float32)
+    x = np.unique(x[np.isfinite(x)])
+    apart, _ = float32.errors(torch.from_numpy(x))
+    wide = x.astype(np.float64)
+    with np.errstate(over="ignore"):
+        ours = np.abs(ref.gelu_tanh(wide) - ref.gelu(wide))
+    middle = np.abs(wide) < 1e6  # beyond, both are x or 0, and a tanh of −1 is exact
+    require(near(ours[middle], apart.numpy()[middle], 1e-9), "the library and the sweep differ")
+    return (
+        f"{len(found)} binades, {numbers} numbers, stored: the largest error is "
+        f"{worst['error']:.7f}, at {abs(worst['at']):.4f} of either sign, where calculus finds it "
+        "(1e-9); below −8 all of GELU is lost; five binades swept again; a sample of the library"
+    )
+
+
+@claim(
+    "prop-share",
+    "symbolic",
+    mutants={
+        "gates are for nothing": {"matrices": 2},
+        "d_ff = 3 d": {"ratio": 3},
+        "a word's share of attention is left out": {"tables": 0},
+    },
+    scope="symbols; 48 models by counting arrays",
+)
+def share(matrices: int = 3, ratio: int = 4, tables: int = 4) -> str:
+    """Parameters by the library's own count, multiply–adds for symbols."""
+    tried = 0
+    for d, h, kv, gated in product((8, 16, 24), (1, 2), (1, 2), (False, True)):
+        for n_layers in (1, 3):
+            base = Sizes(n_vocab=7, d_model=d, n_layers=n_layers, n_heads=2 * h, d_ff=1)
+            base = Sizes(**{**vars(base), "n_groups": h * kv, "gated": gated, "biased": False})
+            wider = Sizes(**{**vars(base), "d_ff": 1 + d})
+            more = count_parameters(wider, _LLAMA) - count_parameters(base, _LLAMA)
+            want = n_layers * (matrices if gated else 2) * d * d
+            require(more == want, f"d hidden units more, d = {d}: {more} parameters, not {want}")
+            tried += 1
+    d, n, f = sp.symbols("d T f", positive=True)
+    attention, feed = 4 * d**2, 2 * d * f
+    part = sp.simplify((feed / (attention + feed)).subs(f, ratio * d))
+    identity(part, sp.Rational(2, 3), "the share of the feed-forward layer")
+    gates = matrices * d * f
+    width = sp.solve(sp.Eq(gates, 8 * d**2), f)[0]
+    identity(width, sp.Rational(8, 3) * d, "the width with gates")
+    flops = {"feed": 2 * 8 * d**2, "attention": 2 * 4 * d**2 + tables * n * d}
+    even = sp.solve(sp.Eq(flops["feed"], flops["attention"]), n)
+    require(bool(even), "the two never meet: without its tables attention costs half, for all T")
+    identity(even[0], 2 * d, "the length at which attention costs as much")
+    return (
+        f"d_model hidden units more make 2 d², or 3 d² with gates, more parameters a layer in "
+        f"{tried} models; 8 d² of 12 d² are 2/3; 3 d · 8d/3 = 8 d²; FLOPs meet at T = 2d"
+    )
+
+
+_LLAMA = Configuration(norm="rms", activation="silu", positions="rope")
+
+
+@claim(
+    "thm-folds",
+    "exhaustive",
+    mutants={
+        "every pattern of units occurs": {"patterns": True},
+        "without biases the number is the same": {"biased": False},
+        "parallel lines make as many": {"parallel": True},
+    },
+    scope="n ≤ 6 lines, exact integers; 60 layers on a line",
+)
+def fold(patterns: bool = False, biased: bool = True, parallel: bool = False) -> str:
+    """Pieces by slopes along a line; regions of the plane by exact signs around every crossing."""
+    for seed, n in product(range(12), range(1, 6)):
+        layer = random_layer(seed, 1, n)
+        found, want = folds.pieces(layer), n + 1
+        require(found == want, f"n = {n} on a line: {found} pieces, not {want}")
+    tried = 0
+    for seed, n in product(range(6), range(1, 7)):
+        rng = np.random.default_rng(seed)
+        w, b = _general(rng, n)
+        want = 2**n if patterns else folds.bound(n, 2)
+        if not biased:
+            b = 0 * b
+        if parallel:
+            w = np.outer(w[:, 0], np.arange(1, n + 1))
+        found = folds.regions(w, b)
+        require(found == want, f"n = {n} in the plane: {found} regions, not {want}")
+        require(_gradients(w, b, seed) == found, f"n = {n}: other slopes than regions")
+        less = folds.regions(np.round(w / 9).astype(int) + (w[:, :1] * 0 + 1), b)
+        require(less <= folds.bound(n, 2), f"n = {n}: {less} regions")
+        tried += 1
+    return (
+        f"n + 1 pieces in 60 random layers on a line, n ≤ 5; 1 + n + n(n − 1)/2 regions of {tried} "
+        "arrangements of lines in general position, n ≤ 6, exact, each with a slope of its own; "
+        "never more for lines that are not"
+    )
+
+
+def _general(rng: np.random.Generator, n: int) -> tuple[np.ndarray, np.ndarray]:
+    """Draw n lines with integers, no two parallel and no three through a point."""
+    while True:
+        w, b = rng.integers(-40, 41, (2, n)), rng.integers(-40, 41, n)
+        two = [w[0, i] * w[1, j] - w[0, j] * w[1, i] for i in range(n) for j in range(i)]
+        three = [
+            round(float(np.linalg.det(np.array([w[0, [i, j, k]], w[1, [i, j, k]], b[[i, j, k]]]))))
+            for i in range(n)
+            for j in range(i)
+            for k in range(j)
+        ]
+        if w.any(axis=0).all() and all(two) and all(three):
+            return w, b
+
+
+def _gradients(w: np.ndarray, b: np.ndarray, seed: int) -> int:
+    """How many gradients a layer over these lines has, asked at a point of every region."""
+    lines = [(int(p), int(q), int(r)) for p, q, r in zip(*w, b, strict=True)]
+    points = np.array([[float(x), float(y)] for x, y in folds.witnesses(lines)])
+    out = np.random.default_rng(seed).standard_normal((w.shape[1], 2))
+    layer = FeedForwardParameters(w.astype(float), out, b.astype(float))
+    return len({tuple(g) for g in folds.slopes(points, layer).round(7)})
+
+
+@claim(
+    "prop-odd-part",
+    "symbolic",
+    mutants={
+        "tanh itself": {"name": "tanh"},
+        "softplus": {"name": "softplus"},
+    },
+    scope="symbols for four activations",
+)
+def odd_part(name: str = "") -> str:
+    """a(x) − a(−x) = x, and so every difference of two is even; symbols."""
+    x = sp.Symbol("x", real=True)
+    cubic = sp.sqrt(2 / sp.pi) * (x + sp.Rational(44715, 10**6) * x**3)
+    forms = {
+        "relu": (x + sp.Abs(x)) / 2,
+        "gelu": x * (1 + sp.erf(x / sp.sqrt(2))) / 2,
+        "gelu_tanh": x * (1 + sp.tanh(cubic)) / 2,
+        "silu": x / (1 + sp.exp(-x)),
+    }
+    others = {"tanh": sp.tanh(x), "softplus": sp.log(1 + sp.exp(x))}
+    chosen = {name: others[name]} if name else forms
+    for which, form in chosen.items():
+        identity(form.subs(x, 0), 0, f"{which}(0) = 0")
+        identity(form - form.subs(x, -x), x, f"{which}(x) − {which}(−x) = x")
+    points = np.linspace(-9, 9, 181)
+    for which in forms:
+        a = getattr(ref, which)
+        require(near(a(points) - a(-points), points, 1e-12), f"the library's {which}")
+    return (
+        "a(x) − a(−x) = x and a(0) = 0 for ReLU, GELU, its tanh form and SiLU, as symbols, and in "
+        "the library at 181 points (1e-12); so the difference of any two is even"
+    )
+
+
+@claim(
+    "prop-smoothed",
+    "symbolic",
+    mutants={
+        "a hard threshold at 1": {"mean": 1},
+        "twice the noise": {"spread": 2},
+    },
+    scope="symbols",
+)
+def smoothed(mean: int = 0, spread: int = 1) -> str:
+    """E x·1{z < x} for a normal z, and its limits."""
+    x, z = sp.symbols("x z", real=True)
+    s = sp.Integer(spread)
+    density = sp.exp(-((z - mean) ** 2) / (2 * s**2)) / (s * sp.sqrt(2 * sp.pi))
+    chance = sp.simplify(sp.integrate(density, (z, -sp.oo, x)))
+    for at in (-2, -1, sp.Rational(-1, 2), 0, 1, 3):
+        one, two = float((x * chance).subs(x, at)), float(ref.gelu(np.array(float(at))))
+        require(near(one, two, 1e-12), f"x = {at}: the mean is {one:.4f}, GELU {two:.4f}")
+    lowest = minimize_scalar(
+        lambda u: float(ref.gelu(np.array(u))), bounds=(-2, 0), method="bounded"
+    )
+    require(near(lowest.fun, -0.16997, 1e-5), f"the lowest value is {lowest.fun:.5f}")
+    require(near(lowest.x, -0.7518, 1e-3), f"it stands at {lowest.x:.4f}")
+    return "E x·1{z < x} at six points; the lowest value of GELU is −0.1700, at −0.752"
+
+
+@claim(
+    "prop-dead",
+    "numeric",
+    mutants={
+        "half the bias is enough": {"share": 0.5},
+        "GELU dies as well": {"activation": "gelu"},
+        "rows of any length": {"stretch": 3.0},
+    },
+    scope="d_model ≤ 8, 40 layers, 400 rows each",
+)
+def dead(share: float = 1.0, activation: str = "relu", stretch: float = 1.0) -> str:
+    """Units with b ≤ −√d |w| behind an RMSNorm: never on, no gradient; just above, on somewhere."""
+    for seed, d in product(range(10), (1, 2, 4, 8)):
+        rng = np.random.default_rng(seed)
+        layer = random_layer(seed, d, 5)
+        lengths = np.sqrt(d) * np.linalg.norm(layer.w_in, axis=0)
+        layer = FeedForwardParameters(layer.w_in, layer.w_out, -share * lengths, layer.b_out)
+        x = np.concatenate([rng.standard_normal((400, d)), layer.w_in.T])
+        x = x / np.sqrt((x * x).mean(axis=1, keepdims=True)) * (1 - 1e-12) * stretch
+        inner = x @ layer.w_in + layer.b_in
+        n_on = int((inner > 0).any(axis=0).sum())
+        require(not n_on, f"d = {d}: {n_on} of 5 units are on for some row")
+        back = ref.feed_forward_vjp(
+            x, layer, Configuration(activation=activation), np.ones_like(x)
+        )[1]
+        moved = max(float(np.abs(g).max()) for g in (back.w_in, back.b_in, back.w_out))
+        require(moved == 0, f"d = {d}: a gradient of {moved:.3g} reaches the unit")
+        awake = FeedForwardParameters(layer.w_in, layer.w_out, layer.b_in + 1e-6 * lengths)
+        require(not folds.dead(x, awake).any(), "a larger bias, and still never on")
+    return (
+        "40 layers behind an RMSNorm: with b = −√d |w| no unit is on for 400 rows, the row along w "
+        "among them, and w, b and v get no gradient; with a bias larger by 1e-6 of it, on for one"
+    )

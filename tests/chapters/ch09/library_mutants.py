@@ -1,0 +1,67 @@
+"""Mutants of the library functions of chapter 9, and the claims of the chapter that kill them."""
+
+from slipped import slipped
+
+MUTANTS = slipped(
+    relu="""
+        np.maximum(x, 0) → np.abs(x)
+            ReLU: the size
+        np.maximum(x, 0) → np.maximum(x, 0.01 * x)
+            ReLU: it leaks
+        np.maximum(x, 0) → np.minimum(x, 0)
+            ReLU: the other side
+    """,
+    gelu="""
+        x * ndtr(x) → ndtr(x)
+            GELU: the share alone
+        ndtr(x) → ndtr(1.702 * x)
+            GELU: another spread
+    """,
+    gelu_tanh="""
+        1 + np.tanh → np.tanh
+            tanh form: no one added
+        _inner(x) → x
+            tanh form: the argument left out
+    """,
+    silu="""
+        x * expit(x) → expit(x)
+            SiLU: the sigmoid alone
+    """,
+    feed_forward="""
+        _linear(hidden, p.w_out, p.b_out) → hidden @ p.w_out
+            feed-forward: no bias behind
+        _linear(x, p.w_in, p.b_in) → x @ p.w_in
+            feed-forward: no bias before
+        _linear(hidden, p.w_out, p.b_out) → $ + x
+            feed-forward: the row is added
+        _linear(hidden, p.w_out, p.b_out) → $ + x.mean(axis=-2, keepdims=True)[..., :1]
+            feed-forward: the words are seen
+    """,
+    layer_norm="""
+        _standard(x, eps)[0] → _standard(x.mT, eps)[0].mT
+            LayerNorm: over the words
+    """,
+    feed_forward_vjp="""
+        active_vjp(inner, dhidden) if gate is None else → dhidden if gate is None else
+            feed-forward vjp: the slope forgotten
+    """,
+)
+"""What is wrong -> the library function, and the mutant in its place."""
+
+KILLED_BY = {
+    "ReLU: the size": ["prop-and", "prop-odd-part"],
+    "ReLU: it leaks": ["prop-and", "prop-odd-part"],
+    "ReLU: the other side": ["prop-and"],
+    "GELU: the share alone": ["prop-odd-part", "prop-smoothed"],
+    "GELU: another spread": ["prop-smoothed", "exm-tanh-form"],
+    "tanh form: no one added": ["prop-odd-part", "exm-tanh-form"],
+    "tanh form: the argument left out": ["exm-tanh-form"],
+    "SiLU: the sigmoid alone": ["prop-odd-part"],
+    "feed-forward: no bias behind": ["exm-two-bends", "prop-keys-values"],
+    "feed-forward: no bias before": ["exm-two-bends", "exm-place-or-cargo", "prop-keys-values"],
+    "feed-forward: the row is added": ["exm-two-bends", "prop-keys-values"],
+    "feed-forward: the words are seen": ["thm-each-word"],
+    "LayerNorm: over the words": ["thm-each-word"],
+    "feed-forward vjp: the slope forgotten": ["prop-dead", "thm-folds"],
+}
+"""What is wrong, here or in another chapter -> the claims of this chapter that must fail."""

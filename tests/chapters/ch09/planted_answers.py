@@ -1,0 +1,69 @@
+"""Mistakes people make in the exercises of chapter 9, and right answers unlike the book's."""
+
+import itertools
+
+import numpy as np
+
+
+def _by_table(w):
+    return np.array([[-1.0, -1], [1, -1], [-1, 1], [1, 1]])[np.asarray((w + 3) / 2).astype(int)]
+
+
+def _by_loops(x, w_in, b_in, w_out, b_out):
+    flat = x.reshape(-1, x.shape[-1])
+    y = np.zeros((len(flat), w_out.shape[1]))
+    for t, row in enumerate(flat):
+        y[t] = b_out
+        for i in range(w_in.shape[1]):
+            y[t] += max(0.0, row @ w_in[:, i] + b_in[i]) * w_out[i]
+    return y.reshape(*x.shape[:-1], w_out.shape[1])
+
+
+def _gates_by_tanh(x, w_gate, w_in, w_out):
+    gate = x @ w_gate
+    return (gate * (1 + np.tanh(gate / 2)) / 2 * (x @ w_in)) @ w_out
+
+
+def _by_pairs(parts, n, s):
+    sees = np.eye(n, dtype=int)
+    for part in parts:
+        step = {"attention": np.ones((n, n)), "causal attention": np.tri(n)}.get(part, np.eye(n))
+        sees = (step @ sees > 0).astype(int)
+    return sees[:, s] > 0
+
+
+def _by_probing(w, b, v):
+    bends = sorted({round(-y / x, 9) for x, y in zip(w, b, strict=True) if x})
+    if not bends:
+        return 1
+    inner = [(s + t) / 2 for s, t in itertools.pairwise(bends)]
+    points = [bends[0] - 1, *inner, bends[-1] + 1]
+    slopes = [sum(x * z for x, y, z in zip(w, b, v, strict=True) if x * p + y > 0) for p in points]
+    return 1 + sum(abs(s - t) > 1e-9 for s, t in itertools.pairwise(slopes))
+
+
+def _changes_its_row(p):
+    p -= 1
+    return np.maximum(0, p.sum(axis=-1) + 1)
+
+
+MUTANTS = {
+    "9.2": {"changes": _changes_its_row},
+}
+"""Words of the feedback -> the wrong answer, beside those that the checks themselves name."""
+
+RIGHT = {
+    "9.1": [_by_table],
+    "9.2": [lambda p: np.maximum(0, 1 - (1 - p).sum(axis=-1))],
+    "9.3": [_by_loops],
+    "9.4": [_gates_by_tanh],
+    "9.5": [_by_pairs],
+    "9.6": [
+        lambda d, d_ff, gated: (
+            (2 + gated) * d * d_ff,
+            1 / (1 + 4 * d / ((2 + gated) * d_ff)),
+        )
+    ],
+    "9.7": [_by_probing],
+    "9.8": [lambda w_in, b_in, r: -b_in >= r * np.linalg.norm(w_in, axis=0)],
+}
