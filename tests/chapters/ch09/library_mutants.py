@@ -37,10 +37,6 @@ MUTANTS = slipped(
         _linear(hidden, p.w_out, p.b_out) → $ + x.mean(axis=-2, keepdims=True)[..., :1]
             feed-forward: the words are seen
     """,
-    layer_norm="""
-        _standard(x, eps)[0] → _standard(x.mT, eps)[0].mT
-            LayerNorm: over the words
-    """,
     feed_forward_vjp="""
         active_vjp(inner, dhidden) if gate is None else → dhidden if gate is None else
             feed-forward vjp: the slope forgotten

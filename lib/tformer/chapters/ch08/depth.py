@@ -76,14 +76,12 @@ def measured(
     return np.array(found)
 
 
-def bands(
-    order: str, measure: int, narrow: bool = False
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def bands(order: str, measure: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Mean over the stacks, and the two ends of its 95 % interval, at each depth.
 
     Squares and gradients are averaged as logarithms, so theirs is the geometric mean.
     """
-    values = measured(order, narrow=narrow)[:, measure]
+    values = measured(order)[:, measure]
     log = measure < 2
     mean, half = mean_interval(np.log(values) if log else values, 0.95)
     low, high = mean - half, np.minimum(mean + half, np.inf if log else 1.0)
