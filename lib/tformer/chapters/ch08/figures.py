@@ -10,8 +10,17 @@ from matplotlib.figure import Figure
 from matplotlib.patches import FancyBboxPatch, Rectangle
 
 from tformer import reference
-from tformer.chapters.ch08 import depth, real, rows
-from tformer.figures.style import INK, KEY, QUERY, QUIET, VALUE, WEIGHT, label_ends, panel
+from tformer.chapters.ch08 import depth, real, rows, wrong
+from tformer.figures.style import (
+    INK,
+    KEY,
+    QUERY,
+    QUIET,
+    VALUE,
+    WEIGHT,
+    label_ends,
+    panel,
+)
 from tformer.figures.tables import blank, squares
 
 WIDE = 1000 / 72
@@ -224,3 +233,52 @@ def holds_up() -> tuple[Figure, Figure]:
     bars.grid(visible=False, axis="y")
     bars.invert_yaxis()
     return figure, other
+
+
+def mistakes() -> tuple[Figure, Figure, Figure]:
+    """What norms over other axes mix, what other divisors leave, what mistakes cost."""
+    return _mixed(), _left(), _costs()
+
+
+def _mixed() -> Figure:
+    figure, ax = blank(3.3, 2.9)
+    x = np.random.default_rng(1).standard_normal((5, 5))
+    other = x.copy()
+    other[4, 1] += 1
+    for i, (name, norm) in enumerate(wrong.AXES.items()):
+        squares(ax, np.abs(norm(other) - norm(x)), (7 * i, 0), KEY, most=0.2)
+        ax.text(7 * i + 2.5, 5.4, name, ha="center", va="top", fontsize=10)
+    ax.set(xlim=(-0.3, 19.3), ylim=(9, -3.5))
+    ax.set_title("what the last word moves", fontsize=11, fontweight="bold")
+    return figure
+
+
+def _left() -> Figure:
+    figure, ax = panel(3.3, 2.9)
+    row = np.random.default_rng(0).standard_normal((1, 8))
+    row /= np.sqrt(np.mean(row * row))
+    sizes = 10 ** np.linspace(-6, 2, 81)
+    colors = (INK, VALUE, WEIGHT, QUERY, KEY)
+    for (name, norm), color in zip(wrong.SIZES.items(), colors, strict=True):
+        made = norm(sizes[:, None] * row)
+        ax.plot(sizes, np.sqrt(np.mean(made * made, axis=-1)), color=color, label=name)
+    ax.set(xscale="log", yscale="log", xlim=(1e-6, 100), ylim=(0.01, 300))
+    ax.set(xlabel="size of the row", ylabel="size behind the norm")
+    ax.set_title("what comes out", fontsize=11, fontweight="bold")
+    label_ends(ax)
+    return figure
+
+
+def _costs() -> Figure:
+    figure, ax = panel(3.3, 2.9)
+    costs = real.stored()["mistakes"]
+    ax.barh(range(len(costs)), costs.values(), color=[QUIET, *[KEY] * (len(costs) - 1)], height=0.7)
+    for i, loss in enumerate(costs.values()):
+        ax.text(1.1 * loss, i, f"{loss:.2f}", va="center", fontsize=10)
+    ax.set(xscale="log", xlim=(1, 3000), xlabel="loss of the real model")
+    ax.set_title("what it costs", fontsize=11, fontweight="bold")
+    ax.set(yticks=range(len(costs)), yticklabels=costs)
+    ax.tick_params(axis="y", length=0)
+    ax.grid(visible=False, axis="y")
+    ax.invert_yaxis()
+    return figure
