@@ -278,7 +278,7 @@ def widths() -> Figure:
     for ratio, one in zip(ratios, found, strict=True):
         ax.plot([ratio] * len(one["excess"]), one["excess"], "o", color=QUIET, markersize=4)
     means, halves = zip(
-        *(mean_interval(np.array(one["excess"]), points=len(found)) for one in found), strict=True
+        *(mean_interval(np.array(one["excess"]), confidence=0.95) for one in found), strict=True
     )
     ax.errorbar(ratios, means, yerr=halves, color=KEY, marker="s", capsize=4, markersize=5)
     ax.set(xscale="log", xlabel="hidden units a coordinate, $d_{ff}$ / $d_{model}$")
