@@ -272,7 +272,7 @@ def fingerprints() -> Figure:
 
 def widths() -> Figure:
     """Nats above the entropy of the stories against hidden units a number of the row."""
-    figure, ax = panel(6.8, 2.4)
+    figure, ax = panel(3.6, 2.5)
     found = measured.widths()
     ratios = [one["d_ff"] / one["d_model"] for one in found]
     for ratio, one in zip(ratios, found, strict=True):
