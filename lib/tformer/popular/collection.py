@@ -255,8 +255,8 @@ def saturates() -> Cases:
         usual.append(float(fast.attention_weights(q, k).max(dim=-1).values.mean()))
     as_listed, scaled = float(np.mean(listed)), float(np.mean(usual))
     return {
-        f"as listed (largest of three weights {as_listed:.2f} in the mean)": as_listed < 0.9,
-        f"with entries of variance 1/8 ({scaled:.2f})": scaled < 0.9,
+        f"as listed (largest of three weights {as_listed:.2f} in the mean)": as_listed < 0.8,
+        f"with entries of variance 1/8 ({scaled:.2f})": scaled < 0.8,
     }
 
 
@@ -274,8 +274,11 @@ def _diagram_weights() -> Cases:
         looked = ref.multi_head_weights(np.vstack([rows[:3], row]), p)[0, 2]
         ratios.append(looked[0] / looked[1])
     return {
-        f"they can be one row: {weights.sum():.0%}, and the rest for other words": weights.sum() <= 1,
-        "in a first layer another last word changes *animal* to *street*": abs(ratios[0] - ratios[1])
+        f"they can be one row: {weights.sum():.0%}, and the rest for other words": weights.sum()
+        <= 1,
+        "in a first layer another last word changes *animal* to *street*": abs(
+            ratios[0] - ratios[1]
+        )
         > 1e-9,
     }
 
@@ -286,7 +289,9 @@ def _second_order() -> Cases:
     first, second = (ref.multi_head_weights(x, p)[0, 0] for x in (rows, other))
     return {
         "of two words, through their rows": not tried.same(first[3], second[3]),
-        "of two words as a third decides": not tried.same(first[1] / first[2], second[1] / second[2]),
+        "of two words as a third decides": not tried.same(
+            first[1] / first[2], second[1] / second[2]
+        ),
     }
 
 

@@ -21,7 +21,7 @@ from tformer.parameters import (
     NormParameters,
 )
 
-__all__ = ["EMBEDDINGS", "block_by_library", "block_as_listed", "draws", "normals", "with_places"]
+__all__ = ["EMBEDDINGS", "block_as_listed", "block_by_library", "draws", "normals", "with_places"]
 
 EMBEDDINGS = np.array(
     [

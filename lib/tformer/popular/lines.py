@@ -39,7 +39,11 @@ class Number:
             return "agrees" if error < 1e-9 else "wrong"
         slack = 1e-9 * unit
         return (
-            "agrees" if error <= unit / 2 + slack else "rounded" if error <= unit + slack else "wrong"
+            "agrees"
+            if error <= unit / 2 + slack
+            else "rounded"
+            if error <= unit + slack
+            else "wrong"
         )
 
     def __str__(self) -> str:

@@ -2,98 +2,11 @@
 
 from __future__ import annotations
 
-import numpy as np
-from scipy.special import softmax as scipy_softmax
-
 from tformer import reference as ref
-from tformer.parameters import HeadParameters
-from tformer.popular import tried, tried_models
-from tformer.popular.lines import Cases, Document, Line, cited, given, numbers, runs
+from tformer.popular import post_listings, tried, tried_costs, tried_models
+from tformer.popular.lines import Cases, Document, Line, cited, runs
 
-PAPER = (-0.5, -1.5, -0.5)
-"""The powers of step, of the warm-up and of the width in the paper of 2017, equation 3."""
 CAT = (0.05, 0.82, 0.03, 0.01, 0.02, 0.07)
-
-
-def _listings() -> list[Line]:
-    return [
-        runs(
-            "weights = softmax(scores)",
-            "attention(Q, K, V) is attention",
-            softmax_of_all,
-            "eq-softmax",
-            "`softmax` is never defined, and NumPy has none; SciPy's default takes one softmax over "
-            "the whole table.",
-        ),
-        runs(
-            "Q: Query matrix [seq_len, d_model]",
-            "the shapes in the docstring",
-            _docstring,
-            "def-multi-head",
-            "The next listing calls it with heads of width d_model / num_heads.",
-        ),
-        runs(
-            "self.d_k = d_model // num_heads",
-            "the listing of heads is a layer of heads",
-            _heads_listing,
-            "thm-sum-of-heads",
-        ),
-        runs(
-            "# Split into multiple heads",
-            "the input is split",
-            _split,
-            "eq-multi-head-attention",
-            "Each head reads the whole input through matrices of its own.",
-        ),
-        given("10000.0", "base of the angles"),
-        runs(
-            "np.exp(np.arange(0, d_model, 2) * -(np.log(10000.0) / d_model))",
-            "the listing of positions gives the sinusoids",
-            tried_models.sinusoid_listing,
-            "exm-position-listings",
-            "An odd width has one sine more than cosines.",
-        ),
-        runs(
-            "x = self.norm1(x + attn_output)",
-            "the block: norms behind the sums",
-            tried_models.norm_behind,
-            "eq-block",
-        ),
-        runs(
-            "x = self.norm1(x) / x = x + self.attention(x)",
-            "this is pre-norm",
-            tried_models.overwritten,
-            "prop-unrolled eq-block",
-            "The row itself is replaced by its norm, so what was in the stream is gone; pre-norm "
-            "norms a copy.",
-        ),
-        runs(
-            "Pre-norm is more stable than post-norm",
-            "gradients are steadier",
-            tried_models.stable_before,
-            "thm-variance prop-one-layer-back",
-            "At initialisation; {cite:p}`xiong2020` train both.",
-        ),
-        numbers(
-            "step ** -0.5, warmup_steps ** -1.5, d_model ** -0.5",
-            "the powers of the paper's schedule",
-            lambda: PAPER,
-            "14",
-            "{cite:p}`vaswani2017`, section 5.3.",
-        ),
-        runs(
-            "min(arg1, arg2), warmup_steps=4000",
-            "up to step 4000, then down",
-            tried_models.schedule,
-            "14",
-        ),
-        runs(
-            "max_norm=1.0",
-            "the gradient's norm is cut to 1",
-            _clipping,
-            "14",
-        ),
-    ]
 
 
 def _weights() -> list[Line]:
@@ -193,20 +106,20 @@ def _why() -> list[Line]:
     return [
         runs(
             "Each token must wait for the previous one",
-            "in a recurrent network",
-            tried_models.recurrence,
+            "in a recurrent network or an LSTM",
+            tried_costs.waiting,
             "16",
         ),
         runs(
             "Information from distant tokens gets diluted",
             "gradients vanish in RNNs and LSTMs",
-            tried_models.fading,
+            tried_costs.fading,
             "12",
         ),
         runs(
             "Fixed context",
             "a limit of recurrent networks",
-            tried_models.any_length,
+            tried_costs.any_length,
             "16",
             "They read any length with a state of fixed size. It is the transformer whose context "
             "is fixed.",
@@ -214,7 +127,7 @@ def _why() -> list[Line]:
         runs(
             "a single elegant idea",
             "attention solved it",
-            tried_models.attention_alone,
+            tried_costs.attention_alone,
             "prop-share",
         ),
         runs(
@@ -229,9 +142,7 @@ def _why() -> list[Line]:
             tried_models.in_parallel,
             "thm-one-pass",
         ),
-        runs(
-            "directly connect any two positions", "at any distance", tried.one_hop, "prop-paths"
-        ),
+        runs("directly connect any two positions", "at any distance", tried.one_hop, "prop-paths"),
         runs(
             "No more vanishing gradients over long sequences",
             "thanks to attention",
@@ -252,7 +163,9 @@ def _why() -> list[Line]:
             "loose",
             "As GPT-2, but every other layer looks at a band only {cite:p}`brown2020`.",
         ),
-        runs("O(n² · d)", "time of attention", tried_models.feed_forward_costs, "prop-attention-cost"),
+        runs(
+            "O(n² · d)", "time of attention", tried_costs.feed_forward_costs, "prop-attention-cost"
+        ),
         runs(
             "O(n²) for storing attention weights",
             "space",
@@ -301,7 +214,7 @@ def _practice() -> list[Line]:
         runs(
             "Use FP16 for forward/backward, FP32 for updates",
             "mixed precision",
-            tried_models.half_precision,
+            tried_costs.half_precision,
             "exm-half-precision",
             "The loss is scaled up, or small gradients are lost {cite:p}`micikevicius2018`.",
         ),
@@ -315,81 +228,31 @@ def _practice() -> list[Line]:
         cited("not batch norm", "LayerNorm", "agrees", "Over a row, not a batch.", "def-norms"),
         cited("unstable to train", "transformers", "agrees", "{cite:p}`xiong2020`.", "14"),
         cited("Handling 100K+ token sequences", "in research", "agrees", "So it was.", "16"),
-        cited("everything from ChatGPT to protein folding", "uses", "agrees", "{cite:p}`jumper2021`."),
-        cited("Vision Transformers (ViT)", "patches as tokens", "agrees", "{cite:p}`dosovitskiy2021`."),
-        cited("AlphaFold: Protein structure", "the same architecture", "loose",
-              "Attention over pairs and rows in a design of its own {cite:p}`jumper2021`."),
-        cited("DALL-E: Image generation", "the same architecture", "loose",
-              "Its first version {cite:p}`ramesh2021`."),
-        cited("Whisper: Speech recognition", "the same architecture", "agrees",
-              "{cite:p}`radford2023`."),
-    ]
-
-
-def softmax_of_all() -> Cases:
-    """The listing with a softmax over rows, and with SciPy's as it is called."""
-    q, k, v = tried.rng().normal(size=(3, 5, 8))
-    scores = q @ k.T / np.sqrt(8)
-    rows = scipy_softmax(scores, axis=-1) @ v
-    whole = scipy_softmax(scores)
-    least, most = whole.sum(axis=-1).min(), whole.sum(axis=-1).max()
-    return {
-        "with a softmax over each row it is attention": tried.same(rows, ref.attention(q, k, v)),
-        f"with SciPy's, as called (rows then sum to {least:.2f} to {most:.2f})": tried.same(
-            whole @ v, ref.attention(q, k, v)
+        cited(
+            "everything from ChatGPT to protein folding", "uses", "agrees", "{cite:p}`jumper2021`."
         ),
-    }
-
-
-def _docstring() -> Cases:
-    x, p = tried.words(), tried.heads(2)
-    width = (x @ p.w_q[0]).shape[-1]
-    return {
-        "a single head of full width": (x @ tried.heads(1).w_q[0]).shape == x.shape,
-        f"two heads: {width}, not {x.shape[-1]}": width == x.shape[-1],
-    }
-
-
-class _Heads:
-    """Heads with matrices of their own, concatenated, and one last matrix."""
-
-    def __init__(self, width: int, n_heads: int):
-        rng = tried.rng()
-        size = width // n_heads
-        self.inputs = rng.normal(size=(n_heads, 3, width, size)) / np.sqrt(width)
-        self.last = rng.normal(size=(n_heads * size, width)) / np.sqrt(width)
-
-    def __call__(self, x: np.ndarray) -> np.ndarray:
-        outputs = [tried.by_hand(*(x @ w for w in ws)) for ws in self.inputs]
-        return np.concatenate(outputs, axis=-1) @ self.last
-
-
-def _heads_listing() -> Cases:
-    x, layer = tried.words(), _Heads(8, 4)
-    w_q, w_k, w_v = layer.inputs.swapaxes(0, 1)
-    p = HeadParameters(w_q, w_k, w_v, layer.last.reshape(4, 2, 8))
-    return {
-        "it is the library's layer of heads": tried.same(layer(x), ref.multi_head_attention(x, p)),
-        "at widths that do not divide too (8 by 3 keeps 6 of 8 numbers)": _Heads(8, 3).last.shape[0]
-        == 8,
-    }
-
-
-def _split() -> Cases:
-    p = tried.heads(4)
-    return {"a head sees a part of the row only": p.w_q.shape[1] < 8}
-
-
-def _clipping() -> Cases:
-    import torch
-
-    held = {}
-    for name, size in (("a gradient of norm 5", 5.0), ("one of norm 0.5 stays", 0.5)):
-        weight = torch.nn.Parameter(torch.zeros(4))
-        weight.grad = torch.tensor([size, 0.0, 0.0, 0.0])
-        torch.nn.utils.clip_grad_norm_([weight], max_norm=1.0)
-        held[name] = abs(float(weight.grad.norm()) - min(size, 1.0)) < 1e-5
-    return held
+        cited(
+            "Vision Transformers (ViT)", "patches as tokens", "agrees", "{cite:p}`dosovitskiy2021`."
+        ),
+        cited(
+            "AlphaFold: Protein structure",
+            "the same architecture",
+            "loose",
+            "Attention over pairs and rows in a design of its own {cite:p}`jumper2021`.",
+        ),
+        cited(
+            "DALL-E: Image generation",
+            "the same architecture",
+            "loose",
+            "Its first version {cite:p}`ramesh2021`.",
+        ),
+        cited(
+            "Whisper: Speech recognition",
+            "the same architecture",
+            "agrees",
+            "{cite:p}`radford2023`.",
+        ),
+    ]
 
 
 def _sum_of_six() -> Cases:
@@ -411,14 +274,16 @@ def _previous() -> Cases:
 
 def _ten_thousand() -> Cases:
     gigabytes = 4 * 10_000**2 / 1e9
-    return {f"one table of float32 weights at n = 10,000: {gigabytes:.1f} GB a head": gigabytes > 0.1}
+    return {
+        f"one table of float32 weights at n = 10,000: {gigabytes:.1f} GB a head": gigabytes > 0.1
+    }
 
 
 DOCUMENT = Document(
     "Understanding Transformer Architectures",
     "A blog post with listings in NumPy and torch.",
     {
-        "Listings": _listings(),
+        "Listings": post_listings.listings(),
         "A sentence, positions, heads": _weights(),
         "Why, and at what cost": _why(),
         "In practice": _practice(),

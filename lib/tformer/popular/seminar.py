@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 
 from tformer import reference as ref
-from tformer.popular import tried, tried_models
+from tformer.popular import tried, tried_costs, tried_models
 from tformer.popular.lines import Cases, Document, Line, cited, given, numbers, runs
 from tformer.world.sources import THREE_TOKENS
 
@@ -45,15 +47,9 @@ def _formulas() -> list[Line]:
             tried.scaling_variance,
             "thm-dot-variance cor-scaled-variance",
         ),
-        runs(
-            "α_{ij} = exp(e_{ij}) / Σ exp(e_{ik})", "softmax", tried.softmax_rows, "eq-softmax"
-        ),
-        runs(
-            "output_i = Σ α_{ij} v_j", "a weighted sum", tried.weighted_sum, "thm-convex-hull"
-        ),
-        runs(
-            "Concat(head_1, …, head_h)W^O", "heads", tried.heads_side_by_side, "thm-sum-of-heads"
-        ),
+        runs("α_{ij} = exp(e_{ij}) / Σ exp(e_{ik})", "softmax", tried.softmax_rows, "eq-softmax"),
+        runs("output_i = Σ α_{ij} v_j", "a weighted sum", tried.weighted_sum, "thm-convex-hull"),
+        runs("Concat(head_1, …, head_h)W^O", "heads", tried.heads_side_by_side, "thm-sum-of-heads"),
         runs(
             "softmax((QK^⊤ + M)/√d_k)V",
             "the mask is added before the division",
@@ -62,7 +58,10 @@ def _formulas() -> list[Line]:
             "With −∞ the place does not matter; a finite number there would be divided too.",
         ),
         runs(
-            "x_i = E[token_i]", "a row of a table for each word", tried_models.lookup, "eq-embedding"
+            "x_i = E[token_i]",
+            "a row of a table for each word",
+            tried_models.lookup,
+            "eq-embedding",
         ),
         runs(
             "sin(pos/10000^{2i/d}), cos(pos/10000^{2i/d})",
@@ -90,13 +89,7 @@ def _formulas() -> list[Line]:
             tried_models.feed_forward_by_hand,
             "eq-feed-forward",
         ),
-        runs(
-            "h_t = tanh(W_{hh}h_{t−1} + W_{xh}x_t + b)",
-            "a recurrent network",
-            tried_models.recurrence,
-            "16",
-            "True of this one, with a tanh.",
-        ),
+        given("h_t = tanh(W_{hh}h_{t−1} + W_{xh}x_t + b)", "what a recurrent network does"),
     ]
 
 
@@ -123,14 +116,14 @@ def _example() -> list[Line]:
         given("W^K: 0 1 / 1 0 / 0 1 / 1 0", "keys"),
         given("W^V: 1 1 / 0 0 / 1 0 / 0 1", "values"),
         *[
-            numbers(text, name, lambda table=table: table, see)
+            numbers(text, name, partial(np.copy, table), see)
             for (table, name), text in zip(vectors, printed, strict=True)
         ],
         *[
             numbers(
                 text,
                 f"{name}, row {i + 1}",
-                lambda table=table, i=i: _row(table, i),
+                partial(_row, table, i),
                 see,
                 why.get((table, i), ""),
             )
@@ -171,7 +164,7 @@ def _words() -> list[Line]:
         runs(
             "purely attention-based mechanism",
             "attention is what a transformer is made of",
-            tried_models.attention_alone,
+            tried_costs.attention_alone,
             "prop-share",
         ),
         runs(
@@ -202,14 +195,14 @@ def _words() -> list[Line]:
         runs(
             "Computing h_t requires h_{t−1}",
             "recurrence cannot be parallel",
-            tried_models.recurrence,
+            tried_costs.recurrence,
             "16",
             "It is the bend that forces the wait; linear recurrences are computed at once.",
         ),
         runs(
             "leading to vanishing gradients",
             "what passes many steps fades",
-            tried_models.fading,
+            tried_costs.fading,
             "12",
             "Gates were invented against it.",
         ),
@@ -223,7 +216,7 @@ def _words() -> list[Line]:
         runs(
             "O(n^2d) total operations",
             "the cost of a transformer",
-            tried_models.looking_alone,
+            tried_costs.looking_alone,
             "prop-share prop-attention-cost",
             "That is the cost of looking alone.",
         ),
@@ -248,7 +241,11 @@ def _world() -> list[Line]:
     return [
         cited("2014", "Bahdanau et al. introduce attention", "agrees", "{cite:p}`bahdanau2015`."),
         cited(
-            "2017", "recurrence is left out entirely", "agrees", "{cite:p}`vaswani2017`.", "eq-block"
+            "2017",
+            "recurrence is left out entirely",
+            "agrees",
+            "{cite:p}`vaswani2017`.",
+            "eq-block",
         ),
         runs(
             "100× less training time",
