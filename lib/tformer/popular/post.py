@@ -288,5 +288,5 @@ DOCUMENT = Document(
         "Why, and at what cost": _why(),
         "In practice": _practice(),
     },
-    ("2024", "100"),
+    ("2024",),
 )

@@ -115,7 +115,7 @@ def last_norm() -> Cases:
     }
 
 
-def arriving(order: str, seed: int, depth: int = 64, width: int = 32) -> float:
+def arriving(order: str, seed: int, depth: int = 64, width: int = 16) -> float:
     """The share of a gradient's norm that reaches the words through a stack drawn at random."""
     draw, configuration = np.random.default_rng(seed), replace(PLAIN, order=order)
     sizes = replace(SMALL, d_model=width, d_ff=4 * width, n_layers=1)
