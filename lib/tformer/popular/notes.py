@@ -120,6 +120,20 @@ def _words() -> list[Line]:
             "prop-base-change",
         ),
         cited(
+            "Stabilize and speed training",
+            "residual connections and LayerNorm",
+            "agrees",
+            "{cite:p}`xiong2020`; the place of the norm matters.",
+            "thm-variance",
+        ),
+        cited(
+            "often with GELU",
+            "the nonlinearity",
+            "agrees",
+            "Since {cite:p}`radford2018,devlin2019`.",
+            "eq-gelu",
+        ),
+        cited(
             "Encoder-decoder",
             "the original: the decoder looks at the encoder, and at itself causally",
             "agrees",

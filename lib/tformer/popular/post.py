@@ -38,6 +38,12 @@ def _weights() -> list[Line]:
             "One head of a first layer cannot; two layers can.",
             "prop-only-pairs exm-change-of-query",
         ),
+        runs(
+            "three learned transformations: Query (Q), Key (K), and Value (V)",
+            "of one input",
+            tried.projections,
+            "eq-projections",
+        ),
         cited(
             "What am I looking for? … What do I contain?",
             "what queries, keys and values are",

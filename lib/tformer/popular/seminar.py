@@ -193,6 +193,12 @@ def _words() -> list[Line]:
             "thm-hard-lookup",
         ),
         runs(
+            "entirely composed of differentiable operations",
+            "attention can be trained by gradients",
+            _differentiable,
+            "thm-attention-vjp",
+        ),
+        runs(
             "Computing h_t requires h_{t−1}",
             "recurrence cannot be parallel",
             tried_costs.recurrence,
@@ -253,6 +259,13 @@ def _world() -> list[Line]:
             _hundredfold,
             "16",
             "Ratios of training costs in the paper's second table {cite:p}`vaswani2017`.",
+        ),
+        cited(
+            "Modern variants often use only encoder (BERT) or decoder (GPT)",
+            "the original has both",
+            "agrees",
+            "{cite:p}`vaswani2017,devlin2019,radford2018`.",
+            "11",
         ),
         cited("2018", "BERT and GPT", "agrees", "{cite:p}`devlin2019,radford2018`.", "11"),
         cited("2020", "Vision Transformers", "agrees", "{cite:p}`dosovitskiy2021`.", "21"),
@@ -343,6 +356,18 @@ def _scores() -> Cases:
             ref.softmax(scores), ref.attention_weights(q, k)
         )
     }
+
+
+def _differentiable() -> Cases:
+    q, k, v, grad = tried.rng().normal(size=(4, 5, 8))
+    step = 1e-6
+    first = ref.attention_vjp(q, k, v, grad)[0][0, 0]
+    moved = [
+        ref.attention(q + sign * step * np.eye(5, 8, 0) * (np.arange(5) == 0)[:, None], k, v)
+        for sign in (1, -1)
+    ]
+    slope = ((moved[0] - moved[1]) * grad).sum() / (2 * step)
+    return {"its gradient is the slope that small steps measure": tried.same(first, slope, 1e-6)}
 
 
 def _hundredfold() -> Cases:

@@ -163,6 +163,12 @@ def _overview() -> list[Line]:
             "As printed one T serves all M. Either T depends on M, or M must be part of the input.",
         ),
         runs(
+            "mapped to vectors via an embedding matrix E",
+            "a row of a table for each word; then its place is added",
+            tried_models.lookup,
+            "eq-embedding",
+        ),
+        runs(
             "FFN(x) = (x + ) +",
             "two linear maps and a nonlinearity; the letters were lost",
             tried_models.feed_forward_by_hand,
@@ -229,6 +235,13 @@ def _use() -> list[Line]:
             "agrees",
             "{cite:p}`beltagy2020,katharopoulos2020`.",
             "16",
+        ),
+        cited(
+            "across GPUs/TPUs using data/model parallelism",
+            "how large models are trained",
+            "agrees",
+            "{cite:p}`korthikanti2022`.",
+            "14",
         ),
         cited(
             "simpler models might be preferable",

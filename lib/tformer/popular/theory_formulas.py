@@ -39,6 +39,13 @@ def formulas() -> list[Line]:
             tried_models.feed_forward_by_hand,
             "thm-each-word",
         ),
+        cited(
+            "is usually larger than",
+            "d_ff than d; the letters were lost",
+            "agrees",
+            "Four times as large in 2017 {cite:p}`vaswani2017`.",
+            "prop-share",
+        ),
         runs(
             "standardizes features within each token",
             "then scale and shift",
