@@ -18,11 +18,11 @@ DOCUMENTS = documents()
 each_document = pytest.mark.parametrize("document", DOCUMENTS, ids=lambda d: d.title[:20])
 
 VERDICT_COUNTS = {
-    "The Transformer Architecture: A Mathematical Introduction": (40, 2, 14, 5),
-    "Transformer ML": (47, 1, 7, 22),
-    "Transformer Theory": (56, 0, 20, 2),
+    "The Transformer Architecture: A Mathematical Introduction": (42, 2, 14, 5),
+    "Transformer ML": (49, 1, 7, 22),
+    "Transformer Theory": (59, 0, 20, 2),
     "Transformers": (17, 0, 12, 1),
-    "Understanding Transformer Architectures": (23, 0, 26, 3),
+    "Understanding Transformer Architectures": (24, 0, 26, 3),
     "numbers": (133, 9, 0, 31),
 }
 """How many lines agree, are rounded, loose, wrong; counted by hand when the page was written."""

@@ -91,4 +91,4 @@ def test_counts_of_costs_by_hand():
 
 
 def test_gradients_through_deep_stacks_arrive_or_not():
-    assert tried_models.spread("pre")[0] > 1 > tried_models.spread("post")[0]
+    assert tried_models.spread("pre")[0] > 1 > 5 * tried_models.spread("post")[1]

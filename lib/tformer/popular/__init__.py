@@ -3,7 +3,9 @@
 A module a document lists its lines; `lines` says what a line is and how it is judged, `tried` and
 `tried_models` try what several documents say, `page` writes the tables of the page. The documents
 are not in this repository: of each, `printed.json` keeps the numbers that it prints, and how often,
-so that a test can say whether one was left out. Programs are written afresh.
+so that a test can say whether one was left out. It was made once from their texts: decimals with
+how often they stand there, and integers of two digits or more, without the numbers that listings
+have at the head of their lines. Programs are written afresh.
 """
 
 from importlib import import_module

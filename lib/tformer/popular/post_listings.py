@@ -9,7 +9,7 @@ from scipy.special import softmax as scipy_softmax
 from tformer import reference as ref
 from tformer.parameters import HeadParameters
 from tformer.popular import tried, tried_costs, tried_models
-from tformer.popular.lines import Cases, Line, numbers, runs
+from tformer.popular.lines import Cases, Line, cited, numbers, runs
 
 PAPER = (-0.5, -1.5, -0.5)
 """The powers of step, of the warm-up and of the width in the paper of 2017, equation 3."""
@@ -66,12 +66,12 @@ def listings() -> list[Line]:
             "The row itself is replaced by its norm, so what was in the stream is gone; pre-norm "
             "norms a copy.",
         ),
-        runs(
+        cited(
             "Pre-norm is more stable than post-norm",
-            "gradients are steadier",
-            tried_models.stable_before,
+            "in training",
+            "agrees",
+            "{cite:p}`xiong2020` train both. What the snippet computes is neither.",
             "thm-variance prop-one-layer-back",
-            "At initialisation; {cite:p}`xiong2020` train both.",
         ),
         numbers(
             "step ** -0.5, warmup_steps ** -1.5, d_model ** -0.5",

@@ -274,12 +274,12 @@ def _mistakes() -> list[Line]:
             "eq-causal-attention exm-cache",
             "One new query behind a cache has no future to hide.",
         ),
-        runs(
+        cited(
             "Post-LN stacks can be unstable at depth",
-            "pre-norm is steadier",
-            tried_models.stable_before,
+            "many models have the norm before",
+            "agrees",
+            "Without a warm-up they fail to train {cite:p}`xiong2020`.",
             "thm-variance prop-one-layer-back",
-            "{cite:p}`xiong2020`.",
         ),
         runs(
             "subtract the row-wise max",
