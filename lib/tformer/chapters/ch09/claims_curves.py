@@ -7,11 +7,10 @@ from math import erf, pi, sqrt, tanh
 
 import numpy as np
 import sympy as sp
-import torch
 from scipy.optimize import minimize_scalar
 
 from tformer import reference as ref
-from tformer.chapters.ch09 import float32, folds, measured
+from tformer.chapters.ch09 import folds, measured
 from tformer.chapters.ch09.claims import random_layer
 from tformer.claims.registry import claim, require
 from tformer.claims.tools import identity, near
@@ -35,6 +34,10 @@ def tanh_form(
     cubic: float = 0.044715, most: float = 0.000474, share: float = 1.0, left_out: int = 0
 ) -> str:
     """The stored sweep is whole and agrees with five binades, with a sample and with calculus."""
+    import torch
+
+    from tformer.chapters.ch09 import float32
+
     found = measured.binades()[left_out:]
     numbers = len(found) * 2**23
     require(numbers == 2**32 - 2**24, f"{numbers} numbers were tried, of {2**32 - 2**24}")

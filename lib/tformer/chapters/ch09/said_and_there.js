@@ -33,7 +33,7 @@ function render({ model, el }) {
   const lines = kinds.map((kind) => {
     const found = cells(["of-said", "of-there", "unit"]), fill = h("span", { class: "tf-fill" });
     const el = h("tr", {}, h("th", { scope: "row" }, kind), h("td", {}, found["of-said"]), h("td", {}, found["of-there"]),
-      h("td", {}, found.unit), h("td", { class: "tf-bar", "aria-hidden": "true" }, h("span", { class: "tf-rail" }, fill)));
+      h("td", {}, found.unit), h("td", { class: "tf-gauge", "aria-hidden": "true" }, h("span", { class: "tf-rail" }, fill)));
     return { found, fill, el };
   });
   const head = h("tr", {}, ...["kind", "said", "there", "unit"].map((name) => h("th", { scope: "col" }, name)), h("td", { "aria-hidden": "true" }));
