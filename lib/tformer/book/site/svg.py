@@ -51,9 +51,8 @@ def inline_svg(
         named = f"aria-label={quoteattr(label)}"
         return f'<div class="panels" role="img" {named}{style}>{inside}</div>'
     _clean(root, prefix, letters)
-    root.attrib.update({"role": "img", "aria-label": label})
-    if width:
-        root.set("style", f"width: {width}")
+    style = f"--width: {root.get('width')}" + (f"; width: {width}" if width else "")
+    root.attrib.update({"role": "img", "aria-label": label, "style": style})
     return ET.tostring(root, encoding="unicode")
 
 
