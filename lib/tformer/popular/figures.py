@@ -62,7 +62,8 @@ def overwritten(depth: int = 16) -> Figure:
     for _ in range(depth):
         drawn = rng.normal(size=(32, 32)) / np.sqrt(32)
         size = float(np.sqrt((x - x.mean(axis=-1, keepdims=True)).var(axis=-1)).mean())
-        x = tried_models.normed(x) + tried_models.normed(x) @ drawn
+        x = tried_models.normed(x)
+        x = x + x @ drawn
         shares["the snippet"].append(shares["the snippet"][-1] / size)
         shares["x + attention(norm(x))"].append(1.0)
     figure, ax = panel(5.4, 2.8)

@@ -1,4 +1,4 @@
-"""Mistakes in a layer of ReLUs, and four questions that do not need to know what is right."""
+"""Mistakes in a layer of ReLUs, and five questions; four need not know what is right."""
 
 from __future__ import annotations
 
