@@ -102,9 +102,7 @@ def cpp_block(order: str = "pre", activation: str = "gelu_tanh", causal: bool = 
     },
     scope="93 printed numbers, each to its last digit",
 )
-def eggs(
-    wrong: int = 25, layer: tuple[float, float] = (2.0, -1.0), before: str = "bread"
-) -> str:
+def eggs(wrong: int = 25, layer: tuple[float, float] = (2.0, -1.0), before: str = "bread") -> str:
     """Every printed number against the library's; then the logits, in three readings."""
     found = slips(lists.PRINTED)
     require(len(found) == wrong, f"{len(found)} printed numbers are not right")
@@ -152,7 +150,9 @@ def always_eggs(third: float = 1.0, layered: bool = True, order: str = "post") -
         h = ref.layer_norm(z, lists.PLAIN, lists.EPS)[0]
         require(near(h, (1, -1), 1e-9), f"{show(pair)} becomes {show(h)}")
     tried = 0
-    block = BlockParameters(model.block().heads, layer if layered else None, lists.PLAIN, lists.PLAIN)
+    block = BlockParameters(
+        model.block().heads, layer if layered else None, lists.PLAIN, lists.PLAIN
+    )
     c = Configuration(order=order, activation="relu", eps=lists.EPS)
     for length in (1, 2, 3):
         for words in product(model.words, repeat=length):

@@ -111,7 +111,7 @@ def start(narrow: bool = True, root: bool = True, bound: float = 2.0) -> str:
 
 
 @claim(
-    "prop-tied",
+    "prop-tied-start",
     "numeric",
     mutants={
         "an unembedding of its own": {"tied": False},

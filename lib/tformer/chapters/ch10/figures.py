@@ -18,6 +18,8 @@ from tformer.world.sources import slips
 
 GPT2 = Sizes(50257, 768, 12, 12, 3072, n_positions=1024)
 SMOL = Sizes(49152, 576, 30, 9, 1536, n_groups=3, biased=False, gated=True)
+GPT = Configuration(activation="gelu_tanh")
+LLAMA = Configuration(norm="rms", activation="silu", positions="rope")
 NAMED = ("animal", "street", "horse", "dog", "river", "road")
 
 
@@ -41,40 +43,43 @@ def strip(before: bool = False) -> Figure:
 
 def assembled() -> Figure:
     """A decoder from words to logits; one block in full, with its two branches."""
-    figure, ax = blank(10.4, 3.1)
-    for begin, end in ((1.4, 22.1), (23.7, 24.3)):
+    figure, ax = blank(10.4, 1.9)
+    stream = (1.4, 2.2, 3.6, 9.7, 10.3, 15.5, 16.1, 19.6, 21.4, 21.7, 23.5, 24.2)
+    for begin, end in zip(stream[::2], stream[1::2], strict=True):
         ax.plot([begin, end], [3, 3], color=INK, linewidth=3)
     ax.plot(24.2, 3, ">", color=INK, markersize=9)
-    ax.text(0.6, 3, "words", ha="center", va="center", fontsize=12)
+    ax.text(0.5, 3, "words", ha="center", va="center", fontsize=12)
     _box(ax, 2.9, 3, "E", VALUE, 0.7)
-    ax.text(2.9, 4.0, "a row for\neach word", ha="center", va="top", fontsize=10, color=QUIET)
-    frame = FancyBboxPatch((4.9, 0.2), 11.6, 3.7, boxstyle="round,pad=0,rounding_size=0.3")
+    frame = FancyBboxPatch((4.7, 0.2), 12.1, 3.7, boxstyle="round,pad=0,rounding_size=0.3")
     frame.set(facecolor="none", edgecolor=QUIET, linestyle="--", linewidth=1.3)
     ax.add_patch(frame)
-    ax.text(10.7, 4.0, "a block", ha="center", va="top", fontsize=11, color=QUIET)
-    for left, name, color in ((5.6, "attention", QUERY), (11.2, "feed-forward", ORANGE)):
-        ax.plot([left, left, left + 4.4, left + 4.4], [3, 1, 1, 2.62], color=QUIET, linewidth=1.6)
+    for left, name, color in ((5.3, "attention", QUERY), (11.1, "feed-forward", ORANGE)):
+        for x, y in (
+            ([left, left, left + 0.35], [3, 1, 1]),
+            ([left + 1.55, left + 1.8], [1, 1]),
+            ([left + 4.4, left + 4.7, left + 4.7], [1, 1, 2.72]),
+        ):
+            ax.plot(x, y, color=QUIET, linewidth=1.6)
         _box(ax, left + 0.95, 1, "norm", QUIET, 0.6)
-        _box(ax, left + 2.95, 1, name, color, 1.15)
-        plus = ax.plot(left + 4.4, 3, "o", color="white", markeredgecolor=INK, markersize=15)
-        plus[0].set_zorder(3)
-        ax.text(left + 4.4, 3.02, "+", ha="center", va="center", fontsize=13, zorder=4, color="#000000")
-    ax.text(17.9, 2.6, "the next block,\nand so on: L of them", ha="center", va="bottom", fontsize=10, color=QUIET)
-    ax.plot([17.4, 17.9, 18.4], [3.35] * 3, "o", color=QUIET, markersize=3)
-    _box(ax, 20.4, 3, "norm", QUIET, 0.6)
-    _box(ax, 22.7, 3, "$E^\\top$", VALUE, 0.8)
-    ax.text(22.7, 4.0, "a score for\neach word", ha="center", va="top", fontsize=10, color=QUIET)
+        _box(ax, left + 3.1, 1, name, color, 1.3)
+        ax.plot(left + 4.7, 3, "o", color="none", markeredgecolor=INK, markersize=15)
+        ax.text(left + 4.7, 3.02, "+", ha="center", va="center", fontsize=13)
+    _box(ax, 20.5, 3, "norm", QUIET, 0.9)
+    _box(ax, 22.6, 3, "$E^\\top$", VALUE, 0.9)
+    below = ((2.9, "a row for\neach word"), (10.7, "a block"), (18.2, "L − 1 more\nblocks"))
+    for x, text in (*below, (22.6, "a score for\neach word")):
+        ax.text(x, 4.1, text, ha="center", va="top", fontsize=10, color=QUIET)
     ax.text(25.4, 3, "logits", ha="center", va="center", fontsize=12)
-    ax.set(xlim=(-0.3, 26.3), ylim=(5.0, 0))
+    ax.set(xlim=(-0.4, 26.4), ylim=(5.3, 0))
     return figure
 
 
 def _box(ax: Axes, x: float, y: float, text: str, color: str, half: float) -> None:
-    look: Any = {"boxstyle": "round,pad=0,rounding_size=0.15", "linewidth": 2, "zorder": 3}
+    look: Any = {"boxstyle": "round,pad=0,rounding_size=0.15", "linewidth": 2}
     box = FancyBboxPatch((x - half, y - 0.4), 2 * half, 0.8, **look)
-    box.set(facecolor="white", edgecolor=color)
+    box.set(facecolor="none", edgecolor=color)
     ax.add_patch(box)
-    ax.text(x, y, text, ha="center", va="center", fontsize=11, zorder=4, color="#000000")
+    ax.text(x, y, text, ha="center", va="center", fontsize=10.5)
 
 
 TITLES = {
@@ -86,7 +91,7 @@ TITLES = {
 
 def beside() -> Figure:
     """Every table of "Buy milk and", and below a number what was printed if it is not that."""
-    figure, ax = blank(10.4, 4.7)
+    figure, ax = blank(10.4, 3.6)
     right = lists.PRINTED.right()
     wrong = {(one.table, one.row, one.column): one for one in slips(lists.PRINTED)}
     top, left = 0.0, 2.0
@@ -113,30 +118,30 @@ def beside() -> Figure:
     for top in (0.0, 5.2):
         for i, word in enumerate(("Buy", "milk", "and")):
             ax.text(1.7, top + 1.4 * (i + 0.5), word, ha="right", va="center", fontsize=11)
-    ax.set(xlim=(0, 31.4), ylim=(9.6, -1.0))
+    ax.set(xlim=(0, 32.4), ylim=(9.6, -1.0))
     return figure
 
 
 def bill() -> tuple[Figure, Figure]:
     """Parameters by part of two models; operations a word against the length of the text."""
     one, ax = panel(3.3, 2.7)
-    models = (("GPT-2 small", GPT2, Configuration()), ("SmolLM2-135M", SMOL, _llama()))
+    models = (("GPT-2 small", GPT2, GPT), ("SmolLM2-135M", SMOL, LLAMA))
     for y, (_, sizes, c) in enumerate(models):
         left, d = 0.0, sizes.d_model
         attention = 2 * d * sizes.head_width * (sizes.n_heads + sizes.groups) * sizes.n_layers
         layers = d * sizes.d_ff * (3 if sizes.gated else 2) * sizes.n_layers
         total, words = count_parameters(sizes, c), sizes.n_vocab * d
         parts = (("E", words, VALUE), ("attention", attention, QUERY))
-        parts += (("feed-forward", layers, ORANGE), ("", total - words - attention - layers, QUIET))
+        parts += (("feeding", layers, ORANGE), ("", total - words - attention - layers, QUIET))
         for name, count, color in parts:
             width = count / 1e6
             ax.barh(y, width, left=left, color=color, alpha=0.6, height=0.6)
             if name:
                 ax.text(left + width / 2, y, f"{width:.0f}", ha="center", va="center", fontsize=9)
                 if y == 0:
-                    ax.text(left + width / 2, -0.48, name, ha="center", fontsize=9)
+                    ax.text(left + width / 2, -0.48, name, ha="center", fontsize=8)
             left += width
-    names = [f"{name}\n" for name, *_ in models]
+    names = [name for name, *_ in models]
     ax.set(ylim=(1.5, -0.85), yticks=(0, 1), yticklabels=names, xlabel="millions of parameters")
     ax.grid(visible=False, axis="y")
     two, cost = panel(3.3, 2.7)
@@ -150,10 +155,6 @@ def bill() -> tuple[Figure, Figure]:
     cost.set(title="million operations a word", xticks=(100, 1000, 10000))
     label_ends(cost)
     return one, two
-
-
-def _llama() -> Configuration:
-    return Configuration(norm="rms", activation="silu", positions="rope")
 
 
 def starts() -> tuple[Figure, Figure]:
@@ -220,7 +221,10 @@ def odds() -> Figure:
     for y, (text, (nouns, adjectives)) in enumerate(real.PAIRS.items()):
         one, two = found[text]
         ax.plot([one, two], [y, y], color=QUIET, linewidth=1.5)
-        for value, color, marker, name in ((one, VALUE, "o", adjectives[0]), (two, KEY, "s", adjectives[1])):
+        for value, color, marker, name in (
+            (one, VALUE, "o", adjectives[0]),
+            (two, KEY, "s", adjectives[1]),
+        ):
             ax.plot(value, y, marker, color=color, markersize=8)
             ahead = value == max(one, two)
             ax.annotate(name, (value, y), (9 if ahead else -9, 0), textcoords="offset points",
@@ -231,5 +235,3 @@ def odds() -> Figure:
     ax.set(xlabel="log-odds; left of 0 the second noun is likelier")
     ax.grid(visible=False, axis="y")
     return figure
-
-

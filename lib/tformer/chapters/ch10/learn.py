@@ -46,7 +46,10 @@ def _world() -> tuple[Stories, Stories]:
 
 
 def learned(
-    kind: str = "free", seed: int = 0, steps: int = STEPS, heard: Callable[[int, float], None] = print
+    kind: str = "free",
+    seed: int = 0,
+    steps: int = STEPS,
+    heard: Callable[[int, float], None] = print,
 ) -> ModelParameters:
     """Train a decoder of two blocks with one head, width 32; tensors in float64.
 

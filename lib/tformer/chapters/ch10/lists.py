@@ -23,7 +23,18 @@ from tformer.parameters import (
 )
 from tformer.world.sources import BUY_MILK, WorkedExample
 
-__all__ = ["BOTH", "LOOKS", "MODELS", "NOTES", "PLACES", "LINE", "PRINTED", "ListModel", "logits", "steps"]
+__all__ = [
+    "BOTH",
+    "LOOKS",
+    "MODELS",
+    "NOTES",
+    "PLACES",
+    "LINE",
+    "PRINTED",
+    "ListModel",
+    "logits",
+    "steps",
+]
 
 PLAIN = NormParameters(None, None)
 EPS = 1e-12
