@@ -40,7 +40,6 @@ hint("8.1")
 # row, without gain and bias, with the variance over all d coordinates.
 # ```
 
-
 # %%
 def normed(x, eps):
     """LayerNorm of every row: (T, d)."""
@@ -73,7 +72,6 @@ check("8.1", normed)
 # Write `forgets(norm, change)` for the norms `"layer"` and `"rms"`. Return True or False.
 # ```
 
-
 # %%
 def forgets(norm, change):
     """Whether the norm gives the same for the changed row: a bool."""
@@ -104,11 +102,9 @@ check("8.2", forgets)
 # branch; none behind the last) or `"post"` (behind each sum).
 # ```
 
-
 # %%
 def stack(x, layers, order):
     """Rows behind all layers: (T, d)."""
-
     ### BEGIN SOLUTION
     def norm(x):
         return x / np.sqrt((x**2).mean(axis=-1, keepdims=True))
@@ -137,7 +133,6 @@ check("8.3", stack)
 # Write `passed_back(x, dy)` for rows x and an upstream gradient dy, both of shape `(T, d)`. Return
 # the gradient with respect to x of RMSNorm without gain, with eps = 0.
 # ```
-
 
 # %%
 def passed_back(x, dy):
@@ -168,7 +163,6 @@ check("8.4", passed_back)
 #
 # Write `mean_square(m, a, depth, order)` for one layer or more. Return a float.
 # ```
-
 
 # %%
 def mean_square(m, a, depth, order):
@@ -203,7 +197,6 @@ check("8.5", mean_square)
 # number for which the theorem of the chapter promises it.
 # ```
 
-
 # %%
 def layers_until(share, T, delta):
     """Least number of layers: an int."""
@@ -237,7 +230,6 @@ check("8.6", layers_until)
 # the same as of x. The largest absolute value of what you return should be 1.
 # ```
 
-
 # %%
 def fits(x):
     """The row, made small: (d,)."""
@@ -268,7 +260,6 @@ check("8.7", fits)
 # one table of shape `(d + 1, k)`: above, the matrix that multiplies n, and in the last line the
 # row that is added.
 # ```
-
 
 # %%
 def folded(gain, bias, w):

@@ -43,11 +43,9 @@ hint("10.1")
 # block. The order is `"pre"` or `"post"`.
 # ```
 
-
 # %%
 def block(x, mix, w_in, w_out, order):
     """Rows behind the block: (T, d)."""
-
     ### BEGIN SOLUTION
     def norm(x):
         return x / np.sqrt((x**2).mean(axis=-1, keepdims=True))
@@ -79,7 +77,6 @@ check("10.1", block)
 #
 # Write `parameters(N, d, L, n)`. Return how many numbers it has, an int.
 # ```
-
 
 # %%
 def parameters(N, d, L, n):
@@ -113,7 +110,6 @@ check("10.2", parameters)
 # Write `operations(T, N, d, L, H, G, d_k, d_ff)`. Return an int.
 # ```
 
-
 # %%
 def operations(T, N, d, L, H, G, d_k, d_ff):
     """Operations of a forward pass over T words: an int."""
@@ -144,7 +140,6 @@ check("10.3", operations)
 # Write `reached(L, w, t)` for L blocks. Return an int.
 # ```
 
-
 # %%
 def reached(L, w, t):
     """How many words count: an int."""
@@ -157,7 +152,8 @@ def reached(L, w, t):
 check("10.4", reached)
 
 # %% [markdown] exercise="why"
-# A word that is seen brings what it has seen itself. So depth reaches farther than a window, step by
+# A word that is seen brings what it has seen itself. So depth reaches farther than a window, step
+# by
 # step: w − 1 words a block.
 
 # %% [markdown]
@@ -170,10 +166,10 @@ check("10.4", reached)
 # A tied decoder has no positions, its blocks add nothing, and it ends with RMSNorm (eps = 0, no
 # gain).
 #
-# Write `silent(E, w)` for a table E of shape `(N, d)` and the number w of the word that it has read.
+# Write `silent(E, w)` for a table E of shape `(N, d)` and the number w of the word that it has
+# read.
 # Return the logits of the next word, of shape `(N,)`.
 # ```
-
 
 # %%
 def silent(E, w):
@@ -188,7 +184,8 @@ def silent(E, w):
 check("10.5", silent)
 
 # %% [markdown] exercise="why"
-# Where all rows of E have one length the largest is that of w itself. A longer row in about the same
+# Where all rows of E have one length the largest is that of w itself. A longer row in about the
+# same
 # direction beats it.
 
 # %% [markdown]
@@ -206,7 +203,6 @@ check("10.5", silent)
 # True or False. Return a float.
 # ```
 
-
 # %%
 def at_the_end(m, a, L, narrow):
     """Expected mean square: a float."""
@@ -221,7 +217,8 @@ def at_the_end(m, a, L, narrow):
 check("10.6", at_the_end)
 
 # %% [markdown] exercise="why"
-# To divide the spread by √(2 L) divides the mean square of what is added by 2 L, and 2 L such pieces
+# To divide the spread by √(2 L) divides the mean square of what is added by 2 L, and 2 L such
+# pieces
 # add up to one whole.
 
 # %% [markdown]
@@ -239,11 +236,9 @@ check("10.6", at_the_end)
 # block.
 # ```
 
-
 # %%
 def example(x, w_v, w_in, w_out):
     """Rows behind the block: (T, d)."""
-
     ### BEGIN SOLUTION
     def norm(x):
         x = x - x.mean(axis=-1, keepdims=True)
@@ -277,7 +272,6 @@ check("10.7", example)
 # caches of shapes `(S, d_k)` and `(S, d_v)`, where S may be 0. Return what attention brings to the
 # new word, of shape `(d_v,)`. Scores are divided by √d_k.
 # ```
-
 
 # %%
 def attended(q, k, v, kept_k, kept_v):

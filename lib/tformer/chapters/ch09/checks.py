@@ -223,7 +223,8 @@ def _sigmoid(u: np.ndarray) -> np.ndarray:
     hints=(
         "Two readings of the row, one of them bent; they meet number by number.",
         "SiLU is u times the sigmoid of u. It belongs to the gates.",
-        "Bend x @ w_gate, multiply by x @ w_in, then w_out. Write the sigmoid without overflow.",
+        "Bend x @ w_gate, multiply by x @ w_in, then w_out. Write the sigmoid without "
+        "overflow.",
     ),
     cases=_gated,
     slips="""

@@ -94,7 +94,7 @@ def drawn() -> tuple[np.ndarray, BlockParameters]:
 
 def _uniform() -> Iterator[float]:
     """Numbers from 0 to 1 of 64 random bits each, the low half drawn first."""
-    bits = np.random.RandomState(SEED)  # noqa: NPY002 - the generator of the program
+    bits = np.random.RandomState(SEED)
     while True:
         low, high = bits.randint(0, 2**32, size=2, dtype=np.uint32).astype(float)
         yield (low + high * 2.0**32) / 2.0**64

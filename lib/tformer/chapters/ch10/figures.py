@@ -227,8 +227,9 @@ def odds() -> Figure:
         ):
             ax.plot(value, y, marker, color=color, markersize=8)
             ahead = value == max(one, two)
-            ax.annotate(name, (value, y), (9 if ahead else -9, 0), textcoords="offset points",
-                        va="center", ha="left" if ahead else "right", fontsize=10, color=color)  # fmt: skip
+            look: Any = {"textcoords": "offset points", "va": "center", "fontsize": 10}
+            look |= {"ha": "left" if ahead else "right", "color": color}
+            ax.annotate(name, (value, y), (9 if ahead else -9, 0), **look)
         labels.append(" over ".join(nouns))
     ax.axvline(0, color=INK, linewidth=1)
     ax.set(yticks=(0, 1, 2), yticklabels=labels, ylim=(2.6, -0.6), xlim=(-2.2, 5))

@@ -25,11 +25,11 @@ from tformer.world.sources import BUY_MILK, WorkedExample
 
 __all__ = [
     "BOTH",
+    "LINE",
     "LOOKS",
     "MODELS",
     "NOTES",
     "PLACES",
-    "LINE",
     "PRINTED",
     "ListModel",
     "logits",
