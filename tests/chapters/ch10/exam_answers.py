@@ -38,7 +38,7 @@ def small_bill(item: Item) -> dict[str, object]:
         "block": block,
         "total": n * d + sum(block + d + d for _ in range(depth)) + d,
         "looks": looks,
-        "flops": sum(2 * depth * block + 2 * n * d + looks for _ in range(words)),
+        "flops": 2 * sum([block] * depth) + 2 * n * d + looks,
     }
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 
@@ -15,7 +16,7 @@ Array = np.ndarray
 
 def _blocks() -> Iterator[Case]:
     own = "One word with the row (3, 3): behind the norm (1, 1)."
-    look = {"mix": [[1.0]], "w_in": [[1.0], [0.0]], "w_out": [[0.0, 2.0]]}
+    look: dict[str, Any] = {"mix": [[1.0]], "w_in": [[1.0], [0.0]], "w_out": [[0.0, 2.0]]}
     yield case(x=[[3.0, 3]], **look, order="pre", want=[[4, 4 + 2]], why=own)
     yield case(x=[[3.0, 3]], **look, order="post", why="The sum itself is normed, twice.")
     for n, d, f in ((2, 2, 3), (3, 4, 5), (4, 3, 2)):
@@ -174,7 +175,7 @@ def example(x: Array, w_v: Array, w_in: Array, w_out: Array) -> Array:
 def _caches() -> Iterator[Case]:
     own = "Two equal scores: the mean of both values."
     yield case(q=[1.0], k=[2.0], v=[6.0], kept_k=[[2.0]], kept_v=[[4.0]], want=[5], why=own)
-    empty = {"kept_k": np.zeros((0, 2)), "kept_v": np.zeros((0, 1))}
+    empty: dict[str, Any] = {"kept_k": np.zeros((0, 2)), "kept_v": np.zeros((0, 1))}
     first = "The first word has nothing behind it and gets its own value."
     yield case(q=[1.0, 2], k=[3.0, 4], v=[7.0], **empty, want=[7], why=first)
     for n, d, m in ((1, 2, 3), (3, 4, 2), (6, 3, 3)):

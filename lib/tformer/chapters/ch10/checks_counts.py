@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 from tformer.exercises.registry import exercise
 from tformer.exercises.table import Case, case
@@ -49,11 +50,11 @@ def parameters(N: int, d: int, L: int, n: int) -> int:
 
 
 def _passes() -> Iterator[Case]:
-    one = {"T": 1, "N": 1, "d": 1, "L": 1, "H": 1, "G": 1, "d_k": 1, "d_ff": 1}
+    one: dict[str, Any] = {"T": 1, "N": 1, "d": 1, "L": 1, "H": 1, "G": 1, "d_k": 1, "d_ff": 1}
     tiny = "Seven entries in the block and one in E, two operations each, and 4 for looking."
     yield case(**one, want=20, why=tiny)
     yield case(**one | {"T": 2}, want=48, why="Two words, and each looks at two.")
-    base = {"T": 3, "N": 5, "d": 8, "L": 2, "H": 4, "G": 2, "d_k": 2, "d_ff": 12}
+    base: dict[str, Any] = {"T": 3, "N": 5, "d": 8, "L": 2, "H": 4, "G": 2, "d_k": 2, "d_ff": 12}
     for change in ({}, {"L": 0}, {"G": 1}, {"d_k": 3}, {"T": 64}, {"N": 1000}):
         yield case(**base | change)
 

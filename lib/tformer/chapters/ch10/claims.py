@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from itertools import product
+from typing import Any
 
 import numpy as np
 
@@ -46,6 +47,7 @@ def stack_causal(causal: bool = True, offset: bool = True, blocks: int = 3) -> s
             require(off < 1e-12, f"{positions}, {order}: word {t + 1} moves earlier logits {off}")
             changed += 1
         for n in range(1, len(tokens)):
+            caches: Any
             _, caches = ref.cached_decoder(tokens[:n], model, c)
             if blocks < 3:  # of the later blocks nothing is kept
                 empty = [replace(one, k=0 * one.k, v=0 * one.v) for one in caches[blocks:]]
@@ -62,8 +64,8 @@ def stack_causal(causal: bool = True, offset: bool = True, blocks: int = 3) -> s
     )
 
 
-def _seeing_all(tokens: np.ndarray, model: object, c: Configuration) -> np.ndarray:
-    return ref.unembed(ref.encoder(tokens, model, c), model)  # type: ignore[arg-type]
+def _seeing_all(tokens: np.ndarray, model: Any, c: Configuration) -> np.ndarray:
+    return ref.unembed(ref.encoder(tokens, model, c), model)
 
 
 @claim(
@@ -189,8 +191,8 @@ def both_lists(
         require(near(weights, (0.333, 0.296, 0.371), 5e-4), f"its weights are {show(weights)}")
         least = weights[1] == (weights.max() if largest else weights.min())
         require(bool(least), f"the noun has {weights[1]:.3f} of {show(weights)}")
-    for sentence, want in (("pack milk and", "eggs"), ("buy laptop and", "charger")):
-        require(_best(sentence) == [want], f"{sentence}: {_best(sentence)}")
+    for sentence, answer in (("pack milk and", "eggs"), ("buy laptop and", "charger")):
+        require(_best(sentence) == [answer], f"{sentence}: {_best(sentence)}")
     require(_best("buy milk and", "equal shares") == [equal], "equal shares")
     tie = _best("buy milk and", "only itself")
     require(tie == ([alone] if alone else ["eggs", "charger"]), f"only itself: {tie}")

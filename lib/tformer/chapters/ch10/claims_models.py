@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from itertools import product
+from typing import Any
 
 import numpy as np
 import torch
@@ -100,7 +101,7 @@ def start(narrow: bool = True, root: bool = True, bound: float = 2.0) -> str:
         require(added <= sigma**2 * bound + 1e-9, f"{added:.3f} is more than σ² c")
     for depth, crossed in product((1, 2, 8), (False, True)):
         sizes = Sizes(3, 64, depth, 4, 128, n_positions=4, crossed=crossed)
-        made = initialise(sizes, GPT2, np.random.default_rng(depth), std=0.02)
+        made: Any = initialise(sizes, GPT2, np.random.default_rng(depth), std=0.02)
         spread = float(np.std([block.feed_forward.w_out for block in made.blocks]))
         want = 0.02 / (depth * (2 + crossed)) ** 0.5
         require(abs(spread / want - 1) < 0.03, f"{depth} blocks: {spread:.5f}, not {want:.5f}")
@@ -144,8 +145,8 @@ def tied(tied: bool = True, one_length: bool = True, silent: bool = True) -> str
     )
 
 
-def _silent(block: object) -> object:
+def _silent(block: Any) -> Any:
     """A block that adds nothing."""
-    heads, layer = block.heads, block.feed_forward  # type: ignore[attr-defined]
+    heads, layer = block.heads, block.feed_forward
     heads = replace(heads, w_o=0 * heads.w_o)
-    return replace(block, heads=heads, feed_forward=replace(layer, w_out=0 * layer.w_out))  # type: ignore[type-var]
+    return replace(block, heads=heads, feed_forward=replace(layer, w_out=0 * layer.w_out))

@@ -63,19 +63,19 @@ evidence for anything that attention did.""",
 @question("A small bill", minutes=10)
 def small_bill(rng: Rng) -> Item:
     """Parameters and operations of a model of Llama's form with small sizes."""
-    heads, width = 4, int(rng.integers(1, 4))
-    d, groups = heads * width, int(rng.choice([1, 2]))
+    heads, groups, width = int(rng.choice([2, 3])), 1, int(rng.integers(1, 3))
+    d = heads * width
     depth, words, hidden = int(rng.integers(2, 5)), int(rng.integers(2, 7)), 2 * d
     n = 10 * int(rng.integers(1, 6))
     sizes = Sizes(n, d, depth, heads, hidden, groups, biased=False, gated=True)
     form = Configuration(norm="rms", activation="silu", positions="rope")
     block = 2 * d * width * (heads + groups) + 3 * d * hidden
-    total, flops = count_parameters(sizes, form), count_flops(sizes, words)
+    total, flops = count_parameters(sizes, form), count_flops(sizes, words) // words
     looks = 4 * words * width * heads * depth
     return Item(
         statement=rf"""
 A decoder has no biases, RMSNorm with a gain before both sublayers and at the end, {depth} blocks of
-width {d}, {heads} heads of width {width} on {groups} groups of keys and values, gates with {hidden}
+width {d}, {heads} heads of width {width} on one group of keys and values, gates with {hidden}
 hidden units, {n} words, and a tied table.
 
 **(a)** How many entries have the matrices of one block?
@@ -83,20 +83,19 @@ hidden units, {n} words, and a tied table.
 **(b)** How many parameters has the model?
 
 **(c)** It reads {words} words. How many operations does *one* word take for scores and mixture in
-all blocks? How many take the matrix products of the whole pass, for all words?""",
+all blocks? How many does it take in all matrix products together?""",
         answer=rf"""
-**(a)** ${tex(block)}$: queries and outputs for {heads} heads, keys and values for {groups} groups,
+**(a)** ${tex(block)}$: queries and outputs for {heads} heads, keys and values for one group,
 three matrices in the layer.
 
 **(b)** ${tex(total)}$: the table, the blocks with two gains each, and the last gain.
 
 **(c)** ${tex(looks)}$, four times the words, the width and the heads in each block; and
-${tex(flops)}$: two for each entry of the blocks and of the table, and what looking takes, for each
-word.""",
+${tex(flops)}$: two for each entry of the blocks and of the table, and what looking takes.""",
         marking=(
             (3, "entries of a block"),
             (3, "table, blocks, gains"),
-            (4, "looking; the whole pass"),
+            (4, "looking; all products"),
         ),
         given={
             "n": n, "d": d, "depth": depth, "heads": heads, "groups": groups,
@@ -106,7 +105,7 @@ word.""",
         traps={
             "keys for all heads": ("block", 4 * d * width * heads + 3 * d * hidden),
             "the table twice": ("total", total + n * d),
-            "one operation an entry": ("flops", words * (depth * block + n * d + looks)),
+            "one operation an entry": ("flops", depth * block + n * d + looks),
         },
     )  # fmt: skip
 

@@ -29,10 +29,10 @@ def strip(before: bool = False) -> Figure:
     found = learn.stored()["free"][0]
     for left, (last, told) in zip((0.0, 14.5), learn.PROMPTS.items(), strict=True):
         cure = told.split()[-2]
-        p = [0.0 if before else found[last]["p"].get(noun, 0.0) for noun in NAMED]
+        shares = [0.0 if before else found[last]["p"].get(noun, 0.0) for noun in NAMED]
         ax.text(left, -0.4, f"… too {last} . so they {cure} the …", fontsize=13, fontweight="bold")
-        squares(ax, np.array([p]), (left, 0), VALUE, 1.0, (2.2, 1.3))
-        for j, (noun, share) in enumerate(zip(NAMED, p, strict=True)):
+        squares(ax, np.array([shares]), (left, 0), VALUE, 1.0, (2.2, 1.3))
+        for j, (noun, share) in enumerate(zip(NAMED, shares, strict=True)):
             x = left + 2.2 * (j + 0.5)
             text = "?" if before else f"{share:.3f}".lstrip("0") if share > 0.0005 else ""
             ax.text(x, 0.65, text, ha="center", va="center", fontsize=12, color=INK)
@@ -131,7 +131,10 @@ def bill() -> tuple[Figure, Figure]:
         attention = 2 * d * sizes.head_width * (sizes.n_heads + sizes.groups) * sizes.n_layers
         layers = d * sizes.d_ff * (3 if sizes.gated else 2) * sizes.n_layers
         total, words = count_parameters(sizes, c), sizes.n_vocab * d
-        parts = (("E", words, VALUE), ("attention", attention, QUERY))
+        parts: tuple[tuple[str, int, str], ...] = (
+            ("E", words, VALUE),
+            ("attention", attention, QUERY),
+        )
         parts += (("feeding", layers, ORANGE), ("", total - words - attention - layers, QUIET))
         for name, count, color in parts:
             width = count / 1e6
@@ -145,12 +148,12 @@ def bill() -> tuple[Figure, Figure]:
     ax.set(ylim=(1.5, -0.85), yticks=(0, 1), yticklabels=names, xlabel="millions of parameters")
     ax.grid(visible=False, axis="y")
     two, cost = panel(3.3, 2.7)
-    words = np.geomspace(64, 65536, 41)
+    lengths = np.geomspace(64, 65536, 41)
     d, depth = GPT2.d_model, GPT2.n_layers
-    matrices = 2 * (12 * depth * d * d + GPT2.n_vocab * d) / 1e6 + 0 * words
-    looks = 4 * depth * d * words / 1e6
+    matrices = 2 * (12 * depth * d * d + GPT2.n_vocab * d) / 1e6 + 0 * lengths
+    looks = 4 * depth * d * lengths / 1e6
     for values, name, color in ((matrices, "matrices", ORANGE), (looks, "looking", QUERY)):
-        cost.plot(words, values, color=color, label=name)
+        cost.plot(lengths, values, color=color, label=name)
     cost.set(xscale="log", yscale="log", xlabel="words of the text", xlim=(64, 4e5))
     cost.set(title="million operations a word", xticks=(100, 1000, 10000))
     label_ends(cost)

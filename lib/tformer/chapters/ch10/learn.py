@@ -119,7 +119,7 @@ def measured(model: ModelParameters) -> dict[str, Any]:
     return found
 
 
-def _looks(tokens: torch.Tensor, model: ModelParameters) -> list[list[float]]:
+def _looks(tokens: torch.Tensor, model: Any) -> list[list[float]]:
     """The weights of the last word, in each block."""
     x, looks = model.embedding[tokens] + model.positions[: len(tokens)], []
     for one in model.blocks:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import cache
+from typing import Any
 
 import numpy as np
 
 from tformer import reference
 from tformer.configuration import Configuration
 from tformer.models.sizes import Sizes, initialise
-from tformer.parameters import BlockParameters, ModelParameters, NormParameters
+from tformer.parameters import ModelParameters, NormParameters
 
 __all__ = ["DEPTHS", "first_guess", "growth"]
 
@@ -35,7 +36,7 @@ def growth(n_layers: int, narrow: bool = True) -> float:
     return float(np.mean(found))
 
 
-def _widened(block: BlockParameters, factor: float) -> BlockParameters:
+def _widened(block: Any, factor: float) -> Any:
     """The block with what writes to the rows multiplied by a factor."""
     heads = replace(block.heads, w_o=factor * block.heads.w_o)
     layer = replace(block.feed_forward, w_out=factor * block.feed_forward.w_out)
