@@ -67,8 +67,8 @@ def assembled() -> Figure:
     _box(ax, 20.5, 3, "norm", QUIET, 0.9)
     _box(ax, 22.6, 3, "$E^\\top$", VALUE, 0.9)
     below = ((2.9, "a row for\neach word"), (10.7, "a block"), (18.2, "L − 1 more\nblocks"))
-    for x, text in (*below, (22.6, "a score for\neach word")):
-        ax.text(x, 4.1, text, ha="center", va="top", fontsize=10, color=QUIET)
+    for at, text in (*below, (22.6, "a score for\neach word")):
+        ax.text(at, 4.1, text, ha="center", va="top", fontsize=10, color=QUIET)
     ax.text(25.4, 3, "logits", ha="center", va="center", fontsize=12)
     ax.set(xlim=(-0.4, 26.4), ylim=(5.3, 0))
     return figure
