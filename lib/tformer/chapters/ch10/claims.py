@@ -193,9 +193,13 @@ def both_lists(
         require(bool(least), f"the noun has {weights[1]:.3f} of {show(weights)}")
     for sentence, answer in (("pack milk and", "eggs"), ("buy laptop and", "charger")):
         require(_best(sentence) == [answer], f"{sentence}: {_best(sentence)}")
-    require(_best("buy milk and", "equal shares") == [equal], "equal shares")
+    shared = _best("buy milk and", "equal shares")
+    z = lists.steps(model, "buy milk and", "equal shares")["logits"][-1]
+    require(shared == [equal], f"equal shares give {show(z)}: {shared[0]}")
     tie = _best("buy milk and", "only itself")
-    require(tie == ([alone] if alone else ["eggs", "charger"]), f"only itself: {tie}")
+    z = lists.steps(model, "buy milk and", "only itself")["logits"][-1]
+    found_tie = tie == ([alone] if alone else ["eggs", "charger"])
+    require(found_tie, f"only itself gives {show(z)}: {' and '.join(tie)}")
     plain = _best("buy milk and", doubled=False)
     require(plain == ["now"], f"values that are not doubled: {plain}")
     return (
