@@ -35,9 +35,9 @@ hint("10.1")
 # :label: ex-10-1
 # :nonumber:
 #
-# In this block the weights of attention are given: a table `mix` of shape `(T, T)`, by which the
-# rows that attention reads are multiplied. The feed-forward layer has a ReLU and no biases. Norm is
-# RMSNorm with eps = 0 and without gain.
+# In this block the weights of attention are given as a table `mix` of shape `(T, T)`: attention
+# returns `mix` times the rows that it reads. The feed-forward layer has a ReLU and no biases. Norm
+# is RMSNorm with eps = 0 and without gain.
 #
 # Write `block(x, mix, w_in, w_out, order)` for rows x of shape `(T, d)`. Return the rows behind the
 # block. The order is `"pre"` or `"post"`.
@@ -72,8 +72,9 @@ check("10.1", block)
 # :label: ex-10-2
 # :nonumber:
 #
-# A model of GPT-2's form: N words, width d, L blocks, a table of n positions, biases everywhere,
-# LayerNorm with gain and bias, hidden units four times as many as d, tied.
+# A model of GPT-2's form: N words, width d, L blocks, a table of n positions, biases everywhere but
+# in the unembedding, four times as many hidden units as d, tied. LayerNorm with gain and bias
+# stands before both sublayers of each block, and once more behind the last block.
 #
 # Write `parameters(N, d, L, n)`. Return how many numbers it has, an int.
 # ```
@@ -152,9 +153,8 @@ def reached(L, w, t):
 check("10.4", reached)
 
 # %% [markdown] exercise="why"
-# A word that is seen brings what it has seen itself. So depth reaches farther than a window, step
-# by
-# step: w − 1 words a block.
+# A word that is seen brings what it has seen itself. So depth reaches farther than a window, by
+# w − 1 words a block.
 
 # %% [markdown]
 # ## 10.5 A silent model
@@ -167,8 +167,7 @@ check("10.4", reached)
 # gain).
 #
 # Write `silent(E, w)` for a table E of shape `(N, d)` and the number w of the word that it has
-# read.
-# Return the logits of the next word, of shape `(N,)`.
+# read. Return the logits of the next word, of shape `(N,)`.
 # ```
 
 # %%
@@ -184,9 +183,8 @@ def silent(E, w):
 check("10.5", silent)
 
 # %% [markdown] exercise="why"
-# Where all rows of E have one length the largest is that of w itself. A longer row in about the
-# same
-# direction beats it.
+# Where all rows of E have one length and differ, the largest is that of w itself. Another word
+# beats it if the length of its row, times the cosine with the row of w, exceeds the length of that.
 
 # %% [markdown]
 # ## 10.6 How long at the end?
@@ -195,9 +193,10 @@ check("10.5", silent)
 # :label: ex-10-6
 # :nonumber:
 #
-# The first rows have the mean square m. Each of the two sublayers of a block reads normed rows and
-# adds rows of mean square a, if its matrices are drawn with one spread. If they are drawn smaller,
-# what writes is divided by √(2 L).
+# The first rows have the mean square m. All matrices are drawn at random, independently and with
+# mean 0. Each of the two sublayers of a block reads normed rows and adds rows of mean square a, if
+# all matrices are drawn with one spread. With `narrow` those that write to the rows are divided by
+# √(2 L).
 #
 # Predict the expected mean square behind L blocks. Write `at_the_end(m, a, L, narrow)` with narrow
 # True or False. Return a float.
@@ -218,8 +217,7 @@ check("10.6", at_the_end)
 
 # %% [markdown] exercise="why"
 # To divide the spread by √(2 L) divides the mean square of what is added by 2 L, and 2 L such
-# pieces
-# add up to one whole.
+# pieces add up to one whole.
 
 # %% [markdown]
 # ## 10.7 Milk and eggs, end to end
