@@ -1,0 +1,215 @@
+"""Exercises 10.1, 10.5, 10.7 and 10.8: a block, a silent model, an example, a cache."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from tformer.exercises.registry import exercise
+from tformer.exercises.samples import integers
+from tformer.exercises.table import Case, case
+
+Array = np.ndarray
+
+
+def _blocks() -> Iterator[Case]:
+    own = "One word with the row (3, 3): behind the norm (1, 1)."
+    look: dict[str, Any] = {"mix": [[1.0]], "w_in": [[1.0], [0.0]], "w_out": [[0.0, 2.0]]}
+    yield case(x=[[3.0, 3]], **look, order="pre", want=[[4, 4 + 2]], why=own)
+    yield case(x=[[3.0, 3]], **look, order="post", why="The sum itself is normed, twice.")
+    for n, d, f in ((2, 2, 3), (3, 4, 5), (4, 3, 2)):
+        x, mix = integers(n, (n, d)) + 0.5, np.tri(n) / np.arange(1, n + 1)[:, None]
+        w_in, w_out = integers(d, (d, f)), integers(f, (f, d)) / 4
+        for order in ("pre", "post"):
+            yield case(x=x, mix=mix, w_in=w_in, w_out=w_out, order=order)
+
+
+@exercise(
+    "10.1",
+    praise="Both orders, one word and several.",
+    hints=(
+        "Two sublayers, and each adds. What does each read: the row, or the row normed?",
+        'With "pre" the norm is taken of what a sublayer reads; with "post" of the sum.',
+        "pre: x = x + mix @ norm(x), then x = x + relu(norm(x) @ w_in) @ w_out.",
+    ),
+    cases=_blocks,
+    slips="""
+        x + mix @ before(x) → mix @ before(x)
+            Attention has replaced the rows; it should be added to them.
+        x + np.maximum(before(x) @ w_in, 0) @ w_out → np.maximum(before(x) @ w_in, 0) @ w_out
+            What the layer makes should be added to the rows.
+        np.maximum(before(x) @ w_in, 0) @ w_out → before(x) @ w_in @ w_out
+            The ReLU is missing.
+        np.maximum(before(x) @ w_in, 0) @ w_out → np.maximum(x @ w_in, 0) @ w_out
+            With "pre" the layer reads normed rows.
+        mix @ before(x) → mix @ x
+            With "pre" attention reads normed rows.
+        (x**2).mean(axis=-1, keepdims=True) → (x**2).sum(axis=-1, keepdims=True)
+            Rows were brought to length 1; behind RMSNorm the mean square is 1.
+        (x**2).mean(axis=-1, keepdims=True) → (x**2).mean()
+            One mean was taken of the whole table; each row has its own.
+        if order == "pre" else x → if order == "post" else x
+            The two orders are exchanged.
+    """,
+)
+def block(x: Array, mix: Array, w_in: Array, w_out: Array, order: str) -> Array:
+    """Rows behind a block whose weights of attention are given."""
+
+    def norm(x: Array) -> Array:
+        return x / np.sqrt((x**2).mean(axis=-1, keepdims=True))
+
+    def before(x: Array) -> Array:
+        return norm(x) if order == "pre" else x
+
+    def after(x: Array) -> Array:
+        return x if order == "pre" else norm(x)
+
+    x = after(x + mix @ before(x))
+    return after(x + np.maximum(before(x) @ w_in, 0) @ w_out)
+
+
+def _tables() -> Iterator[Case]:
+    own = "The row (3, 4) has length 5, and d is 2."
+    yield case(E=[[3.0, 4], [0, 5]], w=0, want=[5 * 2**0.5, 4 * 2**0.5], why=own)
+    yield case(E=[[3.0, 4], [0, 10]], w=1, want=[4 * 2**0.5, 10 * 2**0.5], why="Another word.")
+    for n, d in ((1, 1), (4, 3), (3, 8), (9, 2)):
+        yield case(E=integers(n + d, (n, d)) + 0.5, w=n - 1)
+
+
+@exercise(
+    "10.5",
+    praise="Small vocabularies and larger ones, rows of many widths.",
+    hints=(
+        "If no block adds anything, which row arrives at the last norm?",
+        "RMSNorm makes the row's mean square 1. How long is it then?",
+        "The row is √d E_w / |E_w|; take its dot product with every row of E.",
+    ),
+    cases=_tables,
+    slips="""
+        E @ row → row
+            That is the normed row; the logits are its dot products with every word's vector.
+        x / np.sqrt((x**2).mean()) → x
+            The row was not normed.
+        (x**2).mean() → (x**2).sum()
+            The row was brought to length 1; behind RMSNorm it has length √d.
+        x = E[w] → x = E[0]
+            The word that was read is number w.
+        E @ row → E @ row / len(row) ** 0.5
+            Logits are not divided by √d; scores of attention are.
+    """,
+)
+def silent(E: Array, w: int) -> Array:
+    """Logits behind word w of a tied model whose blocks add nothing."""
+    x = E[w]
+    row = x / np.sqrt((x**2).mean())
+    return E @ row
+
+
+def _examples() -> Iterator[Case]:
+    w_in, w_out = np.array([[1.0, 0, -1], [0, 1, 1]]), np.array([[1.0, 0.5], [0, 1], [1, -1]])
+    x = np.array([[0.1, 1.0], [1.1, 0.0], [0.5, 0.7]])
+    yield case(
+        x=x,
+        w_v=np.diag([2.0, 1.0]),
+        w_in=w_in,
+        w_out=w_out,
+        want=[[1, -1]] * 3,
+        why="The example of the notes: every row becomes (1, −1).",
+    )
+    one = "One word looks at itself alone."
+    yield case(x=[[1.0, 2, 4]], w_v=np.eye(3), w_in=np.eye(3), w_out=np.eye(3), why=one)
+    for n, d, f in ((2, 3, 2), (3, 4, 4), (5, 3, 6)):
+        x = integers(n, (n, d)) + np.arange(d) / 3
+        yield case(
+            x=x, w_v=integers(d, (d, d)), w_in=integers(f, (d, f)), w_out=integers(n, (f, d))
+        )
+
+
+@exercise(
+    "10.7",
+    praise="The notes' example, a single word, and rows of widths 3 and 4.",
+    hints=(
+        "Write down the steps of the example: scores, mask, weights, outputs, sum, norm, layer.",
+        "Queries and keys are the rows; scores are divided by √d, later words get no weight.",
+        "Norms stand behind both sums, take off the mean and divide by the standard deviation.",
+    ),
+    cases=_examples,
+    slips="""
+        np.where(np.tri(len(x)) > 0, scores, -np.inf) → scores
+            Words look at later ones; the mask is missing.
+        x @ x.T / np.sqrt(x.shape[1]) → x @ x.T
+            The scores were not divided by √d.
+        weights @ (x @ w_v) → weights @ x
+            The values are not multiplied by w_v.
+        norm(x + weights @ (x @ w_v)) → x + weights @ (x @ w_v)
+            The first sum was not normed.
+        norm(x + np.maximum(x @ w_in, 0) @ w_out) → x + np.maximum(x @ w_in, 0) @ w_out
+            The second sum was not normed.
+        norm(x + weights @ (x @ w_v)) → norm(weights @ (x @ w_v))
+            What attention brings should be added to the rows.
+        np.maximum(x @ w_in, 0) → (x @ w_in)
+            The ReLU is missing.
+        weights / weights.sum(axis=1, keepdims=True) → weights / weights.sum(axis=0, keepdims=True)
+            Each column was made to add up to 1; each row of weights should.
+        x - x.mean(axis=1, keepdims=True) → x
+            The mean was not taken off: that is RMSNorm.
+    """,
+)
+def example(x: Array, w_v: Array, w_in: Array, w_out: Array) -> Array:
+    """Last rows of a block with one head, causal, with LayerNorm behind both sums."""
+
+    def norm(x: Array) -> Array:
+        centred = x - x.mean(axis=1, keepdims=True)
+        return centred / np.sqrt((centred**2).mean(axis=1, keepdims=True))
+
+    scores = x @ x.T / np.sqrt(x.shape[1])
+    scores = np.where(np.tri(len(x)) > 0, scores, -np.inf)
+    weights = np.exp(scores - scores.max(axis=1, keepdims=True))
+    weights = weights / weights.sum(axis=1, keepdims=True)
+    x = norm(x + weights @ (x @ w_v))
+    return norm(x + np.maximum(x @ w_in, 0) @ w_out)
+
+
+def _caches() -> Iterator[Case]:
+    own = "Two equal scores: the mean of both values."
+    yield case(q=[1.0], k=[2.0], v=[6.0], kept_k=[[2.0]], kept_v=[[4.0]], want=[5], why=own)
+    empty: dict[str, Any] = {"kept_k": np.zeros((0, 2)), "kept_v": np.zeros((0, 1))}
+    first = "The first word has nothing behind it and gets its own value."
+    yield case(q=[1.0, 2], k=[3.0, 4], v=[7.0], **empty, want=[7], why=first)
+    for n, d, m in ((1, 2, 3), (3, 4, 2), (6, 3, 3)):
+        q, k = integers(n, (2, d))
+        keys, values = integers(d, (n, d)), integers(m, (n, m))
+        yield case(q=q, k=k, v=integers(n + 9, (m,)), kept_k=keys, kept_v=values)
+
+
+@exercise(
+    "10.8",
+    praise="An empty cache, and caches of one to six words.",
+    hints=(
+        "Which words may the new one look at? Itself is one of them.",
+        "Put its key and value behind those that were kept, then attend as ever.",
+        "softmax(keys @ q / √d) @ values, with the new key and value in the last rows.",
+    ),
+    cases=_caches,
+    slips="""
+        np.concatenate([kept_k, k[None]]) → kept_k ;; np.concatenate([kept_v, v[None]]) → kept_v
+            The new word does not look at itself.
+        keys @ q / np.sqrt(len(q)) → keys @ q
+            The scores were not divided by √d_k.
+        weights / weights.sum() → weights
+            The weights do not add up to 1.
+        keys @ q / np.sqrt(len(q)) → keys @ k / np.sqrt(len(q))
+            The key was used to ask; the query asks.
+        np.concatenate([kept_v, v[None]]) → np.concatenate([v[None], kept_v])
+            Keys and values stand in different orders.
+    """,
+)
+def attended(q: Array, k: Array, v: Array, kept_k: Array, kept_v: Array) -> Array:
+    """What attention brings to a new word."""
+    keys, values = np.concatenate([kept_k, k[None]]), np.concatenate([kept_v, v[None]])
+    scores = keys @ q / np.sqrt(len(q))
+    weights = np.exp(scores - scores.max())
+    weights = weights / weights.sum()
+    return weights @ values

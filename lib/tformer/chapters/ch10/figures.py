@@ -1,0 +1,241 @@
+"""Figures of chapter 10: the block and the stack."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.patches import FancyBboxPatch, Rectangle
+
+from tformer.chapters.ch10 import learn, lists, real, start
+from tformer.configuration import Configuration
+from tformer.figures.style import INK, KEY, ORANGE, QUERY, QUIET, VALUE, label_ends, panel
+from tformer.figures.tables import blank, squares
+from tformer.models.sizes import Sizes, count_parameters
+from tformer.world.sources import slips
+
+GPT2 = Sizes(50257, 768, 12, 12, 3072, n_positions=1024)
+SMOL = Sizes(49152, 576, 30, 9, 1536, n_groups=3, biased=False, gated=True)
+GPT = Configuration(activation="gelu_tanh")
+LLAMA = Configuration(norm="rms", activation="silu", positions="rope")
+NAMED = ("animal", "street", "horse", "dog", "river", "road")
+
+
+def strip(before: bool = False) -> Figure:
+    """What the trained model expects behind both stories of the pair that it never saw."""
+    figure, ax = blank(10.4, 1.5)
+    found = learn.stored()["free"][0]
+    for left, (last, told) in zip((0.0, 14.5), learn.PROMPTS.items(), strict=True):
+        cure = told.split()[-2]
+        shares = [0.0 if before else found[last]["p"].get(noun, 0.0) for noun in NAMED]
+        ax.text(left, -0.4, f"… too {last} . so they {cure} the …", fontsize=13, fontweight="bold")
+        squares(ax, np.array([shares]), (left, 0), VALUE, 1.0, (2.2, 1.3))
+        for j, (noun, share) in enumerate(zip(NAMED, shares, strict=True)):
+            x = left + 2.2 * (j + 0.5)
+            text = "?" if before else f"{share:.3f}".lstrip("0") if share > 0.0005 else ""
+            ax.text(x, 0.65, text, ha="center", va="center", fontsize=12, color=INK)
+            ax.text(x, 1.75, noun, ha="center", va="center", fontsize=11)
+    ax.set(xlim=(-0.2, 28.0), ylim=(2.2, -1.2))
+    return figure
+
+
+def assembled() -> Figure:
+    """A decoder from words to logits; one block in full, with its two branches."""
+    figure, ax = blank(10.4, 1.9)
+    stream = (1.4, 2.2, 3.6, 9.7, 10.3, 15.5, 16.1, 19.6, 21.4, 21.7, 23.5, 24.2)
+    for begin, end in zip(stream[::2], stream[1::2], strict=True):
+        ax.plot([begin, end], [3, 3], color=INK, linewidth=3)
+    ax.plot(24.2, 3, ">", color=INK, markersize=9)
+    ax.text(0.5, 3, "words", ha="center", va="center", fontsize=12)
+    _box(ax, 2.9, 3, "E", VALUE, 0.7)
+    frame = FancyBboxPatch((4.7, 0.2), 12.1, 3.7, boxstyle="round,pad=0,rounding_size=0.3")
+    frame.set(facecolor="none", edgecolor=QUIET, linestyle="--", linewidth=1.3)
+    ax.add_patch(frame)
+    for left, name, color in ((5.3, "attention", QUERY), (11.1, "feed-forward", ORANGE)):
+        for x, y in (
+            ([left, left, left + 0.35], [3, 1, 1]),
+            ([left + 1.55, left + 1.8], [1, 1]),
+            ([left + 4.4, left + 4.7, left + 4.7], [1, 1, 2.72]),
+        ):
+            ax.plot(x, y, color=QUIET, linewidth=1.6)
+        _box(ax, left + 0.95, 1, "norm", QUIET, 0.6)
+        _box(ax, left + 3.1, 1, name, color, 1.3)
+        ax.plot(left + 4.7, 3, "o", color="none", markeredgecolor=INK, markersize=15)
+        ax.text(left + 4.7, 3.02, "+", ha="center", va="center", fontsize=13)
+    _box(ax, 20.5, 3, "norm", QUIET, 0.9)
+    _box(ax, 22.6, 3, "$E^\\top$", VALUE, 0.9)
+    below = ((2.9, "a row for\neach word"), (10.7, "a block"), (18.2, "L − 1 more\nblocks"))
+    for at, text in (*below, (22.6, "a score for\neach word")):
+        ax.text(at, 4.1, text, ha="center", va="top", fontsize=10, color=QUIET)
+    ax.text(25.4, 3, "logits", ha="center", va="center", fontsize=12)
+    ax.set(xlim=(-0.4, 26.4), ylim=(5.3, 0))
+    return figure
+
+
+def _box(ax: Axes, x: float, y: float, text: str, color: str, half: float) -> None:
+    look: Any = {"boxstyle": "round,pad=0,rounding_size=0.15", "linewidth": 2}
+    box = FancyBboxPatch((x - half, y - 0.4), 2 * half, 0.8, **look)
+    box.set(facecolor="none", edgecolor=color)
+    ax.add_patch(box)
+    ax.text(x, y, text, ha="center", va="center", fontsize=10.5)
+
+
+TITLES = {
+    "x": "X", "values": "V", "scores": "S", "weights": "A", "outputs": "Y = A V",
+    "sum": "X + Y", "normed": "normed", "inner": "into the layer", "hidden": "ReLU",
+    "layer": "the layer adds", "sum 2": "sum", "rows": "normed again",
+}  # fmt: skip
+
+
+def beside() -> Figure:
+    """Every table of "Buy milk and", and below a number what was printed if it is not that."""
+    figure, ax = blank(10.4, 3.6)
+    right = lists.PRINTED.right()
+    wrong = {(one.table, one.row, one.column): one for one in slips(lists.PRINTED)}
+    top, left = 0.0, 2.0
+    for name, title in TITLES.items():
+        table = right[name]
+        if name == "sum":
+            top, left = 5.2, 2.0
+        ax.text(left, top - 0.3, title, fontsize=11, fontweight="bold")
+        for (i, j), value in np.ndenumerate(table):
+            x, y = left + 1.75 * (j + 0.5), top + 1.4 * (i + 0.5)
+            slip = wrong.get((name, i, j))
+            bad = slip is not None and abs(float(slip.printed) - slip.right) > 0.5
+            text = f"{value:.4f}".rstrip("0").rstrip(".").replace("-", "−")
+            hidden = name == "weights" and j > i
+            if slip:
+                box = Rectangle((x - 0.82, y - 0.6), 1.64, 1.2, linewidth=0)
+                box.set(facecolor=KEY if bad else ORANGE, alpha=0.35 if bad else 0.2)
+                ax.add_patch(box)
+                printed = slip.printed.replace("-", "−")
+                ax.text(x, y + 0.32, printed, ha="center", va="center", fontsize=8, color=INK)
+            place = (x, y - (0.2 if slip else 0))
+            ax.text(*place, "" if hidden else text, ha="center", va="center", fontsize=10)
+        left += 1.75 * table.shape[1] + 0.75
+    for top in (0.0, 5.2):
+        for i, word in enumerate(("Buy", "milk", "and")):
+            ax.text(1.7, top + 1.4 * (i + 0.5), word, ha="right", va="center", fontsize=11)
+    ax.set(xlim=(0, 32.4), ylim=(9.6, -1.0))
+    return figure
+
+
+def bill() -> tuple[Figure, Figure]:
+    """Parameters by part of two models; operations a word against the length of the text."""
+    one, ax = panel(3.3, 2.7)
+    models = (("GPT-2 small", GPT2, GPT), ("SmolLM2-135M", SMOL, LLAMA))
+    for y, (_, sizes, c) in enumerate(models):
+        left, d = 0.0, sizes.d_model
+        attention = 2 * d * sizes.head_width * (sizes.n_heads + sizes.groups) * sizes.n_layers
+        layers = d * sizes.d_ff * (3 if sizes.gated else 2) * sizes.n_layers
+        total, words = count_parameters(sizes, c), sizes.n_vocab * d
+        parts: tuple[tuple[str, int, str], ...] = (
+            ("E", words, VALUE),
+            ("attention", attention, QUERY),
+        )
+        parts += (("feeding", layers, ORANGE), ("", total - words - attention - layers, QUIET))
+        for name, count, color in parts:
+            width = count / 1e6
+            ax.barh(y, width, left=left, color=color, alpha=0.6, height=0.6)
+            if name:
+                ax.text(left + width / 2, y, f"{width:.0f}", ha="center", va="center", fontsize=9)
+                if y == 0:
+                    ax.text(left + width / 2, -0.48, name, ha="center", fontsize=8)
+            left += width
+    names = [name for name, *_ in models]
+    ax.set(ylim=(1.5, -0.85), yticks=(0, 1), yticklabels=names, xlabel="millions of parameters")
+    ax.grid(visible=False, axis="y")
+    two, cost = panel(3.3, 2.7)
+    lengths = np.geomspace(64, 65536, 41)
+    d, depth = GPT2.d_model, GPT2.n_layers
+    matrices = 2 * (12 * depth * d * d + GPT2.n_vocab * d) / 1e6 + 0 * lengths
+    looks = 4 * depth * d * lengths / 1e6
+    for values, name, color in ((matrices, "matrices", ORANGE), (looks, "looking", QUERY)):
+        cost.plot(lengths, values, color=color, label=name)
+    cost.set(xscale="log", yscale="log", xlabel="words of the text", xlim=(64, 4e5))
+    cost.set(title="million operations a word", xticks=(100, 1000, 10000))
+    label_ends(cost)
+    return one, two
+
+
+def starts() -> tuple[Figure, Figure]:
+    """Rows at the start against depth; what a tied model and an untied one expect first."""
+    one, ax = panel(3.3, 2.6)
+    for narrow, name, color in ((False, "one spread", KEY), (True, "÷ √(2 L)", VALUE)):
+        values = [start.growth(depth, narrow) for depth in start.DEPTHS]
+        ax.plot(start.DEPTHS, values, "o-", color=color, label=name, markersize=4)
+    ax.set(xscale="log", yscale="log", xlabel="blocks, L", title="mean square of the rows")
+    ax.set(xlim=(0.9, 160), xticks=start.DEPTHS, xticklabels=start.DEPTHS)
+    ax.minorticks_off()
+    label_ends(ax)
+    two, bars = panel(3.3, 2.6)
+    values = [start.first_guess(tied)[0] for tied in (True, False)]
+    bars.barh((0, 1), values, color=(VALUE, QUIET), alpha=0.7, height=0.55)
+    for y, value in enumerate(values):
+        bars.text(value + 0.02, y, f"{value:.4f}".lstrip("0"), va="center", fontsize=10)
+    bars.set(yticks=(0, 1), yticklabels=("tied", "untied"), xlim=(0, 1), ylim=(1.6, -0.6))
+    bars.set(title="p of the word just read")
+    bars.grid(visible=False, axis="y")
+    return one, two
+
+
+def answers() -> tuple[Figure, Figure]:
+    """The probability of the right noun for five drawings, with free attention and equal shares."""
+    made = []
+    for last, noun in (("tired", "animal"), ("wide", "street")):
+        figure, ax = panel(3.3, 2.2)
+        for y, (kind, color) in enumerate(zip(learn.KINDS, (QUERY, QUIET), strict=True)):
+            p = [one[last]["p"].get(noun, 0.0) for one in learn.stored()[kind]]
+            ax.plot(p, [y] * len(p), "o", color=color, markersize=9, alpha=0.5)
+        ax.set(yticks=(0, 1), yticklabels=("free", "equal shares"), ylim=(1.6, -0.6))
+        ax.set(xlim=(-0.04, 1.04), title=f"… too {last}: p of {noun}")
+        made.append(figure)
+    return made[0], made[1]
+
+
+def looks() -> Figure:
+    """Where the last word looks behind both stories, with free attention and equal shares."""
+    figure, ax = blank(10.4, 2.9)
+    words = learn.PROMPTS["wide"].split()
+    free, equal = (learn.stored()[kind][0] for kind in learn.KINDS)
+    lines = [("free, block 1", free, 0), ("free, block 2", free, 1)]
+    lines += [("equal, block 1", equal, 0), ("equal, block 2", equal, 1)]
+    for i, (name, found, block) in enumerate(lines):
+        y = 1.15 * i + 0.4 * (i > 1)
+        squares(ax, np.array([found["wide"]["looks"][block]]), (0, y), QUERY, 1.0, (1.5, 1))
+        ax.text(-0.3, y + 0.5, name, ha="right", va="center", fontsize=11)
+        for j, share in enumerate(found["wide"]["looks"][block]):
+            text = f"{share:.2f}".lstrip("0") if share >= 0.045 else ""
+            ink = "#FFFFFF" if share > 0.6 else INK
+            ax.text(1.5 * (j + 0.5), y + 0.5, text, ha="center", va="center", fontsize=9, color=ink)
+    for j, word in enumerate(words):
+        look: Any = {"rotation": 55, "ha": "left", "va": "bottom", "fontsize": 11}
+        ax.text(1.5 * (j + 0.3), -0.15, word, **look)
+    ax.set(xlim=(-4.2, 1.5 * len(words) + 1.2), ylim=(5.2, -2.4))
+    return figure
+
+
+def odds() -> Figure:
+    """Log-odds of the first noun over the second in the real model, under both adjectives."""
+    figure, ax = panel(6.8, 2.1)
+    found, labels = real.stored()["odds"], []
+    for y, (text, (nouns, adjectives)) in enumerate(real.PAIRS.items()):
+        one, two = found[text]
+        ax.plot([one, two], [y, y], color=QUIET, linewidth=1.5)
+        for value, color, marker, name in (
+            (one, VALUE, "o", adjectives[0]),
+            (two, KEY, "s", adjectives[1]),
+        ):
+            ax.plot(value, y, marker, color=color, markersize=8)
+            ahead = value == max(one, two)
+            look: Any = {"textcoords": "offset points", "va": "center", "fontsize": 10}
+            look |= {"ha": "left" if ahead else "right", "color": color}
+            ax.annotate(name, (value, y), (9 if ahead else -9, 0), **look)
+        labels.append(" over ".join(nouns))
+    ax.axvline(0, color=INK, linewidth=1)
+    ax.set(yticks=(0, 1, 2), yticklabels=labels, ylim=(2.6, -0.6), xlim=(-2.2, 5))
+    ax.set(xlabel="log-odds; left of 0 the second noun is likelier")
+    ax.grid(visible=False, axis="y")
+    return figure
