@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from itertools import product
 
 import numpy as np
@@ -215,7 +214,7 @@ def fills(around: bool = False, hidden: bool = True, first: bool = False) -> str
         totals.append(float(all_around.sum()))
     require(not near(totals, 1, 1e-2), f"fills with all around give {show(totals)}")
     return (
-        "six random encoders: with the blank behind the words so far the products over all 81 texts "
-        f"add up to 1 within 1e-9; with all other words around it to {min(totals):.3f} … "
+        "six random encoders: with the blank behind the words so far the products over all 81 "
+        f"texts add up to 1 within 1e-9; with all other words around it to {min(totals):.3f} … "
         f"{max(totals):.3f}"
     )

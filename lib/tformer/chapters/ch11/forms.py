@@ -34,8 +34,8 @@ PLAIN = Configuration(positions="sinusoidal")
 def known(form: str, n_words: int, n_prefix: int = 0) -> Array:
     """Which word may know which, (T, T): True where the row of word t may depend on word s.
 
-    Of a prefix decoder the first `n_prefix` words are the prefix; of a pair they are the source, and
-    the others the target.
+    Of a prefix decoder the first `n_prefix` words are the prefix; of a pair they are the source,
+    and the others the target.
     """
     if form == "encoder":
         return np.ones((n_words, n_words), dtype=bool)

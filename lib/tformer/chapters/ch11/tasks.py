@@ -49,8 +49,8 @@ __all__ = [
 FILE = Path(__file__).with_name("trained.json")
 SEEDS = 5
 IT, READ, THEY = 9, 13, 15
-"""Of a story behind a full stop: the place of "it", how many words there are up to the adjective, and
-the place of "they", behind which the remedy stands."""
+"""Of a story behind a full stop: the place of "it", how many words there are up to the adjective,
+and the place of "they", behind which the remedy stands."""
 
 _GENDERS = {
     "es": "animal horse gate field bread piano sofa bed window",
