@@ -50,7 +50,8 @@ def _memories() -> Iterator[Case]:
     hints=(
         "Who asks, and who is asked? Which of the three matrices meets which text?",
         "Queries are made of x; keys and values of the memory. The table of scores is (T, S).",
-        "softmax(x W_Q (memory W_K)ᵀ / √d_k) memory W_V, the softmax along the memory's words.",
+        "The softmax, along the words of the memory, of x W_Q (memory W_K)ᵀ / √d_k; then "
+        "times memory W_V.",
     ),
     cases=_memories,
     slips="""
@@ -93,6 +94,7 @@ def _scores() -> Iterator[Case]:
     yield case(a=[1.0, 2], b=[0.0, 1, 0])
     yield case(a=[[0.0, 0], [3, 1]], b=[[0.0, 0], [-1, 2]], why="There may be several queries.")
     yield case(a=[3000.0, 0], b=[0.0], want=1.0, why="A score of 3000 leaves nothing to others.")
+    yield case(a=[1.0, 0], b=[3000.0], want=0.0, why="The target's score leaves nothing.")
     yield case(a=[-3000.0], b=[0.0, 1], want=0.0, why="A score of −3000 gets nothing.")
     yield case(a=[-3000.0, -3000], b=[-3000.0], want=2 / 3, why="Only differences count.")
     for seed in range(5):
@@ -119,8 +121,8 @@ def _scores() -> Iterator[Case]:
             Every word counts: add the terms up, do not take their mean.
         np.exp(a - top).sum(axis=-1) → np.exp(a - top).max(axis=-1)
             All words of the source count, not only the largest score.
-        np.maximum(a.max(axis=-1), b.max(axis=-1)) → a.max(axis=-1)
-            A score of the target can be far above those of the source, and its exponential is inf.
+        np.maximum(a.max(axis=-1), b.max(axis=-1)) → b.max(axis=-1)
+            A score of the source can be far above those of the target, and its exponential is inf.
         np.maximum(a.max(axis=-1), b.max(axis=-1)) → 0 * a.max(axis=-1)
             Without taking the largest score off, exponentials become inf or all 0.
         np.exp(b - top) → np.exp(b - b.max(axis=-1)[..., None])
@@ -212,7 +214,7 @@ def _windows() -> Iterator[Case]:
         (t == s, "Each word sees itself alone."),
         (abs(t - s) <= 1, "Neighbours: of the next but one on either side."),
         (ring.T, "The ring the other way round."),
-        (s == 2, "All see word 2, which sees itself: nothing is new."),
+        ((s == 2) & (t >= 0), "All see word 2, which sees itself: nothing is new."),
         ((s == 2) & (t == 4) | (s == 1) & (t == 2), "4 sees 2, 2 sees 1: so 4 hears of 1."),
     ):
         yield case(mask=np.asarray(mask), why=why)
