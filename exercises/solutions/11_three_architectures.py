@@ -115,7 +115,8 @@ def best_guess(beginnings, answers):
     ### BEGIN SOLUTION
     right = 0
     for one in np.unique(beginnings):
-        _, counts = np.unique(answers[beginnings == one], return_counts=True)
+        here = answers[beginnings == one]
+        _, counts = np.unique(here, return_counts=True)
         right += counts.max()
     return right / len(answers)
     ### END SOLUTION
@@ -147,7 +148,8 @@ def least_loss(beginnings, answers):
     ### BEGIN SOLUTION
     total = 0.0
     for one in np.unique(beginnings):
-        _, counts = np.unique(answers[beginnings == one], return_counts=True)
+        here = answers[beginnings == one]
+        _, counts = np.unique(here, return_counts=True)
         total -= (counts * np.log(counts / counts.sum())).sum()
     return total / len(answers)
     ### END SOLUTION

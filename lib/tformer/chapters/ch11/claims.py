@@ -51,7 +51,7 @@ def one_stack(least: int = 1, ahead: int = 0, masked: bool = True, opened: str =
             require(more == want, f"{n} words, a prefix of {prefix}: {more} cells more")
             require((causal <= mask).all() and (mask <= everything).all(), "they are not nested")
             same = (bool((mask == causal).all()), bool((mask == everything).all()))
-            ends = (prefix <= least, prefix >= n or n == 1)
+            ends = (prefix <= least or n == 1, prefix == n or n == 1)
             require(same == ends, f"{n} words, a prefix of {prefix}: ends {same}")
     return (
         f"{tried} pairs of texts: the decoder's scores are those of the encoder with a causal mask "

@@ -32,9 +32,9 @@ def answers(story: int) -> dict[str, tuple[float, float]]:
         "encoder, at “it”": said("refer", "encoder", story, tasks.IT),
         "decoder, at “it”": said("refer", "decoder", story, tasks.IT),
         "decoder, at the last word": said("refer", "decoder", story, last),
-        "pair, behind “weil”": said("german", "pair", story, 1),
+        "encoder–decoder, behind “weil”": said("german", "pair", story, 1),
     }
-    names = {"pair, behind “weil”": ("es", "sie")}
+    names = {"encoder–decoder, behind “weil”": ("es", "sie")}
     return {
         where: tuple(p.get(word, 0.0) for word in names.get(where, ("animal", "street")))  # type: ignore[misc]
         for where, p in found.items()
@@ -123,8 +123,8 @@ def crossing() -> tuple[Figure, Figure]:
     """A pair's block adds two looks; one stack over both texts shares one look."""
     made = []
     for title, steps in (
-        ("a pair: two looks, added", (("own words", KEY), ("source", QUERY))),
-        ("one stack: one look, shared", (("source and own words", VALUE),)),
+        ("encoder–decoder: two looks, added", (("own words", KEY), ("source", QUERY))),
+        ("prefix decoder: one look, shared", (("source and own words", VALUE),)),
     ):
         figure, ax = blank(3.3, 2.4)
         ax.text(0, -0.5, title, fontsize=11, fontweight="bold")
@@ -153,7 +153,7 @@ def lessons() -> Figure:
     lines = (
         ("encoder: hidden words", [w if i not in hidden else "▢" for i, w in enumerate(WORDS)]),
         ("decoder: next words", WORDS),
-        ("pair: the target", ["start", "weil", "es", "zu", "müde", "war"]),
+        ("encoder–decoder: target", ["start", "weil", "es", "zu", "müde", "war"]),
     )
     for k, (name, words) in enumerate(lines):
         y = 1.7 * k
@@ -172,12 +172,12 @@ def bills() -> tuple[Figure, Figure]:
     """Rows and operations to write up to 200 words behind 100, anew and with a cache."""
     n = np.array([1, 2, 5, 10, 20, 50, 100, 200])
     rows, ax = panel(3.3, 2.6)
-    names = {"encoder": "anew", "decoder": "cache", "pair": "pair"}
+    names = {"encoder": "anew", "decoder": "cache", "pair": "encoder–decoder"}
     for form, label in names.items():
         taken = [counts.rows_to_write(form, 100, int(k)) for k in n]
         style = "--" if form == "pair" else "-"
         ax.plot(n, taken, style, color=COLORS[form], label=label)
-    ax.set(xscale="log", yscale="log", xlabel="words written", title="rows", xlim=(1, 420))
+    ax.set(xscale="log", yscale="log", xlabel="words written", title="rows", xlim=(1, 4000))
     label_ends(ax)
     flops, ax = panel(3.3, 2.6)
     for form in ("encoder", "decoder"):
