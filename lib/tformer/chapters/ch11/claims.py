@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from itertools import product
 
 import numpy as np
@@ -47,8 +48,8 @@ def one_stack(least: int = 1, ahead: int = 0, masked: bool = True, opened: str =
         for prefix in range(n + 1):
             mask = forms.known("prefix", n, prefix)
             more = int(mask.sum()) - n * (n + 1) // 2
-            want = prefix**2 if opened else prefix * (prefix - 1) // 2
-            require(more == want, f"{n} words, a prefix of {prefix}: {more} cells more")
+            cells = prefix**2 if opened else prefix * (prefix - 1) // 2
+            require(more == cells, f"{n} words, a prefix of {prefix}: {more} cells more")
             require((causal <= mask).all() and (mask <= everything).all(), "they are not nested")
             same = (bool((mask == causal).all()), bool((mask == everything).all()))
             ends = (prefix <= least or n == 1, prefix == n or n == 1)
@@ -82,7 +83,8 @@ def who_knows(longer: int = 0, window: int = 0, memory: str = "", ahead: int = 0
             if window:
                 want = mask = ref.sliding_window_mask(n, n, window)
             _held(forms.influence(p, mask, n), want, where)
-            moved = forms.exchanged(lambda x, m=mask, q=tied: forms.outputs(x, q, m), several, 11)
+            run = partial(forms.outputs, p=tied, mask=mask)
+            moved = forms.exchanged(run, several, 11)
             _held(moved, want, f"exchanged, {where}")
             tried += 2
     for s, t in ((1, 1), (1, 3), (2, 1), (2, 2), (3, 2)):
@@ -140,10 +142,7 @@ def joint(counted: bool = False, factor: int = 2, halved: bool = True) -> str:
     for seed in range(40):
         rng, (s, t) = np.random.default_rng(seed), divmod(seed % 9, 3)
         memory, y = rng.standard_normal((s + 1, 4)), rng.standard_normal((t + 1, 4))
-        own, cross = (
-            HeadParameters(*rng.standard_normal((3, 2, 4, 3)), rng.standard_normal((2, 3, 4)))
-            for _ in range(2)
-        )
+        own, cross = (_drawn(rng) for _ in range(2))
         causal = ref.causal_mask(t + 1, t + 1)
         added = ref.multi_head_attention(y, own, mask=causal)
         added = added + ref.multi_head_attention(y, cross, memory)
@@ -166,6 +165,12 @@ def joint(counted: bool = False, factor: int = 2, halved: bool = True) -> str:
         "source and half the target are the library's cross-attention plus its self-attention "
         "within 1e-10"
     )
+
+
+def _drawn(rng: np.random.Generator) -> HeadParameters:
+    """Two heads of width 3 over rows of width 4."""
+    w_q, w_k, w_v = rng.standard_normal((3, 2, 4, 3))
+    return HeadParameters(w_q, w_k, w_v, rng.standard_normal((2, 3, 4)))
 
 
 def _heads(x: Array, heads: HeadParameters, bias: Array) -> Array:

@@ -181,8 +181,8 @@ def bills() -> tuple[Figure, Figure]:
     label_ends(ax)
     flops, ax = panel(3.3, 2.6)
     for form in ("encoder", "decoder"):
-        taken = [counts.flops_to_write(form, GPT2, 100, int(k)) / 1e9 for k in n]
-        ax.plot(n, taken, color=COLORS[form], label=names[form])
+        billions = [counts.flops_to_write(form, GPT2, 100, int(k)) / 1e9 for k in n]
+        ax.plot(n, billions, color=COLORS[form], label=names[form])
     ax.set(xscale="log", yscale="log", xlabel="words written", xlim=(1, 420))
     ax.set(title="10⁹ operations, GPT-2 small")
     label_ends(ax)

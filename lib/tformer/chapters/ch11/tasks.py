@@ -234,7 +234,8 @@ def tried(task: str, form: str, p: Any) -> dict[str, Any]:
 def chances(task: str, form: str, p: Any, story: str) -> np.ndarray:
     """The chances (T, N) of all words, at each place of a story, by a trained architecture."""
     given = examples(task, Stories((story,), np.ones(1), ALL.words), form == "pair")
-    z = scores(form, p, *(torch.from_numpy(x) for x in given[:2]), given.n_prefix)
+    source, words = (torch.from_numpy(x) for x in given[:2])
+    z = scores(form, p, source, words, given.n_prefix)
     return np.asarray(torch.softmax(z[0].double(), -1))
 
 
