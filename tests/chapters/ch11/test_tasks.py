@@ -6,7 +6,7 @@ from itertools import product
 import numpy as np
 import pytest
 
-from tformer.chapters.ch11 import counts, tasks
+from tformer.chapters.ch11 import counts, tasks, train
 from tformer.world.stories import CURES, WHO
 
 
@@ -41,7 +41,7 @@ def test_examples_ask_for_what_stands_behind() -> None:
 
 @pytest.mark.parametrize(("task", "form"), [("refer", "encoder")])
 def test_a_run_trained_again_gives_what_is_stored(task: str, form: str) -> None:
-    again = tasks.tried(task, form, tasks.trained(task, form))
+    again = train.tried(task, form, train.trained(task, form))
     np.testing.assert_allclose(
         again["given"], tasks.stored()[f"{task} {form}"][0]["given"], atol=0.02
     )
@@ -51,10 +51,10 @@ def test_an_answer_that_is_copied_is_not_written() -> None:
     """What is written is fed back; the right words are never shown."""
     given = tasks.examples("remedy", tasks.ALL.split()[1])
     few = tasks.Examples(given.source[:3], given.words[:3], given.asked[:3])
-    p = tasks.trained("remedy", "decoder", steps=2)
+    p = train.trained("remedy", "decoder", steps=2)
     shown = few._replace(words=np.where(few.asked >= 0, 0, few.words))
     shown.words[:, tasks.THEY] = few.words[:, tasks.THEY]
-    found = [tasks.written("decoder", p, one) for one in (few, shown)]
+    found = [train.written("decoder", p, one) for one in (few, shown)]
     np.testing.assert_array_equal(*found)
 
 

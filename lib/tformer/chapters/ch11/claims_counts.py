@@ -169,7 +169,7 @@ def three_tasks(at_it: float = 0.6587, copies: float = 0.0, alone: float = 1.0) 
     require(near(bound, at_it, 5e-5), f"the bound at “it” is {bound:.4f}")
     for one in tasks.stored()["refer decoder"]:
         require(one["given"][0] <= bound, f"a decoder is right at “it” in {one['given'][0]}")
-    said = []
+    said, halves = [], []
     for task, form, place, least in (
         ("refer", "encoder", 0, 0.98),
         ("refer", "decoder", 3, 0.95),
@@ -181,8 +181,12 @@ def three_tasks(at_it: float = 0.6587, copies: float = 0.0, alone: float = 1.0) 
         mean, half = tasks.share(task, form, place)
         most = alone if form == "decoder" and task == "german" else 1.0
         require(least <= mean <= most, f"{task}, {form}: {mean:.3f} right")
-        said.append(f"{task} by {form} {mean:.3f} ± {half:.3f}")
+        said.append(f"{task} {form} {mean:.3f}")
+        halves.append(half)
     given, wrote = (tasks.share("remedy", "encoder", place)[0] for place in (3, None))
     require(given > 0.98, f"with the right words before, an encoder copies {given:.3f}")
     require(abs(wrote - copies) < 0.1, f"an encoder that copies writes {wrote:.3f} of the texts")
-    return f"on pairs of nouns never seen: {'; '.join(said)}; an encoder that copies: {wrote:.3f}"
+    return (
+        f"new pairs of nouns: {', '.join(said)}, at most ± {max(halves):.3f} (95 %); "
+        f"an encoder that copies writes {wrote:.3f}"
+    )
