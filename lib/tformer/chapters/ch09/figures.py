@@ -11,7 +11,6 @@ from matplotlib.patches import Rectangle
 
 from tformer import reference
 from tformer.chapters.ch09 import folds, measured, mistakes, rows
-from tformer.experiments.intervals import mean_interval
 from tformer.figures.style import (
     INK,
     KEY,
@@ -267,22 +266,4 @@ def fingerprints() -> Figure:
             at = (width * (j + 0.5), height * (i + 0.5))
             ax.text(*at, f"{abs(value):.3f}", ha="center", va="center", fontsize=12)
     ax.set(xlim=(-5.2, 21.1), ylim=(6.2, -1.9))
-    return figure
-
-
-def widths() -> Figure:
-    """Nats above the entropy of the stories against hidden units a number of the row."""
-    figure, ax = panel(3.6, 2.5)
-    found = measured.widths()
-    ratios = [one["d_ff"] / one["d_model"] for one in found]
-    for ratio, one in zip(ratios, found, strict=True):
-        ax.plot([ratio] * len(one["excess"]), one["excess"], "o", color=QUIET, markersize=4)
-    means, halves = zip(
-        *(mean_interval(np.array(one["excess"]), confidence=0.95) for one in found), strict=True
-    )
-    ax.errorbar(ratios, means, yerr=halves, color=KEY, marker="s", capsize=4, markersize=5)
-    ax.set(xscale="log", xlabel="hidden units a coordinate, $d_{ff}$ / $d_{model}$")
-    ax.set(ylabel="nats a story too many", ylim=(0, None))
-    ax.set_xticks(ratios, [f"{ratio:.3g}" for ratio in ratios])
-    ax.minorticks_off()
     return figure

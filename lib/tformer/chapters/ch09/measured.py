@@ -1,4 +1,4 @@
-"""What was measured once and is stored: GELU's tanh form at every number, and losses by width."""
+"""What was measured once and is stored: GELU's tanh form at every number."""
 
 from __future__ import annotations
 
@@ -7,24 +7,14 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
-__all__ = ["FLOAT32", "WIDTHS", "binades", "widths"]
+__all__ = ["FLOAT32", "binades"]
 
-FLOAT32, WIDTHS = "float32.json", "widths.json"
-
-
-def binades() -> list[dict[str, Any]]:
-    """What `float32.sweep` said: a dictionary for each of 510 binades."""
-    return _stored(FLOAT32)
-
-
-def widths() -> list[dict[str, Any]]:
-    """What `widths.measured` said: a dictionary for each width of the rows."""
-    return _stored(WIDTHS)
+FLOAT32 = "float32.json"
 
 
 @cache
-def _stored(name: str) -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = json.loads(
-        (files(__package__) / name).read_text(encoding="utf-8")
-    )
+def binades() -> list[dict[str, Any]]:
+    """What `float32.sweep` said: a dictionary for each of 510 binades."""
+    text = (files(__package__) / FLOAT32).read_text(encoding="utf-8")
+    found: list[dict[str, Any]] = json.loads(text)
     return found
