@@ -32,10 +32,10 @@ hint("11.1")
 # :label: ex-11-1
 # :nonumber:
 #
-# Write `mask_of(form, n, n_prefix)` for the forms `"encoder"`, `"decoder"` and `"prefix"`. Return
-# a table of True and False, shape `(n, n)`: True in row t and column s if word t may look at word
-# s. In a prefix decoder all words see the first `n_prefix` words; in the two others `n_prefix`
-# plays no part.
+# Write `mask_of(form, n, n_prefix)` for the forms `"encoder"`, `"decoder"` and `"prefix"`. Return a
+# table of True and False, shape `(n, n)`: True in row t and column s if word t may look at word s.
+# In a prefix decoder all words see the first `n_prefix` words, 0 to n of them; in the two others
+# `n_prefix` plays no part.
 # ```
 
 
@@ -66,8 +66,8 @@ check("11.1", mask_of)
 # :nonumber:
 #
 # An encoder–decoder reads S source words and has T target words, with two blocks on either side.
-# One word is exchanged for another. Predict which rows at the end may be others than before: the
-# encoder's rows first, then the decoder's.
+# One word is exchanged for another. Predict which rows after the last blocks may differ from what
+# they were: the encoder's rows first, then the decoder's.
 #
 # Write `moved(n_source, n_target, text, place)`, where text is `"source"` or `"target"` and place
 # counts in that text from 0. Return True and False, shape `(n_source + n_target,)`.
@@ -136,9 +136,11 @@ check("11.3", best_guess)
 # :label: ex-11-4
 # :nonumber:
 #
-# The same texts. Write `least_loss(beginnings, answers)`. Return the least mean loss, in nats, of a
-# model that gives chances of the answers and knows the beginning only: the mean of −ln of the
-# chance that it gives the right answer.
+# The same texts. A model knows the beginning only and gives each answer a probability. Its loss on
+# a text is −ln of the probability that it gives the right answer.
+#
+# Write `least_loss(beginnings, answers)`. Return the least mean loss over all texts that such a
+# model can have, in nats.
 # ```
 
 
@@ -159,8 +161,8 @@ def least_loss(beginnings, answers):
 check("11.4", least_loss)
 
 # %% [markdown] exercise="why"
-# A loss that falls below this number is a proof that something leaks: the model has seen more than
-# the beginning.
+# A mean loss over all texts that falls below this number is a proof that something leaks: the model
+# has seen more than the beginning.
 
 # %% [markdown]
 # ## 11.5 Cross-attention
@@ -190,8 +192,8 @@ def cross(x, memory, w_q, w_k, w_v):
 check("11.5", cross)
 
 # %% [markdown] exercise="why"
-# T and S need not be equal, so no causal mask would fit; and the output has as many rows as there
-# are queries.
+# No word of the memory is earlier or later than a query, so there is no causal mask; and the output
+# has as many rows as there are queries.
 
 # %% [markdown]
 # ## 11.6 The share of the source
@@ -234,11 +236,11 @@ check("11.6", share)
 # :label: ex-11-7
 # :nonumber:
 #
-# S words are given, and n are written behind them, both at least 1. Predict how many rows go
-# through the stack.
+# S words are given, and n are written after them, both at least 1. Predict how many rows go through
+# the stack.
 #
 # Write `rows(form, n_source, n_words)`. The form is `"anew"`: for each word an encoder reads all
-# words so far and a blank behind them. Or `"cache"`: a decoder with a cache of keys and values. Or
+# words so far and a blank after them. Or `"cache"`: a decoder with a cache of keys and values. Or
 # `"pair"`: an encoder–decoder whose decoder has a cache and begins with a sign for the start; count
 # the rows of both. Return an int.
 # ```
@@ -258,7 +260,7 @@ def rows(form, n_source, n_words):
 check("11.7", rows)
 
 # %% [markdown] exercise="why"
-# The last word that is written never goes through the decoder: nobody asks what comes behind it
+# The last word that is written never goes through the decoder: nobody asks what comes after it
 # ({prf:ref}`prop-bill`).
 
 # %% [markdown]
@@ -268,12 +270,12 @@ check("11.7", rows)
 # :label: ex-11-8
 # :nonumber:
 #
-# A stack has a mask, the same in each block, and each block adds to its rows. Predict which words a
-# second block can tell a word that one block cannot.
+# A stack has a mask, the same in each block, and each block adds what it finds to its rows. Predict
+# which words a second block can tell a word that one block cannot.
 #
 # Write `news(mask)` for a table of True and False of shape `(n, n)`, not always with a full
 # diagonal. Return such a table: True in row t and column s if the row of word t can depend on word
-# s behind two blocks, and cannot behind one.
+# s after two blocks, and cannot after one.
 # ```
 
 
@@ -291,5 +293,5 @@ def news(mask):
 check("11.8", news)
 
 # %% [markdown] exercise="why"
-# For the masks of all architectures of the chapter the answer is an empty table. Windows are the
-# best-known masks for which it is not.
+# For the masks of all architectures of the chapter the answer has no True. Windows are the
+# best-known masks for which it has.
