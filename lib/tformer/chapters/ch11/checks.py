@@ -1,0 +1,222 @@
+"""Exercises 11.1 to 11.4: masks, who is moved, the best guess and the least loss."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from tformer.exercises.kinds import Marks, Number
+from tformer.exercises.registry import exercise
+from tformer.exercises.table import Case, case
+
+
+def _masks() -> Iterator[Case]:
+    for form, n, prefix, why in (
+        ("encoder", 3, 1, "In an encoder every word sees every word."),
+        ("decoder", 3, 2, "In a decoder no word sees a later one; the prefix plays no part."),
+        ("prefix", 3, 2, "The first two words see each other, and the third sees all."),
+        ("prefix", 4, 0, "A prefix of no word leaves the causal mask."),
+        ("prefix", 4, 4, "A prefix of all words leaves no mask."),
+        ("prefix", 5, 3, "Word 4 is no part of the prefix: the first three do not see it."),
+        ("encoder", 1, 0, "One word sees itself."),
+        ("decoder", 5, 0, "Word t sees the words 0 to t."),
+        ("prefix", 6, 1, "The first word is seen by all as it is."),
+    ):
+        said = f"the form {form!r}, {n} words and a prefix of {prefix}"
+        yield case(form=form, n=n, n_prefix=prefix, why=why, said=said)
+
+
+@exercise(
+    "11.1",
+    kind=Marks(),
+    praise="All three forms, with prefixes of no word, some and all, and a single word.",
+    hints=(
+        "Number the words: t down, s across. When is s not later than t?",
+        "The decoder's condition is s ≤ t. A prefix opens columns, for all rows.",
+        "(s <= t) | (s < n_prefix), with t as a column of numbers.",
+    ),
+    cases=_masks,
+    slips="""
+        s <= t → s < t
+            Each word sees itself too.
+        s <= t → s >= t
+            Rows and columns are exchanged: row t is the word that looks.
+        s < n_prefix → s <= n_prefix
+            The prefix is one word too long: words count from 0.
+        s < n_prefix → t < n_prefix
+            The words of the prefix do not see all words; all words see the prefix.
+        causal | (s < n_prefix) → causal & (s < n_prefix)
+            Behind the prefix words still see the words before them: either is enough.
+        causal | (s < n_prefix) → s < n_prefix
+            Behind the prefix words see those before them as well.
+        if form == "prefix" else causal → if n_prefix else causal
+            In a decoder the prefix plays no part.
+        np.ones((n, n), dtype=bool) → causal
+            In an encoder every word sees every word.
+    """,
+    otherwise="All; s not after t; or that, or s in the prefix.",
+)
+def mask_of(form: str, n: int, n_prefix: int) -> np.ndarray:
+    """Who may look at whom."""
+    t, s = np.arange(n)[:, None], np.arange(n)
+    causal = s <= t
+    if form == "encoder":
+        return np.ones((n, n), dtype=bool)
+    return causal | (s < n_prefix) if form == "prefix" else causal
+
+
+def _exchanges() -> Iterator[Case]:
+    for s, t, text, place, why in (
+        (2, 3, "source", 0, "All of the source sees it, and the whole target sees the source."),
+        (2, 3, "target", 1, "The first target word stands before it, and the source sees none."),
+        (3, 2, "target", 0, "Every target row sees the first target word; no source row does."),
+        (3, 2, "source", 2, "Encoder rows before it see it too: there is no causal mask."),
+        (1, 1, "target", 0, "The source row does not know the target."),
+        (1, 4, "target", 3, "Only its own row stands behind nothing but itself."),
+        (4, 1, "source", 3, "One target row, and it sees all of the source."),
+        (5, 6, "target", 2, "Rows from it on."),
+    ):
+        said = f"{s} source words, {t} target words, and word {place} of the {text} exchanged"
+        yield case(n_source=s, n_target=t, text=text, place=place, why=why, said=said)
+
+
+@exercise(
+    "11.2",
+    kind=Marks(),
+    praise="Words of either text, first and last, and texts of one word.",
+    hints=(
+        "Which rows look at the exchanged word, directly or through another row?",
+        "The encoder has no mask, and every target row looks at all of its rows. Who looks at the "
+        "target?",
+        "A source word moves everything. A target word moves its own row and those behind it.",
+    ),
+    cases=_exchanges,
+    slips="""
+        rows[:] = True → rows[:n_source] = True
+            The target looks at the encoder's rows, and these have moved.
+        rows[:] = True → rows[place:] = True
+            In the encoder the words before the exchanged one see it as well.
+        rows[:] = True → rows[n_source:] = True
+            The encoder's own rows see the source's words, too.
+        rows[:] = True → rows[[place, *range(n_source, n_source + n_target)]] = True
+            In the encoder every row looks at the exchanged word.
+        rows[n_source + place :] → rows[n_source:]
+            A target row does not see later target words.
+        rows[n_source + place :] → rows[n_source + place + 1 :]
+            The row of the exchanged word itself is another, too.
+        rows[n_source + place :] → rows[place:]
+            Rows of the target stand behind those of the source.
+        rows[n_source + place :] → rows[:]
+            The encoder does not see the target.
+        rows[n_source + place :] → rows[n_source + place]
+            Later target rows look at the exchanged word.
+    """,
+    otherwise="A source word moves all rows; a target word its own and the target's later ones.",
+)
+def moved(n_source: int, n_target: int, text: str, place: int) -> np.ndarray:
+    """Which rows may change."""
+    rows = np.zeros(n_source + n_target, dtype=bool)
+    if text == "source":
+        rows[:] = True
+    else:
+        rows[n_source + place :] = True
+    return rows
+
+
+def _texts() -> Iterator[tuple[list[float], list[float], str]]:
+    yield [0, 0, 0], [1, 1, 2], "Two of the three have the answer 1."
+    yield [0, 0, 1, 1], [5, 6, 6, 6], "Beginning 0 is a coin, beginning 1 is certain."
+    yield [0, 1, 2], [4, 4, 7], "Each beginning has one answer."
+    yield [3, 3, 3, 3], [1, 2, 3, 4], "Four answers alike: one of four can be right."
+    yield [0, 1, 0, 1, 0], [2, 2, 3, 2, 3], "Beginnings need not stand in order."
+    yield [7], [0], "One text."
+    yield [0, 0, 0, 1], [1, 2, 3, 1], "A beginning of three texts weighs three times as much."
+    yield [2, 2, 2, 2, 9, 9], [1, 1, 2, 2, 1, 2], ""
+
+
+def _drawn() -> Iterator[Case]:
+    for beginnings, answers, why in _texts():
+        yield case(beginnings=np.array(beginnings), answers=np.array(answers), why=why)
+    for seed in range(6):
+        rng = np.random.default_rng(seed)
+        n = 8 + 4 * seed
+        yield case(beginnings=rng.integers(0, 2 + seed, n), answers=rng.integers(0, 3, n))
+
+
+@exercise(
+    "11.3",
+    kind=Number(within=1e-9),
+    praise="Coins, certain answers, beginnings of any number of texts, in any order.",
+    hints=(
+        "Fix one beginning. Which answer would you give, and how often is it right?",
+        "The commonest. Its count is what this beginning contributes.",
+        "Add up the largest counts over all beginnings, and divide by the number of texts.",
+    ),
+    cases=_drawn,
+    slips="""
+        counts.max() → counts.max() / counts.sum()
+            Shares of beginnings were added up; a beginning counts as often as it occurs.
+        right / len(answers) → right / len(np.unique(beginnings))
+            Divide by the number of texts.
+        counts.max() → counts.min()
+            That is the worst answer that occurs; take the commonest.
+        counts.max() → len(counts)
+            The number of different answers was taken; count how often the commonest occurs.
+        answers[beginnings == one] → answers
+            The beginning is known: count the answers behind it alone.
+        counts.max() → (counts * counts).sum() / counts.sum()
+            That is what drawing an answer at random gives; the commonest is right more often.
+        counts.max() → counts[0]
+            The smallest answer was taken; take the commonest.
+        = 1 / len(np.unique(answers))
+            Not all answers are alike: count them behind each beginning.
+    """,
+    otherwise="The counts of the commonest answers, over the number of texts.",
+)
+def best_guess(beginnings: np.ndarray, answers: np.ndarray) -> float:
+    """The largest share of right answers."""
+    right = 0
+    for one in np.unique(beginnings):
+        _, counts = np.unique(answers[beginnings == one], return_counts=True)
+        right += counts.max()
+    return right / len(answers)
+
+
+@exercise(
+    "11.4",
+    kind=Number(within=1e-9),
+    praise="Coins, certain answers, beginnings of any number of texts, in any order.",
+    hints=(
+        "Which chances should the model give behind one beginning, if it knew all texts?",
+        "Their shares there. The mean of −ln of them is an entropy.",
+        "For each beginning add −count · ln(count / sum of counts); divide by the number of texts.",
+    ),
+    cases=_drawn,
+    slips="""
+        counts * np.log → np.log
+            Each text pays: an answer that occurs twice pays twice.
+        counts / counts.sum() → counts / len(answers)
+            Chances are those given the beginning: divide by how many texts have it.
+        np.log(counts → np.log2(counts
+            That is in bits; nats are asked for.
+        total / len(answers) → total / len(np.unique(beginnings))
+            Take the mean over texts, not over beginnings.
+        total / len(answers) → total
+            Take the mean over the texts.
+        answers[beginnings == one] → answers
+            The beginning is known: take the shares behind it alone.
+        counts * np.log(counts / counts.sum()) → counts.sum() * np.log(counts.max() / counts.sum())
+            That is the surprise of the commonest answer; each answer has its own.
+        counts * np.log(counts / counts.sum()) → -counts * np.log(len(counts))
+            Answers are not all alike: each has the share with which it occurs.
+    """,
+    otherwise="The entropy of the answers behind each beginning, in the mean over texts.",
+)
+def least_loss(beginnings: np.ndarray, answers: np.ndarray) -> float:
+    """The entropy of the answer, given the beginning."""
+    total = 0.0
+    for one in np.unique(beginnings):
+        _, counts = np.unique(answers[beginnings == one], return_counts=True)
+        total -= (counts * np.log(counts / counts.sum())).sum()
+    return total / len(answers)

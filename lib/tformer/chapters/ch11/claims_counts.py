@@ -1,0 +1,192 @@
+"""The claims of chapter 11 that count: guesses, lessons, rows, and what training gave."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from itertools import product
+
+import numpy as np
+import torch
+from torch.utils.flop_counter import FlopCounterMode
+
+from tformer import fast
+from tformer import reference as ref
+from tformer.chapters.ch11 import counts, forms, tasks
+from tformer.claims.registry import claim, require
+from tformer.claims.tools import near
+from tformer.configuration import Configuration
+from tformer.models.sizes import Sizes, count_flops, initialise
+from tformer.parameters import tree_map
+
+
+@claim(
+    "thm-best-guess",
+    "exhaustive",
+    mutants={
+        "the word that follows is seen as well": {"ahead": 3},
+        "every pair is a coin": {"share": Fraction(1, 2)},
+        "the loss is that of a coin": {"surprise": math.log(2)},
+        "an encoder has to guess as well": {"encoder": Fraction(13, 20)},
+    },
+    scope="all 2,880 stories; all answers to each beginning",
+)
+def best_guess(
+    ahead: int = 0,
+    share: Fraction = Fraction(13, 20),
+    surprise: float = 0.642177,
+    encoder: Fraction = Fraction(1),
+) -> str:
+    """The world's counts; then a random causal stack, whose rows cannot tell stories apart."""
+    right, loss = counts.best_guess(tasks.ALL, "decoder", tasks.IT + ahead)
+    require(right == share, f"at best {right} of the stories are right at “it”")
+    require(near(loss, surprise, 1e-6), f"the least mean loss at “it” is {loss:.6f}")
+    sure, none = counts.best_guess(tasks.ALL, "encoder", tasks.IT)
+    require(sure == encoder, f"at best {sure} are right where all words are known")
+    require(none == 0, f"and the least mean loss is {none:.6f}")
+    groups = counts.knowing(tasks.ALL, "decoder", tasks.IT)
+    by_hand = Fraction(0)
+    for who in groups.values():
+        total = sum(who.values())
+        shares = sorted(Fraction(n, total) for n in who.values())
+        want = ([Fraction(1, 2)] * 2, [Fraction(1, 3), Fraction(2, 3)])
+        require(shares in want, f"who is meant has the chances {[str(x) for x in shares]}")
+        by_hand += total * shares[-1]
+    require(by_hand / len(tasks.ALL) == share, f"{by_hand / len(tasks.ALL)} by hand")
+    rows = tasks.ALL.tokens()[:, : tasks.READ]
+    p = forms.model(0, n_vocab=len(tasks.ALL.words))
+    seen: dict[tuple[int, ...], np.ndarray] = {}
+    for row, z in zip(rows, ref.decoder(rows, p, forms.PLAIN)[:, tasks.IT], strict=True):
+        first = seen.setdefault(tuple(row[: tasks.IT + 1]), z)
+        require((first == z).all(), "a causal row at “it” knows a later word")
+    return (
+        f"{len(groups)} beginnings of 2,880 stories: 13/20 can be right, the least mean loss is "
+        f"{loss:.4f} nats, and with all words known every answer is certain; a random causal "
+        "stack has one row, to the bit, for each beginning"
+    )
+
+
+@claim(
+    "prop-lessons",
+    "exhaustive",
+    mutants={
+        "each hidden word teaches all words": {"per_hidden": 2},
+        "a pass always has a lesson": {"none": 0},
+        "the last word of a decoder teaches nothing": {"lost": 1},
+    },
+    scope="up to 8 words, every set of hidden words; gradients",
+)
+def lessons(per_hidden: int = 1, none: int = 1, lost: int = 0) -> str:
+    """Every set of hidden words with its chance; rows of logits that get a gradient."""
+    share = Fraction(3, 20)
+    for n in range(1, 9):
+        mean, empty = Fraction(0), Fraction(0)
+        for hidden in product((False, True), repeat=n):
+            chance = share ** sum(hidden) * (1 - share) ** (n - sum(hidden))
+            mean += chance * sum(hidden)
+            empty += chance * (not any(hidden))
+        require(mean == per_hidden * share * n, f"{n} words: {mean} lessons in the mean")
+        require(empty == none * (1 - share) ** n, f"{n} words: no lesson with chance {empty}")
+    rng = np.random.default_rng(0)
+    for n in range(1, 7):
+        z, words = rng.standard_normal((n, 5)), rng.integers(0, 5, n)
+        for hidden in product((False, True), repeat=n):
+            asked = np.where(hidden, words, -1)
+            grad = ref.cross_entropy_vjp(z, asked, np.ones(n))
+            taught = int((grad != 0).any(axis=1).sum())
+            require(taught == sum(hidden), f"{n} words, {sum(hidden)} hidden: {taught} rows")
+        taught = int((ref.cross_entropy_vjp(z, words, np.ones(n)) != 0).any(axis=1).sum())
+        require(taught == n - lost, f"a decoder's pass over {n} words has {taught} lessons")
+    return (
+        "with a share of 3/20 hidden, all sets of up to 8 words have 3/20 of T lessons in the mean "
+        "and none with chance (17/20)^T; as many rows of logits get a gradient as words are asked "
+        "for, all sets of up to 6"
+    )
+
+
+@claim(
+    "prop-bill",
+    "exhaustive",
+    mutants={
+        "an encoder reads each word once": {"anew": 0},
+        "a cache saves nothing": {"cached": False},
+        "the blank is not read": {"blank": 0},
+        "a cached word looks at itself alone": {"looks": False},
+    },
+    scope="S and n up to 6; operations by PyTorch's counter",
+)
+def bill(anew: int = 1, cached: bool = True, blank: int = 1, looks: bool = True) -> str:
+    """Rows counted while words are written; operations counted by PyTorch."""
+    c, sizes = Configuration(positions="rope"), Sizes(11, 8, 2, 2, 16)
+    p = initialise(sizes, c, np.random.default_rng(0), std=0.5)
+    for s, n in product(range(1, 7), range(1, 7)):
+        words = np.random.default_rng(s).integers(0, 11, s)
+        fast_way = list(counts.writing(p, c, words, n, cached=cached))
+        slow_way = list(counts.writing(p, c, words, n, cached=False))
+        said = f"S = {s}, n = {n}"
+        require([w for w, _ in fast_way] == [w for w, _ in slow_way], f"{said}: other words")
+        rows, want = sum(r for _, r in fast_way), counts.rows_to_write("decoder", s, n)
+        require(rows == want, f"{said}: {rows} rows with a cache, not {want}")
+        rows = sum(s + i + blank for i in range(n)) * anew + s * (not anew)
+        want = counts.rows_to_write("encoder", s, n)
+        require(rows == want, f"{said}: {rows} rows anew, not {want}")
+        require(want == n * s + n * (n + 1) // 2, f"{said}: {want}")
+    q = tree_map(lambda x: torch.tensor(x, dtype=torch.float32), p)
+    for s, n in ((3, 4), (6, 2), (1, 1)):
+        with (
+            torch.nn.attention.sdpa_kernel(torch.nn.attention.SDPBackend.MATH),
+            FlopCounterMode(display=False) as counter,
+        ):
+            caches, given = None, torch.zeros(s, dtype=torch.long)
+            for _ in range(n):
+                _, caches = fast.cached_decoder(given, q, c, caches)
+                given = given[:1]
+        got = int(counter.get_total_flops())
+        want = counts.flops_to_write("decoder", sizes, s, n)
+        if not looks:
+            want = count_flops(sizes, s) + (n - 1) * count_flops(sizes, 1)
+        require(got == want, f"S = {s}, n = {n}: {got} operations, not {want}")
+    return (
+        "S, n ≤ 6: the same words with a cache and anew, with S + n − 1 rows and nS + n(n + 1)/2; "
+        "operations as the formula says by PyTorch's counter, three sizes"
+    )
+
+
+@claim(
+    "exm-three-tasks",
+    "statistical",
+    mutants={
+        "a decoder knows at “it”": {"at_it": 1.0},
+        "an encoder that copies can write": {"copies": 1.0},
+        "only a pair can translate": {"alone": 0.5},
+    },
+    scope="held-out pairs of nouns, five seeds each",
+)
+def three_tasks(at_it: float = 0.6587, copies: float = 0.0, alone: float = 1.0) -> str:
+    """The stored runs: shares of right answers against the bounds, with 95 % intervals."""
+    held_out = tasks.ALL.split()[1]
+    bound = float(counts.best_guess(held_out, "decoder", tasks.IT)[0])
+    require(near(bound, at_it, 5e-5), f"the bound at “it” is {bound:.4f}")
+    for one in tasks.stored()["refer decoder"]:
+        require(one["given"][0] <= bound, f"a decoder is right at “it” in {one['given'][0]}")
+    said, halves = [], []
+    for task, form, place, least in (
+        ("refer", "encoder", 0, 0.98),
+        ("refer", "decoder", 3, 0.95),
+        ("remedy", "decoder", None, 0.95),
+        ("german", "pair", None, 0.95),
+        ("german", "prefix", None, 0.95),
+        ("german", "decoder", None, 0.95),
+    ):
+        mean, half = tasks.share(task, form, place)
+        most = alone if form == "decoder" and task == "german" else 1.0
+        require(least <= mean <= most, f"{task}, {form}: {mean:.3f} right")
+        said.append(f"{task} {form} {mean:.3f}")
+        halves.append(half)
+    given, wrote = (tasks.share("remedy", "encoder", place)[0] for place in (3, None))
+    require(given > 0.98, f"with the right words before, an encoder copies {given:.3f}")
+    require(abs(wrote - copies) < 0.1, f"an encoder that copies writes {wrote:.3f} of the texts")
+    return (
+        f"new pairs of nouns: {', '.join(said)}, at most ± {max(halves):.3f} (95 %); "
+        f"an encoder that copies writes {wrote:.3f}"
+    )

@@ -1,0 +1,109 @@
+"""Encoder, prefix decoder, decoder, and a pair of both: one stack, and who can know whom in it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from tformer import reference as ref
+from tformer.configuration import Configuration
+from tformer.models.sizes import Sizes, initialise
+from tformer.parameters import EncoderDecoderParameters, ModelParameters
+
+__all__ = [
+    "FORMS",
+    "PLAIN",
+    "closed",
+    "exchanged",
+    "influence",
+    "influence_of_pair",
+    "known",
+    "model",
+    "outputs",
+    "pair",
+]
+
+Array = np.ndarray
+FORMS = ("encoder", "prefix", "decoder", "pair")
+PLAIN = Configuration(positions="sinusoidal")
+
+
+def known(form: str, n_words: int, n_prefix: int = 0) -> Array:
+    """Which word may know which, (T, T): True where the row of word t may depend on word s.
+
+    Of a prefix decoder the first `n_prefix` words are the prefix; of a pair they are the source,
+    and the others the target.
+    """
+    if form == "encoder":
+        return np.ones((n_words, n_words), dtype=bool)
+    return ref.prefix_mask(n_words, n_words, n_prefix if form in ("prefix", "pair") else 0)
+
+
+def closed(mask: Array) -> bool:
+    """Whether each word sees itself, and all that is seen by a word that it sees."""
+    steps = (mask.astype(int) @ mask.astype(int)) > 0
+    return bool(mask.diagonal().all() and (steps <= mask).all())
+
+
+def model(
+    seed: int = 0, n_layers: int = 2, tied: bool = False, crossed: bool = False, n_vocab: int = 12
+) -> ModelParameters:
+    """A small model with random matrices, with biases and feed-forward layers."""
+    sizes = Sizes(n_vocab, 6, n_layers, 2, 8, tied=tied, crossed=crossed)
+    p = initialise(sizes, PLAIN, np.random.default_rng(seed), std=0.6)
+    return replace(p, embedding=2 * p.embedding)
+
+
+def pair(seed: int = 0, n_layers: int = 1) -> EncoderDecoderParameters:
+    """A small encoder and a small decoder that looks at it."""
+    return EncoderDecoderParameters(
+        model(seed, n_layers), model(seed + 100, n_layers, crossed=True)
+    )
+
+
+def outputs(tokens: Array, p: ModelParameters, mask: Array) -> Array:
+    """Scores of all words, (..., T, N), at each place of a stack with this mask."""
+    return ref.unembed(ref.encoder(tokens, p, PLAIN, mask), p)
+
+
+def influence(p: ModelParameters, mask: Array, n_words: int) -> Array:
+    """How far the row of word t moves with the vector of word s: a (T, T) table of derivatives.
+
+    The words differ, so the gradient of a word's vector is that of its place; each row is the
+    gradient of one random combination of the coordinates of row t.
+    """
+    rng, tokens = np.random.default_rng(1), np.arange(n_words)
+    table = np.zeros((n_words, n_words))
+    for t in range(n_words):
+        grad = np.zeros((n_words, p.embedding.shape[1]))
+        grad[t] = rng.standard_normal(grad.shape[1])
+        moved = ref.encoder_vjp(tokens, p, PLAIN, grad, mask).embedding
+        table[t] = ref.norm(moved[:n_words])
+    return table
+
+
+def influence_of_pair(p: EncoderDecoderParameters, n_source: int, n_target: int) -> Array:
+    """The same for the target's rows of a pair: (T, S + T), source words first."""
+    rng, source, target = np.random.default_rng(1), np.arange(n_source), np.arange(n_target)
+    table = np.zeros((n_target, n_source + n_target))
+    for t in range(n_target):
+        grad = np.zeros((n_target, p.decoder.embedding.shape[0]))
+        grad[t] = rng.standard_normal(grad.shape[1])
+        moved = ref.encoder_decoder_vjp(source, target, p, PLAIN, grad)
+        both = [moved.encoder.embedding[:n_source], moved.decoder.embedding[:n_target]]
+        table[t] = ref.norm(np.concatenate(both))
+    return table
+
+
+def exchanged(run: Callable[[Array], Any], tokens: Array, other: int) -> Array:
+    """How far each row moves when a word is exchanged for `other`: (T, S), exact zeros kept."""
+    before, columns = run(tokens), []
+    for s in range(tokens.shape[-1]):
+        changed = tokens.copy()
+        changed[..., s] = other
+        off = np.abs(run(changed) - before).max(axis=-1)
+        columns.append(off.reshape(-1, off.shape[-1]).max(axis=0))
+    return np.stack(columns, axis=1)

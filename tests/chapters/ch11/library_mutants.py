@@ -1,0 +1,34 @@
+"""Mutants of the library functions of chapter 11, and the claims of the chapter that kill them."""
+
+from slipped import slipped
+
+MUTANTS = slipped(
+    encoder="""
+        p, c, False, None, mask, None, kept → p, c, True, None, mask, None, kept
+            encoder: causal
+        p, c, False, None, mask, None, kept → p, c, False, None, None, None, kept
+            encoder: the mask left out
+    """,
+    decoder="""
+        p, c, True, memory → p, c, False, memory
+            decoder: no causal mask
+    """,
+    encoder_decoder_vjp="""
+        c, dmemory, mask → c, 0 * dmemory, mask
+            encoder–decoder vjp: nothing goes back to the encoder
+    """,
+    encoder_vjp="""
+        p, c, grad, False, None, mask, None, kept → p, c, grad, True, None, mask, None, kept
+            encoder vjp: causal
+    """,
+)
+"""What is wrong -> the library function, and the mutant in its place."""
+
+KILLED_BY = {
+    "encoder: causal": ["thm-who-knows"],
+    "encoder: the mask left out": ["prop-one-stack", "thm-who-knows"],
+    "decoder: no causal mask": ["prop-one-stack", "thm-best-guess"],
+    "encoder–decoder vjp: nothing goes back to the encoder": ["thm-who-knows"],
+    "encoder vjp: causal": ["thm-who-knows"],
+}
+"""What is wrong, here or in another chapter -> the claims of this chapter that must fail."""

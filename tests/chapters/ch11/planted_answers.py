@@ -1,0 +1,94 @@
+"""Mistakes people make in the exercises of chapter 11, and right answers unlike the book's."""
+
+import math
+from collections import Counter
+
+import numpy as np
+
+
+def _by_cells(form, n, n_prefix):
+    seen = {
+        "encoder": lambda t, s: True,
+        "decoder": lambda t, s: s <= t,
+        "prefix": lambda t, s: s <= t or s < n_prefix,
+    }[form]
+    return np.array([[seen(t, s) for s in range(n)] for t in range(n)])
+
+
+def _by_reach(n_source, n_target, text, place):
+    n = n_source + n_target
+    sees = np.tri(n, dtype=bool) | (np.arange(n) < n_source)
+    return sees[:, place if text == "source" else n_source + place]
+
+
+def _by_counter(beginnings, answers):
+    pairs = Counter(zip(beginnings.tolist(), answers.tolist(), strict=True))
+    best = {one: max(n for (b, _), n in pairs.items() if b == one) for one, _ in pairs}
+    return sum(best.values()) / len(answers)
+
+
+def _by_joint(beginnings, answers):
+    pairs = Counter(zip(beginnings.tolist(), answers.tolist(), strict=True))
+    alone = Counter(beginnings.tolist())
+    n = len(answers)
+    return sum(-m / n * math.log(m / alone[b]) for (b, _), m in pairs.items())
+
+
+def _by_queries(x, memory, w_q, w_k, w_v):
+    made = []
+    for row in x:
+        scores = [row @ w_q @ (w_k.T @ word) / w_k.shape[1] ** 0.5 for word in memory]
+        terms = [math.exp(score) for score in scores]
+        parts = [z / sum(terms) * (word @ w_v) for z, word in zip(terms, memory, strict=True)]
+        made.append(sum(parts))
+    return np.array(made)
+
+
+def _by_differences(a, b):
+    return 1 / (1 + np.exp(np.clip(_logsum(b) - _logsum(a), -700, 700)))
+
+
+def _logsum(x):
+    return np.logaddexp.reduce(x, axis=-1)
+
+
+def _by_formula(form, n_source, n_words):
+    return {
+        "anew": n_words * n_source + n_words * (n_words + 1) // 2,
+        "cache": n_source + n_words - 1,
+        "pair": n_source + n_words,
+    }[form]
+
+
+def _by_search(mask):
+    n = len(mask)
+    sees = [{t} | {s for s in range(n) if mask[t][s]} for t in range(n)]
+    further = [set().union(*(sees[s] for s in sees[t])) for t in range(n)]
+    return np.array([[s in further[t] - sees[t] for s in range(n)] for t in range(n)])
+
+
+def _changes_the_memory(x, memory, w_q, w_k, w_v):
+    memory -= 0.5
+    memory += 0.5
+    memory *= 2
+    scores = x @ w_q @ (memory / 2 @ w_k).T / w_k.shape[1] ** 0.5
+    terms = np.exp(scores)
+    return terms / terms.sum(axis=-1, keepdims=True) @ (memory / 2 @ w_v)
+
+
+MUTANTS = {
+    "11.5": {"changes": _changes_the_memory},
+}
+"""Words of the feedback -> the wrong answer, beside those that the checks themselves name."""
+
+RIGHT = {
+    "11.1": [_by_cells],
+    "11.2": [_by_reach],
+    "11.3": [_by_counter],
+    "11.4": [_by_joint],
+    "11.5": [_by_queries],
+    "11.6": [_by_differences],
+    "11.7": [_by_formula],
+    "11.8": [_by_search],
+}
+"""Right answers that go another way."""
