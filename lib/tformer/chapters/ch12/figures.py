@@ -117,7 +117,9 @@ def _fork(title: str, there: bool) -> Figure:
         ax.add_patch(box)
         text = name if i == 3 else f"${name}$"
         ax.text(5.0, y, text, ha="center", va="center", fontsize=10)
-    ax.text(0.75, 2.0, "x" if there else "dx", ha="center", va="center", style="italic", fontsize=13)
+    ax.text(
+        0.75, 2.0, "x" if there else "dx", ha="center", va="center", style="italic", fontsize=13
+    )
     if not there:
         ax.text(0.75, 2.75, "sum of four", ha="center", va="center", fontsize=10)
     ax.set_title(title, fontsize=11, fontweight="bold")
@@ -180,7 +182,9 @@ def memory() -> Figure:
     words = 2 ** np.arange(6, 14)
     ways = ((0, "everything", KEY), (1, "rows before each block", QUERY))
     for every, name, color in ways:
-        ax.plot(words, [kept.model(int(n), every) * 4 / 1e9 for n in words], color=color, label=name)
+        ax.plot(
+            words, [kept.model(int(n), every) * 4 / 1e9 for n in words], color=color, label=name
+        )
     tables = [kept.GPT2["n_layers"] * kept.GPT2["n_heads"] * float(n) ** 2 * 4e-9 for n in words]
     ax.plot(words, tables, ":", color=WEIGHT, label="of these, the weights of attention")
     ax.set(xscale="log", yscale="log", xlabel="words", ylabel="GB")
