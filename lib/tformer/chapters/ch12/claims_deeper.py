@@ -83,7 +83,7 @@ def order(forwards: str = "there", less: int = 0) -> str:
                     made = row @ made
                 counts[way] = Counting.done
                 results.append(np.asarray(made))
-            require(near(*results, 1e-9), "the two orders give different gradients")
+            require(near(results[0], results[1], 1e-9), "the two orders give different gradients")
             want = (n_steps - less) * d**2
             require(counts["back"] == want, f"back takes {counts['back']}, not {want}")
             want, got = (n_steps - 1) * d**3 + d**2, counts[forwards]

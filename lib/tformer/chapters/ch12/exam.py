@@ -15,7 +15,7 @@ def linear_step(rng: Rng) -> Item:
     x, w, dy = (rng.integers(-3, 4, (2, 2)).astype(float) for _ in range(3))
     x[0, 1], w[0, 1], dy[0, 1] = (float(n) for n in distinct(rng, 3, 4, 9))
     dx, dw, db = dy @ w.T, x.T @ dy, dy.sum(axis=0)
-    n, d, m = (int(n) for n in distinct(rng, 3, 2, 30))
+    n, d, m = (int(n) for n in distinct(rng, 3, 2, 15))
     return Item(
         statement=rf"""
 A step computes $Y = X W + b$, with
@@ -144,19 +144,19 @@ $$\mathrm{{d}}z = {tex(dz)} .$$
 @question("A check, and what is kept", minutes=12, asks="error")
 def checked(rng: Rng) -> Item:
     """The best step of a central quotient; errors in three sentences; memory of a stack."""
-    power = int(rng.integers(2, 5))
-    eps, m = 10.0 ** (-3 * power), 3.0
-    best, bound = 10.0**-power, 1.5 * 10.0 ** (-2 * power)
-    n_words, d, n_heads = int(rng.integers(2, 9)) * 100, int(rng.integers(2, 7)) * 64, 4
-    n_layers = int(rng.integers(6, 31))
+    eps, k = 1 / 200, int(rng.choice([2, 5, 10, 20]))
+    m = 3 * k**3 / 200
+    best, bound = 1 / k, 3 * k / 400
+    n_words, d, n_heads = int(rng.integers(3, 9)), int(rng.integers(2, 7)), 2
+    n_layers = int(rng.integers(3, 6))
     rows = n_words * d
     block = 16 * rows + n_heads * n_words**2
     everything, least = n_layers * block, n_layers * rows + block
     return Item(
         statement=rf"""
-**(a)** Values of a function are off by at most $\epsilon = 10^{{{-3 * power}}}$, and its third
-derivative is at most ${m:g}$. For which step is the bound of a central difference quotient least,
-and what is the bound there?
+**(a)** Values of a function are rounded to hundredths, so that they are off by at most
+$\epsilon = \tfrac{{1}}{{200}}$, and its third derivative is at most ${m:g}$. For which step is the
+bound of a central difference quotient least, and what is the bound there?
 
 **(b)** “I took a step of $10^{{-14}}$ in float64, to be on the safe side.” What is wrong?
 
@@ -166,8 +166,8 @@ and what is the bound there?
 $16\, T d + H T^2$ numbers of a text of $T = {n_words}$ words. How many are kept in all; and how
 many at most, if only the rows before each block are kept and the block is run again?""",
         answer=rf"""
-**(a)** $h = (3 \epsilon / M)^{{1/3}} = 10^{{{-power}}}$, where the bound is
-$M h^2 / 6 + \epsilon / h = 1.5 \cdot 10^{{{-2 * power}}}$.
+**(a)** $h = (3 \epsilon / M)^{{1/3}} = {tex(best)}$, where the bound is
+$M h^2 / 6 + \epsilon / h = {tex(bound)}$.
 
 **(b)** Both losses agree in nearly all digits, so their difference is mostly rounding, and dividing
 by a tiny step makes it large.

@@ -71,10 +71,10 @@ def products(
     n_texts: int = 3, n_words: int = 5, d: int = 6, d_k: int = 4, d_ff: int = 10
 ) -> dict[str, int]:
     """Multiplications in the matrix products of the way there, and of each step back."""
-    p = {name: x.view(Counting) for name, x in drawn(0, d, d_k, d_ff).items()}
+    p: Table = {name: x.view(Counting) for name, x in drawn(0, d, d_k, d_ff).items()}
     tokens = np.random.default_rng(0).integers(0, 7, (n_texts, n_words + 1))
     Counting.done = 0
-    f = {
+    f: Table = {
         name: x if name == "tokens" else x.view(Counting)
         for name, x in forward(p, tokens[:, :-1], tokens[:, 1:]).items()
     }

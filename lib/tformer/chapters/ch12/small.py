@@ -103,7 +103,7 @@ def scattered(tokens: np.ndarray, dx: np.ndarray, n_vocab: int) -> np.ndarray:
     return table
 
 
-STEPS: Mapping[str, Step] = {
+STEPS: dict[str, Step] = {
     # d, the gradients so far; f, the intermediates; p, the parameters
     "z": lambda d, f, p: (f["p"] - f["came"]) / f["tokens"].size,
     "head": lambda d, f, p: gathered(d["z"], f["x2"]),
@@ -135,6 +135,6 @@ STEPS: Mapping[str, Step] = {
 def backward(f: Table, p: Table, planted: Mapping[str, Step] | None = None) -> Table:
     """All gradients by name; a step that is planted stands in the place of the right one."""
     d: Table = {}
-    for name, step in (STEPS | (planted or {})).items():
+    for name, step in (STEPS | dict(planted or {})).items():
         d[name] = step(d, f, p)
     return d
