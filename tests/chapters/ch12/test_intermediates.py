@@ -38,7 +38,7 @@ def test_a_slip_before_what_was_handed_in_is_found() -> None:
     ("change", "words"),
     [
         (lambda x: 3 * x, "right but for the factor 3"),
-        (lambda x: -x, "right but for the factor -1"),
+        (lambda x: -x, "in dz, the sign is turned"),
         (lambda x: x.T, "it is transposed"),
         (lambda x: x + 1, ""),
         (lambda x: x[0], ""),
