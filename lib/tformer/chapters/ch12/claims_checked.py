@@ -10,7 +10,7 @@ from tformer.claims.registry import claim, require
 from tformer.claims.tools import near
 
 PLACES = (-1.5, -0.3, 0.0, 0.7, 2.0)
-BEYOND = ("x2", "p", "came", "tokens")
+BEYOND = ("x2", "guess", "came", "tokens")
 """What the way back reads of the loss and the head, not of the block."""
 
 

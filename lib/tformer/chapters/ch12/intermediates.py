@@ -28,9 +28,9 @@ __all__ = ["SLIPS", "Problem", "Report", "fingerprint"]
 
 TOLERANCE = 1e-6
 SLIPS: Mapping[tuple[str, str], Step] = {
-    ("z", "the mean over the words is forgotten"): lambda d, f, p: f["p"] - f["came"],
-    ("z", "the sign is turned"): lambda d, f, p: (f["came"] - f["p"]) / f["tokens"].size,
-    ("z", "what came is not taken off"): lambda d, f, p: f["p"] / f["tokens"].size,
+    ("z", "the mean over the words is forgotten"): lambda d, f, p: f["guess"] - f["came"],
+    ("z", "the sign is turned"): lambda d, f, p: (f["came"] - f["guess"]) / f["tokens"].size,
+    ("z", "what came is not taken off"): lambda d, f, p: f["guess"] / f["tokens"].size,
     ("head", "the sum over the texts is missing"): lambda d, f, p: gathered(
         d["z"][:1], f["x2"][:1]
     ),

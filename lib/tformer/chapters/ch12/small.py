@@ -68,7 +68,7 @@ def forward(p: Table, tokens: np.ndarray, targets: np.ndarray) -> Table:
     f["h"] = reference.gelu(f["u"])
     f["x2"] = f["x1"] + f["h"] @ p["W_out"]
     f["z"] = f["x2"] @ p["E"].T
-    f["p"] = reference.softmax(f["z"])
+    f["guess"] = reference.softmax(f["z"])
     f["came"] = np.eye(len(p["E"]))[targets]
     return f
 
@@ -76,7 +76,7 @@ def forward(p: Table, tokens: np.ndarray, targets: np.ndarray) -> Table:
 def loss(p: Table, tokens: np.ndarray, targets: np.ndarray) -> float:
     """Mean surprise over all words."""
     f = forward(p, tokens, targets)
-    return float(-np.log((f["p"] * f["came"]).sum(axis=-1)).mean())
+    return float(-np.log((f["guess"] * f["came"]).sum(axis=-1)).mean())
 
 
 def gathered(x: np.ndarray, dy: np.ndarray) -> np.ndarray:
@@ -105,7 +105,7 @@ def scattered(tokens: np.ndarray, dx: np.ndarray, n_vocab: int) -> np.ndarray:
 
 STEPS: dict[str, Step] = {
     # d, the gradients so far; f, the intermediates; p, the parameters
-    "z": lambda d, f, p: (f["p"] - f["came"]) / f["tokens"].size,
+    "z": lambda d, f, p: (f["guess"] - f["came"]) / f["tokens"].size,
     "head": lambda d, f, p: gathered(d["z"], f["x2"]),
     "x2": lambda d, f, p: d["z"] @ p["E"],
     "W_out": lambda d, f, p: gathered(f["h"], d["x2"]),
