@@ -240,7 +240,7 @@ def test_dropout_keeps_the_mean_and_nothing_is_dropped_without_masks() -> None:
 # Writing
 
 
-@pytest.mark.parametrize(("sizes", "configuration"), CHOICES[:5])
+@pytest.mark.parametrize(("sizes", "configuration"), CHOICES)
 def test_what_is_written_with_a_cache_is_what_the_full_pass_writes(
     sizes: Sizes, configuration: Configuration
 ) -> None:
@@ -338,7 +338,11 @@ def test_a_configuration_checks_its_choices(given: dict[str, Any], words: str) -
         ),
         (lambda m, p, w: m.decoder(w, p, Configuration(positions="relative")), "distances is None"),
         (lambda m, p, w: m.decoder(w + 99, p, GPT), "tokens must be from 0 to 16; got"),
-        (lambda m, p, w: m.decoder(w, p, GPT, kept=()), "there must be 3, one Kept|one KVCache"),
+        (lambda m, p, w: m.decoder(w, p, GPT, kept=()), "kept must have one for each of 3 blocks"),
+        (
+            lambda m, p, w: m.cached_decoder(w, p, GPT, caches=()),
+            "caches must have one for each of 3 blocks",
+        ),
         (
             lambda m, p, w: m.decoder(w, p, GPT, memory=p.embedding),
             "a memory needs parameters.cross",
@@ -365,7 +369,9 @@ def test_what_does_not_fit_is_refused_in_the_same_words(call: Any, words: str) -
         (reference, model(), tokens(2, 4)),
         (fast, in_torch(model()), torch.from_numpy(tokens(2, 4))),
     ):
-        with pytest.raises((ValueError, TypeError), match=f"^decoder: .*{words}") as error:
+        with pytest.raises(
+            (ValueError, TypeError), match=f"^(cached_)?decoder: .*{words}"
+        ) as error:
             call(module, p, w)
         said.append(str(error.value))
     assert said[0] == said[1]

@@ -11,8 +11,9 @@ from tformer.pretrained import Checkpoint
 from tformer.pretrained.words import words
 
 try:
-    from transformers.models.llama import LlamaConfig, LlamaForCausalLM
+    from transformers.models.llama import LlamaForCausalLM
 
+    from other_llama import settings_of
     from other_tokenizer import other_tokenizer
 except ImportError:
     if os.environ.get("CI"):
@@ -48,17 +49,7 @@ def test_tokens_are_those_of_the_other_library(checkpoint: Checkpoint) -> None:
 def test_common_names_and_shapes_are_those_of_the_other_library(
     small_checkpoint: Checkpoint,
 ) -> None:
-    a = small_checkpoint.architecture
-    settings = LlamaConfig(
-        hidden_size=a.d_model,
-        intermediate_size=a.d_ff,
-        num_hidden_layers=a.n_layers,
-        num_attention_heads=a.n_heads,
-        num_key_value_heads=a.n_groups,
-        vocab_size=a.n_vocab,
-        tie_word_embeddings=a.tied,
-    )
-    theirs = LlamaForCausalLM(settings).state_dict()
+    theirs = LlamaForCausalLM(settings_of(small_checkpoint.architecture)).state_dict()
     theirs.pop("lm_head.weight")
     ours = small_checkpoint.common()
     assert {x: tuple(y.shape) for x, y in theirs.items()} == {x: y.shape for x, y in ours.items()}

@@ -13,7 +13,9 @@ from tformer.models.real import RealModel, model_of
 from tformer.parameters import leaves, tree_map
 
 try:
-    from transformers import LlamaConfig, LlamaForCausalLM
+    from transformers import LlamaForCausalLM
+
+    from other_llama import settings_of
 except ImportError:
     if os.environ.get("CI"):
         raise
@@ -25,23 +27,11 @@ GREEDY = 20
 
 def theirs_of(checkpoint: Any) -> Any:
     """Another library's model with the same numbers, under its names and in its pairing."""
-    about = checkpoint.architecture
-    config = LlamaConfig(
-        vocab_size=about.n_vocab,
-        hidden_size=about.d_model,
-        num_hidden_layers=about.n_layers,
-        num_attention_heads=about.n_heads,
-        num_key_value_heads=about.n_groups,
-        intermediate_size=about.d_ff,
-        rms_norm_eps=about.eps,
-        max_position_embeddings=about.n_context,
-        rope_parameters={"rope_type": "default", "rope_theta": about.base},
-        tie_word_embeddings=about.tied,
-    )
+    config = settings_of(checkpoint.architecture)
     with torch.device("meta"):
         made = LlamaForCausalLM(config)
     state = {name: torch.from_numpy(x) for name, x in checkpoint.common("half").items()}
-    if about.tied:
+    if config.tie_word_embeddings:
         state["lm_head.weight"] = state["model.embed_tokens.weight"]
     made.load_state_dict(state, assign=True)
     made.model.rotary_emb = type(made.model.rotary_emb)(config)

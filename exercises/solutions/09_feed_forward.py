@@ -129,7 +129,7 @@ check("9.3", layer)
 #
 # Write `swiglu(x, w_gate, w_in, w_out)`, a layer with gates and without biases: the gates are SiLU
 # of one reading of the row, and multiply another. Shapes are `(..., d)`, `(d, f)`, `(d, f)` and
-# `(f, d)`. Readings may be as large as a few thousand in size; no warning may appear, and no NaN.
+# `(f, d)`. Readings may be as large as a few thousand in size; no NaN may come out.
 # ```
 
 

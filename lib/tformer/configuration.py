@@ -7,7 +7,7 @@ import math
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
-from tformer.parameters import BlockParameters, Kept, ModelParameters
+from tformer.parameters import BlockParameters, ModelParameters
 from tformer.shapes import ShapeError
 
 __all__ = ["Configuration", "require_block", "require_model"]
@@ -117,7 +117,7 @@ def require_model(
     configuration: Configuration,
     n_words: int,
     crossed: bool = False,
-    several: tuple[Any, ...] | None = None,
+    **several: tuple[Any, ...] | None,
 ) -> None:
     """Hold parameters to what a configuration asks of them, for that many words.
 
@@ -131,8 +131,8 @@ def require_model(
         With those in a cache.
     crossed : bool
         Whether there is a memory, which cross-attention looks at.
-    several : tuple, optional
-        One for each block, such as caches.
+    **several : tuple, optional
+        What has one for each block, such as caches.
 
     Raises
     ------
@@ -157,7 +157,9 @@ def require_model(
         raise ShapeError(f"{where}: axis d_model must be even for sinusoids; got {d_model}")
     for block in model.blocks:
         require_block(where, block, crossed, kind == "rope")
-    if several is not None and len(several) != len(model.blocks):
-        one = "Kept" if any(isinstance(x, Kept) for x in several) else "KVCache"
-        wanted = f"{len(model.blocks)}, one {one} for each block"
-        raise ValueError(f"{where}: there must be {wanted}; got {len(several)}")
+    n = len(model.blocks)
+    for name, each in several.items():
+        if each is not None and len(each) != n:
+            raise ValueError(
+                f"{where}: {name} must have one for each of {n} blocks; got {len(each)}"
+            )

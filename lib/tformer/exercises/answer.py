@@ -96,7 +96,7 @@ class Answer:
         """Call the function with `inputs`, in order; raise Wrong if no usable value comes back."""
         said = said or describe.inputs(inputs)
         handed = [self._copied(value) for value in inputs.values()]
-        after, outlines = [list(arrays(value)) for value in handed], [*map(outline, handed)]
+        first = [(list(arrays(value)), outline(value)) for value in handed]
         self._check_signature(handed)
         self.progress += 1
         left = self.end - time.monotonic()
@@ -107,13 +107,7 @@ class Answer:
         self.report(call=None)
         self.printed = self.printed or bool(outcome.printed)
         self._check_ended(outcome, now, handed)
-        self._check_untouched(inputs, after)
-        for name, value, before in zip(inputs, handed, outlines, strict=True):
-            if outline(value) != before:
-                raise Wrong(
-                    f"{self.name} changes the {name} it was given, and its caller still needs it. "
-                    "Work on a copy."
-                )
+        self._check_untouched(inputs, handed, first)
         if outcome.value is None:
             why = "It printed something instead; p" if outcome.printed else "P"
             raise Wrong(f"{self.name} returned nothing (None). {why}ut `return` before its result.")
@@ -272,14 +266,20 @@ class Answer:
             raise Raised(text, outcome.error)
         self.progress += 1
 
-    def _check_untouched(self, inputs: Mapping[str, Any], handed: list[list[Array]]) -> None:
-        for (name, value), held in zip(inputs.items(), handed, strict=True):
+    def _check_untouched(
+        self, inputs: Mapping[str, Any], handed: list[Any], first: list[tuple[list[Array], Any]]
+    ) -> None:
+        """Refuse a call that left another array or another container than it was handed."""
+        for (name, value), now, (held, shape) in zip(inputs.items(), handed, first, strict=True):
+            changes = f"{self.name} changes the {name} it was given"
             for before, after in zip(arrays(value), held, strict=True):
                 if not np.array_equal(before, after, equal_nan=True):
                     raise Wrong(
-                        f"{self.name} changes the {name} it was given, from {show(before)} to "
-                        f"{show(after)}, and its caller still needs it. Compute in a new array."
+                        f"{changes}, from {show(before)} to {show(after)}, and its caller still "
+                        "needs it. Compute in a new array."
                     )
+            if outline(now) != shape:
+                raise Wrong(f"{changes}, and its caller still needs it. Work on a copy.")
 
 
 def fresh(value: Any) -> Any:

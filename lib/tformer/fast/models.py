@@ -47,7 +47,7 @@ def decoder(
 ) -> Tensor:
     """No table of scores is stored, unless positions are said in the scores."""
     c, dtype = configuration, parameters.embedding.dtype
-    require_words("decoder", tokens, parameters, c, memory is not None, kept)
+    require_words("decoder", tokens, parameters, c, memory is not None, kept=kept)
     _, p, memory = widened(parameters.embedding, parameters, memory)
     rows = stack(embedded(tokens, p, c), p, c, True, memory, mask, memory_mask, kept)
     return _narrowed(unembed(rows, p), p, dtype)
@@ -65,7 +65,7 @@ def decoder_vjp(
     kept: Several = None,
 ) -> tuple[ModelParameters, Tensor | None]:
     """By PyTorch's automatic differentiation of `decoder`."""
-    require_words("decoder_vjp", tokens, parameters, configuration, memory is not None, kept)
+    require_words("decoder_vjp", tokens, parameters, configuration, memory is not None, kept=kept)
 
     def through(p: ModelParameters, memory: Tensor | None) -> Tensor:
         return decoder(tokens, p, configuration, memory, mask, memory_mask, kept)
@@ -83,7 +83,7 @@ def cached_decoder(
     """Half precision as in `decoder`."""
     c, dtype = configuration, parameters.embedding.dtype
     offset = caches[0].length if caches else 0
-    require_words("cached_decoder", tokens, parameters, c, False, caches, offset)
+    require_words("cached_decoder", tokens, parameters, c, offset=offset, caches=caches)
     _, p, caches = widened(parameters.embedding, parameters, caches)
     x, extended = embedded(tokens, p, c, offset), []
     places = places_of(p, c, tokens.shape[-1], offset, x)
@@ -103,7 +103,7 @@ def encoder(
 ) -> Tensor:
     """Half precision as in `decoder`."""
     c, dtype = configuration, parameters.embedding.dtype
-    require_words("encoder", tokens, parameters, c, several=kept)
+    require_words("encoder", tokens, parameters, c, kept=kept)
     _, p = widened(parameters.embedding, parameters)
     return _narrowed(stack(embedded(tokens, p, c), p, c, False, None, mask, None, kept), p, dtype)
 
@@ -118,7 +118,7 @@ def encoder_vjp(
     kept: Several = None,
 ) -> ModelParameters:
     """By PyTorch's automatic differentiation of `encoder`."""
-    require_words("encoder_vjp", tokens, parameters, configuration, several=kept)
+    require_words("encoder_vjp", tokens, parameters, configuration, kept=kept)
     return vjp(lambda p: encoder(tokens, p, configuration, mask, kept), (parameters,), grad)[0]
 
 

@@ -79,7 +79,7 @@ def decoder(
     Equation eq-decoder; [radford2018], section 3.1, with a memory as in [vaswani2017].
     """
     p, c = parameters, configuration
-    require_words("decoder", tokens, p, c, memory is not None, kept)
+    require_words("decoder", tokens, p, c, memory is not None, kept=kept)
     x = embedded(tokens, p, c)
     return unembed(stack(x, p, c, True, memory, mask, memory_mask, kept), p)
 
@@ -131,7 +131,7 @@ def decoder_vjp(
     Equation eq-decoder-vjp; the derivatives of [radford2018], section 3.1.
     """
     p, c, options = parameters, configuration, (True, memory, mask, memory_mask, kept)
-    require_words("decoder_vjp", tokens, p, c, memory is not None, kept)
+    require_words("decoder_vjp", tokens, p, c, memory is not None, kept=kept)
     x = embedded(tokens, p, c)
     drows, by_logits = unembed_vjp(stack(x, p, c, *options), p, grad)
     dx, by_stack, dmemory = stack_vjp(x, p, c, drows, *options)
@@ -177,7 +177,7 @@ def cached_decoder(
     """
     p, c = parameters, configuration
     offset = caches[0].length if caches else 0
-    require_words("cached_decoder", tokens, p, c, False, caches, offset)
+    require_words("cached_decoder", tokens, p, c, offset=offset, caches=caches)
     x, extended = embedded(tokens, p, c, offset), []
     places = places_of(p, c, tokens.shape[-1], offset, x.dtype)
     for one, cache in zip(p.blocks, caches or [None] * len(p.blocks), strict=True):
@@ -223,7 +223,7 @@ def encoder(
     Equation eq-encoder; [vaswani2017], section 3.1; alone as in [devlin2019].
     """
     p, c = parameters, configuration
-    require_words("encoder", tokens, p, c, several=kept)
+    require_words("encoder", tokens, p, c, kept=kept)
     return stack(embedded(tokens, p, c), p, c, False, None, mask, None, kept)
 
 
@@ -267,7 +267,7 @@ def encoder_vjp(
     Equation eq-encoder-vjp; the derivatives of [vaswani2017], section 3.1.
     """
     p, c = parameters, configuration
-    require_words("encoder_vjp", tokens, p, c, several=kept)
+    require_words("encoder_vjp", tokens, p, c, kept=kept)
     x = embedded(tokens, p, c)
     dx, by_stack, _ = stack_vjp(x, p, c, grad, False, None, mask, None, kept)
     return tree_map(np.add, by_stack, embedded_vjp(tokens, p, c, dx))

@@ -87,11 +87,11 @@ def require_words(
     p: ModelParameters,
     c: Configuration,
     crossed: bool = False,
-    several: tuple[object, ...] | None = None,
     offset: int = 0,
+    **several: tuple[object, ...] | None,
 ) -> None:
     """Hold tokens and parameters to each other and to the configuration."""
-    require_model(where, p, c, tokens.shape[-1] + offset, crossed, several)
+    require_model(where, p, c, tokens.shape[-1] + offset, crossed, **several)
     require_rows(where, tokens, len(p.embedding))
 
 

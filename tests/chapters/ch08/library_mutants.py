@@ -6,6 +6,8 @@ MUTANTS = slipped(
     layer_norm="""
         _standard(x, eps) → _over_size(x, eps)
             LayerNorm: the mean stays
+        _standard(x, eps)[0] → _standard(x.mT, eps)[0].mT
+            LayerNorm: over the words
     """,
     rms_norm="""
         _over_size(x, eps) → _standard(x, eps)
@@ -24,6 +26,7 @@ MUTANTS = slipped(
 
 KILLED_BY = {
     "LayerNorm: the mean stays": ["thm-sphere", "exm-two-numbers", "thm-norm-jacobian"],
+    "LayerNorm: over the words": ["thm-sphere", "exm-two-numbers"],
     "RMSNorm: the mean goes": ["exm-runaway", "thm-norm-jacobian"],
     "LayerNorm vjp: the mean stays": ["thm-norm-jacobian"],
     "RMSNorm vjp: along the row as well": ["thm-norm-jacobian"],

@@ -36,3 +36,9 @@ def test_an_order_is_what_its_name_says() -> None:
 def test_alike_is_the_mean_cosine_of_two_rows() -> None:
     x = np.array([[1.0, 0], [0, 2], [3, 3]])
     assert rows.alike(x) == pytest.approx((0 + 2 * 0.5**0.5) / 3)
+
+
+def test_where_rows_have_melted_only_the_mean_of_the_gradients_arrives() -> None:
+    own, mean = (depth.measured("post", 2, 40, width=16, shared=one)[:, 1] for one in (False, True))
+    np.testing.assert_allclose(own[:, 0], mean[:, 0], rtol=1e-3)
+    assert (own[:, 40] > 2 * mean[:, 40]).all()

@@ -37,13 +37,23 @@ MUTANTS = slipped(
         _linear(hidden, p.w_out, p.b_out) → $ + x.mean(axis=-2, keepdims=True)[..., :1]
             feed-forward: the words are seen
     """,
-    layer_norm="""
-        _standard(x, eps)[0] → _standard(x.mT, eps)[0].mT
-            LayerNorm: over the words
-    """,
     feed_forward_vjp="""
         active_vjp(inner, dhidden) if gate is None else → dhidden if gate is None else
             feed-forward vjp: the slope forgotten
+        return dx + by_gate → return dx
+            feed-forward vjp: nothing through the gates
+    """,
+    gelu_vjp="""
+        ndtr(x) + x * density → ndtr(x)
+            GELU vjp: the share alone
+    """,
+    silu_vjp="""
+        1 + x * (1 - open_) → 1 + x * open_
+            SiLU vjp: another share
+    """,
+    relu_vjp="""
+        x > 0 → x >= 0
+            ReLU vjp: a slope at 0
     """,
 )
 """What is wrong -> the library function, and the mutant in its place."""
@@ -62,6 +72,14 @@ KILLED_BY = {
     "feed-forward: the row is added": ["exm-two-bends", "prop-keys-values"],
     "feed-forward: the words are seen": ["thm-each-word"],
     "LayerNorm: over the words": ["thm-each-word"],
-    "feed-forward vjp: the slope forgotten": ["prop-dead", "thm-folds"],
+    "feed-forward vjp: the slope forgotten": [
+        "prop-dead",
+        "thm-folds",
+        "prop-feed-forward-gradient",
+    ],
+    "feed-forward vjp: nothing through the gates": ["prop-feed-forward-gradient"],
+    "GELU vjp: the share alone": ["prop-slopes"],
+    "SiLU vjp: another share": ["prop-slopes"],
+    "ReLU vjp: a slope at 0": ["prop-slopes"],
 }
 """What is wrong, here or in another chapter -> the claims of this chapter that must fail."""

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 import torch
 
-from tformer.chapters.ch09 import float32, folds, rows
+from tformer.chapters.ch09 import float32, folds, measured, rows
 
 
 def test_binades_are_all_finite_numbers_of_float32_once() -> None:
-    found = [(one["sign"], one["exponent"]) for one in float32.stored()]
+    found = [(one["sign"], one["exponent"]) for one in measured.binades()]
     assert sorted(found) == sorted(product((-1, 1), (-127, *float32.EXPONENTS)))
     for negative in (False, True):
         x = float32.binade(3, negative)

@@ -50,6 +50,11 @@ def _stacks() -> Iterator[Case]:
             With norms behind, the sums were not normed.
         norm(x) if order == "pre" else x → x
             With norms before, the branch read the rows without a norm.
+        read @ w → (norm(x @ w) if order == "pre" else x @ w)
+            With norms before, what a layer gives was normed; what it reads should be.
+        read @ w → (norm(x @ w) if order == "post" else read @ w)
+        norm(x) if order == "post" → x if order == "post"
+            With norms behind, what is added was normed; the sum should be.
         return rows → return norm(rows) if order == "pre" and len(layers) else rows
             With norms before, the last rows were normed too; here they are asked for as they are.
         in layers → in layers[::-1]

@@ -26,7 +26,7 @@ def _tables() -> Iterator[Case]:
         x = integers(n + d, (n, d))
         yield case(x=x, eps=0.1, want=reference.layer_norm(x.astype(float), PLAIN, 0.1))
     far = np.array([[1.0, 2.0, 4.0]]) + 1e6
-    yield case(x=far, eps=1e-5, why="A mean of a million must not cost the digits behind it.")
+    yield case(x=far, eps=1e-5, why="The row (1000001, 1000002, 1000004), far from 0.")
 
 
 @exercise(
@@ -51,6 +51,9 @@ def _tables() -> Iterator[Case]:
             The variance runs over the words; it belongs to a row.
         square.mean(axis=-1, keepdims=True) → square.sum(axis=-1, keepdims=True)
             The squares were added up and not averaged: rows come out with length 1, not √d.
+        square.mean(axis=-1, keepdims=True) → (x**2).mean(axis=-1, keepdims=True) - mean**2
+            The mean of the squares less the square of the mean is a small difference of two large
+            numbers; take the mean off first.
         np.sqrt(variance + eps) → (np.sqrt(variance) + eps)
             The eps was added to the standard deviation; it belongs under the root.
         np.sqrt(variance + eps) → np.sqrt(variance + eps**2)
@@ -171,8 +174,8 @@ def passed_back(x: Array, dy: Array) -> Array:
 
 
 def _large() -> Iterator[Case]:
-    row = np.array([300.0, 4.0], np.float16)
-    yield case(x=row, want=[1, 4 / 300], why="The square of 300 does not fit into float16.")
+    row = np.array([300.0, 150.0], np.float16)
+    yield case(x=row, want=[1, 0.5], why="The square of 300 does not fit into float16.")
     yield case(x=np.array([-60000, 30000, 0], np.float16), want=[-1, 0.5, 0], why="Signs stay.")
     yield case(x=np.array([0.5], np.float16), want=[1], why="A row of one small number.")
     yield case(x=np.array([2.0, -8.0, 4.0, 1.0], np.float16), want=[0.25, -1, 0.5, 0.125])
@@ -192,6 +195,8 @@ def _large() -> Iterator[Case]:
             The largest number was taken, not the largest absolute value.
         np.abs(x).max() → 60000.0
             One number for all rows: small rows then become 0 in float16.
+        np.abs(x).max() → np.sqrt((x * x).mean())
+            The squares were taken first, and they overflow.
         np.abs(x).max() → np.abs(x).sum()
             The sum was taken; the largest number should become 1 or −1.
         x / np.abs(x).max() → np.abs(x) / np.abs(x).max()

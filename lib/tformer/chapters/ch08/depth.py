@@ -24,23 +24,28 @@ __all__ = ["DEPTH", "MEASURES", "SEEDS", "bands", "measured"]
 
 DEPTH, SEEDS = 64, 10
 MEASURES = ("mean square", "gradient", "mean cosine")
-WIDTH, N_HEADS, N_WORDS, HIDDEN = 32, 2, 12, 64
+WIDTH, N_HEADS, N_WORDS = 32, 2, 12
 
 
-def _block(rng: np.random.Generator, share: float) -> BlockParameters:
-    """Draw a block; `share` narrows the matrices that write to the rows."""
-    d, n_heads, width = WIDTH, N_HEADS, WIDTH // N_HEADS
+def _block(rng: np.random.Generator, share: float, d: int) -> BlockParameters:
+    """Draw a block of width d; `share` narrows the matrices that write to the rows."""
+    n_heads, width, hidden = N_HEADS, d // N_HEADS, 2 * d
     norm = NormParameters(np.ones(d), None)
     q, k, v = rng.normal(0, d**-0.5, (3, n_heads, d, width))
     heads = HeadParameters(q, k, v, share * rng.normal(0, d**-0.5, (n_heads, width, d)))
-    w_in = rng.normal(0, d**-0.5, (d, HIDDEN))
-    feed = FeedForwardParameters(w_in, share * rng.normal(0, HIDDEN**-0.5, (HIDDEN, d)))
+    w_in = rng.normal(0, d**-0.5, (d, hidden))
+    feed = FeedForwardParameters(w_in, share * rng.normal(0, hidden**-0.5, (hidden, d)))
     return BlockParameters(heads, feed, norm, norm)
 
 
 @cache
 def measured(
-    order: str, seeds: int = SEEDS, depth: int = DEPTH, narrow: bool = False
+    order: str,
+    seeds: int = SEEDS,
+    depth: int = DEPTH,
+    narrow: bool = False,
+    width: int = WIDTH,
+    shared: bool = False,
 ) -> np.ndarray:
     """Measure stacks of random blocks.
 
@@ -50,6 +55,8 @@ def measured(
     seeds : how many stacks, each with rows and a gradient of its own.
     depth : blocks of a stack.
     narrow : whether what is added is made smaller by √(2 · depth), as GPT-2 begins.
+    width : coordinates of a row.
+    shared : whether every word gets the mean of the words' gradients in the place of its own.
 
     Returns
     -------
@@ -62,9 +69,10 @@ def measured(
     found = []
     for seed in range(seeds):
         rng = np.random.default_rng(seed)
-        rows, grads = rng.standard_normal((2, 1, N_WORDS, WIDTH))
+        rows, grads = rng.standard_normal((2, 1, N_WORDS, width))
+        grads = np.repeat(grads.mean(axis=1, keepdims=True), N_WORDS, axis=1) if shared else grads
         share = (2 * depth) ** -0.5 if narrow else 1.0
-        blocks = [_block(rng, share) for _ in range(depth)]
+        blocks = [_block(rng, share, width) for _ in range(depth)]
         x, grad = [rows[0]], [grads[0]]
         for one in blocks:
             x.append(reference.block(x[-1], one, configuration))
@@ -76,14 +84,12 @@ def measured(
     return np.array(found)
 
 
-def bands(
-    order: str, measure: int, narrow: bool = False
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def bands(order: str, measure: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Mean over the stacks, and the two ends of its 95 % interval, at each depth.
 
     Squares and gradients are averaged as logarithms, so theirs is the geometric mean.
     """
-    values = measured(order, narrow=narrow)[:, measure]
+    values = measured(order)[:, measure]
     log = measure < 2
     mean, half = mean_interval(np.log(values) if log else values, 0.95)
     low, high = mean - half, np.minimum(mean + half, np.inf if log else 1.0)

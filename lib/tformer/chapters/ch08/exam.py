@@ -68,8 +68,8 @@ def two_words(rng: Rng) -> Item:
     gap = np.array([first[0] - first[1], second[0] - second[1]])
     return Item(
         statement=rf"""
-In a model of width two, two words have the rows ${tex(first)}$ and ${tex(second)}$. Norms have
-neither gain nor bias, and $\varepsilon = 0$.
+In a model of width two, without masks or positions, two words have the rows ${tex(first)}$ and
+${tex(second)}$. Norms have neither gain nor bias, and $\varepsilon = 0$.
 
 **(a)** Give the results of LayerNorm for both.
 

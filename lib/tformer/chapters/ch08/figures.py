@@ -10,8 +10,17 @@ from matplotlib.figure import Figure
 from matplotlib.patches import FancyBboxPatch, Rectangle
 
 from tformer import reference
-from tformer.chapters.ch08 import depth, real, rows
-from tformer.figures.style import INK, KEY, QUERY, QUIET, VALUE, WEIGHT, label_ends, panel
+from tformer.chapters.ch08 import depth, real, rows, wrong
+from tformer.figures.style import (
+    INK,
+    KEY,
+    QUERY,
+    QUIET,
+    VALUE,
+    WEIGHT,
+    label_ends,
+    panel,
+)
 from tformer.figures.tables import blank, squares
 
 WIDE = 1000 / 72
@@ -21,10 +30,11 @@ LOOKS = {"pre": (QUERY, "before"), "post": (KEY, "behind")}
 
 def strip(orders: tuple[str, str] = ("none", "pre"), told: bool = True) -> Figure:
     """Where *it* looks behind six layers, as two rows of squares; the second only if `told`."""
-    figure, ax = blank(9.4, 1.45)
+    figure, ax = blank(WIDE, 1.7)
+    ax.set_aspect("auto")
     for i, (order, name) in enumerate(zip(orders, ("no norm", "RMSNorm before"), strict=True)):
-        look: Any = {"ha": "right", "va": "center", "fontsize": 10}
-        ax.text(-0.2, i + 0.5, name, **look)
+        look: Any = {"ha": "right", "va": "center", "fontsize": 11}
+        ax.text(-0.1, i + 0.5, name, **look)
         weights = rows.run(order).weights[-1, rows.IT]
         if i and not told:
             for t in range(len(weights)):
@@ -35,11 +45,11 @@ def strip(orders: tuple[str, str] = ("none", "pre"), told: bool = True) -> Figur
         for t, weight in enumerate(weights):
             if weight >= 0.005:
                 text = f"{weight:.2f}".replace("0.", ".")
-                ax.text(t + 0.5, i + 0.5, text, ha="center", va="center", fontsize=9, color=INK)
+                ax.text(t + 0.5, i + 0.5, text, ha="center", va="center", fontsize=11, color=INK)
     for t, word in enumerate(rows.WORDS):
         bold = "bold" if t == rows.IT else "normal"
-        ax.text(t + 0.5, -0.15, word, ha="center", va="bottom", fontsize=9, fontweight=bold)
-    ax.set(xlim=(-2.6, 12), ylim=(2, -0.6))
+        ax.text(t + 0.5, -0.1, word, ha="center", va="bottom", fontsize=11, fontweight=bold)
+    ax.set(xlim=(-1.6, 12), ylim=(2, -0.55))
     return figure
 
 
@@ -77,8 +87,8 @@ def sphere() -> tuple[Figure, Figure]:
     ax.plot([-3, 3], [-3, 3], color=QUIET, linewidth=1)
     _arrows(ax, points, normed)
     ax.plot([-1, 1], [1, -1], "o", color=QUERY, markersize=9)
-    for x, y, text in ((-1, 1, "(−1, 1)"), (1, -1, "(1, −1)")):
-        ax.text(x, y + 0.55 * np.sign(y), text, color=QUERY, ha="center", va="center")
+    for x, y, text in ((-2.1, 1.1, "(−1, 1)"), (2.1, -1.1, "(1, −1)")):
+        ax.text(x, y, text, color=QUERY, ha="center", va="center")
     _square(ax, 3, "two numbers")
     other, plane = panel(3.3, 3.1)
     basis = np.array([[1, -1, 0], [1, 1, -2]]) / np.sqrt([[2], [6]])
@@ -178,9 +188,11 @@ def deep() -> tuple[Figure, Figure, Figure]:
             ax.fill_between(blocks, low, high, color=color, alpha=0.2, linewidth=0)
         if measure < 2:
             ax.set_yscale("log")
+        if measure == 1:
+            ax.set_ylim(0.005, 40)
         ax.set(xlabel="block", xticks=(0, 16, 32, 48, 64), xlim=(0, 64))
         ax.set_title(title, fontsize=11, fontweight="bold")
-        place = {0: (0.5, 0.35), 1: (0.5, 0.6), 2: (0.5, 0.35)}[measure]
+        place = {0: (0.5, 0.35), 1: (0.65, 0.88), 2: (0.5, 0.35)}[measure]
         ax.legend(loc="center", bbox_to_anchor=place, fontsize=10)
         figures.append(figure)
     return figures[0], figures[1], figures[2]
@@ -224,3 +236,52 @@ def holds_up() -> tuple[Figure, Figure]:
     bars.grid(visible=False, axis="y")
     bars.invert_yaxis()
     return figure, other
+
+
+def mistakes() -> tuple[Figure, Figure, Figure]:
+    """What norms over other axes mix, what other divisors leave, what mistakes cost."""
+    return _mixed(), _left(), _costs()
+
+
+def _mixed() -> Figure:
+    figure, ax = blank(3.3, 2.9)
+    x = np.random.default_rng(1).standard_normal((5, 4))
+    other = x.copy()
+    other[4, 1] += 1
+    for i, (name, norm) in enumerate(wrong.AXES.items()):
+        squares(ax, np.abs(norm(other) - norm(x)), (5.4 * i, 0), KEY, most=0.2)
+        ax.text(5.4 * i + 2, 5.3, name, ha="center", va="top", fontsize=9.5)
+    ax.set(xlim=(-0.7, 15.5), ylim=(8, -2))
+    ax.set_title("what the last word moves", fontsize=11, fontweight="bold")
+    return figure
+
+
+def _left() -> Figure:
+    figure, ax = panel(3.3, 2.9)
+    row = np.random.default_rng(0).standard_normal((1, 8))
+    row /= np.sqrt(np.mean(row * row))
+    sizes = 10 ** np.linspace(-6, 2, 81)
+    colors = (INK, VALUE, WEIGHT, QUERY, KEY)
+    for (name, norm), color in zip(wrong.SIZES.items(), colors, strict=True):
+        made = norm(sizes[:, None] * row)
+        ax.plot(sizes, np.sqrt(np.mean(made * made, axis=-1)), color=color, label=name)
+    ax.set(xscale="log", yscale="log", xlim=(1e-6, 100), ylim=(0.01, 300))
+    ax.set(xlabel="size of the row", ylabel="size behind the norm")
+    ax.set_title("what comes out", fontsize=11, fontweight="bold")
+    label_ends(ax)
+    return figure
+
+
+def _costs() -> Figure:
+    figure, ax = panel(3.3, 2.9)
+    costs = real.stored()["mistakes"]
+    ax.barh(range(len(costs)), costs.values(), color=[QUIET, *[KEY] * (len(costs) - 1)], height=0.7)
+    for i, loss in enumerate(costs.values()):
+        ax.text(1.1 * loss, i, f"{loss:.2f}", va="center", fontsize=10)
+    ax.set(xscale="log", xlim=(1, 3000), xlabel="loss of the real model")
+    ax.set_title("what it costs", fontsize=11, fontweight="bold")
+    ax.set(yticks=range(len(costs)), yticklabels=costs)
+    ax.tick_params(axis="y", length=0)
+    ax.grid(visible=False, axis="y")
+    ax.invert_yaxis()
+    return figure

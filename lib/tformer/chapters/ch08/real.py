@@ -6,14 +6,18 @@ The page reads the file, so it needs no model; the tests measure again where the
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from tformer import reference
-from tformer.chapters.ch08.rows import PLAIN
+from tformer.chapters.ch08.rows import PLAIN, alike
+from tformer.configuration import Configuration
 from tformer.models.real import RealModel
+from tformer.parameters import ModelParameters, tree_map
 from tformer.world import corpus
 
 __all__ = ["BEHIND", "CONTROLS", "FILE", "WORDS", "measured", "stored"]
@@ -42,7 +46,9 @@ def measured(model: RealModel) -> dict[str, Any]:
         blocks. "coordinate", "value", "median", "share": the largest coordinate of the first row
         behind block `BEHIND`, what stands there, the others' median there, its share of the row's
         square. "loss", "changed": without a change, and with that number set to the median;
-        "controls": likewise for the next largest coordinates, one at a time.
+        "controls": likewise for the next largest coordinates, one at a time. "alike": the mean
+        cosine of two rows other than the first, behind 0 to L blocks. "mistakes": the loss of the
+        model with its norms computed wrongly, by what is wrong.
     """
     tokenizer, parameters, configuration = model
     tokens = np.array(tokenizer.encode(" ".join(corpus.sentences()))[:WORDS])
@@ -80,6 +86,44 @@ def measured(model: RealModel) -> dict[str, Any]:
         "loss": _short(loss(rows[-1])),
         "changed": _short(changed(here, coordinate)),
         "controls": _short([changed(here, one) for one in others]),
+        "alike": _short([alike(one[1:]) for one in rows]),
+        "mistakes": {
+            name: _short(_loss(tokens, *wrong))
+            for name, wrong in _mistakes(parameters, configuration).items()
+        },
+    }
+
+
+def _loss(tokens: np.ndarray, parameters: ModelParameters, configuration: Configuration) -> float:
+    logits = reference.decoder(tokens, parameters, configuration)[:-1]
+    return float(reference.cross_entropy(logits, tokens[1:]).mean())
+
+
+def _mistakes(
+    parameters: ModelParameters, configuration: Configuration
+) -> dict[str, tuple[ModelParameters, Configuration]]:
+    """The model with each mistake, by its name on the page."""
+
+    def gains(change: Callable[[np.ndarray], np.ndarray]) -> ModelParameters:
+        blocks = tuple(
+            replace(
+                one,
+                heads_norm=tree_map(change, one.heads_norm),
+                feed_forward_norm=tree_map(change, one.feed_forward_norm),
+            )
+            for one in parameters.blocks
+        )
+        return replace(parameters, blocks=blocks, norm=tree_map(change, parameters.norm))
+
+    d = parameters.embedding.shape[-1]
+    return {
+        "as it is": (parameters, configuration),
+        "d − 1": (gains(lambda gain: gain * np.float32((1 - 1 / d) ** 0.5)), configuration),
+        "LayerNorm": (parameters, replace(configuration, norm="layer")),
+        "ε = 0.01": (parameters, replace(configuration, eps=0.01)),
+        "no gains": (gains(np.ones_like), configuration),
+        "norms behind": (parameters, replace(configuration, order="post")),
+        "none at the end": (replace(parameters, norm=None), configuration),
     }
 
 
@@ -91,5 +135,5 @@ def _short(x: Any) -> Any:
 if __name__ == "__main__":
     from tformer.models.real import real_model
 
-    text = json.dumps(measured(real_model()), indent=1)
+    text = json.dumps(measured(real_model()), indent=1, ensure_ascii=False)
     FILE.write_text(text + "\n", encoding="utf-8")

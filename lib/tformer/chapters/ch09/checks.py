@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -71,7 +72,7 @@ def unmix(w: np.ndarray) -> np.ndarray:
 
 
 def _facts() -> Iterator[Case]:
-    yield case(p=[[1.0, 1], [1, 0], [0.75, 0.5]], want=[1, 0, 0.25], why="relu(p + q − 1).")
+    yield case(p=[[1.0, 1], [1, 0], [0.75, 0.5]], want=[1, 0, 0.25], why="It is the ReLU of p + q − 1.")
     yield case(p=[[1.0, 1, 1], [1, 1, 0], [1, 1, 0.5]], want=[1, 0, 0.5], why="Three facts.")
     yield case(p=[1.0, 0.5, 1, 1, 0.75], want=0.25)
     yield case(p=[[0.25], [1]], want=[0.25, 1], why="One fact alone is what it is.")
@@ -126,14 +127,14 @@ def _layers() -> Iterator[Case]:
     b_in = np.array([0.0, -1, 1])
     w_out = np.array([[1.0, 0], [2, 1], [0, 3]])
     b_out = np.array([0.0, 10])
-    inputs = {"x": x, "w_in": w_in, "b_in": b_in, "w_out": w_out, "b_out": b_out}
+    inputs: dict[str, Any] = {"x": x, "w_in": w_in, "b_in": b_in, "w_out": w_out, "b_out": b_out}
     yield case(**inputs, want=[[3, 17], [0, 10]], why="The hidden units are (1, 1, 2), (0, 0, 0).")
     for seed, (shape, d, f) in enumerate(
         (((3,), 2, 5), ((4,), 3, 2), ((), 2, 4), ((2, 3), 3, 6), ((1,), 1, 1), ((3,), 4, 4))
     ):
         shapes = ((*shape, d), (d, f), (f,), (f, d), (d,))
         names = ("x", "w_in", "b_in", "w_out", "b_out")
-        drawn = {
+        drawn: dict[str, Any] = {
             n: integers(10 * seed + i, s)
             for i, (n, s) in enumerate(zip(names, shapes, strict=True))
         }
@@ -194,7 +195,7 @@ def layer(
 def _gated() -> Iterator[Case]:
     one = np.array([[1.0]])
     yield case(x=[[0.0]], w_gate=one, w_in=one, w_out=one, want=[[0]])
-    inputs = {
+    inputs: dict[str, Any] = {
         "x": np.array([[1.0, 0], [0, 1]]),
         "w_gate": np.array([[np.log(3), 0, 1], [0, np.log(2), -1]]),
         "w_in": np.array([[4.0, 1, 0], [1, 3, 2]]),
@@ -206,10 +207,13 @@ def _gated() -> Iterator[Case]:
     yield case(**inputs, want=want, why="σ(log 3) is 3/4, so SiLU(log 3) = ¾ log 3, times 4.")
     for seed, (shape, d, f) in enumerate((((3,), 2, 5), ((), 3, 2), ((2, 3), 3, 4), ((4,), 2, 2))):
         shapes = {"x": (*shape, d), "w_gate": (d, f), "w_in": (d, f), "w_out": (f, d)}
-        yield case(**{n: integers(10 * seed + i, s) / 2 for i, (n, s) in enumerate(shapes.items())})
+        drawn: dict[str, Any] = {
+            n: integers(10 * seed + i, s) / 2 for i, (n, s) in enumerate(shapes.items())
+        }
+        yield case(**drawn)
     yield from promised(single, zeros("x"), **inputs)
     yield case(
-        **(inputs | {"x": 1000 * inputs["x"]}), why="Rows may be large: no exp may overflow."
+        **(inputs | {"x": 1000 * inputs["x"]}), why="Rows may be large: no NaN may come out."
     )
 
 
@@ -223,8 +227,7 @@ def _sigmoid(u: np.ndarray) -> np.ndarray:
     hints=(
         "Two readings of the row, one of them bent; they meet number by number.",
         "SiLU is u times the sigmoid of u. It belongs to the gates.",
-        "Bend x @ w_gate, multiply by x @ w_in, then w_out. Write the sigmoid without "
-        "overflow.",
+        "Bend x @ w_gate, multiply by x @ w_in, then w_out. Write the sigmoid without overflow.",
     ),
     cases=_gated,
     slips="""

@@ -30,7 +30,7 @@ def _bills() -> Iterator[Case]:
 
 @exercise(
     "9.6",
-    kind=Several(names=("the parameters", "the share")),
+    kind=Several(names=("number of parameters", "share")),
     praise="With gates and without, wide layers and narrow ones.",
     hints=(
         "How many matrices has the layer, and how many entries has each?",

@@ -18,6 +18,7 @@ from tformer.parameters import (
     HeadParameters,
     NormParameters,
 )
+from tformer.world.lexicon import KINDS, tokenise
 
 ACTIVATIONS = ("relu", "gelu", "gelu_tanh", "silu")
 
@@ -89,10 +90,9 @@ def says_and(
     for p, q in product((0, 1), repeat=2):
         got = max(0, p + q - threshold)
         require(got == p * q, f"max(0, {p} + {q} − {threshold}) = {got}, not {p * q}")
-    steps = np.linspace(0, 1, 21)
-    p, q = np.meshgrid(steps, steps)
-    found = ref.relu(p + q - float(threshold))
-    require(bool((found <= np.minimum(p, q) + 1e-12).all()), "more than the smaller of both")
+    heard = grid(2, np.linspace(0, 1, 21).tolist())
+    found = ref.relu(heard.sum(axis=1) - float(threshold))
+    require(bool((found <= heard.min(axis=1) + 1e-12).all()), "more than the smaller of both")
     a, b, c = sp.symbols("a b c", real=True)
     at = [a * x + b * y + c for x, y in ((0, 0), (1, 0), (0, 1))][:corners]
     value = (a + b + c).subs(sp.solve(at, [a, b, c], dict=True)[0])
@@ -103,14 +103,14 @@ def says_and(
     for n in range(2, 7):
         facts = grid(n, (0, 1))
         shift = n - 1 if n != 3 else for_three
-        got = ref.relu(facts.sum(axis=1) - shift)
-        wrong = np.flatnonzero(got != facts.prod(axis=1))
-        said = f"{show(facts[wrong[0]])} gives {got[wrong[0]]:g}" if wrong.size else ""
+        units = ref.relu(facts.sum(axis=1) - shift)
+        wrong = np.flatnonzero(units != facts.prod(axis=1))
+        said = f"{show(facts[wrong[0]])} gives {units[wrong[0]]:g}" if wrong.size else ""
         require(not wrong.size, f"n = {n}, less {shift}: {said}")
     return (
         "max(0, p + q − 1) is p q at the corners and at most min(p, q) on a grid of 441; an affine "
-        "map that is 0 at three corners is 0 at the fourth, and the best one has the mean squared "
-        "error 1/16; Σ − (n − 1) for all facts, n ≤ 6"
+        "map that is 0 at three corners is 0 at the fourth; the least mean squared error is 1/16; "
+        "n ≤ 6 facts, all corners"
     )
 
 
@@ -126,11 +126,9 @@ def says_and(
 )
 def place_or_cargo(threshold: float = 1.0, heads: int = 2) -> str:
     """The row of *it* through two heads and the layer, for both last words."""
-    layer = FeedForwardParameters(
-        rows.AND.w_in, rows.AND.w_out, np.full(len(rows.KINDS), -threshold)
-    )
+    layer = FeedForwardParameters(rows.AND.w_in, rows.AND.w_out, np.full(len(KINDS), -threshold))
     for sentence, said, meant in ((rows.TIRED, (0,), 0), (rows.WIDE, (1, 2), 1)):
-        it = rows.tokenise(sentence).index("it")
+        it = tokenise(sentence).index("it")
         x = rows.heard(sentence)[it]
         if heads == 1:
             x = x * np.isin(np.arange(len(x)), rows.features("says"))
@@ -243,9 +241,9 @@ def keys_values(
         want = ref.softmax(u) @ layer.w_out
         require(near(memory, want), f"softmax: {show(memory[0])} and {show(want[0])}")
     return (
-        "the sum over hidden units for symbols, d_model, d_ff ≤ 3; 24 random layers with four "
-        "activations; with a softmax in place of the activation, the library's attention with "
-        "scale 1 and b_in as bias of the scores (1e-12)"
+        "the sum over hidden units for symbols, d_model, d_ff ≤ 3, and 24 random layers with four "
+        "activations; with a softmax, the library's attention, scale 1, b_in as bias of the scores "
+        "(1e-12)"
     )
 
 

@@ -11,7 +11,7 @@ import torch
 from scipy.optimize import minimize_scalar
 
 from tformer import reference as ref
-from tformer.chapters.ch09 import float32, folds
+from tformer.chapters.ch09 import float32, folds, measured
 from tformer.chapters.ch09.claims import random_layer
 from tformer.claims.registry import claim, require
 from tformer.claims.tools import identity, near
@@ -35,7 +35,7 @@ def tanh_form(
     cubic: float = 0.044715, most: float = 0.000474, share: float = 1.0, left_out: int = 0
 ) -> str:
     """The stored sweep is whole and agrees with five binades, with a sample and with calculus."""
-    found = float32.stored()[left_out:]
+    found = measured.binades()[left_out:]
     numbers = len(found) * 2**23
     require(numbers == 2**32 - 2**24, f"{numbers} numbers were tried, of {2**32 - 2**24}")
 
@@ -68,8 +68,8 @@ def tanh_form(
     require(near(ours[middle], apart.numpy()[middle], 1e-9), "the library and the sweep differ")
     return (
         f"{len(found)} binades, {numbers} numbers, stored: the largest error is "
-        f"{worst['error']:.7f}, at {abs(worst['at']):.4f} of either sign, where calculus finds it "
-        "(1e-9); below −8 all of GELU is lost; five binades swept again; a sample of the library"
+        f"{worst['error']:.7f}, at {abs(worst['at']):.4f} of either sign, as by calculus (1e-9); "
+        "five binades swept again; the library at a sample of 100000"
     )
 
 
@@ -104,7 +104,7 @@ def share(matrices: int = 3, ratio: int = 4, tables: int = 4) -> str:
     identity(width, sp.Rational(8, 3) * d, "the width with gates")
     flops = {"feed": 2 * 8 * d**2, "attention": 2 * 4 * d**2 + tables * n * d}
     even = sp.solve(sp.Eq(flops["feed"], flops["attention"]), n)
-    require(bool(even), "the two never meet: without its tables attention costs half, for all T")
+    require(bool(even), f"attention costs {flops['attention']} for all T, the layer 16 d²")
     identity(even[0], 2 * d, "the length at which attention costs as much")
     return (
         f"d_model hidden units more make 2 d², or 3 d² with gates, more parameters a layer in "

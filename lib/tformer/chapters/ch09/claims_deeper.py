@@ -65,12 +65,15 @@ def _occurs(w: np.ndarray, b: np.ndarray, signs: tuple[int, ...]) -> bool:
 )
 def depth(added: bool = False, units: int = 2) -> str:
     """The tent folded over itself: pieces counted by exact slopes between dyadic points."""
+    zero = Fraction(0)
     for n_layers in range(1, 11):
-        points = [Fraction(k, 2 ** (n_layers + 1)) for k in range(2 ** (n_layers + 1) + 1)]
+        points: list[Fraction] = [
+            Fraction(k, 2 ** (n_layers + 1)) for k in range(2 ** (n_layers + 1) + 1)
+        ]
         values = points
         for _ in range(n_layers):
-            bent = [4 * max(0, v - Fraction(1, 2)) if units > 1 else 0 for v in values]
-            values = [2 * max(0, v) - b for v, b in zip(values, bent, strict=True)]
+            bent = [4 * max(zero, v - Fraction(1, 2)) if units > 1 else zero for v in values]
+            values = [2 * max(zero, v) - b for v, b in zip(values, bent, strict=True)]
         steps = [t > s for s, t in pairwise(values)]
         found = 1 + sum(s != t for s, t in pairwise(steps))
         want = 2 * n_layers + 1 if added else 2**n_layers

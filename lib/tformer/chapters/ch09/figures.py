@@ -10,7 +10,8 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
 from tformer import reference
-from tformer.chapters.ch09 import float32, folds, rows
+from tformer.chapters.ch09 import folds, measured, mistakes, rows
+from tformer.experiments.intervals import mean_interval
 from tformer.figures.style import (
     INK,
     KEY,
@@ -25,7 +26,7 @@ from tformer.figures.style import (
 )
 from tformer.figures.tables import blank, squares, table
 from tformer.parameters import FeedForwardParameters
-from tformer.world.lexicon import KINDS
+from tformer.world.lexicon import KINDS, tokenise
 
 CURVES = {"relu": ("ReLU", INK), "gelu": ("GELU", QUERY), "silu": ("SiLU", KEY)}
 LINES = (np.array([[3, -2, 1, 4], [1, 3, -4, 2]]), np.array([2, 3, 4, -7]))
@@ -39,7 +40,7 @@ def strip(before: bool = False) -> Figure:
     """
     figure, ax = blank(10.4, 1.6)
     for left, sentence in ((0.0, rows.TIRED), (14.5, rows.WIDE)):
-        x = rows.heard(sentence)[rows.tokenise(sentence).index("it")]
+        x = rows.heard(sentence)[tokenise(sentence).index("it")]
         last = sentence.split()[-1]
         said, is_now = x[rows.features("says")], rows.kinds(sentence)
         ax.text(left + 3, -0.35, f"… too {last}", fontsize=13, fontweight="bold")
@@ -131,7 +132,7 @@ def curves() -> tuple[Figure, Figure]:
 
 def tanh_error() -> tuple[Figure, Figure]:
     """The error of the tanh form in every binade of float32: absolute, and as a share of GELU."""
-    found = [one for one in float32.stored() if -14 <= one["exponent"] <= 5]
+    found = [one for one in measured.binades() if -14 <= one["exponent"] <= 5]
     made = []
     for key, title, floor in (("error", "error", 1e-19), ("share", "error, as a share", 1e-15)):
         figure, ax = panel(3.3, 2.7)
@@ -152,7 +153,7 @@ def memory() -> Figure:
     """The layer AND as a memory: six keys, six values, and what "it" asks, in one wide picture."""
     figure, ax = blank(10.4, 3.75)
     wide = rows.WIDE
-    x = rows.heard(wide)[rows.tokenise(wide).index("it")]
+    x = rows.heard(wide)[tokenise(wide).index("it")]
     shown = [*rows.features("says"), *rows.features("is")]
     units = rows.kinds(wide)
     top = 1.6
@@ -180,8 +181,8 @@ def memory() -> Figure:
         ax.text(16.9, y, f"value {i + 1}", ha="right", va="center", fontsize=11)
         at = (17.2 + 0.9 * (i + 0.3), top - 0.15)
         ax.text(*at, f"is {kind}", rotation=55, ha="left", va="bottom", fontsize=10)
-    for at, text in ((11.9, "x · key"), (14.0, "ReLU(… − 1)")):
-        ax.text(at, top - 0.2, text, ha="center", va="bottom", fontsize=11)
+    for left, text in ((11.9, "x · key"), (14.0, "ReLU(… − 1)")):
+        ax.text(left, top - 0.2, text, ha="center", va="bottom", fontsize=11)
     y = top + 5.2
     squares(ax, units[None], (17.2, y), VALUE, 1.0, (0.9, 0.8))
     ax.text(16.9, y + 0.4, "what is added", ha="right", va="center", fontsize=12)
@@ -248,3 +249,40 @@ def line_layer() -> FeedForwardParameters:
         np.array([2.0, -1.0, -1.0, -2.0]),
         np.zeros(1),
     )
+
+
+def fingerprints() -> Figure:
+    """What five layers with a mistake answer to five questions, and where they give it away."""
+    figure, ax = blank(10.4, 3.6)
+    width, height = 4.2, 1.0
+    for j, question in enumerate(mistakes.QUESTIONS):
+        at = (width * (j + 0.5), -0.25)
+        ax.text(*at, question, ha="center", va="bottom", fontsize=11)
+    for i, (name, answers) in enumerate(mistakes.fingerprints().items()):
+        given_away = np.array(mistakes.odd(answers), dtype=float)
+        weight = "bold" if i == 0 else "normal"
+        ax.text(-0.3, height * (i + 0.5), name, ha="right", va="center", weight=weight)
+        squares(ax, 0.6 * given_away[None], (0, height * i), ORANGE, 1.0, (width, height))
+        for j, value in enumerate(answers):
+            at = (width * (j + 0.5), height * (i + 0.5))
+            ax.text(*at, f"{abs(value):.3f}", ha="center", va="center", fontsize=12)
+    ax.set(xlim=(-5.2, 21.1), ylim=(6.2, -1.9))
+    return figure
+
+
+def widths() -> Figure:
+    """Nats above the entropy of the stories against hidden units a number of the row."""
+    figure, ax = panel(3.6, 2.5)
+    found = measured.widths()
+    ratios = [one["d_ff"] / one["d_model"] for one in found]
+    for ratio, one in zip(ratios, found, strict=True):
+        ax.plot([ratio] * len(one["excess"]), one["excess"], "o", color=QUIET, markersize=4)
+    means, halves = zip(
+        *(mean_interval(np.array(one["excess"]), confidence=0.95) for one in found), strict=True
+    )
+    ax.errorbar(ratios, means, yerr=halves, color=KEY, marker="s", capsize=4, markersize=5)
+    ax.set(xscale="log", xlabel="hidden units a coordinate, $d_{ff}$ / $d_{model}$")
+    ax.set(ylabel="nats a story too many", ylim=(0, None))
+    ax.set_xticks(ratios, [f"{ratio:.3g}" for ratio in ratios])
+    ax.minorticks_off()
+    return figure

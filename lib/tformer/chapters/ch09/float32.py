@@ -11,16 +11,15 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterator
-from functools import cache
-from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
 import torch
 
-__all__ = ["EXPONENTS", "FILE", "binade", "errors", "farthest", "stored"]
+from tformer.chapters.ch09.measured import FLOAT32
 
-FILE = "float32.json"
+__all__ = ["EXPONENTS", "binade", "errors", "farthest"]
+
 CUBIC, ROOT = 0.044715, math.sqrt(2 / math.pi)
 EXPONENTS = range(-126, 128)
 """Of the normal numbers; those below, and zero, are one binade more, under −127."""
@@ -77,20 +76,12 @@ def sweep() -> Iterator[dict[str, Any]]:
             yield farthest(exponent, negative)
 
 
-@cache
-def stored() -> list[dict[str, Any]]:
-    """What the sweep said, a dictionary for each of 510 binades."""
-    text = (files(__package__) / FILE).read_text(encoding="utf-8")
-    found: list[dict[str, Any]] = json.loads(text)
-    return found
-
-
 def main() -> None:
     """Make the file."""
     torch.set_num_threads(1)
     lines = [json.dumps(one) for one in sweep()]
     text = "[\n" + ",\n".join(lines) + "\n]\n"
-    Path(__file__).with_name(FILE).write_text(text, encoding="utf-8")
+    Path(__file__).with_name(FLOAT32).write_text(text, encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -50,7 +50,7 @@ def witnesses(lines: list[tuple[int, int, int]]) -> list[tuple[Fraction, Fractio
             most = max(abs(p) + abs(q) for p, q, _ in lines)
             for s, t in product((1, -1), repeat=2):  # to either side of both lines
                 u, v = Fraction(e * s - b * t, det), Fraction(a * t - d * s, det)
-                step = near / (2 * most * max(abs(u), abs(v), 1))
+                step = near / (2 * most * max(abs(u), abs(v), Fraction(1)))
                 found.append((x + step * u, y + step * v))
     if not found:  # all are parallel: along a normal (a, b) of theirs
         a, b, _ = next(line for line in lines if line[:2] != (0, 0))

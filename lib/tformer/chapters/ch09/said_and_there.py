@@ -10,7 +10,7 @@ import traitlets
 from tformer import reference
 from tformer.chapters.ch09 import rows
 from tformer.widgets.base import BookWidget
-from tformer.world.lexicon import KINDS
+from tformer.world.lexicon import KINDS, tokenise
 
 SENTENCES = (
     rows.WIDE,
@@ -20,14 +20,16 @@ SENTENCES = (
     "The cat sat on the mat because it was soft",
     "The animal did not cross the street because it was too heavy",
 )
-NAMES = ("animal, street: wide", "… tired", "lorry, street: wide", "piano, door: wide")
-NAMES += ("cat, mat: soft", "animal, street: heavy")
+NAMES = (
+    *("animal, street: wide", "… tired", "lorry, street: wide"),
+    *("piano, door: wide", "cat, mat: soft", "animal, street: heavy"),
+)
 ACTIVATIONS = {"relu": "ReLU", "gelu_tanh": "GELU, tanh form", "silu": "SiLU"}
 
 
 def _heard(sentence: str) -> list[list[float]]:
     """What is said of each kind and how much of it is there, in the row of *it*."""
-    x = rows.heard(sentence)[rows.tokenise(sentence).index("it")]
+    x = rows.heard(sentence)[tokenise(sentence).index("it")]
     return [x[rows.features(verb)].tolist() for verb in ("says", "is")]
 
 
