@@ -25,10 +25,9 @@ BEYOND = ("x2", "guess", "came", "tokens")
     scope="x³, sin and exp at 5 places, errors of either sign",
 )
 def differences(sixth: int = 6, rounding: float = 1.0, power: float = 1 / 3) -> str:
-    """The worst case of both errors is tried; then no step of a fine grid is better than the best.
+    """The worst case of both errors; then no step of a fine grid is better than the best.
 
-    Both values are off by the same number, in the directions that hurt most. For x³ the bound is
-    reached.
+    Both values are off by one number, in the directions that hurt most.
     """
     cubic = (lambda x: x**3, lambda x: 3 * x**2, lambda x, h: 6.0)
     sine = (np.sin, np.cos, lambda x, h: 1.0)
