@@ -157,6 +157,10 @@ def edition(book: Book, page: str) -> NotebookNode:
             cell.source = written_out(cell.source, book, page, cited)
         elif call := CALL.fullmatch(cell.source):
             _seal(cell, call[1])
+        for output in cell.get("outputs", []):
+            if "text/markdown" in output.get("data", {}):
+                text = output.data["text/markdown"]
+                output.data["text/markdown"] = written_out(text, book, page, cited)
         cells.append(cell)
         figure = cell.metadata.get("mystnb", {}).get("figure", {})
         if "caption" in figure:

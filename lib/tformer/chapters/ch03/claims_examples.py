@@ -102,8 +102,8 @@ def cpp_attention(epsilon: float = 1e-12) -> str:
     require(short.min() > 0 and short.max() < 1e-12, bound)
     require_slips(CPP_LISTING)
     return (
-        "the twelve printed numbers, recorded with their source, to four decimals; with its "
-        f"arithmetic in float64 shortfalls up to {short.max():.1e}; the listing is not compiled"
+        "the twelve numbers that the compiled listing printed once, to four decimals; with its "
+        f"arithmetic in float64 shortfalls up to {short.max():.1e}; it is not compiled here"
     )
 
 

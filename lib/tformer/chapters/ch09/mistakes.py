@@ -69,7 +69,7 @@ def fingerprints() -> dict[str, tuple[float, ...]]:
     changed = X.copy()
     changed[3] = X[3, ::-1]
     right = reference.feed_forward(X, LAYER, RELU)
-    found = {}
+    found: dict[str, tuple[float, ...]] = {}
     for name, (units, out) in LAYERS.items():
         y, middle = out(units(X)), out(units((X + X[::-1]) / 2))
         found[name] = (

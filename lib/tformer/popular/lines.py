@@ -1,0 +1,163 @@
+"""One line of a document: what stands there, what it claims, and what comes out when it is run."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+__all__ = ["VERDICTS", "Document", "Line", "Number", "cited", "given", "numbers", "runs"]
+
+VERDICTS = ("agrees", "rounded", "loose", "wrong")
+"""From the best to the worst; what is given, such as a table to start from, has none."""
+WRITTEN = re.compile(r"(?<![\w.])[-+−]?\d+(?:\.\d+)?(?:[eE]-?\d+)?")
+Cases = Mapping[str, bool]
+
+
+@dataclass(frozen=True)
+class Number:
+    """A printed number beside the one that comes out."""
+
+    printed: str
+    right: float
+
+    @property
+    def verdict(self) -> str:
+        """Whether all printed digits are right; if not, whether the last is off by one at most.
+
+        A number without a point is not rounded: it is right or wrong.
+        """
+        text = self.printed.replace("−", "-")
+        unit = 10.0 ** int(Decimal(text).as_tuple().exponent)
+        error = abs(float(text) - self.right)
+        if "." not in text:
+            return "agrees" if error < 1e-9 else "wrong"
+        slack = 1e-9 * unit
+        return (
+            "agrees"
+            if error <= unit / 2 + slack
+            else "rounded"
+            if error <= unit + slack
+            else "wrong"
+        )
+
+    def __str__(self) -> str:
+        """The right number, with as many digits as are printed; one more where those do not do."""
+        text = self.printed.replace("−", "-")
+        digits = max(0, -int(Decimal(text).as_tuple().exponent))
+        if self.verdict == "wrong" and abs(self.right - round(self.right)) > 1e-9:
+            digits = max(digits, 4)
+        return f"{self.right:.{digits}f}".replace("-", "−")
+
+
+@dataclass(frozen=True, eq=False)
+class Line:
+    """One line of a document.
+
+    Attributes
+    ----------
+    found : a few words, or numbers as they are printed, by which a reader finds the line.
+    says : what is claimed, in our words.
+    see : labels of the book where the reason stands, or "10" for a chapter to come.
+    why : the reason, or what goes wrong.
+    right : gives the numbers that come out, in the order in which they are printed.
+    printed : the numbers to be compared; all in `found`, if left out.
+    cases : gives what was tried, and whether the claim held.
+    stated : the verdict on what cannot be run; `why` then names a source.
+    """
+
+    found: str
+    says: str = ""
+    see: str = ""
+    why: str = ""
+    right: Callable[[], Any] | None = None
+    printed: str = ""
+    cases: Callable[[], Cases] | None = None
+    stated: str = ""
+
+    @cached_property
+    def numbers(self) -> list[Number]:
+        """The printed numbers, each with the right one; none unless there is something to compare.
+
+        Raises
+        ------
+        ValueError
+            If not as many come out as are printed.
+        """
+        if self.right is None:
+            return []
+        texts = WRITTEN.findall(self.printed or self.found)
+        found = np.ravel(np.asarray(self.right(), dtype=float)).tolist()
+        if len(texts) != len(found):
+            raise ValueError(f"{self.found}: {len(texts)} numbers printed, {len(found)} computed")
+        return [Number(text, value) for text, value in zip(texts, found, strict=True)]
+
+    @cached_property
+    def tried(self) -> Cases:
+        """What was tried, and whether the claim held."""
+        return self.cases() if self.cases else {}
+
+    @property
+    def verdict(self) -> str:
+        """The worst of its numbers; or whether the claim held in all cases, in some, or in none."""
+        if self.numbers:
+            return max((number.verdict for number in self.numbers), key=VERDICTS.index)
+        if self.tried:
+            held = set(self.tried.values())
+            return "loose" if len(held) > 1 else "agrees" if held == {True} else "wrong"
+        return self.stated
+
+    @property
+    def kind(self) -> str:
+        """How it was judged: numbers compared, run, or by a source; or not, because it is given."""
+        if self.right or self.cases:
+            return "compared" if self.right else "run"
+        return "given" if self.stated == "given" else "by a source"
+
+
+@dataclass(frozen=True, eq=False)
+class Document:
+    """One explanation in circulation: its title, what it is, and its lines by section."""
+
+    title: str
+    about: str
+    sections: Mapping[str, Sequence[Line]]
+    names: tuple[str, ...] = ()
+    """Printed numbers that claim nothing: dates, and numbers of things."""
+
+    @property
+    def lines(self) -> list[Line]:
+        """All lines, in their order."""
+        return [line for section in self.sections.values() for line in section]
+
+
+def numbers(
+    found: str,
+    says: str,
+    right: Callable[[], Any],
+    see: str = "",
+    why: str = "",
+    printed: str = "",
+) -> Line:
+    """A line of numbers, which are computed again."""
+    return Line(found, says, see, why, right=right, printed=printed)
+
+
+def runs(found: str, says: str, cases: Callable[[], Cases], see: str = "", why: str = "") -> Line:
+    """A statement that is tried in one case or several."""
+    return Line(found, says, see, why, cases=cases)
+
+
+def cited(found: str, says: str, verdict: str, why: str, see: str = "") -> Line:
+    """A statement about the world, judged by a source that `why` names."""
+    return Line(found, says, see, why, stated=verdict)
+
+
+def given(found: str, says: str, see: str = "") -> Line:
+    """What a document starts from: nothing is claimed."""
+    return Line(found, says, see, stated="given")
