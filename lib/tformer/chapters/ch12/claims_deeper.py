@@ -114,5 +114,6 @@ def groups(deepest: float = 2.0, factor: float = 2.0) -> str:
                 require(bool(alike), f"{depth} blocks, b = {ratio} r: groups of {best} are better")
     for ratio in (4, 16):
         depth = ratio * 9
-        require(near(depth / 3 + 3 * ratio, factor * (depth * ratio) ** 0.5), "not reached")
+        got, want = depth / 3 + 3 * ratio, factor * (depth * ratio) ** 0.5
+        require(near(got, want), f"{depth} blocks in threes keep {got:.4g}, not {want:.4g}")
     return "all sizes of groups at 600 depths; the bound is reached where its square root is whole"
