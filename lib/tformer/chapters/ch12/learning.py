@@ -6,13 +6,11 @@ from functools import cache
 from typing import Any
 
 import numpy as np
-import torch
 
-from tformer import fast, reference
+from tformer import reference
 from tformer.chapters.ch12.intermediates import SLIPS
 from tformer.chapters.ch12.small import backward, drawn, forward, loss
 from tformer.configuration import Configuration
-from tformer.experiments.threads import one_thread
 from tformer.experiments.training import Adam, training
 from tformer.models.sizes import Sizes, initialise
 from tformer.parameters import ModelParameters, leaves, tree_map
@@ -58,6 +56,11 @@ def both(
 
     The second in float32 if it is to be `single`, and with a decay of its own.
     """
+    import torch  # a page that shows no curve need not wait for it
+
+    from tformer import fast
+    from tformer.experiments.threads import one_thread
+
     start, tokens = first()
     batches = np.random.default_rng(1).integers(0, len(tokens), (steps, BATCH))
     p, curves = tree_map(np.copy, start), ([], [])  # type: ignore[var-annotated]
