@@ -72,9 +72,7 @@ def unmix(w: np.ndarray) -> np.ndarray:
 
 
 def _facts() -> Iterator[Case]:
-    yield case(
-        p=[[1.0, 1], [1, 0], [0.75, 0.5]], want=[1, 0, 0.25], why="It is the ReLU of p + q − 1."
-    )
+    yield case(p=[[1.0, 1], [1, 0], [0.75, 0.5]], want=[1, 0, 0.25], why="ReLU of p + q − 1.")
     yield case(p=[[1.0, 1, 1], [1, 1, 0], [1, 1, 0.5]], want=[1, 0, 0.5], why="Three facts.")
     yield case(p=[1.0, 0.5, 1, 1, 0.75], want=0.25)
     yield case(p=[[0.25], [1]], want=[0.25, 1], why="One fact alone is what it is.")
