@@ -154,7 +154,8 @@ check("12.4", attention_back)
 #
 # A tied table E of shape `(N, d)` is looked up, `E[tokens]`, and used as head, `z = x @ E.T`.
 # Write `table_back(tokens, dx, x, dz)`. Here dx is the gradient of the rows that were looked up,
-# and x are the rows that the head was given. Return the gradient of the table.
+# x are the rows that the head was given, and dz is the gradient of the logits z. Return the
+# gradient of the table.
 # ```
 
 # %%
@@ -216,7 +217,8 @@ check("12.6", best_step)
 # each group of `every` blocks are kept (all groups are full); on the way back the blocks of one
 # group at a time are run again, and all their numbers kept until the group is done. Predict how
 # many numbers are there when most are: while the last group is done, with the rows before all
-# groups.
+# groups. (So the rows before the last group are counted twice: as kept rows, and among the numbers
+# of its first block.)
 #
 # Write `kept_numbers(T, d, n_heads, n_layers, every)`. Return a whole number.
 # ```
@@ -246,12 +248,12 @@ check("12.7", kept_numbers)
 # :label: ex-12-8
 # :nonumber:
 #
-# A colleague hands in the gradient ds of a table of scores, given their softmax a and da. Find out
-# how it was computed: `"right"`; `"no sum"` (the part $-p\, p^\top$ is forgotten); `"wrong axis"`
-# (that sum runs over the queries); `"no softmax"` (da was passed on); `"turned"` (the right one
-# with the other sign).
+# A colleague hands in the gradient ds of a table of scores. You know a, the softmax of each row of
+# scores, and da, the gradient of a. Find out how ds was computed: `"right"`; `"no sum"` (nothing is
+# taken off da); `"wrong axis"` (the sum that is taken off runs over the queries); `"no softmax"`
+# (ds is da); `"turned"` (the right one with the other sign).
 #
-# Write `slip(a, da, ds)` for tables of shape `(T, S)`. Return one of the five words.
+# Write `slip(a, da, ds)` for tables of shape `(T, S)`. Return one of these five strings.
 # ```
 
 # %%
