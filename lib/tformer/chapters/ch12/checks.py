@@ -1,0 +1,270 @@
+"""Exercises 12.1, 12.3, 12.4, 12.5 and 12.8: what the parts of a model pass back."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from tformer import reference
+from tformer.exercises.kinds import Name, Several
+from tformer.exercises.registry import exercise
+from tformer.exercises.samples import integers
+from tformer.exercises.table import Case, case
+
+Array = np.ndarray
+
+
+def _linear_steps() -> Iterator[Case]:
+    one = "One word: dx = dy wᵀ, and dw has x down its rows, times dy."
+    want = ([[5, 11]], [[2, 4], [6, 12]], [1, 2])
+    yield case(x=[[2, 6]], w=[[1, 2], [3, 4]], dy=[[1, 2]], want=want, why=one)
+    for n, d, m in ((2, 1, 1), (2, 2, 2), (3, 2, 4), (5, 4, 1), (4, 4, 4)):
+        yield case(x=integers(n, (n, d)), w=integers(d, (d, m)), dy=integers(m + 9, (n, m)))
+
+
+@exercise(
+    "12.1",
+    praise="One word and several, square matrices and others.",
+    hints=(
+        "Each result has the shape of what it belongs to: which product has that shape?",
+        "dx is dy times the transposed matrix. What is summed over in dw?",
+        "dw = xᵀ dy sums over the words, and so does db, of dy alone.",
+    ),
+    cases=_linear_steps,
+    kind=Several(names=("dx", "dw", "db")),
+    slips="""
+        dy @ w.T, x.T @ dy, dy.sum(axis=0) → x.T @ dy, dy @ w.T, dy.sum(axis=0)
+            The first two stand in the wrong order: dx comes first.
+        dy.sum(axis=0) → dy.mean(axis=0)
+            The bias got a mean over the words; each word uses it once, and uses add up.
+        dy.sum(axis=0) → dy[0]
+            The bias got the gradient of the first word only.
+        dy.sum(axis=0) → dy.sum(axis=1)
+            The bias was summed over the coordinates; it has one number for each of them.
+        dy.sum(axis=0) → dy
+            The bias is one row, used by every word: its gradients add up.
+        x.T @ dy → x.T @ dy / len(x)
+            The matrix got a mean over the words; uses add up.
+        x.T @ dy → np.outer(x[0], dy[0])
+            The matrix got the part of the first word only.
+        dy @ w.T → dy @ np.linalg.pinv(w)
+            You inverted the matrix; going back is not going forward the other way round.
+    """,
+)
+def linear_back(x: Array, w: Array, dy: Array) -> tuple[Array, Array, Array]:
+    """Gradients of rows, matrix and bias."""
+    return dy @ w.T, x.T @ dy, dy.sum(axis=0)
+
+
+def _rows_of_logits() -> Iterator[Case]:
+    even = "Equal logits predict 1/2 each; the mean over two rows halves what goes back."
+    yield case(
+        z=[[0, 0], [0, 0]], words=np.array([0, 1]), want=[[-0.25, 0.25], [0.25, -0.25]], why=even
+    )
+    sure = "A single row: what was predicted, less 1 at the word that came."
+    yield case(z=[[0, np.log(3)]], words=np.array([1]), want=[[0.25, -0.25]], why=sure)
+    for n, size in ((1, 5), (3, 4), (6, 2), (4, 30)):
+        words = np.random.default_rng(n).integers(0, size, n)
+        yield case(z=integers(n, (n, size)), words=words)
+    far = np.array([[1000.0, 1001.0, 999.0], [0.0, 1.0, 2.0]])
+    yield case(z=far, words=np.array([2, 1]), why="Large logits must not overflow.")
+
+
+@exercise(
+    "12.3",
+    praise="Few words and many, sure rows, even ones and large logits.",
+    hints=(
+        "What does a single row pass back? See what was predicted and what came.",
+        "What softmax predicts, less 1 at the word that came; mind large logits.",
+        "The loss is a mean over n rows: each row passes back 1/n of it.",
+    ),
+    cases=_rows_of_logits,
+    slips="""
+        (p - came) / len(z) → p - came
+            The loss is a mean over the rows; each row passes back one n-th.
+        (p - came) / len(z) → (came - p) / len(z)
+            The sign is turned: this leads uphill.
+        (p - came) / len(z) → p / len(z)
+            What came is not taken off.
+        (p - came) / len(z) → -came / p / len(z)
+            That is the gradient by the probabilities; the logits are one step further.
+        (p - came) / len(z) → (p - came) / z.size
+            It is divided by the number of logits; the mean runs over the rows.
+        (p - came) / len(z) → (p - came) * p / len(z)
+            The softmax was passed twice: p − e holds for the logits already.
+        np.exp(z - z.max(axis=1, keepdims=True)) → np.exp(z - z.max())
+            One number is taken off all rows: rows far below become zeros over zeros.
+        e.sum(axis=1, keepdims=True) → e.sum()
+            The probabilities of all rows together add up to 1; each row should.
+    """,
+)
+def loss_back(z: Array, words: Array) -> Array:
+    """Gradient of the mean cross-entropy by the logits."""
+    e = np.exp(z - z.max(axis=1, keepdims=True))
+    p = e / e.sum(axis=1, keepdims=True)
+    came = np.arange(z.shape[1]) == words[:, None]
+    return (p - came) / len(z)
+
+
+def _attentions() -> Iterator[Case]:
+    one = "With a single key its weight is 1 whatever the score: only the value learns."
+    want = ([[0, 0]], [[0, 0]], [[3, 5]])
+    yield case(q=[[1, 2]], k=[[3, 4]], v=[[1, 1]], dy=[[3, 5]], want=want, why=one)
+    two = "Both keys are 0: weights 1/2, and a change of the query moves no score."
+    halves = ([[0.0]], [[-0.5], [0.5]], [[1.0], [1.0]])
+    yield case(q=[[1]], k=[[0], [0]], v=[[0], [1]], dy=[[2]], want=halves, why=two)
+    for t, s, d in ((2, 3, 2), (3, 3, 4), (4, 2, 9), (1, 5, 2)):
+        given = [integers(t, (t, d)), integers(s + 5, (s, d)), integers(s + 9, (s, d + 1))]
+        yield case(q=given[0], k=given[1], v=given[2], dy=integers(t + 20, (t, d + 1)))
+
+
+@exercise(
+    "12.4",
+    praise="One key and several, more queries than keys and fewer.",
+    hints=(
+        "Go there first and keep the weights; then take the steps in the opposite order.",
+        "Values: Aᵀ dY. Weights: dA = dY Vᵀ. Scores: A ⊙ (dA − the row's mean of dA by A).",
+        "Queries: dS K, keys: dSᵀ Q, both divided by √d_k once more.",
+    ),
+    cases=_attentions,
+    kind=Several(names=("dq", "dk", "dv")),
+    slips="""
+        a * (da - (a * da).sum(axis=1, keepdims=True)) → a * da
+            Softmax's −p pᵀ is forgotten: what one weight gains the others lose.
+        a * (da - (a * da).sum(axis=1, keepdims=True)) → da
+            The softmax is forgotten.
+        (a * da).sum(axis=1, keepdims=True) → (a * da).sum(axis=0, keepdims=True)
+            The sum runs over the queries; a row of weights belongs to one query.
+        (a * da).sum(axis=1, keepdims=True) → da.mean(axis=1, keepdims=True)
+            The mean of dA must be weighted by A.
+        ds @ k / root, ds.T @ q / root → ds @ k, ds.T @ q
+            The scale is forgotten on the way back: the scores were divided by √d_k.
+        ds @ k / root, ds.T @ q / root → ds @ k / root**2, ds.T @ q / root**2
+            The scale is applied twice: once on the way there is once on the way back.
+        ds @ k / root, ds.T @ q / root → ds @ k / root, ds.T @ q
+            The keys miss the scale.
+        ds @ k / root, ds.T @ q / root → ds @ k, ds.T @ q / root
+            The queries miss the scale.
+        a.T @ dy → a.T @ dy / len(q)
+            The values got a mean over the queries; uses add up.
+        q @ k.T / root → q @ k.T
+            The way there misses the scale, so the weights are others.
+    """,
+)
+def attention_back(q: Array, k: Array, v: Array, dy: Array) -> tuple[Array, Array, Array]:
+    """Gradients of queries, keys and values."""
+    root = np.sqrt(q.shape[1])
+    a = reference.softmax(q @ k.T / root)
+    da = dy @ v.T
+    ds = a * (da - (a * da).sum(axis=1, keepdims=True))
+    return ds @ k / root, ds.T @ q / root, a.T @ dy
+
+
+def _tables_of_words() -> Iterator[Case]:
+    twice = "Word 1 stands there twice and gathers both rows; word 2 was only asked for."
+    yield case(
+        tokens=np.array([1, 1]),
+        dx=[[1], [2]],
+        x=[[1], [1]],
+        dz=[[0, 0, 4], [0, 0, 1]],
+        want=[[0], [3], [5]],
+        why=twice,
+    )
+    for n, size, d in ((1, 3, 2), (4, 3, 2), (6, 9, 3), (5, 2, 4)):
+        tokens = np.random.default_rng(n).integers(0, size, n)
+        given = integers(n, (n, d)), integers(n + 7, (n, d)), integers(n + 3, (n, size))
+        yield case(tokens=tokens, dx=given[0], x=given[1], dz=given[2])
+
+
+@exercise(
+    "12.5",
+    praise="Words that occur twice, once and never.",
+    hints=(
+        "The table is used twice, as lookup and as head: find both parts, and add.",
+        "The head is a linear step with the transposed table: z = x Eᵀ.",
+        "Lookup: row w gathers dx of every place with word w (np.add.at). Head: dzᵀ x.",
+    ),
+    cases=_tables_of_words,
+    slips="""
+        table + dz.T @ x → table
+            Only the lookup is counted; the head uses the table as well.
+        table + dz.T @ x → dz.T @ x
+            Only the head is counted; the words were looked up as well.
+        table + dz.T @ x → (table + dz.T @ x) / 2
+            A mean was taken; uses add up.
+        np.add.at(table, tokens, dx) → table[tokens] = dx
+            A word that occurs twice keeps its last gradient only, and `+=` would not help.
+        dz.T @ x → dz.T @ dx
+            The head was given the rows x, not their gradients.
+        table + dz.T @ x → table - dz.T @ x
+            The parts are subtracted; uses add up.
+    """,
+)
+def table_back(tokens: Array, dx: Array, x: Array, dz: Array) -> Array:
+    """Gradient of a tied table of words."""
+    table = np.zeros((dz.shape[1], dx.shape[1]))
+    np.add.at(table, tokens, dx)
+    return table + dz.T @ x
+
+
+SLIPPED = ("right", "no sum", "wrong axis", "no softmax", "turned")
+
+
+def _handed_in(said: str, a: Array, da: Array) -> Array:
+    mean = {"no sum": 0 * a, "wrong axis": (a * da).sum(axis=0, keepdims=True)}
+    right = a * (da - mean.get(said, (a * da).sum(axis=1, keepdims=True)))
+    return {"no softmax": da, "turned": -right}.get(said, right)
+
+
+def _handed() -> Iterator[Case]:
+    said = {
+        "right": "It is a ⊙ (da − the sum of a ⊙ da in each row).",
+        "no sum": "It is a ⊙ da: the rows do not add up to 0.",
+        "wrong axis": "The columns of a ⊙ da were summed; each row has its own softmax.",
+        "no softmax": "It is da itself.",
+        "turned": "It is the right one with the other sign.",
+    }
+    for seed, name in enumerate([*SLIPPED, *reversed(SLIPPED)]):
+        rng = np.random.default_rng(seed)
+        a = reference.softmax(rng.standard_normal((3, 4)))
+        da = rng.standard_normal((3, 4))
+        yield case(a=a, da=da, ds=_handed_in(name, a, da), want=name, why=said[name])
+
+
+@exercise(
+    "12.8",
+    praise="All ten tables of your colleague have been read.",
+    hints=(
+        "Compute the right one first. What should each row of it add up to?",
+        "Then make each slip on purpose, and compare with what was handed in.",
+        "a * da; the sum over axis 0; da itself; minus the right one. np.allclose tells.",
+    ),
+    cases=_handed,
+    kind=Name(names=SLIPPED),
+    slips="""
+        sums = (a * da).sum(axis=1, keepdims=True) → sums = (a * da).sum(axis=0, keepdims=True)
+            Rows and columns are exchanged: a row of weights belongs to one query.
+        return "no sum" → return "right"
+            You let a ⊙ da pass; its rows do not add up to 0.
+        return "turned" → return "right"
+            You let the other sign pass: compare the numbers and not their sizes.
+        return "no softmax" → return "no sum"
+            da itself has not been through the softmax at all; a ⊙ da has, in part.
+        return "wrong axis" → return "no sum"
+            Something was taken off, over the wrong axis.
+    """,
+)
+def slip(a: Array, da: Array, ds: Array) -> str:
+    """What is wrong with a gradient of scores."""
+    sums = (a * da).sum(axis=1, keepdims=True)
+    right = a * (da - sums)
+    if np.allclose(ds, right):
+        return "right"
+    if np.allclose(ds, -right):
+        return "turned"
+    if np.allclose(ds, a * da):
+        return "no sum"
+    if np.allclose(ds, da):
+        return "no softmax"
+    return "wrong axis"

@@ -1,0 +1,143 @@
+"""Exercises 12.2, 12.6 and 12.7: who receives a gradient, the best step, and what is kept."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from tformer.exercises.kinds import Marks, Number
+from tformer.exercises.registry import exercise
+from tformer.exercises.table import Case, case
+
+
+def _places() -> Iterator[Case]:
+    yield case(t=5, s=5, n_blocks=0, window=3, want=True, why="The residual goes past everything.")
+    yield case(t=5, s=4, n_blocks=0, window=3, want=False, why="Without a block no word is seen.")
+    yield case(t=5, s=6, n_blocks=4, window=3, want=False, why="No block looks at later words.")
+    one = "One block with a window of 3 sees the word itself and two before it."
+    yield case(t=5, s=3, n_blocks=1, window=3, want=True, why=one)
+    yield case(t=5, s=2, n_blocks=1, window=3, want=False, why=one)
+    two = "Each block reaches two words further back."
+    yield case(t=5, s=1, n_blocks=2, window=3, want=True, why=two)
+    yield case(t=5, s=0, n_blocks=2, window=3, want=False, why=two)
+    alone = "With a window of 1 a word sees itself alone, in every block."
+    yield case(t=5, s=4, n_blocks=9, window=1, want=False, why=alone)
+    yield case(t=9, s=0, n_blocks=3, window=4, want=True, why="Three blocks reach nine words back.")
+    yield case(t=10, s=0, n_blocks=3, window=4, want=False, why="Three blocks reach nine back.")
+
+
+@exercise(
+    "12.2",
+    praise="No block, one and several; windows of every width; earlier words and later ones.",
+    hints=(
+        "A gradient goes back exactly where a change went forward.",
+        "How far back does one block see? And the next one, which sees what the first one made?",
+        "Each block reaches window − 1 words further; never a later word.",
+    ),
+    cases=_places,
+    kind=Marks(),
+    slips="""
+        0 <= t - s <= n_blocks * (window - 1) → 0 <= t - s <= n_blocks * window
+            A window counts the word itself: it reaches window − 1 words back.
+        0 <= t - s <= n_blocks * (window - 1) → 0 <= t - s <= window - 1
+            Blocks add up: the second one sees what the first has made.
+        0 <= t - s <= n_blocks * (window - 1) → abs(t - s) <= n_blocks * (window - 1)
+            Later words are masked; they receive nothing from an earlier loss.
+        0 <= t - s <= n_blocks * (window - 1) → 0 < t - s <= n_blocks * (window - 1)
+            The word itself is reached past all layers.
+        0 <= t - s <= n_blocks * (window - 1) → 0 <= t - s < n_blocks * (window - 1)
+            The last word of the window is still seen.
+        0 <= t - s <= n_blocks * (window - 1) → 0 <= s - t <= n_blocks * (window - 1)
+            Gradients go to earlier words, not to later ones.
+    """,
+)
+def receives(t: int, s: int, n_blocks: int, window: int) -> bool:
+    """Whether the vector of word s can receive a gradient from the loss at word t."""
+    return 0 <= t - s <= n_blocks * (window - 1)
+
+
+def _steps() -> Iterator[Case]:
+    why = "Central: (3 · 1e-9 / 3) to the power of 1/3."
+    yield case(eps=1e-9, m=3.0, central=True, want=1e-3, why=why)
+    why = "One-sided: the bound is m h / 2 + 2 eps / h."
+    yield case(eps=1e-8, m=4.0, central=False, want=1e-4, why=why)
+    for eps, m in ((1e-16, 1.0), (1e-7, 0.2), (1e-12, 50.0)):
+        for central in (True, False):
+            yield case(eps=eps, m=m, central=central)
+
+
+@exercise(
+    "12.6",
+    praise="Single and double precision, gentle and wild functions, both quotients.",
+    hints=(
+        "Write the bound as a function of h: one part grows with h, one falls.",
+        "Central: m h²/6 + eps/h. One-sided: m h/2 + 2 eps/h. Where is the derivative 0?",
+        "Central: m h / 3 = eps / h². One-sided: m / 2 = 2 eps / h².",
+    ),
+    cases=_steps,
+    kind=Number(relative=1e-9),
+    slips="""
+        (3 * eps / m) ** (1 / 3) → (eps / m) ** (1 / 3)
+            The 3 is missing: the derivative of m h²/6 is m h/3.
+        (3 * eps / m) ** (1 / 3) → (6 * eps / m) ** (1 / 3)
+            Both parts were set equal; the least sum is where their derivatives cancel.
+        (3 * eps / m) ** (1 / 3) → (3 * eps / m) ** 0.5
+            The central error grows with h², and this makes a cube root.
+        2 * (eps / m) ** 0.5 → (eps / m) ** 0.5
+            Both values are rounded, so the one-sided bound has 2 eps / h.
+        2 * (eps / m) ** 0.5 → 2 * (eps / m) ** (1 / 3)
+            The one-sided error grows with h: a square root.
+        if central → if not central
+            Central and one-sided are exchanged.
+        (3 * eps / m) ** (1 / 3) → (3 * eps * m) ** (1 / 3)
+            The wilder the function, the smaller the step: m stands below.
+    """,
+)
+def best_step(eps: float, m: float, central: bool) -> float:
+    """The step at which the bound of a difference quotient is least."""
+    return (3 * eps / m) ** (1 / 3) if central else 2 * (eps / m) ** 0.5
+
+
+def _memories() -> Iterator[Case]:
+    why = "One block, one word: 16 · 2 + 1, for the weight of the word on itself."
+    yield case(T=1, d=2, n_heads=1, n_layers=1, every=0, want=33, why=why)
+    why = "Two blocks, run again one at a time: two tables of rows, and one block's numbers."
+    yield case(T=1, d=2, n_heads=1, n_layers=2, every=1, want=2 * 2 + 33, why=why)
+    for sizes in ((10, 8, 2, 4), (100, 64, 8, 12), (1024, 768, 12, 12)):
+        for every in (0, 1, 2, 4):
+            T, d, n_heads, n_layers = sizes
+            yield case(T=T, d=d, n_heads=n_heads, n_layers=n_layers, every=every)
+
+
+@exercise(
+    "12.7",
+    praise="Small stacks and GPT-2's, everything kept, and groups of one to four blocks.",
+    hints=(
+        "How many numbers does one block keep, if its width is d and d_ff is 4 d?",
+        "16 T d + H T². Everything: times the number of blocks.",
+        "With groups: T d before each group, and the numbers of one group at a time.",
+    ),
+    cases=_memories,
+    kind=Number(relative=1e-9),
+    slips="""
+        16 * T * d + n_heads * T**2 → 16 * T * d + T**2
+            Each head has a table of weights of its own.
+        16 * T * d + n_heads * T**2 → 16 * T * d
+            The weights of attention are kept too.
+        16 * T * d + n_heads * T**2 → 16 * T * d + 2 * n_heads * T**2
+            The scores are not read on the way back; only the weights are.
+        16 * T * d + n_heads * T**2 → 12 * T * d + n_heads * T**2
+            Hidden units are kept twice: before GELU, for its slope, and behind it.
+        n_layers // every * T * d + every * block → n_layers // every * T * d
+            While a group is run again, its own numbers are there as well.
+        n_layers // every * T * d + every * block → n_layers // every * T * d + block
+            All blocks of a group are run again before the way back through it.
+        n_layers // every * T * d + every * block → n_layers * T * d + every * block
+            Rows are kept before each group, not before each block.
+        n_layers // every * T * d + every * block → every * block
+            The rows before each group are kept: else the group cannot be run again.
+    """,
+)
+def kept_numbers(T: int, d: int, n_heads: int, n_layers: int, every: int) -> int:
+    """Numbers kept of a text at the moment when most are there."""
+    block = 16 * T * d + n_heads * T**2
+    return n_layers * block if every == 0 else n_layers // every * T * d + every * block
