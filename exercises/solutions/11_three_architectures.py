@@ -261,7 +261,7 @@ check("11.7", rows)
 
 # %% [markdown] exercise="why"
 # The last word that is written never goes through the decoder: nobody asks what comes after it
-# ({prf:ref}`prop-bill`).
+# ({prf:ref}`prop-rows`).
 
 # %% [markdown]
 # ## 11.8 What a second layer can tell

@@ -105,7 +105,7 @@ def lessons(per_hidden: int = 1, none: int = 1, lost: int = 0) -> str:
 
 
 @claim(
-    "prop-bill",
+    "prop-rows",
     "exhaustive",
     mutants={
         "an encoder reads each word once": {"anew": 0},
