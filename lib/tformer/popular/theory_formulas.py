@@ -57,7 +57,7 @@ def formulas() -> list[Line]:
             "thanks to residuals",
             tried_models.residual_alone,
             "thm-variance",
-            "With the norm behind the sum, gradients can vanish all the same.",
+            "With the norm after the sum, gradients can vanish all the same.",
         ),
         runs(
             "reason about relative and absolute positions",
@@ -118,7 +118,7 @@ def costs() -> list[Line]:
             "in training",
             "agrees",
             "{cite:p}`korthikanti2022`.",
-            "12",
+            "prop-kept",
         ),
         runs(
             "flash attention (reducing memory traffic)",
@@ -129,7 +129,7 @@ def costs() -> list[Line]:
         ),
         runs(
             "each new token costs O(h L )",
-            "h L d_k behind a cache of L words",
+            "h L d_k with a cache of L words",
             _with_cache,
             "eq-extend-cache exm-cache",
             "That is looking alone. The projections and the feed-forward layer are left out, and "

@@ -109,7 +109,7 @@ class Tokenizer:
     def encode(self, text: str) -> list[int]:
         """The tokens of a text.
 
-        Nothing is put before or behind. Bytes that have no token are left out.
+        Nothing is put before or after. Bytes that have no token are left out.
 
         Raises
         ------
