@@ -102,7 +102,7 @@ def _weights() -> list[Line]:
             "each learning different patterns",
             "heads in parallel",
             "loose",
-            "Many heads can be taken out at no loss {cite:p}`michel2019`.",
+            "Many heads can be taken out at little loss {cite:p}`michel2019`.",
             "17",
         ),
     ]
@@ -232,7 +232,13 @@ def _practice() -> list[Line]:
             "prop-kept prop-groups",
         ),
         cited("not batch norm", "LayerNorm", "agrees", "Over a row, not a batch.", "def-norms"),
-        cited("unstable to train", "transformers", "agrees", "{cite:p}`xiong2020`.", "14"),
+        cited(
+            "unstable to train",
+            "transformers",
+            "agrees",
+            "With norms after the sums, without a warm-up {cite:p}`xiong2020`.",
+            "14",
+        ),
         cited("Handling 100K+ token sequences", "in research", "agrees", "So it was.", "16"),
         cited(
             "everything from ChatGPT to protein folding", "uses", "agrees", "{cite:p}`jumper2021`."

@@ -283,7 +283,7 @@ def _mistakes() -> list[Line]:
             "Post-LN stacks can be unstable at depth",
             "many models have the norm before",
             "agrees",
-            "Without a warm-up they fail to train {cite:p}`xiong2020`.",
+            "They need a warm-up to train well {cite:p}`xiong2020`.",
             "thm-variance prop-one-layer-back",
         ),
         runs(
