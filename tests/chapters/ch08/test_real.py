@@ -41,6 +41,13 @@ def test_the_model_melts_in_part() -> None:
     assert FOUND["alike"][0] < 0.15 < 0.6 < FOUND["alike"][-1] < 0.8
 
 
+def test_later_tokens_look_at_the_first_from_the_block_on_after_which_its_row_is_long() -> None:
+    assert len(FOUND["looked_at"]) == 30
+    evenly = np.mean(1 / np.arange(2, real.WORDS + 1))
+    assert FOUND["looked_at"][real.AFTER - 1] < evenly < min(FOUND["looked_at"][real.AFTER :]) / 7
+    assert np.mean(FOUND["looked_at"][real.AFTER :]) == pytest.approx(0.47, abs=0.005)
+
+
 @pytest.mark.parametrize("name", ["first", "others"])
 def test_rows_have_a_length(name: str) -> None:
     assert np.all(np.array(FOUND[name]) > 0)
