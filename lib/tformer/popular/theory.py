@@ -251,8 +251,8 @@ def _use() -> list[Line]:
             "simpler models might be preferable",
             "for small tables",
             "agrees",
-            "On tables of some ten thousand rows trees do better {cite:p}`grinsztajn2022`; smaller "
-            "ones were not compared there.",
+            "Of tables with some ten thousand rows it is known: trees do better "
+            "{cite:p}`grinsztajn2022`.",
         ),
     ]
 

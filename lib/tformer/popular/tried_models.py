@@ -140,7 +140,7 @@ def residual_alone() -> Cases:
     before, after = spread("pre"), spread("post")
     return {
         f"norms before: below 64 blocks {before[0]:.2g} times as much or more": before[0] > 0.5,
-        f"norms after: {after[1]:.1g} times as much or less": after[1] > 0.5,
+        f"norms after the sums: {after[1]:.1g} times as much or less": after[1] > 0.5,
     }
 
 
