@@ -9,9 +9,7 @@ from __future__ import annotations
 from functools import cache
 
 import numpy as np
-import torch
 
-from tformer import fast
 from tformer.chapters.ch08.rows import alike
 from tformer.configuration import Configuration
 from tformer.experiments.intervals import mean_interval
@@ -68,6 +66,10 @@ def measured(
         mean square of a gradient that is Gaussian, of variance 1, after the last block; the mean
         cosine of two rows.
     """
+    import torch  # a page whose stacks are not measured need not wait for it
+
+    from tformer import fast
+
     configuration = Configuration(order=order, activation="relu", positions="none")
     found = []
     for seed in range(seeds):
