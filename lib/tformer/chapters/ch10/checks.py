@@ -15,7 +15,7 @@ Array = np.ndarray
 
 
 def _blocks() -> Iterator[Case]:
-    own = "One word with the row (3, 3): behind the norm (1, 1)."
+    own = "One word with the row (3, 3): after the norm (1, 1)."
     look: dict[str, Any] = {"mix": [[1.0]], "w_in": [[1.0], [0.0]], "w_out": [[0.0, 2.0]]}
     yield case(x=[[3.0, 3]], **look, order="pre", want=[[4, 4 + 2]], why=own)
     yield case(x=[[3.0, 3]], **look, order="post", why="The sum itself is normed, twice.")
@@ -47,7 +47,7 @@ def _blocks() -> Iterator[Case]:
         mix @ before(x) → mix @ x
             With "pre" attention reads normed rows.
         (x**2).mean(axis=-1, keepdims=True) → (x**2).sum(axis=-1, keepdims=True)
-            Rows were brought to length 1; behind RMSNorm the mean square is 1.
+            Rows were brought to length 1; after RMSNorm the mean square is 1.
         (x**2).mean(axis=-1, keepdims=True) → (x**2).mean()
             One mean was taken of the whole table; each row has its own.
         if order == "pre" else x → if order == "post" else x
@@ -55,7 +55,7 @@ def _blocks() -> Iterator[Case]:
     """,
 )
 def block(x: Array, mix: Array, w_in: Array, w_out: Array, order: str) -> Array:
-    """Rows behind a block whose weights of attention are given."""
+    """Rows after a block whose weights of attention are given."""
 
     def norm(x: Array) -> Array:
         return x / np.sqrt((x**2).mean(axis=-1, keepdims=True))
@@ -93,7 +93,7 @@ def _tables() -> Iterator[Case]:
         x / np.sqrt((x**2).mean()) → x
             The row was not normed.
         (x**2).mean() → (x**2).sum()
-            The row was brought to length 1; behind RMSNorm it has length √d.
+            The row was brought to length 1; after RMSNorm it has length √d.
         x = E[w] → x = E[0]
             The word that was read is number w.
         E @ row → E @ row / len(row) ** 0.5
@@ -101,7 +101,7 @@ def _tables() -> Iterator[Case]:
     """,
 )
 def silent(E: Array, w: int) -> Array:
-    """Logits behind word w of a tied model whose blocks add nothing."""
+    """Logits after word w of a tied model whose blocks add nothing."""
     x = E[w]
     row = x / np.sqrt((x**2).mean())
     return E @ row
@@ -133,7 +133,7 @@ def _examples() -> Iterator[Case]:
     hints=(
         "Write down the steps of the example: scores, mask, weights, outputs, sum, norm, layer.",
         "Queries and keys are the rows; scores are divided by √d, later words get no weight.",
-        "Norms stand behind both sums, take off the mean and divide by the standard deviation.",
+        "Norms stand after both sums, take off the mean and divide by the standard deviation.",
     ),
     cases=_examples,
     slips="""
@@ -158,7 +158,7 @@ def _examples() -> Iterator[Case]:
     """,
 )
 def example(x: Array, w_v: Array, w_in: Array, w_out: Array) -> Array:
-    """Last rows of a block with one head, causal, with LayerNorm behind both sums."""
+    """Last rows of a block with one head, causal, with LayerNorm after both sums."""
 
     def norm(x: Array) -> Array:
         centred = x - x.mean(axis=1, keepdims=True)
@@ -176,7 +176,7 @@ def _caches() -> Iterator[Case]:
     own = "Two equal scores: the mean of both values."
     yield case(q=[1.0], k=[2.0], v=[6.0], kept_k=[[2.0]], kept_v=[[4.0]], want=[5], why=own)
     empty: dict[str, Any] = {"kept_k": np.zeros((0, 2)), "kept_v": np.zeros((0, 1))}
-    first = "The first word has nothing behind it and gets its own value."
+    first = "The first word has no cache and gets its own value."
     yield case(q=[1.0, 2], k=[3.0, 4], v=[7.0], **empty, want=[7], why=first)
     for n, d, m in ((1, 2, 3), (3, 4, 2), (6, 3, 3)):
         q, k = integers(n, (2, d))
@@ -189,7 +189,7 @@ def _caches() -> Iterator[Case]:
     praise="An empty cache, and caches of one to six words.",
     hints=(
         "Which words may the new one look at? Itself is one of them.",
-        "Put its key and value behind those that were kept, then attend as ever.",
+        "Put its key and value after those that were kept, then attend as ever.",
         "softmax(keys @ q / √d) @ values, with the new key and value in the last rows.",
     ),
     cases=_caches,

@@ -39,7 +39,7 @@ def _models() -> Iterator[Case]:
         13 * d → 0 * d
             Biases and norms are missing.
         + 2 * d → + 0 * d
-            The norm behind the last block is missing.
+            The norm after the last block is missing.
         12 * d * d → 8 * d * d
             A block has 4 d² in attention and 8 d² in the layer.
     """,
@@ -118,7 +118,7 @@ def _windows() -> Iterator[Case]:
         L * (w - 1) + 1 → w
             A word of the window has seen words before it, and brings them.
         L * (w - 1) + 1 → w**L
-            Windows lie one behind the other; they do not multiply.
+            Windows lie one after the other; they do not multiply.
         min(t, L * (w - 1) + 1) → L * (w - 1) + 1
             There are only t words so far.
         L * (w - 1) + 1 → L * (w - 1)

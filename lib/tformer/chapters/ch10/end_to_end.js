@@ -1,4 +1,4 @@
-// Type a sentence: every step of one block with norms behind, to the scores of the next word.
+// Type a sentence: every step of one block with norms after the sums, to the scores of the next word.
 
 export const core = { steps, fits };
 

@@ -24,7 +24,7 @@ NAMED = ("animal", "street", "horse", "dog", "river", "road")
 
 
 def strip(before: bool = False) -> Figure:
-    """What the trained model expects behind both stories of the pair that it never saw."""
+    """What the trained model expects after both stories of the pair that it never saw."""
     figure, ax = blank(10.4, 1.5)
     found = learn.stored()["free"][0]
     for left, (last, told) in zip((0.0, 14.5), learn.PROMPTS.items(), strict=True):
@@ -196,7 +196,7 @@ def answers() -> tuple[Figure, Figure]:
 
 
 def looks() -> Figure:
-    """Where the last word looks behind both stories, with free attention and equal shares."""
+    """Where the last word looks after both stories, with free attention and equal shares."""
     figure, ax = blank(10.4, 2.9)
     words = learn.PROMPTS["wide"].split()
     free, equal = (learn.stored()[kind][0] for kind in learn.KINDS)

@@ -46,7 +46,7 @@ RELU = Configuration(activation="relu")
 
 @dataclass(frozen=True, eq=False)
 class ListModel:
-    """A block with one head, and what stands before and behind it.
+    """A block with one head, and what stands before and after it.
 
     Attributes
     ----------
@@ -121,7 +121,7 @@ MODELS = {"as printed": NOTES, "both lists": BOTH}
 def steps(
     model: ListModel, sentence: str, look: str = LOOKS[0], doubled: bool = True
 ) -> dict[str, np.ndarray]:
-    """Every table on the way from a sentence to the logits, by the library, norms behind.
+    """Every table on the way from a sentence to the logits, by the library, norms after the sums.
 
     Parameters
     ----------
@@ -151,7 +151,7 @@ def steps(
 def logits(
     model: ListModel, sentence: str, order: str = "post", last_norm: bool = False
 ) -> dict[str, float]:
-    """The logits behind the last word by the library's block, a name and a number each."""
+    """The logits after the last word by the library's block, a name and a number each."""
     configuration = Configuration(order=order, activation="relu", eps=EPS)
     x = reference.block(model.start(sentence), model.block(), configuration, causal=True)
     x = reference.layer_norm(x, PLAIN, EPS) if last_norm else x
@@ -187,4 +187,4 @@ PRINTED = _Whole(
 )
 """What the notes print, digit for digit, up to the rows; of the logits they print one line."""
 LINE = ("eggs", 1.0), ("bread", -1.0), ("now", -2.0)
-"""The printed logits behind *and*."""
+"""The printed logits after *and*."""

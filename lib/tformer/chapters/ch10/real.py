@@ -53,7 +53,7 @@ def measured(model: RealModel) -> dict[str, Any]:
         "parameters": how many numbers it has. "next": for each of `LISTS`, the likeliest tokens
         with their probabilities, and for the words asked for [probability, rank]. "odds": for each
         of `PAIRS`, log p(first noun) − log p(second) under both adjectives. "written": what it
-        writes behind "Buy milk and".
+        writes after "Buy milk and".
     """
     tokenizer, parameters, configuration = model
 
