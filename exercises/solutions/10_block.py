@@ -64,6 +64,8 @@ check("10.1", block)
 # %% [markdown] exercise="why"
 # With norms before, the sum itself is never normed, so a last norm has to stand after the stack.
 # With norms after, the sublayers read what the norm before has left, and need none of their own.
+# Here the first of these two norms could even be left out: without biases the layer gives twice as
+# much for a row of twice the length, and the second norm takes that off again.
 
 # %% [markdown]
 # ## 10.2 Count the parameters
