@@ -221,22 +221,23 @@ def looks() -> Figure:
 
 def odds() -> Figure:
     """Log-odds of two nouns in the real model: under two adjectives or cures, and without."""
-    figure, ax = panel(6.8, 2.6)
+    figure, ax = panel(5.5, 2.6)
     found, labels = real.stored(), []
     rows = [(nouns, names, found["odds"][text]) for text, (nouns, names) in real.PAIRS.items()]
     cures = found["cured"]
     rows.append((("animal", "street"), (*cures,), [one[0] for one in cures.values()]))
     for y, (nouns, names, (one, two, *bare)) in enumerate(rows):
         ax.plot([one, two], [y, y], color=QUIET, linewidth=1.5)
-        marks = ((one, VALUE, "o", names[0], 7.6), (two, KEY, "s", names[1], 10.6))
+        marks = ((one, VALUE, "o", names[0], 7.8), (two, KEY, "s", names[1], 11.4))
         for value, color, marker, name, at in marks:
             ax.plot([value, at], [y, y], marker, color=color, markersize=8, clip_on=False)
-            ax.text(at + 0.45, y, name, color=color, va="center", fontsize=11)
+            ax.text(at + 0.55, y, name, color=color, va="center", fontsize=11)
         for value in bare or [one[1] for one in cures.values()]:
             ax.plot(value, y, "|", color=INK, markersize=17, markeredgewidth=1.6)
         labels.append(" over ".join(nouns))
     ax.axvline(0, color=INK, linewidth=1)
     ax.set(yticks=range(4), yticklabels=labels, ylim=(3.6, -0.6), xlim=(-7, 7))
+    ax.set(xticks=range(-6, 7, 2))
     ax.set(xlabel="log-odds; left of 0 the second noun is likelier")
     ax.grid(visible=False, axis="y")
     return figure
