@@ -32,7 +32,7 @@ def _blocks() -> Iterator[Case]:
     hints=(
         "Two sublayers, and each adds. What does each read: the row, or the row normed?",
         'With "pre" the norm is taken of what a sublayer reads; with "post" of the sum.',
-        "pre: x = x + mix @ norm(x), then x = x + relu(norm(x) @ w_in) @ w_out.",
+        "pre: add mix times the normed rows; then to that sum what the layer makes of its norm.",
     ),
     cases=_blocks,
     slips="""
@@ -104,11 +104,9 @@ def _tables() -> Iterator[Case]:
         x / np.sqrt((x**2).mean()) → x
             The row was not normed.
         (x**2).mean() → (x**2).sum()
-            The row was brought to length 1; after RMSNorm it has length √d.
+            After RMSNorm the row has length √d, and not 1; nothing is divided by √d after that.
         x = E[w] → x = E[0]
             The word that was read is number w.
-        E @ row → E @ row / len(row) ** 0.5
-            Logits are not divided by √d; scores of attention are.
         E @ row → np.exp(E @ row) / np.exp(E @ row).sum()
             Those are probabilities; the logits were asked for.
         E @ row → (E @ row).argmax()
@@ -233,7 +231,7 @@ def _caches() -> Iterator[Case]:
     hints=(
         "Which words may the new one look at? Itself is one of them.",
         "Put its key and value after those that were kept, then attend as ever.",
-        "softmax(keys @ q / √d) @ values, with the new key and value in the last rows.",
+        "Keys times q over √d, their softmax, times the values; the new ones in the last rows.",
     ),
     cases=_caches,
     slips="""

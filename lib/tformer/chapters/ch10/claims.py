@@ -217,25 +217,25 @@ def both_lists(
         require(_best(sentence) == [answer], f"{sentence}: {_best(sentence)}")
         shared = _best(sentence, "equal shares")
         want = equal if answer == "eggs" else answer
-        require(shared == [want], f"equal shares give {shared[0]} after {sentence}")
+        require(shared == [want], f"{sentence}: 1/3 each gives {shared[0]}")
     for weights in (lists.steps(lists.NOTES, "buy milk and")["weights"][-1], _printed_weights()):
         require(weights.argmin() == 1, f"in the notes {show(weights)}")
     tie = _best("buy milk and", "only itself")
     found_tie = tie == ([alone] if alone else ["eggs", "charger"])
-    require(found_tie, f"only itself gives {' and '.join(tie)}")
+    require(found_tie, f"all 1 on itself gives {' and '.join(tie)}")
     plain = _best("buy milk and", doubled=False)
     require(plain == ["now"], f"values that are not doubled: {plain}")
     for look in lists.LOOKS[:2]:
         found = _best(LONGER, look)
-        require(found == [longer], f"{LONGER}, {look}: {found[0]}")
+        require(found == [longer], f"{LONGER}: 6 words, {look}, give {found[0]}")
     chosen = _preferring(0.3)
     require(chosen == preferred, f"{LONGER}, with 0.3 on milk: {chosen}")
     left = {_two(f"{verb} {noun} and") for verb in ("buy", "pack") for noun in ("milk", "laptop")}
     require(len(left) == rows, f"two coordinates leave the rows {sorted(left)}")
     return (
-        "eggs and charger with the same numbers exchanged; the noun decides, not the verb, with "
-        "equal shares too; a tie without looking; now without doubled values; after "
-        f"“{LONGER}” now, but eggs with 0.3 on milk"
+        "eggs and charger exchange their numbers; the noun decides, with equal shares too; a tie "
+        "without looking; now if not doubled; "
+        f"“{LONGER}”: now, with 0.3 on milk eggs"
     )
 
 

@@ -13,18 +13,18 @@ from collections.abc import Callable
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import torch
 
-from tformer import fast
 from tformer.configuration import Configuration
-from tformer.experiments.threads import one_thread
 from tformer.experiments.training import Adam, training
 from tformer.models.sizes import Sizes, initialise
 from tformer.parameters import ModelParameters, named_leaves, tree_map
 from tformer.world.stories import CURES, WHO, Stories, stories
+
+if TYPE_CHECKING:  # a page that shows what is stored need not wait for it
+    import torch
 
 __all__ = [
     "EARLY",
@@ -73,6 +73,11 @@ def learned(
     until : the step after which it stops; the rate falls as for all `STEPS`.
     heard : gets the step and the loss of a story, in nats, `EARLY` steps apart.
     """
+    import torch
+
+    from tformer import fast
+    from tformer.experiments.threads import one_thread
+
     told, _ = _world()
     lessons, rng = torch.from_numpy(told.tokens()), np.random.default_rng(seed)
     sizes = Sizes(len(told.words), WIDTH, 2, 1, 4 * WIDTH, n_positions=lessons.shape[1])
@@ -105,7 +110,6 @@ def learned(
     return tree_map(torch.Tensor.detach, model)
 
 
-@torch.no_grad()
 def measured(model: ModelParameters) -> dict[str, Any]:
     """What a model gives for the pairs that were held out, and for the two prompts.
 
@@ -118,29 +122,42 @@ def measured(model: ModelParameters) -> dict[str, Any]:
         last word and of *too*, in both blocks; "cut", the probability of *street* if the last word
         may not look at it, and if *too* may not.
     """
-    worlds = dict(zip(("told", "held"), _world(), strict=True))
+    import torch
+
+    with torch.no_grad():
+        return {**_losses(model), **{name: _asked(text, model) for name, text in PROMPTS.items()}}
+
+
+def _losses(model: ModelParameters) -> dict[str, Any]:
+    import torch
+
+    from tformer import fast
+
     found: dict[str, Any] = {}
-    for name, world in worlds.items():
+    for name, world in zip(("told", "held"), _world(), strict=True):
         tokens = torch.from_numpy(world.tokens())
         logits = fast.decoder(tokens[:, :-1], model, CONFIGURATION)
         found[name] = _rounded(fast.cross_entropy(logits, tokens[:, 1:]).mean(dim=0))
         best = logits[:, -2].argmax(dim=-1)
     found["right"] = round(float((best == tokens[:, -2]).double().mean()), 4)
-    words = worlds["told"].words
-    for name, text in PROMPTS.items():
-        said = text.split()
-        tokens = torch.tensor([words.index(word) for word in said])
-        p, tables = _read(tokens, model)
-        likely = {words[i]: round(x, 4) for i, x in enumerate(p.tolist()) if x > 0.001}
-        too, street = said.index("too"), said.index("street")
-        cut = [_read(tokens, model, row, street)[0] for row in (len(said) - 1, too)]
-        found[name] = {
-            "p": likely,
-            "looks": [_rounded(table[-1]) for table in tables],
-            "too": [_rounded(table[too, : too + 1]) for table in tables],
-            "cut": _rounded(torch.stack(cut)[:, words.index("street")]),
-        }
     return found
+
+
+def _asked(text: str, model: ModelParameters) -> dict[str, Any]:
+    import torch
+
+    words, said = _world()[0].words, text.split()
+    tokens = torch.tensor([words.index(word) for word in said])
+    p, tables = _read(tokens, model)
+    likely = {words[i]: round(x, 4) for i, x in enumerate(p.tolist()) if x > 0.001}
+    too, street = said.index("too"), said.index("street")
+    cut = [_read(tokens, model, row, street)[0] for row in (len(said) - 1, too)]
+    return {
+        "p": likely,
+        "looks": [_rounded(table[-1]) for table in tables],
+        "too": [_rounded(table[too, : too + 1]) for table in tables],
+        "cut": _rounded(torch.stack(cut)[:, words.index("street")]),
+    }
 
 
 def guessed() -> float:
@@ -158,6 +175,10 @@ def _read(
 
     With a `cut` the word of that place is hidden from the word of place `row`, in both blocks.
     """
+    import torch
+
+    from tformer import fast
+
     mask = torch.ones(len(tokens), len(tokens), dtype=torch.bool).tril()
     if cut is not None:
         mask[row, cut] = False
