@@ -21,6 +21,7 @@ from tformer.parameters import (
     ModelParameters,
     NormParameters,
 )
+from tformer.world import buy_milk
 from tformer.world.sources import BUY_MILK, WorkedExample
 
 __all__ = [
@@ -93,11 +94,11 @@ NOTES = ListModel(
     {"buy": (0.1, 1.0), "pack": (0.1, 1.0), "milk": (1.0, 0.1), "bread": (1.0, 0.1)}
     | {"laptop": (0.0, 0.1), "phone": (0.0, 0.1), "and": (0.6, 0.6), "now": (0.1, 1.0)},
     _places(2),
-    np.diag([2.0, 1.0]),
-    np.array([[1.0, 0, -1], [0, 1, 1]]),
-    np.array([[1.0, 0.5], [0, 1], [1, -1]]),
-    np.array([[1.0, 0, -1], [0, 1, 1]]),
-    ("eggs", "bread", "now"),
+    buy_milk.W_V,
+    buy_milk.W_1,
+    buy_milk.W_2,
+    buy_milk.W_OUT.T,
+    buy_milk.VOCABULARY,
 )
 """The model of the notes, which have *buy*, *milk* and *and*; the other words are ours."""
 
