@@ -39,13 +39,13 @@ hint("10.1")
 # returns `mix` times the rows that it reads. The feed-forward layer has a ReLU and no biases. Norm
 # is RMSNorm with eps = 0 and without gain.
 #
-# Write `block(x, mix, w_in, w_out, order)` for rows x of shape `(T, d)`. Return the rows behind the
+# Write `block(x, mix, w_in, w_out, order)` for rows x of shape `(T, d)`. Return the rows after the
 # block. The order is `"pre"` or `"post"`.
 # ```
 
 # %%
 def block(x, mix, w_in, w_out, order):
-    """Rows behind the block: (T, d)."""
+    """Rows after the block: (T, d)."""
     ### BEGIN SOLUTION
     def norm(x):
         return x / np.sqrt((x**2).mean(axis=-1, keepdims=True))
@@ -62,8 +62,10 @@ def block(x, mix, w_in, w_out, order):
 check("10.1", block)
 
 # %% [markdown] exercise="why"
-# With norms before, the sum itself is never normed, so a last norm has to stand behind the stack.
-# With norms behind, the sublayers read what the norm before has left, and need none of their own.
+# With norms before, the sum itself is never normed, so a last norm has to stand after the stack.
+# With norms after, the sublayers read what the norm before has left, and need none of their own.
+# Here the first of these two norms could even be left out: without biases the layer gives twice as
+# much for a row of twice the length, and the second norm takes that off again.
 
 # %% [markdown]
 # ## 10.2 Count the parameters
@@ -74,7 +76,7 @@ check("10.1", block)
 #
 # A model of GPT-2's form: N words, width d, L blocks, a table of n positions, biases everywhere but
 # in the unembedding, four times as many hidden units as d, tied. LayerNorm with gain and bias
-# stands before both sublayers of each block, and once more behind the last block.
+# stands before both sublayers of each block, and once more after the last block.
 #
 # Write `parameters(N, d, L, n)`. Return how many numbers it has, an int.
 # ```
@@ -172,7 +174,7 @@ check("10.4", reached)
 
 # %%
 def silent(E, w):
-    """Logits behind word w: (N,)."""
+    """Logits after word w: (N,)."""
     ### BEGIN SOLUTION
     row = E[w] / np.sqrt((E[w] ** 2).mean())
     return E @ row
@@ -198,7 +200,7 @@ check("10.5", silent)
 # all matrices are drawn with one spread. With `narrow` those that write to the rows are divided by
 # √(2 L).
 #
-# Predict the expected mean square behind L blocks. Write `at_the_end(m, a, L, narrow)` with narrow
+# Predict the expected mean square after L blocks. Write `at_the_end(m, a, L, narrow)` with narrow
 # True or False. Return a float.
 # ```
 
@@ -227,16 +229,16 @@ check("10.6", at_the_end)
 # :nonumber:
 #
 # A block as in the notes: one head, queries and keys are the rows themselves, values are the rows
-# times `w_v`, a causal mask, scores over √d. LayerNorm (eps = 0, no gain, no bias) stands behind
+# times `w_v`, a causal mask, scores over √d. LayerNorm (eps = 0, no gain, no bias) stands after
 # both sums; the layer has a ReLU and no biases.
 #
-# Write `example(x, w_v, w_in, w_out)` for rows x of shape `(T, d)`. Return the rows behind the
+# Write `example(x, w_v, w_in, w_out)` for rows x of shape `(T, d)`. Return the rows after the
 # block.
 # ```
 
 # %%
 def example(x, w_v, w_in, w_out):
-    """Rows behind the block: (T, d)."""
+    """Rows after the block: (T, d)."""
     ### BEGIN SOLUTION
     def norm(x):
         x = x - x.mean(axis=-1, keepdims=True)
@@ -254,7 +256,7 @@ check("10.7", example)
 
 # %% [markdown] exercise="why"
 # Try it with the rows above and other matrices: of the two coordinates only their order is left
-# behind each norm.
+# after each norm.
 
 # %% [markdown]
 # ## 10.8 One word more

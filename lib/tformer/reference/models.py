@@ -76,7 +76,9 @@ def decoder(
 
     Notes
     -----
-    Equation eq-decoder; [radford2018], section 3.1, with a memory as in [vaswani2017].
+    Equation eq-decoder; [radford2018], section 3.1, whose norms stand after the sums; the last
+    norm, where they stand before the sublayers, is that of [radford2019], section 2.3. A memory as
+    in [vaswani2017].
     """
     p, c = parameters, configuration
     require_words("decoder", tokens, p, c, memory is not None, kept=kept)

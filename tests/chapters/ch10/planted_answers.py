@@ -73,7 +73,7 @@ RIGHT = {
     ],
     "10.4": [lambda L, w, t: _by_steps(L, w, t) if L * w < 60 else min(t, L * (w - 1) + 1)],
     "10.5": [lambda E, w: E @ E[w] * (len(E[w]) / (E[w] @ E[w])) ** 0.5],
-    "10.6": [lambda m, a, L, narrow: m + sum([a / (2 * L) if narrow else a] * (2 * L))],
+    "10.6": [lambda m, a, L, narrow: m + sum(a / (2 * L) if narrow else a for _ in range(2 * L))],
     "10.7": [_example_by_words],
     "10.8": [_attended_by_sums],
 }

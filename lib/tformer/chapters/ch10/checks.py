@@ -15,10 +15,10 @@ Array = np.ndarray
 
 
 def _blocks() -> Iterator[Case]:
-    own = "One word with the row (3, 3): behind the norm (1, 1)."
+    own = "One word with the row (1, 7): after the norm (0.2, 1.4)."
     look: dict[str, Any] = {"mix": [[1.0]], "w_in": [[1.0], [0.0]], "w_out": [[0.0, 2.0]]}
-    yield case(x=[[3.0, 3]], **look, order="pre", want=[[4, 4 + 2]], why=own)
-    yield case(x=[[3.0, 3]], **look, order="post", why="The sum itself is normed, twice.")
+    yield case(x=[[1.0, 7]], **look, order="pre", want=[[1.2, 8.4 + 0.4]], why=own)
+    yield case(x=[[1.0, 7]], **look, order="post", why="The sum itself is normed, twice.")
     for n, d, f in ((2, 2, 3), (3, 4, 5), (4, 3, 2)):
         x, mix = integers(n, (n, d)) + 0.5, np.tri(n) / np.arange(1, n + 1)[:, None]
         w_in, w_out = integers(d, (d, f)), integers(f, (f, d)) / 4
@@ -32,7 +32,7 @@ def _blocks() -> Iterator[Case]:
     hints=(
         "Two sublayers, and each adds. What does each read: the row, or the row normed?",
         'With "pre" the norm is taken of what a sublayer reads; with "post" of the sum.',
-        "pre: x = x + mix @ norm(x), then x = x + relu(norm(x) @ w_in) @ w_out.",
+        "pre: add mix times the normed rows; then to that sum what the layer makes of its norm.",
     ),
     cases=_blocks,
     slips="""
@@ -47,15 +47,26 @@ def _blocks() -> Iterator[Case]:
         mix @ before(x) → mix @ x
             With "pre" attention reads normed rows.
         (x**2).mean(axis=-1, keepdims=True) → (x**2).sum(axis=-1, keepdims=True)
-            Rows were brought to length 1; behind RMSNorm the mean square is 1.
+            Rows were brought to length 1; after RMSNorm the mean square is 1.
         (x**2).mean(axis=-1, keepdims=True) → (x**2).mean()
             One mean was taken of the whole table; each row has its own.
         if order == "pre" else x → if order == "post" else x
             The two orders are exchanged.
+        x / np.sqrt → (x - x.mean(axis=-1, keepdims=True)) / np.sqrt
+        np.sqrt((x**2).mean(axis=-1, keepdims=True)) → x.std(axis=-1, keepdims=True)
+            That is LayerNorm; RMSNorm does not take off the mean.
+        mix @ before(x) → mix.T @ before(x)
+            `mix` was transposed: its row t has the weights of word t.
+        x + mix @ → before(x) + mix @
+        x + np.maximum → before(x) + np.maximum
+            Sublayers add to the rows themselves, not to the normed copies.
+        x = after(x + mix @ before(x)) → y, x = x, after(x + mix @ before(x))
+        before(x) @ w_in → before(y if order == "pre" else x) @ w_in
+            The layer reads the rows to which attention has been added, not those before it.
     """,
 )
 def block(x: Array, mix: Array, w_in: Array, w_out: Array, order: str) -> Array:
-    """Rows behind a block whose weights of attention are given."""
+    """Rows after a block whose weights of attention are given."""
 
     def norm(x: Array) -> Array:
         return x / np.sqrt((x**2).mean(axis=-1, keepdims=True))
@@ -93,15 +104,25 @@ def _tables() -> Iterator[Case]:
         x / np.sqrt((x**2).mean()) → x
             The row was not normed.
         (x**2).mean() → (x**2).sum()
-            The row was brought to length 1; behind RMSNorm it has length √d.
+            After RMSNorm the row has length √d, and not 1; nothing is divided by √d after that.
         x = E[w] → x = E[0]
             The word that was read is number w.
-        E @ row → E @ row / len(row) ** 0.5
-            Logits are not divided by √d; scores of attention are.
+        E @ row → np.exp(E @ row) / np.exp(E @ row).sum()
+            Those are probabilities; the logits were asked for.
+        E @ row → (E @ row).argmax()
+            That is the number of the likeliest word; a logit for each word was asked for.
+        E @ row → E / np.sqrt((E**2).mean(axis=1, keepdims=True)) @ row
+            Only the row of the word that was read is normed, not those of the unembedding.
+        np.sqrt((x**2).mean()) → (x**2).mean()
+            RMSNorm divides by the root of the mean square.
+        x / np.sqrt((x**2).mean()) → (x - x.mean()) / x.std()
+            The mean was taken off: that is LayerNorm.
+        E @ row → E @ x / np.sqrt((E**2).sum(axis=1) * (x**2).sum())
+            Those are cosines; the logits are dot products.
     """,
 )
 def silent(E: Array, w: int) -> Array:
-    """Logits behind word w of a tied model whose blocks add nothing."""
+    """Logits after word w of a tied model whose blocks add nothing."""
     x = E[w]
     row = x / np.sqrt((x**2).mean())
     return E @ row
@@ -121,7 +142,7 @@ def _examples() -> Iterator[Case]:
     one = "One word looks at itself alone."
     yield case(x=[[1.0, 2, 4]], w_v=np.eye(3), w_in=np.eye(3), w_out=np.eye(3), why=one)
     for n, d, f in ((2, 3, 2), (3, 4, 4), (5, 3, 6)):
-        x = integers(n, (n, d)) + np.arange(d) / 3
+        x = integers(n, (n, d)) / 2 + np.arange(d) / 3
         yield case(
             x=x, w_v=integers(d, (d, d)), w_in=integers(f, (d, f)), w_out=integers(n, (f, d))
         )
@@ -133,7 +154,7 @@ def _examples() -> Iterator[Case]:
     hints=(
         "Write down the steps of the example: scores, mask, weights, outputs, sum, norm, layer.",
         "Queries and keys are the rows; scores are divided by √d, later words get no weight.",
-        "Norms stand behind both sums, take off the mean and divide by the standard deviation.",
+        "Norms stand after both sums, take off the mean and divide by the standard deviation.",
     ),
     cases=_examples,
     slips="""
@@ -155,10 +176,30 @@ def _examples() -> Iterator[Case]:
             Each column was made to add up to 1; each row of weights should.
         x - x.mean(axis=1, keepdims=True) → x
             The mean was not taken off: that is RMSNorm.
+        scores, -np.inf) → scores, 0.0)
+            A masked score of 0 gets a weight; it should be −∞, or its weight 0.
+        np.where(np.tri(len(x)) > 0, scores, -np.inf) → scores
+        weights / weights.sum(axis=1, keepdims=True) → $ * np.tri(len(x))
+            The weights were masked after the softmax: they no longer add up to 1.
+        np.tri(len(x)) > 0 → np.tri(len(x)).T > 0
+            Words look at later ones, and not at those before them.
+        np.sqrt(x.shape[1]) → np.sqrt(len(x))
+            Scores are divided by √d, not by the root of the number of words.
+        np.maximum(x @ w_in, 0) @ w_out → 0 * x
+            The feed-forward layer is missing.
+        x @ x.T → norm(x) @ norm(x).T
+        norm(x + weights @ (x @ w_v)) → x + weights @ (norm(x) @ w_v)
+        norm(x + np.maximum(x @ w_in, 0) @ w_out) → x + np.maximum(norm(x) @ w_in, 0) @ w_out
+            Here the norms come after the sums, not before the sublayers.
+        x @ x.T → (x := x @ w_v) @ x.T ;; weights @ (x @ w_v) → weights @ x
+            Only the values are multiplied by w_v, not the rows.
+        x.mean(axis=1, keepdims=True) → x.mean(axis=0)
+        (centred**2).mean(axis=1, keepdims=True) → (centred**2).mean(axis=0)
+            The norm was taken over the words; each row has its own.
     """,
 )
 def example(x: Array, w_v: Array, w_in: Array, w_out: Array) -> Array:
-    """Last rows of a block with one head, causal, with LayerNorm behind both sums."""
+    """Last rows of a block with one head, causal, with LayerNorm after both sums."""
 
     def norm(x: Array) -> Array:
         centred = x - x.mean(axis=1, keepdims=True)
@@ -176,10 +217,10 @@ def _caches() -> Iterator[Case]:
     own = "Two equal scores: the mean of both values."
     yield case(q=[1.0], k=[2.0], v=[6.0], kept_k=[[2.0]], kept_v=[[4.0]], want=[5], why=own)
     empty: dict[str, Any] = {"kept_k": np.zeros((0, 2)), "kept_v": np.zeros((0, 1))}
-    first = "The first word has nothing behind it and gets its own value."
+    first = "The first word has no cache and gets its own value."
     yield case(q=[1.0, 2], k=[3.0, 4], v=[7.0], **empty, want=[7], why=first)
-    for n, d, m in ((1, 2, 3), (3, 4, 2), (6, 3, 3)):
-        q, k = integers(n, (2, d))
+    for n, d, m in ((1, 3, 2), (4, 3, 2), (6, 2, 3)):
+        q, k = integers(n, (2, d)) / 2
         keys, values = integers(d, (n, d)), integers(m, (n, m))
         yield case(q=q, k=k, v=integers(n + 9, (m,)), kept_k=keys, kept_v=values)
 
@@ -189,8 +230,8 @@ def _caches() -> Iterator[Case]:
     praise="An empty cache, and caches of one to six words.",
     hints=(
         "Which words may the new one look at? Itself is one of them.",
-        "Put its key and value behind those that were kept, then attend as ever.",
-        "softmax(keys @ q / √d) @ values, with the new key and value in the last rows.",
+        "Put its key and value after those that were kept, then attend as ever.",
+        "Keys times q over √d, their softmax, times the values; the new ones in the last rows.",
     ),
     cases=_caches,
     slips="""
@@ -204,6 +245,18 @@ def _caches() -> Iterator[Case]:
             The key was used to ask; the query asks.
         np.concatenate([kept_v, v[None]]) → np.concatenate([v[None], kept_v])
             Keys and values stand in different orders.
+        np.concatenate([kept_k, k[None]]) → np.concatenate([k[None], kept_k])
+            The new key stands first, and the new value last.
+        np.sqrt(len(q)) → np.sqrt(len(keys))
+            Scores are divided by √d_k, not by the root of the number of words.
+        np.sqrt(len(q)) → np.sqrt(len(v))
+            Scores are divided by √d_k; that was √d_v.
+        weights @ values → values.mean(axis=0)
+            All words got the same weight; the query decides.
+        weights @ values → values[weights.argmax()]
+            That is the value of one word; a mixture of all was asked for.
+        return weights @ values → return weights
+            Those are the weights; the values are to be mixed with them.
     """,
 )
 def attended(q: Array, k: Array, v: Array, kept_k: Array, kept_v: Array) -> Array:

@@ -33,13 +33,15 @@ def _models() -> Iterator[Case]:
         + n * d → + 0 * n
             The table of positions is missing.
         13 * d → 9 * d
-            The norms of the block are missing: gain and bias each, twice.
+            4 d are missing in each block: the biases of attention, or both norms, gain and bias.
+        13 * d → 11 * d
+            2 d are missing in each block: one of the two norms, or the biases of both.
         13 * d → 12 * d
             The layer has d_ff biases inside and d outside: 5 d.
         13 * d → 0 * d
             Biases and norms are missing.
         + 2 * d → + 0 * d
-            The norm behind the last block is missing.
+            The norm after the last block is missing.
         12 * d * d → 8 * d * d
             A block has 4 d² in attention and 8 d² in the layer.
     """,
@@ -55,7 +57,9 @@ def _passes() -> Iterator[Case]:
     yield case(**one, want=20, why=tiny)
     yield case(**one | {"T": 2}, want=48, why="Two words, and each looks at two.")
     base: dict[str, Any] = {"T": 3, "N": 5, "d": 8, "L": 2, "H": 4, "G": 2, "d_k": 2, "d_ff": 12}
-    for change in ({}, {"L": 0}, {"G": 1}, {"d_k": 3}, {"T": 64}, {"N": 1000}):
+    yield case(**base)
+    yield case(**base | {"d_k": 3}, why="Here d_k is not d / H.")
+    for change in ({"L": 0}, {"G": 1}, {"T": 64}, {"N": 1000}):
         yield case(**base | change)
 
 
@@ -85,6 +89,12 @@ def _passes() -> Iterator[Case]:
             That is one word; T words were asked for.
         4 * T * d_k * H → 4 * T * T * d_k * H
             Looking is counted for all words already; here it is for one.
+        4 * T * d_k * H → 4 * T * d_k * G
+            All H heads look; they only share keys and values.
+        L * (2 * entries + 4 * T * d_k * H) → (2 * entries + 4 * T * d_k * H)
+            There are L blocks.
+        + 2 * d * N → + 0 * N ;; T * each → T * each + 2 * d * N
+            Every word gets logits, not only the last.
     """,
 )
 def operations(T: int, N: int, d: int, L: int, H: int, G: int, d_k: int, d_ff: int) -> int:
@@ -118,7 +128,7 @@ def _windows() -> Iterator[Case]:
         L * (w - 1) + 1 → w
             A word of the window has seen words before it, and brings them.
         L * (w - 1) + 1 → w**L
-            Windows lie one behind the other; they do not multiply.
+            Windows lie one after the other; they do not multiply.
         min(t, L * (w - 1) + 1) → L * (w - 1) + 1
             There are only t words so far.
         L * (w - 1) + 1 → L * (w - 1)
@@ -162,6 +172,8 @@ def _growth() -> Iterator[Case]:
             The two cases are exchanged.
         2 * L * a) → m * ((1 + a) ** (2 * L) - 1))
             What a sublayer adds does not depend on how long the rows are: it reads normed ones.
+        2 * L * a) → 2 * L * a * m) ;; (a if L else 0.0) → (a * m if L else 0.0)
+            What is added does not depend on m: sublayers read normed rows.
     """,
 )
 def at_the_end(m: float, a: float, L: int, narrow: bool) -> float:

@@ -135,7 +135,7 @@ def tied(tied: bool = True, one_length: bool = True, silent: bool = True) -> str
         model = replace(model, embedding=e, blocks=blocks)
         z = ref.decoder(np.arange(n)[:, None], model, c)[:, 0]
         want = 2 * e @ e.T / np.linalg.norm(e, axis=1, keepdims=True)
-        require(near(z, want, 1e-9), f"{n} words, behind the first: {show(z[0][:3])}")
+        require(near(z, want, 1e-9), f"{n} words, after the first: {show(z[0][:3])}")
         says = z.argmax(axis=1)
         require(bool((says == np.arange(n)).all()), f"{n} words: {says.tolist()[:5]} come next")
         require(near(z, z.T, 1e-9), "the table is not symmetric")

@@ -1,4 +1,4 @@
-// Type a sentence: every step of one block with norms behind, to the scores of the next word.
+// Type a sentence: every step of one block with norms after the sums, to the scores of the next word.
 
 export const core = { steps, fits };
 
@@ -65,7 +65,7 @@ function render({ model, el }) {
   const said = h("p", { class: "tf-said" }), head = h("thead"), body = h("tbody"), scores = h("tbody");
   const back = h("div", { class: "tf-actions" }, button("reset", () => { note.textContent = ""; assign(model, start); }));
   root.append(...[picks.model, picks.text].map((one) => one.el), input, note, said, h("table", { class: "tf-end-scores" }, scores),
-    h("div", { class: "tf-end-scroll", tabindex: 0, role: "group", "aria-label": "Every step" }, h("table", {}, head, body)),
+    h("div", { class: "tf-end-scroll tf-table", tabindex: 0, role: "group", "aria-label": "Every step" }, h("table", {}, head, body)),
     picks.look.el, picks.doubled.el, back, live);
   return follow(model, TRAITS, () => {
     const now = traits(model, TRAITS), machine = models[now.model], tokens = now.text.split(" ");

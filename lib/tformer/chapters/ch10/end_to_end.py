@@ -26,7 +26,7 @@ def _plain(model: ListModel) -> dict[str, Any]:
 
 
 class EndToEnd(BookWidget):
-    """A sentence through one block with norms behind, to the scores of the next word.
+    """A sentence through one block with norms after the sums, to the scores of the next word.
 
     Parameters
     ----------
@@ -91,7 +91,7 @@ class EndToEnd(BookWidget):
 
     @property
     def scores(self) -> dict[str, float]:
-        """The logits behind the last word."""
+        """The logits after the last word."""
         answers = MODELS[self.model].answers
         return dict(zip(answers, self.tables["logits"][-1].tolist(), strict=True))
 
@@ -113,6 +113,6 @@ class EndToEnd(BookWidget):
             body += f"<tr><th>{text}</th>" + "".join(f"<td>{one}</td>" for one in cells) + "</tr>"
         head = "".join(f"<th>{name}</th>" for name in MODELS)
         return (
-            "<p>Interactive figure, needs JavaScript: the next word behind a few sentences.</p>"
+            "<p>Interactive figure, needs JavaScript: the next word after a few sentences.</p>"
             f"<table><tr><th></th>{head}</tr>{body}</table>"
         )

@@ -17,7 +17,7 @@ TINY = 1e-30
 
 @question("The notes' block, one word", minutes=10, asks="error")
 def one_word(rng: Rng) -> Item:
-    """From the sum behind attention to the last row, and what the model can say at all."""
+    """From the sum after attention to the last row, and what the model can say at all."""
     a, b = (float(n) for n in distinct(rng, 2, 1, 20))
     low, high = sorted((a, b))
     total = np.array([low, high])
@@ -28,11 +28,11 @@ def one_word(rng: Rng) -> Item:
     logits = (last @ NOTES.unembedding).round(9)
     return Item(
         statement=rf"""
-In a model of width two, norms stand behind both sums: LayerNorm with $\varepsilon = 0$, no gain and
-no bias. Behind attention the sum of a word is ${tex(total)}$. The layer is
+In a model of width two, norms stand after both sums: LayerNorm with $\varepsilon = 0$, no gain and
+no bias. After attention the sum of a word is ${tex(total)}$. The layer is
 $\operatorname{{relu}}(x W_1) W_2$ with $W_1 = {tex(NOTES.w_in)}$ and $W_2 = {tex(NOTES.w_out)}$.
 
-**(a)** Give the row behind the first norm, what the layer adds, and the row behind the second norm.
+**(a)** Give the row after the first norm, what the layer adds, and the row after the second norm.
 
 **(b)** The logits are the row times ${tex(NOTES.unembedding)}$. Give them.
 
@@ -44,7 +44,7 @@ other sums would have given another word? What does this say about the sentence?
 **(b)** ${tex(logits)}$.
 
 **(c)** None. The first norm gives $(-1, 1)$, as here, or $(1, -1)$, to which the layer adds
-$(1, 1/2)$; both become ${tex(last)}$. The answer is the same behind every sentence, so it is no
+$(1, 1/2)$; both become ${tex(last)}$. The answer is the same after every sentence, so it is no
 evidence for anything that attention did.""",
         marking=(
             (4, "three rows"),
@@ -124,13 +124,13 @@ A stack of {depth} blocks has norms before its sublayers. All matrices are drawn
 sublayer adds rows of mean square {a} that are uncorrelated with what is there. The first rows have
 the mean square {m}.
 
-**(a)** Give the expected mean square behind the stack.
+**(a)** Give the expected mean square after the stack.
 
 **(b)** The matrices that write are divided by $\sqrt{{2L}}$. Give it again. Why does it no longer
 depend on the depth?
 
 **(c)** A tied model adds nothing yet, and has no norm. The vectors of two words are ${tex(x)}$ and
-${tex(other)}$. Behind the first, give the logits of the first and of the second word. Why is the
+${tex(other)}$. After the first, give the logits of the first and of the second word. Why is the
 word itself the likeliest whenever all vectors have one length?""",
         answer=rf"""
 **(a)** ${tex(one)}$: two sublayers a block.

@@ -24,7 +24,7 @@ NAMED = ("animal", "street", "horse", "dog", "river", "road")
 
 
 def strip(before: bool = False) -> Figure:
-    """What the trained model expects behind both stories of the pair that it never saw."""
+    """What the trained model expects after both stories of the pair that it never saw."""
     figure, ax = blank(10.4, 1.5)
     found = learn.stored()["free"][0]
     for left, (last, told) in zip((0.0, 14.5), learn.PROMPTS.items(), strict=True):
@@ -171,11 +171,13 @@ def starts() -> tuple[Figure, Figure]:
     ax.minorticks_off()
     label_ends(ax)
     two, bars = panel(3.3, 2.6)
-    values = [start.first_guess(tied)[0] for tied in (True, False)]
-    bars.barh((0, 1), values, color=(VALUE, QUIET), alpha=0.7, height=0.55)
+    models = {"tied, silent": (True, 0), "tied, 1 block": (True, 1), "untied, 1 block": (False, 1)}
+    values = [start.first_guess(*one)[0] for one in models.values()]
+    bars.barh(range(3), values, color=(VALUE, VALUE, QUIET), alpha=0.7, height=0.55)
     for y, value in enumerate(values):
         bars.text(value + 0.02, y, f"{value:.4f}".lstrip("0"), va="center", fontsize=10)
-    bars.set(yticks=(0, 1), yticklabels=("tied", "untied"), xlim=(0, 1), ylim=(1.6, -0.6))
+    bars.set(yticks=range(3), yticklabels=models, xlim=(0, 1.12), ylim=(2.6, -0.6))
+    bars.set(xticks=(0, 0.5, 1))
     bars.set(title="p of the word just read")
     bars.grid(visible=False, axis="y")
     return one, two
@@ -196,46 +198,46 @@ def answers() -> tuple[Figure, Figure]:
 
 
 def looks() -> Figure:
-    """Where the last word looks behind both stories, with free attention and equal shares."""
+    """After the story with *wide*: what the last word looks at, and what *too* has looked at."""
     figure, ax = blank(10.4, 2.9)
     words = learn.PROMPTS["wide"].split()
-    free, equal = (learn.stored()[kind][0] for kind in learn.KINDS)
-    lines = [("free, block 1", free, 0), ("free, block 2", free, 1)]
-    lines += [("equal, block 1", equal, 0), ("equal, block 2", equal, 1)]
-    for i, (name, found, block) in enumerate(lines):
-        y = 1.15 * i + 0.4 * (i > 1)
-        squares(ax, np.array([found["wide"]["looks"][block]]), (0, y), QUERY, 1.0, (1.5, 1))
+    free, equal = (learn.stored()[kind][0]["wide"] for kind in learn.KINDS)
+    rows = {"block 1, “too”": (0.0, free["too"][0]), "block 1, last": (1.15, free["looks"][0])}
+    rows["block 2, last"] = (2.7, free["looks"][1])
+    rows["equal shares"] = (4.25, equal["looks"][1])
+    for name, (y, shares) in rows.items():
+        squares(ax, np.array([shares]), (0, y), QUERY, 1.0, (1.5, 1))
         ax.text(-0.3, y + 0.5, name, ha="right", va="center", fontsize=11)
-        for j, share in enumerate(found["wide"]["looks"][block]):
+        for j, share in enumerate(shares):
             text = f"{share:.2f}".lstrip("0") if share >= 0.045 else ""
             ink = "#FFFFFF" if share > 0.6 else INK
             ax.text(1.5 * (j + 0.5), y + 0.5, text, ha="center", va="center", fontsize=9, color=ink)
     for j, word in enumerate(words):
         look: Any = {"rotation": 55, "ha": "left", "va": "bottom", "fontsize": 11}
         ax.text(1.5 * (j + 0.3), -0.15, word, **look)
-    ax.set(xlim=(-4.2, 1.5 * len(words) + 1.2), ylim=(5.2, -2.4))
+    ax.set(xlim=(-4.2, 1.5 * len(words) + 1.2), ylim=(5.35, -2.4))
     return figure
 
 
 def odds() -> Figure:
-    """Log-odds of the first noun over the second in the real model, under both adjectives."""
-    figure, ax = panel(6.8, 2.1)
-    found, labels = real.stored()["odds"], []
-    for y, (text, (nouns, adjectives)) in enumerate(real.PAIRS.items()):
-        one, two = found[text]
+    """Log-odds of two nouns in the real model: under two adjectives or cures, and without."""
+    figure, ax = panel(5.5, 2.6)
+    found, labels = real.stored(), []
+    rows = [(nouns, names, found["odds"][text]) for text, (nouns, names) in real.PAIRS.items()]
+    cures = found["cured"]
+    rows.append((("animal", "street"), (*cures,), [one[0] for one in cures.values()]))
+    for y, (nouns, names, (one, two, *bare)) in enumerate(rows):
         ax.plot([one, two], [y, y], color=QUIET, linewidth=1.5)
-        for value, color, marker, name in (
-            (one, VALUE, "o", adjectives[0]),
-            (two, KEY, "s", adjectives[1]),
-        ):
-            ax.plot(value, y, marker, color=color, markersize=8)
-            ahead = value == max(one, two)
-            look: Any = {"textcoords": "offset points", "va": "center", "fontsize": 10}
-            look |= {"ha": "left" if ahead else "right", "color": color}
-            ax.annotate(name, (value, y), (9 if ahead else -9, 0), **look)
+        marks = ((one, VALUE, "o", names[0], 7.8), (two, KEY, "s", names[1], 11.4))
+        for value, color, marker, name, at in marks:
+            ax.plot([value, at], [y, y], marker, color=color, markersize=8, clip_on=False)
+            ax.text(at + 0.55, y, name, color=color, va="center", fontsize=11)
+        for value in bare or [one[1] for one in cures.values()]:
+            ax.plot(value, y, "|", color=INK, markersize=17, markeredgewidth=1.6)
         labels.append(" over ".join(nouns))
     ax.axvline(0, color=INK, linewidth=1)
-    ax.set(yticks=(0, 1, 2), yticklabels=labels, ylim=(2.6, -0.6), xlim=(-2.2, 5))
+    ax.set(yticks=range(4), yticklabels=labels, ylim=(3.6, -0.6), xlim=(-7, 7))
+    ax.set(xticks=range(-6, 7, 2))
     ax.set(xlabel="log-odds; left of 0 the second noun is likelier")
     ax.grid(visible=False, axis="y")
     return figure

@@ -21,6 +21,7 @@ from tformer.parameters import (
     ModelParameters,
     NormParameters,
 )
+from tformer.world import buy_milk
 from tformer.world.sources import BUY_MILK, WorkedExample
 
 __all__ = [
@@ -46,7 +47,7 @@ RELU = Configuration(activation="relu")
 
 @dataclass(frozen=True, eq=False)
 class ListModel:
-    """A block with one head, and what stands before and behind it.
+    """A block with one head, and what stands before and after it.
 
     Attributes
     ----------
@@ -93,11 +94,11 @@ NOTES = ListModel(
     {"buy": (0.1, 1.0), "pack": (0.1, 1.0), "milk": (1.0, 0.1), "bread": (1.0, 0.1)}
     | {"laptop": (0.0, 0.1), "phone": (0.0, 0.1), "and": (0.6, 0.6), "now": (0.1, 1.0)},
     _places(2),
-    np.diag([2.0, 1.0]),
-    np.array([[1.0, 0, -1], [0, 1, 1]]),
-    np.array([[1.0, 0.5], [0, 1], [1, -1]]),
-    np.array([[1.0, 0, -1], [0, 1, 1]]),
-    ("eggs", "bread", "now"),
+    buy_milk.W_V,
+    buy_milk.W_1,
+    buy_milk.W_2,
+    buy_milk.W_OUT.T,
+    buy_milk.VOCABULARY,
 )
 """The model of the notes, which have *buy*, *milk* and *and*; the other words are ours."""
 
@@ -121,7 +122,7 @@ MODELS = {"as printed": NOTES, "both lists": BOTH}
 def steps(
     model: ListModel, sentence: str, look: str = LOOKS[0], doubled: bool = True
 ) -> dict[str, np.ndarray]:
-    """Every table on the way from a sentence to the logits, by the library, norms behind.
+    """Every table on the way from a sentence to the logits, by the library, norms after the sums.
 
     Parameters
     ----------
@@ -151,7 +152,7 @@ def steps(
 def logits(
     model: ListModel, sentence: str, order: str = "post", last_norm: bool = False
 ) -> dict[str, float]:
-    """The logits behind the last word by the library's block, a name and a number each."""
+    """The logits after the last word by the library's block, a name and a number each."""
     configuration = Configuration(order=order, activation="relu", eps=EPS)
     x = reference.block(model.start(sentence), model.block(), configuration, causal=True)
     x = reference.layer_norm(x, PLAIN, EPS) if last_norm else x
@@ -187,4 +188,4 @@ PRINTED = _Whole(
 )
 """What the notes print, digit for digit, up to the rows; of the logits they print one line."""
 LINE = ("eggs", 1.0), ("bread", -1.0), ("now", -2.0)
-"""The printed logits behind *and*."""
+"""The printed logits after *and*."""
