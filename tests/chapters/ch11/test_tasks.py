@@ -21,7 +21,7 @@ def test_every_noun_has_a_pronoun_and_every_trouble_a_word() -> None:
     assert len(set(tasks.WORDS)) == len(tasks.WORDS)
 
 
-def test_examples_ask_for_what_stands_behind() -> None:
+def test_examples_ask_for_what_comes_next() -> None:
     story = tasks.STORIES[1]
     one = tasks.Stories((story,), np.ones(1), tasks.ALL.words)
     refer, remedy, pair, row = (

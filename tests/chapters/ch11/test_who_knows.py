@@ -33,7 +33,7 @@ def test_what_is_known_is_what_the_mask_shows() -> None:
 
 
 def test_it_says_what_a_trained_model_says_where_it_was_asked() -> None:
-    assert repr(WhoKnows()).splitlines()[0] == "WhoKnows: encoder, “it” behind 2 layers"
+    assert repr(WhoKnows()).splitlines()[0] == "WhoKnows: encoder, “it” after 2 layers"
     for story, noun in enumerate(("animal", "street", "piano", "door")):
         assert WhoKnows(story=story).said[0][0] == noun
         assert WhoKnows(form="decoder", story=story, place=12).said[0][0] == noun
@@ -43,7 +43,7 @@ def test_it_says_what_a_trained_model_says_where_it_was_asked() -> None:
         assert WhoKnows(form="prefix", story=story, place=13).said[0][0] == pronoun
     tired, wide = (WhoKnows(form="decoder", story=story).said for story in (0, 1))
     assert tired == wide
-    assert "encoder–decoder, “because” behind 2 layers" in WhoKnows(place=7).fallback()
+    assert "encoder–decoder, “because” after 2 layers" in WhoKnows(place=7).fallback()
 
 
 @pytest.mark.parametrize(

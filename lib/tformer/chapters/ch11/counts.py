@@ -89,22 +89,20 @@ def writing(
     A decoder, or a pair whose source is given and whose target begins with word 0, with a cache or
     with all rows anew for each word. With a `blank` an encoder, which is asked there.
     """
-    paired = isinstance(p, EncoderDecoderParameters)
-    if cached:
-        yield from _pair_writing(p, c, words, n_words) if paired else _writing(p, c, words, n_words)
-        return
-    text = np.zeros(1, dtype=int) if paired else words
-    for _ in range(n_words):
-        if paired:
-            row, took = ref.encoder_decoder(words, text, p, c)[-1], len(words) + len(text)
-        elif blank is None:
-            row, took = ref.decoder(text, p, c)[-1], len(text)
-        else:
-            rows = ref.encoder(np.append(text, blank), p, c)
-            row, took = ref.unembed(rows[-1], p)[:blank], len(rows)
-        word = int(row.argmax())
-        yield word, took
-        text = np.append(text, word)
+    if isinstance(p, EncoderDecoderParameters):
+        yield from (_pair_writing if cached else _pair_anew)(p, c, words, n_words)
+    elif cached:
+        yield from _writing(p, c, words, n_words)
+    else:
+        for _ in range(n_words):
+            if blank is None:
+                scores, took = ref.decoder(words, p, c), len(words)
+            else:
+                rows = ref.encoder(np.append(words, blank), p, c)
+                scores, took = ref.unembed(rows, p)[:, :blank], len(rows)
+            word = int(scores[-1].argmax())
+            yield word, took
+            words = np.append(words, word)
 
 
 def _writing(
@@ -118,6 +116,16 @@ def _writing(
 
     for word in generate(run, words, p, c, n_words):
         yield word, took[-1]
+
+
+def _pair_anew(
+    p: EncoderDecoderParameters, c: Configuration, source: np.ndarray, n_words: int
+) -> Iterator[tuple[int, int]]:
+    target = np.zeros(1, dtype=int)
+    for _ in range(n_words):
+        word = int(ref.encoder_decoder(source, target, p, c)[-1].argmax())
+        yield word, len(source) + len(target)
+        target = np.append(target, word)
 
 
 def _pair_writing(

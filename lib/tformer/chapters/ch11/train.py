@@ -33,7 +33,8 @@ from tformer.world.stories import CURES, Stories
 
 __all__ = ["chances", "copied", "measured", "scores", "trained", "tried", "written"]
 
-STEPS, BATCH, RATE = 400, 64, 0.005
+STEPS = {"refer": 250, "remedy": 400, "german": 400}
+BATCH, RATE = 64, 0.005
 
 
 def scores(form: str, p: Any, source: Tensor, words: Tensor, n_prefix: int = 0) -> Tensor:
@@ -68,10 +69,11 @@ def _start(form: str, seed: int) -> tuple[Any, Tensor]:
     return tree_map(lambda x: next(parts).view(x.shape).requires_grad_(), p), row
 
 
-def trained(task: str, form: str, seed: int = 0, steps: int = STEPS) -> Any:
+def trained(task: str, form: str, seed: int = 0, steps: int | None = None) -> Any:
     """Train an architecture on a task, on one thread; its parameters, as tensors in float32."""
     given = examples(task, ALL.split()[0], form == "pair")
     source, words, asked = (torch.from_numpy(x) for x in given[:3])
+    steps = STEPS[task] if steps is None else steps
     rng, (p, row) = np.random.default_rng(seed), _start(form, seed)
 
     def gradients() -> Tensor:
