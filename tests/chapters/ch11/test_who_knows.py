@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from tformer import reference
-from tformer.chapters.ch11 import tasks
+from tformer.chapters.ch11 import forms, tasks
 from tformer.chapters.ch11.who_knows import NAMES, STORIES, WhoKnows
 
 
@@ -30,6 +30,18 @@ def test_what_is_known_is_what_the_mask_shows() -> None:
         }[one.form]
         want = mask[one.at] if one.layers else np.arange(n) == one.at
         np.testing.assert_array_equal(one.knows, want)
+
+
+@pytest.mark.parametrize("norm", ["layer", "rms"])
+def test_one_head_is_enough_to_know_whom_the_mask_shows(norm: str) -> None:
+    """The point at which the deeper page proves that no derivative is zero, under three masks."""
+    p, c = forms.one_head(norm)
+    documents = np.repeat([0, 1], [4, 5])
+    masks = [forms.known("encoder", 9), forms.known("prefix", 9, 4)]
+    masks.append(reference.packed_mask(documents, documents))
+    for mask, found in zip(masks, forms.influence(p, np.stack(masks), c), strict=True):
+        np.testing.assert_array_equal(found > 1e-9, mask)
+        assert not found[~mask].any()
 
 
 def test_it_says_what_a_trained_model_says_where_it_was_asked() -> None:

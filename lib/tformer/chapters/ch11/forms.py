@@ -11,7 +11,7 @@ import numpy as np
 from tformer import reference as ref
 from tformer.configuration import Configuration
 from tformer.models.sizes import Sizes, initialise
-from tformer.parameters import EncoderDecoderParameters, ModelParameters
+from tformer.parameters import EncoderDecoderParameters, ModelParameters, tree_map
 
 __all__ = [
     "FORMS",
@@ -23,6 +23,7 @@ __all__ = [
     "influence_of_pair",
     "known",
     "model",
+    "one_head",
     "outputs",
     "pair",
 ]
@@ -57,6 +58,19 @@ def model(
     sizes = replace(SIZES, n_vocab=n_vocab, n_layers=n_layers, tied=tied, crossed=crossed)
     p = initialise(sizes, PLAIN, np.random.default_rng(seed), std=0.6)
     return replace(p, embedding=2 * p.embedding)
+
+
+def one_head(norm: str = "layer") -> tuple[ModelParameters, Configuration]:
+    """Three blocks of which one head alone adds to the rows: equal weights, W_V W_O of rank one."""
+    rng, c = np.random.default_rng(0), replace(PLAIN, norm=norm)
+    p = initialise(replace(SIZES, n_layers=3), c, rng, std=0.6)
+    silent = [
+        replace(one, heads=tree_map(np.zeros_like, one.heads), feed_forward=None)
+        for one in p.blocks
+    ]
+    heads = silent[1].heads
+    heads.w_v[0, :, 0], heads.w_o[0, 0] = rng.standard_normal((2, len(heads.w_v[0])))
+    return replace(p, blocks=tuple(silent)), c
 
 
 def pair(seed: int = 0, n_layers: int = 1) -> EncoderDecoderParameters:
