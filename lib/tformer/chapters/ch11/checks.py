@@ -53,7 +53,7 @@ def _masks() -> Iterator[Case]:
         if form == "prefix" else causal → if n_prefix else causal
             In a decoder the prefix plays no part.
         np.ones((n, n), dtype=bool) → causal
-            In an encoder every word sees every word.
+            An encoder has no causal mask.
         s < n_prefix → s >= n - n_prefix
             The prefix is the first words of the text, not the last.
         causal | (s < n_prefix) → ($) & ((t < n_prefix) == (s < n_prefix))

@@ -114,9 +114,9 @@ def who_knows(
         _held(found, want, f"a pair, {s} and {t} words")
         tried += 1
     return (
-        f"{tried} tables of influence: zero where the mask says so, to the bit, and above 1e-9 "
-        "elsewhere; all 29 closed masks of 3 words under 1 and 3 blocks; prefixes of up to 4 "
-        "words, words exchanged too; packed texts of 6 to 9 words, pairs of 1 to 3 each"
+        f"{tried} tables of influence, zero to the bit where the mask says so, above 1e-9 "
+        "elsewhere: 29 closed masks of 3 words, 1 and 3 blocks; prefixes of up to 4 words; "
+        "packed texts of 6 to 9; pairs of 1 to 3 each"
     )
 
 

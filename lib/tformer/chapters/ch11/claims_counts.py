@@ -153,9 +153,9 @@ def bill(
             want -= 4 * 8 * 2 * sum(range(s, s + n - 1))
         require(got == want, f"{form}, S = {s}, n = {n}: {got} operations, not {want}")
     return (
-        "S, n ≤ 6, by writing: nS + n(n + 1)/2 rows with a blank at the end, S + n − 1 with a "
-        "cache, S + n in an encoder–decoder, which write the same words without one; operations "
-        "as the formula says by PyTorch's counter, three sizes"
+        "S, n ≤ 6: nS + n(n + 1)/2, S + n − 1 and S + n rows, counted while writing; the same "
+        "words with a cache and without; operations as the formula says by PyTorch's counter, "
+        "three sizes"
     )
 
 
@@ -213,7 +213,7 @@ def three_tasks(
     require(near(bound, at_it, 5e-5), f"the bound at “it” is {bound:.4f}")
     most = float(tasks.shares("refer", "decoder", 0).max())
     require(most <= bound, f"a decoder is right at “it” in {most}")
-    said = [
+    shares = [
         _right("refer encoder", "at “it”", 0),
         _right("refer decoder", "at the last word", 3),
         _right("remedy decoder", "writing"),
@@ -228,17 +228,17 @@ def three_tasks(
     require(abs(wrote.mean() - writes) < 0.1, f"encoders without a mask write {wrote.mean():.3f}")
     require((copied.min() > 0.5) == copies, f"{copied.min():.3f} at least copy a wrong cure")
     return (
-        f"new pairs of nouns, means of five runs: {'; '.join(said)}; an encoder trained on next "
-        f"words writes {wrote.mean():.3f}, and says a wrong cure on the right in "
+        f"means of five runs: {min(shares):.3f} or more right of each kind, {wrote.mean():.3f} "
+        "where an encoder trained on next words writes; that says a wrong cure on its right in "
         f"{copied.min():.3f} to {copied.max():.3f} of the trials"
     )
 
 
 def _right(
     run: str, where: str, what: int | str = "wrote", at_least: float = 0.95, most: float = 1.0
-) -> str:
-    """Require a mean share of right answers, and say it."""
+) -> float:
+    """Require a mean share of right answers, and return it."""
     task, form = run.split()
     mean = float(tasks.shares(task, form, what).mean())
     require(at_least <= mean <= most, f"{run} {where}: {mean:.3f} right")
-    return f"{run} {where} {mean:.3f}"
+    return mean
