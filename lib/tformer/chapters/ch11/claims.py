@@ -115,8 +115,8 @@ def who_knows(
         tried += 1
     return (
         f"{tried} tables of influence, zero to the bit where the mask says so, above 1e-9 "
-        "elsewhere: 29 closed masks of 3 words, 1 and 3 blocks; prefixes of up to 4 words; "
-        "packed texts of 6 to 9; pairs of 1 to 3 each"
+        "elsewhere: all closed masks of 3 words, prefixes of up to 4, packed texts of 6 to 9, "
+        "pairs of 1 to 3 each"
     )
 
 
