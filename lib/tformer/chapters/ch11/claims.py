@@ -82,8 +82,7 @@ def who_knows(
 ) -> str:
     """Derivatives and exchanged words, in rows of 6; zeros are exact, all others above 1e-9.
 
-    Every closed mask of 3 words; of longer texts prefixes, and packed documents. Random matrices
-    stand for almost all.
+    Of longer texts prefixes and packs only. Random matrices stand for almost all.
     """
     tried = _masks_of_three(sizes)
     for lengths in ((2, 4), (1, 3, 3), (4, 5)):
