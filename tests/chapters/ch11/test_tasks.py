@@ -5,8 +5,11 @@ from itertools import product
 
 import numpy as np
 import pytest
+import torch
 
 from tformer.chapters.ch11 import counts, tasks, train
+from tformer.models.sizes import initialise
+from tformer.parameters import leaves
 from tformer.world.stories import CURES, WHO
 
 
@@ -21,7 +24,7 @@ def test_every_noun_has_a_pronoun_and_every_trouble_a_word() -> None:
     assert len(set(tasks.WORDS)) == len(tasks.WORDS)
 
 
-def test_examples_ask_for_what_stands_behind() -> None:
+def test_examples_ask_for_what_comes_next() -> None:
     story = tasks.STORIES[1]
     one = tasks.Stories((story,), np.ones(1), tasks.ALL.words)
     refer, remedy, pair, row = (
@@ -72,3 +75,38 @@ def test_every_run_is_stored_for_every_seed() -> None:
     stored = tasks.stored()
     assert list(stored) == [f"{task} {form}" for task, form in tasks.RUNS]
     assert all(len(runs) == tasks.SEEDS for runs in stored.values())
+
+
+def test_a_blank_is_asked_for_the_next_word_alone() -> None:
+    """Its scores after so many words are those of a shorter text, and none are asked before."""
+    given = tasks.examples("remedy", tasks.ALL.split()[1])
+    source, words = (torch.from_numpy(x[:3]) for x in given[:2])
+    p = train.trained("remedy", "blank", steps=2)
+    z = train.scores("blank", p, source, words, given.n_prefix)
+    assert z.shape == (*words.shape, len(tasks.WORDS))
+    assert not z[:, : tasks.THEY].any()
+    for t in range(tasks.THEY, words.shape[1]):
+        short = train.scores("blank", p, source, words[:, : t + 1], given.n_prefix)
+        torch.testing.assert_close(short[:, -1], z[:, t])
+
+
+def test_an_encoder_copies_that_says_the_word_on_its_right() -> None:
+    """One that says the last word whatever is shown copies only where that was shown."""
+
+    def last(*_: object) -> torch.Tensor:
+        return torch.nn.functional.one_hot(_[3][:, 1:], len(tasks.WORDS)).double()
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(train, "scores", last)
+        assert train.copied(None) == 1
+        patch.setattr(train, "scores", lambda *_: last(*_).flip(1))
+        assert train.copied(None) == 0
+
+
+def test_a_pair_counts_both_sides() -> None:
+    assert tasks.n_parameters("pair") == sum(
+        sum(x.size for x in leaves(initialise(one, tasks.CONFIGURATION, np.random.default_rng(0))))
+        for one in tasks.sizes("pair")
+    )
+    assert tasks.sizes("pair")[1].crossed
+    assert tasks.n_parameters("decoder") == tasks.n_parameters("encoder") < 30_000

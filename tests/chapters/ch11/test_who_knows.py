@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from tformer import reference
-from tformer.chapters.ch11 import tasks
+from tformer.chapters.ch11 import forms, tasks
 from tformer.chapters.ch11.who_knows import NAMES, STORIES, WhoKnows
 
 
@@ -32,8 +32,20 @@ def test_what_is_known_is_what_the_mask_shows() -> None:
         np.testing.assert_array_equal(one.knows, want)
 
 
+@pytest.mark.parametrize("norm", ["layer", "rms"])
+def test_one_head_is_enough_to_know_whom_the_mask_shows(norm: str) -> None:
+    """The point at which the deeper page proves that no derivative is zero, under three masks."""
+    p, c = forms.one_head(norm)
+    documents = np.repeat([0, 1], [4, 5])
+    masks = [forms.known("encoder", 9), forms.known("prefix", 9, 4)]
+    masks.append(reference.packed_mask(documents, documents))
+    for mask, found in zip(masks, forms.influence(p, np.stack(masks), c), strict=True):
+        np.testing.assert_array_equal(found > 1e-9, mask)
+        assert not found[~mask].any()
+
+
 def test_it_says_what_a_trained_model_says_where_it_was_asked() -> None:
-    assert repr(WhoKnows()).splitlines()[0] == "WhoKnows: encoder, “it” behind 2 layers"
+    assert repr(WhoKnows()).splitlines()[0] == "WhoKnows: encoder, “it” after 2 layers"
     for story, noun in enumerate(("animal", "street", "piano", "door")):
         assert WhoKnows(story=story).said[0][0] == noun
         assert WhoKnows(form="decoder", story=story, place=12).said[0][0] == noun
@@ -43,7 +55,7 @@ def test_it_says_what_a_trained_model_says_where_it_was_asked() -> None:
         assert WhoKnows(form="prefix", story=story, place=13).said[0][0] == pronoun
     tired, wide = (WhoKnows(form="decoder", story=story).said for story in (0, 1))
     assert tired == wide
-    assert "encoder–decoder, “because” behind 2 layers" in WhoKnows(place=7).fallback()
+    assert "encoder–decoder, “because” after 2 layers" in WhoKnows(place=7).fallback()
 
 
 @pytest.mark.parametrize(

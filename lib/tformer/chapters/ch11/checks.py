@@ -14,7 +14,7 @@ from tformer.exercises.table import Case, case
 def _masks() -> Iterator[Case]:
     for form, n, prefix, why in (
         ("encoder", 3, 1, "In an encoder every word sees every word."),
-        ("decoder", 3, 2, "In a decoder no word sees a later one; the prefix plays no part."),
+        ("decoder", 3, 2, "In a decoder no word sees a later one."),
         ("prefix", 3, 2, "The first two words see each other, and the third sees all."),
         ("prefix", 4, 0, "A prefix of no word leaves the causal mask."),
         ("prefix", 4, 4, "A prefix of all words leaves no mask."),
@@ -47,13 +47,22 @@ def _masks() -> Iterator[Case]:
         s < n_prefix → t < n_prefix
             The words of the prefix do not see all words; all words see the prefix.
         causal | (s < n_prefix) → causal & (s < n_prefix)
-            Behind the prefix words still see the words before them: either is enough.
+            After the prefix words still see the words before them: either is enough.
         causal | (s < n_prefix) → s < n_prefix
-            Behind the prefix words see those before them as well.
+            After the prefix words see those before them as well.
         if form == "prefix" else causal → if n_prefix else causal
             In a decoder the prefix plays no part.
         np.ones((n, n), dtype=bool) → causal
-            In an encoder every word sees every word.
+            An encoder has no causal mask.
+        s < n_prefix → s >= n - n_prefix
+            The prefix is the first words of the text, not the last.
+        causal | (s < n_prefix) → ($) & ((t < n_prefix) == (s < n_prefix))
+            The words after the prefix see the prefix, too.
+        np.ones → np.zeros ;; s <= t → s > t ;; causal | (s < n_prefix) → causal & (s >= n_prefix)
+            True and False are exchanged: True is where a word may look.
+        = np.where((form == "encoder") | (np.tri(n) > 0)
+        | ((form == "prefix") & (np.arange(n) < n_prefix)), 0, -np.inf)
+            That is what is added to the scores; True and False are asked for.
     """,
     otherwise="All; s not after t; or that, or s in the prefix.",
 )
@@ -73,7 +82,7 @@ def _exchanges() -> Iterator[Case]:
         (3, 2, "target", 0, "Every target row sees the first target word; no source row does."),
         (3, 2, "source", 2, "Encoder rows before it see it too: there is no causal mask."),
         (1, 1, "target", 0, "The source row does not know the target."),
-        (1, 4, "target", 3, "Only its own row stands behind nothing but itself."),
+        (1, 4, "target", 3, "Only its own row: no word comes after the last."),
         (4, 1, "source", 3, "One target row, and it sees all of the source."),
         (5, 6, "target", 2, "Rows from it on."),
     ):
@@ -89,7 +98,7 @@ def _exchanges() -> Iterator[Case]:
         "Which rows look at the exchanged word, directly or through another row?",
         "The encoder has no mask, and every target row looks at all of its rows. Who looks at the "
         "target?",
-        "A source word moves everything. A target word moves its own row and those behind it.",
+        "A source word moves everything. A target word moves its own row and those after it.",
     ),
     cases=_exchanges,
     slips="""
@@ -106,11 +115,19 @@ def _exchanges() -> Iterator[Case]:
         rows[n_source + place :] → rows[n_source + place + 1 :]
             The row of the exchanged word itself is another, too.
         rows[n_source + place :] → rows[place:]
-            Rows of the target stand behind those of the source.
+            Rows of the target come after those of the source.
         rows[n_source + place :] → rows[:]
             The encoder does not see the target.
         rows[n_source + place :] → rows[n_source + place]
             Later target rows look at the exchanged word.
+        rows[n_source + place :] → rows[place : len(rows) - n_source]
+            The encoder's rows stand first in the answer, then the decoder's.
+        rows[n_source + place :] → rows[max(n_source, place) :]
+            The place counts in the target, from its first word.
+        np.zeros → np.ones ;; rows[:] = True → rows[:] = False ;; :] = True → :] = False
+            Those are the rows that stay; asked are those that may change.
+        rows[:] = True → rows[place] = True ;; rows[n_source + place :] → rows[n_source + place]
+            Not only its own row changes: other rows look at the exchanged word.
     """,
     otherwise="A source word moves all rows; a target word its own and the target's later ones.",
 )
@@ -128,7 +145,7 @@ def _texts() -> Iterator[tuple[list[float], list[float], str]]:
     yield [0, 0, 0], [1, 1, 2], "Two of the three have the answer 1."
     yield [0, 0, 1, 1], [5, 6, 6, 6], "Beginning 0 is a coin, beginning 1 is certain."
     yield [0, 1, 2], [4, 4, 7], "Each beginning has one answer."
-    yield [3, 3, 3, 3], [1, 2, 3, 4], "Four answers alike: one of four can be right."
+    yield [3, 3, 3, 3], [1, 2, 3, 4], "Four answers, once each: one of four can be right."
     yield [0, 1, 0, 1, 0], [2, 2, 3, 2, 3], "Beginnings need not stand in order."
     yield [7], [0], "One text."
     yield [0, 0, 0, 1], [1, 2, 3, 1], "A beginning of three texts weighs three times as much."
@@ -164,13 +181,23 @@ def _drawn() -> Iterator[Case]:
         counts.max() → len(counts)
             The number of different answers was taken; count how often the commonest occurs.
         answers[beginnings == one] → answers
-            The beginning is known: count the answers behind it alone.
+            The beginning is known: count the answers after it alone.
         counts.max() → (counts * counts).sum() / counts.sum()
             That is what drawing an answer at random gives; the commonest is right more often.
         counts.max() → counts[0]
             The smallest answer was taken; take the commonest.
         = 1 / len(np.unique(answers))
-            Not all answers are alike: count them behind each beginning.
+            Not all answers occur equally often: count them after each beginning.
+        right += counts.max() → right = max(np.unique(answers, return_counts=True)[1])
+            That is the best guess without the beginning; after each another answer may be best.
+        counts.max() → $ / counts.sum() ;; len(answers) → len(np.unique(beginnings))
+            Not all beginnings weigh the same: one with more texts counts more.
+        right += counts.max() → right = max(right, len(answers) * counts.max() / counts.sum())
+            That is the share after the easiest beginning; all texts count.
+        counts.max() → 1
+            One text of each beginning was counted; the commonest answer can be right in several.
+        np.unique(beginnings) → np.unique(answers) ;; answers[beginnings == → beginnings[answers ==
+            The two are exchanged: the beginning is known, and the answer is guessed.
     """,
     otherwise="The counts of the commonest answers, over the number of texts.",
 )
@@ -188,7 +215,7 @@ def best_guess(beginnings: np.ndarray, answers: np.ndarray) -> float:
     kind=Number(within=1e-9),
     praise="Coins, certain answers, beginnings of any number of texts, in any order.",
     hints=(
-        "Which chances should the model give behind one beginning, if it knew all texts?",
+        "Which chances should the model give after one beginning, if it knew all texts?",
         "Their shares there. The mean of −ln of them is an entropy.",
         "For each beginning add −count · ln(count / sum of counts); divide by the number of texts.",
     ),
@@ -205,13 +232,21 @@ def best_guess(beginnings: np.ndarray, answers: np.ndarray) -> float:
         total / len(answers) → total
             Take the mean over the texts.
         answers[beginnings == one] → answers
-            The beginning is known: take the shares behind it alone.
+            The beginning is known: take the shares after it alone.
         counts * np.log(counts / counts.sum()) → counts.sum() * np.log(counts.max() / counts.sum())
             That is the surprise of the commonest answer; each answer has its own.
         counts * np.log(counts / counts.sum()) → -counts * np.log(len(counts))
-            Answers are not all alike: each has the share with which it occurs.
+            Not all answers occur equally often: each has its own share.
+        answers[beginnings == one] → answers ;; len(answers) → (len(np.unique(beginnings)) * $)
+            That is the loss of a model that knows nothing; this one knows the beginning.
+        counts * np.log → counts / counts.sum() * np.log
+        len(answers) → len(np.unique(beginnings))
+            Not all beginnings weigh the same: one with more texts counts more.
+        (counts * np.log(counts / counts.sum())).sum() → counts.max()
+        total / len(answers) → -np.log(-total / len(answers))
+            That is −ln of the best share of right answers; the mean of −ln is asked for.
     """,
-    otherwise="The entropy of the answers behind each beginning, in the mean over texts.",
+    otherwise="The entropy of the answers after each beginning, in the mean over texts.",
 )
 def least_loss(beginnings: np.ndarray, answers: np.ndarray) -> float:
     """The entropy of the answer, given the beginning."""

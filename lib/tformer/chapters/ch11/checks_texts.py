@@ -75,6 +75,20 @@ def _memories() -> Iterator[Case]:
             There is no causal mask on a memory.
         terms / terms.sum(axis=-1, keepdims=True) @ v → terms @ v
             The terms are to be divided by their sum.
+        np.sqrt(k.shape[-1]) → 1
+            The scores are to be divided by √d_k.
+        / np.sqrt(k.shape[-1]) → * np.sqrt(k.shape[-1])
+            The scores are to be divided by √d_k, not multiplied.
+        x @ w_q, memory @ w_k → x @ w_k, memory @ w_q
+            The matrices are exchanged: W_Q makes the queries, W_K the keys.
+        terms / terms.sum(axis=-1, keepdims=True) @ v → terms / terms.sum(axis=-1, keepdims=True)
+            Those are the weights; the output is the mean of the values that they give.
+        terms / terms.sum(axis=-1, keepdims=True) @ v → scores @ v
+            Scores become weights by a softmax.
+        terms / terms.sum(axis=-1, keepdims=True) @ v → v[scores.argmax(axis=-1)]
+            That is the value with the largest score; attention takes a mean of all.
+        memory @ w_k, memory @ w_v → np.vstack([memory, x]) @ w_k, np.vstack([memory, x]) @ w_v
+            The text's own words are no part of the memory: that is one look at both texts.
     """,
     otherwise="Queries from x, keys and values from the memory, a softmax over the memory's words.",
 )
@@ -89,14 +103,15 @@ def cross(
 
 
 def _scores() -> Iterator[Case]:
-    yield case(a=[0.0], b=[0.0], want=0.5, why="Two words alike.")
-    yield case(a=[0.0, 0, 0], b=[0.0], want=0.75, why="Four words alike, three of them the source.")
+    yield case(a=[0.0], b=[0.0], want=0.5, why="Two words with the same score.")
+    yield case(a=[0.0, 0, 0], b=[0.0], want=0.75, why="Three words of four, all of one score.")
     yield case(a=[1.0, 2], b=[0.0, 1, 0])
     yield case(a=[[0.0, 0], [3, 1]], b=[[0.0, 0], [-1, 2]], why="There may be several queries.")
     yield case(a=[3000.0, 0], b=[0.0], want=1.0, why="A score of 3000 leaves nothing to others.")
     yield case(a=[1.0, 0], b=[3000.0], want=0.0, why="The target's score leaves nothing.")
     yield case(a=[-3000.0], b=[0.0, 1], want=0.0, why="A score of −3000 gets nothing.")
     yield case(a=[-3000.0, -3000], b=[-3000.0], want=2 / 3, why="Only differences count.")
+    yield case(a=[2000.0], b=[1999.0, 0], why="Only differences count; this one is 1.")
     for seed in range(5):
         shape = ((1,), (2,), (2, 3), (4,), (3, 1))[seed]
         yield case(a=integers(seed, (*shape, 2 + seed)), b=integers(seed + 9, (*shape, 3)))
@@ -128,7 +143,16 @@ def _scores() -> Iterator[Case]:
         np.exp(b - top) → np.exp(b - b.max(axis=-1)[..., None])
             Different numbers were taken off the two texts: their terms can no longer be compared.
         = a.shape[-1] / (a.shape[-1] + b.shape[-1]) + 0 * a.sum(axis=-1)
-            Words are not all alike: their scores count.
+            Not all words have the same score: their scores count.
+        = 1 / (1 + np.exp(np.clip(b.sum(axis=-1) - a.sum(axis=-1), -700, 700)))
+            The scores were added before the exponential; add the exponentials.
+        np.exp(a - top).sum(axis=-1) → np.exp(a - top).max(axis=-1)
+        np.exp(b - top).sum(axis=-1) → np.exp(b - top).max(axis=-1)
+            All words of both texts count, not only the largest scores.
+        source / (source + own) → np.log(source / (source + own))
+            That is the logarithm of the share.
+        a - top → np.clip(a, -700, 700) ;; b - top → np.clip(b, -700, 700)
+            Scores that are cut off at a bound lose their differences: take the largest off instead.
     """,
     otherwise="Sums of exponentials: the source's over that of both.",
 )
@@ -188,6 +212,12 @@ def _bills() -> Iterator[Case]:
             The source is read once, not for each word.
         n_source + n_words - → n_words -
             The given words have to be read, too.
+        - (form == "cache") → - (form == "cache") + n_source * (form == "pair")
+            The source goes through the encoder only; the decoder looks at the encoder's rows.
+        - (form == "cache") → + (form == "pair")
+            The last word that is written is no row, in either decoder.
+        n_source + n_words - → (n_source if form == "cache" else n_source * n_words) + n_words -
+            The encoder of the pair reads the source once, for all words.
     """,
     otherwise="Anew all rows for each word; with a cache each row once.",
 )
@@ -228,8 +258,8 @@ def _windows() -> Iterator[Case]:
     kind=Marks(),
     praise="Windows, rings, prefixes, masks with holes in the diagonal, and empty ones.",
     hints=(
-        "Behind one block row t depends on what it sees, and on itself. Why on itself, always?",
-        "Behind two: on all that is seen by what it sees. Which product of tables is that?",
+        "After one block row t depends on what it sees, and on itself. Why on itself, always?",
+        "After two: on all that is seen by what it sees. Which product of tables is that?",
         "With the diagonal filled, one @ one > 0 is what two blocks tell; take off what one tells.",
     ),
     cases=_windows,
@@ -239,11 +269,19 @@ def _windows() -> Iterator[Case]:
         two & ~one → two
             What one block tells is no news.
         two & ~one → two & ~mask
-            A word's own row depends on it behind one block already: that is no news.
+            A word's own row depends on it after one block already: that is no news.
         one.astype(int) @ one.astype(int) → one.astype(int) @ one.astype(int).T
             The second table was turned round: who sees what t sees, instead of what is seen by it.
         one.astype(int) @ one.astype(int) → one.astype(int) @ one.astype(int) @ one.astype(int)
             That is what three blocks tell.
+        one.astype(int) @ one.astype(int) → np.linalg.matrix_power(one.astype(int), len(one))
+            That is what any number of blocks tells; take two.
+        one.astype(int) @ one.astype(int) → one.astype(int).T @ one.astype(int)
+            The first table was turned round: what is seen by those who see t, instead.
+        one.astype(int) @ one.astype(int) > 0 → one.astype(int) @ one.astype(int) > 1
+            One path of two steps is enough.
+        mask | np.eye(len(mask), dtype=bool) → mask | mask.T | np.eye(len(mask), dtype=bool)
+            Whoever is seen does not for that see in turn: row t looks, column s is looked at.
         two & ~one → (two & ~one).T
             Rows and columns are exchanged: row t is the word that hears.
         = np.zeros(mask.shape, dtype=bool)

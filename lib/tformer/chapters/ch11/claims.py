@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 from itertools import product
 
@@ -11,7 +12,7 @@ import sympy as sp
 from tformer import reference as ref
 from tformer.chapters.ch11 import forms
 from tformer.claims.registry import claim, require
-from tformer.claims.tools import Array, identity, near, row, show, table
+from tformer.claims.tools import Array, grid, identity, near, row, show, table
 from tformer.configuration import Configuration
 from tformer.models.sizes import Sizes, initialise
 from tformer.parameters import EncoderDecoderParameters, HeadParameters, ModelParameters, leaves
@@ -52,7 +53,7 @@ def one_stack(least: int = 1, ahead: int = 0, masked: bool = True, opened: str =
             require(more == cells, f"{n} words, a prefix of {prefix}: {more} cells more")
             require((causal <= mask).all() and (mask <= everything).all(), "they are not nested")
             same = (bool((mask == causal).all()), bool((mask == everything).all()))
-            ends = (prefix <= least or n == 1, prefix == n or n == 1)
+            ends = (prefix <= least, prefix == n or n == 1)
             require(same == ends, f"{n} words, a prefix of {prefix}: ends {same}")
     return (
         f"{tried} pairs of texts: the decoder's scores are those of the encoder with a causal mask "
@@ -66,14 +67,30 @@ def one_stack(least: int = 1, ahead: int = 0, masked: bool = True, opened: str =
     mutants={
         "the prefix ends a word too late": {"longer": 1},
         "windows of two words, which are not transitive": {"window": 2},
+        "rows of one number know whom they see": {"sizes": Sizes(12, 1, 1, 1, 4)},
         "the target knows the source up to its own place": {"memory": "causal"},
         "the target sees what it will write": {"ahead": 1},
     },
-    scope="up to 4 words, all prefixes, 1 to 3 layers; 5 pairs",
+    scope="all 29 closed masks of 3 words; prefixes, packs, 5 pairs",
 )
-def who_knows(longer: int = 0, window: int = 0, memory: str = "", ahead: int = 0) -> str:
-    """Derivatives and exchanged words; zeros are exact, all others above 1e-9."""
-    tried = 0
+def who_knows(
+    longer: int = 0,
+    window: int = 0,
+    sizes: Sizes = forms.SIZES,
+    memory: str = "",
+    ahead: int = 0,
+) -> str:
+    """Derivatives and exchanged words, in rows of 6; zeros are exact, all others above 1e-9.
+
+    Of longer texts prefixes and packs only. Random matrices stand for almost all.
+    """
+    tried = _masks_of_three(sizes)
+    for lengths in ((2, 4), (1, 3, 3), (4, 5)):
+        documents = np.repeat(np.arange(len(lengths)), lengths)
+        n, packed = len(documents), ref.packed_mask(documents, documents)
+        for mask in (packed, packed & ref.causal_mask(n, n)):
+            _held(forms.influence(forms.model(n), mask), mask, f"packed, {lengths}")
+            tried += 1
     for n, layers in ((1, 1), (2, 1), (3, 3), (4, 2)):
         p, tied = forms.model(n, layers), forms.model(n, layers, tied=True)
         several = np.array([np.arange(n), np.full(n, 4), np.arange(n)[::-1]])
@@ -82,7 +99,7 @@ def who_knows(longer: int = 0, window: int = 0, memory: str = "", ahead: int = 0
             mask = forms.known("prefix", n, prefix + longer)
             if window:
                 want = mask = ref.sliding_window_mask(n, n, window)
-            _held(forms.influence(p, mask, n), want, where)
+            _held(forms.influence(p, mask), want, where)
             run = partial(forms.outputs, p=tied, mask=mask)
             moved = forms.exchanged(run, several, 11)
             _held(moved, want, f"exchanged, {where}")
@@ -96,10 +113,22 @@ def who_knows(longer: int = 0, window: int = 0, memory: str = "", ahead: int = 0
         _held(found, want, f"a pair, {s} and {t} words")
         tried += 1
     return (
-        f"{tried} tables of influence: zero where the mask says so, to the bit, and above 1e-9 "
-        "elsewhere; derivatives with distinct words, exchanged words in batches of three with tied "
-        "vectors, and pairs of 1 to 3 words each"
+        f"{tried} tables of influence, zero to the bit where the mask says so, above 1e-9 "
+        "elsewhere: all closed masks of 3 words, prefixes of up to 4, packed texts of 6 to 9, "
+        "pairs of 1 to 3 each"
     )
+
+
+def _masks_of_three(sizes: Sizes) -> int:
+    """Every closed mask of three words, under one block and under three."""
+    c = Configuration(positions="none")
+    masks = grid(9, (0, 1)).astype(bool).reshape(-1, 3, 3)
+    masks = masks[[forms.closed(mask) for mask in masks]]
+    for layers in (1, 3):
+        p = initialise(replace(sizes, n_layers=layers), c, np.random.default_rng(layers), std=0.6)
+        for mask, found in zip(masks, forms.influence(p, masks, c), strict=True):
+            _held(found, mask, f"the mask {mask.astype(int).tolist()}, {layers} blocks")
+    return 2 * len(masks)
 
 
 def _peeking(p: EncoderDecoderParameters, s: int, t: int) -> Array:
@@ -186,10 +215,13 @@ def _heads(x: Array, heads: HeadParameters, bias: Array) -> Array:
         "the product of all fills is a distribution": {"around": True},
         "each word sees itself": {"hidden": False},
         "the blank stands before the words": {"first": True},
+        "blanks at all places at once are no distribution": {"at_once": 1.05},
     },
     scope="all 81 texts of four words from three, six encoders",
 )
-def fills(around: bool = False, hidden: bool = True, first: bool = False) -> str:
+def fills(
+    around: bool = False, hidden: bool = True, first: bool = False, at_once: float = 1.0
+) -> str:
     """Sums over all texts, of what random encoders say at a blank."""
     n, blank, totals = 3, 3, []
     texts = np.array(list(product(range(n), repeat=4)))
@@ -201,22 +233,24 @@ def fills(around: bool = False, hidden: bool = True, first: bool = False) -> str
             return ref.softmax(z[:, at, :n])
 
         rows = np.arange(len(texts))
-        behind, all_around = np.ones(len(texts)), np.ones(len(texts))
+        after, all_around, blind = (np.ones(len(texts)) for _ in range(3))
         for t in range(4):
             words = np.insert(texts[:, :t], t, blank if hidden else 0, axis=1)
             words[:, t] = blank if hidden else texts[:, t]
             if first:
                 words = words[:, ::-1] if t % 2 else texts.copy()
-            behind *= chance(words, 0 if first else t)[rows, texts[:, t]]
+            after *= chance(words, 0 if first else t)[rows, texts[:, t]]
             hole = texts.copy()
             hole[:, t] = blank
             all_around *= chance(hole, t)[rows, texts[:, t]]
-        total = float((all_around if around else behind).sum())
+            blind *= chance(np.full(texts.shape, blank), t)[rows, texts[:, t]]
+        total = float((all_around if around else after).sum())
         require(near(total, 1, 1e-9), f"encoder {seed + 1}: all texts together have {total:.3f}")
+        require(near(blind.sum(), at_once, 1e-9), f"blanks at once give {blind.sum():.3f}")
         totals.append(float(all_around.sum()))
     require(not near(totals, 1, 1e-2), f"fills with all around give {show(totals)}")
     return (
-        "six random encoders: with the blank behind the words so far the products over all 81 "
-        f"texts add up to 1 within 1e-9; with all other words around it to {min(totals):.3f} … "
-        f"{max(totals):.3f}"
+        "six random encoders: with the blank after the words so far the products over all 81 "
+        "texts add up to 1 within 1e-9, and so with blanks at all places at once; with all other "
+        f"words around it to {min(totals):.3f} … {max(totals):.3f}"
     )

@@ -23,22 +23,30 @@ from tformer.parameters import BlockParameters, ModelParameters, NormParameters
         "with feed-forward layers": {"feeds": True},
         "with output biases": {"biased": True},
         "the encoder has a last norm of its own": {"gain": 2.0},
+        "norms after the sublayers": {"order": "post"},
+        "positions turn queries and keys": {"positions": "rope"},
         "the cross-attention is left out": {"crosses": False},
     },
     scope="1 to 3 words on each side, both norms, 1 to 2 layers",
 )
 def joint_stack(
-    feeds: bool = False, biased: bool = False, gain: float = 1.0, crosses: bool = True
+    feeds: bool = False,
+    biased: bool = False,
+    gain: float = 1.0,
+    order: str = "pre",
+    positions: str = "sinusoidal",
+    crosses: bool = True,
 ) -> str:
     """The library's encoder and decoder against one stack of blocks with three masks."""
     tried = 0
     for s, t, norm, layers in product((1, 2, 3), (1, 2, 3), ("layer", "rms"), (1, 2)):
-        c = Configuration(norm=norm, positions="sinusoidal")
-        sizes = Sizes(7, 6, layers, 2, 8, biased=biased)
+        c = Configuration(norm=norm, order=order, positions=positions)
+        sizes = Sizes(7, 8, layers, 2, 8, biased=biased)
         rng = np.random.default_rng(s)
         p, q = (initialise(replace(sizes, crossed=x), c, rng, std=0.6) for x in (False, True))
         p, q = (_changed(one, feeds, biased, rng) for one in (p, q))
-        p = replace(p, norm=NormParameters(gain * np.ones(6)))
+        if order == "pre":
+            p = replace(p, norm=NormParameters(gain * np.ones(8)))
         source, target = rng.integers(0, 7, s), rng.integers(0, 7, t)
         memory = ref.encoder(source, p, c)
         want = ref.decoder(target, q, c, memory)
@@ -55,7 +63,7 @@ def _changed(
     """Blocks without feed-forward layers, or with biases that are not 0."""
     blocks = []
     for one in p.blocks:
-        heads = replace(one.heads, b_o=rng.standard_normal(6)) if biased else one.heads
+        heads = replace(one.heads, b_o=rng.standard_normal(8)) if biased else one.heads
         feed = one.feed_forward if feeds else None
         blocks.append(replace(one, heads=heads, feed_forward=feed))
     return replace(p, blocks=tuple(blocks))
@@ -69,7 +77,7 @@ def _one_stack(
     c: Configuration,
     crosses: bool,
 ) -> Array:
-    """Rows of the target behind one stack over both texts, in which some rows see nobody."""
+    """Rows of the target after one stack over both texts, in which some rows see nobody."""
     s, t = len(source), len(target)
     empty = (
         ModelParameters(p.embedding, ()),
@@ -92,8 +100,10 @@ def _one_stack(
         if one.feed_forward is not None:
             feed = replace(one, feed_forward_norm=one.feed_forward_norm, cross=None)
             steps.append((replace(feed, cross_norm=None), own))
+    places = np.concatenate([np.arange(s), np.arange(t)])
+    turns = ref.sinusoidal(places, 4, c.base) if c.positions == "rope" else None
     for one, mask in steps:
-        x = ref.block(x, one, c, mask=mask)
+        x = ref.block(x, one, c, mask=mask, sinusoids=turns)
     last = replace(q, blocks=())
     return ref.blocks.normed(x[s:], last.norm, c)
 

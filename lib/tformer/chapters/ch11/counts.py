@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator
+from dataclasses import replace
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 
@@ -13,7 +15,9 @@ from tformer.chapters.ch11.tasks import READ
 from tformer.configuration import Configuration
 from tformer.models.generate import generate
 from tformer.models.sizes import Sizes, count_flops
-from tformer.parameters import ModelParameters
+from tformer.parameters import EncoderDecoderParameters, KVCache, ModelParameters
+from tformer.reference.blocks import cached_block, normed
+from tformer.reference.stacks import embedded, places_of
 from tformer.world.stories import Stories, patient
 
 __all__ = ["best_guess", "flops_to_write", "knowing", "rows_to_write", "writing"]
@@ -23,7 +27,7 @@ def knowing(world: Stories, form: str, place: int) -> dict[tuple[str, ...], Coun
     """Who is meant, counted by what the row at a place of a story can know.
 
     An encoder knows the words up to the adjective, a decoder those up to the place. All stories of
-    the world are alike.
+    the world are equally likely.
     """
     found: dict[tuple[str, ...], Counter[str]] = defaultdict(Counter)
     for story in world:
@@ -35,7 +39,7 @@ def knowing(world: Stories, form: str, place: int) -> dict[tuple[str, ...], Coun
 def best_guess(world: Stories, form: str, place: int) -> tuple[Fraction, float]:
     """The largest share of right answers at a place, and the least mean loss, in nats.
 
-    Counted for a world whose stories are alike.
+    Counted for a world whose stories are equally likely.
     """
     found, n = knowing(world, form, place), len(world)
     right = Fraction(sum(max(who.values()) for who in found.values()), n)
@@ -47,7 +51,7 @@ def best_guess(world: Stories, form: str, place: int) -> tuple[Fraction, float]:
 
 
 def rows_to_write(form: str, n_source: int, n_words: int) -> int:
-    """How many rows go through a stack when `n_words` are written behind `n_source` words.
+    """How many rows go through a stack when `n_words` are written after `n_source` words.
 
     An encoder reads all words so far and a blank, anew for each word. A decoder has a cache. A pair
     reads the source once, and its decoder has a cache and begins with a sign for the start.
@@ -58,28 +62,84 @@ def rows_to_write(form: str, n_source: int, n_words: int) -> int:
 
 
 def flops_to_write(form: str, sizes: Sizes, n_source: int, n_words: int) -> int:
-    """Operations of matrix products when a single stack writes; "encoder" or "decoder"."""
+    """Operations of matrix products when a single stack writes; "encoder" or "decoder".
+
+    The given words are one at least. Of each pass the one row that is read is unembedded.
+    """
+    blocks = replace(sizes, n_vocab=0)
+    texts = range(n_source, n_source + n_words)
     if form == "encoder":
-        return sum(count_flops(sizes, n_source + i) for i in range(1, n_words + 1))
-    read = count_flops(sizes, n_source) if n_source else 0
-    return read + sum(count_flops(sizes, n_source + i) // (n_source + i) for i in range(1, n_words))
+        passes = sum(count_flops(blocks, n + 1) for n in texts)
+    else:
+        passes = count_flops(blocks, n_source)
+        passes += sum(count_flops(blocks, n + 1) // (n + 1) for n in texts[:-1])
+    return passes + n_words * 2 * sizes.d_model * sizes.n_vocab
 
 
 def writing(
-    p: ModelParameters, c: Configuration, words: np.ndarray, n_words: int, cached: bool
+    p: ModelParameters | EncoderDecoderParameters,
+    c: Configuration,
+    words: np.ndarray,
+    n_words: int,
+    cached: bool = False,
+    blank: int | None = None,
 ) -> Iterator[tuple[int, int]]:
-    """Write with a decoder, with its cache or anew for each word: a word, and the rows it took."""
+    """Write: word by word the likeliest, and how many rows went through a stack for it.
+
+    A decoder, or a pair whose source is given and whose target begins with word 0, with a cache or
+    with all rows anew for each word. With a `blank` an encoder, which is asked there.
+    """
+    if isinstance(p, EncoderDecoderParameters):
+        yield from (_pair_writing if cached else _pair_anew)(p, c, words, n_words)
+    elif cached:
+        yield from _writing(p, c, words, n_words)
+    else:
+        for _ in range(n_words):
+            if blank is None:
+                scores, took = ref.decoder(words, p, c), len(words)
+            else:
+                rows = ref.encoder(np.append(words, blank), p, c)
+                scores, took = ref.unembed(rows, p)[:, :blank], len(rows)
+            word = int(scores[-1].argmax())
+            yield word, took
+            words = np.append(words, word)
+
+
+def _writing(
+    p: ModelParameters, c: Configuration, words: np.ndarray, n_words: int
+) -> Iterator[tuple[int, int]]:
     took: list[int] = []
 
-    def run(tokens: np.ndarray, *given: object) -> tuple[np.ndarray, object]:
+    def run(tokens: np.ndarray, *given: Any) -> tuple[np.ndarray, object]:
         took.append(tokens.shape[-1])
-        return ref.cached_decoder(tokens, *given)  # type: ignore[arg-type]
+        return ref.cached_decoder(tokens, *given)
 
-    if cached:
-        for word in generate(run, words, p, c, n_words):
-            yield word, took[-1]
-        return
+    for word in generate(run, words, p, c, n_words):
+        yield word, took[-1]
+
+
+def _pair_anew(
+    p: EncoderDecoderParameters, c: Configuration, source: np.ndarray, n_words: int
+) -> Iterator[tuple[int, int]]:
+    target = np.zeros(1, dtype=int)
     for _ in range(n_words):
-        word = int(ref.decoder(words, p, c)[-1].argmax())
-        yield word, len(words)
-        words = np.append(words, word)
+        word = int(ref.encoder_decoder(source, target, p, c)[-1].argmax())
+        yield word, len(source) + len(target)
+        target = np.append(target, word)
+
+
+def _pair_writing(
+    p: EncoderDecoderParameters, c: Configuration, source: np.ndarray, n_words: int
+) -> Iterator[tuple[int, int]]:
+    """The source once; of the decoder, block by block, a row for each word and a cache."""
+    memory, q = ref.encoder(source, p.encoder, c), p.decoder
+    caches: list[KVCache | None] = [None] * len(q.blocks)
+    word, took = 0, len(memory)
+    for i in range(n_words):
+        x = embedded(np.array([word]), q, c, i)
+        for k, one in enumerate(q.blocks):
+            options = (memory, None, None, *places_of(q, c, 1, i, x.dtype), True, None)
+            x, caches[k] = cached_block(x, one, c, caches[k], *options)
+        took, word = took + len(x), int(ref.unembed(normed(x, q.norm, c), q)[-1].argmax())
+        yield word, took
+        took = 0

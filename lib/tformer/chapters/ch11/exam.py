@@ -77,7 +77,7 @@ def best_guess(rng: Rng) -> Item:
 In a small world a story names two things, says “it”, and ends with a trouble. It is about ${pairs}$
 pairs of an animal and a plant, and one pair of two stones. An animal has ${one}$ troubles of its
 own, a plant ${two}$, and either stone ${coin}$ of its own. Every pair occurs with every trouble of
-either of its two things, once; the stories are alike.
+either of its two things, once; the stories are equally likely.
 
 **(a)** How many stories are there?
 
@@ -91,17 +91,18 @@ mistakes that could explain this.""",
         answer=rf"""
 **(a)** ${pairs} \cdot ({one} + {two}) + 2 \cdot {coin} = {total}$.
 
-**(b)** Behind an animal and a plant it says the animal, right in ${one}$ of ${one + two}$; behind
+**(b)** After an animal and a plant it says the animal, right in ${one}$ of ${one + two}$; after
 the stones either, right in ${coin}$ of ${2 * coin}$: ${right}$ stories. At the last word all
 ${total}$, because each trouble belongs to one of the two.
 
 **(c)** In all ${total}$: its row may depend on the trouble.
 
 **(d)** A leak: a mask that is off, or a norm over words. Or the row of the last word was read in
-the place of that of “it”. Also good: stories that were chosen, so that they are not alike.""",
+the place of that of “it”. Also good: the stories that it was tried on were
+chosen, so that they are not equally likely.""",
         marking=(
             (2, "pairs times troubles"),
-            (4, "the commoner answer behind each beginning; all at the last word"),
+            (4, "the commoner answer after each beginning; all at the last word"),
             (2, "all"),
             (2, "one for each that would do it"),
         ),
@@ -173,7 +174,7 @@ def what_writing_costs(rng: Rng) -> Item:
         statement=rf"""
 ${s}$ words are given and ${n}$ are written. How many rows go through the stack
 
-**(a)** of an encoder that reads, anew for each word, all words so far and a blank behind them,
+**(a)** of an encoder that reads, anew for each word, all words so far and a blank after them,
 
 **(b)** of a decoder with a cache of keys and values,
 

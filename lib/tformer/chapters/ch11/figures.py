@@ -32,9 +32,9 @@ def answers(story: int) -> dict[str, tuple[float, float]]:
         "encoder, at “it”": said("refer", "encoder", story, tasks.IT),
         "decoder, at “it”": said("refer", "decoder", story, tasks.IT),
         "decoder, at the last word": said("refer", "decoder", story, last),
-        "encoder–decoder, behind “weil”": said("german", "pair", story, 1),
+        "encoder–decoder, after “weil”": said("german", "pair", story, 1),
     }
-    names = {"encoder–decoder, behind “weil”": ("es", "sie")}
+    names = {"encoder–decoder, after “weil”": ("es", "sie")}
     return {
         where: tuple(p.get(word, 0.0) for word in names.get(where, ("animal", "street")))  # type: ignore[misc]
         for where, p in found.items()
@@ -105,12 +105,14 @@ def known_by_pair() -> Figure:
 
 
 def at_places() -> Figure:
-    """Right answers at "it" and the words behind it, against what a causal row can know at best."""
+    """Right answers at "it" and the words after it, against what a causal row can know at best."""
     figure, ax = panel(6.2, 2.7)
     held_out, places = tasks.ALL.split()[1], np.arange(4)
     for form in ("encoder", "decoder"):
-        found = np.array([tasks.share("refer", form, int(i)) for i in places])
-        ax.errorbar(places, found[:, 0], found[:, 1], color=COLORS[form], marker="o", label=form)
+        found = np.array([tasks.shares("refer", form, int(i)) for i in places])
+        mean = found.mean(1)
+        reach = np.abs(mean - [found.min(1), found.max(1)])
+        ax.errorbar(places, mean, reach, color=COLORS[form], marker="o", label=form)
     best = [float(counts.best_guess(held_out, "decoder", tasks.IT + int(i))[0]) for i in places]
     ax.step(places, best, ":", where="mid", color=INK, label="bound")
     ax.set(ylim=(0, 1.08), xlim=(-0.3, 4.2), ylabel="right, new pairs of nouns")
@@ -169,7 +171,7 @@ def lessons() -> Figure:
 
 
 def bills() -> tuple[Figure, Figure]:
-    """Rows and operations to write up to 200 words behind 100, anew and with a cache."""
+    """Rows and operations to write up to 200 words after 100, anew and with a cache."""
     n = np.array([1, 2, 5, 10, 20, 50, 100, 200])
     rows, ax = panel(3.3, 2.6)
     names = {"encoder": "anew", "decoder": "cache", "pair": "encoder–decoder"}

@@ -11,17 +11,19 @@ import numpy as np
 from tformer import reference as ref
 from tformer.configuration import Configuration
 from tformer.models.sizes import Sizes, initialise
-from tformer.parameters import EncoderDecoderParameters, ModelParameters
+from tformer.parameters import EncoderDecoderParameters, ModelParameters, tree_map
 
 __all__ = [
     "FORMS",
     "PLAIN",
+    "SIZES",
     "closed",
     "exchanged",
     "influence",
     "influence_of_pair",
     "known",
     "model",
+    "one_head",
     "outputs",
     "pair",
 ]
@@ -29,6 +31,7 @@ __all__ = [
 Array = np.ndarray
 FORMS = ("encoder", "prefix", "decoder", "pair")
 PLAIN = Configuration(positions="sinusoidal")
+SIZES = Sizes(12, 6, 2, 2, 8)
 
 
 def known(form: str, n_words: int, n_prefix: int = 0) -> Array:
@@ -52,9 +55,22 @@ def model(
     seed: int = 0, n_layers: int = 2, tied: bool = False, crossed: bool = False, n_vocab: int = 12
 ) -> ModelParameters:
     """A small model with random matrices, with biases and feed-forward layers."""
-    sizes = Sizes(n_vocab, 6, n_layers, 2, 8, tied=tied, crossed=crossed)
+    sizes = replace(SIZES, n_vocab=n_vocab, n_layers=n_layers, tied=tied, crossed=crossed)
     p = initialise(sizes, PLAIN, np.random.default_rng(seed), std=0.6)
     return replace(p, embedding=2 * p.embedding)
+
+
+def one_head(norm: str = "layer") -> tuple[ModelParameters, Configuration]:
+    """Three blocks of which one head alone adds to the rows: equal weights, W_V W_O of rank one."""
+    rng, c = np.random.default_rng(0), replace(PLAIN, norm=norm)
+    p = initialise(replace(SIZES, n_layers=3), c, rng, std=0.6)
+    silent = [
+        replace(one, heads=tree_map(np.zeros_like, one.heads), feed_forward=None)
+        for one in p.blocks
+    ]
+    heads = silent[1].heads
+    heads.w_v[0, :, 0], heads.w_o[0, 0] = rng.standard_normal((2, len(heads.w_v[0])))
+    return replace(p, blocks=tuple(silent)), c
 
 
 def pair(seed: int = 0, n_layers: int = 1) -> EncoderDecoderParameters:
@@ -69,20 +85,21 @@ def outputs(tokens: Array, p: ModelParameters, mask: Array) -> Array:
     return ref.unembed(ref.encoder(tokens, p, PLAIN, mask), p)
 
 
-def influence(p: ModelParameters, mask: Array, n_words: int) -> Array:
-    """How far the row of word t moves with the vector of word s: a (T, T) table of derivatives.
+def influence(p: ModelParameters, mask: Array, c: Configuration = PLAIN) -> Array:
+    """How far the row of word t moves with the vector of word s: (..., T, T), as the masks are.
 
-    The words differ, so the gradient of a word's vector is that of its place; each row is the
-    gradient of one random combination of the coordinates of row t.
+    The words of a text differ, so the gradient of a word's vector is that of its place; each row is
+    the gradient of one random combination of the coordinates of row t. Every row is asked in a text
+    of its own, whose vectors are the same numbers under other names.
     """
-    rng, tokens = np.random.default_rng(1), np.arange(n_words)
-    table = np.zeros((n_words, n_words))
-    for t in range(n_words):
-        grad = np.zeros((n_words, p.embedding.shape[1]))
-        grad[t] = rng.standard_normal(grad.shape[1])
-        moved = ref.encoder_vjp(tokens, p, PLAIN, grad, mask).embedding
-        table[t] = ref.norm(moved[:n_words])
-    return table
+    n, d = mask.shape[-1], p.embedding.shape[1]
+    vectors = np.tile(p.embedding[:n], (mask.size // n, 1))
+    named = replace(p, embedding=vectors, unembedding=None)
+    tokens = np.arange(mask.size).reshape(mask.shape)
+    asked = np.eye(n)[..., None] * np.random.default_rng(1).standard_normal((n, 1, d))
+    grad = np.broadcast_to(asked, (*tokens.shape, d))
+    moved = ref.encoder_vjp(tokens, named, c, grad, mask[..., None, :, :]).embedding
+    return np.asarray(ref.norm(moved).reshape(mask.shape))
 
 
 def influence_of_pair(p: EncoderDecoderParameters, n_source: int, n_target: int) -> Array:

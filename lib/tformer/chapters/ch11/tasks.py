@@ -7,13 +7,14 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from tformer.configuration import Configuration
-from tformer.experiments.intervals import mean_interval
+from tformer.models.sizes import Sizes, count_parameters
 from tformer.world.stories import CURES, Stories, patient, stories
 
 __all__ = [
@@ -27,16 +28,18 @@ __all__ = [
     "Examples",
     "examples",
     "german",
+    "n_parameters",
     "numbers",
-    "share",
+    "shares",
+    "sizes",
     "stored",
 ]
 
 FILE = Path(__file__).with_name("trained.json")
 SEEDS = 5
 IT, READ, THEY = 9, 13, 15
-"""Of a story behind a full stop: the place of "it", how many words there are up to the adjective,
-and the place of "they", behind which the remedy stands."""
+"""Of a story after a full stop: the place of "it", how many words there are up to the adjective,
+and the place of "they", after which the remedy stands."""
 
 _GENDERS = {
     "es": "animal horse gate field bread piano sofa bed window",
@@ -125,10 +128,25 @@ def examples(task: str, world: Stories, paired: bool = False) -> Examples:
 
 RUNS = (
     *(("refer", form) for form in ("encoder", "decoder")),
-    *(("remedy", form) for form in ("decoder", "encoder")),
+    *(("remedy", form) for form in ("decoder", "encoder", "blank")),
     *(("german", form) for form in ("pair", "prefix", "decoder")),
 )
-"""Tasks, and the architectures that are trained on them: a pair is an encoder with a decoder."""
+"""Tasks, and the architectures that are trained on them: a pair is an encoder with a decoder, and
+"blank" an encoder that is asked at a blank after the words so far, anew for each word."""
+
+
+def sizes(form: str) -> tuple[Sizes, ...]:
+    """Of the stacks of an architecture: one, or those of a pair, which share its two layers."""
+    one = Sizes(len(WORDS) + (form == "blank"), 32, 2, 2, 128, n_positions=20)
+    if form != "pair":
+        return (one,)
+    half = replace(one, n_layers=1)
+    return half, replace(half, crossed=True)
+
+
+def n_parameters(form: str) -> int:
+    """How many numbers training changes."""
+    return sum(count_parameters(one, CONFIGURATION) for one in sizes(form))
 
 
 def stored() -> dict[str, list[dict[str, Any]]]:
@@ -136,9 +154,7 @@ def stored() -> dict[str, list[dict[str, Any]]]:
     return dict(json.loads(FILE.read_text(encoding="utf-8")))
 
 
-def share(task: str, form: str, place: int | None = None) -> tuple[float, float]:
-    """Mean share of right words at a place, or of right texts; half of its 95 % interval."""
+def shares(task: str, form: str, what: int | str = "wrote") -> np.ndarray:
+    """Of each run the share (n,) of right words at a place, or of texts "wrote" or "copied"."""
     runs = stored()[f"{task} {form}"]
-    found = [one["wrote"] if place is None else one["given"][place] for one in runs]
-    mean, half = mean_interval(np.array(found), 0.95)
-    return float(mean), float(half)
+    return np.array([one[what] if isinstance(what, str) else one["given"][what] for one in runs])

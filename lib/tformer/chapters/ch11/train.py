@@ -18,19 +18,23 @@ from tformer.chapters.ch11.tasks import (
     RUNS,
     SEEDS,
     STORIES,
+    THEY,
     WORDS,
     Examples,
     examples,
+    numbers,
+    sizes,
 )
 from tformer.experiments.threads import one_thread
 from tformer.experiments.training import Adam, training
-from tformer.models.sizes import Sizes, initialise
+from tformer.models.sizes import initialise
 from tformer.parameters import EncoderDecoderParameters, leaves, tree_map
-from tformer.world.stories import Stories
+from tformer.world.stories import CURES, Stories
 
-__all__ = ["chances", "measured", "scores", "trained", "tried", "written"]
+__all__ = ["chances", "copied", "measured", "scores", "trained", "tried", "written"]
 
-D_MODEL, N_LAYERS, STEPS, BATCH, RATE = 32, 2, 400, 64, 0.005
+STEPS = {"refer": 250, "remedy": 400, "german": 400}
+BATCH, RATE = 64, 0.005
 
 
 def scores(form: str, p: Any, source: Tensor, words: Tensor, n_prefix: int = 0) -> Tensor:
@@ -39,44 +43,51 @@ def scores(form: str, p: Any, source: Tensor, words: Tensor, n_prefix: int = 0) 
         return fast.encoder_decoder(source, words, p, CONFIGURATION)
     if form == "decoder":
         return fast.decoder(words, p, CONFIGURATION)
+    if form == "blank":
+        return _at_the_end(p, words, n_prefix)
     n = words.shape[-1]
     mask = fast.prefix_mask(n, n, n_prefix) if form == "prefix" else None
     return fast.unembed(fast.encoder(words, p, CONFIGURATION, mask), p)
 
 
-def _start(form: str, seed: int) -> Any:
-    """Parameters to start from, in float32; a pair has its layers on two sides."""
+def _at_the_end(p: Any, words: Tensor, n_prefix: int) -> Tensor:
+    """Scores at a blank after the words up to each place, by a pass for each; 0 in the prefix."""
+    blank, rows = torch.full_like(words[:, :1], len(WORDS)), []
+    for t in range(n_prefix, words.shape[1] + 1):
+        asked = fast.encoder(torch.cat([words[:, :t], blank], 1), p, CONFIGURATION)[:, -1]
+        rows.append(fast.unembed(asked, p)[:, :-1])
+    return torch.stack([torch.zeros_like(rows[0])] * (n_prefix - 1) + rows, 1)
+
+
+def _start(form: str, seed: int) -> tuple[Any, Tensor]:
+    """Parameters to start from, in float32, as parts of one row of numbers; and that row."""
     rng = np.random.default_rng(seed)
-    sizes = Sizes(len(WORDS), D_MODEL, N_LAYERS, 2, 4 * D_MODEL, n_positions=20)
-    if form != "pair":
-        p: Any = initialise(sizes, CONFIGURATION, rng, std=0.1)
-    else:
-        halves = {"n_layers": N_LAYERS // 2}
-        one = Sizes(**vars(sizes) | halves)
-        two = Sizes(**vars(sizes) | halves | {"crossed": True})
-        p = EncoderDecoderParameters(
-            *(initialise(half, CONFIGURATION, rng, std=0.1) for half in (one, two))
-        )
-    return tree_map(lambda x: torch.tensor(x, dtype=torch.float32, requires_grad=True), p)
+    drawn = [initialise(one, CONFIGURATION, rng, std=0.1) for one in sizes(form)]
+    p: Any = EncoderDecoderParameters(*drawn) if form == "pair" else drawn[0]
+    row = torch.cat([torch.tensor(x, dtype=torch.float32).ravel() for x in leaves(p)])
+    parts = iter(row.split([x.size for x in leaves(p)]))
+    return tree_map(lambda x: next(parts).view(x.shape).requires_grad_(), p), row
 
 
-def trained(task: str, form: str, seed: int = 0, steps: int = STEPS) -> Any:
+def trained(task: str, form: str, seed: int = 0, steps: int | None = None) -> Any:
     """Train an architecture on a task, on one thread; its parameters, as tensors in float32."""
     given = examples(task, ALL.split()[0], form == "pair")
     source, words, asked = (torch.from_numpy(x) for x in given[:3])
-    rng, p = np.random.default_rng(seed), _start(form, seed)
+    steps = STEPS[task] if steps is None else steps
+    rng, (p, row) = np.random.default_rng(seed), _start(form, seed)
 
-    def gradients() -> tuple[Tensor, ...]:
+    def gradients() -> Tensor:
         some = torch.from_numpy(rng.integers(0, len(words), BATCH))
         z, right = scores(form, p, source[some], words[some], given.n_prefix), asked[some]
         loss = fast.cross_entropy(z[right >= 0], right[right >= 0]).mean()
-        return torch.autograd.grad(loss, leaves(p), allow_unused=True, materialize_grads=True)
+        found = torch.autograd.grad(loss, leaves(p), allow_unused=True, materialize_grads=True)
+        return torch.cat([x.ravel() for x in found])
 
     def rate(step: int) -> float:
         return RATE * min(step / 20, 1) * (1 + math.cos(math.pi * step / steps)) / 2
 
     with one_thread():
-        for _ in training(Adam(p, betas=(0.9, 0.98)), gradients, steps, rate):
+        for _ in training(Adam(row, betas=(0.9, 0.98)), gradients, steps, rate):
             pass
     return tree_map(Tensor.detach, p)
 
@@ -126,17 +137,35 @@ def chances(task: str, form: str, p: Any, story: str) -> np.ndarray:
     return np.asarray(torch.softmax(z[0].double(), -1))
 
 
+def copied(p: Any) -> float:
+    """How often an encoder says, of a cure, what stands on the right of "they": a wrong cure.
+
+    Every story of which the nouns are new, with every cure that is not its own.
+    """
+    words = torch.from_numpy(examples("remedy", ALL.split()[1]).words)
+    cures = numbers([cure for troubles in CURES.values() for cure in troubles.values()])
+    said: list[Tensor] = []
+    for cure in set(cures):
+        shown = words[words[:, THEY + 1] != cure]
+        shown[:, THEY + 1] = cure
+        said.append(scores("encoder", p, words[:, :0], shown)[:, THEY].argmax(-1) == cure)
+    return float(torch.cat(said).double().mean())
+
+
 def measured(task: str, form: str, seed: int) -> dict[str, Any]:
-    """What `tried` gives behind training; with seed 0, what it says of `STORIES` as well.
+    """What `tried` gives after training; with seed 0, what it says of `STORIES` as well.
 
     Returns
     -------
     dict
         That of `tried`, and "said": for each story, place by place, three words with their chances.
+        Of an encoder that was trained on next words "copied" as well.
     """
     p = trained(task, form, seed)
     found = tried(task, form, p)
-    if seed == 0:
+    if (task, form) == ("remedy", "encoder"):
+        found["copied"] = round(copied(p), 4)
+    if seed == 0 and form != "blank":
         found["said"] = [_likeliest(chances(task, form, p, story)) for story in STORIES]
     return found
 

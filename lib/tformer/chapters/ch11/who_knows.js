@@ -2,7 +2,7 @@
 
 export const core = { known };
 
-/** Which of n words the one at a place can know behind some layers; all see the prefix. */
+/** Which of n words the one at a place can know after some layers; all see the prefix. */
 function known(n, place, layers, prefix) {
   return Array.from({ length: n }, (_, s) => (layers ? s <= place || s < prefix : s === place));
 }
@@ -20,7 +20,7 @@ function render({ model, el }) {
   const picks = {
     form: group("Architecture", "form", names.map(([key]) => key), names.map(([, name]) => name)),
     story: group("Sentence", "story", [...stories.keys()], stories),
-    layers: group("Layers passed", "layers", [0, 1, 2], ["before layer 1", "behind 1 layer", "behind 2 layers"]),
+    layers: group("Layers passed", "layers", [0, 1, 2], ["before layer 1", "after 1 layer", "after 2 layers"]),
   };
   const line = h("div", { class: "tf-words", role: "group", "aria-label": "Words" });
   const text = h("p", { class: "tf-told" }), bars = h("div", { class: "tf-bars" });

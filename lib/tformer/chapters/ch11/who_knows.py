@@ -59,7 +59,7 @@ class WhoKnows(BookWidget):
     story : int
         0 to 3: one of `tasks.STORIES`.
     place : int
-        Of the chosen word, from 0; a place behind the last counts as the last.
+        Of the chosen word, from 0; a place after the last counts as the last.
     layers : int
         How many layers have been passed, 0 to 2.
 
@@ -104,7 +104,7 @@ class WhoKnows(BookWidget):
 
     @property
     def knows(self) -> np.ndarray:
-        """Which words the chosen one can know behind so many layers."""
+        """Which words the chosen one can know after so many layers."""
         n = len(self.words)
         if not self.layers:
             return np.arange(n) == self.at
@@ -115,11 +115,15 @@ class WhoKnows(BookWidget):
         """Three words with their chances, by a trained run at this place; [] if it is not asked."""
         return list(self.shown[self.form]["said"][self.story][self.at])
 
+    @property
+    def _passed(self) -> str:
+        return ("before layer 1", "after 1 layer", "after 2 layers")[self.layers]
+
     def __repr__(self) -> str:
         known = [word for word, known in zip(self.words, self.knows, strict=True) if known]
         told = ", ".join(f"{word} {p:.3f}" for word, p in self.said) or "not asked here"
         return (
-            f"WhoKnows: {NAMES[self.form]}, “{self.words[self.at]}” behind {self.layers} layers\n"
+            f"WhoKnows: {NAMES[self.form]}, “{self.words[self.at]}” {self._passed}\n"
             f"can know {len(known)} of {len(self.words)} words: {' '.join(known)}\n"
             f"trained, it says: {told}"
         )
