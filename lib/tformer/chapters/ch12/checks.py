@@ -131,7 +131,7 @@ def _attentions() -> Iterator[Case]:
     kind=Several(names=("dq", "dk", "dv")),
     slips="""
         a * (da - (a * da).sum(axis=1, keepdims=True)) → a * da
-            Softmax's −p pᵀ is forgotten: what one weight gains the others lose.
+            Softmax's −pᵀ p is forgotten: what one weight gains the others lose.
         a * (da - (a * da).sum(axis=1, keepdims=True)) → da
             The softmax is forgotten.
         (a * da).sum(axis=1, keepdims=True) → (a * da).sum(axis=0, keepdims=True)

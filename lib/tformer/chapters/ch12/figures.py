@@ -22,7 +22,7 @@ DRAWN = (
     ("u", "the slope of GELU is forgotten"),
     ("x1", "what goes past the layer is forgotten"),
     ("v", "the weights are not transposed"),
-    ("s", "softmax's −p pᵀ is forgotten"),
+    ("s", "softmax's −pᵀ p is forgotten"),
     ("q", "the scale is forgotten"),
     ("W_q", "the sum over the texts is missing"),
     ("E", "only the head's use is counted"),

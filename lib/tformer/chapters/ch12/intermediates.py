@@ -52,7 +52,7 @@ SLIPS: Mapping[tuple[str, str], Step] = {
     ),
     ("W_o", "the sum over the texts is missing"): lambda d, f, p: gathered(f["y"][:1], d["x1"][:1]),
     ("v", "the weights are not transposed"): lambda d, f, p: f["a"] @ d["y"],
-    ("s", "softmax's −p pᵀ is forgotten"): lambda d, f, p: f["a"] * d["a"],
+    ("s", "softmax's −pᵀ p is forgotten"): lambda d, f, p: f["a"] * d["a"],
     ("s", "the softmax is forgotten"): lambda d, f, p: d["a"] * (f["a"] > 0),
     ("s", "the sum runs over the queries"): lambda d, f, p: (
         f["a"] * (d["a"] - (f["a"] * d["a"]).sum(axis=-2, keepdims=True))

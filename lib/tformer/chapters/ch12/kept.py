@@ -6,31 +6,50 @@ import numpy as np
 
 from tformer.chapters.ch12.small import STEPS, Table, backward, drawn, forward
 
-__all__ = ["GPT2", "Counting", "model", "numbers_of_block", "products", "read"]
+__all__ = ["GPT2", "Counting", "model", "numbers_of_block", "products", "read", "there_and_back"]
 
 GPT2 = {"d": 768, "d_ff": 3072, "n_heads": 12, "n_layers": 12}
 """The sizes of the smallest GPT-2."""
 
 
-class _Watched(dict[str, np.ndarray]):
-    """Intermediates that note which of them are asked for."""
+class _Heads(Table):
+    """Tables in which heads stand side by side; those that are `split` are given out by heads.
 
-    def __init__(self, given: Table) -> None:
-        super().__init__(given)
+    So the lines of `small`, which know of one head, work for several. What is asked for is noted.
+    """
+
+    def __init__(self, n_heads: int, split: str) -> None:
+        super().__init__()
+        self.n_heads, self.split = n_heads, split
         self.asked: set[str] = set()
 
     def __getitem__(self, name: str) -> np.ndarray:
         self.asked.add(name)
-        return super().__getitem__(name)
+        x = super().__getitem__(name)
+        if name not in self.split:
+            return x
+        return x.reshape(*x.shape[:2], self.n_heads, -1).swapaxes(1, 2)
+
+    def __setitem__(self, name: str, x: np.ndarray) -> None:
+        if name in "qkvy" and x.ndim == 4:
+            x = x.swapaxes(1, 2).reshape(len(x), x.shape[2], -1)
+        super().__setitem__(name, x)
 
 
-def read(n_words: int, d: int = 6, d_k: int = 4, d_ff: int = 10) -> dict[str, int]:
+def there_and_back(p: Table, tokens: np.ndarray, n_heads: int) -> tuple[Table, Table, set[str]]:
+    """Intermediates and gradients of a model with heads, and what the way back has read."""
+    f = _Heads(n_heads, "qkv")
+    forward(p, tokens[:, :-1], tokens[:, 1:], f)
+    f.asked.clear()
+    d = backward(f, p, into=_Heads(n_heads, "y"))
+    return f, d, f.asked
+
+
+def read(n_words: int, d: int, d_k: int, d_ff: int, n_heads: int = 1) -> dict[str, int]:
     """How many numbers of each intermediate the way back reads, for one text."""
-    p = drawn(0, d, d_k, d_ff)
     tokens = np.arange(n_words + 1)[np.newaxis] % 7
-    watched = _Watched(forward(p, tokens[:, :-1], tokens[:, 1:]))
-    backward(watched, p)
-    return {name: dict.__getitem__(watched, name).size for name in watched if name in watched.asked}
+    f, _, asked = there_and_back(drawn(0, d, n_heads * d_k, d_ff), tokens, n_heads)
+    return {name: x.size for name, x in f.items() if name in asked}
 
 
 def numbers_of_block(n_words: int, d: int, width: int, d_ff: int, n_heads: int) -> int:
