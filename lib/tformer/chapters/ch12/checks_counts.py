@@ -126,7 +126,7 @@ def _memories() -> Iterator[Case]:
         16 * T * d + n_heads * T**2 → 16 * T * d + 2 * n_heads * T**2
             The scores are not read on the way back; only the weights are.
         16 * T * d + n_heads * T**2 → 12 * T * d + n_heads * T**2
-            Hidden units are kept twice: before GELU, for its slope, and behind it.
+            Hidden units are kept twice: before GELU, for its slope, and after it.
         n_layers // every * T * d + every * block → n_layers // every * T * d
             While a group is run again, its own numbers are there as well.
         n_layers // every * T * d + every * block → n_layers // every * T * d + block

@@ -11,7 +11,8 @@ from matplotlib.patches import FancyBboxPatch, Rectangle
 
 from tformer.chapters.ch12 import differences, kept, learning, small
 from tformer.chapters.ch12.intermediates import TOLERANCE, fingerprint
-from tformer.chapters.ch12.row import PATHS, row
+from tformer.chapters.ch12.row import PATHS, TIRED, row
+from tformer.chapters.ch12.row import WIDE as TOO_WIDE
 from tformer.figures.style import INK, KEY, PURPLE, QUERY, QUIET, VALUE, WEIGHT, panel
 from tformer.figures.tables import SHADE, blank, squares
 
@@ -35,36 +36,49 @@ def _number(value: float) -> str:
     return f"−{text}" if value < 0 else text
 
 
-def _words(ax: Axes, names: tuple[str, ...], it: int, width: float = 1.0) -> None:
+def _words(ax: Axes, names: tuple[str, ...], it: int) -> None:
     for t, word in enumerate(names):
         bold = "bold" if t == it else "normal"
-        place = (t + 0.5) * width
-        ax.text(place, -0.15, word, ha="center", va="bottom", fontsize=9, fontweight=bold)
+        ax.text(t + 0.5, -0.15, word, ha="center", va="bottom", fontsize=11, fontweight=bold)
 
 
-def _line(ax: Axes, values: np.ndarray, y: int, color: str, most: float, width: float) -> None:
-    squares(ax, values[None], (0, y), color, most=most, size=(width, 1))
+def _line(
+    ax: Axes,
+    values: np.ndarray,
+    y: int,
+    color: str,
+    most: float,
+    width: float = 1.0,
+    left: float = 0.0,
+) -> None:
+    squares(ax, values[None], (left, y), color, most=most, size=(width, 1))
     for t, value in enumerate(values):
         if abs(value) >= 5e-4:
-            middle = ((t + 0.5) * width, y + 0.5)
-            ax.text(*middle, _number(value), ha="center", va="center", fontsize=9, color=INK)
+            middle = (left + (t + 0.5) * width, y + 0.5)
+            ax.text(*middle, _number(value), ha="center", va="center", fontsize=11, color=INK)
 
 
 def strip(told: bool = True) -> Figure:
-    """The weights of *it* in layer 2, and what the loss says of its scores, if `told`."""
-    found = row()
-    figure, ax = blank(9.4, 1.45)
-    for y, name in enumerate(("weight in layer 2", "gradient of the score")):
-        ax.text(-0.2, y + 0.5, name, ha="right", va="center", fontsize=10)
-    _line(ax, found.weights[1, found.it], 0, WEIGHT, 1.0, 1.0)
-    if told:
-        _line(ax, found.dscores[1, found.it], 1, PURPLE, 0.5, 1.0)
-    else:
-        for t in range(len(found.words)):
-            ax.add_patch(Rectangle((t + 0.05, 1.05), 0.9, 0.9, fc="none", ec=QUIET))
-            ax.text(t + 0.5, 1.5, "?", ha="center", va="center", color=INK)
-    _words(ax, found.words, found.it)
-    ax.set(xlim=(-3.4, 12), ylim=(2, -0.6))
+    """Under both adjectives: where *it* looks in layer 2, and what its scores receive if `told`."""
+    figure, ax = blank(10.4, 1.9)
+    for y, name in enumerate(("weight of “it”, layer 2", "gradient of the score")):
+        ax.text(5.6, y + 0.5, name, ha="right", va="center", fontsize=12)
+    for left, sentence in ((5.9, TIRED), (13.6, TOO_WIDE)):
+        found = row(sentence)
+        names = ("animal", "street", "each other")
+        at = [found.words.index(name) for name in (*names[:2], "because")]
+        ax.text(left, -0.25, f"… too {found.words[-1]}", fontsize=13, fontweight="bold")
+        _line(ax, found.weights[1, found.it, at], 0, WEIGHT, 1.0, 2.3, left)
+        if told:
+            _line(ax, found.dscores[1, found.it, at], 1, PURPLE, 0.5, 2.3, left)
+        for i, name in enumerate(names):
+            middle = left + 2.3 * (i + 0.5)
+            ax.text(middle, 2.45, name, ha="center", va="center", fontsize=11)
+            if not told:
+                box = Rectangle((middle - 1.04, 1.05), 2.07, 0.9, fc="none", ec=QUIET)
+                ax.add_patch(box)
+                ax.text(middle, 1.5, "?", ha="center", va="center", fontsize=11, color=INK)
+    ax.set(xlim=(0, 20.6), ylim=(2.75, -0.9))
     return figure
 
 
@@ -74,12 +88,12 @@ def blame() -> Figure:
     figure, ax = blank(WIDE, 5.2)
     ax.set_aspect("auto")
     lines = (
-        ("score of “it”, layer 2", found.dscores[1, found.it], PURPLE, 0.4),
-        ("score of “it”, layer 1", found.dscores[0, found.it], PURPLE, 0.1),
+        ("of “it”, layer 2", found.dscores[1, found.it]),
+        ("of “it”, layer 1", found.dscores[0, found.it]),
     )
-    for y, (name, values, color, most) in enumerate(lines):
+    for y, (name, values) in enumerate(lines):
         ax.text(-0.1, y + 0.5, name, ha="right", va="center", fontsize=11)
-        _line(ax, values, y, color, most, 1.0)
+        _line(ax, values, y, PURPLE, 0.25)
     names = {
         "key 2": "as key of layer 2",
         "query 2": "as query of layer 2",
@@ -89,9 +103,9 @@ def blame() -> Figure:
     }
     for y, (path, values) in enumerate(zip(PATHS, found.paths, strict=True)):
         ax.text(-0.1, y + 3.5, names[path], ha="right", va="center", fontsize=11)
-        _line(ax, np.linalg.norm(values, axis=-1), y + 3, VALUE, 0.9, 1.0)
+        _line(ax, np.linalg.norm(values, axis=-1), y + 3, VALUE, 0.9)
     look: Any = {"ha": "right", "va": "center", "fontsize": 11, "fontweight": "bold"}
-    ax.text(-0.1, -0.35, "gradient of each", **look)
+    ax.text(-0.1, -0.35, "gradient of each score", **look)
     ax.text(-0.1, 2.6, "length of what reaches the word’s vector", **look)
     _words(ax, found.words, found.it)
     ax.set(xlim=(-3.6, 12), ylim=(8.1, -0.7))

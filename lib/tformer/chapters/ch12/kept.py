@@ -4,11 +4,26 @@ from __future__ import annotations
 
 import numpy as np
 
+from tformer import reference
+from tformer.chapters.ch12.learning import GPT, first
 from tformer.chapters.ch12.small import STEPS, Table, backward, drawn, forward
+from tformer.configuration import Configuration
+from tformer.models.sizes import Sizes, count_parameters
+from tformer.parameters import tree_map
 
-__all__ = ["GPT2", "Counting", "model", "numbers_of_block", "products", "read", "there_and_back"]
+__all__ = [
+    "GPT2",
+    "Counting",
+    "around",
+    "decoder_products",
+    "model",
+    "numbers_of_block",
+    "products",
+    "read",
+    "there_and_back",
+]
 
-GPT2 = {"d": 768, "d_ff": 3072, "n_heads": 12, "n_layers": 12}
+GPT2 = {"d": 768, "d_ff": 3072, "n_heads": 12, "n_layers": 12, "n_vocab": 50257}
 """The sizes of the smallest GPT-2."""
 
 
@@ -67,6 +82,17 @@ def model(n_words: int, every: int = 0) -> int:
     return n_layers * one if not every else -(-n_layers // every) * n_words * d + every * one
 
 
+def around() -> dict[str, float]:
+    """GB of float32 beside the blocks of the smallest GPT-2: its logits for 1024 words, and more.
+
+    Training keeps four tables of its parameters: they, their gradients, and two moments of Adam.
+    """
+    n_vocab, d, d_ff, n_heads, n_layers = (GPT2[x] for x in ("n_vocab", *list(GPT2)[:4]))
+    sizes = Sizes(n_vocab, d, n_layers, n_heads, d_ff, n_positions=1024)
+    logits, parameters = 1024 * sizes.n_vocab, count_parameters(sizes, Configuration())
+    return {"logits": logits * 4e-9, "four tables of parameters": 4 * parameters * 4e-9}
+
+
 class Counting(np.ndarray):
     """An array that counts the multiplications of matrix products."""
 
@@ -103,3 +129,17 @@ def products(
         gradients[name] = step(gradients, f, p)
         found[name] = Counting.done
     return found
+
+
+def decoder_products() -> tuple[int, int]:
+    """Multiplications of the library's decoder and of its way back: two stories, two blocks."""
+    parameters, tokens = first()
+    p = tree_map(lambda x: x.view(Counting), parameters)
+    given, comes = tokens[:2, :-1], tokens[:2, 1:]
+    Counting.done = 0
+    logits = reference.decoder(given, p, GPT)
+    there = Counting.done
+    dlogits = reference.cross_entropy_vjp(logits, comes, np.ones(comes.shape))
+    Counting.done = 0
+    reference.decoder_vjp(given, p, GPT, dlogits.view(Counting))
+    return there, Counting.done

@@ -16,7 +16,7 @@ from tformer.models.sizes import Sizes, initialise
 from tformer.parameters import ModelParameters, leaves, tree_map
 from tformer.world.stories import stories
 
-__all__ = ["GPT", "RATE", "AdamW", "both", "broken", "by_hand", "by_torch", "first"]
+__all__ = ["GPT", "RATE", "AdamW", "both", "broken", "by_hand", "by_torch", "fallen", "first"]
 
 GPT = Configuration(activation="gelu_tanh")
 RATE, DECAY, BATCH = 0.01, 0.1, 8
@@ -123,3 +123,10 @@ def broken(slip: tuple[str, str] | None = None, steps: int = 100) -> np.ndarray:
         found = backward(f, p, planted)
         optimiser.step([found[name] for name in p], 0.02)
     return np.array(curve)
+
+
+def fallen() -> tuple[int, int]:
+    """With how many slips the loss ends below its start; and rises again by more than 0.2."""
+    curves = [broken(slip) for slip in SLIPS]
+    lower = [curve for curve in curves if curve[-1] < curve[0]]
+    return len(lower), sum(curve[-1] > curve.min() + 0.2 for curve in lower)
