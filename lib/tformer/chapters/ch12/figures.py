@@ -58,27 +58,30 @@ def _line(
             ax.text(*middle, _number(value), ha="center", va="center", fontsize=11, color=INK)
 
 
-def strip(told: bool = True) -> Figure:
+def strip(told: bool = True) -> tuple[Figure, Figure]:
     """Under both adjectives: where *it* looks in layer 2, and what its scores receive if `told`."""
-    figure, ax = blank(10.4, 1.9)
-    for y, name in enumerate(("weight of “it”, layer 2", "gradient of the score")):
-        ax.text(5.6, y + 0.5, name, ha="right", va="center", fontsize=12)
-    for left, sentence in ((5.9, TIRED), (13.6, TOO_WIDE)):
-        found = row(sentence)
-        names = ("animal", "street", "each other")
-        at = [found.words.index(name) for name in (*names[:2], "because")]
-        ax.text(left, -0.25, f"… too {found.words[-1]}", fontsize=13, fontweight="bold")
-        _line(ax, found.weights[1, found.it, at], 0, WEIGHT, 1.0, 2.3, left)
-        if told:
-            _line(ax, found.dscores[1, found.it, at], 1, PURPLE, 0.5, 2.3, left)
-        for i, name in enumerate(names):
-            middle = left + 2.3 * (i + 0.5)
-            ax.text(middle, 2.45, name, ha="center", va="center", fontsize=11)
-            if not told:
-                box = Rectangle((middle - 1.04, 1.05), 2.07, 0.9, fc="none", ec=QUIET)
-                ax.add_patch(box)
-                ax.text(middle, 1.5, "?", ha="center", va="center", fontsize=11, color=INK)
-    ax.set(xlim=(0, 20.6), ylim=(2.75, -0.9))
+    return _seen(TIRED, told), _seen(TOO_WIDE, told)
+
+
+def _seen(sentence: str, told: bool) -> Figure:
+    figure, ax = blank(4.4, 1.55)
+    found, left, width = row(sentence), 3.5, 2.3
+    names = ("animal", "street", "each other")
+    at = [found.words.index(name) for name in (*names[:2], "because")]
+    for y, name in enumerate(("weight, layer 2", "gradient of score")):
+        ax.text(left - 0.2, y + 0.5, name, ha="right", va="center", fontsize=11)
+    ax.text(left, -0.25, f"… too {found.words[-1]}", fontsize=12, fontweight="bold")
+    _line(ax, found.weights[1, found.it, at], 0, WEIGHT, 1.0, width, left)
+    if told:
+        _line(ax, found.dscores[1, found.it, at], 1, PURPLE, 0.25, width, left)
+    for i, name in enumerate(names):
+        middle = left + width * (i + 0.5)
+        ax.text(middle, 2.45, name, ha="center", va="center", fontsize=11)
+        if not told:
+            box = Rectangle((middle - 1.04, 1.05), 2.07, 0.9, fc="none", ec=QUIET)
+            ax.add_patch(box)
+            ax.text(middle, 1.5, "?", ha="center", va="center", fontsize=11, color=INK)
+    ax.set(xlim=(0, 10.5), ylim=(2.8, -0.9))
     return figure
 
 
@@ -199,8 +202,9 @@ def memory() -> Figure:
         ax.plot(
             words, [kept.model(int(n), every) * 4 / 1e9 for n in words], color=color, label=name
         )
-    tables = [kept.GPT2["n_layers"] * kept.GPT2["n_heads"] * float(n) ** 2 * 4e-9 for n in words]
-    ax.plot(words, tables, ":", color=WEIGHT, label="of these, the weights of attention")
+        if not every:
+            tables = kept.GPT2["n_layers"] * kept.GPT2["n_heads"] * words.astype(float) ** 2
+            ax.plot(words, 4e-9 * tables, ":", color=WEIGHT, label="its weights of attention")
     ax.set(xscale="log", yscale="log", xlabel="words", ylabel="GB")
     ax.set_xticks(words[::2], [str(n) for n in words[::2]])
     ax.minorticks_off()
@@ -211,7 +215,7 @@ def memory() -> Figure:
 def fingerprints() -> tuple[Figure, Figure]:
     """Which gradients are wrong for each slip; the loss that a model with it still reaches."""
     names = list(small.STEPS)
-    figure, ax = blank(9.8, 3.1)
+    figure, ax = blank(7.0, 2.6)
     ax.set_aspect("auto")
     for y, slip in enumerate(DRAWN):
         wrong = (fingerprint(slip) > TOLERANCE).astype(float)
@@ -221,7 +225,7 @@ def fingerprints() -> tuple[Figure, Figure]:
         ax.text(-0.2, y + 0.5, f"d{slip[0]}: {slip[1]}", ha="right", va="center", fontsize=10)
     for t, name in enumerate(names):
         ax.text(t + 0.3, -0.15, f"d{name}", ha="left", va="bottom", fontsize=9, rotation=55)
-    ax.set(xlim=(-13.2, len(names)), ylim=(len(DRAWN), -2.2))
+    ax.set(xlim=(-13.4, len(names)), ylim=(len(DRAWN), -2.2))
     other, bars = panel(3.8, 3.1)
     ends = [learning.broken(slip)[-1] for slip in (None, *DRAWN)]
     bars.barh(range(len(ends)), ends, color=[QUERY, *[KEY] * len(DRAWN)], height=0.7)
