@@ -215,17 +215,17 @@ def memory() -> Figure:
 def fingerprints() -> tuple[Figure, Figure]:
     """Which gradients are wrong for each slip; the loss that a model with it still reaches."""
     names = list(small.STEPS)
-    figure, ax = blank(7.0, 2.6)
+    figure, ax = blank(5.2, 2.3)
     ax.set_aspect("auto")
     for y, slip in enumerate(DRAWN):
         wrong = (fingerprint(slip) > TOLERANCE).astype(float)
         squares(ax, wrong[None], (0, y), SHADE, most=1.6)
         first = names.index(slip[0])
         squares(ax, np.ones((1, 1)), (first, y), KEY, most=1.0)
-        ax.text(-0.2, y + 0.5, f"d{slip[0]}: {slip[1]}", ha="right", va="center", fontsize=10)
+        ax.text(-0.2, y + 0.5, f"d{slip[0]}: {slip[1]}", ha="right", va="center", fontsize=9)
     for t, name in enumerate(names):
-        ax.text(t + 0.3, -0.15, f"d{name}", ha="left", va="bottom", fontsize=9, rotation=55)
-    ax.set(xlim=(-13.4, len(names)), ylim=(len(DRAWN), -2.2))
+        ax.text(t + 0.3, -0.15, f"d{name}", ha="left", va="bottom", fontsize=8, rotation=60)
+    ax.set(xlim=(-17.2, len(names)), ylim=(len(DRAWN), -2.2))
     other, bars = panel(3.8, 3.1)
     ends = [learning.broken(slip)[-1] for slip in (None, *DRAWN)]
     bars.barh(range(len(ends)), ends, color=[QUERY, *[KEY] * len(DRAWN)], height=0.7)
