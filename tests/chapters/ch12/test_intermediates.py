@@ -28,7 +28,7 @@ def test_every_slip_is_named(seed: int) -> None:
 
 
 def test_a_slip_before_what_was_handed_in_is_found() -> None:
-    slip = ("s", "softmax's −p pᵀ is forgotten")
+    slip = ("s", "softmax's −pᵀ p is forgotten")
     mine = backward(PROBLEM.f, PROBLEM.p, {slip[0]: SLIPS[slip]})
     report = PROBLEM.table({"W_q": mine["W_q"]})
     assert (report.first, report.likely) == ("W_q", f"in ds, {slip[1]}")

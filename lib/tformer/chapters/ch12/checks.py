@@ -20,7 +20,9 @@ def _linear_steps() -> Iterator[Case]:
     want = ([[5, 11]], [[2, 4], [6, 12]], [1, 2])
     yield case(x=[[2, 6]], w=[[1, 2], [3, 4]], dy=[[1, 2]], want=want, why=one)
     for n, d, m in ((2, 1, 1), (2, 2, 2), (3, 2, 4), (5, 4, 1), (4, 4, 4)):
-        yield case(x=integers(n, (n, d)), w=integers(d, (d, m)), dy=integers(m + 9, (n, m)))
+        why = "Each word uses matrix and bias once, and the gradients of uses add up."
+        given = integers(n, (n, d)), integers(d, (d, m)), integers(m + 9, (n, m))
+        yield case(x=given[0], w=given[1], dy=given[2], why=why)
 
 
 @exercise(
@@ -131,11 +133,15 @@ def _attentions() -> Iterator[Case]:
     kind=Several(names=("dq", "dk", "dv")),
     slips="""
         a * (da - (a * da).sum(axis=1, keepdims=True)) → a * da
-            Softmax's −p pᵀ is forgotten: what one weight gains the others lose.
+            Softmax's −pᵀ p is forgotten: what one weight gains the others lose.
+        a * (da - (a * da).sum(axis=1, keepdims=True)) → a * (1 - a) * da
+            That is the diagonal of softmax's Jacobian alone: a score moves all weights of its row.
         a * (da - (a * da).sum(axis=1, keepdims=True)) → da
             The softmax is forgotten.
         (a * da).sum(axis=1, keepdims=True) → (a * da).sum(axis=0, keepdims=True)
             The sum runs over the queries; a row of weights belongs to one query.
+        (a * da).sum(axis=1, keepdims=True) → (a * da).sum()
+            The sum runs over the whole table; each row of weights has one of its own.
         (a * da).sum(axis=1, keepdims=True) → da.mean(axis=1, keepdims=True)
             The mean of dA must be weighted by A.
         ds @ k / root, ds.T @ q / root → ds @ k, ds.T @ q
@@ -148,6 +154,12 @@ def _attentions() -> Iterator[Case]:
             The queries miss the scale.
         a.T @ dy → a.T @ dy / len(q)
             The values got a mean over the queries; uses add up.
+        ds @ k / root, ds.T @ q / root → ds.T @ q / root, ds @ k / root
+            Queries and keys are exchanged: dq comes first, and has as many rows as q.
+        root = np.sqrt(q.shape[1]) → root = np.sqrt(v.shape[1])
+            The scores are divided by the root of the width of the keys, not of the values.
+        q @ k.T / root → np.where(np.tri(len(q), len(k)) > 0, q @ k.T / root, -np.inf)
+            You hid later keys; here every query looks at all keys.
         q @ k.T / root → q @ k.T
             The way there misses the scale, so the weights are others.
     """,
@@ -162,7 +174,9 @@ def attention_back(q: Array, k: Array, v: Array, dy: Array) -> tuple[Array, Arra
 
 
 def _tables_of_words() -> Iterator[Case]:
-    twice = "Word 1 stands there twice and gathers both rows; word 2 was only asked for."
+    twice = (
+        "Word 1 was read twice and gathers both rows; word 2 was not read, and the head uses it."
+    )
     yield case(
         tokens=np.array([1, 1]),
         dx=[[1], [2]],
@@ -191,6 +205,12 @@ def _tables_of_words() -> Iterator[Case]:
             Only the lookup is counted; the head uses the table as well.
         table + dz.T @ x → dz.T @ x
             Only the head is counted; the words were looked up as well.
+        table + dz.T @ x → table + dz.T @ x * np.isin(range(len(table)), tokens)[:, None]
+            The head uses the vectors of all words, also of those that were not read.
+        table + dz.T @ x → table + dz.T @ x / len(x)
+            The head's part became a mean over the places; uses add up.
+        np.add.at(table, tokens, dx) → np.add.at(table, tokens, x)
+            The lookup passes back gradients, dx, and not the rows.
         table + dz.T @ x → (table + dz.T @ x) / 2
             A mean was taken; uses add up.
         np.add.at(table, tokens, dx) → table[tokens] = dx

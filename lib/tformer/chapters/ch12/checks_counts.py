@@ -74,7 +74,7 @@ def _steps() -> Iterator[Case]:
         "Central: m h / 3 = eps / h². One-sided: m / 2 = 2 eps / h².",
     ),
     cases=_steps,
-    kind=Number(relative=1e-9),
+    kind=Number(relative=1e-9, near=0.0),
     slips="""
         (3 * eps / m) ** (1 / 3) → (eps / m) ** (1 / 3)
             The 3 is missing: the derivative of m h²/6 is m h/3.
@@ -86,6 +86,10 @@ def _steps() -> Iterator[Case]:
             Both values are rounded, so the one-sided bound has 2 eps / h.
         2 * (eps / m) ** 0.5 → 2 * (eps / m) ** (1 / 3)
             The one-sided error grows with h: a square root.
+        (3 * eps / m) ** (1 / 3) → (9 * eps**2 * m) ** (1 / 3) / 2
+            That is the bound at the best step; the step is asked for.
+        (3 * eps / m) ** (1 / 3) → (m / (3 * eps)) ** (1 / 3)
+            It is upside down: the smaller the errors of the values, the smaller the best step.
         if central → if not central
             Central and one-sided are exchanged.
         (3 * eps / m) ** (1 / 3) → (3 * eps * m) ** (1 / 3)
@@ -105,7 +109,10 @@ def _memories() -> Iterator[Case]:
     for sizes in ((10, 8, 2, 4), (100, 64, 8, 12), (1024, 768, 12, 12)):
         for every in (0, 1, 2, 4):
             T, d, n_heads, n_layers = sizes
-            yield case(T=T, d=d, n_heads=n_heads, n_layers=n_layers, every=every)
+            why = f"{n_layers} blocks keep 16 T d + H T² each, with H T² for all heads together."
+            if every:
+                why = f"{n_layers // every} tables of rows, and all numbers of a group of {every}."
+            yield case(T=T, d=d, n_heads=n_heads, n_layers=n_layers, every=every, why=why)
 
 
 @exercise(
@@ -117,7 +124,7 @@ def _memories() -> Iterator[Case]:
         "With groups: T d before each group, and the numbers of one group at a time.",
     ),
     cases=_memories,
-    kind=Number(relative=1e-9),
+    kind=Number(relative=1e-9, near=0.0),
     slips="""
         16 * T * d + n_heads * T**2 → 16 * T * d + T**2
             Each head has a table of weights of its own.
@@ -126,7 +133,19 @@ def _memories() -> Iterator[Case]:
         16 * T * d + n_heads * T**2 → 16 * T * d + 2 * n_heads * T**2
             The scores are not read on the way back; only the weights are.
         16 * T * d + n_heads * T**2 → 12 * T * d + n_heads * T**2
-            Hidden units are kept twice: before GELU, for its slope, and behind it.
+            Hidden units are kept twice: before GELU, for its slope, and after it.
+        16 * T * d + n_heads * T**2 → 16 * T * d * n_heads + n_heads * T**2
+            d is the width of all heads together; only the tables of weights are one a head.
+        16 * T * d + n_heads * T**2 → 16 * T * d + n_heads * T
+            A table of weights has T numbers for each of T words.
+        n_layers // every * T * d + every * block → n_layers // every * (T * d + block)
+            The groups are run again one after another: the numbers of one are there at a time.
+        n_layers // every * T * d + every * block → (n_layers // every - 1) * T * d + every * block
+            The rows before the last group are counted twice here: as kept rows, and in its block.
+        n_layers // every * T * d + every * block → (n_layers // every + 1) * T * d + every * block
+            There are as many kept tables of rows as groups: those after the last are not kept.
+        n_layers // every * T * d + every * block → T * d + every * block
+            The rows before all groups are kept, not those before one.
         n_layers // every * T * d + every * block → n_layers // every * T * d
             While a group is run again, its own numbers are there as well.
         n_layers // every * T * d + every * block → n_layers // every * T * d + block

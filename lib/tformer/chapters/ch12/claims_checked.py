@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from itertools import product
+
 import numpy as np
 
-from tformer.chapters.ch12.kept import numbers_of_block, read
-from tformer.chapters.ch12.learning import DECAY, both
+from tformer import reference
+from tformer.chapters.ch12.kept import numbers_of_block, read, there_and_back
+from tformer.chapters.ch12.learning import DECAY, by_hand, by_torch
+from tformer.chapters.ch12.small import as_model, drawn, surprise
 from tformer.claims.registry import claim, require
 from tformer.claims.tools import near
+from tformer.configuration import Configuration
 
 PLACES = (-1.5, -0.3, 0.0, 0.7, 2.0)
 BEYOND = ("x2", "guess", "came", "tokens")
@@ -60,7 +65,7 @@ def differences(sixth: int = 6, rounding: float = 1.0, power: float = 1 / 3) -> 
 )
 def one_curve(single: bool = False, decay: float = DECAY) -> str:
     """The largest difference of the two losses, step by step; and that something was learned."""
-    ours, theirs = both(40, single, decay)
+    ours, theirs = by_hand(40), by_torch(40, single, decay)
     worst = float(np.abs(ours - theirs).max())
     require(worst <= 1e-10, f"the losses differ by {worst:.2g}")
     require(ours[0] > 4.4 > 1.3 > ours[-1], f"from {ours[0]:.3g} to {ours[-1]:.3g}")
@@ -74,20 +79,43 @@ def one_curve(single: bool = False, decay: float = DECAY) -> str:
         "the scores are kept too": {"tables": 2},
         "the hidden units are kept once": {"hidden": 1},
         "without the norms' results": {"rows": 2},
+        "one table of weights for all heads": {"by_head": 0},
+        "every head has the width of all": {"wide": 1},
     },
-    scope="one head; T, d, d_k and d_ff up to 4, all 256 sizes",
+    scope="H, T, d_model, d_k and d_ff up to 3, all 243 sizes",
 )
-def kept(tables: int = 1, hidden: int = 2, rows: int = 4) -> str:
+def kept(tables: int = 1, hidden: int = 2, rows: int = 4, by_head: int = 1, wide: int = 0) -> str:
     """The way back is watched: which intermediates does it ask for? Then the two crossings."""
-    for n_words in range(1, 5):
-        for d in range(1, 5):
-            for d_k, d_ff in ((a, b) for a in range(1, 5) for b in range(1, 5)):
-                found = read(n_words, d, d_k, d_ff)
-                got = sum(size for name, size in found.items() if name not in BEYOND)
-                want = n_words * (rows * d + 4 * d_k + hidden * d_ff) + tables * n_words**2
-                require(got == want, f"T = {n_words}, d = {d}: {got} numbers are read, not {want}")
+    for H, T, d, d_k, d_ff in product((1, 2, 3), repeat=5):
+        found = read(T, d, d_k, d_ff, H)
+        got = sum(size for name, size in found.items() if name not in BEYOND)
+        width = H ** (1 + wide) * d_k
+        want = T * (rows * d + 4 * width + hidden * d_ff) + tables * H**by_head * T**2
+        sizes = f"H = {H}, T = {T}, d = {d}, d_k = {d_k}, d_ff = {d_ff}"
+        require(got == want, f"{sizes}: {got} numbers are read, not {want}")
+        require(got == numbers_of_block(T, d, H * d_k, d_ff, H), f"{sizes}: the program's formula")
+    for H in (1, 2, 3):
+        _is_the_model(H)
     for width, n_heads in ((64, 4), (768, 12), (96, 6)):
         even = 16 * width // n_heads
         whole = numbers_of_block(even, width, width, 4 * width, n_heads)
         require(whole == 2 * n_heads * even**2, f"at {even} words the table is not half")
-    return "the numbers that the way back reads of a block are those of the formula, at 256 sizes"
+    return "the numbers that the way back reads of a block are those of the formula, at 243 sizes"
+
+
+def _is_the_model(n_heads: int) -> None:
+    """What is watched is the library's decoder, and its gradient that of the loss."""
+    p = {name: 0.3 * x for name, x in drawn(0, d_k=2 * n_heads).items()}
+    tokens = np.random.default_rng(1).integers(0, 7, (2, 6))
+    f, d, _ = there_and_back(p, tokens, n_heads)
+    c = Configuration(norm="rms", activation="gelu", positions="none")
+    logits = reference.decoder(tokens[:, :-1], as_model(p, n_heads), c)
+    require(near(logits, f["z"]), f"with {n_heads} heads it is another model")
+    for name, x in p.items():
+        move = np.random.default_rng(2).standard_normal(x.shape)
+        up, down = (
+            surprise(there_and_back(p | {name: x + by * move}, tokens, n_heads)[0])
+            for by in (1e-5, -1e-5)
+        )
+        slope, want = (up - down) / 2e-5, float((d[name] * move).sum())
+        require(near(slope, want, 1e-6), f"{n_heads} heads, {name}: {want:.6g}, not {slope:.6g}")

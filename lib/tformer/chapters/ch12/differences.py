@@ -7,9 +7,17 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tformer.chapters.ch12.small import Table, backward, drawn, forward, loss
+from tformer.chapters.ch12.small import STEPS, Table, backward, drawn, forward, loss, surprise
 
-__all__ = ["STEPS_TRIED", "Curve", "curves", "gradient_check", "quotient", "texts"]
+__all__ = [
+    "STEPS_TRIED",
+    "Curve",
+    "curves",
+    "gradient_check",
+    "intermediate_check",
+    "quotient",
+    "texts",
+]
 
 STEPS_TRIED = 10.0 ** -np.arange(0, 13.01, 0.25)
 
@@ -33,9 +41,9 @@ def _moved(p: Table, move: Table, by: float) -> Table:
 
 def quotient(p: Table, move: Table, h: float, central: bool = True) -> float:
     """The difference quotient of the loss in a direction, by a step of h."""
-    ahead = loss(_moved(p, move, h), *texts())
-    behind = loss(_moved(p, move, -h) if central else p, *texts())
-    return (ahead - behind) / ((2 if central else 1) * h)
+    there = loss(_moved(p, move, h), *texts())
+    back = loss(_moved(p, move, -h) if central else p, *texts())
+    return (there - back) / ((2 if central else 1) * h)
 
 
 def _directions(p: Table, number: int = 9) -> list[Table]:
@@ -77,5 +85,39 @@ def gradient_check(p: Table, gradients: Table, h: float = 1e-5) -> dict[str, flo
             move = {one: np.zeros_like(y) for one, y in p.items()}
             move[name][place] = 1
             numbers[place] = quotient(p, move, h)
+        found[name] = float(np.abs(numbers - gradients[name]).max() / np.abs(numbers).max())
+    return found
+
+
+class _Nudged(Table):
+    """Intermediates, some of which are moved as soon as they are computed."""
+
+    def __init__(self, moves: Table) -> None:
+        super().__init__()
+        self.moves = moves
+
+    def __setitem__(self, name: str, x: np.ndarray) -> None:
+        super().__setitem__(name, x + self.moves[name] if name in self.moves else x)
+
+
+def intermediate_check(p: Table, gradients: Table, h: float = 1e-5) -> dict[str, float]:
+    """The same for the gradient of every intermediate, each number of which is moved.
+
+    For `head` the table of words is moved while what was looked up stays as it is.
+    """
+    given, comes = texts()
+    found, right = {}, forward(p, given, comes) | {"head": p["E"]}
+    for name in (one for one in STEPS if one not in p):
+        numbers = np.zeros_like(right[name])
+        for place in np.ndindex(numbers.shape):
+            losses = []
+            for by in (h, -h):
+                move = np.zeros_like(numbers)
+                move[place] = by
+                head = name == "head"
+                table, moves = (move, {"x": -move[given]}) if head else (0 * p["E"], {name: move})
+                q = p | {"E": p["E"] + table}
+                losses.append(surprise(forward(q, given, comes, _Nudged(moves))))
+            numbers[place] = (losses[0] - losses[1]) / (2 * h)
         found[name] = float(np.abs(numbers - gradients[name]).max() / np.abs(numbers).max())
     return found

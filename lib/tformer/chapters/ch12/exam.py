@@ -164,7 +164,8 @@ bound of a central difference quotient least, and what is the bound there?
 
 **(d)** A stack has {n_layers} blocks of width {d} with {n_heads} heads, and a block keeps
 $16\, T d + H T^2$ numbers of a text of $T = {n_words}$ words. How many are kept in all; and how
-many at most, if only the rows before each block are kept and the block is run again?""",
+many at most, if only the rows before each block are kept and the block is run again? (Count the
+rows before the block at work twice: as rows that are kept, and among its numbers.)""",
         answer=rf"""
 **(a)** $h = (3 \epsilon / M)^{{1/3}} = {tex(best)}$, where the bound is
 $M h^2 / 6 + \epsilon / h = {tex(bound)}$.
@@ -172,8 +173,8 @@ $M h^2 / 6 + \epsilon / h = {tex(bound)}$.
 **(b)** Both losses agree in nearly all digits, so their difference is mostly rounding, and dividing
 by a tiny step makes it large.
 
-**(c)** Every direction with a positive share of the gradient makes the loss fall. Terms may be
-missing.
+**(c)** A small step against the gradient makes the loss fall, and so does one in any direction with
+a negative dot product with it. Terms may be missing.
 
 **(d)** ${everything}$, and ${least}$: a table of rows for each block, and one block's numbers.""",
         marking=(

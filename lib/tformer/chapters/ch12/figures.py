@@ -11,7 +11,8 @@ from matplotlib.patches import FancyBboxPatch, Rectangle
 
 from tformer.chapters.ch12 import differences, kept, learning, small
 from tformer.chapters.ch12.intermediates import TOLERANCE, fingerprint
-from tformer.chapters.ch12.row import PATHS, row
+from tformer.chapters.ch12.row import PATHS, TIRED, row
+from tformer.chapters.ch12.row import WIDE as TOO_WIDE
 from tformer.figures.style import INK, KEY, PURPLE, QUERY, QUIET, VALUE, WEIGHT, panel
 from tformer.figures.tables import SHADE, blank, squares
 
@@ -22,7 +23,7 @@ DRAWN = (
     ("u", "the slope of GELU is forgotten"),
     ("x1", "what goes past the layer is forgotten"),
     ("v", "the weights are not transposed"),
-    ("s", "softmax's −p pᵀ is forgotten"),
+    ("s", "softmax's −pᵀ p is forgotten"),
     ("q", "the scale is forgotten"),
     ("W_q", "the sum over the texts is missing"),
     ("E", "only the head's use is counted"),
@@ -35,36 +36,52 @@ def _number(value: float) -> str:
     return f"−{text}" if value < 0 else text
 
 
-def _words(ax: Axes, names: tuple[str, ...], it: int, width: float = 1.0) -> None:
+def _words(ax: Axes, names: tuple[str, ...], it: int) -> None:
     for t, word in enumerate(names):
         bold = "bold" if t == it else "normal"
-        place = (t + 0.5) * width
-        ax.text(place, -0.15, word, ha="center", va="bottom", fontsize=9, fontweight=bold)
+        ax.text(t + 0.5, -0.15, word, ha="center", va="bottom", fontsize=11, fontweight=bold)
 
 
-def _line(ax: Axes, values: np.ndarray, y: int, color: str, most: float, width: float) -> None:
-    squares(ax, values[None], (0, y), color, most=most, size=(width, 1))
+def _line(
+    ax: Axes,
+    values: np.ndarray,
+    y: int,
+    color: str,
+    most: float,
+    width: float = 1.0,
+    left: float = 0.0,
+) -> None:
+    squares(ax, values[None], (left, y), color, most=most, size=(width, 1))
     for t, value in enumerate(values):
         if abs(value) >= 5e-4:
-            middle = ((t + 0.5) * width, y + 0.5)
-            ax.text(*middle, _number(value), ha="center", va="center", fontsize=9, color=INK)
+            middle = (left + (t + 0.5) * width, y + 0.5)
+            ax.text(*middle, _number(value), ha="center", va="center", fontsize=11, color=INK)
 
 
-def strip(told: bool = True) -> Figure:
-    """The weights of *it* in layer 2, and what the loss says of its scores, if `told`."""
-    found = row()
-    figure, ax = blank(9.4, 1.45)
-    for y, name in enumerate(("weight in layer 2", "gradient of the score")):
-        ax.text(-0.2, y + 0.5, name, ha="right", va="center", fontsize=10)
-    _line(ax, found.weights[1, found.it], 0, WEIGHT, 1.0, 1.0)
+def strip(told: bool = True) -> tuple[Figure, Figure]:
+    """Under both adjectives: where *it* looks in layer 2, and what its scores receive if `told`."""
+    return _seen(TIRED, told), _seen(TOO_WIDE, told)
+
+
+def _seen(sentence: str, told: bool) -> Figure:
+    figure, ax = blank(4.4, 1.55)
+    found, left, width = row(sentence), 3.5, 2.3
+    names = ("animal", "street", "each other")
+    at = [found.words.index(name) for name in (*names[:2], "because")]
+    for y, name in enumerate(("weight, layer 2", "gradient of score")):
+        ax.text(left - 0.2, y + 0.5, name, ha="right", va="center", fontsize=11)
+    ax.text(left, -0.25, f"… too {found.words[-1]}", fontsize=12, fontweight="bold")
+    _line(ax, found.weights[1, found.it, at], 0, WEIGHT, 1.0, width, left)
     if told:
-        _line(ax, found.dscores[1, found.it], 1, PURPLE, 0.5, 1.0)
-    else:
-        for t in range(len(found.words)):
-            ax.add_patch(Rectangle((t + 0.05, 1.05), 0.9, 0.9, fc="none", ec=QUIET))
-            ax.text(t + 0.5, 1.5, "?", ha="center", va="center", color=INK)
-    _words(ax, found.words, found.it)
-    ax.set(xlim=(-3.4, 12), ylim=(2, -0.6))
+        _line(ax, found.dscores[1, found.it, at], 1, PURPLE, 0.25, width, left)
+    for i, name in enumerate(names):
+        middle = left + width * (i + 0.5)
+        ax.text(middle, 2.45, name, ha="center", va="center", fontsize=11)
+        if not told:
+            box = Rectangle((middle - 1.04, 1.05), 2.07, 0.9, fc="none", ec=QUIET)
+            ax.add_patch(box)
+            ax.text(middle, 1.5, "?", ha="center", va="center", fontsize=11, color=INK)
+    ax.set(xlim=(0, 10.5), ylim=(2.8, -0.9))
     return figure
 
 
@@ -74,12 +91,12 @@ def blame() -> Figure:
     figure, ax = blank(WIDE, 5.2)
     ax.set_aspect("auto")
     lines = (
-        ("score of “it”, layer 2", found.dscores[1, found.it], PURPLE, 0.4),
-        ("score of “it”, layer 1", found.dscores[0, found.it], PURPLE, 0.1),
+        ("of “it”, layer 2", found.dscores[1, found.it]),
+        ("of “it”, layer 1", found.dscores[0, found.it]),
     )
-    for y, (name, values, color, most) in enumerate(lines):
+    for y, (name, values) in enumerate(lines):
         ax.text(-0.1, y + 0.5, name, ha="right", va="center", fontsize=11)
-        _line(ax, values, y, color, most, 1.0)
+        _line(ax, values, y, PURPLE, 0.25)
     names = {
         "key 2": "as key of layer 2",
         "query 2": "as query of layer 2",
@@ -89,9 +106,9 @@ def blame() -> Figure:
     }
     for y, (path, values) in enumerate(zip(PATHS, found.paths, strict=True)):
         ax.text(-0.1, y + 3.5, names[path], ha="right", va="center", fontsize=11)
-        _line(ax, np.linalg.norm(values, axis=-1), y + 3, VALUE, 0.9, 1.0)
+        _line(ax, np.linalg.norm(values, axis=-1), y + 3, VALUE, 0.9)
     look: Any = {"ha": "right", "va": "center", "fontsize": 11, "fontweight": "bold"}
-    ax.text(-0.1, -0.35, "gradient of each", **look)
+    ax.text(-0.1, -0.35, "gradient of each score", **look)
     ax.text(-0.1, 2.6, "length of what reaches the word’s vector", **look)
     _words(ax, found.words, found.it)
     ax.set(xlim=(-3.6, 12), ylim=(8.1, -0.7))
@@ -185,8 +202,9 @@ def memory() -> Figure:
         ax.plot(
             words, [kept.model(int(n), every) * 4 / 1e9 for n in words], color=color, label=name
         )
-    tables = [kept.GPT2["n_layers"] * kept.GPT2["n_heads"] * float(n) ** 2 * 4e-9 for n in words]
-    ax.plot(words, tables, ":", color=WEIGHT, label="of these, the weights of attention")
+        if not every:
+            tables = kept.GPT2["n_layers"] * kept.GPT2["n_heads"] * words.astype(float) ** 2
+            ax.plot(words, 4e-9 * tables, ":", color=WEIGHT, label="its weights of attention")
     ax.set(xscale="log", yscale="log", xlabel="words", ylabel="GB")
     ax.set_xticks(words[::2], [str(n) for n in words[::2]])
     ax.minorticks_off()
@@ -197,17 +215,17 @@ def memory() -> Figure:
 def fingerprints() -> tuple[Figure, Figure]:
     """Which gradients are wrong for each slip; the loss that a model with it still reaches."""
     names = list(small.STEPS)
-    figure, ax = blank(9.8, 3.1)
+    figure, ax = blank(5.2, 2.3)
     ax.set_aspect("auto")
     for y, slip in enumerate(DRAWN):
         wrong = (fingerprint(slip) > TOLERANCE).astype(float)
         squares(ax, wrong[None], (0, y), SHADE, most=1.6)
         first = names.index(slip[0])
         squares(ax, np.ones((1, 1)), (first, y), KEY, most=1.0)
-        ax.text(-0.2, y + 0.5, f"d{slip[0]}: {slip[1]}", ha="right", va="center", fontsize=10)
+        ax.text(-0.2, y + 0.5, f"d{slip[0]}: {slip[1]}", ha="right", va="center", fontsize=9)
     for t, name in enumerate(names):
-        ax.text(t + 0.3, -0.15, f"d{name}", ha="left", va="bottom", fontsize=9, rotation=55)
-    ax.set(xlim=(-13.2, len(names)), ylim=(len(DRAWN), -2.2))
+        ax.text(t + 0.3, -0.15, f"d{name}", ha="left", va="bottom", fontsize=8, rotation=60)
+    ax.set(xlim=(-17.2, len(names)), ylim=(len(DRAWN), -2.2))
     other, bars = panel(3.8, 3.1)
     ends = [learning.broken(slip)[-1] for slip in (None, *DRAWN)]
     bars.barh(range(len(ends)), ends, color=[QUERY, *[KEY] * len(DRAWN)], height=0.7)

@@ -24,7 +24,7 @@ from tformer.chapters.ch12.small import (
     through_norm,
 )
 
-__all__ = ["SLIPS", "Problem", "Report", "fingerprint"]
+__all__ = ["SLIPS", "Problem", "Report", "fingerprint", "unseen"]
 
 TOLERANCE = 1e-6
 SLIPS: Mapping[tuple[str, str], Step] = {
@@ -52,7 +52,7 @@ SLIPS: Mapping[tuple[str, str], Step] = {
     ),
     ("W_o", "the sum over the texts is missing"): lambda d, f, p: gathered(f["y"][:1], d["x1"][:1]),
     ("v", "the weights are not transposed"): lambda d, f, p: f["a"] @ d["y"],
-    ("s", "softmax's −p pᵀ is forgotten"): lambda d, f, p: f["a"] * d["a"],
+    ("s", "softmax's −pᵀ p is forgotten"): lambda d, f, p: f["a"] * d["a"],
     ("s", "the softmax is forgotten"): lambda d, f, p: d["a"] * (f["a"] > 0),
     ("s", "the sum runs over the queries"): lambda d, f, p: (
         f["a"] * (d["a"] - (f["a"] * d["a"]).sum(axis=-2, keepdims=True))
@@ -220,3 +220,14 @@ def fingerprint(slip: tuple[str, str], seed: int = 0) -> np.ndarray:
     found = backward(problem.f, problem.p, {slip[0]: SLIPS[slip]})
     right = backward(problem.f, problem.p)
     return np.array([_error(found[name], right[name]) for name in STEPS])
+
+
+def unseen(n_texts: int, n_words: int, seed: int = 0) -> int:
+    """How many slips leave every gradient right on texts of that many words, at most 3 of 5."""
+    problem = Problem(seed)
+    tokens, given = problem.f["tokens"], slice(n_words)
+    comes = problem.f["came"].argmax(axis=-1)
+    f = forward(problem.p, tokens[:n_texts, given], comes[:n_texts, given])
+    right = backward(f, problem.p)
+    tables = [backward(f, problem.p, {name: step}) for (name, _), step in SLIPS.items()]
+    return sum(all(np.allclose(one[name], right[name]) for name in STEPS) for one in tables)

@@ -9,14 +9,14 @@ import numpy as np
 
 from tformer import reference
 from tformer.chapters.ch12.intermediates import SLIPS
-from tformer.chapters.ch12.small import backward, drawn, forward, loss
+from tformer.chapters.ch12.small import backward, drawn, forward, surprise
 from tformer.configuration import Configuration
 from tformer.experiments.training import Adam, training
 from tformer.models.sizes import Sizes, initialise
 from tformer.parameters import ModelParameters, leaves, tree_map
 from tformer.world.stories import stories
 
-__all__ = ["GPT", "RATE", "AdamW", "both", "broken", "first"]
+__all__ = ["GPT", "RATE", "AdamW", "both", "broken", "by_hand", "by_torch", "fallen", "first"]
 
 GPT = Configuration(activation="gelu_tanh")
 RATE, DECAY, BATCH = 0.01, 0.1, 8
@@ -48,57 +48,66 @@ def first() -> tuple[ModelParameters, np.ndarray]:
     return initialise(sizes, GPT, np.random.default_rng(0), 0.1), tokens
 
 
-@cache
-def both(
-    steps: int = 40, single: bool = False, decay: float = DECAY
-) -> tuple[np.ndarray, np.ndarray]:
-    """The loss before each step, by `reference` and by `fast`, in float64.
+def batches(steps: int) -> np.ndarray:
+    """The stories that each step reads, for both libraries."""
+    _, tokens = first()
+    return tokens[np.random.default_rng(1).integers(0, len(tokens), (steps, BATCH))]
 
-    The second in float32 if it is to be `single`, and with a decay of its own.
-    """
+
+def by_hand(steps: int) -> np.ndarray:
+    """The loss before each step of `reference`, which follows the derived gradients."""
+    p, curve, texts = first()[0], [], iter(batches(steps))
+
+    def gradients() -> Any:
+        words = next(texts)
+        given, comes = words[:, :-1], words[:, 1:]
+        logits = reference.decoder(given, p, GPT)
+        curve.append(reference.cross_entropy(logits, comes).mean())
+        each = np.full(comes.shape, 1 / comes.size)
+        dlogits = reference.cross_entropy_vjp(logits, comes, each)
+        return reference.decoder_vjp(given, p, GPT, dlogits)[0]
+
+    for _ in training(AdamW(p), gradients, steps, RATE):
+        pass
+    return np.array(curve)
+
+
+@cache
+def by_torch(steps: int, single: bool = False, decay: float = DECAY) -> np.ndarray:
+    """The same of `fast` and its automatic differentiation; in float32 if it is to be `single`."""
     import torch  # a page that shows no curve need not wait for it
 
     from tformer import fast
     from tformer.experiments.threads import one_thread
 
-    start, tokens = first()
-    batches = np.random.default_rng(1).integers(0, len(tokens), (steps, BATCH))
-    p, curves = tree_map(np.copy, start), ([], [])  # type: ignore[var-annotated]
-    second = tree_map(lambda x: x.astype(np.float32) if single else np.copy(x), start)
-    module = fast.Module(fast.decoder, tree_map(torch.from_numpy, second), configuration=GPT)
-    optimiser = AdamW(module.tree)
+    start = tree_map(lambda x: x.astype(np.float32) if single else x, first()[0])
+    module = fast.Module(fast.decoder, tree_map(torch.from_numpy, start), configuration=GPT)
+    optimiser, curve, texts = AdamW(module.tree), [], iter(batches(steps))
     optimiser.decay = decay
-    texts = iter(tokens[batches])
 
-    def by_hand() -> Any:
-        words = next(texts)
-        given, comes = words[:, :-1], words[:, 1:]
-        logits = reference.decoder(given, p, GPT)
-        curves[0].append(reference.cross_entropy(logits, comes).mean())
-        each = np.full(comes.shape, 1 / comes.size)
-        dlogits = reference.cross_entropy_vjp(logits, comes, each)
-        return reference.decoder_vjp(given, p, GPT, dlogits)[0]
-
-    def by_torch() -> Any:
+    def gradients() -> Any:
         words = torch.from_numpy(next(texts))
         found = fast.cross_entropy(module(words[:, :-1]), words[:, 1:]).mean()
-        curves[1].append(found.item())
+        curve.append(found.item())
         return torch.autograd.grad(found, leaves(module.tree))
 
     with one_thread():
-        for _ in training(AdamW(p), by_hand, steps, RATE):
+        for _ in training(optimiser, gradients, steps, RATE):
             pass
-        texts = iter(tokens[batches])
-        for _ in training(optimiser, by_torch, steps, RATE):
-            pass
-    return np.array(curves[0]), np.array(curves[1])
+    return np.array(curve)
+
+
+@cache
+def both() -> tuple[np.ndarray, np.ndarray]:
+    """Both curves as the page draws them."""
+    return by_hand(40), by_torch(40)
 
 
 @cache
 def broken(slip: tuple[str, str] | None = None, steps: int = 100) -> np.ndarray:
     """The loss of the model of one block while it learns a rule, one line of its way back wrong.
 
-    A text has seven words, and behind word w comes 3 w + the word two places before, modulo 7.
+    A text has seven words, and after word w comes 3 w + the word two places before, modulo 7.
     """
     rng = np.random.default_rng(2)
     tokens = rng.integers(0, 7, (16, 10))
@@ -109,7 +118,15 @@ def broken(slip: tuple[str, str] | None = None, steps: int = 100) -> np.ndarray:
     planted = {} if slip is None else {slip[0]: SLIPS[slip]}
     optimiser = Adam([p[name] for name in p])
     for _ in range(steps):
-        curve.append(loss(p, given, comes))
-        found = backward(forward(p, given, comes), p, planted)
+        f = forward(p, given, comes)
+        curve.append(surprise(f))
+        found = backward(f, p, planted)
         optimiser.step([found[name] for name in p], 0.02)
     return np.array(curve)
+
+
+def fallen() -> tuple[int, int]:
+    """With how many slips the loss ends below its start; and rises again by more than 0.2."""
+    curves = [broken(slip) for slip in SLIPS]
+    lower = [curve for curve in curves if curve[-1] < curve[0]]
+    return len(lower), sum(curve[-1] > curve.min() + 0.2 for curve in lower)

@@ -46,20 +46,20 @@ class Row(NamedTuple):
     paths: Table
 
 
-def row(sentence: str = TIRED) -> Row:
-    """Send a sentence through both layers, and its loss back."""
+def row(sentence: str = TIRED, w_k: Table = RESOLVE.w_k) -> Row:
+    """Send a sentence through both layers, and its loss back; w_k makes the keys of layer 2."""
     words = tokenise(sentence)
     it, noun = words.index("it"), words.index(SENTENCES[sentence])
     x = embed(words)
     q1, k1, v1 = x @ GATHER.w_q, x @ GATHER.w_k, x @ GATHER.w_v
     a1 = reference.attention_weights(q1, k1)
     x1 = x + a1 @ v1
-    q2, k2 = x1 @ RESOLVE.w_q, x1 @ RESOLVE.w_k
+    q2, k2 = x1 @ RESOLVE.w_q, x1 @ w_k
     a2 = reference.attention_weights(q2, k2)
     ds2 = np.zeros_like(a2)
     ds2[it] = a2[it] - (np.arange(len(words)) == noun)
     c1, c2 = (1 / math.sqrt(table.shape[-1]) for table in (q1, q2))
-    by_key = c2 * ds2.T @ q2 @ RESOLVE.w_k.T
+    by_key = c2 * ds2.T @ q2 @ w_k.T
     by_query = c2 * ds2 @ k2 @ RESOLVE.w_q.T
     dx1 = by_key + by_query
     ds1 = reference.softmax_vjp(a1, dx1 @ v1.T)

@@ -19,7 +19,7 @@ from tformer.parameters import (
     NormParameters,
 )
 
-__all__ = ["STEPS", "as_model", "backward", "drawn", "forward", "loss"]
+__all__ = ["STEPS", "as_model", "backward", "drawn", "forward", "loss", "surprise"]
 
 Table = dict[str, np.ndarray]
 Step = Callable[[Table, Table, Table], np.ndarray]
@@ -40,9 +40,16 @@ def drawn(seed: int = 0, d: int = 6, d_k: int = 4, d_ff: int = 10, n_vocab: int 
     return {name: rng.standard_normal(shape) for name, shape in shapes.items()}
 
 
-def as_model(p: Table) -> ModelParameters:
-    """The same parameters (or gradients) as the library keeps them; of norms it has no gain."""
-    heads = HeadParameters(*(p[name][np.newaxis] for name in ("W_q", "W_k", "W_v", "W_o")))
+def as_model(p: Table, n_heads: int = 1) -> ModelParameters:
+    """The same parameters as the library keeps them; heads stand side by side in those of here.
+
+    Norms have no gain.
+    """
+    w_q, w_k, w_v = (
+        p[name].reshape(len(p[name]), n_heads, -1).swapaxes(0, 1) for name in ("W_q", "W_k", "W_v")
+    )
+    w_o = p["W_o"].reshape(n_heads, -1, p["W_o"].shape[-1])
+    heads = HeadParameters(w_q, w_k, w_v, w_o)
     feed = FeedForwardParameters(p["W_in"], p["W_out"], p["b_in"])
     norm = NormParameters()
     return ModelParameters(p["E"], (BlockParameters(heads, feed, norm, norm),))
@@ -53,10 +60,13 @@ def over_size(x: np.ndarray) -> np.ndarray:
     return x / np.sqrt((x * x).mean(axis=-1, keepdims=True) + EPS)
 
 
-def forward(p: Table, tokens: np.ndarray, targets: np.ndarray) -> Table:
-    """All intermediates, from tokens (B, T) to the predicted probabilities (B, T, N)."""
-    n_words = tokens.shape[-1]
-    f = {"x": p["E"][tokens], "tokens": tokens}
+def forward(p: Table, tokens: np.ndarray, targets: np.ndarray, into: Table | None = None) -> Table:
+    """All intermediates, from tokens (B, T) to the predicted probabilities (B, T, N).
+
+    They are written `into` a dict, which may change what it is given, or note what is asked for.
+    """
+    f, n_words = {} if into is None else into, tokens.shape[-1]
+    f["x"], f["tokens"] = p["E"][tokens], tokens
     f["n"] = over_size(f["x"])
     f["q"], f["k"], f["v"] = (f["n"] @ p[name] for name in ("W_q", "W_k", "W_v"))
     f["s"] = f["q"] @ f["k"].mT / np.sqrt(f["q"].shape[-1])
@@ -75,8 +85,13 @@ def forward(p: Table, tokens: np.ndarray, targets: np.ndarray) -> Table:
 
 def loss(p: Table, tokens: np.ndarray, targets: np.ndarray) -> float:
     """Mean surprise over all words."""
-    f = forward(p, tokens, targets)
-    return float(-np.log((f["guess"] * f["came"]).sum(axis=-1)).mean())
+    return surprise(forward(p, tokens, targets))
+
+
+def surprise(f: Table) -> float:
+    """The same from the intermediates; inf if a word came that had been given probability 0."""
+    with np.errstate(divide="ignore"):
+        return float(-np.log((f["guess"] * f["came"]).sum(axis=-1)).mean())
 
 
 def gathered(x: np.ndarray, dy: np.ndarray) -> np.ndarray:
@@ -132,9 +147,11 @@ STEPS: dict[str, Step] = {
 """The way back, a line for each gradient, in the order in which they are found."""
 
 
-def backward(f: Table, p: Table, planted: Mapping[str, Step] | None = None) -> Table:
+def backward(
+    f: Table, p: Table, planted: Mapping[str, Step] | None = None, into: Table | None = None
+) -> Table:
     """All gradients by name; a step that is planted stands in the place of the right one."""
-    d: Table = {}
+    d: Table = {} if into is None else into
     for name, step in (STEPS | dict(planted or {})).items():
         d[name] = step(d, f, p)
     return d
