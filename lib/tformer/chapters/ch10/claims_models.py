@@ -7,14 +7,11 @@ from itertools import product
 from typing import Any
 
 import numpy as np
-import torch
-from torch.utils.flop_counter import FlopCounterMode
 
-from tformer import fast
 from tformer import reference as ref
 from tformer.chapters.ch10.lists import PLAIN
 from tformer.claims.registry import claim, require
-from tformer.claims.tools import grid, near, show
+from tformer.claims.tools import grid, near, profiled, show
 from tformer.configuration import Configuration
 from tformer.models.sizes import Sizes, count_flops, count_parameters, initialise
 from tformer.parameters import ModelParameters, leaves, tree_map
@@ -66,12 +63,12 @@ def bill(small: int = 13, tables: int = 1, operations: int = 2, looks: int = 4) 
 
 def _profiled(model: ModelParameters, words: int) -> int:
     """What PyTorch counts in a pass, its attention taken apart into two products."""
+    import torch
+
+    from tformer import fast
+
     p, tokens = tree_map(torch.from_numpy, model), torch.zeros(words, dtype=torch.long)
-    with torch.nn.attention.sdpa_kernel(torch.nn.attention.SDPBackend.MATH):
-        counter = FlopCounterMode(display=False)
-        with counter, torch.no_grad():
-            fast.decoder(tokens, p, LLAMA)
-    return int(counter.get_total_flops())
+    return profiled(lambda: fast.decoder(tokens, p, LLAMA))
 
 
 @claim(

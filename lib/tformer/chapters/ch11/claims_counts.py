@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
 from itertools import product
 
 import numpy as np
-import torch
-from torch.utils.flop_counter import FlopCounterMode
 
-from tformer import fast
 from tformer import reference as ref
 from tformer.chapters.ch11 import counts, forms, tasks
 from tformer.claims.registry import claim, require
-from tformer.claims.tools import near
+from tformer.claims.tools import near, profiled
 from tformer.configuration import Configuration
 from tformer.models.sizes import Sizes, initialise
 from tformer.parameters import EncoderDecoderParameters, ModelParameters, tree_map
@@ -161,6 +157,10 @@ def bill(
 
 def _operations(form: str, p: ModelParameters, c: Configuration, s: int, n: int) -> int:
     """PyTorch's count of the products: of the passes, and of unembedding the rows that are read."""
+    import torch
+
+    from tformer import fast
+
     q = tree_map(lambda x: torch.tensor(x, dtype=torch.float32), p)
 
     def passes() -> None:
@@ -173,19 +173,10 @@ def _operations(form: str, p: ModelParameters, c: Configuration, s: int, n: int)
                 given = given[:1]
 
     def unembedding(n_rows: int) -> int:
-        return _counted(lambda: fast.unembed(torch.zeros(n_rows, 8), q))
+        return profiled(lambda: fast.unembed(torch.zeros(n_rows, 8), q))
 
     unembedded = 0 if form == "encoder" else s + n - 1
-    return _counted(passes) - unembedding(unembedded) + n * unembedding(1)
-
-
-def _counted(run: Callable[[], object]) -> int:
-    with (
-        torch.nn.attention.sdpa_kernel(torch.nn.attention.SDPBackend.MATH),
-        FlopCounterMode(display=False) as counter,
-    ):
-        run()
-    return int(counter.get_total_flops())
+    return profiled(passes) - unembedding(unembedded) + n * unembedding(1)
 
 
 @claim(

@@ -23,7 +23,7 @@ function render({ model, el }) {
     layers: group("Layers passed", "layers", [0, 1, 2], ["before layer 1", "after 1 layer", "after 2 layers"]),
   };
   const line = h("div", { class: "tf-words", role: "group", "aria-label": "Words" });
-  const text = h("p", { class: "tf-told" }), bars = h("div", { class: "tf-bars" });
+  const text = h("p", { class: "tf-says" }), bars = h("div", { class: "tf-bars" });
   root.append(picks.form.el, picks.story.el, picks.layers.el, line, text, bars,
     h("div", { class: "tf-actions" }, button("reset", () => assign(model, start))), live);
   let drawn = "";

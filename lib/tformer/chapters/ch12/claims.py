@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import sympy as sp
-import torch
 
-from tformer import fast
 from tformer import reference as ref
 from tformer.chapters.ch12 import small
 from tformer.chapters.ch12.differences import gradient_check, intermediate_check, texts
@@ -255,6 +253,10 @@ def way_back(planted: dict[str, small.Step] | None = None) -> str:
 
 def _by_autograd(p: small.Table, given: np.ndarray, comes: np.ndarray) -> small.Table:
     """The gradients that PyTorch finds of the library's decoder with these parameters."""
+    import torch
+
+    from tformer import fast
+
     tensors = tree_map(lambda x: torch.from_numpy(x).requires_grad_(), small.as_model(p))
     c = Configuration(norm="rms", activation="gelu", positions="none")
     logits = fast.decoder(torch.from_numpy(given), tensors, c)

@@ -16,22 +16,10 @@ from tformer.models.sizes import Sizes, initialise
 from tformer.parameters import ModelParameters, leaves, tree_map
 from tformer.world.stories import stories
 
-__all__ = ["GPT", "RATE", "AdamW", "both", "broken", "by_hand", "by_torch", "fallen", "first"]
+__all__ = ["GPT", "RATE", "both", "broken", "by_hand", "by_torch", "fallen", "first"]
 
 GPT = Configuration(activation="gelu_tanh")
 RATE, DECAY, BATCH = 0.01, 0.1, 8
-
-
-class AdamW(Adam):
-    """Adam, which before each step takes a small share off every parameter [loshchilov2019]."""
-
-    decay = DECAY
-
-    def step(self, gradients: Any, rate: Any) -> None:
-        """Make one step."""
-        for x in self.leaves:
-            x *= 1 - rate * self.decay
-        super().step(gradients, rate)
 
 
 def first() -> tuple[ModelParameters, np.ndarray]:
@@ -67,7 +55,7 @@ def by_hand(steps: int) -> np.ndarray:
         dlogits = reference.cross_entropy_vjp(logits, comes, each)
         return reference.decoder_vjp(given, p, GPT, dlogits)[0]
 
-    for _ in training(AdamW(p), gradients, steps, RATE):
+    for _ in training(Adam(p, decay=DECAY), gradients, steps, RATE):
         pass
     return np.array(curve)
 
@@ -82,8 +70,7 @@ def by_torch(steps: int, single: bool = False, decay: float = DECAY) -> np.ndarr
 
     start = tree_map(lambda x: x.astype(np.float32) if single else x, first()[0])
     module = fast.Module(fast.decoder, tree_map(torch.from_numpy, start), configuration=GPT)
-    optimiser, curve, texts = AdamW(module.tree), [], iter(batches(steps))
-    optimiser.decay = decay
+    optimiser, curve, texts = Adam(module.tree, decay=decay), [], iter(batches(steps))
 
     def gradients() -> Any:
         words = torch.from_numpy(next(texts))
