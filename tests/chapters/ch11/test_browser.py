@@ -23,7 +23,7 @@ def test_the_page_knows_what_the_library_knows(blank: Page) -> None:
 
 
 def test_it_in_a_decoder_does_not_know_the_last_word(page: Page) -> None:
-    told = page.locator(".tf-told")
+    told = page.locator(".tf-says")
     expect(told).to_contain_text("“it” can know 13 of 13 words.")
     page.get_by_role("button", name="decoder", exact=True).click()
     expect(told).to_contain_text("“it” can know 10 of 13 words.")
@@ -39,12 +39,12 @@ def test_it_in_a_decoder_does_not_know_the_last_word(page: Page) -> None:
 def test_the_pronoun_is_german(page: Page) -> None:
     page.get_by_role("button", name="encoder–decoder").click()
     page.get_by_role("button", name="weil").press("Enter")
-    expect(page.locator(".tf-told")).to_contain_text("“weil” can know 14 of 18 words.")
+    expect(page.locator(".tf-says")).to_contain_text("“weil” can know 14 of 18 words.")
     expect(page.locator(".tf-bar").first).to_contain_text("es")
     page.get_by_role("button", name="reset").click()
-    expect(page.locator(".tf-told")).to_contain_text("“it”")
+    expect(page.locator(".tf-says")).to_contain_text("“it”")
 
 
 def test_a_finger_chooses_a_word(phone: Page) -> None:
     phone.get_by_role("button", name="because, can be known").tap()
-    expect(phone.locator(".tf-told")).to_contain_text("Not asked here in training.")
+    expect(phone.locator(".tf-says")).to_contain_text("Not asked here in training.")
