@@ -126,7 +126,7 @@ unit: $(READY) $(MODEL) ## Test the library, the claims, the exercises and the p
 
 notebooks: $(READY) $(MODEL) ## Run all notebooks again and compare every output with the stored one
 	@echo "== notebooks against their stored outputs"
-	@$(begin) $(BIN)/pytest $(NOTEBOOKS) -q -n 2 --dist loadscope --nbval \
+	@$(begin) $(BIN)/pytest $(NOTEBOOKS) -q -n 2 --dist loadscope -p tformer.book.notebook.kernels --nbval \
 	  --nbval-current-env --nbval-sanitize-with lib/tformer/book/notebook/sanitise.cfg \
 	  --nbval-cell-timeout 300 --durations 5 $(call took,notebooks)
 
