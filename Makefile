@@ -111,7 +111,10 @@ _build/.built: $(READY) $(PAGE_SOURCES) $(BOOK_SOURCES)
 book: _build/.built ## Build the book into _build/html
 	@echo "== the book is at _build/html/index.html; 'make serve' opens it"
 
-test: static unit notebooks browser ## Check everything, or what one chapter has: make test CH=04
+# Checking the code and building the book take one core each, so they are done side by side.
+test: $(READY) $(MODEL) ## Check everything, or what one chapter has: make test CH=04
+	@$(MAKE) --no-print-directory -j 2 static book
+	@$(MAKE) --no-print-directory unit notebooks browser
 	@echo "== all checks passed"
 
 static: $(READY) ## Check the code's style and types, and the notebooks' rules
