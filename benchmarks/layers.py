@@ -194,7 +194,7 @@ def causal_layer(n: int, device: str, options: Any) -> tuple[dict[str, Function]
 
 
 def cached_word(n: int, device: str, options: Any) -> tuple[dict[str, Function], list[Tensor]]:
-    """One new word behind n in a cache: projections, cache, attention, and back to words."""
+    """One new word after n in a cache: projections, cache, attention, and back to words."""
     n_batch, n_heads, d_model, matrices = _layer(device, options)
     x = torch.randn(n_batch, 1, d_model, **options)
     keys, values = (torch.randn(n_batch, n_heads, n, WIDTH, **options) for _ in range(2))
@@ -249,7 +249,7 @@ PARTS = {
     f"Heads in {N_GROUPS} groups": (groups, (64, 256, 1024)),
     f"Heads in {N_GROUPS} groups, one query": (one_query, (256, 1024, 4096)),
     "A causal layer": (causal_layer, (64, 256, 1024)),
-    "One word behind a cache": (cached_word, (256, 1024, 4096)),
+    "One word with a cache": (cached_word, (256, 1024, 4096)),
     "Rotary positions, halves": (rope_of_halves, (64, 1024, 4096)),
     "Rotary positions, neighbours": (rope_of_neighbours, (64, 1024, 4096)),
 }

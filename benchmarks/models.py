@@ -214,7 +214,7 @@ def table(found: dict[str, Any]) -> str:
         f"{about['processor']}; one thread; Python {about['python']}, {packages}.\n",
         f"A training step, {BATCH} texts of {T} tokens, {N_VOCAB} words, AdamW, float32: how many",
         "times as fast as a GPT of common modules in eager PyTorch, from the same parameters;",
-        f"behind it how far its loss is from theirs after {STEPS} steps. `reference` takes plain",
+        f"after it how far its loss is from theirs after {STEPS} steps. `reference` takes plain",
         "steps, so its loss is another.\n",
     ]
     for one in found["train"]:

@@ -266,7 +266,7 @@ TOLERANCE = {
 
 
 DEEP = 8
-"""A block is a dozen functions one behind the other; each rounds, some of them sums over words."""
+"""A block is a dozen functions one after the other; each rounds, some of them sums over words."""
 SENSITIVE = Tolerance(
     64 * 2.0**-23,
     "singular vectors turn by the rounding over the gap between singular values, some 10 times "

@@ -44,7 +44,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def keep_together(item: pytest.Item) -> None:
-    """Write the group of a test behind its id, where xdist's scheduler looks for it.
+    """Write the group of a test after its id, where xdist's scheduler looks for it.
 
     xdist 3.8 writes it where pytest 9.2 no longer reads it, and groups nothing (its issue 1386).
     """

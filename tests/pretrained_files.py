@@ -23,7 +23,7 @@ def text(found: str | bytes) -> bytes:
 
 
 def value(found: Any) -> bytes:
-    """A value behind its type."""
+    """A value after its type."""
     if isinstance(found, bool):
         return struct.pack("<IB", BOOL, found)
     if isinstance(found, int):

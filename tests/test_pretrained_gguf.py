@@ -12,7 +12,7 @@ import pytest
 
 import pretrained_files as made
 from every import try_each
-from tformer.pretrained import Architecture, PretrainedError, Tokenizer, read
+from tformer.pretrained import Architecture, PretrainedError, read, tokenizer_of
 from tformer.pretrained.gguf import LARGEST_TENSOR
 
 GOLDEN = Path(__file__).parent / "pretrained"
@@ -27,7 +27,7 @@ def opened(file: Path) -> tuple[dict[str, Any], dict[str, Any]]:
     """All of a file, as whoever runs its model takes it."""
     metadata, tensors = read(file)
     Architecture.of(metadata, tensors)
-    Tokenizer.of(metadata).encode("hello world")
+    tokenizer_of(metadata).encode("hello world")
     return metadata, dict(tensors)
 
 

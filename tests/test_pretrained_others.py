@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tformer.pretrained import Checkpoint
-from tformer.pretrained.words import words
+from tformer.tokens.words import words
 
 try:
     from transformers.models.llama import LlamaForCausalLM

@@ -11,16 +11,17 @@ import pytest
 
 import pretrained_files as made
 from every import every, try_each
-from tformer.pretrained import Checkpoint, PretrainedError, Tokenizer
-from tformer.pretrained.tokenizer import LETTERS
-from tformer.pretrained.words import words
+from tformer.pretrained import Checkpoint, PretrainedError, tokenizer_of
+from tformer.tokens import BPE
+from tformer.tokens.bpe import LETTERS
+from tformer.tokens.words import words
 
 HARD = Path(__file__).parent / "pretrained" / "hard_texts.json"
 
 
 @pytest.fixture(scope="module")
-def small() -> Tokenizer:
-    return Tokenizer(made.TOKENS, made.MERGES, [0, 1])
+def small() -> BPE:
+    return BPE(made.TOKENS, made.MERGES, [0, 1])
 
 
 @every(
@@ -42,7 +43,7 @@ def test_words_are_cut_as_by_hand(cut: list[str]) -> None:
     assert list(words("".join(cut))) == cut
 
 
-def test_merges_told_first_come_first(small: Tokenizer) -> None:
+def test_merges_told_first_come_first(small: BPE) -> None:
     def pieces(text: str) -> list[str]:
         return [small.tokens[number] for number in small.encode(text)]
 
@@ -51,14 +52,14 @@ def test_merges_told_first_come_first(small: Tokenizer) -> None:
     assert pieces("lll llll") == ["ll", "l", "Ġ", "ll", "ll"]
     assert pieces("12") == ["1", "2"]
     assert pieces("<|start|>hello<|end|><|end") == ["<|start|>", "hello", "<|end|>", "e", "n", "d"]
-    nested = Tokenizer(["a", "<a", "<a>", "<", "中"], [], [1, 2, 4])
+    nested = BPE(["a", "<a", "<a>", "<", "中"], [], [1, 2, 4])
     assert nested.encode("<a><a<中") == [2, 1, 3, 4]
     assert nested.decode([2, 1, 3, 4]) == "<a><a<中"
     assert pieces("é") == ["Ã", "©"]
     assert small.encode("") == []
 
 
-def test_bytes_without_a_token_are_left_out_and_told(small: Tokenizer) -> None:
+def test_bytes_without_a_token_are_left_out_and_told(small: BPE) -> None:
     """What stands on both sides of them meets."""
     letters = {x for token in made.TOKENS[2:] for x in token}
     assert small.dropped == bytes(byte for byte in range(256) if LETTERS[byte] not in letters)
@@ -66,7 +67,7 @@ def test_bytes_without_a_token_are_left_out_and_told(small: Tokenizer) -> None:
     assert small.encode("hezzllo") != small.encode("hello")
 
 
-def test_what_is_put_in_comes_out(small: Tokenizer) -> None:
+def test_what_is_put_in_comes_out(small: BPE) -> None:
     assert small.decode(small.encode("<|start|>hello world, 7é\n<|end|>")) == (
         "<|start|>hello world 7é\n<|end|>"
     )
@@ -75,12 +76,12 @@ def test_what_is_put_in_comes_out(small: Tokenizer) -> None:
 
 
 @every("number", [-1, made.N_VOCAB, 2**70])
-def test_a_number_of_no_token_is_refused(small: Tokenizer, number: int) -> None:
+def test_a_number_of_no_token_is_refused(small: BPE, number: int) -> None:
     with pytest.raises(ValueError, match=rf"decode: tokens are 0 to \d+; got {number}"):
         small.decode([0, number])
 
 
-def test_half_a_surrogate_pair_is_refused(small: Tokenizer) -> None:
+def test_half_a_surrogate_pair_is_refused(small: BPE) -> None:
     with pytest.raises(UnicodeEncodeError, match="surrogates not allowed"):
         small.encode("hello \ud83d")
 
@@ -102,11 +103,11 @@ def test_a_tokenizer_that_is_none_is_refused() -> None:
         "bytes": ({"token_type": np.full(made.N_VOCAB, 6)}, "types of tokens, each 1 or 3"),
     }
     right = made.metadata() | {"tokenizer.ggml.token_type": np.ones(made.N_VOCAB, np.int32)}
-    Tokenizer.of(right)
+    tokenizer_of(right)
 
     def check(changed: dict[str, Any], said: str) -> None:
         with pytest.raises(PretrainedError, match=said):
-            Tokenizer.of(right | {f"tokenizer.ggml.{key}": x for key, x in changed.items()})
+            tokenizer_of(right | {f"tokenizer.ggml.{key}": x for key, x in changed.items()})
 
     try_each(check, cases.items())
 

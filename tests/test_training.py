@@ -24,15 +24,14 @@ def pull(x: Any) -> Any:
 
 
 @pytest.mark.parametrize("library", ["numpy", "torch"])
-@pytest.mark.parametrize("kind", [Adam, Descent])
-def test_steps_are_those_of_pytorch(kind: Any, library: str) -> None:
-    tree = start()
-    theirs = [torch.tensor(x, requires_grad=True) for x in leaves(tree)]
-    if kind is Adam:
-        optimiser: Any = torch.optim.Adam(theirs, betas=(0.9, 0.98), eps=1e-6)
-        ours = kind(mine := convert(tree, library), betas=(0.9, 0.98), eps=1e-6)
-    else:
-        optimiser, ours = torch.optim.SGD(theirs), kind(mine := convert(tree, library))
+@pytest.mark.parametrize("kind", ["SGD", "Adam", "AdamW"])
+def test_steps_are_those_of_pytorch(kind: str, library: str) -> None:
+    mine = convert(start(), library)
+    theirs = [torch.tensor(x, requires_grad=True) for x in leaves(start())]
+    moments: dict[str, Any] = {} if kind == "SGD" else {"betas": (0.9, 0.98), "eps": 1e-6}
+    share = 0.7 if kind == "AdamW" else 0.0
+    optimiser = getattr(torch.optim, kind)(theirs, **moments, weight_decay=share)
+    ours = Adam(mine, **moments, decay=share) if moments else Descent(mine)
 
     def rate(step: int) -> float:
         return 0.02 * min(1, step / 10)

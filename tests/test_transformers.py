@@ -91,7 +91,7 @@ def test_rope_of_halves_is_that_of_llama() -> None:
 
 
 def test_rope_of_neighbours_is_that_of_gptj() -> None:
-    """There heads stand behind positions: (batch, T, heads, width)."""
+    """There heads stand after positions: (batch, T, heads, width)."""
     x = torch.randn(2, T, 4, D_K).double().requires_grad_()
     positions = np.arange(T) + 3
     waves = torch.from_numpy(reference.sinusoidal(positions, D_K))

@@ -1,4 +1,4 @@
-"""Where a widget's code comes from: the file beside its module, behind what all widgets share."""
+"""Where a widget's code comes from: the file beside its module, after what all widgets share."""
 
 import json
 import re

@@ -98,13 +98,13 @@ check("8.2", forgets)
 # Each layer of a stack multiplies rows by a matrix. Norm is RMSNorm with eps = 0.
 #
 # Write `stack(x, layers, order)` for rows of shape `(T, d)` and layers of shape `(L, d, d)`. Return
-# the rows behind all layers. The order is `"none"` (no norm), `"pre"` (before each layer, on the
-# branch; none behind the last) or `"post"` (behind each sum).
+# the rows after all layers. The order is `"none"` (no norm), `"pre"` (before each layer, on the
+# branch; none after the last) or `"post"` (after each sum).
 # ```
 
 # %%
 def stack(x, layers, order):
-    """Rows behind all layers: (T, d)."""
+    """Rows after all layers: (T, d)."""
     ### BEGIN SOLUTION
     def norm(x):
         return x / np.sqrt((x**2).mean(axis=-1, keepdims=True))
@@ -121,7 +121,7 @@ check("8.3", stack)
 
 # %% [markdown] exercise="why"
 # With norms before, the sum itself is never touched: `x = norm(x)` on a line of its own would make
-# it post-norm. With norms behind, nothing goes past them.
+# it post-norm. With norms after the sums, nothing goes past them.
 
 # %% [markdown]
 # ## 8.4 Backwards through RMSNorm
@@ -159,7 +159,7 @@ check("8.4", passed_back)
 # :nonumber:
 #
 # In a stack as in exercise 8.3 all entries of all layers are independent, with mean 0 and variance
-# a/d. The first row has the mean square m. Predict the expected mean square behind `depth` layers.
+# a/d. The first row has the mean square m. Predict the expected mean square after `depth` layers.
 #
 # Write `mean_square(m, a, depth, order)` for one layer or more. Return a float.
 # ```
@@ -189,7 +189,7 @@ check("8.5", mean_square)
 # :nonumber:
 #
 # Words go through layers of attention that replace each row by its mixture of the rows. In every
-# layer all weights are at least delta, and 0 < delta < 1/T. Predict: behind how many layers is it
+# layer all weights are at least delta, and 0 < delta < 1/T. Predict: after how many layers is it
 # certain that no spread (largest less smallest number of a column) is more than a given share of
 # what it was at first?
 #
@@ -253,7 +253,7 @@ check("8.7", fits)
 # :label: ex-8-8
 # :nonumber:
 #
-# Behind a norm stands a matrix: a row becomes `(gain * n + bias) @ w`. The gain and the bias can be
+# After a norm stands a matrix: a row becomes `(gain * n + bias) @ w`. The gain and the bias can be
 # put into the matrix and a row that is added, so that a norm without them will do.
 #
 # Write `folded(gain, bias, w)` for gain and bias of shape `(d,)` and w of shape `(d, k)`. Return

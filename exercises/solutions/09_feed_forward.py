@@ -149,7 +149,7 @@ check("9.4", swiglu)
 # %% [markdown] exercise="why"
 # A unit multiplies two readings of the row, so doubling a row of large numbers makes the result
 # four times as large. With ReLU it would be twice as large. This is one reason why such layers
-# stand behind a norm.
+# stand after a norm.
 
 # %% [markdown]
 # ## 9.5 Who moves?
@@ -268,7 +268,7 @@ check("9.7", pieces)
 # :label: ex-9-8
 # :nonumber:
 #
-# Behind a norm no row is longer than r. A ReLU is on where $x \cdot k + b$ is above 0. Which hidden
+# After a norm no row is longer than r. A ReLU is on where $x \cdot k + b$ is above 0. Which hidden
 # units are on for no row that can arrive?
 #
 # Write `dead(w_in, b_in, r)` for a matrix of shape `(d, f)`, biases `(f,)` and r above 0. Return an

@@ -36,7 +36,7 @@ class Configuration:
     eps : float, finite and above 0
         Added to the mean square, or to the variance, under the root of every norm.
     order : str
-        "pre": a norm before each sublayer, on its own branch; "post": behind each sum.
+        "pre": a norm before each sublayer, on its own branch; "post": after each sum.
     activation : str
         "relu", "gelu", "gelu_tanh" or "silu": of the hidden units, or of the gates where there are
         any. Gates and "silu" are SwiGLU.

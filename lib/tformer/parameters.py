@@ -248,7 +248,7 @@ class BlockParameters:
 
 @tree
 class ModelParameters:
-    """A stack of blocks, and what stands before and behind it.
+    """A stack of blocks, and what stands before and after it.
 
     Parameters
     ----------
@@ -257,7 +257,7 @@ class ModelParameters:
     blocks : tuple of BlockParameters
         In the order in which they are applied.
     norm : NormParameters, optional
-        Behind the last block; no norm there if left out.
+        After the last block; no norm there if left out.
     positions : (n_ctx, d_model) array, optional
         The vector that is added at each place, where positions are learned.
     distances : (H, n_ctx) array, optional

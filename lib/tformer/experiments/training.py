@@ -39,7 +39,8 @@ class Descent:
 class Adam(Descent):
     """Adam [kingma2015]: each number moves by its mean gradient over the gradient's typical size.
 
-    Torch's own takes over a second to import, and knows no NumPy.
+    With a decay it is AdamW [loshchilov2019]. Torch's own takes over a second to import, and knows
+    no NumPy.
 
     Parameters
     ----------
@@ -48,24 +49,31 @@ class Adam(Descent):
         Decay of the mean of the gradients and of that of their squares, each step.
     eps : float
         Added to the typical size.
+    decay : float
+        The share of each number, times the rate, that every step takes off.
     """
 
     def __init__(
-        self, parameters: Any, betas: tuple[float, float] = (0.9, 0.99), eps: float = 1e-8
+        self,
+        parameters: Any,
+        betas: tuple[float, float] = (0.9, 0.99),
+        eps: float = 1e-8,
+        decay: float = 0.0,
     ) -> None:
         super().__init__(parameters)
-        self.betas, self.eps, self.steps = betas, eps, 0
+        self.betas, self.eps, self.decay, self.steps = betas, eps, decay, 0
         self.means, self.squares = ([0 * x for x in self.leaves] for _ in range(2))
 
     def moves(self, gradients: list[Any]) -> list[Any]:
         """Mean over size, both freed of the zeros that they began with."""
         self.steps += 1
         (first, second), found = self.betas, []
-        for mean, square, grad in zip(self.means, self.squares, gradients, strict=True):
+        moments = zip(self.leaves, self.means, self.squares, gradients, strict=True)
+        for x, mean, square, grad in moments:
             mean += (1 - first) * (grad - mean)
             square += (1 - second) * (grad * grad - square)
             size = (square / (1 - second**self.steps)) ** 0.5 + self.eps
-            found.append(mean / (1 - first**self.steps) / size)
+            found.append(mean / (1 - first**self.steps) / size + self.decay * x)
         return found
 
 

@@ -85,7 +85,7 @@ def cached_block(
     causal: bool,
     kept: Kept | None,
 ) -> tuple[Tensor, KVCache]:
-    """A block of words that stand behind those in a cache, and the cache that has both."""
+    """A block of words that stand after those in a cache, and the cache that has both."""
     p, c, kept = parameters, configuration, kept or Kept()
     given, seen = _before(x, p.heads_norm, c), (mask, bias, sinusoids)
     y, cache = _attend(given, p.heads, c, cache, *seen, causal)
@@ -130,7 +130,7 @@ def _before(x: Tensor, norm: NormParameters | None, c: Configuration) -> Tensor:
 def _after(
     x: Tensor, y: Tensor, norm: NormParameters | None, c: Configuration, kept: Tensor | None
 ) -> Tensor:
-    """The words and what a sublayer gave; of the sum the norm, if the norms stand behind."""
+    """The words and what a sublayer gave; of the sum the norm, if the norms stand after it."""
     x = x + (y if kept is None else dropout(y, kept, c))
     return x if c.order == "pre" else normed(x, norm, c)
 

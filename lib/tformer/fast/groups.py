@@ -28,7 +28,7 @@ def grouped_attention(
 ) -> Tensor:
     """By `attention` or `causal_attention`, so that no table of scores is stored.
 
-    A query behind all keys needs no mask: a cached step is the bare kernel.
+    A query after all keys needs no mask: a cached step is the bare kernel.
     """
     causal = causal and offset < k.shape[-2] - 1
     if causal and not _kernel_hides(q, k, mask, bias, offset):
@@ -100,7 +100,7 @@ def _kernel_hides(
 
 
 def _no_later(q: Tensor, k: Tensor, mask: Tensor | None, offset: int) -> Tensor:
-    """The mask, and no key behind a query's position."""
+    """The mask, and no key after a query's position."""
     seen = no_later(q.shape[-2], k.shape[-2], offset, q.device)
     return seen if mask is None else mask & seen
 

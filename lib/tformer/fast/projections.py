@@ -58,7 +58,7 @@ def extend_cache(cache: KVCache | None, k: Tensor, v: Tensor) -> KVCache:
     """Keys and values are copied, once for every call."""
     if cache is None:
         return KVCache(k, v)
-    return KVCache(_behind(cache.k, k), _behind(cache.v, v))
+    return KVCache(_after(cache.k, k), _after(cache.v, v))
 
 
 def _rows(x: Tensor, w: Tensor, b: Tensor | None) -> Tensor:
@@ -74,7 +74,7 @@ def _product(x: Tensor, w: Tensor, b: Tensor | None) -> Tensor:
     return linear(wide(x), wide(w).mT, None if b is None else wide(b)).to(x.dtype)
 
 
-def _behind(first: Tensor, second: Tensor) -> Tensor:
-    """Keys or values of later words behind those of earlier ones; leading axes broadcast."""
+def _after(first: Tensor, second: Tensor) -> Tensor:
+    """Keys or values of later words after those of earlier ones; leading axes broadcast."""
     leading = torch.broadcast_shapes(first.shape[:-2], second.shape[:-2])
     return torch.cat([x.expand(*leading, *x.shape[-2:]) for x in (first, second)], dim=-2)

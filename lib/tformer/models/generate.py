@@ -18,7 +18,7 @@ def generate(
     choose: Callable[[Any], int] | None = None,
     stop: int | None = None,
 ) -> Iterator[int]:
-    """Words that a model writes behind others, one by one as they come.
+    """Words that a model writes after others, one by one as they come.
 
     Parameters
     ----------
@@ -34,7 +34,7 @@ def generate(
         Takes the (N,) logits of the next word and returns its number; the likeliest if left out,
         the first of several.
     stop : int, optional
-        The word behind which nothing is written; it is the last.
+        The word after which nothing is written; it is the last.
 
     Yields
     ------

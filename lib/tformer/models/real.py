@@ -5,7 +5,8 @@ from typing import NamedTuple
 from tformer.configuration import Configuration
 from tformer.models.names import named_by
 from tformer.parameters import ModelParameters
-from tformer.pretrained import Checkpoint, Tokenizer, checkpoint
+from tformer.pretrained import Checkpoint, checkpoint
+from tformer.tokens import BPE
 
 __all__ = ["RealModel", "model_of", "real_model"]
 
@@ -15,13 +16,13 @@ class RealModel(NamedTuple):
 
     Attributes
     ----------
-    tokenizer : Tokenizer
+    tokenizer : BPE
     parameters : ModelParameters
         NumPy arrays in float32.
     configuration : Configuration
     """
 
-    tokenizer: Tokenizer
+    tokenizer: BPE
     parameters: ModelParameters
     configuration: Configuration
 

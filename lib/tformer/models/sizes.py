@@ -103,8 +103,9 @@ def initialise(
 ) -> ModelParameters:
     """Parameters in float64 to start from: Gaussian, and narrower where they write to the rows.
 
-    What is added to the rows 2 L times (3 L with cross-attention) is drawn with std / √(2 L), as
-    GPT-2 does [radford2019]: so their variance does not grow with depth. Gains are 1, biases 0.
+    What is added to the rows 2 L times (3 L with cross-attention) is drawn with std / √(2 L): so
+    their variance does not grow with depth. [radford2019] divides by √N, N the number of residual
+    layers, which later programs read as 2 L. Gains are 1, biases 0.
 
     Raises
     ------

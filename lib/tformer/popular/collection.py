@@ -173,7 +173,7 @@ def _words() -> list[Line]:
             "to know word order",
             tried.order_without_positions,
             "thm-counting",
-            "Behind a causal mask order is known without; and encodings may be learned.",
+            "With a causal mask order is known without; and encodings may be learned.",
         ),
         cited(
             "requiring huge datasets to train from scratch",

@@ -34,8 +34,8 @@ def _formulas() -> list[Line]:
         ),
         runs(
             "X ← X + MHA(X), then LayerNorm",
-            "the norm stands behind the sum",
-            tried_models.norm_behind,
+            "the norm stands after the sum",
+            tried_models.norm_after,
             "eq-block",
             "This is post-norm, as in the first transformer. The notes' own program, below, is "
             "pre-norm: another model.",
@@ -140,8 +140,20 @@ def _words() -> list[Line]:
             "{cite:p}`vaswani2017`.",
             "eq-encoder-decoder",
         ),
-        cited("Decoder-only (e.g., GPT)", "next word", "agrees", "{cite:p}`radford2018`.", "11"),
-        cited("Encoder-only (e.g., BERT)", "both ways", "agrees", "{cite:p}`devlin2019`.", "11"),
+        cited(
+            "Decoder-only (e.g., GPT)",
+            "next word",
+            "agrees",
+            "{cite:p}`radford2018`.",
+            "def-architectures",
+        ),
+        cited(
+            "Encoder-only (e.g., BERT)",
+            "both ways",
+            "agrees",
+            "{cite:p}`devlin2019`.",
+            "def-architectures",
+        ),
         cited(
             "predict masked tokens from full context",
             "BERT's objective",

@@ -118,14 +118,14 @@ def attention() -> list[Line]:
             "nudging the model to continue the grocery list",
             "because of it the next word is food",
             _nudged,
-            "exm-two-numbers 10",
+            "exm-two-numbers prop-always-eggs",
             "The word is the same without the doubling, and for any other rows: see below.",
         ),
     ]
 
 
 def rest() -> list[Line]:
-    two, ten = "exm-two-numbers", "10"
+    two, whole, always = "exm-two-numbers", "exm-eggs", "prop-always-eggs"
     wrong_sign = (
         "(−1)·(−1) + 1·1 is 2, not 0: a sign was lost in the third hidden unit. The two rows below "
         "it are right."
@@ -136,7 +136,7 @@ def rest() -> list[Line]:
             "the norms of the example stand before the sublayers",
             _is_pre_norm,
             "eq-block thm-variance",
-            "They stand behind the sums: it is post-norm.",
+            "They stand after the sums: it is post-norm.",
         ),
         numbers("0.3 2.0", "sum, row 1", lambda: of("sum", 0)),
         numbers("2.6702 0.3149", "sum, row 2", lambda: of("sum", 1)),
@@ -153,34 +153,36 @@ def rest() -> list[Line]:
             "ReLU([-1, 1, 0]) = [0, 1, 0]",
             "hidden units for [−1, 1], before and after the ReLU",
             lambda: [*(of("normed", 0) @ buy_milk.W_1), *of("hidden", 0)],
-            ten,
+            whole,
             wrong_sign,
         ),
-        numbers("FFN output [0, 1]", "what the layer gives for [−1, 1]", lambda: of("fed", 0), ten),
+        numbers(
+            "FFN output [0, 1]", "what the layer gives for [−1, 1]", lambda: of("fed", 0), whole
+        ),
         numbers(
             "ReLU([1, -1, -2]) = [1, 0, 0]",
             "hidden units for [1, −1]",
             lambda: [*(of("normed", 2) @ buy_milk.W_1), *of("hidden", 2)],
-            ten,
+            whole,
         ),
-        numbers("FFN output [1, 0.5]", "for [1, −1]", lambda: of("fed", 2), ten),
-        numbers("FFN(Z): 0 1", "row 1", lambda: of("fed", 0), ten),
-        numbers("FFN(Z): 1 0.5", "row 2", lambda: of("fed", 1), ten),
-        numbers("FFN(Z): 1 0.5", "row 3", lambda: of("fed", 2), ten),
-        numbers("U: -1 2", "second sum, row 1", lambda: of("second sum", 0), ten),
-        numbers("U: 2 -0.5", "row 2", lambda: of("second sum", 1), ten),
-        numbers("U: 2 -0.5", "row 3", lambda: of("second sum", 2), ten),
+        numbers("FFN output [1, 0.5]", "for [1, −1]", lambda: of("fed", 2), whole),
+        numbers("FFN(Z): 0 1", "row 1", lambda: of("fed", 0), whole),
+        numbers("FFN(Z): 1 0.5", "row 2", lambda: of("fed", 1), whole),
+        numbers("FFN(Z): 1 0.5", "row 3", lambda: of("fed", 2), whole),
+        numbers("U: -1 2", "second sum, row 1", lambda: of("second sum", 0), whole),
+        numbers("U: 2 -0.5", "row 2", lambda: of("second sum", 1), whole),
+        numbers("U: 2 -0.5", "row 3", lambda: of("second sum", 2), whole),
         numbers(
             "H: -1 +1",
             "output, row 1",
             lambda: of("output", 0),
-            ten,
+            whole,
             "The lost sign turns the row round.",
         ),
-        numbers("H: +1 -1", "output, row 2", lambda: of("output", 1), ten),
-        numbers("H: +1 -1", "output, row 3", lambda: of("output", 2), ten),
+        numbers("H: +1 -1", "output, row 2", lambda: of("output", 1), whole),
+        numbers("H: +1 -1", "output, row 3", lambda: of("output", 2), whole),
         given("W_out: 1 0 / 0 1 / -1 1", "rows for eggs, bread, now"),
-        numbers("h_3 = [1, -1]", "the row of *and*", lambda: of("output", 2), ten),
+        numbers("h_3 = [1, -1]", "the row of *and*", lambda: of("output", 2), whole),
         runs(
             "L_3 = h_3 W_out",
             "the logits are this product",
@@ -188,18 +190,18 @@ def rest() -> list[Line]:
             "eq-unembed",
             "W_out has a row for each word: it must be transposed.",
         ),
-        numbers("[1, -1, -2]", "logits", lambda: of("logits", 2), ten),
+        numbers("[1, -1, -2]", "logits", lambda: of("logits", 2), whole),
         runs(
             "the model predicts “eggs”",
             "the first word has the largest logit",
             lambda: {"eggs is largest": VOCABULARY[of("logits", 2).argmax()] == "eggs"},
-            ten,
+            f"{whole} {always}",
         ),
         runs(
             "a common item co-listed with milk",
             "eggs come because milk was read",
             _eggs_anyway,
-            "exm-two-numbers 10",
+            "exm-two-numbers prop-always-eggs",
             "LayerNorm leaves two rows to tell apart, and the rest of the layer sends both to the "
             "same place.",
         ),
@@ -207,7 +209,7 @@ def rest() -> list[Line]:
             "the same math would push the next token toward “charger”",
             "with a row for *laptop* the next word is another",
             _charger,
-            ten,
+            always,
             "The first word of the list comes, whatever it is called.",
         ),
         runs(

@@ -63,7 +63,7 @@ def _weights() -> list[Line]:
             "*Dog bites man* and *Man bites dog*, without positions",
             tried.dog_bites_man,
             "thm-equivariance thm-counting",
-            "Each word gets the same row; behind a causal mask even that is not so.",
+            "Each word gets the same row; with a causal mask even that is not so.",
         ),
         runs(
             "no inherent notion of position",
@@ -102,7 +102,7 @@ def _weights() -> list[Line]:
             "each learning different patterns",
             "heads in parallel",
             "loose",
-            "Many heads can be taken out at no loss {cite:p}`michel2019`.",
+            "Many heads can be taken out at little loss {cite:p}`michel2019`.",
             "17",
         ),
     ]
@@ -120,7 +120,7 @@ def _why() -> list[Line]:
             "Information from distant tokens gets diluted",
             "gradients vanish in RNNs and LSTMs",
             tried_costs.fading,
-            "12",
+            "16",
         ),
         runs(
             "Fixed context",
@@ -229,10 +229,16 @@ def _practice() -> list[Line]:
             "two ways to save memory",
             "loose",
             "Two names for one.",
-            "12",
+            "prop-kept prop-groups",
         ),
         cited("not batch norm", "LayerNorm", "agrees", "Over a row, not a batch.", "def-norms"),
-        cited("unstable to train", "transformers", "agrees", "{cite:p}`xiong2020`.", "14"),
+        cited(
+            "unstable to train",
+            "transformers",
+            "agrees",
+            "With norms after the sums, without a warm-up {cite:p}`xiong2020`.",
+            "14",
+        ),
         cited("Handling 100K+ token sequences", "in research", "agrees", "So it was.", "16"),
         cited(
             "everything from ChatGPT to protein folding", "uses", "agrees", "{cite:p}`jumper2021`."
@@ -244,7 +250,8 @@ def _practice() -> list[Line]:
             "AlphaFold: Protein structure",
             "the same architecture",
             "loose",
-            "Attention over pairs and rows in a design of its own {cite:p}`jumper2021`.",
+            "Attention along the rows and the columns of an alignment, and among pairs of its "
+            "places, in a design of its own {cite:p}`jumper2021`.",
         ),
         cited(
             "DALL-E: Image generation",
@@ -273,7 +280,7 @@ def _previous() -> Cases:
     causal, free = (ref.multi_head_weights(x, p, causal=c)[0, 2] for c in (True, False))
     return {
         "earlier words get weights": bool((causal[:2] > 0).all()),
-        "no other does, behind a causal mask": bool((causal[2:] == 0).all()),
+        "no other does, with a causal mask": bool((causal[2:] == 0).all()),
         "no other does, without one": bool((free[2:] == 0).all()),
     }
 

@@ -54,8 +54,8 @@ def listings() -> list[Line]:
         ),
         runs(
             "x = self.norm1(x + attn_output)",
-            "the block: norms behind the sums",
-            tried_models.norm_behind,
+            "the block: norms after the sums",
+            tried_models.norm_after,
             "eq-block",
         ),
         runs(
@@ -70,7 +70,8 @@ def listings() -> list[Line]:
             "Pre-norm is more stable than post-norm",
             "in training",
             "agrees",
-            "{cite:p}`xiong2020` train both. What the snippet computes is neither.",
+            "{cite:p}`xiong2020` train both. What the snippet computes is post-norm, but for its "
+            "ends.",
             "thm-variance prop-one-layer-back",
         ),
         numbers(

@@ -78,8 +78,8 @@ def _formulas() -> list[Line]:
         ),
         runs(
             "LayerNorm(x + Sublayer(x))",
-            "the norm stands behind the sum",
-            tried_models.norm_behind,
+            "the norm stands after the sum",
+            tried_models.norm_after,
             "eq-block",
             "As in 2017; most models since GPT-2 have it before {cite:p}`radford2019,xiong2020`.",
         ),
@@ -209,7 +209,7 @@ def _words() -> list[Line]:
             "leading to vanishing gradients",
             "what passes many steps fades",
             tried_costs.fading,
-            "12",
+            "16",
             "Gates were invented against it.",
         ),
         runs(
@@ -265,9 +265,15 @@ def _world() -> list[Line]:
             "the original has both",
             "agrees",
             "{cite:p}`vaswani2017,devlin2019,radford2018`.",
-            "11",
+            "def-architectures prop-one-stack",
         ),
-        cited("2018", "BERT and GPT", "agrees", "{cite:p}`devlin2019,radford2018`.", "11"),
+        cited(
+            "2018",
+            "BERT and GPT",
+            "agrees",
+            "{cite:p}`devlin2019,radford2018`.",
+            "def-architectures",
+        ),
         cited("2020", "Vision Transformers", "agrees", "{cite:p}`dosovitskiy2021`.", "21"),
         cited(
             "hundreds of billions of parameters",

@@ -133,7 +133,7 @@ def _overview() -> list[Line]:
             "what residual connections are",
             tried_models.depth_without_residuals,
             "prop-unrolled thm-melt",
-            "True of pre-norm; behind the sum, the norm rewrites the copy too.",
+            "True of pre-norm; after the sum, the norm rewrites the copy too.",
         ),
         runs(
             "standardizing everyone’s notes",
@@ -151,8 +151,8 @@ def _overview() -> list[Line]:
             "some layers specialize in syntax … others in semantics",
             "and higher ones in reasoning",
             "loose",
-            "Syntax tends to be found lower than meaning {cite:p}`tenney2019`; of a layer of "
-            "reasoning nothing is known.",
+            "In BERT, on average, syntax is found lower than meaning {cite:p}`tenney2019`. "
+            "Reasoning was not looked for.",
             "17",
         ),
         runs(
@@ -192,21 +192,25 @@ def _overview() -> list[Line]:
 def _use() -> list[Line]:
     return [
         cited(
-            "decoder-only (causal) … (LLMs)", "to write", "agrees", "{cite:p}`radford2018`.", "11"
+            "decoder-only (causal) … (LLMs)",
+            "to write",
+            "agrees",
+            "{cite:p}`radford2018`.",
+            "def-architectures prop-rows",
         ),
         cited(
             "encoder-only (BERT-like)",
             "to classify, retrieve, tag",
             "agrees",
             "{cite:p}`devlin2019`.",
-            "11",
+            "def-architectures",
         ),
         cited(
             "encoder–decoder for sequence-to-sequence tasks",
             "translation, summaries",
             "loose",
             "A habit, not a need: decoders alone do both {cite:p}`radford2019`.",
-            "11",
+            "exm-three-tasks prop-joint",
         ),
         cited(
             "protein folding, and time-series forecasting",
@@ -247,6 +251,7 @@ def _use() -> list[Line]:
             "simpler models might be preferable",
             "for small tables",
             "agrees",
+            "Of tables with some ten thousand rows it is known: trees do better "
             "{cite:p}`grinsztajn2022`.",
         ),
     ]
@@ -272,13 +277,13 @@ def _mistakes() -> list[Line]:
             "is needed in both",
             tried.mask_when_writing,
             "eq-causal-attention exm-cache",
-            "One new query behind a cache has no future to hide.",
+            "One new query with a cache has no future to hide.",
         ),
         cited(
             "Post-LN stacks can be unstable at depth",
             "many models have the norm before",
             "agrees",
-            "Without a warm-up they fail to train {cite:p}`xiong2020`.",
+            "They need a warm-up to train well {cite:p}`xiong2020`.",
             "thm-variance prop-one-layer-back",
         ),
         runs(
@@ -312,8 +317,8 @@ def _mistakes() -> list[Line]:
             "learning in context is no update",
             tried_costs.in_context,
             "18",
-            "No parameter changes; but a layer can compute a step on parameters of its own making "
-            "{cite:p}`vonoswald2023`.",
+            "No parameter changes; but a layer of linear attention can compute what one step of "
+            "gradient descent on a linear regression would give {cite:p}`vonoswald2023`.",
         ),
     ]
 

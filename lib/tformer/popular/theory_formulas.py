@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from tformer import reference as ref
-from tformer.models.sizes import count_flops
+from tformer.configuration import Configuration
+from tformer.models.sizes import Sizes, count_flops, count_parameters
 from tformer.popular import tried, tried_costs, tried_models
 from tformer.popular.lines import Cases, Line, cited, runs
 
@@ -23,8 +24,8 @@ def formulas() -> list[Line]:
             "Each head has separate projections and captures different relations",
             "heads differ",
             "loose",
-            "Nothing makes them: many can be taken out at no loss {cite:p}`michel2019`, and many "
-            "models share keys and values {cite:p}`ainslie2023`.",
+            "Nothing makes them: many can be taken out at little loss {cite:p}`michel2019`, and "
+            "many models share keys and values {cite:p}`ainslie2023`.",
             "prop-sharing",
         ),
         runs(
@@ -57,7 +58,7 @@ def formulas() -> list[Line]:
             "thanks to residuals",
             tried_models.residual_alone,
             "thm-variance",
-            "With the norm behind the sum, gradients can vanish all the same.",
+            "With the norm after the sum, gradients can vanish all the same.",
         ),
         runs(
             "reason about relative and absolute positions",
@@ -113,12 +114,13 @@ def costs() -> list[Line]:
             tried.quadratic,
             "prop-attention-cost",
         ),
-        cited(
+        runs(
             "activation memory often dominates",
             "in training",
-            "agrees",
+            _activations,
+            "prop-kept",
+            "Unless it is computed again, which is common for want of memory "
             "{cite:p}`korthikanti2022`.",
-            "12",
         ),
         runs(
             "flash attention (reducing memory traffic)",
@@ -129,7 +131,7 @@ def costs() -> list[Line]:
         ),
         runs(
             "each new token costs O(h L )",
-            "h L d_k behind a cache of L words",
+            "h L d_k with a cache of L words",
             _with_cache,
             "eq-extend-cache exm-cache",
             "That is looking alone. The projections and the feed-forward layer are left out, and "
@@ -181,6 +183,18 @@ def _cache_is_exact() -> Cases:
     whole = ref.causal_attention(q, k, v)
     last = ref.causal_attention(q[5:], k, v, offset=5)
     return {"the last rows from the cache are those of the full pass": tried.same(last, whole[5:])}
+
+
+def _activations() -> Cases:
+    sizes = Sizes(50257, 768, 12, 12, 3072, n_positions=1024)
+    of_parameters = 16 * count_parameters(sizes, Configuration()) / 1e9
+    rows = 12 * (16 * 1024 * 768 + 12 * 1024**2)
+    of_rows = 8 * 4 * rows / 1e9
+    return {
+        f"smallest GPT-2, 8 texts of 1024 words, float32: {of_rows:.1f} GB are kept for the way "
+        f"back, {of_parameters:.1f} GB are parameters, gradients and the averages of AdamW": of_rows
+        > of_parameters
+    }
 
 
 def _n_layers() -> Cases:

@@ -150,13 +150,13 @@ def masked_future() -> Cases:
 
 
 def mask_when_writing() -> Cases:
-    """One new query behind a cache, with the mask and without."""
+    """One new query with a cache, with the mask and without."""
     q, k, v = rng().normal(size=(3, T, D))
     cached = ref.attention(q[-1:], k, v)
     whole = ref.attention(q, k, v, ref.causal_mask(T, T))[-1:]
     return {
         "in training, all rows at once": not same(ref.attention(q, k, v)[0], v[0]),
-        "in writing, one query behind a cache": not same(cached, whole),
+        "in writing, one query with a cache": not same(cached, whole),
     }
 
 
@@ -227,7 +227,7 @@ def scaling_cures() -> Cases:
 
 
 def reordered(*order: int) -> list[np.ndarray]:
-    """The rows of a layer of heads and those after a shuffle; then both behind a causal mask."""
+    """The rows of a layer of heads and those after a shuffle; then both with a causal mask."""
     x, p = words(len(order)), heads()
     return [
         ref.multi_head_attention(rows, p, causal=causal)
@@ -256,11 +256,11 @@ def invariant_or_not() -> Cases:
 
 
 def order_without_positions() -> Cases:
-    """Whether order matters without positions: in an encoder, and behind a causal mask."""
+    """Whether order matters without positions: in an encoder, and with a causal mask."""
     y, z, a, b = reordered(*SHUFFLE)
     return {
         "without a mask, each word gets the same row": same(y[list(SHUFFLE)], z),
-        "behind a causal mask it does": same(a[list(SHUFFLE)], b),
+        "with a causal mask it does": same(a[list(SHUFFLE)], b),
     }
 
 

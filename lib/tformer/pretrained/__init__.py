@@ -7,7 +7,7 @@ from tformer.pretrained.architecture import Architecture
 from tformer.pretrained.common import CommonNames
 from tformer.pretrained.errors import PretrainedError
 from tformer.pretrained.gguf import Tensors, read
-from tformer.pretrained.tokenizer import Tokenizer
+from tformer.pretrained.tokenizer import tokenizer_of
 from tformer.pretrained.wheel import Checkpoint, available, checkpoint, path
 
 __all__ = [
@@ -16,9 +16,9 @@ __all__ = [
     "CommonNames",
     "PretrainedError",
     "Tensors",
-    "Tokenizer",
     "available",
     "checkpoint",
     "path",
     "read",
+    "tokenizer_of",
 ]

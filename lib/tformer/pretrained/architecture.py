@@ -30,7 +30,7 @@ LAYER = {
     "ffn_up.weight": ("mlp.up_proj.weight", "d_ff d_model"),
     "ffn_down.weight": ("mlp.down_proj.weight", "d_model d_ff"),
 }
-"""GGUF's name, the common name, and the axes; of a layer behind ``blk.0.`` and ``model.layers.0.``.
+"""GGUF's name, the common name, and the axes; of a layer after ``blk.0.`` and ``model.layers.0.``.
 A matrix takes d_in numbers to d_out and has the shape (d_out, d_in): rows are outputs."""
 CURE = "give a GGUF file of a Llama without biases, such as SmolLM2"
 

@@ -40,7 +40,7 @@ class Stored(NamedTuple):
 
     @property
     def end(self) -> int:
-        """The byte behind its last."""
+        """The byte after its last."""
         return self.start + self.blocks * self.kind.block.itemsize
 
 

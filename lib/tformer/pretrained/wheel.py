@@ -14,7 +14,8 @@ from tformer.pretrained.architecture import Architecture
 from tformer.pretrained.common import CommonNames
 from tformer.pretrained.errors import PretrainedError, refused
 from tformer.pretrained.gguf import Tensors, read
-from tformer.pretrained.tokenizer import Tokenizer
+from tformer.pretrained.tokenizer import tokenizer_of
+from tformer.tokens import BPE
 
 __all__ = ["Checkpoint", "available", "checkpoint", "path"]
 
@@ -32,7 +33,7 @@ class Checkpoint(NamedTuple):
     ----------
     architecture : Architecture
         Its numbers.
-    tokenizer : Tokenizer
+    tokenizer : BPE
         Its tokens.
     tensors : Tensors
         Its tensors by their names in GGUF, decoded when asked for, queries and keys in adjacent
@@ -42,7 +43,7 @@ class Checkpoint(NamedTuple):
     """
 
     architecture: Architecture
-    tokenizer: Tokenizer
+    tokenizer: BPE
     tensors: Tensors
     metadata: dict[str, Any]
 
@@ -87,7 +88,7 @@ def checkpoint() -> Checkpoint:
             raise refused(found, f"the SHA-256 {SHA256}", digest, ANOTHER)
     metadata, tensors = read(found)
     architecture = Architecture.of(metadata, tensors)
-    return Checkpoint(architecture, Tokenizer.of(metadata), tensors, metadata)
+    return Checkpoint(architecture, tokenizer_of(metadata), tensors, metadata)
 
 
 def _found() -> Path | None:

@@ -179,7 +179,7 @@ def cached_block(
     causal: bool,
     kept: Kept | None,
 ) -> tuple[np.ndarray, KVCache]:
-    """A block of words that stand behind those in a cache, and the cache that has both."""
+    """A block of words that stand after those in a cache, and the cache that has both."""
     p, c, kept = parameters, configuration, kept or Kept()
     given, seen = _before(x, p.heads_norm, c), (mask, bias, sinusoids)
     y, cache = _attend(given, p.heads, c, cache, *seen, causal)
@@ -280,7 +280,7 @@ def _after(
     c: Configuration,
     kept: np.ndarray | None,
 ) -> np.ndarray:
-    """The words and what a sublayer gave; of the sum the norm, if the norms stand behind."""
+    """The words and what a sublayer gave; of the sum the norm, if the norms stand after it."""
     x = x + (y if kept is None else dropout(y, kept, c))
     return x if c.order == "pre" else normed(x, norm, c)
 

@@ -44,7 +44,7 @@ def grouped_attention(
     scale : float, finite and above 0, optional
         Factor of the scores; 1/√d_k if left out.
     causal : bool
-        Whether keys behind the position of a query are masked as well.
+        Whether keys after the position of a query are masked as well.
     offset : int, at least 0
         Position of the first query, for `causal`: the length of the cache before these words.
 
@@ -90,7 +90,7 @@ def grouped_attention_weights(
     scale : float, finite and above 0, optional
         Factor of the scores; 1/√d_k if left out.
     causal : bool
-        Whether keys behind the position of a query are masked as well.
+        Whether keys after the position of a query are masked as well.
     offset : int, at least 0
         Position of the first query, for `causal`: the length of the cache before these words.
 
@@ -142,7 +142,7 @@ def grouped_attention_vjp(
     scale : float, finite and above 0, optional
         Factor of the scores; 1/√d_k if left out.
     causal : bool
-        Whether keys behind the position of a query are masked as well.
+        Whether keys after the position of a query are masked as well.
     offset : int, at least 0
         Position of the first query, for `causal`: the length of the cache before these words.
 
@@ -176,7 +176,7 @@ def grouped_attention_vjp(
 def _causal(
     q: np.ndarray, k: np.ndarray, mask: np.ndarray | None, causal: bool, offset: int
 ) -> np.ndarray | None:
-    """The mask, and no key behind a query's position."""
+    """The mask, and no key after a query's position."""
     if not causal:
         return mask
     no_later = causal_mask(q.shape[-2], k.shape[-2], offset)

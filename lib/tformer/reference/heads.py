@@ -47,7 +47,7 @@ def multi_head_attention(
     scale : float, finite and above 0, optional
         Factor of the scores; 1/√d_k if left out.
     causal : bool
-        Whether keys behind the position of a query are masked as well.
+        Whether keys after the position of a query are masked as well.
 
     Returns
     -------
@@ -95,7 +95,7 @@ def multi_head_attention_vjp(
     scale : float, finite and above 0, optional
         Factor of the scores; 1/√d_k if left out.
     causal : bool
-        Whether keys behind the position of a query are masked as well.
+        Whether keys after the position of a query are masked as well.
 
     Returns
     -------
@@ -148,7 +148,7 @@ def multi_head_weights(
     scale : float, finite and above 0, optional
         Factor of the scores; 1/√d_k if left out.
     causal : bool
-        Whether keys behind the position of a query are masked as well.
+        Whether keys after the position of a query are masked as well.
 
     Returns
     -------

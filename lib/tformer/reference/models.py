@@ -146,7 +146,7 @@ def cached_decoder(
     configuration: Configuration,
     caches: tuple[KVCache, ...] | None = None,
 ) -> tuple[np.ndarray, tuple[KVCache, ...]]:
-    """As `decoder`, for words that go on behind others: of those the caches keep what is asked for.
+    """As `decoder`, for words that go on after others: of those the caches keep what is asked for.
 
     Parameters
     ----------
@@ -194,7 +194,7 @@ def encoder(
     mask: np.ndarray | None = None,
     kept: Several = None,
 ) -> np.ndarray:
-    """A row for every word, from all words: those before it and those behind it.
+    """A row for every word, from all words: those before it and those after it.
 
     Parameters
     ----------

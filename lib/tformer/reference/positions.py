@@ -1,6 +1,6 @@
 """Position: added to the words, turned into queries and keys, or said in the scores (chapter 7).
 
-A position is a number, counted from 0: `np.arange(T) + offset` behind a cache of `offset` words,
+A position is a number, counted from 0: `np.arange(T) + offset` with a cache of `offset` words,
 and from 0 again in each of several documents that are packed into one row.
 """
 

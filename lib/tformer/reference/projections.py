@@ -176,7 +176,7 @@ def extend_cache(cache: KVCache | None, k: np.ndarray, v: np.ndarray) -> KVCache
     """
     if cache is None:
         return KVCache(k, v)
-    return KVCache(_behind(cache.k, k), _behind(cache.v, v))
+    return KVCache(_after(cache.k, k), _after(cache.v, v))
 
 
 def _rows(x: np.ndarray, w: np.ndarray, b: np.ndarray | None) -> np.ndarray:
@@ -203,8 +203,8 @@ def _repeated(grad: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
     return np.broadcast_to(grad, np.broadcast_shapes(grad.shape, shape))
 
 
-def _behind(first: np.ndarray, second: np.ndarray) -> np.ndarray:
-    """Keys or values of later words behind those of earlier ones; leading axes broadcast."""
+def _after(first: np.ndarray, second: np.ndarray) -> np.ndarray:
+    """Keys or values of later words after those of earlier ones; leading axes broadcast."""
     leading = np.broadcast_shapes(first.shape[:-2], second.shape[:-2])
     both = [np.broadcast_to(one, (*leading, *one.shape[-2:])) for one in (first, second)]
     return np.concatenate(both, axis=-2)

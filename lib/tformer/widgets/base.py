@@ -27,7 +27,7 @@ class BookWidget(anywidget.AnyWidget):
     A class in `name.py` draws itself with `name.js`, which lies beside it and may use all that
     `common.js` defines; so may it what stands in the file of helpers that the class names with
     `uses`, and the constant HELD: what stands in the JSON file beside it that the class names with
-    `holds`. Its style is `name.css`, if that is there, behind what all widgets share and what lies
+    `holds`. Its style is `name.css`, if that is there, after what all widgets share and what lies
     beside the helpers. A class made
     from another widget keeps that widget's code and style.
     """

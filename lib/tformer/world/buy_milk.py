@@ -32,7 +32,7 @@ EPS = 1e-12
 def steps(x: np.ndarray, w_v: np.ndarray = W_V, w_1: np.ndarray = W_1) -> dict[str, np.ndarray]:
     """Return every table on the way from the rows x (T, 2) to the logits (T, 3).
 
-    The norms stand where the notes have them: behind each sum.
+    The norms stand where the notes have them: after each sum.
     """
     v = x @ w_v
     y = ref.causal_attention(x, x, v)
@@ -57,7 +57,7 @@ def steps(x: np.ndarray, w_v: np.ndarray = W_V, w_1: np.ndarray = W_1) -> dict[s
 
 
 def block_parameters() -> tuple[BlockParameters, Configuration]:
-    """Return the layer as a block of the library, with its norms behind the sums."""
+    """Return the layer as a block of the library, with its norms after the sums."""
     heads = HeadParameters(*(w[np.newaxis] for w in (np.eye(2), np.eye(2), W_V, np.eye(2))))
     layer = FeedForwardParameters(W_1, W_2)
     parameters = BlockParameters(heads, layer, NormParameters(), NormParameters())

@@ -44,6 +44,6 @@ def which_order(item: Item) -> dict[str, object]:
         exec(program, names)
         found.append(float(names["x"]))
         on_branch = "* norm(x)" in program
-        words.append("before" if on_branch else "behind" if "norm(x +" in program else "neither")
+        words.append("before" if on_branch else "after" if "norm(x +" in program else "neither")
     verdict = ", ".join(f"{letter} {word}" for letter, word in zip("ABC", words, strict=True))
     return {"verdict": verdict, "found": np.array(found)}

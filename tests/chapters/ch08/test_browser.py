@@ -27,7 +27,7 @@ def test_a_shift_is_forgotten_by_one_norm_and_not_by_the_other(page: Page) -> No
     widget = page.locator(".tf-bench")
     outcome = widget.locator(".tf-outcome")
     widget.get_by_role("button", name="add 2 to all").click()
-    assert outcome.inner_text() == "Nothing behind the norm has changed (add 2 to all)."
+    assert outcome.inner_text() == "Nothing after the norm has changed (add 2 to all)."
     widget.get_by_role("button", name="RMSNorm").click()
     assert outcome.inner_text() == ""
     widget.get_by_role("button", name="add 2 to all").click()

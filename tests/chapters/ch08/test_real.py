@@ -20,7 +20,7 @@ def test_the_real_model_still_gives_what_is_stored(checkpoint: pretrained.Checkp
 
 def test_what_is_stored_bears_what_the_page_says() -> None:
     assert len(FOUND["first"]) == len(FOUND["others"]) == 31
-    assert FOUND["first"][real.BEHIND] > 100 * FOUND["others"][real.BEHIND]
+    assert FOUND["first"][real.AFTER] > 100 * FOUND["others"][real.AFTER]
     assert FOUND["share"] > 0.98
     assert abs(FOUND["value"]) > 256  # so its square is no number of float16
     assert FOUND["changed"] > np.log(49152) > FOUND["loss"]
@@ -33,12 +33,19 @@ def test_some_mistakes_cost_nothing_and_some_all() -> None:
     right = loss["as it is"]
     assert right == FOUND["loss"]
     assert abs(loss["d − 1"] - right) < 0.01 < loss["LayerNorm"] - right < 0.1
-    assert min(loss[name] for name in ("no gains", "norms behind", "none at the end")) > 10.8
+    assert min(loss[name] for name in ("no gains", "norms after", "none at the end")) > 10.8
 
 
 def test_the_model_melts_in_part() -> None:
     assert len(FOUND["alike"]) == 31
     assert FOUND["alike"][0] < 0.15 < 0.6 < FOUND["alike"][-1] < 0.8
+
+
+def test_later_tokens_look_at_the_first_from_the_block_on_after_which_its_row_is_long() -> None:
+    assert len(FOUND["looked_at"]) == 30
+    evenly = np.mean(1 / np.arange(2, real.WORDS + 1))
+    assert FOUND["looked_at"][real.AFTER - 1] < evenly < min(FOUND["looked_at"][real.AFTER :]) / 7
+    assert np.mean(FOUND["looked_at"][real.AFTER :]) == pytest.approx(0.47, abs=0.005)
 
 
 @pytest.mark.parametrize("name", ["first", "others"])

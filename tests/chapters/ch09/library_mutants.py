@@ -29,7 +29,7 @@ MUTANTS = slipped(
     """,
     feed_forward="""
         _linear(hidden, p.w_out, p.b_out) → hidden @ p.w_out
-            feed-forward: no bias behind
+            feed-forward: no bias after
         _linear(x, p.w_in, p.b_in) → x @ p.w_in
             feed-forward: no bias before
         _linear(hidden, p.w_out, p.b_out) → $ + x
@@ -67,7 +67,7 @@ KILLED_BY = {
     "tanh form: no one added": ["prop-odd-part", "exm-tanh-form"],
     "tanh form: the argument left out": ["exm-tanh-form"],
     "SiLU: the sigmoid alone": ["prop-odd-part"],
-    "feed-forward: no bias behind": ["exm-two-bends", "prop-keys-values"],
+    "feed-forward: no bias after": ["exm-two-bends", "prop-keys-values"],
     "feed-forward: no bias before": ["exm-two-bends", "exm-place-or-cargo", "prop-keys-values"],
     "feed-forward: the row is added": ["exm-two-bends", "prop-keys-values"],
     "feed-forward: the words are seen": ["thm-each-word"],

@@ -113,7 +113,7 @@ def carried(theirs: NotebookNode, new: NotebookNode, was: Cells) -> NotebookNode
     """The new edition of an exercise notebook with what a student did in the old one.
 
     An answer is the student's. So is any cell that the book left as it was. Where both have changed
-    another cell, the student's follows the book's. Cells of the student's own stay behind the cell
+    another cell, the student's follows the book's. Cells of the student's own stay after the cell
     that they followed.
 
     Parameters

@@ -102,7 +102,7 @@ def _compare_steps(
             `reshape` fills the numbers in again in the order in which they are read; a transpose
             exchanges rows and columns.
         k.mT → (k.mT if k.ndim == 2 else k.swapaxes(1, 2))
-            Axes 1 and 2 are the last two behind a single batch axis only: count from the end, −1
+            Axes 1 and 2 are the last two after a single batch axis only: count from the end, −1
             and −2.
         q @ k.mT → abs($)
             A score may be negative: the sign belongs to it.

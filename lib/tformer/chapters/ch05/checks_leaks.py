@@ -15,7 +15,7 @@ Layer = Callable[[Array], Array]
 LATER, NEXT, NONE = "later", "next", "none"
 T = 5
 X = np.random.default_rng(5).normal(size=(T, 3)) / 2
-LOW = -np.random.default_rng(6).uniform(0.5, 1.5, (14, 3))  # behind every gate, by a tenth at least
+LOW = -np.random.default_rng(6).uniform(0.5, 1.5, (14, 3))  # below every gate, by a tenth at least
 NEAR = np.random.default_rng(7).uniform(-0.9, 0.9, (14, 2))
 
 

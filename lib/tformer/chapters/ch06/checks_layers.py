@@ -299,7 +299,7 @@ def _model_width(x: np.ndarray, *rest: np.ndarray, n_heads: int) -> np.ndarray:
                 partial(reference.attention, scale=(x.shape[-1] / n_heads) ** -0.5)
             )(x, w_q, w_k, w_v, w_o, n_heads)
         ),
-        "The outputs were joined before the axis of the heads stood behind that of the words: rows "
+        "The outputs were joined before the axis of the heads stood after that of the words: rows "
         "of the heads are mixed.": _stacking(
             join=lambda y: y.reshape(*y.shape[:-3], y.shape[-2], -1)
         ),

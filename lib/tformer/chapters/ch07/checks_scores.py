@@ -123,7 +123,7 @@ def _tables() -> Iterator[Case]:
             The middle of the table was missed: distance 0 is at m, and a negative index counts from
             the end.
         np.clip(d, -m, m) → np.clip(abs(d), -m, m)
-            The sides are one: the entry should know whether the key stands before or behind.
+            The sides are one: the entry should know whether the key stands before or after.
         np.clip(d, -m, m) → np.clip(d, -max(m - 1, 0), max(m - 1, 0))
             Distances are clipped one place too early.
         table[np.clip(d, -m, m) + m] → np.where(abs(d) > m, 0.0, $)

@@ -109,7 +109,7 @@ def _pairs() -> Iterator[Case]:
             a place better in a later round.
         = _solved(q, k, omega, reach)
             You solved for the angle and rounded; the round may be shorter than the reach, or the
-            best angle behind the query.
+            best angle after the query.
         = _climbed(q, k, omega, reach)
             You stopped where the score falls; farther off it may rise higher.
         = _by_angles(q, k, omega, reach)

@@ -76,7 +76,7 @@ def _rows() -> Iterator[Case]:
         -np.arange → np.arange
             The hands become faster from pair to pair; the exponent is negative.
         / d → // d
-            The exponents are cut to whole numbers: `//` drops what lies behind the point.
+            The exponents are cut to whole numbers: `//` drops what lies after the point.
         places → np.arange(x.shape[-2])
             Each row is turned by its number in the table; it has a place of its own.
         places → abs(places)

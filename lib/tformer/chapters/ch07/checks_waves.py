@@ -47,7 +47,7 @@ def _sizes() -> Iterator[Case]:
         -np.arange(0, d, 2) / d → -np.arange(d // 2) / max(d // 2 - 1, 1)
             The exponents run to −1 inclusive; the last hand stops short of it, at −(d − 2)/d.
         -np.arange(0, d, 2) / d → -np.arange(0, d, 2) // d
-            The exponents are cut to whole numbers: `//` drops what lies behind the point.
+            The exponents are cut to whole numbers: `//` drops what lies after the point.
         -np.arange(0, d, 2) / d → 0 * ($)
             All hands turn as fast as the first.
         (-np.arange(0, d, 2) / d) → -np.arange(0.0, d, 2)

@@ -35,7 +35,7 @@ def _stacks() -> Iterator[Case]:
     hints=(
         "In which line does each order differ from x = x + x @ w?",
         "Before: the branch multiplies the normed rows, and x itself is what is added to.",
-        "Behind: after each sum, the sum is normed and goes on as x.",
+        "After: each sum is normed and goes on as x.",
     ),
     cases=_stacks,
     slips="""
@@ -45,16 +45,16 @@ def _stacks() -> Iterator[Case]:
             With norms before, the stream itself was normed; only the branch reads the norm.
         order == "pre" → order == "post"
         x = norm(x) if order == "post" → x = norm(x) if order == "pre"
-            Before and behind are exchanged.
+            Before and after are exchanged.
         norm(x) if order == "post" else x → x
-            With norms behind, the sums were not normed.
+            With norms after the sums, these were not normed.
         norm(x) if order == "pre" else x → x
             With norms before, the branch read the rows without a norm.
         read @ w → (norm(x @ w) if order == "pre" else x @ w)
             With norms before, what a layer gives was normed; what it reads should be.
         read @ w → (norm(x @ w) if order == "post" else read @ w)
         norm(x) if order == "post" → x if order == "post"
-            With norms behind, what is added was normed; the sum should be.
+            With norms after the sums, what is added was normed; the sum should be.
         return rows → return norm(rows) if order == "pre" and len(layers) else rows
             With norms before, the last rows were normed too; here they are asked for as they are.
         in layers → in layers[::-1]
@@ -70,7 +70,7 @@ def _stacks() -> Iterator[Case]:
     """,
 )
 def stack(x: Array, layers: Array, order: str) -> Array:
-    """Rows behind all layers."""
+    """Rows after all layers."""
 
     def norm(x: Array) -> Array:
         return x / np.sqrt((x**2).mean(axis=-1, keepdims=True))
@@ -98,7 +98,7 @@ def _squares() -> Iterator[Case]:
     praise="One layer and many, with much added and little, in all three orders.",
     hints=(
         "What is added is uncorrelated with what is there. What adds up?",
-        "A layer adds a times the mean square of what it reads. What is that, behind a norm?",
+        "A layer adds a times the mean square of what it reads. What is that, after a norm?",
         "Without a norm a factor 1 + a for each layer; with a norm before, a for each layer.",
     ),
     cases=_squares,
@@ -123,7 +123,7 @@ def _squares() -> Iterator[Case]:
         m * (1 + a) ** depth → (1 + a) ** depth
             The first row has the mean square m.
         return 1.0 → return m
-            Behind a norm the mean square is 1, whatever it was at first.
+            After a norm the mean square is 1, whatever it was at first.
         (1 + a) ** depth → (1 + a) ** (depth - 1)
             One layer is missing.
         m * (1 + a) ** depth → m * (1 + a**0.5) ** (2 * depth)
@@ -131,7 +131,7 @@ def _squares() -> Iterator[Case]:
     """,
 )
 def mean_square(m: float, a: float, depth: int, order: str) -> float:
-    """Expected mean square behind some layers."""
+    """Expected mean square after some layers."""
     if order == "post":
         return 1.0
     return m + a * depth if order == "pre" else m * (1 + a) ** depth

@@ -243,7 +243,7 @@ def _folds() -> Iterator[Case]:
         gain[:, None] * w, (bias @ w)[None] → (bias @ w)[None], gain[:, None] * w
             The row that is added stands first; it should be the last line.
         bias @ w → (bias * gain) @ w
-            The bias was multiplied by the gain; it is added behind it.
+            The bias was multiplied by the gain; it is added after it.
         gain[:, None] * w → w / gain[:, None].clip(0.1)
             The rows were divided by the gain.
         (bias @ w)[None] → -(bias @ w)[None]

@@ -20,7 +20,7 @@ PLAIN = rows.PLAIN
     "numeric",
     mutants={
         "with the norm, the rows stay apart": {"melts_to": 0.512},
-        "the norm stands behind the sum": {"order": "post"},
+        "the norm stands after the sum": {"order": "post"},
     },
     scope="six layers, with the norm and without",
 )
@@ -78,7 +78,7 @@ def unrolled(skip: int = 1, turned: bool = False) -> str:
             x = skip * x + added[-1]
         require(near(x, start + sum(added)), f"the rows are {show(x[0])}")
     return (
-        "2, 4 and 8 paths through one, two and three matrices of symbols; rows behind six curved "
+        "2, 4 and 8 paths through one, two and three matrices of symbols; rows after six curved "
         "layers are the first rows and all that was added, within 1e-12, 20 stacks"
     )
 

@@ -40,7 +40,7 @@ def variance(pre_adds: bool = True, mean: float = 0.0, tied: bool = False) -> st
 
 
 def _mean_square(x: Array, w: Array, order: str) -> float:
-    """The mean square of the coordinates behind all layers, over all stacks."""
+    """The mean square of the coordinates after all layers, over all stacks."""
     for layer in range(w.shape[1]):
         x = x + (_rms(x) if order == "pre" else x) @ w[:, layer]
         x = _rms(x) if order == "post" else x
@@ -62,7 +62,7 @@ def _rms(x: Array) -> Array:
     scope="weights in eighths (2 words), quarters (3); 200 stacks",
 )
 def melt(speed: float = 1, least: object = np.min, added: bool = False) -> str:
-    """All such tables on all columns of whole numbers; then layers one behind the other."""
+    """All such tables on all columns of whole numbers; then layers one after the other."""
     tried, reached = 0, 0
     for n, parts, values in ((2, 8, range(-2, 3)), (3, 4, range(-1, 2))):
         shares = simplex_grid(n, parts)

@@ -1,6 +1,7 @@
-"""Rows and gradients in deep stacks of random blocks, with the norms before or behind.
+"""Rows and gradients in deep stacks of random blocks, with the norms before or after.
 
-Matrices are drawn so that each keeps the variance of what it is given; nothing is trained.
+Matrices are drawn so that each keeps the variance of what it is given; nothing is trained. Computed
+by the fast library: PyTorch's autograd passes the gradient through all blocks at once.
 """
 
 from __future__ import annotations
@@ -9,7 +10,6 @@ from functools import cache
 
 import numpy as np
 
-from tformer import reference
 from tformer.chapters.ch08.rows import alike
 from tformer.configuration import Configuration
 from tformer.experiments.intervals import mean_interval
@@ -18,6 +18,7 @@ from tformer.parameters import (
     FeedForwardParameters,
     HeadParameters,
     NormParameters,
+    tree_map,
 )
 
 __all__ = ["DEPTH", "MEASURES", "SEEDS", "bands", "measured"]
@@ -54,17 +55,21 @@ def measured(
     order : "pre" or "post".
     seeds : how many stacks, each with rows and a gradient of its own.
     depth : blocks of a stack.
-    narrow : whether what is added is made smaller by √(2 · depth), as GPT-2 begins.
+    narrow : whether what is added is made smaller by √(2 · depth), as GPT-2's start is read.
     width : coordinates of a row.
     shared : whether every word gets the mean of the words' gradients in the place of its own.
 
     Returns
     -------
     (seeds, 3, depth + 1) array
-        Before block 1 and behind each block: the mean square of the numbers in the rows; the root
-        mean square of a gradient that is Gaussian, of variance 1, behind the last block; the mean
+        Before block 1 and after each block: the mean square of the numbers in the rows; the root
+        mean square of a gradient that is Gaussian, of variance 1, after the last block; the mean
         cosine of two rows.
     """
+    import torch  # a page whose stacks are not measured need not wait for it
+
+    from tformer import fast
+
     configuration = Configuration(order=order, activation="relu", positions="none")
     found = []
     for seed in range(seeds):
@@ -73,14 +78,13 @@ def measured(
         grads = np.repeat(grads.mean(axis=1, keepdims=True), N_WORDS, axis=1) if shared else grads
         share = (2 * depth) ** -0.5 if narrow else 1.0
         blocks = [_block(rng, share, width) for _ in range(depth)]
-        x, grad = [rows[0]], [grads[0]]
+        x = [torch.from_numpy(rows[0]).requires_grad_()]
         for one in blocks:
-            x.append(reference.block(x[-1], one, configuration))
-        for one, before in zip(reversed(blocks), x[-2::-1], strict=True):
-            grad.append(reference.block_vjp(before, one, configuration, grad[-1])[0])
-        squares = np.square(x).mean(axis=(1, 2))
-        sizes = np.sqrt(np.square(grad[::-1]).mean(axis=(1, 2)))
-        found.append([squares, sizes, alike(np.array(x))])
+            x.append(fast.block(x[-1], tree_map(torch.from_numpy, one), configuration))
+        grad = torch.autograd.grad(x[-1], x, torch.from_numpy(grads[0]))
+        table, passed = (torch.stack(each).detach().numpy() for each in ((*x,), grad))
+        squares, sizes = (np.square(each).mean(axis=(1, 2)) for each in (table, passed))
+        found.append([squares, np.sqrt(sizes), alike(table)])
     return np.array(found)
 
 

@@ -60,7 +60,7 @@ divided by the standard deviation.""",
 
 @question("Two words become one", minutes=8, asks="why")
 def two_words(rng: Rng) -> Item:
-    """Rows of width two behind LayerNorm, and what RMSNorm would keep."""
+    """Rows of width two after LayerNorm, and what RMSNorm would keep."""
     a, b, c, d = (float(n) for n in distinct(rng, 4, 1, 20))
     first, second = np.array([max(a, b), min(a, b)]), np.array([max(c, d), min(c, d)])
     n = layer_norm(first[None], PLAIN, TINY)[0].round(9)
@@ -75,8 +75,8 @@ ${tex(second)}$. Norms have neither gain nor bias, and $\varepsilon = 0$.
 
 **(b)** By how much do the two numbers differ in each of the two rows? What has become of this?
 
-**(c)** What is the squared length of each row behind RMSNorm? Can a later layer tell the words
-apart there, and why could it not behind LayerNorm?""",
+**(c)** What is the squared length of each row after RMSNorm? Can a later layer tell the words
+apart there, and why could it not after LayerNorm?""",
         answer=rf"""
 **(a)** ${tex(n)}$ for both.
 
@@ -84,7 +84,7 @@ apart there, and why could it not behind LayerNorm?""",
 one standard deviation away from it. Only the order is left.
 
 **(c)** ${tex(lengths)}$, the width. RMSNorm keeps the direction, and the directions of the rows
-differ unless one is a multiple of the other. Behind LayerNorm the rows are equal, and equal rows
+differ unless one is a multiple of the other. After LayerNorm the rows are equal, and equal rows
 have equal answers in every layer that treats words alike.""",
         marking=(
             (2, "the row of signs, twice"),
@@ -110,12 +110,12 @@ Each layer of a stack multiplies rows by a matrix; all entries of all matrices a
 mean 0 and variance $1/d$. The first row has the mean square {m}. Norm is RMSNorm, and
 $\varepsilon = 0$.
 
-**(a)** Give the expected mean square behind {depth} layers, with the rows added to and no norm,
-with the norm before each layer, and with the norm behind each sum.
+**(a)** Give the expected mean square after {depth} layers, with the rows added to and no norm,
+with the norm before each layer, and with the norm after each sum.
 
-**(b)** The same with norms before, behind {many} layers.
+**(b)** The same with norms before, after {many} layers.
 
-**(c)** With norms before, behind how many layers is the expected mean square four times that of the
+**(c)** With norms before, after how many layers is the expected mean square four times that of the
 first row, so that rows are twice as long? Why do later layers turn the rows less than early
 ones?""",
         answer=rf"""
@@ -124,7 +124,7 @@ there, so mean squares add up; without a norm a layer adds as much as there is.
 
 **(b)** ${tex(m + many)}$.
 
-**(c)** Behind ${tex(twice)}$. Each layer adds a row of the same expected size, and what it is added
+**(c)** After ${tex(twice)}$. Each layer adds a row of the same expected size, and what it is added
 to has become longer, so the angle becomes smaller.""",
         marking=(
             (4, "three mean squares, with the reason"),
@@ -149,13 +149,13 @@ def which_order(rng: Rng) -> Item:
     order = rng.permutation(3)
     lines = (
         ("before", "x = x + w * norm(x)"),
-        ("behind", "x = norm(x + w * x)"),
+        ("after", "x = norm(x + w * x)"),
         ("neither", "x = norm(x); x = x + w * x"),
     )
     results = np.array([x + factor, 1, 1 + factor], float)
     names = [lines[i][0] for i in order]
     verdict = ", ".join(f"{letter} {name}" for letter, name in zip("ABC", names, strict=True))
-    turned = {"before": "behind", "behind": "before", "neither": "neither"}
+    turned = {"before": "after", "after": "before", "neither": "neither"}
     wrong = ", ".join(f"{one} {turned[name]}" for one, name in zip("ABC", names, strict=True))
     listing = "\n\n".join(
         f"{letter}: `{lines[i][1]}`" for letter, i in zip("ABC", order, strict=True)
@@ -167,8 +167,8 @@ Three programs compute a layer, each in one line:
 
 {listing}
 
-**(a)** Which has the norm before the layer (on the branch), which behind, which neither? Write
-*before*, *behind* and *neither*.
+**(a)** Which has the norm before the layer (on the branch), which after the sum, which neither?
+Write *before*, *after* and *neither*.
 
 **(b)** The row is one number, $x = {x}$, the norm is RMSNorm without gain with $\varepsilon = 0$,
 and $w = {factor}$. Give the three results.
@@ -183,7 +183,8 @@ float16. What comes out of RMSNorm, and what should the program do?""",
 
 **(b)** ${tex(found)}$.
 
-**(c)** Norms behind: each norm acts on the stream itself, on what the line before has summed up.
+**(c)** Norms after the sums: each norm acts on the stream itself, on what the line before has
+summed up.
 
 **(d)** Its square is above the largest number of float16 and becomes infinite, so is the mean, and
 each number divided by it is 0: a row of zeros, without an error. The mean square should be
@@ -191,13 +192,13 @@ computed in float32.""",
         marking=(
             (3, "all three named"),
             (3, "three results"),
-            (2, "behind; the norm is on the stream"),
+            (2, "after; the norm is on the stream"),
             (2, "a row of zeros; wider arithmetic"),
         ),
         given={"x": x, "w": factor, "programs": [lines[i][1] for i in order]},
         values={"verdict": verdict, "found": found},
         traps={
-            "before and behind exchanged": ("verdict", wrong),
+            "before and after exchanged": ("verdict", wrong),
             "the stream is not normed": ("found", np.full(3, x + factor)),
         },
     )

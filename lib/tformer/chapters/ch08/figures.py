@@ -25,11 +25,11 @@ from tformer.figures.tables import blank, squares
 
 WIDE = 1000 / 72
 """Inches of a picture across the whole page."""
-LOOKS = {"pre": (QUERY, "before"), "post": (KEY, "behind")}
+LOOKS = {"pre": (QUERY, "before"), "post": (KEY, "after")}
 
 
 def strip(orders: tuple[str, str] = ("none", "pre"), told: bool = True) -> Figure:
-    """Where *it* looks behind six layers, as two rows of squares; the second only if `told`."""
+    """Where *it* looks after six layers, as two rows of squares; the second only if `told`."""
     figure, ax = blank(WIDE, 1.7)
     ax.set_aspect("auto")
     for i, (order, name) in enumerate(zip(orders, ("no norm", "RMSNorm before"), strict=True)):
@@ -115,7 +115,7 @@ def _square(ax: Axes, most: float, title: str) -> None:
 
 
 def passed() -> tuple[Figure, Figure]:
-    """The same three small changes of a short row and of a long one, behind RMSNorm."""
+    """The same three small changes of a short row and of a long one, after RMSNorm."""
     return _passed(1.2, "a short row"), _passed(3.6, "a long row")
 
 
@@ -143,7 +143,7 @@ def _passed(length: float, title: str) -> Figure:
 
 def wirings() -> tuple[Figure, Figure]:
     """The norm on the branch, and the norm on the stream."""
-    return _wiring("before: on the branch", True), _wiring("behind: on the stream", False)
+    return _wiring("before: on the branch", True), _wiring("after: on the stream", False)
 
 
 def _wiring(title: str, before: bool) -> Figure:
@@ -176,7 +176,7 @@ def _box(ax: Axes, x: float, y: float, text: str, color: str) -> None:
 
 
 def deep() -> tuple[Figure, Figure, Figure]:
-    """Mean square, gradient and mean cosine in 64 random blocks, norms before and behind."""
+    """Mean square, gradient and mean cosine in 64 random blocks, norms before and after."""
     titles = ("mean square of the rows", "gradient passed back", "mean cosine of two rows")
     figures = []
     for measure, title in enumerate(titles):
@@ -201,7 +201,7 @@ def deep() -> tuple[Figure, Figure, Figure]:
 def melting() -> tuple[Figure, Figure]:
     """The mean cosine of the sentence's rows by layer; the rows themselves where nothing stays."""
     figure, ax = panel(3.6, 2.9)
-    names = {"no skip": "replaced", "post": "norm behind", "pre": "norm before"}
+    names = {"no skip": "replaced", "post": "norm after", "pre": "norm before"}
     for (order, name), color in zip(names.items(), (INK, KEY, QUERY), strict=True):
         ax.plot(rows.alike(rows.run(order).rows), color=color, label=name)
     ax.set(xlabel="layers", ylabel="mean cosine", xlim=(0, 6), ylim=(0.45, 1.02))
@@ -266,7 +266,7 @@ def _left() -> Figure:
         made = norm(sizes[:, None] * row)
         ax.plot(sizes, np.sqrt(np.mean(made * made, axis=-1)), color=color, label=name)
     ax.set(xscale="log", yscale="log", xlim=(1e-6, 100), ylim=(0.01, 300))
-    ax.set(xlabel="size of the row", ylabel="size behind the norm")
+    ax.set(xlabel="size of the row", ylabel="size after the norm")
     ax.set_title("what comes out", fontsize=11, fontweight="bold")
     label_ends(ax)
     return figure

@@ -44,7 +44,7 @@ function render({ model, el }) {
     facts.length.show(length, fmt(length));
     const same = before && before.norm === norm && before.x.some((one, i) => one !== x[i])
       && found.y.every((one, i) => Math.abs(one - before.y[i]) < 1e-3);
-    told.textContent = !before || before.norm !== norm ? "" : same ? `Nothing behind the norm has changed${last ? ` (${last})` : ""}.` : "What comes out has changed.";
+    told.textContent = !before || before.norm !== norm ? "" : same ? `Nothing after the norm has changed${last ? ` (${last})` : ""}.` : "What comes out has changed.";
     live.say(`${norm} gives ${found.y.map((one) => fmt(one)).join(", ")}. ${told.textContent}`);
     before = { x: [...x], norm, y: found.y };
     last = "";

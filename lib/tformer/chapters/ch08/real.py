@@ -17,16 +17,16 @@ from tformer import reference
 from tformer.chapters.ch08.rows import PLAIN, alike
 from tformer.configuration import Configuration
 from tformer.models.real import RealModel
-from tformer.parameters import ModelParameters, tree_map
+from tformer.parameters import BlockParameters, ModelParameters, tree_map
 from tformer.world import corpus
 
-__all__ = ["BEHIND", "CONTROLS", "FILE", "WORDS", "measured", "stored"]
+__all__ = ["AFTER", "CONTROLS", "FILE", "WORDS", "measured", "stored"]
 
 FILE = Path(__file__).with_name("real.json")
 WORDS = 128
 """Tokens of the text: the beginning of the book's corpus."""
-BEHIND = 12
-"""Behind this block the coordinate is changed."""
+AFTER = 12
+"""After this block the coordinate is changed."""
 CONTROLS = 5
 """Other coordinates of the same row, the next largest, that are changed in the same way."""
 
@@ -37,18 +37,19 @@ def stored() -> dict[str, Any]:
 
 
 def measured(model: RealModel) -> dict[str, Any]:
-    """Lengths of the rows behind each block, and the loss with one number changed.
+    """Lengths of the rows after each block, and the loss with one number changed.
 
     Returns
     -------
     dict
-        "first", "others": length of the first token's row and median of the others', behind 0 to L
+        "first", "others": length of the first token's row and median of the others', after 0 to L
         blocks. "coordinate", "value", "median", "share": the largest coordinate of the first row
-        behind block `BEHIND`, what stands there, the others' median there, its share of the row's
+        after block `AFTER`, what stands there, the others' median there, its share of the row's
         square. "loss", "changed": without a change, and with that number set to the median;
         "controls": likewise for the next largest coordinates, one at a time. "alike": the mean
-        cosine of two rows other than the first, behind 0 to L blocks. "mistakes": the loss of the
-        model with its norms computed wrongly, by what is wrong.
+        cosine of two rows other than the first, after 0 to L blocks. "looked_at": the weight that
+        the first token gets from later ones in each block, mean over heads and tokens. "mistakes":
+        the loss of the model with its norms computed wrongly, by what is wrong.
     """
     tokenizer, parameters, configuration = model
     tokens = np.array(tokenizer.encode(" ".join(corpus.sentences()))[:WORDS])
@@ -70,11 +71,19 @@ def measured(model: RealModel) -> dict[str, Any]:
     def changed(x: np.ndarray, coordinate: int) -> float:
         x = x.copy()
         x[0, coordinate] = np.median(x[1:, coordinate])
-        return loss(blocks(x, BEHIND)[-1])
+        return loss(blocks(x, AFTER)[-1])
+
+    def looked_at(x: np.ndarray, one: BlockParameters) -> float:
+        x = reference.rms_norm(x, one.heads_norm or PLAIN, configuration.eps)
+        q, k, _ = reference.project(x, one.heads)
+        q, k = (reference.rope(each, waves, configuration.pairing) for each in (q, k))
+        weights = reference.grouped_attention_weights(q, k, causal=True)
+        return float(weights[:, 1:, 0].mean())
 
     rows = blocks(reference.embedding(tokens, parameters.embedding))
+    unchanged = _short(loss(rows[-1]))
     lengths = np.linalg.norm(rows, axis=-1)
-    here = rows[BEHIND]
+    here = rows[AFTER]
     coordinate, *others = np.argsort(-abs(here[0]))[: 1 + CONTROLS].tolist()
     return {
         "first": _short(lengths[:, 0]),
@@ -83,13 +92,19 @@ def measured(model: RealModel) -> dict[str, Any]:
         "value": _short(here[0, coordinate]),
         "median": _short(np.median(here[1:, coordinate])),
         "share": _short(here[0, coordinate] ** 2 / (here[0] @ here[0])),
-        "loss": _short(loss(rows[-1])),
+        "loss": unchanged,
         "changed": _short(changed(here, coordinate)),
         "controls": _short([changed(here, one) for one in others]),
         "alike": _short([alike(one[1:]) for one in rows]),
+        "looked_at": _short(
+            [looked_at(*each) for each in zip(rows[:-1], parameters.blocks, strict=True)]
+        ),
         "mistakes": {
-            name: _short(_loss(tokens, *wrong))
-            for name, wrong in _mistakes(parameters, configuration).items()
+            "as it is": unchanged,
+            **{
+                name: _short(_loss(tokens, *wrong))
+                for name, wrong in _mistakes(parameters, configuration).items()
+            },
         },
     }
 
@@ -117,12 +132,11 @@ def _mistakes(
 
     d = parameters.embedding.shape[-1]
     return {
-        "as it is": (parameters, configuration),
         "d − 1": (gains(lambda gain: gain * np.float32((1 - 1 / d) ** 0.5)), configuration),
         "LayerNorm": (parameters, replace(configuration, norm="layer")),
         "ε = 0.01": (parameters, replace(configuration, eps=0.01)),
         "no gains": (gains(np.ones_like), configuration),
-        "norms behind": (parameters, replace(configuration, order="post")),
+        "norms after": (parameters, replace(configuration, order="post")),
         "none at the end": (replace(parameters, norm=None), configuration),
     }
 

@@ -20,12 +20,12 @@ IT, LAYERS = WORDS.index("it"), 6
 PLAIN = NormParameters(None, None)
 """A norm without gain and bias."""
 ORDERS = ("none", "pre", "post", "no skip")
-"""Without norms; with RMSNorm before each layer; with RMSNorm behind each sum; the rows are not
+"""Without norms; with RMSNorm before each layer; with RMSNorm after each sum; the rows are not
 added to but replaced, with RMSNorm before each layer."""
 
 
 class Run(NamedTuple):
-    """What became of the words: before the first layer, and behind each.
+    """What became of the words: before the first layer, and after each.
 
     Attributes
     ----------

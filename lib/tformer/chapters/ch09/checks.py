@@ -52,7 +52,7 @@ def _mixtures() -> Iterator[Case]:
         axis=-1 → axis=0
             who and whom stand along the first axis; they belong along a new last one.
         np.maximum(0, w - 1) → 0 * w
-            There is one bend. Behind it the curve goes on rising, and at 3 it is too high.
+            There is one bend. After it the curve goes on rising, and at 3 it is too high.
         np.maximum(0, w + 1) - np.maximum(0, w - 1) → np.maximum(0, w - 1) - np.maximum(0, w + 1)
             The bends are exchanged, so that the curve falls where it should rise.
         = np.stack([w / 5, 2 * w / 5], axis=-1)
@@ -162,7 +162,7 @@ def _library(
         np.maximum(0, inner) → inner
             Without the bend two matrices are one matrix.
         x @ w_in + b_in → x @ w_in ;; np.maximum(0, inner) → $ + b_in
-            The first bias was added behind the bend; it says where the bend is.
+            The first bias was added after the bend; it says where the bend is.
         + b_in →
             The bias of the hidden units is missing.
         + b_out →
@@ -273,7 +273,7 @@ def _stacks() -> Iterator[Case]:
             ("causal attention", "attention"),
             5,
             3,
-            "Behind it, every word looks at those that moved.",
+            "After it, every word looks at those that moved.",
         ),
         ((), 3, 2, "An empty stack changes nothing, and the word itself is another."),
         (("norm", "norm"), 1, 0, ""),

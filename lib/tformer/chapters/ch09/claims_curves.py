@@ -251,7 +251,7 @@ def smoothed(mean: int = 0, spread: int = 1) -> str:
     scope="d_model ≤ 8, 40 layers, 400 rows each",
 )
 def dead(share: float = 1.0, activation: str = "relu", stretch: float = 1.0) -> str:
-    """Units with b ≤ −√d |w| behind an RMSNorm: never on, no gradient; just above, on somewhere."""
+    """Units with b ≤ −√d |w| after an RMSNorm: never on, no gradient; just above, on somewhere."""
     for seed, d in product(range(10), (1, 2, 4, 8)):
         rng = np.random.default_rng(seed)
         layer = random_layer(seed, d, 5)
@@ -270,6 +270,6 @@ def dead(share: float = 1.0, activation: str = "relu", stretch: float = 1.0) -> 
         awake = FeedForwardParameters(layer.w_in, layer.w_out, layer.b_in + 1e-6 * lengths)
         require(not folds.dead(x, awake).any(), "a larger bias, and still never on")
     return (
-        "40 layers behind an RMSNorm: with b = −√d |w| no unit is on for 400 rows, the row along w "
+        "40 layers after an RMSNorm: with b = −√d |w| no unit is on for 400 rows, the row along w "
         "among them, and w, b and v get no gradient; with a bias larger by 1e-6 of it, on for one"
     )

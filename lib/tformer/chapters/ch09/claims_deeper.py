@@ -1,4 +1,4 @@
-"""Claims of the deeper page of chapter 9: regions in many dimensions, and folds behind folds."""
+"""Claims of the deeper page of chapter 9: regions in many dimensions, and folds of folds."""
 
 from __future__ import annotations
 

@@ -85,25 +85,25 @@ def who_learns(rng: Rng) -> Item:
     """Rows that may change with a word, in three stacks; why; a norm over words."""
     n = int(rng.integers(6, 40))
     s = int(rng.integers(2, n - 1))
-    behind = n - s + 1
+    after = n - s + 1
     return Item(
         statement=rf"""
 A text has ${n}$ words. Word ${s}$, counted from 1, is exchanged for another. How many rows may be
 others than before
 
-**(a)** behind ten feed-forward layers with norms of single rows and residual sums,
+**(a)** after ten feed-forward layers with norms of single rows and residual sums,
 
-**(b)** behind the same with one layer of causal attention among them,
+**(b)** after the same with one layer of causal attention among them,
 
-**(c)** behind the same with one layer of attention without a mask?
+**(c)** after the same with one layer of attention without a mask?
 
 **(d)** Justify (a). Then say what becomes of it if the norm of a layer is taken over the words of
 the text, coordinate by coordinate.""",
         answer=rf"""
-**(a)** $1$. **(b)** ${behind}$: the word and all behind it. **(c)** ${n}$.
+**(a)** $1$. **(b)** ${after}$: the word and all after it. **(c)** ${n}$.
 
 **(d)** Each part computes a row from the same row alone, by the same function for each word, and so
-does one part behind another: row $t$ is $f(x_t)$, and it does not change if another word does. A
+does one part after another: row $t$ is $f(x_t)$, and it does not change if another word does. A
 mean over the words changes with each of them, so all ${n}$ rows may change, earlier ones too.""",
         marking=(
             (3, "three numbers"),
@@ -111,7 +111,7 @@ mean over the words changes with each of them, so all ${n}$ rows may change, ear
             (2, "the mean over words carries every word to every other"),
         ),
         given={"n": n, "s": s},
-        values={"alone": 1, "causal": behind, "all": n},
+        values={"alone": 1, "causal": after, "all": n},
         traps={
             "the word itself is not counted": ("causal", n - s),
             "the words before it are counted": ("causal", s),

@@ -33,7 +33,7 @@ LINES = (np.array([[3, -2, 1, 4], [1, 3, -4, 2]]), np.array([2, 3, 4, -7]))
 
 
 def strip(before: bool = False) -> Figure:
-    """The vector of "it" behind two heads, and what it is known to be behind the layer: two lines.
+    """The vector of "it" after two heads, and what it is known to be after the layer: two lines.
 
     With `before` the second line is empty, as at the head of the chapter.
     """

@@ -39,7 +39,7 @@ def patterns() -> Figure:
 
 
 def deaths() -> Figure:
-    """How many of 64 units never answer, by what is taken off, behind a norm: three widths."""
+    """How many of 64 units never answer, by what is taken off, after a norm: three widths."""
     figure, ax = panel(3.6, 2.5)
     steps = np.linspace(0, 1.1, 23)
     for d, color in ((4, SKY), (16, QUERY), (64, GREEN)):

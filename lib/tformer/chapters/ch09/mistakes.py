@@ -13,6 +13,7 @@ from tformer.parameters import FeedForwardParameters, NormParameters
 __all__ = ["LAYERS", "QUESTIONS", "fingerprints", "odd"]
 
 D_MODEL, D_FF, WORDS = 8, 32, 40
+PLAIN = NormParameters()
 QUESTIONS = (
     "how far from\nstraight",
     "word 1 moves\nwith word 4",
@@ -28,7 +29,7 @@ def _drawn() -> tuple[FeedForwardParameters, np.ndarray]:
     rng = np.random.default_rng(9)
     w_in = rng.standard_normal((D_MODEL, D_FF)) / np.sqrt(D_MODEL)
     w_out = rng.standard_normal((D_FF, D_MODEL)) / np.sqrt(D_FF)
-    x = reference.rms_norm(rng.standard_normal((WORDS, D_MODEL)), NormParameters(None, None))
+    x = reference.rms_norm(rng.standard_normal((WORDS, D_MODEL)), PLAIN)
     return FeedForwardParameters(w_in, w_out), x
 
 
@@ -37,15 +38,11 @@ CERTAIN = -np.sqrt(D_MODEL) * np.linalg.norm(LAYER.w_in, axis=0)
 """The biases at which a unit is dead for certain."""
 
 
-def _over_words(x: np.ndarray) -> np.ndarray:
-    return np.asarray((x - x.mean(axis=-2, keepdims=True)) / x.std(axis=-2, keepdims=True))
-
-
 LAYERS: Mapping[str, tuple[Unit, Unit]] = {
     "right": (lambda x: reference.relu(x @ LAYER.w_in), lambda h: h @ LAYER.w_out),
     "no activation": (lambda x: x @ LAYER.w_in, lambda h: h @ LAYER.w_out),
     "norm over words": (
-        lambda x: reference.relu(_over_words(x) @ LAYER.w_in),
+        lambda x: reference.relu(reference.layer_norm(x.T, PLAIN).T @ LAYER.w_in),
         lambda h: h @ LAYER.w_out,
     ),
     "dead for certain": (

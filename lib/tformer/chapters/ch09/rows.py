@@ -77,7 +77,7 @@ def _two_heads() -> HeadParameters:
 
 
 def heard(sentence: str) -> np.ndarray:
-    """The words of a sentence behind two heads of a first layer, each added, (T, d_model)."""
+    """The words of a sentence after two heads of a first layer, each added, (T, d_model)."""
     x = embed(tokenise(sentence))
     return np.asarray(x + reference.multi_head_attention(x, _two_heads()))
 

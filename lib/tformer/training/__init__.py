@@ -1,0 +1,11 @@
+"""Training on PyTorch's own parts: a recipe, one loop, and checkpoints that survive a kill.
+
+``import tformer.training`` loads PyTorch. The optimisers that a page derives, for both libraries,
+are in `tformer.experiments.training`.
+"""
+
+from tformer.training.checkpoints import CheckpointError
+from tformer.training.loop import Metrics, train
+from tformer.training.recipe import Recipe, rate_at
+
+__all__ = ["CheckpointError", "Metrics", "Recipe", "rate_at", "train"]

@@ -1,0 +1,227 @@
+"""The loop: one recipe, one model, on one process or on several, killed and gone on with."""
+
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import nullcontext
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+from torch import distributed as processes
+from torch.nn import functional
+from torch.nn.parallel import DistributedDataParallel
+from torch.nn.utils import clip_grad_norm_
+from tqdm.auto import tqdm
+
+from tformer.training.checkpoints import CheckpointError, Folder
+from tformer.training.recipe import Recipe, rate_at
+
+__all__ = ["Metrics", "train"]
+
+Batch = Callable[[int], tuple[np.ndarray, ...]]
+DECAYED = ("w_", "embedding", "unembedding")
+"""How the names of those begin that weight decay acts on: matrices, not norms, biases or places."""
+
+
+class Metrics(NamedTuple):
+    """What is known of a step.
+
+    Attributes
+    ----------
+    step : int
+        From 1.
+    loss : float
+        Mean over the targets of the batch, in nats, before the step.
+    rate : float
+        The learning rate.
+    norm : float
+        Length of the gradients, as one vector, before they are clipped.
+    n_targets : int
+        How many targets the batch had.
+    seconds : float
+        What the step took.
+    """
+
+    step: int
+    loss: float
+    rate: float
+    norm: float
+    n_targets: int
+    seconds: float
+
+
+def train(
+    module: nn.Module,
+    batch: Batch,
+    recipe: Recipe,
+    folder: Path | str | None = None,
+    every: int = 100,
+    bar: bool = False,
+) -> Iterator[Metrics]:
+    """Train a model; what is known of each step comes after it.
+
+    Under `torchrun` every process reads its share of each batch, and the losses are those of one
+    process. With a folder the training is gone on with where it was left, killed or not: since a
+    batch is a function of its step, nothing else has to be remembered. A step that was made after
+    the last checkpoint is made again, to the same numbers.
+
+    Parameters
+    ----------
+    module : nn.Module
+        Such as ``fast.Module(fast.decoder, parameters, configuration=…)``: it takes what a batch
+        has before its targets and gives logits, (B, T, N). Its parameters are changed. The names of
+        those that decay begin as `DECAYED` says.
+    batch : callable
+        Takes a step and gives its arrays, the targets last; -1 is no target.
+    recipe : Recipe
+    folder : path, optional
+        Where checkpoints and metrics go.
+    every : int
+        A checkpoint every so many steps, and at the end.
+    bar : bool
+        Whether to show how far it is.
+
+    Yields
+    ------
+    Metrics
+
+    Raises
+    ------
+    CheckpointError
+        If a checkpoint cannot be written or read, or belongs to another training.
+    ValueError
+        If `every` is not above 0.
+    FloatingPointError
+        If a loss is not finite; parameters and checkpoint are those before that step.
+    """
+    if every < 1:
+        raise ValueError(f"train: every must be above 0; got {every}")
+    run = _Run(module, recipe)
+    place = Folder(folder, recipe) if folder is not None else None
+    done = 0
+    if place is not None and (found := place.load()) is not None:
+        run.restore(found.tensors, place)
+        done = found.step
+    steps = tqdm(range(done + 1, recipe.steps + 1), initial=done, disable=not bar or run.rank > 0)
+    for step in steps:
+        metrics = run.step(step, batch(step))
+        if place is not None and run.rank == 0:
+            place.record(metrics._asdict())
+            if step % every == 0 or step == recipe.steps:
+                place.save(step, run.state())
+        steps.set_postfix_str(f"loss {metrics.loss:.3f}", refresh=False)
+        yield metrics
+
+
+class _Run:
+    """The parts of PyTorch that one training needs."""
+
+    def __init__(self, module: nn.Module, recipe: Recipe) -> None:
+        self.recipe, self.named = recipe, dict(module.named_parameters())
+        self.device = next(iter(self.named.values())).device
+        self.several = processes.is_available() and processes.is_initialized()
+        self.rank = processes.get_rank() if self.several else 0
+        self.size = processes.get_world_size() if self.several else 1
+        self.module = module
+        self.replicas = DistributedDataParallel(module) if self.several else None
+        groups: list[list[Tensor]] = [[], []]
+        for name, x in self.named.items():
+            groups[name.split(".")[-1].startswith(DECAYED)].append(x)
+        self.optimiser = torch.optim.AdamW(
+            [
+                {"params": some, "weight_decay": decay}
+                for some, decay in zip(groups, (0.0, recipe.decay), strict=True)
+                if some
+            ],
+            lr=0.0,
+            betas=recipe.betas,
+            eps=recipe.eps,
+        )
+        self.scaler = torch.amp.GradScaler(self.device.type, enabled=recipe.precision == "float16")
+
+    def step(self, step: int, arrays: tuple[np.ndarray, ...]) -> Metrics:
+        """One step on one batch."""
+        start, r = time.perf_counter(), self.recipe
+        n_targets = int((arrays[-1] >= 0).sum())
+        loss = torch.zeros((), device=self.device)
+        parts = [
+            [part[self.rank :: self.size] for part in parts]
+            for parts in zip(*(np.array_split(x, r.accumulate) for x in arrays), strict=True)
+        ]
+        for i, part in enumerate(parts):
+            last = i == len(parts) - 1
+            with nullcontext() if last or self.replicas is None else self.replicas.no_sync():
+                share = self._surprise(part) / n_targets
+                # The gradients of several processes are averaged; their shares are to be added.
+                self.scaler.scale(self.size * share).backward()
+            loss = loss + share.detach()
+        if self.several:
+            processes.all_reduce(loss)
+        if not torch.isfinite(loss):
+            self.optimiser.zero_grad()
+            raise FloatingPointError(f"train: the loss of step {step} is {loss.item()}")
+        self.scaler.unscale_(self.optimiser)
+        largest = float("inf") if r.clip is None else r.clip
+        norm = clip_grad_norm_(self.named.values(), largest)
+        for group in self.optimiser.param_groups:
+            group["lr"] = rate_at(r, step)
+        self.scaler.step(self.optimiser)
+        self.scaler.update()
+        self.optimiser.zero_grad()
+        seconds = time.perf_counter() - start
+        return Metrics(step, loss.item(), rate_at(r, step), norm.item(), n_targets, seconds)
+
+    def _surprise(self, arrays: list[np.ndarray]) -> Tensor:
+        """The summed loss of some rows of a batch."""
+        *given, wanted = (torch.from_numpy(x).to(self.device) for x in arrays)
+        half = getattr(torch, self.recipe.precision)
+        with torch.autocast(self.device.type, dtype=half, enabled=half is not torch.float32):
+            logits = (self.replicas or self.module)(*given)
+        wide = torch.promote_types(logits.dtype, torch.float32)
+        return functional.cross_entropy(
+            logits.to(wide).flatten(0, -2),
+            wanted.flatten(),
+            ignore_index=-1,
+            reduction="sum",
+            label_smoothing=self.recipe.smoothing,
+        )
+
+    def state(self) -> dict[str, Tensor]:
+        """All that a step depends on, as tensors by name."""
+        found = {f"parameters.{name}": x.detach() for name, x in self.named.items()}
+        for name, x in self.named.items():
+            moments = self.optimiser.state[x]
+            found |= {f"optimiser.{key}.{name}": value for key, value in moments.items()}
+        scaled = self.scaler.state_dict()
+        return found | {f"scaler.{key}": torch.tensor(scaled[key]) for key in sorted(scaled)}
+
+    def restore(self, tensors: Mapping[str, Tensor], place: Folder) -> None:
+        """Stand where a checkpoint stands.
+
+        Raises
+        ------
+        CheckpointError
+            If it is of a model with other names or shapes; nothing is changed then.
+        """
+        here = {f"parameters.{name}": x for name, x in self.named.items()}
+        there = {name: x for name, x in tensors.items() if name.startswith("parameters.")}
+        for name in sorted(here.keys() | there.keys()):
+            shapes = [tuple(x[name].shape) if name in x else "absent" for x in (there, here)]
+            if shapes[0] != shapes[1]:
+                name = name.removeprefix("parameters.")
+                raise CheckpointError(
+                    f"{place.checkpoint} is of another model: "
+                    f"{name} is {shapes[0]} there, {shapes[1]} here"
+                )
+        with torch.no_grad():
+            for name, x in here.items():
+                x.copy_(there[name])
+        for key, value in tensors.items():
+            part, kind, name = (*key.split(".", 2), "")[:3]
+            if part == "optimiser":
+                moved = value if kind == "step" else value.to(self.device)
+                self.optimiser.state[self.named[name]][kind] = moved
+        scaled = {key: tensors[f"scaler.{key}"].item() for key in self.scaler.state_dict()}
+        self.scaler.load_state_dict(scaled)

@@ -1,0 +1,182 @@
+"""A training that is killed, that finds no room or another's file: it goes on, or says why not."""
+
+import json
+import os
+import random
+import resource
+import shutil
+import signal
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from safetensors.torch import load_file, save_file
+
+from tformer import fast
+from tformer.configuration import Configuration
+from tformer.models.objectives import next_tokens
+from tformer.models.sizes import Sizes, initialise
+from tformer.parameters import tree_map
+from tformer.training import CheckpointError, Recipe, train
+
+LLAMA = Configuration(norm="rms", activation="silu", positions="rope")
+RECIPE = Recipe(steps=12, rate=0.02, warmup=5, smoothing=0.1)
+KILLS = 30
+
+
+def module(n_vocab: int = 11) -> fast.Module:
+    sizes = Sizes(n_vocab, 16, 1, 2, 32, gated=True, biased=False)
+    first = initialise(sizes, LLAMA, np.random.default_rng(0), 0.1)
+    tensors = tree_map(lambda x: torch.from_numpy(x.astype(np.float32)), first)
+    return fast.Module(fast.decoder, tensors, configuration=LLAMA)
+
+
+def batch(step: int) -> tuple[np.ndarray, ...]:
+    tokens = np.random.default_rng([7, step]).integers(0, 11, (4, 9))
+    tokens[:, 4:] = tokens[:, :-4]  # something to learn
+    return next_tokens(tokens)
+
+
+def losses(folder: Path, recipe: Recipe = RECIPE, every: int = 1) -> list[float]:
+    return [metrics.loss for metrics in train(module(), batch, recipe, folder, every)]
+
+
+def recorded(folder: Path) -> list[dict[str, Any]]:
+    lines = (folder / "metrics.jsonl").read_text(encoding="utf-8").splitlines()
+    return [json.loads(line) for line in lines]
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A training that nothing has disturbed."""
+    folder = tmp_path_factory.mktemp("whole")
+    losses(folder)
+    return folder
+
+
+def in_a_child(work: Callable[[], object], wait: float | None = None) -> int:
+    """Run work in a process of its own, killed after some seconds; its exit status."""
+    child = os.fork()
+    if not child:
+        try:
+            work()
+            os._exit(0)
+        except BaseException:
+            os._exit(1)
+    if wait is not None:
+        time.sleep(wait)
+        os.kill(child, signal.SIGKILL)
+    return os.waitpid(child, 0)[1]
+
+
+def test_killed_at_any_instant_it_comes_to_the_same_end(whole: Path, tmp_path: Path) -> None:
+    """To the last bit: parameters, moments, and the losses of all steps."""
+    torch.set_num_threads(1)
+    start = time.perf_counter()
+    assert in_a_child(lambda: losses(tmp_path / "timed")) == 0
+    seconds, rng = time.perf_counter() - start, random.Random(0)
+    right, said = load_file(whole / "checkpoint.safetensors"), recorded(whole)
+    halfway = parts = 0  # how many had a checkpoint, and how many were writing one
+    for i in range(KILLS):
+        folder = tmp_path / str(i)
+        killed = in_a_child(lambda folder=folder: losses(folder), rng.uniform(0, seconds))
+        halfway += killed == signal.SIGKILL and (folder / "checkpoint.safetensors").exists()
+        parts += (folder / "checkpoint.part").exists()
+        assert in_a_child(lambda folder=folder: losses(folder)) == 0
+        found = load_file(folder / "checkpoint.safetensors")
+        assert found.keys() == right.keys()
+        assert all(torch.equal(found[name], right[name]) for name in right), i
+        for one, other in zip(recorded(folder), said, strict=True):
+            assert {**one, "seconds": 0} == {**other, "seconds": 0}
+        shutil.rmtree(folder)
+    assert halfway > KILLS / 3
+    assert parts > 0
+
+
+def test_what_is_recorded_is_what_was_yielded(tmp_path: Path) -> None:
+    found = losses(tmp_path)
+    assert [line["loss"] for line in recorded(tmp_path)] == found
+    assert [line["step"] for line in recorded(tmp_path)] == [*range(1, 13)]
+    assert losses(tmp_path) == []  # all its steps have been made
+
+
+def test_a_line_that_was_cut_short_is_written_again(tmp_path: Path, whole: Path) -> None:
+    training = train(module(), batch, RECIPE, tmp_path, every=4)
+    assert next(m for m in training if m.step == 10)
+    with (tmp_path / "metrics.jsonl").open("a", encoding="utf-8") as file:
+        file.write('{"step": 11, "lo')
+    assert losses(tmp_path)[0] == recorded(whole)[8]["loss"]  # from step 9 on
+    assert [line["step"] for line in recorded(tmp_path)] == [*range(1, 13)]
+
+
+def test_without_room_the_checkpoint_before_stays(tmp_path: Path, whole: Path) -> None:
+    """Files may have no more than so many bytes: writing stops in the middle, as on a full disk."""
+    size = (whole / "checkpoint.safetensors").stat().st_size
+    training = train(module(), batch, RECIPE, tmp_path, every=3)
+    next(m for m in training if m.step == 4)
+    before = (tmp_path / "checkpoint.safetensors").read_bytes()
+
+    def full() -> None:
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (size // 2, size // 2))
+        with pytest.raises(CheckpointError, match=r"step 6 was not written: .*step 3, whole$"):
+            [*train(module(), batch, RECIPE, tmp_path, every=3)]
+
+    assert in_a_child(full) == 0
+    assert (tmp_path / "checkpoint.safetensors").read_bytes() == before
+    assert not (tmp_path / "checkpoint.part").exists()
+    assert losses(tmp_path) == [line["loss"] for line in recorded(whole)[3:]]
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write anywhere")
+def test_a_folder_that_cannot_be_written_is_named(tmp_path: Path) -> None:
+    tmp_path.chmod(0o500)
+    with pytest.raises(CheckpointError, match="no folder for checkpoints"):
+        losses(tmp_path / "inner")
+
+
+def test_a_file_in_the_place_of_a_folder_is_named(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(CheckpointError, match="no folder for checkpoints"):
+        losses(tmp_path / "file")
+
+
+DAMAGE: dict[str, tuple[Callable[[bytes], bytes], str]] = {
+    "empty": (lambda data: b"", "cannot be read"),
+    "cut": (lambda data: data[:-9], "cannot be read"),
+    "longer": (lambda data: data + b"0", "cannot be read"),
+    "another kind": (lambda data: b"PK\x03\x04" + data, "cannot be read"),
+    "one bit": (lambda data: data[:-1] + bytes([data[-1] ^ 1]), "is damaged"),
+}
+
+
+@pytest.mark.parametrize("kind", DAMAGE)
+def test_a_damaged_checkpoint_is_refused_and_left(kind: str, tmp_path: Path, whole: Path) -> None:
+    harm, said = DAMAGE[kind]
+    shutil.copytree(whole, tmp_path, dirs_exist_ok=True)
+    file = tmp_path / "checkpoint.safetensors"
+    file.write_bytes(harm(file.read_bytes()))
+    before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
+    with pytest.raises(CheckpointError, match=f"{said}.*take another folder"):
+        losses(tmp_path)
+    assert before == {path.name: path.read_bytes() for path in tmp_path.iterdir()}
+
+
+def test_a_checkpoint_of_another_training_is_refused(tmp_path: Path, whole: Path) -> None:
+    with pytest.raises(CheckpointError, match=r"another recipe: rate is 0\.02 there, 0\.03 here"):
+        losses(whole, Recipe(12, 0.03, warmup=5, smoothing=0.1))
+    for other, said in [
+        (module(n_vocab=9), r"embedding is \(11, 16\) there, \(9, 16\) here"),
+        (torch.nn.Linear(3, 3), r"bias is absent there, \(3,\) here"),
+    ]:
+        before = [x.clone() for x in other.parameters()]
+        with pytest.raises(CheckpointError, match=f"is of another model: .*{said}"):
+            [*train(other, batch, RECIPE, whole)]
+        assert all(map(torch.equal, before, other.parameters()))
+    save_file({"x": torch.zeros(2)}, tmp_path / "checkpoint.safetensors")
+    with pytest.raises(CheckpointError, match="is not a checkpoint of this library"):
+        losses(tmp_path)
