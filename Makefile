@@ -111,7 +111,10 @@ _build/.built: $(READY) $(PAGE_SOURCES) $(BOOK_SOURCES)
 book: _build/.built ## Build the book into _build/html
 	@echo "== the book is at _build/html/index.html; 'make serve' opens it"
 
-test: static unit notebooks browser ## Check everything, or what one chapter has: make test CH=04
+# Checking the code and building the book take one core each, so they are done side by side.
+test: $(READY) $(MODEL) ## Check everything, or what one chapter has: make test CH=04
+	@$(MAKE) --no-print-directory -j 2 static book
+	@$(MAKE) --no-print-directory unit notebooks browser
 	@echo "== all checks passed"
 
 static: $(READY) ## Check the code's style and types, and the notebooks' rules
@@ -126,7 +129,7 @@ unit: $(READY) $(MODEL) ## Test the library, the claims, the exercises and the p
 
 notebooks: $(READY) $(MODEL) ## Run all notebooks again and compare every output with the stored one
 	@echo "== notebooks against their stored outputs"
-	@$(begin) $(BIN)/pytest $(NOTEBOOKS) -q -n 2 --dist loadscope --nbval \
+	@$(begin) $(BIN)/pytest $(NOTEBOOKS) -q -n 2 --dist loadscope -p tformer.book.notebook.kernels --nbval \
 	  --nbval-current-env --nbval-sanitize-with lib/tformer/book/notebook/sanitise.cfg \
 	  --nbval-cell-timeout 300 --durations 5 $(call took,notebooks)
 

@@ -294,12 +294,19 @@ def published(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return root
 
 
+@pytest.fixture(scope="module")
+def launched(published: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[Path]]:
+    """A checkout of the branch, and the files that were written into it."""
+    folder = tmp_path_factory.mktemp("launch")
+    (folder / ".git").mkdir()
+    return folder, launch.write(published, folder)
+
+
 def test_first_cells_run_in_an_environment_without_the_library(
-    published: Path, tmp_path: Path
+    launched: tuple[Path, list[Path]], tmp_path: Path
 ) -> None:
     """The packages are lent by this environment, as no network brings them; the library is not."""
-    launch.write(published, tmp_path / "launch")
-    notebook = nbformat.read(tmp_path / "launch" / "04_why_sqrt_d.ipynb", 4)
+    notebook = nbformat.read(launched[0] / "04_why_sqrt_d.ipynb", 4)
     cells = [cell.source for cell in notebook.cells if cell.cell_type == "code"][:2]
     before = "import importlib.util; assert importlib.util.find_spec('tformer') is None"
     after = "import tformer; print(tformer.__file__)"
@@ -321,15 +328,14 @@ def test_first_cells_run_in_an_environment_without_the_library(
 
 
 def test_branch_is_written_and_written_again_beside_its_git_folder(
-    published: Path, tmp_path
+    published: Path, launched: tuple[Path, list[Path]]
 ) -> None:
-    (tmp_path / ".git").mkdir()
-    written = launch.write(published, tmp_path)
-    assert launch.write(published, tmp_path) == written
+    folder, written = launched
+    assert launch.write(published, folder) == written
     assert all(path.is_file() for path in written)
     commit = git(published, "rev-parse", "HEAD")
-    assert f"from commit {commit} of file://{published}" in (tmp_path / "README.md").read_text()
-    assert f"{published}@{commit}" in (tmp_path / ".binder" / "requirements.txt").read_text()
+    assert f"from commit {commit} of file://{published}" in (folder / "README.md").read_text()
+    assert f"{published}@{commit}" in (folder / ".binder" / "requirements.txt").read_text()
 
 
 def test_bad_input_is_a_sentence_and_nothing_is_written(published: Path, tmp_path, capsys) -> None:

@@ -131,7 +131,7 @@ def find(label: str) -> Claim:
     ------
     LookupError : no statement has this label; the message names the nearest ones.
     """
-    for chapter in mentioning("claims", f'"{label}"'):
+    for chapter in mentioning("claims", f'"{label}"') if label not in _claims else ():
         load("claims", chapter)
     if label in _claims:
         return _claims[label]

@@ -218,7 +218,8 @@ class Table:
 
         What a test hands to an answer may be used up by it.
         """
-        for known, made in zip(self._known, self.cases(), strict=True):
+        again = self._known if len(self.only_cases()) == len(self._known) else self.cases()
+        for known, made in zip(self._known, again, strict=True):
             yield known if isinstance(known, Case) else made
 
     def only_cases(self) -> list[Case]:

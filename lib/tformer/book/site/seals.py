@@ -8,6 +8,7 @@ the program that the call runs, as its file has it. All of it is HTML; no script
 
 import re
 from collections.abc import Iterator
+from functools import cache
 from html import escape
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -114,6 +115,7 @@ def seal(claim: Claim, record: Record) -> str:
     )
 
 
+@cache
 def coloured(program: str) -> str:
     """Python as HTML, with the colours of the page's other code."""
     return UNCOLOURED.sub(r"\1", highlight(program, PythonLexer(), HtmlFormatter(nowrap=True)))

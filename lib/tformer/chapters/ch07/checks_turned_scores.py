@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from functools import cache
 
 import numpy as np
 
@@ -144,7 +145,12 @@ CAUSES = ("right", "not turned", "keys not turned", "queries at 0", "halves", "b
 
 
 def _turned(x: Array, places: Array, pairing: str = "adjacent") -> Array:
-    return reference.rope(x, reference.sinusoidal(places, x.shape[-1]), pairing=pairing)
+    return reference.rope(x, _waves(tuple(places.tolist()), x.shape[-1]), pairing=pairing)
+
+
+@cache
+def _waves(places: tuple[int, ...], width: int) -> Array:
+    return reference.sinusoidal(np.array(places), width)
 
 
 def _scores(q: Array, k: Array, cause: str, first: int = 0) -> Array:
