@@ -397,3 +397,22 @@ def test_the_answer_gets_whole_numbers_and_our_functions_do_not():
     check_by_table(table, Answer(lambda x: (seen.append(x.dtype.kind), x / 2)[1]))
     assert seen == ["i"]
     assert explained(table, lambda x: np.zeros_like(x) + x // 2)
+
+
+def test_what_a_test_uses_up_is_there_for_the_next_answer():
+    """Cases of numbers are the same for all answers; tests of another kind are made anew."""
+
+    def cases():
+        once = iter([4.0])
+
+        def doubles(f):
+            if f(n=next(once)) != 8:
+                raise Wrong("not doubled")
+
+        return [case(n=1.0), doubles]
+
+    table = Table(lambda n: 2 * n, cases, {}, Array())
+    for _ in range(3):
+        first, test = table.items()
+        assert first is table.only_cases()[0]
+        test(lambda n: 2 * n)
