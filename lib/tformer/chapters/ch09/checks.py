@@ -285,8 +285,8 @@ def _stacks() -> Iterator[Case]:
         (alone, 4, 1, "No part lets one word see another."),
         (("attention",), 3, 0, "Every word looks at every word."),
         (("causal attention",), 4, 2, "Words from the changed one on may look at it."),
-        ((*alone, "causal attention", "norm"), 5, 0, ""),
-        (("causal attention", "feed-forward", "causal attention"), 5, 3, ""),
+        ((*alone, "causal attention", "norm"), 5, 0, "One part lets later words see the first."),
+        (("causal attention", "feed-forward", "causal attention"), 5, 3, "No part looks ahead."),
         (
             ("causal attention", "attention"),
             5,
@@ -294,10 +294,10 @@ def _stacks() -> Iterator[Case]:
             "After it, every word looks at those that moved.",
         ),
         ((), 3, 2, "An empty stack changes nothing, and the word itself is another."),
-        (("norm", "norm"), 1, 0, ""),
-        (("attention", "causal attention"), 4, 3, ""),
-        (("causal attention",) * 6, 4, 3, ""),
-        (("feed-forward",) * 12, 6, 5, ""),
+        (("norm", "norm"), 1, 0, "There is one word, and it is changed."),
+        (("attention", "causal attention"), 4, 3, "After the first part every word has moved."),
+        (("causal attention",) * 6, 4, 3, "No word comes after the last one."),
+        (("feed-forward",) * 12, 6, 5, "However deep, no part lets one word see another."),
     ):
         said = f"the parts {list(parts)}, {n} words and word {s} changed"
         yield case(parts=parts, n=n, s=s, why=why, said=said)
@@ -323,10 +323,8 @@ def _stacks() -> Iterator[Case]:
             The changed word itself is another, also where no part works on it.
         = np.arange(n) != s
             Those are the other words, whatever the parts are.
-        moved[s] = True → moved[s] = not parts ;; moved[s:] = True → moved[s + 1 :] = True
+        moved[s:] = True → moved[s:] = np.arange(n)[s:] > s
             The changed word itself is another at the end as well.
-        moved[s:] = True → moved[s + 1 :] = True ;; moved[s] = True →
-            The changed word itself is another at the end as well, and not the later words alone.
         moved[s:] = True → moved[s : s + 2] = True
             Under a causal mask all later words may look at the changed one, not only the next.
         for part in parts: → for part in parts[-1:]:

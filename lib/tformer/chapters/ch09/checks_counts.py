@@ -144,11 +144,11 @@ def pieces(w: np.ndarray, b: np.ndarray, v: np.ndarray) -> int:
 def _keys() -> Iterator[Case]:
     w = np.array([[3.0, 3, 0], [4, 4, 1]])
     yield case(
-        w_in=[[3.0, 0], [4, 1]],
-        b_in=[-9.0, -3],
+        w_in=[[3.0, 0, 1], [4, 1, 2], [0, 0, 2]],
+        b_in=[-9.0, -3, -3],
         r=2.0,
-        want=[False, True],
-        why="A key is a column of w_in. Here they have lengths 5 and 1, so 10 and 2 can arrive.",
+        want=[False, True, False],
+        why="A key is a column of w_in. They have lengths 5, 1 and 3: 10, 2 and 6 can arrive.",
     )
     yield case(
         w_in=w,
@@ -208,6 +208,8 @@ def _keys() -> Iterator[Case]:
             At 0 a ReLU is off, and so a unit that never passes 0 is dead.
         r * lengths + b_in <= 0 → b_in <= 0
             A bias below 0 kills no unit as long as a row can make up for it.
+        r * lengths + b_in <= 0 → b_in < 0
+            A bias below 0 takes something off; a row along the key may still make up for it.
         r * lengths + b_in <= 0 → b_in - r * lengths <= 0
             That asks whether some row turns the unit off; dead is what no row turns on.
         np.sqrt((w_in * w_in).sum(axis=0)) → (w_in * w_in).sum(axis=0)
