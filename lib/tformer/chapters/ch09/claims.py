@@ -178,9 +178,9 @@ def each_word(attends: bool = False, over_words: bool = False, pooled: bool = Fa
             s = int(moved.argmax())
             require(moved[s] == 0, f"word {s + 1} moves by {moved[s]:.3g} with word {t + 1}")
     return (
-        f"all {stacks} orders of a LayerNorm, an RMSNorm, two layers, the first with gates, and a "
-        f"layer added to its input: {tried} orders of 2 to 4 words, every word alone as among the "
-        "others (1e-9), and no word that moves when another is exchanged"
+        f"{stacks} orders of LayerNorm, RMSNorm, two layers (the first gated), a layer added to "
+        f"its input; {tried} orders of 2 to 4 words; words alone as among others (1e-9); none "
+        "moves with another"
     )
 
 

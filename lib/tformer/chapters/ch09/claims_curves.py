@@ -80,9 +80,8 @@ def tanh_form(
     require(near(ours[middle], apart.numpy()[middle], 1e-9), "the library and the sweep differ")
     return (
         f"{len(found)} binades, {numbers} numbers, stored: the largest error is "
-        f"{worst['error']:.7f}, at {abs(worst['at']):.4f} of either sign, as by calculus (1e-9); "
-        "in float32 it is 0 too early for 990448 numbers, all from −8 to −4; five binades swept "
-        "again; the library at a sample of 100000"
+        f"{worst['error']:.7f}, at ±{abs(worst['at']):.4f}, as by calculus (1e-9); "
+        "0 too early in float32: 990448, from −8 to −4; five binades again, the library at 100000"
     )
 
 
@@ -165,9 +164,9 @@ def fold(patterns: bool = False, biased: bool = True, spoiled: str = "") -> str:
             require(less < want, f"n = {n}, with {which}: {less} regions")
         tried += 1
     return (
-        f"n + 1 pieces in 60 random layers on a line, n ≤ 5; 1 + n + n(n − 1)/2 regions of {tried} "
-        "arrangements of lines in general position, n ≤ 6, exact, each with a slope of its own; "
-        "fewer with two of the lines parallel, with three through a point, with a unit without one"
+        "n + 1 pieces in 60 layers on a line, n ≤ 5; 1 + n + n(n − 1)/2 regions for "
+        f"{tried} general sets of lines, n ≤ 6, exact, slopes that differ; fewer if two are "
+        "parallel, three meet, or a unit has none"
     )
 
 
@@ -319,7 +318,7 @@ def dead(share: float = 1.0, activation: str = "relu", stretch: float = 1.0) -> 
             awake = replace(layer, b_in=layer.b_in + 1e-6)
             require(not folds.dead(x, awake).any(), "a larger bias, and still never on")
     return (
-        "160 layers, rows of length at most r = 0, ½, 3 and, after an RMSNorm, √d: with b = −r |k| "
-        "no unit is on for 400 rows, rows along the keys among them, and k, b and v get no "
-        "gradient; with a bias larger by 1e-6, on for one"
+        "160 layers, r = 0, ½, 3 and, after an RMSNorm, √d: with b = −r |k| no unit is on for "
+        "400 rows and those along the keys, no gradient for k, b, v; with a bias larger by 1e-6, "
+        "on for one"
     )
