@@ -176,9 +176,10 @@ def _keys() -> Iterator[Case]:
         w = integers(seed, (d, f))
         share = np.random.default_rng(seed).choice([-1.5, -1.25, -0.75, -0.5, 0.5], f)
         b = np.round(2.0 * share * np.sqrt((w * w).sum(axis=0)), 1)
-        yield case(w_in=w, b_in=b, r=2.0)
-        yield case(w_in=w, b_in=b, r=4.0)
-    yield case(w_in=[[3.0, 1], [4, 0]], b_in=[-9.0, -3], r=2, whole=True)
+        for r in (2.0, 4.0):
+            yield case(w_in=w, b_in=b, r=r, why=f"At most {r:g} times the length of a key arrives.")
+    why = "The keys have lengths 5 and 1: at most 10 and 2 can arrive."
+    yield case(w_in=[[3.0, 1], [4, 0]], b_in=[-9.0, -3], r=2, whole=True, why=why)
 
 
 @exercise(
