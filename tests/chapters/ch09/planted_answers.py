@@ -24,6 +24,11 @@ def _gates_by_tanh(x, w_gate, w_in, w_out):
     return (gate * (1 + np.tanh(gate / 2)) / 2 * (x @ w_in)) @ w_out
 
 
+def _gates_clipped(x, w_gate, w_in, w_out):
+    gate = x @ w_gate
+    return (gate / (1 + np.exp(-np.clip(gate, -30, 30))) * (x @ w_in)) @ w_out
+
+
 def _by_pairs(parts, n, s):
     sees = np.eye(n, dtype=int)
     for part in parts:
@@ -56,7 +61,7 @@ RIGHT = {
     "9.1": [_by_table],
     "9.2": [lambda p: np.maximum(0, 1 - (1 - p).sum(axis=-1))],
     "9.3": [_by_loops],
-    "9.4": [_gates_by_tanh],
+    "9.4": [_gates_by_tanh, _gates_clipped],
     "9.5": [_by_pairs],
     "9.6": [
         lambda d, d_ff, gated: (

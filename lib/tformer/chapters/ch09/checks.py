@@ -97,6 +97,14 @@ def _facts() -> Iterator[Case]:
             For two facts 1 is taken off; with more, two of three would do.
         p.shape[-1] - 1 → p.shape[-1]
             With all n facts the sum is n, and nothing of it is left.
+        p.shape[-1] - 1 → len(p) - 1
+            len(p) counts along the first axis of a table; facts lie along the last one.
+        p.sum(axis=-1) → p.sum()
+            All facts of the table were added up; each row has a sum of its own.
+        p.sum(axis=-1) - (p.shape[-1] - 1) → p.sum(axis=0) - (p.shape[0] - 1)
+            Sum and number of facts were taken along the first axis; facts lie along the last one.
+        np.maximum(0, rest) → (rest > 0) * 1.0
+            That is a step, which says whether the sum passes n − 1. A ReLU says by how much.
         p.shape[-1] - 1 → p.shape[-1] / 2
             That counts votes: more than half of the facts would do.
         np.maximum(0, rest) → rest
@@ -161,6 +169,8 @@ def _library(
     slips="""
         np.maximum(0, inner) → inner
             Without the bend two matrices are one matrix.
+        np.maximum(0, inner) → inner ;; hidden @ w_out + b_out → np.maximum(0, $)
+            The bend stands after the second matrix; it belongs between the two.
         x @ w_in + b_in → x @ w_in ;; np.maximum(0, inner) → $ + b_in
             The first bias was added after the bend; it says where the bend is.
         + b_in →
@@ -212,8 +222,10 @@ def _gated() -> Iterator[Case]:
         }
         yield case(**drawn)
     yield from promised(single, zeros("x"), **inputs)
+    large = {"x": 1000 * inputs["x"], "w_in": inputs["w_in"] / 1000}
     yield case(
-        **(inputs | {"x": 1000 * inputs["x"]}), why="Rows may be large: no NaN may come out."
+        **(inputs | large),
+        why="Gates may be thousands: the sigmoid has to be right there too, and not NaN.",
     )
 
 
@@ -241,6 +253,12 @@ def _sigmoid(u: np.ndarray) -> np.ndarray:
             The gates were bent by a ReLU; that is ReGLU.
         gate * _sigmoid(gate) → reference.gelu(gate)
             The gates were bent by GELU; that is GEGLU.
+        gate * _sigmoid(gate) → reference.gelu_tanh(gate)
+            The gates were bent by the tanh form of GELU; that is GEGLU.
+        _sigmoid(gate) * (x @ w_in) → _sigmoid(gate) ;; x @ w_gate → $ * (x @ w_in)
+            The product of the two readings was bent; the gates are bent before they multiply.
+        (gate * _sigmoid(gate) * (x @ w_in)) @ w_out → x + $
+            The row itself was added: that is the block. Return what the layer makes.
         * (x @ w_in) →
             The second reading is missing: that is a layer without gates.
         (x @ w_in) → (x @ w_in) * _sigmoid(x @ w_in)
@@ -267,8 +285,8 @@ def _stacks() -> Iterator[Case]:
         (alone, 4, 1, "No part lets one word see another."),
         (("attention",), 3, 0, "Every word looks at every word."),
         (("causal attention",), 4, 2, "Words from the changed one on may look at it."),
-        ((*alone, "causal attention", "norm"), 5, 0, ""),
-        (("causal attention", "feed-forward", "causal attention"), 5, 3, ""),
+        ((*alone, "causal attention", "norm"), 5, 0, "One part lets later words see the first."),
+        (("causal attention", "feed-forward", "causal attention"), 5, 3, "No part looks ahead."),
         (
             ("causal attention", "attention"),
             5,
@@ -276,10 +294,10 @@ def _stacks() -> Iterator[Case]:
             "After it, every word looks at those that moved.",
         ),
         ((), 3, 2, "An empty stack changes nothing, and the word itself is another."),
-        (("norm", "norm"), 1, 0, ""),
-        (("attention", "causal attention"), 4, 3, ""),
-        (("causal attention",) * 6, 4, 3, ""),
-        (("feed-forward",) * 12, 6, 5, ""),
+        (("norm", "norm"), 1, 0, "There is one word, and it is changed."),
+        (("attention", "causal attention"), 4, 3, "After the first part every word has moved."),
+        (("causal attention",) * 6, 4, 3, "No word comes after the last one."),
+        (("feed-forward",) * 12, 6, 5, "However deep, no part lets one word see another."),
     ):
         said = f"the parts {list(parts)}, {n} words and word {s} changed"
         yield case(parts=parts, n=n, s=s, why=why, said=said)
@@ -305,6 +323,14 @@ def _stacks() -> Iterator[Case]:
             The changed word itself is another, also where no part works on it.
         = np.arange(n) != s
             Those are the other words, whatever the parts are.
+        moved[s:] = True → moved[s:] = np.arange(n)[s:] > s
+            The changed word itself is another at the end as well.
+        moved[s:] = True → moved[s : s + 2] = True
+            Under a causal mask all later words may look at the changed one, not only the next.
+        for part in parts: → for part in parts[-1:]:
+            Only the last part was looked at; each part before it moves rows too.
+        return moved → return ~moved
+            Those are the rows that stay as they are.
         = np.arange(n) == s
             Attention was left out: through it other words see the changed one.
         moved[s:] = True → moved[: s + 1] = True

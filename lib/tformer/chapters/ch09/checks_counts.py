@@ -42,7 +42,15 @@ def _bills() -> Iterator[Case]:
         3 if gated else 2 → 2
             With gates there is a third matrix.
         3 if gated else 2 → 4 if gated else 2
-            Gates bring one matrix, W_gate; W_out there is still one of.
+            Gates bring one matrix more, W_gate. W_out stays a single matrix.
+        3 if gated else 2 → 2 if gated else 1
+            One matrix is missing: besides W_in, and W_gate with gates, there is W_out.
+        * d * d_ff → * d * 4 * d
+            d_ff is given; it need not be 4 d.
+        size / (size + 4 * d * d) → 100 * size / (size + 4 * d * d)
+            A share is a number from 0 to 1, not in percent.
+        * d * d_ff → * d * d_ff + d_ff + d
+            The layer has no biases here.
         size / (size + 4 * d * d) → size / (4 * d * d)
             That is the layer against attention; the share is that of both together.
         size / (size + 4 * d * d) → 4 * d * d / (size + 4 * d * d)
@@ -116,6 +124,8 @@ def _lines() -> Iterator[Case]:
             A unit bends at −b/w; w is not 1.
         = 1 + len(w)
             That is the most that so many units can make.
+        = 1 + len(w) + len(w) * (len(w) - 1) // 2
+            That is the most that so many lines make of the plane; x is on a line.
         = 1 + len(set(-b[w != 0] / w[w != 0]))
             Places of bends were counted, also those where the slope does not change.
     """,
@@ -133,6 +143,13 @@ def pieces(w: np.ndarray, b: np.ndarray, v: np.ndarray) -> int:
 
 def _keys() -> Iterator[Case]:
     w = np.array([[3.0, 3, 0], [4, 4, 1]])
+    yield case(
+        w_in=[[3.0, 0, 1], [4, 1, 2], [0, 0, 2]],
+        b_in=[-9.0, -3, -3],
+        r=2.0,
+        want=[False, True, False],
+        why="A key is a column of w_in. They have lengths 5, 1 and 3: 10, 2 and 6 can arrive.",
+    )
     yield case(
         w_in=w,
         b_in=[-9.0, -11, -1],
@@ -159,9 +176,10 @@ def _keys() -> Iterator[Case]:
         w = integers(seed, (d, f))
         share = np.random.default_rng(seed).choice([-1.5, -1.25, -0.75, -0.5, 0.5], f)
         b = np.round(2.0 * share * np.sqrt((w * w).sum(axis=0)), 1)
-        yield case(w_in=w, b_in=b, r=2.0)
-        yield case(w_in=w, b_in=b, r=4.0)
-    yield case(w_in=[[3.0, 1], [4, 0]], b_in=[-9.0, -3], r=2, whole=True)
+        for r in (2.0, 4.0):
+            yield case(w_in=w, b_in=b, r=r, why=f"At most {r:g} times the length of a key arrives.")
+    why = "The keys have lengths 5 and 1: at most 10 and 2 can arrive."
+    yield case(w_in=[[3.0, 1], [4, 0]], b_in=[-9.0, -3], r=2, whole=True, why=why)
 
 
 @exercise(
@@ -179,10 +197,20 @@ def _keys() -> Iterator[Case]:
             The lengths of the rows of W_in were taken; keys are its columns.
         r * lengths + b_in <= 0 → lengths + b_in <= 0
             Rows have the length r, not 1.
+        r * lengths + b_in <= 0 → np.sqrt(len(w_in)) * lengths + b_in <= 0
+            √d is the length after a norm with gain 1; here no row is longer than r, which is given.
+        r * lengths + b_in <= 0 → r * lengths - b_in <= 0
+            The sign of the bias is exchanged: it is added, and a bias below 0 takes off.
+        r * lengths + b_in <= 0 → r * lengths - np.abs(b_in) <= 0
+            A large bias above 0 kills no unit: it turns it on.
+        np.sqrt((w_in * w_in).sum(axis=0)) → np.abs(w_in).max(axis=0)
+            The largest number of each key was taken; its length is the root of the sum of squares.
         r * lengths + b_in <= 0 → r * lengths + b_in < 0
             At 0 a ReLU is off, and so a unit that never passes 0 is dead.
         r * lengths + b_in <= 0 → b_in <= 0
             A bias below 0 kills no unit as long as a row can make up for it.
+        r * lengths + b_in <= 0 → b_in < 0
+            A bias below 0 takes something off; a row along the key may still make up for it.
         r * lengths + b_in <= 0 → b_in - r * lengths <= 0
             That asks whether some row turns the unit off; dead is what no row turns on.
         np.sqrt((w_in * w_in).sum(axis=0)) → (w_in * w_in).sum(axis=0)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import product
 from math import erf, pi, sqrt, tanh
 
@@ -16,7 +17,7 @@ from tformer.claims.registry import claim, require
 from tformer.claims.tools import identity, near
 from tformer.configuration import Configuration
 from tformer.models.sizes import Sizes, count_parameters
-from tformer.parameters import FeedForwardParameters
+from tformer.parameters import FeedForwardParameters, NormParameters
 
 
 @claim(
@@ -27,11 +28,16 @@ from tformer.parameters import FeedForwardParameters
         "the largest error is below 0.0004": {"most": 0.0004},
         "the share stays below a half": {"share": 0.5},
         "one binade was left out": {"left_out": 1},
+        "it is 0 too early at −8 and below": {"silent": 3},
     },
     scope="all 4,278,190,080 finite float32, stored; 5 binades again",
 )
 def tanh_form(
-    cubic: float = 0.044715, most: float = 0.000474, share: float = 1.0, left_out: int = 0
+    cubic: float = 0.044715,
+    most: float = 0.000474,
+    share: float = 1.0,
+    left_out: int = 0,
+    silent: int = 2,
 ) -> str:
     """The stored sweep is whole and agrees with five binades, with a sample and with calculus."""
     import torch
@@ -55,6 +61,9 @@ def tanh_form(
     require(worst["error"] < most, f"at {worst['at']:.4f} it is off by {worst['error']:.6f}")
     largest = max(one["share"] for one in found)
     require(largest <= share, f"below zero, the share of the error reaches {largest:.4g}")
+    early = [(one["sign"], one["exponent"], one["silent"]) for one in found if one["silent"]]
+    said = "; ".join(f"{n} numbers of sign {s} from 2^{e} on" for s, e, n in early)
+    require(early == [(-1, silent, 990448)], f"in float32, 0 where the exact form is not: {said}")
     for sign, exponent in ((1, 1), (-1, 1), (-1, 2), (-1, -20), (1, 100)):
         one = next(x for x in found if (x["sign"], x["exponent"]) == (sign, exponent))
         again = float32.farthest(exponent, sign < 0)
@@ -71,8 +80,8 @@ def tanh_form(
     require(near(ours[middle], apart.numpy()[middle], 1e-9), "the library and the sweep differ")
     return (
         f"{len(found)} binades, {numbers} numbers, stored: the largest error is "
-        f"{worst['error']:.7f}, at {abs(worst['at']):.4f} of either sign, as by calculus (1e-9); "
-        "five binades swept again; the library at a sample of 100000"
+        f"{worst['error']:.7f}, at ±{abs(worst['at']):.4f}, as by calculus (1e-9); "
+        "0 too early in float32: 990448, from −8 to −4; five binades again, the library at 100000"
     )
 
 
@@ -124,16 +133,20 @@ _LLAMA = Configuration(norm="rms", activation="silu", positions="rope")
     mutants={
         "every pattern of units occurs": {"patterns": True},
         "without biases the number is the same": {"biased": False},
-        "parallel lines make as many": {"parallel": True},
+        "two of the lines may be parallel": {"spoiled": "two parallel lines"},
+        "three of the lines may meet": {"spoiled": "three lines through a point"},
+        "a unit need not have a line": {"spoiled": "a unit without a line"},
     },
     scope="n ≤ 6 lines, exact integers; 60 layers on a line",
 )
-def fold(patterns: bool = False, biased: bool = True, parallel: bool = False) -> str:
+def fold(patterns: bool = False, biased: bool = True, spoiled: str = "") -> str:
     """Pieces by slopes along a line; regions of the plane by exact signs around every crossing."""
     for seed, n in product(range(12), range(1, 6)):
         layer = random_layer(seed, 1, n)
         found, want = folds.pieces(layer), n + 1
         require(found == want, f"n = {n} on a line: {found} pieces, not {want}")
+        layer.b_in[:] = 0
+        require(folds.pieces(layer) <= 2, "more than two pieces, and all bends at 0")
     tried = 0
     for seed, n in product(range(6), range(1, 7)):
         rng = np.random.default_rng(seed)
@@ -141,19 +154,42 @@ def fold(patterns: bool = False, biased: bool = True, parallel: bool = False) ->
         want = 2**n if patterns else folds.bound(n, 2)
         if not biased:
             b = 0 * b
-        if parallel:
-            w = np.outer(w[:, 0], np.arange(1, n + 1))
+        if spoiled in (others := _spoiled(w, b)):
+            w, b = others[spoiled]
         found = folds.regions(w, b)
         require(found == want, f"n = {n} in the plane: {found} regions, not {want}")
         require(_gradients(w, b, seed) == found, f"n = {n}: other slopes than regions")
-        less = folds.regions(np.round(w / 9).astype(int) + (w[:, :1] * 0 + 1), b)
-        require(less <= folds.bound(n, 2), f"n = {n}: {less} regions")
+        for which, lines in others.items():
+            less = folds.regions(*lines)
+            require(less < want, f"n = {n}, with {which}: {less} regions")
         tried += 1
     return (
-        f"n + 1 pieces in 60 random layers on a line, n ≤ 5; 1 + n + n(n − 1)/2 regions of {tried} "
-        "arrangements of lines in general position, n ≤ 6, exact, each with a slope of its own; "
-        "never more for lines that are not"
+        "n + 1 pieces in 60 layers on a line, n ≤ 5; 1 + n + n(n − 1)/2 regions for "
+        f"{tried} general sets of lines, n ≤ 6, exact, slopes that differ; fewer if two are "
+        "parallel, three meet, or a unit has none"
     )
+
+
+Lines = tuple[np.ndarray, np.ndarray]
+
+
+def _spoiled(w: np.ndarray, b: np.ndarray) -> dict[str, Lines]:
+    """Lines of which all but one are in general position, by what is wrong with the last."""
+    n = len(b)
+
+    def last(p: int, q: int, r: int) -> Lines:
+        one, other = w.copy(), b.copy()
+        one[:, -1], other[-1] = (p, q), r
+        return one, other
+
+    found = {"a unit without a line": last(0, 0, int(b[-1]))}
+    if n > 1:
+        p, q, r = (int(x) for x in (*w[:, 0], b[0]))
+        found["two parallel lines"] = last(-2 * p, -2 * q, 2 * r + 1)
+    if n > 2:  # the sum of two lines passes where they meet
+        p, q, r = (int(x) for x in (*(w[:, 0] + w[:, 1]), b[0] + b[1]))
+        found["three lines through a point"] = last(p, q, r)
+    return found
 
 
 def _general(rng: np.random.Generator, n: int) -> tuple[np.ndarray, np.ndarray]:
@@ -220,15 +256,22 @@ def odd_part(name: str = "") -> str:
     mutants={
         "a hard threshold at 1": {"mean": 1},
         "twice the noise": {"spread": 2},
+        "the slope turns at −1": {"turn": 1},
     },
-    scope="symbols",
+    scope="symbols; the place of the lowest value by a search",
 )
-def smoothed(mean: int = 0, spread: int = 1) -> str:
-    """E x·1{z < x} for a normal z, and its limits."""
+def smoothed(mean: int = 0, spread: int = 1, turn: int = 2) -> str:
+    """E x·1{z < x} for a normal z; where its slope falls and rises; its lowest value."""
     x, z = sp.symbols("x z", real=True)
     s = sp.Integer(spread)
     density = sp.exp(-((z - mean) ** 2) / (2 * s**2)) / (s * sp.sqrt(2 * sp.pi))
-    chance = sp.simplify(sp.integrate(density, (z, -sp.oo, x)))
+    chance = sp.simplify(sp.integrate(density, (z, -sp.oo, x)).rewrite(sp.erf))
+    identity(chance, (1 + sp.erf(x / sp.sqrt(2))) / 2, "the probability of z < x")
+    slope = sp.diff(x * chance, x)
+    normal = sp.exp(-(x**2) / 2) / sp.sqrt(2 * sp.pi)
+    identity(sp.diff(slope, x), (turn - x**2) * normal, "the slope of the slope")
+    ends = [sp.limit(slope, x, -sp.oo), slope.subs(x, 0), sp.limit(slope, x, sp.oo)]
+    require(ends == [0, sp.Rational(1, 2), 1], f"the slope at −∞, 0 and ∞ is {ends}")
     for at in (-2, -1, sp.Rational(-1, 2), 0, 1, 3):
         one, two = float((x * chance).subs(x, at)), float(ref.gelu(np.array(float(at))))
         require(near(one, two, 1e-12), f"x = {at}: the mean is {one:.4f}, GELU {two:.4f}")
@@ -237,7 +280,10 @@ def smoothed(mean: int = 0, spread: int = 1) -> str:
     )
     require(near(lowest.fun, -0.16997, 1e-5), f"the lowest value is {lowest.fun:.5f}")
     require(near(lowest.x, -0.7518, 1e-3), f"it stands at {lowest.x:.4f}")
-    return "E x·1{z < x} at six points; the lowest value of GELU is −0.1700, at −0.752"
+    return (
+        "the probability of z < x, the slope of the slope, and the slope at −∞, 0 and ∞, for "
+        "symbols; the library at six points; the lowest value of GELU is −0.1700, at −0.752"
+    )
 
 
 @claim(
@@ -248,28 +294,31 @@ def smoothed(mean: int = 0, spread: int = 1) -> str:
         "GELU dies as well": {"activation": "gelu"},
         "rows of any length": {"stretch": 3.0},
     },
-    scope="d_model ≤ 8, 40 layers, 400 rows each",
+    scope="d_model ≤ 8, four lengths, 160 layers, 400 rows each",
 )
 def dead(share: float = 1.0, activation: str = "relu", stretch: float = 1.0) -> str:
-    """Units with b ≤ −√d |w| after an RMSNorm: never on, no gradient; just above, on somewhere."""
+    """Units with b = −r |k|: never on, no gradient; a little above, on along the key."""
     for seed, d in product(range(10), (1, 2, 4, 8)):
         rng = np.random.default_rng(seed)
-        layer = random_layer(seed, d, 5)
-        lengths = np.sqrt(d) * np.linalg.norm(layer.w_in, axis=0)
-        layer = FeedForwardParameters(layer.w_in, layer.w_out, -share * lengths, layer.b_out)
-        x = np.concatenate([rng.standard_normal((400, d)), layer.w_in.T])
-        x = x / np.sqrt((x * x).mean(axis=1, keepdims=True)) * (1 - 1e-12) * stretch
-        inner = x @ layer.w_in + layer.b_in
-        n_on = int((inner > 0).any(axis=0).sum())
-        require(not n_on, f"d = {d}: {n_on} of 5 units are on for some row")
-        back = ref.feed_forward_vjp(
-            x, layer, Configuration(activation=activation), np.ones_like(x)
-        )[1]
-        moved = max(float(np.abs(g).max()) for g in (back.w_in, back.b_in, back.w_out))
-        require(moved == 0, f"d = {d}: a gradient of {moved:.3g} reaches the unit")
-        awake = FeedForwardParameters(layer.w_in, layer.w_out, layer.b_in + 1e-6 * lengths)
-        require(not folds.dead(x, awake).any(), "a larger bias, and still never on")
+        drawn = random_layer(seed, d, 5)
+        lengths = np.linalg.norm(drawn.w_in, axis=0)
+        table = np.concatenate([rng.standard_normal((400, d)), drawn.w_in.T])
+        normed = ref.rms_norm(table, NormParameters(), eps=1e-30)
+        for r in (0.0, 0.5, 3.0, np.sqrt(d)):
+            x = normed * (r / np.sqrt(d) * (1 - 1e-12) * stretch)
+            x[:200] *= rng.random((200, 1))  # as long at most
+            layer = replace(drawn, b_in=-share * r * lengths)
+            n_on = int((~folds.dead(x, layer)).sum())
+            require(not n_on, f"d = {d}, r = {r:.3g}: {n_on} of 5 units are on for some row")
+            back = ref.feed_forward_vjp(
+                x, layer, Configuration(activation=activation), np.ones_like(x)
+            )[1]
+            moved = max(float(np.abs(g).max()) for g in (back.w_in, back.b_in, back.w_out))
+            require(moved == 0, f"d = {d}: a gradient of {moved:.3g} reaches the unit")
+            awake = replace(layer, b_in=layer.b_in + 1e-6)
+            require(not folds.dead(x, awake).any(), "a larger bias, and still never on")
     return (
-        "40 layers after an RMSNorm: with b = −√d |w| no unit is on for 400 rows, the row along w "
-        "among them, and w, b and v get no gradient; with a bias larger by 1e-6 of it, on for one"
+        "160 layers, r = 0, ½, 3 and, after an RMSNorm, √d: with b = −r |k| no unit is on for "
+        "400 rows and those along the keys, no gradient for k, b, v; with a bias larger by 1e-6, "
+        "on for one"
     )

@@ -28,30 +28,32 @@ from tformer.parameters import FeedForwardParameters
 from tformer.world.lexicon import KINDS, tokenise
 
 CURVES = {"relu": ("ReLU", INK), "gelu": ("GELU", QUERY), "silu": ("SiLU", KEY)}
-LINES = (np.array([[3, -2, 1, 4], [1, 3, -4, 2]]), np.array([2, 3, 4, -7]))
-"""Four lines of the plane, no two parallel and no three through a point: w_in and b_in."""
+LINES = (np.array([[2, 0, -4, -4], [4, -3, 1, 4]]), np.array([6, -8, 1, -2]))
+"""Four lines of the plane, no two parallel and no three through a point: w_in and b_in.
+
+All six crossings lie well inside the drawing, so that each of the eleven regions can be seen.
+"""
 
 
 def strip(before: bool = False) -> Figure:
-    """The vector of "it" after two heads, and what it is known to be after the layer: two lines.
+    """The vector of "it" after two heads and the layer: the columns *says* and *is*, two lines.
 
-    With `before` the second line is empty, as at the head of the chapter.
+    With `before` the layer has not added anything yet, as at the head of the chapter.
     """
     figure, ax = blank(10.4, 1.6)
     for left, sentence in ((0.0, rows.TIRED), (14.5, rows.WIDE)):
         x = rows.heard(sentence)[tokenise(sentence).index("it")]
         last = sentence.split()[-1]
-        said, is_now = x[rows.features("says")], rows.kinds(sentence)
+        said, there = x[rows.features("says")], x[rows.features("is")]
+        is_now = there if before else there + rows.kinds(sentence)
         ax.text(left + 3, -0.35, f"… too {last}", fontsize=13, fontweight="bold")
         lines = (("says", said, KEY), ("is", is_now, VALUE))
         for i, (name, values, color) in enumerate(lines):
-            hidden = before and name == "is"
             y = 1.5 * i
             ax.text(left + 2.7, y + 0.6, name, ha="right", va="center", fontsize=12)
-            shown = 0 * values if hidden else values
-            squares(ax, shown[None], (left + 3, y), color, 1.0, (1.75, 1.2))
-            for j, value in enumerate(shown):
-                text = "?" if hidden else f"{value:.3f}".lstrip("0") if value > 0.0005 else ""
+            squares(ax, values[None], (left + 3, y), color, 1.0, (1.75, 1.2))
+            for j, value in enumerate(values):
+                text = f"{value:.3f}".lstrip("0") if value > 0.0005 else ""
                 place = (left + 3 + 1.75 * (j + 0.5), y + 0.6)
                 ax.text(*place, text, ha="center", va="center", fontsize=12, color=INK)
         for j, kind in enumerate(KINDS):

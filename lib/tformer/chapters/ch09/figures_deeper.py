@@ -39,14 +39,14 @@ def patterns() -> Figure:
 
 
 def deaths() -> Figure:
-    """How many of 64 units never answer, by what is taken off, after a norm: three widths."""
+    """The share of units that never answer, by what is taken off, after a norm: three widths."""
     figure, ax = panel(3.6, 2.5)
     steps = np.linspace(0, 1.1, 23)
     for d, color in ((4, SKY), (16, QUERY), (64, GREEN)):
         shares = [folds.dead_share(d, float(step)) for step in steps]
         ax.plot(steps, shares, color=color)
         ax.text(
-            steps[int(np.argmax(np.array(shares) > 0.5))] - 0.03,
+            steps[int(np.argmax(np.array(shares) > 0.5))] - 0.08,
             0.5,
             f"d = {d}",
             color=color,
@@ -54,5 +54,6 @@ def deaths() -> Figure:
             fontsize=10,
         )
     ax.axvline(1, color=QUIET, linewidth=1, linestyle=":")
-    ax.set(xlabel="−b, in units of √d |w|", ylabel="units never on", ylim=(-0.02, 1.05))
+    ax.set(ylabel="units never on", ylim=(-0.02, 1.05))
+    ax.set_xlabel(r"$-b$, in units of $\sqrt{d}\,\Vert k \Vert$")
     return figure
