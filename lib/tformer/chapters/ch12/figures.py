@@ -88,7 +88,7 @@ def _seen(sentence: str, told: bool) -> Figure:
 def blame() -> Figure:
     """What comes back to the scores of *it* in both layers, and by which path to each word."""
     found = row()
-    figure, ax = blank(WIDE, 5.2)
+    figure, ax = blank(WIDE, 4.4)
     ax.set_aspect("auto")
     lines = (
         ("of “it”, layer 2", found.dscores[1, found.it]),
@@ -215,7 +215,7 @@ def memory() -> Figure:
 def fingerprints() -> tuple[Figure, Figure]:
     """Which gradients are wrong for each slip; the loss that a model with it still reaches."""
     names = list(small.STEPS)
-    figure, ax = blank(5.2, 2.3)
+    figure, ax = blank(4.8, 2.3)
     ax.set_aspect("auto")
     for y, slip in enumerate(DRAWN):
         wrong = (fingerprint(slip) > TOLERANCE).astype(float)
@@ -225,7 +225,7 @@ def fingerprints() -> tuple[Figure, Figure]:
         ax.text(-0.2, y + 0.5, f"d{slip[0]}: {slip[1]}", ha="right", va="center", fontsize=9)
     for t, name in enumerate(names):
         ax.text(t + 0.3, -0.15, f"d{name}", ha="left", va="bottom", fontsize=8, rotation=60)
-    ax.set(xlim=(-17.2, len(names)), ylim=(len(DRAWN), -2.2))
+    ax.set(xlim=(-18.4, len(names)), ylim=(len(DRAWN), -2.2))
     other, bars = panel(3.8, 3.1)
     ends = [learning.broken(slip)[-1] for slip in (None, *DRAWN)]
     bars.barh(range(len(ends)), ends, color=[QUERY, *[KEY] * len(DRAWN)], height=0.7)
