@@ -39,8 +39,8 @@ hint("10.1")
 # returns `mix` times the rows that it reads. The feed-forward layer has a ReLU and no biases. Norm
 # is RMSNorm with eps = 0 and without gain.
 #
-# Write `block(x, mix, w_in, w_out, order)` for rows x of shape `(T, d)`. Return the rows after the
-# block. The order is `"pre"` or `"post"`.
+# Write `block(x, mix, w_in, w_out, order)` for rows x of shape `(T, d)`, `w_in` of shape `(d, d_ff)`
+# and `w_out` of shape `(d_ff, d)`. Return the rows after the block. The order is `"pre"` or `"post"`.
 # ```
 
 # %%
@@ -105,10 +105,10 @@ check("10.2", parameters)
 # :label: ex-10-3
 # :nonumber:
 #
-# A model of Llama's form: no biases, H heads of width d_k on G groups of keys and values, gates,
-# tied. Count additions and multiplications of all matrix products in a forward pass over T words,
-# two for each entry of a matrix and each word. Scores and mixture are computed for all T words, as
-# programs do.
+# A model of Llama's form, tied and without biases: N words, width d, L blocks, H heads of width d_k
+# on G groups of keys and values, gated layers with d_ff hidden units. Count additions and
+# multiplications of all matrix products in a forward pass over T words, two for each entry of a
+# matrix and each word. Scores and mixture are computed for all T words, as programs do.
 #
 # Write `operations(T, N, d, L, H, G, d_k, d_ff)`. Return an int.
 # ```
