@@ -130,9 +130,9 @@ def sphere(sign: int = 1, less: int = 0, eps: sp.Expr = 0, shifts_rms: bool = Fa
             require(near(n, same, 1e-9), f"row {show(x)} and three times it less 7 differ")
             tried += 1
     return (
-        f"both norms for symbols, d ≤ 4; the library's LayerNorm of {tried} rows of widths 3 and "
-        "64 is √(d v/(v + ε)) long and forgets a shift, and a factor where ε is scaled with it; "
-        "its RMSNorm with ε = 1e-30 is √d long and forgets a factor"
+        f"symbols, d ≤ 4; the library's LayerNorm of {tried} rows of widths 3 and 64 is "
+        "√(d v/(v + ε)) long and forgets a shift, and a factor if ε is scaled with it; RMSNorm "
+        "with ε = 1e-30 is √d long and forgets a factor"
     )
 
 
