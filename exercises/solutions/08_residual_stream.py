@@ -95,7 +95,8 @@ check("8.2", forgets)
 # :label: ex-8-3
 # :nonumber:
 #
-# Each layer of a stack multiplies rows by a matrix. Norm is RMSNorm with eps = 0.
+# Each layer of a stack multiplies rows by a matrix, `x @ w`, and what comes is added to the rows.
+# Norm is RMSNorm with eps = 0.
 #
 # Write `stack(x, layers, order)` for rows of shape `(T, d)` and layers of shape `(L, d, d)`. Return
 # the rows after all layers. The order is `"none"` (no norm), `"pre"` (before each layer, on the
@@ -121,7 +122,8 @@ check("8.3", stack)
 
 # %% [markdown] exercise="why"
 # With norms before, the sum itself is never touched: `x = norm(x)` on a line of its own would make
-# it post-norm. With norms after the sums, nothing goes past them.
+# it post-norm. With norms after the sums, nothing goes past them. (As these layers are linear, a
+# norm after the last sum alone would give the same: each norm forgets what the last one divided by.)
 
 # %% [markdown]
 # ## 8.4 Backwards through RMSNorm
@@ -159,7 +161,8 @@ check("8.4", passed_back)
 # :nonumber:
 #
 # In a stack as in exercise 8.3 all entries of all layers are independent, with mean 0 and variance
-# a/d. The first row has the mean square m. Predict the expected mean square after `depth` layers.
+# a/d (a is the α² of the theorem). The first row has the mean square m. Predict the expected mean
+# square after `depth` layers.
 #
 # Write `mean_square(m, a, depth, order)` for one layer or more. Return a float.
 # ```
@@ -226,8 +229,8 @@ check("8.6", layers_until)
 # arithmetic only, as on a small chip. A norm forgets a factor: use this.
 #
 # Write `fits(x)` for a float16 row of shape `(d,)` with d ≤ 64. Return the row divided by a number
-# such that no square, and no sum of the squares, can overflow, and such that RMSNorm (eps = 0) is
-# the same as of x. The largest absolute value of what you return should be 1.
+# above 0, such that no square, and no sum of the squares, can overflow. But for rounding, RMSNorm
+# (eps = 0) is then the same as of x. The largest absolute value of what you return should be 1.
 # ```
 
 # %%

@@ -50,7 +50,19 @@ def _mean_square_by_steps(m, a, depth, order):
     return m
 
 
-MUTANTS = {"8.1": {"changes the x it was given": _normed_in_place}}
+def _fits_in_float64(x):
+    return x.astype(float) / np.abs(x).max()
+
+
+MUTANTS = {
+    "8.1": {"changes the x it was given": _normed_in_place},
+    "8.6": {
+        "exactly the share is not more than it": lambda share, T, delta: (
+            math.floor(math.log(share) / math.log(1 - T * delta)) + 1
+        )
+    },
+    "8.7": {"These digits are more than float16 has": _fits_in_float64},
+}
 
 RIGHT = {
     "8.1": [_normed_by_rows],

@@ -25,6 +25,34 @@ def test_narrow_matrices_add_less() -> None:
     assert (wide > 2 * narrow).all()
 
 
+def test_small_rows_are_outgrown_and_become_alike_where_norms_stand_before() -> None:
+    large, small = (depth.measured("pre", 3, narrow=True, size=one) for one in (1, 0.02))
+    assert (small[:, 0, 0] < 1e-3).all()
+    assert (small[:, 0, 64] > 0.3).all()
+    assert large[:, 2, 64].max() < 0.4 < 0.9 < small[:, 2, 64].min()
+
+
+def test_feed_forward_layers_alone_make_rows_alike() -> None:
+    alone = depth.measured("pre", 2, 1, attends=False)
+    assert not np.allclose(alone, depth.measured("pre", 2, 1))
+    for order, least in (("pre", 0.4), ("post", 0.9)):
+        assert depth.measured(order, 3, attends=False)[:, 2, 64].mean() > least
+
+
+def test_two_words_that_look_at_each_other_melt_faster_if_they_are_added() -> None:
+    a, x = np.array([[0.1, 0.9], [0.9, 0.1]]), np.array([0.0, 1.0])
+    assert np.ptp((x + a @ x) / 2) < np.ptp(a @ x) / 5
+
+
+def test_in_the_sentence_adding_melts_more_slowly_and_without_a_norm_stops() -> None:
+    one, many = (
+        {name: rows.alike(rows.run(name, n).rows[-1]) for name in rows.ORDERS} for n in (6, 60)
+    )
+    assert one["none"] < one["pre"] < one["post"] < one["no skip"]
+    assert many["pre"] > 0.998
+    assert 0.61 < many["none"] < 0.62
+
+
 def test_an_order_is_what_its_name_says() -> None:
     x, w = (getattr(rows.run("pre", 0), name)[0] for name in ("rows", "weights"))
     n = x / np.sqrt(np.square(x).mean(axis=-1, keepdims=True) + 1e-5)

@@ -36,9 +36,22 @@ def test_some_mistakes_cost_nothing_and_some_all() -> None:
     assert min(loss[name] for name in ("no gains", "norms after", "none at the end")) > 10.8
 
 
-def test_the_model_melts_in_part() -> None:
-    assert len(FOUND["alike"]) == 31
+def test_rows_become_alike_and_three_coordinates_are_most_of_it_but_at_the_end() -> None:
+    assert len(FOUND["alike"]) == len(FOUND["alike_less"]) == 31
     assert FOUND["alike"][0] < 0.15 < 0.6 < FOUND["alike"][-1] < 0.8
+    assert FOUND["alike_less"][real.AFTER] < 0.15 < 0.55 < FOUND["alike"][real.AFTER]
+    assert FOUND["alike_less"][-1] > 0.5
+
+
+def test_the_number_must_be_large_and_its_value_matters_little() -> None:
+    half, tenth = FOUND["shrunk"]
+    assert half - FOUND["loss"] < 0.2
+    assert tenth - FOUND["loss"] > 7.5
+
+
+def test_one_divisor_for_all_rows_does_nearly_as_well_as_the_last_norm() -> None:
+    assert FOUND["loss"] < FOUND["common"] < FOUND["loss"] + 0.7
+    assert FOUND["mistakes"]["none at the end"] > 80
 
 
 def test_later_tokens_look_at_the_first_from_the_block_on_after_which_its_row_is_long() -> None:

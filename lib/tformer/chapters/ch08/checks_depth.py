@@ -67,6 +67,11 @@ def _stacks() -> Iterator[Case]:
             One size was taken of the whole table; each row has its own.
         norm(x) if order == "post" else x → norm(x) if order != "pre" else x
             Without norms, the sums were normed.
+        norm(x) if order == "post" else x → x
+        return rows → return norm(rows) if order == "post" else rows
+            With norms after the sums, the rows were normed at the end, also where no layer is.
+        read @ w → read @ w.T
+            Each matrix was turned over: rows stand to the left of it, so x @ w.
     """,
 )
 def stack(x: Array, layers: Array, order: str) -> Array:
@@ -114,6 +119,16 @@ def _squares() -> Iterator[Case]:
             The first row is not normed before it is added to: it has the mean square m.
         m + a * depth → m + a**2 * depth
             The variance was squared.
+        m + a * depth → m + a**2 * depth
+        m * (1 + a) ** depth → m * (1 + a**2) ** depth
+            The variance was squared in both orders: a is the α² of the theorem.
+        m * (1 + a) ** depth → m * (1 + a * depth)
+            Without norms a layer adds to what is there by then, and not to the first row.
+        return 1.0 → return 1.0 + a
+            After a norm the mean square is 1: what was added is under it too.
+        m + a * depth → m + a * (depth - 1)
+        m * (1 + a) ** depth → m * (1 + a) ** (depth - 1)
+            One layer is missing in each order.
         m + a * depth → (m**0.5 + a**0.5 * depth) ** 2
             Lengths were added up; of what is uncorrelated the squares add up.
         m * (1 + a) ** depth → m + a * depth
@@ -125,7 +140,7 @@ def _squares() -> Iterator[Case]:
         return 1.0 → return m
             After a norm the mean square is 1, whatever it was at first.
         (1 + a) ** depth → (1 + a) ** (depth - 1)
-            One layer is missing.
+            Without norms, one layer is missing.
         m * (1 + a) ** depth → m * (1 + a**0.5) ** (2 * depth)
             Without norms too the squares add up, and not the lengths.
     """,
@@ -140,6 +155,8 @@ def mean_square(m: float, a: float, depth: int, order: str) -> float:
 def _melts() -> Iterator[Case]:
     why = "Two words, weights of at least 1/4: each layer leaves at most half of a spread."
     yield case(share=0.3, T=2, delta=0.25, want=2, why=why)
+    exact = "After two layers it is exactly a quarter, and that is not more than a quarter."
+    yield case(share=0.25, T=2, delta=0.25, want=2, why=exact)
     yield case(share=0.6, T=2, delta=0.25, want=1, why="Half is less than 0.6: one layer will do.")
     for share, n, delta in ((0.01, 4, 0.1), (0.5, 12, 0.01), (0.9, 12, 0.05), (0.001, 3, 0.3)):
         yield case(share=share, T=n, delta=delta)
@@ -167,6 +184,8 @@ def _melts() -> Iterator[Case]:
             One layer fewer does not promise it yet.
         return n → return n + 1
             One layer fewer is enough.
+        spread > share → spread >= share
+            A spread that is exactly the share is not more than it: no layer is left to add.
         spread > share → spread > 1 - share
             So much may be lost; the share is what may be left.
         spread * (1 - T * delta) → spread - T * delta

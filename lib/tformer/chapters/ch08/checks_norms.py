@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 import numpy as np
 
 from tformer import reference
 from tformer.chapters.ch08.rows import PLAIN
+from tformer.exercises import kinds
 from tformer.exercises.kinds import Marks
 from tformer.exercises.registry import exercise
 from tformer.exercises.samples import integers
@@ -54,6 +56,8 @@ def _tables() -> Iterator[Case]:
         square.mean(axis=-1, keepdims=True) → (x**2).mean(axis=-1, keepdims=True) - mean**2
             The mean of the squares less the square of the mean is a small difference of two large
             numbers; take the mean off first.
+        square = centred**2 → square = x**2
+            The squares were taken before the mean was taken off.
         np.sqrt(variance + eps) → (np.sqrt(variance) + eps)
             The eps was added to the standard deviation; it belongs under the root.
         np.sqrt(variance + eps) → np.sqrt(variance + eps**2)
@@ -81,7 +85,7 @@ FORGOTTEN = {
     "double": (("layer", "rms"), "the size doubles too"),
     "negate": ((), "the size stays, and so every number of the result changes its sign"),
     "shift": (("layer",), "a mean takes it off, if there is one"),
-    "raise one": ((), "the numbers then lie otherwise to each other"),
+    "raise one": ((), "the differences of the numbers are then no multiple of what they were"),
 }
 
 
@@ -159,6 +163,12 @@ def _gradients() -> Iterator[Case]:
             The size is the length of the row; RMSNorm divides by the root of the mean square.
         (dy - n * along) → (dy - dy.mean(axis=-1, keepdims=True) - n * along)
             The mean was taken off as well; that is LayerNorm.
+        dy - n * along → dy - x * along
+            The part taken off was a multiple of x; that along n is n · mean(n · dy).
+        dy - n * along → dy - x * (x * dy).mean(axis=-1, keepdims=True)
+            The part along x was taken off as if the squares of x had mean 1; those of n have.
+        n * along → n * n * dy
+            No mean was taken: the part along n is n times one number, the mean of n · dy.
         dy - n * along → dy + n * along
             The part along the row was added once more; it should go.
         (n * dy).mean(axis=-1, keepdims=True) → (n * dy).mean()
@@ -173,12 +183,38 @@ def passed_back(x: Array, dy: Array) -> Array:
     return (dy - n * along) / size
 
 
+@dataclass(frozen=True)
+class Half(kinds.Array):
+    """A row of numbers of float16, whatever format they come in."""
+
+    def same(self, got: Array, want: Array) -> bool:
+        """Tell whether two rows agree, and the first has no digits that float16 lacks."""
+        return super().same(got, want) and _in_half(got)
+
+    def remark(self, got: Array, want: Array) -> str:
+        """Say which promise is broken."""
+        if got.shape != want.shape or not np.isfinite(got.astype(float)).all():
+            return super().remark(got, want)
+        if not _in_half(got):
+            return "These digits are more than float16 has; you have float16 arithmetic only."
+        x, y = got.astype(float), want.astype(float)
+        if x @ y < 0.9999 * np.linalg.norm(x) * np.linalg.norm(y) or not x.any():
+            return "It is no multiple of the row by a factor above 0, so its norm is another."
+        return f"It is a multiple of the row, but its largest absolute value is {abs(x).max():.4g}."
+
+
+def _in_half(x: Array) -> bool:
+    with np.errstate(over="ignore"):
+        return bool(np.all(x.astype(np.float16).astype(float) == x.astype(float)))
+
+
 def _large() -> Iterator[Case]:
     row = np.array([300.0, 150.0], np.float16)
     yield case(x=row, want=[1, 0.5], why="The square of 300 does not fit into float16.")
     yield case(x=np.array([-60000, 30000, 0], np.float16), want=[-1, 0.5, 0], why="Signs stay.")
     yield case(x=np.array([0.5], np.float16), want=[1], why="A row of one small number.")
     yield case(x=np.array([2.0, -8.0, 4.0, 1.0], np.float16), want=[0.25, -1, 0.5, 0.125])
+    yield case(x=np.array([300.0, 7.0, -100.0], np.float16), why="Quotients are rounded.")
 
 
 @exercise(
@@ -190,6 +226,7 @@ def _large() -> Iterator[Case]:
         "Divide by the largest absolute value.",
     ),
     cases=_large,
+    kind=Half(),
     slips="""
         np.abs(x).max() → x.max()
             The largest number was taken, not the largest absolute value.
@@ -236,6 +273,10 @@ def _folds() -> Iterator[Case]:
     slips="""
         gain[:, None] * w → w
             The gain is missing.
+        gain[:, None] * w → gain * w
+            The gain multiplied the columns of w; coordinate i of n meets row i.
+        (bias @ w)[None] → bias[None]
+            The last line is the bias itself; it goes through w as n does.
         bias @ w → gain @ w
             The last line is made of the gain; it should be what the bias becomes.
         (bias @ w)[None] → 0 * (bias @ w)[None]
@@ -244,7 +285,7 @@ def _folds() -> Iterator[Case]:
             The row that is added stands first; it should be the last line.
         bias @ w → (bias * gain) @ w
             The bias was multiplied by the gain; it is added after it.
-        gain[:, None] * w → w / gain[:, None].clip(0.1)
+        gain[:, None] * w → w / gain[:, None]
             The rows were divided by the gain.
         (bias @ w)[None] → -(bias @ w)[None]
             The sign of the row that is added has changed.

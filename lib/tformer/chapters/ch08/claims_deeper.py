@@ -5,11 +5,12 @@ from __future__ import annotations
 from itertools import product
 
 import numpy as np
+import sympy as sp
 
 from tformer import reference as ref
 from tformer.chapters.ch08.rows import PLAIN
 from tformer.claims.registry import claim, require
-from tformer.claims.tools import grid, identity, near, row, show
+from tformer.claims.tools import Array, grid, identity, near, row, show
 from tformer.parameters import NormParameters
 
 
@@ -44,27 +45,55 @@ def one_layer_back(along: float = 1.0, divided: bool = True) -> str:
     mutants={
         "without centring": {"centre": 0},
         "the bias of the norm is left out": {"bias": 0.0},
+        "the gain of the last norm is left out": {"last_gain": 0.0},
+        "a bias of a layer is not centred": {"centre_bias": 0},
     },
-    scope="d ≤ 4, symbols; the library, 40 stacks of two layers",
+    scope="d ≤ 4, symbols and ε; the library, 40 stacks of two layers",
 )
-def centred(centre: int = 1, bias: float = 1.0) -> str:
-    """The identity for symbols; then a small stack with gains and biases, rewritten."""
+def centred(
+    centre: int = 1, bias: float = 1.0, last_gain: float = 1.0, centre_bias: int = 1
+) -> str:
+    """The identity for symbols; then two curved layers, gains, biases and scores, rewritten."""
+    eps = sp.Symbol("epsilon", positive=True)
     for d in (2, 3, 4):
         x = row("x", d)
         c = x - centre * sum(x) / d
         one = x - sum(x) / d
-        identity(c * sum(one * one), one * sum(c * c), "LayerNorm is RMSNorm of the centred row")
-    for seed in range(40):
+        left, right = c * (sum(one * one) / d + eps), one * (sum(c * c) / d + eps)
+        identity(left, right, "LayerNorm is RMSNorm of the centred row")
+    for seed, small in product(range(20), (1e-5, 0.5)):
         rng = np.random.default_rng(seed)
-        x, gain, shift = rng.standard_normal((4, 5)), *rng.standard_normal((2, 5))
-        w, last = rng.standard_normal((2, 5, 5))
-        c = np.eye(5) - centre / 5
-        with_mean = x + ref.layer_norm(x, NormParameters(gain, shift)) @ w
-        with_mean = ref.layer_norm(with_mean, PLAIN) @ last
-        without = x @ c
-        folded = gain[:, None] * w @ c
-        without = without + ref.rms_norm(without, PLAIN) @ folded + bias * shift @ w @ c
-        without = ref.rms_norm(without, PLAIN) @ last
+        x, gains, shifts = rng.standard_normal((4, 5)), *rng.standard_normal((2, 3, 5))
+        w_in, w_out, b_in, b_out = (
+            rng.standard_normal((2, *of)) for of in ((5, 7), (7, 5), (7,), (5,))
+        )
+        scores, c = rng.standard_normal((5, 6)), np.eye(5) - centre / 5
+        with_mean, without = x, x @ c
+        for gain, shift, *layer in zip(
+            gains[:2], shifts[:2], w_in, b_in, w_out, b_out, strict=True
+        ):
+            read = ref.layer_norm(with_mean, NormParameters(gain, shift), small)
+            with_mean = with_mean + _curved(read, *layer)
+            w, b, out, last = layer
+            folded = (
+                gain[:, None] * w,
+                bias * shift @ w + b,
+                out @ c,
+                last @ (c if centre_bias else np.eye(5)),
+            )
+            without = without + _curved(ref.rms_norm(without, PLAIN, small), *folded)
+        gain = gains[2] if last_gain else np.ones(5)
+        with_mean = ref.layer_norm(with_mean, NormParameters(gains[2], shifts[2]), small) @ scores
+        without = ref.rms_norm(without, PLAIN, small) @ (gain[:, None] * scores)
+        without = without + bias * shifts[2] @ scores
         said = f"stack {seed}: {show(with_mean[0])} and {show(without[0])}"
         require(near(with_mean, without, 1e-9), said)
-    return "symbols, d ≤ 4; 40 stacks with gains and biases, rewritten with RMSNorm, within 1e-9"
+    return (
+        "symbols and ε, d ≤ 4; 40 stacks of two curved layers with gains and biases, rewritten "
+        "with RMSNorm, give the same scores within 1e-9"
+    )
+
+
+def _curved(x: Array, w_in: Array, b_in: Array, w_out: Array, b_out: Array) -> Array:
+    """A layer with a bend and two biases."""
+    return np.tanh(x @ w_in + b_in) @ w_out + b_out

@@ -58,10 +58,13 @@ def _rms(x: Array) -> Array:
         "twice as fast": {"speed": 2},
         "the largest weight in the place of the least": {"least": np.max},
         "rows that are added to melt as fast": {"added": True},
+        "rows that are added to melt more slowly, always": {"slower": True},
     },
     scope="weights in eighths (2 words), quarters (3); 200 stacks",
 )
-def melt(speed: float = 1, least: object = np.min, added: bool = False) -> str:
+def melt(
+    speed: float = 1, least: object = np.min, added: bool = False, slower: bool = False
+) -> str:
     """All such tables on all columns of whole numbers; then layers one after the other."""
     tried, reached = 0, 0
     for n, parts, values in ((2, 8, range(-2, 3)), (3, 4, range(-1, 2))):
@@ -78,6 +81,7 @@ def melt(speed: float = 1, least: object = np.min, added: bool = False) -> str:
             both = np.ptp(columns + a @ columns, axis=0) / 2
             slow = (1 - n * delta * (1 if added else 0.5)) * before
             require((both <= slow + 1e-12).all(), f"weights {show(a)}, added: {both.max():.3g}")
+            require((both >= after - 1e-12).all() or not slower, f"weights {show(a)}: not slower")
             tried, reached = tried + 1, reached + bool(np.any(near(after, most)))
     for seed in range(200):
         rng = np.random.default_rng(seed)

@@ -1,7 +1,9 @@
 """Rows and gradients in deep stacks of random blocks, with the norms before or after.
 
-Matrices are drawn so that each keeps the variance of what it is given; nothing is trained. Computed
-by the fast library: PyTorch's autograd passes the gradient through all blocks at once.
+The variance of a matrix's entries is one over the number of coordinates that it reads, so that each
+by itself keeps the mean square of a row; the ReLU between two of them takes a half. Nothing is
+trained. Computed by the fast library: PyTorch's autograd passes the gradient through all blocks at
+once.
 """
 
 from __future__ import annotations
@@ -28,12 +30,15 @@ MEASURES = ("mean square", "gradient", "mean cosine")
 WIDTH, N_HEADS, N_WORDS = 32, 2, 12
 
 
-def _block(rng: np.random.Generator, share: float, d: int) -> BlockParameters:
-    """Draw a block of width d; `share` narrows the matrices that write to the rows."""
+def _block(rng: np.random.Generator, share: float, d: int, attends: bool) -> BlockParameters:
+    """Draw a block of width d; `share` narrows the matrices that write to the rows.
+
+    Where it does not attend, its attention writes zeros, and all else is drawn as it would be.
+    """
     n_heads, width, hidden = N_HEADS, d // N_HEADS, 2 * d
     norm = NormParameters(np.ones(d), None)
     q, k, v = rng.normal(0, d**-0.5, (3, n_heads, d, width))
-    heads = HeadParameters(q, k, v, share * rng.normal(0, d**-0.5, (n_heads, width, d)))
+    heads = HeadParameters(q, k, v, attends * share * rng.normal(0, d**-0.5, (n_heads, width, d)))
     w_in = rng.normal(0, d**-0.5, (d, hidden))
     feed = FeedForwardParameters(w_in, share * rng.normal(0, hidden**-0.5, (hidden, d)))
     return BlockParameters(heads, feed, norm, norm)
@@ -47,6 +52,8 @@ def measured(
     narrow: bool = False,
     width: int = WIDTH,
     shared: bool = False,
+    size: float = 1.0,
+    attends: bool = True,
 ) -> np.ndarray:
     """Measure stacks of random blocks.
 
@@ -58,6 +65,8 @@ def measured(
     narrow : whether what is added is made smaller by √(2 · depth), as GPT-2's start is read.
     width : coordinates of a row.
     shared : whether every word gets the mean of the words' gradients in the place of its own.
+    size : standard deviation of the numbers in the first rows.
+    attends : whether the blocks have attention, or their feed-forward layers only.
 
     Returns
     -------
@@ -77,8 +86,8 @@ def measured(
         rows, grads = rng.standard_normal((2, 1, N_WORDS, width))
         grads = np.repeat(grads.mean(axis=1, keepdims=True), N_WORDS, axis=1) if shared else grads
         share = (2 * depth) ** -0.5 if narrow else 1.0
-        blocks = [_block(rng, share, width) for _ in range(depth)]
-        x = [torch.from_numpy(rows[0]).requires_grad_()]
+        blocks = [_block(rng, share, width, attends) for _ in range(depth)]
+        x = [torch.from_numpy(size * rows[0]).requires_grad_()]
         for one in blocks:
             x.append(fast.block(x[-1], tree_map(torch.from_numpy, one), configuration))
         grad = torch.autograd.grad(x[-1], x, torch.from_numpy(grads[0]))

@@ -186,13 +186,11 @@ def deep() -> tuple[Figure, Figure, Figure]:
             mean, low, high = depth.bands(order, measure)
             ax.plot(blocks, mean, color=color, label=name)
             ax.fill_between(blocks, low, high, color=color, alpha=0.2, linewidth=0)
-        if measure < 2:
-            ax.set_yscale("log")
         if measure == 1:
-            ax.set_ylim(0.005, 40)
+            ax.set(yscale="log", ylim=(0.005, 40))
         ax.set(xlabel="block", xticks=(0, 16, 32, 48, 64), xlim=(0, 64))
         ax.set_title(title, fontsize=11, fontweight="bold")
-        place = {0: (0.5, 0.35), 1: (0.65, 0.88), 2: (0.5, 0.35)}[measure]
+        place = {0: (0.3, 0.8), 1: (0.65, 0.88), 2: (0.5, 0.35)}[measure]
         ax.legend(loc="center", bbox_to_anchor=place, fontsize=10)
         figures.append(figure)
     return figures[0], figures[1], figures[2]
@@ -278,7 +276,7 @@ def _costs() -> Figure:
     ax.barh(range(len(costs)), costs.values(), color=[QUIET, *[KEY] * (len(costs) - 1)], height=0.7)
     for i, loss in enumerate(costs.values()):
         ax.text(1.1 * loss, i, f"{loss:.2f}", va="center", fontsize=10)
-    ax.set(xscale="log", xlim=(1, 3000), xlabel="loss of the real model")
+    ax.set(xscale="log", xlim=(1, 500), xlabel="loss of the real model")
     ax.set_title("what it costs", fontsize=11, fontweight="bold")
     ax.set(yticks=range(len(costs)), yticklabels=costs)
     ax.tick_params(axis="y", length=0)

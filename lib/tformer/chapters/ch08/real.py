@@ -20,7 +20,7 @@ from tformer.models.real import RealModel
 from tformer.parameters import BlockParameters, ModelParameters, tree_map
 from tformer.world import corpus
 
-__all__ = ["AFTER", "CONTROLS", "FILE", "WORDS", "measured", "stored"]
+__all__ = ["AFTER", "CONTROLS", "FILE", "LEFT_OUT", "SHRUNK", "WORDS", "measured", "stored"]
 
 FILE = Path(__file__).with_name("real.json")
 WORDS = 128
@@ -29,6 +29,10 @@ AFTER = 12
 """After this block the coordinate is changed."""
 CONTROLS = 5
 """Other coordinates of the same row, the next largest, that are changed in the same way."""
+SHRUNK = (0.5, 0.1)
+"""What the coordinate is multiplied by, to tell its size from its being there."""
+LEFT_OUT = 3
+"""So many coordinates, those of largest mean square, are left out of a second mean cosine."""
 
 
 def stored() -> dict[str, Any]:
@@ -46,10 +50,13 @@ def measured(model: RealModel) -> dict[str, Any]:
         blocks. "coordinate", "value", "median", "share": the largest coordinate of the first row
         after block `AFTER`, what stands there, the others' median there, its share of the row's
         square. "loss", "changed": without a change, and with that number set to the median;
-        "controls": likewise for the next largest coordinates, one at a time. "alike": the mean
-        cosine of two rows other than the first, after 0 to L blocks. "looked_at": the weight that
-        the first token gets from later ones in each block, mean over heads and tokens. "mistakes":
-        the loss of the model with its norms computed wrongly, by what is wrong.
+        "controls": likewise for the next largest coordinates, one at a time; "shrunk": with that
+        number multiplied by each of `SHRUNK`. "alike": the mean cosine of two rows other than the
+        first, after 0 to L blocks; "alike_less": without `LEFT_OUT` coordinates. "looked_at": the
+        weight that the first token gets from later ones in each block, mean over heads and tokens.
+        "common": the loss where the last norm divides all rows by one number, the root of the mean
+        square of all. "mistakes": the loss of the model with its norms computed wrongly, by what is
+        wrong.
     """
     tokenizer, parameters, configuration = model
     tokens = np.array(tokenizer.encode(" ".join(corpus.sentences()))[:WORDS])
@@ -68,9 +75,9 @@ def measured(model: RealModel) -> dict[str, Any]:
         logits = reference.unembed(x[:-1], parameters)
         return float(reference.cross_entropy(logits, tokens[1:]).mean())
 
-    def changed(x: np.ndarray, coordinate: int) -> float:
-        x = x.copy()
-        x[0, coordinate] = np.median(x[1:, coordinate])
+    def changed(x: np.ndarray, coordinate: int, share: float | None = None) -> float:
+        x, median = x.copy(), np.median(x[1:, coordinate])
+        x[0, coordinate] = median if share is None else share * x[0, coordinate]
         return loss(blocks(x, AFTER)[-1])
 
     def looked_at(x: np.ndarray, one: BlockParameters) -> float:
@@ -95,9 +102,14 @@ def measured(model: RealModel) -> dict[str, Any]:
         "loss": unchanged,
         "changed": _short(changed(here, coordinate)),
         "controls": _short([changed(here, one) for one in others]),
+        "shrunk": _short([changed(here, coordinate, share) for share in SHRUNK]),
         "alike": _short([alike(one[1:]) for one in rows]),
+        "alike_less": _short([alike(_less(one[1:])) for one in rows]),
         "looked_at": _short(
             [looked_at(*each) for each in zip(rows[:-1], parameters.blocks, strict=True)]
+        ),
+        "common": _short(
+            _loss(tokens, _divided_by(np.sqrt(np.mean(rows[-1] ** 2)), parameters), configuration)
         ),
         "mistakes": {
             "as it is": unchanged,
@@ -107,6 +119,19 @@ def measured(model: RealModel) -> dict[str, Any]:
             },
         },
     }
+
+
+def _less(x: np.ndarray) -> np.ndarray:
+    """The rows without the coordinates of largest mean square."""
+    return np.delete(x, np.argsort(-np.square(x).mean(axis=0))[:LEFT_OUT], axis=1)
+
+
+def _divided_by(size: float, parameters: ModelParameters) -> ModelParameters:
+    """The model with one number in the place of the last norm's sizes; the gain stays."""
+    if parameters.norm is None or parameters.norm.gain is None:
+        raise ValueError("_divided_by: the model must have a last norm with a gain")
+    scores = (parameters.norm.gain / size)[:, None] * parameters.embedding.T
+    return replace(parameters, norm=None, unembedding=scores)
 
 
 def _loss(tokens: np.ndarray, parameters: ModelParameters, configuration: Configuration) -> float:
@@ -137,7 +162,7 @@ def _mistakes(
         "ε = 0.01": (parameters, replace(configuration, eps=0.01)),
         "no gains": (gains(np.ones_like), configuration),
         "norms after": (parameters, replace(configuration, order="post")),
-        "none at the end": (replace(parameters, norm=None), configuration),
+        "none at the end": (_divided_by(1.0, parameters), configuration),
     }
 
 
