@@ -173,7 +173,7 @@ check("11.4", least_loss)
 #
 # Write `cross(x, memory, w_q, w_k, w_v)`, one head of cross-attention: x has the shape `(T, d)`,
 # memory `(S, d)`, the matrices `(d, d_k)`, `(d, d_k)` and `(d, d_v)`. Return its output, shape
-# `(T, d_v)`. The scores are divided by √d_k and are no larger than 100.
+# `(T, d_v)`. The scores are divided by √d_k and are between −100 and 100.
 # ```
 
 

@@ -47,11 +47,11 @@ function render({ model, el }) {
   const facts = cells(["step", "here", "up", "down", "quotient", "derived", "error"]);
   const range = slider("Digits of the step", { min: 0, max: 15, step: 0.25 }, (exponent) => assign(model, { exponent }));
   const text = h("p", { class: "tf-said" });
-  root.append(h("div", { class: "tf-actions", role: "group", "aria-label": "Sentence" }, ...picks), ...lines.map((one) => one.el),
+  root.append(h("div", { class: "tf-actions", role: "group", "aria-label": "Sentence" }, ...picks, button("reset", () => assign(model, start))), ...lines.map((one) => one.el),
     dial("step", range, facts.step), text,
     h("dl", { class: "tf-list" }, row("loss as it is", facts.here), row("one step up", facts.up), row("one step down", facts.down),
       row("difference quotient", facts.quotient), row("derived", facts.derived), row("they differ by", facts.error)),
-    h("div", { class: "tf-actions" }, button("reset", () => assign(model, start))), live);
+    live);
   return follow(model, TRAITS, () => {
     const now = traits(model, TRAITS), given = readings[now.sentence], step = 10 ** -now.exponent;
     const found = gradients(given), derived = found[now.layer - 1][now.word];
