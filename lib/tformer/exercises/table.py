@@ -116,8 +116,8 @@ TYPES = {
     "an int": ("iu", "and an int is asked for: `/` makes floats of whole numbers, `//` does not."),
     "True and False": (
         "b",
-        "and True and False are asked for: as an index, 0 and 1 pick the rows 0 and 1, and only "
-        "True and False pick those where it is True.",
+        "and True and False are asked for: as an index, 0 and 1 pick the rows 0 and 1, "
+        "while True and False say of each row whether it is picked.",
     ),
 }
 
