@@ -98,7 +98,7 @@ def reached(fewer: int = 0, above: float = 0.1, known: dict[int, int] | None = N
 def cross_entropy(turned: bool = False, own: bool = False, chained: bool = True) -> str:
     """Symbols; frequencies of samples, by the library; and texts, word by word."""
     for n in (2, 3):
-        q, p = symbols("q", n, positive=True), symbols("p", n, positive=True)
+        q, p = symbols("r", n, positive=True), symbols("p", n, positive=True)
         log = np.vectorize(sp.log)
         entropy = -(p * log(p)).sum() if own else -(q * log(q)).sum()
         divergence = (p * (log(p) - log(q))).sum() if turned else (q * (log(q) - log(p))).sum()
@@ -192,7 +192,7 @@ def masked_questions(equal: bool = False, others: bool = True, noun: float = 1.0
 def still_moving(rest: int = 1, mean: int = 0, power: int = 2) -> str:
     """The mean over what may come, by symbols; then the library's gradients of all stories."""
     for n in (2, 3, 4):
-        p, q = symbols("p", n), symbols("q", n)
+        p, q = symbols("p", n), symbols("r", n)
         q[-1] = 1 - q[:-1].sum()
         unit = np.array([[sp.Integer(i == j) for j in range(n)] for i in range(n)])
         came = sum(q[w] * (p - unit[w]) for w in range(n))

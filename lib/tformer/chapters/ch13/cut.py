@@ -101,6 +101,7 @@ def cuts() -> dict[str, Tokenizer]:
     }
 
 
+@cache
 def floor(encode: Encode) -> np.ndarray:
     """The exact uncertainty of each token of a story given those before it; the end is a token."""
     rows = _table([encode(text) for text in world()])
@@ -133,6 +134,7 @@ class Told(NamedTuple):
         return float(self.nats / self.bytes / np.log(2))
 
 
+@cache
 def by_counting(encode: Encode, k: int) -> Told:
     """A model that has counted, in all stories, what follows the last k tokens of a story."""
     windows: Counter[tuple[int, ...]] = Counter()

@@ -45,12 +45,14 @@ def given(rows: np.ndarray, p: np.ndarray, asked: int, told: list[int]) -> float
     return uncertainty(rows[:, [*told, asked]], p) - uncertainty(rows[:, told], p)
 
 
+@cache
 def left(k: int) -> float:
     """What the last k words before the patient leave open, in nats."""
     one = world()
     return given(one.tokens(), one.p, LAST, list(range(LAST - k, LAST)))
 
 
+@cache
 def ngrams(k: int) -> float:
     """The uncertainty of a word given the last k words, in the mean over the places of a story.
 
