@@ -1,0 +1,1 @@
+"""The exam questions of chapter 13, answered again by other ways than the library's."""
