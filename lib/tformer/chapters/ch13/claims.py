@@ -170,7 +170,7 @@ def masked_questions(equal: bool = False, others: bool = True, noun: float = 1.0
         require(not equal or near(asked, whole[-1], 1e-9), f"{counts}: {asked:.4f}")
         strict += asked < whole[-1] - 1e-9
         tables += 1
-    require(strict > 0, "the questions always add up to the whole")
+    require(strict > 0, f"{strict} of {tables} tables have less")
     found, words = masked(), world().texts[0].split()
     for t, (one, word) in enumerate(zip(found, words, strict=True)):
         want = noun if t in (1, 6) else 0.0

@@ -14,7 +14,7 @@ from tformer.chapters.ch13.cut import (
 )
 from tformer.chapters.ch13.known import world
 from tformer.claims.registry import claim, require
-from tformer.claims.tools import near
+from tformer.claims.tools import near, show
 from tformer.tokens import BPE, learn
 from tformer.tokens.bpe import ALPHABET
 
@@ -51,7 +51,7 @@ def merge(half: float = 0.5, share: float = 1.0, all_bytes: bool = True) -> str:
         tokenizer = BPE.of_merges(tokens) if all_bytes else _of(text)
         for other in (text, "Wug, 道は!"):
             back = tokenizer.decode(tokenizer.encode(other))
-            require(back == other, f"{other!r} comes back as {back!r}")
+            require(back == other, f"{len(other)} letters come back as {len(back)}")
     require(twins > 0, "no token was merged with itself")
     return f"every merge of 80 texts, {twins} of them of a token with itself; every text comes back"
 
@@ -114,7 +114,7 @@ def bits(each: str = "text", lossy: bool = False, ordered: bool = False) -> str:
     perplexity, best = zip(*found, strict=True)
     by_perplexity = [best[i] for i in np.argsort(perplexity)]
     if ordered:
-        require(by_perplexity == sorted(best), "perplexity and bits a byte order them differently")
+        require(by_perplexity == sorted(best), f"bits a byte by perplexity: {show(by_perplexity)}")
     characters, words = by_counting(cuts()["characters"].encode, 4), floor(cuts()["words"].encode)
     require(characters.perplexity < np.exp(words.sum() / 19), "the words have less")
     require(characters.nats > 2.9 * want, f"{characters.nats:.2f} against {want:.2f}")
