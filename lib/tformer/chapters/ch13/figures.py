@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
 from tformer.chapters.ch13 import cut, reached, real
-from tformer.chapters.ch13.known import left, world
+from tformer.chapters.ch13.known import left, tokens, world
 from tformer.chapters.ch13.last_words import MOST, TALES, chances
 from tformer.figures.style import INK, KEY, PURPLE, QUERY, QUIET, VALUE, WEIGHT, panel
 from tformer.figures.tables import blank
@@ -191,7 +191,7 @@ def compared() -> Figure:
 
 def moving() -> tuple[Figure, Figure]:
     """At the floor: the gradient of one story for the first noun's logits, and a mean of some."""
-    rows = world().tokens()
+    rows = tokens()
     share = np.bincount(rows[:, 2], minlength=len(world().words)) / len(rows)
     order = np.argsort(-share)[: int((share > 0).sum())]
     animal = world().words.index("animal")
