@@ -14,7 +14,7 @@ from fractions import Fraction
 from functools import cache
 from operator import itemgetter
 
-__all__ = ["Model", "bits", "counted", "decoded", "encoded", "laid", "narrowed"]
+__all__ = ["Model", "again", "bits", "counted", "decoded", "encoded", "laid", "narrowed"]
 
 Pieces = dict[int, tuple[Fraction, Fraction]]
 """For each token that may come, where its piece of the interval begins and how long it is."""
@@ -80,3 +80,8 @@ def counted(texts: Iterable[Sequence[int]], k: int) -> Model:
         return laid({token: Fraction(n, whole) for token, n in after[seen].items()})
 
     return lambda before: pieces(tuple(before[max(len(before) - k, 0) :]))
+
+
+def again(model: Model, n: int) -> Model:
+    """A model of many texts of n tokens, one after another: it forgets those before."""
+    return lambda before: model(before[len(before) // n * n :])
