@@ -23,7 +23,7 @@ def test_the_page_counts_what_the_library_counts(blank: Page) -> None:
 
 
 def test_words_are_uncovered(page: Page) -> None:
-    nouns, range_ = page.locator(".tf-noun"), page.get_by_role("slider")
+    nouns, range_ = page.locator(".tf-lastwords-noun"), page.get_by_role("slider")
     expect(nouns).to_have_count(42)
     for _ in range(2):
         range_.press("ArrowRight")

@@ -107,7 +107,7 @@ def _own(k: int, title: str) -> Figure:
     ax.axhline(least, color=QUIET, linestyle="--", linewidth=1.4)
     ax.plot(SIZES, found[:, 0], "o-", color=QUERY, label="its own stories")
     ax.set(xscale="log", xlabel="stories counted", ylabel="nats a story", title=title)
-    ax.set_ylim(0, 70)
+    ax.set_ylim(0, 95)
     ax.legend(fontsize=10)
     return figure
 
