@@ -1,10 +1,10 @@
 // Show the last words before the patient: who may it be, and how much is left open.
 
-export const core = { entropy };
+export const core = { uncertainty };
 
 /** The uncertainty of a list of chances, in nats. */
-function entropy(list) {
-  return list.reduce((sum, [, p]) => sum - (p > 0 ? p * Math.log(p) : 0), 0);
+function uncertainty(list) {
+  return entropy(list.map(([, p]) => p));
 }
 
 const TRAITS = ["tale", "k"];
@@ -22,7 +22,7 @@ function render({ model, el }) {
       row("open in the mean over all stories", facts.mean)), live);
   return follow(model, TRAITS, () => {
     const { tale, k } = traits(model, TRAITS), { words, lists, which } = tales[tale];
-    const list = lists[which[k]], left = entropy(list);
+    const list = lists[which[k]], left = uncertainty(list);
     picks.forEach((one, i) => one.setAttribute("aria-pressed", i === tale));
     range.value = k;
     line.replaceChildren(...words.map((word, i) => i < words.length - k
