@@ -71,11 +71,11 @@ def test_held_out_pairs_are_counted_again() -> None:
     assert sampled.held_out(11) == pytest.approx(want, abs=1e-9)
 
 
-@pytest.mark.parametrize("of", [400, 1500])
-def test_what_is_stored_of_held_out_pairs_begins_like_a_training(of: int) -> None:
-    first, last = reached.apart(of, steps=6)
-    assert first == pytest.approx(reached.stored_apart()[of][0], abs=2e-3)
+def test_what_is_stored_of_held_out_pairs_begins_like_a_training() -> None:
+    first, last = reached.apart(400, steps=6)
     assert last[0] < first[0] - 0.2
+    for stored, _ in reached.stored_apart().values():
+        assert first == pytest.approx(stored, abs=2e-3)
 
 
 def test_answers_that_fit_come_from_one_distribution() -> None:

@@ -34,8 +34,8 @@ def code(spare: int = 1, above: int = 2, apart: bool = True) -> str:
         files = []
         for text in texts[::20]:
             file, (low, p) = encoded(text, model, spare), narrowed(text, model)
-            end, until = Fraction(int(file, 2) + 1, 2 ** len(file)), low + p
-            require(end <= until, f"{file} reaches {float(end):.6f}, the text {float(until):.6f}")
+            end = float((Fraction(int(file, 2) + 1, 2 ** len(file)) - low) / p)
+            require(end <= 1, f"{len(file)} bits reach to {end:.3f} of the text's interval")
             over = len(file) + float(np.log2(float(p)))
             require(0 <= over < above, f"{k} words: {over:.3f} bits above the loss")
             require(decoded(file, model, len(text)) == list(text), f"{file} comes back wrong")
