@@ -141,7 +141,7 @@ def objectives() -> tuple[Figure, Figure, Figure]:
 
 
 def _asked(title: str, names: list[str], given: np.ndarray, wanted: np.ndarray) -> Figure:
-    figure, ax = blank(3.3, 2.5)
+    figure, ax = blank(2.8, 2.4)
     ax.set_aspect("auto")
     for t, (one, other) in enumerate(zip(given, wanted, strict=True)):
         _box(ax, 0, t, [*names, *ASKED_OF[-1:]][one], QUERY, 2)
@@ -152,7 +152,7 @@ def _asked(title: str, names: list[str], given: np.ndarray, wanted: np.ndarray) 
 
 
 def _spans(names: list[str], source: np.ndarray, target: np.ndarray) -> Figure:
-    figure, ax = blank(3.3, 2.5)
+    figure, ax = blank(2.8, 2.4)
     ax.set_aspect("auto")
     for x, row, color in ((0, source, QUERY), (3, target, VALUE)):
         for t, one in enumerate(row):
