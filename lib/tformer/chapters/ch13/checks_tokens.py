@@ -1,0 +1,363 @@
+"""Exercises 13.3, 13.4 and 13.7: one merge, a text cut by merges, and spans that leave marks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import groupby, pairwise
+
+import numpy as np
+
+from tformer.exercises.kinds import Several
+from tformer.exercises.registry import exercise
+from tformer.exercises.table import Case, case
+from tformer.tokens import learn
+from tformer.tokens.bpe import BYTES
+
+Array = np.ndarray
+Pair = tuple[int, int]
+
+
+# ---- 13.3 ---------------------------------------------------------------------------------
+
+
+def _texts() -> Iterator[Case]:
+    for tokens, new, want, why in (
+        ([1, 2, 1, 2, 3], 9, [9, 9, 3], "1 2 stands twice, 2 1 and 2 3 once."),
+        ([7, 7, 7, -1, 7, 7], 8, [8, 7, -1, 8], "7 7 stands three times; merge from the left."),
+        ([3, 1, -1, 3, 1, -1, 1, 4, 4, 1], 5, [5, -1, 5, -1, 1, 4, 4, 1], "3 1 stands twice."),
+        ([6, 2, -1, 3, 9, -1, 3, 4], 10, [6, 2, -1, 3, 9, -1, 10], "A tie: 3 4 is smallest."),
+        ([5, 1, -1, 4, 2, -1, 2, 6], 7, [5, 1, -1, 4, 2, -1, 7], "A tie: 2 6 is smallest."),
+        ([4, 2, -1, 1, 3, -1, 5, 0], 6, [4, 2, -1, 6, -1, 5, 0], "A tie: 1 3 is smallest."),
+        ([1, -1, 2, 5, -1, 1, -1, 2, 5, -1, 1, -1, 2], 8, None, "No pair reaches over a −1."),
+        ([0, 2, -1, 9, 9, 9], 3, [0, 2, -1, 3, 9], "9 9 stands twice: places may overlap."),
+        ([4, 0, 0, 0, 0, 0, -1, 4, 0], 1, None, "0 0 stands four times, and is merged twice."),
+        ([2, 8, -1, 2, 8, -1, 2, 8, -1, 5, 6, 5, 6], 4, None, "Words that come again count again."),
+        ([2, 1, 4, -1, 1, 2, -1, 1, 4, 1], 3, None, "1 2 and 2 1 are two pairs."),
+        ([4], 5, [4], "One token has no neighbour."),
+        ([4, -1, 5, -1, 4], 6, [4, -1, 5, -1, 4], "Words of one token have no pairs."),
+        ([50_000, 3, 49_999, 50_000, 3], 50_001, None, "Tokens may be as large as 50 000."),
+        ([], 0, [], "A text may be empty."),
+    ):
+        result = None if want is None else np.array(want, dtype=int)
+        yield case(tokens=np.array(tokens, dtype=int), new=new, want=result, why=why)
+    for seed in range(10):
+        rng = np.random.default_rng(seed)
+        row: list[int] = []
+        for _ in range(3 + seed):
+            row += [-1] * bool(row) + rng.integers(0, 2 + seed // 3, rng.integers(1, 5)).tolist()
+        yield case(tokens=np.array(row), new=9)
+
+
+def _seldom(row: list[int], pair: Pair) -> int:
+    """How many places of a pair can be merged."""
+    return len(row) - len(_merged(row, pair, -2))
+
+
+def _merged(row: list[int], pair: Pair, new: int) -> list[int]:
+    found: list[int] = []
+    for token in row:
+        found.append(token)
+        if tuple(found[-2:]) == pair:
+            found[-2:] = [new]
+    return found
+
+
+def _each_word_once(row: list[int]) -> list[Pair]:
+    words = {tuple(word) for inside, word in groupby(row, key=lambda x: x >= 0) if inside}
+    return [pair for word in words for pair in pairwise(word)]
+
+
+def _all_places(row: list[int], pair: Pair | None, new: int) -> list[int]:
+    """What is left if overlapping places are merged as well."""
+    at = [tuple(row[i : i + 2]) == pair for i in range(len(row))]
+    kept = enumerate(zip(row, at, strict=True))
+    return [new if here else one for i, (one, here) in kept if here or not (i and at[i - 1])]
+
+
+@exercise(
+    "13.3",
+    praise="Ties, overlapping places, words that come again, words of one token, empty texts.",
+    hints=(
+        "Make a list of all pairs of neighbours, and leave out those with a −1 in them.",
+        "Count each pair in it. Which order puts the commonest first, and of equals the smaller?",
+        "Sort by (−count, pair). Then go through the text from the left: where the last two tokens "
+        "that you wrote are the pair, put the new one in their place.",
+    ),
+    cases=_texts,
+    slips="""
+        for pair in pairwise(row) if -1 not in pair → for pair in pairwise(row)
+            A pair with −1 was counted; there a word ends.
+        [pair for pair in pairwise(row) if -1 not in pair] → [*pairwise([x for x in row if x >= 0])]
+            The ends of the words were left out, so that a pair reaches from word to word.
+        (-pairs.count(pair), pair) → (-pairs.count(pair), pair[::-1])
+            Of equally common pairs the first tokens are compared first.
+        (-pairs.count(pair), pair) → (-pairs.count(pair), pairs.index(pair))
+            Of equally common pairs you took the one that comes first in the text.
+        (-pairs.count(pair), pair) → (-pairs.count(pair), -pairs.index(pair))
+            Of equally common pairs you took the one that comes last in the text.
+        (-pairs.count(pair), pair) → (-pairs.count(pair), [-token for token in pair])
+            Of equally common pairs you took the largest; take the smallest.
+        (-pairs.count(pair), pair) → (-pairs.count(pair), sum(pair), pair)
+            Of equally common pairs the first tokens are compared, not the sums.
+        -pairs.count(pair) → pairs.count(pair)
+            You took the rarest pair.
+        -pairs.count(pair) → -_seldom(row, pair)
+            Places that overlap were counted once; in 7 7 7 the pair 7 7 stands twice.
+        -pairs.count(pair) → -len([one for one in pairs if {*one} == {*pair}])
+            You counted a pair together with the same tokens in the other order.
+        pairs = [pair for pair in pairwise(row) if -1 not in pair] → pairs = _each_word_once(row)
+            A word that comes again was counted once; all its places count.
+        for token in row: → for token in row[::-1]:
+        tuple(found[-2:]) == best → tuple(found[:-3:-1]) == best
+        np.array(found → np.array(found[::-1]
+            Overlapping places were merged from the right.
+        tuple(found[-2:]) == best → $ and new not in found
+            Only the first place was merged.
+        tuple(found[-2:]) == best → {*found[-2:]} == {*(best or ())} and len(found) > 1
+            The same tokens in the other order were merged as well.
+        found[-2:] = [new] → found[-2] = new
+            The second token of each place is still there.
+        found[-2:] = [new] → found[-1] = new
+            The first token of each place is still there.
+        np.array(found → np.array([token for token in found if token >= 0]
+            The −1 are gone; the next merge needs them.
+        np.array(found → np.array(_all_places(row, best, new)
+            Places that overlap were both merged; a token goes into one merge only.
+    """,
+    otherwise="Count all pairs without −1, take the commonest, and merge it from the left.",
+)
+def one_merge(tokens: Array, new: int) -> Array:
+    """The text after one merge."""
+    row = tokens.tolist()
+    pairs = [pair for pair in pairwise(row) if -1 not in pair]
+    best = min({*pairs}, key=lambda pair: (-pairs.count(pair), pair), default=None)
+    found: list[int] = []
+    for token in row:
+        found.append(token)
+        if tuple(found[-2:]) == best:
+            found[-2:] = [new]
+    return np.array(found, dtype=int)
+
+
+# ---- 13.4 ---------------------------------------------------------------------------------
+
+
+def _cuts() -> Iterator[Case]:
+    bc_first = [(98, 99), (97, 98)]
+    for text, merges, want, why in (
+        ("abc", bc_first, [97, 256], "The merge b c is older: it comes first."),
+        ("aaa", [(97, 97)], [256, 97], "A token goes into one merge; begin at the left."),
+        ("abab", [(97, 98), (256, 256)], [257], "What was merged can be merged again."),
+        ("ba", [(97, 98)], [98, 97], "b a is not a b."),
+        ("ß", [], [195, 159], "ß has two bytes, and no merge is known."),
+        ("ß so ß", [(195, 159), (32, 256)], None, "A letter beyond ASCII has several bytes."),
+        ("", [(97, 98)], [], "A text may be empty."),
+        ("cabc abcb", [*bc_first, (97, 256)], None, ""),
+        ("abcd", [(98, 99), (97, 98), (99, 100)], [97, 256, 100], "b c takes both neighbours."),
+        ("bababa", [(97, 98), (98, 256)], None, ""),
+        ("aaaaaaa", [(97, 97), (256, 256), (256, 97)], None, "Six of the seven go in pairs."),
+    ):
+        yield _cut(text, merges, why, want)
+    learnt_from = "abba bab aab abab bbaa abba babb aabb"
+    for text, n in (("abbabab", 3), ("bbaabba", 5), ("abab babb aab", 9), ("baab abba bb", 12)):
+        yield _cut(text, _merges(learnt_from, n))
+    story = "the animal did not cross the street because it was too tired . " * 2
+    for text, n in (("the tired street", 12), ("it was not the cat", 25), ("dort träumt er", 8)):
+        yield _cut(text, _merges(story, n))
+
+
+def _cut(text: str, merges: list[Pair], why: str = "", want: list[int] | None = None) -> Case:
+    spelt = _spelt(merges)
+    shown = [
+        f"{a} {b} → {256 + i} ({spelt[256 + i].decode(errors='replace')!r})"
+        for i, (a, b) in enumerate(merges[:4])
+    ]
+    shown += ["…"] * (len(merges) > 4)
+    said = f"text = {text!r} and {'merges ' + ', '.join(shown) if merges else 'no merges'}"
+    pairs = np.array(merges, dtype=int).reshape(-1, 2)
+    result = None if want is None else np.array(want, dtype=int)
+    return case(text=text, merges=pairs, want=result, why=why, said=said)
+
+
+def _spelt(merges: list[Pair]) -> list[bytes]:
+    """The bytes of each token."""
+    found = [bytes([i]) for i in range(256)]
+    for one, other in merges:
+        found.append(found[one] + found[other])
+    return found
+
+
+def _merges(text: str, n: int) -> list[Pair]:
+    """Merges learnt from a text, in the numbers of the exercise."""
+    numbers, found = dict(BYTES), []
+    for i, one in enumerate(learn(text, n)):
+        found.append((numbers[one.left], numbers[one.right]))
+        numbers[one.left + one.right] = 256 + i
+    return found
+
+
+def _scanned(text: str, merges: Array, longest: bool) -> Array:
+    """The longest token at each place, or the first pair that some merge knows, from the left."""
+    known = {tuple(pair): 256 + i for i, pair in enumerate(merges.tolist())}
+    spelt, row, data = _spelt(merges.tolist()), list(text.encode()), text.encode()
+    if longest:
+        row, place = [], 0
+        while place < len(data):
+            fits = [i for i, token in enumerate(spelt) if data.startswith(token, place)]
+            row.append(max(fits, key=lambda i: len(spelt[i])))
+            place += len(spelt[row[-1]])
+        return np.array(row, dtype=int)
+    while places := [i for i in range(len(row) - 1) if (row[i], row[i + 1]) in known]:
+        row[places[0] : places[0] + 2] = [known[row[places[0]], row[places[0] + 1]]]
+    return np.array(row, dtype=int)
+
+
+@exercise(
+    "13.4",
+    praise="Older merges before newer ones, merges of merges, runs, letters of several bytes, and "
+    "no text at all.",
+    hints=(
+        "Begin with the bytes, as a list. What does the first merge make of them?",
+        "Make one merge after another, each in the whole text, before you come to the next one.",
+        "For each merge go through the text from the left; where the last two tokens that you "
+        "wrote are its pair, put its number in their place.",
+    ),
+    cases=_cuts,
+    mutants={
+        "You took the longest token that fits at each place; merges are made in their order.": (
+            lambda text, merges: _scanned(text, merges, longest=True)
+        ),
+        "You took the leftmost pair that any merge knows; the oldest merge comes first.": (
+            lambda text, merges: _scanned(text, merges, longest=False)
+        ),
+    },
+    slips="""
+        in enumerate(merges.tolist()) → in reversed([*enumerate(merges.tolist())])
+            The newest merge was made first; begin with the oldest.
+        in enumerate(merges.tolist()) → in enumerate(merges.tolist()[:1])
+            Only the first merge was made.
+        found[-2:] == pair → $ and 256 + i not in found
+            Each merge was made once; it is made wherever its pair stands.
+        found[-2:] == pair → $ and max(pair) < 256
+            What a merge has made can be merged again.
+        found[-2:] == pair → sorted(found[-2:]) == sorted(pair)
+            A pair has an order: b a is not a b.
+        [256 + i] → [i]
+            Merges are numbered from 256 on; below are the bytes.
+        [256 + i] → [257 + i]
+            The first merge makes token 256.
+        found[-2:] = [256 + i] → found[-2] = 256 + i
+            The second token of the pair is still there.
+        list(text.encode()) → [ord(letter) for letter in text]
+            You began with characters; a letter beyond ASCII has several bytes.
+        for token in row: → for token in row[::-1]:
+        found[-2:] == pair → found[:-3:-1] == pair
+        row = found → row = found[::-1]
+            In a run of equal tokens you began at the right.
+    """,
+    otherwise="Each merge in turn, in the whole text, from the left.",
+)
+def encode(text: str, merges: Array) -> Array:
+    """The tokens of a text."""
+    row = list(text.encode())
+    for i, pair in enumerate(merges.tolist()):
+        found: list[int] = []
+        for token in row:
+            found.append(token)
+            if found[-2:] == pair:
+                found[-2:] = [256 + i]
+        row = found
+    return np.array(row, dtype=int)
+
+
+# ---- 13.7 ---------------------------------------------------------------------------------
+
+
+def _spans() -> Iterator[Case]:
+    for n, spans, why in (
+        (5, [(1, 3)], "Tokens 1 and 2 are taken."),
+        (7, [(1, 2), (4, 6)], "Each span leaves its own mark."),
+        (6, [(0, 2), (5, 6)], "A span may begin the text, and one may end it."),
+        (6, [(1, 3), (3, 4)], "Spans may touch: two marks, side by side."),
+        (4, [(0, 4)], "All may be taken."),
+        (3, [], "No span: the text as it is, and one mark to end the target."),
+        (1, [(0, 1)], "One token."),
+        (6, [(0, 1), (1, 2), (2, 4)], "Three spans that touch."),
+        (9, [(2, 3), (4, 5), (6, 8)], ""),
+        (12, [(0, 3), (4, 5), (5, 6), (9, 11)], ""),
+    ):
+        rng = np.random.default_rng(n)
+        marks = 100 + rng.permutation(9)[: len(spans) + 1]
+        pairs = np.array(spans, dtype=int).reshape(-1, 2)
+        yield case(tokens=10 + rng.integers(0, 40, n), spans=pairs, marks=marks, why=why)
+
+
+@exercise(
+    "13.7",
+    kind=Several(names=("source", "target")),
+    praise="Spans at both ends, spans that touch, all tokens taken and none.",
+    hints=(
+        "Take five tokens and one span, and write down both lists.",
+        "Go from span to span: what stays before it, what does it leave, what is written?",
+        "Before a span, from where the last one ended: source. Its mark: both. Its tokens: target. "
+        "At the end: what is left of the text, and the last mark.",
+    ),
+    cases=_spans,
+    slips="""
+        source += [*tokens[place:]] →
+            What stands after the last span is missing in the source.
+        target += [marks[-1]] →
+            The mark that ends the target is missing.
+        target += [marks[-1]] → target += [marks[max(len(spans) - 1, 0)]]
+            The end has a mark of its own, the last one.
+        source += [*tokens[place:]] → source += [*tokens[place:], marks[-1]]
+            The mark for the end stands in the target only.
+        place = end → place = start
+            The spans are still in the source.
+        tokens[start:end] → tokens[start : end + 1] ;; place = end → place = end + 1
+            One token too many was taken: the end of a span is not in it.
+        tokens[start:end] → tokens[start : start + end] ;; place = end → place = start + end
+            You read the second number as a length; it is the end.
+        [mark, *tokens[start:end]] → [*tokens[start:end], mark]
+            In the target a mark stands before its span.
+        [mark, *tokens[start:end]] → [*tokens[start:end]]
+            The marks are missing in the target: which span is which?
+        [*tokens[place:start], mark] → [*tokens[place:start]]
+            The marks are missing in the source: the spans left nothing where they stood.
+        [*tokens[place:start], mark] → [*tokens[place:start], *[mark] * (end - start)]
+            A span leaves one mark, however long it is.
+        zip(spans, marks, strict=False) → zip(spans, marks[:1].repeat(len(spans)), strict=True)
+            Each span has a mark of its own.
+        zip(spans, marks, strict=False) → zip(_joined(spans), marks, strict=False)
+            Spans that touch were made one; each leaves its own mark.
+        np.array(source), np.array(target) → np.array(target), np.array(source)
+            The two are exchanged: source first.
+        zip(spans, marks, strict=False) → zip(spans, marks[1:], strict=True)
+            The first mark was left out: span i leaves marks[i].
+        zip(spans, marks, strict=False) → zip(spans, np.sort(marks), strict=False)
+            The marks were sorted; they are used as they come.
+    """,
+    otherwise="The source keeps what is not taken, with a mark for each span.",
+)
+def corrupt(tokens: Array, spans: Array, marks: Array) -> tuple[Array, Array]:
+    """Source and target of span corruption."""
+    source: list[int] = []
+    target: list[int] = []
+    place = 0
+    for (start, end), mark in zip(spans, marks, strict=False):
+        source += [*tokens[place:start], mark]
+        target += [mark, *tokens[start:end]]
+        place = end
+    source += [*tokens[place:]]
+    target += [marks[-1]]
+    return np.array(source), np.array(target)
+
+
+def _joined(spans: Array) -> list[list[int]]:
+    found: list[list[int]] = []
+    for start, end in spans.tolist():
+        if found and found[-1][1] == start:
+            found[-1][1] = end
+        else:
+            found.append([start, end])
+    return found
