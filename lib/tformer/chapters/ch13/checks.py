@@ -1,4 +1,4 @@
-"""Exercises 13.1, 13.2, 13.5 and 13.6: uncertainty, what a window leaves, losses and reports."""
+"""Exercises 13.1 and 13.2: uncertainty, and what the last words leave of it."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from tformer.exercises.kinds import Number, Several
+from tformer.exercises.kinds import Several
 from tformer.exercises.promises import promised, single, whole
 from tformer.exercises.registry import exercise
 from tformer.exercises.table import Case, case
@@ -19,16 +19,16 @@ Array = np.ndarray
 
 def _chances() -> Iterator[Case]:
     yield case(p=[0.5, 0.25, 0.25], want=(1.5, 2**1.5), why="½ · 1 + ¼ · 2 + ¼ · 2 = 1.5 bits.")
-    yield case(p=[0.5, 0.5, 0], want=(1, 2), why="What never comes adds nothing: a fair coin.")
-    yield case(p=[[1.0, 0, 0], [0.25, 0.25, 0.5]], want=([0, 1.5], [1, 2**1.5]))
-    yield case(p=[0, 0, 1.0, 0], want=(0, 1), why="A certain word: as a choice among one.")
-    yield case(p=[[1.0]], want=([0], [1]), why="There may be one word alone.")
+    yield case(p=[0.5, 0.5, 0], want=(1.0, 2.0), why="What never comes adds nothing: a fair coin.")
+    yield case(p=[[1.0, 0, 0], [0.25, 0.25, 0.5]], want=([0.0, 1.5], [1, 2**1.5]))
+    yield case(p=[0, 0, 1.0, 0], want=(0.0, 1.0), why="A certain word: as a choice among one.")
+    yield case(p=[[1.0]], want=([0.0], [1.0]), why="There may be one word alone.")
     for shape in ((3, 5), (2, 4), (2, 3, 4), (5,)):
         p = np.random.default_rng(len(shape)).gamma(0.7, size=shape) + 1e-3
         yield case(p=p / p.sum(axis=-1, keepdims=True))
     some = np.array([[3.0, 0, 1, 4], [0, 0, 2, 6]])
     yield case(p=some / some.sum(axis=-1, keepdims=True))
-    yield case(p=np.full(1000, 1e-3), want=(np.log2(1000), 1000), why="1000 words, all alike.")
+    yield case(p=np.full(1000, 1e-3), want=(np.log2(1000), 1000.0), why="1000 words, all alike.")
     yield from promised(whole, p=np.eye(3)[[1, 1, 0]])
     yield from promised(single, p=some / some.sum(axis=-1, keepdims=True))
 
@@ -78,6 +78,10 @@ def _chances() -> Iterator[Case]:
             The entropy was squared; 2 is to be raised to it.
         2**bits → 2 ** (bits / p.shape[-1])
             The entropy was divided by the number of words; it is that of one word already.
+        .sum(axis=-1) → .sum(axis=-1) / np.log2(max(p.shape[-1], 2))
+            It is divided by log₂ N, the most it can be: that is a share, and bits are asked for.
+        = uncertain(np.exp(p) / np.exp(p).sum(axis=-1, keepdims=True))
+            A softmax was taken; p are probabilities already.
     """,
     otherwise="The entropy is the mean of −log₂ p, and the perplexity 2 to its power.",
 )
@@ -92,7 +96,7 @@ def uncertain(p: Array) -> tuple[Array, Array]:
 
 
 def _worlds() -> Iterator[Case]:
-    small = np.array([[1, 8, 5], [2, 8, 6], [1, 9, 5], [2, 9, 5]])
+    small = np.array([[1, 8, 5], [2, 8, 6], [1, 9, 5], [3, 9, 5]])
     want = [np.log(4) - 0.75 * np.log(3), np.log(2) / 2, 0]
     why = "Half of the stories end in 8 and then 5 or 6; after 9 the patient is 5."
     yield case(stories=small, want=want, why=why)
@@ -100,7 +104,7 @@ def _worlds() -> Iterator[Case]:
     why = "The word 0 tells nothing, and the one before it everything."
     yield case(stories=both, want=[np.log(2), np.log(2), 0, 0], why=why)
     turned = np.array([[1, 2, 7], [2, 1, 8], [3, 2, 8], [3, 1, 7]])
-    why = "Neither word tells anything alone; both together, in their order, tell all."
+    why = "The last word tells nothing alone; both together, in their order, tell all."
     yield case(stories=turned, want=[np.log(2), np.log(2), 0], why=why)
     yield case(stories=np.array([[4], [4], [9]]), why="T may be 1: nothing stands before it.")
     yield case(stories=np.array([[3, 1, 2]]), want=[0, 0, 0], why="One story leaves nothing open.")
@@ -124,9 +128,16 @@ def _worlds() -> Iterator[Case]:
         "the mean over all stories; with k = 0 all are one group.",
     ),
     cases=_worlds,
+    mutants={
+        "You took windows anywhere in a story; only its patient is asked.": lambda stories: (
+            np.array([_of_any_word(stories, k) for k in range(len(stories.T))])
+        ),
+    },
     slips="""
         T - 1 - k : T - 1 → 0 : k
             The first k words are known here; those just before the patient should be.
+        T - 1 - k : T - 1 → 0 : T - 1 - k
+            The last k words are hidden here, and those before them known.
         T - 1 - k : T - 1 → T - 1 - k : T
             The patient is among what is known: then nothing is ever left open.
         T - 1 - k : T - 1 → min(T - k, T - 1) : T - 1
@@ -135,12 +146,20 @@ def _worlds() -> Iterator[Case]:
             One word too many is known: for k = 0 it is none.
         T - 1 - k : T - 1 → T - 1 - k : min(T - k, T - 1)
             Only the word k places before the patient is known; those after it are as well.
+        T - 1 - k : T - 1 → (T - k) % T : T - 1
+            A slice from −k to −1 has k − 1 words, and for k = 0 it has all of them.
         stories[:, T - 1 - k : T - 1] → np.sort($, axis=1)
-            The known words were sorted; a model knows where each of them stands.
+            The order of the known words is lost; a model knows where each of them stands.
         np.log(counts / counts.sum()) → np.log2(counts / counts.sum())
             That is in bits; nats are asked for.
         np.log(counts / counts.sum()) → np.log(counts / n)
-            Chances are those given what is known: divide by the stories of the group.
+            That is what the known words and the patient leave open together: divide by the stories
+            of the group, not by all.
+        np.log(counts / counts.sum()) → np.log(1 / counts.sum())
+            That is what is open about the story; asked is the patient alone.
+        total -= (counts * np.log(counts / counts.sum())).sum() → total += counts.max()
+        total / n → -np.log(total / n)
+            That is −ln of how often the best guess is right; the loss is the mean of −ln.
         total / n → total
             That is the sum over the stories; take the mean.
         total / n → total / len(np.unique(known, axis=0))
@@ -156,6 +175,12 @@ def _worlds() -> Iterator[Case]:
             The likeliest patient alone was counted; take the mean over all.
         n, T = stories.shape → stories = np.unique(stories, axis=0); n, T = stories.shape
             Equal stories were counted once; each row counts.
+        np.array(found) → found[0] - np.array(found)
+            That is what the known words tell; asked is what they leave open.
+        np.array(found) → np.array(found[1:])
+            The first entry is missing: k = 0, where nothing is known.
+        total -= (counts * np.log(counts / counts.sum())).sum() → total = _larger(total, counts, n)
+            That is the group in which most is open; take the mean over the stories.
         in range(T) → in reversed(range(T))
             The order is turned round: k = 0 comes first.
         = np.full(len(stories.T), (lambda c: -(c / c.sum() * np.log(c / c.sum())).sum())(
@@ -179,181 +204,16 @@ def left(stories: Array) -> Array:
     return np.array(found)
 
 
-# ---- 13.5 ---------------------------------------------------------------------------------
+def _larger(total: float, counts: Array, n: int) -> float:
+    share = counts / counts.sum()
+    return max(total, float(-n * (share * np.log(share)).sum()))
 
 
-def _batches() -> Iterator[Case]:
-    third = np.log(3)
-    yield case(
-        z=[[[0, third], [0, 0]]],
-        tokens=np.array([[0, 1]]),
-        want=np.log(4 / 3),
-        why="One place is asked: word 1 has the probability 3/4 there.",
+def _of_any_word(stories: Array, k: int) -> float:
+    """The uncertainty of a word given the k before it, over all windows."""
+    windows = np.concatenate([stories[:, t - k : t + 1] for t in range(k, len(stories.T))])
+    both, known = (
+        np.unique([str(row) for row in rows.tolist()], return_counts=True)[1] / len(windows)
+        for rows in (windows, windows[:, :-1])
     )
-    yield case(
-        z=[[[0, third], [third, 0], [2, 0]], [[0, 0], [5, 0], [0, 9]]],
-        tokens=np.array([[0, 1, 1], [1, 0, -1]]),
-        want=(np.log(4 / 3) + np.log(4) + np.log(2)) / 3,
-        why="Three places are asked: probabilities 3/4, 1/4 and 1/2.",
-    )
-    short = "Nothing is asked of a text of one token, nor at the last token of a text."
-    lengths = ((3, 1), (2, 4, 1), (5, 2), (1, 6, 3, 3), (4,))
-    for seed, some in enumerate(lengths):
-        rng = np.random.default_rng(seed)
-        size, most = 3 + seed, max(some) + (seed == 2)
-        tokens = rng.integers(0, size, (len(some), most))
-        tokens[np.arange(most) >= np.array(some)[:, None]] = -1
-        z = np.round(3 * rng.standard_normal((len(some), most, size)), 1)
-        yield case(z=z, tokens=tokens, why=short)
-    large = np.array([[[2000.0, 1999, 0], [-3000, -2999, -3001], [0, 0, 1]]])
-    yield case(z=large, tokens=np.array([[1, 1, 2]]), why="Logits may be thousands.")
-    for row in ([1, 2, 0], [0, 0, 1]):
-        far = 2000 * np.eye(3)[[row, row[::-1]]]
-        why = "A probability may be e to the power of −2000; its loss is 2000."
-        yield case(z=far, tokens=np.array([[0, 0, 1], [2, 2, -1]]), why=why)
-
-
-@exercise(
-    "13.5",
-    kind=Number(relative=1e-9, within=1e-9, near=0.0),
-    praise="Texts of one token and more, filled up and full, and logits of thousands.",
-    hints=(
-        "Which place is asked for which token? Write it down for a text of three tokens.",
-        "The logits of all places but the last belong to all tokens but the first. Which of these "
-        "tokens are there?",
-        "Take the logarithms of the softmax at the places that are asked, pick the token that came "
-        "in each, and take one mean over all of them. Mind large logits.",
-    ),
-    cases=_batches,
-    slips="""
-        costs.mean() → _mean_of_means(costs, asked)
-            Each text got a mean and then the texts; all tokens that are asked weigh the same.
-        asked = wanted >= 0 → asked = wanted >= -1
-            Where nothing comes, −1 is read as an index: the last word of the vocabulary is asked.
-        asked = wanted >= 0 → asked = wanted > 0
-            Word 0 is a word: only −1 asks nothing.
-        costs.mean() → costs.sum() / asked.size
-            It is divided by all places but the last, also by those that ask nothing.
-        costs.mean() → costs.sum() / (tokens >= 0).sum()
-            It is divided by all tokens; the first of each text is not asked.
-        costs.mean() → costs.sum() / tokens.size
-            It is divided by the size of the whole table; only what is asked counts.
-        costs.mean() → costs.sum()
-            That is the sum; take the mean over what is asked.
-        costs.mean() → costs.sum() / len(tokens)
-            That is the mean loss of a text; take the mean over what is asked.
-        z[:, :-1], tokens[:, 1:] → z, tokens
-            The targets are not moved: each place is asked for the token that it reads.
-        z[:, :-1], tokens[:, 1:] → z[:, 1:], tokens[:, :-1]
-            They are moved the wrong way: each place is asked for the token before it.
-        z[:, :-1], tokens[:, 1:] → z, np.roll(tokens, -1, axis=1)
-            The last place of the table is asked for the first token; nothing comes after it.
-        z.max(axis=-1, keepdims=True) → np.zeros(1)
-            Logits of thousands overflow: take the largest of a row off first.
-        z.max(axis=-1, keepdims=True) → z.max()
-            One number is taken off all rows, and rows far below it become the logarithm of 0.
-        z - top - np.log(e.sum(axis=-1, keepdims=True)) → np.log(e / e.sum(axis=-1, keepdims=True))
-            Small probabilities became 0 before their logarithm was taken: take logits less log-sum.
-        e.sum(axis=-1, keepdims=True) → e.sum(axis=1, keepdims=True)
-            The softmax runs over the places; it should run over the words.
-        costs.mean() → np.exp(costs.mean())
-            That is the perplexity; the loss is its logarithm.
-        costs.mean() → costs.mean() / np.log(2)
-            That is in bits; nats are asked for.
-        costs.mean() → (1 - np.exp(-costs)).mean()
-            That is the mean of 1 − p; the loss is −log p.
-        costs.mean() → -np.log(np.exp(-costs).mean())
-            The mean was taken before the logarithm; each place has a loss of its own.
-        -logs[asked, wanted[asked]] → logs[asked, wanted[asked]]
-            Logarithms of probabilities are below 0: the minus sign is missing.
-        z - top - np.log(e.sum(axis=-1, keepdims=True)) → z
-            The logits are no logarithms of probabilities yet: the softmax is missing.
-    """,
-)
-def next_loss(z: Array, tokens: Array) -> float:
-    """Mean loss over all tokens that are asked."""
-    z, wanted = z[:, :-1], tokens[:, 1:]
-    top = z.max(axis=-1, keepdims=True)
-    e = np.exp(z - top)
-    logs = z - top - np.log(e.sum(axis=-1, keepdims=True))
-    asked = wanted >= 0
-    costs = -logs[asked, wanted[asked]]
-    return float(costs.mean())
-
-
-def _mean_of_means(costs: Array, asked: Array) -> float:
-    texts = np.split(costs, asked.sum(axis=1).cumsum()[:-1])
-    return float(np.mean([text.mean() for text in texts if text.size]))
-
-
-# ---- 13.6 ---------------------------------------------------------------------------------
-
-
-def _reports() -> Iterator[Case]:
-    bit = np.log(2)
-    yield case(losses=[7 * bit, 3 * bit], text="so it", want=(2, 4), why="10 bits, 5 bytes.")
-    yield case(losses=[4 * bit, 10 * bit], text="Straße", want=(2, 4), why="ß has two bytes.")
-    yield case(losses=[3 * bit], text="道は", want=(0.5, 2**0.5), why="Three bytes for each sign.")
-    yield case(losses=[0.0, 0, 0], text="it was", want=(0, 1), why="A model that is always sure.")
-    yield case(losses=[5.0, 1], text="wide \n", why="Spaces and line ends are bytes too.")
-    yield case(losses=[2.5], text="a", why="One token of one byte.")
-    yield case(losses=[1.5, 0.25, 4, 2], text="🙂 ok")
-    yield case(losses=[1.0, 2, 6], text="l’été", whole=True)
-    yield from promised(single, losses=np.array([1.5, 0.25, 4]), text="größer")
-    far = 10 * np.random.default_rng(0).random(600)
-    yield case(losses=far, text="zwölf " * 300, said="600 losses and 300 times the text 'zwölf '")
-
-
-@exercise(
-    "13.6",
-    kind=Several(names=("bits a byte", "perplexity of a byte")),
-    praise="English, German, Japanese, sure models and long texts.",
-    hints=(
-        "What is the loss of the whole text, and what changes in it if the tokens do?",
-        "Nothing changes in it. How many questions would there be, if each byte were one?",
-        "Divide the sum of the losses by the number of bytes. One of the two results wants this "
-        "in bits, the other one is e to its power.",
-    ),
-    cases=_reports,
-    slips="""
-        len(text.encode()) → len(text)
-            You counted characters; some of them have two bytes in UTF-8, or three or four.
-        len(text.encode()) → len(losses)
-            That is a token's, not a byte's: divide by the bytes.
-        len(text.encode()) → len(text.split())
-            You counted words.
-        losses.sum() → losses.mean()
-            The mean was divided once more; the loss of the text is the sum.
-        nats / np.log(2) → nats
-            The first number is in nats; a bit is ln 2 of them.
-        nats / np.log(2) → nats * np.log(2)
-            A bit is ln 2 nats, about 0.69, so there are more bits than nats: divide.
-        nats / np.log(2) → losses.mean() / np.log(2)
-            Those are bits a token.
-        np.exp(nats) → np.exp(losses.mean())
-            That is the perplexity of a token as the text is cut now; each byte is to be one.
-        np.exp(nats) → 2**nats
-            Nats are undone by powers of e, not of 2.
-        np.exp(nats) → np.exp(nats / np.log(2))
-            Bits are undone by powers of 2, not of e.
-        np.exp(nats) → np.exp(losses.mean()) * len(losses) / len(text.encode())
-            A perplexity does not shrink by a factor: its logarithm does.
-        np.exp(nats) → np.exp(losses.mean()) ** (len(text.encode()) / len(losses))
-            The power is upside down: of more tokens each is easier.
-        np.exp(nats) → np.exp(losses).mean()
-            You took the mean of the perplexities of single tokens; take the mean of losses.
-        np.exp(nats) → nats
-            The second number is the loss of a byte; its perplexity is asked for.
-        np.exp(nats) → np.exp(-nats)
-            That is the mean probability of a byte; the perplexity is one over it.
-        losses.sum() → -np.log(np.prod(np.exp(-losses.astype(float))))
-            The probability of a long text is too small for a float: add up logarithms.
-        nats / np.log(2), np.exp(nats) → np.exp(nats), nats / np.log(2)
-            The two are exchanged: bits a byte first.
-    """,
-    otherwise="The loss of the text in bits, over its bytes in UTF-8; and e to its nats a byte.",
-)
-def report(losses: Array, text: str) -> tuple[float, float]:
-    """Bits a byte, and the perplexity of a byte."""
-    nats = losses.sum() / len(text.encode())
-    return nats / np.log(2), np.exp(nats)
+    return float((known * np.log(known)).sum() - (both * np.log(both)).sum())

@@ -13,8 +13,8 @@ Array = np.ndarray
 LEAST = 0.01
 """By which share two numbers have to differ."""
 TEXTS = (
+    "so it",
     "a b",
-    "too tired",
     "The animal did not cross the street because it was too wide.",
     "Die Straße war zu breit.",
     "I a m w i d e .",
@@ -32,12 +32,12 @@ _BETTER = (
     "token is not enough, the losses of all characters have to add up to more."
 )
 _SAME = (
-    "The two models give the text one and the same probability, so neither is worse: let the "
-    "characters cost somewhat more in all."
+    "The two give the text the same probability, or nearly so, and neither is worse: let the "
+    "characters lose more in all, by more than one in a hundred."
 )
 _EQUAL = (
-    "Where every token has the same perplexity, the longer cut is worse, but no number misleads: "
-    "make a character somewhat cheaper than a word."
+    "The perplexities are equal, or nearly so, and mislead nobody: let that of the characters be "
+    "smaller by more than one in a hundred."
 )
 
 
@@ -112,7 +112,7 @@ def _judge(words: Array, characters: Array, said: str) -> None:
     p, q = float(words.sum()), float(characters.sum())
     head = (
         f"With {said}, the words lose {show(p)} nats in all and have the perplexity {show(a)}; "
-        f"the characters lose {pair(q, p)[0]} and have {pair(b, a)[0]}."
+        f"the characters lose {_beside(q, p)} and have {_beside(b, a)}."
     )
     smaller, worse = b < a * (1 - LEAST), q > p * (1 + LEAST)
     if smaller and worse:
@@ -122,3 +122,8 @@ def _judge(words: Array, characters: Array, said: str) -> None:
     if worse:
         raise Wrong(f"{head} {_EQUAL if b < a * (1 + LEAST) else _AGREE}")
     raise Wrong(f"{head} The perplexity should be smaller, and the loss of the text larger.")
+
+
+def _beside(one: float, other: float) -> str:
+    """A number with enough digits to tell it from another, unless they are the same."""
+    return show(one) if np.isclose(one, other) else pair(one, other)[0]

@@ -1,4 +1,4 @@
-"""Exercises 13.3, 13.4 and 13.7: one merge, a text cut by merges, and spans that leave marks."""
+"""Exercises 13.3 and 13.7: one merge, and spans that leave marks."""
 
 from __future__ import annotations
 
@@ -10,8 +10,6 @@ import numpy as np
 from tformer.exercises.kinds import Several
 from tformer.exercises.registry import exercise
 from tformer.exercises.table import Case, case
-from tformer.tokens import learn
-from tformer.tokens.bpe import BYTES
 
 Array = np.ndarray
 Pair = tuple[int, int]
@@ -33,6 +31,7 @@ def _texts() -> Iterator[Case]:
         ([4, 0, 0, 0, 0, 0, -1, 4, 0], 1, None, "0 0 stands four times, and is merged twice."),
         ([2, 8, -1, 2, 8, -1, 2, 8, -1, 5, 6, 5, 6], 4, None, "Words that come again count again."),
         ([2, 1, 4, -1, 1, 2, -1, 1, 4, 1], 3, None, "1 2 and 2 1 are two pairs."),
+        ([1, 3, -1, 3, -1, 1, 3], 4, [4, -1, 3, -1, 4], "1 3 stands twice; −1 3 is no pair."),
         ([4], 5, [4], "One token has no neighbour."),
         ([4, -1, 5, -1, 4], 6, [4, -1, 5, -1, 4], "Words of one token have no pairs."),
         ([50_000, 3, 49_999, 50_000, 3], 50_001, None, "Tokens may be as large as 50 000."),
@@ -74,6 +73,23 @@ def _all_places(row: list[int], pair: Pair | None, new: int) -> list[int]:
     return [new if here else one for i, (one, here) in kept if here or not (i and at[i - 1])]
 
 
+def _pair_alone(tokens: Array, new: int) -> Array:
+    """The pair, and the text if there is none."""
+    pairs = [pair for pair in pairwise(tokens.tolist()) if -1 not in pair]
+    best = min({*pairs}, key=lambda pair: (-pairs.count(pair), pair), default=tokens)
+    return np.array(best)
+
+
+def _until_none(tokens: Array, new: int) -> Array:
+    """One merge after another, as long as a pair stands twice."""
+    while True:
+        pairs = [pair for pair in pairwise(tokens.tolist()) if -1 not in pair]
+        if len(pairs) == len({*pairs}):
+            return tokens
+        best = min({*pairs}, key=lambda pair: (-pairs.count(pair), pair))
+        tokens, new = np.array(_merged(tokens.tolist(), best, new)), new + 1
+
+
 @exercise(
     "13.3",
     praise="Ties, overlapping places, words that come again, words of one token, empty texts.",
@@ -84,7 +100,17 @@ def _all_places(row: list[int], pair: Pair | None, new: int) -> list[int]:
         "that you wrote are the pair, put the new one in their place.",
     ),
     cases=_texts,
+    mutants={
+        "That is the pair; return the text in which it has been merged.": _pair_alone,
+        "After the merge you went on to the next one; make one.": _until_none,
+    },
     slips="""
+        if tuple(found[-2:]) == best → if pairs.count(best) > 1 and tuple(found[-2:]) == best
+            A pair that stands once was not merged; it is, if no other one is commoner.
+        if -1 not in pair → if pair[0] >= 0
+            A pair that ends in −1 was counted; there a word ends.
+        np.array(found → np.array(found if found[-1:] == [new] else found[:-1]
+            The last token is missing, where it is in no merge.
         for pair in pairwise(row) if -1 not in pair → for pair in pairwise(row)
             A pair with −1 was counted; there a word ends.
         [pair for pair in pairwise(row) if -1 not in pair] → [*pairwise([x for x in row if x >= 0])]
@@ -99,6 +125,8 @@ def _all_places(row: list[int], pair: Pair | None, new: int) -> list[int]:
             Of equally common pairs you took the largest; take the smallest.
         (-pairs.count(pair), pair) → (-pairs.count(pair), sum(pair), pair)
             Of equally common pairs the first tokens are compared, not the sums.
+        -pairs.count(pair) → -pairs.count(pair) / row.count(pair[0]) / row.count(pair[1])
+            You divided by how often the two tokens stand; the count of the pair decides.
         -pairs.count(pair) → pairs.count(pair)
             You took the rarest pair.
         -pairs.count(pair) → -_seldom(row, pair)
@@ -137,137 +165,6 @@ def one_merge(tokens: Array, new: int) -> Array:
         if tuple(found[-2:]) == best:
             found[-2:] = [new]
     return np.array(found, dtype=int)
-
-
-# ---- 13.4 ---------------------------------------------------------------------------------
-
-
-def _cuts() -> Iterator[Case]:
-    bc_first = [(98, 99), (97, 98)]
-    for text, merges, want, why in (
-        ("abc", bc_first, [97, 256], "The merge b c is older: it comes first."),
-        ("aaa", [(97, 97)], [256, 97], "A token goes into one merge; begin at the left."),
-        ("abab", [(97, 98), (256, 256)], [257], "What was merged can be merged again."),
-        ("ba", [(97, 98)], [98, 97], "b a is not a b."),
-        ("ß", [], [195, 159], "ß has two bytes, and no merge is known."),
-        ("ß so ß", [(195, 159), (32, 256)], None, "A letter beyond ASCII has several bytes."),
-        ("", [(97, 98)], [], "A text may be empty."),
-        ("cabc abcb", [*bc_first, (97, 256)], None, ""),
-        ("abcd", [(98, 99), (97, 98), (99, 100)], [97, 256, 100], "b c takes both neighbours."),
-        ("bababa", [(97, 98), (98, 256)], None, ""),
-        ("aaaaaaa", [(97, 97), (256, 256), (256, 97)], None, "Six of the seven go in pairs."),
-    ):
-        yield _cut(text, merges, why, want)
-    learnt_from = "abba bab aab abab bbaa abba babb aabb"
-    for text, n in (("abbabab", 3), ("bbaabba", 5), ("abab babb aab", 9), ("baab abba bb", 12)):
-        yield _cut(text, _merges(learnt_from, n))
-    story = "the animal did not cross the street because it was too tired . " * 2
-    for text, n in (("the tired street", 12), ("it was not the cat", 25), ("dort träumt er", 8)):
-        yield _cut(text, _merges(story, n))
-
-
-def _cut(text: str, merges: list[Pair], why: str = "", want: list[int] | None = None) -> Case:
-    spelt = _spelt(merges)
-    shown = [
-        f"{a} {b} → {256 + i} ({spelt[256 + i].decode(errors='replace')!r})"
-        for i, (a, b) in enumerate(merges[:4])
-    ]
-    shown += ["…"] * (len(merges) > 4)
-    said = f"text = {text!r} and {'merges ' + ', '.join(shown) if merges else 'no merges'}"
-    pairs = np.array(merges, dtype=int).reshape(-1, 2)
-    result = None if want is None else np.array(want, dtype=int)
-    return case(text=text, merges=pairs, want=result, why=why, said=said)
-
-
-def _spelt(merges: list[Pair]) -> list[bytes]:
-    """The bytes of each token."""
-    found = [bytes([i]) for i in range(256)]
-    for one, other in merges:
-        found.append(found[one] + found[other])
-    return found
-
-
-def _merges(text: str, n: int) -> list[Pair]:
-    """Merges learnt from a text, in the numbers of the exercise."""
-    numbers, found = dict(BYTES), []
-    for i, one in enumerate(learn(text, n)):
-        found.append((numbers[one.left], numbers[one.right]))
-        numbers[one.left + one.right] = 256 + i
-    return found
-
-
-def _scanned(text: str, merges: Array, longest: bool) -> Array:
-    """The longest token at each place, or the first pair that some merge knows, from the left."""
-    known = {tuple(pair): 256 + i for i, pair in enumerate(merges.tolist())}
-    spelt, row, data = _spelt(merges.tolist()), list(text.encode()), text.encode()
-    if longest:
-        row, place = [], 0
-        while place < len(data):
-            fits = [i for i, token in enumerate(spelt) if data.startswith(token, place)]
-            row.append(max(fits, key=lambda i: len(spelt[i])))
-            place += len(spelt[row[-1]])
-        return np.array(row, dtype=int)
-    while places := [i for i in range(len(row) - 1) if (row[i], row[i + 1]) in known]:
-        row[places[0] : places[0] + 2] = [known[row[places[0]], row[places[0] + 1]]]
-    return np.array(row, dtype=int)
-
-
-@exercise(
-    "13.4",
-    praise="Older merges before newer ones, merges of merges, runs, letters of several bytes, and "
-    "no text at all.",
-    hints=(
-        "Begin with the bytes, as a list. What does the first merge make of them?",
-        "Make one merge after another, each in the whole text, before you come to the next one.",
-        "For each merge go through the text from the left; where the last two tokens that you "
-        "wrote are its pair, put its number in their place.",
-    ),
-    cases=_cuts,
-    mutants={
-        "You took the longest token that fits at each place; merges are made in their order.": (
-            lambda text, merges: _scanned(text, merges, longest=True)
-        ),
-        "You took the leftmost pair that any merge knows; the oldest merge comes first.": (
-            lambda text, merges: _scanned(text, merges, longest=False)
-        ),
-    },
-    slips="""
-        in enumerate(merges.tolist()) → in reversed([*enumerate(merges.tolist())])
-            The newest merge was made first; begin with the oldest.
-        in enumerate(merges.tolist()) → in enumerate(merges.tolist()[:1])
-            Only the first merge was made.
-        found[-2:] == pair → $ and 256 + i not in found
-            Each merge was made once; it is made wherever its pair stands.
-        found[-2:] == pair → $ and max(pair) < 256
-            What a merge has made can be merged again.
-        found[-2:] == pair → sorted(found[-2:]) == sorted(pair)
-            A pair has an order: b a is not a b.
-        [256 + i] → [i]
-            Merges are numbered from 256 on; below are the bytes.
-        [256 + i] → [257 + i]
-            The first merge makes token 256.
-        found[-2:] = [256 + i] → found[-2] = 256 + i
-            The second token of the pair is still there.
-        list(text.encode()) → [ord(letter) for letter in text]
-            You began with characters; a letter beyond ASCII has several bytes.
-        for token in row: → for token in row[::-1]:
-        found[-2:] == pair → found[:-3:-1] == pair
-        row = found → row = found[::-1]
-            In a run of equal tokens you began at the right.
-    """,
-    otherwise="Each merge in turn, in the whole text, from the left.",
-)
-def encode(text: str, merges: Array) -> Array:
-    """The tokens of a text."""
-    row = list(text.encode())
-    for i, pair in enumerate(merges.tolist()):
-        found: list[int] = []
-        for token in row:
-            found.append(token)
-            if found[-2:] == pair:
-                found[-2:] = [256 + i]
-        row = found
-    return np.array(row, dtype=int)
 
 
 # ---- 13.7 ---------------------------------------------------------------------------------
@@ -330,10 +227,21 @@ def _spans() -> Iterator[Case]:
             Each span has a mark of its own.
         zip(spans, marks, strict=False) → zip(_joined(spans), marks, strict=False)
             Spans that touch were made one; each leaves its own mark.
+        [mark, *tokens[start:end]] → [mark, *tokens[start:end], mark]
+        target += [marks[-1]] →
+            Each mark closes its span as well; a mark stands before its span, and the last at the
+            end.
+        target += [marks[-1]] → target += [marks[0]]
+            The end has the last mark, not the first.
+        target += [marks[-1]] → return _deleted(tokens, spans, marks)
+            Spans were taken out one by one, and the places after them moved; the numbers of the
+            spans are places in the whole text.
         np.array(source), np.array(target) → np.array(target), np.array(source)
             The two are exchanged: source first.
         zip(spans, marks, strict=False) → zip(spans, marks[1:], strict=True)
             The first mark was left out: span i leaves marks[i].
+        zip(spans, marks, strict=False) → zip(spans, marks[::-1], strict=False)
+            The marks were taken from the last one on; begin with the first.
         zip(spans, marks, strict=False) → zip(spans, np.sort(marks), strict=False)
             The marks were sorted; they are used as they come.
     """,
@@ -361,3 +269,11 @@ def _joined(spans: Array) -> list[list[int]]:
         else:
             found.append([start, end])
     return found
+
+
+def _deleted(tokens: Array, spans: Array, marks: Array) -> tuple[Array, Array]:
+    source, target = tokens.tolist(), []
+    for (start, end), mark in zip(spans, marks, strict=False):
+        target += [mark, *source[start:end]]
+        source[start:end] = [mark]
+    return np.array(source), np.array([*target, marks[-1]])
