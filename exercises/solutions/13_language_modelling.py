@@ -224,7 +224,8 @@ check("13.5", next_loss)
 # :nonumber:
 #
 # A model has read a text. `losses`, of shape `(n,)`, are the losses of its tokens in nats, each
-# given those before it. The text is a string in any script, and at least one letter long.
+# given those before it; they may come as whole numbers or in float32. The text is a string in any
+# script, and at least one letter long.
 #
 # Write `report(losses, text)`. Return two numbers: how many bits the model spends on a byte of the
 # text in UTF-8, and a prediction: the perplexity of a token if each byte were a token, and the text
