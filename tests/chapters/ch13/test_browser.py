@@ -18,12 +18,12 @@ def test_the_page_counts_what_the_library_counts(blank: Page) -> None:
     asked = [LastWords(tale, k) for tale in (0, 1) for k in range(MOST + 1)]
     lists = [one.tales[one.tale] for one in asked]
     calls = [[t["lists"][t["which"][one.k]]] for one, t in zip(asked, lists, strict=True)]
-    got = call(blank, LastWords, "entropy", calls)
+    got = call(blank, LastWords, "uncertainty", calls)
     np.testing.assert_allclose(got, [one.left() for one in asked], atol=1e-5)
 
 
 def test_words_are_uncovered(page: Page) -> None:
-    nouns, range_ = page.locator(".tf-noun"), page.get_by_role("slider")
+    nouns, range_ = page.locator(".tf-lastwords-noun"), page.get_by_role("slider")
     expect(nouns).to_have_count(42)
     for _ in range(2):
         range_.press("ArrowRight")

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from itertools import product
+from itertools import combinations, product
 
 import numpy as np
 import sympy as sp
 
 from tformer import reference as ref
 from tformer.chapters.ch13 import reached as models
-from tformer.chapters.ch13.known import LAST, left, masked, ngrams, uncertainties, world
+from tformer.chapters.ch13.known import LAST, left, masked, ngrams, tokens, uncertainties, world
 from tformer.claims.registry import claim, require
 from tformer.claims.tools import identity, near, show
 from tformer.claims.tools import row as symbols
@@ -153,10 +153,9 @@ def masked_questions(equal: bool = False, others: bool = True, noun: float = 1.0
     """Every table of three bits with shares of fifths; then the stories, place by place."""
     rows = np.array(list(product((0, 1), repeat=3)))
     strict = tables = 0
-    for counts in product(range(6), repeat=8):
-        if sum(counts) != 5:
-            continue
-        p = np.array(counts) / 5
+    for cuts in combinations(range(12), 7):
+        counts = np.diff([-1, *cuts, 12]) - 1
+        p = counts / 5
         whole = uncertainties(rows, p)
         if others:
             without = [
@@ -166,8 +165,8 @@ def masked_questions(equal: bool = False, others: bool = True, noun: float = 1.0
             asked = sum(whole[-1] - one for one in without)
         else:
             asked = float(np.diff(whole).sum())
-        require(asked <= whole[-1] + 1e-9, f"{counts}: {asked:.4f} above {whole[-1]:.4f}")
-        require(not equal or near(asked, whole[-1], 1e-9), f"{counts}: {asked:.4f}")
+        require(asked <= whole[-1] + 1e-9, f"{show(counts)}: {asked:.4f} above {whole[-1]:.4f}")
+        require(not equal or near(asked, whole[-1], 1e-9), f"{show(counts)}: {asked:.4f}")
         strict += asked < whole[-1] - 1e-9
         tables += 1
     require(strict > 0, f"{strict} of {tables} tables have less")
@@ -200,7 +199,7 @@ def still_moving(rest: int = 1, mean: int = 0, power: int = 2) -> str:
         length = sum(q[w] * ((p - unit[w]) ** 2).sum() for w in range(n))
         want = ((p - q) ** 2).sum() + rest * (1 - (q**power).sum())
         identity(sp.expand(length), sp.expand(want), f"the mean square, N = {n}")
-    rows = world().tokens()
+    rows = tokens()
     q = np.bincount(rows[:, 2], minlength=len(world().words)) / len(rows)
     with np.errstate(divide="ignore"):
         logits = np.tile(np.log(q), (len(rows), 1))

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from functools import cache
 from typing import NamedTuple
 
 import numpy as np
 
-from tformer.chapters.ch13.known import uncertainties, world
+from tformer.chapters.ch13.known import contexts, uncertainties, world
 from tformer.tokens import BPE, Bytes, Characters, Merge, Tokenizer, learn
 from tformer.world import corpus
 
@@ -104,8 +103,7 @@ def cuts() -> dict[str, Tokenizer]:
 @cache
 def floor(encode: Encode) -> np.ndarray:
     """The exact uncertainty of each token of a story given those before it; the end is a token."""
-    rows = _table([encode(text) for text in world()])
-    return np.diff(uncertainties(rows, world().p))
+    return np.diff(uncertainties(_table(encode), world().p))
 
 
 class Told(NamedTuple):
@@ -137,22 +135,18 @@ class Told(NamedTuple):
 @cache
 def by_counting(encode: Encode, k: int) -> Told:
     """A model that has counted, in all stories, what follows the last k tokens of a story."""
-    windows: Counter[tuple[int, ...]] = Counter()
-    before: Counter[tuple[int, ...]] = Counter()
-    tokens = 0
-    for text in world():
-        row = encode(text)
-        tokens += len(row)
-        for t in range(len(row)):
-            seen = tuple(row[max(t - k, 0) : t])
-            windows[*seen, -1, row[t]] += 1
-            before[seen] += 1
-    nats = -sum(n * np.log(n / before[window[:-2]]) for window, n in windows.items())
+    rows = _table(encode)
+    told, seen = rows >= 0, contexts(rows, k)
+    _, windows = np.unique((seen * (rows.max() + 2) + rows + 1)[told], return_inverse=True)
+    followed, often = np.bincount(seen[told]), np.bincount(windows)
+    nats = -float(np.log(often[windows] / followed[seen[told]]).sum())
     size = sum(len(text.encode()) for text in world())
     n = len(world())
-    return Told(float(nats) / n, tokens / n, size / n)
+    return Told(nats / n, int(told.sum()) / n, size / n)
 
 
-def _table(rows: Sequence[Sequence[int]]) -> np.ndarray:
+@cache
+def _table(encode: Encode) -> np.ndarray:
+    rows = [encode(text) for text in world()]
     longest = max(map(len, rows))
     return np.array([[*row, *[-1] * (longest - len(row))] for row in rows])

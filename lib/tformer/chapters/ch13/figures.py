@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
 from tformer.chapters.ch13 import cut, reached, real
-from tformer.chapters.ch13.known import left, world
+from tformer.chapters.ch13.known import left, tokens, world
 from tformer.chapters.ch13.last_words import MOST, TALES, chances
 from tformer.figures.style import INK, KEY, PURPLE, QUERY, QUIET, VALUE, WEIGHT, panel
 from tformer.figures.tables import blank
@@ -74,7 +74,7 @@ def known() -> Figure:
 
 def parts() -> Figure:
     """The loss of models that count the last words: the floor of the world, and what is theirs."""
-    figure, ax = panel(5.6, 2.7)
+    figure, ax = panel(4.8, 2.7)
     encode, least = cut.cuts()["words"].encode, float(np.log(len(world())))
     for k in range(5):
         loss = cut.by_counting(encode, k).nats
@@ -90,7 +90,7 @@ def parts() -> Figure:
 
 def pieces() -> Figure:
     """The end of the row, cut after ever more merges, and by the real model's tokenizer."""
-    figure, ax = blank(7.2, 2.3)
+    figure, ax = blank(4.8, 2.1)
     ax.set_aspect("auto")
     names = [f"{n} merges" for n in LEARNT]
     lists = []
@@ -112,7 +112,7 @@ def pieces() -> Figure:
 
 def shorter() -> Figure:
     """How many tokens the corpus has after so many merges."""
-    figure, ax = panel(5.6, 2.6)
+    figure, ax = panel(4.8, 2.6)
     text, steps = cut.corpus_text(), np.arange(0, cut.MERGES + 1, 20)
     learnt = [str(one) for one in cut.merges()]
     counts = [len(BPE.of_merges(learnt[:n]).encode(text)) for n in steps]
@@ -170,7 +170,7 @@ def _titled(figure: Figure, ax: Axes, title: str, n: int) -> Figure:
 
 def compared() -> Figure:
     """Models that count, by words and by characters: perplexity of a token, and bits a byte."""
-    figure, ax = panel(5.6, 3.1)
+    figure, ax = panel(4.8, 3.1)
     for name, color in (("characters", KEY), ("words", QUERY)):
         encode = cut.cuts()[name].encode
         told = [cut.by_counting(encode, k) for k in range(1, 5)]
@@ -179,19 +179,23 @@ def compared() -> Figure:
         x = [one.perplexity for one in (*told, least)]
         y = [one.bits_a_byte for one in (*told, least)]
         ax.plot(x, y, ":", color=color, linewidth=1)
-        ax.plot(x[:-1], y[:-1], "o", color=color, label=f"{name}, the last 1 to 4")
-        ax.plot(x[-1:], y[-1:], "*", color=color, markersize=14, label=f"{name}, all before")
+        first = name == "characters"
+        ax.plot(x[:-1], y[:-1], "o", color=color, label="the last 1 to 4" if first else None)
+        ax.plot(x[-1:], y[-1:], "*", color=color, markersize=14, label="all" if first else None)
+        ax.text(x[1] + 0.15, y[1], name, color=color, va="top", fontsize=11)
     ax.set(xscale="log", yscale="log", xlabel="perplexity of a token", ylabel="bits a byte")
     ax.set_xticks([1.1, 1.5, 2, 3, 5], ["1.1", "1.5", "2", "3", "5"])
     ax.set_yticks([0.15, 0.3, 0.6, 1.2, 2.4], [".15", ".3", ".6", "1.2", "2.4"])
     ax.minorticks_off()
-    ax.legend(fontsize=10)
+    legend = ax.legend(fontsize=10, loc="upper left", title="tokens known")
+    for handle in legend.legend_handles:
+        handle.set_color(QUIET)  # type: ignore[union-attr]
     return figure
 
 
 def moving() -> tuple[Figure, Figure]:
     """At the floor: the gradient of one story for the first noun's logits, and a mean of some."""
-    rows = world().tokens()
+    rows = tokens()
     share = np.bincount(rows[:, 2], minlength=len(world().words)) / len(rows)
     order = np.argsort(-share)[: int((share > 0).sum())]
     animal = world().words.index("animal")

@@ -1,10 +1,10 @@
 // Show the last words before the patient: who may it be, and how much is left open.
 
-export const core = { entropy };
+export const core = { uncertainty };
 
 /** The uncertainty of a list of chances, in nats. */
-function entropy(list) {
-  return list.reduce((sum, [, p]) => sum - (p > 0 ? p * Math.log(p) : 0), 0);
+function uncertainty(list) {
+  return entropy(list.map(([, p]) => p));
 }
 
 const TRAITS = ["tale", "k"];
@@ -13,7 +13,7 @@ function render({ model, el }) {
   const start = traits(model, TRAITS), { tales, means } = traits(model, ["tales", "means"]);
   const root = frame(el, "tf-lastwords", "The last words"), live = voice();
   const picks = tales.map(({ words }, i) => button(`… ${words[11]}`, () => assign(model, { tale: i })));
-  const line = h("p", { class: "tf-line" }), nouns = h("p", { class: "tf-nouns" });
+  const line = h("p", { class: "tf-lastwords-line" }), nouns = h("p", { class: "tf-lastwords-nouns" });
   const facts = cells(["k", "count", "open", "mean"]);
   const range = slider("How many words are shown", { min: 0, max: means.length - 1, step: 1 }, (k) => assign(model, { k }));
   root.append(h("div", { class: "tf-actions", role: "group", "aria-label": "Story" }, ...picks, button("reset", () => assign(model, start))),
@@ -22,14 +22,14 @@ function render({ model, el }) {
       row("open in the mean over all stories", facts.mean)), live);
   return follow(model, TRAITS, () => {
     const { tale, k } = traits(model, TRAITS), { words, lists, which } = tales[tale];
-    const list = lists[which[k]], left = entropy(list);
+    const list = lists[which[k]], left = uncertainty(list);
     picks.forEach((one, i) => one.setAttribute("aria-pressed", i === tale));
     range.value = k;
     line.replaceChildren(...words.map((word, i) => i < words.length - k
-      ? h("span", { class: "tf-hidden", "aria-label": "hidden" }, "·".repeat(word.length))
-      : h("span", { class: "tf-told" }, word)), h("span", { class: "tf-told" }, "?"));
+      ? h("span", { class: "tf-lastwords-hidden", "aria-label": "hidden" }, "·".repeat(word.length))
+      : h("span", { class: "tf-lastwords-told" }, word)), h("span", { class: "tf-lastwords-told" }, "?"));
     nouns.replaceChildren(...list.map(([noun, p]) => {
-      const one = h("span", { class: "tf-noun" }, noun);
+      const one = h("span", { class: "tf-lastwords-noun" }, noun);
       one.style.setProperty("--tf-share", String(Math.min(1, 0.12 + 2 * p)));
       one.title = fmt(p, 3);
       return one;

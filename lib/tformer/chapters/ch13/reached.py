@@ -14,13 +14,13 @@ from typing import Any
 
 import numpy as np
 
-from tformer.chapters.ch13.known import LAST, world
+from tformer.chapters.ch13.known import LAST, tokens, world
 from tformer.configuration import Configuration
 from tformer.experiments.training import Adam, training
 from tformer.models.sizes import Sizes, initialise
 from tformer.parameters import leaves, tree_map
 
-__all__ = ["FILE", "SEEDS", "SEEN", "STEPS", "reached", "stored"]
+__all__ = ["FILE", "SEEDS", "SEEN", "STEPS", "apart", "reached", "stored", "stored_apart"]
 
 FILE = Path(__file__).with_name("reached.json")
 SEEN = (1, 2, 10, 11, 15, 16)
@@ -36,13 +36,31 @@ def reached(k: int, seed: int, steps: int = STEPS) -> tuple[float, float]:
     -------
     Its mean loss over all stories, before the first step and after the last one.
     """
+    first, last = _losses(tokens(), [tokens()], k, seed, steps, STEPS)
+    return first[0], last[0]
+
+
+def apart(of: int, steps: int = 0) -> tuple[list[float], list[float]]:
+    """Train a model that sees the last 11 words, on the stories that remain if pairs are held out.
+
+    Returns
+    -------
+    Its mean loss over those that remain and over those held out, before and after `steps` steps
+    of a training of so many.
+    """
+    rows = [one.tokens() for one in world().split()]
+    return _losses(rows[0], rows, 11, 0, steps or of, of)
+
+
+def _losses(
+    learnt: np.ndarray, asked: list[np.ndarray], k: int, seed: int, steps: int, of: int
+) -> tuple[list[float], list[float]]:
     import torch
 
     from tformer import fast
     from tformer.experiments.threads import one_thread
 
-    rows = torch.from_numpy(world().tokens())
-    seen, wanted = rows[:, LAST - k : LAST], rows[:, LAST]
+    rows = torch.from_numpy(learnt)
     rng = np.random.default_rng(seed)
     sizes = Sizes(
         len(world().words), WIDTH, 2, 1, 4 * WIDTH, n_positions=k, biased=False, tied=False
@@ -51,36 +69,48 @@ def reached(k: int, seed: int, steps: int = STEPS) -> tuple[float, float]:
     model = tree_map(lambda x: torch.from_numpy(x).requires_grad_(), model)
     numbers = leaves(model)
 
-    def loss(which: Any) -> Any:
-        logits = fast.decoder(seen[which], model, CONFIGURATION)[:, -1]
-        return fast.cross_entropy(logits, wanted[which]).mean()
+    def loss(rows: Any) -> Any:
+        logits = fast.decoder(rows[:, LAST - k : LAST], model, CONFIGURATION)[:, -1]
+        return fast.cross_entropy(logits, rows[:, LAST]).mean()
 
     def gradients() -> Any:
         which = torch.from_numpy(rng.integers(len(rows), size=BATCH))
-        return torch.autograd.grad(loss(which), numbers)
+        return torch.autograd.grad(loss(rows[which]), numbers)
 
-    def heard() -> float:
+    def heard() -> list[float]:
         with torch.no_grad():
-            return round(float(loss(slice(None))), 4)
+            return [round(float(loss(torch.from_numpy(one))), 4) for one in asked]
 
     with one_thread():
         first = heard()
-        rates = [RATE * min(n / 20, 1 - (n - 1) / STEPS) for n in range(1, STEPS + 1)]
+        rates = [RATE * min(n / 20, 1 - (n - 1) / of) for n in range(1, of + 1)]
         for _ in training(Adam(numbers), gradients, steps, lambda step: rates[step - 1]):
             pass
         return first, heard()
 
 
+def _kept() -> dict[str, Any]:
+    return dict(json.loads(FILE.read_text(encoding="utf-8"))) if FILE.exists() else {}
+
+
 def stored() -> dict[int, list[list[float]]]:
     """For each of `SEEN` what `reached` gave, a seed each."""
-    found = json.loads(FILE.read_text(encoding="utf-8")) if FILE.exists() else {}
-    return {int(k): pairs for k, pairs in found.items()}
+    return {int(k): pairs for k, pairs in _kept().items() if k.isdigit()}
+
+
+def stored_apart() -> dict[int, list[list[float]]]:
+    """For trainings of so many steps what `apart` gave."""
+    return {int(of[1:]): found for of, found in _kept().items() if not of.isdigit()}
 
 
 if __name__ == "__main__":
-    every = stored()
-    for k in map(int, sys.argv[1:]):
-        seed = len(every.get(k, ())) % SEEDS  # a call makes one more, or begins again
-        every[k] = [*(every[k] if seed else ()), list(reached(k, seed))]
-    lines = [f' "{k}": {json.dumps(every[k])}' for k in sorted(every)]
+    every: dict[str, Any] = _kept()
+    for name in sys.argv[1:]:
+        if name.isdigit():
+            seed = len(every.get(name, ())) % SEEDS  # a call makes one more, or begins again
+            every[name] = [*(every[name] if seed else ()), list(reached(int(name), seed))]
+        else:  # t400: a training of 400 steps, some pairs held out
+            every[name] = apart(int(name[1:]))
+    names = sorted(every, key=lambda name: (not name.isdigit(), int(name.strip("t"))))
+    lines = [f' "{name}": {json.dumps(every[name])}' for name in names]
     FILE.write_text("{\n" + ",\n".join(lines) + "\n}\n", encoding="utf-8")
