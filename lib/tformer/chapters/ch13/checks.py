@@ -48,6 +48,8 @@ def _chances() -> Iterator[Case]:
             The entropy is in nats; bits need logarithms to base 2.
         np.log2(sure) → np.log(sure)
             The entropy is in nats, and then 2 was raised to it: base and power have to fit.
+        np.log2(sure) → np.log(sure) * np.log(2)
+            A bit is 0.69 nats, so there are more bits than nats: divide by ln 2.
         2**bits → np.exp(bits)
             The entropy in bits is undone by powers of 2, not of e.
         np.where(p > 0, p, 1) → p

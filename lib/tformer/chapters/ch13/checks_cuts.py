@@ -41,6 +41,8 @@ def _cuts() -> Iterator[Case]:
         ),
         ("ababcabab", [*ab_first, (256, 256)], [258, 99, 258], "a b is oldest, and takes each b."),
         ("abcbcbcd", [*ab_first, (99, 100)], [256, 99, 257, 257, 100], "a b is oldest."),
+        (" Ab ab \n", [(97, 98)], [32, 65, 98, 32, 256, 32, 10], "Every letter and space counts."),
+        ("\tBA ba ", [(98, 97), (256, 32)], [9, 66, 65, 32, 257], "Every letter and space counts."),
         ("aaaaaaa", [(97, 97), (256, 256), (256, 97)], None, "Six of the seven go in pairs."),
     ):
         yield _cut(text, merges, why, want)
@@ -210,6 +212,12 @@ def _by_words(text: str, merges: Array, pattern: str) -> list[int]:
         "You went through the text with all merges at once; older ones come before newer ones.": (
             lambda text, merges: _passed(text, merges, once=False)
         ),
+        "The spaces at the ends are gone; they are bytes too, and so is a line end.": (
+            lambda text, merges: encode(text.strip(), merges)
+        ),
+        "Capitals became small letters; their bytes differ.": (
+            lambda text, merges: encode(text.lower(), merges)
+        ),
         "After a merge you passed over a token.": _skipping,
         "You stopped at a merge whose pair is not there; later ones may find theirs.": (
             _until_missing
@@ -239,6 +247,8 @@ def _by_words(text: str, merges: Array, pattern: str) -> list[int]:
             What a merge has made can be merged again.
         found[-2:] == pair → sorted(found[-2:]) == sorted(pair)
             A pair has an order: b a is not a b.
+        row = found → last = found ;; np.array(row → np.array(last if len(merges) else row
+            Each merge began with the bytes again; go on with what those before it have made.
         [256 + i] → [i]
             Merges are numbered from 256 on; below are the bytes.
         [256 + i] → [257 + i]

@@ -219,6 +219,8 @@ def _spans() -> Iterator[Case]:
             In the target a mark stands before its span.
         [mark, *tokens[start:end]] → [*tokens[start:end]]
             The marks are missing in the target: which span is which?
+        [mark, *tokens[start:end]] → [*tokens[start:end]] ;; target += [marks[-1]] →
+            The target has no marks at all, before its spans and at its end.
         [*tokens[place:start], mark] → [*tokens[place:start]]
             The marks are missing in the source: the spans left nothing where they stood.
         [*tokens[place:start], mark] → [*tokens[place:start], *[mark] * (end - start)]
