@@ -109,13 +109,44 @@ def _merge_in_place(tokens, new):
     return tokens
 
 
+def _letters(text, merges):
+    return [chr(number % 256) for number in _encode_by_rank(text, merges)]
+
+
+def _table_of_losses(z, tokens):
+    return np.logaddexp.reduce(z, axis=-1) - z[..., 0]
+
+
+def _needs_a_span(tokens, spans, marks):
+    np.concatenate([np.arange(start, end) for start, end in spans])
+    return _corrupt_by_masks(tokens, spans, marks)
+
+
+def _lists_of_spans(tokens, spans, marks):
+    source, _ = _corrupt_by_masks(tokens, spans, marks)
+    parts = [[mark, *tokens[a:b]] for mark, (a, b) in zip(marks, spans, strict=False)]
+    return source, [*parts, [marks[-1]]]
+
+
 MUTANTS = {
+    "13.1": {"should return two arrays, entropy and": lambda p: {"entropy": -(p * np.log2(p))}},
     "13.2": {
         "That is in bits": lambda stories: [one / np.log(2) for one in _left_by_groups(stories)],
     },
     "13.3": {"changes the tokens it was given": _merge_in_place},
-    "13.6": {
-        "nan is what 0/0": lambda losses, text: (np.nan, np.nan),
+    "13.4": {"returns a list, which cannot be read": _letters},
+    "13.5": {"One finite number is asked for": _table_of_losses},
+    "13.6": {"nan is what 0/0": lambda losses, text: (np.nan, np.nan)},
+    "13.7": {
+        "stopped with ValueError: need at least one array": _needs_a_span,
+        "Its parts have different shapes": _lists_of_spans,
+    },
+    "13.8": {
+        "returns one array, of shape (2,)": lambda text: np.array([1.0, 0.5]),
+        "It should be a finite number": lambda text: (
+            np.full(len(text.split()), np.inf),
+            np.ones(len(text)),
+        ),
     },
 }
 

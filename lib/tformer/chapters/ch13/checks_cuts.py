@@ -178,6 +178,10 @@ def _overlapping(text: str, merges: Array) -> list[int]:
     return row
 
 
+def _plain(text: str, merges: Array) -> Array:
+    return encode(text, merges)
+
+
 def _by_words(text: str, merges: Array, pattern: str) -> list[int]:
     return [n for word in re.findall(pattern, text) for n in encode(word, merges).tolist()]
 
@@ -213,10 +217,10 @@ def _by_words(text: str, merges: Array, pattern: str) -> list[int]:
             lambda text, merges: _passed(text, merges, once=False)
         ),
         "The spaces at the ends are gone; they are bytes too, and so is a line end.": (
-            lambda text, merges: encode(text.strip(), merges)
+            lambda text, merges: _plain(text.strip(), merges)
         ),
         "Capitals became small letters; their bytes differ.": (
-            lambda text, merges: encode(text.lower(), merges)
+            lambda text, merges: _plain(text.lower(), merges)
         ),
         "After a merge you passed over a token.": _skipping,
         "You stopped at a merge whose pair is not there; later ones may find theirs.": (
