@@ -13,11 +13,13 @@ from tformer.world.stories import Stories, patient
 
 
 def test_a_file_names_the_interval_of_a_text() -> None:
-    """A half, a quarter and a quarter: as many bits as the loss, and one to spare."""
+    """As many bits as the loss, rounded up, and one to spare; from the interval's begin on."""
     shares = coder.laid({0: Fraction(1, 2), 1: Fraction(1, 4), 2: Fraction(1, 4)})
     assert coder.narrowed([1, 2], lambda seen: shares) == (Fraction(11, 16), Fraction(1, 16))
     assert coder.encoded([1, 2], lambda seen: shares) == "10110"
     assert coder.decoded("10110", lambda seen: shares, 2) == [1, 2]
+    thirds = coder.laid(dict.fromkeys(range(3), Fraction(1, 3)))
+    assert coder.encoded([1], lambda seen: thirds) == "011"
 
 
 def test_a_model_of_many_texts_forgets_those_before() -> None:
