@@ -36,8 +36,8 @@ hint("10.1")
 # :nonumber:
 #
 # In this block the weights of attention are given as a table `mix` of shape `(T, T)`: attention
-# returns `mix` times the rows that it reads. The feed-forward layer has a ReLU and one bias, `b_in`,
-# inside. Norm is RMSNorm with eps = 0 and without gain.
+# returns `mix` times the rows that it reads. The feed-forward layer has a ReLU and one bias,
+# `b_in`, inside. Norm is RMSNorm with eps = 0 and without gain.
 #
 # Write `block(x, mix, w_in, b_in, w_out, order)` for rows x of shape `(T, d)`, `w_in` of shape
 # `(d, d_ff)`, `b_in` of shape `(d_ff,)` and `w_out` of shape `(d_ff, d)`. Return the rows after the
