@@ -90,6 +90,12 @@ def test_processes_share_the_runs_out(size: int) -> None:
     assert max(loads) <= 4 / 3 * max(sum(loads) / size, *(plan.flops for plan in SWEEP))
 
 
+def test_who_has_the_dearest_run_has_no_other() -> None:
+    plans = [*grid((4, 8), (512, 1024)), Plan(96, 2**20)]
+    assert [plan.width for plan in share(plans, 0, 2)] == [96]
+    assert len(share(plans, 1, 2)) == 4
+
+
 def test_a_process_that_ends_first_writes_no_table(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
