@@ -10,7 +10,8 @@ import pytest
 from tformer.claims import ClaimFailed, registry
 
 MODULES = [
-    f"tformer.chapters.ch20.{name}" for name in ("claims", "claims_fits", "claims_published")
+    f"tformer.chapters.ch20.{name}"
+    for name in ("claims", "claims_counting", "claims_fits", "claims_published")
 ]
 LABELS = {
     "exm-five",
@@ -18,6 +19,7 @@ LABELS = {
     "exm-rounding",
     "prop-offset",
     "prop-spread",
+    "prop-uncounted",
     "thm-optimum",
     "thm-parabola",
     "thm-six",
