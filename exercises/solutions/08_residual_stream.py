@@ -123,7 +123,8 @@ check("8.3", stack)
 # %% [markdown] exercise="why"
 # With norms before, the sum itself is never touched: `x = norm(x)` on a line of its own would make
 # it post-norm. With norms after the sums, nothing goes past them. (As these layers are linear, a
-# norm after the last sum alone would give the same: each norm forgets what the last one divided by.)
+# norm after the last sum alone would give the same: each norm forgets what the last one divided
+# by.)
 
 # %% [markdown]
 # ## 8.4 Backwards through RMSNorm

@@ -39,8 +39,9 @@ hint("10.1")
 # returns `mix` times the rows that it reads. The feed-forward layer has a ReLU and no biases. Norm
 # is RMSNorm with eps = 0 and without gain.
 #
-# Write `block(x, mix, w_in, w_out, order)` for rows x of shape `(T, d)`, `w_in` of shape `(d, d_ff)`
-# and `w_out` of shape `(d_ff, d)`. Return the rows after the block. The order is `"pre"` or `"post"`.
+# Write `block(x, mix, w_in, w_out, order)` for rows x of shape `(T, d)`, `w_in` of shape
+# `(d, d_ff)` and `w_out` of shape `(d_ff, d)`. Return the rows after the block. The order is
+# `"pre"` or `"post"`.
 # ```
 
 # %%

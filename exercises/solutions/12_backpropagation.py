@@ -63,8 +63,9 @@ check("12.1", linear_back)
 # :nonumber:
 #
 # A decoder has `n_blocks` blocks, perhaps none, and in each a word looks at itself and at the
-# `window - 1` words before it. All parameters are random. The loss is that of the prediction at place t alone.
-# Predict whether the vector that enters the stack at place s receives a gradient other than 0.
+# `window - 1` words before it. All parameters are random. The loss is that of the prediction at
+# place t alone. Predict whether the vector that enters the stack at place s receives a gradient
+# other than 0.
 #
 # Write `receives(t, s, n_blocks, window)`. Return True or False.
 # ```

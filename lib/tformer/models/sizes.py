@@ -105,8 +105,9 @@ def initialise(
     """Parameters in float64 to start from: Gaussian, and narrower where they write to the rows.
 
     What is added to the rows N = 2 L times (3 L with cross-attention) is drawn with std / √N, so
-    that all of it together does not grow with depth. GPT-2 scales "residual layers" so, N being their
-    number [radford2019]; that a block has two is how later programs read it. Gains are 1, biases 0.
+    that all of it together does not grow with depth. GPT-2 scales "residual layers" so, N being
+    their number [radford2019]; that a block has two is how later programs read it. Gains are 1,
+    biases 0.
 
     Raises
     ------
