@@ -17,6 +17,7 @@ LABELS = {
     "exm-five",
     "exm-refit",
     "exm-rounding",
+    "exm-selected",
     "prop-offset",
     "prop-spread",
     "prop-uncounted",

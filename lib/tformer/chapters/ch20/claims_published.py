@@ -118,3 +118,33 @@ def rounding(rounded: str = "beta", advised: Law = published.PRINTED) -> str:
         "objectives to .001 of the refit's; one constant rounded at a time; tokens a parameter, to "
         "a tenth, by four laws"
     )
+
+
+@claim(
+    "exm-selected",
+    "numeric",
+    mutants={
+        "a choice by tokens a parameter moves it as far": {"by_loss": False},
+        "the floor stands still as well": {"floor_moves": 0.02},
+    },
+    scope="cuts at 6 numbers of tokens a parameter; 5 to 30 runs",
+)
+def selected(by_loss: bool = True, floor_moves: float = 0.1) -> str:
+    """Runs are left out by what was chosen (D / N), and by what came out (the loss)."""
+    every = published.runs()
+    ratio = every.d / every.n
+    cuts = [fit(every.keep(ratio > cut)) for cut in (0.42, 0.7, 1, 2, 5, 10)]
+    shares = [law.share for law in cuts]
+    said = f"{min(shares):.3f} to {max(shares):.3f}"
+    require(near((min(shares), max(shares)), (0.4995, 0.5226), 1e-3), f"exponents {said}")
+    ends = cuts[0].floor, cuts[-1].floor
+    require(near(ends, (1.817, 1.720), 1e-3), f"floors {ends[0]:.3f} and {ends[1]:.3f}")
+    moved = ends[0] - ends[1]
+    require(moved < floor_moves, f"the floor moves by {moved:.3f}")
+    others = [published.refit(k).share for k in (5, 10, 20, 30)] if by_loss else shares
+    require(others[0] - min(others) > 0.05, f"the exponent falls from .514 to {min(others):.3f}")
+    require(near(others, (0.5139, 0.5086, 0.4838, 0.4595), 1e-3), f"{others}")
+    return (
+        "six cuts by tokens a parameter, 240 to 175 runs left, and four by the loss: exponents and "
+        "floors to .001"
+    )
