@@ -1,5 +1,6 @@
 """The loop of training: against one written by hand in NumPy, in parts, and in two processes."""
 
+import json
 import math
 import subprocess
 import sys
@@ -81,16 +82,30 @@ def test_the_loop_is_that_by_hand(name: str) -> None:
     np.testing.assert_allclose(found, by_hand(recipe), rtol=1e-10)
 
 
-def test_two_processes_give_the_losses_of_one() -> None:
-    """By PyTorch's own launcher; seven rows for two, and a batch in three parts."""
+def in_two_processes(*arguments: Path) -> np.ndarray:
+    """The losses that the first of two prints, by PyTorch's own launcher."""
     command = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2"]
-    ran = subprocess.run([*command, PROCESSES], capture_output=True, text=True, timeout=300)
+    command += [str(PROCESSES), *map(str, arguments)]
+    ran = subprocess.run(command, capture_output=True, text=True, timeout=300)
     assert ran.returncode == 0, ran.stderr[-3000:]
-    two = np.array([float(word) for word in ran.stdout.split()])
+    return np.array([float(word) for word in ran.stdout.split()])
+
+
+def test_two_processes_give_the_losses_of_one(tmp_path: Path) -> None:
+    """Five rows for two, in three parts; from the start, and from where one process stopped.
+
+    One alone writes: the metrics of steps that are made again stand there once.
+    """
     recipe = Recipe(20, 0.01, accumulate=3, smoothing=0.1)
     one = [metrics.loss for metrics in train(module(), batch, recipe)]
+    two = in_two_processes()
     assert len(two) == len(one)
     np.testing.assert_allclose(two, one, rtol=1e-12)
+    stopped = train(module(), batch, recipe, tmp_path, every=4)
+    assert next(metrics.loss for metrics in stopped if metrics.step == 6) == one[5]
+    np.testing.assert_allclose(in_two_processes(tmp_path), one[4:], rtol=1e-12)
+    lines = (tmp_path / "metrics.jsonl").read_text(encoding="utf-8").splitlines()
+    assert [json.loads(line)["step"] for line in lines] == [*range(1, 21)]
 
 
 def test_rates_rise_in_a_line_and_end_where_they_should() -> None:

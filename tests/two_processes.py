@@ -13,7 +13,7 @@ if __name__ == "__main__":
     torch.set_num_threads(1)
     distributed.init_process_group("gloo")
     recipe = Recipe(20, 0.01, accumulate=3, smoothing=0.1)
-    for metrics in train(module(), batch, recipe):
+    for metrics in train(module(), batch, recipe, *sys.argv[1:]):
         if os.environ["RANK"] == "0":
             sys.stdout.write(f"{metrics.loss!r}\n")
     distributed.destroy_process_group()

@@ -40,6 +40,7 @@ def test_the_theorem_is_the_one_of_its_chapter_and_can_be_broken(visit: Visit) -
         assert re.findall(r"\d+", fold.locator("p").inner_text()) == re.findall(r"\d+", numbers)
     statement = box.locator("div.math").first.inner_text()
     box.locator(".admonition-title a").click()
+    page.wait_for_load_state("load")
     assert page.locator(f"#{LABEL} div.math").first.inner_text().endswith(statement)
 
 

@@ -29,7 +29,7 @@ def next_tokens(tokens: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     ValueError
         If there are not two tokens in a row.
     """
-    _require_row("next_tokens", tokens, 2)
+    _require_row("next_tokens", tokens)
     return np.maximum(tokens[:, :-1], 0), tokens[:, 1:].copy()
 
 
@@ -111,7 +111,7 @@ def span_corruption(
         If a text is shorter than two tokens or filled up, `share` or `length` is out of range, or
         there are too few sentinels.
     """
-    _require_row("span_corruption", tokens, 2)
+    _require_row("span_corruption", tokens)
     _require_share("span_corruption", share)
     if not length >= 1:
         raise ValueError(f"span_corruption: length must be at least 1; got {length}")
@@ -150,11 +150,9 @@ def _lengths(total: int, parts: int, rng: np.random.Generator) -> list[int]:
     return np.diff([0, *cuts, total]).tolist()
 
 
-def _require_row(where: str, tokens: np.ndarray, least: int) -> None:
-    if tokens.ndim != 2 or tokens.shape[1] < least:
-        raise ValueError(
-            f"{where}: tokens must be (B, T) with T at least {least}; got {tokens.shape}"
-        )
+def _require_row(where: str, tokens: np.ndarray) -> None:
+    if tokens.ndim != 2 or tokens.shape[1] < 2:
+        raise ValueError(f"{where}: tokens must be (B, T) with T at least 2; got {tokens.shape}")
 
 
 def _require_share(where: str, share: float) -> None:

@@ -95,15 +95,14 @@ class Folder:
         self.whole = step
 
     def load(self) -> Checkpoint | None:
-        """The checkpoint; None if there is none yet. Later lines of metrics are taken away.
+        """The checkpoint; None if there is none yet.
 
         Raises
         ------
         CheckpointError
-            If it cannot be read, is damaged, or is of another recipe. Nothing is changed then.
+            If it cannot be read, is damaged, or is of another recipe.
         """
         if not self.checkpoint.exists():
-            self._forget_after(0)
             return None
         try:
             with safe_open(self.checkpoint, framework="pt") as file:
@@ -122,7 +121,6 @@ class Folder:
                 f"is of another recipe: {one} is {there.get(one)!r} there, {here[one]!r} here"
             )
         self.whole = int(about["step"])
-        self._forget_after(self.whole)
         return Checkpoint(self.whole, tensors)
 
     def record(self, line: Mapping[str, Any]) -> None:
@@ -146,8 +144,8 @@ class Folder:
         lines = self.metrics.read_text(encoding="utf-8").splitlines(keepends=True)
         return [json.loads(line) for line in lines if line.endswith("\n")]
 
-    def _forget_after(self, step: int) -> None:
-        """Steps that will be made again are recorded again."""
+    def forget_after(self, step: int) -> None:
+        """Take away the metrics of later steps, which will be made and recorded again."""
         if not self.metrics.exists():
             return
         kept = [line for line in self.recorded() if line["step"] <= step]

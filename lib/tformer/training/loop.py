@@ -101,9 +101,12 @@ def train(
     run = _Run(module, recipe)
     place = Folder(folder, recipe) if folder is not None else None
     done = 0
-    if place is not None and (found := place.load()) is not None:
-        run.restore(found.tensors, place)
-        done = found.step
+    if place is not None:
+        if (found := place.load()) is not None:
+            run.restore(found.tensors, place)
+            done = found.step
+        if run.rank == 0:  # the one process that writes
+            place.forget_after(done)
     steps = tqdm(range(done + 1, recipe.steps + 1), initial=done, disable=not bar or run.rank > 0)
     for step in steps:
         metrics = run.step(step, batch(step))
@@ -121,11 +124,11 @@ class _Run:
     def __init__(self, module: nn.Module, recipe: Recipe) -> None:
         self.recipe, self.named = recipe, dict(module.named_parameters())
         self.device = next(iter(self.named.values())).device
-        self.several = processes.is_available() and processes.is_initialized()
-        self.rank = processes.get_rank() if self.several else 0
-        self.size = processes.get_world_size() if self.several else 1
+        several = processes.is_available() and processes.is_initialized()
+        self.rank = processes.get_rank() if several else 0
+        self.size = processes.get_world_size() if several else 1
         self.module = module
-        self.replicas = DistributedDataParallel(module) if self.several else None
+        self.replicas = DistributedDataParallel(module) if several else None
         groups: list[list[Tensor]] = [[], []]
         for name, x in self.named.items():
             groups[name.split(".")[-1].startswith(DECAYED)].append(x)
@@ -143,7 +146,7 @@ class _Run:
 
     def step(self, step: int, arrays: tuple[np.ndarray, ...]) -> Metrics:
         """One step on one batch."""
-        start, r = time.perf_counter(), self.recipe
+        start, r, rate = time.perf_counter(), self.recipe, rate_at(self.recipe, step)
         n_targets = int((arrays[-1] >= 0).sum())
         loss = torch.zeros((), device=self.device)
         parts = [
@@ -157,7 +160,7 @@ class _Run:
                 # The gradients of several processes are averaged; their shares are to be added.
                 self.scaler.scale(self.size * share).backward()
             loss = loss + share.detach()
-        if self.several:
+        if self.replicas is not None:
             processes.all_reduce(loss)
         if not torch.isfinite(loss):
             self.optimiser.zero_grad()
@@ -166,12 +169,12 @@ class _Run:
         largest = float("inf") if r.clip is None else r.clip
         norm = clip_grad_norm_(self.named.values(), largest)
         for group in self.optimiser.param_groups:
-            group["lr"] = rate_at(r, step)
+            group["lr"] = rate
         self.scaler.step(self.optimiser)
         self.scaler.update()
         self.optimiser.zero_grad()
         seconds = time.perf_counter() - start
-        return Metrics(step, loss.item(), rate_at(r, step), norm.item(), n_targets, seconds)
+        return Metrics(step, loss.item(), rate, norm.item(), n_targets, seconds)
 
     def _surprise(self, arrays: list[np.ndarray]) -> Tensor:
         """The summed loss of some rows of a batch."""

@@ -7,6 +7,18 @@ MUTANTS = slipped(
         x @ → 2 * x @
             unembedding: twice the logits
     """,
+    block="""
+        causal, kept) → not causal, kept)
+            block: causal where it is not
+    """,
+    cached_decoder="""
+        embedded(tokens, p, c, offset) → embedded(tokens, p, c)
+            cached decoder: counted from the start
+    """,
+    decoder_vjp="""
+        *options), p, grad) → *options), p, 0 * grad)
+            decoder vjp: nothing goes back
+    """,
 )
 """What is wrong -> the library function, and the mutant in its place."""
 
@@ -14,5 +26,8 @@ KILLED_BY = {
     "unembedding: twice the logits": ["exm-eggs"],
     "LayerNorm: the mean stays": ["exm-eggs", "prop-always-eggs"],
     "ReLU: the size": ["exm-eggs"],
+    "block: causal where it is not": ["exm-cpp-block"],
+    "cached decoder: counted from the start": ["thm-stack-causal"],
+    "decoder vjp: nothing goes back": ["prop-tied-gradient"],
 }
 """What is wrong, here or in another chapter -> the claims of this chapter that must fail."""

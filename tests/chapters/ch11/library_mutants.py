@@ -21,6 +21,18 @@ MUTANTS = slipped(
         p, c, grad, False, None, mask, None, kept → p, c, grad, True, None, mask, None, kept
             encoder vjp: causal
     """,
+    project="""
+        _rows(source, p.w_v, p.b_v) → _rows(source, p.w_k, p.b_k)
+            projections: values that are keys
+    """,
+    merge="""
+        np.sum(y → 2 * np.sum(y
+            merge: twice what the heads bring
+    """,
+    grouped_attention="""
+        mask, table, scale → mask, None, scale
+            grouped attention: the bias left out
+    """,
 )
 """What is wrong -> the library function, and the mutant in its place."""
 
@@ -30,5 +42,8 @@ KILLED_BY = {
     "decoder: no causal mask": ["prop-one-stack", "thm-best-guess"],
     "encoder–decoder vjp: nothing goes back to the encoder": ["thm-who-knows"],
     "encoder vjp: causal": ["thm-who-knows"],
+    "projections: values that are keys": ["prop-joint"],
+    "merge: twice what the heads bring": ["prop-joint"],
+    "grouped attention: the bias left out": ["prop-joint"],
 }
 """What is wrong, here or in another chapter -> the claims of this chapter that must fail."""

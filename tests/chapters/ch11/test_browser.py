@@ -29,9 +29,9 @@ def test_it_in_a_decoder_does_not_know_the_last_word(page: Page) -> None:
     expect(told).to_contain_text("“it” can know 10 of 13 words.")
     page.get_by_role("button", name="tired", exact=True).click()
     expect(told).to_contain_text("“tired” can know 13 of 13 words.")
-    expect(page.locator(".tf-bar").first).to_contain_text("animal")
+    expect(page.locator(".tf-knows-bar").first).to_contain_text("animal")
     page.get_by_role("button", name="street: wide").click()
-    expect(page.locator(".tf-bar").first).to_contain_text("street")
+    expect(page.locator(".tf-knows-bar").first).to_contain_text("street")
     page.get_by_role("button", name="before layer 1").click()
     expect(told).to_contain_text("“wide” can know 1 of 13 words.")
 
@@ -40,7 +40,7 @@ def test_the_pronoun_is_german(page: Page) -> None:
     page.get_by_role("button", name="encoder–decoder").click()
     page.get_by_role("button", name="weil").press("Enter")
     expect(page.locator(".tf-says")).to_contain_text("“weil” can know 14 of 18 words.")
-    expect(page.locator(".tf-bar").first).to_contain_text("es")
+    expect(page.locator(".tf-knows-bar").first).to_contain_text("es")
     page.get_by_role("button", name="reset").click()
     expect(page.locator(".tf-says")).to_contain_text("“it”")
 

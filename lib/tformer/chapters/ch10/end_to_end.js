@@ -65,7 +65,7 @@ function render({ model, el }) {
   const said = h("p", { class: "tf-said" }), head = h("thead"), body = h("tbody"), scores = h("tbody");
   const back = h("div", { class: "tf-actions" }, button("reset", () => { note.textContent = ""; assign(model, start); }));
   root.append(...[picks.model, picks.text].map((one) => one.el), input, note, said, h("table", { class: "tf-end-scores" }, scores),
-    h("div", { class: "tf-end-scroll tf-table", tabindex: 0, role: "group", "aria-label": "Every step" }, h("table", {}, head, body)),
+    h("div", { class: "tf-end-scroll", tabindex: 0, role: "group", "aria-label": "Every step" }, h("table", {}, head, body)),
     picks.look.el, picks.doubled.el, back, live);
   return follow(model, TRAITS, () => {
     const now = traits(model, TRAITS), machine = models[now.model], tokens = now.text.split(" ");
@@ -82,7 +82,7 @@ function render({ model, el }) {
       value.show(z[i], fmt(z[i], 3));
       fill.style.width = `${Math.max(0, Math.min(100, 50 + 20 * z[i]))}%`;
       return h("tr", { class: says.includes(word) ? "tf-on" : "" }, h("th", { scope: "row" }, word), h("td", {}, value),
-        h("td", { class: "tf-bar", "aria-hidden": "true" }, h("span", { class: "tf-rail" }, fill)));
+        h("td", { class: "tf-end-bar", "aria-hidden": "true" }, h("span", { class: "tf-rail" }, fill)));
     }));
     const tells = `${says.join(" or ")}${says.length > 1 ? ": a tie" : ""}.`;
     said.replaceChildren(h("b", {}, `${now.text} → `), tells);

@@ -185,8 +185,8 @@ def _read(
     x, tables = model.embedding[tokens] + model.positions[: len(tokens)], []
     for one in model.blocks:
         n = fast.rms_norm(x, one.heads_norm, CONFIGURATION.eps)
-        q, k = n @ one.heads.w_q[0], n @ one.heads.w_k[0]
-        tables.append(fast.attention_weights(q, k, mask=mask))
+        q, k, _ = fast.project(n, one.heads)
+        tables.append(fast.grouped_attention_weights(q, k, mask=mask)[0])
         x = fast.block(x, one, CONFIGURATION, mask=mask)
     rows = fast.rms_norm(x[-1:], model.norm, CONFIGURATION.eps)
     return torch.softmax(fast.unembed(rows, model)[0], dim=-1), tables

@@ -136,7 +136,8 @@ def _peeking(p: EncoderDecoderParameters, s: int, t: int) -> Array:
 
     def run(tokens: Array) -> Array:
         own = ref.encoder(tokens[s:], p.decoder, forms.PLAIN)
-        return ref.encoder_decoder(tokens[:s], tokens[s:], p, forms.PLAIN) + np.sum(own)
+        memory = ref.encoder(tokens[:s], p.encoder, forms.PLAIN)
+        return ref.decoder(tokens[s:], p.decoder, forms.PLAIN, memory) + np.sum(own)
 
     return forms.exchanged(run, np.arange(s + t), 11)
 

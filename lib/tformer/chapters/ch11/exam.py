@@ -101,10 +101,10 @@ ${total}$, because each trouble belongs to one of the two.
 the place of that of “it”. Also good: the stories that it was tried on were
 chosen, so that they are not equally likely.""",
         marking=(
-            (2, "pairs times troubles"),
+            (2, "pairs times troubles, and the stories with two of a kind as well"),
             (4, "the commoner answer after each beginning; all at the last word"),
             (2, "all"),
-            (2, "one for each that would do it"),
+            (2, "one for each mistake that would let a decoder be right there"),
         ),
         given={"one": one, "two": two, "coin": coin, "pairs": pairs},
         values={"stories": total, "decoder": right, "encoder": total},

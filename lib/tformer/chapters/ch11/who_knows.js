@@ -22,7 +22,7 @@ function render({ model, el }) {
     story: group("Sentence", "story", [...stories.keys()], stories),
     layers: group("Layers passed", "layers", [0, 1, 2], ["before layer 1", "after 1 layer", "after 2 layers"]),
   };
-  const line = h("div", { class: "tf-words", role: "group", "aria-label": "Words" });
+  const line = h("div", { class: "tf-knows-line", role: "group", "aria-label": "Words" });
   const text = h("p", { class: "tf-says" }), bars = h("div", { class: "tf-bars" });
   root.append(picks.form.el, picks.story.el, picks.layers.el, line, text, bars,
     h("div", { class: "tf-actions" }, button("reset", () => assign(model, start))), live);
@@ -50,7 +50,7 @@ function render({ model, el }) {
       const fill = h("span", { class: "tf-fill" }), number = reading("chance");
       fill.style.width = `${100 * p}%`;
       number.show(p, fmt(p, 3));
-      return h("div", { class: "tf-bar" }, h("span", {}, word), h("span", { class: "tf-rail", "aria-hidden": "true" }, fill), number);
+      return h("div", { class: "tf-knows-bar" }, h("span", {}, word), h("span", { class: "tf-rail", "aria-hidden": "true" }, fill), number);
     }));
     live.say(`${text.textContent} ${said.map(([word, p]) => `${word} ${fmt(p)}`).join(", ")}`);
   });

@@ -178,10 +178,10 @@ a negative dot product with it. Terms may be missing.
 
 **(d)** ${everything}$, and ${least}$: a table of rows for each block, and one block's numbers.""",
         marking=(
-            (3, "step and bound"),
-            (2, "rounding over a small step"),
-            (2, "downhill is not the gradient"),
-            (3, "both numbers"),
+            (3, "two for the step and one for the bound, each with its formula"),
+            (2, "the rounding of both losses, divided by a step that is tiny"),
+            (2, "a falling loss shows one of many directions that lead downhill"),
+            (3, "two for all that is kept, and one for what recomputation leaves"),
         ),
         given={"eps": eps, "m": m, "T": n_words, "d": d, "H": n_heads, "L": n_layers},
         values={"best": best, "bound": bound, "everything": everything, "least": least},

@@ -38,11 +38,11 @@ function render({ model, el }) {
   const lines = [2, 1].map((layer) => {
     const all = readings[0].words.map((_, word) => {
       const name = h("span"), number = reading(`slope-${layer}`);
-      const el = h("button", { type: "button", class: "tf-button tf-score", click: () => assign(model, { layer, word }) }, name, number);
+      const el = h("button", { type: "button", class: "tf-button tf-nudge-score", click: () => assign(model, { layer, word }) }, name, number);
       return { el, name, number };
     });
     const label = `Gradients of the scores of “it”, layer ${layer}`;
-    return { layer, all, el: h("div", {}, h("div", { class: "tf-head", "aria-hidden": "true" }, label), h("div", { class: "tf-scores", role: "group", "aria-label": label }, ...all.map((one) => one.el))) };
+    return { layer, all, el: h("div", {}, h("div", { class: "tf-nudge-head", "aria-hidden": "true" }, label), h("div", { class: "tf-nudge-scores", role: "group", "aria-label": label }, ...all.map((one) => one.el))) };
   });
   const facts = cells(["step", "here", "up", "down", "quotient", "derived", "error"]);
   const range = slider("Digits of the step", { min: 0, max: 15, step: 0.25 }, (exponent) => assign(model, { exponent }));
