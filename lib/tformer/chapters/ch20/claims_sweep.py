@@ -10,7 +10,6 @@ from tformer.claims.tools import near
 from tformer.experiments.scaling import Law, fit, objective
 from tformer.experiments.scaling.source import drawn_source
 
-
 INTERVALS = ((0.600, 0.783), (0.553, 0.686))
 """Of α and β, from 200 bootstraps."""
 

@@ -164,8 +164,8 @@ def related(rng: Rng) -> Item:
     return Item(
         statement=rf"""
 A line is fitted by least squares to losses between logarithms. The runs stand at {places} sizes,
-{m} at each, which differ in their tokens only by where they were stopped. All have the same scatter;
-two of one size are correlated with ${tex(float(related))}$, two of different sizes not at all.
+{m} at each, all with the same scatter. Two runs of one size are correlated with
+${tex(float(related))}$, two of different sizes not at all.
 
 **(a)** By which factor is the variance of the slope larger than if all were independent?
 
@@ -176,8 +176,8 @@ well. By which factor does the interval of its slope grow?
 
 **(d)** A bootstrap draws single runs. Why is its interval too narrow here, and what should it draw?
 
-**(e)** The two runs of the largest loss are left out “since they do not fit”. Why is this worse than
-leaving out the two of the fewest tokens?""",
+**(e)** The two runs of the largest loss are left out “since they do not fit”. Why is this worse
+than leaving out the two of the fewest tokens?""",
         answer=rf"""
 **(a)** By $1 + (m - 1) \rho = {tex(float(grows))}$.
 
@@ -188,8 +188,8 @@ leaving out the two of the fewest tokens?""",
 **(d)** It breaks up what belongs together, and so takes related runs for news. It should draw
 sizes, each with all of its runs.
 
-**(e)** Who is left out then depends on the scatter: runs that came out badly go, and those that came
-out well stay, so the rest no longer scatter about the law. Tokens are chosen before a run.""",
+**(e)** Who is left out then depends on the scatter: runs that came out badly go, and those that
+came out well stay, so the rest no longer scatter about the law. Tokens are chosen before a run.""",
         marking=(
             (3, "the factor"),
             (1, "what they are worth"),
