@@ -92,7 +92,7 @@ def by_width(times: int = TIMES) -> list[Law]:
 
 
 def _interval(
-    runs: Runs, n: float, d: float, floor: float | None = 0.0, delta: float = 1e-3, times: int = 200
+    runs: Runs, n: float, d: float, floor: float | None = 0.0, delta: float = 1e-3, *, times: int
 ) -> tuple[float, float, float]:
     first = fit(runs, floor, delta)
     many = bootstrap(runs, times, np.random.default_rng(0), floor, delta)
@@ -100,20 +100,20 @@ def _interval(
 
 
 @cache
-def other_choices() -> dict[str, tuple[float, float, float]]:
+def other_choices(times: int = 100) -> dict[str, tuple[float, float, float]]:
     """What else might have been said of the run that was held out: the law, and an interval."""
     runs, out = sweep(), held_out()
     n, d, entropy = float(out.n[0]), float(out.d[0]), drawn_source().entropy
     whole = runs._replace(loss=runs.loss + entropy)
-    free = np.array(_interval(whole, n, d, None)) - entropy
+    free = np.array(_interval(whole, n, d, None, times=times)) - entropy
     wide, long = runs.keep(runs.n > runs.n.min()), runs.keep(runs.d > runs.d.min())
     return {
-        "as on the main page": _interval(runs, n, d),
-        "squares": _interval(runs, n, d, delta=10.0),
+        "as on the main page": _interval(runs, n, d, times=times),
+        "squares": _interval(runs, n, d, delta=10.0, times=times),
         "a floor that is fitted": (float(free[0]), float(free[1]), float(free[2])),
-        "all parameters": _interval(sweep("n_all"), float(held_out("n_all").n[0]), d),
-        "without the smallest width": _interval(wide, n, d),
-        "without the fewest tokens": _interval(long, n, d),
+        "all parameters": _interval(sweep("n_all"), float(held_out("n_all").n[0]), d, times=times),
+        "without the smallest width": _interval(wide, n, d, times=times),
+        "without the fewest tokens": _interval(long, n, d, times=times),
     }
 
 
