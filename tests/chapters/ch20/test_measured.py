@@ -32,3 +32,12 @@ def test_most_of_the_runs_lie_in_the_intervals_of_the_others() -> None:
     inside, above = measured.backtest()
     assert (inside, above) == (21, 2)
     assert measured.backtest(0.5)[0] == pytest.approx(12, abs=3)
+
+
+def test_the_prediction_holds_and_its_size_is_beyond_the_sweep() -> None:
+    runs, out = measured.sweep(), measured.held_out()
+    assert (out.n[0], out.d[0]) == (393216, 2**22)
+    assert out.n[0] > 1.7 * runs.n.max()
+    middle, low, high = measured.expected(float(out.n[0]), float(out.d[0]))
+    assert low < out.loss[0] < middle < high
+    assert measured.law().loss(out.n, out.d)[0] == middle

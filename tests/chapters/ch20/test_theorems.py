@@ -11,13 +11,15 @@ from tformer.claims import ClaimFailed, registry
 
 MODULES = [
     f"tformer.chapters.ch20.{name}"
-    for name in ("claims", "claims_counting", "claims_fits", "claims_published")
+    for name in ("claims", "claims_counting", "claims_fits", "claims_published", "claims_sweep")
 ]
 LABELS = {
     "exm-five",
+    "exm-held-out",
     "exm-refit",
     "exm-rounding",
     "exm-selected",
+    "exm-sweep",
     "prop-offset",
     "prop-spread",
     "prop-uncounted",

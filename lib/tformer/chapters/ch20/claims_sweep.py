@@ -13,6 +13,11 @@ from tformer.experiments.scaling.source import drawn_source
 INTERVALS = ((0.600, 0.783), (0.553, 0.686))
 """Of α and β, from 200 bootstraps."""
 
+MIDDLE, BAR = 0.0169, (0.0129, 0.0199)
+"""What the law says of the run that was held out, and the ends of its interval."""
+OFF = -0.048
+"""By how much of that the run lies above it: it lies below."""
+
 
 def _ends(laws: list[Law], name: str) -> np.ndarray:
     return np.quantile([getattr(law, name) for law in laws], (0.025, 0.975))
@@ -56,4 +61,34 @@ def swept(delta: float = 1e-3, fewest: bool = True, more: float = 0.0) -> str:
     return (
         "constants to .0005, ends of intervals to .005; none of 200 laws nearby is better; the "
         "source's entropy, from its probabilities, lies in the interval of the floor"
+    )
+
+
+@claim(
+    "exm-held-out",
+    "numeric",
+    mutants={
+        "the term of the tokens is left out": {"tokens": 0.0},
+        "the largest of the 24 answers for it": {"size": 221184.0},
+        "it errs to the other side": {"side": -1},
+    },
+    scope="one run; 200 bootstraps; each of the 24 from the others",
+)
+def held_out(tokens: float = 1.0, size: float | None = None, side: int = 1) -> str:
+    """The prediction from the stored runs, the run itself, and how often such intervals hold."""
+    out, law = measured.held_out(), measured.law()
+    n, d = size or float(out.n[0]), float(out.d[0])
+    middle, low, high = measured.expected(n, d)
+    said = law.a / n**law.alpha + tokens * law.b / d**law.beta
+    require(near(said, MIDDLE, 5e-5), f"the law says {said:.4f}, not {MIDDLE}")
+    require(near((middle, low, high), (MIDDLE, *BAR), 2e-4), f"{middle:.4f}, {low:.4f}, {high:.4f}")
+    loss = float(out.loss[0])
+    require(low < loss < high, f"{loss:.4f} is not in {low:.4f} to {high:.4f}")
+    off = side * (loss / middle - 1)
+    require(near(off, OFF, 5e-4), f"the run lies {100 * off:+.1f} % off the law")
+    inside, above = measured.backtest()
+    require((inside, above) == (21, 2), f"{inside} of 24 lie inside, {above} above")
+    return (
+        "the prediction to .0001, its ends to .0002; the run against both; each of the 24 against "
+        "the interval of those bootstraps that did not draw it"
     )

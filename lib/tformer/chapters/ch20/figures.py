@@ -119,8 +119,8 @@ def predicted(told: bool = True) -> Figure:
     """The runs of the most tokens, the law beyond them, and an interval; then the run if `told`."""
     runs, out = measured.sweep(), measured.held_out()
     n, d = float(out.n[0]), float(out.d[0])
-    these = runs.d == d
-    at = np.geomspace(runs.n[these].min(), 1.3 * n, 80)
+    these = (runs.d == d) & (runs.n > 5000)
+    at = np.geomspace(runs.n[these].min(), 1.5 * n, 80)
     figure, ax = panel(7.6, 3.4)
     band = np.array([one.loss(at, d) for one in measured.laws()])
     low, high = np.quantile(band, (0.025, 0.975), axis=0)
@@ -135,7 +135,8 @@ def predicted(told: bool = True) -> Figure:
     else:
         ax.text(1.12 * n, middle, "?", va="center", fontsize=15)
     ax.set(xscale="log", yscale="log", xlabel="parameters N", ylabel="excess, nats a token")
-    _plain(ax)
+    ax.set_yticks((0.012, 0.015, 0.02, 0.03, 0.04), ["0.012", "0.015", "0.02", "0.03", "0.04"])
+    ax.minorticks_off()
     return figure
 
 

@@ -70,7 +70,12 @@ class Law:
         return n, product / n
 
 
-def objective(law: Law, runs: Runs, delta: float = 1e-3, counts: np.ndarray | None = None) -> float:
+def objective(
+    law: Law,
+    runs: Runs,
+    delta: float = 1e-3,
+    counts: np.ndarray | None = None,
+) -> float:
     """Summed Huber loss of the differences of logarithms: r² / 2, from |r| = δ on δ (|r| - δ / 2).
 
     Parameters
@@ -83,7 +88,8 @@ def objective(law: Law, runs: Runs, delta: float = 1e-3, counts: np.ndarray | No
         How often each run counts; once if left out.
     """
     off = np.log(law.loss(runs.n, runs.d)) - np.log(runs.loss)
-    return float(_huber(off, delta) @ (np.ones(len(off)) if counts is None else counts))
+    times = np.ones(len(off)) if counts is None else counts
+    return float(_huber(off, delta) @ times)
 
 
 def fit(
