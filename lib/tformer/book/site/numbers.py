@@ -38,5 +38,5 @@ def setup(app: Sphinx) -> dict[str, Any]:
         renumber(env)
         return [page for page, now in env.toc_secnumbers.items() if now != before.get(page)]
 
-    TocTreeCollector.assign_section_numbers = assign  # type: ignore[method-assign]
+    TocTreeCollector.assign_section_numbers = assign  # type: ignore[assignment, method-assign]
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}
