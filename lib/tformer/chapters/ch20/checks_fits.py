@@ -272,7 +272,7 @@ def _otherwise_drawn(
         found = slope + left @ u / (u @ u)
     elif how in ("once", "within"):
         columns = np.stack([np.ones(len(x)), x, y, x * x, x * y], axis=1)
-        counts = np.zeros((times, len(x)))
+        counts: Array = np.zeros((times, len(x)))
         for name in names:
             here = group == name
             even = np.full(here.sum(), 1 / here.sum())
