@@ -364,12 +364,17 @@ def test_refresh_keeps_only_the_font_format_in_use() -> None:
 
 def test_a_chapter_has_the_number_of_its_file(tmp_path: Path, sphinx: Sphinx) -> None:
     """Also where chapters before it are still to come."""
-    own = ["sphinx_multitoc_numbering", "tformer.book.site.numbers"]
+    own = ["sphinx_external_toc", "sphinx_multitoc_numbering", "tformer.book.site.numbers"]
     names = ("myst_parser", "sphinx_proof", *own)
     settings = f"extensions = {[*names]}\nnumfig = True\nmyst_enable_extensions = ['colon_fence']\n"
+    settings += "use_multitoc_numbering = True\n"
     (tmp_path / "conf.py").write_text(settings)
-    toctree = "```{toctree}\n:numbered:\n\n" + "chapters/01_one\nchapters/20_last\n```\n"
-    (tmp_path / "index.md").write_text(f"# Book\n\n{toctree}")
+    parts = "".join(
+        f"- caption: {name}\n  numbered: true\n  chapters:\n  - file: chapters/{name}\n"
+        for name in ("01_one", "20_last")
+    )
+    (tmp_path / "_toc.yml").write_text(f"format: jb-book\nroot: index\nparts:\n{parts}")
+    (tmp_path / "index.md").write_text("# Book\n")
     (tmp_path / "chapters").mkdir()
     for name in ("01_one", "20_last"):
         box = f":::{{prf:theorem}}\n:label: thm-{name[:2]}\n\nTrue.\n:::\n"

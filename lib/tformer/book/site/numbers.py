@@ -8,7 +8,7 @@ from typing import Any
 from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.environment import BuildEnvironment
-from sphinx.environment.collectors.toctree import TocTreeCollector
+from sphinx_external_toc.collectors import TocTreeCollectorWithStyles as Collector
 
 from tformer.book.notebook.numbering import named
 
@@ -30,13 +30,13 @@ def renumber(env: BuildEnvironment) -> None:
 
 def setup(app: Sphinx) -> dict[str, Any]:
     """Come between counting sections and counting boxes, which Sphinx does in one step."""
-    count = TocTreeCollector.assign_section_numbers
+    count = Collector.assign_section_numbers
 
-    def assign(collector: TocTreeCollector, env: BuildEnvironment) -> list[str]:
+    def assign(collector: Collector, env: BuildEnvironment) -> list[str]:
         before = env.toc_secnumbers
         count(collector, env)
         renumber(env)
         return [page for page, now in env.toc_secnumbers.items() if now != before.get(page)]
 
-    TocTreeCollector.assign_section_numbers = assign  # type: ignore[assignment, method-assign]
+    Collector.assign_section_numbers = assign  # type: ignore[method-assign]
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}
