@@ -1,8 +1,10 @@
 """Measure whole models: python benchmarks/models.py [train] [write] [table]
 
 A training step of `fast.decoder` against a small GPT written as modules, in eager PyTorch, of the
-same sizes and from the same parameters; and words a second of the real model. Both are written to
-benchmarks/results/models-cpu.json and benchmarks/models.md.
+same sizes and from the same parameters; and words a second of the real model, ours and those of
+the package transformers. Both are written to benchmarks/results/models-cpu.json and
+benchmarks/models.md. Where NANOGPT names the file model.py of a checkout of
+https://github.com/karpathy/nanoGPT, its model is measured too.
 
 Steps are timed in turns, one each, and the median of the ratio to the first counts. A variant
 counts only if its loss follows that of the first: the difference at the last step stands beside it.
@@ -10,10 +12,13 @@ counts only if its loss follows that of the first: the difference at the last st
 
 import json
 import os
+import runpy
 import statistics
 import sys
 import time
 from collections.abc import Callable
+from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -71,15 +76,16 @@ class Modules(nn.Module):
             x = block(x)
         return functional.linear(self.norm(x), self.words.weight)
 
-    def take(self, p: ModelParameters) -> None:
-        """Set all parameters to those of a tree."""
-        pairs = [(self.words.weight, p.embedding), (self.places.weight, p.positions)]
-        pairs += [(self.norm.weight, p.norm.gain), (self.norm.bias, p.norm.bias)]
-        for block, one in zip(self.blocks, p.blocks, strict=True):
-            pairs += _pairs(block, one)
-        with torch.no_grad():
-            for parameter, value in pairs:
-                parameter.copy_(value)
+
+def take(into: Any, p: ModelParameters) -> None:
+    """Set all parameters of a model of modules to those of a tree."""
+    pairs = [(into.words.weight, p.embedding), (into.places.weight, p.positions)]
+    pairs += [(into.norm.weight, p.norm.gain), (into.norm.bias, p.norm.bias)]
+    for block, one in zip(into.blocks, p.blocks, strict=True):
+        pairs += _pairs(block, one)
+    with torch.no_grad():
+        for parameter, value in pairs:
+            parameter.copy_(value)
 
 
 def _pairs(block: Any, p: BlockParameters) -> list[tuple[Tensor, Tensor]]:
@@ -95,14 +101,44 @@ def _pairs(block: Any, p: BlockParameters) -> list[tuple[Tensor, Tensor]]:
     return pairs
 
 
-def of_module(module: nn.Module, half: bool = False) -> Step:
+class NanoGPT(nn.Module):
+    """The model of nanoGPT, from the file that NANOGPT names; its parts by our names too."""
+
+    def __init__(self, n_layers: int, d_model: int, n_heads: int) -> None:
+        super().__init__()
+        file = runpy.run_path(os.environ["NANOGPT"], run_name="nanogpt")
+        sizes = file["GPTConfig"](T, N_VOCAB, n_layers, n_heads, d_model)
+        self.model = file["GPT"](sizes)
+        parts = self.model.transformer
+        self.words, self.places, self.norm = parts.wte, parts.wpe, parts.ln_f
+        self.blocks = [
+            SimpleNamespace(
+                attend=block.attn.c_attn,
+                project=block.attn.c_proj,
+                inner=block.mlp.c_fc,
+                outer=block.mlp.c_proj,
+                norms=(block.ln_1, block.ln_2),
+            )
+            for block in parts.h
+        ]
+
+    def loss(self, tokens: Tensor, targets: Tensor) -> Tensor:
+        """The mean cross-entropy, as its file has it."""
+        return self.model(tokens, targets)[1]
+
+
+def loss_of(module: nn.Module, tokens: Tensor, targets: Tensor) -> Tensor:
+    """The mean cross-entropy of what a module says."""
+    return functional.cross_entropy(module(tokens).float().flatten(0, 1), targets.flatten())
+
+
+def of_module(module: nn.Module, half: bool = False, loss_of: Any = loss_of) -> Step:
     """A step of training of a module by PyTorch's AdamW."""
     optimiser = torch.optim.AdamW(module.parameters(), lr=1e-3, fused=True)
 
     def step(given: Tensor, comes: Tensor) -> float:
         with torch.autocast("cpu", dtype=torch.bfloat16, enabled=half):
-            logits = module(given)
-        loss = functional.cross_entropy(logits.float().flatten(0, 1), comes.flatten())
+            loss = loss_of(module, given, comes)
         optimiser.zero_grad()
         loss.backward()
         optimiser.step()
@@ -133,31 +169,35 @@ def train(name: str) -> dict[str, Any]:
     sizes = Sizes(N_VOCAB, d_model, n_layers, n_heads, 4 * d_model, n_positions=T)
     first = initialise(sizes, GPT, np.random.default_rng(0))
     first = tree_map(lambda x: x.astype(np.float32), first)
-    modules = Modules(n_layers, d_model, n_heads)
-    modules.take(tree_map(torch.from_numpy, first))
-    again = Modules(n_layers, d_model, n_heads)
-    again.load_state_dict(modules.state_dict())
+
+    def theirs(kind: type[nn.Module]) -> nn.Module:
+        made = kind(n_layers, d_model, n_heads)
+        take(made, tree_map(torch.from_numpy, first))
+        return made
 
     def ours() -> nn.Module:
         copied = tree_map(lambda x: torch.from_numpy(x.copy()), first)
         return fast.Module(fast.decoder, copied, configuration=GPT)
 
     steps = {
-        "modules, eager": of_module(modules),
-        "the same again": of_module(again),
+        "modules, eager": of_module(theirs(Modules)),
+        "the same again": of_module(theirs(Modules)),
         "fast.decoder, eager": of_module(ours()),
         "fast.decoder, compiled": of_module(torch.compile(ours())),
         "fast.decoder, bfloat16": of_module(ours(), half=True),
         "reference, by hand": by_hand(tree_map(np.copy, first)),
     }
+    if "NANOGPT" in os.environ:
+        steps["nanoGPT, eager"] = of_module(theirs(NanoGPT), loss_of=NanoGPT.loss)
     rng, seconds, losses = torch.Generator().manual_seed(0), {x: [] for x in steps}, {}
     text = torch.randint(5, (10_000,), generator=rng).cumsum(0) % N_VOCAB
     for _ in range(STEPS):
         starts = torch.randint(len(text) - T - 1, (BATCH,), generator=rng)
         rows = torch.stack([text[i : i + T + 1] for i in starts.tolist()])
+        given, comes = rows[:, :-1].contiguous(), rows[:, 1:].contiguous()
         for variant, step in steps.items():
             start = time.perf_counter()
-            losses[variant] = step(rows[:, :-1], rows[:, 1:])
+            losses[variant] = step(given, comes)
             seconds[variant].append(time.perf_counter() - start)
     base = seconds["modules, eager"][5:]
     speed = {
@@ -174,30 +214,50 @@ def train(name: str) -> dict[str, Any]:
 
 
 def write(n_words: int = 60) -> dict[str, float]:
-    """Words a second of the real model, with a cache and without."""
-    from tformer.models.real import real_model
+    """Words a second of the real model, with a cache and without: ours, and another library's."""
+    sys.path.append(str(Path(__file__).parents[1] / "tests"))
+    from other_llama import theirs_of
+    from tformer.models.real import model_of
+    from tformer.pretrained import checkpoint
 
-    model = real_model()
+    found = checkpoint()
+    model, theirs = model_of(found), theirs_of(found)
     words, in_torch = model.tokenizer.encode(TEXT), tree_map(torch.from_numpy, model.parameters)
-    runs = {
-        "NumPy": (reference, np.array(words), model.parameters),
-        "PyTorch": (fast, torch.tensor(words), in_torch),
+    few = n_words // 6
+
+    def cached(module: Any, start: Any, p: ModelParameters) -> list[int]:
+        return [*generate(module.cached_decoder, start, p, model.configuration, n_words)]
+
+    def full(module: Any, start: Any, p: ModelParameters) -> list[int]:
+        written = list(words)
+        for _ in range(few):
+            logits = module.decoder(_like(start, written), p, model.configuration)
+            written.append(int(logits[-1].argmax()))
+        return written[len(words) :]
+
+    def of_theirs(count: int, cache: bool) -> list[int]:
+        start = torch.tensor([words])
+        made = theirs.generate(start, max_new_tokens=count, do_sample=False, use_cache=cache)
+        return made[0, len(words) :].tolist()
+
+    numpy_start, start = np.array(words), torch.tensor(words)
+    runs: dict[str, Callable[[], list[int]]] = {
+        "NumPy, cache": lambda: cached(reference, numpy_start, model.parameters),
+        "PyTorch, cache": lambda: cached(fast, start, in_torch),
+        "transformers, cache": lambda: of_theirs(n_words, cache=True),
+        "NumPy, no cache": lambda: full(reference, numpy_start, model.parameters),
+        "PyTorch, no cache": lambda: full(fast, start, in_torch),
+        "transformers, no cache": lambda: of_theirs(few, cache=False),
     }
-    found = {}
-    for name, (module, start, parameters) in runs.items():
+    speeds, right = {}, None
+    for name, run in runs.items():
         began = time.perf_counter()
-        written = [
-            *generate(module.cached_decoder, start, parameters, model.configuration, n_words)
-        ]
-        found[f"{name}, cache"] = n_words / (time.perf_counter() - began)
-        began = time.perf_counter()
-        full = list(words)
-        for word in written[: n_words // 6]:
-            logits = module.decoder(_like(start, full), parameters, model.configuration)
-            assert int(logits[-1].argmax()) == word
-            full.append(word)
-        found[f"{name}, no cache"] = (n_words // 6) / (time.perf_counter() - began)
-    return found
+        written = run()
+        speeds[name] = len(written) / (time.perf_counter() - began)
+        right = right or written
+        if written != right[: len(written)]:
+            raise ValueError(f"{name} writes other words")
+    return speeds
 
 
 def _like(words: Any, values: list[int]) -> Any:
@@ -217,7 +277,7 @@ def table(found: dict[str, Any]) -> str:
         f"after it how far its loss is from theirs after {STEPS} steps. `reference` takes plain",
         "steps, so its loss is another.\n",
     ]
-    for one in found["train"]:
+    for one in found.get("train", []):
         names = list(one["speed"])
         parts += [f"| {one['name']} (ms) | {' | '.join(names)} |", "|--:|" + "--:|" * len(names)]
         cells = [f"{one['speed'][x]:.2f} ({one['difference of loss'][x]:.0e})" for x in names]

@@ -1,6 +1,9 @@
-"""The sizes of a checkpoint as another library writes them down."""
+"""The model of a checkpoint as another library writes it down."""
 
-from transformers import LlamaConfig
+from typing import Any
+
+import torch
+from transformers import LlamaConfig, LlamaForCausalLM
 
 from tformer.pretrained.architecture import Architecture
 
@@ -19,3 +22,16 @@ def settings_of(about: Architecture) -> LlamaConfig:
         rope_parameters={"rope_type": "default", "rope_theta": about.base},
         tie_word_embeddings=about.tied,
     )
+
+
+def theirs_of(checkpoint: Any) -> Any:
+    """Another library's model with the same numbers, under its names and in its pairing."""
+    config = settings_of(checkpoint.architecture)
+    with torch.device("meta"):
+        made = LlamaForCausalLM(config)
+    state = {name: torch.from_numpy(x) for name, x in checkpoint.common("half").items()}
+    if config.tie_word_embeddings:
+        state["lm_head.weight"] = state["model.embed_tokens.weight"]
+    made.load_state_dict(state, assign=True)
+    made.model.rotary_emb = type(made.model.rotary_emb)(config)
+    return made.eval()

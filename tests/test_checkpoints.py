@@ -1,5 +1,6 @@
 """A training that is killed, that finds no room or another's file: it goes on, or says why not."""
 
+import itertools
 import json
 import os
 import random
@@ -21,7 +22,7 @@ from tformer.configuration import Configuration
 from tformer.models.objectives import next_tokens
 from tformer.models.sizes import Sizes, initialise
 from tformer.parameters import tree_map
-from tformer.training import CheckpointError, Recipe, train
+from tformer.training import CheckpointError, Recipe, checkpoints, train
 
 LLAMA = Configuration(norm="rms", activation="silu", positions="rope")
 RECIPE = Recipe(steps=12, rate=0.02, warmup=5, smoothing=0.1)
@@ -48,6 +49,14 @@ def losses(folder: Path, recipe: Recipe = RECIPE, every: int = 1) -> list[float]
 def recorded(folder: Path) -> list[dict[str, Any]]:
     lines = (folder / "metrics.jsonl").read_text(encoding="utf-8").splitlines()
     return [json.loads(line) for line in lines]
+
+
+def same_end(folder: Path, whole: Path) -> bool:
+    """Whether two trainings left the same tensors and metrics, but for the time they took."""
+    found, right = (load_file(x / "checkpoint.safetensors") for x in (folder, whole))
+    lines = ([{**line, "seconds": 0} for line in recorded(x)] for x in (folder, whole))
+    same = found.keys() == right.keys() and next(lines) == next(lines)
+    return same and all(torch.equal(found[name], right[name]) for name in right)
 
 
 @pytest.fixture(scope="module")
@@ -79,22 +88,40 @@ def test_killed_at_any_instant_it_comes_to_the_same_end(whole: Path, tmp_path: P
     start = time.perf_counter()
     assert in_a_child(lambda: losses(tmp_path / "timed")) == 0
     seconds, rng = time.perf_counter() - start, random.Random(0)
-    right, said = load_file(whole / "checkpoint.safetensors"), recorded(whole)
-    halfway = parts = 0  # how many had a checkpoint, and how many were writing one
+    halfway = 0  # how many had a checkpoint when they were killed
     for i in range(KILLS):
         folder = tmp_path / str(i)
         killed = in_a_child(lambda folder=folder: losses(folder), rng.uniform(0, seconds))
         halfway += killed == signal.SIGKILL and (folder / "checkpoint.safetensors").exists()
-        parts += (folder / "checkpoint.part").exists()
         assert in_a_child(lambda folder=folder: losses(folder)) == 0
-        found = load_file(folder / "checkpoint.safetensors")
-        assert found.keys() == right.keys()
-        assert all(torch.equal(found[name], right[name]) for name in right), i
-        for one, other in zip(recorded(folder), said, strict=True):
-            assert {**one, "seconds": 0} == {**other, "seconds": 0}
+        assert same_end(folder, whole), i
         shutil.rmtree(folder)
     assert halfway > KILLS / 3
-    assert parts > 0
+
+
+@pytest.mark.parametrize(("name", "share"), [("_write", 0.5), ("_write", 1.0), ("_settle", 1.0)])
+def test_killed_while_a_checkpoint_is_written(
+    name: str, share: float, whole: Path, tmp_path: Path
+) -> None:
+    """The fifth: with half of its part written, with all of it, and with the part renamed."""
+    torch.set_num_threads(1)
+    function, calls = getattr(checkpoints, name), itertools.count(1)
+
+    def dies(path: Path, *data: bytes) -> None:
+        if next(calls) < 5:
+            return function(path, *data)
+        for some in data:
+            path.write_bytes(some[: int(share * len(some))])
+        return os.kill(os.getpid(), signal.SIGKILL)
+
+    def killed() -> None:
+        setattr(checkpoints, name, dies)
+        losses(tmp_path)
+
+    assert in_a_child(killed) == signal.SIGKILL
+    assert (tmp_path / "checkpoint.part").exists() == (name == "_write")
+    assert in_a_child(lambda: losses(tmp_path)) == 0
+    assert same_end(tmp_path, whole)
 
 
 def test_what_is_recorded_is_what_was_yielded(tmp_path: Path) -> None:

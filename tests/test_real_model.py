@@ -13,9 +13,7 @@ from tformer.models.real import RealModel, model_of
 from tformer.parameters import leaves, tree_map
 
 try:
-    from transformers import LlamaForCausalLM
-
-    from other_llama import settings_of
+    from other_llama import theirs_of
 except ImportError:
     if os.environ.get("CI"):
         raise
@@ -23,19 +21,6 @@ except ImportError:
 
 TEXT = "The animal did not cross the street because it was too tired. So the animal"
 GREEDY = 20
-
-
-def theirs_of(checkpoint: Any) -> Any:
-    """Another library's model with the same numbers, under its names and in its pairing."""
-    config = settings_of(checkpoint.architecture)
-    with torch.device("meta"):
-        made = LlamaForCausalLM(config)
-    state = {name: torch.from_numpy(x) for name, x in checkpoint.common("half").items()}
-    if config.tie_word_embeddings:
-        state["lm_head.weight"] = state["model.embed_tokens.weight"]
-    made.load_state_dict(state, assign=True)
-    made.model.rotary_emb = type(made.model.rotary_emb)(config)
-    return made.eval()
 
 
 def assert_same(model: RealModel, theirs: Any, words: list[int]) -> None:

@@ -11,9 +11,9 @@ import pytest
 
 from every import every
 from tformer.experiments.scaling import sweep as module
-from tformer.experiments.scaling.law import fit
+from tformer.experiments.scaling.law import fit, read
 from tformer.experiments.scaling.source import Source, drawn_source
-from tformer.experiments.scaling.sweep import TOKENS, WIDTHS, Plan, grid, made, read, share, sweep
+from tformer.experiments.scaling.sweep import TOKENS, WIDTHS, Plan, grid, made, share, sweep
 from tformer.experiments.threads import one_thread
 from tformer.models.sizes import initialise
 from tformer.parameters import named_leaves

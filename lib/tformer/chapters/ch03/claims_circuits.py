@@ -43,6 +43,7 @@ def answer_by_votes(votes: float = 1.0, heard: float = 1.0) -> str:
     w_k, w_v = ANSWER.w_k.copy(), ANSWER.w_v.copy()
     w_k[adjective] *= heard
     w_v[[lexicon.FEATURES.index(f"says {kind}") for kind in lexicon.KINDS]] *= votes
+    require({*np.unique(ANSWER.w_v)} == {0, 36}, f"votes are {show(np.unique(ANSWER.w_v))}")
     head, sure = replace(ANSWER, w_k=w_k, w_v=w_v), 1.0
     for sentence, noun in lexicon.SENTENCES.items():
         a, p = answer(sentence, head)

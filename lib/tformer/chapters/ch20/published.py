@@ -13,7 +13,17 @@ import numpy as np
 
 from tformer.experiments.scaling import Law, Runs, bootstrap, fit
 
-__all__ = ["LEFT_OUT", "PRINTED", "REPLICATION", "SOURCE", "laws", "middle", "refit", "runs"]
+__all__ = [
+    "LEFT_OUT",
+    "PRINTED",
+    "REPLICATION",
+    "SAID",
+    "SOURCE",
+    "laws",
+    "middle",
+    "refit",
+    "runs",
+]
 
 LEFT_OUT = 5
 """The replication leaves out so many runs, those of the largest loss."""
@@ -23,6 +33,15 @@ SOURCE = Law(math.exp(0.5267228), math.exp(6.0073404), math.exp(6.0179186), 0.33
 """The same with more digits: they stand in the paper's TeX, not in the paper [besiroglu2024]."""
 REPLICATION = Law(1.8172, 482.01, 2085.43, 0.3478, 0.3658)
 """From the same points as here, by others [besiroglu2024]."""
+
+SAID = {
+    "Kaplan and others 2020": (0.73, "no embeddings, 768 to 1.5e9 parameters"),
+    "Hoffmann and others 2022, first way": (0.50, "lowest loss at each FLOP"),
+    "second way": (0.49, "parabolas through runs of one budget"),
+    "third way": (0.46, "a law of N and D"),
+    "Besiroglu and others 2024": (0.51, "the third way again, 240 runs"),
+}
+"""Who printed which exponent of the best size, and how it was found [kaplan2020, hoffmann2022]."""
 
 
 @cache

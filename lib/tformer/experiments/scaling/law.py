@@ -1,13 +1,15 @@
 """The law E + A / N^α + B / D^β of a loss: fitted to runs, resampled, and asked for an optimum."""
 
+import csv
 import math
 from dataclasses import dataclass
+from importlib.resources.abc import Traversable
 from typing import NamedTuple
 
 import numpy as np
 from scipy.optimize import minimize, nnls
 
-__all__ = ["Law", "Runs", "bootstrap", "fit", "objective", "predict"]
+__all__ = ["Law", "Runs", "bootstrap", "fit", "objective", "predict", "read"]
 
 EXPONENTS = np.linspace(0.1, 1.2, 23)
 """Where a fit looks first, for either exponent."""
@@ -68,7 +70,12 @@ class Law:
         return n, product / n
 
 
-def objective(law: Law, runs: Runs, delta: float = 1e-3, counts: np.ndarray | None = None) -> float:
+def objective(
+    law: Law,
+    runs: Runs,
+    delta: float = 1e-3,
+    counts: np.ndarray | None = None,
+) -> float:
     """Summed Huber loss of the differences of logarithms: r² / 2, from |r| = δ on δ (|r| - δ / 2).
 
     Parameters
@@ -81,7 +88,8 @@ def objective(law: Law, runs: Runs, delta: float = 1e-3, counts: np.ndarray | No
         How often each run counts; once if left out.
     """
     off = np.log(law.loss(runs.n, runs.d)) - np.log(runs.loss)
-    return float(_huber(off, delta) @ (np.ones(len(off)) if counts is None else counts))
+    times = np.ones(len(off)) if counts is None else counts
+    return float(_huber(off, delta) @ times)
 
 
 def fit(
@@ -151,6 +159,17 @@ def predict(
         found.append(law.loss(n, d) * runs.loss[i] / law.loss(runs.n[i], runs.d[i]))
     low, high = np.quantile(found, [(1 - confidence) / 2, (1 + confidence) / 2])
     return float(low), float(high)
+
+
+def read(file: Traversable, size: str = "n") -> Runs:
+    """The runs of a table that a sweep has written, with their excess as loss.
+
+    The column `n` counts the parameters of the blocks' matrices, `n_all` all parameters.
+    """
+    lines = file.read_text(encoding="utf-8").splitlines()
+    rows = [*csv.DictReader(line for line in lines if not line.startswith("#"))]
+    columns = ([float(row[name]) for row in rows] for name in (size, "tokens", "excess"))
+    return Runs(*map(np.array, columns))
 
 
 def _huber(off: np.ndarray, delta: float) -> np.ndarray:

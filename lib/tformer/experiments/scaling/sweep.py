@@ -20,19 +20,18 @@ import torch
 
 from tformer import fast
 from tformer.configuration import Configuration
-from tformer.experiments.scaling.law import Runs
 from tformer.experiments.scaling.source import Source
 from tformer.models.objectives import next_tokens
 from tformer.models.sizes import Sizes, count_flops, count_parameters, initialise
 from tformer.parameters import tree_map
 from tformer.training import Recipe, train
 
-__all__ = ["TOKENS", "WIDTHS", "Plan", "Result", "grid", "made", "read", "share", "sweep"]
+__all__ = ["TOKENS", "WIDTHS", "Plan", "Result", "grid", "made", "share", "sweep"]
 
 CONFIGURATION = Configuration(norm="rms", activation="gelu_tanh", positions="none")
 """What all models have in common. The source asks for no positions."""
-BATCH, LENGTH = 8, 32
-"""Texts of a step, and tokens read in each."""
+LENGTH = 32
+"""Tokens that are read in each text."""
 WIDTHS, TOKENS = (4, 8, 16, 32, 64, 96), (2**16, 2**18, 2**20, 2**22)
 """The 24 runs of the chapter."""
 EXAMINED = 128
@@ -48,7 +47,7 @@ class Plan:
     width : int
         d_model; the hidden layers are four times as wide.
     tokens : int
-        How many are read, each once, in steps of 256.
+        How many are read, each once.
     seed : int
         Of the first parameters and of the texts.
     layers : int
@@ -64,6 +63,19 @@ class Plan:
         """The model's, for 256 tokens."""
         heads = max(1, self.width // 16)
         return Sizes(256, self.width, self.layers, heads, 4 * self.width, biased=False, tied=False)
+
+    @property
+    def batch(self) -> int:
+        """Texts of a step: 8 of them for 2^16 tokens, and as the root of the tokens from there.
+
+        So four times as many tokens make twice as many steps.
+        """
+        return max(1, round(8 * (self.tokens / 2**16) ** 0.5))
+
+    @property
+    def steps(self) -> int:
+        """How many, each with texts of its own."""
+        return self.tokens // (self.batch * LENGTH)
 
     @property
     def n(self) -> int:
@@ -124,11 +136,12 @@ def made(source: Source, plan: Plan, folder: Path, device: str = "cpu") -> Resul
     first = initialise(plan.sizes, CONFIGURATION, rng, std=0.5 / np.sqrt(plan.width))
     tensors = tree_map(lambda x: torch.from_numpy(x.astype(np.float32)).to(device), first)
     module = fast.Module(fast.decoder, tensors, configuration=CONFIGURATION)
-    steps = plan.tokens // (BATCH * LENGTH)
-    recipe = Recipe(steps, 0.35 / plan.width, warmup=steps // 10, last=0.0, decay=0.0)
+    recipe = Recipe(plan.steps, 0.35 / plan.width, plan.steps // 10, last=0.0, decay=0.0)
 
     def batch(step: int) -> tuple[np.ndarray, ...]:
-        return next_tokens(source.draw(np.random.default_rng([plan.seed, step]), BATCH, LENGTH + 1))
+        return next_tokens(
+            source.draw(np.random.default_rng([plan.seed, step]), plan.batch, LENGTH + 1)
+        )
 
     start = time.perf_counter()
     for _ in train(module, batch, recipe, folder, every=1000):
@@ -182,14 +195,6 @@ def sweep(
     files = [folder / f"{plan.name}.json" for plan in plans]
     if all(file.exists() for file in files):
         _write(folder / "runs.csv", _table([json.loads(file.read_text("utf-8")) for file in files]))
-
-
-def read(file: Path) -> Runs:
-    """The runs of a table, with their excess as loss."""
-    lines = file.read_text(encoding="utf-8").splitlines()
-    rows = [*csv.DictReader(line for line in lines if not line.startswith("#"))]
-    columns = ([float(row[name]) for row in rows] for name in ("n", "tokens", "excess"))
-    return Runs(*map(np.array, columns))
 
 
 def _table(results: list[dict[str, object]]) -> str:
