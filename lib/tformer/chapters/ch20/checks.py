@@ -90,6 +90,10 @@ def _decoders() -> Iterator[Case]:
             Attention is counted in the forward pass alone.
         + 12 * n_layers * T * d → + 12 * n_layers * T**2 * d
             That is attention for all T tokens of the text; one token looks at T.
+        + 12 * n_layers * T * d → + 12 * n_layers * T**2
+            Each of the T words has a key and a value of d numbers.
+        6 * (blocks + table) + 12 * n_layers → 8 * (blocks + table) + 16 * n_layers
+            You count a second forward pass; nothing is computed twice here.
         + 12 * n_layers * T * d → + 12 * T * d
             Each block looks at the words anew.
         + 12 * n_layers * T * d → + 0
@@ -173,6 +177,12 @@ def _budgets() -> Iterator[Case]:
             The root of order α + β goes over the ratio of A and B too.
         (1 / (alpha + beta)) → (1 / alpha)
             The power belongs to α + β: N^α and D^β were brought to one side.
+        compute / 6 → compute / 2
+            A budget over 2 N pays for the forward pass alone.
+        n, p / n, floor → n, p / n / n, floor
+            The second number is that of tokens, and not of tokens a parameter.
+        a / n**alpha + b / (p / n) ** beta → a * n**alpha + b * (p / n) ** beta
+            In your loss both terms grow with size.
         compute / 6 → compute
             A token costs 6 FLOPs a parameter: N D is a sixth of the budget.
         n, p / n, floor → n, 6 * p / n, floor
@@ -251,6 +261,10 @@ def _misled() -> Iterator[Case]:
             The line goes on with the slope that it has, and not with the true exponent.
         line = first * (x3 / x1) ** -seen → line = first + (second - first) * (x3 - x1) / (x2 - x1)
             The line is straight between logarithms, of the size and of the loss.
+        line = first * (x3 / x1) ** -seen → line = first * (x3 / x1) ** seen
+            Your line rises from the first run on; its exponent was made positive for a fall.
+        seen - power, line - third → seen - power, line - third + floor
+            What the line says is compared with what lies above the floor; the loss holds it.
         line = first * (x3 / x1) ** -seen → line = first * x3**-seen
             The line begins at the first run: how much larger than that is x3?
         np.log(first / second) / np.log(x2 / x1) → power * (1 - floor / first)
@@ -261,6 +275,8 @@ def _misled() -> Iterator[Case]:
             That is the slope of the curve halfway; the line goes through the two losses.
         np.log(first / second) / np.log(x2 / x1) → np.log(first / second) / np.log10(x2 / x1)
             Two logarithms with different bases: the slope is 2.303 times as large.
+        np.log(first / second) / np.log(x2 / x1) → np.log(first / second) / (x2 - x1)
+            The sizes have to go through the logarithm as well.
         np.log(first / second) / np.log(x2 / x1) → (first - second) / np.log(x2 / x1)
             The losses have to go through the logarithm as well.
         np.log(first / second) / np.log(x2 / x1) → np.log(second / first) / np.log(x2 / x1)

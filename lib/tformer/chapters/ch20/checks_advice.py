@@ -79,6 +79,13 @@ def _windows() -> Iterator[Case]:
             Powers of ten belong to logarithms of base ten; these are natural ones.
         -slope / (2 * bend) → _ - slope**2 / (4 * bend)
             That is the loss at the vertex; asked for is where it lies.
+        bend, slope, _ = np.polyfit → _, slope, bend = np.polyfit
+            The coefficient of the square comes first from np.polyfit.
+        -slope / (2 * bend) → 0 * bend
+            At 0 the law is least; the parabola is another curve, with another vertex.
+        np.exp(-alpha * away) / alpha → np.exp(-alpha * (away - np.mean(away))) / alpha
+        np.exp(beta * away) / beta → np.exp(beta * (away - np.mean(away))) / beta
+            You took the middle of the runs for the best size.
         -slope / (2 * bend) → slope / (2 * bend)
             The sign of the vertex is turned.
         -slope / (2 * bend) → -slope / bend
@@ -134,6 +141,10 @@ def _pairs() -> Iterator[Case]:
     slips="""
         6 * np.exp(p) → np.exp(p)
             That is N D, a sixth of the budget.
+        6 * np.exp(p) → 6 * 10**p
+            A natural logarithm is undone by a power of e.
+        np.exp(slopes[0] * p + starts[0]) → np.exp(slopes[0] * p + starts[1])
+            The slope is that of one law, and the height that of the other.
         (alpha - beta) / (alpha + beta) → beta / (alpha + beta)
             You let the numbers of parameters cross, and not the tokens a parameter.
         (alpha - beta) / (alpha + beta) → alpha / (alpha + beta)

@@ -18,6 +18,11 @@ Array = np.ndarray
 TIMES = 2000
 
 
+def _short(numbers: Array) -> Array:
+    """The numbers as a message shows them, so that they can be typed in."""
+    return np.array([float(f"{x:.4g}") for x in numbers])
+
+
 def _runs_above_a_floor() -> Iterator[Case]:
     small = "Above the floor stand 8, 2 and 1: logarithms 3, 1, 0 log 2, over 0, 1, 3 log 2."
     yield case(x=[1, 2, 8], loss=[9, 3, 2], floor=1.0, want=13 / 14, why=small)
@@ -27,9 +32,9 @@ def _runs_above_a_floor() -> Iterator[Case]:
     yield case(x=[1, 4, 4, 64], loss=[5, 3.0, 2.9, 2.3], floor=2.0, why=twice)
     rng = np.random.default_rng(0)
     for floor, power in ((1.7, 0.34), (0.0, 0.5), (0.4, 0.07)):
-        x = 10 ** rng.uniform(6, 12, 9)
-        above = 20 * x**-power * np.exp(rng.normal(0, 0.05, 9))
-        yield case(x=x, loss=floor + above, floor=floor, why="The floor is known: it is taken off.")
+        x = _short(10 ** rng.uniform(2, 6, 9))
+        loss = _short(floor + 20 * x**-power * np.exp(rng.normal(0, 0.05, 9)))
+        yield case(x=x, loss=loss, floor=floor, why="The floor is known: it is taken off.")
     given: dict[str, Any] = {
         "x": np.array([2.0, 3.0, 10.0, 50.0]),
         "loss": np.array([40.0, 22.0, 9.0, 3.0]),
@@ -44,6 +49,12 @@ def _by_losses(x: Array, loss: Array, floor: float) -> float:
         return np.asarray(np.exp(at[0] - at[1] * u) - v)
 
     return float(scipy.optimize.least_squares(off, [np.log(v.mean()), 0.5], ftol=1e-14).x[1])
+
+
+def _by_pairs(x: Array, loss: Array, floor: float) -> float:
+    u, v = np.log(x), np.log(loss - floor)
+    pairs = [(i, j) for i in range(len(x)) for j in range(i) if x[i] != x[j]]
+    return float(np.median([(v[j] - v[i]) / (u[i] - u[j]) for i, j in pairs]))
 
 
 def _by_weights(x: Array, loss: Array, floor: float) -> float:
@@ -64,6 +75,7 @@ def _by_weights(x: Array, loss: Array, floor: float) -> float:
         "You fitted the losses themselves: large ones count most, and they should count as their "
         "logarithms do.": _by_losses,
         "Runs count more with you the lower their loss; here all count alike.": _by_weights,
+        "A median of the slopes between pairs is not the line of least squares.": _by_pairs,
     },
     slips="""
         np.log(loss - floor) → np.log(loss)
@@ -110,18 +122,19 @@ def _for_constants() -> Iterator[Case]:
     runs: dict[str, Any] = {"n": [1, 2, 1], "d": [1, 2, 2]}
     yield case(**runs, loss=[7, 3, 4], **given, want=want, why=small)
     rng = np.random.default_rng(1)
-    n, d = np.exp(rng.uniform(0, 4, (2, 12)))
+    n, d = map(_short, np.exp(rng.uniform(0, 4, (2, 7))))
     law = 1.8 + 5 * n**-0.4 + 9 * d**-0.6
     noisy = "Each difference counts as a share of the run's loss."
-    yield case(n=n, d=d, loss=law * np.exp(rng.normal(0, 0.2, 12)), alpha=0.4, beta=0.6, why=noisy)
-    yield case(n=n, d=d, loss=law * np.exp(rng.normal(0, 0.2, 12)), alpha=0.7, beta=0.3, why=noisy)
-    steep = "With these exponents the best floor is 0, and the others are the best beside that."
+    for alpha, beta in ((0.4, 0.6), (0.7, 0.3)):
+        loss = _short(law * np.exp(rng.normal(0, 0.2, 7)))
+        yield case(n=n, d=d, loss=loss, alpha=alpha, beta=beta, why=noisy)
+    steep = "What would come out negative is 0, and what is left is the best beside that."
     for seed in (2, 3):
         rng = np.random.default_rng(seed)
-        loss = (6 * n**-0.3 + 4 * d**-0.2) * np.exp(rng.normal(0, 0.15, 12))
+        loss = _short((6 * n**-0.3 + 4 * d**-0.2) * np.exp(rng.normal(0, 0.15, 7)))
         yield case(n=n, d=d, loss=loss, alpha=0.1, beta=0.1 * seed, why=steep)
     useless = "Here the size has no effect: A is 0 where a free sign would make it negative."
-    loss = (2 + 6 * d**-0.5 - 0.8 * n**-0.5) * np.exp(rng.normal(0, 0.05, 12))
+    loss = _short((2 + 6 * d**-0.5 - 0.8 * n**-0.5) * np.exp(rng.normal(0, 0.05, 7)))
     yield case(n=n, d=d, loss=loss, alpha=0.5, beta=0.5, why=useless)
     runs = {"n": np.array([1.0, 2, 9, 4, 30]), "d": np.array([2.0, 5, 1, 16, 40])}
     losses = np.array([9.0, 7, 6, 5, 3])
@@ -333,6 +346,10 @@ OTHERWISE: dict[Any, str] = {
             That is from the least slope to the largest one, and grows with the number of draws.
         high - low → np.std(slopes)
             That is the standard error; asked for is how far the two ends lie apart.
+        slopes = (n * sxy - sx * sy) / (n * sxx - sx**2) → slopes = sxy / sxx
+            Your lines go through the origin; their height is free.
+        high - low → high - np.median(slopes)
+            That is from the middle to the upper end.
         high - low → np.std(slopes) / np.sqrt(times)
             The scatter was divided by the root of the draws: more draws do not make runs tell more.
         high - low → 2 * 1.96 * np.std(slopes)
