@@ -4,7 +4,7 @@ A training step of `fast.decoder` against a small GPT written as modules, in eag
 same sizes and from the same parameters; and words a second of the real model, ours and those of
 the package transformers. Both are written to benchmarks/results/models-cpu.json and
 benchmarks/models.md. Where NANOGPT names the file model.py of a checkout of
-https://github.com/karpathy/nanoGPT, its model is measured too.
+https://github.com/karpathy/nanoGPT, its model is measured too, with the optimiser that it makes.
 
 Steps are timed in turns, one each, and the median of the ratio to the first counts. A variant
 counts only if its loss follows that of the first: the difference at the last step stands beside it.
@@ -33,7 +33,8 @@ from tformer.models.generate import generate
 from tformer.models.sizes import Sizes, initialise
 from tformer.parameters import BlockParameters, ModelParameters, tree_map
 
-T, BATCH, N_VOCAB, STEPS = 64, 12, 65, 30
+T, BATCH, N_VOCAB, STEPS = 64, 12, 65, 25
+RATE, BETAS = 1e-3, (0.9, 0.999)
 SHAPES = {"4 layers of 128": (4, 128, 4), "6 layers of 384": (6, 384, 6)}
 GPT = Configuration(activation="gelu")
 TEXT = "The animal did not cross the street because it was too tired. "
@@ -133,8 +134,12 @@ def loss_of(module: nn.Module, tokens: Tensor, targets: Tensor) -> Tensor:
 
 
 def of_module(module: nn.Module, half: bool = False, loss_of: Any = loss_of) -> Step:
-    """A step of training of a module by PyTorch's AdamW."""
-    optimiser = torch.optim.AdamW(module.parameters(), lr=1e-3, fused=True)
+    """A step of training of a module by PyTorch's AdamW, fused unless its authors choose."""
+    if isinstance(module, NanoGPT):
+        optimiser = module.model.configure_optimizers(0.0, RATE, BETAS, "cpu")
+    else:
+        parameters = module.parameters()
+        optimiser = torch.optim.AdamW(parameters, RATE, BETAS, weight_decay=0.0, fused=True)
 
     def step(given: Tensor, comes: Tensor) -> float:
         with torch.autocast("cpu", dtype=torch.bfloat16, enabled=half):
@@ -157,7 +162,7 @@ def by_hand(p: ModelParameters) -> Step:
         each = np.full(targets.shape, 1 / targets.size, dtype=logits.dtype)
         grad = reference.cross_entropy_vjp(logits, targets, each)
         gradients, _ = reference.decoder_vjp(words, p, GPT, grad)
-        tree_map(lambda x, g: np.subtract(x, 1e-3 * g, out=x), p, gradients)
+        tree_map(lambda x, g: np.subtract(x, RATE * g, out=x), p, gradients)
         return float(loss)
 
     return step

@@ -229,9 +229,10 @@ check("8.6", layers_until)
 # A row holds finite float16 numbers, as large as 60000, and not only zeros. You have float16
 # arithmetic only, as on a small chip. A norm forgets a factor: use this.
 #
-# Write `fits(x)` for a float16 row of shape `(d,)` with d ≤ 64. Return the row divided by a number
-# above 0, such that no square, and no sum of the squares, can overflow. But for rounding, RMSNorm
-# (eps = 0) is then the same as of x. The largest absolute value of what you return should be 1.
+# Write `fits(x)` for a float16 row of shape `(d,)` with d ≤ 64. Return the row, divided in
+# float16 by a number above 0, such that no square, and no sum of the squares, can overflow. But for
+# rounding, RMSNorm (eps = 0) is then the same as of x. The largest absolute value of what you
+# return should be 1.
 # ```
 
 # %%

@@ -160,11 +160,11 @@ check("9.4", swiglu)
 #
 # A stack is a list of parts, each `"feed-forward"`, `"norm"`, `"attention"` or `"causal
 # attention"`, and each adds to the rows what it makes of them. A norm is over the coordinates of a
-# row. Word s of n, counted from 0, is exchanged for another. Predict which rows at the end may be
-# others than before, whatever the parameters are.
+# row. Word s of n, counted from 0, is exchanged for another. Predict which rows at the end can
+# differ from before, for some choice of the parameters.
 #
-# Write `who_moves(parts, n, s)`. Return an array of True and False, shape `(n,)`: True where some
-# parameters make a difference.
+# Write `who_moves(parts, n, s)`. Return an array of True and False, shape `(n,)`: True for those
+# that can.
 # ```
 
 

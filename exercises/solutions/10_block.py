@@ -36,16 +36,16 @@ hint("10.1")
 # :nonumber:
 #
 # In this block the weights of attention are given as a table `mix` of shape `(T, T)`: attention
-# returns `mix` times the rows that it reads. The feed-forward layer has a ReLU and no biases. Norm
-# is RMSNorm with eps = 0 and without gain.
+# returns `mix` times the rows that it reads. The feed-forward layer has a ReLU and one bias,
+# `b_in`, inside. Norm is RMSNorm with eps = 0 and without gain.
 #
-# Write `block(x, mix, w_in, w_out, order)` for rows x of shape `(T, d)`, `w_in` of shape
-# `(d, d_ff)` and `w_out` of shape `(d_ff, d)`. Return the rows after the block. The order is
-# `"pre"` or `"post"`.
+# Write `block(x, mix, w_in, b_in, w_out, order)` for rows x of shape `(T, d)`, `w_in` of shape
+# `(d, d_ff)`, `b_in` of shape `(d_ff,)` and `w_out` of shape `(d_ff, d)`. Return the rows after the
+# block. The order is `"pre"` or `"post"`.
 # ```
 
 # %%
-def block(x, mix, w_in, w_out, order):
+def block(x, mix, w_in, b_in, w_out, order):
     """Rows after the block: (T, d)."""
     ### BEGIN SOLUTION
     def norm(x):
@@ -53,9 +53,9 @@ def block(x, mix, w_in, w_out, order):
 
     if order == "pre":
         x = x + mix @ norm(x)
-        return x + np.maximum(norm(x) @ w_in, 0) @ w_out
+        return x + np.maximum(norm(x) @ w_in + b_in, 0) @ w_out
     x = norm(x + mix @ x)
-    return norm(x + np.maximum(x @ w_in, 0) @ w_out)
+    return norm(x + np.maximum(x @ w_in + b_in, 0) @ w_out)
     ### END SOLUTION
 
 
@@ -65,8 +65,8 @@ check("10.1", block)
 # %% [markdown] exercise="why"
 # With norms before, the sum itself is never normed, so a last norm has to stand after the stack.
 # With norms after, the sublayers read what the norm before has left, and need none of their own.
-# Here the first of these two norms could even be left out: without biases the layer gives twice as
-# much for a row of twice the length, and the second norm takes that off again.
+# Without the bias the first of these two norms could be left out: the layer would give twice as
+# much for a row of twice the length, and the second norm would take that off again.
 
 # %% [markdown]
 # ## 10.2 Count the parameters
@@ -201,8 +201,8 @@ check("10.5", silent)
 # all matrices are drawn with one spread. With `narrow` those that write to the rows are divided by
 # √(2 L).
 #
-# Predict the expected mean square after L blocks. Write `at_the_end(m, a, L, narrow)` with narrow
-# True or False. Return a float.
+# Predict the expected mean square after L blocks, where L may be 0. Write
+# `at_the_end(m, a, L, narrow)` with narrow True or False. Return a float.
 # ```
 
 # %%

@@ -34,8 +34,8 @@ hint("11.1")
 #
 # Write `mask_of(form, n, n_prefix)` for the forms `"encoder"`, `"decoder"` and `"prefix"`. Return a
 # table of True and False, shape `(n, n)`: True in row t and column s if word t may look at word s.
-# In a prefix decoder all words see the first `n_prefix` words, 0 to n of them; in the two others
-# `n_prefix` plays no part.
+# In a prefix decoder all words see the first `n_prefix` words (0 to n of them) and those up to
+# themselves; in the two others `n_prefix` plays no part.
 # ```
 
 

@@ -93,7 +93,8 @@ check("12.2", receives)
 # :nonumber:
 #
 # Write `loss_back(z, words)` for logits of shape `(n, N)` and the n words that came, as whole
-# numbers. Return the gradient of the *mean* cross-entropy with respect to the logits.
+# numbers. Logits may be as large as a thousand. Return the gradient of the *mean* cross-entropy
+# with respect to the logits.
 # ```
 
 # %%
@@ -217,16 +218,16 @@ check("12.6", best_step)
 # + H T² numbers of a text. With `every = 0` all of them are kept. Otherwise only the rows before
 # each group of `every` blocks are kept (all groups are full); on the way back the blocks of one
 # group at a time are run again, and all their numbers kept until the group is done. Predict how
-# many numbers are there when most are: while the last group is done, with the rows before all
-# groups. (So the rows before the last group are counted twice: as kept rows, and among the numbers
-# of its first block.)
+# many numbers are there when most are: as soon as the last group has been run again, with the rows
+# before all groups. (So the rows before the last group are counted twice: as kept rows, and among
+# the numbers of its first block.)
 #
-# Write `kept_numbers(T, d, n_heads, n_layers, every)`. Return a whole number.
+# Write `kept_numbers(T, d, n_heads, n_layers, every)`. Return an int.
 # ```
 
 # %%
 def kept_numbers(T, d, n_heads, n_layers, every):
-    """Numbers kept of a text: a whole number."""
+    """Numbers kept of a text: an int."""
     ### BEGIN SOLUTION
     block = 16 * T * d + n_heads * T**2
     if every == 0:
@@ -254,7 +255,8 @@ check("12.7", kept_numbers)
 # taken off da); `"wrong axis"` (the sum that is taken off runs over the queries); `"no softmax"`
 # (ds is da); `"turned"` (the right one with the other sign).
 #
-# Write `slip(a, da, ds)` for tables of shape `(T, S)`. Return one of these five strings.
+# Write `slip(a, da, ds)` for tables of shape `(T, S)`. Return one of these five strings. Two
+# ways to add up the same numbers may differ in the last digits.
 # ```
 
 # %%

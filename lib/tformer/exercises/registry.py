@@ -71,8 +71,10 @@ tolerance, an absolute value or all coordinates.
 - A marked answer runs in another process. What can be handed to it: numbers, strings, None, arrays,
   lists, tuples, dicts, sets, and what can only be asked for: functions, iterators, generators.
 - Among the cases may stand a function of an `Answer`: a test of memory (`f.peak_bytes`), of steps
-  (`f.steps`), or of whatever else no case can show. Without `cases` the whole check is such a
-  function, and raises `Wrong`; the tests plant its `mutants` all the same.
+  (`f.steps`), or of whatever else no case can show. Cases do not ask whether 3 came as an int or a
+  float; where the statement names the type, `type_test` stands last among them. Without `cases`
+  the whole check is such a function, and raises `Wrong`; the tests plant its `mutants` all the
+  same.
 - Answers that raise, hang, print, return strings or change their inputs, and other ways to make the
   same mistake, are planted in ``tests/chapters/chNN/planted_answers.py``.
 """

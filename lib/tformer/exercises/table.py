@@ -112,6 +112,31 @@ def memory_test(
     return test
 
 
+TYPES = {
+    "an int": ("iu", "and an int is asked for: `/` makes floats of whole numbers, `//` does not."),
+    "True and False": (
+        "b",
+        "and True and False are asked for: as an index, 0 and 1 pick the rows 0 and 1, "
+        "while True and False say of each row whether it is picked.",
+    ),
+}
+
+
+def type_test(asked: str, said: str = "", **inputs: Any) -> Callable[[Answer], None]:
+    """Return a test that an answer, whose numbers are right, has the type that is `asked` for."""
+    kinds, why = TYPES[asked]
+
+    def test(f: Answer) -> None:
+        array = f.array(said, **inputs)
+        if array.dtype.kind not in kinds:
+            raise Wrong(
+                f"The numbers are right, but with {said or describe.inputs(inputs)} they are of "
+                f"the type {array.dtype}, {why}"
+            )
+
+    return test
+
+
 @dataclass(frozen=True)
 class Trial:
     """A case, and what an answer made of it.

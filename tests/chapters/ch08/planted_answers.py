@@ -55,13 +55,25 @@ def _fits_in_float64(x):
 
 
 MUTANTS = {
-    "8.1": {"changes the x it was given": _normed_in_place},
+    "8.1": {
+        "changes the x it was given": _normed_in_place,
+        "One mean and one variance": lambda x, eps: (x - x.mean()) / (x.var() + eps) ** 0.5,
+    },
     "8.6": {
         "exactly the share is not more than it": lambda share, T, delta: (
             math.floor(math.log(share) / math.log(1 - T * delta)) + 1
-        )
+        ),
+        "It was rounded down": lambda share, T, delta: math.floor(
+            math.log(share) / math.log(1 - T * delta)
+        ),
+        "There are only whole layers": lambda share, T, delta: (
+            math.log(share) / math.log(1 - T * delta)
+        ),
     },
-    "8.7": {"These digits are more than float16 has": _fits_in_float64},
+    "8.7": {
+        "These digits are more than float16 has": _fits_in_float64,
+        "A fixed divisor will not do": lambda x: x / np.float16(256),
+    },
 }
 
 RIGHT = {

@@ -52,8 +52,49 @@ def _changes_its_row(p):
     return np.maximum(0, p.sum(axis=-1) + 1)
 
 
+def _moves(first=True, later=0, own=True, stop=False, ranked=False):
+    def who_moves(parts, n, s):
+        moved = [first and t == s for t in range(n)]
+        for part in parts:
+            if part == "attention" and not (ranked and "causal attention" in parts):
+                moved = [True] * n
+            if part == "causal attention":
+                moved = [moved[t] or t >= s + later for t in range(n)]
+                if stop:
+                    break
+        return np.array([moved[t] and (own or t != s) for t in range(n)])
+
+    return who_moves
+
+
 MUTANTS = {
-    "9.2": {"changes": _changes_its_row},
+    "9.2": {
+        "changes": _changes_its_row,
+        "One AND was made of all facts": lambda p: np.clip(1 - (1 - p).sum(), 0, None),
+        "both belong to the last axis": lambda p: max(0, p.sum() - len(p) + 1),
+        "Only facts of exactly 1": lambda p: np.all(p == 1, axis=-1),
+        "a half counts as a half": lambda p: np.min(p, axis=-1) > 0,
+    },
+    "9.5": {
+        "another from the start": _moves(first=False),
+        "at the start and under a mask": _moves(first=False, later=1),
+        "was left out; it moves as well": _moves(own=False),
+        "The parts after causal attention": _moves(stop=True),
+        "does not hide what another attention": _moves(ranked=True),
+        "True and False are asked for": lambda parts, n, s: _by_pairs(parts, n, s) * 1,
+    },
+    "9.6": {
+        "of d² parameters each": lambda d, d_ff, gated: (
+            (2 + gated) * d * d_ff,
+            (2 + gated) * d_ff / ((2 + gated) * d_ff + d),
+        )
+    },
+    "9.7": {"an int is asked for": lambda w, b, v: float(_by_probing(w, b, v))},
+    "9.8": {
+        "True and False are asked for": lambda w_in, b_in, r: np.where(
+            r * np.linalg.norm(w_in, axis=0) + b_in <= 0, 1, 0
+        )
+    },
 }
 """Words of the feedback -> the wrong answer, beside those that the checks themselves name."""
 

@@ -76,8 +76,34 @@ def _changes_the_memory(x, memory, w_q, w_k, w_v):
     return terms / terms.sum(axis=-1, keepdims=True) @ (memory / 2 @ w_v)
 
 
+def _prefix_alone(form, n, n_prefix):
+    opened = np.tile(np.arange(n) < n_prefix, (n, 1))
+    return opened if form == "prefix" else np.tri(n, k=n if form == "encoder" else 0) > 0
+
+
+def _values_of_the_text(x, memory, w_q, w_k, w_v):
+    scores = x @ w_q @ (memory @ w_k).T / w_k.shape[1] ** 0.5
+    terms = np.exp(scores)
+    return terms / terms.sum(axis=-1, keepdims=True) @ (x @ w_v)
+
+
 MUTANTS = {
-    "11.5": {"changes": _changes_the_memory},
+    "11.1": {
+        "True and False are asked for": lambda *given: _by_cells(*given).astype(int),
+        "After the prefix words see those before them": _prefix_alone,
+    },
+    "11.2": {"True and False are asked for": lambda *given: [int(x) for x in _by_reach(*given)]},
+    "11.5": {
+        "changes": _changes_the_memory,
+        "they belong to the words that are looked at": _values_of_the_text,
+    },
+    "11.6": {"taken for weights": lambda a, b: 1 / (1 + b.sum(axis=-1) / a.sum(axis=-1))},
+    "11.7": {
+        "an int is asked for": lambda form, S, n: (
+            n * S + n * (n + 1) / 2 if form == "anew" else S + n - (form == "cache")
+        )
+    },
+    "11.8": {"True and False are asked for": lambda mask: _by_search(mask).astype(np.int8)},
 }
 """Words of the feedback -> the wrong answer, beside those that the checks themselves name."""
 

@@ -71,7 +71,78 @@ def _loss_in_place(z, words):
     return _loss_by_rows(z, words)
 
 
-MUTANTS = {"12.3": {"changes the z it was given": _loss_in_place}}
+def _subtracted_in_all_rows(z, words):
+    p = np.exp(z - np.logaddexp.reduce(z, axis=1)[:, None])
+    p[:, words] -= 1
+    return p / len(words)
+
+
+def _attention_back(q, k, v, dy, keys=lambda ds, q: ds.T @ q, values=lambda a, dy: a.T @ dy):
+    scale = q.shape[1] ** -0.5
+    a = np.exp(q @ k.T * scale)
+    a /= a.sum(axis=1, keepdims=True)
+    ds = a * (dy @ v.T - (a * (dy @ v.T)).sum(axis=1, keepdims=True)) * scale
+    return ds @ k, keys(ds, q), values(a, dy)
+
+
+def _where_it_fits(ds, q):
+    return ds @ q if ds.shape[1] == len(q) else ds.T @ q
+
+
+def _table_overwritten(tokens, dx, x, dz):
+    table = dz.T @ x
+    table[tokens] = dx
+    return table
+
+
+def _slip_by_tables(same=np.allclose, names=("right", "wrong axis")):
+    def slip(a, da, ds):
+        sums = {n: (a * da).sum(axis=i, keepdims=True) for n, i in zip(names, (1, 0), strict=True)}
+        tables = {name: a * (da - one) for name, one in sums.items()}
+        tables |= {"no sum": a * da, "no softmax": da}
+        tables["turned"] = a * ((a * da).sum(axis=1, keepdims=True) - da)
+        return next((name for name, one in tables.items() if same(ds, one)), "wrong axis")
+
+    return slip
+
+
+MUTANTS = {
+    "12.3": {
+        "changes the z it was given": _loss_in_place,
+        "each has one word that came": _subtracted_in_all_rows,
+    },
+    "12.4": {
+        "its columns belong to them": lambda *given: _attention_back(
+            *given, keys=lambda ds, q: ds @ q
+        ),
+        "the keys still need the transposed": lambda *given: _attention_back(
+            *given, keys=_where_it_fits
+        ),
+        "gathers from all that looked at it": lambda *given: _attention_back(
+            *given, values=lambda a, dy: a @ dy
+        ),
+        "They stand in reverse order": lambda *given: _attention_back(*given)[::-1],
+    },
+    "12.5": {"has replaced that of the head": _table_overwritten},
+    "12.6": {
+        "rule of thumb, without m": lambda eps, m, central: eps ** (1 / (2 + central)),
+        "has no effect": lambda eps, m, central: np.cbrt(3 * eps) if central else 2 * eps**0.5,
+        "was taken for both": lambda eps, m, central: float(np.cbrt(3 * eps / m)),
+        "one of them was lost": lambda eps, m, central: (
+            np.cbrt(3 * eps / m) if central else np.sqrt(2 * eps / m)
+        ),
+    },
+    "12.7": {
+        "an int is asked for": lambda T, d, n_heads, n_layers, every: (
+            (n_layers / every * T * d if every else 0)
+            + (every or n_layers) * (16 * T * d + n_heads * T * T)
+        )
+    },
+    "12.8": {
+        "are exchanged: a softmax's sum": _slip_by_tables(names=("wrong axis", "right")),
+        "leave a tolerance": _slip_by_tables(np.array_equal),
+    },
+}
 
 RIGHT = {
     "12.1": [_linear_by_autograd],

@@ -182,6 +182,10 @@ def _melts() -> Iterator[Case]:
             That is the rate of rows that are added to; these are replaced.
         return n → return n - 1
             One layer fewer does not promise it yet.
+        return n → return n - (spread < share)
+            It was rounded down: so few layers leave more than the share.
+        return n → return np.log(share) / np.log(1 - T * delta)
+            There are only whole layers: round up.
         return n → return n + 1
             One layer fewer is enough.
         spread > share → spread >= share

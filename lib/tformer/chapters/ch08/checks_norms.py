@@ -49,6 +49,9 @@ def _tables() -> Iterator[Case]:
             One mean was taken of the whole table; each row has its own.
         square.mean(axis=-1, keepdims=True) → square.mean()
             One variance was taken of the whole table; each row has its own.
+        mean = x.mean(axis=-1, keepdims=True) → mean = x.mean()
+        square.mean(axis=-1, keepdims=True) → square.mean()
+            One mean and one variance were taken of the whole table; each row has its own.
         square.mean(axis=-1, keepdims=True) → square.mean(axis=0, keepdims=True)
             The variance runs over the words; it belongs to a row.
         square.mean(axis=-1, keepdims=True) → square.sum(axis=-1, keepdims=True)
@@ -200,7 +203,10 @@ class Half(kinds.Array):
         x, y = got.astype(float), want.astype(float)
         if x @ y < 0.9999 * np.linalg.norm(x) * np.linalg.norm(y) or not x.any():
             return "It is no multiple of the row by a factor above 0, so its norm is another."
-        return f"It is a multiple of the row, but its largest absolute value is {abs(x).max():.4g}."
+        return (
+            f"It is a multiple of the row, but its largest absolute value is {abs(x).max():.4g} "
+            "and not 1. A fixed divisor will not do for all rows: it is found in the row."
+        )
 
 
 def _in_half(x: Array) -> bool:

@@ -47,13 +47,18 @@ def one_layer_back(along: float = 1.0, divided: bool = True) -> str:
         "the bias of the norm is left out": {"bias": 0.0},
         "the gain of the last norm is left out": {"last_gain": 0.0},
         "a bias of a layer is not centred": {"centre_bias": 0},
+        "tied whatever the gain": {"uneven": 1.0},
     },
-    scope="d ≤ 4, symbols and ε; the library, 40 stacks of two layers",
+    scope="d ≤ 4, symbols and ε; the library, 40 stacks, 40 tied models",
 )
 def centred(
-    centre: int = 1, bias: float = 1.0, last_gain: float = 1.0, centre_bias: int = 1
+    centre: int = 1,
+    bias: float = 1.0,
+    last_gain: float = 1.0,
+    centre_bias: int = 1,
+    uneven: float = 0.0,
 ) -> str:
-    """The identity for symbols; then two curved layers, gains, biases and scores, rewritten."""
+    """The identity for symbols; two curved layers with scores, rewritten; tied embeddings."""
     eps = sp.Symbol("epsilon", positive=True)
     for d in (2, 3, 4):
         x = row("x", d)
@@ -88,9 +93,16 @@ def centred(
         without = without + bias * shifts[2] @ scores
         said = f"stack {seed}: {show(with_mean[0])} and {show(without[0])}"
         require(near(with_mean, without, 1e-9), said)
+        x, table = rng.standard_normal((4, 5)), rng.standard_normal((6, 5))
+        norm = NormParameters(1.5 + uneven * np.linspace(-1, 1, 5), None)
+        with_mean = ref.layer_norm(x, norm, small) @ table.T
+        without = ref.rms_norm(x @ c, norm, small) @ (table @ c).T
+        said = f"tied model {seed}: {show(with_mean[0])} and {show(without[0])}"
+        require(near(with_mean, without, 1e-9), said)
     return (
         "symbols and ε, d ≤ 4; 40 stacks of two curved layers with gains and biases, rewritten "
-        "with RMSNorm, give the same scores within 1e-9"
+        "with RMSNorm, give the same scores within 1e-9; with one gain for all coordinates, 40 "
+        "models stay tied"
     )
 
 

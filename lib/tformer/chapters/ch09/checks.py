@@ -11,9 +11,9 @@ from tformer import reference
 from tformer.configuration import Configuration
 from tformer.exercises.kinds import Marks
 from tformer.exercises.promises import promised, single, whole, zeros
-from tformer.exercises.registry import exercise
+from tformer.exercises.registry import Test, exercise
 from tformer.exercises.samples import integers
-from tformer.exercises.table import Case, case
+from tformer.exercises.table import Case, case, type_test
 from tformer.parameters import FeedForwardParameters
 
 SIGNS = np.array([[1.0, 1, 1], [1, 1, -1], [1, -1, 1], [-1, 1, 1], [1, -1, -1], [-1, -1, 1]])
@@ -101,6 +101,14 @@ def _facts() -> Iterator[Case]:
             len(p) counts along the first axis of a table; facts lie along the last one.
         p.sum(axis=-1) → p.sum()
             All facts of the table were added up; each row has a sum of its own.
+        p.sum(axis=-1) - (p.shape[-1] - 1) → p.sum() - (p.size - 1)
+            One AND was made of all facts of the table; each row has one of its own.
+        p.sum(axis=-1) - (p.shape[-1] - 1) → p.sum() - (len(p) - 1)
+            All facts were added up, and rows were counted; both belong to the last axis.
+        = p.all(axis=-1)
+            All that is not 0 counted as a fact that holds; a half counts as a half.
+        = (p == 1).all(axis=-1)
+            Only facts of exactly 1 were let through; those in between count as far as they go.
         p.sum(axis=-1) - (p.shape[-1] - 1) → p.sum(axis=0) - (p.shape[0] - 1)
             Sum and number of facts were taken along the first axis; facts lie along the last one.
         np.maximum(0, rest) → (rest > 0) * 1.0
@@ -279,7 +287,7 @@ def swiglu(x: np.ndarray, w_gate: np.ndarray, w_in: np.ndarray, w_out: np.ndarra
 PARTS = ("feed-forward", "norm", "attention", "causal attention")
 
 
-def _stacks() -> Iterator[Case]:
+def _stacks() -> Iterator[Case | Test]:
     alone = ("feed-forward", "norm", "feed-forward")
     for parts, n, s, why in (
         (alone, 4, 1, "No part lets one word see another."),
@@ -301,6 +309,8 @@ def _stacks() -> Iterator[Case]:
     ):
         said = f"the parts {list(parts)}, {n} words and word {s} changed"
         yield case(parts=parts, n=n, s=s, why=why, said=said)
+    said = "causal attention, 3 words and word 1 changed"
+    yield type_test("True and False", said, parts=("causal attention",), n=3, s=1)
 
 
 @exercise(
@@ -321,6 +331,17 @@ def _stacks() -> Iterator[Case]:
             The feed-forward layer does not mix words: it works on one row at a time.
         moved[s] = True → moved[s] = len(parts) > 0
             The changed word itself is another, also where no part works on it.
+        moved[s] = True → moved[s] = False
+            The row of the exchanged word itself was forgotten: it is another from the start.
+        moved[s] = True → moved[s] = False ;; moved[s:] = True → moved[s + 1 :] = True
+            The row of the exchanged word itself was forgotten, at the start and under a mask.
+        return moved → return moved & (np.arange(n) != s)
+            The row of the exchanged word itself was left out; it moves as well.
+        moved[s:] = True → moved[s:] = True; break
+            The parts after causal attention were not looked at; attention there moves all rows.
+        = (np.arange(n) >= s) if "causal attention" in parts else
+        (np.arange(n) == s) | ("attention" in parts)
+            One causal attention does not hide what another attention, without a mask, shows.
         = np.arange(n) != s
             Those are the other words, whatever the parts are.
         moved[s:] = True → moved[s:] = np.arange(n)[s:] > s

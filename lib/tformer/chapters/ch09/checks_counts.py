@@ -8,9 +8,9 @@ from fractions import Fraction
 import numpy as np
 
 from tformer.exercises.kinds import Marks, Several
-from tformer.exercises.registry import exercise
+from tformer.exercises.registry import Test, exercise
 from tformer.exercises.samples import integers
-from tformer.exercises.table import Case, case
+from tformer.exercises.table import Case, case, type_test
 
 
 def _bills() -> Iterator[Case]:
@@ -57,6 +57,8 @@ def _bills() -> Iterator[Case]:
             That is the share of attention.
         4 * d * d → 3 * d * d
             Attention has four matrices: the last brings the heads' outputs back.
+        4 * d * d → d * d
+            Attention has four matrices, of d² parameters each; one was counted.
         * d * d_ff → * (d * d_ff + d_ff)
             There are no biases here.
     """,
@@ -68,7 +70,7 @@ def bill(d: int, d_ff: int, gated: bool) -> tuple[float, float]:
     return size, size / (size + 4 * d * d)
 
 
-def _lines() -> Iterator[Case]:
+def _lines() -> Iterator[Case | Test]:
     yield case(w=[1.0], b=[0.0], v=[1.0], want=2, why="One bend, two pieces.")
     yield case(
         w=[1.0, -1],
@@ -97,6 +99,7 @@ def _lines() -> Iterator[Case]:
         yield case(w=w, b=b, v=v)
     yield case(w=[1.0, -3, 2], b=[1.0, 1, 2], v=[2.0, 1, -1], whole=True)
     yield case(w=np.zeros(0), b=np.zeros(0), v=np.zeros(0), want=1, said="no units at all")
+    yield type_test("an int", w=np.array([1.0, 2]), b=np.zeros(2), v=np.array([1.0, 3]))
 
 
 @exercise(
@@ -141,7 +144,7 @@ def pieces(w: np.ndarray, b: np.ndarray, v: np.ndarray) -> int:
     return 1 + sum(change != 0 for change in changes.values())
 
 
-def _keys() -> Iterator[Case]:
+def _keys() -> Iterator[Case | Test]:
     w = np.array([[3.0, 3, 0], [4, 4, 1]])
     yield case(
         w_in=[[3.0, 0, 1], [4, 1, 2], [0, 0, 2]],
@@ -180,6 +183,7 @@ def _keys() -> Iterator[Case]:
             yield case(w_in=w, b_in=b, r=r, why=f"At most {r:g} times the length of a key arrives.")
     why = "The keys have lengths 5 and 1: at most 10 and 2 can arrive."
     yield case(w_in=[[3.0, 1], [4, 0]], b_in=[-9.0, -3], r=2, whole=True, why=why)
+    yield type_test("True and False", w_in=np.eye(2), b_in=np.array([-3.0, -1]), r=2.0)
 
 
 @exercise(

@@ -16,14 +16,16 @@ Array = np.ndarray
 
 def _blocks() -> Iterator[Case]:
     own = "One word with the row (1, 7): after the norm (0.2, 1.4)."
-    look: dict[str, Any] = {"mix": [[1.0]], "w_in": [[1.0], [0.0]], "w_out": [[0.0, 2.0]]}
-    yield case(x=[[1.0, 7]], **look, order="pre", want=[[1.2, 8.4 + 0.4]], why=own)
+    look: dict[str, Any] = {"mix": [[1.0]], "w_in": [[1.0], [0.0]]}
+    look |= {"b_in": [1.0], "w_out": [[0.0, 2.0]]}
+    yield case(x=[[1.0, 7]], **look, order="pre", want=[[1.2, 8.4 + 2.4]], why=own)
     yield case(x=[[1.0, 7]], **look, order="post", why="The sum itself is normed, twice.")
     for n, d, f in ((2, 2, 3), (3, 4, 5), (4, 3, 2)):
         x, mix = integers(n, (n, d)) + 0.5, np.tri(n) / np.arange(1, n + 1)[:, None]
         w_in, w_out = integers(d, (d, f)), integers(f, (f, d)) / 4
+        b_in = integers(n + f, (f,)) / 2 + 0.25
         for order in ("pre", "post"):
-            yield case(x=x, mix=mix, w_in=w_in, w_out=w_out, order=order)
+            yield case(x=x, mix=mix, w_in=w_in, b_in=b_in, w_out=w_out, order=order)
 
 
 @exercise(
@@ -38,11 +40,11 @@ def _blocks() -> Iterator[Case]:
     slips="""
         x + mix @ before(x) → mix @ before(x)
             Attention has replaced the rows; it should be added to them.
-        x + np.maximum(before(x) @ w_in, 0) @ w_out → np.maximum(before(x) @ w_in, 0) @ w_out
+        x + np.maximum(before(x) @ w_in + b_in, 0) → np.maximum(before(x) @ w_in + b_in, 0)
             What the layer makes should be added to the rows.
-        np.maximum(before(x) @ w_in, 0) @ w_out → before(x) @ w_in @ w_out
+        np.maximum(before(x) @ w_in + b_in, 0) → (before(x) @ w_in + b_in)
             The ReLU is missing.
-        np.maximum(before(x) @ w_in, 0) @ w_out → np.maximum(x @ w_in, 0) @ w_out
+        before(x) @ w_in → x @ w_in
             With "pre" the layer reads normed rows.
         mix @ before(x) → mix @ x
             With "pre" attention reads normed rows.
@@ -51,7 +53,30 @@ def _blocks() -> Iterator[Case]:
         (x**2).mean(axis=-1, keepdims=True) → (x**2).mean()
             One mean was taken of the whole table; each row has its own.
         if order == "pre" else x → if order == "post" else x
+        x if order == "pre" else norm(x) → x if order == "post" else norm(x)
             The two orders are exchanged.
+        if order == "pre" else x → if order == "post" else x
+            What the sublayers read is normed in the wrong order: that belongs to "pre".
+        x = after(x + mix @ before(x)) → x = x + mix @ before(x)
+            With "post" a norm stands after each of the two sums; the first one is missing.
+        return after(x + → return (x +
+            With "post" a norm stands after each of the two sums; the last one is missing.
+        return after(x + → return norm(x +
+            With "pre" the last norm stands after the stack and not in the block.
+        mix @ before(x) → before(mix @ x)
+            With "pre" the rows are normed before they are mixed, not what the mixing gives.
+        x if order == "pre" else norm(x) → x
+        mix @ before(x) → (mix @ before(x) if order == "pre" else norm(mix @ x))
+            With "post" it is the sum that is normed, not what attention adds to it.
+        else norm(x) → else x / np.sqrt((x**2).mean())
+            With "post" one mean was taken of the whole table; each row has its own.
+        x = after(x + mix @ before(x)) → y, x = x, after(x + mix @ before(x))
+        x + np.maximum → y + np.maximum
+            The second sum starts from the rows as they came in; attention's sum is lost.
+        before(x) @ w_in + b_in → before(x) @ w_in
+            The layer has a bias b_in.
+        np.maximum(before(x) @ w_in + b_in, 0) → (np.maximum(before(x) @ w_in, 0) + b_in)
+            The bias was added after the ReLU; it says where the ReLU bends.
         x / np.sqrt → (x - x.mean(axis=-1, keepdims=True)) / np.sqrt
         np.sqrt((x**2).mean(axis=-1, keepdims=True)) → x.std(axis=-1, keepdims=True)
             That is LayerNorm; RMSNorm does not take off the mean.
@@ -65,7 +90,7 @@ def _blocks() -> Iterator[Case]:
             The layer reads the rows to which attention has been added, not those before it.
     """,
 )
-def block(x: Array, mix: Array, w_in: Array, w_out: Array, order: str) -> Array:
+def block(x: Array, mix: Array, w_in: Array, b_in: Array, w_out: Array, order: str) -> Array:
     """Rows after a block whose weights of attention are given."""
 
     def norm(x: Array) -> Array:
@@ -78,7 +103,7 @@ def block(x: Array, mix: Array, w_in: Array, w_out: Array, order: str) -> Array:
         return x if order == "pre" else norm(x)
 
     x = after(x + mix @ before(x))
-    return after(x + np.maximum(before(x) @ w_in, 0) @ w_out)
+    return after(x + np.maximum(before(x) @ w_in + b_in, 0) @ w_out)
 
 
 def _tables() -> Iterator[Case]:
@@ -119,6 +144,10 @@ def _tables() -> Iterator[Case]:
             The mean was taken off: that is LayerNorm.
         E @ row → E @ x / np.sqrt((E**2).sum(axis=1) * (x**2).sum())
             Those are cosines; the logits are dot products.
+        E @ row → (np.arange(len(E)) == w) * 1.0
+            That is the word that was read, as a one-hot vector; the logits were asked for.
+        x / np.sqrt((x**2).mean()) → x ;; E @ row → E @ row / np.sqrt(((E @ row) ** 2).mean())
+            The dot products were normed; the norm belongs to the row, before them.
     """,
 )
 def silent(E: Array, w: int) -> Array:
@@ -174,6 +203,14 @@ def _examples() -> Iterator[Case]:
             The ReLU is missing.
         weights / weights.sum(axis=1, keepdims=True) → weights / weights.sum(axis=0, keepdims=True)
             Each column was made to add up to 1; each row of weights should.
+        scores - scores.max(axis=1, keepdims=True) → scores - scores.max(axis=0, keepdims=True)
+        weights / weights.sum(axis=1, keepdims=True) → weights / weights.sum(axis=0, keepdims=True)
+            The softmax runs down the columns; it belongs to a row, which is one word's look.
+        x = norm(x + weights @ (x @ w_v)) → y, x = x, norm(x + weights @ (x @ w_v))
+        return norm(x + → return norm(y +
+            The second sum starts from the rows as they came in; it adds to those of the first norm.
+        norm(x + np.maximum(x @ w_in, 0) → norm(np.maximum(x @ w_in, 0)
+            What the layer makes should be added to the rows.
         x - x.mean(axis=1, keepdims=True) → x
             The mean was not taken off: that is RMSNorm.
         scores, -np.inf) → scores, 0.0)
@@ -237,6 +274,15 @@ def _caches() -> Iterator[Case]:
     slips="""
         np.concatenate([kept_k, k[None]]) → kept_k ;; np.concatenate([kept_v, v[None]]) → kept_v
             The new word does not look at itself.
+        np.concatenate([kept_k, k[None]]) → kept_k ;; np.concatenate([kept_v, v[None]]) → kept_v
+        scores - scores.max() → scores
+            The new word's own key and value are missing: it looks at itself, too.
+        np.concatenate([kept_k, k[None]]) → kept_k ;; np.concatenate([kept_v, v[None]]) → kept_v
+        scores - scores.max() → scores ;; weights / weights.sum() → $ if len(weights) else weights
+        return weights @ values → return weights @ values + v
+            The new word's own value was added whole; its weight comes from its key, like the rest.
+        np.sqrt(len(q)) → len(q)
+            Scores are divided by the root of d_k, not by d_k.
         keys @ q / np.sqrt(len(q)) → keys @ q
             The scores were not divided by √d_k.
         weights / weights.sum() → weights

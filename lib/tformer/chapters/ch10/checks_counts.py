@@ -5,17 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from tformer.exercises.registry import exercise
-from tformer.exercises.table import Case, case
+from tformer.exercises.registry import Test, exercise
+from tformer.exercises.table import Case, case, type_test
 
 
-def _models() -> Iterator[Case]:
-    small = "Two words, width 1, one block, one place: 2 + 1 + 12 + 13 + 2."
+def _models() -> Iterator[Case | Test]:
+    small = "Two words, one place, and a single block of width 1: list its parts."
     yield case(N=2, d=1, L=1, n=1, want=30, why=small)
     yield case(N=5, d=4, L=0, n=3, want=40, why="No block: two tables and the last norm.")
     yield case(N=50257, d=768, L=12, n=1024, want=124439808, why="GPT-2 small.")
     for N, d, L, n in ((7, 2, 1, 5), (3, 8, 3, 2), (100, 16, 4, 64), (50257, 1600, 48, 1024)):
         yield case(N=N, d=d, L=L, n=n)
+    yield type_test("an int", N=2, d=2, L=1, n=1)
 
 
 @exercise(
@@ -38,6 +39,16 @@ def _models() -> Iterator[Case]:
             2 d are missing in each block: one of the two norms, or the biases of both.
         13 * d → 12 * d
             The layer has d_ff biases inside and d outside: 5 d.
+        13 * d → 10 * d
+            The layer got a bias for each coordinate, twice; it has four times as many hidden units.
+        13 * d → 11 * d ;; + 2 * d → + d
+            The norms have biases too, in the blocks and after the last.
+        12 * d * d → 11 * d * d
+            Attention has four matrices: one of them is missing.
+        12 * d * d → 11 * d * d ;; 13 * d → 12 * d
+            Attention has four matrices, each with a bias: one of them is missing.
+        N * d → N * d + N
+            The unembedding got biases; it is the one that has none.
         13 * d → 0 * d
             Biases and norms are missing.
         + 2 * d → + 0 * d
@@ -51,7 +62,7 @@ def parameters(N: int, d: int, L: int, n: int) -> int:
     return N * d + n * d + L * (12 * d * d + 13 * d) + 2 * d
 
 
-def _passes() -> Iterator[Case]:
+def _passes() -> Iterator[Case | Test]:
     one: dict[str, Any] = {"T": 1, "N": 1, "d": 1, "L": 1, "H": 1, "G": 1, "d_k": 1, "d_ff": 1}
     tiny = "Seven entries in the block and one in E, two operations each, and 4 for looking."
     yield case(**one, want=20, why=tiny)
@@ -61,6 +72,7 @@ def _passes() -> Iterator[Case]:
     yield case(**base | {"d_k": 3}, why="Here d_k is not d / H.")
     for change in ({"L": 0}, {"G": 1}, {"T": 64}, {"N": 1000}):
         yield case(**base | change)
+    yield type_test("an int", **one)
 
 
 @exercise(
@@ -104,13 +116,14 @@ def operations(T: int, N: int, d: int, L: int, H: int, G: int, d_k: int, d_ff: i
     return T * each
 
 
-def _windows() -> Iterator[Case]:
+def _windows() -> Iterator[Case | Test]:
     yield case(L=1, w=1, t=5, want=1, why="A window of one word: each sees itself alone.")
     yield case(L=1, w=3, t=9, want=3, why="One block: the window itself.")
     yield case(L=2, w=3, t=9, want=5, why="Word 7 has seen 5 and 6; word 9 sees 7.")
     yield case(L=4, w=3, t=2, want=2, why="There are only two words so far.")
     for L, w, t in ((3, 2, 4), (3, 2, 3), (30, 128, 5000), (6, 10, 55), (6, 10, 54), (0, 4, 3)):
         yield case(L=L, w=w, t=t)
+    yield type_test("an int", L=2, w=3, t=9)
 
 
 @exercise(
@@ -143,7 +156,7 @@ def reached(L: int, w: int, t: int) -> int:
 def _growth() -> Iterator[Case]:
     yield case(m=1.0, a=0.5, L=1, narrow=False, want=2, why="Two sublayers, each adds one half.")
     yield case(m=1.0, a=0.5, L=8, narrow=True, want=1.5, why="Sixteen add 1/16 of one half each.")
-    for m, a, L in ((2.0, 1.0, 3), (0.25, 4.0, 12), (1.0, 0.125, 64), (3.0, 2.0, 0)):
+    for m, a, L in ((2.0, 1.0, 3), (0.25, 4.0, 12), (1.0, 0.125, 64), (3.0, 2.0, 0), (1.5, 0.5, 0)):
         for narrow in (False, True):
             yield case(m=m, a=a, L=L, narrow=narrow)
 
@@ -154,7 +167,7 @@ def _growth() -> Iterator[Case]:
     hints=(
         "Mean squares of what is drawn independently add up. How many times is something added?",
         "A block has two sublayers.",
-        "Without the factor 2 L a; with it each adds a / (2 L), all of them together a.",
+        "Without the factor 2 L a; with it each adds a / (2 L), together a if there are any.",
     ),
     cases=_growth,
     slips="""
@@ -166,6 +179,14 @@ def _growth() -> Iterator[Case]:
             That is what one sublayer adds; there are 2 L.
         (a if L else 0.0) if narrow → a if narrow
             Without blocks nothing is added.
+        (a if L else 0.0) if narrow → 2 * L * (a / (2 * L)) if narrow
+            L may be 0, and then nothing is divided by it.
+        (a if L else 0.0) if narrow → (2 * a if L else 0.0) if narrow
+            That is for a factor of √L; two sublayers a block make 2 L.
+        = (m**0.5 + ((2 * L * a) ** 0.5 if narrow else 2 * L * a**0.5)) ** 2
+            Lengths were added up; of what is drawn independently the mean squares add up.
+        = m * (1 + (a / (2 * L or 1) if narrow else a)) ** (2 * L)
+            What is added does not grow with what is there: sublayers read normed rows.
         m + → 0 * m +
             The first rows are still there.
         if narrow else → if not narrow else

@@ -7,11 +7,11 @@ from collections.abc import Iterator
 import numpy as np
 
 from tformer.exercises.kinds import Marks, Number
-from tformer.exercises.registry import exercise
-from tformer.exercises.table import Case, case
+from tformer.exercises.registry import Test, exercise
+from tformer.exercises.table import Case, case, type_test
 
 
-def _masks() -> Iterator[Case]:
+def _masks() -> Iterator[Case | Test]:
     for form, n, prefix, why in (
         ("encoder", 3, 1, "In an encoder every word sees every word."),
         ("decoder", 3, 2, "In a decoder no word sees a later one."),
@@ -25,6 +25,7 @@ def _masks() -> Iterator[Case]:
     ):
         said = f"the form {form!r}, {n} words and a prefix of {prefix}"
         yield case(form=form, n=n, n_prefix=prefix, why=why, said=said)
+    yield type_test("True and False", form="prefix", n=3, n_prefix=1)
 
 
 @exercise(
@@ -48,7 +49,7 @@ def _masks() -> Iterator[Case]:
             The words of the prefix do not see all words; all words see the prefix.
         causal | (s < n_prefix) → causal & (s < n_prefix)
             After the prefix words still see the words before them: either is enough.
-        causal | (s < n_prefix) → s < n_prefix
+        causal | (s < n_prefix) → (t >= 0) & (s < n_prefix)
             After the prefix words see those before them as well.
         if form == "prefix" else causal → if n_prefix else causal
             In a decoder the prefix plays no part.
@@ -64,7 +65,7 @@ def _masks() -> Iterator[Case]:
         | ((form == "prefix") & (np.arange(n) < n_prefix)), 0, -np.inf)
             That is what is added to the scores; True and False are asked for.
     """,
-    otherwise="All; s not after t; or that, or s in the prefix.",
+    otherwise="Encoder: all s. Decoder: s not after t. Prefix: that, and each s in the prefix.",
 )
 def mask_of(form: str, n: int, n_prefix: int) -> np.ndarray:
     """Who may look at whom."""
@@ -75,7 +76,7 @@ def mask_of(form: str, n: int, n_prefix: int) -> np.ndarray:
     return causal | (s < n_prefix) if form == "prefix" else causal
 
 
-def _exchanges() -> Iterator[Case]:
+def _exchanges() -> Iterator[Case | Test]:
     for s, t, text, place, why in (
         (2, 3, "source", 0, "All of the source sees it, and the whole target sees the source."),
         (2, 3, "target", 1, "The first target word stands before it, and the source sees none."),
@@ -88,6 +89,7 @@ def _exchanges() -> Iterator[Case]:
     ):
         said = f"{s} source words, {t} target words, and word {place} of the {text} exchanged"
         yield case(n_source=s, n_target=t, text=text, place=place, why=why, said=said)
+    yield type_test("True and False", n_source=1, n_target=2, text="target", place=1)
 
 
 @exercise(

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 import numpy as np
 
 from tformer.exercises.kinds import Marks, Number
-from tformer.exercises.registry import exercise
+from tformer.exercises.registry import Test, exercise
 from tformer.exercises.samples import integers
-from tformer.exercises.table import Case, case
+from tformer.exercises.table import Case, case, type_test
 
 
 def _memories() -> Iterator[Case]:
@@ -57,6 +57,8 @@ def _memories() -> Iterator[Case]:
     slips="""
         memory @ w_k, memory @ w_v → x @ w_k, x @ w_v
             Keys and values were made of x: that is attention of a text to itself.
+        memory @ w_v → x @ w_v
+            The values were made of x; they belong to the words that are looked at.
         x @ w_q, memory @ w_k → memory @ w_q, x @ w_k
             The two texts are exchanged: x asks, the memory is asked.
         np.sqrt(k.shape[-1]) → np.sqrt(v.shape[-1])
@@ -144,6 +146,8 @@ def _scores() -> Iterator[Case]:
             Different numbers were taken off the two texts: their terms can no longer be compared.
         = a.shape[-1] / (a.shape[-1] + b.shape[-1]) + 0 * a.sum(axis=-1)
             Not all words have the same score: their scores count.
+        = a.sum(axis=-1) / (a.sum(axis=-1) + b.sum(axis=-1))
+            The scores themselves were taken for weights; of scores a softmax makes weights.
         = 1 / (1 + np.exp(np.clip(b.sum(axis=-1) - a.sum(axis=-1), -700, 700)))
             The scores were added before the exponential; add the exponentials.
         np.exp(a - top).sum(axis=-1) → np.exp(a - top).max(axis=-1)
@@ -164,7 +168,7 @@ def share(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     return np.asarray(source / (source + own))
 
 
-def _bills() -> Iterator[Case]:
+def _bills() -> Iterator[Case | Test]:
     for form, s, n, want, why in (
         ("anew", 2, 1, 3, "Two words and a blank."),
         ("anew", 2, 3, 12, "3 rows, then 4, then 5."),
@@ -183,6 +187,7 @@ def _bills() -> Iterator[Case]:
     ):
         said = f"{form!r}, {s} words given and {n} written"
         yield case(form=form, n_source=s, n_words=n, want=want, why=why, said=said)
+    yield type_test("an int", form="anew", n_source=2, n_words=3)
 
 
 @exercise(
@@ -228,7 +233,7 @@ def rows(form: str, n_source: int, n_words: int) -> int:
     return n_source + n_words - (form == "cache")
 
 
-def _windows() -> Iterator[Case]:
+def _windows() -> Iterator[Case | Test]:
     t, s = np.arange(5)[:, None], np.arange(5)
     ring = (t - s) % 5 == 1
     for mask, why in (
@@ -251,6 +256,7 @@ def _windows() -> Iterator[Case]:
     for seed in range(8):
         mask = np.random.default_rng(seed).random((4, 4)) < 0.35
         yield case(mask=mask, why="Look for words that are seen by a word that t sees.")
+    yield type_test("True and False", mask=(t - s) % 5 == 1)
 
 
 @exercise(
@@ -280,6 +286,8 @@ def _windows() -> Iterator[Case]:
             The first table was turned round: what is seen by those who see t, instead.
         one.astype(int) @ one.astype(int) > 0 → one.astype(int) @ one.astype(int) > 1
             One path of two steps is enough.
+        one.astype(int) @ one.astype(int) > 0 → one.astype(int) @ one.astype(int) == 1
+            Several paths of two steps tell it as well as a single one.
         mask | np.eye(len(mask), dtype=bool) → mask | mask.T | np.eye(len(mask), dtype=bool)
             Whoever is seen does not for that see in turn: row t looks, column s is looked at.
         two & ~one → (two & ~one).T

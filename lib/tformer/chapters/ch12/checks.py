@@ -89,6 +89,8 @@ def _rows_of_logits() -> Iterator[Case]:
             The sign is turned: this leads uphill.
         (p - came) / len(z) → p / len(z)
             What came is not taken off.
+        np.arange(z.shape[1]) == words[:, None] → np.isin(np.arange(z.shape[1]), words)
+            The words of all rows were taken off in each row; each has one word that came.
         (p - came) / len(z) → -came / p / len(z)
             That is the gradient by the probabilities; the logits are one step further.
         (p - came) / len(z) → (p - came) / z.size
@@ -99,6 +101,9 @@ def _rows_of_logits() -> Iterator[Case]:
             One number is taken off all rows: rows far below become zeros over zeros.
         e.sum(axis=1, keepdims=True) → e.sum()
             The probabilities of all rows together add up to 1; each row should.
+        z - z.max(axis=1, keepdims=True) → z - z.max(axis=0, keepdims=True)
+        e.sum(axis=1, keepdims=True) → e.sum(axis=0, keepdims=True)
+            The softmax runs down the columns; each row of logits has its own.
     """,
 )
 def loss_back(z: Array, words: Array) -> Array:
@@ -116,7 +121,7 @@ def _attentions() -> Iterator[Case]:
     two = "Both keys are 0: weights 1/2, and a change of the query moves no score."
     halves = ([[0.0]], [[-0.5], [0.5]], [[1.0], [1.0]])
     yield case(q=[[1]], k=[[0], [0]], v=[[0], [1]], dy=[[2]], want=halves, why=two)
-    for t, s, d in ((2, 3, 2), (3, 3, 4), (4, 2, 9), (1, 5, 2)):
+    for t, s, d in ((2, 3, 2), (3, 3, 4), (4, 2, 9), (1, 5, 2), (4, 4, 3)):
         given = [integers(t, (t, d)), integers(s + 5, (s, d)), integers(s + 9, (s, d + 1))]
         yield case(q=given[0], k=given[1], v=given[2], dy=integers(t + 20, (t, d + 1)))
 
@@ -162,6 +167,14 @@ def _attentions() -> Iterator[Case]:
             You hid later keys; here every query looks at all keys.
         q @ k.T / root → q @ k.T
             The way there misses the scale, so the weights are others.
+        ds.T @ q / root → ds @ q / root
+            For the keys the table of scores is transposed: its columns belong to them.
+        ds.T @ q / root → (ds if len(q) == len(k) else ds.T) @ q / root
+            With as many keys as queries both products fit; the keys still need the transposed.
+        a.T @ dy → a @ dy
+            For the values the weights are transposed: a value gathers from all that looked at it.
+        ds @ k / root, ds.T @ q / root, a.T @ dy → a.T @ dy, ds.T @ q / root, ds @ k / root
+            They stand in reverse order: dq comes first, dv last.
     """,
 )
 def attention_back(q: Array, k: Array, v: Array, dy: Array) -> tuple[Array, Array, Array]:
@@ -214,7 +227,9 @@ def _tables_of_words() -> Iterator[Case]:
         table + dz.T @ x → (table + dz.T @ x) / 2
             A mean was taken; uses add up.
         np.add.at(table, tokens, dx) → table[tokens] = dx
-            A word that occurs twice keeps its last gradient only, and `+=` would not help.
+            A word that occurs twice keeps its last gradient only, with `=` and with `+=`.
+        return table + dz.T @ x → back = dz.T @ x; back[tokens] = dx; return back
+            The lookup's part has replaced that of the head; the two add up.
         dz.T @ x → dz.T @ dx
             The head was given the rows x, not their gradients.
         table + dz.T @ x → table - dz.T @ x
@@ -232,14 +247,16 @@ SLIPPED = ("right", "no sum", "wrong axis", "no softmax", "turned")
 
 
 def _handed_in(said: str, a: Array, da: Array) -> Array:
-    mean = {"no sum": 0 * a, "wrong axis": (a * da).sum(axis=0, keepdims=True)}
-    right = a * (da - mean.get(said, (a * da).sum(axis=1, keepdims=True)))
-    return {"no softmax": da, "turned": -right}.get(said, right)
+    """What a colleague handed in, who multiplied out: the last digits are others."""
+    axis = 0 if said == "wrong axis" else 1
+    sums = 0.0 if said == "no sum" else (a * da).sum(axis=axis, keepdims=True)
+    handed = a * da - a * sums
+    return {"no softmax": da, "turned": -handed}.get(said, handed)
 
 
 def _handed() -> Iterator[Case]:
     said = {
-        "right": "It is a ⊙ (da − the sum of a ⊙ da in each row).",
+        "right": "It is a ⊙ (da − the sum of a ⊙ da in each row), up to rounding.",
         "no sum": "It is a ⊙ da: the rows do not add up to 0.",
         "wrong axis": "The columns of a ⊙ da were summed; each row has its own softmax.",
         "no softmax": "It is da itself.",
@@ -265,6 +282,14 @@ def _handed() -> Iterator[Case]:
     slips="""
         sums = (a * da).sum(axis=1, keepdims=True) → sums = (a * da).sum(axis=0, keepdims=True)
             Rows and columns are exchanged: a row of weights belongs to one query.
+        np.allclose(ds, right) → np.allclose(ds, a * (da - (a * da).sum(axis=0, keepdims=True)))
+            "right" and "wrong axis" are exchanged: a softmax's sum runs over the keys of a query.
+        np.allclose(ds, right) → (ds == right).all()
+            The right one was compared digit by digit; sums in another order round otherwise.
+        np.allclose(ds, right) → (ds == right).all()
+        np.allclose(ds, -right) → (ds == -right).all()
+            All were compared digit by digit; sums in another order round otherwise: leave a
+            tolerance.
         return "no sum" → return "right"
             You let a ⊙ da pass; its rows do not add up to 0.
         return "turned" → return "right"

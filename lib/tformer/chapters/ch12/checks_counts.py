@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tformer.exercises.kinds import Marks, Number
-from tformer.exercises.registry import exercise
-from tformer.exercises.table import Case, case
+from tformer.exercises.registry import Test, exercise
+from tformer.exercises.table import Case, case, type_test
 
 
 def _places() -> Iterator[Case]:
     yield case(t=5, s=5, n_blocks=0, window=3, want=True, why="The residual goes past everything.")
-    yield case(t=5, s=4, n_blocks=0, window=3, want=False, why="Without a block no word is seen.")
+    yield case(t=5, s=4, n_blocks=0, window=3, want=False, why="Without a block no other is seen.")
     yield case(t=5, s=6, n_blocks=4, window=3, want=False, why="No block looks at later words.")
     one = "One block with a window of 3 sees the word itself and two before it."
     yield case(t=5, s=3, n_blocks=1, window=3, want=True, why=one)
@@ -56,10 +56,10 @@ def receives(t: int, s: int, n_blocks: int, window: int) -> bool:
 
 
 def _steps() -> Iterator[Case]:
-    why = "Central: (3 · 1e-9 / 3) to the power of 1/3."
-    yield case(eps=1e-9, m=3.0, central=True, want=1e-3, why=why)
+    why = "Central: (3 · 1e-9 / 24) to the power of 1/3."
+    yield case(eps=1e-9, m=24.0, central=True, want=5e-4, why=why)
     why = "One-sided: the bound is m h / 2 + 2 eps / h."
-    yield case(eps=1e-8, m=4.0, central=False, want=1e-4, why=why)
+    yield case(eps=1e-8, m=16.0, central=False, want=5e-5, why=why)
     for eps, m in ((1e-16, 1.0), (1e-7, 0.2), (1e-12, 50.0)):
         for central in (True, False):
             yield case(eps=eps, m=m, central=central)
@@ -94,6 +94,14 @@ def _steps() -> Iterator[Case]:
             Central and one-sided are exchanged.
         (3 * eps / m) ** (1 / 3) → (3 * eps * m) ** (1 / 3)
             The wilder the function, the smaller the step: m stands below.
+        = eps ** (1 / 3) if central else eps**0.5
+            That is a rule of thumb, without m; here a bound m of the derivative is given.
+        = (3 * eps) ** (1 / 3) if central else 2 * eps**0.5
+            The bound m of the derivative has no effect.
+        = (3 * eps / m) ** (1 / 3)
+            The step of the central quotient was taken for both; the two bounds are not alike.
+        2 * (eps / m) ** 0.5 → (2 * eps / m) ** 0.5
+            One-sided, there is a 2 in both parts of the bound: one of them was lost.
     """,
 )
 def best_step(eps: float, m: float, central: bool) -> float:
@@ -101,7 +109,7 @@ def best_step(eps: float, m: float, central: bool) -> float:
     return (3 * eps / m) ** (1 / 3) if central else 2 * (eps / m) ** 0.5
 
 
-def _memories() -> Iterator[Case]:
+def _memories() -> Iterator[Case | Test]:
     why = "One block, one word: 16 · 2 + 1, for the weight of the word on itself."
     yield case(T=1, d=2, n_heads=1, n_layers=1, every=0, want=33, why=why)
     why = "Two blocks, run again one at a time: two tables of rows, and one block's numbers."
@@ -113,6 +121,7 @@ def _memories() -> Iterator[Case]:
             if every:
                 why = f"{n_layers // every} tables of rows, and all numbers of a group of {every}."
             yield case(T=T, d=d, n_heads=n_heads, n_layers=n_layers, every=every, why=why)
+    yield type_test("an int", T=1, d=2, n_heads=1, n_layers=2, every=1)
 
 
 @exercise(
