@@ -104,9 +104,9 @@ check("20.2", exponent)
 # :label: ex-20-3
 # :nonumber:
 #
-# Write `spend(floor, a, b, alpha, beta, compute)`, with E = `floor`, A = `a` and B = `b`. Return the
-# number of parameters and the number of tokens of least loss for that budget, and the loss. All
-# constants but the floor are above 0, and A, B, α and β may all be different. Fractions are
+# Write `spend(floor, a, b, alpha, beta, compute)`, with E = `floor`, A = `a` and B = `b`. Return
+# the number of parameters and the number of tokens of least loss for that budget, and the loss.
+# All constants but the floor are above 0, and A, B, α and β may all be different. Fractions are
 # allowed; six digits are compared.
 # ```
 
@@ -207,8 +207,8 @@ check("20.5", misled)
 # belongs a slope of least squares.
 #
 # Write `width(x, y, group, times, rng)`. Return how far the quantiles 0.025 and 0.975 of `times`
-# such slopes lie apart. Draw with `rng`, a generator of NumPy. There are at least two groups, and in
-# each draw the runs stand at more than one place.
+# such slopes lie apart. Draw with `rng`, a generator of NumPy. There are at least two groups, and
+# in each draw the runs stand at more than one place.
 # ```
 
 # %%
@@ -279,7 +279,8 @@ check("20.7", missed)
 # change at the same rate.
 #
 # Write `crossing(one, other)`. Return the budget in FLOPs, the tokens a parameter there, and the
-# number of the law that asks for more beyond it: 1 for `one`, 2 for `other`. Six digits are compared.
+# number of the law that asks for more beyond it: 1 for `one`, 2 for `other`. Six digits are
+# compared.
 # ```
 
 # %%
