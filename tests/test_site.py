@@ -360,3 +360,28 @@ def test_refresh_keeps_only_the_font_format_in_use() -> None:
     spec.loader.exec_module(refresh)
     kept, rest = b'src:url(a.woff2) format("woff2")', b',url(a.ttf) format("truetype")}'
     assert refresh.only_woff2(kept + rest) == kept + b"}"
+
+
+def test_a_chapter_has_the_number_of_its_file(tmp_path: Path, sphinx: Sphinx) -> None:
+    """Also where chapters before it are still to come."""
+    own = ["sphinx_external_toc", "sphinx_multitoc_numbering", "tformer.book.site.numbers"]
+    names = ("myst_parser", "sphinx_proof", *own)
+    settings = f"extensions = {[*names]}\nnumfig = True\nmyst_enable_extensions = ['colon_fence']\n"
+    settings += "use_multitoc_numbering = True\n"
+    (tmp_path / "conf.py").write_text(settings)
+    parts = "".join(
+        f"- caption: {name}\n  numbered: true\n  chapters:\n  - file: chapters/{name}\n"
+        for name in ("01_one", "20_last")
+    )
+    (tmp_path / "_toc.yml").write_text(f"format: jb-book\nroot: index\nparts:\n{parts}")
+    (tmp_path / "index.md").write_text("# Book\n")
+    (tmp_path / "chapters").mkdir()
+    for name in ("01_one", "20_last"):
+        box = f":::{{prf:theorem}}\n:label: thm-{name[:2]}\n\nTrue.\n:::\n"
+        text = f"# Title\n\n## Part\n\n{box}\nSee {{prf:ref}}`thm-{name[:2]}`.\n"
+        (tmp_path / "chapters" / f"{name}.md").write_text(text)
+    assert sphinx(tmp_path) == (0, "")
+    built = (tmp_path / "out/chapters/20_last.html").read_text(encoding="utf-8")
+    assert re.findall(r'section-number">(.*?)<', built)[:2] == ["20. ", "20.1. "]
+    assert "Theorem 20.1" in re.sub("<[^>]*>", "", built)
+    assert ">20. Title<" in re.sub("<span.*?>|</span>", "", built)

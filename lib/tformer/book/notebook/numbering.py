@@ -46,6 +46,12 @@ class Target:
     number: str = ""
 
 
+def named(page: str) -> int | None:
+    """The number of the chapter that a page belongs to, by its name; None if it has none."""
+    found = re.fullmatch(r"(?:chapters/)?(\d\d)_\w+", page)
+    return int(found[1]) if found else None
+
+
 def pages(root: Path) -> dict[str, str]:
     """The pages of the book in order, each with the number of its chapter or nothing."""
     found: dict[str, str] = {}
@@ -53,7 +59,7 @@ def pages(root: Path) -> dict[str, str]:
     for part in yaml.safe_load((root / "_toc.yml").read_text(encoding="utf-8"))["parts"]:
         for chapter in part["chapters"]:
             count += bool(part.get("numbered"))
-            number = str(count) if part.get("numbered") else ""
+            number = str(named(chapter["file"]) or count) if part.get("numbered") else ""
             found |= dict.fromkeys(_files(chapter), number)
     return found
 

@@ -1,0 +1,5 @@
+"""Scaling: a source whose surprise is known, runs of many sizes, and a law fitted to them."""
+
+from tformer.experiments.scaling.law import Law, Runs, bootstrap, fit, objective, predict, read
+
+__all__ = ["Law", "Runs", "bootstrap", "fit", "objective", "predict", "read"]

@@ -1,0 +1,32 @@
+"""The sweep: python -m tformer.experiments.scaling FOLDER, alone or under torchrun."""
+
+import argparse
+import sys
+from pathlib import Path
+
+import torch
+
+from tformer.experiments.scaling.source import drawn_source
+from tformer.experiments.scaling.sweep import TOKENS, WIDTHS, grid, sweep
+
+
+def main() -> None:
+    """Make the runs that are missing, and say what each gave."""
+    asked = argparse.ArgumentParser(description=__doc__)
+    asked.add_argument("folder", type=Path, help="where results go; what is there is kept")
+    asked.add_argument("--widths", type=int, nargs="+", default=WIDTHS, help="d_model of models")
+    asked.add_argument("--tokens", type=int, nargs="+", default=TOKENS, help="read by each of them")
+    asked.add_argument("--device", default="cpu", choices=("cpu", "cuda"))
+    given = asked.parse_args()
+    torch.set_num_threads(1)
+    plans = grid(given.widths, given.tokens)
+    for one in sweep(drawn_source(), plans, given.folder, given.device):
+        sys.stdout.write(
+            f"N {one.n:7d}  D {one.tokens:8d}  excess {one.excess:.4f} ± {one.error:.4f}"
+            f"  {one.seconds:.1f} s\n"
+        )
+        sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,104 @@
+"""Mutants of answers to the exercises of chapter 20, and right answers unlike the book's."""
+
+import numpy as np
+import scipy.optimize
+
+
+def _flops_by_products(d, n_layers, n_vocab, T):
+    shapes = [(d, d)] * 4 + [(d, 4 * d), (4 * d, d)]
+    once = n_layers * (sum(2 * n * m for n, m in shapes) + 2 * 2 * T * d) + 2 * d * n_vocab
+    numbers = n_layers * sum(n * m for n, m in shapes) + 2 * n_vocab * d
+    return 3 * once, 6 * numbers
+
+
+def _exponent_by_lstsq(x, loss, floor):
+    table = np.stack([np.ones(len(x)), -np.log(x)], axis=1)
+    return np.linalg.lstsq(table, np.log(loss - floor), rcond=None)[0][1]
+
+
+def _spend_by_search(floor, a, b, alpha, beta, compute):
+    def slope(u):
+        return beta * b * np.exp(beta * (u - np.log(compute / 6))) - alpha * a * np.exp(-alpha * u)
+
+    n = np.exp(scipy.optimize.brentq(slope, -60, 120, xtol=1e-12))
+    d = compute / 6 / n
+    return [n, d, floor + a / n**alpha + b / d**beta]
+
+
+def _constants_by_cases(n, d, loss, alpha, beta):
+    table = np.stack([np.ones(len(n)), n**-alpha, d**-beta], axis=1) / loss[:, None]
+    best, found = np.inf, np.zeros(3)
+    for used in ([0, 1, 2], [0, 1], [0, 2], [1, 2], [0], [1], [2]):
+        some = np.zeros(3)
+        some[used] = np.linalg.lstsq(table[:, used], np.ones(len(n)), rcond=None)[0]
+        error = ((table @ some - 1) ** 2).sum()
+        if some.min() >= 0 and error < best - 1e-15:
+            best, found = error, some
+    return found[0], found[1], found[2]
+
+
+def _misled_by_polyfit(floor, a, power, x1, x2, x3):
+    losses = [floor + a / x**power for x in (x1, x2)]
+    line = np.polyfit(np.log([x1, x2]), np.log(losses), 1)
+    return -line[0] - power, np.exp(np.polyval(line, np.log(x3))) - floor - a / x3**power
+
+
+def _width_by_sums(x, y, group, times, rng):
+    names = sorted(set(group.tolist()))
+    sums = np.array(
+        [[np.sum(z[group == g]) for z in (np.ones(len(x)), x, y, x * x, x * y)] for g in names]
+    )
+    counts = rng.multinomial(len(names), np.full(len(names), 1 / len(names)), size=times)
+    n, sx, sy, sxx, sxy = (counts @ sums).T
+    low, high = np.percentile((n * sxy - sx * sy) / (n * sxx - sx * sx), [2.5, 97.5])
+    return high - low
+
+
+def _missed_by_real_law(alpha, beta, away):
+    a, b, compute = 300.0, 2000.0, 6e18
+    n = (alpha * a * (compute / 6) ** beta / (beta * b)) ** (1 / (alpha + beta)) * np.exp(away)
+    loss = a / n**alpha + b / (compute / 6 / n) ** beta
+    scaled = loss / loss.min()
+    table = np.stack([away**0.0, away, away**2.0], axis=1)
+    _, slope, bend = np.linalg.lstsq(table, scaled, rcond=None)[0]
+    return -slope / (2 * bend)
+
+
+def _crossing_by_search(one, other):
+    def advice(law, log_c):
+        _, a, b, alpha, beta = law
+        log_p = log_c - np.log(6)
+        log_n = (np.log(alpha * a / (beta * b)) + beta * log_p) / (alpha + beta)
+        return log_p - 2 * log_n
+
+    def gap(log_c):
+        return advice(one, log_c) - advice(other, log_c)
+
+    at = scipy.optimize.brentq(gap, -3000, 3000, xtol=1e-12)
+    return np.exp(at), np.exp(advice(one, at)), 1 if gap(at + 1) > 0 else 2
+
+
+def _exponent_in_place(x, loss, floor):
+    loss -= floor
+    return -np.polyfit(np.log(x), np.log(loss), 1)[0]
+
+
+def _width_with_its_own_seed(x, y, group, times, rng):
+    return "wide"
+
+
+MUTANTS = {
+    "20.2": {"changes the loss it was given": _exponent_in_place},
+    "20.6": {"returns a string": _width_with_its_own_seed},
+}
+
+RIGHT = {
+    "20.1": [_flops_by_products],
+    "20.2": [_exponent_by_lstsq],
+    "20.3": [_spend_by_search],
+    "20.4": [_constants_by_cases],
+    "20.5": [_misled_by_polyfit],
+    "20.6": [_width_by_sums],
+    "20.7": [_missed_by_real_law],
+    "20.8": [_crossing_by_search],
+}

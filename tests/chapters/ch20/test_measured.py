@@ -1,0 +1,43 @@
+"""Our own runs: what made them, and that nothing of them was typed."""
+
+import numpy as np
+import pytest
+
+from tformer.chapters.ch20 import measured
+from tformer.experiments.scaling import fit
+from tformer.experiments.scaling.sweep import TOKENS, WIDTHS, grid
+
+
+def test_the_table_holds_the_grid() -> None:
+    runs, whole = measured.sweep(), measured.sweep("n_all")
+    plans = grid(WIDTHS, TOKENS)
+    assert [*runs.n] == [plan.n for plan in plans]
+    assert [*runs.d] == [plan.tokens for plan in plans]
+    assert (whole.n > runs.n + 512 * np.sqrt(runs.n / 24)).all()
+    assert (whole.loss == runs.loss).all()
+    by_width = runs.loss.reshape(6, 4)
+    assert (np.diff(by_width) < 0).all()
+    assert (np.diff(by_width, axis=0) < 0).all()
+
+
+def test_a_bootstrap_of_widths_draws_widths() -> None:
+    runs, many = measured.sweep(), measured.by_width(6)
+    drawn = np.random.default_rng(0).multinomial(6, np.full(6, 1 / 6), size=6)
+    for one, counts in zip(many, drawn, strict=True):
+        again = fit(runs, 0.0, counts=np.repeat(counts, 4), near=measured.law())
+        assert (one.alpha, one.beta) == (again.alpha, again.beta)
+
+
+def test_most_of_the_runs_lie_in_the_intervals_of_the_others() -> None:
+    inside, above = measured.backtest()
+    assert (inside, above) == (21, 2)
+    assert measured.backtest(0.5)[0] == pytest.approx(12, abs=3)
+
+
+def test_the_prediction_holds_and_its_size_is_beyond_the_sweep() -> None:
+    runs, out = measured.sweep(), measured.held_out()
+    assert (out.n[0], out.d[0]) == (393216, 2**22)
+    assert out.n[0] > 1.7 * runs.n.max()
+    middle, low, high = measured.expected(float(out.n[0]), float(out.d[0]))
+    assert low < out.loss[0] < middle < high
+    assert measured.law().loss(out.n, out.d)[0] == middle
