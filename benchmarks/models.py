@@ -33,7 +33,7 @@ from tformer.models.generate import generate
 from tformer.models.sizes import Sizes, initialise
 from tformer.parameters import BlockParameters, ModelParameters, tree_map
 
-T, BATCH, N_VOCAB, STEPS = 64, 12, 65, 25
+T, BATCH, N_VOCAB, STEPS = 64, 12, 65, 15
 RATE, BETAS = 1e-3, (0.9, 0.999)
 SHAPES = {"4 layers of 128": (4, 128, 4), "6 layers of 384": (6, 384, 6)}
 GPT = Configuration(activation="gelu")
@@ -271,7 +271,7 @@ def _like(words: Any, values: list[int]) -> Any:
 
 def table(found: dict[str, Any]) -> str:
     """The tables for people, as Markdown."""
-    about = found["machine"]
+    about, half = found["machine"], found["machine"]["bfloat16"]
     packages = ", ".join(f"{name} {number}" for name, number in about["packages"].items())
     parts = [
         "# Whole models, measured\n",
@@ -280,7 +280,8 @@ def table(found: dict[str, Any]) -> str:
         f"A training step, {BATCH} texts of {T} tokens, {N_VOCAB} words, AdamW, float32: how many",
         "times as fast as a GPT of common modules in eager PyTorch, from the same parameters;",
         f"after it how far its loss is from theirs after {STEPS} steps. `reference` takes plain",
-        "steps, so its loss is another.\n",
+        "steps, so its loss is another. nanoGPT makes its own optimiser, which is not fused;",
+        f"others' is. bfloat16 by autocast; the processor {'has' if half else 'lacks'} it.\n",
     ]
     for one in found.get("train", []):
         names = list(one["speed"])
@@ -300,7 +301,8 @@ def main(chosen: list[str]) -> None:
     path = RESULTS / "models-cpu.json"
     found = json.loads(path.read_text("utf-8")) if path.exists() else {}
     if not chosen or chosen != ["table"]:
-        found["machine"] = _machine("cpu")
+        flags = Path("/proc/cpuinfo").read_text(encoding="utf-8")
+        found["machine"] = _machine("cpu") | {"bfloat16": "bf16" in flags}
     if not chosen or "train" in chosen:
         found["train"] = [train(name) for name in SHAPES]
     if not chosen or "write" in chosen:
