@@ -121,7 +121,7 @@ def predicted(told: bool = True) -> Figure:
     n, d = float(out.n[0]), float(out.d[0])
     these = (runs.d == d) & (runs.n > 5000)
     at = np.geomspace(runs.n[these].min(), 1.5 * n, 80)
-    figure, ax = panel(7.6, 3.4)
+    figure, ax = panel(4.8, 3.4)
     band = np.array([one.loss(at, d) for one in measured.laws()])
     low, high = np.quantile(band, (0.025, 0.975), axis=0)
     ax.fill_between(at, low, high, color=BLUE, alpha=0.15, linewidth=0)
@@ -142,7 +142,7 @@ def predicted(told: bool = True) -> Figure:
 
 def attention() -> Figure:
     """The share of the FLOPs that attention takes for its weights, against the length of texts."""
-    figure, ax = panel(7.6, 3.2)
+    figure, ax = panel(4.8, 3.2)
     length = np.geomspace(128, 2**20, 80)
     for width, color in ((768, VERMILLION), (4096, BLUE), (16384, GREEN)):
         ax.plot(length, length / (length + 6 * width), color=color, label=f"d = {width:,}")
@@ -184,7 +184,7 @@ def spend() -> tuple[Figure, Figure]:
 def offset() -> Figure:
     """A law with a floor between logarithms, and straight lines through two stretches of it."""
     law = published.refit()
-    figure, ax = panel(7.6, 3.4)
+    figure, ax = panel(4.8, 3.4)
     n = np.geomspace(1e6, 1e14, 160)
     ax.plot(n, law.floor + law.a / n**law.alpha, color=BLUE, label="the law")
     ax.axhline(law.floor, color=QUIET, linestyle=":", linewidth=1)
@@ -215,12 +215,12 @@ def five() -> tuple[Figure, Figure]:
     every, law = published.runs(), published.refit()
     worst = np.argsort(-every.loss)[: published.LEFT_OUT]
     ratio, off = every.d / every.n, 100 * (every.loss / law.loss(every.n, every.d) - 1)
-    left, ax = panel(7.6, 3.2)
+    left, ax = panel(4.8, 3.2)
     ax.axhline(0, color=QUIET, linewidth=1)
     ax.plot(ratio, off, "o", color=BLUE, markersize=4, alpha=0.5)
     ax.plot(ratio[worst], off[worst], "o", color=VERMILLION, markersize=7)
     ax.set(xscale="log", xlabel="tokens a parameter", ylabel="loss above the refit, %")
-    right, ax = panel(5.6, 3.2)
+    right, ax = panel(4.8, 3.2)
     taken = np.arange(published.LEFT_OUT + 1)
     ax.plot(taken, [published.refit(int(k)).share for k in taken], "o-", color=VERMILLION)
     low, high = np.quantile([one.share for one in published.laws()], (0.025, 0.975))
@@ -231,7 +231,7 @@ def five() -> tuple[Figure, Figure]:
 
 def advice() -> Figure:
     """Tokens a parameter at the optimum against the budget, by five laws; a band for the refit."""
-    figure, ax = panel(WIDE * 0.6, 3.8)
+    figure, ax = panel(4.8, 3.2)
     band = np.array([[_ratio(one, c) for c in BUDGETS] for one in published.laws()])
     low, high = np.quantile(band, (0.025, 0.975), axis=0)
     ax.fill_between(BUDGETS, low, high, color=BLUE, alpha=0.15, linewidth=0)
@@ -267,7 +267,7 @@ def parabola(width: float = 2.5, miss: float = 0.0) -> Figure:
         return law.loss(n, compute / 6 / n)
 
     curve = np.polynomial.Polynomial.fit(points, loss(points), 2)
-    figure, ax = panel(5.6, 3.2)
+    figure, ax = panel(4.8, 3.2)
     ax.plot(np.exp(u), loss(u), color=QUIET)
     ax.plot(np.exp(u), curve(u), color=VERMILLION, linestyle="--")
     ax.plot(np.exp(points), loss(points), "o", color=BLUE, markersize=5)
