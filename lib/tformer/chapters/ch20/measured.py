@@ -108,7 +108,7 @@ def other_choices(times: int = 100) -> dict[str, tuple[float, float, float]]:
     free = np.array(_interval(whole, n, d, None, times=times)) - entropy
     wide, long = runs.keep(runs.n > runs.n.min()), runs.keep(runs.d > runs.d.min())
     return {
-        "as on the main page": _interval(runs, n, d, times=times),
+        f"as on the main page, {times} bootstraps": _interval(runs, n, d, times=times),
         "squares": _interval(runs, n, d, delta=10.0, times=times),
         "a floor that is fitted": (float(free[0]), float(free[1]), float(free[2])),
         "all parameters": _interval(sweep("n_all"), float(held_out("n_all").n[0]), d, times=times),
