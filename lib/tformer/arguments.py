@@ -7,7 +7,7 @@ import numbers
 import re
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from operator import index
 from typing import Any, NamedTuple, TypeVar, get_args, get_type_hints
 
@@ -229,22 +229,22 @@ def _classes(annotation: Any, field: list[str]) -> tuple[type[Any], ...]:
 
 def _found(
     where: str, name: str, x: Any, kinds: tuple[Any, ...], field: tuple[str, ...], optional: bool
-) -> Iterator[tuple[str, Any]]:
+) -> list[tuple[str, Any]]:
     """What lies at a field of a dataclass, or at the fields of several, with its name."""
-    if x is None and optional:
-        return
-    if not field:
-        yield name, x
-    elif field[0] == "*":
-        if not isinstance(x, tuple):
-            raise TypeError(_no_such(where, name, f"a tuple of {kinds[0].__name__}", x))
-        for i, one in enumerate(x):
-            yield from _found(where, f"{name}[{i}]", one, kinds[1:], field[1:], optional)
-    else:
-        if not isinstance(x, kinds[0]):
-            raise TypeError(_no_such(where, name, f"a {kinds[0].__name__}", x))
-        inner = getattr(x, field[0])
-        yield from _found(where, f"{name}.{field[0]}", inner, kinds[1:], field[1:], optional)
+    found = [(name, x)]
+    for part, kind in zip(field, kinds, strict=True):
+        if optional:
+            found = [(at, y) for at, y in found if y is not None]
+        wanted = tuple if part == "*" else kind
+        for at, y in found:
+            if not isinstance(y, wanted):
+                what = f"a tuple of {kind.__name__}" if part == "*" else f"a {kind.__name__}"
+                raise TypeError(_no_such(where, at, what, y))
+        if part == "*":
+            found = [(f"{at}[{i}]", z) for at, y in found for i, z in enumerate(y)]
+        else:
+            found = [(f"{at}.{part}", getattr(y, part)) for at, y in found]
+    return found
 
 
 def _no_such(where: str, name: str, wanted: str, x: Any) -> str:

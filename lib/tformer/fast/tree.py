@@ -1,7 +1,6 @@
 """Parameters as PyTorch's trees, and the one module that holds them."""
 
 from collections.abc import Callable
-from operator import attrgetter
 from typing import Any
 
 from torch import nn
@@ -15,6 +14,8 @@ __all__ = ["Module"]
 def _register(cls: type[Any]) -> None:
     """Let PyTorch map over a class of parameters, differentiate with respect to it, compile it."""
 
+    nothing: dict[str, Any] = dict.fromkeys(cls.__dataclass_fields__)
+
     def flatten(tree: Any) -> tuple[list[Any], tuple[str, ...]]:
         present = {name: x for name, x in vars(tree).items() if x is not None}
         return [*present.values()], tuple(present)
@@ -26,8 +27,7 @@ def _register(cls: type[Any]) -> None:
         ], names
 
     def unflatten(values: Any, names: tuple[str, ...]) -> Any:
-        absent = {name: None for name in cls.__dataclass_fields__ if name not in names}
-        return cls(**dict(zip(names, values, strict=True)), **absent)
+        return cls(**nothing | dict(zip(names, values, strict=True)))
 
     pytree.register_pytree_node(
         cls,
@@ -71,15 +71,16 @@ class Module(nn.Module):
     def __init__(self, function: Callable[..., Any], parameters: Any, **fixed: Any) -> None:
         super().__init__()
         self.function, self.fixed = function, fixed
-        self.names = [name for name, _ in named_leaves(parameters)]
+        names = [name for name, _ in named_leaves(parameters)]
         values, self.spec = pytree.tree_flatten(parameters)
-        for name, value in zip(self.names, values, strict=True):
-            _room(self, name).register_parameter(name.split(".")[-1], nn.Parameter(value))
+        self.places = [(_room(self, name), name.split(".")[-1]) for name in names]
+        for (room, name), value in zip(self.places, values, strict=True):
+            room.register_parameter(name, nn.Parameter(value))
 
     @property
     def tree(self) -> Any:
         """The parameters as the function takes them."""
-        return pytree.tree_unflatten([attrgetter(name)(self) for name in self.names], self.spec)
+        return pytree.tree_unflatten([getattr(*place) for place in self.places], self.spec)
 
     def forward(self, *args: Any, **kwargs: Any) -> Any:
         """Call the function."""
