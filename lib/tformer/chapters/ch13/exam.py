@@ -37,13 +37,13 @@ tokens?""",
 **(c)** Now *bc* stands {n} times and the pair *ab*, *c* {k} times; the commoner one saves
 ${second}$, and ${after}$ are left.
 
-**(d)** In three equal tokens in a row the pair stands twice, and its places overlap: only one of
-them can be merged.""",
+**(d)** In three equal tokens in a row the pair stands twice, and its places overlap, so that only
+one of them can be merged.""",
         marking=(
-            (1, "the number at the start"),
-            (2, "the commonest pair, in both words"),
-            (3, "counted again after the first merge"),
-            (2, "overlapping places"),
+            (1, "the number of tokens at the start, without line ends"),
+            (2, "the commonest pair, counted in both words that hold it"),
+            (3, "pairs are counted again after the first merge is made"),
+            (2, "places that overlap cannot both be merged"),
         ),
         given={"m": m, "n": n, "k": k},
         values={"before": before, "first": first, "second": second, "after": after},
@@ -84,9 +84,9 @@ $\operatorname{{KL}}(p \,\|\, r)$. Which of the two does the loss contain?""",
 **(c)** ${tex(loss - entropy)}$ and ${tex(other)}$. The loss is the entropy and the first one: the
 mean is taken over what comes.""",
         marking=(
-            (3, "the mean with the true probabilities"),
-            (2, "the entropy"),
-            (3, "both divergences, and the right one"),
+            (3, "the mean is taken with the true probabilities"),
+            (2, "the entropy, as the least loss of any model"),
+            (3, "both divergences, and which of them the loss holds"),
         ),
         given={"r": r, "p": p},
         values={
@@ -136,8 +136,8 @@ A reads words and has the perplexity {2**a} on it, model B reads letters and has
 **(c)** A perplexity is that of one token, and B is asked {size} times as often as A.""",
         marking=(
             (3, "the bits of both texts"),
-            (3, "bits a byte, and the comparison"),
-            (2, "a perplexity is that of one question"),
+            (3, "bits a byte of both models, rightly compared"),
+            (2, "a perplexity is that of one question, not of a text"),
         ),
         given={"words": words, "size": size, "a": a, "b": b},
         values={"first": first, "second": second},
