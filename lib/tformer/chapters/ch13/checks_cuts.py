@@ -8,13 +8,13 @@ from itertools import pairwise
 
 import numpy as np
 
+from tformer.chapters.ch13.checks_tokens import Pair, merged
 from tformer.exercises.registry import exercise
 from tformer.exercises.table import Case, case
 from tformer.tokens import learn
 from tformer.tokens.bpe import BYTES
 
 Array = np.ndarray
-Pair = tuple[int, int]
 SHOWN = 9  # as many merges are written out
 
 
@@ -105,7 +105,7 @@ def _chosen(text: str, merges: Array, by: str) -> list[int]:
             best = max(pairs, key=known.__getitem__ if by == "newest" else pairs.count)
         at = 0 if by == "commonest" else [*pairwise(row)].index(best)
         end = len(row) if by == "commonest" else at + 2
-        row = row[:at] + _merged(row[at:end], best, known[best]) + row[end:]
+        row = row[:at] + merged(row[at:end], best, known[best]) + row[end:]
     return row
 
 
@@ -137,15 +137,6 @@ def _skipping(text: str, merges: Array) -> list[int]:
     return row
 
 
-def _merged(row: list[int], pair: Pair, new: int) -> list[int]:
-    found: list[int] = []
-    for token in row:
-        found.append(token)
-        if tuple(found[-2:]) == pair:
-            found[-2:] = [new]
-    return found
-
-
 def _both(row: list[int], pair: Pair, new: int) -> list[int]:
     """Places that overlap are both merged."""
     at = [False, *(one == pair for one in pairwise(row)), False]
@@ -158,7 +149,7 @@ def _until_missing(text: str, merges: Array) -> list[int]:
     for i, (one, other) in enumerate(merges.tolist()):
         if (one, other) not in pairwise(row):
             break
-        row = _merged(row, (one, other), 256 + i)
+        row = merged(row, (one, other), 256 + i)
     return row
 
 
@@ -167,7 +158,7 @@ def _numbered(text: str, merges: Array) -> list[int]:
     row, new = list(text.encode()), 256
     for one, other in merges.tolist():
         there = (one, other) in pairwise(row)
-        row, new = _merged(row, (one, other), new), new + there
+        row, new = merged(row, (one, other), new), new + there
     return row
 
 

@@ -49,10 +49,11 @@ def _texts() -> Iterator[Case]:
 
 def _seldom(row: list[int], pair: Pair) -> int:
     """How many places of a pair can be merged."""
-    return len(row) - len(_merged(row, pair, -2))
+    return len(row) - len(merged(row, pair, -2))
 
 
-def _merged(row: list[int], pair: Pair, new: int) -> list[int]:
+def merged(row: list[int], pair: Pair, new: int) -> list[int]:
+    """The pair made one token wherever it stands, from the left."""
     found: list[int] = []
     for token in row:
         found.append(token)
@@ -87,7 +88,7 @@ def _until_none(tokens: Array, new: int) -> Array:
         if len(pairs) == len({*pairs}):
             return tokens
         best = min({*pairs}, key=lambda pair: (-pairs.count(pair), pair))
-        tokens, new = np.array(_merged(tokens.tolist(), best, new)), new + 1
+        tokens, new = np.array(merged(tokens.tolist(), best, new)), new + 1
 
 
 @exercise(
