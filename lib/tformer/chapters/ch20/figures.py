@@ -230,7 +230,7 @@ def five() -> tuple[Figure, Figure]:
 
 
 def advice() -> Figure:
-    """Tokens a parameter at the optimum against the budget, by five laws; a band for the refit."""
+    """Tokens a parameter at the optimum against the budget, by four laws; a band for the refit."""
     figure, ax = panel(4.8, 3.2)
     band = np.array([[_ratio(one, c) for c in BUDGETS] for one in published.laws()])
     low, high = np.quantile(band, (0.025, 0.975), axis=0)

@@ -10,7 +10,7 @@ from importlib.resources import files
 
 import numpy as np
 
-from tformer.experiments.scaling import Law, Runs, bootstrap, fit, predict, read
+from tformer.experiments.scaling import Law, Runs, bootstrap, fit, predict, read, resampled
 from tformer.experiments.scaling.source import drawn_source
 
 __all__ = [
@@ -86,8 +86,7 @@ def by_width(times: int = TIMES) -> list[Law]:
     """Laws of six widths, drawn again and again from the six, each with all of its runs."""
     runs, first = sweep(), law()
     sizes, which = np.unique(runs.n, return_inverse=True)
-    share = np.full(len(sizes), 1 / len(sizes))
-    drawn = np.random.default_rng(0).multinomial(len(sizes), share, size=times)
+    drawn = resampled(len(sizes), times, np.random.default_rng(0))
     return [fit(runs, 0.0, counts=counts[which], near=first) for counts in drawn]
 
 
@@ -124,7 +123,7 @@ def backtest(confidence: float = 0.95) -> tuple[int, int]:
     """
     runs, inside, above = sweep(), 0, 0
     size, rng = len(runs.n), np.random.default_rng(1)
-    drawn = np.random.default_rng(0).multinomial(size, np.full(size, 1 / size), size=TIMES)
+    drawn = resampled(size, TIMES, np.random.default_rng(0))  # as for the laws
     for i, loss in enumerate(runs.loss):
         without = [one for one, counts in zip(laws(), drawn, strict=True) if not counts[i]]
         others = runs.keep(np.arange(size) != i)

@@ -4,14 +4,13 @@ The runs lie in `published.csv`, which says where they come from. Their tokens a
 they are FLOPs / (6 parameters).
 """
 
-import csv
 import math
 from functools import cache
 from importlib.resources import files
 
 import numpy as np
 
-from tformer.experiments.scaling import Law, Runs, bootstrap, fit
+from tformer.experiments.scaling import Law, Runs, bootstrap, columns, fit
 
 __all__ = [
     "LEFT_OUT",
@@ -47,9 +46,8 @@ SAID = {
 @cache
 def runs() -> Runs:
     """All 245."""
-    text = (files(__package__) / "published.csv").read_text(encoding="utf-8")
-    rows = csv.DictReader(line for line in text.splitlines() if not line.startswith("#"))
-    n, flops, loss = np.array([[float(x) for x in row.values()] for row in rows]).T
+    file = files(__package__) / "published.csv"
+    n, flops, loss = columns(file, "parameters", "training_flop", "loss")
     return Runs(n, flops / (6 * n), loss)
 
 

@@ -1,5 +1,25 @@
 """Scaling: a source whose surprise is known, runs of many sizes, and a law fitted to them."""
 
-from tformer.experiments.scaling.law import Law, Runs, bootstrap, fit, objective, predict, read
+from tformer.experiments.scaling.law import (
+    Law,
+    Runs,
+    bootstrap,
+    columns,
+    fit,
+    objective,
+    predict,
+    read,
+    resampled,
+)
 
-__all__ = ["Law", "Runs", "bootstrap", "fit", "objective", "predict", "read"]
+__all__ = [
+    "Law",
+    "Runs",
+    "bootstrap",
+    "columns",
+    "fit",
+    "objective",
+    "predict",
+    "read",
+    "resampled",
+]

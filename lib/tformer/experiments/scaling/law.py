@@ -9,7 +9,17 @@ from typing import NamedTuple
 import numpy as np
 from scipy.optimize import minimize, nnls
 
-__all__ = ["Law", "Runs", "bootstrap", "fit", "objective", "predict", "read"]
+__all__ = [
+    "Law",
+    "Runs",
+    "bootstrap",
+    "columns",
+    "fit",
+    "objective",
+    "predict",
+    "read",
+    "resampled",
+]
 
 EXPONENTS = np.linspace(0.1, 1.2, 23)
 """Where a fit looks first, for either exponent."""
@@ -135,9 +145,14 @@ def bootstrap(
     delta: float = 1e-3,
 ) -> list[Law]:
     """Laws fitted to as many runs, drawn again from these with replacement."""
-    first, size = fit(runs, floor, delta), len(runs.n)
-    drawn = rng.multinomial(size, np.full(size, 1 / size), size=times)
+    first = fit(runs, floor, delta)
+    drawn = resampled(len(runs.n), times, rng)
     return [fit(runs, floor, delta, counts, first) for counts in drawn]
+
+
+def resampled(size: int, times: int, rng: np.random.Generator) -> np.ndarray:
+    """How often each of so many things comes in as many draws with replacement, (times, size)."""
+    return rng.multinomial(size, np.full(size, 1 / size), size=times)
 
 
 def predict(
@@ -166,10 +181,14 @@ def read(file: Traversable, size: str = "n") -> Runs:
 
     The column `n` counts the parameters of the blocks' matrices, `n_all` all parameters.
     """
+    return Runs(*columns(file, size, "tokens", "excess"))
+
+
+def columns(file: Traversable, *names: str) -> list[np.ndarray]:
+    """Some columns of a table of numbers; its lines that begin with # are remarks."""
     lines = file.read_text(encoding="utf-8").splitlines()
     rows = [*csv.DictReader(line for line in lines if not line.startswith("#"))]
-    columns = ([float(row[name]) for row in rows] for name in (size, "tokens", "excess"))
-    return Runs(*map(np.array, columns))
+    return [np.array([float(row[name]) for row in rows]) for name in names]
 
 
 def _huber(off: np.ndarray, delta: float) -> np.ndarray:
