@@ -145,6 +145,7 @@ def checked(function: Function, arrays: Arrays = NUMPY) -> Function:
             if x is not MISSING and not isinstance(x, kind):
                 raise TypeError(_no_such(where, argument, f"a {kind.__name__}", x))
         given, alike = [], []
+        walked: dict[Any, list[tuple[str, Any]]] = {}
         for known, argument, position, kinds, field, axes, content, optional, lacks in wanted:
             x = args[position] if position < len(args) else kwargs.get(argument, MISSING)
             if lacks and (x is None or x is MISSING):
@@ -153,7 +154,9 @@ def checked(function: Function, arrays: Arrays = NUMPY) -> Function:
                 return args  # Python says what is missing
             if field and x is None:
                 raise TypeError(_no_such(where, argument, f"a {kinds[0].__name__}", x))
-            found = _found(where, argument, x, kinds, field, optional) if field else [(argument, x)]
+            found = [(argument, x)]
+            if field:
+                found = _found(where, found, kinds, field, optional, walked)
             for name, x in found:
                 if optional and x is None:
                     continue
@@ -228,23 +231,33 @@ def _classes(annotation: Any, field: list[str]) -> tuple[type[Any], ...]:
 
 
 def _found(
-    where: str, name: str, x: Any, kinds: tuple[Any, ...], field: tuple[str, ...], optional: bool
+    where: str,
+    found: list[tuple[str, Any]],
+    kinds: tuple[Any, ...],
+    field: tuple[str, ...],
+    optional: bool,
+    walked: dict[Any, list[tuple[str, Any]]],
 ) -> list[tuple[str, Any]]:
-    """What lies at a field of a dataclass, or at the fields of several, with its name."""
-    found = [(name, x)]
-    for part, kind in zip(field, kinds, strict=True):
-        if optional:
-            found = [(at, y) for at, y in found if y is not None]
-        wanted = tuple if part == "*" else kind
-        for at, y in found:
-            if not isinstance(y, wanted):
-                what = f"a tuple of {kind.__name__}" if part == "*" else f"a {kind.__name__}"
-                raise TypeError(_no_such(where, at, what, y))
-        if part == "*":
-            found = [(f"{at}[{i}]", z) for at, y in found for i, z in enumerate(y)]
-        else:
-            found = [(f"{at}.{part}", getattr(y, part)) for at, y in found]
-    return found
+    """What lies at a field of a dataclass, or at the fields of several, with its name.
+
+    `walked` holds what was found on the way to other fields, and comes to hold this way.
+    """
+    if not field:
+        return found
+    *way, part = field
+    key = (found[0][0], optional, *way)
+    if key not in walked:
+        found = _found(where, found, kinds[:-1], (*way,), optional, walked)
+        walked[key] = [(at, y) for at, y in found if y is not None] if optional else found
+    found, kind = walked[key], kinds[-1]
+    wanted = tuple if part == "*" else kind
+    for at, y in found:
+        if not isinstance(y, wanted):
+            what = f"a tuple of {kind.__name__}" if part == "*" else f"a {kind.__name__}"
+            raise TypeError(_no_such(where, at, what, y))
+    if part == "*":
+        return [(f"{at}[{i}]", z) for at, y in found for i, z in enumerate(y)]
+    return [(f"{at}.{part}", getattr(y, part)) for at, y in found]
 
 
 def _no_such(where: str, name: str, wanted: str, x: Any) -> str:

@@ -72,7 +72,8 @@ class Module(nn.Module):
         super().__init__()
         self.function, self.fixed = function, fixed
         names = [name for name, _ in named_leaves(parameters)]
-        values, self.spec = pytree.tree_flatten(parameters)
+        values, spec = pytree.tree_flatten(parameters)
+        self.form = pytree.tree_unflatten(range(len(values)), spec)
         self.places = [(_room(self, name), name.split(".")[-1]) for name in names]
         for (room, name), value in zip(self.places, values, strict=True):
             room.register_parameter(name, nn.Parameter(value))
@@ -80,11 +81,25 @@ class Module(nn.Module):
     @property
     def tree(self) -> Any:
         """The parameters as the function takes them."""
-        return pytree.tree_unflatten([getattr(*place) for place in self.places], self.spec)
+        return _together(self.form, [getattr(*place) for place in self.places])
 
     def forward(self, *args: Any, **kwargs: Any) -> Any:
         """Call the function."""
         return self.function(*args, parameters=self.tree, **self.fixed, **kwargs)
+
+
+def _together(form: Any, values: list[Any]) -> Any:
+    """The tree of a form, which has numbers of values in their places; what every call begins with.
+
+    PyTorch's own function for this takes twice as long.
+    """
+    if form is None:
+        return None
+    if isinstance(form, int):
+        return values[form]
+    if isinstance(form, tuple):
+        return tuple([_together(one, values) for one in form])
+    return type(form)(*[_together(one, values) for one in vars(form).values()])
 
 
 def _room(module: nn.Module, name: str) -> nn.Module:
