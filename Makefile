@@ -59,7 +59,7 @@ begin = start=$$(date +%s);
 took = ; status=$$?; echo "== $(1): $$(($$(date +%s) - start)) s"; exit $$status
 
 .PHONY: help book test static unit notebooks browser model serve lab hub course run ledger \
-	exercises exam launch sweep bench lock clean
+	exercises exam launch teller sweep bench lock clean
 .DEFAULT_GOAL := help
 
 help: ## Say what can be made
@@ -166,6 +166,9 @@ exam: $(READY) ## Draw an exam, sheet and key: make exam CH="03 04" SEED=7 N=4 D
 
 launch: $(READY) ## Write what the launch buttons open, a branch of its own: make launch DIR=../launch
 	@$(PY) -m tformer.book launch "$(DIR)"
+
+teller: $(READY) ## Train the storyteller of chapters 14 to 17 again, in some ten minutes
+	$(PY) -m tformer.storyteller "$(or $(DIR),_teller)"
 
 sweep: $(READY) ## Train the shorter runs of chapter 20 again, in minutes; a second call goes on
 	@$(PY) -m torch.distributed.run --standalone --nproc-per-node=$(or $(N),2) \

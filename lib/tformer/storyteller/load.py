@@ -1,0 +1,60 @@
+"""The storyteller as it was trained: its tokens, its weights and what it computes."""
+
+import hashlib
+from functools import cache
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from tformer.configuration import Configuration
+from tformer.models.files import WeightsError
+from tformer.models.files import load as read
+from tformer.parameters import ModelParameters, tree_map
+from tformer.tokens import BPE
+
+__all__ = ["MERGES", "SHA256", "WEIGHTS", "Storyteller", "load", "tokens"]
+
+HERE = Path(__file__).parent
+MERGES, WEIGHTS = HERE / "merges.txt", HERE / "weights.safetensors"
+SHA256 = ""
+
+
+class Storyteller(NamedTuple):
+    """A model with its tokens.
+
+    Attributes
+    ----------
+    tokens : BPE
+    parameters : ModelParameters
+        NumPy arrays, float32; stored in half as many bytes.
+    configuration : Configuration
+    """
+
+    tokens: BPE
+    parameters: ModelParameters
+    configuration: Configuration
+
+
+@cache
+def tokens() -> BPE:
+    """Its tokenizer: the bytes, and what the committed merges make of them."""
+    return BPE.of_merges(MERGES.read_text("utf-8").splitlines())
+
+
+@cache
+def load() -> Storyteller:
+    """Read the committed weights.
+
+    Raises
+    ------
+    WeightsError
+        If the file is not the one that was trained.
+    """
+    found = hashlib.sha256(WEIGHTS.read_bytes()).hexdigest()
+    if found != SHA256:
+        raise WeightsError(f"load: {WEIGHTS.name} has the checksum {found}, and not {SHA256}")
+    parameters, configuration = read(WEIGHTS)
+    return Storyteller(
+        tokens(), tree_map(lambda x: x.astype(np.float32), parameters), configuration
+    )
