@@ -26,12 +26,12 @@ import torch
 from torch.nn.functional import scaled_dot_product_attention
 
 from tformer import fast, reference
-from tformer.reference.blockwise import ROWS, attention_by_rows
 
 HERE = Path(__file__).parent
 RESULTS = HERE / "results"
 LENGTHS = (64, 128, 256, 512, 1024, 2048, 4096)
 WIDTH = 64
+ROWS = 256
 SECONDS = {"cpu": 1.0, "cuda": 0.2}
 SIZES = {"cpu": (1, 4), "cuda": (4, 16)}
 DTYPES = {"cpu": ("float32",), "cuda": ("float32", "bfloat16")}
@@ -99,11 +99,11 @@ def numpy_calls(n: int) -> Calls:
     causal = np.tri(n, dtype=bool)
     return {
         "floor": lambda: floor(q, k, v),
-        "attention_by_rows": lambda: attention_by_rows(q, k, v),
+        "blockwise_attention": lambda: reference.blockwise_attention(q, k, v),
         "reference.attention": lambda: reference.attention(q, k, v),
         "naive": lambda: naive(q, k, v),
         "loop over queries": lambda: loop(q, k, v),
-        "attention_by_rows, causal": lambda: attention_by_rows(q, k, v, causal),
+        "blockwise_attention, causal": lambda: reference.blockwise_attention(q, k, v, causal=True),
         "reference.attention, causal": lambda: reference.attention(q, k, v, causal),
     }
 

@@ -36,6 +36,8 @@ SIZES = {
     "d_v": 4,
     "N": 4,
     "d_model": 2,
+    "t_blocks": 1,
+    "s_blocks": 2,
     "G": 2,
     "H": 2,
     "d_ff": 3,
@@ -74,6 +76,7 @@ SIZES_TAKEN: dict[str, Callable[[Sizes], Sizes]] = {
     **dict.fromkeys(("embedding", "embedding_vjp"), lambda x: {"N": max(x["N"], 2)}),
     **dict.fromkeys(("cross_entropy", "cross_entropy_vjp"), lambda x: {"N": max(x["N"], 4)}),
     **dict.fromkeys((*BLOCKS, *MODELS, *UNEMBED), _whole),
+    "block_sparse_attention": lambda x: {"t_blocks": -(-x["T"] // 2), "s_blocks": -(-x["S"] // 2)},
     **dict.fromkeys(
         (*HEADS, *GROUPED, *SEAMS, "qk_circuit", "ov_circuit"),
         lambda x: {"G": max(x["G"], 1), "H": max(x["G"], 1) * max(x["H"], 1)},
@@ -84,6 +87,7 @@ SIMILARITIES = tuple(
     name for name in FUNCTIONS if getattr(reference, name).__module__.endswith("similarity")
 )
 ATTENTION = ("attention", "attention_vjp", "attention_weights")
+BLOCKWISE = ("blockwise_attention", "blockwise_attention_vjp")
 SCORES = ("softmax", "log_softmax", "logsumexp")
 NO_BIASES = {f"parameters.b_{name}": None for name in "qkvo"}
 NORMS = ("layer_norm", "layer_norm_vjp", "rms_norm", "rms_norm_vjp")
@@ -204,6 +208,29 @@ SETTINGS: dict[str, list[dict[str, Any]]] = {
     "causal_attention": [{}, {"offset": 1}, {"offset": 2, "scale": 0.3}],
     **{
         name: [
+            {},
+            {"mask": None, "bias": None, "block": 1},
+            {"mask": None, "bias": None, "causal": True, "scale": 2.0, "block": 2},
+            {"bias": None, "causal": True, "offset": 1, "block": 7},
+            {"mask": None, "block": 5},
+        ]
+        for name in BLOCKWISE
+    },
+    "window_attention": [
+        {"window": 1},
+        {"window": 2, "offset": 2, "block": 1},
+        {"window": 9, "offset": 1, "scale": 0.3},
+        {"window": 3, "offset": 40, "block": 4},
+    ],
+    "block_sparse_attention": [
+        {"block": 2},
+        {"block": 2, "causal": True},
+        {"block": 2, "causal": True, "offset": 2, "scale": 0.3},
+    ],
+    "linear_attention": [{}, {"causal": True}],
+    "recurrent_linear_attention": [{}, {"state": None, "total": None}],
+    **{
+        name: [
             {"mask": None, "bias": None},
             {"mask": None, "scale": 0.3},
             {"bias": None},
@@ -221,9 +248,10 @@ INTEGERS_ONLY = tuple(
     if set(said.names) <= set(said.kinds)
 )
 """What takes no floating-point array: what it returns is in float64, or torch's default dtype."""
-VALUES_NEEDED = ("cooccurrence", "svd_embeddings", "from_additive")
+VALUES_NEEDED = ("cooccurrence", "svd_embeddings", "from_additive", "block_sparse_attention")
 SEVERAL = (
     *("attention_vjp", "grouped_attention_vjp", "multi_head_attention_vjp"),
+    "blockwise_attention_vjp",
     *("project_vjp", "merge_vjp"),
     *(name for name in (*NORMS, *FEEDS, *BLOCKS, *MODELS, *UNEMBED) if name.endswith("_vjp")),
 )
@@ -411,7 +439,8 @@ VALUES: dict[str, Callable[..., np.ndarray]] = {
     "p": _weights,
     "counts": _counts,
     "tokens": _tokens,
-    "mask": _mask,
+    **dict.fromkeys(("mask", "layout"), _mask),
+    "total": lambda rng, shape: 0.5 + rng.random(shape),
     **{f"parameters.w_{name}": _small for name in ("q", "k", "v", "o", "in", "out", "gate")},
     **dict.fromkeys(("tokens of embedding", "tokens of embedding_vjp"), _rows),
     **{f"tokens of {name}": _rows for name in MODELS},

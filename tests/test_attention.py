@@ -32,7 +32,6 @@ from edges import NAN
 from every import every
 from tformer import fast, reference
 from tformer.fast._kernels import _four_axes_of_mask
-from tformer.reference.blockwise import attention_by_rows
 
 
 @devices
@@ -71,7 +70,7 @@ def test_any_mask_and_bias_of_any_broadcast_shape(data: st.DataObject) -> None:
     expected = reference.attention(q, k, v, **whole)
     for got in (
         reference.attention(q, k, v, mask, bias),
-        attention_by_rows(q, k, v, mask, bias),
+        reference.blockwise_attention(q, k, v, mask, bias),
         fast.attention(**kept(x, "q", "k", "v", "mask", "bias")).numpy(),
     ):
         np.testing.assert_allclose(got, expected, rtol=0, atol=1e-10)

@@ -26,7 +26,6 @@ from cases import TOLERANCE, to_numpy
 from edges import INF, NAN
 from every import every
 from tformer import fast, reference
-from tformer.reference.blockwise import attention_by_rows
 
 
 @devices
@@ -127,7 +126,7 @@ def assert_outcome(edge: Edge, n_keys: int, masked: bool, dtype: str, device: st
     for got in (
         to_numpy(fast.attention(**x)),
         to_numpy(fast.attention(**four_axes))[0, 0],
-        attention_by_rows(*given[:3], **given.seen),
+        reference.blockwise_attention(*given[:3], **given.seen),
     ):
         np.testing.assert_allclose(got, expected, rtol=0, atol=bound)
     weights = reference.attention_weights(*given[:2], **given.seen)
@@ -310,7 +309,7 @@ def test_without_a_key_even_an_infinite_or_undefined_query_gives_zeros(
         passed_back = [one for one in fast.attention_vjp(**x) if one is not None]
         for result in (*definition(given), *map(to_numpy, (y, *passed_back))):
             assert not result.any()
-    assert not attention_by_rows(*given[:3], **given.seen).any()
+    assert not reference.blockwise_attention(*given[:3], **given.seen).any()
     shape = (*leading, 3, 0)
     assert reference.attention_weights(*given[:2], **given.seen).shape == shape
     assert fast.attention_weights(**kept(x, "q", "k", "mask", "bias")).shape == shape

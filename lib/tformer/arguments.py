@@ -31,6 +31,7 @@ __all__ = [
     "require_axis",
     "require_count",
     "require_flag",
+    "require_layout",
     "require_positive",
 ]
 
@@ -391,3 +392,15 @@ def require_positive(where: str, name: str, value: Any, dtype: Any) -> float:
     if not least <= number <= most:
         raise ValueError(f"{where}: {name} must be finite and above 0 in {format_}; got {value}")
     return number
+
+
+def require_layout(
+    where: str, shape: tuple[int, ...], n_queries: int, n_keys: int, block: int
+) -> None:
+    """Raise ValueError unless a layout of this shape has a row, and a column, for each block."""
+    wanted = (-(-n_queries // block), -(-n_keys // block))
+    if tuple(shape) != wanted:
+        raise ValueError(
+            f"{where}: layout must have shape {wanted} for {n_queries} queries and {n_keys} keys "
+            f"in blocks of {block}; got {tuple(shape)}"
+        )

@@ -19,6 +19,8 @@ LEGEND: Mapping[str, str] = MappingProxyType(
         "N": "vocabulary size",
         "L": "layers",
         "n_ctx": "positions, or distances, in a learned table",
+        "t_blocks": "blocks of query positions",
+        "s_blocks": "blocks of key positions",
     }
 )
 """Axis letter to meaning. `...` stands for any number of leading axes, which broadcast."""

@@ -12,6 +12,7 @@ from tformer.fast.activations import (
 )
 from tformer.fast.attention import attention, attention_vjp, attention_weights
 from tformer.fast.blocks import block, block_vjp
+from tformer.fast.blockwise import blockwise_attention, blockwise_attention_vjp
 from tformer.fast.device import pick_device
 from tformer.fast.embeddings import cooccurrence, ppmi, svd_embeddings
 from tformer.fast.feed_forward import (
@@ -31,6 +32,11 @@ from tformer.fast.heads import (
     multi_head_weights,
     ov_circuit,
     qk_circuit,
+)
+from tformer.fast.linear import (
+    linear_attention,
+    positive_features,
+    recurrent_linear_attention,
 )
 from tformer.fast.losses import cross_entropy, cross_entropy_vjp
 from tformer.fast.masks import (
@@ -91,6 +97,7 @@ from tformer.fast.softmax import (
     softmax_jacobian,
     softmax_vjp,
 )
+from tformer.fast.sparse import block_sparse_attention, window_attention
 from tformer.fast.stacks import unembed, unembed_vjp
 from tformer.fast.tree import Module
 
@@ -102,7 +109,10 @@ __all__ = [
     "attention_vjp",
     "attention_weights",
     "block",
+    "block_sparse_attention",
     "block_vjp",
+    "blockwise_attention",
+    "blockwise_attention_vjp",
     "cached_decoder",
     "causal_attention",
     "causal_mask",
@@ -136,6 +146,7 @@ __all__ = [
     "grouped_attention_weights",
     "layer_norm",
     "layer_norm_vjp",
+    "linear_attention",
     "log_softmax",
     "logsumexp",
     "merge",
@@ -151,12 +162,14 @@ __all__ = [
     "pairwise_dot",
     "pairwise_squared_distance",
     "pick_device",
+    "positive_features",
     "ppmi",
     "prefix_mask",
     "project",
     "project_vjp",
     "projection",
     "qk_circuit",
+    "recurrent_linear_attention",
     "relative_bias",
     "relative_bias_vjp",
     "relu",
@@ -178,4 +191,5 @@ __all__ = [
     "to_additive",
     "unembed",
     "unembed_vjp",
+    "window_attention",
 ]

@@ -10,7 +10,6 @@ import numpy as np
 from tformer import reference as ref
 from tformer.parameters import HeadParameters
 from tformer.popular.lines import Cases
-from tformer.reference.blockwise import attention_by_rows
 
 T, D = 5, 8
 """How many words, and how wide, where any number would do."""
@@ -328,7 +327,7 @@ def exact_without_table() -> Cases:
     q, k, v = rng().normal(size=(3, 64, D))
     return {
         "the same numbers without the table": same(
-            attention_by_rows(q, k, v), ref.attention(q, k, v)
+            ref.blockwise_attention(q, k, v), ref.attention(q, k, v)
         )
     }
 

@@ -12,6 +12,7 @@ from tformer.reference.activations import (
 )
 from tformer.reference.attention import attention, attention_vjp, attention_weights
 from tformer.reference.blocks import block, block_vjp
+from tformer.reference.blockwise import blockwise_attention, blockwise_attention_vjp
 from tformer.reference.embeddings import cooccurrence, ppmi, svd_embeddings
 from tformer.reference.feed_forward import (
     dropout,
@@ -30,6 +31,11 @@ from tformer.reference.heads import (
     multi_head_weights,
     ov_circuit,
     qk_circuit,
+)
+from tformer.reference.linear import (
+    linear_attention,
+    positive_features,
+    recurrent_linear_attention,
 )
 from tformer.reference.losses import cross_entropy, cross_entropy_vjp
 from tformer.reference.masks import (
@@ -90,6 +96,7 @@ from tformer.reference.softmax import (
     softmax_jacobian,
     softmax_vjp,
 )
+from tformer.reference.sparse import block_sparse_attention, window_attention
 from tformer.reference.stacks import unembed, unembed_vjp
 
 __all__ = [
@@ -99,7 +106,10 @@ __all__ = [
     "attention_vjp",
     "attention_weights",
     "block",
+    "block_sparse_attention",
     "block_vjp",
+    "blockwise_attention",
+    "blockwise_attention_vjp",
     "cached_decoder",
     "causal_attention",
     "causal_mask",
@@ -133,6 +143,7 @@ __all__ = [
     "grouped_attention_weights",
     "layer_norm",
     "layer_norm_vjp",
+    "linear_attention",
     "log_softmax",
     "logsumexp",
     "merge",
@@ -147,12 +158,14 @@ __all__ = [
     "pairwise_cosine",
     "pairwise_dot",
     "pairwise_squared_distance",
+    "positive_features",
     "ppmi",
     "prefix_mask",
     "project",
     "project_vjp",
     "projection",
     "qk_circuit",
+    "recurrent_linear_attention",
     "relative_bias",
     "relative_bias_vjp",
     "relu",
@@ -174,4 +187,5 @@ __all__ = [
     "to_additive",
     "unembed",
     "unembed_vjp",
+    "window_attention",
 ]

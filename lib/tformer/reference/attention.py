@@ -155,6 +155,8 @@ def attention_vjp(
 
 def sum_to(x: np.ndarray, gradient: np.ndarray) -> np.ndarray:
     """Gradient of `x`, which broadcasting had repeated: the sum over its copies."""
+    if gradient.shape == x.shape:
+        return gradient
     gradient = np.broadcast_to(gradient, np.broadcast_shapes(gradient.shape, x.shape))
     n_new = gradient.ndim - x.ndim
     repeated = [i for i in range(gradient.ndim) if i < n_new or x.shape[i - n_new] == 1]

@@ -1,33 +1,71 @@
-"""Attention again, a block of query rows at a time: the same result in less time and memory.
+"""Attention without the matrix: the keys in blocks, and what a row knows of those it has seen.
 
-A row of the output needs only its own row of scores. So the table of scores is never formed: a
-strip of a few hundred rows is, used, and overwritten by the next, while it is still in the cache.
-This is attention without the matrix, the subject of chapter 16, as far as NumPy goes. Until then
-no page uses it; `benchmarks/attention.py` measures what it saves.
+A row that has seen some of its keys needs three things of them: the largest score, the sum of the
+exponentials below it, and the sum of the values, so weighted. Two such states are one (`merged`),
+so the table of scores is never formed: a block of it is, used, and overwritten by the next.
 """
 
 import math
+from collections.abc import Iterator
+from typing import NamedTuple
 
 import numpy as np
 
-from tformer.reference.attention import attention
+from tformer.reference.attention import sum_to
 from tformer.reference.equation import equation
 
-__all__ = ["attention_by_rows"]
+__all__ = ["State", "blockwise_attention", "blockwise_attention_vjp", "merged", "seen"]
 
-ROWS = 256
+Span = tuple[slice, slice]
+
+
+class State(NamedTuple):
+    """What rows of attention know of the keys that they have seen.
+
+    Attributes
+    ----------
+    top : (..., T) array
+        The largest score; -inf before any.
+    total : (..., T) array
+        The sum of exp(score - top).
+    output : (..., T, d_v) array
+        The sum of exp(score - top) times the value.
+    """
+
+    top: np.ndarray
+    total: np.ndarray
+    output: np.ndarray
+
+
+def seen(scores: np.ndarray, v: np.ndarray) -> State:
+    """The state after the keys of (..., T, S) scores and (..., S, d_v) values, at least one."""
+    top = scores.max(axis=-1)
+    terms = np.exp(scores - np.where(top == -np.inf, 0, top)[..., np.newaxis])
+    return State(top, terms.sum(axis=-1), terms @ v)
+
+
+def merged(a: State, b: State) -> State:
+    """The state after the keys of both: what is below another top shrinks (eq-merge)."""
+    top = np.maximum(a.top, b.top)
+    shift = np.where(top == -np.inf, 0, top)
+    of_a, of_b = np.exp(a.top - shift), np.exp(b.top - shift)
+    total = of_a * a.total + of_b * b.total
+    return State(top, total, of_a[..., None] * a.output + of_b[..., None] * b.output)
 
 
 @equation
-def attention_by_rows(
+def blockwise_attention(
     q: np.ndarray,
     k: np.ndarray,
     v: np.ndarray,
     mask: np.ndarray | None = None,
     bias: np.ndarray | None = None,
     scale: float | None = None,
+    causal: bool = False,
+    offset: int = 0,
+    block: int = 192,
 ) -> np.ndarray:
-    """What `attention` gives, computed in strips of rows, with memory that grows as S and not T S.
+    """What `attention` gives, by blocks of queries and of keys, without the table of scores.
 
     Parameters
     ----------
@@ -43,6 +81,12 @@ def attention_by_rows(
         Added to the scaled scores; -inf masks a key as the mask does.
     scale : float, finite and above 0, optional
         Factor of the scores; 1/√d_k if left out.
+    causal : bool
+        Whether keys after the position of a query are masked as well.
+    offset : int, at least 0
+        Position of the first query, for `causal`.
+    block : int, at least 1
+        How many queries, and keys, are looked at together.
 
     Returns
     -------
@@ -51,78 +95,225 @@ def attention_by_rows(
 
     Notes
     -----
-    Equation eq-attention, row by row. Two passes over the scores are saved where that is safe. By
-    the Cauchy-Schwarz inequality no score exceeds the longest query times the longest key; if the
-    exponential of that can neither overflow nor vanish, the largest score of each row need not be
-    found and subtracted [milakov2018]. And dividing the output costs less than dividing the weights
-    [dao2022]. Where it is not safe, or with a bias, the strip is computed by `attention`.
+    Equation eq-blockwise-attention; [milakov2018] for the running maximum, [rabe2021] and
+    [dao2022] for blocks. Beside what it is given and what it returns, it needs the memory of a few
+    blocks. By the Cauchy-Schwarz inequality no score exceeds the longest query times the longest
+    key; where the exponential of that can neither overflow nor vanish, no maximum is looked for.
+    Infinite and NaN entries as in `attention`, except that blocks of the future are not read.
     """
-    if scale is None:
-        scale = 1 / math.sqrt(max(q.shape[-1], 1))
-    given = [x for x in (q, k, v, mask, bias) if x is not None]
-    leading = np.broadcast_shapes(*(x.shape[:-2] for x in given))
-    q, k, v = (_repeated(x, leading + x.shape[-2:]) for x in (q, k, v))
-    table = leading + (q.shape[-2], k.shape[-2])
-    mask, bias = (None if x is None else _repeated(x, table) for x in (mask, bias))
-    y = np.empty(leading + (q.shape[-2], v.shape[-1]), q.dtype)
-    for i in np.ndindex(leading):
-        one_mask, one_bias = (None if x is None else x[i] for x in (mask, bias))
-        scaled = scale * q[i]
-        if bias is None and _fits(scaled, k[i], v[i]):
-            _fill_unshifted(y[i], scaled, k[i], v[i], one_mask)
-        else:
-            _fill(y[i], q[i], k[i], v[i], one_mask, one_bias, scale)
+    q, k, v, mask, bias, scale = _repeated(q, k, v, mask, bias, scale)
+    y = np.empty((*q.shape[:-1], v.shape[-1]), q.dtype)
+    for i in np.ndindex(q.shape[:-2]):
+        added = _at(i, mask, bias, causal, offset)
+        _forward(q[i], k[i], v[i], added, scale, block, y[i])
     return y
 
 
-def _repeated(x: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
-    return x if x.shape == shape else np.broadcast_to(x, shape)
+@equation
+def blockwise_attention_vjp(
+    q: np.ndarray,
+    k: np.ndarray,
+    v: np.ndarray,
+    grad: np.ndarray,
+    mask: np.ndarray | None = None,
+    bias: np.ndarray | None = None,
+    scale: float | None = None,
+    causal: bool = False,
+    offset: int = 0,
+    block: int = 192,
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray | None]:
+    """Vector-Jacobian product of `blockwise_attention`, without the table of weights.
+
+    Parameters
+    ----------
+    q : (..., T, d_k) array
+        Queries.
+    k : (..., S, d_k) array
+        Keys.
+    v : (..., S, d_v) array
+        Values, one for each key.
+    grad : (..., T, d_v) array
+        Gradient of a loss with respect to the output of `blockwise_attention`.
+    mask : (..., T or 1, S or 1) boolean array, optional
+        True where query t may look at key s; without it, everywhere.
+    bias : (..., T or 1, S or 1) array, optional
+        Added to the scaled scores; -inf masks a key as the mask does.
+    scale : float, finite and above 0, optional
+        Factor of the scores; 1/√d_k if left out.
+    causal : bool
+        Whether keys after the position of a query are masked as well.
+    offset : int, at least 0
+        Position of the first query, for `causal`.
+    block : int, at least 1
+        How many queries, and keys, are looked at together.
+
+    Returns
+    -------
+    dq : (..., T, d_k) array
+        Each gradient has the shape of its argument: axes along which that was repeated are summed.
+    dk : (..., S, d_k) array
+    dv : (..., S, d_v) array
+    dbias : (..., T or 1, S or 1) array, optional
+        None without a bias.
+
+    Notes
+    -----
+    Equation eq-blockwise-attention-vjp; [dao2022], section 3.1. Of the way there it keeps two
+    numbers a row: the logarithm of the sum of its exponentials, and the product of its output with
+    the gradient. The weights are computed again, block by block.
+    """
+    given, shape = (q, k, v), grad.shape[:-2]
+    q, k, v, mask, bias_TS, scale = _repeated(q, k, v, mask, bias, scale, shape)
+    grad = np.broadcast_to(grad, (*q.shape[:-1], v.shape[-1]))
+    found = [np.zeros(x.shape, x.dtype) for x in (q, k, v)]
+    dbias = None if bias is None else np.zeros_like(bias)
+    for i in np.ndindex(q.shape[:-2]):
+        added = _at(i, mask, bias_TS, causal, offset)
+        to = dbias if dbias is None else dbias[_own(i, dbias.shape[:-2])]
+        one = q[i], k[i], v[i], grad[i]
+        _backward(*one, added, scale, block, [x[i] for x in found], to)
+    dq, dk, dv = (sum_to(x, dx) for x, dx in zip(given, found, strict=True))
+    return dq, dk, dv, dbias
 
 
-def _fits(q: np.ndarray, k: np.ndarray, v: np.ndarray) -> bool:
-    """Whether exp(q·k), times v or not, keeps all its digits whichever rows meet."""
+def _repeated(
+    q: np.ndarray,
+    k: np.ndarray,
+    v: np.ndarray,
+    mask: np.ndarray | None,
+    bias: np.ndarray | None,
+    scale: float | None,
+    *others: tuple[int, ...],
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray | None, np.ndarray | None, float]:
+    """All with the same leading axes, and mask and bias as tables; nothing is copied."""
+    shapes = [x.shape[:-2] for x in (q, k, v, mask, bias) if x is not None]
+    leading = np.broadcast_shapes(*shapes, *others)
+    table = (*leading, q.shape[-2], k.shape[-2])
+    q, k, v = (np.broadcast_to(x, leading + x.shape[-2:]) for x in (q, k, v))
+    mask, bias = (None if x is None else np.broadcast_to(x, table) for x in (mask, bias))
+    return q, k, v, mask, bias, 1 / math.sqrt(max(q.shape[-1], 1)) if scale is None else scale
+
+
+class _Added(NamedTuple):
+    """What is added to the scores of one table: a bias, and -inf where one may not look."""
+
+    mask: np.ndarray | None
+    bias: np.ndarray | None
+    causal: bool
+    offset: int
+
+    def spans(self, n_queries: int, n_keys: int, block: int) -> Iterator[tuple[slice, list[slice]]]:
+        """Blocks of queries, each with the blocks of keys that it may look at."""
+        for start in range(0, n_queries, block):
+            rows = slice(start, min(start + block, n_queries))
+            end = min(n_keys, rows.stop + self.offset) if self.causal else n_keys
+            yield rows, [slice(s, min(s + block, n_keys)) for s in range(0, end, block)]
+
+    def to(self, scores: np.ndarray, rows: slice, cols: slice) -> np.ndarray:
+        """The scores of a block, with what is added; they are overwritten."""
+        if self.bias is not None:
+            scores += self.bias[rows, cols]
+        if self.mask is not None:
+            scores += np.where(self.mask[rows, cols], 0, -np.inf).astype(scores.dtype)
+        if self.causal and cols.stop > rows.start + self.offset + 1:
+            t = np.arange(rows.start, rows.stop)[:, np.newaxis] + self.offset
+            later = np.arange(cols.start, cols.stop) > t
+            scores += np.where(later, -np.inf, 0).astype(scores.dtype)
+        return scores
+
+
+def _at(
+    i: tuple[int, ...],
+    mask: np.ndarray | None,
+    bias: np.ndarray | None,
+    causal: bool,
+    offset: int,
+) -> _Added:
+    mask, bias = (None if x is None else x[i] for x in (mask, bias))
+    return _Added(mask, bias, causal, offset)
+
+
+def _fits(q: np.ndarray, k: np.ndarray, v: np.ndarray, scale: float) -> bool:
+    """Whether exp(scale q·k), times v or not, keeps all its digits whichever rows meet."""
     lengths = [math.sqrt(np.vecdot(x, x).max(initial=0)) for x in (q, k)]
     largest = float(max(v.max(initial=0), -v.min(initial=0)))
     if not largest > 0:
         return False
     info = np.finfo(v.dtype)
     margin = abs(math.log(largest)) + math.log(len(v) / info.eps)
-    return math.prod(lengths) + margin < math.log(info.max)
+    return scale * math.prod(lengths) + margin < math.log(info.max)
 
 
-def _fill_unshifted(
-    y: np.ndarray, q: np.ndarray, k: np.ndarray, v: np.ndarray, mask: np.ndarray | None
-) -> None:
-    """Write attention into `y`, for scores q·k that may be exponentiated as they are."""
-    strip, ones = np.empty((ROWS, len(k)), q.dtype), np.ones(len(k), q.dtype)
-    for start in range(0, len(q), ROWS):
-        rows = slice(start, start + ROWS)
-        keys = slice(None) if mask is None else _seen(mask[rows])
-        terms = np.matmul(q[rows], k[keys].T, out=strip[: len(q[rows]), : len(k[keys])])
-        np.exp(terms, out=terms)
-        if mask is not None:
-            terms *= mask[rows, keys]
-        total = terms @ ones[keys]
-        np.divide(terms @ v[keys], np.where(total == 0, 1, total)[:, np.newaxis], out=y[rows])
-
-
-def _seen(mask: np.ndarray) -> slice:
-    """From the first to the last key that some row may look at."""
-    seen = np.flatnonzero(mask.any(axis=0))
-    return slice(seen[0], seen[-1] + 1) if len(seen) else slice(0)
-
-
-def _fill(
-    y: np.ndarray,
+def _forward(
     q: np.ndarray,
     k: np.ndarray,
     v: np.ndarray,
-    mask: np.ndarray | None,
-    bias: np.ndarray | None,
+    added: _Added,
     scale: float,
+    block: int,
+    y: np.ndarray,
+) -> np.ndarray:
+    """Write attention into `y`; return the logarithm of the sum of exponentials of each row."""
+    lse, plain = np.empty(len(q), q.dtype), added.bias is None and _fits(q, k, v, scale)
+    room = np.empty((min(block, len(q)), min(block, len(k))), q.dtype)
+    for rows, blocks in added.spans(len(q), len(k), block):
+        asked = scale * q[rows] if plain else q[rows]
+        n, first = len(asked), 0 if plain else -np.inf
+        state = State(np.full(n, first, q.dtype), np.zeros(n, q.dtype), np.zeros_like(y[rows]))
+        for cols in blocks:
+            scores = np.matmul(asked, k[cols].T, out=room[:n, : cols.stop - cols.start])
+            if plain:
+                state = _summed(state, added.to(scores, rows, cols), v[cols])
+            else:
+                scores *= scale
+                state = merged(state, seen(added.to(scores, rows, cols), v[cols]))
+        total = np.where(state.total == 0, 1, state.total)
+        np.divide(state.output, total[:, np.newaxis], out=y[rows])
+        lse[rows] = state.top + np.log(state.total)
+    return lse
+
+
+def _summed(state: State, scores: np.ndarray, v: np.ndarray) -> State:
+    """As `merged` with `seen`, where all tops may be 0; the scores are overwritten."""
+    terms = np.exp(scores, out=scores)
+    total, output = state.total, state.output
+    total += terms @ np.ones(len(v), v.dtype)
+    output += terms @ v
+    return state
+
+
+def _backward(
+    q: np.ndarray,
+    k: np.ndarray,
+    v: np.ndarray,
+    grad: np.ndarray,
+    added: _Added,
+    scale: float,
+    block: int,
+    found: list[np.ndarray],
+    dbias: np.ndarray | None,
 ) -> None:
-    """Write attention into `y`, each strip of rows by the definition."""
-    for start in range(0, len(q), ROWS):
-        rows = slice(start, start + ROWS)
-        hidden, added = (None if x is None else x[rows] for x in (mask, bias))
-        y[rows] = attention(q[rows], k, v, hidden, added, scale)
+    """Add the gradients to `found`, those of queries, keys and values, and to that of the bias."""
+    dq, dk, dv = found
+    y = np.empty_like(grad)
+    lse = _forward(q, k, v, added, scale, block, y)
+    lse = np.where(lse == -np.inf, 0, lse)[:, np.newaxis]
+    met = np.vecdot(grad, y)[:, np.newaxis]
+    for rows, blocks in added.spans(len(q), len(k), block):
+        for cols in blocks:
+            scores = added.to(scale * (q[rows] @ k[cols].T), rows, cols)
+            weights = np.exp(scores - lse[rows])
+            dscores = weights * (grad[rows] @ v[cols].T - met[rows])
+            dq[rows] += scale * (dscores @ k[cols])
+            dk[cols] += scale * (dscores.T @ q[rows])
+            dv[cols] += weights.T @ grad[rows]
+            if dbias is not None:
+                part = dbias[_own((rows, cols), dbias.shape)]
+                part += sum_to(part, dscores)
+
+
+def _own(index: tuple[int | slice, ...], shape: tuple[int, ...]) -> tuple[int | slice, ...]:
+    """Where an array of this shape has what it has at `index` once its axes are repeated."""
+    own = index[len(index) - len(shape) :]
+    first = [0 if isinstance(i, int) else slice(None) for i in own]
+    return tuple(f if n == 1 else i for i, f, n in zip(own, first, shape, strict=True))

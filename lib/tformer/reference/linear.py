@@ -1,0 +1,116 @@
+"""Linear attention: weights that are dot products of positive features (chapter 16).
+
+Without the exponential of a score the sums can be taken in another order: first over the keys. So
+all that a row must know of the past fits into a table of d_k times d_v numbers, however long it is.
+"""
+
+import numpy as np
+
+from tformer.reference.equation import equation
+from tformer.reference.masks import causal_mask
+
+__all__ = ["linear_attention", "positive_features", "recurrent_linear_attention"]
+
+
+@equation
+def positive_features(x: np.ndarray) -> np.ndarray:
+    """Each entry made positive: x + 1 from 0 on, and the exponential below.
+
+    Parameters
+    ----------
+    x : (...) array
+
+    Returns
+    -------
+    (...) array
+
+    Notes
+    -----
+    Equation eq-positive-features; elu(x) + 1 of [katharopoulos2020], equation 7.
+    """
+    return np.where(x > 0, x + 1, np.exp(np.minimum(x, 0)))
+
+
+@equation
+def linear_attention(
+    q: np.ndarray, k: np.ndarray, v: np.ndarray, causal: bool = False
+) -> np.ndarray:
+    """Attention with the weight φ(q)·φ(k), over the sum of a row's, in the place of the softmax.
+
+    Parameters
+    ----------
+    q : (..., T, d_k) array
+        Queries.
+    k : (..., S, d_k) array
+        Keys.
+    v : (..., S, d_v) array
+        Values, one for each key.
+    causal : bool
+        Whether keys after the position of a query are masked; the first one stands at 0.
+
+    Returns
+    -------
+    (..., T, d_v) array
+        A row whose weights are all 0 is zero.
+
+    Notes
+    -----
+    Equation eq-linear-attention; [katharopoulos2020], sections 3.2 and 3.3, by the table. φ is
+    `positive_features`, and there is no scale.
+    """
+    weights_TS = positive_features(q) @ positive_features(k).mT
+    if causal:
+        weights_TS = weights_TS * causal_mask(q.shape[-2], k.shape[-2])
+    total = weights_TS.sum(axis=-1, keepdims=True)
+    return (weights_TS @ v) / np.where(total == 0, 1, total)
+
+
+@equation
+def recurrent_linear_attention(
+    q: np.ndarray,
+    k: np.ndarray,
+    v: np.ndarray,
+    state: np.ndarray | None = None,
+    total: np.ndarray | None = None,
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Causal `linear_attention`, a word at a time, and what is kept of the words that are read.
+
+    Parameters
+    ----------
+    q : (..., T, d_k) array
+        Queries.
+    k : (..., T, d_k) array
+        Keys.
+    v : (..., T, d_v) array
+        Values, one for each key.
+    state : (..., d_k, d_v) array, optional
+        What was kept of earlier words; 0 if left out.
+    total : (..., d_k) array, optional
+        The sum of the features of their keys; 0 if left out.
+
+    Returns
+    -------
+    y : (..., T, d_v) array
+        A row whose weights are all 0 is zero.
+    state : (..., d_k, d_v) array
+        The sum of the products of features of keys and values, to go on with.
+    total : (..., d_k) array
+
+    Notes
+    -----
+    Equation eq-recurrent-linear-attention; [katharopoulos2020], section 3.4.
+    """
+    given = [x.shape[:-2] for x in (q, k, v, state) if x is not None]
+    leading = np.broadcast_shapes(*given, () if total is None else total.shape[:-1])
+    q, k = positive_features(q), positive_features(k)
+    table = (*leading, q.shape[-1], v.shape[-1])
+    state = np.broadcast_to(np.zeros((), q.dtype) if state is None else state, table)
+    total = np.broadcast_to(np.zeros((), q.dtype) if total is None else total, table[:-1])
+    y = np.empty((*leading, q.shape[-2], v.shape[-1]), q.dtype)
+    for t in range(q.shape[-2]):
+        state = state + k[..., t, :, np.newaxis] * v[..., t, np.newaxis, :]
+        total = total + k[..., t, :]
+        norm = (q[..., t, :] * total).sum(axis=-1, keepdims=True)
+        row = (q[..., t, np.newaxis, :] @ state)[..., 0, :]
+        y[..., t, :] = row / np.where(norm == 0, 1, norm)
+    return y, state, total

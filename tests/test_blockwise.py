@@ -1,0 +1,169 @@
+"""Attention a block of queries and of keys at a time: the definition, in less memory."""
+
+import tracemalloc
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from attention_problems import D_K, D_V, Problem, S, T, magnitudes, masks, problem
+from cases import TOLERANCE
+from every import every
+from tformer import reference
+from tformer.reference import blockwise
+from tformer.reference.blockwise import State, merged, seen
+
+
+def scaled_up(given: Problem, factor: float) -> Problem:
+    return given._replace(q=given.q * factor)
+
+
+def bounds(given: Problem, dtype: str) -> list[float]:
+    """Twice what the case table allows; and the rounding of a score s, to s half units."""
+    largest_score, met = magnitudes(given)
+    bound = 2 * TOLERANCE[dtype].bound
+    bound += 0 if dtype == "float64" else TOLERANCE["float32"].bound * min(largest_score, 88)
+    return [bound * max(one, 1e-3) for one in met]
+
+
+@masks
+@every("dtype", ["float64", "float32", "float16"])
+@every("factor", [1.0, 1e4])
+@every("sizes", [(T, S, D_K, D_V), (500, 300, D_K, D_V)])
+def test_blockwise_is_the_definition(
+    mask: str, dtype: str, factor: float, sizes: tuple[int, int, int, int]
+) -> None:
+    given = scaled_up(problem(mask, dtype, sizes), factor)
+    q, k, v = (x.astype(dtype) for x in given[:3])
+    expected = reference.attention(q, k, v, given.mask)
+    got = reference.blockwise_attention(q, k, v, given.mask)
+    assert got.dtype == expected.dtype == dtype
+    np.testing.assert_allclose(got, expected, rtol=0, atol=bounds(given, dtype)[0])
+    wide = "float32" if dtype == "float16" else dtype
+    plain = blockwise._fits(*(x[0].astype(wide) for x in (q, k, v)), D_K**-0.5)
+    assert plain == (factor == 1)
+
+
+@masks
+@every("dtype", ["float64", "float32"])
+@every("bias", [False, True])
+@every("block", [1, 16, 192])
+def test_gradients_are_those_of_the_definition(
+    mask: str, dtype: str, bias: bool, block: int
+) -> None:
+    given = problem(mask, dtype, bias=bias)
+    q, k, v, grad = (x.astype(dtype) for x in given[:4])
+    added = {"mask": given.mask, "bias": None if given.bias is None else given.bias.astype(dtype)}
+    expected = reference.attention_vjp(q, k, v, grad, **added)
+    got = reference.blockwise_attention_vjp(q, k, v, grad, **added, block=block)
+    for one, other, bound in zip(got, expected, [*bounds(given, dtype)[1:], 0.0], strict=False):
+        if other is not None:
+            assert one is not None
+            assert one.shape == other.shape
+            np.testing.assert_allclose(one, other, rtol=0, atol=bound)
+
+
+@every("shape", [(1, 1), (1, S), (T, 1), (T, S), (2, T, S), (2, 1, 1)])
+def test_a_bias_of_any_shape_gathers_its_gradient(shape: tuple[int, ...]) -> None:
+    given = problem("random")
+    bias = np.random.default_rng(2).standard_normal(shape)
+    arrays = (*given[:4], given.mask, bias)
+    expected = reference.attention_vjp(*arrays)[3]
+    got = reference.blockwise_attention_vjp(*arrays, block=8)[3]
+    assert got is not None
+    assert got.shape == shape
+    np.testing.assert_allclose(got, expected, rtol=0, atol=1e-10)
+
+
+@every("offset", [0, 1, 5, 16, 40])
+@every("block", [1, 4, 7, 192])
+@every("dtype", ["float64", "float32"])
+def test_causal_with_an_offset_is_the_causal_mask(offset: int, block: int, dtype: str) -> None:
+    given = problem("random", dtype)
+    mask = reference.causal_mask(T, S, offset) & given.mask
+    q, k, v, grad = (x.astype(dtype) for x in given[:4])
+    settings: dict[str, Any] = {"causal": True, "offset": offset, "block": block}
+    got = reference.blockwise_attention(q, k, v, given.mask, **settings)
+    expected = reference.attention(q, k, v, mask)
+    tolerance = bounds(given, dtype)
+    np.testing.assert_allclose(got, expected, rtol=0, atol=tolerance[0])
+    back = reference.blockwise_attention_vjp(q, k, v, grad, given.mask, **settings)
+    wanted = reference.attention_vjp(q, k, v, grad, mask)
+    for one, other, bound in zip(back[:3], wanted[:3], tolerance[1:4], strict=True):
+        np.testing.assert_allclose(one, other, rtol=0, atol=bound)
+
+
+@pytest.mark.parametrize("shifted", [False, True])
+def test_a_row_that_may_look_nowhere_gives_and_passes_back_zeros(
+    shifted: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if shifted:
+        monkeypatch.setattr(blockwise, "_fits", lambda *_: False)
+    given = problem("random")
+    y = reference.blockwise_attention(*given[:3], given.mask, block=5)
+    assert not y[:, [3, -1]].any()
+    dq, *_ = reference.blockwise_attention_vjp(*given[:4], given.mask, block=5)
+    assert not dq[:, [3, -1]].any()
+    np.testing.assert_allclose(y, reference.attention(*given[:3], given.mask), rtol=0, atol=1e-10)
+
+
+def test_blocks_of_the_future_are_not_read() -> None:
+    given = problem("none", sizes=(8, 8, D_K, D_V))
+    k, v = given.k.copy(), given.v.copy()
+    k[:, 4:] = v[:, 4:] = np.nan
+    y = reference.blockwise_attention(given.q, k, v, causal=True, block=4)
+    np.testing.assert_allclose(y[:, :4], reference.causal_attention(*given[:3])[:, :4], atol=1e-10)
+
+
+@pytest.mark.parametrize("size", [1e-30, 1e-20, 1e-10, 1.0, 1e10, 1e20, 1e30, 1e36])
+def test_blockwise_keeps_its_digits_for_values_of_any_size(size: float) -> None:
+    given = problem("causal")
+    q, k = (3 * x.astype(np.float32) for x in given[:2])
+    v = (size * given.v).astype(np.float32)
+    expected = reference.attention(q, k, v, given.mask)
+    got = reference.blockwise_attention(q, k, v, given.mask, block=5)
+    largest = np.abs(v).max() * magnitudes(given._replace(q=3 * given.q, k=3 * given.k))[0]
+    np.testing.assert_allclose(
+        got, expected, rtol=0, atol=TOLERANCE["float32"].bound * float(largest)
+    )
+
+
+def test_states_of_parts_are_the_state_of_the_whole() -> None:
+    rng = np.random.default_rng(0)
+    scores, v = 30 * rng.standard_normal((4, 12)), rng.standard_normal((12, 3))
+    scores[2, :5], scores[3] = -np.inf, -np.inf
+    parts = [seen(scores[:, a:b], v[a:b]) for a, b in ((0, 5), (5, 6), (6, 12))]
+    left = merged(merged(parts[0], parts[1]), parts[2])
+    right = merged(parts[0], merged(parts[1], parts[2]))
+    for state in (left, right):
+        for got, expected in zip(state, seen(scores, v), strict=True):
+            np.testing.assert_allclose(got, expected, rtol=1e-12, atol=1e-12)
+    nothing = State(np.full(4, -np.inf), np.zeros(4), np.zeros((4, 3)))
+    for got, expected in zip(merged(nothing, left), left, strict=True):
+        np.testing.assert_array_equal(got, expected)
+
+
+def peak(function: Callable[..., Any], *arrays: np.ndarray) -> int:
+    """Bytes at the peak beyond what is returned."""
+    tracemalloc.start()
+    found = function(*arrays)
+    most = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    several = found if isinstance(found, tuple) else (found,)
+    return most - sum(x.nbytes for x in several if x is not None)
+
+
+def test_the_memory_beyond_the_output_grows_with_the_length_and_not_its_square() -> None:
+    peaks = {}
+    for n in (1024, 2048):
+        q, k, v, grad = np.random.default_rng(0).standard_normal((4, n, 64)).astype("f")
+        peaks[n] = [
+            peak(reference.blockwise_attention, q, k, v),
+            peak(reference.blockwise_attention_vjp, q, k, v, grad),
+            peak(reference.attention, q, k, v),
+        ]
+    assert peaks[2048][0] < 0.4 * 2**20
+    assert peaks[2048][0] - peaks[1024][0] <= 16 * 1024
+    assert peaks[2048][1] - peaks[1024][1] <= 1024 * (64 + 8) * 4
+    assert peaks[2048][2] > 2 * 2048**2 * 4
