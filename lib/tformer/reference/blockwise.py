@@ -40,7 +40,8 @@ class State(NamedTuple):
 def seen(scores: np.ndarray, v: np.ndarray) -> State:
     """The state after the keys of (..., T, S) scores and (..., S, d_v) values, at least one."""
     top = scores.max(axis=-1)
-    terms = np.exp(scores - np.where(top == -np.inf, 0, top)[..., np.newaxis])
+    terms = scores - np.where(top == -np.inf, 0, top)[..., np.newaxis]
+    np.exp(terms, out=terms)
     return State(top, terms.sum(axis=-1), terms @ v)
 
 
@@ -214,11 +215,11 @@ class _Added(NamedTuple):
         if self.bias is not None:
             scores += self.bias[rows, cols]
         if self.mask is not None:
-            scores += np.where(self.mask[rows, cols], 0, -np.inf).astype(scores.dtype)
+            zero, hidden = scores.dtype.type(0), scores.dtype.type(-np.inf)
+            scores += np.where(self.mask[rows, cols], zero, hidden)
         if self.causal and cols.stop > rows.start + self.offset + 1:
             t = np.arange(rows.start, rows.stop)[:, np.newaxis] + self.offset
-            later = np.arange(cols.start, cols.stop) > t
-            scores += np.where(later, -np.inf, 0).astype(scores.dtype)
+            np.copyto(scores, -np.inf, where=np.arange(cols.start, cols.stop) > t)
         return scores
 
 

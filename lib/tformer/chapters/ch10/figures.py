@@ -10,16 +10,12 @@ from matplotlib.figure import Figure
 from matplotlib.patches import FancyBboxPatch, Rectangle
 
 from tformer.chapters.ch10 import learn, lists, real, start
-from tformer.configuration import Configuration
 from tformer.figures.style import INK, KEY, ORANGE, QUERY, QUIET, VALUE, label_ends, panel
 from tformer.figures.tables import blank, squares
-from tformer.models.sizes import Sizes, count_parameters
+from tformer.models.known import GPT, GPT2, LLAMA, SMOL
+from tformer.models.sizes import count_parameters
 from tformer.world.sources import slips
 
-GPT2 = Sizes(50257, 768, 12, 12, 3072, n_positions=1024)
-SMOL = Sizes(49152, 576, 30, 9, 1536, n_groups=3, biased=False, gated=True)
-GPT = Configuration(activation="gelu_tanh")
-LLAMA = Configuration(norm="rms", activation="silu", positions="rope")
 NAMED = ("animal", "street", "horse", "dog", "river", "road")
 
 

@@ -1,0 +1,1 @@
+"""Chapter 16: cost, and attention without the matrix."""

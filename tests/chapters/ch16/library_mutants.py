@@ -1,0 +1,46 @@
+"""Mutants of the library functions of chapter 16, and the claims of the chapter that kill them."""
+
+from slipped import slipped
+
+MUTANTS = slipped(
+    blockwise_attention="""
+        added, scale, block → added, 2 * scale, block
+            blockwise attention: another scale
+    """,
+    blockwise_attention_vjp="""
+        (sum_to(x, dx) for → (sum_to(x, 0 * dx) for
+            blockwise attention vjp: nothing is passed back
+    """,
+    window_attention="""
+        near, scale=scale → None, scale=scale
+            window attention: all keys of the strip
+    """,
+    block_sparse_attention="""
+        keys <= last → keys < last
+            block-sparse attention: not itself
+    """,
+    positive_features="""
+        np.exp(np.minimum(x, 0)) → 0 * x
+            positive features: zero below zero
+    """,
+    linear_attention="""
+        (weights_TS @ v) / → (weights_TS @ v) / 2 /
+            linear attention: halved
+    """,
+    recurrent_linear_attention="""
+        state = state + k → state = k
+            recurrent linear attention: overwritten
+    """,
+)
+"""What is wrong -> the library function, and the mutant in its place."""
+
+KILLED_BY = {
+    "blockwise attention: another scale": ["thm-blockwise"],
+    "blockwise attention vjp: nothing is passed back": ["thm-blockwise"],
+    "window attention: all keys of the strip": ["prop-window"],
+    "block-sparse attention: not itself": ["prop-window"],
+    "positive features: zero below zero": ["thm-linear"],
+    "linear attention: halved": ["thm-linear"],
+    "recurrent linear attention: overwritten": ["thm-linear"],
+}
+"""What is wrong, here or in another chapter -> the claims of this chapter that must fail."""
