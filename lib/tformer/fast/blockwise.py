@@ -20,7 +20,7 @@ def blockwise_attention(
     scale: float | None = None,
     causal: bool = False,
     offset: int = 0,
-    block: int = 192,
+    block: int = 208,
 ) -> Tensor:
     """By `attention`, or `causal_attention`, whose kernel has blocks of its own.
 
@@ -45,7 +45,7 @@ def blockwise_attention_vjp(
     scale: float | None = None,
     causal: bool = False,
     offset: int = 0,
-    block: int = 192,
+    block: int = 208,
 ) -> tuple[Tensor, Tensor, Tensor, Tensor | None]:
     """By PyTorch's automatic differentiation of `blockwise_attention`."""
 

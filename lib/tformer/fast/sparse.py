@@ -19,7 +19,7 @@ def window_attention(
     window: int,
     offset: int = 0,
     scale: float | None = None,
-    block: int = 192,
+    block: int = 208,
 ) -> Tensor:
     """By `attention`, a block of queries at a time."""
     n_keys, parts, scale = k.shape[-2], [], scale_of(q, scale)

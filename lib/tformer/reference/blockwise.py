@@ -51,7 +51,8 @@ def merged(a: State, b: State) -> State:
     shift = np.where(top == -np.inf, 0, top)
     of_a, of_b = np.exp(a.top - shift), np.exp(b.top - shift)
     total = of_a * a.total + of_b * b.total
-    return State(top, total, of_a[..., None] * a.output + of_b[..., None] * b.output)
+    output = of_a[..., None] * a.output + of_b[..., None] * b.output
+    return State(top, total, output)
 
 
 @equation
@@ -64,7 +65,7 @@ def blockwise_attention(
     scale: float | None = None,
     causal: bool = False,
     offset: int = 0,
-    block: int = 192,
+    block: int = 208,
 ) -> np.ndarray:
     """What `attention` gives, by blocks of queries and of keys, without the table of scores.
 
@@ -121,7 +122,7 @@ def blockwise_attention_vjp(
     scale: float | None = None,
     causal: bool = False,
     offset: int = 0,
-    block: int = 192,
+    block: int = 208,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray | None]:
     """Vector-Jacobian product of `blockwise_attention`, without the table of weights.
 
@@ -257,14 +258,19 @@ def _forward(
     """Write attention into `y`; return the logarithm of the sum of exponentials of each row."""
     lse, plain = np.empty(len(q), q.dtype), added.bias is None and _fits(q, k, v, scale)
     room = np.empty((min(block, len(q)), min(block, len(k))), q.dtype)
+    part, ones = np.empty((len(room), v.shape[-1]), q.dtype), np.ones(room.shape[1], q.dtype)
     for rows, blocks in added.spans(len(q), len(k), block):
-        asked = scale * q[rows] if plain else q[rows]
-        n, first = len(asked), 0 if plain else -np.inf
-        state = State(np.full(n, first, q.dtype), np.zeros(n, q.dtype), np.zeros_like(y[rows]))
+        asked, n = scale * q[rows] if plain else q[rows], rows.stop - rows.start
+        y[rows], first = 0, 0 if plain else -np.inf
+        state = State(np.full(n, first, q.dtype), np.zeros(n, q.dtype), y[rows])
         for cols in blocks:
-            scores = np.matmul(asked, k[cols].T, out=room[:n, : cols.stop - cols.start])
-            if plain:
-                state = _summed(state, added.to(scores, rows, cols), v[cols])
+            width = cols.stop - cols.start
+            scores = np.matmul(asked, k[cols].T, out=room[:n, :width])
+            if plain:  # all tops may be 0, and a block is added where the others are
+                np.exp(added.to(scores, rows, cols), out=scores)
+                np.add(state.total, scores @ ones[:width], out=state.total)
+                np.matmul(scores, v[cols], out=part[:n])
+                np.add(state.output, part[:n], out=state.output)
             else:
                 scores *= scale
                 state = merged(state, seen(added.to(scores, rows, cols), v[cols]))
@@ -272,15 +278,6 @@ def _forward(
         np.divide(state.output, total[:, np.newaxis], out=y[rows])
         lse[rows] = state.top + np.log(state.total)
     return lse
-
-
-def _summed(state: State, scores: np.ndarray, v: np.ndarray) -> State:
-    """As `merged` with `seen`, where all tops may be 0; the scores are overwritten."""
-    terms = np.exp(scores, out=scores)
-    total, output = state.total, state.output
-    total += terms @ np.ones(len(v), v.dtype)
-    output += terms @ v
-    return state
 
 
 def _backward(

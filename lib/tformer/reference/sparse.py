@@ -23,7 +23,7 @@ def window_attention(
     window: int,
     offset: int = 0,
     scale: float | None = None,
-    block: int = 192,
+    block: int = 208,
 ) -> np.ndarray:
     """Attention of each position to itself and the few before it, at a cost of T times `window`.
 
@@ -58,10 +58,10 @@ def window_attention(
     y = np.empty((*_leading(q, k, v), q.shape[-2], v.shape[-1]), q.dtype)
     for start in range(0, q.shape[-2], block):
         rows = q[..., start : start + block, :]
-        first, last = start + offset, start + offset + rows.shape[-2]
+        first, n = start + offset, rows.shape[-2]
         least = min(max(first - window + 1, 0), k.shape[-2])
-        keys = slice(least, max(min(last, k.shape[-2]), least))
-        near = sliding_window_mask(rows.shape[-2], keys.stop - least, window, first - least)
+        keys = slice(least, max(min(first + n, k.shape[-2]), least))
+        near = sliding_window_mask(n, keys.stop - least, window, first - least)
         y[..., start : start + block, :] = attention(
             rows, k[..., keys, :], v[..., keys, :], near, scale=scale
         )

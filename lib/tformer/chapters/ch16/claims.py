@@ -270,7 +270,7 @@ def intensity(written: int = 1, rows: int = 2, width: int = 64) -> str:
 
 
 @claim(
-    "prop-cache",
+    "prop-cache-bytes",
     "numeric",
     mutants={
         "every head keeps its own": {"own": True},

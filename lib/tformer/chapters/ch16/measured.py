@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import time
+import tracemalloc
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
@@ -15,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["FILE", "SIZES", "fastest", "roof", "stored"]
+__all__ = ["FILE", "SIZES", "fastest", "peak", "roof", "stored", "told"]
 
 FILE = Path(__file__).with_name("measured.json")
 SIZES = (1, 2, 4, 8, 16, 32, 64, 128, 256)
@@ -30,7 +31,28 @@ def stored() -> dict[str, Any]:
     return dict(json.loads(FILE.read_text(encoding="utf-8")))
 
 
-def fastest(calls: dict[Any, Callable[[], Any]], budget: float) -> dict[Any, float]:
+def told(n_words: int, name: str = "blockwise") -> str:
+    """What was measured at one length, forward: time over that of the floor, and memory."""
+    (one,) = (x["forward"] for x in stored()["lengths"] if x["length"] == n_words)
+    ratio = one["seconds"][name] / one["seconds"]["floor"]
+    return f"{ratio:.1f} times the floor, {one['mib'][name]:.2f} mebibytes"
+
+
+def peak(look: Callable[..., np.ndarray], n_words: int) -> float:
+    """MiB at the peak beyond the output, for one head of width 64 in float32."""
+    q, k, v = np.random.default_rng(0).standard_normal((3, n_words, 64)).astype(np.float32)
+    tracemalloc.start()
+    y = look(q, k, v)
+    most = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    return (most - y.nbytes) / 2**20
+
+
+def fastest(
+    calls: dict[Any, Callable[[], Any]],
+    budget: float,
+    clock: Callable[[], float] = time.perf_counter,
+) -> dict[Any, float]:
     """The smallest time of each call, in seconds; in turns, for about so many seconds in all."""
     best = dict.fromkeys(calls, float("inf"))
     for call in calls.values():
@@ -38,13 +60,17 @@ def fastest(calls: dict[Any, Callable[[], Any]], budget: float) -> dict[Any, flo
     start = time.perf_counter()
     while time.perf_counter() - start < budget or float("inf") in best.values():
         for name, call in calls.items():
-            before = time.perf_counter()
+            before = clock()
             call()
-            best[name] = min(best[name], time.perf_counter() - before)
+            best[name] = min(best[name], clock() - before)
     return best
 
 
-def roof(rows: tuple[int, ...] = SIZES, budget: float = 12.0) -> dict[str, Any]:
+def roof(
+    rows: tuple[int, ...] = SIZES,
+    budget: float = 12.0,
+    clock: Callable[[], float] = time.perf_counter,
+) -> dict[str, Any]:
     """Measure this machine, for about so many seconds.
 
     Returns
@@ -64,6 +90,7 @@ def roof(rows: tuple[int, ...] = SIZES, budget: float = 12.0) -> dict[str, Any]:
         | {"flops": lambda: np.matmul(small[0], small[1], out=room)}
         | {"bytes": lambda: np.matmul(table, vector)},
         budget,
+        clock,
     )
     speeds = [2 * n * WIDE**2 / took[n] for n in rows]
     reads = [(8 * n * WIDE + table.nbytes) / took[n] for n in rows]
