@@ -130,8 +130,8 @@ def against_naive() -> tuple[Figure, Figure]:
     _by_length(most, "MiB beyond the result")
     most.set(yscale="log", ylim=(0.1, 2e5))
     most.legend(fontsize=8, loc="upper left")
-    ax.set(ylim=(0, 12))
-    ax.legend(fontsize=9, loc="upper right")
+    ax.set(ylim=(0, 14))
+    ax.legend(fontsize=9, loc="upper right", ncols=2)
     return one, two
 
 
