@@ -136,18 +136,20 @@ def test_both_libraries_read_alike():
     assert np.abs(one - other.numpy()).max() < 5e-5
 
 
-def test_it_writes_tales():
-    """Greedy after a held-out first half: the cure and who is helped."""
+def test_it_helps_whom_it_should_nearly_always():
+    """Of pairs of nouns that it never read, 12 of 504 stories go wrong, all of a table."""
     teller, world = load(), tales.parted()[1]
-    right = 0
-    for story in world.texts[::12]:
-        begun, wanted = str(tales.tale(story, "Mia")).split(" So Mia")
-        row = teller.tokens.encode(f"\n{begun} So Mia")
-        for _ in range(5):
-            logits = reference.decoder(np.array(row), teller.parameters, teller.configuration)
-            row.append(int(logits[-1].argmax()))
-        right += teller.tokens.decode(row).endswith(wanted)
-    assert right >= 0.97 * len(world.texts[::12])
+    parameters = tree_map(torch.from_numpy, teller.parameters)
+    wrong = []
+    for story in world:
+        told = tales.tale(story, "Mia")
+        row = teller.tokens.encode(f"\n{told}")
+        place = told.kinds.index("patient")
+        logits = fast.decoder(torch.tensor(row), parameters, teller.configuration)
+        if int(logits[place].argmax()) != row[place + 1]:
+            wrong.append(story)
+    assert 0 < len(wrong) <= 20
+    assert all("table" in story for story in wrong)
 
 
 def test_its_file_is_half_precision_and_small():
