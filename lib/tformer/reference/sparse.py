@@ -61,7 +61,8 @@ def window_attention(
         first, n = start + offset, rows.shape[-2]
         least = min(max(first - window + 1, 0), k.shape[-2])
         keys = slice(least, max(min(first + n, k.shape[-2]), least))
-        near = sliding_window_mask(n, keys.stop - least, window, first - least)
+        size = keys.stop - least
+        near = sliding_window_mask(n, size, window, first - least)
         y[..., start : start + block, :] = attention(
             rows, k[..., keys, :], v[..., keys, :], near, scale=scale
         )
