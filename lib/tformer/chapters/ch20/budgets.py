@@ -5,14 +5,19 @@ since its sizes and tokens grow by four as well; the other ten lie in `budgets.c
 ``sweep(drawn_source(), plans(), folder)`` writes. No fit of a law has used these ten.
 """
 
+from __future__ import annotations
+
 from functools import cache
 from importlib.resources import files
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from tformer.chapters.ch20 import measured
 from tformer.experiments.scaling import Law, Runs, read
-from tformer.experiments.scaling.sweep import Plan
+
+if TYPE_CHECKING:
+    from tformer.experiments.scaling.sweep import Plan
 
 __all__ = ["WIDTHS", "bottom", "compute", "exponent", "new", "ours", "plans"]
 
@@ -29,14 +34,21 @@ WIDTHS = {
 
 def plans() -> list[Plan]:
     """The runs that the sweep has not. Tokens are cut to whole steps, a change below .2 %."""
+    from tformer.experiments.scaling.sweep import Plan  # loads PyTorch
+
     found = []
     for k, widths in WIDTHS.items():
         for width in widths:
             if width & (width - 1):
-                tokens = round(compute(k) / 6 / Plan(width, 1).n)
+                tokens = round(compute(k) / 6 / _size(width))
                 step = 32 * Plan(width, tokens).batch
                 found.append(Plan(width, step * round(tokens / step)))
     return found
+
+
+def _size(width: int) -> int:
+    """Parameters of the blocks of a model of our sweep."""
+    return 24 * width**2
 
 
 def compute(k: int) -> float:
@@ -48,7 +60,7 @@ def compute(k: int) -> float:
 def ours(k: int) -> Runs:
     """The five runs of a budget, by size."""
     every = Runs(*map(np.append, measured.sweep(), new()))
-    sizes = [Plan(width, 1).n for width in WIDTHS[k]]
+    sizes = [_size(width) for width in WIDTHS[k]]
     these = np.isin(every.n, sizes) & np.isclose(6 * every.n * every.d, compute(k), rtol=2e-3)
     return every.keep(np.flatnonzero(these)[np.argsort(every.n[these])])
 

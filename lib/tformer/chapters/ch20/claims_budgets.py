@@ -26,7 +26,8 @@ BEST = ((1639, 3319, 6607, 11401), (1849, 3404, 6267, 11538))
 )
 def four_budgets(log: bool = True, delta: float = 1e-3, confidence: float = 0.95) -> str:
     """Vertices by normal equations, the law's best sizes by a search; the ten against intervals."""
-    law, found = fit(measured.sweep(), floor=0.0, delta=delta), ([], [])
+    law = fit(measured.sweep(), floor=0.0, delta=delta)
+    found: tuple[list[float], list[float]] = ([], [])
     for k in budgets.WIDTHS:
         runs = budgets.ours(k)
         require(near(6 * runs.n * runs.d / budgets.compute(k), 1, 2e-3), f"budget {k} is another")
@@ -79,7 +80,7 @@ def plateau(
     require(near(got, (3.408, 3.193, 0.015), 6e-4), f"losses, and over a guess: {np.round(got, 4)}")
     slope, middle = np.polyfit(np.log(seen), np.log((first, last)), 1)
     said = float(np.exp(middle + slope * np.log(250)))
-    got = (said, late)
-    require(near(got, (3.043, 0.013), 6e-4), f"said and measured: {np.round(got, 4)}")
-    require(near(plateaus.against(kind, 250), got, 1e-9), f"the page prints others than {got}")
+    both = (said, late)
+    require(near(both, (3.043, 0.013), 6e-4), f"said and measured: {np.round(both, 4)}")
+    require(near(plateaus.against(kind, 250), both, 1e-9), f"the page prints others than {both}")
     return "the stored losses to .0006 nats; the power law by a line through two logarithms"
