@@ -17,7 +17,7 @@ from torch.nn.functional import cross_entropy
 from tformer import fast
 from tformer.experiments.threads import one_thread
 from tformer.parameters import tree_map
-from tformer.storyteller.load import load, tokens
+from tformer.storyteller.stored import load, tokens
 from tformer.storyteller.training import BATCH, CONFIGURATION, RECIPE, batches
 
 __all__ = ["FILE", "SCALES", "at_scale", "last_moves", "logits_gradient", "measured", "stored"]

@@ -19,7 +19,7 @@ import numpy as np
 from tformer.models.objectives import next_tokens
 from tformer.models.sizes import initialise
 from tformer.parameters import tree_map
-from tformer.storyteller.load import HERE, load, tokens
+from tformer.storyteller.stored import HERE, load, tokens
 from tformer.storyteller.tales import NAMES, parted, tale
 from tformer.world.stories import ASKED
 
