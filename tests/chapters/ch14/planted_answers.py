@@ -1,0 +1,2 @@
+MUTANTS: dict = {}
+RIGHT: dict = {}
