@@ -118,7 +118,8 @@ def trained(run: Run, steps: int = STEPS) -> Iterator[float]:
     sizes = Sizes(len(world().words), WIDTH, 2, 4, 4 * WIDTH, biased=False, tied=False)
     drawn = initialise(sizes, c, np.random.default_rng(run.seed), run.std)
     model = tree_map(lambda x: torch.from_numpy(x.astype(np.float32)).requires_grad_(), drawn)
-    numbers, told = leaves(model), []
+    numbers = leaves(model)
+    told: list[float] = []
 
     def loss(given: Any, wanted: Any, smoothing: float = 0.0) -> Any:
         given, wanted = (torch.from_numpy(x) for x in (given, wanted))
@@ -179,7 +180,6 @@ if __name__ == "__main__":
         for one in PLANS[plan]:
             losses = [round(x, 4) for x in trained(one)]
             every[plan][str(one)] = [*losses[:3], max(losses), losses[-1]]
-            print(one, every[plan][str(one)], flush=True)
         body = ",\n".join(
             f' "{name}": {{\n'
             + ",\n".join(f'  "{run}": {json.dumps(x)}' for run, x in found.items())

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -79,37 +78,29 @@ def worst(first: float, second: float, t: int) -> np.ndarray:
     "prop-decay",
     "symbolic",
     mutants={
-        "two steps under gradient descent": {"other": sp.Integer(1)},
+        "two steps under gradient descent": {"other": 1},
         "one step under Adam": {"apart": False},
         "both forget the scale of the loss": {"scaled": True},
     },
     scope="symbols; 40 steps of the library on random gradients",
 )
-def decay(other: sp.Expr = sp.Integer(0), apart: bool = True, scaled: bool = False) -> str:
+def decay(other: int = 0, apart: bool = True, scaled: bool = False) -> str:
     """Gradient descent by symbols; then Adam with both decays, small and large losses."""
     x, g = sp.symbols("x g")
     inside, outside = x - RATE * (g + DECAY * x), (1 - RATE * DECAY) * x - RATE * g
     identity(inside, outside + other * RATE, "a step of gradient descent")
     for share in (0.0, 0.1, 0.3):
-        got = _run(lambda x, share=share: 1.0 + share * x, 1)
-        if apart:
-            require(near(got, 1 - RUN, 1e-9), f"decay {share}: the first step ends at {got:.4f}")
-        else:
-            want = _run(lambda x: 1.0, 1, share)
-            require(near(got, want, 1e-9), f"decay {share}: {got:.4f} inside, {want:.4f} apart")
+        got = _run(np.ones(1), inside=share)
+        want = 1 - RUN if apart else _run(np.ones(1), decay=share)
+        require(near(got, want, 1e-9), f"decay {share} inside: {got:.4f}, not {want:.4f}")
     draws = np.random.default_rng(0).standard_normal(40)
+    one, same = _run(draws, decay=0.3), _run(draws, inside=0.3)
     for c in (1e-3, 1.0, 1e3):
-        apart_, within, less = (
-            _run(lambda x, at=iter(draws): c * next(at), 40, 0.3),
-            _run(lambda x, at=iter(draws): c * next(at) + 0.3 * x, 40),
-            _run(lambda x, at=iter(draws): next(at) + 0.3 / c * x, 40),
-        )
-        one = _run(lambda x, at=iter(draws): next(at), 40, 0.3)
-        require(near(apart_, one, 1e-9), f"loss times {c:g}: {apart_:.4f} apart, {one:.4f} before")
-        require(near(within, less, 1e-9), f"loss times {c:g}: {within:.4f}, not {less:.4f}")
-        if scaled:
-            same = _run(lambda x, at=iter(draws): next(at) + 0.3 * x, 40)
-            require(near(within, same, 1e-9), f"loss times {c:g}: {within:.4f}, not {same:.4f}")
+        got = _run(c * draws, decay=0.3)
+        require(near(got, one, 1e-9), f"loss times {c:g}: {got:.4f} apart, {one:.4f} before")
+        got, want = _run(c * draws, inside=0.3), _run(draws, inside=0.3 / c)
+        require(near(got, want, 1e-9), f"loss times {c:g}: {got:.4f}, not {want:.4f}")
+        require(not scaled or near(got, same, 1e-9), f"loss times {c:g}: {got:.4f}, not {same:.4f}")
     return (
         "gradient descent takes the same step for symbols; Adam's first step is the same for "
         "three decays inside the gradient; three scales of the loss"
@@ -120,12 +111,12 @@ RUN = 0.05
 """The rate of these runs."""
 
 
-def _run(gradient: Callable[[float], float], steps: int, decay: float = 0.0) -> float:
-    """Where one number stands that began at 1."""
+def _run(draws: np.ndarray, inside: float = 0.0, decay: float = 0.0) -> float:
+    """Where one number stands that began at 1 and saw these gradients, with both decays."""
     x = np.ones(1)
-    optimiser = Adam([x], eps=0.0, decay=decay)
-    for _ in range(steps):
-        optimiser.step([np.array([gradient(float(x[0]))])], RUN)
+    adam = Adam([x], eps=0.0, decay=decay)
+    for grad in draws:
+        adam.step([grad + inside * x], RUN)
     return float(x[0])
 
 
@@ -152,7 +143,10 @@ def clip(whole: bool = True, mean: bool = False, ball: bool = True) -> str:
             x.grad = torch.from_numpy(g.copy())
         for some in [numbers] if whole else [[x] for x in numbers]:
             clip_grad_norm_(some, 1.0)
-        g, got = np.concatenate(parts), np.concatenate([x.grad.numpy() for x in numbers])
+        g, got = (
+            np.concatenate(parts),
+            np.concatenate([x.grad for x in numbers if x.grad is not None]),
+        )
         size = float(np.linalg.norm(g))
         cosine = float(g @ got / size / np.linalg.norm(got))
         require(cosine > 1 - 1e-9, f"trial {trial}: the cosine with the gradient is {cosine:.4f}")
@@ -221,7 +215,7 @@ def lost(lost: float = 1.0, kept: float = 1.0) -> str:
         "batches from one stream of draws": {"streamed": True},
         "moments begin anew": {"forgotten": True},
     },
-    scope="24 steps; 1, 2, 3 and 7 parts; stopped at 4 places; bits",
+    scope="24 steps; 1, 2 and 7 parts; stopped at 2 places; bits",
 )
 def one_curve(by_parts: bool = False, streamed: bool = False, forgotten: bool = False) -> str:
     """The library's loop: whole, in parts, and stopped and gone on with."""
@@ -230,14 +224,14 @@ def one_curve(by_parts: bool = False, streamed: bool = False, forgotten: bool = 
     from tformer.chapters.ch14 import curve
 
     whole = curve.losses(curve.RECIPE)
-    for parts in (2, 3, 7):
+    for parts in (2, 7):
         recipe = replace(curve.RECIPE, accumulate=parts)
         got = curve.by_means(parts) if by_parts else curve.losses(recipe)
         off = float(np.abs(np.subtract(got, whole)).max())
         require(off < 1e-9, f"in {parts} parts the losses differ by {off:.3g}")
-    for stop in (1, 5, 12, 23):
+    for stop in (5, 23):
         with tempfile.TemporaryDirectory() as folder:
             got = curve.resumed(folder, stop, streamed, forgotten)
         off = float(np.abs(np.subtract(got, whole)).max())
         require(off == 0, f"stopped after step {stop} the losses differ by {off:.3g}")
-    return "parts agree within 1e-9; four trainings that were stopped end the same, to the last bit"
+    return "parts agree within 1e-9; two trainings that were stopped end the same, to the last bit"

@@ -7,6 +7,7 @@ import sympy as sp
 
 from tformer.chapters.ch14 import bench
 from tformer.chapters.ch14.claims import moves
+from tformer.chapters.ch14.claims_measured import ends
 from tformer.claims.registry import claim, require
 from tformer.claims.tools import identity, near
 from tformer.world.stories import stories
@@ -32,8 +33,8 @@ def average(over: int = 0, settled: bool = False) -> str:
         want = (1 - BETA) / (1 + BETA - over * BETA) * late
         identity(got, want, f"the variance after {t} steps")
     rng, beta, t = np.random.default_rng(0), 0.9, 60
-    shares = (1 - beta) * beta ** np.arange(t) / (1 - beta**t)
-    drawn = (rng.standard_normal((20000, t)) @ shares[::-1]).var()
+    late_shares = (1 - beta) * beta ** np.arange(t)[::-1] / (1 - beta**t)
+    drawn = (rng.standard_normal((20000, t)) @ late_shares).var()
     require(near(drawn, 1 / 19, 0.002), f"the variance of draws is {drawn:.4f}, not {1 / 19:.4f}")
     return "the variance for symbols; draws within .002 of a nineteenth at β = 0.9"
 
@@ -133,4 +134,83 @@ def smoothing(pulled: bool = True, cost: float = 1.911) -> str:
             identity(found, sp.Integer(0), f"the mean gradient of logit {i + 1}, N = {n}")
     got = smoothed(0.1, len(stories().words))
     require(near(got, cost, 0.005), f"the best answer loses {got:.3f} nats a story, not {cost}")
-    return "the answer with gradient 0 for symbols; its cost, counted over all stories"
+    more = float(ends(smoothing=0.1).mean() - ends().mean())
+    require(near(more, cost, 0.1), f"trainings lose {more:.2f} nats a story more, not {cost}")
+    return (
+        "the answer with gradient 0 for symbols; its cost, counted over all stories; three "
+        "trainings against three"
+    )
+
+
+@claim(
+    "exm-start",
+    "numeric",
+    mutants={
+        "any size will do": {"worst": 18.0},
+        "the usual size is the best": {"best": 0.02},
+    },
+    scope="15 stored trainings, three a size",
+)
+def start(worst: float = 16.0, best: float = 0.2) -> str:
+    """What is stored; the tests begin one of them again."""
+    means = {std: float(ends(std=std).mean()) for std in bench.STDS}
+    require(means[1.0] > worst, f"parameters of size 1 end at {means[1.0]:.2f}")
+    least = min(means, key=lambda std: means[std])
+    require(least == best, f"the least mean is that of {least}: {means[least]:.2f}")
+    stated = (11.02, 11.38, 10.50, 9.57, 17.52)
+    off = max(abs(x - y) for x, y in zip(means.values(), stated, strict=True))
+    require(off < 0.01, f"means differ by {off:.3f}")
+    first = [float(np.mean([row[0] for row in _rows(std)])) for std in bench.STDS]
+    uniform = 19 * np.log(len(stories().words))
+    require(all(near(x, uniform, 0.5) for x in first[:3]), f"first losses {first[:3]}")
+    require(first[-1] > 2.5 * uniform, f"with size 1 the first loss is {first[-1]:.0f}")
+    return "last losses of five sizes, three seeds each; first losses against log 88 a word"
+
+
+def _rows(std: float) -> list[list[float]]:
+    plan = bench.stored()["start"]
+    return [plan[str(bench.Run(std=std, seed=seed))] for seed in range(bench.SEEDS)]
+
+
+@claim(
+    "exm-recipe",
+    "numeric",
+    mutants={
+        "a warm-up has a length of its own": {"learnt": 12.0},
+        "the peak depends on the width alone": {"peak": 32**-0.5},
+    },
+    scope="9 stored trainings of 200 steps, three a schedule",
+)
+def recipe(learnt: float = 69.0, peak: float = 0.0028) -> str:
+    """The rates by the formula of the post, and where trainings by it end."""
+    late = [bench.Run(schedule=4000).rate_at(step) for step in range(1, 12001)]
+    require(int(np.argmax(late)) == 3999, f"the peak is at step {np.argmax(late) + 1}")
+    require(near(max(late), peak, 5e-5), f"the peak is {max(late):.5f}")
+    require(near(late[199], 0.00014, 5e-6), f"at step 200 the rate is {late[199]:.6f}")
+    end = ends(schedule=4000)
+    require(end.min() > learnt if learnt > 20 else end.max() < learnt, f"ends at {end.min():.2f}")
+    soon, cosine = (ends(**one).mean() for one in ({"schedule": 40}, {"rate": 0.02}))
+    require(soon < 11.5, f"with a warm-up of 40 it ends at {soon:.2f}")
+    require(abs(soon - cosine) < 1.0, f"{soon:.2f}, and a cosine {cosine:.2f}")
+    return "rates of 12,000 steps; last losses of both warm-ups, and of a cosine"
+
+
+@claim(
+    "exm-prose",
+    "numeric",
+    mutants={
+        "more letters known are always better": {"longest": 6},
+        "repetition is all there is": {"better": 1.9},
+    },
+    scope="one text of 100 kB, a tenth held out",
+)
+def prose(longest: int = 4, better: float = 2.0) -> str:
+    """Counting and compressing, once more; no model is trained here."""
+    from tformer.chapters.ch14 import prose as text
+
+    found = {k: text.by_counting(k) for k in (2, 4, 6)}
+    least = min(found, key=lambda k: found[k])
+    require(least == longest, f"best with {least} letters: {found[least]:.3f}")
+    packed = text.by_repetition()["bz2"]
+    require(packed < better, f"bz2 needs {packed:.3f} bits a byte")
+    return "counts of 2, 4 and 6 letters, and a program"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from tformer.chapters.ch14 import bench, steps
@@ -43,9 +45,9 @@ def on_steps(stands: int = 100, left: float = 2.202, last: int = 3500) -> str:
     return "floors by counting; losses at steps 100, 200, 300 and 3500 against them"
 
 
-def ends(**differs: object) -> np.ndarray:
+def ends(**differs: Any) -> np.ndarray:
     """The last losses of the bench's runs that differ so, a seed each."""
-    plans = [found for plan in bench.stored().values() for found in [plan]]
+    plans = [*bench.stored().values()]
     names = [str(bench.Run(**{**differs, "seed": seed})) for seed in range(bench.SEEDS)]
     return np.array([next(plan[name][-1] for plan in plans if name in plan) for name in names])
 
@@ -74,9 +76,7 @@ def warmup(
             gap = float(cold.min() - warm.max())
             above = gap > apart if apart > 0 else gap < -apart
             require(above, f"rate {rate}: without it at least {gap:.2f} more")
-    best = [
-        min(ends(rate=rate, warmup=n).mean() for rate in bench.RATES) for n in (0, bench.WARM)
-    ]
+    best = [min(ends(rate=rate, warmup=n).mean() for rate in bench.RATES) for n in (0, bench.WARM)]
     require(near(best, (10.69, 10.37), 0.02), f"the best means are {best[0]:.2f}, {best[1]:.2f}")
     moments, warm = (
         ends(rate=0.1, warmup=n, before=before).mean() for n, before in ((0, 40), (40, 0))

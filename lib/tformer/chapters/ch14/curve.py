@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -77,12 +78,10 @@ def resumed(
     found: dict[int, float] = {}
     for last in (stop, RECIPE.steps):
         rng = np.random.default_rng(14) if streamed else None
-        run = train(module(), lambda step, rng=rng: batch(step, rng), RECIPE, folder, every=4)
-        for made in run:
+        for made in train(module(), partial(batch, rng=rng), RECIPE, folder, every=4):
             found[made.step] = made.loss
             if made.step == last:
                 break
-        run.close()
         if forgotten:
             _forget(Path(folder))
     return [found[step] for step in sorted(found)]

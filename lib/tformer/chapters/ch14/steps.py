@@ -10,6 +10,7 @@ from __future__ import annotations
 import csv
 import json
 from collections import Counter
+from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -20,10 +21,13 @@ from tformer.models.objectives import next_tokens
 from tformer.models.sizes import initialise
 from tformer.parameters import tree_map
 from tformer.storyteller.stored import HERE, load, tokens
-from tformer.storyteller.tales import NAMES, parted, tale
+from tformer.storyteller.tales import NAMES, Tales, parted, tale
 from tformer.world.stories import ASKED
 
-__all__ = ["FLOORS", "floor", "losses", "norms", "patients", "surprise"]
+__all__ = [
+    *("FLOORS", "batches", "beginner", "floor", "losses", "norm_of_batch", "norms", "patients"),
+    *("questions", "surprise"),
+]
 
 WORDS = ("noun", "verb", "second noun", "trouble", "cure", "patient")
 FLOORS = {
@@ -70,7 +74,7 @@ def _stories() -> tuple[list[tuple[str, ...]], list[tuple[str, ...]]]:
     return every, [every[i] for i in asked]
 
 
-def surprise(asked: str, known: tuple[str, ...] = ()) -> tuple[float, float]:
+def surprise(asked: str, known: tuple[str, ...] = (), n: int = ASKED_OF) -> tuple[float, float]:
     """What is left open of a word in all stories, and the mean surprise in those that are asked.
 
     Parameters
@@ -79,6 +83,8 @@ def surprise(asked: str, known: tuple[str, ...] = ()) -> tuple[float, float]:
         One of `WORDS`, or "name again".
     known : tuple of str
         The words that are seen.
+    n : int
+        So many are asked.
     """
     if asked == "name again":
         return float(np.log(len(NAMES))), float(np.log(len(NAMES)))
@@ -91,7 +97,7 @@ def surprise(asked: str, known: tuple[str, ...] = ()) -> tuple[float, float]:
     both = Counter(split(story) for story in every)
     before = Counter(split(story)[0] for story in every)
     means = []
-    for stories in (every, some):
+    for stories in (every, some[:n]):
         pairs = [split(story) for story in stories]
         means.append(-np.mean([np.log(both[pair] / before[pair[0]]) for pair in pairs]))
     return float(means[0]), float(means[1])
@@ -100,6 +106,40 @@ def surprise(asked: str, known: tuple[str, ...] = ()) -> tuple[float, float]:
 def floor(name: str) -> float:
     """A step of `FLOORS`, over the tales of the measurement."""
     return surprise(*FLOORS[name])[1]
+
+
+def beginner() -> Any:
+    """A model of the storyteller's sizes that has not been trained, in float64."""
+    from tformer import fast
+    from tformer.storyteller.training import CONFIGURATION, SEED, sizes
+
+    rng = np.random.default_rng(SEED)
+    drawn = initialise(sizes(tokens().n_vocab), CONFIGURATION, rng)
+    tree = tree_map(_tensor, drawn)
+    return fast.Module(fast.decoder, tree, configuration=CONFIGURATION)
+
+
+def questions() -> Any:
+    """The first quarter of the tales of the measurement."""
+    from tformer.storyteller.training import asked
+
+    return asked(tokens(), parted()[0], ASKED_OF // 4)
+
+
+def batches() -> Callable[[int], tuple[np.ndarray, ...]]:
+    """Sixteen rows of 64 tokens a step, for a training in a page; a function of the step."""
+    tales = Tales(tokens(), parted()[0])
+
+    def batch(step: int) -> tuple[np.ndarray, ...]:
+        return next_tokens(tales.rows(np.random.default_rng((14, step)), 16, 65))
+
+    return batch
+
+
+def _tensor(x: np.ndarray) -> Any:
+    import torch
+
+    return torch.tensor(x)
 
 
 @cache
@@ -125,3 +165,19 @@ def patients(trained: bool = True) -> tuple[tuple[float, float], ...]:
         (animal,), (street,) = (tokens().encode(word) for word in (" animal", " street"))
         found.append((float(p[animal]), float(p[street])))
     return tuple(found)
+
+
+def norm_of_batch(step: int) -> float:
+    """How long the gradient of a batch of the training is for the storyteller as it ended."""
+    import torch
+    from torch.nn.functional import cross_entropy
+
+    from tformer import fast
+    from tformer.storyteller.training import CONFIGURATION, batches
+
+    tree = tree_map(lambda x: torch.tensor(x), load().parameters)
+    module = fast.Module(fast.decoder, tree, configuration=CONFIGURATION)
+    given, wanted = map(torch.from_numpy, batches(tokens())(step))
+    cross_entropy(module(given).flatten(0, 1), wanted.flatten()).backward()
+    found = [x.grad.double().norm() for x in module.parameters() if x.grad is not None]
+    return float(torch.stack(found).norm())
