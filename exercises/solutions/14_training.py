@@ -88,7 +88,8 @@ def rates(steps, warmup, rate, last):
             found[step - 1] = rate * step / warmup
         else:
             done = (step - warmup) / max(steps - warmup, 1)
-            found[step - 1] = rate * (last + (1 - last) * (1 + np.cos(np.pi * done)) / 2)
+            wave = (1 + np.cos(np.pi * done)) / 2
+            found[step - 1] = rate * (last + (1 - last) * wave)
     return found
     ### END SOLUTION
 
@@ -110,14 +111,14 @@ check("14.2", rates)
 # The gradients of a layer are a matrix `w` and a vector `b`, neither of them empty. Write
 # `clipped(w, b, largest)`. Return both, clipped, and the norm that they had before. The norm is
 # that of all their numbers as one long vector. If it is larger than `largest`, which is above 0,
-# one factor brings it down to `largest` exactly; if not, both stay as they are. All numbers may be
-# 0. They may be as large as 1e200. If any number is ∞, −∞ or nan, no step should be made: return
-# zeros for both, and ∞ as the norm. Whole numbers are allowed.
+# one factor brings it down to `largest` exactly; if not, both stay as they are. All may be zeros,
+# and numbers may be as large as 1e200. If any of them is ∞, −∞ or nan, no step should be made:
+# return zeros for both, and ∞ as the norm. Whole numbers are allowed.
 # ```
 
 # %%
 def clipped(w, b, largest):
-    """Gradients of norm `largest` at most, and the norm before: two arrays, a float."""
+    """Gradients of norm `largest` at most, and the norm before."""
     ### BEGIN SOLUTION
     every = np.concatenate([w.ravel(), b])
     if not np.isfinite(every).all():
@@ -187,13 +188,16 @@ check("14.4", factors)
 def saved(grads):
     """Lost without a scale, the scale, infinite with it: three numbers."""
     ### BEGIN SOLUTION
+    def half(scale):
+        return (scale * grads).astype(np.float16)
+
     def lost(scale):
-        return np.count_nonzero(grads) - np.count_nonzero((scale * grads).astype(np.float16))
+        return np.count_nonzero(grads) - np.count_nonzero(half(scale))
 
     scale = 1.0
     while lost(scale):
         scale *= 2
-    return lost(1.0), scale, np.isinf((scale * grads).astype(np.float16)).sum()
+    return lost(1.0), scale, np.isinf(half(scale)).sum()
     ### END SOLUTION
 
 
@@ -240,7 +244,8 @@ check("14.6", noise)
 # %% [markdown] exercise="why"
 # The first mean is a single toss, so the first step has the full rate; later ones average some
 # (1 + β₁) / (1 − β₁) tosses, 19 for β₁ = 0.9, and are √19 times shorter. On pure noise a training
-# without warm-up goes its longest steps where it knows least.
+# without warm-up goes its longest steps where it knows least. Whether that is why warm-up helps is
+# another question: gradients of a real training are not noise alone.
 
 # %% [markdown]
 # ## 14.7 Where will the loss stand still?
@@ -268,8 +273,10 @@ def plateaus(p):
         return (rows[some] * np.log(known[some] / rows[some])).sum()
 
     V, _, N = p.shape
-    bags = [p[i, j] + (p[j, i] if i < j else 0) for j in range(V) for i in range(j + 1)]
-    return least(p.sum(axis=(0, 1))[None]), least(np.array(bags)), least(p.reshape(-1, N))
+    bags = [p[i, i] for i in range(V)]
+    bags += [p[i, j] + p[j, i] for j in range(V) for i in range(j)]
+    known = p.sum(axis=(0, 1))[None], np.array(bags), p.reshape(-1, N)
+    return tuple(least(rows) for rows in known)
     ### END SOLUTION
 
 
@@ -300,7 +307,7 @@ check("14.7", plateaus)
 
 # %%
 def spike(size, beta1, beta2, steps):
-    """The longest move, and how many are below one half: a float, a number."""
+    """The longest move, and how many are below one half."""
     ### BEGIN SOLUTION
     t = np.arange(steps)
     mean = 1 + (1 - beta1) * (size - 1) * beta1**t

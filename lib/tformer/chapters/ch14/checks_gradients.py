@@ -320,7 +320,8 @@ def _for_the_smallest(grads: Array) -> tuple[int, float, int]:
 )
 def saved(grads: Array) -> tuple[int, float, int]:
     """How many are lost, the least scale at which none is, and how many are infinite there."""
-    scale, first = 1.0, None
+    scale: float = 1.0
+    first: Any = None
     for _ in range(200):
         small = (scale * grads).astype(np.float16)
         gone = (grads != 0) & (small == 0)
