@@ -113,6 +113,13 @@ def _first() -> tuple[Array, Array, Array]:
             The second mean is one of the squares of gradients, and not of the first mean.
         (1 - beta2) * grad**2 → (1 - beta2) * (grad - new_mean)**2
             You keep a variance; Adam keeps the mean of the squares themselves.
+        (1 - beta2) * grad**2 → (1 - beta2) * (grad**2).sum()
+            Each number keeps a mean of its own squares; you took the length of the whole gradient.
+        beta2 * square + (1 - beta2) → np.maximum(beta2 * square, (1 - beta2) ;; * grad**2 → $)
+            You keep the larger one of the two; the mean is their sum.
+        np.sqrt(new_square / (1 - beta2**step)) + eps → np.sqrt(new_square) + eps
+        right / size + → right * np.sqrt(1 - beta2**step) / size +
+            You add eps before the square is corrected, so that early it counts for more.
         (1 - beta1) * grad → grad
             The first mean lacks 1 − β₁: that is the sum that momentum keeps.
         (1 - beta1) * grad → (1 - beta1) * (grad + decay * x)
@@ -172,6 +179,11 @@ def _schedules() -> Iterator[Case]:
     yield case(steps=6, warmup=2, rate=0.5, last=1.0, why="With last = 1 the rate does not fall.")
 
 
+def _by_linspace(steps: int, warmup: int, rate: float, last: float) -> Array:
+    wave = (1 + np.cos(np.linspace(0, np.pi, steps - warmup))) / 2
+    return np.concatenate([np.linspace(0, rate, warmup), rate * (last + (1 - last) * wave)])
+
+
 @exercise(
     "14.2",
     praise="No warm-up and nothing but warm-up, one step, and ends from 0 to the full rate.",
@@ -181,6 +193,10 @@ def _schedules() -> Iterator[Case]:
         "The wave is last + (1 − last) (1 + cos(π · done)) / 2, times the rate.",
     ),
     cases=_schedules,
+    mutants={
+        "Both of your pieces hold both of their ends: the line is 0 at step 1, and the full rate "
+        "stands twice.": _by_linspace,
+    },
     slips="""
         np.arange(1, steps + 1) → np.arange(steps)
             Steps count from 1: your list begins with step 0 and lacks the last one.
@@ -199,10 +215,17 @@ def _schedules() -> Iterator[Case]:
         (1 + np.cos(np.pi * done)) / 2 → np.cos(np.pi / 2 * done)
             A quarter of a wave falls steepest at the end; half of one, (1 + cos πu) / 2, is flat
             at both ends.
-        (1 + np.cos(np.pi * done)) / 2 → 1 - done
+        (1 + np.cos(np.pi * done)) / 2 → (1 - done)
             That is a straight line down.
         (1 + np.cos(np.pi * done)) / 2 → np.cos(np.pi * done)
             Half a wave goes from 1 to −1; lift it by 1 and halve it.
+        t < warmup → t <= warmup ;; (t - warmup) / max(steps - warmup, 1) → t / steps
+            After the warm-up part of your wave is gone already: count from step `warmup` on.
+        t < warmup → t <= warmup ;; last + (1 - last) * (1 + np.cos → last + 1.0 * (1 + np.cos
+            You lifted the wave by `last` without making it lower: after the warm-up it begins above
+            the full rate.
+        t < warmup → t <= warmup ;; done)) / 2 → done))
+            1 + cos goes from 2 to 0: halve it, or the rate doubles after the warm-up.
         (1 + np.cos(np.pi * done)) / 2 → (1 + np.cos(np.pi * done))
             1 + cos goes from 2 to 0: it has to be halved.
         last + (1 - last) * (1 + np.cos(np.pi * done)) / 2 → (1 + np.cos(np.pi * done)) / 2

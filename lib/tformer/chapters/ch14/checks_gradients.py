@@ -60,6 +60,19 @@ def _mended(w: Array, b: Array, largest: float) -> tuple[Array, Array, float]:
     return *clipped(w, b, largest)[:2], total
 
 
+def _by_max(w: Array, b: Array, largest: float) -> tuple[Array, Array, float]:
+    top = max(np.abs(w).max(), np.abs(b).max()) or 1.0
+    if not np.isfinite(top):
+        return np.zeros(w.shape), np.zeros(b.shape), top
+    total = top * _length(w / top, b / top)
+    share = largest / total if total > largest else 1.0
+    return share * w, share * b, total
+
+
+def _large(w: Array, b: Array, largest: float) -> tuple[Array, Array, float]:
+    return clipped(np.nan_to_num(w), np.nan_to_num(b), largest)
+
+
 @exercise(
     "14.3",
     praise="Norms above, at and below the limit, gradients of 0, of 1e200, of ∞ and nan.",
@@ -75,6 +88,9 @@ def _mended(w: Array, b: Array, largest: float) -> tuple[Array, Array, float]:
         "over both.": _each_alone,
         "You set what is not finite to 0 and went on; the other numbers come from the same pass, "
         "and no step should be made.": _mended,
+        "Python's max(3, nan) is 3, and max(nan, 3) is nan: look at all numbers with np.isfinite, and "
+        "return ∞.": _by_max,
+        "You made large numbers of what is not finite and went on; no step should be made.": _large,
     },
     slips="""
         top * _length(w / top, b / top) → _length(w, b)
@@ -124,6 +140,13 @@ def _mended(w: Array, b: Array, largest: float) -> tuple[Array, Array, float]:
         _length(w / top, b / top) → np.hypot(np.linalg.norm(w / top, 2), _length(b / top))
             NumPy's norm of a matrix with ord = 2 is its largest singular value; without ord it is
             the root of the sum of squares.
+        np.isfinite(w).all() and np.isfinite(b).all() → np.abs(w).max() + np.abs(b).max() < np.inf
+        *none, np.inf → *none, np.abs(w).max() + np.abs(b).max()
+            You return what is not finite as it is; where it is nan the norm shall be ∞ as well.
+        np.isfinite(w).all() and → np.inf > max(np.abs(w).max(),
+        np.isfinite(b).all() → np.abs(b).max())
+            Python's max(3, nan) is 3, since every comparison with nan is False: look at all numbers
+            with np.isfinite.
         if not finite → if False
             With a number that is not finite you go on: ∞ times 0 is nan, and everything is spoiled.
         *none, np.inf → w, b, np.inf
@@ -196,8 +219,14 @@ def _counts() -> Iterator[Case]:
         R * counts / counts.sum() → counts / np.maximum(counts.sum(axis=1, keepdims=True), 1)
             Your shares are those within each process, so that a process with few targets counts as
             much as one with many.
+        R * counts / counts.sum() → counts / counts.sum(axis=1, keepdims=True)
+            You divided by the targets of each process; the mean is over those of all, and a process
+            may have none.
         R * counts / counts.sum() → R * counts / np.maximum(counts.sum(axis=0, keepdims=True), 1)
             Your shares are those among processes, part by part; the mean is over the whole batch.
+        R * counts / counts.sum() → counts / counts.sum(axis=0)
+            You divided by the targets of the k-th parts of all processes; the mean is over the
+            targets of all parts.
         R * counts / counts.sum() → R * np.sign(counts) / counts.sum()
             These factors suit the *sum* over a part's targets; its mean has been divided by their
             number already.
@@ -264,7 +293,7 @@ def _for_the_smallest(grads: Array) -> tuple[int, float, int]:
     "14.5",
     praise="Ties between 0 and the smallest number, digits lost, overflow, zeros, signs.",
     hints=(
-        "(scale * grads).astype(np.float16) rounds as the hardware does: where is it 0?",
+        "x.astype(np.float16) rounds as the hardware does: where is what comes out 0?",
         "Only what was not 0 before can be lost. Double the scale while anything is lost.",
         "np.isinf after rounding at the scale you found counts what the scale has cost.",
     ),

@@ -7,11 +7,21 @@ from typing import Any
 
 import numpy as np
 
-from tformer.exercises.kinds import Several
+from tformer.exercises.kinds import Array, Several
 from tformer.exercises.registry import exercise
 from tformer.exercises.table import Case, case
 
-Array = np.ndarray
+Table = np.ndarray
+
+
+class Drawn(Array):
+    """An array that somebody may have found by drawing."""
+
+    def remark(self, got: Any, want: Any) -> str:
+        """Say that random draws leave errors."""
+        if got.shape == want.shape and got.size and 0 < np.abs(got / want - 1).max() < 0.05:
+            return "That is close, as draws are; all tosses can be taken together, without one."
+        return super().remark(got, want)
 
 
 def _noises() -> Iterator[Case]:
@@ -36,6 +46,7 @@ def _noises() -> Iterator[Case]:
         "Tosses are independent, so mean squares add up: the root of the sum of squared weights.",
     ),
     cases=_noises,
+    kind=Drawn(),
     slips="""
         np.sqrt(squares) / (1 - beta1**t) → np.sqrt(squares)
             The mean is not corrected with you: at step 1 it is 1 − β₁ times the toss, and Adam
@@ -76,7 +87,7 @@ def _noises() -> Iterator[Case]:
             That is the mean length of a bell's; asked for is the root of the mean square.
     """,
 )
-def noise(beta1: float, T: int) -> Array:
+def noise(beta1: float, T: int) -> Table:
     """Root mean square of Adam's moves, in rates, on gradients that are tosses of a coin."""
     t = np.arange(1, T + 1)
     squares = (1 - beta1) ** 2 * (1 - beta1 ** (2 * t)) / (1 - beta1**2)
@@ -120,20 +131,27 @@ def _worlds() -> Iterator[Case]:
         yield case(p=p / p.sum(), why=why)
 
 
-def _left(table: Array) -> float:
+def _left(table: Table) -> float:
     """Mean entropy of the last axis, given the others; probabilities of all together."""
     known = table.sum(axis=-1, keepdims=True)
     share = np.where(table > 0, table / np.where(known > 0, known, 1), 1)
     return float(-(table * np.log(share)).sum())
 
 
-def _all_pairs_alike(p: Array) -> tuple[float, float, float]:
-    def mean(table: Array) -> float:
+def _all_pairs_alike(p: Table) -> tuple[float, float, float]:
+    def mean(table: Table) -> float:
         of = [_left(row / row.sum()) for row in table.reshape(-1, p.shape[2]) if row.sum() > 0]
         return float(np.mean(of))
 
     some = np.triu(np.ones(p.shape[:2]))[..., None] > 0
     return _left(p.sum(axis=(0, 1))), mean(np.where(some, p + p.swapaxes(0, 1), 0)), mean(p)
+
+
+def _with_nan(p: Table) -> tuple[float, float, float]:
+    def left(table: Table) -> float:
+        return float(-(table * np.log(table / table.sum(axis=-1, keepdims=True))).sum())
+
+    return left(p.sum(axis=(0, 1))), left((p + p.swapaxes(0, 1)) / 2), left(p)
 
 
 @exercise(
@@ -148,6 +166,7 @@ def _all_pairs_alike(p: Array) -> tuple[float, float, float]:
     kind=Several(names=("nothing", "bag", "order")),
     mutants={
         "All pairs count alike with you; each counts as often as it comes.": _all_pairs_alike,
+        "Some probabilities are 0, and 0 · log 0 is nan; nothing is added there.": _with_nan,
     },
     slips="""
         _left((p + p.swapaxes(0, 1)) / 2) → _left(p + p.swapaxes(0, 1))
@@ -188,7 +207,7 @@ def _all_pairs_alike(p: Array) -> tuple[float, float, float]:
             The one who knows nothing comes first.
     """,
 )
-def plateaus(p: Array) -> tuple[float, float, float]:
+def plateaus(p: Table) -> tuple[float, float, float]:
     """Least losses: two words unknown, known as a bag, and known in their order."""
     nothing, bag, order = (
         _left(p.sum(axis=(0, 1))),
@@ -248,6 +267,11 @@ def _spikes() -> Iterator[Case]:
             Both means are 1 before the spike, after many gradients of 1; yours begin at 0.
         mean, square = 1.0, 1.0 → mean, square = size, size**2
             Both means are 1 before the spike; you begin as if all gradients had been spikes.
+        range(steps) → range(steps + 1)
+        max(moves), sum(m < 0.5 for m in moves) → max(moves[1:]), sum(m < 0.5 for m in moves[1:])
+            Your steps begin after the spike; it is the first of them.
+        grad**2 → (1 + (grad - 1) ** 2)
+            What the spike adds to the mean of squares is size² − 1, and not (size − 1)².
         size if t == 0 else 1.0 → size
             Every gradient is a spike with you; only the first one is.
         size if t == 0 else 1.0 → (size if t == 0 else 0.0)
