@@ -242,6 +242,15 @@ def _by_linspace(steps: int, warmup: int, rate: float, last: float) -> Array:
             Your line is full one step after `warmup`.
         t / max(warmup, 1), wave → t / max(warmup, 1) * wave, wave
             While the rate rises it falls at the same time with you.
+        np.where(t < warmup, t / max(warmup, 1), wave) → np.minimum(t / max(warmup, 1), wave)
+            You take the lower one of line and wave: while the rate rises the wave has no say.
+        done = (t - warmup) / max(steps - warmup, 1) → done = t / steps
+        np.where(t < warmup, t / max(warmup, 1), wave) → np.minimum(t / max(warmup, 1), wave)
+            You take the lower one of the line and a wave that begins at step 0; the wave begins
+            where the line ends.
+        warmup, 1), wave → warmup, 1), np.sqrt(max(warmup, 1) / t)
+            That is the inverse root, which needs no end; asked for is a wave that ends at the last
+            step.
         t / max(warmup, 1), wave → 1, wave
             There is no line: the first steps have the full rate.
         t / max(warmup, 1), wave → 0, wave

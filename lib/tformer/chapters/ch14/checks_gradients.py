@@ -88,8 +88,8 @@ def _large(w: Array, b: Array, largest: float) -> tuple[Array, Array, float]:
         "over both.": _each_alone,
         "You set what is not finite to 0 and went on; the other numbers come from the same pass, "
         "and no step should be made.": _mended,
-        "Python's max(3, nan) is 3, and max(nan, 3) is nan: look at all numbers with np.isfinite, and "
-        "return ∞.": _by_max,
+        "Python's max(3, nan) is 3, and max(nan, 3) is nan: look at all numbers with np.isfinite, "
+        "and return ∞.": _by_max,
         "You made large numbers of what is not finite and went on; no step should be made.": _large,
     },
     slips="""
@@ -135,18 +135,13 @@ def _large(w: Array, b: Array, largest: float) -> tuple[Array, Array, float]:
             That is the longer one of two; the vector of all numbers is longer than both.
         _length(w / top, b / top) → _length(w / top, b / top) / np.sqrt(w.size + b.size)
             You divided by the number of entries: that is the typical size of an entry.
+        _length(w / top, b / top) → _length(w / top, b / top) ** 2
+            The root is missing: 13² is the sum of squares, and 13 the norm.
         _length(w / top, b / top) → _length(w / top)
             Your norm is that of w alone.
         _length(w / top, b / top) → np.hypot(np.linalg.norm(w / top, 2), _length(b / top))
             NumPy's norm of a matrix with ord = 2 is its largest singular value; without ord it is
             the root of the sum of squares.
-        np.isfinite(w).all() and np.isfinite(b).all() → np.abs(w).max() + np.abs(b).max() < np.inf
-        *none, np.inf → *none, np.abs(w).max() + np.abs(b).max()
-            You return what is not finite as it is; where it is nan the norm shall be ∞ as well.
-        np.isfinite(w).all() and → np.inf > max(np.abs(w).max(),
-        np.isfinite(b).all() → np.abs(b).max())
-            Python's max(3, nan) is 3, since every comparison with nan is False: look at all numbers
-            with np.isfinite.
         if not finite → if False
             With a number that is not finite you go on: ∞ times 0 is nan, and everything is spoiled.
         *none, np.inf → w, b, np.inf
@@ -230,6 +225,9 @@ def _counts() -> Iterator[Case]:
         R * counts / counts.sum() → R * np.sign(counts) / counts.sum()
             These factors suit the *sum* over a part's targets; its mean has been divided by their
             number already.
+        R * counts / counts.sum() → R * np.ones(counts.shape) / counts.sum()
+            With you all parts have one factor, which suits the *sum* over a part's targets, and not
+            its mean.
         R * counts / counts.sum() → R * counts / counts.max()
             You divided by the largest number of targets, and not by that of all.
         R * counts / counts.sum() → counts
@@ -319,6 +317,8 @@ def _for_the_smallest(grads: Array) -> tuple[int, float, int]:
             Gradients below 0 can be lost as well.
         np.float16 → np.float32
             float32 has numbers down to 1e-45; asked for is float16.
+        scale, np.isinf(small).sum() → max(scale, 2), np.isinf(small).sum()
+            You begin with the scale 2; if nothing is lost, it is 1.
         scale *= 2 → scale *= 10
             The scale should be a power of 2: then scaling changes no digit.
         scale *= 2 → scale *= 4

@@ -79,6 +79,8 @@ def _noises() -> Iterator[Case]:
             Steps count from 1.
         t = np.arange(1, T + 1) → t = np.arange(2, T + 2)
             Steps count from 1: you begin with step 2.
+        np.sqrt(squares) / (1 - beta1**t) → (1 - beta1) / (1 - beta1**t)
+            That is the weight of the last toss alone; all others have one as well.
         np.sqrt(squares) / (1 - beta1**t) → 1 - beta1**t
             That is the correction; what is divided by it?
         np.sqrt(squares) / (1 - beta1**t) → np.sqrt(squares) / (1 - beta1**t) / np.sqrt(2)
@@ -265,6 +267,11 @@ def _spikes() -> Iterator[Case]:
             The move takes the mean of gradients, not the last one.
         mean, square = 1.0, 1.0 → mean, square = 0.0, 0.0
             Both means are 1 before the spike, after many gradients of 1; yours begin at 0.
+        mean, square = 1.0, 1.0 → mean, square = 0.0, 0.0
+        mean / np.sqrt(square) → mean / (1 - beta1**t * beta1) / np.sqrt(square)
+        np.sqrt(square) → np.sqrt(square / (1 - beta2**t * beta2))
+            Your Adam begins with the spike, and corrects its means; it has seen gradients of 1 for
+            long, so that both means are 1.
         mean, square = 1.0, 1.0 → mean, square = size, size**2
             Both means are 1 before the spike; you begin as if all gradients had been spikes.
         range(steps) → range(steps + 1)
@@ -290,10 +297,12 @@ def _spikes() -> Iterator[Case]:
             You compare with half of the longest move; asked for is half of a rate.
         sum(m < 0.5 for m in moves) → sum(m < 1 for m in moves)
             You count all that are shorter than a rate; asked for are those below half of one.
-        sum(m < 0.5 for m in moves) → len(moves) - np.argmax(np.array(moves) < 0.5)
+        sum(m < 0.5 for m in moves) → len(moves) - np.argmax(np.array([*moves, 0]) < 0.5)
             You count all steps from the first short one on; the last ones may be long again.
         sum(m < 0.5 for m in moves) → np.argmax(np.array(moves) < 0.5)
             That is the step of the first short move; asked for is how many are short.
+        max(moves), sum(m < 0.5 for m in moves) → sum(m < 0.5 for m in moves), max(moves)
+            The two stand in the wrong order: the longest move comes first.
         max(moves), sum(m < 0.5 for m in moves) → max(moves), np.mean([m < 0.5 for m in moves])
             That is a share; asked for is how many.
         max(moves), sum(m < 0.5 for m in moves) → np.argmax(moves), sum(m < 0.5 for m in moves)
