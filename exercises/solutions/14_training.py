@@ -38,9 +38,10 @@ hint("14.1")
 # Write `adamw(x, grad, mean, square, step, rate, betas, eps, decay)` for four arrays of one shape,
 # which may be single numbers: parameters, their gradients, and the means of gradients and of their
 # squares before this step. Steps count from 1. Return the new x, the new mean and the new square,
-# the last two as they are kept, without correction. `eps` is added to the root. The decay takes
-# `rate * decay` times x, as it was before the step. Gradients may be 0, and may have been 0 always;
-# `decay` may be 0, and so may both of `betas`. Numbers may come as whole ones or in float32.
+# the last two as they are kept, without correction. `eps`, which is above 0, is added to the root.
+# The decay takes `rate * decay` times x, as it was before the step. Gradients may be 0, and may
+# have been 0 always; `decay` may be 0, and so may both of `betas`. Numbers may come as whole ones
+# or in float32.
 # ```
 
 # %%
@@ -300,9 +301,9 @@ check("14.7", plateaus)
 # There is no decay, eps is 0. Predict: is the damage done by the step at the spike, or by those
 # after it?
 #
-# Write `spike(size, beta1, beta2, steps)` for betas from 0 to less than 1. Look at `steps` steps,
-# of which the spike is the first. Return the longest of their moves, in units of the rate, and how
-# many of them are shorter than half of the rate.
+# Write `spike(size, beta1, beta2, steps)` for betas from 0 to less than 1; `size` and `beta2` are
+# not both 0. Look at `steps` steps, of which the spike is the first. Return the longest of their
+# moves, in units of the rate, and how many of them are shorter than half of the rate.
 # ```
 
 # %%
