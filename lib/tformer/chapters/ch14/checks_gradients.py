@@ -34,6 +34,9 @@ def _lengths() -> Iterator[Case]:
     alone = "b may be far larger than w, and the other way round: the factor is one for both."
     yield case(w=np.array([[0.1, 0.2]]), b=np.array([30.0, 40]), largest=5.0, why=alone)
     yield case(w=np.array([[30.0, 40]]), b=np.array([0.1, 0.2]), largest=5.0, why=alone)
+    many = "Five numbers of 3 are 6.708 long: none alone is above 5, and the vector is."
+    yield case(w=np.full((2, 2), 3.0), b=np.array([3.0]), largest=5.0, why=many)
+    yield case(w=np.array([[3.0, 3]]), b=np.array([3.0]), largest=5.0, why="5.196 is above 5.")
     huge = "Numbers of 1e200 have a norm, though their squares are beyond float64."
     yield case(w=np.array([[3e200]]), b=np.array([4e200]), largest=10.0, why=huge)
     yield case(w=np.array([[6e180, 0]]), b=np.array([0, -8e180]), largest=1.0, why=huge)
@@ -267,6 +270,9 @@ def _small_numbers() -> Iterator[Case]:
     yield case(grads=[-1e-8, 3e-8, 2e-3], why="Gradients below 0 are lost as well.")
     edge = "65,519 is rounded to 65,504, and 65,520 to ∞."
     yield case(grads=[65519, 65520, -65520, 1e5], want=(0, 1, 3), why=edge)
+    far = "The scale may be beyond 65,504 itself; numbers are multiplied before they are rounded."
+    for grads in ([1.7e-13, 0.1], [1e-20, 1e-3], [1e-20, 2.9e-8]):
+        yield case(grads=grads, why=far)
     tiny = "Gradients may be as small as 1e-25."
     yield case(grads=[1e-25, -1e-25], why=tiny)
     rng = np.random.default_rng(4)
@@ -332,7 +338,7 @@ def _for_the_smallest(grads: Array) -> tuple[int, float, int]:
         first, scale, np.isinf(small).sum() → first, scale, (np.abs(grads) >= 65520).sum()
             You count overflow without the scale; it is asked for at the scale.
         np.isinf(small).sum() → (np.abs(scale * grads) > 65504).sum()
-            Up to 65,520 numbers are rounded to 65,504, and are not infinite.
+            Numbers below 65,520 are rounded to 65,504 at most, and are not infinite.
         np.isinf(small).sum() → (small == np.inf).sum()
             −∞ is infinite as well.
         first, scale, np.isinf(small).sum() → first, np.log2(scale), np.isinf(small).sum()

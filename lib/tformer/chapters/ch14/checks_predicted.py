@@ -20,7 +20,10 @@ class Drawn(Array):
     def remark(self, got: Any, want: Any) -> str:
         """Say that random draws leave errors."""
         if got.shape == want.shape and got.size and 0 < np.abs(got / want - 1).max() < 0.05:
-            return "That is close, as draws are; all tosses can be taken together, without one."
+            return (
+                "That is close, but not to eight digits; all tosses can be taken together, without "
+                "drawing one."
+            )
         return super().remark(got, want)
 
 
@@ -223,6 +226,8 @@ def _spikes() -> Iterator[Case]:
     small = "The means become 5 and 21, then 3 and 16, 2 and 12.25, 1.5 and 9.4."
     given: dict[str, Any] = {"beta1": 0.5, "beta2": 0.75}
     yield case(size=9.0, **given, steps=4, want=(5 / 21**0.5, 1), why=small)
+    half = "1.5 / 3 is half, and not shorter than half."
+    yield case(size=3.0, beta1=0.75, beta2=0.0, steps=1, want=(0.5, 0), why=half)
     none = "A gradient of 1 is no spike: every move is as long as the rate."
     yield case(size=1.0, **given, steps=5, want=(1.0, 0), why=none)
     zero = (
