@@ -42,7 +42,6 @@ hint("0.1")
 # is in the list.
 # ```
 
-
 # %%
 def to_numbers(text, words):
     """The places of the words in the list.
@@ -76,7 +75,6 @@ check("0.1", to_numbers)
 # Write `mostly(step)`, which returns one of these four for each of the five numbers of steps. Then
 # check, and only then look.
 # ```
-
 
 # %%
 def mostly(step):
@@ -114,7 +112,6 @@ check("0.2", mostly)
 # Return the weights, shape `(T,)`, with zeros for the words after t.
 # ```
 
-
 # %%
 def look(queries, keys, t):
     """The weights of the word at place t: (T, d) and (T, d) to (T,)."""
@@ -150,7 +147,6 @@ check("0.3", look)
 # Leave the given weights as they are.
 # ```
 
-
 # %%
 def cut(weights, asks, asked):
     """The weights with one arc cut: (T, T) to (T, T)."""
@@ -183,7 +179,6 @@ check("0.4", cut)
 # Write `floor(p)` for the probabilities of all stories, shape `(n,)`; they add up to one, and some
 # may be 0. Return one number. Use the natural logarithm.
 # ```
-
 
 # %%
 def floor(p):
@@ -222,7 +217,6 @@ check("0.5", floor)
 # N and M are nouns of the two kinds of the verb V. X, the patient, is N or M; A is a trouble of its
 # kind, and C the cure. If N and M are the same word, nobody is told about.
 # ```
-
 
 # %%
 def tell(who, cures, did):

@@ -45,7 +45,6 @@ hint("1.1")
 # serves all vectors of q. Here and below the numbers may also be integers of 64 bits.
 # ```
 
-
 # %%
 def row_dots(q, k):
     """Dot products along the last axis: (..., d) and (..., d) to (...)."""
@@ -77,7 +76,6 @@ check("1.1", row_dots)
 # is merely short is not a zero vector: stretching a vector to a length of $10^9$, or shrinking it
 # to one of $10^{-9}$, must not change its cosine.
 # ```
-
 
 # %%
 def cosine(q, k):
@@ -116,7 +114,6 @@ check("1.2", cosine)
 # the remainder is q. A vector that is merely short is not a zero vector: of k only the direction
 # counts, from a length of $10^{-100}$ to one of $10^9$.
 # ```
-
 
 # %%
 def split(q, k):
@@ -160,7 +157,6 @@ check("1.3", split)
 # enough, return ∞, which is `np.inf`.
 # ```
 
-
 # %%
 def length_to_win(norms, degrees):
     """How long a key must be to score as high with q as q does.
@@ -200,7 +196,6 @@ check("1.4", length_to_win)
 # instructions.
 # ```
 
-
 # %%
 def score_table(q, k):
     """Table of dot products: (..., T, d) and (..., S, d) to (..., T, S)."""
@@ -232,7 +227,6 @@ check("1.5", score_table)
 # at once. The result is used under a square root later, so rounding must not leave a negative
 # entry.
 # ```
-
 
 # %%
 def squared_distances(q, k):
@@ -271,7 +265,6 @@ check("1.6", squared_distances)
 # the distance is smallest for key 2. There are many right answers.
 # ```
 
-
 # %%
 def favourites(q):
     """Three keys of the width of q, one for each measure.
@@ -308,7 +301,6 @@ check("1.7", favourites)
 # variance of $q \cdot k$, a number. Derive the formula before you write it.
 # ```
 
-
 # %%
 def predicted_variance(mean_q, var_q, mean_k, var_k):
     """Variance of q·k for independent coordinates.
@@ -344,7 +336,6 @@ check("1.8", predicted_variance)
 # never seen gets 0, and so do all pairs of a word that was never seen.
 # ```
 
-
 # %%
 def positive_pmi(counts):
     """Positive pointwise mutual information in nats: (N, N) to (N, N)."""
@@ -379,7 +370,6 @@ check("1.9", positive_pmi)
 # Write `pays_from(eps)` for $0.03 \le \varepsilon \le 1$. Return the smallest whole number D such
 # that $e^{d \varepsilon^2 / 4} > d$ at every width $d \ge D$.
 # ```
-
 
 # %%
 def pays_from(eps):
@@ -420,7 +410,6 @@ check("1.10", pays_from)
 # `numpy.linalg.eigh` finds them.
 # ```
 
-
 # %%
 def vectors_behind(table, width):
     """Vectors with the given dot products: (S, S) to (S, width)."""
@@ -456,7 +445,6 @@ check("1.11", vectors_behind)
 # every two of them have a cosine below eps in magnitude. The check keeps to the promise: n is at
 # most $e^{d \varepsilon^2 / 4}$.
 # ```
-
 
 # %%
 def crowd(n, d, eps):

@@ -44,7 +44,6 @@ hint("2.1")
 # every axis, ±20 000 and whole numbers. Here and below, scores may also be integers of 64 bits.
 # ```
 
-
 # %%
 def softmax_along(x, axis=-1):
     """Weights that sum to 1 along `axis`, in the shape of x."""
@@ -75,7 +74,6 @@ check("2.1", softmax_along)
 # along the last axis, accurate even where the weights themselves round to 0. Scores may be as large
 # as ±20 000, and a score of −∞ beside others gives −∞.
 # ```
-
 
 # %%
 def log_softmax_along(x):
@@ -113,7 +111,6 @@ check("2.2", log_softmax_along)
 # within a millionth. A share below 1/n needs a negative lead.
 # ```
 
-
 # %%
 def lead_for(share, n, beta):
     """Lead over n − 1 equal scores that gives a weight of `share`."""
@@ -149,7 +146,6 @@ check("2.3", lead_for)
 # itself, and 0 if that weight falls from the start. Scores may lie a thousandth apart or a
 # thousand, and all of them far from 0.
 # ```
-
 
 # %%
 def second_best(scores):
@@ -197,7 +193,6 @@ check("2.4", second_best)
 # A visible score of −∞ beside others has weight 0. A fully masked row is all zeros.
 # ```
 
-
 # %%
 def masked_softmax(x, keep):
     """Weights over the visible keys.
@@ -234,7 +229,6 @@ check("2.5", masked_softmax)
 # Write `repaired(x, beta=1.0)`: the softmax of β times the scores along the last axis of an array
 # of shape `(..., S)`, for β above 0. Scores may be what they may be in 2.1.
 # ```
-
 
 # %%
 def broken(x, beta=1.0):
@@ -279,7 +273,6 @@ check("2.6", repaired)
 # respect to the scores, shape `(..., S)`, in memory that grows with S and not with S².
 # ```
 
-
 # %%
 def softmax_backward(p, grad, beta=1.0):
     """Gradient with respect to the scores.
@@ -313,7 +306,6 @@ check("2.7", softmax_backward)
 # Write `sensitive_scores(n)` for n from 2 to 1000. Return n finite scores, shape `(n,)`, at which
 # the norm of the Jacobian is 1/2 to within a millionth. There are many right answers.
 # ```
-
 
 # %%
 def sensitive_scores(n):
@@ -349,11 +341,9 @@ check("2.8", sensitive_scores)
 # all of them far from 0.
 # ```
 
-
 # %%
 def beta_for_entropy(scores, target):
     """Inverse temperature at which softmax has the target entropy."""
-
     ### BEGIN SOLUTION
     def entropy(beta):
         terms = np.exp(beta * (scores - scores.max()))
@@ -396,7 +386,6 @@ check("2.9", beta_for_entropy)
 # Keep no more than one chunk in memory, and change none. Scores may be −∞; with nothing to add up,
 # the result is −∞.
 # ```
-
 
 # %%
 def streamed_lse(chunks):
@@ -441,7 +430,6 @@ check("2.10", streamed_lse)
 # gives others. Another correct way is welcome too.
 # ```
 
-
 # %%
 def draw(x, rng, size):
     """Positions drawn with the probabilities of softmax.
@@ -482,7 +470,6 @@ check("2.11", draw)
 # objective of the theorem and two others. For all of them 2000 small steps are enough, and no
 # weight of the maximiser is below 0.05.
 # ```
-
 
 # %%
 def climb(gradient, n):

@@ -49,7 +49,6 @@ hint("3.1")
 # `(S,)`. Hidden words have the weight 0. Weights of 0 and 1 may also come as integers.
 # ```
 
-
 # %%
 def after(a, j, share):
     """The row after word j was exchanged for one that gets `share`.
@@ -85,7 +84,6 @@ check("3.1", after)
 # memory, shape `(..., S, d)`, are found and hand over their values. The matrices have shapes
 # `(d, d_k)`, `(d, d_k)` and `(d, d_v)`. Return the outputs, shape `(..., T, d_v)`.
 # ```
-
 
 # %%
 def read(x, memory, w_q, w_k, w_v):
@@ -124,7 +122,6 @@ check("3.2", read)
 # slowly, and False where it falls. The check has no score that stays where it is.
 # ```
 
-
 # %%
 def rises(a, v, grad):
     """Which scores rise in a step of descent.
@@ -160,7 +157,6 @@ check("3.3", rises)
 # `(..., T, S)`. Return the outputs, shape `(..., T, d_v)`. The query of a fully masked row gets
 # zeros. A visible score may be as low as −10¹⁰, and a hidden one as high as it likes.
 # ```
-
 
 # %%
 def masked_attention(q, k, v, mask):
@@ -200,7 +196,6 @@ check("3.4", masked_attention)
 # key's. Some other value differs from the best key's by more than eps.
 # ```
 
-
 # %%
 def beta_for_lookup(scores, v, eps):
     """Inverse temperature that brings the output near the best value.
@@ -238,7 +233,6 @@ check("3.5", beta_for_lookup)
 # Places may be a hundred widths away from each other.
 # ```
 
-
 # %%
 def lifted(t, x, h):
     """Queries (T, d_k), keys (S, d_k) for a Gaussian kernel of width h."""
@@ -272,7 +266,6 @@ check("3.6", lifted)
 # `"neither"` otherwise; *shuffle* means any permutation. The check has five rows, all different. No
 # layer of it is both; where one is neither, outputs differ by 0.001 or more.
 # ```
-
 
 # %%
 def kind_of(layer, x):
@@ -312,7 +305,6 @@ check("3.7", kind_of)
 # need not be symmetric. The width may be larger than the rank, and larger than d.
 # ```
 
-
 # %%
 def factors(taste, width):
     """Matrices (d, width) for queries and keys with the taste (d, d)."""
@@ -349,7 +341,6 @@ check("3.8", factors)
 # is at least `share`, a number between 0 and 1. It may exceed 10¹², too many to count up to, β may
 # be in the thousands, and with β = 0 all keys weigh the same.
 # ```
-
 
 # %%
 def pairs_that_fit(d, beta, share):
@@ -392,7 +383,6 @@ check("3.9", pairs_that_fit)
 # weight of the other noun.
 # ```
 
-
 # %%
 def veto_keys(n):
     """Keys of nouns and adjectives of n kinds in n heads: (2 n, n)."""
@@ -430,7 +420,6 @@ check("3.10", veto_keys)
 # place or in several). Several words may look for the same one, and a word may look for itself.
 # ```
 
-
 # %%
 def lookup_layer(partner):
     """Queries and keys by which word i looks at word partner[i]."""
@@ -466,7 +455,6 @@ check("3.11", lookup_layer)
 # words were rows of this table; y, shape `(T, d_v)`, is the output of causal attention with the
 # weights a, shape `(T, T)`. Return the words, as places in the table, shape `(T,)`.
 # ```
-
 
 # %%
 def recover(a, y, table):

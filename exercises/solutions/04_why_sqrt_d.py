@@ -46,7 +46,6 @@ hint("4.1")
 # coordinates are independent with mean 0 and variance 1.
 # ```
 
-
 # %%
 def scale_for(d_model, n_heads):
     """Scale of the scores in each head: a number."""
@@ -77,7 +76,6 @@ check("4.1", scale_for)
 # the variance of the scores, scale times $q \cdot k$, as a number. The same generator state gives
 # the same estimate.
 # ```
-
 
 # %%
 def simulated_variance(d, scale, trials, rng):
@@ -114,7 +112,6 @@ check("4.2", simulated_variance)
 # number `keys`, at most n.
 # ```
 
-
 # %%
 def scale_for_keys(n, d, keys):
     """Scale that leaves a given number of keys: a number."""
@@ -145,7 +142,6 @@ check("4.3", scale_for_keys)
 # of each other; each pair is jointly normal with these means and variances and the correlation
 # rho. Return the mean and the variance of $q \cdot k$, in this order.
 # ```
-
 
 # %%
 def moments(d, mean_q, mean_k, var_q, var_k, rho):
@@ -184,7 +180,6 @@ check("4.4", moments)
 # the checks try queries with coordinates near 10⁶.
 # ```
 
-
 # %%
 def fitted_scale(q, k):
     """Scale that gives the scores of (T, d) and (S, d) the deviation 1.
@@ -222,7 +217,6 @@ check("4.5", fitted_scale)
 # through the softmax, and `"faint"` if it is lit, because what gets through is lost on the way.
 # There may be one key or hundreds, and scores may be in the thousands.
 # ```
-
 
 # %%
 def why_dark(q, k, scale):
@@ -263,7 +257,6 @@ check("4.6", why_dark)
 # `(..., H, S, d_k)`. Return the attention weights of each head, shape `(..., H, T, S)`, with scores
 # multiplied by $1/\sqrt{d_k}$. The model is H times as wide as a head.
 # ```
-
 
 # %%
 def broken(q, k):
@@ -315,14 +308,12 @@ check("4.7", repaired)
 # with everything. The gain is 0 or more, up to 1000, and other lengths lie between 10⁻⁹⁰ and 10⁹⁰.
 # ```
 
-
 # %%
 def qk_norm_weights(q, k, gain):
     """Softmax of gain times cosine.
 
     (..., T, d_k) and (..., S, d_k) to (..., T, S).
     """
-
     ### BEGIN SOLUTION
     def direction(x):
         length = np.linalg.norm(x, axis=-1, keepdims=True)
@@ -362,7 +353,6 @@ check("4.8", qk_norm_weights)
 # $\nu = 3$, or Cauchy, which has no mean at all). `"fine"`: independent coordinates with mean 0
 # and variance 1, from a normal or a uniform distribution. Each sample has one fault at most.
 # ```
-
 
 # %%
 def diagnose(q, k):
@@ -405,7 +395,6 @@ check("4.9", diagnose)
 # between 1 and a million; random draws will not be accurate enough.
 # ```
 
-
 # %%
 def expected_max(n, sigma):
     """Mean of the largest of n normal scores: a number."""
@@ -439,7 +428,6 @@ check("4.10", expected_max)
 # variance $\sigma^2 = \text{scale}^2 \cdot d$. Return the expectation of $2p(1-p)$, accurate to a
 # millionth of itself. The standard deviation σ of a score lies between 0.1 and 100.
 # ```
-
 
 # %%
 def mean_norm(d, scale):
@@ -484,21 +472,20 @@ check("4.11", mean_norm)
 # large as 100, and a wish may be as short as 10⁻¹⁰. It tells the two best keys apart.
 # ```
 
-
 # %%
 def last_width(z, u):
     """Last width at which more of a wish arrives without a scale.
 
     A whole number.
     """
-
     ### BEGIN SOLUTION
     def arriving(row):
         raised = np.exp(row - row.max())
         p = raised / raised.sum()
         return np.linalg.norm(p * (u - (p * u).sum()))
 
-    ahead = [d for d in range(1, 4097) if arriving(np.sqrt(d) * z) > 1.001 * arriving(z)]
+    ahead = [d for d in range(1, 4097)
+             if arriving(np.sqrt(d) * z) > 1.001 * arriving(z)]
     return ahead[-1] if ahead else 0
     ### END SOLUTION
 

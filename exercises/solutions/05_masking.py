@@ -44,7 +44,6 @@ hint("5.1")
 # weights add up to at least 10⁻⁶.
 # ```
 
-
 # %%
 def with_mask(a, mask):
     """The weights that the mask would have made: (..., T, S)."""
@@ -81,7 +80,6 @@ check("5.1", with_mask)
 # and 0.999. Visible scores may lie a thousand apart.
 # ```
 
-
 # %%
 def eavesdrop(a, scores, hidden):
     """The score of the hidden key: a number."""
@@ -114,7 +112,6 @@ check("5.2", eavesdrop)
 # the softmax. Return the mask, shape `(n, n)`, True where row t may look at row s. The output of a
 # fully masked row is zero.
 # ```
-
 
 # %%
 def find_mask(attend, n):
@@ -153,7 +150,6 @@ check("5.3", find_mask)
 # order.
 # ```
 
-
 # %%
 def conversation_mask(which, in_answer):
     """Who may look at whom: booleans (..., T, T)."""
@@ -187,7 +183,6 @@ check("5.4", conversation_mask)
 # `(T, T)`: at t, s the smallest number of layers after which row t can know word s; 0 where s is t
 # itself, and −1 if no number is enough. The check goes up to 40 words.
 # ```
-
 
 # %%
 def layers_needed(mask):
@@ -234,7 +229,6 @@ check("5.5", layers_needed)
 # are rounding errors, and outputs may be as large as a million.
 # ```
 
-
 # %%
 def leaks(layer, x):
     """Where a later row leaks into an earlier one: booleans (T, T)."""
@@ -277,11 +271,9 @@ check("5.6", leaks)
 # 10⁻³⁰⁰, and scores may lie thousands from zero.
 # ```
 
-
 # %%
 def fill(visible, hidden, share):
     """What is added to the hidden scores: a number."""
-
     ### BEGIN SOLUTION
     def lse(z):
         return z.max() + np.log(np.exp(z - z.max()).sum())
@@ -315,7 +307,6 @@ check("5.7", fill)
 # Return booleans of shape `(B, T, S)`, True for *may look*.
 # ```
 
-
 # %%
 def may_look(attn_mask, key_padding):
     """One mask in the book's convention: booleans (B, T, S)."""
@@ -347,7 +338,6 @@ check("5.8", may_look)
 # from 0 to N − 1, of shape `(..., T)` with T > 1. Return the logarithm of the probability of words
 # 1 to T − 1 given word 0, shape `(...,)`. Logits may lie thousands apart.
 # ```
-
 
 # %%
 def log_probability(logits, words):
@@ -385,7 +375,6 @@ check("5.9", log_probability)
 # the scale $1/\sqrt{d_k}$. Scores may be of any finite size, thousands for instance, or as low as a
 # float64 can be.
 # ```
-
 
 # %%
 def newest(q, k, v):

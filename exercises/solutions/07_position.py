@@ -41,7 +41,6 @@ hint("7.1")
 # whose row t holds $\sin(t\,\omega_i)$ in column 2i and $\cos(t\,\omega_i)$ in column 2i + 1.
 # ```
 
-
 # %%
 def waves(n, d):
     """Waves of the places 0 to n − 1: (n, d)."""
@@ -77,7 +76,6 @@ check("7.1", waves)
 # True or False.
 # ```
 
-
 # %%
 def can_notice(scheme, change):
     """Whether A's weights on B and C can change their ratio: a bool."""
@@ -109,7 +107,6 @@ check("7.2", can_notice)
 # Write `shift_matrix(delta, d)` for an even width d and a whole number of places, which may be
 # negative. Return the matrix M of shape `(d, d)` with $p_t M = p_{t + \delta}$ for all t.
 # ```
-
 
 # %%
 def shift_matrix(delta, d):
@@ -145,7 +142,6 @@ check("7.3", shift_matrix)
 # \varphi,\ a \sin \varphi + b \cos \varphi)$. Return the rows in their shape.
 # ```
 
-
 # %%
 def turn(x, places):
     """Rows (..., T, d) turned by their places: (..., T, d)."""
@@ -154,7 +150,8 @@ def turn(x, places):
     frequencies = 10000.0 ** (-np.arange(0, d, 2) / d)
     angles = np.asarray(places)[:, None] * frequencies
     a, b = x[..., 0::2], x[..., 1::2]
-    pairs = [a * np.cos(angles) - b * np.sin(angles), a * np.sin(angles) + b * np.cos(angles)]
+    pairs = [a * np.cos(angles) - b * np.sin(angles),
+             a * np.sin(angles) + b * np.cos(angles)]
     return np.stack(pairs, axis=-1).reshape(x.shape)
     ### END SOLUTION
 
@@ -183,15 +180,12 @@ check("7.4", turn)
 # `"neighbours"`, `"halves"` or `"neither"`.
 # ```
 
-
 # %%
 def which_pairing(f, d):
     """Which coordinates f turns together: a word."""
     ### BEGIN SOLUTION
-    pairs = {
-        "neighbours": [(i, i + 1) for i in range(0, d, 2)],
-        "halves": [(i, i + d // 2) for i in range(d // 2)],
-    }
+    pairs = {"neighbours": [(i, i + 1) for i in range(0, d, 2)],
+             "halves": [(i, i + d // 2) for i in range(d // 2)]}
     reached = np.array([f(row, 1) for row in np.eye(d)])
     for name, wanted in pairs.items():
         allowed = np.eye(d, dtype=bool)
@@ -226,7 +220,6 @@ check("7.5", which_pairing)
 # made where it was trained, if the keys are converted alike: the columns of w in another order.
 # ```
 
-
 # %%
 def converted(w, n_heads):
     """Columns of w in the order for halves, head by head: w's shape."""
@@ -260,7 +253,6 @@ check("7.6", converted)
 # 7.4. Return the distance at which their score is largest, a whole number; of several, the
 # smallest. (Scores that differ by less than $10^{-9}$ count as equal.)
 # ```
-
 
 # %%
 def favourite(q, k, omega, reach):
@@ -298,7 +290,6 @@ check("7.7", favourite)
 # m, or of −m.
 # ```
 
-
 # %%
 def distance_bias(table, T, S, offset):
     """Bias of each query and key by their distance: (T, S)."""
@@ -331,7 +322,6 @@ check("7.8", distance_bias)
 # them, that together have at least the share of the weight, for a positive slope and a share of at
 # least 0 and below 1. At least one key is asked for. (What is reached up to rounding is reached.)
 # ```
-
 
 # %%
 def keys_for(slope, share):
@@ -366,7 +356,6 @@ check("7.9", keys_for)
 # output $a / (a + t - 1)$, for the given a > 0. The row of a word may depend on its mark only.
 # ```
 
-
 # %%
 def counting_head(marks, a):
     """Queries, keys and values of a layer that counts."""
@@ -397,7 +386,6 @@ check("7.10", counting_head)
 # Write `base_for(factor, d)` for even d of at least 4 and a positive factor, below 1 if texts have
 # become shorter. Return the base that must take the place of 10000.
 # ```
-
 
 # %%
 def base_for(factor, d):
@@ -433,7 +421,6 @@ check("7.11", base_for)
 # least 0.001, though maybe in one entry only.
 # ```
 
-
 # %%
 def diagnosis(q, k, scores):
     """What a program does with its places: one of six names."""
@@ -455,7 +442,8 @@ def diagnosis(q, k, scores):
         "halves": (turned(q[:, back], t), turned(k[:, back], t)),
         "backwards": (turned(q, -t), turned(k, t)),
     }
-    gaps = {name: abs(one @ two.T - scores).max() for name, (one, two) in causes.items()}
+    gaps = {name: abs(one @ two.T - scores).max()
+            for name, (one, two) in causes.items()}
     return min(gaps, key=gaps.get)
     ### END SOLUTION
 

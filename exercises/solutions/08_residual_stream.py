@@ -40,7 +40,6 @@ hint("8.1")
 # row, without gain and bias, with the variance over all d coordinates.
 # ```
 
-
 # %%
 def normed(x, eps):
     """LayerNorm of every row: (T, d)."""
@@ -73,7 +72,6 @@ check("8.1", normed)
 # Write `forgets(norm, change)` for the norms `"layer"` and `"rms"`. Return True or False.
 # ```
 
-
 # %%
 def forgets(norm, change):
     """Whether the norm gives the same for the changed row: a bool."""
@@ -105,11 +103,9 @@ check("8.2", forgets)
 # branch; none after the last) or `"post"` (after each sum).
 # ```
 
-
 # %%
 def stack(x, layers, order):
     """Rows after all layers: (T, d)."""
-
     ### BEGIN SOLUTION
     def norm(x):
         return x / np.sqrt((x**2).mean(axis=-1, keepdims=True))
@@ -141,7 +137,6 @@ check("8.3", stack)
 # the gradient with respect to x of RMSNorm without gain, with eps = 0.
 # ```
 
-
 # %%
 def passed_back(x, dy):
     """Gradient with respect to x: (T, d)."""
@@ -172,7 +167,6 @@ check("8.4", passed_back)
 #
 # Write `mean_square(m, a, depth, order)` for one layer or more. Return a float.
 # ```
-
 
 # %%
 def mean_square(m, a, depth, order):
@@ -206,7 +200,6 @@ check("8.5", mean_square)
 # Write `layers_until(share, T, delta)` for a share above 0 and below 1. Return the least whole
 # number for which the theorem of the chapter promises it.
 # ```
-
 
 # %%
 def layers_until(share, T, delta):
@@ -242,7 +235,6 @@ check("8.6", layers_until)
 # return should be 1.
 # ```
 
-
 # %%
 def fits(x):
     """The row, made small: (d,)."""
@@ -273,7 +265,6 @@ check("8.7", fits)
 # one table of shape `(d + 1, k)`: above, the matrix that multiplies n, and in the last line the
 # row that is added.
 # ```
-
 
 # %%
 def folded(gain, bias, w):

@@ -44,11 +44,9 @@ hint("10.1")
 # block. The order is `"pre"` or `"post"`.
 # ```
 
-
 # %%
 def block(x, mix, w_in, b_in, w_out, order):
     """Rows after the block: (T, d)."""
-
     ### BEGIN SOLUTION
     def norm(x):
         return x / np.sqrt((x**2).mean(axis=-1, keepdims=True))
@@ -84,7 +82,6 @@ check("10.1", block)
 # Write `parameters(N, d, L, n)`. Return how many numbers it has, an int.
 # ```
 
-
 # %%
 def parameters(N, d, L, n):
     """How many numbers the model has: an int."""
@@ -117,7 +114,6 @@ check("10.2", parameters)
 # Write `operations(T, N, d, L, H, G, d_k, d_ff)`. Return an int.
 # ```
 
-
 # %%
 def operations(T, N, d, L, H, G, d_k, d_ff):
     """Operations of a forward pass over T words: an int."""
@@ -148,7 +144,6 @@ check("10.3", operations)
 # Write `reached(L, w, t)` for L blocks. Return an int.
 # ```
 
-
 # %%
 def reached(L, w, t):
     """How many words count: an int."""
@@ -177,7 +172,6 @@ check("10.4", reached)
 # Write `silent(E, w)` for a table E of shape `(N, d)` and the number w of the word that it has
 # read. Return the logits of the next word, of shape `(N,)`.
 # ```
-
 
 # %%
 def silent(E, w):
@@ -211,7 +205,6 @@ check("10.5", silent)
 # `at_the_end(m, a, L, narrow)` with narrow True or False. Return a float.
 # ```
 
-
 # %%
 def at_the_end(m, a, L, narrow):
     """Expected mean square: a float."""
@@ -244,11 +237,9 @@ check("10.6", at_the_end)
 # block.
 # ```
 
-
 # %%
 def example(x, w_v, w_in, w_out):
     """Rows after the block: (T, d)."""
-
     ### BEGIN SOLUTION
     def norm(x):
         x = x - x.mean(axis=-1, keepdims=True)
@@ -282,7 +273,6 @@ check("10.7", example)
 # caches of shapes `(S, d_k)` and `(S, d_v)`, where S may be 0. Return what attention brings to the
 # new word, of shape `(d_v,)`. Scores are divided by √d_k.
 # ```
-
 
 # %%
 def attended(q, k, v, kept_k, kept_v):

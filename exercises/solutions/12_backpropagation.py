@@ -40,7 +40,6 @@ hint("12.1")
 # shape `(d, m)`. Return the three gradients `dx`, `dw` and `db`.
 # ```
 
-
 # %%
 def linear_back(x, w, dy):
     """Gradients of rows, matrix and bias: (n, d), (d, m), (m,)."""
@@ -71,7 +70,6 @@ check("12.1", linear_back)
 # Write `receives(t, s, n_blocks, window)`. Return True or False.
 # ```
 
-
 # %%
 def receives(t, s, n_blocks, window):
     """Whether place s receives a gradient from place t: a bool."""
@@ -98,7 +96,6 @@ check("12.2", receives)
 # numbers. Logits may be as large as a thousand. Return the gradient of the *mean* cross-entropy
 # with respect to the logits.
 # ```
-
 
 # %%
 def loss_back(z, words):
@@ -128,7 +125,6 @@ check("12.3", loss_back)
 # Write `attention_back(q, k, v, dy)` for attention without a mask, with scores divided by the root
 # of the width of the keys. Return `dq`, `dk` and `dv`.
 # ```
-
 
 # %%
 def attention_back(q, k, v, dy):
@@ -164,7 +160,6 @@ check("12.4", attention_back)
 # gradient of the table.
 # ```
 
-
 # %%
 def table_back(tokens, dx, x, dz):
     """Gradient of the tied table: (N, d)."""
@@ -196,7 +191,6 @@ check("12.5", table_back)
 #
 # Write `best_step(eps, m, central)`. Return a float.
 # ```
-
 
 # %%
 def best_step(eps, m, central):
@@ -231,7 +225,6 @@ check("12.6", best_step)
 # Write `kept_numbers(T, d, n_heads, n_layers, every)`. Return an int.
 # ```
 
-
 # %%
 def kept_numbers(T, d, n_heads, n_layers, every):
     """Numbers kept of a text: an int."""
@@ -265,7 +258,6 @@ check("12.7", kept_numbers)
 # Write `slip(a, da, ds)` for tables of shape `(T, S)`. Return one of these five strings. Two
 # ways to add up the same numbers may differ in the last digits.
 # ```
-
 
 # %%
 def slip(a, da, ds):

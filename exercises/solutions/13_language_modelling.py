@@ -40,7 +40,6 @@ hint("13.1")
 # logarithms to base 2, and its perplexity. Rows may come as whole numbers or in float32.
 # ```
 
-
 # %%
 def uncertain(p):
     """Entropy in bits, and perplexity: two arrays (...)."""
@@ -73,7 +72,6 @@ check("13.1", uncertain)
 #
 # Write `left(stories)`. Return an array of shape `(T,)`. T and n may be 1.
 # ```
-
 
 # %%
 def left(stories):
@@ -115,7 +113,6 @@ check("13.2", left)
 # token `new`, which did not occur before; of places that overlap, the one further left is merged.
 # The −1 stay. A text without any pair stays as it is, and so does an empty one.
 # ```
-
 
 # %%
 def one_merge(tokens, new):
@@ -159,7 +156,6 @@ check("13.3", one_merge)
 # Write `encode(text, merges)` for a string, perhaps an empty one. Return the tokens as an array.
 # ```
 
-
 # %%
 def encode(text, merges):
     """The tokens of a text: an array."""
@@ -200,7 +196,6 @@ check("13.4", encode)
 # Write `next_loss(z, tokens)`. Return the mean loss in nats over all tokens that are asked.
 # ```
 
-
 # %%
 def next_loss(z, tokens):
     """Mean loss over all tokens that are asked: a float."""
@@ -237,7 +232,6 @@ check("13.5", next_loss)
 # had the same probability. A text may be so long that its probability is too small for a float.
 # ```
 
-
 # %%
 def report(losses, text):
     """Bits a byte, and perplexity of a byte: two numbers."""
@@ -270,7 +264,6 @@ check("13.6", report)
 # Write `corrupt(tokens, spans, marks)`. Return the source, which has a mark in the place of each
 # span, and the target, which has each mark, followed by its span, and the last mark at its end.
 # ```
-
 
 # %%
 def corrupt(tokens, spans, marks):
@@ -310,7 +303,6 @@ check("13.7", corrupt)
 # of a token, by more than one in a hundred, and yet the larger loss of the whole text, by more than
 # one in a hundred.
 # ```
-
 
 # %%
 def mislead(text):

@@ -44,7 +44,6 @@ hint("14.1")
 # or in float32.
 # ```
 
-
 # %%
 def adamw(x, grad, mean, square, step, rate, betas, eps, decay):
     """One step of AdamW: new x, mean and square."""
@@ -79,7 +78,6 @@ check("14.1", adamw)
 # then the wave begins at step 0. It may also be `steps`: then the last step has the full rate.
 # There may be one step alone, and `last` may be anything from 0 to 1.
 # ```
-
 
 # %%
 def rates(steps, warmup, rate, last):
@@ -119,7 +117,6 @@ check("14.2", rates)
 # return zeros for both, and ∞ as the norm. Whole numbers are allowed.
 # ```
 
-
 # %%
 def clipped(w, b, largest):
     """Gradients of norm `largest` at most, and the norm before."""
@@ -158,7 +155,6 @@ check("14.3", clipped)
 # R and K may be 1, a process may have no target at all, and the batch has one at least.
 # ```
 
-
 # %%
 def factors(counts):
     """What each part's mean loss is multiplied by: (R, K)."""
@@ -189,11 +185,9 @@ check("14.4", factors)
 # in size.
 # ```
 
-
 # %%
 def saved(grads):
     """Lost without a scale, the scale, infinite with it: three numbers."""
-
     ### BEGIN SOLUTION
     def half(scale):
         return (scale * grads).astype(np.float16)
@@ -231,7 +225,6 @@ check("14.5", saved)
 # root of the mean square of Adam's moves, in units of the rate. Mean is that over all tosses; they
 # need not be drawn, and eight digits are compared.
 # ```
-
 
 # %%
 def noise(beta1, T):
@@ -271,11 +264,9 @@ check("14.6", noise)
 # in their order. V and N may be 1.
 # ```
 
-
 # %%
 def plateaus(p):
     """Least losses: knowing nothing, the bag, the order: three floats."""
-
     ### BEGIN SOLUTION
     def least(rows):  # what can be known, by what comes
         known = np.broadcast_to(rows.sum(axis=1, keepdims=True), rows.shape)
@@ -314,7 +305,6 @@ check("14.7", plateaus)
 # not both 0. Look at `steps` steps, of which the spike is the first. Return the longest of their
 # moves, in units of the rate, and how many of them are shorter than half of the rate.
 # ```
-
 
 # %%
 def spike(size, beta1, beta2, steps):

@@ -48,7 +48,6 @@ hint("20.1")
 # that the mask hides. `rule` is 6 N, where N counts the matrices and both tables.
 # ```
 
-
 # %%
 def flops_a_token(d, n_layers, n_vocab, T):
     """FLOPs of training on one token: exact, and by the rule of thumb."""
@@ -82,7 +81,6 @@ check("20.1", flops_a_token)
 # logarithms: positive if the loss falls.
 # ```
 
-
 # %%
 def exponent(x, loss, floor):
     """Exponent of the line of least squares above the floor: a float."""
@@ -111,7 +109,6 @@ check("20.2", exponent)
 # All constants but the floor are above 0, and A, B, α and β may all be different. Fractions are
 # allowed; six digits are compared.
 # ```
-
 
 # %%
 def spend(floor, a, b, alpha, beta, compute):
@@ -143,7 +140,6 @@ check("20.3", spend)
 # squares of (law − loss) / loss is least, none of them below 0. There are at least three runs, and
 # four digits are compared.
 # ```
-
 
 # %%
 def constants(n, d, loss, alpha, beta):
@@ -177,7 +173,6 @@ check("20.4", constants)
 # Write `misled(floor, a, power, x1, x2, x3)`. Return two numbers: the line's exponent less `power`,
 # and the line's loss at x3 less the true one.
 # ```
-
 
 # %%
 def misled(floor, a, power, x1, x2, x3):
@@ -216,7 +211,6 @@ check("20.5", misled)
 # in each draw the runs stand at more than one place.
 # ```
 
-
 # %%
 def width(x, y, group, times, rng):
     """Width of the 95% bootstrap interval of the slope: a float."""
@@ -254,7 +248,6 @@ check("20.6", width)
 # vertex on the scale of `away`; 0 would be right.
 # ```
 
-
 # %%
 def missed(alpha, beta, away):
     """Where the vertex lies; 0 is the best log N: a float."""
@@ -290,11 +283,9 @@ check("20.7", missed)
 # compared.
 # ```
 
-
 # %%
 def crossing(one, other):
     """Budget, tokens a parameter there, and who asks for more beyond."""
-
     ### BEGIN SOLUTION
     def advice(law):
         _, a, b, alpha, beta = law
