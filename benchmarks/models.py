@@ -1,4 +1,4 @@
-"""Measure whole models: python benchmarks/models.py [train] [write] [table]
+"""Measure whole models: python benchmarks/models.py [train] [race] [write] [table]
 
 A training step of `fast.decoder` against a small GPT written as modules, in eager PyTorch, of the
 same sizes and from the same parameters; and words a second of the real model, ours and those of
@@ -8,6 +8,8 @@ https://github.com/karpathy/nanoGPT, its model is measured too, with the optimis
 
 Steps are timed in turns, one each, and the median of the ratio to the first counts. A variant
 counts only if its loss follows that of the first: the difference at the last step stands beside it.
+Turns of one order favour some by a hundredth, so `race` has ours and nanoGPT alone, many steps in
+pairs of random order, and gives the interval of the median.
 """
 
 import json
@@ -33,7 +35,8 @@ from tformer.models.generate import generate
 from tformer.models.sizes import Sizes, initialise
 from tformer.parameters import BlockParameters, ModelParameters, tree_map
 
-T, BATCH, N_VOCAB, STEPS = 64, 12, 65, 15
+T, BATCH, N_VOCAB, STEPS, WARM = 64, 12, 65, 15, 5
+PAIRS = {"4 layers of 128": 300, "6 layers of 384": 60}
 RATE, BETAS = 1e-3, (0.9, 0.999)
 SHAPES = {"4 layers of 128": (4, 128, 4), "6 layers of 384": (6, 384, 6)}
 GPT = Configuration(activation="gelu")
@@ -168,8 +171,8 @@ def by_hand(p: ModelParameters) -> Step:
     return step
 
 
-def train(name: str) -> dict[str, Any]:
-    """Steps of all variants in turns."""
+def entrants(name: str) -> tuple[ModelParameters, Callable[..., Any], Callable[[], Any]]:
+    """The first parameters of a shape, and what makes modules of them: theirs, and ours."""
     n_layers, d_model, n_heads = SHAPES[name]
     sizes = Sizes(N_VOCAB, d_model, n_layers, n_heads, 4 * d_model, n_positions=T)
     first = initialise(sizes, GPT, np.random.default_rng(0))
@@ -184,6 +187,31 @@ def train(name: str) -> dict[str, Any]:
         copied = tree_map(lambda x: torch.from_numpy(x.copy()), first)
         return fast.Module(fast.decoder, copied, configuration=GPT)
 
+    return first, theirs, ours
+
+
+def rows_of_a_text(rng: torch.Generator) -> Callable[[], tuple[Tensor, Tensor]]:
+    """What gives the rows of each step, and what comes after every token."""
+    text = torch.randint(5, (10_000,), generator=rng).cumsum(0) % N_VOCAB
+
+    def rows() -> tuple[Tensor, Tensor]:
+        starts = torch.randint(len(text) - T - 1, (BATCH,), generator=rng)
+        found = torch.stack([text[i : i + T + 1] for i in starts.tolist()])
+        return found[:, :-1].contiguous(), found[:, 1:].contiguous()
+
+    return rows
+
+
+def timed(step: Step, given: Tensor, comes: Tensor) -> tuple[float, float]:
+    """The seconds and the loss of a step."""
+    start = time.perf_counter()
+    loss = step(given, comes)
+    return time.perf_counter() - start, loss
+
+
+def train(name: str) -> dict[str, Any]:
+    """Steps of all variants in turns."""
+    first, theirs, ours = entrants(name)
     steps = {
         "modules, eager": of_module(theirs(Modules)),
         "the same again": of_module(theirs(Modules)),
@@ -194,19 +222,16 @@ def train(name: str) -> dict[str, Any]:
     }
     if "NANOGPT" in os.environ:
         steps["nanoGPT, eager"] = of_module(theirs(NanoGPT), loss_of=NanoGPT.loss)
-    rng, seconds, losses = torch.Generator().manual_seed(0), {x: [] for x in steps}, {}
-    text = torch.randint(5, (10_000,), generator=rng).cumsum(0) % N_VOCAB
+    seconds: dict[str, list[float]] = {x: [] for x in steps}
+    rows, losses = rows_of_a_text(torch.Generator().manual_seed(0)), {}
     for _ in range(STEPS):
-        starts = torch.randint(len(text) - T - 1, (BATCH,), generator=rng)
-        rows = torch.stack([text[i : i + T + 1] for i in starts.tolist()])
-        given, comes = rows[:, :-1].contiguous(), rows[:, 1:].contiguous()
+        given, comes = rows()
         for variant, step in steps.items():
-            start = time.perf_counter()
-            losses[variant] = step(given, comes)
-            seconds[variant].append(time.perf_counter() - start)
-    base = seconds["modules, eager"][5:]
+            took, losses[variant] = timed(step, given, comes)
+            seconds[variant].append(took)
+    base = seconds["modules, eager"][WARM:]
     speed = {
-        variant: statistics.median(b / x for b, x in zip(base, taken[5:], strict=True))
+        variant: statistics.median(b / x for b, x in zip(base, taken[WARM:], strict=True))
         for variant, taken in seconds.items()
     }
     gap = {variant: abs(loss - losses["modules, eager"]) for variant, loss in losses.items()}
@@ -214,6 +239,27 @@ def train(name: str) -> dict[str, Any]:
         "name": name,
         "milliseconds": 1e3 * statistics.median(base),
         "speed": speed,
+        "difference of loss": gap,
+    }
+
+
+def race(name: str) -> dict[str, Any]:
+    """How many times as fast as nanoGPT a step of `fast.decoder` is, in pairs of random order."""
+    _, theirs, ours = entrants(name)
+    steps = (of_module(theirs(NanoGPT), loss_of=NanoGPT.loss), of_module(ours()))
+    rows, rng = rows_of_a_text(torch.Generator().manual_seed(0)), np.random.default_rng(0)
+    ratios: list[float] = []
+    for _ in range(WARM + PAIRS[name]):
+        given, comes = rows()
+        taken = {i: timed(steps[i], given, comes) for i in rng.permutation(2).tolist()}
+        ratios.append(taken[0][0] / taken[1][0])
+        gap = abs(taken[0][1] - taken[1][1])
+    drawn = np.median(rng.choice(ratios[WARM:], (2000, PAIRS[name])), axis=1)
+    return {
+        "name": name,
+        "pairs": PAIRS[name],
+        "ratio": statistics.median(ratios[WARM:]),
+        "interval": np.quantile(drawn, [0.025, 0.975]).tolist(),
         "difference of loss": gap,
     }
 
@@ -288,6 +334,13 @@ def table(found: dict[str, Any]) -> str:
         parts += [f"| {one['name']} (ms) | {' | '.join(names)} |", "|--:|" + "--:|" * len(names)]
         cells = [f"{one['speed'][x]:.2f} ({one['difference of loss'][x]:.0e})" for x in names]
         parts += [f"| {one['milliseconds']:.3g} | {' | '.join(cells)} |\n"]
+    for one in found.get("race", []):
+        low, high = one["interval"]
+        parts += [
+            f"{one['name']}, ours and nanoGPT alone, {one['pairs']} pairs in random order: "
+            f"{one['ratio']:.3f} times as fast [{low:.3f}, {high:.3f}] (95 %); "
+            f"losses apart by {one['difference of loss']:.0e}.\n"
+        ]
     if words := found.get("write"):
         parts += ["Words a second of the real model, 135 million parameters in float32:\n"]
         parts += [f"| {' | '.join(words)} |", "|" + "--:|" * len(words)]
@@ -305,6 +358,8 @@ def main(chosen: list[str]) -> None:
         found["machine"] = _machine("cpu") | {"bfloat16": "bf16" in flags}
     if not chosen or "train" in chosen:
         found["train"] = [train(name) for name in SHAPES]
+    if "NANOGPT" in os.environ and (not chosen or "race" in chosen):
+        found["race"] = [race(name) for name in SHAPES]
     if not chosen or "write" in chosen:
         found["write"] = write()
     path.write_text(json.dumps(found, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")

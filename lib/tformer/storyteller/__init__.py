@@ -4,6 +4,6 @@ Two layers of four heads read and write tales of a small world (`tales`), by tok
 reads the committed weights; ``python -m tformer.storyteller FOLDER`` trains them again.
 """
 
-from tformer.storyteller.load import Storyteller, load
+from tformer.storyteller.stored import Storyteller, load
 
 __all__ = ["Storyteller", "load"]

@@ -14,7 +14,7 @@ from tformer.models.files import save
 from tformer.models.objectives import next_tokens
 from tformer.models.sizes import Sizes, initialise
 from tformer.parameters import tree_map
-from tformer.storyteller.load import MERGES, tokens
+from tformer.storyteller.stored import MERGES, tokens
 from tformer.storyteller.tales import IDLE, IDLE_SHARE, KINDS, NAMES, Tales, parted, tale, text_of
 from tformer.tokens import BPE
 from tformer.tokens.learn import learn

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from tformer.chapters.ch13 import coder, fit, reached, sampled
-from tformer.chapters.ch13.known import LAST, contexts, world
+from tformer.chapters.ch13.known import LAST, contexts, tokens, world
 from tformer.world.stories import Stories, patient
 
 
@@ -54,7 +54,7 @@ def test_a_model_of_a_sample_is_counted_again(k: int) -> None:
         for t, word in enumerate(row):
             found = after.get(tuple(row[max(t - k, 0) : t]), Counter())
             share = found[word] / found.total() if found else 1 / size
-            every -= math.log(0.95 * share + 0.05 / size) / len(rows)
+            every -= math.log(0.999 * share + 0.001 / size) / len(rows)
     assert sampled.by_sample(n, k) == pytest.approx((own, every), abs=1e-9)
 
 
@@ -84,3 +84,22 @@ def test_answers_that_fit_come_from_one_distribution() -> None:
     r = np.array([[0.4, 0.1], [0.2, 0.3]])
     for pairs in fit.drawn(*fit.conditionals(r)):
         np.testing.assert_allclose(pairs, r, atol=1e-12)
+
+
+def test_stories_that_are_reached_word_by_word_are_found_by_walking() -> None:
+    rows = [tuple(row) for row in tokens().tolist()]
+    near: defaultdict[tuple[int, ...], set[int]] = defaultdict(set)
+    for i, row in enumerate(rows):
+        for t in range(len(row)):
+            near[(t, *row[:t], *row[t + 1 :])].add(i)
+    reached, waiting = {0}, [0]
+    while waiting:
+        row = rows[waiting.pop()]
+        for t in range(len(row)):
+            new = near[(t, *row[:t], *row[t + 1 :])] - reached
+            reached |= new
+            waiting += new
+    found = fit.islands(tokens())
+    assert len(reached) in found
+    assert found.sum() == len(rows)
+    assert sorted(fit.islands(np.array([[0, 0], [0, 1], [1, 1], [2, 2]]))) == [1, 3]

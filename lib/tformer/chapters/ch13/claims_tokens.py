@@ -120,7 +120,7 @@ def bits(each: str = "text", lossy: bool = False, ordered: bool = False) -> str:
     require(characters.nats > 2.9 * want, f"{characters.nats:.2f} against {want:.2f}")
     return (
         "the floor of a story is log 2880 by words, merges, characters and bytes; 9 models are "
-        "above it; one of them has the smaller perplexity with 2.9 times the loss"
+        "above it; one of them has the smaller perplexity with 3.0 times the loss"
     )
 
 

@@ -119,7 +119,7 @@ def shorter() -> Figure:
     ax.plot(steps, counts, color=VALUE)
     theirs = real.stored()["corpus"]
     ax.axhline(theirs, color=PURPLE, linestyle=":", linewidth=1.4)
-    ax.text(0, theirs - 260, "the real model's, 49,152 tokens", fontsize=10, va="top")
+    ax.text(0, theirs - 260, "the real model's, a list of 49,152", fontsize=10, va="top")
     ax.set(xlabel="merges", ylabel="tokens of the corpus", ylim=(0, 9500))
     return figure
 

@@ -7,8 +7,10 @@
 from __future__ import annotations
 
 import numpy as np
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import connected_components
 
-__all__ = ["conditionals", "cross_ratios", "drawn", "joint", "rounds"]
+__all__ = ["conditionals", "cross_ratios", "drawn", "islands", "joint", "rounds"]
 
 Array = np.ndarray
 
@@ -41,3 +43,25 @@ def drawn(first: Array, second: Array, n: int = 200) -> tuple[Array, Array]:
     """What many rounds bring: the pairs (N, M) if the first word was drawn last, or the second."""
     x = rounds(first, second, np.full(len(first), 1 / len(first)), n)
     return first * (x @ second), second * x[:, None]
+
+
+def islands(rows: Array) -> Array:
+    """How many texts can be reached from each other by drawing one word anew at a time.
+
+    Parameters
+    ----------
+    rows : (n, T) integer array
+        All texts there are.
+
+    Returns
+    -------
+    (m,) integer array
+        The size of each set that is never left.
+    """
+    n, length = rows.shape
+    rests = [np.unique(np.delete(rows, t, 1), axis=0, return_inverse=True)[1] for t in range(length)]
+    hubs = np.concatenate([n * (t + 1) + rest.ravel() for t, rest in enumerate(rests)])
+    texts, size = np.tile(np.arange(n), length), n * (length + 1)
+    linked = coo_array((np.ones(len(hubs)), (texts, hubs)), shape=(size, size))
+    _, which = connected_components(linked, directed=False)
+    return np.unique(which[:n], return_counts=True)[1]

@@ -13,7 +13,7 @@ from tformer.chapters.ch13.known import LAST, contexts, given, tokens, world
 
 __all__ = ["by_sample", "draws", "held_out", "plugged_in"]
 
-ROOM = 0.05
+ROOM = 0.001
 """The share of its probability that a model by counting leaves to words that it has not seen."""
 
 

@@ -17,7 +17,7 @@ __all__ = ["MERGES", "SHA256", "WEIGHTS", "Storyteller", "load", "tokens"]
 
 HERE = Path(__file__).parent
 MERGES, WEIGHTS = HERE / "merges.txt", HERE / "weights.safetensors"
-SHA256 = ""
+SHA256 = "7ebc214172c19ccdbe7eef1942dc4190eceef2a024df3d115e090ebaaae572c4"
 
 
 class Storyteller(NamedTuple):
