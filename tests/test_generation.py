@@ -102,6 +102,13 @@ def test_a_beam_of_one_may_miss_the_best_and_one_of_two_find_it() -> None:
     assert beam(read, np.array([0]), 2, 2)[0] == Text(pytest.approx(np.log(0.4)), (2, 3))
 
 
+def test_with_a_power_a_longer_text_may_win() -> None:
+    """Begin 0, stop 2: ending at once .4 against .6 · .6, of which each word is likelier."""
+    read = table({0: [0, 0.6, 0.4], 1: [0.4, 0, 0.6], 2: [0, 0, 1]})
+    found = {power: beam(read, np.array([0]), 2, 2, 2, power)[0].words for power in (0.0, 1.0)}
+    assert found == {0.0: (2,), 1.0: (1, 2)}
+
+
 def test_what_cannot_come_is_in_no_beam() -> None:
     read = table({0: [0, 1, 0], 1: [0, 0, 1], 2: [0, 0, 1]})
     assert [x.words for x in beam(read, np.array([0]), 3, 9)] == [(1, 2, 2)]

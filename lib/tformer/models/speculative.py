@@ -99,7 +99,8 @@ class _Reading:
     """A model, and what it has read."""
 
     def __init__(self, reader: Reader, tokens: Any) -> None:
-        self.reader, self.tokens, self.cache, self.n_read = reader, tokens, None, 0
+        self.reader, self.tokens, self.n_read = reader, tokens, 0
+        self.cache: Any = None
 
     def rows(self, words: list[int]) -> Any:
         """Read what is new of `words`; its rows."""
