@@ -59,7 +59,9 @@ def islands(rows: Array) -> Array:
         The size of each set that is never left.
     """
     n, length = rows.shape
-    rests = [np.unique(np.delete(rows, t, 1), axis=0, return_inverse=True)[1] for t in range(length)]
+    rests = [
+        np.unique(np.delete(rows, t, 1), axis=0, return_inverse=True)[1] for t in range(length)
+    ]
     hubs = np.concatenate([n * (t + 1) + rest.ravel() for t, rest in enumerate(rests)])
     texts, size = np.tile(np.arange(n), length), n * (length + 1)
     linked = coo_array((np.ones(len(hubs)), (texts, hubs)), shape=(size, size))
