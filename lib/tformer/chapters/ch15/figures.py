@@ -66,20 +66,8 @@ def paths() -> Figure:
             rows, caches = writing.log_rows(tokens, caches)
             p.append(p[-1] * float(np.exp(rows[-1, word])))
             tokens = np.array([word])
-        said = [writing.load().tokens.decode([word]).strip() for word in words]
-        ax.plot(range(len(p)), p, marker=mark, color=color, label=name)
-        for i, text in enumerate(said, 1):
-            if text not in ("So", "Mia", "the", "."):
-                above = width == 3
-                ax.annotate(
-                    text,
-                    (i, p[i]),
-                    (0, 8 if above else -16),
-                    textcoords="offset points",
-                    ha="center",
-                    color=color,
-                    fontsize=11,
-                )
+        said = writing.text_of(words)
+        ax.plot(range(len(p)), p, marker=mark, color=color, label=f"{name}: {said}")
     ax.set_xticks(
         range(len(p)), ["too", "trouble", ".", "So", "Mia", "cure", "the", "patient", "."]
     )

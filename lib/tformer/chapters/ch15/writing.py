@@ -6,9 +6,11 @@ The row of this chapter is the storyteller's row of the next word after *… bec
 from __future__ import annotations
 
 import heapq
+import json
 from collections.abc import Callable
 from functools import cache
 from itertools import count
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -17,10 +19,21 @@ from tformer import reference
 from tformer.models.beam import Text, beam
 from tformer.models.generate import generate
 from tformer.storyteller import load
+from tformer.storyteller.tales import parted
 from tformer.world.stories import CURES
 
 __all__ = ["ANIMAL", "MISSED", "ROW", "STREET", "WORDS", "begun", "coin", "likeliest"]
-__all__ += ["logits", "of_animal", "shares", "text_of", "texts", "written"]
+__all__ += [
+    "logits",
+    "missed",
+    "of_animal",
+    "searched",
+    "shares",
+    "text_of",
+    "texts",
+    "unread",
+    "written",
+]
 
 ROW = "Mia came by. The animal did not cross the street because it was too"
 MISSED = "Mia came by. The table did not enter the lift because it was too"
@@ -29,6 +42,7 @@ ANIMAL, STREET = tuple(CURES["animal"]), tuple(CURES["road"])
 WORDS = (*ANIMAL, *STREET)
 """What an animal and a street may be too much of: tired first, wide among the last."""
 LONGEST = 24
+SEARCHED = Path(__file__).with_name("searched.json")
 
 
 @cache
@@ -108,6 +122,22 @@ def likeliest(text: str) -> tuple[Text, int]:
             heapq.heappush(open_, longer)
 
 
+def missed(begin: str) -> bool:
+    """Whether greedy generation does not find the likeliest text after a beginning."""
+    return likeliest(begin)[0].words != texts(begin, 1)[0].words
+
+
+def unread() -> list[str]:
+    """The beginnings, up to *too*, of the tales with pairs of nouns that were never read."""
+    told = {text.split(" . so")[0].rsplit(" ", 1)[0] for text in parted()[1]}
+    return [f"Mia came by. T{text[1:]}" for text in sorted(told)]
+
+
+def searched() -> dict[str, Any]:
+    """After how many beginnings it was searched, and where greedy generation missed; as stored."""
+    return dict(json.loads(SEARCHED.read_text(encoding="utf-8")))
+
+
 def written(
     text: str, change: Callable[[np.ndarray], np.ndarray], seed: int, n_words: int = LONGEST
 ) -> str:
@@ -131,3 +161,9 @@ def written(
             )
         ]
     )
+
+
+if __name__ == "__main__":
+    begun_ = unread()
+    told_ = {"beginnings": len(begun_), "missed": [text for text in begun_ if missed(text)]}
+    SEARCHED.write_text(json.dumps(told_, indent=1) + "\n", encoding="utf-8")
