@@ -30,7 +30,7 @@ KILLED_BY = {
     "temperature: multiplied instead of divided": ["thm-temperature", "exm-never-tired"],
     "top-k: the k-th goes": ["thm-cuts"],
     "top-p: the word that reaches p goes": ["thm-cuts"],
-    "min-p: the share is not a logarithm": ["prop-order"],
+    "min-p: the share is not a logarithm": ["prop-exchange"],
     "draw: a number on the border draws the word before": ["prop-draw"],
 }
 """What is wrong, here or in another chapter -> the claims of this chapter that must fail."""

@@ -11,26 +11,14 @@ from scipy.optimize import linprog
 
 from tformer import reference as ref
 from tformer.chapters.ch15 import speculation
+from tformer.chapters.ch15.wider import WIDER, found
 from tformer.claims.registry import claim, require
 from tformer.claims.tools import near, show
-from tformer.models.beam import Text, beam
 from tformer.models.generate import generate
-
-WIDER = {
-    (): [0.36, 0.34, 0.30],
-    (0,): [0.40, 0.30, 0.30],
-    (1,): [0.45, 0.45, 0.10],
-    (2,): [0.34, 0.33, 0.33],
-    (0, 0): [0.95, 0.03, 0.02],
-    **{(1, b): [0.40, 0.30, 0.30] for b in range(3)},
-    **{(2, b): [0.40, 0.30, 0.30] for b in range(3)},
-    **{(0, b): [0.40, 0.30, 0.30] for b in (1, 2)},
-}
-"""What follows each beginning of two words at most, in a model of three words."""
 
 
 @claim(
-    "prop-order",
+    "prop-exchange",
     "exhaustive",
     mutants={
         "the nucleus does not depend on the temperature": {"nucleus": True},
@@ -167,14 +155,6 @@ def coupling(more: Fraction = Fraction(0), factor: int = 1) -> str:
 def wider(worse: float = 0.0612, wide: int = 2) -> str:
     """Beams of widths 1 to 3 against all texts of three words."""
     logs = {x: np.log(p) for x, p in WIDER.items()}
-
-    def read(tokens: np.ndarray, words: tuple[int, ...] | None) -> tuple[np.ndarray, Any]:
-        words = () if words is None else (*words, int(tokens[0]))
-        return logs[words][None], words
-
-    def found(width: int) -> Text:
-        return beam(read, np.array([0]), 3, width)[0]
-
     texts = {
         x: float(np.exp(sum(logs[x[:t]][word] for t, word in enumerate(x))))
         for x in product(range(3), repeat=3)

@@ -9,8 +9,8 @@ from matplotlib.figure import Figure
 
 from tformer import reference
 from tformer.chapters.ch15 import writing
-from tformer.chapters.ch15.claims_deeper import WIDER
 from tformer.chapters.ch15.figures import FLAT, kept
+from tformer.chapters.ch15.wider import WIDER
 from tformer.figures.style import INK, KEY, PURPLE, QUERY, QUIET, VALUE, panel
 from tformer.figures.tables import blank
 
