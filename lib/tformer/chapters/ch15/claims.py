@@ -14,6 +14,7 @@ from tformer.claims.registry import claim, require
 from tformer.claims.tools import identity, near, show, weights
 from tformer.claims.tools import row as symbols
 from tformer.models.beam import beam
+from tformer.storyteller import load
 
 
 @claim(
@@ -52,7 +53,7 @@ def not_likeliest(found_by: int = 3, begin: str = writing.MISSED) -> str:
 
 def _probability(begin: str, words: tuple[int, ...]) -> float:
     """The probability of words after a beginning, by a full pass."""
-    _, parameters, configuration = writing.load()
+    _, parameters, configuration = load()
     start = writing.begun(begin)
     text = np.array([*start, *words])
     logits = ref.decoder(text[:-1], parameters, configuration)[len(start) - 1 :]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 from itertools import pairwise, product
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from scipy.optimize import linprog
@@ -100,7 +100,7 @@ def repeats(power: int = 2, by_chance: bool = False) -> str:
     tables = [np.array(x).reshape(2, 2) for x in product((0, 1), repeat=4)]
     rng = np.random.default_rng(0)
     tables += [rng.integers(0, 3, (3, 3)) for _ in range(200)]
-    longest = 0
+    longest, nothing = 0, (cast(Any, None), cast(Any, None))
     for table in tables:
         n = len(table)
 
@@ -109,7 +109,7 @@ def repeats(power: int = 2, by_chance: bool = False) -> str:
             return np.eye(len(table))[[table[before, last]]], last
 
         choose = (lambda row: int(rng.integers(len(row)))) if by_chance else None
-        words = [0, *generate(read, np.array([0]), None, None, 40, choose)]
+        words = [0, *generate(read, np.array([0]), *nothing, 40, choose)]
         pairs = list(pairwise(words))
         first = next(i for i, pair in enumerate(pairs) if pair in pairs[:i])
         require(first <= n**power, f"N = {n}: the first pair that comes again is the {first}th")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from fractions import Fraction
 from itertools import product
+from typing import Any
 
 import numpy as np
 import sympy as sp
@@ -54,18 +55,19 @@ def cached(restart: bool = False, kept: int = 0, without: int = 2109) -> str:
             off = float(np.abs(rows - whole[n:]).max())
             require(off < 1e-9, f"{positions}, {n} words kept: off by {off:.2g}")
     p, c = _model("rope")
-    caches, with_cache, by_full = None, 0, 0
+    so_far: Any = None
+    with_cache = by_full = 0
     for n in range(1, 19):
-        rows, caches = ref.cached_decoder(text[n - 1 : n], p, c, caches)
+        rows, so_far = ref.cached_decoder(text[n - 1 : n], p, c, so_far)
         require(near(rows[-1], ref.decoder(text[:n], p, c)[-1], 1e-9), f"word {n} differs")
-        with_cache += len(rows) * caches[0].length
+        with_cache += len(rows) * so_far[0].length
         by_full += ref.attention_weights(np.ones((n, 1)), np.ones((n, 1))).size
     require(with_cache == 171, f"{with_cache} scores with the cache")
     require(by_full == without, f"{by_full} scores without it, not {without}")
-    n = sp.Symbol("n", positive=True, integer=True)
-    t = sp.Symbol("t", positive=True, integer=True)
-    identity(sp.summation(t, (t, 1, n)), n * (n + 1) / 2, "the sum of t")
-    identity(sp.summation(t**2, (t, 1, n)), n * (n + 1) * (2 * n + 1) / 6, "the sum of t²")
+    last, t = sp.symbols("n t", positive=True, integer=True)
+    sums = last * (last + 1) / 2, last * (last + 1) * (2 * last + 1) / 6
+    identity(sp.summation(t, (t, 1, last)), sums[0], "the sum of t")
+    identity(sp.summation(t**2, (t, 1, last)), sums[1], "the sum of t²")
     return "every split and word by word, within 1e-9; both sums for symbols, and counted"
 
 

@@ -91,8 +91,8 @@ def temperatures() -> tuple[Figure, Figure]:
     second, ax = panel(3.9, 2.6)
     taus = np.geomspace(0.08, 20, 80)
     for row, name, color in ((own, "the coin", QUERY), (writing.logits(), "storyteller", VALUE)):
-        p = [reference.softmax(reference.temperature(row, float(t))) for t in taus]
-        six = [x if len(x) == 6 else x[writing.numbers()] for x in p]
+        every = [reference.softmax(reference.temperature(row, float(t))) for t in taus]
+        six = [x if len(x) == 6 else x[writing.numbers()] for x in every]
         ax.plot(taus, [writing.of_animal(x) for x in six], color=color, label=name)
     ax.axvline(1, color=QUIET, linewidth=1, linestyle=":")
     ax.set(xscale="log", xlabel="temperature", ylabel="the animal is too …", ylim=(0, 1))
@@ -131,8 +131,8 @@ def _cut(text: str, title: str) -> Figure:
 def triangle() -> tuple[Figure, Figure]:
     """The scores of 18 words with a cache, a row each; and without, a square each time."""
     first, ax = blank(3.3, 3.0)
-    for t in range(18):
-        ax.add_patch(Rectangle((0, t + 0.1), t + 1, 0.8, facecolor=to_rgba(VALUE, 0.7)))
+    for y in range(18):
+        ax.add_patch(Rectangle((0, y + 0.1), y + 1, 0.8, facecolor=to_rgba(VALUE, 0.7)))
     ax.set(xlim=(0, 18), ylim=(18, -1.5))
     ax.text(0, -0.6, "with the cache: 1 + 2 + … + 18", fontsize=10)
     second, ax = panel(4.2, 3.0)

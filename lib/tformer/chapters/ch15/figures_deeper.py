@@ -67,6 +67,6 @@ def gain() -> Figure:
         faster = (1 - a ** (n + 1)) / (1 - a) / (0.1 * n + 1)
         ax.plot(n, faster, "o-", markersize=4, color=color, label=f"accepted with {a}")
     ax.axhline(1, color=QUIET, linewidth=1, linestyle=":")
-    ax.set(xlabel="words proposed", ylabel="times as fast", ylim=(0, 4))
+    ax.set(xlabel="words proposed", ylabel="times as fast", ylim=(0, 5.4))
     ax.legend(fontsize=10)
     return figure

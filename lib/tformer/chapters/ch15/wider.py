@@ -10,7 +10,7 @@ from tformer.models.beam import Text, beam
 
 __all__ = ["WIDER", "found"]
 
-WIDER = {
+WIDER: dict[tuple[int, ...], list[float]] = {
     (): [0.36, 0.34, 0.30],
     (0,): [0.40, 0.30, 0.30],
     (1,): [0.45, 0.45, 0.10],

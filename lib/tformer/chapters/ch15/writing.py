@@ -15,10 +15,9 @@ from typing import Any
 
 import numpy as np
 
-from tformer import reference
+from tformer import reference, storyteller
 from tformer.models.beam import Text, beam
 from tformer.models.generate import generate
-from tformer.storyteller import load
 from tformer.storyteller.tales import parted
 from tformer.world.stories import CURES
 
@@ -48,19 +47,19 @@ SEARCHED = Path(__file__).with_name("searched.json")
 @cache
 def begun(text: str) -> np.ndarray:
     """The tokens of a text at the beginning of a line."""
-    return np.array(load().tokens.encode(f"\n{text}"))
+    return np.array(storyteller.load().tokens.encode(f"\n{text}"))
 
 
 @cache
 def logits(text: str = ROW) -> np.ndarray:
     """The storyteller's row of the next token after a text, (N,), in float64."""
-    _, parameters, configuration = load()
+    _, parameters, configuration = storyteller.load()
     return reference.decoder(begun(text), parameters, configuration)[-1].astype(float)
 
 
 def numbers() -> list[int]:
     """The tokens of `WORDS`; each is one."""
-    return [load().tokens.encode(f" {word}")[0] for word in WORDS]
+    return [storyteller.load().tokens.encode(f" {word}")[0] for word in WORDS]
 
 
 def shares(row: np.ndarray) -> np.ndarray:
@@ -81,14 +80,14 @@ def of_animal(p: np.ndarray) -> float:
 
 def log_rows(tokens: np.ndarray, caches: Any) -> tuple[np.ndarray, Any]:
     """The storyteller as what `beam` asks for."""
-    _, parameters, configuration = load()
+    _, parameters, configuration = storyteller.load()
     rows, caches = reference.cached_decoder(tokens, parameters, configuration, caches)
     return reference.log_softmax(rows.astype(float)), caches
 
 
 def stop() -> int:
     """The token that ends a line."""
-    return int(load().tokens.encode("\n")[0])
+    return int(storyteller.load().tokens.encode("\n")[0])
 
 
 @cache
@@ -99,7 +98,7 @@ def texts(text: str, width: int) -> list[Text]:
 
 def text_of(words: tuple[int, ...] | list[int]) -> str:
     """Tokens as text, without the end of the line."""
-    return load().tokens.decode(list(words)).strip()
+    return storyteller.load().tokens.decode(list(words)).strip()
 
 
 @cache
@@ -109,7 +108,8 @@ def likeliest(text: str) -> tuple[Text, int]:
     The likeliest beginning is gone on with first. A text is never likelier than its beginning, so
     once a text that has ended is the likeliest of what is open, nothing can be likelier.
     """
-    order, open_ = count(), [(0.0, 0, (), begun(text), None)]
+    order = count()
+    open_: list[Any] = [(0.0, 0, (), begun(text), None)]
     n_read = 0
     while True:
         cost, _, words, new, cache_ = heapq.heappop(open_)
@@ -142,7 +142,7 @@ def written(
     text: str, change: Callable[[np.ndarray], np.ndarray], seed: int, n_words: int = LONGEST
 ) -> str:
     """What the storyteller writes by chance: its logits changed, then a word drawn."""
-    _, parameters, configuration = load()
+    _, parameters, configuration = storyteller.load()
     rng = np.random.default_rng(seed)
 
     def choose(row: np.ndarray) -> int:

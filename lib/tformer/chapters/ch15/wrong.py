@@ -9,6 +9,7 @@ import numpy as np
 from tformer import reference
 from tformer.chapters.ch15 import writing
 from tformer.parameters import ModelParameters
+from tformer.storyteller import load
 
 __all__ = ["dropped", "restarted", "turned_back"]
 
@@ -18,7 +19,7 @@ def turned_back(n: int) -> ModelParameters:
 
     What stands at position n + i is then turned as if it stood at i.
     """
-    _, parameters, c = writing.load()
+    _, parameters, c = load()
 
     def back(w: np.ndarray) -> np.ndarray:
         waves = reference.sinusoidal(np.full(w.shape[-2], -n), w.shape[-1], c.base)
@@ -33,7 +34,7 @@ def turned_back(n: int) -> ModelParameters:
 
 def restarted(text: str = writing.ROW, n_words: int = writing.LONGEST) -> str:
     """The greedy text if the words after a beginning are read at positions from 0 again."""
-    _, parameters, c = writing.load()
+    _, parameters, c = load()
     tokens = writing.begun(text)
     rows, caches = reference.cached_decoder(tokens, parameters, c)
     later, words = turned_back(len(tokens)), [int(rows[-1].argmax())]
