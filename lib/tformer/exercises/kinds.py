@@ -199,7 +199,8 @@ def parts(f: Answer, value: Any, said: str, names: tuple[str, ...]) -> list[np.n
     """Return the arrays that `value` holds, or say that they are not there."""
     listed = f"{', '.join(names[:-1])} and {names[-1]}"
     needed = f"it should return {describe.count(len(names))} arrays, {listed}."
-    if isinstance(value, np.ndarray) and value.ndim < 3:
+    shape = value.shape if isinstance(value, np.ndarray) else ()
+    if isinstance(value, np.ndarray) and len(shape) < 3 and shape != (len(names),):
         raise Wrong(f"With {said}, {f.name} returns one array, of shape {value.shape}; {needed}")
     if not isinstance(value, tuple | list | np.ndarray):
         raise Wrong(f"With {said}, {f.name} returns {describe.kind(value)}; {needed}")

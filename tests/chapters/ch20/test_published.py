@@ -52,3 +52,13 @@ def test_intervals_of_a_bootstrap() -> None:
     assert share == pytest.approx((0.482, 0.561), abs=0.002)
     assert floor == pytest.approx((1.775, 1.873), abs=0.002)
     assert published.PRINTED.floor < floor[0]
+
+
+def test_a_wrong_size_costs_a_third_as_much_at_the_budget_of_the_first_figure() -> None:
+    law, costs = published.refit(), []
+    for compute in (1e21, 5.76e23):
+        n, d = law.optimum(compute)
+        least = law.loss(n, d)
+        costs.append([float(law.loss(n * part, d / part) - least) for part in (0.5, 0.1)])
+    assert costs[0] == pytest.approx([0.015, 0.172], abs=5e-4)
+    assert np.array(costs[1]) / costs[0] == pytest.approx(1 / 3, abs=0.03)

@@ -52,6 +52,8 @@ def _chances() -> Iterator[Case]:
             A bit is 0.69 nats, so there are more bits than nats: divide by ln 2.
         2**bits → np.exp(bits)
             The entropy in bits is undone by powers of 2, not of e.
+        np.log2(sure) → np.log2(p + 1e-9)
+            Is something small added inside the logarithm? Put 1 in the place of each 0 instead.
         np.where(p > 0, p, 1) → p
             0 · log 0 was computed, which is nan; a word that never comes adds 0.
         .sum(axis=-1) → .sum()
@@ -105,6 +107,10 @@ def _worlds() -> Iterator[Case]:
     both = np.array([[1, 2, 0, 7], [2, 1, 0, 6], [1, 1, 0, 6], [2, 2, 0, 7]])
     why = "The word 0 tells nothing, and the one before it everything."
     yield case(stories=both, want=[np.log(2), np.log(2), 0, 0], why=why)
+    for large in (1000, 10**5, 10**6):
+        rows = np.array([[1, 0, 5], [0, large, 6]])
+        why = "The numbers of the words may be large."
+        yield case(stories=rows, want=[np.log(2), 0, 0], why=why)
     turned = np.array([[1, 2, 7], [2, 1, 8], [3, 2, 8], [3, 1, 7]])
     why = "The last word tells nothing alone; both together, in their order, tell all."
     yield case(stories=turned, want=[np.log(2), np.log(2), 0], why=why)

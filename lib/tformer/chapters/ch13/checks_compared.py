@@ -108,19 +108,21 @@ def _check_shapes(f: Answer, got: list[Array], text: str, said: str) -> None:
 
 def _judge(words: Array, characters: Array, said: str) -> None:
     """Compare what is said of a token, and what of the text."""
-    a, b = (float(np.exp(losses.mean())) for losses in (words, characters))
+    with np.errstate(over="ignore"):
+        a, b = (float(np.exp(losses.mean())) for losses in (words, characters))
     p, q = float(words.sum()), float(characters.sum())
     head = (
         f"With {said}, the words lose {show(p)} nats in all and have the perplexity {show(a)}; "
         f"the characters lose {_beside(q, p)} and have {_beside(b, a)}."
     )
-    smaller, worse = b < a * (1 - LEAST), q > p * (1 + LEAST)
+    apart = float(characters.mean() - words.mean())  # of the logarithms, which never overflow
+    smaller, worse = apart < np.log(1 - LEAST), q > p * (1 + LEAST)
     if smaller and worse:
         return
     if smaller:
         raise Wrong(f"{head} {_SAME if q > p * (1 - LEAST) else _BETTER}")
     if worse:
-        raise Wrong(f"{head} {_EQUAL if b < a * (1 + LEAST) else _AGREE}")
+        raise Wrong(f"{head} {_EQUAL if apart < np.log(1 + LEAST) else _AGREE}")
     raise Wrong(f"{head} The perplexity should be smaller, and the loss of the text larger.")
 
 

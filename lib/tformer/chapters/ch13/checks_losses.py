@@ -122,6 +122,8 @@ def _batches() -> Iterator[Case]:
             That is the perplexity; the loss is its logarithm.
         costs.mean() → costs.mean() / np.log(2)
             That is in bits; nats are asked for.
+        -logs[asked, wanted[asked]] → -np.log(np.exp($ * -1) + 1e-12)
+            Is something small added inside the logarithm? Then every loss is a little too small.
         costs.mean() → (1 - np.exp(-costs)).mean()
             That is the mean of 1 − p; the loss is −log p.
         costs.mean() → -np.log(np.exp(-costs).mean())

@@ -35,6 +35,13 @@ def _texts() -> Iterator[Case]:
         ([4], 5, [4], "One token has no neighbour."),
         ([4, -1, 5, -1, 4], 6, [4, -1, 5, -1, 4], "Words of one token have no pairs."),
         ([50_000, 3, 49_999, 50_000, 3], 50_001, None, "Tokens may be as large as 50 000."),
+        (
+            [3, 50_000, -1, 3, 50_000, -1, 7],
+            50_001,
+            [50_001, -1, 50_001, -1, 7],
+            "3 50000 is a pair.",
+        ),
+        ([3, 1500, -1, 3, 1500, -1, 7], 1501, [1501, -1, 1501, -1, 7], "3 1500 stands twice."),
         ([], 0, [], "A text may be empty."),
     ):
         result = None if want is None else np.array(want, dtype=int)
@@ -212,6 +219,8 @@ def _spans() -> Iterator[Case]:
             The mark for the end stands in the target only.
         place = end → place = start
             The spans are still in the source.
+        np.array(source) → np.array(_by_value(tokens, spans, source))
+            A token outside the spans is gone: it is equal to one inside. Take places, not values.
         tokens[start:end] → tokens[start : end + 1] ;; place = end → place = end + 1
             One token too many was taken: the end of a span is not in it.
         tokens[start:end] → tokens[start : start + end] ;; place = end → place = start + end
@@ -272,6 +281,12 @@ def _joined(spans: Array) -> list[list[int]]:
         else:
             found.append([start, end])
     return found
+
+
+def _by_value(tokens: Array, spans: Array, source: list[int]) -> list[int]:
+    """Whatever is equal to a token of a span is taken out as well."""
+    gone = {token for start, end in spans for token in tokens[start:end].tolist()}
+    return [token for token in source if token not in gone]
 
 
 def _deleted(tokens: Array, spans: Array, marks: Array) -> tuple[Array, Array]:

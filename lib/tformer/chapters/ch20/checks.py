@@ -23,18 +23,20 @@ class Digits(Several):
         Up to which share of the right number an error counts as a near miss.
     relative : float
         Largest error allowed, as a share of the right number.
+    within : float
+        Largest error allowed beside it, where the right number is 0 or nearly so.
     """
 
     near: float = 0.0
     relative: float = 1e-6
+    within: float = 1e-9
 
     def same(self, got: Any, want: Any) -> bool:
         """Tell whether the digits agree, whatever the size."""
         if got.shape != want.shape or got.dtype.kind not in "iufb":
             return False
-        return bool(
-            np.allclose(got.astype(float), want.astype(float), rtol=self.relative, atol=1e-9)
-        )
+        numbers = got.astype(float), want.astype(float)
+        return bool(np.allclose(*numbers, rtol=self.relative, atol=self.within))
 
     def remark(self, got: Any, want: Any) -> str:
         """Say that a number is close."""

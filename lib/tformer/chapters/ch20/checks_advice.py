@@ -107,6 +107,12 @@ def missed(alpha: float, beta: float, away: Array) -> float:
     return -slope / (2 * bend)
 
 
+def _more(slopes: list[float], starts: list[float]) -> int:
+    """Which law advises more tokens a parameter at one budget, 10^24."""
+    one, other = np.log(1e24 / 6) * np.array(slopes) + starts
+    return 1 if one > other else 2
+
+
 def _pairs() -> Iterator[Case]:
     small = (
         "The first law advises 2 tokens a parameter whatever the budget; the second (C/6)^(1/3) / 4"
@@ -125,6 +131,11 @@ def _pairs() -> Iterator[Case]:
     yield case(one=flat, other=[1.0, 450.0, 90.0, 0.4, 0.45], why=both)
     same = [[1.0, 400.0, 900.0, 0.5, 0.4], [2.0, 300.0, 2000.0, 0.5, 0.45]]
     yield case(one=same[0], other=same[1], why="Both advise more with a larger budget.")
+    near = [1.8, 100.0, 100.0, 0.3, 0.2], [1.8, 100.0, 100.0, 1.0, 0.8]
+    far = [1.7, 4.0, 1.0, 0.2, 0.1], [1.8, 1.0, 2.0, 0.9, 0.7]
+    for one, other in (near, near[::-1], far, far[::-1]):
+        why = "Beyond the crossing, wherever it lies, the faster power of the budget is higher."
+        yield case(one=one, other=other, why=why)
 
 
 @exercise(
@@ -173,6 +184,10 @@ def _pairs() -> Iterator[Case]:
             Below the crossing it is that one; beyond it the steeper line is higher.
         1 if slopes[0] > slopes[1] else 2 → 1 if slopes[0] > slopes[1] else 0
             The laws bear the numbers 1 and 2.
+        1 if slopes[0] > slopes[1] else 2 → 1 if one[3] - one[4] > other[3] - other[4] else 2
+            You compared α − β; the advice grows with the power (α − β) / (α + β).
+        1 if slopes[0] > slopes[1] else 2 → _more(slopes, starts)
+            That is who asks for more at one budget; the crossing may lie above it.
         1 if slopes[0] > slopes[1] else 2 → 1 if one[3] > other[3] else 2
             A larger α alone does not decide it: β works the other way.
     """,

@@ -162,7 +162,7 @@ def _by_logarithms(
         "scipy.optimize.nnls(columns, target) keeps all three from falling below 0.",
     ),
     cases=_for_constants,
-    kind=Digits(names=("floor", "a", "b"), relative=1e-4),
+    kind=Digits(names=("floor", "a", "b"), relative=1e-4, within=1e-6),
     mutants={
         "The squares that you made least are those of differences of logarithms; asked for are "
         "shares of the loss.": _by_logarithms
@@ -225,6 +225,9 @@ def _groups() -> Iterator[Case]:
     means: dict[str, Any] = {"x": [0, 1, 0, 1, 0, 1], "y": [0, 0, 0, 1, 0, 3]}
     often: dict[str, Any] = given | {"times": 8000}
     yield case(**means, group=np.array([5, 5, 2, 2, 9, 9]), **often, want=3.0, why=three)
+    four = "Four groups of slopes 0, 0, 0 and 1: one in 256 draws has the last alone."
+    ones: dict[str, Any] = {"x": [0, 1] * 4, "y": [0, 0, 0, 0, 0, 0, 0, 1]}
+    yield case(**ones, group=np.repeat([1, 2, 3, 4], 2), **often, want=0.75, why=four)
     # the others by 400,000 draws
     rng = np.random.default_rng(5)
     x, names = np.linspace(0, 4, 20), np.arange(20)
