@@ -5,6 +5,8 @@ others as they were, so that these functions can follow each other, and softmax 
 to one again. Words of equal logits have equal fates: more than k may stay, and no order is chosen.
 """
 
+import math
+
 import numpy as np
 
 from tformer.reference.equation import equation
@@ -113,7 +115,7 @@ def min_p(logits: np.ndarray, p: float) -> np.ndarray:
     Equation eq-min-p; [nguyen2024]. Compared as logits, so no softmax is needed. A row
     with NaN or +inf stays what it is.
     """
-    below = logits - _largest(logits) < np.log(p)
+    below = logits - _largest(logits) < math.log(p)
     return np.where(below & np.isfinite(_largest(logits)), -np.inf, logits)
 
 

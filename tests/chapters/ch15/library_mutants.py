@@ -16,7 +16,7 @@ MUTANTS = slipped(
             top-p: the word that reaches p goes
     """,
     min_p="""
-        np.log(p) → p - 1
+        math.log(p) → p - 1
             min-p: the share is not a logarithm
     """,
     draw="""

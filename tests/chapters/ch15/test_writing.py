@@ -83,6 +83,7 @@ def test_costs_between_those_measured_are_on_straight_lines() -> None:
 def test_the_real_model_writes_what_is_stored() -> None:
     from tformer.models.real import real_model
 
-    found, stored = real.measured(real_model()), real.stored()
+    found, stored = real.measured(real_model(), n_words=8), real.stored()
     for way in real.WAYS:
-        assert found[way][:40] == stored[way][:40]
+        assert stored[way].startswith(found[way])
+        assert len(found[way]) > 8
