@@ -163,3 +163,13 @@ def test_what_is_forbidden_has_gradient_0() -> None:
         assert x.grad is not None
         np.testing.assert_allclose(x.grad, reference.softmax_vjp(p, np.eye(4)[0]), atol=1e-12)
         assert (x.grad[cut == -torch.inf] == 0).all()
+
+
+def test_after_an_error_halves_are_widened_again() -> None:
+    """What is called inside trusts that the outermost call has widened; an error ends that."""
+    large = np.full((1, 3), 300, dtype=np.float16)
+    for _ in range(2):
+        assert reference.dot(large, large)[0] == np.inf  # rounded once, at the end
+        np.testing.assert_array_equal(reference.norm(large), np.float16([519.5]))
+        with pytest.raises(ValueError, match="cross_entropy"):
+            reference.cross_entropy(large, np.array([7]))

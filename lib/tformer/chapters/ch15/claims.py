@@ -218,6 +218,7 @@ def cuts(crossing: bool = True, factor: float = 1.0, worst: bool = False) -> str
             kept = _kept(ref.top_k(z, k))
             near_ = [distance[tuple(x)] for x in every if len(x) == k]
             least = (max if worst else min)(near_)
+            require(len(kept) == k, f"row {seed}: top-k keeps {len(kept)} words, not {k}")
             got = distance[tuple(kept)]
             require(near(got, least, 1e-12), f"row {seed}, k = {k}: {got:.4f}, not {least:.4f}")
     return f"{sets} sets; no smaller one reaches p, and none of k words is nearer"
