@@ -4,6 +4,7 @@ import json
 import math
 import subprocess
 import sys
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -26,9 +27,9 @@ FIRST = initialise(Sizes(11, 8, 2, 2, 16, n_positions=8), GPT, np.random.default
 PROCESSES = Path(__file__).parent / "two_processes.py"
 
 
-def module(kind: Any = np.float64) -> fast.Module:
+def module(kind: Any = np.float64, dropout: float = 0.0) -> fast.Module:
     tensors = tree_map(lambda x: torch.from_numpy(x.astype(kind)), FIRST)
-    return fast.Module(fast.decoder, tensors, configuration=GPT)
+    return fast.Module(fast.decoder, tensors, configuration=replace(GPT, dropout=dropout))
 
 
 def batch(step: int) -> tuple[np.ndarray, ...]:
@@ -82,13 +83,21 @@ def test_the_loop_is_that_by_hand(name: str) -> None:
     np.testing.assert_allclose(found, by_hand(recipe), rtol=1e-10)
 
 
-def in_two_processes(*arguments: Path) -> np.ndarray:
-    """The losses that the first of two prints, by PyTorch's own launcher."""
+def asked(
+    recipe: Recipe, dropout: float = 0.0, stop: int | None = None, **options: Any
+) -> dict[str, Any]:
+    """A training for two processes, which they may leave after a step."""
+    model = {"dropout": dropout}
+    return {"recipe": asdict(recipe), "model": model, "stop": stop, "options": options}
+
+
+def in_two_processes(*trainings: dict[str, Any]) -> list[dict[str, Any]]:
+    """What the first of two tells of each training, by PyTorch's own launcher."""
     command = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2"]
-    command += [str(PROCESSES), *map(str, arguments)]
+    command += [str(PROCESSES), json.dumps(trainings)]
     ran = subprocess.run(command, capture_output=True, text=True, timeout=300)
     assert ran.returncode == 0, ran.stderr[-3000:]
-    return np.array([float(word) for word in ran.stdout.split()])
+    return [json.loads(line) for line in ran.stdout.splitlines()]
 
 
 def test_two_processes_give_the_losses_of_one(tmp_path: Path) -> None:
@@ -98,12 +107,11 @@ def test_two_processes_give_the_losses_of_one(tmp_path: Path) -> None:
     """
     recipe = Recipe(20, 0.01, accumulate=3, smoothing=0.1)
     one = [metrics.loss for metrics in train(module(), batch, recipe)]
-    two = in_two_processes()
-    assert len(two) == len(one)
-    np.testing.assert_allclose(two, one, rtol=1e-12)
     stopped = train(module(), batch, recipe, tmp_path, every=4)
     assert next(metrics.loss for metrics in stopped if metrics.step == 6) == one[5]
-    np.testing.assert_allclose(in_two_processes(tmp_path), one[4:], rtol=1e-12)
+    two, rest = in_two_processes(asked(recipe), asked(recipe, folder=str(tmp_path)))
+    np.testing.assert_allclose(two["losses"], one, rtol=1e-12)
+    np.testing.assert_allclose(rest["losses"], one[4:], rtol=1e-12)
     lines = (tmp_path / "metrics.jsonl").read_text(encoding="utf-8").splitlines()
     assert [json.loads(line)["step"] for line in lines] == [*range(1, 21)]
 
@@ -168,6 +176,8 @@ WRONG: dict[str, Any] = {
     "smoothing": 1.0,
     "accumulate": 0,
     "precision": "float64",
+    "recompute": 1,
+    "seed": -1,
 }
 
 

@@ -1,5 +1,9 @@
-"""What `test_loop` starts in two processes: a training whose losses the first one prints."""
+"""What tests of the loop start in two processes: trainings, told in JSON by the first, one a line.
 
+Of each the losses, and how many numbers of the parameters this process holds in the end.
+"""
+
+import json
 import os
 import sys
 
@@ -12,8 +16,14 @@ from tformer.training import Recipe, train
 if __name__ == "__main__":
     torch.set_num_threads(1)
     distributed.init_process_group("gloo")
-    recipe = Recipe(20, 0.01, accumulate=3, smoothing=0.1)
-    for metrics in train(module(), batch, recipe, *sys.argv[1:]):
+    for asked in json.loads(sys.argv[1]):
+        model, losses = module(**asked["model"]), []
+        for metrics in train(model, batch, Recipe(**asked["recipe"]), **asked["options"]):
+            losses.append(metrics.loss)
+            if metrics.step == asked["stop"]:
+                break
+        held = [getattr(x, "to_local", lambda x=x: x)() for x in model.parameters()]
         if os.environ["RANK"] == "0":
-            sys.stdout.write(f"{metrics.loss!r}\n")
+            told = {"losses": losses, "held": sum(x.numel() for x in held)}
+            sys.stdout.write(json.dumps(told) + "\n")
     distributed.destroy_process_group()

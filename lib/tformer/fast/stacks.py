@@ -1,6 +1,9 @@
 """What all models are made of: words to rows, a stack of blocks, rows to scores (chapter 10)."""
 
 import math
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 import torch
 from torch import Tensor
@@ -21,7 +24,16 @@ from tformer.fast.twins import twin
 from tformer.fast.vjp import vjp
 from tformer.parameters import Kept, ModelParameters
 
-__all__ = ["unembed", "unembed_vjp"]
+__all__ = ["going_through", "unembed", "unembed_vjp"]
+
+
+class _Way(threading.local):
+    """How this thread calls a block; as it is, if that is None."""
+
+    call: Callable[..., Tensor] | None = None
+
+
+WAY = _Way()
 
 
 @twin
@@ -96,6 +108,27 @@ def stack(
 ) -> Tensor:
     """Rows through all blocks, and through the last norm."""
     places = places_of(p, c, x.shape[-2], 0, x)
-    for one, keeps in zip(p.blocks, kept or [None] * len(p.blocks), strict=True):
-        x = block(x, one, c, memory, mask, memory_mask, *places, causal, keeps)
+    call = None if torch.compiler.is_compiling() else WAY.call
+    for i, keeps in enumerate(kept or [None] * len(p.blocks)):
+        rest = (c, memory, mask, memory_mask, *places, causal, keeps)
+        x = call(i, x, p.blocks[i], *rest) if call else block(x, p.blocks[i], *rest)
     return normed(x, p.norm, c)
+
+
+@contextmanager
+def going_through(call: Callable[..., Tensor] | None) -> Iterator[None]:
+    """While it lasts the models of this thread go through each of their blocks by `call`.
+
+    It is for what changes no number: to compute a block again in the backward pass, or to fetch its
+    parameters first. A compiler that reads along passes it by.
+
+    Parameters
+    ----------
+    call : callable or None
+        Takes the number of a block and the arguments of `block`, and returns what `block` does.
+    """
+    before, WAY.call = WAY.call, call
+    try:
+        yield
+    finally:
+        WAY.call = before

@@ -81,7 +81,11 @@ class Module(nn.Module):
     @property
     def tree(self) -> Any:
         """The parameters as the function takes them."""
-        return _together(self.form, [getattr(*place) for place in self.places])
+        return self.branch(self.form)
+
+    def branch(self, form: Any) -> Any:
+        """As much of them as is in `form`, or in a part of it."""
+        return _together(form, [getattr(*place) for place in self.places])
 
     def forward(self, *args: Any, **kwargs: Any) -> Any:
         """Call the function."""
@@ -106,6 +110,14 @@ def _room(module: nn.Module, name: str) -> nn.Module:
     """The module that a dotted name stands in, made where it is missing."""
     for part in name.split(".")[:-1]:
         if not hasattr(module, part):
-            module.add_module(part, nn.Module())
+            module.add_module(part, _Room())
         module = getattr(module, part)
     return module
+
+
+class _Room(nn.Module):
+    """Holds parameters; what its hooks do, such as those of sharding, is done for what it calls."""
+
+    def forward(self, function: Callable[..., Any], *args: Any) -> Any:
+        """Call the function."""
+        return function(*args)

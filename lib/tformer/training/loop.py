@@ -2,9 +2,10 @@
 
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import nullcontext
+from contextlib import AbstractContextManager, nullcontext
+from functools import partial
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -15,7 +16,11 @@ from torch.nn.parallel import DistributedDataParallel
 from torch.nn.utils import clip_grad_norm_
 from tqdm.auto import tqdm
 
+from tformer import fast
+from tformer.fast.stacks import going_through
+from tformer.training import sharding
 from tformer.training.checkpoints import CheckpointError, Folder
+from tformer.training.dropout import masks
 from tformer.training.recipe import Recipe, rate_at
 
 __all__ = ["Metrics", "train"]
@@ -59,6 +64,7 @@ def train(
     folder: Path | str | None = None,
     every: int = 100,
     bar: bool = False,
+    sharded: bool = False,
 ) -> Iterator[Metrics]:
     """Train a model; what is known of each step comes after it.
 
@@ -66,6 +72,9 @@ def train(
     process. With a folder the training is gone on with where it was left, killed or not: since a
     batch is a function of its step, nothing else has to be remembered. A step that was made after
     the last checkpoint is made again, to the same numbers.
+
+    If the configuration of a `fast.Module` has a share of dropout, masks are drawn for each row
+    from the recipe's seed, the step and the row.
 
     Parameters
     ----------
@@ -82,6 +91,10 @@ def train(
         A checkpoint every so many steps, and at the end.
     bar : bool
         Whether to show how far it is.
+    sharded : bool
+        Whether each of several processes holds its share of parameters, gradients and moments
+        alone. Losses and checkpoints are those of one process, and one may go on with them. The
+        module stays parted; `named_parameters` of it are PyTorch's DTensors then.
 
     Yields
     ------
@@ -92,13 +105,14 @@ def train(
     CheckpointError
         If a checkpoint cannot be written or read, or belongs to another training.
     ValueError
-        If `every` is not above 0.
+        If `every` is not above 0; if there are no processes to shard among; or if blocks are to be
+        computed again, sharded, or given masks of dropout, of a module that has none.
     FloatingPointError
         If a loss is not finite; parameters and checkpoint are those before that step.
     """
     if every < 1:
         raise ValueError(f"train: every must be above 0; got {every}")
-    run = _Run(module, recipe)
+    run = _Run(module, recipe, sharded)
     place = Folder(folder, recipe) if folder is not None else None
     done = 0
     if place is not None:
@@ -110,10 +124,13 @@ def train(
     steps = tqdm(range(done + 1, recipe.steps + 1), initial=done, disable=not bar or run.rank > 0)
     for step in steps:
         metrics = run.step(step, batch(step))
-        if place is not None and run.rank == 0:
-            place.record(metrics._asdict())
-            if step % every == 0 or step == recipe.steps:
-                place.save(step, run.state())
+        if place is not None:
+            due = step % every == 0 or step == recipe.steps
+            state = run.state() if due and (run.rank == 0 or sharded) else None
+            if run.rank == 0:
+                place.record(metrics._asdict())
+                if state is not None:
+                    place.save(step, state)
         steps.set_postfix_str(f"loss {metrics.loss:.3f}", refresh=False)
         yield metrics
 
@@ -121,14 +138,21 @@ def train(
 class _Run:
     """The parts of PyTorch that one training needs."""
 
-    def __init__(self, module: nn.Module, recipe: Recipe) -> None:
-        self.recipe, self.named = recipe, dict(module.named_parameters())
-        self.device = next(iter(self.named.values())).device
+    def __init__(self, module: nn.Module, recipe: Recipe, sharded: bool) -> None:
+        self.recipe, self.module, self.sharded = recipe, module, sharded
+        self.device = next(module.parameters()).device
         several = processes.is_available() and processes.is_initialized()
         self.rank = processes.get_rank() if several else 0
         self.size = processes.get_world_size() if several else 1
-        self.module = module
-        self.replicas = DistributedDataParallel(module) if several else None
+        if sharded and not several:
+            raise ValueError("train: sharded needs several processes, such as torchrun starts")
+        for name, wanted in (("recompute", recipe.recompute), ("sharded", sharded)):
+            if wanted and not isinstance(module, fast.Module):
+                raise ValueError(f"train: {name} needs a fast.Module; got {type(module).__name__}")
+        if sharded:
+            sharding.part(module, self.device)
+        self.replicas = DistributedDataParallel(module) if several and not sharded else None
+        self.named = dict(module.named_parameters())
         groups: list[list[Tensor]] = [[], []]
         for name, x in self.named.items():
             groups[name.split(".")[-1].startswith(DECAYED)].append(x)
@@ -149,6 +173,7 @@ class _Run:
         start, r, rate = time.perf_counter(), self.recipe, rate_at(self.recipe, step)
         n_targets = int((arrays[-1] >= 0).sum())
         loss = torch.zeros((), device=self.device)
+        arrays = (np.arange(len(arrays[-1])), *arrays)
         parts = [
             [part[self.rank :: self.size] for part in parts]
             for parts in zip(*(np.array_split(x, r.accumulate) for x in arrays), strict=True)
@@ -156,18 +181,18 @@ class _Run:
         for i, part in enumerate(parts):
             last = i == len(parts) - 1
             with nullcontext() if last or self.replicas is None else self.replicas.no_sync():
-                share = self._surprise(part) / n_targets
+                share = self._surprise(step, *part) / n_targets
                 # The gradients of several processes are averaged; their shares are to be added.
                 self.scaler.scale(self.size * share).backward()
             loss = loss + share.detach()
-        if self.replicas is not None:
+        if self.size > 1:
             processes.all_reduce(loss)
         if not torch.isfinite(loss):
             self.optimiser.zero_grad()
             raise FloatingPointError(f"train: the loss of step {step} is {loss.item()}")
         self.scaler.unscale_(self.optimiser)
         largest = float("inf") if r.clip is None else r.clip
-        norm = clip_grad_norm_(self.named.values(), largest)
+        norm = sharding.gathered(clip_grad_norm_(self.named.values(), largest))
         for group in self.optimiser.param_groups:
             group["lr"] = rate
         self.scaler.step(self.optimiser)
@@ -176,12 +201,15 @@ class _Run:
         seconds = time.perf_counter() - start
         return Metrics(step, loss.item(), rate, norm.item(), n_targets, seconds)
 
-    def _surprise(self, arrays: list[np.ndarray]) -> Tensor:
+    def _surprise(self, step: int, rows: np.ndarray, *arrays: np.ndarray) -> Tensor:
         """The summed loss of some rows of a batch."""
         *given, wanted = (torch.from_numpy(x).to(self.device) for x in arrays)
+        kept = masks(self.module, self.recipe.seed, step, rows, wanted.shape[-1])
+        options = {} if kept is None else {"kept": kept}
         half = getattr(torch, self.recipe.precision)
-        with torch.autocast(self.device.type, dtype=half, enabled=half is not torch.float32):
-            logits = (self.replicas or self.module)(*given)
+        casting = torch.autocast(self.device.type, dtype=half, enabled=half is not torch.float32)
+        with casting, self._way():
+            logits = (self.replicas or self.module)(*given, **options)
         wide = torch.promote_types(logits.dtype, torch.float32)
         return functional.cross_entropy(
             logits.to(wide).flatten(0, -2),
@@ -191,12 +219,35 @@ class _Run:
             label_smoothing=self.recipe.smoothing,
         )
 
+    def _way(self) -> AbstractContextManager[None]:
+        """How blocks are called, where it is not as they are."""
+        module: Any = self.module
+        again: Any = fast.block
+        if self.recipe.recompute:
+            from torch.utils.checkpoint import checkpoint  # takes a second
+
+            again = partial(checkpoint, fast.block, use_reentrant=False, preserve_rng_state=False)
+
+        def gathering(i: int, x: Tensor, _: Any, *rest: Any) -> Tensor:
+            form = module.form.blocks[i]
+            whole: Tensor = module.get_submodule(f"blocks.{i}")(
+                lambda x: again(x, module.branch(form), *rest), x
+            )
+            return whole
+
+        if self.sharded and hasattr(module, "blocks"):
+            return going_through(gathering)
+        if self.recipe.recompute:
+            return going_through(lambda _, *arguments: again(*arguments))
+        return nullcontext()
+
     def state(self) -> dict[str, Tensor]:
-        """All that a step depends on, as tensors by name."""
+        """All that a step depends on, as tensors by name; every process has to ask, if sharded."""
         found = {f"parameters.{name}": x.detach() for name, x in self.named.items()}
         for name, x in self.named.items():
             moments = self.optimiser.state[x]
             found |= {f"optimiser.{key}.{name}": value for key, value in moments.items()}
+        found = {key: sharding.gathered(x) for key, x in found.items()}
         scaled = self.scaler.state_dict()
         return found | {f"scaler.{key}": torch.tensor(scaled[key]) for key in sorted(scaled)}
 
@@ -220,11 +271,11 @@ class _Run:
                 )
         with torch.no_grad():
             for name, x in here.items():
-                x.copy_(there[name])
+                x.copy_(sharding.scattered(there[name], x))
         for key, value in tensors.items():
             part, kind, name = (*key.split(".", 2), "")[:3]
             if part == "optimiser":
-                moved = value if kind == "step" else value.to(self.device)
+                moved = value if kind == "step" else sharding.scattered(value, self.named[name])
                 self.optimiser.state[self.named[name]][kind] = moved
         scaled = {key: tensors[f"scaler.{key}"].item() for key in self.scaler.state_dict()}
         self.scaler.load_state_dict(scaled)

@@ -43,6 +43,11 @@ class Recipe:
     precision : str
         What products of matrices are computed in: "float32"; "bfloat16"; or "float16", whose losses
         are scaled. Parameters and sums stay in float32.
+    recompute : bool
+        Whether the backward pass computes each block again, so that of a block its input alone is
+        kept for it: less memory for a second forward pass. It changes no more than rounding.
+    seed : int, 0 or more
+        Of the masks of dropout, which a model has if its configuration says so.
 
     Raises
     ------
@@ -62,6 +67,8 @@ class Recipe:
     smoothing: float = 0.0
     accumulate: int = 1
     precision: str = "float32"
+    recompute: bool = False
+    seed: int = 0
 
     def __post_init__(self) -> None:
         for name, choices in CHOICES.items():
@@ -79,6 +86,8 @@ class Recipe:
             ("clip", "above 0, or None", self.clip is None or self.clip > 0),
             ("smoothing", "from 0 to less than 1", 0 <= self.smoothing < 1),
             ("accumulate", "1 or more", self.accumulate >= 1),
+            ("recompute", "True or False", isinstance(self.recompute, bool)),
+            ("seed", "0 or more", self.seed >= 0),
         ]
         for name, expected, holds in ranges:
             if not holds:
