@@ -72,6 +72,7 @@ from tformer.reference.projections import (
     project,
     project_vjp,
 )
+from tformer.reference.sampling import draw, min_p, temperature, top_k, top_p
 from tformer.reference.similarity import (
     cosine_similarity,
     dot,
@@ -111,6 +112,7 @@ __all__ = [
     "decoder",
     "decoder_vjp",
     "dot",
+    "draw",
     "dropout",
     "dropout_vjp",
     "embedding",
@@ -137,6 +139,7 @@ __all__ = [
     "logsumexp",
     "merge",
     "merge_vjp",
+    "min_p",
     "multi_head_attention",
     "multi_head_attention_vjp",
     "multi_head_weights",
@@ -171,7 +174,10 @@ __all__ = [
     "softmax_vjp",
     "squared_distance",
     "svd_embeddings",
+    "temperature",
     "to_additive",
+    "top_k",
+    "top_p",
     "unembed",
     "unembed_vjp",
 ]
