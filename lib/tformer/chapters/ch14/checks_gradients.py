@@ -302,7 +302,7 @@ def _for_the_smallest(grads: Array) -> tuple[int, float, int]:
         "np.isinf after rounding at the scale you found counts what the scale has cost.",
     ),
     cases=_small_numbers,
-    kind=Several(names=("lost", "scale", "infinite")),
+    kind=Several(names=("lost", "scale", "infinite"), scalars=True),
     mutants={
         "That is the largest scale that the largest gradient allows; asked for is the smallest "
         "that saves all.": _as_large_as_can_be,

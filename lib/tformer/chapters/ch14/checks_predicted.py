@@ -168,7 +168,7 @@ def _with_nan(p: Table) -> tuple[float, float, float]:
         "−Σ p log(p / p known), p summed over what is not known; where p is 0 nothing is added.",
     ),
     cases=_worlds,
-    kind=Several(names=("nothing", "bag", "order")),
+    kind=Several(names=("nothing", "bag", "order"), scalars=True),
     mutants={
         "All pairs count alike with you; each counts as often as it comes.": _all_pairs_alike,
         "Some probabilities are 0, and 0 · log 0 is nan; nothing is added there.": _with_nan,
@@ -260,7 +260,7 @@ def _spikes() -> Iterator[Case]:
         "The move is mean / √square. Keep all of them: their maximum, and how many are below 1/2.",
     ),
     cases=_spikes,
-    kind=Several(names=("longest", "short")),
+    kind=Several(names=("longest", "short"), scalars=True),
     slips="""
         beta1 * mean + (1 - beta1) * grad → beta1 * mean + grad
             The mean lacks 1 − β₁: it is a mean of gradients, and not their sum.

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from tformer.exercises.answer import Answer, Wrong
+from tformer.exercises.compare import rounding
 from tformer.exercises.describe import show
 from tformer.exercises.kinds import Several
 from tformer.exercises.promises import promised, single
@@ -152,14 +153,15 @@ def disagree(f: Answer) -> None:
     """Probabilities of which top-p keeps all, and min-p one."""
     for n, share, m in ASKED:
         said = f"n = {n}, share = {share:g} and m = {m:g}"
-        p = f.numbers(f.raw(said, n=n, share=share, m=m).value, said).astype(float)
+        got = f.numbers(f.raw(said, n=n, share=share, m=m).value, said)
+        p = got.astype(float)
         head = f"With {said}, {f.name} returns"
         if p.shape != (n,):
             raise Wrong(f"{head} an array of shape {p.shape}; it should be ({n},).")
         if not np.isfinite(p).all() or (p < 0).any():
             bad = p[~(p >= 0) | ~np.isfinite(p)][0]
             raise Wrong(f"{head} {show(bad)} for a word. {_NEGATIVE}")
-        if abs(p.sum() - 1) > 1e-9:
+        if abs(p.sum() - 1) > 1e-9 + rounding(got):
             raise Wrong(f"{head} probabilities that add up to {show(p.sum())}. {_SUM}")
         _judge(p, share, m, head)
 

@@ -47,7 +47,7 @@ def _successors() -> Iterator[Case]:
         "where the loop begins.",
     ),
     cases=_successors,
-    kind=Several(names=("words before", "length")),
+    kind=Several(names=("words before", "length"), scalars=True),
     slips="""
         seen[word], len(seen) - seen[word] → seen[word], len(seen)
             Those are all words until one comes again; those before the loop do not repeat.
@@ -107,7 +107,7 @@ def _texts() -> Iterator[Case]:
         "nobody.",
     ),
     cases=_texts,
-    kind=Several(names=("with a cache", "without")),
+    kind=Several(names=("with a cache", "without"), scalars=True),
     slips="""
         lengths[1:].sum() → lengths.sum()
             The prompt's last word asked twice; the first written word comes from the first pass.
