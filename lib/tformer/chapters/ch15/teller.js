@@ -204,7 +204,7 @@ function chips(strip, names, at, weights, choose) {
 /** The weights of a head as a square, whether it colours the text, and whether it is on. */
 function headMap(i, model) {
   const layer = (i >> 2) + 1, name = `head ${layer}.${(i & 3) + 1}`, canvas = h("canvas", { "aria-hidden": "true", class: "tf-teller-map" });
-  const look = h("button", { type: "button", class: "tf-teller-look", click: () => assign(model, { head: i }) }, canvas);
+  const look = h("button", { type: "button", class: "tf-teller-look", "aria-label": name, click: () => assign(model, { head: i }) }, canvas);
   const box = h("input", { type: "checkbox", "aria-label": `${name} is on`, change: () => {
     const off = model.get("off");
     assign(model, { off: box.checked ? off.filter((one) => one !== i) : [...off, i].sort() });
