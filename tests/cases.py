@@ -114,6 +114,10 @@ SETTINGS: dict[str, list[dict[str, Any]]] = {
     "entropy": [{}, {"axis": 0}],
     "softmax_vjp": [{}, {"beta": 0.25}, {"axis": 0, "beta": 2.0}],
     "softmax_jacobian": [{}, {"beta": 3.0}],
+    "temperature": [{}, {"tau": 0.1}, {"tau": 2.0}],
+    "top_k": [{"k": n} for n in (1, 2, 9)],
+    "top_p": [{"p": p} for p in (0.01, 0.45, 0.9, 1.0)],
+    "min_p": [{"p": p} for p in (0.01, 0.45, 1.0)],
     "cooccurrence": [{"n_vocab": 4, "window": 1}, {"n_vocab": 6, "window": 9}],
     "svd_embeddings": [{"d_model": 2}],
     "causal_mask": LENGTHS,
@@ -262,7 +266,8 @@ BY_AUTOGRAD = (
 )
 """Gradients whose own are not recorded."""
 NOT_DIFFERENTIABLE = (*INTEGERS_ONLY, *SEVERAL, *WITH_VJP, *BY_AUTOGRAD)
-NOT_DIFFERENTIABLE += ("from_additive", "count_leaks")
+CUTS = ("top_k", "top_p", "min_p")
+NOT_DIFFERENTIABLE += ("from_additive", "count_leaks", "draw", *CUTS)
 NOT_HALF = ("svd_embeddings",)
 """The singular vectors of a matrix are too sensitive for a bound that holds in half precision."""
 
@@ -452,6 +457,7 @@ VALUES: dict[str, Callable[..., np.ndarray]] = {
     "lengths": _tokens,
     "documents_q": _tokens,
     "documents_k": _tokens,
+    "u": lambda rng, shape: rng.random(shape),
     "influence": lambda rng, shape: rng.integers(-1, 2, shape).astype(float),
     "bias of from_additive": lambda rng, shape: np.where(rng.random(shape) < 0.5, 0, -np.inf),
 }
@@ -465,7 +471,19 @@ LAYOUTS: dict[str, Callable[[np.ndarray], np.ndarray]] = {
 
 NO_DOT = tuple(name for name in SIMILARITIES if name not in ("dot", "pairwise_dot"))
 ENTRIES: dict[str, tuple[Sequence[str], Callable[[np.ndarray], np.ndarray]]] = {
-    "ties": ((*SIMILARITIES, *SCORES, "entropy", "softmax_vjp", "softmax_jacobian"), np.round),
+    "ties": (
+        (
+            *SIMILARITIES,
+            *SCORES,
+            *CUTS,
+            "draw",
+            "temperature",
+            "entropy",
+            "softmax_vjp",
+            "softmax_jacobian",
+        ),
+        np.round,
+    ),
     "zeros": (tuple(name for name in FUNCTIONS if name not in INTEGERS_ONLY), np.zeros_like),
     "far from zero": (NO_DOT, lambda a: 240 + np.round(4 * a)),
 }

@@ -36,7 +36,10 @@ def settings_for(function: Callable[..., Any]) -> dict[str, Any]:
     names = inspect.signature(function).parameters
     settings = {name: SIZES[axis] for name, axis in SIZE_OF_ARGUMENT.items() if name in names}
     settings |= {"configuration": Configuration()} if "configuration" in names else {}
-    return settings | {name: 2 for name in ("window", "n_prefix") if name in names}
+    settings |= {"p": 0.5} if function.__name__ in ("top_p", "min_p") else {}
+    return settings | {
+        name: 2 for name in ("window", "n_prefix", "k") if name in documented(function).ranges
+    }
 
 
 def arrays_for(module: ModuleType, case: Case) -> dict[str, Any]:

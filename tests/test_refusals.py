@@ -83,6 +83,13 @@ BAD: dict[str, Callable] = {
     "hidden by +inf": lambda m, a: m.from_additive(a([[0.0, float("inf")]])),
     "mask of numbers": lambda m, a: m.to_additive(a([[0.0]])),
     "influence of integers": lambda m, a: m.count_leaks(a([[1]]), a([[True]])),
+    "temperature of 0": lambda m, a: m.temperature(a([0.0]), tau=0),
+    "no word to stay": lambda m, a: m.top_k(a([0.0]), k=0),
+    "nucleus of nothing": lambda m, a: m.top_p(a([0.0]), p=0.0),
+    "nucleus of more than all": lambda m, a: m.top_p(a([0.0]), p=1.5),
+    "share above 1": lambda m, a: m.min_p(a([0.0]), p=2),
+    "share in percent, a string": lambda m, a: m.min_p(a([0.0]), p="5 %"),
+    "numbers to draw by of integers": lambda m, a: m.draw(a([0.0]), a([0])),
     "odd width of waves": lambda m, a: m.sinusoidal(a([0]), 3),
     "positions of floats": lambda m, a: m.sinusoidal(a([0.0]), 2),
     "base of 0": lambda m, a: m.sinusoidal(a([0]), 2, base=0.0),
@@ -129,7 +136,7 @@ def test_bad_input_is_refused_in_the_same_words(call: Callable) -> None:
 
 SMALL = {
     **{"n_queries": 2, "n_keys": 3, "window": 2, "n_prefix": 1, "n_heads": 2, "offset": 0},
-    **{"n_vocab": 4, "d_model": 2, "d_k": 4},
+    **{"n_vocab": 4, "d_model": 2, "d_k": 4, "k": 2, "p": 0.5},
 }
 SIZES = {
     "T": 2,
@@ -163,7 +170,7 @@ def given_for(module: ModuleType, name: str, device: str = "cpu") -> dict[str, A
     """Arguments that a function takes."""
     said = documented(getattr(reference, name))
     taken = inspect.signature(getattr(reference, name)).parameters
-    numbers = {key: value for key, value in SMALL.items() if key in taken}
+    numbers = {key: value for key, value in SMALL.items() if key in said.ranges}
     if "configuration" in taken:
         numbers["configuration"] = Configuration()
     arrays = make(name, SIZES, [()] * len(said.names), numbers).arrays

@@ -209,6 +209,7 @@ def test_reference_never_warns(name: str) -> None:
             wanted = documented(getattr(reference, name))
             needed = [key for key in wanted.names if key not in wanted.optional]
             given = {key: value == 0 if key in wanted.kinds else value for key in needed}
+            given |= {"u": np.abs(row[:, 0])} if name == "draw" else SETTINGS.get(name, [{}])[0]
             given |= {"parameters": NormParameters()} if name in NORMS else {}
             given |= {"window": 2} if name == "window_attention" else {}
             getattr(reference, name)(**given)

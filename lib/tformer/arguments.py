@@ -288,7 +288,8 @@ def _range(name: str, words: str, optional: bool) -> Callable[..., Any]:
         if words == "an axis":
             return require_axis(where, max(len(x.shape) for *_, x in given), value)
         if not bounds:
-            return require_positive(where, name, value, given[0][2].dtype)
+            largest = 1.0 if "at most 1" in words else math.inf
+            return require_positive(where, name, value, given[0][2].dtype, largest)
         return require_count(where, name, value, int(least), sizes.get(last, last))
 
     return require
@@ -372,7 +373,9 @@ def _integer(where: str, name: str, value: Any) -> Any:
     raise TypeError(f"{where}: {name} must be an integer; got {value!r}")
 
 
-def require_positive(where: str, name: str, value: Any, dtype: Any) -> float:
+def require_positive(
+    where: str, name: str, value: Any, dtype: Any, largest: float = math.inf
+) -> float:
     """Return `value` as a plain float.
 
     Raises
@@ -380,7 +383,8 @@ def require_positive(where: str, name: str, value: Any, dtype: Any) -> float:
     TypeError
         If it is not a real number.
     ValueError
-        If it is not finite and above 0, as a normal number of `dtype` (float32 for narrower ones).
+        If it is not finite and above 0, as a normal number of `dtype` (float32 for narrower ones),
+        or is above `largest`.
     """
     if isinstance(value, bool) or not isinstance(value, numbers.Real):
         raise TypeError(f"{where}: {name} must be a number; got {type(value).__name__}")
@@ -391,6 +395,8 @@ def require_positive(where: str, name: str, value: Any, dtype: Any) -> float:
         number = math.inf
     if not least <= number <= most:
         raise ValueError(f"{where}: {name} must be finite and above 0 in {format_}; got {value}")
+    if number > largest:
+        raise ValueError(f"{where}: {name} must be at most {largest:g}; got {value}")
     return number
 
 

@@ -4,8 +4,9 @@ The shapes of a function stand in its docstring, in lines such as ``q : (..., T,
 array may hold integers or booleans, may be left out, and may have an axis of size 1 where the
 docstring says so: ``mask : (..., T or 1, S or 1) boolean array, optional``. A ``real array`` holds
 floating-point numbers of any precision, whatever that of the other arrays. So do the ranges of
-its numbers: ``axis : int, an axis of x``, ``beta : float, finite and above 0``, ``window : int, at
-least 1``, ``d_model : int, from 1 to N``; and ``causal : bool``. The arrays of a dataclass stand in
+its numbers: ``axis : int, an axis of x``, ``beta : float, finite and above 0``, ``p : float, above
+0 and at most 1``, ``window : int, at least 1``, ``d_model : int, from 1 to N``; and ``causal :
+bool``. The arrays of a dataclass stand in
 its own docstring: ``parameters : HeadParameters``, ``cache : KVCache, optional``, ``blocks : tuple
 of BlockParameters``; such a class may hold others. A result may be as long as two axes together:
 ``(S + T, d_k) array``. What is refused because of them is not typed again under ``Raises``:
@@ -42,7 +43,8 @@ ARRAY = re.compile(
     r"^(?:([\w.*]+) : )?\(([^()]*)\) (?:(integer|boolean|real) )?array(, optional)?$", re.MULTILINE
 )
 NUMBER = re.compile(
-    r"^(\w+) : (?:int|float), (an axis|finite and above 0|at least \d+|from \d+ to \w+)"
+    r"^(\w+) : (?:int|float), (an axis|finite and above 0|above 0 and at most 1|at least \d+"
+    r"|from \d+ to \w+)"
     r"(?: of \w+)?(, optional)?$",
     re.MULTILINE,
 )
@@ -241,7 +243,7 @@ def _of_types(said: Documented) -> Iterable[str]:
 def _what(range_: str) -> str:
     if range_ == FLAG:
         return range_
-    return "a number" if "finite" in range_ else "an integer"
+    return "a number" if "above" in range_ else "an integer"
 
 
 def _or(names: list[str]) -> str:

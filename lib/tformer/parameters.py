@@ -332,6 +332,10 @@ class KVCache:
         """How many words it holds, which is the position of the next."""
         return self.k.shape[-2]
 
+    def first(self, n_words: int) -> "KVCache":
+        """The cache as it was after its first `n_words` words."""
+        return KVCache(self.k[..., :n_words, :], self.v[..., :n_words, :])
+
 
 def require_keys(where: str, x: Any, memory: Any, axis: int = -1, **tables: Any) -> None:
     """Hold tables to the number of words, which are the keys if there is no memory.

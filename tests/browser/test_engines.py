@@ -1,18 +1,25 @@
 """One visit in each engine that is not Chromium: what a reader there relies on."""
 
 import os
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from browser.engines import Engine, Firefox, WebKit
+from browsing import HOST, page_of
 from tformer.chapters.ch00.engine import trained
 from tformer.chapters.ch00.stages import stored
 from tformer.chapters.ch00.typed import tidy
+from tformer.chapters.ch15.teller import EXAMPLES, TIRED, Teller, read, window
+from tformer.storyteller import load
+from tformer.storyteller.packed import packed
+from tformer.widgets.page import HELD, held_script
 
 FIGURE = "document.querySelector('.tf-dot-product')"
 RUN = "document.querySelector('.tf-run')"
+TELLER = "document.querySelector('.tf-teller')"
 OWN = "[...document.querySelectorAll('.tf-typed-own')].at(-1)"
 ENTER, END, HOME, ARROW_UP, ARROW_RIGHT = "\ue007", "\ue010", "\ue011", "\ue013", "\ue014"
 # Ends of lines of text, and boxes that scroll: one in the other would lose its opening quote.
@@ -91,6 +98,36 @@ def test_the_first_page_is_worked_by_keyboard(engine: Engine, book: Path) -> Non
     assert engine.value(f"{OWN}.querySelector('textarea').value") == ". the goose did not"
     push(engine, f"{OWN}.querySelectorAll('.tf-arc-word')[2]")
     assert engine.value(f"{OWN}.querySelector('.tf-asks').textContent") == "goose"
+
+
+def test_the_storyteller_comes_from_a_folder_reads_and_writes(
+    engine: Engine, tmp_path: Path
+) -> None:
+    (tmp_path / "widgets").mkdir()
+    name = "tformer.chapters.ch15.teller.Teller"
+    (tmp_path / "widgets" / f"{name}{HELD}").write_text(held_script(name, packed()), "utf-8")
+    shutil.copy(HOST, tmp_path)
+    (tmp_path / "index.html").write_text(page_of(Teller(temperature=0.0)), "utf-8")
+    engine.goto((tmp_path / "index.html").as_uri())
+    engine.wait(f"{TELLER}?.dataset.ready === 'true'")
+    likeliest = sorted(read(window(TIRED)).p[-1])[:-9:-1]
+    assert numbers(engine, TELLER, "p") == pytest.approx(likeliest, abs=1e-5)
+    field = f"{TELLER}.querySelector('textarea')"
+    row = list(window(TIRED))
+    for _ in range(3):
+        row.append(int(read((*row,)).p[-1].argmax()))
+        push(engine, button("write a token"))
+        engine.wait(f"{field}.value === {load().tokens.decode(row[1:])!r}")
+    push(engine, button("who helps?"))
+    engine.wait(f"{field}.value === {EXAMPLES['who helps?']!r}")
+    engine.value(f"{TELLER}.querySelectorAll('input[type=checkbox]')[1].click()")
+    cut = sorted(read(window(EXAMPLES["who helps?"]), frozenset({1})).p[-1])[:-9:-1]
+    assert numbers(engine, TELLER, "p") == pytest.approx(cut, abs=1e-5)
+
+
+def button(text: str) -> str:
+    """A button of the storyteller."""
+    return f"[...{TELLER}.querySelectorAll('button')].find((e) => e.textContent === {text!r})"
 
 
 def push(engine: Engine, button: str) -> None:

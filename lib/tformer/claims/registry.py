@@ -120,7 +120,8 @@ def claim(
 def claims(chapter: int | None = None) -> tuple[Claim, ...]:
     """Return the claims of one chapter, or of the whole book, in the order of the modules."""
     load("claims", chapter)
-    ordered = sorted(_claims.values(), key=lambda found: found.chapter)
+    # A module may have been imported before its turn, by a test or by a page.
+    ordered = sorted(_claims.values(), key=lambda found: (found.chapter, found.file))
     return tuple(found for found in ordered if chapter in (None, found.chapter))
 
 

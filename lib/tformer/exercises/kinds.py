@@ -131,13 +131,22 @@ class Number(Array):
 
 @dataclass(frozen=True)
 class Several(Array):
-    """Several arrays, by their names in the order of the answer."""
+    """Several arrays, by their names in the order of the answer.
+
+    Attributes
+    ----------
+    names : tuple of str
+        Of the arrays.
+    scalars : bool
+        Whether all are single numbers, which may come in one array.
+    """
 
     names: tuple[str, ...] = ()
+    scalars: bool = False
 
     def read(self, f: Answer, value: Any, said: str) -> Parts:
         """Return the arrays, or raise Wrong where there is another number of them."""
-        return tuple(parts(f, value, said, self.names))
+        return tuple(parts(f, value, said, self.names, self.scalars))
 
     def plain(self, value: Any) -> Parts:
         """Return the arrays of a value of our own."""
@@ -195,12 +204,14 @@ def floats(part: Any) -> Any:
     return part.astype(float) if numbers else part
 
 
-def parts(f: Answer, value: Any, said: str, names: tuple[str, ...]) -> list[np.ndarray]:
+def parts(
+    f: Answer, value: Any, said: str, names: tuple[str, ...], scalars: bool = False
+) -> list[np.ndarray]:
     """Return the arrays that `value` holds, or say that they are not there."""
     listed = f"{', '.join(names[:-1])} and {names[-1]}"
-    needed = f"it should return {describe.count(len(names))} arrays, {listed}."
-    shape = value.shape if isinstance(value, np.ndarray) else ()
-    if isinstance(value, np.ndarray) and len(shape) < 3 and shape != (len(names),):
+    kind = "numbers" if scalars else "arrays"
+    needed = f"it should return {describe.count(len(names))} {kind}, {listed}."
+    if isinstance(value, np.ndarray) and value.ndim < 3 and not (scalars and value.ndim == 1):
         raise Wrong(f"With {said}, {f.name} returns one array, of shape {value.shape}; {needed}")
     if not isinstance(value, tuple | list | np.ndarray):
         raise Wrong(f"With {said}, {f.name} returns {describe.kind(value)}; {needed}")

@@ -79,6 +79,7 @@ from tformer.fast.projections import (
     project,
     project_vjp,
 )
+from tformer.fast.sampling import draw, min_p, temperature, top_k, top_p
 from tformer.fast.similarity import (
     cosine_similarity,
     dot,
@@ -124,6 +125,7 @@ __all__ = [
     "decoder",
     "decoder_vjp",
     "dot",
+    "draw",
     "dropout",
     "dropout_vjp",
     "embedding",
@@ -151,6 +153,7 @@ __all__ = [
     "logsumexp",
     "merge",
     "merge_vjp",
+    "min_p",
     "multi_head_attention",
     "multi_head_attention_vjp",
     "multi_head_weights",
@@ -188,7 +191,10 @@ __all__ = [
     "softmax_vjp",
     "squared_distance",
     "svd_embeddings",
+    "temperature",
     "to_additive",
+    "top_k",
+    "top_p",
     "unembed",
     "unembed_vjp",
     "window_attention",

@@ -76,5 +76,7 @@ def _product(x: Tensor, w: Tensor, b: Tensor | None) -> Tensor:
 
 def _after(first: Tensor, second: Tensor) -> Tensor:
     """Keys or values of later words after those of earlier ones; leading axes broadcast."""
+    if first.shape[:-2] == second.shape[:-2]:
+        return torch.cat([first, second], dim=-2)
     leading = torch.broadcast_shapes(first.shape[:-2], second.shape[:-2])
     return torch.cat([x.expand(*leading, *x.shape[-2:]) for x in (first, second)], dim=-2)

@@ -6,7 +6,11 @@ from typing import Any
 from tformer.configuration import Configuration
 from tformer.parameters import ModelParameters
 
-__all__ = ["generate"]
+__all__ = ["Reader", "generate"]
+
+Reader = Callable[[Any, Any], tuple[Any, Any]]
+"""What goes on with a text: takes new words and what it keeps of those before, None at first;
+returns a row for each new word, and what it keeps now. The old keeping stays what it is."""
 
 
 def generate(

@@ -78,6 +78,7 @@ from tformer.reference.projections import (
     project,
     project_vjp,
 )
+from tformer.reference.sampling import draw, min_p, temperature, top_k, top_p
 from tformer.reference.similarity import (
     cosine_similarity,
     dot,
@@ -121,6 +122,7 @@ __all__ = [
     "decoder",
     "decoder_vjp",
     "dot",
+    "draw",
     "dropout",
     "dropout_vjp",
     "embedding",
@@ -148,6 +150,7 @@ __all__ = [
     "logsumexp",
     "merge",
     "merge_vjp",
+    "min_p",
     "multi_head_attention",
     "multi_head_attention_vjp",
     "multi_head_weights",
@@ -184,7 +187,10 @@ __all__ = [
     "softmax_vjp",
     "squared_distance",
     "svd_embeddings",
+    "temperature",
     "to_additive",
+    "top_k",
+    "top_p",
     "unembed",
     "unembed_vjp",
     "window_attention",

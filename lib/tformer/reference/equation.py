@@ -1,6 +1,7 @@
 """What all reference functions share, so that each body is its equation and nothing else."""
 
 import functools
+import threading
 from collections.abc import Callable
 from typing import Any, TypeVar
 
@@ -14,22 +15,37 @@ __all__ = ["equation"]
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 
+class _Call(threading.local):
+    """Whether this thread is inside a function whose arguments have been widened."""
+
+    wide = False
+
+
+CALL = _Call()
+
+
 def equation(function: Function) -> Function:
     """Check the arguments, compute float16 in float32, follow IEEE arithmetic in silence.
 
     Arguments are held to the docstring by `tformer.arguments.checked`. Float32 and float64 are
     computed as they are; float16 is widened to float32 and the result rounded once, at the end,
-    unless it holds integers or booleans.
+    unless it holds integers or booleans. What is called inside finds everything widened.
     An overflow gives inf and an undefined result NaN, without a warning, as in PyTorch.
     """
 
     @functools.wraps(function)
     def run(*args: Any, **kwargs: Any) -> Any:
-        with np.errstate(all="ignore"):
-            if not any(map(_is_half, leaves((args, kwargs)))):
-                return function(*args, **kwargs)
-            args, kwargs = tree_map(_widen, (args, kwargs))
-            return tree_map(_narrow, function(*args, **kwargs))
+        if CALL.wide:
+            return function(*args, **kwargs)
+        try:
+            CALL.wide = True
+            with np.errstate(all="ignore"):
+                if not any(map(_is_half, leaves((args, kwargs)))):
+                    return function(*args, **kwargs)
+                args, kwargs = tree_map(_widen, (args, kwargs))
+                return tree_map(_narrow, function(*args, **kwargs))
+        finally:
+            CALL.wide = False
 
     return checked(run)  # type: ignore[return-value]
 

@@ -205,6 +205,8 @@ def _repeated(grad: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
 
 def _after(first: np.ndarray, second: np.ndarray) -> np.ndarray:
     """Keys or values of later words after those of earlier ones; leading axes broadcast."""
+    if first.shape[:-2] == second.shape[:-2]:
+        return np.concatenate([first, second], axis=-2)
     leading = np.broadcast_shapes(first.shape[:-2], second.shape[:-2])
     both = [np.broadcast_to(one, (*leading, *one.shape[-2:])) for one in (first, second)]
     return np.concatenate(both, axis=-2)

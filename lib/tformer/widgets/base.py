@@ -30,9 +30,26 @@ class BookWidget(anywidget.AnyWidget):
     `holds`. Its style is `name.css`, if that is there, after what all widgets share and what lies
     beside the helpers. A class made
     from another widget keeps that widget's code and style.
+
+    What is too large for that, a class has as bytes in `held`. They are no part of its state: a
+    page has them in a file of their own, and JupyterLab asks Python for them. In both the script
+    gets them by one message, which `held` of `storyteller.js` sends when it asks.
     """
 
     _css = STYLE
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.on_msg(self._hand_over)
+
+    @classmethod
+    def held(cls) -> bytes:
+        """What the script may ask for; nothing, unless a widget says otherwise."""
+        return b""
+
+    def _hand_over(self, _: Any, content: dict[str, Any], __: Any) -> None:
+        if content == {"ask": "held"}:
+            self.send(content, [self.held()])
 
     def __init_subclass__(cls, uses: str = "", holds: str = "", **kwargs: Any) -> None:
         if not hasattr(cls, "_esm"):
@@ -60,18 +77,29 @@ def is_ours(name: str) -> bool:
     return name.startswith("tformer.")
 
 
-def library_code(name: str) -> dict[str, str] | None:
-    """The `_esm` and `_css` of the widget that an `_anywidget_id` names; None if it is not here."""
+def library_class(name: str) -> type[BookWidget] | None:
+    """The widget that an `_anywidget_id` names; None if it is not here."""
     module, _, cls = name.rpartition(".")
     if not is_ours(name):
         return None
     try:
-        widget = getattr(import_module(module), cls, None)
+        return getattr(import_module(module), cls, None)
     except ModuleNotFoundError as error:
         if not f"{module}.".startswith(f"{error.name}."):
             raise  # the widget is here, and something that it needs is not
         return None
-    return widget and {"_esm": str(widget._esm), "_css": str(widget._css)}
+
+
+def library_code(name: str) -> dict[str, str] | None:
+    """The `_esm` and `_css` of the widget that an `_anywidget_id` names; None if it is not here."""
+    widget = library_class(name)
+    return {"_esm": str(widget._esm), "_css": str(widget._css)} if widget else None
+
+
+def library_held(name: str) -> bytes:
+    """What the widget that an `_anywidget_id` names holds; nothing if it is not here."""
+    widget = library_class(name)
+    return widget.held() if widget else b""
 
 
 def finite(where: str, values: list[float]) -> list[float]:

@@ -5,6 +5,7 @@ finds each widget's fallback in its place. A page that is no notebook can show a
 """
 
 import ast
+import base64
 import json
 from importlib import import_module
 from pathlib import Path
@@ -15,7 +16,17 @@ from myst_nb.sphinx_ import NbMetadataCollector
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
-from tformer.widgets.base import COMMON, STYLE, WIDGET_STATE, WIDGET_VIEW, library_code
+from tformer.widgets.base import (
+    COMMON,
+    STYLE,
+    WIDGET_STATE,
+    WIDGET_VIEW,
+    library_code,
+    library_held,
+)
+
+HELD = ".held.js"
+"""How the name of a file ends that is loaded when a widget asks for it."""
 
 
 class Touch(SphinxDirective):
@@ -87,7 +98,15 @@ def without_code(body: str) -> tuple[str, dict[str, str]]:
             files["widgets.css"] = STYLE
             if css := code["_css"].removeprefix(STYLE):
                 files[f"{name}.css"] = css
+            if data := library_held(name):
+                files[f"{name}{HELD}"] = held_script(name, data)
     return json.dumps(embedded).replace("</", r"<\/"), files
+
+
+def held_script(name: str, data: bytes) -> str:
+    """The script by which a page gets what a widget holds: bytes as base64."""
+    text = base64.b64encode(data).decode()
+    return f'(window.widgetHeld ??= {{}})["{name}"] = "{text}";\n'
 
 
 def _publish(app: Sphinx, name: str, text: str) -> None:
@@ -95,6 +114,8 @@ def _publish(app: Sphinx, name: str, text: str) -> None:
     path = Path(app.outdir, "_static", "widgets", name)
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(text, encoding="utf-8", newline="\n")
+    if name.endswith(HELD):
+        return  # it is loaded when a reader comes near the figure
     if path.suffix == ".js":
         app.add_js_file(f"widgets/{name}", priority=400, defer="defer")
     else:

@@ -142,7 +142,7 @@ MUTANTS = {
         "Its parts have different shapes": _lists_of_spans,
     },
     "13.8": {
-        "returns arrays of the shapes () and ()": lambda text: np.array([1.0, 0.5]),
+        "returns one array, of shape (2,)": lambda text: np.array([1.0, 0.5]),
         "It should be a finite number": lambda text: (
             np.full(len(text.split()), np.inf),
             np.ones(len(text)),

@@ -177,7 +177,7 @@ def _reports() -> Iterator[Case]:
 
 @exercise(
     "13.6",
-    kind=Several(names=("bits a byte", "perplexity of a byte")),
+    kind=Several(names=("bits a byte", "perplexity of a byte"), scalars=True),
     praise="English, German, Japanese, sure models and long texts.",
     hints=(
         "What is the loss of the whole text, and what changes in it if the tokens do?",

@@ -27,6 +27,7 @@ class Digits(Several):
         Largest error allowed beside it, where the right number is 0 or nearly so.
     """
 
+    scalars: bool = True
     near: float = 0.0
     relative: float = 1e-6
     within: float = 1e-9

@@ -1,0 +1,128 @@
+"""Measure writing: python benchmarks/generation.py [table]
+
+One more word after 1 to 1,000 others, with a cache of the words before and by reading all of them
+again, ours in NumPy and in PyTorch; and whole texts by the package transformers, with its cache,
+from the same parameters. Written to the file that chapter 15 draws and to benchmarks/generation.md.
+
+Both ways are timed in turns, a word each, and the least counts; the time is that of the processor,
+since the machine may be busy. A text of 256 or 1,000 words is the sum of its words, with straight
+lines between those that were timed.
+"""
+
+import json
+import os
+import sys
+import time
+from typing import Any
+
+import numpy as np
+import torch
+from attention import ONE_THREAD, RESULTS, _machine
+from transformers import LlamaConfig, LlamaForCausalLM
+
+from tformer import fast, reference
+from tformer.chapters.ch15.speed import CONFIGURATION, FILE, LENGTHS, SIZES, costs, stored, whole
+from tformer.models.generate import generate
+from tformer.models.names import named_by
+from tformer.parameters import tree_map
+
+TEXTS, TURNS = (256, 1000), 3
+
+
+def theirs() -> LlamaForCausalLM:
+    """The other library's model, with parameters of its own choice."""
+    torch.manual_seed(0)
+    config = LlamaConfig(
+        vocab_size=SIZES.n_vocab,
+        hidden_size=SIZES.d_model,
+        num_hidden_layers=SIZES.n_layers,
+        num_attention_heads=SIZES.n_heads,
+        intermediate_size=SIZES.d_ff,
+        rms_norm_eps=CONFIGURATION.eps,
+        max_position_embeddings=1024,
+        rope_parameters={"rope_type": "default", "rope_theta": CONFIGURATION.base},
+        eos_token_id=None,
+        bos_token_id=None,
+        pad_token_id=0,
+    )
+    return LlamaForCausalLM(config).eval()
+
+
+def measure() -> dict[str, Any]:
+    """All of it, from one set of parameters."""
+    model = theirs()
+    state = {name: x.numpy() for name, x in model.state_dict().items()}
+    ours = named_by("llama", state, SIZES.n_heads)
+    text = np.random.default_rng(0).integers(0, SIZES.n_vocab, max(LENGTHS))
+    found: dict[str, Any] = {"machine": _machine("cpu")}
+    with torch.no_grad():
+        for name, module, wrap in (
+            ("NumPy", reference, lambda x: x),
+            ("PyTorch", fast, torch.from_numpy),
+        ):
+            found[name] = ways(module, tree_map(wrap, ours), wrap(text))
+        found["transformers"] = {str(n): others(model, n) for n in TEXTS}
+    words = [*generate(reference.cached_decoder, text[:1], ours, CONFIGURATION, 40)]
+    start = torch.from_numpy(text[None, :1])
+    if model.generate(start, max_new_tokens=40, do_sample=False)[0, 1:].tolist() != words:
+        raise ValueError("the other library writes other words")
+    return found
+
+
+def ways(module: Any, p: Any, text: Any) -> dict[str, list[float]]:
+    """One more word with a cache, and by a full pass."""
+
+    def cached(n: int) -> Any:
+        caches = module.cached_decoder(text[: n - 1], p, CONFIGURATION)[1] if n > 1 else None
+        return lambda: module.cached_decoder(text[n - 1 : n], p, CONFIGURATION, caches)
+
+    return costs(cached, lambda n: lambda: module.decoder(text[:n], p, CONFIGURATION), TURNS)
+
+
+def others(model: LlamaForCausalLM, n: int) -> float:
+    """Seconds in which the other library writes n words with its cache; the least of two."""
+    start, least = torch.zeros(1, 1, dtype=torch.long), np.inf
+    for _ in range(2):
+        began = time.process_time()
+        model.generate(start, max_new_tokens=n, min_new_tokens=n, do_sample=False)
+        least = min(least, time.process_time() - began)
+    return round(float(least), 3)
+
+
+def table(found: dict[str, Any]) -> str:
+    """The table for people, as Markdown."""
+    about = found["machine"]
+    packages = ", ".join(f"{name} {number}" for name, number in about["packages"].items())
+    parts = [
+        "# Writing, measured\n",
+        "Written by `python benchmarks/generation.py`, as is the file that chapter 15 draws.\n",
+        f"{about['processor']}; one thread; Python {about['python']}, {packages}.\n",
+        f"Greedy generation, {SIZES.n_layers} layers of width {SIZES.d_model}, float32.",
+        "Words a second (of the processor's time) for a text of so many words, and how many",
+        "times as fast as reading all words again for each. transformers has its own cache.\n",
+        "| words | NumPy, again | NumPy, cache | times | PyTorch, again | PyTorch, cache | times "
+        "| transformers, cache |",
+        "|--:|" + "--:|" * 7,
+    ]
+    for n in TEXTS:
+        cells = []
+        for name in ("NumPy", "PyTorch"):
+            full, cached = (n / whole(found[name][way], n) for way in ("full", "cached"))
+            cells += [f"{full:.1f}", f"{cached:.0f}", f"{cached / full:.1f}"]
+        theirs_ = n / found["transformers"][str(n)]
+        parts.append(f"| {n:,} | {' | '.join(cells)} | {theirs_:.0f} |")
+    return "\n".join(parts) + "\n"
+
+
+def main(chosen: list[str]) -> None:
+    """Measure, unless only the table is asked for, and write it."""
+    torch.set_num_threads(1)
+    if chosen != ["table"]:
+        FILE.write_text(json.dumps(measure(), indent=1) + "\n", encoding="utf-8")
+    (RESULTS.parent / "generation.md").write_text(table(stored()), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    if os.environ.get("OPENBLAS_NUM_THREADS") != "1":
+        os.execve(sys.executable, [sys.executable, *sys.argv], os.environ | ONE_THREAD)
+    main(sys.argv[1:])

@@ -1,0 +1,79 @@
+"""From the scores of the next word to one word (chapter 15).
+
+A logit of -inf means that the word is forbidden. What forbids more words returns the logits of the
+others as they were, so that these functions can follow each other, and softmax makes the rest sum
+to one again. Words of equal logits have equal fates: more than k may stay, and no order is chosen.
+"""
+
+import math
+
+import torch
+from torch import Tensor
+
+from tformer.fast.precision import wide
+from tformer.fast.twins import twin
+
+__all__ = ["draw", "min_p", "temperature", "top_k", "top_p"]
+
+
+@twin
+def temperature(logits: Tensor, tau: float = 1.0) -> Tensor:
+    x = wide(logits)
+    return ((x - _largest(x)) / tau).to(logits.dtype)
+
+
+@twin
+def top_k(logits: Tensor, k: int) -> Tensor:
+    """What is forbidden has gradient 0."""
+    falling = logits.detach().sort(dim=-1, descending=True).values
+    return _without(logits, logits < _least(falling[..., :k]))
+
+
+@twin
+def top_p(logits: Tensor, p: float) -> Tensor:
+    """What is forbidden has gradient 0."""
+    falling = wide(logits.detach()).sort(dim=-1, descending=True).values
+    sums = _weights(falling).cumsum(dim=-1)
+    likelier = torch.cat([torch.zeros_like(sums[..., :1]), sums[..., :-1]], dim=-1)
+    out = (likelier >= p) & (p < 1)
+    return _without(logits, logits < _least(falling.masked_fill(out, torch.inf)))
+
+
+@twin
+def min_p(logits: Tensor, p: float) -> Tensor:
+    """What is forbidden has gradient 0."""
+    x = wide(logits.detach())
+    largest = _largest(x)
+    return _without(logits, (x - largest < math.log(p)) & largest.isfinite())
+
+
+@twin
+def draw(logits: Tensor, u: Tensor) -> Tensor:
+    sums = _weights(wide(logits.detach())).cumsum(dim=-1)
+    last = sums[..., -1:].sum(dim=-1, keepdim=True)
+    passed = (sums <= u.unsqueeze(-1) * last) & (sums < last)
+    return torch.where(last[..., 0] > 0, passed.sum(dim=-1), -1)
+
+
+def _without(logits: Tensor, out: Tensor) -> Tensor:
+    return logits.masked_fill(out, -torch.inf)
+
+
+def _largest(logits: Tensor) -> Tensor:
+    """The largest logit of each row, or 0 where all are -inf or there is none."""
+    if not logits.shape[-1]:
+        return logits.sum(dim=-1, keepdim=True)
+    largest = logits.amax(dim=-1, keepdim=True)
+    return largest.masked_fill(largest == -torch.inf, 0.0)
+
+
+def _least(logits: Tensor) -> Tensor:
+    """The least of each row; of none, 0."""
+    some = logits.shape[-1] > 0
+    return logits.amin(dim=-1, keepdim=True) if some else logits.sum(dim=-1, keepdim=True)
+
+
+def _weights(logits: Tensor) -> Tensor:
+    """Softmax; zeros where all are -inf."""
+    masked = (logits == -torch.inf).all(dim=-1, keepdim=True)
+    return torch.softmax(logits.masked_fill(masked, 0.0), -1).masked_fill(masked, 0.0)

@@ -1,0 +1,118 @@
+"""Speculative decoding: a small model proposes words, the large one reads them (chapter 15).
+
+What is written has exactly the distribution of the large model, whatever the small one proposes.
+"""
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from tformer.models.generate import Reader
+
+__all__ = ["speculative"]
+
+
+def speculative(
+    target: Reader,
+    draft: Reader,
+    tokens: Any,
+    n_words: int,
+    length: int,
+    uniform: Callable[[], float],
+    stop: int | None = None,
+) -> Iterator[list[int]]:
+    """Words that `target` writes after others, several for each of its passes.
+
+    Parameters
+    ----------
+    target, draft : callable
+        Take (T,) new words and a cache, None at first; return (T, N) probabilities, after
+        temperature and all cuts, and the extended cache: a tuple of `KVCache`.
+    tokens : (T,) integer array
+        The words before, at least one.
+    n_words : int
+        How many to write.
+    length : int
+        How many words the draft proposes at a time; with 0 the target writes alone.
+    uniform : callable
+        Gives the next uniform number, from 0 to below 1.
+    stop : int, optional
+        The word after which nothing is written; it is the last.
+
+    Yields
+    ------
+    list of int
+        The words of one pass of the target: at least 1, at most length + 1.
+
+    Raises
+    ------
+    ValueError
+        If there is no word to begin with, or length is below 0.
+
+    Notes
+    -----
+    [leviathan2023], algorithm 1; [chen2023b], algorithm 2. A proposed word x is accepted with
+    probability min(1, p(x) / q(x)); the first that is not is replaced by one from the positive part
+    of p - q. If all are accepted, the row after the last gives one more.
+    """
+    if not len(tokens) or length < 0:
+        raise ValueError(
+            "speculative: tokens must have at least 1 word and length be at least 0; "
+            f"got {len(tokens)} and {length}"
+        )
+    words, n_begin = [int(word) for word in tokens], len(tokens)
+    large, small = _Reading(target, tokens), _Reading(draft, tokens)
+    while (left := n_words - (len(words) - n_begin)) > 0:
+        proposed, q = [*words], []
+        for _ in range(min(length, left - 1)):
+            q.append(small.rows(proposed)[-1])
+            proposed.append(pick(q[-1], uniform()))
+        n_new = len(proposed) - len(words)
+        p = large.rows(proposed)[-n_new - 1 :]
+        found = _judged(proposed[len(words) :], p, q, uniform)
+        if stop in found:
+            found = found[: found.index(stop) + 1]
+        words += found
+        yield found
+        if found[-1] == stop:
+            return
+        large.forget(len(words) - 1)
+        small.forget(len(words) - 1)
+
+
+def pick(p: Any, u: float) -> int:
+    """The first word whose cumulative probability exceeds u; `draw` by probabilities."""
+    sums = p.cumsum(-1)
+    return int(((sums <= u * sums[-1]) & (sums < sums[-1])).sum())
+
+
+def _judged(proposed: list[int], p: Any, q: list[Any], uniform: Callable[[], float]) -> list[int]:
+    """The words that are accepted, and one that the target gives itself."""
+    for i, word in enumerate(proposed):
+        if uniform() * float(q[i][word]) >= float(p[i][word]):
+            rest = (p[i] - q[i]).clip(0)
+            rest = rest if float(rest.sum()) > 0 else p[i]  # equal but for rounding
+            return [*proposed[:i], pick(rest, uniform())]
+    return [*proposed, pick(p[len(proposed)], uniform())]
+
+
+class _Reading:
+    """A model, and what it has read."""
+
+    def __init__(self, reader: Reader, tokens: Any) -> None:
+        self.reader, self.tokens, self.n_read = reader, tokens, 0
+        self.cache: Any = None
+
+    def rows(self, words: list[int]) -> Any:
+        """Read what is new of `words`; its rows."""
+        new = self.tokens[:1].repeat(len(words) - self.n_read)
+        for i, word in enumerate(words[self.n_read :]):
+            new[i] = word
+        rows, self.cache = self.reader(new, self.cache)
+        self.n_read = len(words)
+        return rows
+
+    def forget(self, n_words: int) -> None:
+        """Keep the first `n_words` words at most."""
+        if n_words < self.n_read:
+            self.cache = tuple(cache.first(n_words) for cache in self.cache or ())
+            self.n_read = n_words

@@ -1,0 +1,119 @@
+"""Mutants of answers to the exercises of chapter 14, and right answers unlike the book's."""
+
+from itertools import product
+
+import numpy as np
+
+
+def _adamw_in_loops(x, grad, mean, square, step, rate, betas, eps, decay):
+    shape = np.shape(x)
+    found = [[], [], []]
+    each = (np.ravel(part).tolist() for part in (x, grad, mean, square))
+    for one, slope, m, s in zip(*each, strict=True):
+        m += (1 - betas[0]) * (slope - m)
+        s += (1 - betas[1]) * (slope * slope - s)
+        one -= rate * decay * one
+        move = m / (1 - betas[0] ** step) / ((s / (1 - betas[1] ** step)) ** 0.5 + eps)
+        for part, value in zip(found, (one - rate * move, m, s), strict=True):
+            part.append(value)
+    return [np.reshape(part, shape) for part in found]
+
+
+def _rates_by_halves(steps, warmup, rate, last):
+    up = [rate * t / warmup for t in range(1, warmup)]
+    left = max(steps - warmup, 1)
+    down = [np.sin(np.pi / 2 * (steps - t) / left) ** 2 for t in range(max(warmup, 1), steps + 1)]
+    down = [1.0] if warmup == steps else down
+    return up + [rate * (last + (1 - last) * share) for share in down]
+
+
+def _clipped_by_hypot(w, b, largest):
+    norm = 0.0
+    for x in [*w.flat, *b]:
+        norm = np.hypot(norm, x) if np.isfinite(x) else np.inf
+        if norm == np.inf:
+            return np.zeros_like(w, float), np.zeros_like(b, float), norm
+    if norm <= largest:
+        return w, b, norm
+    return w / norm * largest, b / norm * largest, norm
+
+
+def _factors_one_by_one(counts):
+    total = sum(int(n) for row in counts for n in row)
+    return [[len(counts) * n / total for n in row] for row in counts.tolist()]
+
+
+def _saved_by_exponents(grads):
+    some = np.abs(np.ravel(grads)[np.ravel(grads) != 0]).tolist()
+    scale = 1
+    while any(scale * x <= 2**-25 for x in some):
+        scale *= 2
+    return sum(x <= 2**-25 for x in some), scale, sum(scale * x >= 65520 for x in some)
+
+
+def _noise_by_all_tosses(beta1, T):
+    found = np.empty(T)
+    for t in range(1, T + 1):
+        weights = beta1 ** np.arange(t)[::-1] / (beta1 ** np.arange(t)).sum()
+        if t <= 8:
+            moves = [np.dot(weights, tosses) for tosses in product((-1, 1), repeat=t)]
+            found[t - 1] = np.sqrt(np.mean(np.square(moves)))
+        else:
+            found[t - 1] = np.linalg.norm(weights)
+    return found.astype(np.float32)
+
+
+def _plateaus_by_dictionaries(p):
+    V, _, N = p.shape
+    losses = []
+    for known in (lambda i, j: 0, lambda i, j: frozenset((i, j)), lambda i, j: (i, j)):
+        rows = {}
+        for i, j in product(range(V), repeat=2):
+            rows[known(i, j)] = rows.get(known(i, j), np.zeros(N)) + p[i, j]
+        losses.append(
+            -sum(x * np.log(x / row.sum()) for row in rows.values() for x in row if x > 0)
+        )
+    return losses
+
+
+def _spike_with_corrections(size, beta1, beta2, steps):
+    mean = square = 1.0
+    longest = short = 0
+    for grad in [size] + [1.0] * (steps - 1):
+        mean += (1 - beta1) * (grad - mean)
+        square += (1 - beta2) * (grad * grad - square)
+        longest = max(longest, mean / square**0.5)
+        short += 2 * mean < square**0.5
+    return longest, short
+
+
+def _adamw_in_place(x, grad, mean, square, step, rate, betas, eps, decay):
+    mean *= betas[0]
+    mean += (1 - betas[0]) * grad
+    return x, mean, square
+
+
+def _rates_as_words(steps, warmup, rate, last):
+    return "fast"
+
+
+def _one_array(w, b, largest):
+    return np.concatenate([w.ravel(), b])
+
+
+MUTANTS = {
+    "14.1": {"changes": _adamw_in_place},
+    "14.2": {"returns a string": _rates_as_words},
+    "14.3": {"it should return three arrays, w, b and norm": _one_array},
+}
+
+RIGHT = {
+    "14.1": [_adamw_in_loops],
+    "14.2": [_rates_by_halves],
+    "14.3": [_clipped_by_hypot],
+    "14.4": [_factors_one_by_one],
+    "14.5": [_saved_by_exponents],
+    "14.6": [_noise_by_all_tosses],
+    "14.7": [_plateaus_by_dictionaries],
+    "14.8": [_spike_with_corrections],
+}

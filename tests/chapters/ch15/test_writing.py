@@ -1,0 +1,89 @@
+"""What the storyteller writes: searches again, mistakes, and what is stored."""
+
+import itertools
+
+import numpy as np
+import pytest
+
+from tformer import reference
+from tformer.chapters.ch15 import figures, real, speculation, speed, writing, wrong
+from tformer.models.generate import generate
+from tformer.pretrained import available
+from tformer.storyteller import load
+
+
+def test_the_likeliest_text_is_found_again_where_all_can_be_read() -> None:
+    """All texts of one trouble and what the storyteller thinks likeliest after it."""
+    text, n_read = writing.likeliest(writing.MISSED)
+    assert 10 < n_read < 100
+    start, (_, p, c) = writing.begun(writing.MISSED), load()
+    others = []
+    for first in np.argsort(-writing.logits(writing.MISSED))[:8]:
+        rest = generate(
+            reference.cached_decoder, np.array([*start, first]), p, c, 20, None, writing.stop()
+        )
+        words = np.array([first, *rest])
+        rows = reference.decoder(np.array([*start, *words])[:-1], p, c)[len(start) - 1 :]
+        others.append(-float(reference.cross_entropy(rows.astype(float), words).sum()))
+    assert text.log_probability == pytest.approx(max(others), abs=1e-4)
+
+
+def test_what_was_searched_says_where_greedy_generation_misses() -> None:
+    stored, unread = writing.searched(), writing.unread()
+    assert stored["beginnings"] == len(unread)
+    assert all(writing.missed(text) for text in stored["missed"])
+    hit = next(text for text in unread if text not in stored["missed"])
+    assert not writing.missed(hit)
+
+
+def test_the_words_of_the_row_are_one_token_each() -> None:
+    encode = load().tokens.encode
+    assert [encode(f" {word}") for word in writing.WORDS] == [[n] for n in writing.numbers()]
+    assert writing.WORDS[0] == "tired"
+    assert "wide" in writing.STREET
+
+
+def test_parameters_turned_back_read_a_word_where_it_stands_earlier() -> None:
+    tokens, (_, p, c) = writing.begun(writing.ROW), load()
+    waves = reference.sinusoidal(np.arange(3) + 40, 16, c.base)
+    x, w = np.random.default_rng(0).standard_normal((2, 3, 64))[0], p.blocks[0].heads.w_q[0]
+    back = wrong.turned_back(40).blocks[0].heads.w_q[0]
+    one = reference.rope((x @ back).astype(float), waves, c.pairing)
+    other = reference.rope(
+        (x @ w).astype(float), reference.sinusoidal(np.arange(3), 16, c.base), c.pairing
+    )
+    np.testing.assert_allclose(one, other, rtol=0, atol=1e-4)
+    assert len(tokens) == 16
+
+
+def test_a_nucleus_that_drops_a_word_keeps_one_less() -> None:
+    row = writing.logits(figures.FLAT)
+    for p in (0.3, 0.9):
+        right, mistaken = reference.top_p(row, p), wrong.dropped(row, p)
+        assert np.isfinite(right).sum() == np.isfinite(mistaken).sum() + 1
+
+
+def test_the_split_of_a_proposal_adds_up_to_the_target() -> None:
+    rng = np.random.default_rng(0)
+    for _ in range(20):
+        p, q = ([*map(speculation.Fraction, map(int, rng.integers(1, 9, 3)))] for _ in range(2))
+        p, q = [x / sum(p) for x in p], [x / sum(q) for x in q]
+        kept, replaced = speculation.split(p, q)
+        assert [a + b for a, b in zip(kept, replaced, strict=True)] == p
+
+
+def test_costs_between_those_measured_are_on_straight_lines() -> None:
+    assert speed.whole([float(n) for n in speed.LENGTHS], 1000) == pytest.approx(500.5, abs=1e-9)
+    stored = speed.stored()
+    for name, way in itertools.product(("NumPy", "PyTorch"), ("full", "cached")):
+        assert len(stored[name][way]) == len(speed.LENGTHS)
+
+
+@pytest.mark.skipif(not available(), reason="the real model is not on this machine: make model")
+def test_the_real_model_writes_what_is_stored() -> None:
+    from tformer.models.real import real_model
+
+    found, stored = real.measured(real_model(), n_words=8), real.stored()
+    for way in real.WAYS:
+        assert stored[way].startswith(found[way])
+        assert len(found[way]) > 8

@@ -1,0 +1,249 @@
+"""Texts: beam search against all texts, and speculative decoding against the target alone."""
+
+import itertools
+from collections.abc import Callable
+from functools import partial
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from scipy import stats
+
+from tformer import fast, reference
+from tformer.configuration import Configuration
+from tformer.models.beam import Text, beam
+from tformer.models.generate import generate
+from tformer.models.sizes import Sizes, initialise
+from tformer.models.speculative import pick, speculative
+from tformer.parameters import ModelParameters, tree_map
+
+LLAMA = Configuration(norm="rms", activation="silu", positions="rope")
+SIZES = Sizes(5, 8, 2, 2, 6, biased=False, gated=True, tied=False)
+BEGIN = np.array([3, 1])
+LIBRARIES = pytest.mark.parametrize("module", [reference, fast], ids=["reference", "fast"])
+
+
+def model(seed: int, sharpness: float = 40.0) -> ModelParameters:
+    p = initialise(SIZES, LLAMA, np.random.default_rng(seed))
+    return tree_map(lambda x: x * (sharpness if x is p.unembedding else 4), p)
+
+
+def reader(module: ModuleType, p: ModelParameters, row: Callable[..., Any]) -> Any:
+    """A model of either library as what goes on with a text."""
+    p = p if module is reference else tree_map(torch.from_numpy, p)
+
+    def read(tokens: Any, caches: Any) -> tuple[Any, Any]:
+        logits, caches = module.cached_decoder(tokens, p, LLAMA, caches)
+        return row(logits), caches
+
+    return read
+
+
+def begin(module: ModuleType) -> Any:
+    return BEGIN if module is reference else torch.from_numpy(BEGIN)
+
+
+def log_probability(p: ModelParameters, words: tuple[int, ...]) -> float:
+    """By one full pass."""
+    text = np.array([*BEGIN, *words])
+    rows = reference.log_softmax(reference.decoder(text[:-1], p, LLAMA))
+    return float(rows[np.arange(len(BEGIN) - 1, len(text) - 1), text[len(BEGIN) :]].sum())
+
+
+def all_texts(n_words: int, stop: int | None) -> set[tuple[int, ...]]:
+    """Every text of so many words, cut after the first stop."""
+    texts = itertools.product(range(5), repeat=n_words)
+    return {x[: x.index(stop) + 1] if stop in x else x for x in texts}
+
+
+@LIBRARIES
+@pytest.mark.parametrize("stop", [None, 2])
+@pytest.mark.parametrize("power", [0.0, 1.0])
+def test_a_beam_that_leaves_nothing_out_finds_the_best(
+    module: ModuleType, stop: int | None, power: float
+) -> None:
+    """Width 5^2 holds all texts of two words, so the best of three words is found."""
+    p = model(1)
+    texts = all_texts(3, stop)
+    merit = {x: log_probability(p, x) / len(x) ** power for x in texts}
+    right = sorted(texts, key=merit.__getitem__, reverse=True)
+    found = beam(reader(module, p, module.log_softmax), begin(module), 3, 25, stop, power)
+    if power == 0:
+        assert [x.words for x in found[:5]] == right[:5]
+    assert found[0].words == right[0]
+    for x in found:
+        assert x.log_probability == pytest.approx(log_probability(p, x.words), abs=1e-10)
+
+
+@LIBRARIES
+def test_a_beam_of_one_is_greedy(module: ModuleType) -> None:
+    for seed in range(5):
+        p = model(seed)
+        q = p if module is reference else tree_map(torch.from_numpy, p)
+        greedy = generate(module.cached_decoder, begin(module), q, LLAMA, 6)
+        found = beam(reader(module, p, module.log_softmax), begin(module), 6, 1)
+        assert [x.words for x in found] == [tuple(greedy)]
+
+
+def table(rows: dict[int, list[float]]) -> Any:
+    """What goes on by the last word alone."""
+    full = np.log(np.array([rows[i] for i in range(len(rows))]) + 1e-300)
+    full[full < -600] = -np.inf
+    return rows_of(full)
+
+
+def test_a_beam_of_one_may_miss_the_best_and_one_of_two_find_it() -> None:
+    """Begin, a, b, end: a is likelier, and what follows b is certain."""
+    read = table({0: [0, 0.6, 0.4, 0], 1: [0.5, 0, 0, 0.5], 2: [0, 0, 0, 1], 3: [0, 0, 0, 1]})
+    (greedy,) = beam(read, np.array([0]), 2, 1)
+    assert greedy == Text(pytest.approx(np.log(0.3)), (1, 0))
+    assert beam(read, np.array([0]), 2, 2)[0] == Text(pytest.approx(np.log(0.4)), (2, 3))
+
+
+def test_with_a_power_a_longer_text_may_win() -> None:
+    """Begin 0, stop 2: ending at once .4 against .6 · .6, of which each word is likelier."""
+    read = table({0: [0, 0.6, 0.4], 1: [0.4, 0, 0.6], 2: [0, 0, 1]})
+    found = {power: beam(read, np.array([0]), 2, 2, 2, power)[0].words for power in (0.0, 1.0)}
+    assert found == {0.0: (2,), 1.0: (1, 2)}
+
+
+def test_what_cannot_come_is_in_no_beam() -> None:
+    read = table({0: [0, 1, 0], 1: [0, 0, 1], 2: [0, 0, 1]})
+    assert [x.words for x in beam(read, np.array([0]), 3, 9)] == [(1, 2, 2)]
+
+
+@pytest.mark.parametrize(("n_begin", "n_words", "width"), [(0, 1, 1), (1, 0, 1), (1, 1, 0)])
+def test_a_beam_of_nothing_is_refused(n_begin: int, n_words: int, width: int) -> None:
+    with pytest.raises(ValueError, match=r"^beam: tokens, width and n_words must be at least 1"):
+        beam(table({0: [1.0]}), np.zeros(n_begin, dtype=int), n_words, width)
+
+
+def probabilities(module: ModuleType) -> Callable[..., Any]:
+    return lambda logits: module.softmax(module.top_k(module.temperature(logits, tau=1.5), k=4))
+
+
+TARGET = np.random.default_rng(3).dirichlet([0.6] * 5, 5)
+DRAFT = np.random.default_rng(4).dirichlet([0.6] * 5, 5)
+
+
+@pytest.mark.parametrize("length", [0, 1, 2, 5])
+def test_every_text_is_as_likely_as_by_the_target_alone(length: int) -> None:
+    """Chi-squared over all texts of three words; the level is 1e-4, and the seed is fixed."""
+    n, rng = 5000, np.random.default_rng(5)
+    expected = {
+        x: n * TARGET[1, x[0]] * TARGET[x[0], x[1]] * TARGET[x[1], x[2]] for x in all_texts(3, None)
+    }
+    counts = dict.fromkeys(expected, 0)
+    for _ in range(n):
+        parts = speculative(rows_of(TARGET), rows_of(DRAFT), BEGIN, 3, length, rng.random)
+        counts[tuple(itertools.chain(*parts))] += 1
+    assert chi_squared(counts, expected) > 1e-4
+
+
+def rows_of(table: Any) -> Any:
+    """What goes on by the last word alone."""
+    return lambda tokens, cache: (table[tokens], ())
+
+
+@LIBRARIES
+@pytest.mark.parametrize("length", [1, 3])
+def test_a_greedy_target_writes_its_text_whatever_is_proposed(
+    module: ModuleType, length: int
+) -> None:
+    """So the caches are taken back to the words that stand."""
+    sharp, blunt = model(1), model(2)
+    greedy = list(generate(reference.cached_decoder, BEGIN, sharp, LLAMA, 9))
+    target = reader(module, sharp, lambda logits: module.softmax(module.top_k(logits, k=1)))
+    for seed in range(3):
+        draft, rng = reader(module, blunt, module.softmax), np.random.default_rng(seed)
+        parts = list(speculative(target, draft, begin(module), 9, length, rng.random))
+        assert list(itertools.chain(*parts)) == greedy
+        assert len(parts) > 1
+
+
+def chi_squared(counts: dict[Any, int], expected: dict[Any, float]) -> float:
+    """The p-value; what is expected less than 5 times is taken together."""
+    often = [x for x in expected if expected[x] >= 5]
+    seen = np.array(
+        [*(counts[x] for x in often), sum(counts.values()) - sum(counts[x] for x in often)]
+    )
+    right = np.array([expected[x] for x in often])
+    right = np.append(right, max(seen.sum() - right.sum(), 1e-9))
+    keep = right > 1e-6
+    assert not seen[~keep].any()
+    return float(stats.chisquare(seen[keep], right[keep], sum_check=False).pvalue)
+
+
+@LIBRARIES
+def test_a_draft_that_is_the_target_is_always_accepted(module: ModuleType) -> None:
+    read = reader(module, model(1), probabilities(module))
+    rng = np.random.default_rng(0)
+    parts = list(speculative(read, read, begin(module), 11, 3, rng.random))
+    assert [len(x) for x in parts] == [4, 4, 3]
+
+
+def test_a_draft_of_other_words_is_never_accepted_and_nothing_is_lost() -> None:
+    target = np.array([[0.5, 0.5, 0, 0]] * 4)
+    draft = np.array([[0, 0, 0.5, 0.5]] * 4)
+    rng = np.random.default_rng(0)
+    parts = list(
+        speculative(
+            lambda t, c: (target[t], ()), lambda t, c: (draft[t], ()), BEGIN, 50, 4, rng.random
+        )
+    )
+    assert [len(x) for x in parts] == [1] * 50
+    assert {x for (x,) in parts} == {0, 1}
+
+
+def test_nothing_is_written_after_the_stop() -> None:
+    sure = np.roll(np.eye(5), 1, axis=1)
+    parts = list(speculative(rows_of(sure), rows_of(sure), BEGIN, 9, 3, lambda: 0.5, stop=4))
+    assert parts == [[2, 3, 4]]
+
+
+def test_each_pass_reads_only_what_is_new() -> None:
+    """With a draft that always agrees: the words before, then one and `length` at a time."""
+    read, asked = reader(reference, model(1), probabilities(reference)), []
+
+    def noting(tokens: Any, caches: Any) -> tuple[Any, Any]:
+        asked.append(len(tokens))
+        return read(tokens, caches)
+
+    rng = np.random.default_rng(0)
+    list(speculative(noting, read, BEGIN, 9, 2, rng.random))
+    assert asked == [4, 3, 3]
+
+
+def test_a_speculation_about_nothing_is_refused() -> None:
+    with pytest.raises(ValueError, match=r"^speculative: tokens must have at least 1 word"):
+        next(speculative(None, None, BEGIN[:0], 1, 1, lambda: 0.5))  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="and length be at least 0"):
+        next(speculative(None, None, BEGIN, 1, -1, lambda: 0.5))  # type: ignore[arg-type]
+
+
+@LIBRARIES
+def test_picking_is_drawing(module: ModuleType) -> None:
+    rng = np.random.default_rng(0)
+    row = rng.standard_normal(20)
+    row[[0, 7, 19]] = -np.inf
+    for u in [0.0, 1 - 2.0**-53, *rng.random(50)]:
+        logits, number = np.array(row), np.array(u)
+        p = reference.softmax(logits)
+        if module is fast:
+            logits, number, p = (torch.from_numpy(x) for x in (logits, number, p))
+        assert pick(p, u) == int(module.draw(logits, number))
+
+
+@LIBRARIES
+def test_a_cache_that_is_cut_is_the_one_before(module: ModuleType) -> None:
+    p = model(1) if module is reference else tree_map(torch.from_numpy, model(1))
+    go_on = partial(module.cached_decoder, parameters=p, configuration=LLAMA)
+    words = 0 * begin(module)[:1].repeat(7) + 2
+    _, caches = go_on(words)
+    cut = tuple(cache.first(4) for cache in caches)
+    assert cut[0].length == 4
+    np.testing.assert_allclose(
+        go_on(words[4:], caches=cut)[0], go_on(words)[0][4:], rtol=0, atol=1e-12
+    )
