@@ -167,3 +167,22 @@ def test_the_memory_beyond_the_output_grows_with_the_length_and_not_its_square()
     assert peaks[2048][0] - peaks[1024][0] <= 16 * 1024
     assert peaks[2048][1] - peaks[1024][1] <= 1024 * (64 + 8) * 4
     assert peaks[2048][2] > 2 * 2048**2 * 4
+
+
+@pytest.mark.parametrize(
+    ("dtype", "sizes"),
+    [
+        ("float32", (1e-25, 1.0, 1e30)),
+        ("float64", (1e-170, 1e-25, 1e200)),
+        ("float32", (1e10, 1e-38, 1e29)),
+        ("float32", (1e-30, 1e18, 1.0)),
+    ],
+)
+def test_lengths_whose_squares_vanish_are_no_bound(
+    dtype: str, sizes: tuple[float, float, float]
+) -> None:
+    given, (of_q, of_k, scale) = problem("causal"), sizes
+    q, k, v = ((size * x).astype(dtype) for size, x in zip((of_q, of_k, 1), given[:3], strict=True))
+    expected = reference.attention(q, k, v, given.mask, scale=scale)
+    got = reference.blockwise_attention(q, k, v, given.mask, scale=scale, block=5)
+    np.testing.assert_allclose(got, expected, rtol=0, atol=1e-5)

@@ -236,7 +236,13 @@ def _at(
 
 
 def _fits(q: np.ndarray, k: np.ndarray, v: np.ndarray, scale: float) -> bool:
-    """Whether exp(scale q·k), times v or not, keeps all its digits whichever rows meet."""
+    """Whether exp(scale q·k), times v or not, keeps all its digits whichever rows meet.
+
+    Squares of small entries vanish; that no length above 2⁶⁴ has squares either (2⁵¹² in float64)
+    leaves less than √d_k/2000 of a score to them, unless a scale above 1 brings it back.
+    """
+    if scale > 1:
+        return False
     lengths = [math.sqrt(np.vecdot(x, x).max(initial=0)) for x in (q, k)]
     largest = float(max(v.max(initial=0), -v.min(initial=0)))
     if not largest > 0:
