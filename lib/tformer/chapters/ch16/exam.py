@@ -77,12 +77,12 @@ A row of attention is read in two blocks. In units of $\log 2$ its scores are
 ${tex(np.array(a))}$ in the first block and ${tex(np.array(b))}$ in the second, so that a score of
 $3$ has the exponential $2^3$.
 
-**(a)** Give the sum of the exponentials below the largest score, of each block by itself.
+**(a)** Give $\sum 2^{{x - m}}$ over the scores $x$ of each block by itself, $m$ being its largest.
 
 **(b)** By which factor are the sum and the output of the first block multiplied when the second one
 comes?
 
-**(c)** Give the sum of the whole row, below its largest score.
+**(c)** Give the same sum for the whole row, with its own largest score.
 
 **(d)** A program gives ${tex(wrong)}$ for the sum of (c), and its weights add up to one. Which line
 of the program is missing, and why does the sum of the weights not show it?""",
@@ -172,7 +172,7 @@ Linear attention has keys of width ${d}$ and values of width ${width}$ and reads
 **(a)** How many numbers does it keep of all the words it has read, the sum below the line among
 them?
 
-**(b)** Another one has keys of width ${d}$ too, and has read ${pairs}$ pairs whose values are the
+**(b)** Another one has features of width ${d}$ and rank ${d}$, and has read ${pairs}$ pairs whose values are the
 rows of the identity. The squared errors of all answers are added up. What is the least that any
 table can reach?
 

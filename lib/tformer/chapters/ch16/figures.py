@@ -95,13 +95,13 @@ def tiles() -> Figure:
                 ax.text(j + b / 2, i + b / 2, "now", ha="center", va="center", fontsize=11)
     ax.add_patch(Rectangle((-1.6, 6.08), 1.1, b - 0.16, fc=QUERY, alpha=0.7))
     ax.add_patch(Rectangle((3.08, -1.6), b - 0.16, 1.1, fc=KEY, alpha=0.7))
-    for x, name, wide in ((12.7, "top", 0.8), (14.2, "sum", 0.8), (15.7, "output", 2.6)):
+    for x, name, wide in ((12.7, "largest", 0.8), (14.6, "sum", 0.8), (16.3, "output", 2.6)):
         ax.add_patch(Rectangle((x, 6.08), wide, b - 0.16, fc=VALUE, alpha=0.55))
         ax.text(x + wide / 2, 5.7, name, ha="center", va="bottom", fontsize=10)
     ax.text(-1.9, 7.5, "queries", ha="right", va="center", fontsize=10)
     ax.text(4.5, -1.9, "keys, values", ha="center", va="bottom", fontsize=10)
-    ax.text(15.5, 9.5, "kept for these rows", ha="center", va="top", fontsize=10)
-    ax.set(xlim=(-4.6, 18.6), ylim=(12.2, -3))
+    ax.text(15.8, 9.5, "kept for these rows", ha="center", va="top", fontsize=10)
+    ax.set(xlim=(-4.6, 19.2), ylim=(12.2, -3))
     return figure
 
 
@@ -152,7 +152,7 @@ def roofline() -> Figure:
     for n, took in found["products"]:
         at = 2 * n * wide**2 / (4 * (2 * n * wide + wide**2))
         speed = 2 * n * wide**2 / took / 1e9
-        ax.plot(at, speed, "o", color=QUERY, ms=7, label="one table, n rows" if n == 1 else None)
+        ax.plot(at, speed, "o", color=QUERY, ms=7, label="one matrix, n rows" if n == 1 else None)
         above = {"ha": "center", "va": "top", "xytext": (0, -8), "textcoords": "offset points"}
         ax.annotate(str(n), (at, speed), fontsize=11, **above)  # type: ignore[arg-type]
     ax.axvline(top / slope, color=QUIET, linewidth=0.8, linestyle=":")

@@ -24,5 +24,5 @@ def bound() -> Figure:
     ax.axhline(88, color=QUIET, linewidth=1, linestyle="--")
     ax.text(0.2, 92, "float32 overflows above", fontsize=10)
     ax.set(xlabel="size of the vectors", ylabel="score", ylim=(0, 180), xlim=(0.1, 4.2))
-    ax.legend(fontsize=10, loc="center left")
+    ax.legend(fontsize=10, loc="upper left")
     return figure

@@ -10,13 +10,13 @@ import numpy as np
 
 from tformer import reference
 
-__all__ = ["ANSWERS", "SHARP", "D", "best", "error", "keys", "least", "picked"]
+__all__ = ["ANSWERS", "SHARP", "D", "alike", "best", "error", "keys", "least", "picked"]
 
 D = 16
 """Width of the keys."""
 SHARP = 40.0
 """Scale of the scores of the softmax, for keys of length 1."""
-ANSWERS = ("linear", "best", "softmax")
+ANSWERS = ("linear", "best", "softmax", "sum")
 
 
 def keys(n: int, seed: int = 0, d: int = D) -> np.ndarray:
@@ -33,6 +33,8 @@ def answers(kind: str, k: np.ndarray, sharp: float = SHARP) -> np.ndarray:
         return reference.linear_attention(k, k, values)
     if kind == "best":
         return best(k)
+    if kind == "sum":
+        return reference.pairwise_dot(k, k)
     return reference.attention(k, k, values, scale=sharp)
 
 
@@ -48,6 +50,16 @@ def error(kind: str, n: int, seeds: int = 5, d: int = D, sharp: float = SHARP) -
     for seed in range(seeds):
         k = keys(n, seed, d)
         found.append(((answers(kind, k, sharp) - np.eye(n)) ** 2).sum() / n)
+    return float(np.mean(found))
+
+
+def alike(n: int, seeds: int = 5, d: int = D) -> float:
+    """The mean cosine of the features that linear attention has for two different keys."""
+    found = []
+    for seed in range(seeds):
+        x = reference.positive_features(keys(n, seed, d))
+        cosines = reference.pairwise_cosine(x, x)
+        found.append(cosines[~np.eye(n, dtype=bool)].mean())
     return float(np.mean(found))
 
 
