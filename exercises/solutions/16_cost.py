@@ -47,7 +47,7 @@ hint("16.1")
 
 # %%
 def overtakes(c, L, H, d_k):
-    """Words from which on looking takes as much as the matrices: two whole numbers."""
+    """Words from which on looking takes as much: two whole numbers."""
     ### BEGIN SOLUTION
     width = L * H * d_k
     everything = int(np.ceil(c / (2 * width)))
@@ -84,9 +84,9 @@ check("16.1", overtakes)
 
 # %%
 def words_that_fit(room, n_global, n_local, r, G, d_k, B):
-    """The most words that each of B texts may have: a whole number, or np.inf."""
+    """The most words that each text may have."""
     ### BEGIN SOLUTION
-    entries = room // (4 * G * d_k * B)  # words of one layer, over all layers
+    entries = room // (4 * G * d_k * B)  # words, over all layers
     short = entries // (n_global + n_local)
     if short < r:
         return short
@@ -122,11 +122,11 @@ check("16.2", words_that_fit)
 
 # %%
 def waits(n, a, b, w, F, D):
-    """Least time in microseconds, and rows at which both take equally long: two numbers."""
+    """Least time, and rows at which both take as long: two numbers."""
     ### BEGIN SOLUTION
     time = max(2 * n * a * b / F, w * (n * a + a * b + n * b) / D)
-    each = 2 * a * b / F - w * (a + b) / D  # by how much operations catch up with each row
-    return time, w * a * b / D / each if each > 0 else np.inf
+    gain = 2 * a * b / F - w * (a + b) / D  # of operations, with each row
+    return time, w * a * b / D / gain if gain > 0 else np.inf
     ### END SOLUTION
 
 
@@ -162,7 +162,7 @@ def joined(y, lam):
     """Output and λ over the keys of all parts: (T, d_v) and (T,)."""
     ### BEGIN SOLUTION
     whole = np.logaddexp.reduce(lam, axis=0)
-    shares = np.where(lam > -np.inf, np.exp(lam - np.where(whole > -np.inf, whole, 0)), 0)
+    shares = np.exp(lam - np.where(whole > -np.inf, whole, 0))
     return (shares[:, :, None] * y).sum(axis=0), whole
     ### END SOLUTION
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 
@@ -124,7 +125,7 @@ def overtakes(c: int, L: int, H: int, d_k: int) -> tuple[int, int]:
 
 
 def _rooms() -> Iterator[Case]:
-    small = {"n_global": 2, "n_local": 3, "r": 4, "G": 1, "d_k": 5, "B": 1}
+    small: dict[str, Any] = {"n_global": 2, "n_local": 3, "r": 4, "G": 1, "d_k": 5, "B": 1}
     why = (
         "A word takes 20 bytes a layer. 4 words in all 5 layers take 400, and each word more takes "
         "40, in 2 layers: 3 more fit."
@@ -137,21 +138,21 @@ def _rooms() -> Iterator[Case]:
     yield case(room=445, **small, want=5, why="4 words take 400 bytes, and the fifth 40 more.")
     yield case(room=99, **small, want=0, why="The first word takes 100 bytes.")
     yield case(room=0, **small, want=0, why="Nothing fits into no room.")
-    only = {"n_global": 0, "n_local": 3, "r": 4, "G": 2, "d_k": 5, "B": 2}
+    only: dict[str, Any] = {"n_global": 0, "n_local": 3, "r": 4, "G": 2, "d_k": 5, "B": 2}
     why = "4 words take 4 · 3 · 80 = 960 bytes, and further words none."
     yield case(room=960, **only, want=np.inf, why=why)
     yield case(room=959, **only, want=3, why="A word takes 240 bytes; the fourth does not fit.")
     yield case(room=5000, **only, want=np.inf, why=why)
     yield case(room=239, **only, want=0, why="The first word takes 240 bytes.")
-    every = {"n_global": 5, "n_local": 0, "r": 4, "G": 2, "d_k": 3, "B": 4}
+    every: dict[str, Any] = {"n_global": 5, "n_local": 0, "r": 4, "G": 2, "d_k": 3, "B": 4}
     yield case(room=10_000, **every, want=20, why="All layers keep all: a word takes 480 bytes.")
     yield case(room=1000, **every, want=2, why="All layers keep all: a word takes 480 bytes.")
-    gemma = {"n_global": 4, "n_local": 22, "r": 512, "G": 1, "d_k": 256}
+    gemma: dict[str, Any] = {"n_global": 4, "n_local": 22, "r": 512, "G": 1, "d_k": 256}
     yield case(room=10**9, **gemma, B=8, why="22 layers of 26 have a window of 512.")
     yield case(room=10**8, **gemma, B=64, why="22 layers of 26 have a window of 512.")
-    smol = {"n_global": 30, "n_local": 0, "r": 1, "G": 3, "d_k": 64, "B": 1}
+    smol: dict[str, Any] = {"n_global": 30, "n_local": 0, "r": 1, "G": 3, "d_k": 64, "B": 1}
     yield case(room=269_030_016, **smol, want=11_676, why="23,040 bytes a word.")
-    huge = {"n_global": 1, "n_local": 1, "r": 1, "G": 1, "d_k": 1, "B": 1}
+    huge: dict[str, Any] = {"n_global": 1, "n_local": 1, "r": 1, "G": 1, "d_k": 1, "B": 1}
     yield case(room=10**15, **huge, why="The room may be as large as 10¹⁵ bytes.")
     yield case(room=10**15 - 1, **huge, why="The room may be as large as 10¹⁵ bytes.")
     rng = np.random.default_rng(0)
@@ -265,7 +266,7 @@ def _products() -> Iterator[Case]:
     yield case(n=8, a=4, b=4, w=2, F=32, D=16, want=(10.0, np.inf), why=why)
     why = "One row by a single number: two operations, three numbers."
     yield case(n=1, a=1, b=1, w=4, F=1, D=7, want=(2.0, 4 / 6), why=why)
-    gpu = {"a": 4096, "b": 4096, "w": 2, "F": 10**9, "D": 3 * 10**6}
+    gpu: dict[str, Any] = {"a": 4096, "b": 4096, "w": 2, "F": 10**9, "D": 3 * 10**6}
     for n in (1, 100, 500, 8192):
         yield case(n=n, **gpu, why="A matrix of 4096 by 4096 numbers in float16, on a large GPU.")
     for n in (1, 64, 10**6):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 
@@ -34,13 +35,13 @@ def _ways() -> Iterator[Case]:
     q, k = np.array([[0.0, 0, 0, 0], [2, 0, 0, 0]]), np.array([[log3, 0, 0, 0], [0, 2, 0, 0]])
     v, u = np.array([[4.0], [8]]), np.array([[5.0], [1]])
     lam, delta = _whole(q, k, v, u)  # (0, ln 4) and (20, 5)
-    inputs = {"q": q, "u": u, "lam": lam, "delta": delta}
+    inputs: dict[str, Any] = {"q": q, "u": u, "lam": lam, "delta": delta}
     why = (
         "Row 1 gives its two keys the weights 3/4 and 1/4. Of key 1 its gradient is "
         "1/4 · (1 · 8 − 5) = 3/4; row 0 does not look at it."
     )
     want = (np.array([[0.0, 0, 0, 0], [0, 0.75, 0, 0]]), np.array([[0.75, 0, 0, 0]]), [[0.25]])
-    last = {"q": q, "k": k[1:], "v": v[1:], "u": u, "lam": lam, "delta": delta}
+    last: dict[str, Any] = {"q": q, "k": k[1:], "v": v[1:], "u": u, "lam": lam, "delta": delta}
     yield case(**last, start=1, want=want, why=why)
     why = "Row 0 looks at key 0 alone, and row 1 gives it 3/4: its gradient is 3/4 · (1 · 4 − 5)."
     want = (
@@ -48,9 +49,14 @@ def _ways() -> Iterator[Case]:
         np.array([[-0.75, 0, 0, 0]]),
         [[5.75]],
     )
-    one = {"q": q, "k": k[:1], "v": v[:1], "u": u, "lam": lam, "delta": delta}
+    one: dict[str, Any] = {"q": q, "k": k[:1], "v": v[:1], "u": u, "lam": lam, "delta": delta}
     yield case(**one, start=0, want=want, why=why)
-    both = {"q": q, "k": k, "v": v, **{name: inputs[name] for name in ("u", "lam", "delta")}}
+    both: dict[str, Any] = {
+        "q": q,
+        "k": k,
+        "v": v,
+        **{name: inputs[name] for name in ("u", "lam", "delta")},
+    }
     yield case(**both, start=0, why="The whole text in one block.")
     for seed, (T, d_k, d_v) in enumerate(((4, 3, 2), (7, 2, 5), (6, 5, 3), (9, 4, 1))):
         rng = np.random.default_rng(seed)
@@ -58,20 +64,24 @@ def _ways() -> Iterator[Case]:
         v, u = rng.normal(size=(2, T, d_v))
         lam, delta = _whole(q, k, v, u)
         whole = reference.blockwise_attention_vjp(q, k, v, u, causal=True)[:3]
-        everything = {"q": q, "k": k, "v": v, "u": u, "lam": lam, "delta": delta}
+        everything: dict[str, Any] = {"q": q, "k": k, "v": v, "u": u, "lam": lam, "delta": delta}
         yield case(**everything, start=0, want=whole, why="The whole text in one block.")
         for first, end in ((0, T // 2), (1, 3), (T // 2, T), (T - 1, T)):
             why = f"{end - first} keys from position {first} on, of {T}."
             block = everything | {"k": k[first:end], "v": v[first:end]}
             yield case(**block, start=first, why=why)
-    few = {"q": np.ones((1, 1)), "k": np.ones((1, 1)), "v": np.array([[7.0]])}
-    row = {"u": np.array([[3.0]]), "lam": np.array([1.0]), "delta": np.array([21.0])}
+    few: dict[str, Any] = {"q": np.ones((1, 1)), "k": np.ones((1, 1)), "v": np.array([[7.0]])}
+    row: dict[str, Any] = {
+        "u": np.array([[3.0]]),
+        "lam": np.array([1.0]),
+        "delta": np.array([21.0]),
+    }
     why = "One word looks at itself with the weight 1: nothing can shift."
     yield case(**few, **row, start=0, want=([[0.0]], [[0.0]], [[3.0]]), why=why)
     q, k = np.array([[100.0], [0.0], [1.0]]), np.array([[1.0], [100.0], [3.0]])
     v, u = np.array([[1.0, 2], [3, 4], [5, 6]]), np.array([[1.0, 1], [2, 1], [1, 3]])
     lam, delta = _whole(q, k, v, u)
-    far = {"q": q, "k": k[1:], "v": v[1:], "u": u, "lam": lam, "delta": delta}
+    far: dict[str, Any] = {"q": q, "k": k[1:], "v": v[1:], "u": u, "lam": lam, "delta": delta}
     why = "Row 0 has the score 10,000 with key 1, which comes later: its weight is 0, not e^9900."
     yield case(**far, start=1, why=why)
     yield case(**(far | {"k": k[1:2], "v": v[1:2]}), start=1, why=why)

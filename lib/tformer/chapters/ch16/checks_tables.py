@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 
@@ -22,17 +23,17 @@ Array = np.ndarray
 
 
 def _fading() -> Iterator[Case]:
-    nothing = {"state": np.zeros((2, 1)), "total": np.zeros(2)}
+    nothing: dict[str, Any] = {"state": np.zeros((2, 1)), "total": np.zeros(2)}
     q, k, v = np.array([[1.0, 1], [1, 2]]), np.array([[2.0, 1], [1, 3]]), np.array([[4.0], [6]])
     why = (
         "After word 0 the state is (8, 4). It fades to (4, 2), and word 1 adds (6, 18); likewise "
         "the total (2, 1) becomes (1, 0.5) + (1, 3)."
     )
-    want = ([[4.0], [50 / 9]], [[10.0], [20]], [2, 3.5])
+    want: Any = ([[4.0], [50 / 9]], [[10.0], [20]], [2, 3.5])
     yield case(q=q, k=k, v=v, gamma=0.5, **nothing, want=want, why=why)
     why = "The text before had the state (8, 4) and the total (2, 1): as if word 0 were read."
     want = ([[50 / 9]], [[10.0], [20]], [2, 3.5])
-    old = {"state": np.array([[8.0], [4]]), "total": np.array([2.0, 1])}
+    old: dict[str, Any] = {"state": np.array([[8.0], [4]]), "total": np.array([2.0, 1])}
     yield case(q=q[1:], k=k[1:], v=v[1:], gamma=0.5, **old, want=want, why=why)
     why = "With γ = 0 each word sees itself alone."
     want = ([[4.0], [6]], [[6.0], [18]], [1, 3])
@@ -50,11 +51,11 @@ def _fading() -> Iterator[Case]:
             np.log(np.minimum(q, 1)), np.log(np.minimum(k, 1)), v
         )
         q, k = np.minimum(q, 1), np.minimum(k, 1)
-        began = {"state": np.zeros((d, d_v)), "total": np.zeros(d)}
+        began: dict[str, Any] = {"state": np.zeros((d, d_v)), "total": np.zeros(d)}
         yield case(q=q, k=k, v=v, gamma=1.0, **began, want=(y, state, total), why="Nothing fades.")
     rng = np.random.default_rng(9)
     q, k = np.exp(rng.uniform(np.log(0.01), np.log(100), (2, 2000, 3)))
-    far = {"q": q, "k": k, "v": rng.normal(size=(2000, 2))}
+    far: dict[str, Any] = {"q": q, "k": k, "v": rng.normal(size=(2000, 2))}
     for gamma in (0.3, 0.999):
         why = f"After 2000 words the first has the factor {gamma}^1999."
         yield case(**far, gamma=gamma, state=np.ones((3, 2)), total=np.ones(3), why=why)
@@ -62,7 +63,7 @@ def _fading() -> Iterator[Case]:
     yield from promised(
         single, q=q, k=k, v=v, gamma=0.5, state=np.ones((2, 2)), total=np.array([1.0, 2])
     )
-    none = {"q": np.zeros((0, 2)), "k": np.zeros((0, 2)), "v": np.zeros((0, 1))}
+    none: dict[str, Any] = {"q": np.zeros((0, 2)), "k": np.zeros((0, 2)), "v": np.zeros((0, 1))}
     want = (np.zeros((0, 1)), old["state"], old["total"])
     yield case(**none, gamma=0.5, **old, want=want, why="No word comes, and nothing fades.")
 
