@@ -102,10 +102,10 @@ def _texts() -> Iterator[Case | Test]:
             blocks = [(k, v, rng.random(len(k)) >= share) for k, v in sizes]
             yield of(rng.normal(0, 2, d_k), *blocks, why=f"Blocks of {counts} keys.")
     rng = np.random.default_rng(9)
-    many = ((rng.normal(size=(50, 8)), np.ones((50, 8)), np.full(50, True)) for _ in range(200))
+    many = ((rng.normal(size=(20, 64)), np.ones((20, 64)), np.full(20, True)) for _ in range(100))
     why = "it keeps the blocks. The largest score, the sum and the output are enough to remember."
     yield memory_test(
-        2e5, "200 blocks of 50 keys", why, said="200 blocks", q=np.ones(8), blocks=many
+        2e5, "100 blocks of 20 keys", why, said="100 blocks", q=np.ones(64), blocks=many
     )
 
 

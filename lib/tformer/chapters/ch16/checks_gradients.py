@@ -78,11 +78,11 @@ def _ways() -> Iterator[Case]:
     }
     why = "One word looks at itself with the weight 1: nothing can shift."
     yield case(**few, **row, start=0, want=([[0.0]], [[0.0]], [[3.0]]), why=why)
-    q, k = np.array([[100.0], [0.0], [1.0]]), np.array([[1.0], [100.0], [3.0]])
+    q, k = np.array([[100.0], [0.0], [1.0]]), np.array([[1.0], [101.0], [3.0]])
     v, u = np.array([[1.0, 2], [3, 4], [5, 6]]), np.array([[1.0, 1], [2, 1], [1, 3]])
     lam, delta = _whole(q, k, v, u)
     far: dict[str, Any] = {"q": q, "k": k[1:], "v": v[1:], "u": u, "lam": lam, "delta": delta}
-    why = "Row 0 has the score 10,000 with key 1, which comes later: its weight is 0, not e^9900."
+    why = "Row 0 has the score 10,100 with key 1, which comes later: its weight is 0, not e^10000."
     yield case(**far, start=1, why=why)
     yield case(**(far | {"k": k[1:2], "v": v[1:2]}), start=1, why=why)
     yield from promised(
