@@ -136,8 +136,8 @@ check("16.3", waits)
 # %% [markdown] exercise="why"
 # The matrix is moved once for all rows, and each further row adds operations and a few bytes of its
 # own. If the matrix is narrow, these few already take longer than the operations; then the
-# processor waits however many rows there are. That is why two narrow products in a row are better
-# made in one program, which keeps what is between them.
+# processor waits however many rows there are. Then it helps to make two products in one program,
+# which does not move what is between them.
 
 # %% [markdown]
 # ## 16.4 Parts that come finished
@@ -172,8 +172,8 @@ check("16.4", joined)
 
 # %% [markdown] exercise="why"
 # (λ, 1, y) is a state of a part's keys, as {prf:ref}`thm-merge` allows any number for m. Shares of
-# parts are a softmax over their λ. So no machine sends keys or scores, only d_v + 1 numbers a row;
-# long texts are spread over machines in this way.
+# parts are a softmax over their λ. So no machine has to send keys or scores, only d_v + 1 numbers a
+# row; long texts are spread over machines in this way.
 
 # %% [markdown]
 # ## 16.5 One query, any blocks
@@ -299,8 +299,8 @@ check("16.7", faded)
 
 # %% [markdown] exercise="why"
 # One more place back for everything is one multiplication of the table. Words of long ago make room
-# for new ones, and the sums stay bounded, which helps in few bits. Models with a recurrence in the
-# place of attention choose γ for each word, from the word itself.
+# for new ones, and with γ below 1 the sums of bounded terms stay bounded, which helps in few bits.
+# Some models with a recurrence in the place of attention find a γ for each word, from the word.
 
 # %% [markdown]
 # ## 16.8 Two texts, one state
@@ -333,6 +333,6 @@ check("16.8", twin)
 
 # %% [markdown] exercise="why"
 # kᵀ has more columns than rows, so something is sent to 0: a change of values that the state does
-# not see. Every answer to every question is the same for both texts, whatever φ is and whatever is
-# done with the state later. Of n values d can be told at most; softmax attention keeps them all,
-# and pays with a cache that grows.
+# not see. Every answer to every query is the same for both texts, whatever is done with the state
+# later. Of n values at most d can be read back for sure; softmax attention keeps them all, and pays
+# with a cache that grows.
