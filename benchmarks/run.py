@@ -44,7 +44,7 @@ def summary(results: dict[str, Any]) -> str:
         "# Benchmarks\n",
         "Written by `make bench`, together with [the numbers in full](results). They say how far",
         "the book is from its budgets on one machine; they are not tests. Attention against its",
-        "floor and against PyTorch's kernels has [a page of its own](attention.md), and so have",
+        "yardstick and PyTorch's kernels has [a page of its own](attention.md), and so have",
         "[masks, heads and positions](layers.md).",
     ]
     tellers = {"build": _build, "notebooks": _notebooks, "pages": _pages}

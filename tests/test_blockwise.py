@@ -144,6 +144,35 @@ def test_states_of_parts_are_the_state_of_the_whole() -> None:
         np.testing.assert_array_equal(got, expected)
 
 
+def test_scores_go_into_a_gradient_once_if_its_way_there_is_kept() -> None:
+    given = problem("random", bias=True)
+    expected = reference.attention_vjp(*given[:4], given.mask, given.bias)
+    added = {"mask": given.mask, "bias": given.bias, "block": 5}
+    kept = blockwise.forward(*given[:3], **added)
+    np.testing.assert_array_equal(kept[0], reference.blockwise_attention(*given[:3], **added))
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(blockwise, "_forward", lambda *_: pytest.fail("forward again"))
+        got = blockwise.backward(*given[:4], kept, **added)
+    for one, other in zip(got, expected, strict=True):
+        np.testing.assert_allclose(one, other, rtol=0, atol=1e-10)
+
+
+@pytest.mark.parametrize("sharp", [1.0, 300.0])
+def test_the_logarithms_of_the_sums_are_those_of_the_table(sharp: float) -> None:
+    given = problem("random")
+    scores = sharp * given.q @ given.k.mT / D_K**0.5
+    expected = reference.logsumexp(np.where(given.mask, scores, -np.inf))
+    got = blockwise.forward(sharp * given.q, *given[1:3], given.mask, block=5)[1]
+    np.testing.assert_allclose(got, expected, rtol=1e-12, atol=1e-12)
+
+
+def test_a_state_of_half_precision_is_in_single_precision() -> None:
+    scores, v = np.zeros((1, 3000), np.float16), np.ones((3000, 1), np.float16)
+    state = seen(scores, v)
+    assert {x.dtype.name for x in state} == {"float32"}
+    assert state.total == state.output == 3000
+
+
 def peak(function: Callable[..., Any], *arrays: np.ndarray) -> int:
     """Bytes at the peak beyond what is returned."""
     tracemalloc.start()
@@ -167,3 +196,22 @@ def test_the_memory_beyond_the_output_grows_with_the_length_and_not_its_square()
     assert peaks[2048][0] - peaks[1024][0] <= 16 * 1024
     assert peaks[2048][1] - peaks[1024][1] <= 1024 * (64 + 8) * 4
     assert peaks[2048][2] > 2 * 2048**2 * 4
+
+
+@pytest.mark.parametrize(
+    ("dtype", "sizes"),
+    [
+        ("float32", (1e-25, 1.0, 1e30)),
+        ("float64", (1e-170, 1e-25, 1e200)),
+        ("float32", (1e10, 1e-38, 1e29)),
+        ("float32", (1e-30, 1e18, 1.0)),
+    ],
+)
+def test_lengths_whose_squares_vanish_are_no_bound(
+    dtype: str, sizes: tuple[float, float, float]
+) -> None:
+    given, (of_q, of_k, scale) = problem("causal"), sizes
+    q, k, v = ((size * x).astype(dtype) for size, x in zip((of_q, of_k, 1), given[:3], strict=True))
+    expected = reference.attention(q, k, v, given.mask, scale=scale)
+    got = reference.blockwise_attention(q, k, v, given.mask, scale=scale, block=5)
+    np.testing.assert_allclose(got, expected, rtol=0, atol=1e-5)

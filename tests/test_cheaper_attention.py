@@ -9,6 +9,7 @@ import torch
 from attention_problems import D_K, D_V, S, T, problem
 from every import every
 from tformer import fast, reference
+from tformer.reference import blockwise
 
 SIZES = [(T, S), (S, T), (1, 1), (0, 3), (3, 0), (40, 40)]
 
@@ -30,8 +31,19 @@ def test_a_window_is_attention_under_its_mask(
     np.testing.assert_allclose(y.detach(), expected, rtol=0, atol=1e-10)
     y.backward(torch.from_numpy(given.grad))
     wanted = reference.attention_vjp(*given[:4], mask)
-    for one, other in zip(x, wanted[:3], strict=True):
+    kept = blockwise.forward(*given[:3], offset=offset, block=block, window=window)
+    back = blockwise.backward(*given[:4], kept, offset=offset, block=block, window=window)
+    for one, of_blocks, other in zip(x, back[:3], wanted[:3], strict=True):
         np.testing.assert_allclose(one.grad, other, rtol=0, atol=1e-10)
+        np.testing.assert_allclose(of_blocks, other, rtol=0, atol=1e-10)
+
+
+def test_what_is_outside_all_windows_of_a_block_is_not_read() -> None:
+    q, k, v = (x.copy() for x in problem("none", sizes=(12, 12, D_K, D_V))[:3])
+    expected = reference.window_attention(q, k, v, 3, block=4)
+    k[:, :2] = v[:, :2] = np.nan
+    got = reference.window_attention(q, k, v, 3, block=4)
+    np.testing.assert_allclose(got[:, 4:], expected[:, 4:], rtol=0, atol=1e-12)
 
 
 @pytest.mark.parametrize("sizes", SIZES)
@@ -116,3 +128,36 @@ def test_features_are_positive_and_meet_at_0() -> None:
     x = np.array([-50.0, -1.0, -0.0, 0.0, 1.0, 50.0])
     got = reference.positive_features(x)
     np.testing.assert_allclose(got, [np.exp(-50), np.exp(-1), 1, 1, 2, 51], rtol=1e-15)
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+def test_a_state_in_half_precision_stays_wide_however_long_the_text(dtype: str) -> None:
+    """3,000 words one by one are one call; each feature is 1, and in float16 sums stop at 2,048."""
+    n = 3000
+    q, k, v = torch.zeros(n, 2), torch.zeros(n, 2), torch.ones(n, 3)
+    x = [one.to(getattr(torch, dtype)) for one in (q, k, v)]
+    calls = [(fast.recurrent_linear_attention, x)]
+    if dtype == "float16":
+        calls.append((reference.recurrent_linear_attention, [one.numpy() for one in x]))
+    for call, arrays in calls:
+        kept = call(*arrays)[1:]
+        one_by_one: list = []
+        for t in range(n):
+            y, *one_by_one = call(*(one[t : t + 1] for one in arrays), *one_by_one)
+        assert y.dtype == arrays[0].dtype
+        for got, expected in zip(one_by_one, kept, strict=True):
+            assert str(got.dtype).endswith("float32")
+            np.testing.assert_array_equal(got, expected)
+            assert (got == n).all()
+
+
+def test_half_precision_goes_by_the_definition_in_double_precision() -> None:
+    q, k, v = problem("none", "float16", (T, T, D_K, D_V))[:3]
+    wanted = reference.recurrent_linear_attention(*(x.astype("d") for x in (q, k, v)))
+    half = [x.astype("e") for x in (q, k, v)]
+    for got in (
+        reference.recurrent_linear_attention(*half),
+        fast.recurrent_linear_attention(*map(torch.from_numpy, half)),
+    ):
+        for one, expected, off in zip(got, wanted, (4e-3, 2e-5, 2e-5), strict=True):
+            np.testing.assert_allclose(one, expected, rtol=off, atol=off)

@@ -163,7 +163,7 @@ def test_values_agree_on_generated_cases(name: str, data: st.DataObject) -> None
         case = changed(case, data.draw(st.sampled_from([lambda a: a, *changes])))
     exact = name in (*ATTENTION, *HEADS, *GROUPED, *SEAMS, *BLOCKS, *MODELS, *FEEDS, *NOT_HALF)
     exact = exact or name in INTEGERS_ONLY
-    assert_twins_agree(case, ["float64"] if exact else list(TOLERANCE))
+    assert_twins_agree(case, ["float64"] if exact else precisions(name, "fast"))
 
 
 @pytest.mark.parametrize(("name", "row", "expected"), ROWS)

@@ -34,7 +34,7 @@ def linear_attention(q: Tensor, k: Tensor, v: Tensor, causal: bool = False) -> T
 def recurrent_linear_attention(
     q: Tensor, k: Tensor, v: Tensor, state: Tensor | None = None, total: Tensor | None = None
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """Half precision is widened to float32 on the way."""
+    """Half precision is widened to float32 on the way, and the state stays so."""
     dtype, q, k, v = q.dtype, _features(q), _features(k), wide(v)
     given = [x.shape[:-2] for x in (q, k, v, state) if x is not None]
     leading = torch.broadcast_shapes(*given, () if total is None else total.shape[:-1])
@@ -49,4 +49,4 @@ def recurrent_linear_attention(
         row = (q[..., t, None, :] @ state).squeeze(-2)
         rows.append(row / torch.where(norm == 0, 1.0, norm))
     y = torch.stack(rows, dim=-2) if rows else v.new_zeros((*leading, 0, v.shape[-1]))
-    return y.to(dtype), state.to(dtype), total.to(dtype)
+    return y.to(dtype), state, total

@@ -14,7 +14,15 @@ import numpy as np
 from tformer.reference.attention import sum_to
 from tformer.reference.equation import equation
 
-__all__ = ["State", "blockwise_attention", "blockwise_attention_vjp", "merged", "seen"]
+__all__ = [
+    "State",
+    "backward",
+    "blockwise_attention",
+    "blockwise_attention_vjp",
+    "forward",
+    "merged",
+    "seen",
+]
 
 Span = tuple[slice, slice]
 
@@ -39,6 +47,7 @@ class State(NamedTuple):
 
 def seen(scores: np.ndarray, v: np.ndarray) -> State:
     """The state after the keys of (..., T, S) scores and (..., S, d_v) values, at least one."""
+    scores = scores.astype(np.result_type(scores, np.float32), copy=False)  # of half precision
     top = scores.max(axis=-1)
     terms = scores - np.where(top == -np.inf, 0, top)[..., np.newaxis]
     np.exp(terms, out=terms)
@@ -101,14 +110,10 @@ def blockwise_attention(
     [dao2022] for blocks. Beside what it is given and what it returns, it needs the memory of a few
     blocks. By the Cauchy-Schwarz inequality no score exceeds the longest query times the longest
     key; where the exponential of that can neither overflow nor vanish, no maximum is looked for.
-    Infinite and NaN entries as in `attention`, except that blocks of the future are not read.
+    Infinite and NaN entries as in `attention`, except that blocks of the future are not read; and
+    values near the end of the format's range may overflow, since a row is divided last.
     """
-    q, k, v, mask, bias, scale = _repeated(q, k, v, mask, bias, scale)
-    y = np.empty((*q.shape[:-1], v.shape[-1]), q.dtype)
-    for i in np.ndindex(q.shape[:-2]):
-        added = _at(i, mask, bias, causal, offset)
-        _forward(q[i], k[i], v[i], added, scale, block, y[i])
-    return y
+    return forward(q, k, v, mask, bias, scale, causal, offset, block)[0]
 
 
 @equation
@@ -160,19 +165,68 @@ def blockwise_attention_vjp(
 
     Notes
     -----
-    Equation eq-blockwise-attention-vjp; [dao2022], section 3.1. Of the way there it keeps two
-    numbers a row: the logarithm of the sum of its exponentials, and the product of its output with
-    the gradient. The weights are computed again, block by block.
+    Equation eq-blockwise-attention-vjp; [dao2022], appendix B, and [dao2024], section 3.1.1. Two
+    numbers a row are enough: the logarithm of the sum of its exponentials, and the product of its
+    output with the gradient. The weights are computed again, block by block. This function goes
+    forward first; `blockwise.backward` takes what `blockwise.forward` has kept.
     """
+    kept = forward(q, k, v, mask, bias, scale, causal, offset, block)
+    return backward(q, k, v, grad, kept, mask, bias, scale, causal, offset, block)
+
+
+@np.errstate(all="ignore")
+def forward(
+    q: np.ndarray,
+    k: np.ndarray,
+    v: np.ndarray,
+    mask: np.ndarray | None = None,
+    bias: np.ndarray | None = None,
+    scale: float | None = None,
+    causal: bool = False,
+    offset: int = 0,
+    block: int = 208,
+    window: int | None = None,
+) -> tuple[np.ndarray, np.ndarray]:
+    """`blockwise_attention`, and of each row the logarithm of the sum of its exponentials.
+
+    With a `window`, keys so many positions before a query and earlier are not looked at either.
+    """
+    q, k, v, mask, bias, scale = _repeated(q, k, v, mask, bias, scale)
+    y = np.empty((*q.shape[:-1], v.shape[-1]), q.dtype)
+    log_sums = np.empty(q.shape[:-1], q.dtype)
+    for i in np.ndindex(q.shape[:-2]):
+        added = _at(i, mask, bias, causal, offset, window)
+        _forward(q[i], k[i], v[i], added, scale, block, y[i], log_sums[i])
+    return y, log_sums
+
+
+@np.errstate(all="ignore")
+def backward(
+    q: np.ndarray,
+    k: np.ndarray,
+    v: np.ndarray,
+    grad: np.ndarray,
+    kept: tuple[np.ndarray, np.ndarray],
+    mask: np.ndarray | None = None,
+    bias: np.ndarray | None = None,
+    scale: float | None = None,
+    causal: bool = False,
+    offset: int = 0,
+    block: int = 208,
+    window: int | None = None,
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray | None]:
+    """`blockwise_attention_vjp`, from what `forward` gave for the same arguments."""
     given, shape = (q, k, v), grad.shape[:-2]
     q, k, v, mask, bias_TS, scale = _repeated(q, k, v, mask, bias, scale, shape)
-    grad = np.broadcast_to(grad, (*q.shape[:-1], v.shape[-1]))
+    grad, y = (np.broadcast_to(x, (*q.shape[:-1], v.shape[-1])) for x in (grad, kept[0]))
+    log_sums = np.broadcast_to(np.where(kept[1] == -np.inf, 0, kept[1]), q.shape[:-1])
     found = [np.zeros(x.shape, x.dtype) for x in (q, k, v)]
     dbias = None if bias is None else np.zeros_like(bias)
     for i in np.ndindex(q.shape[:-2]):
-        added = _at(i, mask, bias_TS, causal, offset)
+        added = _at(i, mask, bias_TS, causal, offset, window)
         to = dbias if dbias is None else dbias[_own(i, dbias.shape[:-2])]
-        one = q[i], k[i], v[i], grad[i]
+        known = np.stack([log_sums[i], np.vecdot(grad[i], y[i])])
+        one = q[i], k[i], v[i], grad[i], known[..., np.newaxis]
         _backward(*one, added, scale, block, [x[i] for x in found], to)
     dq, dk, dv = (sum_to(x, dx) for x, dx in zip(given, found, strict=True))
     return dq, dk, dv, dbias
@@ -203,13 +257,15 @@ class _Added(NamedTuple):
     bias: np.ndarray | None
     causal: bool
     offset: int
+    window: int | None
 
     def spans(self, n_queries: int, n_keys: int, block: int) -> Iterator[tuple[slice, list[slice]]]:
         """Blocks of queries, each with the blocks of keys that it may look at."""
         for start in range(0, n_queries, block):
             rows = slice(start, min(start + block, n_queries))
             end = min(n_keys, rows.stop + self.offset) if self.causal else n_keys
-            yield rows, [slice(s, min(s + block, n_keys)) for s in range(0, end, block)]
+            first = 0 if self.window is None else max(start + self.offset - self.window + 1, 0)
+            yield rows, [slice(s, min(s + block, end)) for s in range(first, end, block)]
 
     def to(self, scores: np.ndarray, rows: slice, cols: slice) -> np.ndarray:
         """The scores of a block, with what is added; they are overwritten."""
@@ -218,9 +274,13 @@ class _Added(NamedTuple):
         if self.mask is not None:
             zero, hidden = scores.dtype.type(0), scores.dtype.type(-np.inf)
             scores += np.where(self.mask[rows, cols], zero, hidden)
-        if self.causal and cols.stop > rows.start + self.offset + 1:
-            t = np.arange(rows.start, rows.stop)[:, np.newaxis] + self.offset
-            np.copyto(scores, -np.inf, where=np.arange(cols.start, cols.stop) > t)
+        if not self.causal:
+            return scores
+        t, s = np.ogrid[rows.start + self.offset : rows.stop + self.offset, cols]
+        if s[0, -1] > t[0, 0]:
+            np.copyto(scores, -np.inf, where=s > t)
+        if self.window is not None and s[0, 0] <= t[-1, 0] - self.window:
+            np.copyto(scores, -np.inf, where=s <= t - self.window)
         return scores
 
 
@@ -230,13 +290,20 @@ def _at(
     bias: np.ndarray | None,
     causal: bool,
     offset: int,
+    window: int | None,
 ) -> _Added:
     mask, bias = (None if x is None else x[i] for x in (mask, bias))
-    return _Added(mask, bias, causal, offset)
+    return _Added(mask, bias, causal or window is not None, offset, window)
 
 
 def _fits(q: np.ndarray, k: np.ndarray, v: np.ndarray, scale: float) -> bool:
-    """Whether exp(scale q·k), times v or not, keeps all its digits whichever rows meet."""
+    """Whether exp(scale q·k), times v or not, keeps all its digits whichever rows meet.
+
+    Squares of small entries vanish; that no length above 2⁶⁴ has squares either (2⁵¹² in float64)
+    leaves less than √d_k/2000 of a score to them, unless a scale above 1 brings it back.
+    """
+    if scale > 1:
+        return False
     lengths = [math.sqrt(np.vecdot(x, x).max(initial=0)) for x in (q, k)]
     largest = float(max(v.max(initial=0), -v.min(initial=0)))
     if not largest > 0:
@@ -254,9 +321,10 @@ def _forward(
     scale: float,
     block: int,
     y: np.ndarray,
-) -> np.ndarray:
-    """Write attention into `y`; return the logarithm of the sum of exponentials of each row."""
-    lse, plain = np.empty(len(q), q.dtype), added.bias is None and _fits(q, k, v, scale)
+    log_sums: np.ndarray,
+) -> None:
+    """Write attention into `y`, and of each row the logarithm of its sum into `log_sums`."""
+    plain = added.bias is None and _fits(q, k, v, scale)
     room = np.empty((min(block, len(q)), min(block, len(k))), q.dtype)
     part, ones = np.empty((len(room), v.shape[-1]), q.dtype), np.ones(room.shape[1], q.dtype)
     for rows, blocks in added.spans(len(q), len(k), block):
@@ -276,8 +344,7 @@ def _forward(
                 state = merged(state, seen(added.to(scores, rows, cols), v[cols]))
         total = np.where(state.total == 0, 1, state.total)
         np.divide(state.output, total[:, np.newaxis], out=y[rows])
-        lse[rows] = state.top + np.log(state.total)
-    return lse
+        log_sums[rows] = state.top + np.log(state.total)
 
 
 def _backward(
@@ -285,6 +352,7 @@ def _backward(
     k: np.ndarray,
     v: np.ndarray,
     grad: np.ndarray,
+    known: np.ndarray,
     added: _Added,
     scale: float,
     block: int,
@@ -292,15 +360,11 @@ def _backward(
     dbias: np.ndarray | None,
 ) -> None:
     """Add the gradients to `found`, those of queries, keys and values, and to that of the bias."""
-    dq, dk, dv = found
-    y = np.empty_like(grad)
-    lse = _forward(q, k, v, added, scale, block, y)
-    lse = np.where(lse == -np.inf, 0, lse)[:, np.newaxis]
-    met = np.vecdot(grad, y)[:, np.newaxis]
+    (dq, dk, dv), (log_sums, met) = found, known
     for rows, blocks in added.spans(len(q), len(k), block):
         for cols in blocks:
             scores = added.to(scale * (q[rows] @ k[cols].T), rows, cols)
-            weights = np.exp(scores - lse[rows])
+            weights = np.exp(scores - log_sums[rows])
             dscores = weights * (grad[rows] @ v[cols].T - met[rows])
             dq[rows] += scale * (dscores @ k[cols])
             dk[cols] += scale * (dscores.T @ q[rows])

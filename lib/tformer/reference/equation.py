@@ -10,7 +10,7 @@ import numpy as np
 from tformer.arguments import checked
 from tformer.parameters import leaves, tree_map
 
-__all__ = ["equation"]
+__all__ = ["equation", "recurrence"]
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -32,7 +32,15 @@ def equation(function: Function) -> Function:
     unless it holds integers or booleans. What is called inside finds everything widened.
     An overflow gives inf and an undefined result NaN, without a warning, as in PyTorch.
     """
+    return _computed(function, lambda result: tree_map(_narrow, result))
 
+
+def recurrence(function: Function) -> Function:
+    """As `equation`; what a function returns after its first result, to go on with, stays wide."""
+    return _computed(function, lambda results: (_narrow(results[0]), *results[1:]))
+
+
+def _computed(function: Function, narrowed: Callable[[Any], Any]) -> Function:
     @functools.wraps(function)
     def run(*args: Any, **kwargs: Any) -> Any:
         if CALL.wide:
@@ -43,7 +51,7 @@ def equation(function: Function) -> Function:
                 if not any(map(_is_half, leaves((args, kwargs)))):
                     return function(*args, **kwargs)
                 args, kwargs = tree_map(_widen, (args, kwargs))
-                return tree_map(_narrow, function(*args, **kwargs))
+                return narrowed(function(*args, **kwargs))
         finally:
             CALL.wide = False
 

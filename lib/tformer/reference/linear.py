@@ -6,7 +6,7 @@ all that a row must know of the past fits into a table of d_k times d_v numbers,
 
 import numpy as np
 
-from tformer.reference.equation import equation
+from tformer.reference.equation import equation, recurrence
 from tformer.reference.masks import causal_mask
 
 __all__ = ["linear_attention", "positive_features", "recurrent_linear_attention"]
@@ -65,7 +65,7 @@ def linear_attention(
     return (weights_TS @ v) / np.where(total == 0, 1, total)
 
 
-@equation
+@recurrence
 def recurrent_linear_attention(
     q: np.ndarray,
     k: np.ndarray,
@@ -83,22 +83,23 @@ def recurrent_linear_attention(
         Keys.
     v : (..., T, d_v) array
         Values, one for each key.
-    state : (..., d_k, d_v) array, optional
+    state : (..., d_k, d_v) real array, optional
         What was kept of earlier words; 0 if left out.
-    total : (..., d_k) array, optional
+    total : (..., d_k) real array, optional
         The sum of the features of their keys; 0 if left out.
 
     Returns
     -------
     y : (..., T, d_v) array
         A row whose weights are all 0 is zero.
-    state : (..., d_k, d_v) array
+    state : (..., d_k, d_v) real array
         The sum of the products of features of keys and values, to go on with.
-    total : (..., d_k) array
+    total : (..., d_k) real array
 
     Notes
     -----
-    Equation eq-recurrent-linear-attention; [katharopoulos2020], section 3.4.
+    Equation eq-recurrent-linear-attention; [katharopoulos2020], section 3.4. State and total are in
+    float32 at least, since sums of many words in half precision stop growing.
     """
     given = [x.shape[:-2] for x in (q, k, v, state) if x is not None]
     leading = np.broadcast_shapes(*given, () if total is None else total.shape[:-1])

@@ -9,8 +9,8 @@ import numpy as np
 
 from tformer.arguments import require_layout
 from tformer.reference.attention import attention
+from tformer.reference.blockwise import forward
 from tformer.reference.equation import equation
-from tformer.reference.masks import sliding_window_mask
 
 __all__ = ["block_sparse_attention", "window_attention"]
 
@@ -42,7 +42,7 @@ def window_attention(
     scale : float, finite and above 0, optional
         Factor of the scores; 1/√d_k if left out.
     block : int, at least 1
-        How many queries are looked at together.
+        How many queries, and keys, are looked at together.
 
     Returns
     -------
@@ -51,22 +51,12 @@ def window_attention(
 
     Notes
     -----
-    Equation eq-window-attention; [beltagy2020], causal, as `attention` with `sliding_window_mask`.
-    Keys and values outside all windows of a block are not read, so what is infinite or NaN there
-    does not show.
+    Equation eq-window-attention; [beltagy2020], causal, as `attention` with `sliding_window_mask`
+    and by the states of `blockwise_attention`, whose blocks of keys begin where a window does. Its
+    gradient is `blockwise.backward` with the window. Keys and values outside all windows of a block
+    are not read, so what is infinite or NaN there does not show.
     """
-    y = np.empty((*_leading(q, k, v), q.shape[-2], v.shape[-1]), q.dtype)
-    for start in range(0, q.shape[-2], block):
-        rows = q[..., start : start + block, :]
-        first, n = start + offset, rows.shape[-2]
-        least = min(max(first - window + 1, 0), k.shape[-2])
-        keys = slice(least, max(min(first + n, k.shape[-2]), least))
-        size = keys.stop - least
-        near = sliding_window_mask(n, size, window, first - least)
-        y[..., start : start + block, :] = attention(
-            rows, k[..., keys, :], v[..., keys, :], near, scale=scale
-        )
-    return y
+    return forward(q, k, v, None, None, scale, True, offset, block, window)[0]
 
 
 @equation
@@ -113,7 +103,7 @@ def block_sparse_attention(
 
     Notes
     -----
-    Equation eq-block-sparse-attention; [child2019], section 4, with the layout given. What is
+    Equation eq-block-sparse-attention; [child2019], section 5.5, with the layout given. What is
     infinite or NaN in blocks that are left out does not show.
     """
     require_layout("block_sparse_attention", layout.shape, q.shape[-2], k.shape[-2], block)

@@ -4,16 +4,16 @@ from slipped import slipped
 
 MUTANTS = slipped(
     blockwise_attention="""
-        added, scale, block → added, 2 * scale, block
+        forward(q, k → forward(2 * q, k
             blockwise attention: another scale
     """,
     blockwise_attention_vjp="""
-        (sum_to(x, dx) for → (sum_to(x, 0 * dx) for
+        v, grad, kept → v, 0 * grad, kept
             blockwise attention vjp: nothing is passed back
     """,
     window_attention="""
-        near, scale=scale → None, scale=scale
-            window attention: all keys of the strip
+        window)[0] → None)[0]
+            window attention: all keys before
     """,
     block_sparse_attention="""
         keys <= last → keys < last
@@ -37,7 +37,7 @@ MUTANTS = slipped(
 KILLED_BY = {
     "blockwise attention: another scale": ["thm-blockwise"],
     "blockwise attention vjp: nothing is passed back": ["thm-blockwise"],
-    "window attention: all keys of the strip": ["prop-window"],
+    "window attention: all keys before": ["prop-window"],
     "block-sparse attention: not itself": ["prop-window"],
     "positive features: zero below zero": ["thm-linear"],
     "linear attention: halved": ["thm-linear"],

@@ -9,16 +9,16 @@ from tformer.chapters.ch16 import figures, measured, recall, row
 
 
 def test_what_is_stored_is_complete_and_keeps_the_goals() -> None:
-    """At long texts at most 1.10 of the floor, and at most .4 MiB beyond the output."""
+    """At long texts at most 1.10 of the yardstick, and at most .4 MiB beyond the output."""
     found = measured.stored()
     assert [one["length"] for one in found["lengths"]] == [512, 1024, 2048, 4096, 8192]
     assert [n for n, _ in found["roof"]["products"]] == [*measured.SIZES]
     for one in found["lengths"]:
         seconds, mib = one["forward"]["seconds"], one["forward"]["mib"]
-        assert seconds["blockwise"] < seconds["by the table"] < seconds["naive"]
+        assert seconds["blockwise"] < min(seconds["by the table"], seconds["naive"])
         assert mib["blockwise"] <= 0.4
         if one["length"] >= 4096:
-            assert seconds["blockwise"] <= 1.1 * seconds["floor"]
+            assert seconds["blockwise"] <= 1.1 * seconds["yardstick"]
             assert (
                 one["backward"]["seconds"]["blockwise"] < one["backward"]["seconds"]["by the table"]
             )

@@ -23,6 +23,11 @@ SIZES = (1, 2, 4, 8, 16, 32, 64, 128, 256)
 """Rows that are multiplied by one matrix."""
 WIDE = 4096
 """Rows and columns of that matrix: 64 MiB in float32, more than most caches hold."""
+BASES = {
+    "forward": ("yardstick", "the yardstick"),
+    "backward": ("by the table", "the definition's gradient"),
+}
+"""What times are compared with: two products and one exponential in strips of 256 rows, or this."""
 
 
 @cache
@@ -31,11 +36,12 @@ def stored() -> dict[str, Any]:
     return dict(json.loads(FILE.read_text(encoding="utf-8")))
 
 
-def told(n_words: int, name: str = "blockwise") -> str:
-    """What was measured at one length, forward: time over that of the floor, and memory."""
-    (one,) = (x["forward"] for x in stored()["lengths"] if x["length"] == n_words)
-    ratio = one["seconds"][name] / one["seconds"]["floor"]
-    return f"{ratio:.1f} times the floor, {one['mib'][name]:.2f} mebibytes"
+def told(n_words: int, name: str = "blockwise", kind: str = "forward") -> str:
+    """What was measured at one length: time over the yardstick's, or backward over the table's."""
+    (one,) = (x[kind] for x in stored()["lengths"] if x["length"] == n_words)
+    base, words = BASES[kind]
+    ratio = f"{one['seconds'][name] / one['seconds'][base]:.1f} times {words}"
+    return ratio + (f", {one['mib'][name]:.2f} mebibytes" if name in one["mib"] else "")
 
 
 def peak(look: Callable[..., np.ndarray], n_words: int) -> float:
