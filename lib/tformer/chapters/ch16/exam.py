@@ -172,8 +172,8 @@ Linear attention has keys of width ${d}$ and values of width ${width}$ and reads
 **(a)** How many numbers does it keep of all the words it has read, the sum below the line among
 them?
 
-**(b)** Another one has features of width ${d}$ and rank ${d}$, and has read ${pairs}$ pairs whose values are the
-rows of the identity. The squared errors of all answers are added up. What is the least that any
+**(b)** Another one has features of width ${d}$ and rank ${d}$, and has read ${pairs}$ pairs whose
+values are the rows of the identity. The squared errors of all answers are added up. What is the least that any
 table can reach?
 
 **(c)** Why does it not help to divide each answer by a number of its own?
