@@ -38,7 +38,9 @@ def settings_for(function: Callable[..., Any]) -> dict[str, Any]:
     settings |= {"configuration": Configuration()} if "configuration" in names else {}
     settings |= {"p": 0.5} if function.__name__ in ("top_p", "min_p") else {}
     return settings | {
-        name: 2 for name in ("window", "n_prefix", "k") if name in documented(function).ranges
+        name: 2
+        for name in ("window", "n_prefix", "k", "block")
+        if name in documented(function).ranges
     }
 
 

@@ -92,9 +92,9 @@ def recurrent_linear_attention(
     -------
     y : (..., T, d_v) array
         A row whose weights are all 0 is zero.
-    state : (..., d_k, d_v) real array
+    state_after : (..., d_k, d_v) real array
         The sum of the products of features of keys and values, to go on with.
-    total : (..., d_k) real array
+    total_after : (..., d_k) real array
 
     Notes
     -----
