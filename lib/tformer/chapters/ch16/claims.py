@@ -334,10 +334,10 @@ def cache(own: bool = False, kept: int = 2, alone: bool = True, together: bool =
         where = f"{n} words of {batch} texts, {width} bytes a number"
         one, none = (costs.decode_work(SMOL, LLAMA, x, batch, width) for x in (n, 0))
         looks, read = one.flops - none.flops, one.bytes - none.bytes
-        want = 2 / width * 3 * (1 if alone else batch)
-        require(near(looks / read, want, 1e-12), f"{where}: {looks / read:.3f}, not {want:.0f}")
-        rest, want = none.flops / none.bytes, 2 / width * (batch if together else 1)
-        require(near(rest / want, 1, 2e-3), f"{where}: {rest:.3f} with parameters, not {want:.0f}")
+        due = 2 / width * 3 * (1 if alone else batch)
+        require(near(looks / read, due, 1e-12), f"{where}: {looks / read:.3f}, not {due:.0f}")
+        rest, due = none.flops / none.bytes, 2 / width * (batch if together else 1)
+        require(near(rest / due, 1, 2e-3), f"{where}: {rest:.3f} with parameters, not {due:.0f}")
     return (
         "bytes of three caches; the real model's words; operations a byte of its cache and of its "
         "parameters, for 1 and 8 texts that each have a cache of their own"
