@@ -28,7 +28,9 @@ function search(query) {
       titled += inTitle > 0;
       score += (inTitle ? 40 : 0) + Math.min(inText, 10);
     }
-    if (wordsOf(place.title.replace(/^[\d.]+ /, "")).join() === words.join()) score += 60;
+    const name = wordsOf(place.title.replace(/^[\d.]+ /, ""));
+    if (name[0]?.startsWith(words[0])) score += 30; // of "softm", softmax before log-softmax
+    if (name.join() === words.join()) score += 60;
     if (titled === words.length && defines(place)) score += 100;
     return { ...place, score };
   });
