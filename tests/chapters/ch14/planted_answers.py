@@ -1,6 +1,6 @@
 """Mutants of answers to the exercises of chapter 14, and right answers unlike the book's."""
 
-from itertools import product
+from itertools import permutations, product
 
 import numpy as np
 
@@ -101,10 +101,75 @@ def _one_array(w, b, largest):
     return np.concatenate([w.ravel(), b])
 
 
+def _in_order(function, order):
+    return lambda *inputs: [function(*inputs)[i] for i in order]
+
+
+def _adamw_stacked(*inputs):
+    return np.array(_adamw_in_loops(*inputs))
+
+
+def _rates_along_a_parabola(steps, warmup, rate, last):
+    left = max(steps - warmup, 1)
+    done = [max(t - warmup, 0) / left for t in range(1, steps + 1)]
+    up = [min(t / max(warmup, 1), 1) for t in range(1, steps + 1)]
+    return [rate * u * (last + (1 - last) * (1 - d) ** 2) for u, d in zip(up, done, strict=True)]
+
+
+def _never_clipped(w, b, largest):
+    return w, b, np.sqrt((w**2).sum() + (b**2).sum())
+
+
+def _clipped_by_a_single_number(w, b, largest):
+    *clipped, norm = _clipped_by_hypot(w, b, largest)
+    long = max(np.abs(w).max(), np.abs(b).max()) > largest
+    return *(clipped if long or norm == np.inf else (w, b)), norm
+
+
+def _clipped_after_a_division_by_1e200(w, b, largest):
+    if not np.isfinite([*w.flat, *b]).all():
+        return 0 * np.nan_to_num(w), 0 * np.nan_to_num(b), np.inf
+    norm = np.linalg.norm(np.concatenate([w.ravel(), b]) / 1e200) * 1e200
+    share = largest / norm if norm > largest else 1.0
+    return share * w, share * b, norm
+
+
+def _noise_by_drawing(beta1, T):
+    tosses = np.random.default_rng(0).choice([-1.0, 1.0], (4000, T))
+    mean, found = np.zeros(4000), []
+    for t in range(T):
+        mean = beta1 * mean + (1 - beta1) * tosses[:, t]
+        found.append(np.sqrt(np.mean((mean / (1 - beta1 ** (t + 1))) ** 2)))
+    return found
+
+
+def _nothing_infinite(grads):
+    return *_saved_by_exponents(grads)[:2], 0
+
+
 MUTANTS = {
-    "14.1": {"changes": _adamw_in_place},
-    "14.2": {"returns a string": _rates_as_words},
-    "14.3": {"it should return three arrays, w, b and norm": _one_array},
+    "14.1": {
+        "changes": _adamw_in_place,
+        "All are right, and stand in another order: x first, then mean and square.": tuple(
+            _in_order(_adamw_in_loops, order) for order in list(permutations(range(3)))[1:]
+        ),
+        "Return them one by one, with commas between them.": _adamw_stacked,
+    },
+    "14.2": {
+        "returns a string": _rates_as_words,
+        "Only step 3 is wrong.": _rates_along_a_parabola,
+    },
+    "14.3": {
+        "it should return three arrays, w, b and norm": _one_array,
+        "All are right, and stand in another order: w first": tuple(
+            _in_order(_clipped_by_hypot, order) for order in list(permutations(range(3)))[1:]
+        ),
+        "w and b come back as they were, although": _never_clipped,
+        "No number is above `largest` by itself": _clipped_by_a_single_number,
+        "With you the norm of everyday numbers is 0.": _clipped_after_a_division_by_1e200,
+    },
+    "14.5": {"your infinite is 0; it should be 1. It is always 0": _nothing_infinite},
+    "14.6": {"That is close, but not to eight digits.": _noise_by_drawing},
 }
 
 RIGHT = {

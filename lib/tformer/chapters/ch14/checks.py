@@ -7,17 +7,30 @@ from typing import Any
 
 import numpy as np
 
+from tformer.exercises.kinds import Array as Kind
 from tformer.exercises.kinds import Several
 from tformer.exercises.promises import promised, single, whole
 from tformer.exercises.registry import exercise
 from tformer.exercises.samples import integers
 from tformer.exercises.table import Case, case
+from tformer.exercises.whereabouts import whereabouts
 
 Array = np.ndarray
 
 
+class BySteps(Kind):
+    """A number for each step of a training, from step 1 on."""
+
+    def where(self, got: Any, want: Any) -> str:
+        """Say which steps are wrong."""
+        return whereabouts(got, want, ("step", "steps"), 1)
+
+
 def _steps() -> Iterator[Case]:
-    small = "The means become 1.5 and 2.25, corrected 3 and 9; the move is 3 / (3 + 1) + 0.1 · 10."
+    small = (
+        "The means become 1.5 and 2.25, corrected 3 and 9; the move is 3 / (3 + 1), the decay "
+        "0.1 · 10, and x loses the rate times their sum."
+    )
     one: dict[str, Any] = {"x": np.array(10.0), "grad": np.array(3.0)}
     none: dict[str, Any] = {"mean": np.array(0.0), "square": np.array(0.0)}
     dials: dict[str, Any] = {"rate": 0.5, "betas": (0.5, 0.75), "eps": 1.0, "decay": 0.1}
@@ -193,6 +206,7 @@ def _by_linspace(steps: int, warmup: int, rate: float, last: float) -> Array:
         "The wave is last + (1 − last) (1 + cos(π · done)) / 2, times the rate.",
     ),
     cases=_schedules,
+    kind=BySteps(),
     mutants={
         "Both of your pieces hold both of their ends: the line is 0 at step 1, and the full rate "
         "stands twice.": _by_linspace,

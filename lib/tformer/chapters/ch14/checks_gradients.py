@@ -120,6 +120,17 @@ def _large(w: Array, b: Array, largest: float) -> tuple[Array, Array, float]:
             them all.
         share * w, share * b, total → share * w, b, total
             b is a gradient as well, and is multiplied by the same factor.
+        share * w, share * b, total → w, share * b, total
+            w is a gradient as well, and is multiplied by the same factor.
+        min(1.0, largest / total) if total > 0 else 1.0 → 1.0
+            w and b come back as they were, although the norm of all their numbers is above
+            `largest`.
+        total > 0 → top > largest
+            No number is above `largest` by itself, and the norm of all of them is: it is the norm
+            that decides.
+        top * _length(w / top, b / top) → 1e200 * _length(w / 1e200, b / 1e200)
+            With you the norm of everyday numbers is 0. If all are divided by a fixed, huge number
+            first, then their squares are too small for float64: divide by the largest that comes.
         share * w, share * b, total → share * w, share * b, share * total
             The norm that is asked for is that before clipping.
         share * w, share * b, total → share * w, share * b, share

@@ -7,22 +7,23 @@ from typing import Any
 
 import numpy as np
 
-from tformer.exercises.kinds import Array, Several
+from tformer.chapters.ch14.checks import BySteps
+from tformer.exercises.kinds import Several
 from tformer.exercises.registry import exercise
 from tformer.exercises.table import Case, case
 
 Table = np.ndarray
 
 
-class Drawn(Array):
-    """An array that somebody may have found by drawing."""
+class Drawn(BySteps):
+    """Numbers that somebody may have found by drawing."""
 
     def remark(self, got: Any, want: Any) -> str:
-        """Say that random draws leave errors."""
+        """Say what leaves small errors."""
         if got.shape == want.shape and got.size and 0 < np.abs(got / want - 1).max() < 0.05:
             return (
-                "That is close, but not to eight digits; all tosses can be taken together, without "
-                "drawing one."
+                "That is close, but not to eight digits. Numbers of few digits leave such errors, "
+                "something small that is added, and draws: all tosses can be taken together."
             )
         return super().remark(got, want)
 
