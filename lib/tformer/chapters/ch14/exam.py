@@ -156,8 +156,8 @@ Each text has {n_tokens} tokens, and the same kind of token at each place. First
 {2**names} names; after it come an animal, one of {2**nouns}, and a street, one of {2**nouns}
 others. Later the name is repeated {copies} times. The text ends with {asked} questions of two
 tokens: *tired* or *wide*, and then the animal after *tired* and the street after *wide*. All that
-is drawn is drawn independently, with equal probabilities. The other {sure} tokens follow with certainty from the place that they stand
-at. Count in bits.
+is drawn is drawn independently, with equal probabilities. The other {sure} tokens follow with
+certainty from the place that they stand at. Count in bits.
 
 **(a)** Give the least mean loss a token of any model.
 
@@ -227,7 +227,8 @@ to the end.
 
 **(c)** Another training is long and is never killed. Its losses are scaled by $2^{{{power}}}$. The
 scale is halved and the step left out whenever a gradient is infinite, and doubled after {calm}
-finite steps in a row. Gradients are infinite from the scale $2^{{{power + 2}}}$ on. After how many steps is the first one left out?
+finite steps in a row. Gradients are infinite from the scale $2^{{{power + 2}}}$ on. After how many
+steps is the first one left out?
 
 **(d)** “The checkpoint holds the parameters and the step. Nothing else matters, as the rate and the
 batch are functions of the step.” What does the run lose, and why does nobody notice at once?""",
