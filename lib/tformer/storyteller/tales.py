@@ -16,7 +16,10 @@ import numpy as np
 from tformer.tokens import BPE
 from tformer.world.stories import Stories, stories
 
-__all__ = ["IDLE", "IDLE_SHARE", "KINDS", "NAMES", "Tale", "Tales", "entropy", "tale", "text_of"]
+__all__ = [
+    *("IDLE", "IDLE_SHARE", "KINDS", "NAMES", "Tale", "Tales"),
+    *("an_idle", "entropy", "parted", "tale", "text_of"),
+]
 
 NAMES = (
     *("Ada", "Ali", "Amir", "Bo", "Dana", "Eva", "Finn", "Hana", "Ines", "Ivo", "Jun", "Kofi"),
@@ -91,6 +94,11 @@ def tale(story: str, name: str, first: str = "", second: str = "") -> Tale:
     )
 
 
+def an_idle(rng: np.random.Generator) -> str:
+    """An idle sentence, or nothing, as often as tales have them."""
+    return IDLE[rng.integers(len(IDLE))] if rng.random() < IDLE_SHARE else ""
+
+
 def entropy(world: Stories) -> float:
     """What must be known to know a tale, in nats: no model has a smaller mean loss a tale."""
     choices = float(-(world.p * np.log(world.p)).sum())
@@ -123,11 +131,11 @@ class Tales:
 
     def __init__(self, tokens: BPE, world: Stories) -> None:
         self.tokens, self.world = tokens, world
-        self.before = [tokens.encode("\n")]
+        self.start, self.so = tokens.encode("\n"), tokens.encode(" So")
         self.names = [
             (tokens.encode(f"{name} came by."), tokens.encode(f" {name}")) for name in NAMES
         ]
-        self.idle = [[], *map(tokens.encode, IDLE)]
+        self.idle = {sentence: tokens.encode(sentence) for sentence in ("", *IDLE)}
         self.told = [self._halves(story) for story in world]
 
     def _halves(self, story: str) -> tuple[list[int], list[int]]:
@@ -152,18 +160,14 @@ class Tales:
         return np.array([self._row(rng, length) for _ in range(n)])
 
     def _row(self, rng: np.random.Generator, length: int) -> list[int]:
-        row, so = list(self.before[0]), self.tokens.encode(" So")
+        row = list(self.start)
         while len(row) < length:
             came, again = self.names[rng.integers(len(NAMES))]
             trouble, helped = self.told[rng.choice(len(self.world), p=self.world.p)]
-            one, two = (self._an_idle(rng) for _ in range(2))
-            for part in (came, one, trouble, two, so, again, helped):
+            one, two = (self.idle[an_idle(rng)] for _ in range(2))
+            for part in (came, one, trouble, two, self.so, again, helped):
                 row += part
         return row[:length]
-
-    def _an_idle(self, rng: np.random.Generator) -> list[int]:
-        there = rng.random() < IDLE_SHARE
-        return self.idle[1 + rng.integers(len(IDLE)) if there else 0]
 
 
 def _cut(sentence: str) -> list[str]:

@@ -14,8 +14,7 @@ from tformer.models.files import save
 from tformer.models.objectives import next_tokens
 from tformer.models.sizes import Sizes, initialise
 from tformer.parameters import tree_map
-from tformer.storyteller.stored import MERGES, tokens
-from tformer.storyteller.tales import IDLE, IDLE_SHARE, KINDS, NAMES, Tales, parted, tale, text_of
+from tformer.storyteller.tales import KINDS, NAMES, Tales, an_idle, parted, tale, text_of
 from tformer.tokens import BPE
 from tformer.tokens.learn import learn
 from tformer.training import Recipe, train
@@ -73,10 +72,8 @@ def asked(bpe: BPE, world: Stories, n: int = 256, seed: int = 1) -> Asked:
     rng = np.random.default_rng(seed)
     rows, kinds = [], []
     for i in rng.permutation(len(world))[:n]:
-        idle = (
-            IDLE[rng.integers(len(IDLE))] if rng.random() < IDLE_SHARE else "" for _ in range(2)
-        )
-        told = tale(world.texts[i], NAMES[rng.integers(len(NAMES))], *idle)
+        name = rng.integers(len(NAMES))
+        told = tale(world.texts[i], NAMES[name], an_idle(rng), an_idle(rng))
         rows.append(bpe.encode("\n" + str(told)))
         kinds.append([KINDS.index(x) for x in told.kinds])
     longest = max(map(len, rows))
@@ -109,7 +106,7 @@ def trained(folder: Path, bar: bool = True) -> Iterator[dict[str, float]]:
         has not read that of `UNREAD`.
     """
     torch.set_num_threads(1)
-    bpe = tokens() if MERGES.exists() else BPE.of_merges(learnt())
+    bpe = BPE.of_merges(learnt())
     drawn = initialise(sizes(bpe.n_vocab), CONFIGURATION, np.random.default_rng(SEED))
     parameters = tree_map(lambda x: torch.from_numpy(x.astype(np.float32)), drawn)
     module = fast.Module(fast.decoder, parameters, configuration=CONFIGURATION)
