@@ -103,7 +103,8 @@ def moves_at_scale(power: int) -> tuple[list[float], float]:
         strict=True,
     )
     adams = [Adam([np.zeros(len(_exact()))], RECIPE.betas, 1e-8) for _ in range(2)]
-    errors, turned = [], 0.0
+    errors: list[float] = []
+    turned = 0.0
     for grads in given:
         got, want = (adam.moves([g.copy()])[0] for adam, g in zip(adams, grads, strict=True))
         square = (got - want) ** 2

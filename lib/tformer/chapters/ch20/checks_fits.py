@@ -156,7 +156,7 @@ def _at_once(
         kept = found > 0
         found = np.zeros(3)
         found[kept] = np.linalg.lstsq(table[:, kept], np.ones(len(n)), rcond=None)[0]
-    return tuple(found)
+    return found[0], found[1], found[2]
 
 
 ROUNDS: dict[Any, int] = {
