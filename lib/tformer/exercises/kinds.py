@@ -78,7 +78,7 @@ class Array:
 
     def remark(self, got: Any, want: Any) -> str:
         """Say what the two parts alone show about the mistake; "" if nothing."""
-        return compare.axis_of_one(got, want)
+        return compare.axis_of_one(got, want) or compare.last_digits(got, want)
 
 
 @dataclass(frozen=True)
