@@ -266,7 +266,7 @@ MUTANTS = {
             n * n + sum(range(n + 1, n + m)),
             (n + m - 1) ** 2,
         ),
-        "a float has 53 bits": [_counted_in_floats, _counted_by_true_division],
+        "a float has 53 bits": (_counted_in_floats, _counted_by_true_division),
         "You wrote the prompt too": _counted_by_the_theorem,
         "you began with one word": lambda n, m: (
             _counted_closed(n, m)[0],
@@ -292,15 +292,15 @@ MUTANTS = {
         "accepted in part come too often": _speculate_without_the_rejected,
     },
     "15.8": {
-        "which top-p keeps too few": [
+        "which top-p keeps too few": (
             _disagree_by_halves,
             lambda n, share, m: _flat(n, 1.001 / (1 + m * (n - 1))),
-        ],
-        "which min-p keeps more than one": [
+        ),
+        "which min-p keeps more than one": (
             lambda n, share, m: np.full(n, 1 / n),
             lambda n, share, m: _flat(n, 0.99 * share),
             lambda n, share, m: _flat(n, share - 1e-3),
-        ],
+        ),
         "add up to 1.000001. They": lambda n, share, m: _disagree_near_the_share(n, share, m).round(
             6
         ),
