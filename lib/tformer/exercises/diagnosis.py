@@ -125,14 +125,21 @@ class Diagnosis:
         return next(alone, self.failed)
 
     def _agrees(self, mutant: Sentence, trial: Trial, whole: bool = False) -> bool:
+        """Tell whether a mutant does what the answer did, in the part that failed.
+
+        It has to in every other part too that it gets wrong itself, or in all (`whole`).
+        """
         made = self.table.made(self.table.mutants[mutant], trial.case)
         if isinstance(made, str) or trial.error:
             return made == trial.error
-        place = self.failed.place
-        pairs = list(zip(trial.got, made, strict=True))
-        if not whole and place is not None:
-            pairs = pairs[place : place + 1]
-        return all(self.table.kind.same(got, wrong) for got, wrong in pairs)
+        same, failed = self.table.kind.same, self.failed.place
+        return all(
+            same(got, wrong)
+            for place, (got, wrong, right) in enumerate(
+                zip(trial.got, made, trial.want, strict=True)
+            )
+            if whole or failed is None or place == failed or not same(wrong, right)
+        )
 
     def _try_another(self) -> Trial | None:
         """Try the answer on one more case; None when there is none, or no time, or no answer."""

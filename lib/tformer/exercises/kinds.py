@@ -79,7 +79,7 @@ class Array:
 
     def remark(self, got: Any, want: Any) -> str:
         """Say what the two parts alone show about the mistake; "" if nothing."""
-        return compare.axis_of_one(got, want)
+        return compare.axis_of_one(got, want) or compare.last_digits(got, want)
 
     def where(self, got: Any, want: Any) -> str:
         """Say which entries of a part are wrong; "" if there is nothing to say."""
