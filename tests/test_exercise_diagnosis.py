@@ -89,6 +89,49 @@ def test_each_part_is_judged_on_its_own():
     assert text.endswith("No square.")
 
 
+def test_a_mutant_that_is_wrong_in_two_parts_has_to_agree_in_both():
+    """An exchange is no exchange where one of the two is right."""
+    table = Table(
+        lambda n: (n, n**2),
+        lambda: [case(n=n, why="Look.") for n in (3, 5)],
+        {"The two are exchanged.": lambda n: (n**2, n)},
+        Several(names=("number", "square"), scalars=True),
+    )
+    assert explained(table, lambda n: (n**2, n))[1] is True
+    text, named = explained(table, lambda n: (n**2, n**2))
+    assert (named, "exchanged" in text) == (False, False)
+
+
+WHOLE = 2**53 + 3
+"""A whole number that no float64 is."""
+
+
+@pytest.mark.parametrize("right", [WHOLE, 10**9 + 1])
+def test_whole_numbers_are_compared_exactly(right):
+    table = Table(lambda n: right, lambda: [case(n=1)], {}, Array(), otherwise="Look.")
+    for answer in (right, np.int64(right), np.uint64(right), [right], np.float32(right)):
+        check_by_table(table, Answer(lambda n, answer=answer: np.asarray(answer).reshape(())))
+    text, _ = explained(table, lambda n: right - 1)
+    assert f"is {right - 1:.17g}; it should be {right}." in text
+    assert explained(table, lambda n: float(right - 1))
+
+
+def test_digits_that_a_float_cannot_hold_are_told():
+    table = Table(lambda n: WHOLE, lambda: [case(n=1)], {}, Array(), otherwise="Look.")
+    for answer in (int(float(WHOLE)), float(WHOLE)):
+        text, _ = explained(table, lambda n, answer=answer: answer)
+        assert "a float has 53 bits" in text
+    assert explained(table, lambda n: 2 * WHOLE)[0].endswith("Look.")
+    table = Table(lambda n: 10**9, lambda: [case(n=1)], {}, Array(), otherwise="Look.")
+    assert explained(table, lambda n: 10**9 + 1)[0].endswith("Look.")
+
+
+def test_a_float_that_misses_a_whole_number_by_its_rounding_will_do():
+    table = Table(lambda n: np.array([7, -3]), lambda: [case(n=1)], {}, Array())
+    check_by_table(table, Answer(lambda n: [7 - 1e-12, -3.0]))
+    assert explained(table, lambda n: [7 - 1e-3, -3.0])
+
+
 def test_a_name_is_weak_evidence():
     table = Table(
         lambda n: "even" if n % 2 == 0 else "odd",

@@ -134,9 +134,9 @@ check("15.3", drawn)
 # :nonumber:
 #
 # A model sees the last word only, and writes greedily: after word i it always writes
-# `following[i]`. There are N words, at most 100 000. Predict what comes of it: why does it end in a
-# loop, whatever the table? It writes `start`, and then on without end; some words stand before the
-# loop, perhaps none, and then the same words come again and again.
+# `following[i]`. There are N words, at most 100 000, and each call has five seconds. Predict what
+# comes of it: why does it end in a loop, whatever the table? It writes `start`, and then on without
+# end; some words stand before the loop, perhaps none, and then the same words come again and again.
 #
 # Write `loop(following, start)` for an array of N whole numbers from 0 to N − 1. Return two
 # numbers: how many words stand before the loop, `start` being the first of them if it is not in the
@@ -202,20 +202,20 @@ check("15.5", counted)
 # :label: ex-15-6
 # :nonumber:
 #
-# Beam search goes on with B sentences. `totals`, of shape `(B,)`, are the logarithms of their
+# Beam search goes on with B texts. `totals`, of shape `(B,)`, are the logarithms of their
 # probabilities, and `logs`, of shape `(B, N)`, those of the next word after each, −∞ for a word
-# that cannot come. Where `ended`, of shape `(B,)`, is True, a sentence has ended: it is not
+# that cannot come. Where `ended`, of shape `(B,)`, is True, a text has ended: it is not
 # continued, and goes on competing with its total. All others compete with all their continuations.
 #
-# Write `beam_step(totals, logs, ended, width)`. Return three arrays for the best: which sentence it
+# Write `beam_step(totals, logs, ended, width)`. Return three arrays for the best: which text it
 # comes from, its new word, −1 for one that has ended, and its total. The best comes first. Of equal
-# totals the earlier sentence comes first, and of these the smaller word. There are `width` of them,
+# totals the earlier text comes first, and of these the smaller word. There are `width` of them,
 # or fewer if no more can come. Sums are exact.
 # ```
 
 # %%
 def beam_step(totals, logs, ended, width):
-    """Sentences, words and totals of the best: three arrays."""
+    """Texts, words and totals of the best: three arrays."""
     ### BEGIN SOLUTION
     found = []
     for i, total in enumerate(totals):
@@ -233,8 +233,8 @@ def beam_step(totals, logs, ended, width):
 check("15.6", beam_step)
 
 # %% [markdown] exercise="why"
-# Two continuations of one sentence may push another sentence out. A total only falls as a sentence
-# grows, so sentences that ended early have an advantage; that is why many programs divide by the
+# Two continuations of one text may push another text out. A total only falls as a text grows, so
+# texts that ended early have an advantage; that is why many programs divide by the
 # length.
 
 # %% [markdown]
@@ -244,14 +244,14 @@ check("15.6", beam_step)
 # :label: ex-15-7
 # :nonumber:
 #
-# A small model drafts a word by its probabilities q, and a large one with probabilities p accepts
-# it, word x with the chance min(1, p(x)/q(x)). After a refusal a word is drawn from what is
+# A small model, the draft, proposes a word by its probabilities q. A large one, with p, accepts
+# it, word x with the chance min(1, p(x)/q(x)). After a rejection a word is drawn from what is
 # missing: from p − min(p, q), divided by its sum. Then the word has come by p.
 #
 # Write `speculate(p, q)` for two arrays of shape `(..., N)`, whose rows add up to 1; some of their
-# numbers may be 0. Return two arrays: the chance that a draft is accepted, of shape `(...)`, and
-# the probabilities after a refusal, of shape `(..., N)`. Where p and q agree in every word nothing
-# is refused; return p there.
+# numbers may be 0. Return two arrays: the chance that a proposal is accepted, of shape `(...)`, and
+# the probabilities after a rejection, of shape `(..., N)`. Where p and q agree in every word nothing
+# is rejected; return p there.
 # ```
 
 # %%
@@ -260,9 +260,9 @@ def speculate(p, q):
     ### BEGIN SOLUTION
     both = np.minimum(p, q)
     missing = p - both
-    refused = missing.sum(axis=-1, keepdims=True)
-    shares = missing / np.where(refused > 0, refused, 1)
-    return both.sum(axis=-1), np.where(refused > 0, shares, p)
+    rejected = missing.sum(axis=-1, keepdims=True)
+    shares = missing / np.where(rejected > 0, rejected, 1)
+    return both.sum(axis=-1), np.where(rejected > 0, shares, p)
     ### END SOLUTION
 
 
@@ -270,7 +270,7 @@ def speculate(p, q):
 check("15.7", speculate)
 
 # %% [markdown] exercise="why"
-# Word x is accepted with min(p, q) in all, and comes after a refusal with what p has beyond that.
+# Word x is accepted with min(p, q) in all, and comes after a rejection with what p has beyond that.
 # Both together are p(x), whatever q is. A bad draft costs time and never changes what is written.
 
 # %% [markdown]
@@ -285,10 +285,10 @@ check("15.7", speculate)
 # the given m keeps one word only. As before, words that tie share one fate with top-p; and min-p
 # keeps a word whose probability is at least m times the largest.
 #
-# Write `disagree(n, share, m)`. Return n probabilities. Each rule has to be met by more than a
-# millionth: the words that are likelier than the least likely one have less than the share, and
-# the second largest probability is below m times the largest. n is from 2 to 1000, share and m are
-# between 0 and 1, and such that it is possible.
+# Write `disagree(n, share, m)`. Return n probabilities. Leave a little room to both rules: the
+# words that are likelier than the least likely one have together at most share − 10⁻⁶, and the
+# second largest probability is at most m − 10⁻⁶ times the largest. n is from 2 to 1000, share and m
+# are between 0 and 1, and such that it is possible.
 # ```
 
 # %%

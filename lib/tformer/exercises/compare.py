@@ -26,13 +26,33 @@ def rounding(got: Array) -> float:
 
 
 def close(got: Array, want: Array) -> Array:
-    """Tell entry by entry whether two arrays of one shape agree, to the precision of `got`."""
+    """Tell entry by entry whether two arrays of one shape agree, to the precision of `got`.
+
+    Whole numbers agree if they are equal, or if what came as a float64 rounds to the right one.
+    """
     half, single = (got.dtype.kind == "f" and got.dtype.itemsize == size for size in (2, 4))
     tolerance = 2e-2 if half else 1e-4 if single else 1e-8
     with np.errstate(all="ignore"):
-        return np.isclose(
+        near = np.isclose(
             got.astype(float), want.astype(float), rtol=tolerance, atol=tolerance, equal_nan=True
         )
+        if want.dtype.kind not in "iu" or half or single:
+            return near
+        whole = np.rint(got) if got.dtype.kind == "f" else got
+        return near & (whole.astype(want.dtype) == want)
+
+
+def last_digits(got: Array, want: Array) -> str:
+    """Say that whole numbers are wrong only where a float cannot hold them; "" if otherwise."""
+    if got.shape != want.shape or want.dtype.kind not in "iu" or got.dtype.kind not in "iuf":
+        return ""
+    wrong = ~close(got, want)
+    if not (np.abs(want[wrong]) > 2**53).all() or not same(got.astype(float), want.astype(float)):
+        return ""
+    return (
+        "Only the last digits are wrong: a float has 53 bits, and beyond 2⁵³ most whole numbers "
+        "are none of its numbers. Compute with whole numbers."
+    )
 
 
 def difference(got: Array, want: Array, said: str, part: str) -> str:

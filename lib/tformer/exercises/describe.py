@@ -71,6 +71,8 @@ def _number(value: Any, digits: int) -> str:
         return str(value)
     if math.isinf(value):
         return "−∞" if value < 0 else "∞"
+    if isinstance(value, int) and digits > 12:  # a float may not hold its last digits
+        return str(value).replace("-", "−")
     if 1 <= abs(value) < LARGE:
         digits = max(digits, len(str(int(value))) + 2)
     return f"{value + 0.0:.{digits}g}".replace("-", "−")

@@ -113,7 +113,11 @@ def memory_test(
 
 
 TYPES = {
-    "an int": ("iu", "and an int is asked for: `/` makes floats of whole numbers, `//` does not."),
+    "an int": (
+        "iu",
+        "and an int is asked for: `/` and a product with a float make floats of whole numbers, "
+        "`//` and `astype(int)` do not.",
+    ),
     "True and False": (
         "b",
         "and True and False are asked for: as an index, 0 and 1 pick the rows 0 and 1, "

@@ -88,7 +88,7 @@ def _speculate_by_shares(p, q):
 
 
 def _disagree_near_the_share(n, share, m):
-    first = share - 1e-4 * (share - 1 / (1 + m * (n - 1)))
+    first = share - max(2e-6, 1e-4 * (share - 1 / (1 + m * (n - 1))))
     p = np.full(n, (1 - first) / (n - 1))
     p[n // 2] = first
     return p
@@ -124,6 +124,99 @@ def _loop_that_waits_for_start(following, start):
     return 0, n
 
 
+def _kept_with_room(room):
+    """Top-p that takes what is nearly reached as reached, or what nearly ties as tied."""
+
+    def answer(p, share):
+        falling = np.sort(p)[::-1]
+        least = falling[np.searchsorted(np.cumsum(falling), share - room.get("share", 0))]
+        return (p >= least) | np.isclose(p, least, rtol=0, atol=room.get("tie", 0))
+
+    return answer
+
+
+def _loop_by_the_meeting(following, start):
+    """The tortoise's steps until it meets the hare: a multiple of the length."""
+    slow, fast, n = following[start], following[following[start]], 1
+    while slow != fast:
+        slow, fast, n = following[slow], following[following[fast]], n + 1
+    length, fast = 1, following[slow]
+    while slow != fast:
+        fast, length = following[fast], length + 1
+    return n, length
+
+
+def _counted_in_floats(n_prompt, n_words):
+    lengths = np.arange(n_prompt, n_prompt + n_words, dtype=float)
+    return int(n_prompt**2 + lengths[1:].sum()), int((lengths**2).sum())
+
+
+def _counted_by_true_division(n_prompt, n_words):
+    last = n_prompt + n_words - 1
+    later = (last * (last + 1) - n_prompt * (n_prompt + 1)) // 2
+    squares = [n * (n + 1) * (2 * n + 1) / 6 for n in (last, n_prompt - 1)]
+    return n_prompt**2 + later, int(squares[0] - squares[1])
+
+
+def _counted_by_the_theorem(n_prompt, n_words):
+    last = n_prompt + n_words - 1
+    return last * (last + 1) // 2, last * (last + 1) * (2 * last + 1) // 6
+
+
+def _beam_of(choose):
+    """All continuations, the best first, of which some are chosen."""
+
+    def answer(totals, logs, ended, width):
+        found = _beam_by_lexsort(totals, logs, ended, logs.size + len(logs))
+        rows = list(zip(*(part.tolist() for part in found), strict=True))
+        rows = choose(rows, totals, width)
+        return tuple(np.array(part) for part in zip(*rows, strict=True))
+
+    return answer
+
+
+def _ended_behind(rows, totals, width):
+    return sorted(rows, key=lambda row: (-row[2], row[1] < 0))[:width]
+
+
+def _cut_first(rows, totals, width):
+    best = np.argsort(-totals, kind="stable")[:width]
+    return [row for row in rows if row[0] in best][:width]
+
+
+def _ended_in_any_case(rows, totals, width):
+    ended = [row for row in rows if row[1] < 0]
+    going = [row for row in rows if row[1] >= 0][: max(0, width - len(ended))]
+    return [row for row in rows if row in ended + going]
+
+
+def _width_of_those_that_go_on(rows, totals, width):
+    return [r for r in rows if r[1] < 0 or r in [x for x in rows if x[1] >= 0][:width]]
+
+
+def _speculate_with_room(room):
+    """Rows that nearly agree are taken to agree."""
+
+    def answer(p, q):
+        more = np.maximum(p - q, 0)
+        total = more.sum(axis=-1, keepdims=True)
+        same = total < room
+        return np.minimum(p, q).sum(axis=-1), np.where(same, p, more / np.where(same, 1, total))
+
+    return answer
+
+
+def _speculate_without_the_rejected(p, q):
+    rest = np.where(q < p, p, 0)
+    total = rest.sum(axis=-1, keepdims=True)
+    shares = np.divide(rest, total, out=p.copy(), where=total > 0)
+    return np.minimum(p, q).sum(axis=-1), shares
+
+
+def _flat(n, first):
+    return np.append(first, np.full(n - 1, (1 - first) / (n - 1)))
+
+
 def _disagree_by_halves(n, share, m):
     p = 0.5 ** np.arange(1, n + 1)
     return p / p.sum()
@@ -135,38 +228,82 @@ MUTANTS = {
         "The softmax of probabilities was taken": lambda p, tau: (
             np.exp(p / tau) / np.exp(p / tau).sum(axis=-1, keepdims=True)
         ),
+        "At 0 you took a small temperature": lambda p, tau: _temper_by_logs(p, max(tau, 1e-3)),
+        "nearly as likely as the likeliest get nothing": (
+            lambda p, tau: _temper_by_logs(p, tau or 1e-8)
+        ),
+        "words that are nearly tied are not tied": lambda p, tau: (
+            _temper_by_logs(np.where(np.isclose(p, p.max(-1, keepdims=True)), p.max(), p), tau)
+            if tau == 0
+            else _temper_by_logs(p, tau)
+        ),
     },
     "15.2": {
         "passed was dropped; without it the rest falls short": _drops_the_crossing,
         "Only the likeliest was kept": lambda p, share: p == p.max(),
+        "½ does not reach the share": _kept_with_room({"share": 1e-5}),
+        "they do not tie": _kept_with_room({"tie": 1e-5}),
+        "and count each; you counted one of them": lambda p, share: np.array(
+            [sum({x for x in p.tolist() if x > one}) < share for one in p.tolist()]
+        ),
+        "Those are the numbers of the words that stay": lambda p, share: np.flatnonzero(
+            _kept_by_sorting(p, share)
+        ),
     },
     "15.3": {
         "`argmax` of nothing but False is 0": _drawn_by_argmax,
+        "The sums were rounded": lambda p, u: np.minimum(
+            np.searchsorted(np.cumsum(p).round(12), u, side="right"), np.flatnonzero(p)[-1]
+        ),
         "an int is asked for": lambda p, u: _drawn_one_by_one(p, u).astype(float),
     },
     "15.4": {
-        "all words up to the first repetition": _loop_that_waits_for_start,
+        "You waited for `start` to come again": _loop_that_waits_for_start,
+        "It writes 0 2 3 1 2 3 1 …": _loop_by_the_meeting,
     },
     "15.5": {
         "That is the last pass alone": lambda n, m: (
             n * n + sum(range(n + 1, n + m)),
             (n + m - 1) ** 2,
         ),
+        "a float has 53 bits": (_counted_in_floats, _counted_by_true_division),
+        "You wrote the prompt too": _counted_by_the_theorem,
+        "you began with one word": lambda n, m: (
+            _counted_closed(n, m)[0],
+            _counted_by_the_theorem(n, m)[1],
+        ),
     },
     "15.6": {
         "What has ended was treated like the rest": lambda totals, logs, ended, width: (
             _beam_by_lexsort(totals, logs, np.zeros_like(ended), width)
         ),
+        "came after its equals": _beam_of(_ended_behind),
+        "Texts were dropped before they were continued": _beam_of(_cut_first),
+        "What has ended was kept in any case": _beam_of(_ended_in_any_case),
+        "More than `width` came": _beam_of(_width_of_those_that_go_on),
     },
     "15.7": {
         "your row adds up to 0": lambda p, q: (
             np.minimum(p, q).sum(axis=-1),
             np.nan_to_num(np.maximum(p - q, 0) / np.maximum(p - q, 0).sum(axis=-1, keepdims=True)),
         ),
+        "something is missing, however little": _speculate_with_room(1e-2),
+        "2⁻²⁰ is missing": _speculate_with_room(1e-4),
+        "accepted in part come too often": _speculate_without_the_rejected,
     },
     "15.8": {
-        "which top-p keeps too few": _disagree_by_halves,
-        "which min-p keeps more than one": lambda n, share, m: np.full(n, 1 / n),
+        "which top-p keeps too few": (
+            _disagree_by_halves,
+            lambda n, share, m: _flat(n, 1.001 / (1 + m * (n - 1))),
+        ),
+        "which min-p keeps more than one": (
+            lambda n, share, m: np.full(n, 1 / n),
+            lambda n, share, m: _flat(n, 0.99 * share),
+            lambda n, share, m: _flat(n, share - 1e-3),
+        ),
+        "add up to 1.000001. They": lambda n, share, m: _disagree_near_the_share(n, share, m).round(
+            6
+        ),
         "it should be (4,)": lambda n, share, m: np.full(n + 1, 1 / (n + 1)),
     },
 }

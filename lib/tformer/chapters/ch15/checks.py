@@ -25,6 +25,10 @@ def _temperatures() -> Iterator[Case]:
     why = "At 0 the likeliest words share everything, each as much as the others."
     yield case(p=[0.25, 0.375, 0.375], tau=0.0, want=[0, 0.5, 0.5], why=why)
     yield case(p=[[0.5, 0.25, 0.25], [0, 0.5, 0.5]], tau=0.0, want=[[1, 0, 0], [0, 0.5, 0.5]])
+    why = "At 0 words that are nearly as likely as the likeliest get nothing either."
+    yield case(p=[0.501, 0.499], tau=0.0, want=[1, 0], why=why)
+    p, said = [0.5 + 1e-10, 0.5 - 1e-10], "p = (½ + 10⁻¹⁰, ½ − 10⁻¹⁰) and tau = 0"
+    yield case(p=p, tau=0.0, want=[1, 0], said=said, why=why)
     why = "At ∞ all words that can come are equally likely; what cannot come stays out."
     yield case(p=[0.9, 0, 0.1], tau=np.inf, want=[0.5, 0, 0.5], why=why)
     yield case(p=[[1.0, 0, 0], [0.5, 0.25, 0.25]], tau=1.0, want=[[1, 0, 0], [0.5, 0.25, 0.25]])
@@ -74,6 +78,10 @@ def _temperatures() -> Iterator[Case]:
             The softmax of probabilities was taken; logits are their logarithms.
         ratio ** (1 / tau) → ratio / tau
             Dividing probabilities by τ changes nothing that normalising does not undo.
+        ratio == 1 → np.isclose(ratio, 1)
+            At τ = 0 words that are nearly tied are not tied; only the likeliest stay.
+        = temper(p, max(tau, 0.001))
+            At 0 you took a small temperature, which is not the limit if two words nearly tie.
         tau == 0 → tau == 0 or tau == np.inf
             At ∞ you took the likeliest word, as at 0; heat makes all alike.
     """,
@@ -103,6 +111,14 @@ def _nuclei() -> Iterator[Case]:
     yield case(p=of(1, 4, 2, 1), share=0.0625, want=[False, True, False, False], why=why)
     why = "At 1 every word stays that can come."
     yield case(p=of(1, 0, 4, 3), share=1.0, want=[True, False, True, True], why=why)
+    why = "Words 1 and 2 have 0.25 each, and 0.875 together with word 0, which reaches 0.75."
+    yield case(p=of(3, 2, 2, 1), share=0.75, want=[True, True, True, False], why=why)
+    said = "p = (½, ½ − 2⁻³⁰, 2⁻³⁰) and share = ½ + 2⁻³⁰"
+    p, why = np.array([0.5, 0.5 - 2**-30, 2**-30]), "½ does not reach the share, by 2⁻³⁰."
+    yield case(p=p, share=0.5 + 2**-30, want=[True, True, False], said=said, why=why)
+    said, why = "p = (½ + 2⁻³⁰, ½ − 2⁻³⁰) and share = ½", "Word 0 alone reaches ½; they do not tie."
+    p = np.array([0.5 + 2**-30, 0.5 - 2**-30])
+    yield case(p=p, share=0.5, want=[True, False], said=said, why=why)
     yield case(p=of(1), share=0.5, want=[True], why="There may be one word alone.")
     yield case(p=of(1, 1, 1, 1), share=0.25, want=[True] * 4, why="All tie, so all stay.")
     why = "Word 2 has 0.5, words 0 and 4 tie and take the sum to 0.75, which reaches 0.625."
@@ -135,6 +151,12 @@ def _nuclei() -> Iterator[Case]:
         ),
         "The word with which the share is passed was dropped; without it the rest falls short.": (
             lambda p, share: _by_order(p, share, own=True)
+        ),
+        "Words that tie have their probability each, and count each; you counted one of them.": (
+            lambda p, share: np.array([np.unique(p[p > one]).sum() < share for one in p])
+        ),
+        "Those are the numbers of the words that stay; True or False is asked for each word.": (
+            lambda p, share: np.flatnonzero(kept(p, share))
         ),
         "You added up in the order of the numbers; the likeliest words come first.": (
             lambda p, share: np.cumsum(p) - p < share
@@ -205,6 +227,8 @@ def _draws() -> Iterator[Case | Callable[[Answer], None]]:
     said, u = "p = 30 times 1/30 and twice 0, and u = (0.31, 1 − 2⁻⁵³)", [0.31, 1 - 2**-53]
     why = "In floats the 30 sum to less than 1; word 29 is the last that can come."
     yield case(p=[1 / 30] * 30 + [0.0, 0.0], u=u, want=[9, 29], said=said, why=why)
+    said, why = "p = (2⁻⁵⁰, 1 − 2⁻⁵⁰) and u = (0, 2⁻⁵⁰)", "2⁻⁵⁰ exceeds 0, and not itself."
+    yield case(p=[2**-50, 1 - 2**-50], u=[0.0, 2**-50], want=[0, 1], said=said, why=why)
     yield case(p=[1.0], u=[0.0, 0.99], want=[0, 0], why="There may be one word alone.")
     yield case(p=[0.5, 0.5], u=[], want=np.zeros(0), why="There may be no number to draw with.")
     for seed, n in enumerate((3, 5, 8, 40)):
@@ -238,6 +262,8 @@ def _draws() -> Iterator[Case | Callable[[Answer], None]]:
             The sum up to a word contains its own probability; yours is a word late.
         np.minimum(passed, last) → np.maximum(np.minimum(passed, last) - 1, 0)
             You drew the word before: the sum has to exceed u.
+        np.cumsum(p) → np.cumsum(p).round(12)
+            The sums were rounded; a word with a very small probability comes too, if rarely.
         u[:, None] → 1 - u[:, None]
             You counted from the other end; the sums begin with word 0.
         np.cumsum(p) → np.cumsum(np.sort(p)[::-1])

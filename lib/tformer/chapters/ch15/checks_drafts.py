@@ -8,7 +8,7 @@ import numpy as np
 
 from tformer.exercises.answer import Answer, Wrong
 from tformer.exercises.compare import rounding
-from tformer.exercises.describe import show
+from tformer.exercises.describe import pair, show
 from tformer.exercises.kinds import Several
 from tformer.exercises.promises import promised, single
 from tformer.exercises.registry import exercise
@@ -25,7 +25,14 @@ def _drafts() -> Iterator[Case]:
     yield case(
         p=[0.5, 0.25, 0.25], q=[0.25, 0.625, 0.125], want=(0.625, [2 / 3, 0, 1 / 3]), why=why
     )
-    why = "Nothing is ever refused, so what would be drawn then is p itself."
+    why = "The target has 0.375 and 0.125 more at 0 and 2, of 0.5 in all."
+    yield case(p=[0.5, 0.25, 0.25], q=[0.125, 0.75, 0.125], want=(0.5, [0.75, 0, 0.25]), why=why)
+    why = "The rows nearly agree: 0.005 is missing, all of it at word 1."
+    yield case(p=[0.5, 0.5], q=[0.505, 0.495], want=(0.995, [0, 1]), why=why)
+    said, why = "p = (½, ½) and q = (½ + 2⁻²⁰, ½ − 2⁻²⁰)", "2⁻²⁰ is missing, all of it at word 1."
+    q, want = [0.5 + 2**-20, 0.5 - 2**-20], (1 - 2**-20, [0, 1])
+    yield case(p=[0.5, 0.5], q=q, want=want, said=said, why=why)
+    why = "Nothing is ever rejected, so what would be drawn then is p itself."
     yield case(p=[0.5, 0, 0.5], q=[0.5, 0, 0.5], want=(1.0, [0.5, 0, 0.5]), why=why)
     why = "The draft never says what the target says."
     yield case(p=[0, 0.5, 0.5], q=[1.0, 0, 0], want=(0.0, [0, 0.5, 0.5]), why=why)
@@ -50,18 +57,22 @@ def _drafts() -> Iterator[Case]:
 
 @exercise(
     "15.7",
-    praise="Drafts that always fit, never fit, or fit in some rows, with words that never come.",
+    praise="Proposals that always fit, never fit, or fit in some rows, with words that never come.",
     hints=(
-        "The draft says word x with q(x). How often is x then accepted, as a share of all draws?",
+        "The draft proposes word x with q(x). How often is x accepted, as a share of all draws?",
         "Word x should come with p(x) in all. How much of that is still missing after acceptance?",
         "What is missing is p − min(p, q). It has to be made a distribution; where nothing is "
         "missing, nothing is drawn again.",
     ),
     cases=_drafts,
-    kind=Several(names=("acceptance", "residual")),
+    kind=Several(names=("chance of acceptance", "row after a rejection")),
     slips="""
         np.maximum(p - q, 0) → np.maximum(q - p, 0)
-            Those are the words that the draft says too often; after a refusal the others come.
+            Those are the words that the draft says too often; after a rejection the others come.
+        np.maximum(p - q, 0) → np.where(p > q, p, 0)
+            Words that were accepted in part come too often: what is missing is p − q, not p.
+        np.where(rest > 0, missing / np.where(rest > 0, rest, 1), p) → np.where(rest > 0.01, $, p)
+            Rows that nearly agree do not agree: something is missing, however little.
         np.where(rest > 0, missing / np.where(rest > 0, rest, 1), p) → missing / 1
             What is missing does not add up to 1; it has to be a distribution.
         np.where(rest > 0, missing / np.where(rest > 0, rest, 1), p) → missing / (rest + 1e-300)
@@ -69,7 +80,7 @@ def _drafts() -> Iterator[Case]:
         np.where(rest > 0, missing / np.where(rest > 0, rest, 1), p) → missing / rest
             Where p and q agree, 0 was divided by 0; nothing is missing there, and p is asked for.
         np.where(rest > 0, missing / np.where(rest > 0, rest, 1), p) → p * 1.0
-            Drawing from p after a refusal makes words too frequent that were accepted before.
+            Drawing from p after a rejection makes words too frequent that were accepted before.
         np.maximum(p - q, 0) → np.abs(p - q)
             Only words that the draft says too rarely are missing; you took both kinds.
         np.minimum(p, q).sum(axis=-1) → np.minimum(p, q).sum()
@@ -79,7 +90,7 @@ def _drafts() -> Iterator[Case]:
         np.minimum(p, q).sum(axis=-1) → 1 - np.abs(p - q).sum(axis=-1)
             What one has too much the other has too little: the differences count every miss twice.
         np.minimum(p, q).sum(axis=-1) → np.maximum(p, q).sum(axis=-1)
-            The larger of both was added up; no word is accepted more often than it is drafted.
+            The larger of both was added up; no word is accepted more often than proposed.
         np.minimum(p, q).sum(axis=-1) → np.minimum(p, q).mean(axis=-1)
             The mean over the words was taken; the shares add up.
         np.minimum(p, q).sum(axis=-1) → np.minimum(1, p / q).mean(axis=-1)
@@ -87,14 +98,14 @@ def _drafts() -> Iterator[Case]:
         np.minimum(p, q).sum(axis=-1) → np.minimum(p, q).max(axis=-1)
             Only the word that is accepted most often was counted.
         np.minimum(p, q).sum(axis=-1) → missing.sum(axis=-1)
-            That is how often the draft is refused.
+            That is how often a proposal is rejected.
         (axis=-1, keepdims=True) → ()
             What is missing was added up over all rows; each row is divided by its own sum.
     """,
     otherwise="Accepted is min(p, q), added up; what is missing is the rest of p.",
 )
 def speculate(p: Array, q: Array) -> tuple[Array, Array]:
-    """How often a draft is accepted, and what is drawn after a refusal."""
+    """How often a proposal is accepted, and what is drawn after a rejection."""
     missing = np.maximum(p - q, 0)
     rest = missing.sum(axis=-1, keepdims=True)
     again = np.where(rest > 0, missing / np.where(rest > 0, rest, 1), p)
@@ -108,7 +119,9 @@ LEAST = 1e-6
 ASKED = (
     *((4, 0.9, 0.1), (2, 0.9, 0.2), (3, 0.99, 0.05), (605, 0.95, 0.05), (1000, 0.5, 0.01)),
     *((5, 0.3, 0.9), (40, 0.4, 0.05), (2, 0.6, 0.9)),
+    *((2, 0.5266, 0.9), (1000, 0.0912, 0.01), (5, 0.2181, 0.9)),
 )
+"""n, share and m; of the last three both bounds matter, since they lie close together."""
 
 _SUM = "They should add up to 1."
 _NEGATIVE = "A probability is 0 or more."
@@ -162,7 +175,8 @@ def disagree(f: Answer) -> None:
             bad = p[~(p >= 0) | ~np.isfinite(p)][0]
             raise Wrong(f"{head} {show(bad)} for a word. {_NEGATIVE}")
         if abs(p.sum() - 1) > 1e-9 + rounding(got):
-            raise Wrong(f"{head} probabilities that add up to {show(p.sum())}. {_SUM}")
+            total = pair(p.sum(), 1.0)[0]
+            raise Wrong(f"{head} probabilities that add up to {total}. {_SUM}")
         _judge(p, share, m, head)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import numpy as np
 
@@ -47,7 +47,12 @@ def _successors() -> Iterator[Case]:
         "where the loop begins.",
     ),
     cases=_successors,
-    kind=Several(names=("words before", "length"), scalars=True),
+    kind=Several(names=("count of words before the loop", "length of the loop"), scalars=True),
+    mutants={
+        "You waited for `start` to come again; it need not be in the loop.": (
+            lambda following, start: _until_start(following, start)
+        ),
+    },
     slips="""
         seen[word], len(seen) - seen[word] → seen[word], len(seen)
             Those are all words until one comes again; those before the loop do not repeat.
@@ -77,6 +82,13 @@ def loop(following: Array, start: int) -> tuple[int, int]:
     return seen[word], len(seen) - seen[word]
 
 
+def _until_start(following: Array, start: int) -> tuple[int, int]:
+    word, n = int(following[start]), 1
+    while word != start and n < len(following):
+        word, n = int(following[word]), n + 1
+    return 0, n
+
+
 # ---- 15.5 ---------------------------------------------------------------------------------
 
 
@@ -90,6 +102,7 @@ def _texts() -> Iterator[Case]:
     yield case(n_prompt=1, n_words=1, want=(1, 1), why="One word looks at itself, once.")
     for n_prompt, n_words in ((3, 5), (10, 7), (1, 100), (128, 1000), (4096, 20)):
         yield case(n_prompt=n_prompt, n_words=n_words)
+    yield case(n_prompt=123_457, n_words=654_321)
     why = "Both may be a million; all sums still fit into 64 bits."
     yield case(n_prompt=10**6, n_words=10**6, why=why)
     yield case(n_prompt=1, n_words=10**6, why=why)
@@ -107,7 +120,7 @@ def _texts() -> Iterator[Case]:
         "nobody.",
     ),
     cases=_texts,
-    kind=Several(names=("with a cache", "without"), scalars=True),
+    kind=Several(names=("number with a cache", "number without"), scalars=True),
     slips="""
         lengths[1:].sum() → lengths.sum()
             The prompt's last word asked twice; the first written word comes from the first pass.
@@ -118,6 +131,11 @@ def _texts() -> Iterator[Case]:
         n_prompt**2 + → n_prompt * (n_prompt + 1) // 2 +
         (lengths**2).sum() → (lengths * (lengths + 1) // 2).sum()
             You left out the scores that the mask hides; here they are computed and counted.
+        n_prompt**2 + → n_prompt * (n_prompt + 1) // 2 +
+        (lengths**2).sum() → (np.arange(1, n_prompt + n_words) ** 2).sum()
+            You wrote the prompt too, word by word; one pass reads all of it.
+        (lengths**2).sum() → (np.arange(1, n_prompt + n_words) ** 2).sum()
+            Without a cache too the first pass reads the whole prompt; you began with one word.
         n_prompt**2 + → n_prompt * (n_prompt + 1) // 2 +
             In the prompt's pass you left out what the mask hides; here all scores are counted.
         n_prompt**2 + → n_prompt +
@@ -156,10 +174,20 @@ def _beams() -> Iterator[Case]:
     why = "The totals are −4, −2, −5 and −3, −2.5, −5: the best are word 1 of 0, then word 1 of 1."
     want = ([0, 1], [1, 1], [-2, -2.5])
     yield case(totals=totals, logs=logs, ended=none, width=2, want=want, why=why)
-    why = "Beam 0 has ended and keeps its −1; nothing is added to it."
+    why = "Text 0 has ended and keeps its −1; nothing is added to it."
     want = ([0, 1, 1], [-1, 1, 0], [-1, -2.5, -3])
     yield case(totals=totals, logs=logs, ended=np.array([True, False]), width=3, want=want, why=why)
-    why = "−2.5 comes three times: beam 0 before beam 1, and word 0 before word 2."
+    why = "The totals are −2 for text 0, which has ended, and −2, −4 for text 1: 0 comes before 1."
+    tied = np.array([[-1.0, -1.0], [-1.0, -3.0]])
+    want, one = ([0, 1], [-1, 0], [-2, -2]), np.array([True, False])
+    yield case(totals=[-2.0, -1.0], logs=tied, ended=one, width=2, want=want, why=why)
+    why = "−3 has ended; of −1.5, −2 and −3 it is the third."
+    far, want = np.array([[-1.0, -1.0], [-0.5, -1.0]]), ([1, 1], [0, 1], [-1.5, -2])
+    yield case(totals=[-3.0, -1.0], logs=far, ended=one, width=2, want=want, why=why)
+    why = "Text 0 is the likelier one, but goes on with −6 at best, and text 1 with −2.5."
+    far, want = np.array([[-5.0, -5.0], [-0.5, -3.0]]), ([1], [0], [-2.5])
+    yield case(totals=totals, logs=far, ended=none, width=1, want=want, why=why)
+    why = "−2.5 comes three times: text 0 before text 1, and word 0 before word 2."
     tied = np.array([[-1.5, -3.0, -1.5], [-0.5, -1.0, -2.0]])
     want = ([0, 0, 1], [0, 2, 0], [-2.5, -2.5, -2.5])
     yield case(totals=totals, logs=tied, ended=none, width=3, want=want, why=why)
@@ -190,62 +218,95 @@ def _beams() -> Iterator[Case]:
 def _each_by_itself(
     totals: Array, logs: Array, ended: Array, width: int
 ) -> tuple[Array, Array, Array]:
-    """The best word of each beam."""
+    """The best word of each text."""
     word = np.where(ended, -1, logs.argmax(axis=1))
     found = np.where(ended, totals, totals + logs.max(axis=1))
     order = np.argsort(-found, kind="stable")[:width]
     return order, word[order], found[order]
 
 
+def _chosen(choose: Callable[..., Array]) -> Callable[..., tuple[Array, Array, Array]]:
+    """The beam that chooses in some way from all that compete, the best first."""
+
+    def answer(totals: Array, logs: Array, ended: Array, width: int) -> tuple[Array, Array, Array]:
+        text, word, total = beam_step(totals, logs, ended, logs.size + len(logs))
+        best = np.argsort(-totals, kind="stable")[:width]
+        order = choose(text=text, word=word, total=total, best=best, width=width)
+        return text[order], word[order], total[order]
+
+    return answer
+
+
+def _with_all_ended(word: Array, n: int) -> Array:
+    """All that have ended, and the first n that go on."""
+    return np.sort(np.append(np.flatnonzero(word < 0), np.flatnonzero(word >= 0)[: max(n, 0)]))
+
+
 @exercise(
     "15.6",
-    praise="Beams that have ended, totals that tie, words that cannot come, and too few of them.",
+    praise="Texts that have ended, totals that tie, words that cannot come, and too few of them.",
     hints=(
-        "How many continuations are there, of all beams together? Write their totals in one table.",
-        "Give a beam that has ended a table row with one entry: its own total, in an extra column.",
+        "How many continuations are there, of all texts together? Write their totals in one table.",
+        "Give a text that has ended a table row with one entry: its own total, in an extra column.",
         "Sort the whole table, flattened, from the largest total on, and keep the order of equal "
         "ones. Then leave out −∞.",
     ),
     cases=_beams,
-    kind=Several(names=("beams", "words", "totals")),
+    kind=Several(names=("array of texts", "array of words", "array of totals")),
     mutants={
-        "Each beam kept its own best word; continuations of all beams compete with one another.": (
+        "Each text kept its own best word; continuations of all texts compete with one another.": (
             _each_by_itself
+        ),
+        "What has ended came after its equals; the earlier text comes first, ended or not.": (
+            _chosen(
+                lambda text, word, total, width, **_: np.lexsort((word, text, word < 0, -total))[
+                    :width
+                ]
+            )
+        ),
+        "Texts were dropped before they were continued; a worse one may go on better.": (
+            _chosen(lambda text, best, width, **_: np.flatnonzero(np.isin(text, best))[:width])
+        ),
+        "What has ended was kept in any case; it competes, and may be dropped.": (
+            _chosen(lambda word, width, **_: _with_all_ended(word, width - (word < 0).sum()))
+        ),
+        "More than `width` came: those that have ended count among them.": (
+            _chosen(lambda word, width, **_: _with_all_ended(word, width))
         ),
     },
     slips="""
         totals[:, None] + logs → logs + 0.0
-            The newest word decided alone; what counts is the total of the whole sentence.
+            The newest word decided alone; what counts is the total of the whole text.
         totals[:, None] + logs → totals[:, None] * logs
             Probabilities are multiplied, so their logarithms are added.
         going[ended] = -np.inf →
-            A beam that had ended was continued.
+            A text that had ended was continued.
         going[ended] = -np.inf →
         np.where(ended, totals, -np.inf) → np.full(len(totals), -np.inf)
             What has ended was treated like the rest; it is not continued, and its word is −1.
         np.where(ended, totals, -np.inf) → np.full(len(totals), -np.inf)
-            A beam that had ended is gone; it goes on competing with its total.
+            A text that had ended is gone; it goes on competing with its total.
         np.argsort(-table, kind="stable")[:width] → np.argsort(table, kind="stable")[:width]
             The least likely came first.
         np.argsort(-table, kind="stable")[:width] → np.argsort(-table, kind="stable")
             All continuations came back; the beam is `width` wide.
         np.argsort(-table, kind="stable")[:width] → np.argsort(table, kind="stable")[::-1][:width]
-            Of equal totals the later one came first: earlier beams, and smaller words, come before.
+            Of equal totals the later one came first: earlier texts, and smaller words, come before.
         order = order[table[order] > -np.inf] →
             A word that cannot come was taken, since too few others were left.
         order % (N + 1) - 1, table[order] → order % (N + 1) - 1, np.exp(table[order])
             The totals are logarithms, and stay that.
         - 1, table[order] → - 1, table[order] - totals[order // (N + 1)]
-            What the newest word adds came back; the total of the sentence is asked.
+            What the newest word adds came back; the total of the text is asked.
         order // (N + 1), order % (N + 1) - 1, → order % (N + 1) - 1, order // (N + 1),
-            Beams and words are exchanged: first the beam that is continued.
+            Texts and words are exchanged: first the text that is continued.
         order % (N + 1) - 1, → np.maximum(order % (N + 1) - 1, 0),
-            A beam that had ended got word 0; its word is −1.
+            A text that had ended got word 0; its word is −1.
     """,
-    otherwise="All continuations of all beams compete by their totals.",
+    otherwise="All continuations of all texts compete by their totals.",
 )
 def beam_step(totals: Array, logs: Array, ended: Array, width: int) -> tuple[Array, Array, Array]:
-    """The beams that are continued, by which words, and the new totals."""
+    """The texts that are continued, by which words, and the new totals."""
     N = logs.shape[1]
     going = totals[:, None] + logs
     going[ended] = -np.inf

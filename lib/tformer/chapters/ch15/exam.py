@@ -118,7 +118,7 @@ ${kept}$ numbers.""",
     )
 
 
-@question("A draft that is refused", minutes=10, asks="proof")
+@question("A draft that is rejected", minutes=10, asks="proof")
 def refused_draft(rng: Rng) -> Item:
     """Speculative decoding with three words in tenths: acceptance, what comes after, and why."""
 
@@ -137,30 +137,30 @@ def refused_draft(rng: Rng) -> Item:
     plain = float(q @ p / 100)
     return Item(
         statement=rf"""
-A small model drafts one of three words by $q = {tex(q / 10)}$; a large model gives them
-$p = {tex(p / 10)}$. Word $x$ is accepted with the chance $\min(1, p(x)/q(x))$; after a refusal a
+A small model proposes one of three words by $q = {tex(q / 10)}$; a large model gives them
+$p = {tex(p / 10)}$. Word $x$ is accepted with the chance $\min(1, p(x)/q(x))$; after a rejection a
 word is drawn from the distribution $r$ that is proportional to $\max(p - q, 0)$.
 
-**(a)** How often is a draft accepted?
+**(a)** How often is a proposal accepted?
 
 **(b)** Give $r$.
 
 **(c)** Prove for any $p$ and $q$ that the word which is written in the end comes by $p$.""",
         answer=rf"""
-**(a)** Each word is drafted and accepted with $\min(p, q)$; these add up to ${tex(accepted)}$.
+**(a)** Each word is proposed and accepted with $\min(p, q)$; these add up to ${tex(accepted)}$.
 
 **(b)** What the large model has beyond the small one, divided by its sum: $r = {tex(again)}$.
 
-**(c)** Word $x$ is written in two ways. It is drafted and accepted with
-$q(x) \min(1, p(x)/q(x)) = \min(p(x), q(x))$. Otherwise some draft was refused, which happens with
+**(c)** Word $x$ is written in two ways. It is proposed and accepted with
+$q(x) \min(1, p(x)/q(x)) = \min(p(x), q(x))$. Otherwise some word was rejected, which happens with
 $1 - \sum_y \min(p(y), q(y)) = \sum_y \max(p(y) - q(y), 0)$, since $p$ adds up to 1, and this is the
 sum by which $r$ was divided. So the second way has $\max(p(x) - q(x), 0)$, and both together are
-$p(x)$. If nothing is ever refused, the two distributions agree and nothing is left to prove.""",
+$p(x)$. If nothing is ever rejected, the two distributions agree and nothing is left to prove.""",
         marking=(
             (2, "the smaller of the two probabilities, added up over the words"),
             (2, "the positive part of the difference, made to add up to one"),
-            (4, "both ways to a word, the second with the chance of any refusal"),
-            (1, "the case in which no draft is ever refused"),
+            (4, "both ways to a word, the second with the chance of any rejection"),
+            (1, "the case in which no proposal is ever rejected"),
         ),
         given={"p": p, "q": q},
         values={"accepted": accepted, "again": again},

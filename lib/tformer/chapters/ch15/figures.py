@@ -19,7 +19,7 @@ WIDE = 1000 / 72
 TEMPERATURES = (2.0, 1.0, 0.5, 0.1)
 FLAT = "Mia came by. The"
 SHARP = "Mia came by. The dog did not cross the river because it was too tired. So Mia woke the"
-"""After the first nearly every noun may come, after the second one."""
+"""After the first some forty words may come, after the second one."""
 RULES = ("top-k, k = 5", "top-p, p = 0.9", "min-p, p = 0.1")
 
 
@@ -109,7 +109,7 @@ def kept(row: np.ndarray) -> list[np.ndarray]:
 
 def cuts() -> tuple[Figure, Figure]:
     """A flat row and a sharp one, likeliest first, and how far each rule keeps."""
-    return _cut(FLAT, "flat: the first noun"), _cut(SHARP, "sharp: who is helped")
+    return _cut(FLAT, "flat: after “The”"), _cut(SHARP, "sharp: who is helped")
 
 
 def _cut(text: str, title: str) -> Figure:
