@@ -47,7 +47,7 @@ class State(NamedTuple):
 
 def seen(scores: np.ndarray, v: np.ndarray) -> State:
     """The state after the keys of (..., T, S) scores and (..., S, d_v) values, at least one."""
-    scores = scores.astype(np.result_type(scores, np.float32), copy=False)  # of half precision
+    scores = scores.astype(np.result_type(scores, np.float32))
     top = scores.max(axis=-1)
     terms = scores - np.where(top == -np.inf, 0, top)[..., np.newaxis]
     np.exp(terms, out=terms)
