@@ -40,6 +40,17 @@ function lecture() {
   document.head.append(style);
 }
 
+/** Load what answers while a reader types in the field beside the text, when they first come to it. */
+async function answers(field) {
+  const [index, program] = field.form.dataset.scripts.split(" ");
+  field.form.dataset.scripts = "";
+  for (const src of index ? [index, program] : []) {
+    const script = Object.assign(document.createElement("script"), { src });
+    document.head.append(script);
+    await new Promise((loaded) => script.addEventListener("load", loaded));
+  }
+}
+
 /** Let the keyboard scroll what is wider than its column, and nothing else. */
 function reachWide() {
   const wide =
@@ -59,6 +70,9 @@ document.addEventListener("DOMContentLoaded", () => {
   document.querySelector("[data-lecture]")?.addEventListener("click", lecture);
   if (/^#slide-\d+$/.test(location.hash)) addEventListener("load", lecture);
   openTarget();
+  const field = document.querySelector(".book-search input");
+  field?.addEventListener("focus", () => answers(field), { once: true });
+  if (field === document.activeElement && field) answers(field);
   for (const name of ["primary", "secondary"]) {
     const handle = document.querySelector(`.${name}-toggle`);
     const drawer = document.getElementById(`pst-${name}-sidebar-modal`);

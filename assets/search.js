@@ -1,7 +1,8 @@
-// The search page: looks through the places of the book and shows each with a line of its text.
+// Looks through the places of the book while a reader types: on the search page each is shown with a
+// line of its text, under the field of another page the first few by name.
 "use strict";
 
-const MOST = 40, BEFORE = 70, LENGTH = 230;
+const MOST = 40, FEW = 7, BEFORE = 70, LENGTH = 230;
 const WORTH = { term: 30, box: 20, section: 15, page: 10 };
 
 const plain = (text) => text.normalize("NFKD").replace(/\p{M}/gu, "").toLowerCase();
@@ -10,20 +11,28 @@ const stem = (word) => (word.length > 3 ? word.replace(/(?<=[^s])s$/, "") : word
 const wordsOf = (query) => [...new Set((plain(query).match(/[\p{L}\p{N}_]+/gu) ?? []).map(stem))];
 const begins = (word) => new RegExp(`(?<![\\p{L}\\p{N}])${word}`, "gu");
 
-/** The places that have all words, best first. */
-function search(book, query) {
+const PLACES = globalThis.BOOK.map(([address, kind, title, page, text]) =>
+  ({ address, kind, title, page, text, head: plain(title), body: plain(text) }));
+// A word of the glossary, or a box of the text that defines something.
+const defines = ({ kind, title }) => kind === "term" || (kind === "box" && title.startsWith("Definition"));
+
+/** The places that have all words, best first: what defines them, then where they stand in a title. */
+function search(query) {
   const words = wordsOf(query);
   if (!words.length) return [];
-  const scored = book.map(([address, kind, title, page, text]) => {
-    const head = plain(title), body = plain(text);
-    let score = WORTH[kind];
+  const scored = PLACES.map((place) => {
+    let score = WORTH[place.kind], titled = 0;
     for (const word of words) {
-      const inTitle = (head.match(begins(word)) ?? []).length, inText = (body.match(begins(word)) ?? []).length;
+      const inTitle = (place.head.match(begins(word)) ?? []).length, inText = (place.body.match(begins(word)) ?? []).length;
       if (!inTitle && !inText) return null;
+      titled += inTitle > 0;
       score += (inTitle ? 40 : 0) + Math.min(inText, 10);
     }
-    if (wordsOf(title.replace(/^[\d.]+ /, "")).join() === words.join()) score += 60;
-    return { address, title, page, text, score };
+    const name = wordsOf(place.title.replace(/^[\d.]+ /, ""));
+    if (name[0]?.startsWith(words[0])) score += 30; // of "softm", softmax before log-softmax
+    if (name.join() === words.join()) score += 60;
+    if (titled === words.length && defines(place)) score += 100;
+    return { ...place, score };
   });
   return scored.filter(Boolean).sort((a, b) => b.score - a.score);
 }
@@ -48,29 +57,38 @@ function excerpt(text, query) {
   return p;
 }
 
-function show(found, query) {
-  const results = document.getElementById("search-results");
-  const status = document.createElement("p"), list = document.createElement("ul");
+/** Show what was found, `most` of it, with a line of its text if there is room. */
+function show(query, results, root, most, roomy) {
+  if (!query) return results.replaceChildren();
+  const found = search(query), status = document.createElement("p"), list = document.createElement("ul");
   list.className = "search";
-  const more = found.length > MOST ? `, of which the first ${MOST} are shown` : "";
+  const more = found.length > most ? `, of which the first ${most} are shown` : "";
   status.textContent = found.length
     ? `${found.length} ${found.length === 1 ? "place" : "places"} in the book${more}`
     : `“${query}” did not match anything in the book.`;
-  for (const { address, title, page, text } of found.slice(0, MOST)) {
+  for (const { address, title, page, text } of found.slice(0, most)) {
     const item = document.createElement("li"), link = document.createElement("a"), where = document.createElement("span");
-    link.href = address;
+    link.setAttribute("href", root + address);
     link.textContent = title;
     where.className = "search-page";
     where.textContent = page === title ? "" : page;
     item.append(link, " ", where);
-    if (text) item.append(excerpt(text, query));
+    if (roomy && text) item.append(excerpt(text, query));
     list.append(item);
   }
   results.replaceChildren(status, list);
 }
 
-const query = new URLSearchParams(location.search).get("q")?.trim();
-if (query) {
-  document.querySelector("main input[name=q]").value = query;
-  show(search(globalThis.BOOK, query), query);
+for (const field of document.querySelectorAll("form.bd-search input[name=q]")) {
+  const root = field.form.getAttribute("action").replace(/search\.html$|#$/, "");
+  const page = document.getElementById("search-results"), results = page ?? document.createElement("div");
+  const answer = () => show(field.value.trim(), results, root, page ? MOST : FEW, Boolean(page));
+  if (page) field.value = new URLSearchParams(location.search).get("q")?.trim() ?? "";
+  else {
+    results.className = "book-answers";
+    results.ariaLive = "polite";
+    field.form.after(results);
+  }
+  field.addEventListener("input", answer);
+  answer();
 }

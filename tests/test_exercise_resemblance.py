@@ -1,12 +1,15 @@
-"""What an answer is told that is right up to its type: whole numbers alone, or few digits."""
+"""What an answer is told that is right up to its type, its digits or the order of its parts."""
+
+from fractions import Fraction
 
 import numpy as np
 import pytest
 
 from tformer.exercises.answer import Answer, Wrong
 from tformer.exercises.diagnosis import check_by_table
-from tformer.exercises.kinds import Array
+from tformer.exercises.kinds import Array, Several
 from tformer.exercises.table import Table, case
+from tformer.exercises.whereabouts import whereabouts
 
 TABLE = Table(
     lambda x: x / 3,
@@ -17,11 +20,12 @@ TABLE = Table(
 )
 
 
-def told(answer):
+def told(answer, table=TABLE):
     """What is said to an answer."""
     with pytest.raises(Wrong) as caught:
-        check_by_table(TABLE, Answer(answer))
-    return caught.value.explain()[0]
+        check_by_table(table, Answer(answer))
+    wrong = caught.value
+    return wrong.explain()[0] if wrong.explain else str(wrong)
 
 
 def _written_into_its_like(x):
@@ -62,3 +66,65 @@ def test_few_digits_are_told():
 )
 def test_other_mistakes_are_no_matter_of_digits(answer):
     assert "digits" not in told(answer)
+
+
+THREE = Table(
+    lambda x: (x, x**2, x.sum()),
+    lambda: [case(x=[1.0, 2]), case(x=[3.0, 4, 5]), case(x=[1.0, 1])],
+    {},
+    Several(names=("one", "two", "total")),
+    otherwise="Look again.",
+)
+
+
+@pytest.mark.parametrize("order", [(0, 2, 1), (1, 0, 2), (1, 2, 0), (2, 0, 1), (2, 1, 0)])
+def test_parts_that_stand_in_another_order_are_told(order):
+    text = told(lambda x: [(x, x**2, x.sum())[i] for i in order], THREE)
+    assert text.endswith(
+        "All are right, and stand in another order: one first, then two and total."
+    )
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        lambda x: (x**2, x, x.sum() + (x[0] == 3)),  # in the first case alone
+        lambda x: (x**2, x, x.sum()) if x[0] == 1 else (x, x**2, x.sum()),  # a single wrong one
+        lambda x: (x**2, x, 0 * x.sum()),
+    ],
+)
+def test_other_parts_are_in_no_order(answer):
+    assert "order" not in told(answer, THREE)
+
+
+def test_of_a_single_number_is_said_that_it_is_always_so():
+    assert told(lambda x: (x, x**2, 2 * x.sum()), THREE).endswith(
+        "It is always 2 times what it should be."
+    )
+    assert told(lambda x: (x, x**2, 0), THREE).endswith("It is always 0, whatever is asked.")
+
+
+def test_places_may_have_a_name_and_a_first_number():
+    right = np.arange(5.0)
+    wrong = right + [0, 0, 1, 1, 0]
+    assert whereabouts(wrong, right, ("step", "steps"), 1) == (
+        "Wrong are the steps 3 and 4; the others are right."
+    )
+    assert whereabouts(right + (right == 1), right, ("step", "steps"), 1) == "Only step 2 is wrong."
+    assert whereabouts(right + (right == 0), right, ("step", "steps"), 1) == (
+        "Only the first step is wrong."
+    )
+    assert whereabouts(right + (right == 4), right, ("step", "steps"), 1) == (
+        "Only the last step is wrong."
+    )
+    assert whereabouts(right + (right == 1), right) == "Only entry 1 is wrong."
+
+
+@pytest.mark.parametrize(
+    ("value", "plain"),
+    [(Fraction(1, 3), True), ([Fraction(1, 3)], True), ([None, 1.0], False), ([sum], False)],
+)
+def test_numbers_of_another_type_are_asked_for_as_floats(value, plain):
+    text = told(lambda x: value)
+    assert "cannot be read as an array of numbers" in text
+    assert ("float() makes plain numbers of such ones." in text) is plain

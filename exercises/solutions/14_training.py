@@ -286,8 +286,8 @@ check("14.7", plateaus)
 
 # %% [markdown] exercise="why"
 # These are conditional entropies, and each is no larger than the one before. A loss that stands at
-# one of them says what the model has found out; whether it will stand there, and for how long, the
-# entropies do not say.
+# one of them suggests what the model has found out; other knowledge may have the same loss. Whether
+# it will stand there, and for how long, the entropies do not say.
 
 # %% [markdown]
 # ## 14.8 A spike is remembered

@@ -245,7 +245,7 @@ check("20.6", width)
 # where its vertex lies, although neither E, A, B nor the budget is given: why are they not needed?
 #
 # Write `missed(alpha, beta, away)` for at least three different places, in any order. Return the
-# vertex on the scale of `away`; 0 would be right.
+# vertex on the scale of `away`; 0 would be right. Four digits are compared.
 # ```
 
 # %%

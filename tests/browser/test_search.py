@@ -55,3 +55,36 @@ def test_odd_queries_are_only_text(visit: Visit, query: str) -> None:
     page = visit(f"search.html?q={query}")
     expect(page.locator("#search-results")).to_contain_text("did not match")
     assert page.locator("#search-results img").count() == 0
+
+
+def test_the_search_page_answers_while_typing(visit: Visit) -> None:
+    page = visit("search.html")
+    field = page.locator("main input[type=search]")
+    field.press_sequentially("softm")
+    first = page.locator("#search-results li > a").first
+    expect(first).to_have_attribute("href", "chapters/glossary.html#term-softmax")
+    field.fill("")
+    expect(page.locator("#search-results li")).to_have_count(0)
+
+
+def test_the_field_beside_the_text_answers_while_typing_what_defines_first(visit: Visit) -> None:
+    page = visit("chapters/00_prerequisites.html", viewport={"width": 1440, "height": 900})
+    assert page.evaluate("typeof globalThis.BOOK") == "undefined"  # 0.3 MB that few ask for
+    field = page.locator(".book-search input")
+    field.press_sequentially("softmax")
+    answers = page.locator(".book-answers li > a")
+    expect(answers).to_have_count(7)
+    links = answers.evaluate_all("(all) => all.map((link) => link.getAttribute('href'))")
+    assert links[0] == "../chapters/glossary.html#term-softmax"
+    assert [link for link in links[1:3] if "#def-" in link]
+    page.keyboard.press("Tab")
+    page.keyboard.press("Enter")
+    expect(page.locator("#term-softmax")).to_be_in_viewport()
+
+
+def test_what_was_typed_before_the_index_came_is_answered(visit: Visit) -> None:
+    page = visit("chapters/00_prerequisites.html", viewport={"width": 1440, "height": 900})
+    page.locator(".book-search input").evaluate(
+        "(field) => { field.value = 'zyx'; field.focus(); }"
+    )
+    expect(page.locator(".book-answers")).to_contain_text("did not match")

@@ -6,10 +6,9 @@ import time
 from collections.abc import Iterator
 
 from tformer.exercises.answer import Answer, Wrong
-from tformer.exercises.resemblance import few_digits, resemblance
+from tformer.exercises.resemblance import exchanged, few_digits, resemblance
 from tformer.exercises.table import Case, Sentence, Table, Trial
 from tformer.exercises.undefined import undefined
-from tformer.exercises.whereabouts import whereabouts
 
 
 def check_by_table(table: Table, f: Answer) -> None:
@@ -63,7 +62,8 @@ class Diagnosis:
             pass
         first = undefined(self.f, self.failed)
         place = self.failed.place or 0
-        why = self._remark() or resemblance(self.trials, place) or few_digits(self.trials, place)
+        why = exchanged(self.trials, self.table.kind) or self._remark()
+        why = why or resemblance(self.trials, place) or few_digits(self.trials, place)
         why = why or self._general()
         return " ".join(filter(None, [self.failed.text, first, why])), False
 
@@ -78,7 +78,7 @@ class Diagnosis:
         place = self.failed.place
         if place is None:
             return ""
-        where = whereabouts(self.failed.got[place], self.failed.want[place])
+        where = self.table.kind.where(self.failed.got[place], self.failed.want[place])
         return f"{where} {self.table.fallback(self.failed.case)}".strip()
 
     def _mutant(self) -> tuple[Sentence, Trial] | None:

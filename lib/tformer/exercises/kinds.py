@@ -14,6 +14,7 @@ import numpy as np
 
 from tformer.exercises import compare, describe
 from tformer.exercises.answer import Answer, Wrong
+from tformer.exercises.whereabouts import whereabouts
 
 Parts = tuple[Any, ...]
 
@@ -79,6 +80,10 @@ class Array:
     def remark(self, got: Any, want: Any) -> str:
         """Say what the two parts alone show about the mistake; "" if nothing."""
         return compare.axis_of_one(got, want) or compare.last_digits(got, want)
+
+    def where(self, got: Any, want: Any) -> str:
+        """Say which entries of a part are wrong; "" if there is nothing to say."""
+        return whereabouts(got, want)
 
 
 @dataclass(frozen=True)
@@ -211,8 +216,11 @@ def parts(
     listed = f"{', '.join(names[:-1])} and {names[-1]}"
     kind = "numbers" if scalars else "arrays"
     needed = f"it should return {describe.count(len(names))} {kind}, {listed}."
+    apart = "" if scalars else " Return them one by one, with commas between them."
     if isinstance(value, np.ndarray) and value.ndim < 3 and not (scalars and value.ndim == 1):
-        raise Wrong(f"With {said}, {f.name} returns one array, of shape {value.shape}; {needed}")
+        raise Wrong(
+            f"With {said}, {f.name} returns one array, of shape {value.shape}; {needed}{apart}"
+        )
     if not isinstance(value, tuple | list | np.ndarray):
         raise Wrong(f"With {said}, {f.name} returns {describe.kind(value)}; {needed}")
     if len(value) != len(names):

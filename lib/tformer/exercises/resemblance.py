@@ -8,12 +8,14 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
+from itertools import permutations
 
 import numpy as np
 
 from tformer.exercises import describe
 from tformer.exercises.compare import same
 from tformer.exercises.describe import show
+from tformer.exercises.kinds import Array, Several
 from tformer.exercises.table import Trial
 
 Pair = tuple[np.ndarray, np.ndarray]
@@ -73,7 +75,7 @@ def resemblance(trials: Sequence[Trial], place: int) -> str:
             return sentence
     for words, function in FUNCTIONS.items():
         if _always(pairs, partial(_same_turned, _of_floats(function))):
-            return f"Every number is {words}."
+            return f"{_every(pairs)} {words}."
     return (
         _rounded(pairs)
         or _factor(trials, pairs)
@@ -81,6 +83,27 @@ def resemblance(trials: Sequence[Trial], place: int) -> str:
         or _given(trials, pairs)
         or _order(pairs)
     )
+
+
+def exchanged(trials: Sequence[Trial], kind: Array) -> str:
+    """Say that all parts of the answer are right, and stand in another order; "" if not."""
+    wrong = sum(bool(trial.text) for trial in trials)
+    if not isinstance(kind, Several) or wrong < 2 or any(trial.error for trial in trials):
+        return ""
+    for order in permutations(range(len(kind.names))):
+        if all(kind.same(t.got[i], t.want[j]) for t in trials for j, i in enumerate(order)):
+            first, *others = kind.names
+            return f"All are right, and stand in another order: {first} first, then {_and(others)}."
+    return ""
+
+
+def _and(names: Sequence[str]) -> str:
+    return " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
+
+
+def _every(pairs: list[Pair]) -> str:
+    """Begin a sentence on all numbers, or on the only one of each trial."""
+    return "Every number is" if any(right.ndim for _, right in pairs) else "It is always"
 
 
 def _always(pairs: list[Pair], alike: Callable[[np.ndarray, np.ndarray], bool]) -> bool:
@@ -124,7 +147,7 @@ def _offset(pairs: list[Pair]) -> str:
     off = float(got.flat[0]) - float(right.flat[0])
     if not math.isfinite(off) or not _always(pairs, partial(_same_turned, lambda y: y + off)):
         return ""
-    return f"Every number is too {'large' if off > 0 else 'small'} by {show(abs(off))}."
+    return f"{_every(pairs)} too {'large' if off > 0 else 'small'} by {show(abs(off))}."
 
 
 def _given(trials: Sequence[Trial], pairs: list[Pair]) -> str:
@@ -152,11 +175,11 @@ def _factor(trials: Sequence[Trial], pairs: list[Pair]) -> str:
         return ""
     for words, factor in FACTORS.items():
         if times([factor] * len(pairs)):
-            return f"Every number is {words} times what it should be."
+            return f"{_every(pairs)} {words} times what it should be."
     for words, sizes in _sizes(trials):
         for name, power in POWERS.items():
             if times([float(n) ** power for n in sizes]):
-                return f"Every number is {name} times what it should be, where n is {words}."
+                return f"{_every(pairs)} {name} times what it should be, where n is {words}."
     return ""
 
 

@@ -21,8 +21,13 @@ REGIONS: dict[str, Callable[[int, int], Array]] = {  # of a table with T rows an
 LISTED = 3  # places that are named one by one
 
 
-def whereabouts(got: object, want: object) -> str:
-    """Return a sentence on which entries are wrong, or how rows are; "" where it says nothing."""
+def whereabouts(
+    got: object, want: object, called: tuple[str, str] = ("entry", "entries"), start: int = 0
+) -> str:
+    """Return a sentence on which entries are wrong, or how rows are; "" where it says nothing.
+
+    Entries of a list are `called` so, one and many, and counted from `start`.
+    """
     if not isinstance(got, Array) or not isinstance(want, Array):
         return ""
     if got.dtype.kind not in "biuf" or want.dtype.kind not in "biuf":
@@ -30,15 +35,14 @@ def whereabouts(got: object, want: object) -> str:
     if got.shape != want.shape or got.size < 2:
         return ""
     wrong = ~close(got, want)
-    return " ".join(filter(None, [_where(wrong), _how(got, want, wrong)]))
+    where = _named(wrong, *called, start) if wrong.ndim == 1 else _where(wrong)
+    return " ".join(filter(None, [where, _how(got, want, wrong)]))
 
 
 def _where(wrong: Array) -> str:
-    """Name the entries that are wrong, if some are right."""
+    """Name the entries of a table that are wrong, if some are right."""
     if wrong.all():
         return ""
-    if wrong.ndim == 1:
-        return _named(wrong, "entry", "entries")
     if wrong.ndim > 2:
         stacked = wrong.reshape(*wrong.shape[:-2], -1).any(axis=-1)
         if not stacked.all():
@@ -59,11 +63,13 @@ def _where(wrong: Array) -> str:
     return ""
 
 
-def _named(wrong: Array, one: str, many: str) -> str:
-    """Name places along one axis of which some are wrong and some right."""
-    n, places = wrong.size, np.flatnonzero(wrong)
-    ends = {0: f"the first {one}", n - 1: f"the last {one}"}
-    for some, word in ((places, "wrong"), (np.flatnonzero(~wrong), "right")):
+def _named(wrong: Array, one: str, many: str, start: int = 0) -> str:
+    """Name places along one axis, counted from `start`, if some are wrong and some right."""
+    if wrong.all():
+        return ""
+    n, places = wrong.size, start + np.flatnonzero(wrong)
+    ends = {start: f"the first {one}", start + n - 1: f"the last {one}"}
+    for some, word in ((places, "wrong"), (start + np.flatnonzero(~wrong), "right")):
         if len(some) == 1:
             return f"Only {ends.get(int(some[0]), f'{one} {some[0]}')} is {word}."
     if len(places) <= LISTED:

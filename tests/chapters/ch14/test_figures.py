@@ -49,9 +49,16 @@ def test_the_largest_gradient_is_marked() -> None:
 
 
 def test_gradients_of_all_tensors_of_a_block_are_drawn() -> None:
-    found = figures.sizes()
+    found = [label.get_text() for label in figures.gradients().axes[0].get_yticklabels()]
     assert {"heads.w_q", "feed_forward.w_gate", "embedding", "unembedding"} <= set(found)
     assert len(found) == 12
+
+
+def test_gradients_of_both_blocks_are_compared() -> None:
+    found = figures.sizes()
+    assert len(found) == 21
+    after = [pair[1] for pair in found.values()]
+    assert figures.groups()["after"] == pytest.approx(max(after) / min(after))
 
 
 @pytest.mark.parametrize(("betas", "bound"), [((0.9, 0.95), 1.165), ((0.9, 0.999), 7.270)])

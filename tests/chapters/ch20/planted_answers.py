@@ -1,5 +1,8 @@
 """Mutants of answers to the exercises of chapter 20, and right answers unlike the book's."""
 
+from fractions import Fraction
+from functools import partial
+
 import numpy as np
 import scipy.optimize
 
@@ -83,13 +86,104 @@ def _exponent_in_place(x, loss, floor):
     return -np.polyfit(np.log(x), np.log(loss), 1)[0]
 
 
-def _width_with_its_own_seed(x, y, group, times, rng):
+def _width_in_words(x, y, group, times, rng):
     return "wide"
+
+
+def _width(x, y, group, times, rng, ends=(0.025, 0.975), fewer=0, by_size=False):
+    names = np.unique(group)
+    sums = np.array(
+        [[z[group == g].sum() for z in (x**0, x, y, x * x, x * y)] for g in names.tolist()]
+    )
+    shares = [np.mean(group == g) for g in names] if by_size else np.ones(len(names)) / len(names)
+    n, sx, sy, sxx, sxy = (rng.multinomial(len(names) - fewer, shares, size=times) @ sums).T
+    with np.errstate(all="ignore"):
+        slopes = (n * sxy - sx * sy) / (n * sxx - sx * sx)
+    return np.diff(np.quantile(slopes[np.isfinite(slopes)], ends))[0]
+
+
+def _between_2_and_98_percent(x, y, group, times, rng):
+    return _width(x, y, group, times, rng, ends=(0.02, 0.98))
+
+
+def _between_3_and_97_percent(x, y, group, times, rng):
+    return _width(x, y, group, times, rng, ends=(0.03, 0.97))
+
+
+def _one_group_fewer(x, y, group, times, rng):
+    return _width(x, y, group, times, rng, fewer=1)
+
+
+def _groups_by_size(x, y, group, times, rng):
+    return _width(x, y, group, times, rng, by_size=True)
+
+
+def _with_a_seed_of_its_own(x, y, group, times, rng):
+    return _width(x, y, group, times, np.random.default_rng(5))
+
+
+def _without_a_seed(x, y, group, times, rng):
+    return _width(x, y, group, times, np.random.default_rng())
+
+
+def _negative_ones_dropped(rounds, n, d, loss, alpha, beta):
+    table = np.stack([np.ones(len(n)), n**-alpha, d**-beta], axis=1) / loss[:, None]
+    kept = [0, 1, 2]
+    for _ in range(rounds):
+        found = np.zeros(3)
+        found[kept] = np.linalg.lstsq(table[:, kept], np.ones(len(n)), rcond=None)[0]
+        kept = [place for place in kept if found[place] > 0]
+    return tuple(found)
+
+
+def _missed_beside_a_floor(compute):
+    a, b = 477.8, 2143.0
+
+    def missed(alpha, beta, away):
+        best = (alpha * a / (beta * b) * (compute / 6) ** beta) ** (1 / (alpha + beta))
+        n = best * np.exp(away)
+        bend, slope, _ = np.polyfit(away, 1.8 + a / n**alpha + b / (compute / 6 / n) ** beta, 2)
+        return -slope / (2 * bend)
+
+    return missed
+
+
+def _vertex_on_a_grid(alpha, beta, away):
+    fitted = np.polyfit(away, np.exp(-alpha * away) / alpha + np.exp(beta * away) / beta, 2)
+    grid = np.linspace(-6, 6, 20001)
+    return grid[np.polyval(fitted, grid).argmin()]
+
+
+def _flops_as_fractions(d, n_layers, n_vocab, T):
+    return [Fraction(x) for x in _flops_by_products(d, n_layers, n_vocab, T)]
+
+
+def _asks_by_difference(one, other):
+    return *_crossing_by_search(one, other)[:2], 2 - int(one[3] - one[4] > other[3] - other[4])
 
 
 MUTANTS = {
     "20.2": {"changes the loss it was given": _exponent_in_place},
-    "20.6": {"returns a string": _width_with_its_own_seed},
+    "20.1": {"float() makes plain numbers of such ones.": _flops_as_fractions},
+    "20.4": {
+        "Several constants came out negative": partial(_negative_ones_dropped, 3),
+        "fitted again, once": partial(_negative_ones_dropped, 2),
+    },
+    "20.6": {
+        "returns a string": _width_in_words,
+        "Which quantiles are yours?": (_between_2_and_98_percent, _between_3_and_97_percent),
+        "One group too few was drawn": _one_group_fewer,
+        "Larger groups were drawn more often": _groups_by_size,
+        "it is `rng` that should draw": _with_a_seed_of_its_own,
+        "something beside `rng` draws": _without_a_seed,
+    },
+    "20.7": {
+        "That is close, and four digits are compared.": (
+            _missed_beside_a_floor(1e24),
+            _vertex_on_a_grid,
+        )
+    },
+    "20.8": {"You compared α − β": _asks_by_difference},
 }
 
 RIGHT = {
@@ -99,6 +193,6 @@ RIGHT = {
     "20.4": [_constants_by_cases],
     "20.5": [_misled_by_polyfit],
     "20.6": [_width_by_sums],
-    "20.7": [_missed_by_real_law],
+    "20.7": [_missed_by_real_law, _missed_beside_a_floor(1e21)],
     "20.8": [_crossing_by_search],
 }

@@ -60,14 +60,15 @@ def pages(root: Path) -> dict[str, str]:
         for chapter in part["chapters"]:
             count += bool(part.get("numbered"))
             number = str(named(chapter["file"]) or count) if part.get("numbered") else ""
-            found |= dict.fromkeys(_files(chapter), number)
+            found |= dict.fromkeys(files(chapter), number)
     return found
 
 
-def _files(entry: Mapping[str, Any]) -> Iterator[str]:
+def files(entry: Mapping[str, Any]) -> Iterator[str]:
+    """The page of an entry of the table of contents, and those below it."""
     yield entry["file"]
     for below in entry.get("sections", []):
-        yield from _files(below)
+        yield from files(below)
 
 
 def number_headings(notebook: NotebookNode, chapter: str) -> None:

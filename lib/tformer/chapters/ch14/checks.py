@@ -7,17 +7,30 @@ from typing import Any
 
 import numpy as np
 
+from tformer.exercises.kinds import Array as Kind
 from tformer.exercises.kinds import Several
 from tformer.exercises.promises import promised, single, whole
 from tformer.exercises.registry import exercise
 from tformer.exercises.samples import integers
 from tformer.exercises.table import Case, case
+from tformer.exercises.whereabouts import whereabouts
 
 Array = np.ndarray
 
 
+class BySteps(Kind):
+    """A number for each step of a training, from step 1 on."""
+
+    def where(self, got: Any, want: Any) -> str:
+        """Say which steps are wrong."""
+        return whereabouts(got, want, ("step", "steps"), 1)
+
+
 def _steps() -> Iterator[Case]:
-    small = "The means become 1.5 and 2.25, corrected 3 and 9; the move is 3 / (3 + 1) + 0.1 · 10."
+    small = (
+        "The means become 1.5 and 2.25, corrected 3 and 9; the move is 3 / (3 + 1), the decay "
+        "0.1 · 10, and x loses the rate times their sum."
+    )
     one: dict[str, Any] = {"x": np.array(10.0), "grad": np.array(3.0)}
     none: dict[str, Any] = {"mean": np.array(0.0), "square": np.array(0.0)}
     dials: dict[str, Any] = {"rate": 0.5, "betas": (0.5, 0.75), "eps": 1.0, "decay": 0.1}
@@ -25,6 +38,12 @@ def _steps() -> Iterator[Case]:
     later = "At step 2 the means are not 0, and the corrections are 1 − β²."
     two: dict[str, Any] = {"x": [2, -4], "grad": [1, -2], "mean": [3, 1], "square": [8, 4]}
     yield case(**two, step=2, **dials, why=later)
+    past = "The gradient is 0 now, and the mean of earlier ones still moves the parameter."
+    rests: dict[str, Any] = {"x": [2, -4], "grad": [0, -2], "mean": [3, 1], "square": [8, 4]}
+    yield case(**rests, step=2, **dials, why=past)
+    grown = "Where gradients have grown, a move may be longer than the rate."
+    large: dict[str, Any] = {"x": [5, -5], "grad": [3, -4], "mean": [3, -4], "square": [1, 2]}
+    yield case(**large, step=2, **dials, why=grown)
     still = "Where a gradient has always been 0, nothing but the decay moves the parameter."
     zero: dict[str, Any] = {"grad": [0, 0], "mean": [0, 0], "square": [0, 0]}
     yield case(x=[5, 0], **zero, step=7, **dials, why=still)
@@ -86,6 +105,13 @@ def _first() -> tuple[Array, Array, Array]:
             eps stands under your root; it is added to the root.
         np.sqrt(new_square / (1 - beta2**step)) + eps → np.sqrt(new_square / (1 - beta2**step))
             eps is missing: where all gradients were 0 you divide 0 by 0.
+        np.sqrt(new_square → np.maximum(eps, $ ;; (1 - beta2**step)) + eps → (1 - beta2**step)))
+            You took the larger one of root and eps; they are added.
+        right / size + → np.where(grad == 0, 0, right / size) +
+            Where the gradient is 0 now, nothing but your decay moves the parameter; the mean of
+            earlier gradients should move it too.
+        right / size + → np.clip(right / size, -1, 1) +
+            Your moves are cut at the rate; where gradients have grown they are longer.
         np.sqrt(new_square / (1 - beta2**step)) + eps → new_square / (1 - beta2**step) + eps
             The root is missing: the move is then one over a gradient, and not a number of its own.
         np.sqrt(new_square / (1 - beta2**step)) → np.sqrt(new_square) / (1 - beta2**step)
@@ -193,6 +219,7 @@ def _by_linspace(steps: int, warmup: int, rate: float, last: float) -> Array:
         "The wave is last + (1 − last) (1 + cos(π · done)) / 2, times the rate.",
     ),
     cases=_schedules,
+    kind=BySteps(),
     mutants={
         "Both of your pieces hold both of their ends: the line is 0 at step 1, and the full rate "
         "stands twice.": _by_linspace,

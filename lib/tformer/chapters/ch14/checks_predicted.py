@@ -7,22 +7,23 @@ from typing import Any
 
 import numpy as np
 
-from tformer.exercises.kinds import Array, Several
+from tformer.chapters.ch14.checks import BySteps
+from tformer.exercises.kinds import Several
 from tformer.exercises.registry import exercise
 from tformer.exercises.table import Case, case
 
 Table = np.ndarray
 
 
-class Drawn(Array):
-    """An array that somebody may have found by drawing."""
+class Drawn(BySteps):
+    """Numbers that somebody may have found by drawing."""
 
     def remark(self, got: Any, want: Any) -> str:
-        """Say that random draws leave errors."""
+        """Say what leaves small errors."""
         if got.shape == want.shape and got.size and 0 < np.abs(got / want - 1).max() < 0.05:
             return (
-                "That is close, but not to eight digits; all tosses can be taken together, without "
-                "drawing one."
+                "That is close, but not to eight digits. Numbers of few digits leave such errors, "
+                "something small that is added, and draws: all tosses can be taken together."
             )
         return super().remark(got, want)
 
@@ -223,9 +224,12 @@ def plateaus(p: Table) -> tuple[float, float, float]:
 
 
 def _spikes() -> Iterator[Case]:
-    small = "The means become 5 and 21, then 3 and 16, 2 and 12.25, 1.5 and 9.4."
+    small = (
+        "The means become 5 and 21, then 3 and 16, 2 and 12.25, 1.5 and 9.4; short are the moves "
+        "of steps 4 to 7."
+    )
     given: dict[str, Any] = {"beta1": 0.5, "beta2": 0.75}
-    yield case(size=9.0, **given, steps=4, want=(5 / 21**0.5, 1), why=small)
+    yield case(size=9.0, **given, steps=7, want=(5 / 21**0.5, 4), why=small)
     half = "1.5 / 3 is half, and not shorter than half."
     yield case(size=3.0, beta1=0.75, beta2=0.0, steps=1, want=(0.5, 0), why=half)
     none = "A gradient of 1 is no spike: every move is as long as the rate."
@@ -296,6 +300,8 @@ def _spikes() -> Iterator[Case]:
             The move at the spike itself may be the longest.
         max(moves), sum → moves[0], sum
             The longest move may come after the spike, where the squares forget sooner.
+        max(moves), sum → max(1.0, *moves), sum
+            Your longest move is 1 at least, as before the spike; all from it on may be shorter.
         sum(m < 0.5 for m in moves) → sum(m > 0.5 for m in moves)
             You count the long ones.
         sum(m < 0.5 for m in moves) → sum(m < 0.5 * max(moves) for m in moves)

@@ -96,10 +96,13 @@ def warmup(
         "what vanishes is half of the gradient": {"length": 0.5},
         "no scale is too large": {"over": 28},
         "bfloat16 parameters take what float16 ones take": {"lost": 0.36},
+        "Adam's moves are off by as little as the gradient": {"moved": 0.0086},
     },
-    scope="one batch of 8 rows, 15 scales, as stored; one again",
+    scope="8 rows at 15 scales, moves on 6 batches, stored; one again",
 )
-def underflow(length: float = 0.0086, over: int = 24, lost: float = 0.79) -> str:
+def underflow(
+    length: float = 0.0086, over: int = 24, lost: float = 0.79, moved: float = 0.49
+) -> str:
     """What is stored, and one scale again."""
     from tformer.chapters.ch14 import half
 
@@ -120,4 +123,7 @@ def underflow(length: float = 0.0086, over: int = 24, lost: float = 0.79) -> str
     for name, share in (("bfloat16", lost), ("float16", 0.36)):
         got = found["lost"][name]
         require(near(got, share, 5e-3), f"{name} parameters: {got} of the moves are lost")
+    (moves, turned), (scaled, _) = (found["moves"][power] for power in ("0", "12"))
+    require(all(near(x, moved, 0.025) for x in moves), f"moves are off by {moves}")
+    require(max(scaled) < 0.0315 and near(turned, 0.91, 5e-3), f"{scaled}, {turned}")
     return "stored errors and shares of 15 scales; the error at 2^12 measured again"

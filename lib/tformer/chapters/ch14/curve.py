@@ -73,7 +73,7 @@ def resumed(
     streamed : bool
         Whether batches come from one generator, which begins anew with the process.
     forgotten : bool
-        Whether the moments are lost.
+        Whether the moments are lost, and Adam begins anew.
     """
     found: dict[int, float] = {}
     for last in (stop, RECIPE.steps):
@@ -88,8 +88,11 @@ def resumed(
 
 
 def _forget(place: Path) -> None:
-    """Set the moments of a checkpoint to 0."""
+    """Set the moments of a checkpoint to 0, and the steps that Adam counts."""
     folder = Folder(place, RECIPE)
     if (found := folder.load()) is not None:
-        tensors = {k: 0 * x if ".exp_avg" in k else x for k, x in found.tensors.items()}
+        lost = (".exp_avg", "optimiser.step.")
+        tensors = {
+            k: 0 * x if any(part in k for part in lost) else x for k, x in found.tensors.items()
+        }
         folder.save(found.step, tensors)

@@ -45,8 +45,8 @@ ${g2}$.
 
 **(b)** Give the quotient of corrected means at the second step, and the parameter after it.
 
-**(c)** Why does the size of the first gradient not matter, and what is this to a training whose
-first gradients are mostly noise?
+**(c)** Why does the size of the first gradient not matter in (a), and what is this to a training
+whose first gradients are mostly noise?
 
 **(d)** Somebody adds decay times parameter to the gradient instead, and runs Adam. Where is the
 parameter after the first step, and what has become of the decay?""",
@@ -152,12 +152,12 @@ def stands(rng: Rng) -> Item:
     start = known + Fraction(copies * names + asked * (nouns + 1), n_tokens)
     return Item(
         statement=rf"""
-Each text has {n_tokens} tokens. First comes one of {2**names} names; somewhere after it come an
-animal, one of {2**nouns}, and a street, one of {2**nouns} others. Later the name is repeated
-{copies} times. The text ends with {asked} questions of two tokens: *tired* or *wide*, and then the
-animal after *tired* and the street after *wide*. All that is drawn is drawn independently, with
-equal probabilities. The other {sure} tokens follow with certainty from the place that they stand
-at. Count in bits.
+Each text has {n_tokens} tokens, and the same kind of token at each place. First comes one of
+{2**names} names; after it come an animal, one of {2**nouns}, and a street, one of {2**nouns}
+others. Later the name is repeated {copies} times. The text ends with {asked} questions of two
+tokens: *tired* or *wide*, and then the animal after *tired* and the street after *wide*. All that
+is drawn is drawn independently, with equal probabilities. The other {sure} tokens follow with
+certainty from the place that they stand at. Count in bits.
 
 **(a)** Give the least mean loss a token of any model.
 
@@ -225,9 +225,10 @@ to the end.
 
 **(b)** How many steps are made in all?
 
-**(c)** Losses are scaled by $2^{{{power}}}$. The scale is halved and the step left out whenever a
-gradient is infinite, and doubled after {calm} finite steps in a row. Gradients are infinite
-from the scale $2^{{{power + 2}}}$ on. After how many steps is the first one left out?
+**(c)** Another training is long and is never killed. Its losses are scaled by $2^{{{power}}}$. The
+scale is halved and the step left out whenever a gradient is infinite, and doubled after {calm}
+finite steps in a row. Gradients are infinite from the scale $2^{{{power + 2}}}$ on. After how many
+steps is the first one left out?
 
 **(d)** “The checkpoint holds the parameters and the step. Nothing else matters, as the rate and the
 batch are functions of the step.” What does the run lose, and why does nobody notice at once?""",

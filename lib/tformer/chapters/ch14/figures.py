@@ -89,7 +89,7 @@ def on_steps() -> Figure:
 
 @cache
 def sizes() -> dict[str, tuple[float, float]]:
-    """The typical gradient of a number of each kind of tensor, before training and after it."""
+    """The typical gradient of a number of each tensor, before training and after it."""
     import torch
     from torch.nn.functional import cross_entropy
 
@@ -108,16 +108,17 @@ def sizes() -> dict[str, tuple[float, float]]:
         given, wanted = (torch.from_numpy(x[:8]) for x in batches(tokens())(1))
         cross_entropy(module(given).flatten(0, 1), wanted.flatten()).backward()
         for name, x in module.named_parameters():
-            if not name.startswith("blocks.1"):
-                size = float(x.grad.square().mean().sqrt())  # type: ignore[union-attr]
-                found.setdefault(name.removeprefix("blocks.0."), []).append(size)
+            size = float(x.grad.square().mean().sqrt())  # type: ignore[union-attr]
+            found.setdefault(name, []).append(size)
     return {name: (before, after) for name, (before, after) in found.items()}
 
 
 def gradients() -> Figure:
-    """How large the gradients of the storyteller's tensors are."""
+    """How large the gradients of the storyteller's tensors are, of its blocks the first."""
     figure, ax = panel(4.8, 3.4)
-    found = sorted(sizes().items(), key=lambda pair: pair[1][0])
+    some = {name.removeprefix("blocks.0."): pair for name, pair in sizes().items()}
+    some = {name: pair for name, pair in some.items() if not name.startswith("blocks.1.")}
+    found = sorted(some.items(), key=lambda pair: pair[1][0])
     for y, (_, pair) in enumerate(found):
         ax.plot(pair, (y, y), color=QUIET, linewidth=1)
     for i, (name, color) in enumerate((("before training", QUERY), ("after it", KEY))):

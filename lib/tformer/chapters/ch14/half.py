@@ -16,17 +16,27 @@ from torch.nn.functional import cross_entropy
 
 from tformer import fast
 from tformer.experiments.threads import one_thread
+from tformer.experiments.training import Adam
 from tformer.parameters import tree_map
 from tformer.storyteller.stored import load, tokens
 from tformer.storyteller.training import BATCH, CONFIGURATION, RECIPE, batches
 
-__all__ = ["FILE", "SCALES", "at_scale", "last_moves", "logits_gradient", "measured", "stored"]
+__all__ = [
+    "FILE",
+    "SCALES",
+    "at_scale",
+    "last_moves",
+    "logits_gradient",
+    "measured",
+    "moves_at_scale",
+    "stored",
+]
 
 FILE = Path(__file__).with_name("half.json")
 SCALES = (*range(0, 29, 2),)
 """Powers of two by which losses are multiplied."""
-ROWS, AFTER = 8, 40
-"""Rows of a batch that is looked at; steps of a training that is gone on with."""
+ROWS, AFTER, STEPS = 8, 40, 6
+"""Rows of a batch that is looked at; steps of a training that is gone on with, and of moves."""
 TINY = 2.0**-25
 """Half the smallest number of float16 above 0: what is at most so large rounds to 0."""
 
@@ -44,9 +54,9 @@ def _batch(step: int = 1) -> tuple[torch.Tensor, torch.Tensor]:
     return given, wanted
 
 
-def gradient(scale: float = 1.0, half: torch.dtype | None = None) -> np.ndarray:
+def gradient(scale: float = 1.0, half: torch.dtype | None = None, step: int = 1) -> np.ndarray:
     """The gradient of a batch, all numbers in a row, divided by the scale of its loss."""
-    model, (given, wanted) = _module(), _batch()
+    model, (given, wanted) = _module(), _batch(step)
     with one_thread():
         with torch.autocast("cpu", dtype=half or torch.float16, enabled=half is not None):
             logits = model(given)
@@ -75,6 +85,33 @@ def at_scale(power: int) -> tuple[float, float]:
     if not np.isfinite(got).all():
         return float("inf"), lost
     return float(np.linalg.norm(got - want) / np.linalg.norm(want)), lost
+
+
+def moves_at_scale(power: int) -> tuple[list[float], float]:
+    """What Adam makes of gradients by float16, and of the same by float32, of some batches.
+
+    Returns
+    -------
+    For each step the distance of its moves from those by float32, over the length of those; and
+    of the square of the first distance the share in numbers whose gradient has another sign.
+    """
+    given = zip(
+        *(
+            [gradient(scale, kind, step) for step in range(1, STEPS + 1)]
+            for scale, kind in ((2.0**power, torch.float16), (1.0, None))
+        ),
+        strict=True,
+    )
+    adams = [Adam([np.zeros(len(_exact()))], RECIPE.betas, 1e-8) for _ in range(2)]
+    errors: list[float] = []
+    turned = 0.0
+    for grads in given:
+        got, want = (adam.moves([g.copy()])[0] for adam, g in zip(adams, grads, strict=True))
+        square = (got - want) ** 2
+        if not errors:
+            turned = float(square[grads[0] * grads[1] < 0].sum() / square.sum())
+        errors.append(float(np.linalg.norm(got - want) / np.linalg.norm(want)))
+    return errors, turned
 
 
 def logits_gradient() -> np.ndarray:
@@ -122,6 +159,11 @@ def measured() -> dict[str, Any]:
         "scales": {str(power): [round(x, 5) for x in at_scale(power)] for power in SCALES},
         "logits": round(float((logits <= TINY).mean()), 4),
         "numbers": round(float((numbers[numbers > 0] <= TINY).mean()), 4),
+        "moves": {
+            str(power): [[round(x, 3) for x in errors], round(turned, 3)]
+            for power in (0, 12)
+            for errors, turned in [moves_at_scale(power)]
+        },
         "lost": {name: round(lost(getattr(torch, name)), 4) for name in ("float16", "bfloat16")},
     }
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 
@@ -13,6 +14,20 @@ from tformer.exercises.registry import exercise
 from tformer.exercises.table import Case, case
 
 Array = np.ndarray
+
+
+class Vertex(Number):
+    """Where a parabola has its vertex; the losses may lie on a floor of the reader's own."""
+
+    def remark(self, got: Any, want: Any) -> str:
+        """Say what leaves small errors."""
+        if got.shape == () and 0 < abs(float(got) - float(want)) < 0.01 * abs(float(want)):
+            return (
+                "That is close, and four digits are compared. Beside a floor, or with a large "
+                "budget, the two terms may be so small that digits are lost: what if both are left "
+                "out? A grid over log N leaves such errors too."
+            )
+        return super().remark(got, want)
 
 
 def _by_squares(alpha: float, beta: float, away: Array) -> float:
@@ -52,7 +67,7 @@ def _windows() -> Iterator[Case]:
         "The loss is e^(−αu) / α + e^(βu) / β. np.polyfit finds the parabola.",
     ),
     cases=_windows,
-    kind=Number(relative=1e-6, within=1e-9, near=0.0),
+    kind=Vertex(relative=1e-4, within=1e-9, near=0.0),
     mutants={
         "Your formula is right for a narrow window alone: it leaves out all that is smaller than "
         "a square. The runs are given, so the parabola itself can be found.": _by_squares,

@@ -1,0 +1,54 @@
+"""What has been painted stays where it is, while scripts, figures and typefaces arrive."""
+
+from collections.abc import Callable
+
+import pytest
+from playwright.sync_api import Page, Route
+
+from browser.faults import CHAPTERS
+from browsing import settled
+
+STEADY = 0.1  # of the cumulative layout shift, above which a page is felt to move
+SIZES = ({"width": 1440, "height": 900}, {"width": 390, "height": 844})
+MAIN = ["index.html", *(name for name in CHAPTERS if "deeper" not in name)]
+WATCH = """if (!window.moved) {
+    window.moved = [];
+    new PerformanceObserver((list) => window.moved.push(...list.getEntries()))
+        .observe({ type: "layout-shift", buffered: true });
+}"""
+TOLD = """window.moved.map((shift) => [shift.value, ...shift.sources.map(({ node }) =>
+    (node?.outerHTML ?? node?.textContent ?? "").slice(0, 80))])"""
+PAINTED = "performance.getEntriesByName('first-contentful-paint').length"
+
+
+def shifts(page: Page, address: str) -> list[list]:
+    """Load a page whose scripts come after its first paint, and its typefaces after them."""
+    waiting: list[Route] = []
+    for late in ("**/*.js", "**/*.js?*", "**/*.woff2"):
+        page.route(late, lambda route: waiting.append(route))
+
+    def let_through(kind: str) -> None:
+        for _ in range(20):
+            for route in [one for one in waiting if kind in one.request.url]:
+                waiting.remove(route)
+                route.continue_()
+            page.wait_for_timeout(25)
+
+    page.goto(address, wait_until="commit")
+    page.wait_for_function(PAINTED)
+    let_through(".js")
+    let_through("")
+    page.unroute_all()
+    settled(page).wait_for_timeout(200)
+    return page.evaluate(TOLD)
+
+
+@pytest.mark.parametrize("name", MAIN)
+def test_a_page_stands_still(stage: Callable, server: str, name: str) -> None:
+    for size in SIZES:
+        page, troubles = stage(viewport=size, device_scale_factor=1)
+        page.add_init_script(WATCH)
+        met = shifts(page, f"{server}/{name}")
+        moved = sum(shift[0] for shift in met)
+        assert moved <= STEADY, f"{size['width']}: {moved:.3f} {sorted(met)[-3:]}"
+        troubles.clear()
