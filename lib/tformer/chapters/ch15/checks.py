@@ -27,8 +27,8 @@ def _temperatures() -> Iterator[Case]:
     yield case(p=[[0.5, 0.25, 0.25], [0, 0.5, 0.5]], tau=0.0, want=[[1, 0, 0], [0, 0.5, 0.5]])
     why = "At 0 words that are nearly as likely as the likeliest get nothing either."
     yield case(p=[0.501, 0.499], tau=0.0, want=[1, 0], why=why)
-    p, said = [0.5 + 1e-10, 0.5 - 1e-10], "p = (½ + 10⁻¹⁰, ½ − 10⁻¹⁰) and tau = 0"
-    yield case(p=p, tau=0.0, want=[1, 0], said=said, why=why)
+    near, said = [0.5 + 1e-10, 0.5 - 1e-10], "p = (½ + 10⁻¹⁰, ½ − 10⁻¹⁰) and tau = 0"
+    yield case(p=near, tau=0.0, want=[1, 0], said=said, why=why)
     why = "At ∞ all words that can come are equally likely; what cannot come stays out."
     yield case(p=[0.9, 0, 0.1], tau=np.inf, want=[0.5, 0, 0.5], why=why)
     yield case(p=[[1.0, 0, 0], [0.5, 0.25, 0.25]], tau=1.0, want=[[1, 0, 0], [0.5, 0.25, 0.25]])
@@ -156,7 +156,7 @@ def _nuclei() -> Iterator[Case]:
             lambda p, share: np.array([np.unique(p[p > one]).sum() < share for one in p])
         ),
         "Those are the numbers of the words that stay; True or False is asked for each word.": (
-            lambda p, share: np.flatnonzero(kept(p, share))
+            lambda p, share: _numbers_of_kept(p, share)
         ),
         "You added up in the order of the numbers; the likeliest words come first.": (
             lambda p, share: np.cumsum(p) - p < share
@@ -198,6 +198,10 @@ def kept(p: Array, share: float) -> Array:
     """Which words stay with top-p."""
     likelier = (p[None, :] * (p[None, :] > p[:, None])).sum(axis=1)
     return likelier < share
+
+
+def _numbers_of_kept(p: Array, share: float) -> Array:
+    return np.flatnonzero(kept(p, share))
 
 
 def _in_falling_order(p: Array, share: float) -> Array:

@@ -30,8 +30,8 @@ def _drafts() -> Iterator[Case]:
     why = "The rows nearly agree: 0.005 is missing, all of it at word 1."
     yield case(p=[0.5, 0.5], q=[0.505, 0.495], want=(0.995, [0, 1]), why=why)
     said, why = "p = (½, ½) and q = (½ + 2⁻²⁰, ½ − 2⁻²⁰)", "2⁻²⁰ is missing, all of it at word 1."
-    q, want = [0.5 + 2**-20, 0.5 - 2**-20], (1 - 2**-20, [0, 1])
-    yield case(p=[0.5, 0.5], q=q, want=want, said=said, why=why)
+    near, want = [0.5 + 2**-20, 0.5 - 2**-20], (1 - 2**-20, [0, 1])
+    yield case(p=[0.5, 0.5], q=near, want=want, said=said, why=why)
     why = "Nothing is ever rejected, so what would be drawn then is p itself."
     yield case(p=[0.5, 0, 0.5], q=[0.5, 0, 0.5], want=(1.0, [0.5, 0, 0.5]), why=why)
     why = "The draft never says what the target says."
