@@ -250,8 +250,8 @@ check("15.6", beam_step)
 #
 # Write `speculate(p, q)` for two arrays of shape `(..., N)`, whose rows add up to 1; some of their
 # numbers may be 0. Return two arrays: the chance that a proposal is accepted, of shape `(...)`, and
-# the probabilities after a rejection, of shape `(..., N)`. Where p and q agree in every word nothing
-# is rejected; return p there.
+# the probabilities after a rejection, of shape `(..., N)`. Where p and q agree in every word
+# nothing is rejected; return p there.
 # ```
 
 # %%

@@ -173,8 +173,8 @@ Linear attention has keys of width ${d}$ and values of width ${width}$ and reads
 them?
 
 **(b)** Another one has features of width ${d}$ and rank ${d}$, and has read ${pairs}$ pairs whose
-values are the rows of the identity. The squared errors of all answers are added up. What is the least that any
-table can reach?
+values are the rows of the identity. The squared errors of all answers are added up. What is the
+least that any table can reach?
 
 **(c)** Why does it not help to divide each answer by a number of its own?
 
