@@ -55,7 +55,7 @@ def seen(scores: np.ndarray, v: np.ndarray) -> State:
 
 
 def merged(a: State, b: State) -> State:
-    """The state after the keys of both: what is below another top shrinks (eq-merge)."""
+    """The state after the keys of both: what is below another top shrinks (eq-merge-states)."""
     top = np.maximum(a.top, b.top)
     shift = np.where(top == -np.inf, 0, top)
     of_a, of_b = np.exp(a.top - shift), np.exp(b.top - shift)
