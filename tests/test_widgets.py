@@ -66,6 +66,7 @@ def test_quiz_reads_toml(tmp_path) -> None:
         ({"question": '<b onclick="x()">a</b>'}, ValueError, "uses <b onclick"),
         ({"question": "a <b>c"}, ValueError, "<b> is never closed"),
         ({"question": "<b><i>c</b></i>"}, ValueError, "</b> closes nothing"),
+        ({"question": "a $b$"}, ValueError, "write <sup> and <sub>"),
     ],
 )
 def test_quiz_refuses_in_words(change: dict, error: type[Exception], words: str) -> None:

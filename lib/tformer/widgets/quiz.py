@@ -121,6 +121,8 @@ def check_text(where: str, text: object) -> None:
         raise TypeError(f"{where} must be of type str; got {type(text).__name__}")
     if not text.strip():
         raise ValueError(f"{where} is empty")
+    if "$" in text:
+        raise ValueError(f"{where} has a $, which nothing reads here; write <sup> and <sub>")
     still_open: list[str] = []
     for match in TAG.finditer(text):
         closing, name = match[1], match[2]
