@@ -184,7 +184,7 @@ least that any table can reach?
 
 **(b)** ${tex(least)}$.
 
-**(c)** The answers are the rows of a matrix of rank at most ${d}$, and dividing a row by a number
+**(c)** All of them together are a matrix of rank at most ${d}$, and dividing a row by a number
 does not raise the rank.
 
 **(d)** No. The bound is on exact values. The largest entry may stand in the right place in more
