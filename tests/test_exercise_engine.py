@@ -159,7 +159,7 @@ def test_changed_input_is_named(number):
 @pytest.mark.usefixtures("in_threads")
 @pytest.mark.parametrize("number", NUMBERS)
 def test_wrong_number_of_arguments_is_named(number):
-    text = told(number, lambda a, b, c, d, e, f, g: a)
+    text = told(number, lambda a, b, c, d, e, f, g, h, i, j: a)
     assert "Keep the arguments of the template" in text
 
 
