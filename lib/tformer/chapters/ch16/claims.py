@@ -214,9 +214,8 @@ def blockwise(
         grown = (peaks[2] - peaks[1]) / 1024
         require(grown < 32, f"{what} {grown:.0f} bytes more for each word, from 1,024 to 2,048")
     return (
-        "output and gradients of 16 draws, by a plain loop and by the library, with a running "
-        "maximum and without, within 1e-9; beyond what is given and returned fewer than 32 bytes "
-        "more a word, forward, and backward from the output and its sums"
+        "16 draws, by a plain loop and by the library, with a running maximum and without, within "
+        "1e-9; less than 32 bytes more a word, forward, and backward from output and sums"
     )
 
 
