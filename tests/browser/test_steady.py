@@ -9,8 +9,8 @@ from browser.faults import CHAPTERS
 from browsing import settled
 
 STEADY = {1440: 0.1, 390: 0.2}
-"""The most that a page may shift on a desktop and on a phone. Above .1 it is felt to move: on a phone
-two pages do, since their lines end elsewhere once the typeface has come (decision 036)."""
+"""The most that a page may shift on a desktop and on a phone. Above .1 it is felt to move: on a
+phone two pages do, as their lines end elsewhere once the typeface has come (decision 036)."""
 HEIGHTS = {1440: 900, 390: 844}
 MAIN = ["index.html", *(name for name in CHAPTERS if "deeper" not in name)]
 WATCH = """if (!window.moved) {
