@@ -193,6 +193,7 @@ class Child:
     def __call__(self, *arguments: Any) -> Outcome:
         self._lent, self._given = [], []
         request = {"arguments": [self._sent(value) for value in arguments]}
+        request["raised"] = [kind for kind, way in np.geterr().items() if way == "raise"]
         try:
             with _what_anybody_may_send():
                 told = self.exchange(request | {"measure": self._measure}, self._end)

@@ -160,8 +160,11 @@ class Child:
         self.function = vars(module)[name]
         return described(self.function)
 
-    def _call(self, arguments: list[Any], measure: str) -> dict[str, Any]:
-        """Call the function, and return what became of it."""
+    def _call(self, arguments: list[Any], raised: list[str], measure: str) -> dict[str, Any]:
+        """Call the function, and return what became of it.
+
+        `raised` are the kinds of floating-point error of NumPy that stop it.
+        """
         import numpy as np
 
         from tformer.course.values import encode
@@ -172,8 +175,10 @@ class Child:
         self.handed = [self._received(argument) for argument in arguments]
         for habit in HABITS:
             habit.used = False
+        stops: Any = dict.fromkeys(raised, "raise")
         with np.errstate(all="ignore"):
-            outcome = guard.in_place(lambda: self.function(*self.handed), 0, measure)
+            with np.errstate(**stops):
+                outcome = guard.in_place(lambda: self.function(*self.handed), 0, measure)
             code = getattr(self.function, "__code__", None)
             place = code.co_filename if code else ""
             return {

@@ -1,7 +1,8 @@
 """Values as JSON, on the way to a student's function and back: what is read is data, never code.
 
 A value is a pair: a letter for its kind, and what it is made of. Arrays keep their type and shape.
-What an answer cannot be made of comes through as an object that has nothing but a type's name.
+What an answer cannot be made of comes through as an object that has nothing but a type's name, and
+whether float() would take it.
 What can only be asked for, a function, an iterator or the next draw of a generator, is handed over
 as a number, and asked for one thing at a time.
 """
@@ -16,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from tformer.exercises.answer import Wrong
+from tformer.exercises.answer import Wrong, would_be_numbers
 from tformer.exercises.habits import HABITS
 
 KINDS: dict[str, type[np.ndarray]] = {habit.__name__: habit for habit in HABITS}
@@ -74,7 +75,7 @@ def _encode(value: Any, lend: Lend | None) -> Coded:
     if not NUMBERS.fullmatch(array.dtype.str):
         if lend:
             raise TypeError(f"a {_name(type(value))} cannot be handed to an answer")
-        return ["other", _name(type(value))]
+        return ["other", _name(type(value)), would_be_numbers(array)]
     scalar = isinstance(value, np.generic)
     data = base64.b64encode(np.ascontiguousarray(array).tobytes()).decode()
     kind = type(value).__name__ if type(value) in HABITS else ""
@@ -111,7 +112,8 @@ def decode(coded: Any, borrow: Borrow | None = None) -> Any:
         inside = [decode(part, borrow) for part in parts[0]]
         return dict(inside) if letter == "dict" else set(inside)
     if letter == "other":
-        return type(str(parts[0])[:80] or "object", (), {})()
+        known = {"__float__": lambda self: 0.0} if parts[1:] == [True] else {}
+        return type(str(parts[0])[:80] or "object", (), known)()
     if letter == "draws" and borrow:
         generator = np.random.default_rng()
         generator.bit_generator.state = parts[0]
@@ -139,7 +141,7 @@ def encode_error(error: BaseException, at: str = "") -> dict[str, str]:
     return {"name": _name(type(error)), "text": text[:2000], "as": known.__name__, "at": at}
 
 
-_JUDGED = (Wrong, NotImplementedError, np.exceptions.AxisError)
+_JUDGED = (Wrong, NotImplementedError, FloatingPointError, np.exceptions.AxisError)
 
 
 def decode_error(told: Any) -> Exception:

@@ -129,7 +129,7 @@ class Answer:
         if array.dtype.kind == "c":
             raise Wrong(f"With {said}, {self.name} returns complex numbers; real ones are needed.")
         if array.dtype.kind not in "biuf":
-            if _would_be_numbers(array):
+            if would_be_numbers(array):
                 needed = "float() makes plain numbers of such ones."
             raise Wrong(
                 f"With {said}, {self.name} returns {describe.kind(value)}, which cannot be read as "
@@ -284,7 +284,7 @@ class Answer:
                 raise Wrong(f"{changes}, and its caller still needs it. Work on a copy.")
 
 
-def _would_be_numbers(array: Array) -> bool:
+def would_be_numbers(array: Array) -> bool:
     """Tell whether objects, such as fractions, can be made numbers one by one."""
     if array.dtype.kind != "O" or not array.size or any(one is None for one in array.flat):
         return False
