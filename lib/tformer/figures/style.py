@@ -31,6 +31,8 @@ TYPEFACE = "Book Serif"
 
 PANEL_WIDTH = 3.3
 """Inches: two stand side by side in the text, one fills a phone."""
+WIDE = 1000 / 72
+"""Inches of a picture across the whole page."""
 PANEL_GAP = 12
 """Points between panels."""
 

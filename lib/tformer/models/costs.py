@@ -57,13 +57,12 @@ def looking_flops(sizes: Sizes, n_words: int, causal: bool = False) -> int:
 def looking_share(sizes: Sizes, n_words: int, causal: bool = False) -> float:
     """The share of the operations of a forward pass that is `looking_flops`."""
     looks = looking_flops(sizes, n_words, causal)
-    return looks / (count_flops(sizes, n_words) - looking_flops(sizes, n_words) + looks)
+    return looks / (n_words * _by_matrices(sizes) + looks)
 
 
 def crossing(sizes: Sizes) -> float:
     """How many words a text has when looking takes as many operations as all the rest."""
-    one = looking_flops(sizes, 1)
-    return (count_flops(sizes, 1) - one) / one
+    return _by_matrices(sizes) / looking_flops(sizes, 1)
 
 
 def cache_bytes(sizes: Sizes, n_words: int, batch: int = 1, width: int = 2) -> int:
@@ -84,10 +83,15 @@ def decode_work(
     sizes: Sizes, configuration: Configuration, n_words: int, batch: int = 1, width: int = 2
 ) -> Work:
     """Writing one word of each text, the last of `n_words`: parameters and the cache are read."""
-    looks = 4 * sizes.head_width * sizes.n_heads * sizes.n_layers * n_words
-    rest = count_flops(sizes, 1) - looking_flops(sizes, 1)
+    looks = n_words * looking_flops(sizes, 1)
     moved = width * count_parameters(sizes, configuration)
-    return Work(batch * (rest + looks), moved + cache_bytes(sizes, n_words, batch, width))
+    moved += cache_bytes(sizes, n_words, batch, width)
+    return Work(batch * (_by_matrices(sizes) + looks), moved)
+
+
+def _by_matrices(sizes: Sizes) -> int:
+    """Operations for one word that do not grow with the text: those of all matrices."""
+    return count_flops(sizes, 1) - looking_flops(sizes, 1)
 
 
 def attention_work(n_words: int, d_k: int, block: int | None = None, width: int = 2) -> Work:

@@ -106,7 +106,8 @@ def trained(folder: Path, bar: bool = True) -> Iterator[dict[str, float]]:
         has not read that of `UNREAD`.
     """
     torch.set_num_threads(1)
-    bpe = BPE.of_merges(learnt())
+    merges = learnt()
+    bpe = BPE.of_merges(merges)
     drawn = initialise(sizes(bpe.n_vocab), CONFIGURATION, np.random.default_rng(SEED))
     parameters = tree_map(lambda x: torch.from_numpy(x.astype(np.float32)), drawn)
     module = fast.Module(fast.decoder, parameters, configuration=CONFIGURATION)
@@ -118,7 +119,7 @@ def trained(folder: Path, bar: bool = True) -> Iterator[dict[str, float]]:
             yield found[-1]
     halved = tree_map(lambda x: x.detach().numpy().astype(np.float16), module.tree)
     save(folder / "weights.safetensors", halved, CONFIGURATION)
-    (folder / "merges.txt").write_text("\n".join(learnt()) + "\n", "utf-8")
+    (folder / "merges.txt").write_text("\n".join(merges) + "\n", "utf-8")
     with (folder / "measured.csv").open("w", encoding="utf-8", newline="") as file:
         table = csv.DictWriter(file, found[0].keys(), lineterminator="\n")
         table.writeheader()

@@ -11,20 +11,9 @@ from matplotlib.patches import FancyBboxPatch, Rectangle
 
 from tformer import reference
 from tformer.chapters.ch08 import depth, real, rows, wrong
-from tformer.figures.style import (
-    INK,
-    KEY,
-    QUERY,
-    QUIET,
-    VALUE,
-    WEIGHT,
-    label_ends,
-    panel,
-)
+from tformer.figures.style import INK, KEY, QUERY, QUIET, VALUE, WEIGHT, WIDE, label_ends, panel
 from tformer.figures.tables import blank, squares
 
-WIDE = 1000 / 72
-"""Inches of a picture across the whole page."""
 LOOKS = {"pre": (QUERY, "before"), "post": (KEY, "after")}
 
 

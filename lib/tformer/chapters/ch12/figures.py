@@ -13,11 +13,9 @@ from tformer.chapters.ch12 import differences, kept, learning, small
 from tformer.chapters.ch12.intermediates import TOLERANCE, fingerprint
 from tformer.chapters.ch12.row import PATHS, TIRED, row
 from tformer.chapters.ch12.row import WIDE as TOO_WIDE
-from tformer.figures.style import INK, KEY, PURPLE, QUERY, QUIET, VALUE, WEIGHT, panel
+from tformer.figures.style import INK, KEY, PURPLE, QUERY, QUIET, VALUE, WEIGHT, WIDE, panel
 from tformer.figures.tables import SHADE, blank, squares
 
-WIDE = 1000 / 72
-"""Inches of a picture across the whole page."""
 DRAWN = (
     ("z", "the mean over the words is forgotten"),
     ("u", "the slope of GELU is forgotten"),

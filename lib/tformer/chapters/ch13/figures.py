@@ -12,13 +12,11 @@ from matplotlib.patches import Rectangle
 from tformer.chapters.ch13 import cut, reached, real
 from tformer.chapters.ch13.known import left, tokens, world
 from tformer.chapters.ch13.last_words import MOST, TALES, chances
-from tformer.figures.style import INK, KEY, PURPLE, QUERY, QUIET, VALUE, WEIGHT, panel
+from tformer.figures.style import INK, KEY, PURPLE, QUERY, QUIET, VALUE, WEIGHT, WIDE, panel
 from tformer.figures.tables import blank
 from tformer.models.objectives import masked_tokens, next_tokens, span_corruption
 from tformer.tokens import BPE
 
-WIDE = 1000 / 72
-"""Inches of a picture across the whole page."""
 ROW = "because it was too tired"
 LEARNT = (0, 5, 40, 400)
 """After so many merges the row is cut."""

@@ -13,9 +13,8 @@ from matplotlib.patches import Rectangle
 
 from tformer.chapters.ch13 import cut, fit, sampled
 from tformer.chapters.ch13.coder import encoded, laid, narrowed
-from tformer.chapters.ch13.figures import WIDE
 from tformer.chapters.ch13.known import world
-from tformer.figures.style import INK, KEY, PURPLE, QUERY, QUIET, VALUE, panel
+from tformer.figures.style import INK, KEY, PURPLE, QUERY, QUIET, VALUE, WIDE, panel
 from tformer.figures.tables import blank, table
 
 __all__ = ["FIRST", "SECOND", "SIZES", "interval", "nested", "own_text", "pairs", "telling"]

@@ -22,13 +22,12 @@ from tformer.figures.style import (
     QUIET,
     VALUE,
     WEIGHT,
+    WIDE,
     label_ends,
     panel,
 )
 from tformer.figures.tables import blank
 
-WIDE = 1000 / 72
-"""Inches of a picture across the whole page."""
 ENDS = ("tired", "wide")
 
 

@@ -11,11 +11,9 @@ from matplotlib.patches import Rectangle
 
 from tformer import reference
 from tformer.chapters.ch15 import speculation, speed, writing
-from tformer.figures.style import INK, KEY, PURPLE, QUERY, QUIET, VALUE, WEIGHT, panel
+from tformer.figures.style import INK, KEY, PURPLE, QUERY, QUIET, VALUE, WEIGHT, WIDE, panel
 from tformer.figures.tables import blank
 
-WIDE = 1000 / 72
-"""Inches of a picture across the whole page."""
 TEMPERATURES = (2.0, 1.0, 0.5, 0.1)
 FLAT = "Mia came by. The"
 SHARP = "Mia came by. The dog did not cross the river because it was too tired. So Mia woke the"

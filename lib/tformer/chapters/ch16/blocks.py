@@ -8,9 +8,8 @@ from typing import Any
 import numpy as np
 import traitlets
 
-from tformer.chapters.ch16.row import IT, WORDS, after
+from tformer.chapters.ch16.row import IT, WORDS, after, scores
 from tformer.widgets.base import BookWidget
-from tformer.world import corpus
 
 LASTS = ("tired", "wide")
 
@@ -18,12 +17,9 @@ LASTS = ("tired", "wide")
 @cache
 def rows() -> list[dict[str, Any]]:
     """The words of both sentences, and the scores of *it* with them."""
-    found = []
-    for last in LASTS:
-        words = (*WORDS[:-1], last)
-        x = corpus.vectors(words, 16)
-        found.append({"words": list(words), "scores": (x @ x[IT] / 4).round(4).tolist()})
-    return found
+    return [
+        {"words": [*WORDS[:-1], last], "scores": scores(last).round(4).tolist()} for last in LASTS
+    ]
 
 
 class Blocks(BookWidget):

@@ -141,7 +141,7 @@ def _bracketed(parts: list[State], averaged: bool) -> list[State]:
 )
 def row_blocks(corrected: bool = True, size: int = 4, last: str = "tired") -> str:
     """The row of the page block by block, and its weights by any block size."""
-    scores = row.scores() if last == "tired" else _other(last)
+    scores = row.scores(last)
     states = [row.after(scores, size, n) for n in (1, 2, 3)]
     tops = [float(state.top[0]) for state in states]
     totals = [float(state.total[0]) for state in states]
@@ -153,21 +153,13 @@ def row_blocks(corrected: bool = True, size: int = 4, last: str = "tired") -> st
     ):
         for n, (one, stated) in enumerate(zip(got, want, strict=True), 1):
             require(near(one, stated, 6e-3), f"{name} after {n} blocks: {one:.3f}")
-    weights = row.weights(scores)
+    weights = ref.softmax(scores)
     require(near(weights[row.IT], 0.855, 5e-4), f"weight {weights[row.IT]:.4f}")
     for n in range(1, 13):
         state = row.after(scores, n, 12)
         got = state.output[0] / state.total[0]
         require(near(got, weights, 1e-12), f"blocks of {n}: {show(got[row.IT])}")
     return "tops and sums after each block; the same weights by blocks of every size"
-
-
-def _other(last: str) -> np.ndarray:
-    from tformer.world import corpus
-
-    x = corpus.vectors((*row.WORDS[:-1], last), 16)
-    found: np.ndarray = x @ x[row.IT] / 4
-    return found
 
 
 @claim(

@@ -9,6 +9,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
+from tformer import reference
 from tformer.chapters.ch16 import measured, recall, row
 from tformer.figures.style import (
     INK,
@@ -18,6 +19,7 @@ from tformer.figures.style import (
     QUIET,
     VALUE,
     WEIGHT,
+    WIDE,
     label_ends,
     panel,
 )
@@ -26,8 +28,6 @@ from tformer.models import costs
 from tformer.models.known import GPT2, LLAMA, SMOL
 from tformer.models.sizes import count_parameters
 
-WIDE = 1000 / 72
-"""Inches of a picture across the whole page."""
 SIZE = 4
 """Words of a block of the row."""
 MODELS = (("GPT-2 small", GPT2, QUERY), ("SmolLM2-135M", SMOL, KEY))
@@ -43,7 +43,7 @@ def strip(told: bool = True) -> Figure:
     ax.set_aspect("auto")
     scores = row.scores()
     look: Any = {"ha": "center", "va": "center", "fontsize": 11, "color": INK}
-    weights: Any = row.weights(scores)
+    weights = reference.softmax(scores)
     squares(ax, weights[None], (0, 0), WEIGHT, most=1.0)
     for t, word in enumerate(row.WORDS):
         bold = "bold" if t == row.IT else "normal"
@@ -229,4 +229,4 @@ def mistakes() -> dict[str, np.ndarray]:
     parts = row.blocks(scores, SIZE)
     added = sum(part.output[0] for part in parts) / sum(part.total[0] for part in parts)
     mean = sum(part.output[0] / part.total[0] for part in parts) / len(parts)
-    return {"merged": row.weights(scores), "not corrected": added, "mean of blocks": mean}
+    return {"merged": reference.softmax(scores), "not corrected": added, "mean of blocks": mean}

@@ -6,6 +6,8 @@ has the error 1.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 from tformer import reference
@@ -46,21 +48,17 @@ def best(k: np.ndarray) -> np.ndarray:
 
 def error(kind: str, n: int, seeds: int = 5, d: int = D, sharp: float = SHARP) -> float:
     """The mean error a pair, over several draws of keys."""
-    found = []
-    for seed in range(seeds):
-        k = keys(n, seed, d)
-        found.append(((answers(kind, k, sharp) - np.eye(n)) ** 2).sum() / n)
-    return float(np.mean(found))
+    return _mean(lambda k: ((answers(kind, k, sharp) - np.eye(n)) ** 2).sum() / n, n, seeds, d)
 
 
 def alike(n: int, seeds: int = 5, d: int = D) -> float:
     """The mean cosine of the features that linear attention has for two different keys."""
-    found = []
-    for seed in range(seeds):
-        x = reference.positive_features(keys(n, seed, d))
-        cosines = reference.pairwise_cosine(x, x)
-        found.append(cosines[~np.eye(n, dtype=bool)].mean())
-    return float(np.mean(found))
+
+    def cosine(k: np.ndarray) -> float:
+        x = reference.positive_features(k)
+        return float(reference.pairwise_cosine(x, x)[~np.eye(n, dtype=bool)].mean())
+
+    return _mean(cosine, n, seeds, d)
 
 
 def least(n: int, d: int = D) -> float:
@@ -70,8 +68,9 @@ def least(n: int, d: int = D) -> float:
 
 def picked(kind: str, n: int, seeds: int = 5, d: int = D) -> float:
     """The share of pairs whose own value is the largest of the answer."""
-    found = []
-    for seed in range(seeds):
-        right = answers(kind, keys(n, seed, d)).argmax(axis=1) == np.arange(n)
-        found.append(right.mean())
-    return float(np.mean(found))
+    return _mean(lambda k: (answers(kind, k).argmax(axis=1) == np.arange(n)).mean(), n, seeds, d)
+
+
+def _mean(of: Callable[[np.ndarray], float], n: int, seeds: int, d: int) -> float:
+    """The mean over several draws of keys."""
+    return float(np.mean([of(keys(n, seed, d)) for seed in range(seeds)]))

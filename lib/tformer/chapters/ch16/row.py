@@ -9,7 +9,7 @@ import numpy as np
 from tformer.reference.blockwise import State, merged, seen
 from tformer.world import corpus
 
-__all__ = ["IT", "WORDS", "after", "blocks", "scores", "weights"]
+__all__ = ["IT", "WORDS", "after", "blocks", "scores"]
 
 SENTENCE = "the animal did not cross the street because it was too tired"
 WORDS = (*SENTENCE.split(),)
@@ -17,18 +17,11 @@ IT = WORDS.index("it")
 
 
 @cache
-def scores() -> np.ndarray:
+def scores(last: str = WORDS[-1]) -> np.ndarray:
     """The scores of *it* with all words, by the vectors of chapter 1, over √16: (12,)."""
-    x = corpus.vectors(WORDS, 16)
+    x = corpus.vectors((*WORDS[:-1], last), 16)
     found: np.ndarray = x @ x[IT] / 4
     return found
-
-
-def weights(row: np.ndarray) -> np.ndarray:
-    """What softmax makes of a whole row."""
-    terms = np.exp(row - row.max())
-    share: np.ndarray = terms / terms.sum()
-    return share
 
 
 def blocks(row: np.ndarray, size: int) -> list[State]:

@@ -22,6 +22,7 @@ from tformer.figures.style import (
     SKY,
     VERMILLION,
     WEIGHT,
+    WIDE,
     label_ends,
     panel,
 )
@@ -39,8 +40,6 @@ __all__ = [
     "sweep",
 ]
 
-WIDE = 1000 / 72
-"""Inches of a picture across the whole page."""
 BUDGETS = np.logspace(18, 25, 57)
 BUDGET = 1e21
 """FLOPs of the strip."""
