@@ -270,11 +270,12 @@ class Child:
     def _wait(self, end: float, writing: bool = False) -> None:
         ways = ([], [self._ask]) if writing else ([self._hear], [])
         while (left := end - time.monotonic()) > 0:
-            if any(select.select(*ways, [], min(left, LOOK))):
-                return
+            ready = any(select.select(*ways, [], min(left, LOOK)))
             with contextlib.suppress(FileNotFoundError):  # it has just ended, which reading tells
                 if os.stat(self._tasks).st_nlink - 2 > THREADS:
                     self._stop(f"it started more than {THREADS} threads")
+            if ready:
+                return
         self._stop("")
 
     def _stop(self, why: str) -> NoReturn:
