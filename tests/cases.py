@@ -75,7 +75,7 @@ SIZES_TAKEN: dict[str, Callable[[Sizes], Sizes]] = {
     **dict.fromkeys(("relative_bias", "relative_bias_vjp"), lambda x: {"N": x["N"] // 2 * 2 + 1}),
     **dict.fromkeys(("embedding", "embedding_vjp"), lambda x: {"N": max(x["N"], 2)}),
     **dict.fromkeys(("cross_entropy", "cross_entropy_vjp"), lambda x: {"N": max(x["N"], 4)}),
-    **dict.fromkeys((*BLOCKS, *MODELS, *UNEMBED), _whole),
+    **dict.fromkeys((*BLOCKS, *MODELS, *UNEMBED, "logit_lens", "head_outputs"), _whole),
     "block_sparse_attention": lambda x: {"t_blocks": -(-x["T"] // 2), "s_blocks": -(-x["S"] // 2)},
     **dict.fromkeys(
         (*HEADS, *GROUPED, *SEAMS, "qk_circuit", "ov_circuit"),
@@ -166,6 +166,13 @@ SETTINGS: dict[str, list[dict[str, Any]]] = {
         for name in BLOCKS
     },
     **{name: [{}, {"parameters.unembedding": None}] for name in UNEMBED},
+    "logit_lens": [
+        {"configuration": LLAMA},
+        {"configuration": GPT, "parameters.unembedding": None},
+        {"configuration": GPT, "parameters.norm": None},
+    ],
+    "head_outputs": [{}, NO_BIASES],
+    "induction_scores": [{"period": n} for n in (1, 2, 9)],
     **{
         name: [
             {"configuration": GPT, "parameters.unembedding": None},

@@ -16,7 +16,7 @@ from tformer.docstrings import LARGEST, documented
 LEAST, MOST = np.iinfo(np.int64).min, np.iinfo(np.int64).max
 SMALL = {
     **{"n_queries": 2, "n_keys": 3, "window": 2, "n_prefix": 1, "n_heads": 2, "offset": 0},
-    **{"n_vocab": 4, "d_model": 2, "d_k": 4, "block": 2},
+    **{"n_vocab": 4, "d_model": 2, "d_k": 4, "block": 2, "period": 2},
 }
 COUNTED = [
     (name, count)

@@ -136,7 +136,7 @@ def test_bad_input_is_refused_in_the_same_words(call: Callable) -> None:
 
 SMALL = {
     **{"n_queries": 2, "n_keys": 3, "window": 2, "n_prefix": 1, "n_heads": 2, "offset": 0},
-    **{"n_vocab": 4, "d_model": 2, "d_k": 4, "block": 2, "k": 2, "p": 0.5},
+    **{"n_vocab": 4, "d_model": 2, "d_k": 4, "block": 2, "period": 2, "k": 2, "p": 0.5},
 }
 SIZES = {
     "T": 2,

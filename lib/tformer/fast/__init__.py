@@ -33,6 +33,12 @@ from tformer.fast.heads import (
     ov_circuit,
     qk_circuit,
 )
+from tformer.fast.inside import (
+    head_outputs,
+    induction_scores,
+    logit_lens,
+    previous_scores,
+)
 from tformer.fast.linear import (
     linear_attention,
     positive_features,
@@ -146,10 +152,13 @@ __all__ = [
     "grouped_attention",
     "grouped_attention_vjp",
     "grouped_attention_weights",
+    "head_outputs",
+    "induction_scores",
     "layer_norm",
     "layer_norm_vjp",
     "linear_attention",
     "log_softmax",
+    "logit_lens",
     "logsumexp",
     "merge",
     "merge_vjp",
@@ -168,6 +177,7 @@ __all__ = [
     "positive_features",
     "ppmi",
     "prefix_mask",
+    "previous_scores",
     "project",
     "project_vjp",
     "projection",

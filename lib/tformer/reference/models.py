@@ -181,7 +181,7 @@ def cached_decoder(
     offset = caches[0].length if caches else 0
     require_words("cached_decoder", tokens, p, c, offset=offset, caches=caches)
     x, extended = embedded(tokens, p, c, offset), []
-    places = places_of(p, c, tokens.shape[-1], offset, x.dtype)
+    places = places_of(p, c, tokens.shape[-1], offset, x)
     for one, cache in zip(p.blocks, caches or [None] * len(p.blocks), strict=True):
         x, cache = cached_block(x, one, c, cache, None, None, None, *places, True, None)
         extended.append(cache)

@@ -124,7 +124,7 @@ def embedded_vjp(
 
 
 def places_of(
-    p: ModelParameters, c: Configuration, n_queries: int, offset: int, dtype: np.dtype
+    p: ModelParameters, c: Configuration, n_queries: int, offset: int, like: np.ndarray
 ) -> tuple[Table, Table]:
     """What every block is told of positions: a bias of its scores, and sinusoids to turn by."""
     n_keys = n_queries + offset
@@ -133,7 +133,7 @@ def places_of(
         return None, sinusoidal(places, p.blocks[0].heads.w_q.shape[-1], c.base)
     if p.blocks and c.positions == "alibi":
         n_heads = p.blocks[0].heads.w_q.shape[0]
-        return alibi_bias(n_heads, n_queries, n_keys, offset).astype(dtype), None
+        return alibi_bias(n_heads, n_queries, n_keys, offset).astype(like.dtype), None
     if c.positions == "relative":
         return relative_bias(p.distances, n_queries, n_keys, offset), None
     return None, None
@@ -150,7 +150,7 @@ def stack(
     kept: tuple[Kept, ...] | None,
 ) -> np.ndarray:
     """Rows through all blocks, and through the last norm."""
-    places = places_of(p, c, x.shape[-2], 0, x.dtype)
+    places = places_of(p, c, x.shape[-2], 0, x)
     for one, keeps in zip(p.blocks, kept or [None] * len(p.blocks), strict=True):
         x = block(x, one, c, memory, mask, memory_mask, *places, causal, keeps)
     return normed(x, p.norm, c)
@@ -171,7 +171,7 @@ def stack_vjp(
 
     Of each block the rows before it are kept, and what lies inside is computed again.
     """
-    places, rows = places_of(p, c, x.shape[-2], 0, x.dtype), [x]
+    places, rows = places_of(p, c, x.shape[-2], 0, x), [x]
     keeps = kept or (None,) * len(p.blocks)
     for one, its in zip(p.blocks, keeps, strict=True):
         rows.append(block(rows[-1], one, c, memory, mask, memory_mask, *places, causal, its))

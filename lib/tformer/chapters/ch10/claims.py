@@ -73,7 +73,7 @@ def _counting_from_0(
 ) -> tuple[np.ndarray, None]:
     """The cached pass with all that is kept, but positions as if the text began here."""
     x = embedded(tokens, model, c)
-    places = places_of(model, c, len(tokens), 0, x.dtype)
+    places = places_of(model, c, len(tokens), 0, x)
     for one, cache in zip(model.blocks, caches, strict=True):
         x, _ = cached_block(x, one, c, cache, None, None, None, *places, True, None)
     return ref.unembed(normed(x, model.norm, c), model), None

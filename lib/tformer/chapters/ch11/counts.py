@@ -138,7 +138,7 @@ def _pair_writing(
     for i in range(n_words):
         x = embedded(np.array([word]), q, c, i)
         for k, one in enumerate(q.blocks):
-            options = (memory, None, None, *places_of(q, c, 1, i, x.dtype), True, None)
+            options = (memory, None, None, *places_of(q, c, 1, i, x), True, None)
             x, caches[k] = cached_block(x, one, c, caches[k], *options)
         took, word = took + len(x), int(ref.unembed(normed(x, q.norm, c), q)[-1].argmax())
         yield word, took

@@ -1,0 +1,182 @@
+"""Every intermediate of a model by name, and any of them changed on the way (chapter 17).
+
+    found = inside(tokens, parameters, configuration)
+    found["blocks.1.weights"]                                   # (..., H, T, T)
+    cut = {"blocks.1.heads": lambda y: y * off}                 # some heads say nothing
+    inside(tokens, parameters, configuration, cut)["logits"]
+
+The names are those of `names_inside`; each array goes on as it is found there, so that a change of
+it reaches all that is computed from it, and nothing else.
+"""
+
+from collections.abc import Callable, Mapping
+from types import ModuleType
+from typing import Any
+
+from tformer import reference
+from tformer.configuration import Configuration
+from tformer.parameters import BlockParameters, ModelParameters
+from tformer.shapes import ShapeError
+
+__all__ = ["Change", "inside", "names_inside", "swap"]
+
+Change = Callable[[Any], Any]
+"""Takes an array and returns what is to stand in its place, of the same shape."""
+LOOKING = ("q", "k", "v", "weights", "heads", "attention", "between")
+FEEDING = ("feed_forward", "after")
+
+
+def names_inside(parameters: ModelParameters) -> tuple[str, ...]:
+    """The names of all intermediates, in the order in which they are computed.
+
+    Returns
+    -------
+    tuple of str
+        "embedded" (..., T, d_model): words with what is added for positions. Of each block, as
+        "blocks.0.q": q (..., H, T, d_k) and k (..., G, T, d_k), turned if the model turns them; v
+        (..., G, T, d_v); weights (..., H, T, T); heads (..., H, T, d_v), the output of each head;
+        attention (..., T, d_model), what they add; between, the words then; feed_forward, what that
+        layer adds, if there is one; after, the words after the block. "normed", the words after the
+        last norm, and "logits" (..., T, N).
+    """
+    names = ["embedded"]
+    for i, one in enumerate(parameters.blocks):
+        parts = LOOKING + (FEEDING if one.feed_forward is not None else FEEDING[1:])
+        names += [f"blocks.{i}.{part}" for part in parts]
+    return (*names, "normed", "logits")
+
+
+def inside(
+    tokens: Any,
+    parameters: ModelParameters,
+    configuration: Configuration,
+    changes: Mapping[str, Change] | None = None,
+    causal: bool = True,
+    library: ModuleType = reference,
+) -> dict[str, Any]:
+    """Everything that a model computes on the way from words to logits.
+
+    Parameters
+    ----------
+    tokens : (..., T) integer array
+        The words, from 0 to N - 1.
+    parameters : ModelParameters
+        Of blocks without cross-attention.
+    configuration : Configuration
+    changes : mapping from names to functions, optional
+        What is to be put in the place of an intermediate, from what stands there.
+    causal : bool
+        Whether no word may look at a later one: a decoder's logits, otherwise an encoder's words.
+    library : module
+        `reference` for arrays, `fast` for tensors.
+
+    Returns
+    -------
+    dict
+        An array for each of `names_inside`, as it went on: after its change, if it has one. In half
+        precision each is rounded, where a model as a whole is rounded once.
+
+    Raises
+    ------
+    ValueError
+        If a change is for a name that is not there, or a block has cross-attention.
+    ShapeError
+        If a change returns another shape.
+    """
+    p, c, changes = parameters, configuration, changes or {}
+    known = names_inside(p)
+    for name in changes:
+        if name not in known:
+            raise ValueError(f"inside: there is no intermediate {name!r}; there are {known}")
+    if any(one.cross is not None for one in p.blocks):
+        raise ValueError("inside: parameters must have no cross-attention")
+    library.stacks.require_words("inside", tokens, p, c)
+    found: dict[str, Any] = {}
+
+    def goes_on(name: str, x: Any) -> Any:
+        found[name] = _changed(name, x, changes[name]) if name in changes else x
+        return found[name]
+
+    x = goes_on("embedded", library.stacks.embedded(tokens, p, c))
+    places = library.stacks.places_of(p, c, tokens.shape[-1], 0, x)
+    for i, one in enumerate(p.blocks):
+
+        def part_goes_on(part: str, x: Any, i: int = i) -> Any:
+            return goes_on(f"blocks.{i}.{part}", x)
+
+        x = _block(x, one, c, places, causal, library, part_goes_on)
+    x = goes_on("normed", library.blocks.normed(x, p.norm, c))
+    goes_on("logits", library.unembed(x, p))
+    return found
+
+
+def swap(other: Mapping[str, Any], name: str, at: Any = ...) -> dict[str, Change]:
+    """A change that puts in what another run found: activation patching.
+
+    Parameters
+    ----------
+    other : mapping
+        What `inside` returned for other words, as many.
+    name : str
+        Of the intermediate.
+    at : index
+        Where: all of it, or such as ``np.s_[..., 3, :]`` for the words at place 3.
+
+    Returns
+    -------
+    dict
+        For `changes`; join several by ``|``.
+    """
+
+    def change(x: Any) -> Any:
+        y = x + 0
+        y[at] = other[name][at]
+        return y
+
+    return {name: change}
+
+
+def _block(
+    x: Any,
+    p: BlockParameters,
+    c: Configuration,
+    places: tuple[Any, Any],
+    causal: bool,
+    library: ModuleType,
+    goes_on: Callable[[str, Any], Any],
+) -> Any:
+    """The words after a block, whose parts go on one by one."""
+    bias, sinusoids = places
+    q, k, v = library.project(_before(x, p.heads_norm, c, library), p.heads)
+    if sinusoids is not None:
+        q, k = (library.rope(each, sinusoids[..., None, :, :], c.pairing) for each in (q, k))
+    q, k, v = goes_on("q", q), goes_on("k", k), goes_on("v", v)
+    table = library.grouped_attention_weights(q, k, bias=bias, causal=causal)
+    weights = goes_on("weights", table)
+    groups = [h // p.heads.group_size for h in range(weights.shape[-3])]
+    y = goes_on("heads", weights @ v[..., groups, :, :])
+    y = goes_on("attention", library.merge(y, p.heads))
+    x = goes_on("between", _after(x, y, p.heads_norm, c, library))
+    if p.feed_forward is not None:
+        given = _before(x, p.feed_forward_norm, c, library)
+        y = goes_on("feed_forward", library.feed_forward(given, p.feed_forward, c))
+        x = _after(x, y, p.feed_forward_norm, c, library)
+    return goes_on("after", x)
+
+
+def _before(x: Any, norm: Any, c: Configuration, library: ModuleType) -> Any:
+    return library.blocks.normed(x, norm, c) if c.order == "pre" else x
+
+
+def _after(x: Any, y: Any, norm: Any, c: Configuration, library: ModuleType) -> Any:
+    return x + y if c.order == "pre" else library.blocks.normed(x + y, norm, c)
+
+
+def _changed(name: str, x: Any, change: Change) -> Any:
+    y = change(x)
+    if tuple(y.shape) != tuple(x.shape):
+        raise ShapeError(
+            f"inside: the change of {name} must keep the shape {tuple(x.shape)}; "
+            f"got {tuple(y.shape)}"
+        )
+    return y
