@@ -14,9 +14,13 @@ from typing import Any
 
 import numpy as np
 
-from tformer import reference
+from tformer import reference, storyteller
+from tformer.chapters.ch17 import real_looks
+from tformer.configuration import Configuration
 from tformer.models.inside import Change, inside
 from tformer.models.real import RealModel
+from tformer.parameters import ModelParameters
+from tformer.storyteller.tales import parted, text_of
 from tformer.tokens import BPE
 from tformer.world import corpus
 
@@ -32,6 +36,7 @@ __all__ = [
     "found",
     "induced",
     "lens",
+    "looks",
     "measured",
     "plain",
     "repeated",
@@ -44,6 +49,8 @@ PERIOD = 50
 """Random words, then the same words again."""
 CHOSEN = 4
 """So many heads are cut, those of largest score on seed 0: fixed before any was cut."""
+PREVIOUS = 3
+"""So many previous-token heads are cut, each alone."""
 FRESH = (1, 2, 3, 4, 5, 6)
 """Seeds of the texts on which the cut is measured. No word of one text is in another."""
 DRAWS = 8
@@ -158,14 +165,14 @@ def induced(model: RealModel, draws: int = DRAWS, seeds: tuple[int, ...] = FRESH
     Returns
     -------
     dict
-        "found": what `found` returns. For each of "whole", "induction", "previous" and
-        "others", a list of draws: "heads" that were cut, "repeat" and "first", the mean loss on
-        either half of each fresh text, "plain" that on plain text. The first word of a half is
-        not asked for.
+        "found": what `found` returns. "whole", "induction": "heads" that were cut, "repeat" and
+        "first", the mean loss on either half of each fresh text, "plain" that on plain text. The
+        first word of a half is not asked for. "previous": the same for each of the strongest
+        previous-token heads alone; "others": for each draw of other heads.
     """
     ranked = found(model)
     chosen = [head for head, _ in ranked["induction"][:CHOSEN]]
-    previous = ranked["previous"][0][0]
+    previous = [head for head, _ in ranked["previous"][:PREVIOUS]]
     texts = np.array([repeated(model.tokenizer, seed) for seed in seeds])
     prose = plain(model.tokenizer, PLAIN)
 
@@ -183,11 +190,100 @@ def induced(model: RealModel, draws: int = DRAWS, seeds: tuple[int, ...] = FRESH
         "found": {name: [[*one, short(x, 3)] for one, x in row] for name, row in ranked.items()},
         "whole": with_cut([]),
         "induction": with_cut(chosen),
-        "previous": with_cut([previous]),
+        "previous": [with_cut([head]) for head in previous],
         "others": [with_cut(heads) for heads in drawn],
     }
+
+
+def sinks(model: RealModel) -> dict[str, list[list[float]]]:
+    """The mean weight on one token by layer, over all heads and all later tokens, for each text.
+
+    Returns
+    -------
+    dict
+        "first": on the first token of `TEXTS`. "in front" and "no longer first": with a word in
+        front, on that word, and on the token that was the first before. "evenly": the weight that
+        each would have if all words shared theirs evenly, by text.
+    """
+    tokenizer, parameters, configuration = model
+
+    def on(text: str, place: int) -> list[float]:
+        tokens = np.array(tokenizer.encode(text))
+        seen = inside(tokens, parameters, configuration)
+        tables = [seen[f"blocks.{i}.weights"] for i in range(len(parameters.blocks))]
+        return [float(table[:, place + 1 :, place].mean()) for table in tables]
+
+    front = [f"{IN_FRONT} {text[0].lower()}{text[1:]}" for text in TEXTS]
+    lengths = [len(tokenizer.encode(text)) for text in TEXTS]
+    return {
+        "first": short([on(text, 0) for text in TEXTS], 3),
+        "in front": short([on(text, 0) for text in front], 3),
+        "no longer first": short([on(text, 1) for text in front], 3),
+        "evenly": short([[np.mean(1 / np.arange(2, n + 1))] for n in lengths], 3),
+    }
+
+
+def lens(model: RealModel) -> dict[str, list[float]]:
+    """The loss by layer, if the vectors after 0 to L blocks are read as if they were the last.
+
+    Returns
+    -------
+    dict
+        "real": on the beginning of the corpus. "storyteller": on tales that it has not read.
+    """
+    teller = storyteller.load()
+    tales = np.array(teller.tokens.encode(text_of(parted()[1]))[:LENS])
+    return {
+        "real": _lens(plain(model.tokenizer, LENS), model.parameters, model.configuration),
+        "storyteller": _lens(tales, teller.parameters, teller.configuration),
+    }
+
+
+def _lens(tokens: np.ndarray, p: ModelParameters, c: Configuration) -> list[float]:
+    seen = inside(tokens, p, c)
+    names = ["embedded", *(f"blocks.{i}.after" for i in range(len(p.blocks)))]
+    scores = (reference.logit_lens(seen[name][:-1], p, c) for name in names)
+    return short([reference.cross_entropy(one, tokens[1:]).mean() for one in scores])
+
+
+def measured(model: RealModel) -> dict[str, Any]:
+    """Everything that is stored.
+
+    Returns
+    -------
+    dict
+        "induction", "sinks", "lens", "patched": what `induced`, `sinks`, `lens` and
+        `real_looks.patched` return. "looks": for each of the endings, what `real_looks.looked`
+        returns for each pair. "anecdote": the same for horse and wall.
+    """
+    endings = real_looks.ENDINGS
+    return {
+        "induction": induced(model),
+        "sinks": sinks(model),
+        "lens": lens(model),
+        "anecdote": {name: looks(model, real_looks.ANECDOTE, name) for name in endings},
+        "looks": {
+            name: [looks(model, pair, name) for pair in real_looks.PAIRS] for name in endings
+        },
+        "patched": {
+            name: [round(x, 3) + 0.0 for x in row]
+            for name, row in real_looks.patched(model).items()
+        },
+    }
+
+
+def looks(model: RealModel, pair: real_looks.Pair, ending: str) -> dict[str, list[float]]:
+    """What `real_looks.looked` returns, rounded."""
+    return {name: short(row) for name, row in real_looks.looked(model, pair, ending).items()}
 
 
 def short(x: Any, digits: int = 4) -> Any:
     """A few digits of a number, or of each of an array."""
     return np.vectorize(lambda number: float(f"{number:.{digits}g}"))(x).tolist()
+
+
+if __name__ == "__main__":
+    from tformer.models.real import real_model
+
+    text = json.dumps(measured(real_model()), indent=1, ensure_ascii=False)
+    FILE.write_text(text + "\n", encoding="utf-8")

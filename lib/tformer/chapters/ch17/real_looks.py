@@ -14,9 +14,21 @@ import numpy as np
 from tformer.models.inside import Change, inside, swap
 from tformer.models.real import RealModel
 
-__all__ = ["ANECDOTE", "LAYERS", "PAIRS", "PLACES", "Pair", "looked", "patched", "tokens_of"]
+__all__ = [
+    "ANECDOTE",
+    "ENDINGS",
+    "LAYERS",
+    "PAIRS",
+    "PLACES",
+    "Pair",
+    "looked",
+    "patched",
+    "tokens_of",
+]
 
-SENTENCE = "The {} did not {} the {} because it was too {}. It was the"
+SENTENCE = "The {} did not {} the {} because it was too {}."
+ENDINGS = {"statement": " It was the", "question": " What was too {}? The"}
+"""What asks for the noun. The question was added after the statement had been measured."""
 LAYERS = range(20, 26)
 """The blocks in which the last word's look at the nouns is cut, as it was first tried."""
 
@@ -72,8 +84,8 @@ PLACES = ("it", "adjective", ".", "It", "was", "the")
 """Where the vectors of another run are put in: *it* of the first sentence, and all that follows."""
 
 
-def tokens_of(model: RealModel, pair: Pair) -> np.ndarray:
-    """(2, T): the sentence with either adjective.
+def tokens_of(model: RealModel, pair: Pair, ending: str = "statement") -> np.ndarray:
+    """(2, T): the sentence with either adjective, and one of `ENDINGS`.
 
     Raises
     ------
@@ -81,7 +93,10 @@ def tokens_of(model: RealModel, pair: Pair) -> np.ndarray:
         If the two are not equally long.
     """
     nouns = (pair.first, pair.did_not, pair.second)
-    texts = [SENTENCE.format(*nouns, word) for word in (pair.means_first, pair.means_second)]
+    texts = [
+        SENTENCE.format(*nouns, word) + ENDINGS[ending].format(word)
+        for word in (pair.means_first, pair.means_second)
+    ]
     one, other = (model.tokenizer.encode(text) for text in texts)
     if len(one) != len(other):
         raise ValueError(f"tokens_of: {pair} must give as many tokens twice")
@@ -97,7 +112,7 @@ def odds(model: RealModel, pair: Pair, logits: np.ndarray) -> tuple[np.ndarray, 
     return logs[..., 0] - logs[..., 1], np.exp(logs).sum(axis=-1)
 
 
-def looked(model: RealModel, pair: Pair) -> dict[str, list[float]]:
+def looked(model: RealModel, pair: Pair, ending: str = "statement") -> dict[str, list[float]]:
     """Probability of the nouns and their log-odds, as it is and with looks of the last word cut.
 
     Returns
@@ -106,13 +121,14 @@ def looked(model: RealModel, pair: Pair) -> dict[str, list[float]]:
         Of lists [odds with the first adjective, with the second, probability of the nouns with the
         first, with the second]. "whole"; "nouns": in `LAYERS` the last word's weights on both nouns
         are 0 in all heads; "nouns, scaled": the other weights are then scaled up to add up to one;
-        "others": the same for the two words *did* and *not*; "adjective": for the adjective.
+        "others": the same for the two words *did* and *not*; "adjective": for the adjective,
+        wherever it stands.
     """
-    tokens = tokens_of(model, pair)
+    tokens = tokens_of(model, pair, ending)
     places = {
         "nouns": [_place(model, tokens[0], noun) for noun in (pair.first, pair.second)],
         "others": [_place(model, tokens[0], word) for word in ("did", "not")],
-        "adjective": [_adjective(tokens)],
+        "adjective": _adjectives(tokens),
     }
     cuts: dict[str, Mapping[str, Change]] = {"whole": {}}
     cuts |= {name: _unseen(at) for name, at in places.items()}
@@ -151,7 +167,7 @@ def patched(
 
 def _places(model: RealModel, first: np.ndarray, second: np.ndarray) -> dict[str, int]:
     """Where `PLACES` stand: those after the adjective are the last ones."""
-    adjective = _adjective(np.array([first, second]))
+    (adjective,) = _adjectives(np.array([first, second]))
     found = {"it": _place(model, first, "it"), "adjective": adjective}
     return found | {name: adjective + i for i, name in enumerate(PLACES[2:], 1)}
 
@@ -177,10 +193,9 @@ def _unseen(places: list[int], scaled: bool = False) -> dict[str, Change]:
     return {f"blocks.{i}.weights": change for i in LAYERS}
 
 
-def _adjective(tokens: np.ndarray) -> int:
-    """The one place where two sentences differ."""
-    (place,) = np.flatnonzero(tokens[0] != tokens[1])
-    return int(place)
+def _adjectives(tokens: np.ndarray) -> list[int]:
+    """The places where the two sentences differ."""
+    return np.flatnonzero(tokens[0] != tokens[1]).tolist()  # type: ignore[no-any-return]
 
 
 def _place(model: RealModel, tokens: np.ndarray, word: str) -> int:
