@@ -36,7 +36,6 @@ __all__ = [
     "found",
     "induced",
     "lens",
-    "looks",
     "measured",
     "plain",
     "repeated",
@@ -252,29 +251,21 @@ def measured(model: RealModel) -> dict[str, Any]:
     Returns
     -------
     dict
-        "induction", "sinks", "lens", "patched": what `induced`, `sinks`, `lens` and
-        `real_looks.patched` return. "looks": for each of the endings, what `real_looks.looked`
-        returns for each pair. "anecdote": the same for horse and wall.
+        "induction", "sinks", "lens": what `induced`, `sinks` and `lens` return. "looks": for each
+        of the endings, what `real_looks.looked` returns for each pair, the anecdote first.
+        "patched": what `real_looks.patched` returns.
     """
-    endings = real_looks.ENDINGS
+    pairs = (real_looks.ANECDOTE, *real_looks.PAIRS)
     return {
         "induction": induced(model),
         "sinks": sinks(model),
         "lens": lens(model),
-        "anecdote": {name: looks(model, real_looks.ANECDOTE, name) for name in endings},
         "looks": {
-            name: [looks(model, pair, name) for pair in real_looks.PAIRS] for name in endings
+            ending: {pair.name: real_looks.looked(model, pair, ending) for pair in pairs}
+            for ending in real_looks.ENDINGS
         },
-        "patched": {
-            name: [round(x, 3) + 0.0 for x in row]
-            for name, row in real_looks.patched(model).items()
-        },
+        "patched": real_looks.patched(model),
     }
-
-
-def looks(model: RealModel, pair: real_looks.Pair, ending: str) -> dict[str, list[float]]:
-    """What `real_looks.looked` returns, rounded."""
-    return {name: short(row) for name, row in real_looks.looked(model, pair, ending).items()}
 
 
 def short(x: Any, digits: int = 4) -> Any:
@@ -286,4 +277,5 @@ if __name__ == "__main__":
     from tformer.models.real import real_model
 
     text = json.dumps(measured(real_model()), indent=1, ensure_ascii=False)
+    text = re.sub(r"\[[^][]*\]", lambda row: " ".join(row[0].split()), text)
     FILE.write_text(text + "\n", encoding="utf-8")

@@ -42,6 +42,11 @@ class Pair(NamedTuple):
     means_first: str
     means_second: str
 
+    @property
+    def name(self) -> str:
+        """The two nouns."""
+        return f"{self.first}, {self.second}"
+
 
 ANECDOTE = Pair("horse", "jump over", "wall", "old", "high")
 """Picked after looking: of some pairs, one whose answer flips. It is in no mean."""
@@ -136,6 +141,40 @@ def looked(model: RealModel, pair: Pair, ending: str = "statement") -> dict[str,
     return {name: _read(model, pair, tokens, changes) for name, changes in cuts.items()}
 
 
+def summary(rows: Mapping[str, Mapping[str, list[float]]]) -> dict[str, dict[str, Any]]:
+    """What the pairs say together, without the anecdote: of what `looked` returned for each.
+
+    Returns
+    -------
+    dict
+        For each cut [mean, half of its 95 % interval] over the pairs of "p", the probability of
+        the nouns, mean of both sentences; "shift"; "lost", by how much the shift is smaller than
+        in the whole model. "right way": in how many pairs the shift is above 0. "right": in how
+        many of twice as many sentences the right noun is likelier. "flips": in how many pairs both.
+    """
+    kept = [rows[pair.name] for pair in PAIRS]
+    whole = np.array([row["whole"] for row in kept])
+    sums = {}
+    for name in kept[0]:
+        x = np.array([row[name] for row in kept])
+        shift = x[:, 0] - x[:, 1]
+        right = np.array([x[:, 0] > 0, x[:, 1] < 0])
+        sums[name] = {
+            "p": _interval(x[:, 2:].mean(axis=1)),
+            "shift": _interval(shift),
+            "lost": _interval(whole[:, 0] - whole[:, 1] - shift),
+            "right way": int((shift > 0).sum()),
+            "right": int(right.sum()),
+            "flips": int(right.all(axis=0).sum()),
+        }
+    return sums
+
+
+def _interval(x: np.ndarray) -> list[float]:
+    """The mean and 1.96 standard errors."""
+    return [float(x.mean()), float(1.96 * x.std(ddof=1) / np.sqrt(len(x)))]
+
+
 def patched(
     model: RealModel, pair: Pair = ANECDOTE, layers: range | None = None
 ) -> dict[str, list[float]]:
@@ -161,7 +200,7 @@ def patched(
         for name in PLACES:
             change = swap(there, f"blocks.{i}.after", np.s_[..., places[name], :])
             after = odds(model, pair, inside(first, *given, change)["logits"])[0]
-            shares[name].append(float((after - before) / shift))
+            shares[name].append(round(float((after - before) / shift), 3) + 0.0)
     return shares
 
 
@@ -177,7 +216,7 @@ def _read(
 ) -> list[float]:
     logits = inside(tokens, model.parameters, model.configuration, changes)["logits"]
     shift, p = odds(model, pair, logits)
-    return [*shift.tolist(), *p.tolist()]
+    return [round(float(x), 3) for x in shift] + [round(float(x), 4) for x in p]
 
 
 def _unseen(places: list[int], scaled: bool = False) -> dict[str, Change]:
@@ -195,7 +234,7 @@ def _unseen(places: list[int], scaled: bool = False) -> dict[str, Change]:
 
 def _adjectives(tokens: np.ndarray) -> list[int]:
     """The places where the two sentences differ."""
-    return np.flatnonzero(tokens[0] != tokens[1]).tolist()  # type: ignore[no-any-return]
+    return np.flatnonzero(tokens[0] != tokens[1]).tolist()
 
 
 def _place(model: RealModel, tokens: np.ndarray, word: str) -> int:
