@@ -1,0 +1,148 @@
+"""Claims of the deeper page of chapter 17: sums of parts, early answers, parked weight."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any, Literal
+
+import numpy as np
+
+from tformer import reference as ref
+from tformer.chapters.ch17 import own, real, veto
+from tformer.claims.registry import claim, require
+from tformer.claims.tools import near
+from tformer.configuration import Configuration
+from tformer.models.inside import inside
+from tformer.models.sizes import Sizes, initialise
+from tformer.parameters import ModelParameters, tree_map
+
+
+def _drawn(seed: int, layers: int, heads: int, c: Configuration) -> ModelParameters:
+    """A model all of whose numbers are random, biases and gains as well."""
+    rng = np.random.default_rng(seed)
+    sizes = replace(Sizes(11, 8, layers, heads, 16, n_positions=7, d_k=5), tied=seed % 2 == 0)
+    model: ModelParameters = tree_map(
+        lambda x: x + 0.5 * rng.standard_normal(x.shape), initialise(sizes, c, rng)
+    )
+    return model
+
+
+@claim(
+    "prop-head-sum",
+    "numeric",
+    mutants={
+        "the bias of the outputs is left out": {"bias": 0.0},
+        "the norm stands after each layer": {"order": "post"},
+        "feed-forward layers add nothing": {"fed": 0.0},
+        "gains are left out": {"gains": False},
+    },
+    scope="30 random models, 1 to 3 blocks of 1 to 3 heads, all places",
+)
+def head_sum(
+    bias: float = 1.0,
+    order: Literal["pre", "post"] = "pre",
+    fed: float = 1.0,
+    gains: bool = True,
+) -> str:
+    """Vectors before the last norm, and log-odds of all pairs of answers, part by part."""
+    c = Configuration(norm="rms", positions="learned", order=order)
+    for seed in range(30):
+        model = _drawn(seed, 1 + seed % 3, 1 + seed // 3 % 3, c)
+        found = inside(np.random.default_rng(seed).integers(11, size=7), model, c)
+        parts = [found["embedded"]]
+        for i, one in enumerate(model.blocks):
+            bias_o: Any = one.heads.b_o
+            parts += [*ref.head_outputs(found[f"blocks.{i}.heads"], one.heads)]
+            parts += [
+                bias * np.broadcast_to(bias_o, (7, 8)),
+                fed * found[f"blocks.{i}.feed_forward"],
+            ]
+        x = found[f"blocks.{len(model.blocks) - 1}.after"]
+        require(near(sum(parts), x, 1e-9), f"model {seed}: the parts do not add up")
+        norm: Any = model.norm
+        ends = model.embedding.T if model.unembedding is None else model.unembedding
+        says = (norm.gain[:, None] if gains else 1.0) * ends
+        votes = sum(part @ says for part in parts)
+        votes = votes / np.sqrt((x**2).mean(axis=-1, keepdims=True) + c.eps)
+        odds, want = (z[:, :, None] - z[:, None, :] for z in (votes, found["logits"]))
+        require(near(odds, want, 1e-9), f"model {seed}: the log-odds are no such sum")
+    return "parts add up to the vectors and, over one number, to all log-odds, within 1e-9"
+
+
+@claim(
+    "exm-own-part",
+    "numeric",
+    mutants={
+        "silence takes away the own part": {"left": (11.82, -10.31)},
+        "head 2 brings most of it itself": {"own_part": (6.59, -13.33)},
+    },
+    scope="the storyteller, two tales, eleven parts each",
+)
+def own_part(
+    left: tuple[float, float] = (6.55, 0.48), own_part: tuple[float, float] = (1.31, -2.54)
+) -> str:
+    """Own parts of heads and layers, and the log-odds that are left without them."""
+    whole, fed = (13.13, -12.85), (11.40, -7.81)
+    for i, name in enumerate(veto.TALES):
+        parts = {part.name: part for part in own.parts(name)}
+        odds = veto.odds(veto.read(name))
+        total = sum(part.own for part in parts.values())
+        require(near(total, odds, 1e-9), f"{name}: the parts add up to {total:.4f}")
+        require(near(odds, whole[i], 6e-3), f"{name}: log-odds {odds:.3f}")
+        head, last = parts["layer 1, head 2"], parts["feed-forward 2"]
+        require(near(head.own, own_part[i], 6e-3), f"{name}: head 2 adds {head.own:.3f}")
+        require(near(odds - head.lost, left[i], 6e-3), f"{name}: {odds - head.lost:.3f} is left")
+        require(near(last.own, fed[i], 6e-3), f"{name}: the last layer adds {last.own:.3f}")
+        if name == "tired":
+            head = parts["layer 1, head 0"]
+            require(near(head.own, 0.11, 6e-3), f"head 0 adds {head.own:.3f}")
+            require(near(odds - head.lost, 4.93, 6e-3), f"{odds - head.lost:.3f} is left")
+    return "head 2 adds 1.31 and −2.54 itself; without it 6.55 and 0.48 are left"
+
+
+@claim(
+    "exm-lens",
+    "numeric",
+    mutants={
+        "after block 1 the lens has the answer": {"early": ("animal", 0.999)},
+        "the second layer must look for it": {"unfed": 0.5},
+    },
+    scope="the storyteller's last word in two tales, five points",
+)
+def lens_example(early: tuple[str, float] = ("shone", 0.777), unfed: float = 0.999) -> str:
+    """The likeliest token at the points; the answer without the second layer's heads."""
+    want = {"tired": ("animal", early), "wide": ("street", ("street", 0.288))}
+    for i, (name, (answer, first)) in enumerate(want.items()):
+        word, p = own.likeliest(name, "blocks.0.after")
+        require(word == first[0] and near(p, first[1], 6e-4), f"{name}: {word} {p:.4f}")
+        word, p = own.likeliest(name, "blocks.1.after")
+        require(word == answer and near(p, 0.999, 6e-4), f"{name}: {word} {p:.4f}")
+        p = veto.chances(own.unfed(name))[i]
+        require(near(p, unfed, 6e-4), f"{name}: {p:.4f} without the heads of layer 2")
+        if name == "tired":
+            scores = own.lens(name, "blocks.0.after")
+            p = veto.chances({"logits": scores[None]})[i]
+            require(p < 1e-4, f"{name}: {answer} has {p:.2g} after block 1")
+    return "after block 1 shone .777 and street .288; from the same vectors .999 for the answer"
+
+
+@claim(
+    "exm-sink",
+    "numeric",
+    mutants={
+        "the weight stays with the token": {"moved": "no longer first"},
+        "it is parked from the first block on": {"block": 1},
+    },
+    scope="the real model, three texts, as they were measured",
+)
+def sink(moved: str = "in front", block: int = 13) -> str:
+    """The stored weights on the first token, and on it with a word in front."""
+    found = {name: np.array(rows) for name, rows in real.stored()["sinks"].items()}
+    evenly = found["evenly"].max()
+    require(evenly < 0.12, f"an even share is {evenly:.3f}")
+    for name in ("first", moved):
+        least = found[name][:, block - 1 :].min()
+        require(least > 0.35, f"{name}: {least:.3f} in one block")
+    most = found["no longer first"][:, 12:].max()
+    require(most < 0.07, f"the token that was first has still {most:.4f}")
+    return "from block 13 on the first token has .35 or more, the same in second place below .07"
