@@ -80,11 +80,11 @@ def sinks() -> Figure:
     )
     for name, label, color, style in lines:
         rows = np.array(found[name])
-        blocks = np.arange(1, rows.shape[1] + 1)
+        blocks = np.arange(rows.shape[1])
         ax.fill_between(blocks, rows.min(axis=0), rows.max(axis=0), color=color, alpha=0.13, lw=0)
         ax.plot(blocks, rows.mean(axis=0), style, color=color, label=label)
     ax.axhline(np.mean(found["evenly"]), color=QUIET, linewidth=1, linestyle=":")
-    ax.text(30.4, np.mean(found["evenly"]), "even", fontsize=10, va="center", color=QUIET)
-    ax.set(xlabel="block", ylabel="mean weight", xlim=(0.5, 30.2), ylim=(0, 1))
-    ax.legend(fontsize=10, loc="upper left")
+    ax.text(29.4, np.mean(found["evenly"]), "even", fontsize=10, va="center", color=QUIET)
+    ax.set(xlabel="block", ylabel="mean weight", xlim=(-0.5, 29.2), ylim=(0, 1))
+    ax.legend(fontsize=10, loc="lower right", bbox_to_anchor=(1.0, 0.1))
     return figure
