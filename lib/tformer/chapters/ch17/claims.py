@@ -238,18 +238,19 @@ def moved_example(stays: float = -0.014, look: float = 0.019) -> str:
     "statistical",
     mutants={
         "one layer is enough": {"layers": "one head, colour"},
-        "it reads the noun itself": {"cut": "last looks"},
+        "all need their looks at the nouns": {"kept": 0},
     },
     scope="8 trainings each, 504 sentences with colours",
 )
-def colour(layers: str = "two layers, colour", cut: str = "trouble asks") -> str:
+def colour(layers: str = "two layers, colour", kept: int = 5) -> str:
     """The stored trainings that were asked for a colour, whole and cut."""
     found = circuits.stored()[layers]
     right = [x["right"] for x in found]
     require(min(right) >= 0.99, f"right in {min(right):.3f} to {max(right):.3f}")
-    most = max(x[cut] for x in found)
-    require(most <= 0.7, f"after the cut still {most:.3f}")
-    require(min(x["last looks"] for x in found) >= 0.9, "some need their looks at the nouns")
+    without = [x for x in found if x["last looks"] >= 0.99]
+    require(len(without) == kept, f"{len(without)} do without looks at the nouns")
+    back = sum(x["trouble asks"] <= 0.65 for x in without)
+    require(back == 4, f"{back} of them need the trouble to look back")
     alone = max(x["right"] for x in circuits.stored()["one head, colour"])
     require(alone <= 0.6, f"one head is right in {alone:.3f}")
-    return f"two layers {min(right):.2f} or more, cut at most {most:.2f}; one head {alone:.2f}"
+    return f"two layers {min(right):.2f} or more, one head {alone:.2f}; {back} look back"
