@@ -109,7 +109,7 @@ def test_the_first_place_is_looked_at_whatever_stands_there() -> None:
     first, front, no_longer = (
         np.array(FOUND["sinks"][name]) for name in ("first", "in front", "no longer first")
     )
-    assert first.shape == front.shape == no_longer.shape == (3, SMOL.layers)
+    assert first.shape == front.shape == no_longer.shape == (3, SMOL.n_layers)
     assert first[:, 12:].min() > 0.35
     assert front[:, 12:].min() > 0.35
     assert no_longer[:, 12:].max() < 0.08
@@ -138,7 +138,7 @@ def test_pairs_are_as_many_as_the_page_says() -> None:
 
 def test_the_lens_is_muddy_in_the_real_model_and_not_in_the_storyteller() -> None:
     losses, told = FOUND["lens"]["real"], FOUND["lens"]["storyteller"]
-    assert len(losses) == SMOL.layers + 1
+    assert len(losses) == SMOL.n_layers + 1
     assert min(losses[:26]) > np.log(49152) > max(losses[26:])
     assert told == sorted(told, reverse=True)
 

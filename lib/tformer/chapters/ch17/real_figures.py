@@ -57,7 +57,7 @@ def induction() -> Figure:
 
 
 def looks() -> tuple[Figure, Figure]:
-    """Probability of the nouns and shift between the adjectives, with looks of the last word cut."""
+    """Probability of the nouns and shift of their log-odds, with looks of the last word cut."""
     one, ax = panel(4.5, 2.7)
     two, beside = panel(3.1, 2.7)
     found = real.stored()["looks"]
