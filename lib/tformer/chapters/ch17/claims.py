@@ -127,7 +127,7 @@ def _last(found: dict[str, Any], layers: int) -> np.ndarray:
 
 
 @claim(
-    "exm-veto",
+    "exm-storyteller-veto",
     "numeric",
     mutants={
         "head 2 looks at the animal in both": {"forbidden": 0.904},
