@@ -177,5 +177,6 @@ def test_axe_finds_nothing(cutting: Callable[..., Page]) -> None:
 
 def test_models_that_are_missing_are_told(show: Callable[..., Page], stage: Callable) -> None:
     page = show(Cutting())
+    expect(page.locator(".tf-cutting-row").first).to_be_hidden()
     expect(page.locator(".tf-about")).to_contain_text("did not come: its file")
     stage()[1].clear()  # the browser's own word on the missing file

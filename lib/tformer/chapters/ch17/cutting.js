@@ -91,7 +91,7 @@ function lookRow(press) {
       event.preventDefault();
       move(to);
       all[to].el.focus();
-    } }, word, value);
+    } }, word, " ", value);
     return { el, word, value };
   });
   move(0);
@@ -101,7 +101,6 @@ function lookRow(press) {
     value.show(weights[s], cut ? "cut" : weights[s] < LEAST ? "" : fmt(weights[s]));
     el.style.setProperty("--tf-share", weights[s].toFixed(3));
     el.setAttribute("aria-pressed", cut);
-    el.setAttribute("aria-label", `${words[s]} ${cut ? "cut" : fmt(weights[s])}`);
   }) };
 }
 
@@ -124,7 +123,7 @@ function render({ model, el }) {
   const rows = [0, 1].map((i) => {
     const name = h("span"), whose = h("select", { class: "tf-button", "aria-label": "word whose row is shown", change: () => assign(model, { word: whose.selectedIndex }) });
     const it = lookRow((s) => toggle(rows[i].at, s)), group = h("div", { class: "tf-cutting-row", role: "group" }, ...it.all);
-    return { ...it, name, whose, group, at: null, el: h("div", {}, h("p", { class: "tf-cutting-head" }, name, whose, " looks"), group) };
+    return { ...it, name, whose, group, at: null, el: h("div", { class: "tf-cutting-none" }, h("p", { class: "tf-cutting-head tf-cutting-looks" }, name, whose, " looks"), group) };
   });
   const toggle = ([l, head, t], s) => {
     const { cuts, sentence } = traits(model, TRAITS), look = [l, head, t, s], words = sentence.split(" "), cut = has(cuts, look);
@@ -138,8 +137,8 @@ function render({ model, el }) {
   root.append(h("div", { class: "tf-actions tf-cutting-top", role: "group", "aria-label": "Model" }, ...picks), about,
     h("p", { class: "tf-cutting-text" }, "the ", choose.first, " did not ", choose.verb, " the ", choose.second, " because it was too ", choose.trouble),
     h("p", { class: "tf-cutting-head tf-cutting-columns" }, h("span", {}, heading, given), h("span", {}, "now"), h("span", {}, "uncut")), h("ul", { class: "tf-cutting-bars" }, ...bars.map((one) => one.el)),
-    ...rows.map((one) => one.el),
-    h("div", { class: "tf-actions" }, restore, button("reset", () => act("As at the start.", start)), h("span", { class: "tf-quiet tf-cutting-hint" }, "Press a word in a row to cut that look, again to restore it.")), live);
+    h("div", { class: "tf-actions tf-cutting-back" }, restore, button("reset", () => act("As at the start.", start)), h("span", { class: "tf-quiet tf-cutting-hint" }, `Press a word in a row to cut that look, again to restore it. Weights below ${fmt(LEAST)} have no number.`)),
+    ...rows.map((one) => one.el), live);
 
   const draw = () => {
     const { name, sentence, word, cuts } = traits(model, TRAITS), words = sentence.split(" "), now = parts();
@@ -166,8 +165,8 @@ function render({ model, el }) {
     });
     const shown = blocks.flatMap((_, l) => Array.from({ length: heads }, (_, head) => [l, head, l === blocks.length - 1 ? IT : word]));
     rows.forEach((one, i) => {
-      one.el.hidden = i >= shown.length;
-      if (one.el.hidden) return;
+      one.el.classList.toggle("tf-cutting-none", i >= shown.length);
+      if (i >= shown.length) return;
       const [l, head, t] = one.at = shown[i], free = l < blocks.length - 1, label = `${blocks.length > 1 ? `Layer ${l + 1}` : heads > 1 ? `Head ${head + 1}` : "The head"}: where `;
       one.name.textContent = free ? label : `${label}“${words[t]}”`;
       one.whose.hidden = !free;
