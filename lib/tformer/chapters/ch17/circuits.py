@@ -1,15 +1,15 @@
 """Small encoders that say, or show, who "it" is; trained many times, opened and cut.
 
 The sentences are the first clauses of the small world, twelve words as in the row of the book, one
-sixth of the pairs of nouns held out. Each pair is drawn, then who is meant by a coin, then a trouble
-that fits: so no preference for a noun is right in more than half. What all trainings came to is in
-`seeds.json`, the models of the page in `models`; the tests train some again.
+sixth of the pairs of nouns held out. Each pair is drawn, then who is meant by a coin, then a
+trouble that fits: so no preference for a noun is right in more than half. What all trainings came
+to is in `seeds.json`, the models of the page in `models`; the tests train some again.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
@@ -20,7 +20,7 @@ import numpy as np
 from tformer.configuration import Configuration
 from tformer.experiments.training import Adam, training
 from tformer.models.files import load, save
-from tformer.models.inside import inside
+from tformer.models.inside import Change, inside
 from tformer.models.sizes import Sizes, initialise
 from tformer.parameters import ModelParameters, leaves, tree_map
 from tformer.world.stories import CURES, WHO, patient, stories
@@ -39,18 +39,22 @@ __all__ = [
     "TASKS",
     "Sentences",
     "Task",
+    "cuts_of",
     "learnt",
+    "looks_cut",
     "measured",
+    "row",
     "sentences",
     "shown",
     "stored",
+    "stored_rows",
 ]
 
 FILE = Path(__file__).with_name("seeds.json")
 MODELS = Path(__file__).with_name("models")
 NOUNS, IT, ADJECTIVE, LENGTH = (1, 6), 8, 11, 12
 """Places of the two nouns, of "it" and of the trouble in a sentence of twelve words."""
-SEEDS, WIDTH, BATCH, RATE, COLOURS = 8, 48, 64, 0.01, 8
+SEEDS, WIDTH, COLOURS = 8, 48, 4
 CONFIGURATION = Configuration(norm="rms", positions="learned")
 
 
@@ -65,13 +69,17 @@ class Task:
         "noun": the vector of "it" names the noun. "weights": in the last layer, the mean weight of
         "it" on the right noun is to exceed that on the other. "colour": each noun has a colour,
         drawn anew for each sentence, and the vector of "it" names that of the right one.
-    steps : int
+    steps, batch : int
+    rate : float
+        The largest learning rate.
     """
 
     layers: int
     heads: int
     asked: str
     steps: int = 600
+    batch: int = 64
+    rate: float = 0.01
 
 
 TASKS = {
@@ -80,8 +88,8 @@ TASKS = {
     "one head, weights": Task(1, 1, "weights"),
     "two heads, weights": Task(1, 2, "weights"),
     "two layers, weights": Task(2, 1, "weights"),
-    "one head, colour": Task(1, 1, "colour", 1500),
-    "two layers, colour": Task(2, 1, "colour", 1500),
+    "one head, colour": Task(1, 1, "colour", 2000, 128, 0.003),
+    "two layers, colour": Task(2, 1, "colour", 2000, 128, 0.003),
 }
 
 
@@ -142,7 +150,7 @@ def learnt(
     Returns
     -------
     ModelParameters
-    (8, 48) array
+    (4, 48) array
         What each colour adds to the vector of its noun.
     """
     import torch
@@ -160,13 +168,13 @@ def learnt(
     cumulated = told.p.cumsum()
 
     def gradients() -> Any:
-        rows = np.minimum(cumulated.searchsorted(rng.random(BATCH)), len(told.p) - 1)
-        drawn = rng.integers(COLOURS, size=(BATCH, 2))
+        rows = np.minimum(cumulated.searchsorted(rng.random(task.batch)), len(told.p) - 1)
+        drawn = rng.integers(COLOURS, size=(task.batch, 2))
         loss = _loss(task, model, colours, told, rows, drawn)
         return torch.autograd.grad(loss, moved, allow_unused=True, materialize_grads=True)
 
     def rate(step: int) -> float:
-        return RATE * min(step / 20, 1 - (step - 1) / task.steps)
+        return task.rate * min(step / 20, 1 - (step - 1) / task.steps)
 
     with one_thread():
         for _ in training(Adam(moved), gradients, until or task.steps, rate):
@@ -201,7 +209,11 @@ def _loss(
 
 
 def _read(
-    task: Task, model: ModelParameters, tokens: np.ndarray, colours: np.ndarray
+    task: Task,
+    model: ModelParameters,
+    tokens: np.ndarray,
+    colours: np.ndarray,
+    changes: dict[str, Change] | None = None,
 ) -> dict[str, Any]:
     """All intermediates, with colours (n, 2, 48) on the nouns if these are asked for."""
     import torch
@@ -213,9 +225,31 @@ def _read(
         y[:, list(NOUNS)] = y[:, list(NOUNS)] + torch.from_numpy(colours)
         return y
 
-    changes = {"embedded": painted} if task.asked == "colour" else {}
-    given = (torch.from_numpy(tokens), model, CONFIGURATION, changes)
-    return inside(*given, causal=False, library=fast)
+    given = (changes or {}) | ({"embedded": painted} if task.asked == "colour" else {})
+    words = torch.from_numpy(tokens)
+    return inside(words, model, CONFIGURATION, given, causal=False, library=fast)
+
+
+def looks_cut(layer: int, of: Sequence[int], on: Sequence[int]) -> dict[str, Change]:
+    """A change that takes from some words their looks at others, in all heads of a layer."""
+
+    def change(weights: Any) -> Any:
+        y = weights + 0
+        for t in of:
+            y[..., t, list(on)] = 0
+        return y
+
+    return {f"blocks.{layer}.weights": change}
+
+
+def cuts_of(task: Task) -> dict[str, dict[str, Change]]:
+    """What is cut: a name, and the change."""
+    found = {"last looks": looks_cut(task.layers - 1, [IT], NOUNS)}
+    found["it asks"] = looks_cut(0, [IT], [ADJECTIVE])
+    if task.layers > 1:
+        found["nouns ask"] = looks_cut(0, NOUNS, [ADJECTIVE])
+        found["trouble asks"] = looks_cut(0, [ADJECTIVE], NOUNS)
+    return found
 
 
 def measured(task: Task, model: ModelParameters, colours: np.ndarray) -> dict[str, float]:
@@ -224,50 +258,61 @@ def measured(task: Task, model: ModelParameters, colours: np.ndarray) -> dict[st
     Returns
     -------
     dict
-        "right": share in which the likeliest word (or colour) is the right one; of colours only
-        where the two nouns have different ones, and as the other one if neither is said. "meant",
-        "other": weight of "it" on the two nouns in the last layer, mean of its heads. "prefers":
-        share in which the first is larger. "asks": weight of "it" on the trouble in the first
-        layer; "back": of the trouble on the noun that is meant.
+        "right": share of right answers: the likeliest word at "it" is the noun; of colours, where
+        the two nouns have different ones, the likeliest is the right one; of weights, the mean
+        weight of "it" is larger on the right noun. For each of `cuts_of` the same after the cut.
+        "meant", "other": weight of "it" on the two nouns in the last layer, mean of its heads;
+        "prefers": how often the first is larger. "asks": weight of "it" on the trouble in the first
+        layer.
     """
     import torch
 
     held = sentences()[1]
     drawn = np.random.default_rng(0).integers(COLOURS, size=(len(held.p), 2))
-    with torch.no_grad():
-        found = _read(task, model, held.tokens, colours[drawn])
-    logits = found["logits"][:, IT].numpy()
-    wanted, weighed = held.meant, held.p
-    if task.asked == "colour":
-        logits, wanted = logits[:, :COLOURS], np.where(held.first, *drawn.T)
-        weighed = held.p * (drawn[:, 0] != drawn[:, 1])
-    tables = [found[f"blocks.{i}.weights"].mean(dim=1).numpy() for i in range(task.layers)]
-    on = tables[-1][:, IT][:, list(NOUNS)]
-    meant, other = (np.where(held.first, *pair.T) for pair in (on, on[:, ::-1]))
-    back = tables[0][:, ADJECTIVE][:, list(NOUNS)]
-    means = {
-        "meant": meant,
-        "other": other,
-        "prefers": meant > other,
-        "asks": tables[0][:, IT, ADJECTIVE],
-        "back": np.where(held.first, *back.T),
-    }
-    right = logits.argmax(axis=1) == wanted
-    means = {"right": right} | means if task.asked != "weights" else means
-    found = {name: float(np.average(x, weights=held.p)) for name, x in means.items()}
-    if task.asked == "colour":
-        found["right"] = float(np.average(right, weights=weighed))
+
+    def run(changes: dict[str, Change]) -> dict[str, Any]:
+        with torch.no_grad():
+            return _read(task, model, held.tokens, colours[drawn], changes)
+
+    whole = run({})
+    meant, other = _weights(task, whole)
+    found = {"right": _right(task, whole, drawn)}
+    found |= {name: _right(task, run(cut), drawn) for name, cut in cuts_of(task).items()}
+    means = {"meant": meant, "other": other, "prefers": meant > other}
+    means["asks"] = whole["blocks.0.weights"].mean(dim=1).numpy()[:, IT, ADJECTIVE]
+    found |= {name: float(np.average(x, weights=held.p)) for name, x in means.items()}
     return {name: round(x, 4) for name, x in found.items()}
+
+
+def _weights(task: Task, found: dict[str, Any]) -> tuple[np.ndarray, np.ndarray]:
+    """The weight of "it" on the noun that is meant and on the other, in the last layer."""
+    table = found[f"blocks.{task.layers - 1}.weights"].mean(dim=1).numpy()
+    on = table[:, IT, list(NOUNS)]
+    first = sentences()[1].first
+    return np.where(first, *on.T), np.where(first, *on.T[::-1])
+
+
+def _right(task: Task, found: dict[str, Any], drawn: np.ndarray) -> float:
+    """The share of right answers to the sentences that were held out."""
+    held = sentences()[1]
+    if task.asked == "weights":
+        meant, other = _weights(task, found)
+        return float(np.average(meant > other, weights=held.p))
+    logits = found["logits"][:, IT].numpy()
+    if task.asked == "noun":
+        return float(np.average(logits.argmax(axis=1) == held.meant, weights=held.p))
+    right = logits[:, :COLOURS].argmax(axis=1) == np.where(held.first, *drawn.T)
+    return float(np.average(right, weights=held.p * (drawn[:, 0] != drawn[:, 1])))
 
 
 SHOWN = {
     "votes": ("one head, noun", 0),
-    "veto": ("two heads, weights", 0),
-    "query": ("two layers, weights", 0),
+    "veto": ("two heads, weights", 1),
+    "query": ("two layers, weights", 3),
     "picture": ("two layers, noun", 5),
     "no picture": ("two layers, noun", 0),
 }
-"""The models that the page opens: what they were asked, and their seed."""
+"""The models that the page opens: what they were asked, and a seed picked after looking."""
 
 
 @cache
@@ -278,26 +323,44 @@ def shown(name: str) -> ModelParameters:
     return found
 
 
+def row(task: Task, model: ModelParameters, trouble: str = "tired") -> list[float]:
+    """The weights of "it" in the last layer, mean of its heads, in the sentence of the book."""
+    text = f"the animal did not cross the street because it was too {trouble}"
+    tokens = sentences()[1].numbers(text)[None]
+    found = _read(task, model, tokens, np.zeros((1, 2, WIDTH)))
+    table = found[f"blocks.{task.layers - 1}.weights"].mean(dim=1)
+    return [round(float(x), 4) for x in table[0, IT]]
+
+
 def stored() -> dict[str, list[dict[str, float]]]:
     """What `measured` returned for each of `TASKS`, a training after the other."""
-    return dict(json.loads(FILE.read_text(encoding="utf-8")))
+    return dict(json.loads(FILE.read_text(encoding="utf-8"))["measured"])
+
+
+def stored_rows() -> list[list[float]]:
+    """What `row` returned for the eight trainings of two layers that name the noun."""
+    return list(json.loads(FILE.read_text(encoding="utf-8"))["rows"])
 
 
 def train_all(heard: Callable[[str], None] = print) -> None:
     """Train everything, and write what the page reads: some minutes on one core."""
     found: dict[str, list[dict[str, float]]] = {}
+    rows = []
     MODELS.mkdir(exist_ok=True)
     for name, task in TASKS.items():
         for seed in range(SEEDS):
             model, colours = learnt(task, seed)
             found.setdefault(name, []).append(measured(task, model, colours))
             heard(f"{name}, seed {seed}: {found[name][-1]}")
-            for kept, of in SHOWN.items():
+            if name == "two layers, noun":
+                rows.append(row(task, model))
+            for shows, of in SHOWN.items():
                 if of == (name, seed):
                     narrow = tree_map(lambda x: x.numpy().astype(np.float16), model)
-                    path = MODELS / f"{kept.replace(' ', '_')}.safetensors"
+                    path = MODELS / f"{shows.replace(' ', '_')}.safetensors"
                     save(path, narrow, CONFIGURATION)
-    FILE.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
+    kept = {"measured": found, "rows": rows}
+    FILE.write_text(json.dumps(kept, indent=1) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

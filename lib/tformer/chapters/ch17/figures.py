@@ -1,0 +1,156 @@
+"""The figures of chapter 17."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from tformer.chapters.ch17 import circuits, moved, veto, votes
+from tformer.chapters.ch17.circuits import IT, NOUNS
+from tformer.figures.style import INK, KEY, PURPLE, QUERY, QUIET, VALUE, WEIGHT, WIDE
+from tformer.figures.tables import blank, squares
+
+WORDS = votes.ROW.format("").split()
+TROUBLES = ("tired", "wide")
+COLUMNS = (
+    ("right", "right"),
+    ("last looks", "without its\nlooks at nouns"),
+    ("it asks", "without “it”\n→ trouble"),
+)
+"""What is measured of each training, and what stands above its column."""
+LOOK: Any = {"ha": "center", "va": "center", "fontsize": 11, "color": INK}
+
+
+def _short(x: float, digits: int = 2) -> str:
+    return f"{x:.{digits}f}".replace("0.", ".", 1) if abs(x) < 1 else f"{x:.{digits}f}"
+
+
+def _row(ax: Axes, row: np.ndarray, y: float, least: float = 0.05) -> None:
+    """A row of weights, a square for each word; what is small stays without its number."""
+    squares(ax, row[None], (0, y), WEIGHT, most=1.0)
+    for t, x in enumerate(row):
+        if x >= least:
+            ax.text(t + 0.5, y + 0.5, _short(x), **LOOK)
+
+
+def _words(ax: Axes, last: str, y: float = -0.12) -> None:
+    for t, word in enumerate((*WORDS, last)):
+        bold = "bold" if t == IT else "normal"
+        ax.text(t + 0.5, y, word, ha="center", va="bottom", fontsize=11, fontweight=bold)
+
+
+def strip(told: bool = True) -> Figure:
+    """The rows of "it" in the last layer of three models, and what they answer, if `told`."""
+    figure, ax = blank(WIDE, 2.9)
+    ax.set_aspect("auto")
+    _words(ax, "tired / wide")
+    for i, (name, trouble) in enumerate((n, t) for n in NAMES for t in TROUBLES):
+        text = votes.ROW.format(trouble)
+        found = votes.read(text, name)
+        y = i + 0.35 * (i // 2)
+        _row(ax, found[LAST[name]][0, IT], y)
+        label = f"{NAMES[name]}, {trouble}" if told else f"model {'ABC'[i // 2]}, {trouble}"
+        ax.text(-0.15, y + 0.5, label, ha="right", va="center", fontsize=11)
+        animal, street = votes.chances(found, text)
+        best = f"animal {_short(animal)}" if animal > street else f"street {_short(street)}"
+        ax.text(12.2, y + 0.5, best if told else "?", ha="left", va="center", fontsize=11)
+    ax.set(xlim=(-2.6, 13.9), ylim=(6.75, -0.7))
+    return figure
+
+
+NAMES = {"votes": "votes", "no picture": "no picture", "picture": "picture"}
+LAST = {
+    "votes": "blocks.0.weights",
+    "no picture": "blocks.1.weights",
+    "picture": "blocks.1.weights",
+}
+
+
+def bars_of_votes() -> Figure:
+    """What each word says for animal and for street in the model that votes."""
+    figure = Figure(figsize=(7.6, 2.7), layout="constrained")
+    one, two = figure.subplots(1, 2, sharey=True)
+    for ax, trouble in zip((one, two), TROUBLES, strict=True):
+        text = votes.ROW.format(trouble)
+        found = votes.read(text, "votes")
+        told = votes.votes(found, circuits.shown("votes"))
+        tokens = circuits.sentences()[1].numbers(text)
+        pair = [int(tokens[place]) for place in NOUNS]
+        named = [NOUNS[0], NOUNS[1], circuits.ADJECTIVE]
+        rest = told.own + np.delete(told.words, named, axis=0).sum(axis=0)
+        parts = [*told.words[named], rest]
+        labels = ["animal", "street", trouble, "the rest"]
+        for i, (part, color) in enumerate(zip(pair, (QUERY, KEY), strict=True)):
+            sizes = [float(x[part]) for x in parts]
+            at = np.arange(4) + (i - 0.5) * 0.36
+            ax.bar(at, sizes, 0.34, color=color, label=f"for {('animal', 'street')[i]}")
+            total = sum(sizes)
+            ax.bar(4.4 + (i - 0.5) * 0.36, total, 0.34, color=color, hatch="//", ec="white")
+        ax.axhline(0, color=QUIET, linewidth=0.8)
+        ax.axvline(3.7, color=QUIET, linewidth=0.8)
+        ax.set_xticks([*range(4), 4.4], [*labels, "sum"])
+        ax.set_ylim(-3.4, 8.2)
+    one.set_ylabel("vote")
+    two.legend(fontsize=10, loc="upper left")
+    return figure
+
+
+def eight() -> Figure:
+    """Eight trainings that differ in their seed: the row of "it", and what three cuts leave."""
+    figure, ax = blank(WIDE, 4.3)
+    ax.set_aspect("auto")
+    _words(ax, "tired")
+    rows = circuits.stored()["two layers, noun"]
+    looks = circuits.stored_rows()
+    for seed, (found, row) in enumerate(zip(rows, looks, strict=True)):
+        _row(ax, np.array(row), seed)
+        ax.text(-0.15, seed + 0.5, f"seed {seed}", ha="right", va="center", fontsize=11)
+        for i, (name, _) in enumerate(COLUMNS):
+            x = 12.4 + 1.55 * i
+            squares(ax, np.array([[found[name]]]), (x, seed), VALUE, most=1.0, size=(1.45, 1))
+            ax.text(x + 0.72, seed + 0.5, _short(found[name]), **LOOK)
+    for i, (_, label) in enumerate(COLUMNS):
+        place = (13.12 + 1.55 * i, -0.12)
+        ax.text(*place, label, ha="center", va="bottom", fontsize=10, linespacing=1.0)
+    ax.set(xlim=(-1, 17.1), ylim=(8.05, -1.0))
+    return figure
+
+
+def vetoes() -> Figure:
+    """Two heads of the storyteller, for both troubles."""
+    figure, ax = blank(5.2, 2.5)
+    ax.set_aspect("auto")
+    watched = list(veto.WATCHED)
+    for i, (head, trouble) in enumerate((h, t) for h in veto.HEADS for t in TROUBLES):
+        found, y = veto.looks(trouble, head), i + 0.3 * (i // 2)
+        squares(ax, np.array([[found[word] for word in watched]]), (0, y), WEIGHT, most=1.0)
+        for t, word in enumerate(watched):
+            ax.text(t + 0.5, y + 0.5, _short(found[word], 3), **LOOK)
+        label = f"head {head}, {trouble}"
+        ax.text(-0.08, y + 0.5, label, ha="right", va="center", fontsize=11)
+    for t, word in enumerate(watched):
+        ax.text(t + 0.5, -0.1, word, ha="center", va="bottom", fontsize=11)
+    ax.set(xlim=(-1.3, 3.05), ylim=(4.4, -0.5))
+    return figure
+
+
+def carried() -> Figure:
+    """Where the name stands: which patch brings how much of the other answer."""
+    figure, ax = blank(WIDE, 2.0)
+    ax.set_aspect("auto")
+    words = moved.runs("wide").words
+    labels = ("before block 1", "after block 1", "after block 2")
+    for t, word in enumerate(words):
+        ax.text(t + 0.5, -0.1, word, ha="center", va="bottom", fontsize=10.5)
+    for i, (point, label) in enumerate(zip(moved.POINTS, labels, strict=True)):
+        row = moved.recovered("wide", point)
+        squares(ax, row[None], (0, i), PURPLE, most=1.0)
+        for t, x in enumerate(row):
+            if abs(x) >= 0.05:
+                ax.text(t + 0.5, i + 0.5, _short(float(x)), **LOOK)
+        ax.text(-0.1, i + 0.5, label, ha="right", va="center", fontsize=11)
+    ax.set(xlim=(-2.3, len(words)), ylim=(3.05, -0.6))
+    return figure

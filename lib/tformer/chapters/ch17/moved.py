@@ -1,0 +1,113 @@
+"""Where names stand in a decoder: words exchanged in one run, and put into another.
+
+The decoder is the first of those that chapter 10 trained (`ch10/learned.json`), stored in `models`.
+The sentences are two stories of the pair that was held out, up to the word that is asked for.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from tformer import reference
+from tformer.chapters.ch10.learn import CONFIGURATION, PROMPTS
+from tformer.models.files import load, save
+from tformer.models.inside import inside, swap
+from tformer.parameters import ModelParameters, tree_map
+from tformer.world.stories import stories
+
+__all__ = ["POINTS", "STORIES", "Runs", "recovered", "runs", "said", "store"]
+
+FILE = Path(__file__).with_name("models") / "decoder.safetensors"
+STORIES = {
+    "wide": (PROMPTS["wide"], ("street", "river")),
+    "tired": (PROMPTS["tired"], ("animal", "dog")),
+}
+"""A story, and the noun that is exchanged for another of its kind."""
+POINTS = ("embedded", "blocks.0.after", "blocks.1.after")
+"""The vectors before the first block and after each."""
+
+
+class Runs(NamedTuple):
+    """A story and the same with another noun, as the decoder reads them.
+
+    Attributes
+    ----------
+    words : list of str
+        Of the story.
+    clean, other : dict
+        What `inside` finds in both.
+    nouns : pair of int
+        Numbers of the noun of the story and of the one in its place.
+    """
+
+    words: list[str]
+    clean: dict[str, Any]
+    other: dict[str, Any]
+    nouns: tuple[int, int]
+
+
+@cache
+def decoder() -> ModelParameters:
+    """The decoder as it was stored: arrays in float64 whose numbers float16 can hold."""
+    found: ModelParameters = tree_map(lambda x: x.astype(float), load(FILE)[0])
+    return found
+
+
+def numbers(text: str) -> np.ndarray:
+    """The numbers of the words of a text, (T,)."""
+    words = stories().words
+    return np.array([words.index(word) for word in text.split()])
+
+
+@cache
+def runs(name: str) -> Runs:
+    """Read one of `STORIES` and its twin."""
+    text, (noun, instead) = STORIES[name]
+    found = [
+        inside(numbers(one), decoder(), CONFIGURATION)
+        for one in (text, text.replace(noun, instead))
+    ]
+    first, second = (int(numbers(word)[0]) for word in (noun, instead))
+    return Runs(text.split(), found[0], found[1], (first, second))
+
+
+def patched(name: str, point: str, place: int) -> np.ndarray:
+    """The logits of the last word if at one place the vector of the other story stands, (N,)."""
+    changes = swap(runs(name).other, point, np.s_[..., place, :])
+    tokens = numbers(STORIES[name][0])
+    logits: np.ndarray = inside(tokens, decoder(), CONFIGURATION, changes)["logits"][-1]
+    return logits
+
+
+def said(name: str, point: str, place: int) -> dict[str, float]:
+    """The probabilities of both nouns after such a patch."""
+    p = reference.softmax(patched(name, point, place))
+    return dict(zip(STORIES[name][1], p[list(runs(name).nouns)].tolist(), strict=True))
+
+
+def recovered(name: str, point: str) -> np.ndarray:
+    """How much of the change of the log-odds a patch at each place brings, (T,)."""
+    words, clean, other, (noun, instead) = runs(name)
+
+    def odds(logits: np.ndarray) -> float:
+        return float(logits[noun] - logits[instead])
+
+    start, end = (odds(found["logits"][-1]) for found in (clean, other))
+    moves = [odds(patched(name, point, t)) - start for t in range(len(words))]
+    return np.array(moves) / (end - start)
+
+
+def store() -> None:
+    """Train the decoder of chapter 10 once more, and write the file."""
+    from tformer.chapters.ch10.learn import learned
+
+    narrow = tree_map(lambda x: x.numpy().astype(np.float16), learned())
+    save(FILE, narrow, CONFIGURATION)
+
+
+if __name__ == "__main__":
+    store()
