@@ -63,6 +63,7 @@ def test_the_page_computes_what_the_library_computes(engine: Page, name: str) ->
     for asked, got in zip(calls, json.loads(engine.evaluate(code, calls)), strict=True):
         want = read(*asked)
         np.testing.assert_allclose(got["nouns"], want.nouns, atol=1e-10)
+        assert got["likeliest"] == want.likeliest
         np.testing.assert_allclose(got["weights"], np.array(want.weights), atol=1e-10)
 
 

@@ -51,6 +51,15 @@ def test_before_any_cut_every_model_is_right(name: str, why: str) -> None:
     assert np.argmax(read(name, text).nouns) == (why == "wide")
 
 
+def test_another_word_that_is_likelier_is_told() -> None:
+    street = Cutting("votes", SENTENCE.replace("tired", "wide"), cuts=[[0, 0, IT, NOUNS[1]]])
+    word = street.reading.likeliest
+    assert word not in ("", "animal", "street")
+    assert f", likeliest {word}; before any cut" in repr(street)
+    assert "likeliest" not in repr(Cutting("votes"))
+    assert read("query", SENTENCE).likeliest == ""
+
+
 def test_what_the_model_has_not_cannot_be_cut() -> None:
     cut = Cutting("votes", cuts=[[1, 0, IT, 1], [0, 1, IT, 1]])
     np.testing.assert_array_equal(cut.reading.nouns, cut.before.nouns)

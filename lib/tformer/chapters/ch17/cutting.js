@@ -56,10 +56,10 @@ function state({ words, eps, models }, name, sentence, cuts) {
   });
   if (asked === "noun") {
     const p = softmax(through(scaled(x[IT], last.gain, eps), last.U));
-    return { weights, nouns: NOUNS.map((t) => p[tokens[t]]) };
+    return { weights, nouns: NOUNS.map((t) => p[tokens[t]]), likeliest: words[p.indexOf(Math.max(...p))] };
   }
   const on = NOUNS.map((s) => weights.at(-1).reduce((sum, table) => sum + table[IT][s], 0)), sum = on[0] + on[1];
-  return { weights, nouns: on.map((p) => p / (sum || 1)) };
+  return { weights, nouns: on.map((p) => p / (sum || 1)), likeliest: "" };
 }
 
 const has = (cuts, look) => cuts.some((cut) => cut.every((i, at) => i === look[at]));
@@ -155,7 +155,8 @@ function render({ model, el }) {
     about.textContent = `${many(blocks.length, "layer")}, ${heads > 1 ? `${many(heads, "head")} in it` : "one head in each"}; `.replace("one layer, one head in each", "one layer, one head")
       + (asked === "noun" ? "trained so that the vector of “it” names the noun that is meant." : "trained so that the weights of “it” prefer the noun that is meant.");
     heading.textContent = asked === "noun" ? "Probability of the nouns at “it”" : "Shares of the nouns in what “it” gives both";
-    given.textContent = asked === "noun" ? "" : ` (${onNouns(found.weights.at(-1))} of its weight)`;
+    const other = asked === "noun" && NOUNS.every((t) => words[t] !== found.likeliest) ? `likeliest is ${found.likeliest}` : "";
+    given.textContent = asked === "noun" ? other && ` (${other})` : ` (${onNouns(found.weights.at(-1))} of its weight)`;
     bars.forEach((one, i) => {
       one.name.replaceChildren(words[NOUNS[i]], h("span", { class: "tf-quiet" }, i === meant ? " meant" : ""));
       one.fill.style.width = `${100 * found.nouns[i]}%`;
@@ -175,7 +176,7 @@ function render({ model, el }) {
       one.show(words, found.weights[l][head][t], (s) => has(cuts, [l, head, t, s]));
     });
     const says = bars.map((one, i) => `${words[NOUNS[i]]} ${fmt(found.nouns[i])}, uncut ${fmt(whole.nouns[i])}`);
-    live.say(`${done} ${says.join("; ")}.`.trim());
+    live.say(`${done} ${says.join("; ")}${other && `; ${other}`}.`.trim());
   };
   const stopLoading = whenNear(root, async () => {
     about.textContent = "The models are on their way.";

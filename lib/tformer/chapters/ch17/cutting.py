@@ -44,10 +44,13 @@ class Reading(NamedTuple):
     nouns : (2,) array
         The probabilities of the two nouns at "it"; of a model that was trained on its weights
         their shares in the mean weight of "it" in the last layer, 0 if it looks at neither.
+    likeliest : str
+        The likeliest of all words at "it"; "" of a model that was trained on its weights.
     """
 
     weights: tuple[np.ndarray, ...]
     nouns: np.ndarray
+    likeliest: str
 
 
 class Cutting(BookWidget, uses="storyteller.js"):
@@ -149,10 +152,13 @@ class Cutting(BookWidget, uses="storyteller.js"):
     def __repr__(self) -> str:
         words = self.sentence.split()
         n = len(self.cuts)
+        now, before = self.reading, self.before
         said = [
             ", ".join(f"{words[t]} {x:.3f}" for t, x in zip(NOUNS, one.nouns, strict=True))
-            for one in (self.reading, self.before)
+            for one in (now, before)
         ]
+        if now.likeliest not in ("", *(words[t] for t in NOUNS)):
+            said[0] += f", likeliest {now.likeliest}"
         return (
             f"Cutting: {self.name}, “{self.sentence}”, {n} look{'' if n == 1 else 's'} cut\n"
             f"{said[0]}; before any cut {said[1]}"
@@ -194,9 +200,11 @@ def read(name: str, sentence: str, cuts: Cuts = ()) -> Reading:
     found = inside(tokens, p, CONFIGURATION, changes, causal=False)
     weights = tuple(found[f"blocks.{i}.weights"] for i in range(len(p.blocks)))
     if asked(name) == "noun":
-        return Reading(weights, ref.softmax(found["logits"][IT])[tokens[list(NOUNS)]])
+        chances = ref.softmax(found["logits"][IT])
+        likeliest = sentences()[0].words[chances.argmax()]
+        return Reading(weights, chances[tokens[list(NOUNS)]], likeliest)
     on = weights[-1][:, IT][:, list(NOUNS)].mean(axis=0)
-    return Reading(weights, on / (on.sum() or 1.0))
+    return Reading(weights, on / (on.sum() or 1.0), "")
 
 
 def _without(layer: int, cuts: Cuts) -> Callable[[np.ndarray], np.ndarray]:
