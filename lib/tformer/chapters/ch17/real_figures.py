@@ -33,7 +33,7 @@ def induction() -> Figure:
         ("whole model", [found["whole"]]),
         ("induction heads cut", [found["induction"]]),
         ("other heads cut", found["others"]),
-        ("head {}.{} cut".format(*previous["heads"][0]), [previous]),
+        ("previous-token head cut", [previous]),
     )
     kinds = (("repeat", QUERY), ("first", QUIET))
     for y, (_, runs) in enumerate(names):
@@ -61,26 +61,27 @@ def looks() -> tuple[Figure, Figure]:
     one, ax = panel(4.5, 2.7)
     two, beside = panel(3.1, 2.7)
     found = real.stored()["looks"]
-    for i, (ending, label, color) in enumerate(ENDINGS):
+    for i, (ending, _, color) in enumerate(ENDINGS):
         sums = real_looks.summary(found[ending])
         for y, (cut, _) in enumerate(CUTS):
             place = y + 0.24 * (i - 0.5)
-            shown = label if y == 0 else None
-            _interval(ax, sums[cut]["p"], place, color, shown)
-            _interval(beside, sums[cut]["shift"], place, color, None)
+            _interval(ax, sums[cut]["p"], place, color)
+            _interval(beside, sums[cut]["shift"], place, color)
     ax.set_yticks(range(len(CUTS)), [name for _, name in CUTS])
     beside.set_yticks(range(len(CUTS)), [""] * len(CUTS))
     for each in (ax, beside):
         each.set(ylim=(3.5, -0.5))
     ax.set(xlim=(0, 0.22), title="probability of the nouns")
     beside.set(xlim=(-0.1, 1.35), title="shift of their log-odds")
-    ax.legend(fontsize=9, loc="lower right", handlelength=1, borderaxespad=0.1)
+    (_, one_name, blue), (_, other_name, red) = ENDINGS
+    ax.text(0.097, -0.16, one_name, color=blue, fontsize=10, va="center")
+    ax.text(0.166, 0.42, other_name, color=red, fontsize=10, ha="center", va="center")
     return one, two
 
 
-def _interval(ax: Axes, found: list[float], y: float, color: str, label: str | None) -> None:
+def _interval(ax: Axes, found: list[float], y: float, color: str) -> None:
     mean, half = found
-    ax.errorbar(mean, y, xerr=half, fmt="o", color=color, ms=5, lw=1.8, capsize=3, label=label)
+    ax.errorbar(mean, y, xerr=half, fmt="o", color=color, ms=5, lw=1.8, capsize=3)
 
 
 def patched() -> Figure:
@@ -92,14 +93,15 @@ def patched() -> Figure:
     squares(ax, table, color=WEIGHT, most=1.0)
     look: Any = {"ha": "center", "va": "center", "color": INK}
     for (row, layer), share in np.ndenumerate(table):
-        if share >= 0.1:
-            ax.text(layer + 0.5, row + 0.5, f"{share:.2f}".lstrip("0"), fontsize=9, **look)
+        if share >= 0.05 or real_looks.PLACES[row] == "it":
+            shown = f"{share:.2f}".lstrip("0") if share else "0"
+            ax.text(layer + 0.5, row + 0.5, shown, fontsize=11, **look)
     swapped = f"{real_looks.ANECDOTE.means_first} → {real_looks.ANECDOTE.means_second}"
     for row, name in enumerate(real_looks.PLACES):
         label = swapped if name == "adjective" else name
         ax.text(-0.2, row + 0.5, label, ha="right", va="center", fontsize=12)
-    for layer in range(0, table.shape[1]):
-        ax.text(layer + 0.5, -0.1, str(layer), ha="center", va="bottom", fontsize=10, color=INK)
-    ax.text(-0.2, -0.1, "after block", ha="right", va="bottom", fontsize=10)
+    for layer in range(table.shape[1]):
+        ax.text(layer + 0.5, -0.1, str(layer), ha="center", va="bottom", fontsize=11)
+    ax.text(-0.2, -0.1, "after block", ha="right", va="bottom", fontsize=11)
     ax.set(xlim=(-2.8, table.shape[1]), ylim=(len(table) + 0.05, -0.75))
     return figure
