@@ -314,6 +314,19 @@ def _attended_below_hidden_scores(q, blocks):
     return output / total if total else output
 
 
+def _attended_from_the_newest(q, blocks):
+    top, total, output = -np.inf, 0.0, 0.0
+    for k, v, keep in blocks:
+        output = output + np.zeros(v.shape[1])
+        if not keep.any():
+            continue
+        x = k[keep] @ q / np.sqrt(len(q))
+        factor, top = np.exp(top - x.max()), x.max()
+        total = factor * total + np.exp(x - top).sum()
+        output = factor * output + np.exp(x - top) @ v[keep]
+    return output / total if total else output
+
+
 def _attended_until_none(q, blocks):
     top, total, output = -np.inf, 0.0, 0.0
     for k, v, keep in blocks:
@@ -391,6 +404,13 @@ def _gradients_with_sums_along_keys(q, k, v, u, lam, *rest):
     return _gradients(
         q, k, v, u, lam, *rest, scale=q.shape[1] ** -0.5, weights=lambda x: np.exp(x - lam)
     )
+
+
+def _gradients_with_low_scores(q, k, v, u, lam, delta, start):
+    keep = np.tri(len(q), len(k), -start, dtype=bool)
+    p = np.exp(np.where(keep, q @ k.T / q.shape[1] ** 0.5, -1e4) - lam[:, None])
+    g = p * (u @ v.T - delta[:, None]) / q.shape[1] ** 0.5
+    return g @ k, g.T @ q, p.T @ u
 
 
 def _gradients_of_own_rows(q, k, v, u, lam, delta, start):
@@ -517,6 +537,7 @@ MUTANTS = {
         "It is not only an empty block": _attended_with_a_guard_for_empty_blocks,
         "to put 0 for it at the end": _attended_and_repaired,
         "The visible scores lie near −100,000": _attended_with_low_scores,
+        "The largest score of the newest block with a key": _attended_from_the_newest,
         "You looked for the largest score among hidden keys": _attended_below_hidden_scores,
         "You stopped at a block without a key": _attended_until_none,
         "is divided again at the next one": _attended_and_divided_again,
@@ -527,6 +548,7 @@ MUTANTS = {
         "the width of the values": _gradients_scaled_by_values,
         "subtract before there is an exponential": _gradients_divided_by_sums,
         "λ belongs to rows": _gradients_with_sums_along_keys,
+        "λ of a row may be as low": _gradients_with_low_scores,
         "All later rows look at these keys too": _gradients_of_own_rows,
         "`start` is subtracted with you": _gradients_with_start_turned_round,
     },

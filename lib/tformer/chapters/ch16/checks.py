@@ -238,6 +238,10 @@ class Words(Array):
             With local layers alone, all words after the first r take no room.
         if n_global else np.inf → if n_global else entries // n_local
             With local layers alone you went on dividing; after r words they need no more room.
+        (entries - n_local * r) // n_global → np.floor(np.divide(entries - n_local * r, n_global))
+        if n_global else np.inf →
+            With local layers alone you divided by 0: that is ∞ mostly, and nan where r words fill
+            the room.
         if n_global else np.inf →
             With local layers alone 0 is divided by; after r words they need no more room.
         short < r → n_global and short < r

@@ -258,6 +258,9 @@ def _plain(q: Array, blocks: Iterable[Block]) -> Array:
         max(top, scores.max(initial=-np.inf)) → scores.max(initial=-np.inf)
             The largest score of the newest block alone serves; it may be smaller than what came
             before, and then the old exponentials overflow.
+        max(top, scores.max(initial=-np.inf)) → scores.max() if keep.any() else top
+            The largest score of the newest block with a key serves alone; it may be far below what
+            came before, and then the factor of the old sums overflows.
         top, total, output = -np.inf, → top, total, output = 0.0,
             The largest score so far starts at 0 with you, and may lie below: then all exponentials
             vanish. It starts at −∞.

@@ -86,7 +86,7 @@ def _ways() -> Iterator[Case]:
     yield case(**far, start=1, why=why)
     yield case(**(far | {"k": k[1:2], "v": v[1:2]}), start=1, why=why)
     why = "Scores and λ are near 10,000 and −10,000: only their difference has an exponential."
-    q, k = np.array([[99.0], [100.0], [-100.0]]), np.array([[99.99], [100.0], [99.98]])
+    q, k = np.array([[-100.0], [100.0], [99.0]]), np.array([[99.99], [100.0], [99.98]])
     lam, delta = _whole(q, k, v, u)
     high: dict[str, Any] = {"q": q, "k": k, "v": v, "u": u, "lam": lam, "delta": delta}
     yield case(**high, start=0, why=why)
@@ -167,6 +167,8 @@ def _ways() -> Iterator[Case]:
             One key too many: a query looked at the one that follows it.
         places > here, -np.inf, → places > here, 0,
             A later key got the score 0, whose exponential counts. Its score is −∞.
+        places > here, -np.inf, → places > here, -1e4,
+            Later keys got a negative score that is not −∞; λ of a row may be as low.
         np.where(places > here, -np.inf, scale * q @ k.T) → scale * q @ k.T
         p = np.exp(scores - lam[:, None]) → p = np.exp(scores - lam[:, None]) * (places <= here)
             The mask came after the exponential: a later score far above λ made ∞ there, and 0 · ∞
@@ -198,6 +200,9 @@ def _ways() -> Iterator[Case]:
         p.T @ u → grad.T @ u
             The values are summed with the weights, so their gradient takes these, and not the
             gradient of the scores.
+        p.T @ u → scale * grad.T @ u
+            For the values you took the scaled gradient of the scores; values are summed with the
+            weights, so these are what their gradient takes.
         p.T @ u → p.T @ u - p.T @ (delta[:, None] * np.ones_like(u))
             δ belongs to the gradient of the scores; that of the values is weights times u.
         grad = p * (u @ v.T - delta[:, None]) → grad = p * (delta[:, None] - u @ v.T)
