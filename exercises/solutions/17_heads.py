@@ -41,15 +41,15 @@ hint("17.1")
 #
 # Write `votes(x, w_v, w_o, u, weights)` for S words `x`, of shape `(S, d_model)`; the matrices
 # `w_v`, `(d_model, d_v)`, and `w_o`, `(d_v, d_model)`; the unembedding `u`, `(d_model, N)`; and
-# `weights` of shape `(T, S)`, whose rows add up to 1. Return the votes of each word, `(S, N)`; what
-# the head adds to the logits at each of T places, `(T, N)`; and True or False: would the same
-# answer have the largest of these logits with any other weights, too? S, T and N are 1 or more. No
-# two votes of a word are equal.
+# `weights` of shape `(T, S)`, 0 or more, whose rows add up to 1. Return the votes of each word,
+# `(S, N)`; what the head adds to the logits at each of T places, `(T, N)`; and True or False: would
+# the same answer have the largest of these logits with any other weights, too? S, T and N are 1 or
+# more. No two votes of a word are equal.
 # ```
 
 # %%
 def votes(x, w_v, w_o, u, weights):
-    """Votes, logits, and whether weights decide nothing: (S, N), (T, N) and a bool."""
+    """Votes (S, N), logits (T, N), and whether weights decide nothing."""
     ### BEGIN SOLUTION
     said = x @ (w_v @ w_o @ u)
     favourites = set(said.argmax(axis=1).tolist())
@@ -81,8 +81,8 @@ check("17.1", votes)
 # `(..., S, d_v)` and `w_o` of shape `(d_v, d_model)`. What key s brings to query t is a vector of
 # width $d_{model}$; take its length, and divide it by the sum of the lengths of its row. Return
 # these shares, `(..., T, S)`. Weights are 0 or more, and need not add up to 1. If all lengths of a
-# row are 0, so are its shares. Values may be as small as $10^{-6}$, all of them. Axes in front
-# stack, the same ones for weights and values.
+# row are 0, so are its shares. Values may be as small as $10^{-6}$, all of them, and weights as
+# small as $10^{-9}$. Axes in front stack, the same ones for weights and values.
 # ```
 
 # %%
@@ -172,7 +172,8 @@ check("17.3", patches)
 def recovered(clean, corrupted, patched, a, b):
     """Share of the log-odds that each patch brings back: (...)."""
     ### BEGIN SOLUTION
-    before, after, now = (x[..., a] - x[..., b] for x in (clean, corrupted, patched))
+    runs = clean, corrupted, patched
+    before, after, now = (x[..., a] - x[..., b] for x in runs)
     if abs(before - after) < 1e-9:
         return np.zeros(now.shape)
     return (now - after) / (before - after)
@@ -337,14 +338,12 @@ check("17.7", shown)
 
 # %%
 def needed(loss, n, limit):
-    """Largest loss with one head cut, and the smallest set: a number and booleans (n,)."""
+    """Largest loss with one head cut, and the smallest set, as booleans."""
     ### BEGIN SOLUTION
     sets = [(i >> np.arange(n)) & 1 == 1 for i in range(2**n)]
-    losses = [loss(off) for off in sets]
-    single = max(x for x, off in zip(losses, sets, strict=True) if off.sum() == 1)
-    enough = [i for i in range(2**n) if losses[i] >= limit]
-    best = min(enough, key=lambda i: (sets[i].sum(), -losses[i]))
-    return single, sets[best]
+    single = max(loss(off) for off in sets if off.sum() == 1)
+    enough = [off for off in sets if loss(off) >= limit]
+    return single, min(enough, key=lambda off: (off.sum(), -loss(off)))
     ### END SOLUTION
 
 

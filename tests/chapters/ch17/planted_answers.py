@@ -194,4 +194,83 @@ RIGHT = {
 }
 
 
-MUTANTS = {}
+def _votes_without_the_question(x, w_v, w_o, u, weights):
+    table = x @ w_v @ w_o @ u
+    return table, weights @ table
+
+
+def _brought_in_place(weights, v, w_o):
+    weights *= np.linalg.norm(v @ w_o, axis=-1)[..., None, :]
+    total = weights.sum(axis=-1, keepdims=True)
+    return weights / np.where(total > 0, total, 1)
+
+
+def _brought_for_tables(weights, v, w_o):
+    T, S = weights.shape
+    out = np.zeros((T, S))
+    for t in range(T):
+        for s in range(S):
+            out[t, s] = weights[t, s] * np.linalg.norm(v[s] @ w_o)
+        out[t] /= out[t].sum() or 1
+    return out
+
+
+def _patches_by_the_last_mask(masks, p):
+    return np.zeros((len(masks), masks.shape[1]), int)
+
+
+def _patches_in_halves(masks, p):
+    return _patches_by_counts(masks, p) / 2
+
+
+def _recovered_in_place(clean, corrupted, patched, a, b):
+    clean -= corrupted
+    patched = patched - corrupted
+    return (patched[..., a] - patched[..., b]) / (clean[a] - clean[b])
+
+
+def _induced_as_floats(tokens, n):
+    return _induced_by_a_table(tokens, n) * 1.0
+
+
+def _moves_along_axis_one(y, w_o, x, gain, direction):
+    root = np.sqrt((x**2).mean(axis=1, keepdims=True))
+    return (y @ w_o / root * gain) @ direction
+
+
+def _shown_in_words(repeat, plain, draws, least):
+    return ["needed for the repeat"]
+
+
+def _needed_by_numbers(loss, n, limit):
+    return max(loss([h]) for h in range(n)), [True] * n
+
+
+def _needed_in_bits(loss, n, limit):
+    return max(loss(np.eye(n, dtype=int)[h]) for h in range(n)), [True] * n
+
+
+MUTANTS = {
+    "17.1": {"it should return three arrays": _votes_without_the_question},
+    "17.2": {
+        "changes the weights it was given": _brought_in_place,
+        "every stack goes wrong": _brought_for_tables,
+    },
+    "17.3": {
+        "one row before the first block, and one after each": _patches_by_the_last_mask,
+        "Each number is 0, 1 or 2": _patches_in_halves,
+    },
+    "17.4": {
+        "changes the clean it was given": _recovered_in_place,
+        "The words lie along the last axis": lambda clean, corrupted, patched, a, b: (
+            (patched[a] - patched[b] - corrupted[a] + corrupted[b])
+            / (clean[a] - clean[b] - corrupted[a] + corrupted[b])
+        ),
+    },
+    "17.5": {"an int is asked for": _induced_as_floats},
+    "17.6": {"Counted from the front": _moves_along_axis_one},
+    "17.7": {"cannot be read as an array of numbers": _shown_in_words},
+    "17.8": {
+        "asked with an array of": (_needed_by_numbers, _needed_in_bits),
+    },
+}

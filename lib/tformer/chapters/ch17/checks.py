@@ -26,6 +26,19 @@ def _kinds(places: Array) -> int:
     return len(set(places.tolist()))
 
 
+def _centred(table: Array) -> Array:
+    return np.asarray(table - table.mean(axis=1, keepdims=True))
+
+
+def _agree(table: Array, logits: Array) -> bool:
+    return bool((logits.argmax(axis=1) == table.mean(axis=0).argmax()).all())
+
+
+def _tried(table: Array, weights: Array) -> tuple[Array, Array, bool]:
+    drawn = np.random.default_rng(0).dirichlet(np.ones(len(table)), 50)
+    return table, weights @ table, _kinds((drawn @ table).argmax(axis=1)) == 1
+
+
 def _above_all(table: Array) -> bool:
     """Whether each vote for one answer is above each vote for any other."""
     low, high = table.min(axis=0), table.max(axis=0)
@@ -147,7 +160,28 @@ def _heads() -> Iterator[Case]:
         _kinds(table.argmax(axis=1)) == 1 → _above_all(table)
             You compared the votes of one word with those of another. With each word, only its own
             votes compete.
+        weights @ table → weights[:, :, None] * table
+            The products with the weights are not added up yet: one sum over the words for each
+            place.
+        return table, → return weights @ table,
+            You weighted the votes. They are what each word would add with the weight 1.
+        x @ w_v @ w_o @ u → _centred($)
+            You took the mean off each row. Logits stay as they come.
+        _kinds(table.argmax(axis=1)) == 1 → table.argmax(axis=1) == table[0].argmax()
+            You said it of each word; one True or False is asked for, of all words together.
+        _kinds(table.argmax(axis=1)) == 1 → bool((table > 0).all(axis=0).any())
+            You looked for an answer that all words vote for with more than 0. Another answer may
+            have more still.
+        _kinds(table.argmax(axis=1)) == 1 → _agree(table, weights @ table)
+            You asked whether the places say what the plain mean of all votes says. Other weights
+            are left out.
     """,
+    mutants={
+        "You tried some weights at random. Few draws come close to looking at one word alone, "
+        "where the answer may be another.": lambda x, w_v, w_o, u, weights: _tried(
+            x @ w_v @ w_o @ u, weights
+        ),
+    },
     otherwise="Value, output, unembedding; then the mean with the weights.",
 )
 def votes(x: Array, w_v: Array, w_o: Array, u: Array, weights: Array) -> tuple[Array, Array, bool]:
@@ -198,6 +232,8 @@ def _maps() -> Iterator[Case]:
         yield case(weights=weights, v=v, w_o=w_o)
         yield case(weights=weights, v=1e-6 * v, w_o=w_o, why="Values may be as small as 10⁻⁶.")
         yield case(weights=np.tri(T, S) * weights, v=v, w_o=w_o, why="Later words are hidden.")
+        why = "Weights may be as small as 10⁻⁹, and values as 10⁻⁶."
+        yield case(weights=1e-9 + 1e-9 * weights, v=1e-6 * v, w_o=w_o, why=why)
     for front in ((1,), (2,), (2, 3), (4,)):
         v, weights = rng.normal(size=(*front, 4, 2)), rng.random((*front, 3 + len(front), 4))
         why = "Axes in front only stack."
@@ -272,6 +308,12 @@ def _maps() -> Iterator[Case]:
             The lengths stand along the rows, and belong to the keys, along the columns.
         _norms(v @ w_o) → np.linalg.norm(v @ w_o)
             One length was taken of all values together; each key has its own.
+        _norms(v @ w_o) → _shares(_norms(v @ w_o))
+        pieces / np.where(total > 0, total, 1) → pieces
+            You made shares of the lengths before the weights came; the products have to be divided
+            by their sum.
+        pieces / np.where(total > 0, total, 1) → np.where(total > 0, pieces / total, weights)
+            Where nothing comes you let the weights stand; the shares are 0.
     """,
     mutants={
         "The lengths were not given an axis for the queries, so that those of one entry of a stack "

@@ -20,6 +20,10 @@ def _interval(rise: Array, times: float = 2, ddof: int = 1, root: bool = True) -
     return np.asarray([rise.mean(axis=-1) - reach, rise.mean(axis=-1) + reach])
 
 
+def _extremes(rise: Array) -> Array:
+    return np.asarray([rise.min(axis=-1), rise.max(axis=-1)])
+
+
 def _apart(after: Array, before: Array) -> Array:
     """An interval of two means that are not taken text by text."""
     middle = after.mean(axis=-1) - before.mean(axis=-1)
@@ -142,7 +146,7 @@ def _placed(given: dict[str, Any], plain: Array, least: float) -> dict[str, Any]
         "Write a function that takes n differences and returns the two ends of their interval.",
         "“Above 0 with its whole interval” looks at the lower end. “Between” looks at both. For "
         "the second conclusion there is a difference for each draw.",
-        "The differences are repeat[1] − repeat[0], repeat[1] − each draw, and plain[1] − plain[0]. "
+        "The differences are repeat[1] − repeat[0], repeat[1] − each draw, plain[1] − plain[0]. "
         "Of an empty table all entries are above 0, so ask whether there is any.",
     ),
     cases=_losses,
@@ -225,6 +229,39 @@ def _placed(given: dict[str, Any], plain: Array, least: float) -> dict[str, Any]
             `least` belongs to the fourth conclusion; for the third, a rise above 0 is enough.
         low > 0, -least → high >= least, -least
             For the third you asked whether plain text may not be spared; the rise has to be shown.
+        _interval(repeat[1] - draws) → _interval((repeat[1] - draws).ravel())
+            You made one interval of all draws together; each draw has one of its own.
+        _interval(repeat[1] - draws) → _interval(repeat[1] - draws, times=1.96)
+        _interval(repeat[1] - repeat[0]) → _interval(repeat[1] - repeat[0], times=1.96)
+        _interval(plain[1] - plain[0]) → _interval(plain[1] - plain[0], times=1.96)
+            The factor is 2 here, and not 1.96.
+        _interval(repeat[1] - draws) → _extremes(repeat[1] - draws)
+        _interval(repeat[1] - repeat[0]) → _extremes(repeat[1] - repeat[0])
+        _interval(plain[1] - plain[0]) → _extremes(plain[1] - plain[0])
+            You looked at the texts one by one, and asked the same of all. The interval is that of
+            the mean.
+        _interval(repeat[1] - draws) → _interval(draws - repeat[1])
+        _interval(repeat[1] - repeat[0]) → _interval(repeat[0] - repeat[1])
+        _interval(plain[1] - plain[0]) → _interval(plain[0] - plain[1])
+            The sign is turned round: a rise is the loss with the cut less the loss without.
+        rise[0] > 0 → _interval(repeat[1])[0] > _interval(repeat[0])[1]
+            For the first you asked that two intervals of losses do not meet. The rise has one of
+            its own, text by text.
+        (others[0] > 0).all() → not (others[1] < 0).any()
+            You asked that no draw is shown to lie above the cut. All have to be shown to lie below.
+        -least < low and high < least → low <= 0 and high < least
+            You let harm that is sure exclude “spared”, and did not ask about the lower limit.
+        -least < low and high < least → abs(low) < least
+            You looked at the lower end only: the whole interval has to lie between.
+        rise[0] > 0 → rise[0] >= 0
+        (others[0] > 0).all() → (others[0] >= 0).all()
+        low > 0, -least → low >= 0, -least
+        -least < low and high < least → -least <= low and high <= least
+            Intervals that end on a limit lie neither above nor between; you let all of them count.
+        rise[0] > 0 → rise[0] >= 0
+        low > 0, -least → low >= 0, -least
+        -least < low and high < least → -least <= low and high <= least
+            Except for the draws, you let intervals count that end on a limit.
     """,
     otherwise="Four intervals: of the rise, above each draw, and of plain text's rise.",
 )

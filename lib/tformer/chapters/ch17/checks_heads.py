@@ -106,6 +106,7 @@ def _most_often(tokens: Array, n: int) -> Array:
             At the first places fewer than n tokens stand, and your stretch is cut short, or begins
             at the end of the text.
         tokens[t - n + 1 : t + 1].tolist() → tokens[t : t + 1].tolist()
+        range(n - 1, len(tokens)) → range(len(tokens))
             n has no effect with you: one token was compared.
         tokens[t - n + 1 : t + 1].tolist() → tokens[max(t - n, 0) : t + 1].tolist()
             You compared n + 1 tokens; the last n are those up to t, itself included.
@@ -121,8 +122,15 @@ def _most_often(tokens: Array, n: int) -> Array:
             You left out the place just before, whose next token is the one that stands at t.
         tokens[last[key] + 1] if key in last else -1 → tokens[t + 1] if t + 1 < len(tokens) else -1
             That is the token that really comes next, which nobody knows at place t.
+        return out → return out[n - 1 :]
+            The first n − 1 places are missing; nothing can be found there, which is −1.
     """,
     mutants={
+        "One equal token was enough for you; all n have to be the same.": (
+            lambda tokens, n: _any(tokens, n)
+        ),
+        "Before place n − 1 there are no n tokens: the slice begins at the end of the text, or is "
+        "empty.": lambda tokens, n: _from_the_start(tokens, n),
         "You let the two stretches not overlap; they may.": lambda tokens, n: _apart(tokens, n),
         "You took the token that came next most often; the one after the latest match counts.": (
             _most_often
@@ -143,6 +151,24 @@ def induced(tokens: Array, n: int) -> Array:
         key = tuple(tokens[t - n + 1 : t + 1].tolist())
         out[t] = tokens[last[key] + 1] if key in last else -1
         last[key] = t
+    return out
+
+
+def _any(tokens: Array, n: int) -> Array:
+    out = np.full(len(tokens), -1)
+    for t in range(n - 1, len(tokens)):
+        for s in range(n - 1, t):
+            if (tokens[s - n + 1 : s + 1] == tokens[t - n + 1 : t + 1]).any():
+                out[t] = tokens[s + 1]
+    return out
+
+
+def _from_the_start(tokens: Array, n: int) -> Array:
+    out = np.full(len(tokens), -1)
+    for t in range(len(tokens)):
+        for s in range(t):
+            if (tokens[s - n + 1 : s + 1] == tokens[t - n + 1 : t + 1]).all():
+                out[t] = tokens[s + 1]
     return out
 
 
@@ -299,6 +325,15 @@ def _rms(x: Array) -> Array:
             Every head was read through a mean of the matrices; each has its own.
         parts = y @ w_o → parts = y @ w_o + x[..., None, :, :]
             You added the word itself to what a head adds.
+        parts = y @ w_o → parts = y @ w_o - (y @ w_o).mean(axis=-1, keepdims=True)
+            You took the mean off what a head adds, as LayerNorm does; RMSNorm does not.
+        parts @ (gain * direction) / root → parts * (gain * direction) / root[..., None]
+            The products with the direction are not added up yet.
+        np.sqrt((x * x).mean(axis=-1))[..., None, :] → _rms(x[..., None, :, :] - parts)[..., 0]
+            You took the root of the word without the head. Kept is the root that was found, with
+            all in it.
+        np.sqrt((x * x).mean(axis=-1)) → _rms(x + parts.sum(axis=-3))[..., 0]
+            The heads are contained in x already, and you added them once more.
     """,
     mutants={
         "What would change without the head is another question: there the root changes too. Keep "

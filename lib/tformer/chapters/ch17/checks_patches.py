@@ -1,4 +1,4 @@
-"""Exercises 17.3 and 17.4: where a patch can help, and how much comes back."""
+"""Exercise 17.3: where a patch can help."""
 
 from __future__ import annotations
 
@@ -12,8 +12,6 @@ from tformer.exercises.registry import exercise
 from tformer.exercises.table import Case, case
 
 Array = np.ndarray
-
-# ---- 17.3 ---------------------------------------------------------------------------------
 
 
 def _hears(steps: Array, start: Array) -> Array:
@@ -29,12 +27,16 @@ def _tells(steps: Array, end: Array) -> Array:
     return _hears(steps[::-1].mT, end)[::-1]
 
 
-def _first(table: Array) -> Array:
-    return np.arange(len(table))[:, np.newaxis] == 0
+def _one(table: Array) -> Array:
+    """Whether a row has one True only."""
+    return np.asarray(table.sum(axis=1, keepdims=True) == 1)
 
 
-def _ends(table: Array) -> Array:
-    return _first(table) | _first(table)[::-1]
+def _at(table: Array, row: int, place: int) -> Array:
+    """True at one place of a table."""
+    marks = np.zeros(table.shape, dtype=bool)
+    marks[row, place] = True
+    return marks
 
 
 def _readers() -> Iterator[Case]:
@@ -157,25 +159,22 @@ class Map(Marks):
         alive + 1 * (alive & alone) → 2 * alive
             You did not tell 1 from 2: where a way leads around a place, the patch may bring back a
             part.
-        alive.sum(axis=1, keepdims=True) == 1 → here.sum(axis=1, keepdims=True) == 1
+        alive.sum(axis=1, keepdims=True) == 1 → _one(here)
             For 2 you asked that the exchange has arrived at no other place. Places from which the
             answer is not reached do no harm.
-        alive.sum(axis=1, keepdims=True) == 1 → there.sum(axis=1, keepdims=True) == 1
+        alive.sum(axis=1, keepdims=True) == 1 → _one(there)
             For 2 you asked that the answer is reached from no other place. Places where the
             exchange has not arrived do no harm.
-        alive.sum(axis=1, keepdims=True) == 1 → _ends(alive)
-            You let only the first row and the last have a 2. In between, too, all ways may pass
-            one place.
         alive.sum(axis=1, keepdims=True) == 1 → alive.sum(axis=0, keepdims=True) == 1
             You counted places along the columns. Every way passes once through each row.
         alive + 1 * (alive & alone) → ($)[1:]
             The row before the first block is missing.
         alive + 1 * (alive & alone) → ($)[:-1]
             The row after the last block is missing.
-        alive + 1 * (alive & alone) → np.maximum($, 2 * _first(alive) * (np.arange(T) == p))
+        alive + 1 * (alive & alone) → np.maximum($, 2 * _at(alive, 0, p))
             Where the exchange cannot reach the answer, there is nothing to bring back, not even at
             p: all are 0.
-        alive + 1 * (alive & alone) → np.maximum($, 2 * _first(alive)[::-1] * (np.arange(T) > T - 2))
+        alive + 1 * (alive & alone) → np.maximum($, 2 * _at(alive, -1, -1))
             Where the exchange cannot reach the answer, there is nothing to bring back, not even at
             the last place: all are 0.
         np.arange(T) == p → np.arange(T) >= p
@@ -184,6 +183,29 @@ class Map(Marks):
             You took the diagonal away. A block adds to its words, so each keeps what it is.
         alive + 1 * (alive & alone) → 2 - ($)
             The numbers are turned round: 2 where all comes back.
+        alive.sum(axis=1, keepdims=True) == 1 → np.arange(T) == p
+            You marked the column of the exchanged word with 2. Once others have heard of it, a way
+            may lead around it.
+        alive.sum(axis=1, keepdims=True) == 1 → _at(alive, 0, p) | _at(alive, -1, -1)
+            You let only the two ends have a 2: p before the first block, and the last place after
+            the last. In between, too, all ways may pass one place.
+        alive + 1 * (alive & alone) → np.where(_at(alive, 0, p) | _at(alive, -1, -1), 2, alive)
+            You marked both ends with 2 in any case: also where the exchange cannot reach the
+            answer, and nowhere between.
+        alive.sum(axis=1, keepdims=True) == 1 → _one(here) | _one(there)
+            For 2 you asked that there is one place only where the exchange has arrived, or one only
+            from where the answer is reached. There may be others, if none is both.
+        alive + 1 * (alive & alone) → np.where(_one(here), 2 * here, alive)
+            You marked with 2 wherever the exchange has arrived at one place only, whether the
+            answer is reached or not.
+        alive + 1 * (alive & alone) → 1 * here + there
+            You added two answers: whether the exchange arrives, and whether the answer is reached.
+            Both have to hold.
+        alive + 1 * (alive & alone) → 1 * here
+            You marked where the exchange arrives, with 1. Does the answer hear of it from there,
+            and by that way alone?
+        _tells(steps, np.arange(T) == T - 1) → _tells(steps[::-1], np.arange(T) == T - 1)
+            On the way back from the answer the last block comes first.
     """,
     otherwise="Both runs have to differ there, and the answer has to be reached from there.",
 )
@@ -195,151 +217,3 @@ def patches(masks: Array, p: int) -> Array:
     alive = here & there
     alone = alive.sum(axis=1, keepdims=True) == 1
     return alive + 1 * (alive & alone)
-
-
-# ---- 17.4 ---------------------------------------------------------------------------------
-
-
-def _runs() -> Iterator[Case]:
-    two: dict[str, Any] = {"clean": [4.0, 1, 0], "corrupted": [1.0, 2, 0], "a": 0, "b": 1}
-    why = "The log-odds are 3 and −1, and after the patch 0: 1 of 4."
-    yield case(**_in_order(two, [2.0, 2, 5]), want=0.25, why=why)
-    why = "The log-odds are 3 and −1, and after the patches 0, 3, −1, 5 and −2."
-    rows = np.array([[2.0, 2, 5], [3, 0, 1], [0, 1, 7], [9, 4, 0], [1, 3, 3]])
-    yield case(**_in_order(two, rows), want=[0.25, 1, 0, 1.5, -0.25], why=why)
-    other: dict[str, Any] = {"clean": [0.0, 2, 1, 6], "corrupted": [5.0, 3, 1, 2], "a": 3, "b": 0}
-    rows = np.array([[[1.0, 9, 9, 1], [0, 0, 0, 6]], [[8, 0, 0, 5], [2, 1, 1, 4]]])
-    why = "Words 3 and 0 are compared: 6 and −3, and after the patches 0, 6, −3 and 2."
-    yield case(**_in_order(other, rows), want=[[3 / 9, 1], [0, 5 / 9]], why=why)
-    less: dict[str, Any] = {"clean": [1.0, 4, 0], "corrupted": [3.0, 2, 0], "a": 0, "b": 1}
-    why = "The log-odds are −3 and 1: they fall, and the patch takes them to −1, half of the way."
-    yield case(**_in_order(less, [1.0, 2, 0]), want=0.5, why=why)
-    same: dict[str, Any] = {"clean": [4.0, 1, 0], "corrupted": [5.0, 2, 3], "a": 0, "b": 1}
-    why = "Both runs have the log-odds 3: there is nothing to bring back."
-    yield case(**_in_order(same, [2.0, 2, 5]), want=0.0, why=why)
-    yield case(**_in_order(same, rows[..., :3]), want=np.zeros((2, 2)), why=why)
-    yield case(**_in_order(same, [4.0, 1, 0]), want=0.0, why=why)
-    near = {"clean": [0.3, 0.1, 0.0], "corrupted": [0.2, 0.0, 1.0], "a": 0, "b": 1}
-    why = "Both log-odds are 0.2, but for a rounding error: less than 10⁻⁹ is nothing."
-    yield case(**_in_order(near, [0.5, 0.1, 0.0]), want=0.0, why=why)
-    small = {"clean": [1.001, 0.0], "corrupted": [1.0, 0.0], "a": 0, "b": 1}
-    why = "The log-odds differ by 0.001, and the patch brings back 0.0005."
-    yield case(**_in_order(small, [1.0005, 0.0]), want=0.5, why=why)
-    far = {"clean": [900.0, -900, 1000], "corrupted": [-800.0, 200, -1000], "a": 0, "b": 1}
-    why = "The log-odds are 1800 and −1000; logits may be as large as 1000."
-    rows = np.array([[400.0, 0, 1000], [-1000, -1000, 1000], [1000, -800, -1000]])
-    yield case(**_in_order(far, rows), want=[0.5, 1000 / 2800, 1], why=why)
-    pair = {"clean": [1.0, 3, 2], "corrupted": [2.0, 0, 2], "a": 1, "b": 2}
-    yield case(
-        **_in_order(pair, [4.0, 3, 4]), whole=True, want=1 / 3, why="Whole numbers are allowed."
-    )
-    for seed, front in enumerate(((), (3,), (4, 5), (2, 1, 3), (1,))):
-        rng = np.random.default_rng(seed)
-        clean, corrupted = rng.normal(0, 3, (2, 7))
-        given: dict[str, Any] = {"clean": clean, "corrupted": corrupted, "a": 2 + seed, "b": seed}
-        yield case(**_in_order(given, rng.normal(0, 3, (*front, 7))))
-
-
-def _in_order(given: dict[str, Any], patched: Any) -> dict[str, Any]:
-    """The inputs in the order of the arguments."""
-    names = ("clean", "corrupted", "patched", "a", "b")
-    return {name: patched if name == "patched" else given[name] for name in names}
-
-
-def _softmax(x: Array) -> Array:
-    terms = np.exp(x - x.max(axis=-1, keepdims=True))
-    return np.asarray(terms / terms.sum(axis=-1, keepdims=True))
-
-
-def _logs(x: Array) -> Array:
-    """Logarithms of the probabilities, through the probabilities."""
-    return np.asarray(np.log(_softmax(x)))
-
-
-@exercise(
-    "17.4",
-    praise="Shares below 0 and above 1, a preference that falls, runs that agree, a small gap, "
-    "large logits, and maps of patches.",
-    hints=(
-        "What is ln(pₐ / p_b) in logits? The softmax divides both by the same sum.",
-        "It is the difference of two logits. Take it for all three, and see how far the patch went "
-        "on the way from the second run to the first.",
-        "Last axis: `x[..., a] - x[..., b]`. Distance gone by distance in all, and zeros of the "
-        "right shape where that is below 10⁻⁹.",
-    ),
-    cases=_runs,
-    slips="""
-        x[..., a] - x[..., b] → _softmax(x)[..., a]
-            You compared probabilities of word a. On log-odds the share is another: a difference of
-            two logits.
-        x[..., a] - x[..., b] → _softmax(x)[..., a] - _softmax(x)[..., b]
-            You compared differences of probabilities; log-odds are differences of logits.
-        x[..., a] - x[..., b] → np.exp(x[..., a] - x[..., b])
-            Those are odds; the logarithm is missing.
-        x[..., a] - x[..., b] → x[..., a] / x[..., b]
-            You divided two logits. The logarithm of a ratio of probabilities is their difference.
-        x[..., a] - x[..., b] → np.log(x[..., a] / x[..., b])
-            You took logits for probabilities. They are logarithms already, but for a number that is
-            the same for all words.
-        x[..., a] - x[..., b] → x[..., a]
-            Only the logit of word a was compared. All logits of a run may be shifted, so compare it
-            with that of b.
-        x[..., a] - x[..., b] → x[..., b]
-            Only the logit of word b was compared.
-        x[..., a] - x[..., b] → x[..., a] + x[..., b]
-            You added the two logits; the log-odds are their difference.
-        x[..., a] - x[..., b] → x[..., a] - x.max(axis=-1)
-            You compared word a with the largest logit; it is word b that counts.
-        x[..., a] - x[..., b] → x[a] - x[b]
-            The words lie along the last axis. A map of patches has axes in front.
-        x[..., a] - x[..., b] → _logs(x)[..., a] - _logs(x)[..., b]
-            The logarithms went through the probabilities, and these may be 0 to a float. Take the
-            difference of the logits.
-        (now - last) / gap → (now - first) / -gap
-            That is what is still missing; asked for is what has come back.
-        (now - last) / gap → now / first
-            You divided the log-odds of the patch by those of the first run. The second run's have
-            to be subtracted from both.
-        (now - last) / gap → (now - last) / first
-            You divided by the first run's log-odds; all that can come back is the difference of the
-            two runs.
-        (now - last) / gap → (now - last) / abs(gap)
-            The gap has a sign: where the preference falls from the first run to the second's, so
-            does the share.
-        (now - last) / gap → abs(now - last) / abs(gap)
-            You dropped the signs: a patch that makes things worse has a share below 0.
-        (now - last) / gap → np.clip((now - last) / gap, 0, 1)
-            Your shares end at 0 and 1. A share may be negative, or above 1.
-        (now - last) / gap → now - last
-            That is how far the log-odds move; divide by how far they could.
-        (now - last) / gap → 100 * (now - last) / gap
-            Those are percents; a share of all is 1.
-        if abs(gap) > 1e-9 else 0 * now →
-            Where both runs have the same log-odds, 0 is divided by, or a rounding error: all shares
-            are 0 then.
-        abs(gap) > 1e-9 → abs(gap) > 0
-            You compared with 0 exactly, and two log-odds that should be equal may differ by a
-            rounding error.
-        else 0 * now → else 0 * now + 1
-            There is nothing to bring back, so all shares are 0; yours are 1.
-        else 0 * now → else np.array(0.0)
-            Where there is nothing to bring back, each patch still has a share of its own: 0.
-        else 0 * now → else 0 * now + np.nan
-            Where there is nothing to bring back, all shares are 0, and not nan.
-        abs(gap) > 1e-9 → abs(gap) > 0.01
-            You took a small gap for none: log-odds may differ by as little as 10⁻³.
-        if abs(gap) > 1e-9 else 0 * now → ;; / gap → / (gap + 1e-9)
-            Something small was added to the gap, to keep it from 0. It changes small gaps, and is
-            divided by where the gap is none.
-        (now - last) / gap → (first - last) / (now - last)
-            The share is turned over: what came back stands above the line.
-        (now - last) / gap → (last - now) / gap
-            The sign is turned round: 1 if all comes back.
-    """,
-    otherwise="(patched − corrupted) / (clean − corrupted), each as the difference of two logits.",
-)
-def recovered(clean: Array, corrupted: Array, patched: Array, a: int, b: int) -> Array:
-    """The share of the log-odds that each patch brings back."""
-    first, last, now = (x[..., a] - x[..., b] for x in (clean, corrupted, patched))
-    gap = first - last
-    return (now - last) / gap if abs(gap) > 1e-9 else 0 * now

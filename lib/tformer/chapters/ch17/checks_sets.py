@@ -112,6 +112,10 @@ def _masks(n: int) -> list[Array]:
     return [np.isin(np.arange(n), heads) for heads in _sets(n)]
 
 
+def _best(loss: Loss, masks: list[Array]) -> int:
+    return int(np.argmax([loss(off) for off in masks]))
+
+
 def _step_by_step(loss: Loss, n: int, limit: float) -> tuple[float, Array]:
     """Add the head that helps most, again and again."""
     off, one = np.zeros(n, dtype=bool), np.eye(n, dtype=bool)
@@ -153,6 +157,9 @@ def _best_alone(loss: Loss, n: int, limit: float) -> tuple[float, Array]:
     cases=_models,
     kind=Several(names=("loss", "heads")),
     mutants={
+        "True and False are exchanged in what you ask: True for heads that are cut.": (
+            lambda loss, n, limit: _turned(loss, n, limit)
+        ),
         "You added the head that makes the loss largest, again and again. A pair of which neither "
         "counts alone is missed in this way.": _step_by_step,
         "You put heads back one by one while the limit was kept. What is left depends on the "
@@ -202,6 +209,14 @@ def _best_alone(loss: Loss, n: int, limit: float) -> tuple[float, Array]:
         loss(off) >= limit → loss(off) - loss(masks[0]) >= limit
         best = min(enough, → best = min(enough or [np.ones(n, dtype=bool)],
             You compared the rise with the limit; the loss itself has to reach it.
+        off.sum() == 1), best → off.sum() == 1), max(masks[1 : n + 1], key=loss)
+            You returned the head that counts most alone; does its cut reach the limit?
+        best = min(enough, → best = min(enough[::-1],
+        (off.sum(), -loss(off)) → off.sum()
+            Of several sets of the same size you took the last that you met; the one with the
+            largest loss is asked for.
+        max(loss(off) for off in masks if off.sum() == 1) → _best(loss, masks[1 : n + 1])
+            That is the number of the head; asked for is the loss with that head cut.
     """,
     otherwise="The fewest heads that reach the limit, and of equally many the largest loss.",
 )
@@ -211,3 +226,7 @@ def needed(loss: Loss, n: int, limit: float) -> tuple[float, Array]:
     enough = [off for off in masks if loss(off) >= limit]
     best = min(enough, key=lambda off: (off.sum(), -loss(off)))
     return max(loss(off) for off in masks if off.sum() == 1), best
+
+
+def _turned(loss: Loss, n: int, limit: float) -> tuple[float, Array]:
+    return needed(lambda off: loss(~off), n, limit)
