@@ -345,7 +345,9 @@ UNDEFINED = {
     "It begins with 0/0 or ∞/∞, which has no value": lambda x: (0 * x) / (0 * x),
     "It begins with ∞ − ∞ or 0 · ∞, which has no value": lambda x: np.inf * (0 * x),
     "nan is what 0/0, ∞ − ∞, ∞/∞ and roots of negative numbers give": lambda x: np.nan * x,
-    "Something overflowed, or was divided by zero": lambda x: np.full(x.shape, np.inf),
+    "∞ comes from an overflow or a division by 0, unless it was written": lambda x: np.full(
+        x.shape, np.inf
+    ),
 }
 
 

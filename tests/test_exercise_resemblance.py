@@ -49,6 +49,12 @@ def test_other_mistakes_with_whole_numbers_are_not(answer):
     assert told(answer).endswith("Look again.")
 
 
+def test_a_case_without_entries_does_not_hide_that_digits_are_few():
+    table = Table(TABLE.right, lambda: [*TABLE.cases(), case(x=np.zeros(0))], {}, Array())
+    text = told(lambda x: (x.astype(np.float32) / np.float32(3)).astype(float), table)
+    assert "right to about seven digits" in text
+
+
 def test_few_digits_are_told():
     text = told(lambda x: (x.astype(np.float32) / np.float32(3)).astype(float))
     assert "right to about seven digits" in text

@@ -210,7 +210,7 @@ check("15.5", counted)
 # Write `beam_step(totals, logs, ended, width)`. Return three arrays for the best: which text it
 # comes from, its new word, −1 for one that has ended, and its total. The best comes first. Of equal
 # totals the earlier text comes first, and of these the smaller word. There are `width` of them,
-# or fewer if no more can come. Sums are exact.
+# or fewer if no more can come; at least one can. Sums are exact.
 # ```
 
 # %%
@@ -233,7 +233,7 @@ def beam_step(totals, logs, ended, width):
 check("15.6", beam_step)
 
 # %% [markdown] exercise="why"
-# Two continuations of one text may push another text out. A total only falls as a text grows, so
+# Two continuations of one text may push another text out. A total never rises as a text grows, so
 # texts that ended early have an advantage; that is why many programs divide by the
 # length.
 
@@ -271,7 +271,7 @@ check("15.7", speculate)
 
 # %% [markdown] exercise="why"
 # Word x is accepted with min(p, q) in all, and comes after a rejection with what p has beyond that.
-# Both together are p(x), whatever q is. A bad draft costs time and never changes what is written.
+# Both together are p(x), whatever q is. A bad draft costs time; every word keeps its probability.
 
 # %% [markdown]
 # ## 15.8 Two rules that disagree
@@ -287,8 +287,8 @@ check("15.7", speculate)
 #
 # Write `disagree(n, share, m)`. Return n probabilities. Leave a little room to both rules: the
 # words that are likelier than the least likely one have together at most share − 10⁻⁶, and the
-# second largest probability is at most m − 10⁻⁶ times the largest. n is from 2 to 1000, share and m
-# are between 0 and 1, and such that it is possible.
+# second largest probability is at most (m − 10⁻⁶) times the largest. n is from 2 to 1000, share and
+# m are between 0 and 1, and such that it is possible.
 # ```
 
 # %%
@@ -306,4 +306,5 @@ check("15.8", disagree)
 
 # %% [markdown] exercise="why"
 # Top-p asks how much the likelier words have together, min-p how one word compares with the
-# likeliest. A sure word with a long flat tail pleases the first rule and displeases the second.
+# likeliest. Let one word stand far above all others, which are equal: min-p drops these, and top-p
+# keeps them as long as the one stays below the share.

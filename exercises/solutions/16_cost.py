@@ -224,7 +224,7 @@ check("16.5", attended)
 # :label: ex-16-6
 # :nonumber:
 #
-# A causal head has read T words. Of the way there are kept, for each row, $\lambda_t$, the
+# A causal head has read T words. For each row two numbers have been kept: $\lambda_t$, the
 # logarithm of the sum of its exponentials, and $\delta_t = u_t \cdot y_t$, the upstream gradient
 # times the output. Now the gradient is computed, a block of keys at a time. Row t stands at
 # position t, and the keys of this block at the positions `start`, `start + 1` and so on; a query
@@ -234,7 +234,7 @@ check("16.5", attended)
 # `k` and `v` of shapes `(S, d_k)` and `(S, d_v)`, those of the block; `u` of shape `(T, d_v)`;
 # `lam` and `delta` of shape `(T,)`. The block lies within the text. Return three arrays of the
 # shapes of `q`, `k` and `v`: what this block adds to the gradient of the queries, and the gradients
-# of its keys and values. A score with a later key may be $10^4$ above $\lambda_t$.
+# of its keys and values. Scores, those with later keys too, are from $-10^4$ to $10^4$.
 # ```
 
 # %%

@@ -25,7 +25,8 @@ TURNED: dict[str, Callable[[np.ndarray], np.ndarray]] = {
     "The table lies on its side: rows and columns are exchanged.": lambda right: (
         right.mT if right.ndim > 1 else right
     ),
-    "The numbers are cut to whole ones. Of which type is the array that you write into?": np.trunc,
+    "The numbers are cut to whole ones. `//` and `int` do that, and an array of whole numbers that "
+    "is written into.": np.trunc,
 }
 FUNCTIONS: dict[str, Callable[[np.ndarray], np.ndarray]] = {
     "0, whatever is asked": np.zeros_like,
@@ -260,7 +261,9 @@ def few_digits(trials: Sequence[Trial], place: int) -> str:
         got, right = trial.got[place], trial.want[place]
         if not all(isinstance(x, np.ndarray) and x.dtype.kind == "f" for x in (got, right)):
             return ""
-        if got.shape != right.shape or not right.size or not np.isfinite([got, right]).all():
+        if not got.size and not right.size:
+            continue
+        if got.shape != right.shape or not np.isfinite([got, right]).all():
             return ""
         error = float(np.abs(got - right).max()) / (float(np.abs(right).max()) or 1.0)
         worst, wrong = max(worst, error), wrong + bool(trial.text)

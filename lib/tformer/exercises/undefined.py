@@ -13,7 +13,7 @@ from tformer.exercises.table import Trial
 KNOWN = ("nan", "∞", "0/0", "overflow", "underflow", "more than a float", "divi", "log", "are 0")
 NO_NUMBER = {
     True: "nan is what 0/0, ∞ − ∞, ∞/∞ and roots of negative numbers give.",
-    False: "Something overflowed, or was divided by zero.",
+    False: "∞ comes from an overflow or a division by 0, unless it was written.",
 }
 BEGAN = {  # what NumPy says, and what a reader is told
     r"overflow encountered in (.*)": r"an overflow: \1 gives more than the type can hold",

@@ -102,6 +102,22 @@ async function gunzip(bytes) {
   return new Uint8Array(await new Response(stream).arrayBuffer());
 }
 
+/** Call `load` once, when an element comes near the screen or is touched. */
+function whenNear(el, load) {
+  const begin = () => {
+    end();
+    load();
+  };
+  const watching = new IntersectionObserver((seen) => { if (seen.some((one) => one.isIntersecting)) begin(); }, { rootMargin: "400px" });
+  const end = () => {
+    watching.disconnect();
+    el.removeEventListener("focusin", begin);
+  };
+  watching.observe(el);
+  el.addEventListener("focusin", begin);
+  return end;
+}
+
 // ---- what it computes ------------------------------------------------------------------------
 
 const LANES = 8;

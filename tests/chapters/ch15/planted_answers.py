@@ -94,6 +94,16 @@ def _disagree_near_the_share(n, share, m):
     return p
 
 
+def _disagree_at_the_edge(part):
+    """As much for the likeliest word as the statement allows, or as little."""
+
+    def answer(n, share, m):
+        first = share - 1e-6 if part == "most" else 1 / (1 + (m - 1e-6) * (n - 1))
+        return np.append(first, np.full(n - 1, (1 - first) / (n - 1)))
+
+    return answer
+
+
 RIGHT = {
     "15.1": [_temper_by_logs, _temper_row_by_row],
     "15.2": [_kept_by_sorting],
@@ -102,7 +112,11 @@ RIGHT = {
     "15.5": [_counted_closed],
     "15.6": [_beam_by_lexsort],
     "15.7": [_speculate_by_shares],
-    "15.8": [_disagree_near_the_share],
+    "15.8": [
+        _disagree_near_the_share,
+        _disagree_at_the_edge("most"),
+        _disagree_at_the_edge("least"),
+    ],
 }
 
 
@@ -217,6 +231,20 @@ def _flat(n, first):
     return np.append(first, np.full(n - 1, (1 - first) / (n - 1)))
 
 
+def _temper_by_limits(cold, hot):
+    """The limits, taken too early."""
+
+    def answer(p, tau):
+        return _temper_by_logs(p, 0 if tau < cold else np.inf if tau > hot else tau)
+
+    return answer
+
+
+def _temper_with_room(p, tau):
+    usual = 0 < tau < np.inf
+    return _temper_by_logs(p + 1e-300 if usual else p, tau)
+
+
 def _disagree_by_halves(n, share, m):
     p = 0.5 ** np.arange(1, n + 1)
     return p / p.sum()
@@ -237,6 +265,8 @@ MUTANTS = {
             if tau == 0
             else _temper_by_logs(p, tau)
         ),
+        "0.001 is not 0": _temper_by_limits(0.01, np.inf),
+        "1000 is not ∞": (_temper_by_limits(0, 100), _temper_with_room),
     },
     "15.2": {
         "passed was dropped; without it the rest falls short": _drops_the_crossing,
@@ -268,6 +298,14 @@ MUTANTS = {
         ),
         "a float has 53 bits": (_counted_in_floats, _counted_by_true_division),
         "You wrote the prompt too": _counted_by_the_theorem,
+        "Your squares have 32 bits": lambda n, m: (
+            _counted_closed(n, m)[0],
+            int(np.square(np.arange(n, n + m, dtype=np.int32)).sum()),
+        ),
+        "Without a cache you left out what the mask hides": lambda n, m: (
+            _counted_closed(n, m)[0],
+            sum(k * (k + 1) // 2 for k in range(n, n + m)),
+        ),
         "you began with one word": lambda n, m: (
             _counted_closed(n, m)[0],
             _counted_by_the_theorem(n, m)[1],
@@ -292,14 +330,16 @@ MUTANTS = {
         "accepted in part come too often": _speculate_without_the_rejected,
     },
     "15.8": {
-        "which top-p keeps too few": (
+        "is reached. top-p drops": (
             _disagree_by_halves,
             lambda n, share, m: _flat(n, 1.001 / (1 + m * (n - 1))),
         ),
+        "which is not 10⁻⁶ below 0.9": lambda n, share, m: _flat(n, share - 1e-7),
         "which min-p keeps more than one": (
             lambda n, share, m: np.full(n, 1 / n),
             lambda n, share, m: _flat(n, 0.99 * share),
             lambda n, share, m: _flat(n, share - 1e-3),
+            lambda n, share, m: _flat(n, 1 / (1 + m * (n - 1))),
         ),
         "add up to 1.000001. They": lambda n, share, m: _disagree_near_the_share(n, share, m).round(
             6

@@ -224,6 +224,21 @@ def _words_and_a_division(room, n_global, n_local, r, G, d_k, B):
     return short if short < r else (room - a_word * n_local * r) // (a_word * n_global)
 
 
+def _words_less_all_windows(room, n_global, n_local, r, G, d_k, B):
+    left = room - 4 * G * d_k * B * n_local * r
+    if left < 0:
+        return 0
+    return left // (4 * G * d_k * B * n_global) if n_global else np.inf
+
+
+def _words_of_one_text_shared(room, n_global, n_local, r, G, d_k, B):
+    return _words_by_search(room, n_global, n_local, r, G, d_k, 1) // B
+
+
+def _waits_in_numbers(n, a, b, w, F, D):
+    return _waits_by_intensity(n, a, b, 1, F, D)
+
+
 def _waits_below_zero(n, a, b, w, F, D):
     left = 2 * D / (w * F) - 1 / a - 1 / b
     time = max(2 * n * a * b / F, w * (n * a + a * b + n * b) / D)
@@ -240,6 +255,103 @@ def _joined_without_empty(y, lam):
     terms = np.exp(lam - top)
     total = terms.sum(axis=0)
     return (terms[..., None] * y).sum(axis=0) / total[:, None], top + np.log(total)
+
+
+def _joined_along_the_rows(y, lam):
+    whole = np.logaddexp.reduce(lam, axis=1)
+    return (np.exp(lam - whole[:, None])[:, :, None] * y).sum(axis=0), whole
+
+
+def _joined_as_if_undivided(y, lam):
+    _, whole = _joined_row_by_row(y, lam)
+    return y.sum(axis=0) / np.exp(np.where(whole > -np.inf, whole, 0))[:, None], whole
+
+
+def _joined_and_repaired(y, lam):
+    output, whole = _joined_without_empty(y, lam)
+    return np.nan_to_num(output), whole
+
+
+def _states(q, blocks, skip, hidden=-np.inf, first=-np.inf, last=lambda y, total: y / total):
+    top, total, output = first, 0.0, 0.0
+    for k, v, keep in blocks:
+        output = output + np.zeros(v.shape[1])
+        if skip(keep):
+            continue
+        x = np.where(keep, k @ q / np.sqrt(len(q)), hidden)
+        new = max(top, x.max())
+        total = np.exp(top - new) * total + np.exp(x - new).sum()
+        output = np.exp(top - new) * output + np.exp(x - new) @ v
+        top = new
+    return last(output, total) if total != 0 else output
+
+
+def _attended_with_a_guard_for_empty_blocks(q, blocks):
+    return _states(q, blocks, lambda keep: len(keep) == 0)
+
+
+def _attended_and_repaired(q, blocks):
+    return _states(
+        q, blocks, lambda keep: len(keep) == 0, last=lambda y, total: np.nan_to_num(y / total)
+    )
+
+
+def _attended_with_low_scores(q, blocks):
+    return _states(q, blocks, lambda keep: not keep.any(), hidden=-1e4)
+
+
+def _attended_below_hidden_scores(q, blocks):
+    top, total, output = -np.inf, 0.0, 0.0
+    for k, v, keep in blocks:
+        output = output + np.zeros(v.shape[1])
+        if len(k):
+            x = k @ q / np.sqrt(len(q))
+            new = max(top, x.max())
+            terms = np.exp(x - new) * keep
+            total = np.exp(top - new) * total + terms.sum()
+            output = np.exp(top - new) * output + terms @ v
+            top = new
+    return output / total if total else output
+
+
+def _attended_from_the_newest(q, blocks):
+    top, total, output = -np.inf, 0.0, 0.0
+    for k, v, keep in blocks:
+        output = output + np.zeros(v.shape[1])
+        if not keep.any():
+            continue
+        x = k[keep] @ q / np.sqrt(len(q))
+        factor, top = np.exp(top - x.max()), x.max()
+        total = factor * total + np.exp(x - top).sum()
+        output = factor * output + np.exp(x - top) @ v[keep]
+    return output / total if total else output
+
+
+def _attended_until_none(q, blocks):
+    top, total, output = -np.inf, 0.0, 0.0
+    for k, v, keep in blocks:
+        output = output + np.zeros(v.shape[1])
+        if not keep.any():
+            break
+        x = k[keep] @ q / np.sqrt(len(q))
+        new = max(top, x.max())
+        total = np.exp(top - new) * total + np.exp(x - new).sum()
+        output = np.exp(top - new) * output + np.exp(x - new) @ v[keep]
+        top = new
+    return output / total if total else output
+
+
+def _attended_and_divided_again(q, blocks):
+    top, total, y = -np.inf, 0.0, 0.0
+    for k, v, keep in blocks:
+        y = y + np.zeros(v.shape[1])
+        if keep.any():
+            x = k[keep] @ q / np.sqrt(len(q))
+            new = max(top, x.max())
+            total = np.exp(top - new) * total + np.exp(x - new).sum()
+            y = (np.exp(top - new) * y + np.exp(x - new) @ v[keep]) / total
+            top = new
+    return y
 
 
 def _attended_twice(q, blocks):
@@ -264,6 +376,85 @@ def _gradients_with_a_late_mask(q, k, v, u, lam, delta, start):
     return g @ k, g.T @ q, p.T @ u
 
 
+def _gradients(q, k, v, u, lam, delta, start, scale, weights=None, end=None):
+    keep = np.arange(len(q))[:, None] >= start + np.arange(len(k))
+    keep[len(q) if end is None else end :] = False
+    x = np.where(keep, scale * q @ k.T, -np.inf)
+    p = np.exp(x - lam[:, None]) if weights is None else weights(x)
+    g = scale * p * (u @ v.T - delta[:, None])
+    return g @ k, g.T @ q, p.T @ u
+
+
+def _gradients_without_a_scale(q, k, *rest):
+    return _gradients(q, k, *rest, scale=1)
+
+
+def _gradients_scaled_by_values(q, k, v, *rest):
+    return _gradients(q, k, v, *rest, scale=v.shape[1] ** -0.5)
+
+
+def _gradients_divided_by_sums(q, k, v, u, lam, *rest):
+    sums = np.exp(lam)[:, None]
+    return _gradients(
+        q, k, v, u, lam, *rest, scale=q.shape[1] ** -0.5, weights=lambda x: np.exp(x) / sums
+    )
+
+
+def _gradients_with_sums_along_keys(q, k, v, u, lam, *rest):
+    return _gradients(
+        q, k, v, u, lam, *rest, scale=q.shape[1] ** -0.5, weights=lambda x: np.exp(x - lam)
+    )
+
+
+def _gradients_with_low_scores(q, k, v, u, lam, delta, start):
+    keep = np.tri(len(q), len(k), -start, dtype=bool)
+    p = np.exp(np.where(keep, q @ k.T / q.shape[1] ** 0.5, -1e4) - lam[:, None])
+    g = p * (u @ v.T - delta[:, None]) / q.shape[1] ** 0.5
+    return g @ k, g.T @ q, p.T @ u
+
+
+def _gradients_of_own_rows(q, k, v, u, lam, delta, start):
+    end = start + len(k)
+    return _gradients(q, k, v, u, lam, delta, start, scale=q.shape[1] ** -0.5, end=end)
+
+
+def _gradients_with_start_turned_round(q, k, v, u, lam, delta, start):
+    keep = np.tri(len(q), len(k), start, dtype=bool)
+    p = np.exp(np.where(keep, q @ k.T / q.shape[1] ** 0.5, -np.inf) - lam[:, None])
+    g = p * (u @ v.T - delta[:, None]) / q.shape[1] ** 0.5
+    return g @ k, g.T @ q, p.T @ u
+
+
+def _faded_afterwards(q, k, v, gamma, state, total):
+    rows = np.zeros(v.shape)
+    for t in range(len(q)):
+        state, total = state + np.outer(k[t], v[t]), total + k[t]
+        rows[t] = q[t] @ state / (q[t] @ total)
+        state, total = gamma * state, gamma * total
+    return rows, state, total
+
+
+def _faded_once_more(q, k, v, gamma, state, total):
+    rows, state, total = _faded_as_one_table(q, k, v, gamma, state, total)
+    return rows, gamma * state, gamma * total
+
+
+def _faded_in_new_rows_alone(q, k, v, gamma, state, total):
+    rows = _faded_as_one_table(q, k, v, gamma, 0 * state, 0 * total)[0]
+    return rows, *_faded_as_one_table(q, k, v, gamma, state, total)[1:]
+
+
+def _faded_by_logarithms(q, k, v, gamma, state, total):
+    rows, log = np.zeros(v.shape), np.log(gamma)
+    for t in range(len(q)):
+        back, older = np.exp(np.arange(t, -1, -1) * log), np.exp((t + 1) * log)
+        weights = back * (k[: t + 1] @ q[t])
+        below = weights.sum() + older * (q[t] @ total)
+        rows[t] = (weights @ v[: t + 1] + older * (q[t] @ state)) / below
+    back, older = np.exp(np.arange(len(q) - 1, -1, -1) * log), np.exp(len(q) * log)
+    return rows, (back[:, None] * k).T @ v + older * state, back @ k + older * total
+
+
 def _faded_in_place(q, k, v, gamma, state, total):
     rows = np.zeros(v.shape)
     for t in range(len(q)):
@@ -280,30 +471,98 @@ def _twin_by_the_first_keys(k, v):
     return v + (change / np.abs(change).max())[:, None]
 
 
+def _twin_by_least_squares(k, v):
+    d, change = k.shape[1], np.zeros(len(k))
+    change[:d], change[d] = np.linalg.lstsq(k[:d].T, k[d], rcond=None)[0], -1
+    return v + (change / np.abs(change).max())[:, None]
+
+
+def _twin_in_few_digits(k, v):
+    change = np.linalg.svd(k.T.astype(np.float32))[2][-1].astype(float)
+    return v + (change / np.abs(change).max())[:, None]
+
+
+def _twin_by_the_largest(k, v):
+    """Divided by the largest number, with its sign: another may be a thousand times as large."""
+    change = np.linalg.svd(k.T)[2][-1]
+    return v + (change / change.max())[:, None]
+
+
 MUTANTS = {
     "16.1": {
         "You rounded up before you doubled": _overtakes_word_by_word,
+        "your second number is one too large": lambda c, L, H, d_k: (
+            _overtakes_by_search(c, L, H, d_k)[0],
+            max(c // (L * H * d_k), 1),
+        ),
         "it should return two numbers": lambda c, L, H, d_k: c / (2 * L * H * d_k),
     },
     "16.2": {
         "With local layers alone 0 is divided by": _words_and_a_division,
+        "the 16 bits of a number are two bytes": lambda room, *sizes: _words_by_search(
+            room // 8, *sizes
+        ),
+        "you counted r in all": lambda room, n_global, n_local, r, G, d_k, B: (
+            _words_by_search(room, n_global, n_local, r, G, d_k, B)
+            if n_global == 0 or room // (4 * G * d_k * B) < (n_global + n_local) * r
+            else (room // (4 * G * d_k * B) - r) // n_global
+        ),
+        "you counted r + 1": lambda room, n_global, n_local, r, *sizes: _words_by_search(
+            room, n_global, n_local, r + 1, *sizes
+        ),
+        "what is divided is the room": _words_of_one_text_shared,
+        "You found no room unless every local layer has its r words": _words_less_all_windows,
+        "∞ comes from an overflow or a division by 0, unless it was written": lambda *_: np.inf,
         "A number of words is not negative": lambda room, *sizes: (
             _words_by_search(room, *sizes) or -1
         ),
     },
-    "16.3": {"left of 0 and never again": _waits_below_zero},
+    "16.3": {
+        "left of 0 and never again": _waits_below_zero,
+        "Numbers were counted in place of bytes": _waits_in_numbers,
+        "`//` and `int` do that": lambda *sizes: tuple(
+            x // 1 if x < np.inf else x for x in _waits_by_intensity(*sizes)
+        ),
+    },
     "16.4": {
         "changes the lam it was given": _joined_in_place,
-        "−∞ − (−∞) has no value": _joined_without_empty,
+        "A row without a key in any part became nan: −∞ − (−∞) has no value": _joined_without_empty,
+        "your λ is nan": _joined_and_repaired,
+        "it goes over the parts of a row": _joined_along_the_rows,
+        "You took y for values that are summed": _joined_as_if_undivided,
     },
     "16.5": {
         "Each block can be seen once; your second loop found none": _attended_twice,
         "it keeps the blocks": (_attended_at_once, _attended_and_kept),
+        "It is not only an empty block": _attended_with_a_guard_for_empty_blocks,
+        "to put 0 for it at the end": _attended_and_repaired,
+        "The visible scores lie near −100,000": _attended_with_low_scores,
+        "The largest score of the newest block with a key": _attended_from_the_newest,
+        "You looked for the largest score among hidden keys": _attended_below_hidden_scores,
+        "You stopped at a block without a key": _attended_until_none,
+        "is divided again at the next one": _attended_and_divided_again,
     },
-    "16.6": {"The mask came after the exponential": _gradients_with_a_late_mask},
-    "16.7": {"changes the state it was given": _faded_in_place},
+    "16.6": {
+        "The mask came after the exponential": _gradients_with_a_late_mask,
+        "1/√d_k is missing everywhere": _gradients_without_a_scale,
+        "the width of the values": _gradients_scaled_by_values,
+        "subtract before there is an exponential": _gradients_divided_by_sums,
+        "λ belongs to rows": _gradients_with_sums_along_keys,
+        "λ of a row may be as low": _gradients_with_low_scores,
+        "All later rows look at these keys too": _gradients_of_own_rows,
+        "`start` is subtracted with you": _gradients_with_start_turned_round,
+    },
+    "16.7": {
+        "changes the state it was given": _faded_in_place,
+        "You fade after each word": _faded_afterwards,
+        "faded once more than your rows needed": _faded_once_more,
+        "Your rows leave out the words before": _faded_in_new_rows_alone,
+        "exponentials of n times its logarithm": _faded_by_logarithms,
+    },
     "16.8": {
-        "Keys may be equal": _twin_by_the_first_keys,
+        "Keys may be equal": (_twin_by_the_first_keys, _twin_by_least_squares),
+        "That is nearly the same state": _twin_in_few_digits,
+        "choose a smaller one": _twin_by_the_largest,
         "it should be (2, 1)": lambda k, v: np.linalg.svd(k.T)[2][-1],
         "numbers that are not finite": lambda k, v: v / 0,
     },

@@ -39,6 +39,10 @@ def _temperatures() -> Iterator[Case]:
             yield case(p=p / p.sum(axis=-1, keepdims=True), tau=tau)
     why = "0.2 to the power 500 is below what a float can hold, and so is every other power here."
     yield case(p=[0.3, 0.3, 0.2, 0.2], tau=0.001, want=[0.5, 0.5, 0, 0], why=why)
+    why = "0.001 is not 0: 0.4998/0.5002 to the power 1000 is about 0.449."
+    yield case(p=[0.5002, 0.4998], tau=0.001, why=why)
+    why = "1000 is not ∞: the powers are still a little apart, and 0 stays 0."
+    yield case(p=[0.75, 0, 0.25], tau=1000.0, why=why)
     some = np.array([[4.0, 0, 1, 3], [2, 1, 2, 3]]) / 8
     yield from promised(single, p=some, tau=0.5)
     yield case(p=np.full(1000, 1e-3), tau=0.001, why="A thousand words may be equally likely.")

@@ -114,8 +114,8 @@ def speculate(p: Array, q: Array) -> tuple[Array, Array]:
 
 # ---- 15.8 ---------------------------------------------------------------------------------
 
-LEAST = 1e-6
-"""By how much a share has to be reached or missed."""
+LEAST, HAIR = 1e-6, 1e-9
+"""The room that both rules are left; by how much rounding may take from it."""
 ASKED = (
     *((4, 0.9, 0.1), (2, 0.9, 0.2), (3, 0.99, 0.05), (605, 0.95, 0.05), (1000, 0.5, 0.01)),
     *((5, 0.3, 0.9), (40, 0.4, 0.05), (2, 0.6, 0.9)),
@@ -149,7 +149,8 @@ def _between(n: int, share: float, m: float, part: float) -> Array:
     "15.8",
     praise="For two words and for a thousand, whichever of the two rules is the stricter.",
     hints=(
-        "Begin with four words, 0.9 and 0.1. Which probabilities would min-p cut to a single word?",
+        "Begin with four words, share 0.9 and m 0.1. Which probabilities would min-p cut to a "
+        "single word?",
         "Let all words but the likeliest be equal. What have top-p and min-p to say of the "
         "likeliest one alone?",
         "With a for the likeliest, the others have (1 − a)/(n − 1). top-p keeps all if a is below "
@@ -184,15 +185,18 @@ def _judge(p: Array, share: float, m: float, head: str) -> None:
     """Ask both rules; words that tie have one fate."""
     falling = np.sort(p)[::-1]
     before = falling[falling > falling[-1]].sum()
-    if before > share - LEAST:
+    if before > share - LEAST + HAIR:
+        total, says = show(before), f"and {share:g} is reached"
+        if before < share:
+            total, says = pair(before, share)[0], f"which is not 10⁻⁶ below {share:g}"
         raise Wrong(
             f"{head} probabilities of which top-p keeps too few: those larger than the least, "
-            f"{show(falling[-1])}, have {show(before)} together, and {share:g} is reached. "
-            f"{_NUCLEUS}"
+            f"{show(falling[-1])}, have {total} together, {says}. {_NUCLEUS}"
         )
-    if falling[1] > (m - LEAST) * falling[0]:
+    if falling[1] > (m - LEAST + HAIR) * falling[0]:
+        least = (m - LEAST) * falling[0]
         raise Wrong(
             f"{head} probabilities of which min-p keeps more than one: the likeliest has "
-            f"{show(falling[0])}, the next {show(falling[1])}, and {m:g} of the first is "
-            f"{show(m * falling[0])}. {_MORE}"
+            f"{show(falling[0])}, the next {pair(falling[1], least)[0]}, and ({m:g} − 10⁻⁶) "
+            f"times the first is {pair(falling[1], least)[1]}. {_MORE}"
         )

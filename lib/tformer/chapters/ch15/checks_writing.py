@@ -146,6 +146,10 @@ def _texts() -> Iterator[Case]:
             A new word looks at itself too, not only at those in the cache.
         lengths[1:].sum() → n_words - 1
             One score for each new word; it asks every word up to itself.
+        (lengths**2).sum() → (lengths * (lengths + 1) // 2).sum()
+            Without a cache you left out what the mask hides; here all scores are counted.
+        (lengths**2).sum() → (lengths.astype(np.int32) ** 2).sum()
+            Your squares have 32 bits and run over; the numbers here need 64.
         (lengths**2).sum() → lengths[-1] ** 2
             That is the last pass alone; without a cache each written word took a pass.
         (lengths**2).sum() → n_words * lengths[-1] ** 2
@@ -303,7 +307,8 @@ def _with_all_ended(word: Array, n: int) -> Array:
         order % (N + 1) - 1, → np.maximum(order % (N + 1) - 1, 0),
             A text that had ended got word 0; its word is −1.
     """,
-    otherwise="All continuations of all texts compete by their totals.",
+    otherwise="All continuations of all texts compete by their totals; equal ones stand by text, "
+    "and then by word.",
 )
 def beam_step(totals: Array, logs: Array, ended: Array, width: int) -> tuple[Array, Array, Array]:
     """The texts that are continued, by which words, and the new totals."""

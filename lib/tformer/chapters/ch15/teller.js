@@ -145,22 +145,6 @@ function render({ model, el }) {
   return () => { stop(); stopLoading(); unfollow(); };
 }
 
-/** Call `load` once, when an element comes near the screen or is touched. */
-function whenNear(el, load) {
-  const begin = () => {
-    end();
-    load();
-  };
-  const watching = new IntersectionObserver((seen) => { if (seen.some((one) => one.isIntersecting)) begin(); }, { rootMargin: "400px" });
-  const end = () => {
-    watching.disconnect();
-    el.removeEventListener("focusin", begin);
-  };
-  watching.observe(el);
-  el.addEventListener("focusin", begin);
-  return end;
-}
-
 const best = (p, n) => Array.from(p.keys()).sort((i, j) => p[j] - p[i] || i - j).slice(0, n).map((i) => [i, p[i]]);
 
 function number(name, x) {

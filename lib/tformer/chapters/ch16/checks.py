@@ -52,7 +52,9 @@ def _decoders() -> Iterator[Case]:
         "values. Round up, and stay at 1 or above.",
     ),
     cases=_decoders,
-    kind=Several(names=("words with all pairs", "words without later ones"), scalars=True),
+    kind=Several(
+        names=("number of words with all pairs", "number of words without later ones"), scalars=True
+    ),
     slips="""
         full = -(-c // (2 * width)) → full = -(-c // width)
         half = -(-c // width) - 1 → half = -(-2 * c // width) - 1
@@ -82,6 +84,9 @@ def _decoders() -> Iterator[Case]:
         half = -(-c // width) - 1 → half = c // width
             Where both take equally many operations the number is one too large: at least as many
             is asked for, not more.
+        half = -(-c // width) - 1 → half = c // width
+            Where both take equally many operations your second number is one too large: as many
+            is enough.
         half = -(-c // width) - 1 → half = -(-c // width)
             Without later words T words have T (T + 1) / 2 pairs, not T²/2: each looks at itself
             too.
@@ -193,6 +198,10 @@ class Words(Array):
             You counted keys without values, and numbers in place of bytes: four times too few.
         4 * G * d_k * B → 8 * G * d_k * B
             You counted twice the bytes: a number of float16 has two.
+        4 * G * d_k * B → 32 * G * d_k * B
+            You counted bits: the 16 bits of a number are two bytes.
+        4 * G * d_k * B → 16 * G * d_k * B
+            You counted bits, and keys without values: a word has both, and 16 bits are two bytes.
         4 * G * d_k * B → 4 * G * d_k
             You counted one text: each of the B texts has a cache of its own.
         4 * G * d_k * B → 4 * d_k * B
@@ -203,22 +212,36 @@ class Words(Array):
             Where r words fit there may be room for more, since only global layers still grow.
         short < r → False ;; (entries - n_local * r) // n_global → max(0, $)
             You gave each local layer r words. A text of fewer words than r has none to fill them.
+        short < r → entries < n_local * r ;; return short → return 0
+            You found no room unless every local layer has its r words. A text of fewer words has
+            none to fill them.
         short < r → False
             You gave each local layer r words, which may be more than there is room for. A text of
             fewer words has none to fill them.
         (entries - n_local * r) // n_global → entries // n_global
             Local layers need room as well, for r words each.
         (entries - n_local * r) // n_global → entries // n_global - r
-            Each local layer keeps r words, and there are n_local of them: you counted r in all, or
-            as many local as global layers.
+            You counted as many local as global layers: the windows take n_local · r words, to be
+            subtracted before the rest is shared out.
+        n_local * r → r
+            Each local layer keeps r words, and there are n_local of them: you counted r in all.
         n_local * r → n_local * (r - 1)
             A local layer keeps r words, the newest among them; you counted r − 1.
+        n_local * r → n_local * (r + 1) ;; short < r → short < r + 1
+            A local layer keeps r words, the newest among them; you counted r + 1.
+        = words_that_fit(room, n_global, n_local, r, G, d_k, 1) // B
+            You found how long one text may be, and divided by B. Every text fills the windows, so
+            what is divided is the room.
         (entries - n_local * r) // n_global → r + (entries - n_local * r) // n_global
             The first r words fill the global layers too; you let them in twice.
         if n_global else np.inf → if n_global else r
             With local layers alone, all words after the first r take no room.
         if n_global else np.inf → if n_global else entries // n_local
             With local layers alone you went on dividing; after r words they need no more room.
+        (entries - n_local * r) // n_global → np.floor(np.divide(entries - n_local * r, n_global))
+        if n_global else np.inf →
+            With local layers alone you divided by 0: that is ∞ mostly, and nan where r words fill
+            the room.
         if n_global else np.inf →
             With local layers alone 0 is divided by; after r words they need no more room.
         short < r → n_global and short < r
@@ -299,7 +322,7 @@ class Times(Several):
         "When do they meet, and when never?",
     ),
     cases=_products,
-    kind=Times(names=("microseconds", "rows"), scalars=True),
+    kind=Times(names=("number of microseconds", "number of rows"), scalars=True),
     slips="""
         max(work / F, moved / D) → work / F + moved / D
             You added the two times; both go on at the same time, and the longer one counts.
@@ -326,6 +349,8 @@ class Times(Several):
         n * a + a * b + n * b → n * a + n * a * b + n * b
             The matrix is moved once, and not once for each row.
         w * (n * a → (n * a
+            In the time numbers were counted in place of bytes: each number has w.
+        w * (n * a → (n * a ;; w * a * b * F → a * b * F ;; w * (a + b) * F → (a + b) * F
             Numbers were counted in place of bytes: each number has w.
         work = 2 * n → work = n
         2 * a * b * D - w → a * b * D - w

@@ -84,6 +84,11 @@ def _texts() -> Iterator[Case | Test]:
     why = "The hidden key has the largest score by far; its exponential must not enter."
     far = ([[1e5, 0, 0, 0], [two, 0, 0, 0]], [[3, 1], [9, 2]], [0, 1])
     yield of(q, far, first, why=why)
+    why = "The visible scores lie near −100,000, and the hidden ones, 1 and ln 4, far above them."
+    low = ([[-1e5, 0, 0, 0], [1, 0, 0, 0]], [[1, 4], [7, 7]], [1, 0])
+    lower = ([[two * 2, 0, 0, 0], [two - 1e5, 0, 0, 0]], [[8, 8], [4, 1]], [0, 1])
+    yield of(q, low, lower, want=[3.0, 2], why=why)
+    yield of(q, lower, hidden, low, want=[3.0, 2], why=why)
     for height in (1e5, -1e5):
         why = f"Scores lie near {show(height)}: measure them from the largest."
         near = ([[height, 0, 0, 0]], [[1, 4]], [1]), ([[height - two, 0, 0, 0]], [[4, 1]], [1])
@@ -126,6 +131,7 @@ def _until_none(q: Array, blocks: Iterable[Block]) -> Array:
     def some() -> Iterator[Block]:
         for block in blocks:
             if not block[2].any():
+                yield block[0][:0], block[1][:0], block[2][:0]
                 return
             yield block
 
@@ -153,6 +159,21 @@ def _divided_each_time(q: Array, blocks: Iterable[Block]) -> Array:
         shrink, terms = np.exp(top - new), np.exp(scores - new)
         total = shrink * total + terms.sum()
         output = shrink * output + terms @ v[keep] / total
+        top = new
+    return output
+
+
+def _divided_again(q: Array, blocks: Iterable[Block]) -> Array:
+    top, total, output = -np.inf, 0.0, np.zeros(1)
+    for k, v, keep in blocks:
+        output = output + np.zeros(v.shape[1])
+        if not keep.any():
+            continue
+        scores = k[keep] @ q / np.sqrt(len(q))
+        new = max(top, scores.max())
+        shrink, terms = np.exp(top - new), np.exp(scores - new)
+        total = shrink * total + terms.sum()
+        output = (shrink * output + terms @ v[keep]) / total
         top = new
     return output
 
@@ -237,9 +258,25 @@ def _plain(q: Array, blocks: Iterable[Block]) -> Array:
         max(top, scores.max(initial=-np.inf)) → scores.max(initial=-np.inf)
             The largest score of the newest block alone serves; it may be smaller than what came
             before, and then the old exponentials overflow.
+        max(top, scores.max(initial=-np.inf)) → scores.max() if keep.any() else top
+            The largest score of the newest block with a key serves alone; it may be far below what
+            came before, and then the factor of the old sums overflows.
         top, total, output = -np.inf, → top, total, output = 0.0,
             The largest score so far starts at 0 with you, and may lie below: then all exponentials
             vanish. It starts at −∞.
+        level = new if new > -np.inf else 0.0 → level = new if new > -np.inf or len(k) else 0.0
+            In a block of hidden keys alone the largest score is −∞; if none came before that may be
+            looked at, −∞ − (−∞) is nan. It is not only an empty block that has no key to look at.
+        level = new if new > -np.inf else 0.0 → level = new if new > -np.inf or len(k) else 0.0
+        return output / total if total > 0 else output → return np.nan_to_num(output / total)
+            A nan that arises from −∞ − (−∞) stays in sum and output, whatever comes after; to put
+            0 for it at the end throws all away.
+        max(top, scores.max(initial=-np.inf)) → max(top, (k @ q / len(q)**0.5).max(initial=-np.inf))
+            You looked for the largest score among hidden keys too. Where it is far above the
+            others, all exponentials that count are 0.
+        np.where(keep, k @ q / np.sqrt(len(q)), -np.inf) → np.where(keep, k @ q / len(q)**0.5, -1e4)
+            Hidden keys have a negative score that is not −∞; a key that may be looked at can have
+            one far below.
         max(top, scores.max(initial=-np.inf)) → max(top, (k @ q).max(initial=-np.inf))
             The largest score was looked for among scores that are not yet divided by √d_k, so that
             exponentials may vanish.
@@ -262,6 +299,8 @@ def _plain(q: Array, blocks: Iterable[Block]) -> Array:
         "exponentials are measured from the largest so far.": _own_height,
         "The output was divided by the sum at each block, and what is divided already is not "
         "multiplied again: divide once, at the end.": _divided_each_time,
+        "The output was divided at each block, and is divided again at the next one: keep it "
+        "undivided until the end.": _divided_again,
         "Hidden keys have a large negative score, which is not −∞: where no key may be looked at, "
         "they are all looked at alike.": _nearly_hidden,
         "You stopped at a block without a key to look at; others may follow.": _until_none,

@@ -78,13 +78,19 @@ def _ways() -> Iterator[Case]:
     }
     why = "One word looks at itself with the weight 1: nothing can shift."
     yield case(**few, **row, start=0, want=([[0.0]], [[0.0]], [[3.0]]), why=why)
-    q, k = np.array([[100.0], [0.0], [1.0]]), np.array([[1.0], [101.0], [3.0]])
+    q, k = np.array([[100.0], [0.0], [1.0]]), np.array([[1.0], [100.0], [3.0]])
     v, u = np.array([[1.0, 2], [3, 4], [5, 6]]), np.array([[1.0, 1], [2, 1], [1, 3]])
     lam, delta = _whole(q, k, v, u)
     far: dict[str, Any] = {"q": q, "k": k[1:], "v": v[1:], "u": u, "lam": lam, "delta": delta}
-    why = "Row 0 has the score 10,100 with key 1, which comes later: its weight is 0, not e^10000."
+    why = "Row 0 has the score 10,000 with key 1, which comes later: its weight is 0, not e^9900."
     yield case(**far, start=1, why=why)
     yield case(**(far | {"k": k[1:2], "v": v[1:2]}), start=1, why=why)
+    why = "Scores and λ are near 10,000 and −10,000: only their difference has an exponential."
+    q, k = np.array([[-100.0], [100.0], [99.0]]), np.array([[99.99], [100.0], [99.98]])
+    lam, delta = _whole(q, k, v, u)
+    high: dict[str, Any] = {"q": q, "k": k, "v": v, "u": u, "lam": lam, "delta": delta}
+    yield case(**high, start=0, why=why)
+    yield case(**(high | {"k": k[:2], "v": v[:2]}), start=0, why=why)
     yield from promised(
         single,
         q=integers(1, (3, 4)),
@@ -109,7 +115,7 @@ def _ways() -> Iterator[Case]:
         "goes to query and key through the factor 1/√d_k; values get weights times u.",
     ),
     cases=_ways,
-    kind=Several(names=("queries", "keys", "values")),
+    kind=Several(names=("gradient of queries", "gradient of keys", "gradient of values")),
     slips="""
         u @ v.T - delta[:, None] → u @ v.T
             δ is not subtracted: a larger weight of one key makes those of all others smaller.
@@ -117,6 +123,11 @@ def _ways() -> Iterator[Case]:
             δ stands in the bracket: it is subtracted from u · v, and the weight multiplies both.
         u @ v.T - delta[:, None] → u @ v.T - delta
             δ belongs to rows; as (T,) it is laid along the keys. It needs a second axis.
+        p = np.exp(scores - lam[:, None]) → p = np.exp(scores - lam)
+            λ belongs to rows; as (T,) it is laid along the keys. It needs a second axis.
+        p = np.exp(scores - lam[:, None]) → p = np.exp(scores - lam)
+        u @ v.T - delta[:, None] → u @ v.T - delta
+            λ and δ belong to rows; as (T,) they are laid along the keys. They need a second axis.
         u @ v.T - delta[:, None] → u @ v.T + delta[:, None]
             δ is added; what a key gains is measured from the mean of the row, so δ is subtracted.
         u @ v.T - delta[:, None] → u @ v.T - (p * (u @ v.T)).sum(axis=1, keepdims=True)
@@ -134,11 +145,20 @@ def _ways() -> Iterator[Case]:
             You divided by λ, which is the logarithm of the sum: subtract it before the exponential.
         p = np.exp(scores - lam[:, None]) → p = np.exp(scores + lam[:, None])
             λ is added to the scores; to divide by the sum it is subtracted.
+        p = np.exp(scores - lam[:, None]) → p = np.exp(scores) / np.exp(lam)[:, None]
+            e^λ and the exponentials of scores may be more than a float holds, or all be 0: subtract
+            before there is an exponential.
         np.where(places > here, -np.inf, scale * q @ k.T) → scale * q @ k.T
             Every row looked at every key of the block; a query looks at keys up to its own
             position.
         places = start + np.arange(len(k)) → places = np.arange(len(k))
             You counted the keys of the block from 0; the first one stands at `start`.
+        places = start + np.arange(len(k)) → places = np.arange(len(k)) - start
+            `start` is subtracted with you: the keys of the block stand that many positions later,
+            not earlier.
+        places > here → (places > here) | (here >= start + len(k))
+            Only the rows at the block's own positions looked at it. All later rows look at these
+            keys too.
         places > here → places >= here
             A query looks at its own position too; you hid it.
         places > here → places < here
@@ -147,6 +167,8 @@ def _ways() -> Iterator[Case]:
             One key too many: a query looked at the one that follows it.
         places > here, -np.inf, → places > here, 0,
             A later key got the score 0, whose exponential counts. Its score is −∞.
+        places > here, -np.inf, → places > here, -1e4,
+            Later keys got a negative score that is not −∞; λ of a row may be as low.
         np.where(places > here, -np.inf, scale * q @ k.T) → scale * q @ k.T
         p = np.exp(scores - lam[:, None]) → p = np.exp(scores - lam[:, None]) * (places <= here)
             The mask came after the exponential: a later score far above λ made ∞ there, and 0 · ∞
@@ -160,6 +182,11 @@ def _ways() -> Iterator[Case]:
             The gradients of queries and keys pass through the scaled score: 1/√d_k is missing.
         np.sqrt(q.shape[1]) → np.sqrt(len(k))
             You divided by the root of the number of keys; √d_k is the width's.
+        np.sqrt(q.shape[1]) → np.sqrt(v.shape[1])
+            You divided by the root of the width of the values; that of queries and keys is d_k.
+        scale = 1 / np.sqrt(q.shape[1]) → scale = 1.0
+            1/√d_k is missing everywhere: in the scores, and where their gradients go to queries and
+            keys.
         scale = 1 / np.sqrt(q.shape[1]) → scale = 1 / q.shape[1]
             The scores are divided by d_k; its root is asked for.
         return scale * grad @ k, → return (scale * grad @ k)[start:],
@@ -173,6 +200,9 @@ def _ways() -> Iterator[Case]:
         p.T @ u → grad.T @ u
             The values are summed with the weights, so their gradient takes these, and not the
             gradient of the scores.
+        p.T @ u → scale * grad.T @ u
+            For the values you took the scaled gradient of the scores; values are summed with the
+            weights, so these are what their gradient takes.
         p.T @ u → p.T @ u - p.T @ (delta[:, None] * np.ones_like(u))
             δ belongs to the gradient of the scores; that of the values is weights times u.
         grad = p * (u @ v.T - delta[:, None]) → grad = p * (delta[:, None] - u @ v.T)

@@ -59,6 +59,12 @@ def _parts() -> Iterator[Case]:
     yield from promised(single, y=integers(3, (3, 2, 4)), lam=integers(4, (3, 2)))
 
 
+def _at_once(lam: Array, axis: int | None) -> Array:
+    """A softmax along an axis, or over the whole table."""
+    terms = np.exp(lam - lam.max(axis=axis, keepdims=True))
+    return np.asarray(terms / terms.sum(axis=axis, keepdims=True))
+
+
 @exercise(
     "16.4",
     praise="One part and many, rows without a key, and λ too large and too small for exp.",
@@ -87,6 +93,8 @@ def _parts() -> Iterator[Case]:
             Only the part with the largest λ counts with you.
         shares = terms / np.where(total > 0, total, 1) → shares = np.exp(lam) / np.exp(lam).sum(0)
             e^λ is more than a float holds, or all of them are 0: subtract the largest λ before.
+        (shares[:, :, None] * y).sum(axis=0) → y.sum(axis=0) / (np.exp(shift) * total)[:, None]
+            You took y for values that are summed and not yet divided; each output is a mean.
         top = lam.max(axis=0) → top = np.full(lam.shape[1], lam.max())
             One number was subtracted from all rows, so that in rows far below the largest λ all
             exponentials are 0. Each row has a largest λ of its own.
@@ -97,6 +105,10 @@ def _parts() -> Iterator[Case]:
             A row without a key in any part became nan, from 0/0.
         shares = terms / np.where(total > 0, total, 1) → shares = terms / terms.sum()
             You divided by the sum over all rows; each row has its own shares.
+        shares = terms / np.where(total > 0, total, 1) → shares = _at_once(lam, None)
+            You took one softmax over all numbers of the table; each row has its own shares.
+        shares = terms / np.where(total > 0, total, 1) → shares = _at_once(lam, 1)
+            Your softmax goes along the rows of a part; it goes over the parts of a row.
         shares = terms / np.where(total > 0, total, 1) → shares = terms / terms.sum(1)[:, None]
             You divided by the sum over the rows of a part; shares add up to 1 over the parts of a
             row.
@@ -112,6 +124,8 @@ def _parts() -> Iterator[Case]:
             That is a sum of exponentials, and λ is its logarithm.
         shift + np.log(total) → np.exp(shift) * total
             That is the sum of the exponentials; λ is its logarithm.
+        shift + np.log(total) → top + np.log(np.exp(lam - top).sum(axis=0))
+            For a row without a key in any part your λ is nan: −∞ − (−∞) has no value.
         shift + np.log(total) → shift + np.log(np.maximum(total, 1e-300))
             A row without a key has the sum 0, whose logarithm is −∞, and you let it be finite.
         shift + np.log(total) → np.where(top > -np.inf, shift + np.log(total), 0)

@@ -1,0 +1,123 @@
+"""What the encoders of chapter 17 were trained to, trained again; and the cuts that open them."""
+
+import numpy as np
+import pytest
+
+from tformer import reference
+from tformer.chapters.ch17 import circuits, moved, veto, votes
+from tformer.chapters.ch17.circuits import ADJECTIVE, IT, NOUNS, SHOWN, TASKS
+from tformer.models.inside import inside
+from tformer.parameters import leaves, tree_map
+
+
+def test_sentences_are_first_clauses_and_half_mean_either_noun() -> None:
+    told, held = circuits.sentences()
+    assert (len(told.p), len(held.p)) == (2376, 504)
+    for part in (told, held):
+        assert abs(part.p.sum() - 1) < 1e-12
+        words = np.array(part.words)[part.tokens]
+        assert (words[:, [2, 3, 7, IT, 10]] == ["did", "not", "because", "it", "too"]).all()
+        pairs = {tuple(row) for row in part.tokens[:, [1, 4, 6]]}
+        assert len(pairs) == len({tuple(row) for row in part.tokens[:, [1, 6]]})
+        for pair in list(pairs)[::17]:
+            chosen = (part.tokens[:, [1, 4, 6]] == pair).all(axis=1)
+            first = part.p[chosen & part.first].sum() / part.p[chosen].sum()
+            assert abs(first - 0.5) < 1e-12
+    nouns = [
+        {frozenset(row) for row in part.tokens[:, list(NOUNS)].tolist()} for part in (told, held)
+    ]
+    assert not nouns[0] & nouns[1]
+
+
+@pytest.mark.parametrize(
+    ("name", "seed"),
+    [("one head, noun", 3), ("two layers, noun", 5), ("two layers, weights", 1)],
+)
+def test_a_training_comes_to_what_is_stored(name: str, seed: int) -> None:
+    model, colours = circuits.learnt(TASKS[name], seed)
+    found = circuits.measured(TASKS[name], model, colours)
+    stored = circuits.stored()[name][seed]
+    assert found.keys() == stored.keys()
+    for (
+        key,
+        value,
+    ) in found.items():  # another machine may round otherwise, and six hundred steps on
+        assert abs(value - stored[key]) < 0.02, key
+    if name == "two layers, noun":
+        np.testing.assert_allclose(
+            circuits.row(TASKS[name], model), circuits.stored_rows()[seed], atol=0.02
+        )
+
+
+def test_colours_are_not_learnt_by_one_layer_and_begin_alike() -> None:
+    task = TASKS["one head, colour"]
+    first, second = (circuits.learnt(task, 0, until=20)[0] for _ in range(2))
+    for x, y in zip(leaves(first), leaves(second), strict=True):
+        assert (x == y).all()
+    assert max(x["right"] for x in circuits.stored()["one head, colour"]) < 0.6
+
+
+@pytest.mark.parametrize("name", SHOWN)
+def test_a_stored_model_is_the_one_that_was_measured(name: str) -> None:
+    """Its numbers were rounded to float16, which may move a share by some sentences."""
+    import torch
+
+    task, seed = SHOWN[name]
+    model = tree_map(torch.from_numpy, circuits.shown(name))
+    found = circuits.measured(TASKS[task], model, np.zeros((circuits.COLOURS, circuits.WIDTH)))
+    for key in ("right", "prefers", "meant", "other"):
+        assert abs(found[key] - circuits.stored()[task][seed][key]) < 0.01, key
+
+
+def test_a_cut_takes_looks_of_some_words_at_others_and_nothing_else() -> None:
+    weights = np.random.default_rng(0).random((3, 2, 12, 12))
+    kept = weights.copy()
+    (name,) = changes = circuits.looks_cut(1, [IT, 2], NOUNS)
+    assert name == "blocks.1.weights"
+    cut = changes[name](weights)
+    assert (weights == kept).all()
+    where = np.zeros((12, 12), dtype=bool)
+    where[np.ix_([IT, 2], list(NOUNS))] = True
+    assert (cut[..., where] == 0).all()
+    assert (cut[..., ~where] == weights[..., ~where]).all()
+
+
+def test_votes_are_those_of_the_two_sentences() -> None:
+    text = votes.ROW.format("tired")
+    found = votes.read(text, "votes")
+    told = votes.votes(found, circuits.shown("votes"))
+    total = (told.own + told.words.sum(axis=0)) * told.factor
+    np.testing.assert_allclose(total, found["logits"][IT], atol=1e-10)
+    animal, street = votes.chances(found, text)
+    assert animal > 0.9 > 0.1 > street
+    assert found["blocks.0.weights"][0, IT, ADJECTIVE] > 0.1
+
+
+def test_silence_is_a_matrix_of_outputs_that_is_zero_for_the_last_word() -> None:
+    whole, cut = veto.read("wide"), veto.read("wide", veto.silent(0, 2))
+    assert (cut["blocks.0.heads"][[0, 2], -1] == 0).all()
+    assert (cut["blocks.0.heads"][:, :-1] == whole["blocks.0.heads"][:, :-1]).all()
+    assert (cut["blocks.0.heads"][[1, 3]] == whole["blocks.0.heads"][[1, 3]]).all()
+
+
+def test_the_decoder_is_that_of_chapter_10_and_patches_of_all_places_bring_all() -> None:
+    from tformer.chapters.ch10.learn import CONFIGURATION, stored
+
+    for name in moved.STORIES:
+        runs = moved.runs(name)
+        p = reference.softmax(runs.clean["logits"][-1])
+        noun = moved.STORIES[name][1][0]
+        wanted = stored()["free"][0][name]["p"][noun]
+        assert abs(p[runs.nouns[0]] - wanted) < 0.01
+        tokens = moved.numbers(moved.STORIES[name][0])
+        every = inside(
+            tokens,
+            moved.decoder(),
+            CONFIGURATION,
+            {"blocks.0.after": lambda x, runs=runs: runs.other["blocks.0.after"]},
+        )
+        np.testing.assert_allclose(every["logits"], runs.other["logits"], atol=1e-12)
+        before = moved.recovered(name, "embedded")
+        place = runs.words.index(noun)
+        assert before[place] == pytest.approx(1)
+        assert (before[:place] == 0).all()

@@ -1,0 +1,187 @@
+"""Every intermediate by name: equal to the model as a whole, and changed only from a change on."""
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from every import every
+from tformer import fast, reference
+from tformer.configuration import Configuration
+from tformer.models.inside import inside, names_inside, swap
+from tformer.models.sizes import Sizes, initialise
+from tformer.parameters import BlockParameters, ModelParameters, leaves, tree_map
+from tformer.shapes import ShapeError
+
+SIZES = Sizes(13, 8, 2, 4, 12, n_positions=15, d_k=4)
+FORMS = [
+    (SIZES, Configuration(norm=norm, order=order, activation="gelu", positions=positions))
+    for norm in ("layer", "rms")
+    for order in ("pre", "post")
+    for positions in ("learned", "sinusoidal", "none", "relative", "alibi", "rope")
+] + [
+    (replace(SIZES, n_groups=2, gated=True, biased=False), Configuration(activation="silu")),
+    (replace(SIZES, n_groups=1, tied=False), Configuration(positions="rope", pairing="adjacent")),
+    (replace(SIZES, n_layers=0), Configuration(scale_embedding=True)),
+]
+
+
+def model(sizes: Sizes = SIZES, c: Configuration | None = None) -> ModelParameters:
+    rng = np.random.default_rng(3)
+    found = initialise(sizes, c or Configuration(), rng, std=0.7)
+    return tree_map(lambda x: x + 0.1 * rng.standard_normal(x.shape), found)
+
+
+def words(*shape: int) -> np.ndarray:
+    return np.random.default_rng(5).integers(13, size=shape)
+
+
+@every("form", FORMS)
+@every("shape", [(7,), (2, 3, 5), (1,), (2, 0)])
+def test_what_is_found_is_what_the_whole_model_gives(
+    form: tuple[Sizes, Configuration], shape: tuple[int, ...]
+) -> None:
+    sizes, c = form
+    p, tokens = model(sizes, c), words(*shape)
+    found = inside(tokens, p, c)
+    assert tuple(found) == names_inside(p)
+    np.testing.assert_allclose(found["logits"], reference.decoder(tokens, p, c), atol=1e-12)
+    both = inside(tokens, p, c, causal=False)
+    np.testing.assert_allclose(both["normed"], reference.encoder(tokens, p, c), atol=1e-12)
+
+
+@every("form", FORMS)
+def test_both_libraries_find_the_same(form: tuple[Sizes, Configuration]) -> None:
+    sizes, c = form
+    p, tokens = model(sizes, c), words(2, 6)
+    found = inside(tokens, p, c)
+    theirs = inside(torch.from_numpy(tokens), in_torch(p), c, library=fast)
+    assert tuple(theirs) == tuple(found)
+    for name, x in found.items():
+        np.testing.assert_allclose(theirs[name].numpy(), x, atol=1e-10, err_msg=name)
+
+
+def in_torch(p: Any) -> Any:
+    return tree_map(torch.from_numpy, p)
+
+
+def test_blocks_without_a_part_and_groups_of_heads() -> None:
+    c = Configuration()
+    p = model(replace(SIZES, n_groups=2), c)
+    bare = tuple(replace(one, feed_forward=None, feed_forward_norm=None) for one in p.blocks)
+    p = replace(p, blocks=bare)
+    found = inside(words(5), p, c)
+    assert "blocks.0.feed_forward" not in found
+    assert found["blocks.1.v"].shape == (2, 5, 4)
+    assert found["blocks.1.weights"].shape == (4, 5, 5)
+    np.testing.assert_allclose(found["logits"], reference.decoder(words(5), p, c), atol=1e-12)
+
+
+@pytest.mark.parametrize("name", names_inside(model()))
+def test_a_change_goes_on_from_where_it_is_and_reaches_nothing_before(name: str) -> None:
+    c, tokens = Configuration(), words(6)
+    p = model()
+    whole = inside(tokens, p, c)
+    found = inside(tokens, p, c, {name: lambda x: x * 1.5 + 0.25})
+    order = names_inside(p)
+    for other in order[: order.index(name)]:
+        assert (found[other] == whole[other]).all(), other
+    np.testing.assert_allclose(found[name], whole[name] * 1.5 + 0.25)
+    assert not np.allclose(found["logits"], whole["logits"])
+
+
+def test_a_head_that_is_silent_is_a_head_without_outputs() -> None:
+    c, tokens, p = Configuration(positions="rope"), words(2, 6), model()
+
+    def silent(y: np.ndarray) -> np.ndarray:
+        y = y.copy()
+        y[..., 1, :, :] = 0
+        return y
+
+    def without(one: BlockParameters, number: int) -> BlockParameters:
+        kept = np.array([i != 1 or number != 1 for i in range(4)], dtype=float)
+        return replace(one, heads=replace(one.heads, w_o=one.heads.w_o * kept[:, None, None]))
+
+    cut = replace(p, blocks=tuple(without(one, i) for i, one in enumerate(p.blocks)))
+    got = inside(tokens, p, c, {"blocks.1.heads": silent})["logits"]
+    np.testing.assert_allclose(got, reference.decoder(tokens, cut, c), atol=1e-12)
+
+
+def test_swapped_in_whole_a_run_becomes_the_other() -> None:
+    c, p = Configuration(), model()
+    one, other = words(6), words(6)[::-1]
+    first, second = inside(one, p, c), inside(other, p, c)
+    for name in ("embedded", "blocks.0.after", "blocks.1.between"):
+        got = inside(one, p, c, swap(second, name))["logits"]
+        np.testing.assert_allclose(got, second["logits"], atol=1e-12)
+    at = np.s_[..., 2, :]
+    got = inside(one, p, c, swap(second, "blocks.0.after", at))
+    assert (got["blocks.0.after"][2] == second["blocks.0.after"][2]).all()
+    assert (got["blocks.0.after"][3] == first["blocks.0.after"][3]).all()
+    assert (inside(one, p, c)["logits"] == first["logits"]).all(), "a run was changed"
+
+
+def test_a_swap_of_tensors_keeps_gradients() -> None:
+    c, p = Configuration(), in_torch(model())
+    for x in leaves(p):
+        x.requires_grad_()
+    one, other = (torch.from_numpy(x.copy()) for x in (words(6), words(6)[::-1]))
+    second = inside(other, p, c, library=fast)
+    cut = swap(second, "blocks.0.q", np.s_[..., 2, :])
+    inside(one, p, c, cut, library=fast)["logits"].sum().backward()
+    wanted = torch.autograd.grad(fast.decoder(one, p, c).sum(), leaves(p))
+    assert all(torch.isfinite(x.grad).all() for x in leaves(p))
+    assert not torch.allclose(wanted[0], p.embedding.grad)
+
+
+def test_gradients_are_those_of_the_model() -> None:
+    c = Configuration(norm="rms", positions="rope")
+    p = in_torch(model(replace(SIZES, n_groups=2)))
+    for x in leaves(p):
+        x.requires_grad_()
+    tokens = torch.from_numpy(words(2, 6))
+    weights = torch.from_numpy(np.random.default_rng(0).standard_normal((2, 6, 13)))
+    runs = inside(tokens, p, c, library=fast)["logits"], fast.decoder(tokens, p, c)
+    given = {"allow_unused": True, "materialize_grads": True}
+    ours, theirs = (torch.autograd.grad((y * weights).sum(), leaves(p), **given) for y in runs)
+    for x, y in zip(ours, theirs, strict=True):
+        torch.testing.assert_close(x, y, atol=1e-10, rtol=1e-8)
+
+
+def test_what_is_refused() -> None:
+    c, p = Configuration(), model()
+    with pytest.raises(ValueError, match=r"^inside: there is no intermediate 'blocks.2.q'; there"):
+        inside(words(3), p, c, {"blocks.2.q": lambda x: x})
+    with pytest.raises(ShapeError, match=r"^inside: the change of blocks.0.q must keep the shape"):
+        inside(words(3), p, c, {"blocks.0.q": lambda x: x[..., :2, :]})
+    with pytest.raises(ValueError, match=r"^inside: parameters must have no cross-attention$"):
+        inside(words(3), model(replace(SIZES, crossed=True)), c)
+    with pytest.raises(ValueError, match=r"^inside: tokens"):
+        inside(words(3) + 13, p, c)
+
+
+def test_scores_of_heads_by_hand() -> None:
+    weights = np.zeros((2, 6, 6))
+    weights[0, [1, 2, 3, 4, 5], [0, 1, 2, 3, 4]] = [1, 0.5, 0, 1, 1]
+    weights[1, [3, 4, 5], [1, 2, 3]] = [0.2, 0.4, 0.9]
+    for wrap, module in ((np.asarray, reference), (torch.from_numpy, fast)):
+        np.testing.assert_allclose(module.previous_scores(wrap(weights)), [0.7, 0])
+        np.testing.assert_allclose(module.induction_scores(wrap(weights), 3), [0, 0.5])
+        for period in (6, 7, 1000):
+            assert (module.induction_scores(wrap(weights), period) == 0).all()
+        for size in (0, 1):
+            small = wrap(np.ones((3, size, size)))
+            assert module.previous_scores(small).tolist() == [0, 0, 0]
+            assert module.induction_scores(small, 1).tolist() == [size * 0.0] * 3
+
+
+def test_the_lens_on_the_last_block_is_the_model_and_heads_add_up() -> None:
+    c, p, tokens = Configuration(), model(), words(2, 6)
+    found = inside(tokens, p, c)
+    lens = reference.logit_lens(found["blocks.1.after"], p, c)
+    np.testing.assert_allclose(lens, found["logits"], atol=1e-12)
+    heads = p.blocks[1].heads
+    summed = reference.head_outputs(found["blocks.1.heads"], heads).sum(axis=-3) + heads.b_o
+    np.testing.assert_allclose(summed, found["blocks.1.attention"], atol=1e-12)
