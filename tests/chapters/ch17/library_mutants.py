@@ -23,7 +23,7 @@ MUTANTS = slipped(
 """What is wrong -> the library function, and the mutant in its place."""
 
 KILLED_BY = {
-    "head outputs: halved": ["prop-votes"],
+    "head outputs: halved": ["prop-votes", "prop-head-sum", "exm-own-part"],
     "logit lens: without the last norm": ["exm-lens"],
     "previous scores: the word itself": ["exm-scores"],
     "induction scores: the same word, not the one after it": ["exm-scores"],

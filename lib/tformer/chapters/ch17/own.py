@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -42,7 +41,6 @@ class Part(NamedTuple):
     lost: float
 
 
-@cache
 def parts(name: str) -> tuple[Part, ...]:
     """The embedding, and of each layer its heads and its feed-forward layer, for one of the tales.
 
