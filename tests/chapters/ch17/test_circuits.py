@@ -31,7 +31,12 @@ def test_sentences_are_first_clauses_and_half_mean_either_noun() -> None:
 
 @pytest.mark.parametrize(
     ("name", "seed"),
-    [("one head, noun", 3), ("two layers, noun", 5), ("two layers, weights", 1)],
+    [
+        ("one head, noun", 3),
+        ("two layers, noun", 5),
+        ("two layers, weights", 1),
+        ("two layers, colour", 0),
+    ],
 )
 def test_a_training_comes_to_what_is_stored(name: str, seed: int) -> None:
     model, colours = circuits.learnt(TASKS[name], seed)
@@ -64,7 +69,7 @@ def test_a_stored_model_is_the_one_that_was_measured(name: str) -> None:
 
     task, seed = SHOWN[name]
     model = tree_map(torch.from_numpy, circuits.shown(name))
-    found = circuits.measured(TASKS[task], model, np.zeros((circuits.COLOURS, circuits.WIDTH)))
+    found = circuits.measured(TASKS[task], model, np.zeros((TASKS[task].colours, circuits.WIDTH)))
     for key in ("right", "prefers", "meant", "other"):
         assert abs(found[key] - circuits.stored()[task][seed][key]) < 0.01, key
 

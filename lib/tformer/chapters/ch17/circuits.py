@@ -54,7 +54,7 @@ FILE = Path(__file__).with_name("seeds.json")
 MODELS = Path(__file__).with_name("models")
 NOUNS, IT, ADJECTIVE, LENGTH = (1, 6), 8, 11, 12
 """Places of the two nouns, of "it" and of the trouble in a sentence of twelve words."""
-SEEDS, WIDTH, COLOURS = 8, 48, 4
+SEEDS, WIDTH = 8, 48
 CONFIGURATION = Configuration(norm="rms", positions="learned")
 
 
@@ -72,6 +72,8 @@ class Task:
     steps, batch : int
     rate : float
         The largest learning rate.
+    colours : int
+        How many there are; they are drawn before the parameters learn, asked for or not.
     """
 
     layers: int
@@ -80,6 +82,7 @@ class Task:
     steps: int = 600
     batch: int = 64
     rate: float = 0.01
+    colours: int = 8
 
 
 TASKS = {
@@ -88,8 +91,8 @@ TASKS = {
     "one head, weights": Task(1, 1, "weights"),
     "two heads, weights": Task(1, 2, "weights"),
     "two layers, weights": Task(2, 1, "weights"),
-    "one head, colour": Task(1, 1, "colour", 2000, 128, 0.003),
-    "two layers, colour": Task(2, 1, "colour", 2000, 128, 0.003),
+    "one head, colour": Task(1, 1, "colour", 2000, 128, 0.003, 4),
+    "two layers, colour": Task(2, 1, "colour", 2000, 128, 0.003, 4),
 }
 
 
@@ -150,7 +153,7 @@ def learnt(
     Returns
     -------
     ModelParameters
-    (4, 48) array
+    (colours, 48) array
         What each colour adds to the vector of its noun.
     """
     import torch
@@ -163,13 +166,13 @@ def learnt(
     model = initialise(sizes, CONFIGURATION, rng, std=WIDTH**-0.5)
     blocks = (replace(one, feed_forward=None, feed_forward_norm=None) for one in model.blocks)
     model = tree_map(torch.from_numpy, replace(model, blocks=(*blocks,)))
-    colours = rng.standard_normal((COLOURS, WIDTH))
+    colours = rng.standard_normal((task.colours, WIDTH))
     moved = [x.requires_grad_() for x in leaves(model)]
     cumulated = told.p.cumsum()
 
     def gradients() -> Any:
         rows = np.minimum(cumulated.searchsorted(rng.random(task.batch)), len(told.p) - 1)
-        drawn = rng.integers(COLOURS, size=(task.batch, 2))
+        drawn = rng.integers(task.colours, size=(task.batch, 2))
         loss = _loss(task, model, colours, told, rows, drawn)
         return torch.autograd.grad(loss, moved, allow_unused=True, materialize_grads=True)
 
@@ -205,7 +208,7 @@ def _loss(
     if task.asked == "noun":
         return fast.cross_entropy(logits, torch.from_numpy(told.meant[rows])).mean()
     wanted = torch.from_numpy(np.where(told.first[rows], *drawn.T))
-    return fast.cross_entropy(logits[:, :COLOURS], wanted).mean()
+    return fast.cross_entropy(logits[:, : task.colours], wanted).mean()
 
 
 def _read(
@@ -268,7 +271,7 @@ def measured(task: Task, model: ModelParameters, colours: np.ndarray) -> dict[st
     import torch
 
     held = sentences()[1]
-    drawn = np.random.default_rng(0).integers(COLOURS, size=(len(held.p), 2))
+    drawn = np.random.default_rng(0).integers(task.colours, size=(len(held.p), 2))
 
     def run(changes: dict[str, Change]) -> dict[str, Any]:
         with torch.no_grad():
@@ -301,7 +304,7 @@ def _right(task: Task, found: dict[str, Any], drawn: np.ndarray) -> float:
     logits = found["logits"][:, IT].numpy()
     if task.asked == "noun":
         return float(np.average(logits.argmax(axis=1) == held.meant, weights=held.p))
-    right = logits[:, :COLOURS].argmax(axis=1) == np.where(held.first, *drawn.T)
+    right = logits[:, : task.colours].argmax(axis=1) == np.where(held.first, *drawn.T)
     return float(np.average(right, weights=held.p * (drawn[:, 0] != drawn[:, 1])))
 
 
