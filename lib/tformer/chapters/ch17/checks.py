@@ -234,6 +234,7 @@ def _maps() -> Iterator[Case]:
         yield case(weights=np.tri(T, S) * weights, v=v, w_o=w_o, why="Later words are hidden.")
         why = "Weights may be as small as 10⁻⁹, and values as 10⁻⁶."
         yield case(weights=1e-9 + 1e-9 * weights, v=1e-6 * v, w_o=w_o, why=why)
+        yield case(weights=2e-9 - 1e-9 * weights, v=1e-6 * v, w_o=w_o, why=why)
     for front in ((1,), (2,), (2, 3), (4,)):
         v, weights = rng.normal(size=(*front, 4, 2)), rng.random((*front, 3 + len(front), 4))
         why = "Axes in front only stack."
@@ -288,9 +289,11 @@ def _maps() -> Iterator[Case]:
         pieces / np.where(total > 0, total, 1) → pieces / (total + 1e-12)
             Something small was added to the sum, as little as 10⁻¹², and it is still seen where
             values are small: treat a sum of 0 by itself.
-        pieces / np.where(total > 0, total, 1) → pieces / np.where(total > 1e-6, total, 1)
-        pieces / np.where(total > 1e-6, total, 1) → pieces / np.where(total > 1e-5, total, 1)
-            You took small sums for 0. Values may be as small as 10⁻⁶.
+        pieces / np.where(total > 0, total, 1) → np.where(total > 1e-12, pieces / total, 0)
+            You took small sums for 0. Values may be as small as 10⁻⁶, and weights as small as 10⁻⁹.
+        np.where(total > 0, total, 1) → np.maximum(total, 1e-8)
+            You let no sum be smaller than some bound; where weights and values are small, sums are,
+            too.
         pieces / np.where(total > 0, total, 1) → _softmax(pieces)
             You took a softmax of the lengths; shares are lengths, divided by their sum.
         _norms(v @ w_o) → (v @ w_o).sum(axis=-1)
