@@ -262,7 +262,7 @@ check("17.6", moves)
 # %% [markdown] exercise="why"
 # With the root kept, the parts of all that was ever added to a word sum up to the log-odds. That is
 # bookkeeping: it says what was written, and not what would happen without it. If a head is cut, the
-# root changes, and in earlier layers all that read the head.
+# root changes, and if it stands in an earlier layer, so does all that reads it.
 
 # %% [markdown]
 # ## 17.7 What do these numbers show?
@@ -314,7 +314,7 @@ check("17.7", shown)
 
 # %% [markdown] exercise="why"
 # The second needs draws, for to cut any heads may make a model worse. The fourth is not the third
-# turned round. Where the interval is wide, neither is shown, and “no harm was found” is not “there
+# turned round. Where the interval is wide, neither may be shown: “no harm was found” is not “there
 # is none”; where it is narrow both may hold, a harm that is there and small. Differences text by
 # text have narrow intervals where texts differ more from one another than a cut changes each of
 # them.

@@ -78,6 +78,10 @@ def _heads() -> Iterator[Case]:
     own = np.array([[5.0, 1, 2], [1, 6, 2]])
     want = (own, [[4.0, 2.25, 2]], False)
     yield case(x=own, **plain, weights=[[0.75, 0.25]], want=want, why=why)
+    why = "Nobody looks at word 1 here, but other weights may, and it votes for answer 2."
+    hidden = np.array([[5.0, 4, 0], [0, 4, 5], [3, 2, 1]])
+    want = (hidden, [[4.0, 3, 0.5], [5, 4, 0]], False)
+    yield case(x=hidden, **plain, weights=[[0.5, 0, 0.5], [1, 0, 0]], want=want, why=why)
     yield case(x=x[:1], **plain, weights=[[1.0]], want=(x[:1], x[:1], True), why="One word alone.")
     one: dict[str, Any] = plain | {"u": np.ones((3, 1))}
     want = ([[9.0], [9]], [[9.0]], True)
@@ -172,6 +176,8 @@ def _heads() -> Iterator[Case]:
         _kinds(table.argmax(axis=1)) == 1 → bool((table > 0).all(axis=0).any())
             You looked for an answer that all words vote for with more than 0. Another answer may
             have more still.
+        _kinds(table.argmax(axis=1)) → _kinds(table[weights.max(axis=0) > 0].argmax(axis=1))
+            You left out words that nobody looks at here. With other weights they have a vote, too.
         _kinds(table.argmax(axis=1)) == 1 → _agree(table, weights @ table)
             You asked whether the places say what the plain mean of all votes says. Other weights
             are left out.
