@@ -63,8 +63,8 @@ check("17.1", votes)
 # %% [markdown] exercise="why"
 # The logits are a mean of the rows of votes. If all words vote for one answer, it wins with every
 # mean, and a right answer says nothing about where the head looks. If two words favour two answers,
-# a head that looks at one of them alone names that word's. Votes of a word are the same in every
-# sentence, so they can be read off the matrices before any sentence comes.
+# a head that looks at one of them alone names that word's. Without positions the votes of a word
+# are the same in every sentence, and can be read off the matrices before any sentence comes.
 
 # %% [markdown]
 # ## 17.2 Much weight, little brought
@@ -185,7 +185,7 @@ check("17.4", recovered)
 
 # %% [markdown] exercise="why"
 # Log-odds are a difference of two logits: the sum that the softmax divides by cancels. So other
-# words play no part, and what two parts of a model add to the log-odds is added. Shares of
+# words play no part, and what two parts of a model add to the logits is added up. Shares of
 # probabilities have neither property. A small gap makes large shares: report it beside them.
 
 # %% [markdown]
@@ -223,9 +223,9 @@ def induced(tokens, n):
 check("17.5", induced)
 
 # %% [markdown] exercise="why"
-# Nothing is learnt about the tokens: the rule works on tokens drawn at random, which is how such
-# heads are found. Between two words that are the same, the copied token is the word itself. A rule
-# that waits for two equal tokens speaks less often, and is right more often, as texts go.
+# Nothing is known about the tokens: the rule works on tokens drawn at random, which is how such
+# heads are found. After the same token twice in a row, it says that token a third time. A longer
+# stretch is found at fewer places or as many, never at more.
 
 # %% [markdown]
 # ## 17.6 Which head moved the answer?
@@ -260,9 +260,9 @@ def moves(y, w_o, x, gain, direction):
 check("17.6", moves)
 
 # %% [markdown] exercise="why"
-# With the root kept, what the heads add, what the feed-forward layer adds and what was there before
-# sum up to the log-odds. That is bookkeeping: it says what was written, and not what would happen
-# without it. If a head is cut, the root changes, and in earlier layers all that read the head.
+# With the root kept, the parts of all that was ever added to a word sum up to the log-odds. That is
+# bookkeeping: it says what was written, and not what would happen without it. If a head is cut, the
+# root changes, and if it stands in an earlier layer, so does all that reads it.
 
 # %% [markdown]
 # ## 17.7 What do these numbers show?
@@ -313,10 +313,11 @@ def shown(repeat, plain, draws, least):
 check("17.7", shown)
 
 # %% [markdown] exercise="why"
-# The second needs draws: cut any four heads, and a model becomes worse. The fourth is not the third
-# turned round. Where the interval is wide, neither is shown, and “no harm was found” is not “there
-# is none”; where it is narrow both may hold, a harm that is there and small. Text by text is what
-# makes intervals narrow: texts differ more from one another than a cut changes one of them.
+# The second needs draws, for to cut any heads may make a model worse. The fourth is not the third
+# turned round. Where the interval is wide, neither may be shown: “no harm was found” is not “there
+# is none”; where it is narrow both may hold, a harm that is there and small. Differences text by
+# text have narrow intervals where texts differ more from one another than a cut changes each of
+# them.
 
 # %% [markdown]
 # ## 17.8 Heads that stand in for each other

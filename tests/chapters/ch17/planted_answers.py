@@ -219,8 +219,8 @@ def _patches_by_the_last_mask(masks, p):
     return np.zeros((len(masks), masks.shape[1]), int)
 
 
-def _patches_in_halves(masks, p):
-    return _patches_by_counts(masks, p) / 2
+def _patches_from_below(masks, p):
+    return _patches_by_counts(masks, p) - 1
 
 
 def _recovered_in_place(clean, corrupted, patched, a, b):
@@ -258,7 +258,7 @@ MUTANTS = {
     },
     "17.3": {
         "one row before the first block, and one after each": _patches_by_the_last_mask,
-        "Each number is 0, 1 or 2": _patches_in_halves,
+        "Each number is 0, 1 or 2": _patches_from_below,
     },
     "17.4": {
         "changes the clean it was given": _recovered_in_place,

@@ -78,6 +78,10 @@ def _heads() -> Iterator[Case]:
     own = np.array([[5.0, 1, 2], [1, 6, 2]])
     want = (own, [[4.0, 2.25, 2]], False)
     yield case(x=own, **plain, weights=[[0.75, 0.25]], want=want, why=why)
+    why = "Nobody looks at word 1 here, but other weights may, and it votes for answer 2."
+    hidden = np.array([[5.0, 4, 0], [0, 4, 5], [3, 2, 1]])
+    want = (hidden, [[4.0, 3, 0.5], [5, 4, 0]], False)
+    yield case(x=hidden, **plain, weights=[[0.5, 0, 0.5], [1, 0, 0]], want=want, why=why)
     yield case(x=x[:1], **plain, weights=[[1.0]], want=(x[:1], x[:1], True), why="One word alone.")
     one: dict[str, Any] = plain | {"u": np.ones((3, 1))}
     want = ([[9.0], [9]], [[9.0]], True)
@@ -172,6 +176,8 @@ def _heads() -> Iterator[Case]:
         _kinds(table.argmax(axis=1)) == 1 → bool((table > 0).all(axis=0).any())
             You looked for an answer that all words vote for with more than 0. Another answer may
             have more still.
+        _kinds(table.argmax(axis=1)) → _kinds(table[weights.max(axis=0) > 0].argmax(axis=1))
+            You left out words that nobody looks at here. With other weights they have a vote, too.
         _kinds(table.argmax(axis=1)) == 1 → _agree(table, weights @ table)
             You asked whether the places say what the plain mean of all votes says. Other weights
             are left out.
@@ -234,6 +240,7 @@ def _maps() -> Iterator[Case]:
         yield case(weights=np.tri(T, S) * weights, v=v, w_o=w_o, why="Later words are hidden.")
         why = "Weights may be as small as 10⁻⁹, and values as 10⁻⁶."
         yield case(weights=1e-9 + 1e-9 * weights, v=1e-6 * v, w_o=w_o, why=why)
+        yield case(weights=2e-9 - 1e-9 * weights, v=1e-6 * v, w_o=w_o, why=why)
     for front in ((1,), (2,), (2, 3), (4,)):
         v, weights = rng.normal(size=(*front, 4, 2)), rng.random((*front, 3 + len(front), 4))
         why = "Axes in front only stack."
@@ -288,9 +295,11 @@ def _maps() -> Iterator[Case]:
         pieces / np.where(total > 0, total, 1) → pieces / (total + 1e-12)
             Something small was added to the sum, as little as 10⁻¹², and it is still seen where
             values are small: treat a sum of 0 by itself.
-        pieces / np.where(total > 0, total, 1) → pieces / np.where(total > 1e-6, total, 1)
-        pieces / np.where(total > 1e-6, total, 1) → pieces / np.where(total > 1e-5, total, 1)
-            You took small sums for 0. Values may be as small as 10⁻⁶.
+        pieces / np.where(total > 0, total, 1) → np.where(total > 1e-12, pieces / total, 0)
+            You took small sums for 0. Values may be as small as 10⁻⁶, and weights as small as 10⁻⁹.
+        np.where(total > 0, total, 1) → np.maximum(total, 1e-8)
+            You let no sum be smaller than some bound; where weights and values are small, sums are,
+            too.
         pieces / np.where(total > 0, total, 1) → _softmax(pieces)
             You took a softmax of the lengths; shares are lengths, divided by their sum.
         _norms(v @ w_o) → (v @ w_o).sum(axis=-1)

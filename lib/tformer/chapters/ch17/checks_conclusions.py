@@ -229,6 +229,8 @@ def _placed(given: dict[str, Any], plain: Array, least: float) -> dict[str, Any]
             `least` belongs to the fourth conclusion; for the third, a rise above 0 is enough.
         low > 0, -least → high >= least, -least
             For the third you asked whether plain text may not be spared; the rise has to be shown.
+        _interval(repeat[1] - draws) → _interval((repeat[1] - draws).T)
+            You made an interval for each text, over the draws; each draw has one, over the texts.
         _interval(repeat[1] - draws) → _interval((repeat[1] - draws).ravel())
             You made one interval of all draws together; each draw has one of its own.
         _interval(repeat[1] - draws) → _interval(repeat[1] - draws, times=1.96)

@@ -112,6 +112,17 @@ class Map(Marks):
         return super().remark(got, want)
 
 
+def _ways(masks: Array, p: int) -> Array:
+    """How many ways from p to the last place pass each place."""
+    T = masks.shape[1]
+    steps = (masks | np.eye(T, dtype=bool)).astype(int)
+    here, there = [np.eye(T, dtype=int)[p]], [np.eye(T, dtype=int)[-1]]
+    for i in range(len(steps)):
+        here.append(steps[i] @ here[-1])
+        there.append(there[-1] @ steps[-1 - i])
+    return np.array(here) * np.array(there[::-1])
+
+
 @exercise(
     "17.3",
     praise="Causal masks, windows, masks that differ from block to block and look ahead, no ways, "
@@ -207,6 +218,10 @@ class Map(Marks):
         _tells(steps, np.arange(T) == T - 1) → _tells(steps[::-1], np.arange(T) == T - 1)
             On the way back from the answer the last block comes first.
     """,
+    mutants={
+        "Those are numbers of ways from the exchange to the answer. Asked for is whether one goes "
+        "there (1), and whether all do (2).": lambda masks, p: _ways(masks, p),
+    },
     otherwise="Both runs have to differ there, and the answer has to be reached from there.",
 )
 def patches(masks: Array, p: int) -> Array:

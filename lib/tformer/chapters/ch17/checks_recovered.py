@@ -35,9 +35,9 @@ def _runs() -> Iterator[Case]:
     near = {"clean": [0.3, 0.1, 0.0], "corrupted": [0.2, 0.0, 1.0], "a": 0, "b": 1}
     why = "Both log-odds are 0.2, but for a rounding error: less than 10⁻⁹ is nothing."
     yield case(**_in_order(near, [0.5, 0.1, 0.0]), want=0.0, why=why)
-    small = {"clean": [1.001, 0.0], "corrupted": [1.0, 0.0], "a": 0, "b": 1}
-    why = "The log-odds differ by 0.001, and the patch brings back 0.0005."
-    yield case(**_in_order(small, [1.0005, 0.0]), want=0.5, why=why)
+    small = {"clean": [1.002, 0.0], "corrupted": [1.0, 0.0], "a": 0, "b": 1}
+    why = "The log-odds differ by 0.002, and the patch brings back 0.001."
+    yield case(**_in_order(small, [1.001, 0.0]), want=0.5, why=why)
     far = {"clean": [900.0, -900, 1000], "corrupted": [-800.0, 200, -1000], "a": 0, "b": 1}
     why = "The log-odds are 1800 and −1000; logits may be as large as 1000."
     rows = np.array([[400.0, 0, 1000], [-1000, -1000, 1000], [1000, -800, -1000]])
@@ -46,9 +46,9 @@ def _runs() -> Iterator[Case]:
     tall = {"clean": [900.0, 898, 0], "corrupted": [895.0, 897, 5], "a": 0, "b": 1}
     yield case(**_in_order(tall, [898.0, 897, 9]), want=0.75, why=why)
     yield case(**_in_order(tall, [[800.0, 801, 9], [9, 7, 800]]), want=[0.25, 1], why=why)
-    high = {"clean": [500.001, -500.0], "corrupted": [500.0, -500], "a": 0, "b": 1}
-    why = "The log-odds are 1000.001 and 1000: they differ by 0.001, and half of it comes back."
-    yield case(**_in_order(high, [500.0, -500.0005]), want=0.5, why=why)
+    high = {"clean": [500.002, -500.0], "corrupted": [500.0, -500], "a": 0, "b": 1}
+    why = "The log-odds are 1000.002 and 1000: they differ by 0.002, and half of it comes back."
+    yield case(**_in_order(high, [500.0, -500.001]), want=0.5, why=why)
     pair = {"clean": [1.0, 3, 2], "corrupted": [2.0, 0, 2], "a": 1, "b": 2}
     yield case(
         **_in_order(pair, [4.0, 3, 4]), whole=True, want=1 / 3, why="Whole numbers are allowed."

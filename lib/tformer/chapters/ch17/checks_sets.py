@@ -96,6 +96,11 @@ def _models() -> Iterator[Case]:
     loss = _additive(5, 1.0, [0.16, 0.02, 0.04, 0.08, 0.01], {(1, 2, 4): 3.0})
     why = "Only three heads together reach 4."
     yield case(**given(loss, 5, 4.0, said), want=(1.16, of(1, 2, 4, n=5)), why=why)
+    said = "eight heads, of which all but 2 and 5 stand in for each other"
+    small = [0.01, 0.02, 0.64, 0.04, 0.08, 1.28, 0.16, 0.32]
+    loss = _additive(8, 1.0, small, {(0, 1, 3, 4, 6, 7): 9.0})
+    why = "Six heads together reach 9, and no fewer."
+    yield case(**given(loss, 8, 9.0, said), want=(2.28, of(0, 1, 3, 4, 6, 7, n=8)), why=why)
     for seed, (n, share) in enumerate(
         ((4, 0.7), (5, 0.9), (6, 0.97), (8, 0.99), (8, 0.6), (7, 0.8), (6, 0.5), (5, 1.0))
     ):
