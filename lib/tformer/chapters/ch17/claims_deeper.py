@@ -146,3 +146,29 @@ def sink(moved: str = "in front", block: int = 12) -> str:
     most = found["no longer first"][:, 12:].max()
     require(most < 0.07, f"the token that was first has still {most:.4f}")
     return "from block 12 on more than 0.35, in second place less than 0.07; evenly less than 0.12"
+
+
+@claim(
+    "exm-scores",
+    "numeric",
+    mutants={
+        "the first word counts as well": {"first": 0},
+        "the same word, and not the one after it": {"after": 0},
+    },
+    scope="even weights, and heads made to look; 100 words",
+)
+def scores(first: int = 1, after: int = 1, n: int = 50) -> str:
+    """Both scores of even weights by harmonic sums, and of heads that do nothing else."""
+    even = np.tri(2 * n) / np.arange(1, 2 * n + 1)[:, None]
+    before = np.eye(2 * n, k=-1)
+    copied = np.eye(2 * n, k=after - n)
+    tables = np.stack([even, before, copied])
+    got = ref.previous_scores(tables)
+    steps = [1 / (t + 1) for t in range(first, 2 * n)]
+    require(near(got, [sum(steps) / len(steps), 1, 0], 1e-12), f"word before: {got.round(4)}")
+    got = ref.induction_scores(tables, n)
+    half = [1 / (t + 1) for t in range(n, 2 * n)]
+    require(near(got, [sum(half) / n, 0, 1], 1e-12), f"induction: {got.round(4)}")
+    told = sum(steps) / len(steps), sum(half) / n
+    require(near(told, (0.0423, 0.0138), 6e-5), f"{told[0]:.4f}, {told[1]:.4f}")
+    return "even weights 0.0423 and 0.0138; heads that look there alone 1"
