@@ -273,8 +273,8 @@ check("17.6", moves)
 #
 # Some heads look as if they repeat what came before, so they are cut. Decide what the losses show.
 # Each experiment is made on n texts, so all that is known of a difference is an interval: if its n
-# values have the mean m and the standard deviation σ, with n − 1 below the line, it reaches from
-# $m - 2 \sigma / \sqrt{n}$ to $m + 2 \sigma / \sqrt{n}$. Differences are taken text by text.
+# values have the mean μ and the standard deviation σ, with n − 1 below the line, it reaches from
+# $\mu - 2 \sigma / \sqrt{n}$ to $\mu + 2 \sigma / \sqrt{n}$. Differences are taken text by text.
 #
 # Write `shown(repeat, plain, draws, least)`. `repeat` has the shape `(2, n)`: losses on texts that
 # repeat themselves, with all heads and with the heads cut. `plain` has the shape `(2, k)`, the same

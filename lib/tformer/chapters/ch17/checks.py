@@ -100,6 +100,12 @@ def _heads() -> Iterator[Case]:
     yield from promised(single, **given)
 
 
+class Said(Several):
+    """Votes and logits, and one True or False, which tells mistakes apart by all cases only."""
+
+    weak = True
+
+
 @exercise(
     "17.1",
     praise="Words that agree, words that do not, places that agree all the same, one word and one "
@@ -112,7 +118,7 @@ def _heads() -> Iterator[Case]:
         "words, `argmax` of each row of the votes.",
     ),
     cases=_heads,
-    kind=Several(names=("votes", "logits", "answer to the question")),
+    kind=Said(names=("votes", "logits", "answer to the question")),
     slips="""
         table = x @ w_v @ w_o @ u → table = (x + x @ w_v @ w_o) @ u
             You added the word itself, as a residual connection does; the votes are what the head
@@ -176,6 +182,10 @@ def _heads() -> Iterator[Case]:
         _kinds(table.argmax(axis=1)) == 1 → bool((table > 0).all(axis=0).any())
             You looked for an answer that all words vote for with more than 0. Another answer may
             have more still.
+        _kinds(table.argmax(axis=1)) == 1 → True
+            You said True each time. Where words favour different answers, weights decide.
+        _kinds(table.argmax(axis=1)) == 1 → False
+            You said False each time. Where all words favour one answer, weights decide nothing.
         _kinds(table.argmax(axis=1)) → _kinds(table[weights.max(axis=0) > 0].argmax(axis=1))
             You left out words that nobody looks at here. With other weights they have a vote, too.
         _kinds(table.argmax(axis=1)) == 1 → _agree(table, weights @ table)
@@ -206,6 +216,13 @@ def _norms(x: Array) -> Array:
 def _shares(pieces: Array) -> Array:
     total = pieces.sum(axis=-1, keepdims=True)
     return np.asarray(pieces / np.where(total > 0, total, 1))
+
+
+def _projected(weights: Array, values: Array) -> Array:
+    """Shares of the sum along its own direction."""
+    whole = weights @ values
+    along, square = whole @ values.mT, (whole * whole).sum(axis=-1, keepdims=True)
+    return np.asarray(weights * along / np.where(square > 0, square, 1))
 
 
 def _maps() -> Iterator[Case]:
@@ -325,6 +342,8 @@ def _maps() -> Iterator[Case]:
             Where nothing comes you let the weights stand; the shares are 0.
     """,
     mutants={
+        "You took how far each part goes along the sum of all. Asked for are lengths, whatever the "
+        "direction.": lambda weights, v, w_o: _projected(weights, v @ w_o),
         "The lengths were not given an axis for the queries, so that those of one entry of a stack "
         "serve another.": lambda weights, v, w_o: _shares(weights * _norms(v @ w_o)),
     },

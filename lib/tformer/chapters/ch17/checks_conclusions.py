@@ -14,10 +14,14 @@ from tformer.exercises.table import Case, case
 Array = np.ndarray
 
 
-def _interval(rise: Array, times: float = 2, ddof: int = 1, root: bool = True) -> Array:
+def _interval(rise: Array, times: float = 2, ddof: int = 1, root: bool = True, n: int = 0) -> Array:
     """The two ends, one above the other."""
-    reach = times * rise.std(axis=-1, ddof=ddof) / (rise.shape[-1] ** 0.5 if root else 1)
+    reach = times * rise.std(axis=-1, ddof=ddof) / ((n or rise.shape[-1]) ** 0.5 if root else 1)
     return np.asarray([rise.mean(axis=-1) - reach, rise.mean(axis=-1) + reach])
+
+
+def _hardest(draws: Array) -> Array:
+    return np.asarray(draws[draws.mean(axis=1).argsort()[-1:]])
 
 
 def _extremes(rise: Array) -> Array:
@@ -51,6 +55,11 @@ def _losses() -> Iterator[Case]:
     )
     why = "The second draw makes the loss larger than the cut does: any heads would have done it."
     draws = np.array([[2.0, 3], [9, 9]])
+    yield case(
+        repeat=up, plain=flat, draws=draws, least=0.5, want=[True, False, False, True], why=why
+    )
+    why = "The draw that is nearest on average is below by 0.5 ± 0, but the other one by 1 ± 2."
+    draws = np.array([[3.5, 5.5], [4, 4]])
     yield case(
         repeat=up, plain=flat, draws=draws, least=0.5, want=[True, False, False, True], why=why
     )
@@ -229,6 +238,14 @@ def _placed(given: dict[str, Any], plain: Array, least: float) -> dict[str, Any]
             `least` belongs to the fourth conclusion; for the third, a rise above 0 is enough.
         low > 0, -least → high >= least, -least
             For the third you asked whether plain text may not be spared; the rise has to be shown.
+        _interval(repeat[1] - draws) → _interval(repeat[1] - _hardest(draws))
+            You compared the cut with the draw of the largest mean. Another one may vary more.
+        _interval(repeat[1] - draws) → _interval(repeat[1] - draws[-1:])
+            You compared the cut with the last draw alone; it has to lie above every one.
+        _interval(repeat[1] - draws) → _interval(repeat[1] - draws.max(axis=0, initial=-99))
+            You took the largest loss of all draws, text by text. Each draw is compared by itself.
+        _interval(plain[1] - plain[0]) → _interval(plain[1] - plain[0], n=repeat.shape[1])
+            For plain text you divided by the root of n; there are k plain texts.
         _interval(repeat[1] - draws) → _interval((repeat[1] - draws).T)
             You made an interval for each text, over the draws; each draw has one, over the texts.
         _interval(repeat[1] - draws) → _interval((repeat[1] - draws).ravel())

@@ -112,6 +112,15 @@ class Map(Marks):
         return super().remark(got, want)
 
 
+def _guessed(masks: Array, p: int) -> Array:
+    out = np.ones((len(masks) + 1, masks.shape[1]), int)
+    out[:, :p] = out[0] = 0
+    out[0, p] = 2
+    out[-1] = 0
+    out[-1, -1] = 2
+    return out
+
+
 def _ways(masks: Array, p: int) -> Array:
     """How many ways from p to the last place pass each place."""
     T = masks.shape[1]
@@ -215,10 +224,15 @@ def _ways(masks: Array, p: int) -> Array:
         alive + 1 * (alive & alone) → 1 * here
             You marked where the exchange arrives, with 1. Does the answer hear of it from there,
             and by that way alone?
+        _tells(steps, np.arange(T) == T - 1) → _tells(steps.mT, np.arange(T) == T - 1)
+            On the way back from the answer you went along the masks' other axis: from t to the
+            words s that it looks at.
         _tells(steps, np.arange(T) == T - 1) → _tells(steps[::-1], np.arange(T) == T - 1)
             On the way back from the answer the last block comes first.
     """,
     mutants={
+        "You answered for a causal model whose words look at all before them, without a glance at "
+        "the masks.": lambda masks, p: _guessed(masks, p),
         "Those are numbers of ways from the exchange to the answer. Asked for is whether one goes "
         "there (1), and whether all do (2).": lambda masks, p: _ways(masks, p),
     },

@@ -160,6 +160,11 @@ def _naive(x: Array) -> Array:
             The share is turned over: what came back stands above the line.
         (now - last) / gap → (last - now) / gap
             The sign is turned round: 1 if all comes back.
+        else 0 * now → else now - last
+            Where the gap is none you left out the division; all shares are 0 there.
+        if abs(gap) > 1e-9 else 0 * now → ;; / gap → / max(gap, 1e-9)
+            You put a bound under the gap, and it may be negative: where the preference falls, you
+            divide by the bound.
         abs(gap) > 1e-9 → not np.isclose(first, last)
             np.isclose also allows for a share of the numbers themselves; large log-odds may differ
             by 10⁻³ as well.

@@ -121,6 +121,12 @@ def _best(loss: Loss, masks: list[Array]) -> int:
     return int(np.argmax([loss(off) for off in masks]))
 
 
+def _by_number(loss: Loss, n: int, limit: float) -> tuple[float, Array]:
+    masks = [(i >> np.arange(n)) & 1 == 1 for i in range(2**n)]
+    enough = [off for off in masks if loss(off) >= limit]
+    return max(loss(off) for off in masks if off.sum() == 1), min(enough, key=np.sum)
+
+
 def _step_by_step(loss: Loss, n: int, limit: float) -> tuple[float, Array]:
     """Add the head that helps most, again and again."""
     off, one = np.zeros(n, dtype=bool), np.eye(n, dtype=bool)
@@ -162,6 +168,8 @@ def _best_alone(loss: Loss, n: int, limit: float) -> tuple[float, Array]:
     cases=_models,
     kind=Several(names=("loss", "heads")),
     mutants={
+        "Of several sets of the same size you took the one that is smallest as a binary number, "
+        "head 0 its lowest bit.": lambda loss, n, limit: _by_number(loss, n, limit),
         "True and False are exchanged in what you ask: True for heads that are cut.": (
             lambda loss, n, limit: _turned(loss, n, limit)
         ),
