@@ -132,12 +132,12 @@ def _masks_of_three(sizes: Sizes) -> int:
 
 
 def _peeking(p: EncoderDecoderParameters, s: int, t: int) -> Array:
-    """A pair whose target is read by a stack without a mask as well."""
+    """A pair whose target is read by a stack without a mask as well: one number of each row."""
 
     def run(tokens: Array) -> Array:
         own = ref.encoder(tokens[s:], p.decoder, forms.PLAIN)
         memory = ref.encoder(tokens[:s], p.encoder, forms.PLAIN)
-        return ref.decoder(tokens[s:], p.decoder, forms.PLAIN, memory) + np.sum(own)
+        return ref.decoder(tokens[s:], p.decoder, forms.PLAIN, memory) + np.sum(own[..., 0])
 
     return forms.exchanged(run, np.arange(s + t), 11)
 
