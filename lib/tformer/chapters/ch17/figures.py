@@ -17,8 +17,8 @@ WORDS = votes.ROW.format("").split()
 TROUBLES = ("tired", "wide")
 COLUMNS = (
     ("right", "right"),
-    ("last looks", "without its\nlooks at nouns"),
-    ("it asks", "without “it”\n→ trouble"),
+    ("last looks", "layer 2 without\n“it” → nouns"),
+    ("it asks", "layer 1 without\n“it” → trouble"),
 )
 """What is measured of each training, and what stands above its column."""
 LOOK: Any = {"ha": "center", "va": "center", "fontsize": 11, "color": INK}
@@ -93,7 +93,7 @@ def bars_of_votes() -> Figure:
         ax.axvline(3.7, color=QUIET, linewidth=0.8)
         ax.set_xticks([*range(4), 4.4], [*labels, "sum"])
         ax.set_ylim(-3.4, 8.2)
-    one.set_ylabel("vote")
+    one.set_ylabel("what arrives of the vote")
     two.legend(fontsize=10, loc="upper left")
     return figure
 

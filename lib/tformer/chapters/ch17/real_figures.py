@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from tformer.chapters.ch17 import real, real_looks
-from tformer.figures.style import INK, KEY, QUERY, QUIET, VALUE, WEIGHT, WIDE, panel
+from tformer.figures.style import INK, KEY, PURPLE, QUERY, QUIET, VALUE, WIDE, panel
 from tformer.figures.tables import blank, squares
 
 __all__ = ["induction", "looks", "patched"]
@@ -31,9 +31,9 @@ def induction() -> Figure:
     previous = found["previous"][0]
     names = (
         ("whole model", [found["whole"]]),
-        ("induction heads cut", [found["induction"]]),
-        ("other heads cut", found["others"]),
-        ("previous-token head cut", [previous]),
+        ("without induction heads", [found["induction"]]),
+        ("without other heads", found["others"]),
+        ("without head 16.0", [previous]),
     )
     kinds = (("repeat", QUERY), ("first", QUIET))
     for y, (_, runs) in enumerate(names):
@@ -90,7 +90,7 @@ def patched() -> Figure:
     ax.set_aspect("auto")
     shares = real.stored()["patched"]
     table = np.array([shares[name] for name in real_looks.PLACES])
-    squares(ax, table, color=WEIGHT, most=1.0)
+    squares(ax, table, color=PURPLE, most=1.0)
     look: Any = {"ha": "center", "va": "center", "color": INK}
     for (row, layer), share in np.ndenumerate(table):
         if share >= 0.05 or real_looks.PLACES[row] == "it":
