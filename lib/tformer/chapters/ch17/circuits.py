@@ -43,6 +43,7 @@ __all__ = [
     "learnt",
     "looks_cut",
     "measured",
+    "read",
     "row",
     "sentences",
     "shown",
@@ -199,7 +200,7 @@ def _loss(
     from tformer import fast
 
     first = torch.from_numpy(told.first[rows])
-    found = _read(task, model, told.tokens[rows], colours[drawn])
+    found = read(task, model, told.tokens[rows], colours[drawn])
     if task.asked == "weights":
         on = found[f"blocks.{task.layers - 1}.weights"].mean(dim=1)[:, IT, list(NOUNS)]
         right = torch.where(first, on[:, 0], on[:, 1])
@@ -211,7 +212,7 @@ def _loss(
     return fast.cross_entropy(logits[:, : task.colours], wanted).mean()
 
 
-def _read(
+def read(
     task: Task,
     model: ModelParameters,
     tokens: np.ndarray,
@@ -275,7 +276,7 @@ def measured(task: Task, model: ModelParameters, colours: np.ndarray) -> dict[st
 
     def run(changes: dict[str, Change]) -> dict[str, Any]:
         with torch.no_grad():
-            return _read(task, model, held.tokens, colours[drawn], changes)
+            return read(task, model, held.tokens, colours[drawn], changes)
 
     whole = run({})
     meant, other = _weights(task, whole)
@@ -330,7 +331,7 @@ def row(task: Task, model: ModelParameters, trouble: str = "tired") -> list[floa
     """The weights of "it" in the last layer, mean of its heads, in the sentence of the book."""
     text = f"the animal did not cross the street because it was too {trouble}"
     tokens = sentences()[1].numbers(text)[None]
-    found = _read(task, model, tokens, np.zeros((1, 2, WIDTH)))
+    found = read(task, model, tokens, np.zeros((1, 2, WIDTH)))
     table = found[f"blocks.{task.layers - 1}.weights"].mean(dim=1)
     return [round(float(x), 4) for x in table[0, IT]]
 
