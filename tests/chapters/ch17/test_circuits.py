@@ -106,9 +106,10 @@ def test_silence_is_a_matrix_of_outputs_that_is_zero_for_the_last_word() -> None
 
 
 def test_the_decoder_is_that_of_chapter_10_and_patches_of_all_places_bring_all() -> None:
-    from tformer.chapters.ch10.learn import CONFIGURATION, stored
+    from tformer.chapters.ch10.learn import PROMPTS, stored
 
     for name in moved.STORIES:
+        assert moved.STORIES[name][0] == PROMPTS[name]
         runs = moved.runs(name)
         p = reference.softmax(runs.clean["logits"][-1])
         noun = moved.STORIES[name][1][0]
@@ -117,8 +118,7 @@ def test_the_decoder_is_that_of_chapter_10_and_patches_of_all_places_bring_all()
         tokens = moved.numbers(moved.STORIES[name][0])
         every = inside(
             tokens,
-            moved.decoder(),
-            CONFIGURATION,
+            *moved.decoder(),
             {"blocks.0.after": lambda x, runs=runs: runs.other["blocks.0.after"]},
         )
         np.testing.assert_allclose(every["logits"], runs.other["logits"], atol=1e-12)

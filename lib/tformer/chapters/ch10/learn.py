@@ -19,6 +19,7 @@ import numpy as np
 
 from tformer.configuration import Configuration
 from tformer.experiments.training import Adam, training
+from tformer.models.files import save
 from tformer.models.sizes import Sizes, initialise
 from tformer.parameters import ModelParameters, named_leaves, tree_map
 from tformer.world.stories import CURES, WHO, Stories, stories
@@ -27,6 +28,7 @@ if TYPE_CHECKING:  # a page that shows what is stored need not wait for it
     import torch
 
 __all__ = [
+    "DECODER",
     "EARLY",
     "FILE",
     "KINDS",
@@ -36,10 +38,12 @@ __all__ = [
     "guessed",
     "learned",
     "measured",
+    "store",
     "stored",
 ]
 
 FILE = Path(__file__).with_name("learned.json")
+DECODER = Path(__file__).with_name("decoder.safetensors")
 KINDS = ("free", "equal")
 """Attention as it is; queries that are 0."""
 SEEDS, STEPS, BATCH, RATE, WIDTH = 5, 1000, 48, 0.008, 32
@@ -207,7 +211,14 @@ def _one(kind: str, seed: int) -> dict[str, Any]:
     return {"heard": losses[0], **measured(model)}
 
 
+def store() -> None:
+    """Write the first of the free models, its numbers rounded to float16; chapter 17 opens it."""
+    narrow = tree_map(lambda x: x.numpy().astype(np.float16), learned())
+    save(DECODER, narrow, CONFIGURATION)
+
+
 if __name__ == "__main__":
+    store()
     every = {kind: [_one(kind, seed) for seed in range(SEEDS)] for kind in KINDS}
     text = json.dumps(every, indent=1) + "\n"
     lines = re.sub(r"\[[^][{]*\]", lambda numbers: " ".join(numbers[0].split()), text)

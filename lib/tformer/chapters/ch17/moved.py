@@ -1,30 +1,31 @@
 """Where names stand in a decoder: words exchanged in one run, and put into another.
 
-The decoder is the first of those that chapter 10 trained (`ch10/learned.json`), stored in `models`.
+The decoder is the first of those that chapter 10 trained, as it is stored there.
 The sentences are two stories of the pair that was held out, up to the word that is asked for.
 """
 
 from __future__ import annotations
 
 from functools import cache
-from pathlib import Path
+from importlib.resources import as_file, files
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from tformer import reference
-from tformer.chapters.ch10.learn import CONFIGURATION, PROMPTS
-from tformer.models.files import load, save
+from tformer.configuration import Configuration
+from tformer.models.files import load
 from tformer.models.inside import inside, swap
 from tformer.parameters import ModelParameters, tree_map
 from tformer.world.stories import stories
 
-__all__ = ["POINTS", "STORIES", "Runs", "recovered", "runs", "said", "store"]
+__all__ = ["POINTS", "STORIES", "Runs", "decoder", "numbers", "recovered", "runs", "said"]
 
-FILE = Path(__file__).with_name("models") / "decoder.safetensors"
+FILE = files("tformer.chapters") / "ch10" / "decoder.safetensors"
+CROSS = ". the animal did not cross the street because it was too"
 STORIES = {
-    "wide": (PROMPTS["wide"], ("street", "river")),
-    "tired": (PROMPTS["tired"], ("animal", "dog")),
+    "wide": (f"{CROSS} wide . so they narrowed the", ("street", "river")),
+    "tired": (f"{CROSS} tired . so they woke the", ("animal", "dog")),
 }
 """A story, and the noun that is exchanged for another of its kind."""
 POINTS = ("embedded", "blocks.0.after", "blocks.1.after")
@@ -51,10 +52,11 @@ class Runs(NamedTuple):
 
 
 @cache
-def decoder() -> ModelParameters:
+def decoder() -> tuple[ModelParameters, Configuration]:
     """The decoder as it was stored: arrays in float64 whose numbers float16 can hold."""
-    found: ModelParameters = tree_map(lambda x: x.astype(float), load(FILE)[0])
-    return found
+    with as_file(FILE) as path:
+        parameters, configuration = load(path)
+    return tree_map(lambda x: x.astype(float), parameters), configuration
 
 
 def numbers(text: str) -> np.ndarray:
@@ -67,10 +69,7 @@ def numbers(text: str) -> np.ndarray:
 def runs(name: str) -> Runs:
     """Read one of `STORIES` and its twin."""
     text, (noun, instead) = STORIES[name]
-    found = [
-        inside(numbers(one), decoder(), CONFIGURATION)
-        for one in (text, text.replace(noun, instead))
-    ]
+    found = [inside(numbers(one), *decoder()) for one in (text, text.replace(noun, instead))]
     first, second = (int(numbers(word)[0]) for word in (noun, instead))
     return Runs(text.split(), found[0], found[1], (first, second))
 
@@ -79,7 +78,7 @@ def patched(name: str, point: str, place: int) -> np.ndarray:
     """The logits of the last word if at one place the vector of the other story stands, (N,)."""
     changes = swap(runs(name).other, point, np.s_[..., place, :])
     tokens = numbers(STORIES[name][0])
-    logits: np.ndarray = inside(tokens, decoder(), CONFIGURATION, changes)["logits"][-1]
+    logits: np.ndarray = inside(tokens, *decoder(), changes)["logits"][-1]
     return logits
 
 
@@ -99,15 +98,3 @@ def recovered(name: str, point: str) -> np.ndarray:
     start, end = (odds(found["logits"][-1]) for found in (clean, other))
     moves = [odds(patched(name, point, t)) - start for t in range(len(words))]
     return np.array(moves) / (end - start)
-
-
-def store() -> None:
-    """Train the decoder of chapter 10 once more, and write the file."""
-    from tformer.chapters.ch10.learn import learned
-
-    narrow = tree_map(lambda x: x.numpy().astype(np.float16), learned())
-    save(FILE, narrow, CONFIGURATION)
-
-
-if __name__ == "__main__":
-    store()
