@@ -36,8 +36,8 @@ hint("16.1")
 # :nonumber:
 #
 # A decoder has L layers, each with H heads of width $d_k$, and all its matrices have c entries
-# together. In a pass over few words the matrices take most operations, and in a long one looking
-# does: the scores and the sums of values. Predict from how many words on.
+# together. In a pass over few words the matrices usually take most operations, and in a long one
+# looking does: the scores and the sums of values. Predict from how many words on.
 #
 # Write `overtakes(c, L, H, d_k)` for whole numbers from 1 on, c at most $10^{12}$. Return two whole
 # numbers, each the least number of words, 1 or more, with which looking takes at least as many
@@ -172,8 +172,8 @@ check("16.4", joined)
 
 # %% [markdown] exercise="why"
 # (λ, 1, y) is a state of a part's keys, as {prf:ref}`thm-merge` allows any number for m. Shares of
-# parts are a softmax over their λ. So no machine has to send keys or scores, only d_v + 1 numbers a
-# row; long texts are spread over machines in this way.
+# parts are a softmax over their λ. So a machine that has the queries need not send keys or scores,
+# only d_v + 1 numbers a row; some programs spread long texts over machines in this way.
 
 # %% [markdown]
 # ## 16.5 One query, any blocks
@@ -215,7 +215,7 @@ check("16.5", attended)
 # %% [markdown] exercise="why"
 # Three things are kept: the largest score, the sum of the exponentials below it, and the values
 # summed with them. When a larger score comes, sum and output shrink by one factor. A block without
-# a key to look at changes nothing, and it must not be asked for its largest score.
+# a key to look at changes nothing; its largest score is −∞, and −∞ must not be subtracted.
 
 # %% [markdown]
 # ## 16.6 The way back, one block

@@ -37,8 +37,8 @@ and why is this nearly twice the number of (b)?""",
 
 **(c)** The share is $T / (T + T^*)$: ${tex(share)}$.
 
-**(d)** At ${tex(later)}$ words. Of $T^2$ pairs $T (T + 1) / 2$ are left, about a half, so the same
-number of operations is reached at about twice the length.""",
+**(d)** At ${tex(later)}$ words. Of $T^2$ pairs $T (T + 1) / 2$ are left, about a half, so a word
+looks at half as many, and its looking costs as much as its matrices at about twice the length.""",
         marking=(
             (
                 2,
