@@ -47,11 +47,11 @@ def squares(
     most = most or float(np.abs(values).max()) or 1.0
     (x, y), (width, height) = place, size
     for (i, j), value in np.ndenumerate(values):
-        share = min(1.0, abs(float(value)) / most)
+        share = round(min(1.0, abs(float(value)) / most), 3)
         corner = (x + j * width + 0.05 * width, y + i * height + 0.05 * height)
         inside: Any = {"width": 0.9 * width, "height": 0.9 * height}
         ax.add_patch(Rectangle(corner, **inside, facecolor=to_rgba(QUIET, 0.12), linewidth=0))
-        shade = to_rgba(color, round(share, 3))
+        shade = to_rgba(color, share)
         look: Any = {"facecolor": "none", "edgecolor": shade} if value < 0 else {"facecolor": shade}
         if share > 0:
             ax.add_patch(Rectangle(corner, **inside, linewidth=2 if value < 0 else 0, **look))

@@ -171,7 +171,7 @@ def v() -> Figure:
     """Error of difference quotients against their step."""
     figure, ax = panel(5.6, 3.1)
     colors = {"forward": KEY, "central": QUERY, "central, float32": VALUE}
-    for curve in differences.curves():
+    for curve in differences.stored():
         color = colors[curve.name]
         ax.plot(differences.STEPS_TRIED, curve.error, color=color, label=curve.name)
     ax.set(xscale="log", yscale="log", xlabel="step", ylabel="error")
