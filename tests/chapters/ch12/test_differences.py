@@ -6,7 +6,7 @@ from tformer.chapters.ch12 import differences
 
 
 def test_errors_of_quotients_are_those_of_the_page_up_to_rounding() -> None:
-    """Where the bend of the curve decides, to a hundredth; where rounding does, within ten times."""
+    """Where the curve bends, to a hundredth; where rounding decides, within ten times."""
     for told, found in zip(differences.stored(), differences.curves(), strict=True):
         assert told.name == found.name
         ratio = np.log10(found.error / told.error)

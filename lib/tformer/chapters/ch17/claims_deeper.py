@@ -8,7 +8,7 @@ from typing import Any, Literal
 import numpy as np
 
 from tformer import reference as ref
-from tformer.chapters.ch17 import own, real, veto
+from tformer.chapters.ch17 import induction, own, real, veto
 from tformer.claims.registry import claim, require
 from tformer.claims.tools import near
 from tformer.configuration import Configuration
@@ -172,3 +172,30 @@ def scores(first: int = 1, after: int = 1, n: int = 50) -> str:
     told = sum(steps) / len(steps), sum(half) / n
     require(near(told, (0.0423, 0.0138), 6e-5), f"{told[0]:.4f}, {told[1]:.4f}")
     return "even weights 0.0423 and 0.0138; heads that look there alone 1"
+
+
+@claim(
+    "exm-repeat",
+    "statistical",
+    mutants={
+        "one layer learns it as well": {"layers": "1"},
+        "the word before is not needed": {"after": 1.0},
+    },
+    scope="3 trainings each, 100 texts",
+)
+def repeat(layers: str = "2", after: float = 8.0) -> str:
+    """The stored trainings of decoders that repeat, at their ends and when their scores rise."""
+    ends = [told[-1] for told in induction.stored()[layers]]
+    most = max(x["again"] for x in ends)
+    require(most <= 0.18, f"words met again cost {most:.3f}")
+    least = min(x["cut"] for x in ends)
+    require(least >= 8 and after >= 8, f"without the word before {min(least, after):.3f}")
+    alone = min(told[-1]["again"] for told in induction.stored()["1"])
+    require(alone >= 3.1, f"one layer comes to {alone:.3f}")
+    for told in induction.stored()["2"]:
+        at = {step * induction.EVERY: x for step, x in enumerate(told)}
+        require(at[200]["induction 1"] <= 0.15, f"at 200 {at[200]['induction 1']:.3f}")
+        require(at[300]["induction 1"] >= 0.85, f"at 300 {at[300]['induction 1']:.3f}")
+        require(at[200]["again"] >= 3.2, f"at 200 a loss of {at[200]['again']:.3f}")
+        require(at[300]["again"] <= 0.5, f"at 300 a loss of {at[300]['again']:.3f}")
+    return f"two layers {most:.2f}, cut {least:.1f}, one {alone:.1f}; score 0.15, then 0.85"

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import torch
 
 from tformer.chapters.ch17.circuits import (
     ADJECTIVE,
@@ -52,6 +51,8 @@ def twins() -> np.ndarray:
 
 def turned(task: Task, model: ModelParameters, half: str) -> float:
     """The share of held-out sentences whose preference turns with one of `HALVES` of their twin."""
+    import torch
+
     held, nothing = sentences()[1], np.zeros((len(twins()), 2, model.embedding.shape[1]))
     part, places = HALVES[half]
     last = f"blocks.{task.layers - 1}"
@@ -70,6 +71,8 @@ def turned(task: Task, model: ModelParameters, half: str) -> float:
 
 def levelled(name: str = "picture") -> float:
     """The share of right answers if in the last layer "it" gives both nouns their mean weight."""
+    import torch
+
     held = sentences()[1]
     model = tree_map(torch.from_numpy, shown(name))
 
@@ -88,6 +91,8 @@ def levelled(name: str = "picture") -> float:
 
 def carried(task: Task, model: ModelParameters, colours: np.ndarray) -> float:
     """The share of answers that follow the trouble's vector of a run with other colours."""
+    import torch
+
     held = sentences()[1]
     rng = np.random.default_rng(0)
     drawn = rng.integers(task.colours, size=(len(held.p), 2))

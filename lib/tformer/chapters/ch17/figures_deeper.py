@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 from matplotlib.figure import Figure
 
-from tformer.chapters.ch17 import own, real, veto
+from tformer.chapters.ch17 import induction, own, real, veto
 from tformer.figures.style import INK, KEY, PURPLE, QUERY, QUIET, VALUE, panel
 from tformer.figures.tables import blank, squares
 
-__all__ = ["early", "losses", "parts", "sinks"]
+__all__ = ["early", "losses", "parts", "repeating", "sinks"]
 
 
 def parts() -> Figure:
@@ -87,4 +87,29 @@ def sinks() -> Figure:
     ax.text(29.4, np.mean(found["evenly"]), "even", fontsize=10, va="center", color=QUIET)
     ax.set(xlabel="block", ylabel="mean weight", xlim=(-0.5, 29.2), ylim=(0, 1))
     ax.legend(fontsize=10, loc="lower right", bbox_to_anchor=(1.0, 0.1))
+    return figure
+
+
+def repeating() -> Figure:
+    """Decoders that learn to repeat: the loss on words met again, and the scores of two heads."""
+    figure = Figure(figsize=(8.2, 3.0), layout="constrained")
+    one, two = figure.subplots(1, 2)
+    found = induction.stored()
+    steps = induction.EVERY * np.arange(induction.STEPS // induction.EVERY + 1)
+    for layers, color in (("1", QUIET), ("2", QUERY)):
+        for i, told in enumerate(found[layers]):
+            label = f"{layers} layer{'s' * (layers == '2')}" if i == 0 else None
+            one.plot(steps, [x["again"] for x in told], color=color, label=label, lw=1.6)
+    for told in found["2"]:
+        first = told is found["2"][0]
+        looks = (
+            ("previous 0", KEY, "layer 1, word before"),
+            ("induction 1", PURPLE, "layer 2, induction"),
+        )
+        for name, color, label in looks:
+            two.plot(steps, [x[name] for x in told], color=color, label=label if first else None)
+    one.set(xlabel="steps", ylabel="loss, words met again", ylim=(0, None))
+    two.set(xlabel="steps", ylabel="score", ylim=(0, 1))
+    for ax in (one, two):
+        ax.legend(fontsize=10)
     return figure
