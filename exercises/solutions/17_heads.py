@@ -73,7 +73,7 @@ check("17.1", votes)
 # :label: ex-17-2
 # :nonumber:
 #
-# Many heads give the first word most of their weight, and its value is close to 0. A map of
+# A head may give the first word most of its weight while its value is close to 0. A map of
 # weights shows what is looked at, and not what comes of it. Draw another map: of each row, the
 # share of each key in what the head adds.
 #
@@ -111,16 +111,16 @@ check("17.2", brought)
 # :nonumber:
 #
 # A model reads a sentence, and then reads it once more with the word at place p exchanged. Its
-# answer is read at the last place, after the last block. A patch puts one vector of the first run
-# into the second: that of one place, before the first block or after any of the blocks. Predict
+# answer is read at the last place, after the last block. A patch puts one vector of the second run
+# into the first: that of one place, before the first block or after any of the blocks. Predict
 # the map of all patches without a run.
 #
 # Write `patches(masks, p)` for `masks` of shape `(L, T, T)`: True at l, t, s where in block l some
 # head lets word t look at word s. Each block adds to its words, and else works on each by itself.
 # Return whole numbers of shape `(L + 1, T)`, one row before the first block and one after each: 2
-# where the patch brings the answer back whole, whatever the model's numbers are; 0 where it changes
-# nothing, whatever they are; 1 elsewhere. If the exchange cannot reach the answer, all are 0. Masks
-# need not be causal, nor hold the diagonal; L may be 0, and T may be 1.
+# where the patch brings the whole answer of the second run, whatever the model's numbers are; 0
+# where it changes nothing, whatever they are; 1 elsewhere. If the exchange cannot reach the answer,
+# all are 0. Masks need not be causal, nor hold the diagonal; L may be 0, and T may be 1.
 # ```
 
 # %%
@@ -155,10 +155,10 @@ check("17.3", patches)
 # :label: ex-17-4
 # :nonumber:
 #
-# In the first run a model prefers word a to word b, in a second run it does not, and then patches
-# are tried in the second. How much of the preference does each bring back? Measure it on the
-# log-odds $\ln(p_a / p_b)$: the share that is 0 if they stay as in the second run, and 1 if they
-# become those of the first.
+# In a run that is called *clean* a model prefers word a to word b, in another, *corrupted*, it does
+# not (or the other way round), and patches from the clean run are tried in the corrupted one. How
+# much of the preference does each bring back? Measure it on the log-odds $\ln(p_a / p_b)$: the
+# share that is 0 if they stay as in the corrupted run, and 1 if they become those of the clean one.
 #
 # Write `recovered(clean, corrupted, patched, a, b)` for logits of the two runs, each of shape
 # `(N,)`, and `patched` of shape `(..., N)`, a row of logits for each patch; a and b are two numbers

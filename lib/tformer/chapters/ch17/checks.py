@@ -246,6 +246,9 @@ def _maps() -> Iterator[Case]:
     v = np.array([[1.0, 2], [-1, -2]])
     yield case(weights=[[0.5, 0.5]], v=v, w_o=eye, want=[[0.5, 0.5]], why=why)
     yield case(weights=[[0.25]], v=v[:1], w_o=eye, want=[[1.0]], why="One key brings all.")
+    why = "Weights may be as small as 10⁻⁹, and values as 10⁻⁶."
+    small: dict[str, Any] = {"v": np.array([[1e-6], [1e-6]]), "w_o": np.array([[0.5]])}
+    yield case(weights=[[1e-9, 0.0]], **small, want=[[1.0, 0]], why=why)
     why = "Weights need not add up to 1."
     yield case(weights=[[4.0, 1], [0.5, 0.25]], **given, want=[[4 / 7, 3 / 7], [0.4, 0.6]], why=why)
     for seed, (T, S, d_v, d) in enumerate(((3, 4, 2, 5), (5, 2, 3, 3), (4, 4, 3, 2), (1, 6, 1, 4))):

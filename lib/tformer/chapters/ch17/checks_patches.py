@@ -236,7 +236,8 @@ def _ways(masks: Array, p: int) -> Array:
         "Those are numbers of ways from the exchange to the answer. Asked for is whether one goes "
         "there (1), and whether all do (2).": lambda masks, p: _ways(masks, p),
     },
-    otherwise="Both runs have to differ there, and the answer has to be reached from there.",
+    otherwise="It is 0 where both runs agree or the answer is not reached, and 2 where this place "
+    "is the only one of its row that is neither.",
 )
 def patches(masks: Array, p: int) -> Array:
     """What the patch of each vector does: nothing 0, something 1, everything 2."""

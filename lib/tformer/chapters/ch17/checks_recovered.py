@@ -88,7 +88,7 @@ def _naive(x: Array) -> Array:
     hints=(
         "What is ln(pₐ / p_b) in logits? The softmax divides both by the same sum.",
         "It is the difference of two logits. Take it for all three, and see how far the patch went "
-        "on the way from the second run to the first.",
+        "on the way from the corrupted run to the clean one.",
         "Last axis: `x[..., a] - x[..., b]`. Distance gone by distance in all, and zeros of the "
         "right shape where that is below 10⁻⁹.",
     ),
@@ -123,13 +123,13 @@ def _naive(x: Array) -> Array:
         (now - last) / gap → (now - first) / -gap
             That is what is still missing; asked for is what has come back.
         (now - last) / gap → now / first
-            You divided the log-odds of the patch by those of the first run. The second run's have
-            to be subtracted from both.
+            You divided the log-odds of the patch by those of the clean run. Those of the corrupted
+            run have to be subtracted from both.
         (now - last) / gap → (now - last) / first
-            You divided by the first run's log-odds; all that can come back is the difference of the
+            You divided by the clean run's log-odds; all that can come back is the difference of the
             two runs.
         (now - last) / gap → (now - last) / abs(gap)
-            The gap has a sign: where the preference falls from the first run to the second's, so
+            The gap has a sign: where the preference falls from the clean run to the corrupted, so
             does the share.
         (now - last) / gap → abs(now - last) / abs(gap)
             You dropped the signs: a patch that makes things worse has a share below 0.
@@ -169,7 +169,7 @@ def _naive(x: Array) -> Array:
             np.isclose also allows for a share of the numbers themselves; large log-odds may differ
             by 10⁻³ as well.
         abs(gap) > 1e-9 → gap > 1e-9
-            Where the preference falls from the first run to the second's there is something to
+            Where the preference falls from the clean run to the corrupted there is something to
             bring back, too: compare the size of the gap.
         (now - last) / gap if abs(gap) > 1e-9 else 0 * now → np.nan_to_num((now - last) / gap)
             Where the gap is none, 0 is divided by, and `nan_to_num` makes huge numbers of ∞: all

@@ -151,6 +151,8 @@ def veto_example(forbidden: float = 0.008, without: float = 0.48) -> str:
         cut = veto.odds(veto.read(trouble, veto.silent(2)))
         require(near(whole, odds, 6e-3), f"{trouble}: log-odds {whole:.3f}")
         require(near(cut, silent, 6e-3), f"{trouble}, head 2 silent: log-odds {cut:.3f}")
+    said = max(veto.chances(veto.read("wide", veto.silent(2))))
+    require(said < 0.01, f"without head 2 one of the nouns has {said:.3f} with wide")
     return "head 2: animal .904, or wide .991; log-odds 13.13 and −12.85, without it 6.55 and .48"
 
 
