@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 
 from tformer.chapters.ch17 import circuits, moved, veto, votes
 from tformer.chapters.ch17.circuits import IT, NOUNS
-from tformer.figures.style import INK, KEY, PURPLE, QUERY, QUIET, VALUE, WEIGHT, WIDE
+from tformer.figures.style import INK, KEY, PURPLE, QUERY, QUIET, VALUE, WEIGHT, WIDE, panel
 from tformer.figures.tables import blank, squares
 
 WORDS = votes.ROW.format("").split()
@@ -69,32 +69,32 @@ LAST = {
 }
 
 
-def bars_of_votes() -> Figure:
-    """What each word says for animal and for street in the model that votes."""
-    figure = Figure(figsize=(7.6, 2.7), layout="constrained")
-    one, two = figure.subplots(1, 2, sharey=True)
-    for ax, trouble in zip((one, two), TROUBLES, strict=True):
-        text = votes.ROW.format(trouble)
-        found = votes.read(text, "votes")
-        told = votes.votes(found, circuits.shown("votes"))
-        tokens = circuits.sentences()[1].numbers(text)
-        pair = [int(tokens[place]) for place in NOUNS]
-        named = [NOUNS[0], NOUNS[1], circuits.ADJECTIVE]
-        rest = told.own + np.delete(told.words, named, axis=0).sum(axis=0)
-        parts = [*told.words[named], rest]
-        labels = ["animal", "street", trouble, "the rest"]
-        for i, (part, color) in enumerate(zip(pair, (QUERY, KEY), strict=True)):
-            sizes = [float(x[part]) for x in parts]
-            at = np.arange(4) + (i - 0.5) * 0.36
-            ax.bar(at, sizes, 0.34, color=color, label=f"for {('animal', 'street')[i]}")
-            total = sum(sizes)
-            ax.bar(4.4 + (i - 0.5) * 0.36, total, 0.34, color=color, hatch="//", ec="white")
-        ax.axhline(0, color=QUIET, linewidth=0.8)
-        ax.axvline(3.7, color=QUIET, linewidth=0.8)
-        ax.set_xticks([*range(4), 4.4], [*labels, "sum"])
-        ax.set_ylim(-3.4, 8.2)
-    one.set_ylabel("what arrives of the vote")
-    two.legend(fontsize=10, loc="upper left")
+def bars_of_votes() -> tuple[Figure, Figure]:
+    """What each word says for animal and for street in the model that votes, for each trouble."""
+    one, two = (_bars(trouble) for trouble in TROUBLES)
+    return one, two
+
+
+def _bars(trouble: str) -> Figure:
+    figure, ax = panel(3.5, 2.7)
+    text = votes.ROW.format(trouble)
+    told = votes.votes(votes.read(text, "votes"), circuits.shown("votes"))
+    tokens = circuits.sentences()[1].numbers(text)
+    pair = [int(tokens[place]) for place in NOUNS]
+    named = [NOUNS[0], NOUNS[1], circuits.ADJECTIVE]
+    rest = told.own + np.delete(told.words, named, axis=0).sum(axis=0)
+    parts = [*told.words[named], rest]
+    for i, (part, color) in enumerate(zip(pair, (QUERY, KEY), strict=True)):
+        sizes = [float(x[part]) for x in parts]
+        at, noun = (i - 0.5) * 0.36, ("animal", "street")[i]
+        ax.bar(np.arange(4) + at, sizes, 0.34, color=color, label=f"for {noun}")
+        ax.bar(4.4 + at, sum(sizes), 0.34, color=color, hatch="//", ec="white")
+    ax.axhline(0, color=QUIET, linewidth=0.8)
+    ax.axvline(3.7, color=QUIET, linewidth=0.8)
+    ax.set_xticks([*range(4), 4.4], ["animal", "street", trouble, "the rest", "sum"], fontsize=9)
+    ax.set(ylim=(-3.4, 8.2), ylabel="what arrives of the vote")
+    if trouble == TROUBLES[1]:
+        ax.legend(fontsize=10, loc="upper left")
     return figure
 
 
@@ -121,7 +121,7 @@ def eight() -> Figure:
 
 def vetoes() -> Figure:
     """Two heads of the storyteller, for both troubles."""
-    figure, ax = blank(5.2, 2.5)
+    figure, ax = blank(4.8, 2.5)
     ax.set_aspect("auto")
     watched = list(veto.WATCHED)
     for i, (head, trouble) in enumerate((h, t) for h in veto.HEADS for t in TROUBLES):
