@@ -92,7 +92,7 @@ def main() -> None:
         goal = f"{GOALS[name]:,}" if name in GOALS else ""
         lines.append(f"| {name} | {' | '.join(row)} | {goal} |")
     about = machine.describe()
-    lines += ["", f"Chromium {version}; {', '.join(f'{k} {v}' for k, v in about.items())}."]
+    lines += ["", f"{about['processor']}, {about['cores']} cores; Chromium {version}."]
     (HERE / "teller.md").write_text("\n".join(lines) + "\n", encoding="utf-8")
     print("\n".join(lines))
 

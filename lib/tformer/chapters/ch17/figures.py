@@ -92,7 +92,7 @@ def _bars(trouble: str) -> Figure:
     ax.axhline(0, color=QUIET, linewidth=0.8)
     ax.axvline(3.7, color=QUIET, linewidth=0.8)
     ax.set_xticks([*range(4), 4.4], ["animal", "street", trouble, "the rest", "sum"], fontsize=9)
-    ax.set(ylim=(-3.4, 8.2), ylabel="what arrives of the vote")
+    ax.set(ylim=(-3.4, 9.8), ylabel="what arrives of the vote")
     if trouble == TROUBLES[1]:
         ax.legend(fontsize=10, loc="upper left")
     return figure
