@@ -18,7 +18,7 @@ from tformer.configuration import Configuration
 from tformer.parameters import BlockParameters, ModelParameters
 from tformer.shapes import ShapeError
 
-__all__ = ["Change", "inside", "names_inside", "swap"]
+__all__ = ["Change", "inside", "names_inside", "swap", "zero"]
 
 Change = Callable[[Any], Any]
 """Takes an array and returns what is to stand in its place, of the same shape."""
@@ -131,6 +131,30 @@ def swap(other: Mapping[str, Any], name: str, at: Any = ...) -> dict[str, Change
     def change(x: Any) -> Any:
         y = x + 0
         y[at] = other[name][at]
+        return y
+
+    return {name: change}
+
+
+def zero(name: str, at: Any = ...) -> dict[str, Change]:
+    """A change that puts zeros in: ablation.
+
+    Parameters
+    ----------
+    name : str
+        Of the intermediate.
+    at : index
+        Where: all of it, or such as ``np.s_[..., 2, :, :]`` for a head's outputs.
+
+    Returns
+    -------
+    dict
+        For `changes`; join several by ``|``.
+    """
+
+    def change(x: Any) -> Any:
+        y = x + 0
+        y[at] = 0
         return y
 
     return {name: change}

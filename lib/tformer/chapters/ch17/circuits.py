@@ -20,7 +20,7 @@ import numpy as np
 from tformer.configuration import Configuration
 from tformer.experiments.training import Adam, training
 from tformer.models.files import load, save
-from tformer.models.inside import Change, inside
+from tformer.models.inside import Change, inside, zero
 from tformer.models.sizes import Sizes, initialise
 from tformer.parameters import ModelParameters, leaves, tree_map
 from tformer.world.stories import CURES, WHO, patient, stories
@@ -34,6 +34,7 @@ __all__ = [
     "FILE",
     "IT",
     "NOUNS",
+    "ROW",
     "SEEDS",
     "SHOWN",
     "TASKS",
@@ -55,6 +56,7 @@ FILE = Path(__file__).with_name("seeds.json")
 MODELS = Path(__file__).with_name("models")
 NOUNS, IT, ADJECTIVE, LENGTH = (1, 6), 8, 11, 12
 """Places of the two nouns, of "it" and of the trouble in a sentence of twelve words."""
+ROW = "the animal did not cross the street because it was too {}"
 SEEDS, WIDTH = 8, 48
 CONFIGURATION = Configuration(norm="rms", positions="learned")
 
@@ -216,7 +218,7 @@ def read(
     task: Task,
     model: ModelParameters,
     tokens: np.ndarray,
-    colours: np.ndarray,
+    colours: np.ndarray | None = None,
     changes: dict[str, Change] | None = None,
 ) -> dict[str, Any]:
     """All intermediates, with colours (n, 2, 48) on the nouns if these are asked for."""
@@ -236,14 +238,7 @@ def read(
 
 def looks_cut(layer: int, of: Sequence[int], on: Sequence[int]) -> dict[str, Change]:
     """A change that takes from some words their looks at others, in all heads of a layer."""
-
-    def change(weights: Any) -> Any:
-        y = weights + 0
-        for t in of:
-            y[..., t, list(on)] = 0
-        return y
-
-    return {f"blocks.{layer}.weights": change}
+    return zero(f"blocks.{layer}.weights", np.s_[..., [[t] for t in of], list(on)])
 
 
 def cuts_of(task: Task) -> dict[str, dict[str, Change]]:
@@ -329,9 +324,7 @@ def shown(name: str) -> ModelParameters:
 
 def row(task: Task, model: ModelParameters, trouble: str = "tired") -> list[float]:
     """The weights of "it" in the last layer, mean of its heads, in the sentence of the book."""
-    text = f"the animal did not cross the street because it was too {trouble}"
-    tokens = sentences()[1].numbers(text)[None]
-    found = read(task, model, tokens, np.zeros((1, 2, WIDTH)))
+    found = read(task, model, sentences()[1].numbers(ROW.format(trouble))[None])
     table = found[f"blocks.{task.layers - 1}.weights"].mean(dim=1)
     return [round(float(x), 4) for x in table[0, IT]]
 

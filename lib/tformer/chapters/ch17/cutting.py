@@ -17,6 +17,7 @@ from tformer.chapters.ch17.circuits import (
     IT,
     LENGTH,
     NOUNS,
+    ROW,
     SHOWN,
     TASKS,
     sentences,
@@ -27,7 +28,7 @@ from tformer.parameters import ModelParameters
 from tformer.widgets.base import BookWidget
 from tformer.world.stories import CURES, DID, WHO, stories
 
-SENTENCE = "the animal did not cross the street because it was too tired"
+SENTENCE = ROW.format("tired")
 LIMITS = (2, 2, LENGTH, LENGTH)
 """A layer, a head, the place that looks and the place that it looks at are below these."""
 

@@ -6,13 +6,14 @@ Measured once for each of eight trainings, kept in `exchanged.json`.
 from __future__ import annotations
 
 import json
+from functools import cache
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from tformer.chapters.ch17.circuits import (
     ADJECTIVE,
+    CONFIGURATION,
     IT,
     NOUNS,
     SEEDS,
@@ -23,8 +24,8 @@ from tformer.chapters.ch17.circuits import (
     sentences,
     shown,
 )
-from tformer.models.inside import Change, swap
-from tformer.parameters import ModelParameters, tree_map
+from tformer.models.inside import Change, inside, swap
+from tformer.parameters import ModelParameters
 
 __all__ = ["FILE", "carried", "levelled", "measured", "stored", "turned"]
 
@@ -38,6 +39,7 @@ def stored() -> dict[str, list[float]]:
     return dict(json.loads(FILE.read_text(encoding="utf-8")))
 
 
+@cache
 def twins() -> np.ndarray:
     """For each held-out sentence one with the same nouns and verb that means the other, (n,)."""
     held = sentences()[1]
@@ -53,39 +55,34 @@ def turned(task: Task, model: ModelParameters, half: str) -> float:
     """The share of held-out sentences whose preference turns with one of `HALVES` of their twin."""
     import torch
 
-    held, nothing = sentences()[1], np.zeros((len(twins()), 2, model.embedding.shape[1]))
+    held = sentences()[1]
     part, places = HALVES[half]
     last = f"blocks.{task.layers - 1}"
 
     def preference(changes: dict[str, Change]) -> np.ndarray:
         with torch.no_grad():
-            found = read(task, model, held.tokens, nothing, changes)
+            found = read(task, model, held.tokens, changes=changes)
         on = found[f"{last}.weights"].mean(dim=1)[:, IT, list(NOUNS)].numpy()
         return np.asarray(on[:, 0] > on[:, 1])
 
     with torch.no_grad():
-        other = read(task, model, held.tokens[twins()], nothing, {})
+        other = read(task, model, held.tokens[twins()])
     changes = swap(other, f"{last}.{part}", np.s_[..., places, :])
     return float(np.average(preference({}) != preference(changes), weights=held.p))
 
 
 def levelled(name: str = "picture") -> float:
     """The share of right answers if in the last layer "it" gives both nouns their mean weight."""
-    import torch
-
     held = sentences()[1]
-    model = tree_map(torch.from_numpy, shown(name))
 
-    def level(weights: Any) -> Any:
-        y = weights + 0
-        y[..., IT, list(NOUNS)] = y[..., IT, list(NOUNS)].mean(dim=-1, keepdim=True)
+    def level(weights: np.ndarray) -> np.ndarray:
+        y = weights.copy()
+        y[..., IT, list(NOUNS)] = y[..., IT, list(NOUNS)].mean(axis=-1, keepdims=True)
         return y
 
-    task = TASKS["two layers, noun"]
-    nothing = np.zeros((len(held.p), 2, model.embedding.shape[1]))
-    with torch.no_grad():
-        found = read(task, model, held.tokens, nothing, {"blocks.1.weights": level})
-    right = found["logits"][:, IT].argmax(dim=1).numpy() == held.meant
+    changes = {"blocks.1.weights": level}
+    found = inside(held.tokens, shown(name), CONFIGURATION, changes, causal=False)
+    right = found["logits"][:, IT].argmax(axis=1) == held.meant
     return float(np.average(right, weights=held.p))
 
 

@@ -15,6 +15,7 @@ from tformer.figures.tables import blank, squares
 
 WORDS = votes.ROW.format("").split()
 TROUBLES = ("tired", "wide")
+MODELS = ("votes", "no picture", "picture")
 COLUMNS = (
     ("right", "right"),
     ("last looks", "layer 2 without\n“it” → nouns"),
@@ -47,26 +48,18 @@ def strip(told: bool = True) -> Figure:
     figure, ax = blank(WIDE, 2.9)
     ax.set_aspect("auto")
     _words(ax, "tired / wide")
-    for i, (name, trouble) in enumerate((n, t) for n in NAMES for t in TROUBLES):
+    for i, (name, trouble) in enumerate((n, t) for n in MODELS for t in TROUBLES):
         text = votes.ROW.format(trouble)
         found = votes.read(text, name)
         y = i + 0.35 * (i // 2)
-        _row(ax, found[LAST[name]][0, IT], y)
-        label = f"{NAMES[name]}, {trouble}" if told else f"model {'ABC'[i // 2]}, {trouble}"
+        _row(ax, found[f"blocks.{len(circuits.shown(name).blocks) - 1}.weights"][0, IT], y)
+        label = f"{name}, {trouble}" if told else f"model {'ABC'[i // 2]}, {trouble}"
         ax.text(-0.15, y + 0.5, label, ha="right", va="center", fontsize=11)
         animal, street = votes.chances(found, text)
         best = f"animal {_short(animal)}" if animal > street else f"street {_short(street)}"
         ax.text(12.2, y + 0.5, best if told else "?", ha="left", va="center", fontsize=11)
     ax.set(xlim=(-2.6, 13.9), ylim=(6.75, -0.7))
     return figure
-
-
-NAMES = {"votes": "votes", "no picture": "no picture", "picture": "picture"}
-LAST = {
-    "votes": "blocks.0.weights",
-    "no picture": "blocks.1.weights",
-    "picture": "blocks.1.weights",
-}
 
 
 def bars_of_votes() -> tuple[Figure, Figure]:

@@ -13,11 +13,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tformer import reference
+from tformer.chapters.ch17.circuits import sentences
 from tformer.configuration import Configuration
 from tformer.models.files import load
 from tformer.models.inside import inside, swap
 from tformer.parameters import ModelParameters, tree_map
-from tformer.world.stories import stories
 
 __all__ = ["POINTS", "STORIES", "Runs", "decoder", "numbers", "recovered", "runs", "said"]
 
@@ -61,8 +61,7 @@ def decoder() -> tuple[ModelParameters, Configuration]:
 
 def numbers(text: str) -> np.ndarray:
     """The numbers of the words of a text, (T,)."""
-    words = stories().words
-    return np.array([words.index(word) for word in text.split()])
+    return sentences()[0].numbers(text)
 
 
 @cache

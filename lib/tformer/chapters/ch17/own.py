@@ -8,7 +8,7 @@ import numpy as np
 
 from tformer import reference
 from tformer.chapters.ch17 import veto
-from tformer.models.inside import Change
+from tformer.models.inside import zero
 from tformer.storyteller import load
 
 __all__ = ["POINTS", "Part", "lens", "likeliest", "parts", "unfed"]
@@ -56,7 +56,7 @@ def parts(name: str) -> tuple[Part, ...]:
     says = says / np.sqrt((found["blocks.1.after"][-1] ** 2).mean() + c.eps)
 
     def lost(where: str, at: tuple[Any, ...]) -> float:
-        return veto.odds(found) - veto.odds(veto.read(name, _zero(where, at)))
+        return veto.odds(found) - veto.odds(veto.read(name, zero(where, at)))
 
     told = [Part("embedding", float(found["embedded"][-1] @ says), float("nan"))]
     for i, block in enumerate(p.blocks):
@@ -86,13 +86,4 @@ def likeliest(name: str, point: str) -> tuple[str, float]:
 
 def unfed(name: str) -> dict[str, Any]:
     """What `inside` finds if the last word gets nothing from the heads of the second layer."""
-    return veto.read(name, _zero("blocks.1.heads", (..., -1, slice(None))))
-
-
-def _zero(name: str, at: tuple[Any, ...]) -> dict[str, Change]:
-    def change(y: np.ndarray) -> np.ndarray:
-        y = y.copy()
-        y[at] = 0
-        return y
-
-    return {name: change}
+    return veto.read(name, zero("blocks.1.heads", (..., -1, slice(None))))

@@ -17,7 +17,7 @@ import numpy as np
 from tformer import reference, storyteller
 from tformer.chapters.ch17 import real_looks
 from tformer.configuration import Configuration
-from tformer.models.inside import Change, inside
+from tformer.models.inside import Change, inside, zero
 from tformer.models.real import RealModel
 from tformer.parameters import ModelParameters
 from tformer.storyteller.tales import parted, text_of
@@ -84,15 +84,10 @@ def cut(heads: Iterable[Head]) -> dict[str, Change]:
     for layer, head in heads:
         by_layer.setdefault(layer, []).append(head)
 
-    def silent(numbers: list[int]) -> Change:
-        def change(y: Any) -> Any:
-            y = y + 0
-            y[..., numbers, :, :] = 0
-            return y
-
-        return change
-
-    return {f"blocks.{i}.heads": silent(numbers) for i, numbers in by_layer.items()}
+    changes: dict[str, Change] = {}
+    for i, numbers in by_layer.items():
+        changes |= zero(f"blocks.{i}.heads", np.s_[..., numbers, :, :])
+    return changes
 
 
 @cache

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from tformer import reference
-from tformer.models.inside import Change, inside
+from tformer.models.inside import Change, inside, zero
 from tformer.parameters import ModelParameters, tree_map
 from tformer.storyteller import load
 
@@ -63,10 +63,4 @@ def odds(found: dict[str, Any]) -> float:
 
 def silent(*heads: int) -> dict[str, Change]:
     """A change after which these heads of the first layer say nothing to the last word."""
-
-    def change(y: np.ndarray) -> np.ndarray:
-        y = y.copy()
-        y[..., list(heads), -1, :] = 0
-        return y
-
-    return {"blocks.0.heads": change}
+    return zero("blocks.0.heads", np.s_[..., list(heads), -1, :])

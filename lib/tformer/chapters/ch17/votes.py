@@ -12,6 +12,7 @@ from tformer.chapters.ch17.circuits import (
     CONFIGURATION,
     IT,
     NOUNS,
+    ROW,
     sentences,
     shown,
 )
@@ -19,8 +20,6 @@ from tformer.models.inside import Change, inside, swap
 from tformer.parameters import ModelParameters
 
 __all__ = ["ROW", "Votes", "chances", "exchanged", "read", "votes"]
-
-ROW = "the animal did not cross the street because it was too {}"
 
 
 class Votes(NamedTuple):
