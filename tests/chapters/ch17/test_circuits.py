@@ -1,4 +1,4 @@
-"""What the encoders of chapter 17 were trained to, trained again; and the cuts that open them."""
+"""The sentences of chapter 17, the models that are stored, and the cuts that open them."""
 
 import numpy as np
 import pytest
@@ -29,31 +29,6 @@ def test_sentences_are_first_clauses_and_half_mean_either_noun() -> None:
     assert not nouns[0] & nouns[1]
 
 
-@pytest.mark.parametrize(
-    ("name", "seed"),
-    [
-        ("one head, noun", 3),
-        ("two layers, noun", 5),
-        ("two layers, weights", 1),
-        ("two layers, colour", 0),
-    ],
-)
-def test_a_training_comes_to_what_is_stored(name: str, seed: int) -> None:
-    model, colours = circuits.learnt(TASKS[name], seed)
-    found = circuits.measured(TASKS[name], model, colours)
-    stored = circuits.stored()[name][seed]
-    assert found.keys() == stored.keys()
-    for (
-        key,
-        value,
-    ) in found.items():  # another machine may round otherwise, and six hundred steps on
-        assert abs(value - stored[key]) < 0.02, key
-    if name == "two layers, noun":
-        np.testing.assert_allclose(
-            circuits.row(TASKS[name], model), circuits.stored_rows()[seed], atol=0.02
-        )
-
-
 def test_colours_are_not_learnt_by_one_layer_and_begin_alike() -> None:
     task = TASKS["one head, colour"]
     first, second = (circuits.learnt(task, 0, until=20)[0] for _ in range(2))
@@ -72,6 +47,9 @@ def test_a_stored_model_is_the_one_that_was_measured(name: str) -> None:
     found = circuits.measured(TASKS[task], model, np.zeros((TASKS[task].colours, circuits.WIDTH)))
     for key in ("right", "prefers", "meant", "other"):
         assert abs(found[key] - circuits.stored()[task][seed][key]) < 0.01, key
+    if task == "two layers, noun":
+        row = circuits.row(TASKS[task], model)
+        np.testing.assert_allclose(row, circuits.stored_rows()[seed], atol=0.01)
 
 
 def test_a_cut_takes_looks_of_some_words_at_others_and_nothing_else() -> None:

@@ -3,7 +3,6 @@
 import numpy as np
 
 from tformer.chapters.ch17 import circuits, exchanged
-from tformer.chapters.ch17.circuits import TASKS
 
 
 def test_a_twin_has_the_same_nouns_and_verb_and_means_the_other() -> None:
@@ -12,15 +11,6 @@ def test_a_twin_has_the_same_nouns_and_verb_and_means_the_other() -> None:
     assert (held.tokens[others][:, same] == held.tokens[:, same]).all()
     assert (held.first[others] != held.first).all()
     assert (held.meant[others] == held.other).all()
-
-
-def test_what_query_and_keys_decide_is_stored() -> None:
-    """In one training of two layers that is asked for the weights."""
-    task, seed = TASKS["two layers, weights"], 1
-    model, _ = circuits.learnt(task, seed)
-    for half in exchanged.HALVES:
-        found = exchanged.turned(task, model, half)
-        assert abs(found - exchanged.stored()[half][seed]) < 0.02
 
 
 def test_equal_weights_leave_what_the_page_says() -> None:
