@@ -9,7 +9,7 @@ import pytest
 from tformer.course.values import decode, decode_error, encode, encode_error
 from tformer.exercises import describe
 from tformer.exercises.answer import Answer, Wrong
-from tformer.exercises.habits import HABITS
+from tformer.exercises.habits import TRIED
 
 VALUES = [
     None, True, 3, -(10**40), 0.1, -0.0, float("inf"), 1e-320, "é", "", 2 + 3j,
@@ -68,7 +68,7 @@ def test_what_numpy_reads_arrives_as_an_array(value):
     assert np.array_equal(over(value), np.asarray(value))
 
 
-@pytest.mark.parametrize("habit", HABITS)
+@pytest.mark.parametrize("habit", TRIED)
 def test_an_array_of_another_kind_keeps_its_kind(habit):
     assert type(over(np.ones(2).view(habit))) is habit
 

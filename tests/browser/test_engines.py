@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from browser.engines import Engine, Firefox, WebKit
+from browser_fixtures import FORGET
 from browsing import HOST, page_of
 from tformer.chapters.ch00.engine import trained
 from tformer.chapters.ch00.stages import stored
@@ -17,6 +18,10 @@ from tformer.storyteller import load
 from tformer.storyteller.packed import packed
 from tformer.widgets.page import HELD, held_script
 
+ENGINES = [
+    pytest.param(kind, id=name, marks=pytest.mark.xdist_group(name))
+    for name, kind in {"firefox": Firefox, "webkit": WebKit}.items()
+]
 FIGURE = "document.querySelector('.tf-dot-product')"
 RUN = "document.querySelector('.tf-run')"
 TELLER = "document.querySelector('.tf-teller')"
@@ -28,9 +33,9 @@ CUT_QUOTES = """[...document.querySelectorAll("article *")].filter((e) =>
     && e.closest("pre, div.math, .cell_output, .output, .pst-scrollable-table-container")).length"""
 
 
-@pytest.fixture(params=[Firefox, WebKit], ids=["firefox", "webkit"])
-def engine(request: pytest.FixtureRequest) -> Iterator[Engine]:
-    """A browser of each engine; a missing one is skipped, but never in CI."""
+@pytest.fixture(scope="module", params=ENGINES)
+def started(request: pytest.FixtureRequest) -> Iterator[Engine]:
+    """A browser of each engine, started once; a missing one is skipped, but never in CI."""
     if request.param.missing:
         message = f"this test needs {request.param.missing}"
         pytest.fail(message) if os.environ.get("CI") else pytest.skip(message)
@@ -38,6 +43,16 @@ def engine(request: pytest.FixtureRequest) -> Iterator[Engine]:
     with started.stack:
         started.open()
         yield started
+
+
+@pytest.fixture
+def engine(started: Engine) -> Iterator[Engine]:
+    """The browser, which forgets what a test left in it."""
+    started.goto("about:blank")
+    started.errors.clear()
+    yield started
+    started.value(FORGET)
+    started.goto("about:blank")
     assert started.errors == []
 
 

@@ -13,6 +13,8 @@ STEADY = {1440: 0.1, 390: 0.2}
 phone two pages do, as their lines end elsewhere once the typeface has come (decision 036)."""
 HEIGHTS = {1440: 900, 390: 844}
 MAIN = ["index.html", *(name for name in CHAPTERS if "deeper" not in name)]
+QUIET = 6
+"""Rounds of 25 milliseconds in which nothing more is asked for."""
 WATCH = """if (!window.moved) {
     window.moved = [];
     new PerformanceObserver((list) => window.moved.push(...list.getEntries()))
@@ -30,10 +32,13 @@ def shifts(page: Page, address: str) -> list[list]:
         page.route(late, lambda route: waiting.append(route))
 
     def let_through(kind: str) -> None:
-        for _ in range(20):
-            for route in [one for one in waiting if kind in one.request.url]:
+        still = 0
+        while still < QUIET:
+            ready = [one for one in waiting if kind in one.request.url]
+            for route in ready:
                 waiting.remove(route)
                 route.continue_()
+            still = 0 if ready else still + 1
             page.wait_for_timeout(25)
 
     page.goto(address, wait_until="commit")

@@ -169,11 +169,11 @@ class Child:
 
         from tformer.course.values import encode
         from tformer.exercises import guard
-        from tformer.exercises.habits import HABITS
+        from tformer.exercises.habits import TRIED
 
         self.given.clear()
         self.handed = [self._received(argument) for argument in arguments]
-        for habit in HABITS:
+        for habit in TRIED:
             habit.used = False
         stops: Any = dict.fromkeys(raised, "raise")
         with np.errstate(all="ignore"):
@@ -186,7 +186,7 @@ class Child:
                 "error": outcome.error and _error(outcome.error, place),
                 "printed": bool(outcome.printed),
                 "measured": outcome.measured,
-                "used": [habit.__name__ for habit in HABITS if habit.used],
+                "used": [habit.__name__ for habit in TRIED if habit.used],
             }
 
     def _received(self, coded: Any) -> Any:

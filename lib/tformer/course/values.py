@@ -18,9 +18,9 @@ from typing import Any
 import numpy as np
 
 from tformer.exercises.answer import Wrong, would_be_numbers
-from tformer.exercises.habits import HABITS
+from tformer.exercises.habits import TRIED
 
-KINDS: dict[str, type[np.ndarray]] = {habit.__name__: habit for habit in HABITS}
+KINDS: dict[str, type[np.ndarray]] = {habit.__name__: habit for habit in TRIED}
 NUMBERS = re.compile(r"[<>|][biufc]\d{1,2}")
 LONGEST = 1024  # bits of a whole number that is sent
 Coded = list[Any]
@@ -78,7 +78,7 @@ def _encode(value: Any, lend: Lend | None) -> Coded:
         return ["other", _name(type(value)), would_be_numbers(array)]
     scalar = isinstance(value, np.generic)
     data = base64.b64encode(np.ascontiguousarray(array).tobytes()).decode()
-    kind = type(value).__name__ if type(value) in HABITS else ""
+    kind = type(value).__name__ if type(value) in TRIED else ""
     return ["number" if scalar else "array", array.dtype.str, list(array.shape), data, kind]
 
 

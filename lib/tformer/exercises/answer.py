@@ -85,6 +85,7 @@ class Answer:
         self.printed = False
         self.progress = 0  # calls begun and calls that have come to an end
         self.hung = False
+        self.arrays = False  # whether it has been handed any
 
     def again(self, kind: type[Array]) -> Answer:
         """Return the same answer untested, for arrays of another kind and the time that is left."""
@@ -225,6 +226,7 @@ class Answer:
 
     def _copied(self, value: Any) -> Any:
         if isinstance(value, Array):
+            self.arrays = True
             return value.copy().view(self.kind)
         return fresh(value)
 

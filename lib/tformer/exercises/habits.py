@@ -144,21 +144,40 @@ class Kept(Along):
 HABITS: tuple[type[Habit], ...] = (LastTwo, SideBySide, FromTheEnd, Kept)
 
 
+class AnyHabit(LastTwo, SideBySide, FromTheEnd, Kept):
+    """All of them at once: until one comes into play, everything is as with NumPy's own arrays."""
+
+    def _meant(self, options: Options) -> Options:
+        return Kept._meant(self, FromTheEnd._meant(self, options))
+
+
+TRIED: tuple[type[Habit], ...] = (AnyHabit, *HABITS)
+"""The kinds of arrays that an answer may be handed."""
+
+
 def because(test: Callable[[Answer], None], failed: Answer, progress: int) -> str:
     """Say which habit of NumPy made an answer fail after so much progress; "" if none did.
 
-    A habit is to blame if the answer relies on it, and gets further in the test without it.
+    A habit is to blame if the answer relies on it, and gets further in the test without it. Most
+    answers rely on none of them, and are tried once more only; not at all without any array.
     """
-    if failed.hung:
+    if failed.hung or not failed.arrays or not _retried(AnyHabit, test, failed, progress)[0]:
         return ""
     for habit in HABITS:
-        habit.used = False
-        other = failed.again(habit)
-        further = True
-        try:
-            test(other)
-        except Exception:  # also a fault of the book, which the answer did not meet
-            further = other.progress > progress
-        if habit.used and further:
+        if all(_retried(habit, test, failed, progress)):
             return habit.because
     return ""
+
+
+def _retried(
+    habit: type[Habit], test: Callable[[Answer], None], failed: Answer, progress: int
+) -> tuple[bool, bool]:
+    """Return whether a habit comes into play, and whether the answer gets further without it."""
+    habit.used = False
+    other = failed.again(habit)
+    further = True
+    try:
+        test(other)
+    except Exception:  # also a fault of the book, which the answer did not meet
+        further = other.progress > progress
+    return habit.used, further
