@@ -8,24 +8,11 @@ from tformer.chapters.ch17.circuits import BEGUN, NOUNS, TASKS
 CALM = ("one head, noun", "two layers, weights")
 """In these rounding does not grow: noise of 1e-15 in the first parameters left every stored digit
 as it was after 600 steps."""
-ENDS = {
-    "two layers, noun": {
-        "right": (0.976, 1),
-        "meant": (0.8, 1),
-        "last looks": (0, 0.6),
-        "animal": (0.9, 1),
-    },
-    "two layers, colour": {
-        "right": (0.99, 1),
-        "last looks": (0.99, 1),
-        "trouble asks": (0, 0.65),
-        "carried": (0.3, 0.7),
-    },
-}
-"""What the page concludes from two others, as bounds. Noise, PyTorch without its vector kernels and
-another processor took the first to right answers of .998 to 1, a mean weight of .870 to .889 on the
-noun, .34 to .43 left by the cut, and 1.00 in the row of the book; the number of which nothing is
-concluded, "it asks", went from .75 to .98."""
+PICTURE = {"right": (0.976, 1), "meant": (0.8, 1), "last looks": (0, 0.6)}
+"""What the page concludes from seed 5 of "two layers, noun", as bounds. Noise, PyTorch without its
+vector kernels and two other processors took this training to right answers of .998 to 1, a mean
+weight of .870 to .889 on the right noun, and .34 to .43 left by the cut; "it asks", from which
+nothing is concluded, went from .75 to .98."""
 
 
 @pytest.mark.parametrize("name", BEGUN)
@@ -38,7 +25,7 @@ def test_a_training_begins_as_it_is_stored(name: str) -> None:
 
 @pytest.mark.parametrize("name", CALM)
 def test_a_calm_training_ends_as_it_is_stored(name: str) -> None:
-    """To a sentence or two of 504."""
+    """To three sentences of 504."""
     task, seed = TASKS[name], BEGUN[name]
     trained = circuits.learnt(task, seed)
     found = circuits.measured(task, *trained)
@@ -49,17 +36,28 @@ def test_a_calm_training_ends_as_it_is_stored(name: str) -> None:
             assert turned == pytest.approx(exchanged.stored()[half][seed], abs=0.005)
 
 
-@pytest.mark.parametrize("name", ENDS)
-def test_a_training_ends_where_the_page_says(name: str) -> None:
+def test_the_circuit_of_colours_is_there_after_a_quarter_of_the_steps() -> None:
+    """And is the one that is stored; the other steps, a minute, sharpen its weights.
+
+    Here too rounding does not grow: with noise all 2000 steps end at the stored digits.
+    """
+    name = "two layers, colour"
     task, seed = TASKS[name], BEGUN[name]
-    model, colours = circuits.learnt(task, seed)
-    found, stored = circuits.measured(task, model, colours), circuits.stored()[name][seed]
-    if task.asked == "colour":
-        found["carried"] = exchanged.carried(task, model, colours)
-        stored["carried"] = exchanged.stored()["colour"][seed]
-    else:
-        found["animal"] = circuits.row(task, model)[NOUNS[0]]
-        stored["animal"] = circuits.stored_rows()[seed][NOUNS[0]]
-    for key, (low, high) in ENDS[name].items():
-        assert low <= found[key] <= high, key
-        assert low <= stored[key] <= high, f"{key}, stored"
+    trained, stored = circuits.learnt(task, seed, until=500), circuits.stored()[name][seed]
+    found = circuits.measured(task, *trained)
+    for key in ("right", *circuits.cuts_of(task)):
+        assert found[key] == pytest.approx(stored[key], abs=0.02), key
+    carried = exchanged.carried(task, *trained)
+    assert carried == pytest.approx(exchanged.stored()["colour"][seed], abs=0.02)
+
+
+def test_the_picture_comes_again() -> None:
+    """On this processor, with other digits: rounding has grown long before the end."""
+    name = "two layers, noun"
+    task, seed = TASKS[name], BEGUN[name]
+    trained = circuits.learnt(task, seed)
+    for found in (circuits.measured(task, *trained), circuits.stored()[name][seed]):
+        for key, (low, high) in PICTURE.items():
+            assert low <= found[key] <= high, key
+    for row in (circuits.row(task, trained[0]), circuits.stored_rows()[seed]):
+        assert row[NOUNS[0]] > 0.9

@@ -5,8 +5,8 @@ sixth of the pairs of nouns held out. Each pair is drawn, then who is meant by a
 trouble that fits: so no preference for a noun is right in more than half. What all trainings came
 to is in `seeds.json`, the models of the page in `models`; the tests train some again.
 
-Rounding differs between processors, and training makes the difference grow: it is below 1e-10
-after 50 steps, and after 200 two trainings from one seed are two trainings.
+Rounding differs between processors, and some trainings make the difference grow: that of seed 5 of
+"two layers, noun" is the same to 1e-13 after 50 steps, and another one after 200.
 """
 
 from __future__ import annotations
