@@ -11,6 +11,7 @@ from tformer import fast, reference
 from tformer.arguments import checked, require_axis, require_count, require_positive
 from tformer.docstrings import documented
 from tformer.fast.checks import checked as fast_checked
+from tformer.parameters import NormParameters
 from tformer.shapes import ShapeError
 
 
@@ -75,6 +76,39 @@ def test_optional_arrays_may_be_left_out() -> None:
     assert run(x)[1] == run(x, None)[1] == run(x, bias=None)[1] == 0
     assert run(x, mask)[1] == run(x, bias=x)[1] == run(x, None, x)[1] == 1
     assert run(bias=x, mask=mask, x=x)[1] == 2
+
+
+def test_what_was_found_good_is_looked_at_again() -> None:
+    """A tree is frozen, but an array in it may change its shape or its dtype in place."""
+    norm, x = NormParameters(np.ones(4)), np.ones((2, 4))
+    reference.rms_norm(x, norm)
+    norm.gain.resize((2, 2), refcheck=False)
+    with pytest.raises(ShapeError, match=r"^rms_norm: parameters\.gain needs 1 axis"):
+        reference.rms_norm(x, norm)
+    ours, given = NormParameters(torch.ones(4)), torch.ones(2, 4)
+    fast.rms_norm(given, ours)
+    ours.gain.data = ours.gain.double()
+    with pytest.raises(
+        TypeError, match=r"x is torch\.float32 but parameters\.gain is torch\.float64"
+    ):
+        fast.rms_norm(given, ours)
+
+
+def test_only_the_outermost_call_is_made_by_another() -> None:
+    made = []
+
+    def outermost(function: Any, args: Any, kwargs: Any, found: list[np.ndarray]) -> Any:
+        made.append((function.__name__, [x.shape for x in found]))
+        return function(*args, **kwargs)
+
+    inner = checked(area, outermost=outermost)
+
+    def twice(x: np.ndarray, tokens: np.ndarray) -> np.ndarray:
+        return inner(inner(x, tokens), tokens)  # the second would be refused alone
+
+    twice.__doc__ = area.__doc__
+    checked(twice, outermost=outermost)(np.ones((1, 2, 3)), tokens=np.ones(2, int))
+    assert made == [("twice", [(1, 2, 3), (2,)])]
 
 
 def test_several_results_need_names() -> None:

@@ -81,16 +81,15 @@ CALL = _Call()
 
 
 def _numpy_holds(x: Any) -> str:
-    if not isinstance(x, np.ndarray) or _numpy_oddity(x):
-        return ""
-    return NUMPY_HOLDS.get((x.dtype.kind, x.dtype.itemsize), "")
+    if type(x) is np.ndarray or (isinstance(x, np.ndarray) and not _numpy_oddity(x)):
+        return NUMPY_HOLDS.get(x.dtype.char, "")
+    return ""
 
 
 NUMPY_HOLDS = {
-    **{("f", size): FLOATING for size in (2, 4, 8)},
-    **{("i", size): "integer" for size in (1, 2, 4, 8)},
-    **{("u", size): "integer" for size in (1, 2, 4)},
-    ("b", 1): "boolean",
+    **dict.fromkeys("efd", FLOATING),
+    **{code: "integer" for code in np.typecodes["AllInteger"] if np.iinfo(code).max < 2**63},
+    "?": "boolean",
 }
 
 
@@ -105,25 +104,33 @@ NUMPY = Arrays(np.ndarray, _numpy_holds, _numpy_oddity)
 
 
 class Wanted(NamedTuple):
-    """An array that a function takes: what `documented` says of it, ready for every call.
+    """An array that a function takes, as its docstring says: `alike` if all such have one dtype."""
 
-    If it lies in a dataclass, `argument` is that, and `field` leads to it: names of fields, and `*`
-    for each of several. `kinds` are the classes on the way, `argument`'s first. It may be None if
-    it is `optional`, the whole argument if it `may_lack`.
-    """
-
-    name: str
-    argument: str
-    position: int
-    kinds: tuple[type[Any], ...]
-    field: tuple[str, ...]
     axes: Axes
     content: str
+    alike: bool
     optional: bool
-    may_lack: bool
 
 
-def checked(function: Function, arrays: Arrays = NUMPY) -> Function:
+class Tree(NamedTuple):
+    """A dataclass that a function takes, or a tuple of several: what lies at each of its fields.
+
+    It is `optional` if each array in it is.
+    """
+
+    kind: type[Any]
+    several: bool
+    optional: bool
+    fields: tuple[tuple[str, "Wanted | Tree"], ...]
+
+
+Found = tuple[str, Wanted, Any]
+"""The name of an array, what it must be, and the array."""
+
+
+def checked(
+    function: Function, arrays: Arrays = NUMPY, outermost: Callable[..., Any] | None = None
+) -> Function:
     """Hold every call of `function` to the shapes and ranges in its docstring.
 
     Arrays must be plain ones of the library that is named; those of floating-point numbers must
@@ -133,41 +140,39 @@ def checked(function: Function, arrays: Arrays = NUMPY) -> Function:
     to say so.
 
     The outermost call is checked, and what it calls in its turn trusts it: so an error names the
-    function that was called, and a check costs its microseconds once.
+    function that was called, and a check costs its microseconds once. Where `outermost` is given,
+    it makes that call: it takes the function, its arguments by place and by name, and the arrays
+    that were found in them.
     """
     where, said = function.__name__, documented(function)
     wanted, ranges = _wanted(function, said, arrays), _ranges(function, said)
-    plain = _plain(function, said)
+    plain, holds, traced = _plain(function, said), arrays.holds, arrays.traced
 
-    def hold(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:
-        """Raise, or return the positional arguments; numbers become plain ones."""
+    def hold(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], list[Named]]:
+        """Raise, or return the positional arguments and all arrays; numbers become plain ones."""
         for argument, position, kind in plain:
             x = args[position] if position < len(args) else kwargs.get(argument, MISSING)
             if x is not MISSING and not isinstance(x, kind):
                 raise TypeError(_no_such(where, argument, f"a {kind.__name__}", x))
-        given, alike = [], []
-        walked: dict[Any, list[tuple[str, Any]]] = {}
-        for known, argument, position, kinds, field, axes, content, optional, lacks in wanted:
+        given: list[Named] = []
+        alike: list[tuple[str, Any]] = []
+        for argument, position, what, may_lack in wanted:
             x = args[position] if position < len(args) else kwargs.get(argument, MISSING)
-            if lacks and (x is None or x is MISSING):
+            if may_lack and (x is None or x is MISSING):
                 continue
             if x is MISSING:
-                return args  # Python says what is missing
-            if field and x is None:
-                raise TypeError(_no_such(where, argument, f"a {kinds[0].__name__}", x))
-            found = [(argument, x)]
-            if field:
-                found = _found(where, found, kinds, field, optional, walked)
-            for name, x in found:
-                if optional and x is None:
-                    continue
-                if arrays.holds(x) != content:
-                    raise TypeError(f"{where}: {name} must {_expected(x, arrays, content)}")
-                given.append((name, axes, x))
-                if known not in said.kinds:
-                    alike.append((name, x.dtype))
-        if not arrays.mixed():
-            _require_one_dtype(where, alike)
+                return args, given  # Python says what is missing
+            found: list[Found] = [(argument, what, x)]  # type: ignore[list-item]
+            if isinstance(what, Tree):
+                found = _found(where, argument, x, what)
+            for name, (axes, content, all_alike, _), array in found:
+                if holds(array) != content:
+                    raise TypeError(f"{where}: {name} must {_expected(array, arrays, content)}")
+                given.append((name, axes, array))
+                if all_alike:
+                    alike.append((name, array.dtype))
+        if any(x != alike[0][1] for _, x in alike) and not arrays.mixed():
+            raise TypeError(_of_two_dtypes(where, alike))
         sizes = bind_all(where, given)
         for name, position, require in ranges:
             if position < len(args):
@@ -175,18 +180,20 @@ def checked(function: Function, arrays: Arrays = NUMPY) -> Function:
                 args = (*args[:position], value, *args[position + 1 :])
             elif name in kwargs:
                 kwargs[name] = require(where, kwargs[name], given, sizes)
-        return args
+        return args, given
 
     @functools.wraps(function)
     def run(*args: Any, **kwargs: Any) -> Any:
-        if arrays.traced():
-            return function(*hold(args, kwargs), **kwargs)
+        if traced():
+            return function(*hold(args, kwargs)[0], **kwargs)
         if CALL.held:
             return function(*args, **kwargs)
-        args = hold(args, kwargs)
+        args, given = hold(args, kwargs)
         try:
             CALL.held = True
-            return function(*args, **kwargs)
+            if outermost is None:
+                return function(*args, **kwargs)
+            return outermost(function, args, kwargs, [x for *_, x in given])
         finally:
             CALL.held = False
 
@@ -194,21 +201,67 @@ def checked(function: Function, arrays: Arrays = NUMPY) -> Function:
     return run  # type: ignore[return-value]
 
 
-def _wanted(function: Function, said: Documented, arrays: Arrays) -> list[Wanted]:
-    hints, places = get_type_hints(function), list(inspect.signature(function).parameters)
-    wanted = []
+def _wanted(
+    function: Function, said: Documented, arrays: Arrays
+) -> list[tuple[str, int, Wanted | Tree, bool]]:
+    """For each argument that is or holds arrays its name, its place, what it is, if it may lack."""
+    hints, paths = get_type_hints(function), dict[str, Any]()
     for name, axes in zip(said.names, axes_of(said.spec), strict=True):
+        content, optional = said.kinds.get(name, FLOATING), name in said.optional
+        content = FLOATING if content == "real" else content
+        one = Wanted(axes, content, name not in said.kinds, optional)
         argument, *field = name.split(".")
         kind = hints[argument]
         if not field and arrays.kind not in (kind, *get_args(kind)):
             raise TypeError(f"{function.__name__}: {name} is not annotated as {arrays.kind}")
-        content, optional = said.kinds.get(name, FLOATING), name in said.optional
-        content = FLOATING if content == "real" else content
-        kinds, place = _classes(kind, field), places.index(argument)
-        lacks = type(None) in get_args(hints[argument])
-        found = Wanted(name, argument, place, kinds, (*field,), axes, content, optional, lacks)
-        wanted.append(found)
-    return wanted
+        *way, last = argument, *field
+        inner = paths
+        for part in way:
+            inner = inner.setdefault(part, {})
+        inner[last] = one
+    return [
+        (name, place, _tree(hints[name], paths[name]), type(None) in get_args(hints[name]))
+        for place, name in enumerate(inspect.signature(function).parameters)
+        if name in paths
+    ]
+
+
+def _tree(annotation: Any, what: Any) -> Wanted | Tree:
+    """What is at an argument or a field, from a dictionary of what is at each of its fields."""
+    if isinstance(what, Wanted):
+        return what
+    kind, several = dataclass_of(annotation), "*" in what
+    hints = get_type_hints(kind)
+    inner = (what["*"] if several else what).items()
+    fields = tuple((name, _tree(hints[name], one)) for name, one in inner)
+    return Tree(kind, several, all(one.optional for _, one in fields), fields)
+
+
+def _found(where: str, argument: str, x: Any, tree: Tree) -> list[Found]:
+    """The arrays of a dataclass, or of several, with their names."""
+    if x is None:
+        raise TypeError(_no_such(where, argument, f"a {tree.kind.__name__}", x))
+    found: list[Found] = []
+
+    def walk(name: str, x: Any, tree: Tree) -> None:
+        kind, several, optional, fields = tree
+        if several and not isinstance(x, tuple):
+            raise TypeError(_no_such(where, name, f"a tuple of {kind.__name__}", x))
+        each = [(f"{name}[{i}]", one) for i, one in enumerate(x)] if several else [(name, x)]
+        for at, one in each:
+            if one is None and optional:
+                continue
+            if not isinstance(one, kind):
+                raise TypeError(_no_such(where, at, f"a {kind.__name__}", one))
+            for field, inner in fields:
+                y = getattr(one, field)
+                if isinstance(inner, Tree):
+                    walk(f"{at}.{field}", y, inner)
+                elif y is not None or not inner.optional:
+                    found.append((f"{at}.{field}", inner, y))
+
+    walk(argument, x, tree)
+    return found
 
 
 def _plain(function: Function, said: Documented) -> list[tuple[str, int, type[Any]]]:
@@ -220,45 +273,6 @@ def _plain(function: Function, said: Documented) -> list[tuple[str, int, type[An
         for place, name in enumerate(inspect.signature(function).parameters)
         if name not in of_arrays and dataclass_of(hints[name]) is hints[name]
     ]
-
-
-def _classes(annotation: Any, field: list[str]) -> tuple[type[Any], ...]:
-    """The dataclasses on the way to a field, one for each of its parts."""
-    found = []
-    for part in field:
-        found.append(kind := dataclass_of(annotation))
-        annotation = kind if part == "*" else get_type_hints(kind)[part]
-    return tuple(found)
-
-
-def _found(
-    where: str,
-    found: list[tuple[str, Any]],
-    kinds: tuple[Any, ...],
-    field: tuple[str, ...],
-    optional: bool,
-    walked: dict[Any, list[tuple[str, Any]]],
-) -> list[tuple[str, Any]]:
-    """What lies at a field of a dataclass, or at the fields of several, with its name.
-
-    `walked` holds what was found on the way to other fields, and comes to hold this way.
-    """
-    if not field:
-        return found
-    *way, part = field
-    key = (found[0][0], optional, *way)
-    if key not in walked:
-        found = _found(where, found, kinds[:-1], (*way,), optional, walked)
-        walked[key] = [(at, y) for at, y in found if y is not None] if optional else found
-    found, kind = walked[key], kinds[-1]
-    wanted = tuple if part == "*" else kind
-    for at, y in found:
-        if not isinstance(y, wanted):
-            what = f"a tuple of {kind.__name__}" if part == "*" else f"a {kind.__name__}"
-            raise TypeError(_no_such(where, at, what, y))
-    if part == "*":
-        return [(f"{at}[{i}]", z) for at, y in found for i, z in enumerate(y)]
-    return [(f"{at}.{part}", getattr(y, part)) for at, y in found]
 
 
 def _no_such(where: str, name: str, wanted: str, x: Any) -> str:
@@ -308,13 +322,10 @@ def _expected(x: Any, arrays: Arrays, content: str) -> str:
     return f"hold {plural}{limits}; got {x.dtype}"
 
 
-def _require_one_dtype(where: str, alike: list[tuple[str, Any]]) -> None:
-    for name, dtype in alike:
-        first, one = alike[0]
-        if dtype != one:
-            raise TypeError(
-                f"{where}: {first} is {one} but {name} is {dtype}; give both the same dtype"
-            )
+def _of_two_dtypes(where: str, alike: list[tuple[str, Any]]) -> str:
+    first, one = alike[0]
+    name, dtype = next(x for x in alike if x[1] != one)
+    return f"{where}: {first} is {one} but {name} is {dtype}; give both the same dtype"
 
 
 def require_axis(where: str, n_axes: int, axis: Any) -> int:

@@ -80,11 +80,11 @@ def bind_all(where: str, arrays: list[Named]) -> Sizes:
     sizes: Sizes = {}
     leading: tuple[int, ...] = ()
     for name, axes, array in arrays:
-        shape = tuple(array.shape)
+        shape = array.shape
         text, dots, letters = axes
         n_leading = len(shape) - len(letters)
         if n_leading < 0 or (n_leading and not dots):
-            raise ShapeError(f"{where}: {_wrong_number(name, axes)}; got shape {shape}")
+            raise ShapeError(f"{where}: {_wrong_number(name, axes)}; got shape {tuple(shape)}")
         for i, (letter, or_1) in enumerate(letters, n_leading):
             size = shape[i]
             if or_1 and size == 1:
@@ -92,10 +92,10 @@ def bind_all(where: str, arrays: list[Named]) -> Sizes:
             if sizes.setdefault(letter, size) != size:
                 raise ShapeError(
                     f"{where}: axis {letter} is {_elsewhere(letter, sizes[letter], name, arrays)} "
-                    f"{size} in {name} ({text}); got shape {shape}"
+                    f"{size} in {name} ({text}); got shape {tuple(shape)}"
                 )
         if n_leading and shape[:n_leading] != leading:
-            leading = _broadcast(where, name, leading, shape[:n_leading])
+            leading = _broadcast(where, name, leading, tuple(shape[:n_leading]))
     for small, large in DIVIDES:
         if small in sizes and large in sizes:
             _require_divides(where, small, large, sizes)

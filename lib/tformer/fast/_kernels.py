@@ -197,8 +197,8 @@ def _four_axes(x: Tensor, leading: tuple[int, ...]) -> Tensor:
     """`x` with its leading axes repeated and folded to two; no copy if there were no more."""
     if x.stride(-1) != 1:
         x = x.contiguous()
-    if len(leading) == 2 and x.shape[:-2] == leading:
-        return x
+    if x.shape[:-2] == leading and 0 < len(leading) < 3:
+        return x if len(leading) == 2 else x.unsqueeze(0)
     if x.shape[:-2].numel() < math.prod(leading):
         x = x.contiguous()  # so that folding copies no repetition
     x = x.expand(*leading, *x.shape[-2:])

@@ -13,6 +13,7 @@ from tformer.docstrings import FLOATING
 __all__ = ["checked", "require_values"]
 
 Function = TypeVar("Function", bound=Callable[..., Any])
+STRIDED = torch.strided
 HOLDS = {
     **dict.fromkeys((torch.float16, torch.bfloat16, torch.float32, torch.float64), FLOATING),
     **dict.fromkeys((torch.int8, torch.int16, torch.int32, torch.int64), "integer"),
@@ -33,9 +34,9 @@ def require_values(where: str, name: str, tensor: Tensor) -> None:
 
 
 def _holds(x: Any) -> str:
-    if not isinstance(x, Tensor) or _oddity(x):
+    if type(x) is not Tensor and (not isinstance(x, Tensor) or _oddity(x)):
         return ""
-    return HOLDS.get(x.dtype, "")
+    return HOLDS.get(x.dtype, "") if x.layout is STRIDED and not x.is_nested else ""
 
 
 def _oddity(tensor: Tensor) -> str:

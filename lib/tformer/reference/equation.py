@@ -1,27 +1,17 @@
 """What all reference functions share, so that each body is its equation and nothing else."""
 
-import functools
-import threading
 from collections.abc import Callable
+from functools import partial
 from typing import Any, TypeVar
 
 import numpy as np
 
 from tformer.arguments import checked
-from tformer.parameters import leaves, tree_map
+from tformer.parameters import tree_map
 
 __all__ = ["equation", "recurrence"]
 
 Function = TypeVar("Function", bound=Callable[..., Any])
-
-
-class _Call(threading.local):
-    """Whether this thread is inside a function whose arguments have been widened."""
-
-    wide = False
-
-
-CALL = _Call()
 
 
 def equation(function: Function) -> Function:
@@ -32,30 +22,29 @@ def equation(function: Function) -> Function:
     unless it holds integers or booleans. What is called inside finds everything widened.
     An overflow gives inf and an undefined result NaN, without a warning, as in PyTorch.
     """
-    return _computed(function, lambda result: tree_map(_narrow, result))
+    return checked(function, outermost=partial(_computed, narrow=partial(tree_map, _narrow)))
 
 
 def recurrence(function: Function) -> Function:
     """As `equation`; what a function returns after its first result, to go on with, stays wide."""
-    return _computed(function, lambda results: (_narrow(results[0]), *results[1:]))
+    return checked(
+        function,
+        outermost=partial(_computed, narrow=lambda results: (_narrow(results[0]), *results[1:])),
+    )
 
 
-def _computed(function: Function, narrowed: Callable[[Any], Any]) -> Function:
-    @functools.wraps(function)
-    def run(*args: Any, **kwargs: Any) -> Any:
-        if CALL.wide:
+def _computed(
+    function: Callable[..., Any],
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+    found: list[np.ndarray],
+    narrow: Callable[[Any], Any],
+) -> Any:
+    with np.errstate(all="ignore"):
+        if not any(map(_is_half, found)):
             return function(*args, **kwargs)
-        try:
-            CALL.wide = True
-            with np.errstate(all="ignore"):
-                if not any(map(_is_half, leaves((args, kwargs)))):
-                    return function(*args, **kwargs)
-                args, kwargs = tree_map(_widen, (args, kwargs))
-                return narrowed(function(*args, **kwargs))
-        finally:
-            CALL.wide = False
-
-    return checked(run)  # type: ignore[return-value]
+        args, kwargs = tree_map(_widen, (args, kwargs))
+        return narrow(function(*args, **kwargs))
 
 
 def _is_half(x: Any) -> bool:

@@ -1,6 +1,7 @@
 """Attention of every head, where several heads may share keys and values (chapter 6).
 
-A head is a round of a loop, which is the definition; `tformer.fast` computes all at once.
+Queries get an axis for the groups and one for the heads of a group, and keys and values an axis of
+size 1 there: so each head finds those of its group. The gradients go through the heads in a loop.
 """
 
 from collections.abc import Iterator
@@ -57,12 +58,9 @@ def grouped_attention(
     -----
     Equation eq-grouped-attention; [ainslie2023], section 2.2, with one group as in [shazeer2019].
     """
-    mask = _causal(q, k, mask, causal, offset)
-    outputs = [
-        attention(q[..., h, :, :], k[..., g, :, :], v[..., g, :, :], mask, table, scale)
-        for h, g, table in _heads(q, k, bias)
-    ]
-    return np.stack(outputs, axis=-3)
+    q_G, mask, bias = _by_groups(q, k, _causal(q, k, mask, causal, offset), bias)
+    y = attention(q_G, k[..., np.newaxis, :, :], v[..., np.newaxis, :, :], mask, bias, scale)
+    return _by_heads(y, q)
 
 
 @equation
@@ -103,12 +101,8 @@ def grouped_attention_weights(
     -----
     Equation eq-grouped-attention-weights; [ainslie2023], section 2.2.
     """
-    mask = _causal(q, k, mask, causal, offset)
-    tables = [
-        attention_weights(q[..., h, :, :], k[..., g, :, :], mask, table, scale)
-        for h, g, table in _heads(q, k, bias)
-    ]
-    return np.stack(tables, axis=-3)
+    q_G, mask, bias = _by_groups(q, k, _causal(q, k, mask, causal, offset), bias)
+    return _by_heads(attention_weights(q_G, k[..., np.newaxis, :, :], mask, bias, scale), q)
 
 
 @equation
@@ -177,7 +171,7 @@ def _causal(
     q: np.ndarray, k: np.ndarray, mask: np.ndarray | None, causal: bool, offset: int
 ) -> np.ndarray | None:
     """The mask, and no key after a query's position."""
-    if not causal:
+    if not causal or k.shape[-2] <= offset + 1:  # no key stands after any query
         return mask
     no_later = causal_mask(q.shape[-2], k.shape[-2], offset)
     return no_later if mask is None else mask & no_later
@@ -188,3 +182,22 @@ def _heads(q: np.ndarray, k: np.ndarray, bias: np.ndarray | None) -> Iterator[He
     size = q.shape[-3] // k.shape[-3]
     for h in range(q.shape[-3]):
         yield h, h // size, None if bias is None else bias[..., h % bias.shape[-3], :, :]
+
+
+def _by_groups(
+    q: np.ndarray, k: np.ndarray, mask: np.ndarray | None, bias: np.ndarray | None
+) -> tuple[np.ndarray, np.ndarray | None, np.ndarray | None]:
+    """Queries, mask and bias with an axis for the groups and one for the heads of a group."""
+    groups = (k.shape[-3], q.shape[-3] // k.shape[-3])
+    q_G = q.reshape(*q.shape[:-3], *groups, *q.shape[-2:])
+    if mask is not None:
+        mask = mask[..., np.newaxis, np.newaxis, :, :]
+    if bias is not None:
+        those = (1, 1) if bias.shape[-3] == 1 else groups
+        bias = bias.reshape(*bias.shape[:-3], *those, *bias.shape[-2:])
+    return q_G, mask, bias
+
+
+def _by_heads(x_G: np.ndarray, q: np.ndarray) -> np.ndarray:
+    """What the heads of all groups give, with one axis for all heads."""
+    return x_G.reshape(*x_G.shape[:-4], q.shape[-3], *x_G.shape[-2:])

@@ -97,7 +97,7 @@ def rope(
     Equation eq-rope; [su2024], whose pairs are adjacent. Computed in the precision of x.
     """
     first, second = _pairs("rope", x, pairing)
-    sinusoids = sinusoids.astype(x.dtype)
+    sinusoids = sinusoids.astype(x.dtype, copy=False)
     sine, cosine = sinusoids[..., 0::2], sinusoids[..., 1::2]
     first, second = (
         first * cosine - second * sine,
@@ -134,7 +134,7 @@ def rope_vjp(sinusoids: np.ndarray, grad: np.ndarray, pairing: str = "adjacent")
     Equation eq-rope-vjp; [su2024]. A rotation's inverse is its transpose.
     """
     first, second = _pairs("rope_vjp", grad, pairing)
-    sinusoids = sinusoids.astype(grad.dtype)
+    sinusoids = sinusoids.astype(grad.dtype, copy=False)
     sine, cosine = sinusoids[..., 0::2], sinusoids[..., 1::2]
     return _together(first * cosine + second * sine, second * cosine - first * sine, pairing)
 

@@ -36,7 +36,7 @@ def softmax(x: np.ndarray, axis: int = -1, beta: float = 1.0) -> np.ndarray:
     """
     terms = np.exp(beta * (x - _shift(x, axis)))
     total = terms.sum(axis=axis, keepdims=True)
-    return terms / np.where(total == 0, 1, total)
+    return terms / np.maximum(total, 1)  # the largest term is 1, if there is any
 
 
 @equation
@@ -63,7 +63,7 @@ def log_softmax(x: np.ndarray, axis: int = -1, beta: float = 1.0) -> np.ndarray:
     """
     exponent = beta * (x - _shift(x, axis))
     total = np.exp(exponent).sum(axis=axis, keepdims=True)
-    return exponent - np.log(np.where(total == 0, 1, total))
+    return exponent - np.log(np.maximum(total, 1))
 
 
 @equation
@@ -175,6 +175,5 @@ def softmax_jacobian(p: np.ndarray, beta: float = 1.0) -> np.ndarray:
 
 
 def _shift(x: np.ndarray, axis: int) -> np.ndarray:
-    """Largest score along `axis`, or 0 where there is nothing above -inf."""
-    largest = x.max(axis=axis, keepdims=True, initial=-np.inf)
-    return np.where(largest == -np.inf, 0, largest)
+    """Largest score along `axis`, or the least finite number where all are -inf."""
+    return x.max(axis=axis, keepdims=True, initial=np.finfo(x.dtype).min)

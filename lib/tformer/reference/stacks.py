@@ -130,7 +130,8 @@ def places_of(
     n_keys = n_queries + offset
     if p.blocks and c.positions == "rope":
         places = np.arange(n_queries) + offset
-        return None, sinusoidal(places, p.blocks[0].heads.w_q.shape[-1], c.base)
+        turns = sinusoidal(places, p.blocks[0].heads.w_q.shape[-1], c.base)
+        return None, turns.astype(like.dtype)
     if p.blocks and c.positions == "alibi":
         n_heads = p.blocks[0].heads.w_q.shape[0]
         return alibi_bias(n_heads, n_queries, n_keys, offset).astype(like.dtype), None

@@ -30,7 +30,7 @@ MUTANTS = slipped(
             merge: twice what the heads bring
     """,
     grouped_attention="""
-        mask, table, scale → mask, None, scale
+        mask, bias, scale → mask, None, scale
             grouped attention: the bias left out
     """,
 )
