@@ -370,10 +370,10 @@ check("6.9", belongs)
 # :label: ex-6-10
 # :nonumber:
 #
-# A word's vector has m columns of content, then three marks (nominative, accusative, verb), each 0 or 1, and
-# then 2m empty columns: m for *who* and m for *whom*. The verb has to collect the content of the
-# nominative in the first slot and that of the accusative in the second. Other words have a content
-# and no mark.
+# A word's vector has m columns of content, then three marks (nominative, accusative, verb), each 0
+# or 1, and then 2m empty columns: m for *who* and m for *whom*. The verb has to collect the content
+# of the nominative in the first slot and that of the accusative in the second. Other words have a
+# content and no mark.
 #
 # Write `collect(m)`. Return four arrays for two heads, with shapes `(2, d, d_k)`, `(2, d, d_k)`,
 # `(2, d, d_v)` and `(2, d_v, d)`, where d = 3m + 3, with any $d_k$ and $d_v$. Scaled by

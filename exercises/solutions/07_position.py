@@ -72,8 +72,8 @@ check("7.1", waves)
 # A's weights on B and on C change? Predict, and then let your function say so.
 #
 # Write `can_notice(scheme, change)` for the schemes `"none"` (no encoding and no mask), `"causal"`
-# (a causal mask only), `"sinusoidal"` (encodings added to the words), `"ALiBi"` and `"RoPE"`. Return
-# True or False.
+# (a causal mask only), `"sinusoidal"` (encodings added to the words), `"ALiBi"` and `"RoPE"`.
+# Return True or False.
 # ```
 
 # %%

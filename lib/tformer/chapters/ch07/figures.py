@@ -190,7 +190,8 @@ def ways(read: Mapping[str, tuple[np.ndarray, np.ndarray]]) -> Figure:
     for i, (name, (seen, told)) in enumerate(read.items()):
         top, n = 1.5 * i, len(seen)
         ax.add_patch(Rectangle((0, top), n, 1, facecolor="none", edgecolor=QUIET, linewidth=0.8))
-        true = told == np.arange(n)[::-1]
+        drawn = np.flatnonzero(told != np.arange(n)[::-1])  # keys nearer than all of these are true
+        true = np.arange(n) > drawn.max(initial=-1)
         kinds = np.where(seen > 0, 1 + true + 2 * (told >= TRAINED), 0)
         for start, end in pairwise([0, *(np.flatnonzero(np.diff(kinds)) + 1), n]):
             if not seen[start]:
