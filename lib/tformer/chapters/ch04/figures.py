@@ -189,7 +189,7 @@ def wrong(d: int = 64, n_heads: int = 8) -> Figure:
         for j, weight in enumerate(weights):
             if weight >= 0.005:
                 text = f"{weight:.2f}".replace("0.", ".")
-                ax.text(j + 0.5, y + 0.5, text, ha="center", va="center", fontsize=8)
+                ax.text(j + 0.5, y + 0.5, text, ha="center", va="center", fontsize=9.5)
     for j, word in enumerate((*row.WORDS, "sum")):
         bold = "bold" if j == row.ASKS else "normal"
         place = (j + 0.3, -0.1)

@@ -315,7 +315,7 @@ def wrong() -> Figure:
                 ax.add_patch(Rectangle((x + 0.07, y + 0.07), 0.86, 0.86, **look))
             if weight >= 0.005:
                 text = f"{weight:.2f}".replace("0.", ".").replace("1.00", "1")
-                ax.text(x + 0.5, y + 0.5, text, ha="center", va="center", fontsize=8)
+                ax.text(x + 0.5, y + 0.5, text, ha="center", va="center", fontsize=9.5)
     for j, word in enumerate(("padding", *WORDS)):
         bold = "bold" if j == seen else "normal"
         ax.text(j - 0.7, -0.1, word, rotation=55, va="bottom", fontsize=10, fontweight=bold)
