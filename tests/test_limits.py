@@ -33,10 +33,14 @@ def figure(caption):
     return cell
 
 
-def page(*cells, touch=True):
-    return new_notebook(
-        cells=[*([shown(WIDGET)] if touch else []), *cells, new_markdown_cell(CLOSING)]
-    )
+STRIPS = [new_code_cell(f"show(figures.strip({told}))") for told in ("told=False", "")]
+
+
+def page(*cells, touch=True, waits="", strips=STRIPS):
+    head = new_markdown_cell(f":::{{first-reading}}\n{waits}:::")
+    touched = [shown(WIDGET)] if touch else []
+    closing = [new_markdown_cell(CLOSING), strips[-1]]
+    return new_notebook(cells=[head, *touched, *strips[:-1], *cells, *closing])
 
 
 each_age = pytest.mark.parametrize("chapter", [7, 8])
@@ -78,7 +82,9 @@ def test_what_comes_late_or_never_is_named():
     assert first_touch == "the first figure to touch comes after the first third"
     quiz = [shown(WIDGET, 'Quiz.of_chapter(1, "a")'), prose(3), shown("image/svg+xml")]
     assert list(excesses(page(*quiz, touch=False), 1)) == [first_touch]
-    assert len(list(excesses(new_notebook(cells=[shown(WIDGET)]), 1))) == len(CLOSING.split("\n\n"))
+    sections, path, strips = len(CLOSING.split("\n\n")), 1, 1
+    bare = list(excesses(new_notebook(cells=[shown(WIDGET)]), 1))
+    assert len(bare) == sections + path + strips
 
 
 def test_a_caption_stands_below_its_picture():
@@ -87,6 +93,31 @@ def test_a_caption_stands_below_its_picture():
     assert list(excesses(page(figure(caption), prose(3 * PICTURE_WORDS)), 1)) == []
     [late] = excesses(page(figure(caption), shown(WIDGET), touch=False), 1)
     assert late == "the first figure to touch comes after the first third"
+
+
+def test_a_main_page_has_a_path_for_an_hour_at_most():
+    ideas = new_markdown_cell("## One\n\n## Other")
+    assert list(excesses(page(ideas, waits="One\n"), 1)) == []
+    bare = page(ideas)
+    bare.cells[0].source = "# Title"
+    assert list(excesses(bare, 1)) == ["the first cell has no {first-reading}"]
+    found = excesses(page(ideas, waits="One screen\nOther\nThird\n"), 1)
+    assert list(found) == [
+        "'One screen' may wait, but is no section of an idea",
+        "'Third' may wait, but is no section of an idea",
+    ]
+    figures = [shown(WIDGET) for _ in range(30)]
+    long = page(new_markdown_cell("## One"), *figures, new_markdown_cell("## Other"))
+    assert list(excesses(long, 1)) == ["a first reading takes 95 minutes; at most 60"]
+    long.cells[0].source = ":::{first-reading}\nOne\n:::"
+    assert list(excesses(long, 1)) == []
+
+
+def test_the_strip_of_the_row_stands_at_both_ends():
+    wrong = ["the row's strip is drawn twice, at the head and under 'One screen'"]
+    third = new_code_cell("film.strip()")
+    for strips, found in ((STRIPS, []), (STRIPS[:1], wrong), ([third, *STRIPS], wrong)):
+        assert list(excesses(page(strips=strips), 1)) == found
 
 
 @pytest.mark.parametrize(

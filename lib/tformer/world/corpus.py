@@ -59,7 +59,13 @@ def ids(least: int = 1) -> np.ndarray:
 def vectors(words: Sequence[str], d_model: int = 16) -> np.ndarray:
     """The vectors of some words, (T, d_model), as chapter 1 counts them in the corpus."""
     names = vocabulary(least=3)
-    counts = reference.cooccurrence(ids(least=3), len(names), window=5)
-    table = reference.svd_embeddings(reference.ppmi(counts), d_model=d_model)
-    found: np.ndarray = table[[names.index(word) for word in words]]
+    found: np.ndarray = _table(d_model)[[names.index(word) for word in words]]
     return found
+
+
+@functools.cache
+def _table(d_model: int) -> np.ndarray:
+    """The vectors of all words that occur at least three times."""
+    ids_BT, n_words = ids(least=3), len(vocabulary(least=3))
+    counts = reference.cooccurrence(ids_BT, n_words, window=5)
+    return reference.svd_embeddings(reference.ppmi(counts), d_model=d_model)

@@ -20,6 +20,7 @@ from pybtex.plugin import find_plugin
 from tformer.book.lab.seals import seal_html
 from tformer.book.notebook.normalise import load
 from tformer.book.notebook.numbering import EQUATION, Target, number_headings, pages, targets, title
+from tformer.book.notebook.reading import DIRECTIVE, in_words
 from tformer.book.site.seals import CALL
 
 NOTE = (
@@ -150,6 +151,8 @@ def edition(book: Book, page: str) -> NotebookNode:
     cells: list[NotebookNode] = []
     cited: dict[str, Work] = {}
     _seals_on(notebook)
+    path = in_words(notebook)
+    notebook.cells[0].source = DIRECTIVE.sub(lambda _: f"{path}\n", notebook.cells[0].source)
     if chapter := book.main_pages.get(page):
         number_headings(notebook, chapter)
     for cell in notebook.cells:

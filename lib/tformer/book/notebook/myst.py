@@ -12,7 +12,9 @@ from tformer.book.notebook.normalise import load
 
 CLAIM_TYPES = ("theorem", "proposition", "lemma", "corollary", "example")
 # Directives whose body is text for the reader to read; all others are set aside.
-NOT_PROSE = re.compile(r"code|literalinclude|toctree|bibliography|image|figure|raw|mermaid|embed")
+NOT_PROSE = re.compile(
+    r"first-reading|code|literalinclude|toctree|bibliography|image|figure|raw|mermaid|embed"
+)
 FENCE = re.compile(r"^\s*(`{3,}|:{3,}|~{3,})\s*(?:\{([\w:-]+)\})?(.*)$")
 OPTION = re.compile(r"^\s*:([\w-]+):(.*)$")
 STATEMENT = re.compile(

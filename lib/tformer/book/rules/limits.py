@@ -16,6 +16,7 @@ from nbformat import NotebookNode
 
 from tformer.book.notebook.myst import HEADING, claim_labels, lines, words
 from tformer.book.notebook.numbering import SUFFIX
+from tformer.book.notebook.reading import path, waiting
 
 IDEAS = 6
 OPENING, OPENING_PICTURES = "00_whole_machine", 10
@@ -23,6 +24,10 @@ OPENING, OPENING_PICTURES = "00_whole_machine", 10
 PICTURE_WORDS = 400
 """About two screens of text may stand before the first picture."""
 TOUCH_SHARE = 1 / 3
+FIRST_READING = 60
+"""Minutes that a first reading of a main page takes at most."""
+STRIP = re.compile(r"\b(?:figures|film)\.strip\(")
+"""What draws the row of "it", as the chapter finds it and as it leaves it."""
 CLOSING = {"How it goes wrong", "One screen", "Exercises and further reading"}
 """Sections that every chapter has; the others are its ideas."""
 
@@ -69,12 +74,27 @@ def excesses(nb: NotebookNode, chapter: int) -> Iterator[str]:
             yield f"{count} {what}; a main page has at most {most}"
     for missing in sorted(CLOSING - set(_sections(nb))):
         yield f"there is no section '{missing}'"
+    yield from _path(nb)
+    strips = [cell for cell in nb.cells if cell.cell_type == "code" and STRIP.search(cell.source)]
+    if len(strips) != 2:
+        yield "the row's strip is drawn twice, at the head and under 'One screen'"
     pictures = [n for n, cell in zip(read, nb.cells, strict=True) if _shows(cell, "image/", WIDGET)]
     touched = [n for n, cell in zip(read, nb.cells, strict=True) if _shows(cell, WIDGET)]
     if not pictures or pictures[0] > PICTURE_WORDS:
         yield f"the first picture comes after {PICTURE_WORDS} words"
     if not touched or touched[0] > TOUCH_SHARE * total:
         yield "the first figure to touch comes after the first third"
+
+
+def _path(nb: NotebookNode) -> Iterator[str]:
+    """What is wrong with the path of a first reading."""
+    wait = waiting(nb)
+    if wait is None:
+        yield "the first cell has no {first-reading}"
+    for title in sorted({*(wait or ())} - {*_sections(nb)} | {*(wait or ())} & CLOSING):
+        yield f"'{title}' may wait, but is no section of an idea"
+    if path(nb)[0] > FIRST_READING:
+        yield f"a first reading takes {path(nb)[0]} minutes; at most {FIRST_READING}"
 
 
 def opening_excesses(nb: NotebookNode) -> Iterator[str]:

@@ -1,0 +1,79 @@
+"""Sphinx extension: `{first-reading}`, how long a page takes and what of it may wait.
+
+The line has a link to each section; a section that may wait says so below its title.
+"""
+
+from pathlib import Path
+from typing import Any
+
+from docutils import nodes
+from sphinx.application import Sphinx
+from sphinx.util.docutils import SphinxDirective
+
+from tformer.book.notebook.normalise import load
+from tformer.book.notebook.reading import CLOSING, path
+
+
+class Line(nodes.General, nodes.Element):
+    """Where the line comes."""
+
+
+class FirstReading(SphinxDirective):
+    """`{first-reading}`: the line, here; the body names the sections that may wait."""
+
+    has_content = True
+
+    def run(self) -> list[nodes.Node]:
+        """Keep the place until the page's sections are known."""
+        return [Line()]
+
+
+def fill(app: Sphinx, doctree: nodes.document) -> None:
+    """Put the line in its place, and mark the sections that may wait."""
+    for line in list(doctree.findall(Line)):
+        nb = load(Path(app.env.doc2path(app.env.docname)))
+        core, rest, parts = path(nb)
+        page = next(doctree.findall(nodes.section))
+        below = [node for node in page.children if isinstance(node, nodes.section)]
+        if len(below) != len(parts):
+            raise LookupError(f"{app.env.docname}: {len(parts)} titles, {len(below)} sections")
+        first, late = [], []
+        for part, section in zip(parts, below, strict=True):
+            if part.waits:
+                section["classes"].append("tf-may-wait")
+                section.insert(1, _note(part.minutes))
+            if part.title != CLOSING:
+                (late if part.waits else first).append(_link(section))
+        paragraph = nodes.paragraph(classes=["tf-path"])
+        paragraph += nodes.strong("", f"A first reading takes about {core} minutes")
+        paragraph += [nodes.Text(": "), *_between(first), nodes.Text(".")]
+        if late:
+            paragraph += [nodes.Text(f" What may wait, {rest} minutes more: "), *_between(late)]
+            paragraph += nodes.Text(".")
+        line.replace_self(paragraph)
+
+
+def _note(minutes: float) -> nodes.paragraph:
+    said = f"May wait for a second reading; about {max(1, round(minutes))} min."
+    return nodes.paragraph("", said, classes=["tf-waits"])
+
+
+def _link(section: nodes.section) -> nodes.reference:
+    title = section.next_node(nodes.title)
+    inside = [child.deepcopy() for child in title.children] if title else []
+    return nodes.reference("", "", *inside, refid=section["ids"][0], internal=True)
+
+
+def _between(links: list[nodes.reference]) -> list[nodes.Node]:
+    found: list[nodes.Node] = []
+    for link in links:
+        found += [nodes.Text(" · "), link] if found else [link]
+    return found
+
+
+def setup(app: Sphinx) -> dict[str, Any]:
+    """Connect to Sphinx."""
+    app.add_node(Line)
+    app.add_directive("first-reading", FirstReading)
+    app.connect("doctree-read", fill)
+    return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

@@ -1,0 +1,23 @@
+"""The row of "it" in chapter 2: scores become weights."""
+
+from matplotlib.figure import Figure
+
+from tformer import reference
+from tformer.figures import strips
+from tformer.figures.strips import Frame, Line
+from tformer.figures.style import QUIET
+from tformer.world.sentence import ENDS, LABELS, counted, on_nouns
+
+
+def strip(told: bool = True) -> Figure:
+    """The scores of chapter 1 under both endings, and the weights that they give."""
+    lines = [Line(f"scores, {end}", counted(end), False, QUIET, 42.0, 1) for end in ENDS]
+    for end in ENDS:
+        lines.append(Line(f"weights, {end}", reference.softmax(counted(end)), True))
+    return strips.strip(LABELS, lines, told)
+
+
+def frame() -> Frame:
+    """No weight is left for a noun."""
+    tired, wide = ((f"too {end}", on_nouns(reference.softmax(counted(end)))) for end in ENDS)
+    return Frame("count vectors", "weights of “it”", (tired, wide))
