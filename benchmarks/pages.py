@@ -12,7 +12,7 @@ import os
 import shutil
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -25,7 +25,6 @@ from tformer.book import find_root
 
 RESULTS = Path(__file__).parent / "results"
 BITS, LATENCY = 1.6e6, 150
-REPEATS = 3
 SIZES = {1440: 900, 390: 844}
 NAMES = ("chromium", "chromium-browser", "google-chrome", "chrome")
 TEXT = (".html", ".css", ".js", ".svg", ".json")
@@ -62,11 +61,14 @@ class Compressing(SimpleHTTPRequestHandler):
         self.send_header("Content-Encoding", "gzip")
         self.send_header("Content-Length", str(len(body)))
         self.end_headers()
-        self.wfile.write(body)
+        with suppress(ConnectionError):  # a reader may leave
+            self.wfile.write(body)
         return None
 
 
-def measure(root: Path, folder: Path | None = None, only: str = "") -> dict[str, Any]:
+def measure(
+    root: Path, folder: Path | None = None, only: str = "", repeats: int = 3
+) -> dict[str, Any]:
     """For the landing page and each page of a chapter, at each width, all of COLUMNS and more.
 
     Without `only`, a part of the names of the pages, deeper pages are left out.
@@ -79,7 +81,9 @@ def measure(root: Path, folder: Path | None = None, only: str = "") -> dict[str,
         browser = playwright.chromium.launch(executable_path=_chromium(), args=FLAGS)
         for name in (path.relative_to(folder).as_posix() for path in found):
             print(f"  {name}", flush=True)
-            pages[name] = {str(size): _page(browser, f"{address}/{name}", size) for size in SIZES}
+            pages[name] = {
+                str(width): _page(browser, f"{address}/{name}", width, repeats) for width in SIZES
+            }
         shown = browser.version
         browser.close()
     return {"browser": f"Chromium {shown}", "pages": pages}
@@ -104,8 +108,8 @@ def _chromium() -> str:
     return found
 
 
-def _page(browser: Browser, address: str, width: int) -> dict[str, Any]:
-    slow = [_slowly(browser, address, width) for _ in range(REPEATS)]
+def _page(browser: Browser, address: str, width: int, repeats: int) -> dict[str, Any]:
+    slow = [_slowly(browser, address, width) for _ in range(repeats)]
     paint = round(min(load.pop("paint_s") for load in slow), 2)  # others only make it slower
     return {**_at_its_worst(browser, address, width), **slow[0], "paint_s": paint}
 
@@ -114,6 +118,7 @@ def _page(browser: Browser, address: str, width: int) -> dict[str, Any]:
 def _fresh(browser: Browser, width: int) -> Iterator[Page]:
     """A page that has nothing in its cache."""
     context = browser.new_context(viewport={"width": width, "height": SIZES[width]})
+    context.set_default_timeout(180_000)
     yield context.new_page()
     context.close()
 
@@ -239,11 +244,12 @@ def main() -> None:
     parser.add_argument("--since", help="the name of an earlier measurement to compare with")
     parser.add_argument("--book", type=Path, help="the folder of the built book")
     parser.add_argument("--only", default="", help="a part of the names of the pages to measure")
+    parser.add_argument("--repeats", type=int, default=3, help="loads on a slow line, best taken")
     chosen = parser.parse_args()
     since = chosen.since and json.loads((RESULTS / f"pages-{chosen.since}.json").read_text("utf-8"))
     found = {
         "machine": machine.describe(),
-        **measure(find_root(RESULTS), chosen.book, chosen.only),
+        **measure(find_root(RESULTS), chosen.book, chosen.only, chosen.repeats),
     }
     text = json.dumps(found, indent=1, ensure_ascii=False) + "\n"
     (RESULTS / f"pages-{chosen.name}.json").write_text(text, encoding="utf-8")
