@@ -262,7 +262,7 @@
         this.onStage = node = slide.node;
       } else node = shown(slide);
       this.list.hidden = true;
-      this.frame.style.visibility = "";
+      this.frame.style.visibility = this.head.style.visibility = "";
       fill(this.frame, slide, this.step, node);
       const steps = slide.steps > 1 ? ` · step ${this.step + 1} of ${slide.steps}` : "";
       const plan = slide.part ? ` · minutes ${slide.part.from} to ${slide.part.until}, ${slide.part.how}` : "";
@@ -307,8 +307,8 @@
     overview() {
       const open = this.list.hidden;
       this.list.hidden = !open;
-      this.frame.style.visibility = open ? "hidden" : "";
-      if (!open) return;
+      this.frame.style.visibility = this.head.style.visibility = open ? "hidden" : "";
+      if (!open) return void this.frame.focus();
       const starts = ({ part }, i) => (part && part !== this.slides[i - 1]?.part ? { "data-part": `minutes ${part.from} to ${part.until}, ${part.how}` } : {});
       this.list.replaceChildren(...this.slides.map((slide, i) => make("li", { class: `tf-place tf-place-${slide.level ?? slide.kind}`, ...starts(slide, i) },
         make("button", { type: "button", click: () => this.show(i), ...(i === this.now ? { "aria-current": "true" } : {}) }, `${i + 1}. ${slide.title}`))));
