@@ -68,7 +68,7 @@ document.addEventListener("DOMContentLoaded", () => {
   document.querySelectorAll("div.admonition.dropdown").forEach(fold);
   document.querySelector("[data-print]")?.addEventListener("click", () => window.print());
   document.querySelector("[data-lecture]")?.addEventListener("click", lecture);
-  if (/^#slide-\d+$/.test(location.hash)) addEventListener("load", lecture);
+  if (/^#(slide-\d+|lecture=.+)$/.test(location.hash)) addEventListener("load", lecture);
   openTarget();
   const field = document.querySelector(".book-search input");
   field?.addEventListener("focus", () => answers(field), { once: true });

@@ -1,8 +1,9 @@
 // Lecture mode: a chapter as slides, made from its own page. Loaded when somebody asks for it.
 //
-// Each heading, statement, proof, figure, table, numbered formula, and code with its output is a
-// slide; the prose after it is what the speaker says. Figures to touch are moved to the stage and
-// keep what was set; all else is copied.
+// Each heading, statement, proof, figure, table, numbered formula with its sentence, and code with
+// its output is a slide; the prose after it is what the speaker says. A slide without a title of its
+// own carries that of its section. Figures to touch are moved to the stage and keep what was set;
+// all else is copied. A route of the chapter's plan shows what it names, in its own order.
 "use strict";
 (() => {
   const [WIDE, HIGH, LARGEST, SMALLEST, LINES] = [1280, 720, 1.75, 0.95, 45];
@@ -45,6 +46,11 @@
   /** What a proof says, step by step: all that it holds but its handle. */
   const stepsOf = (proof) => [...(proof.querySelector("section") ?? proof).children].filter((el) => !el.matches("summary, .admonition-title"));
 
+  const json = (type, parent = document) => JSON.parse(parent.querySelector(`script[type$="widget-${type}+json"]`).textContent);
+
+  /** The questions of a quiz, as the state of its widget has them. */
+  const questions = (cell) => json("state").state[json("view", cell).model_id].state.questions;
+
   /** How many lines the longest listing has. */
   const longest = (node) => Math.max(0, ...[...node.querySelectorAll("pre")].map((pre) => pre.textContent.split("\n").length));
 
@@ -52,10 +58,16 @@
   function slidesOf(article) {
     const slides = [];
     let section = text(article.querySelector("h1"));
-    const add = (kind, title, node, more = {}) => slides.push({ kind, title, node, section, said: [], ...more });
+    const add = (kind, title, node, more = {}) => slides.push({
+      kind, title, node, section, head: section, home: node.closest("section")?.id, index: slides.length, nodes: [node], said: [], ...more,
+    });
     /** Prose is for the speaker; the first question after a heading is for the audience. */
     function say(node) {
-      const slide = slides.at(-1);
+      const slide = slides.at(-1), goesOn = !slide.nodes[0].matches("p") || /^[a-z]/.test(text(node));
+      if (slide.kind === "formula" && goesOn && node.matches("p") && slide.nodes.at(-1) === node.previousElementSibling) {
+        slide.nodes.push(node);
+        return;
+      }
       if (slide.kind === "heading" && !node.querySelector(".math")) {
         slide.asks ??= text(node).split(/(?<=[.?!])\s+(?=[A-Z“*])/).find((sentence) => sentence.endsWith("?"));
       }
@@ -68,21 +80,34 @@
       if (node.matches("section")) walk(node);
       else if (/^H[1-4]$/.test(node.tagName)) {
         if (node.tagName !== "H4") section = text(node);
-        add("heading", text(node), node, { level: node.tagName });
+        add("heading", text(node), node, { level: node.tagName, head: "" });
       } else if (node.matches(".proof:not(:is(" + STATEMENT + "))")) proof(node);
-      else if (node.matches(STATEMENT)) add("statement", text(node.querySelector(".admonition-title")), node);
+      else if (node.matches(STATEMENT)) add("statement", text(node.querySelector(".admonition-title")), node, { head: "" });
       else if (node.matches(".cell")) cell(node);
-      else if (node.matches(".admonition")) add("note", text(node.querySelector(".admonition-title, summary")), node);
+      else if (node.matches(".admonition")) add("note", text(node.querySelector(".admonition-title, summary")), node, { head: "" });
       else if (node.matches("figure, .pst-scrollable-table-container, table, ul, ol, dl")) add("list", section, node);
-      else if (node.matches("div.math:has(.eqno)")) add("formula", section, node);
+      else if (node.matches("div.math:has(.eqno)")) formula(node);
       else if (!node.matches("script, style, noscript, .toctree-wrapper, span")) say(node);
     }
     function proof(node) {
-      add("proof", `Proof: ${slides.at(-1)?.title ?? ""}`, node, { steps: Math.max(1, stepsOf(node).length) });
+      const title = `Proof: ${slides.at(-1)?.title ?? ""}`;
+      add("proof", title, node, { head: title, steps: Math.max(1, stepsOf(node).length) });
+    }
+    /** A formula stands with the sentence that leads to it, and with those that follow it at once. */
+    function formula(node) {
+      const { kind, nodes, said } = slides.at(-1), before = [];
+      if (kind === "formula" && nodes.at(-1) === node.previousElementSibling) return nodes.push(node);
+      let one = node.previousElementSibling;
+      while (one?.matches("div.math") && said.at(-1) === one) {
+        before.unshift(said.pop());
+        one = one.previousElementSibling;
+      }
+      if (one?.matches("p") && said.at(-1) === one) before.unshift(said.pop());
+      return add("formula", section, node, { nodes: [...before, node] });
     }
     function cell(node) {
       const quiz = node.querySelectorAll(".tf-quiz .tf-item");
-      if (quiz.length) quiz.forEach((_, i) => add("quiz", "Before we go on", node, { live: true, question: i }));
+      if (quiz.length) quiz.forEach((_, i) => add("quiz", "Before we go on", node, { live: true, question: i, name: questions(node)[i].id }));
       else if (node.querySelector(".widget-host")) add("touch", section, node, { live: true });
       else if (node.querySelector("figure")) add("figure", text(node.querySelector(".caption-number")), node);
       else if (longest(node) <= LINES) add("code", section, node);
@@ -91,6 +116,31 @@
     walk(article);
     return slides;
   }
+
+  /** The slides of a place, as a plan names it: `book/site/teach.py` says how. */
+  function placed(place, slides) {
+    const [, name, proof, kind, nth] = /^([^/+]+)(\+)?(?:\/(\*|[a-z]+)(?:-(\d+))?)?$/.exec(place);
+    const home = name === "opening" ? slides[0].home : name;
+    const inside = slides.filter((slide) => slide.home === home && (kind === "*" || slide.kind === kind));
+    const holds = ({ kind: of, home: its, nodes }) => (of === "heading" && its === home) ||
+      nodes.some((node) => node.id === home || node.querySelector(`[id="${home}"]`));
+    const one = slides.find((slide) => slide.name === name) ?? slides.find(holds), next = slides[one?.index + 1];
+    const found = kind ? (nth ? inside.slice(nth - 1, nth) : inside) : one ? [one] : [];
+    if (!found.length) console.error(`the plan names ${place}, which is no slide of this page`);
+    return proof && next?.kind === "proof" ? [...found, next] : found;
+  }
+
+  /** The slides that a route names, in its order, each with its part of the hour. */
+  function along({ parts }, slides) {
+    let from = 0;
+    return parts.flatMap(([minutes, how, places]) => {
+      const part = { how, from, until: (from += minutes) };
+      return places.flatMap((place) => placed(place, slides)).map((slide) => ({ ...slide, part }));
+    });
+  }
+
+  /** What a slide shows, copied: a formula and its sentence, or one element. */
+  const shown = ({ nodes, node }) => (nodes.length > 1 ? make("div", {}, ...nodes.map(copy)) : copy(node));
 
   /** Fill a frame with a slide, as large as it fits; a proof shows its last steps that do. */
   function fill(frame, slide, step, node) {
@@ -128,18 +178,24 @@
 
   class Lecture {
     constructor(article) {
-      this.slides = slidesOf(article);
-      this.now = 0;
+      this.all = this.slides = slidesOf(article);
+      const routes = [...document.querySelectorAll("[data-route]")].map((one) => JSON.parse(one.dataset.route));
+      this.routes = [{ name: "all slides" }, ...routes.map((route) => ({ name: route.name, slides: along(route, this.all) }))];
+      this.route = this.now = 0;
       this.step = 0;
       this.began = Date.now();
       this.frame = make("div", { class: "tf-frame bd-article", tabindex: "-1", role: "region", "aria-label": "Slide", "aria-live": "polite" });
+      this.head = make("p", { class: "tf-title" });
       this.where = make("span", { class: "tf-where" });
+      this.choice = make("select", { class: "tf-act", title: "all slides, or a route of fifty minutes (r)", "aria-label": "Slides shown", change: () => this.choose(this.choice.selectedIndex) },
+        ...this.routes.map(({ name }, i) => make("option", {}, i ? `route ${i}: ${name}` : name)));
+      this.choice.hidden = !routes.length;
       const act = (label, key, click) => make("button", { type: "button", class: "tf-act", title: `${label} (${key})`, click }, label);
-      this.bar = make("div", { class: "tf-lecture-bar" }, this.where,
+      this.bar = make("div", { class: "tf-lecture-bar" }, this.where, this.choice,
         act("back", "←", () => this.go(-1)), act("next", "→", () => this.go(1)), act("step", "↓", () => this.stepBy(1)),
         act("overview", "o", () => this.overview()), act("notes", "n", () => this.notes()),
         act("print", "p", () => this.print()), act("leave", "Esc", () => this.leave()));
-      this.stage = make("div", { class: "tf-stage" }, this.frame, this.bar);
+      this.stage = make("div", { class: "tf-stage" }, this.head, this.frame, this.bar);
       this.list = make("ol", { class: "tf-overview", hidden: "" });
       this.root = make("dialog", { class: "tf-lecture", "aria-label": "Lecture", close: () => this.leave() }, this.stage, this.list);
       this.keys = (event) => this.key(event);
@@ -153,9 +209,23 @@
       this.frame.focus();
       addEventListener("resize", this.resize);
       this.root.addEventListener("keydown", this.keys);
-      const named = /^#slide-(\d+)$/.exec(location.hash);
+      const named = /^#(?:slide-|lecture=route-(\d+),?)(\d*)$/.exec(location.hash);
       this.scale();
-      this.show(named ? Number(named[1]) - 1 : this.first());
+      if (named?.[1] in this.routes) this.take(Number(named[1]));
+      this.show(named ? Number(named[2] || 1) - 1 : this.first());
+    }
+
+    take(route) {
+      this.route = this.choice.selectedIndex = route;
+      this.slides = this.routes[route].slides ?? this.all;
+    }
+
+    /** Show all slides or those of a route; stay where that is possible. */
+    choose(route) {
+      const { index } = this.slides[this.now];
+      this.take(route);
+      this.show(Math.max(0, this.slides.findIndex((slide) => slide.index === index)));
+      this.frame.focus();
     }
 
     /** The slide of what the reader had before the eyes. */
@@ -190,13 +260,15 @@
         this.place = document.createComment("on stage");
         slide.node.replaceWith(this.place);
         this.onStage = node = slide.node;
-      } else node = copy(slide.node);
+      } else node = shown(slide);
       this.list.hidden = true;
-      this.frame.style.visibility = "";
+      this.frame.style.visibility = this.head.style.visibility = "";
       fill(this.frame, slide, this.step, node);
       const steps = slide.steps > 1 ? ` · step ${this.step + 1} of ${slide.steps}` : "";
-      this.where.textContent = `${this.now + 1} / ${this.slides.length} · ${slide.section}${steps}`;
-      history.replaceState(null, "", `#slide-${this.now + 1}`);
+      const plan = slide.part ? ` · minutes ${slide.part.from} to ${slide.part.until}, ${slide.part.how}` : "";
+      this.head.textContent = slide.head;
+      this.where.textContent = `${this.now + 1} / ${this.slides.length}${plan} · ${slide.section}${steps}`;
+      history.replaceState(null, "", this.route ? `#lecture=route-${this.route},${this.now + 1}` : `#slide-${this.now + 1}`);
       this.write();
     }
 
@@ -216,14 +288,14 @@
     }
 
     key(event) {
-      const inside = event.target.closest(".tf-frame .tf-widget, input, textarea, summary");
+      const inside = event.target.closest(".tf-frame .tf-widget, input, select, textarea, summary");
       const own = /^(Page|Escape)/.test(event.key);
       if (event.ctrlKey || event.metaKey || event.altKey || (inside && !own)) return;
       const does = {
         ArrowRight: () => this.go(1), PageDown: () => this.stepBy(1), " ": () => this.stepBy(1),
         ArrowLeft: () => this.go(-1), PageUp: () => this.stepBy(-1), ArrowDown: () => this.stepBy(1), ArrowUp: () => this.stepBy(-1),
         Home: () => this.show(0), End: () => this.show(this.slides.length - 1),
-        o: () => this.overview(), n: () => this.notes(), p: () => this.print(),
+        r: () => this.choose((this.route + 1) % this.routes.length), o: () => this.overview(), n: () => this.notes(), p: () => this.print(),
         f: () => (document.fullscreenElement ? document.exitFullscreen() : this.root.requestFullscreen()),
         Escape: () => (this.list.hidden ? this.leave() : this.overview()),
       }[event.key];
@@ -235,9 +307,10 @@
     overview() {
       const open = this.list.hidden;
       this.list.hidden = !open;
-      this.frame.style.visibility = open ? "hidden" : "";
-      if (!open) return;
-      this.list.replaceChildren(...this.slides.map((slide, i) => make("li", { class: `tf-place tf-place-${slide.level ?? slide.kind}` },
+      this.frame.style.visibility = this.head.style.visibility = open ? "hidden" : "";
+      if (!open) return void this.frame.focus();
+      const starts = ({ part }, i) => (part && part !== this.slides[i - 1]?.part ? { "data-part": `minutes ${part.from} to ${part.until}, ${part.how}` } : {});
+      this.list.replaceChildren(...this.slides.map((slide, i) => make("li", { class: `tf-place tf-place-${slide.level ?? slide.kind}`, ...starts(slide, i) },
         make("button", { type: "button", click: () => this.show(i), ...(i === this.now ? { "aria-current": "true" } : {}) }, `${i + 1}. ${slide.title}`))));
       this.list.querySelector("[aria-current]").focus();
     }
@@ -269,7 +342,8 @@
     tick() {
       const clock = this.paper?.document?.querySelector(".tf-clock");
       const seconds = Math.floor((Date.now() - this.began) / 1000), two = (n) => String(n).padStart(2, "0");
-      if (clock) clock.textContent = `${two(Math.floor(seconds / 60))}:${two(seconds % 60)} · slide ${this.now + 1} of ${this.slides.length}`;
+      const { part } = this.slides[this.now], plan = part ? ` · planned ${two(part.from)}:00 to ${two(part.until)}:00` : "";
+      if (clock) clock.textContent = `${two(Math.floor(seconds / 60))}:${two(seconds % 60)}${plan} · slide ${this.now + 1} of ${this.slides.length}`;
       else clearInterval(this.ticking);
     }
 
@@ -278,9 +352,9 @@
       this.giveBack();
       const sheets = this.slides.map(() => make("div", { class: "tf-frame bd-article" }));
       const size = make("style", {}, "@page { size: 1280px 720px; margin: 0; @bottom-center { content: none } }");
-      const paper = make("div", { class: "tf-sheets" }, size, ...sheets.map((sheet) => make("div", { class: "tf-sheet" }, sheet)));
+      const paper = make("div", { class: "tf-sheets" }, size, ...sheets.map((sheet, i) => make("div", { class: "tf-sheet" }, make("p", { class: "tf-title" }, this.slides[i].head), sheet)));
       this.root.append(paper);
-      sheets.forEach((sheet, i) => fill(sheet, this.slides[i], Infinity, copy(this.slides[i].node)));
+      sheets.forEach((sheet, i) => fill(sheet, this.slides[i], Infinity, shown(this.slides[i])));
       document.documentElement.classList.add("tf-on-paper");
       addEventListener("afterprint", () => {
         document.documentElement.classList.remove("tf-on-paper");

@@ -106,19 +106,8 @@ def _notebooks(found: dict[str, Any]) -> list[str]:
 
 
 def _pages(found: dict[str, Any]) -> list[str]:
-    speeds = list(next(iter(found["pages"].values()))["first_paint_s"])
-    lines = [
-        f"## Opening a page, nothing cached, {found['browser']} (budget: 400 kB compressed)\n",
-        "| page | requests | kB | kB moved, compressed | "
-        + " | ".join(f"first paint, {line} (s)" for line in speeds)
-        + " |",
-        "|---|--:|--:|--:|" + "--:|" * len(speeds),
-    ]
-    for name, page in found["pages"].items():
-        paints = " | ".join(str(page["first_paint_s"][line]) for line in speeds)
-        sizes = f"{page['requests']} | {page['raw_kb']} | {page['moved_kb']}"
-        lines.append(f"| {name} | {sizes} | {paints} |")
-    return lines
+    title = f"## What a reader meets, {found['browser']} (budget: 400 kB compressed)\n"
+    return [title, *pages.table(found)]
 
 
 if __name__ == "__main__":

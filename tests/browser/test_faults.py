@@ -54,6 +54,10 @@ PLANTED = {
         "beyond the edge: a drawing at 0.07"
     ],
     "<ul></ul>": ["lecture: a slide says nothing"],
+    "<figure><h3>One more title</h3>Drawn.</figure>": ["lecture: 2 titles: … One more title"],
+    '<div class="math"><i class="eqno">(7)</i><i class="katex">a = b</i></div>': [
+        "lecture: a formula without its sentence: … (7)"
+    ],
     '<ul><li style="height: 3000px">Tall.</li></ul>': [
         "lecture: … too high: … Tall.",
         "lecture: at 0.45 of its size: … Tall.",

@@ -1,11 +1,13 @@
 """Lecture mode: figures stay alive, notes and paper follow; that slides fit is among the faults."""
 
 import io
+from itertools import accumulate
 
 from playwright.sync_api import Page, expect
 from pypdf import PdfReader
 
 from browsing import Visit
+from tformer.book.site.teach import MINUTES, plan, questions
 
 SCREEN = {"width": 1280, "height": 720}
 FIRST = "chapters/01_dot_products.html"
@@ -48,6 +50,40 @@ def test_a_proof_comes_in_steps_and_can_be_skipped(visit: Visit) -> None:
     assert len(page.locator(".tf-stage .tf-slide").inner_text()) > len(before)
     page.keyboard.press("ArrowRight")
     assert where(page)[0] == number + 1
+
+
+def test_a_route_shows_what_its_plan_names(visit: Visit) -> None:
+    page = visit(f"{FIRST}#lecture=route-1", viewport=SCREEN)
+    page.locator("dialog.tf-lecture .tf-slide").wait_for()
+    route = plan(1).routes[0]
+    names = [place for part in route.parts for place in part.places(questions(1))]
+    number, count = where(page)
+    assert number == 1
+    assert len(names) <= count < 2 * len(names)
+    ends = list(accumulate(part.minutes for part in route.parts))
+    told, shown = [], []
+    for _ in range(count):
+        told.append(page.locator(".tf-where").inner_text().split(" · ")[1])
+        shown += page.locator(".tf-stage .tf-slide [id]").evaluate_all(
+            "(all) => all.map((one) => one.id.replace(/^slide\\d+-/, ''))"
+        )
+        page.keyboard.press("ArrowRight")
+    assert list(dict.fromkeys(told)) == [
+        f"minutes {end - part.minutes} to {end}, {part.how}"
+        for end, part in zip(ends, route.parts, strict=True)
+    ]
+    assert {"fig-projection", "thm-projection", "fig-row"} <= set(shown)
+    assert "fig-fans" not in shown  # of the other route
+    with page.expect_popup() as opened:
+        page.keyboard.press("n")
+    clock = f"planned {ends[-2]}:00 to {MINUTES}:00 · slide {count} of {count}"
+    expect(opened.value.locator(".tf-clock")).to_contain_text(clock)
+    page.bring_to_front()
+    page.locator(".tf-lecture select").select_option(index=0)
+    assert where(page)[1] > 2 * count
+    page.keyboard.press("r")
+    assert page.evaluate("location.hash").startswith("#lecture=route-1,")
+    assert where(page)[1] == count
 
 
 def test_overview_and_notes_follow_the_slides(visit: Visit) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 import nbformat
 import pytest
 from playwright.sync_api import Page
-from pypdf import PdfReader
+from pypdf import PageObject, PdfReader
 
 from browsing import ROOT, Visit
 from tformer.book.notebook.normalise import code_cells
@@ -74,3 +74,69 @@ def test_curves_between_words_are_printed_where_the_words_are(visit: Visit) -> N
     curve = page.locator(".tf-words .tf-curves path").first.bounding_box()
     assert curve is not None
     assert curve["width"] > 20
+
+
+BODY = (22 / 25.4 * 72, 255 / 25.4 * 72)
+"""Where the text of a sheet ends, from below, and how high it is: the margins of book.css."""
+EMPTY = 0.45
+
+
+def unused(page: Page) -> list[float]:
+    """Which share of each printed sheet is empty at its foot."""
+    page.wait_for_function("document.readyState === 'complete'")
+    page.evaluate("document.fonts.ready")
+    pdf = page.pdf(format="A4", prefer_css_page_size=True)
+    return [foot(sheet) for sheet in PdfReader(io.BytesIO(pdf)).pages]
+
+
+def foot(sheet: PageObject) -> float:
+    """The share of a sheet below the lowest text or line; a ground as high as the sheet is none."""
+    marks: list[float] = []
+    path: list[float] = []
+
+    def draw(operator: bytes, operands: list, at: list[float], text: list[float]) -> None:
+        def up(x: float, y: float) -> float:
+            return at[1] * float(x) + at[3] * float(y) + at[5]
+
+        if operator in (b"m", b"l", b"c"):
+            path.append(up(*operands[-2:]))
+        elif operator == b"re":
+            x, y, _, height = map(float, operands)
+            path.extend([up(x, y), up(x, y + height)])
+        elif operator in (b"f", b"f*", b"S", b"B"):
+            if path and max(path) - min(path) < 0.7 * BODY[1]:
+                marks.extend(path)
+            path.clear()
+        elif operator == b"n":
+            path.clear()
+        elif operator in (b"Tj", b"TJ"):
+            marks.append(up(*text[4:]))
+
+    sheet.extract_text(visitor_operand_before=draw)
+    inside = [mark for mark in marks if mark > BODY[0] - 2]  # below is the number of the page
+    return (min(inside, default=sum(BODY)) - BODY[0]) / BODY[1]
+
+
+@pytest.mark.parametrize("name", ["04_why_sqrt_d", "13_language_modelling"])
+def test_no_sheet_but_the_last_is_half_empty(visit: Visit, name: str) -> None:
+    page = visit(f"chapters/{name}.html")
+    page.locator(".tf-widget").first.wait_for()
+    shares = unused(page)
+    assert len(shares) > 10
+    assert [share for share in shares[:-1] if share > EMPTY] == []
+
+
+def test_a_half_empty_sheet_is_found(visit: Visit) -> None:
+    page = visit(MAP)
+    page.evaluate("""document.querySelectorAll("article h2")[2].parentElement.insertAdjacentHTML(
+        "beforebegin", '<p style="break-before: page; break-after: page">One line.</p>')""")
+    assert max(unused(page)[:-1]) > 0.9
+
+
+def test_nothing_has_the_shadow_of_what_scrolls_on_paper(visit: Visit) -> None:
+    page = visit("chapters/13_language_modelling.html")
+    shadows = """[...document.querySelectorAll("article *")]
+        .filter((e) => getComputedStyle(e).backgroundAttachment.startsWith("local")).length"""
+    assert page.evaluate(shadows)
+    page.emulate_media(media="print")
+    assert page.evaluate(shadows) == 0
