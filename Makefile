@@ -55,6 +55,8 @@ $(error The environment $(VENV) serves another checkout, $(OTHER). Make one for 
 endif
 endif
 endif
+PLAN    = quick
+SWEEP   = $(or $(DIR),_sweep/$(PLAN))
 begin = start=$$(date +%s);
 took = ; status=$$?; echo "== $(1): $$(($$(date +%s) - start)) s"; exit $$status
 
@@ -170,9 +172,10 @@ launch: $(READY) ## Write what the launch buttons open, a branch of its own: mak
 teller: $(READY) ## Train the storyteller of chapters 14 to 17 again, in some ten minutes
 	$(PY) -m tformer.storyteller "$(or $(DIR),_teller)"
 
-sweep: $(READY) ## Train the shorter runs of chapter 20 again, in minutes; a second call goes on
+sweep: $(READY) ## A law of one's own (chapter 20): 24 runs in minutes, PLAN=long in an hour; goes on if stopped
 	@$(PY) -m torch.distributed.run --standalone --nproc-per-node=$(or $(N),2) \
-	  -m tformer.experiments.scaling "$(or $(DIR),_sweep)" --tokens 65536 262144 1048576
+	  -m tformer.experiments.scaling "$(SWEEP)" --plan $(PLAN)
+	@$(PY) -m tformer.experiments.scaling.report "$(SWEEP)" --plan $(PLAN)
 
 bench: book ## Measure builds, notebooks and pages into benchmarks/results
 	@$(PY) benchmarks/run.py

@@ -177,6 +177,7 @@ WRONG: dict[str, Any] = {
     "accumulate": 0,
     "precision": "float64",
     "recompute": 1,
+    "fused": 1,
     "seed": -1,
 }
 

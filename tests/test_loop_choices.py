@@ -36,6 +36,14 @@ def test_blocks_computed_again_change_no_number(dropout: float) -> None:
     np.testing.assert_allclose(found, plain, rtol=1e-12)
 
 
+def test_one_call_for_many_tensors_changes_no_number() -> None:
+    fused = Recipe(**{**RECIPE.__dict__, "fused": True})
+    np.testing.assert_allclose(ran(fused), ran(RECIPE), rtol=1e-12)
+    for recipe in (fused, RECIPE):
+        groups = _Run(module(), recipe, sharded=False).optimiser.param_groups
+        assert {bool(group["fused"]) for group in groups} == {recipe.fused}
+
+
 def kept_for_backward(n_layers: int, recompute: bool) -> int:
     """Bytes that one pass keeps for the next, parameters aside, and each storage once."""
     sizes = Sizes(11, 16, n_layers, 2, 64, n_positions=8)

@@ -3,6 +3,7 @@
 import json
 import subprocess
 import sys
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,15 +13,25 @@ import pytest
 from every import every
 from tformer.experiments.scaling import sweep as module
 from tformer.experiments.scaling.law import fit, read
+from tformer.experiments.scaling.report import report
 from tformer.experiments.scaling.source import Source, drawn_source
-from tformer.experiments.scaling.sweep import TOKENS, WIDTHS, Plan, grid, made, share, sweep
+from tformer.experiments.scaling.sweep import (
+    LENGTH,
+    SWEEPS,
+    Plan,
+    QuickPlan,
+    grid,
+    made,
+    share,
+    sweep,
+)
 from tformer.experiments.threads import one_thread
 from tformer.models.sizes import initialise
 from tformer.parameters import named_leaves
 
 SOURCE = drawn_source()
 SMALL = Source(np.array([[0.7, 0.2, 0.1], [0.1, 0.1, 0.8], [0.3, 0.3, 0.4]]))
-SWEEP = grid(WIDTHS, TOKENS)
+SWEEP = SWEEPS["long"].plans
 PLANS = [Plan(4, 1024), Plan(8, 512), Plan(4, 512, seed=1)]
 
 
@@ -84,10 +95,35 @@ def test_the_plan_counts_what_the_model_has() -> None:
 
 @every("size", [1, 2, 3, 30])
 def test_processes_share_the_runs_out(size: int) -> None:
-    shares = [share(SWEEP, rank, size) for rank in range(size)]
-    assert sorted(p.name for one in shares for p in one) == sorted(p.name for p in SWEEP)
-    loads = [sum(plan.flops for plan in one) for one in shares]
-    assert max(loads) <= 4 / 3 * max(sum(loads) / size, *(plan.flops for plan in SWEEP))
+    for plans, _ in SWEEPS.values():
+        shares = [share(plans, rank, size) for rank in range(size)]
+        assert sorted(p.name for one in shares for p in one) == sorted(p.name for p in plans)
+        loads = [sum(plan.cost for plan in one) for one in shares]
+        assert max(loads) <= 4 / 3 * max(sum(loads) / size, *(plan.cost for plan in plans))
+
+
+def test_the_quick_sweep_makes_as_many_steps_in_each_run() -> None:
+    plans, out = SWEEPS["quick"]
+    assert len(plans) == len({(plan.n, plan.tokens) for plan in plans}) == 24
+    assert len({plan.n for plan in plans}) == 6
+    for plan in (*plans, out):
+        assert plan.steps == 512
+        assert plan.steps * plan.batch * LENGTH == plan.tokens
+        assert plan.recipe.fused
+    assert sum(plan.flops for plan in plans) < sum(plan.flops for plan in SWEEP) / 10
+    assert out.n > max(plan.n for plan in plans)
+    assert out.tokens > max(plan.tokens for plan in plans)
+    assert not {plan.name for plan in plans} & {plan.name for plan in grid((4, 8), (2**16, 2**18))}
+
+
+def test_texts_that_are_drawn_ahead_are_those_of_their_step() -> None:
+    plan = Plan(4, 2**18)
+    batch = module._batches(SMALL, plan)
+    for step in (1, 15, 16, 17, 40, 16):
+        rng = np.random.default_rng([plan.seed, step])
+        text = SMALL.draw(rng, plan.batch, LENGTH + 1)
+        for found, stated in zip(batch(step), (text[:, :-1], text[:, 1:]), strict=True):
+            np.testing.assert_array_equal(found, stated)
 
 
 def test_who_has_the_dearest_run_has_no_other() -> None:
@@ -124,6 +160,29 @@ def test_a_sweep_goes_on_where_it_was_left(tmp_path: Path, monkeypatch: pytest.M
     assert not [*(tmp_path / "left").glob("w*/")]
 
 
+def test_a_quick_run_that_was_killed_goes_on_to_the_same_numbers(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plan = QuickPlan(4, 2**14)
+    whole = made(SOURCE, plan, tmp_path / "whole")
+    steps = module.train
+
+    def killed(*arguments: object, **options: object) -> Iterator[object]:
+        for one in steps(*arguments, **options):  # type: ignore[arg-type]
+            if one.step == 300:
+                raise KeyboardInterrupt
+            yield one
+
+    monkeypatch.setattr(module, "train", killed)
+    with pytest.raises(KeyboardInterrupt):
+        made(SOURCE, plan, tmp_path / "killed")
+    monkeypatch.setattr(module, "train", steps)
+    again = made(SOURCE, plan, tmp_path / "killed")
+    lines = (tmp_path / "killed" / "metrics.jsonl").read_text("utf-8").splitlines()
+    assert [json.loads(line)["step"] for line in lines] == [*range(1, 513)]
+    assert replace(again, seconds=0) == replace(whole, seconds=0)
+
+
 def test_two_processes_make_the_runs_of_one(tmp_path: Path) -> None:
     """By PyTorch's own launcher."""
     command = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2"]
@@ -154,3 +213,32 @@ def test_the_table_is_what_a_fit_takes(tmp_path: Path) -> None:
     (tmp_path / "runs.csv").write_text("# by hand\nn,tokens,excess\n" + "\n".join(lines))
     law = fit(read(tmp_path / "runs.csv"), floor=0.0)
     assert (law.alpha, law.beta) == pytest.approx((0.7, 0.65), rel=1e-4)
+
+
+def test_what_is_reported_is_the_law_and_a_run_after_its_prediction(tmp_path: Path) -> None:
+    """Runs that miss a law by a twentieth; the one that is held out is trained."""
+    n, d = np.meshgrid([384.0, 1536.0, 6144.0], [2.0**10, 2.0**11, 2.0**12])
+    excess = 0.03 * (n / 1e4) ** -0.7 + 0.05 * (d / 1e6) ** -0.4
+    excess *= 1.05 ** np.array([[0, 1, -1], [-1, 0, 1], [1, -1, 0]])
+    rows = zip(n.flat, d.flat, excess.flat, strict=True)
+    lines = [",".join(map(str, row)) for row in rows]
+    (tmp_path / "runs.csv").write_text("# by hand\nn,tokens,excess\n" + "\n".join(lines))
+    runs = read(tmp_path / "runs.csv")
+    law, plan = fit(runs, floor=0.0), Plan(4, 512)
+    said = report(SOURCE, tmp_path, plan, times=20)
+    before = [next(said) for _ in range(6)]
+    assert f"^-{law.alpha:.2f}" in before[0]
+    assert f"^-{law.beta:.2f}" in before[0]
+    assert before[1].startswith(f"alpha {law.alpha:.2f}, 95 % from ")
+    assert before[2].startswith(f"beta {law.beta:.2f}, 95 % from ")
+    logs, off = np.log(runs.loss), np.log(runs.loss / law.loss(runs.n, runs.d))
+    square = 1 - (off**2).mean() / logs.var()
+    assert f"R² of logarithms {square:.4f}" in before[4]
+    assert f"all within {np.expm1(abs(off).max()):.1%}" in before[4]
+    assert f"not looked at yet: predicted {law.loss(384, 512):.4f}" in before[5]
+    assert not (tmp_path / "heldout").exists()
+    (after,) = said
+    found = read(tmp_path / "heldout" / "runs.csv").loss[0]
+    low, high = (float(x) for x in before[5].split("from ")[1].split(" to "))
+    assert after.startswith(f"measured {found:.4f}, {found / law.loss(384, 512) - 1:+.1%}")
+    assert after.endswith("inside" if low < found < high else "outside")

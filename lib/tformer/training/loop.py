@@ -165,6 +165,7 @@ class _Run:
             lr=0.0,
             betas=recipe.betas,
             eps=recipe.eps,
+            fused=recipe.fused or None,
         )
         self.scaler = torch.amp.GradScaler(self.device.type, enabled=recipe.precision == "float16")
 

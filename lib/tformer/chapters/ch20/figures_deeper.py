@@ -6,9 +6,10 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from tformer.chapters.ch20 import budgets, measured, plateaus
-from tformer.figures.style import BLUE, GREEN, INK, ORANGE, QUIET, VERMILLION, panel
+from tformer.chapters.ch20 import quick as brief
+from tformer.figures.style import BLUE, GREEN, INK, ORANGE, QUIET, VERMILLION, label_ends, panel
 
-__all__ = ["ours", "plateau"]
+__all__ = ["ours", "plateau", "quick"]
 
 COLORS = (VERMILLION, ORANGE, GREEN, BLUE)
 
@@ -61,4 +62,22 @@ def plateau() -> Figure:
     ax.set_xticks([25, 50, 100, 200, 500, 1000], ["25", "50", "100", "200", "500", "1000"])
     ax.minorticks_off()
     ax.legend(fontsize=11, loc="lower left")
+    return figure
+
+
+def quick() -> Figure:
+    """The runs of the quick sweep with their law, and the law of the chapter (dashed)."""
+    runs = brief.sweep()
+    figure, ax = panel(5.6, 3.8)
+    at = np.geomspace(2**14, 2**19, 60)
+    for n, color in zip(np.unique(runs.n)[[0, 1, 3, 5]], COLORS, strict=True):
+        these = runs.n == n
+        ax.plot(runs.d[these], runs.loss[these], "o", color=color, markersize=6)
+        ax.plot(at, brief.law().loss(n, at), color=color, label=f"N = {n:,.0f}")
+        ax.plot(at, measured.law().loss(n, at), "--", color=color, linewidth=1)
+    ax.set(xscale="log", yscale="log", xlabel="tokens D", ylabel="excess, nats a token")
+    ticks = (0.05, 0.1, 0.2, 0.5)
+    ax.set_yticks(ticks, [f"{tick:g}" for tick in ticks])
+    ax.minorticks_off()
+    label_ends(ax)
     return figure

@@ -10,7 +10,16 @@ from importlib.resources import files
 
 import numpy as np
 
-from tformer.experiments.scaling import Law, Runs, bootstrap, fit, predict, read, resampled
+from tformer.experiments.scaling import (
+    Law,
+    Runs,
+    bootstrap,
+    explained,
+    fit,
+    predict,
+    read,
+    resampled,
+)
 from tformer.experiments.scaling.source import drawn_source
 
 __all__ = [
@@ -69,9 +78,7 @@ def miss(runs: Runs) -> np.ndarray:
 
 def spread() -> tuple[float, float]:
     """The median of how far the 24 lie from their law, in logarithms; and R² of the logarithms."""
-    runs, off = sweep(), miss(sweep())
-    logs = np.log(runs.loss)
-    return float(np.median(abs(off))), 1 - float((off**2).sum() / ((logs - logs.mean()) ** 2).sum())
+    return float(np.median(abs(miss(sweep())))), explained(law(), sweep())
 
 
 @cache

@@ -14,6 +14,8 @@ __all__ = [
     "Runs",
     "bootstrap",
     "columns",
+    "ends",
+    "explained",
     "fit",
     "objective",
     "predict",
@@ -172,6 +174,20 @@ def predict(
     for law in laws:
         i = rng.integers(len(runs.n))
         found.append(law.loss(n, d) * runs.loss[i] / law.loss(runs.n[i], runs.d[i]))
+    low, high = np.quantile(found, [(1 - confidence) / 2, (1 + confidence) / 2])
+    return float(low), float(high)
+
+
+def explained(law: Law, runs: Runs) -> float:
+    """R²: the share of the variance of the losses' logarithms that the law explains."""
+    logs = np.log(runs.loss)
+    off = logs - np.log(law.loss(runs.n, runs.d))
+    return 1 - float((off**2).sum() / ((logs - logs.mean()) ** 2).sum())
+
+
+def ends(laws: list[Law], name: str, confidence: float = 0.95) -> tuple[float, float]:
+    """The ends of the middle of what a bootstrap gives for a constant or an exponent."""
+    found = [getattr(one, name) for one in laws]
     low, high = np.quantile(found, [(1 - confidence) / 2, (1 + confidence) / 2])
     return float(low), float(high)
 

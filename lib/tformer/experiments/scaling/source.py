@@ -51,10 +51,13 @@ class Source:
 
     def draw(self, rng: np.random.Generator, batch: int, length: int) -> np.ndarray:
         """Texts, (batch, length), each beginning as often with each token as it comes."""
-        draws = rng.random((length, batch))
-        tokens = np.empty((batch, length), dtype=np.int64)
+        return self.texts(rng.random((length, batch)))
+
+    def texts(self, draws: np.ndarray) -> np.ndarray:
+        """The texts that numbers from 0 to 1 stand for, (length, batch) to (batch, length)."""
+        tokens = np.empty(draws.T.shape, dtype=np.int64)
         tokens[:, 0] = np.searchsorted(self.frequencies.cumsum()[:-1], draws[0], side="right")
-        for t in range(1, length):
+        for t in range(1, len(draws)):
             tokens[:, t] = (self._steps[tokens[:, t - 1]] <= draws[t][:, None]).sum(axis=1)
         return tokens
 

@@ -11,9 +11,11 @@ import os
 import platform
 import shutil
 import time
-from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass, fields
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict, dataclass, fields, replace
+from functools import lru_cache
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -26,7 +28,19 @@ from tformer.models.sizes import Sizes, count_flops, count_parameters, initialis
 from tformer.parameters import tree_map
 from tformer.training import Recipe, train
 
-__all__ = ["TOKENS", "WIDTHS", "Plan", "Result", "grid", "made", "share", "sweep"]
+__all__ = [
+    "SWEEPS",
+    "TOKENS",
+    "WIDTHS",
+    "Plan",
+    "QuickPlan",
+    "Result",
+    "Sweep",
+    "grid",
+    "made",
+    "share",
+    "sweep",
+]
 
 CONFIGURATION = Configuration(norm="rms", activation="gelu_tanh", positions="none")
 """What all models have in common. The source asks for no positions."""
@@ -34,6 +48,10 @@ LENGTH = 32
 """Tokens that are read in each text."""
 WIDTHS, TOKENS = (4, 8, 16, 32, 64, 96), (2**16, 2**18, 2**20, 2**22)
 """The 24 runs of the chapter."""
+QUICK_WIDTHS, QUICK_TOKENS = (12, 16, 20, 24, 32, 48), (2**15, 2**16, 2**17, 2**18)
+"""The 24 runs of the quick sweep."""
+DRAWN = 256
+"""About so many texts are drawn at once, which takes less time than one by one."""
 EXAMINED = 128
 """So many texts of the source measure the excess; the same for all runs."""
 
@@ -78,6 +96,11 @@ class Plan:
         return self.tokens // (self.batch * LENGTH)
 
     @property
+    def recipe(self) -> Recipe:
+        """A rate of .35 / d, a tenth of the steps to warm up, a cosine down to 0."""
+        return Recipe(self.steps, 0.35 / self.width, self.steps // 10, last=0.0, decay=0.0)
+
+    @property
     def n(self) -> int:
         """Parameters without the two tables of tokens, and without norms: 12 L d²."""
         return 12 * self.layers * self.width**2
@@ -88,9 +111,42 @@ class Plan:
         return 3 * count_flops(self.sizes, LENGTH, self.tokens // LENGTH)
 
     @property
+    def cost(self) -> float:
+        """About what it takes, in FLOPs of products: a step and a token have a price of their own.
+
+        A core of two machines that were timed makes so many products in the time that a step of
+        the smallest model takes, or that a token does, beyond its products.
+        """
+        return self.flops + 1.2e8 * self.steps + 2.4e5 * self.tokens
+
+    @property
     def name(self) -> str:
         """For files."""
         return f"w{self.width}-l{self.layers}-t{self.tokens}-s{self.seed}"
+
+
+class QuickPlan(Plan):
+    """A run of the quick sweep: 512 steps, so that more tokens make larger steps.
+
+    On a small model a step costs the same whatever it reads, so steps are what a minute and a half
+    can pay. Few steps of few texts want a longer warm-up, a longer memory of AdamW's second moment,
+    and its fused form.
+    """
+
+    @property
+    def batch(self) -> int:
+        """Texts of a step."""
+        return max(1, self.tokens // (512 * LENGTH))
+
+    @property
+    def recipe(self) -> Recipe:
+        """A rate of .35 / d, a quarter of the steps to warm up, a cosine down to 0."""
+        return replace(super().recipe, warmup=self.steps // 4, betas=(0.9, 0.99), fused=True)
+
+    @property
+    def name(self) -> str:
+        """For files."""
+        return f"quick-{super().name}"
 
 
 @dataclass(frozen=True)
@@ -125,9 +181,23 @@ class Result:
     torch: str
 
 
-def grid(widths: Sequence[int], tokens: Sequence[int]) -> list[Plan]:
+def grid(widths: Sequence[int], tokens: Sequence[int], kind: type[Plan] = Plan) -> list[Plan]:
     """A run for each width and each number of tokens."""
-    return [Plan(width, some) for width in widths for some in tokens]
+    return [kind(width, some) for width in widths for some in tokens]
+
+
+class Sweep(NamedTuple):
+    """Runs to fit a law to, and a larger one that the law is asked for before it is made."""
+
+    plans: list[Plan]
+    held_out: Plan
+
+
+SWEEPS = {
+    "quick": Sweep(grid(QUICK_WIDTHS, QUICK_TOKENS, QuickPlan), QuickPlan(64, 2**19)),
+    "long": Sweep(grid(WIDTHS, TOKENS), Plan(128, 2**22)),
+}
+"""By name. The long one is the chapter's."""
 
 
 def made(source: Source, plan: Plan, folder: Path, device: str = "cpu") -> Result:
@@ -136,15 +206,8 @@ def made(source: Source, plan: Plan, folder: Path, device: str = "cpu") -> Resul
     first = initialise(plan.sizes, CONFIGURATION, rng, std=0.5 / np.sqrt(plan.width))
     tensors = tree_map(lambda x: torch.from_numpy(x.astype(np.float32)).to(device), first)
     module = fast.Module(fast.decoder, tensors, configuration=CONFIGURATION)
-    recipe = Recipe(plan.steps, 0.35 / plan.width, plan.steps // 10, last=0.0, decay=0.0)
-
-    def batch(step: int) -> tuple[np.ndarray, ...]:
-        return next_tokens(
-            source.draw(np.random.default_rng([plan.seed, step]), plan.batch, LENGTH + 1)
-        )
-
     start = time.perf_counter()
-    for _ in train(module, batch, recipe, folder, every=1000):
+    for _ in train(module, _batches(source, plan), plan.recipe, folder, every=250):
         pass
     seconds = time.perf_counter() - start
     texts = source.draw(np.random.default_rng([2**31]), EXAMINED, LENGTH)
@@ -165,14 +228,32 @@ def made(source: Source, plan: Plan, folder: Path, device: str = "cpu") -> Resul
     )
 
 
+def _batches(source: Source, plan: Plan) -> Callable[[int], tuple[np.ndarray, ...]]:
+    """The texts of each step, which hang on seed and step alone; those of a few drawn at once."""
+    ahead = max(1, DRAWN // plan.batch)
+
+    @lru_cache(maxsize=1)
+    def some(first: int) -> np.ndarray:
+        draws = [
+            np.random.default_rng([plan.seed, step]).random((LENGTH + 1, plan.batch))
+            for step in range(first, first + ahead)
+        ]
+        return source.texts(np.concatenate(draws, axis=1)).reshape(ahead, plan.batch, -1)
+
+    def batch(step: int) -> tuple[np.ndarray, ...]:
+        return next_tokens(some(step - step % ahead)[step % ahead])
+
+    return batch
+
+
 def share(plans: Sequence[Plan], rank: int, size: int) -> list[Plan]:
     """What one of several processes does: the dearest first, each to whoever has least to do."""
     shares: list[list[Plan]] = [[] for _ in range(size)]
-    loads = [0] * size
-    for plan in sorted(plans, key=lambda plan: (-plan.flops, plan.name)):
+    loads = [0.0] * size
+    for plan in sorted(plans, key=lambda plan: (-plan.cost, plan.name)):
         least = loads.index(min(loads))
         shares[least].append(plan)
-        loads[least] += plan.flops
+        loads[least] += plan.cost
     return shares[rank]
 
 
