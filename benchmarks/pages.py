@@ -48,7 +48,7 @@ def measure(root: Path) -> dict[str, Any]:
     found = [folder / "index.html", *sorted(folder.glob("chapters/[0-9]*.html"))]
     found += sorted(folder.glob("exercises/solutions/*.html"))
     with serve(folder) as address, sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=_chromium(), args=FLAGS)
+        browser = playwright.chromium.launch(executable_path=chromium(), args=FLAGS)
         pages = {}
         for path in found:
             name = path.relative_to(folder).as_posix()
@@ -68,7 +68,8 @@ def serve(folder: Path) -> Iterator[str]:
         server.shutdown()
 
 
-def _chromium() -> str:
+def chromium() -> str:
+    """The path of a Chromium: the one that is named, or one on the path."""
     found = os.environ.get("TFORMER_CHROMIUM") or next(filter(None, map(shutil.which, NAMES)), None)
     if not found:
         raise RuntimeError(
