@@ -78,7 +78,7 @@ def measure(
     found = [path for path in found if (only in str(path) if only else "deeper" not in path.name)]
     pages: dict[str, dict[str, Any]] = {}
     with serve(folder) as address, sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=_chromium(), args=FLAGS)
+        browser = playwright.chromium.launch(executable_path=chromium(), args=FLAGS)
         for name in (path.relative_to(folder).as_posix() for path in found):
             print(f"  {name}", flush=True)
             pages[name] = {
@@ -99,7 +99,8 @@ def serve(folder: Path) -> Iterator[str]:
         server.shutdown()
 
 
-def _chromium() -> str:
+def chromium() -> str:
+    """The path of a Chromium: the one that is named, or one on the path."""
     found = os.environ.get("TFORMER_CHROMIUM") or next(filter(None, map(shutil.which, NAMES)), None)
     if not found:
         raise RuntimeError(

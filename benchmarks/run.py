@@ -1,4 +1,4 @@
-"""Measure the book: python benchmarks/run.py [build] [notebooks] [pages].
+"""Measure the book: python benchmarks/run.py [build] [notebooks] [pages] [touch].
 
 Each measurement is written to benchmarks/results, and all of them to the table that people read,
 benchmarks/README.md. These are reports, not tests: a number belongs to its machine.
@@ -14,12 +14,18 @@ import build
 import machine
 import notebooks
 import pages
+import touch
 
 from tformer.book import find_root, one_blas_thread
 
 HERE = Path(__file__).parent
 RESULTS = HERE / "results"
-PARTS = {"build": build.measure, "notebooks": notebooks.measure, "pages": pages.measure}
+PARTS = {
+    "build": build.measure,
+    "notebooks": notebooks.measure,
+    "pages": pages.measure,
+    "touch": touch.measure,
+}
 
 
 def main(chosen: list[str]) -> None:
@@ -47,7 +53,7 @@ def summary(results: dict[str, Any]) -> str:
         "yardstick and PyTorch's kernels has [a page of its own](attention.md), and so have",
         "[masks, heads and positions](layers.md).",
     ]
-    tellers = {"build": _build, "notebooks": _notebooks, "pages": _pages}
+    tellers = {"build": _build, "notebooks": _notebooks, "pages": _pages, "touch": _touch}
     machines: dict[str, str] = {}
     for name, tell in tellers.items():
         if name in results:
@@ -108,6 +114,19 @@ def _notebooks(found: dict[str, Any]) -> list[str]:
 def _pages(found: dict[str, Any]) -> list[str]:
     title = f"## What a reader meets, {found['browser']} (budget: 400 kB compressed)\n"
     return [title, *pages.table(found)]
+
+
+def _touch(found: dict[str, Any]) -> list[str]:
+    lines = [
+        "## Figures to touch, before they are touched (budget: 700 px at 1440)\n",
+        "| page, figure | px high at 1440 | at 390 | numbers at first sight | tab stops |",
+        "|---|--:|--:|--:|--:|",
+    ]
+    for name, widths in found["figures"].items():
+        wide, narrow = widths["1440"], widths["390"]
+        seen = f"{wide['numbers']} | {wide['stops']}"
+        lines.append(f"| {name} | {wide['height']} | {narrow['height']} | {seen} |")
+    return lines
 
 
 if __name__ == "__main__":

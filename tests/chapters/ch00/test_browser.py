@@ -88,7 +88,7 @@ def test_any_word_asks_and_the_guess_follows(show: Callable) -> None:
     found = trained().read(PROMPTS["wide"])
     assert values(widget, "guess") == pytest.approx(sorted(found.p[-1])[:-6:-1], abs=1e-10)
     widget.get_by_role("button", name="it, word 9: ask it").click()
-    assert "“it” looks in layer 1 (blue, below) 0.80 at “street”" in widget.inner_text()
+    assert "“it” looks in layer 1 (below) 0.80 at “street”" in widget.inner_text()
     widget.get_by_role("button", name="tired").click()
     widget.get_by_role("button", name="the, word 17: ask it").click()
     assert "0.93 at “not”" in widget.inner_text()

@@ -70,6 +70,7 @@ def test_causal_unites_the_nouns_and_a_hole_parts_them(page: Page) -> None:
     widget.get_by_role("radio", name="causal").check()
     np.testing.assert_allclose(weights(widget), MaskEditor(base="causal").weights[1], atol=1e-12)
     assert value(widget, "leaks-through") == [0]
+    widget.get_by_text("The numbers").click()
     said = "“it” looks 0.37 at animal, 0.37 at street, 0.04 at the"
     assert said in widget.locator(".tf-said").inner_text()
     cell(widget, 8, 11).click()
@@ -91,19 +92,19 @@ def test_layers_and_the_word_that_asks_are_chosen(page: Page) -> None:
     widget.locator(".tf-asks").last.click()
     assert widget.locator(".tf-asks[aria-pressed=true]").inner_text() == "tired"
     for layers in (1, 2, 3, 4):
-        widget.get_by_role("radio", name=f"{layers} layer").check()
+        widget.get_by_label("Layers that the paths").select_option(index=layers - 1)
         want = MaskEditor(base="window", selected=11, n_layers=layers)
         assert value(widget, "known") == [int(want.known.sum())]
         assert widget.locator(".tf-node").count() == 12 * (layers + 1)
         label = widget.locator(".tf-paths").get_attribute("aria-label")
         assert label.endswith(", ".join(np.array(want.tokens)[want.known]))
-    widget.get_by_role("radio", name="layer 1").check()
+    widget.get_by_label("Layer whose weights").select_option("first layer")
     np.testing.assert_allclose(weights(widget), want.weights[0], atol=1e-12)
 
 
 def test_sliders_shape_the_mask_and_the_formula_says_how(page: Page) -> None:
     widget = page.locator(".tf-mask")
-    widget.locator("summary").click()
+    widget.get_by_text("Window, prefix").click()
     widget.get_by_role("radio", name="window").check()
     for name, at in (("window of", 4), ("prefix of", 2), ("second document", 6), ("padding", 1)):
         widget.get_by_label(name).fill(str(at))
@@ -112,6 +113,7 @@ def test_sliders_shape_the_mask_and_the_formula_says_how(page: Page) -> None:
     one = MaskEditor(base="window", window=4, prefix=2, document=6, padding=1)
     np.testing.assert_allclose(weights(widget), one.weights[1], atol=1e-12)
     widget.get_by_label("padding").fill("12")
+    widget.get_by_text("The numbers").click()
     assert "“it” may look nowhere; its weights are zeros" in widget.locator(".tf-said").inner_text()
     widget.get_by_role("button", name="reset").click()
     assert widget.locator(".tf-formula").inner_text() == "mask = causal"
@@ -126,7 +128,7 @@ def test_cells_are_worked_by_keys(page: Page) -> None:
     page.keyboard.press("Enter")
     assert "tf-leak" in cell(widget, 7, 10).get_attribute("class")
     assert cell(widget, 7, 10).get_attribute("tabindex") == "0"
-    assert widget.locator(".tf-cell[tabindex='0']").count() == 1
+    assert widget.locator(".tf-cells [tabindex='0']").count() == 1
     for _ in range(4):
         page.keyboard.press("ArrowRight")
     page.keyboard.press("Space")
@@ -139,13 +141,13 @@ def test_a_guess_is_answered_once_the_hole_is_open(page: Page) -> None:
     widget = page.locator(".tf-mask")
     outcome = widget.locator(".tf-outcome")
     assert outcome.inner_text() == ""
-    widget.get_by_role("radio", name="1", exact=True).check()
+    widget.get_by_role("radio", name="one").check()
     assert "Now open one cell" in outcome.inner_text()
     cell(widget, 8, 11).click()
-    assert outcome.inner_text().startswith("Through two layers 5 pairs leak. You said 1.")
-    widget.get_by_role("radio", name="5", exact=True).check()
+    assert outcome.inner_text().startswith("Through two layers five pairs leak. You said one.")
+    widget.get_by_role("radio", name="five").check()
     assert "As you said." in outcome.inner_text()
-    widget.get_by_role("radio", name="3 layers").check()
+    widget.get_by_label("Layers that the paths").select_option("three layers")
     assert "As you said." in outcome.inner_text()
     assert value(widget, "leaks-through") == [6]
     widget.get_by_role("radio", name="all words").check()
@@ -158,6 +160,19 @@ def test_red_ways_are_those_that_come_to_a_later_word(show: Callable) -> None:
     assert page.locator(".tf-node.tf-bad").count() == 1
     page = show(MaskEditor(base="causal", selected=9))
     assert page.locator(".tf-bad").count() == 0
+
+
+def test_what_a_cell_says_is_told_beside_the_table(page: Page) -> None:
+    widget = page.locator(".tf-mask")
+    told, verdict = widget.locator(".tf-told-cell"), widget.locator(".tf-leak-count")
+    assert told.inner_text() == "Press a cell to open or hide it."
+    cell(widget, 8, 11).click()
+    assert told.inner_text() == "it looks at tired: 0.01"
+    assert "5 pairs leak" in " ".join(verdict.inner_text().split())
+    cell(widget, 8, 1).hover()
+    assert told.inner_text().startswith("it looks at animal: 0.")
+    widget.get_by_label("Layers that the paths").select_option("one layer")
+    assert "1 pair leaks" in " ".join(verdict.inner_text().split())
 
 
 def test_a_finger_lets_a_word_leak(phone: Page) -> None:

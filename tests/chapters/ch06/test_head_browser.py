@@ -23,7 +23,7 @@ def browsers() -> list[HeadBrowser]:
 @pytest.mark.parametrize("sentence", list(SENTENCES)[:3])
 def test_the_six_heads_are_those_of_chapter_3(sentence: str) -> None:
     *stem, last = sentence.lower().split()
-    widget = HeadBrowser(last=last, stem=STEMS.index(tuple(stem)))
+    widget = HeadBrowser(last=last, stem=STEMS.index(tuple(stem)), off=[])
     np.testing.assert_allclose(widget.weights, veto(sentence), atol=1e-15)
     np.testing.assert_allclose(widget.total, veto(sentence).mean(axis=0), atol=1e-15)
 
@@ -41,10 +41,10 @@ def test_what_arrives_is_the_output_of_the_layer_without_the_heads_that_are_off(
 
 
 def test_it_says_what_it_shows() -> None:
-    assert repr(HeadBrowser(off=[0])).endswith(
+    assert repr(HeadBrowser()).endswith(
         "one a kind, without animate: it looks at animal 0.000, street 0.000, tired 0.833"
     )
-    html = HeadBrowser("four heads, two a kind").fallback()
+    html = HeadBrowser("four heads, two a kind", off=[]).fallback()
     assert "<tr><th>sum</th><td>0.00</td><td>0.37</td>" in html
 
 

@@ -17,10 +17,6 @@ COLOURS = {
     "book-quiet": "jp-content-font-color2",
     "book-line": "jp-border-color1",
     "book-paper": "jp-layout-color0",
-    "book-result": "jp-info-color0",
-    "book-definition": "jp-success-color0",
-    "book-example": "jp-warn-color0",
-    "book-exercise": "jp-error-color0",
     "book-warning": "jp-error-color0",
 }
 # Of its program: what the classes of Pygments begin with, and JupyterLab's names for it.

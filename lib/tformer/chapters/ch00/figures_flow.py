@@ -58,18 +58,16 @@ def flow() -> Figure:
     stops = ((114, 216), (232, 354), (370, 412))
     down = [((column(i), y), (column(i), end)) for i in range(len(WORDS)) for y, end in stops]
     lines(ax, down, edgecolor=QUIET, linewidth=0.7, alpha=0.6)
-    for layer, (y, color, way) in enumerate(
-        ((124, QUERY, (IT, SECOND)), (262, WEIGHT, (LAST, IT)))
-    ):
+    for layer, (y, way) in enumerate(((124, (IT, SECOND)), (262, (LAST, IT)))):
         told(ax, y + 36, f"attention {layer + 1}", found.weights[layer].shape, "who looks at whom")
-        crossing(ax, y, found.weights[layer], way, color)
+        crossing(ax, y, found.weights[layer], way)
         lit = (found.lamps[layer] > 0).mean(axis=-1)
         told(
             ax, y + 100, f"feed-forward {layer + 1}", found.lamps[layer].shape, "share of lamps lit"
         )
         for i, share in enumerate(lit):
             box(ax, column(i) - 16, y + 92, 32, 16, facecolor=QUIET, alpha=0.18)
-            box(ax, column(i) - 16, y + 92, 32 * share, 16, facecolor=QUERY, alpha=0.6)
+            box(ax, column(i) - 16, y + 92, 32 * share, 16, facecolor=INK, alpha=0.6)
     told(ax, 424, "scores", found.logits.shape, "likeliest next word")
     for i, best in enumerate(found.p.argmax(axis=-1)):
         last = {"color": VALUE, "fontweight": "bold"} if i == LAST else {"color": INK}
@@ -93,7 +91,7 @@ def told(ax: Axes, y: float, name: str, shape: tuple[int, ...], more: str = "") 
 
 
 def crossing(
-    ax: Axes, y: float, weights: np.ndarray, way: tuple[int, int], color: str, height: float = 72
+    ax: Axes, y: float, weights: np.ndarray, way: tuple[int, int], height: float = 72
 ) -> None:
     """What each word takes from others: from where it stands above to who asked, below."""
     for asks, asked in np.argwhere(np.tril(weights, -1) > SEEN).tolist():
@@ -102,7 +100,7 @@ def crossing(
             [(x, y), (x, middle), (to, middle), (to, y + height)],
             [Path.MOVETO, *[Path.CURVE4] * 3],
         )
-        look = {"edgecolor": color, "linewidth": 6 * float(weights[asks, asked])}
+        look = {"edgecolor": WEIGHT, "linewidth": 6 * float(weights[asks, asked])}
         look["alpha"] = 0.95 if (asks, asked) == way else 0.3
         ax.add_patch(PathPatch(path, facecolor="none", capstyle="butt", **look))
 
@@ -130,7 +128,7 @@ def _hops(ax: Axes, y: float, prompt: str, keeper: int, noun: int) -> None:
     write(ax, middle, over - 14, f"layer 2: {second[keeper]:.2f}", 15, color=WEIGHT)
     for asks, asked in ((keeper, noun), (LAST, TROUBLE)):
         look = {"linewidth": max(7 * first[asks, asked], 0.8), "alpha": 0.85}
-        arc(ax, asks, asked, y + 16, -46, edgecolor=QUERY, **look)
+        arc(ax, asks, asked, y + 16, -46, edgecolor=WEIGHT, **look)
         said = f"layer 1: {first[asks, asked]:.2f}"
-        write(ax, at((asks + asked) / 2), y + 68, said, 15, color=QUERY)
+        write(ax, at((asks + asked) / 2), y + 68, said, 15, color=WEIGHT)
     bars(ax, at(13.4), y + 96, trained(), found.p[-1], n=2)

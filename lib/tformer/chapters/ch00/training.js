@@ -70,7 +70,7 @@ function render({ model, el }) {
     line.update(words, last, second[last].map((p, s) => [last, s, p]),
       second[last].flatMap((p, s) => (p > 0.12 ? first[s].map((w, r) => [s, r, w * p]) : [])));
     const most = second[last].indexOf(Math.max(...second[last]));
-    arcs.replaceChildren("Gold, ", ...side(2), `: where the last “the” looks in layer 2, most at “${words[most]}” (${fmt(second[last][most])}). Blue, `,
+    arcs.replaceChildren("Arcs ", ...side(2), `: where the last “the” looks in layer 2, most at “${words[most]}” (${fmt(second[last][most])}). Arcs `,
       ...side(1), `: where those words looked in layer 1. The right word is ${ANSWERS[ending]}.`);
     guess.update(prompt.top, ANSWERS[ending]);
     live.say(`Step ${stage.step}: loss ${fmt(stage.loss)}. ${summary(stage)} It writes: ${stage.texts[1]} ${SAID[stage.faults[1]]}`);

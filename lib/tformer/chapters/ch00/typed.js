@@ -42,7 +42,7 @@ function render({ model, el }) {
     const at = selected < 0 ? words.length - 1 : Math.min(selected, words.length - 1);
     const told = (t) => `${words[t]}, word ${t}: ask it`, sides = [looks(words, first[at]), looks(words, second[at])];
     line.update(words, at, second[at].map((share, s) => [at, s, share]), first[at].map((share, s) => [at, s, share]), told);
-    said.replaceChildren(`“${words[at]}” looks in layer 1 (blue, `, ...side(1), `) ${sides[0]}; in layer 2 (gold, `, ...side(2), `) ${sides[1]}. After it the machine expects:`);
+    said.replaceChildren(`“${words[at]}” looks in layer 1 (`, ...side(1), `) ${sides[0]}; in layer 2 (`, ...side(2), `) ${sides[1]}. After it the machine expects:`);
     guess.update(likeliest(machine().words, p[at], SHOWN));
     buttons.forEach((one, i) => one.setAttribute("aria-pressed", chosen[i][1] === words.join(" ")));
     typing.update(words.join(" "));

@@ -18,6 +18,7 @@ from tformer.figures.style import (
     QUIET,
     SKY,
     VALUE,
+    WEIGHT,
     label_ends,
     panel,
 )
@@ -45,7 +46,7 @@ def _machine(tokens: tuple[str, ...], parts: tuple[np.ndarray, ...]) -> Figure:
     squares(ax, q, (0, -2), QUERY)
     squares(ax, k, (0, 0), KEY)
     squares(ax, z.T, (8.2, 0))
-    squares(ax, a.T, (10.4, 0))
+    squares(ax, a.T, (10.4, 0), WEIGHT)
     squares(ax, v, (12.6, 0), VALUE)
     squares(ax, y, (12.6, len(tokens) + 1), VALUE)
     for s, token in enumerate(tokens):

@@ -91,7 +91,7 @@ def _bars(name: str, columns: Sequence[Column], widths: Sequence[int]) -> Figure
     figure = Figure(figsize=(2.15, 2.9), layout="constrained")
     axes = figure.subplots(len(widths), 1, sharex=True, sharey=True)
     for ax, column, d in zip(axes, columns, widths, strict=True):
-        ax.bar(range(len(row.WORDS)), column.weights, color=COLOR[name], width=0.75)
+        ax.bar(range(len(row.WORDS)), column.weights, color=WEIGHT, width=0.75)
         ax.set(ylim=(0, 1), yticks=(0, 1), xticks=[])
         ax.grid(visible=False)
         ax.set_title(f"d = {d}", loc="right", fontsize=10, pad=2)

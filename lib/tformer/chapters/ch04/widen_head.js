@@ -69,13 +69,14 @@ function render({ model, el }) {
   const start = traits(model, ["d", "draw", "guess"]);
   const root = frame(el, "tf-widen", "Widen the head");
   const question = bet(model), wide = dialOfWidth(model), chart = grid(model.get("words")), live = voice();
-  root.append(question.el, wide.el, chart.el, question.verdict,
-    h("p", { class: "tf-about" }, "Dots: the twelve scores on an axis that is linear near 0 and logarithmic outside; the band is one "
-      + "standard deviation to each side, as the theorem below predicts it. Lamps: the gradient that arrives if every weight is "
-      + "asked for an independent random change (root mean square length); they are brightest at 0.5 and above."),
-    h("div", { class: "tf-actions" },
-      button("other random matrices", () => assign(model, { draw: (model.get("draw") + 1) % DRAWS })),
-      button("reset", () => { wide.stop(); assign(model, start); })),
+  root.append(question.el, wide.el, question.verdict, chart.el,
+    folds(
+      fold("How to read it", h("p", {}, "Dots: the twelve scores on an axis that is linear near 0 and logarithmic outside; the band is one "
+        + "standard deviation to each side, as the theorem below predicts it. Bars: their weights. A line that is pointed at shows its numbers. Lamps: the gradient that "
+        + "arrives if every weight is asked for an independent random change (root mean square length); they are brightest at 0.5 and above.")),
+      h("div", { class: "tf-actions" }, allNumbers(root),
+        button("other random matrices", () => assign(model, { draw: (model.get("draw") + 1) % DRAWS })),
+        button("reset", () => { wide.stop(); assign(model, start); }))),
     live);
   const stop = follow(model, TRAITS, () => {
     const now = traits(model, TRAITS), found = columns(now.rows, now.asks, now.draw, now.d);
@@ -96,7 +97,7 @@ function bet(model) {
   const radios = radioButtons(model, "guess", GUESSES), verdict = h("p", { class: "tf-outcome" });
   const labels = [...NAMES, "both 1 and 1/d"];
   const el = h("div", { class: "tf-bet", role: "radiogroup", "aria-label": "Under which scale does the lower lamp go dark?" },
-    h("p", {}, h("b", {}, "Guess first. "), "At width 4 all lamps are lit. Under which scale does the lower lamp go dark as the head is widened?"),
+    h("p", {}, h("b", {}, "Guess first. "), "All lamps are lit. Under which scale does the lower lamp go dark as the head is widened?"),
     h("div", { class: "tf-scales" }, ...radios.all.map((radio, i) => h("label", { class: "tf-option" }, radio, labels[i]))));
   const update = ({ d, guess }, found) => {
     radios.update(guess);
@@ -155,14 +156,14 @@ function dialOfWidth(model) {
 const BEND = 0.25, REACH = 400; // of the axis: linear up to about the one, as far as the other
 const across = (score) => 50 + 48 * Math.asinh(score / BEND) / Math.asinh(REACH / BEND);
 const cell = (role, name, ...children) => h("div", { role, class: name }, ...children);
-const line = (name, head, ...cells) => cell("row", `tf-tier ${name}`, cell("rowheader", "tf-head-cell", ...head), ...cells);
+const line = (name, head, ...cells) => waiting(cell("row", `tf-tier ${name}`, cell("rowheader", "tf-head-cell", ...head), ...cells));
 
 function grid(words) {
   const all = Object.fromEntries(NAMES.map((name) => [name, parts(words)]));
   const of = (pick) => NAMES.map((name) => cell("cell", "tf-tier-cell", ...[pick(all[name])].flat()));
   const el = h("div", { class: "tf-wide-grid", role: "table", "aria-label": "Scores, weights and gradients under three scales" },
-    cell("row", "tf-tier", cell("columnheader", "tf-head-cell", "times"), ...NAMES.map((name) =>
-      cell("columnheader", "tf-tier-cell tf-factor-cell", h("b", {}, name), " ", all[name].factor))),
+    waiting(cell("row", "tf-tier", cell("columnheader", "tf-head-cell", "times"), ...NAMES.map((name) =>
+      cell("columnheader", "tf-tier-cell tf-factor-cell", h("b", {}, name), " ", all[name].factor)))),
     line("tf-of-scores", ["scores"], ...of((part) => part.axis)),
     ...words.map((word, i) => line("tf-of-word", [word], ...of((part) => [part.bars[i].el, part.bars[i].value]))),
     line("tf-of-entropy", ["entropy"], ...of((part) => part.entropy)),
@@ -177,13 +178,13 @@ function grid(words) {
 
 /** All that changes in the column of one scale. */
 function parts(words) {
-  const factor = reading("factor"), level = reading("entropy"), scoreLamp = lamp("at-scores"), queryLamp = lamp("at-query");
+  const factor = waits(reading("factor")), level = reading("entropy"), scoreLamp = lamp("at-scores"), queryLamp = lamp("at-query");
   const band = h("span", { class: "tf-band" }), dots = words.map((word, i) => h("span", { class: `tf-dot tf-row${i % 3}`, title: word }));
-  const ticks = [-100, -10, -1, 0, 1, 10, 100].map((score) => h("span", { class: `tf-stroke tf-at${Math.abs(score)}`, style: `left:${across(score)}%` }, fmt(score, 0)));
+  const ticks = [-100, -10, -1, 0, 1, 10, 100].map((score) => h("span", { class: `tf-stroke tf-at${Math.abs(score)}`, style: `left:${across(score)}%` }, waits(h("span", {}, fmt(score, 0)))));
   const axis = h("div", { class: "tf-dots" }, band, ...ticks, ...dots);
   const bars = words.map(() => {
     const fill = h("span", { class: "tf-fill" });
-    return { fill, el: h("span", { class: "tf-track-bar" }, fill), value: reading("weight") };
+    return { fill, el: h("span", { class: "tf-track-bar" }, fill), value: waits(reading("weight")) };
   });
   const update = ({ scores, weights, entropy: nats, atScores, atQuery }, scale, d, top) => {
     const spread = scale * Math.sqrt(d);
@@ -208,7 +209,7 @@ function parts(words) {
 
 /** A lamp in the dark, as bright as its number is large, and the number. */
 function lamp(name) {
-  const value = reading(name), bulb = h("span", { class: "tf-bulb" });
+  const value = waits(reading(name)), bulb = h("span", { class: "tf-bulb" });
   const update = (length) => {
     bulb.style.setProperty("--tf-lit", Math.min(1, Math.sqrt(length / 0.5)).toFixed(3));
     value.show(length, small(length));

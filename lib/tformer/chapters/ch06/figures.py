@@ -15,8 +15,8 @@ from tformer.figures.style import INK, KEY, PURPLE, QUERY, QUIET, SKY, VALUE, WE
 from tformer.figures.tables import blank, squares, table
 from tformer.world.lexicon import FEATURES, KINDS, embed, tokenise
 
-HEADS = (PURPLE, SKY, WEIGHT, VALUE)
-"""A colour for each of four heads, where heads are told apart."""
+HEADS = (PURPLE, SKY)
+"""A colour for each of two heads, where heads are told apart."""
 CUT = (PURPLE, SKY, VALUE)
 """The same for three heads beside weights, which are amber."""
 
@@ -27,7 +27,7 @@ def concatenated() -> tuple[Figure, Figure]:
     blocks = np.array([[[1.0, 2, 0], [0, 1, 1]], [[2, 0, 1], [1, 1, 0]]])
     whole = np.einsum("hv,hvd->d", y, blocks)[None]
     first, ax = blank(3.3, 2.1)
-    for h, color in enumerate(HEADS[:2]):
+    for h, color in enumerate(HEADS):
         _numbers(ax, y[h : h + 1], (2 * h, 1.5), color)
         _numbers(ax, blocks[h], (5, 2 * h), color)
     _numbers(ax, whole, (9.2, 1.5), QUIET)
@@ -37,7 +37,7 @@ def concatenated() -> tuple[Figure, Figure]:
         ax.text(x, y0, name, ha="center", va="bottom", fontsize=10)
     ax.set(xlim=(-0.2, 12.4), ylim=(4.2, -0.9))
     second, ax = blank(3.3, 2.1)
-    for h, color in enumerate(HEADS[:2]):
+    for h, color in enumerate(HEADS):
         top = 2.6 * h
         _numbers(ax, y[h : h + 1], (1, top + 0.5), color)
         _numbers(ax, blocks[h], (4, top), color)

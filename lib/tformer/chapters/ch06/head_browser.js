@@ -24,12 +24,16 @@ const nouns = (words, tokens) => [...tokens.keys()].filter((t) => words[tokens[t
 function render({ model, el }) {
   const start = traits(model, TRAITS), { layers, words, kinds, stems, lasts } = traits(model, ["layers", "words", "kinds", "stems", "lasts"]);
   const root = frame(el, "tf-heads", "Head browser"), live = voice();
-  const said = h("p", { class: "tf-said" }), table = h("div"), told = h("div", { class: "tf-told" });
-  const take = (traits) => assign(model, traits);
+  const said = h("p", { class: "tf-said" }), looking = h("p", { class: "tf-looking" }), table = h("div"), told = h("div", { class: "tf-told" });
+  const full = fold("One head and one word in full", looking, told), take = (traits) => assign(model, traits);
+  const open = (traits) => { full.open = true; take(traits); };
   const pick = (label, trait, values, texts, more = () => ({})) => {
     const all = values.map((value, i) => button(texts[i], () => take({ [trait]: value, ...more() })));
-    return { el: h("span", { class: "tf-group", role: "group", "aria-label": label }, h("span", { class: "tf-quiet" }, label), ...all),
-      update: (now) => all.forEach((one, i) => one.setAttribute("aria-pressed", values[i] === now)) };
+    const el = h("span", { class: "tf-group", role: "group", "aria-label": label }, h("span", { class: "tf-quiet" }, label), ...all), enter = roving(el);
+    return { el, update: (now) => {
+      all.forEach((one, i) => one.setAttribute("aria-pressed", values[i] === now));
+      enter([all], all[values.indexOf(now)]);
+    } };
   };
   const names = layers.map(([name]) => name), pairs = stems.map((stem) => nouns(words, stem).map((t) => stem[t]).join(", "));
   const picks = {
@@ -37,8 +41,9 @@ function render({ model, el }) {
     stem: pick("sentence", "stem", [...stems.keys()], pairs, () => ({ word: 1 })),
     last: pick("last word", "last", lasts, lasts),
   };
-  const back = h("span", { class: "tf-group" }, button("all heads on", () => take({ off: [] })), button("reset", () => take(start)));
-  root.append(h("div", { class: "tf-choice" }, ...Object.values(picks).map((one) => one.el), back), said, table, told, live);
+  const back = h("div", { class: "tf-actions" }, button("all heads on", () => take({ off: [] })), allNumbers(root), button("reset", () => take(start)));
+  const brought = waiting(h("div", { class: "tf-arrives" }));
+  root.append(h("div", { class: "tf-picks" }, ...Object.values(picks).map((one) => one.el)), said, table, brought, folds(full, back), live);
   let drawn = "", grid;
   const stop = follow(model, TRAITS, () => {
     const now = traits(model, TRAITS), heads = layers.find(([name]) => name === now.layer)[1], tokens = [...stems[now.stem], now.last];
@@ -47,44 +52,54 @@ function render({ model, el }) {
     for (const [name, one] of Object.entries(picks)) one.update(now[name]);
     if (drawn !== key) {
       drawn = key;
-      grid = rows(model, heads.map(([name]) => name), tokens);
+      grid = rows(model, heads.map(([name]) => name), tokens, open);
       table.replaceChildren(grid.el);
     }
     grid.update(found, now);
-    told.replaceChildren(...tell(found, now, heads, words, tokens), arrives(found, kinds));
+    told.replaceChildren(...tell(found, now, heads, words, tokens));
+    brought.replaceChildren(...arrives(found, kinds));
     const looks = [...nouns(words, tokens), tokens.length - 1].map((t) => `${tokens[t]} ${fmt(found.total[t], 3)}`).join(", ") + ", which brings nothing";
     const without = now.off.length ? ` without ${now.off.map((h) => heads[h][0]).join(" and ")}` : "";
-    said.replaceChildren(h("b", {}, `“… ${tokens.at(-1)}”${without}: `), `it looks at ${looks}.`);
+    said.replaceChildren(h("b", {}, `“… ${tokens.at(-1)}”${without}: `), verdict(found.total, nouns(words, tokens), tokens));
+    looking.textContent = `Together, it looks at ${looks}.`;
     live.say(`Together${without}, it looks at ${looks}.`);
   });
   return stop;
 }
 
+/** Which noun gets most of what the heads give together, to three decimals. */
+function verdict(total, places, tokens) {
+  const top = Math.max(...places.map((t) => total[t])), first = places.filter((t) => total[t] > top - 0.0005).map((t) => tokens[t]);
+  if (top < 0.0005) return "no noun gets more than a trace.";
+  return first.length > 1 ? `${first.join(" and ")} get the same, ${fmt(top, 3)}.` : `of the nouns, ${first[0]} gets most: ${fmt(top, 3)}.`;
+}
+
 // ---- the table: a row a head, a column a word, and the sum --------------------------------
 
-function rows(model, names, tokens) {
-  const choose = (traits) => assign(model, traits);
+function rows(model, names, tokens, choose) {
   const toggle = (h) => {
     const off = model.get("off");
-    choose({ off: off.includes(h) ? off.filter((one) => one !== h) : [...off, h].sort((a, b) => a - b) });
+    assign(model, { off: off.includes(h) ? off.filter((one) => one !== h) : [...off, h].sort((a, b) => a - b) });
   };
   const columns = tokens.map((token, t) => h("button", { type: "button", class: "tf-column", click: () => choose({ word: t }) }, h("span", {}, token)));
   const heads = names.map((name, i) => {
     const on = h("input", { type: "checkbox", "aria-label": `${name} is on`, change: () => toggle(i) });
     const open = h("button", { type: "button", class: "tf-open", click: () => choose({ head: i }) }, name);
-    const cells = tokens.map((_, t) => h("span", { class: "tf-share", role: "cell", click: () => choose({ head: i, word: t }) }));
-    const el = h("div", { class: "tf-line", role: "row" }, h("span", { class: "tf-which-head", role: "rowheader" }, on, open), ...cells);
+    const cells = tokens.map((_, t) => share(() => choose({ head: i, word: t })));
+    const el = waiting(h("div", { class: "tf-line", role: "row" }, h("span", { class: "tf-which-head", role: "rowheader" }, on, open), ...cells));
     return { on, open, cells, el };
   });
-  const total = tokens.map((_, t) => h("span", { class: "tf-share", role: "cell", click: () => choose({ word: t }) }));
-  const el = h("div", { class: "tf-table", role: "table", "aria-label": "Weights of it, by head and word", style: `--tf-n:${tokens.length}` },
+  const total = tokens.map((_, t) => share(() => choose({ word: t })));
+  const el = h("div", { class: "tf-table", role: "grid", "aria-label": "Weights of it, by head and word; arrow keys lead from part to part", style: `--tf-n:${tokens.length}` },
     h("div", { class: "tf-line", role: "row" }, h("span", { class: "tf-which-head", role: "columnheader" }, "it looks at"),
       ...columns.map((one) => h("span", { role: "columnheader" }, one))),
     ...heads.map((one) => one.el),
-    h("div", { class: "tf-line tf-sum", role: "row" }, h("span", { class: "tf-which-head", role: "rowheader" }, "together"), ...total));
-  const paint = (cell, p, chosen) => {
+    waiting(h("div", { class: "tf-line tf-sum", role: "row" }, h("span", { class: "tf-which-head", role: "rowheader" }, "together"), ...total)));
+  roving(el)([[null, null, ...columns], ...heads.map((one) => [one.on, one.open, ...one.cells]), [null, null, ...total]], heads[0].on);
+  const paint = (cell, p, chosen, name) => {
     cell.style.setProperty("--tf-share", p.toFixed(4));
-    cell.textContent = short(p);
+    cell.firstChild.textContent = short(p);
+    cell.setAttribute("aria-label", `${name}: ${fmt(p)}`);
     cell.classList.toggle("tf-chosen", chosen);
     cell.classList.toggle("tf-deep", p > 0.55);
   };
@@ -94,12 +109,15 @@ function rows(model, names, tokens) {
       one.on.checked = !off.includes(i);
       one.el.classList.toggle("tf-off", off.includes(i));
       one.open.setAttribute("aria-pressed", i === head);
-      one.cells.forEach((cell, t) => paint(cell, weights[i][t], i === head && t === word));
+      one.cells.forEach((cell, t) => paint(cell, weights[i][t], i === head && t === word, `${names[i]} looks at ${tokens[t]}`));
     });
-    total.forEach((cell, t) => paint(cell, sum[t], false));
+    total.forEach((cell, t) => paint(cell, sum[t], false, `together, it looks at ${tokens[t]}`));
   };
   return { el, update };
 }
+
+/** A cell that can be pressed; its number waits. */
+const share = (click) => h("button", { type: "button", class: "tf-share", role: "gridcell", click }, waits(h("span")));
 
 // ---- one head and one word, told in full --------------------------------------------------
 
@@ -121,10 +139,10 @@ function tell({ scores, weights }, { head, word, off }, heads, words, tokens) {
 
 function arrives({ received }, kinds) {
   const top = Math.max(0.25, ...received);
-  return h("div", { class: "tf-arrives" }, h("p", { class: "tf-title" }, h("b", {}, "What arrives in the row of it")),
+  return [h("p", { class: "tf-title" }, h("b", {}, "What arrives in the row of it")),
     ...kinds.map((kind, i) => h("div", { class: "tf-kind" }, h("span", {}, `is ${kind}`),
       h("span", { class: "tf-rail" }, h("span", { class: "tf-fill", style: `width:${(100 * received[i]) / top}%` })),
-      h("data", { value: received[i], class: "tf-number" }, fmt(received[i], 3)))));
+      waits(h("data", { value: received[i], class: "tf-number" }, fmt(received[i], 3)))))];
 }
 
 export default { render };

@@ -27,7 +27,7 @@ def _layer(name: str) -> list[Any]:
     return [name, heads]
 
 
-class HeadBrowser(BookWidget):
+class HeadBrowser(BookWidget, uses="grid.js"):
     """The row of *it* in every head of a layer, and in their sum; heads can be switched off.
 
     Parameters
@@ -39,7 +39,7 @@ class HeadBrowser(BookWidget):
     last : str
         The last word, one of `LASTS`.
     off : list of int
-        Heads that are switched off; they count from 0.
+        Heads that are switched off; they count from 0. At first it is the first, alone.
     head, word : int
         The head and the word that are told in full.
 
@@ -59,7 +59,7 @@ class HeadBrowser(BookWidget):
     layer = traitlets.Unicode().tag(sync=True)
     stem = traitlets.Int(0).tag(sync=True)
     last = traitlets.Unicode().tag(sync=True)
-    off = traitlets.List(traitlets.Int()).tag(sync=True)
+    off = traitlets.List(traitlets.Int(), [0]).tag(sync=True)
     head = traitlets.Int(0).tag(sync=True)
     word = traitlets.Int(1).tag(sync=True)
 

@@ -11,7 +11,7 @@ from matplotlib.patches import Wedge
 from tformer import reference
 from tformer.chapters.ch07.figures import clock
 from tformer.chapters.ch07.scores import BASE, TRAINED, changed_base, turned
-from tformer.figures.style import INK, QUIET, WEIGHT, panel
+from tformer.figures.style import INK, PURPLE, QUIET, panel
 from tformer.figures.tables import blank
 
 WIDTH, LONG = 16, 256
@@ -50,7 +50,7 @@ def rounds() -> Figure:
             seen = _angle(i, TRAINED)
             gone = _angle(i, **how)
             clock(ax, (i, line), 0.42)
-            for angle, color in ((gone, WEIGHT), (min(gone, seen), QUIET)):
+            for angle, color in ((gone, PURPLE), (min(gone, seen), QUIET)):
                 # angles of a wedge run against the clock where y points up: here y points down
                 ax.add_patch(Wedge((i, line), 0.42, -90, angle - 90, color=color, linewidth=0))
         ax.text(-0.7, line, name, ha="right", va="center", fontsize=10)

@@ -11,7 +11,18 @@ from matplotlib.patches import FancyBboxPatch, Rectangle
 
 from tformer import reference
 from tformer.chapters.ch08 import depth, real, rows, wrong
-from tformer.figures.style import INK, KEY, QUERY, QUIET, VALUE, WEIGHT, WIDE, label_ends, panel
+from tformer.figures.style import (
+    INK,
+    KEY,
+    PURPLE,
+    QUERY,
+    QUIET,
+    VALUE,
+    WEIGHT,
+    WIDE,
+    label_ends,
+    panel,
+)
 from tformer.figures.tables import blank, squares
 
 LOOKS = {"pre": (QUERY, "before"), "post": (KEY, "after")}
@@ -248,7 +259,7 @@ def _left() -> Figure:
     row = np.random.default_rng(0).standard_normal((1, 8))
     row /= np.sqrt(np.mean(row * row))
     sizes = 10 ** np.linspace(-6, 2, 81)
-    colors = (INK, VALUE, WEIGHT, QUERY, KEY)
+    colors = (INK, VALUE, PURPLE, QUERY, KEY)
     for (name, norm), color in zip(wrong.SIZES.items(), colors, strict=True):
         made = norm(sizes[:, None] * row)
         ax.plot(sizes, np.sqrt(np.mean(made * made, axis=-1)), color=color, label=name)

@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 from matplotlib.patches import FancyBboxPatch, Rectangle
 
 from tformer.chapters.ch10 import learn, lists, real, start
-from tformer.figures.style import INK, KEY, ORANGE, QUERY, QUIET, VALUE, label_ends, panel
+from tformer.figures.style import INK, KEY, ORANGE, QUERY, QUIET, VALUE, WEIGHT, label_ends, panel
 from tformer.figures.tables import blank, squares
 from tformer.models.known import GPT, GPT2, LLAMA, SMOL
 from tformer.models.sizes import count_parameters
@@ -202,11 +202,11 @@ def looks() -> Figure:
     rows["block 2, last"] = (2.7, free["looks"][1])
     rows["equal shares"] = (4.25, equal["looks"][1])
     for name, (y, shares) in rows.items():
-        squares(ax, np.array([shares]), (0, y), QUERY, 1.0, (1.5, 1))
+        squares(ax, np.array([shares]), (0, y), WEIGHT, 1.0, (1.5, 1))
         ax.text(-0.3, y + 0.5, name, ha="right", va="center", fontsize=11)
         for j, share in enumerate(shares):
             text = f"{share:.2f}".lstrip("0") if share >= 0.045 else ""
-            ink = "#FFFFFF" if share > 0.6 else INK
+            ink = "#111111" if share > 0.6 else INK
             ax.text(1.5 * (j + 0.5), y + 0.5, text, ha="center", va="center", fontsize=9, color=ink)
     for j, word in enumerate(words):
         look: Any = {"rotation": 55, "ha": "left", "va": "bottom", "fontsize": 11}

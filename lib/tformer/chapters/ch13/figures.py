@@ -12,7 +12,7 @@ from matplotlib.patches import Rectangle
 from tformer.chapters.ch13 import cut, reached, real
 from tformer.chapters.ch13.known import left, tokens, world
 from tformer.chapters.ch13.last_words import MOST, TALES, chances
-from tformer.figures.style import INK, KEY, PURPLE, QUERY, QUIET, VALUE, WEIGHT, WIDE, panel
+from tformer.figures.style import INK, KEY, PURPLE, QUERY, QUIET, VALUE, WIDE, panel
 from tformer.figures.tables import blank
 from tformer.models.objectives import masked_tokens, next_tokens, span_corruption
 from tformer.tokens import BPE
@@ -47,7 +47,7 @@ def _counted(tale: str, told: bool) -> Figure:
         x = 2.5 + 1.7 * i
         ax.text(x + 0.85, 0.5, word, ha="center", va="center", fontsize=11)
         number = str(len(chances(tale, k))) if told or not k else "?"
-        _box(ax, x, 1, number, WEIGHT if told or not k else QUIET, 1.7)
+        _box(ax, x, 1, number, PURPLE if told or not k else QUIET, 1.7)
     ax.set(xlim=(-0.8, 9.4), ylim=(2.1, -1.1))
     ax.set_aspect("auto")
     return figure

@@ -48,7 +48,7 @@ def _whose(i: int, told: bool) -> Figure:
         for j, share in enumerate(shares):
             known = told or not y
             text = f"{share:.3f}".lstrip("0") if known else "?"
-            _box(ax, 3 + 2.2 * j, y, text, WEIGHT if known else QUIET, 2.1)
+            _box(ax, 3 + 2.2 * j, y, text, PURPLE if known else QUIET, 2.1)
     ax.set(xlim=(-0.3, 8), ylim=(2.1, -1.1))
     ax.set_aspect("auto")
     return figure

@@ -11,7 +11,7 @@ from matplotlib.patches import Rectangle
 
 from tformer import reference
 from tformer.chapters.ch15 import speculation, speed, writing
-from tformer.figures.style import INK, KEY, PURPLE, QUERY, QUIET, VALUE, WEIGHT, WIDE, panel
+from tformer.figures.style import INK, KEY, PURPLE, QUERY, QUIET, VALUE, WIDE, panel
 from tformer.figures.tables import blank
 
 TEMPERATURES = (2.0, 1.0, 0.5, 0.1)
@@ -39,8 +39,8 @@ def strip(told: bool = True) -> Figure:
         ax.text(-0.1, y + 0.5, name, ha="right", va="center", fontsize=10.5)
         for i, share in enumerate([*p, writing.of_animal(p)]):
             known = told or y == 0
-            look: Any = {"facecolor": to_rgba(WEIGHT, round(float(share) * 0.7, 3) * known)}
-            look |= {"edgecolor": WEIGHT if known else QUIET, "linewidth": 1}
+            look: Any = {"facecolor": to_rgba(PURPLE, round(float(share) * 0.7, 3) * known)}
+            look |= {"edgecolor": PURPLE if known else QUIET, "linewidth": 1}
             x = i + 0.3 * (i == len(p))
             ax.add_patch(Rectangle((x + 0.03, y + 0.08), 0.94, 0.84, **look))
             text = (f"{share:.2f}" if share > 0 else "0") if known else "?"

@@ -112,7 +112,7 @@ def against_naive() -> tuple[Figure, Figure]:
     names = (
         ("by the table", "definition", PURPLE),
         ("by one table used again", "one table, reused", QUIET),
-        ("blockwise, running maximum", "running max.", WEIGHT),
+        ("blockwise, running maximum", "running max.", INK),
         ("blockwise", "blockwise", VALUE),
     )
     for name, label, color in names:
@@ -199,7 +199,7 @@ def patterns() -> Figure:
     layout = np.kron(met, np.ones((3, 3), bool))
     shown = {"all": s <= t, "window": (s <= t) & (s > t - 4), "blocks": (s <= t) & layout}
     for i, (name, mask) in enumerate(shown.items()):
-        squares(ax, mask.astype(float), (14 * i, 0), QUERY, most=1.4)
+        squares(ax, mask.astype(float), (14 * i, 0), most=1.4)
         ax.text(14 * i + 6, -0.6, f"{name}: {int(mask.sum())}", ha="center", fontsize=11)
     ax.set(xlim=(-0.5, 40.5), ylim=(12.5, -2))
     return figure

@@ -21,7 +21,6 @@ from tformer.figures.style import (
     QUIET,
     SKY,
     VERMILLION,
-    WEIGHT,
     WIDE,
     label_ends,
     panel,
@@ -65,7 +64,7 @@ def _bought(sizes: Sequence[float], told: bool) -> Figure:
     for y, name in enumerate(("parameters", "tokens", "loss")):
         ax.text(left - 0.2, y + 0.5, name, ha="right", va="center", fontsize=11)
     if told:
-        squares(ax, (found - least)[None] + 0.01, (left, 2), WEIGHT, most=0.25, size=(width, 1))
+        squares(ax, (found - least)[None] + 0.01, (left, 2), PURPLE, most=0.25, size=(width, 1))
     for i, (n, loss) in enumerate(zip(sizes, found, strict=True)):
         middle, best = left + width * (i + 0.5), round(loss, 3) == round(least, 3)
         if told:
