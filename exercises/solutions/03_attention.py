@@ -39,7 +39,7 @@ hint("3.1")
 # :label: ex-3-1
 # :nonumber:
 #
-# In one head of a first layer, *it* gives the words of a sentence the weights a. Then one word is
+# In one head of a first layer, “it” gives the words of a sentence the weights a. Then one word is
 # exchanged for another, *tired* for *wide* perhaps, and you are told how much weight the new one
 # gets. You see neither queries nor keys. Predict the whole row.
 #
@@ -375,10 +375,10 @@ check("3.9", pairs_that_fit)
 #
 # Write `veto_keys(n)` for n kinds, from 2 to 7. Return an array of shape `(2 n, n)`. Column h is
 # the $W_K$ of head h, of key width 1. Row i is what a noun of kind i has, row n + i what an
-# adjective adds to its key for each kind i that it speaks of. The query of *it* is 1, so scores are
-# keys. In a sentence of 12 to 20 words stand *it*, a noun of kind i, a noun of another kind, and an
+# adjective adds to its key for each kind i that it speaks of. The query of “it” is 1, so scores are
+# keys. In a sentence of 12 to 20 words stand “it”, a noun of kind i, a noun of another kind, and an
 # adjective that speaks of kind i and of at most one kind more, not the other noun's. All other
-# words, *it* among them, have the key 0. In the mean of the weights of all heads the noun of kind i
+# words, “it” among them, have the key 0. In the mean of the weights of all heads the noun of kind i
 # should get at least 0.9/n, nearly all that its own head has to give, and at least five times the
 # weight of the other noun.
 # ```

@@ -170,7 +170,7 @@ def the_last_word(rng: Rng) -> Item:
     letter = "ABC"[list(order).index(0)]
     return Item(
         statement=rf"""
-In one head of a first layer, without positions, *it* gives the words *animal*, *street*,
+In one head of a first layer, without positions, “it” gives the words *animal*, *street*,
 *because* and *tired* of a sentence the weights ${tex(first)}$, in this order. These are all
 the words that it looks at.
 
@@ -182,7 +182,7 @@ can the others not?
 
 {choices([f"${tex(x)}$" for x in rows])}
 
-**(c)** Prove from the softmax that in this head the last word cannot make *it* prefer the
+**(c)** Prove from the softmax that in this head the last word cannot make “it” prefer the
 other noun.
 
 **(d)** Name two ways in which a transformer can do it all the same, and say for each which
@@ -194,10 +194,10 @@ assumption of (c) it gives up.""",
 
 **(c)** The ratio of the weights of *animal* and *street* is $e^{{s_1 - s_2}}$, because both
 exponentials are divided by the same sum. In a first layer each score is made from the rows of
-*it* and of the one noun, and these are the same in both sentences.
+“it” and of the one noun, and these are the same in both sentences.
 
 **(d)** Several heads: an adjective silences the heads that prefer the other noun, and the
-*mean* of their weights turns (not one head). Two layers: *it* takes up the adjective first, so
+*mean* of their weights turns (not one head). Two layers: “it” takes up the adjective first, so
 that its query in the second layer has met the last word (not a first layer). Values that vote
 change the answer without turning a weight; that too is a way to be right (not weights), and
 counts.""",
