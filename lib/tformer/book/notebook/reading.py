@@ -66,7 +66,8 @@ def _split(source: str) -> list[tuple[str | None, str]]:
     """The text of a cell by the headings of level two in it; what comes first has no title."""
     titles = [str(line) for kind, line in lines(source) if kind == "heading"]
     chunks: list[tuple[str | None, str]] = []
-    title, text = None, ""
+    title: str | None = None
+    text = ""
     for line in source.splitlines(keepends=True):
         heading = HEADING.match(line.rstrip("\n"))
         if heading and heading[1] == "##" and line.rstrip("\n") in titles:

@@ -24,7 +24,7 @@ OPENING, OPENING_PICTURES = "00_whole_machine", 10
 PICTURE_WORDS = 400
 """About two screens of text may stand before the first picture."""
 TOUCH_SHARE = 1 / 3
-FIRST_READING = 60
+FIRST_READING = 65
 """Minutes that a first reading of a main page takes at most."""
 STRIP = re.compile(r"\b(?:figures|film)\.strip\(")
 """What draws the row of "it", as the chapter finds it and as it leaves it."""

@@ -37,7 +37,8 @@ def fill(app: Sphinx, doctree: nodes.document) -> None:
         below = [node for node in page.children if isinstance(node, nodes.section)]
         if len(below) != len(parts):
             raise LookupError(f"{app.env.docname}: {len(parts)} titles, {len(below)} sections")
-        first, late = [], []
+        first: list[nodes.reference] = []
+        late: list[nodes.reference] = []
         for part, section in zip(parts, below, strict=True):
             if part.waits:
                 section["classes"].append("tf-may-wait")
