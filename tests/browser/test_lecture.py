@@ -53,7 +53,7 @@ def test_a_proof_comes_in_steps_and_can_be_skipped(visit: Visit) -> None:
 
 
 def test_a_route_shows_what_its_plan_names(visit: Visit) -> None:
-    page = visit(f"{FIRST}#lecture=route-1", viewport=SCREEN)
+    page = visit(f"{FIRST}?#lecture=route-1", viewport=SCREEN)
     page.locator("dialog.tf-lecture .tf-slide").wait_for()
     route = plan(1).routes[0]
     names = [place for part in route.parts for place in part.places(questions(1))]
