@@ -13,4 +13,4 @@ def frame() -> Frame:
         for found in [row(text)]
     )
     seen = "gradient of the scores"
-    return Frame("lexicon, two layers", seen, (tired, wide), 0.25, 3, weights=False)
+    return Frame("lexicon, two layers", seen, (tired, wide), 0.25, weights=False)
