@@ -96,7 +96,7 @@ check("6.2", split_heads)
 
 # %% [markdown] exercise="why"
 # Splitting an axis and moving an axis are two steps. A single `reshape` can do the first only; it
-# reads the numbers in the order in which they lie in memory, word by word, and deals out whole
+# reads the numbers in the order in which they are stored, word by word, and deals out whole
 # words where columns were meant.
 
 # %% [markdown]
@@ -328,9 +328,10 @@ check("6.8", one_key)
 # :label: ex-6-9
 # :nonumber:
 #
-# Each of n kinds belongs to some heads and not to others. For the veto, no kind may belong to all
-# the heads of another. Why is a different set for each kind not enough? Because a kind that belongs
-# wherever another does can never lose to it.
+# A kind of noun belongs to a head if its nouns have the higher of two scores there. So each of n
+# kinds has a set of heads (the deeper page, *Sets of heads*, has a picture). For the veto, no kind
+# may belong to all the heads of another. Why is a different set for each kind not enough? Because
+# a kind that belongs wherever another does can never lose to it.
 #
 # Write `belongs(n)` for n from 2 to 40. Return an array of True and False of shape `(H, n)`, with
 # the least number H of heads that there can be: True where kind i belongs to head h.
@@ -369,10 +370,10 @@ check("6.9", belongs)
 # :label: ex-6-10
 # :nonumber:
 #
-# A row has m columns of content, then three marks (nominative, accusative, verb), each 0 or 1, and
-# then 2m empty columns: m for *who* and m for *whom*. The verb has to collect the content of the
-# nominative in the first slot and that of the accusative in the second. Other words have a content
-# and no mark.
+# A word's vector has m columns of content, then three marks (nominative, accusative, verb), each 0
+# or 1, and then 2m empty columns: m for *who* and m for *whom*. The verb has to collect the content
+# of the nominative in the first slot and that of the accusative in the second. Other words have a
+# content and no mark.
 #
 # Write `collect(m)`. Return four arrays for two heads, with shapes `(2, d, d_k)`, `(2, d, d_k)`,
 # `(2, d, d_v)` and `(2, d_v, d)`, where d = 3m + 3, with any $d_k$ and $d_v$. Scaled by
@@ -417,7 +418,7 @@ check("6.10", collect)
 # head likes the kinds more and more, the other less and less. Where must an adjective put its
 # weight?
 #
-# Write `graded(n)` for n from 2 to 8. Return scores of shape `(2, 2 n)`: those that *it* gives in
+# Write `graded(n)` for n from 2 to 8. Return scores of shape `(2, 2 n)`: those that “it” gives in
 # two heads to nouns of the n kinds, then to adjectives that say them. In every sentence with nouns
 # of two different kinds, an adjective that says the kind of one of them, and up to 12 other words
 # of score 0, the mean of the two heads should give the noun that fits at least 1.01 times the

@@ -72,8 +72,8 @@ check("7.1", waves)
 # A's weights on B and on C change? Predict, and then let your function say so.
 #
 # Write `can_notice(scheme, change)` for the schemes `"none"` (no encoding and no mask), `"causal"`
-# (a causal mask only), `"sinusoidal"` (rows added to the words), `"ALiBi"` and `"RoPE"`. Return
-# True or False.
+# (a causal mask only), `"sinusoidal"` (encodings added to the words), `"ALiBi"` and `"RoPE"`.
+# Return True or False.
 # ```
 
 # %%
@@ -91,9 +91,9 @@ check("7.2", can_notice)
 
 # %% [markdown] exercise="why"
 # A ratio of weights knows the query and two keys. Without places none of the three changes, and a
-# mask that hides none of them does not either: in a first layer it cannot notice. Rows of waves
-# are new rows at new places. What knows distances only notices what changes a distance, and a word
-# in front of the text changes none.
+# mask that hides none of them does not either: in a first layer it cannot notice. Sinusoidal
+# encodings are new vectors at new places. A scheme that has distances only notices what changes a
+# distance, and a word in front of the text changes none.
 
 # %% [markdown]
 # ## 7.3 The matrix that moves on
@@ -206,7 +206,7 @@ check("7.5", which_pairing)
 # there, and at width 2 there is nothing to tell.
 
 # %% [markdown]
-# ## 7.6 Convert the weights
+# ## 7.6 Convert the parameters
 #
 # ```{exercise} ★★ core, 15 minutes
 # :label: ex-7-6

@@ -11,12 +11,14 @@ from matplotlib.patches import Rectangle
 from tformer import reference
 from tformer.chapters.ch06 import layers, slots, training
 from tformer.experiments.intervals import median_interval
-from tformer.figures.style import INK, KEY, PURPLE, QUERY, QUIET, SKY, VALUE, WEIGHT, panel
+from tformer.figures.style import INK, KEY, PURPLE, QUERY, QUIET, SKY, VALUE, WEIGHT, WIDE, panel
 from tformer.figures.tables import blank, squares, table
-from tformer.world.lexicon import FEATURES, KINDS
+from tformer.world.lexicon import FEATURES, KINDS, embed, tokenise
 
 HEADS = (PURPLE, SKY, WEIGHT, VALUE)
 """A colour for each of four heads, where heads are told apart."""
+CUT = (PURPLE, SKY, VALUE)
+"""The same for three heads beside weights, which are amber."""
 
 
 def concatenated() -> tuple[Figure, Figure]:
@@ -55,6 +57,32 @@ def _numbers(ax: Axes, values: np.ndarray, place: tuple[float, float], color: st
         ax.add_patch(Rectangle(corner, 0.9, 0.9, facecolor=color, alpha=0.35, linewidth=0))
         middle = (corner[0] + 0.45, corner[1] + 0.45)
         ax.text(*middle, f"{value:g}", ha="center", va="center", fontsize=10)
+
+
+def six_rows() -> Figure:
+    """Where "it" looks in each of six heads and in their mean, for both last words."""
+    figure, ax = blank(WIDE, 4.9)
+    ax.set_aspect("auto")
+    top, words = 0.0, tokenise(layers.TIRED)
+    for t, word in enumerate((*words[:-1], "last word")):
+        bold = "bold" if word == "it" else "normal"
+        ax.text(t + 0.5, -0.15, word, ha="center", va="bottom", fontsize=11, fontweight=bold)
+    for sentence in (layers.TIRED, layers.WIDE):
+        x, last = embed(tokenise(sentence)), sentence.split()[-1]
+        rows = reference.multi_head_weights(x, layers.layer(layers.SIX))[:, words.index("it")]
+        ax.text(-1.75, top + 3.7, last, ha="right", va="center", fontsize=13, fontweight="bold")
+        for i, row in enumerate((*rows, rows.mean(axis=0))):
+            y, mean = top + i + 0.25 * (i == len(rows)), i == len(rows)
+            squares(ax, row[None], (0, y), WEIGHT, most=1.0)
+            name: Any = ("mean", "bold") if mean else (KINDS[i], "normal")
+            ax.text(-0.12, y + 0.5, name[0], ha="right", va="center", fontweight=name[1])
+            for t, weight in enumerate(row):
+                if weight >= 0.01:
+                    text = f"{weight:.3f}".lstrip("0") if weight < 0.9995 else "1"
+                    ax.text(t + 0.5, y + 0.5, text, ha="center", va="center")
+        top += len(rows) + 1.75
+    ax.set(xlim=(-2.7, 12), ylim=(top - 0.4, -0.9))
+    return figure
 
 
 def cut(heads: tuple[int, ...] = (1, 4, 8)) -> tuple[Figure, ...]:
@@ -123,33 +151,6 @@ def two_by_four() -> tuple[Figure, Figure]:
         table(made, heads, names, title="made by hand", **look),
         table(trained, heads, names, title="trained", written="{:.0f}", **look),
     )
-
-
-def sets_of_heads() -> tuple[Figure, Figure]:
-    """Which of four heads each of six kinds belongs to, and who is open when a word says a kind."""
-    inside = np.array([[float(h in layers.SETS[kind]) for h in range(4)] for kind in KINDS])
-    return _belongs(inside, "animate"), _belongs(inside, "place")
-
-
-def _belongs(inside: np.ndarray, said: str) -> Figure:
-    figure, ax = blank(2.6, 2.7)
-    said_row = KINDS.index(said)
-    for (i, h), member in np.ndenumerate(inside):
-        closed = not inside[said_row, h]
-        look: Any = {"facecolor": QUIET, "alpha": 0.35 if member else 0.12}
-        if member and not closed:
-            look = {"facecolor": KEY, "alpha": 0.8}
-        ax.add_patch(Rectangle((h + 0.06, i + 0.06), 0.88, 0.88, linewidth=0, **look))
-        if closed and not i:
-            ax.plot([h + 0.5] * 2, [0, len(inside)], color=QUIET, linewidth=1.5)
-    for i, kind in enumerate(KINDS):
-        weight = "bold" if kind == said else "normal"
-        ax.text(-0.2, i + 0.5, kind, ha="right", va="center", fontsize=10, fontweight=weight)
-    for h in range(4):
-        ax.text(h + 0.5, -0.15, f"{h + 1}", ha="center", va="bottom", fontsize=10)
-    ax.text(2, -0.95, f"the last word says {said}", ha="center", va="bottom", fontsize=10)
-    ax.set(xlim=(-2.2, 4.4), ylim=(6.1, -1.7))
-    return figure
 
 
 def hands() -> tuple[Figure, Figure]:
@@ -223,3 +224,74 @@ def finds(ax: Axes, sizes: Sequence[tuple[int, int]], intervals: bool = False) -
     left = 1 / training.STORED + 0.015
     ax.text(left, below - 0.08, "chance", fontsize=9, color=QUIET, va="bottom")
     ax.grid(visible=False, axis="y")
+
+
+def mistakes() -> tuple[Figure, Figure, Figure]:
+    """Columns cut for the wrong heads, two layers with one mean, heads without a profession."""
+    return _cut_wrong(), _averaged(), _liked()
+
+
+def _cut_wrong(n_heads: int = 3, d_k: int = 2) -> Figure:
+    """Which head receives each number of the queries of two words: as it should be, and not."""
+    figure, ax = blank(2.35, 2.55)
+    places = np.arange(2 * n_heads * d_k).reshape(2, -1)
+    right = places.reshape(2, n_heads, d_k).swapaxes(0, 1)
+    for i, (name, heads) in enumerate(
+        (("split, then move", right), ("one reshape", places.reshape(n_heads, 2, d_k)))
+    ):
+        top = 3.4 * i
+        ax.text(0, top - 0.15, name, ha="left", va="bottom", fontsize=10, fontweight="bold")
+        for h, numbers in enumerate(heads):
+            for place in numbers.ravel():
+                word, column = divmod(int(place), n_heads * d_k)
+                _numbers(ax, np.array([[h + 1.0]]), (column, top + word), CUT[h])
+        for word in (0, 1):
+            ax.text(
+                -0.15, top + word + 0.5, f"word {word + 1}", ha="right", va="center", fontsize=9
+            )
+    ax.set(xlim=(-2.3, 6.1), ylim=(5.6, -1))
+    return figure
+
+
+def _averaged() -> Figure:
+    """Where the verb looks in two heads that differ, their mean, and the mean of a single head."""
+    verb = slots.embedded("dog", "cat")
+    two, one = (
+        reference.multi_head_weights(verb, layer)[:, slots.VERB]
+        for layer in (slots.two_heads(), slots.one_mixing_head())
+    )
+    figure, ax = blank(2.35, 2.55)
+    rows = (("head 1", two[0]), ("head 2", two[1]), ("their mean", two.mean(axis=0)))
+    for i, (name, row) in enumerate((*rows, ("one head", one.mean(axis=0)))):
+        y = i + 0.5 * (i > 1)
+        squares(ax, row.round(3)[None], (0, y), WEIGHT, most=1.0)
+        ax.text(-0.15, y + 0.5, name, ha="right", va="center", fontsize=9)
+        for j, weight in enumerate(row):
+            if weight > 0.005:
+                text = f"{weight:.2g}".replace("0.", ".")
+                ax.text(j + 0.5, y + 0.5, text, ha="center", va="center", fontsize=10)
+    for j, word in enumerate(("dog", "cat", "sees")):
+        ax.text(j + 0.5, -0.15, word, ha="center", va="bottom", fontsize=10)
+    ax.set(xlim=(-2.3, 3.1), ylim=(4.6, -0.8))
+    return figure
+
+
+def _liked() -> Figure:
+    """How many heads like each kind best: six made by hand, and twelve that were trained."""
+    made = np.stack([head.w_k[:, 0] for head in layers.SIX.values()])
+    own = made[:, [FEATURES.index(f"is {kind}") for kind in KINDS]]
+    trained = training.veto_tables(6, 12, seeds=1)[0, :, : len(KINDS)]
+    figure, ax = blank(2.35, 2.55)
+    look: Any = {"facecolor": KEY, "linewidth": 0}
+    for name, likes, base in (("by hand", own, 1.0), ("trained", trained, 7.0)):
+        counts = np.bincount(likes.argmax(axis=1), minlength=len(KINDS))
+        for kind, count in enumerate(counts):
+            for n in range(count):
+                ax.add_patch(Rectangle((kind + 0.1, base - n - 0.9), 0.8, 0.8, **look))
+        ax.plot([0, len(KINDS)], [base, base], color=QUIET, linewidth=1)
+        ax.text(0, base - 1.2, name, ha="left", va="bottom", fontsize=10, fontweight="bold")
+    for kind in range(len(KINDS)):
+        ax.text(kind + 0.5, 7.15, str(kind), ha="center", va="top", fontsize=9)
+    ax.text(-0.2, 7.15, "kind", ha="right", va="top", fontsize=9)
+    ax.set(xlim=(-1.4, 6.2), ylim=(8, -0.9))
+    return figure

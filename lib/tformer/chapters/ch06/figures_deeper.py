@@ -2,14 +2,44 @@
 
 from itertools import combinations
 from math import comb
+from typing import Any
 
 import numpy as np
 from matplotlib.figure import Figure
+from matplotlib.patches import Rectangle
 from numpy.polynomial import polynomial
 
-from tformer.chapters.ch06 import figures
+from tformer.chapters.ch06 import figures, layers
 from tformer.figures.style import BLUE, GREEN, INK, KEY, QUIET, VERMILLION, panel
 from tformer.figures.tables import blank
+from tformer.world.lexicon import KINDS
+
+
+def sets_of_heads() -> tuple[Figure, Figure]:
+    """Which of four heads each of six kinds belongs to, and who is open when a word says a kind."""
+    inside = np.array([[float(h in layers.SETS[kind]) for h in range(4)] for kind in KINDS])
+    return _belongs(inside, "animate"), _belongs(inside, "place")
+
+
+def _belongs(inside: np.ndarray, said: str) -> Figure:
+    figure, ax = blank(2.6, 2.7)
+    said_row = KINDS.index(said)
+    for (i, h), member in np.ndenumerate(inside):
+        closed = not inside[said_row, h]
+        look: Any = {"facecolor": QUIET, "alpha": 0.35 if member else 0.12}
+        if member and not closed:
+            look = {"facecolor": KEY, "alpha": 0.8}
+        ax.add_patch(Rectangle((h + 0.06, i + 0.06), 0.88, 0.88, linewidth=0, **look))
+        if closed and not i:
+            ax.plot([h + 0.5] * 2, [0, len(inside)], color=QUIET, linewidth=1.5)
+    for i, kind in enumerate(KINDS):
+        weight = "bold" if kind == said else "normal"
+        ax.text(-0.2, i + 0.5, kind, ha="right", va="center", fontsize=10, fontweight=weight)
+    for h in range(4):
+        ax.text(h + 0.5, -0.15, f"{h + 1}", ha="center", va="bottom", fontsize=10)
+    ax.text(2, -0.95, f"the last word says {said}", ha="center", va="bottom", fontsize=10)
+    ax.set(xlim=(-2.2, 4.4), ylim=(6.1, -1.7))
+    return figure
 
 
 def lattice(n_heads: int = 4) -> Figure:

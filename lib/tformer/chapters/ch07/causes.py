@@ -130,6 +130,18 @@ def measured(task: str) -> dict[str, np.ndarray]:
     return found
 
 
+def ways() -> dict[str, tuple[np.ndarray, np.ndarray]]:
+    """How the last of 256 letters is read in long texts: keys that count, and told distances."""
+    window, whole, true = counts(TRAINED), counts(FAR), _distances()
+    read = {
+        "places": (window, true),
+        "places and distances": (window, told(TRAINED, FAR)),
+        "places and more keys": (whole, told(NEAR, TRAINED)),
+        "all three": (whole, true),
+    }
+    return {name: (seen[-1].numpy(), at[-1].numpy()) for name, (seen, at) in read.items()}
+
+
 @torch.no_grad()
 def spread(layer: Trained) -> np.ndarray:
     """By how much the scores of the last query of a short text differ, mean over texts: (6, H)."""

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.colors import to_rgba
 from matplotlib.figure import Figure
-from matplotlib.patches import Arc, Circle, FancyBboxPatch
+from matplotlib.patches import Arc, Circle, FancyBboxPatch, Rectangle
 
 from tformer import reference
 from tformer.chapters.ch07 import places
-from tformer.chapters.ch07.scores import NEW, PROFILES, REACH
-from tformer.figures.style import INK, KEY, QUERY, QUIET, VALUE, WEIGHT, panel
+from tformer.chapters.ch07.scores import NEW, PROFILES, REACH, TRAINED
+from tformer.chapters.ch07.waves_and_phases import BASE, WISHES, wishes
+from tformer.figures.style import INK, KEY, QUERY, QUIET, VALUE, WEIGHT, WIDE, panel
 from tformer.figures.tables import SHADE, blank, squares, table
 
 SHADES = ("#C4C4C4", "#9A9A9A", "#6A6A6A", INK)
@@ -176,6 +179,37 @@ def counting(n: int = 6) -> tuple[Figure, Figure, Figure]:
     )
 
 
+def ways(read: Mapping[str, tuple[np.ndarray, np.ndarray]]) -> Figure:
+    """How the last of 256 letters is read: which keys are seen, and as how far away.
+
+    Of each way a pair of arrays, (256,): whether a key counts, and the distance that is told of it.
+    """
+    figure, ax = blank(WIDE, 2.7)
+    ax.set_aspect("auto")
+    look: Any = {"ha": "center", "va": "center", "fontsize": 10.5}
+    for i, (name, (seen, told)) in enumerate(read.items()):
+        top, n = 1.5 * i, len(seen)
+        ax.add_patch(Rectangle((0, top), n, 1, facecolor="none", edgecolor=QUIET, linewidth=0.8))
+        drawn = np.flatnonzero(told != np.arange(n)[::-1])  # keys nearer than all of these are true
+        true = np.arange(n) > drawn.max(initial=-1)
+        kinds = np.where(seen > 0, 1 + true + 2 * (told >= TRAINED), 0)
+        for start, end in pairwise([0, *(np.flatnonzero(np.diff(kinds)) + 1), n]):
+            if not seen[start]:
+                continue
+            face = to_rgba(QUIET, 0.3) if told[start] < TRAINED else WEIGHT
+            box = Rectangle((start, top), end - start, 1, facecolor=face, edgecolor="white")
+            ax.add_patch(box)
+            word = "true" if true[start] else "drawn"
+            ax.text((start + end) / 2, top + 0.5, word, color=INK, **look)
+        ax.text(-4, top + 0.5, name, ha="right", va="center", fontsize=12)
+    for distance in (0, 31, 63, 127, 255):
+        x = n - 0.5 - distance
+        ax.text(x, -0.2, str(distance), ha="center", va="bottom", fontsize=10.5)
+    ax.text(-4, -0.2, "places back", ha="right", va="bottom", fontsize=10.5)
+    ax.set(xlim=(-58, n + 3), ylim=(top + 1.15, -0.75))
+    return figure
+
+
 def longer(runs: Mapping[str, Mapping[str, np.ndarray]]) -> tuple[Figure, ...]:
     """Share of right letters, a table a task, a row a scheme: what is new from left to right."""
     return tuple(_longer(task, found) for task, found in runs.items())
@@ -185,3 +219,21 @@ def _longer(task: str, found: Mapping[str, np.ndarray]) -> Figure:
     shares = np.nan_to_num([np.median(one, axis=-1) for one in found.values()])
     look: Any = {"written": "{:.2f}", "most": 1.0, "size": 0.42, "slant": 50}
     return table(shares, list(found), NEW, title=task, **look)
+
+
+def mistakes(reach: int = 12, sharp: float = 2.0) -> Figure:
+    """The weights of a query that likes what is five places back: right, and with two mistakes."""
+    like = wishes()[WISHES[1]]
+    q, k = (sharp * np.tile(row, (reach, 1)) for row in like)
+    at = reference.sinusoidal(np.arange(reach), like[0].size, BASE)
+    kept, asked = reference.rope(k, at), at[-1:]
+    other = reference.rope(q[-1:], asked, "half") @ reference.rope(k, at, "half").T
+    rows = {
+        "right": reference.rope(q[-1:], asked) @ kept.T,
+        "the other pairing": other,
+        "no offset": reference.rope(q[-1:], at[:1]) @ kept.T,
+    }
+    weights = reference.softmax(np.concatenate(list(rows.values())) / like[0].size ** 0.5)
+    back = [str(reach - 1 - s) for s in range(reach)]
+    look: Any = {"written": "{:.2f}", "most": 1.0, "size": 0.34}
+    return table(weights.round(3), list(rows), back, WEIGHT, **look)

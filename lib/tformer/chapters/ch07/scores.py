@@ -67,8 +67,8 @@ def alibi() -> list[np.ndarray]:
 
 
 PROFILES: Mapping[str, Profile] = {
-    "learned rows": learned,
-    "sinusoidal rows": sinusoidal,
+    "learned encoding": learned,
+    "sinusoidal encoding": sinusoidal,
     "relative bias, clipped at 8": relative,
     "RoPE, query and key alike": alike,
     "RoPE, a query that looks 12 back": twelve_back,
