@@ -465,11 +465,12 @@ check("4.11", mean_norm)
 # a scale up to some width. Which width that is depends on the row. Predict first: for which rows
 # is it never, and for which always?
 #
-# Write `last_width(z, u)` for a row of scores z at width 1 and a wish u, both of shape `(S,)`. At
-# width d the scores are $\sqrt d\, z$ without a scale, and $z$ with the scale $1/\sqrt d$. Return
-# the largest whole d, from 1 to 4096, at which what arrives at the scores of the wish u is more
-# than 1.001 times as long without a scale as with it, or 0 if there is none. Scores may be as
-# large as 100, and a wish may be as short as 10⁻¹⁰. It tells the two best keys apart.
+# Write `last_width(z, u)` for a row of scores z at width 1 and an upstream gradient u (a *wish*),
+# both of shape `(S,)`. At width d the scores are $\sqrt d\, z$ without a scale, and $z$ with the
+# scale $1/\sqrt d$. Return the largest whole d, from 1 to 4096, at which what arrives at the scores
+# of the wish u is more than 1.001 times as long without a scale as with it, or 0 if there is none.
+# Scores may be as large as 100, and a wish may be as short as 10⁻¹⁰. It tells the two best keys
+# apart.
 # ```
 
 # %%

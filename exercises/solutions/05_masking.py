@@ -75,9 +75,9 @@ check("5.1", with_mask)
 # that you were not to see?
 #
 # Write `eavesdrop(a, scores, hidden)` for the late-masked weights of a row, shape `(S,)`, its
-# scores, shape `(S,)`, and the place of the hidden key, counted from 0. The score at that place has
-# been replaced by 0. Return the hidden score, a number. The hidden key's share was between 0.001
-# and 0.999. Visible scores may lie a thousand apart.
+# scores, shape `(S,)`, and the position of the hidden key, counted from 0. The score at that
+# position has been replaced by 0. Return the hidden score, a number. The hidden key's share was
+# between 0.001 and 0.999. Visible scores may lie a thousand apart.
 # ```
 
 # %%
@@ -392,6 +392,6 @@ def newest(q, k, v):
 check("5.10", newest)
 
 # %% [markdown] exercise="why"
-# Query t stands at place S − T + t of the text: the mask is a triangle that sits in the lower right
+# Query t stands at position S − T + t of the text: the mask is a triangle in the lower right
 # corner. With T = 1 it hides nothing at all, since the newest word may look at everything. By
 # {prf:ref}`thm-causal` the earlier rows need not be computed again: nothing new has reached them.

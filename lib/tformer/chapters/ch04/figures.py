@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.patches import Rectangle
 
 from tformer import reference
 from tformer.chapters.ch04 import row, scores
 from tformer.chapters.ch04.widen_head import Column, WidenHead
-from tformer.figures.style import INK, ORANGE, PURPLE, QUIET, panel
+from tformer.figures.style import INK, PURPLE, QUERY, QUIET, WEIGHT, WIDE, panel
+from tformer.figures.tables import blank, squares
 
 if TYPE_CHECKING:
     from tformer.chapters.ch04.recall import Runs
@@ -22,8 +22,6 @@ COLOR = {"1": "#B06F00", "1/√d": INK, "1/d": PURPLE}
 """A colour for each scale, none of them that of a query, a key or a value."""
 SHADES = ("#B9B9B9", "#767676", INK)
 """From a narrow head to a wide one."""
-FULL = 0.12
-"""From this entry of a Jacobian on the colour is full."""
 
 
 def strips(ax: Axes, widths: Sequence[int]) -> None:
@@ -55,6 +53,32 @@ def cloud(rng: np.random.Generator, widths: Sequence[int], n: int = 150) -> Figu
     return figure
 
 
+def walks(d: int = 256, n: int = 40) -> Figure:
+    """Dot products as they grow, a product a step, and the fan of one standard deviation.
+
+    The walks are the same in every call; one of them is drawn in the colour of a query.
+    """
+    figure, ax = panel(WIDE, 3.8)
+    q, k = np.random.default_rng(1).standard_normal((2, n, d))
+    sums = np.cumsum(np.pad(q * k, ((0, 0), (1, 0))), axis=-1)
+    steps = np.arange(d + 1)
+    ax.fill_between(steps, -(steps**0.5), steps**0.5, color=PURPLE, alpha=0.18, linewidth=0)
+    for walk in sums[1:]:
+        ax.plot(steps[::4], walk[::4], color=QUIET, linewidth=0.8, alpha=0.5)
+    ax.plot(steps, sums[0], color=QUERY, linewidth=2)
+    for sign in (-1, 1):
+        ax.plot(steps, sign * steps**0.5, color=PURPLE, linewidth=2.5)
+        ax.text(d + 2, sign * d**0.5, f"{'−+'[sign > 0]}√d", va="center", fontsize=13)
+    for width in (d // 16, d // 4, d):
+        inside = int((abs(sums[:, width]) <= width**0.5).sum())
+        ax.plot([width, width], [-(width**0.5), width**0.5], color=PURPLE, linewidth=1.5)
+        said = f"d = {width}: {inside} of {n}\nwithin ±{width**0.5:g}"
+        ax.text(width, -4.3 * d**0.5, said, ha="center" if width < d else "right", va="bottom")
+    ax.set(xlim=(0, d + 10), ylim=(-4.4 * d**0.5, 3.9 * d**0.5), yticks=range(-48, 49, 16))
+    ax.set(xlabel="products added up", ylabel="sum so far", xticks=range(0, d + 1, 32))
+    return figure
+
+
 def bars(widths: Sequence[int]) -> tuple[Figure, ...]:
     """Weights of the row of *it*, a panel a scale, a line of bars a width."""
     found = [WidenHead(d).columns for d in widths]
@@ -72,26 +96,6 @@ def _bars(name: str, columns: Sequence[Column], widths: Sequence[int]) -> Figure
         ax.grid(visible=False)
         ax.set_title(f"d = {d}", loc="right", fontsize=10, pad=2)
     axes[0].set_title(f"scale {name}", loc="left", pad=2)
-    return figure
-
-
-def jacobians(widths: Sequence[int], names: Sequence[str] = ("1", "1/√d")) -> tuple[Figure, ...]:
-    """The softmax Jacobian of the row of *it* as a signed table, a panel a scale."""
-    found = [WidenHead(d).columns for d in widths]
-    return tuple(_jacobians(name, [columns[name] for columns in found], widths) for name in names)
-
-
-def _jacobians(name: str, columns: Sequence[Column], widths: Sequence[int]) -> Figure:
-    figure = Figure(figsize=(3.3, 1.65), layout="constrained")
-    for ax, column, d in zip(figure.subplots(1, len(widths)), columns, widths, strict=True):
-        table = reference.softmax_jacobian(column.weights)
-        n = len(table)
-        for i, j in zip(*np.nonzero(abs(table) > FULL / 100), strict=True):
-            color, share = ORANGE if table[i, j] > 0 else PURPLE, min(1, abs(table[i, j]) / FULL)
-            ax.add_patch(Rectangle((j, i), 1, 1, color=color, alpha=share, linewidth=0))
-        ax.set(xlim=(0, n), ylim=(n, 0), xticks=[], yticks=[], aspect="equal", xlabel=f"d = {d}")
-        ax.spines[:].set_visible(True)
-    figure.suptitle(f"scale {name}", x=0.02, ha="left", fontsize=12)
     return figure
 
 
@@ -163,4 +167,32 @@ def _aligned(name: str, drawn: Sequence[tuple[np.ndarray, float]], widths: Seque
         dots(ax, scale * others, i, QUIET)
         ax.plot(scale * best, i, "*", color=COLOR["1"], markersize=13, markeredgecolor="white")
     ax.set(title=f"scale {name}", xlabel="score", xlim=(-4, 18) if name == "1/√d" else (-1, 1))
+    return figure
+
+
+def wrong(d: int = 64, n_heads: int = 8) -> Figure:
+    """The row of "it" with the right scale, and what three mistakes make of it."""
+    raw, root = WidenHead(d).columns["1"].scores, d**0.5
+    drawn = {
+        f"divided by √{d}": reference.softmax(raw / root),
+        f"by √{n_heads * d}": reference.softmax(raw / (n_heads * d) ** 0.5),
+        f"by √{d}, twice": reference.softmax(raw / d),
+        "after the softmax": reference.softmax(raw) / root,
+    }
+    figure, ax = blank(4.9, 1.95)
+    for i, (name, weights) in enumerate(drawn.items()):
+        y = i + 0.4 * (i > 0)
+        squares(ax, weights[None], (0, y), WEIGHT, most=0.25)
+        look: Any = {"va": "center", "fontsize": 10}
+        ax.text(-0.15, y + 0.5, name, ha="right", **look)
+        ax.text(12.2, y + 0.5, f"{weights.sum():.3g}", ha="left", **look)
+        for j, weight in enumerate(weights):
+            if weight >= 0.005:
+                text = f"{weight:.2f}".replace("0.", ".")
+                ax.text(j + 0.5, y + 0.5, text, ha="center", va="center", fontsize=9.5)
+    for j, word in enumerate((*row.WORDS, "sum")):
+        bold = "bold" if j == row.ASKS else "normal"
+        place = (j + 0.3, -0.1)
+        ax.text(*place, word, rotation=55, va="bottom", fontsize=10, fontweight=bold)
+    ax.set(xlim=(-5.2, 13.6), ylim=(4.45, -2.5))
     return figure

@@ -8,11 +8,14 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.patches import Rectangle
 from scipy.interpolate import CubicSpline
 from scipy.special import expit
 
+from tformer import reference
 from tformer.chapters.ch04 import scores
 from tformer.chapters.ch04.figures import COLOR, SHADES
+from tformer.chapters.ch04.widen_head import Column, WidenHead
 from tformer.experiments.gaussian_rows import (
     expected_max,
     expected_row,
@@ -23,6 +26,8 @@ from tformer.experiments.gaussian_rows import (
 from tformer.experiments.intervals import NORMAL_MEDIAN, bernstein_margin, mean_interval
 from tformer.figures.style import INK, ORANGE, PURPLE, QUIET, SKY, label_ends, panel
 
+FULL = 0.12
+"""From this entry of a Jacobian on the colour is full."""
 MARKER = {"1": "s", "1/√d": "o", "1/d": "^"}
 
 
@@ -159,6 +164,26 @@ def freezing(sizes: Sequence[float]) -> Figure:
     ax.plot(ratios, np.maximum(1 - ratios**2, 0), "--", color=PURPLE, label="limit")
     ax.set(xlabel="σ / √(2 log n)", ylabel="expected entropy / log n", ylim=(0, 1.02))
     label_ends(ax)
+    return figure
+
+
+def jacobians(widths: Sequence[int], names: Sequence[str] = ("1", "1/√d")) -> tuple[Figure, ...]:
+    """The softmax Jacobian of the row of "it" as a signed table, a panel a scale."""
+    found = [WidenHead(d).columns for d in widths]
+    return tuple(_jacobians(name, [columns[name] for columns in found], widths) for name in names)
+
+
+def _jacobians(name: str, columns: Sequence[Column], widths: Sequence[int]) -> Figure:
+    figure = Figure(figsize=(3.3, 1.65), layout="constrained")
+    for ax, column, d in zip(figure.subplots(1, len(widths)), columns, widths, strict=True):
+        table = reference.softmax_jacobian(column.weights)
+        n = len(table)
+        for i, j in zip(*np.nonzero(abs(table) > FULL / 100), strict=True):
+            color, share = ORANGE if table[i, j] > 0 else PURPLE, min(1, abs(table[i, j]) / FULL)
+            ax.add_patch(Rectangle((j, i), 1, 1, color=color, alpha=share, linewidth=0))
+        ax.set(xlim=(0, n), ylim=(n, 0), xticks=[], yticks=[], aspect="equal", xlabel=f"d = {d}")
+        ax.spines[:].set_visible(True)
+    figure.suptitle(f"scale {name}", x=0.02, ha="left", fontsize=12)
     return figure
 
 

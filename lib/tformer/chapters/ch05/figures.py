@@ -13,11 +13,12 @@ from tformer import reference
 from tformer.chapters.ch05 import stack
 from tformer.chapters.ch05.fills import WAYS
 from tformer.chapters.ch05.paths import reach
-from tformer.figures.style import INK, ORANGE, PURPLE, QUERY, QUIET, VERMILLION, WEIGHT
+from tformer.figures.style import INK, ORANGE, PURPLE, QUERY, QUIET, VERMILLION, WEIGHT, WIDE
 from tformer.figures.tables import blank, squares, table
 from tformer.world import lexicon, sources
 
-TIRED, WIDE = tuple(lexicon.SENTENCES)[:2]
+TIRED, WIDE_TOO = tuple(lexicon.SENTENCES)[:2]
+WORDS = lexicon.tokenise(TIRED)
 LEAK = "#C7254E"
 """The colour of what should not be there; neither a query's nor a key's nor a value's."""
 
@@ -47,7 +48,7 @@ def causal_weights(last_words: Sequence[str]) -> dict[str, tuple[np.ndarray, np.
 
 def rows() -> tuple[Figure, Figure]:
     """Where *it* and the last word look, with a view of everything and with none ahead."""
-    return _rows(TIRED), _rows(WIDE)
+    return _rows(TIRED), _rows(WIDE_TOO)
 
 
 def _rows(sentence: str) -> Figure:
@@ -116,6 +117,30 @@ def _signed(title: str, derivatives: np.ndarray) -> Figure:
     ax.grid(visible=False)
     ax.spines[:].set_visible(True)
     ax.set_title(title, fontsize=11, fontweight="bold")
+    return figure
+
+
+def paths() -> Figure:
+    """All paths of two causal layers over the sentence; those that end in "it" are blue."""
+    n, it = len(WORDS), WORDS.index("it")
+    mask = reference.causal_mask(n, n)
+    figure, ax = blank(WIDE, 3.3)
+    ax.set_aspect("auto")
+    for level in (1, 2):  # the lines that lead up to a layer, and which of them "it" can use
+        ends = reach(mask, 2 - level)[it]
+        for t, s in zip(*np.nonzero(mask), strict=True):
+            used: Any = {"color": QUERY, "linewidth": 1.6, "zorder": 3}
+            ax.plot([s, t], [2 - level + 1, 2 - level], **(used if ends[t] else _FINE))
+    for level, name in enumerate(("words", "layer 1", "layer 2")):
+        known = reach(mask, 2 - level)[it]
+        ax.text(-0.5, 2 - level, name, ha="right", va="center", fontsize=11)
+        for t in range(n):
+            look: Any = {"markersize": 10 if known[t] else 7, "zorder": 4}
+            ax.plot(t, 2 - level, "o", color=QUERY if known[t] else QUIET, **look)
+    for t, word in enumerate(WORDS):
+        bold = "bold" if t == it else "normal"
+        ax.text(t, 2.25, word, ha="center", va="top", fontsize=12, fontweight=bold)
+    ax.set(xlim=(-1.4, n - 0.4), ylim=(2.6, -0.2))
     return figure
 
 
@@ -238,4 +263,61 @@ def nothing_to_see() -> Figure:
             look: Any = {"ha": "center", "va": "center", "fontsize": 9}
             ax.text(j + 0.5, i + 0.5, text, color=VERMILLION if lost else INK, **look)
     ax.set(xlim=(-5.2, 3.1), ylim=(len(WAYS), -0.1))
+    return figure
+
+
+def mistakes() -> dict[str, np.ndarray]:
+    """The row of "it" as it should be, and as five mistakes with a mask make it.
+
+    Returns
+    -------
+    Name -> the weights in the second of two layers, last word "tired": (13,). The first belongs to
+    a word of padding before the sentence; it is NaN where there is none.
+    """
+    n, it = len(WORDS), WORDS.index("it")
+    corner = reference.causal_mask(n, n)
+    corner[it] = reference.causal_mask(1, n)[0]
+    padded = reference.causal_mask(n + 1, n + 1) & (np.arange(n + 1) > 0)[:, None]
+    masks = {
+        "causal, as it should be": reference.causal_mask(n, n),
+        "one too many": np.tri(n, k=1, dtype=bool),
+        "one too few": np.tri(n, k=-1, dtype=bool),
+        "padding on the wrong axis": padded,
+        "True means hide": ~reference.causal_mask(n, n),
+        "a corner too high": corner,
+    }
+    found = {}
+    for name, mask in masks.items():
+        before = len(mask) - n
+        text = "pad " * before + TIRED
+        weights = read_masked(text, mask, lexicon.LAYERS)[1, it + before]
+        found[name] = np.append(np.full(1 - before, np.nan), weights)
+    return found
+
+
+def wrong() -> Figure:
+    """The row of "it" under a causal mask, and below it the rows of five mistakes."""
+    figure, ax = blank(5.3, 2.8)
+    seen = WORDS.index("it") + 1
+    allowed = np.append(False, np.arange(len(WORDS)) < seen)
+    for i, (name, weights) in enumerate(mistakes().items()):
+        y = i + 0.4 * (i > 0)
+        ax.text(-1.25, y + 0.5, name, ha="right", va="center", fontsize=10)
+        for j, weight in enumerate(weights):
+            if np.isnan(weight):
+                continue
+            x = j - 1
+            squares(ax, np.array([[weight]]), (x, y), WEIGHT, most=0.45)
+            if (weight > 0) != allowed[j]:
+                look: Any = {"facecolor": "none", "edgecolor": LEAK, "linewidth": 1.8}
+                if not weight:
+                    look["linestyle"] = (0, (2, 1.5))
+                ax.add_patch(Rectangle((x + 0.07, y + 0.07), 0.86, 0.86, **look))
+            if weight >= 0.005:
+                text = f"{weight:.2f}".replace("0.", ".").replace("1.00", "1")
+                ax.text(x + 0.5, y + 0.5, text, ha="center", va="center", fontsize=9.5)
+    for j, word in enumerate(("padding", *WORDS)):
+        bold = "bold" if j == seen else "normal"
+        ax.text(j - 0.7, -0.1, word, rotation=55, va="bottom", fontsize=10, fontweight=bold)
+    ax.set(xlim=(-8.1, 13), ylim=(6.45, -2.5))
     return figure
