@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import os
+import re
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -103,6 +104,34 @@ def values(widget: Locator, name: str) -> list[float]:
     """The exact numbers behind all that a widget shows under a name."""
     texts = widget.locator(f"data.tf-{name}").evaluate_all("(all) => all.map((it) => it.value)")
     return [float(text) for text in texts]
+
+
+SEEN = """(widget) => {
+    const texts = [], walk = document.createTreeWalker(widget, NodeFilter.SHOW_TEXT);
+    while (walk.nextNode()) {
+        const { parentElement: el } = walk.currentNode, range = document.createRange();
+        range.selectNodeContents(walk.currentNode);
+        const seen = el.checkVisibility({ visibilityProperty: true }) && !el.closest(".tf-voice");
+        if (seen && range.getClientRects().length) texts.push(walk.currentNode.textContent);
+    }
+    const fields = [...widget.querySelectorAll("input[type=number]")];
+    return [...texts, ...fields.filter((e) => e.checkVisibility()).map((e) => e.value)];
+}"""
+
+
+def numerals(widget: Locator) -> list[str]:
+    """The numbers that a widget shows to the eye, what is folded away apart."""
+    return [n for text in widget.evaluate(SEEN) for n in re.findall(r"\d+(?:\.\d+)?", text)]
+
+
+def tab_stops(widget: Locator) -> int:
+    """How many times Tab stops in a widget; radio buttons of one group are one stop."""
+    return widget.evaluate("""(widget) => {
+        const kinds = "button, input, select, textarea, summary, [tabindex]";
+        const all = [...widget.querySelectorAll(kinds)]
+            .filter((e) => e.tabIndex >= 0 && !e.disabled && e.checkVisibility());
+        return new Set(all.map((e) => (e.type === "radio" ? e.name : e))).size;
+    }""")
 
 
 def violations(page: Page) -> list[list[str]]:

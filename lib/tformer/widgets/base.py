@@ -26,10 +26,10 @@ class BookWidget(anywidget.AnyWidget):
 
     A class in `name.py` draws itself with `name.js`, which lies beside it and may use all that
     `common.js` defines; so may it what stands in the files of helpers that the class names with
-    `uses`, and the constant HELD: what stands in the JSON file beside it that the class names with
-    `holds`. Its style is `name.css`, if that is there, after what all widgets share and what lies
-    beside the helpers. A class made
-    from another widget keeps that widget's code and style.
+    `uses`, a blank between two, and the constant HELD: what stands in the JSON file beside it that
+    the class names with `holds`. Its style is `name.css`, if that is there, after what all widgets
+    share and what lies beside the helpers. A class made from another widget keeps that widget's
+    code and style.
 
     What is too large for that, a class has as bytes in `held`. They are no part of its state: a
     page has them in a file of their own, and JupyterLab asks Python for them. In both the script
@@ -55,10 +55,11 @@ class BookWidget(anywidget.AnyWidget):
         if not hasattr(cls, "_esm"):
             package, _, stem = cls.__module__.rpartition(".")
             held = f"const HELD = {asset(holds, package).strip()};\n" if holds else ""
-            helpers = "".join(asset(name) for name in uses.split())
-            cls._esm = COMMON + helpers + held + asset(f"{stem}.js", package)
-            helping = [(__package__, f"{name.removesuffix('js')}css") for name in uses.split()]
-            for home, name in (*helping, (package, f"{stem}.css")):
+            helpers = uses.split()
+            shared = "".join(map(asset, helpers))
+            cls._esm = COMMON + shared + held + asset(f"{stem}.js", package)
+            styles = [(__package__, name.removesuffix("js") + "css") for name in helpers]
+            for home, name in (*styles, (package, f"{stem}.css")):
                 if (files(home) / name).is_file():
                     cls._css += asset(name, home)
         super().__init_subclass__(**kwargs)

@@ -34,7 +34,39 @@ function planeOf(limit, label, size = 420, margin = 16) {
       h("line", { class: axis, y1: x, y2: x, x1: margin / 2, x2: size - margin / 2 }),
     );
   }
-  return { svg, at, scale, size, limit, step, ticks };
+  const point = ({ clientX, clientY }) => {
+    const box = svg.getBoundingClientRect(), pixel = size / box.width / scale;
+    return [(clientX - box.left - box.width / 2) * pixel, (box.top + box.height / 2 - clientY) * pixel];
+  };
+  return { svg, at, point, scale, size, limit, step, ticks };
+}
+
+/** The index of the tip that is nearer to a point; of two as near as each other, the first. */
+function nearer(tips, [x, y]) {
+  const far = tips.map(([a, b]) => Math.round(1e9 * Math.hypot(a - x, b - y)));
+  return far.indexOf(Math.min(...far));
+}
+
+/** A press on the plane brings the nearer tip there, and a mouse goes on to drag it; a finger that slides scrolls the page. */
+function pressable(plane, model, tips, spare = ".tf-tip") {
+  let down = null;
+  const bring = (event) => {
+    const to = plane.point(event), tip = tips[nearer(tips.map(({ name }) => model.get(name)), to)];
+    tip.move(...to);
+    tip.el.focus({ preventScroll: true, focusVisible: false });
+    return tip.el;
+  };
+  plane.svg.addEventListener("pointerdown", (event) => {
+    down = null;
+    if (event.button || event.target.closest(spare)) return;
+    event.preventDefault();
+    if (event.pointerType === "touch") down = event;
+    else bring(event).setPointerCapture(event.pointerId);
+  });
+  plane.svg.addEventListener("pointerup", (event) => {
+    if (down && Math.hypot(event.clientX - down.clientX, event.clientY - down.clientY) < 10) bring(event);
+    down = null;
+  });
 }
 
 /** An arrow from the origin, and how to draw it again. */
@@ -52,7 +84,7 @@ function arrowOf(plane, name) {
 
 /** The tip of an arrow, to be moved by pointer, finger and arrow keys: a trait of the model. */
 function tipOf(plane, model, name) {
-  const { svg, size, scale, limit } = plane;
+  const { limit } = plane;
   const el = h("g", {
     class: `tf-tip tf-${name}`, tabindex: "0", role: "slider", "aria-roledescription": "point in the plane",
     "aria-label": `Tip of ${name}. Arrow keys move it, with Shift by 1`,
@@ -60,10 +92,7 @@ function tipOf(plane, model, name) {
   }, h("circle", { class: "tf-hit", r: 24 }), h("circle", { class: "tf-ring", r: 17 }),
   h("circle", { class: "tf-halo", r: 11 }));
   const move = (x, y) => assign(model, { [name]: place(x, y, limit) });
-  holdable(el, (left, top) => {
-    const box = svg.getBoundingClientRect(), pixel = size / box.width / scale;
-    move((left - box.left - box.width / 2) * pixel, (box.top + box.height / 2 - top) * pixel);
-  }, (by, shift) => {
+  holdable(el, (clientX, clientY) => move(...plane.point({ clientX, clientY })), (by, shift) => {
     const far = shift ? 1 : 0.1, [x, y] = model.get(name);
     move(x + far * by[0], y + far * by[1]);
   });
@@ -72,5 +101,5 @@ function tipOf(plane, model, name) {
     el.setAttribute("aria-valuenow", v[0]);
     el.setAttribute("aria-valuetext", `${name} = (${fmt(v[0], 1)}, ${fmt(v[1], 1)})`);
   };
-  return { el, update };
+  return { el, name, move, update };
 }

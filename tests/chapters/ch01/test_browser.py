@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from browsing import evaluate, numbers, value, violations
+from browsing import evaluate, numbers, numerals, tab_stops, value, violations
 from tformer import reference
 from tformer.chapters.ch01.dot_product import DotProduct
 
@@ -89,6 +89,74 @@ def test_a_mouse_drags_a_tip(page: Page) -> None:
     assert widget.locator(".tf-badge").inner_text() == "− negative"
 
 
+def test_of_two_tips_the_nearer_is_taken_and_of_equals_the_first(blank: Page) -> None:
+    tips = [[3.0, 4.0], [4.0, 3.0]]
+    cases = [([-2.0, 4.0], 0), ([4.0, -2.0], 1), ([1.0, 1.0], 0), ([5.0, 5.0], 0), ([4.0, 4.1], 0)]
+    calls = [[tips, point] for point, _ in cases]
+    calls += [
+        [[[0.0, 0.0], [0.0, 0.0]], [1.0, 1.0]],
+        [[[0.1, 0.2], [0.1 + 1e-15, 0.2]], [5.0, 1.0]],
+    ]
+    found = [int(which) for which in evaluate(blank, DotProduct, "nearer", calls)]
+    assert found == [which for _, which in cases] + [0, 0]
+
+
+def test_a_press_on_the_plane_brings_the_nearer_tip_and_drags_it(page: Page) -> None:
+    widget = page.locator(".tf-dot-product")
+    page.mouse.click(*spot(widget, 4, -2))
+    agrees(widget, [3, 4], [4, -2])
+    page.mouse.click(*spot(widget, -3, 1))
+    agrees(widget, [-3, 1], [4, -2])
+    page.keyboard.press("ArrowUp")  # the arrow that was brought has the keyboard
+    agrees(widget, [-3, 1.1], [4, -2])
+    page.mouse.move(*spot(widget, 2, -4))
+    page.mouse.down()
+    agrees(widget, [-3, 1.1], [2, -4])
+    page.mouse.move(*spot(widget, 1, 3), steps=4)
+    page.mouse.up()
+    agrees(widget, [-3, 1.1], [1, 3])
+    page.mouse.click(*spot(widget, -3, 1.1), button="right")
+    agrees(widget, [-3, 1.1], [1, 3])
+
+
+def test_as_near_to_one_as_to_the_other_q_goes(page: Page) -> None:
+    widget = page.locator(".tf-dot-product")
+    page.mouse.click(*spot(widget, 1, 1))  # q = (3, 4) and k = (4, 3) are equally far
+    agrees(widget, [1, 1], [4, 3])
+
+
+def test_a_tap_brings_the_nearer_tip_and_a_slide_scrolls(phone: Page) -> None:
+    widget = phone.locator(".tf-dot-product")
+    phone.evaluate("document.body.style.paddingBottom = '2000px'")
+    widget.locator(".tf-plane").scroll_into_view_if_needed()
+    phone.touchscreen.tap(*spot(widget, 4, -2))
+    agrees(widget, [3, 4], [4, -2])
+    phone.touchscreen.tap(*spot(widget, -3, 2))
+    agrees(widget, [-3, 2], [4, -2])
+    touch = phone.context.new_cdp_session(phone)
+    x, y = spot(widget, 1, -3)
+    for kind, down in (
+        ("touchStart", 0),
+        ("touchMove", 60),
+        ("touchMove", 150),
+        ("touchEnd", None),
+    ):
+        at = [] if down is None else [{"x": x, "y": y - down}]
+        touch.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": at})
+    phone.wait_for_function("scrollY > 50")
+    agrees(widget, [-3, 2], [4, -2])
+
+
+@pytest.mark.parametrize("device", ["page", "phone"])
+def test_it_fits_one_screen_with_one_number_beside_the_drawing(
+    request: pytest.FixtureRequest, device: str
+) -> None:
+    widget = request.getfixturevalue(device).locator(".tf-dot-product")
+    assert widget.bounding_box()["height"] <= 700
+    assert numerals(widget.locator(".tf-panel")) == ["24.00"]
+    assert tab_stops(widget) == 8  # two tips, a fold and five buttons
+
+
 def test_a_finger_drags_a_tip(phone: Page) -> None:
     widget = phone.locator(".tf-dot-product")
     widget.locator(".tf-plane").scroll_into_view_if_needed()
@@ -119,6 +187,7 @@ def test_the_keyboard_moves_a_focused_tip(page: Page) -> None:
 
 def test_fields_examples_and_reset(page: Page) -> None:
     widget = page.locator(".tf-dot-product")
+    widget.get_by_text("The numbers behind it").click()
     widget.get_by_label("q, first coordinate").fill("0.125")
     agrees(widget, [0.125, 4], [4, 3])
     widget.get_by_label("q, first coordinate").fill("77")

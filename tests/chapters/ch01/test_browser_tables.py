@@ -6,7 +6,16 @@ import numpy as np
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from browsing import IN_THE_HAND, evaluate, numbers, value, violations
+from browsing import (
+    IN_THE_HAND,
+    evaluate,
+    numbers,
+    numerals,
+    tab_stops,
+    value,
+    values,
+    violations,
+)
 from tformer import reference
 from tformer.chapters.ch01.dot_product import DotProduct
 from tformer.chapters.ch01.table_of_dots import TableOfDots
@@ -92,6 +101,78 @@ def test_the_lists_follow_the_query(show: Callable[..., Page]) -> None:
     rows = widget.get_by_role("list", name="Places by dot").get_by_role("listitem")
     expect(rows.first).to_have_text("a, place 1, 15.3")
     assert value(widget, "dot-score")[0] == pytest.approx(python.scores["dot"][0], abs=1e-12)
+
+
+FEW = ThreeJudges(
+    list("abcdef"), [[4, 3], [0.5, 0], [1, 0.3], [-2, 1], [3, -4], [-1, -1]], few=["a", "b", "c"]
+)
+
+
+@pytest.mark.parametrize("options", [{"viewport": {"width": 1440, "height": 900}}, IN_THE_HAND])
+def test_three_words_and_one_number_at_first_sight(show: Callable, options: dict) -> None:
+    page = show(FEW, reduced_motion="reduce", **options)
+    widget = page.locator(".tf-judges")
+    assert widget.bounding_box()["height"] <= 700
+    assert widget.locator(".tf-place").all_text_contents() == ["a", "b", "c"]
+    python = ThreeJudges(FEW.words, FEW.points, few=FEW.few)
+    for judge in JUDGES:
+        assert order(widget, judge) == python.rankings[judge]
+    best = max(python.scores["dot"])
+    assert numerals(widget) == [f"{best:.1f}"]
+    # The tip, three judges, the lists, all words and reset.
+    assert tab_stops(widget) == 7
+    everything = widget.get_by_role("button", name="all words")
+    everything.click()
+    python.whole = True
+    assert everything.get_attribute("aria-pressed") == "true"
+    for judge in JUDGES:
+        assert order(widget, judge) == python.rankings[judge]
+        assert len(order(widget, judge)) == 6
+        shown = values(widget, f"{judge}-score")
+        assert shown == pytest.approx(python.scores[judge].tolist(), abs=1e-12)
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    assert violations(page) == []
+    everything.click()
+    assert len(order(widget, "dot")) == 3
+
+
+def test_arrow_keys_walk_through_the_lists_and_show_a_words_numbers(show: Callable) -> None:
+    page = show(FEW, reduced_motion="reduce")
+    widget = page.locator(".tf-judges")
+    widget.get_by_role("button", name="dot", exact=True).focus()
+    page.keyboard.press("Tab")
+    focused = widget.locator(".tf-ranked:focus .tf-word-name")
+    walk = [
+        ("", "a"),
+        ("ArrowDown", "c"),
+        ("ArrowRight", "c"),
+        ("ArrowUp", "b"),
+        ("ArrowRight", "c"),
+    ]
+    for key, word in [*walk, ("ArrowUp", "c"), ("ArrowLeft", "b")]:
+        if key:
+            page.keyboard.press(key)
+        assert focused.text_content() == word
+        scores = ThreeJudges().scores
+        place = "abc".index(word)
+        told = [f"{scores[j][place]:.{2 if j == 'cosine' else 1}f}" for j in JUDGES]
+        assert numerals(widget) == told
+    assert tab_stops(widget) == 7
+
+
+def test_a_press_on_the_map_brings_the_query_and_one_on_a_word_lights_it(show: Callable) -> None:
+    page = show(FEW)
+    widget = page.locator(".tf-judges")
+    box = widget.locator(".tf-plane").bounding_box()
+    unit = box["width"] * (1 / 2 - 16 / 420) / 5
+    page.mouse.click(
+        box["x"] + box["width"] / 2 - 2 * unit, box["y"] + box["height"] / 2 - 3 * unit
+    )
+    tip = widget.get_by_role("slider", name="Tip of q")
+    assert tip.get_attribute("aria-valuetext") == "q = (−2.0, 3.0)"
+    widget.locator(".tf-dot-key").first.click()
+    assert tip.get_attribute("aria-valuetext") == "q = (−2.0, 3.0)"
+    assert widget.locator(".tf-ranking .tf-lit .tf-word-name").all_text_contents() == ["a"] * 3
 
 
 def test_the_circle_of_distance_passes_through_the_winner(show: Callable[..., Page]) -> None:

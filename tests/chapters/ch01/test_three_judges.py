@@ -35,6 +35,17 @@ def test_a_zero_query_leaves_two_judges_with_the_order_given() -> None:
     assert widget.rankings["distance"] == ["b", "c", "a"]
 
 
+def test_a_few_words_are_judged_until_the_whole_is_asked_for() -> None:
+    points = [[4, 3], [0.5, 0], [1, 0.3], [5, 5]]
+    widget = ThreeJudges(list("abcd"), points, few=["c", "a"])
+    assert widget.shown == ["a", "c"]
+    assert widget.rankings == {"dot": ["a", "c"], "cosine": ["c", "a"], "distance": ["c", "a"]}
+    assert widget.scores["dot"].tolist() == [4, 1]
+    widget.whole = True
+    assert widget.shown == list("abcd")
+    assert widget.rankings["dot"] == ["d", "a", "c", "b"]
+
+
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
@@ -44,6 +55,7 @@ def test_a_zero_query_leaves_two_judges_with_the_order_given() -> None:
         ({"words": ["a", "b", "a"]}, "a word stands twice"),
         ({"points": [[0, 0], [0, 9], [0, 1]]}, r"the key of b\[1\] is 9 but the plane reaches"),
         ({"places": {"far": [6, 0]}}, r"the place far\[0\] is 6 but the plane reaches"),
+        ({"few": ["a", "z"]}, "few has 'z', which is none of the words"),
         ({"limit": 0}, "limit must be a positive number; got 0"),
     ],
 )

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from browsing import call, numbers, value, values, violations
+from browsing import IN_THE_HAND, call, numbers, numerals, tab_stops, value, values, violations
 from tformer.chapters.ch03.attention_map import AttentionMap, changes, describe
 from tformer.world import lexicon
 
@@ -88,7 +88,20 @@ def agrees(widget: Locator, sentence: str, at: int, layer: int = 2, biases: list
     for number, weights in enumerate(python.weights, start=1):
         assert values(widget, f"weight{number}") == pytest.approx(weights, abs=1e-12)
     said = repr(python).split(f"in layer {layer}, ")[1]
-    assert widget.locator(".tf-said").inner_text().startswith(f"{said}.")
+    assert widget.locator(".tf-told").text_content() == f"Layer {layer}: {said}."
+    row = python.weights[layer - 1]
+    largest = [s for s, p in enumerate(row) if p > max(row) - 1e-9]
+    told = widget.locator(".tf-said").inner_text()
+    words = [f"“{python.reading.tokens[s]}”" for s in largest]
+    if len(largest) == len(row):
+        assert f"“{python.reading.tokens[at]}” looks alike at all words." in told
+    else:
+        assert f"“{python.reading.tokens[at]}” looks most at {words[0]}" in told
+        assert all(one in told for one in words[:3])
+    # The one number that is seen: the largest weight, below its word.
+    shown = [one.inner_text() for one in widget.locator(".tf-look data").all() if one.is_visible()]
+    if not widget.evaluate("map => map.classList.contains('tf-all-numbers')"):
+        assert shown == [f"{max(row):.2f}"]
     if python.ratios:
         ratios = [value(widget, f"ratio{which}")[0] for which in ("1", "2", "-alone")]
         assert ratios == pytest.approx(python.ratios, rel=1e-12)
@@ -123,7 +136,7 @@ def test_a_finger_locks(phone: Page) -> None:
     word(widget, "because").tap()
     agrees(widget, sentence, 7)
     assert not widget.locator(".tf-look.tf-layer1").first.is_visible()
-    widget.get_by_text("layer 1: pronouns").tap()
+    widget.get_by_text("first layer: pronouns").tap()
     agrees(widget, sentence, 7, layer=1)
     assert widget.locator(".tf-look.tf-layer1").first.is_visible()
     assert not widget.locator(".tf-look.tf-layer2").first.is_visible()
@@ -132,7 +145,7 @@ def test_a_finger_locks(phone: Page) -> None:
 
 def test_arrow_keys_move_and_enter_locks(page: Page) -> None:
     widget, sentence = page.locator(".tf-map"), AttentionMap().sentence
-    widget.get_by_role("radio", name="layer 2").focus()
+    widget.get_by_role("radio", name="second layer").focus()
     page.keyboard.press("Tab")
     expect(word(widget, "it")).to_be_focused()
     for key in ["ArrowLeft", "ArrowLeft", "ArrowLeft", "ArrowRight"]:
@@ -156,7 +169,7 @@ def test_the_last_word_turns_layer_2_and_leaves_layer_1(page: Page) -> None:
             widget.get_by_role("group", name="Last word").get_by_role("button", name=last).click()
             assert widget.get_by_label("Your own sentence").input_value() == sentence
             agrees(widget, sentence, lexicon.tokenise(sentence).index("it"))
-            assert widget.locator("data.tf-ratio1").inner_text() == "1.00"
+            assert widget.locator("data.tf-ratio1").text_content() == "1.00"
 
 
 def test_a_reader_types_a_sentence(page: Page) -> None:
@@ -185,7 +198,8 @@ def test_a_reader_types_a_sentence(page: Page) -> None:
 def test_the_words_it_knows_stand_by_their_features(page: Page) -> None:
     widget = page.locator(".tf-map")
     widget.get_by_text("words it knows").click()
-    lines = widget.locator("details p").all_inner_texts()
+    fold = widget.locator("details", has_text="words it knows")
+    lines = fold.locator("p").all_inner_texts()
     assert lines[0].startswith("noun, is animate: animal bird")
     assert lines[-1].startswith("function: a an and")
     assert sum(len(line.split(": ")[1].split()) for line in lines) == len(lexicon.WORDS)
@@ -219,12 +233,13 @@ def test_a_reader_changes_scores_in_both_layers(page: Page) -> None:
     dial = widget.get_by_label("Added to the score of")
     assert not dial.is_visible()
     widget.get_by_text("Change a score").click()
+    widget.get_by_text("All numbers").click()
     before = value(widget, "ratio2")[0]
     change(widget, None, 2)
     agrees(widget, sentence, 8, biases=[[2, 8, 6, 2]])
     assert value(widget, "ratio2")[0] == pytest.approx(before * math.exp(-2), rel=1e-12)
     assert "In layer 2 the bias multiplies it by e−2.0 = 0.14." in widget.inner_text()
-    widget.get_by_label("layer 1").check()
+    widget.get_by_label("first layer").check()
     assert dial.input_value() == "0"
     change(widget, "tired", -3)
     agrees(widget, sentence, 8, layer=1, biases=[[1, 8, 11, -3], [2, 8, 6, 2]])
@@ -235,7 +250,7 @@ def test_a_reader_changes_scores_in_both_layers(page: Page) -> None:
     assert dial.input_value() == "0"
     change(widget, "the (word 6)", 0.5)
     word(widget, "it").click()
-    widget.get_by_label("layer 2").check()
+    widget.get_by_label("second layer").check()
     assert f"comes to layer 2 with\n{carried}\n" in widget.inner_text()
     agrees(widget, sentence, 8, biases=[[1, 8, 11, -3], [1, 1, 5, 0.5], [2, 8, 6, 2]])
     change(widget, "street", 0)
@@ -288,6 +303,37 @@ def test_a_finger_changes_a_score_and_paper_shows_it(phone: Page) -> None:
     assert widget.get_by_text("“it” to “street” +6.0").is_visible()
 
 
+# ---- at first sight ----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("device", ["desktop", "phone"])
+def test_the_map_fits_one_screen_and_shows_one_number(show: Callable, device: str) -> None:
+    options = {"viewport": {"width": 1440, "height": 900}}
+    page = show(AttentionMap(), **(options if device == "desktop" else IN_THE_HAND))
+    widget = page.locator(".tf-map")
+    assert widget.bounding_box()["height"] <= 700
+    assert numerals(widget) == [f"{max(AttentionMap().weights[1]):.2f}"]
+    # Three sentences, two last words, the field, the layer, the words, three folds and reset.
+    assert tab_stops(widget) == 12
+    widget.get_by_text("All numbers").click()
+    shown = widget.locator(".tf-look.tf-layer2 data")
+    assert all(one.is_visible() for one in shown.all())
+    said = describe("it", AttentionMap().reading.tokens, AttentionMap().weights[1])
+    assert widget.locator(".tf-told").inner_text() == f"Layer 2: {said}."
+
+
+def test_weights_of_both_layers_are_amber(page: Page) -> None:
+    widget = page.locator(".tf-map")
+    code = "(e) => getComputedStyle(e)"
+    for theme, amber in (("light", "rgb(184, 116, 0)"), ("dark", "rgb(224, 160, 48)")):
+        page.evaluate("(theme) => { document.documentElement.dataset.theme = theme }", theme)
+        fill = widget.locator(".tf-look.tf-layer2 .tf-fill").nth(1)
+        assert fill.evaluate(f"{code}.backgroundColor") == amber
+        hatched = widget.locator(".tf-look.tf-layer1 .tf-fill").nth(11)
+        assert amber in hatched.evaluate(f"{code}.backgroundImage")
+        assert widget.locator(".tf-curves path").first.evaluate(f"{code}.stroke") == amber
+
+
 # ---- for everyone -----------------------------------------------------------------------
 
 
@@ -316,7 +362,7 @@ def test_words_reach_python_and_python_changes_the_sentence(notebook: Callable) 
     field = widget.get_by_label("Your own sentence")
     field.fill("The dog ate it")
     widget.get_by_role("button", name="dog").click()
-    widget.get_by_label("layer 1").check()
+    widget.get_by_label("first layer").check()
     widget.get_by_text("Change a score").click()
     widget.get_by_label("add to the score that").select_option("it")
     widget.get_by_label("Added to the score of it").fill("2.5")
@@ -328,4 +374,4 @@ def test_words_reach_python_and_python_changes_the_sentence(notebook: Callable) 
     lab.run(4)
     expect(field).to_have_value("The cat sat because it was tired")
     python = AttentionMap("The cat sat because it was tired", selected=4)
-    expect(widget.locator(".tf-said")).to_contain_text(repr(python).split("in layer 2, ")[1])
+    expect(widget.locator(".tf-told")).to_contain_text(repr(python).split("in layer 2, ")[1])

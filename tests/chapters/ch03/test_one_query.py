@@ -61,7 +61,8 @@ def test_the_fallback_holds_the_row() -> None:
         ({"which": 2}, "which must be 0 to 1; got 2"),
         ({"selected": 12}, "selected must be 0 to 11; got 12"),
         ({"layer": 0}, "layer must be 1 to 2; got 0"),
-        ({"stage": 5}, "stage must be 1 to 4; got 5"),
+        ({"moment": 3.5}, "moment must be 0 to 3; got 3.5"),
+        ({"moment": float("nan")}, "moment must be 0 to 3; got nan"),
     ],
 )
 def test_it_refuses_in_words(arguments: dict, words: str) -> None:

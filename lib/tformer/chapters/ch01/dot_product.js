@@ -1,6 +1,6 @@
 // Two vectors whose tips can be dragged; the numbers that a dot product is made of.
 
-export const core = { measure, place };
+export const core = { measure, place, nearer };
 
 /** All that is shown of two vectors in the plane. */
 function measure(q, k) {
@@ -69,7 +69,8 @@ function drawPlane(model, limit) {
   };
   svg.append(...Object.values(parts));
   const arrows = { k: arrow(model, "k", plane), q: arrow(model, "q", plane) };
-  svg.append(arrows.k.line, arrows.q.line, arrows.k.tip, arrows.q.tip);
+  svg.append(arrows.k.line, arrows.q.line, arrows.k.tip.el, arrows.q.tip.el);
+  pressable(plane, model, [arrows.q.tip, arrows.k.tip]);
   return {
     el: svg,
     update(q, k, m) {
@@ -138,7 +139,7 @@ function arrow(model, name, plane) {
   const label = h("text", { class: `tf-name tf-${name}`, "text-anchor": "middle" }, name);
   tip.el.append(label);
   return {
-    line: line.el, tip: tip.el,
+    line: line.el, tip,
     move(v, at, other) {
       line.update(v);
       tip.update(v);
@@ -160,14 +161,13 @@ function readings(model, limit) {
   const el = h("div", { class: "tf-panel" },
     h("p", { class: "tf-headline" }, h("span", {}, "q·k = "), cell.dot, badge),
     sentence,
-    h("div", { class: "tf-fields" }, fields.q.el, fields.k.el),
-    h("dl", { class: "tf-list" },
+    fold("The numbers behind it", h("div", { class: "tf-fields" }, fields.q.el, fields.k.el), h("dl", { class: "tf-list" },
       row("q₁k₁ + q₂k₂", cell["by-coordinates"]),
       row("‖k‖ × shadow of q", cell["by-shadow"]),
       row("lengths ‖q‖, ‖k‖", cell["norm-q"], ", ", cell["norm-k"]),
       row("cosine, angle", cell.cosine, ", ", cell.angle),
       row("projection of q onto k", cell.projection),
-      row("remainder", cell.remainder)));
+      row("remainder", cell.remainder))));
   const pair = (v) => `(${fmt(v[0])}, ${fmt(v[1])})`, term = (x) => (x < 0 ? `(${fmt(x, 1)})` : fmt(x, 1));
   const update = (q, k, m) => {
     cell.dot.show(m.dot, fmt(m.dot));

@@ -10,7 +10,7 @@ from tformer import reference
 from tformer.widgets.base import BookWidget, finite
 
 
-class DotProduct(BookWidget, uses="plane.js"):
+class DotProduct(BookWidget, uses="plane.js folds.js"):
     """Drag the tips of q and k; read their dot product, angle and projection.
 
     Parameters

@@ -3,8 +3,7 @@
 export const core = { judge };
 
 const JUDGES = ["dot", "cosine", "distance"];
-const ROW = 26, GAP = 30;
-const HINT = "Point at a word to see its numbers.";
+const ROW = 26;
 const SIGNS = {
   dot: "Beyond the line every word would score higher than the winner: none is there.",
   cosine: "Inside the wedge every word would point nearer to q than the winner does: none is there.",
@@ -27,28 +26,26 @@ function judge(q, keys) {
 }
 
 function render({ model, el }) {
-  const words = model.get("words"), keys = model.get("points"), start = traits(model, ["q"]);
+  const names = model.get("words"), points = model.get("points"), few = model.get("few"), start = traits(model, ["q"]);
   const root = frame(el, "tf-judges", "Three rankings of words by a query");
-  const note = h("p", { class: "tf-about" });
-  let pointed = -1, found = judge(start.q, keys);
-  const tell = () => {
-    note.textContent = pointed < 0 ? HINT : `${words[pointed]}: dot product ${fmt(found.dot[pointed], 1)}, `
-      + `cosine ${fmt(found.cosine[pointed])}, squared distance ${fmt(found.distance[pointed], 1)}`;
-  };
-  const lit = lamp(root, (i) => { pointed = i; tell(); });
-  const map = drawMap(model, words, keys, lit), lists = drawLists(model, words, lit);
-  const sentence = h("p", { class: "tf-sentence" }), live = voice();
+  const sides = h("div", { class: "tf-sides" }), sentence = h("p", { class: "tf-sentence" }), live = voice();
+  const everything = button("all words", () => assign(model, { whole: !model.get("whole") }));
   const places = Object.entries(model.get("places")).map(([name, q]) => [name, { q }]);
-  root.append(
-    h("div", { class: "tf-sides" }, map.el, h("div", { class: "tf-panel" }, lists.el, note, sentence)),
-    examples(model, start, places),
-    live,
-  );
-  return follow(model, ["q", "judge"], () => {
-    const q = model.get("q"), shown = model.get("judge");
-    found = judge(q, keys);
-    tell();
-    const winners = JUDGES.map((name) => found.places[name].indexOf(0));
+  const row = examples(model, start, places);
+  if (few.length) row.prepend(everything);
+  root.append(sides, row, live);
+  let built = null, words, keys, map, lists;
+  return follow(model, ["q", "judge", "whole"], () => {
+    const q = model.get("q"), shown = model.get("judge"), whole = model.get("whole") || !few.length;
+    if (built !== whole) {
+      built = whole;
+      const on = names.map((_, i) => i).filter((i) => whole || few.includes(names[i])), lit = lamp(root);
+      [words, keys] = [names, points].map((all) => on.map((i) => all[i]));
+      [map, lists] = [drawMap(model, words, keys, lit), drawLists(model, words, lit)];
+      sides.replaceChildren(map.el, h("div", { class: "tf-panel" }, lists.el, sentence));
+    }
+    everything.setAttribute("aria-pressed", whole);
+    const found = judge(q, keys), winners = JUDGES.map((name) => found.places[name].indexOf(0));
     map.update(q, winners, shown);
     lists.update(found, shown);
     sentence.textContent = verdict(q, winners.map((i) => words[i]), shown);
@@ -67,17 +64,17 @@ function verdict(q, [dot, cosine, distance], shown) {
   return `${who} ${SIGNS[shown]}`;
 }
 
-/** One word at a time stands out, on the map and in all lists; `tell` hears which, −1 for none. */
-function lamp(root, tell) {
+/** One word at a time stands out, on the map and in all lists, with its numbers. */
+function lamp(root) {
   const groups = [];
   const light = (i) => {
     groups.forEach((members, j) => members.forEach((e) => e.classList.toggle("tf-lit", i === j)));
-    tell(i);
+    root.classList.toggle("tf-pointed", i >= 0);
   };
-  root.addEventListener("pointerleave", () => light(-1));
+  root.onpointerleave = () => light(-1);
   return (i, el) => {
     (groups[i] ??= []).push(el);
-    el.addEventListener("pointerenter", () => light(i));
+    for (const [event, to] of [["pointerenter", i], ["click", i], ["focusin", i], ["focusout", -1]]) el.addEventListener(event, () => light(to));
     return el;
   };
 }
@@ -91,6 +88,7 @@ function drawMap(model, words, keys, lit) {
   const name = h("text", { class: "tf-name tf-q", "text-anchor": "middle" }, "q");
   const rings = JUDGES.map(() => h("circle", { class: "tf-winner", r: 9 }));
   svg.append(field, edge, ...rings, ...words.map((word, i) => lit(i, spot(plane, word, keys[i]))), arrow.el, tip.el, name);
+  pressable(plane, model, [tip], ".tf-tip, .tf-spot");
   const radius = plane.size * 2 / plane.scale;  // beyond the edge of the drawing
   return {
     el: svg,
@@ -153,6 +151,7 @@ function drawLists(model, words, lit) {
   const el = h("div", { class: "tf-rankings" }, ...columns.flatMap((one, j) => [one.el,
     ...(j < 2 ? [h("div", { class: "tf-links", style: height, "aria-hidden": "true" }, ...links[j])] : [])]));
   columns.forEach((one) => one.list.setAttribute("style", height));
+  walk(el, columns);
   return {
     el,
     update(found, shown) {
@@ -161,26 +160,49 @@ function drawLists(model, words, lit) {
       columns.forEach((one, j) => one.update(places[j], found[JUDGES[j]], agreed, JUDGES[j] === shown));
       links.forEach((ties, j) => ties.forEach((tie, i) => {
         const from = places[j][i], to = places[j + 1][i];
-        tie.style.transform = `translateY(${ROW * (from + 0.5) - 1.5}px) skewY(${Math.atan((to - from) * ROW / GAP)}rad)`;
+        tie.style.transform = `translateY(${ROW * (from + 0.5) - 1.5}px) skewY(${Math.atan((to - from) * ROW / (tie.offsetWidth || 30))}rad)`;
         tie.classList.toggle("tf-agreed", from === to);
       }));
     },
   };
 }
 
+/** Tab comes to one word of the lists; arrow keys go on from there, by place and by judge. */
+function walk(el, columns) {
+  let seat = null;
+  const sit = (one) => {
+    if (seat) seat.tabIndex = -1;
+    seat = one;
+    seat.tabIndex = 0;
+  };
+  sit(columns[0].rows[0].word);
+  el.addEventListener("focusin", (event) => columns.some((one) => one.rows.some(({ word }) => word === event.target)) && sit(event.target));
+  el.addEventListener("keydown", (event) => {
+    const [down, right] = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] }[event.key] ?? [];
+    if (down === undefined || event.target !== seat) return;
+    event.preventDefault();
+    const j = columns.findIndex((one) => one.rows.some(({ word }) => word === seat));
+    const place = columns[j].rows.find(({ word }) => word === seat).at, to = columns[Math.min(columns.length - 1, Math.max(0, j + right))];
+    to.rows.find(({ at }) => at === Math.min(to.rows.length - 1, Math.max(0, place + down))).word.focus({ preventScroll: true });
+  });
+}
+
 function column(model, name, words, lit) {
   const head = h("button", { type: "button", class: "tf-button tf-judge", click: () => assign(model, { judge: name }) }, name);
   const rows = words.map((word, i) => {
     const place = h("span", { class: "tf-voice" }), score = reading(`${name}-score`);
-    const el = lit(i, h("li", {}, h("span", { class: "tf-word-name" }, word), place, score));
-    return { el, place, score };
+    const button = h("button", { type: "button", class: "tf-ranked", tabindex: -1 }, h("span", { class: "tf-word-name" }, word), place, score);
+    return { el: lit(i, h("li", {}, button)), word: button, place, score, at: i };
   });
   const list = h("ul", { class: "tf-ranking", "aria-label": `Places by ${name}` }, ...rows.map((r) => r.el));
   return {
-    el: h("div", { class: "tf-column" }, head, list), list,
+    el: h("div", { class: "tf-column" }, head, list), list, rows,
     update(places, scores, agreed, shown) {
       head.setAttribute("aria-pressed", shown);
-      rows.forEach(({ el, place, score }, i) => {
+      list.classList.toggle("tf-judging", shown);
+      rows.forEach((row, i) => {
+        const { el, place, score } = row;
+        row.at = places[i];
         el.style.transform = `translateY(${ROW * places[i]}px)`;
         el.classList.toggle("tf-first", places[i] === 0);
         el.classList.toggle("tf-agreed", agreed[i]);

@@ -25,6 +25,10 @@ class ThreeJudges(BookWidget, uses="plane.js"):
         The query. It follows the mouse, and assigning to it moves the arrow.
     judge : str
         Whose verdict is drawn on the map: dot, cosine or distance.
+    few : list of str
+        The words that are there at first, some of `words`; by default all. A button adds the rest.
+    whole : bool
+        Whether all words are there.
     places : dict of str to list of two floats
         Queries to jump to, by the text of their button.
     limit : float
@@ -33,14 +37,16 @@ class ThreeJudges(BookWidget, uses="plane.js"):
     Raises
     ------
     ValueError
-        If a point is not in the plane, if words and points differ in number, or if a word stands
-        twice.
+        If a point is not in the plane, if words and points differ in number, if a word stands
+        twice, or if one of the few is none of the words.
     """
 
     words = traitlets.List(traitlets.Unicode()).tag(sync=True)
     points = traitlets.List(traitlets.List(traitlets.Float())).tag(sync=True)
     q = traitlets.List(traitlets.Float()).tag(sync=True)
     judge = traitlets.Enum(JUDGES, "dot").tag(sync=True)
+    few = traitlets.List(traitlets.Unicode()).tag(sync=True)
+    whole = traitlets.Bool(False).tag(sync=True)
     places = traitlets.Dict().tag(sync=True)
     limit = traitlets.Float(5.0).tag(sync=True)
 
@@ -51,6 +57,7 @@ class ThreeJudges(BookWidget, uses="plane.js"):
         q: list[float] | tuple[float, ...] = (1.0, 0.0),
         limit: float = 5.0,
         places: dict[str, list[float]] | None = None,
+        few: list[str] | tuple[str, ...] = (),
         **kwargs: Any,
     ) -> None:
         if not 0 < limit < math.inf:
@@ -59,6 +66,9 @@ class ThreeJudges(BookWidget, uses="plane.js"):
             raise ValueError(f"ThreeJudges: {len(words)} words but {len(points)} points")
         if len(set(words)) < len(words):
             raise ValueError("ThreeJudges: a word stands twice")
+        if not set(few) <= set(words):
+            strange = next(word for word in few if word not in words)
+            raise ValueError(f"ThreeJudges: few has {strange!r}, which is none of the words")
         points = [[float(x) for x in key] for key in points]
         for word, key in zip(words, points, strict=True):
             check_point(f"the key of {word}", key, limit)
@@ -66,7 +76,13 @@ class ThreeJudges(BookWidget, uses="plane.js"):
         for name, point in places.items():
             check_point(f"the place {name}", point, limit)
         super().__init__(
-            words=list(words), points=points, q=list(q), limit=limit, places=places, **kwargs
+            words=list(words),
+            points=points,
+            q=list(q),
+            limit=limit,
+            places=places,
+            few=list(few),
+            **kwargs,
         )
 
     @traitlets.validate("q")
@@ -75,21 +91,27 @@ class ThreeJudges(BookWidget, uses="plane.js"):
         return proposal["value"]
 
     @property
+    def shown(self) -> list[str]:
+        """The words that are there, in the order in which they were given."""
+        return [word for word in self.words if self.whole or not self.few or word in self.few]
+
+    @property
     def scores(self) -> dict[str, np.ndarray]:
-        """What each judge measures of every key: dot product, cosine, squared distance."""
-        q, keys = np.array(self.q), np.array(self.points)
+        """What each judge measures of every key shown: dot product, cosine, squared distance."""
+        places = dict(zip(self.words, self.points, strict=True))
+        q, keys = np.array(self.q), np.array([places[word] for word in self.shown])
         measures = (reference.dot, reference.cosine_similarity, reference.squared_distance)
         return {judge: of(q, keys) for judge, of in zip(JUDGES, measures, strict=True)}
 
     @property
     def rankings(self) -> dict[str, list[str]]:
-        """The words from first to last, by each judge; of equals the earlier word comes first."""
+        """The words shown, first to last, by each judge; of equals the earlier word is first."""
         scores = self.scores | {"distance": -self.scores["distance"]}
         orders = {
             judge: np.argsort(-np.round(x, 9), kind="stable").tolist()
             for judge, x in scores.items()
         }
-        return {judge: [self.words[i] for i in order] for judge, order in orders.items()}
+        return {judge: [self.shown[i] for i in order] for judge, order in orders.items()}
 
     def __repr__(self) -> str:
         first = ", ".join(f"{judge} {words[0]}" for judge, words in self.rankings.items())

@@ -28,7 +28,6 @@ function render({ model, el }) {
     scores: start.scores.map((_, i) => score(i)), mask: start.scores.map(() => true), shift: 0,
   }]);
   root.append(
-    controls.el,
     h("div", { class: map ? "tf-sides" : "" },
       ...(map ? [map.el] : []),
       h("div", { class: map ? "tf-panel tf-narrow" : "" },
@@ -36,9 +35,9 @@ function render({ model, el }) {
           h("div", { class: "tf-row tf-head", "aria-hidden": "true" },
             ...[["label", ""], ["slider", "score"], ["score", ""], ["allow", "allowed"], ["bar", "weight"], ["weight", ""]]
               .map(([area, text]) => h("span", { class: `tf-area-${area}` }, text))),
-          ...rows.map((row) => row.el),
-          h("p", { class: "tf-remark" }, `dotted line: all weights equal, 1/${n}`)),
-        facts.el)),
+          ...rows.map((row) => row.el)))),
+    controls.el,
+    fold("Entropy, slope and other numbers", h("p", { class: "tf-quiet" }, `Dotted line: all weights equal, 1/${n}.`), facts.el),
     examples(model, start, presets),
     live,
   );
@@ -160,20 +159,19 @@ function drawWay(parts, names, tip, { scores, labels, mask, temperature }, p) {
 // ---- temperature and shift --------------------------------------------------------------
 
 function dials(model) {
-  const beta = reading("beta"), heat = reading("temperature"), added = reading("shift");
+  const beta = reading("beta"), added = reading("shift");
   const cold = slider("Inverse temperature, on a logarithmic scale", { min: -2, max: 2, step: 0.05 },
     (v) => assign(model, { temperature: Number((10 ** -v).toPrecision(3)) }));
   const more = slider("Constant added to every score", { min: -10, max: 10, step: 0.5 },
     (v) => assign(model, { shift: v }));
   const el = h("div", { class: "tf-dials" },
-    dial("inverse temperature β", cold, beta, " (1/β = ", heat, ")"),
+    dial("inverse temperature β", cold, beta),
     dial("add to all scores", more, added));
   const update = ({ temperature, shift }) => {
     const sharp = fmt(1 / temperature, decimals(1 / temperature));
     cold.value = -Math.log10(temperature);
     cold.setAttribute("aria-valuetext", `β = ${sharp}`);
     beta.show(1 / temperature, sharp);
-    heat.show(temperature, fmt(temperature, decimals(temperature)));
     reach(more, 10, shift);
     added.show(shift, (shift > 0 ? "+" : "") + fmt(shift, 1));
   };
@@ -218,10 +216,11 @@ function scoreRow(model, i) {
 // ---- what the weights say ---------------------------------------------------------------
 
 function factList() {
-  const cell = cells(["largest", "entropy", "jacobian-bound"]);
+  const cell = cells(["largest", "entropy", "jacobian-bound", "temperature"]);
   const which = h("span"), most = h("span"), bound = h("span"), meter = h("span", { class: "tf-fill" });
   const el = h("dl", { class: "tf-list" },
     row("largest weight", cell.largest, which),
+    row("temperature 1/β", cell.temperature),
     row("entropy", cell.entropy, most, h("span", { class: "tf-meter" }, meter)),
     row("slope of the weights", "‖∂p/∂s‖ ≤ ", bound, cell["jacobian-bound"]));
   const update = ({ labels, mask, temperature }, p) => {
@@ -229,6 +228,7 @@ function factList() {
     const winners = labels.filter((_, i) => n && top - p[i] < 1e-9);
     const who = n === 0 ? "nothing is allowed, so every weight is 0" : winners.length === n && n > 1 ? "all equal" : winners.join(" and ");
     cell.largest.show(top, fmt(top, 3));
+    cell.temperature.show(temperature, fmt(temperature, decimals(temperature)));
     which.textContent = ` (${who})`;
     cell.entropy.show(H, fmt(H, 3));
     most.textContent = n ? ` of at most log ${n} = ${fmt(Math.log(n), 3)} nats` : " nats";

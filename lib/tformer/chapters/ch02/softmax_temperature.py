@@ -13,7 +13,7 @@ from tformer.widgets.base import BookWidget, finite
 MOST = 6
 
 
-class SoftmaxTemperature(BookWidget):
+class SoftmaxTemperature(BookWidget, uses="folds.js"):
     """Move scores and temperature; watch the weights, their entropy and their slope.
 
     Parameters

@@ -18,6 +18,20 @@ function ratios(tokens, at, hand, biases = []) {
 
 const signed = (b) => fmt(b, 1).replace(/^(?!−)/, "+");
 
+/** The places of the largest weights, as far as a billionth tells. */
+function tops(weights) {
+  const billionths = weights.map((p) => Math.round(1e9 * p)), most = Math.max(...billionths);
+  return [...weights.keys()].filter((s) => billionths[s] === most);
+}
+
+/** Where a word looks most, without a number: that stands at the word. */
+function mostOf(word, tokens, weights) {
+  const best = tops(weights), names = best.slice(0, NAMED).map((s) => `“${tokens[s]}”`);
+  if (best.length === tokens.length) return `“${word}” looks alike at all words.`;
+  if (best.length > NAMED) return `“${word}” looks most at ${names.join(", ")} and others, alike.`;
+  return `“${word}” looks most at ${names.length > 1 ? `${names.slice(0, -1).join(", ")} and ${names.at(-1)}, alike` : names[0]}.`;
+}
+
 /** What is added to which score, in words. */
 function changes(tokens, biases) {
   return biases.filter(([, t, s]) => Math.max(t, s) < tokens.length)
@@ -38,7 +52,9 @@ function render({ model, el }) {
     update();
   };
   line.onPreview(show);
-  root.append(choice.el, switches.el, line.el, said, score.el, facts.el, vocabulary(hand),
+  const told = h("p", { class: "tf-told" }), all = fold("All numbers", told, facts.el);
+  all.addEventListener("toggle", () => root.classList.toggle("tf-all-numbers", all.open));
+  root.append(choice.el, switches.el, line.el, said, facts.edits, folds(score.el, all, vocabulary(hand)),
     h("div", { class: "tf-actions" }, button("reset", () => assign(model, start))), live);
   function update() {
     const { sentence, selected, layer, biases } = traits(model, TRAITS), tokens = tokenise(sentence);
@@ -51,7 +67,9 @@ function render({ model, el }) {
     choice.update(sentence, tokens);
     switches.update(layer);
     line.update(tokens, rows, { at, locked, layer, unknown: tokens.map((token) => !known(hand, token)) });
-    said.replaceChildren(h("b", {}, `${text}.`), at === locked ? "" : " (Click or press Enter to stay with this word.)");
+    said.replaceChildren(h("b", {}, tokens.length ? mostOf(tokens[at], tokens, rows[layer - 1]) : `${text}.`),
+      at === locked ? "" : " (Click or press Enter to stay with this word.)");
+    told.textContent = `Layer ${layer}: ${text}.`;
     score.update(tokens, locked, layer, weights[layer - 1]);
     facts.update(tokens, at, vectors, layer, biases);
     live.say(`Layer ${layer}: ${text}.`);
@@ -125,15 +143,14 @@ function vocabulary(hand) {
     if (!lines.has(key)) lines.set(key, { kind: features.map((i) => hand.features[i]).join(", "), words: [] });
     lines.get(key).words.push(word);
   }
-  return h("details", { class: "tf-others" }, h("summary", {}, `The ${Object.keys(hand.words).length} words it knows, and their features`),
-    ...[...lines.keys()].sort().map((key) => h("p", {}, h("i", {}, `${lines.get(key).kind}: `), lines.get(key).words.join(" "))));
+  return fold("The words it knows, and their features", ...[...lines.keys()].sort().map((key) => h("p", {}, h("i", {}, `${lines.get(key).kind}: `), lines.get(key).words.join(" "))));
 }
 
 // ---- the layer --------------------------------------------------------------------------
 
 function layerSwitch(model) {
   const { all, update } = radioButtons(model, "layer", [1, 2]);
-  const names = ["layer 1: pronouns look for adjectives", "layer 2: pronouns look for nouns"];
+  const names = ["first layer: pronouns look for adjectives", "second layer: pronouns look for nouns"];
   const el = h("div", { class: "tf-layers", role: "radiogroup", "aria-label": "Layer that is drawn" },
     ...all.map((radio, i) => h("label", { class: `tf-option tf-layer${i + 1}` }, radio, h("span", { class: "tf-swatch" }), names[i])));
   return { el, update };
@@ -174,7 +191,9 @@ function wordLine(model) {
       list.replaceChildren(...cells.map((one) => one.el));
     }
     state = { at, weights: rows[layer - 1] };
-    cells.forEach(({ button: one, looks }, i) => {
+    const [top] = tops(rows[layer - 1]);
+    cells.forEach(({ button: one, looks, el: item }, i) => {
+      item.classList.toggle("tf-most", i === top);
       looks.forEach(({ fill, number }, l) => {
         fill.style.height = `${100 * rows[l][i]}%`;
         number.show(rows[l][i], fmt(rows[l][i]));
@@ -219,9 +238,8 @@ function scoreLine(model, hand, refresh) {
     const layer = model.get("layer"), others = model.get("biases").filter(([l, t, s]) => l !== layer || t !== query || s !== key);
     assign(model, { biases: b ? [...others, [layer, query, key, b]].sort(([l], [m]) => l - m) : others });
   });
-  const el = h("details", { class: "tf-others" }, h("summary", {}, "Change a score"),
-    h("div", { class: "tf-fields" }, h("span", {}, name, " ", keys, " ", value), bias,
-      h("datalist", { id }, h("option", { value: 0 }))));
+  const el = fold("Change a score", h("div", { class: "tf-fields" }, h("span", {}, name, " ", keys, " ", value), bias,
+    h("datalist", { id }, h("option", { value: 0 }))));
   const update = (tokens, locked, layer, weights) => {
     if (tokens.join(" ") !== drawn) {
       drawn = tokens.join(" ");
@@ -256,10 +274,10 @@ function listed(words) {
 
 function factList(hand) {
   const brings = h("dt"), brought = h("dd"), leaves = h("dt"), taken = h("dd"), which = h("dt"), ratio = h("dd");
-  const list = h("dd"), edits = h("div", {}, h("dt", {}, "added to scores"), list), remark = h("p", { class: "tf-remark" });
+  const list = h("dd"), edits = h("dl", { class: "tf-list" }, h("div", {}, h("dt", {}, "added to scores"), list)), remark = h("p", { class: "tf-remark" });
   const cells = ["ratio1", "ratio2", "ratio-alone"].map(reading);
   const el = h("div", {}, h("dl", { class: "tf-list" }, h("div", {}, brings, brought), h("div", {}, leaves, taken),
-    h("div", {}, which, ratio), edits), remark);
+    h("div", {}, which, ratio)), remark);
   const named = (vector) => vector.map((value, i) => (Math.abs(value) > 1e-9 ? `${hand.features[i]} ${fmt(value)}` : ""))
     .filter(Boolean).join(", ") || "nothing: its vector is zero";
   const factors = ([a, b], at, biases) => [1, 2].flatMap((layer) => {
@@ -285,7 +303,7 @@ function factList(hand) {
       ? `In a single head this ratio depends on the rows of ${listed([word, ...found.nouns])} alone, as they enter the layer; in layer 1 no other word can change it.` : "";
     if (found) remark.append(...factors(found.places, at, biases));
   };
-  return { el, update };
+  return { el, edits, update };
 }
 
 export default { render };

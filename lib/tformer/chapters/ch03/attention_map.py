@@ -17,7 +17,7 @@ MOST = 24
 NAMED = 3
 
 
-class AttentionMap(BookWidget, uses="hand_made.js"):
+class AttentionMap(BookWidget, uses="hand_made.js folds.js"):
     """Click a word of a sentence: how much does it look at each word, in layer 1 and in layer 2?
 
     Parameters

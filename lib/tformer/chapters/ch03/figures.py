@@ -10,7 +10,6 @@ from tformer.figures.style import (
     INK,
     KEY,
     QUERY,
-    QUIET,
     VALUE,
     WEIGHT,
     panel,
@@ -59,7 +58,7 @@ def shuffled(rng: np.random.Generator) -> tuple[Figure, Figure]:
         a = reference.attention_weights(x[order] @ w[0], x[order] @ w[1])
         names = words[order].tolist()
         look: Any = {"title": " ".join(names), "written": "{:.2f}", "most": 1, "size": 0.62}
-        drawn.append(table(a, names, names, **look))
+        drawn.append(table(a, names, names, WEIGHT, **look))
     return drawn[0], drawn[1]
 
 
@@ -88,8 +87,7 @@ def _bars(sentence: str, w_k: np.ndarray) -> Figure:
     weights = reference.attention_weights(np.ones((1, 1)), lexicon.embed(tokens) @ w_k)[0]
     figure, ax = panel(3.3, 2.9)
     nouns = ("animal", "street")
-    colors = [WEIGHT if token in nouns else QUIET for token in tokens]
-    ax.barh(range(len(tokens)), weights, color=colors, height=0.72)
+    ax.barh(range(len(tokens)), weights, color=WEIGHT, height=0.72)
     for i, token in enumerate(tokens):
         if token in nouns:
             ax.text(weights[i] + 0.01, i, f"{weights[i]:.3f}", va="center", color=INK)
@@ -153,7 +151,8 @@ def _looks(sentence: str) -> Figure:
     names = ("one head", "six heads", "layer 1", "layer 2")
     columns = ("animal", "street", tokens[-1], "others")
     title = f"… too {tokens[-1]}"
-    return table(shown.round(3), names, columns, title=title, written="{:.2f}", most=1, size=0.5)
+    look: Any = {"title": title, "written": "{:.2f}", "most": 1, "size": 0.5}
+    return table(shown.round(3), names, columns, WEIGHT, **look)
 
 
 def stored(rng: np.random.Generator, d: int = 32, beta: float = 8.0) -> Figure:

@@ -1,10 +1,10 @@
 // One query asks: it meets the keys, the scores become weights, and the values pour into the output.
 
-export const core = { ask, lanes };
+export const core = { ask, lanes, frameAt };
 
-const STEPS = ["query", "scores", "softmax", "mix"];
-const TRAITS = ["sentences", "which", "selected", "layer", "stage", "compact"];
-const PAUSE = 1400, RIVER = 22; // milliseconds of a step; pixels that all weights together are wide
+const STEPS = ["query", "scores", "weights", "output"];
+const TRAITS = ["sentences", "which", "selected", "layer", "moment", "compact"];
+const RIVER = 22; // pixels that all weights together are wide
 
 /** What a layer makes of a sentence; columns of the values that are zero for every word are left out. */
 function ask(tokens, hand, layer) {
@@ -24,7 +24,26 @@ function lanes(weights) {
   return weights.toReversed().map((p) => (bank += p) - p / 2).toReversed();
 }
 
-const still = () => matchMedia("(prefers-reduced-motion: reduce)").matches;
+/** What the figure shows at a moment from 0 to 3, computed; at 1, 2 and 3 scores, weights and output are complete.
+ *
+ * First products are added, one coordinate after another of those in which the query is not zero (`asked`; `added` of
+ * them by now, and of each coordinate `shares`). Then each score s becomes
+ * exp(rise × s), drawn against the largest exponential, and what is drawn is divided by its way from 1 to the sum. Last the
+ * values flow (`reach` is how far) and a part of each, `poured`, has come into the output.
+ */
+function frameAt(q, k, v, moment) {
+  const part = (from, to) => Math.min(1, Math.max(0, (moment - from) / (to - from)));
+  const asked = [...q.keys()].filter((j) => Math.abs(q[j]) > 1e-9), added = part(0, 1) * asked.length;
+  const shares = q.map((_, j) => (asked.includes(j) ? Math.min(1, Math.max(0, added - asked.indexOf(j))) : part(0, 1)));
+  const rise = part(1, 1.5), split = part(1.5, 2), reach = part(2, 2.4), poured = part(2.4, 3);
+  const scores = k.map((key) => key.reduce((sum, x, j) => sum + shares[j] * q[j] * x, 0) / Math.sqrt(q.length));
+  const top = Math.max(...scores), terms = scores.map((s) => Math.exp(rise * s - top));
+  const whole = scores.reduce((sum, s) => sum + Math.exp(s - top), 0), by = 1 + split * (whole - 1);
+  const bars = terms.map((x) => (moment > 1 ? x / by : 0));
+  const output = v[0].map((_, j) => poured * bars.reduce((sum, p, s) => sum + p * v[s][j], 0));
+  return { asked: asked.length, added, shares, rise, split, reach, poured, scores, bars, output, stage: Math.min(4, 1 + Math.ceil(moment)) };
+}
+
 const short = (feature) => feature.replace(/^(is|says) /, "");
 const named = (names, vector) => vector.map((x, i) => (Math.abs(x) > 1e-9 ? `${names[i]} ${fmt(x)}` : ""))
   .filter(Boolean).join(", ") || "zero everywhere";
@@ -46,30 +65,38 @@ function endings(model) {
 
 function machine(model, root) {
   const hand = model.get("hand_made"), live = voice(), ends = endings(model), said = h("p", { class: "tf-said" });
-  const formula = formulaLine(), rounds = layerChoice(model), steps = stepButtons(model), table = tableOf(model);
-  const maps = heatMaps(model), note = (text) => { said.textContent = text; };
+  const formula = formulaLine(), rounds = layerChoice(model), table = tableOf(model), maps = heatMaps(model);
   const lead = h("span", { class: "tf-quiet" });
-  let text = "";
-  const tell = (about) => note(about ?? text);
-  table.onTell(tell);
-  maps.onTell(tell);
+  let found = null, seen = null, pointed = null;
+  const at = (moment) => frameAt(found.q[found.at], found.k, found.v, moment);
+  const note = () => { said.textContent = pointed ?? captionOf(found, seen); };
+  table.onTell((about) => {
+    pointed = about;
+    note();
+  });
+  const draw = (moment) => {
+    seen = at(moment);
+    root.dataset.stage = seen.stage;
+    table.draw(seen);
+    note();
+  };
+  const steps = player("Moment of the calculation", STEPS, { draw,
+    tell: (moment) => captionOf(found, at(moment)), keep: (moment) => assign(model, { moment }) });
   root.append(
     h("div", { class: "tf-bar" }, h("span", {}, lead, ends.el), rounds.el),
-    formula.el, steps.el, table.el, said, maps.el, live);
+    steps.el, said, table.el,
+    folds(fold("All words at once", maps.el), fold("The formula", formula.el)), live);
   const stop = follow(model, TRAITS, () => {
-    const { sentences, which, selected, layer, stage } = traits(model, TRAITS), tokens = tokenise(sentences[which]);
-    const found = { ...ask(tokens, hand, layer), tokens, at: selected, stage, layer };
-    root.dataset.stage = stage;
+    const { sentences, which, selected, layer, moment } = traits(model, TRAITS), tokens = tokenise(sentences[which]);
+    found = { ...ask(tokens, hand, layer), tokens, at: selected, layer };
     lead.textContent = `… ${tokens.slice(-5, -1).join(" ")} `;
-    text = sentenceOf(found);
     ends.update(which);
     rounds.update(layer);
     formula.update(found);
-    steps.update(stage);
     table.update(found);
     maps.update(found);
-    note(text);
-    live.say(text);
+    steps.update(moment);
+    live.say(`${captionOf(found, at(moment))} ${moment < 2 ? "" : `${describe(tokens[selected], tokens, found.weights[selected])}.`}`);
   });
   return () => {
     stop();
@@ -78,15 +105,24 @@ function machine(model, root) {
   };
 }
 
-/** What a step does, in a sentence. */
-function sentenceOf({ tokens, at, stage, layer, q, scores, weights, y, sought, given }) {
-  const word = tokens[at], top = [...tokens.keys()].sort((s, t) => scores[at][t] - scores[at][s])[0];
-  return [
-    `1. The row of “${word}” makes its query: ${named(sought, q[at])}.`,
-    `2. The query meets every key. The best score, ${fmt(scores[at][top])}, is that of “${tokens[top]}”.`,
-    `3. Softmax makes weights that add up to 1: ${describe(word, tokens, weights[at])}.`,
-    `4. Every value pours in by its weight. The output of layer ${layer}: ${named(given, y[at])}.`,
-  ][stage - 1];
+/** What is seen at a moment, in a sentence. */
+function captionOf({ tokens, at, scores }, { asked, added, shares, rise, split, reach, poured, bars, stage }) {
+  const word = `“${tokens[at]}”`, most = Math.max(...scores[at]), even = Math.min(...scores[at]) === most;
+  const best = even ? "no word more than another" : `“${tokens[scores[at].indexOf(most)]}” most`, percent = (x) => `${Math.round(100 * x)} %`;
+  if (stage === 1) return `The vector of ${word} makes its query, the blue squares. Nothing has met it yet.`;
+  if (stage === 2) {
+    const way = asked ? `Of the coordinates in which the query is not zero, ${fmt(added, 1)} of ${asked} have met the keys.` : "This query is zero, and so is every product.";
+    return shares.some((x) => x < 1) ? `Scores: multiply and add. ${way}`
+      : `Scores: the query of ${word} has met every key, and suits ${best}.`;
+  }
+  if (stage === 3) {
+    if (rise < 1) return `Exponentials: a bar is e to the power ${fmt(rise)} × score, as a part of e to the power of the largest score.`;
+    return split < 1 ? `Weights: all bars are divided by the same number on its way to their sum. They add up to ${fmt(bars.reduce((a, b) => a + b, 0))}, and will to 1.`
+      : "Weights: exponentials divided by their sum, the amber bars add up to one.";
+  }
+  if (!poured) return `Output: each value sets out, in a stream as wide as its weight; ${percent(reach)} of the way.`;
+  return poured < 1 ? `Output: ${percent(poured)} of every weighted value has poured in.`
+    : `Output: every value has poured in by its weight, ${even ? "all alike" : `that of ${best}`}.`;
 }
 
 function formulaLine() {
@@ -111,29 +147,8 @@ function formulaLine() {
 function layerChoice(model) {
   const { all, update } = radioButtons(model, "layer", [1, 2]);
   const el = h("span", { class: "tf-layers", role: "radiogroup", "aria-label": "Layer that is shown" },
-    ...all.map((radio, i) => h("label", { class: "tf-option" }, radio, `layer ${i + 1}`)));
+    ...all.map((radio, i) => h("label", { class: "tf-option" }, radio, ["first layer", "second layer"][i])));
   return { el, update };
-}
-
-/** The steps one by one, and all of them in turn; with reduced motion, the end at once. */
-function stepButtons(model) {
-  let timer = 0;
-  const halt = () => clearTimeout(timer);
-  const go = (stage) => {
-    assign(model, { stage });
-    if (stage < STEPS.length) timer = setTimeout(() => go(stage + 1), PAUSE);
-  };
-  const each = STEPS.map((name, i) => button(`${i + 1} ${name}`, () => {
-    halt();
-    assign(model, { stage: i + 1 });
-  }));
-  const play = button("▶ play", () => {
-    halt();
-    if (still()) assign(model, { stage: STEPS.length });
-    else go(1);
-  });
-  const el = h("div", { class: "tf-actions tf-steps", role: "group", "aria-label": "Steps" }, play, ...each);
-  return { el, stop: halt, update: (stage) => each.forEach((one, i) => one.setAttribute("aria-pressed", i + 1 === stage)) };
 }
 
 // ---- query, keys, scores, weights, values, output: one table ------------------------------
@@ -142,11 +157,11 @@ function stepButtons(model) {
 function strip(kind, n) {
   const squares = Array.from({ length: n }, () => h("i"));
   const el = h("button", { type: "button", class: `tf-strip tf-of-${kind}` }, ...squares);
-  const update = (values, most, met = []) => squares.forEach((square, j) => {
+  const update = (values, most) => squares.forEach((square, j) => {
     square.style.setProperty("--tf-share", Math.min(1, Math.abs(values[j]) / most).toFixed(3));
-    square.classList.toggle("tf-met", Boolean(met[j]));
   });
-  return { el, update };
+  const meet = (met) => squares.forEach((square, j) => square.classList.toggle("tf-met", Boolean(met[j])));
+  return { el, update, meet };
 }
 
 /** A number with a bar behind it. */
@@ -164,8 +179,13 @@ function tableOf(model) {
   const body = h("div", { class: "tf-grid-table", role: "grid", "aria-label": "Query, keys, scores, weights, values, output" });
   const streams = h("svg", { class: "tf-streams", "aria-hidden": "true" });
   const el = h("div", { class: "tf-ask-table" }, body, streams);
-  let built = "", parts = null, found = null, tell = () => {};
-  const pour = () => parts && drawStreams(streams, parts, found);
+  let built = "", parts = null, found = null, seen = null, tell = () => {};
+  const pour = () => seen && drawStreams(streams, parts, seen);
+  const point = (r, c) => {
+    parts.rows.forEach((row, s) => row.line.classList.toggle("tf-hot", s === r - 1));
+    el.classList.toggle("tf-pointed", r !== null);
+    tell(r === null ? null : explain(found, r, c));
+  };
   const watch = new ResizeObserver(pour);
   watch.observe(body);
   const update = (now) => {
@@ -177,12 +197,16 @@ function tableOf(model) {
       body.style.setProperty("--tf-d", now.sought.length);
       body.style.setProperty("--tf-dv", now.given.length);
       body.replaceChildren(...parts.lines);
-      roam(body, parts.grid, (r, c) => tell(r === null ? null : explain(found, r, c)));
+      roam(body, parts.grid, point);
     }
     fillRows(parts, now);
+  };
+  const draw = (now) => {
+    seen = now;
+    drawMoment(parts, found, seen);
     pour();
   };
-  return { el, update, onTell: (how) => { tell = how; }, stop: () => watch.disconnect() };
+  return { el, update, draw, onTell: (how) => { tell = how; }, stop: () => watch.disconnect() };
 }
 
 function rowsOf({ tokens, sought, given }, pick) {
@@ -190,21 +214,20 @@ function rowsOf({ tokens, sought, given }, pick) {
   const cell = (name, ...inner) => h("span", { class: `tf-ask-cell tf-at-${name}`, role: "gridcell" }, ...inner);
   const head = (name, names, ...inner) => h("span", { class: `tf-ask-cell tf-at-${name}`, role: "gridcell" },
     h("span", { class: "tf-names", "aria-hidden": "true" }, ...names.map((one) => h("i", {}, short(one)))), ...inner);
-  const n = tokens.length, d = sought.length;
-  const title = (letter, rows, columns, kind) => h("span", { class: `tf-title tf-of-${kind}` }, h("b", {}, letter), h("span", { class: "tf-size" }, ` ${rows} × ${columns}`));
+  const d = sought.length, title = (letter, kind) => h("span", { class: `tf-title tf-of-${kind}` }, h("b", {}, letter));
   const query = { name: h("b"), cells: strip("q", d) };
   const output = { cells: strip("v", given.length) };
   const rows = tokens.map((_, s) => ({ word: h("button", { type: "button", class: "tf-word", click: () => pick(s) }),
     key: strip("k", d), score: meter("score"), weight: meter("weight"), value: strip("v", given.length) }));
   const lines = [
-    line("tf-ask-head", cell("word", h("span", { class: "tf-voice" }, "word")), head("key", sought, title("q", 1, d, "q")),
+    line("tf-ask-head", cell("word", h("span", { class: "tf-voice" }, "word")), head("key", sought, title("q", "q")),
       cell("score"), cell("weight"), head("value", given)),
     line("tf-ask-query", cell("word", h("span", { class: "tf-asks" }, query.name, h("span", { class: "tf-size" }, " asks"))), cell("key", query.cells.el), cell("score"), cell("weight"), cell("value")),
-    line("tf-ask-head tf-sub", cell("word"), cell("key", title("K", n, d, "k")), cell("score", title("score", 1, n, "s")),
-      cell("weight", title("weight", 1, n, "s")), cell("value", title("V", n, given.length, "v"))),
-    ...rows.map((row) => line("tf-ask-entry", cell("word", row.word), cell("key", row.key.el), cell("score", row.score.el),
-      cell("weight", row.weight.el), cell("value", row.value.el))),
-    line("tf-ask-output", cell("word"), cell("key"), cell("score"), cell("weight", title("y", 1, given.length, "v")), cell("value", output.cells.el)),
+    line("tf-ask-head tf-sub", cell("word"), cell("key", title("K", "k")), cell("score", title("score", "s")),
+      cell("weight", title("weight", "s")), cell("value", title("V", "v"))),
+    ...rows.map((row) => (row.line = line("tf-ask-entry", cell("word", row.word), cell("key", row.key.el), cell("score", row.score.el),
+      cell("weight", row.weight.el), cell("value", row.value.el)))),
+    line("tf-ask-output", cell("word"), cell("key"), cell("score"), cell("weight", title("y", "v")), cell("value", output.cells.el)),
   ];
   const grid = [[query.cells.el], ...rows.map((row) => [row.word, row.key.el, row.score.el, row.weight.el, row.value.el]), [output.cells.el]];
   return { query, rows, output, lines, grid };
@@ -212,22 +235,32 @@ function rowsOf({ tokens, sought, given }, pick) {
 
 const largest = (...tables) => Math.max(1e-9, ...tables.flat(2).map(Math.abs));
 
-function fillRows({ query, rows, output, grid }, found) {
-  const { tokens, at, q, k, v, y, scores, weights } = found, top = largest(scores), bright = largest(v);
+function fillRows({ query, rows, grid }, found) {
+  const { tokens, at, q, k, v, scores } = found, bright = largest(v);
+  const best = scores[at].indexOf(Math.max(...scores[at]));
   query.name.textContent = `“${tokens[at]}”`;
   query.cells.update(q[at], largest(q));
-  output.cells.update(y[at], bright);
   rows.forEach((row, s) => {
     row.word.textContent = tokens[s];
     row.word.setAttribute("aria-pressed", s === at);
-    row.key.update(k[s], largest(k), k[s].map((x, j) => x * q[at][j]));
-    row.score.update(scores[at][s], Math.max(0, scores[at][s]) / top, fmt(scores[at][s]));
-    row.weight.update(weights[at][s], weights[at][s], fmt(weights[at][s], 3));
+    row.line.classList.toggle("tf-top", s === best);
+    row.key.update(k[s], largest(k));
     row.value.update(v[s], bright);
   });
   grid.forEach((line, r) => line.forEach((one, c) => {
     if (!one.classList.contains("tf-word")) one.setAttribute("aria-label", explain(found, r, c));
   }));
+}
+
+/** What moves: the bars, the coordinates that have met, and the output as far as it has poured in. */
+function drawMoment({ rows, output }, { at, q, k, v, scores: all }, { shares, scores, bars, output: y }) {
+  const top = largest(all);
+  rows.forEach((row, s) => {
+    row.key.meet(k[s].map((x, j) => shares[j] * x * q[at][j]));
+    row.score.update(scores[s], Math.max(0, scores[s]) / top, fmt(scores[s]));
+    row.weight.update(bars[s], bars[s], fmt(bars[s], 3));
+  });
+  output.cells.update(y, largest(v));
 }
 
 /** The arithmetic behind one place of the table. */
@@ -266,6 +299,7 @@ function roam(body, grid, tell) {
       tell(i, j);
     };
     one.onblur = () => tell(null);
+    if (!one.classList.contains("tf-word")) one.onclick = () => one.focus({ preventScroll: true }); // where a tap does not
   }));
   seat(1, 0);
   body.onpointerleave = () => tell(null);
@@ -279,7 +313,7 @@ function roam(body, grid, tell) {
 }
 
 /** One stream a word from its value to the output, as wide as its weight; together they are always as wide. */
-function drawStreams(svg, { rows, output }, { weights, at }) {
+function drawStreams(svg, { rows, output }, { bars, split, reach }) {
   const inward = svg.getScreenCTM()?.inverse(); // also where a slide is scaled
   if (!inward) return;
   const place = (one) => {
@@ -287,57 +321,16 @@ function drawStreams(svg, { rows, output }, { weights, at }) {
     return { right: new DOMPoint(right, top).matrixTransform(inward).x, middle: new DOMPoint(left, (top + bottom) / 2).matrixTransform(inward).y };
   };
   const last = place(output.cells), foot = last.middle;
-  const shares = weights[at], middle = lanes(shares);
-  if (svg.childElementCount !== rows.length) svg.replaceChildren(...rows.map(() => h("path")));
+  const shares = split < 1 ? bars.map(() => 0) : bars, middle = lanes(shares);
+  if (svg.childElementCount !== rows.length) svg.replaceChildren(...rows.map(() => h("path", { pathLength: 1 })));
   rows.forEach(({ value }, s) => {
     const { right, middle: y } = place(value);
     const lane = right + 4 + RIVER * middle[s], end = foot - RIVER / 2 + RIVER * middle[s];
     const bend = Math.min(8, lane - right);
     svg.children[s].setAttribute("d", `M${right} ${y}H${lane - bend}Q${lane} ${y} ${lane} ${y + bend}V${end - bend}Q${lane} ${end} ${lane - bend} ${end}H${last.right}`);
-    svg.children[s].style.strokeWidth = `${Math.max(0.4, RIVER * shares[s])}px`;
+    svg.children[s].style.strokeWidth = reach ? `${Math.max(0.4, RIVER * shares[s])}px` : 0;
+    svg.children[s].style.strokeDasharray = reach < 1 ? `${reach} 1` : "none";
   });
-}
-
-// ---- all queries at once ------------------------------------------------------------------
-
-const SIDE = 15, LEFT = 56, TOP = 54; // of a heat map, in its own units
-
-function heatMaps(model) {
-  let tell = () => {};
-  const both = ["scores", "weights"].map((name) => heatMap(model, name, (text) => tell(text)));
-  const el = h("div", { class: "tf-maps" }, ...both.map((one) => one.el));
-  return { el, onTell: (how) => { tell = how; }, update: (found) => both.forEach((one) => one.update(found)) };
-}
-
-/** The table of all scores, or of all weights; a touch of a row lets that word ask. */
-function heatMap(model, name, tell) {
-  const svg = h("svg", { class: "tf-heat", role: "img" }), chosen = h("rect", { class: "tf-chosen", rx: 2 });
-  const el = h("figure", { class: "tf-heat-figure" }, h("figcaption", {}, name === "scores" ? "scores of all words" : "weights of all words"), svg);
-  let cells = [], labels = [], shown = null;
-  const build = (n) => {
-    const word = (turned, i) => h("text", turned ? { transform: `translate(${LEFT + (i + 0.7) * SIDE} ${TOP - 5}) rotate(-60)` }
-      : { x: LEFT - 5, y: TOP + (i + 0.75) * SIDE, "text-anchor": "end" });
-    labels = [0, 1].map((turned) => Array.from({ length: n }, (_, i) => word(turned, i)));
-    cells = Array.from({ length: n * n }, (_, i) => {
-      const t = Math.floor(i / n), s = i % n;
-      return h("rect", { x: LEFT + s * SIDE, y: TOP + t * SIDE, width: SIDE - 1, height: SIDE - 1, rx: 1.5,
-        click: () => assign(model, { selected: t }), pointerleave: () => tell(null),
-        pointerenter: () => tell(`${name.slice(0, -1)} of “${shown.tokens[s]}” for the query of “${shown.tokens[t]}”: ${fmt(shown[name][t][s], 3)}`) });
-    });
-    svg.setAttribute("viewBox", `0 0 ${LEFT + n * SIDE + 26} ${TOP + n * SIDE + 2}`);
-    svg.replaceChildren(...labels.flat(), ...cells, chosen);
-  };
-  const update = (found) => {
-    const { tokens, at } = found, n = tokens.length, most = name === "scores" ? largest(found.scores) : 1;
-    shown = found;
-    if (cells.length !== n * n) build(n);
-    labels.forEach((line) => line.forEach((one, i) => { one.textContent = tokens[i]; }));
-    labels[0].forEach((one, i) => one.classList.toggle("tf-asks", i === at));
-    cells.forEach((one, i) => one.style.setProperty("--tf-share", Math.max(0, found[name][Math.floor(i / n)][i % n] / most).toFixed(3)));
-    for (const [key, value] of Object.entries({ x: LEFT - 1.5, y: TOP + at * SIDE - 1.5, width: n * SIDE + 2, height: SIDE + 2 })) chosen.setAttribute(key, value);
-    svg.setAttribute("aria-label", `${name} of all ${n} words as a table; row “${tokens[at]}” is outlined`);
-  };
-  return { el, update };
 }
 
 // ---- the sentence alone --------------------------------------------------------------------

@@ -14,7 +14,6 @@ from tformer.widgets.base import BookWidget
 from tformer.world import lexicon
 from tformer.world.lexicon import hand_made_words
 
-STEPS = ("query", "scores", "softmax", "mix")
 ANIMAL, PIANO = (tuple(lexicon.SENTENCES)[i : i + 2] for i in (0, 4))
 
 
@@ -40,7 +39,7 @@ class Tables:
     y: np.ndarray
 
 
-class OneQuery(BookWidget, uses="hand_made.js"):
+class OneQuery(BookWidget, uses="hand_made.js folds.js player.js heat.js"):
     """Take hold of a word: its query meets the keys, and values pour into its output.
 
     Parameters
@@ -53,8 +52,9 @@ class OneQuery(BookWidget, uses="hand_made.js"):
         Place of the word that asks, from 0; by default the first pronoun, else the first word.
     layer : int
         1 or 2: the layer of `tformer.world.lexicon` that is shown.
-    stage : int
-        1 to 4: query, scores, softmax, mix; each shows what the ones before it show.
+    moment : float
+        0 to 3: how far the calculation has come. At 0 there is the query, at 1 there are all
+        scores, at 2 all weights, at 3 the output. *Play* goes through it, the scrubber sets it.
     compact : bool
         Show the sentence and arcs of the weights, no tables.
 
@@ -69,7 +69,7 @@ class OneQuery(BookWidget, uses="hand_made.js"):
     which = traitlets.Int(0).tag(sync=True)
     selected = traitlets.Int(0).tag(sync=True)
     layer = traitlets.Int(2).tag(sync=True)
-    stage = traitlets.Int(4).tag(sync=True)
+    moment = traitlets.Float(3.0).tag(sync=True)
     compact = traitlets.Bool(False).tag(sync=True)
 
     def __init__(
@@ -86,11 +86,11 @@ class OneQuery(BookWidget, uses="hand_made.js"):
             raise ValueError(f"OneQuery: needs two sentences of one length; got {lengths} words")
         return proposal["value"]
 
-    @traitlets.validate("which", "selected", "layer", "stage")
-    def _in_reach(self, proposal: dict[str, Any]) -> int:
+    @traitlets.validate("which", "selected", "layer", "moment")
+    def _in_reach(self, proposal: dict[str, Any]) -> float:
         name, value = proposal["trait"].name, proposal["value"]
         words = max(1, len(lexicon.tokenise(self.sentences[0])))
-        low, high = {"which": (0, 1), "selected": (0, words - 1), "layer": (1, 2)}.get(name, (1, 4))
+        low, high = {"which": (0, 1), "selected": (0, words - 1), "layer": (1, 2)}.get(name, (0, 3))
         if not low <= value <= high:
             raise ValueError(f"OneQuery: {name} must be {low} to {high}; got {value}")
         return value
