@@ -194,7 +194,8 @@ def sideways(page: Page) -> Iterator[str]:
 def beyond_the_edge(page: Page) -> Iterator[str]:
     """What scrolls says so at its edge and is reached by Tab; a drawing is whole, and large.
 
-    One that would be too small if it were whole scrolls like anything else.
+    One that would be too small if it were whole, within the frame's padding, scrolls like anything
+    else.
     """
     for box in page.evaluate(WIDE):
         if "drawing-frame" in box["name"] and box["whole"] > SMALLEST:
@@ -263,7 +264,8 @@ WIDE = """() => [...document.querySelectorAll("article *")].filter((box) =>
     ["auto", "scroll"].includes(getComputedStyle(box).overflowX) && box.clientWidth
     && box.scrollWidth > box.clientWidth + 1).map((box) => ({
         name: box.outerHTML.slice(0, 120),
-        whole: box.clientWidth / (box.querySelector("svg.drawing")?.viewBox.baseVal.width * 4 / 3),
+        whole: (box.clientWidth - 2 * parseFloat(getComputedStyle(box).paddingLeft))
+            / (box.querySelector("svg.drawing")?.viewBox.baseVal.width * 4 / 3),
         cued: getComputedStyle(box).backgroundImage.split("linear-gradient").length === 5
             && getComputedStyle(box).backgroundAttachment === "local, local, scroll, scroll",
         reached: box.tabIndex === 0 }))"""
