@@ -130,10 +130,7 @@ def download(page: Page, book: Path, name: str) -> Iterator[str]:
 
 
 def lecture(page: Page) -> Iterator[str]:
-    """Every slide says something under one title, fits, and can be read from the last row.
-
-    A place that a route names and the page does not have is an error of the console.
-    """
+    """Every slide says something, fits, and can be read from the last row."""
     page.keyboard.press("l")
     page.locator("dialog.tf-lecture .tf-slide").wait_for()
     slides = page.evaluate(SLIDES)
@@ -148,10 +145,6 @@ def lecture(page: Page) -> Iterator[str]:
             yield f"lecture: {slide['over']:.0f} too high: {place}"
         if slide["wide"]:
             yield f"lecture: wider than its box: {slide['wide']}: {place}"
-        if slide["titles"] != 1:
-            yield f"lecture: {slide['titles']} titles: {place}"
-        if slide["lone"]:
-            yield f"lecture: a formula without its sentence: {place}"
         if slide["zoom"] < ZOOM:
             yield f"lecture: at {slide['zoom']:.2f} of its size: {place}"
     page.keyboard.press("Escape")
@@ -201,7 +194,8 @@ def sideways(page: Page) -> Iterator[str]:
 def beyond_the_edge(page: Page) -> Iterator[str]:
     """What scrolls says so at its edge and is reached by Tab; a drawing is whole, and large.
 
-    One that would be too small if it were whole, within the frame's padding, scrolls like anything else.
+    One that would be too small if it were whole, within the frame's padding, scrolls like anything
+    else.
     """
     for box in page.evaluate(WIDE):
         if "drawing-frame" in box["name"] and box["whole"] > SMALLEST:
@@ -252,13 +246,7 @@ SLIDES = """() => {
         const wide = boxes.filter((e) => e.scrollWidth > e.clientWidth + 2).map((e) => e.className);
         const over = slide.getBoundingClientRect().height - frame.getBoundingClientRect().height;
         const text = slide.innerText.trim().slice(0, 60);
-        const own = ":is(h1, h2, h3, h4), :scope > .admonition > .admonition-title";
-        const carried = document.querySelector(".tf-stage .tf-title");
-        const shown = (e) => e.checkVisibility() && e.textContent.trim();
-        const titles = [carried, ...slide.querySelectorAll(own)].filter(shown).length;
-        const lone = slide.matches(".tf-slide-formula") && !slide.querySelector("p");
-        const zoom = Number(slide.style.zoom);
-        found.push({ where: before, zoom, over, wide, text, titles, lone });
+        found.push({ where: before, zoom: Number(slide.style.zoom), over, wide, text });
         frame.dispatchEvent(new KeyboardEvent("keydown", { key: "ArrowRight", bubbles: true }));
     }
     return found;
