@@ -55,9 +55,9 @@ def parts(nb: NotebookNode) -> list[Part]:
             title, minutes = found[-1]
             found[-1] = title, minutes + _seen(cell)
             continue
-        for title, text in _split(FOLDED.sub("", cell.source)):
-            if title is not None:
-                found.append((title, 0.0))
+        for heading, text in _split(FOLDED.sub("", cell.source)):
+            if heading is not None:
+                found.append((heading, 0.0))
             found[-1] = found[-1][0], found[-1][1] + _read(text)
     return [Part(title, minutes, title in wait) for title, minutes in found]
 

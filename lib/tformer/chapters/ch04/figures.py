@@ -179,7 +179,7 @@ def wrong(d: int = 64, n_heads: int = 8) -> Figure:
         f"by √{d}, twice": reference.softmax(raw / d),
         "after the softmax": reference.softmax(raw) / root,
     }
-    figure, ax = blank(4.9, 1.95)
+    figure, ax = blank(4.8, 1.95)
     for i, (name, weights) in enumerate(drawn.items()):
         y = i + 0.4 * (i > 0)
         squares(ax, weights[None], (0, y), WEIGHT, most=0.25)
