@@ -368,15 +368,16 @@ function riddle(model, root) {
   };
 }
 
-/** An arc from the word that asks to every other, as wide as its weight. */
+/** An arc from the word that asks to every other, as wide as its weight: above the line, or to where it faces another line. */
 function drawArcs(svg, words, { at, weights }) {
-  const top = (word) => [word.offsetLeft + word.offsetWidth / 2, word.offsetTop + 4], [x, y] = top(words[at]);
-  const broken = words[0].offsetTop !== words.at(-1).offsetTop; // arcs between lines would strike out words
-  if (broken) return svg.replaceChildren();
+  const middle = (word) => word.offsetLeft + word.offsetWidth / 2, top = (word) => word.offsetTop + 4, foot = (word) => word.offsetTop + word.offsetHeight - 4;
   if (svg.childElementCount !== words.length) svg.replaceChildren(...words.map(() => h("path")));
+  const asks = words[at], x = middle(asks);
   words.forEach((word, s) => {
-    const [u, v] = top(word), rise = 14 + Math.min(62, Math.abs(u - x) * 0.16);
-    svg.children[s].setAttribute("d", `M${x} ${y}C${x} ${y - rise} ${u} ${v - rise} ${u} ${v}`);
+    const u = middle(word), below = Math.sign(word.offsetTop - asks.offsetTop);
+    const y = below > 0 ? foot(asks) : top(asks), v = below < 0 ? foot(word) : top(word);
+    const rise = below ? (y - v) / 2 : 14 + Math.min(62, Math.abs(u - x) * 0.16), land = below ? -rise : rise;
+    svg.children[s].setAttribute("d", `M${x} ${y}C${x} ${y - rise} ${u} ${v - land} ${u} ${v}`);
     svg.children[s].style.strokeWidth = s === at ? 0 : `${(1 + 9 * weights[s]).toFixed(2)}px`;
     svg.children[s].style.opacity = (0.12 + 0.88 * weights[s]).toFixed(3);
   });
