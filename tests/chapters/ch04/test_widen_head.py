@@ -101,3 +101,17 @@ def test_widen_head_says_what_it_shows() -> None:
 def test_widen_head_refuses_in_words(arguments: dict, words: str) -> None:
     with pytest.raises(ValueError, match=words):
         WidenHead(**arguments)
+
+
+def test_one_draw_is_luck_and_most_are_dark_in_the_end() -> None:
+    """What the page says below the figure, and of the way from the scores to the query."""
+    luck = WidenHead(512).columns
+    assert luck["1"].at_query > 10 * luck["1/√d"].at_query
+    wide = [WidenHead(4096, draw).columns for draw in range(DRAWS)]
+    dark = [found["1"].at_query < 0.1 * found["1/√d"].at_query for found in wide]
+    assert 0.6 < np.mean(dark) < 0.7
+    for d in (64, 1024, 4096):
+        found = [WidenHead(d, draw).columns for draw in range(DRAWS)]
+        for name in ("1/√d", "1/d"):
+            ratio = [column[name].at_query / column[name].at_scores for column in found]
+            assert np.median(ratio) / (SCALES[name](d) * d**0.5) == pytest.approx(2 / 3, abs=0.05)
