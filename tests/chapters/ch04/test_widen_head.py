@@ -1,12 +1,28 @@
 """The widget that widens a head, in Python: its numbers, what it refuses and what it says."""
 
+from functools import cache
+
 import numpy as np
 import pytest
 
 from tformer import reference
 from tformer.chapters.ch04 import row
 from tformer.chapters.ch04.scores import SCALES
-from tformer.chapters.ch04.widen_head import DRAWS, WidenHead, matrices, normal, uniform
+from tformer.chapters.ch04.widen_head import (
+    DRAWS,
+    Column,
+    WidenHead,
+    columns,
+    matrices,
+    normal,
+    uniform,
+)
+
+
+@cache
+def drawn(draw: int, d: int) -> dict[str, Column]:
+    """What the figure shows of the row for one draw and width."""
+    return columns(row.normalised(), row.ASKS, draw, d)
 
 
 def test_the_random_coordinates_are_standard_normal_and_independent() -> None:
@@ -57,12 +73,12 @@ def test_columns_agree_with_the_library(d: int) -> None:
 
 def test_scores_through_random_matrices_spread_as_predicted() -> None:
     for d in (4, 64, 1024):
-        found = np.array([WidenHead(d, draw).columns["1/√d"].scores for draw in range(DRAWS)])
+        found = np.array([drawn(draw, d)["1/√d"].scores for draw in range(DRAWS)])
         assert np.sqrt((found**2).mean()) == pytest.approx(1, rel=0.15)
 
 
 def test_two_of_three_columns_go_dark() -> None:
-    wide = [WidenHead(4096, draw).columns for draw in range(DRAWS)]
+    wide = [drawn(draw, 4096) for draw in range(DRAWS)]
     at_query = {name: np.array([found[name].at_query for found in wide]) for name in SCALES}
     at_scores = {name: np.array([found[name].at_scores for found in wide]) for name in SCALES}
     assert np.median(at_query["1"]) < 0.01
@@ -107,11 +123,11 @@ def test_one_draw_is_luck_and_most_are_dark_in_the_end() -> None:
     """What the page says below the figure, and of the way from the scores to the query."""
     luck = WidenHead(512).columns
     assert luck["1"].at_query > 10 * luck["1/√d"].at_query
-    wide = [WidenHead(4096, draw).columns for draw in range(DRAWS)]
+    wide = [drawn(draw, 4096) for draw in range(DRAWS)]
     dark = [found["1"].at_query < 0.1 * found["1/√d"].at_query for found in wide]
     assert 0.6 < np.mean(dark) < 0.7
     for d in (64, 1024, 4096):
-        found = [WidenHead(d, draw).columns for draw in range(DRAWS)]
+        found = [drawn(draw, d) for draw in range(DRAWS)]
         for name in ("1/√d", "1/d"):
             ratio = [column[name].at_query / column[name].at_scores for column in found]
             assert np.median(ratio) / (SCALES[name](d) * d**0.5) == pytest.approx(2 / 3, abs=0.05)

@@ -95,11 +95,7 @@ class WidenHead(BookWidget, uses="grid.js"):
     @property
     def columns(self) -> dict[str, Column]:
         """What each of the three scales makes of the row, by its name."""
-        x = np.array(self.rows)
-        w_q, w_k = matrices(self.draw, self.d, x.shape[1])
-        k = x @ w_k
-        raw = reference.pairwise_dot(x[self.asks : self.asks + 1] @ w_q, k)[0]
-        return {name: column(scale(self.d), raw, k) for name, scale in SCALES.items()}
+        return columns(np.array(self.rows), self.asks, self.draw, self.d)
 
     def __repr__(self) -> str:
         said = [
@@ -120,6 +116,14 @@ class WidenHead(BookWidget, uses="grid.js"):
             f"under three scales, as the head grows wider. At d = {self.d}:</p><ul>{lines}</ul>"
             f"<p>At d = {WIDEST}:</p><ul>{later}</ul>"
         )
+
+
+def columns(x: np.ndarray, asks: int, draw: int, d: int) -> dict[str, Column]:
+    """What each scale makes of the row of a word among words x (S, d_model), by its name."""
+    w_q, w_k = matrices(draw, d, x.shape[1])
+    k = x @ w_k
+    raw = reference.pairwise_dot(x[asks : asks + 1] @ w_q, k)[0]
+    return {name: column(scale(d), raw, k) for name, scale in SCALES.items()}
 
 
 def column(scale: float, raw: np.ndarray, k: np.ndarray) -> Column:
