@@ -90,7 +90,7 @@ def beside() -> Figure:
     figure, ax = blank(10.4, 3.6)
     right = lists.PRINTED.right()
     wrong = {(one.table, one.row, one.column): one for one in slips(lists.PRINTED)}
-    top, left = 0.0, 2.0
+    top, left, widest = 0.0, 2.0, 0.0
     for name, title in TITLES.items():
         table = right[name]
         if name == "sum":
@@ -110,11 +110,12 @@ def beside() -> Figure:
                 ax.text(x, y + 0.32, printed, ha="center", va="center", fontsize=8, color=INK)
             place = (x, y - (0.2 if slip else 0))
             ax.text(*place, "" if hidden else text, ha="center", va="center", fontsize=10)
-        left += 1.75 * table.shape[1] + 0.75
+        left += 1.75 * table.shape[1]
+        widest, left = max(widest, left), left + 0.75
     for top in (0.0, 5.2):
         for i, word in enumerate(("Buy", "milk", "and")):
             ax.text(1.7, top + 1.4 * (i + 0.5), word, ha="right", va="center", fontsize=11)
-    ax.set(xlim=(0, 32.4), ylim=(9.6, -1.0))
+    ax.set(xlim=(0, widest + 0.1), ylim=(9.6, -1.0))
     return figure
 
 
@@ -131,7 +132,7 @@ def bill() -> tuple[Figure, Figure]:
             ("E", words, VALUE),
             ("attention", attention, QUERY),
         )
-        parts += (("feeding", layers, ORANGE), ("", total - words - attention - layers, QUIET))
+        parts += (("feed-forward", layers, ORANGE), ("", total - words - attention - layers, QUIET))
         for name, count, color in parts:
             width = count / 1e6
             ax.barh(y, width, left=left, color=color, alpha=0.6, height=0.6)
@@ -225,15 +226,16 @@ def odds() -> Figure:
     for y, (nouns, names, (one, two, *bare)) in enumerate(rows):
         ax.plot([one, two], [y, y], color=QUIET, linewidth=1.5)
         marks = ((one, VALUE, "o", names[0], 7.8), (two, KEY, "s", names[1], 11.4))
-        for value, color, marker, name, at in marks:
-            ax.plot([value, at], [y, y], marker, color=color, markersize=8, clip_on=False)
+        for off, (value, color, marker, name, at) in zip((-0.15, 0.15), marks, strict=True):
+            ax.plot([value, at], [y + off, y], marker, color=color, markersize=8)
             ax.text(at + 0.55, y, name, color=color, va="center", fontsize=11)
         for value in bare or [one[1] for one in cures.values()]:
             ax.plot(value, y, "|", color=INK, markersize=17, markeredgewidth=1.6)
         labels.append(" over ".join(nouns))
     ax.axvline(0, color=INK, linewidth=1)
-    ax.set(yticks=range(4), yticklabels=labels, ylim=(3.6, -0.6), xlim=(-7, 7))
+    ax.set(yticks=range(4), yticklabels=labels, ylim=(3.6, -0.6), xlim=(-7, 15.5))
     ax.set(xticks=range(-6, 7, 2))
-    ax.set(xlabel="log-odds; left of 0 the second noun is likelier")
+    ax.spines["bottom"].set_bounds(-7, 7)
+    ax.set_xlabel("log-odds; left of 0 the second noun is likelier", loc="left")
     ax.grid(visible=False, axis="y")
     return figure
