@@ -73,6 +73,13 @@ def test_links_lead_somewhere(texts: dict[str, str], page: str) -> None:
         assert not label or label in TARGET.findall(texts[name] if name else own), link
 
 
+def test_what_is_labelled_and_no_heading_is_linked_with_words_of_its_own(book: Book) -> None:
+    page = "chapters/02_softmax"
+    assert written_out("{ref}`the keys <three-keys>`", book, page) == "[the keys](#three-keys)"
+    with pytest.raises(LookupError, match="needs words of its own"):
+        written_out("{ref}`three-keys`", book, page)
+
+
 def test_the_book_is_left_as_it_was(book: Book) -> None:
     before = dump(book.notebooks["chapters/02_softmax"])
     edition(book, "chapters/02_softmax")

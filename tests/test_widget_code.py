@@ -16,15 +16,16 @@ LIBRARY = Path(__file__).parents[1] / "lib" / "tformer"
 
 
 def test_a_widget_has_the_code_beside_its_module_and_the_helpers_it_names() -> None:
-    common, plane, own = (
+    common, plane, folds, own = (
         (files(package) / name).read_text(encoding="utf-8")
         for package, name in [
             ("tformer.widgets", "common.js"),
             ("tformer.widgets", "plane.js"),
+            ("tformer.widgets", "folds.js"),
             ("tformer.chapters.ch01", "dot_product.js"),
         ]
     )
-    assert DotProduct._esm == common + plane + own
+    assert DotProduct._esm == common + plane + folds + own
 
 
 def test_a_class_made_from_a_widget_keeps_its_code() -> None:

@@ -202,7 +202,7 @@ check("17.4", recovered)
 # At place t the text stands as at an earlier place s < t if the last n tokens up to t, itself
 # included, are the same in the same order as the last n up to s. Return an array of T whole
 # numbers: the token that follows the latest such s, −1 where there is none. The two stretches may
-# overlap. T is from 0 to 1000, and n may be larger.
+# overlap. T is from 0 to 400, and n may be larger.
 # ```
 
 # %%

@@ -54,7 +54,7 @@ def test_a_head_is_switched_off_by_keyboard_and_on_again(page: Page) -> None:
         "“… tired” without animate and place: no noun gets more than a trace."
     )
     expect(looking).to_contain_text("animal 0.000")
-    expect(page.locator(".tf-told .tf-title")).to_contain_text("(switched off)")
+    expect(page.locator(".tf-brought .tf-title")).to_contain_text("(switched off)")
     page.get_by_role("button", name="all heads on").click()
     expect(said).to_have_text("“… tired”: of the nouns, animal gets most: 0.166.")
 
@@ -82,7 +82,7 @@ def test_a_cell_that_is_pressed_is_told_in_full(page: Page) -> None:
     expect(full).not_to_have_attribute("open", "")
     page.get_by_label("place looks at street").click()
     expect(full).to_have_attribute("open", "")
-    expect(page.locator(".tf-told .tf-title")).to_have_text("Head place, word street")
+    expect(page.locator(".tf-brought .tf-title")).to_have_text("Head place, word street")
 
 
 def test_the_last_word_turns_the_row_and_a_pair_is_told(page: Page) -> None:
@@ -90,7 +90,7 @@ def test_the_last_word_turns_the_row_and_a_pair_is_told(page: Page) -> None:
     expect(page.locator(".tf-looking")).to_contain_text("animal 0.015, street 0.181, wide 0.667")
     page.get_by_role("button", name="place", exact=True).click()
     page.locator(".tf-column", has_text="street").click()
-    told = page.locator(".tf-told")
+    told = page.locator(".tf-brought")
     expect(told).to_contain_text("Head place, word street")
     expect(told).to_contain_text("is place 8: score 8")
     expect(told).to_contain_text("is place, 0.997 × 1/6 = 0.166")

@@ -254,6 +254,8 @@ def _link(book: Book, page: str, words: str, label: str) -> str:
     target = _known(book.targets, label)
     address = "" if target.page == page else book.address(target.page, page)
     text = (words or target.name).replace("%s", target.number)
+    if not text:
+        raise LookupError(f"{label} is no heading, so a link to it needs words of its own")
     return f"[{text}]({address}#{label})"
 
 

@@ -20,7 +20,7 @@ EQUATION = re.compile(
     r"^(?P<indent>[ \t]*)\$\$(?P<body>.+?)\$\$[ \t]*(?:\((?P<label>[\w-]+)\))?[ \t]*$",
     re.DOTALL | re.MULTILINE,
 )
-SECTION = re.compile(r"^\(([\w-]+)\)=\s*\n#+ +(.+)$", re.MULTILINE)
+SECTION = re.compile(r"^\(([\w-]+)\)=\s*\n(?:#+ +(.+)$)?", re.MULTILINE)
 TITLE = re.compile(r"^# +(.+)$", re.MULTILINE)
 UNNUMBERED = {"prf:proof"}
 SUFFIX = "_deeper"
@@ -143,4 +143,4 @@ def _labelled(notebook: NotebookNode) -> Iterator[tuple[str, str, str]]:
                 if equation["label"]:
                     yield "equation", equation["label"], "({})"
             for section in SECTION.finditer(cell.source):
-                yield "section", section[1], section[2]
+                yield "section", section[1], section[2] or ""
