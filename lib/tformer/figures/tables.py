@@ -9,9 +9,9 @@ from matplotlib.colors import to_rgba
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
-from tformer.figures.style import INK, QUERY, QUIET
+from tformer.figures.style import INK, QUERY, QUIET, VERMILLION
 
-__all__ = ["SHADE", "blank", "squares", "table"]
+__all__ = ["SHADE", "blank", "mark", "squares", "table"]
 
 SHADE = QUIET
 """The colour of what is neither query nor key nor value; unlike ink, the same in dark mode."""
@@ -56,6 +56,14 @@ def squares(
         if share > 0:
             ax.add_patch(Rectangle(corner, **inside, linewidth=2 if value < 0 else 0, **look))
     ax.autoscale_view()
+
+
+def mark(ax: Axes, x: float, y: float, missing: bool = False, width: float = 1) -> None:
+    """Frame squares from (x, y) on as wrong: in dashes if they lack what should be in them."""
+    look: Any = {"facecolor": "none", "edgecolor": VERMILLION, "linewidth": 1.8}
+    if missing:
+        look["linestyle"] = (0, (2, 1.5))
+    ax.add_patch(Rectangle((x + 0.07, y + 0.07), width - 0.14, 0.86, **look))
 
 
 def table(

@@ -14,7 +14,7 @@ from tformer.chapters.ch05 import stack
 from tformer.chapters.ch05.fills import WAYS
 from tformer.chapters.ch05.paths import reach
 from tformer.figures.style import INK, ORANGE, PURPLE, QUERY, QUIET, VERMILLION, WEIGHT, WIDE
-from tformer.figures.tables import blank, squares, table
+from tformer.figures.tables import blank, mark, squares, table
 from tformer.world import lexicon, sources
 
 TIRED, WIDE_TOO = tuple(lexicon.SENTENCES)[:2]
@@ -309,10 +309,7 @@ def wrong() -> Figure:
             x = j - 1
             squares(ax, np.array([[weight]]), (x, y), WEIGHT, most=0.45)
             if (weight > 0) != allowed[j]:
-                look: Any = {"facecolor": "none", "edgecolor": LEAK, "linewidth": 1.8}
-                if not weight:
-                    look["linestyle"] = (0, (2, 1.5))
-                ax.add_patch(Rectangle((x + 0.07, y + 0.07), 0.86, 0.86, **look))
+                mark(ax, x, y, missing=not weight)
             if weight >= 0.005:
                 text = f"{weight:.2f}".replace("0.", ".").replace("1.00", "1")
                 ax.text(x + 0.5, y + 0.5, text, ha="center", va="center", fontsize=9.5)

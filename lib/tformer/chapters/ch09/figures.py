@@ -20,6 +20,7 @@ from tformer.figures.style import (
     QUIET,
     SKY,
     VALUE,
+    WIDE,
     label_ends,
     panel,
 )
@@ -151,8 +152,8 @@ def tanh_error() -> tuple[Figure, Figure]:
 
 
 def memory() -> Figure:
-    """The layer AND as a memory: six keys, six values, and what "it" asks, in one wide picture."""
-    figure, ax = blank(10.4, 3.75)
+    """The layer AND as a memory: six keys, six values, what "it" asks, and what becomes of it."""
+    figure, ax = blank(WIDE, 5.7)
     wide = rows.WIDE
     x = rows.heard(wide)[tokenise(wide).index("it")]
     shown = [*rows.features("says"), *rows.features("is")]
@@ -160,35 +161,40 @@ def memory() -> Figure:
     top = 1.6
     names = [f"{verb} {kind}" for verb in ("says", "is") for kind in KINDS]
     squares(ax, x[None, shown], (0, top - 1.35), QUERY, 1.0, (0.9, 1))
-    ax.text(-0.25, top - 0.85, "the vector of “it”", ha="right", va="center", fontsize=12)
+    ax.text(-0.25, top - 0.85, "the vector of “it”", ha="right", va="center", fontsize=13)
     for j, name in enumerate(names):
-        ax.text(0.9 * j + 0.35, top - 1.5, name, rotation=55, ha="left", va="bottom", fontsize=10)
+        ax.text(0.9 * j + 0.35, top - 1.5, name, rotation=55, ha="left", va="bottom", fontsize=11.5)
     squares(ax, rows.AND.w_in.T[:, shown], (0, top), KEY, 1.0, (0.9, 0.8))
     squares(ax, rows.AND.w_out[:, rows.features("is")], (17.2, top), VALUE, 1.0, (0.9, 0.8))
     for i, kind in enumerate(KINDS):
         y = top + 0.8 * (i + 0.5)
-        ax.text(-0.25, y, f"key {i + 1}", ha="right", va="center", fontsize=11)
+        ax.text(-0.25, y, f"key {i + 1}", ha="right", va="center", fontsize=12)
         match = float(x @ rows.AND.w_in[:, i])
-        ax.text(11.9, y, f"{match:.3f}", ha="center", va="center", fontsize=11)
+        ax.text(11.9, y, f"{match:.3f}", ha="center", va="center", fontsize=12)
         ax.text(
             14.0,
             y,
             f"{units[i]:.3f}",
             ha="center",
             va="center",
-            fontsize=11,
+            fontsize=12,
             fontweight="bold" if units[i] > 0 else "normal",
         )
-        ax.text(16.9, y, f"value {i + 1}", ha="right", va="center", fontsize=11)
+        ax.text(16.9, y, f"value {i + 1}", ha="right", va="center", fontsize=12)
         at = (17.2 + 0.9 * (i + 0.3), top - 0.15)
-        ax.text(*at, f"is {kind}", rotation=55, ha="left", va="bottom", fontsize=10)
+        ax.text(*at, f"is {kind}", rotation=55, ha="left", va="bottom", fontsize=11.5)
     for left, text in ((11.9, "x · key"), (14.0, "ReLU(… − 1)")):
-        ax.text(left, top - 0.2, text, ha="center", va="bottom", fontsize=11)
-    y = top + 5.2
-    squares(ax, units[None], (17.2, y), VALUE, 1.0, (0.9, 0.8))
-    ax.text(16.9, y + 0.4, "what is added", ha="right", va="center", fontsize=12)
-    ax.text(17.2 + 0.9 * 1.5, y + 0.4, f"{units[1]:.3f}".lstrip("0"), ha="center", va="center")
-    ax.set(xlim=(-3.2, 24.2), ylim=(7.7, -2.0))
+        ax.text(left, top - 0.2, text, ha="center", va="bottom", fontsize=12)
+    is_now = x[rows.features("is")]
+    lines = (("“it” was", is_now), ("what is added", units), ("“it” becomes", is_now + units))
+    for i, (name, values) in enumerate(lines):
+        y = top + 5.1 + 0.95 * i
+        squares(ax, values[None], (17.2, y), VALUE, 1.0, (0.9, 0.8))
+        ax.text(16.9, y + 0.4, name, ha="right", va="center", fontsize=13)
+        for k in np.flatnonzero(values > 0):
+            text = f"{values[k]:.2f}".lstrip("0")
+            ax.text(17.65 + 0.9 * float(k), y + 0.4, text, ha="center", va="center", fontsize=10)
+    ax.set(xlim=(-3.1, 23.2), ylim=(9.6, -1.9))
     return figure
 
 

@@ -9,9 +9,21 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import FancyBboxPatch, Rectangle
 
-from tformer.chapters.ch10 import learn, lists, real, start
-from tformer.figures.style import INK, KEY, ORANGE, QUERY, QUIET, VALUE, WEIGHT, label_ends, panel
-from tformer.figures.tables import blank, squares
+from tformer.chapters.ch10 import broken, learn, lists, real, start
+from tformer.figures.style import (
+    INK,
+    KEY,
+    ORANGE,
+    QUERY,
+    QUIET,
+    VALUE,
+    VERMILLION,
+    WEIGHT,
+    WIDE,
+    label_ends,
+    panel,
+)
+from tformer.figures.tables import blank, mark, squares
 from tformer.models.known import GPT, GPT2, LLAMA, SMOL
 from tformer.models.sizes import count_parameters
 from tformer.world.sources import slips
@@ -38,13 +50,13 @@ def strip(before: bool = False) -> Figure:
 
 
 def assembled() -> Figure:
-    """A decoder from words to logits; one block in full, with its two branches."""
-    figure, ax = blank(10.4, 1.9)
+    """A decoder from words to logits, one block in full; below, the tables that flow through it."""
+    figure, ax = blank(WIDE, 4.75)
     stream = (1.4, 2.2, 3.6, 9.7, 10.3, 15.5, 16.1, 19.6, 21.4, 21.7, 23.5, 24.2)
     for begin, end in zip(stream[::2], stream[1::2], strict=True):
         ax.plot([begin, end], [3, 3], color=INK, linewidth=3)
     ax.plot(24.2, 3, ">", color=INK, markersize=9)
-    ax.text(0.5, 3, "words", ha="center", va="center", fontsize=12)
+    ax.text(0.5, 3, "words", ha="center", va="center", fontsize=13)
     _box(ax, 2.9, 3, "E", VALUE, 0.7)
     frame = FancyBboxPatch((4.7, 0.2), 12.1, 3.7, boxstyle="round,pad=0,rounding_size=0.3")
     frame.set(facecolor="none", edgecolor=QUIET, linestyle="--", linewidth=1.3)
@@ -58,16 +70,48 @@ def assembled() -> Figure:
             ax.plot(x, y, color=QUIET, linewidth=1.6)
         _box(ax, left + 0.95, 1, "norm", QUIET, 0.6)
         _box(ax, left + 3.1, 1, name, color, 1.3)
-        ax.plot(left + 4.7, 3, "o", color="none", markeredgecolor=INK, markersize=15)
-        ax.text(left + 4.7, 3.02, "+", ha="center", va="center", fontsize=13)
+        ax.plot(left + 4.7, 3, "o", color="none", markeredgecolor=INK, markersize=18)
+        ax.text(left + 4.7, 3.02, "+", ha="center", va="center", fontsize=14)
     _box(ax, 20.5, 3, "norm", QUIET, 0.9)
     _box(ax, 22.6, 3, "$E^\\top$", VALUE, 0.9)
-    below = ((2.9, "a row for\neach word"), (10.7, "a block"), (18.2, "L − 1 more\nblocks"))
-    for at, text in (*below, (22.6, "a score for\neach word")):
-        ax.text(at, 4.1, text, ha="center", va="top", fontsize=10, color=QUIET)
-    ax.text(25.4, 3, "logits", ha="center", va="center", fontsize=12)
-    ax.set(xlim=(-0.4, 26.4), ylim=(5.3, 0))
+    ax.text(10.7, 3.7, "a block", ha="center", va="bottom", fontsize=12, color=QUIET)
+    ax.text(18.2, 2.8, "L − 1 more", ha="center", va="bottom", fontsize=12, color=QUIET)
+    ax.text(25.4, 3, "logits", ha="center", va="center", fontsize=13)
+    _tables(ax)
+    ax.set(xlim=(-0.4, 26.4), ylim=(9.1, 0))
     return figure
+
+
+def _tables(ax: Axes, top: float = 4.6, side: float = 0.29) -> None:
+    """Below the decoder, the tables that it makes of a text; the row of "it" is filled."""
+    words, weights = broken.looks()
+    n, it = len(words), words.index("it")
+    for t, word in enumerate(words):
+        bold = "bold" if t == it else "normal"
+        look: Any = {"ha": "right", "va": "center", "fontsize": 10, "fontweight": bold}
+        ax.text(1.8, top + side * (t + 0.5), word, **look)
+    for middle, width, shape, color in (
+        (2.9, 1.8, "$T \\times d$", VALUE),
+        (8.4, n * side, "$T \\times T$, for each head", WEIGHT),
+        (14.2, 3.2, "$T \\times d_{ff}$", ORANGE),
+        (18.2, 1.8, "$T \\times d$", VALUE),
+        (23.3, 4.0, "$T \\times N$", VALUE),
+    ):
+        left = middle - width / 2
+        ax.text(middle, top + n * side + 0.15, shape, ha="center", va="top", fontsize=12)
+        if color == WEIGHT:
+            for t, row in enumerate(weights):
+                squares(ax, row[None, : t + 1], (left, top + side * t), color, 1.0, (side, side))
+        else:
+            box = Rectangle((left, top), width, n * side, linewidth=1.3)
+            box.set(facecolor="none", edgecolor=color)
+            ax.add_patch(box)
+            own = Rectangle((left, top + it * side), width, side, linewidth=0)
+            own.set(facecolor=color, alpha=0.7)
+            ax.add_patch(own)
+    frame = Rectangle((8.4 - n * side / 2, top + it * side), (it + 1) * side, side, linewidth=1.5)
+    frame.set(facecolor="none", edgecolor=INK)
+    ax.add_patch(frame)
 
 
 def _box(ax: Axes, x: float, y: float, text: str, color: str, half: float) -> None:
@@ -75,7 +119,7 @@ def _box(ax: Axes, x: float, y: float, text: str, color: str, half: float) -> No
     box = FancyBboxPatch((x - half, y - 0.4), 2 * half, 0.8, **look)
     box.set(facecolor="none", edgecolor=color)
     ax.add_patch(box)
-    ax.text(x, y, text, ha="center", va="center", fontsize=10.5)
+    ax.text(x, y, text, ha="center", va="center", fontsize=12)
 
 
 TITLES = {
@@ -238,4 +282,30 @@ def odds() -> Figure:
     ax.spines["bottom"].set_bounds(-7, 7)
     ax.set_xlabel("log-odds; left of 0 the second noun is likelier", loc="left")
     ax.grid(visible=False, axis="y")
+    return figure
+
+
+def wrong() -> Figure:
+    """Where the last word looks in block 2, and what it says: right, and after three mistakes."""
+    figure, ax = blank(4.8, 2.1)
+    ax.set_aspect("auto")
+    words = learn.PROMPTS["wide"].split()
+    found = broken.rows()
+    right = next(iter(found.values()))
+    for i, (name, one) in enumerate(found.items()):
+        y = i + 0.4 * (i > 0)
+        ax.text(-0.3, y + 0.5, name, ha="right", va="center", fontsize=10)
+        unseen = len(words) - len(one.weights)
+        squares(ax, one.weights[None], (unseen, y), WEIGHT, 1.0)
+        if unseen:
+            mark(ax, 0, y, missing=True, width=unseen)
+        for k in np.flatnonzero(np.abs(one.weights - right.weights[unseen:]) > 0.1):
+            mark(ax, unseen + float(k), y)
+        color = VERMILLION if one.p < right.p else INK
+        said = f"{one.says} {one.p:.2f}".replace("0.", ".")
+        ax.text(18.3, y + 0.5, said, va="center", fontsize=10, color=color)
+    for j, word in enumerate(words):
+        bold = "bold" if j == len(words) - 1 else "normal"
+        ax.text(j - 0.2, -0.1, word, rotation=60, va="bottom", fontsize=10, fontweight=bold)
+    ax.set(xlim=(-7.8, 23.6), ylim=(4.45, -3.2))
     return figure

@@ -9,9 +9,9 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import FancyArrowPatch, Rectangle
 
-from tformer.chapters.ch11 import counts, forms, tasks
-from tformer.figures.style import INK, KEY, QUERY, QUIET, VALUE, label_ends, panel
-from tformer.figures.tables import blank, squares
+from tformer.chapters.ch11 import broken, counts, forms, tasks
+from tformer.figures.style import INK, KEY, QUERY, QUIET, VALUE, WIDE, label_ends, panel
+from tformer.figures.tables import blank, mark, squares
 from tformer.models.sizes import Sizes
 
 WORDS = tasks.STORIES[0].split()[: tasks.READ - 1]
@@ -63,22 +63,25 @@ def strip(before: bool = False) -> Figure:
 
 
 def masks() -> Figure:
-    """Three masks over the words of the sentence, side by side; the row of "it" is framed."""
-    figure, ax = blank(10.4, 4.3)
+    """Three masks over the words of the sentence, side by side; the row of "it" is in full."""
+    figure, ax = blank(WIDE, 5.2)
     n = len(WORDS)
     for k, (form, title) in enumerate(
         (("encoder", "encoder"), ("prefix", "prefix decoder"), ("decoder", "decoder"))
     ):
-        left = 14.0 * k
-        squares(ax, forms.known(form, n, 7).astype(float), (left, 0), COLORS.get(form, QUERY))
-        ax.add_patch(Rectangle((left, IT), n, 1, facecolor="none", edgecolor=INK, linewidth=1.6))
-        ax.text(left, n + 1.1, title, fontsize=13, fontweight="bold")
+        left, color = 15.4 * k, COLORS.get(form, QUERY)
+        table = forms.known(form, n, 7).astype(float)
+        squares(ax, np.where(np.arange(n)[:, None] == IT, 1.0, 0.4) * table, (left, 0), color, 1.0)
+        ax.add_patch(Rectangle((left, IT), n, 1, facecolor="none", edgecolor=INK, linewidth=1.8))
+        ax.text(left, n + 1.1, title, fontsize=14, fontweight="bold")
         for j, word in enumerate(WORDS):
-            look: Any = {"rotation": 60, "ha": "left", "va": "bottom", "fontsize": 10}
-            ax.text(left + j + 0.2, -0.1, word, **look)
-    for i, word in enumerate(WORDS):
-        ax.text(-0.3, i + 0.5, word, ha="right", va="center", fontsize=10)
-    ax.set(xlim=(-4, 41), ylim=(n + 1.6, -4))
+            bold = "bold" if table[IT, j] else "normal"
+            look: Any = {"rotation": 60, "ha": "left", "va": "bottom", "fontweight": bold}
+            ax.text(left + j + 0.1, -0.1, word, fontsize=11.5, **look)
+            bold = "bold" if j == IT else "normal"
+            look = {"ha": "right", "va": "center", "fontweight": bold}
+            ax.text(left - 0.25, j + 0.5, word, fontsize=11.5, **look)
+    ax.set(xlim=(-3.1, 30.8 + n + 0.9), ylim=(n + 1.4, -3.2))
     return figure
 
 
@@ -189,3 +192,29 @@ def bills() -> tuple[Figure, Figure]:
     ax.set(title="10⁹ operations, GPT-2 small")
     label_ends(ax)
     return rows, flops
+
+
+def wrong() -> tuple[Figure, ...]:
+    """Which words a row knows, as it should be and below it as a mistake makes it: three times."""
+    return tuple(_broken(one) for one in broken.found())
+
+
+def _broken(one: broken.Broken) -> Figure:
+    n = len(one.words)
+    figure, ax = blank(0.27 * (n + 4.2 + 1.2 * bool(one.right)), 1.8)
+    right = next(iter(one.rows.values()))
+    for i, (name, knows) in enumerate(one.rows.items()):
+        y = 1.3 * i
+        ax.text(-0.2, y + 0.5, name, ha="right", va="center", fontsize=10)
+        squares(ax, knows[None].astype(float), (0, y))
+        for at in np.flatnonzero(knows != right):
+            mark(ax, float(at), y, missing=not knows[at])
+        if one.right:
+            share = f"{one.right[i]:.2f}".replace("0.", ".")
+            ax.text(n + 0.2, y + 0.5, share, va="center", fontsize=10)
+    for j, word in enumerate(one.words):
+        bold = "bold" if j == one.asks else "normal"
+        ax.text(j + 0.1, -0.1, word, rotation=60, va="bottom", fontsize=10, fontweight=bold)
+    ax.set(xlim=(-4.1, n + 0.1 + 1.2 * bool(one.right)), ylim=(2.4, -2.8))
+    figure.suptitle(one.title, fontsize=11, fontweight="bold", x=0.02, ha="left")
+    return figure

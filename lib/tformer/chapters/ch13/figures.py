@@ -12,8 +12,19 @@ from matplotlib.patches import Rectangle
 from tformer.chapters.ch13 import cut, reached, real
 from tformer.chapters.ch13.known import left, tokens, world
 from tformer.chapters.ch13.last_words import MOST, TALES, chances
-from tformer.figures.style import INK, KEY, PURPLE, QUERY, QUIET, VALUE, WIDE, panel
-from tformer.figures.tables import blank
+from tformer.figures.style import (
+    INK,
+    KEY,
+    PURPLE,
+    QUERY,
+    QUIET,
+    VALUE,
+    VERMILLION,
+    WEIGHT,
+    WIDE,
+    panel,
+)
+from tformer.figures.tables import blank, mark, squares
 from tformer.models.objectives import masked_tokens, next_tokens, span_corruption
 from tformer.tokens import BPE
 
@@ -212,4 +223,65 @@ def _bars(title: str, values: np.ndarray) -> Figure:
     ax.axhline(0, color=QUIET, linewidth=1)
     ax.set_title(title, fontsize=11, fontweight="bold")
     ax.set(xlabel=f"{len(values)} nouns", xticks=[], ylim=(-1.05, 0.3))
+    return figure
+
+
+def wrong() -> tuple[Figure, Figure, Figure]:
+    """Targets not moved, a space at the end, a mean of means: right above, and wrong below."""
+    return _not_moved(), _spaced(), _weighed()
+
+
+def _not_moved() -> Figure:
+    """What is read and asked; framed where the one is the other."""
+    figure, ax = blank(3.2, 1.7)
+    given, wanted = next_tokens(np.arange(5)[None])
+    lines = {"is read": given[0], "is asked": wanted[0], "not moved": given[0]}
+    for i, (name, row) in enumerate(lines.items()):
+        y = i + 0.35 * (i > 1)
+        ax.text(-0.1, y + 0.5, name, ha="right", va="center", fontsize=10)
+        for t, one in enumerate(row):
+            color = VERMILLION if one == given[0, t] else VALUE
+            _box(ax, t, y, ASKED_OF[one], color if i else QUERY)
+    return _named(figure, ax, "the next word", (-1.55, 4.1))
+
+
+def _spaced() -> Figure:
+    """The tokens of the end of the row, and of the same with the space cut off from its word."""
+    figure, ax = blank(2.9, 1.7)
+    tokenizer = BPE.of_merges([str(one) for one in cut.merges()])
+    first, last = "too", " tired"
+    right = cut.pieces(tokenizer, first + last)
+    cut_off = [*cut.pieces(tokenizer, first + last[0]), *cut.pieces(tokenizer, last)]
+    for y, name, row in ((0, "the text", right), (1.35, "after “too ”", cut_off)):
+        x = 0
+        ax.text(-0.3, y + 0.5, name, ha="right", va="center", fontsize=10)
+        for one in row:
+            color = VALUE if one in right else VERMILLION
+            _box(ax, x, y, one.replace(" ", "␣"), color, len(one))
+            x += len(one)
+    return _named(figure, ax, "a space at the end", (-6.5, 10.2))
+
+
+def _weighed(lengths: tuple[int, int] = (2, 18)) -> Figure:
+    """What each token of two lines weighs in the mean over tokens, and in the mean of means."""
+    figure, ax = blank(4.4, 1.7)
+    short, n, gap = lengths[0], sum(lengths), 0.6
+    means = [np.full(k, 1 / k / len(lengths)) for k in lengths]
+    rows = {"over tokens": [np.full(k, 1 / n) for k in lengths], "over lines": means}
+    for i, (name, row) in enumerate(rows.items()):
+        y = 1.75 * i
+        ax.text(-0.3, y + 0.5, name, ha="right", va="center", fontsize=10)
+        for x, weights in zip((0, short + gap), row, strict=True):
+            squares(ax, weights[None], (x, y), WEIGHT, most=float(means[0][0]))
+            text = f"{weights[0]:.3f}".replace("0.", ".")
+            ax.text(x + len(weights) / 2, y + 1.05, text, ha="center", va="top", fontsize=9.5)
+        for t in range(short if i else 0):
+            mark(ax, t, y)
+    return _named(figure, ax, "the mean", (-5.6, n + gap + 0.1))
+
+
+def _named(figure: Figure, ax: Axes, title: str, sides: tuple[float, float]) -> Figure:
+    ax.set_aspect("auto")
+    ax.set(xlim=sides, ylim=(3.45, -0.2))
+    figure.suptitle(title, fontsize=11, fontweight="bold", x=0.02, ha="left")
     return figure

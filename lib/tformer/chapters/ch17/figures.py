@@ -8,10 +8,10 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from tformer.chapters.ch17 import circuits, moved, veto, votes
+from tformer.chapters.ch17 import circuits, exchanged, moved, veto, votes
 from tformer.chapters.ch17.circuits import IT, NOUNS
 from tformer.figures.style import INK, KEY, PURPLE, QUERY, QUIET, VALUE, WEIGHT, WIDE, panel
-from tformer.figures.tables import blank, squares
+from tformer.figures.tables import blank, mark, squares
 
 WORDS = votes.ROW.format("").split()
 TROUBLES = ("tired", "wide")
@@ -147,3 +147,46 @@ def carried() -> Figure:
         ax.text(-0.1, i + 0.5, label, ha="right", va="center", fontsize=11)
     ax.set(xlim=(-2.3, len(words)), ylim=(3.05, -0.6))
     return figure
+
+
+def wrong() -> Figure:
+    """The row of "it" in three models, and below it with its looks at the nouns changed."""
+    figure, ax = blank(4.8, 2.5)
+    ax.set_aspect("auto")
+    stored = circuits.stored()
+    y = 0.0
+    for label, name, (task, seed) in (
+        ("seed 5", "picture", circuits.SHOWN["picture"]),
+        ("seed 0", "no picture", circuits.SHOWN["no picture"]),
+        ("votes", "votes", circuits.SHOWN["votes"]),
+    ):
+        found = votes.read(votes.ROW.format("tired"), name)
+        row = found[f"blocks.{len(circuits.shown(name).blocks) - 1}.weights"][0, IT]
+        told = stored[task][seed]
+        lines = {label: (row, told["right"]), "no looks": (_on_nouns(row, 0.0), told["last looks"])}
+        if name == "picture":
+            mean = float(row[list(NOUNS)].mean())
+            lines["made equal"] = (_on_nouns(row, mean), exchanged.levelled())
+        for i, (what, (weights, right)) in enumerate(lines.items()):
+            squares(ax, weights[None], (0, y), WEIGHT, most=1.0)
+            for t in NOUNS if i else ():
+                mark(ax, t, y, missing=not weights[t])
+            bold = "normal" if i else "bold"
+            look: Any = {"va": "center", "fontsize": 10, "fontweight": bold}
+            ax.text(-0.15, y + 0.5, what, ha="right", **look)
+            ax.text(12.2, y + 0.5, f"{right:.2f}".removeprefix("0"), ha="left", **look)
+            y += 1
+        y += 0.35
+    for t, word in enumerate((*WORDS, "tired", "right")):
+        bold = "bold" if t == IT else "normal"
+        place = (t + 0.1, -0.1)
+        ax.text(*place, word, rotation=60, va="bottom", fontsize=10, fontweight=bold)
+    ax.set(xlim=(-3.6, 13.9), ylim=(y - 0.3, -2.6))
+    return figure
+
+
+def _on_nouns(row: np.ndarray, weight: float) -> np.ndarray:
+    """A row of weights with this one on both nouns."""
+    changed = row.copy()
+    changed[list(NOUNS)] = weight
+    return changed
