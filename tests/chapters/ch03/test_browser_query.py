@@ -309,9 +309,32 @@ def test_the_riddle_turns_with_its_buttons(show: Callable, device: str) -> None:
     code = "(all) => all.map((path) => parseFloat(path.style.strokeWidth))"
     wide = widget.locator("path").evaluate_all(code)
     # Between two lines an arc would strike words out.
-    assert (wide == []) if device == "phone" else (wide.index(max(wide)) == 7)
+    assert wide.index(max(wide)) == 7
     assert page.evaluate("document.documentElement.scrollWidth") <= options["viewport"]["width"]
     assert violations(page) == []
+
+
+ENDS_OF_ARCS = """() => {
+    const stage = document.querySelector(".tf-riddle-stage").getBoundingClientRect();
+    const words = [...document.querySelectorAll(".tf-said-word")];
+    return [...document.querySelectorAll(".tf-arcs path")].map((path, s) => {
+        const { x, y } = path.getPointAtLength(path.getTotalLength());
+        const word = words[s].getBoundingClientRect();
+        return { off: Math.abs(stage.x + x - word.x - word.width / 2),
+            above: stage.y + y - word.y, below: word.bottom - stage.y - y };
+    });
+}"""
+
+
+@pytest.mark.parametrize(("width", "lines"), [(390, 3), (1440, 1)])
+def test_arcs_of_the_riddle_end_at_their_words(show: Callable, width: int, lines: int) -> None:
+    """On a phone, where the sentence has several lines, as well as on one line."""
+    page = show(OneQuery(PIANO, compact=True), viewport={"width": width, "height": 900})
+    code = "(all) => new Set(all.map((word) => Math.round(word.offsetTop / 16))).size"
+    assert page.locator(".tf-said-word").evaluate_all(code) == lines
+    for end in page.evaluate(ENDS_OF_ARCS):
+        assert end["off"] < 1
+        assert min(abs(end["above"]), abs(end["below"])) < 8
 
 
 @pytest.mark.parametrize("device", ["page", "phone"])

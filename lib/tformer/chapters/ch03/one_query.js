@@ -370,11 +370,13 @@ function riddle(model, root) {
 
 /** An arc from the word that asks to every other, as wide as its weight: above the line, or to where it faces another line. */
 function drawArcs(svg, words, { at, weights }) {
-  const middle = (word) => word.offsetLeft + word.offsetWidth / 2, top = (word) => word.offsetTop + 4, foot = (word) => word.offsetTop + word.offsetHeight - 4;
+  const { offsetLeft, offsetTop } = words[0].offsetParent; // the line, whose words are placed in it
+  const middle = (word) => offsetLeft + word.offsetLeft + word.offsetWidth / 2, top = (word) => offsetTop + word.offsetTop + 4;
+  const foot = (word) => top(word) + word.offsetHeight - 8;
   if (svg.childElementCount !== words.length) svg.replaceChildren(...words.map(() => h("path")));
   const asks = words[at], x = middle(asks);
   words.forEach((word, s) => {
-    const u = middle(word), below = Math.sign(word.offsetTop - asks.offsetTop);
+    const u = middle(word), off = word.offsetTop - asks.offsetTop, below = Math.abs(off) < asks.offsetHeight / 2 ? 0 : Math.sign(off);
     const y = below > 0 ? foot(asks) : top(asks), v = below < 0 ? foot(word) : top(word);
     const rise = below ? (y - v) / 2 : 14 + Math.min(62, Math.abs(u - x) * 0.16), land = below ? -rise : rise;
     svg.children[s].setAttribute("d", `M${x} ${y}C${x} ${y - rise} ${u} ${v - land} ${u} ${v}`);
