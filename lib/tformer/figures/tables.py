@@ -1,6 +1,6 @@
 """Matrices drawn as tables of coloured squares."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -9,9 +9,9 @@ from matplotlib.colors import to_rgba
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
-from tformer.figures.style import INK, QUERY, QUIET, VERMILLION
+from tformer.figures.style import INK, QUERY, QUIET, VERMILLION, WEIGHT
 
-__all__ = ["SHADE", "blank", "mark", "squares", "table"]
+__all__ = ["SHADE", "blank", "broken", "mark", "squares", "table"]
 
 SHADE = QUIET
 """The colour of what is neither query nor key nor value; unlike ink, the same in dark mode."""
@@ -117,4 +117,56 @@ def table(
             ha="left",
         )
     ax.set(xlim=(-0.2, n), ylim=(m, -0.2))
+    return figure
+
+
+def broken(
+    rows: Mapping[str, np.ndarray],
+    columns: Sequence[str],
+    most: float = 1.0,
+    wrong: Mapping[str, np.ndarray] | None = None,
+    sums: bool = False,
+    bold: int | None = None,
+    left: float = 5.2,
+) -> Figure:
+    """Return a row of weights as it should be, and below it what mistakes make of it.
+
+    Parameters
+    ----------
+    rows : weights (n,) by name, the right ones first; NaN is no square.
+    columns : names of the n squares.
+    most : the weight that is drawn in full colour.
+    wrong : by name which squares of a row are framed, (n,) bool.
+    sums : whether the sum stands at the end of a row, in another colour if it is not 1.
+    bold : the place of the name that is bold.
+    left : room for the names of the rows, in squares.
+    """
+    n, right = len(columns), len(columns) + (1.6 if sums else 0.1)
+    slant = max(map(len, columns)) > 3
+    above = 2.5 if slant else 0.9
+    height = len(rows) + 0.45 + above
+    size = min(4.8 / (left + right), 0.4)  # inches of a square; a phone shows 4.8 whole
+    figure, ax = blank(size * (left + right), size * height)
+    for i, (name, weights) in enumerate(rows.items()):
+        y = i + 0.4 * (i > 0)
+        look: Any = {"va": "center", "fontsize": 10}
+        ax.text(-0.15, y + 0.5, name, ha="right", **look)
+        for j in np.flatnonzero(~np.isnan(weights)):
+            weight = float(weights[j])
+            squares(ax, np.array([[weight]]), (j, y), WEIGHT, most=most)
+            if wrong and name in wrong and wrong[name][j]:
+                mark(ax, j, y, missing=weight == 0)
+            if weight >= 0.005:
+                text = f"{weight:.2f}".replace("0.", ".").replace("1.00", "1")
+                ax.text(j + 0.5, y + 0.5, text, ha="center", va="center", fontsize=9.5)
+        if sums:
+            total = float(np.nansum(weights))
+            color = INK if abs(total - 1) < 1e-9 else VERMILLION
+            ax.text(n + 0.2, y + 0.5, f"{total:.3g}", ha="left", color=color, **look)
+    for j, word in enumerate((*columns, *(["sum"] if sums else []))):
+        turn: Any = {"rotation": 55} if slant else {"ha": "left" if j == n else "center"}
+        place = j + (0.3 if slant else 0.5 if j < n else 0.2)
+        weight_of = "bold" if j == bold else "normal"
+        ax.text(place, -0.1, word, va="bottom", fontsize=10, fontweight=weight_of, **turn)
+    ax.set(xlim=(-left, right), ylim=(height - above, -above))
     return figure

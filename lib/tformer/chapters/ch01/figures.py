@@ -10,7 +10,7 @@ from matplotlib.patches import Circle
 
 from tformer import reference
 from tformer.figures.style import INK, KEY, PANEL_WIDTH, PURPLE, QUERY, QUIET, panel
-from tformer.figures.tables import table
+from tformer.figures.tables import blank, squares, table
 
 ARROW: dict[str, Any] = {
     "angles": "xy",
@@ -127,4 +127,30 @@ def _fan(rng: np.random.Generator, d: int, n: int) -> Figure:
     ax.set(xlim=(-1.06, 1.06), ylim=(-1.06, 1.06), aspect="equal", xticks=[], yticks=[])
     ax.spines[:].set_visible(False)
     ax.grid(False)
+    return figure
+
+
+def wrong(rng: np.random.Generator, n: int = 12) -> Figure:
+    """Scores of one random query with some random keys, in four ways, in standard deviations √d.
+
+    The last key of the last line is the query itself.
+    """
+    drawn = {}
+    for name, d, mean in (("width 16", 16, 0), ("width 1024", 1024, 0), ("mean ½", 256, 0.5)):
+        q, keys = mean + rng.standard_normal(d), mean + rng.standard_normal((n, d))
+        drawn[name] = d, reference.dot(q, keys)
+    q, keys = rng.standard_normal(256), rng.standard_normal((n, 256))
+    drawn["with itself"] = 256, reference.dot(q, np.vstack([keys[:-1], q]))
+    figure, ax = blank(4.8, 1.5)
+    for y, (name, (d, scores)) in enumerate(drawn.items()):
+        squares(ax, scores[None], (0, y), QUIET, most=4 * d**0.5)
+        look: Any = {"va": "center", "fontsize": 10}
+        ax.text(-0.15, y + 0.5, name, ha="right", **look)
+        ax.text(n + 0.2, y + 0.5, f"{d**0.5:.0f}", ha="left", **look)
+        for j, score in enumerate(scores):
+            text = f"{score:.0f}".replace("-", "−")
+            ink = "#FFFFFF" if score > 2.4 * d**0.5 else INK
+            ax.text(j + 0.5, y + 0.5, text, ha="center", color=ink, **look | {"fontsize": 9})
+    ax.text(n + 0.2, -0.15, "√d", ha="left", va="bottom", fontsize=10)
+    ax.set(xlim=(-3.4, n + 1.4), ylim=(len(drawn) + 0.1, -0.9))
     return figure

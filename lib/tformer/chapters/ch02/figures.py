@@ -9,6 +9,7 @@ from matplotlib.figure import Figure
 
 from tformer import reference
 from tformer.figures.style import INK, ORANGE, PANEL_WIDTH, PURPLE, QUIET, WEIGHT, panel
+from tformer.figures.tables import broken
 
 """What softmax makes: a darker orange, so that thin lines are seen. No colour of q, k or v."""
 CORNERS = np.array([[0.0, 0.0], [1.0, 0.0], [0.5, 0.75**0.5]])
@@ -320,3 +321,21 @@ def saturation(n: int) -> Figure:
     )
     ax.set(yscale="log", xlabel="lead of the largest score", ylabel="norm of the Jacobian")
     return figure
+
+
+def wrong(scores: np.ndarray, names: Sequence[str], temperature: float = 2.0) -> Figure:
+    """The weights of some scores, and what four mistakes make of them.
+
+    Down the columns they are those of the first of two queries with the same scores.
+    """
+    right = reference.softmax(scores)
+    found = {
+        "right": right,
+        "down the columns": reference.softmax(np.stack([scores] * 2), axis=0)[0],
+        "softmax twice": reference.softmax(right),
+        f"temperature {temperature:g}": reference.softmax(scores / temperature),
+        f"times {temperature:g} instead": reference.softmax(scores * temperature),
+        "all hidden, −10⁹": reference.softmax(np.full(len(scores), -1e9)),
+    }
+    hidden = {"all hidden, −10⁹": np.ones(len(scores), bool)}
+    return broken(found, names, wrong=hidden, sums=True, left=3.4)

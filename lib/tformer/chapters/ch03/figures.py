@@ -14,7 +14,7 @@ from tformer.figures.style import (
     WEIGHT,
     panel,
 )
-from tformer.figures.tables import table
+from tformer.figures.tables import broken, table
 from tformer.world import lexicon
 from tformer.world.circuits import ANSWER, NOUNS, VETO, answer, veto
 
@@ -171,3 +171,20 @@ def stored(rng: np.random.Generator, d: int = 32, beta: float = 8.0) -> Figure:
     ax.set(ylim=(3.2, -1.1), xlim=(-1.05 * beta * 0.75, 1.15 * beta))
     ax.grid(visible=False, axis="y")
     return figure
+
+
+def wrong() -> Figure:
+    """The row of "it" in layer 2, what two mistakes make of it, and what its weights bring."""
+    told, layer = lexicon.read(TIRED, lexicon.LAYERS[:1]), lexicon.LAYERS[1]
+    q, k, v = (told.vectors @ w for w in (layer.w_q, layer.w_k, layer.w_v))
+    it = told.tokens.index("it")
+    scores = reference.pairwise_dot(q, k) / q.shape[-1] ** 0.5
+    right = reference.attention_weights(q, k)[it]
+    brought = reference.norm(right[:, None] * v)
+    rows = {
+        "right": right,
+        "over the whole table": reference.softmax(scores.ravel()).reshape(scores.shape)[it],
+        "keys turned round": reference.attention_weights(q, k[::-1])[it],
+        "what each word brings": brought / brought.sum(),
+    }
+    return broken(rows, told.tokens, most=0.76, sums=True, bold=it, left=6.6)

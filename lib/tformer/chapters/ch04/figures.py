@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -13,7 +13,7 @@ from tformer import reference
 from tformer.chapters.ch04 import row, scores
 from tformer.chapters.ch04.widen_head import Column, WidenHead
 from tformer.figures.style import INK, PURPLE, QUERY, QUIET, WEIGHT, WIDE, panel
-from tformer.figures.tables import blank, squares
+from tformer.figures.tables import broken
 
 if TYPE_CHECKING:
     from tformer.chapters.ch04.recall import Runs
@@ -179,20 +179,4 @@ def wrong(d: int = 64, n_heads: int = 8) -> Figure:
         f"by √{d}, twice": reference.softmax(raw / d),
         "after the softmax": reference.softmax(raw) / root,
     }
-    figure, ax = blank(4.8, 1.95)
-    for i, (name, weights) in enumerate(drawn.items()):
-        y = i + 0.4 * (i > 0)
-        squares(ax, weights[None], (0, y), WEIGHT, most=0.25)
-        look: Any = {"va": "center", "fontsize": 10}
-        ax.text(-0.15, y + 0.5, name, ha="right", **look)
-        ax.text(12.2, y + 0.5, f"{weights.sum():.3g}", ha="left", **look)
-        for j, weight in enumerate(weights):
-            if weight >= 0.005:
-                text = f"{weight:.2f}".replace("0.", ".")
-                ax.text(j + 0.5, y + 0.5, text, ha="center", va="center", fontsize=9.5)
-    for j, word in enumerate((*row.WORDS, "sum")):
-        bold = "bold" if j == row.ASKS else "normal"
-        place = (j + 0.3, -0.1)
-        ax.text(*place, word, rotation=55, va="bottom", fontsize=10, fontweight=bold)
-    ax.set(xlim=(-5.2, 13.6), ylim=(4.45, -2.5))
-    return figure
+    return broken(drawn, row.WORDS, most=0.25, sums=True, bold=row.ASKS)

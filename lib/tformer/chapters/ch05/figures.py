@@ -14,7 +14,7 @@ from tformer.chapters.ch05 import stack
 from tformer.chapters.ch05.fills import WAYS
 from tformer.chapters.ch05.paths import reach
 from tformer.figures.style import INK, ORANGE, PURPLE, QUERY, QUIET, VERMILLION, WEIGHT, WIDE
-from tformer.figures.tables import blank, mark, squares, table
+from tformer.figures.tables import blank, broken, squares, table
 from tformer.world import lexicon, sources
 
 TIRED, WIDE_TOO = tuple(lexicon.SENTENCES)[:2]
@@ -297,24 +297,8 @@ def mistakes() -> dict[str, np.ndarray]:
 
 def wrong() -> Figure:
     """The row of "it" under a causal mask, and below it the rows of five mistakes."""
-    figure, ax = blank(5.3, 2.8)
-    seen = WORDS.index("it") + 1
+    found, seen = mistakes(), WORDS.index("it") + 1
     allowed = np.append(False, np.arange(len(WORDS)) < seen)
-    for i, (name, weights) in enumerate(mistakes().items()):
-        y = i + 0.4 * (i > 0)
-        ax.text(-1.25, y + 0.5, name, ha="right", va="center", fontsize=10)
-        for j, weight in enumerate(weights):
-            if np.isnan(weight):
-                continue
-            x = j - 1
-            squares(ax, np.array([[weight]]), (x, y), WEIGHT, most=0.45)
-            if (weight > 0) != allowed[j]:
-                mark(ax, x, y, missing=not weight)
-            if weight >= 0.005:
-                text = f"{weight:.2f}".replace("0.", ".").replace("1.00", "1")
-                ax.text(x + 0.5, y + 0.5, text, ha="center", va="center", fontsize=9.5)
-    for j, word in enumerate(("padding", *WORDS)):
-        bold = "bold" if j == seen else "normal"
-        ax.text(j - 0.7, -0.1, word, rotation=55, va="bottom", fontsize=10, fontweight=bold)
-    ax.set(xlim=(-8.1, 13), ylim=(6.45, -2.5))
-    return figure
+    wrong = {name: (weights > 0) != allowed for name, weights in found.items()}
+    words = ("padding", *WORDS)
+    return broken(found, words, most=0.45, wrong=wrong, bold=seen, left=7.5)
