@@ -130,7 +130,10 @@ def download(page: Page, book: Path, name: str) -> Iterator[str]:
 
 
 def lecture(page: Page) -> Iterator[str]:
-    """Every slide says something, fits, and can be read from the last row."""
+    """Every slide says something under one title, fits, and can be read from the last row.
+
+    A place that a route names and the page does not have is an error of the console.
+    """
     page.keyboard.press("l")
     page.locator("dialog.tf-lecture .tf-slide").wait_for()
     slides = page.evaluate(SLIDES)
@@ -145,6 +148,10 @@ def lecture(page: Page) -> Iterator[str]:
             yield f"lecture: {slide['over']:.0f} too high: {place}"
         if slide["wide"]:
             yield f"lecture: wider than its box: {slide['wide']}: {place}"
+        if slide["titles"] != 1:
+            yield f"lecture: {slide['titles']} titles: {place}"
+        if slide["lone"]:
+            yield f"lecture: a formula without its sentence: {place}"
         if slide["zoom"] < ZOOM:
             yield f"lecture: at {slide['zoom']:.2f} of its size: {place}"
     page.keyboard.press("Escape")
@@ -246,7 +253,13 @@ SLIDES = """() => {
         const wide = boxes.filter((e) => e.scrollWidth > e.clientWidth + 2).map((e) => e.className);
         const over = slide.getBoundingClientRect().height - frame.getBoundingClientRect().height;
         const text = slide.innerText.trim().slice(0, 60);
-        found.push({ where: before, zoom: Number(slide.style.zoom), over, wide, text });
+        const own = ":is(h1, h2, h3, h4), :scope > .admonition > .admonition-title";
+        const carried = document.querySelector(".tf-stage .tf-title");
+        const shown = (e) => e.checkVisibility() && e.textContent.trim();
+        const titles = [carried, ...slide.querySelectorAll(own)].filter(shown).length;
+        const lone = slide.matches(".tf-slide-formula") && !slide.querySelector("p");
+        const zoom = Number(slide.style.zoom);
+        found.push({ where: before, zoom, over, wide, text, titles, lone });
         frame.dispatchEvent(new KeyboardEvent("keydown", { key: "ArrowRight", bubbles: true }));
     }
     return found;

@@ -72,8 +72,8 @@ PLANTED = {
 }
 ELSE = [
     "figures: cells have not been run",
-    "figures: 0 on the page, 1 in the notebook",
-    "figures: 0 numbered captions on the page, 1 in the notebook",
+    "figures: 3 on the page, 4 in the notebook",
+    "figures: 3 numbered captions on the page, 4 in the notebook",
     "download: gone.ipynb leads to no file",
 ]
 

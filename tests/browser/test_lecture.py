@@ -30,6 +30,7 @@ def test_a_figure_to_touch_is_alive_on_its_slide_and_keeps_what_was_set(visit: V
     field = page.locator(".tf-stage .tf-fields input").first
     while not field.count():
         page.keyboard.press("ArrowRight")
+    page.locator(".tf-stage summary", has_text="The numbers behind it").click()
     field.fill("2")
     field.press("Tab")
     said = page.locator(".tf-stage .tf-headline").inner_text()
@@ -95,11 +96,11 @@ def test_overview_and_notes_follow_the_slides(visit: Visit) -> None:
     page.keyboard.press("o")
     entries = page.locator(".tf-overview button")
     assert entries.count() == where(page)[1]
-    entries.nth(1).click()
-    assert where(page)[0] == 2
-    expect(notes.locator("h1")).to_have_text(entries.nth(1).text_content().partition(". ")[2])
+    entries.nth(2).click()
+    assert where(page)[0] == 3
+    expect(notes.locator("h1")).to_have_text(entries.nth(2).text_content().partition(". ")[2])
     expect(notes.locator(".tf-next")).to_contain_text("Next: ")
-    expect(notes.locator(".tf-clock")).to_contain_text("slide 2 of")
+    expect(notes.locator(".tf-clock")).to_contain_text("slide 3 of")
     assert notes.locator("article p").count()
 
 

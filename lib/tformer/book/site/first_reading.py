@@ -56,7 +56,7 @@ def fill(app: Sphinx, doctree: nodes.document) -> None:
 
 def _note(minutes: float) -> nodes.paragraph:
     said = f"May wait for a second reading; about {max(1, round(minutes))} min."
-    return nodes.paragraph("", said, classes=["tf-waits"])
+    return nodes.paragraph("", said, classes=["tf-may-wait"])
 
 
 def _link(section: nodes.section) -> nodes.reference:
