@@ -18,6 +18,16 @@ TIMES = 2000
 
 
 def _groups() -> Iterator[Case | Test]:
+    alone, curves, uneven = _by_draws()
+    yield curves  # first: here single runs, drawn, never stand at one place
+    yield from _by_hand()
+    yield alone
+    yield uneven
+    yield _between_two_slopes
+    yield _draws_with_rng
+
+
+def _by_hand() -> Iterator[Case]:
     small = "Both groups once: slope 1/2; the first one twice: 0; the second one twice: 1."
     given: dict[str, Any] = {"times": TIMES, "rng": np.random.default_rng(0)}
     pairs: dict[str, Any] = {"x": [0, 1, 1, 2], "y": [0, 0, 0, 1], "group": np.array([3, 3, 1, 1])}
@@ -38,7 +48,11 @@ def _groups() -> Iterator[Case | Test]:
     most: dict[str, Any] = {"x": [0, 1] * 7, "y": [0] * 11 + [1, 0, 1]}
     group = np.array([4, 4, 1, 1, 2, 2, 6, 6, 3, 3, 5, 5, 5, 5])
     yield case(**most, group=group, **often, want=2 / 3, why=six)
-    # the others by 400,000 draws
+
+
+def _by_draws() -> Iterator[Case]:
+    """Cases whose width is known by 400,000 draws."""
+    given: dict[str, Any] = {"times": TIMES, "rng": np.random.default_rng(0)}
     rng = np.random.default_rng(5)
     x, names = np.linspace(0, 4, 20), np.arange(20)
     alone = "Each run is a group of its own: the slope is that of all 20 drawn runs together."
@@ -68,8 +82,6 @@ def _groups() -> Iterator[Case | Test]:
     uneven = "All runs of a drawn group come along, however many; runs stand in any order."
     some: dict[str, Any] = {"x": x[shuffled], "y": y[shuffled], "group": group[shuffled]}
     yield case(**some, **given, want=0.5647, said="32 runs in 12 groups of 1 to 9", why=uneven)
-    yield _between_two_slopes
-    yield _draws_with_rng
 
 
 def _between_two_slopes(f: Answer) -> None:
