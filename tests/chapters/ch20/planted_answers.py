@@ -114,6 +114,14 @@ def _one_group_fewer(x, y, group, times, rng):
     return _width(x, y, group, times, rng, fewer=1)
 
 
+def _runs_by_polyfit(x, y, group, times, rng):
+    """Single runs drawn, and NumPy's own line, which warns where all stand at one place."""
+    drawn = rng.integers(len(x), size=(times, len(x)))
+    slopes = [np.polyfit(x[one], y[one], 1)[0] for one in drawn]
+    low, high = np.quantile(slopes, [0.025, 0.975])
+    return high - low
+
+
 def _groups_by_size(x, y, group, times, rng):
     return _width(x, y, group, times, rng, by_size=True)
 
@@ -174,6 +182,7 @@ MUTANTS = {
         "Which quantiles are yours?": (_between_2_and_98_percent, _between_3_and_97_percent),
         "One group too few was drawn": _one_group_fewer,
         "Larger groups were drawn more often": _groups_by_size,
+        "Single runs were drawn": _runs_by_polyfit,
         "it is `rng` that should draw": _with_a_seed_of_its_own,
         "something beside `rng` draws": _without_a_seed,
     },
