@@ -1,5 +1,6 @@
 """Matrices drawn as tables of coloured squares."""
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -151,8 +152,9 @@ def broken(
         y = i + 0.4 * (i > 0)
         look: Any = {"va": "center", "fontsize": 10}
         ax.text(-0.15, y + 0.5, name, ha="right", **look)
-        for j in np.flatnonzero(~np.isnan(weights)):
-            weight = float(weights[j])
+        for j, weight in enumerate(weights.tolist()):
+            if math.isnan(weight):
+                continue
             squares(ax, np.array([[weight]]), (j, y), WEIGHT, most=most)
             if wrong and name in wrong and wrong[name][j]:
                 mark(ax, j, y, missing=weight == 0)

@@ -182,7 +182,7 @@ MUTANTS = {
         "Which quantiles are yours?": (_between_2_and_98_percent, _between_3_and_97_percent),
         "One group too few was drawn": _one_group_fewer,
         "Larger groups were drawn more often": _groups_by_size,
-        "Single runs were drawn": _runs_by_polyfit,
+        "they say little more than 14 runs": _runs_by_polyfit,
         "it is `rng` that should draw": _with_a_seed_of_its_own,
         "something beside `rng` draws": _without_a_seed,
     },
