@@ -37,7 +37,7 @@ def machine(x):
         h = h + torch.relu(norm(h) @ A) @ B
     return norm(h) @ U, looks
 
-# Where a guess was wrong, every number that took part is moved a little.
+# Every number is moved a little, so that the right words become likelier.
 def train(steps, rate=0.008):
     adam = torch.optim.Adam(parameters, betas=(0.9, 0.99), fused=True)
     for t in range(steps):
