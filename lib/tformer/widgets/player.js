@@ -14,7 +14,7 @@ function player(label, names, { draw, tell, keep }) {
   let now = end, kept = end, running = false, waiting = 0, last = null;
   const play = button("", () => (running ? settle(now) : start()));
   const scrub = slider(label, { min: 0, max: end, step: 0.05 }, (moment) => settle(still() ? Math.round(moment) : moment));
-  const marks = names.map((name, i) => h("button", { type: "button", class: "tf-mark", tabindex: -1, click: () => settle(i) }, name));
+  const marks = names.map((name, i) => h("button", { type: "button", class: "tf-halt", tabindex: -1, click: () => settle(i) }, name));
   const el = h("div", { class: "tf-player", role: "group", "aria-label": "Steps" }, play,
     h("div", { class: "tf-scrub" }, scrub, h("div", { class: "tf-marks", style: `grid-template-columns: minmax(0, 1fr) repeat(${end - 1}, minmax(0, 2fr)) minmax(0, 1fr)` }, ...marks)));
   const show = (moment) => {

@@ -85,7 +85,7 @@ def test_numpy_computes_what_the_forty_lines_compute(again: dict) -> None:
 
 def test_the_dice_of_the_untrained_machine_are_those_of_the_forty_lines() -> None:
     names: dict = {}
-    exec(compile(FORTY.partition("# Where a guess")[0], "forty.py", "exec"), names)
+    exec(compile(FORTY.partition("# Every number")[0], "forty.py", "exec"), names)
     rows = TOLD.tokens()[:3, :-1]
     np.testing.assert_allclose(untrained().guesses(rows)[0], guesses(names, rows), atol=1e-12)
 
