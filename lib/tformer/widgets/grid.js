@@ -42,12 +42,6 @@ function allNumbers(root) {
   return el;
 }
 
-/** A part of a figure that is read on demand: folded, under a name. */
-const fold = (name, ...children) => h("details", { class: "tf-others" }, h("summary", {}, name), ...children);
-
-/** Folds and buttons below a figure, side by side until one is open. */
-const folds = (...children) => h("div", { class: "tf-folds" }, ...children);
-
 /** A choice among a few values of a trait, in one line of text. */
 function picked(model, trait, label, values, texts) {
   const el = h("select", { class: "tf-button", "aria-label": label, change: () => assign(model, { [trait]: values[el.selectedIndex] }) },

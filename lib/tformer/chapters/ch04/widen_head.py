@@ -42,7 +42,7 @@ class Column:
     at_query: float
 
 
-class WidenHead(BookWidget, uses="grid.js"):
+class WidenHead(BookWidget, uses="grid.js folds.js"):
     """Guess which scale goes dark, then widen the head and see.
 
     One word of a sentence asks all of them, through random matrices W_Q and W_K, always the same

@@ -19,7 +19,7 @@ REACH = {"window": (1, N), "prefix": (0, N), "document": (0, N - 1), "padding": 
 """The smallest and the largest value of each number that shapes a mask."""
 
 
-class MaskEditor(BookWidget, uses="hand_made.js grid.js"):
+class MaskEditor(BookWidget, uses="hand_made.js grid.js folds.js"):
     """Make a mask from parts or cell by cell, and see what it hides and what it lets through.
 
     Parameters

@@ -27,7 +27,7 @@ def _layer(name: str) -> list[Any]:
     return [name, heads]
 
 
-class HeadBrowser(BookWidget, uses="grid.js"):
+class HeadBrowser(BookWidget, uses="grid.js folds.js"):
     """The row of *it* in every head of a layer, and in their sum; heads can be switched off.
 
     Parameters
