@@ -23,7 +23,8 @@ def dominoes(names: dict[str, str], meet: list[tuple[str, str]]) -> Figure:
     names : how the name of a size is written.
     meet : pairs of shapes; a shape is two names with a blank between them.
     """
-    figure, ax = blank(6.2, 0.62 * len(meet) + 0.1)
+    width, height = 6 * WIDE_END + 1.7, 1.6 * len(meet) - 0.4
+    figure, ax = blank(0.42 * width, 0.42 * height)
     for i, (left, right) in enumerate(meet):
         y = 1.6 * i
         (rows, inner), (other, columns) = left.split(), right.split()
@@ -39,7 +40,7 @@ def dominoes(names: dict[str, str], meet: list[tuple[str, str]]) -> Figure:
         else:
             look: Any = {"ha": "center", "va": "center", "fontsize": 14, "color": KEY}
             ax.text(start - gap / 2, y + TALL / 2, "≠", **look)
-    ax.set(xlim=(-0.1, 6 * WIDE_END + 1.6), ylim=(1.6 * len(meet) - 0.5, -0.1))
+    ax.set(xlim=(-0.1, width - 0.1), ylim=(height - 0.1, -0.1))
     return figure
 
 
@@ -73,7 +74,8 @@ def stretched(row: np.ndarray, column: np.ndarray) -> Figure:
         f"({n}, 1)": (np.broadcast_to(column, (n, m)), np.zeros(n)[:, None] == np.arange(m)),
         f"({n}, {m})": (differences, np.ones((n, m), bool)),
     }
-    figure, ax = blank(6.4, 2.0)
+    size = 4.8 / (3 * m + 3)
+    figure, ax = blank(4.8, size * (n + 1.1))
     for i, (shape, (table, given)) in enumerate(shown.items()):
         x = i * (m + 1.4)
         last = i == len(shown) - 1
