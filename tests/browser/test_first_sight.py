@@ -57,6 +57,15 @@ def sight(root: Locator) -> dict[str, int]:
     return root.evaluate(SIGHT[SIGHT.index("(root)") :])
 
 
+def shows(root: Locator, least: int) -> bool:
+    """Whether so many numbers are seen soon: they fade in."""
+    for _ in range(50):
+        if sight(root)["numbers"] >= least:
+            return True
+        root.page.wait_for_timeout(100)
+    return False
+
+
 @every
 def test_a_figure_fits_on_one_screen(desk: Callable, kind: type[BookWidget]) -> None:
     if kind.__name__ not in HIGHER:
@@ -69,13 +78,13 @@ def test_few_numbers_at_first_sight_and_all_on_demand(desk: Callable, kind: type
     assert sight(root)["numbers"] <= NUMBERS[kind]
     row = root.locator(".tf-waiting:has(.tf-waits:not(:empty))").nth(3)
     row.hover()
-    assert sight(root)["numbers"] > NUMBERS[kind]
+    assert shows(root, NUMBERS[kind] + 1)
     root.page.mouse.move(0, 0)
     if kind is MaskEditor:
         root.get_by_text("The numbers").click()
     else:
         root.get_by_role("button", name="numbers", exact=True).click()
-    assert sight(root)["numbers"] >= NUMBERS[kind] + 5
+    assert shows(root, NUMBERS[kind] + 5)
 
 
 @pytest.mark.parametrize(
