@@ -8,7 +8,7 @@ from matplotlib.figure import Figure
 from matplotlib.patches import FancyArrowPatch, FancyBboxPatch
 
 from tformer import reference
-from tformer.figures.style import INK, KEY, QUIET, WEIGHT
+from tformer.figures.style import INK, QUIET, VERMILLION, WEIGHT
 from tformer.figures.tables import blank, squares
 
 TALL, WIDE_END = 1.0, 1.6
@@ -38,7 +38,7 @@ def dominoes(names: dict[str, str], meet: list[tuple[str, str]]) -> Figure:
             ax.text(end + 0.7, y + TALL / 2, "→", ha="center", va="center", fontsize=15)
             _domino(ax, (end + 1.4, y), (names[rows], names[columns]), (False, False), fits)
         else:
-            look: Any = {"ha": "center", "va": "center", "fontsize": 14, "color": KEY}
+            look: Any = {"ha": "center", "va": "center", "fontsize": 14, "color": VERMILLION}
             ax.text(start - gap / 2, y + TALL / 2, "≠", **look)
     ax.set(xlim=(-0.1, width - 0.1), ylim=(height - 0.1, -0.1))
     return figure
@@ -51,13 +51,13 @@ def _domino(
     inner: tuple[bool, bool],
     fits: bool,
 ) -> None:
-    (x, y), color = place, QUIET if fits else KEY
+    (x, y), color = place, QUIET if fits else VERMILLION
     body: Any = {"boxstyle": "round,pad=0,rounding_size=0.15", "facecolor": "none"}
     edge = FancyBboxPatch((x + 0.04, y), 2 * WIDE_END - 0.08, TALL, edgecolor=color, **body)
     ax.add_patch(edge)
     ax.plot([x + WIDE_END] * 2, [y + 0.15, y + TALL - 0.15], color=color, linewidth=1)
     for half, (name, touches) in enumerate(zip(halves, inner, strict=True)):
-        ink = (QUIET if fits else KEY) if touches else INK
+        ink = (QUIET if fits else VERMILLION) if touches else INK
         middle = x + (half + 0.5) * WIDE_END
         ax.text(middle, y + TALL / 2, name, ha="center", va="center", fontsize=13, color=ink)
         if touches and fits:
@@ -80,7 +80,9 @@ def stretched(row: np.ndarray, column: np.ndarray) -> Figure:
         x = i * (m + 1.4)
         last = i == len(shown) - 1
         most = 3 * float(np.abs(differences).max()) if last else 1.0
-        squares(ax, np.abs(table) if last else 0.4 * given, (x, 0), KEY if last else QUIET, most)
+        squares(
+            ax, np.abs(table) if last else 0.4 * given, (x, 0), VERMILLION if last else QUIET, most
+        )
         for (r, c), value in np.ndenumerate(table):
             ink = INK if given[r, c] else QUIET
             look: Any = {"ha": "center", "va": "center", "fontsize": 11, "color": ink}
@@ -113,7 +115,10 @@ def _shared(scores: np.ndarray, axis: int, title: str) -> Figure:
         ax.add_patch(FancyArrowPatch(*ends, shrinkA=0, shrinkB=0, **arrow))
     for r, total in enumerate(weights.sum(axis=-1)):
         wrong = abs(total - 1) > 1e-9
-        told: Any = {"color": KEY if wrong else INK, "fontweight": "bold" if wrong else "normal"}
+        told: Any = {
+            "color": VERMILLION if wrong else INK,
+            "fontweight": "bold" if wrong else "normal",
+        }
         ax.text(m + 0.2, r + 0.5, f"{total:.3g}", va="center", fontsize=11, **told)
         ax.text(-0.2, r + 0.5, f"query {r + 1}", ha="right", va="center", fontsize=11)
     ax.text(m + 0.2, -0.15, "sum", va="bottom", fontsize=11)
