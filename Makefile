@@ -172,7 +172,7 @@ launch: $(READY) ## Write what the launch buttons open, a branch of its own: mak
 teller: $(READY) ## Train the storyteller of chapters 14 to 17 again, in some ten minutes
 	$(PY) -m tformer.storyteller "$(or $(DIR),_teller)"
 
-sweep: $(READY) ## A law of one's own (chapter 20): 24 runs in minutes, PLAN=long in an hour; goes on if stopped
+sweep: $(READY) ## A law of one's own (chapter 20): 24 runs in minutes, PLAN=long in up to an hour; goes on if stopped
 	@$(PY) -m torch.distributed.run --standalone --nproc-per-node=$(or $(N),2) \
 	  -m tformer.experiments.scaling "$(SWEEP)" --plan $(PLAN)
 	@$(PY) -m tformer.experiments.scaling.report "$(SWEEP)" --plan $(PLAN)

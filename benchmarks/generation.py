@@ -21,7 +21,16 @@ from attention import ONE_THREAD, RESULTS, _machine
 from transformers import LlamaConfig, LlamaForCausalLM
 
 from tformer import fast, reference
-from tformer.chapters.ch15.speed import CONFIGURATION, FILE, LENGTHS, SIZES, costs, stored, whole
+from tformer.chapters.ch15.speed import (
+    CONFIGURATION,
+    FILE,
+    LENGTHS,
+    SIZES,
+    costs,
+    gains,
+    stored,
+    whole,
+)
 from tformer.models.generate import generate
 from tformer.models.names import named_by
 from tformer.parameters import tree_map
@@ -98,19 +107,21 @@ def table(found: dict[str, Any]) -> str:
         "Written by `python benchmarks/generation.py`, as is the file that chapter 15 draws.\n",
         f"{about['processor']}; one thread; Python {about['python']}, {packages}.\n",
         f"Greedy generation, {SIZES.n_layers} layers of width {SIZES.d_model}, float32.",
-        "Words a second (of the processor's time) for a text of so many words, and how many",
-        "times as fast as reading all words again for each. transformers has its own cache.\n",
-        "| words | NumPy, again | NumPy, cache | times | PyTorch, again | PyTorch, cache | times "
-        "| transformers, cache |",
-        "|--:|" + "--:|" * 7,
+        "With a cache and by reading all words again for each: milliseconds (of the processor's",
+        "time) for the word after so many, words a second for a text of so many, and how many",
+        "times as fast the cache is in both. transformers has its own cache.\n",
+        "| words | library | word, again | word, cache | times | text, again | text, cache | times |",
+        "|--:|:--" + "|--:" * 6 + "|",
     ]
     for n in TEXTS:
-        cells = []
         for name in ("NumPy", "PyTorch"):
-            full, cached = (n / whole(found[name][way], n) for way in ("full", "cached"))
-            cells += [f"{full:.1f}", f"{cached:.0f}", f"{cached / full:.1f}"]
-        theirs_ = n / found["transformers"][str(n)]
-        parts.append(f"| {n:,} | {' | '.join(cells)} | {theirs_:.0f} |")
+            word, text = gains(found[name], n)
+            one = [f"{found[name][way][LENGTHS.index(n)]:.2f}" for way in ("full", "cached")]
+            rate = [f"{n / whole(found[name][way], n):.1f}" for way in ("full", "cached")]
+            cells = [f"{n:,}", name, *one, f"{word:.1f}", *rate, f"{text:.1f}"]
+            parts.append(f"| {' | '.join(cells)} |")
+        rate_ = n / found["transformers"][str(n)]
+        parts.append(f"| {n:,} | transformers | | | | | {rate_:.1f} | |")
     return "\n".join(parts) + "\n"
 
 

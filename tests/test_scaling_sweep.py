@@ -110,9 +110,9 @@ def test_the_quick_sweep_makes_as_many_steps_in_each_run() -> None:
         assert plan.steps == 512
         assert plan.steps * plan.batch * LENGTH == plan.tokens
         assert plan.recipe.fused
-    assert sum(plan.flops for plan in plans) < sum(plan.flops for plan in SWEEP) / 10
+    assert sum(plan.flops for plan in plans) < sum(plan.flops for plan in SWEEP) / 5
     assert out.n > max(plan.n for plan in plans)
-    assert out.tokens > max(plan.tokens for plan in plans)
+    assert out.flops > max(plan.flops for plan in plans)
     assert not {plan.name for plan in plans} & {plan.name for plan in grid((4, 8), (2**16, 2**18))}
 
 

@@ -16,7 +16,7 @@ import numpy as np
 from tformer.configuration import Configuration
 from tformer.models.sizes import Sizes
 
-__all__ = ["CONFIGURATION", "FILE", "LENGTHS", "SIZES", "costs", "stored", "whole"]
+__all__ = ["CONFIGURATION", "FILE", "LENGTHS", "SIZES", "costs", "gains", "stored", "whole"]
 
 FILE = Path(__file__).with_name("speed.json")
 SIZES = Sizes(605, 128, 4, 4, 344, biased=False, gated=True, tied=False)
@@ -62,3 +62,18 @@ def costs(
 def whole(milliseconds: list[float], n: int) -> float:
     """Seconds for a text of n words, from the costs of some, by straight lines between them."""
     return float(np.interp(np.arange(1, n + 1), LENGTHS, milliseconds).sum() / 1e3)
+
+
+def gains(found: dict[str, list[float]], n: int) -> tuple[float, float]:
+    """How many times as fast a cache makes the word after n words, and a text of n words.
+
+    Parameters
+    ----------
+    found : dict
+        What `costs` returns.
+    n : int
+        One of `LENGTHS`.
+    """
+    place = LENGTHS.index(n)
+    word = found["full"][place] / found["cached"][place]
+    return word, whole(found["full"], n) / whole(found["cached"], n)

@@ -69,14 +69,14 @@ def quick() -> Figure:
     """The runs of the quick sweep with their law, and the law of the chapter (dashed)."""
     runs = brief.sweep()
     figure, ax = panel(5.6, 3.8)
-    at = np.geomspace(2**14, 2**19, 60)
+    at = np.geomspace(2**14, 2**22, 60)
     for n, color in zip(np.unique(runs.n)[[0, 1, 3, 5]], COLORS, strict=True):
         these = runs.n == n
         ax.plot(runs.d[these], runs.loss[these], "o", color=color, markersize=6)
         ax.plot(at, brief.law().loss(n, at), color=color, label=f"N = {n:,.0f}")
         ax.plot(at, measured.law().loss(n, at), "--", color=color, linewidth=1)
     ax.set(xscale="log", yscale="log", xlabel="tokens D", ylabel="excess, nats a token")
-    ticks = (0.05, 0.1, 0.2, 0.5)
+    ticks = (0.03, 0.05, 0.1, 0.2, 0.5)
     ax.set_yticks(ticks, [f"{tick:g}" for tick in ticks])
     ax.minorticks_off()
     label_ends(ax)

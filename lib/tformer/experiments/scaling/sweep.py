@@ -48,7 +48,7 @@ LENGTH = 32
 """Tokens that are read in each text."""
 WIDTHS, TOKENS = (4, 8, 16, 32, 64, 96), (2**16, 2**18, 2**20, 2**22)
 """The 24 runs of the chapter."""
-QUICK_WIDTHS, QUICK_TOKENS = (12, 16, 20, 24, 32, 48), (2**15, 2**16, 2**17, 2**18)
+QUICK_WIDTHS, QUICK_TOKENS = (12, 16, 20, 24, 32, 48), (2**15, 2**17, 2**19, 2**21)
 """The 24 runs of the quick sweep."""
 DRAWN = 256
 """About so many texts are drawn at once, which takes less time than one by one."""
@@ -194,7 +194,7 @@ class Sweep(NamedTuple):
 
 
 SWEEPS = {
-    "quick": Sweep(grid(QUICK_WIDTHS, QUICK_TOKENS, QuickPlan), QuickPlan(64, 2**19)),
+    "quick": Sweep(grid(QUICK_WIDTHS, QUICK_TOKENS, QuickPlan), QuickPlan(64, 2**21)),
     "long": Sweep(grid(WIDTHS, TOKENS), Plan(128, 2**22)),
 }
 """By name. The long one is the chapter's."""
