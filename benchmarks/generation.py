@@ -1,12 +1,11 @@
 """Measure writing: python benchmarks/generation.py [table]
 
-One more word after 1 to 1,000 others, with a cache of the words before and by reading all of them
-again, ours in NumPy and in PyTorch; and whole texts by the package transformers, with its cache,
-from the same parameters. Written to the file that chapter 15 draws and to benchmarks/generation.md.
+One more word after 1 to 1,000 others, and texts written from first to last, with a cache of the
+words before and by reading all of them again, ours in NumPy and in PyTorch; and texts by the
+package transformers, with its cache, from the same parameters. Written to the file that chapter 15
+draws and to benchmarks/generation.md.
 
-Both ways are timed in turns, a word each, and the least counts; the time is that of the processor,
-since the machine may be busy. A text of 256 or 1,000 words is the sum of its words, with straight
-lines between those that were timed.
+The time is that of the processor, since the machine may be busy.
 """
 
 import json
@@ -26,16 +25,17 @@ from tformer.chapters.ch15.speed import (
     FILE,
     LENGTHS,
     SIZES,
+    TEXTS,
     costs,
     gains,
     stored,
-    whole,
+    written,
 )
 from tformer.models.generate import generate
 from tformer.models.names import named_by
 from tformer.parameters import tree_map
 
-TEXTS, TURNS = (256, 1000), 3
+TURNS = 3
 
 
 def theirs() -> LlamaForCausalLM:
@@ -65,11 +65,15 @@ def measure() -> dict[str, Any]:
     text = np.random.default_rng(0).integers(0, SIZES.n_vocab, max(LENGTHS))
     found: dict[str, Any] = {"machine": _machine("cpu")}
     with torch.no_grad():
-        for name, module, wrap in (
-            ("NumPy", reference, lambda x: x),
-            ("PyTorch", fast, torch.from_numpy),
+        for name, module, wrap, together in (
+            ("NumPy", reference, lambda x: x, np.concatenate),
+            ("PyTorch", fast, torch.from_numpy, torch.cat),
         ):
-            found[name] = ways(module, tree_map(wrap, ours), wrap(text))
+            p, words = tree_map(wrap, ours), wrap(text)
+            found[name] = ways(module, p, words)
+            found[name]["written"] = {
+                str(n): written(module, p, words[:1], n, together) for n in TEXTS
+            }
         found["transformers"] = {str(n): others(model, n) for n in TEXTS}
     words = [*generate(reference.cached_decoder, text[:1], ours, CONFIGURATION, 40)]
     start = torch.from_numpy(text[None, :1])
@@ -78,7 +82,7 @@ def measure() -> dict[str, Any]:
     return found
 
 
-def ways(module: Any, p: Any, text: Any) -> dict[str, list[float]]:
+def ways(module: Any, p: Any, text: Any) -> dict[str, Any]:
     """One more word with a cache, and by a full pass."""
 
     def cached(n: int) -> Any:
@@ -110,14 +114,14 @@ def table(found: dict[str, Any]) -> str:
         "With a cache and by reading all words again for each: milliseconds (of the processor's",
         "time) for the word after so many, words a second for a text of so many, and how many",
         "times as fast the cache is in both. transformers has its own cache.\n",
-        "| words | library | word, again | word, cache | times | text, again | text, cache | times |",
+        "| words | library | word, again | cache | times | text, again | cache | times |",
         "|--:|:--" + "|--:" * 6 + "|",
     ]
     for n in TEXTS:
         for name in ("NumPy", "PyTorch"):
             word, text = gains(found[name], n)
             one = [f"{found[name][way][LENGTHS.index(n)]:.2f}" for way in ("full", "cached")]
-            rate = [f"{n / whole(found[name][way], n):.1f}" for way in ("full", "cached")]
+            rate = [f"{n / found[name]['written'][str(n)][way]:.1f}" for way in ("full", "cached")]
             cells = [f"{n:,}", name, *one, f"{word:.1f}", *rate, f"{text:.1f}"]
             parts.append(f"| {' | '.join(cells)} |")
         rate_ = n / found["transformers"][str(n)]

@@ -20,7 +20,17 @@ from tformer.tokens.learn import learn
 from tformer.training import Recipe, train
 from tformer.world.stories import Stories
 
-__all__ = ["BATCH", "CONFIGURATION", "CONTEXT", "RECIPE", "asked", "losses", "sizes", "trained"]
+__all__ = [
+    "BATCH",
+    "CONFIGURATION",
+    "CONTEXT",
+    "RECIPE",
+    "asked",
+    "batches",
+    "losses",
+    "sizes",
+    "trained",
+]
 
 CONTEXT, BATCH, N_MERGES, SEED, EVERY = 128, 32, 512, 0, 25
 CONFIGURATION = Configuration(norm="rms", activation="silu", positions="rope")
@@ -30,9 +40,10 @@ UNREAD = ("cure", "patient")
 Asked = tuple[np.ndarray, np.ndarray, np.ndarray]
 
 
-def sizes(n_vocab: int) -> Sizes:
-    """How large it is."""
-    return Sizes(n_vocab, 64, 2, 4, 176, biased=False, gated=True, tied=False)
+def sizes(n_vocab: int, width: int = 64) -> Sizes:
+    """How large it is; in another width with heads of 16, or one, and d_ff in proportion."""
+    heads = max(1, width // 16)
+    return Sizes(n_vocab, width, 2, heads, 11 * width // 4, biased=False, gated=True, tied=False)
 
 
 def learnt() -> list[str]:
@@ -40,12 +51,12 @@ def learnt() -> list[str]:
     return [str(merge) for merge in learn(text_of(parted()[0]), N_MERGES)]
 
 
-def batches(bpe: BPE) -> Any:
+def batches(bpe: BPE, seed: int = SEED) -> Any:
     """The rows of each step: a function of the step, as `train` asks for."""
     tales = Tales(bpe, parted()[0])
 
     def batch(step: int) -> tuple[np.ndarray, ...]:
-        rng = np.random.default_rng((SEED, step))
+        rng = np.random.default_rng((seed, step))
         return next_tokens(tales.rows(rng, BATCH, CONTEXT + 1))
 
     return batch

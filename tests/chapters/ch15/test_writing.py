@@ -1,6 +1,7 @@
 """What the storyteller writes: searches again, mistakes, and what is stored."""
 
 import itertools
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -8,6 +9,7 @@ import pytest
 from tformer import reference
 from tformer.chapters.ch15 import figures, real, speculation, speed, writing, wrong
 from tformer.models.generate import generate
+from tformer.models.sizes import initialise
 from tformer.pretrained import available
 from tformer.storyteller import load
 
@@ -72,11 +74,30 @@ def test_the_split_of_a_proposal_adds_up_to_the_target() -> None:
         assert [a + b for a, b in zip(kept, replaced, strict=True)] == p
 
 
-def test_costs_between_those_measured_are_on_straight_lines() -> None:
-    assert speed.whole([float(n) for n in speed.LENGTHS], 1000) == pytest.approx(500.5, abs=1e-9)
+def test_what_is_stored_of_writing_is_whole() -> None:
     stored = speed.stored()
     for name, way in itertools.product(("NumPy", "PyTorch"), ("full", "cached")):
         assert len(stored[name][way]) == len(speed.LENGTHS)
+        assert [*stored[name]["written"]] == [*map(str, speed.TEXTS)]
+    for name, n in itertools.product(("NumPy", "PyTorch"), speed.TEXTS):
+        word, text = speed.gains(stored[name], n)
+        assert 1 < text < word
+
+
+def test_a_text_is_timed_that_both_ways_write_alike() -> None:
+    p = initialise(speed.SIZES, speed.CONFIGURATION, np.random.default_rng(0))
+    first = np.array([3])
+    found = speed.written(reference, p, first, 6, np.concatenate)
+    assert {*found} == {"full", "cached"}
+    assert min(found.values()) > 0
+
+    def others(*arguments: object) -> tuple[np.ndarray, object]:
+        logits, caches = reference.cached_decoder(*arguments)  # type: ignore[arg-type]
+        return -logits, caches
+
+    broken = SimpleNamespace(decoder=reference.decoder, cached_decoder=others)
+    with pytest.raises(ValueError, match="other words"):
+        speed.written(broken, p, first, 6, np.concatenate)
 
 
 @pytest.mark.skipif(not available(), reason="the real model is not on this machine: make model")

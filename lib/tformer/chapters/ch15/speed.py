@@ -14,15 +14,29 @@ from typing import Any
 import numpy as np
 
 from tformer.configuration import Configuration
+from tformer.models.generate import generate
 from tformer.models.sizes import Sizes
 
-__all__ = ["CONFIGURATION", "FILE", "LENGTHS", "SIZES", "costs", "gains", "stored", "whole"]
+__all__ = [
+    "CONFIGURATION",
+    "FILE",
+    "LENGTHS",
+    "SIZES",
+    "TEXTS",
+    "costs",
+    "gains",
+    "stored",
+    "written",
+]
 
 FILE = Path(__file__).with_name("speed.json")
 SIZES = Sizes(605, 128, 4, 4, 344, biased=False, gated=True, tied=False)
 CONFIGURATION = Configuration(norm="rms", activation="silu", positions="rope", pairing="half")
 LENGTHS = (1, 32, 64, 128, 256, 400, 550, 700, 850, 1000)
 """How many words stand before the word that is timed, and this word."""
+TEXTS = (32, 256, 1000)
+"""Texts of so many words were written from first to last."""
+ROW = 20
 
 
 def stored() -> dict[str, Any]:
@@ -37,7 +51,8 @@ def costs(
 ) -> dict[str, list[float]]:
     """Milliseconds of the processor for one more word at each of `LENGTHS`, both ways.
 
-    They take turns, and the least of each counts.
+    They take turns, and the least of each counts. In a turn a word with the cache is written `ROW`
+    times in a row, as in a text, where the passes over all words would not come between.
 
     Parameters
     ----------
@@ -50,30 +65,54 @@ def costs(
         each = {"cached": cached(n), "full": full(n)}
         least = dict.fromkeys(each, np.inf)
         for _ in range(turns):
-            for name, run in each.items():
+            for name in ["full", *["cached"] * ROW]:
                 start = time.process_time()
-                run()
+                each[name]()
                 least[name] = min(least[name], time.process_time() - start)
         for name, seconds in least.items():
             found[name].append(round(1e3 * seconds, 3))
     return found
 
 
-def whole(milliseconds: list[float], n: int) -> float:
-    """Seconds for a text of n words, from the costs of some, by straight lines between them."""
-    return float(np.interp(np.arange(1, n + 1), LENGTHS, milliseconds).sum() / 1e3)
+def written(
+    module: Any, parameters: Any, first: Any, n: int, together: Callable[..., Any]
+) -> dict[str, float]:
+    """Seconds of the processor in which a text of n words is written after a first one, both ways.
+
+    Parameters
+    ----------
+    module : module
+        `reference` or `fast`.
+    parameters : ModelParameters
+    first : (1,) integer array
+    n : int
+    together : callable
+        Takes a list of arrays; returns them one after the other.
+    """
+
+    def again(tokens: Any, parameters: Any, c: Configuration, before: Any) -> tuple[Any, Any]:
+        words = tokens if before is None else together([before, tokens])
+        return module.decoder(words, parameters, c), words
+
+    found, texts = {}, []
+    for way, reader in (("full", again), ("cached", module.cached_decoder)):
+        start = time.process_time()
+        texts.append([*generate(reader, first, parameters, CONFIGURATION, n)])
+        found[way] = round(time.process_time() - start, 4)
+    if texts[0] != texts[1]:
+        raise ValueError("with the cache other words are written")
+    return found
 
 
-def gains(found: dict[str, list[float]], n: int) -> tuple[float, float]:
+def gains(found: dict[str, Any], n: int) -> tuple[float, float]:
     """How many times as fast a cache makes the word after n words, and a text of n words.
 
     Parameters
     ----------
     found : dict
-        What `costs` returns.
+        What is stored of a library.
     n : int
-        One of `LENGTHS`.
+        One of `TEXTS`.
     """
-    place = LENGTHS.index(n)
-    word = found["full"][place] / found["cached"][place]
-    return word, whole(found["full"], n) / whole(found["cached"], n)
+    place, text = LENGTHS.index(n), found["written"][str(n)]
+    return found["full"][place] / found["cached"][place], text["full"] / text["cached"]

@@ -130,8 +130,8 @@ def _last(found: dict[str, Any], layers: int) -> np.ndarray:
     "exm-storyteller-veto",
     "numeric",
     mutants={
-        "head 2 looks at the animal in both": {"forbidden": 0.904},
-        "without head 2 the answer stays": {"without": -12.85},
+        "head 3 looks at the animal in both": {"forbidden": 0.904},
+        "without head 3 the answer stays": {"without": -12.85},
     },
     scope="the storyteller, two tales, four heads of its first layer",
 )
@@ -145,15 +145,15 @@ def veto_example(forbidden: float = 0.008, without: float = 0.48) -> str:
     }
     for (trouble, head), stated in want.items():
         got = [*veto.looks(trouble, head).values()]
-        require(near(got, stated, 6e-4), f"head {head}, {trouble}: {np.round(got, 4)}")
+        require(near(got, stated, 6e-4), f"head {head + 1}, {trouble}: {np.round(got, 4)}")
     for trouble, odds, silent in (("tired", 13.13, 6.55), ("wide", -12.85, without)):
         whole = veto.odds(veto.read(trouble))
         cut = veto.odds(veto.read(trouble, veto.silent(2)))
         require(near(whole, odds, 6e-3), f"{trouble}: log-odds {whole:.3f}")
-        require(near(cut, silent, 6e-3), f"{trouble}, head 2 silent: log-odds {cut:.3f}")
+        require(near(cut, silent, 6e-3), f"{trouble}, head 3 silent: log-odds {cut:.3f}")
     said = max(veto.chances(veto.read("wide", veto.silent(2))))
-    require(said < 0.01, f"without head 2 one of the nouns has {said:.3f} with wide")
-    return "head 2: animal .904, or wide .991; log-odds 13.13 and −12.85, without it 6.55 and .48"
+    require(said < 0.01, f"without head 3 one of the nouns has {said:.3f} with wide")
+    return "head 3: animal .904, or wide .991; log-odds 13.13 and −12.85, without it 6.55 and .48"
 
 
 @claim(

@@ -74,7 +74,7 @@ def head_sum(
     "numeric",
     mutants={
         "silence takes away the own part": {"left": (11.82, -10.31)},
-        "head 2 brings most of it itself": {"own_part": (6.59, -13.33)},
+        "head 3 brings most of it itself": {"own_part": (6.59, -13.33)},
     },
     scope="the storyteller, two tales, eleven parts each",
 )
@@ -89,13 +89,13 @@ def own_part(
         total = sum(part.own for part in parts.values())
         require(near(total, odds, 1e-9), f"{name}: the parts add up to {total:.4f}")
         require(near(odds, whole[i], 6e-3), f"{name}: log-odds {odds:.3f}")
-        head, last = parts["layer 1, head 2"], parts["feed-forward 2"]
-        require(near(head.own, own_part[i], 6e-3), f"{name}: head 2 adds {head.own:.3f}")
+        head, last = parts["layer 1, head 3"], parts["feed-forward 2"]
+        require(near(head.own, own_part[i], 6e-3), f"{name}: head 3 adds {head.own:.3f}")
         require(near(odds - head.lost, left[i], 6e-3), f"{name}: {odds - head.lost:.3f} is left")
         require(near(last.own, fed[i], 6e-3), f"{name}: the last layer adds {last.own:.3f}")
         if name == "tired":
-            head = parts["layer 1, head 0"]
-            require(near(head.own, 0.11, 6e-3), f"head 0 adds {head.own:.3f}")
+            head = parts["layer 1, head 1"]
+            require(near(head.own, 0.11, 6e-3), f"head 1 adds {head.own:.3f}")
             require(near(odds - head.lost, 4.93, 6e-3), f"{odds - head.lost:.3f} is left")
     return "own parts 1.31, −2.54, 0.11; left 6.55, 0.48, 4.93; the last layer 11.40, −7.81"
 

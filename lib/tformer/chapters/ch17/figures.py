@@ -122,7 +122,7 @@ def vetoes() -> Figure:
         squares(ax, np.array([[found[word] for word in watched]]), (0, y), WEIGHT, most=1.0)
         for t, word in enumerate(watched):
             ax.text(t + 0.5, y + 0.5, _short(found[word], 3), **LOOK)
-        label = f"head {head}, {trouble}"
+        label = f"head {head + 1}, {trouble}"
         ax.text(-0.08, y + 0.5, label, ha="right", va="center", fontsize=11)
     for t, word in enumerate(watched):
         ax.text(t + 0.5, -0.1, word, ha="center", va="bottom", fontsize=11)

@@ -63,7 +63,7 @@ def parts(name: str) -> tuple[Part, ...]:
         added = reference.head_outputs(found[f"blocks.{i}.heads"], block.heads)[:, -1] @ says
         for h, own in enumerate(added):
             gone = lost(f"blocks.{i}.heads", (..., h, -1, slice(None)))
-            told.append(Part(f"layer {i + 1}, head {h}", float(own), gone))
+            told.append(Part(f"layer {i + 1}, head {h + 1}", float(own), gone))
         fed, where = found[f"blocks.{i}.feed_forward"][-1], f"blocks.{i}.feed_forward"
         told.append(
             Part(f"feed-forward {i + 1}", float(fed @ says), lost(where, (..., -1, slice(None))))

@@ -1,0 +1,81 @@
+"""The storyteller in other widths: what each of them knows at the end of its training.
+
+``python -m tformer.chapters.ch20.widths`` trains them all and writes `widths.csv`; the tests begin
+one training again.
+"""
+
+from __future__ import annotations
+
+import csv
+import sys
+from functools import cache
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import numpy as np
+
+from tformer.experiments.scaling import columns
+from tformer.storyteller import load
+from tformer.storyteller.tales import KINDS, parted
+
+__all__ = ["SEEDS", "STEPS", "WIDTHS", "ended", "stored"]
+
+FILE = Path(__file__).with_name("widths.csv")
+WIDTHS, SEEDS, STEPS, RATE = (4, 6, 8, 12, 16, 24, 32, 64), 3, 1000, 0.192
+"""The rate is that of the storyteller at its width of 64, and goes as one over the width."""
+
+
+def ended(width: int, seed: int, steps: int = STEPS) -> dict[str, float]:
+    """Train one from its first step to its last.
+
+    Returns
+    -------
+    dict
+        The mean loss over 256 tales of each kind of word and of all words, in nats.
+    """
+    import torch
+
+    from tformer import fast
+    from tformer.experiments.threads import one_thread
+    from tformer.models.sizes import initialise
+    from tformer.parameters import tree_map
+    from tformer.storyteller.training import CONFIGURATION, asked, batches, losses, sizes
+    from tformer.training import Recipe, train
+
+    bpe = load().tokens
+    drawn = initialise(sizes(bpe.n_vocab, width), CONFIGURATION, np.random.default_rng(seed))
+    tensors = tree_map(lambda x: torch.from_numpy(x.astype(np.float32)), drawn)
+    module = fast.Module(fast.decoder, tensors, configuration=CONFIGURATION)
+    recipe = Recipe(steps, RATE / width, warmup=steps // 10)
+    with one_thread(), TemporaryDirectory() as folder:
+        for _ in train(module, batches(bpe, seed), recipe, Path(folder), every=steps, bar=False):
+            pass
+        questions = asked(bpe, parted()[0])
+        found = losses(module, questions)
+    many = np.array([(questions[2] == i).sum() for i in range(len(KINDS))])
+    return found | {"all": float(many @ [found[kind] for kind in KINDS] / many.sum())}
+
+
+@cache
+def stored(kind: str) -> np.ndarray:
+    """The loss of a kind of word, or of all, (widths, seeds), as it was measured."""
+    (loss,) = columns(FILE, kind)
+    return loss.reshape(len(WIDTHS), SEEDS)
+
+
+def main() -> None:
+    """Train them all, and write what came out."""
+    rows = []
+    for width in WIDTHS:
+        for seed in range(SEEDS):
+            rows.append({"width": width, "seed": seed, **ended(width, seed)})
+            sys.stdout.write(f"{rows[-1]}\n")
+            sys.stdout.flush()
+    with FILE.open("w", encoding="utf-8", newline="") as file:
+        table = csv.DictWriter(file, rows[0].keys(), lineterminator="\n")
+        table.writeheader()
+        table.writerows({k: f"{v:.6g}" for k, v in row.items()} for row in rows)
+
+
+if __name__ == "__main__":
+    main()
