@@ -5,11 +5,12 @@ from __future__ import annotations
 import numpy as np
 from matplotlib.figure import Figure
 
-from tformer.chapters.ch20 import budgets, measured, plateaus
+from tformer.chapters.ch20 import budgets, measured, plateaus, widths
 from tformer.chapters.ch20 import quick as brief
 from tformer.figures.style import BLUE, GREEN, INK, ORANGE, QUIET, VERMILLION, label_ends, panel
+from tformer.storyteller.tales import NAMES
 
-__all__ = ["ours", "plateau", "quick"]
+__all__ = ["ours", "plateau", "quick", "sizes"]
 
 COLORS = (VERMILLION, ORANGE, GREEN, BLUE)
 
@@ -60,6 +61,22 @@ def plateau() -> Figure:
     ax.plot(ends, scale / ends**exponent, "o", color=BLUE, markersize=6)
     ax.set(xscale="log", yscale="log", xlabel="steps", ylabel="loss, nats", ylim=(1e-3, 9))
     ax.set_xticks([25, 50, 100, 200, 500, 1000], ["25", "50", "100", "200", "500", "1000"])
+    ax.minorticks_off()
+    ax.legend(fontsize=11, loc="lower left")
+    return figure
+
+
+def sizes() -> Figure:
+    """Losses of three kinds of word at the end of training, against width: runs and medians."""
+    figure, ax = panel(4.8, 3.6)
+    at = np.array(widths.WIDTHS)
+    for i, (kind, color) in enumerate(zip(plateaus.TOLD, (BLUE, GREEN, VERMILLION), strict=True)):
+        loss, moved = widths.stored(kind), at * 1.04 ** (i - 1)
+        ax.plot(np.repeat(moved, widths.SEEDS), loss.ravel(), "o", color=color, markersize=4)
+        ax.plot(moved, np.median(loss, axis=1), color=color, label=plateaus.TOLD[kind])
+    ax.axhline(np.log(len(NAMES)), color=QUIET, linestyle="--", linewidth=1)
+    ax.set(xscale="log", yscale="log", xlabel="width", ylabel="loss, nats", ylim=(5e-5, 9))
+    ax.set_xticks(at, [str(width) for width in at])
     ax.minorticks_off()
     ax.legend(fontsize=11, loc="lower left")
     return figure
