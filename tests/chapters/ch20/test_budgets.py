@@ -3,15 +3,15 @@
 import numpy as np
 import pytest
 
-from tformer.chapters.ch20 import budgets, measured, plateaus
+from tformer.chapters.ch20 import budgets, figures_deeper, measured, plateaus, widths
 from tformer.chapters.ch20.parabolas import vertex
 from tformer.experiments.scaling import Law
 
 
 def test_the_runs_of_a_budget_have_that_budget() -> None:
-    for k, widths in budgets.WIDTHS.items():
+    for k, some in budgets.WIDTHS.items():
         runs = budgets.ours(k)
-        assert [*runs.n] == [24 * width**2 for width in widths]
+        assert [*runs.n] == [24 * width**2 for width in some]
         assert 6 * runs.n * runs.d == pytest.approx(budgets.compute(k), rel=2e-3)
     assert budgets.compute(3) == 6 * 384 * 2**22
 
@@ -62,3 +62,19 @@ def test_the_power_law_goes_through_both_ends() -> None:
     steps, loss = plateaus.losses("patient")
     assert [*steps[:3]] == [25, 50, 75]
     assert len(loss) == 140
+
+
+def test_a_narrow_storyteller_trained_again_guesses_the_name_as_well() -> None:
+    found = widths.ended(4, 0)
+    for kind, loss in found.items():
+        assert loss == pytest.approx(widths.stored(kind)[0, 0], abs=0.02), kind
+
+
+def test_dots_are_trainings_and_lines_their_medians() -> None:
+    ax = figures_deeper.sizes().axes[0]
+    for kind, dots, line in zip(plateaus.TOLD, ax.lines[::2], ax.lines[1::2], strict=False):
+        loss = widths.stored(kind)
+        np.testing.assert_array_equal(dots.get_ydata(), loss.ravel())
+        np.testing.assert_array_equal(line.get_ydata(), np.sort(loss)[:, 1])
+        assert line.get_xdata() == pytest.approx(widths.WIDTHS, rel=0.05)
+        assert loss.shape == (8, widths.SEEDS)

@@ -245,6 +245,8 @@ def _misled() -> Iterator[Case]:
             The bias is what is seen less what is true; yours has the other sign.
         seen - power, line - third → seen, line - third
             You return the exponent that is seen; how far is it off?
+        seen - power, line - third → -seen - power, line - third
+            The slope of the line is negative; the exponent is the slope with the other sign.
         seen - power, line - third → seen / power - 1, line - third
             That is the bias as a share of the exponent.
         seen - power, line - third → seen - power, third - line

@@ -1,10 +1,10 @@
-"""The claims of chapter 20 on budgets of our own, and on a loss that stands still and falls."""
+"""The claims of chapter 20 on budgets of our own, and on losses that stand still and fall."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from tformer.chapters.ch20 import budgets, measured, plateaus
+from tformer.chapters.ch20 import budgets, measured, plateaus, widths
 from tformer.claims.registry import claim, require
 from tformer.claims.tools import near
 from tformer.experiments.scaling import fit
@@ -84,3 +84,28 @@ def plateau(
     require(near(both, (3.043, 0.013), 6e-4), f"said and measured: {np.round(both, 4)}")
     require(near(plateaus.against(kind, 250), both, 1e-9), f"the page prints others than {both}")
     return "the stored losses to .0006 nats; the power law by a line through two logarithms"
+
+
+@claim(
+    "exm-widths",
+    "numeric",
+    mutants={
+        "half as many names": {"names": 12},
+        "known from width 8 on": {"known": 8},
+        "who is helped, at width 12": {"at": 12},
+    },
+    scope="24 trainings of 1,000 steps; losses on 256 tales",
+)
+def against_width(names: int = len(NAMES), known: int = 12, at: int = 16) -> str:
+    """The stored losses, by width; the tests make one of the trainings again."""
+    again, helped = (
+        dict(zip(widths.WIDTHS, np.sort(widths.stored(kind)), strict=True))
+        for kind in ("name again", "patient")
+    )
+    over = again[4] - np.log(names)
+    require((over > 0).all() and (over < 0.05).all(), f"width 4, over a guess: {np.round(over, 3)}")
+    require(near(again[6], (0.009, 0.025, 0.716), 6e-4), f"width 6: {np.round(again[6], 4)}")
+    most = max(loss[-1] for width, loss in again.items() if width >= known)
+    require(most < 1e-3, f"from width {known} on up to {most:.4f}")
+    require(near(helped[at], (0.145, 0.388, 2.206), 6e-4), f"helped: {np.round(helped[at], 4)}")
+    return "the stored losses to .0006 nats, and a guess among the names"
