@@ -75,7 +75,7 @@ def sizes() -> Figure:
         ax.plot(np.repeat(moved, widths.SEEDS), loss.ravel(), "o", color=color, markersize=4)
         ax.plot(moved, np.median(loss, axis=1), color=color, label=plateaus.TOLD[kind])
     ax.axhline(np.log(len(NAMES)), color=QUIET, linestyle="--", linewidth=1)
-    ax.set(xscale="log", yscale="log", xlabel="width", ylabel="loss, nats", ylim=(5e-5, 9))
+    ax.set(xscale="log", yscale="log", xlabel="width", ylabel="loss, nats", ylim=(1e-7, 9))
     ax.set_xticks(at, [str(width) for width in at])
     ax.minorticks_off()
     ax.legend(fontsize=11, loc="lower left")
