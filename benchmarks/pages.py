@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 import machine
-from playwright.sync_api import Browser, Page, Route, sync_playwright
+from playwright.sync_api import Browser, Page, Route, TimeoutError, sync_playwright
 
 from tformer.book import find_root
 
@@ -120,13 +120,22 @@ def _page(browser: Browser, address: str, width: int, repeats: int) -> dict[str,
 def _fresh(browser: Browser, width: int) -> Iterator[Page]:
     """A page that has nothing in its cache."""
     context = browser.new_context(viewport={"width": width, "height": SIZES[width]})
-    context.set_default_timeout(180_000)
+    context.set_default_timeout(60_000)
     yield context.new_page()
     context.close()
 
 
-def _slowly(browser: Browser, address: str, width: int) -> dict[str, Any]:
-    """What is moved, and when something is seen, on a slow line."""
+def _slowly(browser: Browser, address: str, width: int, tries: int = 3) -> dict[str, Any]:
+    """What is moved, and when something is seen, on a slow line; what hangs is begun anew."""
+    try:
+        return _loaded(browser, address, width)
+    except TimeoutError:
+        if tries == 1:
+            raise
+        return _slowly(browser, address, width, tries - 1)
+
+
+def _loaded(browser: Browser, address: str, width: int) -> dict[str, Any]:
     moved: list[float] = []
     with _fresh(browser, width) as page:
         session = page.context.new_cdp_session(page)
