@@ -1,6 +1,6 @@
 """Measure writing: python benchmarks/generation.py [table]
 
-One more word after 1 to 1,000 others, and texts written from first to last, with a cache of the
+The 1st to the 1,000th word of a text, and texts written from first to last, with a cache of the
 words before and by reading all of them again, ours in NumPy and in PyTorch; and texts by the
 package transformers, with its cache, from the same parameters. Written to the file that chapter 15
 draws and to benchmarks/generation.md.
@@ -112,7 +112,7 @@ def table(found: dict[str, Any]) -> str:
         f"{about['processor']}; one thread; Python {about['python']}, {packages}.\n",
         f"Greedy generation, {SIZES.n_layers} layers of width {SIZES.d_model}, float32.",
         "With a cache and by reading all words again for each: milliseconds (of the processor's",
-        "time) for the word after so many, words a second for a text of so many, and how many",
+        "time) for the last of so many words, words a second for a text of so many, and how many",
         "times as fast the cache is in both. transformers has its own cache.\n",
         "| words | library | word, again | cache | times | text, again | cache | times |",
         "|--:|:--" + "|--:" * 6 + "|",

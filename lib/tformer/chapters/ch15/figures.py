@@ -151,7 +151,7 @@ def costs() -> Figure:
             said = "all words read again" if way == "full" else "with the cache"
             label = f"{said}, {name}"
             ax.plot(speed.LENGTHS[1:], found[name][way][1:], style, color=color, label=label)
-    ax.set(xscale="log", yscale="log", xlabel="words before", ylabel="milliseconds a word")
+    ax.set(xscale="log", yscale="log", xlabel="words", ylabel="milliseconds a word")
     ax.set_xticks([32, 128, 400, 1000], ["32", "128", "400", "1000"])
     ax.minorticks_off()
     ax.legend(fontsize=9)
