@@ -17,7 +17,7 @@ from sphinx_fixtures import Sphinx
 from tformer.book.site.check import check_site
 from tformer.book.site.page import _bind_punctuation, _description, _set_apart_message
 from tformer.book.site.svg import HREF, SVG, Letters, inline_svg
-from tformer.figures.style import FONTS, PANEL_GAP, _apart, label_ends, panel, svg
+from tformer.figures.style import FONTS, PANEL_GAP, Fitting, _apart, label_ends, panel, svg
 
 ROOT = Path(__file__).parents[1]
 GOOD = '<h1 id="top">Top</h1><a href="b.html#there">b</a><a href="https://example.org/">away</a>'
@@ -179,6 +179,17 @@ def test_panels_are_drawings_of_their_own_with_one_name() -> None:
     assert len(set(ids)) == len(ids)
     assert inline_svg(text, "", "", "20rem").startswith('<div class="panels" role="img" aria-label')
     assert 'style="width: 20rem"' in inline_svg(text, "", "", "20rem")
+
+
+def test_the_narrow_shape_follows_the_broad_one_and_has_its_name() -> None:
+    text = svg(Fitting(panel(width=10)[0], panel(width=3)[0]))
+    shapes = ET.fromstring(f"<div>{inline_svg(text, 'd7-', 'A strip.')}</div>")
+    assert [shape.get("class") for shape in shapes] == ["drawing wide", "drawing narrow"]
+    assert [shape.get("width") for shape in shapes] == ["720pt", "216pt"]
+    assert {shape.get("aria-label") for shape in shapes} == {"A strip."}
+    assert not any(shape.get("display") for shape in shapes)
+    ids = [element.get("id") for element in shapes.iter() if element.get("id")]
+    assert len(set(ids)) == len(ids)
 
 
 def test_the_same_figures_give_the_same_text_in_the_typeface_of_the_book() -> None:

@@ -27,7 +27,8 @@ def inline_svg(
 ) -> str:
     """An SVG drawing as HTML: black follows the text colour, white backgrounds are gone.
 
-    Panels become drawings of their own, in one element that has the label for them all.
+    Panels become drawings of their own, in one element that has the label for them all. The narrow
+    shape of a drawing follows the broad one; the style shows one of them, and both have the label.
 
     Parameters
     ----------
@@ -45,14 +46,30 @@ def inline_svg(
     """
     root = ET.fromstring(text)
     letters = {} if letters is None else letters
+    narrow = root.find(f"{{{SVG}}}svg[@class='narrow']")
+    if narrow is not None:
+        root.remove(narrow)
+        del narrow.attrib["display"]
+        narrow.set("width", f"{narrow.get('width')}pt")
+        del narrow.attrib["height"]
+        return _shape(root, prefix, label, width, letters) + _shape(
+            narrow, f"{prefix}n-", label, "", letters, " narrow"
+        )
     if panels := root.findall(f"{{{SVG}}}svg"):
         inside = "".join(_panel(panel, f"{prefix}{i}-", letters) for i, panel in enumerate(panels))
         style = f' style="width: {width}"' if width else ""
         named = f"aria-label={quoteattr(label)}"
         return f'<div class="panels" role="img" {named}{style}>{inside}</div>'
+    return _shape(root, prefix, label, width, letters)
+
+
+def _shape(
+    root: ET.Element, prefix: str, label: str, width: str, letters: Letters, kind: str = ""
+) -> str:
     _clean(root, prefix, letters)
     style = f"--width: {root.get('width')}" + (f"; width: {width}" if width else "")
     root.attrib.update({"role": "img", "aria-label": label, "style": style})
+    root.attrib["class"] += kind
     return ET.tostring(root, encoding="unicode")
 
 

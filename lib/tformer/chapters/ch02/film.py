@@ -1,15 +1,13 @@
 """The row of "it" in chapter 2: scores become weights."""
 
-from matplotlib.figure import Figure
-
 from tformer import reference
 from tformer.figures import strips
 from tformer.figures.strips import Frame, Line
-from tformer.figures.style import QUIET
+from tformer.figures.style import QUIET, Fitting
 from tformer.world.sentence import ENDS, LABELS, counted, on_nouns
 
 
-def strip(told: bool = True) -> Figure:
+def strip(told: bool = True) -> Fitting:
     """The scores of chapter 1 under both endings, and the weights that they give."""
     lines = [Line(f"scores, {end}", counted(end), False, QUIET, 42.0, 1) for end in ENDS]
     for end in ENDS:
