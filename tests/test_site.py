@@ -17,7 +17,7 @@ from sphinx_fixtures import Sphinx
 from tformer.book.site.check import check_site
 from tformer.book.site.page import _bind_punctuation, _description, _set_apart_message
 from tformer.book.site.svg import HREF, SVG, Letters, inline_svg
-from tformer.figures.style import FONTS, PANEL_GAP, Fitting, _apart, label_ends, panel, svg
+from tformer.figures.style import FONTS, PANEL_GAP, WRONG, Fitting, _apart, label_ends, panel, svg
 
 ROOT = Path(__file__).parents[1]
 GOOD = '<h1 id="top">Top</h1><a href="b.html#there">b</a><a href="https://example.org/">away</a>'
@@ -87,6 +87,7 @@ def drawing() -> ET.Element:
     axes[0].set_title("A title")
     axes[0].fill_between([0, 1], [0, 1], color="white")
     axes[1].plot([0, 1], [1, 0], color="#0072B2")
+    axes[1].plot([0, 1], [1, 1], color=WRONG)
     text = svg(figure)
     plt.close(figure)
     return ET.fromstring(inline_svg(text, "d7-", "Two lines."))
@@ -98,6 +99,8 @@ def test_drawing_follows_the_colour_of_the_text(drawing: ET.Element) -> None:
     assert drawing.get("fill") == "currentColor"
     assert "stroke: currentColor" in text
     assert "#0072b2" in text
+    assert "stroke: var(--book-wrong)" in text
+    assert WRONG.lower() not in text.lower()
 
 
 def test_drawing_loses_its_backgrounds_and_keeps_white_data(drawing: ET.Element) -> None:

@@ -25,6 +25,8 @@ QUERY, KEY, VALUE = BLUE, VERMILLION, GREEN
 """One colour each for what asks, what answers to it, and what is handed over."""
 WEIGHT = "#B87400"
 """The colour of the weights of a softmax."""
+WRONG = "#C0173F"
+"""The colour of what is wrong, and of nothing else; a page lightens it in the dark."""
 
 FONTS = Path(__file__).with_name("fonts")
 TYPEFACE = "Book Serif"

@@ -20,6 +20,7 @@ from tformer.figures.style import (
     VALUE,
     WEIGHT,
     WIDE,
+    WRONG,
     label_ends,
     panel,
 )
@@ -247,7 +248,7 @@ def _mixed() -> Figure:
     other = x.copy()
     other[4, 1] += 1
     for i, (name, norm) in enumerate(wrong.AXES.items()):
-        squares(ax, np.abs(norm(other) - norm(x)), (5.4 * i, 0), KEY, most=0.2)
+        squares(ax, np.abs(norm(other) - norm(x)), (5.4 * i, 0), QUIET, most=0.2)
         ax.text(5.4 * i + 2, 5.3, name, ha="center", va="top", fontsize=9.5)
     ax.set(xlim=(-0.7, 15.5), ylim=(8, -2))
     ax.set_title("what the last word moves", fontsize=11, fontweight="bold")
@@ -273,7 +274,9 @@ def _left() -> Figure:
 def _costs() -> Figure:
     figure, ax = panel(3.3, 2.9)
     costs = real.stored()["mistakes"]
-    ax.barh(range(len(costs)), costs.values(), color=[QUIET, *[KEY] * (len(costs) - 1)], height=0.7)
+    ax.barh(
+        range(len(costs)), costs.values(), color=[QUIET, *[WRONG] * (len(costs) - 1)], height=0.7
+    )
     for i, loss in enumerate(costs.values()):
         ax.text(1.1 * loss, i, f"{loss:.2f}", va="center", fontsize=10)
     ax.set(xscale="log", xlim=(1, 500), xlabel="loss of the real model")
