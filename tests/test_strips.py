@@ -92,3 +92,7 @@ def test_the_film_is_a_list_of_links_with_its_numbers_in_words() -> None:
     assert '<span class="weight below" style="--share: 100%">animal <b>−2.00</b></span>' in text
     assert '<span class="weight" style="--share: 0.4%">street <b>0</b></span>' in text
     assert "too &lt;wide&gt;" in text
+    twice = html(
+        dict.fromkeys((3, 4), Frame("lexicon", "weights", ends)), dict.fromkeys((3, 4), ("", ""))
+    )
+    assert twice.count('class="end"') == twice.count('class="end again"') == 2

@@ -1,10 +1,12 @@
 """The row of "it" in chapter 2: scores become weights."""
 
+import numpy as np
+
 from tformer import reference
 from tformer.figures import strips
-from tformer.figures.strips import Frame, Line
+from tformer.figures.strips import Frame, Line, Pair
 from tformer.figures.style import QUIET, Fitting
-from tformer.world.sentence import ENDS, LABELS, counted, on_nouns
+from tformer.world.sentence import ENDS, IT, LABELS, counted
 
 
 def strip(told: bool = True) -> Fitting:
@@ -16,6 +18,11 @@ def strip(told: bool = True) -> Fitting:
 
 
 def frame() -> Frame:
-    """No weight is left for a noun."""
-    tired, wide = ((f"too {end}", on_nouns(reference.softmax(counted(end)))) for end in ENDS)
+    """“It” has all of it, whatever the ending."""
+    tired, wide = ((f"too {end}", _own(reference.softmax(counted(end)))) for end in ENDS)
     return Frame("count vectors", "weights of “it”", (tired, wide))
+
+
+def _own(weights: np.ndarray) -> Pair:
+    own = float(weights[IT])
+    return ("it", own), ("the rest", 1 - own)
