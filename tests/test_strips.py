@@ -33,7 +33,7 @@ def test_numbers_are_written_with_their_digits_and_none_where_all_are_zero() -> 
 
 
 def test_both_shapes_say_the_same() -> None:
-    lines = [Line("scores, tired", np.arange(3.0)), Line("weights", np.ones(3), asked=True)]
+    lines = [Line("scores, too tired", np.arange(3.0)), Line("weights", np.ones(3), asked=True)]
     for told in (False, True):
         shapes = strip(WORDS, lines, told)
         narrow = [text.get_text().replace("\n", ", ") for text in shapes.narrow.axes[0].texts]

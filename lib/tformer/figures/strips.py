@@ -89,12 +89,20 @@ def strip(
     asks : the place of the word that asks, whose name is bold; the first "it" if left out.
     """
     asks = [*words].index("it") if asks is None else asks
-    folded = [replace(line, name=line.name.replace(", ", "\n")) for line in lines]
+    folded = [replace(line, name=_folded(line.name)) for line in lines]
     narrow = _Shape(PHONE, 1.65, -(-len(words) // 2))
     return Fitting(
         _drawn(_Shape(COLUMN, 2.5, len(words)), words, lines, told, asks),
         _drawn(narrow, words, folded, told, asks),
     )
+
+
+def _folded(name: str) -> str:
+    """A name in two lines: parted at its comma, or at its last space if it is long."""
+    head, comma, last = name.partition(", ")
+    if not comma and len(name) > 11:
+        head, comma, last = name.rpartition(" ")
+    return f"{head}\n{last}" if comma else name
 
 
 class _Shape(NamedTuple):
