@@ -64,22 +64,19 @@ function endings(model) {
 // ---- the whole machine ------------------------------------------------------------------
 
 function machine(model, root) {
-  const hand = model.get("hand_made"), live = voice(), ends = endings(model), said = h("p", { class: "tf-said" });
+  const hand = model.get("hand_made"), live = voice(), ends = endings(model), said = h("p", { class: "tf-said" }), lead = h("span", { class: "tf-quiet" });
   const formula = formulaLine(), rounds = layerChoice(model), table = tableOf(model), maps = heatMaps(model);
-  const lead = h("span", { class: "tf-quiet" });
-  let found = null, seen = null, pointed = null;
+  let found = null, seen = null, pointed = null, passes = false; // then bars flow, and numbers wait for the end of their step
   const at = (moment) => frameAt(found.q[found.at], found.k, found.v, moment);
-  let passes = false; // bars flow then, and numbers wait for the end of their step
   const note = () => { said.textContent = pointed ?? captionOf(found, seen, passes); };
   table.onTell((about) => {
     pointed = about;
     note();
   });
   const draw = (moment, running) => {
-    passes = running && moment % 1 > 0;
+    passes = root.classList.toggle("tf-passes", Boolean(running) && moment % 1 > 0);
     seen = at(moment);
     root.dataset.stage = seen.stage;
-    root.classList.toggle("tf-passes", passes);
     table.draw(seen, passes ? at(Math.floor(moment)) : seen);
     note();
   };
@@ -375,8 +372,8 @@ function riddle(model, root) {
 
 /** A way past the lines between, at their nearer end, so that no word is crossed out. */
 function around(between, [x, y], [u, v], offset) {
-  const left = offset + Math.min(...between.map((one) => one.offsetLeft)) - 7, right = offset + Math.max(...between.map((one) => one.offsetLeft + one.offsetWidth)) + 7;
-  const side = x + u < left + right ? left : right, half = (y + v) / 2, k = (y - v) / 3;
+  const ends = between.flatMap((one) => [one.offsetLeft - 7, one.offsetLeft + one.offsetWidth + 7]).map((end) => offset + end);
+  const left = Math.min(...ends), right = Math.max(...ends), side = x + u < left + right ? left : right, half = (y + v) / 2, k = (y - v) / 3;
   return `M${x} ${y}C${x} ${y - k} ${side} ${half + k} ${side} ${half}S${u} ${v + k} ${u} ${v}`;
 }
 
@@ -391,8 +388,8 @@ function drawArcs(svg, words, { at, weights }) {
     const u = middle(word), off = word.offsetTop - asks.offsetTop, below = Math.abs(off) < asks.offsetHeight / 2 ? 0 : Math.sign(off);
     const y = below > 0 ? foot(asks) : top(asks), v = below < 0 ? foot(word) : top(word);
     const rise = below ? (y - v) / 2 : 14 + Math.min(62, Math.abs(u - x) * 0.16), land = below ? -rise : rise;
-    const between = words.filter((one) => Math.min(Math.abs(one.offsetTop - asks.offsetTop), Math.abs(one.offsetTop - word.offsetTop)) > asks.offsetHeight / 2
-      && (one.offsetTop > asks.offsetTop) !== (one.offsetTop > word.offsetTop));
+    const passed = (from, to) => (from.offsetTop - to.offsetTop) * below > asks.offsetHeight / 2;
+    const between = words.filter((one) => passed(one, asks) && passed(word, one));
     svg.children[s].setAttribute("d", between.length ? around(between, [x, y], [u, v], offsetLeft) : `M${x} ${y}C${x} ${y - rise} ${u} ${v - land} ${u} ${v}`);
     svg.children[s].style.strokeWidth = s === at ? 0 : `${(1 + 9 * weights[s]).toFixed(2)}px`;
     svg.children[s].style.opacity = (0.12 + 0.88 * weights[s]).toFixed(3);
