@@ -64,12 +64,30 @@ function reachWide() {
   }
 }
 
+/** While a wide drawing lies over the contents at the right, they step back whole. */
+function stepBack() {
+  const contents = document.querySelector(".bd-sidebar-secondary");
+  const wide = [...document.querySelectorAll("svg.drawing.wide")];
+  if (!contents || !wide.length) return;
+  const step = () => {
+    const below = contents.getBoundingClientRect();
+    contents.classList.toggle("book-covered", wide.some((drawing) => {
+      const { top, bottom, right } = drawing.getBoundingClientRect();
+      return right > below.left && bottom > below.top && top < below.bottom;
+    }));
+  };
+  addEventListener("scroll", step, { passive: true });
+  addEventListener("resize", step);
+  step();
+}
+
 document.addEventListener("DOMContentLoaded", () => {
   document.querySelectorAll("div.admonition.dropdown").forEach(fold);
   document.querySelector("[data-print]")?.addEventListener("click", () => window.print());
   document.querySelector("[data-lecture]")?.addEventListener("click", lecture);
   if (/^#(slide-\d+|lecture=.+)$/.test(location.hash)) addEventListener("load", lecture);
   openTarget();
+  stepBack();
   const field = document.querySelector(".book-search input");
   field?.addEventListener("focus", () => answers(field), { once: true });
   if (field === document.activeElement && field) answers(field);

@@ -87,7 +87,7 @@
       else if (node.matches(".admonition")) add("note", text(node.querySelector(".admonition-title, summary")), node, { head: "" });
       else if (node.matches("figure, .pst-scrollable-table-container, table, ul, ol, dl")) add("list", section, node);
       else if (node.matches("div.math:has(.eqno)")) formula(node);
-      else if (!node.matches("script, style, noscript, .toctree-wrapper, span")) say(node);
+      else if (!node.matches("script, style, noscript, .toctree-wrapper, span, .tf-path")) say(node);
     }
     function proof(node) {
       const title = `Proof: ${slides.at(-1)?.title ?? ""}`;

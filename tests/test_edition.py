@@ -50,6 +50,9 @@ def test_nothing_is_left_that_jupyterlab_cannot_show(book: Book, page: str) -> N
     for box in directives(notebook):
         if box.name.startswith("prf:") or box.name == "math":
             assert {"enumerator", "enumerated"} & set(box.options), box
+    paragraphs = prose(notebook).split("\n\n")
+    way = [text for text in paragraphs if text.startswith("**A first reading takes")]
+    assert not way or way == paragraphs[1:2], "it stands below the title"
     captions = [cell.source for cell in notebook.cells if cell["id"].endswith("-caption")]
     figures = [cell.metadata.get("mystnb", {}).get("figure") for cell in book.notebooks[page].cells]
     assert len(captions) == sum(figure is not None for figure in figures)

@@ -17,7 +17,7 @@ from sphinx_fixtures import Sphinx
 from tformer.book.site.check import check_site
 from tformer.book.site.page import _bind_punctuation, _description, _set_apart_message
 from tformer.book.site.svg import HREF, SVG, Letters, inline_svg
-from tformer.figures.style import FONTS, PANEL_GAP, _apart, label_ends, panel, svg
+from tformer.figures.style import FONTS, PANEL_GAP, WRONG, Fitting, _apart, label_ends, panel, svg
 
 ROOT = Path(__file__).parents[1]
 GOOD = '<h1 id="top">Top</h1><a href="b.html#there">b</a><a href="https://example.org/">away</a>'
@@ -86,7 +86,7 @@ def drawing() -> ET.Element:
     axes[0].plot([0, 1], [0, 1], color="black", label="line")
     axes[0].set_title("A title")
     axes[0].fill_between([0, 1], [0, 1], color="white")
-    axes[1].plot([0, 1], [1, 0], color="#0072B2")
+    axes[1].plot([0, 1], [1, 0], "#0072B2", [0, 1], [1, 1], WRONG)
     text = svg(figure)
     plt.close(figure)
     return ET.fromstring(inline_svg(text, "d7-", "Two lines."))
@@ -98,6 +98,8 @@ def test_drawing_follows_the_colour_of_the_text(drawing: ET.Element) -> None:
     assert drawing.get("fill") == "currentColor"
     assert "stroke: currentColor" in text
     assert "#0072b2" in text
+    assert "stroke: var(--book-wrong)" in text
+    assert WRONG.lower() not in text.lower()
 
 
 def test_drawing_loses_its_backgrounds_and_keeps_white_data(drawing: ET.Element) -> None:
@@ -179,6 +181,16 @@ def test_panels_are_drawings_of_their_own_with_one_name() -> None:
     assert len(set(ids)) == len(ids)
     assert inline_svg(text, "", "", "20rem").startswith('<div class="panels" role="img" aria-label')
     assert 'style="width: 20rem"' in inline_svg(text, "", "", "20rem")
+
+
+def test_the_narrow_shape_follows_the_broad_one_and_has_its_name() -> None:
+    text = svg(Fitting(panel(width=10)[0], panel(width=3)[0]))
+    shapes = ET.fromstring(f"<div>{inline_svg(text, 'd7-', 'A strip.')}</div>")
+    assert [shape.get("class") for shape in shapes] == ["drawing wide", "drawing narrow"]
+    assert [shape.get("width") for shape in shapes] == ["720pt", "216pt"]
+    assert [(s.get("aria-label"), s.get("display")) for s in shapes] == [("A strip.", None)] * 2
+    ids = [element.get("id") for element in shapes.findall(".//*[@id]")]
+    assert len({*ids}) == len(ids) > 2
 
 
 def test_the_same_figures_give_the_same_text_in_the_typeface_of_the_book() -> None:

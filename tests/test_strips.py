@@ -7,14 +7,14 @@ from matplotlib.patches import Rectangle
 from tformer.book.site.film import frames, html
 from tformer.chapters import numbers
 from tformer.figures.strips import Frame, Line, strip
-from tformer.figures.style import QUIET
+from tformer.figures.style import QUIET, Fitting
 
 WORDS = ("the", "animal", "it")
 PAIR = (("animal", 0.764), ("street", 0.116))
 
 
-def texts(figure: object) -> list[str]:
-    return [text.get_text() for text in figure.axes[0].texts]  # type: ignore[attr-defined]
+def texts(strip: Fitting) -> list[str]:
+    return [text.get_text() for text in strip.broad.axes[0].texts]
 
 
 def test_what_is_asked_for_is_hidden_until_it_is_told() -> None:
@@ -28,19 +28,32 @@ def test_what_is_asked_for_is_hidden_until_it_is_told() -> None:
 
 def test_numbers_are_written_with_their_digits_and_none_where_all_are_zero() -> None:
     line = Line("scores", np.array([-16.06, 0.04, 41.26]), False, QUIET, 42.0, 1)
-    assert texts(strip(WORDS, [line]))[-3:] == ["−16.1", "", "41.3"]
+    said = [text for text in texts(strip(WORDS, [line])) if text not in (*WORDS, "scores")]
+    assert said == ["−16.1", "", "41.3"]
+
+
+def test_both_shapes_say_the_same() -> None:
+    lines = [Line("scores, too tired", np.arange(3.0)), Line("weights", np.ones(3), asked=True)]
+    for told in (False, True):
+        shapes = strip(WORDS, lines, told)
+        narrow = [text.get_text().replace("\n", ", ") for text in shapes.narrow.axes[0].texts]
+        assert {*narrow} == {*texts(shapes)}
+        assert [name for name in narrow if name in WORDS] == [*WORDS]
+        assert narrow.count("?") == 3 * (not told)
 
 
 def test_the_word_that_asks_is_bold() -> None:
     for asks, bold in ((None, "it"), (1, "animal")):
         figure = strip(WORDS, [Line("a", np.zeros(3))], asks=asks)
-        heavy = [x.get_text() for x in figure.axes[0].texts if x.get_fontweight() == "bold"]
+        heavy = [x.get_text() for x in figure.broad.axes[0].texts if x.get_fontweight() == "bold"]
         assert heavy == [bold]
 
 
 def test_a_square_is_as_full_as_its_number() -> None:
     figure = strip(WORDS, [Line("a", np.array([0.0, 0.5, 3.0]), most=2.0)])
-    shades = [p.get_facecolor()[3] for p in figure.axes[0].patches if isinstance(p, Rectangle)]
+    shades = [
+        p.get_facecolor()[3] for p in figure.broad.axes[0].patches if isinstance(p, Rectangle)
+    ]
     assert [round(x, 3) for x in shades if x != pytest.approx(0.12)] == [0.25, 1.0]
 
 
@@ -79,3 +92,7 @@ def test_the_film_is_a_list_of_links_with_its_numbers_in_words() -> None:
     assert '<span class="weight below" style="--share: 100%">animal <b>−2.00</b></span>' in text
     assert '<span class="weight" style="--share: 0.4%">street <b>0</b></span>' in text
     assert "too &lt;wide&gt;" in text
+    twice = html(
+        dict.fromkeys((3, 4), Frame("lexicon", "weights", ends)), dict.fromkeys((3, 4), ("", ""))
+    )
+    assert twice.count('class="end"') == twice.count('class="end again"') == 2

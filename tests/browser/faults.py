@@ -104,7 +104,7 @@ def figures(page: Page, book: Path, name: str) -> Iterator[str]:
     if not all(cell.execution_count for cell in cells if cell.source):
         yield "figures: cells have not been run"
     drawn = sum("image/svg+xml" in out.get("data", {}) for cell in cells for out in cell.outputs)
-    there = page.locator(".drawing-frame > [role=img][aria-label]").count()
+    there = page.evaluate(DRAWN)
     if there != drawn:
         yield f"figures: {there} on the page, {drawn} in the notebook"
     said = sum("caption" in cell.metadata.get("mystnb", {}).get("figure", {}) for cell in cells)
@@ -282,7 +282,12 @@ WIDE = """() => [...document.querySelectorAll("article *")].filter((box) =>
         cued: getComputedStyle(box).backgroundImage.split("linear-gradient").length === 5
             && getComputedStyle(box).backgroundAttachment === "local, local, scroll, scroll",
         reached: box.tabIndex === 0 }))"""
-SCALES = """[...document.querySelectorAll("svg.drawing")].map((drawing) =>
+# Frames with one drawing that is shown and has a name; the other shape of some is not.
+DRAWN = """[...document.querySelectorAll(".drawing-frame")].filter((frame) =>
+    [...frame.children].filter((e) => e.matches("[role=img][aria-label]")
+        && getComputedStyle(e).display !== "none").length === 1).length"""
+SCALES = """[...document.querySelectorAll("svg.drawing")].filter((drawing) =>
+    getComputedStyle(drawing).display !== "none").map((drawing) =>
     drawing.getBoundingClientRect().width / (drawing.viewBox.baseVal.width * 4 / 3))"""
 # How an element is drawn, and on what: two of one look have one contrast.
 LOOK = """

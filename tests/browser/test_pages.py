@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import expect
 
 from browser.faults import faults
-from browsing import Visit, settled, toc_pages
+from browsing import IN_THE_HAND, Visit, settled, toc_pages
 
 CHAPTER = "chapters/01_dot_products.html"
 LIGHT, OTHER = "chapters/00_notation.html", "chapters/00_prerequisites.html"
@@ -53,6 +53,16 @@ def test_keyboard_reaches_the_text_first(visit: Visit) -> None:
     page = visit(LIGHT)
     page.keyboard.press("Tab")
     assert page.evaluate("document.activeElement.getAttribute('href')") == "#main-content"
+
+
+def test_the_way_of_a_first_reading_is_a_line_below_the_title(visit: Visit) -> None:
+    page = settled(visit("chapters/04_why_sqrt_d.html", **IN_THE_HAND))
+    line = page.locator("h1 + details.tf-path > summary")
+    expect(line).to_have_text(re.compile(r"^First reading: about \d+ min; \d+ more may wait$"))
+    assert (line.bounding_box() or {})["height"] < 30
+    line.tap()
+    page.locator("details.tf-path a", has_text="Does training repair it?").tap()
+    expect(page).to_have_url(re.compile("#does-training-repair-it$"))
 
 
 def test_drawings_take_the_colour_of_the_text(visit: Visit) -> None:

@@ -6,6 +6,7 @@ import pytest
 
 from browsing import STYLE, Visit
 from tformer.book.site.svg import inline_svg
+from tformer.figures.strips import SIZE
 from tformer.figures.style import PANEL_WIDTH, panel, svg
 
 PHONE = {"width": 360, "height": 800}
@@ -41,7 +42,7 @@ def test_the_shadow_is_seen_until_the_end(visit: Visit) -> None:
 
 
 def test_a_wide_drawing_passes_over_the_contents(visit: Visit) -> None:
-    """Wherever it is scrolled to, its right part lies on top, and nothing shines through it."""
+    """Wherever it is scrolled to, its right part lies on top, and they step back whole."""
     page = visit("chapters/00_whole_machine.html", viewport={"width": 1440, "height": 1000})
     drawings = page.locator("svg.drawing.wide")
     assert drawings.count() == 10
@@ -63,3 +64,25 @@ def test_a_wide_drawing_passes_over_the_contents(visit: Visit) -> None:
         )
         assert top
         assert ground == ["none", "rgb(253, 253, 251)"]
+        over = box["y"] < contents["y"] + contents["height"]
+        covered = page.locator(".bd-sidebar-secondary.book-covered")
+        assert not over or covered.count() == 1
+    page.evaluate("scrollTo({ top: 0, behavior: 'instant' })")
+    page.locator(".bd-sidebar-secondary:not(.book-covered)").wait_for()
+    assert page.locator(".bd-sidebar-secondary a").first.is_visible()
+
+
+def test_a_strip_is_whole_in_its_column(visit: Visit) -> None:
+    """No word of the row has to be scrolled to, on a phone or a desk, nor has it to be guessed."""
+    for width, shape in ((1440, "drawing"), (390, "drawing narrow")):
+        page = visit("chapters/05_masking.html", viewport={"width": width, "height": 900})
+        drawings = page.locator("#fig-row-5-asked svg.drawing, #fig-row-5-told svg.drawing")
+        seen = [drawing for drawing in drawings.all() if drawing.is_visible()]
+        assert [drawing.get_attribute("class") for drawing in seen] == [shape] * 2
+        text = page.locator(".bd-article h1").bounding_box() or {}
+        for drawing in seen:
+            box = drawing.bounding_box() or {}
+            assert box["x"] >= text["x"] - 0.5
+            assert box["x"] + box["width"] <= text["x"] + text["width"] + 0.5
+            scale = box["width"] / float((drawing.get_attribute("width") or "").removesuffix("pt"))
+            assert scale * SIZE >= 11

@@ -6,21 +6,23 @@ a chapter: four numbers, under both endings of the sentence.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
 
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
-from tformer.figures.style import INK, QUIET, WEIGHT, WIDE
+from tformer.figures.style import COLUMN, INK, PHONE, QUIET, WEIGHT, Fitting
 from tformer.figures.tables import blank, squares
 
 __all__ = ["Frame", "Line", "Pair", "strip"]
 
 Pair = tuple[tuple[str, float], tuple[str, float]]
 """Two names, each with its number."""
+SIZE = 8.6
+"""Points of the letters: a phone shows 11 pixels."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,8 +78,8 @@ class Frame:
 
 def strip(
     words: Sequence[str], lines: Sequence[Line], told: bool = True, asks: int | None = None
-) -> Figure:
-    """Draw a strip across the page.
+) -> Fitting:
+    """Draw a strip across the text, and for a phone in two halves, one below the other.
 
     Parameters
     ----------
@@ -86,34 +88,67 @@ def strip(
     told : whether the lines that are asked for are shown.
     asks : the place of the word that asks, whose name is bold; the first "it" if left out.
     """
-    figure, ax = blank(WIDE, 0.55 * len(lines) + 0.5)
-    ax.set_aspect("auto")
     asks = [*words].index("it") if asks is None else asks
-    for t, word in enumerate(words):
+    folded = [replace(line, name=_folded(line.name)) for line in lines]
+    narrow = _Shape(PHONE, 1.65, -(-len(words) // 2))
+    return Fitting(
+        _drawn(_Shape(COLUMN, 2.5, len(words)), words, lines, told, asks),
+        _drawn(narrow, words, folded, told, asks),
+    )
+
+
+def _folded(name: str) -> str:
+    """A name in two lines: parted at its comma, or at its last space if it is long."""
+    head, comma, last = name.partition(", ")
+    if not comma and len(name) > 11:
+        head, comma, last = name.rpartition(" ")
+    return f"{head}\n{last}" if comma else name
+
+
+class _Shape(NamedTuple):
+    """How wide a strip is, in inches, the room for its names, and how many squares are in a row."""
+
+    width: float
+    left: float
+    across: int
+
+
+def _drawn(
+    shape: _Shape, words: Sequence[str], lines: Sequence[Line], told: bool, asks: int
+) -> Figure:
+    names = [word.replace(" / ", " /\n") for word in words]
+    above = 1.0 if "\n" in "".join(names) else 0.65
+    rows = -(-len(words) // shape.across)
+    height = rows * (len(lines) + above + 0.2) - 0.2
+    figure, ax = blank(shape.width, 0.36 * height)
+    figure.set_layout_engine("constrained", w_pad=0.01, h_pad=0.01)
+    for t, word in enumerate(names):
         bold = "bold" if t == asks else "normal"
-        ax.text(t + 0.5, -0.1, word, ha="center", va="bottom", fontsize=11, fontweight=bold)
-    for y, line in enumerate(lines):
-        ax.text(-0.1, y + 0.5, line.name, ha="right", va="center", fontsize=11)
-        if told or not line.asked:
-            _numbers(ax, line, y)
-        else:
-            _question_marks(ax, len(words), y)
-    ax.set(xlim=(-2.3, len(words)), ylim=(len(lines), -0.6))
+        row, x = divmod(t, shape.across)
+        top = row * (len(lines) + above + 0.2)
+        name: Any = {"va": "baseline", "linespacing": 1, "fontweight": bold}
+        ax.text(x + 0.5, top - 0.2, word, ha="center", fontsize=SIZE, **name)
+        for i, line in enumerate(lines):
+            y = top + i
+            if x == 0:
+                place: Any = {"va": "center", "linespacing": 1}
+                ax.text(-shape.left, y + 0.5, line.name, fontsize=SIZE, **place)
+            _square(ax, line, t, (x, y), told or not line.asked)
+    ax.set(aspect="auto", xlim=(-shape.left, shape.across), ylim=(height - above, -above))
     return figure
 
 
-def _numbers(ax: Axes, line: Line, y: int) -> None:
-    squares(ax, line.values[None], (0, y), line.color, most=line.most)
-    look: Any = {"ha": "center", "va": "center", "fontsize": 11}
-    for t, value in enumerate(line.values):
-        ink = "#FFFFFF" if line.color == QUIET and value / line.most > 0.8 else INK
-        ax.text(t + 0.5, y + 0.5, _short(value, line.digits), color=ink, **look)
-
-
-def _question_marks(ax: Axes, n: int, y: int) -> None:
-    for t in range(n):
-        ax.add_patch(Rectangle((t + 0.05, y + 0.05), 0.9, 0.9, fc="none", ec=QUIET))
-        ax.text(t + 0.5, y + 0.5, "?", ha="center", va="center", fontsize=11, color=INK)
+def _square(ax: Axes, line: Line, t: int, place: tuple[float, float], known: bool) -> None:
+    """One word's square with its number, or with a question mark."""
+    value, (x, y) = float(line.values[t]), place
+    if known:
+        squares(ax, line.values[None, [t]], place, line.color, most=line.most)
+    else:
+        ax.add_patch(Rectangle((x + 0.05, y + 0.05), 0.9, 0.9, fc="none", ec=QUIET))
+    full = known and line.color == QUIET and value / line.most > 0.8
+    look: Any = {"ha": "center", "va": "center", "fontsize": SIZE}
+    text = _short(value, line.digits) if known else "?"
+    ax.text(x + 0.5, y + 0.5, text, color="#FFFFFF" if full else INK, **look)
 
 
 def _short(value: float, digits: int) -> str:

@@ -7,6 +7,7 @@ import io
 import re
 import textwrap
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +25,8 @@ QUERY, KEY, VALUE = BLUE, VERMILLION, GREEN
 """One colour each for what asks, what answers to it, and what is handed over."""
 WEIGHT = "#B87400"
 """The colour of the weights of a softmax."""
+WRONG = "#C0173F"
+"""The colour of what is wrong, and of nothing else; a page lightens it in the dark."""
 
 FONTS = Path(__file__).with_name("fonts")
 TYPEFACE = "Book Serif"
@@ -33,6 +36,8 @@ PANEL_WIDTH = 3.3
 """Inches: two stand side by side in the text, one fills a phone."""
 WIDE = 1000 / 72
 """Inches of a picture across the whole page."""
+COLUMN, PHONE = 492 / 72, 268 / 72
+"""Inches of a picture that fills the column of the text, and of one that fills a phone."""
 PANEL_GAP = 12
 """Points between panels."""
 
@@ -66,6 +71,14 @@ STYLE: Any = {
 for _font in sorted(FONTS.glob("*.otf")):
     fontManager.addfont(_font)
 rcParams.update(STYLE)
+
+
+@dataclass(frozen=True, eq=False)
+class Fitting:
+    """One figure in two shapes; a page shows the one for which it has room."""
+
+    broad: Figure
+    narrow: Figure
 
 
 def panel(width: float = PANEL_WIDTH, height: float = 2.6) -> tuple[Figure, Axes]:
@@ -120,26 +133,36 @@ def _apart(places: list[float], gap: float, lowest: float) -> list[float]:
     return moved
 
 
-def svg(*figures: Figure) -> str:
+def svg(*figures: Figure | Fitting) -> str:
     """The figures as one SVG text: no date, no random ids, coordinates to a hundredth of a point.
 
     The same figures give the same text on every machine, so that what is stored can be compared
     with what its code draws now. Several become panels from left to right; a page stacks them
-    where it is narrow.
+    where it is narrow. The narrow shape of one that has two lies hidden in the broad one.
     """
-    drawings = [_drawn(figure) for figure in figures]
+    if len(figures) == 1 and isinstance(figures[0], Fitting):
+        broad, narrow = _drawn(figures[0].broad), figures[0].narrow
+        inside = _inside(_drawn(narrow), 'class="narrow" display="none"', narrow)
+        return f"{broad.rstrip().removesuffix('</svg>')}{inside.rstrip()}\n</svg>\n"
+    panels = [figure.broad if isinstance(figure, Fitting) else figure for figure in figures]
+    drawings = [_drawn(figure) for figure in panels]
     if len(drawings) == 1:
         return drawings[0]
-    sizes = [72 * figure.get_size_inches() for figure in figures]
+    sizes = [72 * figure.get_size_inches() for figure in panels]
     width = sum(size[0] for size in sizes) + PANEL_GAP * (len(sizes) - 1)
     height = max(size[1] for size in sizes)
     parts = [f'<svg xmlns="http://www.w3.org/2000/svg" {_box(width, height, "pt")}>\n']
     left = 0.0
-    for drawing, size in zip(drawings, sizes, strict=True):
-        place = f'<svg class="panel" x="{left:g}" {_box(*size)}'
-        parts.append(re.sub(r"(?s)\A.*?<svg( xmlns:xlink=\S+)[^>]*", rf"{place}\1", drawing))
-        left += size[0] + PANEL_GAP
+    for drawing, figure in zip(drawings, panels, strict=True):
+        parts.append(_inside(drawing, f'class="panel" x="{left:g}"', figure))
+        left += 72 * figure.get_size_inches()[0] + PANEL_GAP
     return "".join([*parts, "</svg>\n"])
+
+
+def _inside(drawing: str, place: str, figure: Figure) -> str:
+    """A drawing as a part of another."""
+    box = _box(*(72 * figure.get_size_inches()))
+    return re.sub(r"(?s)\A.*?<svg( xmlns:xlink=\S+)[^>]*", rf"<svg {place} {box}\1", drawing)
 
 
 def _box(width: float, height: float, unit: str = "") -> str:
@@ -165,7 +188,7 @@ def _own_ids(text: str) -> str:
     return text.replace("\0", f"f{hashlib.sha256(text.encode()).hexdigest()[:8]}")
 
 
-def show(*figures: Figure) -> None:
+def show(*figures: Figure | Fitting) -> None:
     """Publish a figure, or several as panels of one, as the output of the cell."""
     display(SVG(svg(*figures)))
 

@@ -10,7 +10,7 @@ from matplotlib.colors import to_rgba
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
-from tformer.figures.style import INK, QUERY, QUIET, VERMILLION, WEIGHT
+from tformer.figures.style import INK, QUERY, QUIET, WEIGHT, WRONG
 
 __all__ = ["SHADE", "blank", "broken", "mark", "squares", "table"]
 
@@ -61,7 +61,7 @@ def squares(
 
 def mark(ax: Axes, x: float, y: float, missing: bool = False, width: float = 1) -> None:
     """Frame squares from (x, y) on as wrong: in dashes if they lack what should be in them."""
-    look: Any = {"facecolor": "none", "edgecolor": VERMILLION, "linewidth": 1.8}
+    look: Any = {"facecolor": "none", "edgecolor": WRONG, "linewidth": 1.8}
     if missing:
         look["linestyle"] = (0, (2, 1.5))
     ax.add_patch(Rectangle((x + 0.07, y + 0.07), width - 0.14, 0.86, **look))
@@ -163,7 +163,7 @@ def broken(
                 ax.text(j + 0.5, y + 0.5, text, ha="center", va="center", fontsize=9.5)
         if sums:
             total = float(np.nansum(weights))
-            color = INK if abs(total - 1) < 1e-9 else VERMILLION
+            color = INK if abs(total - 1) < 1e-9 else WRONG
             ax.text(n + 0.2, y + 0.5, f"{total:.3g}", ha="left", color=color, **look)
     for j, word in enumerate((*columns, *(["sum"] if sums else []))):
         turn: Any = {"rotation": 55} if slant else {"ha": "left" if j == n else "center"}

@@ -6,7 +6,7 @@ const still = () => matchMedia("(prefers-reduced-motion: reduce)").matches;
 
 /** A button, a scrubber and the names of the moments 0, 1, … at which a step is done.
  *
- * `draw` shows a moment, `tell` says in words what is seen then, `keep` gets the one at which the reader stops.
+ * `draw` shows a moment, and is told whether it passes; `tell` says in words what is seen then, `keep` gets the one at which the reader stops.
  * Where nothing may glide, only the moments with names are shown, one after another.
  */
 function player(label, names, { draw, tell, keep }) {
@@ -24,7 +24,7 @@ function player(label, names, { draw, tell, keep }) {
     scrub.setAttribute("aria-valuetext", tell(moment));
     marks.forEach((mark, i) => mark.setAttribute("aria-pressed", moment === i));
     play.textContent = running ? "❚❚ pause" : "▶ play";
-    draw(moment);
+    draw(moment, running);
   };
   const halt = () => {
     cancelAnimationFrame(waiting);

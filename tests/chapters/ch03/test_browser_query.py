@@ -171,11 +171,18 @@ def test_play_flows_through_all_moments_to_the_end(show: Callable) -> None:
     page.clock.pause_at(1_000)
     widget.get_by_role("button", name="play").click()
     # A moment's bar, as far as it has come, is the library's score times that part or less.
-    lengths, stages = [], [widget.get_attribute("data-stage")]
+    lengths, stages, written = [], [widget.get_attribute("data-stage")], []
+    numerals_of = [widget.locator(f"data.tf-{name}") for name in ("score", "weight")]
     for _ in range(30):
         page.clock.run_for(PACE // 10)
         lengths.append(values(widget, "score")[1])
         stages.append(widget.get_attribute("data-stage"))
+        written.append(tuple(numeral.nth(1).inner_text() for numeral in numerals_of))
+    # Numbers wait for the end of their step; nothing is written that no step ends with.
+    found = tables(OneQuery().sentences[0])
+    score, weight = f"{found.scores[8, 1]:.2f}", f"{found.weights[8, 1]:.3f}"
+    assert {*written} <= {("", ""), (score, ""), ("", weight)}
+    assert written == sorted(written, key=[("", ""), (score, ""), ("", weight)].index)
     assert sorted(set(stages)) == ["1", "2", "3", "4"]
     assert stages == sorted(stages)
     assert lengths == sorted(lengths)
@@ -326,6 +333,23 @@ ENDS_OF_ARCS = """() => {
 }"""
 
 
+# Words that an arc passes through on its way to another.
+CROSSED = """() => {
+    const stage = document.querySelector(".tf-riddle-stage").getBoundingClientRect();
+    const words = [...document.querySelectorAll(".tf-said-word")];
+    const asks = words.findIndex((word) => word.classList.contains("tf-asks"));
+    const inside = ({ x, y }, box) => stage.x + x > box.x + 2 && stage.x + x < box.right - 2
+        && stage.y + y > box.y + 8 && stage.y + y < box.bottom - 8;
+    return [...document.querySelectorAll(".tf-arcs path")].flatMap((path, s) => {
+        const step = path.getTotalLength() / 40;
+        const way = Array.from({ length: 41 }, (_, i) => path.getPointAtLength(i * step));
+        return words.filter((word, t) => t !== s && t !== asks
+            && way.some((point) => inside(point, word.getBoundingClientRect())))
+            .map((word) => [words[s].textContent, word.textContent]);
+    });
+}"""
+
+
 @pytest.mark.parametrize(("width", "lines"), [(390, 3), (1440, 1)])
 def test_arcs_of_the_riddle_end_at_their_words(show: Callable, width: int, lines: int) -> None:
     """On a phone, where the sentence has several lines, as well as on one line."""
@@ -335,6 +359,7 @@ def test_arcs_of_the_riddle_end_at_their_words(show: Callable, width: int, lines
     for end in page.evaluate(ENDS_OF_ARCS):
         assert end["off"] < 1
         assert min(abs(end["above"]), abs(end["below"])) < 8
+    assert page.evaluate(CROSSED) == []
 
 
 @pytest.mark.parametrize("device", ["page", "phone"])

@@ -48,6 +48,31 @@ def test_weights_agree_with_python(blank: Page) -> None:
         np.testing.assert_allclose(found, one.weights, rtol=0, atol=1e-12)
 
 
+CONTRASTS = """(cells) => {
+    const light = (colour) => {
+        const parts = colour.match(/[\\d.]+/g).slice(0, 3).map(Number);
+        const of = colour.startsWith("rgb") ? 255 : 1;
+        const [r, g, b] = parts.map((x) => (x / of <= 0.04045 ? x / of / 12.92
+            : ((x / of + 0.055) / 1.055) ** 2.4));
+        return 0.05 + 0.2126 * r + 0.7152 * g + 0.0722 * b;
+    };
+    const ground = light(getComputedStyle(document.body).backgroundColor);
+    return cells.map((cell) => light(getComputedStyle(cell).backgroundColor) / ground);
+}"""
+
+
+def test_a_small_weight_is_seen_in_the_dark(page: Page) -> None:
+    """What is written as more than 0 stands out from the page, and more weight stands out more."""
+    page.evaluate("document.documentElement.dataset.theme = 'dark'")
+    widget = page.locator(".tf-mask")
+    shares = weights(widget).ravel()
+    shown = np.array(widget.locator(".tf-cell").evaluate_all(CONTRASTS))
+    some = (shares >= 0.005) & (shares < 0.1)
+    assert some.sum() > 10
+    assert shown[some].min() > 1.6
+    assert shown[shares > 0.5].min() > shown[some].max()
+
+
 # ---- by hand ----------------------------------------------------------------------------
 
 

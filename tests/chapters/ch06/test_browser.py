@@ -38,6 +38,7 @@ def rows(page: Page) -> list[str]:
 
 def test_heads_stand_in_the_order_of_the_library(page: Page) -> None:
     assert rows(page) == list(LAYERS["six heads, one a kind"])
+    page.get_by_text("Other layers and sentences").click()
     page.get_by_role("button", name=FOUR).click()
     assert rows(page) == list(LAYERS[FOUR])
 
@@ -65,6 +66,7 @@ def test_it_begins_with_one_head_off_and_what_that_does(show: Callable) -> None:
     expect(said).to_have_text("“… tired” without animate: no noun gets more than a trace.")
     page.get_by_label("animate is on").click()
     expect(said).to_have_text("“… tired”: of the nouns, animal gets most: 0.166.")
+    page.get_by_text("Other layers and sentences").click()
     page.get_by_role("button", name="reset").click()
     expect(said).to_contain_text("without animate")
 
@@ -99,6 +101,7 @@ def test_the_last_word_turns_the_row_and_a_pair_is_told(page: Page) -> None:
 
 
 def test_a_longer_sentence_and_back(page: Page) -> None:
+    page.get_by_text("Other layers and sentences").click()
     page.get_by_role("button", name="piano, door").click()
     expect(page.locator(".tf-column")).to_have_count(13)
     page.locator(".tf-column").last.click()

@@ -151,8 +151,9 @@ def edition(book: Book, page: str) -> NotebookNode:
     cells: list[NotebookNode] = []
     cited: dict[str, Work] = {}
     _seals_on(notebook)
-    path = in_words(notebook)
-    notebook.cells[0].source = DIRECTIVE.sub(lambda _: f"{path}\n", notebook.cells[0].source)
+    title, _, opening = notebook.cells[0].source.partition("\n")
+    if opening != (rest := DIRECTIVE.sub("", opening)):
+        notebook.cells[0].source = f"{title}\n\n{in_words(notebook)}\n{rest.rstrip()}"
     if chapter := book.main_pages.get(page):
         number_headings(notebook, chapter)
     for cell in notebook.cells:

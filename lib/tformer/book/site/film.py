@@ -25,10 +25,12 @@ def frames() -> dict[int, Frame]:
 
 def html(film: Mapping[int, Frame], links: Mapping[int, tuple[str, str]]) -> str:
     """The film as a list; `links` has address and name of each chapter by its number."""
-    items = []
+    items, before = [], [""]
     for number, frame in film.items():
         address, name = links[number]
-        ends = "".join(_end(frame, *end) for end in frame.ends)
+        names = [name for name, _ in frame.ends]
+        ends = "".join(_end(frame, *end, again=names == before) for end in frame.ends)
+        before = names
         items.append(
             f'<li><a href="{escape(address)}"><span>{number}</span> {escape(name)}</a>'
             f'<p>{escape(frame.seen)}<span class="from">{escape(frame.model)}</span></p>{ends}</li>'
@@ -36,13 +38,15 @@ def html(film: Mapping[int, Frame], links: Mapping[int, tuple[str, str]]) -> str
     return "\n".join(('<ol class="tf-film">', *items, "</ol>"))
 
 
-def _end(frame: Frame, name: str, pair: Iterable[tuple[str, float]]) -> str:
+def _end(frame: Frame, name: str, pair: Iterable[tuple[str, float]], again: bool) -> str:
+    """An ending, whose name is not seen `again` where it is that of the frame before."""
     squares = "".join(
         f'<span class="{_look(frame, value)}" style="--share: {_share(frame, value):g}%">'
         f"{escape(noun)} <b>{frame.written(value)}</b></span>"
         for noun, value in pair
     )
-    return f'<div><span class="end">{escape(name)}</span>{squares}</div>'
+    kind = "end again" if again else "end"
+    return f'<div><span class="{kind}">{escape(name)}</span>{squares}</div>'
 
 
 def _look(frame: Frame, value: float) -> str:

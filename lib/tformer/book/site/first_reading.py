@@ -1,6 +1,7 @@
 """Sphinx extension: `{first-reading}`, how long a page takes and what of it may wait.
 
-The line has a link to each section; a section that may wait says so below its title.
+The line stands below the title of the page, wherever the directive stands, and opens to a link to
+each section; a section that may wait says so below its title.
 """
 
 from pathlib import Path
@@ -15,21 +16,21 @@ from tformer.book.notebook.reading import CLOSING, path
 
 
 class Line(nodes.General, nodes.Element):
-    """Where the line comes."""
+    """A mark of the directive."""
 
 
 class FirstReading(SphinxDirective):
-    """`{first-reading}`: the line, here; the body names the sections that may wait."""
+    """`{first-reading}`: the line below the title; the body names the sections that may wait."""
 
     has_content = True
 
     def run(self) -> list[nodes.Node]:
-        """Keep the place until the page's sections are known."""
+        """Leave a mark until the page's sections are known."""
         return [Line()]
 
 
 def fill(app: Sphinx, doctree: nodes.document) -> None:
-    """Put the line in its place, and mark the sections that may wait."""
+    """Put the line below the title, and mark the sections that may wait."""
     for line in list(doctree.findall(Line)):
         nb = load(Path(app.env.doc2path(app.env.docname)))
         core, rest, parts = path(nb)
@@ -45,13 +46,24 @@ def fill(app: Sphinx, doctree: nodes.document) -> None:
                 section.insert(1, _note(part.minutes))
             if part.title != CLOSING:
                 (late if part.waits else first).append(_link(section))
-        paragraph = nodes.paragraph(classes=["tf-path"])
-        paragraph += nodes.strong("", f"A first reading takes about {core} minutes")
-        paragraph += [nodes.Text(": "), *_between(first), nodes.Text(".")]
+        said = f"<strong>First reading</strong>: about {core} min"
+        more = f"; {rest} more may wait" if late else ""
+        ways = nodes.paragraph("", "", *_between(first), nodes.Text("."), classes=["tf-path"])
         if late:
-            paragraph += [nodes.Text(f" What may wait, {rest} minutes more: "), *_between(late)]
-            paragraph += nodes.Text(".")
-        line.replace_self(paragraph)
+            ways += [nodes.Text(" What may wait: "), *_between(late), nodes.Text(".")]
+        line.parent.remove(line)
+        page.insert(
+            page.index(next(page.findall(nodes.title))) + 1,
+            [
+                _html(f'<details class="tf-path"><summary>{said}{more}</summary>'),
+                ways,
+                _html("</details>"),
+            ],
+        )
+
+
+def _html(text: str) -> nodes.raw:
+    return nodes.raw("", text, format="html")
 
 
 def _note(minutes: float) -> nodes.paragraph:

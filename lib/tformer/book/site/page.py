@@ -189,7 +189,8 @@ def _meta(app: Sphinx, pagename: str, context: dict[str, Any], doctree: Any) -> 
 def _description(doctree: nodes.document) -> str:
     """The first paragraph without mathematics, cut at a word."""
     for paragraph in doctree.findall(nodes.paragraph):
-        if next(paragraph.findall(nodes.math), None) is None and len(paragraph.astext()) > 40:
+        told = "tf-path" not in paragraph["classes"] and len(paragraph.astext()) > 40
+        if told and next(paragraph.findall(nodes.math), None) is None:
             text = CITATION.sub("", " ".join(paragraph.astext().split()))
             break
     else:

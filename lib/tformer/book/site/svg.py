@@ -4,10 +4,13 @@ import re
 import xml.etree.ElementTree as ET
 from xml.sax.saxutils import quoteattr
 
+from tformer.figures.style import WRONG
+
 SVG = "http://www.w3.org/2000/svg"
 XLINK = "http://www.w3.org/1999/xlink"
 WIDE = 600
 """Points: a drawing that is wider may leave the column of the text."""
+WRONG_HERE = re.compile(WRONG, re.IGNORECASE)
 BLACK = re.compile(r"#000000\b|#000\b")
 WHITE_FILL = re.compile(r"fill:\s*(#ffffff|#fff|white)\b")
 HREF = f"{{{XLINK}}}href"
@@ -27,7 +30,10 @@ def inline_svg(
 ) -> str:
     """An SVG drawing as HTML: black follows the text colour, white backgrounds are gone.
 
-    Panels become drawings of their own, in one element that has the label for them all.
+    What is wrong has the page's colour for it.
+
+    Panels become drawings of their own, in one element that has the label for them all. The narrow
+    shape of a drawing follows the broad one; the style shows one of them, and both have the label.
 
     Parameters
     ----------
@@ -45,14 +51,30 @@ def inline_svg(
     """
     root = ET.fromstring(text)
     letters = {} if letters is None else letters
+    narrow = root.find(f"{{{SVG}}}svg[@class='narrow']")
+    if narrow is not None:
+        root.remove(narrow)
+        del narrow.attrib["display"]
+        narrow.set("width", f"{narrow.get('width')}pt")
+        del narrow.attrib["height"]
+        return _shape(root, prefix, label, width, letters) + _shape(
+            narrow, f"{prefix}n-", label, "", letters, " narrow"
+        )
     if panels := root.findall(f"{{{SVG}}}svg"):
         inside = "".join(_panel(panel, f"{prefix}{i}-", letters) for i, panel in enumerate(panels))
         style = f' style="width: {width}"' if width else ""
         named = f"aria-label={quoteattr(label)}"
         return f'<div class="panels" role="img" {named}{style}>{inside}</div>'
+    return _shape(root, prefix, label, width, letters)
+
+
+def _shape(
+    root: ET.Element, prefix: str, label: str, width: str, letters: Letters, kind: str = ""
+) -> str:
     _clean(root, prefix, letters)
     style = f"--width: {root.get('width')}" + (f"; width: {width}" if width else "")
     root.attrib.update({"role": "img", "aria-label": label, "style": style})
+    root.attrib["class"] += kind
     return ET.tostring(root, encoding="unicode")
 
 
@@ -71,7 +93,8 @@ def _clean(root: ET.Element, prefix: str, letters: Letters) -> None:
     _drop_backgrounds(root)
     for element in root.iter():
         for name, value in element.attrib.items():
-            element.set(name, _prefixed(name, BLACK.sub("currentColor", value), prefix))
+            own = WRONG_HERE.sub("var(--book-wrong)", BLACK.sub("currentColor", value))
+            element.set(name, _prefixed(name, own, prefix))
     _share_letters(root, letters)
     _shorten(root)
     wide = float(root.get("width", "0").removesuffix("pt")) > WIDE

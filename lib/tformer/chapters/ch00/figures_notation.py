@@ -8,7 +8,7 @@ from matplotlib.figure import Figure
 from matplotlib.patches import FancyArrowPatch, FancyBboxPatch
 
 from tformer import reference
-from tformer.figures.style import INK, QUIET, VERMILLION, WEIGHT
+from tformer.figures.style import INK, QUIET, WEIGHT, WRONG
 from tformer.figures.tables import blank, squares
 
 TALL, WIDE_END = 1.0, 1.6
@@ -38,7 +38,7 @@ def dominoes(names: dict[str, str], meet: list[tuple[str, str]]) -> Figure:
             ax.text(end + 0.7, y + TALL / 2, "→", ha="center", va="center", fontsize=15)
             _domino(ax, (end + 1.4, y), (names[rows], names[columns]), (False, False), fits)
         else:
-            look: Any = {"ha": "center", "va": "center", "fontsize": 14, "color": VERMILLION}
+            look: Any = {"ha": "center", "va": "center", "fontsize": 14, "color": WRONG}
             ax.text(start - gap / 2, y + TALL / 2, "≠", **look)
     ax.set(xlim=(-0.1, width - 0.1), ylim=(height - 0.1, -0.1))
     return figure
@@ -51,13 +51,13 @@ def _domino(
     inner: tuple[bool, bool],
     fits: bool,
 ) -> None:
-    (x, y), color = place, QUIET if fits else VERMILLION
+    (x, y), color = place, QUIET if fits else WRONG
     body: Any = {"boxstyle": "round,pad=0,rounding_size=0.15", "facecolor": "none"}
     edge = FancyBboxPatch((x + 0.04, y), 2 * WIDE_END - 0.08, TALL, edgecolor=color, **body)
     ax.add_patch(edge)
     ax.plot([x + WIDE_END] * 2, [y + 0.15, y + TALL - 0.15], color=color, linewidth=1)
     for half, (name, touches) in enumerate(zip(halves, inner, strict=True)):
-        ink = (QUIET if fits else VERMILLION) if touches else INK
+        ink = (QUIET if fits else WRONG) if touches else INK
         middle = x + (half + 0.5) * WIDE_END
         ax.text(middle, y + TALL / 2, name, ha="center", va="center", fontsize=13, color=ink)
         if touches and fits:
@@ -80,9 +80,7 @@ def stretched(row: np.ndarray, column: np.ndarray) -> Figure:
         x = i * (m + 1.4)
         last = i == len(shown) - 1
         most = 3 * float(np.abs(differences).max()) if last else 1.0
-        squares(
-            ax, np.abs(table) if last else 0.4 * given, (x, 0), VERMILLION if last else QUIET, most
-        )
+        squares(ax, np.abs(table) if last else 0.4 * given, (x, 0), WRONG if last else QUIET, most)
         for (r, c), value in np.ndenumerate(table):
             ink = INK if given[r, c] else QUIET
             look: Any = {"ha": "center", "va": "center", "fontsize": 11, "color": ink}
@@ -106,17 +104,18 @@ def _shared(scores: np.ndarray, axis: int, title: str) -> Figure:
     squares(ax, weights, color=WEIGHT, most=1.0)
     for (r, c), value in np.ndenumerate(weights):
         look: Any = {"ha": "center", "va": "center", "fontsize": 11}
-        ax.text(c + 0.55, r + 0.6, f"{value:.3f}".rstrip("0"), **look)
+        place = (c + 0.5, r + 0.6) if axis == -1 else (c + 0.57, r + 0.5)
+        ax.text(*place, f"{value:.3f}".strip("0"), **look)
     arrow: Any = {"arrowstyle": "-|>", "mutation_scale": 11, "color": INK, "linewidth": 1}
     for k in range(n if axis == -1 else m):
-        ends = ((0.1, k + 0.2), (m - 0.1, k + 0.2))
+        ends = ((0.1, k + 0.18), (m - 0.1, k + 0.18))
         if axis == -2:
-            ends = ((k + 0.12, 0.1), (k + 0.12, n - 0.1))
+            ends = ((k + 0.13, 0.1), (k + 0.13, n - 0.1))
         ax.add_patch(FancyArrowPatch(*ends, shrinkA=0, shrinkB=0, **arrow))
     for r, total in enumerate(weights.sum(axis=-1)):
         wrong = abs(total - 1) > 1e-9
         told: Any = {
-            "color": VERMILLION if wrong else INK,
+            "color": WRONG if wrong else INK,
             "fontweight": "bold" if wrong else "normal",
         }
         ax.text(m + 0.2, r + 0.5, f"{total:.3g}", va="center", fontsize=11, **told)

@@ -1,18 +1,17 @@
 """The row of "it" in chapter 1: scores where there was nothing."""
 
 import numpy as np
-from matplotlib.figure import Figure
 
 from tformer.figures import strips
 from tformer.figures.strips import Frame, Line
-from tformer.figures.style import QUIET
+from tformer.figures.style import QUIET, Fitting
 from tformer.world.sentence import ENDS, LABELS, counted, on_nouns
 
 MOST = 42.0
 """The score that is drawn in full colour."""
 
 
-def strip(told: bool = True) -> Figure:
+def strip(told: bool = True) -> Fitting:
     """Nothing, and then the scores under both endings."""
     lines = [Line("before", np.zeros(12))]
     for end in ENDS:

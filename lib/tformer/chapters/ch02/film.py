@@ -1,15 +1,15 @@
 """The row of "it" in chapter 2: scores become weights."""
 
-from matplotlib.figure import Figure
+import numpy as np
 
 from tformer import reference
 from tformer.figures import strips
-from tformer.figures.strips import Frame, Line
-from tformer.figures.style import QUIET
-from tformer.world.sentence import ENDS, LABELS, counted, on_nouns
+from tformer.figures.strips import Frame, Line, Pair
+from tformer.figures.style import QUIET, Fitting
+from tformer.world.sentence import ENDS, IT, LABELS, counted
 
 
-def strip(told: bool = True) -> Figure:
+def strip(told: bool = True) -> Fitting:
     """The scores of chapter 1 under both endings, and the weights that they give."""
     lines = [Line(f"scores, {end}", counted(end), False, QUIET, 42.0, 1) for end in ENDS]
     for end in ENDS:
@@ -18,6 +18,11 @@ def strip(told: bool = True) -> Figure:
 
 
 def frame() -> Frame:
-    """No weight is left for a noun."""
-    tired, wide = ((f"too {end}", on_nouns(reference.softmax(counted(end)))) for end in ENDS)
+    """“It” has all of it, whatever the ending."""
+    tired, wide = ((f"too {end}", _own(reference.softmax(counted(end)))) for end in ENDS)
     return Frame("count vectors", "weights of “it”", (tired, wide))
+
+
+def _own(weights: np.ndarray) -> Pair:
+    own = float(weights[IT])
+    return ("it", own), ("the rest", 1 - own)

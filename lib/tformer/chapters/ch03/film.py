@@ -1,11 +1,11 @@
 """The row of "it" in chapter 3: it turns."""
 
 import numpy as np
-from matplotlib.figure import Figure
 
 from tformer import reference
 from tformer.figures import strips
 from tformer.figures.strips import Frame, Line
+from tformer.figures.style import Fitting
 from tformer.world import lexicon
 from tformer.world.sentence import ENDS, IT, LABELS, counted, on_nouns, told
 
@@ -15,7 +15,7 @@ def turned(end: str) -> np.ndarray:
     return lexicon.read(told(end)).weights[1, IT]
 
 
-def strip(told: bool = True) -> Figure:
+def strip(told: bool = True) -> Fitting:
     """The weights of chapter 2 under both endings, and those of two layers made by hand."""
     before = [Line(f"before, {end}", reference.softmax(counted(end))) for end in ENDS]
     after = [Line(f"layer 2, {end}", turned(end), True) for end in ENDS]

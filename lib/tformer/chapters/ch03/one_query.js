@@ -64,20 +64,20 @@ function endings(model) {
 // ---- the whole machine ------------------------------------------------------------------
 
 function machine(model, root) {
-  const hand = model.get("hand_made"), live = voice(), ends = endings(model), said = h("p", { class: "tf-said" });
+  const hand = model.get("hand_made"), live = voice(), ends = endings(model), said = h("p", { class: "tf-said" }), lead = h("span", { class: "tf-quiet" });
   const formula = formulaLine(), rounds = layerChoice(model), table = tableOf(model), maps = heatMaps(model);
-  const lead = h("span", { class: "tf-quiet" });
-  let found = null, seen = null, pointed = null;
+  let found = null, seen = null, pointed = null, passes = false; // then bars flow, and numbers wait for the end of their step
   const at = (moment) => frameAt(found.q[found.at], found.k, found.v, moment);
-  const note = () => { said.textContent = pointed ?? captionOf(found, seen); };
+  const note = () => { said.textContent = pointed ?? captionOf(found, seen, passes); };
   table.onTell((about) => {
     pointed = about;
     note();
   });
-  const draw = (moment) => {
+  const draw = (moment, running) => {
+    passes = root.classList.toggle("tf-passes", Boolean(running) && moment % 1 > 0);
     seen = at(moment);
     root.dataset.stage = seen.stage;
-    table.draw(seen);
+    table.draw(seen, passes ? at(Math.floor(moment)) : seen);
     note();
   };
   const steps = player("Moment of the calculation", STEPS, { draw,
@@ -105,16 +105,18 @@ function machine(model, root) {
   };
 }
 
-/** What is seen at a moment, in a sentence. */
-function captionOf({ tokens, at, scores }, { asked, added, shares, rise, split, reach, poured, bars, stage }) {
+/** What is seen at a moment, in a sentence; without the numbers of a moment that passes. */
+function captionOf({ tokens, at, scores }, { asked, added, shares, rise, split, reach, poured, bars, stage }, passes = false) {
   const word = `“${tokens[at]}”`, most = Math.max(...scores[at]), even = Math.min(...scores[at]) === most;
   const best = even ? "no word more than another" : `“${tokens[scores[at].indexOf(most)]}” most`, percent = (x) => `${Math.round(100 * x)} %`;
   if (stage === 1) return `The vector of ${word} makes its query, the blue squares. Nothing has met it yet.`;
   if (stage === 2) {
-    const way = asked ? `Of the coordinates in which the query is not zero, ${fmt(added, 1)} of ${asked} have met the keys.` : "This query is zero, and so is every product.";
+    const way = asked ? `Of the coordinates in which the query is not zero, ${passes ? Math.floor(added) : fmt(added, 1)} of ${asked} have met the keys.` : "This query is zero, and so is every product.";
     return shares.some((x) => x < 1) ? `Scores: multiply and add. ${way}`
       : `Scores: the query of ${word} has met every key, and suits ${best}.`;
   }
+  if (passes && stage === 3) return rise < 1 ? "Exponentials: a bar becomes e to the power of its score, as a part of the largest." : "Weights: all bars are divided by the same number, until they add up to 1.";
+  if (passes && stage === 4) return poured ? "Output: the weighted values pour in." : "Output: each value sets out, in a stream as wide as its weight.";
   if (stage === 3) {
     if (rise < 1) return `Exponentials: a bar is e to the power ${fmt(rise)} × score, as a part of e to the power of the largest score.`;
     return split < 1 ? `Weights: all bars are divided by the same number on its way to their sum. They add up to ${fmt(bars.reduce((a, b) => a + b, 0))}, and will to 1.`
@@ -201,9 +203,9 @@ function tableOf(model) {
     }
     fillRows(parts, now);
   };
-  const draw = (now) => {
+  const draw = (now, told) => {
     seen = now;
-    drawMoment(parts, found, seen);
+    drawMoment(parts, found, seen, told);
     pour();
   };
   return { el, update, draw, onTell: (how) => { tell = how; }, stop: () => watch.disconnect() };
@@ -252,13 +254,13 @@ function fillRows({ query, rows, grid }, found) {
   }));
 }
 
-/** What moves: the bars, the coordinates that have met, and the output as far as it has poured in. */
-function drawMoment({ rows, output }, { at, q, k, v, scores: all }, { shares, scores, bars, output: y }) {
+/** What moves: the bars, the coordinates that have met, and the output as far as it has poured in; `told` has the numbers that are written. */
+function drawMoment({ rows, output }, { at, q, k, v, scores: all }, { shares, scores, bars, output: y, stage }, told) {
   const top = largest(all);
   rows.forEach((row, s) => {
     row.key.meet(k[s].map((x, j) => shares[j] * x * q[at][j]));
-    row.score.update(scores[s], Math.max(0, scores[s]) / top, fmt(scores[s]));
-    row.weight.update(bars[s], bars[s], fmt(bars[s], 3));
+    row.score.update(scores[s], Math.max(0, scores[s]) / top, stage === 2 && told.stage < 2 ? "" : fmt(told.scores[s]));
+    row.weight.update(bars[s], bars[s], stage === 3 && told.stage < 3 ? "" : fmt(told.bars[s], 3));
   });
   output.cells.update(y, largest(v));
 }
@@ -368,6 +370,13 @@ function riddle(model, root) {
   };
 }
 
+/** A way past the lines between, at their nearer end, so that no word is crossed out. */
+function around(between, [x, y], [u, v], offset) {
+  const ends = between.flatMap((one) => [one.offsetLeft - 7, one.offsetLeft + one.offsetWidth + 7]).map((end) => offset + end);
+  const left = Math.min(...ends), right = Math.max(...ends), side = x + u < left + right ? left : right, half = (y + v) / 2, k = (y - v) / 3;
+  return `M${x} ${y}C${x} ${y - k} ${side} ${half + k} ${side} ${half}S${u} ${v + k} ${u} ${v}`;
+}
+
 /** An arc from the word that asks to every other, as wide as its weight: above the line, or to where it faces another line. */
 function drawArcs(svg, words, { at, weights }) {
   const { offsetLeft, offsetTop } = words[0].offsetParent; // the line, whose words are placed in it
@@ -379,7 +388,9 @@ function drawArcs(svg, words, { at, weights }) {
     const u = middle(word), off = word.offsetTop - asks.offsetTop, below = Math.abs(off) < asks.offsetHeight / 2 ? 0 : Math.sign(off);
     const y = below > 0 ? foot(asks) : top(asks), v = below < 0 ? foot(word) : top(word);
     const rise = below ? (y - v) / 2 : 14 + Math.min(62, Math.abs(u - x) * 0.16), land = below ? -rise : rise;
-    svg.children[s].setAttribute("d", `M${x} ${y}C${x} ${y - rise} ${u} ${v - land} ${u} ${v}`);
+    const passed = (from, to) => (from.offsetTop - to.offsetTop) * below > asks.offsetHeight / 2;
+    const between = words.filter((one) => passed(one, asks) && passed(word, one));
+    svg.children[s].setAttribute("d", between.length ? around(between, [x, y], [u, v], offsetLeft) : `M${x} ${y}C${x} ${y - rise} ${u} ${v - land} ${u} ${v}`);
     svg.children[s].style.strokeWidth = s === at ? 0 : `${(1 + 9 * weights[s]).toFixed(2)}px`;
     svg.children[s].style.opacity = (0.12 + 0.88 * weights[s]).toFixed(3);
   });

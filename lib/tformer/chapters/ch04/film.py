@@ -3,12 +3,12 @@
 import math
 
 import numpy as np
-from matplotlib.figure import Figure
 
 from tformer import reference
 from tformer.chapters.ch04 import row
 from tformer.figures import strips
 from tformer.figures.strips import Frame, Line
+from tformer.figures.style import Fitting
 from tformer.world.sentence import on_nouns
 
 WIDTHS = (16, 1024)
@@ -20,7 +20,7 @@ def weights(d: int, scale: float, n_draws: int = 1) -> np.ndarray:
     return reference.softmax(scale * drawn).mean(axis=0)
 
 
-def strip(told: bool = True) -> Figure:
+def strip(told: bool = True) -> Fitting:
     """One draw at each width: without a scale, and with one over the root of the width."""
     lines = [Line(f"scale 1, d = {d}", weights(d, 1.0)) for d in WIDTHS]
     lines += [Line(f"1/√d, d = {d}", weights(d, 1 / math.sqrt(d)), True) for d in WIDTHS]

@@ -13,13 +13,12 @@ from tformer import reference
 from tformer.chapters.ch05 import stack
 from tformer.chapters.ch05.fills import WAYS
 from tformer.chapters.ch05.paths import reach
-from tformer.figures.style import INK, ORANGE, PURPLE, QUERY, QUIET, VERMILLION, WEIGHT, WIDE
+from tformer.figures.style import INK, ORANGE, PURPLE, QUERY, QUIET, WEIGHT, WIDE, WRONG
 from tformer.figures.tables import blank, broken, squares, table
 from tformer.world import lexicon, sources
 
 TIRED, WIDE_TOO = tuple(lexicon.SENTENCES)[:2]
 WORDS = lexicon.tokenise(TIRED)
-LEAK = "#C7254E"
 """The colour of what should not be there; neither a query's nor a key's nor a value's."""
 
 
@@ -232,7 +231,7 @@ def _cone(title: str, mask: np.ndarray, asks: int, n_layers: int) -> Figure:
         y = 2 * (n_layers - level)
         for t, s in zip(*np.nonzero(mask & known[level][:, None]), strict=True):
             bad = leak[level - 1][s]
-            look: Any = {"linewidth": 2, "color": LEAK, "zorder": 3} if bad else _FINE
+            look: Any = {"linewidth": 2, "color": WRONG, "zorder": 3} if bad else _FINE
             ax.plot([t, s], [y, y + 2], **look)
     for level in range(n_layers + 1):
         y = 2 * (n_layers - level)
@@ -240,7 +239,7 @@ def _cone(title: str, mask: np.ndarray, asks: int, n_layers: int) -> Figure:
         ax.text(-0.8, y, name, ha="right", va="center", fontsize=9)
         for s in range(n):
             late = level == 0 and s > asks
-            color = LEAK if late and known[level][s] else QUIET
+            color = WRONG if late and known[level][s] else QUIET
             face = color if known[level][s] else "none"
             ax.plot(s, y, "o", color=color, markerfacecolor=face, markersize=5, zorder=4)
     ax.set(xlim=(-3.2, n - 0.5), ylim=(2 * n_layers + 0.6, -0.6))
@@ -261,7 +260,7 @@ def nothing_to_see() -> Figure:
             squares(ax, np.array([[0.0 if lost else weight]]), (j, i), WEIGHT, most=1)
             text = "nan" if lost else f"{weight:.2f}".lstrip("0") if weight else "0"
             look: Any = {"ha": "center", "va": "center", "fontsize": 9}
-            ax.text(j + 0.5, i + 0.5, text, color=VERMILLION if lost else INK, **look)
+            ax.text(j + 0.5, i + 0.5, text, color=WRONG if lost else INK, **look)
     ax.set(xlim=(-5.2, 3.1), ylim=(len(WAYS), -0.1))
     return figure
 

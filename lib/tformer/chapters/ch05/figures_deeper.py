@@ -6,10 +6,9 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from tformer import reference
-from tformer.chapters.ch05.figures import LEAK
 from tformer.chapters.ch05.fills import bfloat16, filled, naive_softmax
 from tformer.chapters.ch05.paths import reach
-from tformer.figures.style import INK, QUIET, VERMILLION, WEIGHT
+from tformer.figures.style import INK, QUIET, WEIGHT, WRONG
 from tformer.figures.tables import blank, squares
 
 FORMATS = ("float16", "bfloat16", "float32", "float64")
@@ -40,7 +39,7 @@ def fills_by_format() -> Figure:
             said = verdict(fill, dtype)
             shade = {"nan": 0.0, "even": 0.35, "blurred": 0.6, "unmasked": 0.85}[said]
             squares(ax, np.array([[shade]]), (1.4 * j, i * 0.6), WEIGHT, most=1, size=(1.4, 0.6))
-            color = VERMILLION if said == "nan" else INK
+            color = WRONG if said == "nan" else INK
             ax.text(1.4 * j + 0.7, i * 0.6 + 0.3, said, color=color, **look)
     for j, dtype in enumerate(FORMATS):
         ax.text(1.4 * j + 0.7, -0.15, dtype, ha="center", va="bottom", fontsize=9)
@@ -61,7 +60,7 @@ def _knows(layers: int, known: np.ndarray) -> Figure:
     allowed = reference.causal_mask(n, n)
     squares(ax, (known & allowed).astype(float), color=QUIET)
     for i, j in np.argwhere(known & ~allowed):
-        squares(ax, np.ones((1, 1)), (j, i), LEAK)
+        squares(ax, np.ones((1, 1)), (j, i), WRONG)
     ax.set(xlim=(-0.2, n + 0.2), ylim=(n + 0.2, -0.2))
     title = "1 layer" if layers == 1 else f"{layers} layers"
     figure.suptitle(title, fontsize=11, fontweight="bold", x=0.04, ha="left")

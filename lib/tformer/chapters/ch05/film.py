@@ -1,11 +1,11 @@
 """The row of "it" in chapter 5: it may not look ahead, and the last word answers."""
 
 import numpy as np
-from matplotlib.figure import Figure
 
 from tformer.chapters.ch05.figures import read_masked
 from tformer.figures import strips
 from tformer.figures.strips import Frame, Line
+from tformer.figures.style import Fitting
 from tformer.reference import causal_mask
 from tformer.world import lexicon
 from tformer.world.sentence import ENDS, IT, LABELS, on_nouns, told
@@ -23,7 +23,7 @@ def weights(asks: int, end: str, causal: bool = True) -> np.ndarray:
     return read_masked(told(end), mask, layers)[-1, asks]
 
 
-def strip(told: bool = True) -> Figure:
+def strip(told: bool = True) -> Fitting:
     """The row of chapter 3; behind the mask, that of "it", the same twice, and the last word's."""
     lines = [Line(f"“it” sees all, {end}", weights(IT, end, causal=False)) for end in ENDS]
     lines.append(Line("“it”, causal", weights(IT, ENDS[0]), True))

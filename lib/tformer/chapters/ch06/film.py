@@ -1,10 +1,10 @@
 """The row of "it" in chapter 6: one head keeps its preference, the mean of six turns."""
 
 import numpy as np
-from matplotlib.figure import Figure
 
 from tformer.figures import strips
 from tformer.figures.strips import Frame, Line
+from tformer.figures.style import Fitting
 from tformer.world.circuits import answer, veto
 from tformer.world.sentence import ENDS, LABELS, on_nouns, told
 
@@ -14,7 +14,7 @@ def turned(end: str) -> np.ndarray:
     return np.asarray(veto(told(end)).mean(axis=0))
 
 
-def strip(told: bool = True) -> Figure:
+def strip(told: bool = True) -> Fitting:
     """The head of chapter 3 that answers without turning, and the mean of six that turns."""
     before = [Line(f"one head, {end}", _alone(end)) for end in ENDS]
     after = [Line(f"mean of six, {end}", turned(end), True) for end in ENDS]

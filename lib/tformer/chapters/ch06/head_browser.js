@@ -41,9 +41,11 @@ function render({ model, el }) {
     stem: pick("sentence", "stem", [...stems.keys()], pairs, () => ({ word: 1 })),
     last: pick("last word", "last", lasts, lasts),
   };
-  const back = h("div", { class: "tf-actions" }, button("all heads on", () => take({ off: [] })), allNumbers(root), button("reset", () => take(start)));
+  const back = h("div", { class: "tf-actions" }, button("all heads on", () => take({ off: [] })), allNumbers(root));
+  const others = fold("Other layers and sentences", h("div", { class: "tf-picks" }, picks.layer.el, picks.stem.el, button("reset", () => take(start))));
+  full.addEventListener("toggle", () => root.classList.toggle("tf-in-full", full.open)); // what is told is marked
   const brought = waiting(h("div", { class: "tf-arrives" }));
-  root.append(h("div", { class: "tf-picks" }, ...Object.values(picks).map((one) => one.el)), said, table, brought, folds(full, back), live);
+  root.append(picks.last.el, said, table, brought, folds(full, others, back), live);
   let drawn = "", grid;
   const stop = follow(model, TRAITS, () => {
     const now = traits(model, TRAITS), heads = layers.find(([name]) => name === now.layer)[1], tokens = [...stems[now.stem], now.last];

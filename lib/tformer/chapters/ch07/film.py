@@ -1,16 +1,16 @@
 """The row of "it" in chapter 7: two orders of the same words, without positions and with them."""
 
 import numpy as np
-from matplotlib.figure import Figure
 
 from tformer.chapters.ch07 import places
 from tformer.figures import strips
 from tformer.figures.strips import Frame, Line
+from tformer.figures.style import Fitting
 
 ORDERS = {"box … bag": places.FIT, "bag … box": places.SWAPPED}
 
 
-def strip(told: bool = True) -> Figure:
+def strip(told: bool = True) -> Fitting:
     """Both orders, without positions and with them; a square stands for a place."""
     both = zip(*(text.split() for text in ORDERS.values()), strict=True)
     words = [one if one == other else f"{one} / {other}" for one, other in both]

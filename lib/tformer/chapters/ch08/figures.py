@@ -7,10 +7,12 @@ from typing import Any
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.patches import FancyBboxPatch, Rectangle
+from matplotlib.patches import FancyBboxPatch
 
 from tformer import reference
 from tformer.chapters.ch08 import depth, real, rows, wrong
+from tformer.figures import strips
+from tformer.figures.strips import Line
 from tformer.figures.style import (
     INK,
     KEY,
@@ -20,6 +22,8 @@ from tformer.figures.style import (
     VALUE,
     WEIGHT,
     WIDE,
+    WRONG,
+    Fitting,
     label_ends,
     panel,
 )
@@ -28,29 +32,14 @@ from tformer.figures.tables import blank, squares
 LOOKS = {"pre": (QUERY, "before"), "post": (KEY, "after")}
 
 
-def strip(orders: tuple[str, str] = ("none", "pre"), told: bool = True) -> Figure:
-    """Where *it* looks after six layers, as two rows of squares; the second only if `told`."""
-    figure, ax = blank(WIDE, 1.7)
-    ax.set_aspect("auto")
-    for i, (order, name) in enumerate(zip(orders, ("no norm", "RMSNorm before"), strict=True)):
-        look: Any = {"ha": "right", "va": "center", "fontsize": 11}
-        ax.text(-0.1, i + 0.5, name, **look)
-        weights = rows.run(order).weights[-1, rows.IT]
-        if i and not told:
-            for t in range(len(weights)):
-                ax.add_patch(Rectangle((t + 0.05, i + 0.05), 0.9, 0.9, fc="none", ec=QUIET))
-                ax.text(t + 0.5, i + 0.5, "?", ha="center", va="center", color=INK)
-            continue
-        squares(ax, weights[None], (0, i), WEIGHT, most=0.4)
-        for t, weight in enumerate(weights):
-            if weight >= 0.005:
-                text = f"{weight:.2f}".replace("0.", ".")
-                ax.text(t + 0.5, i + 0.5, text, ha="center", va="center", fontsize=11, color=INK)
-    for t, word in enumerate(rows.WORDS):
-        bold = "bold" if t == rows.IT else "normal"
-        ax.text(t + 0.5, -0.1, word, ha="center", va="bottom", fontsize=11, fontweight=bold)
-    ax.set(xlim=(-1.6, 12), ylim=(2, -0.55))
-    return figure
+def strip(told: bool = True) -> Fitting:
+    """Where *it* looks after six layers, without a norm and with one; the second only if `told`."""
+    orders = {"none": "no norm", "pre": "RMSNorm before"}
+    lines = [
+        Line(name, rows.run(order).weights[-1, rows.IT], asked=order == "pre", most=0.4)
+        for order, name in orders.items()
+    ]
+    return strips.strip(rows.WORDS, lines, told, rows.IT)
 
 
 def stream() -> Figure:
@@ -247,7 +236,7 @@ def _mixed() -> Figure:
     other = x.copy()
     other[4, 1] += 1
     for i, (name, norm) in enumerate(wrong.AXES.items()):
-        squares(ax, np.abs(norm(other) - norm(x)), (5.4 * i, 0), KEY, most=0.2)
+        squares(ax, np.abs(norm(other) - norm(x)), (5.4 * i, 0), QUIET, most=0.2)
         ax.text(5.4 * i + 2, 5.3, name, ha="center", va="top", fontsize=9.5)
     ax.set(xlim=(-0.7, 15.5), ylim=(8, -2))
     ax.set_title("what the last word moves", fontsize=11, fontweight="bold")
@@ -273,7 +262,9 @@ def _left() -> Figure:
 def _costs() -> Figure:
     figure, ax = panel(3.3, 2.9)
     costs = real.stored()["mistakes"]
-    ax.barh(range(len(costs)), costs.values(), color=[QUIET, *[KEY] * (len(costs) - 1)], height=0.7)
+    ax.barh(
+        range(len(costs)), costs.values(), color=[QUIET, *[WRONG] * (len(costs) - 1)], height=0.7
+    )
     for i, loss in enumerate(costs.values()):
         ax.text(1.1 * loss, i, f"{loss:.2f}", va="center", fontsize=10)
     ax.set(xscale="log", xlim=(1, 500), xlabel="loss of the real model")

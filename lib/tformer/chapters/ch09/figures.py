@@ -21,6 +21,7 @@ from tformer.figures.style import (
     SKY,
     VALUE,
     WIDE,
+    WRONG,
     label_ends,
     panel,
 )
@@ -269,7 +270,7 @@ def fingerprints() -> Figure:
         given_away = np.array(mistakes.odd(answers), dtype=float)
         weight = "bold" if i == 0 else "normal"
         ax.text(-0.3, height * (i + 0.5), name, ha="right", va="center", weight=weight)
-        squares(ax, 0.6 * given_away[None], (0, height * i), ORANGE, 1.0, (width, height))
+        squares(ax, 0.35 * given_away[None], (0, height * i), WRONG, 1.0, (width, height))
         for j, value in enumerate(answers):
             at = (width * (j + 0.5), height * (i + 0.5))
             ax.text(*at, f"{abs(value):.3f}", ha="center", va="center", fontsize=12)

@@ -14,12 +14,14 @@ from tformer.figures.style import (
     INK,
     KEY,
     ORANGE,
+    PHONE,
     QUERY,
     QUIET,
     VALUE,
-    VERMILLION,
     WEIGHT,
     WIDE,
+    WRONG,
+    Fitting,
     label_ends,
     panel,
 )
@@ -49,19 +51,23 @@ def strip(before: bool = False) -> Figure:
     return figure
 
 
-def assembled() -> Figure:
-    """A decoder from words to logits, one block in full; below, the tables that flow through it."""
+def assembled() -> Fitting:
+    """A decoder from words to logits, one block in full, and the tables that flow through it."""
+    return Fitting(_lying(), _upright())
+
+
+def _lying() -> Figure:
     figure, ax = blank(WIDE, 4.75)
     stream = (1.4, 2.2, 3.6, 9.7, 10.3, 15.5, 16.1, 19.6, 21.4, 21.7, 23.5, 24.2)
     for begin, end in zip(stream[::2], stream[1::2], strict=True):
         ax.plot([begin, end], [3, 3], color=INK, linewidth=3)
     ax.plot(24.2, 3, ">", color=INK, markersize=9)
     ax.text(0.5, 3, "words", ha="center", va="center", fontsize=13)
-    _box(ax, 2.9, 3, "E", VALUE, 0.7)
+    _box(ax, 2.9, 3, "E", QUIET, 0.7)
     frame = FancyBboxPatch((4.7, 0.2), 12.1, 3.7, boxstyle="round,pad=0,rounding_size=0.3")
     frame.set(facecolor="none", edgecolor=QUIET, linestyle="--", linewidth=1.3)
     ax.add_patch(frame)
-    for left, name, color in ((5.3, "attention", QUERY), (11.1, "feed-forward", ORANGE)):
+    for left, name in ((5.3, "attention"), (11.1, "feed-forward")):
         for x, y in (
             ([left, left, left + 0.35], [3, 1, 1]),
             ([left + 1.55, left + 1.8], [1, 1]),
@@ -69,11 +75,11 @@ def assembled() -> Figure:
         ):
             ax.plot(x, y, color=QUIET, linewidth=1.6)
         _box(ax, left + 0.95, 1, "norm", QUIET, 0.6)
-        _box(ax, left + 3.1, 1, name, color, 1.3)
+        _box(ax, left + 3.1, 1, name, INK, 1.3)
         ax.plot(left + 4.7, 3, "o", color="none", markeredgecolor=INK, markersize=18)
         ax.text(left + 4.7, 3.02, "+", ha="center", va="center", fontsize=14)
     _box(ax, 20.5, 3, "norm", QUIET, 0.9)
-    _box(ax, 22.6, 3, "$E^\\top$", VALUE, 0.9)
+    _box(ax, 22.6, 3, "$E^\\top$", QUIET, 0.9)
     ax.text(10.7, 3.7, "a block", ha="center", va="bottom", fontsize=12, color=QUIET)
     ax.text(18.2, 2.8, "L − 1 more", ha="center", va="bottom", fontsize=12, color=QUIET)
     ax.text(25.4, 3, "logits", ha="center", va="center", fontsize=13)
@@ -91,11 +97,11 @@ def _tables(ax: Axes, top: float = 4.6, side: float = 0.29) -> None:
         look: Any = {"ha": "right", "va": "center", "fontsize": 10, "fontweight": bold}
         ax.text(1.8, top + side * (t + 0.5), word, **look)
     for middle, width, shape, color in (
-        (2.9, 1.8, "$T \\times d$", VALUE),
+        (2.9, 1.8, "$T \\times d$", QUIET),
         (8.4, n * side, "$T \\times T$, for each head", WEIGHT),
-        (14.2, 3.2, "$T \\times d_{ff}$", ORANGE),
-        (18.2, 1.8, "$T \\times d$", VALUE),
-        (23.3, 4.0, "$T \\times N$", VALUE),
+        (14.2, 3.2, "$T \\times d_{ff}$", QUIET),
+        (18.2, 1.8, "$T \\times d$", QUIET),
+        (23.3, 4.0, "$T \\times N$", QUIET),
     ):
         left = middle - width / 2
         ax.text(middle, top + n * side + 0.15, shape, ha="center", va="top", fontsize=12)
@@ -114,12 +120,65 @@ def _tables(ax: Axes, top: float = 4.6, side: float = 0.29) -> None:
     ax.add_patch(frame)
 
 
-def _box(ax: Axes, x: float, y: float, text: str, color: str, half: float) -> None:
-    look: Any = {"boxstyle": "round,pad=0,rounding_size=0.15", "linewidth": 2}
+def _upright() -> Figure:
+    """The same from top to bottom, for a phone; each table stands beside what makes it."""
+    figure, ax = blank(PHONE, 5.1)
+    figure.set_layout_engine("constrained", w_pad=0.01, h_pad=0.01)
+    look: Any = {"ha": "center", "va": "center", "fontsize": 9}
+    frame = FancyBboxPatch((0.1, 2.7), 4.4, 6.3, boxstyle="round,pad=0,rounding_size=0.3")
+    frame.set(facecolor="none", edgecolor=QUIET, linestyle="--", linewidth=1)
+    ax.add_patch(frame)
+    stream = (0.7, 1.2, 2.0, 5.28, 5.92, 8.28, 8.92, 9.4, 10.1, 10.6, 11.4, 11.8, 12.6, 13.0)
+    for begin, end in zip(stream[::2], stream[1::2], strict=True):
+        ax.plot([1.1, 1.1], [begin, end], color=INK, linewidth=2.2)
+    for y, text in ((0.35, "words"), (9.75, "L − 1 more"), (13.4, "logits")):
+        ax.text(1.1, y, text, **look)
+    ax.text(4.3, 8.75, "a block", color=QUIET, **look | {"ha": "right"})
+    for y, text, half in ((1.6, "E", 0.6), (11.0, "norm", 0.75), (12.2, "$E^\\top$", 0.6)):
+        _box(ax, 1.1, y, text, QUIET, half, 9)
+    for top, name in ((3.4, "attention"), (6.4, "feed-forward")):
+        for across, down in (
+            ([1.1, 2.25], [top, top]),
+            ([3.0, 3.0], [top + 0.4, top + 0.75]),
+            ([3.0, 3.0, 1.42], [top + 1.55, top + 2.2, top + 2.2]),
+        ):
+            ax.plot(across, down, color=QUIET, linewidth=1.3)
+        _box(ax, 3.0, top, "norm", QUIET, 0.75, 9)
+        _box(ax, 3.0, top + 1.15, name, INK, 1.3, 9)
+        ax.plot(1.1, top + 2.2, "o", color="none", markeredgecolor=INK, markersize=13)
+        ax.text(1.1, top + 2.22, "+", **look)
+    words, weights = broken.looks()
+    it, side = words.index("it"), 0.33
+    for t, (word, row) in enumerate(zip(words, weights, strict=True)):
+        y, bold = 2.7 + side * t, "bold" if t == it else "normal"
+        place: Any = {"ha": "right", "fontsize": 8.3, "fontweight": bold}
+        ax.text(6.2, y + side / 2, word, **look | place)
+        squares(ax, row[None, : t + 1], (6.3, y), WEIGHT, 1.0, (side, side))
+    own = Rectangle((6.3, 2.7 + it * side), (it + 1) * side, side, fc="none", ec=INK, lw=1.2)
+    ax.add_patch(own)
+    ax.text(6.3, 7.3, "$T \\times T$, for each head", **look | {"ha": "left"})
+    for middle, width, shape in (
+        (1.6, 1.0, "$T \\times d$"),
+        (8.5, 1.8, "$T \\times d_{ff}$"),
+        (11.0, 1.0, "$T \\times d$"),
+        (13.0, 2.3, "$T \\times N$"),
+    ):
+        ax.add_patch(Rectangle((6.3, middle - 0.75), width, 1.5, fc="none", ec=QUIET))
+        y = middle - 0.75 + 1.5 * it / len(words)
+        ax.add_patch(Rectangle((6.3, y), width, 1.5 / len(words), fc=QUIET, lw=0, alpha=0.7))
+        ax.text(6.5 + width, middle, shape, **look | {"ha": "left"})
+    ax.set(xlim=(0, 10.7), ylim=(13.9, 0))
+    return figure
+
+
+def _box(
+    ax: Axes, x: float, y: float, text: str, color: str, half: float, size: float = 12
+) -> None:
+    look: Any = {"boxstyle": "round,pad=0,rounding_size=0.15", "linewidth": size / 6}
     box = FancyBboxPatch((x - half, y - 0.4), 2 * half, 0.8, **look)
     box.set(facecolor="none", edgecolor=color)
     ax.add_patch(box)
-    ax.text(x, y, text, ha="center", va="center", fontsize=12)
+    ax.text(x, y, text, ha="center", va="center", fontsize=size)
 
 
 TITLES = {
@@ -148,7 +207,7 @@ def beside() -> Figure:
             hidden = name == "weights" and j > i
             if slip:
                 box = Rectangle((x - 0.82, y - 0.6), 1.64, 1.2, linewidth=0)
-                box.set(facecolor=KEY if bad else ORANGE, alpha=0.35 if bad else 0.2)
+                box.set(facecolor=WRONG if bad else QUIET, alpha=0.35 if bad else 0.2)
                 ax.add_patch(box)
                 printed = slip.printed.replace("-", "−")
                 ax.text(x, y + 0.32, printed, ha="center", va="center", fontsize=8, color=INK)
@@ -301,7 +360,7 @@ def wrong() -> Figure:
             mark(ax, 0, y, missing=True, width=unseen)
         for k in np.flatnonzero(np.abs(one.weights - right.weights[unseen:]) > 0.1):
             mark(ax, unseen + float(k), y)
-        color = VERMILLION if one.p < right.p else INK
+        color = WRONG if one.p < right.p else INK
         said = f"{one.says} {one.p:.2f}".replace("0.", ".")
         ax.text(18.3, y + 0.5, said, va="center", fontsize=10, color=color)
     for j, word in enumerate(words):

@@ -13,7 +13,7 @@ from tformer.chapters.ch12 import differences, kept, learning, small
 from tformer.chapters.ch12.intermediates import TOLERANCE, fingerprint
 from tformer.chapters.ch12.row import PATHS, TIRED, row
 from tformer.chapters.ch12.row import WIDE as TOO_WIDE
-from tformer.figures.style import INK, KEY, PURPLE, QUERY, QUIET, VALUE, WEIGHT, WIDE, panel
+from tformer.figures.style import INK, KEY, PURPLE, QUERY, QUIET, VALUE, WEIGHT, WIDE, WRONG, panel
 from tformer.figures.tables import SHADE, blank, squares
 
 DRAWN = (
@@ -219,14 +219,14 @@ def fingerprints() -> tuple[Figure, Figure]:
         wrong = (fingerprint(slip) > TOLERANCE).astype(float)
         squares(ax, wrong[None], (0, y), SHADE, most=1.6)
         first = names.index(slip[0])
-        squares(ax, np.ones((1, 1)), (first, y), KEY, most=1.0)
+        squares(ax, np.ones((1, 1)), (first, y), WRONG, most=1.0)
         ax.text(-0.2, y + 0.5, f"d{slip[0]}: {slip[1]}", ha="right", va="center", fontsize=9)
     for t, name in enumerate(names):
         ax.text(t + 0.3, -0.15, f"d{name}", ha="left", va="bottom", fontsize=8, rotation=60)
     ax.set(xlim=(-18.4, len(names)), ylim=(len(DRAWN), -2.2))
     other, bars = panel(3.8, 3.1)
     ends = [learning.broken(slip)[-1] for slip in (None, *DRAWN)]
-    bars.barh(range(len(ends)), ends, color=[QUERY, *[KEY] * len(DRAWN)], height=0.7)
+    bars.barh(range(len(ends)), ends, color=[QUIET, *[WRONG] * len(DRAWN)], height=0.7)
     bars.axvline(learning.broken()[0], color=INK, linestyle=":", linewidth=1.2)
     for i, end in enumerate(ends):
         bars.text(end + 0.05, i, f"{end:.2f}", va="center", fontsize=10)

@@ -12,18 +12,7 @@ from matplotlib.patches import Rectangle
 from tformer.chapters.ch13 import cut, reached, real
 from tformer.chapters.ch13.known import left, tokens, world
 from tformer.chapters.ch13.last_words import MOST, TALES, chances
-from tformer.figures.style import (
-    INK,
-    KEY,
-    PURPLE,
-    QUERY,
-    QUIET,
-    VALUE,
-    VERMILLION,
-    WEIGHT,
-    WIDE,
-    panel,
-)
+from tformer.figures.style import INK, KEY, PURPLE, QUERY, QUIET, VALUE, WEIGHT, WIDE, WRONG, panel
 from tformer.figures.tables import blank, mark, squares
 from tformer.models.objectives import masked_tokens, next_tokens, span_corruption
 from tformer.tokens import BPE
@@ -240,7 +229,7 @@ def _not_moved() -> Figure:
         y = i + 0.35 * (i > 1)
         ax.text(-0.1, y + 0.5, name, ha="right", va="center", fontsize=10)
         for t, one in enumerate(row):
-            color = VERMILLION if one == given[0, t] else VALUE
+            color = WRONG if one == given[0, t] else VALUE
             _box(ax, t, y, ASKED_OF[one], color if i else QUERY)
     return _named(figure, ax, "the next word", (-1.55, 4.1))
 
@@ -256,7 +245,7 @@ def _spaced() -> Figure:
         x = 0
         ax.text(-0.3, y + 0.5, name, ha="right", va="center", fontsize=10)
         for one in row:
-            color = VALUE if one in right else VERMILLION
+            color = VALUE if one in right else WRONG
             _box(ax, x, y, one.replace(" ", "␣"), color, len(one))
             x += len(one)
     return _named(figure, ax, "a space at the end", (-6.5, 10.2))

@@ -11,7 +11,7 @@ from matplotlib.patches import Rectangle
 
 from tformer import reference
 from tformer.chapters.ch15 import speculation, speed, writing
-from tformer.figures.style import INK, KEY, PURPLE, QUERY, QUIET, VALUE, WIDE, panel
+from tformer.figures.style import INK, KEY, PURPLE, QUERY, QUIET, VALUE, WIDE, WRONG, panel
 from tformer.figures.tables import blank
 
 TEMPERATURES = (2.0, 1.0, 0.5, 0.1)
@@ -195,7 +195,7 @@ def mistakes() -> tuple[Figure, Figure]:
     right = reference.softmax(reference.temperature(writing.coin(), 0.5))
     wrong = reference.softmax(p / 0.5)
     ax.bar(np.arange(6) - width / 2, right, width, color=VALUE, label="logits divided")
-    ax.bar(np.arange(6) + width / 2, wrong, width, color=KEY, label="probabilities divided")
+    ax.bar(np.arange(6) + width / 2, wrong, width, color=WRONG, label="probabilities divided")
     ax.set_xticks(range(6), writing.WORDS, rotation=30)
     ax.set_title("τ = ½", fontsize=11, fontweight="bold")
     ax.legend(fontsize=9)
@@ -205,7 +205,7 @@ def mistakes() -> tuple[Figure, Figure]:
     for i, (rule, name) in enumerate(zip(rules, names, strict=True)):
         write = {"write": speculation.mistaken(rule)} if rule else {}
         seen = speculation.counts(n, 1, **write) / n
-        color = (VALUE, KEY, PURPLE)[i]
+        color = (VALUE, WRONG, PURPLE)[i]
         ax.bar(np.arange(4) + (i - 1) * 0.26, seen, 0.26, color=color, label=name)
     for x, share in enumerate(speculation.TARGET):
         ax.plot([x - 0.4, x + 0.4], [share] * 2, color=INK, linewidth=1.6)

@@ -11,6 +11,8 @@ from matplotlib.patches import Rectangle
 
 from tformer import reference
 from tformer.chapters.ch16 import measured, recall, row
+from tformer.figures import strips
+from tformer.figures.strips import Line
 from tformer.figures.style import (
     INK,
     KEY,
@@ -20,6 +22,7 @@ from tformer.figures.style import (
     VALUE,
     WEIGHT,
     WIDE,
+    Fitting,
     label_ends,
     panel,
 )
@@ -205,22 +208,10 @@ def patterns() -> Figure:
     return figure
 
 
-def wrong() -> Figure:
+def wrong() -> Fitting:
     """The weights of the row, right and by two mistakes."""
-    figure, ax = blank(WIDE, 2.0)
-    ax.set_aspect("auto")
-    for i, (name, weights) in enumerate(mistakes().items()):
-        squares(ax, weights[None], (0, i), WEIGHT, most=1.0)
-        ax.text(-0.1, i + 0.5, name, ha="right", va="center", fontsize=11)
-        for s, weight in enumerate(weights):
-            if weight >= 0.005:
-                shown = _short(float(weight), 3)
-                ax.text(s + 0.5, i + 0.5, shown, ha="center", va="center", fontsize=11)
-    for s, word in enumerate(row.WORDS):
-        bold = "bold" if s == row.IT else "normal"
-        ax.text(s + 0.5, -0.1, word, ha="center", va="bottom", fontsize=11, fontweight=bold)
-    ax.set(xlim=(-2.6, 12), ylim=(3.05, -0.6))
-    return figure
+    lines = [Line(name, weights, digits=3) for name, weights in mistakes().items()]
+    return strips.strip(row.WORDS, lines, asks=row.IT)
 
 
 def mistakes() -> dict[str, np.ndarray]:
