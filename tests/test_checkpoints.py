@@ -7,6 +7,7 @@ import random
 import resource
 import shutil
 import signal
+import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -16,6 +17,7 @@ import numpy as np
 import pytest
 import torch
 from safetensors.torch import load_file, save_file
+from tqdm import tqdm
 
 from tformer import fast
 from tformer.configuration import Configuration
@@ -68,10 +70,15 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def in_a_child(work: Callable[[], object], wait: float | None = None) -> int:
-    """Run work in a process of its own, killed after some seconds; its exit status."""
+    """Run work in a process of its own, killed after some seconds; its exit status.
+
+    It has a lock of its own for its bar: one that is shared would stay closed, for those who come
+    after it and for this process, if it were killed while it holds it.
+    """
     child = os.fork()
     if not child:
         try:
+            tqdm.set_lock(threading.RLock())
             work()
             os._exit(0)
         except BaseException:
