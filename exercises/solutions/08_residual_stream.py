@@ -22,7 +22,7 @@ rng = np.random.default_rng(0)
 x = rng.standard_normal((5, 8))
 
 # %% [markdown]
-# The last line makes five rows of width 8, to try things on. Norms here have no gain and no bias
+# The last line makes five vectors of width 8, to try things on. Norms here have no gain and no bias
 # unless they are given. Each exercise has three hints. The first is a nudge, the last comes close
 # to the answer. Ask for them one at a time: `hint("8.1")`, then `hint("8.1", 2)`.
 
@@ -64,8 +64,8 @@ check("8.1", normed)
 # :label: ex-8-2
 # :nonumber:
 #
-# A row of five different numbers, of which none is 0, goes through a norm with eps = 0. Then the
-# row is changed: `"double"` (every number), `"negate"` (every number), `"shift"` (1 is added to
+# A vector of five different numbers, of which none is 0, goes through a norm with eps = 0. Then the
+# vector is changed: `"double"` (every number), `"negate"` (every number), `"shift"` (1 is added to
 # every number), `"raise one"` (1 is added to the first number only). Predict whether the norm
 # forgets the change, whatever the numbers are.
 #
@@ -74,7 +74,7 @@ check("8.1", normed)
 
 # %%
 def forgets(norm, change):
-    """Whether the norm gives the same for the changed row: a bool."""
+    """Whether the norm gives the same for the changed vector: a bool."""
     ### BEGIN SOLUTION
     return change == "double" or (change == "shift" and norm == "layer")
     ### END SOLUTION
@@ -85,7 +85,7 @@ check("8.2", forgets)
 
 # %% [markdown] exercise="why"
 # Both forget a positive factor, LayerNorm also what is added to all. A negative factor turns the
-# result round. To raise one number moves the row in a direction that is neither its own nor
+# result round. To raise one number moves the vector in a direction that is neither its own nor
 # (1, …, 1), and this is what a norm lets through.
 
 # %% [markdown]
@@ -95,17 +95,17 @@ check("8.2", forgets)
 # :label: ex-8-3
 # :nonumber:
 #
-# Each layer of a stack multiplies rows by a matrix, `x @ w`, and what comes is added to the rows.
+# Each layer of a stack multiplies vectors by a matrix, `x @ w`, and what comes is added to them.
 # Norm is RMSNorm with eps = 0.
 #
-# Write `stack(x, layers, order)` for rows of shape `(T, d)` and layers of shape `(L, d, d)`. Return
-# the rows after all layers. The order is `"none"` (no norm), `"pre"` (before each layer, on the
-# branch; none after the last) or `"post"` (after each sum).
+# Write `stack(x, layers, order)` for a table of vectors, shape `(T, d)`, and layers of shape
+# `(L, d, d)`. Return the vectors after all layers. The order is `"none"` (no norm), `"pre"` (before
+# each layer, on the branch; none after the last) or `"post"` (after each sum).
 # ```
 
 # %%
 def stack(x, layers, order):
-    """Rows after all layers: (T, d)."""
+    """Vectors after all layers: (T, d)."""
     ### BEGIN SOLUTION
     def norm(x):
         return x / np.sqrt((x**2).mean(axis=-1, keepdims=True))
@@ -133,8 +133,8 @@ check("8.3", stack)
 # :label: ex-8-4
 # :nonumber:
 #
-# Write `passed_back(x, dy)` for rows x and an upstream gradient dy, both of shape `(T, d)`. Return
-# the gradient with respect to x of RMSNorm without gain, with eps = 0.
+# Write `passed_back(x, dy)` for a table of vectors x and an upstream gradient dy, both of shape
+# `(T, d)`. Return the gradient with respect to x of RMSNorm without gain, with eps = 0.
 # ```
 
 # %%
@@ -151,7 +151,7 @@ def passed_back(x, dy):
 check("8.4", passed_back)
 
 # %% [markdown] exercise="why"
-# The part of dy along the row is taken away, since a longer row gives the same; the rest is
+# The part of dy along the vector is taken away, since a longer vector gives the same; the rest is
 # divided by the size. What comes out is orthogonal to x, which is a quick test of such code.
 
 # %% [markdown]
@@ -162,8 +162,8 @@ check("8.4", passed_back)
 # :nonumber:
 #
 # In a stack as in exercise 8.3 all entries of all layers are independent, with mean 0 and variance
-# a/d (a is the α² of the theorem). The first row has the mean square m. Predict the expected mean
-# square after `depth` layers.
+# a/d (a is the α² of the theorem). The first vector has the mean square m. Predict the expected
+# mean square after `depth` layers.
 #
 # Write `mean_square(m, a, depth, order)` for one layer or more. Return a float.
 # ```
@@ -192,10 +192,10 @@ check("8.5", mean_square)
 # :label: ex-8-6
 # :nonumber:
 #
-# Words go through layers of attention that replace each row by its mixture of the rows. In every
-# layer all weights are at least delta, and 0 < delta < 1/T. Predict: after how many layers is it
-# certain that no spread (largest less smallest number of a column) is more than a given share of
-# what it was at first?
+# Words go through layers of attention that replace each word's vector by its mixture of all
+# vectors. In every layer all weights are at least delta, and 0 < delta < 1/T. Predict: after how
+# many layers is it certain that no spread (largest less smallest number of a column) is more than a
+# given share of what it was at first?
 #
 # Write `layers_until(share, T, delta)` for a share above 0 and below 1. Return the least whole
 # number for which the theorem of the chapter promises it.
@@ -226,10 +226,10 @@ check("8.6", layers_until)
 # :label: ex-8-7
 # :nonumber:
 #
-# A row holds finite float16 numbers, as large as 60000, and not only zeros. You have float16
+# A vector holds finite float16 numbers, as large as 60000, and not only zeros. You have float16
 # arithmetic only, as on a small chip. A norm forgets a factor: use this.
 #
-# Write `fits(x)` for a float16 row of shape `(d,)` with d ≤ 64. Return the row, divided in
+# Write `fits(x)` for a float16 vector of shape `(d,)` with d ≤ 64. Return the vector, divided in
 # float16 by a number above 0, such that no square, and no sum of the squares, can overflow. But for
 # rounding, RMSNorm (eps = 0) is then the same as of x. The largest absolute value of what you
 # return should be 1.
@@ -237,7 +237,7 @@ check("8.6", layers_until)
 
 # %%
 def fits(x):
-    """The row, made small: (d,)."""
+    """The vector, made small: (d,)."""
     ### BEGIN SOLUTION
     return x / np.abs(x).max()
     ### END SOLUTION
@@ -258,17 +258,17 @@ check("8.7", fits)
 # :label: ex-8-8
 # :nonumber:
 #
-# After a norm stands a matrix: a row becomes `(gain * n + bias) @ w`. The gain and the bias can be
-# put into the matrix and a row that is added, so that a norm without them will do.
+# After a norm stands a matrix: a vector becomes `(gain * n + bias) @ w`. The gain and the bias can
+# be put into the matrix and a vector that is added, so that a norm without them will do.
 #
 # Write `folded(gain, bias, w)` for gain and bias of shape `(d,)` and w of shape `(d, k)`. Return
 # one table of shape `(d + 1, k)`: above, the matrix that multiplies n, and in the last line the
-# row that is added.
+# vector that is added.
 # ```
 
 # %%
 def folded(gain, bias, w):
-    """The matrix, and below it the row: (d + 1, k)."""
+    """The matrix, and below it the vector: (d + 1, k)."""
     ### BEGIN SOLUTION
     return np.concatenate([gain[:, None] * w, (bias @ w)[None]])
     ### END SOLUTION

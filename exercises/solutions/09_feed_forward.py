@@ -57,7 +57,7 @@ check("9.1", unmix)
 
 # %% [markdown] exercise="why"
 # Two bends read both signs, because *who* is what is left of w. In a layer the term w comes from
-# the sum with the row itself: the residual connection.
+# the sum with the vector itself: the residual connection.
 
 # %% [markdown]
 # ## 9.2 All of them
@@ -88,7 +88,7 @@ check("9.2", all_of)
 
 # %% [markdown] exercise="why"
 # The more facts, the closer to 1 all of them have to be: with ten facts of 0.9 the sum is 9, and
-# the unit is off. A row that has heard everything in part has heard nothing for this unit.
+# the unit is off. A word that has heard everything in part has heard nothing for this unit.
 
 # %% [markdown]
 # ## 9.3 The layer
@@ -128,7 +128,7 @@ check("9.3", layer)
 # :nonumber:
 #
 # Write `swiglu(x, w_gate, w_in, w_out)`, a layer with gates and without biases: the gates are SiLU
-# of one reading of the row, and multiply another. Shapes are `(..., d)`, `(d, f)`, `(d, f)` and
+# of one reading of the vector, and multiply another. Shapes are `(..., d)`, `(d, f)`, `(d, f)` and
 # `(f, d)`. Readings may be as large as a few thousand in size; no NaN may come out.
 # ```
 
@@ -147,9 +147,9 @@ def swiglu(x, w_gate, w_in, w_out):
 check("9.4", swiglu)
 
 # %% [markdown] exercise="why"
-# A unit multiplies two readings of the row, so doubling a row of large numbers makes the result
-# four times as large. With ReLU it would be twice as large. This is one reason why such layers
-# stand after a norm.
+# A unit multiplies two readings of the vector, so doubling a vector of large numbers makes the
+# result four times as large. With ReLU it would be twice as large. This is one reason why such
+# layers stand after a norm.
 
 # %% [markdown]
 # ## 9.5 Who moves?
@@ -159,9 +159,9 @@ check("9.4", swiglu)
 # :nonumber:
 #
 # A stack is a list of parts, each `"feed-forward"`, `"norm"`, `"attention"` or `"causal
-# attention"`, and each adds to the rows what it makes of them. A norm is over the coordinates of a
-# row. Word s of n, counted from 0, is exchanged for another. Predict which rows at the end can
-# differ from before, for some choice of the parameters.
+# attention"`, and each adds to the vectors what it makes of them. A norm is over the coordinates of
+# a vector. Word s of n, counted from 0, is exchanged for another. Predict which vectors at the end
+# can differ from before, for some choice of the parameters.
 #
 # Write `who_moves(parts, n, s)`. Return an array of True and False, shape `(n,)`: True for those
 # that can.
@@ -170,7 +170,7 @@ check("9.4", swiglu)
 
 # %%
 def who_moves(parts, n, s):
-    """Which rows can change with word s: (n,)."""
+    """Which vectors can change with word s: (n,)."""
     ### BEGIN SOLUTION
     moved = np.zeros(n, dtype=bool)
     moved[s] = True
@@ -268,18 +268,18 @@ check("9.7", pieces)
 # :label: ex-9-8
 # :nonumber:
 #
-# After a norm no row is longer than r. A ReLU is on where $x \cdot k + b$ is above 0. Which hidden
-# units are on for no row that can arrive?
+# After a norm no vector is longer than r. A ReLU is on where $x \cdot k + b$ is above 0. Which
+# hidden units are on for no vector that can arrive?
 #
 # Write `dead(w_in, b_in, r)` for a matrix of shape `(d, f)`, biases `(f,)` and r above 0. Return an
-# array of True and False, shape `(f,)`: True for a unit that no row of length at most r turns on.
-# Numbers are such that rounding does not matter.
+# array of True and False, shape `(f,)`: True for a unit that no vector of length at most r turns
+# on. Numbers are such that rounding does not matter.
 # ```
 
 
 # %%
 def dead(w_in, b_in, r):
-    """Units that no row of length up to r turns on: (f,)."""
+    """Units that no vector of length up to r turns on: (f,)."""
     ### BEGIN SOLUTION
     lengths = np.sqrt((w_in * w_in).sum(axis=0))
     return r * lengths + b_in <= 0
@@ -290,6 +290,6 @@ def dead(w_in, b_in, r):
 check("9.8", dead)
 
 # %% [markdown] exercise="why"
-# The row that turns a unit on most is its own key, made as long as rows are: Cauchy and Schwarz.
-# The units that you find are dead for every text. Those that are dead for the texts at hand are
-# more, and no formula knows them without the texts.
+# The vector that turns a unit on most is its own key, made as long as vectors are: Cauchy and
+# Schwarz. The units that you find are dead for every text. Those that are dead for the texts at
+# hand are more, and no formula knows them without the texts.

@@ -24,7 +24,7 @@ def _stacks() -> Iterator[Case]:
         x, layers = integers(n, (n, d)) + 0.5, integers(d, (depth, d, d)) / 4
         for order in ORDERS:
             yield case(x=x, layers=layers, order=order)
-    none = "No layer at all: the rows stay what they are."
+    none = "No layer at all: the vectors stay what they are."
     for order in ORDERS:
         yield case(x=[[1, 2]], layers=np.zeros((0, 2, 2)), order=order, want=[[1, 2]], why=none)
 
@@ -34,13 +34,13 @@ def _stacks() -> Iterator[Case]:
     praise="All three orders, with none to five layers.",
     hints=(
         "In which line does each order differ from x = x + x @ w?",
-        "Before: the branch multiplies the normed rows, and x itself is what is added to.",
+        "Before: the branch multiplies the normed vectors, and x itself is what is added to.",
         "After: each sum is normed and goes on as x.",
     ),
     cases=_stacks,
     slips="""
         x + read @ w → read @ w
-            Rows are replaced and not added to.
+            Vectors are replaced and not added to.
         x + read @ w → read + read @ w
             With norms before, the stream itself was normed; only the branch reads the norm.
         order == "pre" → order == "post"
@@ -49,33 +49,33 @@ def _stacks() -> Iterator[Case]:
         norm(x) if order == "post" else x → x
             With norms after the sums, these were not normed.
         norm(x) if order == "pre" else x → x
-            With norms before, the branch read the rows without a norm.
+            With norms before, the branch read the vectors without a norm.
         read @ w → (norm(x @ w) if order == "pre" else x @ w)
             With norms before, what a layer gives was normed; what it reads should be.
         read @ w → (norm(x @ w) if order == "post" else read @ w)
         norm(x) if order == "post" → x if order == "post"
             With norms after the sums, what is added was normed; the sum should be.
         return rows → return norm(rows) if order == "pre" and len(layers) else rows
-            With norms before, the last rows were normed too; here they are asked for as they are.
+            With norms before, the last vectors were normed too; they are asked for as they are.
         in layers → in layers[::-1]
             The layers were taken from the last to the first.
         in layers → in layers[:1]
             Only the first layer was used.
         (x**2).mean → (x**2).sum
-            Rows were brought to length 1; RMSNorm divides by the root of the mean square.
+            Vectors were brought to length 1; RMSNorm divides by the root of the mean square.
         (x**2).mean(axis=-1, keepdims=True) → (x**2).mean()
             One size was taken of the whole table; each row has its own.
         norm(x) if order == "post" else x → norm(x) if order != "pre" else x
             Without norms, the sums were normed.
         norm(x) if order == "post" else x → x
         return rows → return norm(rows) if order == "post" else rows
-            With norms after the sums, the rows were normed at the end, also where no layer is.
+            With norms after the sums, the vectors were normed at the end, also where no layer is.
         read @ w → read @ w.T
             Each matrix was turned over: rows stand to the left of it, so x @ w.
     """,
 )
 def stack(x: Array, layers: Array, order: str) -> Array:
-    """Rows after all layers."""
+    """Vectors after all layers."""
 
     def norm(x: Array) -> Array:
         return x / np.sqrt((x**2).mean(axis=-1, keepdims=True))
@@ -110,20 +110,20 @@ def _squares() -> Iterator[Case]:
     kind=Number(),
     slips="""
         m + a * depth → m * (1 + a) ** depth
-            With norms before, a layer reads rows of mean square 1, however long the sum is.
+            With norms before, a layer reads vectors of mean square 1, however long the sum is.
         m + a * depth → m * (1 + a * depth)
-            What is added does not depend on how large the first row was.
+            What is added does not depend on how large the first vector was.
         m + a * depth → a * depth
-            The first row is still there.
+            The first vector is still there.
         m + a * depth → 1 + a * depth
-            The first row is not normed before it is added to: it has the mean square m.
+            The first vector is not normed before it is added to: it has the mean square m.
         m + a * depth → m + a**2 * depth
             The variance was squared.
         m + a * depth → m + a**2 * depth
         m * (1 + a) ** depth → m * (1 + a**2) ** depth
             The variance was squared in both orders: a is the α² of the theorem.
         m * (1 + a) ** depth → m * (1 + a * depth)
-            Without norms a layer adds to what is there by then, and not to the first row.
+            Without norms a layer adds to what is there by then, and not to the first vector.
         return 1.0 → return 1.0 + a
             After a norm the mean square is 1: what was added is under it too.
         m + a * depth → m + a * (depth - 1)
@@ -134,9 +134,9 @@ def _squares() -> Iterator[Case]:
         m * (1 + a) ** depth → m + a * depth
             Without norms each layer reads the whole sum, and adds a times its mean square.
         m * (1 + a) ** depth → m * a**depth
-            The rows are added to, not replaced.
+            The vectors are added to, not replaced.
         m * (1 + a) ** depth → (1 + a) ** depth
-            The first row has the mean square m.
+            The first vector has the mean square m.
         return 1.0 → return m
             After a norm the mean square is 1, whatever it was at first.
         (1 + a) ** depth → (1 + a) ** (depth - 1)
@@ -179,7 +179,7 @@ def _melts() -> Iterator[Case]:
         1 - T * delta → T * delta
             That is what is lost; 1 − T·delta is left.
         1 - T * delta → 1 - T * delta / 2
-            That is the rate of rows that are added to; these are replaced.
+            That is the rate of vectors that are added to; these are replaced.
         return n → return n - 1
             One layer fewer does not promise it yet.
         return n → return n - (spread < share)

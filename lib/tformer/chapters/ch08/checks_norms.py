@@ -127,14 +127,14 @@ def _changes() -> Iterator[Case]:
     """,
 )
 def forgets(norm: str, change: str) -> bool:
-    """Whether the norm gives the same for the changed row."""
+    """Whether the norm gives the same for the changed vector."""
     return norm in FORGOTTEN[change][0]
 
 
 def _gradients() -> Iterator[Case]:
-    along = "A gradient along the row: a longer row gives the same, so nothing passes."
+    along = "A gradient along the vector: a longer vector gives the same, so nothing passes."
     yield case(x=[[1, 1]], dy=[[3, 3]], want=[[0, 0]], why=along)
-    across = "A gradient across the row (2, 2), whose size is 2, is halved."
+    across = "A gradient across the vector (2, 2), whose size is 2, is halved."
     yield case(x=[[2, 2]], dy=[[1, -1]], want=[[0.5, -0.5]], why=across)
     for n, d in ((1, 3), (2, 2), (3, 5), (4, 16)):
         x, dy = integers(n, (n, d)) + 0.5, integers(n + d, (n, d))
@@ -144,26 +144,26 @@ def _gradients() -> Iterator[Case]:
 
 @exercise(
     "8.4",
-    praise="Gradients along the row, across it and between, with sizes of many kinds.",
+    praise="Gradients along the vector, across it and between, with sizes of many kinds.",
     hints=(
-        "Which changes of a row does RMSNorm not notice? Nothing is passed back along them.",
+        "Which changes of a vector does RMSNorm not notice? Nothing is passed back along them.",
         "Take off from dy its part along n. What is the length of n?",
         "The squares of n have mean 1, so the part along n is n · mean(n · dy). Then divide.",
     ),
     cases=_gradients,
     slips="""
         dy - n * along → dy
-            The part along the row is still there; the norm does not notice it.
+            The part along the vector is still there; the norm does not notice it.
         (n * dy).mean → (n * dy).sum
-            The part along the row was taken off d times: the squares of n add up to d, not to 1.
+            The part along the vector was taken off d times: the squares of n add up to d, not to 1.
         (dy - n * along) / size → dy - n * along
-            It is not divided by the size of the row.
+            It is not divided by the size of the vector.
         (dy - n * along) / size → (dy - n * along) * size
-            It is multiplied by the size; a longer row passes less back.
+            It is multiplied by the size; a longer vector passes less back.
         (dy - n * along) / size → (dy - n * along) / size**2
             It is divided by the size twice.
         (x**2).mean → (x**2).sum
-            The size is the length of the row; RMSNorm divides by the root of the mean square.
+            The size is the length of the vector; RMSNorm divides by the root of the mean square.
         (dy - n * along) → (dy - dy.mean(axis=-1, keepdims=True) - n * along)
             The mean was taken off as well; that is LayerNorm.
         dy - n * along → dy - x * along
@@ -173,13 +173,13 @@ def _gradients() -> Iterator[Case]:
         n * along → n * n * dy
             No mean was taken: the part along n is n times one number, the mean of n · dy.
         dy - n * along → dy + n * along
-            The part along the row was added once more; it should go.
+            The part along the vector was added once more; it should go.
         (n * dy).mean(axis=-1, keepdims=True) → (n * dy).mean()
             One mean was taken of the whole table; each row has its own.
     """,
 )
 def passed_back(x: Array, dy: Array) -> Array:
-    """Gradient of RMSNorm with respect to its rows."""
+    """Gradient of RMSNorm with respect to its vectors."""
     size = np.sqrt((x**2).mean(axis=-1, keepdims=True))
     n = x / size
     along = (n * dy).mean(axis=-1, keepdims=True)
@@ -188,10 +188,10 @@ def passed_back(x: Array, dy: Array) -> Array:
 
 @dataclass(frozen=True)
 class Half(kinds.Array):
-    """A row of numbers of float16, whatever format they come in."""
+    """A vector of numbers of float16, whatever format they come in."""
 
     def same(self, got: Array, want: Array) -> bool:
-        """Tell whether two rows agree, and the first has no digits that float16 lacks."""
+        """Tell whether two vectors agree, and the first has no digits that float16 lacks."""
         return super().same(got, want) and _in_half(got)
 
     def remark(self, got: Array, want: Array) -> str:
@@ -202,10 +202,10 @@ class Half(kinds.Array):
             return "These digits are more than float16 has; you have float16 arithmetic only."
         x, y = got.astype(float), want.astype(float)
         if x @ y < 0.9999 * np.linalg.norm(x) * np.linalg.norm(y) or not x.any():
-            return "It is no multiple of the row by a factor above 0, so its norm is another."
+            return "It is no multiple of the vector by a factor above 0, so its norm is another."
         return (
-            f"It is a multiple of the row, but its largest absolute value is {abs(x).max():.4g} "
-            "and not 1. A fixed divisor will not do for all rows: it is found in the row."
+            f"It is a multiple of the vector, but its largest absolute value is {abs(x).max():.4g} "
+            "and not 1. A fixed divisor will not do for all vectors: it is found in the vector."
         )
 
 
@@ -218,14 +218,14 @@ def _large() -> Iterator[Case]:
     row = np.array([300.0, 150.0], np.float16)
     yield case(x=row, want=[1, 0.5], why="The square of 300 does not fit into float16.")
     yield case(x=np.array([-60000, 30000, 0], np.float16), want=[-1, 0.5, 0], why="Signs stay.")
-    yield case(x=np.array([0.5], np.float16), want=[1], why="A row of one small number.")
+    yield case(x=np.array([0.5], np.float16), want=[1], why="A vector of one small number.")
     yield case(x=np.array([2.0, -8.0, 4.0, 1.0], np.float16), want=[0.25, -1, 0.5, 0.125])
     yield case(x=np.array([300.0, 7.0, -100.0], np.float16), why="Quotients are rounded.")
 
 
 @exercise(
     "8.7",
-    praise="Large rows and small ones, numbers of either sign.",
+    praise="Large vectors and small ones, numbers of either sign.",
     hints=(
         "A norm forgets a positive factor. Which factor makes all squares harmless?",
         "If no number is above 1 in absolute value, no square is.",
@@ -237,7 +237,7 @@ def _large() -> Iterator[Case]:
         np.abs(x).max() → x.max()
             The largest number was taken, not the largest absolute value.
         np.abs(x).max() → 60000.0
-            One number for all rows: small rows then become 0 in float16.
+            One number for all vectors: small vectors then become 0 in float16.
         np.abs(x).max() → np.sqrt((x * x).mean())
             The squares were taken first, and they overflow.
         np.abs(x).max() → np.abs(x).sum()
@@ -245,7 +245,7 @@ def _large() -> Iterator[Case]:
         x / np.abs(x).max() → np.abs(x) / np.abs(x).max()
             The signs are lost.
         x / np.abs(x).max() → x
-            The row is as it was.
+            The vector is as it was.
         np.abs(x).max() → np.abs(x).mean()
             The mean was taken; the largest number should become 1 or −1.
         x / np.abs(x).max() → x / x[np.abs(x).argmax()]
@@ -253,7 +253,7 @@ def _large() -> Iterator[Case]:
     """,
 )
 def fits(x: Array) -> Array:
-    """The row over its largest absolute value."""
+    """The vector over its largest absolute value."""
     return x / np.abs(x).max()
 
 
@@ -288,15 +288,15 @@ def _folds() -> Iterator[Case]:
         (bias @ w)[None] → 0 * (bias @ w)[None]
             The bias is missing.
         gain[:, None] * w, (bias @ w)[None] → (bias @ w)[None], gain[:, None] * w
-            The row that is added stands first; it should be the last line.
+            The vector that is added stands first; it should be the last line.
         bias @ w → (bias * gain) @ w
             The bias was multiplied by the gain; it is added after it.
         gain[:, None] * w → w / gain[:, None]
             The rows were divided by the gain.
         (bias @ w)[None] → -(bias @ w)[None]
-            The sign of the row that is added has changed.
+            The sign of the vector that is added has changed.
     """,
 )
 def folded(gain: Array, bias: Array, w: Array) -> Array:
-    """The matrix with the gain in it, and the row that the bias becomes."""
+    """The matrix with the gain in it, and the vector that the bias becomes."""
     return np.concatenate([gain[:, None] * w, (bias @ w)[None]])

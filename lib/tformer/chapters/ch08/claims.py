@@ -20,26 +20,26 @@ PLAIN = rows.PLAIN
     "exm-runaway",
     "numeric",
     mutants={
-        "with the norm, the rows stay apart": {"melts_to": 0.512},
+        "with the norm, the vectors stay apart": {"melts_to": 0.512},
         "the norm stands after the sum": {"order": "post"},
         "without a norm every word ends at itself": {"own_words": 12},
     },
     scope="six layers, with the norm and without",
 )
 def runaway(order: str = "pre", melts_to: float = 0.922, own_words: int = 7) -> str:
-    """Beyond the statement, that each of the other words looks at a longer row."""
+    """Beyond the statement, that each of the other words looks at a word with a longer vector."""
     plain, normed = rows.run("none"), rows.run(order)
     it, others = rows.IT, [rows.WORDS.index(word) for word in ("because", "animal", "street")]
     sizes_of = [np.linalg.norm(one.rows[[0, 6], it], axis=-1) for one in (plain, normed)]
     for got, want in zip(sizes_of, ((6.4, 402.4), (6.4, 26.8)), strict=True):
-        require(near(got, want, 0.05), f"the row of it is {show(got)} long, not {show(want)}")
+        require(near(got, want, 0.05), f"the vector of it is {show(got)} long, not {show(want)}")
     own = plain.weights[[0, 6], it, it]
     require(near(own, (0.855, 1.0), 5e-4), f"without a norm it weighs itself {show(own)}")
     weights, lengths = plain.weights[6], np.linalg.norm(plain.rows[6], axis=-1)
     at, words = weights.argmax(axis=-1), np.arange(len(weights))
     require((weights.max(axis=-1) > 0.999).all(), "without a norm a word looks at two")
     require(sum(at == words) == own_words, f"{sum(at == words)} words end at themselves")
-    require((lengths[at] > lengths)[at != words].all(), "a word ends at a shorter row")
+    require((lengths[at] > lengths)[at != words].all(), "a word ends at one with a shorter vector")
     first, last = normed.weights[[0, 6], it, it]
     require(near((first, last), (0.354, 0.111), 5e-4), f"with the norm {first:.3f}, {last:.3f}")
     seen = normed.weights[0, it, others]
@@ -85,10 +85,10 @@ def unrolled(skip: int = 1, turned: bool = False) -> str:
         for w in rng.standard_normal((6, 5, 5)):
             added.append(np.tanh(x @ w))
             x = skip * x + added[-1]
-        require(near(x, start + sum(added)), f"the rows are {show(x[0])}")
+        require(near(x, start + sum(added)), f"the vectors are {show(x[0])}")
     return (
-        "2, 4 and 8 paths through one, two and three matrices of symbols; rows after six curved "
-        "layers are the first rows and all that was added, within 1e-12, 20 stacks"
+        "2, 4 and 8 paths through one, two and three matrices of symbols; vectors after six curved "
+        "layers are the first vectors and all that was added, within 1e-12, 20 stacks"
     )
 
 
@@ -104,7 +104,7 @@ def unrolled(skip: int = 1, turned: bool = False) -> str:
     scope="d ≤ 4, symbols; the library, widths to 64",
 )
 def sphere(sign: int = 1, less: int = 0, eps: sp.Expr = 0, shifts_rms: bool = False) -> str:
-    """Symbols without ε; the library on the grid of small rows and on wide ones, at its ε."""
+    """Symbols without ε; the library on the grid of small vectors and on wide ones, at its ε."""
     factor, shift = sign * sp.Symbol("a", positive=True), sp.Symbol("c", real=True)
     for d in range(2, 5):
         x = row("x", d)
@@ -120,30 +120,30 @@ def sphere(sign: int = 1, less: int = 0, eps: sp.Expr = 0, shifts_rms: bool = Fa
     for x in [*grid(3), *np.random.default_rng(0).standard_normal((200, 64))]:
         v = x.var()
         n = ref.layer_norm(x[None], PLAIN)[0]
-        require(near(n @ n, len(x) * v / (v + 1e-5), 1e-9), f"row {show(x)}: square {n @ n:.4g}")
+        require(near(n @ n, len(x) * v / (v + 1e-5), 1e-9), f"vector {show(x)}: square {n @ n:.4g}")
         m, tiny = ref.rms_norm(x[None], PLAIN, eps=1e-30)[0], x.any()
-        require(near(m @ m, len(x) * tiny, 1e-9), f"row {show(x)}: square {m @ m:.4g}, RMSNorm")
+        require(near(m @ m, len(x) * tiny, 1e-9), f"vector {show(x)}: square {m @ m:.4g}, RMSNorm")
         same = ref.rms_norm(0.7 * x[None], PLAIN, eps=1e-30)[0]
-        require(near(m, same, 1e-9), f"row {show(x)} and 0.7 times it differ, RMSNorm")
+        require(near(m, same, 1e-9), f"vector {show(x)} and 0.7 times it differ, RMSNorm")
         if v > 0:
             same = ref.layer_norm(3 * x[None] - 7, PLAIN, eps=9e-5)[0]
-            require(near(n, same, 1e-9), f"row {show(x)} and three times it less 7 differ")
+            require(near(n, same, 1e-9), f"vector {show(x)} and three times it less 7 differ")
             tried += 1
     return (
-        f"symbols, d ≤ 4; the library's LayerNorm of {tried} rows of widths 3 and 64 is "
+        f"symbols, d ≤ 4; the library's LayerNorm of {tried} vectors of widths 3 and 64 is "
         "√(d v/(v + ε)) long and forgets a shift, and a factor if ε is scaled with it; RMSNorm "
         "with ε = 1e-30 is √d long and forgets a factor"
     )
 
 
 def _standard(x: Array, less: int = 0, eps: sp.Expr = 0) -> Array:
-    """LayerNorm of a row of symbols."""
+    """LayerNorm of a vector of symbols."""
     centred = x - sum(x) / len(x)
     return centred / sp.sqrt(sum(centred * centred) / (len(x) - less) + eps)
 
 
 def _over_rms(x: Array) -> Array:
-    """RMSNorm of a row of symbols."""
+    """RMSNorm of a vector of symbols."""
     return x / sp.sqrt(sum(x * x) / len(x))
 
 
@@ -157,7 +157,7 @@ def _over_rms(x: Array) -> Array:
     scope="all different pairs of whole numbers from −9 to 9",
 )
 def two_numbers(width: int = 2, equal: bool = False) -> str:
-    """Every such pair through the library with an ε of 1e-30; the rows that the source prints."""
+    """Every such pair through the library with an ε of 1e-30; the vectors that the source has."""
     for x in product(range(-9, 10) if width == 2 else range(-2, 3), repeat=width):
         if len(set(x)) == 1 and not equal:
             continue
@@ -167,15 +167,15 @@ def two_numbers(width: int = 2, equal: bool = False) -> str:
         require(near(n, signs), f"{x} becomes {show(n)}")
     printed = np.array([[0.3, 2.0], [2.6702, 0.3149], [1.5844, 1.2926]])
     n = ref.layer_norm(printed, PLAIN)
-    require(near(n, [[-1, 1], [1, -1], [1, -1]], 5e-4), f"the printed rows give {show(n)}")
-    return "342 pairs give the signs of their differences; so do the three printed rows, to 5e-4"
+    require(near(n, [[-1, 1], [1, -1], [1, -1]], 5e-4), f"the printed vectors give {show(n)}")
+    return "342 pairs give the signs of their differences; so do the three printed vectors, to 5e-4"
 
 
 @claim(
     "thm-norm-jacobian",
     "symbolic",
     mutants={
-        "along the row something passes": {"along": 0},
+        "along the vector something passes": {"along": 0},
         "a shift passes": {"shift": 0},
         "not divided by the size": {"divided": False},
         "the brackets are projections for every ε": {"always": True},
@@ -201,7 +201,7 @@ def norm_jacobian(
             want = want - sp.Rational(shift * centre, d) * np.ones((d, d), dtype=int)
             stated = want if divided else want * size
             identity(got * size, stated, f"the Jacobian times the size, d = {d}")
-            if d == 2:  # of more coordinates the library's rows are tried
+            if d == 2:  # of more coordinates the library's vectors are tried
                 _projects(_at(want, eps, eps if always else 0), c, centre)
     tried = 0
     for d, seed in product((1, 2, 3, 8), range(10)):
@@ -226,7 +226,7 @@ def norm_jacobian(
             tried += 1
     return (
         "derivatives for symbols and ε, d = 2 and 3, both norms; projections for ε = 0; the "
-        f"library's backward pass of {tried} rows, with gain and without, is the stated matrix "
+        f"library's backward pass of {tried} vectors, with gain and without, is the stated matrix "
         "within 1e-9"
     )
 

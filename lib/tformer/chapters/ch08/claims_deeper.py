@@ -18,13 +18,13 @@ from tformer.parameters import NormParameters
     "prop-one-layer-back",
     "exhaustive",
     mutants={
-        "the whole gradient, none along the row": {"along": 0.0},
+        "the whole gradient, none along the vector": {"along": 0.0},
         "not divided by the mean square": {"divided": False},
     },
     scope="d ≤ 3, entries ±α/√d, every choice of signs",
 )
 def one_layer_back(along: float = 1.0, divided: bool = True) -> str:
-    """The exact mean over all signs, for rows and gradients that are not special."""
+    """The exact mean over all signs, for vectors and gradients that are not special."""
     tried = 0
     for d, alpha in product((1, 2, 3), (0.5, 1.0)):
         x, g = np.array([1.5, -0.4, 0.9])[:d], np.array([0.3, 1.1, -2.0])[:d]
@@ -65,7 +65,7 @@ def centred(
         c = x - centre * sum(x) / d
         one = x - sum(x) / d
         left, right = c * (sum(one * one) / d + eps), one * (sum(c * c) / d + eps)
-        identity(left, right, "LayerNorm is RMSNorm of the centred row")
+        identity(left, right, "LayerNorm is RMSNorm of the centred vector")
     for seed, small in product(range(20), (1e-5, 0.5)):
         rng = np.random.default_rng(seed)
         x, gains, shifts = rng.standard_normal((4, 5)), *rng.standard_normal((2, 3, 5))

@@ -1,4 +1,4 @@
-"""The claims of chapter 8 about depth: variance, rows that melt; and squares in half precision."""
+"""The claims of chapter 8 about depth: variance, and vectors that melt; squares in float16."""
 
 from __future__ import annotations
 
@@ -57,8 +57,8 @@ def _rms(x: Array) -> Array:
     mutants={
         "twice as fast": {"speed": 2},
         "the largest weight in the place of the least": {"least": np.max},
-        "rows that are added to melt as fast": {"added": True},
-        "rows that are added to melt more slowly, always": {"slower": True},
+        "vectors that are added to melt as fast": {"added": True},
+        "vectors that are added to melt more slowly, always": {"slower": True},
     },
     scope="weights in eighths (2 words), quarters (3); 200 stacks",
 )
@@ -91,7 +91,7 @@ def melt(
             a = ref.softmax(rng.standard_normal((4, 4)))
             x, bound = a @ x, bound * max(0.0, 1 - speed * 4 * float(least(a)))  # type: ignore[operator]
         require((np.ptp(x, axis=0) <= bound * apart + 1e-12).all(), f"stack {seed}")
-    return f"{tried} tables of weights, alone and with rows added to; 200 stacks of five tables"
+    return f"{tried} tables of weights, alone and added to the vectors; 200 stacks of five tables"
 
 
 @claim(
@@ -104,7 +104,7 @@ def melt(
     scope="all 63,488 finite numbers of float16",
 )
 def half(limit: float = 256.0, wide: bool = False) -> str:
-    """Every finite number squared; the norm of a row that holds it, computed in float16."""
+    """Every finite number squared; the norm of a vector that holds it, computed in float16."""
     x = np.arange(2**16, dtype=np.uint16).view(np.float16)
     x = x[np.isfinite(x)]
     kind = np.float32 if wide else np.float16
@@ -116,10 +116,11 @@ def half(limit: float = 256.0, wide: bool = False) -> str:
     with np.errstate(over="ignore"):
         rows = np.stack([x, np.ones_like(x)], axis=-1)[abs(x) >= limit]
         naive = rows / np.sqrt((rows * rows).mean(axis=-1, keepdims=True) + np.float16(1e-5))
-    require(not naive.any(), "a row with such a number does not become 0")
+    require(not naive.any(), "a vector with such a number does not become 0")
     n = ref.rms_norm(rows, PLAIN).astype(float)
     require(near((n * n).mean(axis=-1), 1, 2e-3), "the library's norm is off")
     return (
-        f"{len(x)} squares; {len(rows)} rows with such a number become 0 by the formula in "
-        "float16, and rows of mean square 1 within 2e-3 in the library, which computes in float32"
+        f"{len(x)} squares; {len(rows)} vectors with such a number become 0 by the formula in "
+        "float16, and vectors of mean square 1 within 2e-3 in the library, which computes in "
+        "float32"
     )

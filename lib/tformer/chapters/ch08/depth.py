@@ -1,7 +1,7 @@
-"""Rows and gradients in deep stacks of random blocks, with the norms before or after.
+"""Vectors and gradients in deep stacks of random blocks, with the norms before or after.
 
 The variance of a matrix's entries is one over the number of coordinates that it reads, so that each
-by itself keeps the mean square of a row; the ReLU between two of them takes a half. Nothing is
+by itself keeps the mean square of a vector; the ReLU between two of them takes a half. Nothing is
 trained. Computed by the fast library: PyTorch's autograd passes the gradient through all blocks at
 once.
 """
@@ -31,7 +31,7 @@ WIDTH, N_HEADS, N_WORDS = 32, 2, 12
 
 
 def _block(rng: np.random.Generator, share: float, d: int, attends: bool) -> BlockParameters:
-    """Draw a block of width d; `share` narrows the matrices that write to the rows.
+    """Draw a block of width d; `share` narrows the matrices that write to the vectors.
 
     Where it does not attend, its attention writes zeros, and all else is drawn as it would be.
     """
@@ -60,20 +60,20 @@ def measured(
     Parameters
     ----------
     order : "pre" or "post".
-    seeds : how many stacks, each with rows and a gradient of its own.
+    seeds : how many stacks, each with vectors and a gradient of its own.
     depth : blocks of a stack.
     narrow : whether what is added is made smaller by √(2 · depth), as GPT-2's start is read.
-    width : coordinates of a row.
+    width : coordinates of a vector.
     shared : whether every word gets the mean of the words' gradients in the place of its own.
-    size : standard deviation of the numbers in the first rows.
+    size : standard deviation of the numbers in the first vectors.
     attends : whether the blocks have attention, or their feed-forward layers only.
 
     Returns
     -------
     (seeds, 3, depth + 1) array
-        Before block 1 and after each block: the mean square of the numbers in the rows; the root
+        Before block 1 and after each block: the mean square of the numbers in the vectors; the root
         mean square of a gradient that is Gaussian, of variance 1, after the last block; the mean
-        cosine of two rows.
+        cosine of two vectors.
     """
     import torch  # a page whose stacks are not measured need not wait for it
 

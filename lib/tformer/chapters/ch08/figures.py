@@ -43,7 +43,7 @@ def strip(told: bool = True) -> Fitting:
 
 
 def stream() -> Figure:
-    """The row of *it* through six layers: where it looks and how long it is, with and without."""
+    """The vector of *it* in six layers: where it looks and how long it is, with and without."""
     figure = Figure(figsize=(WIDE, 4.1), layout="constrained")
     titles = {"none": "no norm", "pre": "RMSNorm before each layer"}
     longest = np.linalg.norm(rows.run("none").rows[-1, rows.IT])
@@ -69,7 +69,7 @@ def stream() -> Figure:
 
 
 def sphere() -> tuple[Figure, Figure]:
-    """What LayerNorm leaves of rows of two numbers, and of three: seen along the row (1, 1, 1)."""
+    """What LayerNorm leaves of two numbers, and of three: seen along the vector (1, 1, 1)."""
     figure, ax = panel(3.3, 3.1)
     points = np.random.default_rng(3).uniform(-2.6, 2.6, (14, 2))
     normed = reference.layer_norm(points, rows.PLAIN)
@@ -104,8 +104,8 @@ def _square(ax: Axes, most: float, title: str) -> None:
 
 
 def passed() -> tuple[Figure, Figure]:
-    """The same three small changes of a short row and of a long one, after RMSNorm."""
-    return _passed(1.2, "a short row"), _passed(3.6, "a long row")
+    """The same three small changes of a short vector and of a long one, after RMSNorm."""
+    return _passed(1.2, "a short vector"), _passed(3.6, "a long vector")
 
 
 def _passed(length: float, title: str) -> Figure:
@@ -166,7 +166,7 @@ def _box(ax: Axes, x: float, y: float, text: str, color: str) -> None:
 
 def deep() -> tuple[Figure, Figure, Figure]:
     """Mean square, gradient and mean cosine in 64 random blocks, norms before and after."""
-    titles = ("mean square of the rows", "gradient passed back", "mean cosine of two rows")
+    titles = ("mean square of the vectors", "gradient passed back", "mean cosine of two vectors")
     figures = []
     for measure, title in enumerate(titles):
         figure, ax = panel(3.3, 2.8)
@@ -186,7 +186,7 @@ def deep() -> tuple[Figure, Figure, Figure]:
 
 
 def melting() -> tuple[Figure, Figure]:
-    """The mean cosine of the sentence's rows by layer; the rows themselves where nothing stays."""
+    """The mean cosine of the sentence's vectors by layer; the vectors where nothing stays."""
     figure, ax = panel(3.6, 2.9)
     names = {"no skip": "replaced", "post": "norm after", "pre": "norm before"}
     for (order, name), color in zip(names.items(), (INK, KEY, QUERY), strict=True):
@@ -205,12 +205,12 @@ def melting() -> tuple[Figure, Figure]:
 
 
 def holds_up() -> tuple[Figure, Figure]:
-    """Lengths of rows in the real model, and its loss with single numbers changed."""
+    """Lengths of vectors in the real model, and its loss with single numbers changed."""
     found = real.stored()
     figure, ax = panel(3.6, 2.9)
     for name, color, said in (("first", KEY, "first"), ("others", QUERY, "others")):
         ax.plot(found[name], color=color, label=said)
-    ax.set(xlabel="block", ylabel="length of the row", yscale="log", xlim=(0, 30), ylim=(1, 1e5))
+    ax.set(xlabel="block", ylabel="length of the vector", yscale="log", xlim=(0, 30), ylim=(1, 1e5))
     label_ends(ax)
     other, bars = panel(3.2, 2.9)
     losses = [found["loss"], found["changed"], *found["controls"]]
@@ -253,7 +253,7 @@ def _left() -> Figure:
         made = norm(sizes[:, None] * row)
         ax.plot(sizes, np.sqrt(np.mean(made * made, axis=-1)), color=color, label=name)
     ax.set(xscale="log", yscale="log", xlim=(1e-6, 100), ylim=(0.01, 300))
-    ax.set(xlabel="size of the row", ylabel="size after the norm")
+    ax.set(xlabel="size of the vector", ylabel="size after the norm")
     ax.set_title("what comes out", fontsize=11, fontweight="bold")
     label_ends(ax)
     return figure

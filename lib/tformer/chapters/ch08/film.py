@@ -6,7 +6,7 @@ from tformer.world.sentence import ENDS, on_nouns, told
 
 
 def frame() -> Frame:
-    """The row is in range again, and knows nothing yet."""
+    """The vector is in range again, and knows nothing yet."""
     weights = [rows.run(words=(*told(end).split(),)).weights[-1, rows.IT] for end in ENDS]
     tired, wide = ((f"too {end}", on_nouns(x)) for end, x in zip(ENDS, weights, strict=True))
     return Frame("count vectors, six layers, RMSNorm", "weights of “it”", (tired, wide))

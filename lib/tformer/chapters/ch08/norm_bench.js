@@ -1,11 +1,11 @@
-// A row of four numbers on the bench: change them, and see what a norm lets through.
+// A vector of four numbers on the bench: change them, and see what a norm lets through.
 
 export const core = { normed };
 
 const MOST = 10, EPS = 1e-5;
 const mean = (x) => x.reduce((a, b) => a + b, 0) / x.length;
 
-/** The row over its size, the size, and what was taken off before. */
+/** The vector over its size, the size, and what was taken off before. */
 function normed(x, norm) {
   const shift = norm === "LayerNorm" ? mean(x) : 0, centred = x.map((one) => one - shift);
   const size = Math.sqrt(mean(centred.map((one) => one * one)) + EPS);
@@ -30,7 +30,7 @@ function render({ model, el }) {
     h("div", { class: "tf-group", role: "group", "aria-label": "Norm" }, ...picks),
     h("div", { class: "tf-lines" }, ...lines.map((one) => one.el)), told,
     h("dl", { class: "tf-list" }, row("taken off", facts.shift), row("divided by", facts.size), row("length of what comes out", facts.length)),
-    h("div", { class: "tf-actions", role: "group", "aria-label": "Changes of the whole row" },
+    h("div", { class: "tf-actions", role: "group", "aria-label": "Changes of the whole vector" },
       ...CHANGES.map(([name, change]) => button(name, () => { last = name; assign(model, { x: held(change(model.get("x"))) }); })),
       button("reset", () => assign(model, start))),
     live);

@@ -1,4 +1,4 @@
-"""A row of four numbers on the bench: change them, and see what a norm lets through."""
+"""A vector of four numbers on the bench: change them, and see what a norm lets through."""
 
 from typing import Any
 
@@ -57,7 +57,7 @@ class NormBench(BookWidget):
 
     @property
     def normed(self) -> np.ndarray:
-        """What the norm makes of the row, (4,)."""
+        """What the norm makes of the vector, (4,)."""
         norm = reference.layer_norm if self.norm == NORMS[0] else reference.rms_norm
         return norm(np.array([self.x]), PLAIN)[0]
 
@@ -77,6 +77,6 @@ class NormBench(BookWidget):
         said = (self.__repr__(), moved.__repr__())
         lines = "".join(f"<li>{text.removeprefix('NormBench: ')}</li>" for text in said)
         return (
-            "<p>Interactive figure, needs JavaScript: a row of four numbers and its norm, here "
+            "<p>Interactive figure, needs JavaScript: a vector of four numbers and its norm, here "
             f"and with 2 added to each:</p><ul>{lines}</ul>"
         )

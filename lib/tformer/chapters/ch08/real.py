@@ -28,7 +28,7 @@ WORDS = 128
 AFTER = 12
 """After this block the coordinate is changed."""
 CONTROLS = 5
-"""Other coordinates of the same row, the next largest, that are changed in the same way."""
+"""Other coordinates of the same vector, the next largest, that are changed in the same way."""
 SHRUNK = (0.5, 0.1)
 """What the coordinate is multiplied by, to tell its size from its being there."""
 LEFT_OUT = 3
@@ -41,22 +41,22 @@ def stored() -> dict[str, Any]:
 
 
 def measured(model: RealModel) -> dict[str, Any]:
-    """Lengths of the rows after each block, and the loss with one number changed.
+    """Lengths of the vectors after each block, and the loss with one number changed.
 
     Returns
     -------
     dict
-        "first", "others": length of the first token's row and median of the others', after 0 to L
-        blocks. "coordinate", "value", "median", "share": the largest coordinate of the first row
-        after block `AFTER`, what stands there, the others' median there, its share of the row's
-        square. "loss", "changed": without a change, and with that number set to the median;
-        "controls": likewise for the next largest coordinates, one at a time; "shrunk": with that
-        number multiplied by each of `SHRUNK`. "alike": the mean cosine of two rows other than the
-        first, after 0 to L blocks; "alike_less": without `LEFT_OUT` coordinates. "looked_at": the
-        weight that the first token gets from later ones in each block, mean over heads and tokens.
-        "common": the loss where the last norm divides all rows by one number, the root of the mean
-        square of all. "mistakes": the loss of the model with its norms computed wrongly, by what is
-        wrong.
+        "first", "others": length of the first token's vector and median of the others', after 0 to
+        L blocks. "coordinate", "value", "median", "share": the largest coordinate of the first
+        vector after block `AFTER`, what stands there, the others' median there, its share of the
+        vector's square. "loss", "changed": without a change, and with that number set to the
+        median; "controls": likewise for the next largest coordinates, one at a time; "shrunk": with
+        that number multiplied by each of `SHRUNK`. "alike": the mean cosine of two vectors other
+        than the first, after 0 to L blocks; "alike_less": without `LEFT_OUT` coordinates.
+        "looked_at": the weight that the first token gets from later ones in each block, mean over
+        heads and tokens. "common": the loss where the last norm divides all vectors by one number,
+        the root of the mean square of all. "mistakes": the loss of the model with its norms
+        computed wrongly, by what is wrong.
     """
     tokenizer, parameters, configuration = model
     tokens = np.array(tokenizer.encode(" ".join(corpus.sentences()))[:WORDS])
@@ -122,7 +122,7 @@ def measured(model: RealModel) -> dict[str, Any]:
 
 
 def _less(x: np.ndarray) -> np.ndarray:
-    """The rows without the coordinates of largest mean square."""
+    """The vectors without the coordinates of largest mean square."""
     return np.delete(x, np.argsort(-np.square(x).mean(axis=0))[:LEFT_OUT], axis=1)
 
 

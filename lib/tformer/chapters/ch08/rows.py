@@ -1,4 +1,4 @@
-"""The row of *it* through six layers that all are one: words ask, answer and hand over themselves.
+"""The vector of *it* in six layers that all are one: words ask, answer and hand over themselves.
 
 The words are the count vectors of chapter 1, and no layer has matrices.
 """
@@ -20,7 +20,7 @@ IT, LAYERS = WORDS.index("it"), 6
 PLAIN = NormParameters(None, None)
 """A norm without gain and bias."""
 ORDERS = ("none", "pre", "post", "no skip")
-"""Without norms; with RMSNorm before each layer; with RMSNorm after each sum; the rows are not
+"""Without norms; with RMSNorm before each layer; with RMSNorm after each sum; the vectors are not
 added to but replaced, with RMSNorm before each layer."""
 
 
@@ -52,7 +52,7 @@ def run(order: str = "pre", n_layers: int = LAYERS, words: tuple[str, ...] = WOR
 
 
 def alike(x: np.ndarray) -> np.ndarray:
-    """The mean cosine of two different rows of a table, (..., T, d_model) to (...)."""
+    """The mean cosine of two different vectors of a table, (..., T, d_model) to (...)."""
     directions = x / np.linalg.norm(x, axis=-1, keepdims=True)
     table, n = directions @ directions.mT, x.shape[-2]
     return np.asarray((table.sum(axis=(-2, -1)) - n) / (n * (n - 1)))

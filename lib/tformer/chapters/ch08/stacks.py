@@ -28,7 +28,7 @@ def measured(width: int, stacks: int = STACKS) -> np.ndarray:
     -------
     (stacks, 2, len(BLOCKS)) array
         The root mean square of a gradient that starts at the top with 1, and the mean cosine of
-        two rows, as `depth.measured` has them.
+        two vectors, as `depth.measured` has them.
     """
     return depth.measured("post", stacks, width=width)[:, 1:, BLOCKS]
 

@@ -30,4 +30,4 @@ SIZES = {
     "ε outside": lambda x: x / (np.sqrt(_square(x)) + EPS),
     "no root": lambda x: x / (_square(x) + EPS),
 }
-"""By what the row is divided -> the norm of a table, (T, d) to (T, d). The first is right."""
+"""By what the vector is divided -> the norm of a table, (T, d) to (T, d). The first is right."""

@@ -167,7 +167,7 @@ def _library(
 
 @exercise(
     "9.3",
-    praise="One word, many, batches of texts, layers wider and narrower than their rows.",
+    praise="One word, many, batches of texts, layers wider and narrower than their vectors.",
     hints=(
         "Three steps: to the hidden units, the bend, and back.",
         "The bend acts on each number of the hidden units, after their bias is added.",
@@ -188,7 +188,7 @@ def _library(
         hidden @ w_out + b_out → np.maximum(0, $)
             The result was bent too; only the hidden units are.
         hidden @ w_out + b_out → $ + x
-            The row itself was added: that is the block. Return what the layer makes.
+            The vector itself was added: that is the block. Return what the layer makes.
         hidden @ w_out → (hidden / np.maximum(hidden.sum(axis=-1, keepdims=True), 1e-9)) @ w_out
             The hidden units were made to add up to 1. They do not compete.
         np.maximum(0, inner) → np.minimum(0, inner)
@@ -196,7 +196,7 @@ def _library(
         np.maximum(0, inner) → np.abs(inner)
             The size was taken; a number below 0 becomes 0.
     """,
-    otherwise="relu(x W_in + b_in) W_out + b_out, for each row by itself.",
+    otherwise="relu(x W_in + b_in) W_out + b_out, for each vector by itself.",
 )
 def layer(
     x: np.ndarray, w_in: np.ndarray, b_in: np.ndarray, w_out: np.ndarray, b_out: np.ndarray
@@ -243,9 +243,9 @@ def _sigmoid(u: np.ndarray) -> np.ndarray:
 
 @exercise(
     "9.4",
-    praise="One word, many, batches, rows of zeros and rows of thousands.",
+    praise="One word, many, batches, vectors of zeros and vectors of thousands.",
     hints=(
-        "Two readings of the row, one of them bent; they meet number by number.",
+        "Two readings of the vector, one of them bent; they meet number by number.",
         "SiLU is u times the sigmoid of u. It belongs to the gates.",
         "Bend x @ w_gate, multiply by x @ w_in, then w_out. Write the sigmoid without overflow.",
     ),
@@ -266,7 +266,7 @@ def _sigmoid(u: np.ndarray) -> np.ndarray:
         _sigmoid(gate) * (x @ w_in) → _sigmoid(gate) ;; x @ w_gate → $ * (x @ w_in)
             The product of the two readings was bent; the gates are bent before they multiply.
         (gate * _sigmoid(gate) * (x @ w_in)) @ w_out → x + $
-            The row itself was added: that is the block. Return what the layer makes.
+            The vector itself was added: that is the block. Return what the layer makes.
         * (x @ w_in) →
             The second reading is missing: that is a layer without gates.
         (x @ w_in) → (x @ w_in) * _sigmoid(x @ w_in)
@@ -318,27 +318,27 @@ def _stacks() -> Iterator[Case | Test]:
     kind=Marks(),
     praise="Stacks of up to twelve parts, with and without attention, and an empty one.",
     hints=(
-        "Go through the parts, and keep in mind which rows have moved so far.",
-        "A feed-forward layer and a norm of rows let nothing pass from word to word.",
-        "Attention moves all rows if any has moved. Causal attention moves all from the first that "
-        "has moved.",
+        "Go through the parts, and keep in mind which vectors have moved so far.",
+        "A feed-forward layer and a norm of vectors let nothing pass from word to word.",
+        "Attention moves all vectors if any has moved. Causal attention moves all from the first "
+        "that has moved.",
     ),
     cases=_stacks,
     slips="""
         part == "attention" → part in ("attention", "norm")
-            A norm of rows was taken for one over words; it works on one row at a time.
+            A norm of vectors was taken for one over words; it works on one vector at a time.
         part == "attention" → part in ("attention", "feed-forward")
-            The feed-forward layer does not mix words: it works on one row at a time.
+            The feed-forward layer does not mix words: it works on one vector at a time.
         moved[s] = True → moved[s] = len(parts) > 0
             The changed word itself is another, also where no part works on it.
         moved[s] = True → moved[s] = False
-            The row of the exchanged word itself was forgotten: it is another from the start.
+            The vector of the exchanged word itself was forgotten: it is another from the start.
         moved[s] = True → moved[s] = False ;; moved[s:] = True → moved[s + 1 :] = True
-            The row of the exchanged word itself was forgotten, at the start and under a mask.
+            The vector of the exchanged word itself was forgotten, at the start and under a mask.
         return moved → return moved & (np.arange(n) != s)
-            The row of the exchanged word itself was left out; it moves as well.
+            The vector of the exchanged word itself was left out; it moves as well.
         moved[s:] = True → moved[s:] = True; break
-            The parts after causal attention were not looked at; attention there moves all rows.
+            The parts after causal attention were not looked at; attention there moves all vectors.
         = (np.arange(n) >= s) if "causal attention" in parts else
         (np.arange(n) == s) | ("attention" in parts)
             One causal attention does not hide what another attention, without a mask, shows.
@@ -349,9 +349,9 @@ def _stacks() -> Iterator[Case | Test]:
         moved[s:] = True → moved[s : s + 2] = True
             Under a causal mask all later words may look at the changed one, not only the next.
         for part in parts: → for part in parts[-1:]:
-            Only the last part was looked at; each part before it moves rows too.
+            Only the last part was looked at; each part before it moves vectors too.
         return moved → return ~moved
-            Those are the rows that stay as they are.
+            Those are the vectors that stay as they are.
         = np.arange(n) == s
             Attention was left out: through it other words see the changed one.
         moved[s:] = True → moved[: s + 1] = True
@@ -361,10 +361,10 @@ def _stacks() -> Iterator[Case | Test]:
         part == "causal attention" → part == "causal"
             Causal attention was left out; later words look at the changed one.
     """,
-    otherwise="Only attention lets a change pass from one row to another.",
+    otherwise="Only attention lets a change pass from one vector to another.",
 )
 def who_moves(parts: Sequence[str], n: int, s: int) -> np.ndarray:
-    """Which rows can change with word s."""
+    """Which vectors can change with word s."""
     moved = np.zeros(n, dtype=bool)
     moved[s] = True
     for part in parts:

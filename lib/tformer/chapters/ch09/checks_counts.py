@@ -189,9 +189,9 @@ def _keys() -> Iterator[Case | Test]:
 @exercise(
     "9.8",
     kind=Marks(),
-    praise="Units on both sides of the bound and on it, keys of zeros, rows of any length.",
+    praise="Units on both sides of the bound and on it, keys of zeros, vectors of any length.",
     hints=(
-        "Which row of length r turns a given unit on most?",
+        "Which vector of length r turns a given unit on most?",
         "The one along its key. How large is its dot product with the key?",
         "r times the length of the key. With the bias, is that above 0?",
     ),
@@ -200,9 +200,9 @@ def _keys() -> Iterator[Case | Test]:
         axis=0 → axis=1
             The lengths of the rows of W_in were taken; keys are its columns.
         r * lengths + b_in <= 0 → lengths + b_in <= 0
-            Rows have the length r, not 1.
+            Vectors have the length r, not 1.
         r * lengths + b_in <= 0 → np.sqrt(len(w_in)) * lengths + b_in <= 0
-            √d is the length after a norm with gain 1; here no row is longer than r, which is given.
+            √d is the length after a norm with gain 1; here no vector is longer than the given r.
         r * lengths + b_in <= 0 → r * lengths - b_in <= 0
             The sign of the bias is exchanged: it is added, and a bias below 0 takes off.
         r * lengths + b_in <= 0 → r * lengths - np.abs(b_in) <= 0
@@ -212,11 +212,11 @@ def _keys() -> Iterator[Case | Test]:
         r * lengths + b_in <= 0 → r * lengths + b_in < 0
             At 0 a ReLU is off, and so a unit that never passes 0 is dead.
         r * lengths + b_in <= 0 → b_in <= 0
-            A bias below 0 kills no unit as long as a row can make up for it.
+            A bias below 0 kills no unit as long as a vector can make up for it.
         r * lengths + b_in <= 0 → b_in < 0
-            A bias below 0 takes something off; a row along the key may still make up for it.
+            A bias below 0 takes something off; a vector along the key may still make up for it.
         r * lengths + b_in <= 0 → b_in - r * lengths <= 0
-            That asks whether some row turns the unit off; dead is what no row turns on.
+            That asks whether some vector turns the unit off; dead is what no vector turns on.
         np.sqrt((w_in * w_in).sum(axis=0)) → (w_in * w_in).sum(axis=0)
             The squared length was taken.
         np.sqrt((w_in * w_in).sum(axis=0)) → np.abs(w_in).sum(axis=0)
@@ -224,11 +224,11 @@ def _keys() -> Iterator[Case | Test]:
         r * lengths + b_in <= 0 → r * lengths + b_in > 0
             Those are the units that are alive.
         np.sqrt((w_in * w_in).sum(axis=0)) → w_in.sum(axis=0)
-            That is what the row of ones makes; the row along the key makes most.
+            That is what the vector of ones makes; the vector along the key makes most.
     """,
     otherwise="Dead is a unit with r |k| + b at most 0.",
 )
 def dead(w_in: np.ndarray, b_in: np.ndarray, r: float) -> np.ndarray:
-    """Units that no row of length up to r turns on."""
+    """Units that no vector of length up to r turns on."""
     lengths = np.sqrt((w_in * w_in).sum(axis=0))
     return np.asarray(r * lengths + b_in <= 0)

@@ -127,7 +127,7 @@ def says_and(
     scope="two sentences, three digits",
 )
 def place_or_cargo(threshold: float = 1.0, heads: int = 2) -> str:
-    """The row of *it* through two heads and the layer, for both last words."""
+    """The vector of *it* through two heads and the layer, for both last words."""
     layer = FeedForwardParameters(rows.AND.w_in, rows.AND.w_out, np.full(len(KINDS), -threshold))
     for sentence, said, meant in ((rows.TIRED, (0,), 0), (rows.WIDE, (1, 2), 1)):
         it = tokenise(sentence).index("it")

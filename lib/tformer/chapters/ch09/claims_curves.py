@@ -292,9 +292,9 @@ def smoothed(mean: int = 0, spread: int = 1, turn: int = 2) -> str:
     mutants={
         "half the bias is enough": {"share": 0.5},
         "GELU dies as well": {"activation": "gelu"},
-        "rows of any length": {"stretch": 3.0},
+        "vectors of any length": {"stretch": 3.0},
     },
-    scope="d_model ≤ 8, four lengths, 160 layers, 400 rows each",
+    scope="d_model ≤ 8, four lengths, 160 layers, 400 vectors each",
 )
 def dead(share: float = 1.0, activation: str = "relu", stretch: float = 1.0) -> str:
     """Units with b = −r |k|: never on, no gradient; a little above, on along the key."""
@@ -309,7 +309,7 @@ def dead(share: float = 1.0, activation: str = "relu", stretch: float = 1.0) -> 
             x[:200] *= rng.random((200, 1))  # as long at most
             layer = replace(drawn, b_in=-share * r * lengths)
             n_on = int((~folds.dead(x, layer)).sum())
-            require(not n_on, f"d = {d}, r = {r:.3g}: {n_on} of 5 units are on for some row")
+            require(not n_on, f"d = {d}, r = {r:.3g}: {n_on} of 5 units are on for some vector")
             back = ref.feed_forward_vjp(
                 x, layer, Configuration(activation=activation), np.ones_like(x)
             )[1]
@@ -319,6 +319,6 @@ def dead(share: float = 1.0, activation: str = "relu", stretch: float = 1.0) -> 
             require(not folds.dead(x, awake).any(), "a larger bias, and still never on")
     return (
         "160 layers, r = 0, ½, 3 and, after an RMSNorm, √d: with b = −r |k| no unit is on for "
-        "400 rows and those along the keys, no gradient for k, b, v; with a bias larger by 1e-6, "
-        "on for one"
+        "400 vectors and those along the keys, no gradient for k, b, v; with a bias larger by "
+        "1e-6, on for one"
     )

@@ -40,7 +40,7 @@ def more_dimensions(all_patterns: bool = False, less: int = 0, biased: bool = Tr
 
 
 def _occurs(w: np.ndarray, b: np.ndarray, signs: tuple[int, ...]) -> bool:
-    """Whether some row has these signs at the units, with room around it."""
+    """Whether some vector has these signs at the units, with room around it."""
     d = len(w)
     s = np.array(signs, dtype=float)
     # maximise a margin: s (x w + b) ≥ margin, margin ≤ 1

@@ -38,20 +38,20 @@ def says_and(rng: Rng) -> Item:
 
     return Item(
         statement=rf"""
-A row has three coordinates $(p, q, r)$, facts between 0 and 1. A layer of two ReLUs makes of it
+A vector has three coordinates $(p, q, r)$, facts between 0 and 1. A layer of two ReLUs makes of it
 the number
 
 $$y = {tex(w_out[0])} \operatorname{{relu}}(p + q - c)
     + {tex(w_out[1])} \operatorname{{relu}}(q + r - c) .$$
 
-**(a)** Let $c = 1$. Give $y$ for the rows ${tex(np.array(one))}$ and ${tex(np.array(two))}$.
+**(a)** Let $c = 1$. Give $y$ for the vectors ${tex(np.array(one))}$ and ${tex(np.array(two))}$.
 
 **(b)** Somebody takes $c = \tfrac12$. Give $y$ for $(0, 1, 0)$. Why is that not what was wanted?
 
 **(c)** Show that no map $\alpha p + \beta q + \gamma$ is 0 at $(0, 0)$, $(1, 0)$ and $(0, 1)$ and 1
 at $(1, 1)$.""",
         answer=rf"""
-**(a)** ${tex(layer(one, 1))}$ and ${tex(layer(two, 1))}$: in each row one of the units is off.
+**(a)** ${tex(layer(one, 1))}$ and ${tex(layer(two, 1))}$: in each vector one of the units is off.
 
 **(b)** ${tex(layer([0, 1, 0], 0.5))}$. Each unit was to answer only if both of its facts hold, and
 here one of them alone turns it on.
@@ -59,7 +59,7 @@ here one of them alone turns it on.
 **(c)** The value at $(1, 1)$ is the sum of those at $(1, 0)$ and $(0, 1)$ less that at $(0, 0)$,
 and that is 0.""",
         marking=(
-            (4, "two for each row; one if a unit below 0 was counted"),
+            (4, "two for each vector; one if a unit below 0 was counted"),
             (3, "the number, and that one fact suffices"),
             (3, "the value at the fourth corner"),
         ),
@@ -82,16 +82,16 @@ and that is 0.""",
 
 @question("Who learns of whom", minutes=10, asks="why")
 def who_learns(rng: Rng) -> Item:
-    """Rows that may change with a word, in three stacks; why; a norm over words."""
+    """Vectors that may change with a word, in three stacks; why; a norm over words."""
     n = int(rng.integers(6, 40))
     s = int(rng.integers(2, n - 1))
     after = n - s + 1
     return Item(
         statement=rf"""
-A text has ${n}$ words. Word ${s}$, counted from 1, is exchanged for another. How many rows may be
-others than before
+A text has ${n}$ words. Word ${s}$, counted from 1, is exchanged for another. How many vectors may
+be others than before
 
-**(a)** after ten feed-forward layers with norms of single rows and residual sums,
+**(a)** after ten feed-forward layers with norms of single vectors and residual sums,
 
 **(b)** after the same with one layer of causal attention among them,
 
@@ -102,12 +102,13 @@ the text, coordinate by coordinate.""",
         answer=rf"""
 **(a)** $1$. **(b)** ${after}$: the word and all after it. **(c)** ${n}$.
 
-**(d)** Each part computes a row from the same row alone, by the same function for each word, and so
-does one part after another: row $t$ is $f(x_t)$, and it does not change if another word does. A
-mean over the words changes with each of them, so all ${n}$ rows may change, earlier ones too.""",
+**(d)** Each part computes a word's new vector from its old one alone, by the same function for each
+word, and so does one part after another: vector $t$ becomes $f(x_t)$, which does not change if
+another word does. A mean over the words changes with each of them, so all ${n}$ vectors may change,
+earlier ones too.""",
         marking=(
             (3, "three numbers"),
-            (4, "every part works on single rows, and so does what is made of them"),
+            (4, "every part works on single vectors, and so does what is made of them"),
             (2, "the mean over words carries every word to every other"),
         ),
         given={"n": n, "s": s},
@@ -129,8 +130,8 @@ def what_it_costs(rng: Rng) -> Item:
     width = 2 * times * d // 3
     return Item(
         statement=rf"""
-A block has rows of width $d = {d}$, attention with $4 d^2$ parameters and a feed-forward layer with
-${times} d$ hidden units, no gates and no biases.
+A block has vectors of width $d = {d}$, attention with $4 d^2$ parameters and a feed-forward layer
+with ${times} d$ hidden units, no gates and no biases.
 
 **(a)** How many parameters has the layer, in units of $d^2$, and what is its share of the block?
 
@@ -192,20 +193,20 @@ $$y = {slope} \operatorname{{relu}}(x - {at}) - \operatorname{{relu}}({slope} x 
 **(b)** How many regions of the plane can a layer of ${n}$ ReLUs have at most?
 
 **(c)** “Each of the ${n}$ units is on or off, so there are $2^{{{n}}} = {2**n}$ regions.” What is
-wrong with this sentence, and for rows of which width is the number right?
+wrong with this sentence, and for vectors of which width is the number right?
 
-**(d)** Rows have length at most 2. A unit has a key of length 3 and the bias $-6$. Show that it is
-dead, and say why training by gradients does not change that.""",
+**(d)** Vectors have length at most 2. A unit has a key of length 3 and the bias $-6$. Show that it
+is dead, and say why training by gradients does not change that.""",
         answer=rf"""
 **(a)** ${found}$: the first two units bend at the same place and take each other away.
 
 **(b)** ${folds.bound(n, 2)}$.
 
-**(c)** Not every pattern occurs: the plane has no point for most of them, as (b) says. In rows of
-width ${n}$ or more all of them can occur.
+**(c)** Not every pattern occurs: the plane has no point for most of them, as (b) says. In vectors
+of width ${n}$ or more all of them can occur.
 
 **(d)** By Cauchy and Schwarz $x \cdot k \le 6$, so $x \cdot k - 6 \le 0$ and the unit is 0. Its
-slope is 0 at every row as well, so the gradients of its key, its bias and its value are 0.""",
+slope is 0 at every vector as well, so the gradients of its key, its bias and its value are 0.""",
         marking=(
             (3, "the number; two for seeing the common place"),
             (2, "one and n and the pairs"),

@@ -87,16 +87,16 @@ def pieces(layer: FeedForwardParameters, digits: int = 9) -> int:
 
 
 def dead(x: np.ndarray, layer: FeedForwardParameters) -> np.ndarray:
-    """Which hidden units are off at every one of the rows x (n, d_model), (d_ff,)."""
+    """Which hidden units are off at every one of the vectors x (n, d_model), (d_ff,)."""
     bias = 0.0 if layer.b_in is None else layer.b_in
     return np.asarray((x @ layer.w_in + bias <= 0).all(axis=0))
 
 
 def dead_share(d: int, bias: float, n: int = 2000) -> float:
-    """Share of random units that are off at all of n random rows of length √d.
+    """Share of random units that are off at all of n random vectors of length √d.
 
-    The bias of each is −`bias` √d |w|: at 1, no row of that length can turn it on. There are 20
-    drawings of 64 units, each with rows of its own.
+    The bias of each is −`bias` √d |w|: at 1, no vector of that length can turn it on. There are 20
+    drawings of 64 units, each with vectors of its own.
     """
     return float((_reach(d, n) <= bias).mean())
 

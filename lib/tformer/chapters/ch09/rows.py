@@ -1,7 +1,7 @@
 """Feed-forward layers made by hand: one that takes a mixture apart, one that says AND.
 
 The first reads what one head of chapter 6 left: who + 2 whom, in every coordinate. The second
-reads the row of *it* in the lexicon, in which one head has put what the adjective says, and
+reads the vector of *it* in the lexicon, in which one head has put what the adjective says, and
 another what kinds of nouns there are.
 """
 
@@ -51,17 +51,17 @@ BENT = FeedForwardParameters(
     b_in=np.array([1.0, -1.0]),
     b_out=np.array([2.0, -1.0]),
 )
-"""Two hidden units: added to the row of `mixed`, they leave who in column 0, whom in column 1."""
+"""Two hidden units: added to a vector of `mixed`, they leave who in column 0, whom in 1."""
 
 
 def best_affine(x: np.ndarray, wanted: np.ndarray) -> np.ndarray:
-    """What the best matrix and constant make of rows x (n, m), by least squares, (n, k)."""
+    """What the best matrix and constant make of vectors x (n, m), by least squares, (n, k)."""
     with_one = np.concatenate([x, np.ones((len(x), 1))], axis=1)
     return np.asarray(with_one @ np.linalg.lstsq(with_one, wanted)[0])
 
 
 def features(verb: str) -> list[int]:
-    """The columns of what a row *is*, or of what it *says*, a column a kind."""
+    """The columns of what a vector *is*, or of what it *says*, a column a kind."""
     return [FEATURES.index(f"{verb} {kind}") for kind in KINDS]
 
 

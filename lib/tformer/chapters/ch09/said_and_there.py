@@ -28,13 +28,13 @@ ACTIVATIONS = {"relu": "ReLU", "gelu_tanh": "GELU, tanh form", "silu": "SiLU"}
 
 
 def _heard(sentence: str) -> list[list[float]]:
-    """What is said of each kind and how much of it is there, in the row of *it*."""
+    """What is said of each kind and how much of it is there, in the vector of *it*."""
     x = rows.heard(sentence)[tokenise(sentence).index("it")]
     return [x[rows.features(verb)].tolist() for verb in ("says", "is")]
 
 
 class SaidAndThere(BookWidget):
-    """The hidden units of AND for the row of *it*, a unit a kind.
+    """The hidden units of AND for the vector of *it*, a unit a kind.
 
     Parameters
     ----------
