@@ -21,8 +21,8 @@ from tformer.exercises import check, hint
 x = np.array([[0.1, 1.0], [1.1, 0.0], [0.5, 0.7]])
 
 # %% [markdown]
-# The last line has the three rows of “Buy milk and”. Each exercise has three hints. The first is a
-# nudge, the last comes close to the answer. Ask for them one at a time: `hint("10.1")`, then
+# The last line has the three vectors of “Buy milk and”. Each exercise has three hints. The first is
+# a nudge, the last comes close to the answer. Ask for them one at a time: `hint("10.1")`, then
 # `hint("10.1", 2)`.
 
 # %%
@@ -36,17 +36,17 @@ hint("10.1")
 # :nonumber:
 #
 # In this block the weights of attention are given as a table `mix` of shape `(T, T)`: attention
-# returns `mix` times the rows that it reads. The feed-forward layer has a ReLU and one bias,
+# returns `mix` times the vectors that it reads. The feed-forward layer has a ReLU and one bias,
 # `b_in`, inside. Norm is RMSNorm with eps = 0 and without gain.
 #
-# Write `block(x, mix, w_in, b_in, w_out, order)` for rows x of shape `(T, d)`, `w_in` of shape
-# `(d, d_ff)`, `b_in` of shape `(d_ff,)` and `w_out` of shape `(d_ff, d)`. Return the rows after the
-# block. The order is `"pre"` or `"post"`.
+# Write `block(x, mix, w_in, b_in, w_out, order)` for vectors x of shape `(T, d)`, `w_in` of shape
+# `(d, d_ff)`, `b_in` of shape `(d_ff,)` and `w_out` of shape `(d_ff, d)`. Return the vectors after
+# the block. The order is `"pre"` or `"post"`.
 # ```
 
 # %%
 def block(x, mix, w_in, b_in, w_out, order):
-    """Rows after the block: (T, d)."""
+    """Vectors after the block: (T, d)."""
     ### BEGIN SOLUTION
     def norm(x):
         return x / np.sqrt((x**2).mean(axis=-1, keepdims=True))
@@ -66,7 +66,7 @@ check("10.1", block)
 # With norms before, the sum itself is never normed, so a last norm has to stand after the stack.
 # With norms after, the sublayers read what the norm before has left, and need none of their own.
 # Without the bias the first of these two norms could be left out: the layer would give twice as
-# much for a row of twice the length, and the second norm would take that off again.
+# much for a vector of twice the length, and the second norm would take that off again.
 
 # %% [markdown]
 # ## 10.2 Count the parameters
@@ -177,8 +177,8 @@ check("10.4", reached)
 def silent(E, w):
     """Logits after word w: (N,)."""
     ### BEGIN SOLUTION
-    row = E[w] / np.sqrt((E[w] ** 2).mean())
-    return E @ row
+    x = E[w] / np.sqrt((E[w] ** 2).mean())
+    return E @ x
     ### END SOLUTION
 
 
@@ -187,7 +187,8 @@ check("10.5", silent)
 
 # %% [markdown] exercise="why"
 # Where all rows of E have one length and differ, the largest is that of w itself. Another word
-# beats it if the length of its row, times the cosine with the row of w, exceeds the length of that.
+# beats it if the length of its vector, times the cosine with the vector of w, exceeds the length of
+# that.
 
 # %% [markdown]
 # ## 10.6 How long at the end?
@@ -196,10 +197,10 @@ check("10.5", silent)
 # :label: ex-10-6
 # :nonumber:
 #
-# The first rows have the mean square m. All matrices are drawn at random, independently and with
-# mean 0. Each of the two sublayers of a block reads normed rows and adds rows of mean square a, if
-# all matrices are drawn with one spread. With `narrow` those that write to the rows are divided by
-# √(2 L).
+# The first vectors have the mean square m. All matrices are drawn at random, independently and with
+# mean 0. Each of the two sublayers of a block reads normed vectors and adds vectors of mean square
+# a, if all matrices are drawn with one spread. With `narrow` those that write to the vectors are
+# divided by √(2 L).
 #
 # Predict the expected mean square after L blocks, where L may be 0. Write
 # `at_the_end(m, a, L, narrow)` with narrow True or False. Return a float.
@@ -229,17 +230,17 @@ check("10.6", at_the_end)
 # :label: ex-10-7
 # :nonumber:
 #
-# A block as in the notes: one head, queries and keys are the rows themselves, values are the rows
-# times `w_v`, a causal mask, scores over √d. LayerNorm (eps = 0, no gain, no bias) stands after
-# both sums; the layer has a ReLU and no biases.
+# A block as in the notes: one head, queries and keys are the vectors themselves, values are the
+# vectors times `w_v`, a causal mask, scores over √d. LayerNorm (eps = 0, no gain, no bias) stands
+# after both sums; the layer has a ReLU and no biases.
 #
-# Write `example(x, w_v, w_in, w_out)` for rows x of shape `(T, d)`. Return the rows after the
+# Write `example(x, w_v, w_in, w_out)` for vectors x of shape `(T, d)`. Return the vectors after the
 # block.
 # ```
 
 # %%
 def example(x, w_v, w_in, w_out):
-    """Rows after the block: (T, d)."""
+    """Vectors after the block: (T, d)."""
     ### BEGIN SOLUTION
     def norm(x):
         x = x - x.mean(axis=-1, keepdims=True)
@@ -256,7 +257,7 @@ def example(x, w_v, w_in, w_out):
 check("10.7", example)
 
 # %% [markdown] exercise="why"
-# Try it with the rows above and other matrices: of the two coordinates only their order is left
+# Try it with the vectors above and other matrices: of the two coordinates only their order is left
 # after each norm.
 
 # %% [markdown]

@@ -66,8 +66,8 @@ check("11.1", mask_of)
 # :nonumber:
 #
 # An encoder–decoder reads S source words and has T target words, with two blocks on either side.
-# One word is exchanged for another. Predict which rows after the last blocks may differ from what
-# they were: the encoder's rows first, then the decoder's.
+# One word is exchanged for another. Predict which vectors after the last blocks may differ from
+# what they were: the encoder's vectors first, then the decoder's.
 #
 # Write `moved(n_source, n_target, text, place)`, where text is `"source"` or `"target"` and place
 # counts in that text from 0. Return True and False, shape `(n_source + n_target,)`.
@@ -76,7 +76,7 @@ check("11.1", mask_of)
 
 # %%
 def moved(n_source, n_target, text, place):
-    """Which rows may change: (n_source + n_target,)."""
+    """Which vectors may change: (n_source + n_target,)."""
     ### BEGIN SOLUTION
     rows = np.zeros(n_source + n_target, dtype=bool)
     if text == "source":
@@ -236,19 +236,19 @@ check("11.6", share)
 # :label: ex-11-7
 # :nonumber:
 #
-# S words are given, and n are written after them, both at least 1. Predict how many rows go through
-# the stack.
+# S words are given, and n are written after them, both at least 1. Predict how many vectors go
+# through the stack.
 #
 # Write `rows(form, n_source, n_words)`. The form is `"anew"`: for each word an encoder reads all
 # words so far and a blank after them. Or `"cache"`: a decoder with a cache of keys and values. Or
 # `"pair"`: an encoder–decoder whose decoder has a cache and begins with a sign for the start; count
-# the rows of both. Return an int.
+# the vectors of both. Return an int.
 # ```
 
 
 # %%
 def rows(form, n_source, n_words):
-    """Rows that go through a stack."""
+    """Vectors that go through a stack."""
     ### BEGIN SOLUTION
     if form == "anew":
         return sum(n_source + i for i in range(1, n_words + 1))
@@ -270,12 +270,12 @@ check("11.7", rows)
 # :label: ex-11-8
 # :nonumber:
 #
-# A stack has a mask, the same in each block, and each block adds what it finds to its rows. Predict
-# which words a second block can tell a word that one block cannot.
+# A stack has a mask, the same in each block, and each block adds what it finds to its vectors.
+# Predict which words a second block can tell a word that one block cannot.
 #
 # Write `news(mask)` for a table of True and False of shape `(n, n)`, not always with a full
-# diagonal. Return such a table: True in row t and column s if the row of word t can depend on word
-# s after two blocks, and cannot after one.
+# diagonal. Return such a table: True in row t and column s if the vector of word t can depend on
+# word s after two blocks, and cannot after one.
 # ```
 
 

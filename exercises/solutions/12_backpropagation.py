@@ -22,7 +22,7 @@ rng = np.random.default_rng(0)
 x = rng.standard_normal((5, 8))
 
 # %% [markdown]
-# The last line makes five rows of width 8, to try things on. A name that begins with d is a
+# The last line makes five vectors of width 8, to try things on. A name that begins with d is a
 # gradient: `dy` has the shape of `y`. Each exercise has three hints. The first is a nudge, the last
 # comes close to the answer. Ask for them one at a time: `hint("12.1")`, then `hint("12.1", 2)`.
 
@@ -42,7 +42,7 @@ hint("12.1")
 
 # %%
 def linear_back(x, w, dy):
-    """Gradients of rows, matrix and bias: (n, d), (d, m), (m,)."""
+    """Gradients of vectors, matrix and bias: (n, d), (d, m), (m,)."""
     ### BEGIN SOLUTION
     return dy @ w.T, x.T @ dy, dy.sum(axis=0)
     ### END SOLUTION
@@ -155,8 +155,8 @@ check("12.4", attention_back)
 # :nonumber:
 #
 # A tied table E of shape `(N, d)` is looked up, `E[tokens]`, and used as head, `z = x @ E.T`.
-# Write `table_back(tokens, dx, x, dz)`. Here dx is the gradient of the rows that were looked up,
-# x are the rows that the head was given, and dz is the gradient of the logits z. Return the
+# Write `table_back(tokens, dx, x, dz)`. Here dx is the gradient of the vectors that were looked
+# up, x are the vectors that the head was given, and dz is the gradient of the logits z. Return the
 # gradient of the table.
 # ```
 
@@ -215,12 +215,12 @@ check("12.6", best_step)
 # :nonumber:
 #
 # A stack has `n_layers` blocks of width d with d_ff = 4 d. As in the chapter, a block keeps 16 T d
-# + H T² numbers of a text. With `every = 0` all of them are kept. Otherwise only the rows before
+# + H T² numbers of a text. With `every = 0` all of them are kept. Otherwise only the vectors before
 # each group of `every` blocks are kept (all groups are full); on the way back the blocks of one
 # group at a time are run again, and all their numbers kept until the group is done. Predict how
-# many numbers are there when most are: as soon as the last group has been run again, with the rows
-# before all groups. (So the rows before the last group are counted twice: as kept rows, and among
-# the numbers of its first block.)
+# many numbers are there when most are: as soon as the last group has been run again, with the
+# vectors before all groups. (So those before the last group are counted twice: as kept
+# vectors, and among the numbers of its first block.)
 #
 # Write `kept_numbers(T, d, n_heads, n_layers, every)`. Return an int.
 # ```
@@ -240,8 +240,8 @@ def kept_numbers(T, d, n_heads, n_layers, every):
 check("12.7", kept_numbers)
 
 # %% [markdown] exercise="why"
-# A table of rows is a sixteenth of a block or less. So groups of one block are best for stacks of
-# up to 32 blocks; see the deeper page.
+# A table of vectors is a sixteenth of a block or less. So groups of one block are best for stacks
+# of up to 32 blocks; see the deeper page.
 
 # %% [markdown]
 # ## 12.8 A colleague's slip

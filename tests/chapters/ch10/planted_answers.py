@@ -149,7 +149,7 @@ MUTANTS = {
         "The two orders are exchanged": _orders_exchanged,
         "normed before they are mixed": _mixture_normed,
         "after the stack and not in the block": _normed_after_the_block,
-        "The second sum starts from the rows as they came in": _layer_from_the_start,
+        "The second sum starts from the vectors as they came in": _layer_from_the_start,
     },
     "10.2": {
         "The norms have biases too": _counted(norms=2, last=1),
@@ -166,7 +166,7 @@ MUTANTS = {
     "10.4": {"an int is asked for": lambda L, w, t: float(min(t, L * (w - 1) + 1))},
     "10.5": {
         "as a one-hot vector": lambda E, w: np.eye(len(E))[w],
-        "the norm belongs to the row": lambda E, w: _rms(E @ E[w]),
+        "the norm belongs to the vector": lambda E, w: _rms(E @ E[w]),
     },
     "10.6": {
         "L may be 0": lambda m, a, L, narrow: m + 2 * L * (a / (2 * L) if narrow else a),

@@ -15,7 +15,7 @@ Array = np.ndarray
 
 
 def _blocks() -> Iterator[Case]:
-    own = "One word with the row (1, 7): after the norm (0.2, 1.4)."
+    own = "One word with the vector (1, 7): after the norm (0.2, 1.4)."
     look: dict[str, Any] = {"mix": [[1.0]], "w_in": [[1.0], [0.0]]}
     look |= {"b_in": [1.0], "w_out": [[0.0, 2.0]]}
     yield case(x=[[1.0, 7]], **look, order="pre", want=[[1.2, 8.4 + 2.4]], why=own)
@@ -32,26 +32,26 @@ def _blocks() -> Iterator[Case]:
     "10.1",
     praise="Both orders, one word and several.",
     hints=(
-        "Two sublayers, and each adds. What does each read: the row, or the row normed?",
+        "Two sublayers, and each adds. What does each read: the vector, or the vector normed?",
         'With "pre" the norm is taken of what a sublayer reads; with "post" of the sum.',
-        "pre: add mix times the normed rows; then to that sum what the layer makes of its norm.",
+        "pre: add mix times the normed vectors; then to that sum what the layer makes of its norm.",
     ),
     cases=_blocks,
     slips="""
         x + mix @ before(x) → mix @ before(x)
-            Attention has replaced the rows; it should be added to them.
+            Attention has replaced the vectors; it should be added to them.
         x + np.maximum(before(x) @ w_in + b_in, 0) → np.maximum(before(x) @ w_in + b_in, 0)
-            What the layer makes should be added to the rows.
+            What the layer makes should be added to the vectors.
         np.maximum(before(x) @ w_in + b_in, 0) → (before(x) @ w_in + b_in)
             The ReLU is missing.
         before(x) @ w_in → x @ w_in
-            With "pre" the layer reads normed rows.
+            With "pre" the layer reads normed vectors.
         mix @ before(x) → mix @ x
-            With "pre" attention reads normed rows.
+            With "pre" attention reads normed vectors.
         (x**2).mean(axis=-1, keepdims=True) → (x**2).sum(axis=-1, keepdims=True)
-            Rows were brought to length 1; after RMSNorm the mean square is 1.
+            Vectors were brought to length 1; after RMSNorm the mean square is 1.
         (x**2).mean(axis=-1, keepdims=True) → (x**2).mean()
-            One mean was taken of the whole table; each row has its own.
+            One mean was taken of the whole table; each vector has its own.
         if order == "pre" else x → if order == "post" else x
         x if order == "pre" else norm(x) → x if order == "post" else norm(x)
             The two orders are exchanged.
@@ -64,15 +64,15 @@ def _blocks() -> Iterator[Case]:
         return after(x + → return norm(x +
             With "pre" the last norm stands after the stack and not in the block.
         mix @ before(x) → before(mix @ x)
-            With "pre" the rows are normed before they are mixed, not what the mixing gives.
+            With "pre" the vectors are normed before they are mixed, not what the mixing gives.
         x if order == "pre" else norm(x) → x
         mix @ before(x) → (mix @ before(x) if order == "pre" else norm(mix @ x))
             With "post" it is the sum that is normed, not what attention adds to it.
         else norm(x) → else x / np.sqrt((x**2).mean())
-            With "post" one mean was taken of the whole table; each row has its own.
+            With "post" one mean was taken of the whole table; each vector has its own.
         x = after(x + mix @ before(x)) → y, x = x, after(x + mix @ before(x))
         x + np.maximum → y + np.maximum
-            The second sum starts from the rows as they came in; attention's sum is lost.
+            The second sum starts from the vectors as they came in; attention's sum is lost.
         before(x) @ w_in + b_in → before(x) @ w_in
             The layer has a bias b_in.
         np.maximum(before(x) @ w_in + b_in, 0) → (np.maximum(before(x) @ w_in, 0) + b_in)
@@ -84,14 +84,14 @@ def _blocks() -> Iterator[Case]:
             `mix` was transposed: its row t has the weights of word t.
         x + mix @ → before(x) + mix @
         x + np.maximum → before(x) + np.maximum
-            Sublayers add to the rows themselves, not to the normed copies.
+            Sublayers add to the vectors themselves, not to the normed copies.
         x = after(x + mix @ before(x)) → y, x = x, after(x + mix @ before(x))
         before(x) @ w_in → before(y if order == "pre" else x) @ w_in
-            The layer reads the rows to which attention has been added, not those before it.
+            The layer reads the vectors to which attention has been added, not those before it.
     """,
 )
 def block(x: Array, mix: Array, w_in: Array, b_in: Array, w_out: Array, order: str) -> Array:
-    """Rows after a block whose weights of attention are given."""
+    """Vectors after a block whose weights of attention are given."""
 
     def norm(x: Array) -> Array:
         return x / np.sqrt((x**2).mean(axis=-1, keepdims=True))
@@ -107,7 +107,7 @@ def block(x: Array, mix: Array, w_in: Array, b_in: Array, w_out: Array, order: s
 
 
 def _tables() -> Iterator[Case]:
-    own = "The row (3, 4) has length 5, and d is 2."
+    own = "The vector (3, 4) has length 5, and d is 2."
     yield case(E=[[3.0, 4], [0, 5]], w=0, want=[5 * 2**0.5, 4 * 2**0.5], why=own)
     yield case(E=[[3.0, 4], [0, 10]], w=1, want=[4 * 2**0.5, 10 * 2**0.5], why="Another word.")
     for n, d in ((1, 1), (4, 3), (3, 8), (9, 2)):
@@ -116,20 +116,20 @@ def _tables() -> Iterator[Case]:
 
 @exercise(
     "10.5",
-    praise="Small vocabularies and larger ones, rows of many widths.",
+    praise="Small vocabularies and larger ones, vectors of many widths.",
     hints=(
-        "If no block adds anything, which row arrives at the last norm?",
-        "RMSNorm makes the row's mean square 1. How long is it then?",
-        "The row is √d E_w / |E_w|; take its dot product with every row of E.",
+        "If no block adds anything, which vector arrives at the last norm?",
+        "RMSNorm makes the vector's mean square 1. How long is it then?",
+        "The vector is √d E_w / |E_w|; take its dot product with every row of E.",
     ),
     cases=_tables,
     slips="""
         E @ row → row
-            That is the normed row; the logits are its dot products with every word's vector.
+            That is the normed vector; the logits are its dot products with every word's vector.
         x / np.sqrt((x**2).mean()) → x
-            The row was not normed.
+            The vector was not normed.
         (x**2).mean() → (x**2).sum()
-            After RMSNorm the row has length √d, and not 1; nothing is divided by √d after that.
+            After RMSNorm the vector has length √d, and not 1; nothing is divided by √d after that.
         x = E[w] → x = E[0]
             The word that was read is number w.
         E @ row → np.exp(E @ row) / np.exp(E @ row).sum()
@@ -137,7 +137,7 @@ def _tables() -> Iterator[Case]:
         E @ row → (E @ row).argmax()
             That is the number of the likeliest word; a logit for each word was asked for.
         E @ row → E / np.sqrt((E**2).mean(axis=1, keepdims=True)) @ row
-            Only the row of the word that was read is normed, not those of the unembedding.
+            Only the vector of the word that was read is normed, not those of the unembedding.
         np.sqrt((x**2).mean()) → (x**2).mean()
             RMSNorm divides by the root of the mean square.
         x / np.sqrt((x**2).mean()) → (x - x.mean()) / x.std()
@@ -147,7 +147,7 @@ def _tables() -> Iterator[Case]:
         E @ row → (np.arange(len(E)) == w) * 1.0
             That is the word that was read, as a one-hot vector; the logits were asked for.
         x / np.sqrt((x**2).mean()) → x ;; E @ row → E @ row / np.sqrt(((E @ row) ** 2).mean())
-            The dot products were normed; the norm belongs to the row, before them.
+            The dot products were normed; the norm belongs to the vector, before them.
     """,
 )
 def silent(E: Array, w: int) -> Array:
@@ -166,7 +166,7 @@ def _examples() -> Iterator[Case]:
         w_in=w_in,
         w_out=w_out,
         want=[[1, -1]] * 3,
-        why="The example of the notes: every row becomes (1, −1).",
+        why="The example of the notes: every vector becomes (1, −1).",
     )
     one = "One word looks at itself alone."
     yield case(x=[[1.0, 2, 4]], w_v=np.eye(3), w_in=np.eye(3), w_out=np.eye(3), why=one)
@@ -179,10 +179,10 @@ def _examples() -> Iterator[Case]:
 
 @exercise(
     "10.7",
-    praise="The notes' example, a single word, and rows of widths 3 and 4.",
+    praise="The notes' example, a single word, and vectors of widths 3 and 4.",
     hints=(
         "Write down the steps of the example: scores, mask, weights, outputs, sum, norm, layer.",
-        "Queries and keys are the rows; scores are divided by √d, later words get no weight.",
+        "Queries and keys are the vectors; scores are divided by √d, later words get no weight.",
         "Norms stand after both sums, take off the mean and divide by the standard deviation.",
     ),
     cases=_examples,
@@ -198,7 +198,7 @@ def _examples() -> Iterator[Case]:
         norm(x + np.maximum(x @ w_in, 0) @ w_out) → x + np.maximum(x @ w_in, 0) @ w_out
             The second sum was not normed.
         norm(x + weights @ (x @ w_v)) → norm(weights @ (x @ w_v))
-            What attention brings should be added to the rows.
+            What attention brings should be added to the vectors.
         np.maximum(x @ w_in, 0) → (x @ w_in)
             The ReLU is missing.
         weights / weights.sum(axis=1, keepdims=True) → weights / weights.sum(axis=0, keepdims=True)
@@ -208,9 +208,9 @@ def _examples() -> Iterator[Case]:
             The softmax runs down the columns; it belongs to a row, which is one word's look.
         x = norm(x + weights @ (x @ w_v)) → y, x = x, norm(x + weights @ (x @ w_v))
         return norm(x + → return norm(y +
-            The second sum starts from the rows as they came in; it adds to those of the first norm.
+            The second sum starts from the vectors as they came in; it adds to those once normed.
         norm(x + np.maximum(x @ w_in, 0) → norm(np.maximum(x @ w_in, 0)
-            What the layer makes should be added to the rows.
+            What the layer makes should be added to the vectors.
         x - x.mean(axis=1, keepdims=True) → x
             The mean was not taken off: that is RMSNorm.
         scores, -np.inf) → scores, 0.0)
@@ -229,14 +229,14 @@ def _examples() -> Iterator[Case]:
         norm(x + np.maximum(x @ w_in, 0) @ w_out) → x + np.maximum(norm(x) @ w_in, 0) @ w_out
             Here the norms come after the sums, not before the sublayers.
         x @ x.T → (x := x @ w_v) @ x.T ;; weights @ (x @ w_v) → weights @ x
-            Only the values are multiplied by w_v, not the rows.
+            Only the values are multiplied by w_v, not the vectors.
         x.mean(axis=1, keepdims=True) → x.mean(axis=0)
         (centred**2).mean(axis=1, keepdims=True) → (centred**2).mean(axis=0)
-            The norm was taken over the words; each row has its own.
+            The norm was taken over the words; each vector has its own.
     """,
 )
 def example(x: Array, w_v: Array, w_in: Array, w_out: Array) -> Array:
-    """Last rows of a block with one head, causal, with LayerNorm after both sums."""
+    """Final vectors of a block with one head, causal, with LayerNorm after both sums."""
 
     def norm(x: Array) -> Array:
         centred = x - x.mean(axis=1, keepdims=True)

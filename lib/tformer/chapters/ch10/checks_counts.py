@@ -1,4 +1,4 @@
-"""Exercises 10.2, 10.3, 10.4 and 10.6: the bill, what is reached, how rows grow."""
+"""Exercises 10.2, 10.3, 10.4 and 10.6: the bill, what is reached, how vectors grow."""
 
 from __future__ import annotations
 
@@ -186,17 +186,17 @@ def _growth() -> Iterator[Case]:
         = (m**0.5 + ((2 * L * a) ** 0.5 if narrow else 2 * L * a**0.5)) ** 2
             Lengths were added up; of what is drawn independently the mean squares add up.
         = m * (1 + (a / (2 * L or 1) if narrow else a)) ** (2 * L)
-            What is added does not grow with what is there: sublayers read normed rows.
+            What is added does not grow with what is there: sublayers read normed vectors.
         m + → 0 * m +
-            The first rows are still there.
+            The first vectors are still there.
         if narrow else → if not narrow else
             The two cases are exchanged.
         2 * L * a) → m * ((1 + a) ** (2 * L) - 1))
-            What a sublayer adds does not depend on how long the rows are: it reads normed ones.
+            What a sublayer adds does not depend on how long the vectors are: it reads normed ones.
         2 * L * a) → 2 * L * a * m) ;; (a if L else 0.0) → (a * m if L else 0.0)
-            What is added does not depend on m: sublayers read normed rows.
+            What is added does not depend on m: sublayers read normed vectors.
     """,
 )
 def at_the_end(m: float, a: float, L: int, narrow: bool) -> float:
-    """Expected mean square of the rows."""
+    """Expected mean square of the vectors."""
     return m + ((a if L else 0.0) if narrow else 2 * L * a)

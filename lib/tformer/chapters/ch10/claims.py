@@ -131,7 +131,7 @@ def eggs(wrong: int = 25, layer: tuple[float, float] = (2.0, -1.0), before: str 
     steps = lists.PRINTED.right()
     require(near(steps["layer"][0], layer, 1e-9), f"the layer gives {show(steps['layer'][0])}")
     require(near(steps["inner"][0], (-1, 1, 2), 1e-9), f"inside {show(steps['inner'][0])}")
-    require(near(steps["rows"], (1, -1), 1e-9), f"the rows are {show(steps['rows'])}")
+    require(near(steps["rows"], (1, -1), 1e-9), f"the vectors are {show(steps['rows'])}")
     sentence = "buy milk and"
     z = lists.logits(lists.NOTES, sentence)
     require(near(list(z.values()), [one for _, one in lists.LINE], 1e-9), f"after: {z}")
@@ -180,7 +180,7 @@ def always_eggs(third: float = 1.0, layered: bool = True, order: str = "post") -
             require(near(x, (1, -1), 1e-6), f"{' '.join(words)}: {show(x[-1])}")
             tried += 1
     return (
-        f"342 pairs of different numbers become (1, −1); so do all rows of {tried} sentences, "
+        f"342 pairs of different numbers become (1, −1); so do all vectors of {tried} sentences, "
         "whose logits then are 1, −1 and −2"
     )
 
@@ -195,7 +195,7 @@ def always_eggs(third: float = 1.0, layered: bool = True, order: str = "post") -
         "the values are not doubled": {"doubled": False},
         "a longer sentence keeps its noun": {"longer": "eggs"},
         "no preference changes that": {"preferred": "now"},
-        "two coordinates leave one row": {"rows": 1},
+        "two coordinates leave one vector": {"rows": 1},
     },
     scope="8 sentences as computed and in equal shares, one longer",
 )
@@ -231,7 +231,7 @@ def both_lists(
     chosen = _preferring(0.3)
     require(chosen == preferred, f"{LONGER}, with 0.3 on milk: {chosen}")
     left = {_two(f"{verb} {noun} and") for verb in ("buy", "pack") for noun in ("milk", "laptop")}
-    require(len(left) == rows, f"two coordinates leave the rows {sorted(left)}")
+    require(len(left) == rows, f"two coordinates leave the vectors {sorted(left)}")
     return (
         "eggs and charger exchange their numbers; the noun decides, with equal shares too; a tie "
         "without looking; now if not doubled; "
@@ -264,7 +264,7 @@ def _preferring(share: float) -> str:
 
 
 def _two(sentence: str) -> tuple[int, ...]:
-    """The last row, normed, of a model whose only coordinates are *food* and *tech*."""
+    """The last vector, normed, of a model whose only coordinates are *food* and *tech*."""
     words = {"buy": (0.1, 0.1), "pack": (0.1, 0.1), "milk": (1.0, 0.0), "laptop": (0.0, 1.0)}
     model = replace(lists.NOTES, words=words | {"and": (0.6, 0.6)}, w_v=2 * np.eye(2))
     row = lists.steps(model, sentence)["normed"][-1]

@@ -72,7 +72,7 @@ function render({ model, el }) {
     const found = steps(machine, tokens, now.look, now.doubled, eps), z = found.logits.at(-1), last = tokens.at(-1);
     for (const [name, one] of Object.entries(picks)) one.update(now[name]);
     if (input !== input.getRootNode().activeElement) input.value = now.text;
-    const columns = [["row", "x"], ["attention adds", "outputs"], ["normed", "normed"], ["layer adds", "layer"], ["normed again", "rows"]];
+    const columns = [["vector", "x"], ["attention adds", "outputs"], ["normed", "normed"], ["layer adds", "layer"], ["normed again", "rows"]];
     head.replaceChildren(h("tr", {}, ...["word", `“${last}” looks`, ...columns.map(([name]) => name)].map((name) => h("th", { scope: "col" }, name))));
     body.replaceChildren(...tokens.map((word, t) => h("tr", {}, h("th", { scope: "row" }, word), h("td", {}, fmt(found.weights.at(-1)[t], 3)),
       ...columns.map(([, name]) => h("td", {}, found[name][t].map((v) => fmt(v)).join("  "))))));

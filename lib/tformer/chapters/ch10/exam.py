@@ -17,7 +17,7 @@ TINY = 1e-30
 
 @question("The notes' block, one word", minutes=10, asks="error")
 def one_word(rng: Rng) -> Item:
-    """From the sum after attention to the last row, and what the model can say at all."""
+    """From the sum after attention to the final vector, and what the model can say at all."""
     a, b = (float(n) for n in distinct(rng, 2, 1, 20))
     low, high = sorted((a, b))
     total = np.array([low, high])
@@ -32,9 +32,10 @@ In a model of width two, norms stand after both sums: LayerNorm with $\varepsilo
 no bias. After attention the sum of a word is ${tex(total)}$. The layer is
 $\operatorname{{relu}}(x W_1) W_2$ with $W_1 = {tex(NOTES.w_in)}$ and $W_2 = {tex(NOTES.w_out)}$.
 
-**(a)** Give the row after the first norm, what the layer adds, and the row after the second norm.
+**(a)** Give the vector after the first norm, what the layer adds, and the vector after the second
+norm.
 
-**(b)** The logits are the row times ${tex(NOTES.unembedding)}$. Give them.
+**(b)** The logits are the last vector times ${tex(NOTES.unembedding)}$. Give them.
 
 **(c)** Somebody says: "the model names the first word because attention has found the noun". Which
 other sums would have given another word? What does this say about the sentence?""",
@@ -47,7 +48,7 @@ other sums would have given another word? What does this say about the sentence?
 $(1, 1/2)$; both become ${tex(last)}$. The answer is the same after every sentence, so it is no
 evidence for anything that attention did.""",
         marking=(
-            (4, "three rows"),
+            (4, "three vectors"),
             (2, "the logits"),
             (3, "both cases; the answer does not depend on the sentence"),
         ),
@@ -55,7 +56,7 @@ evidence for anything that attention did.""",
         values={"first": first, "added": added, "last": last, "logits": logits},
         traps={
             "the third hidden unit left out": ("added", np.array([0.0, 1.0])),
-            "the layer replaces the row": ("last", -last),
+            "the layer replaces the vector": ("last", -last),
         },
     )
 
@@ -121,8 +122,8 @@ def the_start(rng: Rng) -> Item:
     return Item(
         statement=rf"""
 A stack of {depth} blocks has norms before its sublayers. All matrices are drawn at random; each
-sublayer adds rows of mean square {a} that are uncorrelated with what is there. The first rows have
-the mean square {m}.
+sublayer adds vectors of mean square {a} that are uncorrelated with what is there. The first vectors
+have the mean square {m}.
 
 **(a)** Give the expected mean square after the stack.
 

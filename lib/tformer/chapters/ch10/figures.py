@@ -89,7 +89,7 @@ def _lying() -> Figure:
 
 
 def _tables(ax: Axes, top: float = 4.6, side: float = 0.29) -> None:
-    """Below the decoder, the tables that it makes of a text; the row of "it" is filled."""
+    """Below the decoder, the tables that it makes of a text; the vector of "it" is filled."""
     words, weights = broken.looks()
     n, it = len(words), words.index("it")
     for t, word in enumerate(words):
@@ -261,12 +261,12 @@ def bill() -> tuple[Figure, Figure]:
 
 
 def starts() -> tuple[Figure, Figure]:
-    """Rows at the start against depth; what a tied model and an untied one expect first."""
+    """Vectors at the start against depth; what a tied model and an untied one expect first."""
     one, ax = panel(3.3, 2.6)
     for narrow, name, color in ((False, "one spread", KEY), (True, "÷ √(2 L)", VALUE)):
         values = [start.growth(depth, narrow) for depth in start.DEPTHS]
         ax.plot(start.DEPTHS, values, "o-", color=color, label=name, markersize=4)
-    ax.set(xscale="log", yscale="log", xlabel="blocks, L", title="mean square of the rows")
+    ax.set(xscale="log", yscale="log", xlabel="blocks, L", title="mean square of the vectors")
     ax.set(xlim=(0.9, 160), xticks=start.DEPTHS, xticklabels=start.DEPTHS)
     ax.minorticks_off()
     label_ends(ax)

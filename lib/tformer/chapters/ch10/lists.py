@@ -68,13 +68,13 @@ class ListModel:
     answers: tuple[str, ...]
 
     def block(self) -> BlockParameters:
-        """The block as the library's functions take it: queries and keys are the rows."""
+        """The block as the library's functions take it: queries and keys are the vectors."""
         one = np.eye(len(self.features))[None]
         heads = HeadParameters(one, one, self.w_v[None], one)
         return BlockParameters(heads, FeedForwardParameters(self.w_in, self.w_out), PLAIN, PLAIN)
 
     def start(self, sentence: str) -> np.ndarray:
-        """The rows of a sentence before the block, (T, d)."""
+        """The vectors of a sentence before the block, (T, d)."""
         table, tokens = np.array(list(self.words.values())), self.tokens(sentence)
         return np.asarray(reference.embedding(tokens, table) + self.places[: len(tokens)])
 
@@ -186,6 +186,6 @@ PRINTED = _Whole(
         "rows": ("-1 1", "1 -1", "1 -1"),
     },
 )
-"""What the notes print, digit for digit, up to the rows; of the logits they print one line."""
+"""What the notes print, digit for digit, up to the final vectors; of the logits one line."""
 LINE = ("eggs", 1.0), ("bread", -1.0), ("now", -2.0)
 """The printed logits after *and*."""

@@ -1,4 +1,4 @@
-"""Models at their first parameters: how long rows become, and which word a tied one expects."""
+"""Models at their first parameters: how long vectors become, and which word a tied one expects."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ N_VOCAB, READ, DRAWINGS = 5000, 64, 3
 
 @cache
 def growth(n_layers: int, narrow: bool = True) -> float:
-    """Mean square of the rows after the last block over that of the first rows, a mean."""
+    """Mean square of the vectors after the last block over that of the first ones, a mean."""
     found = []
     for seed in range(STACKS):
         rng = np.random.default_rng(seed)
@@ -37,7 +37,7 @@ def growth(n_layers: int, narrow: bool = True) -> float:
 
 
 def _widened(block: Any, factor: float) -> Any:
-    """The block with what writes to the rows multiplied by a factor."""
+    """The block with what writes to the vectors multiplied by a factor."""
     heads = replace(block.heads, w_o=factor * block.heads.w_o)
     layer = replace(block.feed_forward, w_out=factor * block.feed_forward.w_out)
     return replace(block, heads=heads, feed_forward=layer)

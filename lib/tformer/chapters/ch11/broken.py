@@ -1,4 +1,4 @@
-"""What a row knows, where it should and where a mistake lets it know less or more."""
+"""What a vector knows, where it should and where a mistake lets it know less or more."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ SOURCE = 3
 
 
 class Broken(NamedTuple):
-    """A row and what becomes of it.
+    """A vector and what becomes of it.
 
     Attributes
     ----------
@@ -26,7 +26,7 @@ class Broken(NamedTuple):
     words : list of str
         T of them.
     asks : int
-        The place of the row.
+        The place of the vector.
     rows : dict
         Name -> the words that it moves with, (T,) boolean; the first is right.
     right : list of float

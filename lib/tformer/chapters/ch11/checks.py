@@ -80,12 +80,12 @@ def _exchanges() -> Iterator[Case | Test]:
     for s, t, text, place, why in (
         (2, 3, "source", 0, "All of the source sees it, and the whole target sees the source."),
         (2, 3, "target", 1, "The first target word stands before it, and the source sees none."),
-        (3, 2, "target", 0, "Every target row sees the first target word; no source row does."),
-        (3, 2, "source", 2, "Encoder rows before it see it too: there is no causal mask."),
-        (1, 1, "target", 0, "The source row does not know the target."),
-        (1, 4, "target", 3, "Only its own row: no word comes after the last."),
-        (4, 1, "source", 3, "One target row, and it sees all of the source."),
-        (5, 6, "target", 2, "Rows from it on."),
+        (3, 2, "target", 0, "Every target word sees the first one; no source word does."),
+        (3, 2, "source", 2, "Source words before it see it too: there is no causal mask."),
+        (1, 1, "target", 0, "The source's vector does not know the target."),
+        (1, 4, "target", 3, "Only its own vector: no word comes after the last."),
+        (4, 1, "source", 3, "One target word, and it sees all of the source."),
+        (5, 6, "target", 2, "Vectors from it on."),
     ):
         said = f"{s} source words, {t} target words, and word {place} of the {text} exchanged"
         yield case(n_source=s, n_target=t, text=text, place=place, why=why, said=said)
@@ -97,44 +97,44 @@ def _exchanges() -> Iterator[Case | Test]:
     kind=Marks(),
     praise="Words of either text, first and last, and texts of one word.",
     hints=(
-        "Which rows look at the exchanged word, directly or through another row?",
-        "The encoder has no mask, and every target row looks at all of its rows. Who looks at the "
-        "target?",
-        "A source word moves everything. A target word moves its own row and those after it.",
+        "Which words look at the exchanged one, directly or through another word?",
+        "The encoder has no mask, and every target word looks at all of its vectors. Who looks at "
+        "the target?",
+        "A source word moves everything. A target word moves its own vector and those after it.",
     ),
     cases=_exchanges,
     slips="""
         rows[:] = True → rows[:n_source] = True
-            The target looks at the encoder's rows, and these have moved.
+            The target looks at the encoder's vectors, and these have moved.
         rows[:] = True → rows[place:] = True
             In the encoder the words before the exchanged one see it as well.
         rows[:] = True → rows[n_source:] = True
-            The encoder's own rows see the source's words, too.
+            The encoder's own vectors depend on the source's words, too.
         rows[:] = True → rows[[place, *range(n_source, n_source + n_target)]] = True
-            In the encoder every row looks at the exchanged word.
+            In the encoder every word looks at the exchanged word.
         rows[n_source + place :] → rows[n_source:]
-            A target row does not see later target words.
+            A target word does not see later target words.
         rows[n_source + place :] → rows[n_source + place + 1 :]
-            The row of the exchanged word itself is another, too.
+            The vector of the exchanged word itself is another, too.
         rows[n_source + place :] → rows[place:]
-            Rows of the target come after those of the source.
+            Vectors of the target come after those of the source.
         rows[n_source + place :] → rows[:]
             The encoder does not see the target.
         rows[n_source + place :] → rows[n_source + place]
-            Later target rows look at the exchanged word.
+            Later target words look at the exchanged word.
         rows[n_source + place :] → rows[place : len(rows) - n_source]
-            The encoder's rows stand first in the answer, then the decoder's.
+            The encoder's vectors stand first in the answer, then the decoder's.
         rows[n_source + place :] → rows[max(n_source, place) :]
             The place counts in the target, from its first word.
         np.zeros → np.ones ;; rows[:] = True → rows[:] = False ;; :] = True → :] = False
-            Those are the rows that stay; asked are those that may change.
+            Those are the vectors that stay; asked are those that may change.
         rows[:] = True → rows[place] = True ;; rows[n_source + place :] → rows[n_source + place]
-            Not only its own row changes: other rows look at the exchanged word.
+            Not only its own vector changes: other words look at the exchanged one.
     """,
-    otherwise="A source word moves all rows; a target word its own and the target's later ones.",
+    otherwise="A source word moves all vectors; a target word its own and the target's later ones.",
 )
 def moved(n_source: int, n_target: int, text: str, place: int) -> np.ndarray:
-    """Which rows may change."""
+    """Which vectors may change."""
     rows = np.zeros(n_source + n_target, dtype=bool)
     if text == "source":
         rows[:] = True

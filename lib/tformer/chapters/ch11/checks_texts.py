@@ -171,11 +171,11 @@ def share(a: np.ndarray, b: np.ndarray) -> np.ndarray:
 def _bills() -> Iterator[Case | Test]:
     for form, s, n, want, why in (
         ("anew", 2, 1, 3, "Two words and a blank."),
-        ("anew", 2, 3, 12, "3 rows, then 4, then 5."),
-        ("cache", 2, 1, 2, "The last of the two rows gives the word."),
-        ("cache", 2, 3, 4, "Two rows, then one for each of the first two new words."),
-        ("pair", 2, 3, 5, "Two rows of the encoder; the start and two words in the decoder."),
-        ("pair", 1, 1, 2, "One row of the encoder, and the start."),
+        ("anew", 2, 3, 12, "3 vectors, then 4, then 5."),
+        ("cache", 2, 1, 2, "The last of the two vectors gives the word."),
+        ("cache", 2, 3, 4, "Two vectors, then one for each of the first two new words."),
+        ("pair", 2, 3, 5, "Two vectors of the encoder; the start and two words in the decoder."),
+        ("pair", 1, 1, 2, "One vector of the encoder, and the start."),
         ("anew", 100, 10, 1055, ""),
         ("cache", 100, 10, 109, ""),
         ("pair", 100, 10, 110, ""),
@@ -196,13 +196,13 @@ def _bills() -> Iterator[Case | Test]:
     praise="All three ways, with one word written and many.",
     hints=(
         "Write out what goes through the stack for S = 2 and n = 3, word by word.",
-        "Anew: 3, 4 and 5 rows. With a cache each row goes through once; which word never does?",
-        "nS + n(n + 1)/2; S + n − 1; and S + n, because the start is a row.",
+        "Anew: 3, 4 and 5 vectors. With a cache each word goes through once; which one never does?",
+        "nS + n(n + 1)/2; S + n − 1; and S + n, because the start has a vector.",
     ),
     cases=_bills,
     slips="""
         range(1, n_words + 1) → range(n_words)
-            The blank is a row as well.
+            The blank has a vector as well.
         range(1, n_words + 1) → range(1, n_words)
             One word too few was written.
         n_source + i for → n_source + n_words for
@@ -212,22 +212,22 @@ def _bills() -> Iterator[Case | Test]:
         - (form == "cache") → - 0
             The last word that is written does not go through the decoder.
         - (form == "cache") → - 1
-            The pair's decoder begins with a sign for the start, which is a row.
+            The pair's decoder begins with a sign for the start, which has a vector.
         n_source + n_words - → n_source * n_words -
             The source is read once, not for each word.
         n_source + n_words - → n_words -
             The given words have to be read, too.
         - (form == "cache") → - (form == "cache") + n_source * (form == "pair")
-            The source goes through the encoder only; the decoder looks at the encoder's rows.
+            The source goes through the encoder only; the decoder looks at the encoder's vectors.
         - (form == "cache") → + (form == "pair")
-            The last word that is written is no row, in either decoder.
+            The last word that is written is read by neither decoder.
         n_source + n_words - → (n_source if form == "cache" else n_source * n_words) + n_words -
             The encoder of the pair reads the source once, for all words.
     """,
-    otherwise="Anew all rows for each word; with a cache each row once.",
+    otherwise="Anew all vectors for each word; with a cache each vector once.",
 )
 def rows(form: str, n_source: int, n_words: int) -> int:
-    """Rows that go through a stack."""
+    """Vectors that go through a stack."""
     if form == "anew":
         return sum(n_source + i for i in range(1, n_words + 1))
     return n_source + n_words - (form == "cache")
@@ -243,7 +243,7 @@ def _windows() -> Iterator[Case | Test]:
         ((s <= t) & (s > t - 3), "Three words in a window: of two words more."),
         (
             ring,
-            "On a ring without a diagonal: each row keeps itself, and hears of the next but one.",
+            "On a ring without a diagonal: each word keeps itself, and hears of the next but one.",
         ),
         ((s <= t) | (s < 3), "A prefix: nothing is new."),
         (t == s, "Each word sees itself alone."),
@@ -264,18 +264,18 @@ def _windows() -> Iterator[Case | Test]:
     kind=Marks(),
     praise="Windows, rings, prefixes, masks with holes in the diagonal, and empty ones.",
     hints=(
-        "After one block row t depends on what it sees, and on itself. Why on itself, always?",
+        "After one block vector t depends on what it sees, and on itself. Why on itself, always?",
         "After two: on all that is seen by what it sees. Which product of tables is that?",
         "With the diagonal filled, one @ one > 0 is what two blocks tell; take off what one tells.",
     ),
     cases=_windows,
     slips="""
         mask | np.eye(len(mask), dtype=bool) → mask
-            Each block adds to its rows, so a row depends on its own word, whatever the mask says.
+            Blocks add to their vectors, so each depends on its own word, whatever the mask says.
         two & ~one → two
             What one block tells is no news.
         two & ~one → two & ~mask
-            A word's own row depends on it after one block already: that is no news.
+            A word's own vector depends on it after one block already: that is no news.
         one.astype(int) @ one.astype(int) → one.astype(int) @ one.astype(int).T
             The second table was turned round: who sees what t sees, instead of what is seen by it.
         one.astype(int) @ one.astype(int) → one.astype(int) @ one.astype(int) @ one.astype(int)

@@ -67,7 +67,7 @@ def one_stack(least: int = 1, ahead: int = 0, masked: bool = True, opened: str =
     mutants={
         "the prefix ends a word too late": {"longer": 1},
         "windows of two words, which are not transitive": {"window": 2},
-        "rows of one number know whom they see": {"sizes": Sizes(12, 1, 1, 1, 4)},
+        "vectors of one number know whom they see": {"sizes": Sizes(12, 1, 1, 1, 4)},
         "the target knows the source up to its own place": {"memory": "causal"},
         "the target sees what it will write": {"ahead": 1},
     },
@@ -80,7 +80,7 @@ def who_knows(
     memory: str = "",
     ahead: int = 0,
 ) -> str:
-    """Derivatives and exchanged words, in rows of 6; zeros are exact, all others above 1e-9.
+    """Derivatives and exchanged words, in vectors of 6; zeros are exact, all others above 1e-9.
 
     Of longer texts prefixes and packs only. Random matrices stand for almost all.
     """
@@ -132,7 +132,7 @@ def _masks_of_three(sizes: Sizes) -> int:
 
 
 def _peeking(p: EncoderDecoderParameters, s: int, t: int) -> Array:
-    """A pair whose target is read by a stack without a mask as well: one number of each row."""
+    """A pair whose target is read by a stack without a mask as well: one number of each vector."""
 
     def run(tokens: Array) -> Array:
         own = ref.encoder(tokens[s:], p.decoder, forms.PLAIN)
@@ -198,13 +198,13 @@ def joint(counted: bool = False, factor: int = 2, halved: bool = True) -> str:
 
 
 def _drawn(rng: np.random.Generator) -> HeadParameters:
-    """Two heads of width 3 over rows of width 4."""
+    """Two heads of width 3 over vectors of width 4."""
     w_q, w_k, w_v = rng.standard_normal((3, 2, 4, 3))
     return HeadParameters(w_q, w_k, w_v, rng.standard_normal((2, 3, 4)))
 
 
 def _heads(x: Array, heads: HeadParameters, bias: Array) -> Array:
-    """Attention of all rows to all, with a bias for each head."""
+    """Attention of all vectors to all, with a bias for each head."""
     q, k, v = ref.project(x, heads)
     return ref.merge(ref.grouped_attention(q, k, v, bias=bias), heads)
 

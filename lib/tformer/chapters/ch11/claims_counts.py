@@ -1,4 +1,4 @@
-"""The claims of chapter 11 that count: guesses, lessons, rows, and what training gave."""
+"""The claims of chapter 11 that count: guesses, lessons, vectors, and what training gave."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def best_guess(
     surprise: float = 0.642177,
     encoder: Fraction = Fraction(1),
 ) -> str:
-    """The world's counts; then a random causal stack, whose rows cannot tell stories apart."""
+    """The world's counts; then a random causal stack, whose vectors cannot tell stories apart."""
     right, loss = counts.best_guess(tasks.ALL, "decoder", tasks.IT + ahead)
     require(right == share, f"at best {right} of the stories are right at “it”")
     require(near(loss, surprise, 1e-6), f"the least mean loss at “it” is {loss:.6f}")
@@ -56,11 +56,11 @@ def best_guess(
     seen: dict[tuple[int, ...], np.ndarray] = {}
     for row, z in zip(rows, ref.decoder(rows, p, forms.PLAIN)[:, tasks.IT], strict=True):
         first = seen.setdefault(tuple(row[: tasks.IT + 1]), z)
-        require((first == z).all(), "a causal row at “it” knows a later word")
+        require((first == z).all(), "a causal stack at “it” knows a later word")
     return (
         f"{len(groups)} beginnings of 2,880 stories: 13/20 can be right, the least mean loss is "
         f"{loss:.4f} nats, and with all words known every answer is certain; a random causal "
-        "stack has one row, to the bit, for each beginning"
+        "stack has one vector, to the bit, for each beginning"
     )
 
 
@@ -109,7 +109,7 @@ def lessons(per_hidden: int = 1, none: int = 1, lost: int = 0) -> str:
         "an encoder reads each word once": {"anew": 0},
         "a cache saves nothing": {"cached": False},
         "the blank is not read": {"blank": 0},
-        "the start of a target is no row": {"start": 0},
+        "the start of a target has no vector": {"start": 0},
         "a cached word looks at itself alone": {"looks": False},
     },
     scope="S and n up to 6; operations by PyTorch's counter",
@@ -117,7 +117,7 @@ def lessons(per_hidden: int = 1, none: int = 1, lost: int = 0) -> str:
 def bill(
     anew: int = 1, cached: bool = True, blank: int = 1, start: int = 1, looks: bool = True
 ) -> str:
-    """Rows counted while each architecture writes; operations counted by PyTorch."""
+    """Vectors counted while each architecture writes; operations counted by PyTorch."""
     c, sizes = Configuration(positions="rope"), Sizes(11, 8, 2, 2, 16)
     rng = np.random.default_rng(0)
     p, encoder, crossed = (
@@ -141,7 +141,7 @@ def bill(
         }
         for form, found in written.items():
             for n, rows in enumerate(np.cumsum([took for _, took in found]), 1):
-                said = f"{form}, S = {s}, n = {n}: {rows} rows, not {stated[form](n)}"
+                said = f"{form}, S = {s}, n = {n}: {rows} vectors, not {stated[form](n)}"
                 require(rows == stated[form](n) == counts.rows_to_write(form, s, n), said)
     for form, (s, n) in product(("encoder", "decoder"), ((3, 4), (6, 2), (1, 1))):
         got, want = _operations(form, p, c, s, n), counts.flops_to_write(form, sizes, s, n)
@@ -149,14 +149,14 @@ def bill(
             want -= 4 * 8 * 2 * sum(range(s, s + n - 1))
         require(got == want, f"{form}, S = {s}, n = {n}: {got} operations, not {want}")
     return (
-        "S, n ≤ 6: nS + n(n + 1)/2, S + n − 1 and S + n rows, counted while writing; the same "
+        "S, n ≤ 6: nS + n(n + 1)/2, S + n − 1 and S + n vectors, counted while writing; the same "
         "words with a cache and without; operations as the formula says by PyTorch's counter, "
         "three sizes"
     )
 
 
 def _operations(form: str, p: ModelParameters, c: Configuration, s: int, n: int) -> int:
-    """PyTorch's count of the products: of the passes, and of unembedding the rows that are read."""
+    """PyTorch's count of the products: of the passes, and of unembedding what is read."""
     import torch
 
     from tformer import fast

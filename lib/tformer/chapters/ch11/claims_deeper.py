@@ -77,7 +77,7 @@ def _one_stack(
     c: Configuration,
     crosses: bool,
 ) -> Array:
-    """Rows of the target after one stack over both texts, in which some rows see nobody."""
+    """Vectors of the target after one stack over both texts, in which some words see nobody."""
     s, t = len(source), len(target)
     empty = (
         ModelParameters(p.embedding, ()),

@@ -1,4 +1,4 @@
-"""What is counted: right guesses and surprise in the small world, rows and operations to write."""
+"""What is counted: right guesses and surprise in the small world, what writing takes."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ __all__ = ["best_guess", "flops_to_write", "knowing", "rows_to_write", "writing"
 
 
 def knowing(world: Stories, form: str, place: int) -> dict[tuple[str, ...], Counter[str]]:
-    """Who is meant, counted by what the row at a place of a story can know.
+    """Who is meant, counted by what the vector at a place of a story can know.
 
     An encoder knows the words up to the adjective, a decoder those up to the place. All stories of
     the world are equally likely.
@@ -51,7 +51,7 @@ def best_guess(world: Stories, form: str, place: int) -> tuple[Fraction, float]:
 
 
 def rows_to_write(form: str, n_source: int, n_words: int) -> int:
-    """How many rows go through a stack when `n_words` are written after `n_source` words.
+    """How many vectors go through a stack when `n_words` are written after `n_source` words.
 
     An encoder reads all words so far and a blank, anew for each word. A decoder has a cache. A pair
     reads the source once, and its decoder has a cache and begins with a sign for the start.
@@ -64,7 +64,7 @@ def rows_to_write(form: str, n_source: int, n_words: int) -> int:
 def flops_to_write(form: str, sizes: Sizes, n_source: int, n_words: int) -> int:
     """Operations of matrix products when a single stack writes; "encoder" or "decoder".
 
-    The given words are one at least. Of each pass the one row that is read is unembedded.
+    The given words are one at least. Of each pass the one vector that is read is unembedded.
     """
     blocks = replace(sizes, n_vocab=0)
     texts = range(n_source, n_source + n_words)
@@ -84,10 +84,10 @@ def writing(
     cached: bool = False,
     blank: int | None = None,
 ) -> Iterator[tuple[int, int]]:
-    """Write: word by word the likeliest, and how many rows went through a stack for it.
+    """Write: word by word the likeliest, and how many vectors went through a stack for it.
 
     A decoder, or a pair whose source is given and whose target begins with word 0, with a cache or
-    with all rows anew for each word. With a `blank` an encoder, which is asked there.
+    with all vectors anew for each word. With a `blank` an encoder, which is asked there.
     """
     if isinstance(p, EncoderDecoderParameters):
         yield from (_pair_writing if cached else _pair_anew)(p, c, words, n_words)
@@ -131,7 +131,7 @@ def _pair_anew(
 def _pair_writing(
     p: EncoderDecoderParameters, c: Configuration, source: np.ndarray, n_words: int
 ) -> Iterator[tuple[int, int]]:
-    """The source once; of the decoder, block by block, a row for each word and a cache."""
+    """The source once; of the decoder, block by block, a vector for each word and a cache."""
     memory, q = ref.encoder(source, p.encoder, c), p.decoder
     caches: list[KVCache | None] = [None] * len(q.blocks)
     word, took = 0, len(memory)

@@ -12,7 +12,7 @@ Rng = np.random.Generator
 
 @question("Who can know whom", minutes=12, asks="why")
 def who_can_know(rng: Rng) -> Item:
-    """Words that a row can know in four architectures; why depth does not matter."""
+    """Words that a vector can know in four architectures; why depth does not matter."""
     n = int(rng.integers(8, 20))
     prefix = int(rng.integers(3, n - 3))
     early, late = int(rng.integers(1, prefix)), int(rng.integers(prefix + 1, n))
@@ -23,8 +23,8 @@ def who_can_know(rng: Rng) -> Item:
     return Item(
         statement=rf"""
 Two texts of together ${n}$ words stand in a row, a source of ${prefix}$ words and a target of
-${n - prefix}$. Words count from 1. How many of the ${n}$ words can the row of word ${early}$ know,
-and how many that of word ${late}$,
+${n - prefix}$. Words count from 1. How many of the ${n}$ words can the vector of word ${early}$
+know, and how many that of word ${late}$,
 
 **(a)** in an encoder that reads both, **(b)** in a decoder that reads both,
 
@@ -63,7 +63,7 @@ sees already. Ten steps lead no farther than one.""",
 
 @question("The best guess", minutes=12)
 def best_guess(rng: Rng) -> Item:
-    """Right answers of a causal row and of an encoder, counted by hand; a loss that is too low."""
+    """Right answers of a causal stack and an encoder, counted by hand; a loss that is too low."""
 
     def kinds() -> tuple[int, int, int, int]:
         one, two, three = (int(x) for x in rng.integers(1, 6, 3))
@@ -95,9 +95,9 @@ mistakes that could explain this.""",
 the stones either, right in ${coin}$ of ${2 * coin}$: ${right}$ stories. At the last word all
 ${total}$, because each trouble belongs to one of the two.
 
-**(c)** In all ${total}$: its row may depend on the trouble.
+**(c)** In all ${total}$: its vector may depend on the trouble.
 
-**(d)** A leak: a mask that is off, or a norm over words. Or the row of the last word was read in
+**(d)** A leak: a mask that is off, or a norm over words. Or the vector of the last word was read in
 the place of that of “it”. Also good: the stories that it was tried on were
 chosen, so that they are not equally likely.""",
         marking=(
@@ -148,7 +148,7 @@ Together ${v + u}$.
 **(c)** It stays ${v + u}$: the mean of equal values does not change with their number.
 
 **(d)** If the source stands before the target, the causal mask hides none of it from the target's
-rows. They look at it by self-attention.""",
+words. They look at it by self-attention.""",
         marking=(
             (2, "the sum of two means"),
             (4, "two for the share, two for the mixture"),
@@ -167,12 +167,12 @@ rows. They look at it by self-attention.""",
 
 @question("What writing costs", minutes=10)
 def what_writing_costs(rng: Rng) -> Item:
-    """Rows that go through three architectures; which of them may keep keys and values."""
+    """Vectors that go through three architectures; which of them may keep keys and values."""
     s, n = int(rng.integers(10, 60)), int(rng.integers(5, 30))
     rows = {form: counts.rows_to_write(form, s, n) for form in ("encoder", "decoder", "pair")}
     return Item(
         statement=rf"""
-${s}$ words are given and ${n}$ are written. How many rows go through the stack
+${s}$ words are given and ${n}$ are written. How many vectors go through the stack
 
 **(a)** of an encoder that reads, anew for each word, all words so far and a blank after them,
 
@@ -187,13 +187,13 @@ sign for the start?
 
 **(b)** ${rows["decoder"]}$: the last word is not read. **(c)** ${rows["pair"]}$.
 
-**(d)** Every row may look at the new word, so all rows change with it from the first layer on, and
-the keys and values of the next layers with them.""",
+**(d)** Every word may look at the new one, so all vectors change with it from the first layer on,
+and the keys and values of the next layers with them.""",
         marking=(
             (3, "the sum; two without the blanks"),
             (2, "each word once, less the last"),
             (2, "the source once, the start, no last word"),
-            (2, "earlier rows change"),
+            (2, "earlier vectors change"),
         ),
         given={"s": s, "n": n},
         values={"anew": rows["encoder"], "cache": rows["decoder"], "pair": rows["pair"]},

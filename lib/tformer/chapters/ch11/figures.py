@@ -108,7 +108,7 @@ def known_by_pair() -> Figure:
 
 
 def at_places() -> Figure:
-    """Right answers at "it" and the words after it, against what a causal row can know at best."""
+    """Right answers at "it" and the words after it, against what a causal stack can know."""
     figure, ax = panel(6.2, 2.7)
     held_out, places = tasks.ALL.split()[1], np.arange(4)
     for form in ("encoder", "decoder"):
@@ -174,7 +174,7 @@ def lessons() -> Figure:
 
 
 def bills() -> tuple[Figure, Figure]:
-    """Rows and operations to write up to 200 words after 100, anew and with a cache."""
+    """Vectors and operations to write up to 200 words after 100, anew and with a cache."""
     n = np.array([1, 2, 5, 10, 20, 50, 100, 200])
     rows, ax = panel(3.3, 2.6)
     names = {"encoder": "anew", "decoder": "cache", "pair": "encoder–decoder"}
@@ -182,7 +182,7 @@ def bills() -> tuple[Figure, Figure]:
         taken = [counts.rows_to_write(form, 100, int(k)) for k in n]
         style = "--" if form == "pair" else "-"
         ax.plot(n, taken, style, color=COLORS[form], label=label)
-    ax.set(xscale="log", yscale="log", xlabel="words written", title="rows", xlim=(1, 4000))
+    ax.set(xscale="log", yscale="log", xlabel="words written", title="vectors", xlim=(1, 4000))
     label_ends(ax)
     flops, ax = panel(3.3, 2.6)
     for form in ("encoder", "decoder"):
@@ -195,7 +195,7 @@ def bills() -> tuple[Figure, Figure]:
 
 
 def wrong() -> tuple[Figure, ...]:
-    """Which words a row knows, as it should be and below it as a mistake makes it: three times."""
+    """Which words a vector knows, as it should be, and below as a mistake makes it: three times."""
     return tuple(_broken(one) for one in broken.found())
 
 

@@ -35,7 +35,7 @@ SIZES = Sizes(12, 6, 2, 2, 8)
 
 
 def known(form: str, n_words: int, n_prefix: int = 0) -> Array:
-    """Which word may know which, (T, T): True where the row of word t may depend on word s.
+    """Which word may know which, (T, T): True where the vector of word t may depend on word s.
 
     Of a prefix decoder the first `n_prefix` words are the prefix; of a pair they are the source,
     and the others the target.
@@ -61,7 +61,7 @@ def model(
 
 
 def one_head(norm: str = "layer") -> tuple[ModelParameters, Configuration]:
-    """Three blocks of which one head alone adds to the rows: equal weights, W_V W_O of rank one."""
+    """Three blocks of which one head alone adds anything: equal weights, W_V W_O of rank one."""
     rng, c = np.random.default_rng(0), replace(PLAIN, norm=norm)
     p = initialise(replace(SIZES, n_layers=3), c, rng, std=0.6)
     silent = [
@@ -86,11 +86,11 @@ def outputs(tokens: Array, p: ModelParameters, mask: Array) -> Array:
 
 
 def influence(p: ModelParameters, mask: Array, c: Configuration = PLAIN) -> Array:
-    """How far the row of word t moves with the vector of word s: (..., T, T), as the masks are.
+    """How far the final vector of word t moves with that of word s: (..., T, T), as the masks are.
 
     The words of a text differ, so the gradient of a word's vector is that of its place; each row is
-    the gradient of one random combination of the coordinates of row t. Every row is asked in a text
-    of its own, whose vectors are the same numbers under other names.
+    the gradient of one random combination of the coordinates of vector t. Every row is asked in a
+    text of its own, whose vectors are the same numbers under other names.
     """
     n, d = mask.shape[-1], p.embedding.shape[1]
     vectors = np.tile(p.embedding[:n], (mask.size // n, 1))
@@ -103,7 +103,7 @@ def influence(p: ModelParameters, mask: Array, c: Configuration = PLAIN) -> Arra
 
 
 def influence_of_pair(p: EncoderDecoderParameters, n_source: int, n_target: int) -> Array:
-    """The same for the target's rows of a pair: (T, S + T), source words first."""
+    """The same for the target's vectors of a pair: (T, S + T), source words first."""
     rng, source, target = np.random.default_rng(1), np.arange(n_source), np.arange(n_target)
     table = np.zeros((n_target, n_source + n_target))
     for t in range(n_target):
@@ -116,7 +116,7 @@ def influence_of_pair(p: EncoderDecoderParameters, n_source: int, n_target: int)
 
 
 def exchanged(run: Callable[[Array], Any], tokens: Array, other: int) -> Array:
-    """How far each row moves when a word is exchanged for `other`: (T, S), exact zeros kept."""
+    """How far each vector moves when a word is exchanged for `other`: (T, S), exact zeros kept."""
     before, columns = run(tokens), []
     for s in range(tokens.shape[-1]):
         changed = tokens.copy()

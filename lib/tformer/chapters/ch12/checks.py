@@ -55,7 +55,7 @@ def _linear_steps() -> Iterator[Case]:
     """,
 )
 def linear_back(x: Array, w: Array, dy: Array) -> tuple[Array, Array, Array]:
-    """Gradients of rows, matrix and bias."""
+    """Gradients of vectors, matrix and bias."""
     return dy @ w.T, x.T @ dy, dy.sum(axis=0)
 
 
@@ -188,7 +188,7 @@ def attention_back(q: Array, k: Array, v: Array, dy: Array) -> tuple[Array, Arra
 
 def _tables_of_words() -> Iterator[Case]:
     twice = (
-        "Word 1 was read twice and gathers both rows; word 2 was not read, and the head uses it."
+        "Word 1 was read twice and gathers both gradients; word 2 was not, and the head uses it."
     )
     yield case(
         tokens=np.array([1, 1]),
@@ -223,7 +223,7 @@ def _tables_of_words() -> Iterator[Case]:
         table + dz.T @ x → table + dz.T @ x / len(x)
             The head's part became a mean over the places; uses add up.
         np.add.at(table, tokens, dx) → np.add.at(table, tokens, x)
-            The lookup passes back gradients, dx, and not the rows.
+            The lookup passes back gradients, dx, and not the vectors.
         table + dz.T @ x → (table + dz.T @ x) / 2
             A mean was taken; uses add up.
         np.add.at(table, tokens, dx) → table[tokens] = dx
@@ -231,7 +231,7 @@ def _tables_of_words() -> Iterator[Case]:
         return table + dz.T @ x → back = dz.T @ x; back[tokens] = dx; return back
             The lookup's part has replaced that of the head; the two add up.
         dz.T @ x → dz.T @ dx
-            The head was given the rows x, not their gradients.
+            The head was given the vectors x, not their gradients.
         table + dz.T @ x → table - dz.T @ x
             The parts are subtracted; uses add up.
     """,

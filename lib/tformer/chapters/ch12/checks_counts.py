@@ -112,14 +112,14 @@ def best_step(eps: float, m: float, central: bool) -> float:
 def _memories() -> Iterator[Case | Test]:
     why = "One block, one word: 16 · 2 + 1, for the weight of the word on itself."
     yield case(T=1, d=2, n_heads=1, n_layers=1, every=0, want=33, why=why)
-    why = "Two blocks, run again one at a time: two tables of rows, and one block's numbers."
+    why = "Two blocks, run again one at a time: two tables of vectors, and one block's numbers."
     yield case(T=1, d=2, n_heads=1, n_layers=2, every=1, want=2 * 2 + 33, why=why)
     for sizes in ((10, 8, 2, 4), (100, 64, 8, 12), (1024, 768, 12, 12)):
         for every in (0, 1, 2, 4):
             T, d, n_heads, n_layers = sizes
             why = f"{n_layers} blocks keep 16 T d + H T² each, with H T² for all heads together."
             if every:
-                why = f"{n_layers // every} tables of rows, and all numbers of a group of {every}."
+                why = f"{n_layers // every} tables of vectors, and the numbers of {every} blocks."
             yield case(T=T, d=d, n_heads=n_heads, n_layers=n_layers, every=every, why=why)
     yield type_test("an int", T=1, d=2, n_heads=1, n_layers=2, every=1)
 
@@ -150,19 +150,19 @@ def _memories() -> Iterator[Case | Test]:
         n_layers // every * T * d + every * block → n_layers // every * (T * d + block)
             The groups are run again one after another: the numbers of one are there at a time.
         n_layers // every * T * d + every * block → (n_layers // every - 1) * T * d + every * block
-            The rows before the last group are counted twice here: as kept rows, and in its block.
+            The vectors before the last group count twice here: as kept ones, and in its block.
         n_layers // every * T * d + every * block → (n_layers // every + 1) * T * d + every * block
-            There are as many kept tables of rows as groups: those after the last are not kept.
+            There are as many kept tables of vectors as groups: those after the last are not kept.
         n_layers // every * T * d + every * block → T * d + every * block
-            The rows before all groups are kept, not those before one.
+            The vectors before all groups are kept, not those before one.
         n_layers // every * T * d + every * block → n_layers // every * T * d
             While a group is run again, its own numbers are there as well.
         n_layers // every * T * d + every * block → n_layers // every * T * d + block
             All blocks of a group are run again before the way back through it.
         n_layers // every * T * d + every * block → n_layers * T * d + every * block
-            Rows are kept before each group, not before each block.
+            Vectors are kept before each group, not before each block.
         n_layers // every * T * d + every * block → every * block
-            The rows before each group are kept: else the group cannot be run again.
+            The vectors before each group are kept: else the group cannot be run again.
     """,
 )
 def kept_numbers(T: int, d: int, n_heads: int, n_layers: int, every: int) -> int:

@@ -37,7 +37,7 @@ def tied(head: float = 1.0, lookup: float = 1.0, once: bool = False) -> str:
         x = np.tanh(table[tokens])
         dz = ref.cross_entropy_vjp(x @ table.T, comes, np.ones(n_words))
         dx, by_head = ref.unembed_vjp(x, ModelParameters(table, ()), dz)
-        require(near(dx, dz @ table), f"table {seed}: the rows receive another gradient")
+        require(near(dx, dz @ table), f"table {seed}: the vectors receive another gradient")
         drows = dx * (1 - x * x)
         by_lookup = ref.embedding_vjp(tokens, table, drows)
         if once:

@@ -26,7 +26,7 @@ $$X = {tex(x)}, \quad W = {tex(w)}, \quad \mathrm{{d}}Y = {tex(dy)} .$$
 
 **(b)** Give $\mathrm{{d}}W$ and $\mathrm{{d}}b$. Why are they sums over the words?
 
-**(c)** Another step maps {n} rows of width {d} to width {m}. How many multiplications do the
+**(c)** Another step maps {n} vectors of width {d} to width {m}. How many multiplications do the
 matrix products take on the way there, and how many on the way back?""",
         answer=rf"""
 **(a)** $\mathrm{{d}}Y\, W^\top = {tex(dx)}$.
@@ -110,8 +110,8 @@ def used_twice(rng: Rng) -> Item:
     return Item(
         statement=rf"""
 A model with the words A, B and C has a tied table of width 1. It reads {names}. The vectors that
-were looked up receive the gradients ${tex(dx)}$. The head was given the rows ${tex(x)}$, one for
-each place, and the gradients of its logits are (a line for each place, columns A, B, C)
+were looked up receive the gradients ${tex(dx)}$. The head was given the vectors ${tex(x)}$, one
+for each place, and the gradients of its logits are (a line for each place, columns A, B, C)
 
 $$\mathrm{{d}}z = {tex(dz)} .$$
 
@@ -125,10 +125,10 @@ $$\mathrm{{d}}z = {tex(dz)} .$$
 
 **(b)** ${tex(head)}$, and in all ${tex(lookup + head)}$.
 
-**(c)** The head compares each row with the vectors of all words, so C was used at every place.""",
+**(c)** The head compares each vector with those of all words, so C was used at every place.""",
         marking=(
             (3, "gathered by words"),
-            (4, "transposed logits' gradient times rows; the sum"),
+            (4, "transposed logits' gradient times vectors; the sum"),
             (2, "the head uses all words"),
         ),
         given={"words": words, "dx": dx, "x": x, "dz": dz},
@@ -136,7 +136,7 @@ $$\mathrm{{d}}z = {tex(dz)} .$$
         traps={
             "the last use overwrites": ("lookup", last),
             "only the lookup": ("total", lookup),
-            "the wrong rows at the head": ("head", dz.T @ dx),
+            "the wrong vectors at the head": ("head", dz.T @ dx),
         },
     )
 
@@ -164,8 +164,8 @@ bound of a central difference quotient least, and what is the bound there?
 
 **(d)** A stack has {n_layers} blocks of width {d} with {n_heads} heads, and a block keeps
 $16\, T d + H T^2$ numbers of a text of $T = {n_words}$ words. How many are kept in all; and how
-many at most, if only the rows before each block are kept and the block is run again? (Count the
-rows before the block at work twice: as rows that are kept, and among its numbers.)""",
+many at most, if only the vectors before each block are kept and the block is run again? (Count
+those before the block at work twice: as vectors that are kept, and among its numbers.)""",
         answer=rf"""
 **(a)** $h = (3 \epsilon / M)^{{1/3}} = {tex(best)}$, where the bound is
 $M h^2 / 6 + \epsilon / h = {tex(bound)}$.
@@ -176,7 +176,7 @@ by a tiny step makes it large.
 **(c)** A small step against the gradient makes the loss fall, and so does one in any direction with
 a negative dot product with it. Terms may be missing.
 
-**(d)** ${everything}$, and ${least}$: a table of rows for each block, and one block's numbers.""",
+**(d)** ${everything}$, and ${least}$: a table of vectors a block, and one block's numbers.""",
         marking=(
             (3, "two for the step and one for the bound, each with its formula"),
             (2, "the rounding of both losses, divided by a step that is tiny"),

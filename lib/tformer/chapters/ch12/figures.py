@@ -145,7 +145,7 @@ def _fork(title: str, there: bool) -> Figure:
 def shapes() -> tuple[Figure, Figure]:
     """The two products of a linear step on the way back, as rectangles."""
     n, d, m = 2.4, 1.6, 2.8
-    rows = _product("gradient of the rows", ("dX", n, d), ("dY", n, m), ("Wᵀ", m, d))
+    rows = _product("gradient of the vectors", ("dX", n, d), ("dY", n, m), ("Wᵀ", m, d))
     matrix = _product("gradient of the matrix", ("dW", d, m), ("Xᵀ", d, n), ("dY", n, m))
     return rows, matrix
 
@@ -195,7 +195,7 @@ def memory() -> Figure:
     """Numbers that the blocks of the smallest GPT-2 keep of one text, in GB of float32."""
     figure, ax = panel(5.6, 2.9)
     words = 2 ** np.arange(6, 14)
-    ways = ((0, "everything", KEY), (1, "rows before each block", QUERY))
+    ways = ((0, "everything", KEY), (1, "vectors before each block", QUERY))
     for every, name, color in ways:
         ax.plot(
             words, [kept.model(int(n), every) * 4 / 1e9 for n in words], color=color, label=name

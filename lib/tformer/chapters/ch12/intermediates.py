@@ -47,7 +47,7 @@ SLIPS: Mapping[tuple[str, str], Step] = {
     ("W_in", "the sum over the texts is missing"): lambda d, f, p: gathered(f["m"][:1], d["u"][:1]),
     ("x1", "what goes past the layer is forgotten"): lambda d, f, p: through_norm(f["x1"], d["m"]),
     ("x1", "the norm is forgotten"): lambda d, f, p: d["x2"] + d["m"],
-    ("x1", "the part along the row is not taken off"): lambda d, f, p: (
+    ("x1", "the part along the vector is not taken off"): lambda d, f, p: (
         d["x2"] + d["m"] * f["m"] / f["x1"]
     ),
     ("W_o", "the sum over the texts is missing"): lambda d, f, p: gathered(f["y"][:1], d["x1"][:1]),

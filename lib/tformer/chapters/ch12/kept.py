@@ -75,7 +75,7 @@ def numbers_of_block(n_words: int, d: int, width: int, d_ff: int, n_heads: int) 
 def model(n_words: int, every: int = 0) -> int:
     """Numbers kept by all blocks of the smallest GPT-2 for a text.
 
-    With `every` above 0 only the rows before every so many blocks, and one such group at a time.
+    With `every` above 0 only the vectors before every so many blocks, and one such group at a time.
     """
     d, n_layers = GPT2["d"], GPT2["n_layers"]
     one = numbers_of_block(n_words, d, d, GPT2["d_ff"], GPT2["n_heads"])
