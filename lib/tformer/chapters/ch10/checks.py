@@ -208,7 +208,7 @@ def _examples() -> Iterator[Case]:
             The softmax runs down the columns; it belongs to a row, which is one word's look.
         x = norm(x + weights @ (x @ w_v)) → y, x = x, norm(x + weights @ (x @ w_v))
         return norm(x + → return norm(y +
-            The second sum starts from the vectors as they came in; it adds to those once normed.
+            The second sum starts from the vectors that came in; it adds to those of the first norm.
         norm(x + np.maximum(x @ w_in, 0) → norm(np.maximum(x @ w_in, 0)
             What the layer makes should be added to the vectors.
         x - x.mean(axis=1, keepdims=True) → x
