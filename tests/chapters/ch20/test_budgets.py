@@ -64,10 +64,10 @@ def test_the_power_law_goes_through_both_ends() -> None:
     assert len(loss) == 140
 
 
-def test_a_narrow_storyteller_trained_again_guesses_the_name_as_well() -> None:
-    found = widths.ended(4, 0)
-    for kind, loss in found.items():
-        assert loss == pytest.approx(widths.stored(kind)[0, 0], abs=0.02), kind
+def test_a_short_training_ends_as_it_was_measured() -> None:
+    again = widths.ended(*widths.SHORT)
+    for kind, loss in widths.short().items():
+        assert again[kind] == pytest.approx(loss, abs=0.01), kind
 
 
 def test_dots_are_trainings_and_lines_their_medians() -> None:

@@ -32,6 +32,7 @@ __all__ = [
     "miss",
     "other_choices",
     "spread",
+    "steps",
     "sweep",
     "with_floor",
 ]
@@ -56,6 +57,13 @@ def held_out(size: str = "n") -> Runs:
 def law() -> Law:
     """The law of the 24."""
     return fit(sweep(), floor=0.0)
+
+
+def steps(tokens: int) -> int:
+    """How many steps a run of the sweep makes that reads so many tokens, whatever its width."""
+    from tformer.experiments.scaling.sweep import Plan
+
+    return Plan(4, tokens).steps
 
 
 @cache

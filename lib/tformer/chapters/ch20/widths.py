@@ -1,7 +1,7 @@
 """The storyteller in other widths: what each of them knows at the end of its training.
 
-``python -m tformer.chapters.ch20.widths`` trains them all and writes `widths.csv`; the tests begin
-one training again.
+``python -m tformer.chapters.ch20.widths`` trains them all and writes `widths.csv`. Its first row is
+a short training, which the tests make again.
 """
 
 from __future__ import annotations
@@ -18,11 +18,13 @@ from tformer.experiments.scaling import columns
 from tformer.storyteller import load
 from tformer.storyteller.tales import KINDS, parted
 
-__all__ = ["SEEDS", "STEPS", "WIDTHS", "ended", "stored"]
+__all__ = ["SEEDS", "SHORT", "STEPS", "WIDTHS", "ended", "short", "stored"]
 
 FILE = Path(__file__).with_name("widths.csv")
 WIDTHS, SEEDS, STEPS, RATE = (4, 6, 8, 12, 16, 24, 32, 64), 3, 1000, 0.192
 """The rate is that of the storyteller at its width of 64, and goes as one over the width."""
+SHORT = (8, 0, 100)
+"""Width, seed and steps of the short training."""
 
 
 def ended(width: int, seed: int, steps: int = STEPS) -> dict[str, float]:
@@ -60,17 +62,22 @@ def ended(width: int, seed: int, steps: int = STEPS) -> dict[str, float]:
 def stored(kind: str) -> np.ndarray:
     """The loss of a kind of word, or of all, (widths, seeds), as it was measured."""
     (loss,) = columns(FILE, kind)
-    return loss.reshape(len(WIDTHS), SEEDS)
+    return loss[1:].reshape(len(WIDTHS), SEEDS)
+
+
+def short() -> dict[str, float]:
+    """The short training's losses, as they were measured."""
+    return {kind: columns(FILE, kind)[0][0] for kind in (*KINDS, "all")}
 
 
 def main() -> None:
     """Train them all, and write what came out."""
     rows = []
-    for width in WIDTHS:
-        for seed in range(SEEDS):
-            rows.append({"width": width, "seed": seed, **ended(width, seed)})
-            sys.stdout.write(f"{rows[-1]}\n")
-            sys.stdout.flush()
+    for width, seed, steps in (SHORT, *((w, s, STEPS) for w in WIDTHS for s in range(SEEDS))):
+        given = {"width": width, "seed": seed, "steps": steps}
+        rows.append(given | ended(width, seed, steps))
+        sys.stdout.write(f"{rows[-1]}\n")
+        sys.stdout.flush()
     with FILE.open("w", encoding="utf-8", newline="") as file:
         table = csv.DictWriter(file, rows[0].keys(), lineterminator="\n")
         table.writeheader()
