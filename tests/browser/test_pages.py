@@ -90,7 +90,7 @@ def test_print_has_the_text_and_not_the_frame(visit: Visit) -> None:
     page = settled(visit(CHAPTER, color_scheme="dark"))
     page.evaluate(
         """addEventListener("beforeprint", () => {
-            window.inked = getComputedStyle(document.querySelector("article p")).color;
+            window.inked = getComputedStyle(document.querySelector("article section > p")).color;
         })"""
     )
     pdf = page.pdf(format="A4", prefer_css_page_size=True)
