@@ -32,7 +32,7 @@ FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--disable-backgroun
 COLUMNS = {
     "shift": "layout shift",
     "tallest_px": "tallest figure to touch (px)",
-    "numbers": "numbers in it at first sight",
+    "numbers": "numbers in it, those that wait too",
     "first_picture_px": "first picture (px)",
     "first_touch_px": "first figure to touch (px)",
     "pictures_share": "share of pictures",
