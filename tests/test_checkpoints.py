@@ -10,6 +10,7 @@ import signal
 import threading
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,7 @@ import numpy as np
 import pytest
 import torch
 from safetensors.torch import load_file, save_file
-from tqdm import tqdm
+from tqdm.auto import tqdm
 
 from tformer import fast
 from tformer.configuration import Configuration
@@ -69,8 +70,8 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def in_a_child(work: Callable[[], object], wait: float | None = None) -> int:
-    """Run work in a process of its own, killed after some seconds; its exit status.
+def in_a_child(work: Callable[[], object], wait: Callable[[], object] | None = None) -> int:
+    """Run work in a process of its own, killed after a wait; its exit status.
 
     It has a lock of its own for its bar: one that is shared would stay closed, for those who come
     after it and for this process, if it were killed while it holds it.
@@ -84,7 +85,7 @@ def in_a_child(work: Callable[[], object], wait: float | None = None) -> int:
         except BaseException:
             os._exit(1)
     if wait is not None:
-        time.sleep(wait)
+        wait()
         os.kill(child, signal.SIGKILL)
     return os.waitpid(child, 0)[1]
 
@@ -96,13 +97,22 @@ def timed(folder: Path) -> float:
     return time.perf_counter() - start
 
 
+def reached(folder: Path, steps: int, more: float) -> None:
+    """Wait until a training has recorded so many steps, and some seconds more."""
+    file, late = folder / "metrics.jsonl", time.monotonic() + 60
+    while steps and not (file.exists() and file.read_bytes().count(b"\n") >= steps):
+        assert time.monotonic() < late, f"no {steps} steps in a minute"
+    time.sleep(more)
+
+
 def test_killed_at_any_instant_it_comes_to_the_same_end(whole: Path, tmp_path: Path) -> None:
     """To the last bit: parameters, moments, and the losses of all steps."""
     torch.set_num_threads(1)
     seconds, rng = min(timed(tmp_path / f"timed {i}") for i in range(3)), random.Random(0)
     halfway = 0  # how many had a checkpoint when they were killed
     for i in range(KILLS):
-        folder, wait = tmp_path / str(i), (i + rng.random()) / KILLS * seconds
+        folder, more = tmp_path / str(i), rng.random() * seconds / RECIPE.steps
+        wait = partial(reached, folder, i * RECIPE.steps // KILLS, more)
         killed = in_a_child(lambda folder=folder: losses(folder), wait)
         halfway += killed == signal.SIGKILL and (folder / "checkpoint.safetensors").exists()
         assert in_a_child(lambda folder=folder: losses(folder)) == 0
