@@ -10,8 +10,7 @@ PY      = $(BIN)/python
 READY   = $(VENV)/.ready
 MODEL   = $(VENV)/.model
 
-# Each notebook and each test worker runs on one core. Tests often wait, for a page or a process, so
-# three workers keep two cores busy.
+# Two notebooks or two test workers run at once, each on one core.
 export OMP_NUM_THREADS = 1
 export OPENBLAS_NUM_THREADS = 1
 export MKL_NUM_THREADS = 1
@@ -33,7 +32,7 @@ SLOW_PACKAGES = lark rfc3987-syntax
 
 # What is tested: all, or one chapter. Each stage says at its end how many seconds it took.
 CHAPTERS = $(patsubst lib/tformer/chapters/ch%,%,$(wildcard lib/tformer/chapters/ch[0-9]*))
-TEST = -q -n 3 $(if $(CH),--chapter $(CH))
+TEST = -q -n 2 $(if $(CH),--chapter $(CH))
 NOTEBOOKS = $(if $(CH),$(wildcard chapters/$(CH)_*.ipynb exercises/solutions/$(CH)_*.ipynb),\
 	chapters exercises/solutions)
 ifneq ($(and $(CH),$(filter test static unit notebooks browser,$(MAKECMDGOALS))),)
@@ -132,7 +131,7 @@ unit: $(READY) $(MODEL) ## Test the library, the claims, the exercises and the p
 
 notebooks: $(READY) $(MODEL) ## Run all notebooks again and compare every output with the stored one
 	@echo "== notebooks against their stored outputs"
-	@$(begin) $(BIN)/pytest $(NOTEBOOKS) -q -n 3 --dist loadscope -p tformer.book.notebook.kernels --nbval \
+	@$(begin) $(BIN)/pytest $(NOTEBOOKS) -q -n 2 --dist loadscope -p tformer.book.notebook.kernels --nbval \
 	  --nbval-current-env --nbval-sanitize-with lib/tformer/book/notebook/sanitise.cfg \
 	  --nbval-cell-timeout 300 --durations 5 $(call took,notebooks)
 
