@@ -25,14 +25,17 @@ __all__ = [
     "CONFIGURATION",
     "CONTEXT",
     "RECIPE",
+    "WIDTH",
     "asked",
     "batches",
     "losses",
     "sizes",
     "trained",
+    "untrained",
 ]
 
 CONTEXT, BATCH, N_MERGES, SEED, EVERY = 128, 32, 512, 0, 25
+WIDTH = 64
 CONFIGURATION = Configuration(norm="rms", activation="silu", positions="rope")
 RECIPE = Recipe(steps=3500, rate=3e-3, warmup=100)
 UNREAD = ("cure", "patient")
@@ -40,10 +43,17 @@ UNREAD = ("cure", "patient")
 Asked = tuple[np.ndarray, np.ndarray, np.ndarray]
 
 
-def sizes(n_vocab: int, width: int = 64) -> Sizes:
+def sizes(n_vocab: int, width: int = WIDTH) -> Sizes:
     """How large it is; in another width with heads of 16, or one, and d_ff in proportion."""
     heads = max(1, width // 16)
     return Sizes(n_vocab, width, 2, heads, 11 * width // 4, biased=False, gated=True, tied=False)
+
+
+def untrained(bpe: BPE, width: int = WIDTH, seed: int = SEED) -> fast.Module:
+    """The decoder with its first parameters."""
+    drawn = initialise(sizes(bpe.n_vocab, width), CONFIGURATION, np.random.default_rng(seed))
+    parameters = tree_map(lambda x: torch.from_numpy(x.astype(np.float32)), drawn)
+    return fast.Module(fast.decoder, parameters, configuration=CONFIGURATION)
 
 
 def learnt() -> list[str]:
@@ -119,9 +129,7 @@ def trained(folder: Path, bar: bool = True) -> Iterator[dict[str, float]]:
     torch.set_num_threads(1)
     merges = learnt()
     bpe = BPE.of_merges(merges)
-    drawn = initialise(sizes(bpe.n_vocab), CONFIGURATION, np.random.default_rng(SEED))
-    parameters = tree_map(lambda x: torch.from_numpy(x.astype(np.float32)), drawn)
-    module = fast.Module(fast.decoder, parameters, configuration=CONFIGURATION)
+    module = untrained(bpe)
     worlds = [asked(bpe, world) for world in parted()]
     found = [{"step": 0, "loss": float("nan"), **_measured(module, worlds)}]
     for made in train(module, batches(bpe), RECIPE, folder / "checkpoint", every=500, bar=bar):

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import csv
 import sys
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -21,34 +22,26 @@ from tformer.storyteller.tales import KINDS, parted
 __all__ = ["SEEDS", "SHORT", "STEPS", "WIDTHS", "ended", "short", "stored"]
 
 FILE = Path(__file__).with_name("widths.csv")
-WIDTHS, SEEDS, STEPS, RATE = (4, 6, 8, 12, 16, 24, 32, 64), 3, 1000, 0.192
-"""The rate is that of the storyteller at its width of 64, and goes as one over the width."""
+WIDTHS, SEEDS, STEPS = (4, 6, 8, 12, 16, 24, 32, 64), 3, 1000
 SHORT = (8, 0, 100)
 """Width, seed and steps of the short training."""
 
 
 def ended(width: int, seed: int, steps: int = STEPS) -> dict[str, float]:
-    """Train one from its first step to its last.
+    """Train one from its first step to its last, with the storyteller's rate as one over the width.
 
     Returns
     -------
     dict
         The mean loss over 256 tales of each kind of word and of all words, in nats.
     """
-    import torch
-
-    from tformer import fast
     from tformer.experiments.threads import one_thread
-    from tformer.models.sizes import initialise
-    from tformer.parameters import tree_map
-    from tformer.storyteller.training import CONFIGURATION, asked, batches, losses, sizes
-    from tformer.training import Recipe, train
+    from tformer.storyteller.training import RECIPE, WIDTH, asked, batches, losses, untrained
+    from tformer.training import train
 
     bpe = load().tokens
-    drawn = initialise(sizes(bpe.n_vocab, width), CONFIGURATION, np.random.default_rng(seed))
-    tensors = tree_map(lambda x: torch.from_numpy(x.astype(np.float32)), drawn)
-    module = fast.Module(fast.decoder, tensors, configuration=CONFIGURATION)
-    recipe = Recipe(steps, RATE / width, warmup=steps // 10)
+    module, rate = untrained(bpe, width, seed), RECIPE.rate * WIDTH / width
+    recipe = replace(RECIPE, steps=steps, rate=rate, warmup=steps // 10)
     with one_thread(), TemporaryDirectory() as folder:
         for _ in train(module, batches(bpe, seed), recipe, Path(folder), every=steps, bar=False):
             pass
@@ -67,7 +60,8 @@ def stored(kind: str) -> np.ndarray:
 
 def short() -> dict[str, float]:
     """The short training's losses, as they were measured."""
-    return {kind: columns(FILE, kind)[0][0] for kind in (*KINDS, "all")}
+    kinds = (*KINDS, "all")
+    return {kind: loss[0] for kind, loss in zip(kinds, columns(FILE, *kinds), strict=True)}
 
 
 def main() -> None:
