@@ -16,7 +16,7 @@ from tempfile import TemporaryDirectory
 import numpy as np
 
 from tformer.experiments.scaling import columns
-from tformer.storyteller import load
+from tformer.storyteller.stored import tokens
 from tformer.storyteller.tales import KINDS, parted
 
 __all__ = ["SEEDS", "SHORT", "STEPS", "WIDTHS", "ended", "short", "stored"]
@@ -39,7 +39,7 @@ def ended(width: int, seed: int, steps: int = STEPS) -> dict[str, float]:
     from tformer.storyteller.training import RECIPE, WIDTH, asked, batches, losses, untrained
     from tformer.training import train
 
-    bpe = load().tokens
+    bpe = tokens()
     module, rate = untrained(bpe, width, seed), RECIPE.rate * WIDTH / width
     recipe = replace(RECIPE, steps=steps, rate=rate, warmup=steps // 10)
     with one_thread(), TemporaryDirectory() as folder:
