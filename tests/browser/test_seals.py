@@ -1,9 +1,10 @@
 """The seals of the built pages: each shows the program of its claim, as the file has it now."""
 
 import ast
+import re
 from pathlib import Path
 
-from bs4 import BeautifulSoup
+from bs4 import BeautifulSoup, SoupStrainer
 from playwright.sync_api import expect
 
 from browser.faults import SLIDES
@@ -11,6 +12,7 @@ from browsing import ROOT, Visit, toc_pages
 from tformer.book.site.seals import CALL
 from tformer.claims import claims
 
+SEALS = SoupStrainer(class_=re.compile(r"\btf-seal\b"))
 PAGE = "chapters/01_dot_products.html"
 
 
@@ -32,8 +34,8 @@ def programs() -> dict[str, tuple[str, str]]:
 def test_every_seal_shows_the_program_of_its_claim(book: Path) -> None:
     wanted, shown = programs(), set()
     for name in toc_pages():
-        html = BeautifulSoup((book / name).read_text(encoding="utf-8"), "html.parser")
-        for seal in html.select(".tf-seal"):
+        html = (book / name).read_text(encoding="utf-8")
+        for seal in BeautifulSoup(html, "html.parser", parse_only=SEALS).select(".tf-seal"):
             (program,) = seal.select("details.tf-program")
             call, file = program.select("summary code")
             found = CALL.fullmatch(call.get_text())
