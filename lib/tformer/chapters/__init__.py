@@ -8,6 +8,7 @@ are imported, and they are imported when somebody asks for it.
 from __future__ import annotations
 
 import pkgutil
+from functools import cache
 from importlib import import_module
 from importlib.resources import files
 from types import ModuleType
@@ -35,6 +36,7 @@ def mentioning(kind: str, text: str) -> list[int]:
     return [n for n in numbers() if any(text in _code(name) for name in _names(kind, n))]
 
 
+@cache
 def _names(kind: str, chapter: int) -> list[str]:
     package = import_module(f"{__name__}.ch{chapter:02d}")
     found = (name for _, name, _ in pkgutil.iter_modules(package.__path__, f"{package.__name__}."))
