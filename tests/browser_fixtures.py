@@ -32,7 +32,6 @@ SOURCES = ["_config.yml", "_toc.yml", "index.md", "references.bib", "assets", "c
 SOURCES += ["exercises/solutions", "vendor"]
 FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"]
 FLAGS += ["--disable-background-networking", "--disable-component-update", "--disable-sync"]
-FLAGS += ["--disable-threaded-compositing"]  # two browsers share two cores
 # Whatever slips past the refusal in `watch` finds no address.
 FLAGS += ["--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1"]
 # A page may keep something when it is left; this comes after that.
