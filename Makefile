@@ -113,11 +113,10 @@ _build/.built: $(READY) $(PAGE_SOURCES) $(BOOK_SOURCES)
 book: _build/.built ## Build the book into _build/html
 	@echo "== the book is at _build/html/index.html; 'make serve' opens it"
 
-# Checking the code and building the book take one core each, so they are done side by side; the
-# tests begin when the code is checked.
+# Checking the code and building the book take one core each, so they are done side by side.
 test: $(READY) $(MODEL) ## Check everything, or what one chapter has: make test CH=04
-	@$(MAKE) --no-print-directory -j 2 static book unit
-	@$(MAKE) --no-print-directory notebooks browser
+	@$(MAKE) --no-print-directory -j 2 static book
+	@$(MAKE) --no-print-directory unit notebooks browser
 	@echo "== all checks passed"
 
 static: $(READY) ## Check the code's style and types, and the notebooks' rules
