@@ -78,22 +78,25 @@ def measured(
     import torch  # a page whose stacks are not measured need not wait for it
 
     from tformer import fast
+    from tformer.experiments.threads import one_thread
 
     configuration = Configuration(order=order, activation="relu", positions="none")
     found = []
-    for seed in range(seeds):
-        rng = np.random.default_rng(seed)
-        rows, grads = rng.standard_normal((2, 1, N_WORDS, width))
-        grads = np.repeat(grads.mean(axis=1, keepdims=True), N_WORDS, axis=1) if shared else grads
-        share = (2 * depth) ** -0.5 if narrow else 1.0
-        blocks = [_block(rng, share, width, attends) for _ in range(depth)]
-        x = [torch.from_numpy(size * rows[0]).requires_grad_()]
-        for one in blocks:
-            x.append(fast.block(x[-1], tree_map(torch.from_numpy, one), configuration))
-        grad = torch.autograd.grad(x[-1], x, torch.from_numpy(grads[0]))
-        table, passed = (torch.stack(each).detach().numpy() for each in ((*x,), grad))
-        squares, sizes = (np.square(each).mean(axis=(1, 2)) for each in (table, passed))
-        found.append([squares, np.sqrt(sizes), alike(table)])
+    with one_thread():  # two that wait for each other take a hundred times as long on busy cores
+        for seed in range(seeds):
+            rng = np.random.default_rng(seed)
+            rows, grads = rng.standard_normal((2, 1, N_WORDS, width))
+            if shared:
+                grads = np.repeat(grads.mean(axis=1, keepdims=True), N_WORDS, axis=1)
+            share = (2 * depth) ** -0.5 if narrow else 1.0
+            blocks = [_block(rng, share, width, attends) for _ in range(depth)]
+            x = [torch.from_numpy(size * rows[0]).requires_grad_()]
+            for one in blocks:
+                x.append(fast.block(x[-1], tree_map(torch.from_numpy, one), configuration))
+            grad = torch.autograd.grad(x[-1], x, torch.from_numpy(grads[0]))
+            table, passed = (torch.stack(each).detach().numpy() for each in ((*x,), grad))
+            squares, sizes = (np.square(each).mean(axis=(1, 2)) for each in (table, passed))
+            found.append([squares, np.sqrt(sizes), alike(table)])
     return np.array(found)
 
 
