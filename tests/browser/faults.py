@@ -321,29 +321,16 @@ AS_BOXES = (
     const seen = new Set(), again = words.filter((word) => seen.size === seen.add(look(word)).size);
     const shadowed = [...document.querySelectorAll("article *")]
         .filter((el) => getComputedStyle(el).backgroundAttachment.startsWith("local"));
-    const empty = (el, text) => {
-        const inside = [...el.childNodes], style = el.getAttribute("style") ?? "";
-        el.replaceChildren(text);
-        return () => { el.replaceChildren(...inside); el.style.cssText = style; };
-    };
-    window.boxes = formulas.map((formula, i) => {
-        const text = formula.querySelector(".katex-mathml")?.textContent ?? "";
-        const restore = empty(formula, text), { width, height } = sizes[i];
+    formulas.forEach((formula, i) => {
+        const { width, height } = sizes[i];
+        formula.replaceChildren(formula.querySelector(".katex-mathml")?.textContent ?? "");
         formula.style.cssText += `; display: inline-block; overflow: hidden;
             width: ${width}px; height: ${height}px`;
-        return restore;
     });
-    const drawings = [...document.querySelectorAll(".drawing-frame > [role=img][aria-label]")];
-    window.boxes.push(...drawings.map((drawing) => empty(drawing, "")));
-    window.boxes.push(...shadowed.map((el) => {
-        el.style.setProperty("background-image", "none", "important");
-        return () => { el.style.removeProperty("background-image"); };
-    }));
-    window.boxes.push(...again.map((word) => {
-        const text = document.createTextNode(word.textContent);
-        word.replaceWith(text);
-        return () => text.replaceWith(word);
-    }));
+    document.querySelectorAll(".drawing-frame > [role=img][aria-label]")
+        .forEach((drawing) => drawing.replaceChildren());
+    shadowed.forEach((el) => el.style.setProperty("background-image", "none", "important"));
+    again.forEach((word) => word.replaceWith(word.textContent));
 }"""
 )
 # Of what bears text, one of each look.
