@@ -110,9 +110,9 @@ def test_the_first_page_is_worked_by_keyboard(engine: Engine, book: Path) -> Non
     assert numbers(engine, OWN, "guess") == pytest.approx(best, abs=1e-9)
     write = f"[...{OWN}.querySelectorAll('button')].find((e) => /likeliest/.test(e.textContent))"
     push(engine, write)
-    assert engine.value(f"{OWN}.querySelector('textarea').value") == ". the goose did not"
+    engine.wait(f"{OWN}.querySelector('textarea').value === '. the goose did not'")
     push(engine, f"{OWN}.querySelectorAll('.tf-arc-word')[2]")
-    assert engine.value(f"{OWN}.querySelector('.tf-asks').textContent") == "goose"
+    engine.wait(f"{OWN}.querySelector('.tf-asks').textContent === 'goose'")
 
 
 def test_the_storyteller_comes_from_a_folder_reads_and_writes(
