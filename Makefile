@@ -61,7 +61,7 @@ begin = start=$$(date +%s);
 took = ; status=$$?; echo "== $(1): $$(($$(date +%s) - start)) s"; exit $$status
 
 .PHONY: help book test static unit notebooks browser model serve lab hub course run ledger \
-	exercises exam launch teller sweep bench lock clean
+	exercises exam launch teller sweep bench machines lock clean
 .DEFAULT_GOAL := help
 
 help: ## Say what can be made
@@ -179,6 +179,9 @@ sweep: $(READY) ## A law of one's own (chapter 20): 24 runs in minutes, PLAN=lon
 
 bench: book ## Measure builds, notebooks and pages into benchmarks/results
 	@$(PY) benchmarks/run.py
+
+machines: $(READY) $(MODEL) ## Check numbers and notebooks with the kernels of other processors: make machines ONLY=haswell
+	@$(PY) benchmarks/machines.py $(ONLY)
 
 lock: ## Resolve the locked packages again (needs uv)
 	@command -v uv >/dev/null || { echo "make lock needs uv: https://docs.astral.sh/uv"; exit 1; }
