@@ -126,7 +126,7 @@ def table(rows: list[tuple]) -> str:
         f"{about['system']}; Python {about['python']}, {versions}.",
         "The columns in the middle say which kernels the process had. A wheel and a processor have",
         "only some of them, and rows with the same kernels are run once. MKL does not name its",
-        "kernel: four digits stand for how one product is rounded. *Tests* are those of numerics.\n",
+        "kernel: four digits stand for how a product is rounded. *Tests* are those of numerics.\n",
         f"| {' | '.join(heads)} |",
         "|---" * len(heads) + "|",
     ]
