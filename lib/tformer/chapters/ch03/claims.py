@@ -239,7 +239,7 @@ def hard_lookup(rate: float = 1) -> str:
             y = ref.attention(scores, np.eye(n), v, scale=beta)
             error = ref.norm(y - v[best])
             bound = (n - 1) * np.exp(-rate * beta * gaps) * spread
-            i = int(np.argmax(error - bound))
+            i = int(np.argmax(np.round(error - bound, 9)))  # the first of those that tie
             numbers = f"distance {error[i]:.4f} > {bound[i]:.4f}"
             require(error[i] <= bound[i] + 1e-12, f"s = {show(scores[i])}, β = {beta:g}: {numbers}")
         a, values = distribution(n), table("v", n, 1)
