@@ -195,7 +195,7 @@ def moving() -> tuple[Figure, Figure]:
     """At the floor: the gradient of one story for the first noun's logits, and a mean of some."""
     rows = tokens()
     share = np.bincount(rows[:, 2], minlength=len(world().words)) / len(rows)
-    order = np.argsort(-share)[: int((share > 0).sum())]
+    order = np.argsort(-share, stable=True)[: int((share > 0).sum())]
     animal = world().words.index("animal")
     one = share - (np.arange(len(share)) == animal)
     drawn = rows[np.random.default_rng(0).integers(len(rows), size=BATCH), 2]
