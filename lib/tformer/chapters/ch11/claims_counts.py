@@ -11,8 +11,9 @@ import numpy as np
 
 from tformer import reference as ref
 from tformer.chapters.ch11 import counts, forms, tasks
+from tformer.claims import plain
 from tformer.claims.registry import claim, require
-from tformer.claims.tools import near, profiled
+from tformer.claims.tools import near, profiled, stirred
 from tformer.configuration import Configuration
 from tformer.models.sizes import Sizes, initialise
 from tformer.parameters import EncoderDecoderParameters, ModelParameters, tree_map
@@ -52,7 +53,7 @@ def best_guess(
         by_hand += total * shares[-1]
     require(by_hand / len(tasks.ALL) == share, f"{by_hand / len(tasks.ALL)} by hand")
     rows = tasks.ALL.tokens()[:, : tasks.READ]
-    p = forms.model(0, n_vocab=len(tasks.ALL.words))
+    p = stirred(forms.model(0, n_vocab=len(tasks.ALL.words)))
     seen: dict[tuple[int, ...], np.ndarray] = {}
     for row, z in zip(rows, ref.decoder(rows, p, forms.PLAIN)[:, tasks.IT], strict=True):
         first = seen.setdefault(tuple(row[: tasks.IT + 1]), z)
@@ -71,11 +72,17 @@ def best_guess(
         "each hidden word teaches all words": {"per_hidden": 2},
         "a pass always has a lesson": {"none": 0},
         "the last word of a decoder teaches nothing": {"lost": 1},
+        "an encoder is judged at every word": {"all_words": True},
     },
-    scope="up to 8 words, every set of hidden words; gradients",
+    scope="all sets of hidden words, T ≤ 8; passes of 1 to 5 words",
 )
-def lessons(per_hidden: int = 1, none: int = 1, lost: int = 0) -> str:
-    """Every set of hidden words with its chance; rows of logits that get a gradient."""
+def lessons(
+    per_hidden: int = 1, none: int = 1, lost: int = 0, all_words: bool = False
+) -> str:
+    """Every set of hidden words with its chance; then passes of each architecture.
+
+    A pass can be judged at a vector whose logits do not move with the word that is asked of it.
+    """
     share = Fraction(3, 20)
     for n in range(1, 9):
         mean, empty = Fraction(0), Fraction(0)
@@ -85,21 +92,45 @@ def lessons(per_hidden: int = 1, none: int = 1, lost: int = 0) -> str:
             empty += chance * (not any(hidden))
         require(mean == per_hidden * share * n, f"{n} words: {mean} lessons in the mean")
         require(empty == none * (1 - share) ** n, f"{n} words: no lesson with chance {empty}")
-    rng = np.random.default_rng(0)
-    for n in range(1, 7):
-        z, words = rng.standard_normal((n, 5)), rng.integers(0, 5, n)
+    for n in range(1, 6):
+        found = _judged(n, "decoder")
+        require(found == n - lost, f"a decoder's pass over {n} words has {found} lessons")
+        found = _judged(n, "pair")
+        require(found == n, f"a pair's pass with a target of {n} words has {found} lessons")
         for hidden in product((False, True), repeat=n):
-            asked = np.where(hidden, words, -1)
-            grad = ref.cross_entropy_vjp(z, asked, np.ones(n))
-            taught = int((grad != 0).any(axis=1).sum())
-            require(taught == sum(hidden), f"{n} words, {sum(hidden)} hidden: {taught} rows")
-        taught = int((ref.cross_entropy_vjp(z, words, np.ones(n)) != 0).any(axis=1).sum())
-        require(taught == n - lost, f"a decoder's pass over {n} words has {taught} lessons")
+            found = _judged(n, "encoder", hidden)
+            want = n if all_words else sum(hidden)
+            require(found == want, f"{n} words, {sum(hidden)} hidden: {found} lessons, not {want}")
     return (
         "with a share of 3/20 hidden, all sets of up to 8 words have 3/20 of T lessons in the mean "
-        "and none with chance (17/20)^T; as many rows of logits get a gradient as words are asked "
-        "for, all sets of up to 6"
+        "and none with chance (17/20)^T; passes over up to 5 words can be judged at so many "
+        "vectors, and at others the logits have the gradient 0"
     )
+
+
+def _judged(n: int, form: str, hidden: tuple[bool, ...] = ()) -> int:
+    """At how many vectors a pass does not see the word it is asked for; what is asked is learnt."""
+    p, blank, start = stirred(forms.model(n)), 11, 10
+    both, source = stirred(forms.pair(n)), np.array([4, 2, 7])
+    text = np.random.default_rng(n).integers(0, 9, n + 1)
+
+    def run(text: np.ndarray) -> np.ndarray:
+        if form == "decoder":
+            return ref.decoder(text[:n], p, forms.PLAIN)
+        if form == "pair":
+            target = np.array([start, *text[: n - 1]])
+            return ref.encoder_decoder(source, target, both, forms.PLAIN)
+        return ref.unembed(ref.encoder(np.where(hidden, blank, text[:n]), p, forms.PLAIN), p)
+
+    z, asked, unseen = run(text), text[1:] if form == "decoder" else text[:n], np.zeros(n, bool)
+    for t in range(n):
+        other = text.copy()
+        other[t + (form == "decoder")] = 9
+        unseen[t] = bool((run(other)[t] == z[t]).all())
+    grad = ref.cross_entropy_vjp(z, np.where(unseen, asked, -1), np.ones(n))
+    want = unseen[:, None] * (plain.softmax(z) - (np.arange(z.shape[1]) == asked[:, None]))
+    require(near(grad, want), f"{form}, {n} words: other gradients than shares less what came")
+    return int(unseen.sum())
 
 
 @claim(
@@ -121,7 +152,7 @@ def bill(
     c, sizes = Configuration(positions="rope"), Sizes(11, 8, 2, 2, 16)
     rng = np.random.default_rng(0)
     p, encoder, crossed = (
-        initialise(replace(sizes, crossed=two), c, rng, std=0.5) for two in (False, False, True)
+        stirred(initialise(replace(sizes, crossed=two), c, rng, std=0.5)) for two in (False, False, True)
     )
     pair = EncoderDecoderParameters(encoder, crossed)
     for s in range(1, 7):
