@@ -51,6 +51,14 @@ MUTANTS = slipped(
         1 + x * (1 - open_) → 1 + x * open_
             SiLU vjp: another share
     """,
+    dropout="""
+        x / (1 - configuration.dropout) → x
+            dropout: what is kept is not divided
+    """,
+    dropout_vjp="""
+        np.where(kept, grad / (1 - configuration.dropout), 0) → grad / (1 - configuration.dropout)
+            dropout vjp: what is dropped passes its gradient on
+    """,
     relu_vjp="""
         x > 0 → x >= 0
             ReLU vjp: a slope at 0
@@ -91,6 +99,8 @@ KILLED_BY = {
     "GELU vjp: the share alone": ["prop-slopes"],
     "SiLU vjp: another share": ["prop-slopes"],
     "ReLU vjp: a slope at 0": ["prop-slopes"],
+    "dropout: what is kept is not divided": ["prop-dropout"],
+    "dropout vjp: what is dropped passes its gradient on": ["prop-dropout"],
     "first parameters: no gates": ["prop-share"],
     "attention: queries, keys and values twice": ["prop-share"],
 }
