@@ -119,9 +119,7 @@ def start(narrow: bool = True, root: bool = True, bound: float = 2.0) -> str:
     },
     scope="40 stacks of two silent blocks, 3 to 30 words, d = 4 and 6",
 )
-def tied(
-    tied: bool = True, one_length: bool = True, silent: bool = True, last: bool = True
-) -> str:
+def tied(tied: bool = True, one_length: bool = True, silent: bool = True, last: bool = True) -> str:
     """Logits of every word as the last, through the library's decoder; no length is √d."""
     c = Configuration(norm="rms", eps=1e-30, positions="none")
     for seed, n, d in product(range(5), (3, 8, 15, 30), (4, 6)):

@@ -76,9 +76,7 @@ def best_guess(
     },
     scope="all sets of hidden words, T ≤ 8; passes of 1 to 5 words",
 )
-def lessons(
-    per_hidden: int = 1, none: int = 1, lost: int = 0, all_words: bool = False
-) -> str:
+def lessons(per_hidden: int = 1, none: int = 1, lost: int = 0, all_words: bool = False) -> str:
     """Every set of hidden words with its chance; then passes of each architecture.
 
     A pass can be judged at a vector whose logits do not move with the word that is asked of it.
@@ -152,7 +150,8 @@ def bill(
     c, sizes = Configuration(positions="rope"), Sizes(11, 8, 2, 2, 16)
     rng = np.random.default_rng(0)
     p, encoder, crossed = (
-        stirred(initialise(replace(sizes, crossed=two), c, rng, std=0.5)) for two in (False, False, True)
+        stirred(initialise(replace(sizes, crossed=two), c, rng, std=0.5))
+        for two in (False, False, True)
     )
     pair = EncoderDecoderParameters(encoder, crossed)
     for s in range(1, 7):

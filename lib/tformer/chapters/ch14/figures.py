@@ -278,7 +278,7 @@ def curves() -> Figure:
     t = np.arange(1, curve.RECIPE.steps + 1)
     for name, color, forgets in (
         ("all is kept", QUERY, {}),
-        ("averages forgotten", KEY, {"forgotten": True}),
+        ("averages forgotten", KEY, {"forgotten": "moments"}),
         ("batches from one stream", WEIGHT, {"streamed": True}),
     ):
         streamed = {"streamed": "streamed" in forgets}

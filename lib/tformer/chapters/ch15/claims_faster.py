@@ -77,9 +77,7 @@ def cached(restart: bool = False, kept: int = 0, without: int = 2109) -> str:
     sums = last * (last + 1) / 2, last * (last + 1) * (2 * last + 1) / 6
     identity(sp.summation(t, (t, 1, last)), sums[0], "the sum of t")
     identity(sp.summation(t**2, (t, 1, last)), sums[1], "the sum of t²")
-    return (
-        "every split, word by word and in loops, within 1e-9; both sums for symbols, and counted"
-    )
+    return "every split, word by word and in loops, within 1e-9; both sums for symbols, and counted"
 
 
 @claim(
@@ -153,6 +151,7 @@ def _reader(table: dict[tuple[int, ...], np.ndarray]) -> Any:
     def read(tokens: np.ndarray, cache: Any) -> Any:
         words = [*(cache[0] if cache else ()), *map(int, tokens)]
         n = len(words) - len(tokens)
+        require(len(words) <= 4, f"{len(words)} words are read, where 4 is the most")
         rows = [table[tuple(words[: t + 1])] for t in range(n, len(words))]
         return np.array(rows), (_Seen(words),)
 
