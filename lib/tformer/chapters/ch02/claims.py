@@ -114,7 +114,7 @@ def why_exponential(g: Callable[[Any], Any] = exponential) -> str:
 
 @claim(
     "prop-softmax-permutation",
-    "exhaustive",
+    "numeric",
     mutants={"any selection": {"distinct": False}},
     scope="every order of two rows, n ≤ 5",
 )

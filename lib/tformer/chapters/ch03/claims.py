@@ -76,7 +76,7 @@ def attention_by_hand(c: sp.Expr = ONE) -> str:
 
 @claim(
     "exm-uniform",
-    "exhaustive",
+    "numeric",
     mutants={"one score larger": {"extra": log(2)}},
     scope="up to 5 keys, every mask",
 )
@@ -169,7 +169,7 @@ def _self_attention(x: Array, mask: Array | None = None) -> Array:
 
 @claim(
     "prop-not-invariant",
-    "exhaustive",
+    "numeric",
     mutants={"the keys alone": {"values_too": False}, "the tokens": {"queries_too": True}},
     scope="up to 5 words, every order",
 )
@@ -196,7 +196,7 @@ def not_invariant(values_too: bool = True, queries_too: bool = False) -> str:
 
 @claim(
     "prop-mask-is-restriction",
-    "exhaustive",
+    "numeric",
     mutants={"mask after softmax": {"after": True}},
     scope="up to 5 keys, every mask",
 )

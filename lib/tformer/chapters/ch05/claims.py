@@ -197,7 +197,7 @@ def _in_letters(x: Array, mask: Array, late: bool) -> Array:
 
 @claim(
     "thm-one-pass",
-    "exhaustive",
+    "numeric",
     mutants={
         "no mask": {"ahead": 5},
         "the edge of the mask is off by one": {"ahead": 1},
@@ -229,7 +229,7 @@ def one_pass(ahead: int = 0, at_end: bool = False) -> str:
 
 @claim(
     "cor-distribution",
-    "exhaustive",
+    "numeric",
     mutants={
         "no mask": {"ahead": 5},
         "the edge of the mask is off by one": {"ahead": 1},
@@ -270,7 +270,7 @@ def _language_model() -> tuple[list[stack.Layer], Array, Array]:
 
 @claim(
     "prop-paths",
-    "exhaustive",
+    "numeric",
     mutants={"one step too few": {"fewer": 1}, "windows count from the word before": {"more": 1}},
     scope="all 512 masks of 3 words; windows, up to 12",
 )

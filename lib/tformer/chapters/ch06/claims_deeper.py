@@ -121,7 +121,7 @@ def loophole(apart: float = 1.0, hears: float = 1.0) -> str:
 
 @claim(
     "prop-moments",
-    "exhaustive",
+    "numeric",
     mutants={
         "half the width": {"powers": 1},
         "one word too many": {"more": 1},

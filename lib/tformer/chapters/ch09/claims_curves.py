@@ -28,7 +28,7 @@ from tformer.parameters import (
 
 @claim(
     "exm-tanh-form",
-    "exhaustive",
+    "empirical",
     mutants={
         "another weight of the cube": {"cubic": 0.044},
         "the largest error is below 0.0004": {"most": 0.0004},
@@ -146,7 +146,7 @@ _LLAMA = Configuration(norm="rms", activation="silu", positions="rope")
 
 @claim(
     "thm-folds",
-    "exhaustive",
+    "numeric",
     mutants={
         "every pattern of units occurs": {"patterns": True},
         "without biases the number is the same": {"biased": False},

@@ -12,7 +12,7 @@ from tformer.configuration import Configuration
 
 @claim(
     "prop-dropout",
-    "exhaustive",
+    "numeric",
     mutants={
         "what is kept is not divided": {"divided": False},
         "the mean of the output's squares stays": {"squares": 0},

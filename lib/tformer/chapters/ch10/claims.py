@@ -155,7 +155,7 @@ def eggs(wrong: int = 25, layer: tuple[float, float] = (2.0, -1.0), before: str 
 
 @claim(
     "prop-always-eggs",
-    "exhaustive",
+    "numeric",
     mutants={
         "the hidden unit is 0, as printed": {"third": 0.0},
         "without the feed-forward layer": {"layered": False},

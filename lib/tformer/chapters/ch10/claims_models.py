@@ -22,7 +22,7 @@ LLAMA = Configuration(norm="rms", activation="silu", positions="rope")
 
 @claim(
     "prop-bill",
-    "exhaustive",
+    "numeric",
     mutants={
         "norms have no parameters": {"small": 9},
         "the unembedding is counted again": {"tables": 2},
@@ -73,7 +73,7 @@ def _profiled(model: ModelParameters, words: int) -> int:
 
 @claim(
     "thm-start",
-    "exhaustive",
+    "numeric",
     mutants={
         "not narrowed": {"narrow": False},
         "narrowed by the number, not its root": {"root": False},

@@ -21,7 +21,7 @@ from tformer.parameters import EncoderDecoderParameters, HeadParameters, ModelPa
 
 @claim(
     "prop-one-stack",
-    "exhaustive",
+    "numeric",
     mutants={
         "a prefix of two words is causal": {"least": 2},
         "the edge of the mask is off by one": {"ahead": 1},
@@ -66,7 +66,7 @@ def one_stack(least: int = 1, ahead: int = 0, masked: bool = True, opened: str =
 
 @claim(
     "thm-who-knows",
-    "exhaustive",
+    "numeric",
     mutants={
         "the prefix ends a word too late": {"longer": 1},
         "windows of two words, which are not transitive": {"window": 2},
@@ -215,7 +215,7 @@ def _heads(x: Array, heads: HeadParameters, bias: Array) -> Array:
 
 @claim(
     "prop-fills",
-    "exhaustive",
+    "numeric",
     mutants={
         "the product of all fills is a distribution": {"around": True},
         "each word sees itself": {"hidden": False},

@@ -67,7 +67,7 @@ def best_guess(
 
 @claim(
     "prop-lessons",
-    "exhaustive",
+    "numeric",
     mutants={
         "each hidden word teaches all words": {"per_hidden": 2},
         "a pass always has a lesson": {"none": 0},
@@ -211,7 +211,7 @@ def _operations(form: str, p: ModelParameters, c: Configuration, s: int, n: int)
 
 @claim(
     "exm-three-tasks",
-    "exhaustive",
+    "empirical",
     mutants={
         "a decoder knows at “it”": {"at_it": 1.0},
         "an encoder without a mask can write": {"writes": 1.0},

@@ -18,7 +18,7 @@ from tformer.parameters import BlockParameters, ModelParameters, NormParameters
 
 @claim(
     "thm-joint-stack",
-    "exhaustive",
+    "numeric",
     mutants={
         "with feed-forward layers": {"feeds": True},
         "with output biases": {"biased": True},

@@ -64,7 +64,7 @@ def _again(texts: tuple[str, ...], p: np.ndarray, k: int) -> float:
 
 @claim(
     "exm-reached",
-    "numeric",
+    "empirical",
     mutants={
         "a word fewer is as good": {"fewer": 1},
         "the floor is reached exactly": {"above": 0.0},
@@ -165,7 +165,7 @@ def _texts(rng: np.random.Generator, n: int, chained: bool) -> None:
 
 @claim(
     "thm-masked",
-    "exhaustive",
+    "numeric",
     mutants={
         "the questions add up to the whole": {"equal": True},
         "asked of those before, they add up to less": {"others": False},

@@ -173,7 +173,7 @@ def shortened(g: np.ndarray, most: float = 1.0) -> np.ndarray:
 
 @claim(
     "prop-lost",
-    "exhaustive",
+    "numeric",
     mutants={
         "lost only below a quarter of that": {"lost": 0.25, "kept": 0.25},
         "lost up to twice that": {"lost": 2.0},

@@ -19,7 +19,7 @@ from tformer.storyteller import load
 
 @claim(
     "exm-not-likeliest",
-    "exhaustive",
+    "empirical",
     mutants={
         "the likeliest word each time is enough": {"found_by": 1},
         "two texts at a time are enough": {"found_by": 2},
@@ -62,7 +62,7 @@ def _probability(begin: str, words: tuple[int, ...]) -> float:
 
 @claim(
     "prop-beam",
-    "exhaustive",
+    "numeric",
     mutants={
         "a text fewer is enough": {"fewer": 1},
         "two texts are more than greedy": {"greedy": 2},
@@ -185,7 +185,7 @@ def never_tired(half: float = 1 / 3, p: float = 0.5, even: bool = False) -> str:
 
 @claim(
     "thm-cuts",
-    "exhaustive",
+    "numeric",
     mutants={
         "the word that reaches p goes": {"crossing": False},
         "half of what is cut is the distance": {"factor": 0.5},

@@ -19,7 +19,7 @@ from tformer.models.generate import generate
 
 @claim(
     "prop-exchange",
-    "exhaustive",
+    "numeric",
     mutants={
         "the nucleus does not depend on the temperature": {"nucleus": True},
         "the share of min-p stays": {"share": 0},
@@ -57,7 +57,7 @@ def _same(one: np.ndarray, other: np.ndarray, z: np.ndarray, says: str) -> None:
 
 @claim(
     "prop-draw",
-    "exhaustive",
+    "numeric",
     mutants={
         "the order of words matters": {"order": True},
         "the first word that reaches it": {"border": -1},
@@ -122,7 +122,7 @@ def repeats(power: int = 2, by_chance: bool = False) -> str:
 
 @claim(
     "prop-coupling",
-    "exhaustive",
+    "numeric",
     mutants={
         "one could accept more": {"more": Fraction(1, 12)},
         "the distance is not halved": {"factor": 2},

@@ -82,7 +82,7 @@ def cached(restart: bool = False, kept: int = 0, without: int = 2109) -> str:
 
 @claim(
     "thm-speculative",
-    "exhaustive",
+    "numeric",
     mutants={
         "a rejected word is replaced by the target's": {"rest": "target"},
         "a rejected word is replaced by the draft's": {"rest": "draft"},

@@ -65,7 +65,7 @@ def votes(own: float = 1.0, gains: bool = True, common: bool = True) -> str:
 
 @claim(
     "exm-votes",
-    "numeric",
+    "empirical",
     mutants={
         "the answer follows the key": {"part": "k"},
         "the looks follow the trouble": {"looks": (0.325, 0.253)},
@@ -128,7 +128,7 @@ def _last(found: dict[str, Any], layers: int) -> np.ndarray:
 
 @claim(
     "exm-storyteller-veto",
-    "numeric",
+    "empirical",
     mutants={
         "head 3 looks at the animal in both": {"forbidden": 0.904},
         "without head 3 the answer stays": {"without": -12.85},
@@ -158,7 +158,7 @@ def veto_example(forbidden: float = 0.008, without: float = 0.48) -> str:
 
 @claim(
     "exm-eight",
-    "statistical",
+    "empirical",
     mutants={
         "all show the picture": {"shown": 8},
         "all need their last looks": {"needed": 8},
@@ -239,7 +239,7 @@ def moved_example(stays: float = -0.014, look: float = 0.019) -> str:
 
 @claim(
     "exm-colour",
-    "statistical",
+    "empirical",
     mutants={
         "one layer is enough": {"layers": "one head, colour"},
         "all need their looks at the nouns": {"kept": 0},
