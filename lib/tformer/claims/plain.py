@@ -1,4 +1,4 @@
-"""A decoder in loops, a word and a head at a time: another way to what the library computes.
+"""A decoder and its parts in loops, a word and a head at a time: the library by another way.
 
 It shares no code with the library, and has no batches. Claims compare the two.
 """
@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import erf
 
-__all__ = ["decoded", "logits", "looked_up", "softmax"]
+__all__ = ["attention", "decoded", "heads", "logits", "looked_up", "softmax", "turned", "waves"]
 
 Array = NDArray[Any]
 
@@ -39,9 +39,7 @@ def looked_up(tokens: Array, model: Any, c: Any) -> Array:
         if c.positions == "learned":
             x += model.positions[place]
         if c.positions == "sinusoidal":
-            for i in range(0, d, 2):
-                angle = place / c.base ** (i / d)
-                x[i : i + 2] += math.sin(angle), math.cos(angle)
+            x += waves([place], d, c.base)[0]
     return np.array(rows)
 
 
@@ -71,23 +69,64 @@ def _normed(rows: Array, norm: Any, c: Any) -> Array:
     return np.array(found)
 
 
-def _attention(rows: Array, heads: Any, model: Any, c: Any, causal: bool) -> Array:
-    n_heads, width = len(heads.w_q), heads.w_q.shape[-1]
-    found = np.zeros((len(rows), heads.w_o.shape[-1]))
-    for h in range(n_heads):
-        group = h * len(heads.w_k) // n_heads
-        ks = [_turned(_mapped(x, heads.w_k, heads.b_k, group), s, c) for s, x in enumerate(rows)]
-        vs = [_mapped(x, heads.w_v, heads.b_v, group) for x in rows]
-        for t, x in enumerate(rows):
-            q = _turned(_mapped(x, heads.w_q, heads.b_q, h), t, c)
-            seen = t + 1 if causal else len(rows)
-            scores = [
-                q @ ks[s] / math.sqrt(width) + _bias(h, n_heads, s - t, model, c)
-                for s in range(seen)
-            ]
-            shares = softmax(np.array(scores))
-            found[t] += sum(share * v for share, v in zip(shares, vs, strict=False)) @ heads.w_o[h]
-    return found if heads.b_o is None else found + heads.b_o
+def _attention(rows: Array, layer: Any, model: Any, c: Any, causal: bool) -> Array:
+    n, n_heads = len(rows), len(layer.w_q)
+    mask = np.tri(n, dtype=bool) if causal else np.ones((n, n), dtype=bool)
+    bias = np.array(
+        [
+            [[_bias(h, n_heads, s - t, model, c) for s in range(n)] for t in range(n)]
+            for h in range(n_heads)
+        ]
+    )
+    return heads(rows, layer, mask, bias, c if c.positions == "rope" else None)
+
+
+def heads(
+    rows: Array, layer: Any, mask: Array | None = None, bias: Array | None = None, c: Any = None
+) -> Array:
+    """What many heads add, (T, d_model): the sum over the heads, one by one.
+
+    `bias` has a table for each head; with a configuration `c` queries and keys are turned.
+    """
+    found = np.zeros((len(rows), layer.w_o.shape[-1]))
+    for h in range(len(layer.w_q)):
+        group = h * len(layer.w_k) // len(layer.w_q)
+        q = [_mapped(x, layer.w_q, layer.b_q, h) for x in rows]
+        k, v = (
+            [_mapped(x, w, b, group) for x in rows]
+            for w, b in ((layer.w_k, layer.b_k), (layer.w_v, layer.b_v))
+        )
+        if c is not None:
+            q, k = (
+                [turned(x, t, c.base, c.pairing) for t, x in enumerate(some)] for some in (q, k)
+            )
+        found += attention(q, k, v, mask, None if bias is None else bias[h]) @ layer.w_o[h]
+    return found if layer.b_o is None else found + layer.b_o
+
+
+def attention(
+    q: Any, k: Any, v: Any, mask: Array | None = None, bias: Array | None = None
+) -> Array:
+    """Attention, query by query over the keys that it may look at; 0 if there are none."""
+    found = np.zeros((len(q), len(v[0])))
+    for t, query in enumerate(q):
+        seen = [s for s in range(len(k)) if mask is None or mask[t, s]]
+        scores = [
+            query @ k[s] / math.sqrt(len(query)) + (0 if bias is None else bias[t, s]) for s in seen
+        ]
+        for share, s in zip(softmax(np.array(scores)) if seen else (), seen, strict=True):
+            found[t] += share * v[s]
+    return found
+
+
+def waves(places: Any, d: int, base: float = 10_000.0) -> Array:
+    """Sine and cosine of each wave at each place, (T, d)."""
+    found = np.zeros((len(places), d))
+    for t, place in enumerate(places):
+        for i in range(0, d, 2):
+            angle = place / base ** (i / d)
+            found[t, i : i + 2] = math.sin(angle), math.cos(angle)
+    return found
 
 
 def _mapped(x: Array, matrices: Array, biases: Array | None, which: int) -> Array:
@@ -95,15 +134,13 @@ def _mapped(x: Array, matrices: Array, biases: Array | None, which: int) -> Arra
     return np.asarray(y if biases is None else y + biases[which])
 
 
-def _turned(x: Array, place: int, c: Any) -> Array:
+def turned(x: Array, place: float, base: float = 10_000.0, pairing: str = "adjacent") -> Array:
     """A query or key, each pair of coordinates as a complex number that is turned."""
-    if c.positions != "rope":
-        return x
     d = len(x)
-    turns = np.array([np.exp(1j * place / c.base ** (2 * i / d)) for i in range(d // 2)])
-    half = c.pairing == "half"
-    turned = (x[: d // 2] + 1j * x[d // 2 :] if half else x[0::2] + 1j * x[1::2]) * turns
-    pair = [turned.real, turned.imag]
+    turns = np.array([np.exp(1j * place / base ** (2 * i / d)) for i in range(d // 2)])
+    half = pairing == "half"
+    after = (x[: d // 2] + 1j * x[d // 2 :] if half else x[0::2] + 1j * x[1::2]) * turns
+    pair = [after.real, after.imag]
     return np.concatenate(pair) if half else np.stack(pair, axis=1).ravel()
 
 

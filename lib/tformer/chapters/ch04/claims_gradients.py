@@ -103,10 +103,10 @@ def jacobian_many_keys(constant: float = 1.0) -> str:
     """
     for sigma in (*SIGMAS, 32.0):
         for n in SIZES:
-            apart, high = 1 - expected_row(sigma, n).coincidence, constant * expected_max(n) / sigma
-            require(apart <= high + QUADRATURE, f"σ = {sigma:g}, n = {n}: {apart:.4f} > {high:.4f}")
+            mean, high = 1 - expected_row(sigma, n).coincidence, constant * expected_max(n) / sigma
+            require(mean <= high + QUADRATURE, f"σ = {sigma:g}, n = {n}: {mean:.4f} > {high:.4f}")
             low = high - log(n) / sigma**2
-            require(apart >= low - QUADRATURE, f"σ = {sigma:g}, n = {n}: {apart:.4f} < {low:.4f}")
+            require(mean >= low - QUADRATURE, f"σ = {sigma:g}, n = {n}: {mean:.4f} < {low:.4f}")
     n, rows, low_sigma, high_sigma = 16, 60_000, 2.0, 100.0
     unit = np.random.default_rng(0).standard_normal((rows, n))
     p = ref.softmax(low_sigma * unit)

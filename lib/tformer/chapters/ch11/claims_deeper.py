@@ -9,6 +9,7 @@ import numpy as np
 
 from tformer import reference as ref
 from tformer.chapters.ch11 import forms
+from tformer.claims import plain
 from tformer.claims.registry import claim, require
 from tformer.claims.tools import Array, grid, near, show, stirred
 from tformer.configuration import Configuration
@@ -84,13 +85,7 @@ def _one_stack(
 ) -> Array:
     """Vectors of the target after one stack over both texts, in which some words see nobody."""
     s, t = len(source), len(target)
-    empty = (
-        ModelParameters(p.embedding, ()),
-        ModelParameters(q.embedding, ()),
-    )
-    x = np.concatenate(
-        [ref.encoder(words, one, c) for words, one in zip((source, target), empty, strict=True)]
-    )
+    x = np.concatenate([plain.looked_up(source, p, c), plain.looked_up(target, q, c)])
     within, own, across = (np.zeros((s + t, s + t), dtype=bool) for _ in range(3))
     within[:s, :s], across[s:, :s] = True, True
     own[s:, s:] = ref.causal_mask(t, t)

@@ -118,10 +118,11 @@ def speculative(rest: str = "", most: bool = False, whose: int = 0) -> str:
         tables = _tables(seed)
         readers = [_reader(table) for table in tables]
         found = distribution(partial(library.speculative, *readers, np.array([0]), 3, length))
-        for text in product((0, 1), repeat=3):
-            steps = [tables[whose][(0, *text[:t])][word] for t, word in enumerate(text)]
-            got, want = found.get(text, Fraction(0)), prod(Fraction(x) for x in steps)
-            require(got == want, f"models {seed + 1}, {length} proposed: {text} has {got}")
+        for words in product((0, 1), repeat=3):
+            steps = [tables[whose][(0, *words[:t])][word] for t, word in enumerate(words)]
+            share, chance = found.get(words, Fraction(0)), prod(Fraction(x) for x in steps)
+            says = f"models {seed + 1}, {length} proposed: {words} has {share}, not {chance}"
+            require(share == chance, says)
             texts += 1
     return (
         f"{pairs} pairs of rows, and {texts} texts of models that look at all words before: the "

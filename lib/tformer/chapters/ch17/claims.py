@@ -11,6 +11,7 @@ from tformer import reference as ref
 from tformer.chapters.ch17 import circuits, moved, veto
 from tformer.chapters.ch17 import votes as voting
 from tformer.chapters.ch17.circuits import IT, NOUNS
+from tformer.claims import plain
 from tformer.claims.registry import claim, require
 from tformer.claims.tools import near, show
 from tformer.configuration import Configuration
@@ -200,6 +201,8 @@ def patch(causal: bool = True, after: bool = False) -> str:
         other, p = one.copy(), int(rng.integers(7))
         other[p] = (one[p] + 1 + rng.integers(10)) % 11
         first, second = (inside(x, model, c, causal=causal) for x in (one, other))
+        off = np.abs(first["logits"] - plain.logits(one, model, c, causal)).max()
+        require(off < 1e-9, f"the logits are {off:.2g} away from those in loops")
         for name, x in first.items():
             same = slice(p + 1, None) if after else slice(0, p)
             axis = 1 if x.ndim == 3 else 0
