@@ -7,7 +7,7 @@ from tformer import reference as ref
 from tformer.claims import claims, find
 from tformer.claims.registry import Claim
 from tformer.claims.tools import near
-from two_ways import shared
+from two_ways import shared, stored
 
 ONE_FUNCTION = {
     "thm-causal": "attention_weights stands in the mistake alone that a mutant plants",
@@ -17,6 +17,13 @@ ONE_FUNCTION = {
 }
 """Claims whose statement is about one function that is called twice, and why that is enough."""
 
+MORE_THAN_STORED = {
+    "exm-cpp-block": "what a program gave is stored, and is computed again",
+    "prop-smoothing": "an identity for symbols; stored trainings are looked at besides",
+    "thm-coin": "random models as well",
+}
+"""Claims that read stored runs and rest on something else, and on what."""
+
 
 def test_no_claim_compares_a_function_with_itself_alone() -> None:
     found = {claim.label: shared(claim) for claim in claims()}
@@ -24,6 +31,11 @@ def test_no_claim_compares_a_function_with_itself_alone() -> None:
     said = [f"{x}: {name} at {lines[0]}" for x in lonely for name, lines in lonely[x].items()]
     assert set(lonely) <= set(ONE_FUNCTION), "by another way, or with a reason:\n" + "\n".join(said)
     assert set(ONE_FUNCTION) <= set(lonely), "no longer needed"
+
+
+def test_what_rests_on_stored_runs_says_so() -> None:
+    reading = {claim.label for claim in claims() if stored(claim) and claim.kind != "empirical"}
+    assert reading == set(MORE_THAN_STORED)
 
 
 # The check itself

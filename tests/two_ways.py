@@ -63,6 +63,17 @@ def shared(claim: Claim) -> dict[str, list[str]]:
     return found
 
 
+def stored(claim: Claim) -> set[str]:
+    """Functions that read what was stored of runs, to which a claim comes."""
+    seen, todo = set(), [inspect.unwrap(claim.verification)]
+    while todo:
+        for called in body_of(todo.pop()).named:
+            if called not in seen and called.__module__.startswith("tformer.chapters.ch"):
+                todo.append(called)
+            seen.add(called)
+    return {one.__module__ for one in seen if one.__name__ == "stored"}
+
+
 def own(function: Function) -> list[Function]:
     """A verification, and what it calls of the claims' files that compares something itself."""
     found = [function]
@@ -167,20 +178,19 @@ class Body:
             base = self.value(node.value)
             return getattr(base, node.attr, None) if isinstance(base, ModuleType) else None
         if isinstance(node, ast.Name) and node.id not in self.made:
-            known = self.function.__globals__
-            return known[node.id] if node.id in known else self._imported(node.id)
+            return self.function.__globals__.get(node.id, self.imported.get(node.id))
         return None
 
-    def _imported(self, name: str) -> Any:
-        """What a function imports for itself."""
+    @cached_property
+    def imported(self) -> dict[str, Any]:
+        """What a function imports for itself, by name."""
+        found = {}
         for node in ast.walk(self.tree):
-            if isinstance(node, ast.ImportFrom):
-                for alias in node.names:
-                    if name == (alias.asname or alias.name):
-                        made = import_module(node.module or "")
-                        whole = f"{node.module}.{alias.name}"
-                        return getattr(made, alias.name, None) or import_module(whole)
-        return None
+            for alias in node.names if isinstance(node, ast.ImportFrom) else ():
+                whole = f"{node.module}.{alias.name}"
+                made = getattr(import_module(node.module or ""), alias.name, None)
+                found[alias.asname or alias.name] = made or import_module(whole)
+        return found
 
     @cached_property
     def named(self) -> list[Function]:
