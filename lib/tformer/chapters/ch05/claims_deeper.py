@@ -263,6 +263,8 @@ def packed_with_places(keys: bool = True, v: bool = False) -> str:
     least = np.abs(packed(x + waves) - want).max(axis=1)[3:].min()
     require(least > 0.1, f"added places move a row by {least:.2g} only")
     require(near(packed(placed), want), "places counted anew: not as alone")
+    loops = [plain.turned(z, t) for t, z in enumerate(x)]
+    require(near(ref.rope(x, waves), loops), f"turned, a row is {show(ref.rope(x, waves)[1])}")
     worst = np.abs(packed(x, turned) - alone(x, turned)).max()
     require(worst <= 1e-12, f"turned, a row is {worst:.2g} away from what it is alone")
     return (

@@ -148,10 +148,12 @@ def cache(known: bool = True) -> str:
     }
     for name in ("RoPE", "ALiBi", "relative"):
         turned = name == "RoPE"
-        keys, pair = ref.rope(k, waves) if turned else k, (q, k)
+        keys, (q_t, k_t) = ref.rope(k, waves) if turned else k, (q, k)
         if turned:
-            pair = ([plain.turned(x, t) for t, x in enumerate(rows)] for rows in (q, k))
-        whole = plain.attention(*pair, v, np.tri(n, dtype=bool), tables.get(name))
+            q_t, k_t = (
+                np.array([plain.turned(x, t) for t, x in enumerate(rows)]) for rows in (q, k)
+            )
+        whole = plain.attention(q_t, k_t, v, np.tri(n, dtype=bool), tables.get(name))
         for t in range(n):
             offset = t if known else 0
             new = ref.rope(q[t : t + 1], waves[offset : offset + 1]) if turned else q[t : t + 1]

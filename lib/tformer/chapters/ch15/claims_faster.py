@@ -116,8 +116,8 @@ def speculative(rest: str = "", most: bool = False, whose: int = 0) -> str:
     texts = 0
     for seed, length in product(range(8), (1, 2, 3)):
         tables = _tables(seed)
-        readers = [_reader(table) for table in tables]
-        found = distribution(partial(library.speculative, *readers, np.array([0]), 3, length))
+        target, draft = (_reader(table) for table in tables)
+        found = distribution(partial(library.speculative, target, draft, np.array([0]), 3, length))
         for words in product((0, 1), repeat=3):
             steps = [tables[whose][(0, *words[:t])][word] for t, word in enumerate(words)]
             share, chance = found.get(words, Fraction(0)), prod(Fraction(x) for x in steps)
