@@ -179,6 +179,8 @@ def joint(counted: bool = False, factor: int = 2, halved: bool = True) -> str:
         own, cross = (_drawn(rng) for _ in range(2))
         causal = ref.causal_mask(t + 1, t + 1)
         added = ref.multi_head_attention(y, own, mask=causal)
+        loops = plain.heads(y, own, np.tri(t + 1, dtype=bool))
+        require(near(added, loops, 1e-10), f"{t + 1} words: {show(added[0])}, not {show(loops[0])}")
         added = added + ref.multi_head_attention(y, cross, memory)
         n = s + t + 2
         left = np.zeros((n, n), dtype=bool)
@@ -192,8 +194,9 @@ def joint(counted: bool = False, factor: int = 2, halved: bool = True) -> str:
         )
         x = np.concatenate([memory, y])
         got = _heads(x, both, bias)[s + 1 :]
-        said = f"{s + 1} and {t + 1} words: {show(got[0])}, not {show(added[0])}"
-        require(near(got, added * factor / 2, 1e-10), said)
+        want = added * factor / 2
+        said = f"{s + 1} and {t + 1} words: {show(got[0])}, not {show(want[0])}"
+        require(near(got, want, 1e-10), said)
     return (
         "for symbols, 1 to 3 words on each side; 40 layers in which half of the heads see the "
         "source and half the target are the library's cross-attention plus its self-attention "

@@ -10,6 +10,7 @@ import sympy as sp
 
 from tformer import reference as ref
 from tformer.chapters.ch15 import writing
+from tformer.claims import plain
 from tformer.claims.registry import claim, require
 from tformer.claims.tools import identity, near, show, weights
 from tformer.claims.tools import row as symbols
@@ -219,7 +220,8 @@ def cuts(crossing: bool = True, factor: float = 1.0, worst: bool = False) -> str
             near_ = [distance[tuple(x)] for x in every if len(x) == k]
             least = (max if worst else min)(near_)
             require(len(kept) == k, f"row {seed}: top-k keeps {len(kept)} words, not {k}")
-            got = distance[tuple(kept)]
+            cut = plain.softmax(ref.top_k(z, k))
+            got = float(np.abs(p - cut).sum() / 2)
             require(near(got, least, 1e-12), f"row {seed}, k = {k}: {got:.4f}, not {least:.4f}")
     return f"{sets} sets; no smaller one reaches p, and none of k words is nearer"
 
