@@ -14,6 +14,7 @@ from sympy import Rational
 
 from chapters import KILLED_BY, LIBRARY_MUTANTS
 from every import try_each
+from slipped import plant
 from tformer import reference as ref
 from tformer.book import find_root, notebooks
 from tformer.book.generators import ledger
@@ -124,7 +125,7 @@ KILLS = {
 def test_claim_kills_mutants_of_the_library(label):
     def check(function, mutant):
         with pytest.MonkeyPatch.context() as monkeypatch:
-            monkeypatch.setattr(ref, function, mutant)
+            plant(function, mutant, monkeypatch)
             with pytest.raises(ClaimFailed, match=f"^{label} is false: "):
                 verify(label)
 
@@ -142,7 +143,7 @@ def test_every_function_that_claims_speak_of_has_a_mutant():
     sources = "\n".join(path.read_text("utf-8") for path in ROOT.glob("lib/**/claims*.py"))
     spoken = set(re.findall(r"\bref\.(\w+)", sources)) & set(ref.__all__) - {"cooccurrence"}
     assert len(spoken) > 25
-    mutated = {function for function, _ in LIBRARY_MUTANTS.values()}
+    mutated = {function for function, _ in LIBRARY_MUTANTS.values() if "." not in function}
     assert spoken <= mutated <= set(ref.__all__)
 
 

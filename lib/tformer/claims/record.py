@@ -27,7 +27,7 @@ class Record:
     Attributes
     ----------
     kind : str
-        Symbolic, exhaustive, numeric or statistical.
+        One of `registry.KINDS`.
     scope : str
         How far the verification went, in a few words.
     evidence : str

@@ -17,9 +17,10 @@ Variants = Mapping[str, Mapping[str, Any]]
 
 KINDS = {
     "symbolic": "SymPy proves the identity it rests on, for symbols",
-    "exhaustive": "every case of a stated finite set is tried",
-    "numeric": "float64 arithmetic within a stated tolerance",
+    "exhaustive": "every case of the statement is tried, or every case up to a size",
+    "numeric": "stated cases are computed, within a stated tolerance",
     "statistical": "sampling with a fixed seed and a stated confidence",
+    "empirical": "what was trained or measured once, and is stored, is held to the statement",
 }
 WIDEST = 60
 """Letters of a scope: what a seal shows in a line."""
@@ -93,7 +94,7 @@ def claim(
     Parameters
     ----------
     label : the label of the statement on its page: thm-, prop-, lem-, cor- or exm-.
-    kind : "symbolic", "exhaustive", "numeric" or "statistical".
+    kind : "symbolic", "exhaustive", "numeric", "statistical" or "empirical", as `KINDS` says.
     mutants : name -> arguments of the function under which the statement is false; at least one.
     scope : how far the verification goes, in one line: it stands on the seal.
 

@@ -13,6 +13,7 @@ import sympy as sp
 from numpy.typing import NDArray
 
 from tformer.claims.registry import ClaimFailed
+from tformer.parameters import tree_map
 
 Array = NDArray[Any]
 ONE, HALF = sp.Integer(1), sp.Rational(1, 2)
@@ -122,6 +123,15 @@ def simplex_grid(size: int, parts: int) -> Array:
     """Return every probability vector whose entries are multiples of 1/parts, one a row."""
     counts = [c for c in product(range(parts + 1), repeat=size) if sum(c) == parts]
     return np.array(counts, dtype=float) / parts
+
+
+def stirred(parameters: Any, seed: int = 0) -> Any:
+    """Parameters with a random number added to each: biases that are not 0, gains that are not 1.
+
+    What a model starts from has biases of 0, under which no mistake in their use is seen.
+    """
+    rng = np.random.default_rng(seed)
+    return tree_map(lambda x: x + rng.normal(0, 0.25, x.shape), parameters)
 
 
 def near(got: Any, want: Any, tolerance: float = 1e-12) -> bool:

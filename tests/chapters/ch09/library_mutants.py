@@ -51,10 +51,28 @@ MUTANTS = slipped(
         1 + x * (1 - open_) → 1 + x * open_
             SiLU vjp: another share
     """,
+    dropout="""
+        x / (1 - configuration.dropout) → x
+            dropout: what is kept is not divided
+    """,
+    dropout_vjp="""
+        np.where(kept, grad / (1 - configuration.dropout), 0) → grad / (1 - configuration.dropout)
+            dropout vjp: what is dropped passes its gradient on
+    """,
     relu_vjp="""
         x > 0 → x >= 0
             ReLU vjp: a slope at 0
     """,
+    **{
+        "models.sizes.initialise": """
+            replace(feed, w_gate=drawn(d, s.d_ff)) if s.gated else feed → feed
+                first parameters: no gates
+        """,
+        "fast.heads.multi_head_attention": """
+            project(x, parameters, memory) → (project(x, parameters, memory), $)[1]
+                attention: queries, keys and values twice
+        """,
+    },
 )
 """What is wrong -> the library function, and the mutant in its place."""
 
@@ -81,5 +99,9 @@ KILLED_BY = {
     "GELU vjp: the share alone": ["prop-slopes"],
     "SiLU vjp: another share": ["prop-slopes"],
     "ReLU vjp: a slope at 0": ["prop-slopes"],
+    "dropout: what is kept is not divided": ["prop-dropout"],
+    "dropout vjp: what is dropped passes its gradient on": ["prop-dropout"],
+    "first parameters: no gates": ["prop-share"],
+    "attention: queries, keys and values twice": ["prop-share"],
 }
 """What is wrong, here or in another chapter -> the claims of this chapter that must fail."""

@@ -3,22 +3,40 @@
 from slipped import slipped
 
 MUTANTS = slipped(
-    unembed="""
-        x @ → 2 * x @
-            unembedding: twice the logits
-    """,
-    block="""
-        causal, kept) → not causal, kept)
-            block: causal where it is not
-    """,
-    cached_decoder="""
-        embedded(tokens, p, c, offset) → embedded(tokens, p, c)
-            cached decoder: counted from the start
-    """,
-    decoder_vjp="""
-        *options), p, grad) → *options), p, 0 * grad)
-            decoder vjp: nothing goes back
-    """,
+    **{
+        "unembed": """
+            x @ → 2 * x @
+                unembedding: twice the logits
+        """,
+        "block": """
+            causal, kept) → not causal, kept)
+                block: causal where it is not
+        """,
+        "cached_decoder": """
+            embedded(tokens, p, c, offset) → embedded(tokens, p, c)
+                cached decoder: counted from the start
+        """,
+        "decoder_vjp": """
+            *options), p, grad) → *options), p, 0 * grad)
+                decoder vjp: nothing goes back
+        """,
+        "reference.blocks.normed": """
+            norm is None → norm is None or norm.bias is None
+                norms: none where there is no bias
+        """,
+        "reference.stacks.embedded": """
+            np.arange(tokens.shape[-1]) + offset → np.arange(tokens.shape[-1]) + offset + 1
+                positions: shifted by one
+        """,
+        "reference.projections.merge": """
+            merged + parameters.b_o → merged + len(parameters.w_o) * parameters.b_o
+                output bias: added once for each head
+        """,
+        "reference.stacks.embedded_vjp": """
+            grad * math.sqrt(grad.shape[-1]) if c.scale_embedding else grad → 2 * grad
+                embedding vjp: twice the gradient
+        """,
+    }
 )
 """What is wrong -> the library function, and the mutant in its place."""
 
@@ -29,5 +47,9 @@ KILLED_BY = {
     "block: causal where it is not": ["exm-cpp-block"],
     "cached decoder: counted from the start": ["thm-stack-causal"],
     "decoder vjp: nothing goes back": ["prop-tied-gradient"],
+    "norms: none where there is no bias": ["prop-tied-start"],
+    "positions: shifted by one": ["thm-stack-causal"],
+    "output bias: added once for each head": ["thm-stack-causal"],
+    "embedding vjp: twice the gradient": ["prop-tied-gradient"],
 }
 """What is wrong, here or in another chapter -> the claims of this chapter that must fail."""

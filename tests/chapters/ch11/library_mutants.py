@@ -33,6 +33,18 @@ MUTANTS = slipped(
         mask, bias, scale → mask, None, scale
             grouped attention: the bias left out
     """,
+    **{
+        "reference.models.decoder": """
+            x = embedded(tokens, p, c) → x = embedded(np.roll(tokens, 1, axis=-1), p, c)
+                decoder: the words moved by one
+            p, c, True, memory → p, c, False, memory
+                decoder: no causal mask, wherever it is known
+        """,
+        "reference.stacks.stack": """
+            return normed(x, p.norm, c) → return x
+                stack: no last norm
+        """,
+    },
 )
 """What is wrong -> the library function, and the mutant in its place."""
 
@@ -45,5 +57,10 @@ KILLED_BY = {
     "projections: values that are keys": ["prop-joint"],
     "merge: twice what the heads bring": ["prop-joint"],
     "grouped attention: the bias left out": ["prop-joint"],
+    "decoder: the words moved by one": ["prop-lessons"],
+    "decoder: no causal mask, wherever it is known": ["prop-lessons", "prop-one-stack"],
+    "stack: no last norm": ["prop-one-stack"],
+    "output bias: added once for each head": ["prop-one-stack"],
+    "positions: shifted by one": ["prop-one-stack"],
 }
 """What is wrong, here or in another chapter -> the claims of this chapter that must fail."""

@@ -16,7 +16,7 @@ def test_a_batch_is_a_function_of_its_step() -> None:
 def test_forgetting_shows_after_the_stop_and_not_before(tmp_path: Path) -> None:
     whole = curve.losses(curve.RECIPE)
     kept = curve.resumed(tmp_path / "kept", 8)
-    lost = curve.resumed(tmp_path / "lost", 8, forgotten=True)
+    lost = curve.resumed(tmp_path / "lost", 8, forgotten="moments")
     assert kept == whole
     assert lost[:9] == whole[:9]
     assert lost[9:] != whole[9:]

@@ -1,13 +1,14 @@
 """What the storyteller writes: searches again, mistakes, and what is stored."""
 
 import itertools
+from fractions import Fraction
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 from tformer import reference
-from tformer.chapters.ch15 import figures, real, speculation, speed, writing, wrong
+from tformer.chapters.ch15 import exactly, figures, real, speed, writing, wrong
 from tformer.models.generate import generate
 from tformer.models.sizes import initialise
 from tformer.pretrained import available
@@ -65,13 +66,16 @@ def test_a_nucleus_that_drops_a_word_keeps_one_less() -> None:
         assert np.isfinite(right).sum() == np.isfinite(mistaken).sum() + 1
 
 
-def test_the_split_of_a_proposal_adds_up_to_the_target() -> None:
-    rng = np.random.default_rng(0)
-    for _ in range(20):
-        p, q = ([*map(speculation.Fraction, map(int, rng.integers(1, 9, 3)))] for _ in range(2))
-        p, q = [x / sum(p) for x in p], [x / sum(q) for x in q]
-        kept, replaced = speculation.split(p, q)
-        assert [a + b for a, b in zip(kept, replaced, strict=True)] == p
+def test_every_course_of_chance_is_taken_with_its_probability() -> None:
+    def write(uniform):  # type: ignore[no-untyped-def]
+        for _ in range(2):
+            u = uniform()
+            yield [int(np.sum(np.array([0.25, 0.5, 1.0]) <= u * 1.0))]
+            yield [7] if u * 0.5 >= 0.375 else [8]
+
+    found = exactly.distribution(write)
+    one = {(0, 8): 4, (1, 8): 4, (2, 8): 4, (2, 7): 4}
+    assert found == {(*a, *b): Fraction(one[a] * one[b], 256) for a in one for b in one}
 
 
 def test_what_is_stored_of_writing_is_whole() -> None:

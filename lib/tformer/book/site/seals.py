@@ -33,6 +33,7 @@ WORDS = {
     "exhaustive": ("∀", "Verified case by case"),
     "numeric": ("≈", "Verified in numbers"),
     "statistical": ("±", "Verified by sampling"),
+    "empirical": ("#", "Verified on stored runs"),
 }
 """What stands in the seal of each kind of verification, and the words beside it."""
 PETALS = 16

@@ -81,7 +81,7 @@ def story_floor(
 
 @claim(
     "exm-never-told",
-    "exhaustive",
+    "empirical",
     mutants={
         "before training": {"before": True},
         "without the first layer's arcs": {"cut": ("first noun to not", "second noun to it")},
@@ -122,7 +122,7 @@ HEARD = {"loud": (0.018, 0.018), "other": (1.0, 1.0)}
 
 @claim(
     "exm-cuts",
-    "exhaustive",
+    "empirical",
     mutants={
         "nothing is cut": {"second_noun": ()},
         "another arc of “it” is cut": {"second_noun": ((0, IT, FIRST),)},

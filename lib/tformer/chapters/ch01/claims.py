@@ -91,6 +91,7 @@ def projection(power: int = 2) -> str:
         nearest = dot(q, k) / sp.sqrt(dot(k, k)) ** power
         identity(dot(q - nearest * k, k), 0, f"remainder·k = 0 in R^{d}")
         identity(formula(ref.projection)(q, k), nearest * k, "projection = (q·k/‖k‖²)k")
+        identity(squared_distance(q, k), ((q - k) ** 2).sum(), "‖q − k‖² by coordinates")
         beyond = squared_distance(q, nearest * k) + (t - nearest) ** 2 * dot(k, k)
         identity(squared_distance(q, t * k), beyond, "‖q − tk‖² = ‖q − t*k‖² + (t − t*)²‖k‖²")
     return f"‖q − tk‖² = ‖q − t*k‖² + (t − t*)²‖k‖² and (q − t*k)·k = 0 for symbols, d ≤ {d}"
@@ -141,7 +142,7 @@ def rotation(stretch: int = 1) -> str:
         identity(orthogonal * orthogonal.T, sp.eye(d), "RRᵀ = I")
     vectors = grid(2)
     turned = vectors @ (stretch * np.array([[0.6, 0.8], [-0.8, 0.6]]))
-    dots = ref.pairwise_dot(vectors, vectors)
+    dots = vectors @ vectors.T
     require(near(ref.pairwise_dot(turned, turned), dots), "a turn changes the table")
     return (
         f"(qR)·(kR) = q(RRᵀ)kᵀ for symbols, d ≤ {d}, which is q·k for all q, k only if RRᵀ = I; "
@@ -232,6 +233,7 @@ def rankings_agree(squares: tuple[int, ...] = (25,)) -> str:
     dot, squared_distance = formula(ref.dot), formula(ref.squared_distance)
     for d in sizes(5):
         q, a, b = row("q", d), row("a", d), row("b", d)
+        identity(dot(q, a), (q * a).sum(), "q·a by coordinates")
         closer = squared_distance(q, b) - squared_distance(q, a) - dot(b, b) + dot(a, a)
         identity(closer, 2 * (dot(q, a) - dot(q, b)), "‖q − b‖² − ‖q − a‖² = 2(q·a − q·b)")
     return (

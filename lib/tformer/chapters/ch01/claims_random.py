@@ -161,7 +161,7 @@ def hoeffding_cosine(rate: float = 0.5) -> str:
 
 @claim(
     "thm-exponentially-many",
-    "exhaustive",
+    "numeric",
     mutants={"exp(dε²) vectors": {"rate": 1.0}},
     scope="the union bound, widths 1 to 200",
 )

@@ -8,6 +8,7 @@ import numpy as np
 import sympy as sp
 
 from tformer import reference as ref
+from tformer.claims import plain
 from tformer.claims.registry import claim, require
 from tformer.claims.tools import (
     BETA,
@@ -134,6 +135,7 @@ def lse_convex(power: int = 0) -> str:
     scores = grid(3)
     for beta in BETAS:
         value = ref.logsumexp(scores, beta=beta)
+        require(near(value, np.log(np.exp(beta * scores).sum(axis=1)) / beta), "by the definition")
         middle = ref.logsumexp((scores[:, None] + scores) / 2, beta=beta)
         require((middle <= (value[:, None] + value) / 2 + 1e-12).all(), f"β = {beta:g}: not convex")
     return (
@@ -242,6 +244,7 @@ def entropy_temperature(power: int = 1) -> str:
         rows += len(scores)
         for beta in BETAS:
             p_n = ref.softmax(scores, beta=beta)
+            require(near(p_n, plain.softmax(beta * scores)), f"n = {n}, β = {beta:g}: the weights")
             found = ref.entropy(p_n)
             by_lse = beta * (ref.logsumexp(scores, beta=beta) - ref.dot(p_n, scores))
             require(near(found, by_lse), f"n = {n}, β = {beta:g}: H(p) ≠ β(lse − ⟨p, s⟩)")

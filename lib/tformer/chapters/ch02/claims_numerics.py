@@ -21,7 +21,7 @@ BITS = {"float16": 11, "bfloat16": 8, "float32": 24}
 
 @claim(
     "prop-naive-overflow",
-    "exhaustive",
+    "numeric",
     mutants={
         "no shift": {"shifted": False},
         "bfloat16 overflows like float16": {"largest": LARGEST | {"bfloat16": 11.08}},

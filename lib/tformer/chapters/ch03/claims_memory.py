@@ -126,7 +126,7 @@ def _softmax(scores: Array) -> Array:
 
 @claim(
     "thm-retrieval",
-    "exhaustive",
+    "numeric",
     mutants={
         "half the interference": {"share": HALF},
         "a tenth more interference, as reached": {"share": sp.Rational(11, 10)},

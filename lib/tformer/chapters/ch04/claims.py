@@ -12,6 +12,7 @@ from scipy.special import ndtr
 
 from tformer import reference as ref
 from tformer.chapters.ch04.scores import distance_of_signs
+from tformer.claims import plain
 from tformer.claims.registry import claim, require
 from tformer.claims.tools import Array, expectation, formula, grid, identity, near, row, table
 from tformer.experiments.intervals import cdf_gap, cdf_margin, hoeffding_margin
@@ -194,6 +195,7 @@ def only_differences(shared: int = 0) -> str:
     q, k = np.random.default_rng(0).standard_normal((2, 5, 8))
     p, moved = (ref.softmax(ref.pairwise_dot(q, k + c)) for c in (0, np.arange(8)))
     require(near(p, moved, 1e-12), "adding one vector to all keys changes the weights")
+    require(near(p, plain.softmax(q @ k.T), 1e-12), "the weights are not those by the definition")
     return (
         f"symbol by symbol, d ≤ {d}; one vector added to every key leaves the library's weights as "
         "they are, 5 queries and 5 keys, within 1e-12"

@@ -12,6 +12,7 @@ from tformer import reference as ref
 from tformer.chapters.ch05 import stack
 from tformer.chapters.ch05.fills import bfloat16, filled, late_and_divided, naive_softmax
 from tformer.chapters.ch05.paths import reach
+from tformer.claims import plain
 from tformer.claims.registry import claim, require
 from tformer.claims.tools import Array, identity, near, row, show, weights
 
@@ -211,7 +212,7 @@ def cache(offset: bool = True, ahead: int = 0, last: bool = False) -> str:
     Pieces of each length from 1 to 12, the last one as long as what is left.
     """
     q, k, v = np.random.default_rng(0).standard_normal((3, 12, 4))
-    whole = ref.causal_attention(q, k, v)
+    whole = plain.attention(q, k, v, np.tri(12, dtype=bool))
     for piece in range(1, 13):
         for start in range(0, 12, piece):
             end = min(start + piece, 12)
@@ -247,19 +248,23 @@ def packed_with_places(keys: bool = True, v: bool = False) -> str:
         return ref.attention(ref.rope(q, at), k, values, seen)
 
     def packed(x: Array, attend: Callable[..., Array] = ref.attention) -> Array:
-        mask = ref.packed_mask(documents, documents) & ref.causal_mask(12, 12)
+        mask = ref.packed_mask(documents, documents) & np.tri(12, dtype=bool)
         return stack.forward(x, layers, mask, attend)
 
     def alone(x: Array, attend: Callable[..., Array] = ref.attention) -> Array:
         each = [x[documents == one] for one in range(3)]
-        masks = [ref.causal_mask(n, n) for n in lengths]
+        masks = [np.tri(n, dtype=bool) for n in lengths]
         rows = [stack.forward(z, layers, m, attend) for z, m in zip(each, masks, strict=True)]
         return np.vstack(rows)
 
-    want = alone(x + waves[anew])
+    placed = x + waves[anew]
+    each = [placed[documents == one] for one in range(3)]
+    want = np.vstack([stack.in_loops(z, layers, np.tri(len(z), dtype=bool)) for z in each])
     least = np.abs(packed(x + waves) - want).max(axis=1)[3:].min()
     require(least > 0.1, f"added places move a row by {least:.2g} only")
-    require(near(packed(x + waves[anew]), want), "places counted anew: not as alone")
+    require(near(packed(placed), want), "places counted anew: not as alone")
+    loops = [plain.turned(z, t) for t, z in enumerate(x)]
+    require(near(ref.rope(x, waves), loops), f"turned, a row is {show(ref.rope(x, waves)[1])}")
     worst = np.abs(packed(x, turned) - alone(x, turned)).max()
     require(worst <= 1e-12, f"turned, a row is {worst:.2g} away from what it is alone")
     return (

@@ -6,8 +6,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from tformer import reference as ref
+from tformer.claims import plain
 
-__all__ = ["Layer", "forward", "jacobian", "late_attention", "random_layers", "sizes"]
+__all__ = ["Layer", "forward", "in_loops", "jacobian", "late_attention", "random_layers", "sizes"]
 
 Array = np.ndarray
 
@@ -44,6 +45,15 @@ def forward(
     attend = attend or ref.attention
     for layer in layers:
         x = x + attend(x @ layer.w_q, x @ layer.w_k, x @ layer.w_v, mask)
+        x = x + np.tanh(x @ layer.w_in) @ layer.w_out
+    return x
+
+
+def in_loops(x: Array, layers: Sequence[Layer], mask: Array, bias: Array | None = None) -> Array:
+    """Rows (T, d_model) through the layers, with attention by loops that the library has not."""
+    for layer in layers:
+        q, k, v = _project(x, layer)
+        x = x + plain.attention(q, k, v, mask, bias)
         x = x + np.tanh(x @ layer.w_in) @ layer.w_out
     return x
 

@@ -84,7 +84,7 @@ class Tally(np.ndarray):
 
 @claim(
     "prop-head-cost",
-    "exhaustive",
+    "numeric",
     mutants={
         "heads as wide as the model": {"narrow": False},
         "keys and values shared by all heads": {"groups": 1},
@@ -187,7 +187,7 @@ def _read_off(seed: int, silent: bool) -> None:
 
 @claim(
     "prop-sharing",
-    "exhaustive",
+    "numeric",
     mutants={
         "a table for each head": {"count": 0},
         "rank at most d_k": {"of_one": True},

@@ -13,6 +13,7 @@ from tformer import reference as ref
 from tformer.chapters.ch06 import slots
 from tformer.chapters.ch06.claims import random_layer
 from tformer.chapters.ch06.claims_veto import graded_nouns, subsets
+from tformer.claims import plain
 from tformer.claims.registry import claim, require
 from tformer.claims.tools import Array, identity, near, show
 from tformer.parameters import HeadParameters, leaves
@@ -121,7 +122,7 @@ def loophole(apart: float = 1.0, hears: float = 1.0) -> str:
 
 @claim(
     "prop-moments",
-    "exhaustive",
+    "numeric",
     mutants={
         "half the width": {"powers": 1},
         "one word too many": {"more": 1},
@@ -163,14 +164,14 @@ def head_biases(of: str = "k", masked: bool = False) -> str:
     for seed in range(30):
         rng = np.random.default_rng(seed)
         x_1 = np.concatenate([rng.standard_normal((5, 3)), np.ones((5, 1))], axis=1)
-        plain = random_layer(seed, 1, d_model=4)
-        w_q, w_k, w_v, w_o = (part.copy() for part in leaves(plain))
+        layer = random_layer(seed, 1, d_model=4)
+        w_q, w_k, w_v, w_o = (part.copy() for part in leaves(layer))
         (w_q if of == "q" else w_k)[0, -1] += rng.standard_normal(2)
         w_v[0, -1] += (added := rng.standard_normal(2))
         mask = rng.random((5, 5)) < 0.7
         mask[:, 0] = not masked
         mask[0] = mask[0] & (not masked)
-        before = ref.multi_head_attention(x_1, plain, mask=mask) + added @ w_o[0]
+        before = plain.heads(x_1, layer, mask) + added @ w_o[0]
         after = ref.multi_head_attention(x_1, HeadParameters(w_q, w_k, w_v, w_o), mask=mask)
         require(near(after, before, 1e-9), f"row 1 is {show(after[0])}, not {show(before[0])}")
     return "the scores for symbols; 30 masked heads with random biases within 1e-9"
@@ -191,6 +192,7 @@ def merging(sign: float = -1.0, values: float = 0.0) -> str:
         many = HeadParameters(w.w_q, np.repeat(w.w_k, 2, axis=0), copies, w.w_o)
         one, other = (ref.multi_head_attention(x, each) for each in (many, _merged(many)))
         require(near(one, other, 1e-9), f"row 1 is {show(one[0])} and {show(other[0])}")
+        require(near(one, plain.heads(x, many), 1e-9), f"row 1 is {show(one[0])}, not as in loops")
         w_q, w_k = np.stack([w.w_q[0], sign * w.w_q[0]]), np.stack([w.w_k[0], sign * w.w_k[0]])
         both = HeadParameters(w_q, w_k, many.w_v, w.w_o)
         before = ref.multi_head_weights(x, both)

@@ -292,7 +292,7 @@ def mixture_read(ratio: int = 2, normal: bool = True) -> str:
 
 @claim(
     "exm-who-whom",
-    "exhaustive",
+    "numeric",
     mutants={
         "softer queries": {"beta": 3.0},
         "one head for both": {"n_heads": 1},

@@ -10,6 +10,7 @@ from scipy.special import sici
 
 from tformer import reference as ref
 from tformer.chapters.ch07.claims import turn
+from tformer.claims import plain
 from tformer.claims.registry import claim, require
 from tformer.claims.tools import expectation, identity, near, row, show
 
@@ -118,6 +119,8 @@ def base_change(power: int = 1, narrowest: int = 4) -> str:
         place, times = np.array([8 * 37]), 8.0 ** (float(exponent) if d > 2 else 1.0)
         old = ref.sinusoidal(np.concatenate([place, place // 8]), d)
         new = ref.sinusoidal(place, d, base=10_000.0 * times)[0]
+        want = plain.waves([place[0] / 8], d)[0]
+        require(near(old[1], want), f"d = {d}: the waves are {show(old[1])}, not {show(want)}")
         says = f"d = {d}: the slowest hand at {show(new[-2:])}, not {show(old[1, -2:])}"
         require(near(new[-2:], old[1, -2:]), says)
         require(near(new[:2], old[0, :2]), f"d = {d}: the fastest hand at {show(new[:2])}")

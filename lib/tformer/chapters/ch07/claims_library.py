@@ -8,6 +8,7 @@ from itertools import product
 import numpy as np
 
 from tformer import reference as ref
+from tformer.claims import plain
 from tformer.claims.registry import claim, require
 from tformer.claims.tools import Array, near, show
 
@@ -120,7 +121,10 @@ def rope_vjp(back: bool = True) -> str:
                 passed = ref.rope(grad, waves, pairing=pairing)
             one, two = (ref.rope(x, waves, pairing=pairing) * grad).sum(), (x * passed).sum()
             require(near(one, two, 1e-10), f"{pairing}, {shape}: {one:.4f} and {two:.4f}")
-            require(near(ref.norm(passed), ref.norm(grad)), "a gradient has changed its length")
+            require(
+                near(ref.norm(passed), np.linalg.norm(grad, axis=-1)),
+                "a gradient has changed its length",
+            )
     return "eight cases: (x R)·g = x·(g passed back) within 1e-10, lengths within 1e-12"
 
 
@@ -131,21 +135,25 @@ def rope_vjp(back: bool = True) -> str:
     scope="three schemes, every place of 40",
 )
 def cache(known: bool = True) -> str:
-    """RoPE, ALiBi and relative bias, the last query of each text against the whole table."""
+    """RoPE, ALiBi and relative bias, the last query of each text against the whole in loops."""
     rng, n = np.random.default_rng(0), 40
     q, k, v = rng.standard_normal((3, n, 8))
     table = rng.standard_normal((1, 11))
-    whole_mask = ref.causal_mask(n, n)
+    far = np.arange(n) - np.arange(n)[:, None]
+    tables = {"ALiBi": -np.abs(far) / 2.0**8, "relative": table[0][np.clip(far, -5, 5) + 5]}
     waves = ref.sinusoidal(np.arange(n), 8)
     biases: dict[str, Callable[..., Array]] = {
         "ALiBi": lambda *sizes, **at: ref.alibi_bias(1, *sizes, **at)[0],
         "relative": lambda *sizes, **at: ref.relative_bias(table, *sizes, **at)[0],
     }
-    for name in ("RoPE", *biases):
+    for name in ("RoPE", "ALiBi", "relative"):
         turned = name == "RoPE"
-        queries, keys = (ref.rope(x, waves) if turned else x for x in (q, k))
-        bias = None if turned else biases[name](n, n)
-        whole = ref.attention(queries, keys, v, mask=whole_mask, bias=bias)
+        keys, (q_t, k_t) = ref.rope(k, waves) if turned else k, (q, k)
+        if turned:
+            q_t, k_t = (
+                np.array([plain.turned(x, t) for t, x in enumerate(rows)]) for rows in (q, k)
+            )
+        whole = plain.attention(q_t, k_t, v, np.tri(n, dtype=bool), tables.get(name))
         for t in range(n):
             offset = t if known else 0
             new = ref.rope(q[t : t + 1], waves[offset : offset + 1]) if turned else q[t : t + 1]

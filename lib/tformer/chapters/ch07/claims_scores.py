@@ -54,7 +54,7 @@ def alibi(factor: float = 1.0, places: int = 0) -> str:
 
 @claim(
     "thm-counting",
-    "exhaustive",
+    "numeric",
     mutants={
         "no mask": {"causal": False},
         "the second word is marked as well": {"marked": 2},
@@ -84,7 +84,7 @@ def counting(causal: bool = True, marked: int = 1, alike: bool = True) -> str:
 
 @claim(
     "prop-disperses",
-    "exhaustive",
+    "numeric",
     mutants={
         "half the spread": {"factor": 0.5},
         "hidden keys are counted": {"hidden": True},

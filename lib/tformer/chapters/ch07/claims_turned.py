@@ -8,6 +8,7 @@ import sympy as sp
 from tformer import reference as ref
 from tformer.chapters.ch07 import places
 from tformer.chapters.ch07.claims import LARGE, turn
+from tformer.claims import plain
 from tformer.claims.registry import claim, require
 from tformer.claims.tools import Array, identity, near, row, show
 from tformer.world import lexicon
@@ -44,7 +45,8 @@ def rope(key: int = 1) -> str:
                 line = np.diagonal(after, delta, axis1=-2, axis2=-1)
                 spread = np.ptp(line, axis=-1).max()
                 require(spread < 1e-10, f"{pairing}, d = {d}: scores {-delta} back: {spread:.3f}")
-            require(near(ref.norm(turned(q, places_, pairing)), ref.norm(q), 1e-12), "norms")
+            lengths = np.linalg.norm(q, axis=-1)
+            require(near(ref.norm(turned(q, places_, pairing)), lengths, 1e-12), "norms")
     return (
         f"symbol by symbol for d ≤ {2 * half}, any frequencies and places; the library at 63 "
         "places, two pairings, three widths: one score for each of 125 distances, within 1e-10"
@@ -111,6 +113,12 @@ def pairings(keys: bool = True, inverse: bool = False) -> str:
         one = turned(x @ w_q, place) @ turned(x @ w_k, place).mT
         q, k = x @ w_q[:, order], x @ (w_k[:, order] if keys else w_k)
         two = turned(q, place, "half") @ turned(k, place, "half").mT
+        loops = [
+            np.array([plain.turned(y, t) for t, y in enumerate(rows)])
+            for rows in (x[0] @ w_q, x[0] @ w_k)
+        ]
+        gap = abs(one[0] - loops[0] @ loops[1].T).max()
+        require(gap < 1e-11 * abs(one).max(), f"d = {d}: {gap:.3f} from the scores in loops")
         gap = abs(one - two).max()
         require(gap < 1e-11 * abs(one).max(), f"d = {d}: scores differ by up to {gap:.3f}")
     return "ΠᵀRΠ for symbols, d ≤ 8; scores from converted matrices, d up to 64, within 1e-11"

@@ -149,7 +149,7 @@ def _over_rms(x: Array) -> Array:
 
 @claim(
     "exm-two-numbers",
-    "exhaustive",
+    "numeric",
     mutants={
         "three numbers": {"width": 3},
         "equal numbers too": {"equal": True},

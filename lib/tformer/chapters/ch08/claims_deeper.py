@@ -16,7 +16,7 @@ from tformer.parameters import NormParameters
 
 @claim(
     "prop-one-layer-back",
-    "exhaustive",
+    "numeric",
     mutants={
         "the whole gradient, none along the vector": {"along": 0.0},
         "not divided by the mean square": {"divided": False},

@@ -14,7 +14,7 @@ from tformer.claims.tools import Array, grid, near, show, simplex_grid
 
 @claim(
     "thm-variance",
-    "exhaustive",
+    "numeric",
     mutants={
         "pre-norm grows by a factor": {"pre_adds": False},
         "entries with a mean": {"mean": 0.5},
@@ -53,7 +53,7 @@ def _rms(x: Array) -> Array:
 
 @claim(
     "thm-melt",
-    "exhaustive",
+    "numeric",
     mutants={
         "twice as fast": {"speed": 2},
         "the largest weight in the place of the least": {"least": np.max},

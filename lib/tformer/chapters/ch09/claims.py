@@ -149,7 +149,7 @@ def place_or_cargo(threshold: float = 1.0, heads: int = 2) -> str:
 
 @claim(
     "thm-each-word",
-    "exhaustive",
+    "numeric",
     mutants={
         "attention between two layers": {"attends": True},
         "the norm is taken over the words": {"over_words": True},

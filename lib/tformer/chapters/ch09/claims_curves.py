@@ -14,15 +14,21 @@ from tformer import reference as ref
 from tformer.chapters.ch09 import folds, measured
 from tformer.chapters.ch09.claims import random_layer
 from tformer.claims.registry import claim, require
-from tformer.claims.tools import identity, near
+from tformer.claims.tools import identity, near, profiled
 from tformer.configuration import Configuration
-from tformer.models.sizes import Sizes, count_parameters
-from tformer.parameters import FeedForwardParameters, NormParameters
+from tformer.models.sizes import Sizes, initialise
+from tformer.parameters import (
+    BlockParameters,
+    FeedForwardParameters,
+    NormParameters,
+    leaves,
+    tree_map,
+)
 
 
 @claim(
     "exm-tanh-form",
-    "exhaustive",
+    "empirical",
     mutants={
         "another weight of the cube": {"cubic": 0.044},
         "the largest error is below 0.0004": {"most": 0.0004},
@@ -87,40 +93,51 @@ def tanh_form(
 
 @claim(
     "prop-share",
-    "symbolic",
+    "numeric",
     mutants={
         "gates are for nothing": {"matrices": 2},
         "d_ff = 3 d": {"ratio": 3},
         "a word's share of attention is left out": {"tables": 0},
+        "they meet at T = d": {"even": 1},
     },
-    scope="symbols; 48 models by counting arrays",
+    scope="12 blocks made, their entries counted; PyTorch's counter",
 )
-def share(matrices: int = 3, ratio: int = 4, tables: int = 4) -> str:
-    """Parameters by the library's own count, multiply–adds for symbols."""
-    tried = 0
-    for d, h, kv, gated in product((8, 16, 24), (1, 2), (1, 2), (False, True)):
-        for n_layers in (1, 3):
-            base = Sizes(n_vocab=7, d_model=d, n_layers=n_layers, n_heads=2 * h, d_ff=1)
-            base = Sizes(**{**vars(base), "n_groups": h * kv, "gated": gated, "biased": False})
-            wider = Sizes(**{**vars(base), "d_ff": 1 + d})
-            more = count_parameters(wider, _LLAMA) - count_parameters(base, _LLAMA)
-            want = n_layers * (matrices if gated else 2) * d * d
-            require(more == want, f"d hidden units more, d = {d}: {more} parameters, not {want}")
-            tried += 1
-    d, n, f = sp.symbols("d T f", positive=True)
-    attention, feed = 4 * d**2, 2 * d * f
-    part = sp.simplify((feed / (attention + feed)).subs(f, ratio * d))
-    identity(part, sp.Rational(2, 3), "the share of the feed-forward layer")
-    gates = matrices * d * f
-    width = sp.solve(sp.Eq(gates, 8 * d**2), f)[0]
-    identity(width, sp.Rational(8, 3) * d, "the width with gates")
-    flops = {"feed": 2 * 8 * d**2, "attention": 2 * 4 * d**2 + tables * n * d}
-    even = sp.solve(sp.Eq(flops["feed"], flops["attention"]), n)
-    require(bool(even), f"attention costs {flops['attention']} for all T, the layer 16 d²")
-    identity(even[0], 2 * d, "the length at which attention costs as much")
+def share(matrices: int = 3, ratio: int = 4, tables: int = 4, even: int = 2) -> str:
+    """Entries of the arrays of blocks that are made; operations as PyTorch counts them."""
+    for d, h, gated in product((6, 12, 24), (1, 3), (False, True)):
+        width = 8 * d // 3 if gated else ratio * d
+        sizes = Sizes(7, d, 1, h, width, biased=False, gated=gated)
+        (block,) = initialise(sizes, _LLAMA, np.random.default_rng(0)).blocks
+        attention, layer = (
+            sum(x.size for x in leaves(part)) for part in (block.heads, block.feed_forward)
+        )
+        said = f"d = {d}, d_ff = {width}: {layer} entries of {attention + layer}"
+        require(layer == (matrices if gated else 2) * d * width, said)
+        require(3 * layer == 2 * (attention + layer), said)
+        for n_words in (1, d, even * d):
+            took, looked = _operations(block, d, n_words)
+            require(took == n_words * 16 * d * d, f"d = {d}: {took} operations in the layer")
+            want = n_words * (8 * d * d + tables * n_words * d)
+            require(looked == want, f"d = {d}, T = {n_words}: {looked} in attention, not {want}")
+            said = f"d = {d}, T = {n_words}: {took} in the layer, {looked} in attention"
+            require((took == looked) == (n_words == even * d), said)
     return (
-        f"d_model hidden units more make 2 d², or 3 d² with gates, more parameters a layer in "
-        f"{tried} models; 8 d² of 12 d² are 2/3; 3 d · 8d/3 = 8 d²; FLOPs meet at T = 2d"
+        "the entries of 12 blocks: 2/3 of them in the layer, with gates and 8d/3 hidden units too; "
+        "operations counted while the blocks run: as many in attention at T = 2d, at no other T "
+        "tried"
+    )
+
+
+def _operations(block: BlockParameters, d: int, n_words: int) -> tuple[int, int]:
+    """What PyTorch counts in the layer and in attention, for all words together."""
+    import torch
+
+    from tformer import fast
+
+    p, x = tree_map(torch.from_numpy, block), torch.ones(n_words, d, dtype=torch.float64)
+    return (
+        profiled(lambda: fast.feed_forward(x, p.feed_forward, _LLAMA)),
+        profiled(lambda: fast.multi_head_attention(x, p.heads)),
     )
 
 
@@ -129,7 +146,7 @@ _LLAMA = Configuration(norm="rms", activation="silu", positions="rope")
 
 @claim(
     "thm-folds",
-    "exhaustive",
+    "numeric",
     mutants={
         "every pattern of units occurs": {"patterns": True},
         "without biases the number is the same": {"biased": False},

@@ -14,7 +14,7 @@ from tformer.claims.registry import claim, require
 
 @claim(
     "prop-more-dimensions",
-    "exhaustive",
+    "numeric",
     mutants={
         "all patterns in every width": {"all_patterns": True},
         "one dimension less": {"less": 1},

@@ -22,7 +22,7 @@ LLAMA = Configuration(norm="rms", activation="silu", positions="rope")
 
 @claim(
     "prop-bill",
-    "exhaustive",
+    "numeric",
     mutants={
         "norms have no parameters": {"small": 9},
         "the unembedding is counted again": {"tables": 2},
@@ -73,7 +73,7 @@ def _profiled(model: ModelParameters, words: int) -> int:
 
 @claim(
     "thm-start",
-    "exhaustive",
+    "numeric",
     mutants={
         "not narrowed": {"narrow": False},
         "narrowed by the number, not its root": {"root": False},
@@ -115,23 +115,25 @@ def start(narrow: bool = True, root: bool = True, bound: float = 2.0) -> str:
         "an unembedding of its own": {"tied": False},
         "vectors of different lengths": {"one_length": False},
         "the blocks write": {"silent": False},
+        "without a norm at the end": {"last": False},
     },
-    scope="20 stacks of two silent blocks, 3 to 30 words",
+    scope="40 stacks of two silent blocks, 3 to 30 words, d = 4 and 6",
 )
-def tied(tied: bool = True, one_length: bool = True, silent: bool = True) -> str:
-    """Logits of every word as the last, through the library's decoder."""
+def tied(tied: bool = True, one_length: bool = True, silent: bool = True, last: bool = True) -> str:
+    """Logits of every word as the last, through the library's decoder; no length is √d."""
     c = Configuration(norm="rms", eps=1e-30, positions="none")
-    for seed, n in product(range(5), (3, 8, 15, 30)):
+    for seed, n, d in product(range(5), (3, 8, 15, 30), (4, 6)):
         rng = np.random.default_rng(seed)
-        sizes = Sizes(n, 4, 2, 2, 8, biased=False, tied=tied)
+        sizes = Sizes(n, d, 2, 2, 8, biased=False, tied=tied)
         model = initialise(sizes, c, rng, std=1.0)
-        e = rng.standard_normal((n, 4))
+        e = rng.standard_normal((n, d))
         lengths = np.linalg.norm(e, axis=1, keepdims=True)
-        e = 2 * e / lengths if one_length else e * np.linspace(0.2, 2, n)[:, None]
+        e = 0.7 * e / lengths if one_length else e * np.linspace(0.2, 2, n)[:, None]
         blocks = tuple(_silent(block) if silent else block for block in model.blocks)
-        model = replace(model, embedding=e, blocks=blocks)
+        norm = model.norm if last else None
+        model = replace(model, embedding=e, blocks=blocks, norm=norm)
         z = ref.decoder(np.arange(n)[:, None], model, c)[:, 0]
-        want = 2 * e @ e.T / np.linalg.norm(e, axis=1, keepdims=True)
+        want = d**0.5 * e @ e.T / np.linalg.norm(e, axis=1, keepdims=True)
         require(near(z, want, 1e-9), f"{n} words, after the first: {show(z[0][:3])}")
         says = z.argmax(axis=1)
         require(bool((says == np.arange(n)).all()), f"{n} words: {says.tolist()[:5]} come next")

@@ -6,13 +6,15 @@ import math
 from dataclasses import replace
 from fractions import Fraction
 from itertools import product
+from typing import Any
 
 import numpy as np
 
 from tformer import reference as ref
 from tformer.chapters.ch11 import counts, forms, tasks
+from tformer.claims import plain
 from tformer.claims.registry import claim, require
-from tformer.claims.tools import near, profiled
+from tformer.claims.tools import near, profiled, stirred
 from tformer.configuration import Configuration
 from tformer.models.sizes import Sizes, initialise
 from tformer.parameters import EncoderDecoderParameters, ModelParameters, tree_map
@@ -52,7 +54,7 @@ def best_guess(
         by_hand += total * shares[-1]
     require(by_hand / len(tasks.ALL) == share, f"{by_hand / len(tasks.ALL)} by hand")
     rows = tasks.ALL.tokens()[:, : tasks.READ]
-    p = forms.model(0, n_vocab=len(tasks.ALL.words))
+    p = stirred(forms.model(0, n_vocab=len(tasks.ALL.words)))
     seen: dict[tuple[int, ...], np.ndarray] = {}
     for row, z in zip(rows, ref.decoder(rows, p, forms.PLAIN)[:, tasks.IT], strict=True):
         first = seen.setdefault(tuple(row[: tasks.IT + 1]), z)
@@ -66,16 +68,20 @@ def best_guess(
 
 @claim(
     "prop-lessons",
-    "exhaustive",
+    "numeric",
     mutants={
         "each hidden word teaches all words": {"per_hidden": 2},
         "a pass always has a lesson": {"none": 0},
         "the last word of a decoder teaches nothing": {"lost": 1},
+        "an encoder is judged at every word": {"all_words": True},
     },
-    scope="up to 8 words, every set of hidden words; gradients",
+    scope="all sets of hidden words, T ≤ 8; passes of 1 to 5 words",
 )
-def lessons(per_hidden: int = 1, none: int = 1, lost: int = 0) -> str:
-    """Every set of hidden words with its chance; rows of logits that get a gradient."""
+def lessons(per_hidden: int = 1, none: int = 1, lost: int = 0, all_words: bool = False) -> str:
+    """Every set of hidden words with its chance; then passes of each architecture.
+
+    A pass can be judged at a vector whose logits do not move with the word that is asked of it.
+    """
     share = Fraction(3, 20)
     for n in range(1, 9):
         mean, empty = Fraction(0), Fraction(0)
@@ -85,21 +91,45 @@ def lessons(per_hidden: int = 1, none: int = 1, lost: int = 0) -> str:
             empty += chance * (not any(hidden))
         require(mean == per_hidden * share * n, f"{n} words: {mean} lessons in the mean")
         require(empty == none * (1 - share) ** n, f"{n} words: no lesson with chance {empty}")
-    rng = np.random.default_rng(0)
-    for n in range(1, 7):
-        z, words = rng.standard_normal((n, 5)), rng.integers(0, 5, n)
+    for n in range(1, 6):
+        found = _judged(n, "decoder")
+        require(found == n - lost, f"a decoder's pass over {n} words has {found} lessons")
+        found = _judged(n, "pair")
+        require(found == n, f"a pair's pass with a target of {n} words has {found} lessons")
         for hidden in product((False, True), repeat=n):
-            asked = np.where(hidden, words, -1)
-            grad = ref.cross_entropy_vjp(z, asked, np.ones(n))
-            taught = int((grad != 0).any(axis=1).sum())
-            require(taught == sum(hidden), f"{n} words, {sum(hidden)} hidden: {taught} rows")
-        taught = int((ref.cross_entropy_vjp(z, words, np.ones(n)) != 0).any(axis=1).sum())
-        require(taught == n - lost, f"a decoder's pass over {n} words has {taught} lessons")
+            found = _judged(n, "encoder", hidden)
+            want = n if all_words else sum(hidden)
+            require(found == want, f"{n} words, {sum(hidden)} hidden: {found} lessons, not {want}")
     return (
         "with a share of 3/20 hidden, all sets of up to 8 words have 3/20 of T lessons in the mean "
-        "and none with chance (17/20)^T; as many rows of logits get a gradient as words are asked "
-        "for, all sets of up to 6"
+        "and none with chance (17/20)^T; passes over up to 5 words can be judged at so many "
+        "vectors, and at others the logits have the gradient 0"
     )
+
+
+def _judged(n: int, form: str, hidden: tuple[bool, ...] = ()) -> int:
+    """At how many vectors a pass does not see the word it is asked for; what is asked is learnt."""
+    p, blank, start = stirred(forms.model(n)), 11, 10
+    both, source = stirred(forms.pair(n)), np.array([4, 2, 7])
+    text = np.random.default_rng(n).integers(0, 9, n + 1)
+
+    def run(text: np.ndarray) -> np.ndarray:
+        if form == "decoder":
+            return ref.decoder(text[:n], p, forms.PLAIN)
+        if form == "pair":
+            target = np.array([start, *text[: n - 1]])
+            return ref.encoder_decoder(source, target, both, forms.PLAIN)
+        return ref.unembed(ref.encoder(np.where(hidden, blank, text[:n]), p, forms.PLAIN), p)
+
+    z, asked, unseen = run(text), text[1:] if form == "decoder" else text[:n], np.zeros(n, bool)
+    for t in range(n):
+        other = text.copy()
+        other[t + (form == "decoder")] = 9
+        unseen[t] = bool((run(other)[t] == z[t]).all())
+    grad = ref.cross_entropy_vjp(z, np.where(unseen, asked, -1), np.ones(n))
+    want = unseen[:, None] * (plain.softmax(z) - (np.arange(z.shape[1]) == asked[:, None]))
+    require(near(grad, want), f"{form}, {n} words: other gradients than shares less what came")
+    return int(unseen.sum())
 
 
 @claim(
@@ -121,14 +151,18 @@ def bill(
     c, sizes = Configuration(positions="rope"), Sizes(11, 8, 2, 2, 16)
     rng = np.random.default_rng(0)
     p, encoder, crossed = (
-        initialise(replace(sizes, crossed=two), c, rng, std=0.5) for two in (False, False, True)
+        stirred(initialise(replace(sizes, crossed=two), c, rng, std=0.5))
+        for two in (False, False, True)
     )
     pair = EncoderDecoderParameters(encoder, crossed)
     for s in range(1, 7):
         words = np.random.default_rng(s).integers(0, 10, s)
         for one in (p, pair):
             fast_way, slow_way = (list(counts.writing(one, c, words, 6, x)) for x in (True, False))
-            require([w for w, _ in fast_way] == [w for w, _ in slow_way], f"S = {s}: other words")
+            first = [word for word, _ in fast_way]
+            require(first == [w for w, _ in slow_way], f"S = {s}: other words without a cache")
+            said = f"S = {s}: {first}, and by PyTorch other words"
+            require(first == _written(one, c, words, 6), said)
         stated = {
             "encoder": lambda n, s=s: n * s * anew + n * (n - 1) // 2 + n * blank,
             "decoder": lambda n, s=s: s + n - 1,
@@ -143,16 +177,32 @@ def bill(
             for n, rows in enumerate(np.cumsum([took for _, took in found]), 1):
                 said = f"{form}, S = {s}, n = {n}: {rows} vectors, not {stated[form](n)}"
                 require(rows == stated[form](n) == counts.rows_to_write(form, s, n), said)
-    for form, (s, n) in product(("encoder", "decoder"), ((3, 4), (6, 2), (1, 1))):
-        got, want = _operations(form, p, c, s, n), counts.flops_to_write(form, sizes, s, n)
-        if not looks and form == "decoder":
+    for one, (s, n) in product(("encoder", "decoder"), ((3, 4), (6, 2), (1, 1))):
+        got, want = _operations(one, p, c, s, n), counts.flops_to_write(one, sizes, s, n)
+        if not looks and one == "decoder":
             want -= 4 * 8 * 2 * sum(range(s, s + n - 1))
-        require(got == want, f"{form}, S = {s}, n = {n}: {got} operations, not {want}")
+        require(got == want, f"{one}, S = {s}, n = {n}: {got} operations, not {want}")
     return (
         "S, n ≤ 6: nS + n(n + 1)/2, S + n − 1 and S + n vectors, counted while writing; the same "
         "words with a cache and without; operations as the formula says by PyTorch's counter, "
         "three sizes"
     )
+
+
+def _written(model: Any, c: Configuration, words: np.ndarray, n: int) -> list[int]:
+    """The likeliest words by PyTorch, each from a full pass over all before it."""
+    import torch
+
+    from tformer import fast
+
+    p, given, found = tree_map(torch.from_numpy, model), torch.from_numpy(words), []
+    two = isinstance(model, EncoderDecoderParameters)
+    text = torch.zeros(1, dtype=torch.long) if two else given
+    for _ in range(n):
+        z = fast.encoder_decoder(given, text, p, c) if two else fast.decoder(text, p, c)
+        found.append(int(z[-1].argmax()))
+        text = torch.cat([text, z[-1].argmax()[None]])
+    return found
 
 
 def _operations(form: str, p: ModelParameters, c: Configuration, s: int, n: int) -> int:
@@ -181,7 +231,7 @@ def _operations(form: str, p: ModelParameters, c: Configuration, s: int, n: int)
 
 @claim(
     "exm-three-tasks",
-    "exhaustive",
+    "empirical",
     mutants={
         "a decoder knows at “it”": {"at_it": 1.0},
         "an encoder without a mask can write": {"writes": 1.0},

@@ -93,7 +93,7 @@ def order(forwards: str = "there", less: int = 0) -> str:
 
 @claim(
     "prop-groups",
-    "exhaustive",
+    "numeric",
     mutants={
         "groups of one are best to any depth": {"deepest": 100},
         "without the factor": {"factor": 1.0},

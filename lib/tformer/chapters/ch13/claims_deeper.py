@@ -18,7 +18,7 @@ from tformer.claims.tools import near
 
 @claim(
     "thm-code",
-    "exhaustive",
+    "numeric",
     mutants={
         "one bit less will do": {"spare": 0},
         "a file is at most one bit longer": {"above": 1},
@@ -58,7 +58,7 @@ def code(spare: int = 1, above: int = 2, apart: bool = True) -> str:
 
 @claim(
     "thm-own-text",
-    "exhaustive",
+    "numeric",
     mutants={
         "on its own texts it has the least loss": {"below": False},
         "it is chosen before the texts are drawn": {"fitted": False},
@@ -90,7 +90,7 @@ def own_text(below: bool = True, fitted: bool = True, others: bool = True) -> st
 
 @claim(
     "prop-plug-in",
-    "exhaustive",
+    "numeric",
     mutants={
         "half the bound": {"times": 0.5},
         "the divergence the other way round": {"turned": True},

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -172,7 +173,7 @@ def shortened(g: np.ndarray, most: float = 1.0) -> np.ndarray:
 
 @claim(
     "prop-lost",
-    "exhaustive",
+    "numeric",
     mutants={
         "lost only below a quarter of that": {"lost": 0.25, "kept": 0.25},
         "lost up to twice that": {"lost": 2.0},
@@ -213,12 +214,13 @@ def lost(lost: float = 1.0, kept: float = 1.0) -> str:
     mutants={
         "a mean of the parts' means": {"by_parts": True},
         "batches from one stream of draws": {"streamed": True},
-        "moments begin anew": {"forgotten": True},
+        "moments begin anew": {"forgotten": "moments"},
+        "the scale of the loss begins anew": {"forgotten": "scale"},
     },
-    scope="24 steps; 1, 2 and 7 parts; stopped at 2 places; bits",
+    scope="24 steps; 1, 2 and 7 parts; stopped at 2 places; float16",
 )
-def one_curve(by_parts: bool = False, streamed: bool = False, forgotten: bool = False) -> str:
-    """The library's loop: whole, in parts, and stopped and gone on with."""
+def one_curve(by_parts: bool = False, streamed: bool = False, forgotten: str = "") -> str:
+    """The library's loop: whole, in parts, and stopped and gone on with; in sixteen bits too."""
     import tempfile
 
     from tformer.chapters.ch14 import curve
@@ -229,9 +231,16 @@ def one_curve(by_parts: bool = False, streamed: bool = False, forgotten: bool = 
         got = curve.by_means(parts) if by_parts else curve.losses(recipe)
         off = float(np.abs(np.subtract(got, whole)).max())
         require(off < 1e-9, f"in {parts} parts the losses differ by {off:.3g}")
-    for stop in (5, 23):
+    for recipe, stop in product((curve.RECIPE, curve.HALF), (5, 23)):
+        want = curve.losses(recipe)
         with tempfile.TemporaryDirectory() as folder:
-            got = curve.resumed(folder, stop, streamed, forgotten)
-        off = float(np.abs(np.subtract(got, whole)).max())
-        require(off == 0, f"stopped after step {stop} the losses differ by {off:.3g}")
-    return "parts agree within 1e-9; two trainings that were stopped end the same, to the last bit"
+            got = curve.resumed(folder, stop, streamed, forgotten, recipe)
+            halved = recipe is curve.RECIPE or forgotten or curve.scale(folder) < 2**16
+        require(halved, "in 24 steps of sixteen bits no scaled gradient overflows")
+        off = float(np.abs(np.subtract(got, want)).max())
+        said = f"{recipe.precision}, stopped after step {stop}: the losses differ by {off:.3g}"
+        require(off == 0, said)
+    return (
+        "parts agree within 1e-9; trainings that were stopped end the same, to the last bit, in "
+        "sixteen bits too, where steps are left out and the scale is halved"
+    )

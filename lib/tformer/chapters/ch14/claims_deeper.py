@@ -144,7 +144,7 @@ def smoothing(pulled: bool = True, cost: float = 1.911) -> str:
 
 @claim(
     "exm-start",
-    "numeric",
+    "empirical",
     mutants={
         "any size will do": {"worst": 18.0},
         "the usual size is the best": {"best": 0.02},
@@ -174,7 +174,7 @@ def _rows(std: float) -> list[list[float]]:
 
 @claim(
     "exm-recipe",
-    "numeric",
+    "empirical",
     mutants={
         "a warm-up has a length of its own": {"learnt": 12.0},
         "the peak depends on the width alone": {"peak": 32**-0.5},

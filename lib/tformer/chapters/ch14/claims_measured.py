@@ -13,7 +13,7 @@ from tformer.claims.tools import near
 
 @claim(
     "exm-steps",
-    "numeric",
+    "empirical",
     mutants={
         "the name is found early": {"stands": 200},
         "to know the cure is to know the patient": {"left": 0.0},
@@ -54,7 +54,7 @@ def ends(**differs: Any) -> np.ndarray:
 
 @claim(
     "exm-warmup",
-    "numeric",
+    "empirical",
     mutants={
         "warm-up always helps": {"even": ()},
         "moments that have settled do as well": {"settled": 1.0},
@@ -91,7 +91,7 @@ def warmup(
 
 @claim(
     "exm-underflow",
-    "numeric",
+    "empirical",
     mutants={
         "what vanishes is half of the gradient": {"length": 0.5},
         "no scale is too large": {"over": 28},

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -18,17 +19,21 @@ from tformer.parameters import tree_map
 from tformer.training import Recipe, train
 from tformer.training.checkpoints import Folder
 
-__all__ = ["RECIPE", "batch", "by_means", "losses", "module", "resumed"]
+__all__ = ["HALF", "RECIPE", "batch", "by_means", "losses", "module", "resumed"]
 
 RECIPE = Recipe(24, 0.01, warmup=4)
+HALF = replace(RECIPE, precision="float16")
+"""In sixteen bits: one text a batch, and parameters so large that scaled gradients overflow."""
 GPT = Configuration(activation="gelu_tanh")
 SIZES = Sizes(11, 8, 2, 2, 16, n_positions=9)
 
 
-def module() -> Any:
-    """A model of two blocks, in float64, that always begins alike."""
-    drawn = initialise(SIZES, GPT, np.random.default_rng(0), 0.2)
-    return fast.Module(fast.decoder, tree_map(torch.from_numpy, drawn), configuration=GPT)
+def module(recipe: Recipe = RECIPE) -> Any:
+    """A model of two blocks that always begins alike: in float64, or float32 for sixteen bits."""
+    half = recipe.precision == "float16"
+    drawn = initialise(SIZES, GPT, np.random.default_rng(0), 1.0 if half else 0.2)
+    made = fast.Module(fast.decoder, tree_map(torch.from_numpy, drawn), configuration=GPT)
+    return made.float() if half else made
 
 
 def batch(step: int, rng: np.random.Generator | None = None) -> tuple[np.ndarray, ...]:
@@ -40,9 +45,15 @@ def batch(step: int, rng: np.random.Generator | None = None) -> tuple[np.ndarray
     return next_tokens(tokens)
 
 
+def alone(step: int, rng: np.random.Generator | None = None) -> tuple[np.ndarray, ...]:
+    """The first text of the batch."""
+    return tuple(x[:1] for x in batch(step, rng))
+
+
 def losses(recipe: Recipe) -> list[float]:
     """The curve."""
-    return [made.loss for made in train(module(), batch, recipe)]
+    texts = alone if recipe.precision == "float16" else batch
+    return [made.loss for made in train(module(recipe), texts, recipe)]
 
 
 def by_means(parts: int) -> list[float]:
@@ -61,7 +72,11 @@ def by_means(parts: int) -> list[float]:
 
 
 def resumed(
-    folder: Path | str, stop: int, streamed: bool = False, forgotten: bool = False
+    folder: Path | str,
+    stop: int,
+    streamed: bool = False,
+    forgotten: str = "",
+    recipe: Recipe = RECIPE,
 ) -> list[float]:
     """The curve of a training that is stopped after a step, and gone on with as by a new process.
 
@@ -72,27 +87,39 @@ def resumed(
     stop : int
     streamed : bool
         Whether batches come from one generator, which begins anew with the process.
-    forgotten : bool
-        Whether the moments are lost, and Adam begins anew.
+    forgotten : str
+        "moments", if they are lost and Adam begins anew; "scale", if that of the loss is.
+    recipe : Recipe
+        `RECIPE` or `HALF`.
     """
     found: dict[int, float] = {}
-    for last in (stop, RECIPE.steps):
+    texts = alone if recipe.precision == "float16" else batch
+    for last in (stop, recipe.steps):
         rng = np.random.default_rng(14) if streamed else None
-        for made in train(module(), partial(batch, rng=rng), RECIPE, folder, every=4):
+        for made in train(module(recipe), partial(texts, rng=rng), recipe, folder, every=4):
             found[made.step] = made.loss
             if made.step == last:
                 break
         if forgotten:
-            _forget(Path(folder))
+            _forget(Folder(Path(folder), recipe), forgotten)
     return [found[step] for step in sorted(found)]
 
 
-def _forget(place: Path) -> None:
-    """Set the moments of a checkpoint to 0, and the steps that Adam counts."""
-    folder = Folder(place, RECIPE)
-    if (found := folder.load()) is not None:
-        lost = (".exp_avg", "optimiser.step.")
-        tensors = {
-            k: 0 * x if any(part in k for part in lost) else x for k, x in found.tensors.items()
-        }
-        folder.save(found.step, tensors)
+def scale(folder: Path | str) -> float:
+    """The scale of the loss in the checkpoint of a training in sixteen bits."""
+    found = Folder(Path(folder), HALF).load()
+    return float("nan") if found is None else float(found.tensors["scaler.scale"])
+
+
+def _forget(folder: Folder, what: str) -> None:
+    """Set the moments of a checkpoint to 0, and the steps that Adam counts; or the first scale."""
+    if (found := folder.load()) is None:
+        return
+    first = torch.amp.GradScaler("cpu").get_scale()
+
+    def changed(name: str, x: Any) -> Any:
+        if what == "scale":
+            return 0 * x + first if name == "scaler.scale" else x
+        return 0 * x if ".exp_avg" in name or "optimiser.step." in name else x
+
+    folder.save(found.step, {name: changed(name, x) for name, x in found.tensors.items()})

@@ -276,15 +276,14 @@ def curves() -> Figure:
 
     figure, ax = panel(4.8, 2.6)
     t = np.arange(1, curve.RECIPE.steps + 1)
-    for name, color, forgets in (
-        ("all is kept", QUERY, {}),
-        ("averages forgotten", KEY, {"forgotten": True}),
-        ("batches from one stream", WEIGHT, {"streamed": True}),
+    for name, color, streamed, forgotten in (
+        ("all is kept", QUERY, False, ""),
+        ("averages forgotten", KEY, False, "moments"),
+        ("batches from one stream", WEIGHT, True, ""),
     ):
-        streamed = {"streamed": "streamed" in forgets}
         with TemporaryDirectory() as one, TemporaryDirectory() as two:
-            whole = curve.resumed(one, curve.RECIPE.steps, **streamed)
-            again = curve.resumed(two, 12, **forgets)
+            whole = curve.resumed(one, curve.RECIPE.steps, streamed)
+            again = curve.resumed(two, 12, streamed, forgotten)
         ax.plot(t, np.subtract(again, whole), color=color, linewidth=1.5, label=name)
     ax.axvline(12.5, color=QUIET, linestyle=":")
     ax.set(xlabel="step", ylabel="loss, killed less whole", ylim=(-0.2, 0.35))

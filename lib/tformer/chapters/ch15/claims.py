@@ -10,6 +10,7 @@ import sympy as sp
 
 from tformer import reference as ref
 from tformer.chapters.ch15 import writing
+from tformer.claims import plain
 from tformer.claims.registry import claim, require
 from tformer.claims.tools import identity, near, show, weights
 from tformer.claims.tools import row as symbols
@@ -19,7 +20,7 @@ from tformer.storyteller import load
 
 @claim(
     "exm-not-likeliest",
-    "exhaustive",
+    "empirical",
     mutants={
         "the likeliest word each time is enough": {"found_by": 1},
         "two texts at a time are enough": {"found_by": 2},
@@ -62,7 +63,7 @@ def _probability(begin: str, words: tuple[int, ...]) -> float:
 
 @claim(
     "prop-beam",
-    "exhaustive",
+    "numeric",
     mutants={
         "a text fewer is enough": {"fewer": 1},
         "two texts are more than greedy": {"greedy": 2},
@@ -185,7 +186,7 @@ def never_tired(half: float = 1 / 3, p: float = 0.5, even: bool = False) -> str:
 
 @claim(
     "thm-cuts",
-    "exhaustive",
+    "numeric",
     mutants={
         "the word that reaches p goes": {"crossing": False},
         "half of what is cut is the distance": {"factor": 0.5},
@@ -219,7 +220,8 @@ def cuts(crossing: bool = True, factor: float = 1.0, worst: bool = False) -> str
             near_ = [distance[tuple(x)] for x in every if len(x) == k]
             least = (max if worst else min)(near_)
             require(len(kept) == k, f"row {seed}: top-k keeps {len(kept)} words, not {k}")
-            got = distance[tuple(kept)]
+            cut = plain.softmax(ref.top_k(z, k))
+            got = float(np.abs(p - cut).sum() / 2)
             require(near(got, least, 1e-12), f"row {seed}, k = {k}: {got:.4f}, not {least:.4f}")
     return f"{sets} sets; no smaller one reaches p, and none of k words is nearer"
 

@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
 from tformer.models import speculative as library
 
-__all__ = ["DRAFT", "TARGET", "accepted", "counts", "lengths", "mistaken", "rows_of", "split"]
+__all__ = ["DRAFT", "TARGET", "accepted", "counts", "lengths", "mistaken", "rows_of"]
 
 TARGET = np.array([0.5, 0.25, 0.15, 0.1])
 DRAFT = np.array([0.25, 0.25, 0.1, 0.4])
 """Rows of four words: what the large model gives, and what the small one proposes."""
-Row = list[Fraction]
 
 
 def rows_of(p: np.ndarray) -> Any:
@@ -26,14 +24,6 @@ def rows_of(p: np.ndarray) -> Any:
 def accepted(p: Any, q: Any) -> Any:
     """How likely a proposed word is accepted: the sum of the smaller of both probabilities."""
     return sum(min(a, b) for a, b in zip(p, q, strict=True))
-
-
-def split(p: Row, q: Row) -> tuple[Row, Row]:
-    """How likely each word is to be written as it was proposed, and in place of one rejected."""
-    kept = [b * min(Fraction(1), a / b) if b else Fraction(0) for a, b in zip(p, q, strict=True)]
-    rest = [max(a - b, Fraction(0)) for a, b in zip(p, q, strict=True)]
-    rejected, whole = 1 - sum(kept), sum(rest)
-    return kept, [rejected * r / whole if whole else Fraction(0) for r in rest]
 
 
 def counts(n: int, seed: int, write: Callable[..., Any] = library.speculative) -> np.ndarray:

@@ -11,6 +11,7 @@ from tformer import reference as ref
 from tformer.chapters.ch17 import circuits, moved, veto
 from tformer.chapters.ch17 import votes as voting
 from tformer.chapters.ch17.circuits import IT, NOUNS
+from tformer.claims import plain
 from tformer.claims.registry import claim, require
 from tformer.claims.tools import near, show
 from tformer.configuration import Configuration
@@ -65,7 +66,7 @@ def votes(own: float = 1.0, gains: bool = True, common: bool = True) -> str:
 
 @claim(
     "exm-votes",
-    "numeric",
+    "empirical",
     mutants={
         "the answer follows the key": {"part": "k"},
         "the looks follow the trouble": {"looks": (0.325, 0.253)},
@@ -128,7 +129,7 @@ def _last(found: dict[str, Any], layers: int) -> np.ndarray:
 
 @claim(
     "exm-storyteller-veto",
-    "numeric",
+    "empirical",
     mutants={
         "head 3 looks at the animal in both": {"forbidden": 0.904},
         "without head 3 the answer stays": {"without": -12.85},
@@ -158,7 +159,7 @@ def veto_example(forbidden: float = 0.008, without: float = 0.48) -> str:
 
 @claim(
     "exm-eight",
-    "statistical",
+    "empirical",
     mutants={
         "all show the picture": {"shown": 8},
         "all need their last looks": {"needed": 8},
@@ -200,6 +201,8 @@ def patch(causal: bool = True, after: bool = False) -> str:
         other, p = one.copy(), int(rng.integers(7))
         other[p] = (one[p] + 1 + rng.integers(10)) % 11
         first, second = (inside(x, model, c, causal=causal) for x in (one, other))
+        off = np.abs(first["logits"] - plain.logits(one, model, c, causal)).max()
+        require(off < 1e-9, f"the logits are {off:.2g} away from those in loops")
         for name, x in first.items():
             same = slice(p + 1, None) if after else slice(0, p)
             axis = 1 if x.ndim == 3 else 0
@@ -239,7 +242,7 @@ def moved_example(stays: float = -0.014, look: float = 0.019) -> str:
 
 @claim(
     "exm-colour",
-    "statistical",
+    "empirical",
     mutants={
         "one layer is enough": {"layers": "one head, colour"},
         "all need their looks at the nouns": {"kept": 0},

@@ -71,7 +71,7 @@ def head_sum(
 
 @claim(
     "exm-own-part",
-    "numeric",
+    "empirical",
     mutants={
         "silence takes away the own part": {"left": (11.82, -10.31)},
         "head 3 brings most of it itself": {"own_part": (6.59, -13.33)},
@@ -102,7 +102,7 @@ def own_part(
 
 @claim(
     "exm-lens",
-    "numeric",
+    "empirical",
     mutants={
         "after block 1 the lens has the answer": {"early": ("animal", 0.999)},
         "the second layer must look for it": {"unfed": 0.5},
@@ -128,7 +128,7 @@ def lens_example(early: tuple[str, float] = ("shone", 0.777), unfed: float = 0.9
 
 @claim(
     "exm-sink",
-    "numeric",
+    "empirical",
     mutants={
         "the weight stays with the token": {"moved": "no longer first"},
         "it is parked from the first block on": {"block": 0},
@@ -176,7 +176,7 @@ def scores(first: int = 1, after: int = 1, n: int = 50) -> str:
 
 @claim(
     "exm-repeat",
-    "statistical",
+    "empirical",
     mutants={
         "one layer learns it as well": {"layers": "1"},
         "the word before is not needed": {"cut": "again"},
