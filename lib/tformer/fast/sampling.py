@@ -52,7 +52,7 @@ def draw(logits: Tensor, u: Tensor) -> Tensor:
     sums = _weights(wide(logits.detach())).cumsum(dim=-1)
     last = sums[..., -1:].sum(dim=-1, keepdim=True)
     passed = (sums <= u.unsqueeze(-1) * last) & (sums < last)
-    return torch.where(last[..., 0] > 0, passed.sum(dim=-1), -1)
+    return torch.where((last[..., 0] > 0) & (u >= 0), passed.sum(dim=-1), -1)
 
 
 def _without(logits: Tensor, out: Tensor) -> Tensor:

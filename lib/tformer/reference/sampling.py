@@ -128,12 +128,13 @@ def draw(logits: np.ndarray, u: np.ndarray) -> np.ndarray:
     logits : (..., N) array
         Scores of all words; -inf for a word that cannot come.
     u : (...) real array
-        Uniform numbers, from 0 to below 1; not checked.
+        Uniform numbers, from 0 to below 1.
 
     Returns
     -------
     (...) integer array
-        The number of a word that can come; -1 where there is none, or where a logit is +inf or NaN.
+        The number of a word that can come; -1 where there is none, where a logit is +inf or NaN,
+        or u is NaN or below 0.
 
     Notes
     -----
@@ -143,7 +144,7 @@ def draw(logits: np.ndarray, u: np.ndarray) -> np.ndarray:
     sums = np.cumsum(softmax(logits), axis=-1)
     last = sums[..., -1:].sum(axis=-1, keepdims=True)
     passed = (sums <= u[..., np.newaxis] * last) & (sums < last)
-    return np.where(last[..., 0] > 0, passed.sum(axis=-1), -1)
+    return np.where((last[..., 0] > 0) & (u >= 0), passed.sum(axis=-1), -1)
 
 
 def _largest(logits: np.ndarray) -> np.ndarray:
