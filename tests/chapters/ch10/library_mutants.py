@@ -12,7 +12,7 @@ MUTANTS = slipped(
             block: causal where it is not
     """,
     cached_decoder="""
-        embedded(tokens, p, c, offset) → embedded(tokens, p, c)
+        embedded(tokens, p, c, offset, positions) → embedded(tokens, p, c, 0, positions)
             cached decoder: counted from the start
     """,
     decoder_vjp="""
