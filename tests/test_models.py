@@ -55,9 +55,7 @@ def tokens(*shape: int, seed: int = 0) -> np.ndarray:
 
 def model(sizes: Sizes = SMALL, configuration: Configuration = GPT, std: float = 0.3) -> Any:
     """Parameters of which none is zero or one."""
-    rng = np.random.default_rng(1)
-    made = initialise(sizes, configuration, rng, std)
-    return tree_map(lambda x: x + 0.1 * rng.standard_normal(x.shape), made)
+    return initialise(sizes, configuration, np.random.default_rng(1), std, spread=0.1)
 
 
 def in_torch(tree: Any, dtype: torch.dtype = torch.float64) -> Any:
@@ -87,6 +85,8 @@ def test_a_model_of_gpt2_gives_its_logits() -> None:
         vocab_size=17, n_positions=T, n_embd=24, n_layer=3, n_head=4, initializer_range=0.3
     )
     theirs = transformers.GPT2LMHeadModel(config).eval()
+    for x in theirs.transformer.h.parameters():  # else no bias is seen
+        torch.nn.init.normal_(x, std=0.3)
     ours = named_by("gpt2", theirs.state_dict(), n_heads=4)
     assert ours.unembedding is None
     assert_logits(theirs, ours, GPT)
@@ -220,6 +220,33 @@ def test_first_parameters_keep_the_size_of_rows_at_any_depth() -> None:
         initialise(replace(SMALL, n_groups=3), GPT, rng)
     with pytest.raises(ValueError, match="d_model must be a multiple of 4 heads; got 22"):
         initialise(replace(SMALL, d_model=22), GPT, rng)
+
+
+def test_first_parameters_can_be_spread_so_that_every_bias_is_seen() -> None:
+    sizes = replace(SMALL, crossed=True, n_positions=7)
+    c = Configuration(positions="relative")
+    bare = initialise(sizes, c, np.random.default_rng(0))
+    assert any((x == 0).all() for x in leaves(bare))
+    made = initialise(sizes, c, np.random.default_rng(0), spread=0.1)
+    for one, other in zip(leaves(made), leaves(bare), strict=True):
+        assert 0.01 < np.std(one - other) < 0.2
+        assert len(np.unique(one)) == one.size
+
+
+@pytest.mark.parametrize("module", [reference, fast], ids=["reference", "fast"])
+def test_a_bias_is_added_once(module: Any) -> None:
+    """Of a layer that passes nothing on but its bias, whatever the number of heads."""
+    for n_heads in (1, 2, 4):
+        sizes = replace(SMALL, n_heads=n_heads, n_layers=1)
+        p = initialise(sizes, GPT, np.random.default_rng(0), spread=0.1)
+        one = p.blocks[0]
+        silent = replace(one.heads, w_o=0 * one.heads.w_o)
+        shut = replace(one.feed_forward, w_out=0 * one.feed_forward.w_out)
+        p = replace(p, norm=None, blocks=(replace(one, heads=silent, feed_forward=shut),))
+        words, rows = tokens(5), p.embedding[tokens(5)] + p.positions[:5]
+        want = rows + one.heads.b_o + one.feed_forward.b_out
+        given = (words, p) if module is reference else (torch.from_numpy(words), in_torch(p))
+        np.testing.assert_allclose(module.encoder(*given, GPT), want, rtol=0, atol=1e-12)
 
 
 # Dropout

@@ -27,9 +27,8 @@ SIZES = Sizes(N, 8, 2, 4, 16, n_groups=2, d_k=4, n_positions=2 * T + 1)
 
 def model(scheme: str, sizes: Sizes = SIZES, **choices: Any) -> tuple[Any, Configuration]:
     """Parameters of which none is zero or one."""
-    c, rng = Configuration(positions=scheme, **choices), np.random.default_rng(0)
-    made = initialise(sizes, c, rng, 0.3)
-    return tree_map(lambda x: x + 0.2 * rng.standard_normal(x.shape), made), c
+    c = Configuration(positions=scheme, **choices)
+    return initialise(sizes, c, np.random.default_rng(0), 0.3, spread=0.2), c
 
 
 def of(module: ModuleType, x: Any) -> Any:
