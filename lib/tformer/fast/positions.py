@@ -145,7 +145,8 @@ def alibi_of(n_heads: int, distances: Tensor, dtype: torch.dtype) -> Tensor:
 def relative_of(table: Tensor, distances: Tensor) -> Tensor:
     """The bias (..., H, T, S) for any distances (..., T, S) from queries to keys."""
     columns = _columns("relative_bias", table, distances)
-    return torch.nn.functional.embedding(columns, table.T).movedim(-1, -3)
+    found = table.index_select(1, columns.flatten())
+    return found.unflatten(1, columns.shape).movedim(0, -3)
 
 
 def _slopes(n_heads: int, dtype: torch.dtype, device: torch.device | None = None) -> Tensor:
