@@ -13,7 +13,7 @@ import numpy as np
 import torch
 
 from tformer import fast, reference
-from tformer.configuration import Configuration
+from tformer.configuration import CHOICES, Configuration
 from tformer.docstrings import documented
 from tformer.parameters import (
     BlockParameters,
@@ -179,8 +179,10 @@ SETTINGS: dict[str, list[dict[str, Any]]] = {
             *({"configuration": x, "mask": None, "kept": None} for x in (FIRST, LLAMA, NEIGHBOURS)),
             *(
                 {"configuration": Configuration(positions=x, eps=0.1), **none, "kept": None}
-                for x in ("relative", "alibi", "none")
+                for x in CHOICES["positions"]
             ),
+            *({"configuration": x, **none, "positions": None} for x in (GPT, LLAMA)),
+            {"configuration": Configuration(positions="relative"), **none, "positions": None},
         ]
         for names, none in (
             (
@@ -193,14 +195,18 @@ SETTINGS: dict[str, list[dict[str, Any]]] = {
     },
     **{
         name: [
-            {"configuration": GPT, "source_mask": None},
+            {"configuration": GPT, "source_mask": None, "target_mask": None},
             {"configuration": FIRST, "parameters.decoder.unembedding": None},
+            {"configuration": LLAMA, "source_positions": None, "target_positions": None},
         ]
         for name in BOTH
     },
     "cached_decoder": [
-        *({"configuration": x} for x in (GPT, FIRST, LLAMA, Configuration(positions="relative"))),
-        {"configuration": Configuration(positions="alibi"), "caches": None},
+        *({"configuration": Configuration(positions=x)} for x in CHOICES["positions"]),
+        *({"configuration": x, "positions": None} for x in (GPT, FIRST, LLAMA, NEIGHBOURS)),
+        {"configuration": Configuration(positions="alibi"), "caches": None, "positions": None},
+        {"configuration": Configuration(positions="relative"), "mask": None, "positions": None},
+        {"configuration": GPT, "caches": None},
     ],
     "project": [{}, {"memory": None, **NO_BIASES}],
     **{name: [{}, NO_BIASES] for name in SEAMS[1:]},
@@ -332,7 +338,9 @@ def tolerance(name: str, dtype: str) -> float:
 def cases(name: str) -> Iterator[tuple[str, Case]]:
     """Every case of a function, each with an identifier; of whole models, odd ones only once."""
     names, spec, *_ = documented(getattr(reference, name))
-    letters = sorted({letter for axes in axes_of(spec) for letter, _ in axes.letters})
+    letters = sorted(
+        {x for axes in axes_of(spec) for letter, _ in axes.letters for x in letter.split("+")}
+    )
     for i, settings in enumerate(SETTINGS.get(name, [{}])):
         for kind, leading in _leading(len(names), "..." in spec).items():
             if not (i and name in MODELS and kind not in ("plain", "broadcast")):
@@ -396,6 +404,8 @@ def make(
     for argument, axes, before in zip(names, axes_of(spec), leading, strict=True):
         if any(f"{argument}.".startswith(f"{key}.") for key in settings):
             continue
+        without = {"S": 0} if settings.get("caches", ()) is None else {}
+        sizes |= {"S+T": (sizes | without)["S"] + sizes["T"]} if "S" in sizes else {}
         shape = (before if axes.dots else ()) + tuple(sizes[letter] for letter, _ in axes.letters)
         values = values_of(name, argument)
         for one in (argument.replace("*", str(i)) for i in range(1 + ("*" in argument))):
@@ -463,10 +473,15 @@ VALUES: dict[str, Callable[..., np.ndarray]] = {
     **dict.fromkeys(("tokens of embedding", "tokens of embedding_vjp"), _rows),
     **{f"tokens of {name}": _rows for name in MODELS},
     **dict.fromkeys(("source", "target"), _rows),
-    **dict.fromkeys(("memory_mask", "source_mask", "kept"), _mask),
+    **dict.fromkeys(("memory_mask", "source_mask", "target_mask", "kept"), _mask),
     **{f"{name}.{field}": _mask for name in ("kept", "kept.*") for field in vars(Kept())},
     "targets": _tokens,
     "positions": lambda rng, shape: rng.integers(0, 99, shape),
+    **{
+        f"{kind}positions of {name}": lambda rng, shape: rng.integers(0, max(shape[-1], 1), shape)
+        for name in MODELS
+        for kind in ("", "source_", "target_")
+    },
     "lengths": _tokens,
     "documents_q": _tokens,
     "documents_k": _tokens,

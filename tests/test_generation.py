@@ -4,7 +4,7 @@ import itertools
 from collections.abc import Callable
 from functools import partial
 from types import ModuleType
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
@@ -221,6 +221,95 @@ def test_a_speculation_about_nothing_is_refused() -> None:
         next(speculative(None, None, BEGIN[:0], 1, 1, lambda: 0.5))  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="and length be at least 0"):
         next(speculative(None, None, BEGIN, 1, -1, lambda: 0.5))  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("who", ["target", "draft"])
+@pytest.mark.parametrize("length", [1, 3])
+@pytest.mark.parametrize(
+    "row", [[np.nan] * 3, [0.5, np.nan, 0.5], [0, 0, 0], [-1, 1, 1], [0, np.inf, 0]]
+)
+def test_what_are_no_probabilities_is_never_written(
+    who: str, length: int, row: list[float]
+) -> None:
+    """In float32 tensors too; NaN must fail the comparison that accepts a word."""
+    rows = {"target": [[0.0, 0.5, 0.5]] * 3, "draft": [[0.0, 0.5, 0.5]] * 3, who: [row] * 3}
+    for make in (np.array, torch.tensor):
+        target, draft = (rows_of(make(rows[x])) for x in ("target", "draft"))
+        with pytest.raises(ValueError, match=f"^speculative: {who} must return probabilities"):
+            next(speculative(target, draft, make([1]), 6, length, lambda: 0.5))
+
+
+def test_a_row_that_is_not_used_may_be_anything() -> None:
+    """Of the words before only the last is asked what comes next."""
+    table = np.array([[np.nan, np.nan], [0.0, 1.0]])
+    parts = speculative(rows_of(table), rows_of(table), np.array([0, 1]), 3, 1, lambda: 0.5)
+    assert list(itertools.chain(*parts)) == [1, 1, 1]
+
+
+@pytest.mark.parametrize(("n_target", "n_draft"), [(4, 3), (3, 4)])
+def test_models_of_different_words_write_nothing_together(n_target: int, n_draft: int) -> None:
+    rows = (rows_of(np.full((4, n), 1 / n)) for n in (n_target, n_draft))
+    with pytest.raises(ValueError, match=f"must have the same words; got {n_target} and {n_draft}"):
+        next(speculative(*rows, np.array([1]), 6, 2, lambda: 0.0))
+
+
+@pytest.mark.parametrize("u", [np.nan, -0.1, 1.0])
+def test_a_number_that_is_not_uniform_is_refused(u: float) -> None:
+    with pytest.raises(ValueError, match="uniform must give numbers from 0 to below 1"):
+        next(speculative(rows_of(TARGET), rows_of(DRAFT), BEGIN, 6, 2, lambda: u))
+
+
+class Read(NamedTuple):
+    """A cache that says what it has read."""
+
+    words: tuple[int, ...] = ()
+
+    def first(self, n_words: int) -> "Read":
+        return Read(self.words[:n_words])
+
+
+@pytest.mark.parametrize("length", [1, 2, 4])
+def test_both_models_have_read_the_text_that_stands(length: int) -> None:
+    """Whatever was rejected: what each has read begins with the words that have been written."""
+    rng, text, reads = np.random.default_rng(6), [*BEGIN.tolist()], []
+
+    def reading(table: np.ndarray) -> Any:
+        def read(tokens: np.ndarray, caches: Any) -> Any:
+            words = (caches[0].words if caches else ()) + tuple(tokens.tolist())
+            reads.append((len(text), list(words[: len(text)]) == text))
+            return table[tokens], (Read(words),)
+
+        return read
+
+    parts = speculative(reading(TARGET), reading(DRAFT), BEGIN, 40, length, rng.random)
+    for part in parts:
+        text += part
+    assert len({n for n, _ in reads}) < 40  # some were accepted
+    assert len(text) == 42
+    assert all(stands for _, stands in reads)
+
+
+@LIBRARIES
+def test_a_model_of_nan_writes_nothing(module: ModuleType) -> None:
+    """Its words were once the first whose logit is NaN, and of a beam's none."""
+    p = tree_map(lambda x: x * np.nan, model(1))
+    q = p if module is reference else tree_map(torch.from_numpy, p)
+    with pytest.raises(ValueError, match=r"^generate: the largest logit must be finite; got nan"):
+        next(generate(module.cached_decoder, begin(module), q, LLAMA, 1))
+    with pytest.raises(ValueError, match=r"^beam: logarithms must be below inf; got nan"):
+        beam(reader(module, p, module.log_softmax), begin(module), 1, 1)
+
+
+def test_a_choice_of_no_word_is_refused() -> None:
+    for word in (-1, 5):
+        go_on = partial(generate, reference.cached_decoder, BEGIN, model(1), LLAMA, 1)
+        with pytest.raises(ValueError, match=rf"choose must return a word from 0 to 4; got {word}"):
+            next(go_on(lambda _, word=word: word))
+
+
+def test_a_beam_is_ordered_by_a_power_that_is_a_number() -> None:
+    with pytest.raises(ValueError, match="beam: power must be finite; got nan"):
+        beam(rows_of(np.zeros((1, 1))), np.array([0]), 1, 1, power=np.nan)
 
 
 @LIBRARIES

@@ -3,6 +3,7 @@
 import json
 import math
 import random
+import re
 import struct
 from pathlib import Path
 from typing import Any
@@ -207,7 +208,9 @@ def test_a_model_whose_parts_do_not_fit_is_refused(tmp_path: Path) -> None:
         "many layers": (without("", block_count=2**32 - 1), r"4294967295 layers, found 20 tensors"),
         "a layer more": (without("", block_count=3), r"blk\.2\.attn_norm\.weight of shape"),
         "a layer less": (without("", block_count=1), r"blk\.1\.attn_norm\.weight of shape none"),
-        "heads": (without("", **{"attention.head_count": 8}), r"d_model = H d_k, .* 32, 8, 2, 8"),
+        "heads": (without("", **{"attention.head_count": 8}), r"turned = 32, 8, 2, 4, 4, 8;"),
+        "some turned": (without("", **{"rope.dimension_count": 4}), r"turned = 32, 4, 2, 8, 8, 4;"),
+        "values": (without("", **{"attention.value_length": 4}), r"turned = 32, 4, 2, 8, 4, 8;"),
         "width": (without("", feed_forward_length=32), r"ffn_gate\.weight of shape \(32, 32\)"),
         "a tensor more": (
             made.gguf(tensors=shapes | {"blk.0.attn_q.bias": ((32,), 0)}),
@@ -226,6 +229,100 @@ def test_a_model_whose_parts_do_not_fit_is_refused(tmp_path: Path) -> None:
     found = Architecture.of(metadata, tensors)
     assert not found.tied
     assert found.common_names()["output.weight"] == "lm_head.weight"
+
+
+CHANGES = {
+    "llama.rope.scaling.type": "yarn",
+    "llama.rope.scaling.factor": 4.0,
+    "llama.rope.scaling.attn_factor": 0.5,
+    "llama.rope.scale": 2.0,
+    "llama.rope.scale_linear": 4.0,
+    "llama.rope.freq_base_swa": 10000.0,
+    "llama.rope.scaling.yarn_beta_fast": 32.0,
+    "llama.expert_count": 8,
+    "llama.expert_used_count": 2,
+    "llama.attention.causal": False,
+    "llama.attention.sliding_window": 4096,
+    "llama.attention.sliding_window_pattern": 2,
+    "llama.attention.scale": 0.1,
+    "llama.attention.clamp_kqv": 8.0,
+    "llama.attention.max_alibi_bias": 8.0,
+    "llama.attention.layer_norm_epsilon": 1e-5,
+    "llama.use_parallel_residual": True,
+    "llama.tensor_data_layout": "Meta AI original pth",
+    "llama.logit_scale": 2.0,
+    "llama.embedding_scale": 2.0,
+    "llama.what_nobody_knows": 1,
+    "general.type": "adapter",
+    "general.quantization_version": 1,
+    "split.count": 2,
+    "tokenizer.ggml.add_bos_token": True,
+    "tokenizer.ggml.add_eos_token": True,
+    "tokenizer.ggml.add_space_prefix": True,
+    "tokenizer.ggml.remove_extra_whitespaces": True,
+    "tokenizer.ggml.normalizer.lowercase": True,
+    "tokenizer.ggml.added_tokens": ["<a>"],
+    "tokenizer.ggml.precompiled_charsmap": [1, 2],
+    "tokenizer.ggml.what_nobody_knows": 1,
+}
+"""What changes the model, or how its tokenizer reads a text, or may do so."""
+NOTHING = {
+    "llama.rope.scaling.type": "linear",
+    "llama.rope.scaling.factor": 1.0,
+    "llama.rope.scaling.original_context_length": 64,
+    "llama.rope.scale_linear": 1.0,
+    "llama.expert_count": 0,
+    "llama.attention.causal": True,
+    "llama.attention.key_length": made.D_K,
+    "llama.attention.value_length": made.D_K,
+    "llama.tensor_data_layout": "reference",
+    "general.type": "model",
+    "general.author": "nobody",
+    "general.quantization_version": 2,
+    "tokenizer.ggml.add_bos_token": False,
+    "tokenizer.ggml.add_space_prefix": False,
+    "tokenizer.ggml.bos_token_id": 1,
+    "tokenizer.chat_template": "{{ message }}",
+}
+
+
+def test_what_is_said_and_not_understood_is_refused_by_its_key(tmp_path: Path) -> None:
+    """And what says that nothing is changed is read."""
+
+    def check(key: str, value: Any) -> None:
+        content = made.gguf(made.metadata() | {key: value})
+        with pytest.raises(PretrainedError, match=re.escape(key)):
+            opened(made.written(tmp_path, content))
+
+    try_each(check, [(key, (key, value)) for key, value in CHANGES.items()])
+    plain = Architecture.of(*read(made.written(tmp_path, made.gguf())))
+    for said in (NOTHING, {"llama.rope.scaling.type": "none", "llama.rope.scaling.factor": 4.0}):
+        file = made.written(tmp_path, made.gguf(made.metadata() | said))
+        opened(file)
+        assert Architecture.of(*read(file)) == plain
+
+
+def test_what_is_optional_has_the_value_of_the_formats_description(tmp_path: Path) -> None:
+    optional = ("attention.head_count_kv", "rope.freq_base", "vocab_size")
+    groups = {f"blk.{i}.attn_{x}.weight": ((32, 32), 0) for i in (0, 1) for x in "kv"}
+    said = {key: x for key, x in made.metadata().items() if key[6:] not in optional}
+    file = made.written(tmp_path, made.gguf(said, made.shapes() | groups))
+    found = Architecture.of(*read(file))
+    assert (found.n_groups, found.base, found.n_vocab) == (made.N_HEADS, 10000.0, made.N_VOCAB)
+    for key in ("token_type", "merges"):
+        del said[f"tokenizer.ggml.{key}"]
+    tokens = tokenizer_of(said)
+    assert tokens.decode(tokens.encode("hello")) == "hello"
+    assert len(tokens.encode("hello")) == 5
+
+
+def test_heads_may_be_wider_together_than_the_model(tmp_path: Path) -> None:
+    wide = {"attention.key_length": 16, "attention.value_length": 16, "rope.dimension_count": 16}
+    said = made.metadata() | {f"llama.{key}": x for key, x in wide.items()}
+    layer = {"q": (64, 32), "k": (32, 32), "v": (32, 32), "output": (32, 64)}
+    shapes = {f"blk.{i}.attn_{x}.weight": (s, 0) for i in (0, 1) for x, s in layer.items()}
+    file = made.written(tmp_path, made.gguf(said, made.shapes() | shapes))
+    assert Architecture.of(*read(file)).d_k == 16
 
 
 def damaged(whole: bytes, rng: random.Random) -> bytes:

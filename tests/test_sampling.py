@@ -1,5 +1,6 @@
 """Choosing a word: what is kept at the edges, and which word a uniform number draws."""
 
+from collections.abc import Iterator
 from types import ModuleType
 from typing import Any
 
@@ -40,6 +41,8 @@ KEPT: list[tuple[str, dict[str, float], list[float], list[int]]] = [
     ("top_p", {"p": 0.51}, LOG, [0, 1]),
     ("top_p", {"p": 0.76}, LOG, [0, 1, 2, 3]),
     ("top_p", {"p": 1e-9}, LOG, [0]),
+    ("top_p", {"p": 1e-30}, [0] * 3, [0, 1, 2]),
+    ("top_p", {"p": 0.75}, LOG, [0, 1]),
     ("top_p", {"p": 1.0}, [0, -800, -INF], [0, 1]),
     ("top_p", {"p": 0.3}, [1, 1, 1, 0], [0, 1, 2]),
     ("top_p", {"p": 0.5}, [-INF, -INF], []),
@@ -48,6 +51,7 @@ KEPT: list[tuple[str, dict[str, float], list[float], list[int]]] = [
     ("top_p", {"p": 0.5}, [INF, 1, 0], [0, 1, 2]),
     ("min_p", {"p": 0.49}, LOG, [0, 1]),
     ("min_p", {"p": 0.51}, LOG, [0]),
+    ("min_p", {"p": 0.5}, LOG, [0, 1]),
     ("min_p", {"p": 0.24}, LOG, [0, 1, 2, 3]),
     ("min_p", {"p": 1.0}, [1, 1, 0], [0, 1]),
     ("min_p", {"p": 0.1}, [-INF, -INF], []),
@@ -66,6 +70,58 @@ def test_what_stays(module: ModuleType, case: tuple[Any, ...]) -> None:
         result = getattr(module, name)(given, **settings)
         assert stays(result) == kept
         np.testing.assert_array_equal(result[kept], given[kept])
+
+
+def borders() -> Iterator[tuple[np.ndarray, int, int, list[bool], list[bool]]]:
+    """Rows of whole numbers whose likeliest words reach a share exactly, and what stays."""
+    rng = np.random.default_rng(0)
+    for _ in range(300):
+        n, total = rng.integers(2, 9), rng.integers(10, 101)
+        parts = rng.multinomial(total, rng.dirichlet(np.full(n, 0.8)))
+        parts = parts[parts > 0]
+        least = int(rng.choice(parts))
+        reached = int(parts[parts >= least].sum())
+        if reached < total:
+            nucleus = [bool(parts[parts > x].sum() < reached) for x in parts]
+            yield parts, reached, least, nucleus, [bool(x >= least) for x in parts]
+
+
+@LIBRARIES
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("shift", [0.0, 3.0, -20.0, 100.0])
+@pytest.mark.parametrize("rounded", [False, True], ids=["logarithms", "probabilities"])
+def test_a_border_that_is_met_exactly_is_met(
+    module: ModuleType, dtype: str, shift: float, rounded: bool
+) -> None:
+    """Fractions decide; logits are rounded logarithms of them, or of rounded probabilities."""
+    for parts, reached, least, nucleus, best in borders():
+        q = np.array(parts / parts.sum(), dtype=dtype if rounded else "float64")
+        row = of(module, np.log(q) + q.dtype.type(shift), dtype)
+        words = np.asarray(module.top_p(row, reached / parts.sum())) > -INF
+        assert words.tolist() == nucleus, (parts, reached)
+        words = np.asarray(module.min_p(row, least / parts.max())) > -INF
+        assert words.tolist() == best, (parts, least)
+
+
+@LIBRARIES
+@pytest.mark.parametrize(
+    ("dtype", "gap"), [("float64", 1e-14), ("float32", 3e-6), ("float16", 1e-4)]
+)
+def test_a_border_that_is_missed_by_more_than_rounding_is_missed(
+    module: ModuleType, dtype: str, gap: float
+) -> None:
+    """Probabilities 1/2, 1/4, 1/4: their logarithms in float16 are off by some 1e-4."""
+    row = of(module, np.log([0.5, 0.25, 0.25]), dtype)
+    likeliest = float(
+        np.asarray(module.softmax(row.astype("float64") if module is reference else row.double()))[
+            0
+        ]
+    )
+    assert stays(module.top_p(row, likeliest + gap)) == [0, 1, 2]
+    assert stays(module.top_p(row, likeliest - gap)) == [0]
+    share = float((1 - likeliest) / 2 / likeliest)
+    assert stays(module.min_p(row, share * (1 + 4 * gap))) == [0]
+    assert stays(module.min_p(row, share)) == [0, 1, 2]
 
 
 @LIBRARIES
@@ -124,6 +180,8 @@ DRAWN = [
     ([NAN, 0], 0.3, -1),
     ([INF, 0], 0.3, -1),
     ([], 0.3, -1),
+    ([-INF, 0], NAN, -1),
+    ([-INF, 0], -0.1, -1),
 ]
 
 

@@ -101,6 +101,25 @@ def test_control_is_no_text() -> None:
     assert made.encode("a<end>b") == [*made.encode("a"), made.n_vocab - 1, *made.encode("b")]
 
 
+def test_what_looks_like_control_is_text_if_asked() -> None:
+    """Whatever the control tokens are: of one letter, inside one another, or at the end of text."""
+    for control in (["<end>"], ["<end>", "<<end>>"], ["中"], ["<|im_start|>", "<|im_end|>"]):
+        made = BPE.of_merges(["< e", "e n"], control)
+        text = f"hi{control[0]}<{control[-1]}"
+        assert max(made.encode(text)) >= made.n_vocab - len(control)
+        numbers = made.encode(text, control=False)
+        assert max(numbers) < made.n_vocab - len(control)
+        assert made.decode(numbers) == text
+
+
+def test_no_byte_and_no_merge_is_a_token_of_control() -> None:
+    with pytest.raises(ValueError, match=r"expected merges of two tokens into one, found '< >'"):
+        BPE(["<", ">", "<>"], ["< >"], [2])
+    made = BPE(["a", "b"], [], [1])
+    assert made.encode("ab", control=False) == [0]
+    assert b"b" in made.dropped
+
+
 @every("tokenizer", [Bytes(), Characters("ab"), BPE.of_merges([])])
 def test_numbers_of_no_token_are_refused(tokenizer: Tokenizer) -> None:
     for number in (-1, tokenizer.n_vocab, 2**70):

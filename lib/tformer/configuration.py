@@ -128,7 +128,7 @@ def require_model(
     model : ModelParameters
     configuration : Configuration
     n_words : int
-        With those in a cache.
+        With those in a cache; 0 where positions are given.
     crossed : bool
         Whether there is a memory, which cross-attention looks at.
     **several : tuple, optional

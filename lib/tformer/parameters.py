@@ -329,7 +329,7 @@ class KVCache:
 
     @property
     def length(self) -> int:
-        """How many words it holds, which is the position of the next."""
+        """How many words it holds, which is the position of the next if none is given."""
         return self.k.shape[-2]
 
     def first(self, n_words: int) -> "KVCache":

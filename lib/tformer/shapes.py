@@ -39,8 +39,9 @@ def bind(where: str, spec: str, **arrays: Any) -> Sizes:
         The name of the function that asks; it opens the message of an error.
     spec : str
         The axes of each array in turn, such as ``"... T d_k, ... S d_k -> ... T S"``; ``T|1`` is an
-        axis that may also have size 1, and then says nothing of T. What follows the arrow
-        describes the result and is not looked at here.
+        axis that may also have size 1, and then says nothing of T; ``S+T`` is as long as both,
+        where a letter that no array has counts as 0. What follows the arrow describes the result
+        and is not looked at here.
     **arrays
         Anything with a `shape`, in the order of `spec`.
 
@@ -79,6 +80,7 @@ def bind_all(where: str, arrays: list[Named]) -> Sizes:
     """As `bind`, for arrays that each come with a name and axes from `axes_of`."""
     sizes: Sizes = {}
     leading: tuple[int, ...] = ()
+    sums: list[tuple[str, int, str, Any]] = []
     for name, axes, array in arrays:
         shape = array.shape
         text, dots, letters = axes
@@ -89,6 +91,9 @@ def bind_all(where: str, arrays: list[Named]) -> Sizes:
             size = shape[i]
             if or_1 and size == 1:
                 continue
+            if "+" in letter:
+                sums.append((letter, size, name, array))
+                continue
             if sizes.setdefault(letter, size) != size:
                 raise ShapeError(
                     f"{where}: axis {letter} is {_elsewhere(letter, sizes[letter], name, arrays)} "
@@ -96,6 +101,12 @@ def bind_all(where: str, arrays: list[Named]) -> Sizes:
                 )
         if n_leading and shape[:n_leading] != leading:
             leading = _broadcast(where, name, leading, tuple(shape[:n_leading]))
+    for letters_, size, name, array in sums:
+        if size != (total := sum(sizes.get(x, 0) for x in letters_.split("+"))):
+            raise ShapeError(
+                f"{where}: axis {letters_.replace('+', ' + ')} must be {total} in {name}; "
+                f"got shape {tuple(array.shape)}"
+            )
     for small, large in DIVIDES:
         if small in sizes and large in sizes:
             _require_divides(where, small, large, sizes)

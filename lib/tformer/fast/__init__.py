@@ -61,11 +61,10 @@ from tformer.fast.models import (
     decoder,
     decoder_vjp,
     encoder,
-    encoder_decoder,
-    encoder_decoder_vjp,
     encoder_vjp,
 )
 from tformer.fast.norms import layer_norm, layer_norm_vjp, rms_norm, rms_norm_vjp
+from tformer.fast.pairs import encoder_decoder, encoder_decoder_vjp
 from tformer.fast.positions import (
     alibi_bias,
     alibi_slopes,

@@ -23,6 +23,9 @@ from tformer.parameters import (
 __all__ = ["block", "block_vjp"]
 
 Gradients = tuple[Tensor, BlockParameters, Tensor | None, Tensor | None]
+NORMS = {"layer": layer_norm, "rms": rms_norm}
+NORM_FIRST = {"pre": True, "post": False}
+"""What the choices of a configuration do; one without an entry fails."""
 
 
 @twin
@@ -124,7 +127,7 @@ def _attend(
 
 def _before(x: Tensor, norm: NormParameters | None, c: Configuration) -> Tensor:
     """What a sublayer is given of the words: their norm, if the norms stand before."""
-    return normed(x, norm, c) if c.order == "pre" else x
+    return normed(x, norm, c) if NORM_FIRST[c.order] else x
 
 
 def _after(
@@ -132,11 +135,11 @@ def _after(
 ) -> Tensor:
     """The words and what a sublayer gave; of the sum the norm, if the norms stand after it."""
     x = x + (y if kept is None else dropout(y, kept, c))
-    return x if c.order == "pre" else normed(x, norm, c)
+    return x if NORM_FIRST[c.order] else normed(x, norm, c)
 
 
 def normed(x: Tensor, norm: NormParameters | None, c: Configuration) -> Tensor:
     """The rows through the norm of a configuration, if there is one."""
     if norm is None:
         return x
-    return (layer_norm if c.norm == "layer" else rms_norm)(x, norm, c.eps)
+    return NORMS[c.norm](x, norm, c.eps)

@@ -1,7 +1,8 @@
 """Position: added to the words, turned into queries and keys, or said in the scores (chapter 7).
 
-A position is a number, counted from 0: `torch.arange(T) + offset` with a cache of `offset` words,
-and from 0 again in each of several documents that are packed into one row.
+A position is a number, counted from 0: `torch.arange(T) + offset` with a cache of `offset` words. A
+model can be given others: from 0 again in each of several documents that are packed into one row,
+or from the first word of a text that is filled up on the left.
 """
 
 import torch
@@ -132,8 +133,20 @@ def bias_of(
 ) -> Tensor:
     """What `alibi_bias` returns, in any precision and on any device."""
     t = torch.arange(n_queries, device=device).unsqueeze(-1) + offset
-    distances = (t - torch.arange(n_keys, device=device)).abs()
-    return (-_slopes(n_heads, dtype, device)[:, None, None] * distances).to(dtype)
+    return alibi_of(n_heads, t - torch.arange(n_keys, device=device), dtype)
+
+
+def alibi_of(n_heads: int, distances: Tensor, dtype: torch.dtype) -> Tensor:
+    """The bias (..., H, T, S) for any distances (..., T, S)."""
+    slopes = _slopes(n_heads, dtype, distances.device)[:, None, None]
+    return (-slopes * distances.abs().unsqueeze(-3)).to(dtype)
+
+
+def relative_of(table: Tensor, distances: Tensor) -> Tensor:
+    """The bias (..., H, T, S) for any distances (..., T, S) from queries to keys."""
+    columns = _columns("relative_bias", table, distances)
+    found = table.index_select(1, columns.flatten())
+    return found.unflatten(1, columns.shape).movedim(0, -3)
 
 
 def _slopes(n_heads: int, dtype: torch.dtype, device: torch.device | None = None) -> Tensor:
@@ -180,18 +193,18 @@ def _require_pairs(where: str, x: Tensor, pairing: str) -> None:
         raise ValueError(f'{where}: pairing must be "adjacent" or "half"; got {pairing!r}')
 
 
-def require_rows(where: str, tokens: Tensor, table: Tensor) -> None:
+def require_rows(where: str, tokens: Tensor, table: Tensor, name: str = "tokens") -> None:
     """Raise ValueError unless there is a row for every token; only on a CPU are they looked at."""
     if not tokens.is_cpu or torch.compiler.is_compiling() or not tokens.numel():
         return
     n_rows = table.shape[0]
     if not n_rows:
         raise ValueError(
-            f"{where}: table has no rows, so tokens must be empty; got {tokens.numel()}"
+            f"{where}: table has no rows, so {name} must be empty; got {tokens.numel()}"
         )
     least, most = (int(x) for x in tokens.long().aminmax())
     if least < 0 or most >= n_rows:
-        raise ValueError(f"{where}: tokens must be from 0 to {n_rows - 1}; got {least} to {most}")
+        raise ValueError(f"{where}: {name} must be from 0 to {n_rows - 1}; got {least} to {most}")
 
 
 def _columns(where: str, table: Tensor, distances: Tensor) -> Tensor:

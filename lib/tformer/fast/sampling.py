@@ -3,6 +3,7 @@
 A logit of -inf means that the word is forbidden. What forbids more words returns the logits of the
 others as they were, so that these functions can follow each other, and softmax makes the rest sum
 to one again. Words of equal logits have equal fates: more than k may stay, and no order is chosen.
+Where only rounding is missing, a border counts as met, by the same error as in the definition.
 """
 
 import math
@@ -32,19 +33,23 @@ def top_k(logits: Tensor, k: int) -> Tensor:
 @twin
 def top_p(logits: Tensor, p: float) -> Tensor:
     """What is forbidden has gradient 0."""
-    falling = wide(logits.detach()).sort(dim=-1, descending=True).values
-    sums = _weights(falling).cumsum(dim=-1)
+    falling = logits.detach().sort(dim=-1, descending=True).values.double()
+    q = _weights(falling)
+    error = _error((q * _size(falling)).sum(dim=-1, keepdim=True), logits)
+    sums = q.cumsum(dim=-1)
     likelier = torch.cat([torch.zeros_like(sums[..., :1]), sums[..., :-1]], dim=-1)
-    out = (likelier >= p) & (p < 1)
+    reached = likelier >= p - error - 2.0**-52 * logits.shape[-1]
+    out = (likelier > 0) & reached & (p < 1)
     return _without(logits, logits < _least(falling.masked_fill(out, torch.inf)))
 
 
 @twin
 def min_p(logits: Tensor, p: float) -> Tensor:
     """What is forbidden has gradient 0."""
-    x = wide(logits.detach())
+    x = logits.detach().double()
     largest = _largest(x)
-    return _without(logits, (x - largest < math.log(p)) & largest.isfinite())
+    error = _error(_size(x) + _size(largest), logits)
+    return _without(logits, (x - largest < math.log(p) - error) & largest.isfinite())
 
 
 @twin
@@ -52,7 +57,7 @@ def draw(logits: Tensor, u: Tensor) -> Tensor:
     sums = _weights(wide(logits.detach())).cumsum(dim=-1)
     last = sums[..., -1:].sum(dim=-1, keepdim=True)
     passed = (sums <= u.unsqueeze(-1) * last) & (sums < last)
-    return torch.where(last[..., 0] > 0, passed.sum(dim=-1), -1)
+    return torch.where((last[..., 0] > 0) & (u >= 0), passed.sum(dim=-1), -1)
 
 
 def _without(logits: Tensor, out: Tensor) -> Tensor:
@@ -77,3 +82,11 @@ def _weights(logits: Tensor) -> Tensor:
     """Softmax; zeros where all are -inf."""
     masked = (logits == -torch.inf).all(dim=-1, keepdim=True)
     return torch.softmax(logits.masked_fill(masked, 0.0), -1).masked_fill(masked, 0.0)
+
+
+def _size(x: Tensor) -> Tensor:
+    return x.abs().masked_fill(~x.isfinite(), 0.0)
+
+
+def _error(size: Tensor, logits: Tensor) -> Tensor:
+    return 2 * (torch.finfo(wide(logits).dtype).eps + 2.0**-52) * (1 + size)

@@ -4,6 +4,7 @@ import math
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import NamedTuple
 
 import torch
 from torch import Tensor
@@ -13,9 +14,9 @@ from tformer.configuration import Configuration, require_model
 from tformer.fast._kernels import widened
 from tformer.fast.blocks import block, normed
 from tformer.fast.positions import (
-    bias_of,
+    alibi_of,
     embedding,
-    relative_bias,
+    relative_of,
     require_rows,
     sinusoids_of,
 )
@@ -25,6 +26,45 @@ from tformer.fast.vjp import vjp
 from tformer.parameters import Kept, ModelParameters
 
 __all__ = ["going_through", "unembed", "unembed_vjp"]
+
+
+class Scheme(NamedTuple):
+    """What a scheme does with positions (..., T), as in the definition; `like` has the dtype.
+
+    Attributes
+    ----------
+    added : callable
+        The rows that are added to the words.
+    bias : callable
+        The bias of the scores for distances (..., T, S).
+    turns : callable
+        The sinusoids by which pairs are turned.
+    """
+
+    added: Callable[..., Tensor] | None = None
+    bias: Callable[..., Tensor] | None = None
+    turns: Callable[..., Tensor] | None = None
+
+
+def _waves(width: int, c: Configuration, positions: Tensor, dtype: torch.dtype) -> Tensor:
+    return sinusoids_of(positions, width, c.base, 1.0, dtype)
+
+
+SCHEMES = {
+    "none": Scheme(),
+    "sinusoidal": Scheme(added=lambda p, c, at, like: _waves(like.shape[-1], c, at, like.dtype)),
+    "learned": Scheme(added=lambda p, c, at, like: embedding(at, p.positions)),
+    "relative": Scheme(bias=lambda p, apart, like: relative_of(p.distances, apart)),
+    "alibi": Scheme(
+        bias=lambda p, apart, like: alibi_of(p.blocks[0].heads.w_q.shape[0], apart, like.dtype)
+    ),
+    "rope": Scheme(
+        turns=lambda p, c, at, like: _waves(
+            p.blocks[0].heads.w_q.shape[-1], c, at, wide(like).dtype
+        )
+    ),
+}
+"""What each choice of `Configuration.positions` does; one without an entry fails."""
 
 
 class _Way(threading.local):
@@ -60,40 +100,55 @@ def require_words(
     c: Configuration,
     crossed: bool = False,
     offset: int = 0,
+    positions: Tensor | None = None,
     **several: tuple[object, ...] | None,
 ) -> None:
-    """Hold tokens and parameters to each other and to the configuration."""
-    require_model(where, p, c, tokens.shape[-1] + offset, crossed, **several)
+    """Hold tokens, positions and parameters to each other and to the configuration."""
+    n_words = tokens.shape[-1] + offset if positions is None else 0
+    require_model(where, p, c, n_words, crossed, **several)
     require_rows(where, tokens, p.embedding)
+    if positions is not None and c.positions == "learned":
+        require_rows(where, positions, p.positions, "positions")
 
 
-def embedded(tokens: Tensor, p: ModelParameters, c: Configuration, offset: int = 0) -> Tensor:
+def embedded(
+    tokens: Tensor,
+    p: ModelParameters,
+    c: Configuration,
+    offset: int = 0,
+    positions: Tensor | None = None,
+) -> Tensor:
     """The row of each word, with its position if that is added."""
-    x = embedding(tokens, p.embedding)
+    x, scheme = embedding(tokens, p.embedding), SCHEMES[c.positions]
     x = x * math.sqrt(x.shape[-1]) if c.scale_embedding else x
-    places = torch.arange(offset, offset + tokens.shape[-1], device=tokens.device)
-    if c.positions == "learned":
-        return x + embedding(places, p.positions)
-    if c.positions == "sinusoidal":
-        return x + sinusoids_of(places, x.shape[-1], c.base, 1.0, x.dtype)
-    return x
+    if scheme.added is None:
+        return x
+    at = _counted(tokens.shape[-1], offset, positions, x)[..., offset:]
+    return x + scheme.added(p, c, at, x)
 
 
 def places_of(
-    p: ModelParameters, c: Configuration, n_queries: int, offset: int, like: Tensor
+    p: ModelParameters,
+    c: Configuration,
+    n_queries: int,
+    offset: int,
+    like: Tensor,
+    positions: Tensor | None = None,
 ) -> tuple[Tensor | None, Tensor | None]:
     """What every block is told of positions: a bias of its scores, and sinusoids to turn by."""
-    n_keys = n_queries + offset
-    if p.blocks and c.positions == "rope":
-        places = torch.arange(offset, n_keys, device=like.device)
-        d_k = p.blocks[0].heads.w_q.shape[-1]
-        return None, sinusoids_of(places, d_k, c.base, 1.0, wide(like).dtype)
-    if p.blocks and c.positions == "alibi":
-        n_heads = p.blocks[0].heads.w_q.shape[0]
-        return bias_of(n_heads, n_queries, n_keys, offset, like.dtype, like.device), None
-    if c.positions == "relative":
-        return relative_bias(p.distances, n_queries, n_keys, offset), None
-    return None, None
+    scheme, at = SCHEMES[c.positions], _counted(n_queries, offset, positions, like)
+    if not p.blocks:
+        return None, None
+    apart = at.unsqueeze(-2) - at[..., offset:].unsqueeze(-1)
+    bias = None if scheme.bias is None else scheme.bias(p, apart, like)
+    return bias, None if scheme.turns is None else scheme.turns(p, c, at[..., offset:], like)
+
+
+def _counted(n_new: int, offset: int, positions: Tensor | None, like: Tensor) -> Tensor:
+    """The positions of all words, those in a cache first: as given, or counted from 0."""
+    if positions is None:
+        return torch.arange(offset + n_new, device=like.device)
+    return positions.long()
 
 
 def stack(
@@ -105,9 +160,10 @@ def stack(
     mask: Tensor | None,
     memory_mask: Tensor | None,
     kept: tuple[Kept, ...] | None,
+    positions: Tensor | None,
 ) -> Tensor:
     """Rows through all blocks, and through the last norm."""
-    places = places_of(p, c, x.shape[-2], 0, x)
+    places = places_of(p, c, x.shape[-2], 0, x, positions)
     call = None if torch.compiler.is_compiling() else WAY.call
     for i, keeps in enumerate(kept or [None] * len(p.blocks)):
         rest = (c, memory, mask, memory_mask, *places, causal, keeps)

@@ -1,6 +1,7 @@
 """Searching for a likely text, instead of taking the likeliest word each time (chapter 15)."""
 
 import heapq
+import math
 from typing import Any, NamedTuple
 
 from tformer.models.generate import Reader
@@ -43,7 +44,7 @@ def beam(
         How many texts to keep.
     stop : int, optional
         The word that ends a text; a text that has it is kept as it is and competes with the others.
-    power : float
+    power : float, finite
         Texts are compared by their logarithm over (number of words)^power. 0 compares
         probabilities, 1 the mean surprise of a word.
 
@@ -55,13 +56,16 @@ def beam(
     Raises
     ------
     ValueError
-        If there is no word to begin with, or width or n_words is not at least 1.
+        If there is no word to begin with, width or n_words is not at least 1, power is not finite,
+        or a logarithm is NaN or +inf.
     """
     if not len(tokens) or width < 1 or n_words < 1:
         raise ValueError(
             "beam: tokens, width and n_words must be at least 1; "
             f"got {len(tokens)} tokens, width {width}, n_words {n_words}"
         )
+    if not math.isfinite(power):
+        raise ValueError(f"beam: power must be finite; got {power}")
 
     def merit(text: Text) -> float:
         return text.log_probability / len(text.words) ** power
@@ -73,7 +77,9 @@ def beam(
         for text, (new, cache) in live.items():
             rows, cache = reader(new, cache)
             for word, log in enumerate(rows[-1].tolist()):
-                if log > float("-inf"):
+                if not log < math.inf:
+                    raise ValueError(f"beam: logarithms must be below inf; got {log}")
+                if log > -math.inf:
                     longer = Text(text.log_probability + log, (*text.words, word))
                     follow[longer] = (0 * tokens[-1:] + word, cache)
         best = heapq.nlargest(width, [*ended, *follow], key=merit)

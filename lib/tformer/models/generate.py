@@ -1,6 +1,7 @@
 """Writing: the word that a model thinks likeliest, again and again."""
 
 from collections.abc import Callable, Iterator
+from math import isfinite
 from typing import Any
 
 from tformer.configuration import Configuration
@@ -47,14 +48,20 @@ def generate(
     Raises
     ------
     ValueError
-        If there is no word to begin with.
+        If there is no word to begin with, the largest logit of the next word is not finite, or
+        `choose` returns the number of no word, such as the -1 of `draw`.
     """
     if not len(tokens):
         raise ValueError("generate: tokens must have at least one word; got none")
     caches = None
     for _ in range(n_words):
         logits, caches = cached_decoder(tokens, parameters, configuration, caches)
+        if not isfinite(largest := float(logits[-1].max())):
+            raise ValueError(f"generate: the largest logit must be finite; got {largest}")
         word = int(logits[-1].argmax()) if choose is None else choose(logits[-1])
+        if not 0 <= word < len(logits[-1]):
+            n = len(logits[-1])
+            raise ValueError(f"generate: choose must return a word from 0 to {n - 1}; got {word}")
         yield word
         if word == stop:
             return

@@ -53,6 +53,8 @@ def inside(
     changes: Mapping[str, Change] | None = None,
     causal: bool = True,
     library: ModuleType = reference,
+    mask: Any = None,
+    positions: Any = None,
 ) -> dict[str, Any]:
     """Everything that a model computes on the way from words to logits.
 
@@ -69,6 +71,9 @@ def inside(
         Whether no word may look at a later one: a decoder's logits, otherwise an encoder's words.
     library : module
         `reference` for arrays, `fast` for tensors.
+    mask : (..., T or 1, T or 1) boolean array, optional
+    positions : (..., T) integer array, optional
+        As in `decoder`.
 
     Returns
     -------
@@ -90,15 +95,15 @@ def inside(
             raise ValueError(f"inside: there is no intermediate {name!r}; there are {known}")
     if any(one.cross is not None for one in p.blocks):
         raise ValueError("inside: parameters must have no cross-attention")
-    library.stacks.require_words("inside", tokens, p, c)
+    library.stacks.require_words("inside", tokens, p, c, positions=positions)
     found: dict[str, Any] = {}
 
     def goes_on(name: str, x: Any) -> Any:
         found[name] = _changed(name, x, changes[name]) if name in changes else x
         return found[name]
 
-    x = goes_on("embedded", library.stacks.embedded(tokens, p, c))
-    places = library.stacks.places_of(p, c, tokens.shape[-1], 0, x)
+    x = goes_on("embedded", library.stacks.embedded(tokens, p, c, 0, positions))
+    places = (mask, *library.stacks.places_of(p, c, tokens.shape[-1], 0, x, positions))
     for i, one in enumerate(p.blocks):
 
         def part_goes_on(part: str, x: Any, i: int = i) -> Any:
@@ -164,18 +169,18 @@ def _block(
     x: Any,
     p: BlockParameters,
     c: Configuration,
-    places: tuple[Any, Any],
+    places: tuple[Any, Any, Any],
     causal: bool,
     library: ModuleType,
     goes_on: Callable[[str, Any], Any],
 ) -> Any:
     """The words after a block, whose parts go on one by one."""
-    bias, sinusoids = places
+    mask, bias, sinusoids = places
     q, k, v = library.project(_before(x, p.heads_norm, c, library), p.heads)
     if sinusoids is not None:
         q, k = (library.rope(each, sinusoids[..., None, :, :], c.pairing) for each in (q, k))
     q, k, v = goes_on("q", q), goes_on("k", k), goes_on("v", v)
-    table = library.grouped_attention_weights(q, k, bias=bias, causal=causal)
+    table = library.grouped_attention_weights(q, k, mask, bias, causal=causal)
     weights = goes_on("weights", table)
     groups = [h // p.heads.group_size for h in range(weights.shape[-3])]
     y = goes_on("heads", weights @ v[..., groups, :, :])
@@ -189,11 +194,12 @@ def _block(
 
 
 def _before(x: Any, norm: Any, c: Configuration, library: ModuleType) -> Any:
-    return library.blocks.normed(x, norm, c) if c.order == "pre" else x
+    return library.blocks.normed(x, norm, c) if library.blocks.NORM_FIRST[c.order] else x
 
 
 def _after(x: Any, y: Any, norm: Any, c: Configuration, library: ModuleType) -> Any:
-    return x + y if c.order == "pre" else library.blocks.normed(x + y, norm, c)
+    first = library.blocks.NORM_FIRST[c.order]
+    return x + y if first else library.blocks.normed(x + y, norm, c)
 
 
 def _changed(name: str, x: Any, change: Change) -> Any:

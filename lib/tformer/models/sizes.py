@@ -13,6 +13,7 @@ from tformer.parameters import (
     HeadParameters,
     ModelParameters,
     NormParameters,
+    tree_map,
 )
 
 __all__ = ["Sizes", "count_flops", "count_parameters", "initialise"]
@@ -100,14 +101,19 @@ def count_flops(sizes: Sizes, n_words: int, batch: int = 1) -> int:
 
 
 def initialise(
-    sizes: Sizes, configuration: Configuration, rng: np.random.Generator, std: float = 0.02
+    sizes: Sizes,
+    configuration: Configuration,
+    rng: np.random.Generator,
+    std: float = 0.02,
+    spread: float = 0.0,
 ) -> ModelParameters:
     """Parameters in float64 to start from: Gaussian, and narrower where they write to the rows.
 
     What is added to the rows N = 2 L times (3 L with cross-attention) is drawn with std / √N, so
     that all of it together does not grow with depth. GPT-2 scales "residual layers" so, N being
     their number [radford2019]; that a block has two is how later programs read it. Gains are 1,
-    biases 0.
+    biases and what is learned of distances 0. Such a model hides mistakes in them: with a `spread`
+    Gaussian numbers of that size are added to all parameters, after they have been drawn.
 
     Raises
     ------
@@ -147,7 +153,7 @@ def initialise(
         cross = (heads(), norm()) if s.crossed else (None, None)
         return BlockParameters(heads(), feed, norm(), norm(), *cross)
 
-    return ModelParameters(
+    made = ModelParameters(
         drawn(s.n_vocab, d),
         tuple(block() for _ in range(s.n_layers)),
         norm() if c.order == "pre" else None,
@@ -155,6 +161,7 @@ def initialise(
         np.zeros((s.n_heads, s.n_positions)) if c.positions == "relative" else None,
         None if s.tied else drawn(d, s.n_vocab),
     )
+    return tree_map(lambda x: x + rng.normal(0, spread, x.shape), made) if spread else made
 
 
 def _require_sizes(s: Sizes, c: Configuration) -> None:

@@ -3,6 +3,7 @@
 What is written has exactly the distribution of the large model, whatever the small one proposes.
 """
 
+import math
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -26,7 +27,8 @@ def speculative(
     ----------
     target, draft : callable
         Take (T,) new words and a cache, None at first; return (T, N) probabilities, after
-        temperature and all cuts, and the extended cache: a tuple of `KVCache`.
+        temperature and all cuts, and the extended cache: a tuple of `KVCache`. Both of the same N
+        words.
     tokens : (T,) integer array
         The words before, at least one.
     n_words : int
@@ -46,7 +48,9 @@ def speculative(
     Raises
     ------
     ValueError
-        If there is no word to begin with, or length is below 0.
+        If there is no word to begin with, length is below 0, a number of `uniform` is not from 0
+        to below 1, or a row that is used is none of probabilities: NaN, below 0, or with no finite
+        sum above 0. If target and draft have different numbers of words, before any is written.
 
     Notes
     -----
@@ -60,14 +64,18 @@ def speculative(
             f"got {len(tokens)} and {length}"
         )
     words, n_begin = [int(word) for word in tokens], len(tokens)
-    large, small = _Reading(target, tokens), _Reading(draft, tokens)
+    large, small = _Reading("target", target, tokens), _Reading("draft", draft, tokens)
     while (left := n_words - (len(words) - n_begin)) > 0:
         proposed, q = [*words], []
         for _ in range(min(length, left - 1)):
-            q.append(small.rows(proposed)[-1])
+            q += small.rows(proposed, 1)
             proposed.append(pick(q[-1], uniform()))
-        n_new = len(proposed) - len(words)
-        p = large.rows(proposed)[-n_new - 1 :]
+        p = large.rows(proposed, len(q) + 1)
+        if q and len(p[0]) != len(q[0]):
+            raise ValueError(
+                "speculative: target and draft must have the same words; "
+                f"got {len(p[0])} and {len(q[0])}"
+            )
         found = _judged(proposed[len(words) :], p, q, uniform)
         if stop in found:
             found = found[: found.index(stop) + 1]
@@ -81,14 +89,18 @@ def speculative(
 
 def pick(p: Any, u: float) -> int:
     """The first word whose cumulative probability exceeds u; `draw` by probabilities."""
+    if not 0 <= u < 1:
+        raise ValueError(f"speculative: uniform must give numbers from 0 to below 1; got {u}")
     sums = p.cumsum(-1)
     return int(((sums <= u * sums[-1]) & (sums < sums[-1])).sum())
 
 
-def _judged(proposed: list[int], p: Any, q: list[Any], uniform: Callable[[], float]) -> list[int]:
+def _judged(
+    proposed: list[int], p: list[Any], q: list[Any], uniform: Callable[[], float]
+) -> list[int]:
     """The words that are accepted, and one that the target gives itself."""
     for i, word in enumerate(proposed):
-        if uniform() * float(q[i][word]) >= float(p[i][word]):
+        if not uniform() * float(q[i][word]) < float(p[i][word]):
             rest = (p[i] - q[i]).clip(0)
             rest = rest if float(rest.sum()) > 0 else p[i]  # equal but for rounding
             return [*proposed[:i], pick(rest, uniform())]
@@ -98,18 +110,24 @@ def _judged(proposed: list[int], p: Any, q: list[Any], uniform: Callable[[], flo
 class _Reading:
     """A model, and what it has read."""
 
-    def __init__(self, reader: Reader, tokens: Any) -> None:
-        self.reader, self.tokens, self.n_read = reader, tokens, 0
+    def __init__(self, name: str, reader: Reader, tokens: Any) -> None:
+        self.name, self.reader, self.tokens, self.n_read = name, reader, tokens, 0
         self.cache: Any = None
 
-    def rows(self, words: list[int]) -> Any:
-        """Read what is new of `words`; its rows."""
+    def rows(self, words: list[int], n_rows: int) -> list[Any]:
+        """Read what is new of `words`; the last rows, if they are probabilities."""
         new = self.tokens[:1].repeat(len(words) - self.n_read)
         for i, word in enumerate(words[self.n_read :]):
             new[i] = word
         rows, self.cache = self.reader(new, self.cache)
         self.n_read = len(words)
-        return rows
+        rows = rows[-n_rows:]
+        if not ((rows >= 0).all() and all(0 < float(x) < math.inf for x in rows.sum(-1))):
+            raise ValueError(
+                f"speculative: {self.name} must return probabilities, from 0 on and with a finite "
+                f"sum above 0; got {float(rows.min())} to {float(rows.max())}"
+            )
+        return [*rows]
 
     def forget(self, n_words: int) -> None:
         """Keep the first `n_words` words at most."""

@@ -12,6 +12,7 @@ from typing import Any
 
 from tformer.pretrained.errors import refused
 from tformer.pretrained.gguf import Tensors
+from tformer.pretrained.keys import require_known
 
 __all__ = ["Architecture"]
 
@@ -32,6 +33,8 @@ LAYER = {
 }
 """GGUF's name, the common name, and the axes; of a layer after ``blk.0.`` and ``model.layers.0.``.
 A matrix takes d_in numbers to d_out and has the shape (d_out, d_in): rows are outputs."""
+WIDTHS = ("key", "value")
+KEYS = ("llama.", "general.type", "general.quantization_version", "split.count")
 CURE = "give a GGUF file of a Llama without biases, such as SmolLM2"
 
 
@@ -75,43 +78,55 @@ class Architecture:
     def of(cls, metadata: Mapping[str, Any], tensors: Tensors) -> "Architecture":
         """The architecture that a GGUF file tells of, and whose tensors it has, all and no others.
 
+        A number that the format's description calls optional has the value that it gives there: as
+        many key/value heads as heads, and keys and values of d_model / H. Where it gives none, the
+        base is 10000, as in llama.cpp, and the words are the rows of the embeddings' table.
+
         Raises
         ------
         PretrainedError
-            If a number is missing, if two do not fit, or if a tensor is missing, is one too many or
-            has another shape.
+            If a number is missing, if two do not fit, if a tensor is missing, is one too many or
+            has another shape, or if a key says something of the model that is not understood.
         """
         if (kind := metadata.get("general.architecture")) != "llama":
             raise refused(tensors.path, "the architecture llama", kind, CURE)
+        require_known(tensors.path, metadata, KEYS, CURE)
 
-        def told(key: str, kind: type = int) -> Any:
-            found: Any = metadata.get(f"llama.{key}")
+        def told(key: str, kind: type = int, default: float | None = None) -> Any:
+            found: Any = metadata.get(f"llama.{key}", default)
             above = isinstance(found, int | float) and 0 < found < math.inf
             if type(found) is not kind or not above:
                 raise refused(tensors.path, f"llama.{key}, {kind.__name__} above 0", found, CURE)
             return found
 
         d_model, n_heads = told("embedding_length"), told("attention.head_count")
-        n_groups, d_k = told("attention.head_count_kv"), told("rope.dimension_count")
-        if d_model != n_heads * d_k or n_heads % n_groups or d_k % 2:
-            sizes = f"{d_model}, {n_heads}, {n_groups}, {d_k}"
-            wanted = "d_model = H d_k, H divided by G, and d_k even"
-            raise refused(tensors.path, wanted, f"d_model, H, G, d_k = {sizes}", CURE)
-        found = cls(
+        n_groups = told("attention.head_count_kv", default=n_heads)
+        widths = [told(f"attention.{x}_length", default=d_model // n_heads) for x in WIDTHS]
+        d_k = told("rope.dimension_count")
+        divided = d_model % n_heads == 0 or "llama.attention.key_length" in metadata
+        if not divided or widths != [d_k] * 2 or n_heads % n_groups or d_k % 2:
+            sizes = f"{d_model}, {n_heads}, {n_groups}, {widths[0]}, {widths[1]}, {d_k}"
+            wanted = (
+                "keys and values of d_model / H or as told, all turned, H divided by G, d_k even"
+            )
+            found = f"d_model, H, G, d_k, d_v, turned = {sizes}"
+            raise refused(tensors.path, wanted, found, CURE)
+        table = tensors.stored.get("token_embd.weight")
+        made = cls(
             n_layers=told("block_count"),
             d_model=d_model,
             n_heads=n_heads,
             n_groups=n_groups,
             d_k=d_k,
             d_ff=told("feed_forward_length"),
-            n_vocab=told("vocab_size"),
+            n_vocab=told("vocab_size", default=table.shape[0] if table else None),
             n_context=told("context_length"),
             eps=told("attention.layer_norm_rms_epsilon", float),
-            base=told("rope.freq_base", float),
+            base=told("rope.freq_base", float, 10000.0),
             tied="output.weight" not in tensors,
         )
-        found._require(tensors)
-        return found
+        made._require(tensors)
+        return made
 
     def _require(self, tensors: Tensors) -> None:
         if self.n_layers > len(tensors):

@@ -6,26 +6,33 @@ from typing import Any
 import numpy as np
 
 from tformer.pretrained.errors import refused
+from tformer.pretrained.keys import require_known
 from tformer.tokens import BPE
 
 __all__ = ["tokenizer_of"]
 
 NORMAL, CONTROL = 1, 3
+CURE = "give the metadata of a GGUF file of SmolLM2"
 
 
 def tokenizer_of(metadata: Mapping[str, Any]) -> BPE:
     """The tokenizer that the metadata of a GGUF file describe.
 
+    Without types all tokens are normal, and without merges none is merged, as the format's
+    description says.
+
     Raises
     ------
     PretrainedError
-        If they describe none, or another than byte-level BPE with the words of SmolLM2.
+        If they describe none, or another than byte-level BPE with the words of SmolLM2; or if a key
+        says something else of how a text is read, such as a token put before it.
     """
     told = {key: metadata.get(f"tokenizer.ggml.{key}") for key in ("model", "pre")}
     if told != {"model": "gpt2", "pre": "smollm"}:
         raise _wrong("byte-level BPE, gpt2, with words cut as smollm", told)
-    tokens, merges = (_strings(metadata, key) for key in ("tokens", "merges"))
-    kinds = metadata.get("tokenizer.ggml.token_type")
+    require_known("tokenizer", metadata, ("tokenizer.ggml.",), CURE)
+    tokens, merges = _strings(metadata, "tokens"), _strings(metadata, "merges", [])
+    kinds = metadata.get("tokenizer.ggml.token_type", np.full(len(tokens), NORMAL))
     if (
         not isinstance(kinds, np.ndarray)
         or len(kinds) != len(tokens)
@@ -39,13 +46,12 @@ def tokenizer_of(metadata: Mapping[str, Any]) -> BPE:
         raise _wrong(expected, found) from error
 
 
-def _strings(metadata: Mapping[str, Any], key: str) -> list[str]:
-    found = metadata.get(f"tokenizer.ggml.{key}")
+def _strings(metadata: Mapping[str, Any], key: str, default: Any = None) -> list[str]:
+    found = metadata.get(f"tokenizer.ggml.{key}", default)
     if not isinstance(found, list) or not all(isinstance(one, str) for one in found):
         raise _wrong(f"a list of strings as {key}", type(found).__name__)
     return found
 
 
 def _wrong(expected: str, found: object) -> ValueError:
-    cure = "give the metadata of a GGUF file of SmolLM2"
-    return refused("tokenizer", expected, found, cure)
+    return refused("tokenizer", expected, found, CURE)

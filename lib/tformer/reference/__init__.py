@@ -60,11 +60,10 @@ from tformer.reference.models import (
     decoder,
     decoder_vjp,
     encoder,
-    encoder_decoder,
-    encoder_decoder_vjp,
     encoder_vjp,
 )
 from tformer.reference.norms import layer_norm, layer_norm_vjp, rms_norm, rms_norm_vjp
+from tformer.reference.pairs import encoder_decoder, encoder_decoder_vjp
 from tformer.reference.positions import (
     alibi_bias,
     alibi_slopes,

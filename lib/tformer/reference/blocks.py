@@ -39,6 +39,9 @@ __all__ = ["block", "block_vjp"]
 
 Gradients = tuple[np.ndarray, BlockParameters, np.ndarray | None, np.ndarray | None]
 Sublayer = tuple[Callable[..., Any], Callable[..., Any]]
+NORMS = {"layer": (layer_norm, layer_norm_vjp), "rms": (rms_norm, rms_norm_vjp)}
+NORM_FIRST = {"pre": True, "post": False}
+"""What the choices of a configuration do; one without an entry fails."""
 
 
 @equation
@@ -270,7 +273,7 @@ def _feed(parameters: FeedForwardParameters, c: Configuration) -> Sublayer:
 
 def _before(x: np.ndarray, norm: NormParameters | None, c: Configuration) -> np.ndarray:
     """What a sublayer is given of the words: their norm, if the norms stand before."""
-    return normed(x, norm, c) if c.order == "pre" else x
+    return normed(x, norm, c) if NORM_FIRST[c.order] else x
 
 
 def _after(
@@ -282,7 +285,7 @@ def _after(
 ) -> np.ndarray:
     """The words and what a sublayer gave; of the sum the norm, if the norms stand after it."""
     x = x + (y if kept is None else dropout(y, kept, c))
-    return x if c.order == "pre" else normed(x, norm, c)
+    return x if NORM_FIRST[c.order] else normed(x, norm, c)
 
 
 def _added_vjp(
@@ -297,12 +300,12 @@ def _added_vjp(
     forward, backward = sublayer
     before, dnorm = _before(x, norm, c), None
     y = forward(before)
-    if c.order == "post":
+    if not NORM_FIRST[c.order]:
         added = x + (y if kept is None else dropout(y, kept, c))
         grad, dnorm = normed_vjp(added, norm, c, grad)
     dy = sum_to(y, grad) if kept is None else dropout_vjp(y, kept, c, grad)
     dbefore, *others = backward(before, dy)
-    if c.order == "pre":
+    if NORM_FIRST[c.order]:
         dbefore, dnorm = normed_vjp(x, norm, c, dbefore)
     return sum_to(x, grad) + dbefore, dnorm, tuple(others)
 
@@ -311,7 +314,7 @@ def normed(x: np.ndarray, norm: NormParameters | None, c: Configuration) -> np.n
     """The rows through the norm of a configuration, if there is one."""
     if norm is None:
         return x
-    return (layer_norm if c.norm == "layer" else rms_norm)(x, norm, c.eps)
+    return NORMS[c.norm][0](x, norm, c.eps)
 
 
 def normed_vjp(
@@ -320,4 +323,4 @@ def normed_vjp(
     """Gradients of rows and norm from that of `normed`."""
     if norm is None:
         return sum_to(x, grad), None
-    return (layer_norm_vjp if c.norm == "layer" else rms_norm_vjp)(x, norm, grad, c.eps)
+    return NORMS[c.norm][1](x, norm, grad, c.eps)

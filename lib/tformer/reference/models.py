@@ -3,13 +3,7 @@
 import numpy as np
 
 from tformer.configuration import Configuration
-from tformer.parameters import (
-    EncoderDecoderParameters,
-    Kept,
-    KVCache,
-    ModelParameters,
-    tree_map,
-)
+from tformer.parameters import Kept, KVCache, ModelParameters, tree_map
 from tformer.reference.blocks import cached_block, normed
 from tformer.reference.equation import equation
 from tformer.reference.stacks import (
@@ -28,8 +22,6 @@ __all__ = [
     "decoder",
     "decoder_vjp",
     "encoder",
-    "encoder_decoder",
-    "encoder_decoder_vjp",
     "encoder_vjp",
 ]
 
@@ -45,6 +37,7 @@ def decoder(
     mask: np.ndarray | None = None,
     memory_mask: np.ndarray | None = None,
     kept: Several = None,
+    positions: np.ndarray | None = None,
 ) -> np.ndarray:
     """Scores of the word that comes next, at every place, from the words up to that place.
 
@@ -62,6 +55,9 @@ def decoder(
         The same for what cross-attention looks at.
     kept : tuple of Kept, optional
         What dropout keeps in each block; all, if left out.
+    positions : (..., T) integer array, optional
+        Where each word stands; 0, 1, 2 and so on if left out. They start again in each document of
+        a packed row, and after what fills a row up on the left; a mask hides the rest.
 
     Returns
     -------
@@ -71,8 +67,8 @@ def decoder(
     ------
     ValueError
         If a token is below 0 or not below N, if a table of positions that the configuration asks
-        for is missing or too short, if there is a memory and no cross-attention, or if not one
-        Kept is given for each block.
+        for is missing or too short, or a position has no row in it, if there is a memory and no
+        cross-attention, or if not one Kept is given for each block.
 
     Notes
     -----
@@ -81,9 +77,9 @@ def decoder(
     in [vaswani2017].
     """
     p, c = parameters, configuration
-    require_words("decoder", tokens, p, c, memory is not None, kept=kept)
-    x = embedded(tokens, p, c)
-    return unembed(stack(x, p, c, True, memory, mask, memory_mask, kept), p)
+    require_words("decoder", tokens, p, c, memory is not None, 0, positions, kept=kept)
+    x = embedded(tokens, p, c, 0, positions)
+    return unembed(stack(x, p, c, True, memory, mask, memory_mask, kept, positions), p)
 
 
 @equation
@@ -96,6 +92,7 @@ def decoder_vjp(
     mask: np.ndarray | None = None,
     memory_mask: np.ndarray | None = None,
     kept: Several = None,
+    positions: np.ndarray | None = None,
 ) -> tuple[ModelParameters, np.ndarray | None]:
     """Vector-Jacobian product of `decoder`: the gradients passed back to its parameters.
 
@@ -115,6 +112,9 @@ def decoder_vjp(
         The same for what cross-attention looks at.
     kept : tuple of Kept, optional
         What dropout keeps in each block; all, if left out.
+    positions : (..., T) integer array, optional
+        Where each word stands; 0, 1, 2 and so on if left out. They start again in each document of
+        a packed row, and after what fills a row up on the left; a mask hides the rest.
 
     Returns
     -------
@@ -132,13 +132,13 @@ def decoder_vjp(
     -----
     Equation eq-decoder-vjp; the derivatives of [radford2018], section 3.1.
     """
-    p, c, options = parameters, configuration, (True, memory, mask, memory_mask, kept)
-    require_words("decoder_vjp", tokens, p, c, memory is not None, kept=kept)
-    x = embedded(tokens, p, c)
+    p, c, options = parameters, configuration, (True, memory, mask, memory_mask, kept, positions)
+    require_words("decoder_vjp", tokens, p, c, memory is not None, 0, positions, kept=kept)
+    x = embedded(tokens, p, c, 0, positions)
     drows, by_logits = unembed_vjp(stack(x, p, c, *options), p, grad)
     dx, by_stack, dmemory = stack_vjp(x, p, c, drows, *options)
-    found = tree_map(np.add, by_logits, tree_map(np.add, by_stack, embedded_vjp(tokens, p, c, dx)))
-    return found, dmemory
+    by_words = embedded_vjp(tokens, p, c, dx, positions)
+    return tree_map(np.add, by_logits, tree_map(np.add, by_stack, by_words)), dmemory
 
 
 @equation
@@ -147,6 +147,8 @@ def cached_decoder(
     parameters: ModelParameters,
     configuration: Configuration,
     caches: tuple[KVCache, ...] | None = None,
+    mask: np.ndarray | None = None,
+    positions: np.ndarray | None = None,
 ) -> tuple[np.ndarray, tuple[KVCache, ...]]:
     """As `decoder`, for words that go on after others: of those the caches keep what is asked for.
 
@@ -158,6 +160,11 @@ def cached_decoder(
     configuration : Configuration
     caches : tuple of KVCache, optional
         Of S words, one for each block; None before the first words, and then S is 0.
+    mask : (..., T or 1, S + T or 1) boolean array, optional
+        True where a new word may look at a word, those in the caches first, if that is no later
+        one; without it, everywhere.
+    positions : (..., S + T) integer array, optional
+        Where each word stands, those in the caches first; as in `decoder`.
 
     Returns
     -------
@@ -171,7 +178,8 @@ def cached_decoder(
     ------
     ValueError
         If a token is below 0 or not below N, if a table of positions that the configuration asks
-        for is missing or too short, or if not one cache is given for each block.
+        for is missing or too short, or a position has no row in it, or if not one cache is given
+        for each block.
 
     Notes
     -----
@@ -179,11 +187,11 @@ def cached_decoder(
     """
     p, c = parameters, configuration
     offset = caches[0].length if caches else 0
-    require_words("cached_decoder", tokens, p, c, offset=offset, caches=caches)
-    x, extended = embedded(tokens, p, c, offset), []
-    places = places_of(p, c, tokens.shape[-1], offset, x)
+    require_words("cached_decoder", tokens, p, c, False, offset, positions, caches=caches)
+    x, extended = embedded(tokens, p, c, offset, positions), []
+    places = places_of(p, c, tokens.shape[-1], offset, x, positions)
     for one, cache in zip(p.blocks, caches or [None] * len(p.blocks), strict=True):
-        x, cache = cached_block(x, one, c, cache, None, None, None, *places, True, None)
+        x, cache = cached_block(x, one, c, cache, None, mask, None, *places, True, None)
         extended.append(cache)
     return unembed(normed(x, p.norm, c), p), (*extended,)
 
@@ -195,6 +203,7 @@ def encoder(
     configuration: Configuration,
     mask: np.ndarray | None = None,
     kept: Several = None,
+    positions: np.ndarray | None = None,
 ) -> np.ndarray:
     """A row for every word, from all words: those before it and those after it.
 
@@ -209,6 +218,9 @@ def encoder(
         True where word t may look at word s; without it, everywhere.
     kept : tuple of Kept, optional
         What dropout keeps in each block; all, if left out.
+    positions : (..., T) integer array, optional
+        Where each word stands; 0, 1, 2 and so on if left out. They start again in each document of
+        a packed row, and after what fills a row up on the left; a mask hides the rest.
 
     Returns
     -------
@@ -218,15 +230,17 @@ def encoder(
     ------
     ValueError
         If a token is below 0 or not below N, if a table of positions that the configuration asks
-        for is missing or too short, or if not one Kept is given for each block.
+        for is missing or too short, or a position has no row in it, or if not one Kept is given
+        for each block.
 
     Notes
     -----
     Equation eq-encoder; [vaswani2017], section 3.1; alone as in [devlin2019].
     """
     p, c = parameters, configuration
-    require_words("encoder", tokens, p, c, kept=kept)
-    return stack(embedded(tokens, p, c), p, c, False, None, mask, None, kept)
+    require_words("encoder", tokens, p, c, False, 0, positions, kept=kept)
+    x = embedded(tokens, p, c, 0, positions)
+    return stack(x, p, c, False, None, mask, None, kept, positions)
 
 
 @equation
@@ -237,6 +251,7 @@ def encoder_vjp(
     grad: np.ndarray,
     mask: np.ndarray | None = None,
     kept: Several = None,
+    positions: np.ndarray | None = None,
 ) -> ModelParameters:
     """Vector-Jacobian product of `encoder`: the gradients passed back to its parameters.
 
@@ -253,6 +268,9 @@ def encoder_vjp(
         True where word t may look at word s; without it, everywhere.
     kept : tuple of Kept, optional
         What dropout keeps in each block; all, if left out.
+    positions : (..., T) integer array, optional
+        Where each word stands; 0, 1, 2 and so on if left out. They start again in each document of
+        a packed row, and after what fills a row up on the left; a mask hides the rest.
 
     Returns
     -------
@@ -269,100 +287,7 @@ def encoder_vjp(
     Equation eq-encoder-vjp; the derivatives of [vaswani2017], section 3.1.
     """
     p, c = parameters, configuration
-    require_words("encoder_vjp", tokens, p, c, kept=kept)
-    x = embedded(tokens, p, c)
-    dx, by_stack, _ = stack_vjp(x, p, c, grad, False, None, mask, None, kept)
-    return tree_map(np.add, by_stack, embedded_vjp(tokens, p, c, dx))
-
-
-@equation
-def encoder_decoder(
-    source: np.ndarray,
-    target: np.ndarray,
-    parameters: EncoderDecoderParameters,
-    configuration: Configuration,
-    source_mask: np.ndarray | None = None,
-) -> np.ndarray:
-    """Scores of the next word of a target, from the words before it and from a whole source.
-
-    Parameters
-    ----------
-    source : (..., S) integer array
-        The words that are read, from 0 to N - 1.
-    target : (..., T) integer array
-        The words that have been written, from 0 to N - 1.
-    parameters : EncoderDecoderParameters
-    configuration : Configuration
-        Of both.
-    source_mask : (..., S) boolean array, optional
-        True for the words of the source that may be looked at; without it, all.
-
-    Returns
-    -------
-    (..., T, N) array
-
-    Raises
-    ------
-    ValueError
-        If a token is below 0 or not below N, if a table of positions that the configuration asks
-        for is missing or too short, or if a block of the decoder has no cross-attention.
-
-    Notes
-    -----
-    Equation eq-encoder-decoder; [vaswani2017], section 3.1.
-    """
-    c, mask = configuration, None if source_mask is None else source_mask[..., np.newaxis, :]
-    require_words("encoder_decoder", source, parameters.encoder, c)
-    memory = encoder(source, parameters.encoder, c, mask)
-    require_words("encoder_decoder", target, parameters.decoder, c, crossed=True)
-    return decoder(target, parameters.decoder, c, memory, None, mask)
-
-
-@equation
-def encoder_decoder_vjp(
-    source: np.ndarray,
-    target: np.ndarray,
-    parameters: EncoderDecoderParameters,
-    configuration: Configuration,
-    grad: np.ndarray,
-    source_mask: np.ndarray | None = None,
-) -> EncoderDecoderParameters:
-    """Vector-Jacobian product of `encoder_decoder`: the gradients passed back to its parameters.
-
-    Parameters
-    ----------
-    source : (..., S) integer array
-        The words that are read, from 0 to N - 1.
-    target : (..., T) integer array
-        The words that have been written, from 0 to N - 1.
-    parameters : EncoderDecoderParameters
-    configuration : Configuration
-        Of both.
-    grad : (..., T, N) array
-        Gradient of a loss with respect to what `encoder_decoder` returned.
-    source_mask : (..., S) boolean array, optional
-        True for the words of the source that may be looked at; without it, all.
-
-    Returns
-    -------
-    dparameters : EncoderDecoderParameters
-        A gradient in the place of each array; zeros for the encoder's unembedding.
-
-    Raises
-    ------
-    ValueError
-        As `encoder_decoder`.
-
-    Notes
-    -----
-    Equation eq-encoder-decoder-vjp; the derivatives of [vaswani2017], section 3.1.
-    """
-    c, mask = configuration, None if source_mask is None else source_mask[..., np.newaxis, :]
-    require_words("encoder_decoder_vjp", source, parameters.encoder, c)
-    memory = encoder(source, parameters.encoder, c, mask)
-    require_words("encoder_decoder_vjp", target, parameters.decoder, c, crossed=True)
-    of_decoder, dmemory = decoder_vjp(target, parameters.decoder, c, grad, memory, None, mask)
-    dmemory = np.zeros_like(memory) if dmemory is None else dmemory
-    return EncoderDecoderParameters(
-        encoder_vjp(source, parameters.encoder, c, dmemory, mask), of_decoder
-    )
+    require_words("encoder_vjp", tokens, p, c, False, 0, positions, kept=kept)
+    x = embedded(tokens, p, c, 0, positions)
+    dx, by_stack, _ = stack_vjp(x, p, c, grad, False, None, mask, None, kept, positions)
+    return tree_map(np.add, by_stack, embedded_vjp(tokens, p, c, dx, positions))

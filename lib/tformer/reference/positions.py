@@ -1,11 +1,13 @@
 """Position: added to the words, turned into queries and keys, or said in the scores (chapter 7).
 
-A position is a number, counted from 0: `np.arange(T) + offset` with a cache of `offset` words,
-and from 0 again in each of several documents that are packed into one row.
+A position is a number, counted from 0: `np.arange(T) + offset` with a cache of `offset` words. A
+model can be given others: from 0 again in each of several documents that are packed into one row,
+or from the first word of a text that is filled up on the left.
 """
 
 import numpy as np
 
+from tformer.reference.distances import relative_of, relative_of_vjp
 from tformer.reference.equation import equation
 from tformer.shapes import ShapeError
 
@@ -258,7 +260,8 @@ def relative_bias(table: np.ndarray, n_queries: int, n_keys: int, offset: int = 
     Equation eq-relative-bias; [raffel2020], with the clipped distances of [shaw2018]. Departure:
     [raffel2020] lets long distances share numbers in buckets.
     """
-    return table[:, _distances("relative_bias", table, n_queries, n_keys, offset)]
+    distances = np.arange(n_keys) - np.arange(n_queries)[:, np.newaxis] - offset
+    return relative_of(table, distances)
 
 
 @equation
@@ -289,11 +292,8 @@ def relative_bias_vjp(table: np.ndarray, grad: np.ndarray, offset: int = 0) -> n
     Equation eq-relative-bias-vjp; the derivative of [raffel2020].
     """
     _, n_queries, n_keys = grad.shape
-    distances = _distances("relative_bias_vjp", table, n_queries, n_keys, offset)
-    dtable = np.zeros_like(table)
-    for dtable_h, grad_h in zip(dtable, grad, strict=True):
-        np.add.at(dtable_h, distances, grad_h)
-    return dtable
+    distances = np.arange(n_keys) - np.arange(n_queries)[:, np.newaxis] - offset
+    return relative_of_vjp(table, distances, grad)
 
 
 @equation
@@ -344,7 +344,12 @@ def alibi_bias(n_heads: int, n_queries: int, n_keys: int, offset: int = 0) -> np
     falls on either side. In float64.
     """
     t, s = np.arange(n_queries)[:, np.newaxis] + offset, np.arange(n_keys)
-    return -alibi_slopes(n_heads)[:, np.newaxis, np.newaxis] * np.abs(t - s)
+    return alibi_of(n_heads, np.abs(t - s))
+
+
+def alibi_of(n_heads: int, distances: np.ndarray) -> np.ndarray:
+    """The bias (..., H, T, S) for any distances (..., T, S), all at least 0."""
+    return -alibi_slopes(n_heads)[:, np.newaxis, np.newaxis] * distances[..., np.newaxis, :, :]
 
 
 def _pairs(where: str, x: np.ndarray, pairing: str) -> tuple[np.ndarray, np.ndarray]:
@@ -367,25 +372,11 @@ def _together(first: np.ndarray, second: np.ndarray, pairing: str) -> np.ndarray
     return both.reshape(*first.shape[:-1], 2 * first.shape[-1])
 
 
-def require_rows(where: str, tokens: np.ndarray, n_rows: int) -> None:
+def require_rows(where: str, tokens: np.ndarray, n_rows: int, name: str = "tokens") -> None:
     """Raise ValueError unless there is a row for every token."""
     if tokens.size and not n_rows:
-        raise ValueError(f"{where}: table has no rows, so tokens must be empty; got {tokens.size}")
+        raise ValueError(f"{where}: table has no rows, so {name} must be empty; got {tokens.size}")
     if tokens.size and not (tokens.min() >= 0 and tokens.max() < n_rows):
         raise ValueError(
-            f"{where}: tokens must be from 0 to {n_rows - 1}; got {tokens.min()} to {tokens.max()}"
+            f"{where}: {name} must be from 0 to {n_rows - 1}; got {tokens.min()} to {tokens.max()}"
         )
-
-
-def _distances(
-    where: str, table: np.ndarray, n_queries: int, n_keys: int, offset: int
-) -> np.ndarray:
-    """The column of the table for each query and key, of shape (T, S)."""
-    n_distances = table.shape[-1]
-    if n_distances % 2 == 0:
-        raise ShapeError(
-            f"{where}: axis N must be odd, for distances from -m to m; got {n_distances}"
-        )
-    furthest = n_distances // 2
-    t, s = np.arange(n_queries)[:, np.newaxis] + offset, np.arange(n_keys)
-    return np.clip(s - t, -furthest, furthest) + furthest

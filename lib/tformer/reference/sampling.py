@@ -3,6 +3,13 @@
 A logit of -inf means that the word is forbidden. What forbids more words returns the logits of the
 others as they were, so that these functions can follow each other, and softmax makes the rest sum
 to one again. Words of equal logits have equal fates: more than k may stay, and no order is chosen.
+
+Logits are rounded logarithms of rounded probabilities, so a border that is met exactly is missed by
+a little on either side. Where only rounding is missing it counts as met: `top_p` and `min_p` allow
+for an error of 2 (ε + 2^-52) (1 + size), where ε is the precision of the logits, and size says how
+large those are whose errors add up. That bounds, in first order, a probability and its logarithm
+rounded to ε, and what is computed from them in float64. In half precision ε is that of float32: the
+logits are taken as they are, since an error as large as theirs would move a border by tenths.
 """
 
 import math
@@ -83,13 +90,17 @@ def top_p(logits: np.ndarray, p: float) -> np.ndarray:
     Notes
     -----
     Equation eq-top-p; [holtzman2020], section 3.1. A word stays if the words that are likelier have
-    less than p together; so the word that reaches p stays, and so do all that tie with it. A row
-    with NaN or +inf stays what it is.
+    less than p together; so the word that reaches p stays, and so do all that tie with it. The size
+    of the error that is allowed is the mean of |logits| over the probabilities, and 2^-52 is added
+    for each word of the sum. A row with NaN or +inf stays what it is.
     """
-    falling = np.sort(logits)[..., ::-1]
-    sums = np.cumsum(softmax(falling), axis=-1)
+    falling = np.sort(logits)[..., ::-1].astype(np.float64)
+    q = softmax(falling)
+    size = (q * _size(falling)).sum(axis=-1, keepdims=True)
+    error = _error(size, logits) + 2.0**-52 * logits.shape[-1]
+    sums = np.cumsum(q, axis=-1)
     likelier = np.concatenate([np.zeros_like(sums[..., :1]), sums[..., :-1]], axis=-1)
-    out = (likelier >= p) & (p < 1)
+    out = (likelier > 0) & (likelier >= p - error) & (p < 1)
     least = np.where(out, np.inf, falling).min(axis=-1, keepdims=True, initial=np.inf)
     return np.where(logits < least, -np.inf, logits)
 
@@ -112,11 +123,15 @@ def min_p(logits: np.ndarray, p: float) -> np.ndarray:
 
     Notes
     -----
-    Equation eq-min-p; [nguyen2024]. Compared as logits, so no softmax is needed. A row
-    with NaN or +inf stays what it is.
+    Equation eq-min-p; [nguyen2024]. Compared as logits, so no softmax is needed. The size of the
+    error that is allowed is |logit| of the word and of the likeliest together. A row with NaN or
+    +inf stays what it is.
     """
-    below = logits - _largest(logits) < math.log(p)
-    return np.where(below & np.isfinite(_largest(logits)), -np.inf, logits)
+    x = logits.astype(np.float64)
+    largest = _largest(x)
+    error = _error(_size(x) + _size(largest), logits)
+    below = x - largest < math.log(p) - error
+    return np.where(below & np.isfinite(largest), -np.inf, logits)
 
 
 @equation
@@ -128,12 +143,13 @@ def draw(logits: np.ndarray, u: np.ndarray) -> np.ndarray:
     logits : (..., N) array
         Scores of all words; -inf for a word that cannot come.
     u : (...) real array
-        Uniform numbers, from 0 to below 1; not checked.
+        Uniform numbers, from 0 to below 1.
 
     Returns
     -------
     (...) integer array
-        The number of a word that can come; -1 where there is none, or where a logit is +inf or NaN.
+        The number of a word that can come; -1 where there is none, where a logit is +inf or NaN,
+        or u is NaN or below 0.
 
     Notes
     -----
@@ -143,10 +159,20 @@ def draw(logits: np.ndarray, u: np.ndarray) -> np.ndarray:
     sums = np.cumsum(softmax(logits), axis=-1)
     last = sums[..., -1:].sum(axis=-1, keepdims=True)
     passed = (sums <= u[..., np.newaxis] * last) & (sums < last)
-    return np.where(last[..., 0] > 0, passed.sum(axis=-1), -1)
+    return np.where((last[..., 0] > 0) & (u >= 0), passed.sum(axis=-1), -1)
 
 
 def _largest(logits: np.ndarray) -> np.ndarray:
     """The largest logit of each row, or 0 where all are -inf."""
     largest = logits.max(axis=-1, keepdims=True, initial=-np.inf)
     return np.where(largest == -np.inf, 0, largest)
+
+
+def _size(x: np.ndarray) -> np.ndarray:
+    """|x|, or 0 where it is infinite: what cannot come has no error."""
+    return np.where(np.isfinite(x), np.abs(x), 0)
+
+
+def _error(size: np.ndarray, logits: np.ndarray) -> np.ndarray:
+    """By how much rounding may miss a border, where the logits have that size."""
+    return 2 * (np.finfo(logits.dtype).eps + 2.0**-52) * (1 + size)

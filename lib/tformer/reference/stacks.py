@@ -1,21 +1,22 @@
 """What all models are made of: words to rows, a stack of blocks, rows to scores (chapter 10)."""
 
 import math
+from collections.abc import Callable
 from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 
 from tformer.configuration import Configuration, require_model
 from tformer.parameters import BlockParameters, Kept, ModelParameters, tree_map
 from tformer.reference.blocks import block, block_vjp, normed, normed_vjp
+from tformer.reference.distances import relative_of, relative_of_vjp
 from tformer.reference.equation import equation
 from tformer.reference.feed_forward import linear_vjp
 from tformer.reference.positions import (
-    alibi_bias,
+    alibi_of,
     embedding,
     embedding_vjp,
-    relative_bias,
-    relative_bias_vjp,
     require_rows,
     sinusoidal,
 )
@@ -23,6 +24,55 @@ from tformer.reference.positions import (
 __all__ = ["unembed", "unembed_vjp"]
 
 Table = np.ndarray | None
+
+
+class Scheme(NamedTuple):
+    """What a scheme does with positions (..., T): what it does not do is None.
+
+    Attributes
+    ----------
+    added : callable
+        From parameters, configuration and positions the rows that are added to the words.
+    bias : callable
+        From parameters and distances (..., T, S) the bias of the scores.
+    turns : callable
+        From parameters, configuration and positions the sinusoids by which pairs are turned.
+    added_vjp, bias_vjp : callable
+        From parameters, what else `added` or `bias` is given of places, and the gradient of what it
+        gives: the gradient of the field `table` of the parameters.
+    table : str
+        The field of the parameters that it reads.
+    """
+
+    added: Callable[..., np.ndarray] | None = None
+    bias: Callable[..., np.ndarray] | None = None
+    turns: Callable[..., np.ndarray] | None = None
+    added_vjp: Callable[..., np.ndarray] | None = None
+    bias_vjp: Callable[..., np.ndarray] | None = None
+    table: str = ""
+
+
+def _waves(width: int, c: Configuration, positions: np.ndarray) -> np.ndarray:
+    return sinusoidal(positions, width, c.base)
+
+
+SCHEMES = {
+    "none": Scheme(),
+    "sinusoidal": Scheme(added=lambda p, c, at: _waves(p.embedding.shape[-1], c, at)),
+    "learned": Scheme(
+        added=lambda p, c, at: embedding(at, p.positions),
+        added_vjp=lambda p, at, grad: embedding_vjp(at, p.positions, grad),
+        table="positions",
+    ),
+    "relative": Scheme(
+        bias=lambda p, apart: relative_of(p.distances, apart),
+        bias_vjp=lambda p, apart, grad: relative_of_vjp(p.distances, apart, grad),
+        table="distances",
+    ),
+    "alibi": Scheme(bias=lambda p, apart: alibi_of(len(p.blocks[0].heads.w_q), np.abs(apart))),
+    "rope": Scheme(turns=lambda p, c, at: _waves(p.blocks[0].heads.w_q.shape[-1], c, at)),
+}
+"""What each choice of `Configuration.positions` does; one without an entry fails."""
 
 
 @equation
@@ -88,56 +138,74 @@ def require_words(
     c: Configuration,
     crossed: bool = False,
     offset: int = 0,
+    positions: Table = None,
     **several: tuple[object, ...] | None,
 ) -> None:
-    """Hold tokens and parameters to each other and to the configuration."""
-    require_model(where, p, c, tokens.shape[-1] + offset, crossed, **several)
+    """Hold tokens, positions and parameters to each other and to the configuration."""
+    n_words = tokens.shape[-1] + offset if positions is None else 0
+    require_model(where, p, c, n_words, crossed, **several)
     require_rows(where, tokens, len(p.embedding))
+    if positions is not None and c.positions == "learned":
+        require_rows(where, positions, len(p.positions), "positions")
 
 
 def embedded(
-    tokens: np.ndarray, p: ModelParameters, c: Configuration, offset: int = 0
+    tokens: np.ndarray,
+    p: ModelParameters,
+    c: Configuration,
+    offset: int = 0,
+    positions: Table = None,
 ) -> np.ndarray:
     """The row of each word, with its position if that is added."""
     x = embedding(tokens, p.embedding)
     x = x * math.sqrt(x.shape[-1]) if c.scale_embedding else x
-    places = np.arange(tokens.shape[-1]) + offset
-    if c.positions == "learned":
-        return x + embedding(places, p.positions)
-    if c.positions == "sinusoidal":
-        return x + sinusoidal(places, x.shape[-1], c.base).astype(x.dtype)
-    return x
+    at, scheme = _counted(tokens.shape[-1], offset, positions)[..., offset:], SCHEMES[c.positions]
+    return x if scheme.added is None else x + scheme.added(p, c, at).astype(x.dtype)
 
 
 def embedded_vjp(
-    tokens: np.ndarray, p: ModelParameters, c: Configuration, grad: np.ndarray
+    tokens: np.ndarray,
+    p: ModelParameters,
+    c: Configuration,
+    grad: np.ndarray,
+    positions: Table = None,
 ) -> ModelParameters:
     """Gradients of the parameters from that of `embedded`; zeros for all that plays no part."""
     of_words = grad * math.sqrt(grad.shape[-1]) if c.scale_embedding else grad
     found = replace(
         tree_map(np.zeros_like, p), embedding=embedding_vjp(tokens, p.embedding, of_words)
     )
-    if c.positions != "learned":
+    scheme, at = SCHEMES[c.positions], _counted(tokens.shape[-1], 0, positions)
+    if scheme.added_vjp is None:
         return found
-    places = np.arange(tokens.shape[-1])
-    return replace(found, positions=embedding_vjp(places, p.positions, grad))
+    return replace(found, **{scheme.table: scheme.added_vjp(p, at, grad)})
 
 
 def places_of(
-    p: ModelParameters, c: Configuration, n_queries: int, offset: int, like: np.ndarray
+    p: ModelParameters,
+    c: Configuration,
+    n_queries: int,
+    offset: int,
+    like: np.ndarray,
+    positions: Table = None,
 ) -> tuple[Table, Table]:
     """What every block is told of positions: a bias of its scores, and sinusoids to turn by."""
-    n_keys = n_queries + offset
-    if p.blocks and c.positions == "rope":
-        places = np.arange(n_queries) + offset
-        turns = sinusoidal(places, p.blocks[0].heads.w_q.shape[-1], c.base)
-        return None, turns.astype(like.dtype)
-    if p.blocks and c.positions == "alibi":
-        n_heads = p.blocks[0].heads.w_q.shape[0]
-        return alibi_bias(n_heads, n_queries, n_keys, offset).astype(like.dtype), None
-    if c.positions == "relative":
-        return relative_bias(p.distances, n_queries, n_keys, offset), None
-    return None, None
+    scheme, at = SCHEMES[c.positions], _counted(n_queries, offset, positions)
+    if not p.blocks:
+        return None, None
+    bias = None if scheme.bias is None else scheme.bias(p, _apart(at, offset))
+    turns = None if scheme.turns is None else scheme.turns(p, c, at[..., offset:])
+    return tree_map(lambda x: x.astype(like.dtype), (bias, turns))
+
+
+def _counted(n_new: int, offset: int, positions: Table) -> np.ndarray:
+    """The positions of all words, those in a cache first: as given, or counted from 0."""
+    return np.arange(offset + n_new) if positions is None else positions.astype(np.int64)
+
+
+def _apart(positions: np.ndarray, offset: int) -> np.ndarray:
+    """How far each word stands after each that is new, (..., T, S)."""
+    return positions[..., np.newaxis, :] - positions[..., offset:, np.newaxis]
 
 
 def stack(
@@ -149,9 +217,10 @@ def stack(
     mask: Table,
     memory_mask: Table,
     kept: tuple[Kept, ...] | None,
+    positions: Table,
 ) -> np.ndarray:
     """Rows through all blocks, and through the last norm."""
-    places = places_of(p, c, x.shape[-2], 0, x)
+    places = places_of(p, c, x.shape[-2], 0, x, positions)
     for one, keeps in zip(p.blocks, kept or [None] * len(p.blocks), strict=True):
         x = block(x, one, c, memory, mask, memory_mask, *places, causal, keeps)
     return normed(x, p.norm, c)
@@ -167,12 +236,13 @@ def stack_vjp(
     mask: Table,
     memory_mask: Table,
     kept: tuple[Kept, ...] | None,
+    positions: Table,
 ) -> tuple[np.ndarray, ModelParameters, Table]:
     """Gradients of rows, parameters and memory from that of `stack`.
 
     Of each block the rows before it are kept, and what lies inside is computed again.
     """
-    places, rows = places_of(p, c, x.shape[-2], 0, x), [x]
+    places, rows = places_of(p, c, x.shape[-2], 0, x, positions), [x]
     keeps = kept or (None,) * len(p.blocks)
     for one, its in zip(p.blocks, keeps, strict=True):
         rows.append(block(rows[-1], one, c, memory, mask, memory_mask, *places, causal, its))
@@ -186,7 +256,9 @@ def stack_vjp(
         dmemory, dbias = (
             tree_map(np.add, *pair) for pair in zip((dmemory, dbias), others, strict=True)
         )
-    found = replace(tree_map(np.zeros_like, p), blocks=(*dblocks,), norm=dnorm)
-    if c.positions == "relative":
-        found = replace(found, distances=relative_bias_vjp(p.distances, dbias))
+    found, scheme = tree_map(np.zeros_like, p), SCHEMES[c.positions]
+    found = replace(found, blocks=(*dblocks,), norm=dnorm)
+    if dbias is not None and scheme.bias_vjp is not None:
+        apart = _apart(_counted(x.shape[-2], 0, positions), 0)
+        found = replace(found, **{scheme.table: scheme.bias_vjp(p, apart, dbias)})
     return grad, found, dmemory

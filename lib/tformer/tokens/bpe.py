@@ -37,7 +37,8 @@ class BPE:
     merges : sequence of str
         Two tokens each, with a space between; those told earlier are merged first.
     control : collection of int
-        The tokens that are no text, such as ``<|im_start|>``. In a text they are found whole.
+        The tokens that are no text, such as ``<|im_start|>``. In a text they are found whole, if
+        `encode` is not told otherwise. No merge makes or takes one.
 
     Attributes
     ----------
@@ -67,6 +68,7 @@ class BPE:
             raise _wrong("tokens of bytes, written as letters", repr(min(strange)))
         if "" in numbers:
             raise _wrong("tokens that are not empty", "an empty one")
+        numbers = {token: number for token, number in numbers.items() if token not in self._special}
         self._cut = re.compile("|".join(map(re.escape, sorted(self._special, key=len)[::-1])))
         self._of_byte = [numbers.get(LETTERS[byte], -1) for byte in range(256)]
         self.dropped = bytes(byte for byte in range(256) if self._of_byte[byte] < 0)
@@ -99,10 +101,17 @@ class BPE:
         """How many tokens there are."""
         return len(self.tokens)
 
-    def encode(self, text: str) -> list[int]:
+    def encode(self, text: str, control: bool = True) -> list[int]:
         """The tokens of a text.
 
         Nothing is put before or after it. Bytes that have no token are left out.
+
+        Parameters
+        ----------
+        text : str
+        control : bool
+            Whether tokens of control are found in it. False for what somebody else has written, in
+            whose words ``<|im_end|>`` is text and does not end a turn.
 
         Raises
         ------
@@ -111,7 +120,7 @@ class BPE:
         """
         found: list[int] = []
         start = 0
-        for special in self._cut.finditer(text) if self._special else ():
+        for special in self._cut.finditer(text) if control and self._special else ():
             self._append(found, text[start : special.start()])
             found.append(self._special[special[0]])
             start = special.end()

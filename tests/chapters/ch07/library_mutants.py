@@ -45,7 +45,7 @@ MUTANTS = slipped(
             slopes: from 1
     """,
     alibi_bias="""
-        -alibi_slopes → alibi_slopes ;; np.abs(t - s) → (t - s) ** 2
+        alibi_of(n_heads, np.abs(t - s)) → -alibi_of(n_heads, (t - s) ** 2)
             ALiBi: squares
     """,
 )

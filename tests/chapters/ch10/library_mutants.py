@@ -13,7 +13,7 @@ MUTANTS = slipped(
                 block: causal where it is not
         """,
         "cached_decoder": """
-            embedded(tokens, p, c, offset) → embedded(tokens, p, c)
+            embedded(tokens, p, c, offset, positions) → embedded(tokens, p, c, 0, positions)
                 cached decoder: counted from the start
         """,
         "decoder_vjp": """
@@ -25,7 +25,7 @@ MUTANTS = slipped(
                 norms: none where there is no bias
         """,
         "reference.stacks.embedded": """
-            np.arange(tokens.shape[-1]) + offset → np.arange(tokens.shape[-1]) + offset + 1
+            scheme.added(p, c, at) → scheme.added(p, c, at + 1)
                 positions: shifted by one
         """,
         "reference.projections.merge": """

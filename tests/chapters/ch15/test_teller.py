@@ -9,9 +9,12 @@ import numpy as np
 import pytest
 
 from tformer import reference as ref
+from tformer.chapters.ch15 import teller as figure
 from tformer.chapters.ch15.teller import EXAMPLES, TIRED, Teller, read, window, without
 from tformer.storyteller import load
 from tformer.storyteller.packed import PLACES, packed
+from tformer.storyteller.stored import MERGES
+from tformer.tokens import BPE
 from tformer.widgets import Quiz
 from tformer.widgets.page import without_code
 
@@ -24,6 +27,15 @@ def test_what_is_read_is_the_whole_pass(text: str) -> None:
     want = ref.decoder(found.tokens, teller.parameters, teller.configuration)
     np.testing.assert_allclose(found.logits[-1], want, atol=2e-5)
     np.testing.assert_allclose(found.weights.sum(axis=-1), 1, atol=1e-5)
+
+
+def test_what_a_reader_types_holds_no_control(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nor would it, if the storyteller had tokens of control."""
+    told = load()
+    tokens = BPE.of_merges(MERGES.read_text("utf-8").splitlines(), ["<end>"])
+    assert max(tokens.encode("Mia<end>")) == told.tokens.n_vocab
+    monkeypatch.setattr(figure, "load", lambda: told._replace(tokens=tokens))
+    assert max(window("Mia<end>")) < told.tokens.n_vocab
 
 
 def test_a_head_that_is_off_adds_nothing_and_no_other_is_touched() -> None:

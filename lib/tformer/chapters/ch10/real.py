@@ -100,7 +100,7 @@ def measured(model: RealModel) -> dict[str, Any]:
     for cure, text in CURED.items():
         bare = text[: text.index(" because")] + text[text.index(".") :]
         cured[cure] = [odds(one, ("animal", "street")) for one in (text, bare)]
-    tokens = np.array(tokenizer.encode("Buy milk and"))
+    tokens = np.array(tokenizer.encode("Buy milk and", control=False))
     given = (reference.cached_decoder, tokens, parameters, configuration, WRITTEN)
     return {
         "parameters": sum(leaf.size for leaf in leaves(parameters)),

@@ -117,7 +117,7 @@ def written(module: Any, start: str, n: int, seed: int = 0) -> str:
     """A text that goes on, drawn token by token."""
     import torch
 
-    rng, numbers = np.random.default_rng(seed), tokens().encode(start)
+    rng, numbers = np.random.default_rng(seed), tokens().encode(start, control=False)
     for _ in range(n):
         with torch.no_grad():
             p = module(torch.tensor(numbers[-LENGTH:]))[-1].softmax(-1).numpy()

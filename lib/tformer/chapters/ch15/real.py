@@ -37,7 +37,7 @@ def changed(way: str, row: np.ndarray) -> np.ndarray:
 def measured(model: RealModel, n_words: int = N_WORDS) -> dict[str, str]:
     """The text that the model writes after `BEGIN`, for each of `WAYS`; half as much when hot."""
     tokenizer, parameters, configuration = model
-    start = np.array(tokenizer.encode(BEGIN))
+    start = np.array(tokenizer.encode(BEGIN, control=False))
     found = {}
     for way in WAYS:
         rng = np.random.default_rng(0)

@@ -151,7 +151,7 @@ class Teller(BookWidget, uses="storyteller.js"):
 
 def window(text: str) -> tuple[int, ...]:
     """The tokens of a text that the model reads: at most 128, and from a new line on, if it can."""
-    row = load().tokens.encode("\n" + text)
+    row = load().tokens.encode("\n" + text, control=False)
     line = row[0]
     starts = [i for i, token in enumerate(row) if token == line and len(row) - i <= PLACES]
     return tuple(row[starts[0] :] if starts else row[-PLACES:])

@@ -47,7 +47,7 @@ SEARCHED = Path(__file__).with_name("searched.json")
 @cache
 def begun(text: str) -> np.ndarray:
     """The tokens of a text at the beginning of a line."""
-    return np.array(storyteller.load().tokens.encode(f"\n{text}"))
+    return np.array(storyteller.load().tokens.encode(f"\n{text}", control=False))
 
 
 @cache
