@@ -20,12 +20,12 @@ import torch
 from safetensors.torch import load_file, save_file
 from tqdm.auto import tqdm
 
-from tformer import fast
+from tformer import fast, sealed
 from tformer.configuration import Configuration
 from tformer.models.objectives import next_tokens
 from tformer.models.sizes import Sizes, initialise
 from tformer.parameters import tree_map
-from tformer.training import CheckpointError, Recipe, checkpoints, train
+from tformer.training import CheckpointError, Recipe, train
 
 LLAMA = Configuration(norm="rms", activation="silu", positions="rope")
 RECIPE = Recipe(steps=12, rate=0.02, warmup=5, smoothing=0.1)
@@ -127,7 +127,7 @@ def test_killed_while_a_checkpoint_is_written(
 ) -> None:
     """The fifth: with half of its part written, with all of it, and with the part renamed."""
     torch.set_num_threads(1)
-    function, calls = getattr(checkpoints, name), itertools.count(1)
+    function, calls = getattr(sealed, name), itertools.count(1)
 
     def dies(path: Path, *data: bytes) -> None:
         if next(calls) < 5:
@@ -137,11 +137,11 @@ def test_killed_while_a_checkpoint_is_written(
         return os.kill(os.getpid(), signal.SIGKILL)
 
     def killed() -> None:
-        setattr(checkpoints, name, dies)
+        setattr(sealed, name, dies)
         losses(tmp_path)
 
     assert in_a_child(killed) == signal.SIGKILL
-    assert (tmp_path / "checkpoint.part").exists() == (name == "_write")
+    assert (tmp_path / "checkpoint.safetensors.part").exists() == (name == "_write")
     assert in_a_child(lambda: losses(tmp_path)) == 0
     assert same_end(tmp_path, whole)
 
@@ -177,7 +177,7 @@ def test_without_room_the_checkpoint_before_stays(tmp_path: Path, whole: Path) -
 
     assert in_a_child(full) == 0
     assert (tmp_path / "checkpoint.safetensors").read_bytes() == before
-    assert not (tmp_path / "checkpoint.part").exists()
+    assert not (tmp_path / "checkpoint.safetensors.part").exists()
     assert losses(tmp_path) == [line["loss"] for line in recorded(whole)[3:]]
 
 
@@ -199,7 +199,7 @@ DAMAGE: dict[str, tuple[Callable[[bytes], bytes], str]] = {
     "cut": (lambda data: data[:-9], "cannot be read"),
     "longer": (lambda data: data + b"0", "cannot be read"),
     "another kind": (lambda data: b"PK\x03\x04" + data, "cannot be read"),
-    "one bit": (lambda data: data[:-1] + bytes([data[-1] ^ 1]), "is damaged"),
+    "one bit": (lambda data: data[:-1] + bytes([data[-1] ^ 1]), "it is damaged"),
 }
 
 
@@ -227,5 +227,5 @@ def test_a_checkpoint_of_another_training_is_refused(tmp_path: Path, whole: Path
             [*train(other, batch, RECIPE, whole)]
         assert all(map(torch.equal, before, other.parameters()))
     save_file({"x": torch.zeros(2)}, tmp_path / "checkpoint.safetensors")
-    with pytest.raises(CheckpointError, match="is not a checkpoint of this library"):
+    with pytest.raises(CheckpointError, match="cannot be read: it has no checksum"):
         losses(tmp_path)
