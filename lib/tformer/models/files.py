@@ -110,7 +110,7 @@ def require_shapes(where: str, parameters: Any) -> None:
     WeightsError
         If one has another number of axes, or an axis another size than elsewhere.
     """
-    axes = _axes(type(parameters))
+    axes = _axes(type(parameters).__name__)
     arrays = [
         (name, axes[re.sub(r"(^|\.)blocks\.\d+\.", r"\1blocks.*.", name)], x)
         for name, x in named_leaves(parameters)
@@ -122,14 +122,14 @@ def require_shapes(where: str, parameters: Any) -> None:
 
 
 @cache
-def _axes(kind: type[Any]) -> dict[str, Axes]:
-    """The axes of each array in a class, by its name."""
+def _axes(kind: str) -> dict[str, Axes]:
+    """The axes of each array in one of `KINDS`, by its name."""
 
     def holds(parameters: Any) -> None:
         pass
 
-    holds.__annotations__["parameters"] = kind
-    holds.__doc__ = f"Parameters\n----------\nparameters : {kind.__name__}\n\n(N,) array\n"
+    holds.__annotations__["parameters"] = KINDS[kind]
+    holds.__doc__ = f"Parameters\n----------\nparameters : {kind}\n\n(N,) array\n"
     said = documented(holds)
     names = (name.removeprefix("parameters.") for name in said.names)
     return dict(zip(names, axes_of(said.spec), strict=True))

@@ -45,7 +45,7 @@ def is_compiled(module: nn.Module) -> bool:
     )
 
 
-def parameters_of(module: nn.Module) -> dict[str, nn.Parameter]:
+def parameters_of(module: nn.Module) -> dict[str, Tensor]:
     """The parameters, each once, under the names that they have when nothing is compiled."""
     return {_plain(name): x for name, x in module.named_parameters()}
 

@@ -21,9 +21,9 @@ class Run(Protocol):
     """What is looked at of a training that runs."""
 
     module: nn.Module
-    named: dict[str, nn.Parameter]
-    optimiser: torch.optim.Optimizer
-    scaler: torch.amp.GradScaler
+    named: dict[str, Tensor]
+    optimiser: Any
+    scaler: Any
     device: torch.device
     rank: int
     size: int
@@ -119,7 +119,7 @@ def _generators(device: torch.device) -> dict[str, tuple[Callable[..., Any], Cal
 
 def _states(run: Run) -> dict[str, Tensor]:
     """The states of the generators of every process, by kind and by rank."""
-    found = {}
+    found: dict[str, Tensor] = {}
     for kind, (get, _) in _generators(run.device).items():
         mine = get()
         states = [mine]
