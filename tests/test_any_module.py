@@ -53,6 +53,12 @@ def compiled(module: nn.Module) -> Any:
     return torch.compile(module, backend="eager")
 
 
+def seen(model: Plain) -> Plain:
+    """The same with a buffer that looks at its table."""
+    model.register_buffer("seen", model.table.weight.detach())
+    return model
+
+
 def inside(model: Plain) -> Plain:
     """The same with its table compiled."""
     model.table = compiled(model.table)
@@ -170,6 +176,7 @@ MODULES: dict[str, Callable[[], nn.Module]] = {
     "dropout": lambda: Plain(nn.Dropout(0.3)),
     "batch norm": lambda: Plain(nn.BatchNorm1d(8)),
     "both, tied": lambda: Plain(nn.Sequential(nn.Dropout(0.2), nn.BatchNorm1d(8)), tied=True),
+    "a view as a buffer": lambda: seen(Plain(nn.Dropout(0.3))),
     "compiled": lambda: compiled(Plain(nn.BatchNorm1d(8))),
     "compiled inside": lambda: inside(Plain(nn.Dropout(0.3))),
     "frozen": lambda: Plain(nn.Linear(8, 8).requires_grad_(requires_grad=False)),

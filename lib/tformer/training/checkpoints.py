@@ -184,8 +184,7 @@ def _apart(tensors: Arrays) -> dict[str, Tensor]:
     """Tensors that share no memory, each in the order of its axes, as safetensors asks for."""
     found = {name: x.detach().cpu().contiguous() for name, x in tensors.items()}
     held = Counter(x.untyped_storage().data_ptr() for x in found.values())
-    for name, x in found.items():
-        memory = x.untyped_storage()
-        if memory.nbytes() != x.nbytes or held[memory.data_ptr()] > 1:
-            found[name] = x.clone()
-    return found
+    return {
+        name: x.clone() if held[x.untyped_storage().data_ptr()] > 1 else x
+        for name, x in found.items()
+    }
