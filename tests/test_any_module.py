@@ -1,7 +1,7 @@
-"""Any module of PyTorch can be trained: what decays, what goes on, and what is refused at once."""
+"""Any module of PyTorch can be trained: what decays, and what goes on when it was killed."""
 
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +12,7 @@ from safetensors.torch import load_file
 from torch import nn
 
 from every import every
-from test_loop import DECAYS
+from test_loop import DECAYS, in_two_processes
 from tformer import fast
 from tformer.configuration import Configuration
 from tformer.models.sizes import Sizes, initialise
@@ -210,20 +210,40 @@ def test_a_module_goes_on_where_it_was_killed_to_the_last_bit(
         assert torch.equal(x, again.state_dict()[key]), key
 
 
+def cut() -> fast.Module:
+    """Two parameters are views of one array, transposed: as other libraries' matrices are."""
+    tree = ours().tree
+    fused = torch.cat([x.detach() for x in (tree.embedding, tree.positions)]).T.contiguous().T
+    return ours(embedding=fused[:N], positions=fused[N:])
+
+
 def test_transposed_and_cut_parameters_are_saved_as_they_are(tmp_path: Path) -> None:
-    """Views of one array, transposed: as other libraries' matrices are loaded."""
-
-    def make() -> fast.Module:
-        tree = ours().tree
-        fused = torch.cat([x.detach() for x in (tree.embedding, tree.positions)]).T.contiguous().T
-        return ours(embedding=fused[:N], positions=fused[N:])
-
     recipe = Recipe(STEPS, 0.05)
-    assert not make().tree.embedding.is_contiguous()
-    right = ran(make(), recipe)
+    assert not cut().tree.embedding.is_contiguous()
+    right = ran(cut(), recipe)
     assert [x.loss for x in right] == pytest.approx([x.loss for x in ran(ours(), recipe)], rel=1e-9)
-    assert ran(make(), recipe, tmp_path, stop=4) == right[:4]
-    assert ran(make(), recipe, tmp_path) == right[4:]
+    assert ran(cut(), recipe, tmp_path, stop=4) == right[:4]
+    assert ran(cut(), recipe, tmp_path) == right[4:]
+
+
+def test_two_processes_go_on_each_with_its_own_generator(tmp_path: Path) -> None:
+    """A plain module; and parameters that were transposed, in shares."""
+    recipe = Recipe(STEPS, 0.05)
+
+    def one(model: dict[str, Any], stop: int | None = None, **options: Any) -> dict[str, Any]:
+        return {"recipe": asdict(recipe), "model": model, "stop": stop, "options": options}
+
+    folder = {"folder": str(tmp_path), "every": 2}
+    whole, begun, rest, shares = in_two_processes(
+        one({"seed": 1}),
+        one({"seed": 1}, 5, **folder),
+        one({"seed": 77}, **folder),
+        one({"cut": True}, sharded=True),
+    )
+    assert begun["losses"] + rest["losses"][1:] == whole["losses"]
+    assert rest["losses"][0] == whole["losses"][4]
+    right = [made.loss for made in ran(cut(), recipe)]
+    assert shares["losses"] == pytest.approx(right, rel=1e-9)
 
 
 def test_a_tensor_in_two_places_is_one_parameter_and_a_view_is_refused(tmp_path: Path) -> None:
@@ -268,129 +288,6 @@ def test_what_is_compiled_is_a_module_of_ours_that_one_may_go_on_with(tmp_path: 
     assert ran(ours(sizes, dropped), recipe, tmp_path) == right[2:]
     with pytest.raises(ValueError, match=r"recompute needs a fast\.Module; got one that is compi"):
         ran(compiled(ours()), replace(recipe, recompute=True))
-
-
-# What is refused before a step
-
-
-class Broken(Plain):
-    """One of its gradients is not finite from the third call on; its loss is."""
-
-    def __init__(self, value: float, calls: int = 1) -> None:
-        super().__init__()
-        self.value, self.calls, self.bad = value, 0, range(3, 3 + calls)
-
-    def forward(self, tokens: Any) -> Any:
-        self.calls += 1
-        scores = super().forward(tokens)
-        if self.calls in self.bad:
-            scores.register_hook(lambda grad: grad * self.value)
-        return scores
-
-
-@every(
-    "case",
-    [(v, c, p) for v in (np.nan, np.inf) for c in (None, 1.0) for p in ("float32", "bfloat16")],
-)
-def test_a_gradient_that_is_not_finite_stops_before_the_step(
-    case: tuple[float, float | None, str], tmp_path_factory: pytest.TempPathFactory
-) -> None:
-    value, clip, precision = case
-    folder, model = tmp_path_factory.mktemp("broken"), Broken(value)
-    recipe = Recipe(STEPS, 0.05, clip=clip, precision=precision)
-    steps = train(model, batch, recipe, folder, every=1)
-    assert [next(steps).step, next(steps).step] == [1, 2]
-    before = [x.clone() for x in model.parameters()]
-    saved = (folder / "checkpoint.safetensors").read_bytes()
-    with pytest.raises(FloatingPointError, match="the length of the gradients of step 3 is nan"):
-        next(steps)
-    assert all(map(torch.equal, before, model.parameters()))
-    assert (folder / "checkpoint.safetensors").read_bytes() == saved
-    assert len(ran(Plain(), recipe, folder)) == STEPS - 2  # and it can be gone on with
-
-
-def test_scaled_losses_leave_a_step_out_and_do_not_do_so_for_ever() -> None:
-    model = Broken(np.inf)
-    steps = train(model, batch, Recipe(STEPS, 0.05, precision="float16"))
-    next(steps)
-    next(steps)
-    before = [x.clone() for x in model.parameters()]
-    assert not np.isfinite(next(steps).norm)
-    assert all(map(torch.equal, before, model.parameters()))
-    assert np.isfinite(next(steps).norm)
-    assert not all(map(torch.equal, before, model.parameters()))
-    model = Broken(np.nan, calls=10**6)
-    with pytest.raises(FloatingPointError, match="the length of the gradients of step 19 is nan"):
-        ran(model, Recipe(100, 0.05, precision="float16"))
-    assert all(x.isfinite().all() for x in model.parameters())
-
-
-def test_gradients_are_those_of_the_loss_and_not_of_the_scaled_one_when_they_are_clipped() -> None:
-    """With a large `eps` a step of Adam is as long as the clipped gradient."""
-    ends: dict[str, Any] = {}
-    for precision in ("float32", "float16"):
-        model = Plain()
-        start = [x.detach().clone() for x in model.parameters()]
-        recipe = Recipe(1, 1.0, schedule="constant", clip=0.01, eps=1e3, decay=0.0)
-        recipe = replace(recipe, precision=precision)
-        (made,) = ran(model, recipe)
-        moves = [x.detach() - y for x, y in zip(model.parameters(), start, strict=True)]
-        ends[precision] = made.norm, torch.cat([x.flatten() for x in moves]).norm().item()
-    assert ends["float16"] == pytest.approx(ends["float32"], rel=0.01)
-    assert ends["float32"][0] > 0.05  # it is clipped
-    assert ends["float32"][1] == pytest.approx(0.01 / 1e3, rel=0.01)
-
-
-def test_parameters_that_are_not_finite_are_not_saved(tmp_path: Path) -> None:
-    """In the row of a word that no text has: the loss and the gradients do not see it."""
-    model = Plain()
-    steps = train(
-        model, lambda step: tuple(x % 6 for x in batch(step)), Recipe(9, 0.05), tmp_path, every=2
-    )
-    assert [next(steps).step for _ in range(3)] == [1, 2, 3]
-    saved = (tmp_path / "checkpoint.safetensors").read_bytes()
-    with torch.no_grad():
-        model.table.weight[6] = np.inf
-    words = r"after step 4 parameters\.table\.weight is not finite; it is not saved"
-    with pytest.raises(FloatingPointError, match=words):
-        next(steps)
-    assert (tmp_path / "checkpoint.safetensors").read_bytes() == saved
-
-
-BATCHES: dict[str, tuple[Callable[[Any, Any], Any], str]] = {
-    "no target": (lambda x, y: (x, 0 * y - 1), "the batch of step 1 has no target"),
-    "no row": (lambda x, y: (x[:0], y[:0]), "the batch of step 1 has no target"),
-    "-100": (lambda x, y: (x, np.where(y > 3, -100, y)), "-1 where there is no target; got -100"),
-    "too large": (lambda x, y: (x, y + 1), "targets must be below 7, as the logits; got 7"),
-    "rows": (lambda x, y: (x, y[:3]), r"as many rows in each array; got \[4, 3\]"),
-    "words": (lambda x, y: (x, y[:, 1:]), r"logits must have the shape \(4, 4, 'N'\); got \(4, 5"),
-    "turned": (lambda x, y: (x[:, :4], y[:, :4].T[:, :4, None][..., 0][:, :, None]), "logits must"),
-}
-
-
-@every("name", BATCHES)
-def test_a_batch_that_teaches_nothing_or_something_else_says_so(name: str) -> None:
-    change, words = BATCHES[name]
-    model = Plain()
-    before = [x.clone() for x in model.parameters()]
-    with pytest.raises(ValueError, match=f"^train: .*{words}"):
-        next(train(model, lambda step: change(*batch(step)), Recipe(3, 0.1)))
-    assert all(map(torch.equal, before, model.parameters()))
-
-
-def test_a_checkpoint_of_other_types_or_buffers_is_of_another_model(tmp_path: Path) -> None:
-    recipe = Recipe(STEPS, 0.05)
-    ran(Plain(nn.BatchNorm1d(8)), recipe, tmp_path, stop=4)
-    before = (tmp_path / "checkpoint.safetensors").read_bytes()
-    for other, words in [
-        (Plain(nn.BatchNorm1d(8)).double(), "float32 there, float64 here"),
-        (Plain(nn.BatchNorm1d(8, affine=False)), r"between.bias is \(8,\) there, absent here"),
-        (Plain(nn.LayerNorm(8)), r"buffers.between.num_batches_tracked is \(\) there, absent"),
-        (Plain(nn.BatchNorm1d(8, track_running_stats=False)), "buffers.between.num_batches_track"),
-    ]:
-        with pytest.raises(ValueError, match=f"is of another model: .*{words}"):
-            ran(other, recipe, tmp_path)
-    assert (tmp_path / "checkpoint.safetensors").read_bytes() == before
 
 
 def test_models_of_ours_have_no_leaf_that_the_list_of_decays_lacks() -> None:
