@@ -92,8 +92,11 @@ def restore(run: Run, found: Checkpoint, place: Folder) -> None:
                 x.copy_(value)
             elif part == "optimiser":
                 one = run.named[name]
-                moved = value if kind == "step" else sharding.scattered(value, one)
-                run.optimiser.state[one][kind] = moved
+                if kind != "step":
+                    value = sharding.scattered(value, one)
+                elif run.optimiser.defaults["fused"]:
+                    value = value.to(one.device)
+                run.optimiser.state[one][kind] = value
     scaled = {key: there[f"scaler.{key}"].item() for key in run.scaler.state_dict()}
     run.scaler.load_state_dict(scaled)
 
