@@ -10,6 +10,7 @@ import signal
 import threading
 import time
 from collections.abc import Callable
+from dataclasses import asdict
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -18,14 +19,16 @@ import numpy as np
 import pytest
 import torch
 from safetensors.torch import load_file, save_file
+from safetensors.torch import save as as_bytes
 from tqdm.auto import tqdm
 
-from tformer import fast
+from tformer import fast, sealed
 from tformer.configuration import Configuration
 from tformer.models.objectives import next_tokens
 from tformer.models.sizes import Sizes, initialise
 from tformer.parameters import tree_map
-from tformer.training import CheckpointError, Recipe, checkpoints, train
+from tformer.training import CheckpointError, Recipe, train
+from tformer.training.checkpoints import Folder
 
 LLAMA = Configuration(norm="rms", activation="silu", positions="rope")
 RECIPE = Recipe(steps=12, rate=0.02, warmup=5, smoothing=0.1)
@@ -76,6 +79,7 @@ def in_a_child(work: Callable[[], object], wait: Callable[[], object] | None = N
     It has a lock of its own for its bar: one that is shared would stay closed, for those who come
     after it and for this process, if it were killed while it holds it.
     """
+    torch.set_num_threads(1)  # a pool of threads does not outlive a fork
     child = os.fork()
     if not child:
         try:
@@ -127,7 +131,7 @@ def test_killed_while_a_checkpoint_is_written(
 ) -> None:
     """The fifth: with half of its part written, with all of it, and with the part renamed."""
     torch.set_num_threads(1)
-    function, calls = getattr(checkpoints, name), itertools.count(1)
+    function, calls = getattr(sealed, name), itertools.count(1)
 
     def dies(path: Path, *data: bytes) -> None:
         if next(calls) < 5:
@@ -137,11 +141,11 @@ def test_killed_while_a_checkpoint_is_written(
         return os.kill(os.getpid(), signal.SIGKILL)
 
     def killed() -> None:
-        setattr(checkpoints, name, dies)
+        setattr(sealed, name, dies)
         losses(tmp_path)
 
     assert in_a_child(killed) == signal.SIGKILL
-    assert (tmp_path / "checkpoint.part").exists() == (name == "_write")
+    assert (tmp_path / "checkpoint.safetensors.part").exists() == (name == "_write")
     assert in_a_child(lambda: losses(tmp_path)) == 0
     assert same_end(tmp_path, whole)
 
@@ -177,7 +181,7 @@ def test_without_room_the_checkpoint_before_stays(tmp_path: Path, whole: Path) -
 
     assert in_a_child(full) == 0
     assert (tmp_path / "checkpoint.safetensors").read_bytes() == before
-    assert not (tmp_path / "checkpoint.part").exists()
+    assert not (tmp_path / "checkpoint.safetensors.part").exists()
     assert losses(tmp_path) == [line["loss"] for line in recorded(whole)[3:]]
 
 
@@ -199,7 +203,7 @@ DAMAGE: dict[str, tuple[Callable[[bytes], bytes], str]] = {
     "cut": (lambda data: data[:-9], "cannot be read"),
     "longer": (lambda data: data + b"0", "cannot be read"),
     "another kind": (lambda data: b"PK\x03\x04" + data, "cannot be read"),
-    "one bit": (lambda data: data[:-1] + bytes([data[-1] ^ 1]), "is damaged"),
+    "one bit": (lambda data: data[:-1] + bytes([data[-1] ^ 1]), "it is damaged"),
 }
 
 
@@ -227,5 +231,96 @@ def test_a_checkpoint_of_another_training_is_refused(tmp_path: Path, whole: Path
             [*train(other, batch, RECIPE, whole)]
         assert all(map(torch.equal, before, other.parameters()))
     save_file({"x": torch.zeros(2)}, tmp_path / "checkpoint.safetensors")
-    with pytest.raises(CheckpointError, match="is not a checkpoint of this library"):
+    with pytest.raises(CheckpointError, match="cannot be read: it has no checksum"):
         losses(tmp_path)
+
+
+def test_no_flipped_bit_is_gone_on_from(tmp_path: Path, whole: Path) -> None:
+    """In the length of the header, in every eleventh byte of it and in some of the numbers."""
+    file, rng = tmp_path / "checkpoint.safetensors", random.Random(0)
+    data = (whole / "checkpoint.safetensors").read_bytes()
+    head = 8 + int.from_bytes(data[:8], "little")
+    folder = Folder(tmp_path, RECIPE)
+    for place in [*range(8), *range(8, head, 11), *rng.choices(range(head, len(data)), k=50)]:
+        damaged = bytearray(data)
+        damaged[place] ^= 1 << rng.randrange(8)
+        file.write_bytes(damaged)
+        with pytest.raises(CheckpointError, match=r"cannot be read: .*take another folder"):
+            folder.load()
+        assert file.read_bytes() == damaged
+
+
+def forged(folder: Path, file: Path, **about: str) -> None:
+    """A checkpoint with other metadata, whose checksum is right."""
+    tensors = load_file(file)
+    (folder / "checkpoint.safetensors").write_bytes(sealed.sealed(as_bytes(tensors), about))
+
+
+def test_metadata_are_under_the_checksum_and_of_their_type(tmp_path: Path, whole: Path) -> None:
+    """A step that was changed by hand trained on to another end."""
+    file = whole / "checkpoint.safetensors"
+    copy = tmp_path / file.name
+    data = file.read_bytes()
+    assert data.count(b'"step":"12"') == 1
+    copy.write_bytes(data.replace(b'"step":"12"', b'"step":"11"'))
+    with pytest.raises(CheckpointError, match="it is damaged: its checksum is another"):
+        losses(tmp_path)
+    recipe = json.dumps(asdict(RECIPE))
+    forged(tmp_path, file, step="12", recipe=recipe)
+    assert losses(tmp_path) == []
+    longer = json.dumps(asdict(RECIPE) | {"more": 1})
+    for about, words in [
+        ({"step": "twelve", "recipe": recipe}, "names no step"),
+        ({"step": "-1", "recipe": recipe}, "names no step"),
+        ({"step": "13", "recipe": recipe}, "is of step 13 of 12"),
+        ({"step": "12", "recipe": "{"}, "cannot be read: JSONDecodeError"),
+        ({"step": "12", "recipe": "[]"}, "or no recipe"),
+        ({"step": "12", "recipe": "7"}, "or no recipe"),
+        ({"step": "12", "recipe": "{}"}, "another recipe: accumulate is 'no choice' there"),
+        ({"step": "12", "recipe": longer}, "more is 1 there, 'no choice' here"),
+        ({"step": "12"}, "cannot be read: KeyError: 'recipe'"),
+        ({"recipe": recipe}, "cannot be read: KeyError: 'step'"),
+    ]:
+        forged(tmp_path, file, **about)
+        with pytest.raises(CheckpointError, match=f"{words}.*take another folder"):
+            losses(tmp_path)
+
+
+def test_tensors_of_another_kind_or_name_are_refused_and_nothing_is_changed(
+    tmp_path: Path, whole: Path
+) -> None:
+    folder = Folder(tmp_path, RECIPE)
+    there = load_file(whole / "checkpoint.safetensors")
+    name = "optimiser.exp_avg.embedding"
+    for changed, words in [
+        ({**there, "more": torch.zeros(2)}, r"more is \(2,\) there, absent here"),
+        ({**there, "optimiser.step.other": torch.zeros(())}, "optimiser.step.other is"),
+        ({k: x for k, x in there.items() if k != name}, f"{name} is absent there"),
+        ({**there, name: there[name][1:]}, rf"{name} is \(10, 16\) there, \(11, 16\) here"),
+        ({**there, name: there[name].double()}, f"{name} is float64 there, float32 here"),
+        (
+            {**there, "parameters.embedding": there["parameters.embedding"].int()},
+            "embedding is int32 there, float32 here",
+        ),
+        ({**there, "generator.cpu.0": torch.zeros(3, dtype=torch.uint8)}, "another generator"),
+        ({**there, "generator.cpu.0": torch.zeros(3)}, "another generator"),
+    ]:
+        folder.save(12, changed)
+        model = module()
+        before = [x.clone() for x in model.parameters()]
+        with pytest.raises(CheckpointError, match=words):
+            [*train(model, batch, RECIPE, tmp_path)]
+        assert all(map(torch.equal, before, model.parameters()))
+
+
+@pytest.mark.parametrize("line", ["nonsense", "[]", '{"loss": 1}', '{"step": "1"}', "\udcff"])
+def test_metrics_that_cannot_be_read_are_named_and_left(
+    line: str, tmp_path: Path, whole: Path
+) -> None:
+    shutil.copytree(whole, tmp_path, dirs_exist_ok=True)
+    file = tmp_path / "metrics.jsonl"
+    file.write_bytes(line.encode("utf-8", "surrogateescape") + b"\n" + file.read_bytes())
+    before = file.read_bytes()
+    with pytest.raises(CheckpointError, match=r"metrics.jsonl cannot be read: .*move this file"):
+        losses(tmp_path)
+    assert file.read_bytes() == before

@@ -20,10 +20,16 @@ from tformer.models.objectives import next_tokens
 from tformer.models.sizes import Sizes, initialise
 from tformer.parameters import leaves, named_leaves, tree_map
 from tformer.training import Recipe, rate_at, train
-from tformer.training.loop import DECAYED
 
 GPT = Configuration(activation="gelu_tanh")
 FIRST = initialise(Sizes(11, 8, 2, 2, 16, n_positions=8), GPT, np.random.default_rng(0), 0.2)
+DECAYS = {
+    **dict.fromkeys(("w_q", "w_k", "w_v", "w_o", "w_in", "w_out", "w_gate"), True),
+    **dict.fromkeys(("embedding", "unembedding"), True),
+    **dict.fromkeys(("b_q", "b_k", "b_v", "b_o", "b_in", "b_out", "gain", "bias"), False),
+    **dict.fromkeys(("positions", "distances"), False),
+}
+"""What decays, by the field's habit: matrices and tables of words, no biases, gains or places."""
 PROCESSES = Path(__file__).parent / "two_processes.py"
 
 
@@ -44,7 +50,7 @@ def batch(step: int) -> tuple[np.ndarray, ...]:
 def by_hand(recipe: Recipe) -> list[tuple[float, float]]:
     """Losses and norms, from the gradients that `reference` derives."""
     p = tree_map(np.copy, FIRST)
-    some = [name.split(".")[-1].startswith(DECAYED) for name, _ in named_leaves(p)]
+    some = [DECAYS[name.split(".")[-1]] for name, _ in named_leaves(p)]
     parts = [[x for x, one in zip(leaves(p), some, strict=True) if one == kind] for kind in (0, 1)]
     adams = [
         Adam(part, recipe.betas, recipe.eps, decay)

@@ -6,18 +6,30 @@ Of each the losses, and how many numbers of the parameters this process holds in
 import json
 import os
 import sys
+from typing import Any
 
 import torch
-from torch import distributed
+from torch import distributed, nn
 
-from test_loop import batch, module
+import test_any_module as plain
+import test_loop as ours
 from tformer.training import Recipe, train
+
+
+def made(seed: int | None = None, cut: bool = False, **options: Any) -> tuple[Any, Any]:
+    """A model and its batches; with a seed one that draws by PyTorch's generators."""
+    if seed is None:
+        return plain.cut() if cut else ours.module(**options), plain.batch if cut else ours.batch
+    model = plain.Plain(nn.Sequential(nn.Dropout(0.3), nn.BatchNorm1d(8)))
+    torch.manual_seed(seed + distributed.get_rank())
+    return model, plain.batch
+
 
 if __name__ == "__main__":
     torch.set_num_threads(1)
     distributed.init_process_group("gloo")
     for asked in json.loads(sys.argv[1]):
-        model, losses = module(**asked["model"]), []
+        (model, batch), losses = made(**asked["model"]), []
         for metrics in train(model, batch, Recipe(**asked["recipe"]), **asked["options"]):
             losses.append(metrics.loss)
             if metrics.step == asked["stop"]:

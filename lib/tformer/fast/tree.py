@@ -46,7 +46,7 @@ class Module(nn.Module):
     """A function of parameters, as a module: for optimisers, state dicts, compilers and replicas.
 
     It holds the leaves under their names, and has no mathematics of its own. They are not copied:
-    training changes the tensors that are given.
+    training changes the tensors that are given. A tensor in two places is one parameter in both.
 
     Parameters
     ----------
@@ -75,8 +75,9 @@ class Module(nn.Module):
         values, spec = pytree.tree_flatten(parameters)
         self.form = pytree.tree_unflatten(range(len(values)), spec)
         self.places = [(_room(self, name), name.split(".")[-1]) for name in names]
+        made = {id(value): nn.Parameter(value) for value in values}
         for (room, name), value in zip(self.places, values, strict=True):
-            room.register_parameter(name, nn.Parameter(value))
+            room.register_parameter(name, made[id(value)])
 
     @property
     def tree(self) -> Any:

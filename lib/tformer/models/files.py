@@ -1,24 +1,28 @@
 """Files of parameters: safetensors under our own names, with the configuration beside them."""
 
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import MISSING, asdict, fields
+from functools import cache
 from pathlib import Path
 from typing import Any, get_type_hints
 
 import numpy as np
 from safetensors import SafetensorError, safe_open
-from safetensors.numpy import save_file
+from safetensors.numpy import save as as_bytes
 
-from tformer.configuration import Configuration
-from tformer.docstrings import dataclass_of
+from tformer.configuration import Configuration, require_model
+from tformer.docstrings import dataclass_of, documented
 from tformer.parameters import (
     EncoderDecoderParameters,
     ModelParameters,
     named_leaves,
 )
+from tformer.sealed import SealError, replace, sealed, unsealed
+from tformer.shapes import Axes, ShapeError, axes_of, bind_all
 
-__all__ = ["WeightsError", "load", "save", "tree_of"]
+__all__ = ["WeightsError", "load", "require_shapes", "save", "tree_of"]
 
 KINDS = {kind.__name__: kind for kind in (ModelParameters, EncoderDecoderParameters)}
 
@@ -28,7 +32,7 @@ class WeightsError(ValueError):
 
 
 def save(path: Path | str, parameters: Any, configuration: Configuration) -> None:
-    """Write a model to a file, whole or not at all.
+    """Write a model to a file under one checksum, whole or not at all.
 
     Parameters
     ----------
@@ -36,15 +40,29 @@ def save(path: Path | str, parameters: Any, configuration: Configuration) -> Non
     parameters : ModelParameters or EncoderDecoderParameters
         Of either library.
     configuration : Configuration
+
+    Raises
+    ------
+    WeightsError
+        If they are none that `load` would take, or cannot be written; a file that is there stays.
     """
-    arrays = {
-        name: np.ascontiguousarray(x.detach().cpu().numpy() if hasattr(x, "detach") else x)
-        for name, x in named_leaves(parameters)
-    }
-    about = {"kind": type(parameters).__name__, "configuration": json.dumps(asdict(configuration))}
-    part = Path(f"{path}.part")
-    save_file(arrays, part, about)
-    part.replace(path)
+    kind = type(parameters)
+    if kind not in KINDS.values():
+        several = " or ".join(KINDS)
+        raise WeightsError(f"save: parameters must be {several}; got {kind.__name__}")
+    try:
+        arrays = {
+            name: np.ascontiguousarray(x.detach().cpu().numpy() if hasattr(x, "detach") else x)
+            for name, x in named_leaves(parameters)
+        }
+    except TypeError as error:  # a dtype that NumPy lacks
+        raise WeightsError(f"save: {error}") from error
+    _require(f"save: {path}", tree_of(kind, arrays), configuration)
+    about = {"configuration": json.dumps(asdict(configuration)), "kind": kind.__name__}
+    try:
+        replace(Path(path), sealed(as_bytes(arrays), about))
+    except (OSError, SafetensorError) as error:
+        raise WeightsError(f"save: {path} was not written: {error}") from error
 
 
 def load(path: Path | str) -> tuple[Any, Configuration]:
@@ -53,22 +71,85 @@ def load(path: Path | str) -> tuple[Any, Configuration]:
     Raises
     ------
     WeightsError
-        If the file is missing, damaged, or not one of ours; nothing is loaded then.
+        If the file is missing, damaged, or not one of ours, or holds other arrays than its kind and
+        configuration ask for, or numbers that are not finite; nothing is loaded then.
     """
+    where = f"load: {path}"
     try:
+        about = unsealed(Path(path))
         with safe_open(path, framework="numpy") as file:
-            about = file.metadata() or {}
             arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
-    except (SafetensorError, OSError) as error:
-        raise WeightsError(f"load: {path} cannot be read as safetensors: {error}") from error
+    except SealError as error:
+        raise WeightsError(f"{where} is not a file that save wrote, whole: {error}") from error
+    except (SafetensorError, OSError, TypeError, ValueError, KeyError, AttributeError) as error:
+        raise WeightsError(f"{where} cannot be read as safetensors: {error}") from error
     kind = KINDS.get(about.get("kind", ""))
     if kind is None:
-        raise WeightsError(f"load: {path} is not a file that save wrote: no kind of model in it")
+        raise WeightsError(f"{where} is not a file that save wrote: no kind of model in it")
     try:
         configuration = Configuration(**json.loads(about["configuration"]))
-    except (KeyError, TypeError, ValueError) as error:
+    except (KeyError, TypeError, ValueError, RecursionError) as error:
         raise WeightsError(f"load: the configuration in {path} is not one: {error}") from error
-    return tree_of(kind, arrays, f"load: {path}"), configuration
+    parameters = tree_of(kind, arrays, where)
+    _require(where, parameters, configuration)
+    return parameters, configuration
+
+
+def require_shapes(where: str, parameters: Any) -> None:
+    """Hold the shapes of all arrays to each other, as the docstrings of their classes say them.
+
+    Parameters
+    ----------
+    where : str
+        What the error begins with.
+    parameters : ModelParameters or EncoderDecoderParameters
+        Of either library.
+
+    Raises
+    ------
+    WeightsError
+        If one has another number of axes, or an axis another size than elsewhere.
+    """
+    axes = _axes(type(parameters).__name__)
+    arrays = [
+        (name, axes[re.sub(r"(^|\.)blocks\.\d+\.", r"\1blocks.*.", name)], x)
+        for name, x in named_leaves(parameters)
+    ]
+    try:
+        bind_all(where, arrays)
+    except ShapeError as error:
+        raise WeightsError(str(error)) from error
+
+
+@cache
+def _axes(kind: str) -> dict[str, Axes]:
+    """The axes of each array in one of `KINDS`, by its name."""
+
+    def holds(parameters: Any) -> None:
+        pass
+
+    holds.__annotations__["parameters"] = KINDS[kind]
+    holds.__doc__ = f"Parameters\n----------\nparameters : {kind}\n\n(N,) array\n"
+    said = documented(holds)
+    names = (name.removeprefix("parameters.") for name in said.names)
+    return dict(zip(names, axes_of(said.spec), strict=True))
+
+
+def _require(where: str, parameters: Any, configuration: Configuration) -> None:
+    """Hold parameters to what they are to be in a file: what a model can compute with."""
+    for name, x in named_leaves(parameters):
+        if x.dtype not in (np.float16, np.float32, np.float64):
+            raise WeightsError(f"{where}: {name} must hold floating-point numbers; got {x.dtype}")
+        if not np.isfinite(x).all():
+            raise WeightsError(f"{where}: {name} has numbers that are not finite")
+    require_shapes(where, parameters)
+    both = isinstance(parameters, EncoderDecoderParameters)
+    models = (parameters.encoder, parameters.decoder) if both else (parameters,)
+    try:
+        for i, model in enumerate(models):
+            require_model(where, model, configuration, 1, crossed=i > 0)
+    except ValueError as error:
+        raise WeightsError(str(error)) from error
 
 
 def tree_of(kind: type[Any], arrays: Mapping[str, Any], where: str = "tree_of") -> Any:

@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
-from tformer.models.files import WeightsError
+from tformer.models.files import WeightsError, require_shapes
 from tformer.parameters import (
     BlockParameters,
     FeedForwardParameters,
@@ -18,6 +18,9 @@ from tformer.parameters import (
 )
 
 __all__ = ["NAMINGS", "Naming", "named_by"]
+
+IN_FRONT = re.compile(r"^((module|_orig_mod|transformer)\.)+")
+"""What other programs put before a name: a model without its head, replicas, and compilers."""
 
 
 class Naming(NamedTuple):
@@ -98,7 +101,8 @@ def named_by(
     Parameters
     ----------
     naming : str
-        "gpt2" or "llama". Names may begin with "transformer.".
+        "gpt2" or "llama". Names may begin with what others have put in front: "transformer.",
+        "module." or "_orig_mod.".
     state : dict of arrays, or of tensors
         They are not copied where their places allow it.
     n_heads, n_groups : int
@@ -116,23 +120,26 @@ def named_by(
     Notes
     -----
     Llama's queries and keys are for `rope` with "half" in the files on the hub, for "adjacent" in
-    GGUF files.
+    GGUF files. GPT-2's matrices are (in, out) in its own files, and (out, in) where it was written
+    again with linear layers; the first one, which is not square, says which.
     """
     if naming not in NAMINGS:
         raise WeightsError(f"named_by: naming must be one of {', '.join(NAMINGS)}; got {naming!r}")
-    names = NAMINGS[naming]
-    left = {
-        name.removeprefix("transformer."): x
-        for name, x in state.items()
-        if not re.fullmatch(names.ignored, name.removeprefix("transformer."))
-    }
+    names, left = NAMINGS[naming], dict[str, Any]()
+    for name, x in state.items():
+        plain = IN_FRONT.sub("", name)
+        if plain in left:
+            raise WeightsError(f"named_by: there are two of {plain}, one of them {name}")
+        if not re.fullmatch(names.ignored, plain):
+            left[plain] = x
     n_blocks = _blocks(names.block["heads_norm.gain"], left)
     try:
-        blocks = tuple(_block(i, left, names, n_heads, n_groups) for i in range(n_blocks))
+        naming_here = names._replace(linear=names.linear or _is_linear(names, left))
+        blocks = tuple(_block(i, left, naming_here, n_heads, n_groups) for i in range(n_blocks))
         found = {our: left.pop(their, None) for our, their in names.model.items()}
         last = NormParameters(found["norm.gain"], found.get("norm.bias"))
         out = found["unembedding"]
-    except (ValueError, TypeError) as error:
+    except (ValueError, TypeError, AttributeError, IndexError) as error:
         raise WeightsError(f"named_by: {error}") from error
     if found["embedding"] is None or last.gain is None:
         missing = "embedding" if found["embedding"] is None else "norm.gain"
@@ -140,9 +147,19 @@ def named_by(
     if left:
         raise WeightsError(f"named_by: no place for {', '.join(sorted(left)[:3])}")
     tied = out is None or out is found["embedding"] or _same(out, found["embedding"])
-    return ModelParameters(
+    made = ModelParameters(
         found["embedding"], blocks, last, found.get("positions"), None, None if tied else out.T
     )
+    require_shapes("named_by", made)
+    return made
+
+
+def _is_linear(naming: Naming, state: Mapping[str, Any]) -> bool:
+    """Whether matrices are (out, in) in this state dict: its fused one is three times as high."""
+    fused = state.get(naming.block.get("heads.w_qkv", "").format(i=0))
+    if fused is None or len(fused.shape) != 2:
+        return False  # it will be missed, or refused
+    return bool(fused.shape[0] == 3 * fused.shape[1])
 
 
 def _blocks(pattern: str, names: Iterable[str]) -> int:
@@ -170,6 +187,8 @@ def _block(
             found[our] = found[our].T
     for kind in ("w", "b"):
         if (fused := found.pop(f"heads.{kind}_qkv", None)) is not None:
+            if fused.shape[-1] % 3:
+                raise ValueError(f"{names[f'heads.{kind}_qkv']} has {fused.shape[-1]} columns")
             width = fused.shape[-1] // 3
             parts = (fused[..., i * width : (i + 1) * width] for i in range(3))
             found |= {f"heads.{kind}_{x}": part for x, part in zip("qkv", parts, strict=True)}

@@ -17,7 +17,7 @@ __all__ = ["MERGES", "SHA256", "WEIGHTS", "Storyteller", "load", "tokens"]
 
 HERE = Path(__file__).parent
 MERGES, WEIGHTS = HERE / "merges.txt", HERE / "weights.safetensors"
-SHA256 = "7ebc214172c19ccdbe7eef1942dc4190eceef2a024df3d115e090ebaaae572c4"
+SHA256 = "005a9e4e863dc07f427bdf5c44fa3696e4e7aff50df351c426affef564963806"
 
 
 class Storyteller(NamedTuple):

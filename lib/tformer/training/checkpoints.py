@@ -1,24 +1,22 @@
 """Checkpoints: all that a training needs to go on as if nothing had been.
 
 A folder holds two files. `checkpoint.safetensors` has the tensors, with the step and the recipe
-beside them. A new one takes the old one's place at once, whole, by renaming. `metrics.jsonl` has a
-line a step, written as they come. No pickle is written or read.
+beside them, all under one checksum. A new one takes the old one's place at once, whole, by
+renaming. `metrics.jsonl` has a line a step, written as they come. No pickle is written or read.
 """
 
-import hashlib
 import json
-import os
-from collections.abc import Mapping
-from contextlib import suppress
+from collections import Counter
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import torch
 from safetensors import SafetensorError, safe_open
 from safetensors.torch import save as as_bytes
 from torch import Tensor
 
+from tformer.sealed import SealError, replace, sealed, unsealed
 from tformer.training.recipe import Recipe
 
 __all__ = ["Checkpoint", "CheckpointError", "Folder"]
@@ -78,19 +76,10 @@ class Folder:
         CheckpointError
             If there is no room, or writing fails otherwise; the checkpoint before stays.
         """
-        about = {
-            "step": str(step),
-            "recipe": json.dumps(asdict(self.recipe)),
-            "sha256": _digest(tensors),
-        }
-        part = self.checkpoint.with_suffix(".part")
+        about = {"step": str(step), "recipe": json.dumps(asdict(self.recipe))}
         try:
-            _write(part, as_bytes(dict(tensors), about))
-            part.replace(self.checkpoint)
-            _settle(self.path)
-        except OSError as error:
-            with suppress(OSError):
-                part.unlink(missing_ok=True)
+            replace(self.checkpoint, sealed(as_bytes(_apart(tensors)), about))
+        except (OSError, SafetensorError, ValueError, KeyError) as error:
             raise self._unwritten(f"the checkpoint of step {step}", error) from error
         self.whole = step
 
@@ -102,25 +91,28 @@ class Folder:
         CheckpointError
             If it cannot be read, is damaged, or is of another recipe.
         """
-        if not self.checkpoint.exists():
-            return None
         try:
+            about = unsealed(self.checkpoint)
             with safe_open(self.checkpoint, framework="pt") as file:
-                about = file.metadata() or {}
                 tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
-        except (SafetensorError, OSError) as error:
-            raise self._strange(f"cannot be read: {error}") from error
-        if about.keys() < {"step", "recipe", "sha256"}:
-            raise self._strange("is not a checkpoint of this library")
-        if about["sha256"] != _digest(tensors):
-            raise self._strange("is damaged: its checksum is another")
-        there, here = json.loads(about["recipe"]), json.loads(json.dumps(asdict(self.recipe)))
-        if others := {name for name in here if here[name] != there.get(name)}:
-            one = min(others)
-            raise self._strange(
-                f"is of another recipe: {one} is {there.get(one)!r} there, {here[one]!r} here"
-            )
-        self.whole = int(about["step"])
+            there, step = json.loads(about["recipe"]), about["step"]
+        except FileNotFoundError:
+            return None
+        except (OSError, SafetensorError, ValueError, KeyError, TypeError, RecursionError) as error:
+            why = str(error) if isinstance(error, SealError) else f"{type(error).__name__}: {error}"
+            raise self._strange(f"cannot be read: {why}") from error
+        here = json.loads(json.dumps(asdict(self.recipe)))
+        if not isinstance(there, dict) or not step.isdecimal():
+            raise self._strange("cannot be read: it names no step, or no recipe")
+        for name in sorted(here.keys() | there.keys()):
+            one, other = (x.get(name, "no choice") for x in (there, here))
+            if one != other:
+                raise self._strange(
+                    f"is of another recipe: {name} is {one!r} there, {other!r} here"
+                )
+        self.whole = int(step)
+        if self.whole > self.recipe.steps:
+            raise self._strange(f"is of step {step} of {self.recipe.steps}")
         return Checkpoint(self.whole, tensors)
 
     def record(self, line: Mapping[str, Any]) -> None:
@@ -138,22 +130,48 @@ class Folder:
             raise self._unwritten("a line of metrics", error) from error
 
     def recorded(self) -> list[dict[str, Any]]:
-        """The lines of metrics; one that a kill has cut short is left out."""
-        if not self.metrics.exists():
-            return []
-        lines = self.metrics.read_text(encoding="utf-8").splitlines(keepends=True)
-        return [json.loads(line) for line in lines if line.endswith("\n")]
+        """The lines of metrics; one that a kill has cut short is left out.
+
+        Raises
+        ------
+        CheckpointError
+            If the file or another of its lines cannot be read.
+        """
+        return [line for _, line in self._lines()]
 
     def forget_after(self, step: int) -> None:
-        """Take away the metrics of later steps, which will be made and recorded again."""
+        """Take away the metrics of later steps, which will be made and recorded again.
+
+        Raises
+        ------
+        CheckpointError
+            If they cannot be read, or what stays cannot be written; the file stays as it is then.
+        """
         if not self.metrics.exists():
             return
-        kept = [line for line in self.recorded() if line["step"] <= step]
-        part = self.metrics.with_suffix(".part")
-        _write(part, "".join(json.dumps(line) + "\n" for line in kept).encode())
-        part.replace(self.metrics)
+        kept = "".join(text for text, line in self._lines() if line["step"] <= step)
+        try:
+            replace(self.metrics, kept.encode())
+        except OSError as error:
+            raise self._unwritten("the metrics until now", error) from error
 
-    def _unwritten(self, what: str, error: OSError) -> CheckpointError:
+    def _lines(self) -> Iterator[tuple[str, dict[str, Any]]]:
+        """Each line of metrics, as it stands there and as it is read."""
+        try:
+            texts = self.metrics.read_text(encoding="utf-8").splitlines(keepends=True)
+            for number, text in enumerate(texts, 1):
+                if text.endswith("\n"):
+                    line = json.loads(text)
+                    if not isinstance(line, dict) or not isinstance(line.get("step"), int):
+                        raise ValueError(f"line {number} names no step")
+                    yield text, line
+        except FileNotFoundError:
+            return
+        except (OSError, ValueError, RecursionError) as error:
+            cure = "move this file away to do without the metrics until now"
+            raise CheckpointError(f"{self.metrics} cannot be read: {error}; {cure}") from error
+
+    def _unwritten(self, what: str, error: Exception) -> CheckpointError:
         stays = "no checkpoint" if self.whole is None else f"that of step {self.whole}, whole"
         return CheckpointError(f"{self.path}: {what} was not written: {error}; there is {stays}")
 
@@ -162,29 +180,11 @@ class Folder:
         return CheckpointError(f"{self.checkpoint} {why}; {cure}")
 
 
-def _write(path: Path, data: bytes) -> None:
-    """Write a file, down to the disk."""
-    with path.open("wb") as file:
-        file.write(data)
-        file.flush()
-        os.fsync(file.fileno())
-
-
-def _settle(folder: Path) -> None:
-    """Bring a renaming down to the disk, where the system can."""
-    with suppress(OSError):
-        number = os.open(folder, os.O_RDONLY)
-        try:
-            os.fsync(number)
-        finally:
-            os.close(number)
-
-
-def _digest(tensors: Arrays) -> str:
-    """The SHA-256 of tensors, their names and their shapes."""
-    found = hashlib.sha256()
-    for name in sorted(tensors):
-        x = tensors[name]
-        found.update(f"{name} {x.dtype} {[*x.shape]}\n".encode())
-        found.update(x.detach().cpu().contiguous().flatten().view(torch.uint8).numpy().data)
-    return found.hexdigest()
+def _apart(tensors: Arrays) -> dict[str, Tensor]:
+    """Tensors that share no memory, each in the order of its axes, as safetensors asks for."""
+    found = {name: x.detach().cpu().contiguous() for name, x in tensors.items()}
+    held = Counter(x.untyped_storage().data_ptr() for x in found.values())
+    return {
+        name: x.clone() if held[x.untyped_storage().data_ptr()] > 1 else x
+        for name, x in found.items()
+    }

@@ -1,7 +1,7 @@
 """The loop: one recipe, one model, on one process or on several, killed and gone on with."""
 
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, nullcontext
 from functools import partial
 from pathlib import Path
@@ -19,15 +19,23 @@ from tqdm.auto import tqdm
 from tformer import fast
 from tformer.fast.stacks import going_through
 from tformer.training import sharding
-from tformer.training.checkpoints import CheckpointError, Folder
+from tformer.training.batches import require_batch, require_logits
+from tformer.training.checkpoints import Folder
 from tformer.training.dropout import masks
+from tformer.training.modules import (
+    decaying,
+    is_compiled,
+    parameters_of,
+    replicas_in,
+    require_apart,
+    unwrapped,
+)
 from tformer.training.recipe import Recipe, rate_at
+from tformer.training.state import restore, state_of
 
 __all__ = ["Metrics", "train"]
 
 Batch = Callable[[int], tuple[np.ndarray, ...]]
-DECAYED = ("w_", "embedding", "unembedding")
-"""How the names of those begin that weight decay acts on: matrices, not norms, biases or places."""
 
 
 class Metrics(NamedTuple):
@@ -42,7 +50,8 @@ class Metrics(NamedTuple):
     rate : float
         The learning rate.
     norm : float
-        Length of the gradients, as one vector, before they are clipped.
+        Length of the gradients, as one vector, before they are clipped. In "float16" it may be
+        infinite or NaN: that step is left out, and losses are scaled less from there on.
     n_targets : int
         How many targets the batch had.
     seconds : float
@@ -69,19 +78,23 @@ def train(
     """Train a model; what is known of each step comes after it.
 
     Under `torchrun` every process reads its share of each batch, and the losses are those of one
-    process. With a folder the training is gone on with where it was left, killed or not: since a
-    batch is a function of its step, nothing else has to be remembered. A step that was made after
-    the last checkpoint is made again, to the same numbers.
+    process. With a folder the training is gone on with where it was left, killed or not. A batch is
+    a function of its step; parameters, moments, buffers and the state of PyTorch's generators are
+    in the checkpoint. So a step that was made after the last one is made again, to the same
+    numbers.
 
     If the configuration of a `fast.Module` has a share of dropout, masks are drawn for each row
-    from the recipe's seed, the step and the row.
+    from the recipe's seed, the step and the row. What another module draws by PyTorch's generators
+    depends on the number of processes.
 
     Parameters
     ----------
     module : nn.Module
         Such as ``fast.Module(fast.decoder, parameters, configuration=…)``: it takes what a batch
-        has before its targets and gives logits, (B, T, N). Its parameters are changed. The names of
-        those that decay begin as `DECAYED` says.
+        has before its targets and gives logits, (B, T, N). Its parameters are changed. Those of two
+        axes or more decay, whatever they are called, but no biases and places of a `fast.Module`.
+        It may be compiled, or in a `DistributedDataParallel`; names are those without. What it
+        keeps elsewhere than in parameters and buffers of its state dict, no checkpoint holds.
     batch : callable
         Takes a step and gives its arrays, the targets last; -1 is no target.
     recipe : Recipe
@@ -105,10 +118,13 @@ def train(
     CheckpointError
         If a checkpoint cannot be written or read, or belongs to another training.
     ValueError
-        If `every` is not above 0; if there are no processes to shard among; or if blocks are to be
+        If `every` is not above 0; if a batch has no target, or does not fit the logits; if nothing
+        learns, or nothing decays and the recipe says that something does; if parameters are views
+        of the same numbers; if there are no processes to shard among; or if blocks are to be
         computed again, sharded, or given masks of dropout, of a module that has none.
     FloatingPointError
-        If a loss is not finite; parameters and checkpoint are those before that step.
+        If a loss, the length of its gradients, or a parameter that would be saved is not finite.
+        In the first two cases parameters are those before that step; the last checkpoint stays.
     """
     if every < 1:
         raise ValueError(f"train: every must be above 0; got {every}")
@@ -117,7 +133,7 @@ def train(
     done = 0
     if place is not None:
         if (found := place.load()) is not None:
-            run.restore(found.tensors, place)
+            restore(run, found, place)
             done = found.step
         if run.rank == 0:  # the one process that writes
             place.forget_after(done)
@@ -126,7 +142,7 @@ def train(
         metrics = run.step(step, batch(step))
         if place is not None:
             due = step % every == 0 or step == recipe.steps
-            state = run.state() if due and (run.rank == 0 or sharded) else None
+            state = state_of(run, step) if due else None
             if run.rank == 0:
                 place.record(metrics._asdict())
                 if state is not None:
@@ -139,7 +155,11 @@ class _Run:
     """The parts of PyTorch that one training needs."""
 
     def __init__(self, module: nn.Module, recipe: Recipe, sharded: bool) -> None:
-        self.recipe, self.module, self.sharded = recipe, module, sharded
+        self.recipe, self.sharded = recipe, sharded
+        self.called, self.module = module, unwrapped(module)
+        if not any(x.requires_grad for x in module.parameters()):
+            raise ValueError("train: no parameter of the module learns")
+        require_apart(self.module)
         self.device = next(module.parameters()).device
         several = processes.is_available() and processes.is_initialized()
         self.rank = processes.get_rank() if several else 0
@@ -147,15 +167,26 @@ class _Run:
         if sharded and not several:
             raise ValueError("train: sharded needs several processes, such as torchrun starts")
         for name, wanted in (("recompute", recipe.recompute), ("sharded", sharded)):
-            if wanted and not isinstance(module, fast.Module):
-                raise ValueError(f"train: {name} needs a fast.Module; got {type(module).__name__}")
+            if wanted and (not isinstance(self.module, fast.Module) or is_compiled(module)):
+                kind = "one that is compiled" if is_compiled(module) else type(module).__name__
+                raise ValueError(f"train: {name} needs a fast.Module; got {kind}")
+        self.replicas = replicas_in(module)
         if sharded:
-            sharding.part(module, self.device)
-        self.replicas = DistributedDataParallel(module) if several and not sharded else None
-        self.named = dict(module.named_parameters())
+            if self.replicas is not None:
+                raise ValueError("train: sharded needs a module that is not yet in replicas")
+            sharding.part(self.module, self.device)
+        elif several and self.replicas is None:
+            self.called = self.replicas = DistributedDataParallel(module)
+        self.named = parameters_of(self.module)
+        some = decaying(self.module)
+        if recipe.decay and not any(self.named[name].requires_grad for name in some):
+            raise ValueError(
+                f"train: the recipe's decay is {recipe.decay}, but of the parameters that learn "
+                "none decays, as none has two axes; decay=0 says so"
+            )
         groups: list[list[Tensor]] = [[], []]
         for name, x in self.named.items():
-            groups[name.split(".")[-1].startswith(DECAYED)].append(x)
+            groups[name in some].append(x)
         self.optimiser = torch.optim.AdamW(
             [
                 {"params": some, "weight_decay": decay}
@@ -172,7 +203,7 @@ class _Run:
     def step(self, step: int, arrays: tuple[np.ndarray, ...]) -> Metrics:
         """One step on one batch."""
         start, r, rate = time.perf_counter(), self.recipe, rate_at(self.recipe, step)
-        n_targets = int((arrays[-1] >= 0).sum())
+        n_targets = require_batch(step, arrays)
         loss = torch.zeros((), device=self.device)
         arrays = (np.arange(len(arrays[-1])), *arrays)
         parts = [
@@ -188,12 +219,12 @@ class _Run:
             loss = loss + share.detach()
         if self.size > 1:
             processes.all_reduce(loss)
-        if not torch.isfinite(loss):
-            self.optimiser.zero_grad()
-            raise FloatingPointError(f"train: the loss of step {step} is {loss.item()}")
+        self._require_finite(f"the loss of step {step}", loss)
         self.scaler.unscale_(self.optimiser)
         largest = float("inf") if r.clip is None else r.clip
         norm = sharding.gathered(clip_grad_norm_(self.named.values(), largest))
+        if self.scaler.get_scale() <= 1:  # otherwise the scaler leaves such a step out
+            self._require_finite(f"the length of the gradients of step {step}", norm)
         for group in self.optimiser.param_groups:
             group["lr"] = rate
         self.scaler.step(self.optimiser)
@@ -201,6 +232,11 @@ class _Run:
         self.optimiser.zero_grad()
         seconds = time.perf_counter() - start
         return Metrics(step, loss.item(), rate, norm.item(), n_targets, seconds)
+
+    def _require_finite(self, what: str, x: Tensor) -> None:
+        if not torch.isfinite(x):
+            self.optimiser.zero_grad()
+            raise FloatingPointError(f"train: {what} is {x.item()}")
 
     def _surprise(self, step: int, rows: np.ndarray, *arrays: np.ndarray) -> Tensor:
         """The summed loss of some rows of a batch."""
@@ -210,7 +246,8 @@ class _Run:
         half = getattr(torch, self.recipe.precision)
         casting = torch.autocast(self.device.type, dtype=half, enabled=half is not torch.float32)
         with casting, self._way():
-            logits = (self.replicas or self.module)(*given, **options)
+            logits = self.called(*given, **options)
+        require_logits(step, logits, arrays[-1])
         wide = torch.promote_types(logits.dtype, torch.float32)
         return functional.cross_entropy(
             logits.to(wide).flatten(0, -2),
@@ -241,42 +278,3 @@ class _Run:
         if self.recipe.recompute:
             return going_through(lambda _, *arguments: again(*arguments))
         return nullcontext()
-
-    def state(self) -> dict[str, Tensor]:
-        """All that a step depends on, as tensors by name; every process has to ask, if sharded."""
-        found = {f"parameters.{name}": x.detach() for name, x in self.named.items()}
-        for name, x in self.named.items():
-            moments = self.optimiser.state[x]
-            found |= {f"optimiser.{key}.{name}": value for key, value in moments.items()}
-        found = {key: sharding.gathered(x) for key, x in found.items()}
-        scaled = self.scaler.state_dict()
-        return found | {f"scaler.{key}": torch.tensor(scaled[key]) for key in sorted(scaled)}
-
-    def restore(self, tensors: Mapping[str, Tensor], place: Folder) -> None:
-        """Stand where a checkpoint stands.
-
-        Raises
-        ------
-        CheckpointError
-            If it is of a model with other names or shapes; nothing is changed then.
-        """
-        here = {f"parameters.{name}": x for name, x in self.named.items()}
-        there = {name: x for name, x in tensors.items() if name.startswith("parameters.")}
-        for name in sorted(here.keys() | there.keys()):
-            shapes = [tuple(x[name].shape) if name in x else "absent" for x in (there, here)]
-            if shapes[0] != shapes[1]:
-                name = name.removeprefix("parameters.")
-                raise CheckpointError(
-                    f"{place.checkpoint} is of another model: "
-                    f"{name} is {shapes[0]} there, {shapes[1]} here"
-                )
-        with torch.no_grad():
-            for name, x in here.items():
-                x.copy_(sharding.scattered(there[name], x))
-        for key, value in tensors.items():
-            part, kind, name = (*key.split(".", 2), "")[:3]
-            if part == "optimiser":
-                moved = value if kind == "step" else sharding.scattered(value, self.named[name])
-                self.optimiser.state[self.named[name]][kind] = moved
-        scaled = {key: tensors[f"scaler.{key}"].item() for key in self.scaler.state_dict()}
-        self.scaler.load_state_dict(scaled)

@@ -33,7 +33,7 @@ class Recipe:
     eps : float
         Added to the root of the second.
     decay : float
-        Weight decay of AdamW, of matrices and embeddings; norms, biases and places have none.
+        Weight decay of AdamW, of what has two axes or more; our biases and places have none.
     clip : float or None
         The largest norm that the gradients, all as one vector, may have; None lets them be.
     smoothing : float, from 0 to less than 1

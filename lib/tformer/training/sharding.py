@@ -20,6 +20,8 @@ def part(module: nn.Module, device: torch.device) -> None:
     from torch.distributed.device_mesh import init_device_mesh
     from torch.distributed.fsdp import fully_shard
 
+    for x in module.parameters():
+        x.data = x.data.contiguous()  # loaded ones may be transposed, which PyTorch refuses here
     mesh: Any = init_device_mesh(device.type, (processes.get_world_size(),))
     for one in getattr(module, "blocks", nn.Module()).children():
         fully_shard(one, mesh=mesh)
