@@ -1,4 +1,4 @@
-"""Right answers in other clothes: in whole numbers, in float32, as lists, as NumPy's scalars."""
+"""Right answers in other clothes: whole numbers, lists, and float32 where that is handed over."""
 
 import inspect
 
@@ -37,6 +37,10 @@ def single(array):
 CLOTHES = {"whole": whole, "float32": single, "lists": np.ndarray.tolist}
 
 
+def handed_single(inputs):
+    return any(isinstance(x, np.ndarray) and x.dtype == np.float32 for x in inputs)
+
+
 @pytest.mark.parametrize("number", NUMBERS)
 @pytest.mark.parametrize("clothes", CLOTHES)
 def test_right_answers_pass_in_other_clothes(number, clothes, monkeypatch):
@@ -44,7 +48,8 @@ def test_right_answers_pass_in_other_clothes(number, clothes, monkeypatch):
     answer, _ = solutions()[number]
 
     def other(*inputs):
-        return dressed(answer(*inputs), CLOTHES[clothes])
+        worn = clothes != "float32" or handed_single(inputs)
+        return dressed(answer(*inputs), CLOTHES[clothes] if worn else np.asarray)
 
     other.__signature__ = inspect.signature(answer)
     check(number, other)

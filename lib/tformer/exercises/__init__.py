@@ -11,6 +11,7 @@ import numpy as np
 
 from tformer.exercises import describe, guard, process
 from tformer.exercises.answer import CALL_SECONDS, Answer, Untouched, Wrong, died, overdue
+from tformer.exercises.compare import few
 from tformer.exercises.display import boxed, in_notebook, tell, with_name, wrapped
 from tformer.exercises.done import SIGNS, progress, remember
 from tformer.exercises.habits import because
@@ -117,12 +118,14 @@ def examine(entry: Exercise, answer: Answer, report: Callable[..., None]) -> Non
             entry.test(answer)
             report(praise=entry.praise, printed=answer.printed)
         except Wrong as wrong:
-            plain, progress = str(wrong), answer.progress
+            plain, progress, coarse = str(wrong), answer.progress, answer.coarse
             report(complaint=plain, untouched=isinstance(wrong, Untouched))
             explained, named = wrong.explain() if wrong.explain else (plain, False)
             report(complaint=explained)
             if not named and (habit := because(entry.test, answer, progress)):
                 report(complaint=f"{plain} {habit}")
+            elif not named and coarse and str(coarse) not in explained:
+                report(complaint=f"{explained} {few(coarse)}")
         except Exception as error:
             report(
                 complaint=f"The check itself stopped with {type(error).__name__} on what "

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from tformer.exercises import describe, guard
-from tformer.exercises.compare import axis_of_one, difference, misfit, same
+from tformer.exercises.compare import axis_of_one, coarser, coarsest, difference, misfit, same
 from tformer.exercises.describe import show
 
 CALL_SECONDS = 5.0
@@ -30,6 +30,14 @@ class Wrong(Exception):  # noqa: N818  (a judgement, not an error)
     """
 
     explain: Callable[[], tuple[str, bool]] | None = None
+
+
+class Settled(Wrong):
+    """An answer is wrong for a reason that is known, so that none is looked for."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(message)
+        self.explain = lambda: (message, True)
 
 
 class Untouched(Wrong):
@@ -86,6 +94,8 @@ class Answer:
         self.progress = 0  # calls begun and calls that have come to an end
         self.hung = False
         self.arrays = False  # whether it has been handed any
+        self.digits = np.dtype(float)  # of what it was handed last, and so of what it returns
+        self.coarse: np.dtype[Any] | None = None  # what it returned of fewer digits than those
 
     def again(self, kind: type[Array]) -> Answer:
         """Return the same answer untested, for arrays of another kind and the time that is left."""
@@ -97,6 +107,7 @@ class Answer:
         """Call the function with `inputs`, in order; raise Wrong if no usable value comes back."""
         said = said or describe.inputs(inputs)
         handed = [self._copied(value) for value in inputs.values()]
+        self.digits, self.coarse = coarsest(arrays(handed)), None
         first = [(list(arrays(value)), outline(value)) for value in handed]
         self._check_signature(handed)
         self.progress += 1
@@ -120,7 +131,11 @@ class Answer:
         return self.numbers(self.raw(said, **inputs).value, said)
 
     def numbers(self, value: Any, said: str) -> Array:
-        """Turn one returned value into an array, or say why it is none."""
+        """Turn one returned value into an array, or say why it is none.
+
+        What has fewer digits than what was handed over earns no larger tolerance: it becomes an
+        array of as many digits, and is remembered as coarse.
+        """
         needed = "Return a number, a list or an array."
         try:
             array = np.asarray(value)
@@ -136,7 +151,14 @@ class Answer:
                 f"With {said}, {self.name} returns {describe.kind(value)}, which cannot be read as "
                 f"an array of numbers. {needed}"
             )
+        if array.dtype.kind == "f" and array.dtype.itemsize < self.digits.itemsize:
+            self.coarse = coarsest([array], self.coarse or array.dtype)
+            array = array.astype(self.digits)
         return array
+
+    def few_digits(self, got: Any, want: Any) -> str:
+        """Say that a part is wrong for want of digits, those of a coarser type; "" if not."""
+        return coarser(got, want, self.coarse, self.digits) if self.coarse else ""
 
     def name_among(self, value: Any, names: Collection[str], said: str) -> str:
         """Return one returned value, which must be one of the `names`."""
@@ -184,8 +206,8 @@ class Answer:
         if same(got, right):
             return
         head = difference(got, right, said, part or f"the answer of {self.name}")
-        if one := axis_of_one(got, right):
-            raise Wrong(f"{head} {one}")
+        if one := axis_of_one(got, right) or self.few_digits(got, right):
+            raise Settled(f"{head} {one}")
         raise Wrong(f"{head} {why}".strip())
 
     def shaped(self, got: Array, shape: tuple[int, ...], said: str, why: str = "") -> None:

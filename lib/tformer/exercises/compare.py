@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from typing import Any
+
 import numpy as np
 
 from tformer.exercises import describe
 
 Array = np.ndarray
+TOLERANCES = {2: 2e-2, 4: 1e-4}  # of numbers of so many bytes, where such were handed over
+FEW_DIGITS = {2: "three", 4: "seven"}
 
 
 def same(got: Array, want: Array) -> bool:
@@ -28,18 +33,43 @@ def rounding(got: Array) -> float:
 def close(got: Array, want: Array) -> Array:
     """Tell entry by entry whether two arrays of one shape agree, to the precision of `got`.
 
-    Whole numbers agree if they are equal, or if what came as a float64 rounds to the right one.
+    Whole numbers agree if they are equal, or if what came as a float64 rounds to the right one. An
+    `Answer` sees to it that `got` is no coarser than what was handed over.
     """
-    half, single = (got.dtype.kind == "f" and got.dtype.itemsize == size for size in (2, 4))
-    tolerance = 2e-2 if half else 1e-4 if single else 1e-8
+    few = got.dtype.kind == "f" and got.dtype.itemsize < 8
+    near = _within(got, want, TOLERANCES[got.dtype.itemsize] if few else 1e-8)
+    if want.dtype.kind not in "iu" or few:
+        return near
     with np.errstate(all="ignore"):
-        near = np.isclose(
-            got.astype(float), want.astype(float), rtol=tolerance, atol=tolerance, equal_nan=True
-        )
-        if want.dtype.kind not in "iu" or half or single:
-            return near
         whole = np.rint(got) if got.dtype.kind == "f" else got
         return near & (whole.astype(want.dtype) == want)
+
+
+def _within(got: Array, want: Array, tolerance: float) -> Array:
+    with np.errstate(all="ignore"):
+        return np.isclose(
+            got.astype(float), want.astype(float), rtol=tolerance, atol=tolerance, equal_nan=True
+        )
+
+
+def coarsest(arrays: Iterable[Array], most: np.dtype[Any] | None = None) -> np.dtype[Any]:
+    """Return the type of the fewest digits among arrays of floats: `most`, float64, or fewer."""
+    types = (array.dtype for array in arrays if array.dtype.kind == "f")
+    return min((most or np.dtype(float), *types), key=lambda dtype: dtype.itemsize)
+
+
+def coarser(got: Any, want: Any, coarse: np.dtype[Any], digits: np.dtype[Any]) -> str:
+    """Say that numbers are right to the digits of a `coarse` type, and no more; "" if not."""
+    if not all(isinstance(x, Array) and x.dtype.kind in "iuf" for x in (got, want)):
+        return ""
+    if got.shape != want.shape or not _within(got, want, TOLERANCES[coarse.itemsize]).all():
+        return ""
+    return f"{few(coarse)} Those of {digits} are asked for."
+
+
+def few(coarse: np.dtype[Any]) -> str:
+    """Say how many digits a coarse type has."""
+    return f"The answer is of the type {coarse}, which holds {FEW_DIGITS[coarse.itemsize]} digits."
 
 
 def last_digits(got: Array, want: Array) -> str:

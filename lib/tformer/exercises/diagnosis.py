@@ -23,7 +23,7 @@ def check_by_table(table: Table, f: Answer) -> None:
         trials.append(trial)
         if wrong:
             more = (item for item in items if isinstance(item, Case))
-            wrong.explain = Diagnosis(table, f, trials, more).explain
+            wrong.explain = wrong.explain or Diagnosis(table, f, trials, more).explain
             raise wrong
 
 

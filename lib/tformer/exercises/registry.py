@@ -63,9 +63,10 @@ tolerance, an absolute value or all coordinates.
 - `kind` says what an answer is: `Array()`, `Number(within=…)`, `Several(names=…)`, `Name(names=…)`;
   `Array(by=…, called=…)` where many answers are right and a function of them is compared. Another
   rule is a kind of its own, made from one of these.
-- Answers may come as integers, float32, lists or single numbers. They are compared by the digits
-  they have, and a function `by` gets floats. Masks stay masks, on the way in and out: True and
-  False are handed over as such even where `whole=True` makes integers of floats.
+- Answers may come as integers, lists or single numbers. They are compared by the digits of what was
+  handed over: float32 is enough where float32 was. A function `by` gets floats. Masks stay masks,
+  on the way in and out: True and False are handed over as such even where `whole=True` makes
+  integers of floats.
 - An answer that draws gets a seeded generator among its inputs, a copy for every call; judge the
   result by `Number(relative=…)`, several standard errors wide. An iterator is copied likewise.
 - A marked answer runs in another process. What can be handed to it: numbers, strings, None, arrays,

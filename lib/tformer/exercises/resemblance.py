@@ -89,7 +89,12 @@ def resemblance(trials: Sequence[Trial], place: int) -> str:
 def exchanged(trials: Sequence[Trial], kind: Array) -> str:
     """Say that all parts of the answer are right, and stand in another order; "" if not."""
     wrong = sum(bool(trial.text) for trial in trials)
-    if not isinstance(kind, Several) or wrong < 2 or any(trial.error for trial in trials):
+    if (
+        not isinstance(kind, Several)
+        or kind.by
+        or wrong < 2
+        or any(trial.error for trial in trials)
+    ):
         return ""
     for order in permutations(range(len(kind.names))):
         if all(kind.same(t.got[i], t.want[j]) for t in trials for j, i in enumerate(order)):

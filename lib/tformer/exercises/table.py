@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from tformer.exercises import describe
-from tformer.exercises.answer import Answer, Raised, Wrong, fresh
+from tformer.exercises.answer import Answer, Raised, Settled, Wrong, fresh
 from tformer.exercises.kinds import Array, Parts
 
 Function = Callable[..., Any]
@@ -211,6 +211,8 @@ class Table:
                 text = self.kind.head(f, got, want, said, place)
                 text += f" {item.why}" * self.kind.weak
                 why = self.kind.remark(part, right) or self.fallback(item)
+                if few := f.few_digits(part, right):
+                    return Trial(item, got, want, "", place, text), Settled(f"{text} {few}")
                 return Trial(item, got, want, "", place, text), Wrong(f"{text} {why}".strip())
         return Trial(item, got, want), None
 

@@ -274,7 +274,7 @@ MUTANTS = {
 RIGHT = {
     "1.1": [
         lambda q, k: np.einsum("...k,...k->...", q, k),
-        lambda q, k: np.vecdot(q, k).astype(np.float32),
+        np.vecdot,
         lambda q, k: (q[..., None, :] @ k[..., :, None])[..., 0, 0],
     ],
     "1.2": [_cosine_by_branches],

@@ -60,7 +60,7 @@ def _noise_by_all_tosses(beta1, T):
             found[t - 1] = np.sqrt(np.mean(np.square(moves)))
         else:
             found[t - 1] = np.linalg.norm(weights)
-    return found.astype(np.float32)
+    return found
 
 
 def _plateaus_by_dictionaries(p):
