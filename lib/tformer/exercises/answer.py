@@ -44,6 +44,10 @@ class Untouched(Wrong):
     """An answer is still the template, which is no mistake yet."""
 
 
+class Overdue(Wrong):
+    """An answer was stopped when its time was up; the machine may have been busy."""
+
+
 class Raised(Wrong):
     """An answer raised an error of its own, kept as `error`."""
 
@@ -64,7 +68,8 @@ class Answer:
     function : callable
         The reader's function.
     seconds : float
-        Time limit of one call, in seconds; the whole check may take four times as long.
+        Time limit of one call, in seconds of computing; the whole check may take four times as
+        long.
     kind : type
         What arrays are handed to the function as: NumPy's own, or a kind that behaves otherwise.
     report : callable
@@ -89,7 +94,7 @@ class Answer:
         if self.name == "<lambda>":
             self.name = "your function"
         self.seconds = seconds
-        self.end = time.monotonic() + seconds * CHECK_SECONDS / CALL_SECONDS
+        self.left = seconds * CHECK_SECONDS / CALL_SECONDS  # seconds for all calls together
         self.printed = False
         self.progress = 0  # calls begun and calls that have come to an end
         self.hung = False
@@ -100,7 +105,7 @@ class Answer:
     def again(self, kind: type[Array]) -> Answer:
         """Return the same answer untested, for arrays of another kind and the time that is left."""
         other = Answer(self.function, self.seconds, kind, self.report, self.call)
-        other.end = self.end
+        other.left = self.left
         return other
 
     def raw(self, said: str = "", measure: str = "", **inputs: Any) -> guard.Outcome:
@@ -111,12 +116,13 @@ class Answer:
         first = [(list(arrays(value)), outline(value)) for value in handed]
         self._check_signature(handed)
         self.progress += 1
-        left = self.end - time.monotonic()
-        limit = max(min(self.seconds, left), 0.01)
-        now = {"name": self.name, "said": said, "limit": limit, "cut": left < self.seconds}
+        limit = max(min(self.seconds, self.left), 0.01)
+        now = {"name": self.name, "said": said, "limit": limit, "cut": self.left < self.seconds}
         self.report(call=now)
+        begin = time.monotonic()
         outcome = self.call(lambda: self.function(*handed), limit, measure)
         self.report(call=None)
+        self.left -= outcome.seconds or time.monotonic() - begin
         self.printed = self.printed or bool(outcome.printed)
         self._check_ended(outcome, now, handed)
         self._check_untouched(inputs, handed, first)
@@ -273,7 +279,7 @@ class Answer:
         said = now["said"]
         self.hung = outcome.timed_out
         if outcome.timed_out:
-            raise Wrong(overdue(**now))
+            raise Overdue(overdue(**now))
         if outcome.died:
             raise Wrong(died(self.name, said, outcome.died))
         if isinstance(outcome.error, NotImplementedError):

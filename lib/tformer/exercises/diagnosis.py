@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator
 
 from tformer.exercises.answer import Answer, Wrong
+from tformer.exercises.clock import Clock
 from tformer.exercises.resemblance import exchanged, few_digits, resemblance
 from tformer.exercises.table import Case, Sentence, Table, Trial
 from tformer.exercises.undefined import undefined
@@ -52,7 +52,7 @@ class Diagnosis:
 
     def explain(self) -> tuple[str, bool]:
         """Return the best message, and whether it names a mistake of the table."""
-        self.until = min(time.monotonic() + self.f.seconds, self.f.end)
+        self.clock = Clock(min(self.f.seconds, self.f.left))
         if named := self._mutant():
             sentence, shown = named
             words = sentence if isinstance(sentence, str) else sentence(**shown.case.inputs)
@@ -143,7 +143,7 @@ class Diagnosis:
 
     def _try_another(self) -> Trial | None:
         """Try the answer on one more case; None when there is none, or no time, or no answer."""
-        if time.monotonic() > self.until:
+        if not self.clock.left() or self.f.left <= 0:
             return None
         for case in self.more:
             if case.dtype and not self.failed.case.dtype:
