@@ -112,6 +112,26 @@ def memory_test(
     return test
 
 
+def warning_test(said: str = "", **inputs: Any) -> Callable[[Answer], None]:
+    """Return a test that an answer, whose numbers are right, brings about no warning of NumPy."""
+
+    def test(f: Answer) -> None:
+        words = said or describe.inputs(inputs)
+        try:
+            with np.errstate(over="raise", divide="raise", invalid="raise"):
+                f.raw(words, **inputs)
+        except Raised as raised:
+            if not isinstance(raised.error, FloatingPointError):
+                raise
+            where = describe.at(raised.error, f.function)
+            raise Settled(
+                f"The numbers are right, but with {words} a warning appears: {raised.error}"
+                f"{where}. None may appear here."
+            ) from None
+
+    return test
+
+
 TYPES = {
     "an int": (
         "iu",

@@ -205,7 +205,8 @@ class Half(kinds.Array):
             return "It is no multiple of the vector by a factor above 0, so its norm is another."
         return (
             f"It is a multiple of the vector, but its largest absolute value is {abs(x).max():.4g} "
-            "and not 1. A fixed divisor will not do for all vectors: it is found in the vector."
+            "and not 1. No fixed divisor will do for all vectors, and nothing fixed added to it: "
+            "it is found in the vector."
         )
 
 
@@ -221,6 +222,9 @@ def _large() -> Iterator[Case]:
     yield case(x=np.array([0.5], np.float16), want=[1], why="A vector of one small number.")
     yield case(x=np.array([2.0, -8.0, 4.0, 1.0], np.float16), want=[0.25, -1, 0.5, 0.125])
     yield case(x=np.array([300.0, 7.0, -100.0], np.float16), why="Quotients are rounded.")
+    tiny = "The smallest numbers of float16 are numbers too."
+    yield case(x=np.array([2**-13, -(2**-14)], np.float16), want=[1, -0.5], why=tiny)
+    yield case(x=np.array([2**-24, 0, -3 * 2**-24], np.float16), want=[1 / 3, 0, -1], why=tiny)
 
 
 @exercise(
@@ -234,6 +238,9 @@ def _large() -> Iterator[Case]:
     cases=_large,
     kind=Half(),
     slips="""
+        np.abs(x).max() → (np.abs(x).max() + np.float16(1e-3))
+            A constant was added to the divisor: small vectors then stay below 1. There is always a
+            number that is not 0.
         np.abs(x).max() → x.max()
             The largest number was taken, not the largest absolute value.
         np.abs(x).max() → 60000.0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 
 import numpy as np
 
@@ -267,27 +268,37 @@ def _handed() -> Iterator[Case]:
         a = reference.softmax(rng.standard_normal((3, 4)))
         da = rng.standard_normal((3, 4))
         yield case(a=a, da=da, ds=_handed_in(name, a, da), want=name, why=said[name])
+    for seed, name in enumerate(["turned", "no sum", "wrong axis", "right", "no softmax"]):
+        for size in (1e-4, 1e-9, 1e-12, 1e6):
+            rng = np.random.default_rng(seed)
+            a = reference.softmax(rng.standard_normal((2, 3)))
+            da = size * rng.standard_normal((2, 3))
+            why = f"{said[name]} A tolerance has to be small beside the numbers that it judges."
+            yield case(a=a, da=da, ds=_handed_in(name, a, da), want=name, why=why)
 
 
 @exercise(
     "12.8",
-    praise="All ten tables of your colleague have been read.",
+    praise="All tables of your colleague have been read, those of tiny gradients too.",
     hints=(
         "Compute the right one first. What should each row of it add up to?",
         "Then make each slip on purpose, and compare with what was handed in.",
-        "a * da; the sum over axis 0; da itself; minus the right one. np.allclose tells.",
+        "a * da; the sum over axis 0; da itself; minus the right one. Compare with a tolerance.",
     ),
     cases=_handed,
     kind=Name(names=SLIPPED),
     slips="""
         sums = (a * da).sum(axis=1, keepdims=True) → sums = (a * da).sum(axis=0, keepdims=True)
             Rows and columns are exchanged: a row of weights belongs to one query.
-        np.allclose(ds, right) → np.allclose(ds, a * (da - (a * da).sum(axis=0, keepdims=True)))
+        1e-9 * np.abs(da).max() → 1e-8
+            np.allclose lets any two numbers pass that differ by less than 1e-8: gradients may be
+            smaller. Choose atol beside the numbers.
+        alike(ds, right) → alike(ds, a * (da - (a * da).sum(axis=0, keepdims=True)))
             "right" and "wrong axis" are exchanged: a softmax's sum runs over the keys of a query.
-        np.allclose(ds, right) → (ds == right).all()
+        alike(ds, right) → (ds == right).all()
             The right one was compared digit by digit; sums in another order round otherwise.
-        np.allclose(ds, right) → (ds == right).all()
-        np.allclose(ds, -right) → (ds == -right).all()
+        alike(ds, right) → (ds == right).all()
+        alike(ds, -right) → (ds == -right).all()
             All were compared digit by digit; sums in another order round otherwise: leave a
             tolerance.
         return "no sum" → return "right"
@@ -304,12 +315,13 @@ def slip(a: Array, da: Array, ds: Array) -> str:
     """What is wrong with a gradient of scores."""
     sums = (a * da).sum(axis=1, keepdims=True)
     right = a * (da - sums)
-    if np.allclose(ds, right):
+    alike = partial(np.allclose, rtol=1e-6, atol=1e-9 * np.abs(da).max())
+    if alike(ds, right):
         return "right"
-    if np.allclose(ds, -right):
+    if alike(ds, -right):
         return "turned"
-    if np.allclose(ds, a * da):
+    if alike(ds, a * da):
         return "no sum"
-    if np.allclose(ds, da):
+    if alike(ds, da):
         return "no softmax"
     return "wrong axis"
