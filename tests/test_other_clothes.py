@@ -7,6 +7,7 @@ import pytest
 
 from exercise_tools import solutions
 from tformer.exercises import check, process
+from tformer.exercises.kinds import Several
 from tformer.exercises.registry import exercises
 
 NUMBERS = sorted(exercises())
@@ -50,6 +51,28 @@ def test_right_answers_pass_in_other_clothes(number, clothes, monkeypatch):
     def other(*inputs):
         worn = clothes != "float32" or handed_single(inputs)
         return dressed(answer(*inputs), CLOTHES[clothes] if worn else np.asarray)
+
+    other.__signature__ = inspect.signature(answer)
+    check(number, other)
+
+
+def a_few_numbers(table):
+    """Whether an answer is several single numbers."""
+    parts = [part for case in table.only_cases() for part in table.want(case)]
+    return isinstance(table.kind, Several) and all(np.shape(part) == () for part in parts)
+
+
+FEW = [n for n, entry in exercises().items() if entry.table and a_few_numbers(entry.table)]
+
+
+@pytest.mark.parametrize("number", FEW)
+@pytest.mark.parametrize("form", [tuple, list, np.array])
+def test_a_few_numbers_may_come_as_a_tuple_a_list_or_an_array(number, form, monkeypatch):
+    monkeypatch.setattr(process, "CAN_FORK", False)
+    answer, _ = solutions()[number]
+
+    def other(*inputs):
+        return form(answer(*inputs))
 
     other.__signature__ = inspect.signature(answer)
     check(number, other)

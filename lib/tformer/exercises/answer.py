@@ -99,6 +99,7 @@ class Answer:
         self.progress = 0  # calls begun and calls that have come to an end
         self.hung = False
         self.arrays = False  # whether it has been handed any
+        self.asked = ""  # what form an answer should have, in words
         self.digits = np.dtype(float)  # of what it was handed last, and so of what it returns
         self.coarse: np.dtype[Any] | None = None  # what it returned of fewer digits than those
 
@@ -143,6 +144,8 @@ class Answer:
         array of as many digits, and is remembered as coarse.
         """
         needed = "Return a number, a list or an array."
+        if self.asked:
+            needed = f"{self.asked[0].upper()}{self.asked[1:]} is asked for."
         try:
             array = np.asarray(value)
         except Exception:

@@ -117,5 +117,32 @@ def axis_of_one(got: Array, want: Array) -> str:
     return f"An axis of length one is left over{alone}"
 
 
+def form(got: Any, want: Any) -> str:
+    """Say that an answer has another form than is asked for, before anything is said of content.
+
+    Nothing is said where `difference` names the shapes.
+    """
+    if not all(isinstance(x, Array) for x in (got, want)) or got.shape == want.shape:
+        return ""
+    if not 0 < min(got.size, want.size) <= max(got.size, want.size) <= describe.FEW:
+        return ""
+    if got.ndim != want.ndim:
+        return f"The form is another: {asked(want)} is asked for."
+    if got.ndim == 1:
+        return f"It has the length {got.size}, and {want.size} is asked for."
+    side = " It lies on its side." * (got.shape == want.shape[::-1])
+    return f"It has the shape {got.shape}, and {want.shape} is asked for.{side}"
+
+
+def asked(want: Any) -> str:
+    """Say what form is asked for, by the right answer."""
+    if not isinstance(want, Array):
+        return "a string" if isinstance(want, str) else ""
+    kind = " of True and False" * (want.dtype.kind == "b")
+    if want.ndim == 0:
+        return "True or False" if kind else "a single number"
+    return f"an array{kind} of shape {want.shape}"
+
+
 def _form(shape: tuple[int, ...]) -> str:
     return f"an array of shape {shape}" if shape else "a single number"

@@ -78,8 +78,19 @@ class Diagnosis:
         place = self.failed.place
         if place is None:
             return ""
-        where = self.table.kind.where(self.failed.got[place], self.failed.want[place])
-        return f"{where} {self.table.fallback(self.failed.case)}".strip()
+        got, want = self.failed.got[place], self.failed.want[place]
+        form = self.table.kind.form(got, want)
+        if form and (self.table.kind.weak or 0 in (got.ndim, want.ndim)):
+            return form
+        said = [form or self.table.kind.where(got, want), self.table.fallback(self.failed.case)]
+        if self._wrong_elsewhere() and self.table.otherwise not in said:
+            said.append(self.table.otherwise)
+        return " ".join(filter(None, said))
+
+    def _wrong_elsewhere(self) -> bool:
+        """Tell whether cases of another note go wrong as well, so that one note says too little."""
+        note = self.failed.case.why
+        return any(trial.text and trial.case.why != note for trial in self.trials)
 
     def _mutant(self) -> tuple[Sentence, Trial] | None:
         """Return the sentence of the one mutant that agrees with the answer, and where to see it.

@@ -214,6 +214,7 @@ class Table:
     def attempt(self, f: Answer, item: Case) -> tuple[Trial, Wrong | None]:
         """Call the answer on a case; return what came, and what is wrong with it."""
         said, want = item.words, self.want(item)
+        f.asked = self.kind.asked(want)
         try:
             raw = self.kind.read(f, f.raw(said, **item.handed).value, said)
         except Raised as raised:
@@ -229,8 +230,9 @@ class Table:
         for place, (part, right) in enumerate(zip(got, want, strict=True)):
             if not self.kind.same(part, right):
                 text = self.kind.head(f, got, want, said, place)
-                text += f" {item.why}" * self.kind.weak
-                why = self.kind.remark(part, right) or self.fallback(item)
+                why = self.kind.remark(part, right) or self.kind.form(part, right)
+                text += f" {item.why}" * (self.kind.weak and not why)
+                why = why or self.fallback(item)
                 if few := f.few_digits(part, right):
                     return Trial(item, got, want, "", place, text), Settled(f"{text} {few}")
                 return Trial(item, got, want, "", place, text), Wrong(f"{text} {why}".strip())

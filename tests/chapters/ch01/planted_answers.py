@@ -205,7 +205,7 @@ MUTANTS = {
             lambda q, k: np.dot(q, k.mT),
             lambda q, k: q.dot(k.mT),
         ),
-        "last two axes take part. For a hint": lambda q, k: (
+        "Each batch has its own table": lambda q, k: (
             q @ k.mT if q.ndim < 4 else q[:, ::-1] @ k.mT
         ),
         "still loops in Python": (_looped_table, _double_loop, _vectorised_table),

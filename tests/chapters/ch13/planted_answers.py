@@ -166,7 +166,7 @@ def _merged_by(key):
 
 
 MUTANTS = {
-    "13.1": {"should return two arrays, entropy and": lambda p: {"entropy": -(p * np.log2(p))}},
+    "13.1": {"should return two arrays: entropy and": lambda p: {"entropy": -(p * np.log2(p))}},
     "13.2": {
         "That is in bits": lambda stories: [one / np.log(2) for one in _left_by_groups(stories)],
         "in base 1000": _left_by_keys(1000, first_low=True),

@@ -198,11 +198,11 @@ class Half(kinds.Array):
         """Say which promise is broken."""
         if got.shape != want.shape or not np.isfinite(got.astype(float)).all():
             return super().remark(got, want)
-        if not _in_half(got):
-            return "These digits are more than float16 has; you have float16 arithmetic only."
         x, y = got.astype(float), want.astype(float)
         if x @ y < 0.9999 * np.linalg.norm(x) * np.linalg.norm(y) or not x.any():
             return "It is no multiple of the vector by a factor above 0, so its norm is another."
+        if not _in_half(got):
+            return "These digits are more than float16 has; you have float16 arithmetic only."
         return (
             f"It is a multiple of the vector, but its largest absolute value is {abs(x).max():.4g} "
             "and not 1. No fixed divisor will do for all vectors, and nothing fixed added to it: "

@@ -30,7 +30,7 @@ def _bills() -> Iterator[Case]:
 
 @exercise(
     "9.6",
-    kind=Several(names=("number of parameters", "share")),
+    kind=Several(names=("number of parameters", "share"), scalars=True),
     praise="With gates and without, wide layers and narrow ones.",
     hints=(
         "How many matrices has the layer, and how many entries has each?",
