@@ -157,7 +157,7 @@ def of_text(factor):
         (lambda x, text: -np.log(2), "−ln 2 times what it should be. Bits and nats"),
         (lambda x, text: 100, "100 times what it should be. A share and its per cent"),
         (lambda x, text: 1 / len(text), "1/n times what it should be, where n is how many char"),
-        (lambda x, text: 3 / len(text), "how many numbers are in x over how many characters are"),
+        (lambda x, text: 3 / len(text), "where n is the size of the last axis of x over how many"),
         (lambda x, text: 1 - 1 / len(text), "(n − 1)/n times what it should be"),
         (lambda x, text: 1 / (1 - 1 / len(text)), "n/(n − 1) times what it should be"),
     ],
