@@ -59,6 +59,7 @@ def _rows() -> Iterator[Case]:
         "The even ones become a cos φ − b sin φ, the odd ones a sin φ + b cos φ, from the old a.",
     ),
     cases=_rows,
+    otherwise="Each pair is turned by the place times its frequency.",
     slips="""
         x[..., 0::2], x[..., 1::2] → np.split(x, 2, axis=-1) ;; np.stack → np.concatenate
             You paired halves: coordinate i with i + d/2. Here neighbours are a pair.
@@ -250,6 +251,7 @@ def _matrices() -> Iterator[Case]:
         "Reshape to (d_model, H, d_k), reorder the last axis, and reshape back.",
     ),
     cases=_matrices,
+    otherwise="Only the order of columns inside a head changes.",
     slips="""
         w.reshape(len(w), n_heads, -1) → w
             All columns are reordered together: that mixes the heads.

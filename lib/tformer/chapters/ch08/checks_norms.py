@@ -40,6 +40,7 @@ def _tables() -> Iterator[Case]:
         "The size is the root of (the mean of the squares of what is left, plus eps).",
     ),
     cases=_tables,
+    otherwise="Each row less its mean, over the root of its variance plus eps.",
     slips="""
         x - mean → x
             The mean is not taken off: that is RMSNorm.
@@ -151,6 +152,7 @@ def _gradients() -> Iterator[Case]:
         "The squares of n have mean 1, so the part along n is n · mean(n · dy). Then divide.",
     ),
     cases=_gradients,
+    otherwise="What lies along the normed vector does not pass; the rest is divided by the size.",
     slips="""
         dy - n * along → dy
             The part along the vector is still there; the norm does not notice it.
@@ -283,6 +285,7 @@ def _folds() -> Iterator[Case]:
         "Row i of w times gain i; and below all rows the one row bias @ w.",
     ),
     cases=_folds,
+    otherwise="What gain and bias do to n is done to the matrix instead.",
     slips="""
         gain[:, None] * w → w
             The gain is missing.

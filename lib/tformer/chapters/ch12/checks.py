@@ -35,6 +35,7 @@ def _linear_steps() -> Iterator[Case]:
         "dw = xᵀ dy sums over the words, and so does db, of dy alone.",
     ),
     cases=_linear_steps,
+    otherwise="Every word uses the matrix and the bias, so their gradients are sums over words.",
     kind=Several(names=("dx", "dw", "db")),
     slips="""
         dy @ w.T, x.T @ dy, dy.sum(axis=0) → x.T @ dy, dy @ w.T, dy.sum(axis=0)
@@ -83,6 +84,7 @@ def _rows_of_logits() -> Iterator[Case]:
         "The loss is a mean over n rows: each row passes back 1/n of it.",
     ),
     cases=_rows_of_logits,
+    otherwise="Each row is the softmax, less 1 at its own word, divided by the number of rows.",
     slips="""
         (p - came) / len(z) → p - came
             The loss is a mean over the rows; each row passes back one n-th.
@@ -136,6 +138,7 @@ def _attentions() -> Iterator[Case]:
         "Queries: dS K, keys: dSᵀ Q, both divided by √d_k once more.",
     ),
     cases=_attentions,
+    otherwise="Go back step by step: values, weights, softmax, scores, then queries and keys.",
     kind=Several(names=("dq", "dk", "dv")),
     slips="""
         a * (da - (a * da).sum(axis=1, keepdims=True)) → a * da
@@ -214,6 +217,7 @@ def _tables_of_words() -> Iterator[Case]:
         "Lookup: row w gathers dx of every place with word w (np.add.at). Head: dzᵀ x.",
     ),
     cases=_tables_of_words,
+    otherwise="The table is used twice, and its gradient is the sum over both uses.",
     slips="""
         table + dz.T @ x → table
             Only the lookup is counted; the head uses the table as well.
