@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import numpy as np
+
 from tformer.exercises.answer import Answer, Wrong
 from tformer.exercises.clock import Clock
 from tformer.exercises.resemblance import exchanged, few_digits, resemblance
 from tformer.exercises.table import Case, Sentence, Table, Trial
 from tformer.exercises.undefined import undefined
+
+MOSTLY = 2  # of the wrong cases one in two may show a second mistake beside the one that is named
 
 
 def check_by_table(table: Table, f: Answer) -> None:
@@ -96,8 +100,9 @@ class Diagnosis:
         """Return the sentence of the one mutant that agrees with the answer, and where to see it.
 
         Where several agree on all that was tried, more cases are tried until they differ. The one
-        that is left has to agree on a second case that it gets wrong, if there is one: on a single
-        small example other mistakes look like it.
+        that is left has to agree on a second case that it gets wrong, if there is one, and on
+        most others: on a few examples other mistakes look like it, and an answer may have a
+        second one.
         """
         if self.table.kind.weak:
             while self._try_another():
@@ -114,6 +119,11 @@ class Diagnosis:
             alike = [m for m in alike if self._agrees(m, trial)]
         if len(alike) != 1 or (self.unusable and not self._seen_twice(alike[0])):
             return None
+        while self._try_another():
+            pass
+        wrong = [self._agrees(alike[0], t) for t in self.trials if t.text and _finite(t)]
+        if wrong.count(False) > len(wrong) / MOSTLY:
+            return None  # it coincides with the answer, and does not explain it
         return alike[0], self._clearest(alike[0], rivals)
 
     def _seen_twice(self, mutant: Sentence) -> bool:
@@ -167,3 +177,9 @@ class Diagnosis:
             self.trials.append(trial)
             return trial
         return None
+
+
+def _finite(trial: Trial) -> bool:
+    """Tell whether an answer came that is made of numbers: nan and ∞ are a mistake of their own."""
+    arrays = (part for part in trial.got if isinstance(part, np.ndarray))
+    return not trial.error and all(np.isfinite(x).all() for x in arrays if x.dtype.kind == "f")

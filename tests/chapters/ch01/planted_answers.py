@@ -205,9 +205,7 @@ MUTANTS = {
             lambda q, k: np.dot(q, k.mT),
             lambda q, k: q.dot(k.mT),
         ),
-        "Each batch has its own table": lambda q, k: (
-            q @ k.mT if q.ndim < 4 else q[:, ::-1] @ k.mT
-        ),
+        "Each batch has its own table": lambda q, k: q @ k.mT if q.ndim < 4 else q[:, ::-1] @ k.mT,
         "still loops in Python": (_looped_table, _double_loop, _vectorised_table),
     },
     "1.6": {
@@ -284,7 +282,7 @@ RIGHT = {
         _split_by_unit_vectors,
     ],
     "1.4": [_by_branches],
-    "1.5": [lambda q, k: np.einsum("...tk,...sk->...ts", q, k).astype(np.float32)],
+    "1.5": [lambda q, k: np.einsum("...tk,...sk->...ts", q, k)],
     "1.6": [
         lambda q, k: np.array(
             [((q[..., t, None, :] - k) ** 2).sum(-1) for t in range(q.shape[-2])]

@@ -8,7 +8,7 @@ import numpy as np
 
 from tformer import reference
 from tformer.exercises.kinds import Name
-from tformer.exercises.promises import promised, single, stacked, whole, zeros
+from tformer.exercises.promises import fractions, promised, single, stacked, whole, zeros
 from tformer.exercises.registry import exercise
 from tformer.exercises.samples import integers
 from tformer.exercises.table import Case, case
@@ -239,7 +239,7 @@ def _matrices() -> Iterator[Case]:
         of_heads = integers(seed, (rows, n_heads, width))
         want = of_heads[..., reference.rope_permutation(width)].reshape(rows, -1)
         yield case(w=of_heads.reshape(rows, -1), n_heads=n_heads, want=want, why=each)
-    yield from promised(whole, single, w=integers(7, (3, 12)) / 4, n_heads=2)
+    yield from promised(whole, fractions, single, w=integers(7, (3, 12)) / 4, n_heads=2)
 
 
 @exercise(

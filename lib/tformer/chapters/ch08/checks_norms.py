@@ -11,6 +11,7 @@ from tformer import reference
 from tformer.chapters.ch08.rows import PLAIN
 from tformer.exercises import kinds
 from tformer.exercises.kinds import Marks
+from tformer.exercises.promises import fractions, promised
 from tformer.exercises.registry import exercise
 from tformer.exercises.samples import integers
 from tformer.exercises.table import Case, case
@@ -274,6 +275,7 @@ def _folds() -> Iterator[Case]:
     for d, k in ((1, 3), (3, 1), (4, 4), (8, 2)):
         gain, bias = integers(d, (2, d))
         yield case(gain=gain, bias=bias, w=integers(k, (d, k)))
+    yield from promised(fractions, gain=gain, bias=bias, w=integers(k, (d, k)))
 
 
 @exercise(

@@ -9,6 +9,7 @@ import numpy as np
 
 from tformer import reference
 from tformer.exercises.kinds import Name, Several
+from tformer.exercises.promises import fractions, promised
 from tformer.exercises.registry import exercise
 from tformer.exercises.samples import integers
 from tformer.exercises.table import Case, case
@@ -24,6 +25,7 @@ def _linear_steps() -> Iterator[Case]:
         why = "Each word uses matrix and bias once, and the gradients of uses add up."
         given = integers(n, (n, d)), integers(d, (d, m)), integers(m + 9, (n, m))
         yield case(x=given[0], w=given[1], dy=given[2], why=why)
+    yield from promised(fractions, x=given[0], w=given[1], dy=given[2])
 
 
 @exercise(
@@ -206,6 +208,7 @@ def _tables_of_words() -> Iterator[Case]:
         tokens = np.random.default_rng(n).integers(0, size, n)
         given = integers(n, (n, d)), integers(n + 7, (n, d)), integers(n + 3, (n, size))
         yield case(tokens=tokens, dx=given[0], x=given[1], dz=given[2])
+    yield from promised(fractions, tokens=tokens, dx=given[0], x=given[1], dz=given[2])
 
 
 @exercise(
