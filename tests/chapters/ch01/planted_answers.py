@@ -212,8 +212,11 @@ MUTANTS = {
         "no square is negative": lambda q, k: (
             (q * q).sum(-1)[..., :, None] + (k * k).sum(-1)[..., None, :] - 2 * q @ k.mT
         ),
-        "off by more than rounding explains": lambda q, k: _distances(
+        "The answer is of the type float32": lambda q, k: _distances(
             q.astype(np.float32), k.astype(np.float32)
+        ),
+        "off by more than rounding explains": lambda q, k: (
+            _distances(q, k) + 1.5 * (np.abs(q).max() > 5e3)
         ),
         "every difference q − k": lambda q, k: ((q[..., :, None, :] - k[..., None, :, :]) ** 2).sum(
             -1

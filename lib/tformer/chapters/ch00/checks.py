@@ -139,6 +139,7 @@ def _looks() -> Iterator[Case]:
     yield case(queries=[[0.0], [1000], [1]], keys=[[0.999], [1.0], [0.5]], t=1, why=why)
     yield case(queries=[[1.0], [1]], keys=[[1.0], [1001]], t=0, why=f"{why} So may later ones.")
     yield case(queries=[[1.0], [1], [0]], keys=[[0.0], [1.0], [1001]], t=1, why=why)
+    yield case(queries=[[1.0], [1000]], keys=[[-1.0], [1.0]], t=1, want=[0, 1], why=why)
     low = "All visible scores may be near −1000: no number stands for a word that is not looked at."
     yield case(queries=[[0.0], [-1000], [1]], keys=[[0.999], [1.0], [0]], t=1, why=low)
     yield case(queries=[[-150.0, 0], [1, 1]], keys=[[1.0, 1], [0, 0]], t=0, want=[1, 0], why=low)
