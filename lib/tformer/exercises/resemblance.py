@@ -212,10 +212,10 @@ def _factor(trials: Sequence[Trial], pairs: list[Pair]) -> str:
         for name, power in POWERS.items():
             if times([float(n) ** power for n in sizes]):
                 return f"{_every(pairs)} {name} times what it should be, where n is {words}."
-        for name, less in {"(n − 1)/n": 1, "(n + 1)/n": -1}.items():
-            if times([(n - less) / n for n in sizes]):
+        for name, step in {"(n − 1)/n": 1.0, "(n + 1)/n": -1.0}.items():
+            if times([(n - step) / n for n in sizes]):
                 return f"{_every(pairs)} {name} times what it should be, where n is {words}."
-            if min(sizes) > less and times([n / (n - less) for n in sizes]):
+            if min(sizes) > step and times([n / (n - step) for n in sizes]):
                 turned = "/".join(reversed(name.split("/")))
                 return f"{_every(pairs)} {turned} times what it should be, where n is {words}."
     return ""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 
@@ -74,7 +75,9 @@ def _units(
     w: Sequence[int], b: Sequence[int], v: Sequence[int], want: int | None = None, why: str = ""
 ) -> Case:
     """Return a case of units whose numbers are whole, and handed over as integers."""
-    whole = {name: np.array(x, dtype=int) for name, x in (("w", w), ("b", b), ("v", v))}
+    whole: dict[str, Any] = {
+        name: np.array(x, dtype=int) for name, x in (("w", w), ("b", b), ("v", v))
+    }
     exact = [f"{name} = ({', '.join(map(str, x.tolist()))})" for name, x in whole.items()]
     said = "{}, {} and {}".format(*exact).replace("-", "−") if len(w) > 1 else ""
     return case(**whole, want=want, why=why, said=said if len(w) else "no units at all")

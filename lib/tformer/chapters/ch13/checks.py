@@ -113,8 +113,8 @@ def _worlds() -> Iterator[Case]:
         yield case(stories=rows, want=[np.log(2), 0, 0], why=apart)
     top = 10**6
     for base in (1000, 10**4, 10**5, top):
-        for rows in ([[base, 0, 5], [0, 1, 6]], [[1, 1, 0, 5], [0, base + 1, 0, 6]]):
-            yield case(stories=np.array(rows), why=apart)
+        for two in ([[base, 0, 5], [0, 1, 6]], [[1, 1, 0, 5], [0, base + 1, 0, 6]]):
+            yield case(stories=np.array(two), why=apart)
     for place in (0, 2, 4, 6):
         rows = np.full((2, 8), top)
         rows[:, place], rows[:, -1] = (top, top - 1), (5, 6)
