@@ -32,10 +32,10 @@ The answer of a reader is tried on the cases in turn. At the first that goes wro
 that of the one mutant which agrees with it there and wherever it was right before; if several do,
 later cases decide, and the example is shown that tells them apart. The one that is left has to
 agree on a second case that it gets wrong, and on most others, so let no mutant differ from what is
-right in a single small case. Before anything else is said, nan and ∞ are traced to the operation and the line that
-made them. An answer that no mutant explains is compared with what is right in general ways
-(`resemblance`: a sign, a factor, a shift, an input handed back, few digits, whole numbers alone,
-which no mutant shows, since mutants get floats); else it is told where it is wrong
+right in a single small case. Before anything else is said, nan and ∞ are traced to the operation
+and the line that made them. An answer that no mutant explains is compared with what is right in
+general ways (`resemblance`: a sign, a factor, a shift, an input handed back, few digits, whole
+numbers alone, which no mutant shows, since mutants get floats); else it is told where it is wrong
 (`whereabouts`), and the `why` of the case or `otherwise`, which is no diagnosis: where blind
 answers end there, a mutant is missing. The tests hand every mutant to `check`, and ask for its own
 sentence.
