@@ -109,7 +109,7 @@ WHOLE = 2**53 + 3
 @pytest.mark.parametrize("right", [WHOLE, 10**9 + 1])
 def test_whole_numbers_are_compared_exactly(right):
     table = Table(lambda n: right, lambda: [case(n=1)], {}, Array(), otherwise="Look.")
-    for answer in (right, np.int64(right), np.uint64(right), [right], np.float32(right)):
+    for answer in (right, np.int64(right), np.uint64(right), [right]):
         check_by_table(table, Answer(lambda n, answer=answer: np.asarray(answer).reshape(())))
     text, _ = explained(table, lambda n: right - 1)
     assert f"is {right - 1:.17g}; it should be {right}." in text
@@ -407,12 +407,22 @@ def test_true_and_false_count_as_numbers_where_numbers_are_right():
     assert set(seen) == {np.dtype(float)}
 
 
-def test_few_digits_are_enough_where_few_came():
-    table = numbers({}, [3, 1 / 3])
-    check_by_table(table, Answer(lambda n: np.float32(n**2)))
-    table = Table(lambda n: n / 3, lambda: [case(n=1.0)], {}, Number(relative=1e-12))
-    check_by_table(table, Answer(lambda n: np.float32(n / 3)))
-    assert explained(table, lambda n: float(np.float32(n / 3)))
+@pytest.mark.parametrize("kind", [Array(), Number(relative=1e-12)], ids=["array", "number"])
+def test_few_digits_are_enough_only_where_few_were_handed_over(kind):
+    def in_float32(x):
+        return np.float32(np.sum(x / 3))
+
+    x = np.ones(1)
+    check_by_table(
+        Table(lambda x: np.sum(x / 3), lambda: [case(x=x, single=True)], {}, kind),
+        Answer(in_float32),
+    )
+    table = Table(lambda x: np.sum(x / 3), lambda: [case(x=x), case(x=2 * x)], {}, kind)
+    text, named = explained(table, in_float32)
+    assert "The answer is of the type float32, which holds seven digits." in text
+    assert "Those of float64 are asked for." in text
+    assert named
+    assert "type" not in explained(table, lambda x: float(in_float32(x)))[0]
 
 
 def test_a_list_without_entries_has_any_width():

@@ -3,6 +3,7 @@
 import ctypes
 import gc
 import os
+import sys
 import threading
 import time
 import warnings
@@ -14,7 +15,7 @@ from nbclient import NotebookClient
 
 from exercise_tools import told
 from tformer import reference
-from tformer.exercises import check, process
+from tformer.exercises import check, clock, process
 from tformer.exercises.answer import Answer, Wrong
 
 
@@ -120,16 +121,68 @@ def test_without_fork_a_call_that_cannot_be_interrupted_is_left_behind(monkeypat
     monkeypatch.setattr(process, "CAN_FORK", False)
     release = threading.Event()
     begin = time.monotonic()
-    assert "still running" in told("1.1", lambda q, k: release.wait(), seconds=0.2)
-    assert time.monotonic() - begin < 3
+    assert "still running" in told("1.1", lambda q, k: release.wait(), seconds=0.05)
+    assert time.monotonic() - begin < 10
     release.set()
 
 
 def test_the_last_of_many_slow_calls_is_told_how_the_time_is_shared():
     answer = Answer(lambda q: time.sleep(1), seconds=5.0)
-    answer.end = time.monotonic() + 0.1
+    answer.left = 0.1
     with pytest.raises(Wrong, match=r"was stopped: .* share four times the time of one"):
         answer.raw(q=np.ones(2))
+
+
+def computes(seconds):
+    end = time.process_time() + seconds
+    while time.process_time() < end:
+        pass
+
+
+def test_time_is_what_an_answer_computes_not_what_a_busy_machine_makes_of_it(either_way):
+    def waits(q, k):
+        time.sleep(0.15 * (q.ndim == 1 and q[0] == 1))  # as whoever waits for a core
+        return (q * k).sum(-1)
+
+    check("1.1", waits, seconds=0.1)
+    assert "slow or endless" in told("1.1", lambda q, k: computes(0.3), seconds=0.1)
+
+
+def test_who_waits_without_end_is_ended(either_way):
+    begin = time.monotonic()
+    assert "slow or endless" in told("1.1", lambda q, k: time.sleep(60), seconds=0.1)
+    assert time.monotonic() - begin < 15
+
+
+def test_an_overdue_call_gets_a_second_chance(either_way, tmp_path):
+    def slow_at_first(q, k):
+        if not (tmp_path / "again").exists():
+            (tmp_path / "again").touch()
+            computes(1)
+        return (q * k).sum(-1)
+
+    check("1.1", slow_at_first, seconds=0.2)
+
+
+def test_loading_a_large_package_is_no_part_of_an_answer(either_way, tmp_path, monkeypatch):
+    (tmp_path / "slow_to_load.py").write_text(
+        "import time\nend = time.process_time() + 1\nwhile time.process_time() < end: pass\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setattr(clock, "SLOW_TO_LOAD", ("slow_to_load",))
+    monkeypatch.delitem(sys.modules, "slow_to_load", raising=False)
+
+    def inside(q, k):
+        import slow_to_load  # noqa: F401
+
+        return (q * k).sum(-1)
+
+    space = {"inside": inside}
+    exec("def answer(q, k):\n    return inside(q, k)", space)
+    check("1.1", space["answer"], seconds=0.2)
+    monkeypatch.delitem(sys.modules, "slow_to_load")
+    clock.load_imports(lambda q: None)
+    assert "slow_to_load" not in sys.modules
 
 
 @pytest.mark.parametrize("owner", [reference, np], ids=["reference", "np"])

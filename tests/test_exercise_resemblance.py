@@ -7,7 +7,7 @@ import pytest
 
 from tformer.exercises.answer import Answer, Wrong
 from tformer.exercises.diagnosis import check_by_table
-from tformer.exercises.kinds import Array, Several
+from tformer.exercises.kinds import Array, Marks, Several
 from tformer.exercises.table import Table, case
 from tformer.exercises.whereabouts import whereabouts
 
@@ -134,3 +134,68 @@ def test_numbers_of_another_type_are_asked_for_as_floats(value, plain):
     text = told(lambda x: value)
     assert "cannot be read as an array of numbers" in text
     assert ("float() makes plain numbers of such ones." in text) is plain
+
+
+def of_text(factor):
+    return Table(
+        lambda x, text: x.sum(),
+        lambda: [
+            case(x=[1.0, 2, n], text="a " * int(n), said=f"n = {n}", why=f"Note {n}.")
+            for n in (7.0, 8.0, 11.0)
+        ],
+        {},
+        Array(),
+        otherwise="Look again.",
+    ), lambda x, text: x.sum() * factor(x, text)
+
+
+@pytest.mark.parametrize(
+    ("factor", "words"),
+    [
+        (lambda x, text: np.log(10), "ln 10 times what it should be. Logarithms to base 10"),
+        (lambda x, text: 1 / np.log(10), "1/ln 10 times what it should be."),
+        (lambda x, text: -np.log(2), "−ln 2 times what it should be. Bits and nats"),
+        (lambda x, text: 100, "100 times what it should be. A share and its per cent"),
+        (lambda x, text: 1 / len(text), "1/n times what it should be, where n is how many char"),
+        (lambda x, text: 3 / len(text), "where n is the size of the last axis of x over how many"),
+        (lambda x, text: 1 - 1 / len(text), "(n − 1)/n times what it should be"),
+        (lambda x, text: 1 / (1 - 1 / len(text)), "n/(n − 1) times what it should be"),
+    ],
+)
+def test_common_factors_are_told(factor, words):
+    table, answer = of_text(factor)
+    assert words in told(answer, table)
+
+
+def test_the_note_on_one_case_never_stands_alone_where_others_go_wrong_too():
+    table, answer = of_text(lambda x, text: np.sin(x.sum()))
+    assert told(answer, table).endswith("Note 7.0. Look again.")
+    only = table.cases()[0].inputs["x"]
+    text = told(lambda x, text: x.sum() + (x == only).all(), table)
+    assert text.endswith("Note 7.0.")
+
+
+@pytest.mark.parametrize(
+    ("answer", "words"),
+    [
+        (lambda n: np.zeros(n), "a single number is asked for."),
+        (lambda n: "twelve", "A single number is asked for."),
+        (lambda n: [1, [2]], "A single number is asked for."),
+    ],
+)
+def test_the_form_is_told_before_the_content(answer, words):
+    table = Table(
+        lambda n: n / 7, lambda: [case(n=n, why="A note.") for n in (2, 3)], {}, Array(), "Look."
+    )
+    text = told(answer, table)
+    assert words in text or "one array is needed" in text
+    assert "note" not in text
+    assert "Look" not in text
+
+
+def test_numbers_for_true_and_false_are_told_without_advice_on_content():
+    table = Table(
+        lambda n: np.arange(n) > 1, lambda: [case(n=n, why="A note.") for n in (3, 4)], {}, Marks()
+    )
+    for answer in (lambda n: np.arange(n) / 2, lambda n: [True]):
+        assert "note" not in told(answer, table)

@@ -232,7 +232,7 @@ check("9.6", bill)
 # A layer reads one number x and returns the sum of $v_i \operatorname{relu}(w_i x + b_i)$. Predict
 # how many straight pieces its graph has.
 #
-# Write `pieces(w, b, v)` for three arrays of shape `(n,)` with whole numbers of any sign, zeros
+# Write `pieces(w, b, v)` for three arrays of integers of shape `(n,)`, from −10⁹ to 10⁹, zeros
 # among them; n may be 0. Return the number of pieces as an int. Two pieces that continue each
 # other in one line are one piece. Units may bend at the same place; decide exactly whether they do.
 # ```

@@ -10,7 +10,17 @@ from typing import Any
 import numpy as np
 
 from tformer.exercises import describe, guard, process
-from tformer.exercises.answer import CALL_SECONDS, Answer, Untouched, Wrong, died, overdue
+from tformer.exercises.answer import (
+    CALL_SECONDS,
+    Answer,
+    Overdue,
+    Untouched,
+    Wrong,
+    died,
+    overdue,
+)
+from tformer.exercises.clock import load_imports
+from tformer.exercises.compare import few
 from tformer.exercises.display import boxed, in_notebook, tell, with_name, wrapped
 from tformer.exercises.done import SIGNS, progress, remember
 from tformer.exercises.habits import because
@@ -40,7 +50,7 @@ def check(number: str, function: Any, *, seconds: float = CALL_SECONDS) -> None:
     function : callable
         The answer: the function itself, not its result.
     seconds : float
-        Time limit of one call of the function.
+        Time limit of one call of the function, in seconds of computing.
 
     Raises
     ------
@@ -94,7 +104,15 @@ _OUR_FAULT = "That is a fault of the book: please report it with your code."
 
 
 def _told(entry: Exercise, function: Any, seconds: float) -> dict[str, Any]:
-    """Test an answer, in a process that can be ended if there is one; return what is reported."""
+    """Test an answer; return what is reported. What took too long gets a second chance."""
+    load_imports(function)
+    told = _told_once(entry, function, seconds)
+    late = told.get("late") or (told.get("overdue") and "complaint" not in told)
+    return _told_once(entry, function, seconds) if late else told
+
+
+def _told_once(entry: Exercise, function: Any, seconds: float) -> dict[str, Any]:
+    """Test an answer, in a process that can be ended if there is one."""
     if process.CAN_FORK:
         return process.run(
             lambda report: examine(
@@ -117,12 +135,15 @@ def examine(entry: Exercise, answer: Answer, report: Callable[..., None]) -> Non
             entry.test(answer)
             report(praise=entry.praise, printed=answer.printed)
         except Wrong as wrong:
-            plain, progress = str(wrong), answer.progress
-            report(complaint=plain, untouched=isinstance(wrong, Untouched))
+            plain, progress, coarse = str(wrong), answer.progress, answer.coarse
+            late = isinstance(wrong, Overdue)
+            report(complaint=plain, untouched=isinstance(wrong, Untouched), late=late)
             explained, named = wrong.explain() if wrong.explain else (plain, False)
             report(complaint=explained)
             if not named and (habit := because(entry.test, answer, progress)):
                 report(complaint=f"{plain} {habit}")
+            elif not named and coarse and str(coarse) not in explained:
+                report(complaint=f"{explained} {few(coarse)}")
         except Exception as error:
             report(
                 complaint=f"The check itself stopped with {type(error).__name__} on what "

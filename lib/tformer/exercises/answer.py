@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from tformer.exercises import describe, guard
-from tformer.exercises.compare import axis_of_one, difference, misfit, same
+from tformer.exercises.compare import axis_of_one, coarser, coarsest, difference, misfit, same
 from tformer.exercises.describe import show
 
 CALL_SECONDS = 5.0
@@ -32,8 +32,20 @@ class Wrong(Exception):  # noqa: N818  (a judgement, not an error)
     explain: Callable[[], tuple[str, bool]] | None = None
 
 
+class Settled(Wrong):
+    """An answer is wrong for a reason that is known, so that none is looked for."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(message)
+        self.explain = lambda: (message, True)
+
+
 class Untouched(Wrong):
     """An answer is still the template, which is no mistake yet."""
+
+
+class Overdue(Wrong):
+    """An answer was stopped when its time was up; the machine may have been busy."""
 
 
 class Raised(Wrong):
@@ -56,7 +68,8 @@ class Answer:
     function : callable
         The reader's function.
     seconds : float
-        Time limit of one call, in seconds; the whole check may take four times as long.
+        Time limit of one call, in seconds of computing; the whole check may take four times as
+        long.
     kind : type
         What arrays are handed to the function as: NumPy's own, or a kind that behaves otherwise.
     report : callable
@@ -81,31 +94,36 @@ class Answer:
         if self.name == "<lambda>":
             self.name = "your function"
         self.seconds = seconds
-        self.end = time.monotonic() + seconds * CHECK_SECONDS / CALL_SECONDS
+        self.left = seconds * CHECK_SECONDS / CALL_SECONDS  # seconds for all calls together
         self.printed = False
         self.progress = 0  # calls begun and calls that have come to an end
         self.hung = False
         self.arrays = False  # whether it has been handed any
+        self.asked = ""  # what form an answer should have, in words
+        self.digits = np.dtype(float)  # of what it was handed last, and so of what it returns
+        self.coarse: np.dtype[Any] | None = None  # what it returned of fewer digits than those
 
     def again(self, kind: type[Array]) -> Answer:
         """Return the same answer untested, for arrays of another kind and the time that is left."""
         other = Answer(self.function, self.seconds, kind, self.report, self.call)
-        other.end = self.end
+        other.left = self.left
         return other
 
     def raw(self, said: str = "", measure: str = "", **inputs: Any) -> guard.Outcome:
         """Call the function with `inputs`, in order; raise Wrong if no usable value comes back."""
         said = said or describe.inputs(inputs)
         handed = [self._copied(value) for value in inputs.values()]
+        self.digits, self.coarse = coarsest(arrays(handed)), None
         first = [(list(arrays(value)), outline(value)) for value in handed]
         self._check_signature(handed)
         self.progress += 1
-        left = self.end - time.monotonic()
-        limit = max(min(self.seconds, left), 0.01)
-        now = {"name": self.name, "said": said, "limit": limit, "cut": left < self.seconds}
+        limit = max(min(self.seconds, self.left), 0.01)
+        now = {"name": self.name, "said": said, "limit": limit, "cut": self.left < self.seconds}
         self.report(call=now)
+        begin = time.monotonic()
         outcome = self.call(lambda: self.function(*handed), limit, measure)
         self.report(call=None)
+        self.left -= outcome.seconds or time.monotonic() - begin
         self.printed = self.printed or bool(outcome.printed)
         self._check_ended(outcome, now, handed)
         self._check_untouched(inputs, handed, first)
@@ -120,8 +138,14 @@ class Answer:
         return self.numbers(self.raw(said, **inputs).value, said)
 
     def numbers(self, value: Any, said: str) -> Array:
-        """Turn one returned value into an array, or say why it is none."""
+        """Turn one returned value into an array, or say why it is none.
+
+        What has fewer digits than what was handed over earns no larger tolerance: it becomes an
+        array of as many digits, and is remembered as coarse.
+        """
         needed = "Return a number, a list or an array."
+        if self.asked:
+            needed = f"{self.asked[0].upper()}{self.asked[1:]} is asked for."
         try:
             array = np.asarray(value)
         except Exception:
@@ -136,7 +160,14 @@ class Answer:
                 f"With {said}, {self.name} returns {describe.kind(value)}, which cannot be read as "
                 f"an array of numbers. {needed}"
             )
+        if array.dtype.kind == "f" and array.dtype.itemsize < self.digits.itemsize:
+            self.coarse = coarsest([array], self.coarse or array.dtype)
+            array = array.astype(self.digits)
         return array
+
+    def few_digits(self, got: Any, want: Any) -> str:
+        """Say that a part is wrong for want of digits, those of a coarser type; "" if not."""
+        return coarser(got, want, self.coarse, self.digits) if self.coarse else ""
 
     def name_among(self, value: Any, names: Collection[str], said: str) -> str:
         """Return one returned value, which must be one of the `names`."""
@@ -184,8 +215,8 @@ class Answer:
         if same(got, right):
             return
         head = difference(got, right, said, part or f"the answer of {self.name}")
-        if one := axis_of_one(got, right):
-            raise Wrong(f"{head} {one}")
+        if one := axis_of_one(got, right) or self.few_digits(got, right):
+            raise Settled(f"{head} {one}")
         raise Wrong(f"{head} {why}".strip())
 
     def shaped(self, got: Array, shape: tuple[int, ...], said: str, why: str = "") -> None:
@@ -251,7 +282,7 @@ class Answer:
         said = now["said"]
         self.hung = outcome.timed_out
         if outcome.timed_out:
-            raise Wrong(overdue(**now))
+            raise Overdue(overdue(**now))
         if outcome.died:
             raise Wrong(died(self.name, said, outcome.died))
         if isinstance(outcome.error, NotImplementedError):

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator
 
+import numpy as np
+
 from tformer.exercises.answer import Answer, Wrong
+from tformer.exercises.clock import Clock
 from tformer.exercises.resemblance import exchanged, few_digits, resemblance
 from tformer.exercises.table import Case, Sentence, Table, Trial
 from tformer.exercises.undefined import undefined
+
+MOSTLY = 2  # of the wrong cases one in two may show a second mistake beside the one that is named
 
 
 def check_by_table(table: Table, f: Answer) -> None:
@@ -23,7 +27,7 @@ def check_by_table(table: Table, f: Answer) -> None:
         trials.append(trial)
         if wrong:
             more = (item for item in items if isinstance(item, Case))
-            wrong.explain = Diagnosis(table, f, trials, more).explain
+            wrong.explain = wrong.explain or Diagnosis(table, f, trials, more).explain
             raise wrong
 
 
@@ -52,7 +56,7 @@ class Diagnosis:
 
     def explain(self) -> tuple[str, bool]:
         """Return the best message, and whether it names a mistake of the table."""
-        self.until = min(time.monotonic() + self.f.seconds, self.f.end)
+        self.clock = Clock(min(self.f.seconds, self.f.left))
         if named := self._mutant():
             sentence, shown = named
             words = sentence if isinstance(sentence, str) else sentence(**shown.case.inputs)
@@ -78,15 +82,27 @@ class Diagnosis:
         place = self.failed.place
         if place is None:
             return ""
-        where = self.table.kind.where(self.failed.got[place], self.failed.want[place])
-        return f"{where} {self.table.fallback(self.failed.case)}".strip()
+        got, want = self.failed.got[place], self.failed.want[place]
+        form = self.table.kind.form(got, want)
+        if form and (self.table.kind.weak or 0 in (got.ndim, want.ndim)):
+            return form
+        said = [form or self.table.kind.where(got, want), self.table.fallback(self.failed.case)]
+        if self._wrong_elsewhere() and self.table.otherwise not in said:
+            said.append(self.table.otherwise)
+        return " ".join(filter(None, said))
+
+    def _wrong_elsewhere(self) -> bool:
+        """Tell whether cases of another note go wrong as well, so that one note says too little."""
+        note = self.failed.case.why
+        return any(trial.text and trial.case.why != note for trial in self.trials)
 
     def _mutant(self) -> tuple[Sentence, Trial] | None:
         """Return the sentence of the one mutant that agrees with the answer, and where to see it.
 
         Where several agree on all that was tried, more cases are tried until they differ. The one
-        that is left has to agree on a second case that it gets wrong, if there is one: on a single
-        small example other mistakes look like it.
+        that is left has to agree on a second case that it gets wrong, if there is one, and on
+        most others: on a few examples other mistakes look like it, and an answer may have a
+        second one.
         """
         if self.table.kind.weak:
             while self._try_another():
@@ -103,6 +119,11 @@ class Diagnosis:
             alike = [m for m in alike if self._agrees(m, trial)]
         if len(alike) != 1 or (self.unusable and not self._seen_twice(alike[0])):
             return None
+        while self._try_another():
+            pass
+        wrong = [self._agrees(alike[0], t) for t in self.trials if t.text and _finite(t)]
+        if wrong.count(False) > len(wrong) / MOSTLY:
+            return None  # it coincides with the answer, and does not explain it
         return alike[0], self._clearest(alike[0], rivals)
 
     def _seen_twice(self, mutant: Sentence) -> bool:
@@ -143,7 +164,7 @@ class Diagnosis:
 
     def _try_another(self) -> Trial | None:
         """Try the answer on one more case; None when there is none, or no time, or no answer."""
-        if time.monotonic() > self.until:
+        if not self.clock.left() or self.f.left <= 0:
             return None
         for case in self.more:
             if case.dtype and not self.failed.case.dtype:
@@ -156,3 +177,9 @@ class Diagnosis:
             self.trials.append(trial)
             return trial
         return None
+
+
+def _finite(trial: Trial) -> bool:
+    """Tell whether an answer came that is made of numbers: nan and ∞ are a mistake of their own."""
+    arrays = (part for part in trial.got if isinstance(part, np.ndarray))
+    return not trial.error and all(np.isfinite(x).all() for x in arrays if x.dtype.kind == "f")

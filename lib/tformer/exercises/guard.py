@@ -18,6 +18,8 @@ from dataclasses import dataclass
 from types import FrameType
 from typing import Any
 
+from tformer.exercises.clock import Clock
+
 
 class _Stop(BaseException):
     """Raised inside a call that has run too long; `except Exception` does not catch it."""
@@ -39,6 +41,8 @@ class Outcome:
         What it wrote to standard output and standard error.
     died : str
         How it ended the process that it ran in; "" if it did not.
+    seconds : float
+        What it used of its time: seconds of computing, or a share of those of waiting.
     measured : int
         On request, the Python instructions that were executed, or the most bytes held at once.
     """
@@ -48,12 +52,14 @@ class Outcome:
     timed_out: bool = False
     printed: str = ""
     died: str = ""
+    seconds: float = 0.0
     measured: int = 0
 
 
 def in_thread(call: Callable[[], Any], seconds: float, measure: str = "") -> Outcome:
     """Run `call` in a thread of its own for at most `seconds`; measure its "steps" or "bytes".
 
+    The seconds are those of a `Clock`, of the whole process: the caller waits meanwhile.
     A call that is stuck in Python is interrupted; one that is stuck in compiled code or asleep is
     left behind, and the caller goes on.
     """
@@ -62,9 +68,11 @@ def in_thread(call: Callable[[], Any], seconds: float, measure: str = "") -> Out
     target = functools.partial(_fill, outcome, call, measure)
     thread = threading.Thread(target=context.run, args=(target,), daemon=True)
     with _caught_output(outcome):
+        clock = Clock(seconds)
         thread.start()
-        thread.join(seconds)
-        outcome.timed_out = thread.is_alive()
+        while thread.is_alive() and (left := clock.left()):
+            thread.join(left)
+        outcome.timed_out, outcome.seconds = thread.is_alive(), clock.used()
         if outcome.timed_out:
             _interrupt(thread)
     return outcome
@@ -72,9 +80,10 @@ def in_thread(call: Callable[[], Any], seconds: float, measure: str = "") -> Out
 
 def in_place(call: Callable[[], Any], seconds: float, measure: str = "") -> Outcome:
     """Run `call` here and now. Whoever watches this process ends it after `seconds`."""
-    outcome = Outcome()
+    outcome, clock = Outcome(), Clock(seconds)
     with _caught_output(outcome):
         _fill(outcome, call, measure)
+    outcome.seconds = clock.used()
     return outcome
 
 

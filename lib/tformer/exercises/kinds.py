@@ -77,6 +77,14 @@ class Array:
         called = self.called or self.name(f, place)
         return compare.difference(got[place], want[place], said, called)
 
+    def asked(self, want: Parts) -> str:
+        """Say what form an answer should have, by the right parts; "" where that says nothing."""
+        return "" if self.by or len(want) > 1 else compare.asked(want[0])
+
+    def form(self, got: Any, want: Any) -> str:
+        """Say that a part has another form than is asked for; "" if it has not."""
+        return "" if self.by else compare.form(got, want)
+
     def remark(self, got: Any, want: Any) -> str:
         """Say what the two parts alone show about the mistake; "" if nothing."""
         return compare.axis_of_one(got, want) or compare.last_digits(got, want)
@@ -124,7 +132,8 @@ class Number(Array):
         if got.shape != () or not np.isfinite(got):
             return "One finite number is asked for."
         error, right = abs(float(got) - float(want)), float(want)
-        if error >= self.near * abs(right):
+        exact = self.within + self.relative * abs(right) < 1e-6 * abs(right)
+        if exact or error >= self.near * abs(right):
             return ""
         allowed = describe.show(self.within + self.relative * abs(right), 2)
         return (
@@ -215,7 +224,7 @@ def parts(
     """Return the arrays that `value` holds, or say that they are not there."""
     listed = f"{', '.join(names[:-1])} and {names[-1]}"
     kind = "numbers" if scalars else "arrays"
-    needed = f"it should return {describe.count(len(names))} {kind}, {listed}."
+    needed = f"it should return {describe.count(len(names))} {kind}: {listed}."
     apart = "" if scalars else " Return them one by one, with commas between them."
     if isinstance(value, np.ndarray) and value.ndim < 3 and not (scalars and value.ndim == 1):
         raise Wrong(

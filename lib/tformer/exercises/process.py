@@ -3,9 +3,9 @@
 A thread cannot be ended while it is inside compiled code, as in ``sum(range(10**12))``. A child
 process can. It is forked, so that it has the reader's function without sending it anywhere, and it
 reports to its parent through a pipe, one line of JSON at a time: before each call what it is about
-to try, and how long that may take. Where there is no safe fork, the check runs where it is, and
-each call in a thread. Windows has no fork, and on macOS the system's own mathematics may stop in a
-forked child.
+to try, and how many seconds it may compute. Where there is no safe fork, the check runs where it
+is, and each call in a thread. Windows has no fork, and on macOS the system's own mathematics may
+stop in a forked child.
 """
 
 from __future__ import annotations
@@ -23,7 +23,10 @@ import sys
 import time
 import warnings
 from collections.abc import Callable
+from functools import partial
 from typing import Any, NoReturn
+
+from tformer.exercises.clock import WALL, Clock, computed_by
 
 Report = Callable[..., None]
 Work = Callable[[Report], None]
@@ -48,7 +51,7 @@ def run(work: Work) -> dict[str, Any]:
         _work_and_exit(work, writer)
     os.close(writer)
     try:
-        told = _listen(reader)
+        told = _listen(reader, child)
         if told.get("finished") or told.get("overdue"):
             return told
         return told | {"died": _ending(child)}
@@ -70,7 +73,7 @@ def _work_and_exit(work: Work, writer: int) -> NoReturn:
 
         def report(**told: Any) -> None:
             limit = told["call"]["limit"] if told.get("call") else 0
-            signal.alarm(math.ceil(BETWEEN_CALLS + limit))  # should the parent be gone
+            signal.alarm(math.ceil(BETWEEN_CALLS + WALL * limit))  # should the parent be gone
             os.write(writer, json.dumps(told).encode() + b"\n")
 
         with contextlib.suppress(BrokenPipeError):
@@ -98,13 +101,16 @@ def _nobody_answers(*prompt: Any) -> str:
     raise RuntimeError("nobody can be asked here; the arguments hold all that is given")
 
 
-def _listen(reader: int) -> dict[str, Any]:
+def _listen(reader: int, child: int) -> dict[str, Any]:
     """Gather what the child reports until it ends, or until its time is up."""
     told: dict[str, Any] = {"call": None}
-    end, rest = time.monotonic() + BETWEEN_CALLS, b""
+    computed = partial(computed_by, child)
+    clock, rest = Clock(BETWEEN_CALLS, time.monotonic), b""
     with selectors.DefaultSelector() as selector:
         selector.register(reader, selectors.EVENT_READ)
-        while selector.select(max(end - time.monotonic(), 0)):
+        while left := clock.left():
+            if not selector.select(left):
+                continue
             chunk = os.read(reader, 65536)
             if not chunk:
                 return told
@@ -112,7 +118,8 @@ def _listen(reader: int) -> dict[str, Any]:
             for line in lines:
                 told |= json.loads(line)
             limit = told["call"]["limit"] if told["call"] else BETWEEN_CALLS
-            end = time.monotonic() + limit
+            counted = told["call"] and told["call"].get("name")  # by seconds of computing
+            clock = Clock(limit, computed if counted else time.monotonic)
     return told | {"overdue": True}
 
 

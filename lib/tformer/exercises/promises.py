@@ -2,7 +2,7 @@
 
 `promised` takes promises, and inputs like those of a usual case; each yields cases that try it::
 
-    yield from promised(whole, single, stacked, ties("x"), huge("x"), x=integers(3, (3, 4)))
+    yield from promised(whole, fractions, single, ties("x"), huge("x"), x=integers(3, (3, 4)))
     yield from sizes({"q": "T d", "k": "S d", "v": "S e"}, T=(0, 1), S=(1,), d=(1,))
 """
 
@@ -31,6 +31,11 @@ def whole(inputs: Inputs) -> Iterator[Case]:
     """Whole numbers are allowed: the answer is handed integers; masks stay masks."""
     rounded = _changed(inputs, np.round)
     yield case(**rounded, whole=True, why="Whole numbers are allowed.")
+
+
+def fractions(inputs: Inputs) -> Iterator[Case]:
+    """Numbers need not be whole: what cuts them to whole ones, or to few digits, is wrong."""
+    yield case(**_changed(inputs, lambda array: array / 3), why="Numbers need not be whole.")
 
 
 def single(inputs: Inputs) -> Iterator[Case]:

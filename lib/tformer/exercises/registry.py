@@ -31,22 +31,24 @@ mistakes people make. Most are *slips*, edits of the right function, each with i
 The answer of a reader is tried on the cases in turn. At the first that goes wrong, its mistake is
 that of the one mutant which agrees with it there and wherever it was right before; if several do,
 later cases decide, and the example is shown that tells them apart. The one that is left has to
-agree on a second case that it gets wrong, so let no mutant differ from what is right in a single
-small case. Before anything else is said, nan and ∞ are traced to the operation and the line that
-made them. An answer that no mutant explains is compared with what is right in general ways
-(`resemblance`: a sign, a factor, a shift, an input handed back, few digits, whole numbers alone,
-which no mutant shows, since mutants get floats); else it is told where it is wrong
+agree on a second case that it gets wrong, and on most others, so let no mutant differ from what is
+right in a single small case. Before anything else is said, nan and ∞ are traced to the operation
+and the line that made them. An answer that no mutant explains is compared with what is right in
+general ways (`resemblance`: a sign, a factor, a shift, an input handed back, few digits, whole
+numbers alone, which no mutant shows, since mutants get floats); else it is told where it is wrong
 (`whereabouts`), and the `why` of the case or `otherwise`, which is no diagnosis: where blind
 answers end there, a mutant is missing. The tests hand every mutant to `check`, and ask for its own
 sentence.
 
 **Whatever a statement promises is tried at its limit.** Read it word by word: each size, type and
 bound that it names, and each "any", is a promise, and what it does not name is not tried. Makers of
-cases stand in `promises`: whole numbers, float32, axes in front, ties, zeros, huge numbers, and
-sizes of 0 and 1. A promise of another kind ("a leak below 1e-6", "a favourite beyond ten") gets
-cases on both sides of its bound, by hand. Where many answers are right, try what separates them
-from near misses: another column, one row of many, a sum that cancels, a comparison that needs a
-tolerance, an absolute value or all coordinates.
+cases stand in `promises`: whole numbers and others, float32, axes in front, ties, zeros, huge
+numbers, and sizes of 0 and 1; `table.warning_test` where no warning may appear. Think of nearly
+equal places and keys, visible scores far below 0, ids at their limit, rows of one stack far apart.
+A promise of another kind ("a leak below 1e-6", "a favourite beyond ten") gets cases on both sides
+of its bound, by hand. Where many answers are right, try what separates them from near misses:
+another column, one row of many, a sum that cancels, a comparison that needs a tolerance, an
+absolute value or all coordinates.
 
 - Simplest case first, small enough to redo on paper, with the result by hand as `want`: the tests
   hold the right function to it. On a good first example no two mutants coincide, so take sizes
@@ -63,9 +65,10 @@ tolerance, an absolute value or all coordinates.
 - `kind` says what an answer is: `Array()`, `Number(within=…)`, `Several(names=…)`, `Name(names=…)`;
   `Array(by=…, called=…)` where many answers are right and a function of them is compared. Another
   rule is a kind of its own, made from one of these.
-- Answers may come as integers, float32, lists or single numbers. They are compared by the digits
-  they have, and a function `by` gets floats. Masks stay masks, on the way in and out: True and
-  False are handed over as such even where `whole=True` makes integers of floats.
+- Answers may come as integers, lists or single numbers. They are compared by the digits of what was
+  handed over: float32 is enough where float32 was. A function `by` gets floats. Masks stay masks,
+  on the way in and out: True and False are handed over as such even where `whole=True` makes
+  integers of floats.
 - An answer that draws gets a seeded generator among its inputs, a copy for every call; judge the
   result by `Number(relative=…)`, several standard errors wide. An iterator is copied likewise.
 - A marked answer runs in another process. What can be handed to it: numbers, strings, None, arrays,

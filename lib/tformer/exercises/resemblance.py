@@ -9,6 +9,7 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from itertools import permutations
+from typing import Any
 
 import numpy as np
 
@@ -40,17 +41,38 @@ FUNCTIONS: dict[str, Callable[[np.ndarray], np.ndarray]] = {
 }
 FACTORS = {
     "2": 2.0,
-    "1/2": 1 / 2,
     "3": 3.0,
-    "1/3": 1 / 3,
     "4": 4.0,
-    "1/4": 1 / 4,
+    "5": 5.0,
+    "6": 6.0,
+    "8": 8.0,
+    "10": 10.0,
+    "100": 100.0,
+    "1000": 1000.0,
     "√2": 2**0.5,
-    "1/√2": 2**-0.5,
+    "π": math.pi,
+    "2π": 2 * math.pi,
     "ln 2": math.log(2),
-    "1/ln 2": 1 / math.log(2),
+    "ln 10": math.log(10),
+    "log₂ 10": math.log2(10),
+}
+UNITS = {  # what a factor or its inverse is commonly the sign of
+    "100": "A share and its per cent differ so.",
+    "ln 2": "Bits and nats differ so, as logarithms to base 2 and natural ones do.",
+    "ln 10": "Logarithms to base 10 and natural ones differ so.",
+    "log₂ 10": "Logarithms to base 10 and to base 2 differ so.",
 }
 FEW = 2e-3  # the largest error, beside the largest number, of an answer that is right but coarse
+SIZES: dict[str, Callable[[Any], float | None]] = {  # of an input; None if it has no such size
+    "{}": lambda x: x if type(x) is int and x > 0 else None,
+    "the size of the last axis of {}": lambda x: _length(x, -1),
+    "the size of the last axis but one of {}": lambda x: _length(x, -2),
+    "how many numbers are in {}": lambda x: x.size if _length(x, -2) else None,
+    "how many characters are in {}": lambda x: len(x) if isinstance(x, str) else None,
+    "how many bytes are in {}": lambda x: len(x.encode()) if isinstance(x, str) else None,
+    "how many words are in {}": lambda x: len(x.split()) if isinstance(x, str) else None,
+    "how many are in {}": lambda x: len(x) if isinstance(x, list | tuple) else None,
+}
 POWERS = {"n": 1.0, "1/n": -1.0, "√n": 0.5, "1/√n": -0.5}
 
 
@@ -89,7 +111,12 @@ def resemblance(trials: Sequence[Trial], place: int) -> str:
 def exchanged(trials: Sequence[Trial], kind: Array) -> str:
     """Say that all parts of the answer are right, and stand in another order; "" if not."""
     wrong = sum(bool(trial.text) for trial in trials)
-    if not isinstance(kind, Several) or wrong < 2 or any(trial.error for trial in trials):
+    if (
+        not isinstance(kind, Several)
+        or kind.by
+        or wrong < 2
+        or any(trial.error for trial in trials)
+    ):
         return ""
     for order in permutations(range(len(kind.names))):
         if all(kind.same(t.got[i], t.want[j]) for t in trials for j, i in enumerate(order)):
@@ -175,28 +202,48 @@ def _factor(trials: Sequence[Trial], pairs: list[Pair]) -> str:
     if sum(not same(got, right) for got, right in pairs) < 2:
         return ""
     for words, factor in FACTORS.items():
-        if times([factor] * len(pairs)):
-            return f"{_every(pairs)} {words} times what it should be."
+        for one, sign in ((words, 1), (f"1/{words}", -1)):
+            for minus in (1, -1):
+                if times([minus * factor**sign] * len(pairs)):
+                    unit = f" {UNITS[words]}" if words in UNITS else ""
+                    less = "−" * (minus < 0)
+                    return f"{_every(pairs)} {less}{one} times what it should be.{unit}"
     for words, sizes in _sizes(trials):
         for name, power in POWERS.items():
             if times([float(n) ** power for n in sizes]):
                 return f"{_every(pairs)} {name} times what it should be, where n is {words}."
+        for name, step in {"(n − 1)/n": 1.0, "(n + 1)/n": -1.0}.items():
+            if times([(n - step) / n for n in sizes]):
+                return f"{_every(pairs)} {name} times what it should be, where n is {words}."
+            if min(sizes) > step and times([n / (n - step) for n in sizes]):
+                turned = "/".join(reversed(name.split("/")))
+                return f"{_every(pairs)} {turned} times what it should be, where n is {words}."
     return ""
 
 
-def _sizes(trials: Sequence[Trial]) -> Iterator[tuple[str, list[int]]]:
-    """Yield what is a size in every trial, in words, and its values, if they are not all equal."""
-    axes = {-1: "the last axis", -2: "the last axis but one"}
-    for name, value in trials[0].case.inputs.items():
+def _sizes(trials: Sequence[Trial]) -> Iterator[tuple[str, list[float]]]:
+    """Yield what is a size in every trial, in words, and its values, if they are not all equal.
+
+    Two lengths make another: how many bytes of a text, say, fall on each token.
+    """
+    lengths: dict[str, list[float]] = {}
+    for name in trials[0].case.inputs:
         values = [trial.case.inputs[name] for trial in trials]
-        found = {name: values} if all(type(v) is int and v > 0 for v in values) else {}
-        if isinstance(value, np.ndarray):
-            found = {
-                f"the size of {words} of {name}": [v.shape[axis] for v in values]
-                for axis, words in axes.items()
-                if all(v.ndim >= -axis and v.shape[axis] for v in values)
-            }
-        yield from ((words, sizes) for words, sizes in found.items() if len(set(sizes)) > 1)
+        for words, size in SIZES.items():
+            found = [size(value) for value in values]
+            if all(found):
+                lengths[words.format(name)] = [float(n) for n in found if n]
+    pairs = {
+        f"{one} over {other}": [a / b for a, b in zip(lengths[one], lengths[other], strict=True)]
+        for one, other in permutations(lengths, 2)
+    }
+    yield from ((words, n) for words, n in (lengths | pairs).items() if len(set(n)) > 1)
+
+
+def _length(value: Any, axis: int) -> int | None:
+    """Return the size of an axis of an array, None if there is none."""
+    array = isinstance(value, np.ndarray) and value.ndim >= -axis
+    return value.shape[axis] if array else None
 
 
 def _order(pairs: list[Pair]) -> str:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from tformer.exercises import describe
-from tformer.exercises.answer import Answer, Raised, Wrong, fresh
+from tformer.exercises.answer import Answer, Raised, Settled, Wrong, fresh
 from tformer.exercises.kinds import Array, Parts
 
 Function = Callable[..., Any]
@@ -112,6 +112,26 @@ def memory_test(
     return test
 
 
+def warning_test(said: str = "", **inputs: Any) -> Callable[[Answer], None]:
+    """Return a test that an answer, whose numbers are right, brings about no warning of NumPy."""
+
+    def test(f: Answer) -> None:
+        words = said or describe.inputs(inputs)
+        try:
+            with np.errstate(over="raise", divide="raise", invalid="raise"):
+                f.raw(words, **inputs)
+        except Raised as raised:
+            if not isinstance(raised.error, FloatingPointError):
+                raise
+            where = describe.at(raised.error, f.function)
+            raise Settled(
+                f"The numbers are right, but with {words} a warning appears: {raised.error}"
+                f"{where}. None may appear here."
+            ) from None
+
+    return test
+
+
 TYPES = {
     "an int": (
         "iu",
@@ -194,6 +214,7 @@ class Table:
     def attempt(self, f: Answer, item: Case) -> tuple[Trial, Wrong | None]:
         """Call the answer on a case; return what came, and what is wrong with it."""
         said, want = item.words, self.want(item)
+        f.asked = self.kind.asked(want)
         try:
             raw = self.kind.read(f, f.raw(said, **item.handed).value, said)
         except Raised as raised:
@@ -209,8 +230,11 @@ class Table:
         for place, (part, right) in enumerate(zip(got, want, strict=True)):
             if not self.kind.same(part, right):
                 text = self.kind.head(f, got, want, said, place)
-                text += f" {item.why}" * self.kind.weak
-                why = self.kind.remark(part, right) or self.fallback(item)
+                why = self.kind.remark(part, right) or self.kind.form(part, right)
+                text += f" {item.why}" * (self.kind.weak and not why)
+                why = why or self.fallback(item)
+                if few := f.few_digits(part, right):
+                    return Trial(item, got, want, "", place, text), Settled(f"{text} {few}")
                 return Trial(item, got, want, "", place, text), Wrong(f"{text} {why}".strip())
         return Trial(item, got, want), None
 

@@ -40,10 +40,24 @@ def _tell(who, cures, did):
     return found
 
 
+def _hidden_at(score):
+    def look(queries, keys, t):
+        scores = keys @ queries[t] / np.sqrt(queries.shape[1])
+        scores = np.where(np.arange(len(keys)) > t, score, scores)
+        terms = np.exp(scores - scores.max())
+        return terms / terms.sum()
+
+    return look
+
+
 MUTANTS = {
     "0.1": {"it should be": lambda text, words: [0] * len(text.split())},
     "0.2": {"none of the four names": lambda step: "wrong noun"},
-    "0.3": {"(nan, nan)": _look_without_care},
+    "0.3": {
+        "(nan, nan)": _look_without_care,
+        "got the score −100": _hidden_at(-100.0),
+        "no number stands for a word": (_hidden_at(-60.0), _hidden_at(-700.0)),
+    },
     "0.4": {"changes the weights it was given": _cut_in_place},
     "0.5": {"One finite number is asked for": lambda p: -p * np.log(np.where(p > 0, p, 1))},
     "0.6": {

@@ -205,17 +205,18 @@ MUTANTS = {
             lambda q, k: np.dot(q, k.mT),
             lambda q, k: q.dot(k.mT),
         ),
-        "last two axes take part. For a hint": lambda q, k: (
-            q @ k.mT if q.ndim < 4 else q[:, ::-1] @ k.mT
-        ),
+        "Each batch has its own table": lambda q, k: q @ k.mT if q.ndim < 4 else q[:, ::-1] @ k.mT,
         "still loops in Python": (_looped_table, _double_loop, _vectorised_table),
     },
     "1.6": {
         "no square is negative": lambda q, k: (
             (q * q).sum(-1)[..., :, None] + (k * k).sum(-1)[..., None, :] - 2 * q @ k.mT
         ),
-        "off by more than rounding explains": lambda q, k: _distances(
+        "The answer is of the type float32": lambda q, k: _distances(
             q.astype(np.float32), k.astype(np.float32)
+        ),
+        "off by more than rounding explains": lambda q, k: (
+            _distances(q, k) + 1.5 * (np.abs(q).max() > 5e3)
         ),
         "every difference q − k": lambda q, k: ((q[..., :, None, :] - k[..., None, :, :]) ** 2).sum(
             -1
@@ -274,7 +275,7 @@ MUTANTS = {
 RIGHT = {
     "1.1": [
         lambda q, k: np.einsum("...k,...k->...", q, k),
-        lambda q, k: np.vecdot(q, k).astype(np.float32),
+        np.vecdot,
         lambda q, k: (q[..., None, :] @ k[..., :, None])[..., 0, 0],
     ],
     "1.2": [_cosine_by_branches],
@@ -284,7 +285,7 @@ RIGHT = {
         _split_by_unit_vectors,
     ],
     "1.4": [_by_branches],
-    "1.5": [lambda q, k: np.einsum("...tk,...sk->...ts", q, k).astype(np.float32)],
+    "1.5": [lambda q, k: np.einsum("...tk,...sk->...ts", q, k)],
     "1.6": [
         lambda q, k: np.array(
             [((q[..., t, None, :] - k) ** 2).sum(-1) for t in range(q.shape[-2])]

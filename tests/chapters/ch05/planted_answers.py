@@ -101,7 +101,7 @@ MUTANTS = {
         "each row has its own": lambda a, mask: np.where(mask, a, 0) / a[mask].sum(),
         "changes the a it was given": lambda a, mask: a.__imul__(mask) / a.sum(-1, keepdims=True),
     },
-    "5.2": {"twice that of a key": lambda a, scores, hidden: np.log(a)},
+    "5.2": {"a single number is asked for": lambda a, scores, hidden: np.log(a)},
     "5.3": {
         "stopped with": lambda attend, n: attend(np.zeros(n), np.zeros(n), np.eye(n)) > 0,
         "may lie below any limit, and come as 0": (

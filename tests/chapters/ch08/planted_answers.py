@@ -72,7 +72,11 @@ MUTANTS = {
     },
     "8.7": {
         "These digits are more than float16 has": _fits_in_float64,
-        "A fixed divisor will not do": lambda x: x / np.float16(256),
+        "No fixed divisor will do": (
+            lambda x: x / np.float16(256),
+            lambda x: x / (np.abs(x).max() + np.float16(1e-5)),
+            lambda x: x / (np.abs(x).max() + np.float16(1e-7)),
+        ),
     },
 }
 

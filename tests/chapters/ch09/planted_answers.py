@@ -1,6 +1,8 @@
 """Mistakes people make in the exercises of chapter 9, and right answers unlike the book's."""
 
 import itertools
+import math
+from fractions import Fraction
 
 import numpy as np
 
@@ -38,13 +40,48 @@ def _by_pairs(parts, n, s):
 
 
 def _by_probing(w, b, v):
-    bends = sorted({round(-y / x, 9) for x, y in zip(w, b, strict=True) if x})
+    w, b, v = ([Fraction(int(x)) for x in part] for part in (w, b, v))
+    bends = sorted({-y / x for x, y in zip(w, b, strict=True) if x})
     if not bends:
         return 1
     inner = [(s + t) / 2 for s, t in itertools.pairwise(bends)]
     points = [bends[0] - 1, *inner, bends[-1] + 1]
     slopes = [sum(x * z for x, y, z in zip(w, b, v, strict=True) if x * p + y > 0) for p in points]
-    return 1 + sum(abs(s - t) > 1e-9 for s, t in itertools.pairwise(slopes))
+    return 1 + sum(s != t for s, t in itertools.pairwise(slopes))
+
+
+def _by_place(key):
+    """Changes of the slope collected by a key of the place."""
+
+    def pieces(w, b, v):
+        changes = {}
+        for x, y, z in zip(w, b, v, strict=True):
+            if x:
+                changes[key(y, x)] = changes.get(key(y, x), 0) + z * abs(x)
+        return 1 + sum(change != 0 for change in changes.values())
+
+    return pieces
+
+
+def _by_gcd(w, b, v):
+    changes = {}
+    for x, y, z in zip(w.tolist(), b.tolist(), v.tolist(), strict=True):
+        if x:
+            shared = math.gcd(x, y) * (1 if x > 0 else -1)
+            place = y // shared, x // shared
+            changes[place] = changes.get(place, 0) + z * abs(x)
+    return 1 + sum(map(bool, changes.values()))
+
+
+def _on_a_grid(w, b, v):
+    x = np.linspace(-10, 10, 20001)
+    slopes = np.diff(np.maximum(0, np.outer(x, w) + b) @ v) / np.diff(x)
+    slopes = slopes[np.append(True, np.abs(np.diff(slopes)) < 1e-6)]
+    return 1 + int((np.abs(np.diff(slopes)) > 1e-6).sum())
+
+
+def _in_floats(w, b, v):
+    return _by_place(lambda y, x: Fraction(int(y), int(x)))(w, b, v.astype(float) / 1)
 
 
 def _changes_its_row(p):
@@ -89,7 +126,16 @@ MUTANTS = {
             (2 + gated) * d_ff / ((2 + gated) * d_ff + d),
         )
     },
-    "9.7": {"an int is asked for": lambda w, b, v: float(_by_probing(w, b, v))},
+    "9.7": {
+        "an int is asked for": lambda w, b, v: float(_by_probing(w, b, v)),
+        "compare fractions, not rounded numbers": (
+            *(_by_place(lambda y, x, n=n: round(-y / x, n)) for n in (3, 5, 9, 12)),
+            _by_place(lambda y, x: np.float32(-y / x)),
+            _by_place(lambda y, x: -y / x),
+            _on_a_grid,
+        ),
+        "slopes up exactly": _in_floats,
+    },
     "9.8": {
         "True and False are asked for": lambda w_in, b_in, r: np.where(
             r * np.linalg.norm(w_in, axis=0) + b_in <= 0, 1, 0
@@ -110,6 +156,6 @@ RIGHT = {
             1 / (1 + 4 * d / ((2 + gated) * d_ff)),
         )
     ],
-    "9.7": [_by_probing],
+    "9.7": [_by_probing, _by_gcd],
     "9.8": [lambda w_in, b_in, r: -b_in >= r * np.linalg.norm(w_in, axis=0)],
 }

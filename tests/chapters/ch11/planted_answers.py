@@ -87,6 +87,17 @@ def _values_of_the_text(x, memory, w_q, w_k, w_v):
     return terms / terms.sum(axis=-1, keepdims=True) @ (x @ w_v)
 
 
+def _of_a_stack(a, b):
+    top = max(a.max(), b.max())
+    source, own = (np.exp(x - top).sum(axis=-1) for x in (a, b))
+    return source / (source + own)
+
+
+def _with_an_overflow(a, b):
+    source, own = (np.logaddexp.reduce(x, axis=-1) for x in (a, b))
+    return 1 / (1 + np.exp(own - source))
+
+
 MUTANTS = {
     "11.1": {
         "True and False are asked for": lambda *given: _by_cells(*given).astype(int),
@@ -97,7 +108,11 @@ MUTANTS = {
         "changes": _changes_the_memory,
         "they belong to the words that are looked at": _values_of_the_text,
     },
-    "11.6": {"taken for weights": lambda a, b: 1 / (1 + b.sum(axis=-1) / a.sum(axis=-1))},
+    "11.6": {
+        "taken for weights": lambda a, b: 1 / (1 + b.sum(axis=-1) / a.sum(axis=-1)),
+        "One number was taken off all queries": _of_a_stack,
+        "a warning appears: overflow encountered in exp": _with_an_overflow,
+    },
     "11.7": {
         "an int is asked for": lambda form, S, n: (
             n * S + n * (n + 1) / 2 if form == "anew" else S + n - (form == "cache")

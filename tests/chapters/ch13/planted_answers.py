@@ -128,12 +128,68 @@ def _lists_of_spans(tokens, spans, marks):
     return source, [*parts, [marks[-1]]]
 
 
+def _left_by_keys(base, first_low=False, kind=int):
+    """Contexts packed into one number each."""
+
+    def left(stories):
+        n, T = stories.shape
+        found = []
+        for k in range(T):
+            powers = np.array([float(base) ** i for i in range(k)] if kind is float else 0, kind)
+            if kind is not float:
+                powers = np.cumprod(np.append(1, np.full(max(k - 1, 0), base)))[:k]
+            known = stories[:, T - 1 - k : T - 1] @ (powers if first_low else powers[::-1])
+            both = known if kind is float else known.astype(int)
+            rows = Counter(zip(both.tolist(), stories[:, -1].tolist(), strict=True))
+            groups = Counter(both.tolist())
+            found.append(sum(c * np.log(groups[g] / c) for (g, _), c in rows.items()) / n)
+        return np.array(found)
+
+    return left
+
+
+def _merged_by(key):
+    """One merge of the commonest pair, the least by a key among those."""
+
+    def one_merge(tokens, new):
+        row = tokens.tolist()
+        counts = Counter(key(*pair) for pair in pairwise(row) if -1 not in pair)
+        best = min(counts, key=lambda one: (-counts[one], one), default=None)
+        found = []
+        for token in row:
+            found.append(token)
+            if len(found) > 1 and -1 not in found[-2:] and key(*found[-2:]) == best:
+                found[-2:] = [new]
+        return np.array(found, dtype=int)
+
+    return one_merge
+
+
 MUTANTS = {
-    "13.1": {"should return two arrays, entropy and": lambda p: {"entropy": -(p * np.log2(p))}},
+    "13.1": {"should return two arrays: entropy and": lambda p: {"entropy": -(p * np.log2(p))}},
     "13.2": {
         "That is in bits": lambda stories: [one / np.log(2) for one in _left_by_groups(stories)],
+        "in base 1000": _left_by_keys(1000, first_low=True),
+        "Contexts that differ in one word are two": (
+            _left_by_keys(10**5),
+            _left_by_keys(10**6),
+            _left_by_keys(10**6, first_low=True),
+            _left_by_keys(2**20),
+            _left_by_keys(10**6 + 1, kind=float),
+            _left_by_keys(1000),
+        ),
     },
-    "13.3": {"changes the tokens it was given": _merge_in_place},
+    "13.3": {
+        "changes the tokens it was given": _merge_in_place,
+        "ordered as texts": (
+            _merged_by(lambda a, b: f"({a}, {b})"),
+            _merged_by(lambda a, b: f"{a}{b}"),
+        ),
+        "0 50000 comes before 1 0": (
+            _merged_by(lambda a, b: 1000 * a + b),
+            _merged_by(lambda a, b: 50_000 * a + b),
+        ),
+    },
     "13.4": {"returns a list, which cannot be read": _letters},
     "13.5": {"One finite number is asked for": _table_of_losses},
     "13.6": {"nan is what 0/0": lambda losses, text: (np.nan, np.nan)},

@@ -60,7 +60,7 @@ def _noise_by_all_tosses(beta1, T):
             found[t - 1] = np.sqrt(np.mean(np.square(moves)))
         else:
             found[t - 1] = np.linalg.norm(weights)
-    return found.astype(np.float32)
+    return found
 
 
 def _plateaus_by_dictionaries(p):
@@ -234,7 +234,7 @@ MUTANTS = {
         "Only step 3 is wrong.": _rates_along_a_parabola,
     },
     "14.3": {
-        "it should return three arrays, w, b and norm": _one_array,
+        "it should return three arrays: w, b and norm": _one_array,
         "All are right, and stand in another order: w first": tuple(
             _in_order(_clipped_by_hypot, order) for order in list(permutations(range(3)))[1:]
         ),

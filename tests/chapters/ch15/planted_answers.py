@@ -250,6 +250,31 @@ def _disagree_by_halves(n, share, m):
     return p / p.sum()
 
 
+def _kept_nearly(p, share):
+    found = np.zeros(len(p), dtype=bool)
+    for level in np.unique(p[p > 0])[::-1]:
+        found |= p == level
+        if p[found].sum() >= share - 1e-11:
+            return found
+    return found
+
+
+def _beam_above(least):
+    def beam_step(totals, logs, ended, width):
+        found = [
+            (-total - one, i, word)
+            for i, total in enumerate(totals)
+            if not ended[i]
+            for word, one in enumerate(logs[i])
+            if one > least
+        ]
+        found += [(-totals[i], i, -1) for i in np.flatnonzero(ended)]
+        best = np.array(sorted(found)[:width])
+        return best[:, 1].astype(int), best[:, 2].astype(int), -best[:, 0]
+
+    return beam_step
+
+
 MUTANTS = {
     "15.1": {
         "Dividing probabilities by τ changes nothing": lambda p, tau: p,
@@ -271,7 +296,7 @@ MUTANTS = {
     "15.2": {
         "passed was dropped; without it the rest falls short": _drops_the_crossing,
         "Only the likeliest was kept": lambda p, share: p == p.max(),
-        "½ does not reach the share": _kept_with_room({"share": 1e-5}),
+        "½ does not reach the share": (_kept_with_room({"share": 1e-5}), _kept_nearly),
         "they do not tie": _kept_with_room({"tie": 1e-5}),
         "and count each; you counted one of them": lambda p, share: np.array(
             [sum({x for x in p.tolist() if x > one}) < share for one in p.tolist()]
@@ -312,6 +337,7 @@ MUTANTS = {
         ),
     },
     "15.6": {
+        "only −∞ says that a word cannot come": (_beam_above(-50.0), _beam_above(-1e9)),
         "What has ended was treated like the rest": lambda totals, logs, ended, width: (
             _beam_by_lexsort(totals, logs, np.zeros_like(ended), width)
         ),

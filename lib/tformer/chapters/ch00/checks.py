@@ -139,6 +139,10 @@ def _looks() -> Iterator[Case]:
     yield case(queries=[[0.0], [1000], [1]], keys=[[0.999], [1.0], [0.5]], t=1, why=why)
     yield case(queries=[[1.0], [1]], keys=[[1.0], [1001]], t=0, why=f"{why} So may later ones.")
     yield case(queries=[[1.0], [1], [0]], keys=[[0.0], [1.0], [1001]], t=1, why=why)
+    yield case(queries=[[1.0], [1000]], keys=[[-1.0], [1.0]], t=1, want=[0, 1], why=why)
+    low = "All visible scores may be near −1000: no number stands for a word that is not looked at."
+    yield case(queries=[[0.0], [-1000], [1]], keys=[[0.999], [1.0], [0]], t=1, why=low)
+    yield case(queries=[[-150.0, 0], [1, 1]], keys=[[1.0, 1], [0, 0]], t=0, want=[1, 0], why=low)
     yield case(queries=[[1.0, 2], [3, 1], [1, 1]], keys=[[2.0, 0], [1, 1], [0, 3]], t=2, whole=True)
 
 
@@ -180,6 +184,9 @@ def _looks() -> Iterator[Case]:
     reference.softmax(scores) → np.exp(scores) / np.exp(scores).sum()
         exp(900) is more than a float64 can hold. What can be taken from all scores of the sum
         without changing a share?
+    -np.inf → -100.0
+        The later words got the score −100, and visible ones may be lower: leave them out, or take
+        −∞.
     scores[t + 1 :] = -np.inf → scores -= scores.max(); $
     reference.softmax(scores) → np.exp(scores) / np.exp(scores).sum()
         The scores were measured from that of a later word, which may lie a thousand above all

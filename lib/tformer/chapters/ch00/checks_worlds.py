@@ -88,11 +88,11 @@ class Texts(kinds.Array):
 
     def read(self, f: Answer, value: Any, said: str) -> kinds.Parts:
         """Return the texts in order, or say that they are none."""
-        if not isinstance(value, list | tuple | set | frozenset) or not all(
-            isinstance(text, str) for text in value
-        ):
-            got = describe.kind(value)
-            raise Wrong(f"With {said}, {f.name} should return a list of texts, not {got}.")
+        needed = f"With {said}, {f.name} should return a list of texts, and "
+        if not isinstance(value, list | tuple | set | frozenset):
+            raise Wrong(f"{needed}returns {describe.kind(value)}.")
+        if others := [text for text in value if not isinstance(text, str)]:
+            raise Wrong(f"{needed}its list holds {describe.kind(others[0])}.")
         return (tuple(sorted(value)),)
 
     def plain(self, value: Any) -> kinds.Parts:
@@ -113,7 +113,10 @@ class Texts(kinds.Array):
             )
         else:
             shown = "some stories come more than once"
-        return f"With {said}, {f.name} lists {len(got[0])} stories, not {len(want[0])}: {shown}."
+        many = f"{len(got[0])} stories; there are {len(want[0])}, and"
+        if len(got[0]) == len(want[0]):
+            many = f"as many stories as there are, {len(want[0])}, but"
+        return f"With {said}, {f.name} lists {many} {shown}."
 
     def remark(self, got: Any, want: Any) -> str:
         """Say nothing more."""

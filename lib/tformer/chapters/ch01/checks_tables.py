@@ -10,7 +10,7 @@ from tformer import reference
 from tformer.exercises import describe
 from tformer.exercises.answer import Answer, Wrong
 from tformer.exercises.describe import show
-from tformer.exercises.promises import promised, single, sizes, stacked, zeros
+from tformer.exercises.promises import fractions, promised, single, sizes, stacked, zeros
 from tformer.exercises.registry import exercise
 from tformer.exercises.samples import integers
 from tformer.exercises.table import Case, case, memory_test
@@ -45,6 +45,7 @@ def _dots() -> Iterator[Case | Callable[[Answer], None]]:
     yield _check_instructions
     yield case(q=integers(0, (3, 3)), k=integers(1, (3, 3)))
     yield case(q=integers(2, (1, 4)), k=integers(3, (5, 4)))
+    yield from promised(fractions, q=integers(2, (3, 4)), k=integers(3, (5, 4)))
     yield from _batches()
     yield _check_batches
 
@@ -118,6 +119,7 @@ def _distances() -> Iterator[Case | Callable[[Answer], None]]:
     yield case(q=_Q, k=_K, want=[[4, 2, 5], [1, 1, 8]])
     yield case(q=_K, k=_K, want=[[0, 2, 13], [2, 0, 13], [13, 13, 0]])
     yield case(q=integers(2, (1, 4)), k=integers(3, (5, 4)))
+    yield from promised(fractions, q=integers(2, (3, 4)), k=integers(3, (5, 4)))
     yield from _batches()
     yield _check_rounding
     why = "every difference q − k, an array of shape (64, 64, 512). The law of cosines gets by "

@@ -37,6 +37,14 @@ class Between(kinds.Array):
             return bool(want[0] * (1 - off) <= float(got) <= want[1] * (1 + off))
         return super().same(got, want)
 
+    def asked(self, want: Parts) -> str:
+        """Say that one number is asked for, whatever our own bounds look like."""
+        return "a single number"
+
+    def form(self, got: Any, want: Any) -> str:
+        """Say nothing: `remark` does."""
+        return ""
+
     def head(self, f: Answer, got: Parts, want: Parts, said: str, place: int) -> str:
         """Say what β should be, and why."""
         low, high = (show(bound) for bound in want[0])

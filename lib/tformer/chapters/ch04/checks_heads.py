@@ -172,6 +172,7 @@ def _broken_heads() -> Iterator[Case]:
         "its own.",
     ),
     cases=_broken_heads,
+    otherwise="Each head is softmax(q kᵀ / √d_k), with the d_k of that head.",
     slips="""
         math.sqrt(width) → math.sqrt(width * q.shape[-3] * width)
             The scores are scaled twice: with one head, both roots are √4.

@@ -40,7 +40,9 @@ def _bills() -> Iterator[Case]:
         "Keys and values of a word are 2 · G · d_k numbers; each head has n · n weights.",
     ),
     cases=_bills,
-    kind=Several(names=("number of parameters", "size of the cache", "number of weights")),
+    kind=Several(
+        names=("number of parameters", "size of the cache", "number of weights"), scalars=True
+    ),
     slips="""
         2 * d_model * (d_model + kept) → 4 * d_model * d_model
             Keys and values are shared: their matrices have G · d_k columns.

@@ -8,6 +8,7 @@ from functools import partial
 import numpy as np
 
 from tformer import reference
+from tformer.exercises.promises import fractions, promised
 from tformer.exercises.registry import exercise
 from tformer.exercises.samples import integers
 from tformer.exercises.softmaxes import SOFTMAX_MUTANTS, weighed
@@ -28,6 +29,7 @@ def _switched() -> Iterator[Case]:
         out = np.moveaxis(y, -3, -2).reshape(*batch, n, -1) @ w_o
         for h in range(n_heads):
             yield case(out=out, y=_known(y, h), w_o=w_o, h=h)
+    yield from promised(fractions, out=out / 7, y=_known(y, 0), w_o=w_o / 7, h=0)
 
 
 def _known(y: np.ndarray, h: int) -> np.ndarray:
@@ -113,6 +115,7 @@ def _tables() -> Iterator[Case]:
     ):
         yield case(x=np.arange(float(np.prod(shape))).reshape(shape), n_heads=n_heads)
     yield case(x=integers(0, (5, 12)), n_heads=4, whole=True)
+    yield from promised(fractions, x=integers(1, (3, 4)), n_heads=2)
 
 
 @exercise(
@@ -347,6 +350,7 @@ def _moved() -> Iterator[Case]:
     ):
         w_o = np.arange(1.0, 1 + len(order) * d_v * d).reshape(-1, d)
         yield case(w_o=w_o, order=np.array(order))
+    yield from promised(fractions, w_o=w_o, order=np.array(order))
 
 
 @exercise(

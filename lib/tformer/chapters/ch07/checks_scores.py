@@ -99,6 +99,7 @@ def _tables() -> Iterator[Case]:
         "The entry of distance 0 stands in the middle of the table, at m: add m to a distance.",
     ),
     cases=_tables,
+    otherwise="An entry depends on the distance from query to key, clipped.",
     slips="""
         s - t - offset → t + offset - s
             The distances have the wrong sign: a key before the query has a negative one.

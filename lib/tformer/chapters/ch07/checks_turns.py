@@ -8,7 +8,7 @@ import numpy as np
 
 from tformer import reference
 from tformer.exercises.kinds import Name
-from tformer.exercises.promises import promised, single, stacked, whole, zeros
+from tformer.exercises.promises import fractions, promised, single, stacked, whole, zeros
 from tformer.exercises.registry import exercise
 from tformer.exercises.samples import integers
 from tformer.exercises.table import Case, case
@@ -59,6 +59,7 @@ def _rows() -> Iterator[Case]:
         "The even ones become a cos φ − b sin φ, the odd ones a sin φ + b cos φ, from the old a.",
     ),
     cases=_rows,
+    otherwise="Each pair is turned by the place times its frequency.",
     slips="""
         x[..., 0::2], x[..., 1::2] → np.split(x, 2, axis=-1) ;; np.stack → np.concatenate
             You paired halves: coordinate i with i + d/2. Here neighbours are a pair.
@@ -238,7 +239,7 @@ def _matrices() -> Iterator[Case]:
         of_heads = integers(seed, (rows, n_heads, width))
         want = of_heads[..., reference.rope_permutation(width)].reshape(rows, -1)
         yield case(w=of_heads.reshape(rows, -1), n_heads=n_heads, want=want, why=each)
-    yield from promised(whole, single, w=integers(7, (3, 12)) / 4, n_heads=2)
+    yield from promised(whole, fractions, single, w=integers(7, (3, 12)) / 4, n_heads=2)
 
 
 @exercise(
@@ -250,6 +251,7 @@ def _matrices() -> Iterator[Case]:
         "Reshape to (d_model, H, d_k), reorder the last axis, and reshape back.",
     ),
     cases=_matrices,
+    otherwise="Only the order of columns inside a head changes.",
     slips="""
         w.reshape(len(w), n_heads, -1) → w
             All columns are reordered together: that mixes the heads.

@@ -37,6 +37,7 @@ def _sizes() -> Iterator[Case]:
         "Fill the even columns with the sines of the angles and the odd ones with the cosines.",
     ),
     cases=_sizes,
+    otherwise="Sine and cosine of place times frequency stand side by side.",
     slips="""
         -np.arange(0, d, 2) / d → 2 * ($)
             The exponent is doubled: a counter of even columns is 2i already.
@@ -106,6 +107,7 @@ def _shifts() -> Iterator[Case]:
         "The block has cos φ twice on its diagonal, sin φ below it and −sin φ above.",
     ),
     cases=_shifts,
+    otherwise="Each pair of columns is turned by delta times its frequency.",
     slips="""
         [[c, -s], [s, c]] → [[c, s], [-s, c]]
             That is the transpose: it moves the rows back.

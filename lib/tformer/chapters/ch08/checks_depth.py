@@ -38,6 +38,7 @@ def _stacks() -> Iterator[Case]:
         "After: each sum is normed and goes on as x.",
     ),
     cases=_stacks,
+    otherwise="Where the norm stands decides what is added to what.",
     slips="""
         x + read @ w → read @ w
             Vectors are replaced and not added to.
@@ -107,6 +108,7 @@ def _squares() -> Iterator[Case]:
         "Without a norm a factor 1 + a for each layer; with a norm before, a for each layer.",
     ),
     cases=_squares,
+    otherwise="Follow the mean square through one layer, then through all.",
     kind=Number(),
     slips="""
         m + a * depth → m * (1 + a) ** depth
@@ -172,6 +174,7 @@ def _melts() -> Iterator[Case]:
         "The least n with (1 − T·delta)ⁿ ≤ share: count, or use logarithms and round up.",
     ),
     cases=_melts,
+    otherwise="Each layer leaves at most the share 1 − T · delta of the spread.",
     kind=Number(),
     slips="""
         1 - T * delta → 1 - delta

@@ -11,6 +11,7 @@ from tformer import reference
 from tformer.chapters.ch08.rows import PLAIN
 from tformer.exercises import kinds
 from tformer.exercises.kinds import Marks
+from tformer.exercises.promises import fractions, promised
 from tformer.exercises.registry import exercise
 from tformer.exercises.samples import integers
 from tformer.exercises.table import Case, case
@@ -40,6 +41,7 @@ def _tables() -> Iterator[Case]:
         "The size is the root of (the mean of the squares of what is left, plus eps).",
     ),
     cases=_tables,
+    otherwise="Each row less its mean, over the root of its variance plus eps.",
     slips="""
         x - mean → x
             The mean is not taken off: that is RMSNorm.
@@ -151,6 +153,7 @@ def _gradients() -> Iterator[Case]:
         "The squares of n have mean 1, so the part along n is n · mean(n · dy). Then divide.",
     ),
     cases=_gradients,
+    otherwise="What lies along the normed vector does not pass; the rest is divided by the size.",
     slips="""
         dy - n * along → dy
             The part along the vector is still there; the norm does not notice it.
@@ -198,14 +201,15 @@ class Half(kinds.Array):
         """Say which promise is broken."""
         if got.shape != want.shape or not np.isfinite(got.astype(float)).all():
             return super().remark(got, want)
-        if not _in_half(got):
-            return "These digits are more than float16 has; you have float16 arithmetic only."
         x, y = got.astype(float), want.astype(float)
         if x @ y < 0.9999 * np.linalg.norm(x) * np.linalg.norm(y) or not x.any():
             return "It is no multiple of the vector by a factor above 0, so its norm is another."
+        if not _in_half(got):
+            return "These digits are more than float16 has; you have float16 arithmetic only."
         return (
             f"It is a multiple of the vector, but its largest absolute value is {abs(x).max():.4g} "
-            "and not 1. A fixed divisor will not do for all vectors: it is found in the vector."
+            "and not 1. No fixed divisor will do for all vectors, and nothing fixed added to it: "
+            "it is found in the vector."
         )
 
 
@@ -221,6 +225,9 @@ def _large() -> Iterator[Case]:
     yield case(x=np.array([0.5], np.float16), want=[1], why="A vector of one small number.")
     yield case(x=np.array([2.0, -8.0, 4.0, 1.0], np.float16), want=[0.25, -1, 0.5, 0.125])
     yield case(x=np.array([300.0, 7.0, -100.0], np.float16), why="Quotients are rounded.")
+    tiny = "The smallest numbers of float16 are numbers too."
+    yield case(x=np.array([2**-13, -(2**-14)], np.float16), want=[1, -0.5], why=tiny)
+    yield case(x=np.array([2**-24, 0, -3 * 2**-24], np.float16), want=[1 / 3, 0, -1], why=tiny)
 
 
 @exercise(
@@ -234,6 +241,9 @@ def _large() -> Iterator[Case]:
     cases=_large,
     kind=Half(),
     slips="""
+        np.abs(x).max() → (np.abs(x).max() + np.float16(1e-3))
+            A constant was added to the divisor: small vectors then stay below 1. There is always a
+            number that is not 0.
         np.abs(x).max() → x.max()
             The largest number was taken, not the largest absolute value.
         np.abs(x).max() → 60000.0
@@ -265,6 +275,7 @@ def _folds() -> Iterator[Case]:
     for d, k in ((1, 3), (3, 1), (4, 4), (8, 2)):
         gain, bias = integers(d, (2, d))
         yield case(gain=gain, bias=bias, w=integers(k, (d, k)))
+    yield from promised(fractions, gain=gain, bias=bias, w=integers(k, (d, k)))
 
 
 @exercise(
@@ -276,6 +287,7 @@ def _folds() -> Iterator[Case]:
         "Row i of w times gain i; and below all rows the one row bias @ w.",
     ),
     cases=_folds,
+    otherwise="What gain and bias do to n is done to the matrix instead.",
     slips="""
         gain[:, None] * w → w
             The gain is missing.

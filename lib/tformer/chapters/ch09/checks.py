@@ -10,7 +10,7 @@ import numpy as np
 from tformer import reference
 from tformer.configuration import Configuration
 from tformer.exercises.kinds import Marks
-from tformer.exercises.promises import promised, single, whole, zeros
+from tformer.exercises.promises import fractions, promised, single, whole, zeros
 from tformer.exercises.registry import Test, exercise
 from tformer.exercises.samples import integers
 from tformer.exercises.table import Case, case, type_test
@@ -155,7 +155,7 @@ def _layers() -> Iterator[Case]:
             for i, (n, s) in enumerate(zip(names, shapes, strict=True))
         }
         yield case(**drawn, want=_library(**drawn))
-    yield from promised(whole, single, **inputs)
+    yield from promised(whole, fractions, single, **inputs)
 
 
 def _library(

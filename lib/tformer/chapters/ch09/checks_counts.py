@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 
@@ -30,7 +31,7 @@ def _bills() -> Iterator[Case]:
 
 @exercise(
     "9.6",
-    kind=Several(names=("number of parameters", "share")),
+    kind=Several(names=("number of parameters", "share"), scalars=True),
     praise="With gates and without, wide layers and narrow ones.",
     hints=(
         "How many matrices has the layer, and how many entries has each?",
@@ -70,45 +71,55 @@ def bill(d: int, d_ff: int, gated: bool) -> tuple[float, float]:
     return size, size / (size + 4 * d * d)
 
 
+def _units(
+    w: Sequence[int], b: Sequence[int], v: Sequence[int], want: int | None = None, why: str = ""
+) -> Case:
+    """Return a case of units whose numbers are whole, and handed over as integers."""
+    whole: dict[str, Any] = {
+        name: np.array(x, dtype=int) for name, x in (("w", w), ("b", b), ("v", v))
+    }
+    exact = [f"{name} = ({', '.join(map(str, x.tolist()))})" for name, x in whole.items()]
+    said = "{}, {} and {}".format(*exact).replace("-", "−") if len(w) > 1 else ""
+    return case(**whole, want=want, why=why, said=said if len(w) else "no units at all")
+
+
 def _lines() -> Iterator[Case | Test]:
-    yield case(w=[1.0], b=[0.0], v=[1.0], want=2, why="One bend, two pieces.")
-    yield case(
-        w=[1.0, -1],
-        b=[0.0, 0],
-        v=[1.0, -1],
-        want=1,
-        why="relu(x) − relu(−x) is x: the bends at 0 take each other away.",
+    yield _units([1], [0], [1], 2, "One bend, two pieces.")
+    yield _units(
+        [1, -1], [0, 0], [1, -1], 1, "relu(x) − relu(−x) is x: the bends at 0 take each other away."
     )
-    yield case(w=[1.0, 1], b=[-1.0, 1], v=[1.0, 2], want=3)
-    yield case(w=[1.0, 2], b=[1.0, 2], v=[1.0, 1], want=2, why="Both units bend at −1.")
-    yield case(
-        w=[1.0, 0, 2], b=[0.0, 5, -2], v=[1.0, 1, 1], want=3, why="A unit with w = 0 is flat."
-    )
-    yield case(
-        w=[1.0, 1, 3], b=[0.0, -1, -1], v=[1.0, 0, 2], want=3, why="A unit with v = 0 is not seen."
-    )
-    yield case(w=[2.0, -2], b=[1.0, -1], v=[3.0, 1], want=2)
-    yield case(w=[1.0, -1], b=[0.0, 0], v=[1.0, 1], want=2, why="relu(x) + relu(−x) is |x|.")
-    yield case(
-        w=[3.0, 6, 1], b=[1.0, 2, 5], v=[2.0, -1, 1], want=2, why="Two bends at −1/3 cancel."
-    )
-    yield case(w=[0.0, 0], b=[1.0, -1], v=[1.0, 1], want=1)
+    yield _units([1, 1], [-1, 1], [1, 2], 3)
+    yield _units([1, 2], [1, 2], [1, 1], 2, "Both units bend at −1.")
+    yield _units([1, 0, 2], [0, 5, -2], [1, 1, 1], 3, "A unit with w = 0 is flat.")
+    yield _units([1, 1, 3], [0, -1, -1], [1, 0, 2], 3, "A unit with v = 0 is not seen.")
+    yield _units([2, -2], [1, -1], [3, 1], 2)
+    yield _units([1, -1], [0, 0], [1, 1], 2, "relu(x) + relu(−x) is |x|.")
+    yield _units([3, 6, 1], [1, 2, 5], [2, -1, 1], 2, "Two bends at −1/3 cancel.")
+    yield _units([0, 0], [1, -1], [1, 1], 1)
     for seed in range(12):
-        n = 2 + seed % 6
-        w, b, v = integers(seed, (3, n))
-        yield case(w=w, b=b, v=v)
-    yield case(w=[1.0, -3, 2], b=[1.0, 1, 2], v=[2.0, 1, -1], whole=True)
-    yield case(w=np.zeros(0), b=np.zeros(0), v=np.zeros(0), want=1, said="no units at all")
-    yield type_test("an int", w=np.array([1.0, 2]), b=np.zeros(2), v=np.array([1.0, 3]))
+        w, b, v = integers(seed, (3, 2 + seed % 6)).astype(int)
+        yield _units(w, b, v)
+    yield _units([], [], [], 1)
+    top = 10**9
+    near = "These bends are very near each other, and two: compare fractions, not rounded numbers."
+    yield _units([3, 1000], [-1, -333], [1, 1], 3, near)
+    yield _units([1000, 1001], [1, 1], [1, 1], 3, near)
+    yield _units([10**5, 10**5 + 1, 1], [1, 1, -1], [1, -1, 1], 4, near)
+    yield _units([top, 1 - top], [1, -1], [1, 1], 3, near)
+    yield _units([top, top - 1], [top - 1, top - 2], [1, 1], 3, near)
+    yield _units([top, top - 1, -top], [top - 1, top - 2, 1 - top], [1, 2, -1], 2, "Two cancel.")
+    yield _units([1, 1], [top, 1 - top], [1, -1], 3, "Bends may be far from 0 and from each other.")
+    yield _units([top, 1, top], [0, 0, 0], [top, 1, -top], 2, "Add the slopes up exactly.")
+    yield type_test("an int", w=np.array([1, 2]), b=np.array([0, 0]), v=np.array([1, 3]))
 
 
 @exercise(
     "9.7",
-    praise="Bends that fall together, that cancel, units that are flat or not seen, and none.",
+    praise="Bends that fall together, nearly so, that cancel, units that are flat or not seen.",
     hints=(
         "Where does unit i bend, and by how much does the slope change there, from left to right?",
         "At −b/w, by v · |w|. Units that bend at one place add their changes.",
-        "Collect the changes by place, as fractions or after rounding; count the places whose sum "
+        "Collect the changes by place, with places as exact fractions; count the places whose sum "
         "is not 0, and add 1.",
     ),
     cases=_lines,

@@ -37,6 +37,9 @@ def _blocks() -> Iterator[Case]:
         "pre: add mix times the normed vectors; then to that sum what the layer makes of its norm.",
     ),
     cases=_blocks,
+    otherwise=(
+        "Two sublayers one after the other, each with a norm of its own and added to what it read."
+    ),
     slips="""
         x + mix @ before(x) → mix @ before(x)
             Attention has replaced the vectors; it should be added to them.
@@ -123,6 +126,7 @@ def _tables() -> Iterator[Case]:
         "The vector is √d E_w / |E_w|; take its dot product with every row of E.",
     ),
     cases=_tables,
+    otherwise="The head compares the normed vector of w with every row of E.",
     slips="""
         E @ row → row
             That is the normed vector; the logits are its dot products with every word's vector.
@@ -186,6 +190,7 @@ def _examples() -> Iterator[Case]:
         "Norms stand after both sums, take off the mean and divide by the standard deviation.",
     ),
     cases=_examples,
+    otherwise="Attention, sum, norm; then the layer, sum, norm.",
     slips="""
         np.where(np.tri(len(x)) > 0, scores, -np.inf) → scores
             Words look at later ones; the mask is missing.
@@ -271,6 +276,7 @@ def _caches() -> Iterator[Case]:
         "Keys times q over √d, their softmax, times the values; the new ones in the last rows.",
     ),
     cases=_caches,
+    otherwise="The last word asks; all that was kept, and its own key and value, answer.",
     slips="""
         np.concatenate([kept_k, k[None]]) → kept_k ;; np.concatenate([kept_v, v[None]]) → kept_v
             The new word does not look at itself.

@@ -28,6 +28,7 @@ def _models() -> Iterator[Case | Test]:
         "Outside of the blocks: the embedding, the positions and one norm more.",
     ),
     cases=_models,
+    otherwise="Add up both tables, all blocks with their norms and biases, and the last norm.",
     slips="""
         N * d → 2 * N * d
             The unembedding is the embedding: it is counted once.
@@ -84,6 +85,7 @@ def _passes() -> Iterator[Case | Test]:
         "Looking takes 4 T d_k for each word and head. At the end each word meets N rows of E.",
     ),
     cases=_passes,
+    otherwise="Two operations for each entry of a matrix and word, and what looking costs.",
     slips="""
         2 * d * d_k * (H + G) → 4 * d * d_k * H
             Keys and values have G heads only.
@@ -135,6 +137,7 @@ def _windows() -> Iterator[Case | Test]:
         "L (w − 1) + 1, but no more words than there are.",
     ),
     cases=_windows,
+    otherwise="The window moves back once in each block, and never before the first word.",
     slips="""
         L * (w - 1) + 1 → L * w
             The windows overlap in one word: each block reaches w − 1 farther.
@@ -170,6 +173,7 @@ def _growth() -> Iterator[Case]:
         "Without the factor 2 L a; with it each adds a / (2 L), together a if there are any.",
     ),
     cases=_growth,
+    otherwise="Each sublayer adds a mean square of its own to what is there.",
     slips="""
         2 * L * a → L * a
             A block adds twice.

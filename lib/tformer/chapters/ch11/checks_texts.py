@@ -9,7 +9,7 @@ import numpy as np
 from tformer.exercises.kinds import Marks, Number
 from tformer.exercises.registry import Test, exercise
 from tformer.exercises.samples import integers
-from tformer.exercises.table import Case, case, type_test
+from tformer.exercises.table import Case, case, type_test, warning_test
 
 
 def _memories() -> Iterator[Case]:
@@ -104,7 +104,7 @@ def cross(
     return np.asarray(terms / terms.sum(axis=-1, keepdims=True) @ v)
 
 
-def _scores() -> Iterator[Case]:
+def _scores() -> Iterator[Case | Test]:
     yield case(a=[0.0], b=[0.0], want=0.5, why="Two words with the same score.")
     yield case(a=[0.0, 0, 0], b=[0.0], want=0.75, why="Three words of four, all of one score.")
     yield case(a=[1.0, 2], b=[0.0, 1, 0])
@@ -117,7 +117,13 @@ def _scores() -> Iterator[Case]:
     for seed in range(5):
         shape = ((1,), (2,), (2, 3), (4,), (3, 1))[seed]
         yield case(a=integers(seed, (*shape, 2 + seed)), b=integers(seed + 9, (*shape, 3)))
+    far = "Queries may be thousands apart: each has a largest score of its own."
+    yield case(a=[[0.0, 1], [3000, 1]], b=[[0.0], [2999]], why=far)
+    yield case(a=[[-3000.0], [0], [2000]], b=[[-3000.0, -2999], [1, -3000], [2000, 0]], why=far)
     yield case(a=[2.0, 1], b=[1.0, 3], whole=True)
+    apart = np.array([3000.0, 0])
+    for a, b in ((apart, -apart), (-apart, apart), (apart, apart), (-apart[:1], -apart[:1])):
+        yield warning_test(a=a, b=b)
 
 
 @exercise(
@@ -142,6 +148,9 @@ def _scores() -> Iterator[Case]:
             A score of the source can be far above those of the target, and its exponential is inf.
         np.maximum(a.max(axis=-1), b.max(axis=-1)) → 0 * a.max(axis=-1)
             Without taking the largest score off, exponentials become inf or all 0.
+        np.maximum(a.max(axis=-1), b.max(axis=-1))[..., None] → max(a.max(), b.max())
+            One number was taken off all queries: far below it a query keeps only zeros, and 0/0.
+            Each query has a largest score of its own.
         np.exp(b - top) → np.exp(b - b.max(axis=-1)[..., None])
             Different numbers were taken off the two texts: their terms can no longer be compared.
         = a.shape[-1] / (a.shape[-1] + b.shape[-1]) + 0 * a.sum(axis=-1)

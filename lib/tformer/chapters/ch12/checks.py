@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 
 import numpy as np
 
 from tformer import reference
 from tformer.exercises.kinds import Name, Several
+from tformer.exercises.promises import fractions, promised
 from tformer.exercises.registry import exercise
 from tformer.exercises.samples import integers
 from tformer.exercises.table import Case, case
@@ -23,6 +25,7 @@ def _linear_steps() -> Iterator[Case]:
         why = "Each word uses matrix and bias once, and the gradients of uses add up."
         given = integers(n, (n, d)), integers(d, (d, m)), integers(m + 9, (n, m))
         yield case(x=given[0], w=given[1], dy=given[2], why=why)
+    yield from promised(fractions, x=given[0], w=given[1], dy=given[2])
 
 
 @exercise(
@@ -34,6 +37,7 @@ def _linear_steps() -> Iterator[Case]:
         "dw = xᵀ dy sums over the words, and so does db, of dy alone.",
     ),
     cases=_linear_steps,
+    otherwise="Every word uses the matrix and the bias, so their gradients are sums over words.",
     kind=Several(names=("dx", "dw", "db")),
     slips="""
         dy @ w.T, x.T @ dy, dy.sum(axis=0) → x.T @ dy, dy @ w.T, dy.sum(axis=0)
@@ -82,6 +86,7 @@ def _rows_of_logits() -> Iterator[Case]:
         "The loss is a mean over n rows: each row passes back 1/n of it.",
     ),
     cases=_rows_of_logits,
+    otherwise="Each row is the softmax, less 1 at its own word, divided by the number of rows.",
     slips="""
         (p - came) / len(z) → p - came
             The loss is a mean over the rows; each row passes back one n-th.
@@ -135,6 +140,7 @@ def _attentions() -> Iterator[Case]:
         "Queries: dS K, keys: dSᵀ Q, both divided by √d_k once more.",
     ),
     cases=_attentions,
+    otherwise="Go back step by step: values, weights, softmax, scores, then queries and keys.",
     kind=Several(names=("dq", "dk", "dv")),
     slips="""
         a * (da - (a * da).sum(axis=1, keepdims=True)) → a * da
@@ -202,6 +208,7 @@ def _tables_of_words() -> Iterator[Case]:
         tokens = np.random.default_rng(n).integers(0, size, n)
         given = integers(n, (n, d)), integers(n + 7, (n, d)), integers(n + 3, (n, size))
         yield case(tokens=tokens, dx=given[0], x=given[1], dz=given[2])
+    yield from promised(fractions, tokens=tokens, dx=given[0], x=given[1], dz=given[2])
 
 
 @exercise(
@@ -213,6 +220,7 @@ def _tables_of_words() -> Iterator[Case]:
         "Lookup: row w gathers dx of every place with word w (np.add.at). Head: dzᵀ x.",
     ),
     cases=_tables_of_words,
+    otherwise="The table is used twice, and its gradient is the sum over both uses.",
     slips="""
         table + dz.T @ x → table
             Only the lookup is counted; the head uses the table as well.
@@ -267,27 +275,37 @@ def _handed() -> Iterator[Case]:
         a = reference.softmax(rng.standard_normal((3, 4)))
         da = rng.standard_normal((3, 4))
         yield case(a=a, da=da, ds=_handed_in(name, a, da), want=name, why=said[name])
+    for seed, name in enumerate(["turned", "no sum", "wrong axis", "right", "no softmax"]):
+        for size in (1e-4, 1e-9, 1e-12, 1e6):
+            rng = np.random.default_rng(seed)
+            a = reference.softmax(rng.standard_normal((2, 3)))
+            da = size * rng.standard_normal((2, 3))
+            why = f"{said[name]} A tolerance has to be small beside the numbers that it judges."
+            yield case(a=a, da=da, ds=_handed_in(name, a, da), want=name, why=why)
 
 
 @exercise(
     "12.8",
-    praise="All ten tables of your colleague have been read.",
+    praise="All tables of your colleague have been read, those of tiny gradients too.",
     hints=(
         "Compute the right one first. What should each row of it add up to?",
         "Then make each slip on purpose, and compare with what was handed in.",
-        "a * da; the sum over axis 0; da itself; minus the right one. np.allclose tells.",
+        "a * da; the sum over axis 0; da itself; minus the right one. Compare with a tolerance.",
     ),
     cases=_handed,
     kind=Name(names=SLIPPED),
     slips="""
         sums = (a * da).sum(axis=1, keepdims=True) → sums = (a * da).sum(axis=0, keepdims=True)
             Rows and columns are exchanged: a row of weights belongs to one query.
-        np.allclose(ds, right) → np.allclose(ds, a * (da - (a * da).sum(axis=0, keepdims=True)))
+        1e-9 * np.abs(da).max() → 1e-8
+            np.allclose lets any two numbers pass that differ by less than 1e-8: gradients may be
+            smaller. Choose atol beside the numbers.
+        alike(ds, right) → alike(ds, a * (da - (a * da).sum(axis=0, keepdims=True)))
             "right" and "wrong axis" are exchanged: a softmax's sum runs over the keys of a query.
-        np.allclose(ds, right) → (ds == right).all()
+        alike(ds, right) → (ds == right).all()
             The right one was compared digit by digit; sums in another order round otherwise.
-        np.allclose(ds, right) → (ds == right).all()
-        np.allclose(ds, -right) → (ds == -right).all()
+        alike(ds, right) → (ds == right).all()
+        alike(ds, -right) → (ds == -right).all()
             All were compared digit by digit; sums in another order round otherwise: leave a
             tolerance.
         return "no sum" → return "right"
@@ -304,12 +322,13 @@ def slip(a: Array, da: Array, ds: Array) -> str:
     """What is wrong with a gradient of scores."""
     sums = (a * da).sum(axis=1, keepdims=True)
     right = a * (da - sums)
-    if np.allclose(ds, right):
+    alike = partial(np.allclose, rtol=1e-6, atol=1e-9 * np.abs(da).max())
+    if alike(ds, right):
         return "right"
-    if np.allclose(ds, -right):
+    if alike(ds, -right):
         return "turned"
-    if np.allclose(ds, a * da):
+    if alike(ds, a * da):
         return "no sum"
-    if np.allclose(ds, da):
+    if alike(ds, da):
         return "no softmax"
     return "wrong axis"

@@ -74,6 +74,9 @@ def _steps() -> Iterator[Case]:
         "Central: m h / 3 = eps / h². One-sided: m / 2 = 2 eps / h².",
     ),
     cases=_steps,
+    otherwise=(
+        "Two errors, one that grows with h and one that falls with it: where do they balance?"
+    ),
     kind=Number(relative=1e-9, near=0.0),
     slips="""
         (3 * eps / m) ** (1 / 3) → (eps / m) ** (1 / 3)
@@ -133,6 +136,9 @@ def _memories() -> Iterator[Case | Test]:
         "With groups: T d before each group, and the numbers of one group at a time.",
     ),
     cases=_memories,
+    otherwise=(
+        "Count the tables of vectors that have to wait, and the numbers inside the blocks that do."
+    ),
     kind=Number(relative=1e-9, near=0.0),
     slips="""
         16 * T * d + n_heads * T**2 → 16 * T * d + T**2

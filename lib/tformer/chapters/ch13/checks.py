@@ -107,10 +107,18 @@ def _worlds() -> Iterator[Case]:
     both = np.array([[1, 2, 0, 7], [2, 1, 0, 6], [1, 1, 0, 6], [2, 2, 0, 7]])
     why = "The word 0 tells nothing, and the one before it everything."
     yield case(stories=both, want=[np.log(2), np.log(2), 0, 0], why=why)
+    apart = "Contexts that differ in one word are two, however large the numbers and long the rows."
     for large in (1000, 10**5, 10**6):
         rows = np.array([[1, 0, 5], [0, large, 6]])
-        why = "The numbers of the words may be large."
-        yield case(stories=rows, want=[np.log(2), 0, 0], why=why)
+        yield case(stories=rows, want=[np.log(2), 0, 0], why=apart)
+    top = 10**6
+    for base in (1000, 10**4, 10**5, top):
+        for two in ([[base, 0, 5], [0, 1, 6]], [[1, 1, 0, 5], [0, base + 1, 0, 6]]):
+            yield case(stories=np.array(two), why=apart)
+    for place in (0, 2, 4, 6):
+        rows = np.full((2, 8), top)
+        rows[:, place], rows[:, -1] = (top, top - 1), (5, 6)
+        yield case(stories=rows, why=apart)
     turned = np.array([[1, 2, 7], [2, 1, 8], [3, 2, 8], [3, 1, 7]])
     why = "The last word tells nothing alone; both together, in their order, tell all."
     yield case(stories=turned, want=[np.log(2), np.log(2), 0], why=why)
@@ -122,7 +130,7 @@ def _worlds() -> Iterator[Case]:
         rng = np.random.default_rng(seed)
         yield case(stories=rng.integers(0, size, (n, length)))
     far = np.array([[1, 10, 500_000], [11, 0, 1], [1, 10, 7], [0, 110, 1], [999_999, 10, 7]])
-    yield case(stories=far, why="The numbers of the words may be large.")
+    yield case(stories=far, why=apart)
 
 
 @exercise(
@@ -158,6 +166,10 @@ def _worlds() -> Iterator[Case]:
             A slice from −k to −1 has k − 1 words, and for k = 0 it has all of them.
         stories[:, T - 1 - k : T - 1] → np.sort($, axis=1)
             The order of the known words is lost; a model knows where each of them stands.
+        known = stories[:, T - 1 - k : T - 1] → $; known = known @ 1000 ** np.arange(k)[:, None]
+            Contexts were packed into one number in base 1000; the numbers of words go to a million.
+        known = stories[:, T - 1 - k : T - 1] → $; known = known.sum(axis=1, keepdims=True)
+            The words of a context were added up: different ones have equal sums.
         np.log(counts / counts.sum()) → np.log2(counts / counts.sum())
             That is in bits; nats are asked for.
         np.log(counts / counts.sum()) → np.log(counts / n)

@@ -67,6 +67,7 @@ def _batches() -> Iterator[Case]:
         "in each, and take one mean over all of them. Mind large logits.",
     ),
     cases=_batches,
+    otherwise="One mean of −log softmax over all places that are asked.",
     slips="""
         costs.mean() → _mean_of_means(costs, asked)
             Each text got a mean and then the texts; all tokens that are asked weigh the same.

@@ -26,6 +26,12 @@ def _texts() -> Iterator[Case]:
         ([6, 2, -1, 3, 9, -1, 3, 4], 10, [6, 2, -1, 3, 9, -1, 10], "A tie: 3 4 is smallest."),
         ([5, 1, -1, 4, 2, -1, 2, 6], 7, [5, 1, -1, 4, 2, -1, 7], "A tie: 2 6 is smallest."),
         ([4, 2, -1, 1, 3, -1, 5, 0], 6, [4, 2, -1, 6, -1, 5, 0], "A tie: 1 3 is smallest."),
+        ([10, 1, -1, 9, 1], 11, [10, 1, -1, 11], "A tie: 9 1 is smaller than 10 1."),
+        ([5, 100, -1, 5, 20, -1, 5, 3], 6, [5, 100, -1, 5, 20, -1, 6], "A tie: 5 3 is smallest."),
+        ([0, 50_000, -1, 1, 0], 2, [2, -1, 1, 0], "A tie: 0 50000 comes before 1 0."),
+        ([1, 0, -1, 0, 1000, -1, 0, 999], 2, None, "A tie: 0 999 is smallest."),
+        ([1, 0, -1, 0, 50_000, -1, 1, 0], 2, None, "1 0 stands twice, and 0 50000 once."),
+        ([11, 1, -1, 1, 11, -1, 11, 1], 2, None, "11 1 stands twice, and 1 11 once."),
         ([1, -1, 2, 5, -1, 1, -1, 2, 5, -1, 1, -1, 2], 8, None, "No pair reaches over a −1."),
         ([0, 2, -1, 9, 9, 9], 3, [0, 2, -1, 3, 9], "9 9 stands twice: places may overlap."),
         ([4, 0, 0, 0, 0, 0, -1, 4, 0], 1, None, "0 0 stands four times, and is merged twice."),
@@ -123,6 +129,8 @@ def _until_none(tokens: Array, new: int) -> Array:
             A pair with −1 was counted; there a word ends.
         [pair for pair in pairwise(row) if -1 not in pair] → [*pairwise([x for x in row if x >= 0])]
             The ends of the words were left out, so that a pair reaches from word to word.
+        (-pairs.count(pair), pair) → (-pairs.count(pair), str(pair))
+            Equally common pairs were ordered as texts, where 10 comes before 9; compare numbers.
         (-pairs.count(pair), pair) → (-pairs.count(pair), pair[::-1])
             Of equally common pairs the first tokens are compared first.
         (-pairs.count(pair), pair) → (-pairs.count(pair), pairs.index(pair))

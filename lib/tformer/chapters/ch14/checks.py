@@ -80,6 +80,7 @@ def _first() -> tuple[Array, Array, Array]:
         "x − rate · (corrected mean / (root of corrected square + eps) + decay · x).",
     ),
     cases=_steps,
+    otherwise="Two means that forget, both corrected, and the decay apart from them.",
     kind=Several(names=("x", "mean", "square")),
     slips="""
         / (1 - beta1**step) →
@@ -219,6 +220,7 @@ def _by_linspace(steps: int, warmup: int, rate: float, last: float) -> Array:
         "The wave is last + (1 − last) (1 + cos(π · done)) / 2, times the rate.",
     ),
     cases=_schedules,
+    otherwise="A straight line up, half a wave of the cosine down, and last · rate at the end.",
     kind=BySteps(),
     mutants={
         "Both of your pieces hold both of their ends: the line is 0 at step 1, and the full rate "

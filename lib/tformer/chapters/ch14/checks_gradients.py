@@ -97,6 +97,7 @@ def _large(w: Array, b: Array, largest: float) -> tuple[Array, Array, float]:
         "Divide by the largest number before you square, and multiply the root by it.",
     ),
     cases=_lengths,
+    otherwise="One norm for all numbers together, and one factor for both.",
     kind=Several(names=("w", "b", "norm")),
     mutants={
         "Each array has a norm of its own with you, so that the direction changes; one norm goes "
@@ -229,6 +230,7 @@ def _counts() -> Iterator[Case]:
         "The mean over R processes divides by R, so each factor is R times as large.",
     ),
     cases=_counts,
+    otherwise="In the end each target has to count the same, wherever it lies.",
     slips="""
         R * counts / counts.sum() → counts / counts.sum()
             The gradients of the processes are averaged, which divides by their number; your factors

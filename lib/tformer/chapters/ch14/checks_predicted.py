@@ -50,6 +50,7 @@ def _noises() -> Iterator[Case]:
         "Tosses are independent, so mean squares add up: the root of the sum of squared weights.",
     ),
     cases=_noises,
+    otherwise="The mean of tosses with the weights of Adam's first mean.",
     kind=Drawn(),
     slips="""
         np.sqrt(squares) / (1 - beta1**t) → np.sqrt(squares)
@@ -169,6 +170,7 @@ def _with_nan(p: Table) -> tuple[float, float, float]:
         "−Σ p log(p / p known), p summed over what is not known; where p is 0 nothing is added.",
     ),
     cases=_worlds,
+    otherwise="Entropies that are left open, the known words weighted by how often they come.",
     kind=Several(names=("nothing", "bag", "order"), scalars=True),
     mutants={
         "All pairs count alike with you; each counts as often as it comes.": _all_pairs_alike,
@@ -264,6 +266,7 @@ def _spikes() -> Iterator[Case]:
         "The move is mean / √square. Keep all of them: their maximum, and how many are below 1/2.",
     ),
     cases=_spikes,
+    otherwise="Follow both means through the steps after the spike.",
     kind=Several(names=("longest", "short"), scalars=True),
     slips="""
         beta1 * mean + (1 - beta1) * grad → beta1 * mean + grad

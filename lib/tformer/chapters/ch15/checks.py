@@ -117,12 +117,14 @@ def _nuclei() -> Iterator[Case]:
     yield case(p=of(1, 0, 4, 3), share=1.0, want=[True, False, True, True], why=why)
     why = "Words 1 and 2 have 0.25 each, and 0.875 together with word 0, which reaches 0.75."
     yield case(p=of(3, 2, 2, 1), share=0.75, want=[True, True, True, False], why=why)
-    said = "p = (½, ½ − 2⁻³⁰, 2⁻³⁰) and share = ½ + 2⁻³⁰"
-    p, why = np.array([0.5, 0.5 - 2**-30, 2**-30]), "½ does not reach the share, by 2⁻³⁰."
-    yield case(p=p, share=0.5 + 2**-30, want=[True, True, False], said=said, why=why)
-    said, why = "p = (½ + 2⁻³⁰, ½ − 2⁻³⁰) and share = ½", "Word 0 alone reaches ½; they do not tie."
-    p = np.array([0.5 + 2**-30, 0.5 - 2**-30])
-    yield case(p=p, share=0.5, want=[True, False], said=said, why=why)
+    for exponent, power in ((30, "2⁻³⁰"), (45, "2⁻⁴⁵")):
+        small = 2.0**-exponent
+        said = f"p = (½, ½ − {power}, {power}) and share = ½ + {power}"
+        p, why = np.array([0.5, 0.5 - small, small]), f"½ does not reach the share, by {power}."
+        yield case(p=p, share=0.5 + small, want=[True, True, False], said=said, why=why)
+        said = f"p = (½ + {power}, ½ − {power}) and share = ½"
+        p, why = np.array([0.5 + small, 0.5 - small]), "Word 0 alone reaches ½; they do not tie."
+        yield case(p=p, share=0.5, want=[True, False], said=said, why=why)
     yield case(p=of(1), share=0.5, want=[True], why="There may be one word alone.")
     yield case(p=of(1, 1, 1, 1), share=0.25, want=[True] * 4, why="All tie, so all stay.")
     why = "Word 2 has 0.5, words 0 and 4 tie and take the sum to 0.75, which reaches 0.625."

@@ -210,6 +210,22 @@ def _beams() -> Iterator[Case]:
         why=why,
     )
     yield case(totals=[0.0], logs=[[-1.0, -2.0]], ended=np.array([False]), width=1)
+    low = "Logarithms may be far below 0: only −∞ says that a word cannot come."
+    for least in (-60.0, -2000.0, -(2.0**40)):
+        yield case(
+            totals=[0.0, least],
+            logs=[[least, no, least - 1], [no, -1.0, least]],
+            ended=np.array([False, False]),
+            width=9,
+            why=low,
+        )
+    yield case(
+        totals=[-1.0, -1.0 - 2**-40, -1.0],
+        logs=[[-1.0 - 2**-41, -2.0], [-1.0, -1.0 + 2**-40], [-1.0, -1.0]],
+        ended=np.array([False, False, True]),
+        width=5,
+        why="Nearly equal totals are not equal; sums are exact.",
+    )
     for seed, (B, N, width) in enumerate(((3, 4, 3), (4, 6, 2), (2, 5, 7), (5, 30, 5), (1, 9, 4))):
         rng = np.random.default_rng(seed)
         logs = -rng.integers(1, 9, (B, N)) / 2

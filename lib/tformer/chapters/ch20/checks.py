@@ -72,6 +72,7 @@ def _decoders() -> Iterator[Case]:
         "Looking: a query times T keys and T weights times values, 12 T d in each block.",
     ),
     cases=_decoders,
+    otherwise="Every number of a matrix costs six FLOPs a token, and looking comes to that.",
     kind=Digits(names=("exact", "rule")),
     slips="""
         6 * (blocks + table) + 12 → 2 * (blocks + table) + 12
@@ -159,6 +160,7 @@ def _budgets() -> Iterator[Case]:
         "With P = C / 6 that is N^(α + β) = α A P^β / (β B).",
     ),
     cases=_budgets,
+    otherwise="The least loss along N · D = C / 6.",
     kind=Digits(names=("n", "d", "loss"), near=0.03),
     slips="""
         alpha * a / (beta * b) * p**beta → alpha * a / (beta * b) * p**alpha
@@ -239,6 +241,7 @@ def _misled() -> Iterator[Case]:
         "It says L1 (x3 / x1)^(−that) for x3. Take off what the law says.",
     ),
     cases=_misled,
+    otherwise="A straight line in logarithms through two points of the law.",
     kind=Digits(names=("bias", "miss")),
     slips="""
         seen - power, line - third → power - seen, line - third

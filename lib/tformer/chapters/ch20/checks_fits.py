@@ -188,6 +188,7 @@ def _by_logarithms(
         "scipy.optimize.nnls(columns, target) keeps all three from falling below 0.",
     ),
     cases=_for_constants,
+    otherwise="Least squares of relative errors, with none of the three below 0.",
     kind=Digits(names=("floor", "a", "b"), relative=1e-4, within=1e-6),
     mutants={
         "The squares that you made least are those of differences of logarithms; asked for are "
