@@ -14,11 +14,11 @@ from tformer.experiments.scaling import (
     Law,
     Runs,
     bootstrap,
+    draws,
     explained,
     fit,
     predict,
     read,
-    resampled,
 )
 from tformer.experiments.scaling.source import drawn_source
 
@@ -99,10 +99,7 @@ def with_floor(times: int = TIMES) -> tuple[Law, list[Law]]:
 @cache
 def by_width(times: int = TIMES) -> list[Law]:
     """Laws of six widths, drawn again and again from the six, each with all of its runs."""
-    runs, first = sweep(), law()
-    sizes, which = np.unique(runs.n, return_inverse=True)
-    drawn = resampled(len(sizes), times, np.random.default_rng(0))
-    return [fit(runs, 0.0, counts=counts[which], near=first) for counts in drawn]
+    return bootstrap(sweep(), times, np.random.default_rng(0), floor=0.0, group=sweep().n)
 
 
 def _interval(
@@ -138,7 +135,7 @@ def backtest(confidence: float = 0.95) -> tuple[int, int]:
     """
     runs, inside, above = sweep(), 0, 0
     size, rng = len(runs.n), np.random.default_rng(1)
-    drawn = resampled(size, TIMES, np.random.default_rng(0))  # as for the laws
+    drawn = draws(runs, TIMES, np.random.default_rng(0), floor=0.0)  # as for the laws
     for i, loss in enumerate(runs.loss):
         without = [one for one, counts in zip(laws(), drawn, strict=True) if not counts[i]]
         others = runs.keep(np.arange(size) != i)
