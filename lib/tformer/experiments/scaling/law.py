@@ -95,6 +95,7 @@ def objective(
     counts : (R,) array, optional
         How often each run counts; once if left out.
     """
+    _check("objective", runs)
     off = np.log(law.loss(runs.n, runs.d)) - np.log(runs.loss)
     times = np.ones(len(off)) if counts is None else counts
     return float(huber(off, delta) @ times)
@@ -135,11 +136,16 @@ def fit_each(
 ) -> list[Law]:
     """The laws of the same runs for many `counts`, (T, R), each as by `fit`."""
     _check("fit", runs, floor)
+    if not delta > 0:
+        raise ValueError(f"fit: delta must be above 0; got {delta}")
+    counts = np.asarray(counts, dtype=float)
+    if counts.shape[1:] != runs.n.shape or not ((counts >= 0) & (counts < np.inf)).all():
+        raise ValueError(f"fit: counts must be {len(runs.n)} numbers, finite and at least 0")
     for times in counts:
-        if open_ := _left_open(runs.keep(times > 0), floor):
-            raise ValueError(f"fit: {open_}")
+        if left := _left_open(runs.keep(times > 0), floor):
+            raise ValueError(f"fit: {left}")
     descent = Descent(*runs, floor, delta)
-    return [_law(place, descent) for place in descent.least(np.asarray(counts, dtype=float))]
+    return [_law(place, descent) for place in descent.least(counts)]
 
 
 def bootstrap(
@@ -177,8 +183,8 @@ def draws(
         runs. If left out, each run is its own group.
     """
     _check("draws", runs, floor)
-    if open_ := _left_open(runs, floor):
-        raise ValueError(f"draws: {open_}")
+    if left := _left_open(runs, floor):
+        raise ValueError(f"draws: {left}")
     names, which = np.unique(
         np.arange(len(runs.n)) if group is None else group, return_inverse=True
     )
@@ -190,7 +196,7 @@ def draws(
     return found
 
 
-def _check(where: str, runs: Runs, floor: float | None) -> None:
+def _check(where: str, runs: Runs, floor: float | None = None) -> None:
     """Refuse runs that are no runs, by name."""
     n, d, loss = (np.asarray(one) for one in runs)
     if n.ndim != 1 or not n.shape == d.shape == loss.shape:
@@ -246,6 +252,11 @@ def predict(
     Each law of a bootstrap gives its loss times the factor by which a run, drawn from those seen,
     differs from that law: so the interval holds what a run scatters as well as what a fit does.
     """
+    _check("predict", runs)
+    if not (0 < n < np.inf and 0 < d < np.inf):
+        raise ValueError(f"predict: n and d must be finite and above 0; got {n} and {d}")
+    if not laws:
+        raise ValueError("predict: laws is empty")
     found = []
     for law in laws:
         i = rng.integers(len(runs.n))
@@ -256,13 +267,18 @@ def predict(
 
 def explained(law: Law, runs: Runs) -> float:
     """R²: the share of the variance of the losses' logarithms that the law explains."""
+    _check("explained", runs)
     logs = np.log(runs.loss)
+    if not np.ptp(logs):
+        raise ValueError("explained: all losses are the same, so there is no variance to explain")
     off = logs - np.log(law.loss(runs.n, runs.d))
     return 1 - float((off**2).sum() / ((logs - logs.mean()) ** 2).sum())
 
 
 def ends(laws: list[Law], name: str, confidence: float = 0.95) -> tuple[float, float]:
     """The ends of the middle of what a bootstrap gives for a constant or an exponent."""
+    if not laws:
+        raise ValueError("ends: laws is empty")
     found = [getattr(one, name) for one in laws]
     low, high = np.quantile(found, [(1 - confidence) / 2, (1 + confidence) / 2])
     return float(low), float(high)
