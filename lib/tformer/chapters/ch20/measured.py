@@ -24,6 +24,7 @@ from tformer.experiments.scaling.source import drawn_source
 
 __all__ = [
     "backtest",
+    "by_seed",
     "by_width",
     "expected",
     "held_out",
@@ -67,15 +68,23 @@ def steps(tokens: int) -> int:
 
 
 @cache
-def laws(times: int = TIMES) -> list[Law]:
+def laws(seed: int = 0) -> list[Law]:
     """Laws of 24 runs, drawn again and again from the 24."""
-    return bootstrap(sweep(), times, np.random.default_rng(0), floor=0.0)
+    return bootstrap(sweep(), TIMES, np.random.default_rng(seed), floor=0.0)
+
+
+def by_seed(seeds: int = 5) -> list[list[Law]]:
+    """The same with other draws: what an interval's ends owe to which runs happened to be drawn."""
+    return [laws(seed) for seed in range(seeds)]
 
 
 @cache
-def expected(n: float, d: float, confidence: float = 0.95) -> tuple[float, float, float]:
+def expected(
+    n: float, d: float, confidence: float = 0.95, seed: int = 0
+) -> tuple[float, float, float]:
     """What the law gives for one more run, and the ends of an interval for it."""
-    ends = predict(laws(), sweep(), n, d, np.random.default_rng(1), confidence)
+    rng = np.random.default_rng(seed + 1)
+    ends = predict(laws(seed), sweep(), n, d, rng, confidence)
     return float(law().loss(n, d)), *ends
 
 
