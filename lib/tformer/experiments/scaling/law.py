@@ -70,6 +70,10 @@ class Law:
         """The exponent of compute in the best number of parameters, β / (α + β)."""
         return self.beta / (self.alpha + self.beta)
 
+    def digits(self) -> dict[str, float]:
+        """The constants by name, nine digits each: so many are the same on every processor."""
+        return {name: float(f"{one:.9g}") for name, one in vars(self).items()}
+
     def optimum(self, compute: float, each: float = 6.0) -> tuple[float, float]:
         """Parameters and tokens of least loss, where `each` · N · D is the compute."""
         product = compute / each
