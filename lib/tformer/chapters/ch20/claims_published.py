@@ -41,14 +41,15 @@ def refit(law: Law | None = None, delta: float = 1e-3, left_out: int = published
     _least(found, runs)
     return (
         "constants to four digits; each within .002 of the replication's; a search without "
-        "gradients, in a wide box of all five, ends at the same objective within a millionth"
+        "gradients, in a wide box of all five, finds no lower objective"
     )
 
 
 def _least(law: Law, runs: Runs) -> None:
-    """That a search by another way finds this objective, and none below."""
+    """That a search by another way comes near this objective, and not below."""
     got, least = objective(law, runs), lowest(runs)
-    require(abs(got / least - 1) < 1e-6, f"the objective is {got:.8f}, by a search {least:.8f}")
+    require(got < least * (1 + 1e-6), f"the objective is {got:.8f}, by a search {least:.8f}")
+    require(least < 1.2 * got, "the search stays far above the law")
 
 
 @claim(
