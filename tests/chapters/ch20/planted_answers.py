@@ -57,6 +57,18 @@ def _width_by_sums(x, y, group, times, rng):
     return high - low
 
 
+def _width_by_lstsq(x, y, group, times, rng):
+    """A loop over draws with matrices built anew: slow, and right."""
+    slopes = []
+    for _ in range(times):
+        chosen = rng.choice(np.unique(group), size=len(np.unique(group)))
+        i = [k for name in chosen for k in np.flatnonzero(group == name)]
+        table = np.stack([x[i], np.ones(len(i))], axis=1)
+        slopes.append(np.linalg.lstsq(table, y[i], rcond=None)[0][0])
+    low, high = np.quantile(slopes, [0.025, 0.975])
+    return high - low
+
+
 def _missed_by_real_law(alpha, beta, away):
     a, b, compute = 300.0, 2000.0, 6e18
     n = (alpha * a * (compute / 6) ** beta / (beta * b)) ** (1 / (alpha + beta)) * np.exp(away)
@@ -84,6 +96,10 @@ def _crossing_by_search(one, other):
 def _exponent_in_place(x, loss, floor):
     loss -= floor
     return -np.polyfit(np.log(x), np.log(loss), 1)[0]
+
+
+def _exponent_without_a_sign(x, loss, floor):
+    return abs(np.polyfit(np.log(x), np.log(loss - floor), 1)[0])
 
 
 def _width_in_words(x, y, group, times, rng):
@@ -171,7 +187,10 @@ def _asks_by_difference(one, other):
 
 
 MUTANTS = {
-    "20.2": {"changes the loss it was given": _exponent_in_place},
+    "20.2": {
+        "changes the loss it was given": _exponent_in_place,
+        "The sign is lost": _exponent_without_a_sign,
+    },
     "20.1": {"float() makes plain numbers of such ones.": _flops_as_fractions},
     "20.4": {
         "Several constants came out negative": partial(_negative_ones_dropped, 3),
@@ -201,7 +220,7 @@ RIGHT = {
     "20.3": [_spend_by_search],
     "20.4": [_constants_by_cases],
     "20.5": [_misled_by_polyfit],
-    "20.6": [_width_by_sums],
+    "20.6": [_width_by_sums, _width_by_lstsq],
     "20.7": [_missed_by_real_law, _missed_beside_a_floor(1e21)],
     "20.8": [_crossing_by_search],
 }

@@ -33,7 +33,7 @@ def test_the_run_that_was_held_out_lies_where_the_law_says() -> None:
     out, plan = quick.held_out(), SWEEPS["quick"].held_out
     assert (out.n[0], out.d[0]) == (plan.n, plan.tokens)
     middle, low, high = quick.expected()
-    assert (middle, low, high) == pytest.approx((0.0315, 0.0292, 0.0336), abs=1e-4)
+    assert (middle, low, high) == pytest.approx((0.0315, 0.0292, 0.0344), abs=1e-4)
     assert low < out.loss[0] < high
 
 

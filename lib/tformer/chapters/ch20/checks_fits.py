@@ -27,6 +27,8 @@ def _runs_above_a_floor() -> Iterator[Case]:
     yield case(x=[1, 2, 8], loss=[9, 3, 2], floor=1.0, want=13 / 14, why=small)
     two = "Two runs: a line goes through both, whatever their order."
     yield case(x=[100, 1], loss=[2.5, 7.0], floor=2.0, want=0.5, why=two)
+    rises = "Above the floor stand 1, 2 and 4 at sizes 1, 2 and 4: the loss rises, so -1."
+    yield case(x=[1, 2, 4], loss=[2, 3, 5], floor=1.0, want=-1.0, why=rises)
     twice = "A size may stand twice, with two losses."
     yield case(x=[1, 4, 4, 64], loss=[5, 3.0, 2.9, 2.3], floor=2.0, why=twice)
     rng = np.random.default_rng(0)
@@ -62,7 +64,7 @@ def _by_weights(x: Array, loss: Array, floor: float) -> float:
 
 @exercise(
     "20.2",
-    praise="Two runs and more, in any order, sizes that stand twice, and no floor at all.",
+    praise="Losses that fall and rise, runs in any order, sizes that stand twice, no floor at all.",
     hints=(
         "What of the loss is a power of x? Take logarithms of that.",
         "The logarithm of loss − floor is a straight line over log x; its slope is −power.",
@@ -92,6 +94,8 @@ def _by_weights(x: Array, loss: Array, floor: float) -> float:
             A line through the origin is fitted; the height of the line is free.
         -(u @ v) / (u @ u) → u @ v / (u @ u)
             The loss falls with the size; the exponent of a falling power is positive here.
+        -(u @ v) / (u @ u) → abs(u @ v) / (u @ u)
+            The sign is lost: where the loss rises with the size, the exponent is negative.
         -(u @ v) / (u @ u) → -(v @ (v - v.mean())) / (u @ v)
             You fitted sizes by losses and turned the slope over: that is another line where runs
             scatter.

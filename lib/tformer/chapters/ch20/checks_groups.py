@@ -30,24 +30,25 @@ def _groups() -> Iterator[Case | Test]:
 def _by_hand() -> Iterator[Case]:
     small = "Both groups once: slope 1/2; the first one twice: 0; the second one twice: 1."
     given: dict[str, Any] = {"times": TIMES, "rng": np.random.default_rng(0)}
+    once: dict[str, Any] = given | {"times": 200}
     pairs: dict[str, Any] = {"x": [0, 1, 1, 2], "y": [0, 0, 0, 1], "group": np.array([3, 3, 1, 1])}
-    yield case(**pairs, **given, want=1.0, why=small)
+    yield case(**pairs, **once, want=1.0, why=small)
     three = (
         "Three groups of slopes 0, 1 and 3: one in 27 draws has the first alone, as many the last."
     )
     means: dict[str, Any] = {"x": [0, 1, 0, 1, 0, 1], "y": [0, 0, 0, 1, 0, 3]}
-    often: dict[str, Any] = given | {"times": 8000}
+    often: dict[str, Any] = given | {"times": 2 * TIMES}
     yield case(**means, group=np.array([5, 5, 2, 2, 9, 9]), **often, want=3.0, why=three)
     four = "Four groups of slopes 0, 0, 0 and 1: one in 256 draws has the last alone."
     ones: dict[str, Any] = {"x": [0, 1] * 4, "y": [0, 0, 0, 0, 0, 0, 0, 1]}
-    yield case(**ones, group=np.repeat([1, 2, 3, 4], 2), **often, want=0.75, why=four)
+    yield case(**ones, group=np.repeat([1, 2, 3, 4], 2), **given, want=0.75, why=four)
     six = (
         "Six groups, of four runs the last: y = x there, and 0 elsewhere. One draw in 16 has it "
         "three times or more, and three times it has 6 of the 9 runs at x = 1."
     )
     most: dict[str, Any] = {"x": [0, 1] * 7, "y": [0] * 11 + [1, 0, 1]}
     group = np.array([4, 4, 1, 1, 2, 2, 6, 6, 3, 3, 5, 5, 5, 5])
-    yield case(**most, group=group, **often, want=2 / 3, why=six)
+    yield case(**most, group=group, **given, want=2 / 3, why=six)
 
 
 def _by_draws() -> Iterator[Case]:

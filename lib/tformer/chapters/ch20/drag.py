@@ -77,7 +77,7 @@ class DragRuns(BookWidget):
 
     @traitlets.default("starts")
     def _from(self) -> list[dict[str, float]]:
-        return [vars(published.refit()), vars(published.refit(0))]
+        return [published.refit().digits(), published.refit(0).digits()]
 
     @traitlets.default("marked")
     def _five(self) -> list[int]:

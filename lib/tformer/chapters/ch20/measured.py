@@ -14,16 +14,17 @@ from tformer.experiments.scaling import (
     Law,
     Runs,
     bootstrap,
+    draws,
     explained,
     fit,
     predict,
     read,
-    resampled,
 )
 from tformer.experiments.scaling.source import drawn_source
 
 __all__ = [
     "backtest",
+    "by_seed",
     "by_width",
     "expected",
     "held_out",
@@ -67,15 +68,23 @@ def steps(tokens: int) -> int:
 
 
 @cache
-def laws(times: int = TIMES) -> list[Law]:
+def laws(seed: int = 0) -> list[Law]:
     """Laws of 24 runs, drawn again and again from the 24."""
-    return bootstrap(sweep(), times, np.random.default_rng(0), floor=0.0)
+    return bootstrap(sweep(), TIMES, np.random.default_rng(seed), floor=0.0)
+
+
+def by_seed(seeds: int = 5) -> list[list[Law]]:
+    """The same with other draws: what an interval's ends owe to which runs happened to be drawn."""
+    return [laws(seed) for seed in range(seeds)]
 
 
 @cache
-def expected(n: float, d: float, confidence: float = 0.95) -> tuple[float, float, float]:
+def expected(
+    n: float, d: float, confidence: float = 0.95, seed: int = 0
+) -> tuple[float, float, float]:
     """What the law gives for one more run, and the ends of an interval for it."""
-    ends = predict(laws(), sweep(), n, d, np.random.default_rng(1), confidence)
+    rng = np.random.default_rng(seed + 1)
+    ends = predict(laws(seed), sweep(), n, d, rng, confidence)
     return float(law().loss(n, d)), *ends
 
 
@@ -99,10 +108,7 @@ def with_floor(times: int = TIMES) -> tuple[Law, list[Law]]:
 @cache
 def by_width(times: int = TIMES) -> list[Law]:
     """Laws of six widths, drawn again and again from the six, each with all of its runs."""
-    runs, first = sweep(), law()
-    sizes, which = np.unique(runs.n, return_inverse=True)
-    drawn = resampled(len(sizes), times, np.random.default_rng(0))
-    return [fit(runs, 0.0, counts=counts[which], near=first) for counts in drawn]
+    return bootstrap(sweep(), times, np.random.default_rng(0), floor=0.0, group=sweep().n)
 
 
 def _interval(
@@ -138,7 +144,7 @@ def backtest(confidence: float = 0.95) -> tuple[int, int]:
     """
     runs, inside, above = sweep(), 0, 0
     size, rng = len(runs.n), np.random.default_rng(1)
-    drawn = resampled(size, TIMES, np.random.default_rng(0))  # as for the laws
+    drawn = draws(runs, TIMES, np.random.default_rng(0), floor=0.0)  # as for the laws
     for i, loss in enumerate(runs.loss):
         without = [one for one, counts in zip(laws(), drawn, strict=True) if not counts[i]]
         others = runs.keep(np.arange(size) != i)

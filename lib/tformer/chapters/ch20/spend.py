@@ -58,7 +58,7 @@ class SpendBudget(BookWidget):
 
     @traitlets.default("laws")
     def _laws(self) -> list[dict[str, Any]]:
-        return [{"name": name, **vars(law)} for name, law in zip(NAMES, laws(), strict=True)]
+        return [{"name": n, **law.digits()} for n, law in zip(NAMES, laws(), strict=True)]
 
     @traitlets.validate("budget", "size")
     def _within(self, proposal: Any) -> float:

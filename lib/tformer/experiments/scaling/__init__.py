@@ -5,13 +5,14 @@ from tformer.experiments.scaling.law import (
     Runs,
     bootstrap,
     columns,
+    draws,
     ends,
     explained,
     fit,
+    fit_each,
     objective,
     predict,
     read,
-    resampled,
 )
 
 __all__ = [
@@ -19,11 +20,12 @@ __all__ = [
     "Runs",
     "bootstrap",
     "columns",
+    "draws",
     "ends",
     "explained",
     "fit",
+    "fit_each",
     "objective",
     "predict",
     "read",
-    "resampled",
 ]

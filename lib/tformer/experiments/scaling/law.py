@@ -1,32 +1,28 @@
 """The law E + A / N^α + B / D^β of a loss: fitted to runs, resampled, and asked for an optimum."""
 
 import csv
-import math
 from dataclasses import dataclass
 from importlib.resources.abc import Traversable
 from typing import NamedTuple
 
 import numpy as np
-from scipy.optimize import minimize, nnls
+
+from tformer.experiments.scaling.descent import Descent, huber
 
 __all__ = [
     "Law",
     "Runs",
     "bootstrap",
     "columns",
+    "draws",
     "ends",
     "explained",
     "fit",
+    "fit_each",
     "objective",
     "predict",
     "read",
-    "resampled",
 ]
-
-EXPONENTS = np.linspace(0.1, 1.2, 23)
-"""Where a fit looks first, for either exponent."""
-STARTS = 3
-"""So many of the best places of the grid are followed down."""
 
 
 class Runs(NamedTuple):
@@ -74,6 +70,10 @@ class Law:
         """The exponent of compute in the best number of parameters, β / (α + β)."""
         return self.beta / (self.alpha + self.beta)
 
+    def digits(self) -> dict[str, float]:
+        """The constants by name, nine digits each: so many are the same on every processor."""
+        return {name: float(f"{one:.9g}") for name, one in vars(self).items()}
+
     def optimum(self, compute: float, each: float = 6.0) -> tuple[float, float]:
         """Parameters and tokens of least loss, where `each` · N · D is the compute."""
         product = compute / each
@@ -99,9 +99,10 @@ def objective(
     counts : (R,) array, optional
         How often each run counts; once if left out.
     """
+    _check("objective", runs)
     off = np.log(law.loss(runs.n, runs.d)) - np.log(runs.loss)
     times = np.ones(len(off)) if counts is None else counts
-    return float(_huber(off, delta) @ times)
+    return float(huber(off, delta) @ times)
 
 
 def fit(
@@ -109,12 +110,11 @@ def fit(
     floor: float | None = None,
     delta: float = 1e-3,
     counts: np.ndarray | None = None,
-    near: Law | None = None,
 ) -> Law:
     """The law of least `objective`.
 
-    For each pair of exponents of a grid the other three constants are a problem of non-negative
-    least squares, which has one solution; the best pairs are followed down by BFGS in all five.
+    For each pair of exponents of a grid the other constants are a problem of least squares. From
+    the best pairs Newton's method goes down in all of them; exponents stay between .01 and 5.
 
     Parameters
     ----------
@@ -123,20 +123,33 @@ def fit(
         E where it is known; it is fitted if left out.
     delta, counts
         As in `objective`.
-    near : Law, optional
-        Where to begin instead of the grid.
 
     Raises
     ------
     ValueError
-        If no pair of the grid leaves both terms, and the floor if it is fitted, above 0.
+        If a number of a run is not finite and above 0, or the runs that count leave constants open:
+        fewer runs than constants, too few sizes or numbers of tokens, or tokens that are a power
+        of the sizes times a constant.
     """
-    problem = _Problem(runs, floor, delta, counts)
-    starts = problem.grid() if near is None else [problem.inside(near)]
-    if not starts:
-        raise ValueError("fit: these runs determine no law: no exponents leave all its terms")
-    found = [minimize(problem, x, jac=True, method="BFGS", options={"gtol": 1e-10}) for x in starts]
-    return problem.outside(min(found, key=lambda one: one.fun).x)
+    times = np.ones(len(runs.n)) if counts is None else np.asarray(counts, dtype=float)
+    return fit_each(runs, times[None], floor, delta)[0]
+
+
+def fit_each(
+    runs: Runs, counts: np.ndarray, floor: float | None = None, delta: float = 1e-3
+) -> list[Law]:
+    """The laws of the same runs for many `counts`, (T, R), each as by `fit`."""
+    _check("fit", runs, floor)
+    if not delta > 0:
+        raise ValueError(f"fit: delta must be above 0; got {delta}")
+    counts = np.asarray(counts, dtype=float)
+    if counts.shape[1:] != runs.n.shape or not ((counts >= 0) & (counts < np.inf)).all():
+        raise ValueError(f"fit: counts must be {len(runs.n)} numbers, finite and at least 0")
+    for times in counts:
+        if left := _left_open(runs.keep(times > 0), floor):
+            raise ValueError(f"fit: {left}")
+    descent = Descent(*runs, floor, delta)
+    return [_law(place, descent) for place in descent.least(counts)]
 
 
 def bootstrap(
@@ -145,16 +158,89 @@ def bootstrap(
     rng: np.random.Generator,
     floor: float | None = None,
     delta: float = 1e-3,
+    group: np.ndarray | None = None,
 ) -> list[Law]:
-    """Laws fitted to as many runs, drawn again from these with replacement."""
-    first = fit(runs, floor, delta)
-    drawn = resampled(len(runs.n), times, rng)
-    return [fit(runs, floor, delta, counts, first) for counts in drawn]
+    """Laws fitted to runs that are drawn again from these; the rest is as in `draws` and `fit`."""
+    return fit_each(runs, draws(runs, times, rng, floor, group), floor, delta)
 
 
-def resampled(size: int, times: int, rng: np.random.Generator) -> np.ndarray:
-    """How often each of so many things comes in as many draws with replacement, (times, size)."""
-    return rng.multinomial(size, np.full(size, 1 / size), size=times)
+def draws(
+    runs: Runs,
+    times: int,
+    rng: np.random.Generator,
+    floor: float | None = None,
+    group: np.ndarray | None = None,
+) -> np.ndarray:
+    """How often each run comes in each of so many draws with replacement, (times, R).
+
+    A draw that leaves constants of the law open is drawn again.
+
+    Parameters
+    ----------
+    runs : Runs
+    times : int
+    rng : Generator
+    floor : float, optional
+        As in `fit`.
+    group : (R,) array, optional
+        Which group a run belongs to: groups are drawn, as many as there are, each with all of its
+        runs. If left out, each run is its own group.
+    """
+    _check("draws", runs, floor)
+    if left := _left_open(runs, floor):
+        raise ValueError(f"draws: {left}")
+    names, which = np.unique(
+        np.arange(len(runs.n)) if group is None else group, return_inverse=True
+    )
+    even = np.full(len(names), 1 / len(names))
+    found = rng.multinomial(len(names), even, size=times)[:, which]
+    for i, counts in enumerate(found):
+        while _left_open(runs.keep(counts > 0), floor):
+            counts = found[i] = rng.multinomial(len(names), even)[which]
+    return found
+
+
+def _check(where: str, runs: Runs, floor: float | None = None) -> None:
+    """Refuse runs that are no runs, by name."""
+    n, d, loss = (np.asarray(one) for one in runs)
+    if n.ndim != 1 or not n.shape == d.shape == loss.shape:
+        shapes = ", ".join(str(one.shape) for one in (n, d, loss))
+        raise ValueError(f"{where}: n, d and loss must be rows of one length; got {shapes}")
+    for name, column in zip(("size n", "number of tokens d", "loss"), (n, d, loss), strict=True):
+        wrong = np.flatnonzero(~((column > 0) & (column < np.inf)))
+        if wrong.size:
+            raise ValueError(
+                f"{where}: the {name} of each run must be finite and above 0; "
+                f"run {wrong[0]} has {column[wrong[0]]}"
+            )
+    if floor is not None and not 0 <= floor < np.inf:
+        raise ValueError(f"{where}: floor must be finite and at least 0; got {floor}")
+
+
+def _left_open(runs: Runs, floor: float | None) -> str:
+    """Why some constants of a law can be anything on these runs; nothing if none can."""
+    constants = 4 + (floor is None)
+    different = len({*zip(runs.n.tolist(), runs.d.tolist(), strict=True)})
+    if different < constants:
+        return (
+            f"a law of {constants} constants needs at least {constants} different runs; "
+            f"got {different}"
+        )
+    sizes, tokens = len({*runs.n.tolist()}), len({*runs.d.tolist()})
+    if min(sizes, tokens) < 2 or min(sizes, 3) + min(tokens, 3) - 1 < constants:
+        least = "3 sizes and 3" if floor is None else "3 sizes and 2, or 2 and 3,"
+        return f"the runs must have {least} numbers of tokens; got {sizes} and {tokens}"
+    x, y = (np.log(one) - np.log(one).mean() for one in (runs.n, runs.d))
+    if x @ y > 0 and np.abs(y - (x @ y) / (x @ x) * x).max() < 1e-9 * np.abs(y).max():
+        return "tokens are a power of sizes in all runs, so their two terms cannot be told apart"
+    return ""
+
+
+def _law(place: np.ndarray, descent: Descent) -> Law:
+    """The law that a place of a descent is."""
+    a, b = np.exp(place[:2] + place[2:4] * descent.middle)
+    floor = np.exp(place[4]) if descent.floor is None else descent.floor
+    return Law(float(floor), float(a), float(b), float(place[2]), float(place[3]))
 
 
 def predict(
@@ -170,6 +256,11 @@ def predict(
     Each law of a bootstrap gives its loss times the factor by which a run, drawn from those seen,
     differs from that law: so the interval holds what a run scatters as well as what a fit does.
     """
+    _check("predict", runs)
+    if not (0 < n < np.inf and 0 < d < np.inf):
+        raise ValueError(f"predict: n and d must be finite and above 0; got {n} and {d}")
+    if not laws:
+        raise ValueError("predict: laws is empty")
     found = []
     for law in laws:
         i = rng.integers(len(runs.n))
@@ -180,13 +271,18 @@ def predict(
 
 def explained(law: Law, runs: Runs) -> float:
     """R²: the share of the variance of the losses' logarithms that the law explains."""
+    _check("explained", runs)
     logs = np.log(runs.loss)
+    if not np.ptp(logs):
+        raise ValueError("explained: all losses are the same, so there is no variance to explain")
     off = logs - np.log(law.loss(runs.n, runs.d))
     return 1 - float((off**2).sum() / ((logs - logs.mean()) ** 2).sum())
 
 
 def ends(laws: list[Law], name: str, confidence: float = 0.95) -> tuple[float, float]:
     """The ends of the middle of what a bootstrap gives for a constant or an exponent."""
+    if not laws:
+        raise ValueError("ends: laws is empty")
     found = [getattr(one, name) for one in laws]
     low, high = np.quantile(found, [(1 - confidence) / 2, (1 + confidence) / 2])
     return float(low), float(high)
@@ -205,62 +301,3 @@ def columns(file: Traversable, *names: str) -> list[np.ndarray]:
     lines = file.read_text(encoding="utf-8").splitlines()
     rows = [*csv.DictReader(line for line in lines if not line.startswith("#"))]
     return [np.array([float(row[name]) for row in rows]) for name in names]
-
-
-def _huber(off: np.ndarray, delta: float) -> np.ndarray:
-    size = np.abs(off)
-    return np.where(size <= delta, off * off / 2, delta * (size - delta / 2))
-
-
-class _Problem:
-    """A fit in its own units: logarithms of constants, sizes over their geometric means."""
-
-    def __init__(
-        self, runs: Runs, floor: float | None, delta: float, counts: np.ndarray | None
-    ) -> None:
-        logs = np.log(np.array([runs.n, runs.d]))
-        self.middle = logs.mean(axis=1)
-        self.x, self.loss = logs - self.middle[:, None], np.asarray(runs.loss)
-        self.floor, self.delta = floor, delta
-        self.counts = np.ones(len(self.loss)) if counts is None else np.asarray(counts)
-
-    def __call__(self, at: np.ndarray) -> tuple[float, np.ndarray]:
-        """The objective and its gradient; `at` has log A, log B, α, β, and log E unless given."""
-        terms = np.exp(at[:2, None] - at[2:4, None] * self.x)
-        floor = math.exp(at[4]) if self.floor is None else self.floor
-        total = floor + terms.sum(axis=0)
-        off = np.log(total / self.loss)
-        slope = self.counts * np.clip(off, -self.delta, self.delta) / total
-        by_terms = slope * terms
-        gradient = [*by_terms.sum(axis=1), *-(by_terms * self.x).sum(axis=1)]
-        if self.floor is None:
-            gradient.append(floor * slope.sum())
-        return float(self.counts @ _huber(off, self.delta)), np.array(gradient)
-
-    def grid(self) -> list[np.ndarray]:
-        """The best places of the grid, with constants by least squares of relative errors."""
-        found = []
-        weight = np.sqrt(self.counts) / self.loss
-        target = weight * (self.loss - (self.floor or 0.0))
-        for alpha in EXPONENTS:
-            for beta in EXPONENTS:
-                columns = [np.exp(-alpha * self.x[0]), np.exp(-beta * self.x[1])]
-                if self.floor is None:
-                    columns.append(np.ones_like(self.loss))
-                constants, _ = nnls(weight[:, None] * np.stack(columns, axis=1), target)
-                if constants.min() > 0:
-                    logs = np.log(constants)
-                    found.append(np.array([*logs[:2], alpha, beta, *logs[2:]]))
-        return sorted(found, key=lambda at: self(at)[0])[:STARTS]
-
-    def inside(self, law: Law) -> np.ndarray:
-        """A law in these units."""
-        exponents = np.array([law.alpha, law.beta])
-        logs = np.log([law.a, law.b]) - exponents * self.middle
-        return np.array([*logs, *exponents, *([math.log(law.floor)] if self.floor is None else [])])
-
-    def outside(self, at: np.ndarray) -> Law:
-        """The law that a place in these units is."""
-        a, b = np.exp(at[:2] + at[2:4] * self.middle)
-        floor = math.exp(at[4]) if self.floor is None else self.floor
-        return Law(floor, float(a), float(b), float(at[2]), float(at[3]))
