@@ -61,8 +61,14 @@ def judge(
         how = f"Python ended ({gone}) while the cells were running" if str(gone) else limit
         return Verdict(False, f"{how}, before {name} could be called.")
     if "praise" in told:
-        return Verdict(True, told["praise"])
+        return Verdict(True, MEASURED if child.measured else told["praise"])
     return Verdict(False, with_name(told["complaint"], child), child.unnamed)
+
+
+MEASURED = (
+    "The numbers are right. That it is not wasteful was measured within the answer's own process, "
+    "which could hide it, so this is not vouched for."
+)
 
 
 def _unfit(child: Child, name: str) -> str:

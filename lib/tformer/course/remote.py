@@ -23,8 +23,16 @@ from typing import Any, NoReturn
 import numpy as np
 
 from tformer.course import confinement, sandbox
-from tformer.course.values import KINDS, decode, decode_error, encode, encode_error
-from tformer.exercises.answer import CHECK_SECONDS, arrays
+from tformer.course.values import (
+    KINDS,
+    containers,
+    decode,
+    decode_error,
+    encode,
+    encode_error,
+    refill,
+)
+from tformer.exercises.answer import CHECK_SECONDS, Wrong, arrays
 from tformer.exercises.guard import Outcome
 from tformer.exercises.process import SIGNALS
 
@@ -171,6 +179,8 @@ class Child:
         self._ended: str | None = None
         self._lent: list[Any] = []
         self._given: list[np.ndarray] = []
+        self._complaints: set[str] = set()
+        self.measured: set[str] = set()
         self.missing = self.unnamed = False
         self.failed: Exception | None = None
         self.kind = ""
@@ -191,7 +201,8 @@ class Child:
         return thunk()
 
     def __call__(self, *arguments: Any) -> Outcome:
-        self._lent, self._given = [], []
+        self._lent, self._given, self._complaints = [], [], set()
+        self.measured |= {self._measure} - {""}
         request = {"arguments": [self._sent(value) for value in arguments]}
         request["raised"] = [kind for kind, way in np.geterr().items() if way == "raise"]
         try:
@@ -199,7 +210,7 @@ class Child:
                 told = self.exchange(request | {"measure": self._measure}, self._end)
                 while "ask" in told:
                     told = self.exchange(self._answer(told), self._end)
-                return self._outcome(told)
+                return self._outcome(told, arguments)
         except Gone as gone:
             return Outcome(timed_out=not str(gone), died=str(gone))
 
@@ -222,11 +233,15 @@ class Child:
         try:
             value = asked(*handed) if asked is thing else asked(thing)
         except Exception as error:
+            self._complaints |= {str(error)} if isinstance(error, Wrong) else set()
             return {"error": encode_error(error), "value": None}
         return {"error": None, "value": self._sent(None if value is thing else value)}
 
-    def _outcome(self, told: dict[str, Any]) -> Outcome:
-        error = decode_error(told["error"]) if told["error"] else None
+    def _outcome(self, told: dict[str, Any], arguments: tuple[Any, ...]) -> Outcome:
+        held = list(containers(arguments))
+        for place, coded in told["refilled"].items():
+            refill(held[int(place)], decode(coded))
+        error = decode_error(told["error"], self._complaints) if told["error"] else None
         self.unnamed |= type(error).__name__ == "NameError"
         for name in told["used"]:
             KINDS[name].used = True  # type: ignore[attr-defined]
