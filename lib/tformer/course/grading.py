@@ -77,9 +77,9 @@ def take_in(converter: Autograde) -> None:
 class Judge(NbGraderPreprocessor):
     """Takes the place of nbgrader's Execute: the checks are made from outside."""
 
-    seconds = Float(CALL_SECONDS, help="Time limit of one call of an answer.").tag(config=True)
-    cell_seconds = Float(CELL_SECONDS, help="Time limit of an answer's cells.").tag(config=True)
-    notebook_seconds = Float(NOTEBOOK_SECONDS, help="Time limit of a notebook.").tag(config=True)
+    seconds = Float(CALL_SECONDS, help="Seconds of computing: a call.").tag(config=True)
+    cell_seconds = Float(CELL_SECONDS, help="The same: the cells of an answer.").tag(config=True)
+    notebook_seconds = Float(NOTEBOOK_SECONDS, help="The same: a notebook.").tag(config=True)
     memory = Int(MEMORY, help="Bytes that an answer may use.").tag(config=True)
     readable = List(Unicode(), help="Folders that answers may read.").tag(config=True)
 

@@ -42,6 +42,7 @@ MEMORY = 2 << 30
 LONGEST = 16 << 20  # bytes of a reply
 HANDED = 4096  # numbers that an answer may hand at once to a function that it was given
 THREADS, LOOK = 64, 0.1  # threads at once, and seconds between two looks at how many there are
+PATIENCE = 6  # how many times its limit an answer may take by the clock on the wall
 
 
 class Gone(Exception):  # noqa: N818  (an end, not an error)
@@ -71,7 +72,7 @@ class Sandbox:
     memory : int
         Bytes that an answer may use.
     cell_seconds : float
-        Time limit of the cells that an answer needs, together.
+        Seconds of processor time for the cells that an answer needs, together.
     readable : iterable of Path
         What students' code may read beside Python, its packages and our library.
     """
@@ -85,6 +86,7 @@ class Sandbox:
         self.memory = memory
         self.cell_seconds = cell_seconds
         self.readable = list(readable)
+        self.used = 0.0  # seconds of processor time of the children that have ended
         self._program: subprocess.Popen[bytes] | None = None
 
     def __enter__(self) -> Sandbox:
@@ -112,11 +114,12 @@ class Sandbox:
         os.close(told)
         child = Child(ask, hear, int(self._said()), self._ending)
         try:
-            end = time.monotonic() + self.cell_seconds
             with _what_anybody_may_send():
-                child.meet(child.exchange({"cells": cells, "function": name}, end))
+                child.allow(self.cell_seconds)
+                child.meet(child.exchange({"cells": cells, "function": name}))
             yield child
         finally:
+            self.used += child.used()
             child.end()
 
     def _start(self) -> None:
@@ -174,6 +177,7 @@ class Child:
     def __init__(self, ask: int, hear: int, process: int, ending: Callable[[], str]) -> None:
         self._ask, self._hear, self._ending = ask, hear, ending
         self._tasks = f"/proc/{process}/task"
+        self._clock, self._used = (~process << 3) | 2, 0.0  # that of another process
         os.set_blocking(ask, False)
         self._rest = b""
         self._ended: str | None = None
@@ -184,6 +188,17 @@ class Child:
         self.missing = self.unnamed = False
         self.failed: Exception | None = None
         self.kind = ""
+
+    def used(self) -> float:
+        """Return the seconds of processor time that it has used until now, or until its end."""
+        with contextlib.suppress(OSError):  # it has ended
+            self._used = time.clock_gettime(self._clock)
+        return self._used
+
+    def allow(self, seconds: float) -> None:
+        """Give it seconds of processor time; other work of a machine may slow it down."""
+        self._end = self.used() + seconds
+        self._wall = time.monotonic() + PATIENCE * seconds
 
     def meet(self, told: dict[str, Any]) -> None:
         """Take in what the child says of the function."""
@@ -197,7 +212,8 @@ class Child:
 
     def call(self, thunk: Callable[[], Outcome], seconds: float, measure: str = "") -> Outcome:
         """Make one guarded call, as `guard.in_place` does; `thunk` calls this object."""
-        self._end, self._measure = time.monotonic() + seconds, measure
+        self.allow(seconds)
+        self._measure = measure
         return thunk()
 
     def __call__(self, *arguments: Any) -> Outcome:
@@ -207,9 +223,9 @@ class Child:
         request["raised"] = [kind for kind, way in np.geterr().items() if way == "raise"]
         try:
             with _what_anybody_may_send():
-                told = self.exchange(request | {"measure": self._measure}, self._end)
+                told = self.exchange(request | {"measure": self._measure})
                 while "ask" in told:
-                    told = self.exchange(self._answer(told), self._end)
+                    told = self.exchange(self._answer(told))
                 return self._outcome(told, arguments)
         except Gone as gone:
             return Outcome(timed_out=not str(gone), died=str(gone))
@@ -249,7 +265,7 @@ class Child:
         printed = "something" * bool(told["printed"])
         return Outcome(value, error, printed=printed, measured=int(told["measured"]))
 
-    def exchange(self, message: dict[str, Any], end: float) -> dict[str, Any]:
+    def exchange(self, message: dict[str, Any]) -> dict[str, Any]:
         """Send a message, and return the next one that arrives before the time is up.
 
         Raises
@@ -262,18 +278,18 @@ class Child:
         data = json.dumps(message).encode() + b"\n"
         with contextlib.suppress(BrokenPipeError):  # then it has ended, which reading tells
             while data:
-                self._wait(end, writing=True)
+                self._wait(writing=True)
                 data = data[os.write(self._ask, data) :]
-        told = json.loads(self._line(end))
+        told = json.loads(self._line())
         for place, coded in told["changed"].items():
             array = self._given[int(place)]
             array[...] = np.reshape(decode(coded), array.shape)
         return dict(told)
 
-    def _line(self, end: float) -> bytes:
+    def _line(self) -> bytes:
         parts = [self._rest]
         while b"\n" not in parts[-1]:
-            self._wait(end)
+            self._wait()
             parts.append(os.read(self._hear, 1 << 20))
             if not parts[-1]:
                 raise Gone(self.end())
@@ -282,10 +298,10 @@ class Child:
         line, _, self._rest = b"".join(parts).partition(b"\n")
         return line
 
-    def _wait(self, end: float, writing: bool = False) -> None:
+    def _wait(self, writing: bool = False) -> None:
         ways = ([], [self._ask]) if writing else ([self._hear], [])
-        while (left := end - time.monotonic()) > 0:
-            ready = any(select.select(*ways, [], min(left, LOOK)))
+        while self.used() < self._end and time.monotonic() < self._wall:
+            ready = any(select.select(*ways, [], LOOK))
             with contextlib.suppress(FileNotFoundError):  # it has just ended, which reading tells
                 if os.stat(self._tasks).st_nlink - 2 > THREADS:
                     self._stop(f"it started more than {THREADS} threads")

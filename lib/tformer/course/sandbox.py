@@ -10,12 +10,14 @@ nothing: whether a value is right is found out by the judge.
 from __future__ import annotations
 
 import builtins
+import contextlib
 import gc
 import hashlib
 import inspect
 import json
 import linecache
 import os
+import re
 import select
 import signal
 import socket
@@ -29,6 +31,7 @@ from typing import Any
 
 KILL, BEGIN = b"K", b"B"
 LATEST = 4  # arrays that are looked at whenever something is asked; in the end all are
+SLOW = re.compile(r"^[ \t]*(import|from)[ \t]+torch\b", re.MULTILINE)
 LIBRARY = Path(__file__).resolve().parents[1]
 HIDDEN = "chapters"  # where the right answers are
 SYSTEM = ("/lib", "/lib64", "/usr/lib", "/usr/lib64", "/usr/share/fonts", "/usr/share/zoneinfo")
@@ -149,6 +152,9 @@ class Child:
         sys.modules["__main__"] = module
         vars(module).update(display=_nothing, __builtins__=builtins)
         failed = None
+        if any(SLOW.search(source) for _, source in cells):
+            with contextlib.suppress(Exception):
+                import torch  # noqa: F401  (its seconds are no call's)
         for place, source in cells:
             linecache.cache[place] = (len(source), None, source.splitlines(True), place)
             try:

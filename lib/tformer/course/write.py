@@ -39,6 +39,7 @@ c.Autograde.autograde_preprocessors = [
     "nbgrader.preprocessors.CheckCellMetadata",
 ]
 c.ExchangeFactory.collect = "tformer.course.grading.Collect"
+# Seconds are those that an answer computes, as long as it gets a sixth of a processor.
 c.Judge.seconds = 5.0  # one call of an answer; all calls of a check together get four times that
 c.Judge.cell_seconds = 20.0  # the cells that an answer needs
 c.Judge.notebook_seconds = 120.0  # all of a notebook
