@@ -61,13 +61,14 @@ class Submission(NotebookExporter):
 
 def take_in(converter: Autograde) -> None:
     """Before anything is opened: leave out who is refused, and find one notebook of each other."""
-    course = converter.coursedir
+    course, ours = converter.coursedir, intake.lecturers(converter.coursedir)
     for place in glob.glob(converter._format_source(course.assignment_id, course.student_id)):
         folder = Path(place)
-        if why := intake.refused(folder):
+        if why := intake.refused(folder, ours):
             converter.log.error("Refused: %s. %s. It was not marked.", folder.parent.name, why)
             converter.assignments.pop(place, None)
             continue
+        intake.own(folder)
         if note := intake.stamp(folder):
             converter.log.warning("%s: %s.", folder.parent.name, note)
         found = converter.assignments.get(place, [])
