@@ -183,9 +183,14 @@ def test_gradescope_finds_the_file_that_it_asks_for(tmp_path, monkeypatch):
     assert (tests[0]["name"], tests[0]["status"]) == ("Exercise 4.1", "passed")
     assert "empty template" in tests[1]["output"]
     (folder / "notes").symlink_to(ROOT)
-    main([NAME, str(folder), str(to)])
-    found = json.loads(to.read_text())
-    assert found == {"score": 0, "output": "Refused: 'notes' is a link. It was not marked."}
+    with pytest.raises(SystemExit, match="Not marked. Refused: 'notes' is a link"):
+        main([NAME, str(folder), str(to)])
+    assert not to.exists()
+    (folder / "notes").unlink()
+    path.write_text("no notebook")
+    with pytest.raises(SystemExit, match="Not marked. The file that was handed in is no notebook"):
+        main([NAME, str(folder), str(to)])
+    assert not to.exists()
 
 
 def test_a_notebook_of_nothing_but_blanks_is_mended_in_a_moment():

@@ -148,7 +148,8 @@ class Canvas(Marks):
             name = (
                 f"{about.last_name}, {about.first_name}" if about and about.last_name else student
             )
-            lines.append([name, "", "", student, "", *(row.score for row in mine)])
+            number = (about and about.lms_user_id) or ""
+            lines.append([name, number, "", student, "", *(row.score for row in mine)])
         return lines
 
 
