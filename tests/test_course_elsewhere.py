@@ -2,13 +2,15 @@
 
 import csv
 import json
+import re
+import shutil
 import zipfile
 
 import nbformat
 import pytest
 
 from course_tools import NAME, ROOT, answered, course_command, needs_confinement, right
-from tformer.course import archive, classroom
+from tformer.course import archive, classroom, roster
 from tformer.course.export import Canvas, Row
 from tformer.course.lms import main, sent, take
 from tformer.course.roster import Person, RosterError, keep, known, read
@@ -22,13 +24,18 @@ PEOPLE = [
 ]
 
 
-@pytest.fixture
-def course(tmp_path):
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
     """A course with a roster, as far as taking needs it."""
-    course = tmp_path / "course"
+    course = tmp_path_factory.mktemp("made") / "course"
     (course / "source" / NAME).mkdir(parents=True)
     keep(course, PEOPLE)
     return course
+
+
+@pytest.fixture
+def course(made, tmp_path):
+    return shutil.copytree(made, tmp_path / "course")
 
 
 def zipped(path, files):
@@ -255,6 +262,24 @@ def test_feedback_goes_back_under_the_names_that_the_platform_asks_for(platform,
     assert rows == {
         "ada": ("1.0", "marked"), "ben": ("", "not handed in"), "cleo": ("", "not handed in"),
     }  # fmt: skip
+
+
+def test_commands_say_what_the_page_shows(course, tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    zipped(tmp_path / "submissions.zip", CANVAS)
+    shutil.copy(course / "roster.csv", "class.csv")
+    text = (ROOT / "chapters" / "teach_course.md").read_text(encoding="utf-8")
+    blocks = re.findall(r"```console\n\$ python -m tformer\.course\.(\w+) (.*)\n([^`]*)```", text)
+    assert [module for module, _, _ in blocks] == ["roster", "lms", "lms"]
+    for module, arguments, shown in blocks:
+        words = arguments.replace("~/course", str(course)).split()
+        if "give" in words:
+            for path in (course / "submitted").iterdir():
+                page = course / "autograded" / path.name / NAME / f"{NAME}.ipynb"
+                page.parent.mkdir(parents=True)
+                page.write_text(path.name)
+        (roster.main if module == "roster" else main)(words)
+        assert capsys.readouterr().out.replace(str(course), "/home/you/course") == shown
 
 
 def test_marks_for_canvas_carry_its_own_number():

@@ -14,6 +14,7 @@ import stat
 import tempfile
 from collections.abc import Collection, Iterator
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +23,7 @@ from nbgrader.exchange.default import ExchangeCollect
 from nbgrader.utils import parse_utc
 
 from tformer.course import archive
-from tformer.course.bounded import bounded
+from tformer.course.bounded import Tell, bounded
 
 STAMP = "timestamp.txt"
 LONGEST_STAMP = 100  # bytes
@@ -92,7 +93,7 @@ def notebooks(folder: Path, names: list[str], assignment: str) -> list[str]:
         if paths:
             shutil.copyfile(max(paths, key=lambda p: _fits(p, assignment, p.stat())), named)
         for path in _within(folder, ".zip") if not paths else ():
-            bounded(lambda tell, path=path: _unpack(path, named), SECONDS)
+            bounded(partial(_unpack, path, named), SECONDS)
     return [str(named)]
 
 
@@ -106,7 +107,7 @@ def _within(folder: Path, suffix: str) -> list[Path]:
     return sorted(path for path in found if archive.plain(str(path.relative_to(folder))))
 
 
-def _unpack(path: Path, named: Path) -> None:
+def _unpack(path: Path, named: Path, tell: Tell) -> None:
     """Write the notebook that an archive holds, that of the same name if there are several."""
     with contextlib.suppress(archive.ArchiveError):
         for name, data in archive.members(path, lambda name: name.suffix.lower() == ".ipynb"):
