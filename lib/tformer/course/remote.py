@@ -213,8 +213,10 @@ class Child:
     def call(self, thunk: Callable[[], Outcome], seconds: float, measure: str = "") -> Outcome:
         """Make one guarded call, as `guard.in_place` does; `thunk` calls this object."""
         self.allow(seconds)
-        self._measure = measure
-        return thunk()
+        self._measure, begin = measure, self.used()
+        outcome = thunk()
+        vars(outcome)["seconds"] = max(self.used() - begin, 1e-9)  # of computing, all its own
+        return outcome
 
     def __call__(self, *arguments: Any) -> Outcome:
         self._lent, self._given, self._complaints = [], [], set()
