@@ -38,7 +38,27 @@
       }
     });
     twin.querySelectorAll(".headerlink, button.copybtn, noscript").forEach((el) => el.remove());
+    [...twin.querySelectorAll(".cell_input pre")].forEach(shorten);
     return twin;
+  }
+
+  /** Which lines of a listing only import or assert; what is open at the end of a line goes on. */
+  function spare(listing) {
+    let open = 0;
+    return listing.split("\n").map((line) => {
+      if (!open && !/^(import|from|assert)\b/.test(line)) return !line.trim();
+      for (const sign of line) open += { "(": 1, "[": 1, "{": 1, ")": -1, "]": -1, "}": -1 }[sign] ?? 0;
+      return true;
+    });
+  }
+
+  /** Take such lines from a listing, unless there are no others. */
+  function shorten(pre) {
+    const left = spare(pre.textContent), lines = pre.innerHTML.split("\n");
+    if (left.every(Boolean) || lines.length !== left.length) return;
+    const blank = pre.textContent.split("\n").map((line) => !line.trim());
+    const kept = lines.filter((_, i) => !left[i] || blank[i]), closed = kept.join("\n");
+    if (closed.split("<span").length === closed.split("</span").length) pre.innerHTML = closed.replace(/^(<span><\/span>)?\n+/, "$1");
   }
 
   const text = (el) => (el?.textContent ?? "").replace("#", "").replace(/\s+/g, " ").trim();
@@ -53,6 +73,9 @@
 
   /** How many lines the longest listing has. */
   const longest = (node) => Math.max(0, ...[...node.querySelectorAll("pre")].map((pre) => pre.textContent.split("\n").length));
+
+  /** Whether a cell shows nothing, and its code only imports and asserts. */
+  const prepares = (node) => !node.querySelector(".cell_output") && [...node.querySelectorAll("pre")].every((pre) => spare(pre.textContent).every(Boolean));
 
   /** The slides of a page, in order: what each shows, its title, its steps, and what is said to it. */
   function slidesOf(article) {
@@ -110,7 +133,7 @@
       if (quiz.length) quiz.forEach((_, i) => add("quiz", "Before we go on", node, { live: true, question: i, name: questions(node)[i].id }));
       else if (node.querySelector(".widget-host")) add("touch", section, node, { live: true });
       else if (node.querySelector("figure")) add("figure", text(node.querySelector(".caption-number")), node);
-      else if (longest(node) <= LINES) add("code", section, node);
+      else if (longest(node) <= LINES && !prepares(node)) add("code", section, node);
       else say(node); // nobody can read it from a slide
     }
     walk(article);

@@ -168,8 +168,8 @@ SAID = dict.fromkeys(
     "never ends in C": "was still running",
     "swallows what is asked": "was still running",
     "breaks the process": "a segmentation fault",
-    "asks the right function": "AttributeError",
-    "imports the checks": "ModuleNotFoundError",
+    "asks the right function": DENIED,
+    "imports the checks": DENIED,
     "sends rubbish": "cannot be read",
 }
 # What a cell may do before anything is called.

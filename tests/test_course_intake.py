@@ -15,9 +15,11 @@ from tformer.course.intake import refused, stamp
 from tformer.course.write import CourseError, write
 
 ADA = {f"4.{n}": right(f"4.{n}") for n in (1, 2, 3)}
-WAITS = "import time\ndef {0}(*a):\n    time.sleep(0.2)\n    return nowhere"
+BUSY = "import time\ndef busy(t):\n    t += time.process_time()\n"
+BUSY += "    while time.process_time() < t: pass\n"
+WAITS = BUSY + "def {0}(*a):\n    busy(0.2)\n    return nowhere"
 STALLS = {
-    f"4.{n}": WAITS.format(right(f"4.{n}").split("def ")[1].split("(")[0]) + "\ntime.sleep(3)"
+    f"4.{n}": WAITS.format(right(f"4.{n}").split("def ")[1].split("(")[0]) + "\nbusy(3)"
     for n in range(2, 10)
 }
 

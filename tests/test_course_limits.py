@@ -19,6 +19,8 @@ from tformer.course.remote import Sandbox
 from tformer.course.submission import CELLS, mend, read
 from tformer.exercises.registry import exercises
 
+BUSY = "import time\ndef busy(t):\n    t += time.process_time()\n"
+BUSY += "    while time.process_time() < t: pass\n"
 RELEASED = nbformat.read(ROOT / "exercises" / f"{NAME}.ipynb", 4)
 
 
@@ -37,11 +39,9 @@ def endless(tell):
 
 @pytest.mark.parametrize(("work", "how"), [(forever, "overdue"), (endless, "died")])
 def test_what_was_found_before_the_limit_is_kept(work, how):
-    begin = time.monotonic()
     told = bounded(work, 2.0, memory=256 << 20)
     assert told["one"] == 1
     assert how in told
-    assert time.monotonic() - begin < 20
     assert resource.getrlimit(resource.RLIMIT_DATA)[0] == resource.RLIM_INFINITY
 
 
@@ -52,8 +52,47 @@ def test_telling_often_buys_no_time():
             time.sleep(0.1)
 
     begin = time.monotonic()
-    assert "overdue" in bounded(work, 1.0)
-    assert time.monotonic() - begin < 10
+    assert "overdue" in bounded(work, 0.5)
+    assert time.monotonic() - begin < 20
+
+
+def idle(tell):
+    tell(one=1)
+    time.sleep(1.5)
+    tell(two=2)
+
+
+def test_time_in_which_a_machine_does_other_things_does_not_count():
+    assert bounded(idle, 1.0)["two"] == 2
+
+
+@needs_confinement
+@pytest.mark.parametrize(("waits", "earned"), [("time.sleep(1.2)", True), ("busy(1.2)", False)])
+def test_an_answer_is_given_time_to_compute(waits, earned):
+    source = f"{BUSY}first = [1]\n{right('1.1')}\nright = row_dots\ndef row_dots(q, k):\n"
+    source += f"    if first and first.pop(): {waits}\n    return right(q, k)"
+    with Sandbox(512 << 20, cell_seconds=5) as sandbox:
+        cells = [("<c>", IMPORTS), ("<d>", source)]
+        assert judge(exercises()["1.1"], sandbox, cells, "row_dots", 1.0).right == earned
+        assert sandbox.used > 0.001
+
+
+@needs_confinement
+def test_a_package_that_a_function_imports_is_loaded_before_its_time_begins():
+    source = right("1.1").replace("    return", "    import torch\n    return")
+    with Sandbox(cell_seconds=60) as sandbox:
+        cells = [("<c>", IMPORTS), ("<d>", source)]
+        verdict = judge(exercises()["1.1"], sandbox, cells, "row_dots", 0.5)
+    assert verdict.right, verdict
+
+
+@needs_confinement
+def test_cells_are_given_time_to_compute():
+    for waits, earned in ("time.sleep(1.2)", True), ("busy(1.2)", False):
+        with Sandbox(512 << 20, cell_seconds=1) as sandbox:
+            cells = [("<c>", IMPORTS), ("<d>", f"{BUSY}{waits}"), ("<e>", right("1.1"))]
+            verdict = judge(exercises()["1.1"], sandbox, cells, "row_dots", 9.0)
+        assert verdict.right == earned, verdict
 
 
 LONG = 100_000
@@ -97,12 +136,10 @@ def test_what_is_lent_takes_little_at_a_time():
 
 @needs_confinement
 def test_a_notebook_has_a_deadline_and_keeps_what_came_before_it():
-    waits = "import time\ntime.sleep(0.5)\ndef {}(*a):\n    return nowhere\ntime.sleep(5)"
+    waits = f"{BUSY}busy(0.5)\ndef {{}}(*a):\n    return nowhere\nbusy(5)"
     names = {f"4.{n}": exercises()[f"4.{n}"].table.right.__name__ for n in range(2, 10)}
     stalls = {number: waits.format(name) for number, name in names.items()}
-    begin = time.monotonic()
     found = judged(answered(RELEASED, {"4.1": right("4.1")} | stalls), 12.0)
-    assert time.monotonic() - begin < 40
     assert [verdict.right for _, verdict in found] == [True] + [False] * 11
     assert "The time for a whole notebook, 12 seconds" in found[-1][1].text
 
@@ -117,8 +154,6 @@ def test_a_file_that_is_made_to_be_slow_or_large_is_read_in_part_or_not(tmp_path
     assert "the rest was left out" in made.cells[0].source
     path.write_text(json.dumps(whole | {"cells": [empty | {"source": "x" * (2 << 20)}]}))
     assert "the rest was left out" in read(path, RELEASED).cells[0].source
-    path.write_text(" " * (21 << 20))
-    assert "larger than 20 MB" in read(path, RELEASED).cells[0].source
     half = [empty | {"source": ["\ud800", "x = '\udfff'"]}]
     path.write_text(json.dumps(whole | {"cells": half + whole["cells"]}))
     nbformat.writes(read(path, RELEASED)).encode()
@@ -146,9 +181,14 @@ def test_gradescope_finds_the_file_that_it_asks_for(tmp_path, monkeypatch):
     assert (tests[0]["name"], tests[0]["status"]) == ("Exercise 4.1", "passed")
     assert "empty template" in tests[1]["output"]
     (folder / "notes").symlink_to(ROOT)
-    main([NAME, str(folder), str(to)])
-    found = json.loads(to.read_text())
-    assert found == {"score": 0, "output": "Refused: 'notes' is a link. It was not marked."}
+    with pytest.raises(SystemExit, match="Not marked. Refused: 'notes' is a link"):
+        main([NAME, str(folder), str(to)])
+    assert not to.exists()
+    (folder / "notes").unlink()
+    (folder / f"{NAME}.ipynb").write_text("no notebook")
+    with pytest.raises(SystemExit, match="Not marked. The file that was handed in is no notebook"):
+        main([NAME, str(folder), str(to)])
+    assert not to.exists()
 
 
 def test_a_notebook_of_nothing_but_blanks_is_mended_in_a_moment():

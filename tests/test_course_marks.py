@@ -22,6 +22,7 @@ from course_tools import (
     right,
 )
 from exercise_tools import ROOT, told
+from tformer.course.judge import MEASURED
 from tformer.course.notebook import cell, needed, verdicts
 from tformer.course.remote import Sandbox
 from tformer.course.submission import mend
@@ -128,7 +129,8 @@ def test_fifty_notebooks_get_the_marks_that_they_earn(sandbox, capsys):
         assert list(found) == list(drawn)
         for number, (source, earned, words) in drawn.items():
             assert found[number].right == earned, (number, source, found[number])
-            assert expected(number, words) in sentence(number, found[number].text)
+            if found[number].text != MEASURED:
+                assert expected(number, words) in sentence(number, found[number].text)
             count += 1
     took = time.monotonic() - begin
     with capsys.disabled():

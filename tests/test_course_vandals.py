@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from course_tools import IMPORTS, NUMBERS, name, needs_confinement, right
-from tformer.course.judge import judge
+from tformer.course.judge import MEASURED, judge
 from tformer.course.remote import Sandbox
 from tformer.exercises import guard
 from tformer.exercises.answer import Answer, Wrong, fresh
@@ -100,8 +100,7 @@ def test_of_two_students_the_second_gets_what_the_answer_deserves(number, sandbo
     entry, called = exercises()[number], name(number)
     spoilt = f"{right(number)}\n{SPOIL}\nright = {called}\ndef {called}(*a):\n"
     spoilt += "    value = right(*a)\n    spoil(a)\n    return value\n"
-    students = [(spoilt, "")] * shares(number) + [(right(number), entry.praise)]
-    for source, words in students:
+    for source in [spoilt] * shares(number) + [right(number)]:
         verdict = judge(entry, sandbox, [("<c>", IMPORTS), ("<d>", source)], called, 30.0)
-        assert words in verdict.text
         assert verdict.right or source == spoilt
+        assert source == spoilt or verdict.text in (entry.praise, MEASURED)

@@ -55,6 +55,29 @@ def test_answer_says_its_values_and_no_trap_hits_one(question: Question) -> None
             assert tex(value) in item.answer, f"seed {seed}: {name} is not in the answer"
 
 
+COMPARED = {
+    "Two queries, three pairs": ["first second", "second hidden"],
+    "Two scores of one row": ["first second", "first difference", "second difference"],
+    "Two heads, one output": ["output off", "output turned"],
+    "A layer that says AND": ["first second"],
+    "A loss and its parts": ["divergence other", "loss divergence"],
+    "Two steps of AdamW": ["first penalty"],
+    "Four words, three rules": ["kept by min-p"],
+    "Two blocks of a row": ["first second", "first total"],
+    "Runs that are related": ["grows worth"],
+}
+
+
+@pytest.mark.parametrize("title", COMPARED)
+def test_two_values_that_are_compared_differ(title: str) -> None:
+    """Who mixes them up would be right by accident."""
+    question = next(question for question in QUESTIONS if question.title == title)
+    for pair in COMPARED[title]:
+        one, other = re.fullmatch(r"(\w+) (.+)", pair).groups()
+        for seed, item in enumerate(items(question) + [question.item(s) for s in range(50, 200)]):
+            assert not same(item.values[one], item.values[other]), f"seed {seed}: {pair}"
+
+
 @each
 def test_draws_differ_and_repeat(question: Question) -> None:
     assert len({item.statement for item in items(question)}) >= 38

@@ -1,11 +1,13 @@
 """Plans for lectures: each chapter has one, its routes fill the hour, what is wrong is named."""
 
 import copy
+import re
 import tomllib
 from importlib.resources import files
 
 import pytest
 
+from tformer.book import find_root
 from tformer.book.site.teach import MINUTES, chapter_of, lost, markdown, plan, questions, read
 from tformer.chapters import numbers
 
@@ -85,3 +87,13 @@ def test_a_place_that_a_route_names_and_the_page_lacks_is_told() -> None:
 )
 def test_a_plan_belongs_to_the_main_page_of_its_chapter(page: str, chapter: int | None) -> None:
     assert chapter_of(page) == chapter
+
+
+def test_every_plan_is_shown_on_the_page_for_instructors() -> None:
+    page = (find_root() / "chapters" / "teach.md").read_text(encoding="utf-8")
+    shown = [int(number) for number in re.findall(r"^:::\{teach\} (\d+)$", page, re.MULTILINE)]
+    folder = files("tformer.chapters")
+    there = [n for n in numbers() if (folder / f"ch{n:02d}" / "teach.toml").is_file()]
+    assert shown == there == numbers()
+    heads = re.findall(r"^## Chapter (\d+): ", page, re.MULTILINE)
+    assert list(map(int, heads)) == there[1:]

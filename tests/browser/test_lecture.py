@@ -1,6 +1,7 @@
 """Lecture mode: figures stay alive, notes and paper follow; that slides fit is among the faults."""
 
 import io
+import re
 from itertools import accumulate
 
 from playwright.sync_api import Page, expect
@@ -120,3 +121,16 @@ def test_all_slides_are_printed_on_sheets_of_16_to_9(visit: Visit) -> None:
     page.evaluate("dispatchEvent(new Event('afterprint'))")
     assert page.locator(".tf-sheets").count() == 0
     assert where(page)[0] == 1
+
+
+def test_slides_show_neither_imports_nor_asserts(visit: Visit) -> None:
+    page = lecture(visit("chapters/14_training.html", viewport=SCREEN))
+    source = page.locator("article .cell_input pre").all_inner_texts()
+    assert any(re.search(r"^assert\b", text, re.MULTILINE) for text in source)
+    shown: list[str] = []
+    for _ in range(where(page)[1]):
+        shown += page.locator(".tf-stage .cell_input pre").all_inner_texts()
+        page.keyboard.press("ArrowRight")
+    assert len(shown) > 3
+    assert not [text for text in shown if re.search(r"^(import|from|assert)\b", text, re.MULTILINE)]
+    assert all(text.strip() for text in shown)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import csv
 import os
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -18,7 +18,7 @@ from nbgrader.api import Assignment, Gradebook, MissingEntry, Student
 from nbgrader.coursedir import CourseDirectory
 from nbgrader.plugins import ExportPlugin
 
-from tformer.course.intake import refused
+from tformer.course.intake import lecturers, refused
 from tformer.course.submission import unread
 
 MARKED = "marked"
@@ -42,12 +42,14 @@ class Row:
         return max(0.0, self.submission.score - (self.submission.late_submission_penalty or 0.0))
 
 
-def status(course: CourseDirectory, assignment: str, student: str) -> str:
-    """Say what became of a submission."""
+def status(
+    course: CourseDirectory, assignment: str, student: str, ours: Collection[tuple[int, int]]
+) -> str:
+    """Say what became of a submission; `ours` are the lecturer's files (`intake.lecturers`)."""
     given = Path(course.format_path(course.submitted_directory, student, assignment))
     graded = Path(course.format_path(course.autograded_directory, student, assignment))
     path, there = graded / f"{assignment}.ipynb", os.path.lexists(given)
-    if there and (why := refused(given)):
+    if there and (why := refused(given, ours)):
         return f"refused: {why}"
     if not path.is_file():
         return "not marked" if there else "not handed in"
@@ -69,6 +71,7 @@ class Marks(ExportPlugin):
     def rows(self, gradebook: Gradebook) -> Iterator[Row]:
         """Yield a row for each assignment and each student who is known or has handed in."""
         course = self.parent.coursedir
+        ours = lecturers(course)
         known = {student.id: student for student in gradebook.students}
         place = Path(course.format_path(course.submitted_directory, ".", "."))
         here = {folder.name for folder in place.iterdir()} if place.is_dir() else set()
@@ -83,7 +86,7 @@ class Marks(ExportPlugin):
                     submission = gradebook.find_submission(assignment.name, student)
                 except MissingEntry:
                     submission = None
-                word = status(course, assignment.name, student)
+                word = status(course, assignment.name, student, ours)
                 word = "not marked" if word == MARKED and not submission else word
                 yield Row(assignment, student, known.get(student), word, submission)
 
@@ -145,7 +148,8 @@ class Canvas(Marks):
             name = (
                 f"{about.last_name}, {about.first_name}" if about and about.last_name else student
             )
-            lines.append([name, "", "", student, "", *(row.score for row in mine)])
+            number = (about and about.lms_user_id) or ""
+            lines.append([name, number, "", student, "", *(row.score for row in mine)])
         return lines
 
 

@@ -13,11 +13,15 @@ from nbformat import NotebookNode
 from tformer.book import find_root
 from tformer.course import confinement, intake
 from tformer.course.judged import judged
-from tformer.course.submission import NOTE, read
+from tformer.course.submission import NOTE, read, unread
+
+
+class NotMarked(Exception):  # noqa: N818  (nobody's error)
+    """There is nothing that can be marked; the message says why."""
 
 
 def results(released: NotebookNode, name: str, folder: Path) -> dict[str, Any]:
-    """Return what stands in ``results.json``: a test for each check, or why nothing was marked.
+    """Return what stands in ``results.json``: a test for each check.
 
     Parameters
     ----------
@@ -27,12 +31,19 @@ def results(released: NotebookNode, name: str, folder: Path) -> dict[str, Any]:
         Its name.
     folder : Path
         What one student handed in.
+
+    Raises
+    ------
+    NotMarked
+        It was refused, or nothing of it could be read.
     """
     if why := intake.refused(folder):
-        return {"score": 0, "output": f"Refused: {why}. It was not marked."}
+        raise NotMarked(f"Refused: {why}.")
     [path] = intake.notebooks(folder, sorted(map(str, folder.glob("*.ipynb"))), name)
     notebook = read(Path(path), released)
     first = notebook.cells[0]
+    if unread(notebook):
+        raise NotMarked(first.source)
     tests = []
     for cell, verdict in judged(notebook):
         about = cell.metadata.nbgrader
@@ -49,12 +60,20 @@ def results(released: NotebookNode, name: str, folder: Path) -> dict[str, Any]:
 
 
 def main(arguments: list[str]) -> None:
-    """Write the results, or end with a sentence where students' code cannot be confined."""
+    """Write the results, or end with a sentence where nothing can be marked.
+
+    Gradescope asks for a score in what it reads, and 0 is one. So where there is none no file is
+    written: the mark stays empty there, and its lecturer finds the sentence beside it.
+    """
     if lacking := confinement.missing():
         sys.exit(lacking)
     name, folder, to = arguments
     released = nbformat.read(find_root() / "exercises" / f"{name}.ipynb", as_version=4)
-    text = json.dumps(results(released, name, Path(folder)), indent=1)
+    try:
+        text = json.dumps(results(released, name, Path(folder)), indent=1)
+    except NotMarked as why:
+        Path(to).unlink(missing_ok=True)
+        sys.exit(f"Not marked. {why}")
     Path(to).write_text(text, encoding="utf-8")
 
 

@@ -61,13 +61,14 @@ class Submission(NotebookExporter):
 
 def take_in(converter: Autograde) -> None:
     """Before anything is opened: leave out who is refused, and find one notebook of each other."""
-    course = converter.coursedir
+    course, ours = converter.coursedir, intake.lecturers(converter.coursedir)
     for place in glob.glob(converter._format_source(course.assignment_id, course.student_id)):
         folder = Path(place)
-        if why := intake.refused(folder):
+        if why := intake.refused(folder, ours):
             converter.log.error("Refused: %s. %s. It was not marked.", folder.parent.name, why)
             converter.assignments.pop(place, None)
             continue
+        intake.own(folder)
         if note := intake.stamp(folder):
             converter.log.warning("%s: %s.", folder.parent.name, note)
         found = converter.assignments.get(place, [])
@@ -77,9 +78,9 @@ def take_in(converter: Autograde) -> None:
 class Judge(NbGraderPreprocessor):
     """Takes the place of nbgrader's Execute: the checks are made from outside."""
 
-    seconds = Float(CALL_SECONDS, help="Time limit of one call of an answer.").tag(config=True)
-    cell_seconds = Float(CELL_SECONDS, help="Time limit of an answer's cells.").tag(config=True)
-    notebook_seconds = Float(NOTEBOOK_SECONDS, help="Time limit of a notebook.").tag(config=True)
+    seconds = Float(CALL_SECONDS, help="Seconds of computing: a call.").tag(config=True)
+    cell_seconds = Float(CELL_SECONDS, help="The same: the cells of an answer.").tag(config=True)
+    notebook_seconds = Float(NOTEBOOK_SECONDS, help="The same: a notebook.").tag(config=True)
     memory = Int(MEMORY, help="Bytes that an answer may use.").tag(config=True)
     readable = List(Unicode(), help="Folders that answers may read.").tag(config=True)
 

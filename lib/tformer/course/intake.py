@@ -7,25 +7,37 @@ nothing of it is collected, marked or returned.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
 import stat
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import Any
 
+from nbgrader.coursedir import CourseDirectory
 from nbgrader.exchange.default import ExchangeCollect
 from nbgrader.utils import parse_utc
 
+from tformer.course import archive
+from tformer.course.bounded import Tell, bounded
+
 STAMP = "timestamp.txt"
 LONGEST_STAMP = 100  # bytes
+SECONDS = 20.0  # to read an archive
 EXCHANGED = (STAMP, "submission_secret.txt")  # nbgrader's own, beside a notebook
 
 
-def refused(folder: Path) -> str:
-    """Say why nothing of a folder is read; "" if it holds plain files and folders alone."""
+def refused(folder: Path, ours: Collection[tuple[int, int]] = ()) -> str:
+    """Say why nothing of a folder is read; "" if it holds plain files and folders alone.
+
+    Who makes a hard link to the file of another student must not have that one refused. So a file
+    that stands elsewhere too is refused only if another user has made it, or it is one of `ours`;
+    any other is copied (`own`).
+    """
     for path in _all(folder):
         try:
             about = path.lstat()
@@ -36,8 +48,31 @@ def refused(folder: Path) -> str:
         if not stat.S_ISDIR(about.st_mode) and not stat.S_ISREG(about.st_mode):
             return f"{path.name!r} is no plain file"
         if stat.S_ISREG(about.st_mode) and about.st_nlink > 1:
-            return f"{path.name!r} is a hard link to a file that stands elsewhere too"
+            foreign = about.st_uid != folder.lstat().st_uid
+            if foreign or (about.st_dev, about.st_ino) in ours:
+                return f"{path.name!r} is a hard link to a file of somebody else"
     return ""
+
+
+def lecturers(course: CourseDirectory) -> frozenset[tuple[int, int]]:
+    """Return the device and number of each file of a course that no student sent."""
+    root, sent = Path(course.root), Path(course.root, course.submitted_directory)
+    numbers = set()
+    for above, folders, files in os.walk(root):
+        here = Path(above)
+        folders[:] = [name for name in folders if here / name != sent and name != "inbound"]
+        for name in files:
+            about = (here / name).lstat()
+            numbers.add((about.st_dev, about.st_ino))
+    return frozenset(numbers)
+
+
+def own(folder: Path) -> None:
+    """Make each file of a folder one of its own, where it was a hard link."""
+    for path in _all(folder):
+        if path.is_file() and not path.is_symlink() and path.stat().st_nlink > 1:
+            with tempfile.TemporaryDirectory(dir=folder) as place:
+                os.replace(shutil.copy2(path, Path(place, "copy")), path)
 
 
 def _all(folder: Path) -> Iterator[Path]:
@@ -49,14 +84,35 @@ def _all(folder: Path) -> Iterator[Path]:
 def notebooks(folder: Path, names: list[str], assignment: str) -> list[str]:
     """Return the one notebook to mark, by the name that was handed out; it need not exist.
 
-    One by another name is copied to that name, if none has it.
+    One by another name is copied to that name, if none has it; so is one that lies in a folder of
+    its own, or in a zip archive.
     """
     named = folder / f"{assignment}.ipynb"
-    paths = [path for path in map(Path, names) if path.is_file()]
-    if named not in paths and paths and not named.exists():
-        found = max(paths, key=lambda path: (assignment in path.stem, path.stat().st_mtime))
-        shutil.copyfile(found, named)
+    if not os.path.lexists(named):
+        paths = [path for path in map(Path, names) if path.is_file()] or _within(folder, ".ipynb")
+        if paths:
+            shutil.copyfile(max(paths, key=lambda p: _fits(p, assignment, p.stat())), named)
+        for path in _within(folder, ".zip") if not paths else ():
+            bounded(partial(_unpack, path, named), SECONDS)
     return [str(named)]
+
+
+def _fits(path: Path, assignment: str, about: os.stat_result) -> tuple[bool, float]:
+    return assignment in path.stem, about.st_mtime
+
+
+def _within(folder: Path, suffix: str) -> list[Path]:
+    """Return the files of a folder and those below that have this suffix."""
+    found = [path for path in _all(folder) if path.suffix.lower() == suffix and path.is_file()]
+    return sorted(path for path in found if archive.plain(str(path.relative_to(folder))))
+
+
+def _unpack(path: Path, named: Path, tell: Tell) -> None:
+    """Write the notebook that an archive holds, that of the same name if there are several."""
+    with contextlib.suppress(archive.ArchiveError):
+        for name, data in archive.members(path, lambda name: name.suffix.lower() == ".ipynb"):
+            if data is not None and (name.name == named.name or not named.exists()):
+                named.write_bytes(data)
 
 
 def stamp(folder: Path) -> str:
@@ -86,9 +142,9 @@ class Collect(ExchangeCollect):
     def init_src(self) -> None:
         """Find what has come in."""
         super().init_src()
-        kept = []
+        kept, ours = [], lecturers(self.coursedir)
         for record in self.src_records:
-            why = record["why"] or refused(Path(self.inbound_path, record["filename"]))
+            why = record["why"] or refused(Path(self.inbound_path, record["filename"]), ours)
             if why:
                 self._refuse(record["username"], why)
             else:

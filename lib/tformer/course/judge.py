@@ -5,6 +5,7 @@ The function runs in the sandbox; the tests, the right answers and the verdict s
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,6 +23,21 @@ class Verdict:
     right: bool
     text: str
     unnamed: bool = False
+
+
+class Timed(Answer):
+    """An answer whose time is that of its own process, however busy the machine is."""
+
+    function: Child
+
+    @property
+    def end(self) -> float:
+        """When its time for all calls is up, if it computes from now on."""
+        return time.monotonic() + self._until - self.function.used()
+
+    @end.setter
+    def end(self, moment: float) -> None:
+        self._until = self.function.used() + moment - time.monotonic()
 
 
 def judge(
@@ -44,7 +60,7 @@ def judge(
     name : str
         The name of the function.
     seconds : float
-        Time limit of one call.
+        Seconds of processor time for one call.
     """
     told: dict[str, Any] = {}
 
@@ -55,14 +71,20 @@ def judge(
         with sandbox.child(cells, name) as child:
             if complaint := _unfit(child, name):
                 return Verdict(False, complaint, child.missing)
-            examine(entry, Answer(child, seconds, report=note, call=child.call), note)
+            examine(entry, Timed(child, seconds, report=note, call=child.call), note)
     except Gone as gone:
-        limit = f"The cells were still running after {sandbox.cell_seconds:g} seconds"
+        limit = f"The cells were still running after {sandbox.cell_seconds:g} seconds of computing"
         how = f"Python ended ({gone}) while the cells were running" if str(gone) else limit
         return Verdict(False, f"{how}, before {name} could be called.")
     if "praise" in told:
-        return Verdict(True, told["praise"])
+        return Verdict(True, MEASURED if child.measured else told["praise"])
     return Verdict(False, with_name(told["complaint"], child), child.unnamed)
+
+
+MEASURED = (
+    "The numbers are right. That it is not wasteful was measured within the answer's own process, "
+    "which could hide it, so this is not vouched for."
+)
 
 
 def _unfit(child: Child, name: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 
 from nbformat import NotebookNode
@@ -33,7 +34,7 @@ def judged(
     notebook : NotebookNode
         What was handed in, mended.
     limit : float
-        Seconds for all of it. Checks that are not reached in time earn nothing.
+        Seconds of processor time for all of it. Checks that are not reached earn nothing.
     memory, cell_seconds, readable, seconds
         See `Sandbox` and `judge`.
 
@@ -44,11 +45,15 @@ def judged(
     """
 
     def work(tell: Tell) -> None:
+        begin = time.process_time()
         try:
             with Sandbox(memory, cell_seconds, readable or ()) as sandbox:
                 for place, (_, found) in enumerate(verdicts(notebook, sandbox, seconds)):
                     text = found.text.encode("utf-8", "replace").decode()
                     tell(**{str(place): [found.right, text]})
+                    if sandbox.used + time.process_time() - begin > limit:
+                        tell(overdue=True)
+                        break
         except NoSandbox as lacking:
             tell(lacking=str(lacking))
 

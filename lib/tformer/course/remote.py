@@ -23,8 +23,16 @@ from typing import Any, NoReturn
 import numpy as np
 
 from tformer.course import confinement, sandbox
-from tformer.course.values import KINDS, decode, decode_error, encode, encode_error
-from tformer.exercises.answer import CHECK_SECONDS, arrays
+from tformer.course.values import (
+    KINDS,
+    containers,
+    decode,
+    decode_error,
+    encode,
+    encode_error,
+    refill,
+)
+from tformer.exercises.answer import CHECK_SECONDS, Wrong, arrays
 from tformer.exercises.guard import Outcome
 from tformer.exercises.process import SIGNALS
 
@@ -34,6 +42,7 @@ MEMORY = 2 << 30
 LONGEST = 16 << 20  # bytes of a reply
 HANDED = 4096  # numbers that an answer may hand at once to a function that it was given
 THREADS, LOOK = 64, 0.1  # threads at once, and seconds between two looks at how many there are
+PATIENCE = 6  # how many times its limit an answer may take by the clock on the wall
 
 
 class Gone(Exception):  # noqa: N818  (an end, not an error)
@@ -63,7 +72,7 @@ class Sandbox:
     memory : int
         Bytes that an answer may use.
     cell_seconds : float
-        Time limit of the cells that an answer needs, together.
+        Seconds of processor time for the cells that an answer needs, together.
     readable : iterable of Path
         What students' code may read beside Python, its packages and our library.
     """
@@ -77,6 +86,7 @@ class Sandbox:
         self.memory = memory
         self.cell_seconds = cell_seconds
         self.readable = list(readable)
+        self.used = 0.0  # seconds of processor time of the children that have ended
         self._program: subprocess.Popen[bytes] | None = None
 
     def __enter__(self) -> Sandbox:
@@ -104,11 +114,12 @@ class Sandbox:
         os.close(told)
         child = Child(ask, hear, int(self._said()), self._ending)
         try:
-            end = time.monotonic() + self.cell_seconds
             with _what_anybody_may_send():
-                child.meet(child.exchange({"cells": cells, "function": name}, end))
+                child.allow(self.cell_seconds)
+                child.meet(child.exchange({"cells": cells, "function": name}))
             yield child
         finally:
+            self.used += child.used()
             child.end()
 
     def _start(self) -> None:
@@ -166,14 +177,28 @@ class Child:
     def __init__(self, ask: int, hear: int, process: int, ending: Callable[[], str]) -> None:
         self._ask, self._hear, self._ending = ask, hear, ending
         self._tasks = f"/proc/{process}/task"
+        self._clock, self._used = (~process << 3) | 2, 0.0  # that of another process
         os.set_blocking(ask, False)
         self._rest = b""
         self._ended: str | None = None
         self._lent: list[Any] = []
         self._given: list[np.ndarray] = []
+        self._complaints: set[str] = set()
+        self.measured: set[str] = set()
         self.missing = self.unnamed = False
         self.failed: Exception | None = None
         self.kind = ""
+
+    def used(self) -> float:
+        """Return the seconds of processor time that it has used until now, or until its end."""
+        with contextlib.suppress(OSError):  # it has ended
+            self._used = time.clock_gettime(self._clock)
+        return self._used
+
+    def allow(self, seconds: float) -> None:
+        """Give it seconds of processor time; other work of a machine may slow it down."""
+        self._end = self.used() + seconds
+        self._wall = time.monotonic() + PATIENCE * seconds
 
     def meet(self, told: dict[str, Any]) -> None:
         """Take in what the child says of the function."""
@@ -187,19 +212,23 @@ class Child:
 
     def call(self, thunk: Callable[[], Outcome], seconds: float, measure: str = "") -> Outcome:
         """Make one guarded call, as `guard.in_place` does; `thunk` calls this object."""
-        self._end, self._measure = time.monotonic() + seconds, measure
-        return thunk()
+        self.allow(seconds)
+        self._measure, begin = measure, self.used()
+        outcome = thunk()
+        vars(outcome)["seconds"] = max(self.used() - begin, 1e-9)  # of computing, all its own
+        return outcome
 
     def __call__(self, *arguments: Any) -> Outcome:
-        self._lent, self._given = [], []
+        self._lent, self._given, self._complaints = [], [], set()
+        self.measured |= {self._measure} - {""}
         request = {"arguments": [self._sent(value) for value in arguments]}
         request["raised"] = [kind for kind, way in np.geterr().items() if way == "raise"]
         try:
             with _what_anybody_may_send():
-                told = self.exchange(request | {"measure": self._measure}, self._end)
+                told = self.exchange(request | {"measure": self._measure})
                 while "ask" in told:
-                    told = self.exchange(self._answer(told), self._end)
-                return self._outcome(told)
+                    told = self.exchange(self._answer(told))
+                return self._outcome(told, arguments)
         except Gone as gone:
             return Outcome(timed_out=not str(gone), died=str(gone))
 
@@ -222,11 +251,15 @@ class Child:
         try:
             value = asked(*handed) if asked is thing else asked(thing)
         except Exception as error:
+            self._complaints |= {str(error)} if isinstance(error, Wrong) else set()
             return {"error": encode_error(error), "value": None}
         return {"error": None, "value": self._sent(None if value is thing else value)}
 
-    def _outcome(self, told: dict[str, Any]) -> Outcome:
-        error = decode_error(told["error"]) if told["error"] else None
+    def _outcome(self, told: dict[str, Any], arguments: tuple[Any, ...]) -> Outcome:
+        held = list(containers(arguments))
+        for place, coded in told["refilled"].items():
+            refill(held[int(place)], decode(coded))
+        error = decode_error(told["error"], self._complaints) if told["error"] else None
         self.unnamed |= type(error).__name__ == "NameError"
         for name in told["used"]:
             KINDS[name].used = True  # type: ignore[attr-defined]
@@ -234,7 +267,7 @@ class Child:
         printed = "something" * bool(told["printed"])
         return Outcome(value, error, printed=printed, measured=int(told["measured"]))
 
-    def exchange(self, message: dict[str, Any], end: float) -> dict[str, Any]:
+    def exchange(self, message: dict[str, Any]) -> dict[str, Any]:
         """Send a message, and return the next one that arrives before the time is up.
 
         Raises
@@ -247,18 +280,18 @@ class Child:
         data = json.dumps(message).encode() + b"\n"
         with contextlib.suppress(BrokenPipeError):  # then it has ended, which reading tells
             while data:
-                self._wait(end, writing=True)
+                self._wait(writing=True)
                 data = data[os.write(self._ask, data) :]
-        told = json.loads(self._line(end))
+        told = json.loads(self._line())
         for place, coded in told["changed"].items():
             array = self._given[int(place)]
             array[...] = np.reshape(decode(coded), array.shape)
         return dict(told)
 
-    def _line(self, end: float) -> bytes:
+    def _line(self) -> bytes:
         parts = [self._rest]
         while b"\n" not in parts[-1]:
-            self._wait(end)
+            self._wait()
             parts.append(os.read(self._hear, 1 << 20))
             if not parts[-1]:
                 raise Gone(self.end())
@@ -267,10 +300,10 @@ class Child:
         line, _, self._rest = b"".join(parts).partition(b"\n")
         return line
 
-    def _wait(self, end: float, writing: bool = False) -> None:
+    def _wait(self, writing: bool = False) -> None:
         ways = ([], [self._ask]) if writing else ([self._hear], [])
-        while (left := end - time.monotonic()) > 0:
-            ready = any(select.select(*ways, [], min(left, LOOK)))
+        while self.used() < self._end and time.monotonic() < self._wall:
+            ready = any(select.select(*ways, [], LOOK))
             with contextlib.suppress(FileNotFoundError):  # it has just ended, which reading tells
                 if os.stat(self._tasks).st_nlink - 2 > THREADS:
                     self._stop(f"it started more than {THREADS} threads")

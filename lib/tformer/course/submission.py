@@ -17,12 +17,15 @@ from nbformat import NotebookNode, reads, writes
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
 from tformer.course.bounded import bounded
+from tformer.course.notebook import CHECK
 
-LARGEST = 20 << 20  # bytes
+LARGEST = 200 << 20  # bytes, pictures among its outputs
 CELLS, TEXT = 1000, 1 << 20  # cells, and characters in all of them
 SECONDS = 20.0  # to read a file
 NOTE = "about-this-submission"
 INSTEAD = "Nothing could be read from it; below stands the notebook as it was handed out."
+FOUND = "Its cells had lost their names; they were found by what they define and check."
+ASKS = ("#", "check(", "hint(")
 ID = re.compile(r"(check|solution)-(\d+)-(\d+)")
 
 
@@ -61,8 +64,9 @@ def mend(data: bytes, released: NotebookNode) -> NotebookNode:
     except ValueError as error:
         return _unread(str(error), released)
     known = {grade_id: cell for cell in released.cells if (grade_id := _id(cell))}
+    named = _named(found, known)
     cells, double = _known(found, known)
-    notes = left_out + double
+    notes = left_out + [FOUND] * named + double
     ours = {_id(cell) for cell in cells} & set(known)
     if not ours:
         others = {m[2] for cell in found if (m := ID.fullmatch(_id(cell)))}
@@ -116,6 +120,31 @@ def _source(cell: dict[str, Any]) -> str:
     lines = source if isinstance(source, list) else [source]
     text = "".join(line for line in lines if isinstance(line, str))
     return text.encode("utf-8", "replace").decode()  # half a character cannot be written again
+
+
+def _named(found: list[dict[str, Any]], known: dict[str, NotebookNode]) -> bool:
+    """Give cells without metadata the names of those that were handed out; say if there were any.
+
+    An answer is the last cell that defines the function; a check is a cell that does nothing else.
+    """
+    there, asked = set(map(_id, found)), {}
+    for cell in known.values():
+        if call := CHECK.search(cell.source):
+            asked[call[1].replace(".", "-")] = call
+    before = len(there)
+    for cell in reversed(found):
+        if cell.get("cell_type") != "code" or _id(cell):
+            continue
+        source = cell["source"]
+        asks = all(not line.strip() or line.startswith(ASKS) for line in source.splitlines())
+        for owner, call in asked.items():
+            defines = rf"^(async +def|def|class) +{call[2]}\b|^{call[2]} *="
+            calls = asks and f'check("{call[1]}"' in source
+            for kind, fits in ("solution", re.search(defines, source, re.M)), ("check", calls):
+                if fits and (grade_id := f"{kind}-{owner}") not in there and not _id(cell):
+                    cell["metadata"] = {"nbgrader": {"grade_id": grade_id}}
+                    there.add(grade_id)
+    return len(there) > before
 
 
 def _known(

@@ -12,7 +12,7 @@ from __future__ import annotations
 import base64
 import builtins
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from typing import Any
 
 import numpy as np
@@ -131,6 +131,29 @@ def _array(dtype: str, shape: list[int], data: str, kind: str) -> np.ndarray:
     return array.view(KINDS[kind]) if kind else array
 
 
+def containers(value: Any) -> Iterator[Any]:
+    """Yield the lists, dicts and sets that a value is or holds, in their order."""
+    if isinstance(value, list | dict | set):
+        yield value
+    if isinstance(value, list | tuple | dict):
+        for part in value.values() if isinstance(value, dict) else value:
+            yield from containers(part)
+
+
+def refill(container: Any, value: Any) -> None:
+    """Make a list, dict or set hold what another of its type holds.
+
+    Raises
+    ------
+    ValueError
+        The other is of another type.
+    """
+    if type(value) is not type(container):
+        raise ValueError(f"no {_name(type(container))}")
+    container.clear()
+    container.extend(value) if isinstance(container, list) else container.update(value)
+
+
 def encode_error(error: BaseException, at: str = "") -> dict[str, str]:
     """Return the name and the words of an error, and the line of an answer that raised it."""
     try:
@@ -144,12 +167,18 @@ def encode_error(error: BaseException, at: str = "") -> dict[str, str]:
 _JUDGED = (Wrong, NotImplementedError, FloatingPointError, np.exceptions.AxisError)
 
 
-def decode_error(told: Any) -> Exception:
-    """Return an error of that name, which says these words and holds the line as `at`."""
+def decode_error(told: Any, complaints: Collection[str] = ()) -> Exception:
+    """Return an error of that name, which says these words and holds the line as `at`.
+
+    What our own functions complained of is one of the `complaints`. Where a student raises the
+    class of such a complaint, its words are theirs: they are put in quotation marks.
+    """
     name, text, at = str(told["name"])[:80], str(told["text"])[:2000], str(told["at"])[:200]
     base = next((kind for kind in _JUDGED if kind.__name__ == told["as"]), Exception)
     if base is Wrong:
-        return Wrong(text)
+        if text in complaints:
+            return Wrong(text)
+        base, text = Exception, f"“{text}”"
     kind = type(name, (base,), {"__str__": lambda self: text, "at": at})
     return BaseException.__new__(kind)
 

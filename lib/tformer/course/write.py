@@ -39,6 +39,7 @@ c.Autograde.autograde_preprocessors = [
     "nbgrader.preprocessors.CheckCellMetadata",
 ]
 c.ExchangeFactory.collect = "tformer.course.grading.Collect"
+# Seconds are those that an answer computes, as long as it gets a sixth of a processor.
 c.Judge.seconds = 5.0  # one call of an answer; all calls of a check together get four times that
 c.Judge.cell_seconds = 20.0  # the cells that an answer needs
 c.Judge.notebook_seconds = 120.0  # all of a notebook
@@ -125,14 +126,19 @@ def assignment(root: Path, path: Path) -> NotebookNode:
     return notebook
 
 
+def find_tools() -> None:
+    """Let nbgrader find the tool of its database, which it calls by name."""
+    tools = os.path.dirname(sys.executable)
+    os.environ["PATH"] = os.pathsep.join([tools, os.environ.get("PATH", "")])
+
+
 def _release(course: Path, names: list[str]) -> None:
     """Have nbgrader make what is handed out, and enter the assignments in its gradebook."""
     from nbgrader.apps import NbGraderAPI
     from nbgrader.coursedir import CourseDirectory
     from traitlets.config.loader import PyFileConfigLoader
 
-    tools = os.path.dirname(sys.executable)  # nbgrader calls the tool of its database by name
-    os.environ["PATH"] = os.pathsep.join([tools, os.environ.get("PATH", "")])
+    find_tools()
     config = PyFileConfigLoader(SETTINGS, str(course)).load_config()
     api = NbGraderAPI(CourseDirectory(config=config), config=config)
     for name in names:

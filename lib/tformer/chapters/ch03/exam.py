@@ -62,6 +62,7 @@ the values, so that nothing looks amiss.
         traps={
             "masked after the softmax": ("hidden", late),
             "the mask forgotten": ("hidden", y[1]),
+            "one query for the other": ("second", y[0]),
             "products of logarithms added up by their arguments": (
                 "second",
                 (a + b) @ v / (a + b).sum(),

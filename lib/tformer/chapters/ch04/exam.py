@@ -62,6 +62,10 @@ $e^{{c (q \cdot k - q \cdot k')}}$.""",
             "scores of one query taken as independent": ("difference", variances.sum()),
             "covariance counted once": ("difference", variances.sum() - covariance),
             "the variance is always d": ("first", float(d)),
+            "one score for the other": ("second", variances[0]),
+            "the difference as the first score": ("difference", variances[0]),
+            "the difference as the second score": ("difference", variances[1]),
+            "the covariance alone": ("difference", covariance),
         },
     )
 

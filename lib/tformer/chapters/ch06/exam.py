@@ -67,6 +67,7 @@ the other says. In a second layer queries, keys and values are made of the sum: 
         values={"output": output, "off": off, "turned": turned},
         traps={
             "half of a layer with half of its heads": ("off", output / 2),
+            "the second head says nothing at all": ("off", output),
             "the order does not matter": ("turned", output),
             "every head through the first block": ("output", y.sum(axis=0) @ w_o[0]),
         },

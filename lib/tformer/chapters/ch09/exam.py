@@ -76,6 +76,7 @@ and that is 0.""",
             ),
             "both units answer": ("second", float(w_out @ np.abs(np.array(two) @ w_in - 1))),
             "c is not taken off": ("loose", float(w_out.sum())),
+            "one vector for the other": ("second", layer(one, 1)),
         },
     )
 

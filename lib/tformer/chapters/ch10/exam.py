@@ -38,7 +38,8 @@ norm.
 **(b)** The logits are the last vector times ${tex(NOTES.unembedding)}$. Give them.
 
 **(c)** Somebody says: "the model names the first word because attention has found the noun". Which
-other sums would have given another word? What does this say about the sentence?""",
+other sums of two different numbers would have given another word? So what does the answer tell
+about the sentence that was read?""",
         answer=rf"""
 **(a)** ${tex(first)}$, ${tex(added)}$, ${tex(last)}$.
 
@@ -83,8 +84,9 @@ hidden units, {n} words, and a tied table.
 
 **(b)** How many parameters has the model?
 
-**(c)** It reads {words} words. How many operations does *one* word take for scores and mixture in
-all blocks? How many does it take in all matrix products together?""",
+**(c)** It reads {words} words. A multiplication and an addition are two operations; every word's
+scores are computed with all {words} words. How many operations does *one* word take for scores and
+mixture in all blocks? How many does it take in all matrix products together, with the logits?""",
         answer=rf"""
 **(a)** ${tex(block)}$: queries and outputs for {heads} heads, keys and values for one group,
 three matrices in the layer.

@@ -57,9 +57,9 @@ one of them can be merged.""",
 @question("A loss and its parts", minutes=8)
 def parts_of_a_loss(rng: Rng) -> Item:
     """Cross-entropy, entropy and divergence in bits, for shares that are powers of two."""
-    powers = np.array([1, 2, 3, 3])
+    powers = [[1, 2, 3, 4, 4], [2, 2, 2, 3, 3]]
     true, told = draw(
-        lambda: (rng.permutation(powers), rng.permutation(powers)),
+        lambda: tuple(rng.permutation(powers[int(i)]) for i in rng.integers(0, 2, 2)),
         lambda found: bool((found[0] != found[1]).any()),
     )
     r, p = 0.5**true, 0.5**told
@@ -67,7 +67,7 @@ def parts_of_a_loss(rng: Rng) -> Item:
     other = float(p @ (true - told))
     return Item(
         statement=rf"""
-Four words come with the probabilities $r = {tex(r)}$; a model gives them $p = {tex(p)}$. Count in
+Five words come with the probabilities $r = {tex(r)}$; a model gives them $p = {tex(p)}$. Count in
 bits, with logarithms to base 2.
 
 **(a)** Give the mean loss of the model.
@@ -98,6 +98,7 @@ mean is taken over what comes.""",
         traps={
             "the mean by the model": ("loss", float(p @ told)),
             "the entropy forgotten": ("divergence", loss),
+            "one divergence for the other": ("divergence", other),
         },
     )
 

@@ -78,6 +78,7 @@ changes a sign at most.""",
         traps={
             "the decay forgotten": ("first", float(x - sign)),
             "a decay that grows": ("first", float(x - sign + decay * x)),
+            "decay inside is decay outside": ("penalty", float(first)),
             "the last gradient in place of the mean": ("move", g2 / size),
             "the decay of the first parameter": (
                 "second",

@@ -61,6 +61,7 @@ before, so the share is reached no earlier; and each word comes nearer to the li
         values={"kept": 3, "by min-p": by_min_p, "together": (a + b) / 100},
         traps={
             "the word that reaches the share dropped": ("kept", 2),
+            "one rule for the other": ("by min-p", 3),
             "compared with m itself": ("by min-p", int((parts / 100 >= m).sum())),
             "the word that reaches the share counted": ("together", (a + b + c) / 100),
         },

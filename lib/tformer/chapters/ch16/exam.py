@@ -107,6 +107,8 @@ are.""",
         traps={
             "the factor upside down": ("factor", 1 / factor),
             "not corrected": ("total", wrong),
+            "one block for the other": ("second", sums[0]),
+            "the first block alone": ("total", sums[0]),
         },
     )
 

@@ -202,6 +202,7 @@ came out well stay, so the rest no longer scatter about the law. Tokens are chos
         traps={
             "independent": ("grows", 1.0),
             "all count": ("worth", float(m)),
+            "the factor itself": ("worth", float(grows)),
             "the variance and not its root": ("wider", 4),
         },
     )
