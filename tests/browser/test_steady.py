@@ -55,7 +55,7 @@ def shifts(page: Page, address: str) -> list[list]:
     return page.evaluate(TOLD)
 
 
-@pytest.mark.parametrize(("number", "name"), enumerate(MAIN))
+@pytest.mark.parametrize(("number", "name"), [*enumerate(MAIN)])
 def test_a_page_stands_still(stage: Callable, server: str, number: int, name: str) -> None:
     width, height = WIDE[number % len(WIDE)]
     for size in ({"width": width, "height": height}, PHONE):
@@ -65,6 +65,27 @@ def test_a_page_stands_still(stage: Callable, server: str, number: int, name: st
         moved = sum(shift[0] for shift in met)
         assert moved <= STEADY, f"{size}: {moved:.3f} {sorted(met)[-3:]}"
         troubles.clear()
+
+
+@pytest.mark.parametrize("width", [768, 390])
+@pytest.mark.parametrize(
+    ("name", "place"), [("15_generation", ".tf-teller"), ("17_heads", ".tf-cutting")]
+)
+def test_a_figure_is_as_high_before_its_file_has_come(
+    visit: Visit, server: str, name: str, place: str, width: int
+) -> None:
+    page = visit("404.html", viewport={"width": width, "height": 900})
+    held: list[Route] = []
+    page.route("**/*.held.js", lambda route: held.append(route))
+    page.goto(f"{server}/chapters/{name}.html")
+    figure = page.locator(place)
+    figure.evaluate("(e) => e.scrollIntoView({ block: 'center', behavior: 'instant' })")
+    height = "(e) => e.getBoundingClientRect().height"
+    page.wait_for_timeout(300)
+    before = figure.evaluate(height)
+    held.pop().continue_()
+    page.locator(f"{place}[data-ready]").wait_for()
+    assert figure.evaluate(height) == pytest.approx(before, abs=8)
 
 
 def ink(page: Page, place: str) -> int:
