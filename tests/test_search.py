@@ -19,7 +19,8 @@ PAGE = """<nav><a href="x.html">Chapters</a></nav><article class="bd-article">
 <div class="cell"><div class="cell_input"><pre>import numpy
 <span class="n">ref</span><span class="o">.</span><span class="n">layer_norm</span>(<span class="n"
 >x</span>) <span class="c1"># scaled</span></pre></div><div class="cell_output"><pre><span
- class="n">printed</span></pre></div></div>
+ class="n">printed</span></pre><div class="output highlight-python"><pre><span class="nf">rms_norm</span>(<span
+ class="n">x</span>)</pre></div></div></div>
 <div class="exercise admonition" id="ex-1"><p class="admonition-title">Exercise (easy)</p>
 <p>Write it.</p></div></section><section id="one-row"><h2>2.1 One row</h2><div
  class="exercise admonition" id="ex-2"><p class="admonition-title">Exercise (★ warm-up)</p><p>Use
@@ -54,7 +55,7 @@ def test_the_title_of_an_exercise_is_that_of_its_section(found: dict[str, list[s
 
 
 def test_names_are_found_in_the_code_that_is_shown(found: dict[str, list[str]]) -> None:
-    assert found["a.html#shares"][4] == "ref layer_norm"
+    assert found["a.html#shares"][4] == "ref layer_norm rms_norm"
 
 
 def test_a_term_has_its_definition_and_so_has_a_second_word_for_it(

@@ -20,6 +20,7 @@ BLOCKS = {*HEADINGS, "p", "div", "section", "li", "dt", "dd", "td", "th", "br", 
 # shown the names are kept, as the classes of its colours tell them.
 SKIPPED_TAGS = {"script", "style", "svg", "button", "form", "summary"}
 SKIPPED_CLASSES = {"katex-html", "headerlink", "cell", "eqno", "tf-program"}
+SHOWN = {"cell_input", "highlight-python", "tf-program"}
 NAMED = {"n", "na", "nc", "nf", "nn"}
 # A formula is quoted if it reads in a line; else three dots stand for it.
 STACKED = {"mfrac", "msqrt", "mroot", "msup", "msubsup", "mtable", "munder", "mover", "munderover"}
@@ -72,7 +73,7 @@ class Places(HTMLParser):
         boxed = "admonition-title" in classes and place is not None and place.kind == "box"
         entered.title = tag in HEADINGS or tag == "dt" or boxed
         entered.named = tag == "span" and bool(classes & NAMED)
-        entered.shown = "cell_input" in classes
+        entered.shown = bool(classes & SHOWN)
         entered.skipped = tag in SKIPPED_TAGS or bool(classes & SKIPPED_CLASSES)
         if tag == "math":
             entered.math = []
