@@ -2,6 +2,7 @@
 
 import itertools
 import json
+import re
 from dataclasses import dataclass, field
 from html.parser import HTMLParser
 from pathlib import Path
@@ -21,6 +22,7 @@ BLOCKS = {*HEADINGS, "p", "div", "section", "li", "dt", "dd", "td", "th", "br", 
 SKIPPED_TAGS = {"script", "style", "svg", "button", "form", "summary"}
 SKIPPED_CLASSES = {"katex-html", "headerlink", "cell", "eqno", "tf-program"}
 SHOWN = {"cell_input", "highlight-python", "tf-program"}
+NAME = re.compile(r"[A-Za-z_]\w+")
 NAMED = {"n", "na", "nc", "nf", "nn"}
 # A formula is quoted if it reads in a line; else three dots stand for it.
 STACKED = {"mfrac", "msqrt", "mroot", "msup", "msubsup", "mtable", "munder", "mover", "munderover"}
@@ -72,7 +74,7 @@ class Places(HTMLParser):
         place = self._innermost()
         boxed = "admonition-title" in classes and place is not None and place.kind == "box"
         entered.title = tag in HEADINGS or tag == "dt" or boxed
-        entered.named = tag == "span" and bool(classes & NAMED)
+        entered.named = tag == "pre" or (tag == "span" and bool(classes & NAMED))
         entered.shown = bool(classes & SHOWN)
         entered.skipped = tag in SKIPPED_TAGS or bool(classes & SKIPPED_CLASSES)
         if tag == "math":
@@ -117,7 +119,7 @@ class Places(HTMLParser):
         place = self._innermost()
         if not self._open or any(element.skipped for element in self._open):
             if place and self._open[-1].named and any(element.shown for element in self._open):
-                place.code.append(data)
+                place.code += NAME.findall(data)
             return
         if (math := self._open[-1].math) is None:
             math = next((e.math for e in self._open if e.math is not None), None)
@@ -141,7 +143,7 @@ def entries(root: Path, pages: list[str]) -> list[list[str]]:
         for place in Places((root / page).read_text(encoding="utf-8")).found:
             title, text = (" ".join("".join(part).split()) for part in (place.title, place.text))
             address = page if place.kind == "page" else f"{page}#{place.anchor}"
-            names = " ".join(dict.fromkeys(name for name in place.code if len(name) > 1))
+            names = " ".join(dict.fromkeys(place.code))
             here.append([address, place.kind, title, here[0][2] if here else title, text, names])
         for word, following in itertools.pairwise(here):
             if word[1] == "term" and not word[4]:  # two words for one thing
