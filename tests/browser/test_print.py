@@ -136,8 +136,7 @@ def test_a_half_empty_sheet_is_found(visit: Visit) -> None:
 def test_a_figure_whose_file_has_not_come_is_printed_as_it_rests(visit: Visit) -> None:
     page = visit("chapters/15_generation.html")
     page.locator(".tf-teller").wait_for()
-    text = "".join(printed(page))
-    assert squeezed("let the model write. As drawn, 'the animal") in text or "Asdrawn" in text
+    assert squeezed("let the model write. As drawn,") in "".join(printed(page))
     expect(page.locator(".tf-teller")).to_be_visible()
     assert page.locator(".widget-resting").count() == 0
 
