@@ -79,7 +79,7 @@
 
   // A printer that comes before the file of a figure gets what stands there for a reader without scripts.
   const hosts = [];
-  const waiting = () => hosts.filter(({ model }) => window.widgetHeld?.[model?.get("_anywidget_id")] === "");
+  const waiting = () => hosts.filter(({ el, model }) => (window.widgetHeld ?? {})[model?.get("_anywidget_id")] !== undefined && !el.querySelector("[data-ready]"));
   addEventListener("beforeprint", () => {
     for (const { el } of waiting()) {
       const resting = document.createElement("div");
