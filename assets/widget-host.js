@@ -95,11 +95,11 @@
       resting.remove();
     }
   });
-  /** Let every figure ask for its file, and wait until it is drawn, five seconds at most. */
+  /** Let every figure ask for its file, and wait until it is drawn, ten seconds at most. */
   window.figuresDrawn = async () => {
     const asked = waiting().map(({ el }) => el.firstElementChild).filter(Boolean);
     asked.forEach((root) => root.dispatchEvent(new Event("focusin")));
-    for (let i = 0; i < 100 && !asked.every((root) => root.dataset.ready); i++) await new Promise((go) => setTimeout(go, 50));
+    for (let i = 0; i < 200 && !asked.every((root) => root.dataset.ready); i++) await new Promise((go) => setTimeout(go, 50));
   };
 
   async function show(script, model) {

@@ -134,11 +134,16 @@ def test_a_half_empty_sheet_is_found(visit: Visit) -> None:
 
 
 def test_a_figure_whose_file_has_not_come_is_printed_as_it_rests(visit: Visit) -> None:
-    page = visit("chapters/15_generation.html")
-    page.locator(".tf-teller").wait_for()
-    assert squeezed("let the model write. As drawn,") in "".join(printed(page))
-    expect(page.locator(".tf-teller")).to_be_visible()
-    assert page.locator(".widget-resting").count() == 0
+    page = visit("chapters/15_generation.html", viewport={"width": 1440, "height": 900})
+    figure, resting = page.locator(".tf-teller"), page.locator(".widget-resting")
+    figure.wait_for()
+    page.evaluate("dispatchEvent(new Event('beforeprint'))")
+    expect(resting).to_contain_text("and let the model write. As drawn, ")
+    expect(resting).to_be_visible()
+    expect(figure).to_be_hidden()
+    page.evaluate("dispatchEvent(new Event('afterprint'))")
+    expect(figure).to_be_visible()
+    assert resting.count() == 0
 
 
 def test_the_button_prints_when_every_figure_is_drawn(visit: Visit) -> None:
@@ -146,12 +151,13 @@ def test_the_button_prints_when_every_figure_is_drawn(visit: Visit) -> None:
     page.locator(".tf-teller").wait_for()
     page.evaluate("""window.print = () => {
         const teller = document.querySelector(".tf-teller");
-        window.printed = [teller.dataset.ready, teller.querySelectorAll(".tf-teller-chip").length];
+        const chips = teller.querySelectorAll(".tf-teller-chip").length;
+        window.printed = [teller.querySelector("[role=status]").textContent, chips];
     }""")
     page.locator("[data-print]").click()
     page.wait_for_function("window.printed")
-    ready, chips = page.evaluate("window.printed")
-    assert ready == "true"
+    said, chips = page.evaluate("window.printed")
+    assert re.fullmatch(r"\d+ tokens of 128\.", said)
     assert chips > 10
 
 
