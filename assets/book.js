@@ -83,7 +83,10 @@ function stepBack() {
 
 document.addEventListener("DOMContentLoaded", () => {
   document.querySelectorAll("div.admonition.dropdown").forEach(fold);
-  document.querySelector("[data-print]")?.addEventListener("click", () => window.print());
+  document.querySelector("[data-print]")?.addEventListener("click", async () => {
+    await window.figuresDrawn?.();
+    window.print();
+  });
   document.querySelector("[data-lecture]")?.addEventListener("click", lecture);
   if (/^#(slide-\d+|lecture=.+)$/.test(location.hash)) addEventListener("load", lecture);
   openTarget();

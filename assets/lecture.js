@@ -208,7 +208,7 @@
       this.step = 0;
       this.began = Date.now();
       this.frame = make("div", { class: "tf-frame bd-article", tabindex: "-1", role: "region", "aria-label": "Slide", "aria-live": "polite" });
-      this.head = make("p", { class: "tf-title" });
+      this.head = make("p", { class: "tf-carried" });
       this.where = make("span", { class: "tf-where" });
       this.choice = make("select", { class: "tf-act", title: "all slides, or a route of fifty minutes (r)", "aria-label": "Slides shown", change: () => this.choose(this.choice.selectedIndex) },
         ...this.routes.map(({ name }, i) => make("option", {}, i ? `route ${i}: ${name}` : name)));
@@ -333,7 +333,7 @@
       this.frame.style.visibility = this.head.style.visibility = open ? "hidden" : "";
       if (!open) return void this.frame.focus();
       const starts = ({ part }, i) => (part && part !== this.slides[i - 1]?.part ? { "data-part": `minutes ${part.from} to ${part.until}, ${part.how}` } : {});
-      this.list.replaceChildren(...this.slides.map((slide, i) => make("li", { class: `tf-place tf-place-${slide.level ?? slide.kind}`, ...starts(slide, i) },
+      this.list.replaceChildren(...this.slides.map((slide, i) => make("li", { class: `tf-overview-place tf-overview-place-${slide.level ?? slide.kind}`, ...starts(slide, i) },
         make("button", { type: "button", click: () => this.show(i), ...(i === this.now ? { "aria-current": "true" } : {}) }, `${i + 1}. ${slide.title}`))));
       this.list.querySelector("[aria-current]").focus();
     }
@@ -375,7 +375,7 @@
       this.giveBack();
       const sheets = this.slides.map(() => make("div", { class: "tf-frame bd-article" }));
       const size = make("style", {}, "@page { size: 1280px 720px; margin: 0; @bottom-center { content: none } }");
-      const paper = make("div", { class: "tf-sheets" }, size, ...sheets.map((sheet, i) => make("div", { class: "tf-sheet" }, make("p", { class: "tf-title" }, this.slides[i].head), sheet)));
+      const paper = make("div", { class: "tf-sheets" }, size, ...sheets.map((sheet, i) => make("div", { class: "tf-sheet" }, make("p", { class: "tf-carried" }, this.slides[i].head), sheet)));
       this.root.append(paper);
       sheets.forEach((sheet, i) => fill(sheet, this.slides[i], Infinity, shown(this.slides[i])));
       document.documentElement.classList.add("tf-on-paper");

@@ -1,5 +1,6 @@
 // Looks through the places of the book while a reader types: on the search page each is shown with a
-// line of its text, under the field of another page the first few by name.
+// line of its text, under the field of another page the first few by name. What no text has is looked
+// for among the names in the code that is shown.
 "use strict";
 
 const MOST = 40, FEW = 7, BEFORE = 70, LENGTH = 230;
@@ -10,9 +11,10 @@ const plain = (text) => text.normalize("NFKD").replace(/\p{M}/gu, "").toLowerCas
 const stem = (word) => (word.length > 3 ? word.replace(/(?<=[^s])s$/, "") : word);
 const wordsOf = (query) => [...new Set((plain(query).match(/[\p{L}\p{N}_]+/gu) ?? []).map(stem))];
 const begins = (word) => new RegExp(`(?<![\\p{L}\\p{N}])${word}`, "gu");
+const names = (word) => new RegExp(`(?<![\\p{L}\\p{N}_])${word}`, "u");
 
-const PLACES = globalThis.BOOK.map(([address, kind, title, page, text]) =>
-  ({ address, kind, title, page, text, head: plain(title), body: plain(text) }));
+const PLACES = globalThis.BOOK.map(([address, kind, title, page, text, code]) =>
+  ({ address, kind, title, page, text, head: plain(title), body: plain(text), code: plain(code) }));
 // A word of the glossary, or a box of the text that defines something.
 const defines = ({ kind, title }) => kind === "term" || (kind === "box" && title.startsWith("Definition"));
 
@@ -20,11 +22,17 @@ const defines = ({ kind, title }) => kind === "term" || (kind === "box" && title
 function search(query) {
   const words = wordsOf(query);
   if (!words.length) return [];
+  const said = found(words, false);
+  return said.length && !/_/.test(query) ? said : found(words, true);
+}
+
+function found(words, inCode) {
   const scored = PLACES.map((place) => {
-    let score = WORTH[place.kind], titled = 0;
+    let score = WORTH[place.kind], titled = 0, coded = false;
     for (const word of words) {
       const inTitle = (place.head.match(begins(word)) ?? []).length, inText = (place.body.match(begins(word)) ?? []).length;
-      if (!inTitle && !inText) return null;
+      if (!inTitle && !inText && !(inCode && names(word).test(place.code))) return null;
+      coded ||= !inTitle && !inText;
       titled += inTitle > 0;
       score += (inTitle ? 40 : 0) + Math.min(inText, 10);
     }
@@ -32,7 +40,7 @@ function search(query) {
     if (name[0]?.startsWith(words[0])) score += 30; // of "softm", softmax before log-softmax
     if (name.join() === words.join()) score += 60;
     if (titled === words.length && defines(place)) score += 100;
-    return { ...place, score };
+    return { ...place, score, coded };
   });
   return scored.filter(Boolean).sort((a, b) => b.score - a.score);
 }
@@ -60,20 +68,20 @@ function excerpt(text, query) {
 /** Show what was found, `most` of it, with a line of its text if there is room. */
 function show(query, results, root, most, roomy) {
   if (!query) return results.replaceChildren();
-  const found = search(query), status = document.createElement("p"), list = document.createElement("ul");
+  const places = search(query), status = document.createElement("p"), list = document.createElement("ul");
   list.className = "search";
-  const more = found.length > most ? `, of which the first ${most} are shown` : "";
-  status.textContent = found.length
-    ? `${found.length} ${found.length === 1 ? "place" : "places"} in the book${more}`
-    : `“${query}” did not match anything in the book.`;
-  for (const { address, title, page, text } of found.slice(0, most)) {
+  const more = places.length > most ? `, of which the first ${most} are shown` : "";
+  status.textContent = places.length
+    ? `${places.length} ${places.length === 1 ? "place" : "places"} in the book${more}`
+    : `“${query}” did not match anything in the text of the book, nor a name in its code.`;
+  for (const { address, title, page, text, coded } of places.slice(0, most)) {
     const item = document.createElement("li"), link = document.createElement("a"), where = document.createElement("span");
     link.setAttribute("href", root + address);
     link.textContent = title;
     where.className = "search-page";
-    where.textContent = page === title ? "" : page;
+    where.textContent = [page === title ? "" : page, coded ? "in its code" : ""].filter(Boolean).join(" · ");
     item.append(link, " ", where);
-    if (roomy && text) item.append(excerpt(text, query));
+    if (roomy && text && !coded) item.append(excerpt(text, query));
     list.append(item);
   }
   results.replaceChildren(status, list);

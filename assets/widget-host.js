@@ -77,9 +77,35 @@
 
   const codeOf = (model) => model?.get("_esm") ?? window.widgetCode?.[model?.get("_anywidget_id")];
 
+  // A printer that comes before the file of a figure gets what stands there for a reader without scripts.
+  const hosts = [];
+  const waiting = () => hosts.filter(({ el, model }) => (window.widgetHeld ?? {})[model?.get("_anywidget_id")] !== undefined && !el.querySelector("[data-ready]"));
+  addEventListener("beforeprint", () => {
+    for (const { el } of waiting()) {
+      const resting = document.createElement("div");
+      resting.className = "widget-resting";
+      resting.innerHTML = el.parentElement.querySelector(":scope > noscript")?.textContent ?? "";
+      el.after(resting);
+      el.hidden = true;
+    }
+  });
+  addEventListener("afterprint", () => {
+    for (const resting of document.querySelectorAll(".widget-resting")) {
+      resting.previousElementSibling.hidden = false;
+      resting.remove();
+    }
+  });
+  /** Let every figure ask for its file, and wait until it is drawn, ten seconds at most. */
+  window.figuresDrawn = async () => {
+    const asked = waiting().map(({ el }) => el.firstElementChild).filter(Boolean);
+    asked.forEach((root) => root.dispatchEvent(new Event("focusin")));
+    for (let i = 0; i < 200 && !asked.every((root) => root.dataset.ready); i++) await new Promise((go) => setTimeout(go, 50));
+  };
+
   async function show(script, model) {
     const el = document.createElement("div");
     el.className = "widget-host";
+    hosts.push({ el, model });
     script.after(el);
     try {
       const code = codeOf(model);

@@ -20,6 +20,7 @@ SMALL = """parts:
 - numbered: true
   chapters: [{file: chapters/01_a, sections: [{file: chapters/01_b}]}]
 """
+DESK = ("01_a.ipynb", "deeper/01_a.ipynb")
 ANSWER = "def row_dots(q, k):\n    return (q * k).sum(-1)"
 DOTS = ROOT / "exercises/solutions/01_dot_products.py"
 
@@ -68,6 +69,38 @@ def test_the_desk_holds_all_that_its_pages_lead_to_and_no_solution(small: Path) 
     assert not [path for path in (small / "lab").rglob("*") if "solution" in path.name]
 
 
+def test_a_deeper_page_has_a_folder_of_its_own_and_is_linked_from_there(small: Path) -> None:
+    (small / "chapters/01_b.ipynb").rename(small / "chapters/01_a_deeper.ipynb")
+    change(small / "_toc.yml", "01_b", "01_a_deeper")
+    assert [path.relative_to(small / "lab").as_posix() for path, _ in write(small)][:2] == [
+        "01_a.ipynb",
+        "deeper/01_a.ipynb",
+    ]
+    main, deeper = (load(small / "lab" / name).cells[0].source for name in DESK)
+    assert "[Theorem 1.2](deeper/01_a.ipynb#thm-b)" in main
+    assert "[Theorem 1.1](../01_a.ipynb#thm-a)" in deeper
+    assert "(../glossary.md)" in deeper
+
+
+def test_an_exercise_notebook_begins_with_a_link_to_its_chapter(small: Path) -> None:
+    write(small)
+    title, _, link = load(small / "lab/exercises/01_a.ipynb").cells[0].source.splitlines()[:3]
+    assert title.startswith("# Exercises for chapter 1")
+    assert link == "The chapter: [Title 01_a](../01_a.ipynb)."
+
+
+def test_what_the_book_has_no_longer_goes_unless_it_was_changed(small: Path) -> None:
+    write(small)
+    change(small / "lab/01_b.ipynb", "Title", "Mine")
+    (small / "_toc.yml").write_text(SMALL.replace(", sections: [{file: chapters/01_b}]", ""))
+    for name in ("01_a", "01_b"):
+        change(small / f"chapters/{name}.ipynb", "{doc}`glossary`", "")
+    change(small / "chapters/01_a.ipynb", "By {prf:ref}`thm-b`", "By itself")
+    write(small)
+    there = [path.name for path in (small / "lab").glob("[!.]*.*")]
+    assert sorted(there) == ["01_a.ipynb", "01_b.ipynb"]
+
+
 def test_what_a_reader_changes_is_kept(small: Path) -> None:
     write(small)
     assert write(small) == []
@@ -81,6 +114,7 @@ def test_what_a_reader_changes_is_kept(small: Path) -> None:
     change(small / "chapters/glossary.md", "Glossary", "Glossary of words")
     assert [kept and kept.name for _, kept in write(small)] == [
         "01_a.mine-1.ipynb",
+        None,
         None,
         "glossary.mine-1.md",
     ]

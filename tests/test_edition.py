@@ -1,7 +1,7 @@
 """The chapters as `make lab` writes them: complete, with no loose ends."""
 
+import posixpath
 import re
-from pathlib import Path
 
 import nbformat
 import pytest
@@ -31,7 +31,7 @@ def book() -> Book:
 @pytest.fixture(scope="module")
 def texts(book: Book) -> dict[str, str]:
     """The prose of each chapter of the edition, by the name of its file."""
-    return {f"{Path(name).name}.ipynb": prose(edition(book, name)) for name in PAGES}
+    return {book.place(name): prose(edition(book, name)) for name in PAGES}
 
 
 def prose(notebook: nbformat.NotebookNode) -> str:
@@ -64,13 +64,14 @@ def test_nothing_is_left_that_jupyterlab_cannot_show(book: Book, page: str) -> N
 
 
 @each_page
-def test_links_lead_somewhere(texts: dict[str, str], page: str) -> None:
-    own = texts[Path(page).name + ".ipynb"]
+def test_links_lead_somewhere(book: Book, texts: dict[str, str], page: str) -> None:
+    place = book.place(page)
+    own = texts[place]
     for link in LINK.findall(own):
         if link.startswith("https:"):
             continue
         name, _, label = link.partition("#")
-        name = name.removeprefix("./")
+        name = name and posixpath.normpath(posixpath.join(posixpath.dirname(place), name))
         there = ROOT / (name if name.startswith("exercises/") else f"chapters/{name}")
         assert name in texts or not name or there.is_file(), link
         assert not label or label in TARGET.findall(texts[name] if name else own), link

@@ -21,6 +21,7 @@ SMALLEST = 0.7  # of their size, at which lines and letters of a drawing are leg
 RESIZED = 450  # milliseconds until what is too wide has been made reachable
 CHAPTERS = [page for page in toc_pages() if page.startswith("chapters/") and page[9:11].isdigit()]
 ZOOM = 0.9  # of a slide, at which it can be read from the last row
+COLUMNS = (1200, 768)  # widths at which what stands beside the text has just come, or gone
 
 
 def faults(stage: Callable[..., tuple[Page, list[str]]], book: Path, name: str) -> list[str]:
@@ -42,11 +43,13 @@ def faults(stage: Callable[..., tuple[Page, list[str]]], book: Path, name: str) 
         found += [*weight(asked), *figures(page, book, name), *download(page, book, name)]
     if name in CHAPTERS:
         found += lecture(page)
-    folds = "document.querySelectorAll('details')"
-    page.evaluate(f"{folds}.forEach((fold) => {{ fold.open = true; }})")
+    page.evaluate(f"{OPENED}; {ANSWERED_WRONGLY}")
     desk = page.viewport_size
-    found += sideways(page)
+    found += [*sideways(page), *cut(page), *one_look(page)]
     page.evaluate(SEEN)
+    for width in COLUMNS:
+        page.set_viewport_size({**desk, "width": width})
+        found += [*sideways(page), *cut(page)]
     page.set_viewport_size(PHONE)
     found += on_a_phone(page)
     page.set_viewport_size(desk)
@@ -201,6 +204,18 @@ def sideways(page: Page) -> Iterator[str]:
         yield f"sideways: {width} wide at {size}: {page.evaluate(STICK_OUT, size)}"
 
 
+def cut(page: Page) -> Iterator[str]:
+    """What is wider than its box on a desk, where code alone may be scrolled."""
+    for box in page.evaluate(CUT):
+        yield f"cut at {page.viewport_size['width']}: {box}"
+
+
+def one_look(page: Page) -> Iterator[str]:
+    """Paragraphs of the text that look otherwise than most."""
+    most, *others = page.evaluate(LOOKS) or [None]
+    yield from (f"text: not as {most[0]}: {look}: {words}" for look, words in others)
+
+
 def beyond_the_edge(page: Page) -> Iterator[str]:
     """What scrolls says so at its edge and is reached by Tab; a drawing is whole, and large.
 
@@ -257,7 +272,7 @@ SLIDES = """() => {
         const over = slide.getBoundingClientRect().height - frame.getBoundingClientRect().height;
         const text = slide.innerText.trim().slice(0, 60);
         const own = ":is(h1, h2, h3, h4), :scope > .admonition > .admonition-title";
-        const carried = document.querySelector(".tf-stage .tf-title");
+        const carried = document.querySelector(".tf-stage .tf-carried");
         const shown = (e) => e.checkVisibility() && e.textContent.trim();
         const titles = [carried, ...slide.querySelectorAll(own)].filter(shown).length;
         const lone = slide.matches(".tf-slide-formula") && !slide.querySelector("p");
@@ -274,6 +289,32 @@ STICK_OUT = """(width) => {
     return [...document.querySelectorAll("body *")]
         .filter((e) => e.getBoundingClientRect().right > width && !clipped(e.parentElement))
         .slice(0, 5).map((e) => e.outerHTML.slice(0, 150));
+}"""
+OPENED = "document.querySelectorAll('details').forEach((fold) => { fold.open = true })"
+# Every question with a wrong answer, and the reason why it is wrong.
+ANSWERED_WRONGLY = """document.querySelectorAll(".tf-quiz fieldset").forEach((question) => {
+    for (const option of question.querySelectorAll("input[type=radio]")) {
+        option.click();
+        question.querySelector("button").click();
+        if (question.querySelector(".tf-option.tf-wrong")) break;
+    }
+})"""
+# What has more in it than it shows, but for code, and what only a screen reader hears.
+CUT = """() => [...document.querySelectorAll("article *:not(pre, .math:not(div), .katex *, svg *)")]
+    .filter((e) => e.clientWidth && e.scrollWidth > e.clientWidth + 1 && e.checkVisibility())
+    .map((e) => [e, getComputedStyle(e)])
+    .filter(([, style]) => style.overflowX !== "visible" && style.clipPath === "none")
+    .map(([e]) => `${e.scrollWidth - e.clientWidth} of ${e.outerHTML.slice(0, 120)}`)"""
+# The looks of paragraphs, the commonest first, each with the first words of one.
+LOOKS = """() => {
+    const looks = new Map();
+    for (const p of document.querySelectorAll("article section > p:not([class])")) {
+        const { fontSize, fontFamily, color } = getComputedStyle(p);
+        const look = [fontSize, fontFamily.split(",")[0], color].join(" ");
+        looks.set(look, [...(looks.get(look) ?? []), p.textContent.slice(0, 60)]);
+    }
+    return [...looks].sort(([, one], [, other]) => other.length - one.length)
+        .map(([look, [words]]) => [look, words]);
 }"""
 # Boxes that scroll sideways, without those that only hold one: has it a shadow, does Tab reach it?
 WIDE = """() => [...document.querySelectorAll("article *")].filter((box) =>

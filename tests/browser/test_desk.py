@@ -2,10 +2,13 @@
 
 from collections.abc import Callable
 
+import pytest
 from playwright.sync_api import expect
 
 from browsing import ROOT
 from tformer.book.generators.exercises import sources, student
+from tformer.book.lab.desk import opened
+from tformer.book.notebook.normalise import parse
 
 ANSWERS = {
     "ex-2-1-solution": """def softmax_along(x, axis=-1):
@@ -41,3 +44,23 @@ def test_run_all_goes_on_and_progress_outlives_the_kernel(notebook: Callable) ->
     expect(first.locator(".jp-InputPrompt").first).to_have_text("[1]:")
     expect(again).to_contain_text("1 of 12 exercises done, 1 not yet.")
     expect(again.locator("tr").first).to_have_text("✓2.1 A softmax that does not overflowdone")
+
+
+# JupyterLab writes what the kernel says of itself once it has said so.
+STATE = """async () => {
+    const panel = jupyterapp.shell.currentWidget;
+    await panel.sessionContext.session.kernel.info;
+    await new Promise((then) => setTimeout(then, 500));
+    return [panel.context.model.cells.length, panel.context.model.dirty];
+}"""
+
+
+@pytest.mark.parametrize(
+    ("folder", "name"), [("exercises", "01_dot_products"), ("chapters", "00_notation")]
+)
+def test_to_open_a_notebook_changes_nothing_in_it(
+    notebook: Callable, folder: str, name: str
+) -> None:
+    whole = parse(opened((ROOT / folder / f"{name}.ipynb").read_text(encoding="utf-8")))
+    lab = notebook(whole=whole)
+    assert lab.page.evaluate(STATE) == [len(whole.cells), False]

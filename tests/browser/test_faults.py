@@ -50,6 +50,14 @@ PLANTED = {
     ],
     '<div class="drawing-frame" style="overflow: auto"><svg class="drawing" viewBox="0 0 300 9" '
     'style="width: 420px; max-width: none"></svg></div>': ["beyond the edge: a drawing is cut"],
+    '<p style="width: 90px; overflow: hidden; white-space: nowrap">More words than room.</p>': [
+        "cut at 1280: … More words than room",
+        "cut at 1200: … More words than room",
+        "cut at 768: … More words than room",
+    ],
+    '<section><p style="font-size: 80%">Said in a small voice.</p></section>': [
+        "text: not as … Said in a small voice"
+    ],
     '<svg class="drawing" viewBox="0 0 900 9" width="90"></svg>': [
         "beyond the edge: a drawing at 0.07"
     ],

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import nbformat
 import pytest
-from playwright.sync_api import Page
+from playwright.sync_api import Page, expect
 from pypdf import PageObject, PdfReader
 
 from browsing import ROOT, Visit
@@ -131,6 +131,34 @@ def test_a_half_empty_sheet_is_found(visit: Visit) -> None:
     page.evaluate("""document.querySelectorAll("article h2")[2].parentElement.insertAdjacentHTML(
         "beforebegin", '<p style="break-before: page; break-after: page">One line.</p>')""")
     assert max(unused(page)[:-1]) > 0.9
+
+
+def test_a_figure_whose_file_has_not_come_is_printed_as_it_rests(visit: Visit) -> None:
+    page = visit("chapters/15_generation.html", viewport={"width": 1440, "height": 900})
+    figure, resting = page.locator(".tf-teller"), page.locator(".widget-resting")
+    figure.wait_for()
+    page.evaluate("dispatchEvent(new Event('beforeprint'))")
+    expect(resting).to_contain_text("and let the model write. As drawn, ")
+    expect(resting).to_be_visible()
+    expect(figure).to_be_hidden()
+    page.evaluate("dispatchEvent(new Event('afterprint'))")
+    expect(figure).to_be_visible()
+    assert resting.count() == 0
+
+
+def test_the_button_prints_when_every_figure_is_drawn(visit: Visit) -> None:
+    page = visit("chapters/15_generation.html", viewport={"width": 1440, "height": 900})
+    page.locator(".tf-teller").wait_for()
+    page.evaluate("""window.print = () => {
+        const teller = document.querySelector(".tf-teller");
+        const chips = teller.querySelectorAll(".tf-teller-chip").length;
+        window.printed = [teller.querySelector("[role=status]").textContent, chips];
+    }""")
+    page.locator("[data-print]").click()
+    page.wait_for_function("window.printed")
+    said, chips = page.evaluate("window.printed")
+    assert re.fullmatch(r"\d+ tokens of 128\.", said)
+    assert chips > 10
 
 
 def test_nothing_has_the_shadow_of_what_scrolls_on_paper(visit: Visit) -> None:

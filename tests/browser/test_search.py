@@ -1,6 +1,7 @@
 """Searching the book from files: results are places, each once, with a line of readable text."""
 
 import re
+from pathlib import Path
 
 import pytest
 from playwright.sync_api import Page, expect
@@ -31,6 +32,21 @@ def test_results_are_places_each_once(visit: Visit, query: str, first: str) -> N
     assert links[0].startswith(first)
     assert len(links) == len(set(links))
     assert sum(link == "chapters/glossary.html" for link in links) <= 1
+
+
+@pytest.mark.parametrize("name", ["layer_norm", "top_p", "min_p"])
+def test_a_name_that_stands_in_code_is_found(visit: Visit, book: Path, name: str) -> None:
+    _, links = results(visit, name)
+    assert links
+    for link in links:
+        assert name in (book / link.partition("#")[0]).read_text(encoding="utf-8")
+
+
+def test_a_place_that_has_a_name_in_its_code_says_so(visit: Visit) -> None:
+    page, _ = results(visit, "layer_norm")
+    expect(page.locator("#search-results .search-page").first).to_have_text(
+        re.compile("· in its code$")
+    )
 
 
 def test_a_result_leads_to_its_place(visit: Visit) -> None:

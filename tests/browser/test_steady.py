@@ -1,16 +1,22 @@
 """What has been painted stays where it is, while scripts, figures and typefaces arrive."""
 
+import re
 from collections.abc import Callable
+from io import BytesIO
+from pathlib import Path
 
 import pytest
+from PIL import Image
 from playwright.sync_api import Page, Route
 
 from browser.faults import CHAPTERS
-from browsing import settled
+from browsing import STYLE, Visit, settled
 
 STEADY = 0.1
 """The most that a page may shift: above it, it is felt to move."""
-HEIGHTS = {1440: 900, 390: 844}
+PHONE = {"width": 390, "height": 844}
+WIDE = ((1440, 900), (1200, 800), (768, 1024))
+"""In turn: the text has one width on all of them, and what stands beside it differs."""
 MAIN = ["index.html", *(name for name in CHAPTERS if "deeper" not in name)]
 QUIET = 6
 """Rounds of 25 milliseconds in which nothing more is asked for."""
@@ -49,13 +55,51 @@ def shifts(page: Page, address: str) -> list[list]:
     return page.evaluate(TOLD)
 
 
-@pytest.mark.parametrize("name", MAIN)
-def test_a_page_stands_still(stage: Callable, server: str, name: str) -> None:
-    for width, height in HEIGHTS.items():
-        size = {"width": width, "height": height}
+@pytest.mark.parametrize(("number", "name"), [*enumerate(MAIN)])
+def test_a_page_stands_still(stage: Callable, server: str, number: int, name: str) -> None:
+    width, height = WIDE[number % len(WIDE)]
+    for size in ({"width": width, "height": height}, PHONE):
         page, troubles = stage(viewport=size, device_scale_factor=1)
         page.add_init_script(WATCH)
         met = shifts(page, f"{server}/{name}")
         moved = sum(shift[0] for shift in met)
-        assert moved <= STEADY, f"{width}: {moved:.3f} {sorted(met)[-3:]}"
+        assert moved <= STEADY, f"{size}: {moved:.3f} {sorted(met)[-3:]}"
         troubles.clear()
+
+
+@pytest.mark.parametrize("width", [768, 390])
+@pytest.mark.parametrize(
+    ("name", "place"), [("15_generation", ".tf-teller"), ("17_heads", ".tf-cutting")]
+)
+def test_a_figure_is_as_high_before_its_file_has_come(
+    visit: Visit, server: str, name: str, place: str, width: int
+) -> None:
+    page = visit("404.html", viewport={"width": width, "height": 900})
+    held: list[Route] = []
+    page.route("**/*.held.js", lambda route: held.append(route))
+    page.goto(f"{server}/chapters/{name}.html")
+    figure = page.locator(place)
+    figure.evaluate("(e) => e.scrollIntoView({ block: 'center', behavior: 'instant' })")
+    height = "(e) => e.getBoundingClientRect().height"
+    page.wait_for_timeout(300)
+    before = figure.evaluate(height)
+    held.pop().continue_()
+    page.locator(f"{place}[data-ready]").wait_for()
+    assert figure.evaluate(height) == pytest.approx(before, abs=8)
+
+
+def ink(page: Page, place: str) -> int:
+    """How much of a word is black."""
+    shot = Image.open(BytesIO(page.locator(place).screenshot())).convert("L")
+    return sum(255 - value for value in shot.tobytes())
+
+
+def test_bold_is_bold_before_the_typefaces_have_come(visit: Visit, tmp_path: Path) -> None:
+    style = re.sub(r"@font-face[^}]*url\([^}]*}", "", STYLE.read_text("utf-8"))
+    words = "".join(f"<p><{tag}>Hamburgefonstiv</{tag}></p>" for tag in ("span", "b", "i", "em"))
+    text = f"<html data-theme='light' data-web><style>{style} em {{ font-weight: 700 }}</style>"
+    (tmp_path / "page.html").write_text(f"<!doctype html>{text}<body>{words}", encoding="utf-8")
+    page = visit((tmp_path / "page.html").as_uri(), viewport={"width": 390, "height": 844})
+    page.evaluate("document.body.style.fontFamily = 'var(--pst-font-family-base)'")
+    for upright, bold in (("span", "b"), ("i", "em")):
+        assert ink(page, bold) > 1.15 * ink(page, upright)

@@ -14,7 +14,7 @@ from tformer.book import find_root, notebooks, run
 from tformer.book.generators import exam, exercises, ledger
 from tformer.book.lab import desk, launch
 from tformer.book.notebook.normalise import dump, load, normalise
-from tformer.book.rules import lint
+from tformer.book.rules import lint, names
 from tformer.claims import claims
 
 
@@ -70,7 +70,9 @@ def _run(root: Path, options: argparse.Namespace) -> int:
 def _lint(root: Path, options: argparse.Namespace) -> int:
     chapters = {claim.label: f"{claim.chapter:02d}" for claim in claims()}
     chosen = notebooks(root, options.select)
-    count = 0
+    twice = names.shared(root)
+    count = len(twice)
+    print(*twice, sep="\n", end="\n" if twice else "")
     for path in chosen:
         for finding in lint.lint_file(path, chapters):
             count += 1

@@ -39,7 +39,7 @@ def table(title: str) -> Markdown:
     parts = []
     for heading, lines in document(title).sections.items():
         rows = "\n".join(_row(line) for line in lines)
-        head = ":header-rows: 1\n:class: tf-lines\n:widths: 38 12 50\n\n"
+        head = ":header-rows: 1\n:class: book-lines\n:widths: 38 12 50\n\n"
         names = "* - Printed, and what it says\n  - Verdict\n  - What comes out, and where\n"
         parts.append(f"**{heading}**\n\n:::{{list-table}}\n{head}{names}{rows}\n:::")
     return Markdown("\n\n".join(parts))
@@ -59,13 +59,13 @@ def summary() -> Markdown:
     numbers = found.pop("numbers")
     total = sum(found.values(), Counter[str]())
     rows = [
-        ("", *(f"[{verdict}]{{.tf-{verdict}}}" for verdict in VERDICTS), "all"),
+        ("", *(f"[{verdict}]{{.book-{verdict}}}" for verdict in VERDICTS), "all"),
         *(_counted(f"*{title.partition(':')[0]}*", one) for title, one in found.items()),
         _counted("all lines", total),
         _counted("all numbers that were compared", numbers),
     ]
     cells = "\n".join("\n".join(_marked(row)) for row in rows)
-    return Markdown(f":::{{list-table}}\n:header-rows: 1\n:class: tf-verdicts\n\n{cells}\n:::")
+    return Markdown(f":::{{list-table}}\n:header-rows: 1\n:class: book-verdicts\n\n{cells}\n:::")
 
 
 def _marked(row: Iterable[str]) -> Iterator[str]:
@@ -82,7 +82,7 @@ def _row(line: Line) -> str:
     verdict = line.verdict
     cells = (
         f"`{line.found}` {line.says}",
-        f"[{verdict}]{{.tf-{verdict}}}",
+        f"[{verdict}]{{.book-{verdict}}}",
         " ".join(_right(line)),
     )
     marks = ("* - ", "  - ", "  - ")

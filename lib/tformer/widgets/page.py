@@ -95,11 +95,13 @@ def without_code(body: str) -> tuple[str, dict[str, str]]:
             own = code["_esm"].removeprefix(COMMON)
             files["common.js"] = f"var widgetCode = {{ common: {json.dumps(COMMON)} }};\n"
             files[f"{name}.js"] = f'widgetCode["{name}"] = widgetCode.common + {json.dumps(own)};\n'
+            data = library_held(name)
+            if data:  # the page knows that something will come
+                files[f"{name}.js"] += f'(window.widgetHeld ??= {{}})["{name}"] ??= "";\n'
+                files[f"{name}{HELD}"] = held_script(name, data)
             files["widgets.css"] = STYLE
             if css := code["_css"].removeprefix(STYLE):
                 files[f"{name}.css"] = css
-            if data := library_held(name):
-                files[f"{name}{HELD}"] = held_script(name, data)
     return json.dumps(embedded).replace("</", r"<\/"), files
 
 

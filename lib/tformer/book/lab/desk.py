@@ -16,6 +16,8 @@ from itertools import count
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from ipykernel.ipkernel import IPythonKernel
+from jupyter_client.kernelspec import KernelSpecManager
 from nbformat import NotebookNode
 
 from tformer.book.lab.edition import Book, edition, written_out
@@ -51,13 +53,14 @@ def write(root: Path, folder: Path | None = None) -> list[Written]:
     """
     folder = folder or root / FOLDER
     before = _record(folder)
-    (folder / "exercises").mkdir(parents=True, exist_ok=True)
     now, written = {}, []
     for name, text in files(Book(root)).items():
         now[name] = {"book": _digest(text), "cells": _cells(name, text)}
         was = before.get(name, {})
         if not (folder / name).exists() or was.get("book") != now[name]["book"]:
             written.append(_put(text, folder / name, was.get("cells", {})))
+    for name in before.keys() - now.keys():
+        _clear(folder / name, before[name].get("cells", {}))
     _replace(folder / RECORD, json.dumps(now, indent=1) + "\n")
     return written
 
@@ -85,6 +88,10 @@ def files(book: Book) -> dict[str, str]:
         for cell in notebook.cells:
             if cell.cell_type == "markdown":
                 cell.source = written_out(cell.source, book, page)
+        if (chapter := f"chapters/{path.stem}") in book.notebooks:
+            title, _, rest = notebook.cells[0].source.partition("\n")
+            link = f"[{book.title(chapter)}]({book.address(chapter, page)})"
+            notebook.cells[0].source = f"{title}\n\nThe chapter: {link}.\n{rest}"
         made[book.place(page)] = dump(notebook)
     for page in sorted(book.linked):
         text = (book.root / f"{page}.md").read_text(encoding="utf-8")
@@ -95,18 +102,38 @@ def files(book: Book) -> dict[str, str]:
 def _put(text: str, path: Path, was: Cells) -> Written:
     """Write a file; keep a changed one that stands there, and carry over what was done in it."""
     kept = None
+    path.parent.mkdir(parents=True, exist_ok=True)
     if path.exists():
+        cells = _there(path)
         theirs = path.read_text(encoding="utf-8", errors="replace")
-        try:
-            cells: Cells = _cells(path.name, theirs)
-        except (AttributeError, KeyError, TypeError, ValueError):
-            cells = {}  # no notebook any more
         if list(cells.items()) != list(was.items()):
             kept = Path(shutil.copy2(path, _free(path)))
         if cells and path.parent.name == "exercises":
             text = dump(carried(parse(theirs), parse(text), was))
-    _replace(path, text)
+    _replace(path, opened(text) if path.suffix == ".ipynb" else text)
     return Written(path, kept)
+
+
+def _clear(path: Path, was: Cells) -> None:
+    """Remove what the book has no longer, if the student has changed nothing in it."""
+    if was and path.exists() and list(_there(path).items()) == list(was.items()):
+        path.unlink()
+
+
+def _there(path: Path) -> Cells:
+    try:
+        return _cells(path.name, path.read_text(encoding="utf-8", errors="replace"))
+    except (AttributeError, KeyError, TypeError, ValueError):
+        return {}  # no notebook any more
+
+
+def opened(text: str) -> str:
+    """A notebook as JupyterLab has it once its kernel runs, so that opening it changes nothing."""
+    notebook, name = parse(text), "python3"
+    known = KernelSpecManager().get_kernel_spec(name)
+    spec = {"display_name": known.display_name, "language": known.language, "name": name}
+    notebook.metadata.update(kernelspec=spec, language_info=IPythonKernel.language_info)
+    return dump(notebook)
 
 
 def carried(theirs: NotebookNode, new: NotebookNode, was: Cells) -> NotebookNode:

@@ -5,6 +5,7 @@ carry the numbers of the page, references and citations are links with their wor
 below the figures. `desk` puts them into a folder that git does not see.
 """
 
+import posixpath
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -19,7 +20,15 @@ from pybtex.plugin import find_plugin
 
 from tformer.book.lab.seals import seal_html
 from tformer.book.notebook.normalise import load
-from tformer.book.notebook.numbering import EQUATION, Target, number_headings, pages, targets, title
+from tformer.book.notebook.numbering import (
+    EQUATION,
+    SUFFIX,
+    Target,
+    number_headings,
+    pages,
+    targets,
+    title,
+)
 from tformer.book.notebook.reading import DIRECTIVE, in_words
 from tformer.book.site.seals import CALL
 
@@ -100,10 +109,16 @@ class Book:
         raise LookupError(f"there is no page {page}")
 
     def place(self, page: str) -> str:
-        """Where a page is found on the desk: chapters in its folder, exercises in one below."""
+        """Where a page is found on the desk: chapters in its folder, others in one below.
+
+        In a list of files `06_many_heads` and `06_many_heads_deeper` would begin alike and be cut
+        off before they differ.
+        """
         page = page.replace("exercises/solutions/", "exercises/")
         if (self.root / f"{page}.ipynb").exists():
-            return f"{page.removeprefix('chapters/')}.ipynb"
+            place = page.removeprefix("chapters/")
+            below = "deeper/" if place.endswith(SUFFIX) else ""
+            return f"{below}{place.removesuffix(SUFFIX)}.ipynb"
         if (self.root / f"{page}.md").exists():
             return f"{page.removeprefix('chapters/')}.md"
         raise LookupError(f"there is no page {page}")
@@ -113,7 +128,7 @@ class Book:
         place = self.place(page)
         if place.endswith(".md"):
             self.linked.add(page)
-        return f"../{place}" if start.startswith("exercises/") else place
+        return posixpath.relpath(place, posixpath.dirname(self.place(start)) or ".")
 
 
 @dataclass(frozen=True)

@@ -93,7 +93,7 @@ def svg(chapters: Iterable[Planned], links: Mapping[int, str]) -> str:
     right = COLUMNS[-1] + WIDTH / 2 + 17
     bottom = max(chapter.corner[1] for chapter in chapters) + HEIGHT + EDGE
     title = "Map of the chapters: an arrow leads to a chapter from each that it builds on"
-    arrow = '<marker id="tf-arrow" viewBox="0 0 8 8" refX="5" refY="4" markerWidth="6"'
+    arrow = '<marker id="book-arrow" viewBox="0 0 8 8" refX="5" refY="4" markerWidth="6"'
     arrow += ' markerHeight="6" orient="auto"><path d="M0 0L8 4L0 8z"/></marker>'
     return "\n".join(
         (

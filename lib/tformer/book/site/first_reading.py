@@ -42,7 +42,6 @@ def fill(app: Sphinx, doctree: nodes.document) -> None:
         late: list[nodes.reference] = []
         for part, section in zip(parts, below, strict=True):
             if part.waits:
-                section["classes"].append("tf-may-wait")
                 section.insert(1, _note(part.minutes))
             if part.title != CLOSING:
                 (late if part.waits else first).append(_link(section))
