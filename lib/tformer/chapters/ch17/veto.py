@@ -92,9 +92,9 @@ class Left(NamedTuple):
 
 @cache
 def tales() -> tuple[tuple[str, dict[str, Any]], ...]:
-    """All held-out tales up to the word that is wanted: the trouble, and outputs of the first layer.
+    """All held-out tales up to the word that is wanted: the trouble, and what the first heads say.
 
-    Each story is told once, as `text_of` tells it; of a run only the last word is kept, (H, 1, d_v).
+    Each is told once, as `text_of` tells it. Of a run only the last word is kept, (H, 1, d_v).
     """
     tokens, _, configuration = load()
     found = []
