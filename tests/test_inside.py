@@ -227,7 +227,7 @@ def test_runs_that_do_not_fit_are_refused() -> None:
             ShapeError, match=r": blocks.0.after has the shape \(4, 8\) there; what"
         ):
             inside(words(4), p, c, cut)
-    with pytest.raises(ShapeError, match=r"^mean: blocks.0.after must have one shape in all runs"):
+    with pytest.raises(ShapeError, match=r"^mean: blocks.0.after must have one shape in all; got"):
         mean([one, other], name)
     for others in ([], one):
         with pytest.raises(

@@ -20,10 +20,12 @@ from tformer.configuration import Configuration
 from tformer.parameters import BlockParameters, ModelParameters
 from tformer.shapes import ShapeError
 
-__all__ = ["Change", "inside", "mean", "names_inside", "resample", "swap", "zero"]
+__all__ = ["Change", "Runs", "inside", "mean", "names_inside", "resample", "swap", "zero"]
 
 Change = Callable[[Any], Any]
 """Takes an array and returns what is to stand in its place, of the same shape."""
+Runs = Sequence[Mapping[str, Any]]
+"""What `inside` returned for other words, one run each."""
 LOOKING = ("q", "k", "v", "weights", "heads", "attention", "between")
 FEEDING = ("feed_forward", "after")
 
@@ -166,7 +168,7 @@ def zero(name: str, at: Any = ...) -> dict[str, Change]:
     return {name: change}
 
 
-def mean(others: Sequence[Mapping[str, Any]], name: str, at: Any = ...) -> dict[str, Change]:
+def mean(others: Runs, name: str, at: Any = ...) -> dict[str, Change]:
     """A change that puts in the mean over other runs: mean ablation.
 
     What is the same in all of them stays; what tells one from another goes.
@@ -197,16 +199,16 @@ def mean(others: Sequence[Mapping[str, Any]], name: str, at: Any = ...) -> dict[
     -----
     [li2024] and [pochinkov2024] compare what `zero`, `mean` and `resample` put in.
     """
-    found = [_found("mean", other, name, at) for other in _some("mean", others)]
+    runs = _some("mean", others)
+    found = [_found("mean", run, name, at) for run in runs]
     shapes = sorted({tuple(x.shape) for x in found})
     if len(shapes) > 1:
-        raise ShapeError(f"mean: {name} must have one shape in all runs; got {shapes}")
+        said = f"mean: {name} must have one shape in all; got {shapes}"
+        raise ShapeError(said)
     return _put("mean", sum(found[1:], found[0]) / len(found), name, at)
 
 
-def resample(
-    others: Sequence[Mapping[str, Any]], name: str, at: Any, rng: np.random.Generator
-) -> dict[str, Change]:
+def resample(others: Runs, name: str, at: Any, rng: np.random.Generator) -> dict[str, Change]:
     """A change that puts in what one of other runs found, drawn at random: resample ablation.
 
     What comes in is of the kind that the model knows, but it tells of another text. So repeat it,
@@ -243,7 +245,7 @@ def resample(
     return _put("resample", _found("resample", others[drawn], name, at), name, at)
 
 
-def _some(where: str, others: Sequence[Mapping[str, Any]]) -> Sequence[Mapping[str, Any]]:
+def _some(where: str, others: Runs) -> Runs:
     if isinstance(others, Mapping) or not len(others):
         raise ValueError(f"{where}: others must be a sequence of one run or more")
     return others
