@@ -241,7 +241,7 @@ def resample(others: Runs, name: str, at: Any, rng: np.random.Generator) -> dict
     -----
     [li2024] and [pochinkov2024], as `mean`.
     """
-    drawn = rng.integers(len(_some("resample", others)))
+    drawn = int(rng.integers(len(_some("resample", others))))
     return _put("resample", _found("resample", others[drawn], name, at), name, at)
 
 
