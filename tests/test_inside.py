@@ -10,11 +10,12 @@ import torch
 from every import every
 from tformer import fast, reference
 from tformer.configuration import Configuration
-from tformer.models.inside import inside, names_inside, swap
+from tformer.models.inside import inside, mean, names_inside, resample, swap, zero
 from tformer.models.sizes import Sizes, initialise
 from tformer.parameters import BlockParameters, ModelParameters, leaves, tree_map
 from tformer.shapes import ShapeError
 
+GIVEN: Any = {"allow_unused": True, "materialize_grads": True, "retain_graph": True}
 SIZES = Sizes(13, 8, 2, 4, 12, n_positions=15, d_k=4)
 FORMS = [
     (SIZES, Configuration(norm=norm, order=order, activation="gelu", positions=positions))
@@ -123,6 +124,62 @@ def test_swapped_in_whole_a_run_becomes_the_other() -> None:
     assert (inside(one, p, c)["logits"] == first["logits"]).all(), "a run was changed"
 
 
+def test_what_is_put_in_for_a_head_is_zeros_a_mean_or_another_run() -> None:
+    c, p = Configuration(positions="rope"), model()
+    name, at = "blocks.1.heads", np.s_[..., 2, -1, :]
+    others = [inside(words(length), p, c) for length in (3, 5, 8)]  # texts of any length
+    told = np.array([other[name][2, -1] for other in others])
+    for shape in ((6,), (2, 6)):
+        tokens = words(*shape)
+        whole = inside(tokens, p, c)
+        drawn = [resample(others, name, at, np.random.default_rng(seed)) for seed in range(30)]
+        cuts = [zero(name, at), mean(others, name, at), *drawn]
+        runs = [inside(tokens, p, c, cut) for cut in cuts]
+        put = [run[name][at] for run in runs]
+        np.testing.assert_array_equal(put[0], 0 * put[0])
+        np.testing.assert_allclose(put[1], 0 * put[1] + told.mean(axis=0), atol=1e-15)
+        picked = [np.flatnonzero((x.reshape(-1, 4)[0] == told).all(axis=1)) for x in put[2:]]
+        assert {int(x[0]) for x in picked} == {0, 1, 2}, "not every run is drawn"
+        for run in runs:
+            kept = np.ones(whole[name].shape, dtype=bool)
+            kept[at] = False
+            assert (run[name][kept] == whole[name][kept]).all(), "more than that head was changed"
+            assert not np.allclose(run["logits"], whole["logits"])
+    same = inside(words(3), p, c, mean(others[:1], name))["logits"]
+    np.testing.assert_array_equal(same, others[0]["logits"])
+
+
+def test_both_libraries_put_the_same_in() -> None:
+    c, p = Configuration(), model()
+    name, at = "blocks.0.heads", np.s_[..., [1, 3], -1, :]
+    texts = [words(length) for length in (4, 6)]
+    runs = [inside(x, p, c) for x in texts]
+    theirs = [inside(torch.from_numpy(x), in_torch(p), c, library=fast) for x in texts]
+    for make in (
+        lambda others: zero(name, at),
+        lambda others: mean(others, name, at),
+        lambda others: resample(others, name, at, np.random.default_rng(1)),
+    ):
+        want = inside(words(2, 5), p, c, make(runs))
+        got = inside(torch.from_numpy(words(2, 5)), in_torch(p), c, make(theirs), library=fast)
+        for part, x in want.items():
+            np.testing.assert_allclose(got[part].numpy(), x, atol=1e-10, err_msg=part)
+
+
+def test_a_mean_of_tensors_keeps_gradients() -> None:
+    c, p = Configuration(), in_torch(model())
+    for x in leaves(p):
+        x.requires_grad_()
+    others = [inside(torch.from_numpy(words(n)), p, c, library=fast) for n in (3, 4)]
+    cut = mean(others, "blocks.1.after", np.s_[..., -1, :])
+    got = inside(torch.from_numpy(words(5)), p, c, cut, library=fast)["logits"][-1]
+    ends = torch.stack([other["blocks.1.after"][-1] for other in others]).mean(dim=0)
+    want = fast.logit_lens(ends, p, c)
+    grads = (torch.autograd.grad(z.square().sum(), leaves(p), **GIVEN) for z in (got, want))
+    for x, y in zip(*grads, strict=True):
+        torch.testing.assert_close(x, y, atol=1e-10, rtol=1e-8)
+
+
 def test_a_swap_of_tensors_keeps_gradients() -> None:
     c, p = Configuration(), in_torch(model())
     for x in leaves(p):
@@ -144,8 +201,7 @@ def test_gradients_are_those_of_the_model() -> None:
     tokens = torch.from_numpy(words(2, 6))
     weights = torch.from_numpy(np.random.default_rng(0).standard_normal((2, 6, 13)))
     runs = inside(tokens, p, c, library=fast)["logits"], fast.decoder(tokens, p, c)
-    given = {"allow_unused": True, "materialize_grads": True}
-    ours, theirs = (torch.autograd.grad((y * weights).sum(), leaves(p), **given) for y in runs)
+    ours, theirs = (torch.autograd.grad((y * weights).sum(), leaves(p), **GIVEN) for y in runs)
     for x, y in zip(ours, theirs, strict=True):
         torch.testing.assert_close(x, y, atol=1e-10, rtol=1e-8)
 
@@ -160,6 +216,28 @@ def test_what_is_refused() -> None:
         inside(words(3), model(replace(SIZES, crossed=True)), c)
     with pytest.raises(ValueError, match=r"^inside: tokens"):
         inside(words(3) + 13, p, c)
+
+
+def test_runs_that_do_not_fit_are_refused() -> None:
+    c, p = Configuration(), model()
+    one, other = inside(words(1), p, c), inside(words(4), p, c)
+    name, rng = "blocks.0.after", np.random.default_rng(0)
+    for cut in (swap(one, name), mean([one], name), resample([one], name, ..., rng)):
+        with pytest.raises(
+            ShapeError, match=r": blocks.0.after has the shape \(4, 8\) there; what"
+        ):
+            inside(words(4), p, c, cut)
+    with pytest.raises(ShapeError, match=r"^mean: blocks.0.after must have one shape in all; got"):
+        mean([one, other], name)
+    for others in ([], one):
+        with pytest.raises(
+            ValueError, match=r"^mean: others must be a sequence of one run or more"
+        ):
+            mean(others, name)
+        with pytest.raises(ValueError, match=r"^resample: others must be a sequence of one run"):
+            resample(others, name, ..., rng)
+    with pytest.raises(ValueError, match=r"^swap: the other run has no 'blocks.2.q'; it has"):
+        swap(one, "blocks.2.q")
 
 
 def test_scores_of_heads_by_hand() -> None:

@@ -2,26 +2,30 @@
 
     found = inside(tokens, parameters, configuration)
     found["blocks.1.weights"]                                   # (..., H, T, T)
-    cut = {"blocks.1.heads": lambda y: y * off}                 # some heads say nothing
+    cut = zero("blocks.1.heads", np.s_[..., 2, -1, :])          # a head, silent at the last word
     inside(tokens, parameters, configuration, cut)["logits"]
 
 The names are those of `names_inside`; each array goes on as it is found there, so that a change of
 it reaches all that is computed from it, and nothing else.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from types import ModuleType
 from typing import Any
+
+import numpy as np
 
 from tformer import reference
 from tformer.configuration import Configuration
 from tformer.parameters import BlockParameters, ModelParameters
 from tformer.shapes import ShapeError
 
-__all__ = ["Change", "inside", "names_inside", "swap", "zero"]
+__all__ = ["Change", "Runs", "inside", "mean", "names_inside", "resample", "swap", "zero"]
 
 Change = Callable[[Any], Any]
 """Takes an array and returns what is to stand in its place, of the same shape."""
+Runs = Sequence[Mapping[str, Any]]
+"""What `inside` returned for other words, one run each."""
 LOOKING = ("q", "k", "v", "weights", "heads", "attention", "between")
 FEEDING = ("feed_forward", "after")
 
@@ -121,28 +125,32 @@ def swap(other: Mapping[str, Any], name: str, at: Any = ...) -> dict[str, Change
     Parameters
     ----------
     other : mapping
-        What `inside` returned for other words, as many.
+        What `inside` returned for other words.
     name : str
         Of the intermediate.
     at : index
-        Where: all of it, or such as ``np.s_[..., 3, :]`` for the words at place 3.
+        Where: all of it, or such as ``np.s_[..., 3, :]`` for the words at place 3. What stands
+        there in the other run must have the shape of what it replaces, or of its last axes.
 
     Returns
     -------
     dict
         For `changes`; join several by ``|``.
+
+    Raises
+    ------
+    ValueError
+        If the other run has no such intermediate.
+    ShapeError
+        On its use, if the shapes do not fit.
     """
-
-    def change(x: Any) -> Any:
-        y = x + 0
-        y[at] = other[name][at]
-        return y
-
-    return {name: change}
+    return _put("swap", _found("swap", other, name, at), name, at)
 
 
 def zero(name: str, at: Any = ...) -> dict[str, Change]:
-    """A change that puts zeros in: ablation.
+    """A change that puts zeros in: zero ablation.
+
+    A model that never met zeros there may go astray by them, and not by what they replace.
 
     Parameters
     ----------
@@ -160,6 +168,110 @@ def zero(name: str, at: Any = ...) -> dict[str, Change]:
     def change(x: Any) -> Any:
         y = x + 0
         y[at] = 0
+        return y
+
+    return {name: change}
+
+
+def mean(others: Runs, name: str, at: Any = ...) -> dict[str, Change]:
+    """A change that puts in the mean over other runs: mean ablation.
+
+    What is the same in all of them stays; what tells one from another goes.
+
+    Parameters
+    ----------
+    others : sequence of mappings, one or more
+        What `inside` returned for other words, one run each. Texts may differ in length if `at`
+        picks as much from each, such as the last word.
+    name : str
+        Of the intermediate.
+    at : index
+        Where, as in `swap`.
+
+    Returns
+    -------
+    dict
+        For `changes`; join several by ``|``.
+
+    Raises
+    ------
+    ValueError
+        If there is no other run, or one has no such intermediate.
+    ShapeError
+        If the runs differ in shape; on its use, if the mean does not fit.
+
+    Notes
+    -----
+    [li2024] and [pochinkov2024] compare what `zero`, `mean` and `resample` put in.
+    """
+    runs = _some("mean", others)
+    found = [_found("mean", run, name, at) for run in runs]
+    shapes = sorted({tuple(x.shape) for x in found})
+    if len(shapes) > 1:
+        said = f"mean: {name} must have one shape in all; got {shapes}"
+        raise ShapeError(said)
+    return _put("mean", sum(found[1:], found[0]) / len(found), name, at)
+
+
+def resample(others: Runs, name: str, at: Any, rng: np.random.Generator) -> dict[str, Change]:
+    """A change that puts in what one of other runs found, drawn at random: resample ablation.
+
+    What comes in is of the kind that the model knows, but it tells of another text. So repeat it,
+    and look at all that comes out.
+
+    Parameters
+    ----------
+    others : sequence of mappings, one or more
+        What `inside` returned for other words, one run each; all are equally likely.
+    name : str
+        Of the intermediate.
+    at : index
+        Where, as in `swap`.
+    rng : numpy.random.Generator
+        Draws the run, once, for either library.
+
+    Returns
+    -------
+    dict
+        For `changes`; join several by ``|``.
+
+    Raises
+    ------
+    ValueError
+        If there is no other run, or the one drawn has no such intermediate.
+    ShapeError
+        On its use, if the shapes do not fit.
+
+    Notes
+    -----
+    [li2024] and [pochinkov2024], as `mean`.
+    """
+    drawn = int(rng.integers(len(_some("resample", others))))
+    return _put("resample", _found("resample", others[drawn], name, at), name, at)
+
+
+def _some(where: str, others: Runs) -> Runs:
+    if isinstance(others, Mapping) or not len(others):
+        raise ValueError(f"{where}: others must be a sequence of one run or more")
+    return others
+
+
+def _found(where: str, other: Mapping[str, Any], name: str, at: Any) -> Any:
+    if name not in other:
+        raise ValueError(f"{where}: the other run has no {name!r}; it has {tuple(other)}")
+    return other[name][at]
+
+
+def _put(where: str, new: Any, name: str, at: Any) -> dict[str, Change]:
+    """The change that puts this in; it may fill the axes before its own."""
+    given = tuple(new.shape)
+
+    def change(x: Any) -> Any:
+        y = x + 0
+        there = tuple(y[at].shape)
+        if len(given) > len(there) or there[len(there) - len(given) :] != given:
+            raise ShapeError(f"{where}: {name} has the shape {there} there; what comes in, {given}")
+        y[at] = new
         return y
 
     return {name: change}

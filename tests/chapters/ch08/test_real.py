@@ -28,6 +28,15 @@ def test_what_is_stored_bears_what_the_page_says() -> None:
     assert len(FOUND["controls"]) == real.CONTROLS
 
 
+def test_the_word_matters_more_than_the_coordinate() -> None:
+    whole = FOUND["loss"]
+    assert len(FOUND["other words"]) == len(real.OTHER_WORDS)
+    assert max(FOUND["other words"]) < whole + 0.26
+    assert whole + 0.4 < min(FOUND["as large"]) < max(FOUND["as large"]) < FOUND["changed"]
+    assert max(FOUND["moved"]) < FOUND["changed"] - 4
+    assert FOUND["turned"] < whole + 1
+
+
 def test_some_mistakes_cost_nothing_and_some_all() -> None:
     loss = FOUND["mistakes"]
     right = loss["as it is"]

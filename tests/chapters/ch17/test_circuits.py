@@ -6,7 +6,7 @@ import pytest
 from tformer import reference
 from tformer.chapters.ch17 import circuits, moved, veto, votes
 from tformer.chapters.ch17.circuits import ADJECTIVE, IT, NOUNS, SHOWN, TASKS
-from tformer.models.inside import inside
+from tformer.models.inside import inside, resample
 from tformer.parameters import leaves, tree_map
 
 
@@ -81,6 +81,20 @@ def test_silence_is_a_matrix_of_outputs_that_is_zero_for_the_last_word() -> None
     assert (cut["blocks.0.heads"][[0, 2], -1] == 0).all()
     assert (cut["blocks.0.heads"][:, :-1] == whole["blocks.0.heads"][:, :-1]).all()
     assert (cut["blocks.0.heads"][[1, 3]] == whole["blocks.0.heads"][[1, 3]]).all()
+
+
+def test_other_tales_are_all_that_are_held_out_and_end_where_the_noun_is_wanted() -> None:
+    from tformer.storyteller.tales import parted
+
+    assert len(veto.tales()) == len(parted()[1])
+    assert {trouble for trouble, _ in veto.tales()} > set(veto.TALES)
+    for head in (0, 2):
+        left = veto.left("wide", head)
+        at = np.s_[..., head, -1, :]
+        runs = [run for _, run in veto.tales()]
+        assert left.zeros == veto.odds(veto.read("wide", veto.silent(head)))
+        drawn = resample(runs, "blocks.0.heads", at, np.random.default_rng(3))
+        assert veto.odds(veto.read("wide", drawn)) in left.others
 
 
 def test_the_decoder_is_that_of_chapter_10_and_patches_of_all_places_bring_all() -> None:

@@ -33,6 +33,7 @@ def test_the_heads_are_found_again_and_cost_as_much(model: RealModel) -> None:
         assert found[: real.CHOSEN, :2].tolist() == np.array([layers, heads]).T[:4].tolist()
     runs = [again["whole"], again["induction"], *again["previous"], *again["others"]]
     kept = [INDUCED["whole"], INDUCED["induction"], *INDUCED["previous"], INDUCED["others"][0]]
+    runs, kept = runs + again["means"], kept + INDUCED["means"]
     for run, stored in zip(runs, kept, strict=True):
         assert [list(head) for head in run["heads"]] == stored["heads"]
         for part in ("repeat", "first"):
@@ -54,6 +55,42 @@ def test_looks_are_as_stored(model: RealModel, ending: str) -> None:
         for name, row in FOUND["looks"][ending][pair.name].items():
             np.testing.assert_allclose(found[name][:2], row[:2], atol=5e-3, err_msg=name)
             np.testing.assert_allclose(found[name][2:], row[2:], atol=1e-3, err_msg=name)
+
+
+@pytest.mark.parametrize("ending", real_looks.ENDINGS)
+def test_the_last_word_looks_as_much_as_stored(model: RealModel, ending: str) -> None:
+    found = real_looks.weights(model, ending)
+    np.testing.assert_allclose(found, FOUND["weights"][ending], rtol=0.02)
+
+
+def test_means_stand_where_the_heads_are_and_nowhere_else() -> None:
+    y = np.random.default_rng(0).standard_normal((3, 4, 2))
+    (change,) = real.averaged([(5, 0), (5, 2)], {"blocks.5.heads": y}).values()
+    got = change(y)
+    assert (got[1] == y[1]).all()
+    for head in (0, 2):
+        np.testing.assert_allclose(got[head], np.tile(y[head].mean(axis=0), (4, 1)))
+
+
+def test_what_a_cut_changes_pair_by_pair() -> None:
+    rows = FOUND["looks"]["question"]
+    found = real_looks.changed(rows, "nouns")
+    pair = real_looks.PAIRS[6]
+    a, b = rows[pair.name]["nouns"][:2]
+    c, d = rows[pair.name]["whole"][:2]
+    assert found[6] == pytest.approx((a - b) - (c - d))
+    told = real_looks.summary(rows)["nouns"]
+    assert told["lost"][0] == pytest.approx(-found.mean())
+    assert told["changed"] == pytest.approx(abs(found).mean())
+    turned = [1 for one in real_looks.PAIRS if _shift(rows, one, "nouns") * _shift(rows, one) < 0]
+    assert told["turned"] == len(turned)
+
+
+def _shift(
+    rows: dict[str, dict[str, list[float]]], pair: real_looks.Pair, cut: str = "whole"
+) -> float:
+    first, second = rows[pair.name][cut][:2]
+    return first - second
 
 
 def test_patching_is_as_stored_and_at_it_it_does_nothing(model: RealModel) -> None:

@@ -8,6 +8,7 @@ from functools import cache
 import numpy as np
 
 from tformer.chapters.ch00.engine import trained, untrained
+from tformer.chapters.ch00.listing import results
 from tformer.chapters.ch00.measure import (
     CURE_AT,
     CUTS,
@@ -85,12 +86,14 @@ def story_floor(
     mutants={
         "before training": {"before": True},
         "without the first layer's arcs": {"cut": ("first noun to not", "second noun to it")},
+        "with other dice as well": {"least": 1.0},
     },
-    scope="all 504 stories held out, one machine",
+    scope="all 504 stories held out, one machine; six stored runs",
 )
-def never_told(before: bool = False, cut: Sequence[str] = ()) -> str:
-    """All 504, the likeliest word each time. Beyond the statement, all 2,880 stories: how likely
-    the machine is to write one of the world, and one that it was not told.
+def never_told(before: bool = False, cut: Sequence[str] = (), least: float = 0.742) -> str:
+    """All 504, the likeliest word each time; the shares of six stored trainings. Beyond the
+    statement, all 2,880 stories: how likely the machine is to write one of the world, and one that
+    it was not told.
     """
     told, held = _split()
     machine, rows = untrained() if before else trained(), held.tokens()
@@ -99,12 +102,16 @@ def never_told(before: bool = False, cut: Sequence[str] = ()) -> str:
     for name, place in (("cure", CURE_AT), ("patient", PATIENT_AT)):
         hits = int(right[:, place - 1].sum())
         require(hits == len(held) == 504, f"{name}: {hits} of {len(held)}")
+    runs = results()["as it is"]
+    shares = [runs[seed]["patient"] for seed in sorted(runs, key=int)]
+    said = ", ".join(f"{share:.3f}" for share in shares)
+    require(near(shares, (1, 0.966, least, 0.990, 1, 0.986), 6e-4), f"other dice: {said}")
     new, old = (float(_chances(world).prod(axis=1).sum()) for world in (held, told))
     require(near((old + new, new), (0.937, 0.072), 5e-4), f"it writes them with {old + new:.4f}")
     return (
-        f"504 cures and 504 patients of 504; what it writes is a story of the world with "
-        f"probability {old + new:.3f}, and one that it was never told with {new:.3f}, summed over "
-        "all 2,880"
+        f"504 cures and 504 patients of 504 (patients with six dice: {said}); what it writes is a "
+        f"story of the world with probability {old + new:.3f}, and one that it was never told with "
+        f"{new:.3f}, summed over all 2,880"
     )
 
 

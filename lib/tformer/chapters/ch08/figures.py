@@ -212,16 +212,23 @@ def holds_up() -> tuple[Figure, Figure]:
         ax.plot(found[name], color=color, label=said)
     ax.set(xlabel="block", ylabel="length of the vector", yscale="log", xlim=(0, 30), ylim=(1, 1e5))
     label_ends(ax)
-    other, bars = panel(3.2, 2.9)
-    losses = [found["loss"], found["changed"], *found["controls"]]
-    names = ["as it is", f"coordinate {found['coordinate']}", *["another"] * len(found["controls"])]
-    bars.barh(range(len(losses)), losses, color=[QUIET, KEY, *[QUIET] * 5], height=0.7)
-    for i, loss in enumerate(losses):
-        bars.text(loss + 0.2, i, f"{loss:.2f}", va="center", fontsize=10)
-    bars.set(yticks=range(len(losses)), yticklabels=names, xlim=(0, 16), xlabel="loss")
-    bars.tick_params(axis="y", length=0)
-    bars.grid(visible=False, axis="y")
-    bars.invert_yaxis()
+    other, dots = panel(3.6, 2.9)
+    rows = {
+        "as it is": [found["loss"]],
+        f"number {found['coordinate']} off": [found["changed"]],
+        "next largest off": found["controls"],
+        "as much, other words": found["other words"],
+        "as much, other numbers": found["as large"],
+        "moved to another": found["moved"],
+        "its sign turned": [found["turned"]],
+    }
+    for i, (name, losses) in enumerate(rows.items()):
+        look: Any = {"color": KEY if name.endswith("507 off") else QUERY, "alpha": 0.7}
+        dots.plot(losses, [i] * len(losses), "o", ms=7, mec="none", **look)
+    dots.axvline(found["loss"], color=QUIET, linewidth=0.8)
+    dots.set(yticks=range(len(rows)), yticklabels=[*rows], xlim=(0, 14), xlabel="loss")
+    dots.tick_params(axis="y", length=0)
+    dots.invert_yaxis()
     return figure, other
 
 

@@ -20,7 +20,10 @@ from tformer.models.real import RealModel
 from tformer.parameters import BlockParameters, ModelParameters, tree_map
 from tformer.world import corpus
 
-__all__ = ["AFTER", "CONTROLS", "FILE", "LEFT_OUT", "SHRUNK", "WORDS", "measured", "stored"]
+__all__ = [
+    *("AFTER", "CONTROLS", "FILE", "LEFT_OUT", "OTHER_WORDS", "SHRUNK", "WORDS", "measured"),
+    "stored",
+]
 
 FILE = Path(__file__).with_name("real.json")
 WORDS = 128
@@ -29,6 +32,8 @@ AFTER = 12
 """After this block the coordinate is changed."""
 CONTROLS = 5
 """Other coordinates of the same vector, the next largest, that are changed in the same way."""
+OTHER_WORDS = (1, 5, 20, 64, 100)
+"""Places of other words whose same coordinate is changed by as much."""
 SHRUNK = (0.5, 0.1)
 """What the coordinate is multiplied by, to tell its size from its being there."""
 LEFT_OUT = 3
@@ -51,7 +56,10 @@ def measured(model: RealModel) -> dict[str, Any]:
         vector after block `AFTER`, what stands there, the others' median there, its share of the
         vector's square. "loss", "changed": without a change, and with that number set to the
         median; "controls": likewise for the next largest coordinates, one at a time; "shrunk": with
-        that number multiplied by each of `SHRUNK`. "alike": the mean cosine of two vectors other
+        that number multiplied by each of `SHRUNK`, "turned": by −1. What was taken off it is taken
+        off elsewhere instead in "as large": off these next largest coordinates, and "other words":
+        off the same coordinate of `OTHER_WORDS`; "moved": it is taken off there, and put into each
+        of these coordinates. "alike": the mean cosine of two vectors other
         than the first, after 0 to L blocks; "alike_less": without `LEFT_OUT` coordinates.
         "looked_at": the weight that the first token gets from later ones in each block, mean over
         heads and tokens. "common": the loss where the last norm divides all vectors by one number,
@@ -80,6 +88,13 @@ def measured(model: RealModel) -> dict[str, Any]:
         x[0, coordinate] = median if share is None else share * x[0, coordinate]
         return loss(blocks(x, AFTER)[-1])
 
+    def taken(word: int, coordinate: int, much: float, put: int | None = None) -> float:
+        x = here.copy()
+        x[word, coordinate] -= much
+        if put is not None:
+            x[word, put] += much
+        return loss(blocks(x, AFTER)[-1])
+
     def looked_at(x: np.ndarray, one: BlockParameters) -> float:
         x = reference.rms_norm(x, one.heads_norm or PLAIN, configuration.eps)
         q, k, _ = reference.project(x, one.heads)
@@ -92,6 +107,7 @@ def measured(model: RealModel) -> dict[str, Any]:
     lengths = np.linalg.norm(rows, axis=-1)
     here = rows[AFTER]
     coordinate, *others = np.argsort(-abs(here[0]))[: 1 + CONTROLS].tolist()
+    much = here[0, coordinate] - np.median(here[1:, coordinate])
     return {
         "first": _short(lengths[:, 0]),
         "others": _short(np.median(lengths[:, 1:], axis=1)),
@@ -103,6 +119,10 @@ def measured(model: RealModel) -> dict[str, Any]:
         "changed": _short(changed(here, coordinate)),
         "controls": _short([changed(here, one) for one in others]),
         "shrunk": _short([changed(here, coordinate, share) for share in SHRUNK]),
+        "turned": _short(changed(here, coordinate, -1)),
+        "as large": _short([taken(0, one, much) for one in others]),
+        "other words": _short([taken(word, coordinate, much) for word in OTHER_WORDS]),
+        "moved": _short([taken(0, coordinate, much, put=one) for one in others]),
         "alike": _short([alike(one[1:]) for one in rows]),
         "alike_less": _short([alike(_less(one[1:])) for one in rows]),
         "looked_at": _short(

@@ -75,11 +75,14 @@ def head_sum(
     mutants={
         "silence takes away the own part": {"left": (11.82, -10.31)},
         "head 3 brings most of it itself": {"own_part": (6.59, -13.33)},
+        "a mean for head 1 leaves what zeros leave": {"averaged": 4.93},
     },
     scope="the storyteller, two tales, eleven parts each",
 )
 def own_part(
-    left: tuple[float, float] = (6.55, 0.48), own_part: tuple[float, float] = (1.31, -2.54)
+    left: tuple[float, float] = (6.55, 0.48),
+    own_part: tuple[float, float] = (1.31, -2.54),
+    averaged: float = 12.41,
 ) -> str:
     """Own parts of heads and layers, and the log-odds that are left without them."""
     whole, fed = (13.13, -12.85), (11.40, -7.81)
@@ -97,7 +100,12 @@ def own_part(
             head = parts["layer 1, head 1"]
             require(near(head.own, 0.11, 6e-3), f"head 1 adds {head.own:.3f}")
             require(near(odds - head.lost, 4.93, 6e-3), f"{odds - head.lost:.3f} is left")
-    return "own parts 1.31, −2.54, 0.11; left 6.55, 0.48, 4.93; the last layer 11.40, −7.81"
+            found = veto.left(name, 0).mean
+            require(near(found, averaged, 6e-3), f"with its mean {found:.3f} is left")
+    return (
+        "own parts 1.31, −2.54, 0.11; left 6.55, 0.48, 4.93, with a mean 12.41; the last layer "
+        "11.40, −7.81"
+    )
 
 
 @claim(

@@ -130,6 +130,27 @@ def vetoes() -> Figure:
     return figure
 
 
+def instead() -> Figure:
+    """The log-odds with zeros, a mean or other tales in the place of a head."""
+    figure, ax = panel(6.6, 2.5)
+    for y, (name, head) in enumerate(veto.CUTS):
+        left = veto.left(name, head)
+        sway = np.random.default_rng(0).uniform(-0.2, 0.2, len(left.others))
+        other: Any = {"color": QUIET, "alpha": 0.3, "ms": 3, "mec": "none"}
+        ax.plot(left.others, y + sway, "o", label="what it says in another tale", **other)
+        ax.plot(left.others.mean(), y, "|", color=QUIET, ms=22, mew=2.5)
+        ax.plot(left.zeros, y, "X", color=KEY, ms=9, mec="white", label="zeros")
+        ax.plot(left.mean, y, "D", color=QUERY, ms=7, mec="white", label="its mean")
+        ax.plot(veto.odds(veto.read(name)), y, "*", color=INK, ms=12, mec="white", label="itself")
+    ax.axvline(0, color=QUIET, linewidth=0.8)
+    ax.set_yticks(range(3), [f"{name}, head {head + 1}" for name, head in veto.CUTS])
+    ax.set(xlabel="log-odds, animal against street", xlim=(-15, 15), ylim=(2.5, -0.5))
+    handles, labels = ax.get_legend_handles_labels()
+    above: Any = {"loc": "lower center", "bbox_to_anchor": (0.5, 1.0), "ncols": 4}
+    ax.legend(handles[3::-1], labels[3::-1], fontsize=10, **above)
+    return figure
+
+
 def carried() -> Figure:
     """Where the name stands: which patch brings how much of the other answer."""
     figure, ax = blank(WIDE, 2.0)

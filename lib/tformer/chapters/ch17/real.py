@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable
-from functools import cache
+from collections.abc import Iterable, Mapping
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +32,7 @@ __all__ = [
     "IN_FRONT",
     "PERIOD",
     "TEXTS",
+    "averaged",
     "cut",
     "found",
     "induced",
@@ -80,14 +81,33 @@ def stored() -> dict[str, Any]:
 
 def cut(heads: Iterable[Head]) -> dict[str, Change]:
     """Changes for `inside` with which these heads put out zeros."""
+    changes: dict[str, Change] = {}
+    for i, numbers in _by_layer(heads).items():
+        changes |= zero(f"blocks.{i}.heads", np.s_[..., numbers, :, :])
+    return changes
+
+
+def averaged(heads: Iterable[Head], run: Mapping[str, np.ndarray]) -> dict[str, Change]:
+    """Changes with which these heads put out, everywhere, their mean over the words of a run."""
+    changes: dict[str, Change] = {}
+    for i, numbers in _by_layer(heads).items():
+        name = f"blocks.{i}.heads"
+        one = run[name].mean(axis=1, keepdims=True)  # (H, 1, d_v)
+        changes[name] = partial(_with_heads, one[numbers], numbers)
+    return changes
+
+
+def _with_heads(one: np.ndarray, numbers: list[int], y: np.ndarray) -> np.ndarray:
+    y = y + 0
+    y[..., numbers, :, :] = one
+    return y
+
+
+def _by_layer(heads: Iterable[Head]) -> dict[int, list[int]]:
     by_layer: dict[int, list[int]] = {}
     for layer, head in heads:
         by_layer.setdefault(layer, []).append(head)
-
-    changes: dict[str, Change] = {}
-    for i, numbers in by_layer.items():
-        changes |= zero(f"blocks.{i}.heads", np.s_[..., numbers, :, :])
-    return changes
+    return by_layer
 
 
 @cache
@@ -109,9 +129,9 @@ def plain(tokenizer: BPE, length: int) -> np.ndarray:
     return np.array(tokenizer.encode(" ".join(corpus.sentences()))[:length])
 
 
-def losses(model: RealModel, tokens: np.ndarray, heads: Iterable[Head] = ()) -> np.ndarray:
-    """The loss at each token but the first, with some heads cut."""
-    logits = inside(tokens, model.parameters, model.configuration, cut(heads))["logits"]
+def losses(model: RealModel, tokens: np.ndarray, changes: Mapping[str, Change]) -> np.ndarray:
+    """The loss at each token but the first, with these changes."""
+    logits = inside(tokens, model.parameters, model.configuration, changes)["logits"]
     return reference.cross_entropy(logits[..., :-1, :], tokens[..., 1:])
 
 
@@ -162,7 +182,9 @@ def induced(model: RealModel, draws: int = DRAWS, seeds: tuple[int, ...] = FRESH
         "found": what `found` returns. "whole", "induction": "heads" that were cut, "repeat" and
         "first", the mean loss on either half of each fresh text, "plain" that on plain text. The
         first word of a half is not asked for. "previous": the same for each of the strongest
-        previous-token heads alone; "others": for each draw of other heads.
+        previous-token heads alone; "others": for each draw of other heads. "means": the same for
+        the induction heads, and then for each of the previous-token heads alone, with their means
+        over the plain text in the place of zeros.
     """
     ranked = found(model)
     chosen = [head for head, _ in ranked["induction"][:CHOSEN]]
@@ -170,13 +192,16 @@ def induced(model: RealModel, draws: int = DRAWS, seeds: tuple[int, ...] = FRESH
     texts = np.array([repeated(model.tokenizer, seed) for seed in seeds])
     prose = plain(model.tokenizer, PLAIN)
 
-    def with_cut(heads: list[Head]) -> dict[str, Any]:
-        loss = np.array([losses(model, text, heads) for text in texts])
+    told = inside(prose, model.parameters, model.configuration)
+
+    def with_cut(heads: list[Head], means: bool = False) -> dict[str, Any]:
+        changes = averaged(heads, told) if means else cut(heads)
+        loss = np.array([losses(model, text, changes) for text in texts])
         return {
             "heads": heads,
             "repeat": short(loss[:, PERIOD:].mean(axis=1)),
             "first": short(loss[:, : PERIOD - 1].mean(axis=1)),
-            "plain": short(losses(model, prose, heads).mean()),
+            "plain": short(losses(model, prose, changes).mean()),
         }
 
     drawn = others(chosen, len(model.parameters.blocks[0].heads.w_q), draws)
@@ -186,6 +211,7 @@ def induced(model: RealModel, draws: int = DRAWS, seeds: tuple[int, ...] = FRESH
         "induction": with_cut(chosen),
         "previous": [with_cut([head]) for head in previous],
         "others": [with_cut(heads) for heads in drawn],
+        "means": [with_cut(heads, means=True) for heads in (chosen, *([one] for one in previous))],
     }
 
 
@@ -248,7 +274,8 @@ def measured(model: RealModel) -> dict[str, Any]:
     dict
         "induction", "sinks", "lens": what `induced`, `sinks` and `lens` return. "looks": for each
         of the endings, what `real_looks.looked` returns for each pair, the anecdote first.
-        "patched": what `real_looks.patched` returns.
+        "patched": what `real_looks.patched` returns. "weights": what `real_looks.weights`
+        returns, for each of the endings.
     """
     pairs = (real_looks.ANECDOTE, *real_looks.PAIRS)
     return {
@@ -260,6 +287,9 @@ def measured(model: RealModel) -> dict[str, Any]:
             for ending in real_looks.ENDINGS
         },
         "patched": real_looks.patched(model),
+        "weights": {
+            ending: short(real_looks.weights(model, ending), 3) for ending in real_looks.ENDINGS
+        },
     }
 
 

@@ -57,7 +57,7 @@ def induction() -> Figure:
 
 
 def looks() -> tuple[Figure, Figure]:
-    """Probability of the nouns and shift of their log-odds, with looks of the last word cut."""
+    """Probability of the nouns, and by how much the shift changes in each pair, with looks cut."""
     one, ax = panel(4.5, 2.7)
     two, beside = panel(3.1, 2.7)
     found = real.stored()["looks"]
@@ -66,13 +66,23 @@ def looks() -> tuple[Figure, Figure]:
         for y, (cut, _) in enumerate(CUTS):
             place = y + 0.24 * (i - 0.5)
             _interval(ax, sums[cut]["p"], place, color)
-            _interval(beside, sums[cut]["shift"], place, color)
+            if cut == "whole":
+                continue
+            pairs = real_looks.changed(found[ending], cut)
+            beside.plot(pairs, [place] * len(pairs), "o", color=color, alpha=0.3, ms=4, mec="none")
+            lost, half = sums[cut]["lost"]
+            _interval(beside, [-lost, half], place, color)
+        beside.axvline(-sums["whole"]["shift"][0], color=color, linewidth=1, linestyle="--")
+    beside.axvline(0, color=QUIET, linewidth=0.8)
+    beside.text(
+        -0.66, -0.25, "all lost", fontsize=10, ha="center", va="center", backgroundcolor="w"
+    )
     ax.set_yticks(range(len(CUTS)), [name for _, name in CUTS])
     beside.set_yticks(range(len(CUTS)), [""] * len(CUTS))
     for each in (ax, beside):
         each.set(ylim=(3.5, -0.5))
     ax.set(xlim=(0, 0.22), title="probability of the nouns")
-    beside.set(xlim=(-0.1, 1.35), title="shift of their log-odds")
+    beside.set(xlim=(-2.5, 1.3), title="change of the shift, by pair")
     (_, one_name, blue), (_, other_name, red) = ENDINGS
     ax.text(0.097, -0.16, one_name, color=blue, fontsize=10, va="center")
     ax.text(0.166, 0.42, other_name, color=red, fontsize=10, ha="center", va="center")

@@ -21,9 +21,11 @@ __all__ = [
     "PAIRS",
     "PLACES",
     "Pair",
+    "changed",
     "looked",
     "patched",
     "tokens_of",
+    "weights",
 ]
 
 SENTENCE = "The {} did not {} the {} because it was too {}."
@@ -130,15 +132,40 @@ def looked(model: RealModel, pair: Pair, ending: str = "statement") -> dict[str,
         wherever it stands.
     """
     tokens = tokens_of(model, pair, ending)
-    places = {
-        "nouns": [_place(model, tokens[0], noun) for noun in (pair.first, pair.second)],
-        "others": [_place(model, tokens[0], word) for word in ("did", "not")],
-        "adjective": _adjectives(tokens),
-    }
+    places = _looked_at(model, pair, tokens)
     cuts: dict[str, Mapping[str, Change]] = {"whole": {}}
     cuts |= {name: _unseen(at) for name, at in places.items()}
     cuts["nouns, scaled"] = _unseen(places["nouns"], scaled=True)
     return {name: _read(model, pair, tokens, changes) for name, changes in cuts.items()}
+
+
+def weights(model: RealModel, ending: str = "statement") -> list[float]:
+    """The last word's weight in `LAYERS` on the nouns, on *did* and *not*, and on the adjective.
+
+    Of each the sum over its places, as the mean over heads, blocks and `PAIRS`.
+    """
+    found = []
+    for pair in PAIRS:
+        tokens = tokens_of(model, pair, ending)
+        run = inside(tokens, model.parameters, model.configuration)
+        rows = np.mean([run[f"blocks.{i}.weights"][..., -1, :] for i in LAYERS], axis=(0, 1, 2))
+        found.append([rows[at].sum() for at in _looked_at(model, pair, tokens).values()])
+    return np.mean(found, axis=0).tolist()
+
+
+def _looked_at(model: RealModel, pair: Pair, tokens: np.ndarray) -> dict[str, list[int]]:
+    return {
+        "nouns": [_place(model, tokens[0], noun) for noun in (pair.first, pair.second)],
+        "others": [_place(model, tokens[0], word) for word in ("did", "not")],
+        "adjective": _adjectives(tokens),
+    }
+
+
+def changed(rows: Mapping[str, Mapping[str, list[float]]], cut: str) -> np.ndarray:
+    """By how much a cut changes the shift of each of `PAIRS`: of what `looked` returned, (32,)."""
+    kept = [rows[pair.name] for pair in PAIRS]
+    whole, x = (np.array([row[name] for row in kept]) for name in ("whole", cut))
+    return x[:, 0] - x[:, 1] - (whole[:, 0] - whole[:, 1])
 
 
 def summary(rows: Mapping[str, Mapping[str, list[float]]]) -> dict[str, dict[str, Any]]:
@@ -149,8 +176,10 @@ def summary(rows: Mapping[str, Mapping[str, list[float]]]) -> dict[str, dict[str
     dict
         For each cut [mean, half of its 95 % interval] over the pairs of "p", the probability of
         the nouns, mean of both sentences; "shift"; "lost", by how much the shift is smaller than
-        in the whole model. "right way": in how many pairs the shift is above 0. "right": in how
-        many of twice as many sentences the right noun is likelier. "flips": in how many pairs both.
+        in the whole model. "changed": by how much it changes, up or down, as a mean; "turned": in
+        how many pairs its sign does. "right way": in how many pairs the shift is above 0. "right":
+        in how many of twice as many sentences the right noun is likelier. "flips": in how many
+        pairs both.
     """
     kept = [rows[pair.name] for pair in PAIRS]
     whole = np.array([row["whole"] for row in kept])
@@ -162,7 +191,9 @@ def summary(rows: Mapping[str, Mapping[str, list[float]]]) -> dict[str, dict[str
         sums[name] = {
             "p": _interval(x[:, 2:].mean(axis=1)),
             "shift": _interval(shift),
-            "lost": _interval(whole[:, 0] - whole[:, 1] - shift),
+            "lost": _interval(-changed(rows, name)),
+            "changed": float(abs(changed(rows, name)).mean()),
+            "turned": int(((shift > 0) != (whole[:, 0] > whole[:, 1])).sum()),
             "right way": int((shift > 0).sum()),
             "right": int(right.sum()),
             "flips": int(right.all(axis=0).sum()),
