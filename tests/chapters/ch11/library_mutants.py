@@ -13,6 +13,10 @@ MUTANTS = slipped(
         p, c, True, memory → p, c, False, memory
             decoder: no causal mask
     """,
+    encoder_decoder="""
+        decoder(target, → decoder(np.roll(target, -1, axis=-1),
+            encoder–decoder: the target's words moved by one
+    """,
     encoder_decoder_vjp="""
         c, dmemory, mask → c, 0 * dmemory, mask
             encoder–decoder vjp: nothing goes back to the encoder
@@ -58,6 +62,7 @@ KILLED_BY = {
     "merge: twice what the heads bring": ["prop-joint"],
     "grouped attention: the bias left out": ["prop-joint"],
     "decoder: the words moved by one": ["prop-lessons"],
+    "encoder–decoder: the target's words moved by one": ["prop-lessons"],
     "decoder: no causal mask, wherever it is known": ["prop-lessons", "prop-one-stack"],
     "stack: no last norm": ["prop-one-stack"],
     "output bias: added once for each head": ["prop-one-stack"],

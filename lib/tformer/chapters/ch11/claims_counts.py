@@ -102,8 +102,7 @@ def lessons(per_hidden: int = 1, none: int = 1, lost: int = 0, all_words: bool =
             require(found == want, f"{n} words, {sum(hidden)} hidden: {found} lessons, not {want}")
     return (
         "with a share of 3/20 hidden, all sets of up to 8 words have 3/20 of T lessons in the mean "
-        "and none with chance (17/20)^T; passes over up to 5 words can be judged at so many "
-        "vectors, and at others the logits have the gradient 0"
+        "and none with chance (17/20)^T; so many vectors of passes over up to 5 words can be judged"
     )
 
 
