@@ -186,7 +186,9 @@ def test_gradescope_finds_the_file_that_it_asks_for(tmp_path, monkeypatch):
     assert not to.exists()
     (folder / "notes").unlink()
     (folder / f"{NAME}.ipynb").write_text("no notebook")
-    with pytest.raises(SystemExit, match=r"Not marked\. The file that was handed in is no notebook"):
+    with pytest.raises(
+        SystemExit, match=r"Not marked\. The file that was handed in is no notebook"
+    ):
         main([NAME, str(folder), str(to)])
     assert not to.exists()
 
