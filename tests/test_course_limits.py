@@ -181,12 +181,14 @@ def test_gradescope_finds_the_file_that_it_asks_for(tmp_path, monkeypatch):
     assert (tests[0]["name"], tests[0]["status"]) == ("Exercise 4.1", "passed")
     assert "empty template" in tests[1]["output"]
     (folder / "notes").symlink_to(ROOT)
-    with pytest.raises(SystemExit, match="Not marked. Refused: 'notes' is a link"):
+    with pytest.raises(SystemExit, match=r"Not marked\. Refused: 'notes' is a link"):
         main([NAME, str(folder), str(to)])
     assert not to.exists()
     (folder / "notes").unlink()
     (folder / f"{NAME}.ipynb").write_text("no notebook")
-    with pytest.raises(SystemExit, match="Not marked. The file that was handed in is no notebook"):
+    with pytest.raises(
+        SystemExit, match=r"Not marked\. The file that was handed in is no notebook"
+    ):
         main([NAME, str(folder), str(to)])
     assert not to.exists()
 

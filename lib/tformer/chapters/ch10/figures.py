@@ -57,13 +57,13 @@ def assembled() -> Fitting:
 
 
 def _lying() -> Figure:
-    figure, ax = blank(WIDE, 4.75)
+    figure, ax = blank(WIDE, 5.3)
     stream = (1.4, 2.2, 3.6, 9.7, 10.3, 15.5, 16.1, 19.6, 21.4, 21.7, 23.5, 24.2)
     for begin, end in zip(stream[::2], stream[1::2], strict=True):
         ax.plot([begin, end], [3, 3], color=INK, linewidth=3)
     ax.plot(24.2, 3, ">", color=INK, markersize=9)
-    ax.text(0.5, 3, "words", ha="center", va="center", fontsize=13)
-    _box(ax, 2.9, 3, "E", QUIET, 0.7)
+    ax.text(0.4, 3, "words", ha="center", va="center", fontsize=16)
+    _box(ax, 2.9, 3, "E", QUIET, 0.7, 15)
     frame = FancyBboxPatch((4.7, 0.2), 12.1, 3.7, boxstyle="round,pad=0,rounding_size=0.3")
     frame.set(facecolor="none", edgecolor=QUIET, linestyle="--", linewidth=1.3)
     ax.add_patch(frame)
@@ -74,27 +74,27 @@ def _lying() -> Figure:
             ([left + 4.4, left + 4.7, left + 4.7], [1, 1, 2.72]),
         ):
             ax.plot(x, y, color=QUIET, linewidth=1.6)
-        _box(ax, left + 0.95, 1, "norm", QUIET, 0.6)
-        _box(ax, left + 3.1, 1, name, INK, 1.3)
+        _box(ax, left + 0.95, 1, "norm", QUIET, 0.6, 14)
+        _box(ax, left + 3.1, 1, name, INK, 1.3, 14)
         ax.plot(left + 4.7, 3, "o", color="none", markeredgecolor=INK, markersize=18)
         ax.text(left + 4.7, 3.02, "+", ha="center", va="center", fontsize=14)
-    _box(ax, 20.5, 3, "norm", QUIET, 0.9)
-    _box(ax, 22.6, 3, "$E^\\top$", QUIET, 0.9)
-    ax.text(10.7, 3.7, "a block", ha="center", va="bottom", fontsize=12, color=QUIET)
-    ax.text(18.2, 2.8, "L − 1 more", ha="center", va="bottom", fontsize=12, color=QUIET)
-    ax.text(25.4, 3, "logits", ha="center", va="center", fontsize=13)
+    _box(ax, 20.5, 3, "norm", QUIET, 0.9, 15)
+    _box(ax, 22.6, 3, "$E^\\top$", QUIET, 0.9, 15)
+    ax.text(10.7, 3.78, "a block", ha="center", va="bottom", fontsize=15, color=QUIET)
+    ax.text(18.2, 2.8, "L − 1 more", ha="center", va="bottom", fontsize=15, color=QUIET)
+    ax.text(25.4, 3, "logits", ha="center", va="center", fontsize=16)
     _tables(ax)
-    ax.set(xlim=(-0.4, 26.4), ylim=(9.1, 0))
+    ax.set(xlim=(-0.5, 26.5), ylim=(10.2, 0))
     return figure
 
 
-def _tables(ax: Axes, top: float = 4.6, side: float = 0.29) -> None:
+def _tables(ax: Axes, top: float = 4.6, side: float = 0.36) -> None:
     """Below the decoder, the tables that it makes of a text; the vector of "it" is filled."""
     words, weights = broken.looks()
     n, it = len(words), words.index("it")
     for t, word in enumerate(words):
         bold = "bold" if t == it else "normal"
-        look: Any = {"ha": "right", "va": "center", "fontsize": 10, "fontweight": bold}
+        look: Any = {"ha": "right", "va": "center", "fontsize": 13, "fontweight": bold}
         ax.text(1.8, top + side * (t + 0.5), word, **look)
     for middle, width, shape, color in (
         (2.9, 1.8, "$T \\times d$", QUIET),
@@ -104,7 +104,7 @@ def _tables(ax: Axes, top: float = 4.6, side: float = 0.29) -> None:
         (23.3, 4.0, "$T \\times N$", QUIET),
     ):
         left = middle - width / 2
-        ax.text(middle, top + n * side + 0.15, shape, ha="center", va="top", fontsize=12)
+        ax.text(middle, top + n * side + 0.15, shape, ha="center", va="top", fontsize=15)
         if color == WEIGHT:
             for t, row in enumerate(weights):
                 squares(ax, row[None, : t + 1], (left, top + side * t), color, 1.0, (side, side))
@@ -198,7 +198,7 @@ def beside() -> Figure:
         table = right[name]
         if name == "sum":
             top, left = 5.2, 2.0
-        ax.text(left, top - 0.3, title, fontsize=11, fontweight="bold")
+        ax.text(left, top - 0.3, title, fontsize=12.5, fontweight="bold")
         for (i, j), value in np.ndenumerate(table):
             x, y = left + 1.75 * (j + 0.5), top + 1.4 * (i + 0.5)
             slip = wrong.get((name, i, j))
@@ -210,14 +210,14 @@ def beside() -> Figure:
                 box.set(facecolor=WRONG if bad else QUIET, alpha=0.35 if bad else 0.2)
                 ax.add_patch(box)
                 printed = slip.printed.replace("-", "−")
-                ax.text(x, y + 0.32, printed, ha="center", va="center", fontsize=8, color=INK)
+                ax.text(x, y + 0.34, printed, ha="center", va="center", fontsize=10, color=INK)
             place = (x, y - (0.2 if slip else 0))
-            ax.text(*place, "" if hidden else text, ha="center", va="center", fontsize=10)
+            ax.text(*place, "" if hidden else text, ha="center", va="center", fontsize=12)
         left += 1.75 * table.shape[1]
         widest, left = max(widest, left), left + 0.75
     for top in (0.0, 5.2):
         for i, word in enumerate(("Buy", "milk", "and")):
-            ax.text(1.7, top + 1.4 * (i + 0.5), word, ha="right", va="center", fontsize=11)
+            ax.text(1.7, top + 1.4 * (i + 0.5), word, ha="right", va="center", fontsize=13)
     ax.set(xlim=(0, widest + 0.1), ylim=(9.6, -1.0))
     return figure
 

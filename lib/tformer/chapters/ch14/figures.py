@@ -68,21 +68,24 @@ def on_steps() -> Figure:
     for name, color in kinds.items():
         ax.plot(found["step"][shown], found[name][shown], ".-", color=color, label=name)
     told = {
-        "patient": (3.5, "patient, nothing known"),
-        "name again": (3.16, "name again, one of 24"),
-        "cure": (2.6, "cure, nothing known"),
-        "patient, cure known": (2.33, "patient, cure known"),
-        "second noun, verb known": (2.06, "second noun, verb known"),
-        "second noun, noun and verb known": (1.79, "second noun, first noun known too"),
+        "patient": (3.55, "patient, nothing known"),
+        "name again": (3.18, "name again, one of 24"),
+        "cure": (2.75, "cure, nothing known"),
+        "patient, cure known": (2.4, "patient, cure known"),
+        "second noun, verb known": (2.05, "second noun, verb known"),
+        "second noun, noun and verb known": (1.7, "second noun, first noun known too"),
     }
     for name, (y, text) in told.items():
         color = kinds[name.split(",")[0]]
         ax.plot((0, 615), [steps.floor(name)] * 2, ":", color=color, linewidth=1.2)
         ax.plot((615, 635), (steps.floor(name), y), ":", color=color, linewidth=1.2)
-        ax.text(640, y, text, ha="left", va="center", fontsize=11, color=color)
-    ax.set(xlabel="step", ylabel="nats", xlim=(0, 860), ylim=(-0.1, 4.7))
+        ax.text(640, y, text, ha="left", va="center", fontsize=14, color=color)
+    ax.set(xlim=(0, 900), ylim=(-0.1, 4.7))
+    ax.set_xlabel("step", fontsize=14)
+    ax.set_ylabel("nats", fontsize=14)
+    ax.tick_params(labelsize=13)
     ax.set_xticks(range(0, 601, 100))
-    ax.legend(fontsize=11, loc="upper center", ncols=4)
+    ax.legend(fontsize=14, loc="upper center", ncols=4)
     return figure
 
 
