@@ -229,7 +229,8 @@ def test_runs_that_do_not_fit_are_refused() -> None:
             inside(words(4), p, c, cut)
     with pytest.raises(ShapeError, match=r"^mean: blocks.0.after must have one shape in all; got"):
         mean([one, other], name)
-    for others in ([], one):
+    wrong: list[Any] = [[], one]
+    for others in wrong:
         with pytest.raises(
             ValueError, match=r"^mean: others must be a sequence of one run or more"
         ):
