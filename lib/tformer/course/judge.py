@@ -5,7 +5,6 @@ The function runs in the sandbox; the tests, the right answers and the verdict s
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass
 from typing import Any
 
@@ -23,21 +22,6 @@ class Verdict:
     right: bool
     text: str
     unnamed: bool = False
-
-
-class Timed(Answer):
-    """An answer whose time is that of its own process, however busy the machine is."""
-
-    function: Child
-
-    @property
-    def end(self) -> float:
-        """When its time for all calls is up, if it computes from now on."""
-        return time.monotonic() + self._until - self.function.used()
-
-    @end.setter
-    def end(self, moment: float) -> None:
-        self._until = self.function.used() + moment - time.monotonic()
 
 
 def judge(
@@ -62,6 +46,14 @@ def judge(
     seconds : float
         Seconds of processor time for one call.
     """
+    verdict, late = _judged_once(entry, sandbox, cells, name, seconds)
+    return _judged_once(entry, sandbox, cells, name, seconds)[0] if late else verdict
+
+
+def _judged_once(
+    entry: Exercise, sandbox: Sandbox, cells: list[tuple[str, str]], name: str, seconds: float
+) -> tuple[Verdict, bool]:
+    """Judge an answer, and say whether all that is wrong with it is that a call took too long."""
     told: dict[str, Any] = {}
 
     def note(**more: Any) -> None:
@@ -70,15 +62,16 @@ def judge(
     try:
         with sandbox.child(cells, name) as child:
             if complaint := _unfit(child, name):
-                return Verdict(False, complaint, child.missing)
-            examine(entry, Timed(child, seconds, report=note, call=child.call), note)
+                return Verdict(False, complaint, child.missing), False
+            examine(entry, Answer(child, seconds, report=note, call=child.call), note)
     except Gone as gone:
         limit = f"The cells were still running after {sandbox.cell_seconds:g} seconds of computing"
         how = f"Python ended ({gone}) while the cells were running" if str(gone) else limit
-        return Verdict(False, f"{how}, before {name} could be called.")
+        return Verdict(False, f"{how}, before {name} could be called."), False
     if "praise" in told:
-        return Verdict(True, MEASURED if child.measured else told["praise"])
-    return Verdict(False, with_name(told["complaint"], child), child.unnamed)
+        return Verdict(True, MEASURED if child.measured else told["praise"]), False
+    late = bool(told.get("late"))
+    return Verdict(False, with_name(told["complaint"], child), child.unnamed), late
 
 
 MEASURED = (

@@ -18,6 +18,7 @@ import numpy as np
 from tformer import reference, storyteller
 from tformer.models.beam import Text, beam
 from tformer.models.generate import generate
+from tformer.parameters import tree_map
 from tformer.storyteller.tales import parted
 from tformer.world.stories import CURES
 
@@ -52,9 +53,10 @@ def begun(text: str) -> np.ndarray:
 
 @cache
 def logits(text: str = ROW) -> np.ndarray:
-    """The storyteller's row of the next token after a text, (N,), in float64."""
+    """The storyteller's row of the next token after a text, (N,), computed in float64."""
     _, parameters, configuration = storyteller.load()
-    return reference.decoder(begun(text), parameters, configuration)[-1].astype(float)
+    wide = tree_map(lambda x: x.astype(float), parameters)
+    return reference.decoder(begun(text), wide, configuration)[-1]
 
 
 def numbers() -> list[int]:
