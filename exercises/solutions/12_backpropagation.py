@@ -268,9 +268,8 @@ def slip(a, da, ds):
     tables = {"right": right, "no sum": a * da, "wrong axis": wrong}
     tables |= {"no softmax": da, "turned": -right}
     near = 1e-9 * np.abs(da).max()
-    return next(
-        name for name, one in tables.items() if np.allclose(ds, one, atol=near)
-    )
+    alike = [n for n, one in tables.items() if np.allclose(ds, one, atol=near)]
+    return alike[0]
     ### END SOLUTION
 
 
