@@ -268,8 +268,9 @@ def slip(a, da, ds):
     tables = {"right": right, "no sum": a * da, "wrong axis": wrong}
     tables |= {"no softmax": da, "turned": -right}
     near = 1e-9 * np.abs(da).max()
-    alike = [n for n, one in tables.items() if np.allclose(ds, one, atol=near)]
-    return alike[0]
+    for name, table in tables.items():
+        if np.allclose(ds, table, atol=near):
+            return name
     ### END SOLUTION
 
 
