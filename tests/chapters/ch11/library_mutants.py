@@ -39,7 +39,7 @@ MUTANTS = slipped(
     """,
     **{
         "reference.models.decoder": """
-            x = embedded(tokens, p, c) → x = embedded(np.roll(tokens, 1, axis=-1), p, c)
+            x = embedded(tokens, → x = embedded(np.roll(tokens, 1, axis=-1),
                 decoder: the words moved by one
             p, c, True, memory → p, c, False, memory
                 decoder: no causal mask, wherever it is known
