@@ -12,8 +12,6 @@ from two_ways import shared, stored
 ONE_FUNCTION = {
     "thm-causal": "attention_weights stands in the mistake alone that a mutant plants",
     "prop-one-curve": "one training that was stopped is held to the same one that was not",
-    "exm-refit": "a least objective is held to the objective at other points",
-    "exm-sweep": "a least objective is held to the objective at other points",
 }
 """Claims whose statement is about one function that is called twice, and why that is enough."""
 

@@ -105,13 +105,15 @@ def never_told(before: bool = False, cut: Sequence[str] = (), least: float = 0.7
     runs = results()["as it is"]
     shares = [runs[seed]["patient"] for seed in sorted(runs, key=int)]
     said = ", ".join(f"{share:.3f}" for share in shares)
-    require(near(shares, (1, 0.966, least, 0.990, 1, 0.986), 6e-4), f"other dice: {said}")
+    require(
+        near(shares, (1, 0.966, least, 0.990, 1, 0.986), 6e-4), f"patients in six trainings: {said}"
+    )
     new, old = (float(_chances(world).prod(axis=1).sum()) for world in (held, told))
     require(near((old + new, new), (0.937, 0.072), 5e-4), f"it writes them with {old + new:.4f}")
     return (
-        f"504 cures and 504 patients of 504 (patients with six dice: {said}); what it writes is a "
-        f"story of the world with probability {old + new:.3f}, and one that it was never told with "
-        f"{new:.3f}, summed over all 2,880"
+        f"504 cures and 504 patients of 504; patients in six trainings: {said}; "
+        f"it writes a story of the world with probability {old + new:.3f}, one never told with "
+        f"{new:.3f}"
     )
 
 

@@ -48,7 +48,8 @@ def causal_melt(speed: float = 1, onto: int = 0, masked: bool = True) -> str:
 def _nearer(a: Array, columns: Array, speed: float, onto: int) -> None:
     """One table: how far from the word they were, and are."""
     far, then = (np.abs(x - x[onto]).max(axis=0) for x in (columns, a @ columns))
-    require(near((a @ columns)[onto], columns[onto], 1e-12), "the word itself has moved")
+    moved = np.abs((a @ columns)[onto] - columns[onto]).max()
+    require(moved <= 1e-12, f"weights {show(a)}: the word itself has moved by {moved:.3g}")
     most = max(0.0, 1 - speed * float(a[1:, onto].min())) * far
     require(bool((then <= most + 1e-12).all()), f"weights {show(a)}: {then.max():.3g} away")
 

@@ -16,7 +16,7 @@ BEST = ((1639, 3319, 6607, 11401), (1849, 3404, 6267, 11538))
 
 @claim(
     "exm-four-budgets",
-    "numeric",
+    "empirical",
     mutants={
         "parabolas against N, and not its logarithm": {"log": False},
         "squares in the place of Huber's loss": {"delta": 10.0},
@@ -62,7 +62,7 @@ def four_budgets(log: bool = True, delta: float = 1e-3, confidence: float = 0.95
 
 @claim(
     "exm-plateau",
-    "numeric",
+    "empirical",
     mutants={
         "half as many names": {"names": 12},
         "who is helped, in the place of the name": {"kind": "patient"},
@@ -88,7 +88,7 @@ def plateau(
 
 @claim(
     "exm-widths",
-    "numeric",
+    "empirical",
     mutants={
         "half as many names": {"names": 12},
         "known from width 8 on": {"known": 8},

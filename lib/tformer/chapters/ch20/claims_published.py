@@ -19,7 +19,7 @@ BUDGET = 5.76e23
 
 @claim(
     "exm-refit",
-    "numeric",
+    "empirical",
     mutants={
         "the constants that were printed": {"law": published.PRINTED},
         "squares in the place of Huber's loss": {"delta": 10.0},
@@ -54,7 +54,7 @@ def _least(law: Law, runs: Runs) -> None:
 
 @claim(
     "exm-five",
-    "numeric",
+    "empirical",
     mutants={
         "one of the five": {"few": 1},
         "four of the five": {"few": 4},
@@ -106,7 +106,7 @@ def _by_squares(runs: Runs) -> float:
 
 @claim(
     "exm-rounding",
-    "numeric",
+    "empirical",
     mutants={
         "rounding α alone does it": {"rounded": "alpha"},
         "rounding the floor alone does it": {"rounded": "floor"},
@@ -152,7 +152,7 @@ def _ratio(law: Law, compute: float, sizes: int = 200_001) -> float:
 
 @claim(
     "exm-selected",
-    "numeric",
+    "empirical",
     mutants={
         "a choice by tokens a parameter moves it as far": {"by_loss": False},
         "the floor stands still as well": {"floor_moves": 0.02},

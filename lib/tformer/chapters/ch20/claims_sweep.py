@@ -32,7 +32,7 @@ def _ends(laws: list[Law], name: str) -> np.ndarray:
 
 @claim(
     "exm-sweep",
-    "numeric",
+    "empirical",
     mutants={
         "squares in the place of Huber's loss": {"delta": 10.0},
         "the runs of the fewest tokens are left out": {"fewest": False},
@@ -78,7 +78,7 @@ def swept(delta: float = 1e-3, fewest: bool = True, more: float = 0.0) -> str:
 
 @claim(
     "exm-held-out",
-    "numeric",
+    "empirical",
     mutants={
         "the term of the tokens is left out": {"tokens": 0.0},
         "the largest of the 24 answers for it": {"size": 221184.0},
