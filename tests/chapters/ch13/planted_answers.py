@@ -185,6 +185,9 @@ MUTANTS = {
             _merged_by(lambda a, b: f"({a}, {b})"),
             _merged_by(lambda a, b: f"{a}{b}"),
         ),
+        "is beyond 31 bits": _merged_by(
+            lambda a, b: (50_001 * a + b + 2**31) % 2**32 - 2**31  # as int32
+        ),
         "0 50000 comes before 1 0": (
             _merged_by(lambda a, b: 1000 * a + b),
             _merged_by(lambda a, b: 50_000 * a + b),
