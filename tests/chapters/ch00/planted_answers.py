@@ -1,5 +1,7 @@
 """Mistakes people make in the exercises of the first page, and right answers unlike the book's."""
 
+import itertools
+
 import numpy as np
 
 
@@ -40,6 +42,18 @@ def _tell(who, cures, did):
     return found
 
 
+def _tell_by_letters(who, cures, did):
+    texts = []
+    for text in _tell({"N": ("N",), "M": ("M",)}, {"N": {"A": "C"}, "M": {"A": "C"}}, PATTERN):
+        for verb, (one, other) in did.items():
+            kind = one if text.endswith("N .") else other
+            for a, b in itertools.product(who[one], who[other]):
+                for why, cure in cures[kind].items():
+                    told = text.replace("N", a).replace("V", verb).replace("M", b)
+                    texts += [told.replace("A", why).replace("C", cure)] * (a != b)
+    return texts
+
+
 def _hidden_at(score):
     def look(queries, keys, t):
         scores = keys @ queries[t] / np.sqrt(queries.shape[1])
@@ -50,8 +64,16 @@ def _hidden_at(score):
     return look
 
 
+def _numbers_as(dtype):
+    return lambda text, words: np.array([words.index(w) for w in text.split()]).astype(dtype)
+
+
+PATTERN = {"V": ("N", "M")}
 MUTANTS = {
-    "0.1": {"it should be": lambda text, words: [0] * len(text.split())},
+    "0.1": {
+        "it should be (5": lambda text, words: [0] * len(text.split()),
+        "may have very many words": tuple(map(_numbers_as, ("i1", "u1", "i2", "u2"))),
+    },
     "0.2": {"none of the four names": lambda step: "wrong noun"},
     "0.3": {
         "(nan, nan)": _look_without_care,
@@ -62,8 +84,9 @@ MUTANTS = {
     "0.5": {"One finite number is asked for": lambda p: -p * np.log(np.where(p > 0, p, 1))},
     "0.6": {
         "should return a list of texts": lambda who, cures, did: "\n".join(_tell(who, cures, did)),
+        "may stand in the words too": _tell_by_letters,
         "come more than once": lambda who, cures, did: 2 * sorted(_tell(who, cures, did)),
-        "is none of them": lambda who, cures, did: (
+        "is none of them. Every choice": lambda who, cures, did: (
             [x.upper() for x in _tell(who, cures, did)][:1] + sorted(_tell(who, cures, did))
         ),
     },

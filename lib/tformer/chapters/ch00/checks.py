@@ -35,6 +35,10 @@ def _texts() -> Iterator[Case]:
         yield case(text=text, words=LIST, want=np.array(want), said=f"the text {text!r}")
     for text, words in UNSORTED.items():
         yield case(text=text, words=words, said=f"the text {text!r} and the list {words}")
+    for text, n in (("w0 w127 w128 w255 w256", 300), ("w32768 w65536", 70_000)):
+        words = tuple(f"w{i}" for i in range(n))
+        said = f"the text {text!r} and a list of {n} words, w0 to w{n - 1}"
+        yield case(text=text, words=words, said=said, why="A list may have very many words.")
     whole = world.stories()
     for text in (whole.texts[0], whole.texts[-1]):
         yield case(text=text, words=whole.words, said=f"the text {text!r}")
@@ -68,7 +72,7 @@ def _texts() -> Iterator[Case]:
         A word was taken for a longer one that begins with it; compare whole words.
     words.index(word) → [w.lower() for w in words].index(word.lower())
         Capitals were taken for small letters; a list may hold both words.
-    = np.eye(len(words))[[words.index(word) for word in text.split()]]
+    = np.array([[words.index(word)] for word in text.split()]) == np.arange(len(words))
         Those are rows of zeros with a 1 at the place of the word; the place is asked for.
     """,
     otherwise="Each word of the text becomes its place in the list.",
