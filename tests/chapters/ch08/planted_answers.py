@@ -79,8 +79,37 @@ def _fits_in_float64(x):
     return x.astype(float) / np.abs(x).max()
 
 
+def _stack_with_eps(x, layers, order):
+    for w in layers:
+        read = x / np.sqrt((x**2).mean(axis=-1, keepdims=True) + 1e-12) if order == "pre" else x
+        x = x + read @ w
+        if order == "post":
+            x = x / np.sqrt((x**2).mean(axis=-1, keepdims=True) + 1e-12)
+    return x
+
+
+def _passed_back_with_eps(x, dy):
+    size = np.sqrt((x**2).mean(axis=-1, keepdims=True) + 1e-12)
+    return (dy - x * (x * dy).mean(axis=-1, keepdims=True) / size**2) / size
+
+
+def _normed_by(spread):
+    def normed(x, eps):
+        centred = x - x.mean(axis=-1, keepdims=True)
+        return centred / np.sqrt(spread((centred**2).mean(axis=-1, keepdims=True)) + eps)
+
+    return normed
+
+
 MUTANTS = {
+    "8.3": {"above a very large one, and eps is 0": _stack_with_eps},
+    "8.4": {"nothing stands beside the size": _passed_back_with_eps},
     "8.1": {
+        "Very small numbers above very large": (
+            _normed_by(lambda variance: variance + 1e-8),
+            _normed_by(lambda variance: np.where(variance < 1e-9, 0, variance)),
+            _normed_by(lambda variance: np.minimum(variance, 1e8)),
+        ),
         "changes the x it was given": _normed_in_place,
         "One mean and one variance": lambda x, eps: (x - x.mean()) / (x.var() + eps) ** 0.5,
     },

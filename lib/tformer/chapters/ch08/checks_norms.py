@@ -28,6 +28,8 @@ def _tables() -> Iterator[Case]:
     for n, d in ((1, 3), (3, 1), (4, 4), (5, 8), (2, 64)):
         x = integers(n + d, (n, d))
         yield case(x=x, eps=0.1, want=reference.layer_norm(x.astype(float), PLAIN, 0.1))
+    sizes = np.array([[1e-6, 3e-6], [1e6, 3e6]])
+    yield case(x=sizes, eps=1e-14, why="Very small numbers above very large ones.")
     far = np.array([[1.0, 2.0, 4.0]]) + 1e6
     yield case(x=far, eps=1e-5, why="The row (1000001, 1000002, 1000004), far from 0.")
 
@@ -142,6 +144,8 @@ def _gradients() -> Iterator[Case]:
         x, dy = integers(n, (n, d)) + 0.5, integers(n + d, (n, d))
         n_of = reference.rms_norm_vjp
         yield case(x=x, dy=dy, want=n_of(x, PLAIN, dy.astype(float), 1e-30)[0])
+    small = "A very small vector above a very large one; nothing stands beside the size in a norm."
+    yield case(x=[[1e-7, 3e-7], [1e7, 3e7]], dy=[[1, 2], [1e7, 2e7]], why=small)
 
 
 @exercise(
