@@ -11,6 +11,16 @@ def _cut_in_place(weights, asks, asked):
     return weights
 
 
+def _cut_with(divisor):
+    def cut(weights, asks, asked):
+        after = weights.copy()
+        after[asks, asked] = 0
+        after[asks] /= divisor(after[asks].sum())
+        return after
+
+    return cut
+
+
 def _cut_by_scores(weights, asks, asked):
     with np.errstate(divide="ignore"):
         scores = np.log(weights)
@@ -80,7 +90,14 @@ MUTANTS = {
         "got the score −100": _hidden_at(-100.0),
         "no number stands for a word": (_hidden_at(-60.0), _hidden_at(-700.0)),
     },
-    "0.4": {"changes the weights it was given": _cut_in_place},
+    "0.4": {
+        "changes the weights it was given": _cut_in_place,
+        "However little is left of a row": (
+            _cut_with(lambda left: left + 1e-9),
+            _cut_with(lambda left: max(left, 1e-8)),
+            _cut_with(lambda left: left if left > 1e-4 else 1),
+        ),
+    },
     "0.5": {"One finite number is asked for": lambda p: -p * np.log(np.where(p > 0, p, 1))},
     "0.6": {
         "should return a list of texts": lambda who, cures, did: "\n".join(_tell(who, cures, did)),

@@ -215,6 +215,15 @@ def _cuts() -> Iterator[Case]:
         asked=1,
         want=np.array([[1.0, 0, 0], [0.5, 0.5, 0], [1 / 3, 0, 2 / 3]]),
     )
+    tiny = 2.0**-30
+    yield case(
+        weights=[[1, 0, 0, 0], [0.5, 0.5, 0, 0], [1 - 3 * tiny, tiny, 2 * tiny, 0], [0.25] * 4],
+        asks=2,
+        asked=0,
+        want=[[1, 0, 0, 0], [0.5, 0.5, 0, 0], [0, 1 / 3, 2 / 3, 0], [0.25] * 4],
+        said="weights (1 − 3/2³⁰, 1/2³⁰, 2/2³⁰, 0) in row 2, asks = 2 and asked = 0",
+        why="However little is left of a row, it becomes one.",
+    )
     rng = np.random.default_rng(1)
     for n, asks, asked in ((4, 1, 3), (4, 3, 0), (4, 1, 1), (10, 9, 7), (18, 17, 9)):
         hidden = np.where(np.tri(n) > 0, 0.0, -np.inf)
