@@ -206,6 +206,10 @@ def _spans() -> Iterator[Case]:
         (12, [(0, 3), (4, 5), (5, 6), (9, 11)], ""),
     ):
         rng = np.random.default_rng(n)
+        if not why:  # a vocabulary may be large, and marks stand anywhere in it
+            tokens, marks = 10**5 + rng.integers(0, 40, n), 7 * rng.permutation(len(spans) + 1)
+            pairs, why = np.array(spans), "Tokens may be larger than marks, and beyond 16 bits."
+            yield case(tokens=tokens, spans=pairs, marks=marks, why=why)
         marks = 100 + rng.permutation(9)[: len(spans) + 1]
         pairs = np.array(spans, dtype=int).reshape(-1, 2)
         yield case(tokens=10 + rng.integers(0, 40, n), spans=pairs, marks=marks, why=why)
