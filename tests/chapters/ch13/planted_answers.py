@@ -217,7 +217,12 @@ MUTANTS = {
             _merged_by(lambda a, b: 50_000 * a + b),
         ),
     },
-    "13.4": {"returns a list, which cannot be read": _letters},
+    "13.4": {
+        "16 bits do not hold their numbers": (
+            lambda text, merges: np.array(_encode_by_rank(text, merges), dtype=int).astype("i2")
+        ),
+        "returns a list, which cannot be read": _letters,
+    },
     "13.5": {"One finite number is asked for": _table_of_losses},
     "13.6": {"nan is what 0/0": lambda losses, text: (np.nan, np.nan)},
     "13.7": {
