@@ -28,7 +28,7 @@ def _tables() -> Iterator[Case]:
     for n, d in ((1, 3), (3, 1), (4, 4), (5, 8), (2, 64)):
         x = integers(n + d, (n, d))
         yield case(x=x, eps=0.1, want=reference.layer_norm(x.astype(float), PLAIN, 0.1))
-    sizes = np.array([[1e-6, 3e-6], [1e6, 3e6]])
+    sizes = np.array([[1e-6, 3e-6, 8e-6], [1e6, 3e6, 8e6]])
     yield case(x=sizes, eps=1e-14, why="Very small numbers above very large ones.")
     far = np.array([[1.0, 2.0, 4.0]]) + 1e6
     yield case(x=far, eps=1e-5, why="The row (1000001, 1000002, 1000004), far from 0.")
