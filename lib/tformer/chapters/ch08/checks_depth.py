@@ -26,8 +26,8 @@ def _stacks() -> Iterator[Case]:
             yield case(x=x, layers=layers, order=order)
     small = "A very small vector above a very large one, and eps is 0."
     for order in ORDERS[1:]:
-        x, layers = [[1e-9, 3e-9], [1e9, 3e9]], np.array([[[0.5, 1], [0, -1]]])
-        yield case(x=x, layers=layers, order=order, why=small)
+        layers = np.array([[[0.5, 1], [0, -1]]])
+        yield case(x=[[1e-9, 3e-9], [1e9, 3e9]], layers=layers, order=order, why=small)
     none = "No layer at all: the vectors stay what they are."
     for order in ORDERS:
         yield case(x=[[1, 2]], layers=np.zeros((0, 2, 2)), order=order, want=[[1, 2]], why=none)

@@ -58,9 +58,8 @@ def _cuts() -> Iterator[Case]:
 
 def _merges_of_others() -> list[Pair]:
     """Merges, 36928 of them, of bytes that no text in UTF-8 has."""
-    found = [*product(range(248, 256), repeat=2)]
-    found += product(range(256, 320), repeat=2)
-    return [*found, *product(range(320, 4416), range(248, 256))]
+    some, more, last = range(248, 256), range(256, 320), range(320, 4416)
+    return [*product(some, some), *product(more, more), *product(last, some)]
 
 
 def _cut(text: str, merges: list[Pair], why: str = "", want: list[int] | None = None) -> Case:
