@@ -198,7 +198,7 @@ check("8.5", mean_square)
 # given share of what it was at first?
 #
 # Write `layers_until(share, T, delta)` for a share above 0 and below 1. Return the least whole
-# number for which the theorem of the chapter promises it.
+# number for which the theorem of the chapter promises it; here it is less than a million.
 # ```
 
 # %%

@@ -1,5 +1,7 @@
 """Mistakes people make in the exercises of the first page, and right answers unlike the book's."""
 
+import itertools
+
 import numpy as np
 
 
@@ -7,6 +9,16 @@ def _cut_in_place(weights, asks, asked):
     weights[asks, asked] = 0
     weights[asks] /= weights[asks].sum()
     return weights
+
+
+def _cut_with(divisor):
+    def cut(weights, asks, asked):
+        after = weights.copy()
+        after[asks, asked] = 0
+        after[asks] /= divisor(after[asks].sum())
+        return after
+
+    return cut
 
 
 def _cut_by_scores(weights, asks, asked):
@@ -40,6 +52,18 @@ def _tell(who, cures, did):
     return found
 
 
+def _tell_by_letters(who, cures, did):
+    texts = []
+    for text in _tell({"N": ("N",), "M": ("M",)}, {"N": {"A": "C"}, "M": {"A": "C"}}, PATTERN):
+        for verb, (one, other) in did.items():
+            kind = one if text.endswith("N .") else other
+            for a, b in itertools.product(who[one], who[other]):
+                for why, cure in cures[kind].items():
+                    told = text.replace("N", a).replace("V", verb).replace("M", b)
+                    texts += [told.replace("A", why).replace("C", cure)] * (a != b)
+    return texts
+
+
 def _hidden_at(score):
     def look(queries, keys, t):
         scores = keys @ queries[t] / np.sqrt(queries.shape[1])
@@ -50,20 +74,36 @@ def _hidden_at(score):
     return look
 
 
+def _numbers_as(dtype):
+    return lambda text, words: np.array([words.index(w) for w in text.split()]).astype(dtype)
+
+
+PATTERN = {"V": ("N", "M")}
 MUTANTS = {
-    "0.1": {"it should be": lambda text, words: [0] * len(text.split())},
+    "0.1": {
+        "it should be (5": lambda text, words: [0] * len(text.split()),
+        "may have very many words": tuple(map(_numbers_as, ("i1", "u1", "i2", "u2"))),
+    },
     "0.2": {"none of the four names": lambda step: "wrong noun"},
     "0.3": {
         "(nan, nan)": _look_without_care,
         "got the score −100": _hidden_at(-100.0),
         "no number stands for a word": (_hidden_at(-60.0), _hidden_at(-700.0)),
     },
-    "0.4": {"changes the weights it was given": _cut_in_place},
+    "0.4": {
+        "changes the weights it was given": _cut_in_place,
+        "However little is left of a row": (
+            _cut_with(lambda left: left + 1e-9),
+            _cut_with(lambda left: max(left, 1e-8)),
+            _cut_with(lambda left: left if left > 1e-4 else 1),
+        ),
+    },
     "0.5": {"One finite number is asked for": lambda p: -p * np.log(np.where(p > 0, p, 1))},
     "0.6": {
         "should return a list of texts": lambda who, cures, did: "\n".join(_tell(who, cures, did)),
+        "may stand in the words too": _tell_by_letters,
         "come more than once": lambda who, cures, did: 2 * sorted(_tell(who, cures, did)),
-        "is none of them": lambda who, cures, did: (
+        "is none of them. Every choice": lambda who, cures, did: (
             [x.upper() for x in _tell(who, cures, did)][:1] + sorted(_tell(who, cures, did))
         ),
     },

@@ -1,6 +1,7 @@
 """Mutants of answers to the exercises of chapter 8, and right answers unlike the book's."""
 
 import math
+from fractions import Fraction
 
 import numpy as np
 
@@ -50,12 +51,65 @@ def _mean_square_by_steps(m, a, depth, order):
     return m
 
 
+def _until_at_most(most):
+    def layers_until(share, T, delta):
+        n, spread = 0, 1.0
+        while spread > share and n < most:
+            n, spread = n + 1, spread * (1 - T * delta)
+        return n
+
+    return layers_until
+
+
+def _layers_with_a_guard(share, T, delta):
+    return max(1, math.ceil(math.log(share) / math.log1p(-T * delta) - 1e-9))
+
+
+def _layers_by_fractions(share, T, delta):
+    most, left = Fraction(str(share)), 1 - T * Fraction(str(delta))
+    n = max(0, math.floor(math.log(share) / math.log(left)) - 1)
+    if n < 1000:
+        while left**n > most:
+            n += 1
+        return n
+    return math.ceil(math.log(share) / math.log(left))
+
+
 def _fits_in_float64(x):
     return x.astype(float) / np.abs(x).max()
 
 
+def _stack_with_eps(x, layers, order):
+    for w in layers:
+        read = x / np.sqrt((x**2).mean(axis=-1, keepdims=True) + 1e-12) if order == "pre" else x
+        x = x + read @ w
+        if order == "post":
+            x = x / np.sqrt((x**2).mean(axis=-1, keepdims=True) + 1e-12)
+    return x
+
+
+def _passed_back_with_eps(x, dy):
+    size = np.sqrt((x**2).mean(axis=-1, keepdims=True) + 1e-12)
+    return (dy - x * (x * dy).mean(axis=-1, keepdims=True) / size**2) / size
+
+
+def _normed_by(spread):
+    def normed(x, eps):
+        centred = x - x.mean(axis=-1, keepdims=True)
+        return centred / np.sqrt(spread((centred**2).mean(axis=-1, keepdims=True)) + eps)
+
+    return normed
+
+
 MUTANTS = {
+    "8.3": {"above a very large one, and eps is 0": _stack_with_eps},
+    "8.4": {"nothing stands beside the size": _passed_back_with_eps},
     "8.1": {
+        "Very small numbers above very large": (
+            _normed_by(lambda variance: variance + 1e-8),
+            _normed_by(lambda variance: np.where(variance < 1e-9, 0, variance)),
+            _normed_by(lambda variance: np.minimum(variance, 1e8)),
+        ),
         "changes the x it was given": _normed_in_place,
         "One mean and one variance": lambda x, eps: (x - x.mean()) / (x.var() + eps) ** 0.5,
     },
@@ -66,11 +120,16 @@ MUTANTS = {
         "It was rounded down": lambda share, T, delta: math.floor(
             math.log(share) / math.log(1 - T * delta)
         ),
+        "it takes very many layers": (_until_at_most(1000), _until_at_most(100_000)),
         "There are only whole layers": lambda share, T, delta: (
             math.log(share) / math.log(1 - T * delta)
         ),
     },
     "8.7": {
+        "The small numbers beside the largest": (
+            lambda x: np.round(x / np.abs(x).max(), 2),
+            lambda x: np.round(x / np.abs(x).max(), 4),
+        ),
         "These digits are more than float16 has": _fits_in_float64,
         "No fixed divisor will do": (
             lambda x: x / np.float16(256),
@@ -86,7 +145,15 @@ RIGHT = {
     "8.3": [_stack_by_lengths],
     "8.4": [_passed_back_by_jacobian],
     "8.5": [_mean_square_by_steps],
-    "8.6": [lambda share, T, delta: math.ceil(math.log(share) / math.log(1 - T * delta))],
-    "8.7": [lambda x: x / max(x.max(), -x.min())],
+    "8.6": [
+        lambda share, T, delta: math.ceil(math.log(share) / math.log(1 - T * delta)),
+        _layers_with_a_guard,
+        _layers_by_fractions,
+    ],
+    "8.7": [
+        lambda x: x / max(x.max(), -x.min()),
+        lambda x: (x / np.abs(x).max()).tolist(),
+        lambda x: (x.astype(np.float32) / np.abs(x).max()).astype(np.float16),
+    ],
     "8.8": [lambda gain, bias, w: np.vstack([np.diag(gain), bias]) @ w],
 }

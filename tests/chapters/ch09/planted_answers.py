@@ -84,6 +84,23 @@ def _in_floats(w, b, v):
     return _by_place(lambda y, x: Fraction(int(y), int(x)))(w, b, v.astype(float) / 1)
 
 
+def _in_int64(w, b, v):
+    on = w != 0
+    places = np.array([Fraction(-int(y), int(x)) for x, y in zip(w[on], b[on], strict=True)])
+    changes = v[on] * np.abs(w[on])
+    with np.errstate(over="ignore"):
+        return 1 + sum(changes[places == place].sum() != 0 for place in set(places))
+
+
+def _dead_for_some(n):
+    def dead(w_in, b_in, r):
+        x = np.random.default_rng(0).standard_normal((n, len(w_in)))
+        x *= r / np.linalg.norm(x, axis=1, keepdims=True)
+        return ~(x @ w_in + b_in > 0).any(axis=0)
+
+    return dead
+
+
 def _changes_its_row(p):
     p -= 1
     return np.maximum(0, p.sum(axis=-1) + 1)
@@ -135,11 +152,17 @@ MUTANTS = {
             _on_a_grid,
         ),
         "slopes up exactly": _in_floats,
+        "a sum of int64 makes 0": _in_int64,
     },
     "9.8": {
+        "near one direction only": (
+            _dead_for_some(1000),
+            _dead_for_some(20_000),
+            lambda w_in, b_in, r: r * np.linalg.norm(w_in, axis=0) + b_in <= 1e-3,
+        ),
         "True and False are asked for": lambda w_in, b_in, r: np.where(
             r * np.linalg.norm(w_in, axis=0) + b_in <= 0, 1, 0
-        )
+        ),
     },
 }
 """Words of the feedback -> the wrong answer, beside those that the checks themselves name."""

@@ -165,8 +165,31 @@ def _merged_by(key):
     return one_merge
 
 
+def _uncertain_with(change):
+    def uncertain(p):
+        bits = -(p * np.log2(change(p))).sum(axis=-1)
+        return bits, 2**bits
+
+    return uncertain
+
+
+def _left_in_16_bits(stories):
+    return _left_by_groups(stories.astype(np.int16))
+
+
+def _corrupt_in(dtype):
+    return lambda *text: [np.array(part).astype(dtype) for part in _corrupt_by_masks(*text)]
+
+
 MUTANTS = {
-    "13.1": {"should return two arrays: entropy and": lambda p: {"entropy": -(p * np.log2(p))}},
+    "13.1": {
+        "A word may be very rare": (
+            _uncertain_with(lambda p: p + 1e-12),
+            _uncertain_with(lambda p: np.maximum(p, 1e-8)),
+            _uncertain_with(lambda p: np.where(p > 1e-8, p, 1)),
+        ),
+        "should return two arrays: entropy and": lambda p: {"entropy": -(p * np.log2(p))},
+    },
     "13.2": {
         "That is in bits": lambda stories: [one / np.log(2) for one in _left_by_groups(stories)],
         "in base 1000": _left_by_keys(1000, first_low=True),
@@ -177,6 +200,7 @@ MUTANTS = {
             _left_by_keys(2**20),
             _left_by_keys(10**6 + 1, kind=float),
             _left_by_keys(1000),
+            _left_in_16_bits,
         ),
     },
     "13.3": {
@@ -185,15 +209,24 @@ MUTANTS = {
             _merged_by(lambda a, b: f"({a}, {b})"),
             _merged_by(lambda a, b: f"{a}{b}"),
         ),
+        "is beyond 31 bits": _merged_by(
+            lambda a, b: (50_001 * a + b + 2**31) % 2**32 - 2**31  # as int32
+        ),
         "0 50000 comes before 1 0": (
             _merged_by(lambda a, b: 1000 * a + b),
             _merged_by(lambda a, b: 50_000 * a + b),
         ),
     },
-    "13.4": {"returns a list, which cannot be read": _letters},
+    "13.4": {
+        "16 bits do not hold their numbers": (
+            lambda text, merges: np.array(_encode_by_rank(text, merges), dtype=int).astype("i2")
+        ),
+        "returns a list, which cannot be read": _letters,
+    },
     "13.5": {"One finite number is asked for": _table_of_losses},
     "13.6": {"nan is what 0/0": lambda losses, text: (np.nan, np.nan)},
     "13.7": {
+        "beyond 16 bits": (_corrupt_in("u1"), _corrupt_in("i2"), _corrupt_in("u2")),
         "stopped with ValueError: need at least one array": _needs_a_span,
         "Its parts have different shapes": _lists_of_spans,
     },

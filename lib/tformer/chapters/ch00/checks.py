@@ -35,6 +35,10 @@ def _texts() -> Iterator[Case]:
         yield case(text=text, words=LIST, want=np.array(want), said=f"the text {text!r}")
     for text, words in UNSORTED.items():
         yield case(text=text, words=words, said=f"the text {text!r} and the list {words}")
+    for text, n in (("w0 w127 w128 w255 w256", 300), ("w32768 w65536", 70_000)):
+        words = tuple(f"w{i}" for i in range(n))
+        said = f"the text {text!r} and a list of {n} words, w0 to w{n - 1}"
+        yield case(text=text, words=words, said=said, why="A list may have very many words.")
     whole = world.stories()
     for text in (whole.texts[0], whole.texts[-1]):
         yield case(text=text, words=whole.words, said=f"the text {text!r}")
@@ -68,7 +72,7 @@ def _texts() -> Iterator[Case]:
         A word was taken for a longer one that begins with it; compare whole words.
     words.index(word) → [w.lower() for w in words].index(word.lower())
         Capitals were taken for small letters; a list may hold both words.
-    = np.eye(len(words))[[words.index(word) for word in text.split()]]
+    = np.array([[words.index(word)] for word in text.split()]) == np.arange(len(words))
         Those are rows of zeros with a 1 at the place of the word; the place is asked for.
     """,
     otherwise="Each word of the text becomes its place in the list.",
@@ -210,6 +214,15 @@ def _cuts() -> Iterator[Case]:
         asks=2,
         asked=1,
         want=np.array([[1.0, 0, 0], [0.5, 0.5, 0], [1 / 3, 0, 2 / 3]]),
+    )
+    tiny = 2.0**-30
+    yield case(
+        weights=[[1, 0, 0, 0], [0.5, 0.5, 0, 0], [1 - 3 * tiny, tiny, 2 * tiny, 0], [0.25] * 4],
+        asks=2,
+        asked=0,
+        want=[[1, 0, 0, 0], [0.5, 0.5, 0, 0], [0, 1 / 3, 2 / 3, 0], [0.25] * 4],
+        said="weights (1 − 3/2³⁰, 1/2³⁰, 2/2³⁰, 0) in row 2, asks = 2 and asked = 0",
+        why="However little is left of a row, it becomes one.",
     )
     rng = np.random.default_rng(1)
     for n, asks, asked in ((4, 1, 3), (4, 3, 0), (4, 1, 1), (10, 9, 7), (18, 17, 9)):

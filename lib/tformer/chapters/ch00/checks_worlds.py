@@ -157,6 +157,17 @@ def _listed() -> Iterator[Case]:
         did={"see": ("dog", "dog"), "drop": ("dog", "cake")},
         said="a trouble of two kinds with two cures",
     )
+    yield case(
+        **SMALL | {"did": {"eat": ("dog", "cake"), "see": ("dog", "cake")}},
+        said="two verbs for the same two kinds",
+    )
+    yield case(
+        who={"M": ("Max", "VICA"), "V": ("AXCNM", "CVA")},
+        cures={"M": {"Ill": "Cured"}, "V": {"XL": "MADE"}},
+        did={"MeNd": ("M", "V"), "X": ("V", "M")},
+        said="nouns, verbs, troubles and cures with capital letters",
+        why="The capitals of the pattern may stand in the words too: fill all places in at once.",
+    )
     for kinds_of_eat in (("dog", "food"), ("food", "dog")):
         yield case(
             who={"dog": ("dog", "hen"), "food": ("hen", "pie")},
@@ -195,6 +206,8 @@ def _listed() -> Iterator[Case]:
         The same word may stand in two kinds, and there too it does nothing to itself.
     if a != b → $ and one != other
         A verb may have one kind twice, with two different nouns of that kind.
+    did.items() → {pair: (verb, pair) for verb, pair in did.items()}.values()
+        Two verbs may go with the same two kinds, and each of them is told about.
     for a in who[one] → for a, b in zip(who[one], who[other]) ;; for b in who[other] →
         The nouns were paired in step; each noun of one kind goes with each of the other.
     if a != b → $ and (one != other or who[one].index(a) < who[one].index(b))

@@ -24,6 +24,10 @@ def _stacks() -> Iterator[Case]:
         x, layers = integers(n, (n, d)) + 0.5, integers(d, (depth, d, d)) / 4
         for order in ORDERS:
             yield case(x=x, layers=layers, order=order)
+    small = "A very small vector above a very large one, and eps is 0."
+    for order in ORDERS[1:]:
+        layers = np.array([[[0.5, 1], [0, -1]]])
+        yield case(x=[[1e-9, 3e-9], [1e9, 3e9]], layers=layers, order=order, why=small)
     none = "No layer at all: the vectors stay what they are."
     for order in ORDERS:
         yield case(x=[[1, 2]], layers=np.zeros((0, 2, 2)), order=order, want=[[1, 2]], why=none)
@@ -160,9 +164,11 @@ def _melts() -> Iterator[Case]:
     exact = "After two layers it is exactly a quarter, and that is not more than a quarter."
     yield case(share=0.25, T=2, delta=0.25, want=2, why=exact)
     yield case(share=0.6, T=2, delta=0.25, want=1, why="Half is less than 0.6: one layer will do.")
-    for share, n, delta in ((0.01, 4, 0.1), (0.5, 12, 0.01), (0.9, 12, 0.05), (0.001, 3, 0.3)):
+    for share, n, delta in ((0.01, 4, 0.1), (0.5, 12, 0.01), (0.9, 12, 0.05), (0.002, 3, 0.3)):
         yield case(share=share, T=n, delta=delta)
     yield case(share=0.1, T=1000, delta=1e-5, why="Many words, and weights that are nearly 0.")
+    many = "A layer may shrink a spread by very little: then it takes very many layers."
+    yield case(share=0.01, T=2, delta=1e-5, why=many)
 
 
 @exercise(

@@ -28,6 +28,8 @@ def _tables() -> Iterator[Case]:
     for n, d in ((1, 3), (3, 1), (4, 4), (5, 8), (2, 64)):
         x = integers(n + d, (n, d))
         yield case(x=x, eps=0.1, want=reference.layer_norm(x.astype(float), PLAIN, 0.1))
+    sizes = np.array([[1e-6, 3e-6, 8e-6], [1e6, 3e6, 8e6]])
+    yield case(x=sizes, eps=1e-14, why="Very small numbers above very large ones.")
     far = np.array([[1.0, 2.0, 4.0]]) + 1e6
     yield case(x=far, eps=1e-5, why="The row (1000001, 1000002, 1000004), far from 0.")
 
@@ -142,6 +144,8 @@ def _gradients() -> Iterator[Case]:
         x, dy = integers(n, (n, d)) + 0.5, integers(n + d, (n, d))
         n_of = reference.rms_norm_vjp
         yield case(x=x, dy=dy, want=n_of(x, PLAIN, dy.astype(float), 1e-30)[0])
+    small = "A very small vector above a very large one; nothing stands beside the size in a norm."
+    yield case(x=[[1e-7, 3e-7], [1e7, 3e7]], dy=[[1, 2], [1e7, 2e7]], why=small)
 
 
 @exercise(
@@ -194,8 +198,13 @@ class Half(kinds.Array):
     """A vector of numbers of float16, whatever format they come in."""
 
     def same(self, got: Array, want: Array) -> bool:
-        """Tell whether two vectors agree, and the first has no digits that float16 lacks."""
-        return super().same(got, want) and _in_half(got)
+        """Tell whether two vectors agree, and the first has no digits that float16 lacks.
+
+        They agree number by number to eight bits, two fewer than float16 has after the first one.
+        """
+        x, y = got.astype(float), want.astype(float)
+        near = x.shape == y.shape and np.allclose(x, y, rtol=2.0**-8, atol=2.0**-22)
+        return bool(near and _in_half(got))
 
     def remark(self, got: Array, want: Array) -> str:
         """Say which promise is broken."""
@@ -206,6 +215,8 @@ class Half(kinds.Array):
             return "It is no multiple of the vector by a factor above 0, so its norm is another."
         if not _in_half(got):
             return "These digits are more than float16 has; you have float16 arithmetic only."
+        if abs(abs(x).max() - 1) < 2.0**-8:
+            return "The small numbers beside the largest were rounded; float16 holds them as well."
         return (
             f"It is a multiple of the vector, but its largest absolute value is {abs(x).max():.4g} "
             "and not 1. No fixed divisor will do for all vectors, and nothing fixed added to it: "
@@ -225,6 +236,7 @@ def _large() -> Iterator[Case]:
     yield case(x=np.array([0.5], np.float16), want=[1], why="A vector of one small number.")
     yield case(x=np.array([2.0, -8.0, 4.0, 1.0], np.float16), want=[0.25, -1, 0.5, 0.125])
     yield case(x=np.array([300.0, 7.0, -100.0], np.float16), why="Quotients are rounded.")
+    yield case(x=np.array([60000, 100, -5], np.float16), why="Large and small, side by side.")
     tiny = "The smallest numbers of float16 are numbers too."
     yield case(x=np.array([2**-13, -(2**-14)], np.float16), want=[1, -0.5], why=tiny)
     yield case(x=np.array([2**-24, 0, -3 * 2**-24], np.float16), want=[1 / 3, 0, -1], why=tiny)

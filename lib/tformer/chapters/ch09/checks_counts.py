@@ -72,14 +72,20 @@ def bill(d: int, d_ff: int, gated: bool) -> tuple[float, float]:
 
 
 def _units(
-    w: Sequence[int], b: Sequence[int], v: Sequence[int], want: int | None = None, why: str = ""
+    w: Sequence[int],
+    b: Sequence[int],
+    v: Sequence[int],
+    want: int | None = None,
+    why: str = "",
+    said: str = "",
 ) -> Case:
     """Return a case of units whose numbers are whole, and handed over as integers."""
     whole: dict[str, Any] = {
         name: np.array(x, dtype=int) for name, x in (("w", w), ("b", b), ("v", v))
     }
     exact = [f"{name} = ({', '.join(map(str, x.tolist()))})" for name, x in whole.items()]
-    said = "{}, {} and {}".format(*exact).replace("-", "−") if len(w) > 1 else ""
+    if not said and len(w) > 1:
+        said = "{}, {} and {}".format(*exact).replace("-", "−")
     return case(**whole, want=want, why=why, said=said if len(w) else "no units at all")
 
 
@@ -110,6 +116,10 @@ def _lines() -> Iterator[Case | Test]:
     yield _units([top, top - 1, -top], [top - 1, top - 2, 1 - top], [1, 2, -1], 2, "Two cancel.")
     yield _units([1, 1], [top, 1 - top], [1, -1], 3, "Bends may be far from 0 and from each other.")
     yield _units([top, 1, top], [0, 0, 0], [top, 1, -top], 2, "Add the slopes up exactly.")
+    half = 2**29
+    said = "64 units, each with w = v = 2²⁹ and b = 0"
+    beyond = "The changes of the slope add up to 2⁶⁴, and a sum of int64 makes 0 of that."
+    yield _units([half] * 64, [0] * 64, [half] * 64, 2, beyond, said)
     yield type_test("an int", w=np.array([1, 2]), b=np.array([0, 0]), v=np.array([1, 3]))
 
 
@@ -186,6 +196,18 @@ def _keys() -> Iterator[Case | Test]:
         why="With a key of zeros only the bias counts.",
     )
     yield case(w_in=[[-3.0, -3], [-4, -4]], b_in=[-9.0, 3], r=2.0, want=[False, False])
+    rare = "Vectors near one direction only, that of the key, turn the first unit on."
+    yield case(
+        w_in=[[3.0, 3], [4, 4]], b_in=[-9.9999, -10.0001], r=2.0, want=[False, True], why=rare
+    )
+    yield case(
+        w_in=np.ones((100, 2)),
+        b_in=[-18.0, -22],
+        r=2.0,
+        want=[False, True],
+        why=rare,
+        said="two keys of 100 ones each, b_in = (−18, −22) and r = 2",
+    )
     for seed, (d, f) in enumerate(((2, 6), (3, 8), (1, 5), (5, 9), (4, 4))):
         w = integers(seed, (d, f))
         share = np.random.default_rng(seed).choice([-1.5, -1.25, -0.75, -0.5, 0.5], f)

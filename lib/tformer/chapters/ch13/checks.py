@@ -29,6 +29,9 @@ def _chances() -> Iterator[Case]:
     some = np.array([[3.0, 0, 1, 4], [0, 0, 2, 6]])
     yield case(p=some / some.sum(axis=-1, keepdims=True))
     yield case(p=np.full(1000, 1e-3), want=(np.log2(1000), 1000.0), why="1000 words, all alike.")
+    rare = "A word may be very rare; only one of probability 0 adds nothing."
+    said = "one word, and a thousand of 10⁻⁹ each"
+    yield case(p=[1 - 1e-6, *[1e-9] * 1000], said=said, why=rare)
     yield from promised(whole, p=np.eye(3)[[1, 1, 0]])
     yield from promised(single, p=some / some.sum(axis=-1, keepdims=True))
 
@@ -108,7 +111,7 @@ def _worlds() -> Iterator[Case]:
     why = "The word 0 tells nothing, and the one before it everything."
     yield case(stories=both, want=[np.log(2), np.log(2), 0, 0], why=why)
     apart = "Contexts that differ in one word are two, however large the numbers and long the rows."
-    for large in (1000, 10**5, 10**6):
+    for large in (256, 2**16, 1000, 10**5, 10**6):
         rows = np.array([[1, 0, 5], [0, large, 6]])
         yield case(stories=rows, want=[np.log(2), 0, 0], why=apart)
     top = 10**6

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from itertools import pairwise
+from itertools import pairwise, product
 
 import numpy as np
 
@@ -46,12 +46,20 @@ def _cuts() -> Iterator[Case]:
         ("aaaaaaa", [(97, 97), (256, 256), (256, 97)], None, "Six of the seven go in pairs."),
     ):
         yield _cut(text, merges, why, want)
+    why = "Merges may be so many that 16 bits do not hold their numbers."
+    yield _cut("abba", [*_merges_of_others(), (97, 98), (98, 97)], why)
     learnt_from = "abba bab aab abab bbaa abba babb aabb"
     for text, n in (("abbabab", 3), ("bbaabba", 5), ("abab babb aab", 9), ("baab abba bb", 12)):
         yield _cut(text, _merges(learnt_from, n))
     story = "the animal did not cross the street because it was too tired . " * 2
     for text, n in (("the tired street", 12), ("it was not the cat", 25), ("dort träumt er", 8)):
         yield _cut(text, _merges(story, n))
+
+
+def _merges_of_others() -> list[Pair]:
+    """Merges, 36928 of them, of bytes that no text in UTF-8 has."""
+    some, more, last = range(248, 256), range(256, 320), range(320, 4416)
+    return [*product(some, some), *product(more, more), *product(last, some)]
 
 
 def _cut(text: str, merges: list[Pair], why: str = "", want: list[int] | None = None) -> Case:

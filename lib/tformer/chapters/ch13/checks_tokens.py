@@ -29,6 +29,12 @@ def _texts() -> Iterator[Case]:
         ([10, 1, -1, 9, 1], 11, [10, 1, -1, 11], "A tie: 9 1 is smaller than 10 1."),
         ([5, 100, -1, 5, 20, -1, 5, 3], 6, [5, 100, -1, 5, 20, -1, 6], "A tie: 5 3 is smallest."),
         ([0, 50_000, -1, 1, 0], 2, [2, -1, 1, 0], "A tie: 0 50000 comes before 1 0."),
+        (
+            [50_000, 50_000, -1, 1, 2],
+            50_001,
+            [50_000, 50_000, -1, 50_001],
+            "A tie: 1 2 is smallest. As one number, the other pair is beyond 31 bits.",
+        ),
         ([1, 0, -1, 0, 1000, -1, 0, 999], 2, None, "A tie: 0 999 is smallest."),
         ([1, 0, -1, 0, 50_000, -1, 1, 0], 2, None, "1 0 stands twice, and 0 50000 once."),
         ([11, 1, -1, 1, 11, -1, 11, 1], 2, None, "11 1 stands twice, and 1 11 once."),
@@ -200,6 +206,10 @@ def _spans() -> Iterator[Case]:
         (12, [(0, 3), (4, 5), (5, 6), (9, 11)], ""),
     ):
         rng = np.random.default_rng(n)
+        if not why:  # a vocabulary may be large, and marks stand anywhere in it
+            tokens, marks = 10**5 + rng.integers(0, 40, n), 7 * rng.permutation(len(spans) + 1)
+            pairs, why = np.array(spans), "Tokens may be larger than marks, and beyond 16 bits."
+            yield case(tokens=tokens, spans=pairs, marks=marks, why=why)
         marks = 100 + rng.permutation(9)[: len(spans) + 1]
         pairs = np.array(spans, dtype=int).reshape(-1, 2)
         yield case(tokens=10 + rng.integers(0, 40, n), spans=pairs, marks=marks, why=why)
