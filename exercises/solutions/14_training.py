@@ -111,10 +111,10 @@ check("14.2", rates)
 #
 # The gradients of a layer are a matrix `w` and a vector `b`, neither of them empty. Write
 # `clipped(w, b, largest)`. Return both, clipped, and the norm that they had before. The norm is
-# that of all their numbers as one long vector. If it is larger than `largest`, which is above 0,
-# one factor brings it down to `largest` exactly; if not, both stay as they are. All may be zeros,
-# and numbers may be as large as 1e200. If any of them is ∞, −∞ or nan, no step should be made:
-# return zeros for both, and ∞ as the norm. Whole numbers are allowed.
+# that of all their numbers as one long vector. If it is larger than `largest`, which is 10⁻⁶ or
+# more, one factor brings it down to `largest` exactly; if not, both stay as they are. All may be
+# zeros, and numbers may be as large as 1e200. If any of them is ∞, −∞ or nan, no step should be
+# made: return zeros for both, and ∞ as the norm. Whole numbers are allowed.
 # ```
 
 # %%
@@ -221,9 +221,9 @@ check("14.5", saved)
 # nothing of the others. Adam begins to train on them, with eps = 0, a constant rate and any β₂.
 # Predict: which step will be longest on average, the first or a late one? By what factor?
 #
-# Write `noise(beta1, T)`, with `beta1` from 0 to less than 1. Return, for the steps 1 to T, the
-# root of the mean square of Adam's moves, in units of the rate. Mean is that over all tosses; they
-# need not be drawn, and eight digits are compared.
+# Write `noise(beta1, T)`, with `beta1` from 0 to 0.9999. Return, for the steps 1 to T, the root of
+# the mean square of Adam's moves, in units of the rate. Mean is that over all tosses; they need not
+# be drawn, and eight digits are compared.
 # ```
 
 # %%
@@ -297,9 +297,9 @@ check("14.7", plateaus)
 # :nonumber:
 #
 # Adam has seen a gradient of 1 for so long that both of its means are 1, and that the corrections
-# do nothing any more. Now comes a single gradient `size`, 0 or more, and after it always 1 again.
-# There is no decay, eps is 0. Predict: is the damage done by the step at the spike, or by those
-# after it?
+# do nothing any more. Now comes a single gradient `size`, from 0 to 10⁶, and after it always 1
+# again. There is no decay, eps is 0. Predict: is the damage done by the step at the spike, or by
+# those after it?
 #
 # Write `spike(size, beta1, beta2, steps)` for betas from 0 to less than 1; `size` and `beta2` are
 # not both 0. Look at `steps` steps, of which the spike is the first. Return the longest of their

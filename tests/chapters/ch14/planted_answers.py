@@ -214,6 +214,48 @@ def _noise_by_drawing(beta1, T):
     return found
 
 
+def _saved_by_rounding(*types, few=0.0):
+    """Round to these types, one after the other, and double the scale until few are lost."""
+
+    def saved(grads):
+        def lost(scale):
+            small = scale * grads
+            with np.errstate(over="ignore"):
+                for one in types:
+                    small = small.astype(one)
+            return (small == 0) & (grads != 0), np.isinf(small).sum()
+
+        scale = 1
+        while lost(scale)[0].mean() > few:
+            scale *= 2
+        return lost(1)[0].sum(), scale, lost(scale)[1]
+
+    return saved
+
+
+def _plateaus_above(least):
+    """Losses of a world in which nothing comes that is as rare as `least`."""
+
+    def left(table):
+        share = np.where(table > least, table, 1) / table.sum(axis=-1, keepdims=True).clip(least)
+        return -(table * np.log(share))[table > least].sum()
+
+    return lambda p: (left(p.sum(axis=(0, 1))), left((p + p.swapaxes(0, 1)) / 2), left(p))
+
+
+def _clipped_by_one_factor(w, b, largest):
+    if not (np.isfinite(w).all() and np.isfinite(b).all()):
+        return np.zeros(w.shape), np.zeros(b.shape), np.inf
+    norm = _clipped_by_hypot(w, b, largest)[2]
+    factor = largest / norm if norm > largest else 1.0
+    return w * factor, b * factor, norm
+
+
+def _noise_in_closed_form(beta1, T):
+    left = beta1 ** np.arange(1, T + 1)
+    return np.sqrt((1 - beta1) / (1 + beta1) * (1 + left) / (1 - left))
+
+
 def _nothing_infinite(grads):
     return *_saved_by_exponents(grads)[:2], 0
 
@@ -260,8 +302,11 @@ MUTANTS = {
         "Numbers from 65,520 on become infinite.": _saved_changed(
             infinite=lambda sizes: (sizes >= 65536).sum()
         ),
+        "You round twice, first to float32": _saved_by_rounding(np.float32, np.float16),
+        "You stop when most are saved": _saved_by_rounding(np.float16, few=0.01),
     },
     "14.6": {"That is close, but not to eight digits.": _noise_by_drawing},
+    "14.7": {"You leave out what is rare": (_plateaus_above(1e-3), _plateaus_above(1e-8))},
     "14.8": {
         "Your longest move is 1 at least": _longest_is_1_at_least,
         "your short is 7; it should be 4": _short_by_the_square,
@@ -271,10 +316,10 @@ MUTANTS = {
 RIGHT = {
     "14.1": [_adamw_in_loops],
     "14.2": [_rates_by_halves],
-    "14.3": [_clipped_by_hypot],
+    "14.3": [_clipped_by_hypot, _clipped_by_one_factor],
     "14.4": [_factors_one_by_one],
-    "14.5": [_saved_by_exponents],
-    "14.6": [_noise_by_all_tosses],
+    "14.5": [_saved_by_exponents, _saved_by_rounding(np.float16)],
+    "14.6": [_noise_by_all_tosses, _noise_in_closed_form],
     "14.7": [_plateaus_by_dictionaries],
     "14.8": [_spike_with_corrections],
 }

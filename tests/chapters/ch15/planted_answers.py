@@ -220,6 +220,12 @@ def _speculate_with_room(room):
     return answer
 
 
+def _speculate_where_some_are_rejected(p, q):
+    """Rows of which all is accepted, as far as a float can tell, are taken to agree."""
+    accepted, rest = _speculate_by_shares(p, q)
+    return accepted, np.where(accepted[..., None] == 1, p, rest)
+
+
 def _speculate_without_the_rejected(p, q):
     rest = np.where(q < p, p, 0)
     total = rest.sum(axis=-1, keepdims=True)
@@ -290,6 +296,10 @@ MUTANTS = {
             if tau == 0
             else _temper_by_logs(p, tau)
         ),
+        "A word that is rare does not come at all": tuple(
+            lambda p, tau, least=least: _temper_by_logs(np.where(p < least, 0, p), tau)
+            for least in (1e-6, 1e-12)
+        ),
         "0.001 is not 0": _temper_by_limits(0.01, np.inf),
         "1000 is not ∞": (_temper_by_limits(0, 100), _temper_with_room),
     },
@@ -297,6 +307,10 @@ MUTANTS = {
         "passed was dropped; without it the rest falls short": _drops_the_crossing,
         "Only the likeliest was kept": lambda p, share: p == p.max(),
         "½ does not reach the share": (_kept_with_room({"share": 1e-5}), _kept_nearly),
+        "A rare word was dropped": tuple(
+            lambda p, share, least=least: _kept_by_sorting(p, share) & (p > least)
+            for least in (1e-6, 1e-12)
+        ),
         "they do not tie": _kept_with_room({"tie": 1e-5}),
         "and count each; you counted one of them": lambda p, share: np.array(
             [sum({x for x in p.tolist() if x > one}) < share for one in p.tolist()]
@@ -352,6 +366,11 @@ MUTANTS = {
             np.nan_to_num(np.maximum(p - q, 0) / np.maximum(p - q, 0).sum(axis=-1, keepdims=True)),
         ),
         "something is missing, however little": _speculate_with_room(1e-2),
+        "You take rows that nearly agree as equal": (
+            _speculate_with_room(1e-8),
+            _speculate_with_room(1e-15),
+            _speculate_where_some_are_rejected,
+        ),
         "2⁻²⁰ is missing": _speculate_with_room(1e-4),
         "accepted in part come too often": _speculate_without_the_rejected,
     },

@@ -42,6 +42,7 @@ def _lengths() -> Iterator[Case]:
     yield case(w=np.array([[3.0, 3]]), b=np.array([3.0]), largest=5.0, why="5.196 is above 5.")
     huge = "Numbers of 1e200 have a norm, though their squares are beyond float64."
     yield case(w=np.array([[3e200]]), b=np.array([4e200]), largest=10.0, why=huge)
+    yield case(w=np.array([[3e200]]), b=np.array([4e200]), largest=1e-6, why=huge)
     yield case(w=np.array([[6e180, 0]]), b=np.array([0, -8e180]), largest=1.0, why=huge)
     for one, other in ((-3.0, -4e200), (-4e200, 3.0)):
         yield case(w=np.array([[one]]), b=np.array([other]), largest=10.0, why=huge)

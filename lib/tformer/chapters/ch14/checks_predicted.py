@@ -36,7 +36,7 @@ def _noises() -> Iterator[Case]:
     )
     none = "With β₁ = 0 the mean is the last gradient: every move is as long as the rate."
     yield case(beta1=0.0, T=5, want=np.ones(5), why=none)
-    for beta1, T in ((0.9, 12), (0.5, 7), (0.99, 40), (0.999, 16)):
+    for beta1, T in ((0.9, 12), (0.5, 7), (0.99, 40), (0.999, 16), (0.9999, 9)):
         why = f"Of {T} tosses the later count more, each {beta1:g} times the next."
         yield case(beta1=beta1, T=T, why=why)
 
@@ -136,6 +136,11 @@ def _worlds() -> Iterator[Case]:
         p = rng.integers(0, 9, (V, V, N)) * (rng.random((V, V, N)) < 0.7)
         why = f"{V} words, {N} things that may come; some probabilities are 0."
         yield case(p=p / p.sum(), why=why)
+    rare = np.zeros((2, 2, 3))
+    rare[0, 1] = rare[1, 0] = 0.25, 0.25 - 2.0**-28, 2.0**-28
+    said = "p[0, 1] = p[1, 0] = (¼, ¼ − 2⁻²⁸, 2⁻²⁸)"
+    why = "What is as rare as 2⁻²⁸ can come, and the loss is large where it does."
+    yield case(p=rare, said=said, why=why)
 
 
 def _left(table: Table) -> float:
@@ -161,6 +166,14 @@ def _with_nan(p: Table) -> tuple[float, float, float]:
     return left(p.sum(axis=(0, 1))), left((p + p.swapaxes(0, 1)) / 2), left(p)
 
 
+def _rare_left_out(p: Table) -> tuple[float, float, float]:
+    def left(table: Table) -> float:
+        share = table / table.sum(axis=-1, keepdims=True)
+        return float(-(table * np.log(share))[table > 1e-6].sum())
+
+    return left(p.sum(axis=(0, 1))), left((p + p.swapaxes(0, 1)) / 2), left(p)
+
+
 @exercise(
     "14.7",
     praise="Words that tell nothing, something and all, orders that never come, one word alone.",
@@ -175,6 +188,7 @@ def _with_nan(p: Table) -> tuple[float, float, float]:
     mutants={
         "All pairs count alike with you; each counts as often as it comes.": _all_pairs_alike,
         "Some probabilities are 0, and 0 · log 0 is nan; nothing is added there.": _with_nan,
+        "You leave out what is rare as if it never came; only 0 is 0.": _rare_left_out,
     },
     slips="""
         _left((p + p.swapaxes(0, 1)) / 2) → _left(p + p.swapaxes(0, 1))
@@ -252,6 +266,7 @@ def _spikes() -> Iterator[Case]:
         (1e4, 0.9, 0.99, 3000),
         (20.0, 0.95, 0.6, 40),
         (20.0, 0.0, 0.9, 50),
+        (1e6, 0.9, 0.99, 5000),
     ):
         why = f"Memories of {1 / (1 - beta1):.0f} and {1 / (1 - beta2):.0f} steps."
         yield case(size=size, beta1=beta1, beta2=beta2, steps=steps, why=why)

@@ -26,6 +26,9 @@ def _small_numbers() -> Iterator[Case]:
     half = "Above 2⁻²⁵ a number is rounded up to 2⁻²⁴."
     above = "grads = (1.5 · 2⁻²⁵, −1.5 · 2⁻²⁵)"
     yield case(grads=[1.5 * 2.0**-25, -1.5 * 2.0**-25], said=above, want=(0, 1, 0), why=half)
+    said = "grads = (2⁻²⁵ + 2⁻⁵⁵, 65,520 − 2⁻³⁰)"
+    twice = "Both lie just on this side of a border: they are 2⁻²⁴ and 65,504 in float16."
+    yield case(grads=[2.0**-25 + 2.0**-55, 65520 - 2.0**-30], said=said, want=(0, 1, 0), why=twice)
     tie = "2⁻²⁵ lies halfway between 0 and 2⁻²⁴, and goes to 0."
     yield case(grads=[2.0**-25], said="grads = (2⁻²⁵)", want=(1, 2, 0), why=tie)
     both = "What saves the smallest takes the largest beyond 65,504: they are 2⁴⁰ apart."
@@ -40,6 +43,11 @@ def _small_numbers() -> Iterator[Case]:
         yield case(grads=grads, why=far)
     twice = "Two equal gradients are two: 1e-9 · 32 is above 2⁻²⁵ = 2.98e-08."
     yield case(grads=[1e-9, 1e-9, 1], want=(2, 32, 0), why=twice)
+    said, one = (
+        "grads = 999 times 1 and once 1e-9",
+        "One of a thousand is lost, and none should be.",
+    )
+    yield case(grads=[1.0] * 999 + [1e-9], said=said, want=(1, 32, 0), why=one)
     tiny = "Gradients may be as small as 1e-25."
     yield case(grads=[1e-25, -1e-25], why=tiny)
     rng = np.random.default_rng(4)
@@ -100,6 +108,10 @@ def _for_the_smallest(grads: Array) -> tuple[int, float, int]:
             The scale should be a power of 2.
         gone.any() → gone.all()
             You stop as soon as one gradient is saved; none should be lost.
+        gone.any() → gone.mean() > 0.01
+            You stop when most are saved: with your scale a few are still lost, and none should be.
+        (scale * grads).astype( → (scale * grads).astype(np.float32).astype(
+            You round twice, first to float32: there 2⁻²⁵ + 2⁻⁵⁵ becomes 2⁻²⁵, which is lost.
         gone.sum() if first is None else first → gone.sum()
             You count the lost at the scale that was found; how many are lost without one?
         first, scale, np.isinf(small).sum() → first, scale, (np.abs(grads) >= 65520).sum()

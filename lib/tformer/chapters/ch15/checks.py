@@ -41,8 +41,13 @@ def _temperatures() -> Iterator[Case]:
     yield case(p=[0.3, 0.3, 0.2, 0.2], tau=0.001, want=[0.5, 0.5, 0, 0], why=why)
     why = "0.001 is not 0: 0.4998/0.5002 to the power 1000 is about 0.449."
     yield case(p=[0.5002, 0.4998], tau=0.001, why=why)
+    why = "A row of other numbers stands beside it: each is divided by its own largest one first."
+    yield case(p=[[1.0, 0, 0, 0], [0.25] * 4], tau=0.001, want=[[1, 0, 0, 0], [0.25] * 4], why=why)
     why = "1000 is not ∞: the powers are still a little apart, and 0 stays 0."
     yield case(p=[0.75, 0, 0.25], tau=1000.0, why=why)
+    said, why = "p = (1, 10⁻³⁰⁰) and tau = {}", "10⁻³⁰⁰ is not 0: what is so rare can come."
+    yield case(p=[1.0, 1e-300], tau=100.0, said=said.format(100), why=why)
+    yield case(p=[1.0, 1e-300], tau=np.inf, want=[0.5, 0.5], said=said.format("∞"), why=why)
     some = np.array([[4.0, 0, 1, 3], [2, 1, 2, 3]]) / 8
     yield from promised(single, p=some, tau=0.5)
     yield case(p=np.full(1000, 1e-3), tau=0.001, why="A thousand words may be equally likely.")
@@ -78,6 +83,12 @@ def _temperatures() -> Iterator[Case]:
             At a low temperature all powers are too small for a float, and 0 is divided by 0.
         p / p.max(axis=-1, keepdims=True) → p / p.max()
             The largest number of the whole table was taken; a row needs its own.
+        p / p.max(axis=-1, keepdims=True) → p / p.max()
+        ratio == 1 → p == p.max(axis=-1, keepdims=True)
+            Where another row has a far larger number, all powers of your row are 0: it is that of
+            the row itself that belongs below.
+        np.where(p > 0, → np.where(p > 1e-6,
+            A word that is rare does not come at all with you; only 0 is 0.
         np.where(p > 0, ratio ** (1 / tau), 0) → np.exp(p / tau)
             The softmax of probabilities was taken; logits are their logarithms.
         ratio ** (1 / tau) → ratio / tau
@@ -125,6 +136,8 @@ def _nuclei() -> Iterator[Case]:
         said = f"p = (½ + {power}, ½ − {power}) and share = ½"
         p, why = np.array([0.5 + small, 0.5 - small]), "Word 0 alone reaches ½; they do not tie."
         yield case(p=p, share=0.5, want=[True, False], said=said, why=why)
+    said, why = "p = (½, ½ − 2⁻⁴⁵, 2⁻⁴⁵) and share = 1", "Only all three together reach 1."
+    yield case(p=[0.5, 0.5 - 2.0**-45, 2.0**-45], share=1.0, want=[True] * 3, said=said, why=why)
     yield case(p=of(1), share=0.5, want=[True], why="There may be one word alone.")
     yield case(p=of(1, 1, 1, 1), share=0.25, want=[True] * 4, why="All tie, so all stay.")
     why = "Word 2 has 0.5, words 0 and 4 tie and take the sum to 0.75, which reaches 0.625."
@@ -195,6 +208,8 @@ def _nuclei() -> Iterator[Case]:
             True and False are exchanged: True for a word that stays.
         p[None, :] * (p[None, :] > p[:, None]) → (p[None, :] > p[:, None]) / len(p)
             Words were counted; what counts is their probability together.
+        likelier < share → (likelier < share) & (p > 1e-6)
+            A rare word was dropped, and without it the share is not reached; only 0 is 0.
         likelier < share → (likelier < share) | (p == 0)
             A word that cannot come was kept.
     """,

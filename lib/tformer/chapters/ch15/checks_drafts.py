@@ -52,6 +52,10 @@ def _drafts() -> Iterator[Case]:
         )
         yield case(p=p, q=q)
         yield case(p=p, q=p.copy(), why="The two agree in every row.")
+    rare = [0.75, 0.25 - 2**-55, 2**-55]
+    said = "p = (¾, ¼ − 2⁻⁵⁵, 2⁻⁵⁵) and q = (¾, ¼, 0)"
+    why = "2⁻⁵⁵ is missing, all of it at word 2."
+    yield case(p=rare, q=[0.75, 0.25, 0], want=(1.0, [0, 0, 1]), said=said, why=why)
     yield from promised(single, p=np.array([0.5, 0.125, 0.375]), q=np.array([0.25, 0.5, 0.25]))
 
 
@@ -73,6 +77,11 @@ def _drafts() -> Iterator[Case]:
             Words that were accepted in part come too often: what is missing is p − q, not p.
         np.where(rest > 0, missing / np.where(rest > 0, rest, 1), p) → np.where(rest > 0.01, $, p)
             Rows that nearly agree do not agree: something is missing, however little.
+        np.where(rest > 0, missing / np.where(rest > 0, rest, 1), p) → np.where(rest > 1e-8, $, p)
+            You take rows that nearly agree as equal: they are only if no word at all is missing.
+        np.where(rest > 0, rest, 1) → (1 - (a := np.minimum(p, q).sum(-1)[..., None]) + (a == 1))
+            1 minus what is accepted has lost its digits where rows nearly agree: add up what is
+            missing itself.
         np.where(rest > 0, missing / np.where(rest > 0, rest, 1), p) → missing / 1
             What is missing does not add up to 1; it has to be a distribution.
         np.where(rest > 0, missing / np.where(rest > 0, rest, 1), p) → missing / (rest + 1e-300)
