@@ -4,8 +4,8 @@ NumPy, SciPy and PyTorch choose their kernels by the processor, and kernels roun
 environment variables choose them by hand, so that one machine shows what several would compute.
 For each machine of `MACHINES` the tests of numerics and all notebooks run, unless the kernels that
 come out are those of a machine before it: a wheel does not hold every kernel, and a processor
-cannot run every kernel. A run of all writes the table, benchmarks/machines.md; the exit status is
-1 if anything failed.
+cannot run every kernel. The table is benchmarks/machines.md; a machine that is not chosen
+keeps its row there. The exit status is 1 if anything failed.
 """
 
 import json
@@ -20,6 +20,7 @@ import machine
 from tformer.book import find_root
 
 HERE = Path(__file__).parent
+RESULTS = HERE / "results" / "machines.json"
 BY_HAND = ("OPENBLAS_CORETYPE", "ATEN_CPU_CAPABILITY", "MKL_CBWR", "NPY_DISABLE_CPU_FEATURES")
 NEWEST, NEWER = "AVX512_ICL AVX512_SPR", "X86_V4 AVX512_ICL AVX512_SPR"
 MACHINES = {
@@ -56,28 +57,30 @@ print(json.dumps({
 
 
 def main(only: list[str]) -> bool:
-    """Run the chosen machines, or all; write the table, and say whether everything passed."""
-    root, rows, seen = find_root(HERE), [], dict[str, str]()
+    """Run the chosen machines, or all; write the table, and say whether all that ran passed."""
+    root, seen = find_root(HERE), dict[str, str]()
+    rows = json.loads(RESULTS.read_text("utf-8")) if only and RESULTS.exists() else {}
     for name, values in MACHINES.items():
-        if only and name not in only:
-            continue
         surroundings = settings(values)
-        kernels = run_here(["-c", KERNELS], root, surroundings, capture_output=True).stdout
-        if kernels in seen:
-            rows.append((name, values, kernels, f"as *{seen[kernels]}*", ""))
+        found = run_here(["-c", KERNELS], root, surroundings, capture_output=True).stdout
+        kernels = json.loads(found)
+        if found in seen:
+            rows[name] = kernels | {"tests": f"as *{seen[found]}*", "notebooks": ""}
             continue
-        seen[kernels] = name
-        done = []
+        seen[found] = name
+        if only and name not in only:
+            rows.setdefault(name, kernels | {"tests": "not run", "notebooks": "not run"})
+            continue
+        rows[name] = kernels
         for what, arguments in checks(root).items():
             print(f"== {name}: {what}", flush=True)
             start = time.perf_counter()
             failed = run_here(["-m", "pytest", *arguments], root, surroundings).returncode
             seconds = time.perf_counter() - start
-            done.append(f"{'**failed**' if failed else 'passed'}, {seconds:.0f} s")
-        rows.append((name, values, kernels, *done))
-    if not only:
-        (HERE / "machines.md").write_text(table(rows), encoding="utf-8")
-    return not any("failed" in cell for row in rows for cell in row[3:])
+            rows[name][what] = f"{'**failed**' if failed else 'passed'}, {seconds:.0f} s"
+    RESULTS.write_text(json.dumps(rows, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    (HERE / "machines.md").write_text(table(rows), encoding="utf-8")
+    return not any("failed" in rows[name]["tests"] + rows[name]["notebooks"] for name in rows)
 
 
 def settings(values: tuple[str, ...]) -> dict[str, str]:
@@ -115,7 +118,7 @@ def run_here(
     )
 
 
-def table(rows: list[tuple]) -> str:
+def table(rows: dict[str, dict[str, str]]) -> str:
     """What ran where, as Markdown."""
     about = machine.describe(("numpy", "scipy", "torch"))
     versions = ", ".join(f"{name} {version}" for name, version in about["packages"].items())
@@ -130,12 +133,10 @@ def table(rows: list[tuple]) -> str:
         f"| {' | '.join(heads)} |",
         "|---" * len(heads) + "|",
     ]
-    for name, values, kernels, *done in rows:
-        asked = (
-            "<br>".join(f"`{k}={v}`" for k, v in zip(BY_HAND, values, strict=True) if v)
-            or "nothing"
-        )
-        lines.append("| " + " | ".join([name, asked, *json.loads(kernels).values(), *done]) + " |")
+    for name, values in MACHINES.items():
+        set_to = [f"`{k}={v}`" for k, v in zip(BY_HAND, values, strict=True) if v]
+        asked = "<br>".join(set_to) or "nothing"
+        lines.append(f"| {' | '.join([name, asked, *(rows[name][head] for head in heads[2:])])} |")
     return "\n".join(lines) + "\n"
 
 
