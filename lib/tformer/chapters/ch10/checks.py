@@ -12,6 +12,7 @@ from tformer.exercises.samples import integers
 from tformer.exercises.table import Case, case
 
 Array = np.ndarray
+EPS_IS_0 = "Vectors may be tiny: with eps = 0 nothing is added to what a vector is divided by."
 
 
 def _blocks() -> Iterator[Case]:
@@ -26,6 +27,8 @@ def _blocks() -> Iterator[Case]:
         b_in = integers(n + f, (f,)) / 2 + 0.25
         for order in ("pre", "post"):
             yield case(x=x, mix=mix, w_in=w_in, b_in=b_in, w_out=w_out, order=order)
+    for order in ("pre", "post"):
+        yield case(x=[[3e-9, 4e-9]], **look, order=order, why=EPS_IS_0)
 
 
 @exercise(
@@ -115,6 +118,8 @@ def _tables() -> Iterator[Case]:
     yield case(E=[[3.0, 4], [0, 10]], w=1, want=[4 * 2**0.5, 10 * 2**0.5], why="Another word.")
     for n, d in ((1, 1), (4, 3), (3, 8), (9, 2)):
         yield case(E=integers(n + d, (n, d)) + 0.5, w=n - 1)
+    yield case(E=[[3e-9, 4e-9], [0, 5e-9]], w=0, why=EPS_IS_0)
+    yield case(E=[[3.0, 4], [6e-9, 0]], w=1, why=EPS_IS_0)
 
 
 @exercise(
