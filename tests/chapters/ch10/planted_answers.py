@@ -39,7 +39,8 @@ def _example_by_words(x, w_v, w_in, w_out):
     rows = []
     for t, row in enumerate(x):
         scores = np.array([row @ x[s] for s in range(t + 1)]) / len(row) ** 0.5
-        p = np.exp(scores) / np.exp(scores).sum()
+        p = np.exp(scores - scores.max())
+        p = p / p.sum()
         row = row + sum(p[s] * (x[s] @ w_v) for s in range(t + 1))
         row = (row - row.mean()) / row.std()
         row = row + np.maximum(row @ w_in, 0) @ w_out

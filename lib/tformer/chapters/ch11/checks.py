@@ -152,6 +152,10 @@ def _texts() -> Iterator[tuple[list[float], list[float], str]]:
     yield [7], [0], "One text."
     yield [0, 0, 0, 1], [1, 2, 3, 1], "A beginning of three texts weighs three times as much."
     yield [2, 2, 2, 2, 9, 9], [1, 1, 2, 2, 1, 2], ""
+    most = 10**8
+    ids = "Numbers may be as large as 10⁸, and no two of them are one."
+    yield [most, most - 1, most, most - 1, 0, 0], [1, 2, 1, 2, most, most - 1], ids
+    yield [0, 0, 0, 0, 1, 1], [most, 10**4, 1000, 100, 0, 0], ids
 
 
 def _drawn() -> Iterator[Case]:

@@ -42,6 +42,9 @@ def _memories() -> Iterator[Case]:
             w_k=integers(seed + 30, (d, d_k)) / 2,
             w_v=integers(seed + 40, (d, d_v)),
         )
+    low = "Scores may all be as low as −100, or as high as 100: only their differences count."
+    one = [[1.0]]
+    yield case(x=[[-1.0], [1]], memory=[[95.0], [96]], w_q=one, w_k=one, w_v=one, why=low)
 
 
 @exercise(
@@ -87,6 +90,10 @@ def _memories() -> Iterator[Case]:
             Those are the weights; the output is the mean of the values that they give.
         terms / terms.sum(axis=-1, keepdims=True) @ v → scores @ v
             Scores become weights by a softmax.
+        np.exp(scores) → np.exp(np.clip(scores, -50, 50))
+            Scores that are cut off at a bound lose their differences; only differences count.
+        terms.sum(axis=-1, keepdims=True) → ($ + 1e-9)
+            Something was added to the sum of the terms: where all scores are low, it is the larger.
         terms / terms.sum(axis=-1, keepdims=True) @ v → v[scores.argmax(axis=-1)]
             That is the value with the largest score; attention takes a mean of all.
         memory @ w_k, memory @ w_v → np.vstack([memory, x]) @ w_k, np.vstack([memory, x]) @ w_v
@@ -262,6 +269,11 @@ def _windows() -> Iterator[Case | Test]:
         ((s == 2) & (t == 4) | (s == 1) & (t == 2), "4 sees 2, 2 sees 1: so 4 hears of 1."),
     ):
         yield case(mask=np.asarray(mask), why=why)
+    many = np.zeros((258, 258), dtype=bool)
+    many[0, 1:257] = many[1:257, 257] = True
+    said = "258 words, the first of which sees 256 words that see the last"
+    ways = "256 paths lead from the first word to the last: more than 8 bits can count."
+    yield case(mask=many, said=said, why=ways)
     for seed in range(8):
         mask = np.random.default_rng(seed).random((4, 4)) < 0.35
         yield case(mask=mask, why="Look for words that are seen by a word that t sees.")
