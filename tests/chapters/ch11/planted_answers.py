@@ -128,8 +128,8 @@ MUTANTS = {
         "After the prefix words see those before them": _prefix_alone,
     },
     "11.2": {"True and False are asked for": lambda *given: [int(x) for x in _by_reach(*given)]},
-    "11.3": {"no two of them are one": (_coded, _of_few_digits)},
-    "11.4": {"no two of them are one": _loss_of_few_digits},
+    "11.3": {"different ones stay different": (_coded, _of_few_digits)},
+    "11.4": {"different ones stay different": _loss_of_few_digits},
     "11.5": {
         "cut off at a bound": lambda *given: _cross(*given, bound=80),
         "added to the sum": lambda *given: _cross(*given, plus=1e-12),

@@ -192,7 +192,7 @@ def _examples() -> Iterator[Case]:
 
 @exercise(
     "10.7",
-    praise="The notes' example, a single word, and vectors of widths 3 and 4.",
+    praise="The notes' example, a single word, vectors of widths 3 and 4, scores of thousands.",
     hints=(
         "Write down the steps of the example: scores, mask, weights, outputs, sum, norm, layer.",
         "Queries and keys are the vectors; scores are divided by √d, later words get no weight.",
@@ -289,7 +289,7 @@ def _caches() -> Iterator[Case]:
 
 @exercise(
     "10.8",
-    praise="An empty cache, and caches of one to six words.",
+    praise="An empty cache, caches of one to six words, and scores of thousands.",
     hints=(
         "Which words may the new one look at? Itself is one of them.",
         "Put its key and value after those that were kept, then attend as ever.",
