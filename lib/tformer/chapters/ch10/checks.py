@@ -282,9 +282,9 @@ def _caches() -> Iterator[Case]:
         q, k = integers(n, (2, d)) / 2
         keys, values = integers(d, (n, d)), integers(m, (n, m))
         yield case(q=q, k=k, v=integers(n + 9, (m,)), kept_k=keys, kept_v=values)
-    for own, kept in ((2000.0, [1998, 1999]), (1000, [0, 1]), (-3000, [-2999, -2998]), (0, [2000])):
+    for *kept, new in ((1998, 1999, 2000), (0, 1, 1000), (-2999, -2998, -3000), (2000, 0)):
         keys, values = np.array(kept, float)[:, None], np.arange(len(kept))[:, None] + 2.0
-        yield case(q=[1.0], k=[own], v=[1.0], kept_k=keys, kept_v=values, why=LARGE)
+        yield case(q=[1.0], k=[float(new)], v=[1.0], kept_k=keys, kept_v=values, why=LARGE)
 
 
 @exercise(

@@ -76,11 +76,11 @@ def _passes() -> Iterator[Case | Test]:
     yield case(**base | {"d_k": 3}, why="Here d_k is not d / H.")
     for change in ({"L": 0}, {"G": 1}, {"T": 64}, {"N": 1000}):
         yield case(**base | change)
-    large = {"N": 32001, "d": 1001, "L": 31, "H": 5, "G": 3, "d_k": 99, "d_ff": 2801}
-    yield case(T=101, **large, why="What is counted is exact: every digit counts.")
+    large = zip(one, (101, 32001, 1001, 31, 5, 3, 99, 2801), strict=True)
+    yield case(**dict[str, Any](large), why="What is counted is exact: every digit counts.")
     yield type_test("an int", **one)
-    huge = {"N": 128257, "d": 16385, "L": 127, "H": 128, "G": 8, "d_k": 129, "d_ff": 53249}
-    yield case(T=99999, **huge)
+    huge = zip(one, (99999, 128257, 16385, 127, 128, 8, 129, 53249), strict=True)
+    yield case(**dict[str, Any](huge))
 
 
 @exercise(

@@ -153,9 +153,7 @@ def _texts() -> Iterator[tuple[list[int], list[int], str]]:
     yield [0, 0, 0, 1], [1, 2, 3, 1], "A beginning of three texts weighs three times as much."
     yield [2, 2, 2, 2, 9, 9], [1, 1, 2, 2, 1, 2], ""
     most = 10**8
-    ids = (
-        "Numbers may be as large as 10⁸: different ones stay different, and so do different pairs."
-    )
+    ids = "Numbers may be as large as 10⁸: different ones stay different, and so do pairs."
     yield [most, most - 1, most, most - 1, 0, 0], [1, 2, 1, 2, most, most - 1], ids
     yield [0, 0, 0, 0, 1, 1], [most, 10**4, 1000, 100, 0, 0], ids
 
