@@ -232,7 +232,8 @@ check("10.6", at_the_end)
 #
 # A block as in the notes: one head, queries and keys are the vectors themselves, values are the
 # vectors times `w_v`, a causal mask, scores over √d. LayerNorm (eps = 0, no gain, no bias) stands
-# after both sums; the layer has a ReLU and no biases.
+# after both sums; the layer has a ReLU and no biases. Scores may be as large as a few thousand in
+# size.
 #
 # Write `example(x, w_v, w_in, w_out)` for vectors x of shape `(T, d)`. Return the vectors after the
 # block.
@@ -246,7 +247,8 @@ def example(x, w_v, w_in, w_out):
         x = x - x.mean(axis=-1, keepdims=True)
         return x / np.sqrt((x**2).mean(axis=-1, keepdims=True))
 
-    weights = np.exp(x @ x.T / np.sqrt(x.shape[1])) * np.tri(len(x))
+    scores = np.where(np.tri(len(x)), x @ x.T / np.sqrt(x.shape[1]), -np.inf)
+    weights = np.exp(scores - scores.max(axis=1, keepdims=True))
     weights /= weights.sum(axis=1, keepdims=True)
     x = norm(x + weights @ (x @ w_v))
     return norm(x + np.maximum(x @ w_in, 0) @ w_out)
@@ -272,7 +274,8 @@ check("10.7", example)
 #
 # Write `attended(q, k, v, kept_k, kept_v)` for q and k of shape `(d_k,)`, v of shape `(d_v,)` and
 # caches of shapes `(S, d_k)` and `(S, d_v)`, where S may be 0. Return what attention brings to the
-# new word, of shape `(d_v,)`. Scores are divided by √d_k.
+# new word, of shape `(d_v,)`. Scores are divided by √d_k, and may be as large as a few thousand in
+# size.
 # ```
 
 # %%

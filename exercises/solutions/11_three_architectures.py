@@ -102,7 +102,7 @@ check("11.2", moved)
 # :nonumber:
 #
 # Texts are drawn with equal probabilities. Of each we know which beginning it has and what its
-# right answer is, both as whole numbers.
+# right answer is, both as whole numbers from 0 to 10⁸.
 #
 # Write `best_guess(beginnings, answers)` for two arrays of shape `(n,)`, n at least 1. Return the
 # largest share of right answers that a function of the beginning can reach.

@@ -39,7 +39,8 @@ def _example_by_words(x, w_v, w_in, w_out):
     rows = []
     for t, row in enumerate(x):
         scores = np.array([row @ x[s] for s in range(t + 1)]) / len(row) ** 0.5
-        p = np.exp(scores) / np.exp(scores).sum()
+        p = np.exp(scores - scores.max())
+        p = p / p.sum()
         row = row + sum(p[s] * (x[s] @ w_v) for s in range(t + 1))
         row = (row - row.mean()) / row.std()
         row = row + np.maximum(row @ w_in, 0) @ w_out
@@ -122,6 +123,30 @@ def _counted(norms=4, last=2, inner=5, matrices=4, biases=4, head=0):
     return parameters
 
 
+def _with_eps(x, mix, w_in, b_in, w_out, order):
+    def norm(x):
+        return x / (np.sqrt((x**2).mean(axis=-1, keepdims=True)) + 1e-8)
+
+    def before(x):
+        return norm(x) if order == "pre" else x
+
+    def after(x):
+        return x if order == "pre" else norm(x)
+
+    y = after(x + mix @ before(x))
+    return after(y + np.maximum(before(y) @ w_in + b_in, 0) @ w_out)
+
+
+def _of_32_bits(N, d, L, n):
+    N, d, L, n = (np.array([size], dtype=np.int32) for size in (N, d, L, n))
+    return int(_counted()(N, d, L, n)[0])
+
+
+def _operations(T, N, d, L, H, G, d_k, d_ff, number=int):
+    entries = 2 * d * d_k * (H + G) + 3 * d * d_ff
+    return int(number(L * (2 * T * entries + 4 * T * T * H * d_k) + 2 * T * N * d))
+
+
 def _example(x, w_v, w_in, w_out, columns=False, first=False, added=True):
     scores = x @ x.T / x.shape[1] ** 0.5
     scores[np.triu_indices(len(x), 1)] = -np.inf
@@ -150,6 +175,7 @@ MUTANTS = {
         "normed before they are mixed": _mixture_normed,
         "after the stack and not in the block": _normed_after_the_block,
         "The second sum starts from the vectors as they came in": _layer_from_the_start,
+        "with eps = 0 nothing is added": _with_eps,
     },
     "10.2": {
         "The norms have biases too": _counted(norms=2, last=1),
@@ -157,15 +183,22 @@ MUTANTS = {
         "it is the one that has none": _counted(head=1),
         "four times as many hidden units": _counted(inner=2),
         "an int is asked for": lambda N, d, L, n: _counted()(N, d, L, n) / 1,
+        "more than a number of 32 bits holds": _of_32_bits,
+        "Only the last digits are wrong": lambda N, d, L, n: int(_counted()(float(N), d, L, n)),
     },
     "10.3": {
         "an int is asked for": lambda T, N, d, L, H, G, d_k, d_ff: (
             2.0 * T * (N * d + L * (2 * d * d_k * (H + G) + 3 * d * d_ff + 2 * T * d_k * H))
-        )
+        ),
+        "every digit counts": lambda *given: _operations(*given, number=np.float32),
+        "Only the last digits are wrong": lambda *given: _operations(*given, number=float),
     },
     "10.4": {"an int is asked for": lambda L, w, t: float(min(t, L * (w - 1) + 1))},
     "10.5": {
         "as a one-hot vector": lambda E, w: np.eye(len(E))[w],
+        "with eps = 0 nothing is added": lambda E, w: (
+            E @ E[w] / np.sqrt((E[w] ** 2).mean() + 1e-12)
+        ),
         "the norm belongs to the vector": lambda E, w: _rms(E @ E[w]),
     },
     "10.6": {

@@ -81,6 +81,30 @@ def _prefix_alone(form, n, n_prefix):
     return opened if form == "prefix" else np.tri(n, k=n if form == "encoder" else 0) > 0
 
 
+def _coded(beginnings, answers):
+    codes, counts = np.unique(100 * beginnings + answers, return_counts=True)
+    return sum(counts[codes // 100 == one].max() for one in np.unique(codes // 100)) / len(answers)
+
+
+def _of_few_digits(beginnings, answers):
+    return _by_counter(beginnings.astype(np.float32), answers)
+
+
+def _loss_of_few_digits(beginnings, answers):
+    return _by_joint(beginnings.astype(np.float32), answers)
+
+
+def _cross(x, memory, w_q, w_k, w_v, bound=np.inf, plus=0.0):
+    scores = np.clip(x @ w_q @ (memory @ w_k).T / w_k.shape[1] ** 0.5, -bound, bound)
+    terms = np.exp(scores)
+    return terms / (terms.sum(axis=-1, keepdims=True) + plus) @ memory @ w_v
+
+
+def _of_8_bits(mask, number=np.uint8):
+    one = (mask | np.eye(len(mask), dtype=bool)).astype(number)
+    return (one @ one > 0) & (one == 0)
+
+
 def _values_of_the_text(x, memory, w_q, w_k, w_v):
     scores = x @ w_q @ (memory @ w_k).T / w_k.shape[1] ** 0.5
     terms = np.exp(scores)
@@ -104,7 +128,11 @@ MUTANTS = {
         "After the prefix words see those before them": _prefix_alone,
     },
     "11.2": {"True and False are asked for": lambda *given: [int(x) for x in _by_reach(*given)]},
+    "11.3": {"different ones stay different": (_coded, _of_few_digits)},
+    "11.4": {"different ones stay different": _loss_of_few_digits},
     "11.5": {
+        "cut off at a bound": lambda *given: _cross(*given, bound=80),
+        "added to the sum": lambda *given: _cross(*given, plus=1e-12),
         "changes": _changes_the_memory,
         "they belong to the words that are looked at": _values_of_the_text,
     },
@@ -118,7 +146,10 @@ MUTANTS = {
             n * S + n * (n + 1) / 2 if form == "anew" else S + n - (form == "cache")
         )
     },
-    "11.8": {"True and False are asked for": lambda mask: _by_search(mask).astype(np.int8)},
+    "11.8": {
+        "True and False are asked for": lambda mask: _by_search(mask).astype(np.int8),
+        "more than 8 bits can count": (_of_8_bits, lambda mask: _of_8_bits(mask, np.int8)),
+    },
 }
 """Words of the feedback -> the wrong answer, beside those that the checks themselves name."""
 

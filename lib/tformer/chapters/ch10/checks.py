@@ -12,6 +12,8 @@ from tformer.exercises.samples import integers
 from tformer.exercises.table import Case, case
 
 Array = np.ndarray
+LARGE = "Scores may be as large as a few thousand, and only their differences count."
+EPS_IS_0 = "Vectors may be tiny: with eps = 0 nothing is added to what a vector is divided by."
 
 
 def _blocks() -> Iterator[Case]:
@@ -26,6 +28,8 @@ def _blocks() -> Iterator[Case]:
         b_in = integers(n + f, (f,)) / 2 + 0.25
         for order in ("pre", "post"):
             yield case(x=x, mix=mix, w_in=w_in, b_in=b_in, w_out=w_out, order=order)
+    for order in ("pre", "post"):
+        yield case(x=[[3e-9, 4e-9]], **look, order=order, why=EPS_IS_0)
 
 
 @exercise(
@@ -115,6 +119,8 @@ def _tables() -> Iterator[Case]:
     yield case(E=[[3.0, 4], [0, 10]], w=1, want=[4 * 2**0.5, 10 * 2**0.5], why="Another word.")
     for n, d in ((1, 1), (4, 3), (3, 8), (9, 2)):
         yield case(E=integers(n + d, (n, d)) + 0.5, w=n - 1)
+    yield case(E=[[3e-9, 4e-9], [0, 5e-9]], w=0, why=EPS_IS_0)
+    yield case(E=[[3.0, 4], [6e-9, 0]], w=1, why=EPS_IS_0)
 
 
 @exercise(
@@ -179,11 +185,14 @@ def _examples() -> Iterator[Case]:
         yield case(
             x=x, w_v=integers(d, (d, d)), w_in=integers(f, (d, f)), w_out=integers(n, (f, d))
         )
+    far = np.array([[30.0, 20, 20], [-20, 30, -10], [60, 50, 40], [70, 35, 35.05]])
+    w_v, w_in, w_out = integers(1, (3, 3)), integers(2, (3, 2)), integers(3, (2, 3))
+    yield case(x=far, w_v=w_v, w_in=w_in, w_out=w_out, why=LARGE)
 
 
 @exercise(
     "10.7",
-    praise="The notes' example, a single word, and vectors of widths 3 and 4.",
+    praise="The notes' example, a single word, vectors of widths 3 and 4, scores of thousands.",
     hints=(
         "Write down the steps of the example: scores, mask, weights, outputs, sum, norm, layer.",
         "Queries and keys are the vectors; scores are divided by √d, later words get no weight.",
@@ -208,6 +217,14 @@ def _examples() -> Iterator[Case]:
             The ReLU is missing.
         weights / weights.sum(axis=1, keepdims=True) → weights / weights.sum(axis=0, keepdims=True)
             Each column was made to add up to 1; each row of weights should.
+        scores - scores.max(axis=1, keepdims=True) → scores
+            exp(1000) is more than a float64 holds: measure the scores of a row from its largest.
+        scores - scores.max(axis=1, keepdims=True) → scores - scores.max()
+            One largest score was taken for all words, and rows far below it keep only zeros.
+        scores.max(axis=1, keepdims=True) → (x @ x.T / x.shape[1] ** 0.5).max(axis=1)[:, None]
+            The largest score was sought among later words, too; far below it only zeros are left.
+        scores - scores.max(axis=1, keepdims=True) → np.clip(scores, -700, 700)
+            Scores that are cut off at a bound lose their differences; only differences count.
         scores - scores.max(axis=1, keepdims=True) → scores - scores.max(axis=0, keepdims=True)
         weights / weights.sum(axis=1, keepdims=True) → weights / weights.sum(axis=0, keepdims=True)
             The softmax runs down the columns; it belongs to a row, which is one word's look.
@@ -265,11 +282,14 @@ def _caches() -> Iterator[Case]:
         q, k = integers(n, (2, d)) / 2
         keys, values = integers(d, (n, d)), integers(m, (n, m))
         yield case(q=q, k=k, v=integers(n + 9, (m,)), kept_k=keys, kept_v=values)
+    for *kept, new in ((1998, 1999, 2000), (0, 1, 1000), (-2999, -2998, -3000), (2000, 0)):
+        keys, values = np.array(kept, float)[:, None], np.arange(len(kept))[:, None] + 2.0
+        yield case(q=[1.0], k=[float(new)], v=[1.0], kept_k=keys, kept_v=values, why=LARGE)
 
 
 @exercise(
     "10.8",
-    praise="An empty cache, and caches of one to six words.",
+    praise="An empty cache, caches of one to six words, and scores of thousands.",
     hints=(
         "Which words may the new one look at? Itself is one of them.",
         "Put its key and value after those that were kept, then attend as ever.",
@@ -291,6 +311,14 @@ def _caches() -> Iterator[Case]:
             Scores are divided by the root of d_k, not by d_k.
         keys @ q / np.sqrt(len(q)) → keys @ q
             The scores were not divided by √d_k.
+        scores - scores.max() → scores
+            exp(1000) is more than a float64 holds: measure all scores from the largest.
+        scores.max() → scores[: max(len(kept_k), 1)].max()
+            The largest score was sought among those that were kept; the new word's may be larger.
+        scores.max() → scores[-1]
+            The scores were measured from the new word's own, and another may be far larger.
+        scores - scores.max() → np.clip(scores, -700, 700)
+            Scores that are cut off at a bound lose their differences; only differences count.
         weights / weights.sum() → weights
             The weights do not add up to 1.
         keys @ q / np.sqrt(len(q)) → keys @ k / np.sqrt(len(q))

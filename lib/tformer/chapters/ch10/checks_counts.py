@@ -16,7 +16,10 @@ def _models() -> Iterator[Case | Test]:
     yield case(N=50257, d=768, L=12, n=1024, want=124439808, why="GPT-2 small.")
     for N, d, L, n in ((7, 2, 1, 5), (3, 8, 3, 2), (100, 16, 4, 64), (50257, 1600, 48, 1024)):
         yield case(N=N, d=d, L=L, n=n)
+    large = "GPT-3: its 175 billion are more than a number of 32 bits holds."
+    yield case(N=50257, d=12288, L=96, n=2048, why=large)
     yield type_test("an int", N=2, d=2, L=1, n=1)
+    yield case(N=50257, d=10**6 + 1, L=1000, n=2048)
 
 
 @exercise(
@@ -73,7 +76,11 @@ def _passes() -> Iterator[Case | Test]:
     yield case(**base | {"d_k": 3}, why="Here d_k is not d / H.")
     for change in ({"L": 0}, {"G": 1}, {"T": 64}, {"N": 1000}):
         yield case(**base | change)
+    large = zip(one, (101, 32001, 1001, 31, 5, 3, 99, 2801), strict=True)
+    yield case(**dict[str, Any](large), why="What is counted is exact: every digit counts.")
     yield type_test("an int", **one)
+    huge = zip(one, (99999, 128257, 16385, 127, 128, 8, 129, 53249), strict=True)
+    yield case(**dict[str, Any](huge))
 
 
 @exercise(

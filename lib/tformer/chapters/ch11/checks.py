@@ -143,7 +143,7 @@ def moved(n_source: int, n_target: int, text: str, place: int) -> np.ndarray:
     return rows
 
 
-def _texts() -> Iterator[tuple[list[float], list[float], str]]:
+def _texts() -> Iterator[tuple[list[int], list[int], str]]:
     yield [0, 0, 0], [1, 1, 2], "Two of the three have the answer 1."
     yield [0, 0, 1, 1], [5, 6, 6, 6], "Beginning 0 is a coin, beginning 1 is certain."
     yield [0, 1, 2], [4, 4, 7], "Each beginning has one answer."
@@ -152,11 +152,16 @@ def _texts() -> Iterator[tuple[list[float], list[float], str]]:
     yield [7], [0], "One text."
     yield [0, 0, 0, 1], [1, 2, 3, 1], "A beginning of three texts weighs three times as much."
     yield [2, 2, 2, 2, 9, 9], [1, 1, 2, 2, 1, 2], ""
+    most = 10**8
+    ids = "Numbers may be as large as 10⁸: different ones stay different, and so do pairs."
+    yield [most, most - 1, most, most - 1, 0, 0], [1, 2, 1, 2, most, most - 1], ids
+    yield [0, 0, 0, 0, 1, 1], [most, 10**4, 1000, 100, 0, 0], ids
 
 
 def _drawn() -> Iterator[Case]:
     for beginnings, answers, why in _texts():
-        yield case(beginnings=np.array(beginnings), answers=np.array(answers), why=why)
+        said = f"beginnings = {tuple(beginnings)} and answers = {tuple(answers)}"
+        yield case(beginnings=np.array(beginnings), answers=np.array(answers), why=why, said=said)
     for seed in range(6):
         rng = np.random.default_rng(seed)
         n = 8 + 4 * seed

@@ -6,6 +6,8 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from tformer.exercises import compare
+from tformer.exercises.answer import Answer, Settled
 from tformer.exercises.kinds import Marks, Number
 from tformer.exercises.registry import Test, exercise
 from tformer.exercises.samples import integers
@@ -42,6 +44,9 @@ def _memories() -> Iterator[Case]:
             w_k=integers(seed + 30, (d, d_k)) / 2,
             w_v=integers(seed + 40, (d, d_v)),
         )
+    low = "Scores may all be as low as −100, or as high as 100: only their differences count."
+    one = [[1.0]]
+    yield case(x=[[-1.0], [1]], memory=[[95.0], [96]], w_q=one, w_k=one, w_v=one, why=low)
 
 
 @exercise(
@@ -87,6 +92,10 @@ def _memories() -> Iterator[Case]:
             Those are the weights; the output is the mean of the values that they give.
         terms / terms.sum(axis=-1, keepdims=True) @ v → scores @ v
             Scores become weights by a softmax.
+        np.exp(scores) → np.exp(np.clip(scores, -50, 50))
+            Scores that are cut off at a bound lose their differences; only differences count.
+        terms.sum(axis=-1, keepdims=True) → ($ + 1e-9)
+            Something was added to the sum of the terms: where all scores are low, it is the larger.
         terms / terms.sum(axis=-1, keepdims=True) @ v → v[scores.argmax(axis=-1)]
             That is the value with the largest score; attention takes a mean of all.
         memory @ w_k, memory @ w_v → np.vstack([memory, x]) @ w_k, np.vstack([memory, x]) @ w_v
@@ -242,6 +251,16 @@ def rows(form: str, n_source: int, n_words: int) -> int:
     return n_source + n_words - (form == "cache")
 
 
+def _many_paths(f: Answer) -> None:
+    """Refuse an answer that counts paths in 8 bits. It is no case: to try more would be slow."""
+    mask, want = np.zeros((2, 258, 258), dtype=bool)
+    mask[0, 1:257] = mask[1:257, 257] = want[0, 257] = True
+    said = "258 words, of which word 0 sees words 1 to 256, and these see word 257"
+    if not compare.same(got := f.array(said, mask=mask), want):
+        text = compare.difference(got, want, said, f"the answer of {f.name}")
+        raise Settled(f"{text} 256 paths lead there: more than 8 bits can count.")
+
+
 def _windows() -> Iterator[Case | Test]:
     t, s = np.arange(5)[:, None], np.arange(5)
     ring = (t - s) % 5 == 1
@@ -266,6 +285,7 @@ def _windows() -> Iterator[Case | Test]:
         mask = np.random.default_rng(seed).random((4, 4)) < 0.35
         yield case(mask=mask, why="Look for words that are seen by a word that t sees.")
     yield type_test("True and False", mask=(t - s) % 5 == 1)
+    yield _many_paths
 
 
 @exercise(
@@ -289,7 +309,7 @@ def _windows() -> Iterator[Case | Test]:
             The second table was turned round: who sees what t sees, instead of what is seen by it.
         one.astype(int) @ one.astype(int) → one.astype(int) @ one.astype(int) @ one.astype(int)
             That is what three blocks tell.
-        one.astype(int) @ one.astype(int) → np.linalg.matrix_power(one.astype(int), len(one))
+        one.astype(int) @ one.astype(int) → np.linalg.matrix_power(one * 1.0, len(one))
             That is what any number of blocks tells; take two.
         one.astype(int) @ one.astype(int) → one.astype(int).T @ one.astype(int)
             The first table was turned round: what is seen by those who see t, instead.
