@@ -248,6 +248,10 @@ def _in_base_ten(stretch):
     return sum(x * 10**place for place, x in enumerate(stretch[::-1]))
 
 
+def _in_sixteen_bits(stretch):
+    return tuple(x % 2**16 for x in stretch)
+
+
 def _joined_digits(stretch):
     return "".join(map(str, stretch))
 
@@ -289,6 +293,7 @@ MUTANTS = {
     "17.5": {
         "an int is asked for": _induced_as_floats,
         "You made one number of a stretch, in base 10": partial(_induced_by_keys, _in_base_ten),
+        "All tokens differ, though": partial(_induced_by_keys, _in_sixteen_bits),
         "nothing shows where one token ends": partial(_induced_by_keys, _joined_digits),
     },
     "17.6": {"Counted from the front": _moves_along_axis_one},

@@ -48,6 +48,9 @@ def _texts() -> Iterator[Case | Test]:
     made = np.array([x for i, b in enumerate(bases) for x in (2 * i + 1, b, 2 * i + 2, 0)])
     why = "In base b the stretches “k b” and “k + 1, 0” make one number, and they are two."
     yield case(tokens=made, n=2, want=np.full(len(made), -1), why=why)
+    bits = np.array([5, 6, 5 + 2**8, 7, 5 + 2**15, 8, 5 + 2**16, 9, 5 + 2**19, 5 + 10**5])
+    why = "All tokens differ, though their last 8 or 16 bits may not."
+    yield case(tokens=bits, n=1, want=np.full(10, -1), why=why)
     inner = np.random.default_rng(12).integers(0, 9, 70)
     long = np.array([1, *inner, 3, 2, *inner, 4])
     why = "The stretches of 71 differ in their first token, or in their last."
