@@ -130,12 +130,18 @@ def _step_on_a_grid(eps, m, central):
     return float(np.clip(2 * (eps / m) ** 0.5, 1e-8, 1))
 
 
-def _slip_at_the_first_entry(a, da, ds):
+def _kept_in_32_bits(T, d, n_heads, n_layers, every):
+    T, d, n_heads, n_layers, every = np.array([T, d, n_heads, n_layers, every], dtype=np.int32)
+    block = 16 * T * d + n_heads * T**2
+    return int(n_layers // every * T * d + every * block if every else n_layers * block)
+
+
+def _slip_at(where, a, da, ds):
     right = a * (da - (a * da).sum(axis=-1, keepdims=True))
     wrong = a * (da - (a * da).sum(axis=0, keepdims=True))
     tables = {"right": right, "no sum": a * da, "wrong axis": wrong}
     tables |= {"no softmax": da, "turned": -right}
-    return min(tables, key=lambda name: abs(tables[name][0, 0] - ds[0, 0]))
+    return min(tables, key=lambda name: np.abs((tables[name] - ds)[where]).sum())
 
 
 def _alike(x, y):
@@ -198,7 +204,8 @@ MUTANTS = {
         "an int is asked for": lambda T, d, n_heads, n_layers, every: (
             (n_layers / every * T * d if every else 0)
             + (every or n_layers) * (16 * T * d + n_heads * T * T)
-        )
+        ),
+        "than 32 bits can count": _kept_in_32_bits,
     },
     "12.8": {
         "are exchanged: a softmax's sum": _slip_by_tables(names=("wrong axis", "right")),
@@ -209,7 +216,12 @@ MUTANTS = {
             _within(atol=1e-6),
             _within(atol=1e-10),
         ),
-        "tells too little: where da is 0": _slip_at_the_first_entry,
+        "compare all entries": (
+            partial(_slip_at, (0, 0)),
+            partial(_slip_at, (0,)),
+            partial(_slip_at, (-1,)),
+            partial(_slip_at, (..., -1)),
+        ),
     },
 }
 

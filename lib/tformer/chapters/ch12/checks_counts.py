@@ -138,6 +138,9 @@ def _memories() -> Iterator[Case | Test]:
             if every:
                 why = f"{n_layers // every} tables of vectors, and the numbers of {every} blocks."
             yield case(T=T, d=d, n_heads=n_heads, n_layers=n_layers, every=every, why=why)
+    why = "These are more numbers than 32 bits can count."
+    for every in (0, 4):
+        yield case(T=131_072, d=16_384, n_heads=128, n_layers=128, every=every, why=why)
     yield type_test("an int", T=1, d=2, n_heads=1, n_layers=2, every=1)
 
 
