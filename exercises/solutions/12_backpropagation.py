@@ -93,8 +93,8 @@ check("12.2", receives)
 # :nonumber:
 #
 # Write `loss_back(z, words)` for logits of shape `(n, N)` and the n words that came, as whole
-# numbers. Logits may be as large as a thousand. Return the gradient of the *mean* cross-entropy
-# with respect to the logits.
+# numbers. Logits are from −1000 to 1000. Return the gradient of the *mean* cross-entropy with
+# respect to the logits.
 # ```
 
 # %%
@@ -123,7 +123,7 @@ check("12.3", loss_back)
 # :nonumber:
 #
 # Write `attention_back(q, k, v, dy)` for attention without a mask, with scores divided by the root
-# of the width of the keys. Return `dq`, `dk` and `dv`.
+# of the width of the keys. Scores are from −1000 to 1000. Return `dq`, `dk` and `dv`.
 # ```
 
 # %%

@@ -198,8 +198,8 @@ check("17.4", recovered)
 # A perfect induction head looks for the last place before where the text stood as it stands now,
 # and says what came next there. Predict what it says at each place.
 #
-# Write `induced(tokens, n)` for T tokens, whole numbers from 0 on, and a whole number n from 1 on.
-# At place t the text stands as at an earlier place s < t if the last n tokens up to t, itself
+# Write `induced(tokens, n)` for T tokens, whole numbers from 0 to 10⁶, and a whole number n from 1
+# on. At place t the text stands as at an earlier place s < t if the last n tokens up to t, itself
 # included, are the same in the same order as the last n up to s. Return an array of T whole
 # numbers: the token that follows the latest such s, −1 where there is none. The two stretches may
 # overlap. T is from 0 to 400, and n may be larger.

@@ -80,9 +80,16 @@ def _subtracted_in_all_rows(z, words):
     return p / len(words)
 
 
-def _attention_back(q, k, v, dy, keys=lambda ds, q: ds.T @ q, values=lambda a, dy: a.T @ dy):
+def _largest(s):
+    return s.max(axis=1, keepdims=True)
+
+
+def _attention_back(
+    q, k, v, dy, keys=lambda ds, q: ds.T @ q, values=lambda a, dy: a.T @ dy, level=_largest
+):
     scale = q.shape[1] ** -0.5
-    a = np.exp(q @ k.T * scale)
+    s = q @ k.T * scale
+    a = np.exp(s - level(s))
     a /= a.sum(axis=1, keepdims=True)
     ds = a * (dy @ v.T - (a * (dy @ v.T)).sum(axis=1, keepdims=True)) * scale
     return ds @ k, keys(ds, q), values(a, dy)
@@ -96,6 +103,45 @@ def _table_overwritten(tokens, dx, x, dz):
     table = dz.T @ x
     table[tokens] = dx
     return table
+
+
+def _number_of_paths(t, s, n_blocks, window):
+    return max(0, n_blocks * (window - 1) - (t - s) + 1) if t >= s else 0
+
+
+def _only_the_farthest(t, s, n_blocks, window):
+    return bool(0 <= t - s <= n_blocks * (window - 1) and (t - s) % max(1, window - 1) == 0)
+
+
+def _nothing_through_a_window_of_one(t, s, n_blocks, window):
+    return False if window == 1 else bool(0 <= t - s <= n_blocks * (window - 1))
+
+
+def _loss_below_a_mean(z, words):
+    p = np.exp(z - z.max(axis=-1).mean())
+    p = p / p.sum(axis=-1, keepdims=True)
+    p[np.arange(len(z)), words] -= 1
+    return p / len(z)
+
+
+def _step_on_a_grid(eps, m, central):
+    if central:
+        return float((3 * eps / m) ** (1 / 3))
+    return float(np.clip(2 * (eps / m) ** 0.5, 1e-8, 1))
+
+
+def _kept_in_32_bits(T, d, n_heads, n_layers, every):
+    T, d, n_heads, n_layers, every = np.array([T, d, n_heads, n_layers, every], dtype=np.int32)
+    block = 16 * T * d + n_heads * T**2
+    return int(n_layers // every * T * d + every * block if every else n_layers * block)
+
+
+def _slip_at(where, a, da, ds):
+    right = a * (da - (a * da).sum(axis=-1, keepdims=True))
+    wrong = a * (da - (a * da).sum(axis=0, keepdims=True))
+    tables = {"right": right, "no sum": a * da, "wrong axis": wrong}
+    tables |= {"no softmax": da, "turned": -right}
+    return min(tables, key=lambda name: np.abs((tables[name] - ds)[where]).sum())
 
 
 def _alike(x, y):
@@ -118,7 +164,13 @@ def _slip_by_tables(same=_alike, names=("right", "wrong axis")):
 
 
 MUTANTS = {
+    "12.2": {
+        "Numbers came, and True or False is asked": _number_of_paths,
+        "those between the farthest ones are reached": _only_the_farthest,
+        "A window of 1 holds the word itself": _nothing_through_a_window_of_one,
+    },
     "12.3": {
+        "A mean of the rows' largest logits is taken off": _loss_below_a_mean,
         "changes the z it was given": _loss_in_place,
         "each has one word that came": _subtracted_in_all_rows,
     },
@@ -133,9 +185,14 @@ MUTANTS = {
             *given, values=lambda a, dy: a @ dy
         ),
         "They stand in reverse order": lambda *given: _attention_back(*given)[::-1],
+        "take the largest score of each row off before": lambda *given: _attention_back(
+            *given, level=lambda s: 0
+        ),
+        "One number is taken off the scores": lambda *given: _attention_back(*given, level=np.max),
     },
     "12.5": {"has replaced that of the head": _table_overwritten},
     "12.6": {
+        "The one-sided step is kept between two bounds": _step_on_a_grid,
         "rule of thumb, without m": lambda eps, m, central: eps ** (1 / (2 + central)),
         "has no effect": lambda eps, m, central: np.cbrt(3 * eps) if central else 2 * eps**0.5,
         "was taken for both": lambda eps, m, central: float(np.cbrt(3 * eps / m)),
@@ -147,7 +204,8 @@ MUTANTS = {
         "an int is asked for": lambda T, d, n_heads, n_layers, every: (
             (n_layers / every * T * d if every else 0)
             + (every or n_layers) * (16 * T * d + n_heads * T * T)
-        )
+        ),
+        "than 32 bits can count": _kept_in_32_bits,
     },
     "12.8": {
         "are exchanged: a softmax's sum": _slip_by_tables(names=("wrong axis", "right")),
@@ -157,6 +215,12 @@ MUTANTS = {
             _within(atol=1e-3),
             _within(atol=1e-6),
             _within(atol=1e-10),
+        ),
+        "compare all entries": (
+            partial(_slip_at, (0, 0)),
+            partial(_slip_at, (0,)),
+            partial(_slip_at, (-1,)),
+            partial(_slip_at, (..., -1)),
         ),
     },
 }

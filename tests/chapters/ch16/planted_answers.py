@@ -267,6 +267,16 @@ def _joined_as_if_undivided(y, lam):
     return y.sum(axis=0) / np.exp(np.where(whole > -np.inf, whole, 0))[:, None], whole
 
 
+def _joined_with_a_finite_least(y, lam):
+    empty = (lam == -np.inf).all(0)
+    low = np.where(lam == -np.inf, -1e4, lam)
+    top = low.max(0)
+    e = np.exp(low - top)
+    out = (e[..., None] * y).sum(0) / e.sum(0)[:, None]
+    out[empty] = 0
+    return out, np.where(empty, -np.inf, top + np.log(e.sum(0)))
+
+
 def _joined_and_repaired(y, lam):
     output, whole = _joined_without_empty(y, lam)
     return np.nan_to_num(output), whole
@@ -528,6 +538,7 @@ MUTANTS = {
         "changes the lam it was given": _joined_in_place,
         "A row without a key in any part became nan: −∞ − (−∞) has no value": _joined_without_empty,
         "your λ is nan": _joined_and_repaired,
+        "You put −10,000 in place of −∞": _joined_with_a_finite_least,
         "it goes over the parts of a row": _joined_along_the_rows,
         "You took y for values that are summed": _joined_as_if_undivided,
     },

@@ -1,5 +1,6 @@
 """Planted answers to the exercises of chapter 17, wrong and right."""
 
+from functools import partial
 from itertools import combinations, pairwise, product
 from statistics import mean, stdev
 
@@ -233,6 +234,28 @@ def _induced_as_floats(tokens, n):
     return _induced_by_a_table(tokens, n) * 1.0
 
 
+def _induced_by_keys(key, tokens, n):
+    out, seen = np.full(len(tokens), -1), {}
+    for t in range(n - 1, len(tokens)):
+        now = key([int(x) for x in tokens[t - n + 1 : t + 1]])
+        if now in seen:
+            out[t] = tokens[seen[now] + 1]
+        seen[now] = t
+    return out
+
+
+def _in_base_ten(stretch):
+    return sum(x * 10**place for place, x in enumerate(stretch[::-1]))
+
+
+def _in_sixteen_bits(stretch):
+    return tuple(x % 2**16 for x in stretch)
+
+
+def _joined_digits(stretch):
+    return "".join(map(str, stretch))
+
+
 def _moves_along_axis_one(y, w_o, x, gain, direction):
     root = np.sqrt((x**2).mean(axis=1, keepdims=True))
     return (y @ w_o / root * gain) @ direction
@@ -267,7 +290,12 @@ MUTANTS = {
             / (clean[a] - clean[b] - corrupted[a] + corrupted[b])
         ),
     },
-    "17.5": {"an int is asked for": _induced_as_floats},
+    "17.5": {
+        "an int is asked for": _induced_as_floats,
+        "You made one number of a stretch, in base 10": partial(_induced_by_keys, _in_base_ten),
+        "All tokens differ, though": partial(_induced_by_keys, _in_sixteen_bits),
+        "nothing shows where one token ends": partial(_induced_by_keys, _joined_digits),
+    },
     "17.6": {"Counted from the front": _moves_along_axis_one},
     "17.7": {"cannot be read as an array of numbers": _shown_in_words},
     "17.8": {

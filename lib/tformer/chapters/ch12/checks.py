@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import partial
+from itertools import product
 
 import numpy as np
 
@@ -75,6 +76,9 @@ def _rows_of_logits() -> Iterator[Case]:
         yield case(z=integers(n, (n, size)), words=words)
     far = np.array([[1000.0, 1001.0, 999.0], [0.0, 1.0, 2.0]])
     yield case(z=far, words=np.array([2, 1]), why="Large logits must not overflow.")
+    far = np.array([[1000.0, 999.0, 998.0], [-1000.0, -999.0, -998.0], [0.0, 1.0, 3.0]])
+    why = "Each row has a largest logit of its own: these lie 2000 apart."
+    yield case(z=far, words=np.array([2, 0, 1]), why=why)
 
 
 @exercise(
@@ -104,6 +108,8 @@ def _rows_of_logits() -> Iterator[Case]:
             The softmax was passed twice: p − e holds for the logits already.
         np.exp(z - z.max(axis=1, keepdims=True)) → np.exp(z - z.max())
             One number is taken off all rows: rows far below become zeros over zeros.
+        np.exp(z - z.max(axis=1, keepdims=True)) → np.exp(z - z.max(axis=1).mean())
+            A mean of the rows' largest logits is taken off: rows far above it overflow.
         e.sum(axis=1, keepdims=True) → e.sum()
             The probabilities of all rows together add up to 1; each row should.
         z - z.max(axis=1, keepdims=True) → z - z.max(axis=0, keepdims=True)
@@ -129,11 +135,27 @@ def _attentions() -> Iterator[Case]:
     for t, s, d in ((2, 3, 2), (3, 3, 4), (4, 2, 9), (1, 5, 2), (4, 4, 3)):
         given = [integers(t, (t, d)), integers(s + 5, (s, d)), integers(s + 9, (s, d + 1))]
         yield case(q=given[0], k=given[1], v=given[2], dy=integers(t + 20, (t, d + 1)))
+    k, v, dy = [[1], [0.999], [0.998]], [[3, 1], [0, 2], [1, 5]], [[1, 2], [4, -1], [2, 3]]
+    for size in (1000, -1000):
+        why = f"All scores lie near {size}. Softmax depends on their differences alone."
+        yield case(q=[[size], [0.999 * size], [0.998 * size]], k=k, v=v, dy=dy, why=why)
+    far = "The scores lie near 1000, near −1000 and near 1: each row has its own largest."
+    yield case(q=[[1000], [-1000], [1]], k=k, v=v, dy=dy, why=far)
+
+
+def _below(level: Array, s: Array) -> Array:
+    """A softmax with one number taken off all scores."""
+    e = np.exp(s - level)
+    return np.asarray(e / e.sum(axis=1, keepdims=True))
+
+
+def _below_a_mean(s: Array) -> Array:
+    return _below(s.max(axis=1).mean(), s)
 
 
 @exercise(
     "12.4",
-    praise="One key and several, more queries than keys and fewer.",
+    praise="One key and several, more queries than keys and fewer, and scores of a thousand.",
     hints=(
         "Go there first and keep the weights; then take the steps in the opposite order.",
         "Values: Aᵀ dY. Weights: dA = dY Vᵀ. Scores: A ⊙ (dA − the row's mean of dA by A).",
@@ -181,6 +203,13 @@ def _attentions() -> Iterator[Case]:
             For the values the weights are transposed: a value gathers from all that looked at it.
         ds @ k / root, ds.T @ q / root, a.T @ dy → a.T @ dy, ds.T @ q / root, ds @ k / root
             They stand in reverse order: dq comes first, dv last.
+        reference.softmax(q @ k.T / root) → _below(np.array(0.0), q @ k.T / root)
+            The exponential of a large score overflows, and all of a row's may be 0: take the
+            largest score of each row off before.
+        reference.softmax(q @ k.T / root) → _below((q @ k.T / root).max(), q @ k.T / root)
+            One number is taken off the scores of all rows: rows far below are left with 0/0.
+        reference.softmax(q @ k.T / root) → _below_a_mean(q @ k.T / root)
+            A mean of the rows' largest scores is taken off: rows far above it overflow.
     """,
 )
 def attention_back(q: Array, k: Array, v: Array, dy: Array) -> tuple[Array, Array, Array]:
@@ -282,6 +311,13 @@ def _handed() -> Iterator[Case]:
             da = size * rng.standard_normal((2, 3))
             why = f"{said[name]} A tolerance has to be small beside the numbers that it judges."
             yield case(a=a, da=da, ds=_handed_in(name, a, da), want=name, why=why)
+    for axis, place, name in product((0, 1), (0, 2), SLIPPED):
+        rng = np.random.default_rng(place)
+        a = reference.softmax(rng.standard_normal((3, 4)))
+        there = np.indices((3, 4))[axis] == place
+        da = np.where(there, rng.standard_normal((3, 4)), 0.0)
+        why = f"{said[name]} Rows and columns where da is 0 do not tell: compare all entries."
+        yield case(a=a, da=da, ds=_handed_in(name, a, da), want=name, why=why)
 
 
 @exercise(

@@ -23,6 +23,12 @@ def _places() -> Iterator[Case]:
     yield case(t=5, s=4, n_blocks=9, window=1, want=False, why=alone)
     yield case(t=9, s=0, n_blocks=3, window=4, want=True, why="Three blocks reach nine words back.")
     yield case(t=10, s=0, n_blocks=3, window=4, want=False, why="Three blocks reach nine back.")
+    between = "Three blocks of window 4 reach nine words back, and all words between."
+    for s in (3, 5, 7, 8, 9):
+        yield case(t=9, s=s, n_blocks=3, window=4, want=True, why=between)
+    for n_blocks in (0, 1, 3):
+        why = "With a window of 1 a word still sees itself."
+        yield case(t=4, s=4, n_blocks=n_blocks, window=1, want=True, why=why)
 
 
 @exercise(
@@ -48,6 +54,10 @@ def _places() -> Iterator[Case]:
             The last word of the window is still seen.
         0 <= t - s <= n_blocks * (window - 1) → 0 <= s - t <= n_blocks * (window - 1)
             Gradients go to earlier words, not to later ones.
+        0 <= t - s <= n_blocks * (window - 1) → $ and (t - s) % max(1, window - 1) == 0
+            A block sees all words of its window, so those between the farthest ones are reached.
+        0 <= t - s <= n_blocks * (window - 1) → $ and window > 1
+            A window of 1 holds the word itself, and its own place receives a gradient.
     """,
 )
 def receives(t: int, s: int, n_blocks: int, window: int) -> bool:
@@ -60,7 +70,7 @@ def _steps() -> Iterator[Case]:
     yield case(eps=1e-9, m=24.0, central=True, want=5e-4, why=why)
     why = "One-sided: the bound is m h / 2 + 2 eps / h."
     yield case(eps=1e-8, m=16.0, central=False, want=5e-5, why=why)
-    for eps, m in ((1e-16, 1.0), (1e-7, 0.2), (1e-12, 50.0)):
+    for eps, m in ((1e-16, 1.0), (1e-7, 0.2), (1e-12, 50.0), (1e-25, 3.0), (1e-3, 1e-8)):
         for central in (True, False):
             yield case(eps=eps, m=m, central=central)
 
@@ -105,6 +115,10 @@ def _steps() -> Iterator[Case]:
             The step of the central quotient was taken for both; the two bounds are not alike.
         2 * (eps / m) ** 0.5 → (2 * eps / m) ** 0.5
             One-sided, there is a 2 in both parts of the bound: one of them was lost.
+        2 * (eps / m) ** 0.5 → min(max(2 * (eps / m) ** 0.5, 1e-8), 1.0)
+            The one-sided step is kept between two bounds, and the best one may lie beyond them.
+        (3 * eps / m) ** (1 / 3) if central else 2 * (eps / m) ** 0.5 → min(max($, 1e-8), 1.0)
+            Both steps are kept between two bounds, and the best one may lie beyond them.
     """,
 )
 def best_step(eps: float, m: float, central: bool) -> float:
@@ -124,6 +138,9 @@ def _memories() -> Iterator[Case | Test]:
             if every:
                 why = f"{n_layers // every} tables of vectors, and the numbers of {every} blocks."
             yield case(T=T, d=d, n_heads=n_heads, n_layers=n_layers, every=every, why=why)
+    why = "These are more numbers than 32 bits can count."
+    for every in (0, 4):
+        yield case(T=131_072, d=16_384, n_heads=128, n_layers=128, every=every, why=why)
     yield type_test("an int", T=1, d=2, n_heads=1, n_layers=2, every=1)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 
@@ -11,7 +12,7 @@ from tformer.exercises.kinds import Several
 from tformer.exercises.promises import promised, single
 from tformer.exercises.registry import exercise
 from tformer.exercises.samples import integers
-from tformer.exercises.table import Case, case
+from tformer.exercises.table import Case, case, each
 
 Array = np.ndarray
 
@@ -48,6 +49,12 @@ def _parts() -> Iterator[Case]:
     why = "The first part is all that counts in the first row, the second one in the second."
     lam = np.array([[1e5, -1e5, no], [-1e5, 1e5, 1e5]])
     yield case(y=y, lam=lam, want=([[1.0], [5], [5]], [1e5, 1e5, 1e5]), why=why)
+    why = "One part alone has a key for the row, and its λ may be as low as −100,000."
+    for low in (-1e5, -20_000.0, -1000.0):
+        lam = np.array([[no, low, no], [low, no, no]])
+        yield case(
+            y=y * (lam > no)[:, :, None], lam=lam, want=([[5.0], [1], [0]], [low, low, no]), why=why
+        )
     for seed, (n, T, d_v) in enumerate(((2, 3, 4), (5, 2, 3), (4, 6, 1), (3, 1, 2))):
         rng = np.random.default_rng(seed)
         x, v = rng.normal(0, 3, (n, T, 6)), rng.normal(size=(n, T, 6, d_v))
@@ -65,6 +72,21 @@ def _at_once(lam: Array, axis: int | None) -> Array:
     return np.asarray(terms / terms.sum(axis=axis, keepdims=True))
 
 
+def _lifted(least: float, y: Array, lam: Array) -> tuple[Array, Array]:
+    """The parts with a number in place of −∞; rows that are −∞ everywhere are told apart."""
+    low = np.where(lam == -np.inf, least, lam)
+    whole = reference.logsumexp(low.T)
+    gone = (lam == -np.inf).all(axis=0)
+    out = (np.exp(low - whole)[:, :, None] * y).sum(axis=0)
+    return np.where(gone[:, None], 0, out), np.where(gone, -np.inf, whole)
+
+
+LEAST: dict[Any, float] = {
+    "You put −10,000 in place of −∞, and the λ of a part with keys may be lower.": -1e4,
+    "You put −1000 in place of −∞, and the λ of a part with keys may be lower.": -1e3,
+}
+
+
 @exercise(
     "16.4",
     praise="One part and many, rows without a key, and λ too large and too small for exp.",
@@ -77,6 +99,7 @@ def _at_once(lam: Array, axis: int | None) -> Array:
     ),
     cases=_parts,
     kind=Several(names=("output", "λ")),
+    mutants=each(_lifted, LEAST),
     slips="""
         shares = terms / np.where(total > 0, total, 1) → shares = np.ones_like(lam) / len(lam)
             You took the mean of the outputs. A part with larger scores counts more.

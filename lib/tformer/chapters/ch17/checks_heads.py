@@ -39,6 +39,22 @@ def _texts() -> Iterator[Case | Test]:
     yield case(tokens=text, n=3, want=np.full(8, -1), why="No three tokens stand twice.")
     yield case(tokens=text, n=9, want=np.full(8, -1), why="n may be larger than T.")
     yield case(tokens=text, n=8, want=np.full(8, -1), why="n may be T.")
+    alike = np.array([1, 12, 2, 2, 11, 2])
+    why = "“1 12”, “2 2” and “11 2” are three stretches, though their digits may look alike."
+    yield case(tokens=alike, n=2, want=np.full(6, -1), why=why)
+    again = np.array([11, 2, 7, 1, 12, 7, 11, 2])
+    yield case(tokens=again, n=2, want=np.array([-1, -1, -1, -1, -1, -1, -1, 7]), why=why)
+    bases = (10, 50, 64, 100, 128, 256, 500, 512, 1000, 1024, 10_000, 50_257, 65_536, 10**5, 10**6)
+    made = np.array([x for i, b in enumerate(bases) for x in (2 * i + 1, b, 2 * i + 2, 0)])
+    why = "In base b the stretches “k b” and “k + 1, 0” make one number, and they are two."
+    yield case(tokens=made, n=2, want=np.full(len(made), -1), why=why)
+    bits = np.array([5, 6, 5 + 2**8, 7, 5 + 2**15, 8, 5 + 2**16, 9, 5 + 2**19, 5 + 10**5])
+    why = "All tokens differ, though their last 8 or 16 bits may not."
+    yield case(tokens=bits, n=1, want=np.full(10, -1), why=why)
+    inner = np.random.default_rng(12).integers(0, 9, 70)
+    long = np.array([1, *inner, 3, 2, *inner, 4])
+    why = "The stretches of 71 differ in their first token, or in their last."
+    yield case(tokens=long, n=71, want=np.full(144, -1), why=why)
     yield case(tokens=text[:1], n=1, want=np.array([-1]), why="One token: nothing came before.")
     yield case(tokens=text[:0], n=1, want=np.full(0, -1), why="T may be 0.")
     yield case(tokens=text[:0], n=3, want=np.full(0, -1), why="T may be 0.")
@@ -57,6 +73,13 @@ def _texts() -> Iterator[Case | Test]:
     yield case(tokens=np.tile(tokens, 2), n=1, why="200 tokens, twice.")
     yield case(tokens=np.tile(tokens, 2), n=5, why="200 tokens, twice.")
     yield type_test("an int", tokens=text, n=1)
+
+
+def _in_base(base: int, stretch: list[int]) -> int:
+    key = 0
+    for token in stretch:
+        key = key * base + token
+    return key
 
 
 def _most_often(tokens: Array, n: int) -> Array:
@@ -116,6 +139,10 @@ def _most_often(tokens: Array, n: int) -> Array:
             You compared without order. The same tokens have to stand in the same order.
         tokens[t - n + 1 : t + 1].tolist() → [tokens[t], tokens[t - n + 1]]
             You compared the first token of the stretch and its last; those between count as well.
+        tokens[t - n + 1 : t + 1].tolist() → [_in_base(10, $)]
+            You made one number of a stretch, in base 10, where tokens above 9 run into others.
+        tokens[t - n + 1 : t + 1].tolist() → ["".join(map(str, $))]
+            You joined the digits of a stretch; nothing shows where one token ends.
         tokens[t - n + 1 : t + 1].tolist() → [tokens[t - n + 1]]
             You compared the first token of the stretch alone.
         last[key] = t → last[tuple(tokens[t - n : t].tolist())] = t - 1

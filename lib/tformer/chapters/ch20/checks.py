@@ -145,7 +145,7 @@ def _budgets() -> Iterator[Case]:
         (0.0, 5.0, 70.0, 0.8, 0.2),
         (2.0, 90.0, 90.0, 0.5, 0.5),
     ):
-        for compute in (6e9, 5.76e23):
+        for compute in (6e3, 6e9, 5.76e23, 6e30):
             why = "At the least loss α A / N^α = β B / D^β, and N D = C / 6."
             given: dict[str, Any] = {"floor": floor, "a": a, "b": b, "alpha": alpha, "beta": beta}
             yield case(**given, compute=compute, why=why)

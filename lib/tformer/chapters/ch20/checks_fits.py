@@ -146,6 +146,15 @@ def _for_constants() -> Iterator[Case]:
     useless = "Here the size has no effect: A is 0 where a free sign would make it negative."
     loss = _short((2 + 6 * d**-0.5 - 0.8 * n**-0.5) * np.exp(rng.normal(0, 0.05, 7)))
     yield case(n=n, d=d, loss=loss, alpha=0.5, beta=0.5, why=useless)
+    real = (
+        "Parameters and tokens are as many as of real models, so the columns differ "
+        "a thousandfold: a search for the constants has to go on to the lowest point."
+    )
+    rng = np.random.default_rng(4)
+    n, d = (_short(low * 10 ** rng.uniform(0, 3, 9)) for low in (1e7, 1e9))
+    for a, b, alpha, beta in ((480, 2085, 0.35, 0.37), (1500, 90, 0.34, 0.28)):
+        loss = _short((1.7 + a * n**-alpha + b * d**-beta) * np.exp(rng.normal(0, 0.02, 9)))
+        yield case(n=n, d=d, loss=loss, alpha=alpha, beta=beta, why=real)
     runs = {"n": np.array([1.0, 2, 9, 4, 30]), "d": np.array([2.0, 5, 1, 16, 40])}
     losses = np.array([9.0, 7, 6, 5, 3])
     yield from promised(whole, **runs, loss=losses, alpha=0.5, beta=0.25)
