@@ -247,7 +247,8 @@ def example(x, w_v, w_in, w_out):
         x = x - x.mean(axis=-1, keepdims=True)
         return x / np.sqrt((x**2).mean(axis=-1, keepdims=True))
 
-    scores = np.where(np.tri(len(x)), x @ x.T / np.sqrt(x.shape[1]), -np.inf)
+    scores = x @ x.T / np.sqrt(x.shape[1])
+    scores = np.where(np.tri(len(x)), scores, -np.inf)
     weights = np.exp(scores - scores.max(axis=1, keepdims=True))
     weights /= weights.sum(axis=1, keepdims=True)
     x = norm(x + weights @ (x @ w_v))
