@@ -23,8 +23,10 @@ NAMES = ("refit, 240 runs", "as printed", "the same, all digits")
 
 
 def laws() -> tuple[Law, ...]:
-    """The laws that a reader can choose from, in the order of their names."""
-    return published.refit(), published.PRINTED, published.SOURCE
+    """The laws that a reader can choose from, in the order of their names, as the page has them."""
+    return tuple(
+        Law(**one.digits()) for one in (published.refit(), published.PRINTED, published.SOURCE)
+    )
 
 
 class SpendBudget(BookWidget):
