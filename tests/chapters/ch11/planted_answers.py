@@ -81,6 +81,14 @@ def _prefix_alone(form, n, n_prefix):
     return opened if form == "prefix" else np.tri(n, k=n if form == "encoder" else 0) > 0
 
 
+def _joined_digits(beginnings, answers):
+    pairs = [f"{one}{other}" for one, other in zip(beginnings, answers, strict=True)]
+    best = {}
+    for one, pair in zip(beginnings.tolist(), pairs, strict=True):
+        best[one] = max(best.get(one, 0), pairs.count(pair))
+    return sum(best.values()) / len(answers)
+
+
 def _coded(beginnings, answers):
     codes, counts = np.unique(100 * beginnings + answers, return_counts=True)
     return sum(counts[codes // 100 == one].max() for one in np.unique(codes // 100)) / len(answers)
@@ -128,7 +136,10 @@ MUTANTS = {
         "After the prefix words see those before them": _prefix_alone,
     },
     "11.2": {"True and False are asked for": lambda *given: [int(x) for x in _by_reach(*given)]},
-    "11.3": {"different ones stay different": (_coded, _of_few_digits)},
+    "11.3": {
+        "different ones stay different": (_coded, _of_few_digits),
+        "another pair": _joined_digits,
+    },
     "11.4": {"different ones stay different": _loss_of_few_digits},
     "11.5": {
         "cut off at a bound": lambda *given: _cross(*given, bound=80),

@@ -52,6 +52,13 @@ def _merge_by_words(tokens, new):
     return out[:-1]
 
 
+def _encode_as_digits(text, merges):
+    digits = " ".join(map(str, text.encode()))
+    for i, (one, other) in enumerate(merges):
+        digits = digits.replace(f"{one} {other}", str(256 + i))
+    return np.array(digits.split(), dtype=int)
+
+
 def _encode_by_rank(text, merges):
     ranks = {tuple(pair): i for i, pair in enumerate(merges.tolist())}
     row = [*text.encode()]
@@ -221,6 +228,7 @@ MUTANTS = {
         "16 bits do not hold their numbers": (
             lambda text, merges: np.array(_encode_by_rank(text, merges), dtype=int).astype("i2")
         ),
+        "t h is another pair": _encode_as_digits,
         "returns a list, which cannot be read": _letters,
     },
     "13.5": {"One finite number is asked for": _table_of_losses},

@@ -324,6 +324,9 @@ MUTANTS = {
         "The sums were rounded": lambda p, u: np.minimum(
             np.searchsorted(np.cumsum(p).round(12), u, side="right"), np.flatnonzero(p)[-1]
         ),
+        "0.1 exceeds only the second u": lambda p, u: _drawn_one_by_one(
+            p.astype(np.float32).astype(float), u
+        ),
         "an int is asked for": lambda p, u: _drawn_one_by_one(p, u).astype(float),
     },
     "15.4": {

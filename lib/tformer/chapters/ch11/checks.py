@@ -152,6 +152,7 @@ def _texts() -> Iterator[tuple[list[int], list[int], str]]:
     yield [7], [0], "One text."
     yield [0, 0, 0, 1], [1, 2, 3, 1], "A beginning of three texts weighs three times as much."
     yield [2, 2, 2, 2, 9, 9], [1, 1, 2, 2, 1, 2], ""
+    yield [1, 11, 1, 11], [11, 1, 11, 1], "1 and then 11 is another pair than 11 and then 1."
     most = 10**8
     ids = "Numbers may be as large as 10⁸: different ones stay different, and so do pairs."
     yield [most, most - 1, most, most - 1, 0, 0], [1, 2, 1, 2, most, most - 1], ids

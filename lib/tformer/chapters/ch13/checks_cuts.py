@@ -29,6 +29,7 @@ def _cuts() -> Iterator[Case]:
         ("ß", [], [195, 159], "ß has two bytes, and no merge is known."),
         ("ß so ß", [(195, 159), (32, 256)], None, "A letter beyond ASCII has several bytes."),
         ("", [(97, 98)], [], "A text may be empty."),
+        ("t\nth", [(116, 10)], [256, 116, 104], "t h is another pair than t and a line's end."),
         ("cabc abcb", [*bc_first, (97, 256)], None, ""),
         ("abcd", [(98, 99), (97, 98), (99, 100)], [97, 256, 100], "b c takes both neighbours."),
         ("bababa", [(97, 98), (98, 256)], None, ""),

@@ -254,6 +254,11 @@ def _draws() -> Iterator[Case | Callable[[Answer], None]]:
     yield case(p=[1 / 30] * 30 + [0.0, 0.0], u=u, want=[9, 29], said=said, why=why)
     said, why = "p = (2⁻⁵⁰, 1 − 2⁻⁵⁰) and u = (0, 2⁻⁵⁰)", "2⁻⁵⁰ exceeds 0, and not itself."
     yield case(p=[2**-50, 1 - 2**-50], u=[0.0, 2**-50], want=[0, 1], said=said, why=why)
+    said, why = (
+        "p = (0.1, 0.9) and u = (0.1, the float before it)",
+        "0.1 exceeds only the second u.",
+    )
+    yield case(p=[0.1, 0.9], u=[0.1, np.nextafter(0.1, 0)], want=[1, 0], said=said, why=why)
     yield case(p=[1.0], u=[0.0, 0.99], want=[0, 0], why="There may be one word alone.")
     yield case(p=[0.5, 0.5], u=[], want=np.zeros(0), why="There may be no number to draw with.")
     for seed, n in enumerate((3, 5, 8, 40)):
