@@ -33,6 +33,7 @@ from tformer.course.values import (
     refill,
 )
 from tformer.exercises.answer import CHECK_SECONDS, Wrong, arrays
+from tformer.exercises.clock import Clock
 from tformer.exercises.guard import Outcome
 from tformer.exercises.process import SIGNALS
 
@@ -42,7 +43,6 @@ MEMORY = 2 << 30
 LONGEST = 16 << 20  # bytes of a reply
 HANDED = 4096  # numbers that an answer may hand at once to a function that it was given
 THREADS, LOOK = 64, 0.1  # threads at once, and seconds between two looks at how many there are
-PATIENCE = 6  # how many times its limit an answer may take by the clock on the wall
 
 
 class Gone(Exception):  # noqa: N818  (an end, not an error)
@@ -197,8 +197,7 @@ class Child:
 
     def allow(self, seconds: float) -> None:
         """Give it seconds of processor time; other work of a machine may slow it down."""
-        self._end = self.used() + seconds
-        self._wall = time.monotonic() + PATIENCE * seconds
+        self._time = Clock(seconds, self.used)
 
     def meet(self, told: dict[str, Any]) -> None:
         """Take in what the child says of the function."""
@@ -302,7 +301,7 @@ class Child:
 
     def _wait(self, writing: bool = False) -> None:
         ways = ([], [self._ask]) if writing else ([self._hear], [])
-        while self.used() < self._end and time.monotonic() < self._wall:
+        while self._time.left():
             ready = any(select.select(*ways, [], LOOK))
             with contextlib.suppress(FileNotFoundError):  # it has just ended, which reading tells
                 if os.stat(self._tasks).st_nlink - 2 > THREADS:
