@@ -107,7 +107,7 @@ def test_overview_and_notes_follow_the_slides(visit: Visit) -> None:
 
 def test_all_slides_are_printed_on_sheets_of_16_to_9(visit: Visit) -> None:
     page = visit(FIRST, viewport=SCREEN)
-    page.evaluate("window.print = () => { window.printed = true; }")
+    page.evaluate("() => { window.print = () => { window.printed = true; }; }")
     lecture(page)
     count = where(page)[1]
     page.keyboard.press("p")
