@@ -19,7 +19,7 @@ export PYDEVD_DISABLE_FILE_VALIDATION = 1
 
 PAGE_SOURCES = $(shell find index.md references.bib chapters exercises/solutions \
 	-name '.*' -prune -o -type f -print 2>/dev/null)
-BOOK_SOURCES = _config.yml _toc.yml $(shell find assets lib/tformer vendor \
+BOOK_SOURCES = _config.yml _toc.yml $(shell find assets lib vendor \
 	\( -name '.*' -o -name __pycache__ \) -prune -o -type f -print 2>/dev/null)
 # torch brings these where there is a GPU; which ones depends on the machine, so none is locked.
 GPU_PACKAGES = torch triton cuda-bindings cuda-pathfinder cuda-toolkit nvidia-cublas \
@@ -31,7 +31,7 @@ GPU_PACKAGES = torch triton cuda-bindings cuda-pathfinder cuda-toolkit nvidia-cu
 SLOW_PACKAGES = lark rfc3987-syntax
 
 # What is tested: all, or one chapter. Each stage says at its end how many seconds it took.
-CHAPTERS = $(patsubst lib/tformer/chapters/ch%,%,$(wildcard lib/tformer/chapters/ch[0-9]*))
+CHAPTERS = $(patsubst lib/tformer_book/chapters/ch%,%,$(wildcard lib/tformer_book/chapters/ch[0-9]*))
 TEST = -q -n 2 $(if $(CH),--chapter $(CH))
 NOTEBOOKS = $(if $(CH),$(wildcard chapters/$(CH)_*.ipynb exercises/solutions/$(CH)_*.ipynb),\
 	chapters exercises/solutions)
@@ -104,7 +104,7 @@ ifeq ($(wildcard _build/html/index.html),)
 .PHONY: _build/.built
 endif
 _build/.built: $(READY) $(PAGE_SOURCES) $(BOOK_SOURCES)
-	@$(PY) -m tformer.book lint
+	@$(PY) -m tformer_book.pipeline lint
 	@echo "== building the book"
 	@$(begin) $(BIN)/jupyter-book build . --path-output . --warningiserror --keep-going \
 	  $(if $(filter-out $(PAGE_SOURCES),$?),--all) || { rm -rf _build/.doctrees; exit 1; } $(call took,book)
@@ -122,7 +122,7 @@ test: $(READY) $(MODEL) ## Check everything, or what one chapter has: make test 
 static: $(READY) ## Check the code's style and types, and the notebooks' rules
 	@echo "== style, types and the rules for notebooks"
 	@$(begin) $(BIN)/ruff check . && $(BIN)/ruff format --check lib tests benchmarks && \
-	  $(BIN)/mypy && $(PY) -m tformer.book lint $(CH) $(call took,static)
+	  $(BIN)/mypy && $(PY) -m tformer_book.pipeline lint $(CH) $(call took,static)
 
 unit: $(READY) $(MODEL) ## Test the library, the claims, the exercises and the pipeline
 	@echo "== tests"
@@ -131,8 +131,8 @@ unit: $(READY) $(MODEL) ## Test the library, the claims, the exercises and the p
 
 notebooks: $(READY) $(MODEL) ## Run all notebooks again and compare every output with the stored one
 	@echo "== notebooks against their stored outputs"
-	@$(begin) $(BIN)/pytest $(NOTEBOOKS) -q -n 2 --dist loadscope -p tformer.book.notebook.kernels --nbval \
-	  --nbval-current-env --nbval-sanitize-with lib/tformer/book/notebook/sanitise.cfg \
+	@$(begin) $(BIN)/pytest $(NOTEBOOKS) -q -n 2 --dist loadscope -p tformer_book.pipeline.notebook.kernels --nbval \
+	  --nbval-current-env --nbval-sanitize-with lib/tformer_book/pipeline/notebook/sanitise.cfg \
 	  --nbval-cell-timeout 300 --durations 5 $(call took,notebooks)
 
 browser: book ## Open the built pages in a browser and try them
@@ -141,41 +141,41 @@ browser: book ## Open the built pages in a browser and try them
 	  --dist loadgroup $(TEST) $(call took,browser)
 
 serve: book ## Open the built book in a browser
-	@$(PY) -m tformer.book serve
+	@$(PY) -m tformer_book.pipeline serve
 
 lab: $(READY) ## Open JupyterLab on a desk of your own: lab/ has the exercises and the chapters
-	@$(PY) -m tformer.book lab
+	@$(PY) -m tformer_book.pipeline lab
 	@JUPYTER_CONFIG_PATH=hub/student $(BIN)/jupyter lab --ServerApp.root_dir=lab --LabApp.default_url=/lab/tree/exercises
 
 hub: $(READY) ## Try a hub for a class on this machine; what its students write is in _hub/
 	@mkdir -p _hub && cd _hub && exec $(abspath $(BIN))/jupyterhub -f ../hub/jupyterhub_config.py
 
 course: $(READY) ## Write a course for nbgrader, or add to it: make course DIR=… CH="04 06"
-	@$(PY) -m tformer.course "$(DIR)" $(CH)
+	@$(PY) -m tformer_course "$(DIR)" $(CH)
 
 run: $(READY) ## Run and normalise the notebooks, or those of one chapter: make run CH=04
-	@$(PY) -m tformer.book run $(CH)
+	@$(PY) -m tformer_book.pipeline run $(CH)
 
 ledger: $(READY) ## Write the ledger page from the claims' checks
-	@$(PY) -m tformer.book ledger
+	@$(PY) -m tformer_book.pipeline ledger
 
 exercises: $(READY) ## Write the exercise notebooks from their sources; answers in them are lost
-	@$(PY) -m tformer.book exercises
+	@$(PY) -m tformer_book.pipeline exercises
 
 exam: $(READY) ## Draw an exam, sheet and key: make exam CH="03 04" SEED=7 N=4 DIR=exams/may
-	@$(PY) -m tformer.book exam $(CH) $(if $(SEED),--seed "$(SEED)") \
+	@$(PY) -m tformer_book.pipeline exam $(CH) $(if $(SEED),--seed "$(SEED)") \
 	  $(if $(N),--questions "$(N)") $(if $(DIR),--to "$(DIR)")
 
 launch: $(READY) ## Write what the launch buttons open, a branch of its own: make launch DIR=../launch
-	@$(PY) -m tformer.book launch "$(DIR)"
+	@$(PY) -m tformer_book.pipeline launch "$(DIR)"
 
 teller: $(READY) ## Train the storyteller of chapters 14 to 17 again, in some ten minutes
-	$(PY) -m tformer.storyteller "$(or $(DIR),_teller)"
+	$(PY) -m tformer_book.storyteller "$(or $(DIR),_teller)"
 
 sweep: $(READY) ## A law of one's own (chapter 20): 24 runs in minutes, PLAN=long in up to an hour; goes on if stopped
 	@$(PY) -m torch.distributed.run --standalone --nproc-per-node=$(or $(N),2) \
-	  -m tformer.experiments.scaling "$(SWEEP)" --plan $(PLAN)
-	@$(PY) -m tformer.experiments.scaling.report "$(SWEEP)" --plan $(PLAN)
+	  -m tformer_book.experiments.scaling "$(SWEEP)" --plan $(PLAN)
+	@$(PY) -m tformer_book.experiments.scaling.report "$(SWEEP)" --plan $(PLAN)
 
 bench: book ## Measure builds, notebooks and pages into benchmarks/results
 	@$(PY) benchmarks/run.py

@@ -26,8 +26,8 @@ import torch  # noqa: E402
 from attention import naive, yardstick  # noqa: E402
 
 from tformer import fast, reference  # noqa: E402
-from tformer.chapters.ch16 import measured  # noqa: E402
 from tformer.reference import blockwise  # noqa: E402
+from tformer_book.chapters.ch16 import measured  # noqa: E402
 
 HERE = Path(__file__).parent
 RESULT = HERE / "results" / "blockwise-cpu.json"

@@ -20,7 +20,10 @@ from attention import ONE_THREAD, RESULTS, _machine
 from transformers import LlamaConfig, LlamaForCausalLM
 
 from tformer import fast, reference
-from tformer.chapters.ch15.speed import (
+from tformer.models.generate import generate
+from tformer.models.names import named_by
+from tformer.parameters import tree_map
+from tformer_book.chapters.ch15.speed import (
     CONFIGURATION,
     FILE,
     LENGTHS,
@@ -31,9 +34,6 @@ from tformer.chapters.ch15.speed import (
     stored,
     written,
 )
-from tformer.models.generate import generate
-from tformer.models.names import named_by
-from tformer.parameters import tree_map
 
 TURNS = 3
 

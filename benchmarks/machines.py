@@ -17,7 +17,7 @@ from pathlib import Path
 
 import machine
 
-from tformer.book import find_root
+from tformer_book.pipeline import find_root
 
 HERE = Path(__file__).parent
 RESULTS = HERE / "results" / "machines.json"
@@ -95,8 +95,11 @@ def checks(root: Path) -> dict[str, list[str]]:
     left_out = [f"--ignore-glob=*/test_{name}*.py" for name in ("browser", *PIPELINE.split())]
     two = ["-q", "-n", "2", "--dist"]
     nbval = ["--nbval", "--nbval-current-env", "--nbval-cell-timeout", "600"]
-    sanitise = ["--nbval-sanitize-with", str(root / "lib/tformer/book/notebook/sanitise.cfg")]
-    kernels = ["-p", "tformer.book.notebook.kernels"]
+    sanitise = [
+        "--nbval-sanitize-with",
+        str(root / "lib/tformer_book/pipeline/notebook/sanitise.cfg"),
+    ]
+    kernels = ["-p", "tformer_book.pipeline.notebook.kernels"]
     return {
         "tests": ["tests", *two, "worksteal", "--ignore=tests/browser", *left_out],
         "notebooks": [*NOTEBOOKS, *two, "loadscope", *kernels, *nbval, *sanitise],

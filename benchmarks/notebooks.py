@@ -8,7 +8,7 @@ from collections import defaultdict
 from pathlib import Path
 from typing import Any
 
-from tformer.book.notebook.normalise import SANITISE, code_cells, load
+from tformer_book.pipeline.notebook.normalise import SANITISE, code_cells, load
 
 LINE = re.compile(r"^([\d.]+)s (setup|call|teardown) +(\S+\.ipynb)::Cell (\d+)$", re.MULTILINE)
 

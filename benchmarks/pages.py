@@ -21,7 +21,7 @@ from typing import Any
 import machine
 from playwright.sync_api import Browser, Page, Route, TimeoutError, sync_playwright
 
-from tformer.book import find_root
+from tformer_book.pipeline import find_root
 
 RESULTS = Path(__file__).parent / "results"
 BITS, LATENCY = 1.6e6, 150

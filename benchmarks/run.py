@@ -16,7 +16,7 @@ import notebooks
 import pages
 import touch
 
-from tformer.book import find_root, one_blas_thread
+from tformer_book.pipeline import find_root, one_blas_thread
 
 HERE = Path(__file__).parent
 RESULTS = HERE / "results"

@@ -16,8 +16,8 @@ import machine
 from pages import FLAGS, _chromium
 from playwright.sync_api import sync_playwright
 
-from tformer.chapters.ch15.teller import Teller
-from tformer.storyteller.packed import packed
+from tformer_book.chapters.ch15.teller import Teller
+from tformer_book.storyteller.packed import packed
 
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE.parent / "tests"))

@@ -31,9 +31,9 @@ from torch.nn.utils import clip_grad_norm_
 from tformer import fast
 from tformer.models.sizes import initialise
 from tformer.parameters import tree_map
-from tformer.storyteller import training
-from tformer.storyteller.stored import tokens
 from tformer.training import train
+from tformer_book.storyteller import training
+from tformer_book.storyteller.stored import tokens
 
 STEPS, FIRST = 30, 5
 """Steps of each variant; the first of them do not count."""
@@ -104,7 +104,7 @@ def processes() -> dict[str, Any]:
     with tempfile.TemporaryDirectory() as folder:
         for n in (1, 2):
             command = [sys.executable, "-m", "torch.distributed.run", "--standalone"]
-            command += [f"--nproc-per-node={n}", "-m", "tformer.experiments.scaling"]
+            command += [f"--nproc-per-node={n}", "-m", "tformer_book.experiments.scaling"]
             command += [f"{folder}/{n}", "--widths", *WIDTHS, "--tokens", *TOKENS]
             start, worked = time.perf_counter(), _worked()
             subprocess.run(command, check=True, capture_output=True)

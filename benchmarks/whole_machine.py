@@ -4,7 +4,7 @@
     python benchmarks/whole_machine.py variants   every variant with three seeds and more
 
 Each variant is an edit of the forty lines, as a reader would make it. The page shows what stands in
-`lib/tformer/chapters/ch00/results.json`; nothing here runs when the book is built.
+`lib/tformer_book/chapters/ch00/results.json`; nothing here runs when the book is built.
 """
 
 import json
@@ -15,11 +15,11 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from tformer.chapters.ch00.engine import FILE, Machine, encode
-from tformer.chapters.ch00.measure import circuit, cuts, shares
-from tformer.chapters.ch00.stages import STAGES, stage
+from tformer_book.chapters.ch00.engine import FILE, Machine, encode
+from tformer_book.chapters.ch00.measure import circuit, cuts, shares
+from tformer_book.chapters.ch00.stages import STAGES, stage
 
-ROOM = Path(__file__).parents[1] / "lib/tformer/chapters/ch00"
+ROOM = Path(__file__).parents[1] / "lib/tformer_book/chapters/ch00"
 FORTY = (ROOM / "forty.py").read_text(encoding="utf-8")
 RUN = FORTY.splitlines()[-1]
 FEED_FORWARD = "        h = h + torch.relu(norm(h) @ A) @ B\n"

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
 
     from browsing import Visit
-    from tformer.widgets.base import BookWidget
+    from tformer_book.widgets.base import BookWidget
 
 BUILT = ROOT / "_build" / ".built"
 SOURCES = ["_config.yml", "_toc.yml", "index.md", "references.bib", "assets", "chapters", "lib"]

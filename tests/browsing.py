@@ -17,7 +17,7 @@ import yaml
 if TYPE_CHECKING:  # the tests that need no browser need no Playwright either
     from playwright.sync_api import ConsoleMessage, Locator, Page, Route
 
-    from tformer.widgets.base import BookWidget
+    from tformer_book.widgets.base import BookWidget
 
 Visit = Callable[..., "Page"]
 

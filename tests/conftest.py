@@ -7,7 +7,7 @@ from _pytest.nodeid import NodeId
 from hypothesis import settings
 
 import chapters
-from tformer.chapters import numbers
+from tformer_book.chapters import numbers
 
 pytest_plugins = ["browser_fixtures", "lab_fixtures", "model_fixtures", "sphinx_fixtures"]
 

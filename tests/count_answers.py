@@ -18,8 +18,8 @@ sys.path.insert(0, str(Path(__file__).parent))
 import chapters
 from exercise_tools import answers, solutions
 from test_other_clothes import dressed
-from tformer.exercises import registry
-from tformer.exercises.answer import Answer, Wrong
+from tformer_book.exercises import registry
+from tformer_book.exercises.answer import Answer, Wrong
 
 
 def of_floats(change):

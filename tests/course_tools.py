@@ -12,11 +12,11 @@ import pytest
 from nbgrader.api import Gradebook
 
 from exercise_tools import solutions
-from tformer.book.generators.exercises import MARK
-from tformer.course import confinement
-from tformer.exercises.registry import exercises
+from tformer_book.exercises.registry import exercises
+from tformer_book.pipeline.generators.exercises import MARK
+from tformer_course import confinement
 
-IMPORTS = "import numpy as np\nimport scipy.special\nfrom tformer.exercises import check, hint"
+IMPORTS = "import numpy as np\nimport scipy.special\nfrom tformer_book.exercises import check, hint"
 NUMBERS = list(exercises())
 ROOT = Path(__file__).resolve().parents[1]
 NAME = "04_why_sqrt_d"
@@ -41,7 +41,7 @@ def answers_by(number, body):
 
 def course_command(course, *words):
     tools = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
-    module = ["tformer.course"] if words[0] == "make" else ["nbgrader"]
+    module = ["tformer_course"] if words[0] == "make" else ["nbgrader"]
     arguments = [str(course), "04"] if words[0] == "make" else list(words[1:])
     return subprocess.run(
         [sys.executable, "-m", *module, *arguments],
@@ -110,12 +110,12 @@ HOSTILE = {
     "looks around": "return os.listdir(os.path.dirname(GRADEBOOK))",
     "reads the judge's memory": "return open(f'/proc/{os.getppid()}/mem', 'rb').read(1)",
     "asks the right function": (
-        "from tformer.exercises.registry import find\n"
+        "from tformer_book.exercises.registry import find\n"
         f"return find({NUMBERS[0]!r}).table.right(*arguments)"
     ),
-    "imports the checks": "from tformer.chapters.ch01 import checks_vectors",
+    "imports the checks": "from tformer_book.chapters.ch01 import checks_vectors",
     "empties the registry": (
-        "from tformer.exercises import registry\nregistry._exercises.clear()\nreturn 0"
+        "from tformer_book.exercises import registry\nregistry._exercises.clear()\nreturn 0"
     ),
     "opens a socket": "import socket\nsocket.create_connection(('127.0.0.1', 80))",
     "opens a pair of sockets": "import socket\nsocket.socketpair()",
@@ -181,7 +181,7 @@ HOSTILE_CELLS = {
     ),
     "NumPy computes nonsense": "import numpy as np\nnp.exp = np.sqrt = np.sum = None",
     "check is replaced in the library": (
-        "import tformer.exercises\ntformer.exercises.check = print\ndef {name}(*a): return 0"
+        "import tformer_book.exercises\ntformer.exercises.check = print\ndef {name}(*a): return 0"
     ),
     "leaves at once": "import os\nos._exit(0)",
     "raises at once": "1 / 0",

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 import scipy.special
 
-from tformer.book.generators.exercises import MARK, read, sources
-from tformer.exercises import CheckFailed, check
+from tformer_book.exercises import CheckFailed, check
+from tformer_book.pipeline.generators.exercises import MARK, read, sources
 
 ROOT = Path(__file__).resolve().parents[1]
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from tformer import reference
-from tformer.exercises.slips import mutants_of
+from tformer_book.exercises.slips import mutants_of
 
 Mutant = tuple[str, Callable[..., Any]]
 
@@ -17,8 +17,8 @@ Mutant = tuple[str, Callable[..., Any]]
 def slipped(**slips: str) -> dict[str, Mutant]:
     """Mutants of library functions, by their words: the name of the function, and the mutant.
 
-    Each name of a function of `reference` has a text of slips; see `tformer.exercises.slips`. A
-    function within the library has the name of its module before it: "models.sizes.initialise".
+    Each name of a function of `reference` has a text of slips; see `tformer_book.exercises.slips`.
+    A function within the library has the name of its module before it: "models.sizes.initialise".
     """
     return {
         words: (name, mutant)

@@ -15,8 +15,8 @@ Sphinx = Callable[..., tuple[int, str]]
 SERVER = """
 import json, os, sys
 import myst_nb, sphinx.builders.html, sphinx.cmd.build, sphinx_book_theme, sphinx_proof
-from tformer.book.lab import launch
-from tformer.book.site import claims_ext, formulas, page, search
+from tformer_book.pipeline.lab import launch
+from tformer_book.pipeline.site import claims_ext, formulas, page, search
 
 for line in sys.stdin:
     arguments, complaints = json.loads(line)

@@ -10,16 +10,17 @@ import pytest
 from every import every
 
 ROOT = Path(__file__).resolve().parents[1]
-LIBRARY = ROOT / "lib" / "tformer"
+LIB = ROOT / "lib"
 ROW = re.compile(r"^\| (`[^|]+`) \| [^|]+ \| ([^|]*)\|$", re.MULTILINE)
 NAME = re.compile(r"`([^`]+)`")
-INSIDE = "|".join(path.parent.name for path in (LIBRARY / "book").glob("*/__init__.py"))
-TARGET = re.compile(rf"tformer\.(chapters\.ch\d\d|book\.(?:{INSIDE})\b|\w+)")
+INSIDE = "|".join(path.parent.name for path in LIB.glob("tformer_book/pipeline/*/__init__.py"))
+WING = r"tformer(?:_book|_course)?"
+TARGET = re.compile(rf"{WING}(?:\.(chapters\.ch\d\d|pipeline\.(?:{INSIDE})\b|\w+))?")
 
 
 def module(room: str) -> str:
-    """The module of a room of the library, as code names it: `book.site`."""
-    return re.sub(r"^lib/tformer/|/$|\.py$", "", room).replace("/", ".")
+    """The module of a room, as code names it without its package: `pipeline.site`."""
+    return re.sub(rf"^lib/{WING}/|/$|\.py$", "", room).replace("/", ".")
 
 
 ROOMS = {
@@ -33,12 +34,13 @@ ROOMS = {
 
 def room_of(path: Path) -> str:
     """The row of the table that a file of the library belongs to."""
-    place = path.relative_to(ROOT).as_posix()
-    if re.match(r"lib/tformer/chapters/ch\d\d/", place):
-        return "lib/tformer/chapters/chNN/"
-    inside = path.relative_to(LIBRARY).parts
-    depth = 2 if inside[0] == "book" and len(inside) > 2 else 1
-    return f"lib/tformer/{'/'.join(inside[:depth])}{'/' if len(inside) > depth else ''}"
+    wing, *inside = path.relative_to(LIB).parts
+    if wing == "tformer_course":
+        return "lib/tformer_course/"
+    if re.fullmatch(r"ch\d\d", inside[-2] if len(inside) > 1 else ""):
+        return "lib/tformer_book/chapters/chNN/"
+    depth = 2 if inside[0] == "pipeline" and len(inside) > 2 else 1
+    return f"lib/{wing}/{'/'.join(inside[:depth])}{'/' if len(inside) > depth else ''}"
 
 
 def imported(code: str) -> set[str]:
@@ -49,24 +51,35 @@ def imported(code: str) -> set[str]:
             found |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom):
             found |= {f"{node.module}.{alias.name}" for alias in node.names}
-    return {name for name in found if name.partition(".")[0] == "tformer"}
+    return {name for name in found if re.fullmatch(WING, name.partition(".")[0])}
+
+
+def wrong_way(path: Path, name: str) -> bool:
+    """Whether an import goes from a package to one that stands on it."""
+    order = ["tformer", "tformer_book", "tformer_course"]
+    return order.index(name.partition(".")[0]) > order.index(path.relative_to(LIB).parts[0])
 
 
 def faults(path: Path, code: str) -> list[str]:
     """What a file imports that its room may not."""
     may = ROOMS[room_of(path)] | {f"chapters.{path.parent.name}"}
-    if path.parent.name == "fast" and path != LIBRARY / "fast" / "twins.py":
+    if path.parent.name == "fast" and path.name != "twins.py":
         may -= {"reference"}
-    targets = {name: TARGET.match(name) for name in sorted(imported(code))}
-    return [x for x, found in targets.items() if found and not {found[1], "anything"} & may]
+    found = []
+    for name in sorted(imported(code)):
+        package, target = name.partition(".")[0], TARGET.match(name)
+        room = package if package == "tformer_course" else target and target[1]
+        if wrong_way(path, name) or (room and not {room, "anything"} & may):
+            found.append(name)
+    return found
 
 
-MODULES = sorted(LIBRARY.rglob("*.py"))
+MODULES = sorted(LIB.rglob("*.py"))
 
 
 @every("path", MODULES)
 def test_module_imports_what_its_room_may(path: Path) -> None:
-    if path == LIBRARY / "__init__.py":
+    if path.parent.parent == LIB and path.name == "__init__.py":
         assert imported(path.read_text(encoding="utf-8")) == set()
         return
     assert room_of(path) in ROOMS, "this room has no row in ARCHITECTURE.md"
@@ -76,39 +89,54 @@ def test_module_imports_what_its_room_may(path: Path) -> None:
 @pytest.mark.parametrize(
     ("place", "code"),
     [
-        ("reference/softmax.py", "from tformer import fast"),
-        ("reference/softmax.py", "from tformer.claims import verify"),
-        ("fast/softmax.py", "from tformer import reference"),
-        ("fast/softmax.py", "def f():\n    import tformer.reference.softmax"),
-        ("claims/tools.py", "from tformer.chapters.ch01.claims import dot_by_hand"),
-        ("chapters/ch03/claims.py", "from tformer.chapters.ch02 import claims"),
-        ("chapters/ch03/claims.py", "from tformer.book import lint"),
-        ("figures/style.py", "from tformer import reference"),
-        ("shapes.py", "from tformer import reference"),
-        ("book/notebook/myst.py", "from tformer.book.site import page"),
-        ("book/rules/lint.py", "from tformer.book.site.page import prepare_page"),
-        ("book/site/seals.py", "from tformer.book.generators import ledger"),
-        ("course/write.py", "from tformer.book.rules.lint import lint"),
+        ("tformer/reference/softmax.py", "from tformer import fast"),
+        ("tformer/reference/softmax.py", "from tformer_book.claims import verify"),
+        ("tformer/fast/softmax.py", "from tformer import reference"),
+        ("tformer/fast/softmax.py", "def f():\n    import tformer.reference.softmax"),
+        (
+            "tformer_book/claims/tools.py",
+            "from tformer_book.chapters.ch01.claims import dot_by_hand",
+        ),
+        ("tformer_book/chapters/ch03/claims.py", "from tformer_book.chapters.ch02 import claims"),
+        ("tformer_book/chapters/ch03/claims.py", "from tformer_book.pipeline import lint"),
+        ("tformer_book/figures/style.py", "from tformer import reference"),
+        ("tformer/shapes.py", "from tformer import reference"),
+        ("tformer/models/files.py", "from tformer_book import figures"),
+        ("tformer_book/claims/tools.py", "import tformer_course"),
+        ("tformer_book/pipeline/run.py", "from tformer_course.judge import judge"),
+        ("tformer_book/pipeline/notebook/myst.py", "from tformer_book.pipeline.site import page"),
+        (
+            "tformer_book/pipeline/rules/lint.py",
+            "from tformer_book.pipeline.site.page import prepare_page",
+        ),
+        (
+            "tformer_book/pipeline/site/seals.py",
+            "from tformer_book.pipeline.generators import ledger",
+        ),
+        ("tformer_course/write.py", "from tformer_book.pipeline.rules.lint import lint"),
     ],
 )
 def test_arrow_that_is_not_in_the_table_is_found(place: str, code: str) -> None:
-    assert faults(LIBRARY / place, code) != []
+    assert faults(LIB / place, code) != []
 
 
 @pytest.mark.parametrize(
     ("place", "code"),
     [
-        ("shapes.py", "from tformer.axes import LEGEND"),
-        ("fast/twins.py", "from tformer import reference"),
-        ("claims/registry.py", "from tformer.chapters import load"),
-        ("chapters/ch03/claims.py", "from tformer.chapters.ch03 import retrieval"),
-        ("book/__main__.py", "from tformer.chapters.ch03 import retrieval"),
-        ("book/rules/lint.py", "from tformer.book.notebook import myst"),
-        ("book/site/seals.py", "from tformer.book import find_root"),
+        ("tformer/shapes.py", "from tformer.axes import LEGEND"),
+        ("tformer/fast/twins.py", "from tformer import reference"),
+        ("tformer_book/claims/registry.py", "from tformer_book.chapters import load"),
+        (
+            "tformer_book/chapters/ch03/claims.py",
+            "from tformer_book.chapters.ch03 import retrieval",
+        ),
+        ("tformer_book/pipeline/__main__.py", "from tformer_book.chapters.ch03 import retrieval"),
+        ("tformer_book/pipeline/rules/lint.py", "from tformer_book.pipeline.notebook import myst"),
+        ("tformer_book/pipeline/site/seals.py", "from tformer_book.pipeline import find_root"),
     ],
 )
 def test_arrow_of_the_table_is_allowed(place: str, code: str) -> None:
-    assert faults(LIBRARY / place, code) == []
+    assert faults(LIB / place, code) == []
 
 
 def test_every_room_stands_and_every_folder_is_a_room() -> None:

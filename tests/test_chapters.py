@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 
 import chapters
-from tformer.chapters import numbers
-from tformer.claims import claims
-from tformer.exercises.registry import find
+from tformer_book.chapters import numbers
+from tformer_book.claims import claims
+from tformer_book.exercises.registry import find
 
 ROOT = Path(__file__).parents[1]
 

@@ -16,11 +16,7 @@ from chapters import KILLED_BY, LIBRARY_MUTANTS
 from every import try_each
 from slipped import plant
 from tformer import reference as ref
-from tformer.book import find_root, notebooks
-from tformer.book.generators import ledger
-from tformer.book.notebook.normalise import code_cells, load, tags
-from tformer.book.site.seals import CALL
-from tformer.claims import (
+from tformer_book.claims import (
     ClaimFailed,
     Evidence,
     claim,
@@ -30,8 +26,8 @@ from tformer.claims import (
     require,
     verify,
 )
-from tformer.claims.record import records, refutation
-from tformer.claims.tools import (
+from tformer_book.claims.record import records, refutation
+from tformer_book.claims.tools import (
     Counted,
     circles,
     cosine_moments,
@@ -44,6 +40,10 @@ from tformer.claims.tools import (
     show,
     sizes,
 )
+from tformer_book.pipeline import find_root, notebooks
+from tformer_book.pipeline.generators import ledger
+from tformer_book.pipeline.notebook.normalise import code_cells, load, tags
+from tformer_book.pipeline.site.seals import CALL
 
 ROOT = find_root(Path(__file__).parent)
 ALL = {found.label: found for found in claims()}
@@ -162,7 +162,9 @@ def one_is_one(one: int = 1) -> str:
     return "looked at it"
 
 
-def register(run=one_is_one, module="tformer.chapters.ch07.claims", label="thm-one", **changed):
+def register(
+    run=one_is_one, module="tformer_book.chapters.ch07.claims", label="thm-one", **changed
+):
     run.__module__ = module
     arguments = {"kind": "exhaustive", "mutants": {"two": {"one": 2}}, "scope": "one"} | changed
     return claim(label, **arguments)(run)
@@ -174,7 +176,7 @@ def test_registered_claim_is_found_and_unchanged(empty):
     assert (found.label, found.chapter, found.verification) == ("thm-one", 7, one_is_one)
     assert repr(verify("thm-one")) == (
         "thm-one verified (exhaustive):\n  looked at it\n"
-        "  program: lib/tformer/chapters/ch07/claims.py"
+        "  program: lib/tformer_book/chapters/ch07/claims.py"
     )
     assert counterexample("thm-one", "two") == "2 is not 1"
 

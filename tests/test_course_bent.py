@@ -5,11 +5,11 @@ import pytest
 
 from course_tools import IMPORTS, NUMBERS, name, needs_confinement, right
 from test_course_vandals import SPOIL, shares
-from tformer.course.judge import judge
-from tformer.course.remote import Sandbox
-from tformer.course.values import containers, refill
-from tformer.exercises import CheckFailed, check
-from tformer.exercises.registry import exercises
+from tformer_book.exercises import CheckFailed, check
+from tformer_book.exercises.registry import exercises
+from tformer_course.judge import judge
+from tformer_course.remote import Sandbox
+from tformer_course.values import containers, refill
 
 pytestmark = needs_confinement
 SPOILS = """
@@ -94,7 +94,9 @@ def test_what_an_answer_may_hide_is_not_vouched_for(number, sandbox):
     assert "not vouched for" in verdict.text
 
 
-FLATTERS = "from tformer.exercises.answer import {0}\ndef row_dots(q, k):\n    raise {0}({1!r}{2})"
+FLATTERS = (
+    "from tformer_book.exercises.answer import {0}\ndef row_dots(q, k):\n    raise {0}({1!r}{2})"
+)
 WORDS = "All twelve exercises are right: 24 points"
 
 

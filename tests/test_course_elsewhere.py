@@ -10,10 +10,10 @@ import nbformat
 import pytest
 
 from course_tools import NAME, ROOT, answered, course_command, needs_confinement, right
-from tformer.course import archive, classroom, roster
-from tformer.course.export import Canvas, Row
-from tformer.course.lms import main, sent, take
-from tformer.course.roster import Person, RosterError, keep, known, read
+from tformer_course import archive, classroom, roster
+from tformer_course.export import Canvas, Row
+from tformer_course.lms import main, sent, take
+from tformer_course.roster import Person, RosterError, keep, known, read
 
 RELEASED = nbformat.read(ROOT / "exercises" / f"{NAME}.ipynb", 4)
 HONEST = nbformat.writes(answered(RELEASED, {"4.1": right("4.1")}))
@@ -169,7 +169,7 @@ def test_a_zip_leads_nowhere_and_fills_no_disk(course, tmp_path, monkeypatch):
     }
     before = set(tmp_path.rglob("*"))
     path = zipped(tmp_path / "m.zip", files)
-    monkeypatch.setattr("tformer.course.archive.EACH", 1 << 16)
+    monkeypatch.setattr("tformer_course.archive.EACH", 1 << 16)
     monkeypatch.setattr(archive.members, "__kwdefaults__", {"each": 1 << 16, "whole": 1 << 21})
     told = take(course, NAME, path)
     assert any("ben: x.ipynb is larger than" in line for line in told)
@@ -232,7 +232,7 @@ def test_a_roster_is_kept_and_stands_in_the_gradebook(course):
 @needs_confinement
 @pytest.mark.parametrize("platform", ["moodle", "canvas"])
 def test_feedback_goes_back_under_the_names_that_the_platform_asks_for(platform, tmp_path):
-    from tformer.course.write import write
+    from tformer_course.write import write
 
     course = tmp_path / "course"
     write(ROOT, course, ["04"])
@@ -269,7 +269,7 @@ def test_commands_say_what_the_page_shows(course, tmp_path, capsys, monkeypatch)
     zipped(tmp_path / "submissions.zip", CANVAS)
     shutil.copy(course / "roster.csv", "class.csv")
     text = (ROOT / "chapters" / "teach_course.md").read_text(encoding="utf-8")
-    blocks = re.findall(r"```console\n\$ python -m tformer\.course\.(\w+) (.*)\n([^`]*)```", text)
+    blocks = re.findall(r"```console\n\$ python -m tformer_course\.(\w+) (.*)\n([^`]*)```", text)
     assert [module for module, _, _ in blocks] == ["roster", "lms", "lms"]
     for module, arguments, shown in blocks:
         words = arguments.replace("~/course", str(course)).split()

@@ -9,13 +9,13 @@ import nbformat
 import pytest
 
 from course_tools import IMPORTS, NAME, ROOT, answered, needs_confinement, right
-from tformer.course import archive, intake
-from tformer.course.archive import ArchiveError, members
-from tformer.course.judge import judge
-from tformer.course.notebook import verdicts
-from tformer.course.remote import Sandbox
-from tformer.course.submission import FOUND, LARGEST, mend, read, unread
-from tformer.exercises.registry import exercises
+from tformer_book.exercises.registry import exercises
+from tformer_course import archive, intake
+from tformer_course.archive import ArchiveError, members
+from tformer_course.judge import judge
+from tformer_course.notebook import verdicts
+from tformer_course.remote import Sandbox
+from tformer_course.submission import FOUND, LARGEST, mend, read, unread
 
 RELEASED = nbformat.read(ROOT / "exercises" / f"{NAME}.ipynb", 4)
 ANSWERS = {f"4.{n}": right(f"4.{n}") for n in (1, 2, 3)}
@@ -203,10 +203,10 @@ def test_a_hard_link_to_what_is_the_lecturers_is_refused(tmp_path):
         "np.save('table.npy', np.ones(3))",
         "from pathlib import Path\nPath('notes.txt').write_text('notes')",
         "with open('notes.txt', 'w') as file:\n    print('notes', file=file)",
-        "from tformer.chapters.ch04 import figures, claims",
-        "from tformer.chapters.ch10.figures import *",
-        "import tformer.chapters.ch10.lists as lists\nlists.NOTES",
-        "from tformer.storyteller import tales",
+        "from tformer_book.chapters.ch04 import figures, claims",
+        "from tformer_book.chapters.ch10.figures import *",
+        "import tformer_book.chapters.ch10.lists as lists\nlists.NOTES",
+        "from tformer_book.storyteller import tales",
     ],
 )
 def test_what_a_cell_does_besides_costs_no_mark(besides):
@@ -224,12 +224,13 @@ def test_what_a_cell_does_besides_costs_no_mark(besides):
 @needs_confinement
 @pytest.mark.parametrize(
     "peek",
-    ["from tformer.chapters.ch01 import checks_vectors", "import tformer.chapters.ch04.exam",
+    ["from tformer_book.chapters.ch01 import checks_vectors",
+     "import tformer_book.chapters.ch04.exam",
      "open('{}/ch01/checks_vectors.py').read()", "open('{}/ch01/exam.py').read()",
      "import glob\nopen(glob.glob('{}/ch01/__pycache__/checks*')[0], 'rb').read()"],
 )  # fmt: skip
 def test_what_holds_answers_stays_closed(peek):
-    place = ROOT / "lib" / "tformer" / "chapters"
+    place = ROOT / "lib" / "tformer_book" / "chapters"
     source = f"{peek.format(place)}\n{right('1.1')}"
     with Sandbox(512 << 20) as sandbox:
         cells = [("<c>", IMPORTS), ("<d>", source)]

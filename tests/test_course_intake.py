@@ -11,8 +11,8 @@ from bs4 import BeautifulSoup
 
 from course_tools import NAME, ROOT, answered, course_command, needs_confinement, right
 from course_tools import scores as all_scores
-from tformer.course.intake import refused, stamp
-from tformer.course.write import CourseError, write
+from tformer_course.intake import refused, stamp
+from tformer_course.write import CourseError, write
 
 ADA = {f"4.{n}": right(f"4.{n}") for n in (1, 2, 3)}
 BUSY = "import time\ndef busy(t):\n    t += time.process_time()\n"
@@ -184,7 +184,7 @@ def test_collect_refuses_by_name_and_collects_the_rest(tmp_path):
 def test_a_link_that_is_put_there_while_collecting_is_not_followed(tmp_path, monkeypatch):
     from nbgrader.coursedir import CourseDirectory
 
-    from tformer.course import intake
+    from tformer_course import intake
 
     box, dest = tmp_path / "box", tmp_path / "submitted" / "ada" / NAME
     box.mkdir()

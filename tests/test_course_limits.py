@@ -9,15 +9,15 @@ import pytest
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
 from course_tools import IMPORTS, NAME, ROOT, answered, needs_confinement, right
-from tformer.course.bounded import bounded
-from tformer.course.feedback import page
-from tformer.course.gradescope import main
-from tformer.course.judge import judge
-from tformer.course.judged import judged
-from tformer.course.notebook import MAGIC, cell
-from tformer.course.remote import Sandbox
-from tformer.course.submission import CELLS, mend, read
-from tformer.exercises.registry import exercises
+from tformer_book.exercises.registry import exercises
+from tformer_course.bounded import bounded
+from tformer_course.feedback import page
+from tformer_course.gradescope import main
+from tformer_course.judge import judge
+from tformer_course.judged import judged
+from tformer_course.notebook import MAGIC, cell
+from tformer_course.remote import Sandbox
+from tformer_course.submission import CELLS, mend, read
 
 BUSY = "import time\ndef busy(t):\n    t += time.process_time()\n"
 BUSY += "    while time.process_time() < t: pass\n"

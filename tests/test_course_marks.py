@@ -10,7 +10,7 @@ import nbformat
 import pytest
 from nbformat.v4 import new_code_cell, new_notebook
 
-import tformer.chapters
+import tformer_book.chapters
 from course_tools import (
     HOSTILE,
     HOSTILE_CELLS,
@@ -22,13 +22,13 @@ from course_tools import (
     right,
 )
 from exercise_tools import ROOT, told
-from tformer.course.judge import MEASURED
-from tformer.course.notebook import cell, needed, verdicts
-from tformer.course.remote import Sandbox
-from tformer.course.submission import mend
-from tformer.exercises.registry import exercises
+from tformer_book.exercises.registry import exercises
+from tformer_course.judge import MEASURED
+from tformer_course.notebook import cell, needed, verdicts
+from tformer_course.remote import Sandbox
+from tformer_course.submission import mend
 
-ANSWERS = Path(tformer.chapters.__path__[0])
+ANSWERS = Path(tformer_book.chapters.__path__[0])
 SLOW = {"2.12", "4.12"}  # seconds each, if they are right
 SOME = ["leaves", "forks", "kills the judge", "takes a terabyte", "reads the gradebook", "breaks",
         "asks the right function", "opens a socket", "praises itself", "sends rubbish"]  # fmt: skip
@@ -74,7 +74,7 @@ BROKEN = [
 def mutant(number, place):
     """A cell that takes a mistake of the book's own for the answer."""
     return (
-        "from tformer.exercises.registry import find\n"
+        "from tformer_book.exercises.registry import find\n"
         f"{name(number)} = list(find({number!r}).mutants.values())[{place}]"
     )
 
@@ -171,7 +171,7 @@ def test_what_a_check_measures_is_measured_in_the_sandbox(sandbox):
 # Which cells an answer needs.
 
 CELLS = [
-    cell("c1", "import numpy as np\nfrom tformer.exercises import check"),
+    cell("c1", "import numpy as np\nfrom tformer_book.exercises import check"),
     cell("c2", "def helper(x):\n    return np.exp(x)"),
     cell("c3", "def f(x):\n    return helper(x)", "1-1"),
     cell("c4", "import numpy as np\nnp.exp = None\ndef g(x):\n    return tool(f(x))", "1-2"),

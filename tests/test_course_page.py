@@ -20,12 +20,12 @@ from course_tools import (
     right,
     scores,
 )
-from tformer.book.generators.exercises import sources
-from tformer.course import confinement
-from tformer.course.feedback import page
-from tformer.course.grading import prepare
-from tformer.course.submission import mend, read
-from tformer.course.write import CourseError, assignment, write
+from tformer_book.pipeline.generators.exercises import sources
+from tformer_course import confinement
+from tformer_course.feedback import page
+from tformer_course.grading import prepare
+from tformer_course.submission import mend, read
+from tformer_course.write import CourseError, assignment, write
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGE = (ROOT / "chapters" / "teach_course.md").read_text(encoding="utf-8")
@@ -183,7 +183,7 @@ def test_students_get_no_solution(course):
 
 
 def test_a_folder_that_is_not_empty_is_left_alone(tmp_path, capsys):
-    from tformer.course.__main__ import main
+    from tformer_course.__main__ import main
 
     (tmp_path / "kept.txt").write_text("kept")
     assert main([str(tmp_path)]) == 2
@@ -205,7 +205,7 @@ def test_make_hands_over_the_folder_and_the_chapter(tmp_path):
         capture_output=True,
         text=True,
     )
-    assert '-m tformer.course "a b" 04 06' in told.stdout
+    assert '-m tformer_course "a b" 04 06' in told.stdout
 
 
 def test_other_systems_are_refused_before_anything_is_opened(monkeypatch):

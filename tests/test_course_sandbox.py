@@ -19,10 +19,10 @@ from course_tools import (
     needs_confinement,
     right,
 )
-from tformer.course import confinement
-from tformer.course.judge import judge
-from tformer.course.remote import NoSandbox, Sandbox
-from tformer.exercises.registry import exercises
+from tformer_book.exercises.registry import exercises
+from tformer_course import confinement
+from tformer_course.judge import judge
+from tformer_course.remote import NoSandbox, Sandbox
 
 ROOT = Path(__file__).resolve().parents[1]
 MEMORY = 256 << 20
@@ -146,7 +146,7 @@ def test_a_folder_is_readable_on_request(tmp_path):
 
 def test_the_sandbox_ends_with_its_judge():
     code = (
-        "import sys; from tformer.course.remote import Sandbox; sandbox = Sandbox()\n"
+        "import sys; from tformer_course.remote import Sandbox; sandbox = Sandbox()\n"
         "with sandbox.child([('<c>', 'f = 1')], 'f'): print(sandbox._program.pid, flush=True)\n"
         "import os; os.kill(os.getpid(), 9)"
     )

@@ -6,10 +6,10 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from tformer.course.values import decode, decode_error, encode, encode_error
-from tformer.exercises import describe
-from tformer.exercises.answer import Answer, Wrong
-from tformer.exercises.habits import TRIED
+from tformer_book.exercises import describe
+from tformer_book.exercises.answer import Answer, Wrong
+from tformer_book.exercises.habits import TRIED
+from tformer_course.values import decode, decode_error, encode, encode_error
 
 VALUES = [
     None, True, 3, -(10**40), 0.1, -0.0, float("inf"), 1e-320, "é", "", 2 + 3j,

@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 
 from course_tools import IMPORTS, NUMBERS, name, needs_confinement, right
-from tformer.course.judge import MEASURED, judge
-from tformer.course.remote import Sandbox
-from tformer.exercises import guard
-from tformer.exercises.answer import Answer, Wrong, fresh
-from tformer.exercises.registry import exercises
-from tformer.exercises.table import Case
+from tformer_book.exercises import guard
+from tformer_book.exercises.answer import Answer, Wrong, fresh
+from tformer_book.exercises.registry import exercises
+from tformer_book.exercises.table import Case
+from tformer_course.judge import MEASURED, judge
+from tformer_course.remote import Sandbox
 
 SPOIL = """
 def spoil(value):

@@ -5,7 +5,7 @@ import re
 from itertools import combinations
 from pathlib import Path
 
-from tformer.book.site.curriculum import HEIGHT, WIDTH, markdown, pages, planned, svg
+from tformer_book.pipeline.site.curriculum import HEIGHT, WIDTH, markdown, pages, planned, svg
 
 ROOT = Path(__file__).parents[1]
 HERE = pages(f"chapters/{path.stem}" for path in (ROOT / "chapters").glob("*.ipynb"))

@@ -8,12 +8,12 @@ import nbformat
 import pytest
 from nbclient import NotebookClient
 
-from tformer.book.__main__ import main
-from tformer.book.generators.exercises import student
-from tformer.book.lab.desk import RECORD, carried, write
-from tformer.book.notebook.normalise import dump, load
-from tformer.exercises import progress
-from tformer.exercises.display import coded, with_name
+from tformer_book.exercises import progress
+from tformer_book.exercises.display import coded, with_name
+from tformer_book.pipeline.__main__ import main
+from tformer_book.pipeline.generators.exercises import student
+from tformer_book.pipeline.lab.desk import RECORD, carried, write
+from tformer_book.pipeline.notebook.normalise import dump, load
 
 ROOT = Path(__file__).resolve().parents[1]
 SMALL = """parts:
@@ -28,7 +28,7 @@ DOTS = ROOT / "exercises/solutions/01_dot_products.py"
 @pytest.fixture(autouse=True)
 def unheard(monkeypatch: pytest.MonkeyPatch) -> None:
     """No verdict of another test in this process is counted here."""
-    monkeypatch.setattr("tformer.exercises.done._said", {})
+    monkeypatch.setattr("tformer_book.exercises.done._said", {})
 
 
 @pytest.fixture
@@ -245,7 +245,7 @@ def test_progress_is_read_from_the_saved_notebook_and_what_the_kernel_said_since
     path = saved(tmp_path, ex1_1=False, ex1_2=True)
     code = [
         f"import os; os.environ['JPY_SESSION_NAME'] = {str(path)!r}",
-        "from tformer.exercises import check, progress\nprogress()",
+        "from tformer_book.exercises import check, progress\nprogress()",
         "check('1.1', lambda q, k: (q * k).sum(-1))\ncheck('1.10', lambda n: n)\nprogress()",
         "check('1.1', lambda q, k: q)\nprogress()",
         "def f(q, k):\n    raise NotImplementedError()\ncheck('1.1', f)\nprogress()",

@@ -7,12 +7,12 @@ import nbformat
 import pytest
 
 from browsing import ROOT, toc_pages
-from tformer.book.lab.edition import Book, _caption, edition, written_out
-from tformer.book.notebook.myst import directives
-from tformer.book.notebook.normalise import dump
-from tformer.book.notebook.numbering import number_headings
-from tformer.book.site.seals import CALL
-from tformer.claims.record import records
+from tformer_book.claims.record import records
+from tformer_book.pipeline.lab.edition import Book, _caption, edition, written_out
+from tformer_book.pipeline.notebook.myst import directives
+from tformer_book.pipeline.notebook.normalise import dump
+from tformer_book.pipeline.notebook.numbering import number_headings
+from tformer_book.pipeline.site.seals import CALL
 
 PAGES = [name.removesuffix(".html") for name in toc_pages()]
 PAGES = [page for page in PAGES if page.startswith("chapters/")]

@@ -11,11 +11,11 @@ from importlib import import_module
 import numpy as np
 import pytest
 
-from tformer.book.__main__ import main
-from tformer.book.generators import exam
-from tformer.book.rules.limits import limits
-from tformer.chapters import numbers
-from tformer.exams import Item, Question, choices, draw, questions, same, tex
+from tformer_book.chapters import numbers
+from tformer_book.exams import Item, Question, choices, draw, questions, same, tex
+from tformer_book.pipeline.__main__ import main
+from tformer_book.pipeline.generators import exam
+from tformer_book.pipeline.rules.limits import limits
 
 SEEDS = range(50)
 QUESTIONS = [question for chapter in numbers() for question in questions(chapter)]

@@ -12,10 +12,10 @@ import chapters
 import tformer.reference
 from every import try_each
 from exercise_tools import answers, solutions, told
-from tformer.book.generators.exercises import MARK
-from tformer.exercises import check, process
-from tformer.exercises.registry import exercises
-from tformer.exercises.table import call
+from tformer_book.exercises import check, process
+from tformer_book.exercises.registry import exercises
+from tformer_book.exercises.table import call
+from tformer_book.pipeline.generators.exercises import MARK
 
 PLANTED, RIGHT = chapters.answers("MUTANTS"), chapters.answers("RIGHT")
 EXERCISES = exercises()

@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 
-from tformer.exercises.answer import Answer, Wrong
-from tformer.exercises.diagnosis import check_by_table
-from tformer.exercises.kinds import Array, Name, Number, Several
-from tformer.exercises.samples import integers
-from tformer.exercises.table import Table, case
+from tformer_book.exercises.answer import Answer, Wrong
+from tformer_book.exercises.diagnosis import check_by_table
+from tformer_book.exercises.kinds import Array, Name, Number, Several
+from tformer_book.exercises.samples import integers
+from tformer_book.exercises.table import Table, case
 
 
 def explained(table, answer):

@@ -10,10 +10,10 @@ import pytest
 import chapters
 from every import every
 from exercise_tools import ROOT, solutions, told
-from tformer.book.generators.exercises import sources, student
-from tformer.exercises import CheckFailed, check, hint, process
-from tformer.exercises.describe import show
-from tformer.exercises.registry import exercises
+from tformer_book.exercises import CheckFailed, check, hint, process
+from tformer_book.exercises.describe import show
+from tformer_book.exercises.registry import exercises
+from tformer_book.pipeline.generators.exercises import sources, student
 
 PLANTED = chapters.answers("MUTANTS")
 EXERCISES = exercises()

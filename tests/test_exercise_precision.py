@@ -7,8 +7,8 @@ import pytest
 
 from exercise_tools import solutions, told
 from test_other_clothes import dressed
-from tformer.exercises import CheckFailed, check, process
-from tformer.exercises.registry import exercises
+from tformer_book.exercises import CheckFailed, check, process
+from tformer_book.exercises.registry import exercises
 
 NUMBERS = sorted(exercises())
 

@@ -15,8 +15,8 @@ from nbclient import NotebookClient
 
 from exercise_tools import told
 from tformer import reference
-from tformer.exercises import check, clock, process
-from tformer.exercises.answer import Answer, Wrong
+from tformer_book.exercises import check, clock, process
+from tformer_book.exercises.answer import Answer, Wrong
 
 
 @pytest.fixture(params=[True, False], ids=["forked", "in a thread"])
@@ -203,7 +203,7 @@ def run_cells(*cells):
 
 def test_in_a_kernel_only_the_sentence_is_shown_and_only_nbgrader_is_raised_at():
     outputs = run_cells(
-        "from tformer.exercises import check, hint",
+        "from tformer_book.exercises import check, hint",
         "def f(q, k):\n    return q / 0 + undefined\ncheck('1.1', f)",
         "def f(q, k):\n    while True:\n        pass\ncheck('1.1', f, seconds=0.3)",
         "check('1.1', lambda q, k: (q * k).sum(-1))",

@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from tformer.exercises.answer import Answer, Wrong
-from tformer.exercises.diagnosis import check_by_table
-from tformer.exercises.kinds import Array
-from tformer.exercises.promises import (
+from tformer_book.exercises.answer import Answer, Wrong
+from tformer_book.exercises.diagnosis import check_by_table
+from tformer_book.exercises.kinds import Array
+from tformer_book.exercises.promises import (
     huge,
     promised,
     single,
@@ -16,8 +16,8 @@ from tformer.exercises.promises import (
     whole,
     zeros,
 )
-from tformer.exercises.samples import integers
-from tformer.exercises.table import Table
+from tformer_book.exercises.samples import integers
+from tformer_book.exercises.table import Table
 
 X = integers(4, (3, 4)) + 0.25 + np.arange(4) / 8
 

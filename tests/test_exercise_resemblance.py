@@ -5,11 +5,11 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from tformer.exercises.answer import Answer, Wrong
-from tformer.exercises.diagnosis import check_by_table
-from tformer.exercises.kinds import Array, Marks, Several
-from tformer.exercises.table import Table, case
-from tformer.exercises.whereabouts import whereabouts
+from tformer_book.exercises.answer import Answer, Wrong
+from tformer_book.exercises.diagnosis import check_by_table
+from tformer_book.exercises.kinds import Array, Marks, Several
+from tformer_book.exercises.table import Table, case
+from tformer_book.exercises.whereabouts import whereabouts
 
 TABLE = Table(
     lambda x: x / 3,

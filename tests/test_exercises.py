@@ -10,11 +10,17 @@ from pathlib import Path
 import pytest
 from nbgrader.nbgraderformat import MetadataValidator
 
-from tformer.book.generators import exercises
-from tformer.book.generators.exercises import read, solved, sources, student, without_outputs
-from tformer.book.notebook.normalise import dump, load
-from tformer.book.rules.limits import limits
-from tformer.exercises import CheckFailed, process, registry
+from tformer_book.exercises import CheckFailed, process, registry
+from tformer_book.pipeline.generators import exercises
+from tformer_book.pipeline.generators.exercises import (
+    read,
+    solved,
+    sources,
+    student,
+    without_outputs,
+)
+from tformer_book.pipeline.notebook.normalise import dump, load
+from tformer_book.pipeline.rules.limits import limits
 
 ROOT = Path(__file__).resolve().parents[1]
 SOURCES = sources(ROOT)

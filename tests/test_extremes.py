@@ -14,7 +14,7 @@ import torch
 
 from cases import TOLERANCE, to_numpy, to_torch
 from tformer import fast, reference
-from tformer.claims.tools import formula, identity, row
+from tformer_book.claims.tools import formula, identity, row
 
 EXPONENTS = {
     "float64": (-1074, -1022, -600, -500, -1, 0, 1, 500, 600, 1020),

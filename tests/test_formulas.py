@@ -9,7 +9,7 @@ from xml.etree import ElementTree as ET
 import pytest
 import sphinxcontrib.katex
 
-from tformer.book.site.formulas import Typesetter, mend_mathml
+from tformer_book.pipeline.site.formulas import Typesetter, mend_mathml
 
 ROOT = Path(__file__).parents[1]
 MATHML = re.compile(r"<math.*?</math>", re.DOTALL)

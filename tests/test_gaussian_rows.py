@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from tformer import reference
-from tformer.experiments import intervals
-from tformer.experiments.gaussian_rows import (
+from tformer_book.experiments import intervals
+from tformer_book.experiments.gaussian_rows import (
     expected_max,
     expected_row,
     inverse_norm,

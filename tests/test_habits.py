@@ -7,8 +7,16 @@ import pytest
 
 from exercise_tools import told
 from tformer import reference
-from tformer.exercises import CheckFailed, check, process
-from tformer.exercises.habits import HABITS, TRIED, AnyHabit, FromTheEnd, Kept, LastTwo, SideBySide
+from tformer_book.exercises import CheckFailed, check, process
+from tformer_book.exercises.habits import (
+    HABITS,
+    TRIED,
+    AnyHabit,
+    FromTheEnd,
+    Kept,
+    LastTwo,
+    SideBySide,
+)
 
 TABLE = np.arange(6.0).reshape(2, 3)
 STACK = np.arange(24.0).reshape(2, 3, 4)

@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 
 from hub_tools import ROOT, Student, running
-from tformer.book.notebook.normalise import load
-from tformer.course import confinement
-from tformer.course.notebook import verdicts
-from tformer.course.remote import Sandbox
-from tformer.course.submission import mend
+from tformer_book.pipeline.notebook.normalise import load
+from tformer_course import confinement
+from tformer_course.notebook import verdicts
+from tformer_course.remote import Sandbox
+from tformer_course.submission import mend
 
 NOTEBOOK = "exercises/01_dot_products.ipynb"
 ANSWERS = {

@@ -54,13 +54,19 @@ def image(tmp_path: Path) -> Path:
 def test_the_image_has_what_a_desk_needs_and_no_solutions(image: Path, tmp_path: Path) -> None:
     assert not list(image.rglob("*solution*"))
     ours = os.environ | {"PYTHONPATH": str(image / "lib"), "HOME": str(tmp_path / "home")}
-    command = [sys.executable, "-m", "tformer.book", "lab", str(tmp_path / "home/transformer")]
+    command = [
+        sys.executable,
+        "-m",
+        "tformer_book.pipeline",
+        "lab",
+        str(tmp_path / "home/transformer"),
+    ]
     said = subprocess.run(command, cwd=image, env=ours, capture_output=True, text=True)
     assert said.returncode == 0, said.stderr
     assert said.stdout.count("wrote exercises/") == len(list((ROOT / "exercises").glob("*.ipynb")))
     code = (
-        "from tformer.claims import verify; from tformer.exercises import check\n"
-        "from tformer.book.lab.seals import seal_html\n"
+        "from tformer_book.claims import verify; from tformer_book.exercises import check\n"
+        "from tformer_book.pipeline.lab.seals import seal_html\n"
         "import tformer; print(tformer.__file__, seal_html('thm-cauchy-schwarz')[:7])\n"
         "check('1.1', lambda q, k: (q * k).sum(-1)); print(verify('thm-cauchy-schwarz'))"
     )

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from tformer.book import notebooks
-from tformer.book.notebook.normalise import code_cells, load
+from tformer_book.pipeline import notebooks
+from tformer_book.pipeline.notebook.normalise import code_cells, load
 
 ROOT = Path(__file__).resolve().parents[1]
 CELLS = {

@@ -6,8 +6,8 @@ import sys
 
 import pytest
 
-from tformer.chapters import numbers
-from tformer.claims import claims
+from tformer_book.chapters import numbers
+from tformer_book.claims import claims
 
 # Each step runs in one process, the last chapter first: so what a chapter takes from an earlier one
 # is not loaded yet, and shows.
@@ -15,7 +15,7 @@ SCRIPT = """
 import json, sys
 
 def loaded():
-    return {name for name in sys.modules if name.startswith("tformer.chapters.ch")}
+    return {name for name in sys.modules if name.startswith("tformer_book.chapters.ch")}
 
 chapters, before = [], set()
 for step in sys.argv[1:]:
@@ -30,11 +30,11 @@ print(json.dumps([chapters, "torch" in sys.modules]))
 """
 BACKWARDS = sorted(numbers(), reverse=True)
 VERIFY = [
-    f"from tformer.claims import verify; verify({claims(chapter)[0].label!r})"
+    f"from tformer_book.claims import verify; verify({claims(chapter)[0].label!r})"
     for chapter in BACKWARDS
 ]
 CHECK = [
-    f"from tformer.exercises import check; check('{chapter}.1', lambda *given: None)"
+    f"from tformer_book.exercises import check; check('{chapter}.1', lambda *given: None)"
     for chapter in BACKWARDS
 ]
 

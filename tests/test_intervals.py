@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from tformer.experiments import intervals
+from tformer_book.experiments import intervals
 
 
 @pytest.fixture

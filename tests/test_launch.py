@@ -13,12 +13,14 @@ import pytest
 import yaml
 
 from sphinx_fixtures import Sphinx
-from tformer.book.__main__ import main
-from tformer.book.lab import launch
-from tformer.book.lab.edition import Book
+from tformer_book.pipeline.__main__ import main
+from tformer_book.pipeline.lab import launch
+from tformer_book.pipeline.lab.edition import Book
 
 ROOT = Path(__file__).parents[1]
 URL, BRANCH = "https://github.com/someone/book", "launch"
+LIBRARY = f"tformer[book] @ git+{URL}@0123abc"
+BOOK = f"tformer-book @ git+{URL}@0123abc#subdirectory=lib"
 BUTTONS = {
     "notebook_interface": "jupyterlab",
     "colab_url": "https://colab.example.org",
@@ -26,7 +28,8 @@ BUTTONS = {
     "jupyterhub_url": "https://hub.example.org",
 }
 CONF = """
-extensions = ["myst_nb", "sphinx_book_theme", "tformer.book.lab.launch", "tformer.book.site.page"]
+extensions = ["myst_nb", "sphinx_book_theme"]
+extensions += ["tformer_book.pipeline.lab.launch", "tformer_book.pipeline.site.page"]
 html_theme = "sphinx_book_theme"
 nb_execution_mode = "off"
 templates_path = [{templates!r}]
@@ -39,7 +42,7 @@ html_static_path = []
 
 @pytest.fixture(scope="module")
 def edition() -> dict[str, str]:
-    return launch.edition(ROOT, launch.library(URL, "0123abc"))
+    return launch.edition(ROOT, launch.libraries(URL, "0123abc"))
 
 
 def notebooks(edition: dict[str, str]) -> dict[str, nbformat.NotebookNode]:
@@ -199,7 +202,7 @@ def test_only_the_first_cell_and_the_texts_differ_from_the_desk(edition: dict[st
     for name, notebook in notebooks(edition).items():
         first, *others = [cell for cell in notebook.cells if cell.cell_type == "code"]
         assert notebook.cells[0] == first
-        assert f'%pip install --quiet "git+{URL}@0123abc"' in first.source
+        assert f'%pip install --quiet "{LIBRARY}" "{BOOK}"' in first.source
         assert not any("pip" in cell.source or "show_seals" in cell.source for cell in others)
         source = ROOT / chapters.get(name, name)
         ours = [c.source for c in nbformat.read(source, 4).cells if c.cell_type == "code"]
@@ -210,20 +213,20 @@ def test_only_the_first_cell_and_the_texts_differ_from_the_desk(edition: dict[st
 
 
 def test_binder_follows_the_locks(edition: dict[str, str]) -> None:
-    *pins, library = edition[".binder/requirements.txt"].splitlines()
-    assert library == f"git+{URL}@0123abc"
+    *pins, library, book = edition[".binder/requirements.txt"].splitlines()
+    assert (library, book) == (LIBRARY, BOOK)
     locked = [
         (ROOT / name).read_text() for name in ("requirements.lock", "requirements-torch.lock")
     ]
     versions = dict(re.findall(r"^([\w.-]+)==([^\s;\\]+)", "\n".join(locked), re.MULTILINE))
-    wanted = [re.split("[<>=]", need)[0] for need in launch._project(ROOT)["dependencies"]]
-    assert pins == [f"{name}=={versions[name]}" for name in wanted]
+    assert pins == [f"{name}=={versions[name]}" for name in launch.wanted(ROOT)]
+    assert {pin.partition("==")[0] for pin in pins} >= {"numpy", "torch", "anywidget"}
     assert edition[".binder/runtime.txt"] == "python-3.11\n"
 
 
 def needed() -> set[str]:
     """The packages that come with the library: what it requires, what that requires, and so on."""
-    found, todo = set(), [re.split("[<>=]", x)[0] for x in launch._project(ROOT)["dependencies"]]
+    found, todo = set(), launch.wanted(ROOT)
     while todo:
         name = todo.pop().lower().replace("_", "-")
         if name in found:
@@ -251,7 +254,15 @@ sys.meta_path = [Without if finder is PathFinder else finder for finder in sys.m
 def test_notebooks_need_what_comes_with_the_library_and_nothing_else(
     edition: dict[str, str],
 ) -> None:
-    mine = needed() | {"tformer", "pip", "setuptools", "ipykernel", "tornado", "pyzmq"}
+    mine = needed() | {
+        "tformer",
+        "tformer-book",
+        "pip",
+        "setuptools",
+        "ipykernel",
+        "tornado",
+        "pyzmq",
+    }
     refused = {
         module
         for module, owners in packages_distributions().items()
@@ -311,7 +322,7 @@ def test_first_cells_run_in_an_environment_without_the_library(
     notebook = nbformat.read(launched[0] / "04_why_sqrt_d.ipynb", 4)
     cells = [cell.source for cell in notebook.cells if cell.cell_type == "code"][:2]
     before = "import importlib.util; assert importlib.util.find_spec('tformer') is None"
-    after = "import tformer; print(tformer.__file__)"
+    after = "import tformer, tformer_book; print(tformer.__file__, tformer_book.__file__)"
     (tmp_path / "first.ipy").write_text("\n".join([before, *cells, after]), encoding="utf-8")
     fresh = tmp_path / "fresh"
     venv.create(fresh, symlinks=True)
@@ -323,7 +334,8 @@ def test_first_cells_run_in_an_environment_without_the_library(
     command = [str(fresh / "bin" / "python"), "-m", "IPython", "--no-banner", "first.ipy"]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, env=own)
     assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-2000:]
-    assert done.stdout.strip().splitlines()[-1] == str(site / "tformer" / "__init__.py")
+    there = " ".join(str(site / name / "__init__.py") for name in ("tformer", "tformer_book"))
+    assert done.stdout.strip().splitlines()[-1] == there
 
 
 # Writing

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from tformer.book import notebooks
-from tformer.book.notebook.normalise import load
-from tformer.book.rules.letters import SIZES, TABLES, clashes, in_texts
+from tformer_book.pipeline import notebooks
+from tformer_book.pipeline.notebook.normalise import load
+from tformer_book.pipeline.rules.letters import SIZES, TABLES, clashes, in_texts
 from tiny import code, notebook, text
 
 ROOT = Path(__file__).parents[1]

@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from tformer.book.notebook.normalise import MACHINE_TAG, STATE, dump, normalise
-from tformer.book.rules.lint import CHAPTER_RULES, RULES, Page, lint, lint_file
+from tformer_book.pipeline.notebook.normalise import MACHINE_TAG, STATE, dump, normalise
+from tformer_book.pipeline.rules.lint import CHAPTER_RULES, RULES, Page, lint, lint_file
 from tiny import code, notebook, printed, raised, result, text, v4
 
 WORDS = "Words that say what the line of code below is for, and why. "
@@ -67,6 +67,7 @@ GOOD = {
     "normalised": Page(nb := normalise(notebook(code(FIRST))), text=dump(nb)),
 }
 
+FIGURE = "tformer_book.chapters.ch01.dot_product.Dot"
 BAD = [
     ("imports", page(code(FIRST), code("import math")), "only what loads PyTorch"),
     ("imports", page(code(FIRST), code("import torch\nx = 1")), "in a cell of their own"),
@@ -118,9 +119,13 @@ BAD = [
     ("magic", page(code("%pip install numpy")), "installs nothing"),
     ("network", page(code("import urllib.request")), "network"),
     ("network", page(code("read('https://example.org')")), "network"),
-    ("widget", widget("tformer.chapters.ch01.dot_product.DotProduct", "old"), "book normalise` w"),
-    ("widget", widget("tformer.chapters.ch01.dot_product.Dot", "old"), "has no tformer"),
-    ("widget", widget("tformer.nowhere.Widget", "old"), "has no tformer.nowhere.Widget: run it"),
+    (
+        "widget",
+        widget(f"{FIGURE}Product", "old"),
+        "pipeline normalise` w",
+    ),
+    ("widget", widget(FIGURE, "old"), "has no tformer"),
+    ("widget", widget("tformer_book.nowhere.Widget", "old"), "has no tformer_book.nowhere.Widget"),
     ("normalised", unnormalised(), "make run"),
 ]
 

@@ -15,11 +15,11 @@ import torch
 from every import every
 from tformer import fast, reference
 from tformer.configuration import Configuration
-from tformer.experiments.training import Adam
 from tformer.models.objectives import next_tokens
 from tformer.models.sizes import Sizes, initialise
 from tformer.parameters import leaves, named_leaves, tree_map
 from tformer.training import Recipe, rate_at, train
+from tformer_book.experiments.training import Adam
 
 GPT = Configuration(activation="gelu_tanh")
 FIRST = initialise(Sizes(11, 8, 2, 2, 16, n_positions=8), GPT, np.random.default_rng(0), 0.2)

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from browsing import ROOT, toc_pages
-from tformer.book.site.menu import neighbours, parts
+from tformer_book.pipeline.site.menu import neighbours, parts
 
 TOC = """\
 format: jb-book

@@ -11,7 +11,6 @@ from torch.utils.flop_counter import FlopCounterMode
 
 from tformer import fast, reference
 from tformer.configuration import Configuration
-from tformer.experiments.training import Adam, training
 from tformer.models.generate import generate
 from tformer.models.names import named_by
 from tformer.models.sizes import Sizes, count_flops, count_parameters, initialise
@@ -25,6 +24,7 @@ from tformer.parameters import (
     leaves,
     tree_map,
 )
+from tformer_book.experiments.training import Adam, training
 
 try:
     import transformers

@@ -2,15 +2,16 @@
 
 from pathlib import Path
 
-from tformer.book.rules.names import shared
+from tformer_book.pipeline.rules.names import shared
 
 ROOT = Path(__file__).parents[1]
 FILES = {
     "assets/a.js": 'make("p", { class: "tf-one" }); find(".tf-two")',
     "chapters/a.ipynb": '["[wrong]{.tf-three}", ":class: tf-four"]',
-    "lib/tformer/book/site/a.py": "classes=['tf-five']",
-    "lib/tformer/widgets/a.js": 'h("p", { class: "tf-one tf-two" }); `tf-three`; reading("five")',
-    "lib/tformer/chapters/ch01/b.js": 'h("p", { class: "tf-four" })',
+    "lib/tformer_book/pipeline/site/a.py": "classes=['tf-five']",
+    "lib/tformer_book/widgets/a.js": 'h("p", { class: "tf-one tf-two" }); `tf-three`; '
+    'reading("five")',
+    "lib/tformer_book/chapters/ch01/b.js": 'h("p", { class: "tf-four" })',
 }
 
 

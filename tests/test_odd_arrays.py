@@ -104,7 +104,7 @@ def test_values_are_needed_where_they_are_looked_at() -> None:
 
 
 class OfAStudent(np.ndarray):
-    """An array of another type that counts as arrays do, such as those of `tformer.exercises`."""
+    """An array of another type that counts as arrays do, as `tformer_book.exercises` has them."""
 
 
 @pytest.mark.parametrize(

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from exercise_tools import solutions
-from tformer.exercises import check, process
-from tformer.exercises.kinds import Several
-from tformer.exercises.registry import exercises
+from tformer_book.exercises import check, process
+from tformer_book.exercises.kinds import Several
+from tformer_book.exercises.registry import exercises
 
 NUMBERS = sorted(exercises())
 

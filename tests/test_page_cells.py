@@ -2,7 +2,7 @@
 
 import pytest
 
-from tformer.book.site.cells import only_shows
+from tformer_book.pipeline.site.cells import only_shows
 
 
 @pytest.mark.parametrize(

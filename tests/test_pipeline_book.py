@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from tformer.book import find_root, notebooks
-from tformer.book.rules import lint
-from tformer.claims import claims
+from tformer_book.claims import claims
+from tformer_book.pipeline import find_root, notebooks
+from tformer_book.pipeline.rules import lint
 
 ROOT = find_root(Path(__file__).parent)
 CHAPTERS = {claim.label: f"{claim.chapter:02d}" for claim in claims()}

@@ -9,7 +9,7 @@ import pytest
 from jupyter_client.manager import start_new_kernel
 from jupyter_client.provisioning import local_provisioner
 
-from tformer.book.notebook import kernels
+from tformer_book.pipeline.notebook import kernels
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="kernels are forked on Linux alone")
 

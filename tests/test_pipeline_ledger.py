@@ -9,12 +9,12 @@ from docutils.core import publish_doctree
 from myst_parser.docutils_ import Parser
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
-from tformer.book import find_root
-from tformer.book.generators import ledger
-from tformer.book.notebook.myst import statements
-from tformer.book.site import claims_ext
-from tformer.claims import Claim, ClaimFailed, claims
-from tformer.claims.record import record
+from tformer_book.claims import Claim, ClaimFailed, claims
+from tformer_book.claims.record import record
+from tformer_book.pipeline import find_root
+from tformer_book.pipeline.generators import ledger
+from tformer_book.pipeline.notebook.myst import statements
+from tformer_book.pipeline.site import claims_ext
 
 ROOT = find_root(Path(__file__).parent)
 PAGE = """\
@@ -31,10 +31,10 @@ Addition.
 :::
 """
 CONF = """\
-extensions = ["myst_parser", "sphinx_proof", "tformer.book.site.claims_ext"]
+extensions = ["myst_parser", "sphinx_proof", "tformer_book.pipeline.site.claims_ext"]
 myst_enable_extensions = ["colon_fence"]
 project = "Sums"
-import tformer.book.site.claims_ext as ext
+import tformer_book.pipeline.site.claims_ext as ext
 class Sums:
     label = "thm-sums"
 ext.claims = lambda: [Sums]
@@ -56,7 +56,7 @@ def test_a_page_that_states_what_is_verified_builds(sphinx, tmp_path):
 def test_a_label_without_a_claim_and_a_claim_without_a_label_fail_the_build(sphinx, tmp_path):
     status, complaints = build(sphinx, tmp_path, PAGE.replace("LABEL", "thm-other"))
     assert status == 1
-    assert "nothing in tformer.chapters verifies thm-other" in complaints
+    assert "nothing in tformer_book.chapters verifies thm-other" in complaints
     assert "index" in complaints
     assert "thm-sums is verified and no page states it" in complaints
 
@@ -64,7 +64,7 @@ def test_a_label_without_a_claim_and_a_claim_without_a_label_fail_the_build(sphi
 def test_a_theorem_without_a_label_fails_the_build(sphinx, tmp_path):
     status, complaints = build(sphinx, tmp_path, PAGE.replace(":label: LABEL\n", ""))
     assert status == 1
-    assert "nothing in tformer.chapters verifies theorem-0" in complaints
+    assert "nothing in tformer_book.chapters verifies theorem-0" in complaints
 
 
 def test_differences_are_none_where_the_sets_agree():
@@ -93,7 +93,7 @@ and no more."""
 
 
 def registered(monkeypatch, found):
-    monkeypatch.setattr("tformer.claims.registry._claims", {found.label: found})
+    monkeypatch.setattr("tformer_book.claims.registry._claims", {found.label: found})
 
 
 def test_an_entry_holds_statement_kind_evidence_and_what_is_refuted(monkeypatch):

@@ -6,8 +6,8 @@ import uuid
 
 import pytest
 
-from tformer.book import __main__ as commands
-from tformer.book.notebook.normalise import (
+from tformer_book.pipeline import __main__ as commands
+from tformer_book.pipeline.notebook.normalise import (
     MACHINE_TAG,
     STATE,
     VIEW,
@@ -18,7 +18,7 @@ from tformer.book.notebook.normalise import (
     sanitise,
     settle,
 )
-from tformer.widgets.quiz import Quiz
+from tformer_book.widgets.quiz import Quiz
 from tiny import code, notebook, printed, raised, result, text, v4
 
 
@@ -204,12 +204,12 @@ def stored(name: str):
 
 
 def test_a_widget_of_ours_gets_the_librarys_code_and_keeps_what_it_shows():
-    state = stored("tformer.widgets.quiz.Quiz")
+    state = stored("tformer_book.widgets.quiz.Quiz")
     assert (state["_esm"], state["_css"], state["chosen"]) == (Quiz._esm, Quiz._css, [2])
 
 
 @pytest.mark.parametrize(
-    "name", ["elsewhere.Widget", "tformer.widgets.quiz.Riddle", "tformer.nowhere.Quiz"]
+    "name", ["elsewhere.Widget", "tformer_book.widgets.quiz.Riddle", "tformer_book.nowhere.Quiz"]
 )
 def test_a_widget_that_is_not_in_the_library_keeps_its_code(name):
     state = stored(name)
@@ -220,14 +220,14 @@ def test_a_widget_whose_module_cannot_be_imported_is_no_widget_that_is_gone(monk
     def fail(name: str):
         raise ModuleNotFoundError("No module named 'torch'", name="torch")
 
-    monkeypatch.setattr("tformer.widgets.base.import_module", fail)
+    monkeypatch.setattr("tformer_book.widgets.base.import_module", fail)
     with pytest.raises(ModuleNotFoundError, match="torch"):
-        stored("tformer.widgets.quiz.Quiz")
+        stored("tformer_book.widgets.quiz.Quiz")
 
 
 def test_the_command_writes_new_code_without_a_run(tmp_path, monkeypatch, capsys):
     nb = with_widgets(["a"], shown=["a"])
-    nb.metadata.widgets[STATE].state["a"].state["_anywidget_id"] = "tformer.widgets.quiz.Quiz"
+    nb.metadata.widgets[STATE].state["a"].state["_anywidget_id"] = "tformer_book.widgets.quiz.Quiz"
     (tmp_path / "chapters").mkdir()
     (tmp_path / "pyproject.toml").touch()
     path = tmp_path / "chapters" / "01_square.ipynb"

@@ -7,12 +7,12 @@ import sys
 
 import pytest
 
-from tformer.book import find_root, notebooks, run
-from tformer.book.notebook.normalise import MACHINE_TAG, SANITISE, dump, load, normalise
+from tformer_book.pipeline import find_root, notebooks, run
+from tformer_book.pipeline.notebook.normalise import MACHINE_TAG, SANITISE, dump, load, normalise
 from tiny import code, notebook, text
 
 LIBRARY = """\
-from tformer.figures.style import panel, show
+from tformer_book.figures.style import panel, show
 
 def area(side):
     return side * side
@@ -216,7 +216,7 @@ def test_the_book_is_found_from_inside(book):
 
 
 def test_an_answer_of_the_book_that_its_check_refuses_is_an_error(tmp_path):
-    refused = code("from tformer.exercises import check\ncheck('1.1', lambda q, k: q)")
+    refused = code("from tformer_book.exercises import check\ncheck('1.1', lambda q, k: q)")
     (tmp_path / "chapters").mkdir()
     path = write(tmp_path, "01_square", notebook(text("# A square"), refused))
     with pytest.raises(run.NotebookError, match=r"(?s)01_square.*refused.*Exercise 1.1, not yet"):

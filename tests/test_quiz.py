@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from tformer.book.notebook.normalise import code_cells, load
-from tformer.chapters import numbers
-from tformer.widgets import Quiz
+from tformer_book.chapters import numbers
+from tformer_book.pipeline.notebook.normalise import code_cells, load
+from tformer_book.widgets import Quiz
 
 ROOT = Path(__file__).parents[1]
 
@@ -43,7 +43,7 @@ def test_questions_come_in_the_order_in_which_they_are_named(tmp_path: Path) -> 
 
 
 def test_a_chapters_quiz_is_asked_in_parts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tformer.widgets.quiz.files", lambda package: tmp_path)
+    monkeypatch.setattr("tformer_book.widgets.quiz.files", lambda package: tmp_path)
     (tmp_path / "ch07").mkdir()
     quiz_file(tmp_path / "ch07", "scale", "mask")
     assert asked(Quiz.of_chapter(7)) == ["Why 0?", "Why 1?"]

@@ -3,8 +3,8 @@
 import pytest
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
 
-from tformer.book.notebook.myst import words
-from tformer.book.notebook.reading import (
+from tformer_book.pipeline.notebook.myst import words
+from tformer_book.pipeline.notebook.reading import (
     FORMULA,
     PICTURE,
     QUESTION,

@@ -5,7 +5,7 @@ import pytest
 from scipy.optimize import approx_fprime, differential_evolution, minimize
 
 from every import every
-from tformer.experiments.scaling import (
+from tformer_book.experiments.scaling import (
     Law,
     Runs,
     bootstrap,
@@ -17,8 +17,8 @@ from tformer.experiments.scaling import (
     objective,
     predict,
 )
-from tformer.experiments.scaling.descent import Descent
-from tformer.experiments.scaling.law import _law
+from tformer_book.experiments.scaling.descent import Descent
+from tformer_book.experiments.scaling.law import _law
 
 LAW = Law(1.8, 480.0, 2100.0, 0.35, 0.37)
 

@@ -11,11 +11,13 @@ import numpy as np
 import pytest
 
 from every import every
-from tformer.experiments.scaling import sweep as module
-from tformer.experiments.scaling.law import fit, read
-from tformer.experiments.scaling.report import report
-from tformer.experiments.scaling.source import Source, drawn_source
-from tformer.experiments.scaling.sweep import (
+from tformer.models.sizes import initialise
+from tformer.parameters import named_leaves
+from tformer_book.experiments.scaling import sweep as module
+from tformer_book.experiments.scaling.law import fit, read
+from tformer_book.experiments.scaling.report import report
+from tformer_book.experiments.scaling.source import Source, drawn_source
+from tformer_book.experiments.scaling.sweep import (
     LENGTH,
     SWEEPS,
     Plan,
@@ -25,9 +27,7 @@ from tformer.experiments.scaling.sweep import (
     share,
     sweep,
 )
-from tformer.experiments.threads import one_thread
-from tformer.models.sizes import initialise
-from tformer.parameters import named_leaves
+from tformer_book.experiments.threads import one_thread
 
 SOURCE = drawn_source()
 SMALL = Source(np.array([[0.7, 0.2, 0.1], [0.1, 0.1, 0.8], [0.3, 0.3, 0.4]]))
@@ -186,7 +186,7 @@ def test_a_quick_run_that_was_killed_goes_on_to_the_same_numbers(
 def test_two_processes_make_the_runs_of_one(tmp_path: Path) -> None:
     """By PyTorch's own launcher."""
     command = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2"]
-    asked = ["-m", "tformer.experiments.scaling", tmp_path / "two", "--widths", "4", "8"]
+    asked = ["-m", "tformer_book.experiments.scaling", tmp_path / "two", "--widths", "4", "8"]
     ran = subprocess.run(
         [*command, *asked, "--tokens", "512", "2048"], capture_output=True, text=True, timeout=300
     )

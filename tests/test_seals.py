@@ -7,11 +7,11 @@ import pytest
 from bs4 import BeautifulSoup
 
 from every import every
-from tformer.book import find_root
-from tformer.book.site.readable import html
-from tformer.book.site.seals import WORDS, seal
-from tformer.claims import KINDS, Claim, claims
-from tformer.claims.record import Record, records
+from tformer_book.claims import KINDS, Claim, claims
+from tformer_book.claims.record import Record, records
+from tformer_book.pipeline import find_root
+from tformer_book.pipeline.site.readable import html
+from tformer_book.pipeline.site.seals import WORDS, seal
 
 ROOT = find_root(Path(__file__).parent)
 

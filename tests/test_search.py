@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from tformer.book.site.formulas import TYPESETTER
-from tformer.book.site.search import Places, entries
+from tformer_book.pipeline.site.formulas import TYPESETTER
+from tformer_book.pipeline.site.search import Places, entries
 
 PAGE = """<nav><a href="x.html">Chapters</a></nav><article class="bd-article">
 <section id="softmax"><h1><span class="section-number">2. </span>Softmax<a class="headerlink"

@@ -14,10 +14,19 @@ from docutils import nodes
 from matplotlib.figure import Figure
 
 from sphinx_fixtures import Sphinx
-from tformer.book.site.check import check_site
-from tformer.book.site.page import _bind_punctuation, _description, _set_apart_message
-from tformer.book.site.svg import HREF, SVG, Letters, inline_svg
-from tformer.figures.style import FONTS, PANEL_GAP, WRONG, Fitting, _apart, label_ends, panel, svg
+from tformer_book.figures.style import (
+    FONTS,
+    PANEL_GAP,
+    WRONG,
+    Fitting,
+    _apart,
+    label_ends,
+    panel,
+    svg,
+)
+from tformer_book.pipeline.site.check import check_site
+from tformer_book.pipeline.site.page import _bind_punctuation, _description, _set_apart_message
+from tformer_book.pipeline.site.svg import HREF, SVG, Letters, inline_svg
 
 ROOT = Path(__file__).parents[1]
 GOOD = '<h1 id="top">Top</h1><a href="b.html#there">b</a><a href="https://example.org/">away</a>'
@@ -268,7 +277,8 @@ def test_description_is_a_plain_paragraph_cut_at_a_word() -> None:
 
 
 CONF = """
-extensions = ["myst_nb"] + ["tformer.book.site." + name for name in ("formulas", "page", "search")]
+extensions = ["myst_nb"]
+extensions += ["tformer_book.pipeline.site." + name for name in ("formulas", "page", "search")]
 html_theme, project, html_math_renderer = "sphinx_book_theme", "tiny", "book"
 nb_execution_mode, numfig, myst_enable_extensions = "off", True, ["dollarmath"]
 html_static_path, html_extra_path = ["static"], ["404.html"]
@@ -376,7 +386,7 @@ def test_refresh_keeps_only_the_font_format_in_use() -> None:
 
 def test_a_chapter_has_the_number_of_its_file(tmp_path: Path, sphinx: Sphinx) -> None:
     """Also where chapters before it are still to come."""
-    own = ["sphinx_external_toc", "sphinx_multitoc_numbering", "tformer.book.site.numbers"]
+    own = ["sphinx_external_toc", "sphinx_multitoc_numbering", "tformer_book.pipeline.site.numbers"]
     names = ("myst_parser", "sphinx_proof", *own)
     settings = f"extensions = {[*names]}\nnumfig = True\nmyst_enable_extensions = ['colon_fence']\n"
     settings += "use_multitoc_numbering = True\n"

@@ -5,9 +5,9 @@ import pytest
 
 from slipped import slipped
 from tformer import reference
-from tformer.exercises.registry import exercise
-from tformer.exercises.slips import mutants_of
-from tformer.exercises.table import case
+from tformer_book.exercises.registry import exercise
+from tformer_book.exercises.slips import mutants_of
+from tformer_book.exercises.table import case
 
 FACTOR = 10
 
@@ -103,7 +103,7 @@ def test_slips_of_the_library_leave_its_checks_out():
 
 def test_slips_of_an_exercise_are_mutants_beside_its_functions(monkeypatch):
     known = {}
-    monkeypatch.setattr("tformer.exercises.registry._exercises", known)
+    monkeypatch.setattr("tformer_book.exercises.registry._exercises", known)
 
     def enter(slips):
         return exercise(

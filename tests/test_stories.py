@@ -7,7 +7,7 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from tformer.world.stories import FAULTS, NONCE, START, Stories, fault, patient, stories
+from tformer_book.world.stories import FAULTS, NONCE, START, Stories, fault, patient, stories
 
 WORLD = stories()
 TOLD, HELD_OUT = WORLD.split()

@@ -10,8 +10,8 @@ import torch
 from tformer import fast, reference
 from tformer.models.files import WeightsError
 from tformer.parameters import leaves, tree_map
-from tformer.storyteller import load, stored, tales, training
-from tformer.world.stories import Stories
+from tformer_book.storyteller import load, stored, tales, training
+from tformer_book.world.stories import Stories
 
 MEASURED = stored.HERE / "measured.csv"
 

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 from matplotlib.patches import Rectangle
 
-from tformer.book.site.film import frames, html
-from tformer.chapters import numbers
-from tformer.figures.strips import Frame, Line, strip
-from tformer.figures.style import QUIET, Fitting
+from tformer_book.chapters import numbers
+from tformer_book.figures.strips import Frame, Line, strip
+from tformer_book.figures.style import QUIET, Fitting
+from tformer_book.pipeline.site.film import frames, html
 
 WORDS = ("the", "animal", "it")
 PAIR = (("animal", 0.764), ("street", 0.116))

@@ -7,12 +7,20 @@ from importlib.resources import files
 
 import pytest
 
-from tformer.book import find_root
-from tformer.book.site.teach import MINUTES, chapter_of, lost, markdown, plan, questions, read
-from tformer.chapters import numbers
+from tformer_book.chapters import numbers
+from tformer_book.pipeline import find_root
+from tformer_book.pipeline.site.teach import (
+    MINUTES,
+    chapter_of,
+    lost,
+    markdown,
+    plan,
+    questions,
+    read,
+)
 
 TABLE = tomllib.loads(
-    (files("tformer.chapters") / "ch01" / "teach.toml").read_text(encoding="utf-8")
+    (files("tformer_book.chapters") / "ch01" / "teach.toml").read_text(encoding="utf-8")
 )
 
 
@@ -92,7 +100,7 @@ def test_a_plan_belongs_to_the_main_page_of_its_chapter(page: str, chapter: int 
 def test_every_plan_is_shown_on_the_page_for_instructors() -> None:
     page = (find_root() / "chapters" / "teach.md").read_text(encoding="utf-8")
     shown = [int(number) for number in re.findall(r"^:::\{teach\} (\d+)$", page, re.MULTILINE)]
-    folder = files("tformer.chapters")
+    folder = files("tformer_book.chapters")
     there = [n for n in numbers() if (folder / f"ch{n:02d}" / "teach.toml").is_file()]
     assert shown == there == numbers()
     heads = re.findall(r"^## Chapter (\d+): ", page, re.MULTILINE)

@@ -10,7 +10,7 @@ from tokenizers import models, pre_tokenizers, trainers
 
 from every import every
 from tformer.tokens import BPE, Bytes, Characters, Tokenizer, learn
-from tformer.world import corpus
+from tformer_book.world import corpus
 
 TEXT = "\n".join(corpus.sentences())
 HARD = [

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 import torch
 
-from tformer.experiments.training import Adam, Descent, training
 from tformer.parameters import HeadParameters, leaves, tree_map
+from tformer_book.experiments.training import Adam, Descent, training
 
 STEPS = 30
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tformer.book.site.trim import trim, used_names
+from tformer_book.pipeline.site.trim import trim, used_names
 
 
 @pytest.mark.parametrize(

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from tformer import reference as ref
-from tformer.claims import claims, find
-from tformer.claims.registry import Claim
-from tformer.claims.tools import near
+from tformer_book.claims import claims, find
+from tformer_book.claims.registry import Claim
+from tformer_book.claims.tools import near
 from two_ways import shared, stored
 
 ONE_FUNCTION = {

@@ -7,22 +7,22 @@ from pathlib import Path
 
 import pytest
 
-from tformer.chapters.ch01.dot_product import DotProduct
-from tformer.widgets import Quiz
-from tformer.widgets.base import BookWidget, library_code
-from tformer.widgets.page import without_code
+from tformer_book.chapters.ch01.dot_product import DotProduct
+from tformer_book.widgets import Quiz
+from tformer_book.widgets.base import BookWidget, library_code
+from tformer_book.widgets.page import without_code
 
-LIBRARY = Path(__file__).parents[1] / "lib" / "tformer"
+LIBRARY = Path(__file__).parents[1] / "lib" / "tformer_book"
 
 
 def test_a_widget_has_the_code_beside_its_module_and_the_helpers_it_names() -> None:
     common, plane, folds, own = (
         (files(package) / name).read_text(encoding="utf-8")
         for package, name in [
-            ("tformer.widgets", "common.js"),
-            ("tformer.widgets", "plane.js"),
-            ("tformer.widgets", "folds.js"),
-            ("tformer.chapters.ch01", "dot_product.js"),
+            ("tformer_book.widgets", "common.js"),
+            ("tformer_book.widgets", "plane.js"),
+            ("tformer_book.widgets", "folds.js"),
+            ("tformer_book.chapters.ch01", "dot_product.js"),
         ]
     )
     assert DotProduct._esm == common + plane + folds + own
@@ -40,14 +40,14 @@ def test_a_class_made_from_a_widget_keeps_its_code() -> None:
 
 def test_a_widget_without_code_is_refused_with_the_file_it_needs() -> None:
     with pytest.raises(FileNotFoundError, match=r"ch01/claims\.js"):
-        type("Lost", (BookWidget,), {"__module__": "tformer.chapters.ch01.claims"})
+        type("Lost", (BookWidget,), {"__module__": "tformer_book.chapters.ch01.claims"})
 
 
 def test_the_library_tells_what_a_notebook_should_store() -> None:
     stored = {"_esm": DotProduct._esm, "_css": DotProduct._css}
-    assert library_code("tformer.chapters.ch01.dot_product.DotProduct") == stored
-    assert library_code("tformer.chapters.ch01.dot_product.Gone") is None
-    assert library_code("tformer.chapters.gone.dot_product.DotProduct") is None
+    assert library_code("tformer_book.chapters.ch01.dot_product.DotProduct") == stored
+    assert library_code("tformer_book.chapters.ch01.dot_product.Gone") is None
+    assert library_code("tformer_book.chapters.gone.dot_product.DotProduct") is None
     assert library_code("__main__.DotProduct") is None
 
 
@@ -64,7 +64,7 @@ def test_a_page_embeds_what_widgets_show_and_loads_their_code_from_files() -> No
     assert left["1"]["state"]["questions"] == models["1"]["state"]["questions"]
     assert not {"_esm", "_css"} & (left["1"]["state"].keys() | left["2"]["state"].keys())
     assert [left["3"], left["4"]] == [models["3"], models["4"]]
-    name = "tformer.widgets.quiz.Quiz"
+    name = "tformer_book.widgets.quiz.Quiz"
     assert sorted(files) == ["common.js", f"{name}.css", f"{name}.js", "widgets.css"]
     assert files["widgets.css"] + files[f"{name}.css"] == Quiz._css
 

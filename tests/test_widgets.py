@@ -8,9 +8,9 @@ from bs4 import BeautifulSoup
 from docutils import nodes
 
 import chapters
-from tformer.widgets import Quiz
-from tformer.widgets.base import WIDGET_VIEW
-from tformer.widgets.page import keep_fallbacks
+from tformer_book.widgets import Quiz
+from tformer_book.widgets.base import WIDGET_VIEW
+from tformer_book.widgets.page import keep_fallbacks
 
 QUESTION = {
     "question": "What is 10<sup>2</sup> if <i>a</i> < b?",
@@ -114,7 +114,9 @@ def test_the_fallback_is_sound_html_that_says_something(make) -> None:
 def test_a_value_of_another_type_is_refused_and_changes_nothing(make) -> None:
     widget = make()
     traits = widget.traits(sync=True).items()
-    own = [name for name, trait in traits if trait.this_class.__module__.startswith("tformer.")]
+    own = [
+        name for name, trait in traits if trait.this_class.__module__.startswith("tformer_book.")
+    ]
     assert own
     for name in own:
         before = getattr(widget, name)

@@ -13,7 +13,7 @@ from importlib import import_module
 from types import ModuleType
 from typing import Any, NamedTuple
 
-from tformer.claims.registry import Claim
+from tformer_book.claims.registry import Claim
 
 Function = Callable[..., Any]
 LIBRARY = ("reference", "fast", "models", "training", "experiments", "tokens", "exercises")
@@ -45,7 +45,7 @@ def comparisons(claim: Claim) -> Iterator[Held]:
             left, right = body.calls(one), body.calls(other)
             same = {site for site in left & right if not body.repeated(site)}
             sides = [frozenset().union(*map(body.reached, side - same)) for side in (left, right)]
-            where = f"{function.__module__.removeprefix('tformer.')}.{function.__name__}"
+            where = f"{function.__module__.partition('.')[2]}.{function.__name__}"
             yield Held(where, f"{ast.unparse(one)} | {ast.unparse(other)}", *sides, exact)
 
 
@@ -68,7 +68,7 @@ def stored(claim: Claim) -> set[str]:
     seen, todo = set(), [inspect.unwrap(claim.verification)]
     while todo:
         for called in body_of(todo.pop()).named:
-            if called not in seen and called.__module__.startswith("tformer.chapters.ch"):
+            if called not in seen and called.__module__.startswith("tformer_book.chapters.ch"):
                 todo.append(called)
             seen.add(called)
     return {one.__module__ for one in seen if one.__name__ == "stored"}
@@ -79,7 +79,9 @@ def own(function: Function) -> list[Function]:
     found = [function]
     for one in found:
         for called in body_of(one).named:
-            if ".claims" in called.__module__ and called.__module__.startswith("tformer.chapters"):
+            if ".claims" in called.__module__ and called.__module__.startswith(
+                "tformer_book.chapters"
+            ):
                 found += [called] if called not in found else []
     return found
 
@@ -228,14 +230,14 @@ def _followed(value: Function) -> frozenset[str]:
                 continue
             if called.__module__.split(".")[1] in LIBRARY:
                 found.add(f"{called.__module__.split('.')[1]}.{called.__name__}")
-            elif called.__module__.startswith("tformer.chapters.ch") and called not in seen:
+            elif called.__module__.startswith("tformer_book.chapters.ch") and called not in seen:
                 seen.add(called)
                 todo.append(called)
     return frozenset(found)
 
 
 def _ours(value: Any) -> bool:
-    return (value.__module__ or "").startswith("tformer.")
+    return (value.__module__ or "").startswith(("tformer.", "tformer_book."))
 
 
 def _last(node: ast.AST) -> str:

@@ -16,7 +16,7 @@
 # %%
 import numpy as np
 
-from tformer.exercises import check, hint
+from tformer_book.exercises import check, hint
 
 words = (".", "animal", "because", "it", "street", "the", "tired", "was")
 
@@ -239,7 +239,7 @@ def tell(who, cures, did):
 check("0.6", tell)
 
 # %% [markdown] exercise="why"
-# Now train on them: on the page, let `told` be `Stories(texts, p)` from `tformer.world.stories`,
-# with your texts and their probabilities, for example `np.full(n, 1 / n)`. Each has 19 words and
-# full stops, as many as the machine has places. Then your floor is `floor(p)`, and you can see how
-# close it comes.
+# Now train on them: on the page, let `told` be `Stories(texts, p)`, from
+# `tformer_book.world.stories`, with your texts and their probabilities, for example
+# `np.full(n, 1 / n)`. Each has 19 words and full stops, as many as the machine has places. Then
+# your floor is `floor(p)`, and you can see how close it comes.

@@ -16,7 +16,7 @@
 # %%
 import numpy as np
 
-from tformer.exercises import check, hint
+from tformer_book.exercises import check, hint
 
 q, k = np.array([3.0, 4.0]), np.array([4.0, 3.0])
 

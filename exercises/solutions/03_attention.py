@@ -16,7 +16,7 @@
 # %%
 import numpy as np
 
-from tformer.exercises import check, hint
+from tformer_book.exercises import check, hint
 
 q = np.array([[1.0]])
 k = np.log([[1.0], [2.0], [3.0]])

@@ -17,7 +17,7 @@
 import numpy as np
 import scipy.special
 
-from tformer.exercises import check, hint
+from tformer_book.exercises import check, hint
 
 rng = np.random.default_rng(0)
 q, k = rng.standard_normal((2, 1000, 64))

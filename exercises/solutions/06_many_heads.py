@@ -16,7 +16,7 @@
 # %%
 import numpy as np
 
-from tformer.exercises import check, hint
+from tformer_book.exercises import check, hint
 
 y = np.array([[[2.0, 1.0]], [[1.0, 3.0]]])
 w_o = np.array([[1.0, 2, 0], [0, 1, 1], [2, 0, 1], [1, 1, 0]])

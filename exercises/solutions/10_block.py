@@ -16,7 +16,7 @@
 # %%
 import numpy as np
 
-from tformer.exercises import check, hint
+from tformer_book.exercises import check, hint
 
 x = np.array([[0.1, 1.0], [1.1, 0.0], [0.5, 0.7]])
 

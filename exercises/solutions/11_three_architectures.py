@@ -16,7 +16,7 @@
 # %%
 import numpy as np
 
-from tformer.exercises import check, hint
+from tformer_book.exercises import check, hint
 
 # %% [markdown]
 # Each exercise has three hints. The first is a nudge, the last comes close to the answer. Ask for

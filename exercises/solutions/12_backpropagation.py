@@ -16,7 +16,7 @@
 # %%
 import numpy as np
 
-from tformer.exercises import check, hint
+from tformer_book.exercises import check, hint
 
 rng = np.random.default_rng(0)
 x = rng.standard_normal((5, 8))

@@ -16,7 +16,7 @@
 # %%
 import numpy as np
 
-from tformer.exercises import check, hint
+from tformer_book.exercises import check, hint
 
 p = np.array([0.25, 0.5, 0, 0.25])
 

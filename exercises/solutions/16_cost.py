@@ -16,7 +16,7 @@
 # %%
 import numpy as np
 
-from tformer.exercises import check, hint
+from tformer_book.exercises import check, hint
 
 k = np.array([[1.0, 2], [2, 1], [3, 3]])
 

@@ -16,7 +16,7 @@
 # %%
 import numpy as np
 
-from tformer.exercises import check, hint
+from tformer_book.exercises import check, hint
 
 tokens = np.array([5, 3, 8, 5, 3, 7, 5])
 

@@ -17,7 +17,7 @@
 import numpy as np
 import scipy.optimize
 
-from tformer.exercises import check, hint
+from tformer_book.exercises import check, hint
 
 x = np.array([1e7, 1e8, 1e9])
 loss = 1.8 + 400 * x**-0.35

@@ -4,4 +4,4 @@
 functions, with the same names and arguments, in PyTorch. Importing `tformer` loads neither.
 """
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"

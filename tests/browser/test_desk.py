@@ -6,9 +6,9 @@ import pytest
 from playwright.sync_api import expect
 
 from browsing import ROOT
-from tformer.book.generators.exercises import sources, student
-from tformer.book.lab.desk import opened
-from tformer.book.notebook.normalise import parse
+from tformer_book.pipeline.generators.exercises import sources, student
+from tformer_book.pipeline.lab.desk import opened
+from tformer_book.pipeline.notebook.normalise import parse
 
 ANSWERS = {
     "ex-2-1-solution": """def softmax_along(x, axis=-1):

@@ -10,13 +10,13 @@ import pytest
 from browser.engines import Engine, Firefox, WebKit
 from browser_fixtures import FORGET
 from browsing import HOST, page_of
-from tformer.chapters.ch00.engine import trained
-from tformer.chapters.ch00.stages import stored
-from tformer.chapters.ch00.typed import tidy
-from tformer.chapters.ch15.teller import EXAMPLES, TIRED, Teller, read, window
-from tformer.storyteller import load
-from tformer.storyteller.packed import packed
-from tformer.widgets.page import HELD, held_script
+from tformer_book.chapters.ch00.engine import trained
+from tformer_book.chapters.ch00.stages import stored
+from tformer_book.chapters.ch00.typed import tidy
+from tformer_book.chapters.ch15.teller import EXAMPLES, TIRED, Teller, read, window
+from tformer_book.storyteller import load
+from tformer_book.storyteller.packed import packed
+from tformer_book.widgets.page import HELD, held_script
 
 ENGINES = [
     pytest.param(kind, id=name, marks=pytest.mark.xdist_group(name))
@@ -119,7 +119,7 @@ def test_the_storyteller_comes_from_a_folder_reads_and_writes(
     engine: Engine, tmp_path: Path
 ) -> None:
     (tmp_path / "widgets").mkdir()
-    name = "tformer.chapters.ch15.teller.Teller"
+    name = "tformer_book.chapters.ch15.teller.Teller"
     (tmp_path / "widgets" / f"{name}{HELD}").write_text(held_script(name, packed()), "utf-8")
     shutil.copy(HOST, tmp_path)
     (tmp_path / "index.html").write_text(page_of(Teller(temperature=0.0)), "utf-8")

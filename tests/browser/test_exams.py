@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from tformer.book.rules.limits import limits
-from tformer.chapters import load, numbers
+from tformer_book.chapters import load, numbers
+from tformer_book.pipeline.rules.limits import limits
 
 PUBLISHED = {".html", ".js", ".ipynb", ".md", ".txt", ".py", ".json"}
 
@@ -45,7 +45,7 @@ def test_nothing_of_an_exam_is_published(published: str, chapter: int) -> None:
     secret = phrases(code)
     assert len(secret) >= 8 * limits(chapter).questions
     assert sorted(phrase for phrase in secret if phrase in published) == []
-    assert "tformer.exams" not in published
+    assert "tformer_book.exams" not in published
 
 
 def test_it_would_be_found(published: str) -> None:

@@ -8,11 +8,11 @@ from playwright.sync_api import Locator, Page
 
 import chapters
 from browsing import ROOT
-from tformer.chapters.ch04.widen_head import WidenHead
-from tformer.chapters.ch05.mask_editor import MaskEditor
-from tformer.chapters.ch06.head_browser import HeadBrowser
-from tformer.widgets.base import BookWidget
-from tformer.widgets.page import HELD, held_script
+from tformer_book.chapters.ch04.widen_head import WidenHead
+from tformer_book.chapters.ch05.mask_editor import MaskEditor
+from tformer_book.chapters.ch06.head_browser import HeadBrowser
+from tformer_book.widgets.base import BookWidget
+from tformer_book.widgets.page import HELD, held_script
 
 DESK = {"width": 1440, "height": 900}
 HAND = {"viewport": {"width": 390, "height": 844}, "has_touch": True, "is_mobile": True}

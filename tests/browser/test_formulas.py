@@ -7,7 +7,7 @@ from xml.etree import ElementTree as ET
 import pytest
 
 from browsing import Visit, toc_pages
-from tformer.book.site.formulas import ARITY, TOKENS
+from tformer_book.pipeline.site.formulas import ARITY, TOKENS
 
 MATHML = re.compile(r"<math.*?</math>", re.DOTALL)
 PAGE = "chapters/02_softmax_deeper.html"

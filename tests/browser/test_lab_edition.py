@@ -9,8 +9,8 @@ from bs4 import BeautifulSoup
 from playwright.sync_api import expect
 
 from browsing import ROOT, toc_pages
-from tformer.book.lab.edition import Book, edition
-from tformer.book.site.seals import CALL
+from tformer_book.pipeline.lab.edition import Book, edition
+from tformer_book.pipeline.site.seals import CALL
 
 PAGES = [name.removesuffix(".html") for name in toc_pages()]
 PAGES = [page for page in PAGES if page.startswith("chapters/")]

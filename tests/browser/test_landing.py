@@ -5,8 +5,8 @@ import re
 from playwright.sync_api import expect
 
 from browsing import Visit
-from tformer.claims.record import records
-from tformer.world import lexicon
+from tformer_book.claims.record import records
+from tformer_book.world import lexicon
 
 WIDE, NARROW = list(lexicon.SENTENCES)[4:6]
 LABEL = "thm-dot-variance"

@@ -8,7 +8,7 @@ from playwright.sync_api import Page, expect
 from pypdf import PdfReader
 
 from browsing import Visit
-from tformer.book.site.teach import MINUTES, plan, questions
+from tformer_book.pipeline.site.teach import MINUTES, plan, questions
 
 SCREEN = {"width": 1280, "height": 720}
 FIRST = "chapters/01_dot_products.html"

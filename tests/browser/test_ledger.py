@@ -5,8 +5,8 @@ from pathlib import Path
 from playwright.sync_api import expect
 
 from browsing import ROOT, Visit, toc_pages
-from tformer.claims import claims
-from tformer.widgets.base import library_class
+from tformer_book.claims import claims
+from tformer_book.widgets.base import library_class
 
 LEDGER, FIGURES = "chapters/ledger.html", "chapters/figures_to_touch.html"
 
@@ -39,8 +39,8 @@ def test_only_the_ledger_loads_its_filter(book: Path) -> None:
 
 
 def test_every_widget_of_the_library_is_listed_and_its_link_leads_to_it(visit: Visit) -> None:
-    scripts = (ROOT / "lib/tformer/chapters").glob("ch*/*.js")
-    names = [f"tformer.chapters.{path.parent.name}.{path.stem}" for path in scripts]
+    scripts = (ROOT / "lib/tformer_book/chapters").glob("ch*/*.js")
+    names = [f"tformer_book.chapters.{path.parent.name}.{path.stem}" for path in scripts]
     page = visit(FIGURES)
     items = page.locator("article li")
     told = items.all_inner_texts()
@@ -50,7 +50,7 @@ def test_every_widget_of_the_library_is_listed_and_its_link_leads_to_it(visit: V
     assert "../index.html#the-executable-transformer" in links
     chapters = {link.split("/")[-1][:2] for link in links}
     assert {name.split(".ch")[-1][:2] for name in names} <= chapters
-    figure = library_class("tformer.chapters.ch05.mask_editor.MaskEditor")
+    figure = library_class("tformer_book.chapters.ch05.mask_editor.MaskEditor")
     assert figure is not None
     (item,) = (text for text in told if str(figure.__doc__).partition("\n")[0] in text)
     link = items.filter(has_text=item).locator("a")

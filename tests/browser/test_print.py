@@ -10,7 +10,7 @@ from playwright.sync_api import Page, expect
 from pypdf import PageObject, PdfReader
 
 from browsing import ROOT, Visit
-from tformer.book.notebook.normalise import code_cells
+from tformer_book.pipeline.notebook.normalise import code_cells
 
 MAP = "chapters/03_attention.html"
 

@@ -9,8 +9,8 @@ from playwright.sync_api import expect
 
 from browser.faults import SLIDES
 from browsing import ROOT, Visit, toc_pages
-from tformer.book.site.seals import CALL
-from tformer.claims import claims
+from tformer_book.claims import claims
+from tformer_book.pipeline.site.seals import CALL
 
 SEALS = SoupStrainer(class_=re.compile(r"\btf-seal\b"))
 PAGE = "chapters/01_dot_products.html"
@@ -19,7 +19,7 @@ PAGE = "chapters/01_dot_products.html"
 def programs() -> dict[str, tuple[str, str]]:
     """The file and the source under each label, read from the files, without importing them."""
     found = {}
-    for path in ROOT.glob("lib/tformer/chapters/ch*/claims*.py"):
+    for path in ROOT.glob("lib/tformer_book/chapters/ch*/claims*.py"):
         text = path.read_text(encoding="utf-8")
         lines = text.splitlines(keepends=True)
         for node in ast.parse(text).body:

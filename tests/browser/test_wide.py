@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 
 from browsing import STYLE, Visit
-from tformer.book.site.svg import inline_svg
-from tformer.figures.strips import SIZE
-from tformer.figures.style import PANEL_WIDTH, panel, svg
+from tformer_book.figures.strips import SIZE
+from tformer_book.figures.style import PANEL_WIDTH, panel, svg
+from tformer_book.pipeline.site.svg import inline_svg
 
 PHONE = {"width": 360, "height": 800}
 

@@ -7,7 +7,7 @@ from playwright.sync_api import expect
 
 def test_answers_reach_python(notebook: Callable) -> None:
     lab = notebook(
-        "from tformer.widgets import Quiz",
+        "from tformer_book.widgets import Quiz",
         "quiz = Quiz([dict(question='Why?', options=['a', 'b', 'c'], answer=1,"
         " why=['A', 'B', 'C'])])\nquiz",
         "print('python', quiz.chosen, quiz.score)",

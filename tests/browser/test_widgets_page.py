@@ -15,7 +15,7 @@ from playwright.sync_api import Page
 
 import chapters
 from browsing import HOST, IN_THE_HAND, Visit, violations
-from tformer.widgets import Quiz
+from tformer_book.widgets import Quiz
 
 pytestmark = pytest.mark.xdist_group("site")  # one worker makes the page
 WIDGETS = chapters.widgets()
@@ -31,7 +31,7 @@ QUESTIONS = [
 CELLS = [f"from {widget.__module__} import {widget.__name__}" for widget in [*WIDGETS, Quiz]]
 CELLS += [f"{widget.__name__}()" for widget in WIDGETS] + [f"Quiz({QUESTIONS!r})"]
 CONF = """
-extensions = ["myst_nb", "tformer.widgets.page"]
+extensions = ["myst_nb", "tformer_book.widgets.page"]
 html_theme, project = "sphinx_book_theme", "widgets"
 nb_execution_mode = "off"
 html_static_path = ["widget-host.js"]

@@ -14,10 +14,10 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from tformer.chapters import numbers
-from tformer.claims import claims
-from tformer.claims.registry import Claim
-from tformer.widgets.base import BookWidget
+from tformer_book.chapters import numbers
+from tformer_book.claims import claims
+from tformer_book.claims.registry import Claim
+from tformer_book.widgets.base import BookWidget
 
 
 def answers(kind: str) -> dict[str, Any]:
@@ -39,7 +39,7 @@ def widgets() -> list[type[BookWidget]]:
     """The widgets of all chapters: the class of each module beside which a script lies."""
     found = []
     for n in numbers():
-        package = f"tformer.chapters.ch{n:02d}"
+        package = f"tformer_book.chapters.ch{n:02d}"
         names = sorted(path.name for path in files(package).iterdir())
         for name in (name.removesuffix(".js") for name in names if name.endswith(".js")):
             module = import_module(f"{package}.{name}")

@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 
 from browsing import ROOT
-from tformer.popular import documents, page
-from tformer.popular.lines import VERDICTS, Document
+from tformer_book.popular import documents, page
+from tformer_book.popular.lines import VERDICTS, Document
 
 DECIMAL = re.compile(r"(?<![\w.])\d+(?:\.\d+(?:[eE]-?\d+)?|[eE]-?\d+)")
-PRINTED = json.loads((files("tformer.popular") / "printed.json").read_text(encoding="utf-8"))
+PRINTED = json.loads((files("tformer_book.popular") / "printed.json").read_text(encoding="utf-8"))
 DOCUMENTS = documents()
 each_document = pytest.mark.parametrize("document", DOCUMENTS, ids=lambda d: d.title[:20])
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tformer.popular.lines import Number, cited, given, numbers, runs
+from tformer_book.popular.lines import Number, cited, given, numbers, runs
 
 
 @pytest.mark.parametrize(

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from tformer import reference as ref
-from tformer.popular import cpp, notes_example, tried, tried_costs, tried_models
-from tformer.world import buy_milk
-from tformer.world.sources import BUY_MILK
+from tformer_book.popular import cpp, notes_example, tried, tried_costs, tried_models
+from tformer_book.world import buy_milk
+from tformer_book.world.sources import BUY_MILK
 
 PROGRAM = """
 #include <cstdio>

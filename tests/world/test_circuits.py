@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from tformer.world import lexicon
-from tformer.world.circuits import ANSWER, NOUNS, VETO, answer, kinds_of, named, veto
+from tformer_book.world import lexicon
+from tformer_book.world.circuits import ANSWER, NOUNS, VETO, answer, kinds_of, named, veto
 
 TIRED, WIDE = tuple(lexicon.SENTENCES)[:2]
 

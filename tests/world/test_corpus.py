@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from tformer.reference import cooccurrence, pairwise_cosine, ppmi, svd_embeddings
-from tformer.world import corpus
+from tformer_book.world import corpus
 
 PROMISED = "animal street tired wide cat mat soft buy milk eggs pack laptop charger it because"
 LEAST, WINDOW, D_MODEL = 3, 5, 16

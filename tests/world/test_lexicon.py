@@ -5,8 +5,17 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from tformer.world import lexicon
-from tformer.world.lexicon import FEATURES, KINDS, LAYERS, SENTENCES, WORDS, embed, read, tokenise
+from tformer_book.world import lexicon
+from tformer_book.world.lexicon import (
+    FEATURES,
+    KINDS,
+    LAYERS,
+    SENTENCES,
+    WORDS,
+    embed,
+    read,
+    tokenise,
+)
 
 PAIRS = list(SENTENCES.items())
 MORE = {

@@ -5,8 +5,8 @@ import dataclasses
 import numpy as np
 import pytest
 
-from tformer.world import sources
-from tformer.world.sources import BUY_MILK, CPP_LISTING, THREE_TOKENS, slips
+from tformer_book.world import sources
+from tformer_book.world.sources import BUY_MILK, CPP_LISTING, THREE_TOKENS, slips
 
 EXAMPLES = [THREE_TOKENS, BUY_MILK, CPP_LISTING]
 

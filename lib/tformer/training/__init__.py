@@ -1,7 +1,7 @@
 """Training on PyTorch's own parts: a recipe, one loop, and checkpoints that survive a kill.
 
 ``import tformer.training`` loads PyTorch. The optimisers that a page derives, for both libraries,
-are in `tformer.experiments.training`.
+are in `tformer_book.experiments.training`.
 """
 
 from tformer.training.checkpoints import CheckpointError

@@ -6,7 +6,7 @@ from math import log2
 
 import numpy as np
 
-from tformer.exams import Item
+from tformer_book.exams import Item
 
 
 def looks_back(item: Item) -> dict[str, object]:

@@ -7,11 +7,11 @@ import pytest
 from playwright.sync_api import Page
 
 from browsing import IN_THE_HAND, call, value, values, violations
-from tformer.chapters.ch00.engine import trained
-from tformer.chapters.ch00.stages import PROMPTS, STAGES, stored
-from tformer.chapters.ch00.training import Training
-from tformer.chapters.ch00.typed import EXAMPLES, Typed, tidy
-from tformer.world.stories import stories
+from tformer_book.chapters.ch00.engine import trained
+from tformer_book.chapters.ch00.stages import PROMPTS, STAGES, stored
+from tformer_book.chapters.ch00.training import Training
+from tformer_book.chapters.ch00.typed import EXAMPLES, Typed, tidy
+from tformer_book.world.stories import stories
 
 # ---- numbers ----------------------------------------------------------------------------
 
@@ -202,9 +202,9 @@ def test_examples_of_the_arcs_keep_the_word_that_asks(show: Callable) -> None:
 
 def test_in_the_notebook_figures_reach_python_and_the_bar_moves(notebook: Callable) -> None:
     lab = notebook(
-        "import time\nfrom tformer.chapters.ch00.listing import progress, sample\n"
-        "from tformer.chapters.ch00.training import Training\n"
-        "from tformer.chapters.ch00.typed import Typed\nrun, own = Training(), Typed()",
+        "import time\nfrom tformer_book.chapters.ch00.listing import progress, sample\n"
+        "from tformer_book.chapters.ch00.training import Training\n"
+        "from tformer_book.chapters.ch00.typed import Typed\nrun, own = Training(), Typed()",
         "run",
         "own",
         "print('python', run.step, own.text)",

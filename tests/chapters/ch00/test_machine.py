@@ -12,10 +12,9 @@ import numpy as np
 import pytest
 import torch
 
-from tformer.book.notebook.normalise import code_cells, load
-from tformer.chapters.ch00.engine import FILE, decode, encode, opening, trained, untrained
-from tformer.chapters.ch00.listing import progress, results, sample, whole
-from tformer.chapters.ch00.measure import (
+from tformer_book.chapters.ch00.engine import FILE, decode, encode, opening, trained, untrained
+from tformer_book.chapters.ch00.listing import progress, results, sample, whole
+from tformer_book.chapters.ch00.measure import (
     CUTS,
     IT,
     LAST,
@@ -28,11 +27,12 @@ from tformer.chapters.ch00.measure import (
     loud,
     shares,
 )
-from tformer.chapters.ch00.stages import PROMPTS, STAGES, stage, stored, written
-from tformer.world.stories import CURES, DID, fault, stories
+from tformer_book.chapters.ch00.stages import PROMPTS, STAGES, stage, stored, written
+from tformer_book.pipeline.notebook.normalise import code_cells, load
+from tformer_book.world.stories import CURES, DID, fault, stories
 
 ROOT = Path(__file__).parents[3]
-ROOM = files("tformer.chapters.ch00")
+ROOM = files("tformer_book.chapters.ch00")
 FORTY = (ROOM / "forty.py").read_text(encoding="utf-8")
 SHA256 = "ae2a6b5292355d4812d31161408f8d3660911893cc822a51d90e2ae1b6bb8e79"
 TOLD, HELD_OUT = stories().split()

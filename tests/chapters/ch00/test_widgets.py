@@ -2,10 +2,10 @@
 
 import pytest
 
-from tformer.chapters.ch00.stages import PROMPTS, STAGES
-from tformer.chapters.ch00.training import SAID, Training
-from tformer.chapters.ch00.typed import EXAMPLES, Typed, tidy
-from tformer.world.stories import FAULTS
+from tformer_book.chapters.ch00.stages import PROMPTS, STAGES
+from tformer_book.chapters.ch00.training import SAID, Training
+from tformer_book.chapters.ch00.typed import EXAMPLES, Typed, tidy
+from tformer_book.world.stories import FAULTS
 
 
 def test_it_is_parked_at_the_step_at_which_it_praises_the_goose() -> None:

@@ -10,7 +10,7 @@ import numpy as np
 import sympy
 from scipy.optimize import minimize_scalar
 
-from tformer.exams import Item
+from tformer_book.exams import Item
 
 
 def shadow(item: Item) -> dict[str, object]:

@@ -8,7 +8,7 @@ from playwright.sync_api import Locator, Page, expect
 
 from browsing import evaluate, numbers, numerals, tab_stops, value, violations
 from tformer import reference
-from tformer.chapters.ch01.dot_product import DotProduct
+from tformer_book.chapters.ch01.dot_product import DotProduct
 
 
 @pytest.fixture
@@ -244,7 +244,7 @@ def test_print_shows_the_state_in_ink_without_buttons(page: Page) -> None:
 
 def test_dragging_reaches_python_and_python_moves_the_arrow(notebook: Callable) -> None:
     lab = notebook(
-        "from tformer.chapters.ch01.dot_product import DotProduct",
+        "from tformer_book.chapters.ch01.dot_product import DotProduct",
         "vectors = DotProduct()\nvectors",
         "print('python', vectors.q, vectors.dot)",
         "vectors.k = [0.0, 2.0]",

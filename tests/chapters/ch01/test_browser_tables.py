@@ -17,9 +17,9 @@ from browsing import (
     violations,
 )
 from tformer import reference
-from tformer.chapters.ch01.dot_product import DotProduct
-from tformer.chapters.ch01.table_of_dots import TableOfDots
-from tformer.chapters.ch01.three_judges import JUDGES, ThreeJudges
+from tformer_book.chapters.ch01.dot_product import DotProduct
+from tformer_book.chapters.ch01.table_of_dots import TableOfDots
+from tformer_book.chapters.ch01.three_judges import JUDGES, ThreeJudges
 
 
 def test_the_table_agrees_with_the_library(blank: Page) -> None:
@@ -217,8 +217,8 @@ def test_axe_finds_nothing_and_nothing_overflows(show: Callable, options: dict) 
 
 def test_keys_reach_python_and_python_chooses_cell_and_judge(notebook: Callable) -> None:
     lab = notebook(
-        "from tformer.chapters.ch01.table_of_dots import TableOfDots\n"
-        "from tformer.chapters.ch01.three_judges import ThreeJudges",
+        "from tformer_book.chapters.ch01.table_of_dots import TableOfDots\n"
+        "from tformer_book.chapters.ch01.three_judges import ThreeJudges",
         "judges = ThreeJudges()\njudges",
         "print('python', judges)",
         "judges.q, judges.judge = [0.0, 0.0], 'distance'",

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tformer import reference
-from tformer.chapters.ch01.dot_product import DotProduct
+from tformer_book.chapters.ch01.dot_product import DotProduct
 
 coordinate = st.floats(-5, 5).map(lambda x: round(x, 3))
 vector = st.lists(coordinate, min_size=2, max_size=2)

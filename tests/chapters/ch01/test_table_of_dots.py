@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from tformer import reference
-from tformer.chapters.ch01.table_of_dots import TableOfDots
+from tformer_book.chapters.ch01.table_of_dots import TableOfDots
 
 
 def test_the_table_is_the_librarys() -> None:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from tformer import reference
-from tformer.chapters.ch01.three_judges import JUDGES, ThreeJudges
+from tformer_book.chapters.ch01.three_judges import JUDGES, ThreeJudges
 
 
 def test_scores_and_rankings_are_the_librarys() -> None:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from tformer import reference
-from tformer.world import corpus
+from tformer_book.world import corpus
 
 WORDS = corpus.vocabulary(least=3)
 

@@ -9,7 +9,7 @@ import scipy.special
 import torch
 from scipy.optimize import brentq
 
-from tformer.exams import Item
+from tformer_book.exams import Item
 
 
 def shares(parts: list[int]) -> np.ndarray:

@@ -9,7 +9,7 @@ from playwright.sync_api import Page, expect
 
 from browsing import IN_THE_HAND, evaluate, numbers, numerals, value, values, violations
 from tformer import reference
-from tformer.chapters.ch02.softmax_temperature import SoftmaxTemperature
+from tformer_book.chapters.ch02.softmax_temperature import SoftmaxTemperature
 
 
 @pytest.fixture
@@ -221,7 +221,7 @@ def test_axe_finds_nothing(request: pytest.FixtureRequest, device: str) -> None:
 
 def test_sliders_reach_python_and_python_moves_the_bars(notebook: Callable) -> None:
     lab = notebook(
-        "from tformer.chapters.ch02.softmax_temperature import SoftmaxTemperature",
+        "from tformer_book.chapters.ch02.softmax_temperature import SoftmaxTemperature",
         "weights = SoftmaxTemperature([2.0, 1.0, 0.0])\nweights",
         "weights.temperature = 0.5\nweights.mask = [True, True, False]",
         "print('python', weights.scores, max(weights.weights))",

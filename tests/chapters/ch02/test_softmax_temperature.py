@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tformer import reference
-from tformer.chapters.ch02.softmax_temperature import SoftmaxTemperature
+from tformer_book.chapters.ch02.softmax_temperature import SoftmaxTemperature
 
 
 @given(

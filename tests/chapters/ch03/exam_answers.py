@@ -8,7 +8,7 @@ from operator import mul
 import numpy as np
 import sympy
 
-from tformer.exams import Item
+from tformer_book.exams import Item
 
 
 def mean(weights: list[int], values: np.ndarray) -> np.ndarray:

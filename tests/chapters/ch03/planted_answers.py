@@ -5,7 +5,7 @@ import itertools
 import numpy as np
 
 from shared_answers import softmax
-from tformer.exercises.samples import columns
+from tformer_book.exercises.samples import columns
 
 
 def _in_place(a, j, share):

@@ -4,8 +4,8 @@ import math
 
 import pytest
 
-from tformer.chapters.ch03.attention_map import AttentionMap
-from tformer.world import lexicon
+from tformer_book.chapters.ch03.attention_map import AttentionMap
+from tformer_book.world import lexicon
 
 
 @pytest.mark.parametrize("sentence", [*lexicon.SENTENCES, "A cat", "zounds gosh", "it"])

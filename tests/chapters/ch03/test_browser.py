@@ -10,8 +10,8 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from browsing import IN_THE_HAND, call, numbers, numerals, tab_stops, value, values, violations
-from tformer.chapters.ch03.attention_map import AttentionMap, changes, describe
-from tformer.world import lexicon
+from tformer_book.chapters.ch03.attention_map import AttentionMap, changes, describe
+from tformer_book.world import lexicon
 
 LEXICON = AttentionMap().hand_made
 
@@ -352,7 +352,7 @@ def test_axe_finds_nothing(request: pytest.FixtureRequest, device: str) -> None:
 
 def test_words_reach_python_and_python_changes_the_sentence(notebook: Callable) -> None:
     lab = notebook(
-        "from tformer.chapters.ch03.attention_map import AttentionMap",
+        "from tformer_book.chapters.ch03.attention_map import AttentionMap",
         "words = AttentionMap()\nwords",
         "print('python', words.sentence, words.selected, words.layer, words.biases)",
         "words.biases = [[1, 1, 3, -1.5]]",

@@ -8,9 +8,9 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from browsing import DESKTOP, IN_THE_HAND, call, numbers, numerals, tab_stops, values, violations
-from tformer.chapters.ch03.attention_map import describe
-from tformer.chapters.ch03.one_query import PIANO, OneQuery, Tables, tables
-from tformer.world import lexicon
+from tformer_book.chapters.ch03.attention_map import describe
+from tformer_book.chapters.ch03.one_query import PIANO, OneQuery, Tables, tables
+from tformer_book.world import lexicon
 
 LEXICON = OneQuery().hand_made
 PACE, REST = 2_200, 1_400  # milliseconds of a step that flows, and of one that jumps
@@ -378,7 +378,7 @@ def test_axe_finds_nothing(request: pytest.FixtureRequest, device: str) -> None:
 
 def test_steps_reach_python_and_python_changes_the_word(notebook: Callable) -> None:
     lab = notebook(
-        "from tformer.chapters.ch03.one_query import OneQuery",
+        "from tformer_book.chapters.ch03.one_query import OneQuery",
         "query = OneQuery()\nquery",
         "print('python', query.which, query.selected, query.layer, query.moment)",
         "query.selected, query.which, query.moment = 11, 0, 0.5",

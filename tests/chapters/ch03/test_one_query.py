@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from tformer.chapters.ch03.one_query import ANIMAL, PIANO, OneQuery, tables
-from tformer.world import lexicon
+from tformer_book.chapters.ch03.one_query import ANIMAL, PIANO, OneQuery, tables
+from tformer_book.world import lexicon
 
 
 @pytest.mark.parametrize("sentence", lexicon.SENTENCES)

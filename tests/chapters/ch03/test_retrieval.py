@@ -5,8 +5,8 @@ import pytest
 from scipy.stats import binom
 
 from tformer import reference
-from tformer.chapters.ch03.retrieval import capacity, expected_weight, interference, retrieved
-from tformer.experiments.intervals import bernstein_margin
+from tformer_book.chapters.ch03.retrieval import capacity, expected_weight, interference, retrieved
+from tformer_book.experiments.intervals import bernstein_margin
 
 
 def test_interference_is_the_mean_over_all_keys():

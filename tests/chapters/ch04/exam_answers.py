@@ -10,7 +10,7 @@ import torch
 from scipy.optimize import brentq
 from scipy.stats import binom, chi2
 
-from tformer.exams import Item
+from tformer_book.exams import Item
 
 SIGNS = np.array(list(itertools.product([-0.5, 0.5], repeat=4)))
 """All columns of signs of variance 1/4."""

@@ -7,9 +7,9 @@ import pytest
 from playwright.sync_api import Page
 
 from browsing import call, evaluate, numbers, value, values, violations
-from tformer.chapters.ch04 import row
-from tformer.chapters.ch04.scores import SCALES
-from tformer.chapters.ch04.widen_head import START, WidenHead, normal
+from tformer_book.chapters.ch04 import row
+from tformer_book.chapters.ch04.scores import SCALES
+from tformer_book.chapters.ch04.widen_head import START, WidenHead, normal
 
 
 @pytest.fixture

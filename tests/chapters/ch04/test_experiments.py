@@ -6,10 +6,10 @@ import torch
 from scipy.special import ndtr
 
 from tformer import reference
-from tformer.chapters.ch04 import figures_deeper, recall, row, scores
-from tformer.experiments import intervals
-from tformer.experiments.gaussian_rows import two_keys_norm
-from tformer.figures.style import svg
+from tformer_book.chapters.ch04 import figures_deeper, recall, row, scores
+from tformer_book.experiments import intervals
+from tformer_book.experiments.gaussian_rows import two_keys_norm
+from tformer_book.figures.style import svg
 
 WIDTHS = (4, 16, 64)
 

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from tformer import reference
-from tformer.chapters.ch04 import row
-from tformer.chapters.ch04.scores import SCALES
-from tformer.chapters.ch04.widen_head import (
+from tformer_book.chapters.ch04 import row
+from tformer_book.chapters.ch04.scores import SCALES
+from tformer_book.chapters.ch04.widen_head import (
     DRAWS,
     Column,
     WidenHead,

@@ -6,7 +6,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from tformer.exams import Item
+from tformer_book.exams import Item
 
 
 def before_and_after(item: Item) -> dict[str, object]:

@@ -7,9 +7,9 @@ import pytest
 from playwright.sync_api import Locator, Page
 
 from browsing import call, value, violations
-from tformer.chapters.ch05.mask_editor import MaskEditor
-from tformer.chapters.ch05.paths import reach
-from tformer.world import lexicon
+from tformer_book.chapters.ch05.mask_editor import MaskEditor
+from tformer_book.chapters.ch05.paths import reach
+from tformer_book.world import lexicon
 
 MASKS = [
     {"base": "all"},

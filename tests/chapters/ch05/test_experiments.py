@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from tformer import reference
-from tformer.chapters.ch05 import figures_deeper, fills, peek, stack
+from tformer_book.chapters.ch05 import figures_deeper, fills, peek, stack
 
 
 @pytest.mark.parametrize("late", [False, True])

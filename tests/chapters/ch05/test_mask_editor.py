@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from tformer import reference
-from tformer.chapters.ch05.mask_editor import MaskEditor
-from tformer.chapters.ch05.paths import reach
-from tformer.world import lexicon
+from tformer_book.chapters.ch05.mask_editor import MaskEditor
+from tformer_book.chapters.ch05.paths import reach
+from tformer_book.world import lexicon
 
 ALL = np.ones((12, 12), dtype=bool)
 CAUSAL = np.tri(12, dtype=bool)

@@ -9,7 +9,7 @@ import numpy as np
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import maximum_bipartite_matching
 
-from tformer.exams import Item
+from tformer_book.exams import Item
 
 
 def two_heads(item: Item) -> dict[str, object]:

@@ -8,7 +8,7 @@ from playwright.sync_api import Page, expect
 
 from browsing import call
 from chapters.ch06.test_head_browser import browsers
-from tformer.chapters.ch06.head_browser import LAYERS, HeadBrowser
+from tformer_book.chapters.ch06.head_browser import LAYERS, HeadBrowser
 
 FOUR = list(LAYERS)[1]
 

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 from tformer import reference
-from tformer.chapters.ch06 import layers
-from tformer.chapters.ch06.head_browser import LASTS, LAYERS, STEMS, HeadBrowser
-from tformer.world.circuits import veto
-from tformer.world.lexicon import FEATURES, KINDS, SENTENCES, embed
+from tformer_book.chapters.ch06 import layers
+from tformer_book.chapters.ch06.head_browser import LASTS, LAYERS, STEMS, HeadBrowser
+from tformer_book.world.circuits import veto
+from tformer_book.world.lexicon import FEATURES, KINDS, SENTENCES, embed
 
 
 def browsers() -> list[HeadBrowser]:

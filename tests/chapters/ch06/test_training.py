@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from tformer import reference
-from tformer.chapters.ch06 import layers, slots, training
 from tformer.parameters import HeadParameters
-from tformer.world.lexicon import SENTENCES
+from tformer_book.chapters.ch06 import layers, slots, training
+from tformer_book.world.lexicon import SENTENCES
 
 
 class Slope:

@@ -7,7 +7,7 @@ from math import isqrt
 
 import numpy as np
 
-from tformer.exams import Item
+from tformer_book.exams import Item
 
 UNITS = (1, 1j, -1, -1j)
 

@@ -8,7 +8,7 @@ from playwright.sync_api import Page
 
 from browsing import call, value, values, violations
 from tformer import reference
-from tformer.chapters.ch07.waves_and_phases import (
+from tformer_book.chapters.ch07.waves_and_phases import (
     BASE,
     PLACES,
     WIDTH,

@@ -5,9 +5,9 @@ import pytest
 import torch
 
 from tformer import fast
-from tformer.chapters.ch07 import causes
-from tformer.chapters.ch07 import extrapolation as ex
-from tformer.chapters.ch07.scores import NEW, TRAINED
+from tformer_book.chapters.ch07 import causes
+from tformer_book.chapters.ch07 import extrapolation as ex
+from tformer_book.chapters.ch07.scores import NEW, TRAINED
 
 FAR = ex.LENGTHS[-1]
 LATE = slice(FAR // 2, FAR)

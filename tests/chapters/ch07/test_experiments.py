@@ -5,8 +5,8 @@ import pytest
 import torch
 
 from tformer import fast
-from tformer.chapters.ch07 import extrapolation as ex
-from tformer.chapters.ch07.scores import BASE, TRAINED, changed_base
+from tformer_book.chapters.ch07 import extrapolation as ex
+from tformer_book.chapters.ch07.scores import BASE, TRAINED, changed_base
 
 
 def drawn(seed: int = 0) -> torch.Generator:

@@ -3,8 +3,8 @@
 import numpy as np
 
 from tformer import pretrained
-from tformer.chapters.ch07 import real
 from tformer.models.real import model_of
+from tformer_book.chapters.ch07 import real
 
 FOUND = real.stored()
 

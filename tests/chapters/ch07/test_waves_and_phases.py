@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from tformer import reference
-from tformer.chapters.ch07.waves_and_phases import (
+from tformer_book.chapters.ch07.waves_and_phases import (
     BACK,
     BASE,
     HANDS,

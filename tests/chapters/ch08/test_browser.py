@@ -5,7 +5,7 @@ import pytest
 from playwright.sync_api import Page
 
 from browsing import call, value, values
-from tformer.chapters.ch08.norm_bench import NORMS, START, NormBench
+from tformer_book.chapters.ch08.norm_bench import NORMS, START, NormBench
 
 
 @pytest.fixture

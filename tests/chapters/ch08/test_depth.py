@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from tformer.chapters.ch08 import depth, rows
+from tformer_book.chapters.ch08 import depth, rows
 
 
 @pytest.mark.parametrize("order", ["pre", "post"])

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from tformer.chapters.ch08.norm_bench import NORMS, START, NormBench
+from tformer_book.chapters.ch08.norm_bench import NORMS, START, NormBench
 
 
 @pytest.mark.parametrize("norm", NORMS)

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from tformer import pretrained
-from tformer.chapters.ch08 import real
 from tformer.models.real import model_of
+from tformer_book.chapters.ch08 import real
 
 FOUND = real.stored()
 

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from tformer.chapters.ch08 import depth, stacks
-from tformer.experiments.intervals import mean_interval
+from tformer_book.chapters.ch08 import depth, stacks
+from tformer_book.experiments.intervals import mean_interval
 
 
 @pytest.mark.parametrize("width", stacks.WIDTHS)

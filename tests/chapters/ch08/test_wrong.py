@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from tformer import reference
-from tformer.chapters.ch08 import wrong
-from tformer.chapters.ch08.rows import PLAIN
+from tformer_book.chapters.ch08 import wrong
+from tformer_book.chapters.ch08.rows import PLAIN
 
 X = np.random.default_rng(0).standard_normal((5, 8))
 

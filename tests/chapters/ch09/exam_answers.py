@@ -3,7 +3,7 @@
 from fractions import Fraction
 from itertools import combinations, pairwise
 
-from tformer.exams import Item
+from tformer_book.exams import Item
 
 
 def says_and(item: Item) -> dict[str, object]:

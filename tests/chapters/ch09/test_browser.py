@@ -6,7 +6,7 @@ from playwright.sync_api import Page, expect
 
 from browsing import call
 from chapters.ch09.test_said_and_there import widgets
-from tformer.chapters.ch09.said_and_there import SaidAndThere
+from tformer_book.chapters.ch09.said_and_there import SaidAndThere
 
 
 @pytest.fixture

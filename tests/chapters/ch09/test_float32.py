@@ -7,8 +7,8 @@ import pytest
 import torch
 
 from tformer import fast, reference
-from tformer.chapters.ch09 import figures, float32, folds, measured, rows
 from tformer.parameters import FeedForwardParameters, NormParameters
+from tformer_book.chapters.ch09 import figures, float32, folds, measured, rows
 
 
 def test_binades_are_all_finite_numbers_of_float32_once() -> None:

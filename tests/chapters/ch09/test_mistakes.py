@@ -1,6 +1,6 @@
 """The mistakes of the page and their fingerprints."""
 
-from tformer.chapters.ch09 import mistakes
+from tformer_book.chapters.ch09 import mistakes
 
 
 def test_every_mistake_has_a_fingerprint_of_its_own() -> None:

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 from tformer import reference
-from tformer.chapters.ch09 import rows
-from tformer.chapters.ch09.said_and_there import ACTIVATIONS, NAMES, SENTENCES, SaidAndThere
 from tformer.configuration import Configuration
 from tformer.parameters import FeedForwardParameters
+from tformer_book.chapters.ch09 import rows
+from tformer_book.chapters.ch09.said_and_there import ACTIVATIONS, NAMES, SENTENCES, SaidAndThere
 
 
 def widgets() -> list[SaidAndThere]:

@@ -4,7 +4,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from tformer.exams import Item
+from tformer_book.exams import Item
 
 
 def one_word(item: Item) -> dict[str, object]:

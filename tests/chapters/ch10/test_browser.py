@@ -6,7 +6,7 @@ from playwright.sync_api import Page, expect
 
 from browsing import call
 from chapters.ch10.test_end_to_end import widgets
-from tformer.chapters.ch10.end_to_end import EndToEnd
+from tformer_book.chapters.ch10.end_to_end import EndToEnd
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tformer.chapters.ch10 import cpp
+from tformer_book.chapters.ch10 import cpp
 
 
 def test_the_program_still_prints_what_is_stored(tmp_path: Path) -> None:

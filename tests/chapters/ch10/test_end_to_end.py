@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 from tformer import reference
-from tformer.chapters.ch10.end_to_end import EXAMPLES, START, EndToEnd
-from tformer.chapters.ch10.lists import EPS, LOOKS, MODELS, PRINTED, logits
 from tformer.configuration import Configuration
-from tformer.world.sources import slips
+from tformer_book.chapters.ch10.end_to_end import EXAMPLES, START, EndToEnd
+from tformer_book.chapters.ch10.lists import EPS, LOOKS, MODELS, PRINTED, logits
+from tformer_book.world.sources import slips
 
 
 def widgets() -> list[EndToEnd]:

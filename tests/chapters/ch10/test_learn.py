@@ -8,8 +8,8 @@ import pytest
 import torch
 
 from tformer import reference
-from tformer.chapters.ch10 import learn
 from tformer.parameters import tree_map
+from tformer_book.chapters.ch10 import learn
 
 FOUND = learn.stored()
 WORDS = learn._world()[0].words

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from tformer import pretrained
-from tformer.chapters.ch10 import figures, real
 from tformer.models.real import model_of
 from tformer.models.sizes import count_parameters
+from tformer_book.chapters.ch10 import figures, real
 
 FOUND = real.stored()
 

@@ -2,7 +2,7 @@
 
 from fractions import Fraction
 
-from tformer.exams import Item
+from tformer_book.exams import Item
 
 
 def who_can_know(item: Item) -> dict[str, object]:

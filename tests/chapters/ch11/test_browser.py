@@ -6,7 +6,7 @@ from playwright.sync_api import Page, expect
 
 from browsing import call
 from chapters.ch11.test_who_knows import widgets
-from tformer.chapters.ch11.who_knows import WhoKnows
+from tformer_book.chapters.ch11.who_knows import WhoKnows
 
 
 @pytest.fixture

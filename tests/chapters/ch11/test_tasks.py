@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 import torch
 
-from tformer.chapters.ch11 import counts, tasks, train
 from tformer.models.sizes import initialise
 from tformer.parameters import leaves
-from tformer.world.stories import CURES, WHO
+from tformer_book.chapters.ch11 import counts, tasks, train
+from tformer_book.world.stories import CURES, WHO
 
 
 def words(numbers: np.ndarray) -> list[str]:

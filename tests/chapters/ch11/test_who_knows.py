@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from tformer import reference
-from tformer.chapters.ch11 import forms, tasks
-from tformer.chapters.ch11.who_knows import NAMES, STORIES, WhoKnows
+from tformer_book.chapters.ch11 import forms, tasks
+from tformer_book.chapters.ch11.who_knows import NAMES, STORIES, WhoKnows
 
 
 def widgets() -> list[WhoKnows]:

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from tformer.exams import Item
+from tformer_book.exams import Item
 
 
 def linear_step(item: Item) -> dict[str, object]:

@@ -5,8 +5,8 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from browsing import call, value, values
-from tformer.chapters.ch12.nudge import CHOICES, Nudge
-from tformer.chapters.ch12.row import row
+from tformer_book.chapters.ch12.nudge import CHOICES, Nudge
+from tformer_book.chapters.ch12.row import row
 
 
 @pytest.fixture

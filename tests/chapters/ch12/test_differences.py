@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from tformer.chapters.ch12 import differences
+from tformer_book.chapters.ch12 import differences
 
 
 def test_errors_of_quotients_are_those_of_the_page_up_to_rounding() -> None:

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from tformer.chapters.ch12.intermediates import SLIPS, Problem, fingerprint
-from tformer.chapters.ch12.small import STEPS, backward
+from tformer_book.chapters.ch12.intermediates import SLIPS, Problem, fingerprint
+from tformer_book.chapters.ch12.small import STEPS, backward
 
 PROBLEM = Problem()
 

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from tformer.chapters.ch12.nudge import CHOICES, Nudge
-from tformer.chapters.ch12.row import row
+from tformer_book.chapters.ch12.nudge import CHOICES, Nudge
+from tformer_book.chapters.ch12.row import row
 
 
 @pytest.mark.parametrize("sentence", [0, 1])

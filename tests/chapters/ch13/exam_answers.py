@@ -5,7 +5,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from tformer.exams import Item
+from tformer_book.exams import Item
 
 
 def _merged(word: tuple[str, ...], pair: tuple[str, str]) -> tuple[str, ...]:

@@ -5,7 +5,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from browsing import call
-from tformer.chapters.ch13.last_words import MOST, LastWords
+from tformer_book.chapters.ch13.last_words import MOST, LastWords
 
 
 @pytest.fixture

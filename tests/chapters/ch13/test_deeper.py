@@ -7,9 +7,9 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from tformer.chapters.ch13 import coder, fit, reached, sampled
-from tformer.chapters.ch13.known import LAST, contexts, tokens, world
-from tformer.world.stories import Stories, patient
+from tformer_book.chapters.ch13 import coder, fit, reached, sampled
+from tformer_book.chapters.ch13.known import LAST, contexts, tokens, world
+from tformer_book.world.stories import Stories, patient
 
 
 def test_a_file_names_the_interval_of_a_text() -> None:

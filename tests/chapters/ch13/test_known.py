@@ -6,10 +6,10 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from tformer.chapters.ch13 import cut, known, reached, real
 from tformer.pretrained import available
 from tformer.tokens import Bytes
-from tformer.world.stories import patient, stories
+from tformer_book.chapters.ch13 import cut, known, reached, real
+from tformer_book.world.stories import patient, stories
 
 
 @pytest.mark.parametrize("k", [0, 1, 2, 5, 11, 16, 17])

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from tformer.chapters.ch13.last_words import MOST, TALES, LastWords, chances
-from tformer.world.stories import patient, stories
+from tformer_book.chapters.ch13.last_words import MOST, TALES, LastWords, chances
+from tformer_book.world.stories import patient, stories
 
 
 @pytest.mark.parametrize("tale", [0, 1])

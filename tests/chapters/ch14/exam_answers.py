@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from tformer.exams import Item
-from tformer.experiments.training import Adam
+from tformer_book.exams import Item
+from tformer_book.experiments.training import Adam
 
 
 def two_steps(item: Item) -> dict[str, object]:

@@ -4,7 +4,8 @@ import math
 
 import pytest
 
-from tformer.chapters.ch14.bench import (
+from tformer.training import Recipe, rate_at
+from tformer_book.chapters.ch14.bench import (
     PLANS,
     SEEDS,
     STEPS,
@@ -15,7 +16,6 @@ from tformer.chapters.ch14.bench import (
     stored,
     trained,
 )
-from tformer.training import Recipe, rate_at
 
 LOOKED_AT = [
     ("warm-up", Run(rate=0.06, warmup=0, seed=1)),

@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from browsing import call, value
-from tformer.chapters.ch14.descent import STEPS, FourDescents, gradient, loss
+from tformer_book.chapters.ch14.descent import STEPS, FourDescents, gradient, loss
 
 KEYS = ("gd", "momentum", "adam", "adamw")
 DIALS = ("start", "rate", "warmup", "clip", "beta2", "decay")

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import numpy as np
 
-from tformer.chapters.ch14 import curve
+from tformer_book.chapters.ch14 import curve
 
 
 def test_a_batch_is_a_function_of_its_step() -> None:

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from tformer.chapters.ch14.descent import LOST, REACH, FourDescents, Momentum, gradient, loss
+from tformer_book.chapters.ch14.descent import LOST, REACH, FourDescents, Momentum, gradient, loss
 
 GD, MOMENTUM, ADAM, ADAMW = range(4)
 

@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from tformer.chapters.ch14 import bench, figures, half, steps
-from tformer.chapters.ch14.claims import largest
-from tformer.chapters.ch14.claims_measured import ends
-from tformer.figures.style import svg
+from tformer_book.chapters.ch14 import bench, figures, half, steps
+from tformer_book.chapters.ch14.claims import largest
+from tformer_book.chapters.ch14.claims_measured import ends
+from tformer_book.figures.style import svg
 
 
 def test_the_strip_asks_and_tells() -> None:

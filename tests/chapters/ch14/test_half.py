@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from tformer.chapters.ch14 import half
+from tformer_book.chapters.ch14 import half
 
 
 def test_a_part_is_measured_again() -> None:

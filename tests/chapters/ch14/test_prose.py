@@ -5,7 +5,7 @@ from collections import Counter
 
 import pytest
 
-from tformer.chapters.ch14 import prose
+from tformer_book.chapters.ch14 import prose
 
 
 def test_parts_are_the_whole_and_share_no_line() -> None:

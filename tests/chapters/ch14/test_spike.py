@@ -4,10 +4,10 @@ import pytest
 import torch
 
 from tformer import fast
-from tformer.chapters.ch14 import spike, steps
 from tformer.parameters import tree_map
-from tformer.storyteller.stored import load, tokens
-from tformer.storyteller.training import CONFIGURATION, batches, untrained
+from tformer_book.chapters.ch14 import spike, steps
+from tformer_book.storyteller.stored import load, tokens
+from tformer_book.storyteller.training import CONFIGURATION, batches, untrained
 
 FOUND = spike.stored()
 

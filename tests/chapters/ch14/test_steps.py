@@ -6,11 +6,11 @@ from collections import defaultdict
 import numpy as np
 import pytest
 
-from tformer.chapters.ch14 import steps
-from tformer.storyteller.stored import tokens
-from tformer.storyteller.tales import parted
-from tformer.storyteller.training import RECIPE, asked
-from tformer.world.stories import patient
+from tformer_book.chapters.ch14 import steps
+from tformer_book.storyteller.stored import tokens
+from tformer_book.storyteller.tales import parted
+from tformer_book.storyteller.training import RECIPE, asked
+from tformer_book.world.stories import patient
 
 
 def test_what_the_cure_leaves_open_is_counted_again() -> None:
@@ -54,7 +54,7 @@ def test_the_first_length_is_that_of_the_first_step() -> None:
     import torch
     from torch.nn.functional import cross_entropy
 
-    from tformer.storyteller.training import batches
+    from tformer_book.storyteller.training import batches
 
     model = steps.beginner()
     given, wanted = (torch.from_numpy(x) for x in batches(tokens())(1))

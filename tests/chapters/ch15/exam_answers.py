@@ -5,7 +5,7 @@ from itertools import product
 
 import numpy as np
 
-from tformer.exams import Item
+from tformer_book.exams import Item
 
 
 def three_rules(item: Item) -> dict[str, object]:

@@ -11,16 +11,16 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from browsing import IN_THE_HAND, values, violations
-from tformer.chapters.ch15.teller import EXAMPLES, TIRED, Teller, read, window
-from tformer.storyteller import load
-from tformer.storyteller.packed import packed
-from tformer.storyteller.stored import MERGES
-from tformer.storyteller.tales import Tales, parted
 from tformer.tokens import BPE, learn
-from tformer.widgets import Quiz
-from tformer.widgets.page import HELD, held_script
+from tformer_book.chapters.ch15.teller import EXAMPLES, TIRED, Teller, read, window
+from tformer_book.storyteller import load
+from tformer_book.storyteller.packed import packed
+from tformer_book.storyteller.stored import MERGES
+from tformer_book.storyteller.tales import Tales, parted
+from tformer_book.widgets import Quiz
+from tformer_book.widgets.page import HELD, held_script
 
-NAME = "tformer.chapters.ch15.teller.Teller"
+NAME = "tformer_book.chapters.ch15.teller.Teller"
 LOADED = """async ([code, text]) => {
     const url = URL.createObjectURL(new Blob([code], { type: "text/javascript" }));
     window.engine = await import(url);

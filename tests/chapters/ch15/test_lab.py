@@ -4,12 +4,12 @@ from collections.abc import Callable
 
 from playwright.sync_api import expect
 
-from tformer.chapters.ch15.teller import EXAMPLES
+from tformer_book.chapters.ch15.teller import EXAMPLES
 
 
 def test_the_weights_come_from_python_and_the_text_goes_back(notebook: Callable) -> None:
     lab = notebook(
-        "from tformer.chapters.ch15.teller import Teller",
+        "from tformer_book.chapters.ch15.teller import Teller",
         "teller = Teller()\nteller",
         "print('python', repr(teller.text[-12:]), teller.off)",
     )

@@ -9,16 +9,16 @@ import numpy as np
 import pytest
 
 from tformer import reference as ref
-from tformer.chapters.ch15 import teller as figure
-from tformer.chapters.ch15.teller import EXAMPLES, TIRED, Teller, read, window, without
-from tformer.storyteller import load
-from tformer.storyteller.packed import PLACES, packed
-from tformer.storyteller.stored import MERGES
 from tformer.tokens import BPE
-from tformer.widgets import Quiz
-from tformer.widgets.page import without_code
+from tformer_book.chapters.ch15 import teller as figure
+from tformer_book.chapters.ch15.teller import EXAMPLES, TIRED, Teller, read, window, without
+from tformer_book.storyteller import load
+from tformer_book.storyteller.packed import PLACES, packed
+from tformer_book.storyteller.stored import MERGES
+from tformer_book.widgets import Quiz
+from tformer_book.widgets.page import without_code
 
-NAME = "tformer.chapters.ch15.teller.Teller"
+NAME = "tformer_book.chapters.ch15.teller.Teller"
 
 
 @pytest.mark.parametrize("text", [*EXAMPLES.values(), "Grüße, 世界!"])

@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 from tformer import reference
-from tformer.chapters.ch15 import exactly, figures, real, speed, writing, wrong
 from tformer.models.generate import generate
 from tformer.models.sizes import initialise
 from tformer.pretrained import available
-from tformer.storyteller import load
+from tformer_book.chapters.ch15 import exactly, figures, real, speed, writing, wrong
+from tformer_book.storyteller import load
 
 
 def test_the_likeliest_text_is_found_again_where_all_can_be_read() -> None:

@@ -5,7 +5,7 @@ from itertools import count
 
 import numpy as np
 
-from tformer.exams import Item
+from tformer_book.exams import Item
 
 
 def overtakes(item: Item) -> dict[str, object]:

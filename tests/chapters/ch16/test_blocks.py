@@ -5,8 +5,8 @@ import math
 import numpy as np
 import pytest
 
-from tformer.chapters.ch16 import row
-from tformer.chapters.ch16.blocks import Blocks
+from tformer_book.chapters.ch16 import row
+from tformer_book.chapters.ch16.blocks import Blocks
 
 
 @pytest.mark.parametrize("tale", [0, 1])

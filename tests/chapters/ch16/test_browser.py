@@ -5,7 +5,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from browsing import call
-from tformer.chapters.ch16.blocks import Blocks
+from tformer_book.chapters.ch16.blocks import Blocks
 
 
 @pytest.fixture

@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from tformer.chapters.ch16 import figures, measured, recall, row
+from tformer_book.chapters.ch16 import figures, measured, recall, row
 
 
 def test_what_is_stored_is_complete_and_keeps_the_goals() -> None:

@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from tformer.chapters.ch16 import claims, claims_deeper
-from tformer.claims.registry import ClaimFailed
 from tformer.reference import blockwise
 from tformer.reference.blockwise import State
+from tformer_book.chapters.ch16 import claims, claims_deeper
+from tformer_book.claims.registry import ClaimFailed
 
 
 def test_blocks_are_merged_in_thm_blockwise(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -6,9 +6,9 @@ from functools import cache
 import numpy as np
 
 from tformer.configuration import Configuration
-from tformer.exams import Item
 from tformer.models.inside import inside, swap
 from tformer.models.sizes import Sizes, initialise
+from tformer_book.exams import Item
 
 
 def summed(item: Item) -> dict[str, object]:

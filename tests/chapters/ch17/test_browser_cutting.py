@@ -10,12 +10,12 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from browsing import IN_THE_HAND, values, violations
-from tformer.chapters.ch17.circuits import IT, SHOWN, shown
-from tformer.chapters.ch17.cutting import SENTENCE, Cutting, packed, read, told
-from tformer.widgets.page import HELD, held_script
-from tformer.world.stories import CURES, DID, WHO
+from tformer_book.chapters.ch17.circuits import IT, SHOWN, shown
+from tformer_book.chapters.ch17.cutting import SENTENCE, Cutting, packed, read, told
+from tformer_book.widgets.page import HELD, held_script
+from tformer_book.world.stories import CURES, DID, WHO
 
-NAME = "tformer.chapters.ch17.cutting.Cutting"
+NAME = "tformer_book.chapters.ch17.cutting.Cutting"
 LOADED = """async ([code, text]) => {
     const url = URL.createObjectURL(new Blob([code], { type: "text/javascript" }));
     window.engine = await import(url);

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 from tformer import reference
-from tformer.chapters.ch17 import circuits, moved, veto, votes
-from tformer.chapters.ch17.circuits import ADJECTIVE, IT, NOUNS, SHOWN, TASKS
 from tformer.models.inside import inside, resample
 from tformer.parameters import leaves, tree_map
+from tformer_book.chapters.ch17 import circuits, moved, veto, votes
+from tformer_book.chapters.ch17.circuits import ADJECTIVE, IT, NOUNS, SHOWN, TASKS
 
 
 def test_sentences_are_first_clauses_and_half_mean_either_noun() -> None:
@@ -84,7 +84,7 @@ def test_silence_is_a_matrix_of_outputs_that_is_zero_for_the_last_word() -> None
 
 
 def test_other_tales_are_all_that_are_held_out_and_end_where_the_noun_is_wanted() -> None:
-    from tformer.storyteller.tales import parted
+    from tformer_book.storyteller.tales import parted
 
     assert len(veto.tales()) == len(parted()[1])
     assert {trouble for trouble, _ in veto.tales()} > set(veto.TALES)
@@ -98,7 +98,7 @@ def test_other_tales_are_all_that_are_held_out_and_end_where_the_noun_is_wanted(
 
 
 def test_the_decoder_is_that_of_chapter_10_and_patches_of_all_places_bring_all() -> None:
-    from tformer.chapters.ch10.learn import PROMPTS, stored
+    from tformer_book.chapters.ch10.learn import PROMPTS, stored
 
     for name in moved.STORIES:
         assert moved.STORIES[name][0] == PROMPTS[name]

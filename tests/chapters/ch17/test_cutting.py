@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 
 from tformer import reference as ref
-from tformer.chapters.ch17.circuits import CONFIGURATION, IT, NOUNS, SHOWN, sentences, shown
-from tformer.chapters.ch17.cutting import SENTENCE, Cutting, asked, packed, read, told
 from tformer.models.inside import inside
-from tformer.world.stories import patient
+from tformer_book.chapters.ch17.circuits import CONFIGURATION, IT, NOUNS, SHOWN, sentences, shown
+from tformer_book.chapters.ch17.cutting import SENTENCE, Cutting, asked, packed, read, told
+from tformer_book.world.stories import patient
 
 CUTS = [[0, 0, IT, 11], [0, 0, 11, 1], [0, 1, IT, 6], [1, 0, IT, 1], [1, 1, 0, 0]]
 

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from tformer.chapters.ch17 import figures_deeper, own, veto
-from tformer.figures.style import svg
+from tformer_book.chapters.ch17 import figures_deeper, own, veto
+from tformer_book.figures.style import svg
 
 
 @pytest.mark.parametrize("name", veto.TALES)

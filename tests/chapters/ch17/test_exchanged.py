@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from tformer.chapters.ch17 import circuits, exchanged
+from tformer_book.chapters.ch17 import circuits, exchanged
 
 
 def test_a_twin_has_the_same_nouns_and_verb_and_means_the_other() -> None:

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from tformer.chapters.ch17 import induction
+from tformer_book.chapters.ch17 import induction
 
 
 def test_a_text_is_a_row_of_words_again_and_again() -> None:

@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 
 from tformer import pretrained
-from tformer.chapters.ch17 import real, real_figures, real_looks
-from tformer.figures.style import svg
 from tformer.models.known import SMOL
 from tformer.models.real import RealModel, model_of
+from tformer_book.chapters.ch17 import real, real_figures, real_looks
+from tformer_book.figures.style import svg
 
 FOUND = real.stored()
 INDUCED = FOUND["induction"]

@@ -2,8 +2,8 @@
 
 import pytest
 
-from tformer.chapters.ch17 import circuits, exchanged
-from tformer.chapters.ch17.circuits import BEGUN, NOUNS, TASKS
+from tformer_book.chapters.ch17 import circuits, exchanged
+from tformer_book.chapters.ch17.circuits import BEGUN, NOUNS, TASKS
 
 CALM = ("one head, noun", "two layers, weights")
 """In these rounding does not grow: noise of 1e-15 in the first parameters left every stored digit

@@ -5,7 +5,7 @@ from math import isqrt, sqrt
 
 import numpy as np
 
-from tformer.exams import Item
+from tformer_book.exams import Item
 
 
 def spent(item: Item) -> dict[str, object]:

@@ -8,8 +8,8 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from browsing import call, value
-from tformer.chapters.ch20 import published
-from tformer.chapters.ch20.drag import (
+from tformer_book.chapters.ch20 import published
+from tformer_book.chapters.ch20.drag import (
     BY_LOSS,
     BY_RATIO,
     LEAST,
@@ -18,7 +18,7 @@ from tformer.chapters.ch20.drag import (
     largest,
     law_without,
 )
-from tformer.experiments.scaling import Law, objective
+from tformer_book.experiments.scaling import Law, objective
 
 
 @pytest.fixture

@@ -5,7 +5,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from browsing import call, value
-from tformer.chapters.ch20.spend import CHINCHILLA, SpendBudget
+from tformer_book.chapters.ch20.spend import CHINCHILLA, SpendBudget
 
 
 @pytest.fixture

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from tformer.chapters.ch20 import budgets, figures_deeper, measured, plateaus, widths
-from tformer.chapters.ch20.parabolas import vertex
-from tformer.experiments.scaling import Law
+from tformer_book.chapters.ch20 import budgets, figures_deeper, measured, plateaus, widths
+from tformer_book.chapters.ch20.parabolas import vertex
+from tformer_book.experiments.scaling import Law
 
 
 def test_the_runs_of_a_budget_have_that_budget() -> None:

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from tformer.chapters.ch20 import published
-from tformer.chapters.ch20.drag import LEAST, DragRuns, below, largest, law_without
+from tformer_book.chapters.ch20 import published
+from tformer_book.chapters.ch20.drag import LEAST, DragRuns, below, largest, law_without
 
 
 def test_without_the_five_it_is_the_refit() -> None:

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from tformer.chapters.ch20 import figures, measured, published
-from tformer.figures.style import svg
+from tformer_book.chapters.ch20 import figures, measured, published
+from tformer_book.figures.style import svg
 
 
 def test_the_five_are_marked_and_the_exponent_falls() -> None:

@@ -3,12 +3,12 @@
 import numpy as np
 import pytest
 
-from tformer.chapters.ch20 import measured, published
-from tformer.chapters.ch20.search import lowest
-from tformer.claims import ClaimFailed, verify
-from tformer.experiments.scaling import draws, fit, objective
-from tformer.experiments.scaling.descent import Descent
-from tformer.experiments.scaling.sweep import TOKENS, WIDTHS, grid
+from tformer_book.chapters.ch20 import measured, published
+from tformer_book.chapters.ch20.search import lowest
+from tformer_book.claims import ClaimFailed, verify
+from tformer_book.experiments.scaling import draws, fit, objective
+from tformer_book.experiments.scaling.descent import Descent
+from tformer_book.experiments.scaling.sweep import TOKENS, WIDTHS, grid
 
 
 def test_the_table_holds_the_grid() -> None:

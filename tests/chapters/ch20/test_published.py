@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from tformer.chapters.ch20 import published
-from tformer.experiments.scaling import fit, objective
+from tformer_book.chapters.ch20 import published
+from tformer_book.experiments.scaling import fit, objective
 
 
 def test_the_runs_are_those_that_were_read_off() -> None:

@@ -5,8 +5,8 @@ from importlib.resources import files
 import numpy as np
 import pytest
 
-from tformer.chapters.ch20 import figures_deeper, measured, quick
-from tformer.experiments.scaling.sweep import SWEEPS
+from tformer_book.chapters.ch20 import figures_deeper, measured, quick
+from tformer_book.experiments.scaling.sweep import SWEEPS
 
 
 def test_the_table_holds_the_plan() -> None:
@@ -16,7 +16,7 @@ def test_the_table_holds_the_plan() -> None:
     by_width = runs.loss.reshape(6, 4)
     assert (np.diff(by_width) < 0).all()
     assert (by_width[0] > by_width[-1]).all()
-    text = (files("tformer.chapters.ch20") / "quick.csv").read_text("utf-8").splitlines()
+    text = (files("tformer_book.chapters.ch20") / "quick.csv").read_text("utf-8").splitlines()
     assert [line[0] for line in text[:2]] == ["#", "#"]
 
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from tformer.chapters.ch20.spend import CHINCHILLA, SpendBudget, laws
+from tformer_book.chapters.ch20.spend import CHINCHILLA, SpendBudget, laws
 
 
 @pytest.mark.parametrize("law", [0, 1, 2])

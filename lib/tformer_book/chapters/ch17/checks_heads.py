@@ -1,0 +1,397 @@
+"""Exercises 17.5 and 17.6: what an induction head says, and which head moved the answer."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from tformer_book.exercises.promises import promised, single
+from tformer_book.exercises.registry import Test, exercise
+from tformer_book.exercises.table import Case, case, type_test
+
+Array = np.ndarray
+
+# ---- 17.5 ---------------------------------------------------------------------------------
+
+
+def _texts() -> Iterator[Case | Test]:
+    text = np.array([5, 3, 8, 5, 3, 7, 5])
+    why = "At the 5 of place 3, the 5 of place 0 was followed by 3; at the last, by 3 as well."
+    yield case(tokens=text, n=1, want=np.array([-1, -1, -1, 3, 8, -1, 3]), why=why)
+    why = "Only “5 3” at places 3 and 4 has stood before, and 8 came next."
+    yield case(tokens=text, n=2, want=np.array([-1, -1, -1, -1, 8, -1, -1]), why=why)
+    text = np.array([1, 2, 1, 3, 1, 0, 1, 2])
+    why = "The latest 1 counts: 2, 3 and 0 came next."
+    yield case(tokens=text, n=1, want=np.array([-1, -1, 2, -1, 3, -1, 0, 1]), why=why)
+    text = np.array([4, 4, 4, 9, 4, 4])
+    why = "After a 4 came the next 4, which stands where the text stands now."
+    yield case(tokens=text, n=1, want=np.array([-1, 4, 4, -1, 9, 4]), why=why)
+    why = "The two stretches “4 4” of places 0 to 1 and 1 to 2 overlap."
+    yield case(tokens=text, n=2, want=np.array([-1, -1, 4, -1, -1, 9]), why=why)
+    text = np.array([2, 6, 6, 2, 6, 2])
+    why = "“6 2” has not stood before until place 5, and “2 6” is not “6 2”."
+    yield case(tokens=text, n=2, want=np.array([-1, -1, -1, -1, 6, 6]), why=why)
+    text = np.array([1, 9, 2, 5, 1, 8, 2, 6])
+    why = "The 2 of place 6 came after an 8, and the earlier one after a 9."
+    yield case(tokens=text, n=2, want=np.full(8, -1), why=why)
+    yield case(tokens=text, n=3, want=np.full(8, -1), why="No three tokens stand twice.")
+    yield case(tokens=text, n=9, want=np.full(8, -1), why="n may be larger than T.")
+    yield case(tokens=text, n=8, want=np.full(8, -1), why="n may be T.")
+    alike = np.array([1, 12, 2, 2, 11, 2])
+    why = "“1 12”, “2 2” and “11 2” are three stretches, though their digits may look alike."
+    yield case(tokens=alike, n=2, want=np.full(6, -1), why=why)
+    again = np.array([11, 2, 7, 1, 12, 7, 11, 2])
+    yield case(tokens=again, n=2, want=np.array([-1, -1, -1, -1, -1, -1, -1, 7]), why=why)
+    bases = (10, 50, 64, 100, 128, 256, 500, 512, 1000, 1024, 10_000, 50_257, 65_536, 10**5, 10**6)
+    made = np.array([x for i, b in enumerate(bases) for x in (2 * i + 1, b, 2 * i + 2, 0)])
+    why = "In base b the stretches “k b” and “k + 1, 0” make one number, and they are two."
+    yield case(tokens=made, n=2, want=np.full(len(made), -1), why=why)
+    bits = np.array([5, 6, 5 + 2**8, 7, 5 + 2**15, 8, 5 + 2**16, 9, 5 + 2**19, 5 + 10**5])
+    why = "All tokens differ, though their last 8 or 16 bits may not."
+    yield case(tokens=bits, n=1, want=np.full(10, -1), why=why)
+    inner = np.random.default_rng(12).integers(0, 9, 70)
+    long = np.array([1, *inner, 3, 2, *inner, 4])
+    why = "The stretches of 71 differ in their first token, or in their last."
+    yield case(tokens=long, n=71, want=np.full(144, -1), why=why)
+    yield case(tokens=text[:1], n=1, want=np.array([-1]), why="One token: nothing came before.")
+    yield case(tokens=text[:0], n=1, want=np.full(0, -1), why="T may be 0.")
+    yield case(tokens=text[:0], n=3, want=np.full(0, -1), why="T may be 0.")
+    twice = np.tile(np.array([11, 0, 12, 0, 13]), 2)
+    want = np.array([-1, -1, -1, 12, -1, 0, 13, 0, 12, 11])
+    why = "A token may be 0; of the two zeros the latest counts."
+    yield case(tokens=twice, n=1, want=want, why=why)
+    want = np.array([-1, -1, -1, -1, -1, -1, 12, 0, 13, 11])
+    yield case(tokens=twice, n=2, want=want, why="With two tokens the repeat is copied whole.")
+    for seed, (T, N, n) in enumerate(
+        ((30, 3, 1), (40, 3, 2), (60, 2, 3), (200, 50, 1), (50, 1, 4), (80, 4, 2))
+    ):
+        tokens = np.random.default_rng(seed).integers(0, N, T)
+        yield case(tokens=tokens, n=n, why=f"{T} tokens of {N} kinds, matched by {n}.")
+    tokens = np.random.default_rng(9).integers(0, 49_152, 200)
+    yield case(tokens=np.tile(tokens, 2), n=1, why="200 tokens, twice.")
+    yield case(tokens=np.tile(tokens, 2), n=5, why="200 tokens, twice.")
+    yield type_test("an int", tokens=text, n=1)
+
+
+def _in_base(base: int, stretch: list[int]) -> int:
+    key = 0
+    for token in stretch:
+        key = key * base + token
+    return key
+
+
+def _most_often(tokens: Array, n: int) -> Array:
+    out = np.full(len(tokens), -1)
+    for t in range(n - 1, len(tokens)):
+        now = tokens[t - n + 1 : t + 1]
+        found = [
+            tokens[s + 1] for s in range(n - 1, t) if np.array_equal(tokens[s - n + 1 : s + 1], now)
+        ]
+        if found:
+            out[t] = max(found[::-1], key=found.count)
+    return out
+
+
+@exercise(
+    "17.5",
+    praise="Texts that repeat themselves and others, stretches that overlap, one token, none, and "
+    "a stretch longer than the text.",
+    hints=(
+        "For one place t: write down the last n tokens. Where did they stand before?",
+        "Go through all s from n − 1 to t − 1, compare the two stretches, and keep the latest.",
+        "What is said is tokens[s + 1]. s may be t − 1, and then that is the token at t. Fill an "
+        "array of whole numbers with −1 first.",
+    ),
+    cases=_texts,
+    slips="""
+        last[key] = t → last.setdefault(key, t)
+            You took the first place where the text stood like that; the latest counts.
+        tokens[last[key] + 1] → tokens[last[key]]
+            That is the token that was found again; asked for is the one that came next.
+        tokens[last[key] + 1] → last[key] + 1
+            That is a place; asked for is the token that stands there.
+        tokens[last[key] + 1] → last[key]
+            That is the place of the match; asked for is the token that came next.
+        tokens[last[key] + 1] → tokens[max(last[key] - 1, 0)]
+            That is the token that came before the match; asked for is the one that came next.
+        tokens[last[key] + 1] → tokens[last[key] - n + 1]
+            That is the first token of the stretch; asked for is the one after its last.
+        tokens[last[key] + 1] → tokens[last[key] - n + 2]
+            You took the token after the first of the stretch; it comes after the last.
+        np.full(len(tokens), -1) → np.full(len(tokens), 0)
+        if key in last else -1 → if key in last else 0
+            You said 0 where nothing was found. 0 is a token; −1 is asked for.
+        if key in last else -1 → if key in last else tokens[t]
+            Where nothing was found you repeated the token itself; −1 is asked for.
+        range(n - 1, len(tokens)) → range(len(tokens))
+            At the first places fewer than n tokens stand, and your stretch is cut short, or begins
+            at the end of the text.
+        tokens[t - n + 1 : t + 1].tolist() → tokens[t : t + 1].tolist()
+        range(n - 1, len(tokens)) → range(len(tokens))
+            n has no effect with you: one token was compared.
+        tokens[t - n + 1 : t + 1].tolist() → tokens[max(t - n, 0) : t + 1].tolist()
+            You compared n + 1 tokens; the last n are those up to t, itself included.
+        tokens[t - n + 1 : t + 1].tolist() → tokens[t - n + 1 : t].tolist()
+            You compared n − 1 tokens: the token at t counts itself.
+        tokens[t - n + 1 : t + 1].tolist() → sorted($)
+            You compared without order. The same tokens have to stand in the same order.
+        tokens[t - n + 1 : t + 1].tolist() → [tokens[t], tokens[t - n + 1]]
+            You compared the first token of the stretch and its last; those between count as well.
+        tokens[t - n + 1 : t + 1].tolist() → [_in_base(10, $)]
+            You made one number of a stretch, in base 10, where tokens above 9 run into others.
+        tokens[t - n + 1 : t + 1].tolist() → ["".join(map(str, $))]
+            You joined the digits of a stretch; nothing shows where one token ends.
+        tokens[t - n + 1 : t + 1].tolist() → [tokens[t - n + 1]]
+            You compared the first token of the stretch alone.
+        last[key] = t → last[tuple(tokens[t - n : t].tolist())] = t - 1
+            You left out the place just before, whose next token is the one that stands at t.
+        tokens[last[key] + 1] if key in last else -1 → tokens[t + 1] if t + 1 < len(tokens) else -1
+            That is the token that really comes next, which nobody knows at place t.
+        return out → return out[n - 1 :]
+            The first n − 1 places are missing; nothing can be found there, which is −1.
+    """,
+    mutants={
+        "One equal token was enough for you; all n have to be the same.": (
+            lambda tokens, n: _any(tokens, n)
+        ),
+        "Before place n − 1 there are no n tokens: the slice begins at the end of the text, or is "
+        "empty.": lambda tokens, n: _from_the_start(tokens, n),
+        "You let the two stretches not overlap; they may.": lambda tokens, n: _apart(tokens, n),
+        "You took the token that came next most often; the one after the latest match counts.": (
+            _most_often
+        ),
+        "What you say at t stands at the place after it.": lambda tokens, n: _later(tokens, n),
+        "You looked through the whole text, the later places too; at t only earlier ones are "
+        "known.": lambda tokens, n: _in_the_whole(tokens, n),
+        "You found the stretch at t itself, and so the token that comes next; only earlier places "
+        "count.": lambda tokens, n: _itself(tokens, n),
+    },
+    otherwise="The token after the latest earlier place that ends the same n tokens.",
+)
+def induced(tokens: Array, n: int) -> Array:
+    """The token that a perfect induction head says at each place."""
+    out = np.full(len(tokens), -1)
+    last: dict[tuple[int, ...], int] = {}
+    for t in range(n - 1, len(tokens)):
+        key = tuple(tokens[t - n + 1 : t + 1].tolist())
+        out[t] = tokens[last[key] + 1] if key in last else -1
+        last[key] = t
+    return out
+
+
+def _any(tokens: Array, n: int) -> Array:
+    out = np.full(len(tokens), -1)
+    for t in range(n - 1, len(tokens)):
+        for s in range(n - 1, t):
+            if (tokens[s - n + 1 : s + 1] == tokens[t - n + 1 : t + 1]).any():
+                out[t] = tokens[s + 1]
+    return out
+
+
+def _from_the_start(tokens: Array, n: int) -> Array:
+    out = np.full(len(tokens), -1)
+    for t in range(len(tokens)):
+        for s in range(t):
+            if (tokens[s - n + 1 : s + 1] == tokens[t - n + 1 : t + 1]).all():
+                out[t] = tokens[s + 1]
+    return out
+
+
+def _apart(tokens: Array, n: int) -> Array:
+    out = np.full(len(tokens), -1)
+    for t in range(n - 1, len(tokens)):
+        for s in range(n - 1, t - n + 1):
+            if (tokens[s - n + 1 : s + 1] == tokens[t - n + 1 : t + 1]).all():
+                out[t] = tokens[s + 1]
+    return out
+
+
+def _later(tokens: Array, n: int) -> Array:
+    return np.concatenate([tokens[:1] * 0 - 1, induced(tokens, n)[:-1]])
+
+
+def _in_the_whole(tokens: Array, n: int) -> Array:
+    """The last match anywhere, later places too, that has a next token."""
+    out = np.full(len(tokens), -1)
+    for t in range(n - 1, len(tokens)):
+        for s in range(n - 1, len(tokens) - 1):
+            if s != t and (tokens[s - n + 1 : s + 1] == tokens[t - n + 1 : t + 1]).all():
+                out[t] = tokens[s + 1]
+    return out
+
+
+def _itself(tokens: Array, n: int) -> Array:
+    out = np.full(len(tokens), -1)
+    for t in range(n - 1, len(tokens)):
+        for s in range(n - 1, t + 1):
+            if (tokens[s - n + 1 : s + 1] == tokens[t - n + 1 : t + 1]).all():
+                out[t] = tokens[s + 1]
+    return out
+
+
+# ---- 17.6 ---------------------------------------------------------------------------------
+
+
+def _blocks() -> Iterator[Case]:
+    y = np.array([[[1.0], [2]], [[3], [0]]])
+    w_o = np.array([[[1.0, 0]], [[1, 1]]])
+    x, gain, direction = np.array([[1.0, 7], [5, 5]]), np.array([2.0, 1]), np.array([1.0, -4])
+    why = (
+        "Gain and direction make (2, −4). Head 0 adds (1, 0) and (2, 0), head 1 (3, 3) and (0, 0), "
+        "and the roots of the words are 5 and 5."
+    )
+    want = np.array([[2.0, 4], [-6, 0]]) / 5
+    given: dict[str, Any] = {"y": y, "w_o": w_o, "x": x, "gain": gain, "direction": direction}
+    yield case(**given, want=want, why=why)
+    why = "The root of word 0 is 5, that of word 1 is 10: the second is divided by more."
+    want = np.array([[0.4, 0.4], [-1.2, 0]])
+    yield case(**given | {"x": np.array([[1.0, 7], [2, 14]])}, want=want, why=why)
+    why = "A gain of 0 hides the first coordinate, and only head 1 writes into the second."
+    want = np.array([[0.0, 0], [-12 / 5, 0]])
+    yield case(**given | {"gain": np.array([0.0, 1])}, want=want, why=why)
+    one: dict[str, Any] = {
+        "y": np.array([[[2.0]]]),
+        "w_o": np.array([[[3.0]]]),
+        "x": np.array([[-4.0]]),
+    }
+    why = "One head, one word, one coordinate: 2 · 3 · 5 · 7 / 4."
+    last: dict[str, Any] = {"gain": np.array([5.0]), "direction": np.array([7.0])}
+    yield case(**one, **last, want=[[52.5]], why=why)
+    for seed, (H, T, d_v, d) in enumerate(
+        ((2, 3, 4, 5), (3, 3, 2, 6), (4, 2, 1, 3), (1, 5, 3, 4), (5, 1, 2, 2), (2, 2, 2, 2))
+    ):
+        rng = np.random.default_rng(seed)
+        y, w_o, x = rng.normal(size=(H, T, d_v)), rng.normal(size=(H, d_v, d)), rng.normal(size=d)
+        x = x + (y @ w_o).sum(axis=0) + rng.normal(size=(T, d))
+        gain, direction = rng.uniform(0.5, 3, d), rng.normal(size=d)
+        given = {"y": y, "w_o": w_o, "x": x, "gain": gain, "direction": direction}
+        yield case(**given, why=f"{H} heads, {T} words.")
+        yield case(
+            **given | {"x": 1000 * x}, why="The words are long, so the norm divides by much."
+        )
+    for front in ((1,), (2,), (2, 3), (3,)):
+        y, x = rng.normal(size=(*front, 3, 4, 2)), rng.normal(size=(*front, 4, 5))
+        w_o, gain, direction = rng.normal(size=(3, 2, 5)), rng.normal(size=5), rng.normal(size=5)
+        given = {"y": y, "w_o": w_o, "x": x, "gain": gain, "direction": direction}
+        yield case(**given, why="Axes in front only stack.")
+    given |= {"y": y[0], "x": x[0]}
+    yield from promised(single, **given)
+
+
+def _of_one(x: Array) -> Array:
+    return np.asarray(x / np.abs(x).sum(axis=-2, keepdims=True))
+
+
+def _rms(x: Array) -> Array:
+    return np.asarray(np.sqrt((x * x).mean(axis=-1, keepdims=True)))
+
+
+@exercise(
+    "17.6",
+    praise="One head and five, words long and short, gains of 0, and stacks; the root is that of "
+    "the whole word.",
+    hints=(
+        "What does head h alone add to word t, as a vector of the words' width?",
+        "The norm divides each word by one number and multiplies each coordinate by its gain. Both "
+        "may be done to each part of a sum.",
+        "The root mean square has the shape (..., T), and what the heads add has (..., H, T) once "
+        "it met the direction: one axis has to be put in between.",
+    ),
+    cases=_blocks,
+    slips="""
+        parts @ (gain * direction) / root → parts @ (gain * direction)
+            The norm does not divide with you: each word by the root mean square of its x.
+        parts @ (gain * direction) / root → parts @ direction / root
+            The gain is missing: the norm multiplies each coordinate by its own.
+        parts @ (gain * direction) / root → parts @ direction
+            The last norm is missing, with its root and its gain.
+        parts @ (gain * direction) / root → parts @ (gain**2 * direction) / root
+            The gain is multiplied twice.
+        parts @ (gain * direction) / root → (parts @ direction) * gain.mean() / root
+            You took one gain for all coordinates; each has its own.
+        parts @ (gain * direction) / root → parts @ (direction / gain) / root
+            The norm multiplies by the gain, and you divided.
+        parts @ (gain * direction) / root → (parts / _rms(parts)) @ (gain * direction)
+            You took the norm of each head's part. Kept is the root of the whole word.
+        np.sqrt((x * x).mean(axis=-1)) → _rms(parts.sum(axis=-3))[..., 0]
+            You took the root of what the heads add together. The word after the block holds more.
+        parts @ (gain * direction) / root → _of_one(parts @ (gain * direction))
+            You made shares of 1 of it; asked for is by how much the log-odds move.
+        / root → / root / np.linalg.norm(direction)
+            You made the direction one long. The log-odds are the dot product with it as it is.
+        parts @ (gain * direction) / root → abs(parts @ (gain * direction) / root)
+            You dropped the signs: a head may move the answer away.
+        parts @ (gain * direction) / root → (parts @ (gain * direction) / root).sum(axis=-2)
+            You added up the heads; each has a number of its own.
+        parts @ (gain * direction) / root → (parts @ (gain * direction) / root).mean(axis=-1)
+            You took the mean over the words; each has a number of its own.
+        parts @ (gain * direction) / root → (parts @ (gain * direction) / root).mT
+            Heads and words are exchanged: one row for each head is asked for.
+        np.sqrt((x * x).mean(axis=-1)) → (x * x).mean(axis=-1)
+            You divided by the mean square; its root is missing.
+        np.sqrt((x * x).mean(axis=-1)) → np.sqrt((x * x).sum(axis=-1))
+            You divided by the length of the word; the root mean square divides the sum of squares
+            by the width first.
+        np.sqrt((x * x).mean(axis=-1)) → x.std(axis=-1)
+            You subtracted the mean, as LayerNorm does; RMSNorm does not.
+        np.sqrt((x * x).mean(axis=-1)) → np.sqrt((x * x).mean(axis=-1) + 1e-5)
+            An eps was added below the root; here it is 0.
+        np.sqrt((x * x).mean(axis=-1)) → abs(x).mean(axis=-1)
+            You took the mean of the sizes; the norm takes the root of the mean square.
+        np.sqrt((x * x).mean(axis=-1)) → np.sqrt((x * x).mean()) + 0 * x[..., 0]
+            One root was taken of all words; each word has its own.
+        np.sqrt((x * x).mean(axis=-1)) → np.sqrt(((x * gain) ** 2).mean(axis=-1))
+            The gain comes after the root is taken, and does not belong into it.
+        [..., None, :] → [..., :, None]
+            The roots stand along the heads, and belong to the words.
+        parts = y @ w_o → parts = y @ w_o[:1]
+            Every head was read through the matrix of the first; each has its own.
+        parts = y @ w_o → parts = y @ w_o.mean(axis=0)
+            Every head was read through a mean of the matrices; each has its own.
+        parts = y @ w_o → parts = y @ w_o + x[..., None, :, :]
+            You added the word itself to what a head adds.
+        parts = y @ w_o → parts = y @ w_o - (y @ w_o).mean(axis=-1, keepdims=True)
+            You took the mean off what a head adds, as LayerNorm does; RMSNorm does not.
+        parts @ (gain * direction) / root → parts * (gain * direction) / root[..., None]
+            The products with the direction are not added up yet.
+        np.sqrt((x * x).mean(axis=-1))[..., None, :] → _rms(x[..., None, :, :] - parts)[..., 0]
+            You took the root of the word without the head. Kept is the root that was found, with
+            all in it.
+        np.sqrt((x * x).mean(axis=-1)) → _rms(x + parts.sum(axis=-3))[..., 0]
+            The heads are contained in x already, and you added them once more.
+    """,
+    mutants={
+        "What would change without the head is another question: there the root changes too. Keep "
+        "it as it was found.": lambda y, w_o, x, gain, direction: _without(
+            y, w_o, x, gain, direction
+        ),
+        "You divided by roots without an axis for the heads, so that those of one entry of a stack "
+        "serve another.": lambda y, w_o, x, gain, direction: (
+            y @ w_o @ (gain * direction) / _rms(x)[..., 0]
+        ),
+        "All heads share the number of the whole sum with you.": (
+            lambda y, w_o, x, gain, direction: _alike(y, w_o, x, gain, direction)
+        ),
+    },
+    otherwise="What the head adds, divided by the word's root, times gain, and the dot product.",
+)
+def moves(y: Array, w_o: Array, x: Array, gain: Array, direction: Array) -> Array:
+    """What each head adds to the log-odds at each word."""
+    parts = y @ w_o
+    root = np.sqrt((x * x).mean(axis=-1))[..., None, :]
+    return parts @ (gain * direction) / root
+
+
+def _alike(y: Array, w_o: Array, x: Array, gain: Array, direction: Array) -> Array:
+    parts = moves(y, w_o, x, gain, direction)
+    return np.asarray(0 * parts + parts.mean(axis=-2, keepdims=True))
+
+
+def _without(y: Array, w_o: Array, x: Array, gain: Array, direction: Array) -> Array:
+    """The log-odds with all heads, less those without one."""
+    whole = x[..., None, :, :]
+    less = whole - y @ w_o
+    found = [part / _rms(part) @ (gain * direction) for part in (whole, less)]
+    return np.asarray(found[0] - found[1])

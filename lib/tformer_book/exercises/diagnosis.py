@@ -1,0 +1,185 @@
+"""Name the mistake behind a wrong answer: the mutant that agrees with it, or what it looks like."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from tformer_book.exercises.answer import Answer, Wrong
+from tformer_book.exercises.clock import Clock
+from tformer_book.exercises.resemblance import exchanged, few_digits, resemblance
+from tformer_book.exercises.table import Case, Sentence, Table, Trial
+from tformer_book.exercises.undefined import undefined
+
+MOSTLY = 2  # of the wrong cases one in two may show a second mistake beside the one that is named
+
+
+def check_by_table(table: Table, f: Answer) -> None:
+    """Try an answer on all cases of a table; raise Wrong at the first thing that is wrong."""
+    trials: list[Trial] = []
+    items = table.items()
+    for item in items:
+        if not isinstance(item, Case):
+            item(f)
+            continue
+        trial, wrong = table.attempt(f, item)
+        trials.append(trial)
+        if wrong:
+            more = (item for item in items if isinstance(item, Case))
+            wrong.explain = wrong.explain or Diagnosis(table, f, trials, more).explain
+            raise wrong
+
+
+class Diagnosis:
+    """The search for the reason why an answer is wrong.
+
+    Parameters
+    ----------
+    table : Table
+        The check.
+    f : Answer
+        The answer.
+    trials : list of Trial
+        What has been tried; the last trial went wrong.
+    more : iterator of Case
+        Cases that may be tried beside them.
+    """
+
+    def __init__(self, table: Table, f: Answer, trials: list[Trial], more: Iterator[Case]) -> None:
+        self.table = table
+        self.f = f
+        self.trials = trials
+        self.more = more
+        self.failed = trials[-1]
+        self.unusable = False  # on a later case no answer came that can be compared
+
+    def explain(self) -> tuple[str, bool]:
+        """Return the best message, and whether it names a mistake of the table."""
+        self.clock = Clock(min(self.f.seconds, self.f.left))
+        if named := self._mutant():
+            sentence, shown = named
+            words = sentence if isinstance(sentence, str) else sentence(**shown.case.inputs)
+            first = undefined(self.f, shown, words)
+            return " ".join(filter(None, [shown.text, first, words])), True
+        while self._try_another():
+            pass
+        first = undefined(self.f, self.failed)
+        place = self.failed.place or 0
+        why = exchanged(self.trials, self.table.kind) or self._remark()
+        why = why or resemblance(self.trials, place) or few_digits(self.trials, place)
+        why = why or self._general()
+        return " ".join(filter(None, [self.failed.text, first, why])), False
+
+    def _remark(self) -> str:
+        place = self.failed.place
+        if place is None:
+            return ""
+        return self.table.kind.remark(self.failed.got[place], self.failed.want[place])
+
+    def _general(self) -> str:
+        """Return where the answer is wrong, and what is said to anything that nothing explains."""
+        place = self.failed.place
+        if place is None:
+            return ""
+        got, want = self.failed.got[place], self.failed.want[place]
+        form = self.table.kind.form(got, want)
+        if form and (self.table.kind.weak or 0 in (got.ndim, want.ndim)):
+            return form
+        said = [form or self.table.kind.where(got, want), self.table.fallback(self.failed.case)]
+        if self._wrong_elsewhere() and self.table.otherwise not in said:
+            said.append(self.table.otherwise)
+        return " ".join(filter(None, said))
+
+    def _wrong_elsewhere(self) -> bool:
+        """Tell whether cases of another note go wrong as well, so that one note says too little."""
+        note = self.failed.case.why
+        return any(trial.text and trial.case.why != note for trial in self.trials)
+
+    def _mutant(self) -> tuple[Sentence, Trial] | None:
+        """Return the sentence of the one mutant that agrees with the answer, and where to see it.
+
+        Where several agree on all that was tried, more cases are tried until they differ. The one
+        that is left has to agree on a second case that it gets wrong, if there is one, and on
+        most others: on a few examples other mistakes look like it, and an answer may have a
+        second one.
+        """
+        if self.table.kind.weak:
+            while self._try_another():
+                pass
+        failed_first = [self.failed, *(trial for trial in self.trials if trial is not self.failed)]
+        alike = [m for m in self.table.mutants if all(self._agrees(m, t) for t in failed_first)]
+        if len(alike) > 1:
+            whole = [m for m in alike if self._agrees(m, self.failed, whole=True)]
+            alike = whole or alike
+        rivals = alike
+        while len(alike) > 1 or (alike and not self._seen_twice(alike[0])):
+            if not (trial := self._try_another()):
+                break
+            alike = [m for m in alike if self._agrees(m, trial)]
+        if len(alike) != 1 or (self.unusable and not self._seen_twice(alike[0])):
+            return None
+        while self._try_another():
+            pass
+        wrong = [self._agrees(alike[0], t) for t in self.trials if t.text and _finite(t)]
+        if wrong.count(False) > len(wrong) / MOSTLY:
+            return None  # it coincides with the answer, and does not explain it
+        return alike[0], self._clearest(alike[0], rivals)
+
+    def _seen_twice(self, mutant: Sentence) -> bool:
+        """Tell whether the mutant is wrong on two of the cases that were tried."""
+        function, place = self.table.mutants[mutant], self.failed.place
+        wrong = 0
+        for trial in self.trials:
+            made = self.table.made(function, trial.case)
+            pairs = [] if isinstance(made, str) else list(zip(made, trial.want, strict=True))
+            pairs = pairs if place is None else pairs[place : place + 1]
+            same = self.table.kind.same
+            wrong += isinstance(made, str) or not all(same(*pair) for pair in pairs)
+        return wrong > 1
+
+    def _clearest(self, mutant: Sentence, rivals: list[Sentence]) -> Trial:
+        """Return the first wrong trial at which no rival does what the mutant does."""
+        others = [rival for rival in rivals if rival != mutant]
+        wrong = [trial for trial in self.trials if trial.text and self._agrees(mutant, trial)]
+        alone = (t for t in wrong if not any(self._agrees(other, t) for other in others))
+        return next(alone, self.failed)
+
+    def _agrees(self, mutant: Sentence, trial: Trial, whole: bool = False) -> bool:
+        """Tell whether a mutant does what the answer did, in the part that failed.
+
+        It has to in every other part too that it gets wrong itself, or in all (`whole`).
+        """
+        made = self.table.made(self.table.mutants[mutant], trial.case)
+        if isinstance(made, str) or trial.error:
+            return made == trial.error
+        same, failed = self.table.kind.same, self.failed.place
+        return all(
+            same(got, wrong)
+            for place, (got, wrong, right) in enumerate(
+                zip(trial.got, made, trial.want, strict=True)
+            )
+            if whole or failed is None or place == failed or not same(wrong, right)
+        )
+
+    def _try_another(self) -> Trial | None:
+        """Try the answer on one more case; None when there is none, or no time, or no answer."""
+        if not self.clock.left() or self.f.left <= 0:
+            return None
+        for case in self.more:
+            if case.dtype and not self.failed.case.dtype:
+                continue  # there an answer may fail for another reason
+            try:
+                trial, _ = self.table.attempt(self.f, case)
+            except Wrong:
+                self.unusable = True
+                return None
+            self.trials.append(trial)
+            return trial
+        return None
+
+
+def _finite(trial: Trial) -> bool:
+    """Tell whether an answer came that is made of numbers: nan and ∞ are a mistake of their own."""
+    arrays = (part for part in trial.got if isinstance(part, np.ndarray))
+    return not trial.error and all(np.isfinite(x).all() for x in arrays if x.dtype.kind == "f")
