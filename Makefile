@@ -61,7 +61,7 @@ begin = start=$$(date +%s);
 took = ; status=$$?; echo "== $(1): $$(($$(date +%s) - start)) s"; exit $$status
 
 .PHONY: help book test static unit notebooks browser model serve lab hub course run ledger \
-	exercises exam launch teller sweep bench machines lock clean
+	exercises exam launch storyteller sweep bench machines lock clean
 .DEFAULT_GOAL := help
 
 help: ## Say what can be made
@@ -169,8 +169,8 @@ exam: $(READY) ## Draw an exam, sheet and key: make exam CH="03 04" SEED=7 N=4 D
 launch: $(READY) ## Write what the launch buttons open, a branch of its own: make launch DIR=../launch
 	@$(PY) -m tformer_book.pipeline launch "$(DIR)"
 
-teller: $(READY) ## Train the storyteller of chapters 14 to 17 again, in some ten minutes
-	$(PY) -m tformer_book.storyteller "$(or $(DIR),_teller)"
+storyteller: $(READY) ## Train the storyteller of chapters 14 to 17 again, in some ten minutes
+	$(PY) -m tformer_book.storyteller "$(or $(DIR),_storyteller)"
 
 sweep: $(READY) ## A law of one's own (chapter 20): 24 runs in minutes, PLAN=long in up to an hour; goes on if stopped
 	@$(PY) -m torch.distributed.run --standalone --nproc-per-node=$(or $(N),2) \

@@ -21,7 +21,7 @@ from transformers import LlamaConfig, LlamaForCausalLM
 
 from tformer import fast, reference
 from tformer.models.generate import generate
-from tformer.models.names import named_by
+from tformer.models.state_dicts import from_state_dict
 from tformer.parameters import tree_map
 from tformer_book.chapters.ch15.speed import (
     CONFIGURATION,
@@ -61,7 +61,7 @@ def measure() -> dict[str, Any]:
     """All of it, from one set of parameters."""
     model = theirs()
     state = {name: x.numpy() for name, x in model.state_dict().items()}
-    ours = named_by("llama", state, SIZES.n_heads)
+    ours = from_state_dict("llama", state, SIZES.n_heads)
     text = np.random.default_rng(0).integers(0, SIZES.n_vocab, max(LENGTHS))
     found: dict[str, Any] = {"machine": _machine("cpu")}
     with torch.no_grad():

@@ -264,20 +264,20 @@ def race(name: str) -> dict[str, Any]:
     }
 
 
-def write(n_words: int = 60) -> dict[str, float]:
+def write(n_tokens: int = 60) -> dict[str, float]:
     """Words a second of the real model, with a cache and without: ours, and another library's."""
     sys.path.append(str(Path(__file__).parents[1] / "tests"))
     from other_llama import theirs_of
-    from tformer.models.real import model_of
+    from tformer.models.pretrained import from_checkpoint
     from tformer.pretrained import checkpoint
 
     found = checkpoint()
-    model, theirs = model_of(found), theirs_of(found)
+    model, theirs = from_checkpoint(found), theirs_of(found)
     words, in_torch = model.tokenizer.encode(TEXT), tree_map(torch.from_numpy, model.parameters)
-    few = n_words // 6
+    few = n_tokens // 6
 
     def cached(module: Any, start: Any, p: ModelParameters) -> list[int]:
-        return [*generate(module.cached_decoder, start, p, model.configuration, n_words)]
+        return [*generate(module.cached_decoder, start, p, model.configuration, n_tokens)]
 
     def full(module: Any, start: Any, p: ModelParameters) -> list[int]:
         written = list(words)
@@ -295,7 +295,7 @@ def write(n_words: int = 60) -> dict[str, float]:
     runs: dict[str, Callable[[], list[int]]] = {
         "NumPy, cache": lambda: cached(reference, numpy_start, model.parameters),
         "PyTorch, cache": lambda: cached(fast, start, in_torch),
-        "transformers, cache": lambda: of_theirs(n_words, cache=True),
+        "transformers, cache": lambda: of_theirs(n_tokens, cache=True),
         "NumPy, no cache": lambda: full(reference, numpy_start, model.parameters),
         "PyTorch, no cache": lambda: full(fast, start, in_torch),
         "transformers, no cache": lambda: of_theirs(few, cache=False),

@@ -20,7 +20,7 @@ from tformer_book.chapters.ch00.measure import circuit, cuts, shares
 from tformer_book.chapters.ch00.stages import STAGES, stage
 
 ROOM = Path(__file__).parents[1] / "lib/tformer_book/chapters/ch00"
-FORTY = (ROOM / "forty.py").read_text(encoding="utf-8")
+FORTY = (ROOM / "minimal_gpt.py").read_text(encoding="utf-8")
 RUN = FORTY.splitlines()[-1]
 FEED_FORWARD = "        h = h + torch.relu(norm(h) @ A) @ B\n"
 VARIANTS = {
@@ -41,7 +41,7 @@ def made(edits: dict[str, str], seed: int = 0) -> dict:
             raise ValueError(f"{old!r} stands {text.count(old)} times in the forty lines")
         text = text.replace(old, new)
     names: dict = {}
-    exec(compile(text, "forty.py", "exec"), names)
+    exec(compile(text, "minimal_gpt.py", "exec"), names)
     return names
 
 

@@ -17,10 +17,10 @@ from tformer.configuration import CHOICES, Configuration
 from tformer.docstrings import documented
 from tformer.parameters import (
     BlockParameters,
+    DropoutMasks,
     EncoderDecoderParameters,
     FeedForwardParameters,
     HeadParameters,
-    Kept,
     KVCache,
     ModelParameters,
     NormParameters,
@@ -159,7 +159,7 @@ SETTINGS: dict[str, list[dict[str, Any]]] = {
         name: [
             {"configuration": GPT},
             {"configuration": NEIGHBOURS, "bias": None, "causal": True},
-            {"configuration": FIRST, "sinusoids": None, "kept": None, "memory_mask": None},
+            {"configuration": FIRST, "sinusoids": None, "dropout_masks": None, "memory_mask": None},
             {"configuration": LLAMA, **NO_CROSS, **NO_MEMORY, "parameters.heads_norm": None},
             {"configuration": LLAMA, **NO_MEMORY, "mask": None, "parameters.feed_forward": None},
         ]
@@ -176,9 +176,16 @@ SETTINGS: dict[str, list[dict[str, Any]]] = {
     **{
         name: [
             {"configuration": GPT, "parameters.unembedding": None},
-            *({"configuration": x, "mask": None, "kept": None} for x in (FIRST, LLAMA, NEIGHBOURS)),
             *(
-                {"configuration": Configuration(positions=x, eps=0.1), **none, "kept": None}
+                {"configuration": x, "mask": None, "dropout_masks": None}
+                for x in (FIRST, LLAMA, NEIGHBOURS)
+            ),
+            *(
+                {
+                    "configuration": Configuration(positions=x, eps=0.1),
+                    **none,
+                    "dropout_masks": None,
+                }
                 for x in CHOICES["positions"]
             ),
             *({"configuration": x, **none, "positions": None} for x in (GPT, LLAMA)),
@@ -280,7 +287,7 @@ BY_AUTOGRAD = (
 """Gradients whose own are not recorded."""
 NOT_DIFFERENTIABLE = (*INTEGERS_ONLY, *SEVERAL, *WITH_VJP, *BY_AUTOGRAD)
 CUTS = ("top_k", "top_p", "min_p")
-NOT_DIFFERENTIABLE += ("from_additive", "count_leaks", "draw", *CUTS)
+NOT_DIFFERENTIABLE += ("from_additive", "count_leaks", "sample", *CUTS)
 NOT_HALF = ("svd_embeddings",)
 """The singular vectors of a matrix are too sensitive for a bound that holds in half precision."""
 KEPT_WIDE = ("recurrent_linear_attention",)
@@ -473,8 +480,12 @@ VALUES: dict[str, Callable[..., np.ndarray]] = {
     **dict.fromkeys(("tokens of embedding", "tokens of embedding_vjp"), _rows),
     **{f"tokens of {name}": _rows for name in MODELS},
     **dict.fromkeys(("source", "target"), _rows),
-    **dict.fromkeys(("memory_mask", "source_mask", "target_mask", "kept"), _mask),
-    **{f"{name}.{field}": _mask for name in ("kept", "kept.*") for field in vars(Kept())},
+    **dict.fromkeys(("memory_mask", "source_mask", "target_mask", "keep_mask"), _mask),
+    **{
+        f"{name}.{field}": _mask
+        for name in ("dropout_masks", "dropout_masks.*")
+        for field in vars(DropoutMasks())
+    },
     "targets": _tokens,
     "positions": lambda rng, shape: rng.integers(0, 99, shape),
     **{
@@ -504,7 +515,7 @@ ENTRIES: dict[str, tuple[Sequence[str], Callable[[np.ndarray], np.ndarray]]] = {
             *SIMILARITIES,
             *SCORES,
             *CUTS,
-            "draw",
+            "sample",
             "temperature",
             "entropy",
             "softmax_vjp",
@@ -521,7 +532,7 @@ exact in every format; the squares do not fit into float16, the distances and co
 
 TREES = (
     *(HeadParameters, NormParameters, FeedForwardParameters, BlockParameters, ModelParameters),
-    *(EncoderDecoderParameters, KVCache, Kept),
+    *(EncoderDecoderParameters, KVCache, DropoutMasks),
 )
 """What holds several arrays."""
 
@@ -543,17 +554,17 @@ def arguments(arrays: dict[str, Any]) -> dict[str, Any]:
         for room in rooms:
             inner = inner.setdefault(room, {})
         inner[field] = array
-    return {name: _tree(inner, name == "kept") for name, inner in found.items()}
+    return {name: _tree(inner, name == "dropout_masks") for name, inner in found.items()}
 
 
-def _tree(found: Any, kept: bool) -> Any:
+def _tree(found: Any, masks: bool) -> Any:
     """What a dictionary of fields is: the class that has them all, or a tuple of such."""
     if not isinstance(found, dict):
         return found
-    inner = {name: _tree(one, kept) for name, one in found.items()}
+    inner = {name: _tree(one, masks) for name, one in found.items()}
     if all(name.isdigit() for name in inner):
         return (*inner.values(),)
-    kinds = (Kept,) if kept else TREES
+    kinds = (DropoutMasks,) if masks else TREES
     return next(kind for kind in kinds if inner.keys() <= kind.__dataclass_fields__.keys())(**inner)
 
 

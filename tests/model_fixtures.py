@@ -24,5 +24,5 @@ def small_checkpoint(tmp_path: Path) -> pretrained.Checkpoint:
     """A Llama of two layers with weights that are random."""
     metadata, tensors = pretrained.read(made.written(tmp_path, made.gguf()))
     architecture = pretrained.Architecture.of(metadata, tensors)
-    tokenizer = pretrained.tokenizer_of(metadata)
+    tokenizer = pretrained.tokenizer_from_metadata(metadata)
     return pretrained.Checkpoint(architecture, tokenizer, tensors, metadata)

@@ -111,7 +111,7 @@ def test_of_our_own_matrices_and_tables_of_words_decay(kind: str) -> None:
     def make() -> nn.Module:
         one = ours(sizes, configuration)
         if kind == "two models":
-            two = ours(replace(sizes, crossed=True), configuration).tree
+            two = ours(replace(sizes, has_cross_attention=True), configuration).tree
             pair = EncoderDecoderParameters(one.tree, two)
             both = fast.Module(fast.encoder_decoder, pair, configuration=configuration)
             return nn.Sequential(_Twice(both))
@@ -248,7 +248,9 @@ def test_two_processes_go_on_each_with_its_own_generator(tmp_path: Path) -> None
 
 def test_a_tensor_in_two_places_is_one_parameter_and_a_view_is_refused(tmp_path: Path) -> None:
     table = ours().tree.embedding.detach().clone()
-    parts = [ours(replace(SIZES, crossed=i > 0), embedding=table).tree for i in range(2)]
+    parts = [
+        ours(replace(SIZES, has_cross_attention=i > 0), embedding=table).tree for i in range(2)
+    ]
     both = EncoderDecoderParameters(*tree_map(lambda x: x.detach(), tuple(parts)))
     both = replace(both, **{k: replace(getattr(both, k), embedding=table) for k in vars(both)})
     module = fast.Module(fast.encoder_decoder, both, configuration=GPT)

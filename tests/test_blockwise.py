@@ -12,7 +12,7 @@ from cases import TOLERANCE
 from every import every
 from tformer import reference
 from tformer.reference import blockwise
-from tformer.reference.blockwise import State, merged, seen
+from tformer.reference.blockwise import SoftmaxState, merge_states, softmax_state
 
 
 def scaled_up(given: Problem, factor: float) -> Problem:
@@ -133,14 +133,14 @@ def test_states_of_parts_are_the_state_of_the_whole() -> None:
     rng = np.random.default_rng(0)
     scores, v = 30 * rng.standard_normal((4, 12)), rng.standard_normal((12, 3))
     scores[2, :5], scores[3] = -np.inf, -np.inf
-    parts = [seen(scores[:, a:b], v[a:b]) for a, b in ((0, 5), (5, 6), (6, 12))]
-    left = merged(merged(parts[0], parts[1]), parts[2])
-    right = merged(parts[0], merged(parts[1], parts[2]))
+    parts = [softmax_state(scores[:, a:b], v[a:b]) for a, b in ((0, 5), (5, 6), (6, 12))]
+    left = merge_states(merge_states(parts[0], parts[1]), parts[2])
+    right = merge_states(parts[0], merge_states(parts[1], parts[2]))
     for state in (left, right):
-        for got, expected in zip(state, seen(scores, v), strict=True):
+        for got, expected in zip(state, softmax_state(scores, v), strict=True):
             np.testing.assert_allclose(got, expected, rtol=1e-12, atol=1e-12)
-    nothing = State(np.full(4, -np.inf), np.zeros(4), np.zeros((4, 3)))
-    for got, expected in zip(merged(nothing, left), left, strict=True):
+    nothing = SoftmaxState(np.full(4, -np.inf), np.zeros(4), np.zeros((4, 3)))
+    for got, expected in zip(merge_states(nothing, left), left, strict=True):
         np.testing.assert_array_equal(got, expected)
 
 
@@ -168,7 +168,7 @@ def test_the_logarithms_of_the_sums_are_those_of_the_table(sharp: float) -> None
 
 def test_a_state_of_half_precision_is_in_single_precision() -> None:
     scores, v = np.zeros((1, 3000), np.float16), np.ones((3000, 1), np.float16)
-    state = seen(scores, v)
+    state = softmax_state(scores, v)
     assert {x.dtype.name for x in state} == {"float32"}
     assert state.total == state.output == 3000
 

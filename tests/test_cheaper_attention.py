@@ -107,7 +107,7 @@ def test_the_recurrence_is_the_table(sizes: tuple[int, int], cut: int) -> None:
     )
     got = np.concatenate([first, rest], axis=-2)
     np.testing.assert_allclose(got, expected, rtol=0, atol=1e-12)
-    features = reference.positive_features(k)
+    features = reference.elu_feature_map(k)
     np.testing.assert_allclose(state, features.mT @ v, rtol=0, atol=1e-12)
     np.testing.assert_allclose(total, features.sum(axis=-2), rtol=0, atol=1e-12)
 
@@ -126,7 +126,7 @@ def test_features_so_small_that_they_vanish_give_zeros() -> None:
 
 def test_features_are_positive_and_meet_at_0() -> None:
     x = np.array([-50.0, -1.0, -0.0, 0.0, 1.0, 50.0])
-    got = reference.positive_features(x)
+    got = reference.elu_feature_map(x)
     np.testing.assert_allclose(got, [np.exp(-50), np.exp(-1), 1, 1, 2, 51], rtol=1e-15)
 
 

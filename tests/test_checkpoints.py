@@ -28,7 +28,7 @@ from tformer.models.objectives import next_tokens
 from tformer.models.sizes import Sizes, initialise
 from tformer.parameters import tree_map
 from tformer.training import CheckpointError, Recipe, train
-from tformer.training.checkpoints import Folder
+from tformer.training.checkpoints import CheckpointFolder
 
 LLAMA = Configuration(norm="rms", activation="silu", positions="rope")
 RECIPE = Recipe(steps=12, rate=0.02, warmup=5, smoothing=0.1)
@@ -240,7 +240,7 @@ def test_no_flipped_bit_is_gone_on_from(tmp_path: Path, whole: Path) -> None:
     file, rng = tmp_path / "checkpoint.safetensors", random.Random(0)
     data = (whole / "checkpoint.safetensors").read_bytes()
     head = 8 + int.from_bytes(data[:8], "little")
-    folder = Folder(tmp_path, RECIPE)
+    folder = CheckpointFolder(tmp_path, RECIPE)
     for place in [*range(8), *range(8, head, 11), *rng.choices(range(head, len(data)), k=50)]:
         damaged = bytearray(data)
         damaged[place] ^= 1 << rng.randrange(8)
@@ -289,7 +289,7 @@ def test_metadata_are_under_the_checksum_and_of_their_type(tmp_path: Path, whole
 def test_tensors_of_another_kind_or_name_are_refused_and_nothing_is_changed(
     tmp_path: Path, whole: Path
 ) -> None:
-    folder = Folder(tmp_path, RECIPE)
+    folder = CheckpointFolder(tmp_path, RECIPE)
     there = load_file(whole / "checkpoint.safetensors")
     name = "optimiser.exp_avg.embedding"
     for changed, words in [

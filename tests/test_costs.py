@@ -21,10 +21,10 @@ MODELS = {
 models = pytest.mark.parametrize(("sizes", "c"), MODELS.values(), ids=MODELS)
 
 
-def counted(sizes: Sizes, c: Configuration, n_words: int) -> int:
+def counted(sizes: Sizes, c: Configuration, n_tokens: int) -> int:
     p = tree_map(torch.from_numpy, initialise(sizes, c, np.random.default_rng(0)))
     with FlopCounterMode(display=False) as counter, sdpa_kernel(SDPBackend.MATH):
-        fast.decoder(torch.zeros(n_words, dtype=torch.int64), p, c)
+        fast.decoder(torch.zeros(n_tokens, dtype=torch.int64), p, c)
     return int(counter.get_total_flops())
 
 
@@ -32,19 +32,19 @@ def counted(sizes: Sizes, c: Configuration, n_words: int) -> int:
 def test_looking_is_what_grows_with_the_square(sizes: Sizes, c: Configuration) -> None:
     """Of counts at T, 2 T and 3 T, the second difference has the square alone."""
     one, two, three = (counted(sizes, c, 16 * n) for n in (1, 2, 3))
-    assert (three - 2 * two + one) // 2 == costs.looking_flops(sizes, 16)
+    assert (three - 2 * two + one) // 2 == costs.attention_flops(sizes, 16)
 
 
 @models
 def test_at_the_crossing_half_is_looking(sizes: Sizes, c: Configuration) -> None:
-    n = costs.crossing(sizes)
+    n = costs.attention_crossover_length(sizes)
     below, above = int(n), int(n) + 1
-    assert costs.looking_share(sizes, below) <= 0.5 <= costs.looking_share(sizes, above)
-    rest = count_flops(sizes, above) - costs.looking_flops(sizes, above)
+    assert costs.attention_share(sizes, below) <= 0.5 <= costs.attention_share(sizes, above)
+    rest = count_flops(sizes, above) - costs.attention_flops(sizes, above)
     pairs = above * (above + 1) // 2
     each = 4 * sizes.head_width * sizes.n_heads * sizes.n_layers
-    assert costs.looking_flops(sizes, above, causal=True) == each * pairs
-    share = costs.looking_share(sizes, above, causal=True)
+    assert costs.attention_flops(sizes, above, causal=True) == each * pairs
+    share = costs.attention_share(sizes, above, causal=True)
     assert share == pytest.approx(each * pairs / (rest + each * pairs))
 
 
@@ -54,7 +54,7 @@ def test_a_cache_has_so_many_bytes(sizes: Sizes, c: Configuration, width: int) -
     p = initialise(sizes, c, np.random.default_rng(0))
     p = tree_map(lambda x: x.astype(f"f{width}"), p)
     _, caches = reference.cached_decoder(np.zeros((3, 7), np.int64), p, c)
-    assert sum(x.nbytes for x in leaves(caches)) == costs.cache_bytes(sizes, 7, 3, width)
+    assert sum(x.nbytes for x in leaves(caches)) == costs.kv_cache_bytes(sizes, 7, 3, width)
 
 
 @models
@@ -62,25 +62,25 @@ def test_writing_a_text_word_by_word_makes_the_products_of_reading_it(
     sizes: Sizes, c: Configuration
 ) -> None:
     """All words, each looking at those up to itself; and all parameters are read each time."""
-    steps = [costs.decode_work(sizes, c, n) for n in range(1, 10)]
-    whole = costs.prefill_work(sizes, c, 9)
-    saved = costs.looking_flops(sizes, 9) - costs.looking_flops(sizes, 9, causal=True)
+    steps = [costs.decode_cost(sizes, c, n) for n in range(1, 10)]
+    whole = costs.prefill_cost(sizes, c, 9)
+    saved = costs.attention_flops(sizes, 9) - costs.attention_flops(sizes, 9, causal=True)
     assert sum(step.flops for step in steps) == whole.flops - saved
-    caches = sum(costs.cache_bytes(sizes, n) for n in range(1, 10))
-    parameters = whole.bytes - costs.cache_bytes(sizes, 9)
+    caches = sum(costs.kv_cache_bytes(sizes, n) for n in range(1, 10))
+    parameters = whole.bytes - costs.kv_cache_bytes(sizes, 9)
     assert sum(step.bytes for step in steps) == 9 * parameters + caches
 
 
 def test_the_roofline_waits_for_the_slower_of_the_two() -> None:
-    work = costs.Work(600, 100)
+    work = costs.Cost(600, 100)
     assert work.intensity == 6
     assert work.seconds(60, 100) == 10
     assert work.seconds(600, 10) == 10
 
 
 def test_a_table_is_most_of_what_is_moved() -> None:
-    work = costs.attention_work(4096, 64)
+    work = costs.attention_cost(4096, 64)
     assert work.flops == 4 * 4096**2 * 64
     assert work.bytes == 2 * (4 * 4096**2 + 4 * 4096 * 64)
-    blocks = costs.attention_work(4096, 64, 1024)
+    blocks = costs.attention_cost(4096, 64, 1024)
     assert blocks.bytes == 2 * 4096 * 64 * (2 + 2 * 4)

@@ -31,7 +31,7 @@ def test_first_parameters_keep_the_size_of_rows_at_any_depth() -> None:
 
 
 def test_first_parameters_can_be_spread_so_that_every_bias_is_seen() -> None:
-    sizes = replace(SMALL, crossed=True, n_positions=7)
+    sizes = replace(SMALL, has_cross_attention=True, n_positions=7)
     c = Configuration(positions="relative")
     bare = initialise(sizes, c, np.random.default_rng(0))
     assert any((x == 0).all() for x in leaves(bare))

@@ -13,10 +13,10 @@ from scipy import stats
 
 from tformer import fast, reference
 from tformer.configuration import Configuration
-from tformer.models.beam import Text, beam
+from tformer.models.beam_search import Hypothesis, beam_search
 from tformer.models.generate import generate
 from tformer.models.sizes import Sizes, initialise
-from tformer.models.speculative import pick, speculative
+from tformer.models.speculative import sample_probabilities, speculative_decoding
 from tformer.parameters import ModelParameters, tree_map
 
 LLAMA = Configuration(norm="rms", activation="silu", positions="rope")
@@ -52,9 +52,9 @@ def log_probability(p: ModelParameters, words: tuple[int, ...]) -> float:
     return float(rows[np.arange(len(BEGIN) - 1, len(text) - 1), text[len(BEGIN) :]].sum())
 
 
-def all_texts(n_words: int, stop: int | None) -> set[tuple[int, ...]]:
+def all_texts(n_tokens: int, stop: int | None) -> set[tuple[int, ...]]:
     """Every text of so many words, cut after the first stop."""
-    texts = itertools.product(range(5), repeat=n_words)
+    texts = itertools.product(range(5), repeat=n_tokens)
     return {x[: x.index(stop) + 1] if stop in x else x for x in texts}
 
 
@@ -69,12 +69,12 @@ def test_a_beam_that_leaves_nothing_out_finds_the_best(
     texts = all_texts(3, stop)
     merit = {x: log_probability(p, x) / len(x) ** power for x in texts}
     right = sorted(texts, key=merit.__getitem__, reverse=True)
-    found = beam(reader(module, p, module.log_softmax), begin(module), 3, 25, stop, power)
+    found = beam_search(reader(module, p, module.log_softmax), begin(module), 3, 25, stop, power)
     if power == 0:
-        assert [x.words for x in found[:5]] == right[:5]
-    assert found[0].words == right[0]
+        assert [x.tokens for x in found[:5]] == right[:5]
+    assert found[0].tokens == right[0]
     for x in found:
-        assert x.log_probability == pytest.approx(log_probability(p, x.words), abs=1e-10)
+        assert x.log_probability == pytest.approx(log_probability(p, x.tokens), abs=1e-10)
 
 
 @LIBRARIES
@@ -83,8 +83,8 @@ def test_a_beam_of_one_is_greedy(module: ModuleType) -> None:
         p = model(seed)
         q = p if module is reference else tree_map(torch.from_numpy, p)
         greedy = generate(module.cached_decoder, begin(module), q, LLAMA, 6)
-        found = beam(reader(module, p, module.log_softmax), begin(module), 6, 1)
-        assert [x.words for x in found] == [tuple(greedy)]
+        found = beam_search(reader(module, p, module.log_softmax), begin(module), 6, 1)
+        assert [x.tokens for x in found] == [tuple(greedy)]
 
 
 def table(rows: dict[int, list[float]]) -> Any:
@@ -97,27 +97,31 @@ def table(rows: dict[int, list[float]]) -> Any:
 def test_a_beam_of_one_may_miss_the_best_and_one_of_two_find_it() -> None:
     """Begin, a, b, end: a is likelier, and what follows b is certain."""
     read = table({0: [0, 0.6, 0.4, 0], 1: [0.5, 0, 0, 0.5], 2: [0, 0, 0, 1], 3: [0, 0, 0, 1]})
-    (greedy,) = beam(read, np.array([0]), 2, 1)
-    assert greedy == Text(pytest.approx(np.log(0.3)), (1, 0))
-    assert beam(read, np.array([0]), 2, 2)[0] == Text(pytest.approx(np.log(0.4)), (2, 3))
+    (greedy,) = beam_search(read, np.array([0]), 2, 1)
+    assert greedy == Hypothesis(pytest.approx(np.log(0.3)), (1, 0))
+    assert beam_search(read, np.array([0]), 2, 2)[0] == Hypothesis(
+        pytest.approx(np.log(0.4)), (2, 3)
+    )
 
 
 def test_with_a_power_a_longer_text_may_win() -> None:
     """Begin 0, stop 2: ending at once .4 against .6 · .6, of which each word is likelier."""
     read = table({0: [0, 0.6, 0.4], 1: [0.4, 0, 0.6], 2: [0, 0, 1]})
-    found = {power: beam(read, np.array([0]), 2, 2, 2, power)[0].words for power in (0.0, 1.0)}
+    found = {
+        power: beam_search(read, np.array([0]), 2, 2, 2, power)[0].tokens for power in (0.0, 1.0)
+    }
     assert found == {0.0: (2,), 1.0: (1, 2)}
 
 
 def test_what_cannot_come_is_in_no_beam() -> None:
     read = table({0: [0, 1, 0], 1: [0, 0, 1], 2: [0, 0, 1]})
-    assert [x.words for x in beam(read, np.array([0]), 3, 9)] == [(1, 2, 2)]
+    assert [x.tokens for x in beam_search(read, np.array([0]), 3, 9)] == [(1, 2, 2)]
 
 
-@pytest.mark.parametrize(("n_begin", "n_words", "width"), [(0, 1, 1), (1, 0, 1), (1, 1, 0)])
-def test_a_beam_of_nothing_is_refused(n_begin: int, n_words: int, width: int) -> None:
-    with pytest.raises(ValueError, match=r"^beam: tokens, width and n_words must be at least 1"):
-        beam(table({0: [1.0]}), np.zeros(n_begin, dtype=int), n_words, width)
+@pytest.mark.parametrize(("n_begin", "n_tokens", "width"), [(0, 1, 1), (1, 0, 1), (1, 1, 0)])
+def test_a_beam_of_nothing_is_refused(n_begin: int, n_tokens: int, width: int) -> None:
+    with pytest.raises(ValueError, match=r"^beam_search: tokens, width and n_tokens must be"):
+        beam_search(table({0: [1.0]}), np.zeros(n_begin, dtype=int), n_tokens, width)
 
 
 def probabilities(module: ModuleType) -> Callable[..., Any]:
@@ -137,7 +141,7 @@ def test_every_text_is_as_likely_as_by_the_target_alone(length: int) -> None:
     }
     counts = dict.fromkeys(expected, 0)
     for _ in range(n):
-        parts = speculative(rows_of(TARGET), rows_of(DRAFT), BEGIN, 3, length, rng.random)
+        parts = speculative_decoding(rows_of(TARGET), rows_of(DRAFT), BEGIN, 3, length, rng.random)
         counts[tuple(itertools.chain(*parts))] += 1
     assert chi_squared(counts, expected) > 1e-4
 
@@ -158,7 +162,7 @@ def test_a_greedy_target_writes_its_text_whatever_is_proposed(
     target = reader(module, sharp, lambda logits: module.softmax(module.top_k(logits, k=1)))
     for seed in range(3):
         draft, rng = reader(module, blunt, module.softmax), np.random.default_rng(seed)
-        parts = list(speculative(target, draft, begin(module), 9, length, rng.random))
+        parts = list(speculative_decoding(target, draft, begin(module), 9, length, rng.random))
         assert list(itertools.chain(*parts)) == greedy
         assert len(parts) > 1
 
@@ -180,7 +184,7 @@ def chi_squared(counts: dict[Any, int], expected: dict[Any, float]) -> float:
 def test_a_draft_that_is_the_target_is_always_accepted(module: ModuleType) -> None:
     read = reader(module, model(1), probabilities(module))
     rng = np.random.default_rng(0)
-    parts = list(speculative(read, read, begin(module), 11, 3, rng.random))
+    parts = list(speculative_decoding(read, read, begin(module), 11, 3, rng.random))
     assert [len(x) for x in parts] == [4, 4, 3]
 
 
@@ -189,7 +193,7 @@ def test_a_draft_of_other_words_is_never_accepted_and_nothing_is_lost() -> None:
     draft = np.array([[0, 0, 0.5, 0.5]] * 4)
     rng = np.random.default_rng(0)
     parts = list(
-        speculative(
+        speculative_decoding(
             lambda t, c: (target[t], ()), lambda t, c: (draft[t], ()), BEGIN, 50, 4, rng.random
         )
     )
@@ -199,7 +203,9 @@ def test_a_draft_of_other_words_is_never_accepted_and_nothing_is_lost() -> None:
 
 def test_nothing_is_written_after_the_stop() -> None:
     sure = np.roll(np.eye(5), 1, axis=1)
-    parts = list(speculative(rows_of(sure), rows_of(sure), BEGIN, 9, 3, lambda: 0.5, stop=4))
+    parts = list(
+        speculative_decoding(rows_of(sure), rows_of(sure), BEGIN, 9, 3, lambda: 0.5, stop=4)
+    )
     assert parts == [[2, 3, 4]]
 
 
@@ -212,15 +218,15 @@ def test_each_pass_reads_only_what_is_new() -> None:
         return read(tokens, caches)
 
     rng = np.random.default_rng(0)
-    list(speculative(noting, read, BEGIN, 9, 2, rng.random))
+    list(speculative_decoding(noting, read, BEGIN, 9, 2, rng.random))
     assert asked == [4, 3, 3]
 
 
 def test_a_speculation_about_nothing_is_refused() -> None:
-    with pytest.raises(ValueError, match=r"^speculative: tokens must have at least 1 word"):
-        next(speculative(None, None, BEGIN[:0], 1, 1, lambda: 0.5))  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match=r"^speculative_decoding: tokens must have at least 1"):
+        next(speculative_decoding(None, None, BEGIN[:0], 1, 1, lambda: 0.5))  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="and length be at least 0"):
-        next(speculative(None, None, BEGIN, 1, -1, lambda: 0.5))  # type: ignore[arg-type]
+        next(speculative_decoding(None, None, BEGIN, 1, -1, lambda: 0.5))  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("who", ["target", "draft"])
@@ -235,14 +241,16 @@ def test_what_are_no_probabilities_is_never_written(
     rows = {"target": [[0.0, 0.5, 0.5]] * 3, "draft": [[0.0, 0.5, 0.5]] * 3, who: [row] * 3}
     for make in (np.array, torch.tensor):
         target, draft = (rows_of(make(rows[x])) for x in ("target", "draft"))
-        with pytest.raises(ValueError, match=f"^speculative: {who} must return probabilities"):
-            next(speculative(target, draft, make([1]), 6, length, lambda: 0.5))
+        with pytest.raises(ValueError, match=f"^speculative_decoding: {who} must return"):
+            next(speculative_decoding(target, draft, make([1]), 6, length, lambda: 0.5))
 
 
 def test_a_row_that_is_not_used_may_be_anything() -> None:
     """Of the words before only the last is asked what comes next."""
     table = np.array([[np.nan, np.nan], [0.0, 1.0]])
-    parts = speculative(rows_of(table), rows_of(table), np.array([0, 1]), 3, 1, lambda: 0.5)
+    parts = speculative_decoding(
+        rows_of(table), rows_of(table), np.array([0, 1]), 3, 1, lambda: 0.5
+    )
     assert list(itertools.chain(*parts)) == [1, 1, 1]
 
 
@@ -250,13 +258,13 @@ def test_a_row_that_is_not_used_may_be_anything() -> None:
 def test_models_of_different_words_write_nothing_together(n_target: int, n_draft: int) -> None:
     rows = (rows_of(np.full((4, n), 1 / n)) for n in (n_target, n_draft))
     with pytest.raises(ValueError, match=f"must have the same words; got {n_target} and {n_draft}"):
-        next(speculative(*rows, np.array([1]), 6, 2, lambda: 0.0))
+        next(speculative_decoding(*rows, np.array([1]), 6, 2, lambda: 0.0))
 
 
 @pytest.mark.parametrize("u", [np.nan, -0.1, 1.0])
 def test_a_number_that_is_not_uniform_is_refused(u: float) -> None:
-    with pytest.raises(ValueError, match="uniform must give numbers from 0 to below 1"):
-        next(speculative(rows_of(TARGET), rows_of(DRAFT), BEGIN, 6, 2, lambda: u))
+    with pytest.raises(ValueError, match="uniform must give numbers in"):
+        next(speculative_decoding(rows_of(TARGET), rows_of(DRAFT), BEGIN, 6, 2, lambda: u))
 
 
 class Read(NamedTuple):
@@ -264,8 +272,8 @@ class Read(NamedTuple):
 
     words: tuple[int, ...] = ()
 
-    def first(self, n_words: int) -> "Read":
-        return Read(self.words[:n_words])
+    def first(self, n_tokens: int) -> "Read":
+        return Read(self.words[:n_tokens])
 
 
 @pytest.mark.parametrize("length", [1, 2, 4])
@@ -281,7 +289,7 @@ def test_both_models_have_read_the_text_that_stands(length: int) -> None:
 
         return read
 
-    parts = speculative(reading(TARGET), reading(DRAFT), BEGIN, 40, length, rng.random)
+    parts = speculative_decoding(reading(TARGET), reading(DRAFT), BEGIN, 40, length, rng.random)
     for part in parts:
         text += part
     assert len({n for n, _ in reads}) < 40  # some were accepted
@@ -296,8 +304,8 @@ def test_a_model_of_nan_writes_nothing(module: ModuleType) -> None:
     q = p if module is reference else tree_map(torch.from_numpy, p)
     with pytest.raises(ValueError, match=r"^generate: the largest logit must be finite; got nan"):
         next(generate(module.cached_decoder, begin(module), q, LLAMA, 1))
-    with pytest.raises(ValueError, match=r"^beam: logarithms must be below inf; got nan"):
-        beam(reader(module, p, module.log_softmax), begin(module), 1, 1)
+    with pytest.raises(ValueError, match=r"^beam_search: logarithms must be below inf; got nan"):
+        beam_search(reader(module, p, module.log_softmax), begin(module), 1, 1)
 
 
 def test_a_choice_of_no_word_is_refused() -> None:
@@ -308,8 +316,8 @@ def test_a_choice_of_no_word_is_refused() -> None:
 
 
 def test_a_beam_is_ordered_by_a_power_that_is_a_number() -> None:
-    with pytest.raises(ValueError, match="beam: power must be finite; got nan"):
-        beam(rows_of(np.zeros((1, 1))), np.array([0]), 1, 1, power=np.nan)
+    with pytest.raises(ValueError, match="beam_search: power must be finite; got nan"):
+        beam_search(rows_of(np.zeros((1, 1))), np.array([0]), 1, 1, power=np.nan)
 
 
 @LIBRARIES
@@ -322,7 +330,7 @@ def test_picking_is_drawing(module: ModuleType) -> None:
         p = reference.softmax(logits)
         if module is fast:
             logits, number, p = (torch.from_numpy(x) for x in (logits, number, p))
-        assert pick(p, u) == int(module.draw(logits, number))
+        assert sample_probabilities(p, u) == int(module.sample(logits, number))
 
 
 @LIBRARIES

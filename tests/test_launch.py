@@ -19,8 +19,8 @@ from tformer_book.pipeline.lab.edition import Book
 
 ROOT = Path(__file__).parents[1]
 URL, BRANCH = "https://github.com/someone/book", "launch"
-LIBRARY = f"tformer[book] @ git+{URL}@0123abc"
-BOOK = f"tformer-book @ git+{URL}@0123abc#subdirectory=lib"
+LIBRARY = f"git+{URL}@0123abc"
+BOOK = f"{LIBRARY}#subdirectory=lib"
 BUTTONS = {
     "notebook_interface": "jupyterlab",
     "colab_url": "https://colab.example.org",

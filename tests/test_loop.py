@@ -18,7 +18,7 @@ from tformer.configuration import Configuration
 from tformer.models.objectives import next_tokens
 from tformer.models.sizes import Sizes, initialise
 from tformer.parameters import leaves, named_leaves, tree_map
-from tformer.training import Recipe, rate_at, train
+from tformer.training import Recipe, learning_rate_at, train
 from tformer_book.experiments.training import Adam
 
 GPT = Configuration(activation="gelu_tanh")
@@ -68,7 +68,9 @@ def by_hand(recipe: Recipe) -> list[tuple[float, float]]:
         scale = 1.0 if recipe.clip is None else min(1.0, recipe.clip / (norm + 1e-6))
         for kind, adam in enumerate(adams):
             pairs = zip(gradients, some, strict=True)
-            adam.step([scale * x for x, one in pairs if one == kind], rate_at(recipe, step))
+            adam.step(
+                [scale * x for x, one in pairs if one == kind], learning_rate_at(recipe, step)
+            )
         found.append((loss, norm))
     return found
 
@@ -124,22 +126,22 @@ def test_two_processes_give_the_losses_of_one(tmp_path: Path) -> None:
 
 def test_rates_rise_in_a_line_and_end_where_they_should() -> None:
     cosine = Recipe(100, 0.2, warmup=10, last=0.25)
-    rates = [rate_at(cosine, step) for step in range(1, 101)]
+    rates = [learning_rate_at(cosine, step) for step in range(1, 101)]
     np.testing.assert_allclose(rates[:10], 0.2 * np.arange(1, 11) / 10)
     assert rates[54] == pytest.approx(0.2 * (1 + 0.25) / 2)  # halfway between 10 and 100
     assert rates[99] == pytest.approx(0.05)
     assert (np.diff(rates[10:]) < 0).all()
     inverse = Recipe(100, 0.2, warmup=16, schedule="inverse_sqrt")
-    assert rate_at(inverse, 16) == pytest.approx(0.2)
-    assert rate_at(inverse, 64) == pytest.approx(0.1)
-    assert rate_at(inverse, 4) == pytest.approx(0.05)
+    assert learning_rate_at(inverse, 16) == pytest.approx(0.2)
+    assert learning_rate_at(inverse, 64) == pytest.approx(0.1)
+    assert learning_rate_at(inverse, 4) == pytest.approx(0.05)
     d_model = 64  # the form of the first paper, section 5.3
     for step in (1, 15, 16, 17, 100):
         theirs = d_model**-0.5 * min(step**-0.5, step * 16**-1.5)
         scaled = Recipe(100, (d_model * 16) ** -0.5, warmup=16, schedule="inverse_sqrt")
-        assert rate_at(scaled, step) == pytest.approx(theirs)
-    assert rate_at(Recipe(9, 0.2, schedule="constant"), 9) == 0.2
-    assert rate_at(Recipe(1, 0.2, warmup=1), 1) == 0.2
+        assert learning_rate_at(scaled, step) == pytest.approx(theirs)
+    assert learning_rate_at(Recipe(9, 0.2, schedule="constant"), 9) == 0.2
+    assert learning_rate_at(Recipe(1, 0.2, warmup=1), 1) == 0.2
 
 
 def test_half_precision_follows_at_a_distance() -> None:

@@ -17,7 +17,7 @@ from tformer.configuration import Configuration
 from tformer.models.sizes import Sizes, initialise
 from tformer.parameters import HeadParameters, leaves, tree_map
 from tformer.training import Recipe, train
-from tformer.training.dropout import masks
+from tformer.training.dropout import sample_dropout_masks
 from tformer.training.loop import _Run
 
 RECIPE = Recipe(12, 0.01, accumulate=2, smoothing=0.1)
@@ -76,22 +76,24 @@ def test_of_a_block_that_is_computed_again_its_input_alone_is_kept() -> None:
 def test_masks_are_those_of_their_rows() -> None:
     """Whoever draws them, in whatever company; others for another seed, step or row."""
     model = module(dropout=0.3)
-    whole = masks(model, 7, 3, np.arange(5), 8)
+    whole = sample_dropout_masks(model, 7, 3, np.arange(5), 8)
     assert whole is not None
-    some = masks(model, 7, 3, np.array([4, 1]), 8)
+    some = sample_dropout_masks(model, 7, 3, np.array([4, 1]), 8)
     for one, few in zip(whole, some or (), strict=True):
         assert torch.equal(one.heads[[4, 1]], few.heads)
         assert torch.equal(one.feed_forward[[4, 1]], few.feed_forward)
     drawn = [x for one in whole for x in (*one.heads, *one.feed_forward)]
     for seed, step in ((8, 3), (7, 4)):
-        for one in masks(model, seed, step, np.arange(5), 8) or ():
+        for one in sample_dropout_masks(model, seed, step, np.arange(5), 8) or ():
             drawn += [*one.heads, *one.feed_forward]
     assert len({x.numpy().tobytes() for x in drawn}) == len(drawn) == 3 * 2 * 2 * 5
-    many = masks(model, 0, 1, np.arange(400), 8) or ()
+    many = sample_dropout_masks(model, 0, 1, np.arange(400), 8) or ()
     for one in many:
         assert one.heads.double().mean().item() == pytest.approx(0.7, abs=0.01)
         assert one.feed_forward.double().mean().item() == pytest.approx(0.7, abs=0.01)
-    assert all(len(one.heads) == 0 for one in masks(model, 0, 1, np.arange(0), 8) or ())
+    assert all(
+        len(one.heads) == 0 for one in sample_dropout_masks(model, 0, 1, np.arange(0), 8) or ()
+    )
 
 
 def test_the_loop_drops_what_its_masks_say() -> None:
@@ -99,9 +101,9 @@ def test_the_loop_drops_what_its_masks_say() -> None:
     given, wanted = (torch.from_numpy(x) for x in batch(1))
     for share in (0.0, 0.3):
         model = module(dropout=share)
-        kept = masks(model, 5, 1, np.arange(5), 8)
+        kept = sample_dropout_masks(model, 5, 1, np.arange(5), 8)
         assert (kept is None) == (share == 0)
-        logits = model(given, kept=kept).flatten(0, 1)
+        logits = model(given, dropout_masks=kept).flatten(0, 1)
         loss = nn.functional.cross_entropy(logits, wanted.flatten(), ignore_index=-1).item()
         first = next(train(model, batch, Recipe(9, 0.01, seed=5)))
         assert first.loss == pytest.approx(loss, rel=1e-12)

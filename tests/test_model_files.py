@@ -18,7 +18,7 @@ from safetensors.numpy import save_file
 
 from test_models import CHOICES, GPT, SMALL, in_torch, model
 from tformer.models.files import WeightsError, load, save
-from tformer.models.names import named_by
+from tformer.models.state_dicts import from_state_dict
 from tformer.parameters import EncoderDecoderParameters, named_leaves
 from tformer.sealed import BLANK, sealed
 
@@ -33,7 +33,7 @@ def test_a_model_comes_back_from_its_file(tmp_path: Path) -> None:
         for (name, one), (other_name, other) in pairs:
             assert name == other_name
             np.testing.assert_array_equal(one, other)
-    both = EncoderDecoderParameters(model(), model(replace(SMALL, crossed=True)))
+    both = EncoderDecoderParameters(model(), model(replace(SMALL, has_cross_attention=True)))
     save(tmp_path / "both", both, GPT)
     assert isinstance(load(tmp_path / "both")[0], EncoderDecoderParameters)
     assert sorted(x.name for x in tmp_path.iterdir())[-1] == "both"
@@ -219,32 +219,32 @@ def state() -> dict[str, Any]:
 def test_a_state_dict_of_another_library_is_taken_whole_or_refused(change: Any, words: str) -> None:
     given: Mapping[str, Any] = change(state())
     if not words:
-        assert named_by("gpt2", given, n_heads=2).blocks[0].heads.w_q.shape == (2, 8, 4)
+        assert from_state_dict("gpt2", given, n_heads=2).blocks[0].heads.w_q.shape == (2, 8, 4)
         return
-    with pytest.raises(WeightsError, match=f"^named_by: .*{words}"):
-        named_by("gpt2", given, n_heads=2)
+    with pytest.raises(WeightsError, match=f"^from_state_dict: .*{words}"):
+        from_state_dict("gpt2", given, n_heads=2)
 
 
 def test_names_may_have_something_in_front_and_matrices_lie_either_way() -> None:
     """As nanoGPT saves what it has compiled: linear layers, and a prefix before all names."""
     rng = np.random.default_rng(0)
     own = {name: rng.standard_normal(x.shape) for name, x in state().items()}
-    right = dict(named_leaves(named_by("gpt2", own, n_heads=2)))
+    right = dict(named_leaves(from_state_dict("gpt2", own, n_heads=2)))
     for front in ("", "module.", "_orig_mod.transformer.", "module._orig_mod.transformer."):
         linear = {front + k: x.T if "attn.c" in k or "mlp" in k else x for k, x in own.items()}
         for given in ({front + k: x for k, x in own.items()}, linear):
-            found = named_by("gpt2", given, n_heads=2)
+            found = from_state_dict("gpt2", given, n_heads=2)
             assert all((x == right[name]).all() for name, x in named_leaves(found))
         half = linear | {front + "h.0.mlp.c_fc.weight": own["h.0.mlp.c_fc.weight"]}
         with pytest.raises(WeightsError, match=r"axis d_model is 8 in embedding but 32 in"):
-            named_by("gpt2", half, n_heads=2)
+            from_state_dict("gpt2", half, n_heads=2)
     twice = own | {"module.wte.weight": own["wte.weight"]}
     with pytest.raises(WeightsError, match=r"two of wte.weight, one of them module.wte.weight"):
-        named_by("gpt2", twice, n_heads=2)
+        from_state_dict("gpt2", twice, n_heads=2)
 
 
 def test_a_naming_or_number_of_heads_that_does_not_fit_is_refused() -> None:
     with pytest.raises(WeightsError, match="naming must be one of gpt2, llama; got 'bert'"):
-        named_by("bert", state(), n_heads=2)
+        from_state_dict("bert", state(), n_heads=2)
     with pytest.raises(WeightsError, match="of width 8 has no 3 heads"):
-        named_by("gpt2", state(), n_heads=3)
+        from_state_dict("gpt2", state(), n_heads=3)

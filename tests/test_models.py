@@ -12,8 +12,8 @@ from torch.utils.flop_counter import FlopCounterMode
 from tformer import fast, reference
 from tformer.configuration import Configuration
 from tformer.models.generate import generate
-from tformer.models.names import named_by
 from tformer.models.sizes import Sizes, count_flops, count_parameters, initialise
+from tformer.models.state_dicts import from_state_dict
 from tformer.parameters import (
     BlockParameters,
     EncoderDecoderParameters,
@@ -45,7 +45,7 @@ CHOICES = [
     (replace(SMALL, tied=False, d_k=5, biased=False), GPT),
     (replace(SMALL, n_positions=7), Configuration(positions="relative", order="post")),
     (replace(SMALL, n_groups=1), Configuration(positions="alibi", norm="rms")),
-    (replace(SMALL, crossed=True), Configuration(positions="sinusoidal", order="post")),
+    (replace(SMALL, has_cross_attention=True), Configuration(positions="sinusoidal", order="post")),
 ]
 
 
@@ -87,7 +87,7 @@ def test_a_model_of_gpt2_gives_its_logits() -> None:
     theirs = transformers.GPT2LMHeadModel(config).eval()
     for x in theirs.transformer.h.parameters():  # else no bias is seen
         torch.nn.init.normal_(x, std=0.3)
-    ours = named_by("gpt2", theirs.state_dict(), n_heads=4)
+    ours = from_state_dict("gpt2", theirs.state_dict(), n_heads=4)
     assert ours.unembedding is None
     assert_logits(theirs, ours, GPT)
     assert sum(x.numel() for x in leaves(ours)) == count_parameters(replace(SMALL, d_ff=96), GPT)
@@ -108,7 +108,7 @@ def test_a_model_of_llama_gives_its_logits(tied: bool) -> None:
         tie_word_embeddings=tied,
     )
     theirs = transformers.LlamaForCausalLM(config).eval()
-    ours = named_by("llama", theirs.state_dict(), n_heads=4, n_groups=2)
+    ours = from_state_dict("llama", theirs.state_dict(), n_heads=4, n_groups=2)
     assert (ours.unembedding is None) == tied
     assert_logits(theirs, ours, LLAMA)
 
@@ -322,7 +322,10 @@ def test_a_configuration_checks_its_choices(given: dict[str, Any], words: str) -
         ),
         (lambda m, p, w: m.decoder(w, p, Configuration(positions="relative")), "distances is None"),
         (lambda m, p, w: m.decoder(w + 99, p, GPT), "tokens must be from 0 to 16; got"),
-        (lambda m, p, w: m.decoder(w, p, GPT, kept=()), "kept must have one for each of 3 blocks"),
+        (
+            lambda m, p, w: m.decoder(w, p, GPT, dropout_masks=()),
+            "dropout_masks must have one for each of 3 blocks",
+        ),
         (
             lambda m, p, w: m.cached_decoder(w, p, GPT, caches=()),
             "caches must have one for each of 3 blocks",

@@ -14,14 +14,14 @@ import torch
 
 from tformer import configuration, fast, reference
 from tformer.configuration import CHOICES, Configuration
-from tformer.models.inside import inside
+from tformer.models.hooks import run_with_hooks
 from tformer.models.sizes import Sizes, initialise
 from tformer.parameters import EncoderDecoderParameters, leaves, tree_map
 
 N, T = 11, 9
 LENGTHS = (9, 7, 4, 1)
 LIBRARIES = pytest.mark.parametrize("module", [reference, fast], ids=["reference", "fast"])
-SCHEMES = pytest.mark.parametrize("scheme", CHOICES["positions"])
+POSITION_ENCODINGS = pytest.mark.parametrize("scheme", CHOICES["positions"])
 SIZES = Sizes(N, 8, 2, 4, 16, n_groups=2, d_k=4, n_positions=2 * T + 1)
 
 
@@ -54,7 +54,7 @@ def assert_close(got: Any, want: Any) -> None:
 
 
 @LIBRARIES
-@SCHEMES
+@POSITION_ENCODINGS
 def test_a_text_that_is_filled_up_on_the_left_has_its_own_logits(
     module: ModuleType, scheme: str
 ) -> None:
@@ -64,7 +64,7 @@ def test_a_text_that_is_filled_up_on_the_left_has_its_own_logits(
     ours, c_p = of(module, p), of(module, bare)
     whole = module.decoder(tokens, ours, c, mask=mask, positions=positions)
     read = module.encoder(tokens, c_p, c, mask, positions=positions)
-    found = inside(tokens, ours, c, library=module, mask=mask, positions=positions)
+    found = run_with_hooks(tokens, ours, c, library=module, mask=mask, positions=positions)
     for i, row in enumerate(rows):
         assert_close(whole[i, T - len(row) :], reference.decoder(row, p, c))
         assert_close(found["logits"][i, T - len(row) :], reference.decoder(row, p, c))
@@ -72,7 +72,7 @@ def test_a_text_that_is_filled_up_on_the_left_has_its_own_logits(
 
 
 @LIBRARIES
-@SCHEMES
+@POSITION_ENCODINGS
 @pytest.mark.parametrize("cuts", [[0, T], [0, 6, T], [0, 3, 4, 5, 6, 7, 8, T]])
 def test_so_has_it_with_a_cache(module: ModuleType, scheme: str, cuts: list[int]) -> None:
     p, c = model(scheme)
@@ -89,7 +89,7 @@ def test_so_has_it_with_a_cache(module: ModuleType, scheme: str, cuts: list[int]
 
 
 @LIBRARIES
-@SCHEMES
+@POSITION_ENCODINGS
 def test_documents_in_one_row_have_their_own_logits(module: ModuleType, scheme: str) -> None:
     p, c = model(scheme)
     rows = texts()[1:]
@@ -107,7 +107,7 @@ def test_documents_in_one_row_have_their_own_logits(module: ModuleType, scheme: 
     assert_close(np.concatenate([np.asarray(first), np.asarray(second)]), want)
 
 
-@SCHEMES
+@POSITION_ENCODINGS
 def test_gradients_of_a_filled_row_are_those_of_the_text(scheme: str) -> None:
     """Of logits that stand where nothing is filled up; in both libraries."""
     p, c = model(scheme)
@@ -128,10 +128,12 @@ def test_gradients_of_a_filled_row_are_those_of_the_text(scheme: str) -> None:
 
 
 @LIBRARIES
-@SCHEMES
+@POSITION_ENCODINGS
 def test_an_encoder_and_a_decoder_read_filled_rows(module: ModuleType, scheme: str) -> None:
     encoder, c = model(scheme)
-    p = EncoderDecoderParameters(encoder, model(scheme, replace(SIZES, crossed=True))[0])
+    p = EncoderDecoderParameters(
+        encoder, model(scheme, replace(SIZES, has_cross_attention=True))[0]
+    )
     sources, targets = texts(3), texts(4)[::-1]
     source, source_mask, source_at = filled(sources)
     target, target_mask, target_at = filled(targets)
@@ -142,7 +144,7 @@ def test_an_encoder_and_a_decoder_read_filled_rows(module: ModuleType, scheme: s
 
 
 @LIBRARIES
-@SCHEMES
+@POSITION_ENCODINGS
 def test_positions_that_are_left_out_are_counted_from_0(module: ModuleType, scheme: str) -> None:
     p, c = model(scheme)
     row, at, ours = of(module, texts()[0]), of(module, np.arange(T)), of(module, p)
@@ -182,10 +184,10 @@ def test_positions_that_do_not_fit_are_refused(module: ModuleType) -> None:
 
 @LIBRARIES
 def test_every_choice_has_its_functions_and_none_has_two_names(module: ModuleType) -> None:
-    assert tuple(module.stacks.SCHEMES) == CHOICES["positions"]
+    assert tuple(module.stacks.POSITION_ENCODINGS) == CHOICES["positions"]
     assert tuple(module.blocks.NORMS) == CHOICES["norm"]
     assert tuple(module.blocks.NORM_FIRST) == CHOICES["order"]
-    empty = [name for name, each in module.stacks.SCHEMES.items() if not any(each)]
+    empty = [name for name, each in module.stacks.POSITION_ENCODINGS.items() if not any(each)]
     assert empty == ["none"]
 
 

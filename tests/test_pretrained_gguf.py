@@ -13,7 +13,7 @@ import pytest
 
 import pretrained_files as made
 from every import try_each
-from tformer.pretrained import Architecture, PretrainedError, read, tokenizer_of
+from tformer.pretrained import Architecture, PretrainedError, read, tokenizer_from_metadata
 from tformer.pretrained.gguf import LARGEST_TENSOR
 
 GOLDEN = Path(__file__).parent / "pretrained"
@@ -28,7 +28,7 @@ def opened(file: Path) -> tuple[dict[str, Any], dict[str, Any]]:
     """All of a file, as whoever runs its model takes it."""
     metadata, tensors = read(file)
     Architecture.of(metadata, tensors)
-    tokenizer_of(metadata).encode("hello world")
+    tokenizer_from_metadata(metadata).encode("hello world")
     return metadata, dict(tensors)
 
 
@@ -311,7 +311,7 @@ def test_what_is_optional_has_the_value_of_the_formats_description(tmp_path: Pat
     assert (found.n_groups, found.base, found.n_vocab) == (made.N_HEADS, 10000.0, made.N_VOCAB)
     for key in ("token_type", "merges"):
         del said[f"tokenizer.ggml.{key}"]
-    tokens = tokenizer_of(said)
+    tokens = tokenizer_from_metadata(said)
     assert tokens.decode(tokens.encode("hello")) == "hello"
     assert len(tokens.encode("hello")) == 5
 

@@ -11,10 +11,10 @@ import pytest
 
 import pretrained_files as made
 from every import every, try_each
-from tformer.pretrained import Checkpoint, PretrainedError, tokenizer_of
+from tformer.pretrained import Checkpoint, PretrainedError, tokenizer_from_metadata
 from tformer.tokens import BPE
 from tformer.tokens.bpe import LETTERS
-from tformer.tokens.words import words
+from tformer.tokens.pretokenizer import pretokenize
 
 HARD = Path(__file__).parent / "pretrained" / "hard_texts.json"
 
@@ -40,7 +40,7 @@ def small() -> BPE:
     ],
 )
 def test_words_are_cut_as_by_hand(cut: list[str]) -> None:
-    assert list(words("".join(cut))) == cut
+    assert list(pretokenize("".join(cut))) == cut
 
 
 def test_merges_told_first_come_first(small: BPE) -> None:
@@ -103,11 +103,13 @@ def test_a_tokenizer_that_is_none_is_refused() -> None:
         "bytes": ({"token_type": np.full(made.N_VOCAB, 6)}, "types of tokens, each 1 or 3"),
     }
     right = made.metadata() | {"tokenizer.ggml.token_type": np.ones(made.N_VOCAB, np.int32)}
-    tokenizer_of(right)
+    tokenizer_from_metadata(right)
 
     def check(changed: dict[str, Any], said: str) -> None:
         with pytest.raises(PretrainedError, match=said):
-            tokenizer_of(right | {f"tokenizer.ggml.{key}": x for key, x in changed.items()})
+            tokenizer_from_metadata(
+                right | {f"tokenizer.ggml.{key}": x for key, x in changed.items()}
+            )
 
     try_each(check, cases.items())
 

@@ -9,7 +9,7 @@ import torch
 
 from tformer import fast, reference
 from tformer.models.generate import generate
-from tformer.models.real import RealModel, model_of
+from tformer.models.pretrained import PretrainedModel, from_checkpoint
 from tformer.parameters import leaves, tree_map
 
 try:
@@ -23,7 +23,7 @@ TEXT = "The animal did not cross the street because it was too tired. So the ani
 GREEDY = 20
 
 
-def assert_same(model: RealModel, theirs: Any, words: list[int]) -> None:
+def assert_same(model: PretrainedModel, theirs: Any, words: list[int]) -> None:
     """Logits to 2e-4, or 4e-6 of the largest, and the likeliest word, in both libraries."""
     with torch.no_grad():
         expected = theirs(torch.tensor([words])).logits[0].numpy()
@@ -38,11 +38,11 @@ def assert_same(model: RealModel, theirs: Any, words: list[int]) -> None:
 def test_a_small_checkpoint_gives_the_logits_of_another_library(small_checkpoint: Any) -> None:
     n_vocab = small_checkpoint.architecture.n_vocab
     words = [int(x) for x in np.random.default_rng(0).integers(0, n_vocab, 9)]
-    assert_same(model_of(small_checkpoint), theirs_of(small_checkpoint), words)
+    assert_same(from_checkpoint(small_checkpoint), theirs_of(small_checkpoint), words)
 
 
 def test_the_real_model_gives_the_logits_and_words_of_another_library(checkpoint: Any) -> None:
-    model, theirs = model_of(checkpoint), theirs_of(checkpoint)
+    model, theirs = from_checkpoint(checkpoint), theirs_of(checkpoint)
     words = model.tokenizer.encode(TEXT)
     assert sum(x.size for x in leaves(model.parameters)) == 134_515_008
     assert_same(model, theirs, words)

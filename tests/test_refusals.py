@@ -89,7 +89,7 @@ BAD: dict[str, Callable] = {
     "nucleus of more than all": lambda m, a: m.top_p(a([0.0]), p=1.5),
     "share above 1": lambda m, a: m.min_p(a([0.0]), p=2),
     "share in percent, a string": lambda m, a: m.min_p(a([0.0]), p="5 %"),
-    "numbers to draw by of integers": lambda m, a: m.draw(a([0.0]), a([0])),
+    "numbers to draw by of integers": lambda m, a: m.sample(a([0.0]), a([0])),
     "odd width of waves": lambda m, a: m.sinusoidal(a([0]), 3),
     "positions of floats": lambda m, a: m.sinusoidal(a([0.0]), 2),
     "base of 0": lambda m, a: m.sinusoidal(a([0]), 2, base=0.0),

@@ -189,7 +189,7 @@ DRAWN = [
 @every("case", DRAWN)
 def test_the_word_that_a_number_draws(module: ModuleType, case: tuple[Any, ...]) -> None:
     row, u, word = case
-    assert module.draw(of(module, row), of(module, u)) == word
+    assert module.sample(of(module, row), of(module, u)) == word
 
 
 @LIBRARIES
@@ -198,7 +198,7 @@ def test_words_come_as_often_as_they_are_likely(module: ModuleType) -> None:
     row = np.random.default_rng(2).standard_normal(9) * 2
     n = 100_000
     words = np.asarray(
-        module.draw(of(module, np.tile(row, (n, 1))), of(module, (np.arange(n) + 0.5) / n))
+        module.sample(of(module, np.tile(row, (n, 1))), of(module, (np.arange(n) + 0.5) / n))
     )
     counts = np.bincount(words, minlength=9)
     assert np.abs(counts - n * reference.softmax(row)).max() <= 1

@@ -25,9 +25,9 @@ from tformer import fast
 from tformer.configuration import CHOICES, Configuration
 from tformer.models.files import load, save
 from tformer.models.generate import generate
-from tformer.models.names import NAMINGS, named_by
 from tformer.models.objectives import masked_tokens, next_tokens
 from tformer.models.sizes import Sizes, initialise
+from tformer.models.state_dicts import NAMINGS, from_state_dict
 from tformer.parameters import EncoderDecoderParameters, tree_map
 from tformer.training import Recipe, train
 
@@ -145,7 +145,7 @@ def decoder(sizes: Sizes, configuration: Configuration) -> Form:
 
 
 def two_models() -> Any:
-    parts = (drawn(replace(SMALL, crossed=crossed), GPT) for crossed in (False, True))
+    parts = (drawn(replace(SMALL, has_cross_attention=crossed), GPT) for crossed in (False, True))
     return EncoderDecoderParameters(*parts)
 
 
@@ -186,7 +186,7 @@ def foreign(naming: str) -> Form:
     def restore(path: Path) -> fast.Module:
         given = load_file(path)
         if "module.wte.weight" in given or "module.model.norm.weight" in given:
-            parameters: Any = named_by(naming, given, n_heads=2)
+            parameters: Any = from_state_dict(naming, given, n_heads=2)
         else:
             parameters = tree_map(torch.from_numpy, load(path)[0])
         return fast.Module(fast.decoder, parameters, configuration=configuration)

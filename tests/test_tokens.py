@@ -9,7 +9,7 @@ from tokenizers import Tokenizer as Other
 from tokenizers import models, pre_tokenizers, trainers
 
 from every import every
-from tformer.tokens import BPE, Bytes, Characters, Tokenizer, learn
+from tformer.tokens import BPE, ByteTokenizer, CharacterTokenizer, Tokenizer, train_bpe
 from tformer_book.world import corpus
 
 TEXT = "\n".join(corpus.sentences())
@@ -25,7 +25,7 @@ HARD = [
 
 
 def of_text(text: str, n_merges: int) -> BPE:
-    return BPE.of_merges([str(merge) for merge in learn(text, n_merges)], ["<end>"])
+    return BPE.from_merges([str(merge) for merge in train_bpe(text, n_merges)], ["<end>"])
 
 
 def others(text: str, n_merges: int) -> dict[str, Any]:
@@ -49,24 +49,24 @@ def test_merges_are_those_of_the_other_library() -> None:
     rng = random.Random(0)
     texts = [TEXT, *("".join(rng.choices("aab  \n", k=200)) for _ in range(100)), "abc ab bc abc"]
     for text in texts:
-        found, theirs = [*learn(text, 60)], others(text, 60)
+        found, theirs = [*train_bpe(text, 60)], others(text, 60)
         assert [[merge.left, merge.right] for merge in found] == theirs["merges"][: len(found)]
         tokens = sorted(theirs["vocab"], key=theirs["vocab"].get)
-        ours = BPE.of_merges([str(merge) for merge in found]).tokens
+        ours = BPE.from_merges([str(merge) for merge in found]).tokens
         assert tokens[: len(ours)] == list(ours)
     assert len(found) < 60  # every word of the last is one token
 
 
 def test_counts_are_those_of_the_moment() -> None:
-    found = [*learn("abab abab ab", 3)]
+    found = [*train_bpe("abab abab ab", 3)]
     assert [(str(x), x.times) for x in found] == [("a b", 5), ("Ġ ab", 2), ("ab ab", 1)]
-    assert [str(x) for x in learn("a b c", 9)] == ["Ġ b", "Ġ c"]
-    assert [*learn("", 5)] == [*learn("abc", 0)] == []
+    assert [str(x) for x in train_bpe("a b c", 9)] == ["Ġ b", "Ġ c"]
+    assert [*train_bpe("", 5)] == [*train_bpe("abc", 0)] == []
 
 
 def test_a_token_that_two_merges_make_has_one_number() -> None:
     merges = ["b c", "a b", "a bc", "ab c"]
-    made = BPE.of_merges(merges)
+    made = BPE.from_merges(merges)
     assert made.n_vocab == 256 + 3
     assert [made.tokens[i] for i in made.encode("abc")] == ["abc"]
 
@@ -78,8 +78,8 @@ def test_what_goes_in_comes_out(kind: str) -> None:
     assigned = [*range(0xD800), *range(0xE000, 0x110000)]
     texts = [*HARD, *("".join(map(chr, rng.choices(assigned, k=20))) for _ in range(500)), TEXT]
     made: dict[str, Tokenizer] = {
-        "bytes": Bytes(),
-        "characters": Characters("".join(texts)),
+        "bytes": ByteTokenizer(),
+        "characters": CharacterTokenizer("".join(texts)),
         "bpe": of_text(TEXT, 200),
         "bpe without merges": of_text("", 9),
     }
@@ -104,7 +104,7 @@ def test_control_is_no_text() -> None:
 def test_what_looks_like_control_is_text_if_asked() -> None:
     """Whatever the control tokens are: of one letter, inside one another, or at the end of text."""
     for control in (["<end>"], ["<end>", "<<end>>"], ["中"], ["<|im_start|>", "<|im_end|>"]):
-        made = BPE.of_merges(["< e", "e n"], control)
+        made = BPE.from_merges(["< e", "e n"], control)
         text = f"hi{control[0]}<{control[-1]}"
         assert max(made.encode(text)) >= made.n_vocab - len(control)
         numbers = made.encode(text, control=False)
@@ -120,7 +120,7 @@ def test_no_byte_and_no_merge_is_a_token_of_control() -> None:
     assert b"b" in made.dropped
 
 
-@every("tokenizer", [Bytes(), Characters("ab"), BPE.of_merges([])])
+@every("tokenizer", [ByteTokenizer(), CharacterTokenizer("ab"), BPE.from_merges([])])
 def test_numbers_of_no_token_are_refused(tokenizer: Tokenizer) -> None:
     for number in (-1, tokenizer.n_vocab, 2**70):
         with pytest.raises(ValueError, match=rf"decode: tokens are 0 to \d+; got {number}$"):
@@ -131,13 +131,15 @@ def test_numbers_of_no_token_are_refused(tokenizer: Tokenizer) -> None:
 
 def test_what_cannot_be_encoded_is_refused() -> None:
     with pytest.raises(ValueError, match="encode: 'c' is none of the 2 characters"):
-        Characters("abba").encode("abc")
+        CharacterTokenizer("abba").encode("abc")
     with pytest.raises(UnicodeEncodeError):
-        Bytes().encode("\ud83d")
+        ByteTokenizer().encode("\ud83d")
     with pytest.raises(ValueError, match="n_merges must be 0 or more; got -1"):
-        next(learn("ab", -1))
+        next(train_bpe("ab", -1))
     with pytest.raises(ValueError, match=r"expected merges of two tokens into one, found 'ab c'"):
-        BPE.of_merges(["ab c"])
+        BPE.from_merges(["ab c"])
     with pytest.raises(ValueError, match="each token once"):
-        BPE.of_merges(["a b"], ["ab"])
-    assert Bytes().decode([0xC3]) == BPE.of_merges([]).decode([BPE.of_merges([]).encode("é")[0]])
+        BPE.from_merges(["a b"], ["ab"])
+    assert ByteTokenizer().decode([0xC3]) == BPE.from_merges([]).decode(
+        [BPE.from_merges([]).encode("é")[0]]
+    )

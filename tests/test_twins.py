@@ -213,12 +213,12 @@ def test_reference_never_warns(name: str) -> None:
     with np.errstate(all="raise"), warnings.catch_warnings(action="error"):
         for row in rows:
             value = np.abs(np.repeat(row, 3, axis=0)) if name == "ppmi" else row
-            if name in ("previous_scores", "induction_scores"):
+            if name in ("previous_token_scores", "induction_scores"):
                 value = np.repeat(row, row.shape[-1], axis=0)[np.newaxis]
             wanted = documented(getattr(reference, name))
             needed = [key for key in wanted.names if key not in wanted.optional]
             given = {key: value == 0 if key in wanted.kinds else value for key in needed}
-            given |= {"u": np.abs(row[:, 0])} if name == "draw" else SETTINGS.get(name, [{}])[0]
+            given |= {"u": np.abs(row[:, 0])} if name == "sample" else SETTINGS.get(name, [{}])[0]
             given |= {"parameters": NormParameters()} if name in NORMS else {}
             given |= {"window": 2} if name == "window_attention" else {}
             getattr(reference, name)(**given)

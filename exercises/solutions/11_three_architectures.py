@@ -239,7 +239,7 @@ check("11.6", share)
 # S words are given, and n are written after them, both at least 1. Predict how many vectors go
 # through the stack.
 #
-# Write `rows(form, n_source, n_words)`. The form is `"anew"`: for each word an encoder reads all
+# Write `rows(form, n_source, n_tokens)`. The form is `"anew"`: for each word an encoder reads all
 # words so far and a blank after them. Or `"cache"`: a decoder with a cache of keys and values. Or
 # `"pair"`: an encoder–decoder whose decoder has a cache and begins with a sign for the start; count
 # the vectors of both. Return an int.
@@ -247,12 +247,12 @@ check("11.6", share)
 
 
 # %%
-def rows(form, n_source, n_words):
+def rows(form, n_source, n_tokens):
     """Vectors that go through a stack."""
     ### BEGIN SOLUTION
     if form == "anew":
-        return sum(n_source + i for i in range(1, n_words + 1))
-    return n_source + n_words - (form == "cache")
+        return sum(n_source + i for i in range(1, n_tokens + 1))
+    return n_source + n_tokens - (form == "cache")
     ### END SOLUTION
 
 

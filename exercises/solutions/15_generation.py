@@ -175,15 +175,15 @@ check("15.4", loop)
 # With a cache the first pass reads the prompt in the same way; every later pass reads one new word,
 # which asks all words up to itself.
 #
-# Write `counted(n_prompt, n_words)`. Both are from 1 to a million. Return two whole numbers: how
-# many scores are computed until `n_words` words are written, with a cache and without.
+# Write `counted(n_prompt, n_tokens)`. Both are from 1 to a million. Return two whole numbers: how
+# many scores are computed until `n_tokens` words are written, with a cache and without.
 # ```
 
 # %%
-def counted(n_prompt, n_words):
+def counted(n_prompt, n_tokens):
     """Scores with a cache, and without: two numbers."""
     ### BEGIN SOLUTION
-    read = range(n_prompt, n_prompt + n_words)  # words, in each pass
+    read = range(n_prompt, n_prompt + n_tokens)  # words, in each pass
     return n_prompt**2 + sum(read[1:]), sum(n**2 for n in read)
     ### END SOLUTION
 

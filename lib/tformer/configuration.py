@@ -94,7 +94,7 @@ class Configuration:
         raise error(f"Configuration: {name} must be {wanted}; got {getattr(self, name)!r}")
 
 
-def require_block(where: str, block: BlockParameters, crossed: bool, turned: bool) -> None:
+def require_block(where: str, block: BlockParameters, has_memory: bool, uses_rope: bool) -> None:
     """Hold a block to what it is to do: look at a memory, turn queries and keys by sinusoids.
 
     Raises
@@ -104,10 +104,10 @@ def require_block(where: str, block: BlockParameters, crossed: bool, turned: boo
     ShapeError
         If pairs are to be turned of a width that is odd.
     """
-    if crossed and block.cross is None:
+    if has_memory and block.cross is None:
         raise ValueError(f"{where}: a memory needs parameters.cross; got None")
     d_k = block.heads.w_q.shape[-1]
-    if turned and d_k % 2:
+    if uses_rope and d_k % 2:
         raise ShapeError(f"{where}: axis d_k must be even for sinusoids; got {d_k}")
 
 
@@ -115,8 +115,8 @@ def require_model(
     where: str,
     model: ModelParameters,
     configuration: Configuration,
-    n_words: int,
-    crossed: bool = False,
+    n_tokens: int,
+    has_memory: bool = False,
     **several: tuple[Any, ...] | None,
 ) -> None:
     """Hold parameters to what a configuration asks of them, for that many words.
@@ -127,9 +127,9 @@ def require_model(
         The function that was called.
     model : ModelParameters
     configuration : Configuration
-    n_words : int
+    n_tokens : int
         With those in a cache; 0 where positions are given.
-    crossed : bool
+    has_memory : bool
         Whether there is a memory, which cross-attention looks at.
     **several : tuple, optional
         What has one for each block, such as caches.
@@ -145,9 +145,9 @@ def require_model(
     kind, d_model = configuration.positions, model.embedding.shape[-1]
     if kind == "learned" and model.positions is None:
         raise ValueError(f'{where}: positions are "learned", but parameters.positions is None')
-    if kind == "learned" and model.positions.shape[0] < n_words:
+    if kind == "learned" and model.positions.shape[0] < n_tokens:
         known = model.positions.shape[0]
-        raise ValueError(f"{where}: there are {known} learned positions; got {n_words} words")
+        raise ValueError(f"{where}: there are {known} learned positions; got {n_tokens} words")
     if kind == "relative" and model.distances is None:
         raise ValueError(f'{where}: positions are "relative", but parameters.distances is None')
     if kind == "relative" and model.distances.shape[1] % 2 == 0:
@@ -156,7 +156,7 @@ def require_model(
     if kind == "sinusoidal" and d_model % 2:
         raise ShapeError(f"{where}: axis d_model must be even for sinusoids; got {d_model}")
     for block in model.blocks:
-        require_block(where, block, crossed, kind == "rope")
+        require_block(where, block, has_memory, kind == "rope")
     n = len(model.blocks)
     for name, each in several.items():
         if each is not None and len(each) != n:

@@ -15,11 +15,11 @@ from tformer.shapes import ShapeError
 __all__ = [
     "TREES",
     "BlockParameters",
+    "DropoutMasks",
     "EncoderDecoderParameters",
     "FeedForwardParameters",
     "HeadParameters",
     "KVCache",
-    "Kept",
     "ModelParameters",
     "NormParameters",
     "leaves",
@@ -292,7 +292,7 @@ class EncoderDecoderParameters:
 
 
 @tree
-class Kept:
+class DropoutMasks:
     """Which numbers dropout keeps of what a block adds to its words; all where one is left out.
 
     Parameters
@@ -332,9 +332,9 @@ class KVCache:
         """How many words it holds, which is the position of the next if none is given."""
         return self.k.shape[-2]
 
-    def first(self, n_words: int) -> "KVCache":
-        """The cache as it was after its first `n_words` words."""
-        return KVCache(self.k[..., :n_words, :], self.v[..., :n_words, :])
+    def first(self, n_tokens: int) -> "KVCache":
+        """The cache as it was after its first `n_tokens` words."""
+        return KVCache(self.k[..., :n_tokens, :], self.v[..., :n_tokens, :])
 
 
 def require_keys(where: str, x: Any, memory: Any, axis: int = -1, **tables: Any) -> None:
@@ -345,12 +345,12 @@ def require_keys(where: str, x: Any, memory: Any, axis: int = -1, **tables: Any)
     ShapeError
         If a table is for another number of keys, along `axis`. Along the last it may have size 1.
     """
-    n_words = x.shape[-2]
-    allowed = (1, n_words) if axis == -1 else (n_words,)
+    n_tokens = x.shape[-2]
+    allowed = (1, n_tokens) if axis == -1 else (n_tokens,)
     for name, table in tables.items():
         if memory is None and table is not None and table.shape[axis] not in allowed:
             raise ShapeError(
-                f"{where}: axis S is {n_words} in x, as there is no memory, but "
+                f"{where}: axis S is {n_tokens} in x, as there is no memory, but "
                 f"{table.shape[axis]} in {name}; got shape {tuple(table.shape)}"
             )
 

@@ -33,15 +33,15 @@ from tformer.fast.heads import (
     ov_circuit,
     qk_circuit,
 )
-from tformer.fast.inside import (
+from tformer.fast.interpretability import (
     head_outputs,
     induction_scores,
     logit_lens,
-    previous_scores,
+    previous_token_scores,
 )
 from tformer.fast.linear import (
+    elu_feature_map,
     linear_attention,
-    positive_features,
     recurrent_linear_attention,
 )
 from tformer.fast.losses import cross_entropy, cross_entropy_vjp
@@ -84,7 +84,7 @@ from tformer.fast.projections import (
     project,
     project_vjp,
 )
-from tformer.fast.sampling import draw, min_p, temperature, top_k, top_p
+from tformer.fast.sampling import min_p, sample, temperature, top_k, top_p
 from tformer.fast.similarity import (
     cosine_similarity,
     dot,
@@ -130,9 +130,9 @@ __all__ = [
     "decoder",
     "decoder_vjp",
     "dot",
-    "draw",
     "dropout",
     "dropout_vjp",
+    "elu_feature_map",
     "embedding",
     "embedding_vjp",
     "encoder",
@@ -173,10 +173,9 @@ __all__ = [
     "pairwise_dot",
     "pairwise_squared_distance",
     "pick_device",
-    "positive_features",
     "ppmi",
     "prefix_mask",
-    "previous_scores",
+    "previous_token_scores",
     "project",
     "project_vjp",
     "projection",
@@ -191,6 +190,7 @@ __all__ = [
     "rope",
     "rope_permutation",
     "rope_vjp",
+    "sample",
     "silu",
     "silu_vjp",
     "sinusoidal",

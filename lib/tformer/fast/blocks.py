@@ -14,8 +14,8 @@ from tformer.fast.twins import twin
 from tformer.fast.vjp import vjp
 from tformer.parameters import (
     BlockParameters,
+    DropoutMasks,
     HeadParameters,
-    Kept,
     KVCache,
     NormParameters,
 )
@@ -39,7 +39,7 @@ def block(
     bias: Tensor | None = None,
     sinusoids: Tensor | None = None,
     causal: bool = False,
-    kept: Kept | None = None,
+    dropout_masks: DropoutMasks | None = None,
 ) -> Tensor:
     """On a CPU half precision is widened to float32; on a GPU the words between the sublayers are
     rounded to it.
@@ -47,7 +47,7 @@ def block(
     require_block("block", parameters, memory is not None, sinusoids is not None)
     dtype = x.dtype
     x, parameters, memory, bias = widened(x, parameters, memory, bias)
-    options = (memory, mask, memory_mask, bias, sinusoids, causal, kept)
+    options = (memory, mask, memory_mask, bias, sinusoids, causal, dropout_masks)
     y, _ = cached_block(x, parameters, configuration, None, *options)
     return y if x.dtype == dtype else y.to(dtype)
 
@@ -64,13 +64,13 @@ def block_vjp(
     bias: Tensor | None = None,
     sinusoids: Tensor | None = None,
     causal: bool = False,
-    kept: Kept | None = None,
+    dropout_masks: DropoutMasks | None = None,
 ) -> Gradients:
     """By PyTorch's automatic differentiation of `block`."""
     require_block("block_vjp", parameters, memory is not None, sinusoids is not None)
 
     def through(x: Tensor, p: BlockParameters, m: Tensor | None, b: Tensor | None) -> Tensor:
-        return block(x, p, configuration, m, mask, memory_mask, b, sinusoids, causal, kept)
+        return block(x, p, configuration, m, mask, memory_mask, b, sinusoids, causal, dropout_masks)
 
     return vjp(through, (x, parameters, memory, bias), grad)
 
@@ -86,21 +86,21 @@ def cached_block(
     bias: Tensor | None,
     sinusoids: Tensor | None,
     causal: bool,
-    kept: Kept | None,
+    dropout_masks: DropoutMasks | None,
 ) -> tuple[Tensor, KVCache]:
     """A block of words that stand after those in a cache, and the cache that has both."""
-    p, c, kept = parameters, configuration, kept or Kept()
+    p, c, dropout_masks = parameters, configuration, dropout_masks or DropoutMasks()
     given, seen = _before(x, p.heads_norm, c), (mask, bias, sinusoids)
     y, cache = _attend(given, p.heads, c, cache, *seen, causal)
-    x = _after(x, y, p.heads_norm, c, kept.heads)
+    x = _after(x, y, p.heads_norm, c, dropout_masks.heads)
     if memory is not None and p.cross is not None:
         given = _before(x, p.cross_norm, c)
         y = multi_head_attention(given, p.cross, memory, memory_mask)
-        x = _after(x, y, p.cross_norm, c, kept.cross)
+        x = _after(x, y, p.cross_norm, c, dropout_masks.cross)
     if p.feed_forward is not None:
         given = _before(x, p.feed_forward_norm, c)
         y = feed_forward(given, p.feed_forward, c)
-        x = _after(x, y, p.feed_forward_norm, c, kept.feed_forward)
+        x = _after(x, y, p.feed_forward_norm, c, dropout_masks.feed_forward)
     return x, cache
 
 
@@ -127,18 +127,18 @@ def _attend(
 
 def _before(x: Tensor, norm: NormParameters | None, c: Configuration) -> Tensor:
     """What a sublayer is given of the words: their norm, if the norms stand before."""
-    return normed(x, norm, c) if NORM_FIRST[c.order] else x
+    return apply_norm(x, norm, c) if NORM_FIRST[c.order] else x
 
 
 def _after(
-    x: Tensor, y: Tensor, norm: NormParameters | None, c: Configuration, kept: Tensor | None
+    x: Tensor, y: Tensor, norm: NormParameters | None, c: Configuration, keep_mask: Tensor | None
 ) -> Tensor:
     """The words and what a sublayer gave; of the sum the norm, if the norms stand after it."""
-    x = x + (y if kept is None else dropout(y, kept, c))
-    return x if NORM_FIRST[c.order] else normed(x, norm, c)
+    x = x + (y if keep_mask is None else dropout(y, keep_mask, c))
+    return x if NORM_FIRST[c.order] else apply_norm(x, norm, c)
 
 
-def normed(x: Tensor, norm: NormParameters | None, c: Configuration) -> Tensor:
+def apply_norm(x: Tensor, norm: NormParameters | None, c: Configuration) -> Tensor:
     """The rows through the norm of a configuration, if there is one."""
     if norm is None:
         return x

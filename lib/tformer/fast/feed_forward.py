@@ -36,11 +36,11 @@ def feed_forward_vjp(
 
 
 @twin
-def dropout(x: Tensor, kept: Tensor, configuration: Configuration) -> Tensor:
-    return (x * (1 / (1 - configuration.dropout))).masked_fill(~kept, 0)
+def dropout(x: Tensor, keep_mask: Tensor, configuration: Configuration) -> Tensor:
+    return (x * (1 / (1 - configuration.dropout))).masked_fill(~keep_mask, 0)
 
 
 @twin
-def dropout_vjp(x: Tensor, kept: Tensor, configuration: Configuration, grad: Tensor) -> Tensor:
+def dropout_vjp(x: Tensor, keep_mask: Tensor, configuration: Configuration, grad: Tensor) -> Tensor:
     """By PyTorch's automatic differentiation of `dropout`."""
-    return vjp(lambda x: dropout(x, kept, configuration), (x,), grad)[0]
+    return vjp(lambda x: dropout(x, keep_mask, configuration), (x,), grad)[0]

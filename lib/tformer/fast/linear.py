@@ -6,11 +6,11 @@ from torch import Tensor
 from tformer.fast.precision import wide
 from tformer.fast.twins import twin
 
-__all__ = ["linear_attention", "positive_features", "recurrent_linear_attention"]
+__all__ = ["elu_feature_map", "linear_attention", "recurrent_linear_attention"]
 
 
 @twin
-def positive_features(x: Tensor) -> Tensor:
+def elu_feature_map(x: Tensor) -> Tensor:
     """Half precision is widened to float32 on the way."""
     return _features(x).to(x.dtype)
 

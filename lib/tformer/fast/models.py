@@ -10,11 +10,11 @@ from torch import Tensor
 
 from tformer.configuration import Configuration
 from tformer.fast._kernels import widened
-from tformer.fast.blocks import cached_block, normed
-from tformer.fast.stacks import embedded, places_of, require_words, stack, unembed
+from tformer.fast.blocks import apply_norm, cached_block
+from tformer.fast.stacks import embed, position_inputs, require_tokens, stack, unembed
 from tformer.fast.twins import twin
 from tformer.fast.vjp import vjp
-from tformer.parameters import Kept, KVCache, ModelParameters, tree_map
+from tformer.parameters import DropoutMasks, KVCache, ModelParameters, tree_map
 
 __all__ = [
     "cached_decoder",
@@ -24,7 +24,7 @@ __all__ = [
     "encoder_vjp",
 ]
 
-Several = tuple[Kept, ...] | None
+Several = tuple[DropoutMasks, ...] | None
 
 
 @twin
@@ -35,15 +35,24 @@ def decoder(
     memory: Tensor | None = None,
     mask: Tensor | None = None,
     memory_mask: Tensor | None = None,
-    kept: Several = None,
+    dropout_masks: Several = None,
     positions: Tensor | None = None,
 ) -> Tensor:
     """No table of scores is stored, unless positions are said in the scores."""
     c, dtype = configuration, parameters.embedding.dtype
-    require_words("decoder", tokens, parameters, c, memory is not None, 0, positions, kept=kept)
+    require_tokens(
+        "decoder",
+        tokens,
+        parameters,
+        c,
+        memory is not None,
+        0,
+        positions,
+        dropout_masks=dropout_masks,
+    )
     _, p, memory = widened(parameters.embedding, parameters, memory)
-    x = embedded(tokens, p, c, 0, positions)
-    rows = stack(x, p, c, True, memory, mask, memory_mask, kept, positions)
+    x = embed(tokens, p, c, 0, positions)
+    rows = stack(x, p, c, True, memory, mask, memory_mask, dropout_masks, positions)
     return narrowed(unembed(rows, p), p, dtype)
 
 
@@ -56,15 +65,17 @@ def decoder_vjp(
     memory: Tensor | None = None,
     mask: Tensor | None = None,
     memory_mask: Tensor | None = None,
-    kept: Several = None,
+    dropout_masks: Several = None,
     positions: Tensor | None = None,
 ) -> tuple[ModelParameters, Tensor | None]:
     """By PyTorch's automatic differentiation of `decoder`."""
-    crossed, c = memory is not None, configuration
-    require_words("decoder_vjp", tokens, parameters, c, crossed, 0, positions, kept=kept)
+    has_memory, c = memory is not None, configuration
+    require_tokens(
+        "decoder_vjp", tokens, parameters, c, has_memory, 0, positions, dropout_masks=dropout_masks
+    )
 
     def through(p: ModelParameters, memory: Tensor | None) -> Tensor:
-        return decoder(tokens, p, c, memory, mask, memory_mask, kept, positions)
+        return decoder(tokens, p, c, memory, mask, memory_mask, dropout_masks, positions)
 
     return vjp(through, (parameters, memory), grad)
 
@@ -81,14 +92,14 @@ def cached_decoder(
     """Half precision as in `decoder`."""
     c, dtype = configuration, parameters.embedding.dtype
     offset = caches[0].length if caches else 0
-    require_words("cached_decoder", tokens, parameters, c, False, offset, positions, caches=caches)
+    require_tokens("cached_decoder", tokens, parameters, c, False, offset, positions, caches=caches)
     _, p, caches = widened(parameters.embedding, parameters, caches)
-    x, extended = embedded(tokens, p, c, offset, positions), []
-    places = places_of(p, c, tokens.shape[-1], offset, x, positions)
+    x, extended = embed(tokens, p, c, offset, positions), []
+    places = position_inputs(p, c, tokens.shape[-1], offset, x, positions)
     for one, cache in zip(p.blocks, caches or [None] * len(p.blocks), strict=True):
         x, cache = cached_block(x, one, c, cache, None, mask, None, *places, True, None)
         extended.append(cache)
-    return narrowed((unembed(normed(x, p.norm, c), p), (*extended,)), p, dtype)
+    return narrowed((unembed(apply_norm(x, p.norm, c), p), (*extended,)), p, dtype)
 
 
 @twin
@@ -97,15 +108,17 @@ def encoder(
     parameters: ModelParameters,
     configuration: Configuration,
     mask: Tensor | None = None,
-    kept: Several = None,
+    dropout_masks: Several = None,
     positions: Tensor | None = None,
 ) -> Tensor:
     """Half precision as in `decoder`."""
     c, dtype = configuration, parameters.embedding.dtype
-    require_words("encoder", tokens, parameters, c, False, 0, positions, kept=kept)
+    require_tokens(
+        "encoder", tokens, parameters, c, False, 0, positions, dropout_masks=dropout_masks
+    )
     _, p = widened(parameters.embedding, parameters)
-    x = embedded(tokens, p, c, 0, positions)
-    return narrowed(stack(x, p, c, False, None, mask, None, kept, positions), p, dtype)
+    x = embed(tokens, p, c, 0, positions)
+    return narrowed(stack(x, p, c, False, None, mask, None, dropout_masks, positions), p, dtype)
 
 
 @twin
@@ -115,13 +128,17 @@ def encoder_vjp(
     configuration: Configuration,
     grad: Tensor,
     mask: Tensor | None = None,
-    kept: Several = None,
+    dropout_masks: Several = None,
     positions: Tensor | None = None,
 ) -> ModelParameters:
     """By PyTorch's automatic differentiation of `encoder`."""
     c = configuration
-    require_words("encoder_vjp", tokens, parameters, c, False, 0, positions, kept=kept)
-    return vjp(lambda p: encoder(tokens, p, c, mask, kept, positions), (parameters,), grad)[0]
+    require_tokens(
+        "encoder_vjp", tokens, parameters, c, False, 0, positions, dropout_masks=dropout_masks
+    )
+    return vjp(
+        lambda p: encoder(tokens, p, c, mask, dropout_masks, positions), (parameters,), grad
+    )[0]
 
 
 def narrowed(result: Any, p: ModelParameters, dtype: torch.dtype) -> Any:

@@ -5,7 +5,7 @@ from torch import Tensor
 from tformer.configuration import Configuration
 from tformer.fast._kernels import widened
 from tformer.fast.models import decoder, encoder, narrowed
-from tformer.fast.stacks import require_words
+from tformer.fast.stacks import require_tokens
 from tformer.fast.twins import twin
 from tformer.fast.vjp import vjp
 from tformer.parameters import EncoderDecoderParameters
@@ -27,10 +27,10 @@ def encoder_decoder(
     """Half precision as in `decoder`."""
     c, mask, own = configuration, _for_all(source_mask), _for_all(target_mask)
     where, dtype = "encoder_decoder", parameters.encoder.embedding.dtype
-    require_words(where, source, parameters.encoder, c, False, 0, source_positions)
+    require_tokens(where, source, parameters.encoder, c, False, 0, source_positions)
     _, p = widened(parameters.encoder.embedding, parameters)
     memory = encoder(source, p.encoder, c, mask, None, source_positions)
-    require_words(where, target, p.decoder, c, True, 0, target_positions)
+    require_tokens(where, target, p.decoder, c, True, 0, target_positions)
     logits = decoder(target, p.decoder, c, memory, own, mask, None, target_positions)
     return narrowed(logits, p.encoder, dtype)
 
@@ -49,8 +49,8 @@ def encoder_decoder_vjp(
 ) -> EncoderDecoderParameters:
     """By PyTorch's automatic differentiation of `encoder_decoder`."""
     c, where = configuration, "encoder_decoder_vjp"
-    require_words(where, source, parameters.encoder, c, False, 0, source_positions)
-    require_words(where, target, parameters.decoder, c, True, 0, target_positions)
+    require_tokens(where, source, parameters.encoder, c, False, 0, source_positions)
+    require_tokens(where, target, parameters.decoder, c, True, 0, target_positions)
     masks, positions = (source_mask, target_mask), (source_positions, target_positions)
     return vjp(
         lambda p: encoder_decoder(source, target, p, c, *masks, *positions), (parameters,), grad

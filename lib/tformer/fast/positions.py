@@ -133,16 +133,16 @@ def bias_of(
 ) -> Tensor:
     """What `alibi_bias` returns, in any precision and on any device."""
     t = torch.arange(n_queries, device=device).unsqueeze(-1) + offset
-    return alibi_of(n_heads, t - torch.arange(n_keys, device=device), dtype)
+    return alibi_bias_at(n_heads, t - torch.arange(n_keys, device=device), dtype)
 
 
-def alibi_of(n_heads: int, distances: Tensor, dtype: torch.dtype) -> Tensor:
+def alibi_bias_at(n_heads: int, distances: Tensor, dtype: torch.dtype) -> Tensor:
     """The bias (..., H, T, S) for any distances (..., T, S)."""
     slopes = _slopes(n_heads, dtype, distances.device)[:, None, None]
     return (-slopes * distances.abs().unsqueeze(-3)).to(dtype)
 
 
-def relative_of(table: Tensor, distances: Tensor) -> Tensor:
+def relative_bias_at(table: Tensor, distances: Tensor) -> Tensor:
     """The bias (..., H, T, S) for any distances (..., T, S) from queries to keys."""
     columns = _columns("relative_bias", table, distances)
     found = table.index_select(1, columns.flatten())

@@ -14,7 +14,7 @@ from torch import Tensor
 from tformer.fast.precision import wide
 from tformer.fast.twins import twin
 
-__all__ = ["draw", "min_p", "temperature", "top_k", "top_p"]
+__all__ = ["min_p", "sample", "temperature", "top_k", "top_p"]
 
 
 @twin
@@ -53,7 +53,7 @@ def min_p(logits: Tensor, p: float) -> Tensor:
 
 
 @twin
-def draw(logits: Tensor, u: Tensor) -> Tensor:
+def sample(logits: Tensor, u: Tensor) -> Tensor:
     sums = _weights(wide(logits.detach())).cumsum(dim=-1)
     last = sums[..., -1:].sum(dim=-1, keepdim=True)
     passed = (sums <= u.unsqueeze(-1) * last) & (sums < last)

@@ -12,23 +12,23 @@ from torch.nn.functional import linear
 
 from tformer.configuration import Configuration, require_model
 from tformer.fast._kernels import widened
-from tformer.fast.blocks import block, normed
+from tformer.fast.blocks import apply_norm, block
 from tformer.fast.positions import (
-    alibi_of,
+    alibi_bias_at,
     embedding,
-    relative_of,
+    relative_bias_at,
     require_rows,
     sinusoids_of,
 )
 from tformer.fast.precision import wide
 from tformer.fast.twins import twin
 from tformer.fast.vjp import vjp
-from tformer.parameters import Kept, ModelParameters
+from tformer.parameters import DropoutMasks, ModelParameters
 
-__all__ = ["going_through", "unembed", "unembed_vjp"]
+__all__ = ["override_block", "unembed", "unembed_vjp"]
 
 
-class Scheme(NamedTuple):
+class PositionEncoding(NamedTuple):
     """What a scheme does with positions (..., T), as in the definition; `like` has the dtype.
 
     Attributes
@@ -50,15 +50,17 @@ def _waves(width: int, c: Configuration, positions: Tensor, dtype: torch.dtype) 
     return sinusoids_of(positions, width, c.base, 1.0, dtype)
 
 
-SCHEMES = {
-    "none": Scheme(),
-    "sinusoidal": Scheme(added=lambda p, c, at, like: _waves(like.shape[-1], c, at, like.dtype)),
-    "learned": Scheme(added=lambda p, c, at, like: embedding(at, p.positions)),
-    "relative": Scheme(bias=lambda p, apart, like: relative_of(p.distances, apart)),
-    "alibi": Scheme(
-        bias=lambda p, apart, like: alibi_of(p.blocks[0].heads.w_q.shape[0], apart, like.dtype)
+POSITION_ENCODINGS = {
+    "none": PositionEncoding(),
+    "sinusoidal": PositionEncoding(
+        added=lambda p, c, at, like: _waves(like.shape[-1], c, at, like.dtype)
     ),
-    "rope": Scheme(
+    "learned": PositionEncoding(added=lambda p, c, at, like: embedding(at, p.positions)),
+    "relative": PositionEncoding(bias=lambda p, apart, like: relative_bias_at(p.distances, apart)),
+    "alibi": PositionEncoding(
+        bias=lambda p, apart, like: alibi_bias_at(p.blocks[0].heads.w_q.shape[0], apart, like.dtype)
+    ),
+    "rope": PositionEncoding(
         turns=lambda p, c, at, like: _waves(
             p.blocks[0].heads.w_q.shape[-1], c, at, wide(like).dtype
         )
@@ -93,25 +95,25 @@ def unembed_vjp(
     return vjp(unembed, (x, parameters), grad)
 
 
-def require_words(
+def require_tokens(
     where: str,
     tokens: Tensor,
     p: ModelParameters,
     c: Configuration,
-    crossed: bool = False,
+    has_memory: bool = False,
     offset: int = 0,
     positions: Tensor | None = None,
     **several: tuple[object, ...] | None,
 ) -> None:
     """Hold tokens, positions and parameters to each other and to the configuration."""
-    n_words = tokens.shape[-1] + offset if positions is None else 0
-    require_model(where, p, c, n_words, crossed, **several)
+    n_tokens = tokens.shape[-1] + offset if positions is None else 0
+    require_model(where, p, c, n_tokens, has_memory, **several)
     require_rows(where, tokens, p.embedding)
     if positions is not None and c.positions == "learned":
         require_rows(where, positions, p.positions, "positions")
 
 
-def embedded(
+def embed(
     tokens: Tensor,
     p: ModelParameters,
     c: Configuration,
@@ -119,7 +121,7 @@ def embedded(
     positions: Tensor | None = None,
 ) -> Tensor:
     """The row of each word, with its position if that is added."""
-    x, scheme = embedding(tokens, p.embedding), SCHEMES[c.positions]
+    x, scheme = embedding(tokens, p.embedding), POSITION_ENCODINGS[c.positions]
     x = x * math.sqrt(x.shape[-1]) if c.scale_embedding else x
     if scheme.added is None:
         return x
@@ -127,7 +129,7 @@ def embedded(
     return x + scheme.added(p, c, at, x)
 
 
-def places_of(
+def position_inputs(
     p: ModelParameters,
     c: Configuration,
     n_queries: int,
@@ -136,7 +138,7 @@ def places_of(
     positions: Tensor | None = None,
 ) -> tuple[Tensor | None, Tensor | None]:
     """What every block is told of positions: a bias of its scores, and sinusoids to turn by."""
-    scheme, at = SCHEMES[c.positions], _counted(n_queries, offset, positions, like)
+    scheme, at = POSITION_ENCODINGS[c.positions], _counted(n_queries, offset, positions, like)
     if not p.blocks:
         return None, None
     apart = at.unsqueeze(-2) - at[..., offset:].unsqueeze(-1)
@@ -159,20 +161,20 @@ def stack(
     memory: Tensor | None,
     mask: Tensor | None,
     memory_mask: Tensor | None,
-    kept: tuple[Kept, ...] | None,
+    dropout_masks: tuple[DropoutMasks, ...] | None,
     positions: Tensor | None,
 ) -> Tensor:
     """Rows through all blocks, and through the last norm."""
-    places = places_of(p, c, x.shape[-2], 0, x, positions)
+    places = position_inputs(p, c, x.shape[-2], 0, x, positions)
     call = None if torch.compiler.is_compiling() else WAY.call
-    for i, keeps in enumerate(kept or [None] * len(p.blocks)):
+    for i, keeps in enumerate(dropout_masks or [None] * len(p.blocks)):
         rest = (c, memory, mask, memory_mask, *places, causal, keeps)
         x = call(i, x, p.blocks[i], *rest) if call else block(x, p.blocks[i], *rest)
-    return normed(x, p.norm, c)
+    return apply_norm(x, p.norm, c)
 
 
 @contextmanager
-def going_through(call: Callable[..., Tensor] | None) -> Iterator[None]:
+def override_block(call: Callable[..., Tensor] | None) -> Iterator[None]:
     """While it lasts the models of this thread go through each of their blocks by `call`.
 
     It is for what changes no number: to compute a block again in the backward pass, or to fetch its

@@ -22,7 +22,7 @@ from tformer.parameters import (
 from tformer.sealed import SealError, replace, sealed, unsealed
 from tformer.shapes import Axes, ShapeError, axes_of, bind_all
 
-__all__ = ["WeightsError", "load", "require_shapes", "save", "tree_of"]
+__all__ = ["WeightsError", "load", "require_shapes", "save", "unflatten"]
 
 KINDS = {kind.__name__: kind for kind in (ModelParameters, EncoderDecoderParameters)}
 
@@ -57,7 +57,7 @@ def save(path: Path | str, parameters: Any, configuration: Configuration) -> Non
         }
     except TypeError as error:  # a dtype that NumPy lacks
         raise WeightsError(f"save: {error}") from error
-    _require(f"save: {path}", tree_of(kind, arrays), configuration)
+    _require(f"save: {path}", unflatten(kind, arrays), configuration)
     about = {"configuration": json.dumps(asdict(configuration)), "kind": kind.__name__}
     try:
         replace(Path(path), sealed(as_bytes(arrays), about))
@@ -90,7 +90,7 @@ def load(path: Path | str) -> tuple[Any, Configuration]:
         configuration = Configuration(**json.loads(about["configuration"]))
     except (KeyError, TypeError, ValueError, RecursionError) as error:
         raise WeightsError(f"load: the configuration in {path} is not one: {error}") from error
-    parameters = tree_of(kind, arrays, where)
+    parameters = unflatten(kind, arrays, where)
     _require(where, parameters, configuration)
     return parameters, configuration
 
@@ -147,12 +147,12 @@ def _require(where: str, parameters: Any, configuration: Configuration) -> None:
     models = (parameters.encoder, parameters.decoder) if both else (parameters,)
     try:
         for i, model in enumerate(models):
-            require_model(where, model, configuration, 1, crossed=i > 0)
+            require_model(where, model, configuration, 1, has_memory=i > 0)
     except ValueError as error:
         raise WeightsError(str(error)) from error
 
 
-def tree_of(kind: type[Any], arrays: Mapping[str, Any], where: str = "tree_of") -> Any:
+def unflatten(kind: type[Any], arrays: Mapping[str, Any], where: str = "unflatten") -> Any:
     """The tree whose leaves have these names, as `named_leaves` gives them.
 
     Raises

@@ -19,7 +19,7 @@ def generate(
     tokens: Any,
     parameters: ModelParameters,
     configuration: Configuration,
-    n_words: int,
+    n_tokens: int,
     choose: Callable[[Any], int] | None = None,
     stop: int | None = None,
 ) -> Iterator[int]:
@@ -33,7 +33,7 @@ def generate(
         The words before, at least one.
     parameters : ModelParameters
     configuration : Configuration
-    n_words : int
+    n_tokens : int
         How many to write at most.
     choose : callable, optional
         Takes the (N,) logits of the next word and returns its number; the likeliest if left out,
@@ -54,7 +54,7 @@ def generate(
     if not len(tokens):
         raise ValueError("generate: tokens must have at least one word; got none")
     caches = None
-    for _ in range(n_words):
+    for _ in range(n_tokens):
         logits, caches = cached_decoder(tokens, parameters, configuration, caches)
         if not isfinite(largest := float(logits[-1].max())):
             raise ValueError(f"generate: the largest logit must be finite; got {largest}")

@@ -39,7 +39,7 @@ class Sizes:
         Whether the hidden units have gates.
     tied : bool
         Whether the embedding is the unembedding as well.
-    crossed : bool
+    has_cross_attention : bool
         Whether blocks have cross-attention.
     """
 
@@ -54,7 +54,7 @@ class Sizes:
     biased: bool = True
     gated: bool = False
     tied: bool = True
-    crossed: bool = False
+    has_cross_attention: bool = False
 
     @property
     def groups(self) -> int:
@@ -81,10 +81,10 @@ def count_parameters(sizes: Sizes, configuration: Configuration) -> int:
     last = norm if configuration.order == "pre" else 0
     words = s.n_vocab * d * (1 if s.tied else 2)
     places = {"learned": d, "relative": s.n_heads}.get(configuration.positions, 0) * s.n_positions
-    return words + places + s.n_layers * (looking * (1 + s.crossed) + feeding) + last
+    return words + places + s.n_layers * (looking * (1 + s.has_cross_attention) + feeding) + last
 
 
-def count_flops(sizes: Sizes, n_words: int, batch: int = 1) -> int:
+def count_flops(sizes: Sizes, n_tokens: int, batch: int = 1) -> int:
     """Additions and multiplications of the matrix products in a forward pass over all words.
 
     Two for each number of a matrix and each word, and 4 T d_k for each word and head that looks at
@@ -95,9 +95,9 @@ def count_flops(sizes: Sizes, n_words: int, batch: int = 1) -> int:
     s, width = sizes, sizes.head_width
     matrices = 2 * s.d_model * width * (s.n_heads + s.groups)
     matrices += s.d_model * s.d_ff * (3 if s.gated else 2)
-    looks = 4 * n_words * width * s.n_heads
+    looks = 4 * n_tokens * width * s.n_heads
     each = s.n_layers * (2 * matrices + looks) + 2 * s.d_model * s.n_vocab
-    return batch * n_words * each
+    return batch * n_tokens * each
 
 
 def initialise(
@@ -122,7 +122,7 @@ def initialise(
     """
     s, c, d, width = sizes, configuration, sizes.d_model, sizes.head_width
     _require_sizes(s, c)
-    narrow = 1 / math.sqrt((3 if s.crossed else 2) * max(s.n_layers, 1))
+    narrow = 1 / math.sqrt((3 if s.has_cross_attention else 2) * max(s.n_layers, 1))
 
     def drawn(*shape: int, factor: float = 1.0) -> np.ndarray:
         return rng.normal(0, factor * std, shape)
@@ -150,7 +150,7 @@ def initialise(
             drawn(d, s.d_ff), drawn(s.d_ff, d, factor=narrow), zeros(s.d_ff), zeros(d)
         )
         feed = replace(feed, w_gate=drawn(d, s.d_ff)) if s.gated else feed
-        cross = (heads(), norm()) if s.crossed else (None, None)
+        cross = (heads(), norm()) if s.has_cross_attention else (None, None)
         return BlockParameters(heads(), feed, norm(), norm(), *cross)
 
     made = ModelParameters(

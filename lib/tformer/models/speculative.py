@@ -9,14 +9,14 @@ from typing import Any
 
 from tformer.models.generate import Reader
 
-__all__ = ["speculative"]
+__all__ = ["speculative_decoding"]
 
 
-def speculative(
+def speculative_decoding(
     target: Reader,
     draft: Reader,
     tokens: Any,
-    n_words: int,
+    n_tokens: int,
     length: int,
     uniform: Callable[[], float],
     stop: int | None = None,
@@ -31,7 +31,7 @@ def speculative(
         words.
     tokens : (T,) integer array
         The words before, at least one.
-    n_words : int
+    n_tokens : int
         How many to write.
     length : int
         How many words the draft proposes at a time; with 0 the target writes alone.
@@ -60,20 +60,20 @@ def speculative(
     """
     if not len(tokens) or length < 0:
         raise ValueError(
-            "speculative: tokens must have at least 1 word and length be at least 0; "
+            "speculative_decoding: tokens must have at least 1 word and length be at least 0; "
             f"got {len(tokens)} and {length}"
         )
     words, n_begin = [int(word) for word in tokens], len(tokens)
     large, small = _Reading("target", target, tokens), _Reading("draft", draft, tokens)
-    while (left := n_words - (len(words) - n_begin)) > 0:
+    while (left := n_tokens - (len(words) - n_begin)) > 0:
         proposed, q = [*words], []
         for _ in range(min(length, left - 1)):
             q += small.rows(proposed, 1)
-            proposed.append(pick(q[-1], uniform()))
+            proposed.append(sample_probabilities(q[-1], uniform()))
         p = large.rows(proposed, len(q) + 1)
         if q and len(p[0]) != len(q[0]):
             raise ValueError(
-                "speculative: target and draft must have the same words; "
+                "speculative_decoding: target and draft must have the same words; "
                 f"got {len(p[0])} and {len(q[0])}"
             )
         found = _judged(proposed[len(words) :], p, q, uniform)
@@ -87,10 +87,10 @@ def speculative(
         small.forget(len(words) - 1)
 
 
-def pick(p: Any, u: float) -> int:
-    """The first word whose cumulative probability exceeds u; `draw` by probabilities."""
+def sample_probabilities(p: Any, u: float) -> int:
+    """The first word whose cumulative probability exceeds u; `sample` by probabilities."""
     if not 0 <= u < 1:
-        raise ValueError(f"speculative: uniform must give numbers from 0 to below 1; got {u}")
+        raise ValueError(f"speculative_decoding: uniform must give numbers in [0, 1); got {u}")
     sums = p.cumsum(-1)
     return int(((sums <= u * sums[-1]) & (sums < sums[-1])).sum())
 
@@ -103,8 +103,8 @@ def _judged(
         if not uniform() * float(q[i][word]) < float(p[i][word]):
             rest = (p[i] - q[i]).clip(0)
             rest = rest if float(rest.sum()) > 0 else p[i]  # equal but for rounding
-            return [*proposed[:i], pick(rest, uniform())]
-    return [*proposed, pick(p[len(proposed)], uniform())]
+            return [*proposed[:i], sample_probabilities(rest, uniform())]
+    return [*proposed, sample_probabilities(p[len(proposed)], uniform())]
 
 
 class _Reading:
@@ -124,13 +124,13 @@ class _Reading:
         rows = rows[-n_rows:]
         if not ((rows >= 0).all() and all(0 < float(x) < math.inf for x in rows.sum(-1))):
             raise ValueError(
-                f"speculative: {self.name} must return probabilities, from 0 on and with a finite "
-                f"sum above 0; got {float(rows.min())} to {float(rows.max())}"
+                f"speculative_decoding: {self.name} must return probabilities, from 0 on and "
+                f"with a finite sum above 0; got {float(rows.min())} to {float(rows.max())}"
             )
         return [*rows]
 
-    def forget(self, n_words: int) -> None:
-        """Keep the first `n_words` words at most."""
-        if n_words < self.n_read:
-            self.cache = tuple(cache.first(n_words) for cache in self.cache or ())
-            self.n_read = n_words
+    def forget(self, n_tokens: int) -> None:
+        """Keep the first `n_tokens` words at most."""
+        if n_tokens < self.n_read:
+            self.cache = tuple(cache.first(n_tokens) for cache in self.cache or ())
+            self.n_read = n_tokens

@@ -6,19 +6,19 @@ A file that is not whole is refused with a `PretrainedError`; nothing is unpickl
 from tformer.pretrained.architecture import Architecture
 from tformer.pretrained.common import CommonNames
 from tformer.pretrained.errors import PretrainedError
-from tformer.pretrained.gguf import Tensors, read
-from tformer.pretrained.tokenizer import tokenizer_of
+from tformer.pretrained.gguf import LazyTensors, read
+from tformer.pretrained.tokenizer import tokenizer_from_metadata
 from tformer.pretrained.wheel import Checkpoint, available, checkpoint, path
 
 __all__ = [
     "Architecture",
     "Checkpoint",
     "CommonNames",
+    "LazyTensors",
     "PretrainedError",
-    "Tensors",
     "available",
     "checkpoint",
     "path",
     "read",
-    "tokenizer_of",
+    "tokenizer_from_metadata",
 ]

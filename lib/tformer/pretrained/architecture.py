@@ -10,8 +10,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from tformer.pretrained.errors import refused
-from tformer.pretrained.gguf import Tensors
+from tformer.pretrained.errors import format_error
+from tformer.pretrained.gguf import LazyTensors
 from tformer.pretrained.keys import require_known
 
 __all__ = ["Architecture"]
@@ -75,7 +75,7 @@ class Architecture:
     pairing: str = "adjacent"
 
     @classmethod
-    def of(cls, metadata: Mapping[str, Any], tensors: Tensors) -> "Architecture":
+    def of(cls, metadata: Mapping[str, Any], tensors: LazyTensors) -> "Architecture":
         """The architecture that a GGUF file tells of, and whose tensors it has, all and no others.
 
         A number that the format's description calls optional has the value that it gives there: as
@@ -89,14 +89,16 @@ class Architecture:
             has another shape, or if a key says something of the model that is not understood.
         """
         if (kind := metadata.get("general.architecture")) != "llama":
-            raise refused(tensors.path, "the architecture llama", kind, CURE)
+            raise format_error(tensors.path, "the architecture llama", kind, CURE)
         require_known(tensors.path, metadata, KEYS, CURE)
 
         def told(key: str, kind: type = int, default: float | None = None) -> Any:
             found: Any = metadata.get(f"llama.{key}", default)
             above = isinstance(found, int | float) and 0 < found < math.inf
             if type(found) is not kind or not above:
-                raise refused(tensors.path, f"llama.{key}, {kind.__name__} above 0", found, CURE)
+                raise format_error(
+                    tensors.path, f"llama.{key}, {kind.__name__} above 0", found, CURE
+                )
             return found
 
         d_model, n_heads = told("embedding_length"), told("attention.head_count")
@@ -110,7 +112,7 @@ class Architecture:
                 "keys and values of d_model / H or as told, all turned, H divided by G, d_k even"
             )
             found = f"d_model, H, G, d_k, d_v, turned = {sizes}"
-            raise refused(tensors.path, wanted, found, CURE)
+            raise format_error(tensors.path, wanted, found, CURE)
         table = tensors.stored.get("token_embd.weight")
         made = cls(
             n_layers=told("block_count"),
@@ -128,15 +130,17 @@ class Architecture:
         made._require(tensors)
         return made
 
-    def _require(self, tensors: Tensors) -> None:
+    def _require(self, tensors: LazyTensors) -> None:
         if self.n_layers > len(tensors):
-            raise refused(tensors.path, f"{self.n_layers} layers", f"{len(tensors)} tensors", CURE)
+            raise format_error(
+                tensors.path, f"{self.n_layers} layers", f"{len(tensors)} tensors", CURE
+            )
         wanted = self.shapes()
         there = {name: stored.shape for name, stored in tensors.stored.items()}
         for name in wanted | there:
             if wanted.get(name) != there.get(name):
                 shapes = wanted.get(name, "none"), there.get(name, "none")
-                raise refused(tensors.path, f"{name} of shape {shapes[0]}", shapes[1], CURE)
+                raise format_error(tensors.path, f"{name} of shape {shapes[0]}", shapes[1], CURE)
 
     def shapes(self) -> dict[str, tuple[int, ...]]:
         """The shape of each tensor by its name in GGUF, in the order of the layers."""

@@ -10,14 +10,14 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["KINDS", "Float32", "Kind"]
+__all__ = ["KINDS", "BlockFormat", "Float32"]
 
 Float32 = NDArray[np.float32]
 HALF_BLOCK = 16
 """Bytes of a block of four bits; the low half of byte i is number i, the high half i + 16."""
 
 
-class Kind(NamedTuple):
+class BlockFormat(NamedTuple):
     """One way to store numbers.
 
     Attributes
@@ -67,10 +67,10 @@ def _q8_0(blocks: NDArray[Any]) -> Float32:
 
 SCALE, LEAST, NIBBLES = ("d", "<f2"), ("m", "<f2"), ("q", "u1", (HALF_BLOCK,))
 KINDS = {
-    0: Kind("F32", np.dtype("<f4"), 1, _plain),
-    1: Kind("F16", np.dtype("<f2"), 1, _plain),
-    2: Kind("Q4_0", np.dtype([SCALE, NIBBLES]), 32, _q4_0),
-    3: Kind("Q4_1", np.dtype([SCALE, LEAST, NIBBLES]), 32, _q4_1),
-    8: Kind("Q8_0", np.dtype([SCALE, ("q", "i1", (32,))]), 32, _q8_0),
+    0: BlockFormat("F32", np.dtype("<f4"), 1, _plain),
+    1: BlockFormat("F16", np.dtype("<f2"), 1, _plain),
+    2: BlockFormat("Q4_0", np.dtype([SCALE, NIBBLES]), 32, _q4_0),
+    3: BlockFormat("Q4_1", np.dtype([SCALE, LEAST, NIBBLES]), 32, _q4_1),
+    8: BlockFormat("Q8_0", np.dtype([SCALE, ("q", "i1", (32,))]), 32, _q8_0),
 }
 """The kinds that are read, by ggml's number for them; ggml has thirty more."""

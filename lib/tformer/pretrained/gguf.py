@@ -15,21 +15,21 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tformer.pretrained.blocks import KINDS, Float32, Kind
-from tformer.pretrained.errors import refused
-from tformer.pretrained.head import LARGEST_HEAD, WHOLE, Head
+from tformer.pretrained.blocks import KINDS, BlockFormat, Float32
+from tformer.pretrained.errors import format_error
+from tformer.pretrained.header import LARGEST_HEAD, WHOLE, Header
 
-__all__ = ["LARGEST_TENSOR", "Stored", "Tensors", "read"]
+__all__ = ["LARGEST_TENSOR", "LazyTensors", "TensorInfo", "read"]
 
 LARGEST_TENSOR = 2**28
 """Numbers; in float32 they take a gibibyte."""
 VERSION, ALIGNMENT, AXES = 3, 32, 4
 
 
-class Stored(NamedTuple):
+class TensorInfo(NamedTuple):
     """Where a tensor stands in its file: its kind, its shape, and the byte at which it starts."""
 
-    kind: Kind
+    kind: BlockFormat
     shape: tuple[int, ...]
     start: int
 
@@ -44,7 +44,7 @@ class Stored(NamedTuple):
         return self.start + self.blocks * self.kind.block.itemsize
 
 
-class Tensors(Mapping[str, Float32]):
+class LazyTensors(Mapping[str, Float32]):
     """The tensors of a file by name, each decoded into a new float32 array when it is asked for.
 
     Attributes
@@ -52,10 +52,10 @@ class Tensors(Mapping[str, Float32]):
     path : Path
         The file.
     stored : dict
-        For each name its `Stored`: kind and shape without reading the tensor.
+        For each name its `TensorInfo`: kind and shape without reading the tensor.
     """
 
-    def __init__(self, path: Path, stored: dict[str, Stored]) -> None:
+    def __init__(self, path: Path, stored: dict[str, TensorInfo]) -> None:
         self.path, self.stored = path, stored
 
     def __iter__(self) -> Iterator[str]:
@@ -78,17 +78,19 @@ class Tensors(Mapping[str, Float32]):
         try:
             found = np.fromfile(self.path, kind.block, stored.blocks, offset=start)
         except OSError as error:
-            raise refused(self.path, "a file that can be read", error, WHOLE) from error
+            raise format_error(self.path, "a file that can be read", error, WHOLE) from error
         if len(found) < stored.blocks:
             cut = f"{len(found)} of {stored.blocks} blocks"
-            raise refused(self.path, f"all of {name}", cut, "leave the file as it is while in use")
+            raise format_error(
+                self.path, f"all of {name}", cut, "leave the file as it is while in use"
+            )
         for field in {"d", "m"} & set(found.dtype.names or ()) or [...]:
             if not np.isfinite(found[field]).all():
-                raise refused(self.path, f"finite numbers in {name}", "inf or nan", WHOLE)
+                raise format_error(self.path, f"finite numbers in {name}", "inf or nan", WHOLE)
         return kind.decode(found).reshape(shape)
 
 
-def read(path: str | Path) -> tuple[dict[str, Any], Tensors]:
+def read(path: str | Path) -> tuple[dict[str, Any], LazyTensors]:
     """Read a GGUF file.
 
     Parameters
@@ -112,16 +114,16 @@ def read(path: str | Path) -> tuple[dict[str, Any], Tensors]:
     """
     path = Path(path)
     if not path.is_file():
-        raise refused(path, "a file", "none", "give the path of one")
+        raise format_error(path, "a file", "none", "give the path of one")
     try:
         with path.open("rb") as file:
             data = file.read(LARGEST_HEAD)
             size = file.seek(0, 2)
     except OSError as error:
-        raise refused(path, "a file that can be read", error, WHOLE) from error
-    head = Head(path, data, goes_on=size > len(data))
+        raise format_error(path, "a file that can be read", error, WHOLE) from error
+    head = Header(path, data, goes_on=size > len(data))
     if (magic := data[:4]) != b"GGUF":
-        raise refused(path, "the bytes GGUF at the start", repr(magic), WHOLE)
+        raise format_error(path, "the bytes GGUF at the start", repr(magic), WHOLE)
     head.take(4, "the magic")
     if (version := head.count("the version", wide=False)) != VERSION:
         raise head.fault(f"version {VERSION}, little-endian", version)
@@ -130,10 +132,10 @@ def read(path: str | Path) -> tuple[dict[str, Any], Tensors]:
     alignment = metadata.get("general.alignment", ALIGNMENT)
     if type(alignment) is not int or alignment < 8 or alignment % 8:
         raise head.fault("an alignment that is a multiple of 8", alignment)
-    return metadata, Tensors(path, _stored(head, n_tensors, alignment, size))
+    return metadata, LazyTensors(path, _stored(head, n_tensors, alignment, size))
 
 
-def _metadata(head: Head, count: int) -> dict[str, Any]:
+def _metadata(head: Header, count: int) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for _ in range(count):
         key = head.text("a key")
@@ -143,9 +145,9 @@ def _metadata(head: Head, count: int) -> dict[str, Any]:
     return found
 
 
-def _stored(head: Head, count: int, alignment: int, size: int) -> dict[str, Stored]:
+def _stored(head: Header, count: int, alignment: int, size: int) -> dict[str, TensorInfo]:
     """The tensors that the head tells of, none beyond the end of the file."""
-    told: dict[str, tuple[Kind, tuple[int, ...], int]] = {}
+    told: dict[str, tuple[BlockFormat, tuple[int, ...], int]] = {}
     for _ in range(count):
         name = head.text("a tensor's name")
         if name in told:
@@ -157,14 +159,14 @@ def _stored(head: Head, count: int, alignment: int, size: int) -> dict[str, Stor
         expected = (end + -end % alignment) - start
         if offset != expected:
             raise head.fault(f"{name!r} at offset {expected}", offset)
-        found[name] = Stored(kind, shape, start + offset)
+        found[name] = TensorInfo(kind, shape, start + offset)
         end = found[name].end
     if not end <= size <= end + -end % alignment:
         raise head.fault(f"a file of {end} bytes and padding", f"one of {size}, as told")
     return found
 
 
-def _told(head: Head, name: str) -> tuple[Kind, tuple[int, ...], int]:
+def _told(head: Header, name: str) -> tuple[BlockFormat, tuple[int, ...], int]:
     """What the head tells of one tensor: kind, shape in NumPy's order, offset."""
     n_axes = head.count(f"how many axes {name} has", wide=False)
     if not 1 <= n_axes <= AXES:

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from tformer.pretrained.errors import refused
+from tformer.pretrained.errors import format_error
 
 __all__ = ["require_known"]
 
@@ -83,9 +83,9 @@ def require_known(
         if not key.startswith(prefixes):
             continue
         if key not in KNOWN:
-            raise refused(where, f"no {key}, which is not understood", value, cure)
+            raise format_error(where, f"no {key}, which is not understood", value, cure)
         unscaled = key.startswith(UNSCALED) and metadata.get(f"{UNSCALED}type") == "none"
         kinds = KNOWN[key]
         if kinds is ANY or unscaled or any(type(value) is type(x) and value == x for x in kinds):
             continue
-        raise refused(where, f"{key} {' or '.join(map(repr, kinds))}, or none", value, cure)
+        raise format_error(where, f"{key} {' or '.join(map(repr, kinds))}, or none", value, cure)

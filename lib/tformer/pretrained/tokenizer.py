@@ -5,17 +5,17 @@ from typing import Any
 
 import numpy as np
 
-from tformer.pretrained.errors import refused
+from tformer.pretrained.errors import format_error
 from tformer.pretrained.keys import require_known
 from tformer.tokens import BPE
 
-__all__ = ["tokenizer_of"]
+__all__ = ["tokenizer_from_metadata"]
 
 NORMAL, CONTROL = 1, 3
 CURE = "give the metadata of a GGUF file of SmolLM2"
 
 
-def tokenizer_of(metadata: Mapping[str, Any]) -> BPE:
+def tokenizer_from_metadata(metadata: Mapping[str, Any]) -> BPE:
     """The tokenizer that the metadata of a GGUF file describe.
 
     Without types all tokens are normal, and without merges none is merged, as the format's
@@ -54,4 +54,4 @@ def _strings(metadata: Mapping[str, Any], key: str, default: Any = None) -> list
 
 
 def _wrong(expected: str, found: object) -> ValueError:
-    return refused("tokenizer", expected, found, CURE)
+    return format_error("tokenizer", expected, found, CURE)

@@ -12,9 +12,9 @@ from typing import Any, NamedTuple
 
 from tformer.pretrained.architecture import Architecture
 from tformer.pretrained.common import CommonNames
-from tformer.pretrained.errors import PretrainedError, refused
-from tformer.pretrained.gguf import Tensors, read
-from tformer.pretrained.tokenizer import tokenizer_of
+from tformer.pretrained.errors import PretrainedError, format_error
+from tformer.pretrained.gguf import LazyTensors, read
+from tformer.pretrained.tokenizer import tokenizer_from_metadata
 from tformer.tokens import BPE
 
 __all__ = ["Checkpoint", "available", "checkpoint", "path"]
@@ -44,7 +44,7 @@ class Checkpoint(NamedTuple):
 
     architecture: Architecture
     tokenizer: BPE
-    tensors: Tensors
+    tensors: LazyTensors
     metadata: dict[str, Any]
 
     def common(self, pairing: str = "half") -> CommonNames:
@@ -82,13 +82,13 @@ def checkpoint() -> Checkpoint:
     with found.open("rb") as file:
         size = file.seek(0, 2)
         if size != SIZE:
-            raise refused(found, f"{SIZE} bytes", size, ANOTHER)
+            raise format_error(found, f"{SIZE} bytes", size, ANOTHER)
         file.seek(0)
         if (digest := hashlib.file_digest(file, "sha256").hexdigest()) != SHA256:
-            raise refused(found, f"the SHA-256 {SHA256}", digest, ANOTHER)
+            raise format_error(found, f"the SHA-256 {SHA256}", digest, ANOTHER)
     metadata, tensors = read(found)
     architecture = Architecture.of(metadata, tensors)
-    return Checkpoint(architecture, tokenizer_of(metadata), tensors, metadata)
+    return Checkpoint(architecture, tokenizer_from_metadata(metadata), tensors, metadata)
 
 
 def _found() -> Path | None:

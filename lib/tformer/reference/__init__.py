@@ -32,15 +32,15 @@ from tformer.reference.heads import (
     ov_circuit,
     qk_circuit,
 )
-from tformer.reference.inside import (
+from tformer.reference.interpretability import (
     head_outputs,
     induction_scores,
     logit_lens,
-    previous_scores,
+    previous_token_scores,
 )
 from tformer.reference.linear import (
+    elu_feature_map,
     linear_attention,
-    positive_features,
     recurrent_linear_attention,
 )
 from tformer.reference.losses import cross_entropy, cross_entropy_vjp
@@ -83,7 +83,7 @@ from tformer.reference.projections import (
     project,
     project_vjp,
 )
-from tformer.reference.sampling import draw, min_p, temperature, top_k, top_p
+from tformer.reference.sampling import min_p, sample, temperature, top_k, top_p
 from tformer.reference.similarity import (
     cosine_similarity,
     dot,
@@ -127,9 +127,9 @@ __all__ = [
     "decoder",
     "decoder_vjp",
     "dot",
-    "draw",
     "dropout",
     "dropout_vjp",
+    "elu_feature_map",
     "embedding",
     "embedding_vjp",
     "encoder",
@@ -169,10 +169,9 @@ __all__ = [
     "pairwise_cosine",
     "pairwise_dot",
     "pairwise_squared_distance",
-    "positive_features",
     "ppmi",
     "prefix_mask",
-    "previous_scores",
+    "previous_token_scores",
     "project",
     "project_vjp",
     "projection",
@@ -187,6 +186,7 @@ __all__ = [
     "rope",
     "rope_permutation",
     "rope_vjp",
+    "sample",
     "silu",
     "silu_vjp",
     "sinusoidal",

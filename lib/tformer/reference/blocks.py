@@ -8,9 +8,9 @@ import numpy as np
 from tformer.configuration import Configuration, require_block
 from tformer.parameters import (
     BlockParameters,
+    DropoutMasks,
     FeedForwardParameters,
     HeadParameters,
-    Kept,
     KVCache,
     NormParameters,
     tree_map,
@@ -55,7 +55,7 @@ def block(
     bias: np.ndarray | None = None,
     sinusoids: np.ndarray | None = None,
     causal: bool = False,
-    kept: Kept | None = None,
+    dropout_masks: DropoutMasks | None = None,
 ) -> np.ndarray:
     """Attention, then the feed-forward layer; each adds to the words what it makes of them.
 
@@ -77,7 +77,7 @@ def block(
         Of the positions, by which queries and keys are turned.
     causal : bool
         Whether no word may look at a later one.
-    kept : Kept, optional
+    dropout_masks : DropoutMasks, optional
         What dropout keeps; all, if left out.
 
     Returns
@@ -89,7 +89,7 @@ def block(
     Equation eq-block; [vaswani2017], section 3.1, whose order is "post"; "pre" as in [xiong2020].
     """
     require_block("block", parameters, memory is not None, sinusoids is not None)
-    options = (memory, mask, memory_mask, bias, sinusoids, causal, kept)
+    options = (memory, mask, memory_mask, bias, sinusoids, causal, dropout_masks)
     return cached_block(x, parameters, configuration, None, *options)[0]
 
 
@@ -105,7 +105,7 @@ def block_vjp(
     bias: np.ndarray | None = None,
     sinusoids: np.ndarray | None = None,
     causal: bool = False,
-    kept: Kept | None = None,
+    dropout_masks: DropoutMasks | None = None,
 ) -> Gradients:
     """Vector-Jacobian product of `block`: the gradients passed back to its arguments.
 
@@ -129,7 +129,7 @@ def block_vjp(
         Of the positions, by which queries and keys are turned.
     causal : bool
         Whether no word may look at a later one.
-    kept : Kept, optional
+    dropout_masks : DropoutMasks, optional
         What dropout keeps; all, if left out.
 
     Returns
@@ -149,7 +149,7 @@ def block_vjp(
     sublayers are computed again, not kept.
     """
     require_block("block_vjp", parameters, memory is not None, sinusoids is not None)
-    p, c, kept = parameters, configuration, kept or Kept()
+    p, c, dropout_masks = parameters, configuration, dropout_masks or DropoutMasks()
     found = tree_map(np.zeros_like, vars(p)) | {"memory": tree_map(np.zeros_like, memory)}
     steps = [("heads", p.heads_norm, _attention(p.heads, c, mask, bias, sinusoids, causal))]
     if memory is not None and p.cross is not None:
@@ -159,10 +159,12 @@ def block_vjp(
     words = [x]
     for name, norm, sublayer in steps:
         y = sublayer[0](_before(words[-1], norm, c))
-        words.append(_after(words[-1], y, norm, c, getattr(kept, name)))
+        words.append(_after(words[-1], y, norm, c, getattr(dropout_masks, name)))
     grad = np.broadcast_to(grad, np.broadcast_shapes(grad.shape, words[-1].shape))
     for (name, norm, sublayer), before in zip(reversed(steps), words[-2::-1], strict=True):
-        grad, dnorm, others = _added_vjp(before, norm, sublayer, c, getattr(kept, name), grad)
+        grad, dnorm, others = _added_vjp(
+            before, norm, sublayer, c, getattr(dropout_masks, name), grad
+        )
         found |= {name: others[0], f"{name}_norm": dnorm}
         found |= {"memory" if name == "cross" else "bias": others[1]} if others[1:] else {}
     dmemory, dbias = found.pop("memory"), found.pop("bias")
@@ -180,21 +182,21 @@ def cached_block(
     bias: np.ndarray | None,
     sinusoids: np.ndarray | None,
     causal: bool,
-    kept: Kept | None,
+    dropout_masks: DropoutMasks | None,
 ) -> tuple[np.ndarray, KVCache]:
     """A block of words that stand after those in a cache, and the cache that has both."""
-    p, c, kept = parameters, configuration, kept or Kept()
+    p, c, dropout_masks = parameters, configuration, dropout_masks or DropoutMasks()
     given, seen = _before(x, p.heads_norm, c), (mask, bias, sinusoids)
     y, cache = _attend(given, p.heads, c, cache, *seen, causal)
-    x = _after(x, y, p.heads_norm, c, kept.heads)
+    x = _after(x, y, p.heads_norm, c, dropout_masks.heads)
     if memory is not None and p.cross is not None:
         given = _before(x, p.cross_norm, c)
         y = multi_head_attention(given, p.cross, memory, memory_mask)
-        x = _after(x, y, p.cross_norm, c, kept.cross)
+        x = _after(x, y, p.cross_norm, c, dropout_masks.cross)
     if p.feed_forward is not None:
         given = _before(x, p.feed_forward_norm, c)
         y = feed_forward(given, p.feed_forward, c)
-        x = _after(x, y, p.feed_forward_norm, c, kept.feed_forward)
+        x = _after(x, y, p.feed_forward_norm, c, dropout_masks.feed_forward)
     return x, cache
 
 
@@ -273,7 +275,7 @@ def _feed(parameters: FeedForwardParameters, c: Configuration) -> Sublayer:
 
 def _before(x: np.ndarray, norm: NormParameters | None, c: Configuration) -> np.ndarray:
     """What a sublayer is given of the words: their norm, if the norms stand before."""
-    return normed(x, norm, c) if NORM_FIRST[c.order] else x
+    return apply_norm(x, norm, c) if NORM_FIRST[c.order] else x
 
 
 def _after(
@@ -281,11 +283,11 @@ def _after(
     y: np.ndarray,
     norm: NormParameters | None,
     c: Configuration,
-    kept: np.ndarray | None,
+    keep_mask: np.ndarray | None,
 ) -> np.ndarray:
     """The words and what a sublayer gave; of the sum the norm, if the norms stand after it."""
-    x = x + (y if kept is None else dropout(y, kept, c))
-    return x if NORM_FIRST[c.order] else normed(x, norm, c)
+    x = x + (y if keep_mask is None else dropout(y, keep_mask, c))
+    return x if NORM_FIRST[c.order] else apply_norm(x, norm, c)
 
 
 def _added_vjp(
@@ -293,7 +295,7 @@ def _added_vjp(
     norm: NormParameters | None,
     sublayer: Sublayer,
     c: Configuration,
-    kept: np.ndarray | None,
+    keep_mask: np.ndarray | None,
     grad: np.ndarray,
 ) -> tuple[np.ndarray, NormParameters | None, tuple[Any, ...]]:
     """Gradients of words and norm, and those that the sublayer gives besides."""
@@ -301,26 +303,26 @@ def _added_vjp(
     before, dnorm = _before(x, norm, c), None
     y = forward(before)
     if not NORM_FIRST[c.order]:
-        added = x + (y if kept is None else dropout(y, kept, c))
-        grad, dnorm = normed_vjp(added, norm, c, grad)
-    dy = sum_to(y, grad) if kept is None else dropout_vjp(y, kept, c, grad)
+        added = x + (y if keep_mask is None else dropout(y, keep_mask, c))
+        grad, dnorm = apply_norm_vjp(added, norm, c, grad)
+    dy = sum_to(y, grad) if keep_mask is None else dropout_vjp(y, keep_mask, c, grad)
     dbefore, *others = backward(before, dy)
     if NORM_FIRST[c.order]:
-        dbefore, dnorm = normed_vjp(x, norm, c, dbefore)
+        dbefore, dnorm = apply_norm_vjp(x, norm, c, dbefore)
     return sum_to(x, grad) + dbefore, dnorm, tuple(others)
 
 
-def normed(x: np.ndarray, norm: NormParameters | None, c: Configuration) -> np.ndarray:
+def apply_norm(x: np.ndarray, norm: NormParameters | None, c: Configuration) -> np.ndarray:
     """The rows through the norm of a configuration, if there is one."""
     if norm is None:
         return x
     return NORMS[c.norm][0](x, norm, c.eps)
 
 
-def normed_vjp(
+def apply_norm_vjp(
     x: np.ndarray, norm: NormParameters | None, c: Configuration, grad: np.ndarray
 ) -> tuple[np.ndarray, NormParameters | None]:
-    """Gradients of rows and norm from that of `normed`."""
+    """Gradients of rows and norm from that of `apply_norm`."""
     if norm is None:
         return sum_to(x, grad), None
     return NORMS[c.norm][1](x, norm, grad, c.eps)

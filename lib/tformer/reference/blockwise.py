@@ -1,8 +1,8 @@
 """Attention without the matrix: the keys in blocks, and what a row knows of those it has seen.
 
 A row that has seen some of its keys needs three things of them: the largest score, the sum of the
-exponentials below it, and the sum of the values, so weighted. Two such states are one (`merged`),
-so the table of scores is never formed: a block of it is, used, and overwritten by the next.
+exponentials below it, and the sum of the values, so weighted. Two such states become one
+(`merge_states`), so the table of scores is never formed: a block of it is, used, and overwritten.
 """
 
 import math
@@ -15,19 +15,19 @@ from tformer.reference.attention import sum_to
 from tformer.reference.equation import equation
 
 __all__ = [
-    "State",
+    "SoftmaxState",
     "backward",
     "blockwise_attention",
     "blockwise_attention_vjp",
     "forward",
-    "merged",
-    "seen",
+    "merge_states",
+    "softmax_state",
 ]
 
 Span = tuple[slice, slice]
 
 
-class State(NamedTuple):
+class SoftmaxState(NamedTuple):
     """What rows of attention know of the keys that they have seen.
 
     Attributes
@@ -45,23 +45,23 @@ class State(NamedTuple):
     output: np.ndarray
 
 
-def seen(scores: np.ndarray, v: np.ndarray) -> State:
+def softmax_state(scores: np.ndarray, v: np.ndarray) -> SoftmaxState:
     """The state after the keys of (..., T, S) scores and (..., S, d_v) values, at least one."""
     scores = scores.astype(np.result_type(scores, np.float32))
     top = scores.max(axis=-1)
     terms = scores - np.where(top == -np.inf, 0, top)[..., np.newaxis]
     np.exp(terms, out=terms)
-    return State(top, terms.sum(axis=-1), terms @ v)
+    return SoftmaxState(top, terms.sum(axis=-1), terms @ v)
 
 
-def merged(a: State, b: State) -> State:
+def merge_states(a: SoftmaxState, b: SoftmaxState) -> SoftmaxState:
     """The state after the keys of both: what is below another top shrinks (eq-merge-states)."""
     top = np.maximum(a.top, b.top)
     shift = np.where(top == -np.inf, 0, top)
     of_a, of_b = np.exp(a.top - shift), np.exp(b.top - shift)
     total = of_a * a.total + of_b * b.total
     output = of_a[..., None] * a.output + of_b[..., None] * b.output
-    return State(top, total, output)
+    return SoftmaxState(top, total, output)
 
 
 @equation
@@ -170,8 +170,8 @@ def blockwise_attention_vjp(
     output with the gradient. The weights are computed again, block by block. This function goes
     forward first; `blockwise.backward` takes what `blockwise.forward` has kept.
     """
-    kept = forward(q, k, v, mask, bias, scale, causal, offset, block)
-    return backward(q, k, v, grad, kept, mask, bias, scale, causal, offset, block)
+    saved = forward(q, k, v, mask, bias, scale, causal, offset, block)
+    return backward(q, k, v, grad, saved, mask, bias, scale, causal, offset, block)
 
 
 @np.errstate(all="ignore")
@@ -206,7 +206,7 @@ def backward(
     k: np.ndarray,
     v: np.ndarray,
     grad: np.ndarray,
-    kept: tuple[np.ndarray, np.ndarray],
+    saved: tuple[np.ndarray, np.ndarray],
     mask: np.ndarray | None = None,
     bias: np.ndarray | None = None,
     scale: float | None = None,
@@ -218,8 +218,8 @@ def backward(
     """`blockwise_attention_vjp`, from what `forward` gave for the same arguments."""
     given, shape = (q, k, v), grad.shape[:-2]
     q, k, v, mask, bias_TS, scale = _repeated(q, k, v, mask, bias, scale, shape)
-    grad, y = (np.broadcast_to(x, (*q.shape[:-1], v.shape[-1])) for x in (grad, kept[0]))
-    log_sums = np.broadcast_to(np.where(kept[1] == -np.inf, 0, kept[1]), q.shape[:-1])
+    grad, y = (np.broadcast_to(x, (*q.shape[:-1], v.shape[-1])) for x in (grad, saved[0]))
+    log_sums = np.broadcast_to(np.where(saved[1] == -np.inf, 0, saved[1]), q.shape[:-1])
     found = [np.zeros(x.shape, x.dtype) for x in (q, k, v)]
     dbias = None if bias is None else np.zeros_like(bias)
     for i in np.ndindex(q.shape[:-2]):
@@ -330,7 +330,7 @@ def _forward(
     for rows, blocks in added.spans(len(q), len(k), block):
         asked, n = scale * q[rows] if plain else q[rows], rows.stop - rows.start
         y[rows], first = 0, 0 if plain else -np.inf
-        state = State(np.full(n, first, q.dtype), np.zeros(n, q.dtype), y[rows])
+        state = SoftmaxState(np.full(n, first, q.dtype), np.zeros(n, q.dtype), y[rows])
         for cols in blocks:
             width = cols.stop - cols.start
             scores = np.matmul(asked, k[cols].T, out=room[:n, :width])
@@ -341,7 +341,7 @@ def _forward(
                 np.add(state.output, part[:n], out=state.output)
             else:
                 scores *= scale
-                state = merged(state, seen(added.to(scores, rows, cols), v[cols]))
+                state = merge_states(state, softmax_state(added.to(scores, rows, cols), v[cols]))
         total = np.where(state.total == 0, 1, state.total)
         np.divide(state.output, total[:, np.newaxis], out=y[rows])
         log_sums[rows] = state.top + np.log(state.total)

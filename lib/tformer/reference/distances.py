@@ -4,16 +4,16 @@ import numpy as np
 
 from tformer.shapes import ShapeError
 
-__all__ = ["relative_of", "relative_of_vjp"]
+__all__ = ["relative_bias_at", "relative_bias_at_vjp"]
 
 
-def relative_of(table: np.ndarray, distances: np.ndarray) -> np.ndarray:
+def relative_bias_at(table: np.ndarray, distances: np.ndarray) -> np.ndarray:
     """The bias (..., H, T, S) for any distances (..., T, S) from queries to keys."""
     return np.moveaxis(table[:, _columns("relative_bias", table, distances)], 0, -3)
 
 
-def relative_of_vjp(table: np.ndarray, distances: np.ndarray, grad: np.ndarray) -> np.ndarray:
-    """The gradient of the table from that of `relative_of`."""
+def relative_bias_at_vjp(table: np.ndarray, distances: np.ndarray, grad: np.ndarray) -> np.ndarray:
+    """The gradient of the table from that of `relative_bias_at`."""
     dtable, columns = np.zeros_like(table), _columns("relative_bias_vjp", table, distances)
     heads = np.arange(len(table))[:, np.newaxis, np.newaxis]
     np.add.at(dtable, (heads, columns[..., np.newaxis, :, :]), grad)

@@ -85,13 +85,13 @@ def feed_forward_vjp(
 
 
 @equation
-def dropout(x: np.ndarray, kept: np.ndarray, configuration: Configuration) -> np.ndarray:
+def dropout(x: np.ndarray, keep_mask: np.ndarray, configuration: Configuration) -> np.ndarray:
     """What is kept, over the share that is kept in expectation; 0 for the rest.
 
     Parameters
     ----------
     x : (..., d_model) array
-    kept : (..., d_model) boolean array
+    keep_mask : (..., d_model) boolean array
         Drawn anew for every step of training: True with the chance 1 - configuration.dropout.
     configuration : Configuration
         Its dropout.
@@ -105,19 +105,19 @@ def dropout(x: np.ndarray, kept: np.ndarray, configuration: Configuration) -> np
     -----
     Equation eq-dropout; [srivastava2014], where the division is made at test time instead.
     """
-    return np.where(kept, x / (1 - configuration.dropout), 0)
+    return np.where(keep_mask, x / (1 - configuration.dropout), 0)
 
 
 @equation
 def dropout_vjp(
-    x: np.ndarray, kept: np.ndarray, configuration: Configuration, grad: np.ndarray
+    x: np.ndarray, keep_mask: np.ndarray, configuration: Configuration, grad: np.ndarray
 ) -> np.ndarray:
     """Vector-Jacobian product of `dropout`: the gradient of what is kept, over the same share.
 
     Parameters
     ----------
     x : (..., d_model) array
-    kept : (..., d_model) boolean array
+    keep_mask : (..., d_model) boolean array
     configuration : Configuration
         Its dropout.
     grad : (..., d_model) array
@@ -132,7 +132,7 @@ def dropout_vjp(
     -----
     Equation eq-dropout-vjp; the derivative of [srivastava2014].
     """
-    return sum_to(x, np.where(kept, grad / (1 - configuration.dropout), 0))
+    return sum_to(x, np.where(keep_mask, grad / (1 - configuration.dropout), 0))
 
 
 def _linear(x: np.ndarray, w: np.ndarray, b: np.ndarray | None) -> np.ndarray:

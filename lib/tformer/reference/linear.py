@@ -9,11 +9,11 @@ import numpy as np
 from tformer.reference.equation import equation, recurrence
 from tformer.reference.masks import causal_mask
 
-__all__ = ["linear_attention", "positive_features", "recurrent_linear_attention"]
+__all__ = ["elu_feature_map", "linear_attention", "recurrent_linear_attention"]
 
 
 @equation
-def positive_features(x: np.ndarray) -> np.ndarray:
+def elu_feature_map(x: np.ndarray) -> np.ndarray:
     """Each entry made positive: x + 1 from 0 on, and the exponential below.
 
     Parameters
@@ -26,7 +26,7 @@ def positive_features(x: np.ndarray) -> np.ndarray:
 
     Notes
     -----
-    Equation eq-positive-features; elu(x) + 1 of [katharopoulos2020], equation 7.
+    Equation eq-elu-feature-map; elu(x) + 1 of [katharopoulos2020], equation 7.
     """
     return np.where(x > 0, x + 1, np.exp(np.minimum(x, 0)))
 
@@ -56,9 +56,9 @@ def linear_attention(
     Notes
     -----
     Equation eq-linear-attention; [katharopoulos2020], sections 3.2 and 3.3, by the table. φ is
-    `positive_features`, and there is no scale.
+    `elu_feature_map`, and there is no scale.
     """
-    weights_TS = positive_features(q) @ positive_features(k).mT
+    weights_TS = elu_feature_map(q) @ elu_feature_map(k).mT
     if causal:
         weights_TS = weights_TS * causal_mask(q.shape[-2], k.shape[-2])
     total = weights_TS.sum(axis=-1, keepdims=True)
@@ -103,7 +103,7 @@ def recurrent_linear_attention(
     """
     given = [x.shape[:-2] for x in (q, k, v, state) if x is not None]
     leading = np.broadcast_shapes(*given, () if total is None else total.shape[:-1])
-    q, k = positive_features(q), positive_features(k)
+    q, k = elu_feature_map(q), elu_feature_map(k)
     table = (*leading, q.shape[-1], v.shape[-1])
     state = np.broadcast_to(np.zeros((), q.dtype) if state is None else state, table)
     total = np.broadcast_to(np.zeros((), q.dtype) if total is None else total, table[:-1])

@@ -3,14 +3,14 @@
 import numpy as np
 
 from tformer.configuration import Configuration
-from tformer.parameters import Kept, KVCache, ModelParameters, tree_map
-from tformer.reference.blocks import cached_block, normed
+from tformer.parameters import DropoutMasks, KVCache, ModelParameters, tree_map
+from tformer.reference.blocks import apply_norm, cached_block
 from tformer.reference.equation import equation
 from tformer.reference.stacks import (
-    embedded,
-    embedded_vjp,
-    places_of,
-    require_words,
+    embed,
+    embed_vjp,
+    position_inputs,
+    require_tokens,
     stack,
     stack_vjp,
     unembed,
@@ -25,7 +25,7 @@ __all__ = [
     "encoder_vjp",
 ]
 
-Several = tuple[Kept, ...] | None
+Several = tuple[DropoutMasks, ...] | None
 
 
 @equation
@@ -36,7 +36,7 @@ def decoder(
     memory: np.ndarray | None = None,
     mask: np.ndarray | None = None,
     memory_mask: np.ndarray | None = None,
-    kept: Several = None,
+    dropout_masks: Several = None,
     positions: np.ndarray | None = None,
 ) -> np.ndarray:
     """Scores of the word that comes next, at every place, from the words up to that place.
@@ -53,7 +53,7 @@ def decoder(
         True where word t may look at word s, if that is no later one; without it, everywhere.
     memory_mask : (..., T or 1, S or 1) boolean array, optional
         The same for what cross-attention looks at.
-    kept : tuple of Kept, optional
+    dropout_masks : tuple of DropoutMasks, optional
         What dropout keeps in each block; all, if left out.
     positions : (..., T) integer array, optional
         Where each word stands; 0, 1, 2 and so on if left out. They start again in each document of
@@ -68,7 +68,7 @@ def decoder(
     ValueError
         If a token is below 0 or not below N, if a table of positions that the configuration asks
         for is missing or too short, or a position has no row in it, if there is a memory and no
-        cross-attention, or if not one Kept is given for each block.
+        cross-attention, or if not one DropoutMasks is given for each block.
 
     Notes
     -----
@@ -77,9 +77,11 @@ def decoder(
     in [vaswani2017].
     """
     p, c = parameters, configuration
-    require_words("decoder", tokens, p, c, memory is not None, 0, positions, kept=kept)
-    x = embedded(tokens, p, c, 0, positions)
-    return unembed(stack(x, p, c, True, memory, mask, memory_mask, kept, positions), p)
+    require_tokens(
+        "decoder", tokens, p, c, memory is not None, 0, positions, dropout_masks=dropout_masks
+    )
+    x = embed(tokens, p, c, 0, positions)
+    return unembed(stack(x, p, c, True, memory, mask, memory_mask, dropout_masks, positions), p)
 
 
 @equation
@@ -91,7 +93,7 @@ def decoder_vjp(
     memory: np.ndarray | None = None,
     mask: np.ndarray | None = None,
     memory_mask: np.ndarray | None = None,
-    kept: Several = None,
+    dropout_masks: Several = None,
     positions: np.ndarray | None = None,
 ) -> tuple[ModelParameters, np.ndarray | None]:
     """Vector-Jacobian product of `decoder`: the gradients passed back to its parameters.
@@ -110,7 +112,7 @@ def decoder_vjp(
         True where word t may look at word s, if that is no later one; without it, everywhere.
     memory_mask : (..., T or 1, S or 1) boolean array, optional
         The same for what cross-attention looks at.
-    kept : tuple of Kept, optional
+    dropout_masks : tuple of DropoutMasks, optional
         What dropout keeps in each block; all, if left out.
     positions : (..., T) integer array, optional
         Where each word stands; 0, 1, 2 and so on if left out. They start again in each document of
@@ -132,12 +134,18 @@ def decoder_vjp(
     -----
     Equation eq-decoder-vjp; the derivatives of [radford2018], section 3.1.
     """
-    p, c, options = parameters, configuration, (True, memory, mask, memory_mask, kept, positions)
-    require_words("decoder_vjp", tokens, p, c, memory is not None, 0, positions, kept=kept)
-    x = embedded(tokens, p, c, 0, positions)
+    p, c, options = (
+        parameters,
+        configuration,
+        (True, memory, mask, memory_mask, dropout_masks, positions),
+    )
+    require_tokens(
+        "decoder_vjp", tokens, p, c, memory is not None, 0, positions, dropout_masks=dropout_masks
+    )
+    x = embed(tokens, p, c, 0, positions)
     drows, by_logits = unembed_vjp(stack(x, p, c, *options), p, grad)
     dx, by_stack, dmemory = stack_vjp(x, p, c, drows, *options)
-    by_words = embedded_vjp(tokens, p, c, dx, positions)
+    by_words = embed_vjp(tokens, p, c, dx, positions)
     return tree_map(np.add, by_logits, tree_map(np.add, by_stack, by_words)), dmemory
 
 
@@ -187,13 +195,13 @@ def cached_decoder(
     """
     p, c = parameters, configuration
     offset = caches[0].length if caches else 0
-    require_words("cached_decoder", tokens, p, c, False, offset, positions, caches=caches)
-    x, extended = embedded(tokens, p, c, offset, positions), []
-    places = places_of(p, c, tokens.shape[-1], offset, x, positions)
+    require_tokens("cached_decoder", tokens, p, c, False, offset, positions, caches=caches)
+    x, extended = embed(tokens, p, c, offset, positions), []
+    places = position_inputs(p, c, tokens.shape[-1], offset, x, positions)
     for one, cache in zip(p.blocks, caches or [None] * len(p.blocks), strict=True):
         x, cache = cached_block(x, one, c, cache, None, mask, None, *places, True, None)
         extended.append(cache)
-    return unembed(normed(x, p.norm, c), p), (*extended,)
+    return unembed(apply_norm(x, p.norm, c), p), (*extended,)
 
 
 @equation
@@ -202,7 +210,7 @@ def encoder(
     parameters: ModelParameters,
     configuration: Configuration,
     mask: np.ndarray | None = None,
-    kept: Several = None,
+    dropout_masks: Several = None,
     positions: np.ndarray | None = None,
 ) -> np.ndarray:
     """A row for every word, from all words: those before it and those after it.
@@ -216,7 +224,7 @@ def encoder(
     configuration : Configuration
     mask : (..., T or 1, T or 1) boolean array, optional
         True where word t may look at word s; without it, everywhere.
-    kept : tuple of Kept, optional
+    dropout_masks : tuple of DropoutMasks, optional
         What dropout keeps in each block; all, if left out.
     positions : (..., T) integer array, optional
         Where each word stands; 0, 1, 2 and so on if left out. They start again in each document of
@@ -230,17 +238,17 @@ def encoder(
     ------
     ValueError
         If a token is below 0 or not below N, if a table of positions that the configuration asks
-        for is missing or too short, or a position has no row in it, or if not one Kept is given
-        for each block.
+        for is missing or too short, or a position has no row in it, or if not one DropoutMasks is
+        given for each block.
 
     Notes
     -----
     Equation eq-encoder; [vaswani2017], section 3.1; alone as in [devlin2019].
     """
     p, c = parameters, configuration
-    require_words("encoder", tokens, p, c, False, 0, positions, kept=kept)
-    x = embedded(tokens, p, c, 0, positions)
-    return stack(x, p, c, False, None, mask, None, kept, positions)
+    require_tokens("encoder", tokens, p, c, False, 0, positions, dropout_masks=dropout_masks)
+    x = embed(tokens, p, c, 0, positions)
+    return stack(x, p, c, False, None, mask, None, dropout_masks, positions)
 
 
 @equation
@@ -250,7 +258,7 @@ def encoder_vjp(
     configuration: Configuration,
     grad: np.ndarray,
     mask: np.ndarray | None = None,
-    kept: Several = None,
+    dropout_masks: Several = None,
     positions: np.ndarray | None = None,
 ) -> ModelParameters:
     """Vector-Jacobian product of `encoder`: the gradients passed back to its parameters.
@@ -266,7 +274,7 @@ def encoder_vjp(
         Gradient of a loss with respect to what `encoder` returned.
     mask : (..., T or 1, T or 1) boolean array, optional
         True where word t may look at word s; without it, everywhere.
-    kept : tuple of Kept, optional
+    dropout_masks : tuple of DropoutMasks, optional
         What dropout keeps in each block; all, if left out.
     positions : (..., T) integer array, optional
         Where each word stands; 0, 1, 2 and so on if left out. They start again in each document of
@@ -287,7 +295,7 @@ def encoder_vjp(
     Equation eq-encoder-vjp; the derivatives of [vaswani2017], section 3.1.
     """
     p, c = parameters, configuration
-    require_words("encoder_vjp", tokens, p, c, False, 0, positions, kept=kept)
-    x = embedded(tokens, p, c, 0, positions)
-    dx, by_stack, _ = stack_vjp(x, p, c, grad, False, None, mask, None, kept, positions)
-    return tree_map(np.add, by_stack, embedded_vjp(tokens, p, c, dx, positions))
+    require_tokens("encoder_vjp", tokens, p, c, False, 0, positions, dropout_masks=dropout_masks)
+    x = embed(tokens, p, c, 0, positions)
+    dx, by_stack, _ = stack_vjp(x, p, c, grad, False, None, mask, None, dropout_masks, positions)
+    return tree_map(np.add, by_stack, embed_vjp(tokens, p, c, dx, positions))

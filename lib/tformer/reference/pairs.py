@@ -6,7 +6,7 @@ from tformer.configuration import Configuration
 from tformer.parameters import EncoderDecoderParameters
 from tformer.reference.equation import equation
 from tformer.reference.models import decoder, decoder_vjp, encoder, encoder_vjp
-from tformer.reference.stacks import require_words
+from tformer.reference.stacks import require_tokens
 
 __all__ = ["encoder_decoder", "encoder_decoder_vjp"]
 
@@ -58,9 +58,9 @@ def encoder_decoder(
     Equation eq-encoder-decoder; [vaswani2017], section 3.1.
     """
     p, c, mask, own = parameters, configuration, _for_all(source_mask), _for_all(target_mask)
-    require_words("encoder_decoder", source, p.encoder, c, False, 0, source_positions)
+    require_tokens("encoder_decoder", source, p.encoder, c, False, 0, source_positions)
     memory = encoder(source, p.encoder, c, mask, None, source_positions)
-    require_words("encoder_decoder", target, p.decoder, c, True, 0, target_positions)
+    require_tokens("encoder_decoder", target, p.decoder, c, True, 0, target_positions)
     return decoder(target, p.decoder, c, memory, own, mask, None, target_positions)
 
 
@@ -113,9 +113,9 @@ def encoder_decoder_vjp(
     Equation eq-encoder-decoder-vjp; the derivatives of [vaswani2017], section 3.1.
     """
     p, c, mask, own = parameters, configuration, _for_all(source_mask), _for_all(target_mask)
-    require_words("encoder_decoder_vjp", source, p.encoder, c, False, 0, source_positions)
+    require_tokens("encoder_decoder_vjp", source, p.encoder, c, False, 0, source_positions)
     memory = encoder(source, p.encoder, c, mask, None, source_positions)
-    require_words("encoder_decoder_vjp", target, p.decoder, c, True, 0, target_positions)
+    require_tokens("encoder_decoder_vjp", target, p.decoder, c, True, 0, target_positions)
     of_target = (memory, own, mask, None, target_positions)
     of_decoder, dmemory = decoder_vjp(target, p.decoder, c, grad, *of_target)
     dmemory = np.zeros_like(memory) if dmemory is None else dmemory

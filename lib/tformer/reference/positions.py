@@ -7,7 +7,7 @@ or from the first word of a text that is filled up on the left.
 
 import numpy as np
 
-from tformer.reference.distances import relative_of, relative_of_vjp
+from tformer.reference.distances import relative_bias_at, relative_bias_at_vjp
 from tformer.reference.equation import equation
 from tformer.shapes import ShapeError
 
@@ -261,7 +261,7 @@ def relative_bias(table: np.ndarray, n_queries: int, n_keys: int, offset: int = 
     [raffel2020] lets long distances share numbers in buckets.
     """
     distances = np.arange(n_keys) - np.arange(n_queries)[:, np.newaxis] - offset
-    return relative_of(table, distances)
+    return relative_bias_at(table, distances)
 
 
 @equation
@@ -293,7 +293,7 @@ def relative_bias_vjp(table: np.ndarray, grad: np.ndarray, offset: int = 0) -> n
     """
     _, n_queries, n_keys = grad.shape
     distances = np.arange(n_keys) - np.arange(n_queries)[:, np.newaxis] - offset
-    return relative_of_vjp(table, distances, grad)
+    return relative_bias_at_vjp(table, distances, grad)
 
 
 @equation
@@ -344,10 +344,10 @@ def alibi_bias(n_heads: int, n_queries: int, n_keys: int, offset: int = 0) -> np
     falls on either side. In float64.
     """
     t, s = np.arange(n_queries)[:, np.newaxis] + offset, np.arange(n_keys)
-    return alibi_of(n_heads, np.abs(t - s))
+    return alibi_bias_at(n_heads, np.abs(t - s))
 
 
-def alibi_of(n_heads: int, distances: np.ndarray) -> np.ndarray:
+def alibi_bias_at(n_heads: int, distances: np.ndarray) -> np.ndarray:
     """The bias (..., H, T, S) for any distances (..., T, S), all at least 0."""
     return -alibi_slopes(n_heads)[:, np.newaxis, np.newaxis] * distances[..., np.newaxis, :, :]
 

@@ -19,7 +19,7 @@ import numpy as np
 from tformer.reference.equation import equation
 from tformer.reference.softmax import softmax
 
-__all__ = ["draw", "min_p", "temperature", "top_k", "top_p"]
+__all__ = ["min_p", "sample", "temperature", "top_k", "top_p"]
 
 
 @equation
@@ -135,7 +135,7 @@ def min_p(logits: np.ndarray, p: float) -> np.ndarray:
 
 
 @equation
-def draw(logits: np.ndarray, u: np.ndarray) -> np.ndarray:
+def sample(logits: np.ndarray, u: np.ndarray) -> np.ndarray:
     """Draw a word by a uniform number: the first whose cumulative probability exceeds it.
 
     Parameters
@@ -153,7 +153,7 @@ def draw(logits: np.ndarray, u: np.ndarray) -> np.ndarray:
 
     Notes
     -----
-    Equation eq-draw; [devroye1986], section III.2. Sums are compared with u times the last of
+    Equation eq-sample; [devroye1986], section III.2. Sums are compared with u times the last of
     them, so that rounding never yields a word that is forbidden.
     """
     sums = np.cumsum(softmax(logits), axis=-1)

@@ -8,13 +8,13 @@ from typing import NamedTuple
 import numpy as np
 
 from tformer.configuration import Configuration, require_model
-from tformer.parameters import BlockParameters, Kept, ModelParameters, tree_map
-from tformer.reference.blocks import block, block_vjp, normed, normed_vjp
-from tformer.reference.distances import relative_of, relative_of_vjp
+from tformer.parameters import BlockParameters, DropoutMasks, ModelParameters, tree_map
+from tformer.reference.blocks import apply_norm, apply_norm_vjp, block, block_vjp
+from tformer.reference.distances import relative_bias_at, relative_bias_at_vjp
 from tformer.reference.equation import equation
 from tformer.reference.feed_forward import linear_vjp
 from tformer.reference.positions import (
-    alibi_of,
+    alibi_bias_at,
     embedding,
     embedding_vjp,
     require_rows,
@@ -26,7 +26,7 @@ __all__ = ["unembed", "unembed_vjp"]
 Table = np.ndarray | None
 
 
-class Scheme(NamedTuple):
+class PositionEncoding(NamedTuple):
     """What a scheme does with positions (..., T): what it does not do is None.
 
     Attributes
@@ -56,21 +56,23 @@ def _waves(width: int, c: Configuration, positions: np.ndarray) -> np.ndarray:
     return sinusoidal(positions, width, c.base)
 
 
-SCHEMES = {
-    "none": Scheme(),
-    "sinusoidal": Scheme(added=lambda p, c, at: _waves(p.embedding.shape[-1], c, at)),
-    "learned": Scheme(
+POSITION_ENCODINGS = {
+    "none": PositionEncoding(),
+    "sinusoidal": PositionEncoding(added=lambda p, c, at: _waves(p.embedding.shape[-1], c, at)),
+    "learned": PositionEncoding(
         added=lambda p, c, at: embedding(at, p.positions),
         added_vjp=lambda p, at, grad: embedding_vjp(at, p.positions, grad),
         table="positions",
     ),
-    "relative": Scheme(
-        bias=lambda p, apart: relative_of(p.distances, apart),
-        bias_vjp=lambda p, apart, grad: relative_of_vjp(p.distances, apart, grad),
+    "relative": PositionEncoding(
+        bias=lambda p, apart: relative_bias_at(p.distances, apart),
+        bias_vjp=lambda p, apart, grad: relative_bias_at_vjp(p.distances, apart, grad),
         table="distances",
     ),
-    "alibi": Scheme(bias=lambda p, apart: alibi_of(len(p.blocks[0].heads.w_q), np.abs(apart))),
-    "rope": Scheme(turns=lambda p, c, at: _waves(p.blocks[0].heads.w_q.shape[-1], c, at)),
+    "alibi": PositionEncoding(
+        bias=lambda p, apart: alibi_bias_at(len(p.blocks[0].heads.w_q), np.abs(apart))
+    ),
+    "rope": PositionEncoding(turns=lambda p, c, at: _waves(p.blocks[0].heads.w_q.shape[-1], c, at)),
 }
 """What each choice of `Configuration.positions` does; one without an entry fails."""
 
@@ -131,25 +133,25 @@ def unembed_vjp(
     return dx, replace(zeros, unembedding=dtable)
 
 
-def require_words(
+def require_tokens(
     where: str,
     tokens: np.ndarray,
     p: ModelParameters,
     c: Configuration,
-    crossed: bool = False,
+    has_memory: bool = False,
     offset: int = 0,
     positions: Table = None,
     **several: tuple[object, ...] | None,
 ) -> None:
     """Hold tokens, positions and parameters to each other and to the configuration."""
-    n_words = tokens.shape[-1] + offset if positions is None else 0
-    require_model(where, p, c, n_words, crossed, **several)
+    n_tokens = tokens.shape[-1] + offset if positions is None else 0
+    require_model(where, p, c, n_tokens, has_memory, **several)
     require_rows(where, tokens, len(p.embedding))
     if positions is not None and c.positions == "learned":
         require_rows(where, positions, len(p.positions), "positions")
 
 
-def embedded(
+def embed(
     tokens: np.ndarray,
     p: ModelParameters,
     c: Configuration,
@@ -159,29 +161,32 @@ def embedded(
     """The row of each word, with its position if that is added."""
     x = embedding(tokens, p.embedding)
     x = x * math.sqrt(x.shape[-1]) if c.scale_embedding else x
-    at, scheme = _counted(tokens.shape[-1], offset, positions)[..., offset:], SCHEMES[c.positions]
+    at, scheme = (
+        _counted(tokens.shape[-1], offset, positions)[..., offset:],
+        POSITION_ENCODINGS[c.positions],
+    )
     return x if scheme.added is None else x + scheme.added(p, c, at).astype(x.dtype)
 
 
-def embedded_vjp(
+def embed_vjp(
     tokens: np.ndarray,
     p: ModelParameters,
     c: Configuration,
     grad: np.ndarray,
     positions: Table = None,
 ) -> ModelParameters:
-    """Gradients of the parameters from that of `embedded`; zeros for all that plays no part."""
+    """Gradients of the parameters from that of `embed`; zeros for all that plays no part."""
     of_words = grad * math.sqrt(grad.shape[-1]) if c.scale_embedding else grad
     found = replace(
         tree_map(np.zeros_like, p), embedding=embedding_vjp(tokens, p.embedding, of_words)
     )
-    scheme, at = SCHEMES[c.positions], _counted(tokens.shape[-1], 0, positions)
+    scheme, at = POSITION_ENCODINGS[c.positions], _counted(tokens.shape[-1], 0, positions)
     if scheme.added_vjp is None:
         return found
     return replace(found, **{scheme.table: scheme.added_vjp(p, at, grad)})
 
 
-def places_of(
+def position_inputs(
     p: ModelParameters,
     c: Configuration,
     n_queries: int,
@@ -190,7 +195,7 @@ def places_of(
     positions: Table = None,
 ) -> tuple[Table, Table]:
     """What every block is told of positions: a bias of its scores, and sinusoids to turn by."""
-    scheme, at = SCHEMES[c.positions], _counted(n_queries, offset, positions)
+    scheme, at = POSITION_ENCODINGS[c.positions], _counted(n_queries, offset, positions)
     if not p.blocks:
         return None, None
     bias = None if scheme.bias is None else scheme.bias(p, _apart(at, offset))
@@ -216,14 +221,14 @@ def stack(
     memory: Table,
     mask: Table,
     memory_mask: Table,
-    kept: tuple[Kept, ...] | None,
+    dropout_masks: tuple[DropoutMasks, ...] | None,
     positions: Table,
 ) -> np.ndarray:
     """Rows through all blocks, and through the last norm."""
-    places = places_of(p, c, x.shape[-2], 0, x, positions)
-    for one, keeps in zip(p.blocks, kept or [None] * len(p.blocks), strict=True):
+    places = position_inputs(p, c, x.shape[-2], 0, x, positions)
+    for one, keeps in zip(p.blocks, dropout_masks or [None] * len(p.blocks), strict=True):
         x = block(x, one, c, memory, mask, memory_mask, *places, causal, keeps)
-    return normed(x, p.norm, c)
+    return apply_norm(x, p.norm, c)
 
 
 def stack_vjp(
@@ -235,18 +240,18 @@ def stack_vjp(
     memory: Table,
     mask: Table,
     memory_mask: Table,
-    kept: tuple[Kept, ...] | None,
+    dropout_masks: tuple[DropoutMasks, ...] | None,
     positions: Table,
 ) -> tuple[np.ndarray, ModelParameters, Table]:
     """Gradients of rows, parameters and memory from that of `stack`.
 
-    Of each block the rows before it are kept, and what lies inside is computed again.
+    Of each block the rows before it are dropout_masks, and what lies inside is computed again.
     """
-    places, rows = places_of(p, c, x.shape[-2], 0, x, positions), [x]
-    keeps = kept or (None,) * len(p.blocks)
+    places, rows = position_inputs(p, c, x.shape[-2], 0, x, positions), [x]
+    keeps = dropout_masks or (None,) * len(p.blocks)
     for one, its in zip(p.blocks, keeps, strict=True):
         rows.append(block(rows[-1], one, c, memory, mask, memory_mask, *places, causal, its))
-    grad, dnorm = normed_vjp(rows.pop(), p.norm, c, grad)
+    grad, dnorm = apply_norm_vjp(rows.pop(), p.norm, c, grad)
     dmemory, dbias = tree_map(np.zeros_like, (memory, places[0]))
     dblocks: list[BlockParameters] = []
     for one, its in zip(reversed(p.blocks), reversed(keeps), strict=True):
@@ -256,7 +261,7 @@ def stack_vjp(
         dmemory, dbias = (
             tree_map(np.add, *pair) for pair in zip((dmemory, dbias), others, strict=True)
         )
-    found, scheme = tree_map(np.zeros_like, p), SCHEMES[c.positions]
+    found, scheme = tree_map(np.zeros_like, p), POSITION_ENCODINGS[c.positions]
     found = replace(found, blocks=(*dblocks,), norm=dnorm)
     if dbias is not None and scheme.bias_vjp is not None:
         apart = _apart(_counted(x.shape[-2], 0, positions), 0)

@@ -11,8 +11,8 @@ from functools import lru_cache
 from heapq import heapify, heappop, heappush
 from itertools import pairwise
 
-from tformer.tokens.plain import numbers_of
-from tformer.tokens.words import words
+from tformer.tokens.plain import require_token_ids
+from tformer.tokens.pretokenizer import pretokenize
 
 __all__ = ["ALPHABET", "BPE", "LETTERS"]
 
@@ -47,7 +47,7 @@ class BPE:
     dropped : bytes
         The bytes that have no token. `encode` leaves them out, as other libraries do: of
         SmolLM2's 21, 8 can stand in UTF-8, and these are signs of control and starts of planes
-        that nobody has filled. `BPE.of_merges` has a token for every byte.
+        that nobody has filled. `BPE.from_merges` has a token for every byte.
 
     Raises
     ------
@@ -84,7 +84,7 @@ class BPE:
         self._remembered = lru_cache(REMEMBERED)(self._merged)
 
     @classmethod
-    def of_merges(cls, merges: Sequence[str], control: Sequence[str] = ()) -> "BPE":
+    def from_merges(cls, merges: Sequence[str], control: Sequence[str] = ()) -> "BPE":
         """The tokenizer whose tokens are all bytes, what the merges make, and some of control.
 
         Raises
@@ -136,7 +136,7 @@ class BPE:
             If a number is that of no token.
         """
         data = bytearray()
-        for number in numbers_of(numbers, self.n_vocab):
+        for number in require_token_ids(numbers, self.n_vocab):
             token = self.tokens[number]
             if token in self._special:
                 data += token.encode()
@@ -145,7 +145,7 @@ class BPE:
         return data.decode(errors="replace")
 
     def _append(self, found: list[int], text: str) -> None:
-        for word in words(text):
+        for word in pretokenize(text):
             found += self._remembered(word)
 
     def _merged(self, word: str) -> tuple[int, ...]:

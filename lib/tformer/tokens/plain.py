@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from operator import index
 from typing import Protocol
 
-__all__ = ["Bytes", "Characters", "Tokenizer"]
+__all__ = ["ByteTokenizer", "CharacterTokenizer", "Tokenizer"]
 
 
 class Tokenizer(Protocol):
@@ -27,7 +27,7 @@ class Tokenizer(Protocol):
         """The text of tokens."""
 
 
-class Bytes:
+class ByteTokenizer:
     """The 256 bytes: every text is written in them, by UTF-8."""
 
     n_vocab = 256
@@ -50,10 +50,10 @@ class Bytes:
         ValueError
             If a number is not from 0 to 255.
         """
-        return bytes(numbers_of(numbers, 256)).decode(errors="replace")
+        return bytes(require_token_ids(numbers, 256)).decode(errors="replace")
 
 
-class Characters:
+class CharacterTokenizer:
     """The characters of a text, in the order of Unicode.
 
     Parameters
@@ -96,10 +96,10 @@ class Characters:
         ValueError
             If a number is that of no character.
         """
-        return "".join(self.tokens[number] for number in numbers_of(numbers, self.n_vocab))
+        return "".join(self.tokens[number] for number in require_token_ids(numbers, self.n_vocab))
 
 
-def numbers_of(numbers: Iterable[int], n_vocab: int) -> list[int]:
+def require_token_ids(numbers: Iterable[int], n_vocab: int) -> list[int]:
     """The numbers of tokens, if they are that; `decode` is what the error names."""
     found = list(map(index, numbers))
     for number in found:

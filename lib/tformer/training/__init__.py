@@ -5,7 +5,7 @@ are in `tformer_book.experiments.training`.
 """
 
 from tformer.training.checkpoints import CheckpointError
-from tformer.training.loop import Metrics, train
-from tformer.training.recipe import Recipe, rate_at
+from tformer.training.loop import StepMetrics, train
+from tformer.training.recipe import Recipe, learning_rate_at
 
-__all__ = ["CheckpointError", "Metrics", "Recipe", "rate_at", "train"]
+__all__ = ["CheckpointError", "Recipe", "StepMetrics", "learning_rate_at", "train"]

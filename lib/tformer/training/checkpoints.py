@@ -19,7 +19,7 @@ from torch import Tensor
 from tformer.sealed import SealError, replace, sealed, unsealed
 from tformer.training.recipe import Recipe
 
-__all__ = ["Checkpoint", "CheckpointError", "Folder"]
+__all__ = ["Checkpoint", "CheckpointError", "CheckpointFolder"]
 
 Arrays = Mapping[str, Tensor]
 
@@ -43,7 +43,7 @@ class Checkpoint(NamedTuple):
     tensors: dict[str, Tensor]
 
 
-class Folder:
+class CheckpointFolder:
     """The folder of one training; it is made if it is missing.
 
     Parameters

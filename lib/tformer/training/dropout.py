@@ -8,14 +8,14 @@ from torch import nn
 
 from tformer import fast
 from tformer.configuration import Configuration
-from tformer.parameters import Kept, ModelParameters
+from tformer.parameters import DropoutMasks, ModelParameters
 
-__all__ = ["masks"]
+__all__ = ["sample_dropout_masks"]
 
 
-def masks(
-    module: nn.Module, seed: int, step: int, rows: np.ndarray, n_words: int
-) -> tuple[Kept, ...] | None:
+def sample_dropout_masks(
+    module: nn.Module, seed: int, step: int, rows: np.ndarray, n_tokens: int
+) -> tuple[DropoutMasks, ...] | None:
     """What each block keeps of some rows of a batch.
 
     A row's masks do not depend on who draws them, nor on the other rows. So a training that goes
@@ -27,12 +27,12 @@ def masks(
     seed, step : int
     rows : (B,) integer array
         Their numbers in the batch of the step.
-    n_words : int
+    n_tokens : int
         T.
 
     Returns
     -------
-    tuple of Kept, or None
+    tuple of DropoutMasks, or None
         Masks of shape (B, T, d_model), on the module's device. None where there is nothing to drop:
         the module is no `fast.Module` with a configuration, or its share of dropout is 0.
 
@@ -50,11 +50,11 @@ def masks(
     form, d_model = module.form, table.shape[-1]
     draws = [
         np.random.default_rng([seed, step, row]).random(
-            (len(form.blocks), 2, n_words, d_model), dtype=np.float32
+            (len(form.blocks), 2, n_tokens, d_model), dtype=np.float32
         )
         for row in rows
     ]
-    empty = np.empty((0, len(form.blocks), 2, n_words, d_model), np.float32)
+    empty = np.empty((0, len(form.blocks), 2, n_tokens, d_model), np.float32)
     kept = torch.from_numpy(np.stack(draws) if draws else empty) >= configuration.dropout
     kept = kept.to(table.device)
-    return tuple(Kept(heads=one[:, 0], feed_forward=one[:, 1]) for one in kept.unbind(1))
+    return tuple(DropoutMasks(heads=one[:, 0], feed_forward=one[:, 1]) for one in kept.unbind(1))

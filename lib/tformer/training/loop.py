@@ -17,28 +17,28 @@ from torch.nn.utils import clip_grad_norm_
 from tqdm.auto import tqdm
 
 from tformer import fast
-from tformer.fast.stacks import going_through
+from tformer.fast.stacks import override_block
 from tformer.training import sharding
 from tformer.training.batches import require_batch, require_logits
-from tformer.training.checkpoints import Folder
-from tformer.training.dropout import masks
+from tformer.training.checkpoints import CheckpointFolder
+from tformer.training.dropout import sample_dropout_masks
 from tformer.training.modules import (
-    decaying,
+    data_parallel_wrapper,
+    decayed_names,
     is_compiled,
-    parameters_of,
-    replicas_in,
-    require_apart,
-    unwrapped,
+    named_parameters,
+    require_no_shared_storage,
+    unwrap,
 )
-from tformer.training.recipe import Recipe, rate_at
-from tformer.training.state import restore, state_of
+from tformer.training.recipe import Recipe, learning_rate_at
+from tformer.training.state import capture_state, restore
 
-__all__ = ["Metrics", "train"]
+__all__ = ["StepMetrics", "train"]
 
 Batch = Callable[[int], tuple[np.ndarray, ...]]
 
 
-class Metrics(NamedTuple):
+class StepMetrics(NamedTuple):
     """What is known of a step.
 
     Attributes
@@ -74,7 +74,7 @@ def train(
     every: int = 100,
     bar: bool = False,
     sharded: bool = False,
-) -> Iterator[Metrics]:
+) -> Iterator[StepMetrics]:
     """Train a model; what is known of each step comes after it.
 
     Under `torchrun` every process reads its share of each batch, and the losses are those of one
@@ -129,7 +129,7 @@ def train(
     if every < 1:
         raise ValueError(f"train: every must be above 0; got {every}")
     run = _Run(module, recipe, sharded)
-    place = Folder(folder, recipe) if folder is not None else None
+    place = CheckpointFolder(folder, recipe) if folder is not None else None
     done = 0
     if place is not None:
         if (found := place.load()) is not None:
@@ -142,7 +142,7 @@ def train(
         metrics = run.step(step, batch(step))
         if place is not None:
             due = step % every == 0 or step == recipe.steps
-            state = state_of(run, step) if due else None
+            state = capture_state(run, step) if due else None
             if run.rank == 0:
                 place.record(metrics._asdict())
                 if state is not None:
@@ -156,10 +156,10 @@ class _Run:
 
     def __init__(self, module: nn.Module, recipe: Recipe, sharded: bool) -> None:
         self.recipe, self.sharded = recipe, sharded
-        self.called, self.module = module, unwrapped(module)
+        self.called, self.module = module, unwrap(module)
         if not any(x.requires_grad for x in module.parameters()):
             raise ValueError("train: no parameter of the module learns")
-        require_apart(self.module)
+        require_no_shared_storage(self.module)
         self.device = next(module.parameters()).device
         several = processes.is_available() and processes.is_initialized()
         self.rank = processes.get_rank() if several else 0
@@ -170,15 +170,15 @@ class _Run:
             if wanted and (not isinstance(self.module, fast.Module) or is_compiled(module)):
                 kind = "one that is compiled" if is_compiled(module) else type(module).__name__
                 raise ValueError(f"train: {name} needs a fast.Module; got {kind}")
-        self.replicas = replicas_in(module)
+        self.replicas = data_parallel_wrapper(module)
         if sharded:
             if self.replicas is not None:
                 raise ValueError("train: sharded needs a module that is not yet in replicas")
-            sharding.part(self.module, self.device)
+            sharding.shard(self.module, self.device)
         elif several and self.replicas is None:
             self.called = self.replicas = DistributedDataParallel(module)
-        self.named = parameters_of(self.module)
-        some = decaying(self.module)
+        self.named = named_parameters(self.module)
+        some = decayed_names(self.module)
         if recipe.decay and not any(self.named[name].requires_grad for name in some):
             raise ValueError(
                 f"train: the recipe's decay is {recipe.decay}, but of the parameters that learn "
@@ -200,9 +200,9 @@ class _Run:
         )
         self.scaler = torch.amp.GradScaler(self.device.type, enabled=recipe.precision == "float16")
 
-    def step(self, step: int, arrays: tuple[np.ndarray, ...]) -> Metrics:
+    def step(self, step: int, arrays: tuple[np.ndarray, ...]) -> StepMetrics:
         """One step on one batch."""
-        start, r, rate = time.perf_counter(), self.recipe, rate_at(self.recipe, step)
+        start, r, rate = time.perf_counter(), self.recipe, learning_rate_at(self.recipe, step)
         n_targets = require_batch(step, arrays)
         loss = torch.zeros((), device=self.device)
         arrays = (np.arange(len(arrays[-1])), *arrays)
@@ -222,7 +222,7 @@ class _Run:
         self._require_finite(f"the loss of step {step}", loss)
         self.scaler.unscale_(self.optimiser)
         largest = float("inf") if r.clip is None else r.clip
-        norm = sharding.gathered(clip_grad_norm_(self.named.values(), largest))
+        norm = sharding.gather(clip_grad_norm_(self.named.values(), largest))
         if self.scaler.get_scale() <= 1:  # otherwise the scaler leaves such a step out
             self._require_finite(f"the length of the gradients of step {step}", norm)
         for group in self.optimiser.param_groups:
@@ -231,7 +231,7 @@ class _Run:
         self.scaler.update()
         self.optimiser.zero_grad()
         seconds = time.perf_counter() - start
-        return Metrics(step, loss.item(), rate, norm.item(), n_targets, seconds)
+        return StepMetrics(step, loss.item(), rate, norm.item(), n_targets, seconds)
 
     def _require_finite(self, what: str, x: Tensor) -> None:
         if not torch.isfinite(x):
@@ -241,8 +241,10 @@ class _Run:
     def _surprise(self, step: int, rows: np.ndarray, *arrays: np.ndarray) -> Tensor:
         """The summed loss of some rows of a batch."""
         *given, wanted = (torch.from_numpy(x).to(self.device) for x in arrays)
-        kept = masks(self.module, self.recipe.seed, step, rows, wanted.shape[-1])
-        options = {} if kept is None else {"kept": kept}
+        dropout_masks = sample_dropout_masks(
+            self.module, self.recipe.seed, step, rows, wanted.shape[-1]
+        )
+        options = {} if dropout_masks is None else {"dropout_masks": dropout_masks}
         half = getattr(torch, self.recipe.precision)
         casting = torch.autocast(self.device.type, dtype=half, enabled=half is not torch.float32)
         with casting, self._way():
@@ -274,7 +276,7 @@ class _Run:
             return whole
 
         if self.sharded and hasattr(module, "blocks"):
-            return going_through(gathering)
+            return override_block(gathering)
         if self.recipe.recompute:
-            return going_through(lambda _, *arguments: again(*arguments))
+            return override_block(lambda _, *arguments: again(*arguments))
         return nullcontext()

@@ -12,13 +12,13 @@ from torch.nn.parallel import DataParallel, DistributedDataParallel
 from tformer import fast
 
 __all__ = [
-    "buffers_of",
-    "decaying",
+    "data_parallel_wrapper",
+    "decayed_names",
     "is_compiled",
-    "parameters_of",
-    "replicas_in",
-    "require_apart",
-    "unwrapped",
+    "named_buffers",
+    "named_parameters",
+    "require_no_shared_storage",
+    "unwrap",
 ]
 
 WRAPPER = "_orig_mod"
@@ -27,12 +27,12 @@ NO_MATRICES = re.compile(r"b_\w+|positions|distances")
 """Ours with two axes that are no matrices: the biases of heads, and what places add."""
 
 
-def unwrapped(module: nn.Module) -> nn.Module:
+def unwrap(module: nn.Module) -> nn.Module:
     """The module itself, without what compiles it or copies it to several devices."""
     return [*_layers(module)][-1]
 
 
-def replicas_in(module: nn.Module) -> DistributedDataParallel | None:
+def data_parallel_wrapper(module: nn.Module) -> DistributedDataParallel | None:
     """What copies the module to several processes, if it already stands in that."""
     return next((x for x in _layers(module) if isinstance(x, DistributedDataParallel)), None)
 
@@ -45,12 +45,12 @@ def is_compiled(module: nn.Module) -> bool:
     )
 
 
-def parameters_of(module: nn.Module) -> dict[str, Tensor]:
+def named_parameters(module: nn.Module) -> dict[str, Tensor]:
     """The parameters, each once, under the names that they have when nothing is compiled."""
     return {_plain(name): x for name, x in module.named_parameters()}
 
 
-def buffers_of(module: nn.Module) -> dict[str, Tensor]:
+def named_buffers(module: nn.Module) -> dict[str, Tensor]:
     """The buffers that belong to the module's state, by name.
 
     Raises
@@ -67,7 +67,7 @@ def buffers_of(module: nn.Module) -> dict[str, Tensor]:
     return {_plain(name): x for name, x in module.named_buffers() if name in state}
 
 
-def decaying(module: nn.Module) -> set[str]:
+def decayed_names(module: nn.Module) -> set[str]:
     """The names of those that weight decay acts on: of two axes or more, and no bias or place.
 
     Of a plain module the axes alone are known.
@@ -79,10 +79,12 @@ def decaying(module: nn.Module) -> set[str]:
         for name, x in part.named_parameters()
         if NO_MATRICES.fullmatch(name.split(".")[-1])
     }
-    return {name for name, x in parameters_of(module).items() if x.ndim > 1 and id(x) not in others}
+    return {
+        name for name, x in named_parameters(module).items() if x.ndim > 1 and id(x) not in others
+    }
 
 
-def require_apart(module: nn.Module) -> None:
+def require_no_shared_storage(module: nn.Module) -> None:
     """Refuse a module whose parameters are views of the same numbers.
 
     Raises
@@ -91,7 +93,7 @@ def require_apart(module: nn.Module) -> None:
         If two of them overlap, or one overlaps itself: each would move the numbers once a step.
     """
     together: defaultdict[int, list[tuple[str, Tensor]]] = defaultdict(list)
-    for name, x in parameters_of(module).items():
+    for name, x in named_parameters(module).items():
         if x.numel():
             together[x.untyped_storage().data_ptr()].append((name, x))
     for several in together.values():

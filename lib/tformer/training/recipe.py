@@ -3,7 +3,7 @@
 import math
 from dataclasses import dataclass
 
-__all__ = ["Recipe", "rate_at"]
+__all__ = ["Recipe", "learning_rate_at"]
 
 CHOICES = {
     "schedule": ("constant", "cosine", "inverse_sqrt"),
@@ -101,7 +101,7 @@ class Recipe:
             raise _refused("warmup", 'above 0 for "inverse_sqrt"', 0)
 
 
-def rate_at(recipe: Recipe, step: int) -> float:
+def learning_rate_at(recipe: Recipe, step: int) -> float:
     """The learning rate of a step.
 
     Parameters

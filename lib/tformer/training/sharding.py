@@ -9,10 +9,10 @@ import torch
 from torch import Tensor, nn
 from torch import distributed as processes
 
-__all__ = ["gathered", "part", "scattered"]
+__all__ = ["gather", "scatter", "shard"]
 
 
-def part(module: nn.Module, device: torch.device) -> None:
+def shard(module: nn.Module, device: torch.device) -> None:
     """Leave each process its share of all parameters: each block by itself, and the rest together.
 
     What a block needs is gathered when it is called, forward and backward, and let go after it.
@@ -28,13 +28,13 @@ def part(module: nn.Module, device: torch.device) -> None:
     fully_shard(module, mesh=mesh)
 
 
-def gathered(x: Tensor) -> Tensor:
+def gather(x: Tensor) -> Tensor:
     """A parameter or a moment, whole; every process has to ask for it."""
     whole: Any = getattr(x, "full_tensor", None)
     return x if whole is None else whole()
 
 
-def scattered(x: Tensor, like: Tensor) -> Tensor:
+def scatter(x: Tensor, like: Tensor) -> Tensor:
     """A whole tensor as `like` is: parted among the processes if that is, and on its device."""
     moved = x.to(like.device)
     if not hasattr(like, "full_tensor"):

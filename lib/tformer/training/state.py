@@ -9,10 +9,10 @@ from torch import Tensor, nn
 from torch import distributed as processes
 
 from tformer.training import sharding
-from tformer.training.checkpoints import Checkpoint, CheckpointError, Folder
-from tformer.training.modules import buffers_of
+from tformer.training.checkpoints import Checkpoint, CheckpointError, CheckpointFolder
+from tformer.training.modules import named_buffers
 
-__all__ = ["restore", "state_of"]
+__all__ = ["capture_state", "restore"]
 
 MOMENTS = ("step", "exp_avg", "exp_avg_sq")
 
@@ -29,7 +29,7 @@ class Run(Protocol):
     size: int
 
 
-def state_of(run: Run, step: int) -> dict[str, Tensor]:
+def capture_state(run: Run, step: int) -> dict[str, Tensor]:
     """The state after a step; every process has to ask.
 
     Raises
@@ -43,13 +43,13 @@ def state_of(run: Run, step: int) -> dict[str, Tensor]:
     for name, x in run.named.items():
         moments = run.optimiser.state.get(x, {})
         found |= {f"optimiser.{key}.{name}": value for key, value in moments.items()}
-    found = {key: sharding.gathered(x) for key, x in found.items()}
+    found = {key: sharding.gather(x) for key, x in found.items()}
     for key, x in found.items():
         if not torch.isfinite(x).all():
             raise FloatingPointError(
                 f"train: after step {step} {key} is not finite; it is not saved"
             )
-    found |= {f"buffers.{name}": x for name, x in buffers_of(run.module).items()}
+    found |= {f"buffers.{name}": x for name, x in named_buffers(run.module).items()}
     scaled = run.scaler.state_dict()
     return (
         found
@@ -58,7 +58,7 @@ def state_of(run: Run, step: int) -> dict[str, Tensor]:
     )
 
 
-def restore(run: Run, found: Checkpoint, place: Folder) -> None:
+def restore(run: Run, found: Checkpoint, place: CheckpointFolder) -> None:
     """Stand where a checkpoint stands.
 
     Raises
@@ -68,7 +68,7 @@ def restore(run: Run, found: Checkpoint, place: Folder) -> None:
     """
     there = {key: x for key, x in found.tensors.items() if not key.startswith("generator.")}
     here = {f"parameters.{name}": x.detach() for name, x in run.named.items()}
-    here |= {f"buffers.{name}": x for name, x in buffers_of(run.module).items()}
+    here |= {f"buffers.{name}": x for name, x in named_buffers(run.module).items()}
     here |= {f"scaler.{key}": torch.tensor(x) for key, x in run.scaler.state_dict().items()}
     for name, x in run.named.items():
         keys = [f"optimiser.{kind}.{name}" for kind in MOMENTS]
@@ -87,13 +87,13 @@ def restore(run: Run, found: Checkpoint, place: Folder) -> None:
             part, kind, name = (*key.split(".", 2), "")[:3]
             value = there[key]
             if part == "parameters":
-                x.copy_(sharding.scattered(value, x))
+                x.copy_(sharding.scatter(value, x))
             elif part == "buffers" and not torch.equal(x, value.to(x.device)):
                 x.copy_(value)
             elif part == "optimiser":
                 one = run.named[name]
                 if kind != "step":
-                    value = sharding.scattered(value, one)
+                    value = sharding.scatter(value, one)
                 elif run.optimiser.defaults["fused"]:
                     value = value.to(one.device)
                 run.optimiser.state[one][kind] = value

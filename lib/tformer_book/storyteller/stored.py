@@ -39,7 +39,7 @@ class Storyteller(NamedTuple):
 @cache
 def tokens() -> BPE:
     """Its tokenizer: the bytes, and what the committed merges make of them."""
-    return BPE.of_merges(MERGES.read_text("utf-8").splitlines())
+    return BPE.from_merges(MERGES.read_text("utf-8").splitlines())
 
 
 @cache

@@ -15,7 +15,7 @@ from tformer.models.objectives import next_tokens
 from tformer.models.sizes import Sizes, initialise
 from tformer.parameters import tree_map
 from tformer.tokens import BPE
-from tformer.tokens.learn import learn
+from tformer.tokens.train import train_bpe
 from tformer.training import Recipe, train
 from tformer_book.storyteller.tales import KINDS, NAMES, Tales, an_idle, parted, tale, text_of
 from tformer_book.world.stories import Stories
@@ -58,7 +58,7 @@ def untrained(bpe: BPE, width: int = WIDTH, seed: int = SEED) -> fast.Module:
 
 def learnt() -> list[str]:
     """The merges, learnt from the stories that it may read."""
-    return [str(merge) for merge in learn(text_of(parted()[0]), N_MERGES)]
+    return [str(merge) for merge in train_bpe(text_of(parted()[0]), N_MERGES)]
 
 
 def batches(bpe: BPE, seed: int = SEED) -> Any:
@@ -128,7 +128,7 @@ def trained(folder: Path, bar: bool = True) -> Iterator[dict[str, float]]:
     """
     torch.set_num_threads(1)
     merges = learnt()
-    bpe = BPE.of_merges(merges)
+    bpe = BPE.from_merges(merges)
     module = untrained(bpe)
     worlds = [asked(bpe, world) for world in parted()]
     found = [{"step": 0, "loss": float("nan"), **_measured(module, worlds)}]

@@ -4,11 +4,11 @@
 // ---- text and tokens -----------------------------------------------------------------------
 
 const WHITE = " \\t\\n\\v\\f\\r\\x85\\xa0\\u1680\\u2000-\\u200a\\u2028\\u2029\\u202f\\u205f\\u3000";
-/** The cut of tformer.tokens.words: not \s, which is another set of characters here than there. */
+/** The cut of tformer.tokens.pretokenizer: not \s, which is another set of characters here than there. */
 const WORDS = new RegExp(`'(?:[stmd]|re|ve|ll)| ?\\p{L}+|\\p{N}| ?[^${WHITE}\\p{L}\\p{N}]+`
   + `|[${WHITE}]+(?![^${WHITE}\\p{N}])|[${WHITE}]+`, "gu");
 
-/** Byte-level BPE as tformer.tokens.BPE.of_merges makes it. */
+/** Byte-level BPE as tformer.tokens.BPE.from_merges makes it. */
 function tokenizer(merges) {
   const shown = (byte) => (byte > 0x20 && byte < 0x7f) || (byte > 0xa0 && byte !== 0xad);
   const letters = [], bytes = new Map();

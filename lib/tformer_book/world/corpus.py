@@ -66,6 +66,6 @@ def vectors(words: Sequence[str], d_model: int = 16) -> np.ndarray:
 @functools.cache
 def _table(d_model: int) -> np.ndarray:
     """The vectors of all words that occur at least three times."""
-    ids_BT, n_words = ids(least=3), len(vocabulary(least=3))
-    counts = reference.cooccurrence(ids_BT, n_words, window=5)
+    ids_BT, n_tokens = ids(least=3), len(vocabulary(least=3))
+    counts = reference.cooccurrence(ids_BT, n_tokens, window=5)
     return reference.svd_embeddings(reference.ppmi(counts), d_model=d_model)

@@ -33,7 +33,7 @@ from tformer_book.world.stories import CURES, DID, fault, stories
 
 ROOT = Path(__file__).parents[3]
 ROOM = files("tformer_book.chapters.ch00")
-FORTY = (ROOM / "forty.py").read_text(encoding="utf-8")
+FORTY = (ROOM / "minimal_gpt.py").read_text(encoding="utf-8")
 SHA256 = "ae2a6b5292355d4812d31161408f8d3660911893cc822a51d90e2ae1b6bb8e79"
 TOLD, HELD_OUT = stories().split()
 
@@ -43,7 +43,7 @@ def again() -> dict:
     """The forty lines, trained again: most of a minute."""
     names: dict = {}
     threads = torch.get_num_threads()
-    exec(compile(FORTY.rpartition("\nprint(")[0], "forty.py", "exec"), names)
+    exec(compile(FORTY.rpartition("\nprint(")[0], "minimal_gpt.py", "exec"), names)
     names["losses"] = [loss for _, loss in names["train"](1000)]
     torch.set_num_threads(threads)
     return names
@@ -85,7 +85,7 @@ def test_numpy_computes_what_the_forty_lines_compute(again: dict) -> None:
 
 def test_the_dice_of_the_untrained_machine_are_those_of_the_forty_lines() -> None:
     names: dict = {}
-    exec(compile(FORTY.partition("# Every number")[0], "forty.py", "exec"), names)
+    exec(compile(FORTY.partition("# Every number")[0], "minimal_gpt.py", "exec"), names)
     rows = TOLD.tokens()[:3, :-1]
     np.testing.assert_allclose(untrained().guesses(rows)[0], guesses(names, rows), atol=1e-12)
 
@@ -204,9 +204,9 @@ print(json.dumps({
     "ours": [name for name in sys.modules if name.startswith("tformer")],
 }))"""
     blocked = "import sys; sys.modules['tformer'] = None\n"
-    (tmp_path / "forty.py").write_text(blocked + alone + asks, encoding="utf-8")
+    (tmp_path / "minimal_gpt.py").write_text(blocked + alone + asks, encoding="utf-8")
     ran = subprocess.run(
-        [sys.executable, "forty.py"], cwd=tmp_path, capture_output=True, text=True, check=True
+        [sys.executable, "minimal_gpt.py"], cwd=tmp_path, capture_output=True, text=True, check=True
     )
     found = json.loads(ran.stdout)
     assert tuple(found["words"]) == TOLD.words

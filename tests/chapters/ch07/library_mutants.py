@@ -45,7 +45,7 @@ MUTANTS = slipped(
             slopes: from 1
     """,
     alibi_bias="""
-        alibi_of(n_heads, np.abs(t - s)) → -alibi_of(n_heads, (t - s) ** 2)
+        alibi_bias_at(n_heads, np.abs(t - s)) → -alibi_bias_at(n_heads, (t - s) ** 2)
             ALiBi: squares
     """,
 )

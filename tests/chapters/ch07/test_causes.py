@@ -11,7 +11,7 @@ from tformer_book.chapters.ch07.scores import NEW, TRAINED
 
 FAR = ex.LENGTHS[-1]
 LATE = slice(FAR // 2, FAR)
-BY_DISTANCE = [scheme for scheme in ex.SCHEMES if scheme not in causes.BY_PLACE]
+BY_DISTANCE = [scheme for scheme in ex.POSITION_ENCODINGS if scheme not in causes.BY_PLACE]
 EACH = pytest.mark.parametrize("scheme", BY_DISTANCE)
 
 
@@ -101,7 +101,7 @@ def test_what_is_measured_is_one_trial_for_each_that_is_new(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(ex, "STEPS", 2)
-    monkeypatch.setattr(causes, "SCHEMES", ("learned", "relative", "RoPE"))
+    monkeypatch.setattr(causes, "POSITION_ENCODINGS", ("learned", "relative", "RoPE"))
     found = causes.measured("five back")
     asked = ({"length": TRAINED}, {"length": FAR, "window": TRAINED}, {"length": FAR})
     for scheme, shares in found.items():

@@ -28,7 +28,7 @@ def test_tasks_ask_for_what_they_say() -> None:
             assert answer == latest
 
 
-@pytest.mark.parametrize("scheme", ex.SCHEMES)
+@pytest.mark.parametrize("scheme", ex.POSITION_ENCODINGS)
 def test_what_knows_distances_only_reads_the_window_and_nothing_else(scheme: str) -> None:
     p = ex._start(scheme, drawn())
     tokens, _ = ex.latest_capital(drawn(1), 2, 80)
@@ -39,7 +39,7 @@ def test_what_knows_distances_only_reads_the_window_and_nothing_else(scheme: str
     assert not torch.allclose(ex._logits(scheme, p, tokens)[..., -1, :], whole, atol=1e-3)
 
 
-@pytest.mark.parametrize("scheme", ex.SCHEMES)
+@pytest.mark.parametrize("scheme", ex.POSITION_ENCODINGS)
 def test_no_layer_looks_ahead(scheme: str) -> None:
     p = ex._start(scheme, drawn())
     tokens, _ = ex.five_back(drawn(1), 2, 40)
@@ -52,7 +52,7 @@ def test_no_layer_looks_ahead(scheme: str) -> None:
 
 def test_all_schemes_start_alike_and_training_repeats(monkeypatch: pytest.MonkeyPatch) -> None:
     plain = ex._start("none", drawn())
-    for scheme in ex.SCHEMES:
+    for scheme in ex.POSITION_ENCODINGS:
         started = ex._start(scheme, drawn())
         assert all(torch.equal(started[name], plain[name]) for name in plain)
     monkeypatch.setattr(ex, "STEPS", 4)

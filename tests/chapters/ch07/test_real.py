@@ -3,14 +3,14 @@
 import numpy as np
 
 from tformer import pretrained
-from tformer.models.real import model_of
+from tformer.models.pretrained import from_checkpoint
 from tformer_book.chapters.ch07 import real
 
 FOUND = real.stored()
 
 
 def test_the_real_model_still_gives_what_is_stored(checkpoint: pretrained.Checkpoint) -> None:
-    again = real.measured(model_of(checkpoint))
+    again = real.measured(from_checkpoint(checkpoint))
     assert again.keys() == FOUND.keys()
     for name, loss in FOUND.items():
         np.testing.assert_allclose(again[name], loss, rtol=1e-3, err_msg=name)

@@ -4,14 +4,14 @@ import numpy as np
 import pytest
 
 from tformer import pretrained
-from tformer.models.real import model_of
+from tformer.models.pretrained import from_checkpoint
 from tformer_book.chapters.ch08 import real
 
 FOUND = real.stored()
 
 
 def test_the_real_model_still_gives_what_is_stored(checkpoint: pretrained.Checkpoint) -> None:
-    again = real.measured(model_of(checkpoint))
+    again = real.measured(from_checkpoint(checkpoint))
     assert again.keys() == FOUND.keys()
     again, stored = ({**one, **one["mistakes"]} for one in (again, FOUND))
     for name in stored.keys() - {"mistakes"}:

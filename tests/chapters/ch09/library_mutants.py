@@ -56,7 +56,7 @@ MUTANTS = slipped(
             dropout: what is kept is not divided
     """,
     dropout_vjp="""
-        np.where(kept, grad / (1 - configuration.dropout), 0) → grad / (1 - configuration.dropout)
+        np.where(keep_mask, grad / → np.where(True, grad /
             dropout vjp: what is dropped passes its gradient on
     """,
     relu_vjp="""

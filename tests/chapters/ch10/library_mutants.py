@@ -9,22 +9,22 @@ MUTANTS = slipped(
                 unembedding: twice the logits
         """,
         "block": """
-            causal, kept) → not causal, kept)
+            causal, dropout_masks) → not causal, dropout_masks)
                 block: causal where it is not
         """,
         "cached_decoder": """
-            embedded(tokens, p, c, offset, positions) → embedded(tokens, p, c, 0, positions)
+            embed(tokens, p, c, offset, positions) → embed(tokens, p, c, 0, positions)
                 cached decoder: counted from the start
         """,
         "decoder_vjp": """
             *options), p, grad) → *options), p, 0 * grad)
                 decoder vjp: nothing goes back
         """,
-        "reference.blocks.normed": """
+        "reference.blocks.apply_norm": """
             norm is None → norm is None or norm.bias is None
                 norms: none where there is no bias
         """,
-        "reference.stacks.embedded": """
+        "reference.stacks.embed": """
             scheme.added(p, c, at) → scheme.added(p, c, at + 1)
                 positions: shifted by one
         """,
@@ -32,7 +32,7 @@ MUTANTS = slipped(
             merged + parameters.b_o → merged + len(parameters.w_o) * parameters.b_o
                 output bias: added once for each head
         """,
-        "reference.stacks.embedded_vjp": """
+        "reference.stacks.embed_vjp": """
             grad * math.sqrt(grad.shape[-1]) if c.scale_embedding else grad → 2 * grad
                 embedding vjp: twice the gradient
         """,

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from tformer import pretrained
-from tformer.models.real import model_of
+from tformer.models.pretrained import from_checkpoint
 from tformer.models.sizes import count_parameters
 from tformer_book.chapters.ch10 import figures, real
 
@@ -14,7 +14,7 @@ FOUND = real.stored()
 def test_the_real_model_still_gives_what_is_stored(
     checkpoint: pretrained.Checkpoint, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    model = model_of(checkpoint)
+    model = from_checkpoint(checkpoint)
     again = real.measured(model)
     assert again["parameters"] == FOUND["parameters"]
     assert again["written"] == FOUND["written"]

@@ -4,9 +4,9 @@ from slipped import slipped
 
 MUTANTS = slipped(
     encoder="""
-        p, c, False, None, mask, None, kept → p, c, True, None, mask, None, kept
+        p, c, False, None, mask, None, dropout_masks → p, c, True, None, mask, None, dropout_masks
             encoder: causal
-        p, c, False, None, mask, None, kept → p, c, False, None, None, None, kept
+        p, c, False, None, mask, None, dropout_masks → p, c, False, None, None, None, dropout_masks
             encoder: the mask left out
     """,
     decoder="""
@@ -22,7 +22,7 @@ MUTANTS = slipped(
             encoder–decoder vjp: nothing goes back to the encoder
     """,
     encoder_vjp="""
-        p, c, grad, False, None, mask, None, kept → p, c, grad, True, None, mask, None, kept
+        p, c, grad, False, None, mask → p, c, grad, True, None, mask
             encoder vjp: causal
     """,
     project="""
@@ -39,13 +39,13 @@ MUTANTS = slipped(
     """,
     **{
         "reference.models.decoder": """
-            x = embedded(tokens, → x = embedded(np.roll(tokens, 1, axis=-1),
+            x = embed(tokens, → x = embed(np.roll(tokens, 1, axis=-1),
                 decoder: the words moved by one
             p, c, True, memory → p, c, False, memory
                 decoder: no causal mask, wherever it is known
         """,
         "reference.stacks.stack": """
-            return normed(x, p.norm, c) → return x
+            return apply_norm(x, p.norm, c) → return x
                 stack: no last norm
         """,
     },

@@ -52,11 +52,11 @@ def _logsum(x):
     return np.logaddexp.reduce(x, axis=-1)
 
 
-def _by_formula(form, n_source, n_words):
+def _by_formula(form, n_source, n_tokens):
     return {
-        "anew": n_words * n_source + n_words * (n_words + 1) // 2,
-        "cache": n_source + n_words - 1,
-        "pair": n_source + n_words,
+        "anew": n_tokens * n_source + n_tokens * (n_tokens + 1) // 2,
+        "cache": n_source + n_tokens - 1,
+        "pair": n_source + n_tokens,
     }[form]
 
 

@@ -108,5 +108,5 @@ def test_a_pair_counts_both_sides() -> None:
         sum(x.size for x in leaves(initialise(one, tasks.CONFIGURATION, np.random.default_rng(0))))
         for one in tasks.sizes("pair")
     )
-    assert tasks.sizes("pair")[1].crossed
+    assert tasks.sizes("pair")[1].has_cross_attention
     assert tasks.n_parameters("decoder") == tasks.n_parameters("encoder") < 30_000

@@ -54,13 +54,13 @@ def used_twice(item: Item) -> dict[str, object]:
 
 def checked(item: Item) -> dict[str, object]:
     """By trying steps one over a whole number, and by adding up what is kept."""
-    eps, m, n_words, d, n_heads, n_layers = (item.given[x] for x in ("eps", "m", *"TdHL"))
+    eps, m, n_tokens, d, n_heads, n_layers = (item.given[x] for x in ("eps", "m", *"TdHL"))
     bounds = {k: m / k**2 / 6 + eps * k for k in range(1, 100)}
     best = min(bounds, key=lambda k: bounds[k])
-    block = n_words * (4 * d + 4 * d + 2 * 4 * d) + n_heads * n_words * n_words
+    block = n_tokens * (4 * d + 4 * d + 2 * 4 * d) + n_heads * n_tokens * n_tokens
     return {
         "best": 1 / best,
         "bound": round(bounds[best], 12),
         "everything": sum([block] * n_layers),
-        "least": sum([n_words * d] * n_layers) + block,
+        "least": sum([n_tokens * d] * n_layers) + block,
     }

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from tformer.pretrained import available
-from tformer.tokens import Bytes
+from tformer.tokens import ByteTokenizer
 from tformer_book.chapters.ch13 import cut, known, reached, real
 from tformer_book.world.stories import patient, stories
 
@@ -46,7 +46,7 @@ def test_words_are_a_tokenizer_of_the_stories() -> None:
 
 
 def test_a_model_that_counts_bytes_has_the_loss_of_a_text() -> None:
-    told = cut.by_counting(Bytes().encode, 40)
+    told = cut.by_counting(ByteTokenizer().encode, 40)
     assert told.nats >= math.log(2880) - 1e-9
     assert told.tokens == told.bytes
     assert told.bits_a_byte == pytest.approx(math.log2(told.perplexity), abs=1e-12)
@@ -54,9 +54,9 @@ def test_a_model_that_counts_bytes_has_the_loss_of_a_text() -> None:
 
 @pytest.mark.skipif(not available(), reason="the real model is not on this machine: make model")
 def test_the_real_model_says_what_is_stored() -> None:
-    from tformer.models.real import real_model
+    from tformer.models.pretrained import from_pretrained
 
-    found, stored = real.measured(real_model()), real.stored()
+    found, stored = real.measured(from_pretrained()), real.stored()
     nats, want = found["read"].pop(), stored["read"].pop()
     assert nats == pytest.approx(want, abs=0.5)
     assert found == stored

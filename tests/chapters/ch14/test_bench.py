@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from tformer.training import Recipe, rate_at
+from tformer.training import Recipe, learning_rate_at
 from tformer_book.chapters.ch14.bench import (
     PLANS,
     SEEDS,
@@ -53,8 +53,10 @@ def test_a_short_training_ends_below_where_it_began() -> None:
 def test_rates_are_those_of_the_loop() -> None:
     run, recipe = Run(rate=0.01), Recipe(STEPS, 0.01, warmup=WARM)
     for step in (1, 7, WARM, WARM + 1, 120, STEPS):
-        assert run.rate_at(step) == pytest.approx(rate_at(recipe, step))
+        assert run.learning_rate_at(step) == pytest.approx(learning_rate_at(recipe, step))
     later = Run(rate=0.01, warmup=0, before=WARM)
-    assert later.rate_at(WARM) == 0
-    assert later.rate_at(WARM + 1) == pytest.approx(Run(rate=0.01, warmup=0).rate_at(1))
-    assert max(Run(schedule=40).rate_at(n) for n in range(1, 201)) == (WIDTH * 40) ** -0.5
+    assert later.learning_rate_at(WARM) == 0
+    assert later.learning_rate_at(WARM + 1) == pytest.approx(
+        Run(rate=0.01, warmup=0).learning_rate_at(1)
+    )
+    assert max(Run(schedule=40).learning_rate_at(n) for n in range(1, 201)) == (WIDTH * 40) ** -0.5

@@ -22,7 +22,7 @@ def cache_bill(item: Item) -> dict[str, object]:
     of = item.given
     without = cached = 0
     read = 0
-    for step in range(of["n_words"]):
+    for step in range(of["n_tokens"]):
         words = range(of["n_prompt"] + step)
         without += len([*product(words, words)])
         asks = words[read:]

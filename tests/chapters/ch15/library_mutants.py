@@ -19,7 +19,7 @@ MUTANTS = slipped(
         math.log(p) → p - 1
             min-p: the share is not a logarithm
     """,
-    draw="""
+    sample="""
         sums <= u → sums < u
             draw: a number on the border draws the word before
     """,
@@ -30,7 +30,7 @@ MUTANTS = slipped(
             p[len(proposed)] → p[0]
                 speculative: the last word by the row of the first
         """,
-        "models.speculative.speculative": """
+        "models.speculative.speculative_decoding": """
             large.forget(len(words) - 1) → large.n_read = min(large.n_read, len(words) - 1)
                 speculative: the target's cache keeps rejected words
         """,

@@ -60,11 +60,11 @@ def _loop_by_two_walkers(following, start):
     return before, length
 
 
-def _counted_closed(n_prompt, n_words):
+def _counted_closed(n_prompt, n_tokens):
     def squares(n):
         return n * (n + 1) * (2 * n + 1) // 6
 
-    last = n_prompt + n_words - 1
+    last = n_prompt + n_tokens - 1
     later = last * (last + 1) // 2 - n_prompt * (n_prompt + 1) // 2
     return n_prompt**2 + later, squares(last) - squares(n_prompt - 1)
 
@@ -160,20 +160,20 @@ def _loop_by_the_meeting(following, start):
     return n, length
 
 
-def _counted_in_floats(n_prompt, n_words):
-    lengths = np.arange(n_prompt, n_prompt + n_words, dtype=float)
+def _counted_in_floats(n_prompt, n_tokens):
+    lengths = np.arange(n_prompt, n_prompt + n_tokens, dtype=float)
     return int(n_prompt**2 + lengths[1:].sum()), int((lengths**2).sum())
 
 
-def _counted_by_true_division(n_prompt, n_words):
-    last = n_prompt + n_words - 1
+def _counted_by_true_division(n_prompt, n_tokens):
+    last = n_prompt + n_tokens - 1
     later = (last * (last + 1) - n_prompt * (n_prompt + 1)) // 2
     squares = [n * (n + 1) * (2 * n + 1) / 6 for n in (last, n_prompt - 1)]
     return n_prompt**2 + later, int(squares[0] - squares[1])
 
 
-def _counted_by_the_theorem(n_prompt, n_words):
-    last = n_prompt + n_words - 1
+def _counted_by_the_theorem(n_prompt, n_tokens):
+    last = n_prompt + n_tokens - 1
     return last * (last + 1) // 2, last * (last + 1) * (2 * last + 1) // 6
 
 

@@ -11,7 +11,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from browsing import IN_THE_HAND, values, violations
-from tformer.tokens import BPE, learn
+from tformer.tokens import BPE, train_bpe
 from tformer_book.chapters.ch15.teller import EXAMPLES, TIRED, Teller, read, window
 from tformer_book.storyteller import load
 from tformer_book.storyteller.packed import packed
@@ -90,13 +90,13 @@ def random_texts(n: int) -> list[str]:
 
 def test_any_text_has_the_tokens_that_python_finds(engine: Page) -> None:
     texts = random_texts(6000)
-    merged = [str(one) for one in learn(" ".join(texts[:2000]), 600)]
+    merged = [str(one) for one in train_bpe(" ".join(texts[:2000]), 600)]
     code = """([merges, texts]) => {
         const { encode, decode } = engine.tokenizer(merges);
         return JSON.stringify(texts.map((text) => [encode(text), decode(encode(text)) === text]));
     }"""
     for merges in (MERGES.read_text("utf-8").splitlines(), merged):
-        bpe = BPE.of_merges(merges)
+        bpe = BPE.from_merges(merges)
         found = json.loads(engine.evaluate(code, [merges, texts]))
         for text, (tokens, same) in zip(texts, found, strict=True):
             assert tokens == bpe.encode(text), repr(text)

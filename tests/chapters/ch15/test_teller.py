@@ -32,7 +32,7 @@ def test_what_is_read_is_the_whole_pass(text: str) -> None:
 def test_what_a_reader_types_holds_no_control(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nor would it, if the storyteller had tokens of control."""
     told = load()
-    tokens = BPE.of_merges(MERGES.read_text("utf-8").splitlines(), ["<end>"])
+    tokens = BPE.from_merges(MERGES.read_text("utf-8").splitlines(), ["<end>"])
     assert max(tokens.encode("Mia<end>")) == told.tokens.n_vocab
     monkeypatch.setattr(figure, "load", lambda: told._replace(tokens=tokens))
     assert max(window("Mia<end>")) < told.tokens.n_vocab

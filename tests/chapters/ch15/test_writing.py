@@ -106,9 +106,9 @@ def test_a_text_is_timed_that_both_ways_write_alike() -> None:
 
 @pytest.mark.skipif(not available(), reason="the real model is not on this machine: make model")
 def test_the_real_model_writes_what_is_stored() -> None:
-    from tformer.models.real import real_model
+    from tformer.models.pretrained import from_pretrained
 
-    found, stored = real.measured(real_model(), n_words=8), real.stored()
+    found, stored = real.measured(from_pretrained(), n_tokens=8), real.stored()
     for way in real.WAYS:
         assert stored[way].startswith(found[way])
         assert len(found[way]) > 8

@@ -8,7 +8,7 @@ MUTANTS = slipped(
             blockwise attention: another scale
     """,
     blockwise_attention_vjp="""
-        v, grad, kept → v, 0 * grad, kept
+        v, grad, saved → v, 0 * grad, saved
             blockwise attention vjp: nothing is passed back
     """,
     window_attention="""
@@ -19,7 +19,7 @@ MUTANTS = slipped(
         keys <= last → keys < last
             block-sparse attention: not itself
     """,
-    positive_features="""
+    elu_feature_map="""
         np.exp(np.minimum(x, 0)) → 0 * x
             positive features: zero below zero
     """,

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from tformer.reference import blockwise
-from tformer.reference.blockwise import State
+from tformer.reference.blockwise import SoftmaxState
 from tformer_book.chapters.ch16 import claims, claims_deeper
 from tformer_book.claims.registry import ClaimFailed
 
@@ -24,8 +24,8 @@ def test_both_ways_of_the_library_are_tried(always: bool, monkeypatch: pytest.Mo
 
 
 def test_the_order_of_merging_is_tried(monkeypatch: pytest.MonkeyPatch) -> None:
-    def only_upwards(a: State, b: State) -> State:
-        one = blockwise.merged(a, b)
+    def only_upwards(a: SoftmaxState, b: SoftmaxState) -> SoftmaxState:
+        one = blockwise.merge_states(a, b)
         return (
             one if (b.output[:, 0] >= a.output[:, 0]).all() else one._replace(total=2 * one.total)
         )

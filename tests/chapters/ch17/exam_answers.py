@@ -6,7 +6,7 @@ from functools import cache
 import numpy as np
 
 from tformer.configuration import Configuration
-from tformer.models.inside import inside, swap
+from tformer.models.hooks import patch, run_with_hooks
 from tformer.models.sizes import Sizes, initialise
 from tformer_book.exams import Item
 
@@ -67,14 +67,14 @@ def _sure() -> tuple[float, float]:
     model = initialise(sizes, configuration, np.random.default_rng(0), std=1.0)
     tokens, exchanged = np.arange(16), np.arange(16)
     exchanged[6] = 17
-    clean, other = (inside(x, model, configuration) for x in (tokens, exchanged))
+    clean, other = (run_with_hooks(x, model, configuration) for x in (tokens, exchanged))
 
     def odds(found: dict[str, np.ndarray]) -> float:
         return float(found["logits"][-1, 6] - found["logits"][-1, 17])
 
     def recovered(name: str, place: int) -> float:
-        changes = swap(other, name, np.s_[..., place, :])
-        after = inside(tokens, model, configuration, changes)
+        changes = patch(other, name, np.s_[..., place, :])
+        after = run_with_hooks(tokens, model, configuration, changes)
         return (odds(after) - odds(clean)) / (odds(other) - odds(clean))
 
     return recovered("blocks.1.after", 1), recovered("blocks.2.after", -1)

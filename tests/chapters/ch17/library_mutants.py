@@ -8,10 +8,10 @@ MUTANTS = slipped(
             head outputs: halved
     """,
     logit_lens="""
-        normed(x, parameters.norm, configuration) → x
+        apply_norm(x, parameters.norm, configuration) → x
             logit lens: without the last norm
     """,
-    previous_scores="""
+    previous_token_scores="""
         weights, -1, → weights, 0,
             previous scores: the word itself
     """,

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from tformer import reference
-from tformer.models.inside import inside, resample
+from tformer.models.hooks import resample_ablation, run_with_hooks
 from tformer.parameters import leaves, tree_map
 from tformer_book.chapters.ch17 import circuits, moved, veto, votes
 from tformer_book.chapters.ch17.circuits import ADJECTIVE, IT, NOUNS, SHOWN, TASKS
@@ -93,7 +93,7 @@ def test_other_tales_are_all_that_are_held_out_and_end_where_the_noun_is_wanted(
         at = np.s_[..., head, -1, :]
         runs = [run for _, run in veto.tales()]
         assert left.zeros == veto.odds(veto.read("wide", veto.silent(head)))
-        drawn = resample(runs, "blocks.0.heads", at, np.random.default_rng(3))
+        drawn = resample_ablation(runs, "blocks.0.heads", at, np.random.default_rng(3))
         assert veto.odds(veto.read("wide", drawn)) in left.others
 
 
@@ -108,7 +108,7 @@ def test_the_decoder_is_that_of_chapter_10_and_patches_of_all_places_bring_all()
         wanted = stored()["free"][0][name]["p"][noun]
         assert abs(p[runs.nouns[0]] - wanted) < 0.01
         tokens = moved.numbers(moved.STORIES[name][0])
-        every = inside(
+        every = run_with_hooks(
             tokens,
             *moved.decoder(),
             {"blocks.0.after": lambda x, runs=runs: runs.other["blocks.0.after"]},

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from tformer import reference as ref
-from tformer.models.inside import inside
+from tformer.models.hooks import run_with_hooks
 from tformer_book.chapters.ch17.circuits import CONFIGURATION, IT, NOUNS, SHOWN, sentences, shown
 from tformer_book.chapters.ch17.cutting import SENTENCE, Cutting, asked, packed, read, told
 from tformer_book.world.stories import patient
@@ -31,7 +31,7 @@ def zeros(name: str, cuts: list[list[int]]) -> dict:
 @pytest.mark.parametrize("cuts", [[], CUTS[:1], CUTS], ids=len)
 def test_the_numbers_are_those_of_a_run_with_weights_put_to_0(name: str, cuts: list) -> None:
     tokens = sentences()[0].numbers(SENTENCE)
-    found = inside(tokens, shown(name), CONFIGURATION, zeros(name, cuts), causal=False)
+    found = run_with_hooks(tokens, shown(name), CONFIGURATION, zeros(name, cuts), causal=False)
     widget, layers = Cutting(name, cuts=cuts), len(shown(name).blocks)
     for i, table in enumerate(widget.reading.weights):
         np.testing.assert_array_equal(table, found[f"blocks.{i}.weights"])

@@ -11,7 +11,7 @@ import pytest
 
 from tformer import pretrained
 from tformer.models.known import SMOL
-from tformer.models.real import RealModel, model_of
+from tformer.models.pretrained import PretrainedModel, from_checkpoint
 from tformer_book.chapters.ch17 import real, real_figures, real_looks
 from tformer_book.figures.style import svg
 
@@ -20,11 +20,11 @@ INDUCED = FOUND["induction"]
 
 
 @pytest.fixture(scope="module")
-def model(checkpoint: pretrained.Checkpoint) -> RealModel:
-    return model_of(checkpoint)
+def model(checkpoint: pretrained.Checkpoint) -> PretrainedModel:
+    return from_checkpoint(checkpoint)
 
 
-def test_the_heads_are_found_again_and_cost_as_much(model: RealModel) -> None:
+def test_the_heads_are_found_again_and_cost_as_much(model: PretrainedModel) -> None:
     again = real.induced(model, draws=1, seeds=real.FRESH[:1])
     for name, rows in INDUCED["found"].items():
         layers, heads, scores = np.array(rows).T
@@ -41,7 +41,7 @@ def test_the_heads_are_found_again_and_cost_as_much(model: RealModel) -> None:
         assert run["plain"] == pytest.approx(stored["plain"], rel=2e-3)
 
 
-def test_sinks_and_lens_are_as_stored(model: RealModel) -> None:
+def test_sinks_and_lens_are_as_stored(model: PretrainedModel) -> None:
     for name, rows in real.sinks(model).items():
         np.testing.assert_allclose(rows, FOUND["sinks"][name], atol=3e-3, err_msg=name)
     for name, losses in real.lens(model).items():
@@ -49,7 +49,7 @@ def test_sinks_and_lens_are_as_stored(model: RealModel) -> None:
 
 
 @pytest.mark.parametrize("ending", real_looks.ENDINGS)
-def test_looks_are_as_stored(model: RealModel, ending: str) -> None:
+def test_looks_are_as_stored(model: PretrainedModel, ending: str) -> None:
     for pair in (real_looks.ANECDOTE, real_looks.PAIRS[6]):
         found = real_looks.looked(model, pair, ending)
         for name, row in FOUND["looks"][ending][pair.name].items():
@@ -58,7 +58,7 @@ def test_looks_are_as_stored(model: RealModel, ending: str) -> None:
 
 
 @pytest.mark.parametrize("ending", real_looks.ENDINGS)
-def test_the_last_word_looks_as_much_as_stored(model: RealModel, ending: str) -> None:
+def test_the_last_word_looks_as_much_as_stored(model: PretrainedModel, ending: str) -> None:
     found = real_looks.weights(model, ending)
     np.testing.assert_allclose(found, FOUND["weights"][ending], rtol=0.02)
 
@@ -93,14 +93,14 @@ def _shift(
     return first - second
 
 
-def test_patching_is_as_stored_and_at_it_it_does_nothing(model: RealModel) -> None:
+def test_patching_is_as_stored_and_at_it_it_does_nothing(model: PretrainedModel) -> None:
     layers = range(19, 23, 3)
     for name, shares in real_looks.patched(model, layers=layers).items():
         np.testing.assert_allclose(shares, [FOUND["patched"][name][i] for i in layers], atol=4e-3)
     assert set(FOUND["patched"]["it"]) == {0.0}
 
 
-def test_words_of_a_text_are_ordinary_and_in_no_other_text(model: RealModel) -> None:
+def test_words_of_a_text_are_ordinary_and_in_no_other_text(model: PretrainedModel) -> None:
     texts = [real.repeated(model.tokenizer, seed) for seed in (0, *real.FRESH)]
     assert len(set(np.concatenate(texts).tolist())) == len(texts) * real.PERIOD
     words = [model.tokenizer.decode([int(token)]) for token in texts[0]]
@@ -108,7 +108,7 @@ def test_words_of_a_text_are_ordinary_and_in_no_other_text(model: RealModel) -> 
     assert words[: real.PERIOD] == words[real.PERIOD :]
 
 
-def test_sentences_that_cannot_be_compared_are_refused(model: RealModel) -> None:
+def test_sentences_that_cannot_be_compared_are_refused(model: PretrainedModel) -> None:
     pair = real_looks.ANECDOTE._replace(means_second="unpronounceable")
     with pytest.raises(ValueError, match="as many tokens twice"):
         real_looks.tokens_of(model, pair)

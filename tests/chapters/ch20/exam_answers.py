@@ -43,7 +43,7 @@ def floored(item: Item) -> dict[str, object]:
 
 def costs(item: Item) -> dict[str, object]:
     """By counting in loops over keys and coordinates; the half by trying lengths."""
-    d, layers, n_words = (item.given[name] for name in ("d", "layers", "T"))
+    d, layers, n_tokens = (item.given[name] for name in ("d", "layers", "T"))
 
     def looks(length: int) -> int:
         scored = sum(2 for _ in range(length) for _ in range(d))
@@ -52,8 +52,8 @@ def costs(item: Item) -> dict[str, object]:
 
     matrices = 3 * 2 * (4 * d * d + 2 * d * 4 * d)
     half = next(length for length in range(1, 1000) if looks(length) >= matrices)
-    share = Fraction(layers * looks(n_words), layers * (looks(n_words) + matrices))
-    return {"looks": looks(n_words), "share": float(share), "half": half}
+    share = Fraction(layers * looks(n_tokens), layers * (looks(n_tokens) + matrices))
+    return {"looks": looks(n_tokens), "share": float(share), "half": half}
 
 
 def related(item: Item) -> dict[str, object]:

@@ -1,7 +1,7 @@
 """The machine of the page in NumPy: every number on the way from a text to a guess.
 
-The parameters are those of one run of the forty lines in `forty.py`, rounded to 20 bits; the page's
-own script reads the same file. A test trains again and compares.
+The parameters are those of one run of the forty lines in `minimal_gpt.py`, rounded to 20 bits; the
+page's own script reads the same file. A test trains again and compares.
 """
 
 from __future__ import annotations

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from IPython.display import Markdown
 
-__all__ = ["forty", "progress", "results", "sample", "variants", "whole", "worst_cut"]
+__all__ = ["minimal_gpt", "progress", "results", "sample", "variants", "whole", "worst_cut"]
 
 STEPS, BAR = 1000, 40
 PACKAGE = "from tformer_book.world.stories import stories\n\n"
@@ -22,22 +22,22 @@ words, lessons = told.words, torch.tensor(told.tokens())
 """What in the forty lines takes the stories from this package."""
 
 
-def forty() -> Markdown:
+def minimal_gpt() -> Markdown:
     """Everything in one piece, as the output of a cell."""
     return Markdown(f"```python\n{whole()}\n```")
 
 
 def whole() -> str:
-    """The lines of `forty.py`, with those of `told.py` in place of our package."""
-    forty, told = (
+    """The lines of `minimal_gpt.py`, with `minimal_gpt_stories.py` in place of our package."""
+    model, world = (
         (files(__package__) / name).read_text(encoding="utf-8").strip()
-        for name in ("forty.py", "told.py")
+        for name in ("minimal_gpt.py", "minimal_gpt_stories.py")
     )
-    for ours, alone in ((PACKAGE, ""), (OURS, told.partition("\n\n")[2] + "\n")):
-        if ours not in forty:
+    for ours, alone in ((PACKAGE, ""), (OURS, world.partition("\n\n")[2] + "\n")):
+        if ours not in model:
             raise ValueError(f"the forty lines have no longer {ours!r}")
-        forty = forty.replace(ours, alone)
-    return forty
+        model = model.replace(ours, alone)
+    return model
 
 
 def progress(step: int, loss: float) -> str:

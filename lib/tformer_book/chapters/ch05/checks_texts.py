@@ -26,10 +26,10 @@ def _texts() -> Iterator[Case]:
     )
     yield case(logits=np.zeros((2, 4)), words=np.array([3, 1]), want=np.log(0.25))
     rng = np.random.default_rng(0)
-    for shape, n_words in (((3,), 3), ((5,), 2), ((2, 4), 3), ((2, 3, 2), 5), ((3, 6), 6)):
+    for shape, n_tokens in (((3,), 3), ((5,), 2), ((2, 4), 3), ((2, 3, 2), 5), ((3, 6), 6)):
         yield case(
-            logits=rng.normal(size=(*shape, n_words)).round(1),
-            words=rng.integers(n_words, size=shape),
+            logits=rng.normal(size=(*shape, n_tokens)).round(1),
+            words=rng.integers(n_tokens, size=shape),
         )
     yield case(logits=integers(7, (4, 3)), words=np.array([2, 0, 1, 1]), whole=True)
     far = "Logits may lie thousands apart, and so may logarithms of probabilities and 0."

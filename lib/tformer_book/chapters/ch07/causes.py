@@ -21,7 +21,7 @@ from tformer_book.chapters.ch07.extrapolation import (
     LETTERS,
     N_HEADS,
     N_LETTERS,
-    SCHEMES,
+    POSITION_ENCODINGS,
     Trained,
     latest_capital,
     projected,
@@ -118,7 +118,7 @@ def _turned(q: Tensor, k: Tensor, told: Tensor) -> Tensor:
 def measured(task: str) -> dict[str, np.ndarray]:
     """Share of right letters of each scheme under each of `NEW`, (5, 6); NaN where untold."""
     found = {}
-    for scheme in SCHEMES:
+    for scheme in POSITION_ENCODINGS:
         layer = train(scheme, task)
         untold = torch.full_like(short := layer.right(TRAINED), math.nan)
         farther, more = untold, untold

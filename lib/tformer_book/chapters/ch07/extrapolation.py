@@ -26,7 +26,7 @@ N_LETTERS, BACK, CAPITALS = 16, 5, 1 / 6
 LENGTHS = (32, 64, 128, 256)
 D_MODEL, N_HEADS, D_K, FARTHEST = 16, 4, 16, 15
 SEEDS, TEXTS, STEPS, RATE = 6, 8, 150, 0.03
-SCHEMES = ("none", "learned", "sinusoidal", "relative", "ALiBi", "RoPE")
+POSITION_ENCODINGS = ("none", "learned", "sinusoidal", "relative", "ALiBi", "RoPE")
 LETTERS = 2048
 """Letters in the texts that a trained layer is tried on, at each length."""
 
@@ -66,7 +66,7 @@ class Trained:
 
     Attributes
     ----------
-    scheme : one of `SCHEMES`.
+    scheme : one of `POSITION_ENCODINGS`.
     task : one of `TASKS`.
     parameters : name -> (6, ...) tensor.
     """

@@ -13,7 +13,7 @@ import numpy as np
 
 from tformer import reference
 from tformer.configuration import Configuration
-from tformer.models.real import RealModel
+from tformer.models.pretrained import PretrainedModel
 from tformer.parameters import ModelParameters
 from tformer_book.world import corpus
 
@@ -29,7 +29,7 @@ def stored() -> dict[str, float]:
     return dict(json.loads(FILE.read_text(encoding="utf-8")))
 
 
-def measured(model: RealModel) -> dict[str, float]:
+def measured(model: PretrainedModel) -> dict[str, float]:
     """The mean loss of the model on a text, in nats, by what is changed when it reads."""
     tokenizer, given, c = model
     tokens = np.array(tokenizer.encode(" ".join(corpus.sentences()))[:WORDS])
@@ -80,6 +80,6 @@ def _reordered(parameters: ModelParameters, pairing: str) -> ModelParameters:
 
 
 if __name__ == "__main__":
-    from tformer.models.real import real_model
+    from tformer.models.pretrained import from_pretrained
 
-    FILE.write_text(json.dumps(measured(real_model()), indent=1) + "\n", encoding="utf-8")
+    FILE.write_text(json.dumps(measured(from_pretrained()), indent=1) + "\n", encoding="utf-8")

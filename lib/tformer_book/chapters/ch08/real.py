@@ -15,7 +15,7 @@ import numpy as np
 
 from tformer import reference
 from tformer.configuration import Configuration
-from tformer.models.real import RealModel
+from tformer.models.pretrained import PretrainedModel
 from tformer.parameters import BlockParameters, ModelParameters, tree_map
 from tformer_book.chapters.ch08.rows import PLAIN, alike
 from tformer_book.world import corpus
@@ -45,7 +45,7 @@ def stored() -> dict[str, Any]:
     return dict(json.loads(FILE.read_text(encoding="utf-8")))
 
 
-def measured(model: RealModel) -> dict[str, Any]:
+def measured(model: PretrainedModel) -> dict[str, Any]:
     """Lengths of the vectors after each block, and the loss with one number changed.
 
     Returns
@@ -192,7 +192,7 @@ def _short(x: Any) -> Any:
 
 
 if __name__ == "__main__":
-    from tformer.models.real import real_model
+    from tformer.models.pretrained import from_pretrained
 
-    text = json.dumps(measured(real_model()), indent=1, ensure_ascii=False)
+    text = json.dumps(measured(from_pretrained()), indent=1, ensure_ascii=False)
     FILE.write_text(text + "\n", encoding="utf-8")

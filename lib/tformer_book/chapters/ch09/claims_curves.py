@@ -114,13 +114,13 @@ def share(matrices: int = 3, ratio: int = 4, tables: int = 4, even: int = 2) -> 
         said = f"d = {d}, d_ff = {width}: {layer} entries of {attention + layer}"
         require(layer == (matrices if gated else 2) * d * width, said)
         require(3 * layer == 2 * (attention + layer), said)
-        for n_words in (1, d, even * d):
-            took, looked = _operations(block, d, n_words)
-            require(took == n_words * 16 * d * d, f"d = {d}: {took} operations in the layer")
-            want = n_words * (8 * d * d + tables * n_words * d)
-            require(looked == want, f"d = {d}, T = {n_words}: {looked} in attention, not {want}")
-            said = f"d = {d}, T = {n_words}: {took} in the layer, {looked} in attention"
-            require((took == looked) == (n_words == even * d), said)
+        for n_tokens in (1, d, even * d):
+            took, looked = _operations(block, d, n_tokens)
+            require(took == n_tokens * 16 * d * d, f"d = {d}: {took} operations in the layer")
+            want = n_tokens * (8 * d * d + tables * n_tokens * d)
+            require(looked == want, f"d = {d}, T = {n_tokens}: {looked} in attention, not {want}")
+            said = f"d = {d}, T = {n_tokens}: {took} in the layer, {looked} in attention"
+            require((took == looked) == (n_tokens == even * d), said)
     return (
         "the entries of 12 blocks: 2/3 of them in the layer, with gates and 8d/3 hidden units too; "
         "operations counted while the blocks run: as many in attention at T = 2d, at no other T "
@@ -128,13 +128,13 @@ def share(matrices: int = 3, ratio: int = 4, tables: int = 4, even: int = 2) -> 
     )
 
 
-def _operations(block: BlockParameters, d: int, n_words: int) -> tuple[int, int]:
+def _operations(block: BlockParameters, d: int, n_tokens: int) -> tuple[int, int]:
     """What PyTorch counts in the layer and in attention, for all words together."""
     import torch
 
     from tformer import fast
 
-    p, x = tree_map(torch.from_numpy, block), torch.ones(n_words, d, dtype=torch.float64)
+    p, x = tree_map(torch.from_numpy, block), torch.ones(n_tokens, d, dtype=torch.float64)
     return (
         profiled(lambda: fast.feed_forward(x, p.feed_forward, _LLAMA)),
         profiled(lambda: fast.multi_head_attention(x, p.heads)),

@@ -8,7 +8,7 @@ import numpy as np
 
 from tformer import reference
 from tformer.models.files import load
-from tformer.models.inside import inside
+from tformer.models.hooks import run_with_hooks
 from tformer.parameters import ModelParameters, tree_map
 from tformer_book.chapters.ch10.learn import CONFIGURATION, DECODER, PROMPTS
 from tformer_book.world.stories import stories
@@ -48,7 +48,7 @@ def looks() -> tuple[list[str], np.ndarray]:
     """The words up to *wide*, and the weights between them in block 1: T and (T, T)."""
     words = [*PROMPTS["wide"].partition("wide")[0].split(), "wide"]
     tokens, model = _read()
-    found = inside(tokens[: len(words)], model, CONFIGURATION)
+    found = run_with_hooks(tokens[: len(words)], model, CONFIGURATION)
     return words, found["blocks.0.weights"][0]
 
 
@@ -62,9 +62,9 @@ def rows() -> dict[str, Row]:
         y[-NEW:] += places[:NEW] - places[len(tokens) - NEW : len(tokens)]
         return y
 
-    whole = inside(tokens, model, CONFIGURATION)
-    counted = inside(tokens, model, CONFIGURATION, {"embedded": from_1})
-    bare = inside(tokens[-NEW:], model, CONFIGURATION)
+    whole = run_with_hooks(tokens, model, CONFIGURATION)
+    counted = run_with_hooks(tokens, model, CONFIGURATION, {"embedded": from_1})
+    bare = run_with_hooks(tokens[-NEW:], model, CONFIGURATION)
     unnormed = {**whole, "logits": reference.unembed(whole["blocks.1.after"], model)}
     found = {
         "right": whole,

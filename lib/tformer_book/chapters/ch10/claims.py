@@ -12,15 +12,15 @@ from tformer import reference as ref
 from tformer.configuration import Configuration
 from tformer.models.sizes import Sizes, initialise
 from tformer.parameters import BlockParameters, FeedForwardParameters
-from tformer.reference.blocks import cached_block, normed
-from tformer.reference.stacks import embedded, places_of
+from tformer.reference.blocks import apply_norm, cached_block
+from tformer.reference.stacks import embed, position_inputs
 from tformer_book.chapters.ch10 import cpp, lists
 from tformer_book.claims import plain
 from tformer_book.claims.registry import claim, require
 from tformer_book.claims.tools import grid, near, show, stirred
 from tformer_book.world.sources import slips
 
-SCHEMES = ("none", "learned", "sinusoidal", "relative", "alibi", "rope")
+POSITION_ENCODINGS = ("none", "learned", "sinusoidal", "relative", "alibi", "rope")
 
 
 @claim(
@@ -42,7 +42,7 @@ def stack_causal(
     The full pass is computed word by word as well, in loops that share no code with the library.
     """
     changed = cut = 0
-    for order, positions in product(("pre", "post"), SCHEMES):
+    for order, positions in product(("pre", "post"), POSITION_ENCODINGS):
         c = Configuration(order=order, positions=positions)
         sizes = Sizes(7, 8, 3, 4, 12, n_groups=2, n_positions=13)
         model = stirred(initialise(sizes, c, np.random.default_rng(1), std=0.4))
@@ -79,11 +79,11 @@ def _counting_from_0(
     tokens: np.ndarray, model: Any, c: Configuration, caches: Any
 ) -> tuple[np.ndarray, None]:
     """The cached pass with all that is kept, but positions as if the text began here."""
-    x = embedded(tokens, model, c)
-    places = places_of(model, c, len(tokens), 0, x)
+    x = embed(tokens, model, c)
+    places = position_inputs(model, c, len(tokens), 0, x)
     for one, cache in zip(model.blocks, caches, strict=True):
         x, _ = cached_block(x, one, c, cache, None, None, None, *places, True, None)
-    return ref.unembed(normed(x, model.norm, c), model), None
+    return ref.unembed(apply_norm(x, model.norm, c), model), None
 
 
 def _seeing_all(tokens: np.ndarray, model: Any, c: Configuration) -> np.ndarray:

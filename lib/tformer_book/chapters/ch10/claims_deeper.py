@@ -36,9 +36,9 @@ def tied_gradient(
     What comes by a looked-up vector is the difference of losses when it alone is moved.
     """
     for seed in range(6):
-        rng, n_words = np.random.default_rng(seed), 3 + seed
+        rng, n_tokens = np.random.default_rng(seed), 3 + seed
         model = stirred(initialise(Sizes(9, 4, 2, 2, 8), C, rng, std=0.5))
-        tokens, comes = rng.integers(0, 9, n_words), rng.integers(0, 9, n_words)
+        tokens, comes = rng.integers(0, 9, n_tokens), rng.integers(0, 9, n_tokens)
         looked, x, dz = _by_hand(model, tokens, comes)
         require(bool((dz != 0).all()), "a word has the gradient 0 as an unembedding")
         got = ref.decoder_vjp(tokens, model, C, dz)[0].embedding

@@ -97,7 +97,7 @@ def start(narrow: bool = True, root: bool = True, bound: float = 2.0) -> str:
         require(near(got, before + added, 1e-9), f"{n} sublayers: {got:.4f}, not {before + added}")
         require(added <= sigma**2 * bound + 1e-9, f"{added:.3f} is more than σ² c")
     for depth, crossed in product((1, 2, 8), (False, True)):
-        sizes = Sizes(3, 64, depth, 4, 128, n_positions=4, crossed=crossed)
+        sizes = Sizes(3, 64, depth, 4, 128, n_positions=4, has_cross_attention=crossed)
         made: Any = initialise(sizes, GPT2, np.random.default_rng(depth), std=0.02)
         spread = float(np.std([block.feed_forward.w_out for block in made.blocks]))
         want = 0.02 / (depth * (2 + crossed)) ** 0.5

@@ -13,7 +13,7 @@ import numpy as np
 
 from tformer import reference
 from tformer.models.generate import generate
-from tformer.models.real import RealModel
+from tformer.models.pretrained import PretrainedModel
 from tformer.parameters import leaves
 
 __all__ = ["CURED", "FILE", "LISTS", "PAIRS", "measured", "stored"]
@@ -51,7 +51,7 @@ def stored() -> dict[str, Any]:
     return dict(json.loads(FILE.read_text(encoding="utf-8")))
 
 
-def measured(model: RealModel) -> dict[str, Any]:
+def measured(model: PretrainedModel) -> dict[str, Any]:
     """What the model expects next, and the log-odds of two nouns.
 
     Returns
@@ -112,7 +112,7 @@ def measured(model: RealModel) -> dict[str, Any]:
 
 
 if __name__ == "__main__":
-    from tformer.models.real import real_model
+    from tformer.models.pretrained import from_pretrained
 
-    text = json.dumps(measured(real_model()), indent=1)
+    text = json.dumps(measured(from_pretrained()), indent=1)
     FILE.write_text(text + "\n", encoding="utf-8")

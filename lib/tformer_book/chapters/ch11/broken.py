@@ -46,15 +46,15 @@ def found() -> tuple[Broken, Broken, Broken]:
 
 
 def _moves(
-    run: Callable[[np.ndarray], np.ndarray], n_words: int, row: int, other: int = 11
+    run: Callable[[np.ndarray], np.ndarray], n_tokens: int, row: int, other: int = 11
 ) -> np.ndarray:
-    moved: np.ndarray = forms.exchanged(run, np.arange(n_words), other)[row]
+    moved: np.ndarray = forms.exchanged(run, np.arange(n_tokens), other)[row]
     return moved > 1e-9
 
 
-def _stack(form: str, n_words: int, row: int, n_prefix: int = 0) -> np.ndarray:
-    p, mask = forms.model(n_vocab=n_words + 1), forms.known(form, n_words, n_prefix)
-    return _moves(lambda tokens: forms.outputs(tokens, p, mask), n_words, row, n_words)
+def _stack(form: str, n_tokens: int, row: int, n_prefix: int = 0) -> np.ndarray:
+    p, mask = forms.model(n_vocab=n_tokens + 1), forms.known(form, n_tokens, n_prefix)
+    return _moves(lambda tokens: forms.outputs(tokens, p, mask), n_tokens, row, n_tokens)
 
 
 def _too_early() -> Broken:

@@ -204,8 +204,8 @@ def _bills() -> Iterator[Case | Test]:
         ("pair", 3, 40, None, ""),
     ):
         said = f"{form!r}, {s} words given and {n} written"
-        yield case(form=form, n_source=s, n_words=n, want=want, why=why, said=said)
-    yield type_test("an int", form="anew", n_source=2, n_words=3)
+        yield case(form=form, n_source=s, n_tokens=n, want=want, why=why, said=said)
+    yield type_test("an int", form="anew", n_source=2, n_tokens=3)
 
 
 @exercise(
@@ -219,11 +219,11 @@ def _bills() -> Iterator[Case | Test]:
     ),
     cases=_bills,
     slips="""
-        range(1, n_words + 1) → range(n_words)
+        range(1, n_tokens + 1) → range(n_tokens)
             The blank has a vector as well.
-        range(1, n_words + 1) → range(1, n_words)
+        range(1, n_tokens + 1) → range(1, n_tokens)
             One word too few was written.
-        n_source + i for → n_source + n_words for
+        n_source + i for → n_source + n_tokens for
             The text grows word by word; the first pass is the shortest.
         n_source + i for → i for
             The words that were given are read again each time.
@@ -231,24 +231,24 @@ def _bills() -> Iterator[Case | Test]:
             The last word that is written does not go through the decoder.
         - (form == "cache") → - 1
             The pair's decoder begins with a sign for the start, which has a vector.
-        n_source + n_words - → n_source * n_words -
+        n_source + n_tokens - → n_source * n_tokens -
             The source is read once, not for each word.
-        n_source + n_words - → n_words -
+        n_source + n_tokens - → n_tokens -
             The given words have to be read, too.
         - (form == "cache") → - (form == "cache") + n_source * (form == "pair")
             The source goes through the encoder only; the decoder looks at the encoder's vectors.
         - (form == "cache") → + (form == "pair")
             The last word that is written is read by neither decoder.
-        n_source + n_words - → (n_source if form == "cache" else n_source * n_words) + n_words -
+        n_source + n_tokens - → (n_source if form == "cache" else n_source * n_tokens) + n_tokens -
             The encoder of the pair reads the source once, for all words.
     """,
     otherwise="Anew all vectors for each word; with a cache each vector once.",
 )
-def rows(form: str, n_source: int, n_words: int) -> int:
+def rows(form: str, n_source: int, n_tokens: int) -> int:
     """Vectors that go through a stack."""
     if form == "anew":
-        return sum(n_source + i for i in range(1, n_words + 1))
-    return n_source + n_words - (form == "cache")
+        return sum(n_source + i for i in range(1, n_tokens + 1))
+    return n_source + n_tokens - (form == "cache")
 
 
 def _many_paths(f: Answer) -> None:

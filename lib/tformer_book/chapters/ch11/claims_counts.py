@@ -150,7 +150,7 @@ def bill(
     c, sizes = Configuration(positions="rope"), Sizes(11, 8, 2, 2, 16)
     rng = np.random.default_rng(0)
     p, encoder, crossed = (
-        stirred(initialise(replace(sizes, crossed=two), c, rng, std=0.5))
+        stirred(initialise(replace(sizes, has_cross_attention=two), c, rng, std=0.5))
         for two in (False, False, True)
     )
     pair = EncoderDecoderParameters(encoder, crossed)

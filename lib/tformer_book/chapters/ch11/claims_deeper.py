@@ -44,7 +44,10 @@ def joint_stack(
         c = Configuration(norm=norm, order=order, positions=positions)
         sizes = Sizes(7, 8, layers, 2, 8, biased=biased)
         rng = np.random.default_rng(s)
-        p, q = (initialise(replace(sizes, crossed=x), c, rng, std=0.6) for x in (False, True))
+        p, q = (
+            initialise(replace(sizes, has_cross_attention=x), c, rng, std=0.6)
+            for x in (False, True)
+        )
         p, q = (_changed(stirred(one), feeds, biased, rng) for one in (p, q))
         if order == "pre":
             p = replace(p, norm=NormParameters(gain * GAIN))
@@ -105,7 +108,7 @@ def _one_stack(
     for one, mask in steps:
         x = ref.block(x, one, c, mask=mask, sinusoids=turns)
     last = replace(q, blocks=())
-    return ref.blocks.normed(x[s:], last.norm, c)
+    return ref.blocks.apply_norm(x[s:], last.norm, c)
 
 
 @claim(

@@ -15,8 +15,8 @@ from tformer.configuration import Configuration
 from tformer.models.generate import generate
 from tformer.models.sizes import Sizes, count_flops
 from tformer.parameters import EncoderDecoderParameters, KVCache, ModelParameters
-from tformer.reference.blocks import cached_block, normed
-from tformer.reference.stacks import embedded, places_of
+from tformer.reference.blocks import apply_norm, cached_block
+from tformer.reference.stacks import embed, position_inputs
 from tformer_book.chapters.ch11.tasks import READ
 from tformer_book.world.stories import Stories, patient
 
@@ -50,37 +50,37 @@ def best_guess(world: Stories, form: str, place: int) -> tuple[Fraction, float]:
     return right, surprise
 
 
-def rows_to_write(form: str, n_source: int, n_words: int) -> int:
-    """How many vectors go through a stack when `n_words` are written after `n_source` words.
+def rows_to_write(form: str, n_source: int, n_tokens: int) -> int:
+    """How many vectors go through a stack when `n_tokens` are written after `n_source` words.
 
     An encoder reads all words so far and a blank, anew for each word. A decoder has a cache. A pair
     reads the source once, and its decoder has a cache and begins with a sign for the start.
     """
     if form == "encoder":
-        return n_words * n_source + n_words * (n_words + 1) // 2
-    return n_source + n_words - (0 if form == "pair" else 1)
+        return n_tokens * n_source + n_tokens * (n_tokens + 1) // 2
+    return n_source + n_tokens - (0 if form == "pair" else 1)
 
 
-def flops_to_write(form: str, sizes: Sizes, n_source: int, n_words: int) -> int:
+def flops_to_write(form: str, sizes: Sizes, n_source: int, n_tokens: int) -> int:
     """Operations of matrix products when a single stack writes; "encoder" or "decoder".
 
     The given words are one at least. Of each pass the one vector that is read is unembedded.
     """
     blocks = replace(sizes, n_vocab=0)
-    texts = range(n_source, n_source + n_words)
+    texts = range(n_source, n_source + n_tokens)
     if form == "encoder":
         passes = sum(count_flops(blocks, n + 1) for n in texts)
     else:
         passes = count_flops(blocks, n_source)
         passes += sum(count_flops(blocks, n + 1) // (n + 1) for n in texts[:-1])
-    return passes + n_words * 2 * sizes.d_model * sizes.n_vocab
+    return passes + n_tokens * 2 * sizes.d_model * sizes.n_vocab
 
 
 def writing(
     p: ModelParameters | EncoderDecoderParameters,
     c: Configuration,
     words: np.ndarray,
-    n_words: int,
+    n_tokens: int,
     cached: bool = False,
     blank: int | None = None,
 ) -> Iterator[tuple[int, int]]:
@@ -90,11 +90,11 @@ def writing(
     with all vectors anew for each word. With a `blank` an encoder, which is asked there.
     """
     if isinstance(p, EncoderDecoderParameters):
-        yield from (_pair_writing if cached else _pair_anew)(p, c, words, n_words)
+        yield from (_pair_writing if cached else _pair_anew)(p, c, words, n_tokens)
     elif cached:
-        yield from _writing(p, c, words, n_words)
+        yield from _writing(p, c, words, n_tokens)
     else:
-        for _ in range(n_words):
+        for _ in range(n_tokens):
             if blank is None:
                 scores, took = ref.decoder(words, p, c), len(words)
             else:
@@ -106,7 +106,7 @@ def writing(
 
 
 def _writing(
-    p: ModelParameters, c: Configuration, words: np.ndarray, n_words: int
+    p: ModelParameters, c: Configuration, words: np.ndarray, n_tokens: int
 ) -> Iterator[tuple[int, int]]:
     took: list[int] = []
 
@@ -114,32 +114,32 @@ def _writing(
         took.append(tokens.shape[-1])
         return ref.cached_decoder(tokens, *given)
 
-    for word in generate(run, words, p, c, n_words):
+    for word in generate(run, words, p, c, n_tokens):
         yield word, took[-1]
 
 
 def _pair_anew(
-    p: EncoderDecoderParameters, c: Configuration, source: np.ndarray, n_words: int
+    p: EncoderDecoderParameters, c: Configuration, source: np.ndarray, n_tokens: int
 ) -> Iterator[tuple[int, int]]:
     target = np.zeros(1, dtype=int)
-    for _ in range(n_words):
+    for _ in range(n_tokens):
         word = int(ref.encoder_decoder(source, target, p, c)[-1].argmax())
         yield word, len(source) + len(target)
         target = np.append(target, word)
 
 
 def _pair_writing(
-    p: EncoderDecoderParameters, c: Configuration, source: np.ndarray, n_words: int
+    p: EncoderDecoderParameters, c: Configuration, source: np.ndarray, n_tokens: int
 ) -> Iterator[tuple[int, int]]:
     """The source once; of the decoder, block by block, a vector for each word and a cache."""
     memory, q = ref.encoder(source, p.encoder, c), p.decoder
     caches: list[KVCache | None] = [None] * len(q.blocks)
     word, took = 0, len(memory)
-    for i in range(n_words):
-        x = embedded(np.array([word]), q, c, i)
+    for i in range(n_tokens):
+        x = embed(np.array([word]), q, c, i)
         for k, one in enumerate(q.blocks):
-            options = (memory, None, None, *places_of(q, c, 1, i, x), True, None)
+            options = (memory, None, None, *position_inputs(q, c, 1, i, x), True, None)
             x, caches[k] = cached_block(x, one, c, caches[k], *options)
-        took, word = took + len(x), int(ref.unembed(normed(x, q.norm, c), q)[-1].argmax())
+        took, word = took + len(x), int(ref.unembed(apply_norm(x, q.norm, c), q)[-1].argmax())
         yield word, took
         took = 0

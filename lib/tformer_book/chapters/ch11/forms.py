@@ -34,15 +34,15 @@ PLAIN = Configuration(positions="sinusoidal")
 SIZES = Sizes(12, 6, 2, 2, 8)
 
 
-def known(form: str, n_words: int, n_prefix: int = 0) -> Array:
+def known(form: str, n_tokens: int, n_prefix: int = 0) -> Array:
     """Which word may know which, (T, T): True where the vector of word t may depend on word s.
 
     Of a prefix decoder the first `n_prefix` words are the prefix; of a pair they are the source,
     and the others the target.
     """
     if form == "encoder":
-        return np.ones((n_words, n_words), dtype=bool)
-    return ref.prefix_mask(n_words, n_words, n_prefix if form in ("prefix", "pair") else 0)
+        return np.ones((n_tokens, n_tokens), dtype=bool)
+    return ref.prefix_mask(n_tokens, n_tokens, n_prefix if form in ("prefix", "pair") else 0)
 
 
 def closed(mask: Array) -> bool:
@@ -55,7 +55,9 @@ def model(
     seed: int = 0, n_layers: int = 2, tied: bool = False, crossed: bool = False, n_vocab: int = 12
 ) -> ModelParameters:
     """A small model with random matrices, with biases and feed-forward layers."""
-    sizes = replace(SIZES, n_vocab=n_vocab, n_layers=n_layers, tied=tied, crossed=crossed)
+    sizes = replace(
+        SIZES, n_vocab=n_vocab, n_layers=n_layers, tied=tied, has_cross_attention=crossed
+    )
     p = initialise(sizes, PLAIN, np.random.default_rng(seed), std=0.6)
     return replace(p, embedding=2 * p.embedding)
 

@@ -141,7 +141,7 @@ def sizes(form: str) -> tuple[Sizes, ...]:
     if form != "pair":
         return (one,)
     half = replace(one, n_layers=1)
-    return half, replace(half, crossed=True)
+    return half, replace(half, has_cross_attention=True)
 
 
 def n_parameters(form: str) -> int:

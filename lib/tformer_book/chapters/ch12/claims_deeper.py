@@ -25,9 +25,9 @@ def tied(head: float = 1.0, lookup: float = 1.0, once: bool = False) -> str:
     """Every entry of the table is moved, and the loss computed again."""
     for seed in range(20):
         rng = np.random.default_rng(seed)
-        n_vocab, d, n_words = rng.integers(2, 7), rng.integers(1, 4), 5
+        n_vocab, d, n_tokens = rng.integers(2, 7), rng.integers(1, 4), 5
         table = rng.standard_normal((n_vocab, d))
-        tokens, comes = rng.integers(0, n_vocab, (2, n_words))
+        tokens, comes = rng.integers(0, n_vocab, (2, n_tokens))
 
         def loss(
             table: np.ndarray, tokens: np.ndarray = tokens, comes: np.ndarray = comes
@@ -35,7 +35,7 @@ def tied(head: float = 1.0, lookup: float = 1.0, once: bool = False) -> str:
             return float(ref.cross_entropy(np.tanh(table[tokens]) @ table.T, comes).sum())
 
         x = np.tanh(table[tokens])
-        dz = ref.cross_entropy_vjp(x @ table.T, comes, np.ones(n_words))
+        dz = ref.cross_entropy_vjp(x @ table.T, comes, np.ones(n_tokens))
         dx, by_head = ref.unembed_vjp(x, ModelParameters(table, ()), dz)
         require(near(dx, dz @ table), f"table {seed}: the vectors receive another gradient")
         drows = dx * (1 - x * x)

@@ -147,10 +147,10 @@ def checked(rng: Rng) -> Item:
     eps, k = 1 / 200, int(rng.choice([2, 5, 10, 20]))
     m = 3 * k**3 / 200
     best, bound = 1 / k, 3 * k / 400
-    n_words, d, n_heads = int(rng.integers(3, 9)), int(rng.integers(2, 7)), 2
+    n_tokens, d, n_heads = int(rng.integers(3, 9)), int(rng.integers(2, 7)), 2
     n_layers = int(rng.integers(3, 6))
-    rows = n_words * d
-    block = 16 * rows + n_heads * n_words**2
+    rows = n_tokens * d
+    block = 16 * rows + n_heads * n_tokens**2
     everything, least = n_layers * block, n_layers * rows + block
     return Item(
         statement=rf"""
@@ -163,7 +163,7 @@ bound of a central difference quotient least, and what is the bound there?
 **(c)** “My loss falls from 3 to 0.5, so I need no check.” What is wrong?
 
 **(d)** A stack has {n_layers} blocks of width {d} with {n_heads} heads, and a block keeps
-$16\, T d + H T^2$ numbers of a text of $T = {n_words}$ words. How many are kept in all; and how
+$16\, T d + H T^2$ numbers of a text of $T = {n_tokens}$ words. How many are kept in all; and how
 many at most, if only the vectors before each block are kept and the block is run again? (Count
 those before the block at work twice: as vectors that are kept, and among its numbers.)""",
         answer=rf"""
@@ -183,12 +183,12 @@ a negative dot product with it. Terms may be missing.
             (2, "a falling loss shows one of many directions that lead downhill"),
             (3, "two for all that is kept, and one for what recomputation leaves"),
         ),
-        given={"eps": eps, "m": m, "T": n_words, "d": d, "H": n_heads, "L": n_layers},
+        given={"eps": eps, "m": m, "T": n_tokens, "d": d, "H": n_heads, "L": n_layers},
         values={"best": best, "bound": bound, "everything": everything, "least": least},
         traps={
             "both parts equal": ("best", (6 * eps / m) ** (1 / 3)),
             "half of the bound": ("bound", bound / 1.5),
             "without the block that runs": ("least", n_layers * rows),
-            "one table of weights": ("everything", n_layers * (16 * rows + n_words**2)),
+            "one table of weights": ("everything", n_layers * (16 * rows + n_tokens**2)),
         },
     )

@@ -222,10 +222,10 @@ def fingerprint(slip: tuple[str, str], seed: int = 0) -> np.ndarray:
     return np.array([_error(found[name], right[name]) for name in STEPS])
 
 
-def unseen(n_texts: int, n_words: int, seed: int = 0) -> int:
+def unseen(n_texts: int, n_tokens: int, seed: int = 0) -> int:
     """How many slips leave every gradient right on texts of that many words, at most 3 of 5."""
     problem = Problem(seed)
-    tokens, given = problem.f["tokens"], slice(n_words)
+    tokens, given = problem.f["tokens"], slice(n_tokens)
     comes = problem.f["came"].argmax(axis=-1)
     f = forward(problem.p, tokens[:n_texts, given], comes[:n_texts, given])
     right = backward(f, problem.p)

@@ -60,26 +60,26 @@ def there_and_back(p: Table, tokens: np.ndarray, n_heads: int) -> tuple[Table, T
     return f, d, f.asked
 
 
-def read(n_words: int, d: int, d_k: int, d_ff: int, n_heads: int = 1) -> dict[str, int]:
+def read(n_tokens: int, d: int, d_k: int, d_ff: int, n_heads: int = 1) -> dict[str, int]:
     """How many numbers of each intermediate the way back reads, for one text."""
-    tokens = np.arange(n_words + 1)[np.newaxis] % 7
+    tokens = np.arange(n_tokens + 1)[np.newaxis] % 7
     f, _, asked = there_and_back(drawn(0, d, n_heads * d_k, d_ff), tokens, n_heads)
     return {name: x.size for name, x in f.items() if name in asked}
 
 
-def numbers_of_block(n_words: int, d: int, width: int, d_ff: int, n_heads: int) -> int:
+def numbers_of_block(n_tokens: int, d: int, width: int, d_ff: int, n_heads: int) -> int:
     """How many numbers one block keeps of a text; `width` is that of all heads together."""
-    return n_words * (4 * d + 4 * width + 2 * d_ff) + n_heads * n_words**2
+    return n_tokens * (4 * d + 4 * width + 2 * d_ff) + n_heads * n_tokens**2
 
 
-def model(n_words: int, every: int = 0) -> int:
+def model(n_tokens: int, every: int = 0) -> int:
     """Numbers kept by all blocks of the smallest GPT-2 for a text.
 
     With `every` above 0 only the vectors before every so many blocks, and one such group at a time.
     """
     d, n_layers = GPT2["d"], GPT2["n_layers"]
-    one = numbers_of_block(n_words, d, d, GPT2["d_ff"], GPT2["n_heads"])
-    return n_layers * one if not every else -(-n_layers // every) * n_words * d + every * one
+    one = numbers_of_block(n_tokens, d, d, GPT2["d_ff"], GPT2["n_heads"])
+    return n_layers * one if not every else -(-n_layers // every) * n_tokens * d + every * one
 
 
 def around() -> dict[str, float]:
@@ -113,11 +113,11 @@ def _plain(x):  # type: ignore[no-untyped-def]
 
 
 def products(
-    n_texts: int = 3, n_words: int = 5, d: int = 6, d_k: int = 4, d_ff: int = 10
+    n_texts: int = 3, n_tokens: int = 5, d: int = 6, d_k: int = 4, d_ff: int = 10
 ) -> dict[str, int]:
     """Multiplications in the matrix products of the way there, and of each step back."""
     p: Table = {name: x.view(Counting) for name, x in drawn(0, d, d_k, d_ff).items()}
-    tokens = np.random.default_rng(0).integers(0, 7, (n_texts, n_words + 1))
+    tokens = np.random.default_rng(0).integers(0, 7, (n_texts, n_tokens + 1))
     Counting.done = 0
     f: Table = {
         name: x if name == "tokens" else x.view(Counting)

@@ -65,12 +65,12 @@ def forward(p: Table, tokens: np.ndarray, targets: np.ndarray, into: Table | Non
 
     They are written `into` a dict, which may change what it is given, or note what is asked for.
     """
-    f, n_words = {} if into is None else into, tokens.shape[-1]
+    f, n_tokens = {} if into is None else into, tokens.shape[-1]
     f["x"], f["tokens"] = p["E"][tokens], tokens
     f["n"] = over_size(f["x"])
     f["q"], f["k"], f["v"] = (f["n"] @ p[name] for name in ("W_q", "W_k", "W_v"))
     f["s"] = f["q"] @ f["k"].mT / np.sqrt(f["q"].shape[-1])
-    f["a"] = reference.softmax(np.where(np.tri(n_words, dtype=bool), f["s"], -np.inf))
+    f["a"] = reference.softmax(np.where(np.tri(n_tokens, dtype=bool), f["s"], -np.inf))
     f["y"] = f["a"] @ f["v"]
     f["x1"] = f["x"] + f["y"] @ p["W_o"]
     f["m"] = over_size(f["x1"])

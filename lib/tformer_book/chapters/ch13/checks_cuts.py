@@ -8,7 +8,7 @@ from itertools import pairwise, product
 
 import numpy as np
 
-from tformer.tokens import learn
+from tformer.tokens import train_bpe
 from tformer.tokens.bpe import BYTES
 from tformer_book.chapters.ch13.checks_tokens import Pair, merged
 from tformer_book.exercises.registry import exercise
@@ -87,7 +87,7 @@ def _spelt(merges: list[Pair]) -> list[bytes]:
 def _merges(text: str, n: int) -> list[Pair]:
     """Merges learnt from a text, in the numbers of the exercise."""
     numbers, found = dict(BYTES), []
-    for i, one in enumerate(learn(text, n)):
+    for i, one in enumerate(train_bpe(text, n)):
         found.append((numbers[one.left], numbers[one.right]))
         numbers[one.left + one.right] = 256 + i
     return found

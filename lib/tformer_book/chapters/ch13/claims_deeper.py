@@ -100,8 +100,8 @@ def own_text(below: bool = True, fitted: bool = True, others: bool = True) -> st
 )
 def plug_in(times: float = 1.0, turned: bool = False, fewer: int = 1) -> str:
     """Every sample of each size, weighed by its probability; for two words up to n = 1000."""
-    for seed, n_words in product(range(8), (2, 3, 4)):
-        r = np.random.default_rng(seed).dirichlet(np.ones(n_words))
+    for seed, n_tokens in product(range(8), (2, 3, 4)):
+        r = np.random.default_rng(seed).dirichlet(np.ones(n_tokens))
         for n in range(1, 10):
             found = kl = 0.0
             for p, shares in draws(r, n):
@@ -110,9 +110,9 @@ def plug_in(times: float = 1.0, turned: bool = False, fewer: int = 1) -> str:
                 with np.errstate(divide="ignore", invalid="ignore"):
                     kl += p * float(np.where(a > 0, a * np.log(a / b), 0).sum())
             gap = float(ref.entropy(r)) - found
-            require(near(gap, kl, 1e-9), f"{n} of {n_words} words: {gap:.4f} is not {kl:.4f}")
-            most = times * float(np.log1p((n_words - fewer) / n))
-            require(-1e-12 <= gap <= most, f"{n} of {n_words} words: {gap:.4f} above {most:.4f}")
+            require(near(gap, kl, 1e-9), f"{n} of {n_tokens} words: {gap:.4f} is not {kl:.4f}")
+            most = times * float(np.log1p((n_tokens - fewer) / n))
+            require(-1e-12 <= gap <= most, f"{n} of {n_tokens} words: {gap:.4f} above {most:.4f}")
     for share in (0.5, 0.2):
         r, n = np.array([share, 1 - share]), 1000
         gap = float(ref.entropy(r)) - _by_binomial(r, n)

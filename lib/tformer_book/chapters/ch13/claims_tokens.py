@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tformer.tokens import BPE, learn
+from tformer.tokens import BPE, train_bpe
 from tformer.tokens.bpe import ALPHABET
 from tformer_book.chapters.ch13.cut import (
     GREEDY,
@@ -47,8 +47,8 @@ def merge(half: float = 0.5, share: float = 1.0, all_bytes: bool = True) -> str:
                 continue
             twins += 1
             require(half * one.times <= shorter <= one.times, f"{one}: saves {shorter}")
-        tokens = [str(one) for one in learn(text, 12)]
-        tokenizer = BPE.of_merges(tokens) if all_bytes else _of(text)
+        tokens = [str(one) for one in train_bpe(text, 12)]
+        tokenizer = BPE.from_merges(tokens) if all_bytes else _of(text)
         for other in (text, "Wug, 道は!"):
             back = tokenizer.decode(tokenizer.encode(other))
             require(back == other, f"{len(other)} letters come back as {len(back)}")
@@ -58,7 +58,7 @@ def merge(half: float = 0.5, share: float = 1.0, all_bytes: bool = True) -> str:
 
 def _of(text: str) -> BPE:
     """A tokenizer without the bytes that a text lacks."""
-    whole = BPE.of_merges([])
+    whole = BPE.from_merges([])
     seen = {ALPHABET[number] for number in whole.encode(text)}
     return BPE(sorted(seen), [])
 

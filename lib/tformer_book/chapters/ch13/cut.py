@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tformer.tokens import BPE, Bytes, Characters, Merge, Tokenizer, learn
+from tformer.tokens import BPE, ByteTokenizer, CharacterTokenizer, Merge, Tokenizer, train_bpe
 from tformer_book.chapters.ch13.known import contexts, uncertainties, world
 from tformer_book.world import corpus
 
@@ -57,7 +57,7 @@ def corpus_text() -> str:
 @cache
 def merges(n: int = MERGES) -> tuple[Merge, ...]:
     """The first merges that are learnt from the corpus."""
-    return tuple(learn(corpus_text(), n))
+    return tuple(train_bpe(corpus_text(), n))
 
 
 def pieces(tokenizer: Tokenizer, text: str) -> list[str]:
@@ -67,9 +67,10 @@ def pieces(tokenizer: Tokenizer, text: str) -> list[str]:
 
 def saved(text: str, n: int) -> list[tuple[Merge, int]]:
     """The merges learnt from a text, and by how many tokens each makes that text shorter."""
-    found = list(learn(text, n))
+    found = list(train_bpe(text, n))
     lengths = [
-        len(BPE.of_merges([str(m) for m in found[:i]]).encode(text)) for i in range(len(found) + 1)
+        len(BPE.from_merges([str(m) for m in found[:i]]).encode(text))
+        for i in range(len(found) + 1)
     ]
     return [(m, a - b) for m, a, b in zip(found, lengths, lengths[1:], strict=False)]
 
@@ -83,7 +84,7 @@ def lists_of_two(text: str) -> dict[tuple[str, str], int]:
             tokens = [*letters, a + b]
             for pair in ((c, d) for c in tokens for d in tokens if (c, d) != (a, b)):
                 both = (f"{a} {b}", " ".join(pair))
-                found[both] = len(BPE.of_merges(both).encode(text))
+                found[both] = len(BPE.from_merges(both).encode(text))
     return found
 
 
@@ -91,12 +92,12 @@ def lists_of_two(text: str) -> dict[tuple[str, str], int]:
 def cuts() -> dict[str, Tokenizer]:
     """Four ways to cut the stories of the small world, coarse to fine; each can be decoded."""
     texts = list(world())
-    learnt = [str(merge) for merge in learn("\n".join(texts), 40)]
+    learnt = [str(merge) for merge in train_bpe("\n".join(texts), 40)]
     return {
         "words": Words(texts),
-        "BPE, 40 merges": BPE.of_merges(learnt),
-        "characters": Characters("".join(texts)),
-        "bytes": Bytes(),
+        "BPE, 40 merges": BPE.from_merges(learnt),
+        "characters": CharacterTokenizer("".join(texts)),
+        "bytes": ByteTokenizer(),
     }
 
 

@@ -104,7 +104,7 @@ def pieces() -> Figure:
     names = [f"{n} merges" for n in LEARNT]
     lists = []
     for n in LEARNT:
-        tokenizer = BPE.of_merges([str(one) for one in cut.merges()[:n]])
+        tokenizer = BPE.from_merges([str(one) for one in cut.merges()[:n]])
         lists.append(cut.pieces(tokenizer, f" {ROW}"))
     whole = real.stored()["pieces"][real.SHOWN[0]]
     lists.append(whole[-6:-1])
@@ -124,7 +124,7 @@ def shorter() -> Figure:
     figure, ax = panel(4.8, 2.6)
     text, steps = cut.corpus_text(), np.arange(0, cut.MERGES + 1, 20)
     learnt = [str(one) for one in cut.merges()]
-    counts = [len(BPE.of_merges(learnt[:n]).encode(text)) for n in steps]
+    counts = [len(BPE.from_merges(learnt[:n]).encode(text)) for n in steps]
     ax.plot(steps, counts, color=VALUE)
     theirs = real.stored()["corpus"]
     ax.axhline(theirs, color=PURPLE, linestyle=":", linewidth=1.4)
@@ -248,7 +248,7 @@ def _not_moved() -> Figure:
 def _spaced() -> Figure:
     """The tokens of the end of the row, and of the same with the space cut off from its word."""
     figure, ax = blank(2.9, 1.7)
-    tokenizer = BPE.of_merges([str(one) for one in cut.merges()])
+    tokenizer = BPE.from_merges([str(one) for one in cut.merges()])
     first, last = "too", " tired"
     right = cut.pieces(tokenizer, first + last)
     cut_off = [*cut.pieces(tokenizer, first + last[0]), *cut.pieces(tokenizer, last)]

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from tformer import reference
-from tformer.models.real import RealModel
+from tformer.models.pretrained import PretrainedModel
 from tformer_book.chapters.ch13.cut import corpus_text, pieces
 
 __all__ = ["FILE", "SHOWN", "measured", "stored"]
@@ -35,7 +35,7 @@ def stored() -> dict[str, Any]:
     return dict(json.loads(FILE.read_text(encoding="utf-8")))
 
 
-def measured(model: RealModel) -> dict[str, Any]:
+def measured(model: PretrainedModel) -> dict[str, Any]:
     """How the tokenizer cuts, and what the model makes of the corpus.
 
     Returns
@@ -60,7 +60,7 @@ def measured(model: RealModel) -> dict[str, Any]:
 
 
 if __name__ == "__main__":
-    from tformer.models.real import real_model
+    from tformer.models.pretrained import from_pretrained
 
-    found = json.dumps(measured(real_model()), indent=1, ensure_ascii=False)
+    found = json.dumps(measured(from_pretrained()), indent=1, ensure_ascii=False)
     FILE.write_text(found + "\n", encoding="utf-8")

@@ -40,16 +40,16 @@ def by_sample(n: int, k: int, seed: int = 0) -> tuple[float, float]:
     Its mean loss of these stories, and of all stories of the world; for the latter all words
     share `ROOM` alike, else what never followed had no probability.
     """
-    rows, n_words = tokens()[:, 1:], len(world().words)
+    rows, n_tokens = tokens()[:, 1:], len(world().words)
     drawn = rows[np.random.default_rng(seed).integers(len(rows), size=n)]
     which, asked = contexts(np.concatenate([drawn, rows]), k), (drawn.ravel(), rows.ravel())
     own_place, new_place = np.split(which.ravel(), [drawn.size])
-    table = np.zeros((which.max() + 1, n_words))
+    table = np.zeros((which.max() + 1, n_tokens))
     np.add.at(table, (own_place, asked[0]), 1)
     whole = table.sum(axis=1, keepdims=True)
-    shares = np.where(whole > 0, table / np.maximum(whole, 1), 1 / n_words)
+    shares = np.where(whole > 0, table / np.maximum(whole, 1), 1 / n_tokens)
     own = -np.log(shares[own_place, asked[0]]).sum() / n
-    wide = (1 - ROOM) * shares + ROOM / n_words
+    wide = (1 - ROOM) * shares + ROOM / n_tokens
     new = -np.log(wide[new_place, asked[1]]).sum() / len(rows)
     return float(own), float(new)
 

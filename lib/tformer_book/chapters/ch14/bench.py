@@ -75,7 +75,7 @@ class Run:
         told = {name: x for name, x in asdict(self).items() if x != usual[name]}
         return ", ".join(f"{name} {x}" for name, x in told.items()) or "as usual"
 
-    def rate_at(self, step: int) -> float:
+    def learning_rate_at(self, step: int) -> float:
         """The learning rate of a step, from 1."""
         if self.schedule:
             return WIDTH**-0.5 * min(step**-0.5, step * self.schedule**-1.5)
@@ -138,7 +138,7 @@ def trained(run: Run, steps: int = STEPS) -> Iterator[float]:
 
     adam = Adam(numbers, run.betas) if run.betas else Descent(numbers)
     with one_thread():
-        for _ in training(adam, gradients, run.before + steps, run.rate_at):
+        for _ in training(adam, gradients, run.before + steps, run.learning_rate_at):
             yield told[-1]
         with torch.no_grad():
             yield loss(*asked).item()

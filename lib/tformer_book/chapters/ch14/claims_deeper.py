@@ -183,7 +183,7 @@ def _rows(std: float) -> list[list[float]]:
 )
 def recipe(learnt: float = 69.0, peak: float = 0.0028) -> str:
     """The rates by the formula of the post, and where trainings by it end."""
-    late = [bench.Run(schedule=4000).rate_at(step) for step in range(1, 12001)]
+    late = [bench.Run(schedule=4000).learning_rate_at(step) for step in range(1, 12001)]
     require(int(np.argmax(late)) == 3999, f"the peak is at step {np.argmax(late) + 1}")
     require(near(max(late), peak, 5e-5), f"the peak is {max(late):.5f}")
     require(near(late[199], 0.00014, 5e-6), f"at step 200 the rate is {late[199]:.6f}")

@@ -17,7 +17,7 @@ from tformer.models.objectives import next_tokens
 from tformer.models.sizes import Sizes, initialise
 from tformer.parameters import tree_map
 from tformer.training import Recipe, train
-from tformer.training.checkpoints import Folder
+from tformer.training.checkpoints import CheckpointFolder
 
 __all__ = ["HALF", "RECIPE", "batch", "by_means", "losses", "module", "resumed"]
 
@@ -101,17 +101,17 @@ def resumed(
             if made.step == last:
                 break
         if forgotten:
-            _forget(Folder(Path(folder), recipe), forgotten)
+            _forget(CheckpointFolder(Path(folder), recipe), forgotten)
     return [found[step] for step in sorted(found)]
 
 
 def scale(folder: Path | str) -> float:
     """The scale of the loss in the checkpoint of a training in sixteen bits."""
-    found = Folder(Path(folder), HALF).load()
+    found = CheckpointFolder(Path(folder), HALF).load()
     return float("nan") if found is None else float(found.tensors["scaler.scale"])
 
 
-def _forget(folder: Folder, what: str) -> None:
+def _forget(folder: CheckpointFolder, what: str) -> None:
     """Set the moments of a checkpoint to 0, and the steps that Adam counts; or the first scale."""
     if (found := folder.load()) is None:
         return

@@ -201,13 +201,13 @@ def _warmed(order: str) -> Figure:
 
 def schedules() -> Figure:
     """Two schedules after a warm-up."""
-    from tformer.training.recipe import Recipe, rate_at
+    from tformer.training.recipe import Recipe, learning_rate_at
 
     figure, ax = panel(4.8, 2.4)
     t = np.arange(1, 1001)
     for name, color, text in (("cosine", QUERY, "cosine"), ("inverse_sqrt", KEY, "inverse root")):
         recipe = Recipe(1000, 1.0, warmup=100, schedule=name)
-        ax.plot(t, [rate_at(recipe, int(n)) for n in t], color=color, label=text)
+        ax.plot(t, [learning_rate_at(recipe, int(n)) for n in t], color=color, label=text)
     label_ends(ax)
     ax.set(xlabel="step", ylabel="share of the rate", ylim=(0, 1.05))
     return figure

@@ -56,7 +56,7 @@ def rates() -> Figure:
     figure, ax = panel(4.8, 2.5)
     t = range(1, bench.STEPS + 1)
     for n, color, name in ((40, QUERY, "40 steps"), (4000, KEY, "4,000 steps")):
-        ax.plot(t, [*map(bench.Run(schedule=n).rate_at, t)], color=color, label=name)
+        ax.plot(t, [*map(bench.Run(schedule=n).learning_rate_at, t)], color=color, label=name)
     label_ends(ax)
     ax.set(xlabel="step", ylabel="learning rate", ylim=(0, None))
     return figure

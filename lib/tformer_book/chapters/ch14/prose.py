@@ -20,7 +20,7 @@ from tformer.configuration import Configuration
 from tformer.models.objectives import next_tokens
 from tformer.models.sizes import Sizes, initialise
 from tformer.parameters import tree_map
-from tformer.tokens import BPE, learn
+from tformer.tokens import BPE, train_bpe
 
 __all__ = ["bits", "by_counting", "by_repetition", "gpt", "parts", "tokens", "written"]
 
@@ -73,7 +73,7 @@ def by_counting(k: int) -> float:
 @cache
 def tokens() -> BPE:
     """Merges learnt from the text that is read."""
-    return BPE.of_merges([str(one) for one in learn(parts()[0], N_MERGES)])
+    return BPE.from_merges([str(one) for one in train_bpe(parts()[0], N_MERGES)])
 
 
 def gpt(steps: int) -> tuple[Any, Iterator[Any]]:

@@ -94,18 +94,18 @@ def _until_start(following: Array, start: int) -> tuple[int, int]:
 
 def _texts() -> Iterator[Case]:
     why = "With a cache 2² and 3; without, 2² and 3². The third word is never read."
-    yield case(n_prompt=2, n_words=2, want=(7, 13), why=why)
+    yield case(n_prompt=2, n_tokens=2, want=(7, 13), why=why)
     why = "One pass over the five words is all, with or without a cache."
-    yield case(n_prompt=5, n_words=1, want=(25, 25), why=why)
+    yield case(n_prompt=5, n_tokens=1, want=(25, 25), why=why)
     why = "The passes read 1, 2, 3 and 4 words."
-    yield case(n_prompt=1, n_words=4, want=(10, 30), why=why)
-    yield case(n_prompt=1, n_words=1, want=(1, 1), why="One word looks at itself, once.")
-    for n_prompt, n_words in ((3, 5), (10, 7), (1, 100), (128, 1000), (4096, 20)):
-        yield case(n_prompt=n_prompt, n_words=n_words)
-    yield case(n_prompt=123_457, n_words=654_321)
+    yield case(n_prompt=1, n_tokens=4, want=(10, 30), why=why)
+    yield case(n_prompt=1, n_tokens=1, want=(1, 1), why="One word looks at itself, once.")
+    for n_prompt, n_tokens in ((3, 5), (10, 7), (1, 100), (128, 1000), (4096, 20)):
+        yield case(n_prompt=n_prompt, n_tokens=n_tokens)
+    yield case(n_prompt=123_457, n_tokens=654_321)
     why = "Both may be a million; all sums still fit into 64 bits."
-    yield case(n_prompt=10**6, n_words=10**6, why=why)
-    yield case(n_prompt=1, n_words=10**6, why=why)
+    yield case(n_prompt=10**6, n_tokens=10**6, why=why)
+    yield case(n_prompt=1, n_tokens=10**6, why=why)
 
 
 @exercise(
@@ -124,17 +124,17 @@ def _texts() -> Iterator[Case]:
     slips="""
         lengths[1:].sum() → lengths.sum()
             The prompt's last word asked twice; the first written word comes from the first pass.
-        n_prompt + n_words → n_prompt + n_words + 1
+        n_prompt + n_tokens → n_prompt + n_tokens + 1
             The last word that is written was read as well; nobody asks what follows it.
-        np.arange(n_prompt, n_prompt + n_words) → np.arange(n_prompt + 1, n_prompt + n_words + 1)
+        np.arange(n_prompt, n_prompt + n_tokens) → np.arange(n_prompt + 1, n_prompt + n_tokens + 1)
             The first written word comes from the prompt alone: its pass reads n_prompt words.
         n_prompt**2 + → n_prompt * (n_prompt + 1) // 2 +
         (lengths**2).sum() → (lengths * (lengths + 1) // 2).sum()
             You left out the scores that the mask hides; here they are computed and counted.
         n_prompt**2 + → n_prompt * (n_prompt + 1) // 2 +
-        (lengths**2).sum() → (np.arange(1, n_prompt + n_words) ** 2).sum()
+        (lengths**2).sum() → (np.arange(1, n_prompt + n_tokens) ** 2).sum()
             You wrote the prompt too, word by word; one pass reads all of it.
-        (lengths**2).sum() → (np.arange(1, n_prompt + n_words) ** 2).sum()
+        (lengths**2).sum() → (np.arange(1, n_prompt + n_tokens) ** 2).sum()
             Without a cache too the first pass reads the whole prompt; you began with one word.
         n_prompt**2 + → n_prompt * (n_prompt + 1) // 2 +
             In the prompt's pass you left out what the mask hides; here all scores are counted.
@@ -144,7 +144,7 @@ def _texts() -> Iterator[Case]:
             The pass over the prompt is missing: the cache has to be filled first.
         lengths[1:].sum() → (lengths[1:] - 1).sum()
             A new word looks at itself too, not only at those in the cache.
-        lengths[1:].sum() → n_words - 1
+        lengths[1:].sum() → n_tokens - 1
             One score for each new word; it asks every word up to itself.
         (lengths**2).sum() → (lengths * (lengths + 1) // 2).sum()
             Without a cache you left out what the mask hides; here all scores are counted.
@@ -152,20 +152,20 @@ def _texts() -> Iterator[Case]:
             Your squares have 32 bits and run over; the numbers here need 64.
         (lengths**2).sum() → lengths[-1] ** 2
             That is the last pass alone; without a cache each written word took a pass.
-        (lengths**2).sum() → n_words * lengths[-1] ** 2
+        (lengths**2).sum() → n_tokens * lengths[-1] ** 2
             Not every pass is as long as the last one.
-        (lengths**2).sum() → n_words * n_prompt**2
+        (lengths**2).sum() → n_tokens * n_prompt**2
             Not every pass is as short as the first one.
         (lengths**2).sum() → lengths.sum()
             Without a cache all words of a pass ask, not the newest alone.
-        = (lambda a, b: (b, a))(*counted(n_prompt, n_words))
+        = (lambda a, b: (b, a))(*counted(n_prompt, n_tokens))
             The two are exchanged: with a cache first.
     """,
     otherwise="Add up the scores of all passes; the text grows by one word from pass to pass.",
 )
-def counted(n_prompt: int, n_words: int) -> tuple[int, int]:
+def counted(n_prompt: int, n_tokens: int) -> tuple[int, int]:
     """Scores with a cache, and without."""
-    lengths = np.arange(n_prompt, n_prompt + n_words)
+    lengths = np.arange(n_prompt, n_prompt + n_tokens)
     return n_prompt**2 + lengths[1:].sum(), (lengths**2).sum()
 
 

@@ -9,7 +9,7 @@ import numpy as np
 import sympy as sp
 
 from tformer import reference as ref
-from tformer.models.beam import beam
+from tformer.models.beam_search import beam_search
 from tformer_book.chapters.ch15 import writing
 from tformer_book.claims import plain
 from tformer_book.claims.registry import claim, require
@@ -40,12 +40,12 @@ def not_likeliest(found_by: int = 3, begin: str = writing.MISSED) -> str:
     for width, (p, words) in want.items():
         got = float(np.exp(told[width].log_probability))
         require(near(got, p, 6e-4), f"a beam of {width} finds a text of probability {got:.4f}")
-        said = writing.text_of(told[width].words)
+        said = writing.text_of(told[width].tokens)
         require(said.startswith(words), f"a beam of {width} finds: {said}")
-        again = _probability(begin, told[width].words)
+        again = _probability(begin, told[width].tokens)
         require(near(again, got, 1e-4), f"read in one pass, its probability is {again:.4f}")
     require(
-        told[found_by].words == best.words,
+        told[found_by].tokens == best.tokens,
         f"a beam of {found_by} finds {np.exp(told[found_by].log_probability):.3f}, "
         f"and {np.exp(best.log_probability):.3f} is possible",
     )
@@ -72,15 +72,15 @@ def _probability(begin: str, words: tuple[int, ...]) -> float:
 )
 def beams(fewer: int = 0, greedy: int = 1) -> str:
     """Every text of every tree; beams of width 1, and of N^(n-1)."""
-    for seed, n_words, n in product(range(20), (2, 3), (3, 4)):
-        logs = _tree(seed, n_words, n)
+    for seed, n_tokens, n in product(range(20), (2, 3), (3, 4)):
+        logs = _tree(seed, n_tokens, n)
         texts = {
             x: float(sum(logs[x[:t]][word] for t, word in enumerate(x)))
-            for x in product(range(n_words), repeat=n)
+            for x in product(range(n_tokens), repeat=n)
         }
         best = max(texts, key=texts.__getitem__)
-        found = _beam(logs, n, n_words ** (n - 1) - fewer)
-        says = f"tree {seed}, N = {n_words}, n = {n}"
+        found = _beam(logs, n, n_tokens ** (n - 1) - fewer)
+        says = f"tree {seed}, N = {n_tokens}, n = {n}"
         equal = near(texts[found], texts[best], 1e-9)
         require(equal, f"{says}: found {texts[found]:.4f}, best {texts[best]:.4f}")
         each: tuple[int, ...] = ()
@@ -91,19 +91,19 @@ def beams(fewer: int = 0, greedy: int = 1) -> str:
     return "beams of width N^(n-1) find the best of all texts, those of width 1 the greedy one"
 
 
-def _tree(seed: int, n_words: int, n: int) -> dict[tuple[int, ...], np.ndarray]:
+def _tree(seed: int, n_tokens: int, n: int) -> dict[tuple[int, ...], np.ndarray]:
     """After every beginning of fewer than n words, random logarithms of probabilities.
 
     In every second tree all beginnings are nearly as likely, and the least likely one of n - 1
     words goes on with near certainty, the others evenly.
     """
     rng, odd = np.random.default_rng(seed), seed % 2
-    begun = list(chain(*(product(range(n_words), repeat=t) for t in range(n))))
-    logs = {x: np.log(rng.dirichlet([1000.0 if odd else 0.5] * n_words)) for x in begun}
+    begun = list(chain(*(product(range(n_tokens), repeat=t) for t in range(n))))
+    logs = {x: np.log(rng.dirichlet([1000.0 if odd else 0.5] * n_tokens)) for x in begun}
     if odd:
         last = [x for x in begun if len(x) == n - 1]
         least = min(last, key=lambda x: sum(logs[x[:t]][word] for t, word in enumerate(x)))
-        logs[least] = np.log([0.9, *[0.1 / (n_words - 1)] * (n_words - 1)])
+        logs[least] = np.log([0.9, *[0.1 / (n_tokens - 1)] * (n_tokens - 1)])
     return logs
 
 
@@ -114,7 +114,7 @@ def _beam(logs: dict[tuple[int, ...], np.ndarray], n: int, width: int) -> tuple[
         words = () if words is None else (*words, int(tokens[0]))
         return logs[words][None], words
 
-    return beam(read, np.array([0]), n, width)[0].words
+    return beam_search(read, np.array([0]), n, width)[0].tokens
 
 
 @claim(

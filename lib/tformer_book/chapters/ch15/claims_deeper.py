@@ -88,15 +88,15 @@ def drawn(order: bool = False, border: int = 0) -> str:
         with np.errstate(divide="ignore"):
             z = np.log(np.array(parts) / 16)
         u = (np.arange(16) + 0.5) / 16
-        words = ref.draw(np.tile(z, (16, 1)), u)
+        words = ref.sample(np.tile(z, (16, 1)), u)
         seen = np.bincount(words, minlength=4)
         require(seen.tolist() == list(parts), f"{parts}/16: {seen.tolist()}")
         if order:
-            turned = ref.draw(np.tile(z[::-1], (16, 1)), u)
+            turned = ref.sample(np.tile(z[::-1], (16, 1)), u)
             require(bool(np.all(3 - turned == words)), f"{parts}/16 turned: {turned.tolist()}")
         rows += 1
     half = np.log(np.array([0.5, 0.5]))
-    got = int(ref.draw(half, np.array(0.5)))
+    got = int(ref.sample(half, np.array(0.5)))
     require(got == 1 + border, f"1/2 of (1/2, 1/2) draws word {got}")
     return f"{rows} rows: every word is drawn by as many numbers as it has sixteenths"
 

@@ -23,7 +23,7 @@ from tformer_book.claims import plain
 from tformer_book.claims.registry import claim, require
 from tformer_book.claims.tools import identity, near, show, simplex_grid
 
-SCHEMES = ("none", "learned", "sinusoidal", "rope", "alibi")
+POSITION_ENCODINGS = ("none", "learned", "sinusoidal", "rope", "alibi")
 
 
 def _model(positions: str) -> tuple[ModelParameters, Configuration]:
@@ -49,7 +49,7 @@ def cached(restart: bool = False, kept: int = 0, without: int = 2109) -> str:
     The whole text is read in loops as well, by code that the library does not share.
     """
     text = np.random.default_rng(2).integers(0, 7, 18)
-    for positions in SCHEMES:
+    for positions in POSITION_ENCODINGS:
         p, c = _model(positions)
         whole = ref.decoder(text, p, c)
         off = float(np.abs(whole - plain.logits(text, p, c)).max())
@@ -98,7 +98,7 @@ def speculative(rest: str = "", most: bool = False, whose: int = 0) -> str:
     for n in (2, 3):
         rows = simplex_grid(n, 4)
         for p, q in product(rows, rows):
-            write = speculation.mistaken(rest) if rest else library.speculative
+            write = speculation.mistaken(rest) if rest else library.speculative_decoding
 
             def begin(uniform: Any, p: Any = p, q: Any = q, write: Any = write) -> Any:
                 given = (speculation.rows_of(p), speculation.rows_of(q), np.array([0]))
@@ -117,7 +117,9 @@ def speculative(rest: str = "", most: bool = False, whose: int = 0) -> str:
     for seed, length in product(range(8), (1, 2, 3)):
         tables = _tables(seed)
         target, draft = (_reader(table) for table in tables)
-        found = distribution(partial(library.speculative, target, draft, np.array([0]), 3, length))
+        found = distribution(
+            partial(library.speculative_decoding, target, draft, np.array([0]), 3, length)
+        )
         for words in product((0, 1), repeat=3):
             steps = [tables[whose][(0, *words[:t])][word] for t, word in enumerate(words)]
             share, chance = found.get(words, Fraction(0)), prod(Fraction(x) for x in steps)

@@ -71,16 +71,16 @@ before, so the share is reached no earlier; and each word comes nearer to the li
 @question("What a cache costs and saves", minutes=9)
 def cache_bill(rng: Rng) -> Item:
     """Scores with and without a cache for a prompt and a few words, and the numbers it keeps."""
-    n_prompt, n_words = distinct(rng, 2, 3, 8)
+    n_prompt, n_tokens = distinct(rng, 2, 3, 8)
     layers, heads = distinct(rng, 2, 2, 7)
     width = int(rng.choice([4, 8, 16]))
-    lengths = np.arange(n_prompt, n_prompt + n_words)
+    lengths = np.arange(n_prompt, n_prompt + n_tokens)
     cached = int(n_prompt**2 + lengths[1:].sum())
     without = int((lengths**2).sum())
     kept = int(2 * layers * heads * width * lengths[-1])
     return Item(
         statement=rf"""
-A decoder reads a prompt of {n_prompt} words and writes {n_words} words, one in each pass. A pass
+A decoder reads a prompt of {n_prompt} words and writes {n_tokens} words, one in each pass. A pass
 that reads T words at once computes T × T scores in each head, those that the mask hides with them.
 
 **(a)** How many scores does one head compute without a cache, all passes together?
@@ -105,14 +105,14 @@ ${kept}$ numbers.""",
         ),
         given={
             "n_prompt": n_prompt,
-            "n_words": n_words,
+            "n_tokens": n_tokens,
             "layers": layers,
             "heads": heads,
             "width": width,
         },
         values={"without": without, "cached": cached, "kept": kept},
         traps={
-            "the last word read too": ("without", without + (n_prompt + n_words) ** 2),
+            "the last word read too": ("without", without + (n_prompt + n_tokens) ** 2),
             "the prompt forgotten": ("cached", int(lengths[1:].sum())),
             "keys alone": ("kept", kept // 2),
         },

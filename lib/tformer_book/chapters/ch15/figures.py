@@ -58,7 +58,7 @@ def paths() -> Figure:
         (3, "a beam of 3", VALUE, "D"),
     )
     for width, name, color, mark in looks:
-        words = writing.texts(writing.MISSED, width)[0].words[:-1]
+        words = writing.texts(writing.MISSED, width)[0].tokens[:-1]
         tokens, caches, p = writing.begun(writing.MISSED), None, [1.0]
         for word in words:
             rows, caches = writing.log_rows(tokens, caches)

@@ -12,7 +12,7 @@ import numpy as np
 
 from tformer import reference
 from tformer.models.generate import generate
-from tformer.models.real import RealModel
+from tformer.models.pretrained import PretrainedModel
 
 __all__ = ["BEGIN", "FILE", "WAYS", "measured", "stored"]
 
@@ -34,7 +34,7 @@ def changed(way: str, row: np.ndarray) -> np.ndarray:
     return reference.top_p(row, 0.9) if way == WAYS[1] else reference.temperature(row, 2.0)
 
 
-def measured(model: RealModel, n_words: int = N_WORDS) -> dict[str, str]:
+def measured(model: PretrainedModel, n_tokens: int = N_WORDS) -> dict[str, str]:
     """The text that the model writes after `BEGIN`, for each of `WAYS`; half as much when hot."""
     tokenizer, parameters, configuration = model
     start = np.array(tokenizer.encode(BEGIN, control=False))
@@ -43,16 +43,16 @@ def measured(model: RealModel, n_words: int = N_WORDS) -> dict[str, str]:
         rng = np.random.default_rng(0)
 
         def choose(row: np.ndarray, way: str = way, rng: np.random.Generator = rng) -> int:
-            return int(reference.draw(changed(way, row.astype(float)), rng.random(())))
+            return int(reference.sample(changed(way, row.astype(float)), rng.random(())))
 
-        n = n_words if way != WAYS[2] else n_words // 2
+        n = n_tokens if way != WAYS[2] else n_tokens // 2
         words = generate(reference.cached_decoder, start, parameters, configuration, n, choose)
         found[way] = tokenizer.decode([*words])
     return found
 
 
 if __name__ == "__main__":
-    from tformer.models.real import real_model
+    from tformer.models.pretrained import from_pretrained
 
-    told = json.dumps(measured(real_model()), indent=1, ensure_ascii=False)
+    told = json.dumps(measured(from_pretrained()), indent=1, ensure_ascii=False)
     FILE.write_text(told + "\n", encoding="utf-8")

@@ -26,7 +26,9 @@ def accepted(p: Any, q: Any) -> Any:
     return sum(min(a, b) for a, b in zip(p, q, strict=True))
 
 
-def counts(n: int, seed: int, write: Callable[..., Any] = library.speculative) -> np.ndarray:
+def counts(
+    n: int, seed: int, write: Callable[..., Any] = library.speculative_decoding
+) -> np.ndarray:
     """How often each word came first in n texts, by the library or in another way."""
     rng, found = np.random.default_rng(seed), np.zeros(len(TARGET), dtype=int)
     start = np.array([0])
@@ -41,10 +43,10 @@ def mistaken(rule: str) -> Callable[..., Any]:
 
     def write(target: Any, draft: Any, start: Any, n: int, length: int, uniform: Any) -> Any:
         (p,), (q,) = target(start, None)[0], draft(start, None)[0]
-        word = library.pick(q, uniform())
+        word = library.sample_probabilities(q, uniform())
         fits = p[word] >= q[word] if rule == "greedily" else uniform() * q[word] < p[word]
         rest = {"draft": q, "target": p}.get(rule, (p - q).clip(0))
-        yield [word if fits else library.pick(rest, uniform())]
+        yield [word if fits else library.sample_probabilities(rest, uniform())]
 
     return write
 
@@ -53,5 +55,5 @@ def lengths(p: np.ndarray, q: np.ndarray, length: int, n: int, seed: int = 0) ->
     """How many words each of n passes of the target writes."""
     rng, start = np.random.default_rng(seed), np.array([0])
     most = n * (length + 1)
-    passes = library.speculative(rows_of(p), rows_of(q), start, most, length, rng.random)
+    passes = library.speculative_decoding(rows_of(p), rows_of(q), start, most, length, rng.random)
     return np.array([len(next(passes)) for _ in range(n)])

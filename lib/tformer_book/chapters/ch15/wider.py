@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from tformer.models.beam import Text, beam
+from tformer.models.beam_search import Hypothesis, beam_search
 
 __all__ = ["WIDER", "found"]
 
@@ -23,11 +23,11 @@ WIDER: dict[tuple[int, ...], list[float]] = {
 """What follows each beginning of two words at most, in a model of three words."""
 
 
-def found(width: int) -> Text:
+def found(width: int) -> Hypothesis:
     """The first text of three words that a beam finds; what is kept of the words is the words."""
 
     def read(tokens: np.ndarray, words: tuple[int, ...] | None) -> tuple[np.ndarray, Any]:
         words = () if words is None else (*words, int(tokens[0]))
         return np.log([WIDER[words]]), words
 
-    return beam(read, np.array([0]), 3, width)[0]
+    return beam_search(read, np.array([0]), 3, width)[0]

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from tformer import reference
-from tformer.models.beam import Text, beam
+from tformer.models.beam_search import Hypothesis, beam_search
 from tformer.models.generate import generate
 from tformer.parameters import tree_map
 from tformer_book import storyteller
@@ -94,9 +94,9 @@ def stop() -> int:
 
 
 @cache
-def texts(text: str, width: int) -> list[Text]:
+def texts(text: str, width: int) -> list[Hypothesis]:
     """What a beam of some width finds after a text, to the end of the line."""
-    return beam(log_rows, begun(text), LONGEST, width, stop())
+    return beam_search(log_rows, begun(text), LONGEST, width, stop())
 
 
 def text_of(words: tuple[int, ...] | list[int]) -> str:
@@ -105,7 +105,7 @@ def text_of(words: tuple[int, ...] | list[int]) -> str:
 
 
 @cache
-def likeliest(text: str) -> tuple[Text, int]:
+def likeliest(text: str) -> tuple[Hypothesis, int]:
     """The likeliest of all texts to the end of the line, and how many beginnings were read.
 
     The likeliest beginning is gone on with first. A text is never likelier than its beginning, so
@@ -117,7 +117,7 @@ def likeliest(text: str) -> tuple[Text, int]:
     while True:
         cost, _, words, new, cache_ = heapq.heappop(open_)
         if words and words[-1] == stop():
-            return Text(-cost, words), n_read
+            return Hypothesis(-cost, words), n_read
         rows, cache_ = log_rows(new, cache_)
         n_read += 1
         for word, log in enumerate(rows[-1]):
@@ -127,7 +127,7 @@ def likeliest(text: str) -> tuple[Text, int]:
 
 def missed(begin: str) -> bool:
     """Whether greedy generation does not find the likeliest text after a beginning."""
-    return likeliest(begin)[0].words != texts(begin, 1)[0].words
+    return likeliest(begin)[0].tokens != texts(begin, 1)[0].tokens
 
 
 def unread() -> list[str]:
@@ -142,14 +142,14 @@ def searched() -> dict[str, Any]:
 
 
 def written(
-    text: str, change: Callable[[np.ndarray], np.ndarray], seed: int, n_words: int = LONGEST
+    text: str, change: Callable[[np.ndarray], np.ndarray], seed: int, n_tokens: int = LONGEST
 ) -> str:
     """What the storyteller writes by chance: its logits changed, then a word drawn."""
     _, parameters, configuration = storyteller.load()
     rng = np.random.default_rng(seed)
 
     def choose(row: np.ndarray) -> int:
-        return int(reference.draw(change(row.astype(float)), rng.random(())))
+        return int(reference.sample(change(row.astype(float)), rng.random(())))
 
     return text_of(
         [
@@ -158,7 +158,7 @@ def written(
                 begun(text),
                 parameters,
                 configuration,
-                n_words,
+                n_tokens,
                 choose,
                 stop(),
             )

@@ -32,13 +32,13 @@ def turned_back(n: int) -> ModelParameters:
     return replace(parameters, blocks=blocks)
 
 
-def restarted(text: str = writing.ROW, n_words: int = writing.LONGEST) -> str:
+def restarted(text: str = writing.ROW, n_tokens: int = writing.LONGEST) -> str:
     """The greedy text if the words after a beginning are read at positions from 0 again."""
     _, parameters, c = load()
     tokens = writing.begun(text)
     rows, caches = reference.cached_decoder(tokens, parameters, c)
     later, words = turned_back(len(tokens)), [int(rows[-1].argmax())]
-    while words[-1] != writing.stop() and len(words) < n_words:
+    while words[-1] != writing.stop() and len(words) < n_tokens:
         rows, caches = reference.cached_decoder(np.array(words[-1:]), later, c, caches)
         words.append(int(rows[-1].argmax()))
     return writing.text_of(words)

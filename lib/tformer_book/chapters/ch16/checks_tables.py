@@ -43,7 +43,7 @@ def _fading() -> Iterator[Case]:
     yield case(q=q, k=k, v=v, gamma=1.0, **nothing, want=want, why=why)
     for seed, (T, d, d_v) in enumerate(((3, 2, 4), (6, 3, 2), (20, 4, 3), (1, 1, 1))):
         rng = np.random.default_rng(seed)
-        q, k = reference.positive_features(rng.normal(size=(2, T, d)))
+        q, k = reference.elu_feature_map(rng.normal(size=(2, T, d)))
         v, state, total = rng.normal(size=(T, d_v)), rng.normal(size=(d, d_v)), rng.random(d) + 1
         for gamma in (0.9, 0.25, 0.0, 1.0):
             yield case(q=q, k=k, v=v, gamma=gamma, state=state, total=total)
@@ -107,7 +107,7 @@ def _before(q: Array, k: Array, v: Array, gamma: float, state: Array, total: Arr
 def _features_again(
     q: Array, k: Array, v: Array, gamma: float, state: Array, total: Array
 ) -> Three:
-    q, k = reference.positive_features(q), reference.positive_features(k)
+    q, k = reference.elu_feature_map(q), reference.elu_feature_map(k)
     return faded(q, k, v, gamma, state, total)
 
 

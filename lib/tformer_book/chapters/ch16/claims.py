@@ -17,7 +17,14 @@ from tformer.models import costs
 from tformer.models.known import GPT, GPT2, LLAMA, SMOL
 from tformer.models.sizes import Sizes, count_parameters, initialise
 from tformer.parameters import leaves
-from tformer.reference.blockwise import State, _fits, backward, forward, merged, seen
+from tformer.reference.blockwise import (
+    SoftmaxState,
+    _fits,
+    backward,
+    forward,
+    merge_states,
+    softmax_state,
+)
 from tformer_book.chapters.ch16 import row
 from tformer_book.claims.registry import claim, require
 from tformer_book.claims.tools import identity, near, show
@@ -49,19 +56,22 @@ def crossing(groups: bool = False, words: int = 1, causal: float = 2.0) -> str:
         entries += words * p.embedding.size
         each = sizes.groups if groups else sizes.n_heads
         want = entries / (2 * sizes.n_layers * each * sizes.head_width)
-        got = costs.crossing(sizes)
+        got = costs.attention_crossover_length(sizes)
         require(near(got, want, 1e-9), f"{show(got)} by formula, {show(want)} by counting")
     for sizes, stated in ((GPT2, 6702), (SMOL, 3891)):
-        got = costs.crossing(sizes)
+        got = costs.attention_crossover_length(sizes)
         require(round(got) == stated, f"the crossing is at {got:.1f}")
         for n in (100, 1000, stated):
-            share = costs.looking_share(sizes, n)
+            share = costs.attention_share(sizes, n)
             require(near(share, n / (n + got), 1e-9), f"{n} words: a share of {share:.4f}")
         n = round(causal * got - 1)
-        share = costs.looking_share(sizes, n, causal=True)
+        share = costs.attention_share(sizes, n, causal=True)
         require(near(share, 0.5, 1e-3), f"{n} words, no future: a share of {share:.4f}")
     d, n, depth = GPT2.d_model, GPT2.n_vocab, GPT2.n_layers
-    require(near(costs.crossing(GPT2), 6 * d + n / (2 * depth), 1e-9), "GPT-2: not 6 d + N / 2 L")
+    require(
+        near(costs.attention_crossover_length(GPT2), 6 * d + n / (2 * depth), 1e-9),
+        "GPT-2: not 6 d + N / 2 L",
+    )
     return "matrices counted in three models; shares at three lengths of two known ones"
 
 
@@ -101,14 +111,14 @@ def merging(shrunk: bool = True, averaged: bool = False, nothing: float = 0.0) -
         scores, values = 20 * rng.standard_normal((1, 9)), rng.standard_normal((9, 2))
         scores[:, rng.random(9) < 0.2] = -np.inf
         cuts = [0, *sorted(rng.choice(np.arange(1, 9), 4, replace=False)), 9]
-        parts = [seen(scores[:, a:b], values[a:b]) for a, b in pairwise(cuts)]
+        parts = [softmax_state(scores[:, a:b], values[a:b]) for a, b in pairwise(cuts)]
         empty = np.full(1, 0.0 if nothing else -np.inf), np.full(1, nothing), 0 * values[:1]
-        parts[1] = merged(parts[1], State(*empty))
-        whole = seen(scores, values)
+        parts[1] = merge_states(parts[1], SoftmaxState(*empty))
+        whole = softmax_state(scores, values)
         for state in _bracketed([parts[i] for i in rng.permutation(5)], averaged):
-            for name, got, want in zip(State._fields, state, whole, strict=True):
+            for name, got, want in zip(SoftmaxState._fields, state, whole, strict=True):
                 require(near(got, want, 1e-9), f"{name}: {show(got)}, not {show(want)}")
-    nothing_twice = merged(State(*empty), State(*empty))
+    nothing_twice = merge_states(SoftmaxState(*empty), SoftmaxState(*empty))
     require(all(map(np.array_equal, nothing_twice, empty)), f"twice nothing: {nothing_twice}")
     return (
         "for symbols, whatever the tops; 200 rows, cut, put in another order, and merged in "
@@ -116,7 +126,7 @@ def merging(shrunk: bool = True, averaged: bool = False, nothing: float = 0.0) -
     )
 
 
-def _bracketed(parts: list[State], averaged: bool) -> list[State]:
+def _bracketed(parts: list[SoftmaxState], averaged: bool) -> list[SoftmaxState]:
     """The states of all ways to merge neighbours until one is left."""
     if len(parts) == 1:
         return parts
@@ -124,7 +134,7 @@ def _bracketed(parts: list[State], averaged: bool) -> list[State]:
     for i in range(1, len(parts)):
         for a in _bracketed(parts[:i], averaged):
             for b in _bracketed(parts[i:], averaged):
-                one = merged(a, b)
+                one = merge_states(a, b)
                 found.append(one._replace(output=(a.output + b.output) / 2) if averaged else one)
     return found
 
@@ -225,8 +235,8 @@ def _backward(
     scores = q @ k.T / 5**0.5
     scores = scores if mask is None else np.where(mask, scores, -np.inf)
     spans = [slice(start, start + block) for start in range(0, len(k), block)]
-    states = [seen(scores[:, cols], v[cols]) for cols in spans]
-    state = reduce(merged, states)
+    states = [softmax_state(scores[:, cols], v[cols]) for cols in spans]
+    state = reduce(merge_states, states)
     meets = met * (grad * state.output / state.total[:, None]).sum(axis=1)
     dq, dk, dv = np.zeros_like(q), np.zeros_like(k), np.zeros_like(v)
     for cols, own in zip(spans, states, strict=True):
@@ -278,12 +288,12 @@ def intensity(written: int = 1, rows: int = 2, width: int = 64, least: int = 32)
         got = 2 * rows * size**2 / (4 * (2 * rows * size + size**2))
         require(got < 1, f"{rows} rows, {size} columns of 4 bytes: {got:.3f} operations a byte")
     for length in (128, 512, 2048, 8192, 32768):
-        by_table = costs.attention_work(length, width, width=2).intensity
+        by_table = costs.attention_cost(length, width, width=2).intensity
         require(by_table < 32, f"{length} words by the table: {by_table:.1f} operations a byte")
         want = 1 / 2 / (1 / width + 1 / length)
         require(near(by_table, want, 1e-12), f"{length} words: {by_table:.3f}, not {want:.3f}")
         for block in (least, 64, 128, 192, length):
-            got = costs.attention_work(length, width, block, 2).intensity
+            got = costs.attention_cost(length, width, block, 2).intensity
             require(got < block, f"blocks of {block}: {got:.1f} operations a byte")
             better = f"{length} words in blocks of {block}: {got:.1f}, by the table {by_table:.1f}"
             require(got > by_table, better)
@@ -315,15 +325,15 @@ def cache(own: bool = False, kept: int = 2, alone: bool = True, together: bool =
         each = sizes.n_heads if own else sizes.groups
         want = kept * sizes.n_layers * each * sizes.head_width * 2 * 5 * 8
         require(got == want, f"{got} bytes in the cache, {want} by the formula")
-        require(got == costs.cache_bytes(sizes, 5, 2, 8), f"the library says otherwise: {got}")
-    a_word = costs.cache_bytes(SMOL, 1)
+        require(got == costs.kv_cache_bytes(sizes, 5, 2, 8), f"the library says otherwise: {got}")
+    a_word = costs.kv_cache_bytes(SMOL, 1)
     require(a_word == 23040, f"{a_word} bytes a word")
     parameters = 2 * count_parameters(SMOL, LLAMA)
     words = parameters / a_word
     require(round(words) == 11677, f"as large as the parameters at {words:.0f} words")
     for n, batch, width in product((100, 10000), (1, 8), (2, 4)):
         where = f"{n} words of {batch} texts, {width} bytes a number"
-        one, none = (costs.decode_work(SMOL, LLAMA, x, batch, width) for x in (n, 0))
+        one, none = (costs.decode_cost(SMOL, LLAMA, x, batch, width) for x in (n, 0))
         looks, read = one.flops - none.flops, one.bytes - none.bytes
         due = 2 / width * 3 * (1 if alone else batch)
         require(near(looks / read, due, 1e-12), f"{where}: {looks / read:.3f}, not {due:.0f}")

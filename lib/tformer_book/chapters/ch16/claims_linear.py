@@ -45,7 +45,7 @@ def linear(own: int = 1, adds: bool = True, summed: bool = True) -> str:
         got, state, total = ref.recurrent_linear_attention(q, k, v)
         require(near(got, want, 1e-12), f"{n} words: {show(got[-1])}, not {show(want[-1])}")
         require(state.size + total.size == d * d + d, f"{state.size + total.size} numbers")
-        features = ref.positive_features(k)
+        features = ref.elu_feature_map(k)
         require(near(total, features.sum(axis=0), 1e-12), f"the sum is {show(total)}")
         require(bool((features > 0).all()), f"a feature of {features.min():.3g}")
     return "both orders of the sums, for symbols; table and recurrence of the library to 1e-12"
@@ -68,7 +68,7 @@ def held(more: int = 0, softmax: bool = False, divided: float = 1.0) -> str:
             rng = np.random.default_rng(seed)
             k = recall.keys(n, seed, d)
             bound = max(0, n - d - more if more else n - d)
-            for features in (k, ref.positive_features(k)):
+            for features in (k, ref.elu_feature_map(k)):
                 any_table = features @ rng.standard_normal((d, n)) / rng.uniform(1, 2, (n, 1))
                 require(_off(any_table) >= bound - 1e-9, f"{n} pairs: {_off(any_table):.3f}")
                 closest = features @ np.linalg.pinv(features)

@@ -71,11 +71,11 @@ def shares() -> Figure:
     figure, ax = panel(4.8, 2.8)
     lengths = np.unique(np.geomspace(64, 2**17, 60).astype(int))
     for name, sizes, color in MODELS:
-        full = [costs.looking_share(sizes, int(n)) for n in lengths]
-        half = [costs.looking_share(sizes, int(n), causal=True) for n in lengths]
+        full = [costs.attention_share(sizes, int(n)) for n in lengths]
+        half = [costs.attention_share(sizes, int(n), causal=True) for n in lengths]
         ax.plot(lengths, full, color=color, label=name)
         ax.plot(lengths, half, "--", color=color, linewidth=1.3)
-        ax.plot(costs.crossing(sizes), 0.5, "o", color=color)
+        ax.plot(costs.attention_crossover_length(sizes), 0.5, "o", color=color)
     ax.axhline(0.5, color=QUIET, linewidth=0.8)
     ax.set(xscale="log", xlabel="words of the text", ylabel="share of looking", ylim=(0, 1))
     ax.legend(fontsize=10, loc="upper left")
@@ -170,7 +170,7 @@ def caches() -> Figure:
     figure, ax = panel(4.8, 2.7)
     lengths = np.array([256, 2**17])
     for groups, name, color in ((9, "9 groups, as heads", KEY), (3, "3 groups", VALUE)):
-        a_word = costs.cache_bytes(SMOL, 1) * groups / SMOL.groups
+        a_word = costs.kv_cache_bytes(SMOL, 1) * groups / SMOL.groups
         ax.plot(lengths, a_word * lengths / 2**20, color=color, label=name)
     ax.axhline(2 * count_parameters(SMOL, LLAMA) / 2**20, color=QUIET, ls="--", lw=1.3)
     ax.text(300, 2.3 * count_parameters(SMOL, LLAMA) / 2**20, "parameters", fontsize=10)

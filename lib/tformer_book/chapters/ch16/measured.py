@@ -36,17 +36,17 @@ def stored() -> dict[str, Any]:
     return dict(json.loads(FILE.read_text(encoding="utf-8")))
 
 
-def told(n_words: int, name: str = "blockwise", kind: str = "forward") -> str:
+def told(n_tokens: int, name: str = "blockwise", kind: str = "forward") -> str:
     """What was measured at one length: time over the yardstick's, or backward over the table's."""
-    (one,) = (x[kind] for x in stored()["lengths"] if x["length"] == n_words)
+    (one,) = (x[kind] for x in stored()["lengths"] if x["length"] == n_tokens)
     base, words = BASES[kind]
     ratio = f"{one['seconds'][name] / one['seconds'][base]:.1f} times {words}"
     return ratio + (f", {one['mib'][name]:.2f} mebibytes" if name in one["mib"] else "")
 
 
-def peak(look: Callable[..., np.ndarray], n_words: int) -> float:
+def peak(look: Callable[..., np.ndarray], n_tokens: int) -> float:
     """MiB at the peak beyond the output, for one head of width 64 in float32."""
-    q, k, v = np.random.default_rng(0).standard_normal((3, n_words, 64)).astype(np.float32)
+    q, k, v = np.random.default_rng(0).standard_normal((3, n_tokens, 64)).astype(np.float32)
     tracemalloc.start()
     y = look(q, k, v)
     most = tracemalloc.get_traced_memory()[1]

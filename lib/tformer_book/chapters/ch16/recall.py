@@ -55,7 +55,7 @@ def alike(n: int, seeds: int = 5, d: int = D) -> float:
     """The mean cosine of the features that linear attention has for two different keys."""
 
     def cosine(k: np.ndarray) -> float:
-        x = reference.positive_features(k)
+        x = reference.elu_feature_map(k)
         return float(reference.pairwise_cosine(x, x)[~np.eye(n, dtype=bool)].mean())
 
     return _mean(cosine, n, seeds, d)

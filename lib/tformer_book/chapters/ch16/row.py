@@ -6,7 +6,7 @@ from functools import cache
 
 import numpy as np
 
-from tformer.reference.blockwise import State, merged, seen
+from tformer.reference.blockwise import SoftmaxState, merge_states, softmax_state
 from tformer_book.world import corpus
 
 __all__ = ["IT", "WORDS", "after", "blocks", "scores"]
@@ -24,16 +24,16 @@ def scores(last: str = WORDS[-1]) -> np.ndarray:
     return found
 
 
-def blocks(row: np.ndarray, size: int) -> list[State]:
+def blocks(row: np.ndarray, size: int) -> list[SoftmaxState]:
     """The state of each block of a row by itself; the value of a word is a one in its place."""
     values = np.eye(len(row))
     cuts = [slice(s, s + size) for s in range(0, len(row), size)]
-    return [seen(row[np.newaxis, cut], values[cut]) for cut in cuts]
+    return [softmax_state(row[np.newaxis, cut], values[cut]) for cut in cuts]
 
 
-def after(row: np.ndarray, size: int, n_blocks: int) -> State:
+def after(row: np.ndarray, size: int, n_blocks: int) -> SoftmaxState:
     """What the row knows after so many blocks, at least one."""
     first, *others = blocks(row, size)[:n_blocks]
     for other in others:
-        first = merged(first, other)
+        first = merge_states(first, other)
     return first

@@ -22,7 +22,7 @@ import numpy as np
 
 from tformer.configuration import Configuration
 from tformer.models.files import load, save
-from tformer.models.inside import Change, inside, zero
+from tformer.models.hooks import Hook, run_with_hooks, zero_ablation
 from tformer.models.sizes import Sizes, initialise
 from tformer.parameters import ModelParameters, leaves, tree_map
 from tformer_book.experiments.training import Adam, training
@@ -238,7 +238,7 @@ def read(
     model: ModelParameters,
     tokens: np.ndarray,
     colours: np.ndarray | None = None,
-    changes: dict[str, Change] | None = None,
+    changes: dict[str, Hook] | None = None,
 ) -> dict[str, Any]:
     """All intermediates, with colours (n, 2, 48) on the nouns if these are asked for."""
     import torch
@@ -252,15 +252,15 @@ def read(
 
     given = (changes or {}) | ({"embedded": painted} if task.asked == "colour" else {})
     words = torch.from_numpy(tokens)
-    return inside(words, model, CONFIGURATION, given, causal=False, library=fast)
+    return run_with_hooks(words, model, CONFIGURATION, given, causal=False, library=fast)
 
 
-def looks_cut(layer: int, of: Sequence[int], on: Sequence[int]) -> dict[str, Change]:
+def looks_cut(layer: int, of: Sequence[int], on: Sequence[int]) -> dict[str, Hook]:
     """A change that takes from some words their looks at others, in all heads of a layer."""
-    return zero(f"blocks.{layer}.weights", np.s_[..., [[t] for t in of], list(on)])
+    return zero_ablation(f"blocks.{layer}.weights", np.s_[..., [[t] for t in of], list(on)])
 
 
-def cuts_of(task: Task) -> dict[str, dict[str, Change]]:
+def cuts_of(task: Task) -> dict[str, dict[str, Hook]]:
     """What is cut: a name, and the change."""
     found = {"last looks": looks_cut(task.layers - 1, [IT], NOUNS)}
     found["it asks"] = looks_cut(0, [IT], [ADJECTIVE])
@@ -288,7 +288,7 @@ def measured(task: Task, model: ModelParameters, colours: np.ndarray) -> dict[st
     held = sentences()[1]
     drawn = np.random.default_rng(0).integers(task.colours, size=(len(held.p), 2))
 
-    def run(changes: dict[str, Change]) -> dict[str, Any]:
+    def run(changes: dict[str, Hook]) -> dict[str, Any]:
         with torch.no_grad():
             return read(task, model, held.tokens, colours[drawn], changes)
 

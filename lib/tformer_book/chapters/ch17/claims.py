@@ -9,7 +9,7 @@ import numpy as np
 
 from tformer import reference as ref
 from tformer.configuration import Configuration
-from tformer.models.inside import Change, inside, swap
+from tformer.models.hooks import Hook, patch, run_with_hooks
 from tformer.models.sizes import Sizes, initialise
 from tformer.parameters import ModelParameters
 from tformer_book.chapters.ch17 import circuits, moved, veto
@@ -53,7 +53,7 @@ def votes(own: float = 1.0, gains: bool = True, common: bool = True) -> str:
         model = _drawn(seed, 1, 1 + seed % 3)
         gain = rng.uniform(0.5, 2, 8)
         model = replace(model, norm=replace(model.norm, gain=gain))  # type: ignore[type-var]
-        found = inside(rng.integers(11, size=7), model, c, causal=False)
+        found = run_with_hooks(rng.integers(11, size=7), model, c, causal=False)
         says = (gain[:, None] if gains else 1.0) * np.asarray(model.unembedding)
         added = ref.head_outputs(found["blocks.0.v"], model.blocks[0].heads) @ says
         summed = np.einsum("hts,hsn->tn", found["blocks.0.weights"], added)
@@ -111,7 +111,7 @@ def coin(heads: int = 1, layers: int = 1, noun: bool = False) -> str:
         other[[t, i, j]] = one[[t, i, j]]
         if noun:
             other[i] = (one[i] + 1) % 11
-        tables = [_last(inside(x, model, c, causal=False), layers) for x in (one, other)]
+        tables = [_last(run_with_hooks(x, model, c, causal=False), layers) for x in (one, other)]
         first, second = (np.log(w[t, i] / w[t, j]) for w in tables)
         require(near(first, second, 1e-9), f"log-ratios {show(first)} and {show(second)}")
         right, wrong = (np.exp(x) / (1 + np.exp(x)) for x in (first, -second))
@@ -175,7 +175,7 @@ def veto_example(
     )
 
 
-def _said(head: int, put: np.ndarray) -> Change:
+def _said(head: int, put: np.ndarray) -> Hook:
     """Puts this into a head's output at the last word, written out apart from `models.inside`."""
 
     def change(y: np.ndarray) -> np.ndarray:
@@ -227,7 +227,7 @@ def eight(shown: int = 1, needed: int = 4) -> str:
     },
     scope="40 random decoders, 1 to 3 layers, all intermediates",
 )
-def patch(causal: bool = True, after: bool = False) -> str:
+def patching(causal: bool = True, after: bool = False) -> str:
     """One word exchanged: what changes in each intermediate, place by place."""
     c = Configuration(norm="rms", positions="learned")
     for seed in range(40):
@@ -236,7 +236,7 @@ def patch(causal: bool = True, after: bool = False) -> str:
         one = rng.integers(11, size=7)
         other, p = one.copy(), int(rng.integers(7))
         other[p] = (one[p] + 1 + rng.integers(10)) % 11
-        first, second = (inside(x, model, c, causal=causal) for x in (one, other))
+        first, second = (run_with_hooks(x, model, c, causal=causal) for x in (one, other))
         off = np.abs(first["logits"] - plain.logits(one, model, c, causal)).max()
         require(off < 1e-9, f"the logits are {off:.2g} away from those in loops")
         for name, x in first.items():
@@ -245,8 +245,8 @@ def patch(causal: bool = True, after: bool = False) -> str:
             gap = np.take(np.abs(x - second[name]), range(7)[same], axis=axis)
             require(not gap.size or gap.max() == 0, f"place {p} of {name} reaches another")
         if p:
-            changes = swap(second, "blocks.0.after", np.s_[:p, :])
-            logits = inside(one, model, c, changes, causal=causal)["logits"]
+            changes = patch(second, "blocks.0.after", np.s_[:p, :])
+            logits = run_with_hooks(one, model, c, changes, causal=causal)["logits"]
             require(bool((logits == first["logits"]).all()), "a patch before the place changes")
     return "before the exchanged word nothing changes, to the last bit; patches there give nothing"
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from tformer import reference as ref
 from tformer.configuration import Configuration
-from tformer.models.inside import inside
+from tformer.models.hooks import run_with_hooks
 from tformer.models.sizes import Sizes, initialise
 from tformer.parameters import ModelParameters, tree_map
 from tformer_book.chapters.ch17 import induction, own, real, veto
@@ -48,7 +48,7 @@ def head_sum(
     c = Configuration(norm="rms", positions="learned", order=order)
     for seed in range(30):
         model = _drawn(seed, 1 + seed % 3, 1 + seed // 3 % 3, c)
-        found = inside(np.random.default_rng(seed).integers(11, size=7), model, c)
+        found = run_with_hooks(np.random.default_rng(seed).integers(11, size=7), model, c)
         parts = [found["embedded"]]
         for i, one in enumerate(model.blocks):
             bias_o: Any = one.heads.b_o
@@ -171,7 +171,7 @@ def scores(first: int = 1, after: int = 1, n: int = 50) -> str:
     before = np.eye(2 * n, k=-1)
     copied = np.eye(2 * n, k=after - n)
     tables = np.stack([even, before, copied])
-    got = ref.previous_scores(tables)
+    got = ref.previous_token_scores(tables)
     steps = [1 / (t + 1) for t in range(first, 2 * n)]
     require(near(got, [sum(steps) / len(steps), 1, 0], 1e-12), f"word before: {got.round(4)}")
     got = ref.induction_scores(tables, n)

@@ -12,7 +12,7 @@ import numpy as np
 import traitlets
 
 from tformer import reference as ref
-from tformer.models.inside import inside
+from tformer.models.hooks import run_with_hooks
 from tformer.parameters import ModelParameters
 from tformer_book.chapters.ch17.circuits import (
     CONFIGURATION,
@@ -198,7 +198,7 @@ def read(name: str, sentence: str, cuts: Cuts = ()) -> Reading:
     """Send a sentence through one of the models, with some weights put to 0."""
     p, tokens = shown(name), sentences()[0].numbers(sentence)
     changes = {f"blocks.{i}.weights": _without(i, cuts) for i in range(len(p.blocks))}
-    found = inside(tokens, p, CONFIGURATION, changes, causal=False)
+    found = run_with_hooks(tokens, p, CONFIGURATION, changes, causal=False)
     weights = tuple(found[f"blocks.{i}.weights"] for i in range(len(p.blocks)))
     if asked(name) == "noun":
         chances = ref.softmax(found["logits"][IT])

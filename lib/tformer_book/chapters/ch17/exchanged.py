@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
-from tformer.models.inside import Change, inside, swap
+from tformer.models.hooks import Hook, patch, run_with_hooks
 from tformer.parameters import ModelParameters
 from tformer_book.chapters.ch17.circuits import (
     ADJECTIVE,
@@ -59,7 +59,7 @@ def turned(task: Task, model: ModelParameters, half: str) -> float:
     part, places = HALVES[half]
     last = f"blocks.{task.layers - 1}"
 
-    def preference(changes: dict[str, Change]) -> np.ndarray:
+    def preference(changes: dict[str, Hook]) -> np.ndarray:
         with torch.no_grad():
             found = read(task, model, held.tokens, changes=changes)
         on = found[f"{last}.weights"].mean(dim=1)[:, IT, list(NOUNS)].numpy()
@@ -67,7 +67,7 @@ def turned(task: Task, model: ModelParameters, half: str) -> float:
 
     with torch.no_grad():
         other = read(task, model, held.tokens[twins()])
-    changes = swap(other, f"{last}.{part}", np.s_[..., places, :])
+    changes = patch(other, f"{last}.{part}", np.s_[..., places, :])
     return float(np.average(preference({}) != preference(changes), weights=held.p))
 
 
@@ -81,7 +81,7 @@ def levelled(name: str = "picture") -> float:
         return y
 
     changes = {"blocks.1.weights": level}
-    found = inside(held.tokens, shown(name), CONFIGURATION, changes, causal=False)
+    found = run_with_hooks(held.tokens, shown(name), CONFIGURATION, changes, causal=False)
     right = found["logits"][:, IT].argmax(axis=1) == held.meant
     return float(np.average(right, weights=held.p))
 
@@ -96,7 +96,7 @@ def carried(task: Task, model: ModelParameters, colours: np.ndarray) -> float:
     others = (drawn + rng.integers(1, task.colours, size=drawn.shape)) % task.colours
     with torch.no_grad():
         other = read(task, model, held.tokens, colours[others], {})
-        changes = swap(other, "blocks.0.after", np.s_[..., ADJECTIVE, :])
+        changes = patch(other, "blocks.0.after", np.s_[..., ADJECTIVE, :])
         logits = read(task, model, held.tokens, colours[drawn], changes)["logits"]
     said = logits[:, IT, : task.colours].argmax(dim=1).numpy()
     return float(np.average(said == np.where(held.first, *others.T), weights=held.p))

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tformer.configuration import Configuration
-from tformer.models.inside import Change, inside
+from tformer.models.hooks import Hook, run_with_hooks
 from tformer.models.sizes import Sizes, initialise
 from tformer.parameters import ModelParameters, leaves, tree_map
 from tformer_book.experiments.training import Adam, training
@@ -89,7 +89,7 @@ def unseen(weights: torch.Tensor) -> torch.Tensor:
     return cut
 
 
-def measured(model: ModelParameters, changes: dict[str, Change] | None = None) -> dict[str, float]:
+def measured(model: ModelParameters, changes: dict[str, Hook] | None = None) -> dict[str, float]:
     """Losses and scores on texts of period 20, as `trained` says."""
     import torch
 
@@ -97,12 +97,12 @@ def measured(model: ModelParameters, changes: dict[str, Change] | None = None) -
 
     asked = torch.from_numpy(texts(np.random.default_rng(99), ASKED, PERIOD))
     with torch.no_grad():
-        found = inside(asked, model, CONFIGURATION, changes, library=fast)
+        found = run_with_hooks(asked, model, CONFIGURATION, changes, library=fast)
         losses = fast.cross_entropy(found["logits"][:, :-1], asked[:, 1:]).mean(dim=0)
         told = {"first": losses[: PERIOD - 1].mean(), "again": losses[PERIOD:].mean()}
         for i in range(len(model.blocks)):
             weights = found[f"blocks.{i}.weights"]
-            told[f"previous {i}"] = fast.previous_scores(weights).mean()
+            told[f"previous {i}"] = fast.previous_token_scores(weights).mean()
             told[f"induction {i}"] = fast.induction_scores(weights, PERIOD).mean()
     return {name: round(float(x), 3) for name, x in told.items()}
 

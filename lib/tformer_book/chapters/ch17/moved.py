@@ -15,7 +15,7 @@ import numpy as np
 from tformer import reference
 from tformer.configuration import Configuration
 from tformer.models.files import load
-from tformer.models.inside import inside, swap
+from tformer.models.hooks import patch, run_with_hooks
 from tformer.parameters import ModelParameters, tree_map
 from tformer_book.chapters.ch17.circuits import sentences
 
@@ -68,16 +68,18 @@ def numbers(text: str) -> np.ndarray:
 def runs(name: str) -> Runs:
     """Read one of `STORIES` and its twin."""
     text, (noun, instead) = STORIES[name]
-    found = [inside(numbers(one), *decoder()) for one in (text, text.replace(noun, instead))]
+    found = [
+        run_with_hooks(numbers(one), *decoder()) for one in (text, text.replace(noun, instead))
+    ]
     first, second = (int(numbers(word)[0]) for word in (noun, instead))
     return Runs(text.split(), found[0], found[1], (first, second))
 
 
 def patched(name: str, point: str, place: int) -> np.ndarray:
     """The logits of the last word if at one place the vector of the other story stands, (N,)."""
-    changes = swap(runs(name).other, point, np.s_[..., place, :])
+    changes = patch(runs(name).other, point, np.s_[..., place, :])
     tokens = numbers(STORIES[name][0])
-    logits: np.ndarray = inside(tokens, *decoder(), changes)["logits"][-1]
+    logits: np.ndarray = run_with_hooks(tokens, *decoder(), changes)["logits"][-1]
     return logits
 
 

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tformer import reference
-from tformer.models.inside import zero
+from tformer.models.hooks import zero_ablation
 from tformer_book.chapters.ch17 import veto
 from tformer_book.storyteller import load
 
@@ -56,7 +56,7 @@ def parts(name: str) -> tuple[Part, ...]:
     says = says / np.sqrt((found["blocks.1.after"][-1] ** 2).mean() + c.eps)
 
     def lost(where: str, at: tuple[Any, ...]) -> float:
-        return veto.odds(found) - veto.odds(veto.read(name, zero(where, at)))
+        return veto.odds(found) - veto.odds(veto.read(name, zero_ablation(where, at)))
 
     told = [Part("embedding", float(found["embedded"][-1] @ says), float("nan"))]
     for i, block in enumerate(p.blocks):
@@ -86,4 +86,4 @@ def likeliest(name: str, point: str) -> tuple[str, float]:
 
 def unfed(name: str) -> dict[str, Any]:
     """What `inside` finds if the last word gets nothing from the heads of the second layer."""
-    return veto.read(name, zero("blocks.1.heads", (..., -1, slice(None))))
+    return veto.read(name, zero_ablation("blocks.1.heads", (..., -1, slice(None))))

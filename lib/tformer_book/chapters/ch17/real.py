@@ -16,8 +16,8 @@ import numpy as np
 
 from tformer import reference
 from tformer.configuration import Configuration
-from tformer.models.inside import Change, inside, zero
-from tformer.models.real import RealModel
+from tformer.models.hooks import Hook, run_with_hooks, zero_ablation
+from tformer.models.pretrained import PretrainedModel
 from tformer.parameters import ModelParameters
 from tformer.tokens import BPE
 from tformer_book import storyteller
@@ -80,17 +80,17 @@ def stored() -> dict[str, Any]:
     return dict(json.loads(FILE.read_text(encoding="utf-8")))
 
 
-def cut(heads: Iterable[Head]) -> dict[str, Change]:
+def cut(heads: Iterable[Head]) -> dict[str, Hook]:
     """Changes for `inside` with which these heads put out zeros."""
-    changes: dict[str, Change] = {}
+    changes: dict[str, Hook] = {}
     for i, numbers in _by_layer(heads).items():
-        changes |= zero(f"blocks.{i}.heads", np.s_[..., numbers, :, :])
+        changes |= zero_ablation(f"blocks.{i}.heads", np.s_[..., numbers, :, :])
     return changes
 
 
-def averaged(heads: Iterable[Head], run: Mapping[str, np.ndarray]) -> dict[str, Change]:
+def averaged(heads: Iterable[Head], run: Mapping[str, np.ndarray]) -> dict[str, Hook]:
     """Changes with which these heads put out, everywhere, their mean over the words of a run."""
-    changes: dict[str, Change] = {}
+    changes: dict[str, Hook] = {}
     for i, numbers in _by_layer(heads).items():
         name = f"blocks.{i}.heads"
         one = run[name].mean(axis=1, keepdims=True)  # (H, 1, d_v)
@@ -130,13 +130,13 @@ def plain(tokenizer: BPE, length: int) -> np.ndarray:
     return np.array(tokenizer.encode(" ".join(corpus.sentences()))[:length])
 
 
-def losses(model: RealModel, tokens: np.ndarray, changes: Mapping[str, Change]) -> np.ndarray:
+def losses(model: PretrainedModel, tokens: np.ndarray, changes: Mapping[str, Hook]) -> np.ndarray:
     """The loss at each token but the first, with these changes."""
-    logits = inside(tokens, model.parameters, model.configuration, changes)["logits"]
+    logits = run_with_hooks(tokens, model.parameters, model.configuration, changes)["logits"]
     return reference.cross_entropy(logits[..., :-1, :], tokens[..., 1:])
 
 
-def found(model: RealModel) -> dict[str, list[tuple[Head, float]]]:
+def found(model: PretrainedModel) -> dict[str, list[tuple[Head, float]]]:
     """The heads by their scores on seed 0, largest first.
 
     Returns
@@ -145,11 +145,11 @@ def found(model: RealModel) -> dict[str, list[tuple[Head, float]]]:
         "induction" and "previous": the first ten, each with its score.
     """
     tokens = repeated(model.tokenizer, 0)
-    seen = inside(tokens, model.parameters, model.configuration)
+    seen = run_with_hooks(tokens, model.parameters, model.configuration)
     weights = np.array([seen[f"blocks.{i}.weights"] for i in range(len(model.parameters.blocks))])
     scores = {
         "induction": reference.induction_scores(weights, PERIOD),
-        "previous": reference.previous_scores(weights),
+        "previous": reference.previous_token_scores(weights),
     }
     ranked = {}
     for name, table in scores.items():
@@ -174,7 +174,9 @@ def others(heads: list[Head], n_heads: int, draws: int) -> list[list[Head]]:
     return drawn
 
 
-def induced(model: RealModel, draws: int = DRAWS, seeds: tuple[int, ...] = FRESH) -> dict[str, Any]:
+def induced(
+    model: PretrainedModel, draws: int = DRAWS, seeds: tuple[int, ...] = FRESH
+) -> dict[str, Any]:
     """The loss on the repeat of fresh texts, and on plain text, with some heads cut.
 
     Returns
@@ -193,7 +195,7 @@ def induced(model: RealModel, draws: int = DRAWS, seeds: tuple[int, ...] = FRESH
     texts = np.array([repeated(model.tokenizer, seed) for seed in seeds])
     prose = plain(model.tokenizer, PLAIN)
 
-    told = inside(prose, model.parameters, model.configuration)
+    told = run_with_hooks(prose, model.parameters, model.configuration)
 
     def with_cut(heads: list[Head], means: bool = False) -> dict[str, Any]:
         changes = averaged(heads, told) if means else cut(heads)
@@ -216,7 +218,7 @@ def induced(model: RealModel, draws: int = DRAWS, seeds: tuple[int, ...] = FRESH
     }
 
 
-def sinks(model: RealModel) -> dict[str, list[list[float]]]:
+def sinks(model: PretrainedModel) -> dict[str, list[list[float]]]:
     """The mean weight on one token by layer, over all heads and all later tokens, for each text.
 
     Returns
@@ -230,7 +232,7 @@ def sinks(model: RealModel) -> dict[str, list[list[float]]]:
 
     def on(text: str, place: int) -> list[float]:
         tokens = np.array(tokenizer.encode(text))
-        seen = inside(tokens, parameters, configuration)
+        seen = run_with_hooks(tokens, parameters, configuration)
         tables = [seen[f"blocks.{i}.weights"] for i in range(len(parameters.blocks))]
         return [float(table[:, place + 1 :, place].mean()) for table in tables]
 
@@ -244,7 +246,7 @@ def sinks(model: RealModel) -> dict[str, list[list[float]]]:
     }
 
 
-def lens(model: RealModel) -> dict[str, list[float]]:
+def lens(model: PretrainedModel) -> dict[str, list[float]]:
     """The loss by layer, if the vectors after 0 to L blocks are read as if they were the last.
 
     Returns
@@ -261,13 +263,13 @@ def lens(model: RealModel) -> dict[str, list[float]]:
 
 
 def _lens(tokens: np.ndarray, p: ModelParameters, c: Configuration) -> list[float]:
-    seen = inside(tokens, p, c)
+    seen = run_with_hooks(tokens, p, c)
     names = ["embedded", *(f"blocks.{i}.after" for i in range(len(p.blocks)))]
     scores = (reference.logit_lens(seen[name][:-1], p, c) for name in names)
     return short([reference.cross_entropy(one, tokens[1:]).mean() for one in scores])
 
 
-def measured(model: RealModel) -> dict[str, Any]:
+def measured(model: PretrainedModel) -> dict[str, Any]:
     """Everything that is stored.
 
     Returns
@@ -300,8 +302,8 @@ def short(x: Any, digits: int = 4) -> Any:
 
 
 if __name__ == "__main__":
-    from tformer.models.real import real_model
+    from tformer.models.pretrained import from_pretrained
 
-    text = json.dumps(measured(real_model()), indent=1, ensure_ascii=False)
+    text = json.dumps(measured(from_pretrained()), indent=1, ensure_ascii=False)
     text = re.sub(r"\[[^][]*\]", lambda row: " ".join(row[0].split()), text)
     FILE.write_text(text + "\n", encoding="utf-8")

@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tformer.models.inside import Change, inside, swap
-from tformer.models.real import RealModel
+from tformer.models.hooks import Hook, patch, run_with_hooks
+from tformer.models.pretrained import PretrainedModel
 
 __all__ = [
     "ANECDOTE",
@@ -91,7 +91,7 @@ PLACES = ("it", "adjective", ".", "It", "was", "the")
 """Where the vectors of another run are put in: *it* of the first sentence, and all that follows."""
 
 
-def tokens_of(model: RealModel, pair: Pair, ending: str = "statement") -> np.ndarray:
+def tokens_of(model: PretrainedModel, pair: Pair, ending: str = "statement") -> np.ndarray:
     """(2, T): the sentence with either adjective, and one of `ENDINGS`.
 
     Raises
@@ -110,7 +110,7 @@ def tokens_of(model: RealModel, pair: Pair, ending: str = "statement") -> np.nda
     return np.array([one, other])
 
 
-def odds(model: RealModel, pair: Pair, logits: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def odds(model: PretrainedModel, pair: Pair, logits: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Log-odds of the first noun against the second, and the probability of either, last of T."""
     nouns = [_token(model, noun) for noun in (pair.first, pair.second)]
     last = logits[..., -1, :].astype(float)
@@ -119,7 +119,7 @@ def odds(model: RealModel, pair: Pair, logits: np.ndarray) -> tuple[np.ndarray, 
     return logs[..., 0] - logs[..., 1], np.exp(logs).sum(axis=-1)
 
 
-def looked(model: RealModel, pair: Pair, ending: str = "statement") -> dict[str, list[float]]:
+def looked(model: PretrainedModel, pair: Pair, ending: str = "statement") -> dict[str, list[float]]:
     """Probability of the nouns and their log-odds, as it is and with looks of the last word cut.
 
     Returns
@@ -133,13 +133,13 @@ def looked(model: RealModel, pair: Pair, ending: str = "statement") -> dict[str,
     """
     tokens = tokens_of(model, pair, ending)
     places = _looked_at(model, pair, tokens)
-    cuts: dict[str, Mapping[str, Change]] = {"whole": {}}
+    cuts: dict[str, Mapping[str, Hook]] = {"whole": {}}
     cuts |= {name: _unseen(at) for name, at in places.items()}
     cuts["nouns, scaled"] = _unseen(places["nouns"], scaled=True)
     return {name: _read(model, pair, tokens, changes) for name, changes in cuts.items()}
 
 
-def weights(model: RealModel, ending: str = "statement") -> list[float]:
+def weights(model: PretrainedModel, ending: str = "statement") -> list[float]:
     """The last word's weight in `LAYERS` on the nouns, on *did* and *not*, and on the adjective.
 
     Of each the sum over its places, as the mean over heads, blocks and `PAIRS`.
@@ -147,13 +147,13 @@ def weights(model: RealModel, ending: str = "statement") -> list[float]:
     found = []
     for pair in PAIRS:
         tokens = tokens_of(model, pair, ending)
-        run = inside(tokens, model.parameters, model.configuration)
+        run = run_with_hooks(tokens, model.parameters, model.configuration)
         rows = np.mean([run[f"blocks.{i}.weights"][..., -1, :] for i in LAYERS], axis=(0, 1, 2))
         found.append([rows[at].sum() for at in _looked_at(model, pair, tokens).values()])
     return np.mean(found, axis=0).tolist()
 
 
-def _looked_at(model: RealModel, pair: Pair, tokens: np.ndarray) -> dict[str, list[int]]:
+def _looked_at(model: PretrainedModel, pair: Pair, tokens: np.ndarray) -> dict[str, list[int]]:
     return {
         "nouns": [_place(model, tokens[0], noun) for noun in (pair.first, pair.second)],
         "others": [_place(model, tokens[0], word) for word in ("did", "not")],
@@ -207,7 +207,7 @@ def _interval(x: np.ndarray) -> list[float]:
 
 
 def patched(
-    model: RealModel, pair: Pair = ANECDOTE, layers: range | None = None
+    model: PretrainedModel, pair: Pair = ANECDOTE, layers: range | None = None
 ) -> dict[str, list[float]]:
     """The share of the shift that one vector of the other run brings along.
 
@@ -223,19 +223,19 @@ def patched(
     first, second = tokens_of(model, pair)
     places = _places(model, first, second)
     given = (model.parameters, model.configuration)
-    there = inside(second, *given)
-    before = odds(model, pair, inside(first, *given)["logits"])[0]
+    there = run_with_hooks(second, *given)
+    before = odds(model, pair, run_with_hooks(first, *given)["logits"])[0]
     shift = odds(model, pair, there["logits"])[0] - before
     shares: dict[str, list[float]] = {name: [] for name in PLACES}
     for i in layers or range(len(model.parameters.blocks)):
         for name in PLACES:
-            change = swap(there, f"blocks.{i}.after", np.s_[..., places[name], :])
-            after = odds(model, pair, inside(first, *given, change)["logits"])[0]
+            change = patch(there, f"blocks.{i}.after", np.s_[..., places[name], :])
+            after = odds(model, pair, run_with_hooks(first, *given, change)["logits"])[0]
             shares[name].append(round(float((after - before) / shift), 3) + 0.0)
     return shares
 
 
-def _places(model: RealModel, first: np.ndarray, second: np.ndarray) -> dict[str, int]:
+def _places(model: PretrainedModel, first: np.ndarray, second: np.ndarray) -> dict[str, int]:
     """Where `PLACES` stand: those after the adjective are the last ones."""
     (adjective,) = _adjectives(np.array([first, second]))
     found = {"it": _place(model, first, "it"), "adjective": adjective}
@@ -243,14 +243,14 @@ def _places(model: RealModel, first: np.ndarray, second: np.ndarray) -> dict[str
 
 
 def _read(
-    model: RealModel, pair: Pair, tokens: np.ndarray, changes: Mapping[str, Change]
+    model: PretrainedModel, pair: Pair, tokens: np.ndarray, changes: Mapping[str, Hook]
 ) -> list[float]:
-    logits = inside(tokens, model.parameters, model.configuration, changes)["logits"]
+    logits = run_with_hooks(tokens, model.parameters, model.configuration, changes)["logits"]
     shift, p = odds(model, pair, logits)
     return [round(float(x), 3) for x in shift] + [round(float(x), 4) for x in p]
 
 
-def _unseen(places: list[int], scaled: bool = False) -> dict[str, Change]:
+def _unseen(places: list[int], scaled: bool = False) -> dict[str, Hook]:
     """The last word's weights on these places set to 0 in `LAYERS`, in all heads."""
 
     def change(weights: Any) -> Any:
@@ -268,11 +268,11 @@ def _adjectives(tokens: np.ndarray) -> list[int]:
     return np.flatnonzero(tokens[0] != tokens[1]).tolist()
 
 
-def _place(model: RealModel, tokens: np.ndarray, word: str) -> int:
+def _place(model: PretrainedModel, tokens: np.ndarray, word: str) -> int:
     """Where a word of one token stands for the first time."""
     return tokens.tolist().index(_token(model, word))
 
 
-def _token(model: RealModel, word: str) -> int:
+def _token(model: PretrainedModel, word: str) -> int:
     (token,) = model.tokenizer.encode(f" {word}")
     return token

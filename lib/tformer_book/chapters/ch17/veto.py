@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tformer import reference
-from tformer.models.inside import Change, inside, mean, swap, zero
+from tformer.models.hooks import Hook, mean_ablation, patch, run_with_hooks, zero_ablation
 from tformer.parameters import ModelParameters, tree_map
 from tformer_book.storyteller import load
 from tformer_book.storyteller.tales import parted, text_of
@@ -42,11 +42,11 @@ def parameters() -> ModelParameters:
     return found
 
 
-def read(name: str, changes: dict[str, Change] | None = None) -> dict[str, Any]:
+def read(name: str, changes: dict[str, Hook] | None = None) -> dict[str, Any]:
     """What `inside` finds in one of `TALES`."""
     tokens, _, configuration = load()
     row = np.array(tokens.encode("\n" + TALES[name]))
-    return inside(row, parameters(), configuration, changes)
+    return run_with_hooks(row, parameters(), configuration, changes)
 
 
 def looks(name: str, head: int) -> dict[str, float]:
@@ -68,9 +68,9 @@ def odds(found: dict[str, Any]) -> float:
     return float(found["logits"][-1, first] - found["logits"][-1, second])
 
 
-def silent(*heads: int) -> dict[str, Change]:
+def silent(*heads: int) -> dict[str, Hook]:
     """A change after which these heads of the first layer say nothing to the last word."""
-    return zero(OUTPUTS, np.s_[..., list(heads), -1, :])
+    return zero_ablation(OUTPUTS, np.s_[..., list(heads), -1, :])
 
 
 class Left(NamedTuple):
@@ -100,7 +100,7 @@ def tales() -> tuple[tuple[str, dict[str, Any]], ...]:
     found = []
     for text in text_of(parted()[1]).splitlines():
         told = text.rpartition(" ")[0]
-        run = inside(np.array(tokens.encode("\n" + told)), parameters(), configuration)
+        run = run_with_hooks(np.array(tokens.encode("\n" + told)), parameters(), configuration)
         trouble = told.partition(" too ")[2].partition(".")[0]
         found.append((trouble, {OUTPUTS: run[OUTPUTS][:, -1:]}))
     return tuple(found)
@@ -112,8 +112,10 @@ def left(name: str, head: int) -> Left:
     at = np.s_[..., head, -1, :]
     runs = [run for _, run in tales()]
 
-    def with_it(change: dict[str, Change]) -> float:
+    def with_it(change: dict[str, Hook]) -> float:
         return odds(read(name, change))
 
-    others = np.array([with_it(swap(run, OUTPUTS, at)) for run in runs])
-    return Left(with_it(zero(OUTPUTS, at)), with_it(mean(runs, OUTPUTS, at)), others)
+    others = np.array([with_it(patch(run, OUTPUTS, at)) for run in runs])
+    return Left(
+        with_it(zero_ablation(OUTPUTS, at)), with_it(mean_ablation(runs, OUTPUTS, at)), others
+    )

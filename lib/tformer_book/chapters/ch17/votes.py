@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tformer import reference
-from tformer.models.inside import Change, inside, swap
+from tformer.models.hooks import Hook, patch, run_with_hooks
 from tformer.parameters import ModelParameters
 from tformer_book.chapters.ch17.circuits import (
     ADJECTIVE,
@@ -40,10 +40,10 @@ class Votes(NamedTuple):
     factor: float
 
 
-def read(text: str, name: str, changes: dict[str, Change] | None = None) -> dict[str, Any]:
+def read(text: str, name: str, changes: dict[str, Hook] | None = None) -> dict[str, Any]:
     """What `inside` finds in a sentence for one of the models of `circuits.SHOWN`."""
     tokens = sentences()[1].numbers(text)
-    return inside(tokens, shown(name), CONFIGURATION, changes, causal=False)
+    return run_with_hooks(tokens, shown(name), CONFIGURATION, changes, causal=False)
 
 
 def votes(found: dict[str, Any], p: ModelParameters) -> Votes:
@@ -80,5 +80,5 @@ def exchanged(part: str) -> tuple[float, float]:
     """
     tired, wide = (ROW.format(word) for word in ("tired", "wide"))
     other = read(wide, "votes")
-    changes = swap(other, f"blocks.0.{part}", np.s_[..., ADJECTIVE, :])
+    changes = patch(other, f"blocks.0.{part}", np.s_[..., ADJECTIVE, :])
     return chances(read(tired, "votes", changes), tired)

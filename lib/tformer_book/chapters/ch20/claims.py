@@ -26,7 +26,7 @@ class Trained:
     sizes: Sizes
     configuration: Configuration
     batch: int
-    n_words: int
+    n_tokens: int
 
 
 TRAINED = (
@@ -58,7 +58,7 @@ def counted(one: Trained) -> int:
     rng = np.random.default_rng(0)
     drawn = initialise(one.sizes, one.configuration, rng)
     tensors = tree_map(lambda x: torch.from_numpy(x).requires_grad_(), drawn)
-    tokens = torch.from_numpy(rng.integers(one.sizes.n_vocab, size=(one.batch, one.n_words)))
+    tokens = torch.from_numpy(rng.integers(one.sizes.n_vocab, size=(one.batch, one.n_tokens)))
     with sdpa_kernel(SDPBackend.MATH), FlopCounterMode(display=False) as counter:
         logits = fast.decoder(tokens, tensors, one.configuration)
         fast.cross_entropy(logits, tokens).mean().backward()
@@ -130,10 +130,10 @@ def optimum(swapped: bool = False, weighed: bool = True, jointly: bool = True) -
 def six(each: int = 6, looks: int = 12, looked_up: bool = False) -> str:
     """The library's own formula is held to the same count; the share of attention by SymPy."""
     for one in TRAINED:
-        s, tokens = one.sizes, one.batch * one.n_words
+        s, tokens = one.sizes, one.batch * one.n_tokens
         stated = each * in_matrices(one, looked_up)
-        stated += looks * s.n_layers * one.n_words * s.n_heads * s.head_width
-        got, ours = counted(one), 3 * count_flops(s, one.n_words, one.batch)
+        stated += looks * s.n_layers * one.n_tokens * s.n_heads * s.head_width
+        got, ours = counted(one), 3 * count_flops(s, one.n_tokens, one.batch)
         require(got == ours, f"d = {s.d_model}: PyTorch counts {got}, three passes are {ours}")
         require(got == tokens * stated, f"d = {s.d_model}: counted {got}, said {tokens * stated}")
     d, layers, length = sp.symbols("d L T", positive=True)

@@ -110,10 +110,10 @@ one slope and falls below every number. In the end it promises too much.""",
 def costs(rng: Rng) -> Item:
     """FLOPs of a token in small numbers; the share of attention, and when it is a half."""
     d, layers = int(rng.integers(3, 9)), int(rng.integers(1, 10))
-    n_words = int(rng.choice([2, 3, 4, 6, 8, 12])) * d
+    n_tokens = int(rng.choice([2, 3, 4, 6, 8, 12])) * d
     n = 12 * layers * d * d
-    looks = 12 * layers * n_words * d
-    share = Fraction(n_words, n_words + 6 * d)
+    looks = 12 * layers * n_tokens * d
+    share = Fraction(n_tokens, n_tokens + 6 * d)
     return Item(
         statement=rf"""
 The blocks of a model hold $12\, d^2$ numbers each, all in matrices that rows are multiplied by. A
@@ -122,7 +122,7 @@ as wide as the model, and no use is made of the mask.
 
 **(a)** Why does training take $6$ FLOPs for each such number and each token?
 
-**(b)** Each query meets {n_words} keys and mixes as many values. How many FLOPs of a token, there
+**(b)** Each query meets {n_tokens} keys and mixes as many values. How many FLOPs of a token, there
 and back, are the products of queries with keys and of weights with values, in one block?
 
 **(c)** Which share of the FLOPs of (a) and (b) together are those of (b)?
@@ -132,7 +132,7 @@ and back, are the products of queries with keys and of weights with values, in o
 **(a)** On the way there each number is multiplied and added once, which is 2. On the way back each
 product of matrices asks for two more of the same size.
 
-**(b)** Two products of {n_words} times {d}, 2 FLOPs each, three times: ${tex(looks // layers)}$.
+**(b)** Two products of {n_tokens} times {d}, 2 FLOPs each, three times: ${tex(looks // layers)}$.
 
 **(c)** ${tex(float(share))}$, which is $T / (T + 6 d)$.
 
@@ -143,7 +143,7 @@ product of matrices asks for two more of the same size.
             (2, "the share"),
             (1, "six widths"),
         ),
-        given={"d": d, "layers": layers, "T": n_words},
+        given={"d": d, "layers": layers, "T": n_tokens},
         values={"looks": looks // layers, "share": float(share), "half": 6 * d},
         traps={
             "the way there alone": ("looks", looks // layers // 3),

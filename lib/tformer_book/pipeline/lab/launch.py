@@ -46,7 +46,7 @@ PROOF_END = "∎"
 def libraries(url: str, commit: str) -> tuple[str, str]:
     """What installs the library and the book's packages from a repository, as pip reads it."""
     place = f"git+{url.removesuffix('/')}@{commit}"
-    return f"tformer[book] @ {place}", f"tformer-book @ {place}#subdirectory=lib"
+    return place, f"{place}#subdirectory=lib"
 
 
 def plain(source: str) -> str:

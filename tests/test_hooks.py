@@ -10,7 +10,14 @@ import torch
 from every import every
 from tformer import fast, reference
 from tformer.configuration import Configuration
-from tformer.models.inside import inside, mean, names_inside, resample, swap, zero
+from tformer.models.hooks import (
+    activation_names,
+    mean_ablation,
+    patch,
+    resample_ablation,
+    run_with_hooks,
+    zero_ablation,
+)
 from tformer.models.sizes import Sizes, initialise
 from tformer.parameters import BlockParameters, ModelParameters, leaves, tree_map
 from tformer.shapes import ShapeError
@@ -46,10 +53,10 @@ def test_what_is_found_is_what_the_whole_model_gives(
 ) -> None:
     sizes, c = form
     p, tokens = model(sizes, c), words(*shape)
-    found = inside(tokens, p, c)
-    assert tuple(found) == names_inside(p)
+    found = run_with_hooks(tokens, p, c)
+    assert tuple(found) == activation_names(p)
     np.testing.assert_allclose(found["logits"], reference.decoder(tokens, p, c), atol=1e-12)
-    both = inside(tokens, p, c, causal=False)
+    both = run_with_hooks(tokens, p, c, causal=False)
     np.testing.assert_allclose(both["normed"], reference.encoder(tokens, p, c), atol=1e-12)
 
 
@@ -57,8 +64,8 @@ def test_what_is_found_is_what_the_whole_model_gives(
 def test_both_libraries_find_the_same(form: tuple[Sizes, Configuration]) -> None:
     sizes, c = form
     p, tokens = model(sizes, c), words(2, 6)
-    found = inside(tokens, p, c)
-    theirs = inside(torch.from_numpy(tokens), in_torch(p), c, library=fast)
+    found = run_with_hooks(tokens, p, c)
+    theirs = run_with_hooks(torch.from_numpy(tokens), in_torch(p), c, library=fast)
     assert tuple(theirs) == tuple(found)
     for name, x in found.items():
         np.testing.assert_allclose(theirs[name].numpy(), x, atol=1e-10, err_msg=name)
@@ -73,20 +80,20 @@ def test_blocks_without_a_part_and_groups_of_heads() -> None:
     p = model(replace(SIZES, n_groups=2), c)
     bare = tuple(replace(one, feed_forward=None, feed_forward_norm=None) for one in p.blocks)
     p = replace(p, blocks=bare)
-    found = inside(words(5), p, c)
+    found = run_with_hooks(words(5), p, c)
     assert "blocks.0.feed_forward" not in found
     assert found["blocks.1.v"].shape == (2, 5, 4)
     assert found["blocks.1.weights"].shape == (4, 5, 5)
     np.testing.assert_allclose(found["logits"], reference.decoder(words(5), p, c), atol=1e-12)
 
 
-@pytest.mark.parametrize("name", names_inside(model()))
+@pytest.mark.parametrize("name", activation_names(model()))
 def test_a_change_goes_on_from_where_it_is_and_reaches_nothing_before(name: str) -> None:
     c, tokens = Configuration(), words(6)
     p = model()
-    whole = inside(tokens, p, c)
-    found = inside(tokens, p, c, {name: lambda x: x * 1.5 + 0.25})
-    order = names_inside(p)
+    whole = run_with_hooks(tokens, p, c)
+    found = run_with_hooks(tokens, p, c, {name: lambda x: x * 1.5 + 0.25})
+    order = activation_names(p)
     for other in order[: order.index(name)]:
         assert (found[other] == whole[other]).all(), other
     np.testing.assert_allclose(found[name], whole[name] * 1.5 + 0.25)
@@ -106,35 +113,37 @@ def test_a_head_that_is_silent_is_a_head_without_outputs() -> None:
         return replace(one, heads=replace(one.heads, w_o=one.heads.w_o * kept[:, None, None]))
 
     cut = replace(p, blocks=tuple(without(one, i) for i, one in enumerate(p.blocks)))
-    got = inside(tokens, p, c, {"blocks.1.heads": silent})["logits"]
+    got = run_with_hooks(tokens, p, c, {"blocks.1.heads": silent})["logits"]
     np.testing.assert_allclose(got, reference.decoder(tokens, cut, c), atol=1e-12)
 
 
 def test_swapped_in_whole_a_run_becomes_the_other() -> None:
     c, p = Configuration(), model()
     one, other = words(6), words(6)[::-1]
-    first, second = inside(one, p, c), inside(other, p, c)
+    first, second = run_with_hooks(one, p, c), run_with_hooks(other, p, c)
     for name in ("embedded", "blocks.0.after", "blocks.1.between"):
-        got = inside(one, p, c, swap(second, name))["logits"]
+        got = run_with_hooks(one, p, c, patch(second, name))["logits"]
         np.testing.assert_allclose(got, second["logits"], atol=1e-12)
     at = np.s_[..., 2, :]
-    got = inside(one, p, c, swap(second, "blocks.0.after", at))
+    got = run_with_hooks(one, p, c, patch(second, "blocks.0.after", at))
     assert (got["blocks.0.after"][2] == second["blocks.0.after"][2]).all()
     assert (got["blocks.0.after"][3] == first["blocks.0.after"][3]).all()
-    assert (inside(one, p, c)["logits"] == first["logits"]).all(), "a run was changed"
+    assert (run_with_hooks(one, p, c)["logits"] == first["logits"]).all(), "a run was changed"
 
 
 def test_what_is_put_in_for_a_head_is_zeros_a_mean_or_another_run() -> None:
     c, p = Configuration(positions="rope"), model()
     name, at = "blocks.1.heads", np.s_[..., 2, -1, :]
-    others = [inside(words(length), p, c) for length in (3, 5, 8)]  # texts of any length
+    others = [run_with_hooks(words(length), p, c) for length in (3, 5, 8)]  # texts of any length
     told = np.array([other[name][2, -1] for other in others])
     for shape in ((6,), (2, 6)):
         tokens = words(*shape)
-        whole = inside(tokens, p, c)
-        drawn = [resample(others, name, at, np.random.default_rng(seed)) for seed in range(30)]
-        cuts = [zero(name, at), mean(others, name, at), *drawn]
-        runs = [inside(tokens, p, c, cut) for cut in cuts]
+        whole = run_with_hooks(tokens, p, c)
+        drawn = [
+            resample_ablation(others, name, at, np.random.default_rng(seed)) for seed in range(30)
+        ]
+        cuts = [zero_ablation(name, at), mean_ablation(others, name, at), *drawn]
+        runs = [run_with_hooks(tokens, p, c, cut) for cut in cuts]
         put = [run[name][at] for run in runs]
         np.testing.assert_array_equal(put[0], 0 * put[0])
         np.testing.assert_allclose(put[1], 0 * put[1] + told.mean(axis=0), atol=1e-15)
@@ -145,7 +154,7 @@ def test_what_is_put_in_for_a_head_is_zeros_a_mean_or_another_run() -> None:
             kept[at] = False
             assert (run[name][kept] == whole[name][kept]).all(), "more than that head was changed"
             assert not np.allclose(run["logits"], whole["logits"])
-    same = inside(words(3), p, c, mean(others[:1], name))["logits"]
+    same = run_with_hooks(words(3), p, c, mean_ablation(others[:1], name))["logits"]
     np.testing.assert_array_equal(same, others[0]["logits"])
 
 
@@ -153,15 +162,17 @@ def test_both_libraries_put_the_same_in() -> None:
     c, p = Configuration(), model()
     name, at = "blocks.0.heads", np.s_[..., [1, 3], -1, :]
     texts = [words(length) for length in (4, 6)]
-    runs = [inside(x, p, c) for x in texts]
-    theirs = [inside(torch.from_numpy(x), in_torch(p), c, library=fast) for x in texts]
+    runs = [run_with_hooks(x, p, c) for x in texts]
+    theirs = [run_with_hooks(torch.from_numpy(x), in_torch(p), c, library=fast) for x in texts]
     for make in (
-        lambda others: zero(name, at),
-        lambda others: mean(others, name, at),
-        lambda others: resample(others, name, at, np.random.default_rng(1)),
+        lambda others: zero_ablation(name, at),
+        lambda others: mean_ablation(others, name, at),
+        lambda others: resample_ablation(others, name, at, np.random.default_rng(1)),
     ):
-        want = inside(words(2, 5), p, c, make(runs))
-        got = inside(torch.from_numpy(words(2, 5)), in_torch(p), c, make(theirs), library=fast)
+        want = run_with_hooks(words(2, 5), p, c, make(runs))
+        got = run_with_hooks(
+            torch.from_numpy(words(2, 5)), in_torch(p), c, make(theirs), library=fast
+        )
         for part, x in want.items():
             np.testing.assert_allclose(got[part].numpy(), x, atol=1e-10, err_msg=part)
 
@@ -170,9 +181,9 @@ def test_a_mean_of_tensors_keeps_gradients() -> None:
     c, p = Configuration(), in_torch(model())
     for x in leaves(p):
         x.requires_grad_()
-    others = [inside(torch.from_numpy(words(n)), p, c, library=fast) for n in (3, 4)]
-    cut = mean(others, "blocks.1.after", np.s_[..., -1, :])
-    got = inside(torch.from_numpy(words(5)), p, c, cut, library=fast)["logits"][-1]
+    others = [run_with_hooks(torch.from_numpy(words(n)), p, c, library=fast) for n in (3, 4)]
+    cut = mean_ablation(others, "blocks.1.after", np.s_[..., -1, :])
+    got = run_with_hooks(torch.from_numpy(words(5)), p, c, cut, library=fast)["logits"][-1]
     ends = torch.stack([other["blocks.1.after"][-1] for other in others]).mean(dim=0)
     want = fast.logit_lens(ends, p, c)
     grads = (torch.autograd.grad(z.square().sum(), leaves(p), **GIVEN) for z in (got, want))
@@ -185,9 +196,9 @@ def test_a_swap_of_tensors_keeps_gradients() -> None:
     for x in leaves(p):
         x.requires_grad_()
     one, other = (torch.from_numpy(x.copy()) for x in (words(6), words(6)[::-1]))
-    second = inside(other, p, c, library=fast)
-    cut = swap(second, "blocks.0.q", np.s_[..., 2, :])
-    inside(one, p, c, cut, library=fast)["logits"].sum().backward()
+    second = run_with_hooks(other, p, c, library=fast)
+    cut = patch(second, "blocks.0.q", np.s_[..., 2, :])
+    run_with_hooks(one, p, c, cut, library=fast)["logits"].sum().backward()
     wanted = torch.autograd.grad(fast.decoder(one, p, c).sum(), leaves(p))
     assert all(torch.isfinite(x.grad).all() for x in leaves(p))
     assert not torch.allclose(wanted[0], p.embedding.grad)
@@ -200,7 +211,7 @@ def test_gradients_are_those_of_the_model() -> None:
         x.requires_grad_()
     tokens = torch.from_numpy(words(2, 6))
     weights = torch.from_numpy(np.random.default_rng(0).standard_normal((2, 6, 13)))
-    runs = inside(tokens, p, c, library=fast)["logits"], fast.decoder(tokens, p, c)
+    runs = run_with_hooks(tokens, p, c, library=fast)["logits"], fast.decoder(tokens, p, c)
     ours, theirs = (torch.autograd.grad((y * weights).sum(), leaves(p), **GIVEN) for y in runs)
     for x, y in zip(ours, theirs, strict=True):
         torch.testing.assert_close(x, y, atol=1e-10, rtol=1e-8)
@@ -208,37 +219,43 @@ def test_gradients_are_those_of_the_model() -> None:
 
 def test_what_is_refused() -> None:
     c, p = Configuration(), model()
-    with pytest.raises(ValueError, match=r"^inside: there is no intermediate 'blocks.2.q'; there"):
-        inside(words(3), p, c, {"blocks.2.q": lambda x: x})
-    with pytest.raises(ShapeError, match=r"^inside: the change of blocks.0.q must keep the shape"):
-        inside(words(3), p, c, {"blocks.0.q": lambda x: x[..., :2, :]})
-    with pytest.raises(ValueError, match=r"^inside: parameters must have no cross-attention$"):
-        inside(words(3), model(replace(SIZES, crossed=True)), c)
-    with pytest.raises(ValueError, match=r"^inside: tokens"):
-        inside(words(3) + 13, p, c)
+    with pytest.raises(ValueError, match=r"^run_with_hooks: there is no activation 'blocks.2.q'"):
+        run_with_hooks(words(3), p, c, {"blocks.2.q": lambda x: x})
+    with pytest.raises(ShapeError, match=r"^run_with_hooks: the hook of blocks.0.q must keep"):
+        run_with_hooks(words(3), p, c, {"blocks.0.q": lambda x: x[..., :2, :]})
+    with pytest.raises(ValueError, match=r"^run_with_hooks: parameters must have no cross"):
+        run_with_hooks(words(3), model(replace(SIZES, has_cross_attention=True)), c)
+    with pytest.raises(ValueError, match=r"^run_with_hooks: tokens"):
+        run_with_hooks(words(3) + 13, p, c)
 
 
 def test_runs_that_do_not_fit_are_refused() -> None:
     c, p = Configuration(), model()
-    one, other = inside(words(1), p, c), inside(words(4), p, c)
+    one, other = run_with_hooks(words(1), p, c), run_with_hooks(words(4), p, c)
     name, rng = "blocks.0.after", np.random.default_rng(0)
-    for cut in (swap(one, name), mean([one], name), resample([one], name, ..., rng)):
+    for cut in (
+        patch(one, name),
+        mean_ablation([one], name),
+        resample_ablation([one], name, ..., rng),
+    ):
         with pytest.raises(
             ShapeError, match=r": blocks.0.after has the shape \(4, 8\) there; what"
         ):
-            inside(words(4), p, c, cut)
-    with pytest.raises(ShapeError, match=r"^mean: blocks.0.after must have one shape in all; got"):
-        mean([one, other], name)
+            run_with_hooks(words(4), p, c, cut)
+    with pytest.raises(
+        ShapeError, match=r"^mean_ablation: blocks.0.after must have one shape in all"
+    ):
+        mean_ablation([one, other], name)
     wrong: list[Any] = [[], one]
     for others in wrong:
         with pytest.raises(
-            ValueError, match=r"^mean: others must be a sequence of one run or more"
+            ValueError, match=r"^mean_ablation: others must be a sequence of one run or more"
         ):
-            mean(others, name)
-        with pytest.raises(ValueError, match=r"^resample: others must be a sequence of one run"):
-            resample(others, name, ..., rng)
-    with pytest.raises(ValueError, match=r"^swap: the other run has no 'blocks.2.q'; it has"):
-        swap(one, "blocks.2.q")
+            mean_ablation(others, name)
+        with pytest.raises(ValueError, match=r"^resample_ablation: others must be a sequence"):
+            resample_ablation(others, name, ..., rng)
+    with pytest.raises(ValueError, match=r"^patch: the other run has no 'blocks.2.q'; it has"):
+        patch(one, "blocks.2.q")
 
 
 def test_scores_of_heads_by_hand() -> None:
@@ -246,19 +263,19 @@ def test_scores_of_heads_by_hand() -> None:
     weights[0, [1, 2, 3, 4, 5], [0, 1, 2, 3, 4]] = [1, 0.5, 0, 1, 1]
     weights[1, [3, 4, 5], [1, 2, 3]] = [0.2, 0.4, 0.9]
     for wrap, module in ((np.asarray, reference), (torch.from_numpy, fast)):
-        np.testing.assert_allclose(module.previous_scores(wrap(weights)), [0.7, 0])
+        np.testing.assert_allclose(module.previous_token_scores(wrap(weights)), [0.7, 0])
         np.testing.assert_allclose(module.induction_scores(wrap(weights), 3), [0, 0.5])
         for period in (6, 7, 1000):
             assert (module.induction_scores(wrap(weights), period) == 0).all()
         for size in (0, 1):
             small = wrap(np.ones((3, size, size)))
-            assert module.previous_scores(small).tolist() == [0, 0, 0]
+            assert module.previous_token_scores(small).tolist() == [0, 0, 0]
             assert module.induction_scores(small, 1).tolist() == [size * 0.0] * 3
 
 
 def test_the_lens_on_the_last_block_is_the_model_and_heads_add_up() -> None:
     c, p, tokens = Configuration(), model(), words(2, 6)
-    found = inside(tokens, p, c)
+    found = run_with_hooks(tokens, p, c)
     lens = reference.logit_lens(found["blocks.1.after"], p, c)
     np.testing.assert_allclose(lens, found["logits"], atol=1e-12)
     heads = p.blocks[1].heads

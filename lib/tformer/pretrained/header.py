@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from tformer.pretrained.errors import PretrainedError, refused
+from tformer.pretrained.errors import PretrainedError, format_error
 
-__all__ = ["LARGEST_HEAD", "WHOLE", "Head"]
+__all__ = ["LARGEST_HEAD", "WHOLE", "Header"]
 
 LARGEST_HEAD = 2**25
 """Bytes; a vocabulary of 256,000 tokens takes a third of it."""
@@ -25,7 +25,7 @@ NUMBERS = {
 BOOL, STRING, ARRAY = 7, 8, 9
 
 
-class Head:
+class Header:
     """The bytes that a file starts with, and how far they have been read.
 
     Parameters
@@ -43,7 +43,7 @@ class Head:
 
     def fault(self, expected: str, found: object) -> PretrainedError:
         """The error for what stands before the place reached."""
-        return refused(self.path, expected, f"{found} before byte {self.place}", WHOLE)
+        return format_error(self.path, expected, f"{found} before byte {self.place}", WHOLE)
 
     def take(self, count: int, what: str) -> bytes:
         """The next bytes, which are `what`."""

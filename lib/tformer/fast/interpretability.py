@@ -4,13 +4,13 @@ from torch import Tensor
 
 from tformer.configuration import Configuration
 from tformer.fast._kernels import widened
-from tformer.fast.blocks import normed
+from tformer.fast.blocks import apply_norm
 from tformer.fast.precision import wide
 from tformer.fast.stacks import unembed
 from tformer.fast.twins import twin
 from tformer.parameters import HeadParameters, ModelParameters
 
-__all__ = ["head_outputs", "induction_scores", "logit_lens", "previous_scores"]
+__all__ = ["head_outputs", "induction_scores", "logit_lens", "previous_token_scores"]
 
 
 @twin
@@ -24,11 +24,11 @@ def head_outputs(y: Tensor, parameters: HeadParameters) -> Tensor:
 def logit_lens(x: Tensor, parameters: ModelParameters, configuration: Configuration) -> Tensor:
     """On a CPU half precision is widened to float32."""
     wide_x, p = widened(x, parameters)
-    return unembed(normed(wide_x, p.norm, configuration), p).to(x.dtype)
+    return unembed(apply_norm(wide_x, p.norm, configuration), p).to(x.dtype)
 
 
 @twin
-def previous_scores(weights: Tensor) -> Tensor:
+def previous_token_scores(weights: Tensor) -> Tensor:
     return _mean(weights.diagonal(-1, dim1=-2, dim2=-1))
 
 

@@ -4,11 +4,11 @@ import numpy as np
 
 from tformer.configuration import Configuration
 from tformer.parameters import HeadParameters, ModelParameters
-from tformer.reference.blocks import normed
+from tformer.reference.blocks import apply_norm
 from tformer.reference.equation import equation
 from tformer.reference.stacks import unembed
 
-__all__ = ["head_outputs", "induction_scores", "logit_lens", "previous_scores"]
+__all__ = ["head_outputs", "induction_scores", "logit_lens", "previous_token_scores"]
 
 
 @equation
@@ -58,11 +58,11 @@ def logit_lens(
     -----
     Equation eq-logit-lens; [nostalgebraist2020].
     """
-    return unembed(normed(x, parameters.norm, configuration), parameters)
+    return unembed(apply_norm(x, parameters.norm, configuration), parameters)
 
 
 @equation
-def previous_scores(weights: np.ndarray) -> np.ndarray:
+def previous_token_scores(weights: np.ndarray) -> np.ndarray:
     """How much each head looks at the word before: the mean weight, over all words but the first.
 
     Parameters
@@ -77,7 +77,7 @@ def previous_scores(weights: np.ndarray) -> np.ndarray:
 
     Notes
     -----
-    Equation eq-previous-scores; [olsson2022], where it is called the prefix of an induction head.
+    Equation eq-previous-token-scores; [olsson2022], where it is called the prefix of an induction head.
     """
     return _mean(np.diagonal(weights, -1, axis1=-2, axis2=-1))
 

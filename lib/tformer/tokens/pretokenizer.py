@@ -13,7 +13,7 @@ import re
 import unicodedata
 from collections.abc import Iterator
 
-__all__ = ["words"]
+__all__ = ["pretokenize"]
 
 LETTER, DIGIT, SPACE, SIGN = "A", "0", "\t", "!"
 WHITE = "\x85\xa0\u1680\u2028\u2029\u202f\u205f\u3000" + "".join(map(chr, range(0x2000, 0x200B)))
@@ -39,7 +39,7 @@ CLASSES = _Classes({code: chr(code) for code in range(128)})
 """ASCII stands for itself."""
 
 
-def words(text: str) -> Iterator[str]:
+def pretokenize(text: str) -> Iterator[str]:
     """The words of a text, in turn; together they are the text."""
     for found in PATTERN.finditer(text.translate(CLASSES)):
         yield text[found.start() : found.end()]

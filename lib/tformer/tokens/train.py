@@ -12,9 +12,9 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from tformer.tokens.bpe import ALPHABET, LETTERS
-from tformer.tokens.words import words
+from tformer.tokens.pretokenizer import pretokenize
 
-__all__ = ["Merge", "learn"]
+__all__ = ["Merge", "train_bpe"]
 
 
 class Merge(NamedTuple):
@@ -36,8 +36,8 @@ class Merge(NamedTuple):
         return f"{self.left} {self.right}"
 
 
-def learn(text: str, n_merges: int) -> Iterator[Merge]:
-    """Learn merges, one by one as they are found; ``BPE.of_merges`` makes a tokenizer of their str.
+def train_bpe(text: str, n_merges: int) -> Iterator[Merge]:
+    """Learn merges, one by one as they are found; ``BPE.from_merges`` takes the str of each.
 
     Of pairs that are equally common, the one whose tokens have the smaller numbers is merged. Pairs
     are counted inside words: no token reaches over a cut.
@@ -56,7 +56,7 @@ def learn(text: str, n_merges: int) -> Iterator[Merge]:
     if n_merges < 0:
         raise ValueError(f"learn: n_merges must be 0 or more; got {n_merges}")
     tokens, number = [*ALPHABET], {letter: i for i, letter in enumerate(ALPHABET)}
-    found = Counter(words(text))
+    found = Counter(pretokenize(text))
     rows = [[number[LETTERS[byte]] for byte in word.encode()] for word in found]
     times = [*found.values()]
     counts: Counter[tuple[int, int]] = Counter()

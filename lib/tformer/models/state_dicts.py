@@ -17,13 +17,13 @@ from tformer.parameters import (
     NormParameters,
 )
 
-__all__ = ["NAMINGS", "Naming", "named_by"]
+__all__ = ["NAMINGS", "StateDictNames", "from_state_dict"]
 
 IN_FRONT = re.compile(r"^((module|_orig_mod|transformer)\.)+")
 """What other programs put before a name: a model without its head, replicas, and compilers."""
 
 
-class Naming(NamedTuple):
+class StateDictNames(NamedTuple):
     """Names of one library.
 
     Attributes
@@ -67,7 +67,7 @@ _GPT2 = {
     "feed_forward.b_out": "mlp.c_proj.bias",
 }
 NAMINGS = {
-    "gpt2": Naming(
+    "gpt2": StateDictNames(
         {
             "embedding": "wte.weight",
             "positions": "wpe.weight",
@@ -79,7 +79,7 @@ NAMINGS = {
         False,
         r"h\.\d+\.attn\.(masked_)?bias",
     ),
-    "llama": Naming(
+    "llama": StateDictNames(
         {
             "embedding": "model.embed_tokens.weight",
             "norm.gain": "model.norm.weight",
@@ -93,7 +93,7 @@ NAMINGS = {
 """What is missing there is left out here, if it may be."""
 
 
-def named_by(
+def from_state_dict(
     naming: str, state: Mapping[str, Any], n_heads: int, n_groups: int | None = None
 ) -> ModelParameters:
     """The parameters that a state dict of another library holds.
@@ -124,12 +124,14 @@ def named_by(
     again with linear layers; the first one, which is not square, says which.
     """
     if naming not in NAMINGS:
-        raise WeightsError(f"named_by: naming must be one of {', '.join(NAMINGS)}; got {naming!r}")
+        raise WeightsError(
+            f"from_state_dict: naming must be one of {', '.join(NAMINGS)}; got {naming!r}"
+        )
     names, left = NAMINGS[naming], dict[str, Any]()
     for name, x in state.items():
         plain = IN_FRONT.sub("", name)
         if plain in left:
-            raise WeightsError(f"named_by: there are two of {plain}, one of them {name}")
+            raise WeightsError(f"from_state_dict: there are two of {plain}, one of them {name}")
         if not re.fullmatch(names.ignored, plain):
             left[plain] = x
     n_blocks = _blocks(names.block["heads_norm.gain"], left)
@@ -140,21 +142,21 @@ def named_by(
         last = NormParameters(found["norm.gain"], found.get("norm.bias"))
         out = found["unembedding"]
     except (ValueError, TypeError, AttributeError, IndexError) as error:
-        raise WeightsError(f"named_by: {error}") from error
+        raise WeightsError(f"from_state_dict: {error}") from error
     if found["embedding"] is None or last.gain is None:
         missing = "embedding" if found["embedding"] is None else "norm.gain"
-        raise WeightsError(f"named_by: {names.model[missing]} is missing")
+        raise WeightsError(f"from_state_dict: {names.model[missing]} is missing")
     if left:
-        raise WeightsError(f"named_by: no place for {', '.join(sorted(left)[:3])}")
+        raise WeightsError(f"from_state_dict: no place for {', '.join(sorted(left)[:3])}")
     tied = out is None or out is found["embedding"] or _same(out, found["embedding"])
     made = ModelParameters(
         found["embedding"], blocks, last, found.get("positions"), None, None if tied else out.T
     )
-    require_shapes("named_by", made)
+    require_shapes("from_state_dict", made)
     return made
 
 
-def _is_linear(naming: Naming, state: Mapping[str, Any]) -> bool:
+def _is_linear(naming: StateDictNames, state: Mapping[str, Any]) -> bool:
     """Whether matrices are (out, in) in this state dict: its fused one is three times as high."""
     fused = state.get(naming.block.get("heads.w_qkv", "").format(i=0))
     if fused is None or len(fused.shape) != 2:
@@ -170,12 +172,14 @@ def _blocks(pattern: str, names: Iterable[str]) -> int:
         if (match := re.fullmatch(re.escape(pattern).replace(r"\{i\}", r"(\d+)"), name))
     }
     if not found or found != {*range(len(found))}:
-        raise WeightsError(f"named_by: blocks must be numbered from 0; got {sorted(found)[:5]}")
+        raise WeightsError(
+            f"from_state_dict: blocks must be numbered from 0; got {sorted(found)[:5]}"
+        )
     return len(found)
 
 
 def _block(
-    i: int, left: dict[str, Any], naming: Naming, n_heads: int, n_groups: int | None
+    i: int, left: dict[str, Any], naming: StateDictNames, n_heads: int, n_groups: int | None
 ) -> BlockParameters:
     """Block i, whose arrays are taken out of `left`."""
     names = {our: their.format(i=i) for our, their in naming.block.items()}

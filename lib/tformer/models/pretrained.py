@@ -3,15 +3,15 @@
 from typing import NamedTuple
 
 from tformer.configuration import Configuration
-from tformer.models.names import named_by
+from tformer.models.state_dicts import from_state_dict
 from tformer.parameters import ModelParameters
 from tformer.pretrained import Checkpoint, checkpoint
 from tformer.tokens import BPE
 
-__all__ = ["RealModel", "model_of", "real_model"]
+__all__ = ["PretrainedModel", "from_checkpoint", "from_pretrained"]
 
 
-class RealModel(NamedTuple):
+class PretrainedModel(NamedTuple):
     """What it takes to read and write: words to numbers and back, parameters, and what to compute.
 
     Attributes
@@ -27,7 +27,7 @@ class RealModel(NamedTuple):
     configuration: Configuration
 
 
-def real_model() -> RealModel:
+def from_pretrained() -> PretrainedModel:
     """Open SmolLM2-135M-Instruct, in four bits a weight, and decode it.
 
     A second and half a gigabyte; keep what it returns.
@@ -37,10 +37,10 @@ def real_model() -> RealModel:
     PretrainedError
         If it is not on this machine, which `make model` changes, or is not what it should be.
     """
-    return model_of(checkpoint())
+    return from_checkpoint(checkpoint())
 
 
-def model_of(found: Checkpoint) -> RealModel:
+def from_checkpoint(found: Checkpoint) -> PretrainedModel:
     """A checkpoint of the shape of Llama, as the functions of the book take it."""
     about = found.architecture
     configuration = Configuration(
@@ -52,5 +52,5 @@ def model_of(found: Checkpoint) -> RealModel:
         base=about.base,
     )
     state = found.common(about.pairing)
-    parameters = named_by("llama", state, about.n_heads, about.n_groups)
-    return RealModel(found.tokenizer, parameters, configuration)
+    parameters = from_state_dict("llama", state, about.n_heads, about.n_groups)
+    return PretrainedModel(found.tokenizer, parameters, configuration)

@@ -1,12 +1,12 @@
-"""Every intermediate of a model by name, and any of them changed on the way (chapter 17).
+"""Every activation of a model by name, and any of them changed by a hook (chapter 17).
 
     found = inside(tokens, parameters, configuration)
     found["blocks.1.weights"]                                   # (..., H, T, T)
     cut = zero("blocks.1.heads", np.s_[..., 2, -1, :])          # a head, silent at the last word
     inside(tokens, parameters, configuration, cut)["logits"]
 
-The names are those of `names_inside`; each array goes on as it is found there, so that a change of
-it reaches all that is computed from it, and nothing else.
+The names are those of `activation_names`. Each activation is used as its hook returns it, so a hook
+reaches all that is computed from its activation, and nothing else.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -20,17 +20,26 @@ from tformer.configuration import Configuration
 from tformer.parameters import BlockParameters, ModelParameters
 from tformer.shapes import ShapeError
 
-__all__ = ["Change", "Runs", "inside", "mean", "names_inside", "resample", "swap", "zero"]
+__all__ = [
+    "Hook",
+    "Runs",
+    "activation_names",
+    "mean_ablation",
+    "patch",
+    "resample_ablation",
+    "run_with_hooks",
+    "zero_ablation",
+]
 
-Change = Callable[[Any], Any]
+Hook = Callable[[Any], Any]
 """Takes an array and returns what is to stand in its place, of the same shape."""
 Runs = Sequence[Mapping[str, Any]]
-"""What `inside` returned for other words, one run each."""
+"""What `run_with_hooks` returned for other words, one run each."""
 LOOKING = ("q", "k", "v", "weights", "heads", "attention", "between")
 FEEDING = ("feed_forward", "after")
 
 
-def names_inside(parameters: ModelParameters) -> tuple[str, ...]:
+def activation_names(parameters: ModelParameters) -> tuple[str, ...]:
     """The names of all intermediates, in the order in which they are computed.
 
     Returns
@@ -50,11 +59,11 @@ def names_inside(parameters: ModelParameters) -> tuple[str, ...]:
     return (*names, "normed", "logits")
 
 
-def inside(
+def run_with_hooks(
     tokens: Any,
     parameters: ModelParameters,
     configuration: Configuration,
-    changes: Mapping[str, Change] | None = None,
+    hooks: Mapping[str, Hook] | None = None,
     causal: bool = True,
     library: ModuleType = reference,
     mask: Any = None,
@@ -69,7 +78,7 @@ def inside(
     parameters : ModelParameters
         Of blocks without cross-attention.
     configuration : Configuration
-    changes : mapping from names to functions, optional
+    hooks : mapping from names to functions, optional
         What is to be put in the place of an intermediate, from what stands there.
     causal : bool
         Whether no word may look at a later one: a decoder's logits, otherwise an encoder's words.
@@ -82,50 +91,50 @@ def inside(
     Returns
     -------
     dict
-        An array for each of `names_inside`, as it went on: after its change, if it has one. In half
+        An array for each of `activation_names`: what its hook returned, if it has one. In half
         precision each is rounded, where a model as a whole is rounded once.
 
     Raises
     ------
     ValueError
-        If a change is for a name that is not there, or a block has cross-attention.
+        If a hook is for a name that is not there, or a block has cross-attention.
     ShapeError
-        If a change returns another shape.
+        If a hook returns another shape.
     """
-    p, c, changes = parameters, configuration, changes or {}
-    known = names_inside(p)
-    for name in changes:
+    p, c, hooks = parameters, configuration, hooks or {}
+    known = activation_names(p)
+    for name in hooks:
         if name not in known:
-            raise ValueError(f"inside: there is no intermediate {name!r}; there are {known}")
+            raise ValueError(f"run_with_hooks: there is no activation {name!r}; there are {known}")
     if any(one.cross is not None for one in p.blocks):
-        raise ValueError("inside: parameters must have no cross-attention")
-    library.stacks.require_words("inside", tokens, p, c, positions=positions)
+        raise ValueError("run_with_hooks: parameters must have no cross-attention")
+    library.stacks.require_tokens("run_with_hooks", tokens, p, c, positions=positions)
     found: dict[str, Any] = {}
 
     def goes_on(name: str, x: Any) -> Any:
-        found[name] = _changed(name, x, changes[name]) if name in changes else x
+        found[name] = _hooked(name, x, hooks[name]) if name in hooks else x
         return found[name]
 
-    x = goes_on("embedded", library.stacks.embedded(tokens, p, c, 0, positions))
-    places = (mask, *library.stacks.places_of(p, c, tokens.shape[-1], 0, x, positions))
+    x = goes_on("embedded", library.stacks.embed(tokens, p, c, 0, positions))
+    places = (mask, *library.stacks.position_inputs(p, c, tokens.shape[-1], 0, x, positions))
     for i, one in enumerate(p.blocks):
 
         def part_goes_on(part: str, x: Any, i: int = i) -> Any:
             return goes_on(f"blocks.{i}.{part}", x)
 
         x = _block(x, one, c, places, causal, library, part_goes_on)
-    x = goes_on("normed", library.blocks.normed(x, p.norm, c))
+    x = goes_on("normed", library.blocks.apply_norm(x, p.norm, c))
     goes_on("logits", library.unembed(x, p))
     return found
 
 
-def swap(other: Mapping[str, Any], name: str, at: Any = ...) -> dict[str, Change]:
-    """A change that puts in what another run found: activation patching.
+def patch(other: Mapping[str, Any], name: str, at: Any = ...) -> dict[str, Hook]:
+    """A hook that puts in what another run found: activation patching.
 
     Parameters
     ----------
     other : mapping
-        What `inside` returned for other words.
+        What `run_with_hooks` returned for other words.
     name : str
         Of the intermediate.
     at : index
@@ -135,7 +144,7 @@ def swap(other: Mapping[str, Any], name: str, at: Any = ...) -> dict[str, Change
     Returns
     -------
     dict
-        For `changes`; join several by ``|``.
+        For `hooks`; join several by ``|``.
 
     Raises
     ------
@@ -144,11 +153,11 @@ def swap(other: Mapping[str, Any], name: str, at: Any = ...) -> dict[str, Change
     ShapeError
         On its use, if the shapes do not fit.
     """
-    return _put("swap", _found("swap", other, name, at), name, at)
+    return _put("patch", _found("patch", other, name, at), name, at)
 
 
-def zero(name: str, at: Any = ...) -> dict[str, Change]:
-    """A change that puts zeros in: zero ablation.
+def zero_ablation(name: str, at: Any = ...) -> dict[str, Hook]:
+    """A hook that puts zeros in: zero ablation.
 
     A model that never met zeros there may go astray by them, and not by what they replace.
 
@@ -162,36 +171,36 @@ def zero(name: str, at: Any = ...) -> dict[str, Change]:
     Returns
     -------
     dict
-        For `changes`; join several by ``|``.
+        For `hooks`; join several by ``|``.
     """
 
-    def change(x: Any) -> Any:
+    def hook(x: Any) -> Any:
         y = x + 0
         y[at] = 0
         return y
 
-    return {name: change}
+    return {name: hook}
 
 
-def mean(others: Runs, name: str, at: Any = ...) -> dict[str, Change]:
-    """A change that puts in the mean over other runs: mean ablation.
+def mean_ablation(others: Runs, name: str, at: Any = ...) -> dict[str, Hook]:
+    """A hook that puts in the mean over other runs: mean ablation.
 
     What is the same in all of them stays; what tells one from another goes.
 
     Parameters
     ----------
     others : sequence of mappings, one or more
-        What `inside` returned for other words, one run each. Texts may differ in length if `at`
-        picks as much from each, such as the last word.
+        What `run_with_hooks` returned for other tokens, one run each. Texts may differ in length
+        if `at` picks as much from each, such as the last position.
     name : str
         Of the intermediate.
     at : index
-        Where, as in `swap`.
+        Where, as in `patch`.
 
     Returns
     -------
     dict
-        For `changes`; join several by ``|``.
+        For `hooks`; join several by ``|``.
 
     Raises
     ------
@@ -202,19 +211,21 @@ def mean(others: Runs, name: str, at: Any = ...) -> dict[str, Change]:
 
     Notes
     -----
-    [li2024] and [pochinkov2024] compare what `zero`, `mean` and `resample` put in.
+    [li2024] and [pochinkov2024] compare `zero_ablation`, `mean_ablation` and `resample_ablation`.
     """
-    runs = _some("mean", others)
-    found = [_found("mean", run, name, at) for run in runs]
+    runs = _some("mean_ablation", others)
+    found = [_found("mean_ablation", run, name, at) for run in runs]
     shapes = sorted({tuple(x.shape) for x in found})
     if len(shapes) > 1:
-        said = f"mean: {name} must have one shape in all; got {shapes}"
+        said = f"mean_ablation: {name} must have one shape in all; got {shapes}"
         raise ShapeError(said)
-    return _put("mean", sum(found[1:], found[0]) / len(found), name, at)
+    return _put("mean_ablation", sum(found[1:], found[0]) / len(found), name, at)
 
 
-def resample(others: Runs, name: str, at: Any, rng: np.random.Generator) -> dict[str, Change]:
-    """A change that puts in what one of other runs found, drawn at random: resample ablation.
+def resample_ablation(
+    others: Runs, name: str, at: Any, rng: np.random.Generator
+) -> dict[str, Hook]:
+    """A hook that puts in what one of other runs found, drawn at random: resample ablation.
 
     What comes in is of the kind that the model knows, but it tells of another text. So repeat it,
     and look at all that comes out.
@@ -222,18 +233,18 @@ def resample(others: Runs, name: str, at: Any, rng: np.random.Generator) -> dict
     Parameters
     ----------
     others : sequence of mappings, one or more
-        What `inside` returned for other words, one run each; all are equally likely.
+        What `run_with_hooks` returned for other words, one run each; all are equally likely.
     name : str
         Of the intermediate.
     at : index
-        Where, as in `swap`.
+        Where, as in `patch`.
     rng : numpy.random.Generator
         Draws the run, once, for either library.
 
     Returns
     -------
     dict
-        For `changes`; join several by ``|``.
+        For `hooks`; join several by ``|``.
 
     Raises
     ------
@@ -244,10 +255,10 @@ def resample(others: Runs, name: str, at: Any, rng: np.random.Generator) -> dict
 
     Notes
     -----
-    [li2024] and [pochinkov2024], as `mean`.
+    [li2024] and [pochinkov2024], as `mean_ablation`.
     """
-    drawn = int(rng.integers(len(_some("resample", others))))
-    return _put("resample", _found("resample", others[drawn], name, at), name, at)
+    drawn = int(rng.integers(len(_some("resample_ablation", others))))
+    return _put("resample_ablation", _found("resample_ablation", others[drawn], name, at), name, at)
 
 
 def _some(where: str, others: Runs) -> Runs:
@@ -262,11 +273,11 @@ def _found(where: str, other: Mapping[str, Any], name: str, at: Any) -> Any:
     return other[name][at]
 
 
-def _put(where: str, new: Any, name: str, at: Any) -> dict[str, Change]:
-    """The change that puts this in; it may fill the axes before its own."""
+def _put(where: str, new: Any, name: str, at: Any) -> dict[str, Hook]:
+    """The hook that puts this in; it may fill the axes before its own."""
     given = tuple(new.shape)
 
-    def change(x: Any) -> Any:
+    def hook(x: Any) -> Any:
         y = x + 0
         there = tuple(y[at].shape)
         if len(given) > len(there) or there[len(there) - len(given) :] != given:
@@ -274,7 +285,7 @@ def _put(where: str, new: Any, name: str, at: Any) -> dict[str, Change]:
         y[at] = new
         return y
 
-    return {name: change}
+    return {name: hook}
 
 
 def _block(
@@ -306,19 +317,18 @@ def _block(
 
 
 def _before(x: Any, norm: Any, c: Configuration, library: ModuleType) -> Any:
-    return library.blocks.normed(x, norm, c) if library.blocks.NORM_FIRST[c.order] else x
+    return library.blocks.apply_norm(x, norm, c) if library.blocks.NORM_FIRST[c.order] else x
 
 
 def _after(x: Any, y: Any, norm: Any, c: Configuration, library: ModuleType) -> Any:
     first = library.blocks.NORM_FIRST[c.order]
-    return x + y if first else library.blocks.normed(x + y, norm, c)
+    return x + y if first else library.blocks.apply_norm(x + y, norm, c)
 
 
-def _changed(name: str, x: Any, change: Change) -> Any:
-    y = change(x)
+def _hooked(name: str, x: Any, hook: Hook) -> Any:
+    y = hook(x)
     if tuple(y.shape) != tuple(x.shape):
         raise ShapeError(
-            f"inside: the change of {name} must keep the shape {tuple(x.shape)}; "
-            f"got {tuple(y.shape)}"
+            f"run_with_hooks: the hook of {name} must keep the shape {tuple(x.shape)}; got {tuple(y.shape)}"
         )
     return y
