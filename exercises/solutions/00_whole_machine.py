@@ -143,7 +143,8 @@ check("0.3", look)
 #
 # Write `cut(weights, asks, asked)` for weights of shape `(T, T)`, whose rows add up to one. Return
 # new weights, shape `(T, T)`, as the layer would have computed them if the word at place `asks`
-# could not see the word at place `asked`. It sees others, so that its weight there is less than 1.
+# could not see the word at place `asked`. It sees others, so that its weight there is less than 1,
+# if only by $10^{-15}$.
 # Leave the given weights as they are.
 # ```
 

@@ -165,12 +165,12 @@ check("8.4", passed_back)
 # a/d (a is the α² of the theorem). The first vector has the mean square m. Predict the expected
 # mean square after `depth` layers.
 #
-# Write `mean_square(m, a, depth, order)` for one layer or more. Return a float.
+# Write `mean_square(m, a, depth, order)` for one layer or more. Return a number.
 # ```
 
 # %%
 def mean_square(m, a, depth, order):
-    """Expected mean square of the coordinates: a float."""
+    """Expected mean square of the coordinates: a number."""
     ### BEGIN SOLUTION
     if order == "post":
         return 1.0

@@ -295,8 +295,9 @@ check("15.7", speculate)
 def disagree(n, share, m):
     """Probabilities of which top-p keeps all, and min-p one: (n,)."""
     ### BEGIN SOLUTION
-    least = 1 / (1 + m * (n - 1))  # then the others have m times as much
-    first = (least + share) / 2
+    room = 1e-6
+    least = 1 / (1 + (m - room) * (n - 1))  # then the others have m - room times as much
+    first = (least + share - room) / 2
     return np.append(first, np.full(n - 1, (1 - first) / (n - 1)))
     ### END SOLUTION
 

@@ -157,11 +157,13 @@ def exercise(
     slips: str = "",
     kind: Array = ARRAY,
     otherwise: str = "",
+    integers: bool = True,
 ) -> Callable[[Decorated], Decorated]:
     """Register the decorated function for exercise `number`.
 
     With `cases` it is the right answer, and the check is a `Table`; `slips` are mutants that are
-    edits of it. Without, it is itself the test of an `Answer`, written by hand, and the tests hold
+    edits of it. Cases of whole numbers are tried with integers as well, if `integers` are allowed.
+    Without `cases`, it is itself the test of an `Answer`, written by hand, and the tests hold
     it to its `mutants`.
 
     Raises
@@ -178,7 +180,7 @@ def exercise(
                     f"exercise {number}: slips are edits of a right answer, with cases"
                 )
             known |= mutants_of(slips, function, f"exercise {number}")
-        table = Table(function, cases, known, kind, otherwise) if cases else None
+        table = Table(function, cases, known, kind, otherwise, integers) if cases else None
         test = partial(check_by_table, table) if table else function
         _exercises[number] = Exercise(number, test, praise, hints, known, table)
         return function

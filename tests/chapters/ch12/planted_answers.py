@@ -31,7 +31,7 @@ def _loss_by_rows(z, words):
 
 def _attention_by_jacobians(q, k, v, dy):
     scale = q.shape[1] ** -0.5
-    dq, dk, dv = np.zeros_like(q), np.zeros_like(k), np.zeros_like(v)
+    dq, dk, dv = np.zeros(q.shape), np.zeros(k.shape), np.zeros(v.shape)
     for t in range(len(q)):
         s = q[t] @ k.T * scale
         p = np.exp(s - np.logaddexp.reduce(s))

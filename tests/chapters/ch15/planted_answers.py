@@ -79,7 +79,7 @@ def _beam_by_lexsort(totals, logs, ended, width):
 
 
 def _speculate_by_shares(p, q):
-    ratio = np.divide(p, q, out=np.ones_like(p), where=q > 0)
+    ratio = np.divide(p, q, out=np.ones(p.shape), where=q > 0)
     accepted = (q * np.minimum(1, ratio)).sum(axis=-1)
     more = np.clip(p - q, 0, None)
     total = more.sum(axis=-1, keepdims=True)
@@ -88,7 +88,7 @@ def _speculate_by_shares(p, q):
 
 
 def _disagree_near_the_share(n, share, m):
-    first = share - max(2e-6, 1e-4 * (share - 1 / (1 + m * (n - 1))))
+    first = share - max(1.5e-6, 1e-4 * (share - 1 / (1 + m * (n - 1))))
     p = np.full(n, (1 - first) / (n - 1))
     p[n // 2] = first
     return p

@@ -37,6 +37,8 @@ def _brought_by_the_gram(weights, v, w_o):
 
 def _patches_by_ways(masks, p):
     L, T = masks.shape[:2]
+    if L > 20:  # too many ways to be listed
+        return _patches_by_counts(masks, p)
     ways = (
         [
             way

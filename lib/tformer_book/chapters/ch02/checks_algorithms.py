@@ -73,6 +73,8 @@ def _streams() -> Iterator[Case | Test]:
     yield of([], [-2e9], [-2e9], why=low)
     yield of([-np.inf], [-np.inf, -np.inf], why="With −∞ alone the sum is 0 and its logarithm −∞.")
     yield of([-np.inf, 5], [], [-np.inf], want=5.0, why="A score of −∞ adds 0 to the sum.")
+    yield of([0], [-2000], want=0.0, why="A chunk may lie thousands below those before it.")
+    yield of([4000, 3999], [-5000], [-5001, 3998], why="Chunks may lie thousands apart.")
     yield of([3], [1, 0, 2], [2], [0, 4], why="A maximum stays until a larger score comes.")
     yield of([0], [], [0], want=log2, why="An empty chunk changes nothing.")
     yield of(want=-np.inf, why="With no term the sum is 0 and its logarithm −∞.")
@@ -105,6 +107,9 @@ def _mean(chunks: Iterable[Array]) -> float:
     ),
     cases=_streams,
     slips="""
+        max(top, chunk.max(initial=-np.inf)) → chunk.max(initial=-np.inf)
+            Measure from the largest score so far, and not from that of the latest chunk: where it
+            lies far below, the sum so far grows beyond every float.
         = np.exp(streamed_lse(chunks))
             The logarithm of the sum is missing.
         = np.logaddexp(0, streamed_lse(chunks))

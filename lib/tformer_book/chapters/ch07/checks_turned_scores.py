@@ -170,6 +170,10 @@ def _tables() -> Iterator[tuple[Array, Array, str]]:
     small = "The hands are slow: the programs differ by thousandths."
     q, k = _drawn(26, (4, 8)) * (np.arange(8) > 5)
     yield q, k, small
+    yield (
+        *_large_and_alike(),
+        "Scores are 300, and a thousandth tells: only rounding may pass.",
+    )
     sums = "All rows and columns add up to 0, whatever the program: entries tell, and sums do not."
     q, k = map(_without_sums, _drawn(2, (6, 4)))
     yield q, k, sums
@@ -179,6 +183,14 @@ def _tables() -> Iterator[tuple[Array, Array, str]]:
             for x, one in zip(_drawn(9, (6, 6)), (t, s), strict=True)
         )
         yield q, k, f"Only query {t} and key {s} are not zero, and their score tells."
+
+
+def _large_and_alike() -> tuple[Array, Array]:
+    """Return what the slow hands make large scores of, while a few fast ones differ a little."""
+    q, k = np.zeros((2, 6, 64))
+    q[:, -1], k[:, -1] = 20, 15
+    q[1, :2], k[1, :2], k[0, :2] = (0.08, 0.04), (0.04, 0.08), (0.08, -0.056)
+    return q, k
 
 
 def _drawn(seed: int, shape: tuple[int, int]) -> Array:
@@ -261,6 +273,11 @@ def _programs() -> Iterator[Case]:
             You compared the sums of rows. What differs in the entries may cancel in them.
         abs(_scores(q, k, cause) - scores).max() → not np.array_equal(_scores(q, k, cause), scores)
             You asked for equal numbers, and none are: the scores are rounded.
+        abs(_scores(q, k, cause) - scores).max() → not np.allclose(scores, _scores(q, k, cause))
+            You left a tolerance beside each score, as np.allclose does: a thousandth is much beside
+            rounding, also where scores are in the hundreds.
+        abs(_scores(q, k, cause) - scores).max() → abs(_scores(q, k, cause) - scores).mean() > 1e-4
+            You compared means. What differs in one entry of many is lost there.
         abs(_scores(q, k, cause) - scores).max() → $ > 0.01
             You took the first program that comes near. A slow hand changes scores by thousandths.
         abs(_scores(q, k, cause) - scores).max() → $ > 0.5
