@@ -115,7 +115,21 @@ def _quarter(n, ends=0.0, straight=False):
     return np.log(np.concatenate([points, 1e6 / points], axis=1))
 
 
+def _same_by_shares(one, other):
+    return all(
+        np.allclose(a, b, rtol=1e-6, atol=0)
+        for a, b in zip(_circuits(one), _circuits(other), strict=True)
+    )
+
+
+def _spread_evenly(q, k, v):
+    used = np.round(np.linspace(0, k.shape[-3] - 1, q.shape[-3])).astype(int)
+    return _broadcast(q, k[..., used, :, :], v[..., used, :, :])
+
+
 MUTANTS = {
+    "6.5": {"Where a product is 0, rounding leaves": _same_by_shares},
+    "6.7": {"that share a table are neighbours, and equally many": _spread_evenly},
     "6.9": {
         "have 35 such sets": lambda n: _upper_half(n) if n < 21 else _sets(n, 8, 4),
         "of another size are more": lambda n: _upper_half(n) if n < 16 else _sets(n, 7, 2),

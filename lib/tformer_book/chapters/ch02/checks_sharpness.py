@@ -117,7 +117,10 @@ def _judge_beta(head: str, s: Array, target: float, got: float) -> None:
         )
     head += f", where the entropy is {pair(entropy, target)[0]}"
     if abs(entropy - target) < 0.02:
-        raise Wrong(f"{head}: close, but not within a millionth. Keep halving the interval.")
+        raise Wrong(
+            f"{head}: close, but not within a millionth. Keep halving the interval; and all "
+            "weights count, however small."
+        )
     if entropy > target:
         together = (
             "; scores this close together may need a β far beyond any end you fixed beforehand."

@@ -43,7 +43,7 @@ def _groups() -> Iterator[Case]:
             integers(seed + 20, (*batch, n_groups, s, d_k)),
             integers(seed + 40, (*batch, n_groups, s, d_v)),
         )
-        yield case(q=q, k=k, v=v)
+        yield case(q=q, k=k, v=v, why="Heads that share a table are neighbours, and equally many.")
     yield case(q=1000 * q, k=k, v=v)
 
 

@@ -161,6 +161,11 @@ def _scores(q: Array, k: Array, cause: str, first: int = 0) -> Array:
     return _turned(q, queries, pairing) @ _turned(k, keys, pairing).T
 
 
+def _both_back(q: Array, k: Array) -> Array:
+    t = np.arange(len(q))
+    return _turned(q, -t) @ _turned(k, -t).T
+
+
 def _tables() -> Iterator[tuple[Array, Array, str]]:
     """Queries and keys, and what a comparison of scores made from them must not leave out."""
     for seed, shape in enumerate(((3, 4), (5, 8), (12, 6), (40, 16))):
@@ -251,6 +256,8 @@ def _programs() -> Iterator[Case]:
             You never say 'queries at 0'.
         _scores(q, k, cause) → (_scores(k, q, cause).T if cause == "backwards" else $)
             Backwards are the queries, and you turned the keys the wrong way round.
+        _scores(q, k, cause) → (_both_back(q, k) if cause == "backwards" else $)
+            Backwards are the queries alone; you turned the keys the wrong way round as well.
         q, k, cause → q, k, cause, 1
             Places are counted from 0, and yours from 1.
         _scores(q, k, cause) → $ / q.shape[-1] ** 0.5

@@ -314,9 +314,9 @@ def _stacks() -> Iterator[Case | Test]:
         (("causal attention", "attention") * 200, 4, 2, OVERFLOW),
     ):
         said = f"the parts {list(parts)}, {n} words and word {s} changed"
-        yield case(parts=parts, n=n, s=s, why=why, said=said)
+        yield case(parts=list(parts), n=n, s=s, why=why, said=said)
     said = "causal attention, 3 words and word 1 changed"
-    yield type_test("True and False", said, parts=("causal attention",), n=3, s=1)
+    yield type_test("True and False", said, parts=["causal attention"], n=3, s=1)
 
 
 @exercise(

@@ -33,6 +33,9 @@ def _by_hand() -> Iterator[Case]:
     once: dict[str, Any] = given | {"times": 200}
     pairs: dict[str, Any] = {"x": [0, 1, 1, 2], "y": [0, 0, 0, 1], "group": np.array([3, 3, 1, 1])}
     yield case(**pairs, **once, want=1.0, why=small)
+    mixed = "Runs of a group need not stand together: one number, one group."
+    among: dict[str, Any] = {"x": [0, 1, 1, 2], "y": [0, 0, 0, 1], "group": np.array([3, 1, 3, 1])}
+    yield case(**among, **once, want=1.0, why=mixed)
     far = "A group's number is a name, however large; slopes over places so near are large."
     near: dict[str, Any] = {"x": [0, 1e-6, 1e-6, 2e-6], "y": [0, 0, 0, 1]}
     yield case(**near, group=np.array([3, 3, 3 + 2**16, 3 + 2**16]), **once, want=1e6, why=far)
@@ -149,6 +152,9 @@ def _otherwise_drawn(
     found: Array
     if how == "runs":
         found = _drawn(x, y, each_run, len(x), times, rng)
+    elif how == "stretches":
+        stretch = np.cumsum(np.diff(group, prepend=group[0]) != 0)
+        found = _drawn(x, y, stretch, stretch[-1] + 1, times, rng)
     elif how == "means":
         ones = np.array([[z[group == name].mean() for name in names] for z in (x, y)])
         found = _drawn(ones[0], ones[1], np.arange(len(names)), len(names), times, rng)
@@ -191,6 +197,9 @@ OTHERWISE: dict[Any, str] = {
     "one run.": "runs",
     "Residuals were drawn, and all sizes kept: so every run scatters like every other.": (
         "residuals"
+    ),
+    "Equal neighbours were taken for a group; runs of one group need not stand together.": (
+        "stretches"
     ),
     "Each group became the mean of its runs; all its runs should come along.": "means",
     "Sizes and losses were drawn apart; a run is a pair.": "apart",
