@@ -191,8 +191,8 @@ def _near_misses(one: Head) -> Iterator[Case]:
     wide = [np.pad(w_v, ((0, 0), (0, 2))), np.pad(w_o, ((0, 2), (0, 0)))]
     flat = [np.zeros_like(w_q), w_k]
     ends = [np.array([[1.0], [1]]), np.array([[1.0, 2]])]
-    to, back = np.array([[1.0, 1], [1, -1], [1, 0]]), np.array([[1.0, 1, -2], [3, 0, 0]])
-    turn = np.array([[0.6, -0.8], [0.8, 0.6]])
+    to, back = np.array([[1.0, 1], [1, -1], [0, 1]]), np.array([[1.0, 2, 0], [1, 2, 3]])
+    turn = np.array([[np.cos(0.7), -np.sin(0.7)], [np.sin(0.7), np.cos(0.7)]])
     first, second = np.array([[1.0], [0]]), np.array([[0.0], [1]])
     for said, a, b, want, why in (
         ("the same with another number in W_Q", [entry, *one[1:]], one, False, "One entry counts."),
