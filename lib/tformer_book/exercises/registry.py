@@ -40,9 +40,13 @@ numbers alone, which no mutant shows, since mutants get floats); else it is told
 answers end there, a mutant is missing. The tests hand every mutant to `check`, and ask for its own
 sentence.
 
+**Whole numbers come as integers as well**: of the cases whose inputs are whole, some are tried once
+more so, without being asked for; `integers=False` where the statement says that none come. Where no
+case mixes whole numbers and fractions, `promises.whole` makes such.
+
 **Whatever a statement promises is tried at its limit.** Read it word by word: each size, type and
 bound that it names, and each "any", is a promise, and what it does not name is not tried. Makers of
-cases stand in `promises`: whole numbers and others, float32, axes in front, ties, zeros, huge
+cases stand in `promises`: whole numbers, alone and beside fractions, float32, axes in front, ties, zeros, huge
 numbers, and sizes of 0 and 1; `table.warning_test` where no warning may appear. Think of nearly
 equal places and keys, visible scores far below 0, ids at their limit, rows of one stack far apart.
 A promise of another kind ("a leak below 1e-6", "a favourite beyond ten") gets cases on both sides
