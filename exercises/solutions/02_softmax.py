@@ -398,6 +398,7 @@ def streamed_lse(chunks):
     ### BEGIN SOLUTION
     largest, total = -np.inf, 0.0
     for chunk in chunks:
+        chunk = np.asarray(chunk, dtype=float)
         new = max(largest, chunk.max(initial=-np.inf))
         if new == -np.inf:
             continue

@@ -46,12 +46,12 @@ case mixes whole numbers and fractions, `promises.whole` makes such.
 
 **Whatever a statement promises is tried at its limit.** Read it word by word: each size, type and
 bound that it names, and each "any", is a promise, and what it does not name is not tried. Makers of
-cases stand in `promises`: whole numbers, alone and beside fractions, float32, axes in front, ties, zeros, huge
-numbers, and sizes of 0 and 1; `table.warning_test` where no warning may appear. Think of nearly
-equal places and keys, visible scores far below 0, ids at their limit, rows of one stack far apart.
-A promise of another kind ("a leak below 1e-6", "a favourite beyond ten") gets cases on both sides
-of its bound, by hand. Where many answers are right, try what separates them from near misses:
-another column, one row of many, a sum that cancels, a comparison that needs a tolerance, an
+cases stand in `promises`: whole numbers, alone and beside fractions, float32, axes in front, ties,
+zeros, huge numbers, and sizes of 0 and 1; `table.warning_test` where no warning may appear. Think
+of nearly equal places and keys, visible scores far below 0, ids at their limit, rows of one stack
+far apart. A promise of another kind ("a leak below 1e-6", "a favourite beyond ten") gets cases on
+both sides of its bound, by hand. Where many answers are right, try what separates them from near
+misses: another column, one row of many, a sum that cancels, a comparison that needs a tolerance, an
 absolute value or all coordinates.
 
 - Simplest case first, small enough to redo on paper, with the result by hand as `want`: the tests

@@ -79,11 +79,11 @@ def _reason(p: Array) -> str:
 )
 def beta_for_entropy(f: Answer) -> None:
     """The β at which softmax_β(scores) has a given entropy."""
-    for scores, beta in _TARGETS:
+    for scores, beta in _TARGETS:  # of whole numbers some are integers
         s = np.array(scores, dtype=float)
         target = float(reference.entropy(reference.softmax(s, beta=beta)))
         said = f"scores = {show(s)} and target = {show(target)}"
-        got = f.array(said, scores=s, target=target)
+        got = f.array(said, scores=np.array(scores), target=target)
         head = f"With {said}, {f.name} gives β = {show(got)}"
         if got.size != 1:
             raise Wrong(f"{head}; one number is asked for.")

@@ -170,6 +170,7 @@ def _tables() -> Iterator[tuple[Array, Array, str]]:
     """Queries and keys, and what a comparison of scores made from them must not leave out."""
     for seed, shape in enumerate(((3, 4), (5, 8), (12, 6), (40, 16))):
         yield *_drawn(seed, shape), "All entries of a table count."
+    yield integers(1, (3, 4)), integers(2, (3, 4)), "All entries of a table count."
     for seed in (190, 1015, 5, 17):  # for each two programs, in one of these no score is larger
         yield *_drawn(seed, (2, 4)), "Of two words few scores differ, and maybe all to one side."
     small = "The hands are slow: the programs differ by thousandths."
