@@ -33,9 +33,6 @@ def _by_hand() -> Iterator[Case]:
     once: dict[str, Any] = given | {"times": 200}
     pairs: dict[str, Any] = {"x": [0, 1, 1, 2], "y": [0, 0, 0, 1], "group": np.array([3, 3, 1, 1])}
     yield case(**pairs, **once, want=1.0, why=small)
-    mixed = "Runs of a group need not stand together: one number, one group."
-    among: dict[str, Any] = {"x": [0, 1, 1, 2], "y": [0, 0, 0, 1], "group": np.array([3, 1, 3, 1])}
-    yield case(**among, **once, want=1.0, why=mixed)
     far = "A group's number is a name, however large; slopes over places so near are large."
     near: dict[str, Any] = {"x": [0, 1e-6, 1e-6, 2e-6], "y": [0, 0, 0, 1]}
     yield case(**near, group=np.array([3, 3, 3 + 2**16, 3 + 2**16]), **once, want=1e6, why=far)
