@@ -66,7 +66,7 @@ def block_vjp(
     causal: bool = False,
     dropout_masks: DropoutMasks | None = None,
 ) -> Gradients:
-    """By PyTorch's automatic differentiation of `block`."""
+    """Computed by PyTorch's autograd from `block`."""
     require_block("block_vjp", parameters, memory is not None, sinusoids is not None)
 
     def through(x: Tensor, p: BlockParameters, m: Tensor | None, b: Tensor | None) -> Tensor:

@@ -51,7 +51,7 @@ def multi_head_attention_vjp(
     scale: float | None = None,
     causal: bool = False,
 ) -> tuple[Tensor, HeadParameters, Tensor | None, Tensor | None]:
-    """By PyTorch's automatic differentiation of `multi_head_attention`."""
+    """Computed by PyTorch's autograd from `multi_head_attention`."""
     require_keys("multi_head_attention_vjp", x, memory, mask=mask, bias=bias)
 
     def layer(x: Tensor, p: HeadParameters, memory: Tensor | None, bias: Tensor | None) -> Tensor:

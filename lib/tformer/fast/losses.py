@@ -12,7 +12,7 @@ __all__ = ["cross_entropy", "cross_entropy_vjp"]
 
 @twin
 def cross_entropy(logits: Tensor, targets: Tensor) -> Tensor:
-    """By PyTorch's own, which computes half precision in float32. Only on a CPU are the targets
+    """Calls PyTorch's own function, which computes half precision in float32. Only on a CPU are the targets
     looked at beforehand: a GPU would have to stop for it.
     """
     _require_words("cross_entropy", targets, logits.shape[-1])
@@ -21,7 +21,7 @@ def cross_entropy(logits: Tensor, targets: Tensor) -> Tensor:
 
 @twin
 def cross_entropy_vjp(logits: Tensor, targets: Tensor, grad: Tensor) -> Tensor:
-    """By PyTorch's automatic differentiation of `cross_entropy`."""
+    """Computed by PyTorch's autograd from `cross_entropy`."""
     _require_words("cross_entropy_vjp", targets, logits.shape[-1])
     return vjp(lambda x: _surprise(x, targets), (logits,), grad)[0]
 

@@ -91,7 +91,7 @@ def unembed(x: Tensor, parameters: ModelParameters) -> Tensor:
 def unembed_vjp(
     x: Tensor, parameters: ModelParameters, grad: Tensor
 ) -> tuple[Tensor, ModelParameters]:
-    """By PyTorch's automatic differentiation of `unembed`."""
+    """Computed by PyTorch's autograd from `unembed`."""
     return vjp(unembed, (x, parameters), grad)
 
 

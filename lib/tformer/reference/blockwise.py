@@ -87,17 +87,17 @@ def blockwise_attention(
     v : (..., S, d_v) array
         Values, one for each key.
     mask : (..., T or 1, S or 1) boolean array, optional
-        True where query t may look at key s; without it, everywhere.
+        True where query t may attend to key s; nothing is masked if omitted.
     bias : (..., T or 1, S or 1) array, optional
-        Added to the scaled scores; -inf masks a key as the mask does.
+        Added to the scaled scores; -inf masks a key, as `mask` does.
     scale : float, finite and above 0, optional
-        Factor of the scores; 1/√d_k if left out.
+        Multiplies the scores; 1/√d_k if omitted.
     causal : bool
-        Whether keys after the position of a query are masked as well.
+        Whether to mask, in addition, every key at a later position than the query.
     offset : int, at least 0
         Position of the first query, for `causal`.
     block : int, at least 1
-        How many queries, and keys, are looked at together.
+        Block size: how many queries, and how many keys, are processed together.
 
     Returns
     -------
@@ -129,7 +129,7 @@ def blockwise_attention_vjp(
     offset: int = 0,
     block: int = 208,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray | None]:
-    """Vector-Jacobian product of `blockwise_attention`, without the table of weights.
+    """Compute the vector-Jacobian product of `blockwise_attention`, without the table of weights.
 
     Parameters
     ----------
@@ -142,22 +142,22 @@ def blockwise_attention_vjp(
     grad : (..., T, d_v) array
         Gradient of a loss with respect to the output of `blockwise_attention`.
     mask : (..., T or 1, S or 1) boolean array, optional
-        True where query t may look at key s; without it, everywhere.
+        True where query t may attend to key s; nothing is masked if omitted.
     bias : (..., T or 1, S or 1) array, optional
-        Added to the scaled scores; -inf masks a key as the mask does.
+        Added to the scaled scores; -inf masks a key, as `mask` does.
     scale : float, finite and above 0, optional
-        Factor of the scores; 1/√d_k if left out.
+        Multiplies the scores; 1/√d_k if omitted.
     causal : bool
-        Whether keys after the position of a query are masked as well.
+        Whether to mask, in addition, every key at a later position than the query.
     offset : int, at least 0
         Position of the first query, for `causal`.
     block : int, at least 1
-        How many queries, and keys, are looked at together.
+        Block size: how many queries, and how many keys, are processed together.
 
     Returns
     -------
     dq : (..., T, d_k) array
-        Each gradient has the shape of its argument: axes along which that was repeated are summed.
+        Each gradient has the shape of its argument: broadcast axes are summed over.
     dk : (..., S, d_k) array
     dv : (..., S, d_v) array
     dbias : (..., T or 1, S or 1) array, optional

@@ -16,7 +16,7 @@ def cross_entropy(logits: np.ndarray, targets: np.ndarray) -> np.ndarray:
     Parameters
     ----------
     logits : (..., N) array
-        Scores of all words; -inf for a word that cannot come.
+        Logits of the next token; -inf for a token that is excluded.
     targets : (...) integer array
         The word that came, from 0 to N - 1; -1 where none is to be counted.
 
@@ -41,12 +41,12 @@ def cross_entropy(logits: np.ndarray, targets: np.ndarray) -> np.ndarray:
 
 @equation
 def cross_entropy_vjp(logits: np.ndarray, targets: np.ndarray, grad: np.ndarray) -> np.ndarray:
-    """Vector-Jacobian product of `cross_entropy`: what was predicted, less what came.
+    """Compute the vector-Jacobian product of `cross_entropy`: what was predicted, less what came.
 
     Parameters
     ----------
     logits : (..., N) array
-        Scores of all words; -inf for a word that cannot come.
+        Logits of the next token; -inf for a token that is excluded.
     targets : (...) integer array
         The word that came, from 0 to N - 1; -1 where none is to be counted.
     grad : (...) array

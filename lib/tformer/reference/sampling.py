@@ -29,7 +29,7 @@ def temperature(logits: np.ndarray, tau: float = 1.0) -> np.ndarray:
     Parameters
     ----------
     logits : (..., N) array
-        Scores of all words; -inf for a word that cannot come.
+        Logits of the next token; -inf for a token that is excluded.
     tau : float, finite and above 0
         The temperature.
 
@@ -53,7 +53,7 @@ def top_k(logits: np.ndarray, k: int) -> np.ndarray:
     Parameters
     ----------
     logits : (..., N) array
-        Scores of all words; -inf for a word that cannot come.
+        Logits of the next token; -inf for a token that is excluded.
     k : int, at least 1
         How many stay; all, if there are no more.
 
@@ -78,7 +78,7 @@ def top_p(logits: np.ndarray, p: float) -> np.ndarray:
     Parameters
     ----------
     logits : (..., N) array
-        Scores of all words; -inf for a word that cannot come.
+        Logits of the next token; -inf for a token that is excluded.
     p : float, above 0 and at most 1
         What the words that stay reach; at 1 all stay.
 
@@ -112,7 +112,7 @@ def min_p(logits: np.ndarray, p: float) -> np.ndarray:
     Parameters
     ----------
     logits : (..., N) array
-        Scores of all words; -inf for a word that cannot come.
+        Logits of the next token; -inf for a token that is excluded.
     p : float, above 0 and at most 1
         The share of the likeliest word's probability; at 1 only words tied with it stay.
 
@@ -141,7 +141,7 @@ def sample(logits: np.ndarray, u: np.ndarray) -> np.ndarray:
     Parameters
     ----------
     logits : (..., N) array
-        Scores of all words; -inf for a word that cannot come.
+        Logits of the next token; -inf for a token that is excluded.
     u : (...) real array
         Uniform numbers, from 0 to below 1.
 

@@ -40,9 +40,9 @@ def window_attention(
     offset : int, at least 0
         Position of the first query.
     scale : float, finite and above 0, optional
-        Factor of the scores; 1/√d_k if left out.
+        Multiplies the scores; 1/√d_k if omitted.
     block : int, at least 1
-        How many queries, and keys, are looked at together.
+        Block size: how many queries, and how many keys, are processed together.
 
     Returns
     -------
@@ -85,11 +85,11 @@ def block_sparse_attention(
     block : int, at least 1
         Positions of a block; the last one may have fewer.
     causal : bool
-        Whether keys after the position of a query are masked as well.
+        Whether to mask, in addition, every key at a later position than the query.
     offset : int, at least 0
         Position of the first query, for `causal`.
     scale : float, finite and above 0, optional
-        Factor of the scores; 1/√d_k if left out.
+        Multiplies the scores; 1/√d_k if omitted.
 
     Returns
     -------

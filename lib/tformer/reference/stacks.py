@@ -104,7 +104,7 @@ def unembed(x: np.ndarray, parameters: ModelParameters) -> np.ndarray:
 def unembed_vjp(
     x: np.ndarray, parameters: ModelParameters, grad: np.ndarray
 ) -> tuple[np.ndarray, ModelParameters]:
-    """Vector-Jacobian product of `unembed`: the gradients passed back to its arguments.
+    """Compute the vector-Jacobian product of `unembed`: gradients with respect to its arguments.
 
     Parameters
     ----------
@@ -117,7 +117,7 @@ def unembed_vjp(
     Returns
     -------
     dx : (..., d_model) array
-        Each gradient has the shape of its argument: axes along which that was repeated are summed.
+        Each gradient has the shape of its argument: broadcast axes are summed over.
     dparameters : ModelParameters
         Zeros for all that plays no part.
 
