@@ -1,4 +1,4 @@
-"""What a hidden unit does with its number: ReLU, GELU, SiLU (chapter 9)."""
+"""Activation functions: ReLU, GELU, SiLU (chapter 9)."""
 
 from torch import Tensor
 from torch.nn import functional

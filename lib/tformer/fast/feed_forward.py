@@ -1,4 +1,4 @@
-"""The feed-forward layer: every word by itself, through hidden units and back (chapter 9)."""
+"""The feed-forward layer, applied to each position separately, and dropout (chapter 9)."""
 
 from torch import Tensor
 from torch.nn.functional import linear

@@ -319,9 +319,7 @@ def alibi_slopes(n_heads: int) -> np.ndarray:
 
     Notes
     -----
-    Equation eq-alibi-slopes; [press2022], whose code defines the slopes for
-    other H. In
-    float64.
+    Equation eq-alibi-slopes; [press2022], whose code defines the slopes for other H. In float64.
     """
     smaller = 2 ** (n_heads.bit_length() - 1)
     slopes = 2.0 ** (-8 * np.arange(1, smaller + 1) / smaller)
