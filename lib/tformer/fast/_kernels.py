@@ -46,7 +46,7 @@ Arguments = tuple[Tensor, Tensor, Tensor, Tensor | None, Callable[[Tensor], Tens
 def for_kernel(
     q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, bias: Tensor | None
 ) -> Arguments:
-    """Return q, k, v and one mask as the kernel takes them, and a function to restore its output."""
+    """Return q, k, v and one mask as the kernel takes them, and what restores its output."""
     kernel = kernel_of(q)
     if bias is None and _takes(kernel, q, k, v, mask):
         return q, k, v, mask, _unchanged
@@ -168,7 +168,7 @@ def _one_mask(
 
 
 def _without_fully_masked(attn_mask: Tensor) -> tuple[Tensor, Tensor]:
-    """Return which rows are not fully masked, and the mask with all keys open in the rows that are."""
+    """Return which rows are not fully masked, and the mask with fully masked rows unmasked."""
     if attn_mask.dtype == torch.bool:
         attending = attn_mask.any(dim=-1, keepdim=True)
         return attending, attn_mask | ~attending

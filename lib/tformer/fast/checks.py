@@ -40,7 +40,7 @@ def _holds(x: Any) -> str:
 
 
 def _oddity(tensor: Tensor) -> str:
-    """Return what a tensor is if not a plain one: other kinds compute differently, or not at all."""
+    """Return what kind of tensor it is, if not a plain one, whose arithmetic other kinds lack."""
     if tensor.is_nested:
         return "a nested tensor"
     if tensor.layout is not torch.strided:
