@@ -204,7 +204,7 @@ def checked(
 def _specs(
     function: Function, doc: Documented, arrays: Arrays
 ) -> list[tuple[str, int, ArraySpec | TreeSpec, bool]]:
-    """Return name, place, spec, and whether it may be None, of each argument with arrays."""
+    """Return name, position, spec, and whether it may be None, of each argument with arrays."""
     hints, paths = get_type_hints(function), dict[str, Any]()
     for name, axes in zip(doc.names, axes_of(doc.spec), strict=True):
         content, optional = doc.kinds.get(name, FLOATING), name in doc.optional
@@ -265,7 +265,7 @@ def _found(where: str, argument: str, x: Any, tree: TreeSpec) -> list[Found]:
 
 
 def _plain(function: Function, doc: Documented) -> list[tuple[str, int, type[Any]]]:
-    """Return name, place and class of each dataclass argument without arrays."""
+    """Return name, position and class of each dataclass argument without arrays."""
     of_arrays = {name.split(".")[0] for name in doc.names}
     hints = get_type_hints(function)
     return [
@@ -280,7 +280,7 @@ def _wrong_type(where: str, name: str, wanted: str, x: Any) -> str:
 
 
 def _ranges(function: Function, doc: Documented) -> list[tuple[str, int, Callable[..., Any]]]:
-    """Return name, place and range check of each number."""
+    """Return name, position and range check of each number."""
     places = list(inspect.signature(function).parameters)
     return [
         (name, places.index(name), _range(name, words, name in doc.optional))
@@ -414,7 +414,7 @@ def require_positive(
 def require_layout(
     where: str, shape: tuple[int, ...], n_queries: int, n_keys: int, block: int
 ) -> None:
-    """Raise ValueError unless a layout has a row per block of queries, a column per block of keys."""
+    """Raise ValueError unless a layout has one row and one column per block of queries and keys."""
     wanted = (-(-n_queries // block), -(-n_keys // block))
     if tuple(shape) != wanted:
         raise ValueError(

@@ -22,7 +22,7 @@ __all__ = ["CPU", "GPU", "Kernel", "additive", "for_kernel", "kernel_of", "takes
 class Kernel(NamedTuple):
     """Requirements of PyTorch's kernel on a device, besides four axes and one width for q, k and v.
 
-    half : it is given half precision. On a CPU that is no faster than float32, so it is not.
+    half : it is given tensors in half precision; on a CPU, where it is no faster in it, float32.
     width : the width must be a multiple of this.
     fewest : with fewer keys than this it needs a mask. With fewer than a vector register holds, and
         no mask, the CPU kernel treats a row of NaN as a fully masked one.

@@ -26,7 +26,7 @@ def grouped_attention(
     causal: bool = False,
     offset: int = 0,
 ) -> Tensor:
-    """Calls `attention` or `causal_attention`, so the T × S scores are never stored.
+    """Calls `attention` or `causal_attention`, so the T × S scores are not stored.
 
     A query that comes after all keys needs no mask: a decoding step with a KV cache is one call of
     the kernel.

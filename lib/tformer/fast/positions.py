@@ -95,7 +95,7 @@ def embedding_vjp(tokens: Tensor, table: Tensor, grad: Tensor) -> Tensor:
 
 @twin
 def relative_bias(table: Tensor, n_queries: int, n_keys: int, offset: int = 0) -> Tensor:
-    """Each row is the one above it shifted by one position, so all rows are views of one strip."""
+    """Each row is the one above it shifted by one position, so all rows are slices of one strip."""
     distances = torch.arange(-n_queries - offset, n_keys - offset, device=table.device)
     strip = table[:, _columns("relative_bias", table, distances)]
     return strip.unfold(-1, n_keys, 1)[:, 1:].flip(-2)

@@ -43,7 +43,8 @@ def sinusoidal(
     base : float, finite and above 0
         The longest wavelength is nearly `base` times the shortest.
     interpolation : float, finite and above 0
-        Factor by which positions are divided, to extend the context to that many times the length.
+        Positions are divided by it, so that sequences that many times longer stay within the range
+        of positions seen in training.
 
     Returns
     -------
