@@ -40,7 +40,7 @@ def _holds(x: Any) -> str:
 
 
 def _oddity(tensor: Tensor) -> str:
-    """Return the kind of a tensor that is not plain, "" if it is; other kinds compute differently."""
+    """Return the kind of a tensor that is not plain, "" if it is; others compute differently."""
     if tensor.is_nested:
         return "a nested tensor"
     if tensor.layout is not torch.strided:
