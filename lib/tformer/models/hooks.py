@@ -329,6 +329,7 @@ def _hooked(name: str, x: Any, hook: Hook) -> Any:
     y = hook(x)
     if tuple(y.shape) != tuple(x.shape):
         raise ShapeError(
-            f"run_with_hooks: the hook of {name} must keep the shape {tuple(x.shape)}; got {tuple(y.shape)}"
+            f"run_with_hooks: the hook of {name} must keep the shape {tuple(x.shape)}; "
+            f"got {tuple(y.shape)}"
         )
     return y

@@ -77,8 +77,7 @@ def previous_token_scores(weights: np.ndarray) -> np.ndarray:
 
     Notes
     -----
-    Equation eq-previous-token-scores; [olsson2022], where such heads are the first
-    part of the circuit of an induction head.
+    Equation eq-previous-token-scores; [olsson2022] call such heads previous-token heads.
     """
     return _mean(np.diagonal(weights, -1, axis1=-2, axis2=-1))
 

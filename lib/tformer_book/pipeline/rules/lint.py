@@ -26,6 +26,7 @@ from tformer_book.pipeline.notebook.normalise import (
 )
 from tformer_book.pipeline.rules.letters import clashes
 from tformer_book.pipeline.rules.limits import OPENING, excesses, main_page, opening_excesses
+from tformer_book.pipeline.rules.plain import EDITED, faults
 from tformer_book.pipeline.rules.prose import output_texts, unbacked
 from tformer_book.widgets.base import is_ours, library_code
 
@@ -229,6 +230,13 @@ def _limits(page: Page) -> Found:
     if page.opening:
         for excess in opening_excesses(page.nb):
             yield None, excess
+
+
+@rule("plain", chapter=True)
+def _plain(page: Page) -> Found:
+    if page.main in EDITED:
+        for fault in faults(page.nb):
+            yield None, fault
 
 
 @rule("figure", chapter=True)
