@@ -43,7 +43,7 @@ def grouped_attention(
         )
     if mask is None and bias is None and takes_groups(q, k, v):
         return scaled_dot_product_attention(q, k, v, is_causal=causal, scale=scale, enable_gqa=True)
-    q, mask, bias = _by_groups(q, k, mask, bias)
+    q, mask, bias = _split_heads(q, k, mask, bias)
     if causal:
         y = causal_attention(q, k.unsqueeze(-3), v.unsqueeze(-3), scale=scale)
         return y.flatten(-4, -3)
@@ -68,7 +68,7 @@ def grouped_attention_weights(
 ) -> Tensor:
     """Calls `attention_weights` for all heads at once."""
     mask = _with_causal(q, k, mask, offset) if causal else mask
-    q, mask, bias = _by_groups(q, k, mask, bias)
+    q, mask, bias = _split_heads(q, k, mask, bias)
     return attention_weights(q, k.unsqueeze(-3), mask, bias, scale).flatten(-4, -3)
 
 
@@ -106,7 +106,7 @@ def _with_causal(q: Tensor, k: Tensor, mask: Tensor | None, offset: int) -> Tens
     return past if mask is None else mask & past
 
 
-def _by_groups(
+def _split_heads(
     q: Tensor, k: Tensor, mask: Tensor | None, bias: Tensor | None
 ) -> tuple[Tensor, Tensor | None, Tensor | None]:
     """Split the head axis of queries, mask and bias in two: groups, and heads of a group."""

@@ -59,9 +59,9 @@ def grouped_attention(
     -----
     Equation eq-grouped-attention; [ainslie2023], section 2.2, with one group as in [shazeer2019].
     """
-    q_G, mask, bias = _by_groups(q, k, _causal(q, k, mask, causal, offset), bias)
+    q_G, mask, bias = _split_heads(q, k, _causal(q, k, mask, causal, offset), bias)
     y = attention(q_G, k[..., np.newaxis, :, :], v[..., np.newaxis, :, :], mask, bias, scale)
-    return _by_heads(y, q)
+    return _join_heads(y, q)
 
 
 @equation
@@ -102,8 +102,8 @@ def grouped_attention_weights(
     -----
     Equation eq-grouped-attention-weights; [ainslie2023], section 2.2.
     """
-    q_G, mask, bias = _by_groups(q, k, _causal(q, k, mask, causal, offset), bias)
-    return _by_heads(attention_weights(q_G, k[..., np.newaxis, :, :], mask, bias, scale), q)
+    q_G, mask, bias = _split_heads(q, k, _causal(q, k, mask, causal, offset), bias)
+    return _join_heads(attention_weights(q_G, k[..., np.newaxis, :, :], mask, bias, scale), q)
 
 
 @equation
@@ -186,7 +186,7 @@ def _heads(q: np.ndarray, k: np.ndarray, bias: np.ndarray | None) -> Iterator[He
         yield h, h // size, None if bias is None else bias[..., h % bias.shape[-3], :, :]
 
 
-def _by_groups(
+def _split_heads(
     q: np.ndarray, k: np.ndarray, mask: np.ndarray | None, bias: np.ndarray | None
 ) -> tuple[np.ndarray, np.ndarray | None, np.ndarray | None]:
     """Split the head axis of queries, mask and bias in two: groups, and heads of a group."""
@@ -200,6 +200,6 @@ def _by_groups(
     return q_G, mask, bias
 
 
-def _by_heads(x_G: np.ndarray, q: np.ndarray) -> np.ndarray:
+def _join_heads(x_G: np.ndarray, q: np.ndarray) -> np.ndarray:
     """Join the two axes, groups and heads of a group, to one axis of heads."""
     return x_G.reshape(*x_G.shape[:-4], q.shape[-3], *x_G.shape[-2:])
