@@ -246,5 +246,5 @@ def test_names_may_have_something_in_front_and_matrices_lie_either_way() -> None
 def test_a_naming_or_number_of_heads_that_does_not_fit_is_refused() -> None:
     with pytest.raises(WeightsError, match="naming must be one of gpt2, llama; got 'bert'"):
         from_state_dict("bert", state(), n_heads=2)
-    with pytest.raises(WeightsError, match="of width 8 has no 3 heads"):
+    with pytest.raises(WeightsError, match="of width 8 cannot be split into 3 heads"):
         from_state_dict("gpt2", state(), n_heads=3)

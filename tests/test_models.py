@@ -334,7 +334,7 @@ def test_a_configuration_checks_its_choices(given: dict[str, Any], words: str) -
             lambda m, p, w: m.decoder(w, p, GPT, memory=p.embedding),
             "a memory needs parameters.cross",
         ),
-        (lambda m, p, w: m.decoder(w[:, [0] * 13], p, GPT), "12 learned positions; got 13 words"),
+        (lambda m, p, w: m.decoder(w[:, [0] * 13], p, GPT), "12 learned positions; got 13 tokens"),
         (lambda m, p, w: m.decoder(w, p, "gpt"), "configuration must be a Configuration; got str"),
         (
             lambda m, p, w: m.decoder(w, replace(p, blocks=[*p.blocks]), GPT),
