@@ -274,8 +274,8 @@ def test_metadata_are_under_the_checksum_and_of_their_type(tmp_path: Path, whole
     assert losses(tmp_path) == []
     longer = json.dumps(asdict(RECIPE) | {"more": 1})
     for about, words in [
-        ({"step": "twelve", "recipe": recipe}, "names no step"),
-        ({"step": "-1", "recipe": recipe}, "names no step"),
+        ({"step": "twelve", "recipe": recipe}, "has no step"),
+        ({"step": "-1", "recipe": recipe}, "has no step"),
         ({"step": "13", "recipe": recipe}, "is of step 13 of 12"),
         ({"step": "12", "recipe": "{"}, "cannot be read: JSONDecodeError"),
         ({"step": "12", "recipe": "[]"}, "or no recipe"),

@@ -64,7 +64,7 @@ def test_a_damaged_or_foreign_file_is_refused_by_name(tmp_path: Path) -> None:
     table, gain = arrays["embedding"], arrays["norm.gain"]
     spoilt = np.where(np.arange(24) == 7, np.nan, gain)
     wrong = [
-        (arrays | {"more": np.ones(2)}, "no place for more"),
+        (arrays | {"more": np.ones(2)}, "unexpected: more"),
         ({k: x for k, x in arrays.items() if k != "embedding"}, "embedding is missing"),
         (
             {k: x for k, x in arrays.items() if k != "blocks.1.heads.w_q"},

@@ -1,4 +1,4 @@
-"""Files of parameters: safetensors under our own names, with the configuration beside them."""
+"""Safetensors files of a model: parameters by name, and the configuration in the metadata."""
 
 import json
 import re
@@ -29,15 +29,15 @@ from tformer.shapes import Axes, ShapeError, axes_of, bind_all
 
 __all__ = ["WeightsError", "load", "require_loadable", "require_shapes", "save", "unflatten"]
 
-KINDS = {kind.__name__: kind for kind in (ModelParameters, EncoderDecoderParameters)}
+CLASSES = {kind.__name__: kind for kind in (ModelParameters, EncoderDecoderParameters)}
 
 
 class WeightsError(ValueError):
-    """A file of parameters, or a set of them, that is damaged or of something else."""
+    """A file or a state dict that is damaged, or does not hold the parameters of a model."""
 
 
 def save(path: Path | str, parameters: Any, configuration: Configuration) -> None:
-    """Write a model to a file under one checksum, whole or not at all.
+    """Write a model to a safetensors file with a checksum, all of it or nothing.
 
     Parameters
     ----------
@@ -49,11 +49,11 @@ def save(path: Path | str, parameters: Any, configuration: Configuration) -> Non
     Raises
     ------
     WeightsError
-        If they are none that `load` would take, or cannot be written; a file that is there stays.
+        If `load` would refuse the file, or it cannot be written; a file that is there is unchanged.
     """
     kind = type(parameters)
-    if kind not in KINDS.values():
-        several = " or ".join(KINDS)
+    if kind not in CLASSES.values():
+        several = " or ".join(CLASSES)
         raise WeightsError(f"save: parameters must be {several}; got {kind.__name__}")
     try:
         arrays = {
@@ -76,8 +76,8 @@ def load(path: Path | str) -> tuple[Any, Configuration]:
     Raises
     ------
     WeightsError
-        If the file is missing, damaged, or not one of ours, or holds other arrays than its kind and
-        configuration ask for, or numbers that are not finite; nothing is loaded then.
+        If the file is missing or damaged, `save` did not write it, its arrays are not those that
+        its class and configuration need, or a number is not finite.
     """
     where = f"load: {path}"
     try:
@@ -88,7 +88,7 @@ def load(path: Path | str) -> tuple[Any, Configuration]:
         raise WeightsError(f"{where} is not a file that save wrote, whole: {error}") from error
     except (SafetensorError, OSError, TypeError, ValueError, KeyError, AttributeError) as error:
         raise WeightsError(f"{where} cannot be read as safetensors: {error}") from error
-    kind = KINDS.get(metadata.get("kind", ""))
+    kind = CLASSES.get(metadata.get("kind", ""))
     if kind is None:
         raise WeightsError(f"{where} is not a file that save wrote: no kind of model in it")
     try:
@@ -101,7 +101,7 @@ def load(path: Path | str) -> tuple[Any, Configuration]:
 
 
 def require_shapes(where: str, parameters: Any) -> None:
-    """Hold the shapes of all arrays to each other, as the docstrings of their classes say them.
+    """Require that the shapes of all arrays agree, by the docstrings of their classes.
 
     Parameters
     ----------
@@ -128,12 +128,12 @@ def require_shapes(where: str, parameters: Any) -> None:
 
 @cache
 def _axes(kind: str) -> dict[str, Axes]:
-    """The axes of each array in one of `KINDS`, by its name."""
+    """The axes of each array of a class of `CLASSES`, by its name."""
 
     def holds(parameters: Any) -> None:
         pass
 
-    holds.__annotations__["parameters"] = KINDS[kind]
+    holds.__annotations__["parameters"] = CLASSES[kind]
     holds.__doc__ = f"Parameters\n----------\nparameters : {kind}\n\n(N,) array\n"
     said = documented(holds)
     names = (name.removeprefix("parameters.") for name in said.names)
@@ -141,7 +141,7 @@ def _axes(kind: str) -> dict[str, Axes]:
 
 
 def require_loadable(where: str, parameters: Any, configuration: Configuration) -> None:
-    """Hold parameters to what a model can compute with, as `save` and `load` do.
+    """Require parameters that a model can compute with, as `save` and `load` do.
 
     Parameters
     ----------
@@ -173,32 +173,34 @@ def require_loadable(where: str, parameters: Any, configuration: Configuration) 
 
 
 def unflatten(kind: type[Any], arrays: Mapping[str, Any], where: str = "unflatten") -> Any:
-    """The tree whose leaves have these names, as `named_leaves` gives them.
+    """The tree with these leaves; the inverse of `named_leaves`.
 
     Raises
     ------
     WeightsError
-        If a name is missing, or one is left over.
+        If a name is missing or unexpected.
     """
     left = dict(arrays)
     found = _tree(kind, "", left, where)
     if left:
-        raise WeightsError(f"{where}: no place for {_some(left)}")
+        raise WeightsError(f"{where}: unexpected: {_first_names(left)}")
     return found
 
 
-def _tree(kind: type[Any], before: str, left: dict[str, Any], where: str) -> Any:
-    """A dataclass from arrays whose names begin with `before`, which are taken out of `left`."""
+def _tree(kind: type[Any], prefix: str, left: dict[str, Any], where: str) -> Any:
+    """A dataclass from the arrays whose names begin with `prefix`; they are removed from `left`."""
     hints, found = get_type_hints(kind), {}
     for field in fields(kind):
-        name, inner = before + field.name, dataclass_of(hints[field.name])
+        name, inner = prefix + field.name, dataclass_of(hints[field.name])
         present = [key for key in left if key == name or key.startswith(f"{name}.")]
         if inner is None:
             value = left.pop(name, None)
         elif field.name == "blocks":
             numbers = {key.removeprefix(f"{name}.").split(".")[0] for key in present}
             if numbers != {str(i) for i in range(len(numbers))}:
-                raise WeightsError(f"{where}: blocks must be numbered from 0; got {_some(numbers)}")
+                raise WeightsError(
+                    f"{where}: blocks must be numbered from 0; got {_first_names(numbers)}"
+                )
             value = tuple(_tree(inner, f"{name}.{i}.", left, where) for i in range(len(numbers)))
         else:
             value = _tree(inner, f"{name}.", left, where) if present else None
@@ -208,7 +210,7 @@ def _tree(kind: type[Any], before: str, left: dict[str, Any], where: str) -> Any
     return kind(**found)
 
 
-def _some(names: Any) -> str:
+def _first_names(names: Any) -> str:
     """The first few names."""
     names = sorted(names)
     return ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")

@@ -1,6 +1,6 @@
-"""A real model, read from its file: metadata, tensors by name, and its tokenizer, in NumPy alone.
+"""Files of pretrained models in NumPy: metadata, tensors by name, and the tokenizer.
 
-A file that is not whole is refused with a `PretrainedError`; nothing is unpickled or fetched.
+A damaged file is refused with a `PretrainedError`; nothing is unpickled or downloaded.
 """
 
 from tformer.pretrained.architecture import Architecture
