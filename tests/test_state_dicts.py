@@ -97,8 +97,8 @@ def test_what_the_names_cannot_hold_is_refused() -> None:
     relative = model(replace(SMALL, n_positions=7), replace(GPT, positions="relative"))
     for naming, given, words in [
         ("bert", gpt, "naming must be one of gpt2, llama; got 'bert'"),
-        ("llama", gpt, "positions has no name there; expected embedding, norm.gain"),
-        ("llama", replace(gpt, positions=None), "norm.bias has no name there"),
+        ("llama", gpt, "norm.bias has no name there; expected embedding, norm.gain"),
+        ("llama", replace(gpt, norm=replace(gpt.norm, bias=None)), "positions has no name there"),
         ("gpt2", llama, "block 0: heads.w_q, w_k and w_v must have one shape.*got .24, 24"),
         ("gpt2", relative, "distances has no name there"),
         ("gpt2", crossed, "block 0: cross.w_q has no name there"),
