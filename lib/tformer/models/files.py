@@ -180,30 +180,32 @@ def unflatten(kind: type[Any], arrays: Mapping[str, Any], where: str = "unflatte
     WeightsError
         If a name is missing or unexpected.
     """
-    left = dict(arrays)
-    found = _tree(kind, "", left, where)
-    if left:
-        raise WeightsError(f"{where}: unexpected: {_first_names(left)}")
+    remaining = dict(arrays)
+    found = _tree(kind, "", remaining, where)
+    if remaining:
+        raise WeightsError(f"{where}: unexpected: {_first_names(remaining)}")
     return found
 
 
-def _tree(kind: type[Any], prefix: str, left: dict[str, Any], where: str) -> Any:
-    """A dataclass from the arrays whose names begin with `prefix`; they are removed from `left`."""
+def _tree(kind: type[Any], prefix: str, remaining: dict[str, Any], where: str) -> Any:
+    """A dataclass from the arrays whose names begin with `prefix`; they are removed from `remaining`."""
     hints, found = get_type_hints(kind), {}
     for field in fields(kind):
         name, inner = prefix + field.name, dataclass_of(hints[field.name])
-        present = [key for key in left if key == name or key.startswith(f"{name}.")]
+        present = [key for key in remaining if key == name or key.startswith(f"{name}.")]
         if inner is None:
-            value = left.pop(name, None)
+            value = remaining.pop(name, None)
         elif field.name == "blocks":
             numbers = {key.removeprefix(f"{name}.").split(".")[0] for key in present}
             if numbers != {str(i) for i in range(len(numbers))}:
                 raise WeightsError(
                     f"{where}: blocks must be numbered from 0; got {_first_names(numbers)}"
                 )
-            value = tuple(_tree(inner, f"{name}.{i}.", left, where) for i in range(len(numbers)))
+            value = tuple(
+                _tree(inner, f"{name}.{i}.", remaining, where) for i in range(len(numbers))
+            )
         else:
-            value = _tree(inner, f"{name}.", left, where) if present else None
+            value = _tree(inner, f"{name}.", remaining, where) if present else None
         if value is None and field.default is MISSING:
             raise WeightsError(f"{where}: {name} is missing")
         found[field.name] = value

@@ -131,18 +131,20 @@ def from_state_dict(
     GGUF files. GPT-2's matrices are (in, out) in its own files, and (out, in) in implementations
     with linear layers; which it is follows from the first fused matrix, which is not square.
     """
-    names, left = _names("from_state_dict", naming), dict[str, Any]()
+    names, remaining = _names("from_state_dict", naming), dict[str, Any]()
     for name, x in state.items():
         plain = PREFIX.sub("", name)
-        if plain in left:
+        if plain in remaining:
             raise WeightsError(f"from_state_dict: there are two of {plain}, one of them {name}")
         if not re.fullmatch(names.ignored, plain):
-            left[plain] = x
-    n_blocks = _blocks(names.block["heads_norm.gain"], left)
+            remaining[plain] = x
+    n_blocks = _count_blocks(names.block["heads_norm.gain"], remaining)
     try:
-        naming_here = names._replace(linear=names.linear or _is_linear(names, left))
-        blocks = tuple(_block(i, left, naming_here, n_heads, n_groups) for i in range(n_blocks))
-        found = {our: left.pop(their, None) for our, their in names.model.items()}
+        naming_here = names._replace(linear=names.linear or _is_linear(names, remaining))
+        blocks = tuple(
+            _block(i, remaining, naming_here, n_heads, n_groups) for i in range(n_blocks)
+        )
+        found = {our: remaining.pop(their, None) for our, their in names.model.items()}
         last = NormParameters(found["norm.gain"], found.get("norm.bias"))
         out = found["unembedding"]
     except (ValueError, TypeError, AttributeError, IndexError) as error:
@@ -150,9 +152,9 @@ def from_state_dict(
     if found["embedding"] is None or last.gain is None:
         missing = "embedding" if found["embedding"] is None else "norm.gain"
         raise WeightsError(f"from_state_dict: {names.model[missing]} is missing")
-    if left:
-        raise WeightsError(f"from_state_dict: unexpected: {', '.join(sorted(left)[:3])}")
-    tied = out is None or out is found["embedding"] or _same(out, found["embedding"])
+    if remaining:
+        raise WeightsError(f"from_state_dict: unexpected: {', '.join(sorted(remaining)[:3])}")
+    tied = out is None or out is found["embedding"] or _equal(out, found["embedding"])
     made = ModelParameters(
         found["embedding"], blocks, last, found.get("positions"), None, None if tied else out.T
     )
@@ -264,7 +266,7 @@ def _is_linear(naming: StateDictNames, state: Mapping[str, Any]) -> bool:
     return bool(fused.shape[0] == 3 * fused.shape[1])
 
 
-def _blocks(pattern: str, names: Iterable[str]) -> int:
+def _count_blocks(pattern: str, names: Iterable[str]) -> int:
     """The number of blocks, counted by a name that each of them has."""
     found = {
         int(match[1])
@@ -279,11 +281,11 @@ def _blocks(pattern: str, names: Iterable[str]) -> int:
 
 
 def _block(
-    i: int, left: dict[str, Any], naming: StateDictNames, n_heads: int, n_groups: int | None
+    i: int, remaining: dict[str, Any], naming: StateDictNames, n_heads: int, n_groups: int | None
 ) -> BlockParameters:
-    """Block i; its arrays are removed from `left`."""
+    """Block i; its arrays are removed from `remaining`."""
     names = {our: their.format(i=i) for our, their in naming.block.items()}
-    found = {our: left.pop(their, None) for our, their in names.items()}
+    found = {our: remaining.pop(their, None) for our, their in names.items()}
     for our, their in names.items():
         if found[our] is None and ".b" not in our:
             raise WeightsError(f"{their} is missing")
@@ -305,6 +307,6 @@ def _block(
     return BlockParameters(heads, FeedForwardParameters(**of("feed_forward")), before, between)
 
 
-def _same(one: Any, other: Any) -> bool:
+def _equal(one: Any, other: Any) -> bool:
     """Whether two arrays hold the same numbers."""
     return one.shape == other.shape and bool((one == other).all())

@@ -38,7 +38,7 @@ class BlockFormat(NamedTuple):
     decode: Callable[[NDArray[Any]], Float32]
 
 
-def _plain(blocks: NDArray[Any]) -> Float32:
+def _unquantized(blocks: NDArray[Any]) -> Float32:
     return blocks.astype(np.float32)
 
 
@@ -67,8 +67,8 @@ def _q8_0(blocks: NDArray[Any]) -> Float32:
 
 SCALE, LEAST, NIBBLES = ("d", "<f2"), ("m", "<f2"), ("q", "u1", (HALF_BLOCK,))
 FORMATS = {
-    0: BlockFormat("F32", np.dtype("<f4"), 1, _plain),
-    1: BlockFormat("F16", np.dtype("<f2"), 1, _plain),
+    0: BlockFormat("F32", np.dtype("<f4"), 1, _unquantized),
+    1: BlockFormat("F16", np.dtype("<f2"), 1, _unquantized),
     2: BlockFormat("Q4_0", np.dtype([SCALE, NIBBLES]), 32, _q4_0),
     3: BlockFormat("Q4_1", np.dtype([SCALE, LEAST, NIBBLES]), 32, _q4_1),
     8: BlockFormat("Q8_0", np.dtype([SCALE, ("q", "i1", (32,))]), 32, _q8_0),

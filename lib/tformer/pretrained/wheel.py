@@ -51,7 +51,7 @@ class Checkpoint(NamedTuple):
 
 def available() -> bool:
     """Whether SmolLM2-135M-Instruct is installed."""
-    return _found() is not None
+    return _installed_file() is not None
 
 
 def path() -> Path:
@@ -62,7 +62,7 @@ def path() -> Path:
     PretrainedError
         If it is not installed.
     """
-    if (found := _found()) is None:
+    if (found := _installed_file()) is None:
         raise PretrainedError(NOT_INSTALLED)
     return found
 
@@ -100,7 +100,7 @@ def open_checkpoint(path: str | Path) -> Checkpoint:
     return Checkpoint(architecture, tokenizer_from_metadata(metadata), tensors, metadata)
 
 
-def _found() -> Path | None:
+def _installed_file() -> Path | None:
     spec = find_spec(PACKAGE)
     folders = [] if spec is None else list(spec.submodule_search_locations or ())
     files = (Path(folder, FILE) for folder in folders)
