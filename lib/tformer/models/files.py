@@ -188,7 +188,7 @@ def unflatten(kind: type[Any], arrays: Mapping[str, Any], where: str = "unflatte
 
 
 def _tree(kind: type[Any], prefix: str, remaining: dict[str, Any], where: str) -> Any:
-    """A dataclass from the arrays whose names begin with `prefix`; they are removed from `remaining`."""
+    """A dataclass from the arrays that begin with `prefix`; removes them from `remaining`."""
     hints, found = get_type_hints(kind), {}
     for field in fields(kind):
         name, inner = prefix + field.name, dataclass_of(hints[field.name])
