@@ -249,7 +249,7 @@ def test_writing_stops_and_can_choose() -> None:
     words = list(generate(*given, 5))
     assert list(generate(*given, 5, stop=words[1])) == words[: words.index(words[1]) + 1]
     assert list(generate(*given, 3, choose=lambda z: int(z.argmin()))) != words[:3]
-    with pytest.raises(ValueError, match="at least one word"):
+    with pytest.raises(ValueError, match="at least one token"):
         next(generate(reference.cached_decoder, tokens(0), p, GPT, 5))
 
 
