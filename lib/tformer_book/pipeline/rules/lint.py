@@ -16,7 +16,9 @@ from nbformat import NotebookNode
 
 from tformer_book.pipeline.notebook.myst import claim_labels, words
 from tformer_book.pipeline.notebook.normalise import (
+    KERNEL,
     MACHINE_TAG,
+    NOTEBOOK_KEYS,
     STATE,
     code_cells,
     dump,
@@ -354,6 +356,12 @@ def _widget(page: Page) -> Found:
         stale = [trait for trait, text in (code or {}).items() if text != model["state"].get(trait)]
         for trait in stale:
             yield None, f"the {trait} stored for {name} is not the library's: {NORMALISE} writes it"
+
+
+@rule("metadata")
+def _metadata(page: Page) -> Found:
+    for key in sorted(set(page.nb.metadata) - {*NOTEBOOK_KEYS, *KERNEL, "widgets"}):
+        yield None, f"metadata.{key} is of another tool, and {NORMALISE} drops it"
 
 
 @rule("normalised")
