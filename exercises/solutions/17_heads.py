@@ -121,7 +121,7 @@ check("17.2", brought)
 # Return whole numbers of shape `(L + 1, T)`, one row before the first block and one after each: 2
 # where the patch brings the whole answer of the second run, whatever the model's numbers are; 0
 # where it changes nothing, whatever they are; 1 elsewhere. If the exchange cannot reach the answer,
-# all are 0. Masks need not be causal, nor hold the diagonal; L may be from 0 to 100, and T may be 1.
+# all are 0. Masks need not be causal, nor hold the diagonal; L may be 0 to 100, and T may be 1.
 # ```
 
 # %%

@@ -90,17 +90,17 @@ def cached_block(
 ) -> tuple[Tensor, KVCache]:
     """Apply a block to the tokens that follow those in the KV cache; also return the new cache."""
     p, c, dropout_masks = parameters, configuration, dropout_masks or DropoutMasks()
-    inputs = _sublayer_input(x, p.heads_norm, c)
+    inputs = sublayer_input(x, p.heads_norm, c)
     y, cache = _attend(inputs, p.heads, c, cache, mask, bias, sinusoids, causal)
-    x = _add_residual(x, y, p.heads_norm, c, dropout_masks.heads)
+    x = add_residual(x, y, p.heads_norm, c, dropout_masks.heads)
     if memory is not None and p.cross is not None:
-        inputs = _sublayer_input(x, p.cross_norm, c)
+        inputs = sublayer_input(x, p.cross_norm, c)
         y = multi_head_attention(inputs, p.cross, memory, memory_mask)
-        x = _add_residual(x, y, p.cross_norm, c, dropout_masks.cross)
+        x = add_residual(x, y, p.cross_norm, c, dropout_masks.cross)
     if p.feed_forward is not None:
-        inputs = _sublayer_input(x, p.feed_forward_norm, c)
+        inputs = sublayer_input(x, p.feed_forward_norm, c)
         y = feed_forward(inputs, p.feed_forward, c)
-        x = _add_residual(x, y, p.feed_forward_norm, c, dropout_masks.feed_forward)
+        x = add_residual(x, y, p.feed_forward_norm, c, dropout_masks.feed_forward)
     return x, cache
 
 
@@ -125,12 +125,12 @@ def _attend(
     return merge(y, parameters), cache
 
 
-def _sublayer_input(x: Tensor, norm: NormParameters | None, c: Configuration) -> Tensor:
+def sublayer_input(x: Tensor, norm: NormParameters | None, c: Configuration) -> Tensor:
     """Return the input of a sublayer: normalised under pre-norm, x itself under post-norm."""
     return apply_norm(x, norm, c) if NORM_FIRST[c.order] else x
 
 
-def _add_residual(
+def add_residual(
     x: Tensor, y: Tensor, norm: NormParameters | None, c: Configuration, keep_mask: Tensor | None
 ) -> Tensor:
     """Return x + dropout(y), normalised under post-norm."""

@@ -303,7 +303,7 @@ def _block(
 ) -> Any:
     """The residual stream after a block, each activation of which is recorded."""
     mask, bias, sinusoids = inputs
-    q, k, v = library.project(_pre_norm(x, p.heads_norm, c, library), p.heads)
+    q, k, v = library.project(library.blocks.sublayer_input(x, p.heads_norm, c), p.heads)
     if sinusoids is not None:
         q, k = (library.rope(each, sinusoids[..., None, :, :], c.pairing) for each in (q, k))
     q, k, v = record("q", q), record("k", k), record("v", v)
@@ -312,21 +312,12 @@ def _block(
     groups = [h // p.heads.group_size for h in range(weights.shape[-3])]
     y = record("heads", weights @ v[..., groups, :, :])
     y = record("attention", library.merge(y, p.heads))
-    x = record("between", _add(x, y, p.heads_norm, c, library))
+    x = record("between", library.blocks.add_residual(x, y, p.heads_norm, c, None))
     if p.feed_forward is not None:
-        given = _pre_norm(x, p.feed_forward_norm, c, library)
+        given = library.blocks.sublayer_input(x, p.feed_forward_norm, c)
         y = record("feed_forward", library.feed_forward(given, p.feed_forward, c))
-        x = _add(x, y, p.feed_forward_norm, c, library)
+        x = library.blocks.add_residual(x, y, p.feed_forward_norm, c, None)
     return record("after", x)
-
-
-def _pre_norm(x: Any, norm: Any, c: Configuration, library: ModuleType) -> Any:
-    return library.blocks.apply_norm(x, norm, c) if library.blocks.NORM_FIRST[c.order] else x
-
-
-def _add(x: Any, y: Any, norm: Any, c: Configuration, library: ModuleType) -> Any:
-    first = library.blocks.NORM_FIRST[c.order]
-    return x + y if first else library.blocks.apply_norm(x + y, norm, c)
 
 
 def _apply_hook(name: str, x: Any, hook: Hook) -> Any:

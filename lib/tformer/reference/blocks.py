@@ -161,8 +161,8 @@ def block_vjp(
         steps.append(("feed_forward", p.feed_forward_norm, _feed_forward(p.feed_forward, c)))
     hidden = [x]
     for name, norm, sublayer in steps:
-        y = sublayer[0](_sublayer_input(hidden[-1], norm, c))
-        hidden.append(_add_residual(hidden[-1], y, norm, c, getattr(dropout_masks, name)))
+        y = sublayer[0](sublayer_input(hidden[-1], norm, c))
+        hidden.append(add_residual(hidden[-1], y, norm, c, getattr(dropout_masks, name)))
     grad = np.broadcast_to(grad, np.broadcast_shapes(grad.shape, hidden[-1].shape))
     for (name, norm, sublayer), x_in in zip(reversed(steps), hidden[-2::-1], strict=True):
         grad, dnorm, others = _residual_vjp(
@@ -189,17 +189,17 @@ def cached_block(
 ) -> tuple[np.ndarray, KVCache]:
     """Apply a block to the tokens that follow those in the KV cache; also return the new cache."""
     p, c, dropout_masks = parameters, configuration, dropout_masks or DropoutMasks()
-    inputs = _sublayer_input(x, p.heads_norm, c)
+    inputs = sublayer_input(x, p.heads_norm, c)
     y, cache = _attend(inputs, p.heads, c, cache, mask, bias, sinusoids, causal)
-    x = _add_residual(x, y, p.heads_norm, c, dropout_masks.heads)
+    x = add_residual(x, y, p.heads_norm, c, dropout_masks.heads)
     if memory is not None and p.cross is not None:
-        inputs = _sublayer_input(x, p.cross_norm, c)
+        inputs = sublayer_input(x, p.cross_norm, c)
         y = multi_head_attention(inputs, p.cross, memory, memory_mask)
-        x = _add_residual(x, y, p.cross_norm, c, dropout_masks.cross)
+        x = add_residual(x, y, p.cross_norm, c, dropout_masks.cross)
     if p.feed_forward is not None:
-        inputs = _sublayer_input(x, p.feed_forward_norm, c)
+        inputs = sublayer_input(x, p.feed_forward_norm, c)
         y = feed_forward(inputs, p.feed_forward, c)
-        x = _add_residual(x, y, p.feed_forward_norm, c, dropout_masks.feed_forward)
+        x = add_residual(x, y, p.feed_forward_norm, c, dropout_masks.feed_forward)
     return x, cache
 
 
@@ -278,12 +278,12 @@ def _feed_forward(parameters: FeedForwardParameters, c: Configuration) -> Sublay
     )
 
 
-def _sublayer_input(x: np.ndarray, norm: NormParameters | None, c: Configuration) -> np.ndarray:
+def sublayer_input(x: np.ndarray, norm: NormParameters | None, c: Configuration) -> np.ndarray:
     """Return the input of a sublayer: normalised under pre-norm, x itself under post-norm."""
     return apply_norm(x, norm, c) if NORM_FIRST[c.order] else x
 
 
-def _add_residual(
+def add_residual(
     x: np.ndarray,
     y: np.ndarray,
     norm: NormParameters | None,
@@ -305,7 +305,7 @@ def _residual_vjp(
 ) -> tuple[np.ndarray, NormParameters | None, tuple[Any, ...]]:
     """Return the gradients of x, of the norm, and the others that the sublayer's VJP returns."""
     forward, backward = sublayer
-    inputs, dnorm = _sublayer_input(x, norm, c), None
+    inputs, dnorm = sublayer_input(x, norm, c), None
     y = forward(inputs)
     if not NORM_FIRST[c.order]:
         total = x + (y if keep_mask is None else dropout(y, keep_mask, c))

@@ -65,7 +65,7 @@ def paragraphs(nb: NotebookNode) -> Iterator[str]:
             elif not inside:
                 text.append(line)
         outside = re.sub(r"\$\$.*?\$\$[^\n]*", "", "\n".join(text), flags=re.DOTALL)
-        prose = "\n".join(x for kind, x in lines(outside) if kind == "prose")
+        prose = "\n".join(str(x) for kind, x in lines(outside) if kind == "prose")
         for paragraph in re.split(r"\n\s*\n", prose):
             if paragraph.strip() and not paragraph.lstrip().startswith("|"):
                 yield " ".join(paragraph.split())
