@@ -134,8 +134,8 @@ def signature(name: str, thing: Any) -> str:
         for names, _, kind in [head.partition(" : ")]
         for one in names.split(", ")
     }
-    given = [_parameter(x, said) for x in found.parameters.values() if x.name != "self"]
-    given = _marked(given, found)
+    parameters = [x for x in found.parameters.values() if x.name not in ("self", "cls")]
+    given = _marked([_parameter(x, said) for x in parameters], [x.kind for x in parameters])
     back = [] if isinstance(thing, type) else _results(parts.get("Returns", ""))
     back = back or [*filter(None, [_annotation(found.return_annotation)])]
     line = f"{name}({', '.join(given)})" + (f" → {', '.join(back)}" if back else "")
@@ -147,8 +147,8 @@ def signature(name: str, thing: Any) -> str:
     return line + (f" → {back[0]}" if back else "")
 
 
-def _marked(given: list[str], found: inspect.Signature) -> list[str]:
-    kinds = [x.kind for x in found.parameters.values() if x.name != "self"]
+def _marked(given: list[str], kinds: list[Any]) -> list[str]:
+    """The parameters with a star before those that must be named."""
     if inspect.Parameter.KEYWORD_ONLY in kinds and inspect.Parameter.VAR_POSITIONAL not in kinds:
         given.insert(kinds.index(inspect.Parameter.KEYWORD_ONLY), "*")
     return given

@@ -7,6 +7,7 @@ of `tformer.reference` draws a warning.
 """
 
 import inspect
+import re
 from collections.abc import Iterator
 from html import escape
 from pathlib import Path
@@ -34,6 +35,8 @@ from tformer_book.pipeline.site.seals import coloured
 
 LOGGER = logging.getLogger(__name__)
 EQUATIONS, SHOWS = "equations", "shows_equations"
+STOP = re.compile(r"\s*(\\[ ,])?[,.;]\s*$")
+"""What ends a formula as a part of a sentence."""
 
 
 class Equation(nodes.General, nodes.Element):
@@ -52,8 +55,10 @@ class Library(SphinxDirective):
         page = next(page for page in library(root) if page.docname == here)
         self.env.metadata[here][SHOWS] = True
         found = examples(page.stem)
-        made: list[nodes.Node] = [_raw('<div class="tf-api"></div>')]
-        made += [nodes.paragraph("", "The examples of this page begin with"), _code(found.before)]
+        made: list[nodes.Node] = [
+            nodes.paragraph("", "The examples of this page begin with"),
+            _code(found.before),
+        ]
         for entry in page.entries:
             for file in {inspect.getsourcefile(inspect.unwrap(entry.thing)) or ""}:
                 self.env.note_dependency(file)
@@ -62,7 +67,7 @@ class Library(SphinxDirective):
 
     def section(self, page: Page, entry: Entry) -> nodes.section:
         """All about one function or class."""
-        section = nodes.section(ids=[entry.path], names=[entry.path], classes=["tf-entry"])
+        section = nodes.section(ids=[entry.path], names=[entry.path], classes=["tf-api-entry"])
         section += nodes.title("", entry.name)
         section += self.whereabouts(entry)
         called = escape(signature(entry.name, entry.thing))
@@ -180,7 +185,7 @@ class AllOfTheLibrary(SphinxDirective):
     def section(self, page: Page) -> nodes.section:
         """The title as a link to the page, and a row for each function or class."""
         uri = self.env.app.builder.get_relative_uri(self.env.docname, page.docname)
-        section = nodes.section(ids=[f"api-{page.stem}"], names=[f"api-{page.stem}"])
+        section = nodes.section(ids=[f"api-{page.stem}"], classes=["tf-api-topic"])
         section += nodes.title("", "", nodes.reference("", page.title, refuri=uri, internal=True))
         group = nodes.tgroup("", nodes.colspec(colwidth=30), nodes.colspec(colwidth=70), cols=2)
         body = nodes.tbody()
@@ -188,7 +193,7 @@ class AllOfTheLibrary(SphinxDirective):
             self.env.note_dependency(inspect.getsourcefile(inspect.unwrap(entry.thing)) or "")
             body += self.row(entry)
         group += body
-        section += nodes.table("", group, classes=["tf-functions"])
+        section += nodes.table("", group, classes=["book-lines", "tf-functions"])
         return section
 
     def row(self, entry: Entry) -> nodes.row:
@@ -258,6 +263,7 @@ def fill(app: Sphinx, doctree: nodes.document, docname: str) -> None:
             nodes.Text(" of "),
             nodes.reference("", app.env.titles[page].astext(), refuri=uri),
         ]
+        tex = STOP.sub("", tex)
         formula = nodes.math_block(tex, tex, number=None, nowrap=False)
         place.replace_self([formula, *place.children])
 
