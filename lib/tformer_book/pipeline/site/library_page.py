@@ -9,10 +9,12 @@ of `tformer.reference` draws a warning.
 import inspect
 import re
 from collections.abc import Iterator
+from functools import cache
 from html import escape
 from pathlib import Path
 from typing import Any
 
+import yaml
 from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.environment import BuildEnvironment
@@ -154,7 +156,7 @@ class Library(SphinxDirective):
         """A source, and what closes its fold; with a link to it if the book names a repository."""
         code, file, first, last = source(thing)
         code = "\n\n\n".join(filter(None, (code, helpers(thing))))
-        url = self.config.html_theme_options.get("repository_url", "").rstrip("/")
+        url = _repository(Path(self.env.srcdir))
         link = f"{url}/blob/HEAD/{file}#L{first}-L{last}"
         more = f'<p><a href="{escape(link)}">In the repository</a></p>' if url else ""
         return (
@@ -209,6 +211,13 @@ class AllOfTheLibrary(SphinxDirective):
             said += [nodes.Text(" "), text.reference("math", "eq", entry.equation)]
         cells = (nodes.paragraph("", "", name), said)
         return nodes.row("", *(nodes.entry("", cell) for cell in cells))
+
+
+@cache
+def _repository(root: Path) -> str:
+    """The address that the book names; Jupyter Book gives its own to a book that names none."""
+    told = yaml.safe_load((root / "_config.yml").read_text(encoding="utf-8"))
+    return str(told.get("repository", {}).get("url", "")).rstrip("/")
 
 
 def _raw(html: str) -> nodes.raw:
