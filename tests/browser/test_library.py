@@ -65,7 +65,7 @@ def test_a_function_shows_its_equation_and_leads_to_its_place_and_twin(visit: Vi
     page = settled(visit(NORMS))
     section = page.locator("section[id='tformer.reference.layer_norm']")
     expect(section.locator("div.math .katex").first).to_be_visible()
-    place = section.locator(".tf-place a").first
+    place = section.locator(".tf-api-place a").first
     assert (place.get_attribute("href") or "").endswith("#equation-eq-layer-norm")
     expect(place).to_have_text(re.compile(r"^\(8\.\d+\)$"))
     section.locator(".tf-whereabouts a").click()

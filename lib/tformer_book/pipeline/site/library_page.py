@@ -77,7 +77,7 @@ class Library(SphinxDirective):
         text = self.docstring(entry.thing)
         section += text.summary
         if entry.equation:
-            place = nodes.paragraph("", "Equation ", classes=["tf-place"])
+            place = nodes.paragraph("", "Equation ", classes=["tf-api-place"])
             place += text.reference("math", "eq", entry.equation)
             section += Equation("", place, label=entry.equation)
         elif entry.twin:
