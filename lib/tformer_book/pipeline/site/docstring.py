@@ -63,7 +63,7 @@ class Docstring:
 
     def entries(self, text: str, quiet: bool = False) -> nodes.definition_list:
         """The list of what stands as `name : type` and text below it."""
-        made = nodes.definition_list(classes=["tf-entries", *(["tf-quiet"] * quiet)])
+        made = nodes.definition_list(classes=["tf-entries", *(["tf-raises"] * quiet)])
         for head, said in entries(text):
             name, colon, kind = head.partition(" : ")
             if not colon and not (name[:1].isupper() or quiet):

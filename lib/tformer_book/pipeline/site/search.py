@@ -22,7 +22,7 @@ BLOCKS = {*HEADINGS, "p", "div", "section", "li", "dt", "dd", "td", "th", "br", 
 SKIPPED_TAGS = {"script", "style", "svg", "button", "form", "summary"}
 SKIPPED_CLASSES = {"katex-html", "headerlink", "cell", "eqno", "tf-program"}
 # On the pages of the library names are titles, so nothing of their code has to be found.
-SKIPPED_CLASSES |= {"tf-signature", "tf-source", "tf-quiet", "tf-whereabouts", "tf-heading"}
+SKIPPED_CLASSES |= {"tf-signature", "tf-source", "tf-raises", "tf-whereabouts", "tf-heading"}
 SKIPPED_CLASSES |= {"tf-functions", "highlight-pycon"}
 SHOWN = {"cell_input", "highlight-python", "tf-program"}
 NAME = re.compile(r"[A-Za-z_]\w+")
