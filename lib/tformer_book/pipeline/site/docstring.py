@@ -7,7 +7,6 @@ from types import ModuleType
 from typing import Any
 
 from docutils import nodes
-from sphinx.addnodes import pending_xref
 
 from tformer.docstrings import sections
 
@@ -22,6 +21,8 @@ WIDEST = 60
 
 Link = Callable[[str, nodes.Node], nodes.Node | None]
 """Makes a link around a node to what a name stands for; None if it stands for nothing public."""
+Role = Callable[[str, str], nodes.Node]
+"""What a role of the page makes of a text: of "eq" and a label, a link with its number."""
 
 
 class Docstring:
@@ -30,13 +31,12 @@ class Docstring:
     Parameters
     ----------
     text : str
-    docname : str
-        The page that it stands on.
-    link : callable
+    link, role : callable
+        What makes the links of its page.
     """
 
-    def __init__(self, text: str, docname: str, link: Link) -> None:
-        self.docname, self.link = docname, link
+    def __init__(self, text: str, link: Link, role: Role) -> None:
+        self.link, self.role = link, role
         self.parts = sections(text)
 
     @property
@@ -97,20 +97,15 @@ class Docstring:
 
     def _piece(self, piece: re.Match[str]) -> nodes.Node:
         if piece["equation"]:
-            return self.reference("math", "eq", piece["equation"])
+            return self.role("eq", piece["equation"])
         if piece["cite"]:
-            return self.reference("cite", "p", piece["cite"])
+            return self.role("cite", piece["cite"])
         return self.code(piece["literal"] or piece["code"])
 
     def code(self, text: str) -> nodes.Node:
         """Code, and a link around it if it is a public name."""
         literal = nodes.literal("", text)
         return self.link(text, literal) or literal
-
-    def reference(self, domain: str, role: str, target: str) -> pending_xref:
-        """What Sphinx makes of a role, such as {eq}`target`."""
-        about = {"refdomain": domain, "reftype": role, "reftarget": target, "refwarn": True}
-        return pending_xref("", nodes.literal("", target), refdoc=self.docname, **about)
 
 
 def entries(text: str) -> Iterator[tuple[str, str]]:

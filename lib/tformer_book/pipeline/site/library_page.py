@@ -16,6 +16,7 @@ from typing import Any
 
 import yaml
 from docutils import nodes
+from docutils.statemachine import StringList
 from sphinx.application import Sphinx
 from sphinx.environment import BuildEnvironment
 from sphinx.util import logging
@@ -45,7 +46,33 @@ class Equation(nodes.General, nodes.Element):
     """Where an equation comes; what it holds stands below the formula."""
 
 
-class Library(SphinxDirective):
+class OfDocstrings(SphinxDirective):
+    """A directive that shows docstrings, with links to all that is public."""
+
+    def docstring(self, thing: Any) -> Docstring:
+        """The docstring of something, with the links of this page."""
+        text = "" if thing is None else inspect.getdoc(thing) or ""
+        return Docstring(text, self.link, self.role)
+
+    def link(self, name: str, around: nodes.Node) -> nodes.Node | None:
+        """A link around a node to what a name stands for."""
+        if (found := places(Path(self.env.srcdir)).get(name)) is None:
+            return None
+        page, anchor = found
+        here = page == self.env.docname
+        uri = "" if here else self.env.app.builder.get_relative_uri(self.env.docname, page)
+        return nodes.reference("", "", around, refuri=f"{uri}#{anchor}", internal=True)
+
+    def role(self, name: str, text: str) -> nodes.Node:
+        """What a role of MyST makes of a text."""
+        box = nodes.container()
+        line = StringList([f"{{{name}}}`{text}`"])
+        self.state.nested_parse(line, self.content_offset, box)
+        [node] = box[0].children
+        return node
+
+
+class Library(OfDocstrings):
     """`{library} module …`: all that is public in these modules."""
 
     required_arguments = 1
@@ -78,7 +105,7 @@ class Library(SphinxDirective):
         section += text.summary
         if entry.equation:
             place = nodes.paragraph("", "Equation ", classes=["tf-api-place"])
-            place += text.reference("math", "eq", entry.equation)
+            place += text.role("eq", entry.equation)
             section += Equation("", place, label=entry.equation)
         elif entry.twin:
             self.warn(f"{entry.path} names no equation")
@@ -163,21 +190,12 @@ class Library(SphinxDirective):
             f'<div class="highlight"><pre tabindex="0">{coloured(code)}</pre></div>{more}</details>'
         )
 
-    def docstring(self, thing: Any) -> Docstring:
-        """The docstring of something, with the links of this page."""
-
-        def link(name: str, around: nodes.Node) -> nodes.Node | None:
-            return _link(self.env, self.env.docname, name, around)
-
-        text = "" if thing is None else thing.__doc__ or ""
-        return Docstring(text, self.env.docname, link)
-
     def warn(self, message: str) -> None:
         """What is missing: the build fails."""
         LOGGER.warning("library: %s", message, location=self.env.docname, type="book")
 
 
-class AllOfTheLibrary(SphinxDirective):
+class AllOfTheLibrary(OfDocstrings):
     """`{all-of-the-library}`: for each page of the library a table of its functions and classes."""
 
     def run(self) -> list[nodes.Node]:
@@ -200,15 +218,11 @@ class AllOfTheLibrary(SphinxDirective):
 
     def row(self, entry: Entry) -> nodes.row:
         """Name, first sentence and equation."""
-
-        def link(name: str, around: nodes.Node) -> nodes.Node | None:
-            return _link(self.env, self.env.docname, name, around)
-
-        text = Docstring(inspect.getdoc(entry.thing) or "", self.env.docname, link)
-        name = link(entry.path, nodes.literal("", entry.name)) or nodes.Text(entry.name)
+        text = self.docstring(entry.thing)
+        name = self.link(entry.path, nodes.literal("", entry.name)) or nodes.Text(entry.name)
         said = nodes.paragraph("", "", *text.inline(text.parts[""].partition("\n\n")[0]))
         if entry.equation:
-            said += [nodes.Text(" "), text.reference("math", "eq", entry.equation)]
+            said += [nodes.Text(" "), text.role("eq", entry.equation)]
         cells = (nodes.paragraph("", "", name), said)
         return nodes.row("", *(nodes.entry("", cell) for cell in cells))
 
@@ -226,14 +240,6 @@ def _raw(html: str) -> nodes.raw:
 
 def _code(text: str) -> nodes.literal_block:
     return nodes.literal_block(text, text, language="pycon")
-
-
-def _link(env: BuildEnvironment, docname: str, name: str, around: nodes.Node) -> Any:
-    if (found := places(Path(env.srcdir)).get(name)) is None:
-        return None
-    page, anchor = found
-    uri = "" if page == docname else env.app.builder.get_relative_uri(docname, page)
-    return nodes.reference("", "", around, refuri=f"{uri}#{anchor}", internal=True)
 
 
 def note(app: Sphinx, doctree: nodes.document) -> None:
