@@ -87,3 +87,17 @@ def test_shapes_results_and_examples_are_on_the_page(visit: Visit) -> None:
     )
     headings = section.locator(":scope > .tf-heading").all_inner_texts()
     assert headings == ["Parameters", "Returns", "Raises", "Notes", "Example"]
+
+
+def test_a_copied_example_is_without_prompts_and_output(visit: Visit) -> None:
+    page = settled(visit("api/softmax.html"))
+    section = page.locator("section[id='tformer.reference.softmax']")
+    page.evaluate(
+        """document.execCommand = () => {
+            window.copied = document.activeElement.value;
+            return true;
+        }"""
+    )
+    section.locator(".highlight-pycon").first.hover()
+    section.locator(".highlight-pycon button.copybtn").first.click()
+    assert page.evaluate("window.copied").strip() == "reference.softmax(x)"

@@ -132,6 +132,7 @@ def _where(entry: Entry) -> tuple[str, int]:
     return inspect.getsourcefile(thing) or "", inspect.getsourcelines(thing)[1]
 
 
+@cache
 def source(thing: Any) -> tuple[str, str, int, int]:
     """The source of a function or class without its docstring; its file, first and last line."""
     lines, first = inspect.getsourcelines(inspect.unwrap(thing))
