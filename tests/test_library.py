@@ -35,10 +35,12 @@ def equations() -> set[str]:
 
 def test_a_public_name_has_its_place() -> None:
     known = places(ROOT)
-    wanted = [f"{name}.{x}" for name, package in PACKAGES.items() for x in package.__all__]
-    files = (ROOT / "lib/tformer/models").glob("[a-z]*.py")
-    wanted += [f"models.{file.stem}.{name}" for file in files for name in defined(file.read_text())]
-    assert [name for name in wanted if name not in known] == []
+    wanted = {f"{name}.{x}" for name, package in PACKAGES.items() for x in package.__all__}
+    assert wanted - known.keys() == set()
+    for file in (ROOT / "lib/tformer/models").glob("[a-z]*.py"):
+        for name in defined(file.read_text(encoding="utf-8")):
+            paths = {f"models.{file.stem}.{name}", f"models.{name}"}
+            assert paths & known.keys(), f"{file.stem}.{name}"
 
 
 def defined(code: str) -> list[str]:
