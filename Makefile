@@ -60,7 +60,7 @@ SWEEP   = $(or $(DIR),_sweep/$(PLAN))
 begin = start=$$(date +%s);
 took = ; status=$$?; echo "== $(1): $$(($$(date +%s) - start)) s"; exit $$status
 
-.PHONY: help book test static unit notebooks browser model serve lab hub course run ledger \
+.PHONY: help book test check hooks static unit notebooks browser model serve lab hub course run ledger \
 	exercises exam launch storyteller sweep bench machines lock clean
 .DEFAULT_GOAL := help
 
@@ -118,6 +118,13 @@ test: $(READY) $(MODEL) ## Check everything, or what one chapter has: make test 
 	@$(MAKE) --no-print-directory -j 2 static book
 	@$(MAKE) --no-print-directory unit notebooks browser
 	@echo "== all checks passed"
+
+check: $(READY) ## Check what changed since main, in a minute for a small change: make check SINCE=HEAD
+	@$(begin) $(PY) -m tformer_book.pipeline check $(SINCE) $(call took,check)
+
+hooks: ## Check style before each commit, by .githooks/pre-commit; make hooks OFF=yes stops it
+	@git config $(if $(OFF),--unset core.hooksPath,core.hooksPath .githooks)
+	@echo "== hooks are $(if $(OFF),off,on: git commit --no-verify skips them once)"
 
 static: $(READY) ## Check the code's style and types, and the notebooks' rules
 	@echo "== style, types and the rules for notebooks"
