@@ -157,15 +157,18 @@ def _staged(root: Path, options: argparse.Namespace) -> int:
 
 
 def _all_pass(root: Path, commands: list[list[str]]) -> int:
-    """Run commands in order until one fails; say which, and how many seconds each took."""
+    """Run all commands; say how many seconds each took, and at the end which have failed."""
+    failed = []
     for command in commands:
         start = time.monotonic()
         print("==", *command[2:], flush=True)
         status = subprocess.run(command, cwd=root, check=False).returncode
         print(f"== {time.monotonic() - start:.0f} s", flush=True)
         if status and not ("pytest" in command and status == changed.NOTHING_CHOSEN):
-            return 1
-    return 0
+            failed.append(" ".join(command[2:]))
+    for words in failed:
+        print(f"failed: {words}", file=sys.stderr)
+    return 1 if failed else 0
 
 
 def _launch(root: Path, options: argparse.Namespace) -> None:
