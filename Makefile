@@ -61,7 +61,7 @@ begin = start=$$(date +%s);
 took = ; status=$$?; echo "== $(1): $$(($$(date +%s) - start)) s"; exit $$status
 
 .PHONY: help book test check hooks static unit notebooks browser model serve lab hub course run ledger \
-	exercises exam launch storyteller sweep bench machines lock clean
+	exercises exam launch chapter storyteller sweep bench machines lock clean
 .DEFAULT_GOAL := help
 
 help: ## Say what can be made
@@ -175,6 +175,9 @@ exam: $(READY) ## Draw an exam, sheet and key: make exam CH="03 04" SEED=7 N=4 D
 
 launch: $(READY) ## Write what the launch buttons open, a branch of its own: make launch DIR=../launch
 	@$(PY) -m tformer_book.pipeline launch "$(DIR)"
+
+chapter: $(READY) ## Write the skeleton of a chapter that passes its tests: make chapter N=22 NAME=two_words
+	@$(PY) -m tformer_book.pipeline chapter "$(N)" "$(NAME)"
 
 storyteller: $(READY) ## Train the storyteller of chapters 14 to 17 again, in some ten minutes
 	$(PY) -m tformer_book.storyteller "$(or $(DIR),_storyteller)"

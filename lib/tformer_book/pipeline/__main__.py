@@ -14,7 +14,7 @@ from nbformat.sign import NotebookNotary
 
 from tformer_book.claims import claims
 from tformer_book.pipeline import changed, find_root, notebooks, run
-from tformer_book.pipeline.generators import exam, exercises, ledger
+from tformer_book.pipeline.generators import exam, exercises, ledger, skeleton
 from tformer_book.pipeline.lab import desk, launch
 from tformer_book.pipeline.notebook.normalise import dump, load, normalise
 from tformer_book.pipeline.rules import lint, names
@@ -54,6 +54,10 @@ def _parser() -> argparse.ArgumentParser:
     command = commands.add_parser("check", help="check what changed: style, types and its tests")
     command.add_argument("base", nargs="?", default="", help="since when; if absent, since main")
     command.set_defaults(action=_check)
+    command = commands.add_parser("chapter", help="write the skeleton of a chapter, and run it")
+    command.add_argument("number", type=int, metavar="N", help="such as 22")
+    command.add_argument("name", help="of its files, such as two_words")
+    command.set_defaults(action=_chapter)
     command = commands.add_parser("launch", help="write the branch that launch buttons open")
     command.add_argument("folder", help="a folder that is new, or holds an older launch branch")
     command.set_defaults(action=_launch)
@@ -128,6 +132,19 @@ def _exam(root: Path, options: argparse.Namespace) -> int:
         print(f"wrote {path}")
     print(f"version {made.version}: {made.minutes} minutes, {made.points} points; print the .html")
     return 0
+
+
+def _chapter(root: Path, options: argparse.Namespace) -> int:
+    try:
+        written = skeleton.write(root, options.number, options.name)
+    except ValueError as error:
+        print(error, file=sys.stderr)
+        return 2
+    for path in [*written, skeleton.verified(root, options.number)]:
+        print(f"wrote {path.as_posix()}")
+    status = run.main(root, f"{options.number:02d}")
+    print("still to be written:", *skeleton.owed(options.number), sep="\n  ")
+    return status
 
 
 def _check(root: Path, options: argparse.Namespace) -> int:
