@@ -39,6 +39,9 @@ BOOK = {
     "lib/tformer/reference/norms.py": NORMS,
     "lib/tformer_book/chapters/ch04/checks.py": "",
     "lib/tformer_book/chapters/ch04/figures.py": "",
+    "lib/tformer_book/chapters/ch04/quiz.toml": "",
+    "lib/tformer_book/chapters/ch04/wide.js": "",
+    "lib/tformer_book/chapters/ch04/wide.py": "",
     "lib/tformer_book/pipeline/site/menu.py": "",
     "assets/book.css": "",
     "tests/cases.py": "CASES = {'layer_norm': 1}",
@@ -46,6 +49,8 @@ BOOK = {
     "tests/test_any.py": "from tformer import reference as ref\nref.rms_norm(1)",
     "tests/test_exercises.py": "",
     "tests/test_letters.py": "",
+    "tests/test_quiz.py": "",
+    "tests/test_widgets.py": "",
     "tests/test_menu.py": "",
     "tests/test_other.py": "import helper",
     "tests/test_style.py": 'read("book.css")',
@@ -98,6 +103,12 @@ NO_NAMES = ((), ())
         ("tests/chapters/ch04/planted_answers.py", [], {"04": ["exercises"]}),
         ("exercises/solutions/04_scale.py", [], {"04": ["exercises"]}),
         ("lib/tformer_book/chapters/ch04/figures.py", ["../chapters/ch04/test_figures"], {}),
+        ("lib/tformer_book/chapters/ch04/quiz.toml", ["quiz"], {}),
+        (
+            "lib/tformer_book/chapters/ch04/wide.js",
+            ["../chapters/ch04/test_figures"],
+            {"04": ["widgets"]},
+        ),
     ],
 )
 def test_a_changed_file_asks_for_its_tests(
@@ -116,7 +127,8 @@ def test_a_sentence_is_linted_and_nothing_is_run_again(book: Path) -> None:
     found = chosen(book, "chapters/04_scale.ipynb", page("It multiplies."))
     assert (found.lint, found.executed) == (("04_scale",), ())
     assert found.of_chapter == {"04": ("tests/test_letters.py",)}
-    (lint, letters) = found.commands()
+    assert found.tests == ("tests/test_quiz.py",)
+    lint, _, letters = found.commands()
     assert lint[-2:] == ["lint", "04_scale"]
     assert letters[-2:] == ["--chapter", "04"]
 

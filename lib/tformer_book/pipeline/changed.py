@@ -30,8 +30,12 @@ ENGINES = {
     "verified": ("claims",),
 }
 """By how a file of a chapter's folder begins: the tests of its engine, run for that chapter."""
-PAGES = ("letters", "reading", "curriculum", "teach")
-"""Tests of the pages, run for the chapter whose page changed."""
+PAGES = ("letters", "curriculum", "quiz")
+"""Tests of the pages, run where one changed."""
+WHOLE = {f"tests/test_{name}.py" for name in ("curriculum", "quiz", "teach")}
+"""Short tests that know no chapter: all their cases are run."""
+STANDS_FOR = {"planted_answers": "checks", "library_mutants": "claims"}
+IN_CHAPTER = re.compile(r"/ch(\d\d)/")
 MOST_HELPED = 12
 """A helper that more test files use is no small change: its tests are left to `make test`."""
 
@@ -88,57 +92,53 @@ def since(root: Path, base: str = "") -> tuple[str, list[str]]:
 
 def select(root: Path, commit: str, names: Iterable[str]) -> Selection:
     """Choose the tests of the files with these names, changed since a commit."""
-    lint, tests, executed, functions = set(), set(), set(), set()
-    of_chapter: dict[str, set[str]] = {}
     pages = notebooks(root)
+    lint, tests, executed, functions = set[str](), set[str](), set[str](), set[str]()
+    of_chapter: dict[str, set[str]] = {}
     for name in names:
-        path = Path(name)
-        chapter, inside = _chapter(path), re.search(r"/ch(\d\d)/", name)
         if root / name in pages:
-            lint.add(path.stem)
+            lint.add(Path(name).stem)
             executed |= {name} if _code(root, name) != _code(root, name, commit) else set()
-        if path.parts[0] == "chapters" and chapter:
-            of_chapter.setdefault(chapter, set()).update(map(_engine, PAGES))
-        if path.parts[0] == "exercises" and chapter:
-            of_chapter.setdefault(chapter, set()).update(map(_engine, ENGINES["checks"]))
-        if inside:
-            begins = ("planted_answers", "checks"), ("library_mutants", "claims")
-            kind = dict(begins).get(path.stem, re.split(r"[_.]", path.name)[0])
-            engines = ENGINES.get(kind, ("widgets",) if _is_widget(root / path) else ())
-            if engines:
-                of_chapter.setdefault(inside[1], set()).update(map(_engine, engines))
-            elif name.startswith("lib/"):
-                tests |= _own(root, inside[1])
-        if path.parts[0] == "tests":
-            tests |= {name} if path.name.startswith("test_") else _users(root, path.stem)
-        elif path.suffix == ".py" and not inside:
+        chapter, engines = _engines(root, name)
+        of_chapter.setdefault(chapter, set()).update(f"tests/test_{x}.py" for x in engines)
+        if name.startswith("tests/"):
+            tests |= {name} if "/test_" in name else _users(root, Path(name).stem)
+        elif IN_CHAPTER.search(name):
+            tests |= _own(root, chapter) if not engines or "widgets" in engines else set()
+        elif name.endswith(".py"):
             functions |= _names(root, name, commit)
-            tests |= _topic(root, path)
+            tests |= _topic(root, Path(name))
         else:
             tests |= _naming(root, name)
-    tests |= _direct(root, functions)
-    table = set()
-    if _uses(root / "tests" / "cases.py", functions):
-        table = _users(root, "cases", most=99) - tests
-    chapters = {c: _files(root, files - tests) for c, files in of_chapter.items()}
-    chapters = {c: files for c, files in sorted(chapters.items()) if files}
-    chosen = _files(root, table), tuple(sorted(functions))
-    every = _files(root, tests)
-    return Selection(tuple(sorted(lint)), every, chapters, chosen, tuple(sorted(executed)))
+    asked = set().union(*of_chapter.values())
+    tests |= _direct(root, functions) | asked & WHOLE
+    in_table = _uses(root / "tests" / "cases.py", functions)
+    table = _users(root, "cases", most=99) - tests if in_table else set()
+    chapters = {c: _files(root, files - tests) for c, files in sorted(of_chapter.items())}
+    return Selection(
+        lint=tuple(sorted(lint)),
+        tests=_files(root, tests),
+        of_chapter={c: files for c, files in chapters.items() if files},
+        of_names=(_files(root, table), tuple(sorted(functions))),
+        executed=tuple(sorted(executed)),
+    )
+
+
+def _engines(root: Path, name: str) -> tuple[str, tuple[str, ...]]:
+    """The chapter that a file belongs to, and the engines that read it; neither for most files."""
+    path, inside = Path(name), IN_CHAPTER.search(name)
+    numbered = re.match(r"(\d\d)_", path.name)
+    if inside:
+        kind = STANDS_FOR.get(path.stem, re.split(r"[_.]", path.name)[0])
+        return inside[1], ENGINES.get(kind, ("widgets",) if _is_widget(root / path) else ())
+    if numbered and path.parts[0] in ("chapters", "exercises"):
+        return numbered[1], PAGES if path.parts[0] == "chapters" else ENGINES["checks"]
+    return "", ()
 
 
 def _git(root: Path, *arguments: str) -> str:
     done = subprocess.run(["git", *arguments], cwd=root, capture_output=True, text=True)
     return done.stdout
-
-
-def _chapter(path: Path) -> str:
-    numbered = re.match(r"(\d\d)_", path.name)
-    return numbered[1] if numbered else ""
-
-
-def _engine(name: str) -> str:
-    return f"tests/test_{name}.py"
 
 
 def _files(root: Path, names: Iterable[str]) -> tuple[str, ...]:
