@@ -62,7 +62,7 @@ def links(html: str) -> dict[str, str]:
     return {words: address.replace("&amp;", "&") for address, words in found}
 
 
-@pytest.mark.parametrize("url", ["", "https://git.example.org/someone/book"])
+@pytest.mark.parametrize("url", ["", "https://gitlab.com/someone/book"])
 def test_there_is_no_link_without_a_repository_on_github(pages, url: str) -> None:
     made = pages(repository_url=url) if url else pages()
     assert "repository" not in yaml.safe_load((ROOT / "_config.yml").read_text(encoding="utf-8"))
