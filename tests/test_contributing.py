@@ -144,7 +144,7 @@ NOTEBOOK = dump(normalise(new_notebook(cells=[new_markdown_cell("# Title", id="t
 @pytest.mark.parametrize(
     ("name", "right", "wrong"),
     [
-        ("lib/one.py", '"""One."""\n', '"""One."""\nimport os\n'),
+        ("lib/one.py", '"""One."""\n', '"""One."""\n\nimport os\n'),
         ("lib/two.py", '"""Two."""\n\nTWO = (1, 2)\n', '"""Two."""\n\nTWO = (1,2)\n'),
         ("chapters/08_a.ipynb", NOTEBOOK, NOTEBOOK.replace('{\n "cells"', '{"cells"', 1)),
     ],
