@@ -60,8 +60,8 @@ SWEEP   = $(or $(DIR),_sweep/$(PLAN))
 begin = start=$$(date +%s);
 took = ; status=$$?; echo "== $(1): $$(($$(date +%s) - start)) s"; exit $$status
 
-.PHONY: help book test static unit notebooks browser model serve lab hub course run ledger \
-	exercises exam launch storyteller sweep bench machines lock clean
+.PHONY: help book test check hooks static unit notebooks browser model serve lab hub course run ledger \
+	exercises exam launch chapter storyteller sweep bench machines lock clean
 .DEFAULT_GOAL := help
 
 help: ## Say what can be made
@@ -119,6 +119,13 @@ test: $(READY) $(MODEL) ## Check everything, or what one chapter has: make test 
 	@$(MAKE) --no-print-directory unit notebooks browser
 	@echo "== all checks passed"
 
+check: $(READY) ## Check what changed since main, in a minute for a small change: make check SINCE=HEAD
+	@$(begin) $(PY) -m tformer_book.pipeline check $(SINCE) $(call took,check)
+
+hooks: ## Check style before each commit, by .githooks/pre-commit; make hooks OFF=yes stops it
+	@git config $(if $(OFF),--unset core.hooksPath,core.hooksPath .githooks)
+	@echo "== hooks are $(if $(OFF),off,on: git commit --no-verify skips them once)"
+
 static: $(READY) ## Check the code's style and types, and the notebooks' rules
 	@echo "== style, types and the rules for notebooks"
 	@$(begin) $(BIN)/ruff check . && $(BIN)/ruff format --check lib tests benchmarks && \
@@ -168,6 +175,9 @@ exam: $(READY) ## Draw an exam, sheet and key: make exam CH="03 04" SEED=7 N=4 D
 
 launch: $(READY) ## Write what the launch buttons open, a branch of its own: make launch DIR=../launch
 	@$(PY) -m tformer_book.pipeline launch "$(DIR)"
+
+chapter: $(READY) ## Write the skeleton of a chapter that passes its tests: make chapter N=22 NAME=two_words
+	@$(PY) -m tformer_book.pipeline chapter "$(N)" "$(NAME)"
 
 storyteller: $(READY) ## Train the storyteller of chapters 14 to 17 again, in some ten minutes
 	$(PY) -m tformer_book.storyteller "$(or $(DIR),_storyteller)"

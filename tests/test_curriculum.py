@@ -25,7 +25,8 @@ def test_every_page_that_is_here_bears_the_title_of_the_plan() -> None:
 
 def test_a_chapter_builds_on_others_above_it_and_boxes_stand_apart() -> None:
     by_number = {chapter.number: chapter for chapter in planned()}
-    assert list(by_number) == list(range(1, 22))
+    assert list(by_number) == list(range(1, len(planned()) + 1))
+    assert len(planned()) >= 21
     for chapter in planned():
         assert set(map(int, chapter.around)) <= set(chapter.builds_on)
         for n in chapter.builds_on:
@@ -41,7 +42,7 @@ def test_what_is_here_is_a_link_on_the_map_and_in_the_table() -> None:
     assert re.findall(r'<a class="here" href="([^"]*)">.*?>(\d+)<', drawn) == [
         ("chapters/02_softmax.html", "2")
     ]
-    assert drawn.count('class="later"') == 20
+    assert drawn.count('class="later"') == len(planned()) - 1
     assert drawn.count('class="edge"') == sum(len(chapter.builds_on) for chapter in planned())
     table = markdown(planned(), {2: "chapters/02_softmax"}).splitlines()
     assert "| 2 | {doc}`Softmax </chapters/02_softmax>` | 1 |" in table

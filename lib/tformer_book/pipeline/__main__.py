@@ -2,7 +2,9 @@
 
 import argparse
 import secrets
+import subprocess
 import sys
+import time
 import webbrowser
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
@@ -11,8 +13,8 @@ from pathlib import Path
 from nbformat.sign import NotebookNotary
 
 from tformer_book.claims import claims
-from tformer_book.pipeline import find_root, notebooks, run
-from tformer_book.pipeline.generators import exam, exercises, ledger
+from tformer_book.pipeline import changed, find_root, notebooks, run
+from tformer_book.pipeline.generators import exam, exercises, ledger, skeleton
 from tformer_book.pipeline.lab import desk, launch
 from tformer_book.pipeline.notebook.normalise import dump, load, normalise
 from tformer_book.pipeline.rules import lint, names
@@ -46,8 +48,16 @@ def _parser() -> argparse.ArgumentParser:
         ("ledger", _ledger, "verify all claims; write the ledger and the seals' records"),
         ("exercises", _exercises, "write the exercise notebooks from their sources"),
         ("serve", _serve, "show the built book in a browser"),
+        ("staged", _staged, "check the style of what is about to be committed"),
     ):
         commands.add_parser(name, help=words).set_defaults(action=action)
+    command = commands.add_parser("check", help="check what changed: style, types and its tests")
+    command.add_argument("base", nargs="?", default="", help="since when; if absent, since main")
+    command.set_defaults(action=_check)
+    command = commands.add_parser("chapter", help="write the skeleton of a chapter, and run it")
+    command.add_argument("number", type=int, metavar="N", help="such as 22")
+    command.add_argument("name", help="of its files, such as two_words")
+    command.set_defaults(action=_chapter)
     command = commands.add_parser("launch", help="write the branch that launch buttons open")
     command.add_argument("folder", help="a folder that is new, or holds an older launch branch")
     command.set_defaults(action=_launch)
@@ -122,6 +132,60 @@ def _exam(root: Path, options: argparse.Namespace) -> int:
         print(f"wrote {path}")
     print(f"version {made.version}: {made.minutes} minutes, {made.points} points; print the .html")
     return 0
+
+
+def _chapter(root: Path, options: argparse.Namespace) -> int:
+    try:
+        written = skeleton.write(root, options.number, options.name)
+    except ValueError as error:
+        print(error, file=sys.stderr)
+        return 2
+    for path in [*written, skeleton.verified(root, options.number)]:
+        print(f"wrote {path.as_posix()}")
+    status = run.main(root, f"{options.number:02d}")
+    print("still to be written:", *skeleton.owed(options.number), sep="\n  ")
+    return status
+
+
+def _check(root: Path, options: argparse.Namespace) -> int:
+    commit, names = changed.since(root, options.base)
+    print(f"== {len(names)} files changed since {commit[:10]}", *names, sep="\n   ", flush=True)
+    tools = [("ruff", "check", "."), ("ruff", "format", "--check", *changed.FORMATTED), ("mypy",)]
+    commands = [[sys.executable, "-m", *tool] for tool in tools]
+    return _all_pass(root, [*commands, *changed.select(root, commit, names).commands()])
+
+
+def _staged(root: Path, options: argparse.Namespace) -> int:
+    names = changed.staged(root)
+    code = [name for name in names if name.endswith((".py", ".ipynb"))]
+    ruff, formatted = [sys.executable, "-m", "ruff"], tuple(f"{x}/" for x in changed.FORMATTED)
+    commands = [[*ruff, "check", "--quiet", "--force-exclude", *code]] if code else []
+    if python := [name for name in code if name.startswith(formatted) and name.endswith(".py")]:
+        commands.append([*ruff, "format", "--quiet", "--check", "--force-exclude", *python])
+    odd = [
+        name
+        for name in code
+        if root / name in notebooks(root)
+        if (root / name).read_text(encoding="utf-8") != dump(normalise(load(root / name)))
+    ]
+    for name in odd:
+        print(f"{name}: not as {lint.NORMALISE} writes it")
+    return 1 if odd else _all_pass(root, commands)
+
+
+def _all_pass(root: Path, commands: list[list[str]]) -> int:
+    """Run all commands; say how many seconds each took, and at the end which have failed."""
+    failed = []
+    for command in commands:
+        start = time.monotonic()
+        print("==", *command[2:], flush=True)
+        status = subprocess.run(command, cwd=root, check=False).returncode
+        print(f"== {time.monotonic() - start:.0f} s", flush=True)
+        if status and not ("pytest" in command and status == changed.NOTHING_CHOSEN):
+            failed.append(" ".join(command[2:]))
+    for words in failed:
+        print(f"failed: {words}", file=sys.stderr)
+    return 1 if failed else 0
 
 
 def _launch(root: Path, options: argparse.Namespace) -> None:
