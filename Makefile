@@ -17,7 +17,7 @@ export MKL_NUM_THREADS = 1
 export VECLIB_MAXIMUM_THREADS = 1
 export PYDEVD_DISABLE_FILE_VALIDATION = 1
 
-PAGE_SOURCES = $(shell find index.md references.bib chapters exercises/solutions \
+PAGE_SOURCES = $(shell find index.md references.bib api chapters exercises/solutions \
 	-name '.*' -prune -o -type f -print 2>/dev/null)
 BOOK_SOURCES = _config.yml _toc.yml $(shell find assets lib vendor \
 	\( -name '.*' -o -name __pycache__ \) -prune -o -type f -print 2>/dev/null)

@@ -140,7 +140,7 @@
     return slides;
   }
 
-  /** The slides of a place, as a plan names it: `book/site/teach.py` says how. */
+  /** The slides of a place, as a plan names it: `pipeline/site/teach.py` says how. */
   function placed(place, slides) {
     const [, name, proof, kind, nth] = /^([^/+]+)(\+)?(?:\/(\*|[a-z]+)(?:-(\d+))?)?$/.exec(place);
     const home = name === "opening" ? slides[0].home : name;

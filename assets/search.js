@@ -4,7 +4,7 @@
 "use strict";
 
 const MOST = 40, FEW = 7, BEFORE = 70, LENGTH = 230;
-const WORTH = { term: 30, box: 20, section: 15, page: 10 };
+const WORTH = { term: 30, box: 20, function: 20, section: 15, page: 10 };
 
 const plain = (text) => text.normalize("NFKD").replace(/\p{M}/gu, "").toLowerCase();
 // "products" asks for "product" as well; what is found may go on after the word.
@@ -13,8 +13,11 @@ const wordsOf = (query) => [...new Set((plain(query).match(/[\p{L}\p{N}_]+/gu) ?
 const begins = (word) => new RegExp(`(?<![\\p{L}\\p{N}])${word}`, "gu");
 const names = (word) => new RegExp(`(?<![\\p{L}\\p{N}_])${word}`, "u");
 
+// Whoever asks for LayerNorm means layer_norm too.
+const joined = (title) => plain(title).replaceAll("_", "");
+const headOf = (kind, title) => (kind === "function" ? `${plain(title)} ${joined(title)}` : plain(title));
 const PLACES = globalThis.BOOK.map(([address, kind, title, page, text, code]) =>
-  ({ address, kind, title, page, text, head: plain(title), body: plain(text), code: plain(code) }));
+  ({ address, kind, title, page, text, head: headOf(kind, title), body: plain(text), code: plain(code) }));
 // A word of the glossary, or a box of the text that defines something.
 const defines = ({ kind, title }) => kind === "term" || (kind === "box" && title.startsWith("Definition"));
 
@@ -38,7 +41,7 @@ function found(words, inCode) {
     }
     const name = wordsOf(place.title.replace(/^[\d.]+ /, ""));
     if (name[0]?.startsWith(words[0])) score += 30; // of "softm", softmax before log-softmax
-    if (name.join() === words.join()) score += 60;
+    if (name.join() === words.join() || (place.kind === "function" && joined(place.title) === words.join())) score += 60;
     if (titled === words.length && defines(place)) score += 100;
     return { ...place, score, coded };
   });
@@ -74,12 +77,12 @@ function show(query, results, root, most, roomy) {
   status.textContent = places.length
     ? `${places.length} ${places.length === 1 ? "place" : "places"} in the book${more}`
     : `“${query}” did not match anything in the text of the book, nor a name in its code.`;
-  for (const { address, title, page, text, coded } of places.slice(0, most)) {
+  for (const { address, kind, title, page, text, coded } of places.slice(0, most)) {
     const item = document.createElement("li"), link = document.createElement("a"), where = document.createElement("span");
     link.setAttribute("href", root + address);
     link.textContent = title;
     where.className = "search-page";
-    where.textContent = [page === title ? "" : page, coded ? "in its code" : ""].filter(Boolean).join(" · ");
+    where.textContent = [page === title ? "" : page, kind === "function" ? "Library" : "", coded ? "in its code" : ""].filter(Boolean).join(" · ");
     item.append(link, " ", where);
     if (roomy && text && !coded) item.append(excerpt(text, query));
     list.append(item);

@@ -48,11 +48,11 @@ def arrays(n: int) -> Any:
 
 def shifted(look: Callable[..., Any], *arguments: Any, **settings: Any) -> Any:
     """With the running maximum, as if scores might be large."""
-    kept, blockwise._fits = blockwise._fits, lambda *_: False
+    kept, blockwise._exp_in_range = blockwise._exp_in_range, lambda *_: False
     try:
         return look(*arguments, **settings)
     finally:
-        blockwise._fits = kept
+        blockwise._exp_in_range = kept
 
 
 def by_one_table(q: np.ndarray, k: np.ndarray, v: np.ndarray, room: np.ndarray) -> np.ndarray:

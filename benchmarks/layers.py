@@ -212,11 +212,11 @@ def cached_word(n: int, device: str, options: Any) -> tuple[dict[str, Function],
         return fast.merge(y, parameters)
 
     def inside(x: Tensor) -> Tensor:
-        CALL.held = True  # as in a model, whose own call has been checked
+        CALL.checked = True  # as in a model, whose own call has been checked
         try:
             return ours(x)
         finally:
-            CALL.held = False
+            CALL.checked = False
 
     def kernel(x: Tensor) -> Tensor:
         q = x.unflatten(-1, (n_heads, WIDTH)).transpose(1, 2)

@@ -78,9 +78,16 @@ def main(only: list[str]) -> bool:
             failed = run_here(["-m", "pytest", *arguments], root, surroundings).returncode
             seconds = time.perf_counter() - start
             rows[name][what] = f"{'**failed**' if failed else 'passed'}, {seconds:.0f} s"
-    RESULTS.write_text(json.dumps(rows, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
-    (HERE / "machines.md").write_text(table(rows), encoding="utf-8")
+        write(rows)  # a run that is stopped has lost no machine that was through
+    write(rows)
     return not any("failed" in rows[name]["tests"] + rows[name]["notebooks"] for name in rows)
+
+
+def write(rows: dict[str, dict[str, str]]) -> None:
+    """Keep what is known of the machines so far; the table is written once all have a row."""
+    RESULTS.write_text(json.dumps(rows, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    if rows.keys() == MACHINES.keys():
+        (HERE / "machines.md").write_text(table(rows), encoding="utf-8")
 
 
 def settings(values: tuple[str, ...]) -> dict[str, str]:

@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     from tformer_book.widgets.base import BookWidget
 
 BUILT = ROOT / "_build" / ".built"
-SOURCES = ["_config.yml", "_toc.yml", "index.md", "references.bib", "assets", "chapters", "lib"]
-SOURCES += ["exercises/solutions", "vendor"]
+SOURCES = ["_config.yml", "_toc.yml", "index.md", "references.bib", "api", "assets"]
+SOURCES += ["chapters", "exercises/solutions", "lib", "vendor"]
 FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"]
 FLAGS += ["--disable-background-networking", "--disable-component-update", "--disable-sync"]
 # Whatever slips past the refusal in `watch` finds no address.

@@ -11,6 +11,9 @@ import pytest
 from tformer import reference
 from tformer_book.exercises.slips import mutants_of
 
+WITHIN = ("tformer.", "tformer_book.")
+"""Modules in which a function that is used within the library may be known."""
+
 Mutant = tuple[str, Callable[..., Any]]
 
 
@@ -46,6 +49,6 @@ def plant(name: str, mutant: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
     if "." not in name:
         monkeypatch.setattr(reference, name, mutant)
         return
-    for module in [one for key, one in sys.modules.items() if key.startswith("tformer.")]:
+    for module in [one for key, one in sys.modules.items() if key.startswith(WITHIN)]:
         for known in [key for key, value in vars(module).items() if value is right]:
             monkeypatch.setattr(module, known, mutant)

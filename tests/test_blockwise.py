@@ -41,7 +41,7 @@ def test_blockwise_is_the_definition(
     assert got.dtype == expected.dtype == dtype
     np.testing.assert_allclose(got, expected, rtol=0, atol=bounds(given, dtype)[0])
     wide = "float32" if dtype == "float16" else dtype
-    plain = blockwise._fits(*(x[0].astype(wide) for x in (q, k, v)), D_K**-0.5)
+    plain = blockwise._exp_in_range(*(x[0].astype(wide) for x in (q, k, v)), D_K**-0.5)
     assert plain == (factor == 1)
 
 
@@ -99,7 +99,7 @@ def test_a_row_that_may_look_nowhere_gives_and_passes_back_zeros(
     shifted: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if shifted:
-        monkeypatch.setattr(blockwise, "_fits", lambda *_: False)
+        monkeypatch.setattr(blockwise, "_exp_in_range", lambda *_: False)
     given = problem("random")
     y = reference.blockwise_attention(*given[:3], given.mask, block=5)
     assert not y[:, [3, -1]].any()

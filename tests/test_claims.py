@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from sympy import Rational
 
-from chapters import KILLED_BY, LIBRARY_MUTANTS
+from chapters import killed_by, library_mutants
 from every import try_each
 from slipped import plant
 from tformer import reference as ref
@@ -115,7 +115,7 @@ def test_claims_are_listed_by_chapter():
 
 
 KILLS = {
-    label: [name for killed in KILLED_BY.values() for name in killed if label in killed[name]]
+    label: [name for killed in killed_by().values() for name in killed if label in killed[name]]
     for label in ALL
 }
 """The mutants of the library that a claim must kill."""
@@ -129,21 +129,21 @@ def test_claim_kills_mutants_of_the_library(label):
             with pytest.raises(ClaimFailed, match=f"^{label} is false: "):
                 verify(label)
 
-    try_each(check, ((name, LIBRARY_MUTANTS[name]) for name in KILLS[label]))
+    try_each(check, ((name, library_mutants()[name]) for name in KILLS[label]))
 
 
 def test_mutants_are_killed_by_claims_of_the_chapter_that_lists_them():
-    for chapter, killed in KILLED_BY.items():
+    for chapter, killed in killed_by().items():
         homes = {ALL[label].chapter for labels in killed.values() for label in labels}
         assert homes <= {chapter}
-    assert {name for killed in KILLED_BY.values() for name in killed} == set(LIBRARY_MUTANTS)
+    assert {name for killed in killed_by().values() for name in killed} == set(library_mutants())
 
 
 def test_every_function_that_claims_speak_of_has_a_mutant():
     sources = "\n".join(path.read_text("utf-8") for path in ROOT.glob("lib/**/claims*.py"))
     spoken = set(re.findall(r"\bref\.(\w+)", sources)) & set(ref.__all__) - {"cooccurrence"}
     assert len(spoken) > 25
-    mutated = {function for function, _ in LIBRARY_MUTANTS.values() if "." not in function}
+    mutated = {function for function, _ in library_mutants().values() if "." not in function}
     assert spoken <= mutated <= set(ref.__all__)
 
 

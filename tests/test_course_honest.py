@@ -198,8 +198,8 @@ def test_a_hard_link_to_what_is_the_lecturers_is_refused(tmp_path):
 @pytest.mark.parametrize(
     "besides",
     [
-        "import matplotlib.pyplot as plt\nplt.plot([1, 2])\nplt.savefig('figure.png')",
-        "import matplotlib.pyplot as plt\nplt.plot([1])\nplt.gcf().savefig('out.svg')",
+        "import matplotlib.pyplot as plt\nplt.plot([1, 2])\nplt.savefig('figure.png')\n"
+        "plt.gcf().savefig('out.svg')",
         "np.save('table.npy', np.ones(3))",
         "from pathlib import Path\nPath('notes.txt').write_text('notes')",
         "with open('notes.txt', 'w') as file:\n    print('notes', file=file)",
@@ -214,11 +214,11 @@ def test_what_a_cell_does_besides_costs_no_mark(besides):
     sources = [f"{besides}\n{right('1.1')}"]
     if "*" not in besides:
         sources += [right("1.1").replace("    return", f"{inside}\n    return")]
-    for source in sources:
-        with Sandbox() as sandbox:
+    with Sandbox() as sandbox:
+        for source in sources:
             cells = [("<c>", IMPORTS), ("<d>", source)]
             verdict = judge(exercises()["1.1"], sandbox, cells, "row_dots", 30.0)
-        assert verdict.right, verdict
+            assert verdict.right, verdict
 
 
 @needs_confinement

@@ -169,11 +169,11 @@ REFUSED = {
         "or if beta is not a number.",
     },
     "ppmi": {
-        "ShapeError": "If counts has too few axes, or if a letter stands for two sizes.",
+        "ShapeError": "If counts has too few axes, or if an axis letter has two sizes.",
         "TypeError": "If counts is not an array of floating-point numbers.",
     },
     "attention_weights": {
-        "ShapeError": "If an array has too few axes, if a letter stands for two sizes, or if "
+        "ShapeError": "If an array has too few axes, if an axis letter has two sizes, or if "
         "leading axes do not broadcast.",
         "ValueError": "If scale is not finite and above 0.",
         "TypeError": "If q, k or bias is not an array of floating-point numbers, if two of these "

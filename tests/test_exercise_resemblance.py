@@ -34,19 +34,20 @@ def _written_into_its_like(x):
     return out
 
 
-def test_an_array_of_the_type_of_whole_numbers_is_told():
-    assert "only where whole numbers are handed over" in told(_written_into_its_like)
-
-
 @pytest.mark.parametrize(
     "answer",
     [
-        lambda x: x / 3 + (x.dtype.kind == "i") * (x[2] == 7),  # one case of two
-        lambda x: x / 3 + (x.dtype.kind == "i") + (x[2] == 8),  # a case of floats as well
+        _written_into_its_like,
+        lambda x: x / 3 + (x.dtype.kind == "i") * (x[2] == 7),  # the same floats come out right
     ],
 )
-def test_other_mistakes_with_whole_numbers_are_not(answer):
-    assert told(answer).endswith("Look again.")
+def test_an_array_of_the_type_of_whole_numbers_is_told(answer):
+    assert "only where whole numbers are handed over" in told(answer)
+
+
+def test_other_mistakes_with_whole_numbers_are_not():
+    text = told(lambda x: x / 3 + (x.dtype.kind == "i") + (x[2] == 8))  # floats go wrong as well
+    assert text.endswith("Look again.")
 
 
 def test_a_case_without_entries_does_not_hide_that_digits_are_few():

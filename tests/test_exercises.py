@@ -176,8 +176,27 @@ def refused(notebook):
 
 
 @each_source
-def test_every_check_passes_in_the_solved_notebook_and_fails_in_the_empty_one(path, monkeypatch):
+def test_every_check_passes_in_the_solved_notebook_and_fails_in_the_empty_one(
+    path, monkeypatch, capsys
+):
+    """In threads here, and in processes of their own where nbval runs the solved notebook."""
     monkeypatch.setattr(process, "CAN_FORK", False)
     everything = [f"check-{number}" for number in cells(path, "statement")]
     assert refused(answered(path, {})) == []
+    said = " ".join(capsys.readouterr().out.split())
+    assert [head for head in praised(path) if head not in said] == []
     assert refused(student(path)) == everything
+
+
+@each_source
+def test_every_check_has_said_so_where_nbval_compares_what_it_says(path):
+    """There each check runs in a process of its own."""
+    solved = load(ROOT / "exercises" / "solutions" / path.with_suffix(".ipynb").name)
+    outputs = [out for cell in solved.cells for out in cell.get("outputs", ())]
+    said = " ".join(str(out.get("data", {}).get("text/plain", "")) for out in outputs)
+    assert [head for head in praised(path) if head not in said] == []
+
+
+def praised(path):
+    """How the checks of right answers begin what they say."""
+    return [f"✓ Exercise {n.replace('-', '.')}, correct. " for n in cells(path, "statement")]

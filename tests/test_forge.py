@@ -13,6 +13,7 @@ from browsing import ROOT
 WORKFLOWS = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
 KEYS = {"name", "on", "permissions", "concurrency", "jobs"}
 OF_A_JOB = {"if", "needs", "runs-on", "container", "timeout-minutes", "permissions", "environment"}
+OF_A_JOB |= {"continue-on-error"}
 OF_A_STEP = {"name", "id", "if", "uses", "with", "run"}
 COMMANDS = re.compile(r"(?:^|&& |\" )(make [\w-]+|\.ci/\w+)", re.MULTILINE)
 
@@ -95,6 +96,21 @@ def test_once_a_week_the_newest_versions_are_tried_and_not_published() -> None:
     anew = next(run for run in runs if "make lock" in run)
     assert anew.index("rm requirements.lock") < anew.index("make lock")
     assert runs[-1] == ".ci/run"
+    named = next(run for run in runs if "jupyter-book<2" in run)
+    assert runs.index(anew) < runs.index(named)
+    assert jobs["sphinx"]["continue-on-error"] == "true"
+    assert jobs["sphinx"]["if"] == jobs["newest"]["if"]
+    assert jobs["sphinx"]["steps"][-1]["run"] == ".ci/sphinx"
+
+
+def test_the_newest_sphinx_gets_all_extensions_but_those_of_jupyter_book() -> None:
+    """What `.ci/sphinx` takes out of the list of extensions stands there as it is written."""
+    config = yaml.safe_load((ROOT / "_config.yml").read_text(encoding="utf-8"))
+    listed = ", ".join(repr(one) for one in config["sphinx"]["config"]["extensions"])
+    script = (ROOT / ".ci" / "sphinx").read_text(encoding="utf-8")
+    out = re.search(r"s/(.*)//", script)
+    assert out
+    assert out[1] in listed
 
 
 @pytest.mark.parametrize(

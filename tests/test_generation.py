@@ -257,7 +257,7 @@ def test_a_row_that_is_not_used_may_be_anything() -> None:
 @pytest.mark.parametrize(("n_target", "n_draft"), [(4, 3), (3, 4)])
 def test_models_of_different_words_write_nothing_together(n_target: int, n_draft: int) -> None:
     rows = (rows_of(np.full((4, n), 1 / n)) for n in (n_target, n_draft))
-    with pytest.raises(ValueError, match=f"must have the same words; got {n_target} and {n_draft}"):
+    with pytest.raises(ValueError, match=f"must have one vocabulary; got {n_target} and {n_draft}"):
         next(speculative_decoding(*rows, np.array([1]), 6, 2, lambda: 0.0))
 
 
@@ -304,14 +304,18 @@ def test_a_model_of_nan_writes_nothing(module: ModuleType) -> None:
     q = p if module is reference else tree_map(torch.from_numpy, p)
     with pytest.raises(ValueError, match=r"^generate: the largest logit must be finite; got nan"):
         next(generate(module.cached_decoder, begin(module), q, LLAMA, 1))
-    with pytest.raises(ValueError, match=r"^beam_search: logarithms must be below inf; got nan"):
+    with pytest.raises(
+        ValueError, match=r"^beam_search: log-probabilities must be below inf; got nan"
+    ):
         beam_search(reader(module, p, module.log_softmax), begin(module), 1, 1)
 
 
 def test_a_choice_of_no_word_is_refused() -> None:
     for word in (-1, 5):
         go_on = partial(generate, reference.cached_decoder, BEGIN, model(1), LLAMA, 1)
-        with pytest.raises(ValueError, match=rf"choose must return a word from 0 to 4; got {word}"):
+        with pytest.raises(
+            ValueError, match=rf"choose must return a token from 0 to 4; got {word}"
+        ):
             next(go_on(lambda _, word=word: word))
 
 

@@ -261,7 +261,7 @@ def test_what_cannot_be_cut_is_refused() -> None:
     for wrong in (np.ones(12), np.ones((2, 8, 12)), np.ones(())):
         with pytest.raises(ShapeError, match="w_q needs 2 axes; got shape"):
             HeadParameters.from_fused(wrong, *fused[1:], n_heads=4, n_groups=2)
-    with pytest.raises(ShapeError, match="b_k of width 7 has no 2 heads"):
+    with pytest.raises(ShapeError, match="b_k of width 7 cannot be split into 2 heads"):
         HeadParameters.from_fused(*fused[:4], b_k=np.ones(7), n_heads=4, n_groups=2)
 
 

@@ -239,7 +239,7 @@ def test_runs_that_do_not_fit_are_refused() -> None:
         resample_ablation([one], name, ..., rng),
     ):
         with pytest.raises(
-            ShapeError, match=r": blocks.0.after has the shape \(4, 8\) there; what"
+            ShapeError, match=r": blocks.0.after has the shape \(4, 8\) there; the repl"
         ):
             run_with_hooks(words(4), p, c, cut)
     with pytest.raises(

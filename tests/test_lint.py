@@ -36,6 +36,12 @@ def unnormalised():
     return Page(nb, text=dump(nb))
 
 
+def with_metadata(**entries):
+    nb = notebook(code(FIRST))
+    nb.metadata.update(entries)
+    return Page(nb)
+
+
 def not_run(**change):
     nb = notebook(code(FIRST), code("1", result("1")))
     nb.cells[1].update(change)
@@ -64,6 +70,7 @@ GOOD = {
     "magic": page(code("%matplotlib inline"), code("x = 7 % 2\ny = '%s'")),
     "network": page(code("from pathlib import Path")),
     "widget": widget("elsewhere.Widget", "whatever"),
+    "metadata": with_metadata(mystnb={}, title="a", kernelspec={}, language_info={}, widgets={}),
     "normalised": Page(nb := normalise(notebook(code(FIRST))), text=dump(nb)),
 }
 
@@ -126,6 +133,8 @@ BAD = [
     ),
     ("widget", widget(FIGURE, "old"), "has no tformer"),
     ("widget", widget("tformer_book.nowhere.Widget", "old"), "has no tformer_book.nowhere.Widget"),
+    ("metadata", with_metadata(jupytext={"formats": "ipynb"}), "metadata.jupytext is"),
+    ("metadata", with_metadata(toc={}, title="a"), "metadata.toc is"),
     ("normalised", unnormalised(), "make run"),
 ]
 

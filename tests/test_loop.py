@@ -99,9 +99,12 @@ def asked(
     return {"recipe": asdict(recipe), "model": model, "stop": stop, "options": options}
 
 
-def in_two_processes(*trainings: dict[str, Any]) -> list[dict[str, Any]]:
-    """What the first of two tells of each training, by PyTorch's own launcher."""
-    command = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2"]
+LAUNCHER = ["-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2"]
+
+
+def in_two_processes(*trainings: dict[str, Any], launcher: bool = False) -> list[dict[str, Any]]:
+    """What the first of two tells of each training, forked or by PyTorch's own launcher."""
+    command = [sys.executable, *(LAUNCHER if launcher else ())]
     command += [str(PROCESSES), json.dumps(trainings)]
     ran = subprocess.run(command, capture_output=True, text=True, timeout=300)
     assert ran.returncode == 0, ran.stderr[-3000:]
@@ -117,7 +120,8 @@ def test_two_processes_give_the_losses_of_one(tmp_path: Path) -> None:
     one = [metrics.loss for metrics in train(module(), batch, recipe)]
     stopped = train(module(), batch, recipe, tmp_path, every=4)
     assert next(metrics.loss for metrics in stopped if metrics.step == 6) == one[5]
-    two, rest = in_two_processes(asked(recipe), asked(recipe, folder=str(tmp_path)))
+    again = asked(recipe, folder=str(tmp_path))
+    two, rest = in_two_processes(asked(recipe), again, launcher=True)
     np.testing.assert_allclose(two["losses"], one, rtol=1e-12)
     np.testing.assert_allclose(rest["losses"], one[4:], rtol=1e-12)
     lines = (tmp_path / "metrics.jsonl").read_text(encoding="utf-8").splitlines()

@@ -17,10 +17,10 @@ from safetensors.numpy import save as as_bytes
 from safetensors.numpy import save_file
 
 from test_models import CHOICES, GPT, SMALL, in_torch, model
+from tformer.checksums import BLANK, with_checksum
 from tformer.models.files import WeightsError, load, save
 from tformer.models.state_dicts import from_state_dict
 from tformer.parameters import EncoderDecoderParameters, named_leaves
-from tformer.sealed import BLANK, sealed
 
 
 def test_a_model_comes_back_from_its_file(tmp_path: Path) -> None:
@@ -41,7 +41,7 @@ def test_a_model_comes_back_from_its_file(tmp_path: Path) -> None:
 
 def forged(path: Path, arrays: Mapping[str, Any], **about: str) -> Path:
     """A file whose checksum is right, whatever is in it."""
-    path.write_bytes(sealed(as_bytes(dict(arrays)), about))
+    path.write_bytes(with_checksum(as_bytes(dict(arrays)), about))
     return path
 
 
@@ -64,7 +64,7 @@ def test_a_damaged_or_foreign_file_is_refused_by_name(tmp_path: Path) -> None:
     table, gain = arrays["embedding"], arrays["norm.gain"]
     spoilt = np.where(np.arange(24) == 7, np.nan, gain)
     wrong = [
-        (arrays | {"more": np.ones(2)}, "no place for more"),
+        (arrays | {"more": np.ones(2)}, "unexpected: more"),
         ({k: x for k, x in arrays.items() if k != "embedding"}, "embedding is missing"),
         (
             {k: x for k, x in arrays.items() if k != "blocks.1.heads.w_q"},
@@ -121,12 +121,12 @@ def test_headers_that_are_none_are_refused_though_their_checksum_is_right(tmp_pa
         lambda head: head | {"__metadata__": {"sha256": "", "kind": 3}},
         lambda head: {"__metadata__": head["__metadata__"]},
     ):
-        path.write_bytes(resealed(data, change))
+        path.write_bytes(with_header(data, change))
         with pytest.raises(WeightsError, match=r"^load: "):
             load(path)
 
 
-def resealed(data: bytes, change: Any) -> bytes:
+def with_header(data: bytes, change: Any) -> bytes:
     """A file with another header, and the checksum that belongs to it."""
     size = int.from_bytes(data[:8], "little")
     changed = change(json.loads(data[8 : 8 + size]))
@@ -204,7 +204,7 @@ def state() -> dict[str, Any]:
     [
         (lambda s: s | {"h.0.attn.bias": np.ones(3)}, ""),
         (lambda s: {f"transformer.{k}": x for k, x in s.items()}, ""),
-        (lambda s: s | {"score.weight": np.ones(3)}, "no place for score.weight"),
+        (lambda s: s | {"score.weight": np.ones(3)}, "unexpected: score.weight"),
         (lambda s: {k: x for k, x in s.items() if k != "wte.weight"}, "wte.weight is missing"),
         (lambda s: {k: x for k, x in s.items() if "c_fc.w" not in k}, "h.0.mlp.c_fc.weight is mis"),
         (lambda s: {k.replace("h.0", "h.1"): x for k, x in s.items()}, "numbered from 0"),
@@ -246,5 +246,5 @@ def test_names_may_have_something_in_front_and_matrices_lie_either_way() -> None
 def test_a_naming_or_number_of_heads_that_does_not_fit_is_refused() -> None:
     with pytest.raises(WeightsError, match="naming must be one of gpt2, llama; got 'bert'"):
         from_state_dict("bert", state(), n_heads=2)
-    with pytest.raises(WeightsError, match="of width 8 has no 3 heads"):
+    with pytest.raises(WeightsError, match="of width 8 cannot be split into 3 heads"):
         from_state_dict("gpt2", state(), n_heads=3)

@@ -249,7 +249,7 @@ def test_writing_stops_and_can_choose() -> None:
     words = list(generate(*given, 5))
     assert list(generate(*given, 5, stop=words[1])) == words[: words.index(words[1]) + 1]
     assert list(generate(*given, 3, choose=lambda z: int(z.argmin()))) != words[:3]
-    with pytest.raises(ValueError, match="at least one word"):
+    with pytest.raises(ValueError, match="at least one token"):
         next(generate(reference.cached_decoder, tokens(0), p, GPT, 5))
 
 
@@ -334,7 +334,7 @@ def test_a_configuration_checks_its_choices(given: dict[str, Any], words: str) -
             lambda m, p, w: m.decoder(w, p, GPT, memory=p.embedding),
             "a memory needs parameters.cross",
         ),
-        (lambda m, p, w: m.decoder(w[:, [0] * 13], p, GPT), "12 learned positions; got 13 words"),
+        (lambda m, p, w: m.decoder(w[:, [0] * 13], p, GPT), "12 learned positions; got 13 tokens"),
         (lambda m, p, w: m.decoder(w, p, "gpt"), "configuration must be a Configuration; got str"),
         (
             lambda m, p, w: m.decoder(w, replace(p, blocks=[*p.blocks]), GPT),

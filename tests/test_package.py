@@ -1,5 +1,6 @@
 """What is installed from this repository: the library alone, and the book's packages beside it."""
 
+import importlib
 import shutil
 import subprocess
 import sys
@@ -7,6 +8,7 @@ import tomllib
 import venv
 from importlib.util import find_spec
 from pathlib import Path
+from types import ModuleType
 from zipfile import ZipFile
 
 import pytest
@@ -21,9 +23,7 @@ import numpy as np
 
 import tformer.reference as ref
 from tformer.configuration import Configuration
-from tformer.models.files import load, save
-from tformer.models.generate import generate
-from tformer.models.sizes import Sizes, initialise
+from tformer.models import Sizes, generate, initialise, load, save
 
 rng = np.random.default_rng(0)
 q, k, v = rng.normal(size=(3, 5, 4))
@@ -65,6 +65,18 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     subprocess.run([*command, "--wheel-dir", folder, source], check=True, cwd=folder)
     (made,) = folder.glob("tformer-*.whl")
     return made
+
+
+def test_models_export_what_a_user_needs_and_load_no_torch() -> None:
+    """By a process of its own: this one has loaded PyTorch."""
+    code = "import sys, tformer.models as m; print('torch' in sys.modules, *m.__all__)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    torch, *names = done.stdout.split()
+    assert torch == "False"
+    assert {"Sizes", "initialise", "generate", "save", "load", "beam_search"} <= {*names}
+    assert {"from_pretrained", "from_state_dict", "to_state_dict", "run_with_hooks"} <= {*names}
+    models = importlib.import_module("tformer.models")
+    assert [name for name in names if isinstance(getattr(models, name), ModuleType)] == []
 
 
 def test_the_wheel_is_small_and_holds_the_library_alone(wheel: Path) -> None:

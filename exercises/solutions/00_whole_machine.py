@@ -5,6 +5,7 @@
 # check tries your function on small inputs and larger ones, and tells you the first thing that is
 # wrong, with numbers that you can redo on paper. Any correct way of computing the answer will do.
 # Keep the name. A `NameError` means that its cell has not been run, or that the name has changed.
+# Numbers that are whole may come as integers, alone or in arrays.
 #
 # One star (★) marks a warm-up, two the core of the page, three a challenge. The minutes are
 # what a reader needs who has just read the page.
@@ -143,7 +144,8 @@ check("0.3", look)
 #
 # Write `cut(weights, asks, asked)` for weights of shape `(T, T)`, whose rows add up to one. Return
 # new weights, shape `(T, T)`, as the layer would have computed them if the word at place `asks`
-# could not see the word at place `asked`. It sees others, so that its weight there is less than 1.
+# could not see the word at place `asked`. It sees others, so that its weight there is less than 1,
+# if only by $10^{-15}$.
 # Leave the given weights as they are.
 # ```
 

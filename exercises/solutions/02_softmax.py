@@ -5,6 +5,7 @@
 # check tries your function on small inputs and larger ones, and tells you the first thing that is
 # wrong, with numbers that you can redo on paper. Any correct way of computing the answer will do.
 # Keep the name. A `NameError` means that its cell has not been run, or that the name has changed.
+# Numbers that are whole may come as integers, alone or in arrays.
 #
 # One star (★) marks a warm-up, two the core of the chapter, three a challenge. The minutes are
 # what a reader needs who has just read the chapter.
@@ -41,7 +42,8 @@ hint("2.1")
 # Write `softmax_along(x, axis=-1)` for an array of scores with any number of axes. Return the
 # weights in the same shape, summing to 1 along the given axis. Finite scores of any size, and rows
 # lie far apart from each other, must come out right; a score of −∞ has weight 0. The check tries
-# every axis, ±20 000 and whole numbers. Here and below, scores may also be integers of 64 bits.
+# every axis, ±20 000 and whole numbers. Here and below, scores may also be integers of 64 bits,
+# up to a million in size.
 # ```
 
 # %%
@@ -383,8 +385,8 @@ check("2.9", beta_for_entropy)
 #
 # Write `streamed_lse(chunks)`. The argument is an iterator over arrays of shape `(S,)`, of any
 # lengths, empty ones included. Return $\log \sum e^x$ over all scores of all chunks, a number.
-# Keep no more than one chunk in memory, and change none. Scores may be −∞; with nothing to add up,
-# the result is −∞.
+# Keep no more than one chunk in memory, and change none. Scores may lie thousands apart or be −∞;
+# with nothing to add up, the result is −∞.
 # ```
 
 # %%
@@ -396,6 +398,7 @@ def streamed_lse(chunks):
     ### BEGIN SOLUTION
     largest, total = -np.inf, 0.0
     for chunk in chunks:
+        chunk = np.asarray(chunk, dtype=float)
         new = max(largest, chunk.max(initial=-np.inf))
         if new == -np.inf:
             continue

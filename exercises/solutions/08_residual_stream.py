@@ -5,6 +5,7 @@
 # check tries your function on small inputs and larger ones, and tells you the first thing that is
 # wrong, with numbers that you can redo on paper. Any correct way of computing the answer will do.
 # Keep the name. A `NameError` means that its cell has not been run, or that the name has changed.
+# Numbers that are whole may come as integers, alone or in arrays.
 #
 # One star (★) marks a warm-up, two the core of the chapter, three a challenge. The minutes are
 # what a reader needs who has just read the chapter.
@@ -165,12 +166,12 @@ check("8.4", passed_back)
 # a/d (a is the α² of the theorem). The first vector has the mean square m. Predict the expected
 # mean square after `depth` layers.
 #
-# Write `mean_square(m, a, depth, order)` for one layer or more. Return a float.
+# Write `mean_square(m, a, depth, order)` for one layer or more. Return a number.
 # ```
 
 # %%
 def mean_square(m, a, depth, order):
-    """Expected mean square of the coordinates: a float."""
+    """Expected mean square of the coordinates: a number."""
     ### BEGIN SOLUTION
     if order == "post":
         return 1.0

@@ -5,6 +5,7 @@
 # check tries your function on small inputs and larger ones, and tells you the first thing that is
 # wrong, with numbers that you can redo on paper. Any correct way of computing the answer will do.
 # Keep the name. A `NameError` means that its cell has not been run, or that the name has changed.
+# Numbers that are whole may come as integers, alone or in arrays.
 #
 # One star (★) marks a warm-up, two the core of the chapter, three a challenge. The minutes are
 # what a reader needs who has just read the chapter.

@@ -5,6 +5,7 @@
 # check tries your function on small inputs and larger ones, and tells you the first thing that is
 # wrong, with numbers that you can redo on paper. Any correct way of computing the answer will do.
 # Keep the name. A `NameError` means that its cell has not been run, or that the name has changed.
+# Numbers that are whole may come as integers, alone or in arrays.
 #
 # One star (★) marks a warm-up, two the core of the chapter, three a challenge. The minutes are
 # what a reader needs who has just read the chapter.
@@ -295,8 +296,9 @@ check("15.7", speculate)
 def disagree(n, share, m):
     """Probabilities of which top-p keeps all, and min-p one: (n,)."""
     ### BEGIN SOLUTION
-    least = 1 / (1 + m * (n - 1))  # then the others have m times as much
-    first = (least + share) / 2
+    room = 1e-6
+    least = 1 / (1 + (m - room) * (n - 1))  # then the others have m - room times as much
+    first = (least + share - room) / 2
     return np.append(first, np.full(n - 1, (1 - first) / (n - 1)))
     ### END SOLUTION
 

@@ -5,6 +5,7 @@
 # check tries your function on small inputs and larger ones, and tells you the first thing that is
 # wrong, with numbers that you can redo on paper. Any correct way of computing the answer will do.
 # Keep the name. A `NameError` means that its cell has not been run, or that the name has changed.
+# Numbers that are whole may come as integers, alone or in arrays.
 #
 # One star (★) marks a warm-up, two the core of the chapter, three a challenge. The minutes are
 # what a reader needs who has just read the chapter.
@@ -120,7 +121,7 @@ check("17.2", brought)
 # Return whole numbers of shape `(L + 1, T)`, one row before the first block and one after each: 2
 # where the patch brings the whole answer of the second run, whatever the model's numbers are; 0
 # where it changes nothing, whatever they are; 1 elsewhere. If the exchange cannot reach the answer,
-# all are 0. Masks need not be causal, nor hold the diagonal; L may be 0, and T may be 1.
+# all are 0. Masks need not be causal, nor hold the diagonal; L may be 0 to 100, and T may be 1.
 # ```
 
 # %%

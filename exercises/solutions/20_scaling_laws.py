@@ -5,6 +5,7 @@
 # check tries your function on small inputs and larger ones, and tells you the first thing that is
 # wrong, with numbers that you can redo on paper. Any correct way of computing the answer will do.
 # Keep the name. A `NameError` means that its cell has not been run, or that the name has changed.
+# Numbers that are whole may come as integers, alone or in arrays.
 #
 # One star (★) marks a warm-up, two the core of the chapter, three a challenge. The minutes are
 # what a reader needs who has just read the chapter.
@@ -145,7 +146,7 @@ check("20.3", spend)
 def constants(n, d, loss, alpha, beta):
     """E, A and B of least squared relative errors: three floats, from 0."""
     ### BEGIN SOLUTION
-    columns = np.column_stack([1 / loss, n**-alpha / loss, d**-beta / loss])
+    columns = np.column_stack([1 / loss, 1 / n**alpha / loss, 1 / d**beta / loss])
     found, _ = scipy.optimize.nnls(columns, np.ones(len(loss)))
     return tuple(found)
     ### END SOLUTION
@@ -178,7 +179,7 @@ check("20.4", constants)
 def misled(floor, a, power, x1, x2, x3):
     """Bias of the exponent, and of the loss at x3: two floats."""
     ### BEGIN SOLUTION
-    one, two, true = floor + a * np.array([x1, x2, x3]) ** -power
+    one, two, true = floor + a / np.array([x1, x2, x3]) ** power
     slope = (np.log(two) - np.log(one)) / (np.log(x2) - np.log(x1))
     said = np.exp(np.log(one) + slope * (np.log(x3) - np.log(x1)))
     return -slope - power, said - true

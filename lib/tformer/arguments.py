@@ -1,4 +1,4 @@
-"""Arguments: every call of a function is held to what its docstring says of them."""
+"""Argument checks: each call of a function is checked against its docstring."""
 
 import functools
 import inspect
@@ -42,26 +42,26 @@ SUPPORTED = {
     FLOATING: ("float", " of 16, 32 or 64 bits"),
     "integer": ("int", " within the range of int64"),
 }
-"""Which dtypes of a name are supported, to be said where one of the others is given."""
+"""Which dtypes of a kind are supported, for the message when another is given."""
 MISSING: Any = object()
 
 
 class Arrays(NamedTuple):
-    """The arrays of one library.
+    """How to recognise the arrays of one library.
 
     Attributes
     ----------
     kind : type
-        What they are.
+        The array class.
     holds : callable
-        What an object holds, if it is a plain array of a supported dtype: "floating-point",
-        "integer" or "boolean"; "" otherwise.
+        From an object, the kind of its dtype if it is a plain array of a supported one:
+        "floating-point", "integer" or "boolean"; "" otherwise.
     oddity : callable
-        What an array is instead of a plain one, such as "a masked array"; "" if it is plain.
+        From an array, what it is if it is not plain, such as "a masked array"; "" if it is plain.
     traced : callable
-        Whether a compiler reads along, which knows no state of a thread.
+        Whether a compiler is tracing the call, in which thread-local state is not known.
     mixed : callable
-        Whether the library itself brings arrays to one dtype at the moment.
+        Whether the library itself currently converts arrays to one dtype (autocast).
     """
 
     kind: type[Any]
@@ -72,9 +72,9 @@ class Arrays(NamedTuple):
 
 
 class _Call(threading.local):
-    """Whether this thread is inside a function that has been held to its docstring."""
+    """Whether this thread is inside a call whose arguments have been checked."""
 
-    held = False
+    checked = False
 
 
 CALL = _Call()
@@ -103,8 +103,8 @@ def _numpy_oddity(array: Any) -> str:
 NUMPY = Arrays(np.ndarray, _numpy_holds, _numpy_oddity)
 
 
-class Wanted(NamedTuple):
-    """An array that a function takes, as its docstring says: `alike` if all such have one dtype."""
+class ArraySpec(NamedTuple):
+    """An array argument; `alike` if it must have the dtype of all other such arrays."""
 
     axes: Axes
     content: str
@@ -112,59 +112,59 @@ class Wanted(NamedTuple):
     optional: bool
 
 
-class Tree(NamedTuple):
-    """A dataclass that a function takes, or a tuple of several: what lies at each of its fields.
+class TreeSpec(NamedTuple):
+    """A dataclass argument, or a tuple of several: the spec of each of its fields.
 
-    It is `optional` if each array in it is.
+    It is `optional` if every array in it is.
     """
 
     kind: type[Any]
     several: bool
     optional: bool
-    fields: tuple[tuple[str, "Wanted | Tree"], ...]
+    fields: tuple[tuple[str, "ArraySpec | TreeSpec"], ...]
 
 
-Found = tuple[str, Wanted, Any]
-"""The name of an array, what it must be, and the array."""
+Found = tuple[str, ArraySpec, Any]
+"""The name of an array, its spec, and the array."""
 
 
 def checked(
     function: Function, arrays: Arrays = NUMPY, outermost: Callable[..., Any] | None = None
 ) -> Function:
-    """Hold every call of `function` to the shapes and ranges in its docstring.
+    """Check every call of `function` against the shapes and ranges in its docstring.
 
-    Arrays must be plain ones of the library that is named; those of floating-point numbers must
-    have one dtype, the others hold what the docstring says (``integer array``); their letters must
-    bind. A number must lie in its range, and is handed on as a plain int or float. What is
-    ``optional`` may be None. Otherwise TypeError, ShapeError or ValueError, and the docstring comes
-    to say so.
+    Arrays must be plain arrays of the given library. Those of floating-point numbers must share one
+    dtype, others have the kind that the docstring states (``integer array``). Axis letters must
+    bind. A number must be in its range, and is passed on as a plain int or float. An ``optional``
+    argument may be None. Otherwise TypeError, ShapeError or ValueError is raised, and the docstring
+    is extended to list these.
 
-    The outermost call is checked, and what it calls in its turn trusts it: so an error names the
-    function that was called, and a check costs its microseconds once. Where `outermost` is given,
-    it makes that call: it takes the function, its arguments by place and by name, and the arrays
-    that were found in them.
+    Only the outermost call is checked; calls inside it are not. So an error names the function that
+    was called, and the checks cost their microseconds once. If `outermost` is given, it makes the
+    outermost call: it takes the function, its positional and keyword arguments, and the arrays
+    found in them.
     """
-    where, said = function.__name__, documented(function)
-    wanted, ranges = _wanted(function, said, arrays), _ranges(function, said)
-    plain, holds, traced = _plain(function, said), arrays.holds, arrays.traced
+    where, doc = function.__name__, documented(function)
+    specs, ranges = _specs(function, doc, arrays), _ranges(function, doc)
+    plain, holds, traced = _plain(function, doc), arrays.holds, arrays.traced
 
-    def hold(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], list[Named]]:
-        """Raise, or return the positional arguments and all arrays; numbers become plain ones."""
+    def check(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], list[Named]]:
+        """Raise, or return the positional arguments and all arrays, with numbers made plain."""
         for argument, position, kind in plain:
             x = args[position] if position < len(args) else kwargs.get(argument, MISSING)
             if x is not MISSING and not isinstance(x, kind):
-                raise TypeError(_no_such(where, argument, f"a {kind.__name__}", x))
+                raise TypeError(_wrong_type(where, argument, f"a {kind.__name__}", x))
         given: list[Named] = []
         alike: list[tuple[str, Any]] = []
-        for argument, position, what, may_lack in wanted:
+        for argument, position, spec, may_lack in specs:
             x = args[position] if position < len(args) else kwargs.get(argument, MISSING)
             if may_lack and (x is None or x is MISSING):
                 continue
             if x is MISSING:
                 return args, given  # Python says what is missing
-            found: list[Found] = [(argument, what, x)]  # type: ignore[list-item]
-            if isinstance(what, Tree):
-                found = _found(where, argument, x, what)
+            found: list[Found] = [(argument, spec, x)]  # type: ignore[list-item]
+            if isinstance(spec, TreeSpec):
+                found = _found(where, argument, x, spec)
             for name, (axes, content, all_alike, _), array in found:
                 if holds(array) != content:
                     raise TypeError(f"{where}: {name} must {_expected(array, arrays, content)}")
@@ -172,7 +172,7 @@ def checked(
                 if all_alike:
                     alike.append((name, array.dtype))
         if any(x != alike[0][1] for _, x in alike) and not arrays.mixed():
-            raise TypeError(_of_two_dtypes(where, alike))
+            raise TypeError(_two_dtypes(where, alike))
         sizes = bind_all(where, given)
         for name, position, require in ranges:
             if position < len(args):
@@ -185,38 +185,38 @@ def checked(
     @functools.wraps(function)
     def run(*args: Any, **kwargs: Any) -> Any:
         if traced():
-            return function(*hold(args, kwargs)[0], **kwargs)
-        if CALL.held:
+            return function(*check(args, kwargs)[0], **kwargs)
+        if CALL.checked:
             return function(*args, **kwargs)
-        args, given = hold(args, kwargs)
+        args, given = check(args, kwargs)
         try:
-            CALL.held = True
+            CALL.checked = True
             if outermost is None:
                 return function(*args, **kwargs)
             return outermost(function, args, kwargs, [x for *_, x in given])
         finally:
-            CALL.held = False
+            CALL.checked = False
 
     run.__doc__ = with_raises(function)
     return run  # type: ignore[return-value]
 
 
-def _wanted(
-    function: Function, said: Documented, arrays: Arrays
-) -> list[tuple[str, int, Wanted | Tree, bool]]:
-    """For each argument that is or holds arrays its name, its place, what it is, if it may lack."""
+def _specs(
+    function: Function, doc: Documented, arrays: Arrays
+) -> list[tuple[str, int, ArraySpec | TreeSpec, bool]]:
+    """Return name, position, spec, and whether it may be None, of each argument with arrays."""
     hints, paths = get_type_hints(function), dict[str, Any]()
-    for name, axes in zip(said.names, axes_of(said.spec), strict=True):
-        content, optional = said.kinds.get(name, FLOATING), name in said.optional
+    for name, axes in zip(doc.names, axes_of(doc.spec), strict=True):
+        content, optional = doc.kinds.get(name, FLOATING), name in doc.optional
         content = FLOATING if content == "real" else content
-        one = Wanted(axes, content, name not in said.kinds, optional)
+        one = ArraySpec(axes, content, name not in doc.kinds, optional)
         argument, *field = name.split(".")
         kind = hints[argument]
         if not field and arrays.kind not in (kind, *get_args(kind)):
             raise TypeError(f"{function.__name__}: {name} is not annotated as {arrays.kind}")
-        *way, last = argument, *field
+        *path, last = argument, *field
         inner = paths
-        for part in way:
+        for part in path:
             inner = inner.setdefault(part, {})
         inner[last] = one
     return [
@@ -226,36 +226,36 @@ def _wanted(
     ]
 
 
-def _tree(annotation: Any, what: Any) -> Wanted | Tree:
-    """What is at an argument or a field, from a dictionary of what is at each of its fields."""
-    if isinstance(what, Wanted):
+def _tree(annotation: Any, what: Any) -> ArraySpec | TreeSpec:
+    """Return the spec of an argument or field, from a nested dictionary of specs."""
+    if isinstance(what, ArraySpec):
         return what
     kind, several = dataclass_of(annotation), "*" in what
     hints = get_type_hints(kind)
     inner = (what["*"] if several else what).items()
     fields = tuple((name, _tree(hints[name], one)) for name, one in inner)
-    return Tree(kind, several, all(one.optional for _, one in fields), fields)
+    return TreeSpec(kind, several, all(one.optional for _, one in fields), fields)
 
 
-def _found(where: str, argument: str, x: Any, tree: Tree) -> list[Found]:
-    """The arrays of a dataclass, or of several, with their names."""
+def _found(where: str, argument: str, x: Any, tree: TreeSpec) -> list[Found]:
+    """Return the arrays of a dataclass, or of a tuple of them, with names and specs."""
     if x is None:
-        raise TypeError(_no_such(where, argument, f"a {tree.kind.__name__}", x))
+        raise TypeError(_wrong_type(where, argument, f"a {tree.kind.__name__}", x))
     found: list[Found] = []
 
-    def walk(name: str, x: Any, tree: Tree) -> None:
+    def walk(name: str, x: Any, tree: TreeSpec) -> None:
         kind, several, optional, fields = tree
         if several and not isinstance(x, tuple):
-            raise TypeError(_no_such(where, name, f"a tuple of {kind.__name__}", x))
+            raise TypeError(_wrong_type(where, name, f"a tuple of {kind.__name__}", x))
         each = [(f"{name}[{i}]", one) for i, one in enumerate(x)] if several else [(name, x)]
         for at, one in each:
             if one is None and optional:
                 continue
             if not isinstance(one, kind):
-                raise TypeError(_no_such(where, at, f"a {kind.__name__}", one))
+                raise TypeError(_wrong_type(where, at, f"a {kind.__name__}", one))
             for field, inner in fields:
                 y = getattr(one, field)
-                if isinstance(inner, Tree):
+                if isinstance(inner, TreeSpec):
                     walk(f"{at}.{field}", y, inner)
                 elif y is not None or not inner.optional:
                     found.append((f"{at}.{field}", inner, y))
@@ -264,9 +264,9 @@ def _found(where: str, argument: str, x: Any, tree: Tree) -> list[Found]:
     return found
 
 
-def _plain(function: Function, said: Documented) -> list[tuple[str, int, type[Any]]]:
-    """The dataclasses that a function takes in which there are no arrays: name, place and class."""
-    of_arrays = {name.split(".")[0] for name in said.names}
+def _plain(function: Function, doc: Documented) -> list[tuple[str, int, type[Any]]]:
+    """Return name, position and class of each dataclass argument without arrays."""
+    of_arrays = {name.split(".")[0] for name in doc.names}
     hints = get_type_hints(function)
     return [
         (name, place, hints[name])
@@ -275,21 +275,21 @@ def _plain(function: Function, said: Documented) -> list[tuple[str, int, type[An
     ]
 
 
-def _no_such(where: str, name: str, wanted: str, x: Any) -> str:
+def _wrong_type(where: str, name: str, wanted: str, x: Any) -> str:
     return f"{where}: {name} must be {wanted}; got {type(x).__name__}"
 
 
-def _ranges(function: Function, said: Documented) -> list[tuple[str, int, Callable[..., Any]]]:
-    """For each number its name, its place, and what holds it to its range."""
+def _ranges(function: Function, doc: Documented) -> list[tuple[str, int, Callable[..., Any]]]:
+    """Return name, position and range check of each number."""
     places = list(inspect.signature(function).parameters)
     return [
-        (name, places.index(name), _range(name, words, name in said.optional))
-        for name, words in said.ranges.items()
+        (name, places.index(name), _range(name, words, name in doc.optional))
+        for name, words in doc.ranges.items()
     ]
 
 
 def _range(name: str, words: str, optional: bool) -> Callable[..., Any]:
-    """What holds a number to the range that the docstring gives in `words`."""
+    """Return the check of a number against the range that the docstring states in `words`."""
     bounds = re.fullmatch(r"(?:at least|from) (\d+)(?: to (\w+))?", words)
     least, most = bounds.groups() if bounds else (0, None)
     last: Any = int(most) if most and most.isdigit() else most
@@ -310,7 +310,7 @@ def _range(name: str, words: str, optional: bool) -> Callable[..., Any]:
 
 
 def _expected(x: Any, arrays: Arrays, content: str) -> str:
-    """What an argument must be or hold, and what was got instead."""
+    """Return what an array argument must be or hold, and what was got instead."""
     full = f"{arrays.kind.__module__}.{arrays.kind.__name__}"
     if not isinstance(x, arrays.kind):
         return f"be a {full}; got {type(x).__name__}"
@@ -322,14 +322,14 @@ def _expected(x: Any, arrays: Arrays, content: str) -> str:
     return f"hold {plural}{limits}; got {x.dtype}"
 
 
-def _of_two_dtypes(where: str, alike: list[tuple[str, Any]]) -> str:
+def _two_dtypes(where: str, alike: list[tuple[str, Any]]) -> str:
     first, one = alike[0]
     name, dtype = next(x for x in alike if x[1] != one)
     return f"{where}: {first} is {one} but {name} is {dtype}; give both the same dtype"
 
 
 def require_axis(where: str, n_axes: int, axis: Any) -> int:
-    """Return `axis` as a plain int; raise unless it counts one of `n_axes` axes, from either end.
+    """Return `axis` as a plain int; raise unless it is one of `n_axes` axes, from either end.
 
     Raises
     ------
@@ -359,7 +359,7 @@ def require_count(
 ) -> int:
     """Return `value` as a plain int; raise unless it lies from `least` to `most`.
 
-    Without `most` it may be `LARGEST`, of which the docstring of a function need not speak.
+    Without `most` the bound is `LARGEST`, which docstrings need not state.
 
     Raises
     ------
@@ -377,7 +377,7 @@ def require_count(
 
 
 def _integer(where: str, name: str, value: Any) -> Any:
-    """`value` as a plain int. An array is refused even if it holds a single integer."""
+    """Return `value` as a plain int; an array is refused even if it holds a single integer."""
     is_array = hasattr(value, "dtype") and not isinstance(value, numbers.Integral)
     if not (isinstance(value, bool | type) or is_array) and hasattr(value, "__index__"):
         return index(value)
@@ -394,7 +394,7 @@ def require_positive(
     TypeError
         If it is not a real number.
     ValueError
-        If it is not finite and above 0, as a normal number of `dtype` (float32 for narrower ones),
+        If it is not a positive, finite, normal number of `dtype` (of float32 if that is narrower),
         or is above `largest`.
     """
     if isinstance(value, bool) or not isinstance(value, numbers.Real):
@@ -414,7 +414,7 @@ def require_positive(
 def require_layout(
     where: str, shape: tuple[int, ...], n_queries: int, n_keys: int, block: int
 ) -> None:
-    """Raise ValueError unless a layout of this shape has a row, and a column, for each block."""
+    """Raise ValueError unless a layout has one row and one column per block of queries and keys."""
     wanted = (-(-n_queries // block), -(-n_keys // block))
     if tuple(shape) != wanted:
         raise ValueError(

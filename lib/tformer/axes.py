@@ -1,4 +1,4 @@
-"""The legend: what each axis letter means. No other file defines a letter."""
+"""The legend: what each axis letter of a shape means. No other file defines a letter."""
 
 from collections.abc import Mapping
 from types import MappingProxyType
@@ -23,7 +23,7 @@ LEGEND: Mapping[str, str] = MappingProxyType(
         "s_blocks": "blocks of key positions",
     }
 )
-"""Axis letter to meaning. `...` stands for any number of leading axes, which broadcast."""
+"""Axis letter to meaning. `...` is any number of leading axes, which broadcast."""
 
 DIVIDES = (("G", "H"),)
-"""Pairs of letters of which the first divides the second: a group is as many heads as any other."""
+"""Pairs of letters of which the first must divide the second: groups have equal size."""

@@ -1,6 +1,6 @@
-"""Configuration: what a model computes beside its parameters, which hold all its sizes.
+"""The configuration of a model: what its parameters, which hold all sizes, do not determine.
 
-And what it asks of them, in the words of the function that was called.
+It also defines the checks of parameters against a configuration.
 """
 
 import math
@@ -27,42 +27,46 @@ NUMBERS = {
 
 @dataclass(frozen=True)
 class Configuration:
-    """What a model computes, as far as its parameters do not say it.
+    """Architecture choices of a model that its parameters do not determine.
 
     Parameters
     ----------
     norm : str
-        "layer" or "rms": `layer_norm` or `rms_norm`, wherever there is a norm.
+        "layer" or "rms": whether every norm is `layer_norm` or `rms_norm`.
     eps : float, finite and above 0
-        Added to the mean square, or to the variance, under the root of every norm.
+        Added to the variance (LayerNorm) or the mean square (RMSNorm) under the square root.
     order : str
-        "pre": a norm before each sublayer, on its own branch; "post": after each sum.
+        "pre" (pre-norm): a norm at the input of each sublayer. "post" (post-norm): a norm after
+        each residual addition.
     activation : str
-        "relu", "gelu", "gelu_tanh" or "silu": of the hidden units, or of the gates where there are
-        any. Gates and "silu" are SwiGLU.
+        "relu", "gelu", "gelu_tanh" or "silu", applied to the hidden units, or to the gates if the
+        parameters have w_gate. "silu" with gates is SwiGLU.
     positions : str
-        "none", "sinusoidal" (added to the embedding), "learned" (added, from a table of the
-        model), "relative" (added to the scores, from a table of the model), "alibi" or "rope".
+        "none", "sinusoidal" (added to the embeddings), "learned" (added to the embeddings, from
+        `ModelParameters.positions`), "relative" (a bias of the scores, from
+        `ModelParameters.distances`), "alibi" (a bias of the scores) or "rope" (rotary).
     pairing : str
-        "adjacent" or "half": which coordinates `rope` turns together.
+        Which coordinates RoPE rotates as a pair: "half" pairs i and i + d_k / 2, as `rotate_half`
+        of Hugging Face transformers does for Llama; "adjacent" pairs 2i and 2i + 1, as RoFormer
+        [su2024] does. The default here is "half"; that of the function `rope` is "adjacent".
     base : float, finite and above 0
-        Of the frequencies of sinusoids, and of `rope`.
+        Base of the frequencies, for "sinusoidal" and "rope" (rope_theta in transformers).
     scale_embedding : bool
         Whether embeddings are multiplied by √d_model before positions are added.
     dropout : float, from 0 to less than 1
-        The share of numbers that a mask of dropout drops, in expectation; what is kept is divided
-        by what remains. Without masks nothing is dropped.
+        The dropout rate p: a keep mask is False with probability p, and kept entries are divided by
+        1 - p. Without keep masks nothing is dropped.
 
     Raises
     ------
     ValueError
         If a choice has another value, or a number is out of range.
     TypeError
-        If a number is no number, or scale_embedding is not True or False.
+        If eps, base or dropout is not a number, or scale_embedding is not True or False.
 
     Notes
     -----
-    Defaults are those of GPT-2 [radford2019] where a choice is one of names, but for its activation
+    Choices by name default to those of GPT-2 [radford2019], except for its activation,
     "gelu_tanh".
     """
 
@@ -95,14 +99,14 @@ class Configuration:
 
 
 def require_block(where: str, block: BlockParameters, has_memory: bool, uses_rope: bool) -> None:
-    """Hold a block to what it is to do: look at a memory, turn queries and keys by sinusoids.
+    """Raise unless a block can attend to a memory, and rotate queries and keys, where it must.
 
     Raises
     ------
     ValueError
-        If there is a memory and no cross-attention.
+        If there is a memory but no cross-attention.
     ShapeError
-        If pairs are to be turned of a width that is odd.
+        If RoPE is used and d_k is odd.
     """
     if has_memory and block.cross is None:
         raise ValueError(f"{where}: a memory needs parameters.cross; got None")
@@ -117,37 +121,37 @@ def require_model(
     configuration: Configuration,
     n_tokens: int,
     has_memory: bool = False,
-    **several: tuple[Any, ...] | None,
+    **per_block: tuple[Any, ...] | None,
 ) -> None:
-    """Hold parameters to what a configuration asks of them, for that many words.
+    """Raise unless parameters fit a configuration, for that many tokens.
 
     Parameters
     ----------
     where : str
-        The function that was called.
+        Name of the function that was called; error messages begin with it.
     model : ModelParameters
     configuration : Configuration
     n_tokens : int
-        With those in a cache; 0 where positions are given.
+        Including those in the KV cache; 0 if positions are given.
     has_memory : bool
-        Whether there is a memory, which cross-attention looks at.
-    **several : tuple, optional
-        What has one for each block, such as caches.
+        Whether there is a memory for cross-attention.
+    **per_block : tuple, optional
+        Arguments with one entry for each block, such as caches.
 
     Raises
     ------
     ValueError
-        If a table of positions is missing or too short, there is a memory and no cross-attention,
-        or not one of `several` for each block.
+        If a table of positions is missing or too short, there is a memory but no cross-attention,
+        or an entry of `per_block` does not have one element for each block.
     ShapeError
-        If a width is odd of which pairs are to be turned, or the number of distances is even.
+        If a width is odd that sinusoids or RoPE need even, or the number of distances is even.
     """
     kind, d_model = configuration.positions, model.embedding.shape[-1]
     if kind == "learned" and model.positions is None:
         raise ValueError(f'{where}: positions are "learned", but parameters.positions is None')
     if kind == "learned" and model.positions.shape[0] < n_tokens:
         known = model.positions.shape[0]
-        raise ValueError(f"{where}: there are {known} learned positions; got {n_tokens} words")
+        raise ValueError(f"{where}: there are {known} learned positions; got {n_tokens} tokens")
     if kind == "relative" and model.distances is None:
         raise ValueError(f'{where}: positions are "relative", but parameters.distances is None')
     if kind == "relative" and model.distances.shape[1] % 2 == 0:
@@ -158,7 +162,7 @@ def require_model(
     for block in model.blocks:
         require_block(where, block, has_memory, kind == "rope")
     n = len(model.blocks)
-    for name, each in several.items():
+    for name, each in per_block.items():
         if each is not None and len(each) != n:
             raise ValueError(
                 f"{where}: {name} must have one for each of {n} blocks; got {len(each)}"

@@ -1,16 +1,15 @@
-"""Docstrings as contracts: what they say of arguments and results, and what all say alike.
+"""Docstrings as contracts: the shapes, dtypes and ranges of arguments are read from them.
 
-The shapes of a function stand in its docstring, in lines such as ``q : (..., T, d_k) array``. An
-array may hold integers or booleans, may be left out, and may have an axis of size 1 where the
-docstring says so: ``mask : (..., T or 1, S or 1) boolean array, optional``. A ``real array`` holds
-floating-point numbers of any precision, whatever that of the other arrays. So do the ranges of
-its numbers: ``axis : int, an axis of x``, ``beta : float, finite and above 0``, ``p : float, above
-0 and at most 1``, ``window : int, at least 1``, ``d_model : int, from 1 to N``; and ``causal :
-bool``. The arrays of a dataclass stand in
-its own docstring: ``parameters : HeadParameters``, ``cache : KVCache, optional``, ``blocks : tuple
-of BlockParameters``; such a class may hold others. A result may be as long as two axes together:
-``(S + T, d_k) array``. What is refused because of them is not typed again under ``Raises``:
-`with_raises` writes it there.
+The shape of an array is stated as in ``q : (..., T, d_k) array``. An array may hold integers or
+booleans, may be optional, and may have an axis of size 1, where the docstring says so: ``mask :
+(..., T or 1, S or 1) boolean array, optional``. A ``real array`` holds floating-point numbers of
+any precision, which may differ from that of the other arrays. The range of a number is stated as in
+``axis : int, an axis of x``, ``beta : float, finite and above 0``, ``p : float, above 0 and at most
+1``, ``window : int, at least 1``, ``d_model : int, from 1 to N``; a flag as ``causal : bool``. The
+arrays of a dataclass are described in its own docstring: ``parameters : HeadParameters``, ``cache :
+KVCache, optional``, ``blocks : tuple of BlockParameters``; such a class may contain others. An axis
+may be the sum of two: ``(S + T, d_k) array``. The errors that follow from all this are not written
+under ``Raises`` by hand: `with_raises` adds them.
 """
 
 import inspect
@@ -37,8 +36,8 @@ __all__ = [
 
 FLOATING, FLAG = "floating-point", "True or False"
 LARGEST = 2**31 - 1
-"""What a count may be at most, where no docstring gives another end: sums and differences of two
-are then exact in int64 and in float64."""
+"""The largest count where the docstring gives no other upper bound: sums and differences of two
+counts are then exact in int64 and in float64."""
 ARRAY = re.compile(
     r"^(?:([\w.*]+) : )?\(([^()]*)\) (?:(integer|boolean|real) )?array(, optional)?$", re.MULTILINE
 )
@@ -57,10 +56,11 @@ WIDTH = 96
 
 
 class Documented(NamedTuple):
-    """What a docstring says: names of arrays, their spec, what is special, and ranges of numbers.
+    """What a docstring states of arguments and results.
 
-    `kinds` says which arrays hold something else than floating-point numbers, `ranges` what a
-    number must be, in the words of the docstring. `results` are named like `names`, or "".
+    `names` are the arrays and `spec` their axes, as `bind` takes them. `kinds` gives the kind of
+    each array that has one ("integer", "boolean", "real"), `optional` the arguments that may be
+    None, `ranges` the range of each number, as written. `results` are names of results, or "".
     """
 
     names: tuple[str, ...]
@@ -72,23 +72,23 @@ class Documented(NamedTuple):
 
 
 def documented(function: Callable[..., Any]) -> Documented:
-    """Read the arguments of `function`, and its results, from its docstring.
+    """Read the arguments and results of `function` from its docstring.
 
-    What is named like a parameter describes an argument, everything else a result.
+    An entry with the name of a parameter describes an argument, any other a result.
 
     Raises
     ------
     RuntimeError
         If there is no docstring (Python was started with ``-OO``).
     ValueError
-        If no result is described, several without names, a letter is not in the legend, or a number
-        has no range or an unknown one.
+        If no result is described, or several without names, if a letter is not in the legend, or a
+        number has no range or an unknown one.
     """
     where = function.__name__
     if function.__doc__ is None:
         raise RuntimeError(f"{where}: shapes are read from docstrings; run Python without -OO")
     parameters = inspect.signature(function).parameters
-    text = _written_out(inspect.cleandoc(function.__doc__), parameters)
+    text = _expand_dataclasses(inspect.cleandoc(function.__doc__), parameters)
     entries = ARRAY.findall(text)
     inputs = [entry for entry in entries if entry[0].split(".")[0] in parameters]
     numbers = [entry for entry in NUMBER.findall(text) if entry[0] in parameters]
@@ -100,7 +100,7 @@ def documented(function: Callable[..., Any]) -> Documented:
         if letter not in LEGEND:
             raise ValueError(f"{where}: axis {letter} is not in the legend")
     letters = LETTER.findall(spec.split(" -> ")[0])
-    ranges = {name: words for name, words, _ in numbers if _ends(words, letters)}
+    ranges = {name: words for name, words, _ in numbers if _has_known_end(words, letters)}
     ranges |= {name: FLAG for name in BOOL.findall(text) if name in parameters}
     for name in re.findall(r"^(\w+) : (?:int|float)\b", text, re.MULTILINE):
         if name in parameters and name not in ranges:
@@ -115,15 +115,15 @@ def documented(function: Callable[..., Any]) -> Documented:
     )
 
 
-def _written_out(text: str, parameters: Mapping[str, inspect.Parameter]) -> str:
-    """The text with each dataclass written as its arrays: cache.k : (..., G, S, d_k) array."""
+def _expand_dataclasses(text: str, parameters: Mapping[str, inspect.Parameter]) -> str:
+    """Replace the entry of each dataclass by entries of its arrays, such as cache.k."""
     for kind in {dataclass_of(x.annotation) for x in parameters.values()} - {None}:
-        text = _expanded(text, kind)
+        text = _expand(text, kind)
     return text
 
 
-def _expanded(text: str, kind: type[Any]) -> str:
-    """The text with the entries of one dataclass written as those of its arrays."""
+def _expand(text: str, kind: type[Any]) -> str:
+    """Replace the entries of one dataclass by entries of its arrays."""
 
     def arrays(entry: re.Match[str]) -> str:
         return "\n".join(_arrays_of(kind, entry[1], entry[2], entry[3]))
@@ -132,12 +132,12 @@ def _expanded(text: str, kind: type[Any]) -> str:
 
 
 def _entries_of(kind: type[Any]) -> re.Pattern[str]:
-    """What a docstring says of an argument or a field that is such a dataclass, or several."""
+    """Return the pattern of an entry for a dataclass, or for a tuple of them."""
     return re.compile(rf"^(\w+) : (tuple of )?{kind.__name__}(, optional)?$", re.MULTILINE)
 
 
 def _arrays_of(kind: type[Any], name: str, several: str | None, end: str | None) -> Iterable[str]:
-    """The entries of all arrays in a dataclass, in the order of its fields; `*` counts several."""
+    """Yield the entries of all arrays in a dataclass, by field; `*` is the index in a tuple."""
     text, hints, end = inspect.cleandoc(kind.__doc__ or ""), get_type_hints(kind), end or ""
     name = f"{name}.*" if several else name
     yield ""
@@ -154,33 +154,33 @@ def _arrays_of(kind: type[Any], name: str, several: str | None, end: str | None)
 
 
 def dataclass_of(annotation: Any) -> Any:
-    """The dataclass that an annotation names, alone, in a tuple, or beside None; or else None."""
+    """Return the dataclass in an annotation, alone, in a tuple or optional; else None."""
     if isinstance(annotation, type) and is_dataclass(annotation):
         return annotation
     found = (dataclass_of(x) for x in get_args(annotation))
     return next((x for x in found if x is not None), None)
 
 
-def _ends(words: str, letters: list[str]) -> bool:
-    """Whether what a range ends with is known: "an axis", a number, or the size of an axis."""
+def _has_known_end(words: str, letters: list[str]) -> bool:
+    """Return whether the end of a range is known: "an axis", a number, or the size of an axis."""
     end = words.split()[-1]
     return end == "axis" or end.isdigit() or end in letters
 
 
 def _axes(shape: str) -> str:
-    """The axes of an entry as `bind` takes them: "..., T or 1, S + T" becomes "... T|1 S+T"."""
+    """Return the axes of an entry as `bind` takes them: "..., T or 1, S + T" is "... T|1 S+T"."""
     return shape.replace(" or ", "|").replace(" + ", "+").replace(",", "")
 
 
 def sections(text: str) -> dict[str, str]:
-    """The parts of a NumPy-doc docstring by their headings, the summary under ""."""
+    """Split a numpydoc docstring into its sections by heading; the summary has the heading ""."""
     summary, *rest = HEADING.split(inspect.cleandoc(text))
     parts = {"": summary} | dict(zip(rest[::2], rest[1::2], strict=True))
     return {heading: part.strip("\n") for heading, part in parts.items()}
 
 
 def written(parts: Mapping[str, str]) -> str:
-    """The docstring that has these parts, in the order that NumPy-doc asks for."""
+    """Join sections to a docstring, in the order of numpydoc."""
     known = [heading for heading in ORDER if parts.get(heading)]
     return "\n\n".join(
         f"{heading}\n{'-' * len(heading)}\n{parts[heading]}" if heading else parts[heading]
@@ -189,76 +189,74 @@ def written(parts: Mapping[str, str]) -> str:
 
 
 def with_raises(function: Callable[..., Any]) -> str:
-    """The docstring of `function`, with the errors that are common to all added to its own."""
-    said = documented(function)
+    """Return the docstring of `function` with the errors of argument checks under ``Raises``."""
+    doc = documented(function)
     parts = sections(function.__doc__ or "")
     cases = {
-        "ShapeError": [*_of_shapes(said)],
-        "ValueError": [*_of_values(said)],
-        "TypeError": [*_of_types(said)],
+        "ShapeError": [*_shape_errors(doc)],
+        "ValueError": [*_value_errors(doc)],
+        "TypeError": [*_type_errors(doc)],
     }
     for name, words in ERROR.findall(parts.get("Raises", "")):
         own = " ".join(words.split()).removeprefix("If ").removesuffix(".")
         cases.setdefault(name, []).append(own)
-    entries = [f"{name}\n{_filled(_if(found))}" for name, found in cases.items() if found]
+    entries = [f"{name}\n{_indent(_sentence(found))}" for name, found in cases.items() if found]
     return written(parts | {"Raises": "\n".join(entries)})
 
 
-def _of_shapes(said: Documented) -> Iterable[str]:
-    inputs = said.spec.split(" -> ")[0]
+def _shape_errors(doc: Documented) -> Iterable[str]:
+    inputs = doc.spec.split(" -> ")[0]
     letters = LETTER.findall(inputs)
     if letters:
-        yield f"{said.names[0] if len(said.names) == 1 else 'an array'} has too few axes"
+        yield f"{doc.names[0] if len(doc.names) == 1 else 'an array'} has too few axes"
     if len(set(letters)) < len(letters):
-        yield "a letter stands for two sizes"
+        yield "an axis letter has two sizes"
     if inputs.count("...") > 1:
         yield "leading axes do not broadcast"
     yield from (f"{x} does not divide {y}" for x, y in DIVIDES if {x, y} <= {*letters})
-    yield from (
-        f"{name} does not exist" for name, range_ in said.ranges.items() if "axis" in range_
-    )
+    yield from (f"{name} does not exist" for name, range_ in doc.ranges.items() if "axis" in range_)
 
 
-def _of_values(said: Documented) -> Iterable[str]:
-    for name, range_ in said.ranges.items():
+def _value_errors(doc: Documented) -> Iterable[str]:
+    for name, range_ in doc.ranges.items():
         if "axis" not in range_ and range_ != FLAG:
             yield f"{name} is not {range_}"
-    if any("at least" in range_ for range_ in said.ranges.values()):
+    if any("at least" in range_ for range_ in doc.ranges.values()):
         yield f"a count is above {LARGEST}"
 
 
-def _of_types(said: Documented) -> Iterable[str]:
-    alike = [name for name in said.names if name not in said.kinds]
-    floats = [name for name in said.names if said.kinds.get(name, "real") == "real"]
+def _type_errors(doc: Documented) -> Iterable[str]:
+    alike = [name for name in doc.names if name not in doc.kinds]
+    floats = [name for name in doc.names if doc.kinds.get(name, "real") == "real"]
     if floats:
-        yield f"{_or(floats)} is not an array of floating-point numbers"
+        yield f"{_any_of(floats)} is not an array of floating-point numbers"
     if len(alike) > 1:
-        yield f"two of {'these' if alike == floats else _or(alike)} differ in dtype"
-    others = {name: kind for name, kind in said.kinds.items() if kind != "real"}
+        yield f"two of {'these' if alike == floats else _any_of(alike)} differ in dtype"
+    others = {name: kind for name, kind in doc.kinds.items() if kind != "real"}
     yield from (f"{name} is not an array of {kind}s" for name, kind in others.items())
-    for name, range_ in said.ranges.items():
-        yield f"{name} is not {_what(range_)}"
+    for name, range_ in doc.ranges.items():
+        yield f"{name} is not {_type_of(range_)}"
 
 
-def _what(range_: str) -> str:
+def _type_of(range_: str) -> str:
     if range_ == FLAG:
         return range_
     return "a number" if "above" in range_ else "an integer"
 
 
-def _or(names: list[str]) -> str:
-    """The names, each of the arrays of a dataclass under that of the whole."""
+def _any_of(names: list[str]) -> str:
+    """Join names by "or"; the arrays of a dataclass are named once, by its name."""
     *first, last = dict.fromkeys(
         f"an array of {name.split('.')[0]}" if "." in name else name for name in names
     )
     return " or ".join(filter(None, (", ".join(first), last)))
 
 
-def _if(cases: list[str]) -> str:
-    """One sentence: "If a, if b, or if c."."""
+def _sentence(cases: list[str]) -> str:
+    """Join cases to one sentence: "If a, if b, or if c."."""
     *first, last = (f"if {case}" for case in cases)
     return ", ".join([*first, f"or {last}" if first else last]).replace("if", "If", 1) + "."
 
 
-def _filled(sentence: str) -> str:
+def _indent(sentence: str) -> str:
     return textwrap.indent(textwrap.fill(sentence, WIDTH - 4), "    ")

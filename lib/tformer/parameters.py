@@ -1,8 +1,8 @@
-"""Parameters: trees of frozen dataclasses that hold the arrays of either library.
+"""Parameters: trees of frozen dataclasses that hold NumPy arrays or PyTorch tensors.
 
-They check nothing. What a function takes of them stands in its docstring and in theirs, and is
-checked once, where it is called. So anything may stand in the place of an array: a gradient, a
-size, the name of a device.
+They check nothing. The shapes are in their docstrings and in those of the functions that take them,
+and are checked once, when such a function is called. So any object may take the place of an array:
+a gradient, a size, the name of a device.
 """
 
 from collections.abc import Callable, Iterator
@@ -31,21 +31,21 @@ __all__ = [
 
 Class = TypeVar("Class", bound=type[Any])
 TREES: list[type[Any]] = []
-"""All classes that `tree` has made; `tformer.fast` registers them as PyTorch's trees."""
+"""All classes that `tree` has decorated; `tformer.fast` registers them as PyTorch pytrees."""
 
 
 @dataclass_transform(frozen_default=True, eq_default=False)
 def tree(cls: Class) -> Class:
-    """Make a class a frozen dataclass of leaves, or trees of them; None is no leaf."""
+    """Make a class a frozen dataclass whose fields are leaves or trees; None is not a leaf."""
     made = dataclass(frozen=True, eq=False)(cls)
     TREES.append(made)
     return made  # type: ignore[return-value]
 
 
 def tree_map(function: Callable[..., Any], first: Any, *others: Any) -> Any:
-    """The tree of what `function` gives for each leaf, and for those in its place in the others.
+    """Apply `function` to each leaf of a tree and the corresponding leaves of the others.
 
-    Lists, tuples and dictionaries are trees as well, and None stays None.
+    Lists, tuples and dictionaries are trees too; None stays None.
     """
     if first is None:
         return first
@@ -61,7 +61,7 @@ def tree_map(function: Callable[..., Any], first: Any, *others: Any) -> Any:
 
 
 def named_leaves(tree: Any, name: str = "") -> Iterator[tuple[str, Any]]:
-    """The leaves with their names, as a state dict has them: "blocks.0.heads.w_q"."""
+    """Yield the leaves with their names, as in a state dict: "blocks.0.heads.w_q"."""
     if tree is None:
         return
     if is_dataclass(tree):
@@ -78,27 +78,27 @@ def named_leaves(tree: Any, name: str = "") -> Iterator[tuple[str, Any]]:
 
 
 def leaves(tree: Any) -> list[Any]:
-    """The leaves in the order of their fields."""
+    """Return the leaves in the order of their fields."""
     return [leaf for _, leaf in named_leaves(tree)]
 
 
 @tree
 class HeadParameters:
-    """The matrices and biases of each head of a layer; heads of a group share keys and values.
+    """Weights and biases of an attention layer; the heads of a group share keys and values.
 
-    Head h looks up the keys and values of group h // (H / G): with G = H every head has its own,
-    with G = 1 all share one.
+    Head h uses the keys and values of group h // (H / G). G = H is multi-head attention, G = 1 is
+    multi-query attention.
 
     Parameters
     ----------
     w_q : (H, d_model, d_k) array
-        From words to queries.
+        From hidden states to queries.
     w_k : (G, d_model, d_k) array
-        From words to keys.
+        From hidden states to keys.
     w_v : (G, d_model, d_v) array
-        From words to values.
+        From hidden states to values.
     w_o : (H, d_v, d_model) array
-        From a head's output to what it adds to a word.
+        From the output of each head to what it adds to the residual stream.
     b_q : (H, d_k) array, optional
         Added to the queries.
     b_k : (G, d_k) array, optional
@@ -120,7 +120,7 @@ class HeadParameters:
 
     @property
     def group_size(self) -> int:
-        """How many heads share keys and values, H / G."""
+        """The number of heads that share keys and values, H / G."""
         return self.w_q.shape[0] // self.w_k.shape[0]
 
     @classmethod
@@ -138,39 +138,41 @@ class HeadParameters:
         n_heads: int,
         n_groups: int | None = None,
     ) -> "HeadParameters":
-        """Cut one matrix for all heads into one a head: they stand side by side, in w_o below.
+        """Split fused matrices, the heads side by side (in w_o one below the other), by head.
 
         Parameters
         ----------
         w_q, w_k, w_v : arrays of shapes (d_model, H d_k), (d_model, G d_k), (d_model, G d_v)
-            The transposes of what `torch.nn.Linear` calls weight.
+            The transposes of the weight of `torch.nn.Linear`.
         w_o : array of shape (H d_v, d_model)
         b_q, b_k, b_v, b_o : arrays of shapes (H d_k,), (G d_k,), (G d_v,), (d_model,), optional
         n_heads, n_groups : int
-            H and G; as many groups as heads if left out.
+            H and G; G = H if omitted.
 
         Raises
         ------
         ShapeError
-            If an array has another number of axes, or a width is not a multiple of the number of
-            heads.
+            If an array has the wrong number of axes, or a width is not a multiple of the number of
+            heads or groups.
         TypeError
-            If what is given is no array, or a number of heads is no integer.
+            If an argument is not an array, or a number of heads or groups is not an integer.
         ValueError
-            If a number of heads is below 1.
+            If a number of heads or groups is below 1.
         """
         where = "HeadParameters.from_fused"
         n_heads = require_count(where, "n_heads", n_heads)
         n_groups = n_heads if n_groups is None else require_count(where, "n_groups", n_groups)
         matrices = {"w_q": (w_q, n_heads), "w_k": (w_k, n_groups), "w_v": (w_v, n_groups)}
         biases = {"b_q": (b_q, n_heads), "b_k": (b_k, n_groups), "b_v": (b_v, n_groups)}
-        found = {name: _cut(name, w, n, 2, -1) for name, (w, n) in matrices.items()}
-        found["w_o"] = _cut("w_o", w_o, n_heads, 2, 0)
-        found |= {name: _cut(name, b, n, 1, -1) for name, (b, n) in biases.items() if b is not None}
+        found = {name: _split(name, w, n, 2, -1) for name, (w, n) in matrices.items()}
+        found["w_o"] = _split("w_o", w_o, n_heads, 2, 0)
+        found |= {
+            name: _split(name, b, n, 1, -1) for name, (b, n) in biases.items() if b is not None
+        }
         return cls(**found, b_o=b_o)
 
     def fused(self) -> tuple[Any, ...]:
-        """One array for all heads in place of each of the eight, as `from_fused` takes them."""
+        """Return each of the eight arrays with all heads in one, as `from_fused` takes them."""
         rows = [self.w_q.mT, self.w_k.mT, self.w_v.mT, self.w_o]
         q, k, v, o = (x.reshape(x.shape[0] * x.shape[1], x.shape[2]) for x in rows)
         biases = [None if b is None else b.reshape(-1) for b in (self.b_q, self.b_k, self.b_v)]
@@ -179,14 +181,14 @@ class HeadParameters:
 
 @tree
 class NormParameters:
-    """What a norm multiplies each coordinate by, and what it adds; neither, if left out.
+    """Gain and bias of LayerNorm or RMSNorm.
 
     Parameters
     ----------
     gain : (d_model,) array, optional
-        1 for all coordinates if left out.
+        Multiplies each coordinate; 1 if omitted.
     bias : (d_model,) array, optional
-        0 for all coordinates if left out. RMSNorm has none.
+        Added to each coordinate; 0 if omitted. RMSNorm has none.
     """
 
     gain: Any = None
@@ -195,20 +197,21 @@ class NormParameters:
 
 @tree
 class FeedForwardParameters:
-    """The matrices and biases of the two linear maps of a feed-forward layer, or of its three.
+    """Weights and biases of a feed-forward layer; with w_gate it is gated (GLU).
 
     Parameters
     ----------
     w_in : (d_model, d_ff) array
-        From words to the hidden units.
+        From hidden states to the hidden units.
     w_out : (d_ff, d_model) array
-        From the hidden units to what is added to a word.
+        From the hidden units to what is added to the residual stream.
     b_in : (d_ff,) array, optional
         Added to the hidden units before the activation.
     b_out : (d_model,) array, optional
         Added to the result.
     w_gate : (d_model, d_ff) array, optional
-        From words to the gates: the activation is theirs, and multiplies the hidden units.
+        From hidden states to the gates; the activation is applied to them, and the result
+        multiplies the hidden units.
     """
 
     w_in: Any
@@ -220,22 +223,22 @@ class FeedForwardParameters:
 
 @tree
 class BlockParameters:
-    """A block: attention and a feed-forward layer, each with its norm.
+    """Parameters of a block: attention and a feed-forward layer, each with its norm.
 
     Parameters
     ----------
     heads : HeadParameters
-        Of the words among themselves.
+        Self-attention.
     feed_forward : FeedForwardParameters, optional
-        Without it the block is attention alone.
+        If omitted, the block has attention only.
     heads_norm : NormParameters, optional
-        Before or after attention; no norm at all if left out.
+        Norm of self-attention, before or after it; none if omitted.
     feed_forward_norm : NormParameters, optional
-        Before or after the feed-forward layer.
+        Norm of the feed-forward layer, before or after it; none if omitted.
     cross : HeadParameters, optional
-        Cross-attention to a memory, between the two.
+        Cross-attention to a memory, between self-attention and the feed-forward layer.
     cross_norm : NormParameters, optional
-        Before or after cross-attention.
+        Norm of cross-attention, before or after it; none if omitted.
     """
 
     heads: HeadParameters
@@ -248,23 +251,23 @@ class BlockParameters:
 
 @tree
 class ModelParameters:
-    """A stack of blocks, and what stands before and after it.
+    """Parameters of a model: embedding, a stack of blocks, last norm, unembedding.
 
     Parameters
     ----------
     embedding : (N, d_model) array
-        The vector of each word.
+        The embedding of each token.
     blocks : tuple of BlockParameters
         In the order in which they are applied.
     norm : NormParameters, optional
-        After the last block; no norm there if left out.
+        Norm after the last block; none if omitted.
     positions : (n_ctx, d_model) array, optional
-        The vector that is added at each place, where positions are learned.
+        The embedding of each position, if positions are "learned".
     distances : (H, n_ctx) array, optional
-        What each head adds to a score at each distance, where positions are relative; the columns
-        are those of `relative_bias`.
+        The bias of each head at each distance, if positions are "relative"; the columns are those
+        of `relative_bias`.
     unembedding : (d_model, N) array, optional
-        From rows to scores of words; the transpose of the embedding if left out: tied.
+        From hidden states to logits; if omitted, the transpose of the embedding (tied weights).
     """
 
     embedding: Any
@@ -277,14 +280,14 @@ class ModelParameters:
 
 @tree
 class EncoderDecoderParameters:
-    """Two models over one vocabulary: what the second writes it reads in the first.
+    """Parameters of an encoder and of a decoder that attends to it, over one vocabulary.
 
     Parameters
     ----------
     encoder : ModelParameters
-        Its unembedding plays no part.
+        Its unembedding is not used.
     decoder : ModelParameters
-        Its blocks have cross-attention.
+        Its blocks must have cross-attention.
     """
 
     encoder: ModelParameters
@@ -293,16 +296,16 @@ class EncoderDecoderParameters:
 
 @tree
 class DropoutMasks:
-    """Which numbers dropout keeps of what a block adds to its words; all where one is left out.
+    """Dropout keep masks of a block, for what each sublayer adds; True keeps, None keeps all.
 
     Parameters
     ----------
     heads : (..., T, d_model) boolean array, optional
-        Of what attention adds.
+        For the output of self-attention.
     feed_forward : (..., T, d_model) boolean array, optional
-        Of what the feed-forward layer adds.
+        For the output of the feed-forward layer.
     cross : (..., T, d_model) boolean array, optional
-        Of what cross-attention adds.
+        For the output of cross-attention.
     """
 
     heads: Any = None
@@ -312,16 +315,16 @@ class DropoutMasks:
 
 @tree
 class KVCache:
-    """Keys and values of the words so far, for those that will come to look at.
+    """The KV cache of one block: keys and values of the tokens so far.
 
-    A value: to go on with more words is to make another one, and the old one stays what it is.
+    It is immutable: `extend_cache` returns a new one and leaves the old one unchanged.
 
     Parameters
     ----------
     k : (..., G, S, d_k) array
-        Keys of S words.
+        Keys of S tokens.
     v : (..., G, S, d_v) array
-        Their values.
+        Values of S tokens.
     """
 
     k: Any
@@ -329,34 +332,34 @@ class KVCache:
 
     @property
     def length(self) -> int:
-        """How many words it holds, which is the position of the next if none is given."""
+        """The number of cached tokens, which is the default position of the next one."""
         return self.k.shape[-2]
 
     def first(self, n_tokens: int) -> "KVCache":
-        """The cache as it was after its first `n_tokens` words."""
+        """Return the cache of the first `n_tokens` tokens."""
         return KVCache(self.k[..., :n_tokens, :], self.v[..., :n_tokens, :])
 
 
-def require_keys(where: str, x: Any, memory: Any, axis: int = -1, **tables: Any) -> None:
-    """Hold tables to the number of words, which are the keys if there is no memory.
+def require_keys(where: str, x: Any, memory: Any, axis: int = -1, **arrays: Any) -> None:
+    """Raise unless arrays fit the number of keys, which are the tokens of x if there is no memory.
 
     Raises
     ------
     ShapeError
-        If a table is for another number of keys, along `axis`. Along the last it may have size 1.
+        If an array has another number of keys along `axis`. The last axis may have size 1.
     """
     n_tokens = x.shape[-2]
     allowed = (1, n_tokens) if axis == -1 else (n_tokens,)
-    for name, table in tables.items():
-        if memory is None and table is not None and table.shape[axis] not in allowed:
+    for name, array in arrays.items():
+        if memory is None and array is not None and array.shape[axis] not in allowed:
             raise ShapeError(
                 f"{where}: axis S is {n_tokens} in x, as there is no memory, but "
-                f"{table.shape[axis]} in {name}; got shape {tuple(table.shape)}"
+                f"{array.shape[axis]} in {name}; got shape {tuple(array.shape)}"
             )
 
 
-def _cut(name: str, array: Any, n: int, n_axes: int, axis: int) -> Any:
-    """One array for each of `n` heads, from one in which they lie along `axis`, 0 or the last."""
+def _split(name: str, array: Any, n: int, n_axes: int, axis: int) -> Any:
+    """Split an array into those of `n` heads, which lie along `axis`, 0 or the last."""
     where = "HeadParameters.from_fused"
     if not hasattr(array, "shape") or not hasattr(array, "reshape"):
         raise TypeError(f"{where}: {name} must be an array; got {type(array).__name__}")
@@ -364,7 +367,7 @@ def _cut(name: str, array: Any, n: int, n_axes: int, axis: int) -> Any:
     if len(shape) != n_axes:
         raise ShapeError(f"{where}: {name} needs {n_axes} axes; got shape {shape}")
     if shape[axis] % n:
-        raise ShapeError(f"{where}: {name} of width {shape[axis]} has no {n} heads")
+        raise ShapeError(f"{where}: {name} of width {shape[axis]} cannot be split into {n} heads")
     rows = array if axis == 0 or n_axes == 1 else array.mT
-    cut = rows.reshape(n, rows.shape[0] // n, *rows.shape[1:])
-    return cut if rows is array else cut.mT
+    split = rows.reshape(n, rows.shape[0] // n, *rows.shape[1:])
+    return split if rows is array else split.mT

@@ -1,4 +1,4 @@
-"""Shapes: letters are bound to sizes, and a letter has one size in a call."""
+"""Shapes: axis letters are bound to sizes; in one call a letter has one size."""
 
 import re
 from itertools import zip_longest
@@ -12,13 +12,13 @@ Sizes = dict[str, Any]
 
 
 class ShapeError(ValueError):
-    """An array has an axis too few, or a size that contradicts another array."""
+    """An array has the wrong number of axes, or an axis of a size that does not fit."""
 
 
 class Axes(NamedTuple):
-    """The axes of one array: as written, whether they begin with dots, and the letters.
+    """The axes of one array: the text, whether it begins with "...", and the letters.
 
-    With each letter stands whether its axis may also have size 1.
+    Each letter comes with whether its axis may also have size 1.
     """
 
     text: str
@@ -36,14 +36,14 @@ def bind(where: str, spec: str, **arrays: Any) -> Sizes:
     Parameters
     ----------
     where : str
-        The name of the function that asks; it opens the message of an error.
+        Name of the function that is called; error messages begin with it.
     spec : str
         The axes of each array in turn, such as ``"... T d_k, ... S d_k -> ... T S"``; ``T|1`` is an
-        axis that may also have size 1, and then says nothing of T; ``S+T`` is as long as both,
-        where a letter that no array has counts as 0. What follows the arrow describes the result
-        and is not looked at here.
+        axis that may also have size 1, which then does not bind T; ``S+T`` has the sum of both
+        sizes, where a letter that no array has counts as 0. The part after the arrow describes the
+        result and is ignored here.
     **arrays
-        Anything with a `shape`, in the order of `spec`.
+        Objects with a `shape`, in the order of `spec`.
 
     Returns
     -------
@@ -66,7 +66,7 @@ def bind(where: str, spec: str, **arrays: Any) -> Sizes:
 
 
 def axes_of(spec: str) -> list[Axes]:
-    """The axes of each array in a spec such as "... T|1 d_k, S"."""
+    """Parse the axes of each array in a spec such as "... T|1 d_k, S"."""
     arrays = spec.split("->")[0]
     parts = [axes.strip() for axes in arrays.split(",")] if arrays.strip() else []
     pairs = [[x.partition("|") for x in axes.split() if x != "..."] for axes in parts]
@@ -77,7 +77,7 @@ def axes_of(spec: str) -> list[Axes]:
 
 
 def bind_all(where: str, arrays: list[Named]) -> Sizes:
-    """As `bind`, for arrays that each come with a name and axes from `axes_of`."""
+    """Do as `bind`, for arrays that come with their names and their axes from `axes_of`."""
     sizes: Sizes = {}
     leading: tuple[int, ...] = ()
     sums: list[tuple[str, int, str, Any]] = []
@@ -129,7 +129,7 @@ def _wrong_number(name: str, axes: Axes) -> str:
 
 
 def _elsewhere(letter: str, size: int, name: str, arrays: list[Named]) -> str:
-    """Say which array gave a letter its size: "3 in q but", or "3 and" if it is the same array."""
+    """Return which array gave a letter its size: "3 in q but", or "3 and" for the same array."""
     for other, axes, array in arrays:
         sizes = zip(reversed(axes.letters), reversed(array.shape), strict=False)
         if any(x == letter and not (or_1 and n == 1) for (x, or_1), n in sizes):
@@ -140,7 +140,7 @@ def _elsewhere(letter: str, size: int, name: str, arrays: list[Named]) -> str:
 def _broadcast(
     where: str, name: str, before: tuple[int, ...], leading: tuple[int, ...]
 ) -> tuple[int, ...]:
-    """The leading axes of all arrays so far, widened to hold those of one more."""
+    """Broadcast the leading axes of the arrays so far with those of one more."""
     if not before:
         return leading
     pairs = list(zip_longest(reversed(before), reversed(leading), fillvalue=1))
@@ -153,9 +153,9 @@ def _broadcast(
 
 
 def result_shape(spec: str, sizes: Sizes, position: int = 0) -> tuple[int, ...]:
-    """Shape that the right side of `spec` has under `sizes`, which came from `bind`.
+    """Return the shape of the right side of `spec` for the `sizes` that `bind` returned.
 
-    `position` picks one of several results.
+    `position` selects one of several results.
 
     Raises
     ------

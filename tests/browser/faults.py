@@ -259,9 +259,13 @@ def axe(page: Page, theme: str, options: dict, places: str = "document") -> Iter
     yield from (f"{where}: {finding}" for finding in page.evaluate(code % places, options))
 
 
-# All slides: how large, how high against the frame, what is wider than its box.
+# All slides: how large, how high against the frame, what is wider than its box. The page below is
+# put away meanwhile, or each slide would be an occasion to style it again.
 SLIDES = """() => {
     const frame = document.querySelector(".tf-stage .tf-frame"), found = [];
+    const below = [...document.body.children].filter((e) => !e.contains(frame));
+    const shown = below.map((e) => e.style.display);
+    below.forEach((e) => { e.style.display = "none"; });
     const where = () => document.querySelector(".tf-where").textContent;
     for (let before; where() !== before;) {
         before = where();
@@ -273,13 +277,14 @@ SLIDES = """() => {
         const text = slide.innerText.trim().slice(0, 60);
         const own = ":is(h1, h2, h3, h4), :scope > .admonition > .admonition-title";
         const carried = document.querySelector(".tf-stage .tf-carried");
-        const shown = (e) => e.checkVisibility() && e.textContent.trim();
-        const titles = [carried, ...slide.querySelectorAll(own)].filter(shown).length;
+        const seen = (e) => e.checkVisibility() && e.textContent.trim();
+        const titles = [carried, ...slide.querySelectorAll(own)].filter(seen).length;
         const lone = slide.matches(".tf-slide-formula") && !slide.querySelector("p");
         const zoom = Number(slide.style.zoom);
         found.push({ where: before, zoom, over, wide, text, titles, lone });
         frame.dispatchEvent(new KeyboardEvent("keydown", { key: "ArrowRight", bubbles: true }));
     }
+    below.forEach((e, i) => { e.style.display = shown[i]; });
     return found;
 }"""
 # The first elements beyond the edge of the window that nothing around them cuts off or scrolls.

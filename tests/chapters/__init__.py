@@ -26,13 +26,22 @@ def answers(kind: str) -> dict[str, Any]:
     return {number: given for m in modules for number, given in getattr(m, kind).items()}
 
 
-_LIBRARY = {n: import_module(f"chapters.ch{n:02d}.library_mutants") for n in numbers()}
-LIBRARY_MUTANTS = {
-    name: one for module in _LIBRARY.values() for name, one in module.MUTANTS.items()
-}
-"""What is wrong -> the library function, and the mutant in its place."""
-KILLED_BY = {n: module.KILLED_BY for n, module in _LIBRARY.items()}
-"""Chapter -> what is wrong -> labels of its claims that must fail."""
+@cache
+def killed_by() -> dict[int, dict[str, list[str]]]:
+    """Chapter -> what is wrong -> labels of its claims that must fail."""
+    return {n: module.KILLED_BY for n, module in _library().items()}
+
+
+@cache
+def library_mutants() -> dict[str, Any]:
+    """What is wrong -> the library function, and the mutant in its place."""
+    return {name: one for m in _library().values() for name, one in m.MUTANTS.items()}
+
+
+@cache
+def _library() -> dict[int, Any]:
+    """Load them when asked: the process that sends the tests about needs no PyTorch."""
+    return {n: import_module(f"chapters.ch{n:02d}.library_mutants") for n in numbers()}
 
 
 def widgets() -> list[type[BookWidget]]:

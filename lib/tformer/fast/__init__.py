@@ -1,4 +1,4 @@
-"""The same functions in PyTorch: same names, arguments and results, on any device."""
+"""The functions of `tformer.reference` in PyTorch: the same signatures, on any device."""
 
 from tformer.fast.activations import (
     gelu,

@@ -1,8 +1,8 @@
-"""What PyTorch's attention kernels want of their arguments: see decisions 008 and 009.
+"""What PyTorch's attention kernels require of their arguments: see decisions 008 and 009.
 
-`attention` is a call of the kernel between two steps, and both are made here: the arguments are
-made fit for it, and what comes back gets its shape, its precision and the zeros of its fully masked
-rows.
+`attention` calls the kernel between two steps that are defined here. The first brings the arguments
+into the form that the kernel takes; the second restores shape and precision of the output, and sets
+fully masked rows to zero.
 """
 
 import math
@@ -20,15 +20,15 @@ __all__ = ["CPU", "GPU", "Kernel", "additive", "for_kernel", "kernel_of", "takes
 
 
 class Kernel(NamedTuple):
-    """What PyTorch's kernel on a device wants, besides four axes and one width for all.
+    """Requirements of PyTorch's kernel on a device, besides four axes and one width for q, k and v.
 
-    half : half precision is left to it. On a CPU it is no faster in it than in float32.
-    width : the width is a multiple of this.
+    half : it is given tensors in half precision; on a CPU, where it is no faster in it, float32.
+    width : the width must be a multiple of this.
     fewest : with fewer keys than this it needs a mask. With fewer than a vector register holds, and
-        no mask, the one on a CPU takes a row of NaN for a fully masked one.
-    keys : with a mask, the number of keys is a multiple of this.
-    fully_masked : it may be given fully masked rows, and gives zeros. On a GPU, in half precision,
-        they come back as the mean of the values.
+        no mask, the CPU kernel treats a row of NaN as a fully masked one.
+    keys : with a mask, the number of keys must be a multiple of this.
+    fully_masked : it returns zeros for fully masked rows. On a GPU, in half precision, it returns
+        the mean of the values instead.
     """
 
     half: bool
@@ -46,7 +46,7 @@ Arguments = tuple[Tensor, Tensor, Tensor, Tensor | None, Callable[[Tensor], Tens
 def for_kernel(
     q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, bias: Tensor | None
 ) -> Arguments:
-    """Queries, keys, values and one mask, all fit for the kernel; and what restores its output."""
+    """Return q, k, v and one mask as the kernel takes them, and what restores its output."""
     kernel = kernel_of(q)
     if bias is None and _takes(kernel, q, k, v, mask):
         return q, k, v, mask, _unchanged
@@ -56,27 +56,27 @@ def for_kernel(
         q = _zeros_for(q)  # without a key there is no score to be infinite or NaN
     q, k, v = (_four_axes(x, leading) for x in _pad_widths(kernel, q, k, v))
     attn_mask = _one_mask(kernel, k, mask, bias, leading)
-    looking: Tensor | None = None
+    attending: Tensor | None = None
     if attn_mask is not None and not kernel.fully_masked:
-        looking, attn_mask = _without_fully_masked(
+        attending, attn_mask = _without_fully_masked(
             attn_mask.expand(*attn_mask.shape[:-1], k.shape[-2])
         )
         k, v, attn_mask = _pad_keys(kernel, k, v, attn_mask)
 
     def restored(y: Tensor) -> Tensor:
-        y = y if looking is None else looking * y
+        y = y if attending is None else attending * y
         return y[..., : shape[-1]].reshape(shape).to(dtype)
 
     return q, k, v, attn_mask, restored
 
 
 def kernel_of(x: Tensor) -> Kernel:
-    """The kernel of the device that a tensor lies on."""
+    """Return the requirements of the kernel on the device of `x`."""
     return CPU if x.is_cpu else GPU
 
 
 def widened(x: Tensor, *others: Any) -> tuple[Any, ...]:
-    """All of it in float32, if it is in a half precision that the device is no faster in."""
+    """Convert all arguments to float32 if x is in half precision and that is no faster here."""
     half = x.dtype.itemsize < 4 and not kernel_of(x).half
     return tree_map(wide, (x, *others)) if half else (x, *others)
 
@@ -86,19 +86,19 @@ def _unchanged(y: Tensor) -> Tensor:
 
 
 def _zeros_for(x: Tensor) -> Tensor:
-    """Zeros in place of `x`, to which they pass back zeros, whatever it holds."""
+    """Return zeros in the shape of `x`, with gradient 0 for `x`, whatever its entries."""
     return x.masked_fill(torch.ones((), dtype=torch.bool, device=x.device), 0.0)
 
 
 def _takes(kernel: Kernel, q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None) -> bool:
-    """Whether the kernel takes the arguments as they are."""
+    """Return whether the kernel takes the arguments as they are."""
     shape = k.shape
     if mask is None:
-        right = shape[-2] >= kernel.fewest
+        fits = shape[-2] >= kernel.fewest
     else:
-        right = mask.ndim == 2 and kernel.fully_masked and shape[-2] % kernel.keys == 0
+        fits = mask.ndim == 2 and kernel.fully_masked and shape[-2] % kernel.keys == 0
     return (
-        right
+        fits
         and q.ndim == len(shape) == 4
         and q.shape[:2] == shape[:2]
         and v.shape == shape
@@ -110,10 +110,10 @@ def _takes(kernel: Kernel, q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None)
 
 
 def takes_groups(q: Tensor, k: Tensor, v: Tensor) -> bool:
-    """Whether the kernel takes several heads with fewer keys and values as they are, unmasked.
+    """Return whether the kernel takes fewer key/value heads than query heads as they are, unmasked.
 
-    It then reads them where they lie, while folding copies the queries. A single query is better
-    folded.
+    It then reads keys and values in place, while folding the groups would copy the queries. For a
+    single query folding is faster.
     """
     kernel = kernel_of(q)
     return (
@@ -129,7 +129,7 @@ def takes_groups(q: Tensor, k: Tensor, v: Tensor) -> bool:
 
 
 def _leading_axes(*arrays: Tensor | None) -> tuple[int, ...]:
-    """The leading axes of all arrays after broadcasting."""
+    """Return the leading axes of all arrays after broadcasting."""
     shapes = {tuple(x.shape[:-2]) for x in arrays if x is not None} - {()}
     if len(shapes) > 1:  # torch.broadcast_shapes takes as long as a small kernel
         return tuple(torch.broadcast_shapes(*shapes))
@@ -137,12 +137,12 @@ def _leading_axes(*arrays: Tensor | None) -> tuple[int, ...]:
 
 
 def additive(mask: Tensor, dtype: torch.dtype) -> Tensor:
-    """The additive mask: 0 where one may look, -inf where not."""
+    """Return the additive mask: 0 where `mask` is True, -inf where it is False."""
     return torch.zeros_like(mask, dtype=dtype).masked_fill_(~mask, -torch.inf)
 
 
 def _pad_widths(kernel: Kernel, *tensors: Tensor) -> list[Tensor]:
-    """Queries, keys and values in a precision and, padded with zeros, a width it takes."""
+    """Convert q, k and v to a precision and, padded with zeros, a width that the kernel takes."""
     if not kernel.half:
         tensors = tuple(map(wide, tensors))
     width = max(x.shape[-1] for x in tensors)
@@ -157,7 +157,7 @@ def _one_mask(
     bias: Tensor | None,
     leading: tuple[int, ...],
 ) -> Tensor | None:
-    """Mask and bias as the one tensor that the kernel takes, if any."""
+    """Combine mask and bias to the one tensor that the kernel takes, or None."""
     attn_mask = mask
     if bias is not None:
         bias = bias.to(k.dtype)
@@ -168,20 +168,20 @@ def _one_mask(
 
 
 def _without_fully_masked(attn_mask: Tensor) -> tuple[Tensor, Tensor]:
-    """Which rows are not fully masked, and the mask with those that are opened to every key."""
+    """Return which rows are not fully masked, and the mask with fully masked rows unmasked."""
     if attn_mask.dtype == torch.bool:
-        looking = attn_mask.any(dim=-1, keepdim=True)
-        return looking, attn_mask | ~looking
-    looking = (attn_mask != -torch.inf).any(dim=-1, keepdim=True)
-    return looking, attn_mask.masked_fill(~looking, 0.0)
+        attending = attn_mask.any(dim=-1, keepdim=True)
+        return attending, attn_mask | ~attending
+    attending = (attn_mask != -torch.inf).any(dim=-1, keepdim=True)
+    return attending, attn_mask.masked_fill(~attending, 0.0)
 
 
 def _pad_keys(
     kernel: Kernel, k: Tensor, v: Tensor, attn_mask: Tensor
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """Keys, values and mask, padded with masked keys to a number that the kernel takes.
+    """Pad keys, values and mask with masked keys to a number of keys that the kernel takes.
 
-    They are copies of the last key: a zero would make a score of NaN for an infinite query.
+    The padding copies the last key: a key of zeros would give an infinite query a score of NaN.
     """
     missing = -k.shape[-2] % kernel.keys
     copies = k[:, :, -1:].expand(-1, -1, missing, -1)
@@ -194,19 +194,19 @@ def _pad_keys(
 
 
 def _four_axes(x: Tensor, leading: tuple[int, ...]) -> Tensor:
-    """`x` with its leading axes repeated and folded to two; no copy if there were no more."""
+    """Broadcast the leading axes of `x` and fold them to two; no copy if there were no more."""
     if x.stride(-1) != 1:
         x = x.contiguous()
     if x.shape[:-2] == leading and 0 < len(leading) < 3:
         return x if len(leading) == 2 else x.unsqueeze(0)
     if x.shape[:-2].numel() < math.prod(leading):
-        x = x.contiguous()  # so that folding copies no repetition
+        x = x.contiguous()  # so that folding copies no broadcast axis
     x = x.expand(*leading, *x.shape[-2:])
     return x.reshape(math.prod(leading[:-1]), math.prod(leading[-1:]), *x.shape[-2:])
 
 
 def _four_axes_of_mask(x: Tensor, leading: tuple[int, ...]) -> Tensor:
-    """A mask or bias with two leading axes, repeated no more than it must be."""
+    """Fold the leading axes of a mask or bias to two, broadcast no more than necessary."""
     own = (1,) * (len(leading) + 2 - x.ndim) + tuple(x.shape[:-2])
     front = own[:-1] if set(own[:-1]) <= {1} else leading[:-1]
     return _four_axes(x, (*front, *own[-1:]))

@@ -1,4 +1,4 @@
-"""What a hidden unit does with its number: ReLU, GELU, SiLU (chapter 9)."""
+"""Activation functions: ReLU, GELU, SiLU (chapter 9)."""
 
 from torch import Tensor
 from torch.nn import functional
@@ -20,47 +20,47 @@ __all__ = [
 
 @twin
 def relu(x: Tensor) -> Tensor:
-    """By PyTorch's own."""
+    """Calls PyTorch's own function."""
     return functional.relu(x)
 
 
 @twin
 def relu_vjp(x: Tensor, grad: Tensor) -> Tensor:
-    """By PyTorch's automatic differentiation of `relu`."""
+    """Computed by PyTorch's autograd from `relu`."""
     return vjp(relu, (x,), grad)[0]
 
 
 @twin
 def gelu(x: Tensor) -> Tensor:
-    """By PyTorch's own, which computes half precision in float32."""
+    """Calls PyTorch's own function, which computes half precision in float32."""
     return functional.gelu(x)
 
 
 @twin
 def gelu_vjp(x: Tensor, grad: Tensor) -> Tensor:
-    """By PyTorch's automatic differentiation of `gelu`."""
+    """Computed by PyTorch's autograd from `gelu`."""
     return vjp(gelu, (x,), grad)[0]
 
 
 @twin
 def gelu_tanh(x: Tensor) -> Tensor:
-    """By PyTorch's own, which computes half precision in float32."""
+    """Calls PyTorch's own function, which computes half precision in float32."""
     return functional.gelu(x, approximate="tanh")
 
 
 @twin
 def gelu_tanh_vjp(x: Tensor, grad: Tensor) -> Tensor:
-    """By PyTorch's automatic differentiation of `gelu_tanh`."""
+    """Computed by PyTorch's autograd from `gelu_tanh`."""
     return vjp(gelu_tanh, (x,), grad)[0]
 
 
 @twin
 def silu(x: Tensor) -> Tensor:
-    """By PyTorch's own, which computes half precision in float32."""
+    """Calls PyTorch's own function, which computes half precision in float32."""
     return functional.silu(x)
 
 
 @twin
 def silu_vjp(x: Tensor, grad: Tensor) -> Tensor:
-    """By PyTorch's automatic differentiation of `silu`."""
+    """Computed by PyTorch's autograd from `silu`."""
     return vjp(silu, (x,), grad)[0]

@@ -1,8 +1,8 @@
-"""Attention: each query asks all keys, and takes a weighted mean of the values (chapter 3).
+"""Scaled dot-product attention: a weighted average of values for each query (chapter 3).
 
-A mask is boolean, and True means "may look". It is a bias of -inf wherever it is False, so
-everything below follows from the scores. A fully masked row has scores of -inf only: its weights
-are zeros, and so are its output and what it passes back.
+A mask is boolean; True means "may attend". Where it is False it acts as a bias of -inf on the
+scores. In a fully masked row all scores are -inf: its attention weights are zeros, and so are its
+output and the gradients that flow through it.
 """
 
 import math
@@ -27,7 +27,9 @@ def attention_weights(
     bias: Tensor | None = None,
     scale: float | None = None,
 ) -> Tensor:
-    """Edges as in the definition. Half precision is widened to float32 on the way."""
+    """Masked, infinite and NaN entries as in the definition. Half precision is computed in
+    float32.
+    """
     scale = scale_of(q, scale)
     scores_TS = scale * (wide(q) @ wide(k).mT)
     if bias is not None:
@@ -46,11 +48,11 @@ def attention(
     bias: Tensor | None = None,
     scale: float | None = None,
 ) -> Tensor:
-    """By the kernel of [dao2022], which never stores the table of scores.
+    """Uses the fused kernel of [dao2022], which never stores the T × S scores.
 
     Infinite and NaN entries as in the definition. On a CPU half precision is widened to float32,
-    where the kernel is no slower; on a GPU the weights are rounded to it. Where PyTorch has no such
-    kernel (float64 on a GPU, a gradient for the bias on a CPU), it stores the scores.
+    where the kernel is no slower; on a GPU the weights are rounded to half precision. Where PyTorch
+    has no such kernel (float64 on a GPU, a gradient for the bias on a CPU), it stores the scores.
     """
     scale = scale_of(q, scale)
     q, k, v, attn_mask, restored = for_kernel(q, k, v, mask, bias)
@@ -68,18 +70,18 @@ def attention_vjp(
     bias: Tensor | None = None,
     scale: float | None = None,
 ) -> tuple[Tensor, Tensor, Tensor, Tensor | None]:
-    """By PyTorch's automatic differentiation of `attention`.
+    """Computed by PyTorch's autograd from `attention`.
 
-    The kernel computes the weights again where it needs them [dao2022]. Infinite and NaN entries
-    as in the definition, except that to some values it passes 0 if the score of another was +inf.
+    The backward kernel recomputes the weights [dao2022]. Infinite and NaN entries as in the
+    definition, except that some values get a gradient of 0 if another value's score was +inf.
     """
 
-    def look(q: Tensor, k: Tensor, v: Tensor, bias: Tensor | None) -> Tensor:
+    def attend(q: Tensor, k: Tensor, v: Tensor, bias: Tensor | None) -> Tensor:
         return attention(q, k, v, mask, bias, scale)
 
-    return vjp(look, (q, k, v, bias), grad)
+    return vjp(attend, (q, k, v, bias), grad)
 
 
 def scale_of(q: Tensor, scale: float | None) -> float:
-    """The factor of the scores; if left out, 1/√d_k, for queries that no kernel has widened yet."""
+    """Return `scale`, or 1/√d_k if it is None, from queries that are not padded yet."""
     return 1 / math.sqrt(max(q.shape[-1], 1)) if scale is None else scale

@@ -1,4 +1,4 @@
-"""The block: attention and a feed-forward layer, each added to what was there (chapters 8, 10)."""
+"""The transformer block: attention and feed-forward on the residual stream (chapters 8, 10)."""
 
 from torch import Tensor
 
@@ -25,7 +25,7 @@ __all__ = ["block", "block_vjp"]
 Gradients = tuple[Tensor, BlockParameters, Tensor | None, Tensor | None]
 NORMS = {"layer": layer_norm, "rms": rms_norm}
 NORM_FIRST = {"pre": True, "post": False}
-"""What the choices of a configuration do; one without an entry fails."""
+"""What each choice of `Configuration.norm` and `Configuration.order` means."""
 
 
 @twin
@@ -41,8 +41,8 @@ def block(
     causal: bool = False,
     dropout_masks: DropoutMasks | None = None,
 ) -> Tensor:
-    """On a CPU half precision is widened to float32; on a GPU the words between the sublayers are
-    rounded to it.
+    """On a CPU half precision is widened to float32; on a GPU hidden states are rounded to it
+    between the sublayers.
     """
     require_block("block", parameters, memory is not None, sinusoids is not None)
     dtype = x.dtype
@@ -66,13 +66,13 @@ def block_vjp(
     causal: bool = False,
     dropout_masks: DropoutMasks | None = None,
 ) -> Gradients:
-    """By PyTorch's automatic differentiation of `block`."""
+    """Computed by PyTorch's autograd from `block`."""
     require_block("block_vjp", parameters, memory is not None, sinusoids is not None)
 
-    def through(x: Tensor, p: BlockParameters, m: Tensor | None, b: Tensor | None) -> Tensor:
+    def forward(x: Tensor, p: BlockParameters, m: Tensor | None, b: Tensor | None) -> Tensor:
         return block(x, p, configuration, m, mask, memory_mask, b, sinusoids, causal, dropout_masks)
 
-    return vjp(through, (x, parameters, memory, bias), grad)
+    return vjp(forward, (x, parameters, memory, bias), grad)
 
 
 def cached_block(
@@ -88,19 +88,19 @@ def cached_block(
     causal: bool,
     dropout_masks: DropoutMasks | None,
 ) -> tuple[Tensor, KVCache]:
-    """A block of words that stand after those in a cache, and the cache that has both."""
+    """Apply a block to the tokens that follow those in the KV cache; also return the new cache."""
     p, c, dropout_masks = parameters, configuration, dropout_masks or DropoutMasks()
-    given, seen = _before(x, p.heads_norm, c), (mask, bias, sinusoids)
-    y, cache = _attend(given, p.heads, c, cache, *seen, causal)
-    x = _after(x, y, p.heads_norm, c, dropout_masks.heads)
+    inputs = sublayer_input(x, p.heads_norm, c)
+    y, cache = _attend(inputs, p.heads, c, cache, mask, bias, sinusoids, causal)
+    x = add_residual(x, y, p.heads_norm, c, dropout_masks.heads)
     if memory is not None and p.cross is not None:
-        given = _before(x, p.cross_norm, c)
-        y = multi_head_attention(given, p.cross, memory, memory_mask)
-        x = _after(x, y, p.cross_norm, c, dropout_masks.cross)
+        inputs = sublayer_input(x, p.cross_norm, c)
+        y = multi_head_attention(inputs, p.cross, memory, memory_mask)
+        x = add_residual(x, y, p.cross_norm, c, dropout_masks.cross)
     if p.feed_forward is not None:
-        given = _before(x, p.feed_forward_norm, c)
-        y = feed_forward(given, p.feed_forward, c)
-        x = _after(x, y, p.feed_forward_norm, c, dropout_masks.feed_forward)
+        inputs = sublayer_input(x, p.feed_forward_norm, c)
+        y = feed_forward(inputs, p.feed_forward, c)
+        x = add_residual(x, y, p.feed_forward_norm, c, dropout_masks.feed_forward)
     return x, cache
 
 
@@ -114,32 +114,32 @@ def _attend(
     sinusoids: Tensor | None,
     causal: bool,
 ) -> tuple[Tensor, KVCache]:
-    """Attention of words to those in the cache and to each other."""
+    """Attend to the cached tokens and the new ones; also return the extended KV cache."""
     q, k, v = project(x, parameters)
     if sinusoids is not None:
-        turns_H = sinusoids.unsqueeze(-3)
-        q, k = rope(q, turns_H, c.pairing), rope(k, turns_H, c.pairing)
+        sinusoids_H = sinusoids.unsqueeze(-3)
+        q, k = rope(q, sinusoids_H, c.pairing), rope(k, sinusoids_H, c.pairing)
     offset = 0 if cache is None else cache.length
     cache = extend_cache(cache, k, v)
     y = grouped_attention(q, cache.k, cache.v, mask, bias, None, causal, offset)
     return merge(y, parameters), cache
 
 
-def _before(x: Tensor, norm: NormParameters | None, c: Configuration) -> Tensor:
-    """What a sublayer is given of the words: their norm, if the norms stand before."""
+def sublayer_input(x: Tensor, norm: NormParameters | None, c: Configuration) -> Tensor:
+    """Return the input of a sublayer: normalised under pre-norm, x itself under post-norm."""
     return apply_norm(x, norm, c) if NORM_FIRST[c.order] else x
 
 
-def _after(
+def add_residual(
     x: Tensor, y: Tensor, norm: NormParameters | None, c: Configuration, keep_mask: Tensor | None
 ) -> Tensor:
-    """The words and what a sublayer gave; of the sum the norm, if the norms stand after it."""
+    """Return x + dropout(y), normalised under post-norm."""
     x = x + (y if keep_mask is None else dropout(y, keep_mask, c))
     return x if NORM_FIRST[c.order] else apply_norm(x, norm, c)
 
 
 def apply_norm(x: Tensor, norm: NormParameters | None, c: Configuration) -> Tensor:
-    """The rows through the norm of a configuration, if there is one."""
+    """Apply the norm that the configuration names; return x itself if there is none."""
     if norm is None:
         return x
     return NORMS[c.norm](x, norm, c.eps)

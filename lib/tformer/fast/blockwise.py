@@ -1,9 +1,9 @@
-"""Attention without the matrix: what PyTorch's kernel does of itself (chapter 16)."""
+"""Blockwise attention: what PyTorch's fused kernel computes anyway (chapter 16)."""
 
 from torch import Tensor
 
 from tformer.fast.attention import attention
-from tformer.fast.masks import causal_attention, no_later
+from tformer.fast.masks import causal_attention, causal_mask_on
 from tformer.fast.twins import twin
 from tformer.fast.vjp import vjp
 
@@ -22,15 +22,15 @@ def blockwise_attention(
     offset: int = 0,
     block: int = 208,
 ) -> Tensor:
-    """By `attention`, or `causal_attention`, whose kernel has blocks of its own.
+    """Calls `attention` or `causal_attention`, whose kernel chooses its own blocks.
 
-    So `block` changes nothing here. See `attention` for where PyTorch has no such kernel.
+    So `block` has no effect here. `attention` says where PyTorch has no such kernel.
     """
     if causal and mask is None and bias is None:
         return causal_attention(q, k, v, offset, scale)
     if causal:
-        later = no_later(q.shape[-2], k.shape[-2], offset, q.device)
-        mask = later if mask is None else mask & later
+        past = causal_mask_on(q.shape[-2], k.shape[-2], offset, q.device)
+        mask = past if mask is None else mask & past
     return attention(q, k, v, mask, bias, scale)
 
 
@@ -47,9 +47,9 @@ def blockwise_attention_vjp(
     offset: int = 0,
     block: int = 208,
 ) -> tuple[Tensor, Tensor, Tensor, Tensor | None]:
-    """By PyTorch's automatic differentiation of `blockwise_attention`."""
+    """Computed by PyTorch's autograd from `blockwise_attention`."""
 
-    def look(q: Tensor, k: Tensor, v: Tensor, bias: Tensor | None) -> Tensor:
+    def attend(q: Tensor, k: Tensor, v: Tensor, bias: Tensor | None) -> Tensor:
         return blockwise_attention(q, k, v, mask, bias, scale, causal, offset, block)
 
-    return vjp(look, (q, k, v, bias), grad)
+    return vjp(attend, (q, k, v, bias), grad)

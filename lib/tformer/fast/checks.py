@@ -1,4 +1,4 @@
-"""The checks of arguments, for tensors."""
+"""Argument checks for tensors."""
 
 from collections.abc import Callable
 from typing import Any, TypeVar
@@ -28,7 +28,7 @@ def checked(function: Function) -> Function:
 
 
 def require_values(where: str, name: str, tensor: Tensor) -> None:
-    """Raise TypeError if `tensor` has a shape but no values, for a function that looks at them."""
+    """Raise TypeError if `tensor` is on the meta device, for a function that reads its values."""
     if tensor.is_meta:
         raise TypeError(f"{where}: {name} must hold values; got a tensor on the device meta")
 
@@ -40,7 +40,7 @@ def _holds(x: Any) -> str:
 
 
 def _oddity(tensor: Tensor) -> str:
-    """What a tensor is if it is not a plain one; their arithmetic is another, or has gaps."""
+    """Return the kind of a tensor that is not plain, "" if it is; others compute differently."""
     if tensor.is_nested:
         return "a nested tensor"
     if tensor.layout is not torch.strided:
@@ -51,7 +51,7 @@ def _oddity(tensor: Tensor) -> str:
 
 
 def _mixed() -> bool:
-    """Whether autocast is on, for a device of any kind: it brings operands to one dtype itself."""
+    """Return whether autocast is on for any device: it converts operands to one dtype itself."""
     return torch.is_autocast_enabled("cpu") or torch.is_autocast_enabled("cuda")
 
 

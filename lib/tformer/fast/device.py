@@ -1,4 +1,4 @@
-"""Which device to compute on. Nothing in `tformer.fast` moves a tensor: you do, to this device."""
+"""The choice of a device. `tformer.fast` moves no tensor: the caller does, to this device."""
 
 import os
 
@@ -8,13 +8,13 @@ __all__ = ["pick_device"]
 
 
 def pick_device(name: str | None = None) -> torch.device:
-    """The device to put tensors on: CUDA if there is one, else MPS, else the CPU.
+    """Return the device to put tensors on: CUDA if there is one, else MPS, else the CPU.
 
     Parameters
     ----------
     name : str, optional
-        A device such as ``"cpu"`` or ``"cuda:1"`` to use instead. Without it the environment
-        variable ``TFORMER_DEVICE`` is asked before the choice is made.
+        A device such as ``"cpu"`` or ``"cuda:1"`` to use instead. If omitted, the environment
+        variable ``TFORMER_DEVICE`` is used, if set.
 
     Returns
     -------
@@ -23,7 +23,7 @@ def pick_device(name: str | None = None) -> torch.device:
     Raises
     ------
     ValueError
-        If the device that was asked for is unknown or not on this machine.
+        If the device asked for is unknown or not on this machine.
     """
     wanted = name or os.environ.get("TFORMER_DEVICE")
     if not wanted:
@@ -41,7 +41,7 @@ def pick_device(name: str | None = None) -> torch.device:
 
 
 def _count(kind: str) -> int:
-    """How many devices of a kind this machine has."""
+    """Return how many devices of a kind this machine has."""
     if kind == "cuda":
         return torch.cuda.device_count()
     return int(kind == "cpu" or (kind == "mps" and torch.backends.mps.is_available()))

@@ -1,4 +1,4 @@
-"""Word vectors from counts: co-occurrence, PPMI, truncated SVD (chapter 1)."""
+"""Token vectors from counts: co-occurrence, PPMI, truncated SVD (chapter 1)."""
 
 import torch
 from torch import Tensor
@@ -32,14 +32,14 @@ def cooccurrence(tokens: Tensor, n_vocab: int, window: int) -> Tensor:
 
 @twin
 def ppmi(counts: Tensor) -> Tensor:
-    """The gradient is finite, also at a pair never seen."""
+    """The gradient is finite, also for a pair that never occurs."""
     dtype, counts = counts.dtype, wide(counts)
     counts = counts / magnitude(counts, dim=(-2, -1))
     row = counts.sum(dim=-1, keepdim=True)
     column = counts.sum(dim=-2, keepdim=True)
     total = counts.sum(dim=(-2, -1), keepdim=True)
     unseen = counts == 0
-    unit = magnitude(row)  # in which no product leaves the range
+    unit = magnitude(row)  # divided by it, no product overflows or vanishes
     chance = (row / unit) * column
     ratio = (counts / unit) * total / chance.masked_fill(unseen, 1.0)
     return ratio.masked_fill(unseen, 1.0).log().clamp_min(0).to(dtype)
@@ -47,7 +47,7 @@ def ppmi(counts: Tensor) -> Tensor:
 
 @twin
 def svd_embeddings(matrix: Tensor, d_model: int) -> Tensor:
-    """Half precision is widened to float32 on the way."""
+    """Half precision is computed in float32."""
     require_values("svd_embeddings", "matrix", matrix)
     if not matrix.isfinite().all():
         raise ValueError("svd_embeddings: every entry of matrix must be finite")

@@ -1,4 +1,4 @@
-"""The feed-forward layer: every word by itself, through hidden units and back (chapter 9)."""
+"""The feed-forward layer, applied to each position separately, and dropout (chapter 9)."""
 
 from torch import Tensor
 from torch.nn.functional import linear
@@ -31,7 +31,7 @@ def feed_forward(
 def feed_forward_vjp(
     x: Tensor, parameters: FeedForwardParameters, configuration: Configuration, grad: Tensor
 ) -> tuple[Tensor, FeedForwardParameters]:
-    """By PyTorch's automatic differentiation of `feed_forward`."""
+    """Computed by PyTorch's autograd from `feed_forward`."""
     return vjp(lambda x, p: feed_forward(x, p, configuration), (x, parameters), grad)
 
 
@@ -42,5 +42,5 @@ def dropout(x: Tensor, keep_mask: Tensor, configuration: Configuration) -> Tenso
 
 @twin
 def dropout_vjp(x: Tensor, keep_mask: Tensor, configuration: Configuration, grad: Tensor) -> Tensor:
-    """By PyTorch's automatic differentiation of `dropout`."""
+    """Computed by PyTorch's autograd from `dropout`."""
     return vjp(lambda x: dropout(x, keep_mask, configuration), (x,), grad)[0]

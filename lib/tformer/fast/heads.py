@@ -1,4 +1,4 @@
-"""Many heads: several attentions side by side, whose results are added up (chapter 6)."""
+"""Multi-head attention: several heads in parallel, whose outputs are summed (chapter 6)."""
 
 from torch import Tensor
 
@@ -29,7 +29,7 @@ def multi_head_attention(
     scale: float | None = None,
     causal: bool = False,
 ) -> Tensor:
-    """By `grouped_attention`, so that no table of scores is stored. On a CPU half precision is
+    """Calls `grouped_attention`, so the T × S scores are not stored. On a CPU half precision is
     widened to float32; on a GPU queries, keys, values and outputs are rounded to it.
     """
     require_keys("multi_head_attention", x, memory, mask=mask, bias=bias)
@@ -51,7 +51,7 @@ def multi_head_attention_vjp(
     scale: float | None = None,
     causal: bool = False,
 ) -> tuple[Tensor, HeadParameters, Tensor | None, Tensor | None]:
-    """By PyTorch's automatic differentiation of `multi_head_attention`."""
+    """Computed by PyTorch's autograd from `multi_head_attention`."""
     require_keys("multi_head_attention_vjp", x, memory, mask=mask, bias=bias)
 
     def layer(x: Tensor, p: HeadParameters, memory: Tensor | None, bias: Tensor | None) -> Tensor:

@@ -1,4 +1,4 @@
-"""What is read off the inside of a model: who looks where, who writes what (chapter 17)."""
+"""Interpretability: head outputs, the logit lens, scores of attention patterns (chapter 17)."""
 
 from torch import Tensor
 
@@ -38,12 +38,12 @@ def induction_scores(weights: Tensor, period: int) -> Tensor:
 
 
 def _diagonal(weights: Tensor, offset: int) -> Tensor:
-    """A diagonal; nothing where there is none, which PyTorch refuses."""
+    """Return a diagonal, empty where it does not exist, for which PyTorch raises."""
     if -offset >= weights.shape[-2]:
         return weights[..., 0, :0] if weights.shape[-2] else weights.flatten(-2)
     return weights.diagonal(offset, dim1=-2, dim2=-1)
 
 
 def _mean(x: Tensor) -> Tensor:
-    """The mean over the last axis; 0 of nothing."""
+    """Return the mean over the last axis, 0 if it is empty."""
     return (wide(x).sum(dim=-1) / max(x.shape[-1], 1)).to(x.dtype)

@@ -1,4 +1,4 @@
-"""Linear attention: weights that are dot products of positive features (chapter 16)."""
+"""Linear attention: attention weights are dot products of positive features (chapter 16)."""
 
 import torch
 from torch import Tensor
@@ -11,7 +11,7 @@ __all__ = ["elu_feature_map", "linear_attention", "recurrent_linear_attention"]
 
 @twin
 def elu_feature_map(x: Tensor) -> Tensor:
-    """Half precision is widened to float32 on the way."""
+    """Half precision is computed in float32."""
     return _features(x).to(x.dtype)
 
 
@@ -22,7 +22,7 @@ def _features(x: Tensor) -> Tensor:
 
 @twin
 def linear_attention(q: Tensor, k: Tensor, v: Tensor, causal: bool = False) -> Tensor:
-    """Half precision is widened to float32 on the way."""
+    """Half precision is computed in float32."""
     weights_TS = _features(q) @ _features(k).mT
     if causal:
         weights_TS = weights_TS.tril()
@@ -34,7 +34,7 @@ def linear_attention(q: Tensor, k: Tensor, v: Tensor, causal: bool = False) -> T
 def recurrent_linear_attention(
     q: Tensor, k: Tensor, v: Tensor, state: Tensor | None = None, total: Tensor | None = None
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """Half precision is widened to float32 on the way, and the state stays so."""
+    """Half precision is computed in float32; state and total stay in float32."""
     dtype, q, k, v = q.dtype, _features(q), _features(k), wide(v)
     given = [x.shape[:-2] for x in (q, k, v, state) if x is not None]
     leading = torch.broadcast_shapes(*given, () if total is None else total.shape[:-1])

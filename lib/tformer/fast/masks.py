@@ -1,10 +1,10 @@
-"""Masks: who may look at whom, and attention that never sees the future (chapter 5).
+"""Attention masks, and causal attention (chapter 5).
 
-A mask is boolean, and True means "may look". So masks are put together by the logic of NumPy and
-PyTorch: ``&`` where both must allow it, ``|`` where one is enough, ``~`` for the opposite, and they
-broadcast as arrays do. ``~mask`` is also the way to and from libraries in which True means "hide".
+A mask is boolean; True means "may attend". Masks are combined by the operators of NumPy and
+PyTorch: ``&`` if both must allow it, ``|`` if one suffices, ``~`` for the complement; they
+broadcast as arrays do. ``~mask`` also converts from and to libraries in which True means "masked".
 
-Masks that are made of numbers alone lie on torch's default device.
+Masks that are made from sizes alone are on torch's default device.
 """
 
 import torch
@@ -31,12 +31,12 @@ __all__ = [
 
 @twin
 def causal_mask(n_queries: int, n_keys: int, offset: int = 0) -> Tensor:
-    """`causal_attention` needs no such mask, and is faster without it."""
-    return no_later(n_queries, n_keys, offset, None)
+    """`causal_attention` does not need this mask, and is faster without it."""
+    return causal_mask_on(n_queries, n_keys, offset, None)
 
 
-def no_later(n_queries: int, n_keys: int, offset: int, device: torch.device | None) -> Tensor:
-    """What `causal_mask` returns, on any device."""
+def causal_mask_on(n_queries: int, n_keys: int, offset: int, device: torch.device | None) -> Tensor:
+    """Return the causal mask on any device; None is torch's default device."""
     t = torch.arange(n_queries, device=device).unsqueeze(-1) + offset
     return torch.arange(n_keys, device=device) <= t
 
@@ -55,13 +55,13 @@ def prefix_mask(n_queries: int, n_keys: int, n_prefix: int, offset: int = 0) -> 
 
 @twin
 def padding_mask(lengths: Tensor, n_keys: int) -> Tensor:
-    """On the device of the lengths."""
+    """The mask is on the device of `lengths`."""
     return torch.arange(n_keys, device=lengths.device) < lengths.long()[..., None, None]
 
 
 @twin
 def packed_mask(documents_q: Tensor, documents_k: Tensor) -> Tensor:
-    """On the device of the documents."""
+    """The mask is on the device of `documents_q`."""
     t, s = documents_q.long().unsqueeze(-1), documents_k.long().unsqueeze(-2)
     return (t == s).logical_and_(t >= 0)
 
@@ -79,7 +79,7 @@ def from_additive(bias: Tensor) -> Tensor:
         other = bias[(bias != 0) & (bias != -torch.inf)][0]
         raise ValueError(
             f"from_additive: every entry of bias must be 0 or -inf; got {other:.6g}; only -inf "
-            "hides a key whatever the scores are"
+            "masks a key whatever the scores are"
         )
     return bias == 0
 
@@ -97,16 +97,16 @@ def causal_attention(
     offset: int = 0,
     scale: float | None = None,
 ) -> Tensor:
-    """By the kernel of [dao2022], which leaves the future out of its work and needs no mask.
+    """Uses the fused kernel of [dao2022], which skips later keys and needs no mask.
 
-    So an infinite or NaN entry of the future, which the definition shows as NaN, may stay unseen:
-    see decision 018. With an offset, and for a handful of keys, the mask is made.
+    So an infinite or NaN entry at a later key, which the definition propagates as NaN, may have no
+    effect: see decision 018. With an offset, or with few keys, the mask is built.
     """
     n_queries, n_keys, scale = q.shape[-2], k.shape[-2], scale_of(q, scale)
     if offset >= n_keys - 1:
         return attention(q, k, v, scale=scale)
     if offset or n_keys < kernel_of(q).fewest:
-        mask = no_later(n_queries, n_keys, offset, q.device)
+        mask = causal_mask_on(n_queries, n_keys, offset, q.device)
         return attention(q, k, v, mask, scale=scale)
     q, k, v, _, restored = for_kernel(q, k, v, None, None)
     return restored(scaled_dot_product_attention(q, k, v, is_causal=True, scale=scale))

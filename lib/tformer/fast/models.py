@@ -1,6 +1,7 @@
-"""Whole models: from tokens through a stack of blocks to the scores of words (chapters 10, 11).
+"""Whole models, decoder and encoder: token ids to logits or hidden states (chapters 10, 11).
 
-On a CPU half precision is widened to float32; on a GPU the words between the sublayers are rounded.
+On a CPU half precision is widened to float32; on a GPU hidden states are rounded to it between the
+sublayers.
 """
 
 from typing import Any
@@ -24,7 +25,7 @@ __all__ = [
     "encoder_vjp",
 ]
 
-Several = tuple[DropoutMasks, ...] | None
+Masks = tuple[DropoutMasks, ...] | None
 
 
 @twin
@@ -35,10 +36,10 @@ def decoder(
     memory: Tensor | None = None,
     mask: Tensor | None = None,
     memory_mask: Tensor | None = None,
-    dropout_masks: Several = None,
+    dropout_masks: Masks = None,
     positions: Tensor | None = None,
 ) -> Tensor:
-    """No table of scores is stored, unless positions are said in the scores."""
+    """The T × T scores are not stored, unless positions are encoded as a bias of the scores."""
     c, dtype = configuration, parameters.embedding.dtype
     require_tokens(
         "decoder",
@@ -52,8 +53,8 @@ def decoder(
     )
     _, p, memory = widened(parameters.embedding, parameters, memory)
     x = embed(tokens, p, c, 0, positions)
-    rows = stack(x, p, c, True, memory, mask, memory_mask, dropout_masks, positions)
-    return narrowed(unembed(rows, p), p, dtype)
+    hidden = stack(x, p, c, True, memory, mask, memory_mask, dropout_masks, positions)
+    return narrowed(unembed(hidden, p), p, dtype)
 
 
 @twin
@@ -65,19 +66,19 @@ def decoder_vjp(
     memory: Tensor | None = None,
     mask: Tensor | None = None,
     memory_mask: Tensor | None = None,
-    dropout_masks: Several = None,
+    dropout_masks: Masks = None,
     positions: Tensor | None = None,
 ) -> tuple[ModelParameters, Tensor | None]:
-    """By PyTorch's automatic differentiation of `decoder`."""
+    """Computed by PyTorch's autograd from `decoder`."""
     has_memory, c = memory is not None, configuration
     require_tokens(
         "decoder_vjp", tokens, parameters, c, has_memory, 0, positions, dropout_masks=dropout_masks
     )
 
-    def through(p: ModelParameters, memory: Tensor | None) -> Tensor:
+    def forward(p: ModelParameters, memory: Tensor | None) -> Tensor:
         return decoder(tokens, p, c, memory, mask, memory_mask, dropout_masks, positions)
 
-    return vjp(through, (parameters, memory), grad)
+    return vjp(forward, (parameters, memory), grad)
 
 
 @twin
@@ -95,9 +96,9 @@ def cached_decoder(
     require_tokens("cached_decoder", tokens, parameters, c, False, offset, positions, caches=caches)
     _, p, caches = widened(parameters.embedding, parameters, caches)
     x, extended = embed(tokens, p, c, offset, positions), []
-    places = position_inputs(p, c, tokens.shape[-1], offset, x, positions)
-    for one, cache in zip(p.blocks, caches or [None] * len(p.blocks), strict=True):
-        x, cache = cached_block(x, one, c, cache, None, mask, None, *places, True, None)
+    encoded = position_inputs(p, c, tokens.shape[-1], offset, x, positions)
+    for layer, cache in zip(p.blocks, caches or [None] * len(p.blocks), strict=True):
+        x, cache = cached_block(x, layer, c, cache, None, mask, None, *encoded, True, None)
         extended.append(cache)
     return narrowed((unembed(apply_norm(x, p.norm, c), p), (*extended,)), p, dtype)
 
@@ -108,7 +109,7 @@ def encoder(
     parameters: ModelParameters,
     configuration: Configuration,
     mask: Tensor | None = None,
-    dropout_masks: Several = None,
+    dropout_masks: Masks = None,
     positions: Tensor | None = None,
 ) -> Tensor:
     """Half precision as in `decoder`."""
@@ -128,10 +129,10 @@ def encoder_vjp(
     configuration: Configuration,
     grad: Tensor,
     mask: Tensor | None = None,
-    dropout_masks: Several = None,
+    dropout_masks: Masks = None,
     positions: Tensor | None = None,
 ) -> ModelParameters:
-    """By PyTorch's automatic differentiation of `encoder`."""
+    """Computed by PyTorch's autograd from `encoder`."""
     c = configuration
     require_tokens(
         "encoder_vjp", tokens, parameters, c, False, 0, positions, dropout_masks=dropout_masks
@@ -142,7 +143,7 @@ def encoder_vjp(
 
 
 def narrowed(result: Any, p: ModelParameters, dtype: torch.dtype) -> Any:
-    """The result in the precision of the parameters that were given."""
+    """Return the result in `dtype`, that of the parameters before they were widened to `p`."""
     if p.embedding.dtype == dtype:
         return result
     return tree_map(lambda x: x.to(dtype), result)

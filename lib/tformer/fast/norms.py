@@ -1,4 +1,4 @@
-"""Norms: each row brought to one size, and then given a gain of its own (chapter 8)."""
+"""LayerNorm and RMSNorm (chapter 8)."""
 
 from torch import Tensor
 from torch.nn import functional
@@ -13,7 +13,7 @@ __all__ = ["layer_norm", "layer_norm_vjp", "rms_norm", "rms_norm_vjp"]
 
 @twin
 def layer_norm(x: Tensor, parameters: NormParameters, eps: float = 1e-5) -> Tensor:
-    """By PyTorch's own, which computes half precision in float32."""
+    """Calls PyTorch's own function, which computes half precision in float32."""
     return functional.layer_norm(x, x.shape[-1:], parameters.gain, parameters.bias, eps)
 
 
@@ -21,13 +21,13 @@ def layer_norm(x: Tensor, parameters: NormParameters, eps: float = 1e-5) -> Tens
 def layer_norm_vjp(
     x: Tensor, parameters: NormParameters, grad: Tensor, eps: float = 1e-5
 ) -> tuple[Tensor, NormParameters]:
-    """By PyTorch's automatic differentiation of `layer_norm`."""
+    """Computed by PyTorch's autograd from `layer_norm`."""
     return vjp(lambda x, p: layer_norm(x, p, eps), (x, parameters), grad)
 
 
 @twin
 def rms_norm(x: Tensor, parameters: NormParameters, eps: float = 1e-5) -> Tensor:
-    """By PyTorch's own. Half precision is widened to float32 on the way."""
+    """Calls PyTorch's own function. Half precision is computed in float32."""
     gain, bias = parameters.gain, parameters.bias
     y = functional.rms_norm(wide(x), x.shape[-1:], None if gain is None else wide(gain), eps)
     return (y if bias is None else y + wide(bias)).to(x.dtype)
@@ -37,5 +37,5 @@ def rms_norm(x: Tensor, parameters: NormParameters, eps: float = 1e-5) -> Tensor
 def rms_norm_vjp(
     x: Tensor, parameters: NormParameters, grad: Tensor, eps: float = 1e-5
 ) -> tuple[Tensor, NormParameters]:
-    """By PyTorch's automatic differentiation of `rms_norm`."""
+    """Computed by PyTorch's autograd from `rms_norm`."""
     return vjp(lambda x, p: rms_norm(x, p, eps), (x, parameters), grad)

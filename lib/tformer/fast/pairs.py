@@ -1,4 +1,4 @@
-"""An encoder and a decoder that looks at what it has read (chapter 11)."""
+"""The encoder–decoder: a decoder with cross-attention to an encoder (chapter 11)."""
 
 from torch import Tensor
 
@@ -25,7 +25,7 @@ def encoder_decoder(
     target_positions: Tensor | None = None,
 ) -> Tensor:
     """Half precision as in `decoder`."""
-    c, mask, own = configuration, _for_all(source_mask), _for_all(target_mask)
+    c, mask, own = configuration, _over_queries(source_mask), _over_queries(target_mask)
     where, dtype = "encoder_decoder", parameters.encoder.embedding.dtype
     require_tokens(where, source, parameters.encoder, c, False, 0, source_positions)
     _, p = widened(parameters.encoder.embedding, parameters)
@@ -47,7 +47,7 @@ def encoder_decoder_vjp(
     source_positions: Tensor | None = None,
     target_positions: Tensor | None = None,
 ) -> EncoderDecoderParameters:
-    """By PyTorch's automatic differentiation of `encoder_decoder`."""
+    """Computed by PyTorch's autograd from `encoder_decoder`."""
     c, where = configuration, "encoder_decoder_vjp"
     require_tokens(where, source, parameters.encoder, c, False, 0, source_positions)
     require_tokens(where, target, parameters.decoder, c, True, 0, target_positions)
@@ -57,5 +57,5 @@ def encoder_decoder_vjp(
     )[0]
 
 
-def _for_all(mask: Tensor | None) -> Tensor | None:
+def _over_queries(mask: Tensor | None) -> Tensor | None:
     return None if mask is None else mask.unsqueeze(-2)

@@ -1,8 +1,8 @@
-"""Position: added to the words, turned into queries and keys, or said in the scores (chapter 7).
+"""Position encodings: added to embeddings, rotary, or a bias of the scores (chapter 7).
 
-A position is a number, counted from 0: `torch.arange(T) + offset` with a cache of `offset` words. A
-model can be given others: from 0 again in each of several documents that are packed into one row,
-or from the first word of a text that is filled up on the left.
+Positions are integers, counted from 0: `torch.arange(T) + offset` with `offset` tokens in the KV
+cache. A model can be given others: restarting at 0 in each document of a packed row, or counted
+from the first token after left padding.
 """
 
 import torch
@@ -30,7 +30,9 @@ __all__ = [
 def sinusoidal(
     positions: Tensor, d_model: int, base: float = 10000.0, interpolation: float = 1.0
 ) -> Tensor:
-    """In torch's default dtype, from angles in float64 (float32 on MPS, which has no other)."""
+    """Returned in torch's default dtype; the angles are in float64 (float32 on MPS, which has no
+    float64).
+    """
     if d_model % 2:
         raise ValueError(f"sinusoidal: d_model must be even; got {d_model}")
     return sinusoids_of(positions, d_model, base, interpolation, torch.get_default_dtype())
@@ -39,34 +41,34 @@ def sinusoidal(
 def sinusoids_of(
     positions: Tensor, d_model: int, base: float, interpolation: float, dtype: torch.dtype
 ) -> Tensor:
-    """What `sinusoidal` returns, in any precision."""
+    """Return what `sinusoidal` returns, in any floating-point dtype."""
     exact = torch.float32 if positions.is_mps else torch.float64
     columns = torch.arange(0, d_model, 2, dtype=exact, device=positions.device)
     frequencies = base ** (-columns / d_model)
     angles = positions.to(exact).unsqueeze(-1) / interpolation * frequencies
-    waves = torch.stack([angles.sin(), angles.cos()], dim=-1)
-    return waves.flatten(-2).to(dtype)
+    pairs = torch.stack([angles.sin(), angles.cos()], dim=-1)
+    return pairs.flatten(-2).to(dtype)
 
 
 @twin
 def rope(x: Tensor, sinusoids: Tensor, pairing: str = "adjacent") -> Tensor:
-    """A pair that is adjacent is turned as a complex number."""
+    """Adjacent pairs are rotated as complex numbers."""
     _require_pairs("rope", x, pairing)
-    return _turned(wide(x), sinusoids, pairing).to(x.dtype)
+    return _rotated(wide(x), sinusoids, pairing).to(x.dtype)
 
 
 @twin
 def rope_vjp(sinusoids: Tensor, grad: Tensor, pairing: str = "adjacent") -> Tensor:
-    """By `rope` with every sine negated."""
+    """Computed as `rope` with every sine negated."""
     _require_pairs("rope_vjp", grad, pairing)
     signs = torch.tensor([-1.0, 1.0], dtype=sinusoids.dtype, device=sinusoids.device)
     back = (sinusoids.unflatten(-1, (sinusoids.shape[-1] // 2, 2)) * signs).flatten(-2)
-    return _turned(wide(grad), back, pairing).to(grad.dtype)
+    return _rotated(wide(grad), back, pairing).to(grad.dtype)
 
 
 @twin
 def rope_permutation(d_k: int) -> Tensor:
-    """On torch's default device; `torch.argsort` of it is the way back."""
+    """On torch's default device; its `torch.argsort` is the inverse permutation."""
     if d_k % 2:
         raise ValueError(f"rope_permutation: d_k must be even; got {d_k}")
     return torch.arange(d_k).view(d_k // 2, 2).T.flatten()
@@ -74,8 +76,8 @@ def rope_permutation(d_k: int) -> Tensor:
 
 @twin
 def embedding(tokens: Tensor, table: Tensor) -> Tensor:
-    """Only on a CPU are the tokens looked at beforehand: a GPU would have to stop for it. There a
-    token without a row ends in what CUDA calls a device-side assert.
+    """The range of token ids is checked on a CPU only, as the check would synchronise a GPU. There
+    an id without a row ends in a device-side assert of CUDA.
     """
     require_rows("embedding", tokens, table)
     return torch.nn.functional.embedding(tokens.long(), table)
@@ -83,7 +85,7 @@ def embedding(tokens: Tensor, table: Tensor) -> Tensor:
 
 @twin
 def embedding_vjp(tokens: Tensor, table: Tensor, grad: Tensor) -> Tensor:
-    """Half precision is summed in float32. Tokens without a row as in `embedding`."""
+    """Half precision is summed in float32. Token ids without a row as in `embedding`."""
     require_rows("embedding_vjp", tokens, table)
     shape = torch.broadcast_shapes(tokens.shape, grad.shape[:-1])
     rows = tokens.long().expand(shape).flatten()
@@ -93,7 +95,7 @@ def embedding_vjp(tokens: Tensor, table: Tensor, grad: Tensor) -> Tensor:
 
 @twin
 def relative_bias(table: Tensor, n_queries: int, n_keys: int, offset: int = 0) -> Tensor:
-    """Each row is the one above it, moved by a place: all are cut from one strip."""
+    """Each row is the one above it shifted by one position, so all rows are slices of one strip."""
     distances = torch.arange(-n_queries - offset, n_keys - offset, device=table.device)
     strip = table[:, _columns("relative_bias", table, distances)]
     return strip.unfold(-1, n_keys, 1)[:, 1:].flip(-2)
@@ -120,10 +122,10 @@ def alibi_slopes(n_heads: int) -> Tensor:
 @twin
 def alibi_bias(n_heads: int, n_queries: int, n_keys: int, offset: int = 0) -> Tensor:
     """In torch's default dtype."""
-    return bias_of(n_heads, n_queries, n_keys, offset, torch.get_default_dtype(), None)
+    return alibi_bias_on(n_heads, n_queries, n_keys, offset, torch.get_default_dtype(), None)
 
 
-def bias_of(
+def alibi_bias_on(
     n_heads: int,
     n_queries: int,
     n_keys: int,
@@ -131,26 +133,26 @@ def bias_of(
     dtype: torch.dtype,
     device: torch.device | None,
 ) -> Tensor:
-    """What `alibi_bias` returns, in any precision and on any device."""
+    """Return what `alibi_bias` returns, in any dtype and on any device."""
     t = torch.arange(n_queries, device=device).unsqueeze(-1) + offset
     return alibi_bias_at(n_heads, t - torch.arange(n_keys, device=device), dtype)
 
 
 def alibi_bias_at(n_heads: int, distances: Tensor, dtype: torch.dtype) -> Tensor:
-    """The bias (..., H, T, S) for any distances (..., T, S)."""
+    """Return the ALiBi bias (..., H, T, S) for distances (..., T, S)."""
     slopes = _slopes(n_heads, dtype, distances.device)[:, None, None]
     return (-slopes * distances.abs().unsqueeze(-3)).to(dtype)
 
 
 def relative_bias_at(table: Tensor, distances: Tensor) -> Tensor:
-    """The bias (..., H, T, S) for any distances (..., T, S) from queries to keys."""
+    """Return the bias (..., H, T, S) for distances (..., T, S) from queries to keys."""
     columns = _columns("relative_bias", table, distances)
-    found = table.index_select(1, columns.flatten())
-    return found.unflatten(1, columns.shape).movedim(0, -3)
+    bias = table.index_select(1, columns.flatten())
+    return bias.unflatten(1, columns.shape).movedim(0, -3)
 
 
 def _slopes(n_heads: int, dtype: torch.dtype, device: torch.device | None = None) -> Tensor:
-    """The slopes, in that precision and in float32 at least."""
+    """Return the ALiBi slopes in `dtype`, or in float32 if that is narrower."""
     dtype = torch.promote_types(dtype, torch.float32)
     smaller = 2 ** (n_heads.bit_length() - 1)
     steps = torch.arange(1, 2 * smaller + 1, dtype=dtype, device=device)
@@ -159,21 +161,21 @@ def _slopes(n_heads: int, dtype: torch.dtype, device: torch.device | None = None
     return torch.cat([slopes, between[: n_heads - smaller]])
 
 
-def _turned(x: Tensor, sinusoids: Tensor, pairing: str) -> Tensor:
-    """Each pair turned by its angle."""
+def _rotated(x: Tensor, sinusoids: Tensor, pairing: str) -> Tensor:
+    """Rotate each pair of coordinates by its angle."""
     sinusoids = sinusoids.to(x.dtype)
     sine, cosine = sinusoids[..., 0::2], sinusoids[..., 1::2]
     if pairing == "adjacent":
-        turned = _as_complex(x) * torch.complex(cosine, sine)
-        return torch.view_as_real(turned).flatten(-2)
+        rotated = _as_complex(x) * torch.complex(cosine, sine)
+        return torch.view_as_real(rotated).flatten(-2)
     cosines, sines = torch.cat([cosine, cosine], dim=-1), torch.cat([-sine, sine], dim=-1)
     return (x * cosines).addcmul_(x.roll(x.shape[-1] // 2, -1), sines)
 
 
 def _as_complex(x: Tensor) -> Tensor:
-    """Adjacent coordinates as complex numbers, without a copy where their places allow it.
+    """View adjacent coordinates as complex numbers; copy only where the strides require it.
 
-    Where PyTorch compiles, it is not told the place.
+    Under `torch.compile`, where the storage offset is not known, they are copied.
     """
     pairs = x.unflatten(-1, (x.shape[-1] // 2, 2))
     *outer, inner = pairs.stride()
@@ -194,7 +196,7 @@ def _require_pairs(where: str, x: Tensor, pairing: str) -> None:
 
 
 def require_rows(where: str, tokens: Tensor, table: Tensor, name: str = "tokens") -> None:
-    """Raise ValueError unless there is a row for every token; only on a CPU are they looked at."""
+    """Raise ValueError unless every token id, or position, has a row; checked on a CPU only."""
     if not tokens.is_cpu or torch.compiler.is_compiling() or not tokens.numel():
         return
     n_rows = table.shape[0]
@@ -208,7 +210,7 @@ def require_rows(where: str, tokens: Tensor, table: Tensor, name: str = "tokens"
 
 
 def _columns(where: str, table: Tensor, distances: Tensor) -> Tensor:
-    """The column of the table for each distance."""
+    """Return the column of the table for each distance."""
     n_distances = table.shape[-1]
     if n_distances % 2 == 0:
         raise ShapeError(

@@ -1,4 +1,4 @@
-"""What keeps intermediate results within the range of a format: a wider one, and a power of two."""
+"""Keep intermediate results in range: a wider dtype, and scaling by a power of two."""
 
 import torch
 from torch import Tensor
@@ -7,16 +7,15 @@ __all__ = ["magnitude", "wide"]
 
 
 def wide(x: Tensor) -> Tensor:
-    """Half precision in float32, to be rounded once at the end; other tensors as they are."""
+    """Convert half precision to float32, to be rounded once at the end; return others unchanged."""
     return x.float() if x.dtype in (torch.float16, torch.bfloat16) else x
 
 
 def magnitude(x: Tensor, dim: int | tuple[int, ...] = -1) -> Tensor:
-    """Power of two near the largest entry along `dim`, as a constant, for float32 and float64.
+    """Return a power of two near the largest entry along `dim`, detached, for float32 and float64.
 
-    What is divided by it and later multiplied by it again is the same to the last bit, but its
-    squares neither overflow nor vanish. Where all entries are 0, any power will do. The axis stays,
-    with size 1.
+    Dividing by it and multiplying by it again is exact, and squares in between neither overflow nor
+    vanish. Where all entries are 0, the power is arbitrary. The axis is kept with size 1.
     """
     limits, x = torch.finfo(x.dtype), x.detach().abs()
     largest = x.amax(dim, keepdim=True) if x.numel() else x.sum(dim, keepdim=True)

@@ -1,6 +1,6 @@
-"""From words to the queries, keys and values of every head, and from heads to words (chapter 6).
+"""Projections: hidden states to queries, keys and values, and head outputs back (chapter 6).
 
-The matrices of all heads are laid side by side, so that each projection is one product. On a CPU
+The matrices of all heads are concatenated, so that each projection is one matrix product. On a CPU
 half precision is widened to float32; on a GPU queries, keys, values and outputs are rounded to it.
 """
 
@@ -21,7 +21,7 @@ Three = tuple[Tensor, Tensor, Tensor]
 
 @twin
 def project(x: Tensor, parameters: HeadParameters, memory: Tensor | None = None) -> Three:
-    """Without a copy, unless the matrices are to be laid side by side first."""
+    """Copies nothing but the matrices, where concatenating them needs a copy."""
     p, source = parameters, x if memory is None else memory
     return _rows(x, p.w_q, p.b_q), _rows(source, p.w_k, p.b_k), _rows(source, p.w_v, p.b_v)
 
@@ -35,47 +35,47 @@ def project_vjp(
     dv: Tensor,
     memory: Tensor | None = None,
 ) -> tuple[Tensor, HeadParameters, Tensor | None]:
-    """By PyTorch's automatic differentiation of `project`."""
+    """Computed by PyTorch's autograd from `project`."""
     require_keys("project_vjp", x, memory, axis=-2, dk=dk, dv=dv)
     return vjp(project, (x, parameters, memory), (dq, dk, dv))
 
 
 @twin
 def merge(y: Tensor, parameters: HeadParameters) -> Tensor:
-    """By one product of outputs that stand side by side."""
-    together = y.transpose(-3, -2).flatten(-2)
-    return _product(together, parameters.w_o.flatten(0, 1), parameters.b_o)
+    """As one matrix product of the concatenated outputs of the heads."""
+    concatenated = y.transpose(-3, -2).flatten(-2)
+    return _product(concatenated, parameters.w_o.flatten(0, 1), parameters.b_o)
 
 
 @twin
 def merge_vjp(y: Tensor, parameters: HeadParameters, grad: Tensor) -> tuple[Tensor, HeadParameters]:
-    """By PyTorch's automatic differentiation of `merge`."""
+    """Computed by PyTorch's autograd from `merge`."""
     return vjp(merge, (y, parameters), grad)
 
 
 @twin
 def extend_cache(cache: KVCache | None, k: Tensor, v: Tensor) -> KVCache:
-    """Keys and values are copied, once for every call."""
+    """Each call copies all keys and values once."""
     if cache is None:
         return KVCache(k, v)
-    return KVCache(_after(cache.k, k), _after(cache.v, v))
+    return KVCache(_concatenate(cache.k, k), _concatenate(cache.v, v))
 
 
 def _rows(x: Tensor, w: Tensor, b: Tensor | None) -> Tensor:
-    """All words through the matrix of each head, (..., heads, T, width)."""
-    together = _product(x, w.transpose(0, 1).flatten(1), None if b is None else b.flatten())
-    return together.unflatten(-1, (w.shape[0], w.shape[2])).transpose(-3, -2)
+    """Apply the linear map of each head to each token: (..., heads, T, width)."""
+    concatenated = _product(x, w.transpose(0, 1).flatten(1), None if b is None else b.flatten())
+    return concatenated.unflatten(-1, (w.shape[0], w.shape[2])).transpose(-3, -2)
 
 
 def _product(x: Tensor, w: Tensor, b: Tensor | None) -> Tensor:
-    """Rows through one matrix."""
+    """Apply a linear map with bias, in float32 where half precision is widened."""
     if x.dtype.itemsize >= 4 or kernel_of(x).half:
         return linear(x, w.mT, b)
     return linear(wide(x), wide(w).mT, None if b is None else wide(b)).to(x.dtype)
 
 
-def _after(first: Tensor, second: Tensor) -> Tensor:
-    """Keys or values of later words after those of earlier ones; leading axes broadcast."""
+def _concatenate(first: Tensor, second: Tensor) -> Tensor:
+    """Concatenate two tensors along the token axis; leading axes broadcast."""
     if first.shape[:-2] == second.shape[:-2]:
         return torch.cat([first, second], dim=-2)
     leading = torch.broadcast_shapes(first.shape[:-2], second.shape[:-2])

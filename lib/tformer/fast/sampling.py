@@ -1,9 +1,9 @@
-"""From the scores of the next word to one word (chapter 15).
+"""Sampling: from the logits of the next token to one token (chapter 15).
 
-A logit of -inf means that the word is forbidden. What forbids more words returns the logits of the
-others as they were, so that these functions can follow each other, and softmax makes the rest sum
-to one again. Words of equal logits have equal fates: more than k may stay, and no order is chosen.
-Where only rounding is missing, a border counts as met, by the same error as in the definition.
+A logit of -inf means that the token is excluded. Functions that exclude more tokens return the
+other logits unchanged, so they can be chained, and softmax renormalises what remains. Tokens with
+equal logits are kept or excluded together, so more than k may remain, and no order is chosen.
+A threshold counts as met within the same rounding error as in the definition.
 """
 
 import math
@@ -25,27 +25,27 @@ def temperature(logits: Tensor, tau: float = 1.0) -> Tensor:
 
 @twin
 def top_k(logits: Tensor, k: int) -> Tensor:
-    """What is forbidden has gradient 0."""
-    falling = logits.detach().sort(dim=-1, descending=True).values
-    return _without(logits, logits < _least(falling[..., :k]))
+    """Excluded tokens have gradient 0."""
+    descending = logits.detach().sort(dim=-1, descending=True).values
+    return _without(logits, logits < _least(descending[..., :k]))
 
 
 @twin
 def top_p(logits: Tensor, p: float) -> Tensor:
-    """What is forbidden has gradient 0."""
-    falling = logits.detach().sort(dim=-1, descending=True).values.double()
-    q = _weights(falling)
-    error = _error((q * _size(falling)).sum(dim=-1, keepdim=True), logits)
+    """Excluded tokens have gradient 0."""
+    descending = logits.detach().sort(dim=-1, descending=True).values.double()
+    q = _weights(descending)
+    error = _error((q * _size(descending)).sum(dim=-1, keepdim=True), logits)
     sums = q.cumsum(dim=-1)
     likelier = torch.cat([torch.zeros_like(sums[..., :1]), sums[..., :-1]], dim=-1)
     reached = likelier >= p - error - 2.0**-52 * logits.shape[-1]
     out = (likelier > 0) & reached & (p < 1)
-    return _without(logits, logits < _least(falling.masked_fill(out, torch.inf)))
+    return _without(logits, logits < _least(descending.masked_fill(out, torch.inf)))
 
 
 @twin
 def min_p(logits: Tensor, p: float) -> Tensor:
-    """What is forbidden has gradient 0."""
+    """Excluded tokens have gradient 0."""
     x = logits.detach().double()
     largest = _largest(x)
     error = _error(_size(x) + _size(largest), logits)
@@ -65,7 +65,7 @@ def _without(logits: Tensor, out: Tensor) -> Tensor:
 
 
 def _largest(logits: Tensor) -> Tensor:
-    """The largest logit of each row, or 0 where all are -inf or there is none."""
+    """Return the largest logit of each row, or 0 where all are -inf or there is none."""
     if not logits.shape[-1]:
         return logits.sum(dim=-1, keepdim=True)
     largest = logits.amax(dim=-1, keepdim=True)
@@ -73,13 +73,13 @@ def _largest(logits: Tensor) -> Tensor:
 
 
 def _least(logits: Tensor) -> Tensor:
-    """The least of each row; of none, 0."""
+    """Return the smallest entry of each row, 0 for an empty row."""
     some = logits.shape[-1] > 0
     return logits.amin(dim=-1, keepdim=True) if some else logits.sum(dim=-1, keepdim=True)
 
 
 def _weights(logits: Tensor) -> Tensor:
-    """Softmax; zeros where all are -inf."""
+    """Return the softmax, zeros where all logits are -inf."""
     masked = (logits == -torch.inf).all(dim=-1, keepdim=True)
     return torch.softmax(logits.masked_fill(masked, 0.0), -1).masked_fill(masked, 0.0)
 

@@ -1,4 +1,4 @@
-"""How alike two vectors are: dot product, cosine, distance, projection (chapter 1)."""
+"""Similarity of vectors: dot product, cosine, distance, projection (chapter 1)."""
 
 import torch
 from torch import Tensor
@@ -20,7 +20,7 @@ __all__ = [
 
 @twin
 def dot(q: Tensor, k: Tensor) -> Tensor:
-    """Half precision is widened to float32 on the way."""
+    """Half precision is computed in float32."""
     return torch.linalg.vecdot(wide(q), wide(k)).to(q.dtype)
 
 
@@ -44,7 +44,7 @@ def squared_distance(q: Tensor, k: Tensor) -> Tensor:
 
 @twin
 def projection(q: Tensor, k: Tensor) -> Tensor:
-    """k is scaled to length one first, which cannot overflow. The zero vector has gradient 0."""
+    """k is scaled to norm 1 first, which cannot overflow. The zero vector has gradient 0."""
     direction = _unit(k)
     scale = magnitude(wide(q)).clamp_min(1)
     length = torch.linalg.vecdot(wide(q) / scale, direction).unsqueeze(-1)
@@ -65,11 +65,11 @@ def pairwise_cosine(q: Tensor, k: Tensor) -> Tensor:
 
 @twin
 def pairwise_squared_distance(q: Tensor, k: Tensor) -> Tensor:
-    """By the law of cosines: one matrix product and T S memory. The price is digits: the error
-    is a few eps (|q|² + |k|²), however near q is to k.
+    """Computed as |q|² + |k|² - 2 q·k: one matrix product and T S memory. The cost is accuracy: the
+    error is a few eps (|q|² + |k|²), however close q is to k.
     """
     dtype, q, k = q.dtype, wide(q), wide(k)
-    scale = _room(q, k)
+    scale = _overflow_scale(q, k)
     q, k = q / scale, k / scale
     squared_q = q.square().sum(dim=-1).unsqueeze(-1)
     squared_k = k.square().sum(dim=-1).unsqueeze(-2)
@@ -78,7 +78,7 @@ def pairwise_squared_distance(q: Tensor, k: Tensor) -> Tensor:
 
 
 def _unit(x: Tensor) -> Tensor:
-    """Scale each vector to length one; zero vectors stay zero and pass no gradient."""
+    """Scale each vector to norm 1; zero vectors stay zero and have gradient 0."""
     x = wide(x)
     x = x / magnitude(x)
     length = torch.linalg.vector_norm(x, dim=-1, keepdim=True)
@@ -86,10 +86,10 @@ def _unit(x: Tensor) -> Tensor:
     return x.masked_fill(zero, 0.0) / length.masked_fill(zero, 1.0)
 
 
-def _room(q: Tensor, k: Tensor) -> Tensor:
-    """Power of two to divide all vectors by, lest their squares overflow; 1 where none would."""
+def _overflow_scale(q: Tensor, k: Tensor) -> Tensor:
+    """Return a power of two to divide by so that no square overflows; 1 if none would."""
     limits = torch.finfo(q.dtype)
     sizes = [x.detach().nan_to_num(0, 0, 0).abs_() for x in (q, k)]
     largest = [(x.amax if x.numel() else x.sum)((-2, -1), keepdim=True) for x in sizes]
-    room = torch.maximum(*largest) / limits.max**0.375
-    return room.clamp_(1, limits.max / 2).log2_().floor_().exp2_()
+    scale = torch.maximum(*largest) / limits.max**0.375
+    return scale.clamp_(1, limits.max / 2).log2_().floor_().exp2_()

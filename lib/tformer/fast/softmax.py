@@ -1,7 +1,7 @@
-"""From scores to weights: softmax and its relatives (chapter 2).
+"""Softmax, log-softmax, logsumexp and entropy (chapter 2).
 
-A score of -inf means that the key is masked. Every function here takes the scores as they are and
-subtracts the largest before it exponentiates, so that no exponent exceeds zero.
+A score of -inf means that the key is masked. Each function of scores subtracts the largest score
+before exponentiating, so that no exponent exceeds zero.
 """
 
 import torch
@@ -15,7 +15,7 @@ __all__ = ["entropy", "log_softmax", "logsumexp", "softmax", "softmax_jacobian",
 
 @twin
 def softmax(x: Tensor, axis: int = -1, beta: float = 1.0) -> Tensor:
-    """Edges as in the definition; a row of nothing but -inf has gradient 0."""
+    """Infinite, NaN and empty rows as in the definition; a row of -inf only has gradient 0."""
     masked = _fully_masked(x, axis)
     scores = _scaled(x.masked_fill(masked, 0.0), axis, beta)
     return torch.softmax(scores, axis).masked_fill(masked, 0.0)
@@ -23,7 +23,7 @@ def softmax(x: Tensor, axis: int = -1, beta: float = 1.0) -> Tensor:
 
 @twin
 def log_softmax(x: Tensor, axis: int = -1, beta: float = 1.0) -> Tensor:
-    """Edges as in the definition; a row of nothing but -inf has gradient 0."""
+    """Infinite, NaN and empty rows as in the definition; a row of -inf only has gradient 0."""
     masked = _fully_masked(x, axis)
     scores = _scaled(x.masked_fill(masked, 0.0), axis, beta)
     return torch.log_softmax(scores, axis).masked_fill(masked, -torch.inf)
@@ -31,7 +31,7 @@ def log_softmax(x: Tensor, axis: int = -1, beta: float = 1.0) -> Tensor:
 
 @twin
 def logsumexp(x: Tensor, axis: int = -1, beta: float = 1.0) -> Tensor:
-    """Edges as in the definition; a row of nothing but -inf has gradient 0."""
+    """Infinite, NaN and empty rows as in the definition; a row of -inf only has gradient 0."""
     masked = _fully_masked(x, axis)
     scores = x.masked_fill(masked, 0.0)
     shift = _largest(scores, axis)
@@ -42,7 +42,7 @@ def logsumexp(x: Tensor, axis: int = -1, beta: float = 1.0) -> Tensor:
 
 @twin
 def entropy(p: Tensor, axis: int = -1) -> Tensor:
-    """A weight of exactly 0 adds nothing to the value or the gradient."""
+    """A weight of exactly 0 contributes nothing to the value or the gradient."""
     return 0 - (p * p.masked_fill(p == 0, 1.0).log()).sum(dim=axis)
 
 
@@ -60,17 +60,17 @@ def softmax_jacobian(p: Tensor, beta: float = 1.0) -> Tensor:
 
 
 def _fully_masked(x: Tensor, axis: int) -> Tensor:
-    """Mark the rows that hold nothing but -inf; their gradient must not become NaN."""
+    """Return where rows hold -inf only; their gradient must not become NaN."""
     return (x == -torch.inf).all(dim=axis, keepdim=True)
 
 
 def _scaled(x: Tensor, axis: int, beta: float) -> Tensor:
-    """Scores times beta, shifted first so that the product cannot overflow upwards."""
+    """Multiply scores by beta, shifted first so that the product cannot overflow to +inf."""
     return x if beta == 1 else (beta * (wide(x) - _largest(x, axis))).to(x.dtype)
 
 
 def _largest(x: Tensor, axis: int) -> Tensor:
-    """Largest score along `axis`, as a constant; 0 for an empty row."""
+    """Return the largest score along `axis`, detached; 0 for an empty row."""
     if x.shape[axis] == 0:
         return x.sum(dim=axis, keepdim=True)
     return x.detach().amax(dim=axis, keepdim=True)

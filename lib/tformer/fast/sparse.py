@@ -1,4 +1,4 @@
-"""Attention to some of the keys: a window, or blocks that a layout names (chapter 16)."""
+"""Sparse attention: a sliding window, or blocks given by a layout (chapter 16)."""
 
 import torch
 from torch import Tensor
@@ -21,7 +21,7 @@ def window_attention(
     scale: float | None = None,
     block: int = 208,
 ) -> Tensor:
-    """By `attention`, a block of queries at a time."""
+    """Calls `attention` for one block of queries at a time."""
     n_keys, parts, scale = k.shape[-2], [], scale_of(q, scale)
     for start in range(0, max(q.shape[-2], 1), block):
         rows = q[..., start : start + block, :]
@@ -46,7 +46,7 @@ def block_sparse_attention(
     offset: int = 0,
     scale: float | None = None,
 ) -> Tensor:
-    """By `attention`, a block of queries at a time, with copies of the keys that it may look at."""
+    """Calls `attention` for one block of queries at a time, with copies of its keys and values."""
     require_values("block_sparse_attention", "layout", layout)
     require_layout("block_sparse_attention", layout.shape, q.shape[-2], k.shape[-2], block)
     parts, scale = [attention(q[..., :0, :], k, v, scale=scale)], scale_of(q, scale)

@@ -1,4 +1,4 @@
-"""What all models are made of: words to rows, a stack of blocks, rows to scores (chapter 10)."""
+"""Parts of every model: embed token ids, apply a stack of blocks, unembed (chapter 10)."""
 
 import math
 import threading
@@ -29,53 +29,57 @@ __all__ = ["override_block", "unembed", "unembed_vjp"]
 
 
 class PositionEncoding(NamedTuple):
-    """What a scheme does with positions (..., T), as in the definition; `like` has the dtype.
+    """How a position encoding uses positions (..., T), as in the definition; `like` sets the dtype.
 
     Attributes
     ----------
     added : callable
-        The rows that are added to the words.
+        What is added to the token embeddings.
     bias : callable
-        The bias of the scores for distances (..., T, S).
-    turns : callable
-        The sinusoids by which pairs are turned.
+        The bias of the scores, from distances (..., T, S).
+    sinusoids : callable
+        The sinusoids that `rope` rotates by.
     """
 
     added: Callable[..., Tensor] | None = None
     bias: Callable[..., Tensor] | None = None
-    turns: Callable[..., Tensor] | None = None
+    sinusoids: Callable[..., Tensor] | None = None
 
 
-def _waves(width: int, c: Configuration, positions: Tensor, dtype: torch.dtype) -> Tensor:
+def _sinusoids(width: int, c: Configuration, positions: Tensor, dtype: torch.dtype) -> Tensor:
     return sinusoids_of(positions, width, c.base, 1.0, dtype)
 
 
 POSITION_ENCODINGS = {
     "none": PositionEncoding(),
     "sinusoidal": PositionEncoding(
-        added=lambda p, c, at, like: _waves(like.shape[-1], c, at, like.dtype)
+        added=lambda p, c, at, like: _sinusoids(like.shape[-1], c, at, like.dtype)
     ),
     "learned": PositionEncoding(added=lambda p, c, at, like: embedding(at, p.positions)),
-    "relative": PositionEncoding(bias=lambda p, apart, like: relative_bias_at(p.distances, apart)),
+    "relative": PositionEncoding(
+        bias=lambda p, distances, like: relative_bias_at(p.distances, distances)
+    ),
     "alibi": PositionEncoding(
-        bias=lambda p, apart, like: alibi_bias_at(p.blocks[0].heads.w_q.shape[0], apart, like.dtype)
+        bias=lambda p, distances, like: alibi_bias_at(
+            p.blocks[0].heads.w_q.shape[0], distances, like.dtype
+        )
     ),
     "rope": PositionEncoding(
-        turns=lambda p, c, at, like: _waves(
+        sinusoids=lambda p, c, at, like: _sinusoids(
             p.blocks[0].heads.w_q.shape[-1], c, at, wide(like).dtype
         )
     ),
 }
-"""What each choice of `Configuration.positions` does; one without an entry fails."""
+"""What each choice of `Configuration.positions` computes."""
 
 
-class _Way(threading.local):
-    """How this thread calls a block; as it is, if that is None."""
+class _BlockOverride(threading.local):
+    """What this thread calls instead of `block`; `block` itself if that is None."""
 
     call: Callable[..., Tensor] | None = None
 
 
-WAY = _Way()
+BLOCK_OVERRIDE = _BlockOverride()
 
 
 @twin
@@ -91,7 +95,7 @@ def unembed(x: Tensor, parameters: ModelParameters) -> Tensor:
 def unembed_vjp(
     x: Tensor, parameters: ModelParameters, grad: Tensor
 ) -> tuple[Tensor, ModelParameters]:
-    """By PyTorch's automatic differentiation of `unembed`."""
+    """Computed by PyTorch's autograd from `unembed`."""
     return vjp(unembed, (x, parameters), grad)
 
 
@@ -103,11 +107,11 @@ def require_tokens(
     has_memory: bool = False,
     offset: int = 0,
     positions: Tensor | None = None,
-    **several: tuple[object, ...] | None,
+    **per_block: tuple[object, ...] | None,
 ) -> None:
-    """Hold tokens, positions and parameters to each other and to the configuration."""
+    """Raise unless token ids, positions, parameters and configuration fit each other."""
     n_tokens = tokens.shape[-1] + offset if positions is None else 0
-    require_model(where, p, c, n_tokens, has_memory, **several)
+    require_model(where, p, c, n_tokens, has_memory, **per_block)
     require_rows(where, tokens, p.embedding)
     if positions is not None and c.positions == "learned":
         require_rows(where, positions, p.positions, "positions")
@@ -120,13 +124,13 @@ def embed(
     offset: int = 0,
     positions: Tensor | None = None,
 ) -> Tensor:
-    """The row of each word, with its position if that is added."""
-    x, scheme = embedding(tokens, p.embedding), POSITION_ENCODINGS[c.positions]
+    """Return the embedding of each token, plus that of its position if positions are added."""
+    x, encoding = embedding(tokens, p.embedding), POSITION_ENCODINGS[c.positions]
     x = x * math.sqrt(x.shape[-1]) if c.scale_embedding else x
-    if scheme.added is None:
+    if encoding.added is None:
         return x
-    at = _counted(tokens.shape[-1], offset, positions, x)[..., offset:]
-    return x + scheme.added(p, c, at, x)
+    at = _all_positions(tokens.shape[-1], offset, positions, x)[..., offset:]
+    return x + encoding.added(p, c, at, x)
 
 
 def position_inputs(
@@ -137,17 +141,20 @@ def position_inputs(
     like: Tensor,
     positions: Tensor | None = None,
 ) -> tuple[Tensor | None, Tensor | None]:
-    """What every block is told of positions: a bias of its scores, and sinusoids to turn by."""
-    scheme, at = POSITION_ENCODINGS[c.positions], _counted(n_queries, offset, positions, like)
+    """Return what every block gets for positions: a bias of the scores, and sinusoids for RoPE."""
+    encoding = POSITION_ENCODINGS[c.positions]
+    at = _all_positions(n_queries, offset, positions, like)
     if not p.blocks:
         return None, None
-    apart = at.unsqueeze(-2) - at[..., offset:].unsqueeze(-1)
-    bias = None if scheme.bias is None else scheme.bias(p, apart, like)
-    return bias, None if scheme.turns is None else scheme.turns(p, c, at[..., offset:], like)
+    distances = at.unsqueeze(-2) - at[..., offset:].unsqueeze(-1)
+    bias = None if encoding.bias is None else encoding.bias(p, distances, like)
+    if encoding.sinusoids is None:
+        return bias, None
+    return bias, encoding.sinusoids(p, c, at[..., offset:], like)
 
 
-def _counted(n_new: int, offset: int, positions: Tensor | None, like: Tensor) -> Tensor:
-    """The positions of all words, those in a cache first: as given, or counted from 0."""
+def _all_positions(n_new: int, offset: int, positions: Tensor | None, like: Tensor) -> Tensor:
+    """Return the positions of all tokens, cached ones first: as given, or counted from 0."""
     if positions is None:
         return torch.arange(offset + n_new, device=like.device)
     return positions.long()
@@ -164,29 +171,30 @@ def stack(
     dropout_masks: tuple[DropoutMasks, ...] | None,
     positions: Tensor | None,
 ) -> Tensor:
-    """Rows through all blocks, and through the last norm."""
-    places = position_inputs(p, c, x.shape[-2], 0, x, positions)
-    call = None if torch.compiler.is_compiling() else WAY.call
-    for i, keeps in enumerate(dropout_masks or [None] * len(p.blocks)):
-        rest = (c, memory, mask, memory_mask, *places, causal, keeps)
+    """Apply all blocks, then the last norm."""
+    encoded = position_inputs(p, c, x.shape[-2], 0, x, positions)
+    call = None if torch.compiler.is_compiling() else BLOCK_OVERRIDE.call
+    for i, keep_masks in enumerate(dropout_masks or [None] * len(p.blocks)):
+        rest = (c, memory, mask, memory_mask, *encoded, causal, keep_masks)
         x = call(i, x, p.blocks[i], *rest) if call else block(x, p.blocks[i], *rest)
     return apply_norm(x, p.norm, c)
 
 
 @contextmanager
 def override_block(call: Callable[..., Tensor] | None) -> Iterator[None]:
-    """While it lasts the models of this thread go through each of their blocks by `call`.
+    """Make the models of this thread compute each block by `call` while the context lasts.
 
-    It is for what changes no number: to compute a block again in the backward pass, or to fetch its
-    parameters first. A compiler that reads along passes it by.
+    It is meant for what does not change the result: activation checkpointing, which recomputes a
+    block in the backward pass, or gathering its parameters first. Under `torch.compile` it has no
+    effect.
 
     Parameters
     ----------
     call : callable or None
-        Takes the number of a block and the arguments of `block`, and returns what `block` does.
+        Takes the index of a block and the arguments of `block`, and returns what `block` returns.
     """
-    before, WAY.call = WAY.call, call
+    previous, BLOCK_OVERRIDE.call = BLOCK_OVERRIDE.call, call
     try:
         yield
     finally:
-        WAY.call = before
+        BLOCK_OVERRIDE.call = previous

@@ -1,4 +1,4 @@
-"""Parameters as PyTorch's trees, and the one module that holds them."""
+"""Parameters as PyTorch pytrees, and an `nn.Module` that holds them."""
 
 from collections.abc import Callable
 from typing import Any
@@ -12,9 +12,9 @@ __all__ = ["Module"]
 
 
 def _register(cls: type[Any]) -> None:
-    """Let PyTorch map over a class of parameters, differentiate with respect to it, compile it."""
+    """Register a class of parameters as a pytree, so that torch.func and torch.compile take it."""
 
-    nothing: dict[str, Any] = dict.fromkeys(cls.__dataclass_fields__)
+    absent: dict[str, Any] = dict.fromkeys(cls.__dataclass_fields__)
 
     def flatten(tree: Any) -> tuple[list[Any], tuple[str, ...]]:
         present = {name: x for name, x in vars(tree).items() if x is not None}
@@ -27,7 +27,7 @@ def _register(cls: type[Any]) -> None:
         ], names
 
     def unflatten(values: Any, names: tuple[str, ...]) -> Any:
-        return cls(**nothing | dict(zip(names, values, strict=True)))
+        return cls(**absent | dict(zip(names, values, strict=True)))
 
     pytree.register_pytree_node(
         cls,
@@ -43,19 +43,19 @@ for _cls in TREES:
 
 
 class Module(nn.Module):
-    """A function of parameters, as a module: for optimisers, state dicts, compilers and replicas.
+    """A function of parameters as an `nn.Module`: for optimisers, state dicts, compile and DDP.
 
-    It holds the leaves under their names, and has no mathematics of its own. They are not copied:
-    training changes the tensors that are given. A tensor in two places is one parameter in both.
+    It registers each leaf under its name, and computes nothing of its own. Tensors are not copied:
+    training changes those that are given. A tensor that occurs twice is one shared parameter.
 
     Parameters
     ----------
     function : callable
-        Takes what `forward` is given; the parameters are its argument `parameters`.
+        Called by `forward` with its arguments, and with the parameters as `parameters`.
     parameters : tree
-        Dataclasses of tensors, in tuples and in each other.
+        Dataclasses of tensors, which may be nested and in tuples.
     **fixed
-        What the function takes besides, the same in every call.
+        Further arguments of the function, the same in every call.
 
     Examples
     --------
@@ -74,50 +74,50 @@ class Module(nn.Module):
         names = [name for name, _ in named_leaves(parameters)]
         values, spec = pytree.tree_flatten(parameters)
         self.form = pytree.tree_unflatten(range(len(values)), spec)
-        self.places = [(_room(self, name), name.split(".")[-1]) for name in names]
+        self.owners = [(_submodule(self, name), name.split(".")[-1]) for name in names]
         made = {id(value): nn.Parameter(value) for value in values}
-        for (room, name), value in zip(self.places, values, strict=True):
-            room.register_parameter(name, made[id(value)])
+        for (owner, name), value in zip(self.owners, values, strict=True):
+            owner.register_parameter(name, made[id(value)])
 
     @property
     def tree(self) -> Any:
-        """The parameters as the function takes them."""
+        """The parameters as the tree that the function takes."""
         return self.branch(self.form)
 
     def branch(self, form: Any) -> Any:
-        """As much of them as is in `form`, or in a part of it."""
-        return _together(form, [getattr(*place) for place in self.places])
+        """The subtree of the parameters that `form`, or a part of it, stands for."""
+        return _unflatten(form, [getattr(*owner) for owner in self.owners])
 
     def forward(self, *args: Any, **kwargs: Any) -> Any:
         """Call the function."""
         return self.function(*args, parameters=self.tree, **self.fixed, **kwargs)
 
 
-def _together(form: Any, values: list[Any]) -> Any:
-    """The tree of a form, which has numbers of values in their places; what every call begins with.
+def _unflatten(form: Any, values: list[Any]) -> Any:
+    """Return the tree of a form, whose leaves are indices into `values`.
 
-    PyTorch's own function for this takes twice as long.
+    Every call does this first; PyTorch's own `tree_unflatten` takes twice as long.
     """
     if form is None:
         return None
     if isinstance(form, int):
         return values[form]
     if isinstance(form, tuple):
-        return tuple([_together(one, values) for one in form])
-    return type(form)(*[_together(one, values) for one in vars(form).values()])
+        return tuple([_unflatten(one, values) for one in form])
+    return type(form)(*[_unflatten(one, values) for one in vars(form).values()])
 
 
-def _room(module: nn.Module, name: str) -> nn.Module:
-    """The module that a dotted name stands in, made where it is missing."""
+def _submodule(module: nn.Module, name: str) -> nn.Module:
+    """Return the submodule that owns a dotted name; create it where it is missing."""
     for part in name.split(".")[:-1]:
         if not hasattr(module, part):
-            module.add_module(part, _Room())
+            module.add_module(part, _Submodule())
         module = getattr(module, part)
     return module
 
 
-class _Room(nn.Module):
-    """Holds parameters; what its hooks do, such as those of sharding, is done for what it calls."""
+class _Submodule(nn.Module):
+    """Holds parameters; its hooks, such as those of FSDP, run around the functions it calls."""
 
     def forward(self, function: Callable[..., Any], *args: Any) -> Any:
         """Call the function."""

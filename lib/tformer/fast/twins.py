@@ -1,7 +1,7 @@
-"""Twins: a function of `tformer.fast` says what its definition says, and its own notes.
+"""Twins: the docstring of a function of `tformer.fast` is that of its definition, plus notes.
 
-This is the one module of `tformer.fast` that imports `tformer.reference`, and it takes words from
-there, never mathematics.
+This is the one module of `tformer.fast` that imports `tformer.reference`; it uses the docstrings
+from there, never the code.
 """
 
 import inspect
@@ -20,10 +20,10 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 
 def twin(function: Function) -> Function:
-    """Check the arguments as `checked` does, by the docstring of the definition of the same name.
+    """Check arguments as `checked` does, against the docstring of the definition of the same name.
 
-    Summary, parameters, results and errors come from there; the docstring of `function` is what it
-    adds to the notes.
+    Summary, parameters, results and errors are copied from the definition; the docstring of
+    `function` itself is appended to the notes.
 
     Raises
     ------

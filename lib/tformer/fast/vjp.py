@@ -11,9 +11,9 @@ __all__ = ["vjp"]
 
 
 def vjp(function: Callable[..., Any], inputs: tuple[Any, ...], grads: Any) -> Any:
-    """The gradients that `grads`, those of the results, pass back to each of `inputs`.
+    """Return the gradients of `inputs`, given `grads`, the gradients of the function's results.
 
-    An input is a tensor, a tree of tensors, or None, which gets None.
+    An input is a tensor, a tree of tensors, or None; the gradient of None is None.
     """
     with torch.enable_grad():
         inputs = tree_map(lambda x: x.detach().requires_grad_(), inputs)
@@ -23,5 +23,5 @@ def vjp(function: Callable[..., Any], inputs: tuple[Any, ...], grads: Any) -> An
         pairs = [torch.broadcast_tensors(*pair) for pair in zip(several, grads, strict=True)]
         ys, grads = zip(*pairs, strict=True)
         found = torch.autograd.grad(ys, leaves(inputs), grads, materialize_grads=True)
-    in_turn = iter(found)
-    return tree_map(lambda _: next(in_turn), inputs)
+    remaining = iter(found)
+    return tree_map(lambda _: next(remaining), inputs)

@@ -1,4 +1,4 @@
-"""Searching for a likely text, instead of taking the likeliest word each time (chapter 15)."""
+"""Beam search: an approximate search for the most probable sequence (chapter 15)."""
 
 import heapq
 import math
@@ -10,7 +10,7 @@ __all__ = ["Hypothesis", "beam_search"]
 
 
 class Hypothesis(NamedTuple):
-    """Words that were written, and the logarithm of their probability."""
+    """Generated tokens, and the logarithm of their probability."""
 
     log_probability: float
     tokens: tuple[int, ...]
@@ -24,40 +24,41 @@ def beam_search(
     stop: int | None = None,
     power: float = 0.0,
 ) -> list[Hypothesis]:
-    """The likeliest texts that beam search finds, best first.
+    """The most probable continuations that beam search finds, best first.
 
-    It goes on with `width` texts at a time: each is tried with every next word, and the best
-    `width` of all these are kept; of equals, those that were reached first. With `width` 1 this is
-    greedy generation. With N words, a width of N^(n_tokens - 1) or more leaves nothing out, so the
-    first text is then the likeliest of all.
+    Each step extends each of `width` hypotheses by every token of the vocabulary and keeps the best
+    `width` of the results; of equal ones, those that were reached first. With `width` 1 this is
+    greedy decoding. With N tokens in the vocabulary, a width of N^(n_tokens - 1) or more prunes
+    nothing, so the first hypothesis is then the most probable of all.
 
     Parameters
     ----------
     reader : callable
-        Takes (T,) new words and a cache, None at first; returns (T, N) logarithms of
-        probabilities and the extended cache.
+        Takes (T,) new tokens and a KV cache, None at first; returns (T, N) log-probabilities and
+        the extended cache.
     tokens : (T,) integer array
-        The words before, at least one.
+        The prompt, at least one token.
     n_tokens : int
-        How many words to write at most.
+        How many tokens to generate at most.
     width : int
-        How many texts to keep.
+        The beam width: how many hypotheses are kept.
     stop : int, optional
-        The word that ends a text; a text that has it is kept as it is and competes with the others.
+        The token that ends a sequence; a hypothesis that has it is not extended, and competes with
+        the others.
     power : float, finite
-        Texts are compared by their logarithm over (number of words)^power. 0 compares
-        probabilities, 1 the mean surprise of a word.
+        Hypotheses are compared by log-probability / length^power. 0 compares probabilities, 1 the
+        average log-probability of a token.
 
     Returns
     -------
-    list of Text
-        At most `width`; none impossible.
+    list of Hypothesis
+        At most `width`, none of probability 0.
 
     Raises
     ------
     ValueError
-        If there is no word to begin with, width or n_tokens is not at least 1, power is not finite,
-        or a logarithm is NaN or +inf.
+        If the prompt is empty, width or n_tokens is not at least 1, power is not finite, or a
+        log-probability is NaN or +inf.
     """
     if not len(tokens) or width < 1 or n_tokens < 1:
         raise ValueError(
@@ -67,24 +68,25 @@ def beam_search(
     if not math.isfinite(power):
         raise ValueError(f"beam_search: power must be finite; got {power}")
 
-    def merit(text: Hypothesis) -> float:
-        return text.log_probability / len(text.tokens) ** power
+    def score(hypothesis: Hypothesis) -> float:
+        return hypothesis.log_probability / len(hypothesis.tokens) ** power
 
     live: dict[Hypothesis, Any] = {Hypothesis(0.0, ()): (tokens, None)}
-    ended: list[Hypothesis] = []
+    finished: list[Hypothesis] = []
     for _ in range(n_tokens):
-        follow: dict[Hypothesis, Any] = {}
-        for text, (new, cache) in live.items():
+        extended: dict[Hypothesis, Any] = {}
+        for hypothesis, (new, cache) in live.items():
             rows, cache = reader(new, cache)
-            for word, log in enumerate(rows[-1].tolist()):
+            for token, log in enumerate(rows[-1].tolist()):
                 if not log < math.inf:
-                    raise ValueError(f"beam_search: logarithms must be below inf; got {log}")
+                    raise ValueError(f"beam_search: log-probabilities must be below inf; got {log}")
                 if log > -math.inf:
-                    longer = Hypothesis(text.log_probability + log, (*text.tokens, word))
-                    follow[longer] = (0 * tokens[-1:] + word, cache)
-        best = heapq.nlargest(width, [*ended, *follow], key=merit)
-        ended = [text for text in best if text.tokens[-1] == stop]
-        live = {text: follow[text] for text in best if text.tokens[-1] != stop}
+                    longer = (*hypothesis.tokens, token)
+                    found = Hypothesis(hypothesis.log_probability + log, longer)
+                    extended[found] = (0 * tokens[-1:] + token, cache)
+        best = heapq.nlargest(width, [*finished, *extended], key=score)
+        finished = [x for x in best if x.tokens[-1] == stop]
+        live = {x: extended[x] for x in best if x.tokens[-1] != stop}
         if not live:
             break
     return best

@@ -1,4 +1,4 @@
-"""Files of parameters: safetensors under our own names, with the configuration beside them."""
+"""Safetensors files of a model: parameters by name, and the configuration in the metadata."""
 
 import json
 import re
@@ -12,6 +12,12 @@ import numpy as np
 from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save as as_bytes
 
+from tformer.checksums import (
+    ChecksumError,
+    read_verified_metadata,
+    with_checksum,
+    write_atomically,
+)
 from tformer.configuration import Configuration, require_model
 from tformer.docstrings import dataclass_of, documented
 from tformer.parameters import (
@@ -19,20 +25,19 @@ from tformer.parameters import (
     ModelParameters,
     named_leaves,
 )
-from tformer.sealed import SealError, replace, sealed, unsealed
 from tformer.shapes import Axes, ShapeError, axes_of, bind_all
 
-__all__ = ["WeightsError", "load", "require_shapes", "save", "unflatten"]
+__all__ = ["WeightsError", "load", "require_loadable", "require_shapes", "save", "unflatten"]
 
-KINDS = {kind.__name__: kind for kind in (ModelParameters, EncoderDecoderParameters)}
+CLASSES = {kind.__name__: kind for kind in (ModelParameters, EncoderDecoderParameters)}
 
 
 class WeightsError(ValueError):
-    """A file of parameters, or a set of them, that is damaged or of something else."""
+    """A file or a state dict that is damaged, or does not hold the parameters of a model."""
 
 
 def save(path: Path | str, parameters: Any, configuration: Configuration) -> None:
-    """Write a model to a file under one checksum, whole or not at all.
+    """Write a model to a safetensors file with a checksum, all of it or nothing.
 
     Parameters
     ----------
@@ -44,11 +49,11 @@ def save(path: Path | str, parameters: Any, configuration: Configuration) -> Non
     Raises
     ------
     WeightsError
-        If they are none that `load` would take, or cannot be written; a file that is there stays.
+        If `load` would refuse the file, or it cannot be written; a file that is there is unchanged.
     """
     kind = type(parameters)
-    if kind not in KINDS.values():
-        several = " or ".join(KINDS)
+    if kind not in CLASSES.values():
+        several = " or ".join(CLASSES)
         raise WeightsError(f"save: parameters must be {several}; got {kind.__name__}")
     try:
         arrays = {
@@ -57,10 +62,10 @@ def save(path: Path | str, parameters: Any, configuration: Configuration) -> Non
         }
     except TypeError as error:  # a dtype that NumPy lacks
         raise WeightsError(f"save: {error}") from error
-    _require(f"save: {path}", unflatten(kind, arrays), configuration)
-    about = {"configuration": json.dumps(asdict(configuration)), "kind": kind.__name__}
+    require_loadable(f"save: {path}", unflatten(kind, arrays), configuration)
+    metadata = {"configuration": json.dumps(asdict(configuration)), "kind": kind.__name__}
     try:
-        replace(Path(path), sealed(as_bytes(arrays), about))
+        write_atomically(Path(path), with_checksum(as_bytes(arrays), metadata))
     except (OSError, SafetensorError) as error:
         raise WeightsError(f"save: {path} was not written: {error}") from error
 
@@ -71,32 +76,32 @@ def load(path: Path | str) -> tuple[Any, Configuration]:
     Raises
     ------
     WeightsError
-        If the file is missing, damaged, or not one of ours, or holds other arrays than its kind and
-        configuration ask for, or numbers that are not finite; nothing is loaded then.
+        If the file is missing or damaged, `save` did not write it, its arrays are not those that
+        its class and configuration need, or a number is not finite.
     """
     where = f"load: {path}"
     try:
-        about = unsealed(Path(path))
+        metadata = read_verified_metadata(Path(path))
         with safe_open(path, framework="numpy") as file:
             arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
-    except SealError as error:
+    except ChecksumError as error:
         raise WeightsError(f"{where} is not a file that save wrote, whole: {error}") from error
     except (SafetensorError, OSError, TypeError, ValueError, KeyError, AttributeError) as error:
         raise WeightsError(f"{where} cannot be read as safetensors: {error}") from error
-    kind = KINDS.get(about.get("kind", ""))
+    kind = CLASSES.get(metadata.get("kind", ""))
     if kind is None:
         raise WeightsError(f"{where} is not a file that save wrote: no kind of model in it")
     try:
-        configuration = Configuration(**json.loads(about["configuration"]))
+        configuration = Configuration(**json.loads(metadata["configuration"]))
     except (KeyError, TypeError, ValueError, RecursionError) as error:
         raise WeightsError(f"load: the configuration in {path} is not one: {error}") from error
     parameters = unflatten(kind, arrays, where)
-    _require(where, parameters, configuration)
+    require_loadable(where, parameters, configuration)
     return parameters, configuration
 
 
 def require_shapes(where: str, parameters: Any) -> None:
-    """Hold the shapes of all arrays to each other, as the docstrings of their classes say them.
+    """Require that the shapes of all arrays agree, by the docstrings of their classes.
 
     Parameters
     ----------
@@ -123,20 +128,35 @@ def require_shapes(where: str, parameters: Any) -> None:
 
 @cache
 def _axes(kind: str) -> dict[str, Axes]:
-    """The axes of each array in one of `KINDS`, by its name."""
+    """The axes of each array of a class of `CLASSES`, by its name."""
 
     def holds(parameters: Any) -> None:
         pass
 
-    holds.__annotations__["parameters"] = KINDS[kind]
+    holds.__annotations__["parameters"] = CLASSES[kind]
     holds.__doc__ = f"Parameters\n----------\nparameters : {kind}\n\n(N,) array\n"
     said = documented(holds)
     names = (name.removeprefix("parameters.") for name in said.names)
     return dict(zip(names, axes_of(said.spec), strict=True))
 
 
-def _require(where: str, parameters: Any, configuration: Configuration) -> None:
-    """Hold parameters to what they are to be in a file: what a model can compute with."""
+def require_loadable(where: str, parameters: Any, configuration: Configuration) -> None:
+    """Require parameters that a model can compute with, as `save` and `load` do.
+
+    Parameters
+    ----------
+    where : str
+        What the error begins with.
+    parameters : ModelParameters or EncoderDecoderParameters
+        Of NumPy arrays.
+    configuration : Configuration
+
+    Raises
+    ------
+    WeightsError
+        If an array is not of finite floating-point numbers, its shape does not fit the others, or
+        the configuration asks for parameters that are missing.
+    """
     for name, x in named_leaves(parameters):
         if x.dtype not in (np.float16, np.float32, np.float64):
             raise WeightsError(f"{where}: {name} must hold floating-point numbers; got {x.dtype}")
@@ -153,42 +173,46 @@ def _require(where: str, parameters: Any, configuration: Configuration) -> None:
 
 
 def unflatten(kind: type[Any], arrays: Mapping[str, Any], where: str = "unflatten") -> Any:
-    """The tree whose leaves have these names, as `named_leaves` gives them.
+    """The tree with these leaves; the inverse of `named_leaves`.
 
     Raises
     ------
     WeightsError
-        If a name is missing, or one is left over.
+        If a name is missing or unexpected.
     """
-    left = dict(arrays)
-    found = _tree(kind, "", left, where)
-    if left:
-        raise WeightsError(f"{where}: no place for {_some(left)}")
+    remaining = dict(arrays)
+    found = _tree(kind, "", remaining, where)
+    if remaining:
+        raise WeightsError(f"{where}: unexpected: {_first_names(remaining)}")
     return found
 
 
-def _tree(kind: type[Any], before: str, left: dict[str, Any], where: str) -> Any:
-    """A dataclass from arrays whose names begin with `before`, which are taken out of `left`."""
+def _tree(kind: type[Any], prefix: str, remaining: dict[str, Any], where: str) -> Any:
+    """A dataclass from the arrays that begin with `prefix`; removes them from `remaining`."""
     hints, found = get_type_hints(kind), {}
     for field in fields(kind):
-        name, inner = before + field.name, dataclass_of(hints[field.name])
-        present = [key for key in left if key == name or key.startswith(f"{name}.")]
+        name, inner = prefix + field.name, dataclass_of(hints[field.name])
+        present = [key for key in remaining if key == name or key.startswith(f"{name}.")]
         if inner is None:
-            value = left.pop(name, None)
+            value = remaining.pop(name, None)
         elif field.name == "blocks":
             numbers = {key.removeprefix(f"{name}.").split(".")[0] for key in present}
             if numbers != {str(i) for i in range(len(numbers))}:
-                raise WeightsError(f"{where}: blocks must be numbered from 0; got {_some(numbers)}")
-            value = tuple(_tree(inner, f"{name}.{i}.", left, where) for i in range(len(numbers)))
+                raise WeightsError(
+                    f"{where}: blocks must be numbered from 0; got {_first_names(numbers)}"
+                )
+            value = tuple(
+                _tree(inner, f"{name}.{i}.", remaining, where) for i in range(len(numbers))
+            )
         else:
-            value = _tree(inner, f"{name}.", left, where) if present else None
+            value = _tree(inner, f"{name}.", remaining, where) if present else None
         if value is None and field.default is MISSING:
             raise WeightsError(f"{where}: {name} is missing")
         found[field.name] = value
     return kind(**found)
 
 
-def _some(names: Any) -> str:
+def _first_names(names: Any) -> str:
     """The first few names."""
     names = sorted(names)
     return ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")

@@ -1,4 +1,4 @@
-"""Writing: the word that a model thinks likeliest, again and again."""
+"""Autoregressive generation: the most probable next token, or one that is sampled, repeatedly."""
 
 from collections.abc import Callable, Iterator
 from math import isfinite
@@ -10,8 +10,8 @@ from tformer.parameters import ModelParameters
 __all__ = ["Reader", "generate"]
 
 Reader = Callable[[Any, Any], tuple[Any, Any]]
-"""What goes on with a text: takes new words and what it keeps of those before, None at first;
-returns a row for each new word, and what it keeps now. The old keeping stays what it is."""
+"""A model that reads a sequence in parts: takes new tokens and its cache of the tokens before, None
+at first; returns a row for each new token, and the extended cache. The old cache is unchanged."""
 
 
 def generate(
@@ -23,23 +23,23 @@ def generate(
     choose: Callable[[Any], int] | None = None,
     stop: int | None = None,
 ) -> Iterator[int]:
-    """Words that a model writes after others, one by one as they come.
+    """Generate tokens after a prompt, one at a time, with a KV cache.
 
     Parameters
     ----------
     cached_decoder : callable
         `reference.cached_decoder` or `fast.cached_decoder`.
     tokens : (T,) integer array
-        The words before, at least one.
+        The prompt, at least one token.
     parameters : ModelParameters
     configuration : Configuration
     n_tokens : int
-        How many to write at most.
+        How many tokens to generate at most.
     choose : callable, optional
-        Takes the (N,) logits of the next word and returns its number; the likeliest if left out,
-        the first of several.
+        Takes the (N,) logits of the next token and returns a token, such as `sample` with a
+        temperature. If left out, the token with the largest logit, the first of equal ones.
     stop : int, optional
-        The word after which nothing is written; it is the last.
+        The token that ends the sequence; it is the last that is generated.
 
     Yields
     ------
@@ -48,21 +48,21 @@ def generate(
     Raises
     ------
     ValueError
-        If there is no word to begin with, the largest logit of the next word is not finite, or
-        `choose` returns the number of no word, such as the -1 of `draw`.
+        If the prompt is empty, the largest logit is not finite, or `choose` returns no token of the
+        vocabulary, such as the -1 of `sample`.
     """
     if not len(tokens):
-        raise ValueError("generate: tokens must have at least one word; got none")
+        raise ValueError("generate: tokens must have at least one token; got none")
     caches = None
     for _ in range(n_tokens):
         logits, caches = cached_decoder(tokens, parameters, configuration, caches)
         if not isfinite(largest := float(logits[-1].max())):
             raise ValueError(f"generate: the largest logit must be finite; got {largest}")
-        word = int(logits[-1].argmax()) if choose is None else choose(logits[-1])
-        if not 0 <= word < len(logits[-1]):
-            n = len(logits[-1])
-            raise ValueError(f"generate: choose must return a word from 0 to {n - 1}; got {word}")
-        yield word
-        if word == stop:
+        token = int(logits[-1].argmax()) if choose is None else choose(logits[-1])
+        if not 0 <= token < len(logits[-1]):
+            last = len(logits[-1]) - 1
+            raise ValueError(f"generate: choose must return a token from 0 to {last}; got {token}")
+        yield token
+        if token == stop:
             return
-        tokens = 0 * tokens[-1:] + word
+        tokens = 0 * tokens[-1:] + token

@@ -1,12 +1,12 @@
 """Every activation of a model by name, and any of them changed by a hook (chapter 17).
 
-    found = inside(tokens, parameters, configuration)
-    found["blocks.1.weights"]                                   # (..., H, T, T)
-    cut = zero("blocks.1.heads", np.s_[..., 2, -1, :])          # a head, silent at the last word
-    inside(tokens, parameters, configuration, cut)["logits"]
+    run = run_with_hooks(tokens, parameters, configuration)
+    run["blocks.1.weights"]                                     # (..., H, T, T)
+    hooks = zero_ablation("blocks.1.heads", np.s_[..., 2, -1, :])  # head 2 at the last position
+    run_with_hooks(tokens, parameters, configuration, hooks)["logits"]
 
-The names are those of `activation_names`. Each activation is used as its hook returns it, so a hook
-reaches all that is computed from its activation, and nothing else.
+The names are those of `activation_names`. The model goes on with what a hook returns, so a hook
+changes everything that is computed from its activation, and nothing else.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -32,29 +32,30 @@ __all__ = [
 ]
 
 Hook = Callable[[Any], Any]
-"""Takes an array and returns what is to stand in its place, of the same shape."""
+"""Takes an activation and returns its replacement, of the same shape."""
 Runs = Sequence[Mapping[str, Any]]
-"""What `run_with_hooks` returned for other words, one run each."""
-LOOKING = ("q", "k", "v", "weights", "heads", "attention", "between")
-FEEDING = ("feed_forward", "after")
+"""What `run_with_hooks` returned for other inputs, one run each."""
+ATTENTION = ("q", "k", "v", "weights", "heads", "attention", "between")
+FEED_FORWARD = ("feed_forward", "after")
 
 
 def activation_names(parameters: ModelParameters) -> tuple[str, ...]:
-    """The names of all intermediates, in the order in which they are computed.
+    """The names of all activations, in the order in which they are computed.
 
     Returns
     -------
     tuple of str
-        "embedded" (..., T, d_model): words with what is added for positions. Of each block, as
-        "blocks.0.q": q (..., H, T, d_k) and k (..., G, T, d_k), turned if the model turns them; v
-        (..., G, T, d_v); weights (..., H, T, T); heads (..., H, T, d_v), the output of each head;
-        attention (..., T, d_model), what they add; between, the words then; feed_forward, what that
-        layer adds, if there is one; after, the words after the block. "normed", the words after the
-        last norm, and "logits" (..., T, N).
+        "embedded" (..., T, d_model): the residual stream before the first block, token embeddings
+        and positions. Of each block, as "blocks.0.q": q (..., H, T, d_k) and k (..., G, T, d_k),
+        rotated if positions are rotary; v (..., G, T, d_v); weights (..., H, T, T), of attention;
+        heads (..., H, T, d_v), the output of each head; attention (..., T, d_model), the output of
+        the layer; between, the residual stream after attention; feed_forward, the output of that
+        layer, if there is one; after, the residual stream after the block. "normed", after the last
+        norm, and "logits" (..., T, N).
     """
     names = ["embedded"]
     for i, one in enumerate(parameters.blocks):
-        parts = LOOKING + (FEEDING if one.feed_forward is not None else FEEDING[1:])
+        parts = ATTENTION + (FEED_FORWARD if one.feed_forward is not None else FEED_FORWARD[1:])
         names += [f"blocks.{i}.{part}" for part in parts]
     return (*names, "normed", "logits")
 
@@ -69,19 +70,19 @@ def run_with_hooks(
     mask: Any = None,
     positions: Any = None,
 ) -> dict[str, Any]:
-    """Everything that a model computes on the way from words to logits.
+    """All activations of a forward pass, with hooks that change some of them.
 
     Parameters
     ----------
     tokens : (..., T) integer array
-        The words, from 0 to N - 1.
+        From 0 to N - 1.
     parameters : ModelParameters
         Of blocks without cross-attention.
     configuration : Configuration
     hooks : mapping from names to functions, optional
-        What is to be put in the place of an intermediate, from what stands there.
+        Each takes the activation of its name and returns its replacement.
     causal : bool
-        Whether no word may look at a later one: a decoder's logits, otherwise an encoder's words.
+        Whether attention is causal, as in a decoder; otherwise as in an encoder.
     library : module
         `reference` for arrays, `fast` for tensors.
     mask : (..., T or 1, T or 1) boolean array, optional
@@ -92,12 +93,12 @@ def run_with_hooks(
     -------
     dict
         An array for each of `activation_names`: what its hook returned, if it has one. In half
-        precision each is rounded, where a model as a whole is rounded once.
+        precision each activation is rounded; `decoder` rounds once, at the end.
 
     Raises
     ------
     ValueError
-        If a hook is for a name that is not there, or a block has cross-attention.
+        If a hook is for an unknown name, or a block has cross-attention.
     ShapeError
         If a hook returns another shape.
     """
@@ -111,35 +112,35 @@ def run_with_hooks(
     library.stacks.require_tokens("run_with_hooks", tokens, p, c, positions=positions)
     found: dict[str, Any] = {}
 
-    def goes_on(name: str, x: Any) -> Any:
-        found[name] = _hooked(name, x, hooks[name]) if name in hooks else x
+    def record(name: str, x: Any) -> Any:
+        found[name] = _apply_hook(name, x, hooks[name]) if name in hooks else x
         return found[name]
 
-    x = goes_on("embedded", library.stacks.embed(tokens, p, c, 0, positions))
-    places = (mask, *library.stacks.position_inputs(p, c, tokens.shape[-1], 0, x, positions))
+    x = record("embedded", library.stacks.embed(tokens, p, c, 0, positions))
+    inputs = (mask, *library.stacks.position_inputs(p, c, tokens.shape[-1], 0, x, positions))
     for i, one in enumerate(p.blocks):
 
-        def part_goes_on(part: str, x: Any, i: int = i) -> Any:
-            return goes_on(f"blocks.{i}.{part}", x)
+        def record_part(part: str, x: Any, i: int = i) -> Any:
+            return record(f"blocks.{i}.{part}", x)
 
-        x = _block(x, one, c, places, causal, library, part_goes_on)
-    x = goes_on("normed", library.blocks.apply_norm(x, p.norm, c))
-    goes_on("logits", library.unembed(x, p))
+        x = _block(x, one, c, inputs, causal, library, record_part)
+    x = record("normed", library.blocks.apply_norm(x, p.norm, c))
+    record("logits", library.unembed(x, p))
     return found
 
 
 def patch(other: Mapping[str, Any], name: str, at: Any = ...) -> dict[str, Hook]:
-    """A hook that puts in what another run found: activation patching.
+    """A hook that replaces an activation by that of another run: activation patching.
 
     Parameters
     ----------
     other : mapping
-        What `run_with_hooks` returned for other words.
+        What `run_with_hooks` returned for another input.
     name : str
-        Of the intermediate.
+        Of the activation.
     at : index
-        Where: all of it, or such as ``np.s_[..., 3, :]`` for the words at place 3. What stands
-        there in the other run must have the shape of what it replaces, or of its last axes.
+        Where: all of it, or such as ``np.s_[..., 3, :]`` for position 3. The part of the other run
+        must have the shape of what it replaces, or of its last axes.
 
     Returns
     -------
@@ -149,22 +150,23 @@ def patch(other: Mapping[str, Any], name: str, at: Any = ...) -> dict[str, Hook]
     Raises
     ------
     ValueError
-        If the other run has no such intermediate.
+        If the other run has no such activation.
     ShapeError
         On its use, if the shapes do not fit.
     """
-    return _put("patch", _found("patch", other, name, at), name, at)
+    return _replacement("patch", _activation("patch", other, name, at), name, at)
 
 
 def zero_ablation(name: str, at: Any = ...) -> dict[str, Hook]:
-    """A hook that puts zeros in: zero ablation.
+    """A hook that replaces an activation by zeros: zero ablation.
 
-    A model that never met zeros there may go astray by them, and not by what they replace.
+    Zeros may be far from every value that the model has seen there; then the effect is partly that
+    of the zeros, and not only that of the lost information.
 
     Parameters
     ----------
     name : str
-        Of the intermediate.
+        Of the activation.
     at : index
         Where: all of it, or such as ``np.s_[..., 2, :, :]`` for a head's outputs.
 
@@ -183,17 +185,17 @@ def zero_ablation(name: str, at: Any = ...) -> dict[str, Hook]:
 
 
 def mean_ablation(others: Runs, name: str, at: Any = ...) -> dict[str, Hook]:
-    """A hook that puts in the mean over other runs: mean ablation.
+    """A hook that replaces an activation by its mean over other runs: mean ablation.
 
-    What is the same in all of them stays; what tells one from another goes.
+    What all runs have in common is kept; what differs between them is removed.
 
     Parameters
     ----------
     others : sequence of mappings, one or more
-        What `run_with_hooks` returned for other tokens, one run each. Texts may differ in length
-        if `at` picks as much from each, such as the last position.
+        What `run_with_hooks` returned for other inputs, one run each. Sequences may differ in
+        length if `at` takes as much from each, such as the last position.
     name : str
-        Of the intermediate.
+        Of the activation.
     at : index
         Where, as in `patch`.
 
@@ -205,7 +207,7 @@ def mean_ablation(others: Runs, name: str, at: Any = ...) -> dict[str, Hook]:
     Raises
     ------
     ValueError
-        If there is no other run, or one has no such intermediate.
+        If there is no other run, or one has no such activation.
     ShapeError
         If the runs differ in shape; on its use, if the mean does not fit.
 
@@ -213,33 +215,32 @@ def mean_ablation(others: Runs, name: str, at: Any = ...) -> dict[str, Hook]:
     -----
     [li2024] and [pochinkov2024] compare `zero_ablation`, `mean_ablation` and `resample_ablation`.
     """
-    runs = _some("mean_ablation", others)
-    found = [_found("mean_ablation", run, name, at) for run in runs]
+    runs = _require_runs("mean_ablation", others)
+    found = [_activation("mean_ablation", run, name, at) for run in runs]
     shapes = sorted({tuple(x.shape) for x in found})
     if len(shapes) > 1:
-        said = f"mean_ablation: {name} must have one shape in all; got {shapes}"
-        raise ShapeError(said)
-    return _put("mean_ablation", sum(found[1:], found[0]) / len(found), name, at)
+        raise ShapeError(f"mean_ablation: {name} must have one shape in all; got {shapes}")
+    return _replacement("mean_ablation", sum(found[1:], found[0]) / len(found), name, at)
 
 
 def resample_ablation(
     others: Runs, name: str, at: Any, rng: np.random.Generator
 ) -> dict[str, Hook]:
-    """A hook that puts in what one of other runs found, drawn at random: resample ablation.
+    """A hook that replaces an activation by that of a run drawn at random: resample ablation.
 
-    What comes in is of the kind that the model knows, but it tells of another text. So repeat it,
-    and look at all that comes out.
+    The replacement is a value that the model produces, but for another input. So repeat it with
+    several draws, and report the distribution of the results.
 
     Parameters
     ----------
     others : sequence of mappings, one or more
-        What `run_with_hooks` returned for other words, one run each; all are equally likely.
+        What `run_with_hooks` returned for other inputs, one run each; all are equally likely.
     name : str
-        Of the intermediate.
+        Of the activation.
     at : index
         Where, as in `patch`.
     rng : numpy.random.Generator
-        Draws the run, once, for either library.
+        Draws the run, once.
 
     Returns
     -------
@@ -249,7 +250,7 @@ def resample_ablation(
     Raises
     ------
     ValueError
-        If there is no other run, or the one drawn has no such intermediate.
+        If there is no other run, or the one drawn has no such activation.
     ShapeError
         On its use, if the shapes do not fit.
 
@@ -257,31 +258,34 @@ def resample_ablation(
     -----
     [li2024] and [pochinkov2024], as `mean_ablation`.
     """
-    drawn = int(rng.integers(len(_some("resample_ablation", others))))
-    return _put("resample_ablation", _found("resample_ablation", others[drawn], name, at), name, at)
+    where = "resample_ablation"
+    drawn = others[int(rng.integers(len(_require_runs(where, others))))]
+    return _replacement(where, _activation(where, drawn, name, at), name, at)
 
 
-def _some(where: str, others: Runs) -> Runs:
+def _require_runs(where: str, others: Runs) -> Runs:
     if isinstance(others, Mapping) or not len(others):
         raise ValueError(f"{where}: others must be a sequence of one run or more")
     return others
 
 
-def _found(where: str, other: Mapping[str, Any], name: str, at: Any) -> Any:
+def _activation(where: str, other: Mapping[str, Any], name: str, at: Any) -> Any:
     if name not in other:
         raise ValueError(f"{where}: the other run has no {name!r}; it has {tuple(other)}")
     return other[name][at]
 
 
-def _put(where: str, new: Any, name: str, at: Any) -> dict[str, Hook]:
-    """The hook that puts this in; it may fill the axes before its own."""
+def _replacement(where: str, new: Any, name: str, at: Any) -> dict[str, Hook]:
+    """The hook that puts `new` in place of an activation; it broadcasts over leading axes."""
     given = tuple(new.shape)
 
     def hook(x: Any) -> Any:
         y = x + 0
         there = tuple(y[at].shape)
         if len(given) > len(there) or there[len(there) - len(given) :] != given:
-            raise ShapeError(f"{where}: {name} has the shape {there} there; what comes in, {given}")
+            raise ShapeError(
+                f"{where}: {name} has the shape {there} there; the replacement, {given}"
+            )
         y[at] = new
         return y
 
@@ -292,43 +296,33 @@ def _block(
     x: Any,
     p: BlockParameters,
     c: Configuration,
-    places: tuple[Any, Any, Any],
+    inputs: tuple[Any, Any, Any],
     causal: bool,
     library: ModuleType,
-    goes_on: Callable[[str, Any], Any],
+    record: Callable[[str, Any], Any],
 ) -> Any:
-    """The words after a block, whose parts go on one by one."""
-    mask, bias, sinusoids = places
-    q, k, v = library.project(_before(x, p.heads_norm, c, library), p.heads)
+    """The residual stream after a block, each activation of which is recorded."""
+    mask, bias, sinusoids = inputs
+    q, k, v = library.project(library.blocks.sublayer_input(x, p.heads_norm, c), p.heads)
     if sinusoids is not None:
         q, k = (library.rope(each, sinusoids[..., None, :, :], c.pairing) for each in (q, k))
-    q, k, v = goes_on("q", q), goes_on("k", k), goes_on("v", v)
-    table = library.grouped_attention_weights(q, k, mask, bias, causal=causal)
-    weights = goes_on("weights", table)
+    q, k, v = record("q", q), record("k", k), record("v", v)
+    weights = library.grouped_attention_weights(q, k, mask, bias, causal=causal)
+    weights = record("weights", weights)
     groups = [h // p.heads.group_size for h in range(weights.shape[-3])]
-    y = goes_on("heads", weights @ v[..., groups, :, :])
-    y = goes_on("attention", library.merge(y, p.heads))
-    x = goes_on("between", _after(x, y, p.heads_norm, c, library))
+    y = record("heads", weights @ v[..., groups, :, :])
+    y = record("attention", library.merge(y, p.heads))
+    x = record("between", library.blocks.add_residual(x, y, p.heads_norm, c, None))
     if p.feed_forward is not None:
-        given = _before(x, p.feed_forward_norm, c, library)
-        y = goes_on("feed_forward", library.feed_forward(given, p.feed_forward, c))
-        x = _after(x, y, p.feed_forward_norm, c, library)
-    return goes_on("after", x)
+        given = library.blocks.sublayer_input(x, p.feed_forward_norm, c)
+        y = record("feed_forward", library.feed_forward(given, p.feed_forward, c))
+        x = library.blocks.add_residual(x, y, p.feed_forward_norm, c, None)
+    return record("after", x)
 
 
-def _before(x: Any, norm: Any, c: Configuration, library: ModuleType) -> Any:
-    return library.blocks.apply_norm(x, norm, c) if library.blocks.NORM_FIRST[c.order] else x
-
-
-def _after(x: Any, y: Any, norm: Any, c: Configuration, library: ModuleType) -> Any:
-    first = library.blocks.NORM_FIRST[c.order]
-    return x + y if first else library.blocks.apply_norm(x + y, norm, c)
-
-
-def _hooked(name: str, x: Any, hook: Hook) -> Any:
+def _apply_hook(name: str, x: Any, hook: Hook) -> Any:
     y = hook(x)
     if tuple(y.shape) != tuple(x.shape):
-        raise ShapeError(
-            f"run_with_hooks: the hook of {name} must keep the shape {tuple(x.shape)}; got {tuple(y.shape)}"
-        )
+        shapes = f"{tuple(x.shape)}; got {tuple(y.shape)}"
+        raise ShapeError(f"run_with_hooks: the hook of {name} must keep the shape {shapes}")
     return y

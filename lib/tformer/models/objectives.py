@@ -1,7 +1,7 @@
-"""What is asked of a text: the next token, tokens under a mask, or spans that were taken out.
+"""Training objectives: next-token prediction, masked tokens, and span corruption.
 
-Each takes texts and returns what a model reads and what it should say, in NumPy; -1 stands where
-nothing is asked, as `cross_entropy` takes it.
+Each takes token sequences and returns inputs and targets, in NumPy; a target of -1 is ignored, as
+by `cross_entropy`.
 """
 
 import numpy as np
@@ -10,24 +10,24 @@ __all__ = ["masked_tokens", "next_tokens", "span_corruption"]
 
 
 def next_tokens(tokens: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Each token is asked of those before it: the objective of a decoder [radford2018].
+    """Each token is predicted from those before it: the objective of a decoder [radford2018].
 
     Parameters
     ----------
     tokens : (B, T) integer array
-        -1 fills up shorter texts.
+        -1 is padding.
 
     Returns
     -------
-    given : (B, T - 1) integer array
-        All but the last; 0 where there is none.
-    wanted : (B, T - 1) integer array
-        All but the first; -1 where there is none.
+    inputs : (B, T - 1) integer array
+        All tokens but the last; 0 for padding.
+    targets : (B, T - 1) integer array
+        All tokens but the first; -1 for padding.
 
     Raises
     ------
     ValueError
-        If there are not two tokens in a row.
+        If T is below 2.
     """
     _require_row("next_tokens", tokens)
     return np.maximum(tokens[:, :-1], 0), tokens[:, 1:].copy()
@@ -36,27 +36,27 @@ def next_tokens(tokens: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 def masked_tokens(
     tokens: np.ndarray, rng: np.random.Generator, blank: int, n_vocab: int, share: float = 0.15
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Some tokens are asked of all others: the objective of an encoder [devlin2019].
+    """Masked language modelling, the objective of an encoder [devlin2019].
 
-    Each token is asked with probability `share`. Of those asked, eight in ten are read as a blank,
-    one in ten as any token, and one in ten as it is: so a token that can be read may be asked too.
+    Each token is a target with probability `share`. Of the targets, 80 % are replaced by the mask
+    token in the inputs, 10 % by a random token, and 10 % are left as they are.
 
     Parameters
     ----------
     tokens : (B, T) integer array
-        -1 fills up shorter texts, and is never asked.
+        -1 is padding, and never a target.
     rng : numpy.random.Generator
     blank : int
-        The token that is read as "what stands here?".
+        The mask token.
     n_vocab : int
-        Any token is one below this.
+        A random token is below this.
     share : float, from 0 to 1
 
     Returns
     -------
-    given : (B, T) integer array
-    wanted : (B, T) integer array
-        -1 where nothing is asked.
+    inputs : (B, T) integer array
+    targets : (B, T) integer array
+        -1 where a token is no target.
 
     Raises
     ------
@@ -67,12 +67,12 @@ def masked_tokens(
     if n_vocab < 1:
         raise ValueError(f"masked_tokens: n_vocab must be above 0; got {n_vocab}")
     there = tokens >= 0
-    asked = there & (rng.random(tokens.shape) < share)
+    is_target = there & (rng.random(tokens.shape) < share)
     how = rng.random(tokens.shape)
-    given = np.where(asked & (how < 0.8), blank, tokens)
-    anything = rng.integers(n_vocab, size=tokens.shape)
-    given = np.where(asked & (how >= 0.8) & (how < 0.9), anything, given)
-    return np.where(there, given, 0), np.where(asked, tokens, -1)
+    inputs = np.where(is_target & (how < 0.8), blank, tokens)
+    random_tokens = rng.integers(n_vocab, size=tokens.shape)
+    inputs = np.where(is_target & (how >= 0.8) & (how < 0.9), random_tokens, inputs)
+    return np.where(there, inputs, 0), np.where(is_target, tokens, -1)
 
 
 def span_corruption(
@@ -82,70 +82,71 @@ def span_corruption(
     share: float = 0.15,
     length: float = 3.0,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Spans are taken out and asked for: the objective of an encoder–decoder [raffel2020].
+    """Span corruption, the objective of an encoder–decoder [raffel2020].
 
-    As many tokens are taken as `share` says, in spans of `length` tokens in the mean, all partings
-    alike; no span touches another. Each leaves a sentinel where it stood, and is written after the
-    same sentinel; one more ends what is written.
+    A `share` of the tokens is removed, in spans of `length` tokens on average, all divisions into
+    spans equally likely; no two spans are adjacent. In the source each span is replaced by a
+    sentinel. The target has each span after its sentinel, and one more sentinel at the end.
 
     Parameters
     ----------
     tokens : (B, T) integer array
-        No text is filled up.
+        Without padding.
     rng : numpy.random.Generator
     sentinels : (n,) integer array
-        Tokens that stand in no text, one for each span and one for the end.
+        Tokens that occur in no sequence, one for each span and one for the end.
     share : float, from 0 to 1
     length : float, at least 1
 
     Returns
     -------
     source : (B, S) integer array
-        The text without its spans.
+        The sequence without its spans.
     target : (B, U) integer array
         The spans.
 
     Raises
     ------
     ValueError
-        If a text is shorter than two tokens or filled up, `share` or `length` is out of range, or
-        there are too few sentinels.
+        If a sequence is shorter than two tokens or has padding, `share` or `length` is out of
+        range, or there are too few sentinels.
     """
     _require_row("span_corruption", tokens)
     _require_share("span_corruption", share)
     if not length >= 1:
         raise ValueError(f"span_corruption: length must be at least 1; got {length}")
     if tokens.min(initial=0) < 0:
-        raise ValueError("span_corruption: tokens must be 0 or more; got a text that is filled up")
+        raise ValueError("span_corruption: tokens must be 0 or more; got padding")
     n = tokens.shape[1]
-    taken = min(max(round(n * share), 1), n - 1)
-    spans = min(max(round(taken / length), 1), taken, n - taken)
+    removed = min(max(round(n * share), 1), n - 1)
+    spans = min(max(round(removed / length), 1), removed, n - removed)
     if len(sentinels) <= spans:
         raise ValueError(
             f"span_corruption: {spans} spans need {spans + 1} sentinels; got {len(sentinels)}"
         )
-    pairs = [_parted(row, rng, sentinels, taken, spans) for row in tokens]
+    pairs = [_split_spans(row, rng, sentinels, removed, spans) for row in tokens]
     source, target = (np.array(rows, dtype=tokens.dtype) for rows in zip(*pairs, strict=True))
     return source, target
 
 
-def _parted(
-    row: np.ndarray, rng: np.random.Generator, sentinels: np.ndarray, taken: int, spans: int
+def _split_spans(
+    row: np.ndarray, rng: np.random.Generator, sentinels: np.ndarray, removed: int, spans: int
 ) -> tuple[list[int], list[int]]:
-    """One text without its spans, and the spans; what is kept comes first."""
-    kept, gone = _lengths(len(row) - taken, spans, rng), _lengths(taken, spans, rng)
+    """Source and target of one sequence; it begins with tokens that are kept."""
+    kept = _random_composition(len(row) - removed, spans, rng)
+    gone = _random_composition(removed, spans, rng)
     source: list[int] = []
     target: list[int] = []
-    place = 0
+    start = 0
     for sentinel, stays, goes in zip(sentinels, kept, gone, strict=False):
-        source += [*row[place : place + stays], sentinel]
-        target += [sentinel, *row[place + stays : place + stays + goes]]
-        place += stays + goes
+        source += [*row[start : start + stays], sentinel]
+        target += [sentinel, *row[start + stays : start + stays + goes]]
+        start += stays + goes
     return source, [*target, sentinels[spans]]
 
 
-def _lengths(total: int, parts: int, rng: np.random.Generator) -> list[int]:
-    """A number as a sum of so many numbers of at least 1, all ways alike."""
+def _random_composition(total: int, parts: int, rng: np.random.Generator) -> list[int]:
+    """A number as an ordered sum of `parts` numbers of at least 1, all sums equally likely."""
     cuts = np.sort(rng.choice(total - 1, parts - 1, replace=False)) + 1
     return np.diff([0, *cuts, total]).tolist()
 

@@ -1,4 +1,4 @@
-"""The sizes of a model, what they cost, and the parameters that it starts from."""
+"""The sizes of a model, its number of parameters and FLOPs, and its initialisation."""
 
 import math
 from dataclasses import dataclass, replace
@@ -21,24 +21,24 @@ __all__ = ["Sizes", "count_flops", "count_parameters", "initialise"]
 
 @dataclass(frozen=True)
 class Sizes:
-    """How large the parts of a model are; they are checked where a model is made of them.
+    """The sizes of a model; `initialise` checks that they fit.
 
     Parameters
     ----------
     n_vocab, d_model, n_layers, n_heads, d_ff : int
-        Words, width of a row, blocks, heads of each, hidden units of each.
+        Vocabulary, width of the residual stream, blocks, heads a block, hidden units a block.
     n_groups : int, optional
-        Groups of heads that share keys and values; as many as heads if left out.
+        Key/value heads (grouped-query attention); as many as heads if left out.
     d_k : int, optional
         Width of queries, keys and values; d_model / n_heads if left out.
     n_positions : int
-        Rows of the table of positions, or columns of that of distances (odd), if there is one.
+        Learned positions, or relative distances (odd), where the configuration has them.
     biased : bool
-        Whether linear maps and norms have biases.
+        Whether linear layers and layer norms have biases.
     gated : bool
-        Whether the hidden units have gates.
+        Whether the feed-forward layer is gated, as SwiGLU.
     tied : bool
-        Whether the embedding is the unembedding as well.
+        Whether the unembedding is the transpose of the embedding.
     has_cross_attention : bool
         Whether blocks have cross-attention.
     """
@@ -58,45 +58,46 @@ class Sizes:
 
     @property
     def groups(self) -> int:
-        """How many groups of heads there are."""
+        """The number of key/value heads."""
         return self.n_heads if self.n_groups is None else self.n_groups
 
     @property
     def head_width(self) -> int:
-        """Width of the queries, keys and values of a head."""
+        """Width of the queries, keys and values of a head, d_k."""
         return self.d_model // self.n_heads if self.d_k is None else self.d_k
 
 
 def count_parameters(sizes: Sizes, configuration: Configuration) -> int:
-    """How many numbers a model has, by a formula.
+    """The number of parameters of a model, by a formula.
 
-    Embedding N d; each attention d d_k (2 H + 2 G); each feed-forward layer 2 d d_ff, or 3 with
-    gates; and what is small: norms, biases, positions.
+    Embedding N d; each attention layer d d_k (2 H + 2 G); each feed-forward layer 2 d d_ff, or
+    3 d d_ff if gated; and norms, biases and positions, which are small.
     """
     s, d, width = sizes, sizes.d_model, sizes.head_width
     norm = d * (2 if s.biased and configuration.norm == "layer" else 1)
-    looking = 2 * d * width * (s.n_heads + s.groups) + norm
-    looking += s.biased * (width * (s.n_heads + 2 * s.groups) + d)
-    feeding = d * s.d_ff * (3 if s.gated else 2) + norm + s.biased * (s.d_ff + d)
-    last = norm if configuration.order == "pre" else 0
-    words = s.n_vocab * d * (1 if s.tied else 2)
-    places = {"learned": d, "relative": s.n_heads}.get(configuration.positions, 0) * s.n_positions
-    return words + places + s.n_layers * (looking * (1 + s.has_cross_attention) + feeding) + last
+    attention = 2 * d * width * (s.n_heads + s.groups) + norm
+    attention += s.biased * (width * (s.n_heads + 2 * s.groups) + d)
+    feed_forward = d * s.d_ff * (3 if s.gated else 2) + norm + s.biased * (s.d_ff + d)
+    block = attention * (1 + s.has_cross_attention) + feed_forward
+    last_norm = norm if configuration.order == "pre" else 0
+    embeddings = s.n_vocab * d * (1 if s.tied else 2)
+    each = {"learned": d, "relative": s.n_heads}.get(configuration.positions, 0)
+    return embeddings + each * s.n_positions + s.n_layers * block + last_norm
 
 
 def count_flops(sizes: Sizes, n_tokens: int, batch: int = 1) -> int:
-    """Additions and multiplications of the matrix products in a forward pass over all words.
+    """FLOPs of the matrix products in a forward pass: additions and multiplications.
 
-    Two for each number of a matrix and each word, and 4 T d_k for each word and head that looks at
-    T words: half of them in vain under a causal mask. Norms, activations and softmax are left out:
-    less than a hundredth as long as the matrices cost the most. Softmax takes some 5 / (4 d_k) of
-    what looking takes, 2 % with 64, and more than a hundredth of the whole for very long texts.
+    Two for each matrix parameter and token, and 4 T d_k for each token and head that attends to T
+    tokens, also to those that a causal mask hides. Norms, activations and softmax are left out:
+    less than 1 % where the parameter matrices dominate. Softmax takes about 5 / (4 d_k) of the
+    FLOPs of attention, 2 % with d_k = 64, and more than 1 % of all FLOPs for very long sequences.
     """
     s, width = sizes, sizes.head_width
     matrices = 2 * s.d_model * width * (s.n_heads + s.groups)
     matrices += s.d_model * s.d_ff * (3 if s.gated else 2)
-    looks = 4 * n_tokens * width * s.n_heads
-    each = s.n_layers * (2 * matrices + looks) + 2 * s.d_model * s.n_vocab
+    attention = 4 * n_tokens * width * s.n_heads
+    each = s.n_layers * (2 * matrices + attention) + 2 * s.d_model * s.n_vocab
     return batch * n_tokens * each
 
 
@@ -107,13 +108,13 @@ def initialise(
     std: float = 0.02,
     spread: float = 0.0,
 ) -> ModelParameters:
-    """Parameters in float64 to start from: Gaussian, and narrower where they write to the rows.
+    """Initial parameters in float64: Gaussian, with a smaller std where they add to the residuals.
 
-    What is added to the rows N = 2 L times (3 L with cross-attention) is drawn with std / √N, so
-    that all of it together does not grow with depth. GPT-2 scales "residual layers" so, N being
-    their number [radford2019]; that a block has two is how later programs read it. Gains are 1,
-    biases and what is learned of distances 0. Such a model hides mistakes in them: with a `spread`
-    Gaussian numbers of that size are added to all parameters, after they have been drawn.
+    Output projections add to the residual stream N = 2 L times (3 L with cross-attention). They are
+    drawn with std / √N, so that the variance of their sum does not grow with depth. GPT-2 scales
+    "residual layers" by 1 / √N, N being their number [radford2019]; that a block counts as two
+    follows later implementations. Gains are 1, biases and relative biases 0. Tests need other
+    values there: `spread` is the std of Gaussian noise that is added to all parameters at the end.
 
     Raises
     ------
@@ -122,7 +123,7 @@ def initialise(
     """
     s, c, d, width = sizes, configuration, sizes.d_model, sizes.head_width
     _require_sizes(s, c)
-    narrow = 1 / math.sqrt((3 if s.has_cross_attention else 2) * max(s.n_layers, 1))
+    residual = 1 / math.sqrt((3 if s.has_cross_attention else 2) * max(s.n_layers, 1))
 
     def drawn(*shape: int, factor: float = 1.0) -> np.ndarray:
         return rng.normal(0, factor * std, shape)
@@ -138,7 +139,7 @@ def initialise(
             drawn(s.n_heads, d, width),
             drawn(s.groups, d, width),
             drawn(s.groups, d, width),
-            drawn(s.n_heads, width, d, factor=narrow),
+            drawn(s.n_heads, width, d, factor=residual),
             zeros(s.n_heads, width),
             zeros(s.groups, width),
             zeros(s.groups, width),
@@ -147,7 +148,7 @@ def initialise(
 
     def block() -> BlockParameters:
         feed = FeedForwardParameters(
-            drawn(d, s.d_ff), drawn(s.d_ff, d, factor=narrow), zeros(s.d_ff), zeros(d)
+            drawn(d, s.d_ff), drawn(s.d_ff, d, factor=residual), zeros(s.d_ff), zeros(d)
         )
         feed = replace(feed, w_gate=drawn(d, s.d_ff)) if s.gated else feed
         cross = (heads(), norm()) if s.has_cross_attention else (None, None)

@@ -1,6 +1,6 @@
-"""A real model, read from its file: metadata, tensors by name, and its tokenizer, in NumPy alone.
+"""Files of pretrained models in NumPy: metadata, tensors by name, and the tokenizer.
 
-A file that is not whole is refused with a `PretrainedError`; nothing is unpickled or fetched.
+A damaged file is refused with a `PretrainedError`; nothing is unpickled or downloaded.
 """
 
 from tformer.pretrained.architecture import Architecture
@@ -8,7 +8,7 @@ from tformer.pretrained.common import CommonNames
 from tformer.pretrained.errors import PretrainedError
 from tformer.pretrained.gguf import LazyTensors, read
 from tformer.pretrained.tokenizer import tokenizer_from_metadata
-from tformer.pretrained.wheel import Checkpoint, available, checkpoint, path
+from tformer.pretrained.wheel import Checkpoint, available, checkpoint, open_checkpoint, path
 
 __all__ = [
     "Architecture",
@@ -18,6 +18,7 @@ __all__ = [
     "PretrainedError",
     "available",
     "checkpoint",
+    "open_checkpoint",
     "path",
     "read",
     "tokenizer_from_metadata",

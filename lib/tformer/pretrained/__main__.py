@@ -1,4 +1,4 @@
-"""Say whether the real model is here and whole: python -m tformer.pretrained."""
+"""Print whether SmolLM2 is installed and undamaged: python -m tformer.pretrained."""
 
 import sys
 
@@ -9,4 +9,4 @@ try:
     found = checkpoint()
 except PretrainedError as error:
     sys.exit(str(error))
-print(f"{found.tensors.path}: whole, {len(found.tensors)} tensors")
+print(f"{found.tensors.path}: undamaged, {len(found.tensors)} tensors")

@@ -1,8 +1,8 @@
-"""What a Llama is made of, by the metadata of its file, and what its tensors are called.
+"""The architecture of a Llama from the metadata of its GGUF file, and the names of its tensors.
 
 Source: "Standardized key-value pairs" and "Standardized tensor names" in GGUF's description,
 https://github.com/ggml-org/ggml/blob/master/docs/gguf.md; the common names are those of the
-package transformers, which other libraries and the files on the model hub share.
+package transformers, which other libraries share.
 """
 
 import math
@@ -16,11 +16,11 @@ from tformer.pretrained.keys import require_known
 
 __all__ = ["Architecture"]
 
-PLAIN = {
+OUTER = {
     "token_embd.weight": ("model.embed_tokens.weight", "N d_model"),
     "output_norm.weight": ("model.norm.weight", "d_model"),
 }
-LAYER = {
+BLOCK = {
     "attn_norm.weight": ("input_layernorm.weight", "d_model"),
     "attn_q.weight": ("self_attn.q_proj.weight", "H*d_k d_model"),
     "attn_k.weight": ("self_attn.k_proj.weight", "G*d_k d_model"),
@@ -31,34 +31,34 @@ LAYER = {
     "ffn_up.weight": ("mlp.up_proj.weight", "d_ff d_model"),
     "ffn_down.weight": ("mlp.down_proj.weight", "d_model d_ff"),
 }
-"""GGUF's name, the common name, and the axes; of a layer after ``blk.0.`` and ``model.layers.0.``.
-A matrix takes d_in numbers to d_out and has the shape (d_out, d_in): rows are outputs."""
+"""The name in GGUF, in transformers, and the axes; in a block, after ``blk.0.`` and
+``model.layers.0.``. The matrix of a linear layer is (d_out, d_in)."""
 WIDTHS = ("key", "value")
 KEYS = ("llama.", "general.type", "general.quantization_version", "split.count")
-CURE = "give a GGUF file of a Llama without biases, such as SmolLM2"
+FIX = "give a GGUF file of a Llama without biases, such as SmolLM2"
 
 
 @dataclass(frozen=True)
 class Architecture:
-    """The numbers of a model of the kind Llama: RMSNorm, rotary positions, SwiGLU, no biases.
+    """Sizes and constants of a Llama: RMSNorm, rotary positions, SwiGLU, no biases.
 
     Attributes
     ----------
     n_layers, d_model, d_ff, n_vocab : int
         Sizes.
     n_heads, n_groups, d_k : int
-        Heads, key/value heads, and their width.
+        Heads, key/value heads, and width of a head.
     n_context : int
-        Positions that it was trained on.
+        The context length of its training.
     eps : float
-        Of RMSNorm, beside the mean square.
+        Of RMSNorm, added to the mean square.
     base : float
-        Of the rotary positions.
+        Of the rotary frequencies.
     tied : bool
-        Whether the output matrix is the embeddings' table.
+        Whether the unembedding is the transpose of the embedding.
     pairing : str
-        Which coordinates of queries and keys the file's matrices make pairs of: always
-        "adjacent", 2i and 2i + 1. The files on the hub have "half", i and i + d_k / 2.
+        Which coordinates of queries and keys are rotated together: always "adjacent", 2i and
+        2i + 1, in GGUF. Files of transformers have "half", i and i + d_k / 2.
     """
 
     n_layers: int
@@ -76,55 +76,55 @@ class Architecture:
 
     @classmethod
     def of(cls, metadata: Mapping[str, Any], tensors: LazyTensors) -> "Architecture":
-        """The architecture that a GGUF file tells of, and whose tensors it has, all and no others.
+        """The architecture of a GGUF file, which must have its tensors, all and no others.
 
-        A number that the format's description calls optional has the value that it gives there: as
-        many key/value heads as heads, and keys and values of d_model / H. Where it gives none, the
-        base is 10000, as in llama.cpp, and the words are the rows of the embeddings' table.
+        Optional numbers have the defaults of the format's description: as many key/value heads as
+        heads, and keys and values of width d_model / H. Where it gives none, the base is 10000, as
+        in llama.cpp, and the size of the vocabulary is the number of rows of the embedding.
 
         Raises
         ------
         PretrainedError
-            If a number is missing, if two do not fit, if a tensor is missing, is one too many or
-            has another shape, or if a key says something of the model that is not understood.
+            If a number is missing, two do not fit, a tensor is missing, unexpected or of another
+            shape, or a key of the model is not understood.
         """
         if (kind := metadata.get("general.architecture")) != "llama":
-            raise format_error(tensors.path, "the architecture llama", kind, CURE)
-        require_known(tensors.path, metadata, KEYS, CURE)
+            raise format_error(tensors.path, "the architecture llama", kind, FIX)
+        require_known(tensors.path, metadata, KEYS, FIX)
 
-        def told(key: str, kind: type = int, default: float | None = None) -> Any:
+        def number(key: str, kind: type = int, default: float | None = None) -> Any:
             found: Any = metadata.get(f"llama.{key}", default)
             above = isinstance(found, int | float) and 0 < found < math.inf
             if type(found) is not kind or not above:
                 raise format_error(
-                    tensors.path, f"llama.{key}, {kind.__name__} above 0", found, CURE
+                    tensors.path, f"llama.{key}, {kind.__name__} above 0", found, FIX
                 )
             return found
 
-        d_model, n_heads = told("embedding_length"), told("attention.head_count")
-        n_groups = told("attention.head_count_kv", default=n_heads)
-        widths = [told(f"attention.{x}_length", default=d_model // n_heads) for x in WIDTHS]
-        d_k = told("rope.dimension_count")
+        d_model, n_heads = number("embedding_length"), number("attention.head_count")
+        n_groups = number("attention.head_count_kv", default=n_heads)
+        widths = [number(f"attention.{x}_length", default=d_model // n_heads) for x in WIDTHS]
+        d_k = number("rope.dimension_count")
         divided = d_model % n_heads == 0 or "llama.attention.key_length" in metadata
         if not divided or widths != [d_k] * 2 or n_heads % n_groups or d_k % 2:
             sizes = f"{d_model}, {n_heads}, {n_groups}, {widths[0]}, {widths[1]}, {d_k}"
             wanted = (
-                "keys and values of d_model / H or as told, all turned, H divided by G, d_k even"
+                "keys and values of d_model / H or as given, all rotated, H divided by G, d_k even"
             )
-            found = f"d_model, H, G, d_k, d_v, turned = {sizes}"
-            raise format_error(tensors.path, wanted, found, CURE)
-        table = tensors.stored.get("token_embd.weight")
+            found = f"d_model, H, G, d_k, d_v, rotated = {sizes}"
+            raise format_error(tensors.path, wanted, found, FIX)
+        table = tensors.info.get("token_embd.weight")
         made = cls(
-            n_layers=told("block_count"),
+            n_layers=number("block_count"),
             d_model=d_model,
             n_heads=n_heads,
             n_groups=n_groups,
             d_k=d_k,
-            d_ff=told("feed_forward_length"),
-            n_vocab=told("vocab_size", default=table.shape[0] if table else None),
-            n_context=told("context_length"),
-            eps=told("attention.layer_norm_rms_epsilon", float),
-            base=told("rope.freq_base", float, 10000.0),
+            d_ff=number("feed_forward_length"),
+            n_vocab=number("vocab_size", default=table.shape[0] if table else None),
+            n_context=number("context_length"),
+            eps=number("attention.layer_norm_rms_epsilon", float),
+            base=number("rope.freq_base", float, 10000.0),
             tied="output.weight" not in tensors,
         )
         made._require(tensors)
@@ -133,14 +133,14 @@ class Architecture:
     def _require(self, tensors: LazyTensors) -> None:
         if self.n_layers > len(tensors):
             raise format_error(
-                tensors.path, f"{self.n_layers} layers", f"{len(tensors)} tensors", CURE
+                tensors.path, f"{self.n_layers} layers", f"{len(tensors)} tensors", FIX
             )
         wanted = self.shapes()
-        there = {name: stored.shape for name, stored in tensors.stored.items()}
+        there = {name: info.shape for name, info in tensors.info.items()}
         for name in wanted | there:
             if wanted.get(name) != there.get(name):
                 shapes = wanted.get(name, "none"), there.get(name, "none")
-                raise format_error(tensors.path, f"{name} of shape {shapes[0]}", shapes[1], CURE)
+                raise format_error(tensors.path, f"{name} of shape {shapes[0]}", shapes[1], FIX)
 
     def shapes(self) -> dict[str, tuple[int, ...]]:
         """The shape of each tensor by its name in GGUF, in the order of the layers."""
@@ -157,13 +157,13 @@ class Architecture:
         }
 
     def common_names(self) -> dict[str, str]:
-        """The common name of each tensor by its name in GGUF, in the order of the layers."""
+        """Names in transformers by names in GGUF, in the order of the layers."""
         return {name: common for name, (common, _) in self._rows().items()}
 
     def _rows(self) -> dict[str, tuple[str, str]]:
-        rows = {"token_embd.weight": PLAIN["token_embd.weight"]}
+        rows = {"token_embd.weight": OUTER["token_embd.weight"]}
         for i in range(self.n_layers):
-            for name, (common, axes) in LAYER.items():
+            for name, (common, axes) in BLOCK.items():
                 rows[f"blk.{i}.{name}"] = f"model.layers.{i}.{common}", axes
-        rows["output_norm.weight"] = PLAIN["output_norm.weight"]
+        rows["output_norm.weight"] = OUTER["output_norm.weight"]
         return rows | ({} if self.tied else {"output.weight": ("lm_head.weight", "N d_model")})

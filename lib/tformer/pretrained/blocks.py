@@ -1,4 +1,4 @@
-"""How GGUF stores numbers: plain, or in blocks of 32 that share a scale.
+"""The block formats of GGUF: plain numbers, or quantized blocks of 32 that share a scale.
 
 Source: ggml's `ggml-common.h` (`block_q4_0`, `block_q4_1`, `block_q8_0`) and the functions
 `dequantize_row_*` of `ggml-quants.c`, https://github.com/ggml-org/ggml. All is little-endian.
@@ -10,26 +10,26 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["KINDS", "BlockFormat", "Float32"]
+__all__ = ["FORMATS", "BlockFormat", "Float32"]
 
 Float32 = NDArray[np.float32]
 HALF_BLOCK = 16
-"""Bytes of a block of four bits; the low half of byte i is number i, the high half i + 16."""
+"""Bytes of a 4-bit block; the low nibble of byte i is number i, the high nibble number i + 16."""
 
 
 class BlockFormat(NamedTuple):
-    """One way to store numbers.
+    """How numbers are stored.
 
     Attributes
     ----------
     name : str
-        As ggml calls it.
+        In ggml.
     block : numpy.dtype
-        What stands in the file for `size` numbers.
+        Of one block in the file.
     size : int
-        How many numbers one block holds.
+        The number of weights in a block.
     decode : callable
-        From blocks to their numbers in float32, a row for each block.
+        From blocks to weights in float32, a row for each block.
     """
 
     name: str
@@ -38,7 +38,7 @@ class BlockFormat(NamedTuple):
     decode: Callable[[NDArray[Any]], Float32]
 
 
-def _plain(blocks: NDArray[Any]) -> Float32:
+def _unquantized(blocks: NDArray[Any]) -> Float32:
     return blocks.astype(np.float32)
 
 
@@ -46,17 +46,17 @@ def _column(blocks: NDArray[Any], field: str) -> Float32:
     return blocks[field].astype(np.float32)[:, None]
 
 
-def _halves(blocks: NDArray[Any]) -> NDArray[np.uint8]:
-    """The 32 numbers of each block, from 0 to 15."""
+def _nibbles(blocks: NDArray[Any]) -> NDArray[np.uint8]:
+    """The 32 quantized numbers of each block, from 0 to 15."""
     return np.concatenate([blocks["q"] & 15, blocks["q"] >> 4], axis=1)
 
 
 def _q4_0(blocks: NDArray[Any]) -> Float32:
-    return (_halves(blocks).astype(np.float32) - np.float32(8)) * _column(blocks, "d")
+    return (_nibbles(blocks).astype(np.float32) - np.float32(8)) * _column(blocks, "d")
 
 
 def _q4_1(blocks: NDArray[Any]) -> Float32:
-    numbers = _halves(blocks) * _column(blocks, "d")
+    numbers = _nibbles(blocks) * _column(blocks, "d")
     numbers += _column(blocks, "m")
     return numbers
 
@@ -66,11 +66,11 @@ def _q8_0(blocks: NDArray[Any]) -> Float32:
 
 
 SCALE, LEAST, NIBBLES = ("d", "<f2"), ("m", "<f2"), ("q", "u1", (HALF_BLOCK,))
-KINDS = {
-    0: BlockFormat("F32", np.dtype("<f4"), 1, _plain),
-    1: BlockFormat("F16", np.dtype("<f2"), 1, _plain),
+FORMATS = {
+    0: BlockFormat("F32", np.dtype("<f4"), 1, _unquantized),
+    1: BlockFormat("F16", np.dtype("<f2"), 1, _unquantized),
     2: BlockFormat("Q4_0", np.dtype([SCALE, NIBBLES]), 32, _q4_0),
     3: BlockFormat("Q4_1", np.dtype([SCALE, LEAST, NIBBLES]), 32, _q4_1),
     8: BlockFormat("Q8_0", np.dtype([SCALE, ("q", "i1", (32,))]), 32, _q8_0),
 }
-"""The kinds that are read, by ggml's number for them; ggml has thirty more."""
+"""The supported formats by their number in ggml, which has thirty more."""

@@ -1,4 +1,4 @@
-"""A model's tensors under the common names, for libraries that know these."""
+"""A model's tensors under the names of transformers, which other libraries share."""
 
 from collections.abc import Iterator, Mapping
 
@@ -11,17 +11,16 @@ PAIRINGS = ("half", "adjacent")
 
 
 class CommonNames(Mapping[str, Float32]):
-    """The tensors by their common names, each decoded into a new array when it is asked for.
+    """The tensors by their names in transformers, each decoded into a new array on access.
 
     Parameters
     ----------
     architecture : Architecture
-        That of the model.
     tensors : mapping
         Arrays by their names in GGUF, the coordinates of queries and keys in adjacent pairs.
     pairing : str
-        "half" puts the rows of the matrices of queries and keys in the order of the files on the
-        hub, "adjacent" leaves them as they are. See `tformer.reference.rope_permutation`.
+        "half" permutes the rows of the query and key matrices into the order of transformers,
+        "adjacent" leaves them as they are. See `tformer.reference.rope_permutation`.
 
     Raises
     ------

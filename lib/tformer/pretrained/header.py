@@ -1,4 +1,4 @@
-"""The head of a GGUF file: its values read one after another, none beyond the end.
+"""The header of a GGUF file: its values are read in order, none beyond the end.
 
 Source: "GGUF" in ggml, https://github.com/ggml-org/ggml/blob/master/docs/gguf.md, and the limits
 of `src/gguf.cpp` there.
@@ -12,9 +12,9 @@ import numpy as np
 
 from tformer.pretrained.errors import PretrainedError, format_error
 
-__all__ = ["LARGEST_HEAD", "WHOLE", "Header"]
+__all__ = ["LARGEST_HEADER", "WHOLE", "Header"]
 
-LARGEST_HEAD = 2**25
+LARGEST_HEADER = 2**25
 """Bytes; a vocabulary of 256,000 tokens takes a third of it."""
 WHOLE = "give a whole, unaltered file in the format GGUF"
 NUMBERS = {
@@ -26,49 +26,51 @@ BOOL, STRING, ARRAY = 7, 8, 9
 
 
 class Header:
-    """The bytes that a file starts with, and how far they have been read.
+    """The first bytes of a file, and the position of the next value.
 
     Parameters
     ----------
     path : Path
-        The file, for what an error says.
+        The file, for error messages.
     data : bytes
-        What it starts with, `LARGEST_HEAD` at most.
-    goes_on : bool
+        The first `LARGEST_HEADER` bytes at most.
+    is_cut : bool
         Whether the file is longer than `data`.
     """
 
-    def __init__(self, path: Path, data: bytes, goes_on: bool) -> None:
-        self.path, self.data, self.goes_on, self.place = path, data, goes_on, 0
+    def __init__(self, path: Path, data: bytes, is_cut: bool) -> None:
+        self.path, self.data, self.is_cut, self.position = path, data, is_cut, 0
 
-    def fault(self, expected: str, found: object) -> PretrainedError:
-        """The error for what stands before the place reached."""
-        return format_error(self.path, expected, f"{found} before byte {self.place}", WHOLE)
+    def error(self, expected: str, found: object) -> PretrainedError:
+        """The error for the value before the current position."""
+        return format_error(self.path, expected, f"{found} before byte {self.position}", WHOLE)
 
-    def take(self, count: int, what: str) -> bytes:
-        """The next bytes, which are `what`."""
-        left = len(self.data) - self.place
+    def read(self, count: int, what: str) -> bytes:
+        """The next bytes; `what` they are is for error messages."""
+        left = len(self.data) - self.position
         if count > left:
-            end = f"the {LARGEST_HEAD} that a head may have" if self.goes_on else "the file's end"
-            raise self.fault(f"{count} bytes for {what}", f"{left} up to {end}")
-        self.place += count
-        return self.data[self.place - count : self.place]
+            end = (
+                f"the {LARGEST_HEADER} that a header may have" if self.is_cut else "the file's end"
+            )
+            raise self.error(f"{count} bytes for {what}", f"{left} up to {end}")
+        self.position += count
+        return self.data[self.position - count : self.position]
 
     def count(self, what: str, wide: bool = True) -> int:
         """An unsigned integer of 8 bytes, or of 4."""
-        found: int = struct.unpack("<Q" if wide else "<I", self.take(8 if wide else 4, what))[0]
+        found: int = struct.unpack("<Q" if wide else "<I", self.read(8 if wide else 4, what))[0]
         return found
 
     def text(self, what: str) -> str:
         """A string: its length in bytes, then UTF-8."""
-        data = self.take(self.count(what), what)
+        data = self.read(self.count(what), what)
         try:
             return data.decode()
         except UnicodeDecodeError as error:
-            raise self.fault(f"{what} in UTF-8", repr(data[:16])) from error
+            raise self.error(f"{what} in UTF-8", repr(data[:16])) from error
 
     def value(self, kind: int, what: str) -> Any:
-        """A value of a type: a number, True or False, a string, a list or array of one of these."""
+        """A value of a type: a number, a boolean, a string, or a list or array of these."""
         if kind == ARRAY:
             inner = self.count(f"the type in {what}", wide=False)
             return self.array(inner, self.count(f"the length of {what}"), what)
@@ -80,15 +82,15 @@ class Header:
     def array(self, kind: int, length: int, what: str) -> Any:
         """A list of strings or of booleans, or a NumPy array of numbers."""
         if kind == STRING:
-            if length > (len(self.data) - self.place) // 8:
-                raise self.fault(f"{length} strings for {what}", "too few bytes")
+            if length > (len(self.data) - self.position) // 8:
+                raise self.error(f"{length} strings for {what}", "too few bytes")
             return [self.text(what) for _ in range(length)]
         if kind == BOOL:
-            data = self.take(length, what)
+            data = self.read(length, what)
             if data.strip(b"\0\1"):
-                raise self.fault(f"0 or 1 for {what}", "another byte")
+                raise self.error(f"0 or 1 for {what}", "another byte")
             return [byte == 1 for byte in data]
         if kind not in NUMBERS:
-            raise self.fault(f"a known type for {what}, no array in an array", kind)
+            raise self.error(f"a known type for {what}, no array in an array", kind)
         dtype = np.dtype(NUMBERS[kind])
-        return np.frombuffer(self.take(length * dtype.itemsize, what), dtype)
+        return np.frombuffer(self.read(length * dtype.itemsize, what), dtype)

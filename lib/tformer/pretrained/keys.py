@@ -1,7 +1,7 @@
-"""What a file may say beside what is read: one list of keys, and the values that change nothing.
+"""The metadata keys that are known, and the values of those that are not implemented.
 
-A key that is on no list is refused by its name: it may change what the model computes, or how its
-tokenizer reads a text, and to pass over it would be to answer wrongly.
+Any other key is refused by its name: it may change what the model computes, or how its tokenizer
+reads a text, and ignoring it would give wrong results.
 
 Source: "Standardized key-value pairs" in GGUF's description,
 https://github.com/ggml-org/ggml/blob/master/docs/gguf.md; of keys that it does not have, such as
@@ -17,7 +17,7 @@ from tformer.pretrained.errors import format_error
 __all__ = ["require_known"]
 
 ANY: tuple[Any, ...] = ()
-"""The value plays no part here, or whoever reads the file looks at it."""
+"""The value has no effect here, or is read elsewhere."""
 IDS = (
     *("bos", "eos", "unknown", "separator", "seperator", "padding", "cls", "mask", "eot", "eom"),
     *("fim_pre", "fim_suf", "fim_mid", "fim_pad", "fim_rep", "fim_sep"),
@@ -64,28 +64,28 @@ KNOWN: dict[str, tuple[Any, ...]] = {
         (False,),
     ),
 }
-"""For each key the values that change nothing; `ANY` where it is read, or plays no part."""
+"""The values of each key that have no effect; `ANY` if it is read elsewhere, or has none."""
 UNSCALED = "llama.rope.scaling."
-"""Nothing below this key plays a part where the type of scaling is "none"."""
+"""Keys with this prefix have no effect if the type of scaling is "none"."""
 
 
 def require_known(
-    where: str | Path, metadata: Mapping[str, Any], prefixes: tuple[str, ...], cure: str
+    where: str | Path, metadata: Mapping[str, Any], prefixes: tuple[str, ...], fix: str
 ) -> None:
-    """Hold the keys that begin so to the list.
+    """Require that the keys with these prefixes are known, with values that have no effect.
 
     Raises
     ------
     PretrainedError
-        If a key is not on it, or its value is none of those that change nothing.
+        If a key is not on the list, or has a value that is not implemented.
     """
     for key, value in metadata.items():
         if not key.startswith(prefixes):
             continue
         if key not in KNOWN:
-            raise format_error(where, f"no {key}, which is not understood", value, cure)
+            raise format_error(where, f"no {key}, which is not understood", value, fix)
         unscaled = key.startswith(UNSCALED) and metadata.get(f"{UNSCALED}type") == "none"
         kinds = KNOWN[key]
         if kinds is ANY or unscaled or any(type(value) is type(x) and value == x for x in kinds):
             continue
-        raise format_error(where, f"{key} {' or '.join(map(repr, kinds))}, or none", value, cure)
+        raise format_error(where, f"{key} {' or '.join(map(repr, kinds))}, or none", value, fix)

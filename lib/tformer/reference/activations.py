@@ -1,4 +1,4 @@
-"""What a hidden unit does with its number: ReLU, GELU, SiLU (chapter 9)."""
+"""Activation functions: ReLU, GELU, SiLU (chapter 9)."""
 
 import math
 
@@ -20,12 +20,12 @@ __all__ = [
 ]
 
 CUBIC = 0.044715
-"""The weight of the cube in the form of GELU with tanh [hendrycks2016], section 2."""
+"""The coefficient of x³ in the tanh approximation of GELU [hendrycks2016], section 2."""
 
 
 @equation
 def relu(x: np.ndarray) -> np.ndarray:
-    """Rectified linear unit: a positive number as it is, and 0 for every other.
+    """Compute the rectified linear unit, max(x, 0), elementwise.
 
     Parameters
     ----------
@@ -44,7 +44,7 @@ def relu(x: np.ndarray) -> np.ndarray:
 
 @equation
 def relu_vjp(x: np.ndarray, grad: np.ndarray) -> np.ndarray:
-    """Vector-Jacobian product of `relu`: the gradient where x is above 0.
+    """Compute the vector-Jacobian product of `relu`: the gradient where x > 0, else 0.
 
     Parameters
     ----------
@@ -55,7 +55,7 @@ def relu_vjp(x: np.ndarray, grad: np.ndarray) -> np.ndarray:
     Returns
     -------
     (...) array
-        In the shape of x. At 0, where there is no derivative, 0.
+        Same shape as x. At x = 0, where the derivative does not exist, 0 is used.
 
     Notes
     -----
@@ -66,7 +66,7 @@ def relu_vjp(x: np.ndarray, grad: np.ndarray) -> np.ndarray:
 
 @equation
 def gelu(x: np.ndarray) -> np.ndarray:
-    """Gaussian error linear unit: x times the chance that a standard Gaussian number is below it.
+    """Compute the Gaussian error linear unit, x Φ(x), with the standard normal CDF Φ.
 
     Parameters
     ----------
@@ -75,7 +75,7 @@ def gelu(x: np.ndarray) -> np.ndarray:
     Returns
     -------
     (...) array
-        NaN for -inf, where a product has no value.
+        NaN at -inf, where the product is -inf times 0.
 
     Notes
     -----
@@ -86,7 +86,7 @@ def gelu(x: np.ndarray) -> np.ndarray:
 
 @equation
 def gelu_vjp(x: np.ndarray, grad: np.ndarray) -> np.ndarray:
-    """Vector-Jacobian product of `gelu`: the gradient times the slope.
+    """Compute the vector-Jacobian product of `gelu`: the gradient times the derivative at x.
 
     Parameters
     ----------
@@ -97,7 +97,7 @@ def gelu_vjp(x: np.ndarray, grad: np.ndarray) -> np.ndarray:
     Returns
     -------
     (...) array
-        In the shape of x.
+        Same shape as x.
 
     Notes
     -----
@@ -109,7 +109,7 @@ def gelu_vjp(x: np.ndarray, grad: np.ndarray) -> np.ndarray:
 
 @equation
 def gelu_tanh(x: np.ndarray) -> np.ndarray:
-    """GELU with tanh in the place of the Gaussian: what GPT-2 computes.
+    """Compute the tanh approximation of GELU, as GPT-2 does.
 
     Parameters
     ----------
@@ -118,7 +118,7 @@ def gelu_tanh(x: np.ndarray) -> np.ndarray:
     Returns
     -------
     (...) array
-        NaN for -inf, where a product has no value.
+        NaN at -inf, where the product is -inf times 0.
 
     Notes
     -----
@@ -129,7 +129,7 @@ def gelu_tanh(x: np.ndarray) -> np.ndarray:
 
 @equation
 def gelu_tanh_vjp(x: np.ndarray, grad: np.ndarray) -> np.ndarray:
-    """Vector-Jacobian product of `gelu_tanh`: the gradient times the slope.
+    """Compute the vector-Jacobian product of `gelu_tanh`: the gradient times the derivative.
 
     Parameters
     ----------
@@ -140,20 +140,20 @@ def gelu_tanh_vjp(x: np.ndarray, grad: np.ndarray) -> np.ndarray:
     Returns
     -------
     (...) array
-        In the shape of x.
+        Same shape as x.
 
     Notes
     -----
     Equation eq-gelu-tanh-vjp; the derivative of [hendrycks2016].
     """
     tanh = np.tanh(_inner(x))
-    inner_slope = math.sqrt(2 / math.pi) * (1 + 3 * CUBIC * x * x)
-    return sum_to(x, grad * ((1 + tanh) / 2 + x / 2 * (1 - tanh * tanh) * inner_slope))
+    inner_derivative = math.sqrt(2 / math.pi) * (1 + 3 * CUBIC * x * x)
+    return sum_to(x, grad * ((1 + tanh) / 2 + x / 2 * (1 - tanh * tanh) * inner_derivative))
 
 
 @equation
 def silu(x: np.ndarray) -> np.ndarray:
-    """Sigmoid linear unit, or Swish: x times its sigmoid.
+    """Compute the sigmoid linear unit (SiLU, Swish): x sigmoid(x).
 
     Parameters
     ----------
@@ -162,19 +162,19 @@ def silu(x: np.ndarray) -> np.ndarray:
     Returns
     -------
     (...) array
-        NaN for -inf, where a product has no value.
+        NaN at -inf, where the product is -inf times 0.
 
     Notes
     -----
-    Equation eq-silu; [hendrycks2016], which named it, and [ramachandran2017], which found it again
-    by search.
+    Equation eq-silu; [hendrycks2016], which named it, and [ramachandran2017], which rediscovered
+    it by search.
     """
     return x * expit(x)
 
 
 @equation
 def silu_vjp(x: np.ndarray, grad: np.ndarray) -> np.ndarray:
-    """Vector-Jacobian product of `silu`: the gradient times the slope.
+    """Compute the vector-Jacobian product of `silu`: the gradient times the derivative at x.
 
     Parameters
     ----------
@@ -185,16 +185,16 @@ def silu_vjp(x: np.ndarray, grad: np.ndarray) -> np.ndarray:
     Returns
     -------
     (...) array
-        In the shape of x.
+        Same shape as x.
 
     Notes
     -----
     Equation eq-silu-vjp; the derivative of [ramachandran2017].
     """
-    open_ = expit(x)
-    return sum_to(x, grad * open_ * (1 + x * (1 - open_)))
+    sigmoid = expit(x)
+    return sum_to(x, grad * sigmoid * (1 + x * (1 - sigmoid)))
 
 
 def _inner(x: np.ndarray) -> np.ndarray:
-    """What the tanh is taken of."""
+    """Return the argument of the tanh."""
     return math.sqrt(2 / math.pi) * (x + CUBIC * x * x * x)

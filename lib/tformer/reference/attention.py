@@ -1,8 +1,8 @@
-"""Attention: each query asks all keys, and takes a weighted mean of the values (chapter 3).
+"""Scaled dot-product attention: a weighted average of values for each query (chapter 3).
 
-A mask is boolean, and True means "may look". It is a bias of -inf wherever it is False, so
-everything below follows from the scores. A fully masked row has scores of -inf only: its weights
-are zeros, and so are its output and what it passes back.
+A mask is boolean; True means "may attend". Where it is False it acts as a bias of -inf on the
+scores. In a fully masked row all scores are -inf: its attention weights are zeros, and so are its
+output and the gradients that flow through it.
 """
 
 import math
@@ -23,7 +23,7 @@ def attention_weights(
     bias: np.ndarray | None = None,
     scale: float | None = None,
 ) -> np.ndarray:
-    """Table of weights: row t, column s holds how much query t takes of value s.
+    """Compute the attention weights: row t is the softmax of the scores of query t over the keys.
 
     Parameters
     ----------
@@ -32,11 +32,11 @@ def attention_weights(
     k : (..., S, d_k) array
         Keys.
     mask : (..., T or 1, S or 1) boolean array, optional
-        True where query t may look at key s; without it, everywhere.
+        True where query t may attend to key s; nothing is masked if omitted.
     bias : (..., T or 1, S or 1) array, optional
-        Added to the scaled scores; -inf masks a key as the mask does.
+        Added to the scaled scores; -inf masks a key, as `mask` does.
     scale : float, finite and above 0, optional
-        Factor of the scores; 1/√d_k if left out.
+        Multiplies the scores; 1/√d_k if omitted.
 
     Returns
     -------
@@ -68,7 +68,7 @@ def attention(
     bias: np.ndarray | None = None,
     scale: float | None = None,
 ) -> np.ndarray:
-    """Scaled dot-product attention: row t is the mean of the values, by the weights of query t.
+    """Compute scaled dot-product attention: row t averages the values with the weights of query t.
 
     Parameters
     ----------
@@ -79,11 +79,11 @@ def attention(
     v : (..., S, d_v) array
         Values, one for each key.
     mask : (..., T or 1, S or 1) boolean array, optional
-        True where query t may look at key s; without it, everywhere.
+        True where query t may attend to key s; nothing is masked if omitted.
     bias : (..., T or 1, S or 1) array, optional
-        Added to the scaled scores; -inf masks a key as the mask does.
+        Added to the scaled scores; -inf masks a key, as `mask` does.
     scale : float, finite and above 0, optional
-        Factor of the scores; 1/√d_k if left out.
+        Multiplies the scores; 1/√d_k if omitted.
 
     Returns
     -------
@@ -93,8 +93,9 @@ def attention(
     Notes
     -----
     Equation eq-attention; [vaswani2017]. Departures and infinite scores as in `attention_weights`.
-    A mask removes scores, not values: a weight of 0 times an infinite or NaN value is NaN, so such
-    a value shows in its column of every row, as infinite where its weight is above 0, else as NaN.
+    A mask acts on the scores, not on the values: a weight of 0 times an infinite or NaN value is
+    NaN. So such a value reaches its column of every output row: as infinite where its weight is
+    above 0, else as NaN.
     """
     return attention_weights(q, k, mask, bias, scale) @ v
 
@@ -109,7 +110,7 @@ def attention_vjp(
     bias: np.ndarray | None = None,
     scale: float | None = None,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray | None]:
-    """Vector-Jacobian product of attention: the gradients passed back to its arguments.
+    """Compute the vector-Jacobian product of `attention`: gradients with respect to its arguments.
 
     Parameters
     ----------
@@ -122,16 +123,16 @@ def attention_vjp(
     grad : (..., T, d_v) array
         Gradient of a loss with respect to the output of `attention`.
     mask : (..., T or 1, S or 1) boolean array, optional
-        True where query t may look at key s; without it, everywhere.
+        True where query t may attend to key s; nothing is masked if omitted.
     bias : (..., T or 1, S or 1) array, optional
-        Added to the scaled scores; -inf masks a key as the mask does.
+        Added to the scaled scores; -inf masks a key, as `mask` does.
     scale : float, finite and above 0, optional
-        Factor of the scores; 1/√d_k if left out.
+        Multiplies the scores; 1/√d_k if omitted.
 
     Returns
     -------
     dq : (..., T, d_k) array
-        Each gradient has the shape of its argument: axes along which that was repeated are summed.
+        Each gradient has the shape of its argument: broadcast axes are summed over.
     dk : (..., S, d_k) array
     dv : (..., S, d_v) array
     dbias : (..., T or 1, S or 1) array, optional
@@ -139,8 +140,8 @@ def attention_vjp(
 
     Notes
     -----
-    Equation eq-attention-vjp; the derivatives of [vaswani2017]. A fully masked row passes back
-    zeros; one of NaN passes back NaN.
+    Equation eq-attention-vjp; the derivatives of [vaswani2017]. A fully masked row contributes
+    gradients of 0, a row of NaN contributes NaN.
     """
     if scale is None:
         scale = 1 / math.sqrt(max(q.shape[-1], 1))
@@ -154,7 +155,7 @@ def attention_vjp(
 
 
 def sum_to(x: np.ndarray, gradient: np.ndarray) -> np.ndarray:
-    """Gradient of `x`, which broadcasting had repeated: the sum over its copies."""
+    """Return the gradient of `x` before broadcasting: `gradient` summed over the broadcast axes."""
     if gradient.shape == x.shape:
         return gradient
     gradient = np.broadcast_to(gradient, np.broadcast_shapes(gradient.shape, x.shape))

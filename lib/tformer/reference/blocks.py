@@ -1,4 +1,4 @@
-"""The block: attention and a feed-forward layer, each added to what was there (chapters 8, 10)."""
+"""The transformer block: attention and feed-forward on the residual stream (chapters 8, 10)."""
 
 from collections.abc import Callable
 from typing import Any
@@ -41,7 +41,7 @@ Gradients = tuple[np.ndarray, BlockParameters, np.ndarray | None, np.ndarray | N
 Sublayer = tuple[Callable[..., Any], Callable[..., Any]]
 NORMS = {"layer": (layer_norm, layer_norm_vjp), "rms": (rms_norm, rms_norm_vjp)}
 NORM_FIRST = {"pre": True, "post": False}
-"""What the choices of a configuration do; one without an entry fails."""
+"""What each choice of `Configuration.norm` and `Configuration.order` means."""
 
 
 @equation
@@ -57,36 +57,38 @@ def block(
     causal: bool = False,
     dropout_masks: DropoutMasks | None = None,
 ) -> np.ndarray:
-    """Attention, then the feed-forward layer; each adds to the words what it makes of them.
+    """Apply one transformer block: attention, then feed-forward, each added to the residual stream.
 
     Parameters
     ----------
     x : (..., T, d_model) array
+        Hidden states.
     parameters : BlockParameters
     configuration : Configuration
         Its norm, eps, order, activation, pairing and dropout.
     memory : (..., S, d_model) array, optional
-        What cross-attention looks at; it is left out without a memory.
+        Hidden states that cross-attention attends to; without them there is no cross-attention.
     mask : (..., T or 1, T or 1) boolean array, optional
-        True where word t may look at word s; without it, everywhere.
+        True where token t may attend to token s; nothing is masked if omitted.
     memory_mask : (..., T or 1, S or 1) boolean array, optional
-        The same for what cross-attention looks at.
+        True where token t may attend to position s of the memory; nothing is masked if omitted.
     bias : (..., H or 1, T or 1, T or 1) array, optional
-        Added to the scaled scores of each head, or of all.
+        Added to the scaled scores of each head; a head axis of size 1 is shared by all heads.
     sinusoids : (..., T, d_k) real array, optional
-        Of the positions, by which queries and keys are turned.
+        What `sinusoidal` returns for the positions; queries and keys are rotated by it (RoPE).
     causal : bool
-        Whether no word may look at a later one.
+        Whether to apply the causal mask.
     dropout_masks : DropoutMasks, optional
-        What dropout keeps; all, if left out.
+        Dropout keep masks; nothing is dropped if omitted.
 
     Returns
     -------
     (..., T, d_model) array
+        The hidden states after the block.
 
     Notes
     -----
-    Equation eq-block; [vaswani2017], section 3.1, whose order is "post"; "pre" as in [xiong2020].
+    Equation eq-block; [vaswani2017], section 3.1, for the order "post"; [xiong2020] for "pre".
     """
     require_block("block", parameters, memory is not None, sinusoids is not None)
     options = (memory, mask, memory_mask, bias, sinusoids, causal, dropout_masks)
@@ -107,37 +109,38 @@ def block_vjp(
     causal: bool = False,
     dropout_masks: DropoutMasks | None = None,
 ) -> Gradients:
-    """Vector-Jacobian product of `block`: the gradients passed back to its arguments.
+    """Compute the vector-Jacobian product of `block`: gradients with respect to its arguments.
 
     Parameters
     ----------
     x : (..., T, d_model) array
+        Hidden states.
     parameters : BlockParameters
     configuration : Configuration
         Its norm, eps, order, activation, pairing and dropout.
     grad : (..., T, d_model) array
         Gradient of a loss with respect to what `block` returned.
     memory : (..., S, d_model) array, optional
-        What cross-attention looks at; it is left out without a memory.
+        Hidden states that cross-attention attends to; without them there is no cross-attention.
     mask : (..., T or 1, T or 1) boolean array, optional
-        True where word t may look at word s; without it, everywhere.
+        True where token t may attend to token s; nothing is masked if omitted.
     memory_mask : (..., T or 1, S or 1) boolean array, optional
-        The same for what cross-attention looks at.
+        True where token t may attend to position s of the memory; nothing is masked if omitted.
     bias : (..., H or 1, T or 1, T or 1) array, optional
-        Added to the scaled scores of each head, or of all.
+        Added to the scaled scores of each head; a head axis of size 1 is shared by all heads.
     sinusoids : (..., T, d_k) real array, optional
-        Of the positions, by which queries and keys are turned.
+        What `sinusoidal` returns for the positions; queries and keys are rotated by it (RoPE).
     causal : bool
-        Whether no word may look at a later one.
+        Whether to apply the causal mask.
     dropout_masks : DropoutMasks, optional
-        What dropout keeps; all, if left out.
+        Dropout keep masks; nothing is dropped if omitted.
 
     Returns
     -------
     dx : (..., T, d_model) array
-        Each gradient has the shape of its argument: axes along which that was repeated are summed.
+        Each gradient has the shape of its argument: broadcast axes are summed over.
     dparameters : BlockParameters
-        Zeros for cross-attention that was left out.
+        Zeros for cross-attention if there is no memory.
     dmemory : (..., S, d_model) array, optional
         None without a memory.
     dbias : (..., H or 1, T or 1, T or 1) array, optional
@@ -145,30 +148,30 @@ def block_vjp(
 
     Notes
     -----
-    Equation eq-block-vjp; the derivatives of [vaswani2017], section 3.1. The words between the
-    sublayers are computed again, not kept.
+    Equation eq-block-vjp; the derivatives of [vaswani2017], section 3.1. The hidden states
+    between the sublayers are recomputed, not stored.
     """
     require_block("block_vjp", parameters, memory is not None, sinusoids is not None)
     p, c, dropout_masks = parameters, configuration, dropout_masks or DropoutMasks()
-    found = tree_map(np.zeros_like, vars(p)) | {"memory": tree_map(np.zeros_like, memory)}
-    steps = [("heads", p.heads_norm, _attention(p.heads, c, mask, bias, sinusoids, causal))]
+    grads = tree_map(np.zeros_like, vars(p)) | {"memory": tree_map(np.zeros_like, memory)}
+    steps = [("heads", p.heads_norm, _self_attention(p.heads, c, mask, bias, sinusoids, causal))]
     if memory is not None and p.cross is not None:
-        steps.append(("cross", p.cross_norm, _cross(p.cross, memory, memory_mask)))
+        steps.append(("cross", p.cross_norm, _cross_attention(p.cross, memory, memory_mask)))
     if p.feed_forward is not None:
-        steps.append(("feed_forward", p.feed_forward_norm, _feed(p.feed_forward, c)))
-    words = [x]
+        steps.append(("feed_forward", p.feed_forward_norm, _feed_forward(p.feed_forward, c)))
+    hidden = [x]
     for name, norm, sublayer in steps:
-        y = sublayer[0](_before(words[-1], norm, c))
-        words.append(_after(words[-1], y, norm, c, getattr(dropout_masks, name)))
-    grad = np.broadcast_to(grad, np.broadcast_shapes(grad.shape, words[-1].shape))
-    for (name, norm, sublayer), before in zip(reversed(steps), words[-2::-1], strict=True):
-        grad, dnorm, others = _added_vjp(
-            before, norm, sublayer, c, getattr(dropout_masks, name), grad
+        y = sublayer[0](sublayer_input(hidden[-1], norm, c))
+        hidden.append(add_residual(hidden[-1], y, norm, c, getattr(dropout_masks, name)))
+    grad = np.broadcast_to(grad, np.broadcast_shapes(grad.shape, hidden[-1].shape))
+    for (name, norm, sublayer), x_in in zip(reversed(steps), hidden[-2::-1], strict=True):
+        grad, dnorm, others = _residual_vjp(
+            x_in, norm, sublayer, c, getattr(dropout_masks, name), grad
         )
-        found |= {name: others[0], f"{name}_norm": dnorm}
-        found |= {"memory" if name == "cross" else "bias": others[1]} if others[1:] else {}
-    dmemory, dbias = found.pop("memory"), found.pop("bias")
-    return grad, BlockParameters(**found), dmemory, dbias
+        grads |= {name: others[0], f"{name}_norm": dnorm}
+        grads |= {"memory" if name == "cross" else "bias": others[1]} if others[1:] else {}
+    dmemory, dbias = grads.pop("memory"), grads.pop("bias")
+    return grad, BlockParameters(**grads), dmemory, dbias
 
 
 def cached_block(
@@ -184,19 +187,19 @@ def cached_block(
     causal: bool,
     dropout_masks: DropoutMasks | None,
 ) -> tuple[np.ndarray, KVCache]:
-    """A block of words that stand after those in a cache, and the cache that has both."""
+    """Apply a block to the tokens that follow those in the KV cache; also return the new cache."""
     p, c, dropout_masks = parameters, configuration, dropout_masks or DropoutMasks()
-    given, seen = _before(x, p.heads_norm, c), (mask, bias, sinusoids)
-    y, cache = _attend(given, p.heads, c, cache, *seen, causal)
-    x = _after(x, y, p.heads_norm, c, dropout_masks.heads)
+    inputs = sublayer_input(x, p.heads_norm, c)
+    y, cache = _attend(inputs, p.heads, c, cache, mask, bias, sinusoids, causal)
+    x = add_residual(x, y, p.heads_norm, c, dropout_masks.heads)
     if memory is not None and p.cross is not None:
-        given = _before(x, p.cross_norm, c)
-        y = multi_head_attention(given, p.cross, memory, memory_mask)
-        x = _after(x, y, p.cross_norm, c, dropout_masks.cross)
+        inputs = sublayer_input(x, p.cross_norm, c)
+        y = multi_head_attention(inputs, p.cross, memory, memory_mask)
+        x = add_residual(x, y, p.cross_norm, c, dropout_masks.cross)
     if p.feed_forward is not None:
-        given = _before(x, p.feed_forward_norm, c)
-        y = feed_forward(given, p.feed_forward, c)
-        x = _after(x, y, p.feed_forward_norm, c, dropout_masks.feed_forward)
+        inputs = sublayer_input(x, p.feed_forward_norm, c)
+        y = feed_forward(inputs, p.feed_forward, c)
+        x = add_residual(x, y, p.feed_forward_norm, c, dropout_masks.feed_forward)
     return x, cache
 
 
@@ -210,26 +213,26 @@ def _attend(
     sinusoids: np.ndarray | None,
     causal: bool,
 ) -> tuple[np.ndarray, KVCache]:
-    """Attention of words to those in the cache and to each other."""
-    q, k, v = _turned(x, parameters, c, sinusoids)
+    """Attend to the cached tokens and the new ones; also return the extended KV cache."""
+    q, k, v = _project_rotated(x, parameters, c, sinusoids)
     offset = 0 if cache is None else cache.length
     cache = extend_cache(cache, k, v)
     y = grouped_attention(q, cache.k, cache.v, mask, bias, None, causal, offset)
     return merge(y, parameters), cache
 
 
-def _turned(
+def _project_rotated(
     x: np.ndarray, parameters: HeadParameters, c: Configuration, sinusoids: np.ndarray | None
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Queries, keys and values; the first two turned by their positions, if these are given."""
+    """Return queries, keys and values; queries and keys are rotated if sinusoids are given."""
     q, k, v = project(x, parameters)
     if sinusoids is None:
         return q, k, v
-    turns_H = sinusoids[..., np.newaxis, :, :]
-    return rope(q, turns_H, c.pairing), rope(k, turns_H, c.pairing), v
+    sinusoids_H = sinusoids[..., np.newaxis, :, :]
+    return rope(q, sinusoids_H, c.pairing), rope(k, sinusoids_H, c.pairing), v
 
 
-def _attention(
+def _self_attention(
     parameters: HeadParameters,
     c: Configuration,
     mask: np.ndarray | None,
@@ -237,27 +240,29 @@ def _attention(
     sinusoids: np.ndarray | None,
     causal: bool,
 ) -> Sublayer:
-    """Attention of the words among themselves as a sublayer, and its gradients."""
+    """Return self-attention as a sublayer: its forward function and its VJP."""
 
     def forward(x: np.ndarray) -> np.ndarray:
         return _attend(x, parameters, c, None, mask, bias, sinusoids, causal)[0]
 
     def backward(x: np.ndarray, grad: np.ndarray) -> tuple[Any, ...]:
-        q, k, v = _turned(x, parameters, c, sinusoids)
+        q, k, v = _project_rotated(x, parameters, c, sinusoids)
         y = grouped_attention(q, k, v, mask, bias, None, causal)
-        dy, of_outputs = merge_vjp(y, parameters, grad)
+        dy, dmerge = merge_vjp(y, parameters, grad)
         dq, dk, dv, dbias = grouped_attention_vjp(q, k, v, dy, mask, bias, None, causal)
         if sinusoids is not None:
-            turns_H = sinusoids[..., np.newaxis, :, :]
-            dq, dk = (rope_vjp(turns_H, rows, c.pairing) for rows in (dq, dk))
-        dx, of_inputs, _ = project_vjp(x, parameters, dq, dk, dv)
-        return dx, tree_map(np.add, of_outputs, of_inputs), dbias
+            sinusoids_H = sinusoids[..., np.newaxis, :, :]
+            dq, dk = (rope_vjp(sinusoids_H, grad, c.pairing) for grad in (dq, dk))
+        dx, dproject, _ = project_vjp(x, parameters, dq, dk, dv)
+        return dx, tree_map(np.add, dmerge, dproject), dbias
 
     return forward, backward
 
 
-def _cross(parameters: HeadParameters, memory: np.ndarray, mask: np.ndarray | None) -> Sublayer:
-    """Cross-attention as a sublayer, and its gradients."""
+def _cross_attention(
+    parameters: HeadParameters, memory: np.ndarray, mask: np.ndarray | None
+) -> Sublayer:
+    """Return cross-attention as a sublayer: its forward function and its VJP."""
 
     def backward(x: np.ndarray, grad: np.ndarray) -> tuple[Any, ...]:
         return multi_head_attention_vjp(x, parameters, grad, memory, mask)[:3]
@@ -265,32 +270,32 @@ def _cross(parameters: HeadParameters, memory: np.ndarray, mask: np.ndarray | No
     return lambda x: multi_head_attention(x, parameters, memory, mask), backward
 
 
-def _feed(parameters: FeedForwardParameters, c: Configuration) -> Sublayer:
-    """The feed-forward layer as a sublayer, and its gradients."""
+def _feed_forward(parameters: FeedForwardParameters, c: Configuration) -> Sublayer:
+    """Return the feed-forward layer as a sublayer: its forward function and its VJP."""
     return (
         lambda x: feed_forward(x, parameters, c),
         lambda x, grad: feed_forward_vjp(x, parameters, c, grad),
     )
 
 
-def _before(x: np.ndarray, norm: NormParameters | None, c: Configuration) -> np.ndarray:
-    """What a sublayer is given of the words: their norm, if the norms stand before."""
+def sublayer_input(x: np.ndarray, norm: NormParameters | None, c: Configuration) -> np.ndarray:
+    """Return the input of a sublayer: normalised under pre-norm, x itself under post-norm."""
     return apply_norm(x, norm, c) if NORM_FIRST[c.order] else x
 
 
-def _after(
+def add_residual(
     x: np.ndarray,
     y: np.ndarray,
     norm: NormParameters | None,
     c: Configuration,
     keep_mask: np.ndarray | None,
 ) -> np.ndarray:
-    """The words and what a sublayer gave; of the sum the norm, if the norms stand after it."""
+    """Return x + dropout(y), normalised under post-norm."""
     x = x + (y if keep_mask is None else dropout(y, keep_mask, c))
     return x if NORM_FIRST[c.order] else apply_norm(x, norm, c)
 
 
-def _added_vjp(
+def _residual_vjp(
     x: np.ndarray,
     norm: NormParameters | None,
     sublayer: Sublayer,
@@ -298,22 +303,22 @@ def _added_vjp(
     keep_mask: np.ndarray | None,
     grad: np.ndarray,
 ) -> tuple[np.ndarray, NormParameters | None, tuple[Any, ...]]:
-    """Gradients of words and norm, and those that the sublayer gives besides."""
+    """Return the gradients of x, of the norm, and the others that the sublayer's VJP returns."""
     forward, backward = sublayer
-    before, dnorm = _before(x, norm, c), None
-    y = forward(before)
+    inputs, dnorm = sublayer_input(x, norm, c), None
+    y = forward(inputs)
     if not NORM_FIRST[c.order]:
-        added = x + (y if keep_mask is None else dropout(y, keep_mask, c))
-        grad, dnorm = apply_norm_vjp(added, norm, c, grad)
+        total = x + (y if keep_mask is None else dropout(y, keep_mask, c))
+        grad, dnorm = apply_norm_vjp(total, norm, c, grad)
     dy = sum_to(y, grad) if keep_mask is None else dropout_vjp(y, keep_mask, c, grad)
-    dbefore, *others = backward(before, dy)
+    dinputs, *others = backward(inputs, dy)
     if NORM_FIRST[c.order]:
-        dbefore, dnorm = apply_norm_vjp(x, norm, c, dbefore)
-    return sum_to(x, grad) + dbefore, dnorm, tuple(others)
+        dinputs, dnorm = apply_norm_vjp(x, norm, c, dinputs)
+    return sum_to(x, grad) + dinputs, dnorm, tuple(others)
 
 
 def apply_norm(x: np.ndarray, norm: NormParameters | None, c: Configuration) -> np.ndarray:
-    """The rows through the norm of a configuration, if there is one."""
+    """Apply the norm that the configuration names; return x itself if there is none."""
     if norm is None:
         return x
     return NORMS[c.norm][0](x, norm, c.eps)
@@ -322,7 +327,7 @@ def apply_norm(x: np.ndarray, norm: NormParameters | None, c: Configuration) -> 
 def apply_norm_vjp(
     x: np.ndarray, norm: NormParameters | None, c: Configuration, grad: np.ndarray
 ) -> tuple[np.ndarray, NormParameters | None]:
-    """Gradients of rows and norm from that of `apply_norm`."""
+    """Compute the vector-Jacobian product of `apply_norm`: gradients of x and of the norm."""
     if norm is None:
         return sum_to(x, grad), None
     return NORMS[c.norm][1](x, norm, grad, c.eps)

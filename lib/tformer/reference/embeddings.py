@@ -1,4 +1,4 @@
-"""Word vectors from counts: co-occurrence, PPMI, truncated SVD (chapter 1)."""
+"""Token vectors from counts: co-occurrence, PPMI, truncated SVD (chapter 1)."""
 
 import numpy as np
 
@@ -10,21 +10,21 @@ __all__ = ["cooccurrence", "ppmi", "svd_embeddings"]
 
 @equation
 def cooccurrence(tokens: np.ndarray, n_vocab: int, window: int) -> np.ndarray:
-    """Count how often each word stands within `window` places of each other word.
+    """Count how often each token occurs within `window` positions of each other token.
 
     Parameters
     ----------
     tokens : (..., T) integer array
-        Word numbers, one row a sentence; -1 fills a row up and is not counted.
+        Token ids in [0, n_vocab), one row per sentence; -1 is padding and is not counted.
     n_vocab : int, from 1 to 65536
-        Number of words; every entry of tokens is below it. The table has its square of entries.
+        Vocabulary size N; the result has N² entries.
     window : int, at least 1
-        How far apart two words may stand. Rows are counted separately and added.
+        Largest distance between the two tokens. Rows are counted separately and added.
 
     Returns
     -------
     (N, N) array
-        Symmetric table of counts.
+        Symmetric matrix of counts.
 
     Raises
     ------
@@ -42,17 +42,17 @@ def cooccurrence(tokens: np.ndarray, n_vocab: int, window: int) -> np.ndarray:
         )
     counts = np.zeros((n_vocab, n_vocab))
     for row in tokens.reshape(-1, tokens.shape[-1]) if tokens.size else []:
-        for t, word in enumerate(row):
+        for t, token in enumerate(row):
             for neighbour in row[t + 1 : t + 1 + window]:
-                if word >= 0 and neighbour >= 0:
-                    counts[word, neighbour] += 1
-                    counts[neighbour, word] += 1
+                if token >= 0 and neighbour >= 0:
+                    counts[token, neighbour] += 1
+                    counts[neighbour, token] += 1
     return counts
 
 
 @equation
 def ppmi(counts: np.ndarray) -> np.ndarray:
-    """Positive pointwise mutual information: how far a pair exceeds what chance would give.
+    """Compute the positive pointwise mutual information of each pair of tokens.
 
     Parameters
     ----------
@@ -62,17 +62,17 @@ def ppmi(counts: np.ndarray) -> np.ndarray:
     Returns
     -------
     (..., N, N) array
-        In nats; 0 where a pair is no more frequent than chance, or never seen.
+        In nats; 0 where a pair is no more frequent than under independence, or never occurs.
 
     Notes
     -----
-    Equation eq-ppmi; [church1990] for the information, [levy2014] for keeping its positive part.
+    Equation eq-ppmi; [church1990] for PMI, [levy2014] for its positive part.
     """
     counts = counts / magnitude(counts, axis=(-2, -1))
     row = counts.sum(axis=-1, keepdims=True)
     column = counts.sum(axis=-2, keepdims=True)
     total = counts.sum(axis=(-2, -1), keepdims=True)
-    unit = magnitude(row)  # in which no product leaves the range
+    unit = magnitude(row)  # divided by it, no product overflows or vanishes
     chance = (row / unit) * column
     ratio = (counts / unit) * total / np.where(counts == 0, 1, chance)
     return np.maximum(np.log(np.where(counts == 0, 1, ratio)), 0)
@@ -80,12 +80,12 @@ def ppmi(counts: np.ndarray) -> np.ndarray:
 
 @equation
 def svd_embeddings(matrix: np.ndarray, d_model: int) -> np.ndarray:
-    """Vectors of width d_model whose dot products come closest to those of the rows of `matrix`.
+    """Compute vectors of width d_model whose dot products best approximate those of the rows.
 
     Parameters
     ----------
     matrix : (..., N, N) array
-        A table such as `ppmi` returns.
+        One row per token, such as `ppmi` returns.
     d_model : int, from 1 to N
         Width of the vectors.
 
@@ -102,8 +102,8 @@ def svd_embeddings(matrix: np.ndarray, d_model: int) -> np.ndarray:
     Notes
     -----
     Equation eq-svd-embeddings; [levy2014], by the theorem of [eckart1936]. The sign of a singular
-    vector is free; here its entry of largest magnitude is positive. Where two singular values are
-    equal their vectors are not unique, but the dot products are once both are kept.
+    vector is arbitrary; here its entry of largest magnitude is positive. Where two singular values
+    are equal their vectors are not unique, but the dot products are if both are kept.
     """
     if not np.isfinite(matrix).all():
         raise ValueError("svd_embeddings: every entry of matrix must be finite")

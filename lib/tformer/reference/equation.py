@@ -1,4 +1,4 @@
-"""What all reference functions share, so that each body is its equation and nothing else."""
+"""Decorators of reference functions: argument checks and precision."""
 
 from collections.abc import Callable
 from functools import partial
@@ -15,18 +15,18 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 
 def equation(function: Function) -> Function:
-    """Check the arguments, compute float16 in float32, follow IEEE arithmetic in silence.
+    """Check arguments, compute float16 in float32, and suppress floating-point warnings.
 
-    Arguments are held to the docstring by `tformer.arguments.checked`. Float32 and float64 are
-    computed as they are; float16 is widened to float32 and the result rounded once, at the end,
-    unless it holds integers or booleans. What is called inside finds everything widened.
-    An overflow gives inf and an undefined result NaN, without a warning, as in PyTorch.
+    `tformer.arguments.checked` checks the arguments against the docstring. Float32 and float64 are
+    computed as they are; float16 is widened to float32 and the result is rounded once, at the end,
+    unless it holds integers or booleans. Functions called inside get the widened arrays.
+    Overflow gives inf and an undefined result NaN, without a warning, as in PyTorch.
     """
     return checked(function, outermost=partial(_computed, narrow=partial(tree_map, _narrow)))
 
 
 def recurrence(function: Function) -> Function:
-    """As `equation`; what a function returns after its first result, to go on with, stays wide."""
+    """As `equation`, but only the first result is rounded: the recurrent state stays in float32."""
     return checked(
         function,
         outermost=partial(_computed, narrow=lambda results: (_narrow(results[0]), *results[1:])),
@@ -56,5 +56,5 @@ def _widen(x: Any) -> Any:
 
 
 def _narrow(x: Any) -> Any:
-    """Round what is floating-point to float16; integers and booleans stay."""
+    """Round a floating-point array to float16; leave integers and booleans unchanged."""
     return x.astype(np.float16) if x.dtype.kind == "f" else x

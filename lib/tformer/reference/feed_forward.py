@@ -1,4 +1,4 @@
-"""The feed-forward layer: every word by itself, through hidden units and back (chapter 9)."""
+"""The feed-forward layer, applied to each position separately, and dropout (chapter 9)."""
 
 import math
 
@@ -19,12 +19,14 @@ def feed_forward(
     parameters: FeedForwardParameters,
     configuration: Configuration,
 ) -> np.ndarray:
-    """Two linear maps with an activation between them; where there are gates, theirs.
+    """Apply two linear maps with an activation between them, gated if there is w_gate.
 
     Parameters
     ----------
     x : (..., d_model) array
+        Hidden states.
     parameters : FeedForwardParameters
+        With w_gate, the activation is applied to x W_gate and multiplies x W_in + b_in.
     configuration : Configuration
         Its activation.
 
@@ -34,7 +36,7 @@ def feed_forward(
 
     Notes
     -----
-    Equation eq-feed-forward; [vaswani2017], section 3.3, and with gates [shazeer2020].
+    Equation eq-feed-forward; [vaswani2017], section 3.3; gated (GLU variants), [shazeer2020].
     """
     p, active = parameters, getattr(activations, configuration.activation)
     inner = _linear(x, p.w_in, p.b_in)
@@ -50,12 +52,14 @@ def feed_forward_vjp(
     configuration: Configuration,
     grad: np.ndarray,
 ) -> tuple[np.ndarray, FeedForwardParameters]:
-    """Vector-Jacobian product of `feed_forward`: the gradients passed back to its arguments.
+    """Compute the vector-Jacobian product of `feed_forward` with respect to its arguments.
 
     Parameters
     ----------
     x : (..., d_model) array
+        Hidden states.
     parameters : FeedForwardParameters
+        With w_gate, the activation is applied to x W_gate and multiplies x W_in + b_in.
     configuration : Configuration
         Its activation.
     grad : (..., d_model) array
@@ -64,7 +68,7 @@ def feed_forward_vjp(
     Returns
     -------
     dx : (..., d_model) array
-        Each gradient has the shape of its argument: axes along which that was repeated are summed.
+        Each gradient has the shape of its argument: broadcast axes are summed over.
     dparameters : FeedForwardParameters
 
     Notes
@@ -80,30 +84,30 @@ def feed_forward_vjp(
     dx, dw_in, db_in = linear_vjp(x, p.w_in, p.b_in, dinner)
     if gate is None:
         return dx, FeedForwardParameters(dw_in, dw_out, db_in, db_out)
-    by_gate, dw_gate, _ = linear_vjp(x, p.w_gate, None, active_vjp(gate, dhidden * inner))
-    return dx + by_gate, FeedForwardParameters(dw_in, dw_out, db_in, db_out, dw_gate)
+    dx_gate, dw_gate, _ = linear_vjp(x, p.w_gate, None, active_vjp(gate, dhidden * inner))
+    return dx + dx_gate, FeedForwardParameters(dw_in, dw_out, db_in, db_out, dw_gate)
 
 
 @equation
 def dropout(x: np.ndarray, keep_mask: np.ndarray, configuration: Configuration) -> np.ndarray:
-    """What is kept, over the share that is kept in expectation; 0 for the rest.
+    """Apply inverted dropout: kept entries are divided by 1 - p, dropped entries become 0.
 
     Parameters
     ----------
     x : (..., d_model) array
     keep_mask : (..., d_model) boolean array
-        Drawn anew for every step of training: True with the chance 1 - configuration.dropout.
+        Dropout keep mask: True with probability 1 - p, sampled anew at every training step.
     configuration : Configuration
-        Its dropout.
+        Its dropout is the rate p.
 
     Returns
     -------
     (..., d_model) array
-        Its expectation is x.
+        Its expectation over keep masks is x.
 
     Notes
     -----
-    Equation eq-dropout; [srivastava2014], where the division is made at test time instead.
+    Equation eq-dropout; [srivastava2014], which rescales at test time instead of during training.
     """
     return np.where(keep_mask, x / (1 - configuration.dropout), 0)
 
@@ -112,21 +116,22 @@ def dropout(x: np.ndarray, keep_mask: np.ndarray, configuration: Configuration) 
 def dropout_vjp(
     x: np.ndarray, keep_mask: np.ndarray, configuration: Configuration, grad: np.ndarray
 ) -> np.ndarray:
-    """Vector-Jacobian product of `dropout`: the gradient of what is kept, over the same share.
+    """Compute the vector-Jacobian product of `dropout`.
 
     Parameters
     ----------
     x : (..., d_model) array
     keep_mask : (..., d_model) boolean array
+        Dropout keep mask.
     configuration : Configuration
-        Its dropout.
+        Its dropout is the rate p.
     grad : (..., d_model) array
         Gradient of a loss with respect to what `dropout` returned.
 
     Returns
     -------
     (..., d_model) array
-        In the shape of x.
+        Same shape as x: the gradient over 1 - p where kept, 0 elsewhere.
 
     Notes
     -----
@@ -136,14 +141,14 @@ def dropout_vjp(
 
 
 def _linear(x: np.ndarray, w: np.ndarray, b: np.ndarray | None) -> np.ndarray:
-    """Each row through a matrix."""
+    """Apply a linear map with bias to each row of x."""
     return x @ w if b is None else x @ w + b
 
 
 def linear_vjp(
     x: np.ndarray, w: np.ndarray, b: np.ndarray | None, grad: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
-    """Gradients of rows, matrix and bias from that of `_linear`."""
+    """Compute the vector-Jacobian product of `_linear`: gradients of x, w and b."""
     leading = np.broadcast_shapes(grad.shape[:-1], x.shape[:-1])
     grad = np.broadcast_to(grad, (*leading, grad.shape[-1]))
     rows, n_rows = np.broadcast_to(x, (*leading, x.shape[-1])), math.prod(leading)

@@ -1,7 +1,8 @@
-"""Attention of every head, where several heads may share keys and values (chapter 6).
+"""Grouped-query attention: several query heads may share one key/value head (chapter 6).
 
-Queries get an axis for the groups and one for the heads of a group, and keys and values an axis of
-size 1 there: so each head finds those of its group. The gradients go through the heads in a loop.
+The head axis of the queries is split in two, groups and heads of a group; keys and values get an
+axis of size 1 for the heads of a group and broadcast. The gradients are computed in a loop over
+the heads.
 """
 
 from collections.abc import Iterator
@@ -28,7 +29,7 @@ def grouped_attention(
     causal: bool = False,
     offset: int = 0,
 ) -> np.ndarray:
-    """Attention of every head; head h looks up the keys and values of group h // (H / G).
+    """Compute attention for every head; head h uses the keys and values of group h // (H / G).
 
     Parameters
     ----------
@@ -39,15 +40,15 @@ def grouped_attention(
     v : (..., G, S, d_v) array
         Values of each group, one for each key.
     mask : (..., T or 1, S or 1) boolean array, optional
-        True where query t may look at key s, in every head; without it, everywhere.
+        True where query t may attend to key s, in every head; nothing is masked if omitted.
     bias : (..., H or 1, T or 1, S or 1) array, optional
-        Added to the scaled scores of each head, or of all.
+        Added to the scaled scores of each head; a head axis of size 1 is shared by all heads.
     scale : float, finite and above 0, optional
-        Factor of the scores; 1/√d_k if left out.
+        Multiplies the scores; 1/√d_k if omitted.
     causal : bool
-        Whether keys after the position of a query are masked as well.
+        Whether to mask, in addition, every key at a later position than the query.
     offset : int, at least 0
-        Position of the first query, for `causal`: the length of the cache before these words.
+        Position of the first query, for `causal`: the length of the KV cache before it.
 
     Returns
     -------
@@ -58,9 +59,9 @@ def grouped_attention(
     -----
     Equation eq-grouped-attention; [ainslie2023], section 2.2, with one group as in [shazeer2019].
     """
-    q_G, mask, bias = _by_groups(q, k, _causal(q, k, mask, causal, offset), bias)
+    q_G, mask, bias = _split_heads(q, k, _causal(q, k, mask, causal, offset), bias)
     y = attention(q_G, k[..., np.newaxis, :, :], v[..., np.newaxis, :, :], mask, bias, scale)
-    return _by_heads(y, q)
+    return _join_heads(y, q)
 
 
 @equation
@@ -73,7 +74,7 @@ def grouped_attention_weights(
     causal: bool = False,
     offset: int = 0,
 ) -> np.ndarray:
-    """The table of weights of every head: how much query t takes of value s there.
+    """Compute the attention weights of every head; head h uses the keys of group h // (H / G).
 
     Parameters
     ----------
@@ -82,15 +83,15 @@ def grouped_attention_weights(
     k : (..., G, S, d_k) array
         Keys of each group.
     mask : (..., T or 1, S or 1) boolean array, optional
-        True where query t may look at key s, in every head; without it, everywhere.
+        True where query t may attend to key s, in every head; nothing is masked if omitted.
     bias : (..., H or 1, T or 1, S or 1) array, optional
-        Added to the scaled scores of each head, or of all.
+        Added to the scaled scores of each head; a head axis of size 1 is shared by all heads.
     scale : float, finite and above 0, optional
-        Factor of the scores; 1/√d_k if left out.
+        Multiplies the scores; 1/√d_k if omitted.
     causal : bool
-        Whether keys after the position of a query are masked as well.
+        Whether to mask, in addition, every key at a later position than the query.
     offset : int, at least 0
-        Position of the first query, for `causal`: the length of the cache before these words.
+        Position of the first query, for `causal`: the length of the KV cache before it.
 
     Returns
     -------
@@ -101,8 +102,8 @@ def grouped_attention_weights(
     -----
     Equation eq-grouped-attention-weights; [ainslie2023], section 2.2.
     """
-    q_G, mask, bias = _by_groups(q, k, _causal(q, k, mask, causal, offset), bias)
-    return _by_heads(attention_weights(q_G, k[..., np.newaxis, :, :], mask, bias, scale), q)
+    q_G, mask, bias = _split_heads(q, k, _causal(q, k, mask, causal, offset), bias)
+    return _join_heads(attention_weights(q_G, k[..., np.newaxis, :, :], mask, bias, scale), q)
 
 
 @equation
@@ -117,7 +118,7 @@ def grouped_attention_vjp(
     causal: bool = False,
     offset: int = 0,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray | None]:
-    """Vector-Jacobian product of `grouped_attention`: what is shared gathers from all its heads.
+    """Compute the vector-Jacobian product of `grouped_attention`.
 
     Parameters
     ----------
@@ -130,21 +131,22 @@ def grouped_attention_vjp(
     grad : (..., H, T, d_v) array
         Gradient of a loss with respect to the output of `grouped_attention`.
     mask : (..., T or 1, S or 1) boolean array, optional
-        True where query t may look at key s, in every head; without it, everywhere.
+        True where query t may attend to key s, in every head; nothing is masked if omitted.
     bias : (..., H or 1, T or 1, S or 1) array, optional
-        Added to the scaled scores of each head, or of all.
+        Added to the scaled scores of each head; a head axis of size 1 is shared by all heads.
     scale : float, finite and above 0, optional
-        Factor of the scores; 1/√d_k if left out.
+        Multiplies the scores; 1/√d_k if omitted.
     causal : bool
-        Whether keys after the position of a query are masked as well.
+        Whether to mask, in addition, every key at a later position than the query.
     offset : int, at least 0
-        Position of the first query, for `causal`: the length of the cache before these words.
+        Position of the first query, for `causal`: the length of the KV cache before it.
 
     Returns
     -------
     dq : (..., H, T, d_k) array
-        Each gradient has the shape of its argument: axes along which that was repeated are summed.
+        Each gradient has the shape of its argument: broadcast axes are summed over.
     dk : (..., G, S, d_k) array
+        Summed over the heads of each group, as dv is.
     dv : (..., G, S, d_v) array
     dbias : (..., H or 1, T or 1, S or 1) array, optional
         None without a bias.
@@ -156,48 +158,48 @@ def grouped_attention_vjp(
     mask = _causal(q, k, mask, causal, offset)
     dq, dk, dv = np.zeros_like(q), np.zeros_like(k), np.zeros_like(v)
     dbias = None if bias is None else np.zeros_like(bias)
-    for h, g, table in _heads(q, k, bias):
+    for h, g, bias_h in _heads(q, k, bias):
         head = q[..., h, :, :], k[..., g, :, :], v[..., g, :, :], grad[..., h, :, :]
-        dq_h, dk_h, dv_h, dtable = attention_vjp(*head, mask, table, scale)
+        dq_h, dk_h, dv_h, dbias_h = attention_vjp(*head, mask, bias_h, scale)
         dq[..., h, :, :] += dq_h
         dk[..., g, :, :] += dk_h
         dv[..., g, :, :] += dv_h
         if dbias is not None:
-            dbias[..., h % dbias.shape[-3], :, :] += dtable
+            dbias[..., h % dbias.shape[-3], :, :] += dbias_h
     return dq, dk, dv, dbias
 
 
 def _causal(
     q: np.ndarray, k: np.ndarray, mask: np.ndarray | None, causal: bool, offset: int
 ) -> np.ndarray | None:
-    """The mask, and no key after a query's position."""
-    if not causal or k.shape[-2] <= offset + 1:  # no key stands after any query
+    """Combine the mask with the causal mask if `causal` is true."""
+    if not causal or k.shape[-2] <= offset + 1:  # no key is at a later position than a query
         return mask
-    no_later = causal_mask(q.shape[-2], k.shape[-2], offset)
-    return no_later if mask is None else mask & no_later
+    past = causal_mask(q.shape[-2], k.shape[-2], offset)
+    return past if mask is None else mask & past
 
 
 def _heads(q: np.ndarray, k: np.ndarray, bias: np.ndarray | None) -> Iterator[Head]:
-    """Each head, its group, and its bias."""
+    """Yield each head with its group and its bias."""
     size = q.shape[-3] // k.shape[-3]
     for h in range(q.shape[-3]):
         yield h, h // size, None if bias is None else bias[..., h % bias.shape[-3], :, :]
 
 
-def _by_groups(
+def _split_heads(
     q: np.ndarray, k: np.ndarray, mask: np.ndarray | None, bias: np.ndarray | None
 ) -> tuple[np.ndarray, np.ndarray | None, np.ndarray | None]:
-    """Queries, mask and bias with an axis for the groups and one for the heads of a group."""
+    """Split the head axis of queries, mask and bias in two: groups, and heads of a group."""
     groups = (k.shape[-3], q.shape[-3] // k.shape[-3])
     q_G = q.reshape(*q.shape[:-3], *groups, *q.shape[-2:])
     if mask is not None:
         mask = mask[..., np.newaxis, np.newaxis, :, :]
     if bias is not None:
-        those = (1, 1) if bias.shape[-3] == 1 else groups
-        bias = bias.reshape(*bias.shape[:-3], *those, *bias.shape[-2:])
+        heads = (1, 1) if bias.shape[-3] == 1 else groups
+        bias = bias.reshape(*bias.shape[:-3], *heads, *bias.shape[-2:])
     return q_G, mask, bias
 
 
-def _by_heads(x_G: np.ndarray, q: np.ndarray) -> np.ndarray:
-    """What the heads of all groups give, with one axis for all heads."""
+def _join_heads(x_G: np.ndarray, q: np.ndarray) -> np.ndarray:
+    """Join the two axes, groups and heads of a group, to one axis of heads."""
     return x_G.reshape(*x_G.shape[:-4], q.shape[-3], *x_G.shape[-2:])

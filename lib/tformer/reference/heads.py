@@ -1,4 +1,4 @@
-"""Many heads: several attentions side by side, whose results are added up (chapter 6)."""
+"""Multi-head attention: several heads in parallel, whose outputs are summed (chapter 6)."""
 
 import numpy as np
 
@@ -30,29 +30,29 @@ def multi_head_attention(
     scale: float | None = None,
     causal: bool = False,
 ) -> np.ndarray:
-    """Sum over the heads: each asks, looks and answers with matrices of its own.
+    """Compute multi-head attention: project, attend in every head, and sum the heads' outputs.
 
     Parameters
     ----------
     x : (..., T, d_model) array
-        What asks; without a memory also what is looked at, and then S is T.
+        Hidden states that queries are computed from; without a memory keys and values too (S = T).
     parameters : HeadParameters
-        With fewer groups than heads, heads share keys and values.
+        With G < H, the heads of a group share keys and values (grouped-query attention).
     memory : (..., S, d_model) array, optional
-        What is looked at instead: cross-attention.
+        Hidden states that keys and values are computed from instead: cross-attention.
     mask : (..., T or 1, S or 1) boolean array, optional
-        True where query t may look at key s, in every head; without it, everywhere.
+        True where query t may attend to key s, in every head; nothing is masked if omitted.
     bias : (..., H or 1, T or 1, S or 1) array, optional
-        Added to the scaled scores of each head, or of all.
+        Added to the scaled scores of each head; a head axis of size 1 is shared by all heads.
     scale : float, finite and above 0, optional
-        Factor of the scores; 1/√d_k if left out.
+        Multiplies the scores; 1/√d_k if omitted.
     causal : bool
-        Whether keys after the position of a query are masked as well.
+        Whether to mask, in addition, every key at a later position than the query.
 
     Returns
     -------
     (..., T, d_model) array
-        A fully masked row is zero, and then b_o if there is one.
+        A fully masked row is b_o, or zero without b_o.
 
     Notes
     -----
@@ -76,35 +76,35 @@ def multi_head_attention_vjp(
     scale: float | None = None,
     causal: bool = False,
 ) -> tuple[np.ndarray, HeadParameters, np.ndarray | None, np.ndarray | None]:
-    """Vector-Jacobian product of many heads: the gradients passed back to its arguments.
+    """Compute the vector-Jacobian product of `multi_head_attention`.
 
     Parameters
     ----------
     x : (..., T, d_model) array
-        What asks; without a memory also what is looked at, and then S is T.
+        Hidden states that queries are computed from; without a memory keys and values too (S = T).
     parameters : HeadParameters
-        With fewer groups than heads, heads share keys and values.
+        With G < H, the heads of a group share keys and values (grouped-query attention).
     grad : (..., T, d_model) array
         Gradient of a loss with respect to the output of `multi_head_attention`.
     memory : (..., S, d_model) array, optional
-        What is looked at instead: cross-attention.
+        Hidden states that keys and values are computed from instead: cross-attention.
     mask : (..., T or 1, S or 1) boolean array, optional
-        True where query t may look at key s, in every head; without it, everywhere.
+        True where query t may attend to key s, in every head; nothing is masked if omitted.
     bias : (..., H or 1, T or 1, S or 1) array, optional
-        Added to the scaled scores of each head, or of all.
+        Added to the scaled scores of each head; a head axis of size 1 is shared by all heads.
     scale : float, finite and above 0, optional
-        Factor of the scores; 1/√d_k if left out.
+        Multiplies the scores; 1/√d_k if omitted.
     causal : bool
-        Whether keys after the position of a query are masked as well.
+        Whether to mask, in addition, every key at a later position than the query.
 
     Returns
     -------
     dx : (..., T, d_model) array
-        Each gradient has the shape of its argument: axes along which that was repeated are summed.
+        Each gradient has the shape of its argument: broadcast axes are summed over.
     dparameters : HeadParameters
-        A gradient in the place of each matrix.
+        The gradient of each matrix.
     dmemory : (..., S, d_model) array, optional
-        None without a memory; what is looked at then passes its part to dx.
+        None without a memory; the gradient through keys and values is then part of dx.
     dbias : (..., H or 1, T or 1, S or 1) array, optional
         None without a bias.
 
@@ -115,10 +115,10 @@ def multi_head_attention_vjp(
     require_keys("multi_head_attention_vjp", x, memory, mask=mask, bias=bias)
     q, k, v = project(x, parameters, memory)
     y = grouped_attention(q, k, v, mask, bias, scale, causal)
-    dy, of_outputs = merge_vjp(y, parameters, grad)
+    dy, dmerge = merge_vjp(y, parameters, grad)
     dq, dk, dv, dbias = grouped_attention_vjp(q, k, v, dy, mask, bias, scale, causal)
-    dx, of_inputs, dmemory = project_vjp(x, parameters, dq, dk, dv, memory)
-    return dx, tree_map(np.add, of_outputs, of_inputs), dmemory, dbias
+    dx, dproject, dmemory = project_vjp(x, parameters, dq, dk, dv, memory)
+    return dx, tree_map(np.add, dmerge, dproject), dmemory, dbias
 
 
 @equation
@@ -131,24 +131,24 @@ def multi_head_weights(
     scale: float | None = None,
     causal: bool = False,
 ) -> np.ndarray:
-    """The table of weights of every head: how much query t takes of value s there.
+    """Compute the attention weights of every head: how much query t attends to key s.
 
     Parameters
     ----------
     x : (..., T, d_model) array
-        What asks; without a memory also what is looked at, and then S is T.
+        Hidden states that queries are computed from; without a memory keys and values too (S = T).
     parameters : HeadParameters
-        Values and outputs play no part.
+        w_v, w_o and their biases do not affect the result.
     memory : (..., S, d_model) array, optional
-        What is looked at instead: cross-attention.
+        Hidden states that keys and values are computed from instead: cross-attention.
     mask : (..., T or 1, S or 1) boolean array, optional
-        True where query t may look at key s, in every head; without it, everywhere.
+        True where query t may attend to key s, in every head; nothing is masked if omitted.
     bias : (..., H or 1, T or 1, S or 1) array, optional
-        Added to the scaled scores of each head, or of all.
+        Added to the scaled scores of each head; a head axis of size 1 is shared by all heads.
     scale : float, finite and above 0, optional
-        Factor of the scores; 1/√d_k if left out.
+        Multiplies the scores; 1/√d_k if omitted.
     causal : bool
-        Whether keys after the position of a query are masked as well.
+        Whether to mask, in addition, every key at a later position than the query.
 
     Returns
     -------
@@ -166,7 +166,7 @@ def multi_head_weights(
 
 @equation
 def qk_circuit(parameters: HeadParameters) -> np.ndarray:
-    """What a head looks for: without biases, the score of two words is x M yᵀ, before the scale.
+    """Compute the QK circuit M of each head: the score of hidden states x and y is x M yᵀ.
 
     Parameters
     ----------
@@ -179,14 +179,14 @@ def qk_circuit(parameters: HeadParameters) -> np.ndarray:
 
     Notes
     -----
-    Equation eq-qk-circuit; [elhage2021].
+    Equation eq-qk-circuit; [elhage2021]. The score is that before the scale, without biases.
     """
     return parameters.w_q @ np.repeat(parameters.w_k, parameters.group_size, axis=0).mT
 
 
 @equation
 def ov_circuit(parameters: HeadParameters) -> np.ndarray:
-    """What a head writes: without biases, a word x that is looked at with all weight adds x M.
+    """Compute the OV circuit M of each head: x M is its output if it only attends to x.
 
     Parameters
     ----------
@@ -199,6 +199,6 @@ def ov_circuit(parameters: HeadParameters) -> np.ndarray:
 
     Notes
     -----
-    Equation eq-ov-circuit; [elhage2021].
+    Equation eq-ov-circuit; [elhage2021]. Without biases.
     """
     return np.repeat(parameters.w_v, parameters.group_size, axis=0) @ parameters.w_o

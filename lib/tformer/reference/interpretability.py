@@ -1,4 +1,4 @@
-"""What is read off the inside of a model: who looks where, who writes what (chapter 17)."""
+"""Interpretability: head outputs, the logit lens, scores of attention patterns (chapter 17)."""
 
 import numpy as np
 
@@ -13,19 +13,19 @@ __all__ = ["head_outputs", "induction_scores", "logit_lens", "previous_token_sco
 
 @equation
 def head_outputs(y: np.ndarray, parameters: HeadParameters) -> np.ndarray:
-    """What each head by itself adds to the words.
+    """Compute what each head alone adds to the residual stream.
 
     Parameters
     ----------
     y : (..., H, T, d_v) array
         The output of each head.
     parameters : HeadParameters
-        Only the matrix of the outputs plays a part.
+        Only w_o is used.
 
     Returns
     -------
     (..., H, T, d_model) array
-        Their sum over the heads is what `merge` returns, but for its bias.
+        Their sum over the heads is what `merge` returns, less b_o.
 
     Notes
     -----
@@ -38,21 +38,21 @@ def head_outputs(y: np.ndarray, parameters: HeadParameters) -> np.ndarray:
 def logit_lens(
     x: np.ndarray, parameters: ModelParameters, configuration: Configuration
 ) -> np.ndarray:
-    """Scores of the next word as the vectors between two blocks would have them.
+    """Compute the logits of the next token from hidden states between blocks.
 
     Parameters
     ----------
     x : (..., d_model) array
-        Vectors before, between or after blocks.
+        Hidden states: the residual stream before, between or after blocks.
     parameters : ModelParameters
-        Only the last norm and the embedding or the unembedding play a part.
+        Only the last norm, and the unembedding or the tied embedding, are used.
     configuration : Configuration
         Its norm and eps.
 
     Returns
     -------
     (..., N) array
-        After the last block those of the model.
+        Logits; for the hidden states after the last block, those of the model.
 
     Notes
     -----
@@ -63,41 +63,41 @@ def logit_lens(
 
 @equation
 def previous_token_scores(weights: np.ndarray) -> np.ndarray:
-    """How much each head looks at the word before: the mean weight, over all words but the first.
+    """Average, for each head, the attention weight from each token to the one before it.
 
     Parameters
     ----------
     weights : (..., H, T, T) array
-        Of each head.
+        Attention weights of each head.
 
     Returns
     -------
     (..., H) array
-        0 if there is no second word.
+        The mean over all tokens but the first; 0 if there is no second token.
 
     Notes
     -----
-    Equation eq-previous-token-scores; [olsson2022], where it is called the prefix of an induction head.
+    Equation eq-previous-token-scores; [olsson2022] call such heads previous-token heads.
     """
     return _mean(np.diagonal(weights, -1, axis1=-2, axis2=-1))
 
 
 @equation
 def induction_scores(weights: np.ndarray, period: int) -> np.ndarray:
-    """How much each head looks at the word after the same word, in a text that repeats itself.
+    """Average each head's attention weight to the token after the last copy of the current token.
 
     Parameters
     ----------
     weights : (..., H, T, T) array
-        Of each head.
+        Attention weights of each head.
     period : int, at least 1
-        After so many words the text begins again.
+        Length of the sequence that the text repeats, in tokens.
 
     Returns
     -------
     (..., H) array
-        The mean weight of word t on word t - period + 1, over all t from `period` on; 0 if there
-        is none.
+        The mean weight from token t to token t - period + 1, over all t ≥ period; 0 if there is
+        none.
 
     Notes
     -----
@@ -107,5 +107,5 @@ def induction_scores(weights: np.ndarray, period: int) -> np.ndarray:
 
 
 def _mean(x: np.ndarray) -> np.ndarray:
-    """The mean over the last axis; 0 of nothing."""
+    """Return the mean over the last axis, 0 if it is empty."""
     return np.sum(x, axis=-1) / max(x.shape[-1], 1)

@@ -1,7 +1,7 @@
-"""Linear attention: weights that are dot products of positive features (chapter 16).
+"""Linear attention: attention weights are dot products of positive features (chapter 16).
 
-Without the exponential of a score the sums can be taken in another order: first over the keys. So
-all that a row must know of the past fits into a table of d_k times d_v numbers, however long it is.
+Without the exponential of a score the sum over keys can be taken first. So the past is summarised
+in a state of d_k × d_v numbers, whatever the sequence length.
 """
 
 import numpy as np
@@ -14,7 +14,7 @@ __all__ = ["elu_feature_map", "linear_attention", "recurrent_linear_attention"]
 
 @equation
 def elu_feature_map(x: np.ndarray) -> np.ndarray:
-    """Each entry made positive: x + 1 from 0 on, and the exponential below.
+    """Compute elu(x) + 1 elementwise: x + 1 for x ≥ 0 and exp(x) for x < 0.
 
     Parameters
     ----------
@@ -26,7 +26,7 @@ def elu_feature_map(x: np.ndarray) -> np.ndarray:
 
     Notes
     -----
-    Equation eq-elu-feature-map; elu(x) + 1 of [katharopoulos2020], equation 7.
+    Equation eq-elu-feature-map; [katharopoulos2020], equation 7.
     """
     return np.where(x > 0, x + 1, np.exp(np.minimum(x, 0)))
 
@@ -35,7 +35,7 @@ def elu_feature_map(x: np.ndarray) -> np.ndarray:
 def linear_attention(
     q: np.ndarray, k: np.ndarray, v: np.ndarray, causal: bool = False
 ) -> np.ndarray:
-    """Attention with the weight φ(q)·φ(k), over the sum of a row's, in the place of the softmax.
+    """Compute linear attention: weights φ(q)·φ(k), normalised per row, instead of the softmax.
 
     Parameters
     ----------
@@ -46,7 +46,7 @@ def linear_attention(
     v : (..., S, d_v) array
         Values, one for each key.
     causal : bool
-        Whether keys after the position of a query are masked; the first one stands at 0.
+        Whether to mask keys at later positions than the query; the first query is at 0.
 
     Returns
     -------
@@ -55,8 +55,8 @@ def linear_attention(
 
     Notes
     -----
-    Equation eq-linear-attention; [katharopoulos2020], sections 3.2 and 3.3, by the table. φ is
-    `elu_feature_map`, and there is no scale.
+    Equation eq-linear-attention; [katharopoulos2020], sections 3.2 and 3.3, from the T × S
+    weights. φ is `elu_feature_map`, and there is no scale.
     """
     weights_TS = elu_feature_map(q) @ elu_feature_map(k).mT
     if causal:
@@ -73,7 +73,7 @@ def recurrent_linear_attention(
     state: np.ndarray | None = None,
     total: np.ndarray | None = None,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Causal `linear_attention`, a word at a time, and what is kept of the words that are read.
+    """Compute causal `linear_attention` token by token; also return the recurrent state.
 
     Parameters
     ----------
@@ -84,22 +84,23 @@ def recurrent_linear_attention(
     v : (..., T, d_v) array
         Values, one for each key.
     state : (..., d_k, d_v) real array, optional
-        What was kept of earlier words; 0 if left out.
+        The state after earlier tokens; 0 if omitted.
     total : (..., d_k) real array, optional
-        The sum of the features of their keys; 0 if left out.
+        The sum of the features of earlier keys; 0 if omitted.
 
     Returns
     -------
     y : (..., T, d_v) array
         A row whose weights are all 0 is zero.
     state_after : (..., d_k, d_v) real array
-        The sum of the products of features of keys and values, to go on with.
+        The sum of φ(k) vᵀ over all tokens so far: the next call's state.
     total_after : (..., d_k) real array
+        The sum of φ(k) over all tokens so far: the next call's total.
 
     Notes
     -----
     Equation eq-recurrent-linear-attention; [katharopoulos2020], section 3.4. State and total are in
-    float32 at least, since sums of many words in half precision stop growing.
+    float32 at least, since long sums in half precision stop growing.
     """
     given = [x.shape[:-2] for x in (q, k, v, state) if x is not None]
     leading = np.broadcast_shapes(*given, () if total is None else total.shape[:-1])

@@ -1,4 +1,4 @@
-"""The loss: how surprised a model is by the word that came (chapter 12)."""
+"""Losses: the cross-entropy of the next token (chapter 12)."""
 
 import numpy as np
 
@@ -11,14 +11,14 @@ __all__ = ["cross_entropy", "cross_entropy_vjp"]
 
 @equation
 def cross_entropy(logits: np.ndarray, targets: np.ndarray) -> np.ndarray:
-    """Surprise of each target: minus the logarithm of the probability that its row gives it.
+    """Compute the cross-entropy of each target: minus the log of its predicted probability.
 
     Parameters
     ----------
     logits : (..., N) array
-        Scores of all words; -inf for a word that cannot come.
+        Logits of the next token; -inf for a token that is excluded.
     targets : (...) integer array
-        The word that came, from 0 to N - 1; -1 where none is to be counted.
+        Token id of each target, in [0, N); -1 where the position is ignored.
 
     Returns
     -------
@@ -32,30 +32,30 @@ def cross_entropy(logits: np.ndarray, targets: np.ndarray) -> np.ndarray:
 
     Notes
     -----
-    Equation eq-cross-entropy; [good1952]. The loss of a text is the mean over the
-    targets that are counted.
+    Equation eq-cross-entropy; [good1952]. The loss of a sequence is the
+    mean over the targets that are not ignored.
     """
-    _require_words("cross_entropy", targets, logits.shape[-1])
-    return np.where(targets < 0, 0, -_at(log_softmax(logits), targets))
+    _require_targets("cross_entropy", targets, logits.shape[-1])
+    return np.where(targets < 0, 0, -_take(log_softmax(logits), targets))
 
 
 @equation
 def cross_entropy_vjp(logits: np.ndarray, targets: np.ndarray, grad: np.ndarray) -> np.ndarray:
-    """Vector-Jacobian product of `cross_entropy`: what was predicted, less what came.
+    """Compute the vector-Jacobian product of `cross_entropy`: softmax minus one-hot, times grad.
 
     Parameters
     ----------
     logits : (..., N) array
-        Scores of all words; -inf for a word that cannot come.
+        Logits of the next token; -inf for a token that is excluded.
     targets : (...) integer array
-        The word that came, from 0 to N - 1; -1 where none is to be counted.
+        Token id of each target, in [0, N); -1 where the position is ignored.
     grad : (...) array
         Gradient of a loss with respect to what `cross_entropy` returned.
 
     Returns
     -------
     (..., N) array
-        In the shape of logits.
+        Same shape as logits.
 
     Raises
     ------
@@ -67,23 +67,23 @@ def cross_entropy_vjp(logits: np.ndarray, targets: np.ndarray, grad: np.ndarray)
     Equation eq-cross-entropy-vjp; the derivative of [good1952].
     """
     n_vocab = logits.shape[-1]
-    _require_words("cross_entropy_vjp", targets, n_vocab)
-    came = targets[..., np.newaxis] == np.arange(n_vocab)
-    counted = np.where(targets < 0, 0, grad)[..., np.newaxis]
-    return sum_to(logits, counted * (softmax(logits) - came))
+    _require_targets("cross_entropy_vjp", targets, n_vocab)
+    one_hot = targets[..., np.newaxis] == np.arange(n_vocab)
+    weights = np.where(targets < 0, 0, grad)[..., np.newaxis]
+    return sum_to(logits, weights * (softmax(logits) - one_hot))
 
 
-def _at(rows: np.ndarray, targets: np.ndarray) -> np.ndarray:
-    """The entry of each row at its target, whatever stands there if that is -1."""
+def _take(rows: np.ndarray, targets: np.ndarray) -> np.ndarray:
+    """Return the entry of each row at its target; where the target is -1, any entry."""
     shape = np.broadcast_shapes(rows.shape[:-1], targets.shape)
     rows = np.broadcast_to(rows, (*shape, rows.shape[-1]))
     targets = np.broadcast_to(targets, shape)[..., np.newaxis]
     if not rows.shape[-1]:
-        return np.zeros(shape, rows.dtype)  # no words, so no target is counted
+        return np.zeros(shape, rows.dtype)  # no tokens, so all targets are ignored
     return np.take_along_axis(rows, targets.astype(np.int64), axis=-1)[..., 0]
 
 
-def _require_words(where: str, targets: np.ndarray, n_vocab: int) -> None:
+def _require_targets(where: str, targets: np.ndarray, n_vocab: int) -> None:
     if targets.size and not (targets.min() >= -1 and targets.max() < n_vocab):
         raise ValueError(
             f"{where}: targets must be from -1 to {n_vocab - 1}; "

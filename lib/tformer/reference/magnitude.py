@@ -1,4 +1,4 @@
-"""The size of a vector as a power of two, to divide by before anything is squared."""
+"""The magnitude of a vector as a power of two, to divide by before squaring."""
 
 import numpy as np
 
@@ -6,11 +6,11 @@ __all__ = ["magnitude"]
 
 
 def magnitude(x: np.ndarray, axis: int | tuple[int, ...] = -1) -> np.ndarray:
-    """Power of two that brings the largest entry along `axis` between 1 and 2.
+    """Return the power of two that scales the largest entry along `axis` to between 1 and 2.
 
-    What is divided by it and later multiplied by it again is the same to the last bit, but its
-    squares neither overflow nor vanish. Where all entries are 0, any power will do; of symbols, in
-    which claims read the formulas, it is 1. The axis stays, with size 1.
+    Dividing by it and multiplying by it again is exact, and squares in between neither overflow nor
+    vanish. Where all entries are 0, the power is arbitrary; for symbolic entries (dtype object) it
+    is 1. The axis is kept with size 1.
     """
     if x.dtype == object:
         return np.ones_like(x.sum(axis=axis, keepdims=True))

@@ -1,11 +1,11 @@
-"""Masks: who may look at whom, and attention that never sees the future (chapter 5).
+"""Attention masks, and causal attention (chapter 5).
 
-A mask is boolean, and True means "may look". So masks are put together by the logic of NumPy and
-PyTorch: ``&`` where both must allow it, ``|`` where one is enough, ``~`` for the opposite, and they
-broadcast as arrays do. ``~mask`` is also the way to and from libraries in which True means "hide".
+A mask is boolean; True means "may attend". Masks are combined by the operators of NumPy and
+PyTorch: ``&`` if both must allow it, ``|`` if one suffices, ``~`` for the complement; they
+broadcast as arrays do. ``~mask`` also converts from and to libraries in which True means "masked".
 
-With an `offset`, query t stands at position t + offset and key s at position s, as when the keys of
-`offset` earlier positions are kept in a cache.
+With an `offset`, query t has position t + offset and key s has position s, as when the keys of
+`offset` earlier positions are in the KV cache.
 """
 
 import numpy as np
@@ -28,7 +28,7 @@ __all__ = [
 
 @equation
 def causal_mask(n_queries: int, n_keys: int, offset: int = 0) -> np.ndarray:
-    """No position may look at a later one.
+    """Return the causal mask: no query attends to a key at a later position.
 
     Parameters
     ----------
@@ -40,7 +40,7 @@ def causal_mask(n_queries: int, n_keys: int, offset: int = 0) -> np.ndarray:
     Returns
     -------
     (T, S) boolean array
-        True where key s stands at or before the position of query t.
+        True where the position of key s is at most that of query t.
 
     Notes
     -----
@@ -52,14 +52,14 @@ def causal_mask(n_queries: int, n_keys: int, offset: int = 0) -> np.ndarray:
 
 @equation
 def sliding_window_mask(n_queries: int, n_keys: int, window: int, offset: int = 0) -> np.ndarray:
-    """Each position may look at itself and the few before it.
+    """Return the sliding-window mask: each query attends to the last `window` positions.
 
     Parameters
     ----------
     n_queries : int, at least 0
     n_keys : int, at least 0
     window : int, at least 1
-        How many positions may be looked at, the query's own among them.
+        How many positions a query may attend to, its own included.
     offset : int, at least 0
         Position of the first query.
 
@@ -79,21 +79,21 @@ def sliding_window_mask(n_queries: int, n_keys: int, window: int, offset: int = 
 
 @equation
 def prefix_mask(n_queries: int, n_keys: int, n_prefix: int, offset: int = 0) -> np.ndarray:
-    """All may look at the whole prefix; after it no position may look at a later one.
+    """Return the prefix-LM mask: bidirectional over the prefix, causal after it.
 
     Parameters
     ----------
     n_queries : int, at least 0
     n_keys : int, at least 0
     n_prefix : int, at least 0
-        How many keys are the prefix.
+        Length of the prefix: how many of the first keys all queries may attend to.
     offset : int, at least 0
         Position of the first query.
 
     Returns
     -------
     (T, S) boolean array
-        True where key s is in the prefix, or stands at or before the position of query t.
+        True where key s is in the prefix, or its position is at most that of query t.
 
     Notes
     -----
@@ -105,18 +105,18 @@ def prefix_mask(n_queries: int, n_keys: int, n_prefix: int, offset: int = 0) -> 
 
 @equation
 def padding_mask(lengths: np.ndarray, n_keys: int) -> np.ndarray:
-    """No query may look at what only fills a row up.
+    """Return the padding mask: no query attends to padding.
 
     Parameters
     ----------
     lengths : (...) integer array
-        How many keys of each row are real; they come first.
+        How many keys of each row are tokens; they come first, padding follows.
     n_keys : int, at least 0
 
     Returns
     -------
     (..., 1, S) boolean array
-        True where key s is real. It is the same for all queries, so their axis has size 1.
+        True where key s is no padding. The axis of the queries has size 1: all share one row.
 
     Notes
     -----
@@ -127,14 +127,14 @@ def padding_mask(lengths: np.ndarray, n_keys: int) -> np.ndarray:
 
 @equation
 def packed_mask(documents_q: np.ndarray, documents_k: np.ndarray) -> np.ndarray:
-    """Documents that are packed into one row may not look at each other.
+    """Return the mask of packed documents: no query attends to a key of another document.
 
     Parameters
     ----------
     documents_q : (..., T) integer array
-        The document that each query belongs to; below 0, none.
+        Document of each query, as an integer; below 0, of none.
     documents_k : (..., S) integer array
-        The same for the keys.
+        Document of each key.
 
     Returns
     -------
@@ -151,17 +151,17 @@ def packed_mask(documents_q: np.ndarray, documents_k: np.ndarray) -> np.ndarray:
 
 @equation
 def to_additive(mask: np.ndarray) -> np.ndarray:
-    """The mask as a bias: what is added to the scores, so that the softmax obeys it.
+    """Convert a boolean mask to an additive one: a bias of 0 or -inf on the scores.
 
     Parameters
     ----------
     mask : (..., T, S) boolean array
-        True where query t may look at key s.
+        True where query t may attend to key s.
 
     Returns
     -------
     (..., T, S) array
-        0 where it may, -inf where not.
+        0 where query t may attend to key s, -inf elsewhere.
 
     Notes
     -----
@@ -173,22 +173,23 @@ def to_additive(mask: np.ndarray) -> np.ndarray:
 
 @equation
 def from_additive(bias: np.ndarray) -> np.ndarray:
-    """The mask that was written as a bias.
+    """Convert an additive mask to a boolean one.
 
     Parameters
     ----------
     bias : (..., T, S) array
-        0 where query t may look at key s, -inf where not.
+        0 where query t may attend to key s, -inf elsewhere.
 
     Returns
     -------
     (..., T, S) boolean array
+        True where query t may attend to key s.
 
     Raises
     ------
     ValueError
-        If an entry is neither 0 nor -inf. A large negative number is refused as well: it does not
-        hide a key if the scores reach as far, and not in a row that has nothing else.
+        If an entry is neither 0 nor -inf. A large negative number is refused too: it does
+        not mask a key if the scores are as large, nor in a row where every entry is that number.
 
     Notes
     -----
@@ -198,26 +199,26 @@ def from_additive(bias: np.ndarray) -> np.ndarray:
         other = bias[(bias != 0) & (bias != -np.inf)][0]
         raise ValueError(
             f"from_additive: every entry of bias must be 0 or -inf; got {other:.6g}; only -inf "
-            "hides a key whatever the scores are"
+            "masks a key whatever the scores are"
         )
     return bias == 0
 
 
 @equation
 def count_leaks(influence: np.ndarray, mask: np.ndarray) -> np.ndarray:
-    """How many keys have an influence that the mask forbids.
+    """Count the pairs of query and key with an influence that the mask forbids.
 
     Parameters
     ----------
     influence : (..., T, S) array
-        How far row t of some output depends on key s: weights, or norms of derivatives.
+        How strongly output row t depends on key s: attention weights, or norms of derivatives.
     mask : (..., T or 1, S or 1) boolean array
         True where row t may depend on key s.
 
     Returns
     -------
     (...) integer array
-        Number of pairs that the mask forbids and whose influence is not exactly 0; NaN is not 0.
+        Number of masked pairs whose influence is not exactly 0; NaN is not 0.
 
     Notes
     -----
@@ -234,7 +235,7 @@ def causal_attention(
     offset: int = 0,
     scale: float | None = None,
 ) -> np.ndarray:
-    """Attention in which no position looks at a later one.
+    """Compute causal attention: no query attends to a key at a later position.
 
     Parameters
     ----------
@@ -247,7 +248,7 @@ def causal_attention(
     offset : int, at least 0
         Position of the first query.
     scale : float, finite and above 0, optional
-        Factor of the scores; 1/√d_k if left out.
+        Multiplies the scores; 1/√d_k if omitted.
 
     Returns
     -------
@@ -255,7 +256,7 @@ def causal_attention(
 
     Notes
     -----
-    Equation eq-causal-attention; [vaswani2017], section 3.2.3. What is passed back is that of
-    `attention_vjp` with the same mask.
+    Equation eq-causal-attention; [vaswani2017], section 3.2.3. Its gradients are those of
+    `attention_vjp` with the causal mask.
     """
     return attention(q, k, v, causal_mask(q.shape[-2], k.shape[-2], offset), scale=scale)

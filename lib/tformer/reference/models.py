@@ -1,4 +1,4 @@
-"""Whole models: from tokens through a stack of blocks to the scores of words (chapters 10, 11)."""
+"""Whole models, decoder and encoder: token ids to logits or hidden states (chapters 10, 11)."""
 
 import numpy as np
 
@@ -25,7 +25,7 @@ __all__ = [
     "encoder_vjp",
 ]
 
-Several = tuple[DropoutMasks, ...] | None
+Masks = tuple[DropoutMasks, ...] | None
 
 
 @equation
@@ -36,45 +36,46 @@ def decoder(
     memory: np.ndarray | None = None,
     mask: np.ndarray | None = None,
     memory_mask: np.ndarray | None = None,
-    dropout_masks: Several = None,
+    dropout_masks: Masks = None,
     positions: np.ndarray | None = None,
 ) -> np.ndarray:
-    """Scores of the word that comes next, at every place, from the words up to that place.
+    """Compute the logits of the next token at every position of a causal decoder.
 
     Parameters
     ----------
     tokens : (..., T) integer array
-        The words, from 0 to N - 1.
+        Token ids in [0, N).
     parameters : ModelParameters
     configuration : Configuration
     memory : (..., S, d_model) array, optional
-        What cross-attention looks at.
+        Hidden states that cross-attention attends to.
     mask : (..., T or 1, T or 1) boolean array, optional
-        True where word t may look at word s, if that is no later one; without it, everywhere.
+        True where token t may attend to token s, besides the causal mask; nothing more is masked if
+        omitted.
     memory_mask : (..., T or 1, S or 1) boolean array, optional
-        The same for what cross-attention looks at.
+        True where token t may attend to position s of the memory; nothing is masked if omitted.
     dropout_masks : tuple of DropoutMasks, optional
-        What dropout keeps in each block; all, if left out.
+        Dropout keep masks of each block; nothing is dropped if omitted.
     positions : (..., T) integer array, optional
-        Where each word stands; 0, 1, 2 and so on if left out. They start again in each document of
-        a packed row, and after what fills a row up on the left; a mask hides the rest.
+        Position of each token; 0, 1, 2, … if omitted. They restart at 0 in each document of a
+        packed row, and at the first token after left padding; `mask` must hide the rest.
 
     Returns
     -------
     (..., T, N) array
+        Logits: row t is computed from tokens 0 to t, and from the memory if there is one.
 
     Raises
     ------
     ValueError
-        If a token is below 0 or not below N, if a table of positions that the configuration asks
-        for is missing or too short, or a position has no row in it, if there is a memory and no
-        cross-attention, or if not one DropoutMasks is given for each block.
+        If a token id is below 0 or not below N, if the table of learned or relative positions that
+        the configuration needs is missing or too short, or a position has no row in it, if there is
+        a memory but no cross-attention, or if dropout_masks is not one for each block.
 
     Notes
     -----
-    Equation eq-decoder; [radford2018], section 3.1, whose norms stand after the sums; the last
-    norm, where they stand before the sublayers, is that of [radford2019], section 2.3. A memory as
-    in [vaswani2017].
+    Equation eq-decoder; [radford2018], section 3.1, which is post-norm; [radford2019], section 2.3,
+    for pre-norm and its final norm. A memory as in [vaswani2017].
     """
     p, c = parameters, configuration
     require_tokens(
@@ -93,35 +94,36 @@ def decoder_vjp(
     memory: np.ndarray | None = None,
     mask: np.ndarray | None = None,
     memory_mask: np.ndarray | None = None,
-    dropout_masks: Several = None,
+    dropout_masks: Masks = None,
     positions: np.ndarray | None = None,
 ) -> tuple[ModelParameters, np.ndarray | None]:
-    """Vector-Jacobian product of `decoder`: the gradients passed back to its parameters.
+    """Compute the vector-Jacobian product of `decoder`: gradients with respect to its parameters.
 
     Parameters
     ----------
     tokens : (..., T) integer array
-        The words, from 0 to N - 1.
+        Token ids in [0, N).
     parameters : ModelParameters
     configuration : Configuration
     grad : (..., T, N) array
         Gradient of a loss with respect to what `decoder` returned.
     memory : (..., S, d_model) array, optional
-        What cross-attention looks at.
+        Hidden states that cross-attention attends to.
     mask : (..., T or 1, T or 1) boolean array, optional
-        True where word t may look at word s, if that is no later one; without it, everywhere.
+        True where token t may attend to token s, besides the causal mask; nothing more is masked if
+        omitted.
     memory_mask : (..., T or 1, S or 1) boolean array, optional
-        The same for what cross-attention looks at.
+        True where token t may attend to position s of the memory; nothing is masked if omitted.
     dropout_masks : tuple of DropoutMasks, optional
-        What dropout keeps in each block; all, if left out.
+        Dropout keep masks of each block; nothing is dropped if omitted.
     positions : (..., T) integer array, optional
-        Where each word stands; 0, 1, 2 and so on if left out. They start again in each document of
-        a packed row, and after what fills a row up on the left; a mask hides the rest.
+        Position of each token; 0, 1, 2, … if omitted. They restart at 0 in each document of a
+        packed row, and at the first token after left padding; `mask` must hide the rest.
 
     Returns
     -------
     dparameters : ModelParameters
-        A gradient in the place of each array.
+        The gradient of each array.
     dmemory : (..., S, d_model) array, optional
         None without a memory.
 
@@ -143,10 +145,10 @@ def decoder_vjp(
         "decoder_vjp", tokens, p, c, memory is not None, 0, positions, dropout_masks=dropout_masks
     )
     x = embed(tokens, p, c, 0, positions)
-    drows, by_logits = unembed_vjp(stack(x, p, c, *options), p, grad)
-    dx, by_stack, dmemory = stack_vjp(x, p, c, drows, *options)
-    by_words = embed_vjp(tokens, p, c, dx, positions)
-    return tree_map(np.add, by_logits, tree_map(np.add, by_stack, by_words)), dmemory
+    dhidden, dunembed = unembed_vjp(stack(x, p, c, *options), p, grad)
+    dx, dstack, dmemory = stack_vjp(x, p, c, dhidden, *options)
+    dembed = embed_vjp(tokens, p, c, dx, positions)
+    return tree_map(np.add, dunembed, tree_map(np.add, dstack, dembed)), dmemory
 
 
 @equation
@@ -158,48 +160,49 @@ def cached_decoder(
     mask: np.ndarray | None = None,
     positions: np.ndarray | None = None,
 ) -> tuple[np.ndarray, tuple[KVCache, ...]]:
-    """As `decoder`, for words that go on after others: of those the caches keep what is asked for.
+    """Compute the logits of `decoder` for new tokens, given KV caches of earlier ones.
 
     Parameters
     ----------
     tokens : (..., T) integer array
-        The words that are new, from 0 to N - 1.
+        Token ids of the new tokens, in [0, N).
     parameters : ModelParameters
     configuration : Configuration
     caches : tuple of KVCache, optional
-        Of S words, one for each block; None before the first words, and then S is 0.
+        The KV caches of S earlier tokens, one for each block; None if there are none (S = 0).
     mask : (..., T or 1, S + T or 1) boolean array, optional
-        True where a new word may look at a word, those in the caches first, if that is no later
-        one; without it, everywhere.
+        True where a new token may attend to a token, cached ones first, besides the causal mask;
+        nothing more is masked if omitted.
     positions : (..., S + T) integer array, optional
-        Where each word stands, those in the caches first; as in `decoder`.
+        Position of each token, cached ones first; as in `decoder`.
 
     Returns
     -------
     logits : (..., T, N) array
-        As the full pass over all words gives for the last T.
+        What `decoder` computes from all S + T tokens, for the last T.
     extended.*.k : (..., G, S + T, d_k) array
-        The caches with the new words; those that were given stay what they are.
+        The caches extended by the new tokens; the given ones are not modified.
     extended.*.v : (..., G, S + T, d_v) array
 
     Raises
     ------
     ValueError
-        If a token is below 0 or not below N, if a table of positions that the configuration asks
-        for is missing or too short, or a position has no row in it, or if not one cache is given
-        for each block.
+        If a token id is below 0 or not below N, if the table of learned or relative positions that
+        the configuration needs is missing or too short, or a position has no row in it, or if
+        caches is not one for each block.
 
     Notes
     -----
-    Equation eq-cached-decoder; [radford2018], section 3.1, a word at a time as in [shazeer2019].
+    Equation eq-cached-decoder; [radford2018], section 3.1, with incremental decoding as in
+    [shazeer2019].
     """
     p, c = parameters, configuration
     offset = caches[0].length if caches else 0
     require_tokens("cached_decoder", tokens, p, c, False, offset, positions, caches=caches)
     x, extended = embed(tokens, p, c, offset, positions), []
-    places = position_inputs(p, c, tokens.shape[-1], offset, x, positions)
-    for one, cache in zip(p.blocks, caches or [None] * len(p.blocks), strict=True):
-        x, cache = cached_block(x, one, c, cache, None, mask, None, *places, True, None)
+    encoded = position_inputs(p, c, tokens.shape[-1], offset, x, positions)
+    for layer, cache in zip(p.blocks, caches or [None] * len(p.blocks), strict=True):
+        x, cache = cached_block(x, layer, c, cache, None, mask, None, *encoded, True, None)
         extended.append(cache)
     return unembed(apply_norm(x, p.norm, c), p), (*extended,)
 
@@ -210,40 +213,41 @@ def encoder(
     parameters: ModelParameters,
     configuration: Configuration,
     mask: np.ndarray | None = None,
-    dropout_masks: Several = None,
+    dropout_masks: Masks = None,
     positions: np.ndarray | None = None,
 ) -> np.ndarray:
-    """A row for every word, from all words: those before it and those after it.
+    """Compute the hidden state of every token with bidirectional attention.
 
     Parameters
     ----------
     tokens : (..., T) integer array
-        The words, from 0 to N - 1.
+        Token ids in [0, N).
     parameters : ModelParameters
-        The unembedding plays no part.
+        The unembedding is not used.
     configuration : Configuration
     mask : (..., T or 1, T or 1) boolean array, optional
-        True where word t may look at word s; without it, everywhere.
+        True where token t may attend to token s; nothing is masked if omitted.
     dropout_masks : tuple of DropoutMasks, optional
-        What dropout keeps in each block; all, if left out.
+        Dropout keep masks of each block; nothing is dropped if omitted.
     positions : (..., T) integer array, optional
-        Where each word stands; 0, 1, 2 and so on if left out. They start again in each document of
-        a packed row, and after what fills a row up on the left; a mask hides the rest.
+        Position of each token; 0, 1, 2, … if omitted. They restart at 0 in each document of a
+        packed row, and at the first token after left padding; `mask` must hide the rest.
 
     Returns
     -------
     (..., T, d_model) array
+        Hidden states after the last norm.
 
     Raises
     ------
     ValueError
-        If a token is below 0 or not below N, if a table of positions that the configuration asks
-        for is missing or too short, or a position has no row in it, or if not one DropoutMasks is
-        given for each block.
+        If a token id is below 0 or not below N, if the table of learned or relative positions that
+        the configuration needs is missing or too short, or a position has no row in it, or if
+        dropout_masks is not one for each block.
 
     Notes
     -----
-    Equation eq-encoder; [vaswani2017], section 3.1; alone as in [devlin2019].
+    Equation eq-encoder; [vaswani2017], section 3.1; without a decoder as in [devlin2019].
     """
     p, c = parameters, configuration
     require_tokens("encoder", tokens, p, c, False, 0, positions, dropout_masks=dropout_masks)
@@ -258,32 +262,32 @@ def encoder_vjp(
     configuration: Configuration,
     grad: np.ndarray,
     mask: np.ndarray | None = None,
-    dropout_masks: Several = None,
+    dropout_masks: Masks = None,
     positions: np.ndarray | None = None,
 ) -> ModelParameters:
-    """Vector-Jacobian product of `encoder`: the gradients passed back to its parameters.
+    """Compute the vector-Jacobian product of `encoder`: gradients with respect to its parameters.
 
     Parameters
     ----------
     tokens : (..., T) integer array
-        The words, from 0 to N - 1.
+        Token ids in [0, N).
     parameters : ModelParameters
-        The unembedding plays no part.
+        The unembedding is not used.
     configuration : Configuration
     grad : (..., T, d_model) array
         Gradient of a loss with respect to what `encoder` returned.
     mask : (..., T or 1, T or 1) boolean array, optional
-        True where word t may look at word s; without it, everywhere.
+        True where token t may attend to token s; nothing is masked if omitted.
     dropout_masks : tuple of DropoutMasks, optional
-        What dropout keeps in each block; all, if left out.
+        Dropout keep masks of each block; nothing is dropped if omitted.
     positions : (..., T) integer array, optional
-        Where each word stands; 0, 1, 2 and so on if left out. They start again in each document of
-        a packed row, and after what fills a row up on the left; a mask hides the rest.
+        Position of each token; 0, 1, 2, … if omitted. They restart at 0 in each document of a
+        packed row, and at the first token after left padding; `mask` must hide the rest.
 
     Returns
     -------
     dparameters : ModelParameters
-        A gradient in the place of each array; zeros for an unembedding.
+        The gradient of each array; zeros for an unembedding.
 
     Raises
     ------
@@ -297,5 +301,5 @@ def encoder_vjp(
     p, c = parameters, configuration
     require_tokens("encoder_vjp", tokens, p, c, False, 0, positions, dropout_masks=dropout_masks)
     x = embed(tokens, p, c, 0, positions)
-    dx, by_stack, _ = stack_vjp(x, p, c, grad, False, None, mask, None, dropout_masks, positions)
-    return tree_map(np.add, by_stack, embed_vjp(tokens, p, c, dx, positions))
+    dx, dstack, _ = stack_vjp(x, p, c, grad, False, None, mask, None, dropout_masks, positions)
+    return tree_map(np.add, dstack, embed_vjp(tokens, p, c, dx, positions))

@@ -1,4 +1,4 @@
-"""Norms: each row brought to one size, and then given a gain of its own (chapter 8)."""
+"""LayerNorm and RMSNorm (chapter 8)."""
 
 import numpy as np
 
@@ -11,12 +11,12 @@ __all__ = ["layer_norm", "layer_norm_vjp", "rms_norm", "rms_norm_vjp"]
 
 @equation
 def layer_norm(x: np.ndarray, parameters: NormParameters, eps: float = 1e-5) -> np.ndarray:
-    """Each row less its mean, over its standard deviation; then gain and bias.
+    """Apply LayerNorm: standardise each row to mean 0 and variance 1, then apply gain and bias.
 
     Parameters
     ----------
     x : (..., d_model) array
-        Its squares must be in the range of its format, or in that of float32 if it is a half one.
+        Its squares must be in the range of its dtype, or of float32 if x is in half precision.
     parameters : NormParameters
     eps : float, finite and above 0
         Added to the variance.
@@ -24,7 +24,7 @@ def layer_norm(x: np.ndarray, parameters: NormParameters, eps: float = 1e-5) -> 
     Returns
     -------
     (..., d_model) array
-        A row of equal numbers becomes the bias.
+        A row of equal entries becomes the bias (zeros without one).
 
     Notes
     -----
@@ -37,7 +37,7 @@ def layer_norm(x: np.ndarray, parameters: NormParameters, eps: float = 1e-5) -> 
 def layer_norm_vjp(
     x: np.ndarray, parameters: NormParameters, grad: np.ndarray, eps: float = 1e-5
 ) -> tuple[np.ndarray, NormParameters]:
-    """Vector-Jacobian product of `layer_norm`: what is left across the row and the constant one.
+    """Compute the vector-Jacobian product of `layer_norm`.
 
     Parameters
     ----------
@@ -51,12 +51,13 @@ def layer_norm_vjp(
     Returns
     -------
     dx : (..., d_model) array
-        Each gradient has the shape of its argument: axes along which that was repeated are summed.
+        Each gradient has the shape of its argument: broadcast axes are summed over.
     dparameters : NormParameters
 
     Notes
     -----
-    Equation eq-layer-norm-vjp; the derivatives of [ba2016].
+    Equation eq-layer-norm-vjp; the derivatives of [ba2016]. dx is orthogonal to the constant row
+    and, up to eps, to the standardised one.
     """
     y, size = _standard(x, eps)
     dy, dparameters = _scaled_vjp(y, parameters, grad)
@@ -66,12 +67,12 @@ def layer_norm_vjp(
 
 @equation
 def rms_norm(x: np.ndarray, parameters: NormParameters, eps: float = 1e-5) -> np.ndarray:
-    """Each row over the root of the mean of its squares; then the gain, and the bias if any.
+    """Apply RMSNorm: divide each row by its root mean square, then apply gain and bias, if any.
 
     Parameters
     ----------
     x : (..., d_model) array
-        Its squares must be in the range of its format, or in that of float32 if it is a half one.
+        Its squares must be in the range of its dtype, or of float32 if x is in half precision.
     parameters : NormParameters
     eps : float, finite and above 0
         Added to the mean square.
@@ -79,7 +80,7 @@ def rms_norm(x: np.ndarray, parameters: NormParameters, eps: float = 1e-5) -> np
     Returns
     -------
     (..., d_model) array
-        A row of zeros becomes the bias.
+        A row of zeros becomes the bias (zeros without one).
 
     Notes
     -----
@@ -92,7 +93,7 @@ def rms_norm(x: np.ndarray, parameters: NormParameters, eps: float = 1e-5) -> np
 def rms_norm_vjp(
     x: np.ndarray, parameters: NormParameters, grad: np.ndarray, eps: float = 1e-5
 ) -> tuple[np.ndarray, NormParameters]:
-    """Vector-Jacobian product of `rms_norm`: what is left across the row.
+    """Compute the vector-Jacobian product of `rms_norm`.
 
     Parameters
     ----------
@@ -106,12 +107,12 @@ def rms_norm_vjp(
     Returns
     -------
     dx : (..., d_model) array
-        Each gradient has the shape of its argument: axes along which that was repeated are summed.
+        Each gradient has the shape of its argument: broadcast axes are summed over.
     dparameters : NormParameters
 
     Notes
     -----
-    Equation eq-rms-norm-vjp; the derivatives of [zhang2019].
+    Equation eq-rms-norm-vjp; the derivatives of [zhang2019]. Up to eps, dx is orthogonal to x.
     """
     y, size = _over_size(x, eps)
     dy, dparameters = _scaled_vjp(y, parameters, grad)
@@ -119,23 +120,23 @@ def rms_norm_vjp(
 
 
 def _mean(x: np.ndarray) -> np.ndarray:
-    """The mean of each row, along an axis that stays; a row without numbers has 0."""
+    """Return the mean over the last axis, which is kept with size 1; 0 for an empty row."""
     return x.sum(axis=-1, keepdims=True) / max(x.shape[-1], 1)
 
 
 def _over_size(x: np.ndarray, eps: float) -> tuple[np.ndarray, np.ndarray]:
-    """Each row over its root mean square, and that."""
+    """Return each row divided by its root mean square, and the root mean square."""
     size = np.sqrt(_mean(x * x) + eps)
     return x / size, size
 
 
 def _standard(x: np.ndarray, eps: float) -> tuple[np.ndarray, np.ndarray]:
-    """Each row with mean 0 and variance 1, and its standard deviation."""
+    """Return each row with mean 0 and variance 1, and its standard deviation."""
     return _over_size(x - _mean(x), eps)
 
 
 def _scaled(x: np.ndarray, parameters: NormParameters) -> np.ndarray:
-    """Gain and bias."""
+    """Apply gain and bias."""
     y = x if parameters.gain is None else x * parameters.gain
     return y if parameters.bias is None else y + parameters.bias
 
@@ -143,7 +144,7 @@ def _scaled(x: np.ndarray, parameters: NormParameters) -> np.ndarray:
 def _scaled_vjp(
     x: np.ndarray, parameters: NormParameters, grad: np.ndarray
 ) -> tuple[np.ndarray, NormParameters]:
-    """Gradients from that of `_scaled`."""
+    """Compute the vector-Jacobian product of `_scaled`: gradients of x and of the parameters."""
     gain, bias = parameters.gain, parameters.bias
     grad = np.broadcast_to(grad, np.broadcast_shapes(grad.shape, x.shape))
     dgain = None if gain is None else sum_to(gain, grad * x)

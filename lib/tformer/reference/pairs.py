@@ -1,4 +1,4 @@
-"""An encoder and a decoder that looks at what it has read (chapter 11)."""
+"""The encoder–decoder: a decoder with cross-attention to an encoder (chapter 11)."""
 
 import numpy as np
 
@@ -22,42 +22,48 @@ def encoder_decoder(
     source_positions: np.ndarray | None = None,
     target_positions: np.ndarray | None = None,
 ) -> np.ndarray:
-    """Scores of the next word of a target, from the words before it and from a whole source.
+    """Compute the logits of the next target token, from the target so far and the whole source.
 
     Parameters
     ----------
     source : (..., S) integer array
-        The words that are read, from 0 to N - 1.
+        Token ids of the source, in [0, N).
     target : (..., T) integer array
-        The words that have been written, from 0 to N - 1.
+        Token ids of the target so far, in [0, N).
     parameters : EncoderDecoderParameters
     configuration : Configuration
-        Of both.
+        Of both models.
     source_mask : (..., S) boolean array, optional
-        True for the words of the source that may be looked at; without it, all.
+        True for source tokens that may be attended to, False for padding; all if omitted.
     target_mask : (..., T) boolean array, optional
-        The same for those of the target.
+        True for target tokens that may be attended to, False for padding; all if omitted.
     source_positions : (..., S) integer array, optional
-        Where each word of the source stands, as in `encoder`.
+        Position of each source token, as in `encoder`.
     target_positions : (..., T) integer array, optional
-        Where each word of the target stands, as in `decoder`.
+        Position of each target token, as in `decoder`.
 
     Returns
     -------
     (..., T, N) array
+        Logits.
 
     Raises
     ------
     ValueError
-        If a token is below 0 or not below N, if a table of positions that the configuration asks
-        for is missing or too short, or a position has no row in it, or if a block of the decoder
-        has no cross-attention.
+        If a token id is below 0 or not below N, if the table of learned or relative positions that
+        the configuration needs is missing or too short, or a position has no row in it, or if a
+        block of the decoder has no cross-attention.
 
     Notes
     -----
     Equation eq-encoder-decoder; [vaswani2017], section 3.1.
     """
-    p, c, mask, own = parameters, configuration, _for_all(source_mask), _for_all(target_mask)
+    p, c, mask, own = (
+        parameters,
+        configuration,
+        _over_queries(source_mask),
+        _over_queries(target_mask),
+    )
     require_tokens("encoder_decoder", source, p.encoder, c, False, 0, source_positions)
     memory = encoder(source, p.encoder, c, mask, None, source_positions)
     require_tokens("encoder_decoder", target, p.decoder, c, True, 0, target_positions)
@@ -76,32 +82,32 @@ def encoder_decoder_vjp(
     source_positions: np.ndarray | None = None,
     target_positions: np.ndarray | None = None,
 ) -> EncoderDecoderParameters:
-    """Vector-Jacobian product of `encoder_decoder`: the gradients passed back to its parameters.
+    """Compute the vector-Jacobian product of `encoder_decoder` with respect to its parameters.
 
     Parameters
     ----------
     source : (..., S) integer array
-        The words that are read, from 0 to N - 1.
+        Token ids of the source, in [0, N).
     target : (..., T) integer array
-        The words that have been written, from 0 to N - 1.
+        Token ids of the target so far, in [0, N).
     parameters : EncoderDecoderParameters
     configuration : Configuration
-        Of both.
+        Of both models.
     grad : (..., T, N) array
         Gradient of a loss with respect to what `encoder_decoder` returned.
     source_mask : (..., S) boolean array, optional
-        True for the words of the source that may be looked at; without it, all.
+        True for source tokens that may be attended to, False for padding; all if omitted.
     target_mask : (..., T) boolean array, optional
-        The same for those of the target.
+        True for target tokens that may be attended to, False for padding; all if omitted.
     source_positions : (..., S) integer array, optional
-        Where each word of the source stands, as in `encoder`.
+        Position of each source token, as in `encoder`.
     target_positions : (..., T) integer array, optional
-        Where each word of the target stands, as in `decoder`.
+        Position of each target token, as in `decoder`.
 
     Returns
     -------
     dparameters : EncoderDecoderParameters
-        A gradient in the place of each array; zeros for the encoder's unembedding.
+        The gradient of each array; zeros for the encoder's unembedding.
 
     Raises
     ------
@@ -112,17 +118,22 @@ def encoder_decoder_vjp(
     -----
     Equation eq-encoder-decoder-vjp; the derivatives of [vaswani2017], section 3.1.
     """
-    p, c, mask, own = parameters, configuration, _for_all(source_mask), _for_all(target_mask)
+    p, c, mask, own = (
+        parameters,
+        configuration,
+        _over_queries(source_mask),
+        _over_queries(target_mask),
+    )
     require_tokens("encoder_decoder_vjp", source, p.encoder, c, False, 0, source_positions)
     memory = encoder(source, p.encoder, c, mask, None, source_positions)
     require_tokens("encoder_decoder_vjp", target, p.decoder, c, True, 0, target_positions)
-    of_target = (memory, own, mask, None, target_positions)
-    of_decoder, dmemory = decoder_vjp(target, p.decoder, c, grad, *of_target)
+    options = (memory, own, mask, None, target_positions)
+    ddecoder, dmemory = decoder_vjp(target, p.decoder, c, grad, *options)
     dmemory = np.zeros_like(memory) if dmemory is None else dmemory
-    of_encoder = encoder_vjp(source, p.encoder, c, dmemory, mask, None, source_positions)
-    return EncoderDecoderParameters(of_encoder, of_decoder)
+    dencoder = encoder_vjp(source, p.encoder, c, dmemory, mask, None, source_positions)
+    return EncoderDecoderParameters(dencoder, ddecoder)
 
 
-def _for_all(mask: np.ndarray | None) -> np.ndarray | None:
-    """A mask of words as one that is the same for all that look."""
+def _over_queries(mask: np.ndarray | None) -> np.ndarray | None:
+    """Add the axis of the queries to a mask of keys."""
     return None if mask is None else mask[..., np.newaxis, :]

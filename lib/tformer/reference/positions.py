@@ -1,8 +1,8 @@
-"""Position: added to the words, turned into queries and keys, or said in the scores (chapter 7).
+"""Position encodings: added to embeddings, rotary, or a bias of the scores (chapter 7).
 
-A position is a number, counted from 0: `np.arange(T) + offset` with a cache of `offset` words. A
-model can be given others: from 0 again in each of several documents that are packed into one row,
-or from the first word of a text that is filled up on the left.
+Positions are integers, counted from 0: `np.arange(T) + offset` with `offset` tokens in the KV
+cache. A model can be given others: restarting at 0 in each document of a packed row, or counted
+from the first token after left padding.
 """
 
 import numpy as np
@@ -32,17 +32,19 @@ def sinusoidal(
     base: float = 10000.0,
     interpolation: float = 1.0,
 ) -> np.ndarray:
-    """Waves: each pair of columns is the sine and the cosine of one angle, which grows with place.
+    """Compute sinusoidal position encodings: sine and cosine of position times each frequency.
 
     Parameters
     ----------
     positions : (..., T) integer array
+        Position of each token.
     d_model : int, at least 0
-        Width; an even number.
+        Width; must be even.
     base : float, finite and above 0
-        The slowest wave is nearly this many times as long as the fastest.
+        The longest wavelength is nearly `base` times the shortest.
     interpolation : float, finite and above 0
-        Positions are divided by it, so that as many times as many fit between those of training.
+        Positions are divided by it, so that sequences that many times longer stay within the range
+        of positions seen in training.
 
     Returns
     -------
@@ -63,9 +65,9 @@ def sinusoidal(
         raise ValueError(f"sinusoidal: d_model must be even; got {d_model}")
     frequencies = base ** (-np.arange(0, d_model, 2) / d_model)
     angles = positions[..., np.newaxis] / interpolation * frequencies
-    waves = np.empty((*positions.shape, d_model))
-    waves[..., 0::2], waves[..., 1::2] = np.sin(angles), np.cos(angles)
-    return waves
+    encoding = np.empty((*positions.shape, d_model))
+    encoding[..., 0::2], encoding[..., 1::2] = np.sin(angles), np.cos(angles)
+    return encoding
 
 
 @equation
@@ -74,20 +76,23 @@ def rope(
     sinusoids: np.ndarray,
     pairing: str = "adjacent",
 ) -> np.ndarray:
-    """Rotary positions: each pair of coordinates is turned by the angle of its wave.
+    """Apply rotary position embedding: rotate each pair of coordinates by position · frequency.
 
     Parameters
     ----------
     x : (..., T, d_k) array
         Queries or keys.
     sinusoids : (..., T, d_k) real array
-        What `sinusoidal` gives for their positions.
+        What `sinusoidal` returns for their positions.
     pairing : str
-        "adjacent" pairs coordinates 2i and 2i + 1, "half" i and i + d_k / 2.
+        "adjacent" pairs coordinates 2i and 2i + 1, as RoFormer [su2024] does. "half" pairs i and
+        i + d_k / 2, as `rotate_half` of Hugging Face transformers does for Llama. The default here
+        is "adjacent"; that of `Configuration.pairing`, which models use, is "half".
 
     Returns
     -------
     (..., T, d_k) array
+        Rotated queries or keys.
 
     Raises
     ------
@@ -96,30 +101,30 @@ def rope(
 
     Notes
     -----
-    Equation eq-rope; [su2024], whose pairs are adjacent. Computed in the precision of x.
+    Equation eq-rope; [su2024]. Computed in the precision of x.
     """
-    first, second = _pairs("rope", x, pairing)
+    first, second = _split_pairs("rope", x, pairing)
     sinusoids = sinusoids.astype(x.dtype, copy=False)
     sine, cosine = sinusoids[..., 0::2], sinusoids[..., 1::2]
     first, second = (
         first * cosine - second * sine,
         first * sine + second * cosine,
     )
-    return _together(first, second, pairing)
+    return _join_pairs(first, second, pairing)
 
 
 @equation
 def rope_vjp(sinusoids: np.ndarray, grad: np.ndarray, pairing: str = "adjacent") -> np.ndarray:
-    """Vector-Jacobian product of `rope`: the gradient is turned back.
+    """Compute the vector-Jacobian product of `rope`: rotate the gradient back.
 
     Parameters
     ----------
     sinusoids : (..., T, d_k) real array
-        Those that `rope` was given.
+        The sinusoids that `rope` was given.
     grad : (..., T, d_k) array
         Gradient of a loss with respect to what `rope` returned.
     pairing : str
-        The same as there.
+        The pairing that `rope` was given; the default, "adjacent", is that of `rope`.
 
     Returns
     -------
@@ -133,27 +138,27 @@ def rope_vjp(sinusoids: np.ndarray, grad: np.ndarray, pairing: str = "adjacent")
 
     Notes
     -----
-    Equation eq-rope-vjp; [su2024]. A rotation's inverse is its transpose.
+    Equation eq-rope-vjp; [su2024]. The inverse of a rotation is its transpose.
     """
-    first, second = _pairs("rope_vjp", grad, pairing)
+    first, second = _split_pairs("rope_vjp", grad, pairing)
     sinusoids = sinusoids.astype(grad.dtype, copy=False)
     sine, cosine = sinusoids[..., 0::2], sinusoids[..., 1::2]
-    return _together(first * cosine + second * sine, second * cosine - first * sine, pairing)
+    return _join_pairs(first * cosine + second * sine, second * cosine - first * sine, pairing)
 
 
 @equation
 def rope_permutation(d_k: int) -> np.ndarray:
-    """Which coordinates to take, in turn, so that adjacent pairs become pairs of halves.
+    """Return the permutation of coordinates that turns "adjacent" pairs into "half" pairs.
 
     Parameters
     ----------
     d_k : int, at least 0
-        Width; an even number.
+        Width; must be even.
 
     Returns
     -------
     (d_k,) integer array
-        All even coordinates, then all odd ones; `np.argsort` of it is the way back.
+        All even coordinates, then all odd ones; its `np.argsort` is the inverse permutation.
 
     Raises
     ------
@@ -162,8 +167,8 @@ def rope_permutation(d_k: int) -> np.ndarray:
 
     Notes
     -----
-    Equation eq-rope-permutation; the pairs are those of [su2024]. For the columns of w_q and w_k
-    alike: then no score changes.
+    Equation eq-rope-permutation; the pairs are those of [su2024]. Applied to the
+    columns of both w_q and w_k, it changes no score.
     """
     if d_k % 2:
         raise ValueError(f"rope_permutation: d_k must be even; got {d_k}")
@@ -172,22 +177,24 @@ def rope_permutation(d_k: int) -> np.ndarray:
 
 @equation
 def embedding(tokens: np.ndarray, table: np.ndarray) -> np.ndarray:
-    """Rows of a table: the vector of each word, or of each position that has learned one.
+    """Look up rows of a table: token embeddings, or learned position embeddings.
 
     Parameters
     ----------
     tokens : (..., T) integer array
-        Which rows; from 0 to N - 1.
+        Row numbers: token ids, or positions, in [0, N).
     table : (N, d_model) array
+        One row for each token id, or for each position.
 
     Returns
     -------
     (..., T, d_model) array
+        The embeddings.
 
     Raises
     ------
     ValueError
-        If a token is below 0 or not below N.
+        If a token id is below 0 or not below N.
 
     Notes
     -----
@@ -199,26 +206,26 @@ def embedding(tokens: np.ndarray, table: np.ndarray) -> np.ndarray:
 
 @equation
 def embedding_vjp(tokens: np.ndarray, table: np.ndarray, grad: np.ndarray) -> np.ndarray:
-    """Vector-Jacobian product of `embedding`: each row gathers the gradients of its uses.
+    """Compute the vector-Jacobian product of `embedding` with respect to the table.
 
     Parameters
     ----------
     tokens : (..., T) integer array
-        Which rows; from 0 to N - 1.
+        Row numbers: token ids, or positions, in [0, N).
     table : (N, d_model) array
-        Its entries play no part.
+        Its values are not used.
     grad : (..., T, d_model) array
-        Gradient of a loss with respect to the rows.
+        Gradient of a loss with respect to what `embedding` returned.
 
     Returns
     -------
     (N, d_model) array
-        Gradient of the loss with respect to the table.
+        Gradient of the loss with respect to the table: each row sums those of its occurrences.
 
     Raises
     ------
     ValueError
-        If a token is below 0 or not below N.
+        If a token id is below 0 or not below N.
 
     Notes
     -----
@@ -234,13 +241,13 @@ def embedding_vjp(tokens: np.ndarray, table: np.ndarray, grad: np.ndarray) -> np
 
 @equation
 def relative_bias(table: np.ndarray, n_queries: int, n_keys: int, offset: int = 0) -> np.ndarray:
-    """A bias for the scores that only depends on how far apart query and key are.
+    """Compute a bias of the scores that depends only on the distance from query to key.
 
     Parameters
     ----------
     table : (H, N) array
-        For each head one number for each of N = 2m + 1 distances, from -m (the key stands m places
-        before the query, or more) to m.
+        For each head the bias at each of N = 2m + 1 distances, from -m (the key is m or more
+        positions before the query) to m (m or more after it).
     n_queries : int, at least 0
     n_keys : int, at least 0
     offset : int, at least 0
@@ -249,6 +256,7 @@ def relative_bias(table: np.ndarray, n_queries: int, n_keys: int, offset: int = 
     Returns
     -------
     (H, T, S) array
+        The bias of each head.
 
     Raises
     ------
@@ -258,7 +266,7 @@ def relative_bias(table: np.ndarray, n_queries: int, n_keys: int, offset: int = 
     Notes
     -----
     Equation eq-relative-bias; [raffel2020], with the clipped distances of [shaw2018]. Departure:
-    [raffel2020] lets long distances share numbers in buckets.
+    [raffel2020] groups long distances in buckets that share a bias.
     """
     distances = np.arange(n_keys) - np.arange(n_queries)[:, np.newaxis] - offset
     return relative_bias_at(table, distances)
@@ -266,12 +274,12 @@ def relative_bias(table: np.ndarray, n_queries: int, n_keys: int, offset: int = 
 
 @equation
 def relative_bias_vjp(table: np.ndarray, grad: np.ndarray, offset: int = 0) -> np.ndarray:
-    """Vector-Jacobian product of `relative_bias`: each distance gathers what passes along it.
+    """Compute the vector-Jacobian product of `relative_bias`.
 
     Parameters
     ----------
     table : (H, N) array
-        Its entries play no part.
+        Its values are not used.
     grad : (H, T, S) array
         Gradient of a loss with respect to the bias.
     offset : int, at least 0
@@ -280,7 +288,7 @@ def relative_bias_vjp(table: np.ndarray, grad: np.ndarray, offset: int = 0) -> n
     Returns
     -------
     (H, N) array
-        Gradient of the loss with respect to the table.
+        Gradient of the loss with respect to the table: summed over the pairs at each distance.
 
     Raises
     ------
@@ -298,7 +306,7 @@ def relative_bias_vjp(table: np.ndarray, grad: np.ndarray, offset: int = 0) -> n
 
 @equation
 def alibi_slopes(n_heads: int) -> np.ndarray:
-    """How fast each head loses interest in what is far away.
+    """Return the ALiBi slope of each head: how fast its bias falls with distance.
 
     Parameters
     ----------
@@ -307,13 +315,12 @@ def alibi_slopes(n_heads: int) -> np.ndarray:
     Returns
     -------
     (H,) array
-        The powers 2^(-8 h / H) for h = 1 ... H if H is a power of two. If not, those of the next
-        smaller one, then every other one of the next larger.
+        2^(-8 h / H) for h = 1 ... H if H is a power of two. If not, the slopes of the next smaller
+        power of two, then every other slope of the next larger one.
 
     Notes
     -----
-    Equation eq-alibi-slopes; [press2022], whose code says what to do if H is no power of two. In
-    float64.
+    Equation eq-alibi-slopes; [press2022], whose code defines the slopes for other H. In float64.
     """
     smaller = 2 ** (n_heads.bit_length() - 1)
     slopes = 2.0 ** (-8 * np.arange(1, smaller + 1) / smaller)
@@ -323,7 +330,7 @@ def alibi_slopes(n_heads: int) -> np.ndarray:
 
 @equation
 def alibi_bias(n_heads: int, n_queries: int, n_keys: int, offset: int = 0) -> np.ndarray:
-    """A bias for the scores that falls with the distance, in each head by a slope of its own.
+    """Compute the ALiBi bias of the scores: minus the slope of each head times the distance.
 
     Parameters
     ----------
@@ -340,20 +347,20 @@ def alibi_bias(n_heads: int, n_queries: int, n_keys: int, offset: int = 0) -> np
 
     Notes
     -----
-    Equation eq-alibi-bias; [press2022]. Departure: there a mask hides later keys; here the bias
-    falls on either side. In float64.
+    Equation eq-alibi-bias; [press2022]. Departure: in the paper a causal mask hides later keys;
+    here the bias falls in both directions. In float64.
     """
     t, s = np.arange(n_queries)[:, np.newaxis] + offset, np.arange(n_keys)
     return alibi_bias_at(n_heads, np.abs(t - s))
 
 
 def alibi_bias_at(n_heads: int, distances: np.ndarray) -> np.ndarray:
-    """The bias (..., H, T, S) for any distances (..., T, S), all at least 0."""
+    """Return the bias (..., H, T, S) for distances (..., T, S), all at least 0."""
     return -alibi_slopes(n_heads)[:, np.newaxis, np.newaxis] * distances[..., np.newaxis, :, :]
 
 
-def _pairs(where: str, x: np.ndarray, pairing: str) -> tuple[np.ndarray, np.ndarray]:
-    """The first and the second coordinates of all pairs."""
+def _split_pairs(where: str, x: np.ndarray, pairing: str) -> tuple[np.ndarray, np.ndarray]:
+    """Return the first and the second coordinates of all pairs."""
     width = x.shape[-1]
     if width % 2:
         raise ShapeError(f"{where}: axis d_k must be even; got {width}")
@@ -364,8 +371,8 @@ def _pairs(where: str, x: np.ndarray, pairing: str) -> tuple[np.ndarray, np.ndar
     return x[..., : width // 2], x[..., width // 2 :]
 
 
-def _together(first: np.ndarray, second: np.ndarray, pairing: str) -> np.ndarray:
-    """The coordinates in their places, from the first and the second of all pairs."""
+def _join_pairs(first: np.ndarray, second: np.ndarray, pairing: str) -> np.ndarray:
+    """Put the first and the second coordinates of all pairs back in place."""
     if pairing == "half":
         return np.concatenate([first, second], axis=-1)
     both = np.stack([first, second], axis=-1)
@@ -373,7 +380,7 @@ def _together(first: np.ndarray, second: np.ndarray, pairing: str) -> np.ndarray
 
 
 def require_rows(where: str, tokens: np.ndarray, n_rows: int, name: str = "tokens") -> None:
-    """Raise ValueError unless there is a row for every token."""
+    """Raise ValueError unless every token id, or position, has a row in the table."""
     if tokens.size and not n_rows:
         raise ValueError(f"{where}: table has no rows, so {name} must be empty; got {tokens.size}")
     if tokens.size and not (tokens.min() >= 0 and tokens.max() < n_rows):

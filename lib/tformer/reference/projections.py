@@ -1,7 +1,7 @@
-"""From words to the queries, keys and values of every head, and from heads to words (chapter 6).
+"""Projections: hidden states to queries, keys and values, and head outputs back (chapter 6).
 
-Between the two stands attention, and before it whatever turns or keeps: `rope` on queries and keys,
-`extend_cache` on keys and values.
+Attention is computed between the two. Before it, `rope` may rotate queries and keys, and
+`extend_cache` may store keys and values.
 """
 
 from dataclasses import replace
@@ -19,16 +19,16 @@ Three = tuple[np.ndarray, np.ndarray, np.ndarray]
 
 @equation
 def project(x: np.ndarray, parameters: HeadParameters, memory: np.ndarray | None = None) -> Three:
-    """Queries of all heads; keys and values of all groups of heads.
+    """Project hidden states to the queries of all heads and the keys and values of all groups.
 
     Parameters
     ----------
     x : (..., T, d_model) array
-        What asks; without a memory also what is looked at, and then S is T.
+        Hidden states that queries are computed from; without a memory keys and values too (S = T).
     parameters : HeadParameters
-        The matrix and bias of the outputs play no part.
+        w_o and b_o are not used.
     memory : (..., S, d_model) array, optional
-        What is looked at instead: cross-attention.
+        Hidden states that keys and values are computed from instead: cross-attention.
 
     Returns
     -------
@@ -53,31 +53,31 @@ def project_vjp(
     dv: np.ndarray,
     memory: np.ndarray | None = None,
 ) -> tuple[np.ndarray, HeadParameters, np.ndarray | None]:
-    """Vector-Jacobian product of `project`: the gradients passed back to its arguments.
+    """Compute the vector-Jacobian product of `project`: gradients with respect to its arguments.
 
     Parameters
     ----------
     x : (..., T, d_model) array
-        What asks; without a memory also what is looked at, and then S is T.
+        Hidden states that queries are computed from; without a memory keys and values too (S = T).
     parameters : HeadParameters
-        The matrix and bias of the outputs play no part.
+        w_o and b_o are not used.
     dq : (..., H, T, d_k) array
         Gradient of a loss with respect to the queries.
     dk : (..., G, S, d_k) array
-        The same for the keys.
+        Gradient with respect to the keys.
     dv : (..., G, S, d_v) array
-        The same for the values.
+        Gradient with respect to the values.
     memory : (..., S, d_model) array, optional
-        What is looked at instead: cross-attention.
+        Hidden states that keys and values are computed from instead: cross-attention.
 
     Returns
     -------
     dx : (..., T, d_model) array
-        Each gradient has the shape of its argument: axes along which that was repeated are summed.
+        Each gradient has the shape of its argument: broadcast axes are summed over.
     dparameters : HeadParameters
-        A gradient in the place of each array; zeros for matrix and bias of the outputs.
+        The gradient of each array; zeros for w_o and b_o.
     dmemory : (..., S, d_model) array, optional
-        None without a memory; what is looked at then passes its part to dx.
+        None without a memory; the gradient through keys and values is then part of dx.
 
     Notes
     -----
@@ -86,25 +86,25 @@ def project_vjp(
     require_keys("project_vjp", x, memory, axis=-2, dk=dk, dv=dv)
     p, source = parameters, x if memory is None else memory
     dx, dw_q, db_q = _rows_vjp(x, p.w_q, p.b_q, dq)
-    from_k, dw_k, db_k = _rows_vjp(source, p.w_k, p.b_k, dk)
-    from_v, dw_v, db_v = _rows_vjp(source, p.w_v, p.b_v, dv)
+    dx_k, dw_k, db_k = _rows_vjp(source, p.w_k, p.b_k, dk)
+    dx_v, dw_v, db_v = _rows_vjp(source, p.w_v, p.b_v, dv)
     dw_o, db_o = tree_map(np.zeros_like, (p.w_o, p.b_o))
     dparameters = HeadParameters(dw_q, dw_k, dw_v, dw_o, db_q, db_k, db_v, db_o)
     if memory is None:
-        return dx + from_k + from_v, dparameters, None
-    return dx, dparameters, from_k + from_v
+        return dx + dx_k + dx_v, dparameters, None
+    return dx, dparameters, dx_k + dx_v
 
 
 @equation
 def merge(y: np.ndarray, parameters: HeadParameters) -> np.ndarray:
-    """Sum over the heads: what each has read, through its own matrix back to the words' width.
+    """Sum over the heads: the output of each head times its own output matrix, plus b_o.
 
     Parameters
     ----------
     y : (..., H, T, d_v) array
         The output of each head.
     parameters : HeadParameters
-        Only the matrix and bias of the outputs play a part.
+        Only w_o and b_o are used.
 
     Returns
     -------
@@ -112,8 +112,8 @@ def merge(y: np.ndarray, parameters: HeadParameters) -> np.ndarray:
 
     Notes
     -----
-    Equation eq-merge; [vaswani2017], section 3.2.2, where it is written as one product of outputs
-    that stand side by side.
+    Equation eq-merge; [vaswani2017], section 3.2.2, where it is written as one product: W_O times
+    the concatenated outputs of the heads.
     """
     merged = np.sum(y @ parameters.w_o, axis=-3)
     return merged if parameters.b_o is None else merged + parameters.b_o
@@ -123,23 +123,23 @@ def merge(y: np.ndarray, parameters: HeadParameters) -> np.ndarray:
 def merge_vjp(
     y: np.ndarray, parameters: HeadParameters, grad: np.ndarray
 ) -> tuple[np.ndarray, HeadParameters]:
-    """Vector-Jacobian product of `merge`: the gradients passed back to its arguments.
+    """Compute the vector-Jacobian product of `merge`: gradients with respect to its arguments.
 
     Parameters
     ----------
     y : (..., H, T, d_v) array
         The output of each head.
     parameters : HeadParameters
-        Only the matrix and bias of the outputs play a part.
+        Only w_o and b_o are used.
     grad : (..., T, d_model) array
         Gradient of a loss with respect to what `merge` returned.
 
     Returns
     -------
     dy : (..., H, T, d_v) array
-        Each gradient has the shape of its argument: axes along which that was repeated are summed.
+        Each gradient has the shape of its argument: broadcast axes are summed over.
     dparameters : HeadParameters
-        A gradient in the place of each array; zeros for all but matrix and bias of the outputs.
+        The gradient of each array; zeros for all but w_o and b_o.
 
     Notes
     -----
@@ -154,14 +154,14 @@ def merge_vjp(
 
 @equation
 def extend_cache(cache: KVCache | None, k: np.ndarray, v: np.ndarray) -> KVCache:
-    """The cache with the keys and values of T more words.
+    """Append the keys and values of T tokens to the KV cache.
 
     Parameters
     ----------
     cache : KVCache, optional
-        None before the first words, and then S is 0.
+        None before the first token (S = 0).
     k : (..., G, T, d_k) array
-        The new keys, which have been turned by their positions if anything turns them.
+        The new keys, already rotated if the model uses RoPE.
     v : (..., G, T, d_v) array
         The new values.
 
@@ -172,15 +172,15 @@ def extend_cache(cache: KVCache | None, k: np.ndarray, v: np.ndarray) -> KVCache
 
     Notes
     -----
-    Equation eq-extend-cache; [shazeer2019], section 2.4. The cache that is given stays what it is.
+    Equation eq-extend-cache; [shazeer2019], section 2.4. The given cache is not modified.
     """
     if cache is None:
         return KVCache(k, v)
-    return KVCache(_after(cache.k, k), _after(cache.v, v))
+    return KVCache(_concatenate(cache.k, k), _concatenate(cache.v, v))
 
 
 def _rows(x: np.ndarray, w: np.ndarray, b: np.ndarray | None) -> np.ndarray:
-    """All words through the matrix of each head, (..., heads, T, width)."""
+    """Apply the linear map of each head to each token: (..., heads, T, width)."""
     rows = x[..., np.newaxis, :, :] @ w
     return rows if b is None else rows + b[:, np.newaxis]
 
@@ -188,7 +188,7 @@ def _rows(x: np.ndarray, w: np.ndarray, b: np.ndarray | None) -> np.ndarray:
 def _rows_vjp(
     x: np.ndarray, w: np.ndarray, b: np.ndarray | None, grad: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
-    """Gradients of words, matrices and biases from that of `_rows`."""
+    """Compute the vector-Jacobian product of `_rows`: gradients of x, w and b."""
     x_H = x[..., np.newaxis, :, :]
     dx = sum_to(x, np.sum(grad @ w.mT, axis=-3))
     dw = sum_to(w, x_H.mT @ grad)
@@ -199,12 +199,12 @@ def _rows_vjp(
 
 
 def _repeated(grad: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
-    """The gradient of a result that had `shape` as well, over which it is repeated."""
+    """Broadcast a gradient to the shape of the result, of which `shape` is known."""
     return np.broadcast_to(grad, np.broadcast_shapes(grad.shape, shape))
 
 
-def _after(first: np.ndarray, second: np.ndarray) -> np.ndarray:
-    """Keys or values of later words after those of earlier ones; leading axes broadcast."""
+def _concatenate(first: np.ndarray, second: np.ndarray) -> np.ndarray:
+    """Concatenate two arrays along the token axis; leading axes broadcast."""
     if first.shape[:-2] == second.shape[:-2]:
         return np.concatenate([first, second], axis=-2)
     leading = np.broadcast_shapes(first.shape[:-2], second.shape[:-2])

@@ -1,15 +1,15 @@
-"""From the scores of the next word to one word (chapter 15).
+"""Sampling: from the logits of the next token to one token (chapter 15).
 
-A logit of -inf means that the word is forbidden. What forbids more words returns the logits of the
-others as they were, so that these functions can follow each other, and softmax makes the rest sum
-to one again. Words of equal logits have equal fates: more than k may stay, and no order is chosen.
+A logit of -inf means that the token is excluded. Functions that exclude more tokens return the
+other logits unchanged, so they can be chained, and softmax renormalises what remains. Tokens with
+equal logits are kept or excluded together, so more than k may remain, and no order is chosen.
 
-Logits are rounded logarithms of rounded probabilities, so a border that is met exactly is missed by
-a little on either side. Where only rounding is missing it counts as met: `top_p` and `min_p` allow
-for an error of 2 (ε + 2^-52) (1 + size), where ε is the precision of the logits, and size says how
-large those are whose errors add up. That bounds, in first order, a probability and its logarithm
-rounded to ε, and what is computed from them in float64. In half precision ε is that of float32: the
-logits are taken as they are, since an error as large as theirs would move a border by tenths.
+Logits are rounded logarithms of rounded probabilities, so a threshold that is met exactly may be
+missed by rounding. `top_p` and `min_p` therefore count it as met within an error of
+2 (ε + 2^-52) (1 + size), where ε is the precision of the logits and size the magnitude of those
+whose errors add up. To first order this bounds the error of a probability and its logarithm rounded
+to ε, and of what is computed from them in float64. For half precision ε is that of float32: the
+logits count as exact, since an error as large as theirs would move a threshold by tenths.
 """
 
 import math
@@ -24,48 +24,48 @@ __all__ = ["min_p", "sample", "temperature", "top_k", "top_p"]
 
 @equation
 def temperature(logits: np.ndarray, tau: float = 1.0) -> np.ndarray:
-    """Logits divided by a temperature: below 1 the likeliest words gain, above 1 the others.
+    """Divide logits by a temperature: below 1 sharpens the distribution, above 1 flattens it.
 
     Parameters
     ----------
     logits : (..., N) array
-        Scores of all words; -inf for a word that cannot come.
+        Logits of the next token; -inf for a token that is excluded.
     tau : float, finite and above 0
         The temperature.
 
     Returns
     -------
     (..., N) array
-        The largest of each row is 0.
+        Logits; the largest of each row is 0.
 
     Notes
     -----
-    Equation eq-temperature; [ackley1985]. The largest logit is taken off first, which no softmax
-    sees, so that a small temperature cannot overflow. A row of nothing but -inf stays what it is.
+    Equation eq-temperature; [ackley1985]. The largest logit is subtracted first, which does not
+    change the softmax, so that a small temperature cannot overflow. A row of -inf is unchanged.
     """
     return (logits - _largest(logits)) / tau
 
 
 @equation
 def top_k(logits: np.ndarray, k: int) -> np.ndarray:
-    """Forbid all words but the k likeliest.
+    """Exclude all tokens but the k most likely: top-k sampling.
 
     Parameters
     ----------
     logits : (..., N) array
-        Scores of all words; -inf for a word that cannot come.
+        Logits of the next token; -inf for a token that is excluded.
     k : int, at least 1
-        How many stay; all, if there are no more.
+        How many tokens remain; all, if there are no more than k.
 
     Returns
     -------
     (..., N) array
-        -inf for what is forbidden.
+        Logits; -inf for excluded tokens.
 
     Notes
     -----
-    Equation eq-top-k; [fan2018]. Words with the logit of the k-th stay with it, so more
-    than k stay where that is tied. A row with NaN stays what it is.
+    Equation eq-top-k; [fan2018]. Tokens that tie with the k-th remain, so more than k
+    may. A row with NaN is unchanged.
     """
     least = np.sort(logits)[..., -k:].min(axis=-1, keepdims=True, initial=np.inf)
     return np.where(logits < least, -np.inf, logits)
@@ -73,59 +73,59 @@ def top_k(logits: np.ndarray, k: int) -> np.ndarray:
 
 @equation
 def top_p(logits: np.ndarray, p: float) -> np.ndarray:
-    """Forbid all words but the fewest likeliest whose probabilities reach p together.
+    """Exclude all but the smallest set of most likely tokens with probability p: nucleus sampling.
 
     Parameters
     ----------
     logits : (..., N) array
-        Scores of all words; -inf for a word that cannot come.
+        Logits of the next token; -inf for a token that is excluded.
     p : float, above 0 and at most 1
-        What the words that stay reach; at 1 all stay.
+        Probability that the remaining tokens reach; at 1 all remain.
 
     Returns
     -------
     (..., N) array
-        -inf for what is forbidden.
+        Logits; -inf for excluded tokens.
 
     Notes
     -----
-    Equation eq-top-p; [holtzman2020], section 3.1. A word stays if the words that are likelier have
-    less than p together; so the word that reaches p stays, and so do all that tie with it. The size
-    of the error that is allowed is the mean of |logits| over the probabilities, and 2^-52 is added
-    for each word of the sum. A row with NaN or +inf stays what it is.
+    Equation eq-top-p; [holtzman2020], section 3.1. A token remains if the probabilities of the
+    more likely tokens sum to less than p; so the token that reaches p remains, and those that tie
+    with it. The size in the error is the mean of |logits| under the probabilities, and 2^-52 is
+    added for each term of the sum. A row with NaN or +inf is unchanged.
     """
-    falling = np.sort(logits)[..., ::-1].astype(np.float64)
-    q = softmax(falling)
-    size = (q * _size(falling)).sum(axis=-1, keepdims=True)
+    descending = np.sort(logits)[..., ::-1].astype(np.float64)
+    q = softmax(descending)
+    size = (q * _size(descending)).sum(axis=-1, keepdims=True)
     error = _error(size, logits) + 2.0**-52 * logits.shape[-1]
     sums = np.cumsum(q, axis=-1)
     likelier = np.concatenate([np.zeros_like(sums[..., :1]), sums[..., :-1]], axis=-1)
     out = (likelier > 0) & (likelier >= p - error) & (p < 1)
-    least = np.where(out, np.inf, falling).min(axis=-1, keepdims=True, initial=np.inf)
+    least = np.where(out, np.inf, descending).min(axis=-1, keepdims=True, initial=np.inf)
     return np.where(logits < least, -np.inf, logits)
 
 
 @equation
 def min_p(logits: np.ndarray, p: float) -> np.ndarray:
-    """Forbid all words that are less likely than p times the likeliest.
+    """Exclude all tokens less likely than p times the most likely: min-p sampling.
 
     Parameters
     ----------
     logits : (..., N) array
-        Scores of all words; -inf for a word that cannot come.
+        Logits of the next token; -inf for a token that is excluded.
     p : float, above 0 and at most 1
-        The share of the likeliest word's probability; at 1 only words tied with it stay.
+        Fraction of the largest probability; at 1 only tokens that tie with it remain.
 
     Returns
     -------
     (..., N) array
-        -inf for what is forbidden.
+        Logits; -inf for excluded tokens.
 
     Notes
     -----
-    Equation eq-min-p; [nguyen2024]. Compared as logits, so no softmax is needed. The size of the
-    error that is allowed is |logit| of the word and of the likeliest together. A row with NaN or
-    +inf stays what it is.
+    Equation eq-min-p; [nguyen2024]. Logits are compared, so no softmax is needed. The size in the
+    error is the sum of |logit| of the token and of the most likely one. A row with NaN or +inf is
+    unchanged.
     """
     x = logits.astype(np.float64)
     largest = _largest(x)
@@ -136,25 +136,25 @@ def min_p(logits: np.ndarray, p: float) -> np.ndarray:
 
 @equation
 def sample(logits: np.ndarray, u: np.ndarray) -> np.ndarray:
-    """Draw a word by a uniform number: the first whose cumulative probability exceeds it.
+    """Sample a token id by inverse transform: the first with cumulative probability above u.
 
     Parameters
     ----------
     logits : (..., N) array
-        Scores of all words; -inf for a word that cannot come.
+        Logits of the next token; -inf for a token that is excluded.
     u : (...) real array
-        Uniform numbers, from 0 to below 1.
+        Uniform random numbers in [0, 1).
 
     Returns
     -------
     (...) integer array
-        The number of a word that can come; -1 where there is none, where a logit is +inf or NaN,
-        or u is NaN or below 0.
+        Id of a token that is not excluded; -1 where there is none, where a logit is +inf or NaN,
+        or where u is NaN or below 0.
 
     Notes
     -----
-    Equation eq-sample; [devroye1986], section III.2. Sums are compared with u times the last of
-    them, so that rounding never yields a word that is forbidden.
+    Equation eq-sample; [devroye1986], section III.2. Cumulative sums are compared with u times
+    their last, so that rounding never yields an excluded token.
     """
     sums = np.cumsum(softmax(logits), axis=-1)
     last = sums[..., -1:].sum(axis=-1, keepdims=True)
@@ -163,16 +163,16 @@ def sample(logits: np.ndarray, u: np.ndarray) -> np.ndarray:
 
 
 def _largest(logits: np.ndarray) -> np.ndarray:
-    """The largest logit of each row, or 0 where all are -inf."""
+    """Return the largest logit of each row, or 0 where all are -inf."""
     largest = logits.max(axis=-1, keepdims=True, initial=-np.inf)
     return np.where(largest == -np.inf, 0, largest)
 
 
 def _size(x: np.ndarray) -> np.ndarray:
-    """|x|, or 0 where it is infinite: what cannot come has no error."""
+    """Return |x|, or 0 where it is not finite: an excluded token has no error."""
     return np.where(np.isfinite(x), np.abs(x), 0)
 
 
 def _error(size: np.ndarray, logits: np.ndarray) -> np.ndarray:
-    """By how much rounding may miss a border, where the logits have that size."""
+    """Return by how much rounding may miss a threshold, for logits of that size."""
     return 2 * (np.finfo(logits.dtype).eps + 2.0**-52) * (1 + size)

@@ -1,4 +1,4 @@
-"""How alike two vectors are: dot product, cosine, distance, projection (chapter 1)."""
+"""Similarity of vectors: dot product, cosine, distance, projection (chapter 1)."""
 
 import numpy as np
 
@@ -19,7 +19,7 @@ __all__ = [
 
 @equation
 def dot(q: np.ndarray, k: np.ndarray) -> np.ndarray:
-    """Dot product: the sum of the products of matching coordinates.
+    """Compute the dot product: the sum of products of matching coordinates.
 
     Parameters
     ----------
@@ -40,7 +40,7 @@ def dot(q: np.ndarray, k: np.ndarray) -> np.ndarray:
 
 @equation
 def norm(x: np.ndarray) -> np.ndarray:
-    """Euclidean length of a vector.
+    """Compute the Euclidean norm of each vector.
 
     Parameters
     ----------
@@ -61,7 +61,7 @@ def norm(x: np.ndarray) -> np.ndarray:
 
 @equation
 def cosine_similarity(q: np.ndarray, k: np.ndarray) -> np.ndarray:
-    """Cosine of the angle between q and k; 0 if either is the zero vector.
+    """Compute the cosine of the angle between q and k; 0 if either is the zero vector.
 
     Parameters
     ----------
@@ -83,7 +83,7 @@ def cosine_similarity(q: np.ndarray, k: np.ndarray) -> np.ndarray:
 
 @equation
 def squared_distance(q: np.ndarray, k: np.ndarray) -> np.ndarray:
-    """Squared Euclidean distance from q to k.
+    """Compute the squared Euclidean distance from q to k.
 
     Parameters
     ----------
@@ -103,7 +103,7 @@ def squared_distance(q: np.ndarray, k: np.ndarray) -> np.ndarray:
 
 @equation
 def projection(q: np.ndarray, k: np.ndarray) -> np.ndarray:
-    """Projection of q onto the line through k: the point of that line nearest to q.
+    """Project q onto the line through k: the point of that line nearest to q.
 
     Parameters
     ----------
@@ -128,7 +128,7 @@ def projection(q: np.ndarray, k: np.ndarray) -> np.ndarray:
 
 @equation
 def pairwise_dot(q: np.ndarray, k: np.ndarray) -> np.ndarray:
-    """Table of dot products: row t, column s holds the dot product of query t and key s.
+    """Compute all dot products: entry (t, s) is that of query t and key s.
 
     Parameters
     ----------
@@ -148,7 +148,7 @@ def pairwise_dot(q: np.ndarray, k: np.ndarray) -> np.ndarray:
 
 @equation
 def pairwise_cosine(q: np.ndarray, k: np.ndarray) -> np.ndarray:
-    """Table of cosines: row t, column s holds the cosine of query t and key s.
+    """Compute all cosines: entry (t, s) is the cosine of query t and key s.
 
     Parameters
     ----------
@@ -168,7 +168,7 @@ def pairwise_cosine(q: np.ndarray, k: np.ndarray) -> np.ndarray:
 
 @equation
 def pairwise_squared_distance(q: np.ndarray, k: np.ndarray) -> np.ndarray:
-    """Table of squared distances: row t, column s holds that from query t to key s.
+    """Compute all squared distances: entry (t, s) is that from query t to key s.
 
     Parameters
     ----------
@@ -181,15 +181,15 @@ def pairwise_squared_distance(q: np.ndarray, k: np.ndarray) -> np.ndarray:
 
     Notes
     -----
-    Equation eq-pairwise-squared-distance; [horn2012]. Every difference is formed, so the memory
-    needed grows as T S d_k.
+    Equation eq-pairwise-squared-distance; [horn2012]. All differences are formed, so memory grows
+    as T S d_k.
     """
     difference = q[..., :, np.newaxis, :] - k[..., np.newaxis, :, :]
     return (difference**2).sum(axis=-1)
 
 
 def _unit(x: np.ndarray) -> np.ndarray:
-    """Scale each vector to length one, and leave zero vectors as they are."""
+    """Scale each vector to norm 1; zero vectors stay zero."""
     x = x / magnitude(x)
     return x / _one_for_zero(np.sqrt((x * x).sum(axis=-1, keepdims=True)))
 

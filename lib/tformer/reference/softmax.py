@@ -1,7 +1,7 @@
-"""From scores to weights: softmax and its relatives (chapter 2).
+"""Softmax, log-softmax, logsumexp and entropy (chapter 2).
 
-A score of -inf means that the key is masked. Every function here takes the scores as they are and
-subtracts the largest before it exponentiates, so that no exponent exceeds zero.
+A score of -inf means that the key is masked. Each function of scores subtracts the largest score
+before exponentiating, so that no exponent exceeds zero.
 """
 
 import numpy as np
@@ -13,7 +13,7 @@ __all__ = ["entropy", "log_softmax", "logsumexp", "softmax", "softmax_jacobian",
 
 @equation
 def softmax(x: np.ndarray, axis: int = -1, beta: float = 1.0) -> np.ndarray:
-    """Weights in proportion to exp(beta x), summing to one along an axis.
+    """Compute the softmax: weights proportional to exp(beta x) that sum to one along an axis.
 
     Parameters
     ----------
@@ -27,21 +27,22 @@ def softmax(x: np.ndarray, axis: int = -1, beta: float = 1.0) -> np.ndarray:
     Returns
     -------
     (..., S) array
+        Softmax weights.
 
     Notes
     -----
     Equation eq-softmax; [bridle1990], computed with the shift of [blanchard2021]. Departures: a
-    row of nothing but -inf gives zeros; a row with +inf or NaN gives NaN throughout; an empty row
-    stays empty.
+    row of -inf only gives zeros; a row with +inf or NaN gives NaN throughout; an empty row stays
+    empty.
     """
     terms = np.exp(beta * (x - _shift(x, axis)))
     total = terms.sum(axis=axis, keepdims=True)
-    return terms / np.maximum(total, 1)  # below 1 only where all is masked
+    return terms / np.maximum(total, 1)  # below 1 only where all scores are masked
 
 
 @equation
 def log_softmax(x: np.ndarray, axis: int = -1, beta: float = 1.0) -> np.ndarray:
-    """Logarithm of the softmax, computed without forming the softmax.
+    """Compute the logarithm of the softmax without computing the softmax.
 
     Parameters
     ----------
@@ -58,7 +59,7 @@ def log_softmax(x: np.ndarray, axis: int = -1, beta: float = 1.0) -> np.ndarray:
 
     Notes
     -----
-    Equation eq-log-softmax; [blanchard2021]. A row of nothing but -inf gives -inf; a row with +inf
+    Equation eq-log-softmax; [blanchard2021]. A row of -inf only gives -inf; a row with +inf
     or NaN gives NaN throughout.
     """
     exponent = beta * (x - _shift(x, axis))
@@ -68,7 +69,7 @@ def log_softmax(x: np.ndarray, axis: int = -1, beta: float = 1.0) -> np.ndarray:
 
 @equation
 def logsumexp(x: np.ndarray, axis: int = -1, beta: float = 1.0) -> np.ndarray:
-    """Smooth maximum: log of the sum of exp(beta x), divided by beta.
+    """Compute the smooth maximum log(Σ exp(beta x)) / beta along an axis.
 
     Parameters
     ----------
@@ -86,7 +87,7 @@ def logsumexp(x: np.ndarray, axis: int = -1, beta: float = 1.0) -> np.ndarray:
     Notes
     -----
     Equation eq-logsumexp; [boyd2004], section 3.1.5, computed as in [blanchard2021]. A row of
-    nothing but -inf, or an empty one, gives -inf; a row with +inf gives +inf; with NaN, NaN.
+    -inf only, or an empty one, gives -inf; a row with +inf gives +inf; with NaN, NaN.
     """
     shift = _shift(x, axis)
     shift = np.where(shift == np.inf, 0, shift)
@@ -96,7 +97,7 @@ def logsumexp(x: np.ndarray, axis: int = -1, beta: float = 1.0) -> np.ndarray:
 
 @equation
 def entropy(p: np.ndarray, axis: int = -1) -> np.ndarray:
-    """Entropy of the weights along an axis, in nats, with 0 log 0 = 0.
+    """Compute the entropy of weights along an axis, in nats, with 0 log 0 = 0.
 
     Parameters
     ----------
@@ -111,7 +112,7 @@ def entropy(p: np.ndarray, axis: int = -1) -> np.ndarray:
 
     Notes
     -----
-    Equation eq-entropy; [boyd2004], section 3.1.5. A weight of exactly 0 counts as absent: it adds
+    Equation eq-entropy; [boyd2004], section 3.1.5. A weight of exactly 0 contributes
     nothing to the value or the gradient. An empty row gives 0.
     """
     return 0 - (p * np.log(np.where(p == 0, 1, p))).sum(axis=axis)
@@ -124,7 +125,7 @@ def softmax_vjp(
     axis: int = -1,
     beta: float = 1.0,
 ) -> np.ndarray:
-    """Vector-Jacobian product of the softmax: the gradient passed back to the scores.
+    """Compute the vector-Jacobian product of `softmax`: the gradient with respect to the scores.
 
     Parameters
     ----------
@@ -135,7 +136,7 @@ def softmax_vjp(
     axis : int, an axis of p
         The axis along which the weights sum to one.
     beta : float, finite and above 0
-        The inverse temperature that made the weights.
+        The inverse temperature that `softmax` was given.
 
     Returns
     -------
@@ -144,7 +145,8 @@ def softmax_vjp(
 
     Notes
     -----
-    Equation eq-softmax-vjp; [bridle1990]. It needs S products where the Jacobian needs S².
+    Equation eq-softmax-vjp; [bridle1990]. It costs O(S) where the Jacobian has S²
+    entries.
     """
     mean = (p * grad).sum(axis=axis, keepdims=True)
     return beta * p * (grad - mean)
@@ -152,14 +154,14 @@ def softmax_vjp(
 
 @equation
 def softmax_jacobian(p: np.ndarray, beta: float = 1.0) -> np.ndarray:
-    """Jacobian of the softmax: row i, column j holds how weight i changes with score j.
+    """Compute the Jacobian of the softmax: entry (i, j) is the derivative of weight i by score j.
 
     Parameters
     ----------
     p : (..., S) array
         Weights that `softmax` returned.
     beta : float, finite and above 0
-        The inverse temperature that made the weights.
+        The inverse temperature that `softmax` was given.
 
     Returns
     -------
@@ -175,5 +177,5 @@ def softmax_jacobian(p: np.ndarray, beta: float = 1.0) -> np.ndarray:
 
 
 def _shift(x: np.ndarray, axis: int) -> np.ndarray:
-    """Largest score along `axis`, or the least finite number where all are -inf."""
+    """Return the largest score along `axis`, or the lowest finite number where all are -inf."""
     return x.max(axis=axis, keepdims=True, initial=np.finfo(x.dtype).min)

@@ -1,8 +1,8 @@
-"""Attention to some of the keys: a window, or blocks that a layout names (chapter 16).
+"""Sparse attention: a sliding window, or blocks given by a layout (chapter 16).
 
-Scores that a mask would hide are not computed: each block of queries takes the keys that one of its
-rows may look at, and a small mask does the rest. For finite numbers the result is that of
-`attention` with the large mask.
+Most masked scores are not computed: each block of queries takes the keys that at least one of its
+queries may attend to, and a small mask hides the rest. For finite numbers the result is that of
+`attention` with the full mask.
 """
 
 import numpy as np
@@ -25,7 +25,7 @@ def window_attention(
     scale: float | None = None,
     block: int = 208,
 ) -> np.ndarray:
-    """Attention of each position to itself and the few before it, at a cost of T times `window`.
+    """Compute causal sliding-window attention, at a cost proportional to T times `window`.
 
     Parameters
     ----------
@@ -36,25 +36,25 @@ def window_attention(
     v : (..., S, d_v) array
         Values, one for each key.
     window : int, at least 1
-        How many positions may be looked at, the query's own among them.
+        How many positions a query may attend to, its own included.
     offset : int, at least 0
         Position of the first query.
     scale : float, finite and above 0, optional
-        Factor of the scores; 1/√d_k if left out.
+        Multiplies the scores; 1/√d_k if omitted.
     block : int, at least 1
-        How many queries, and keys, are looked at together.
+        Block size: how many queries, and how many keys, are processed together.
 
     Returns
     -------
     (..., T, d_v) array
-        A query with no key in its window is zero.
+        The row of a query with no key in its window is zero.
 
     Notes
     -----
-    Equation eq-window-attention; [beltagy2020], causal, as `attention` with `sliding_window_mask`
-    and by the states of `blockwise_attention`, whose blocks of keys begin where a window does. Its
-    gradient is `blockwise.backward` with the window. Keys and values outside all windows of a block
-    are not read, so what is infinite or NaN there does not show.
+    Equation eq-window-attention; [beltagy2020], causal. Equal to `attention` with
+    `sliding_window_mask`, computed as `blockwise_attention` is, from the first key of the window
+    on. Its gradient is `blockwise.backward` with the window. Keys and values outside all windows of
+    a block are not read, so infinite or NaN entries there have no effect.
     """
     return forward(q, k, v, None, None, scale, True, offset, block, window)[0]
 
@@ -70,7 +70,7 @@ def block_sparse_attention(
     offset: int = 0,
     scale: float | None = None,
 ) -> np.ndarray:
-    """Attention in which a layout says which blocks of queries look at which blocks of keys.
+    """Compute block-sparse attention: a layout says which blocks of keys each block attends to.
 
     Parameters
     ----------
@@ -81,30 +81,30 @@ def block_sparse_attention(
     v : (..., S, d_v) array
         Values, one for each key.
     layout : (t_blocks, s_blocks) boolean array
-        True where the queries of a block may look at the keys of a block.
+        Entry (i, j) is True where queries of block i may attend to keys of block j.
     block : int, at least 1
-        Positions of a block; the last one may have fewer.
+        Block size in positions; the last block may be smaller.
     causal : bool
-        Whether keys after the position of a query are masked as well.
+        Whether to mask, in addition, every key at a later position than the query.
     offset : int, at least 0
         Position of the first query, for `causal`.
     scale : float, finite and above 0, optional
-        Factor of the scores; 1/√d_k if left out.
+        Multiplies the scores; 1/√d_k if omitted.
 
     Returns
     -------
     (..., T, d_v) array
-        A row with no key is zero.
+        The row of a query with no key is zero.
 
     Raises
     ------
     ValueError
-        If the layout has not one row for each block of queries and one column for each of keys.
+        If layout does not have one row per block of queries and one column per block of keys.
 
     Notes
     -----
-    Equation eq-block-sparse-attention; [child2019], section 5.5, with the layout given. What is
-    infinite or NaN in blocks that are left out does not show.
+    Equation eq-block-sparse-attention; [child2019], section 5.5, with the layout given. Infinite
+    or NaN entries in blocks that are left out have no effect.
     """
     require_layout("block_sparse_attention", layout.shape, q.shape[-2], k.shape[-2], block)
     y = np.empty((*_leading(q, k, v), q.shape[-2], v.shape[-1]), q.dtype)

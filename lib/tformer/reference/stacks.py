@@ -1,4 +1,4 @@
-"""What all models are made of: words to rows, a stack of blocks, rows to scores (chapter 10)."""
+"""Parts of every model: embed token ids, apply a stack of blocks, unembed (chapter 10)."""
 
 import math
 from collections.abc import Callable
@@ -27,70 +27,73 @@ Table = np.ndarray | None
 
 
 class PositionEncoding(NamedTuple):
-    """What a scheme does with positions (..., T): what it does not do is None.
+    """How a position encoding uses the positions (..., T) of tokens; what it does not use is None.
 
     Attributes
     ----------
     added : callable
-        From parameters, configuration and positions the rows that are added to the words.
+        From parameters, configuration and positions: what is added to the token embeddings.
     bias : callable
-        From parameters and distances (..., T, S) the bias of the scores.
-    turns : callable
-        From parameters, configuration and positions the sinusoids by which pairs are turned.
+        From parameters and distances (..., T, S): the bias of the scores.
+    sinusoids : callable
+        From parameters, configuration and positions: the sinusoids that `rope` rotates by.
     added_vjp, bias_vjp : callable
-        From parameters, what else `added` or `bias` is given of places, and the gradient of what it
-        gives: the gradient of the field `table` of the parameters.
+        From parameters, positions or distances, and the gradient of what `added` or `bias`
+        returned: the gradient of the field `table` of the parameters.
     table : str
-        The field of the parameters that it reads.
+        The field of the parameters that holds its learned table.
     """
 
     added: Callable[..., np.ndarray] | None = None
     bias: Callable[..., np.ndarray] | None = None
-    turns: Callable[..., np.ndarray] | None = None
+    sinusoids: Callable[..., np.ndarray] | None = None
     added_vjp: Callable[..., np.ndarray] | None = None
     bias_vjp: Callable[..., np.ndarray] | None = None
     table: str = ""
 
 
-def _waves(width: int, c: Configuration, positions: np.ndarray) -> np.ndarray:
+def _sinusoids(width: int, c: Configuration, positions: np.ndarray) -> np.ndarray:
     return sinusoidal(positions, width, c.base)
 
 
 POSITION_ENCODINGS = {
     "none": PositionEncoding(),
-    "sinusoidal": PositionEncoding(added=lambda p, c, at: _waves(p.embedding.shape[-1], c, at)),
+    "sinusoidal": PositionEncoding(added=lambda p, c, at: _sinusoids(p.embedding.shape[-1], c, at)),
     "learned": PositionEncoding(
         added=lambda p, c, at: embedding(at, p.positions),
         added_vjp=lambda p, at, grad: embedding_vjp(at, p.positions, grad),
         table="positions",
     ),
     "relative": PositionEncoding(
-        bias=lambda p, apart: relative_bias_at(p.distances, apart),
-        bias_vjp=lambda p, apart, grad: relative_bias_at_vjp(p.distances, apart, grad),
+        bias=lambda p, distances: relative_bias_at(p.distances, distances),
+        bias_vjp=lambda p, distances, grad: relative_bias_at_vjp(p.distances, distances, grad),
         table="distances",
     ),
     "alibi": PositionEncoding(
-        bias=lambda p, apart: alibi_bias_at(len(p.blocks[0].heads.w_q), np.abs(apart))
+        bias=lambda p, distances: alibi_bias_at(len(p.blocks[0].heads.w_q), np.abs(distances))
     ),
-    "rope": PositionEncoding(turns=lambda p, c, at: _waves(p.blocks[0].heads.w_q.shape[-1], c, at)),
+    "rope": PositionEncoding(
+        sinusoids=lambda p, c, at: _sinusoids(p.blocks[0].heads.w_q.shape[-1], c, at)
+    ),
 }
-"""What each choice of `Configuration.positions` does; one without an entry fails."""
+"""What each choice of `Configuration.positions` computes."""
 
 
 @equation
 def unembed(x: np.ndarray, parameters: ModelParameters) -> np.ndarray:
-    """Scores of all words, from rows: by the unembedding, or by the embedding where they are tied.
+    """Compute logits from hidden states, by the unembedding or the tied embedding.
 
     Parameters
     ----------
     x : (..., d_model) array
+        Hidden states.
     parameters : ModelParameters
-        Only the embedding or the unembedding plays a part.
+        Only the unembedding is used, or the embedding if there is none.
 
     Returns
     -------
     (..., N) array
-        Called logits: their softmax is the prediction.
+        Logits: their softmax is the predicted distribution over tokens.
 
     Notes
     -----
@@ -104,22 +107,23 @@ def unembed(x: np.ndarray, parameters: ModelParameters) -> np.ndarray:
 def unembed_vjp(
     x: np.ndarray, parameters: ModelParameters, grad: np.ndarray
 ) -> tuple[np.ndarray, ModelParameters]:
-    """Vector-Jacobian product of `unembed`: the gradients passed back to its arguments.
+    """Compute the vector-Jacobian product of `unembed`: gradients with respect to its arguments.
 
     Parameters
     ----------
     x : (..., d_model) array
+        Hidden states.
     parameters : ModelParameters
-        Only the embedding or the unembedding plays a part.
+        Only the unembedding is used, or the embedding if there is none.
     grad : (..., N) array
         Gradient of a loss with respect to what `unembed` returned.
 
     Returns
     -------
     dx : (..., d_model) array
-        Each gradient has the shape of its argument: axes along which that was repeated are summed.
+        Each gradient has the shape of its argument: broadcast axes are summed over.
     dparameters : ModelParameters
-        Zeros for all that plays no part.
+        Zeros for all parameters that are not used.
 
     Notes
     -----
@@ -141,11 +145,11 @@ def require_tokens(
     has_memory: bool = False,
     offset: int = 0,
     positions: Table = None,
-    **several: tuple[object, ...] | None,
+    **per_block: tuple[object, ...] | None,
 ) -> None:
-    """Hold tokens, positions and parameters to each other and to the configuration."""
+    """Raise unless token ids, positions, parameters and configuration fit each other."""
     n_tokens = tokens.shape[-1] + offset if positions is None else 0
-    require_model(where, p, c, n_tokens, has_memory, **several)
+    require_model(where, p, c, n_tokens, has_memory, **per_block)
     require_rows(where, tokens, len(p.embedding))
     if positions is not None and c.positions == "learned":
         require_rows(where, positions, len(p.positions), "positions")
@@ -158,14 +162,12 @@ def embed(
     offset: int = 0,
     positions: Table = None,
 ) -> np.ndarray:
-    """The row of each word, with its position if that is added."""
+    """Return the embedding of each token, plus that of its position if positions are added."""
     x = embedding(tokens, p.embedding)
     x = x * math.sqrt(x.shape[-1]) if c.scale_embedding else x
-    at, scheme = (
-        _counted(tokens.shape[-1], offset, positions)[..., offset:],
-        POSITION_ENCODINGS[c.positions],
-    )
-    return x if scheme.added is None else x + scheme.added(p, c, at).astype(x.dtype)
+    encoding = POSITION_ENCODINGS[c.positions]
+    at = _all_positions(tokens.shape[-1], offset, positions)[..., offset:]
+    return x if encoding.added is None else x + encoding.added(p, c, at).astype(x.dtype)
 
 
 def embed_vjp(
@@ -175,15 +177,15 @@ def embed_vjp(
     grad: np.ndarray,
     positions: Table = None,
 ) -> ModelParameters:
-    """Gradients of the parameters from that of `embed`; zeros for all that plays no part."""
-    of_words = grad * math.sqrt(grad.shape[-1]) if c.scale_embedding else grad
-    found = replace(
-        tree_map(np.zeros_like, p), embedding=embedding_vjp(tokens, p.embedding, of_words)
+    """Compute the vector-Jacobian product of `embed`; zeros for parameters it does not use."""
+    dembedding = grad * math.sqrt(grad.shape[-1]) if c.scale_embedding else grad
+    grads = replace(
+        tree_map(np.zeros_like, p), embedding=embedding_vjp(tokens, p.embedding, dembedding)
     )
-    scheme, at = POSITION_ENCODINGS[c.positions], _counted(tokens.shape[-1], 0, positions)
-    if scheme.added_vjp is None:
-        return found
-    return replace(found, **{scheme.table: scheme.added_vjp(p, at, grad)})
+    encoding, at = POSITION_ENCODINGS[c.positions], _all_positions(tokens.shape[-1], 0, positions)
+    if encoding.added_vjp is None:
+        return grads
+    return replace(grads, **{encoding.table: encoding.added_vjp(p, at, grad)})
 
 
 def position_inputs(
@@ -194,22 +196,22 @@ def position_inputs(
     like: np.ndarray,
     positions: Table = None,
 ) -> tuple[Table, Table]:
-    """What every block is told of positions: a bias of its scores, and sinusoids to turn by."""
-    scheme, at = POSITION_ENCODINGS[c.positions], _counted(n_queries, offset, positions)
+    """Return what every block gets for positions: a bias of the scores, and sinusoids for RoPE."""
+    encoding, at = POSITION_ENCODINGS[c.positions], _all_positions(n_queries, offset, positions)
     if not p.blocks:
         return None, None
-    bias = None if scheme.bias is None else scheme.bias(p, _apart(at, offset))
-    turns = None if scheme.turns is None else scheme.turns(p, c, at[..., offset:])
-    return tree_map(lambda x: x.astype(like.dtype), (bias, turns))
+    bias = None if encoding.bias is None else encoding.bias(p, _distances(at, offset))
+    sinusoids = None if encoding.sinusoids is None else encoding.sinusoids(p, c, at[..., offset:])
+    return tree_map(lambda x: x.astype(like.dtype), (bias, sinusoids))
 
 
-def _counted(n_new: int, offset: int, positions: Table) -> np.ndarray:
-    """The positions of all words, those in a cache first: as given, or counted from 0."""
+def _all_positions(n_new: int, offset: int, positions: Table) -> np.ndarray:
+    """Return the positions of all tokens, cached ones first: as given, or counted from 0."""
     return np.arange(offset + n_new) if positions is None else positions.astype(np.int64)
 
 
-def _apart(positions: np.ndarray, offset: int) -> np.ndarray:
-    """How far each word stands after each that is new, (..., T, S)."""
+def _distances(positions: np.ndarray, offset: int) -> np.ndarray:
+    """Return the distance from each new token to each token, (..., T, S)."""
     return positions[..., np.newaxis, :] - positions[..., offset:, np.newaxis]
 
 
@@ -224,10 +226,10 @@ def stack(
     dropout_masks: tuple[DropoutMasks, ...] | None,
     positions: Table,
 ) -> np.ndarray:
-    """Rows through all blocks, and through the last norm."""
-    places = position_inputs(p, c, x.shape[-2], 0, x, positions)
-    for one, keeps in zip(p.blocks, dropout_masks or [None] * len(p.blocks), strict=True):
-        x = block(x, one, c, memory, mask, memory_mask, *places, causal, keeps)
+    """Apply all blocks, then the last norm."""
+    encoded = position_inputs(p, c, x.shape[-2], 0, x, positions)
+    for layer, keep_masks in zip(p.blocks, dropout_masks or [None] * len(p.blocks), strict=True):
+        x = block(x, layer, c, memory, mask, memory_mask, *encoded, causal, keep_masks)
     return apply_norm(x, p.norm, c)
 
 
@@ -243,27 +245,28 @@ def stack_vjp(
     dropout_masks: tuple[DropoutMasks, ...] | None,
     positions: Table,
 ) -> tuple[np.ndarray, ModelParameters, Table]:
-    """Gradients of rows, parameters and memory from that of `stack`.
+    """Compute the vector-Jacobian product of `stack`: gradients of x, parameters and memory.
 
-    Of each block the rows before it are dropout_masks, and what lies inside is computed again.
+    The input of each block is stored; what the block computes inside is recomputed.
     """
-    places, rows = position_inputs(p, c, x.shape[-2], 0, x, positions), [x]
-    keeps = dropout_masks or (None,) * len(p.blocks)
-    for one, its in zip(p.blocks, keeps, strict=True):
-        rows.append(block(rows[-1], one, c, memory, mask, memory_mask, *places, causal, its))
-    grad, dnorm = apply_norm_vjp(rows.pop(), p.norm, c, grad)
-    dmemory, dbias = tree_map(np.zeros_like, (memory, places[0]))
+    encoded, hidden = position_inputs(p, c, x.shape[-2], 0, x, positions), [x]
+    masks = dropout_masks or (None,) * len(p.blocks)
+    for layer, keep_masks in zip(p.blocks, masks, strict=True):
+        options = (memory, mask, memory_mask, *encoded, causal, keep_masks)
+        hidden.append(block(hidden[-1], layer, c, *options))
+    grad, dnorm = apply_norm_vjp(hidden.pop(), p.norm, c, grad)
+    dmemory, dbias = tree_map(np.zeros_like, (memory, encoded[0]))
     dblocks: list[BlockParameters] = []
-    for one, its in zip(reversed(p.blocks), reversed(keeps), strict=True):
-        options = (memory, mask, memory_mask, *places, causal, its)
-        grad, dblock, *others = block_vjp(rows.pop(), one, c, grad, *options)
+    for layer, keep_masks in zip(reversed(p.blocks), reversed(masks), strict=True):
+        options = (memory, mask, memory_mask, *encoded, causal, keep_masks)
+        grad, dblock, *others = block_vjp(hidden.pop(), layer, c, grad, *options)
         dblocks.insert(0, dblock)
         dmemory, dbias = (
             tree_map(np.add, *pair) for pair in zip((dmemory, dbias), others, strict=True)
         )
-    found, scheme = tree_map(np.zeros_like, p), POSITION_ENCODINGS[c.positions]
-    found = replace(found, blocks=(*dblocks,), norm=dnorm)
-    if dbias is not None and scheme.bias_vjp is not None:
-        apart = _apart(_counted(x.shape[-2], 0, positions), 0)
-        found = replace(found, **{scheme.table: scheme.bias_vjp(p, apart, dbias)})
-    return grad, found, dmemory
+    grads, encoding = tree_map(np.zeros_like, p), POSITION_ENCODINGS[c.positions]
+    grads = replace(grads, blocks=(*dblocks,), norm=dnorm)
+    if dbias is not None and encoding.bias_vjp is not None:
+        distances = _distances(_all_positions(x.shape[-2], 0, positions), 0)
+        grads = replace(grads, **{encoding.table: encoding.bias_vjp(p, distances, dbias)})
+    return grad, grads, dmemory

@@ -1,4 +1,4 @@
-"""Text to the numbers of its tokens and back: bytes, characters, and pairs that are merged."""
+"""Tokenizers: bytes, characters, and byte-level BPE with its training."""
 
 from tformer.tokens.bpe import BPE
 from tformer.tokens.plain import ByteTokenizer, CharacterTokenizer, Tokenizer

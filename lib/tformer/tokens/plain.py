@@ -1,4 +1,4 @@
-"""Tokens that need no learning: bytes, and the characters of a text."""
+"""Tokenizers without training: bytes, and the characters of a text."""
 
 from collections.abc import Iterable
 from operator import index
@@ -8,27 +8,27 @@ __all__ = ["ByteTokenizer", "CharacterTokenizer", "Tokenizer"]
 
 
 class Tokenizer(Protocol):
-    """What every tokenizer can do.
+    """The interface of all tokenizers.
 
     Attributes
     ----------
     n_vocab : int
-        How many tokens there are; their numbers count from 0.
+        The size of the vocabulary; token ids are from 0 to n_vocab - 1.
     """
 
     @property
     def n_vocab(self) -> int:
-        """How many tokens there are."""
+        """The size of the vocabulary."""
 
     def encode(self, text: str) -> list[int]:
-        """The numbers of the tokens of a text."""
+        """The token ids of a text."""
 
     def decode(self, numbers: Iterable[int]) -> str:
-        """The text of tokens."""
+        """The text of token ids."""
 
 
 class ByteTokenizer:
-    """The 256 bytes: every text is written in them, by UTF-8."""
+    """A token for each of the 256 bytes of UTF-8."""
 
     n_vocab = 256
 
@@ -38,12 +38,12 @@ class ByteTokenizer:
         Raises
         ------
         UnicodeEncodeError
-            If the text has half of a surrogate pair, which no file in UTF-8 can have.
+            If the text has a lone surrogate, which UTF-8 cannot encode.
         """
         return list(text.encode())
 
     def decode(self, numbers: Iterable[int]) -> str:
-        """The text of bytes; those that are not UTF-8, such as half a letter, become U+FFFD.
+        """The text of bytes; those that are not UTF-8 become U+FFFD.
 
         Raises
         ------
@@ -54,12 +54,12 @@ class ByteTokenizer:
 
 
 class CharacterTokenizer:
-    """The characters of a text, in the order of Unicode.
+    """A token for each character of a text, in the order of Unicode.
 
     Parameters
     ----------
     text : str
-        Whatever it is written in has a number; nothing else has.
+        Its characters are the vocabulary.
 
     Attributes
     ----------
@@ -69,38 +69,38 @@ class CharacterTokenizer:
 
     def __init__(self, text: str) -> None:
         self.tokens = tuple(sorted(set(text)))
-        self._numbers = {letter: number for number, letter in enumerate(self.tokens)}
+        self._ids = {letter: i for i, letter in enumerate(self.tokens)}
 
     @property
     def n_vocab(self) -> int:
-        """How many characters there are."""
+        """The number of different characters."""
         return len(self.tokens)
 
     def encode(self, text: str) -> list[int]:
-        """The numbers of the characters of a text.
+        """The token ids of a text.
 
         Raises
         ------
         ValueError
-            If a character has no number.
+            If a character is not in the vocabulary.
         """
-        if strange := set(text) - self._numbers.keys():
-            raise ValueError(f"encode: {min(strange)!r} is none of the {self.n_vocab} characters")
-        return [self._numbers[letter] for letter in text]
+        if unknown := set(text) - self._ids.keys():
+            raise ValueError(f"encode: {min(unknown)!r} is none of the {self.n_vocab} characters")
+        return [self._ids[letter] for letter in text]
 
     def decode(self, numbers: Iterable[int]) -> str:
-        """The text of characters.
+        """The text of token ids.
 
         Raises
         ------
         ValueError
-            If a number is that of no character.
+            If a number is no token id.
         """
         return "".join(self.tokens[number] for number in require_token_ids(numbers, self.n_vocab))
 
 
 def require_token_ids(numbers: Iterable[int], n_vocab: int) -> list[int]:
-    """The numbers of tokens, if they are that; `decode` is what the error names."""
+    """The token ids as a list of int, all from 0 to n_vocab - 1; errors name `decode`."""
     found = list(map(index, numbers))
     for number in found:
         if not 0 <= number < n_vocab:

@@ -1,12 +1,12 @@
-r"""Text cut into words, as the tokenizer of SmolLM2 does before any merging.
+r"""Pre-tokenization: text split into pre-tokens before any merge, as for SmolLM2.
 
-Its file `tokenizer.json` asks for two cuts: every digit by itself, then the pattern of GPT-2,
+Its file `tokenizer.json` has two splits: every digit by itself, then the pattern of GPT-2,
 
     's|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+
 
-llama.cpp calls the two `smollm`. Python's `re` knows no `\p{L}`, and its `\s` is not Unicode's. So
-every character beyond ASCII is replaced by one of its class, and the pattern cuts what comes out,
-which is as long as the text. Which characters are letters is what Python's own Unicode says.
+llama.cpp calls the two `smollm`. Python's `re` has no `\p{L}`, and its `\s` is not Unicode's. So
+every character beyond ASCII is replaced by one of its class, and the pattern splits the result,
+which is as long as the text. The classes are those of Python's Unicode database.
 """
 
 import re
@@ -21,11 +21,11 @@ WHITE = "\x85\xa0\u1680\u2028\u2029\u202f\u205f\u3000" + "".join(map(chr, range(
 PATTERN = re.compile(
     r"'(?:[stmd]|re|ve|ll)| ?[A-Za-z]+|[0-9]| ?[^\sA-Za-z0-9]+|\s+(?![^\s0-9])|\s+", re.ASCII
 )
-"""The two cuts in one: white space before a digit stays together, as before the end of the text."""
+"""Both splits in one: white space before a digit is one pre-token, as before the end of a text."""
 
 
 class _Classes(dict[int, str]):
-    """For each character the one that stands for it, found when it is first met."""
+    """The ASCII character of the class of each character, computed on first use."""
 
     def __missing__(self, code: int) -> str:
         letter = chr(code)
@@ -36,10 +36,10 @@ class _Classes(dict[int, str]):
 
 
 CLASSES = _Classes({code: chr(code) for code in range(128)})
-"""ASCII stands for itself."""
+"""ASCII characters are their own class."""
 
 
 def pretokenize(text: str) -> Iterator[str]:
-    """The words of a text, in turn; together they are the text."""
+    """The pre-tokens of a text, in order; joined they are the text."""
     for found in PATTERN.finditer(text.translate(CLASSES)):
         yield text[found.start() : found.end()]

@@ -1,7 +1,7 @@
-"""Training on PyTorch's own parts: a recipe, one loop, and checkpoints that survive a kill.
+"""Training with PyTorch: a recipe, one loop for one process or several, and checkpoints.
 
-``import tformer.training`` loads PyTorch. The optimisers that a page derives, for both libraries,
-are in `tformer_book.experiments.training`.
+``import tformer.training`` loads PyTorch. A run that was killed resumes from its last checkpoint,
+to the same numbers as a run that was not.
 """
 
 from tformer.training.checkpoints import CheckpointError

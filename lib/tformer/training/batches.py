@@ -1,4 +1,4 @@
-"""What a batch must be, before anything is learnt from it."""
+"""Checks of a batch and of its logits."""
 
 import numpy as np
 from torch import Tensor
@@ -7,35 +7,37 @@ __all__ = ["require_batch", "require_logits"]
 
 
 def require_batch(step: int, arrays: tuple[np.ndarray, ...]) -> int:
-    """How many targets a batch has.
+    """The number of targets in a batch.
 
     Raises
     ------
     ValueError
-        If it has none, one below -1, or not as many rows in each array.
+        If there is none, one is below -1, or the arrays differ in their number of rows.
     """
-    where, wanted = f"train: the batch of step {step}", arrays[-1]
+    where, targets = f"train: the batch of step {step}", arrays[-1]
     rows = [len(x) for x in arrays]
     if len({*rows}) > 1:
-        raise ValueError(f"{where} must have as many rows in each array; got {rows}")
-    if wanted.min(initial=-1) < -1:
-        raise ValueError(f"{where} must have -1 where there is no target; got {wanted.min()}")
-    if not (n_targets := int((wanted >= 0).sum())):
-        raise ValueError(f"{where} has no target: nothing can be learnt from it")
+        raise ValueError(f"{where} must have one number of rows in all arrays; got {rows}")
+    if targets.min(initial=-1) < -1:
+        raise ValueError(
+            f"{where} must have targets of -1 or more, -1 being ignored; got {targets.min()}"
+        )
+    if not (n_targets := int((targets >= 0).sum())):
+        raise ValueError(f"{where} has no target of 0 or more")
     return n_targets
 
 
-def require_logits(step: int, logits: Tensor, wanted: np.ndarray) -> None:
-    """Hold the logits of some rows of a batch to its targets.
+def require_logits(step: int, logits: Tensor, targets: np.ndarray) -> None:
+    """Require logits that fit the targets of some rows of a batch.
 
     Raises
     ------
     ValueError
-        If there are not as many scores at the place of each target, or none for some target.
+        If they have another shape than the targets with N after it, or a target is N or more.
     """
-    where, (*places, n_vocab) = f"train: step {step}", logits.shape
-    if tuple(places) != wanted.shape:
-        shape = (*wanted.shape, "N")
+    where, (*leading, n_vocab) = f"train: step {step}", logits.shape
+    if tuple(leading) != targets.shape:
+        shape = (*targets.shape, "N")
         raise ValueError(f"{where}: logits must have the shape {shape}; got {tuple(logits.shape)}")
-    if (largest := wanted.max(initial=-1)) >= n_vocab:
+    if (largest := targets.max(initial=-1)) >= n_vocab:
         raise ValueError(f"{where}: targets must be below {n_vocab}, as the logits; got {largest}")

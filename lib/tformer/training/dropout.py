@@ -1,4 +1,4 @@
-"""Masks of dropout: a function of the seed, of the step and of the row, and of nothing else."""
+"""Dropout masks as a function of seed, step and row, and of nothing else."""
 
 from typing import Any
 
@@ -16,30 +16,31 @@ __all__ = ["sample_dropout_masks"]
 def sample_dropout_masks(
     module: nn.Module, seed: int, step: int, rows: np.ndarray, n_tokens: int
 ) -> tuple[DropoutMasks, ...] | None:
-    """What each block keeps of some rows of a batch.
+    """The dropout masks of each block for some rows of a batch.
 
-    A row's masks do not depend on who draws them, nor on the other rows. So a training that goes
-    on drops what it would have dropped, and several processes together drop what one does.
+    The masks of a row depend neither on the process that samples them nor on the other rows. So a
+    run that is resumed has the masks of one that was not interrupted, and several processes have
+    the masks of one.
 
     Parameters
     ----------
     module : nn.Module
     seed, step : int
     rows : (B,) integer array
-        Their numbers in the batch of the step.
+        Their indices in the batch of the step.
     n_tokens : int
-        T.
+        The sequence length T.
 
     Returns
     -------
     tuple of DropoutMasks, or None
-        Masks of shape (B, T, d_model), on the module's device. None where there is nothing to drop:
-        the module is no `fast.Module` with a configuration, or its share of dropout is 0.
+        Masks of shape (B, T, d_model), on the module's device. None if the module is no
+        `fast.Module` with a configuration, or its dropout is 0.
 
     Raises
     ------
     ValueError
-        If there is something to drop in other parameters than those of one stack of blocks.
+        If dropout is above 0 and the parameters are not those of one stack of blocks.
     """
     configuration = getattr(module, "fixed", {}).get("configuration")
     if not isinstance(configuration, Configuration) or not configuration.dropout:

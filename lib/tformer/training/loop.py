@@ -1,4 +1,4 @@
-"""The loop: one recipe, one model, on one process or on several, killed and gone on with."""
+"""The training loop: one recipe and one model, on one process or several, with checkpoints."""
 
 import time
 from collections.abc import Callable, Iterator
@@ -39,23 +39,23 @@ Batch = Callable[[int], tuple[np.ndarray, ...]]
 
 
 class StepMetrics(NamedTuple):
-    """What is known of a step.
+    """The metrics of a step.
 
     Attributes
     ----------
     step : int
         From 1.
     loss : float
-        Mean over the targets of the batch, in nats, before the step.
+        Average cross-entropy over the targets of the batch, in nats, before the step.
     rate : float
         The learning rate.
     norm : float
-        Length of the gradients, as one vector, before they are clipped. In "float16" it may be
-        infinite or NaN: that step is left out, and losses are scaled less from there on.
+        Global norm of the gradients, before clipping. In "float16" it may be infinite or NaN: that
+        step is skipped, and the loss scale is reduced.
     n_targets : int
-        How many targets the batch had.
+        The number of targets in the batch.
     seconds : float
-        What the step took.
+        The duration of the step.
     """
 
     step: int
@@ -75,90 +75,89 @@ def train(
     bar: bool = False,
     sharded: bool = False,
 ) -> Iterator[StepMetrics]:
-    """Train a model; what is known of each step comes after it.
+    """Train a model; yield the metrics of each step after it.
 
     Under `torchrun` every process reads its share of each batch, and the losses are those of one
-    process. With a folder the training is gone on with where it was left, killed or not. A batch is
-    a function of its step; parameters, moments, buffers and the state of PyTorch's generators are
-    in the checkpoint. So a step that was made after the last one is made again, to the same
-    numbers.
+    process. With a folder, training resumes from the last checkpoint in it. A batch is a function
+    of its step; parameters, moments, buffers and the states of PyTorch's random generators are in
+    the checkpoint. So steps after the last checkpoint are repeated, with the same numbers.
 
-    If the configuration of a `fast.Module` has a share of dropout, masks are drawn for each row
-    from the recipe's seed, the step and the row. What another module draws by PyTorch's generators
-    depends on the number of processes.
+    If the configuration of a `fast.Module` has dropout, masks are sampled for each row from the
+    recipe's seed, the step and the row. Random numbers that another module takes from PyTorch's
+    generators depend on the number of processes.
 
     Parameters
     ----------
     module : nn.Module
-        Such as ``fast.Module(fast.decoder, parameters, configuration=…)``: it takes what a batch
-        has before its targets and gives logits, (B, T, N). Its parameters are changed. Those of two
-        axes or more decay, whatever they are called, but no biases and places of a `fast.Module`.
-        It may be compiled, or in a `DistributedDataParallel`; names are those without. What it
-        keeps elsewhere than in parameters and buffers of its state dict, no checkpoint holds.
+        Such as ``fast.Module(fast.decoder, parameters, configuration=…)``: it takes the arrays of a
+        batch before the targets and returns logits, (B, T, N). Its parameters are updated in place.
+        Parameters of two axes or more have weight decay, except for biases and positions of a
+        `fast.Module`. It may be compiled, or in a `DistributedDataParallel`; names in checkpoints
+        are those without. Checkpoints hold parameters and persistent buffers, no other state.
     batch : callable
-        Takes a step and gives its arrays, the targets last; -1 is no target.
+        Takes a step and returns its arrays, the targets last; a target of -1 is ignored.
     recipe : Recipe
     folder : path, optional
-        Where checkpoints and metrics go.
+        For checkpoints and metrics.
     every : int
-        A checkpoint every so many steps, and at the end.
+        The number of steps between checkpoints; there is one at the end too.
     bar : bool
-        Whether to show how far it is.
+        Whether to show a progress bar.
     sharded : bool
-        Whether each of several processes holds its share of parameters, gradients and moments
-        alone. Losses and checkpoints are those of one process, and one may go on with them. The
-        module stays parted; `named_parameters` of it are PyTorch's DTensors then.
+        Whether parameters, gradients and moments are sharded over the processes (FSDP). Losses and
+        checkpoints are those of one process, which can resume from them. The module stays sharded:
+        its `named_parameters` are DTensors.
 
     Yields
     ------
-    Metrics
+    StepMetrics
 
     Raises
     ------
     CheckpointError
-        If a checkpoint cannot be written or read, or belongs to another training.
+        If a checkpoint cannot be written or read, or belongs to another run.
     ValueError
-        If `every` is not above 0; if a batch has no target, or does not fit the logits; if nothing
-        learns, or nothing decays and the recipe says that something does; if parameters are views
-        of the same numbers; if there are no processes to shard among; or if blocks are to be
-        computed again, sharded, or given masks of dropout, of a module that has none.
+        If `every` is not above 0; if a batch has no target, or does not fit the logits; if no
+        parameter requires a gradient, or none has weight decay although the recipe has some; if
+        parameters share memory; if `sharded` and there are no processes; or if recomputation,
+        sharding or dropout is asked of a module that does not support it.
     FloatingPointError
-        If a loss, the length of its gradients, or a parameter that would be saved is not finite.
-        In the first two cases parameters are those before that step; the last checkpoint stays.
+        If a loss, a gradient norm, or a parameter that would be saved is not finite. In the first
+        two cases the parameters are those before that step; the last checkpoint is unchanged.
     """
     if every < 1:
         raise ValueError(f"train: every must be above 0; got {every}")
     run = _Run(module, recipe, sharded)
-    place = CheckpointFolder(folder, recipe) if folder is not None else None
+    checkpoints = CheckpointFolder(folder, recipe) if folder is not None else None
     done = 0
-    if place is not None:
-        if (found := place.load()) is not None:
-            restore(run, found, place)
+    if checkpoints is not None:
+        if (found := checkpoints.load()) is not None:
+            restore(run, found, checkpoints)
             done = found.step
         if run.rank == 0:  # the one process that writes
-            place.forget_after(done)
+            checkpoints.drop_metrics_after(done)
     steps = tqdm(range(done + 1, recipe.steps + 1), initial=done, disable=not bar or run.rank > 0)
     for step in steps:
         metrics = run.step(step, batch(step))
-        if place is not None:
+        if checkpoints is not None:
             due = step % every == 0 or step == recipe.steps
             state = capture_state(run, step) if due else None
             if run.rank == 0:
-                place.record(metrics._asdict())
+                checkpoints.record(metrics._asdict())
                 if state is not None:
-                    place.save(step, state)
+                    checkpoints.save(step, state)
         steps.set_postfix_str(f"loss {metrics.loss:.3f}", refresh=False)
         yield metrics
 
 
 class _Run:
-    """The parts of PyTorch that one training needs."""
+    """A module with its optimiser, loss scaler and processes."""
 
     def __init__(self, module: nn.Module, recipe: Recipe, sharded: bool) -> None:
         self.recipe, self.sharded = recipe, sharded
         self.called, self.module = module, unwrap(module)
         if not any(x.requires_grad for x in module.parameters()):
-            raise ValueError("train: no parameter of the module learns")
+            raise ValueError("train: no parameter of the module requires a gradient")
         require_no_shared_storage(self.module)
         self.device = next(module.parameters()).device
         several = processes.is_available() and processes.is_initialized()
@@ -166,32 +165,32 @@ class _Run:
         self.size = processes.get_world_size() if several else 1
         if sharded and not several:
             raise ValueError("train: sharded needs several processes, such as torchrun starts")
-        for name, wanted in (("recompute", recipe.recompute), ("sharded", sharded)):
-            if wanted and (not isinstance(self.module, fast.Module) or is_compiled(module)):
+        for name, is_on in (("recompute", recipe.recompute), ("sharded", sharded)):
+            if is_on and (not isinstance(self.module, fast.Module) or is_compiled(module)):
                 kind = "one that is compiled" if is_compiled(module) else type(module).__name__
                 raise ValueError(f"train: {name} needs a fast.Module; got {kind}")
         self.replicas = data_parallel_wrapper(module)
         if sharded:
             if self.replicas is not None:
-                raise ValueError("train: sharded needs a module that is not yet in replicas")
+                raise ValueError("train: sharded needs a module without DistributedDataParallel")
             sharding.shard(self.module, self.device)
         elif several and self.replicas is None:
             self.called = self.replicas = DistributedDataParallel(module)
         self.named = named_parameters(self.module)
-        some = decayed_names(self.module)
-        if recipe.decay and not any(self.named[name].requires_grad for name in some):
+        decayed = decayed_names(self.module)
+        if recipe.decay and not any(self.named[name].requires_grad for name in decayed):
             raise ValueError(
-                f"train: the recipe's decay is {recipe.decay}, but of the parameters that learn "
-                "none decays, as none has two axes; decay=0 says so"
+                f"train: the recipe's decay is {recipe.decay}, but no parameter that requires a "
+                "gradient has two axes, so none decays; give decay=0"
             )
         groups: list[list[Tensor]] = [[], []]
         for name, x in self.named.items():
-            groups[name in some].append(x)
+            groups[name in decayed].append(x)
         self.optimiser = torch.optim.AdamW(
             [
-                {"params": some, "weight_decay": decay}
-                for some, decay in zip(groups, (0.0, recipe.decay), strict=True)
-                if some
+                {"params": group, "weight_decay": decay}
+                for group, decay in zip(groups, (0.0, recipe.decay), strict=True)
+                if group
             ],
             lr=0.0,
             betas=recipe.betas,
@@ -213,8 +212,8 @@ class _Run:
         for i, part in enumerate(parts):
             last = i == len(parts) - 1
             with nullcontext() if last or self.replicas is None else self.replicas.no_sync():
-                share = self._surprise(step, *part) / n_targets
-                # The gradients of several processes are averaged; their shares are to be added.
+                share = self._loss(step, *part) / n_targets
+                # Gradients are averaged over processes, but their shares have to be added.
                 self.scaler.scale(self.size * share).backward()
             loss = loss + share.detach()
         if self.size > 1:
@@ -223,8 +222,8 @@ class _Run:
         self.scaler.unscale_(self.optimiser)
         largest = float("inf") if r.clip is None else r.clip
         norm = sharding.gather(clip_grad_norm_(self.named.values(), largest))
-        if self.scaler.get_scale() <= 1:  # otherwise the scaler leaves such a step out
-            self._require_finite(f"the length of the gradients of step {step}", norm)
+        if self.scaler.get_scale() <= 1:  # otherwise the scaler skips such a step
+            self._require_finite(f"the gradient norm of step {step}", norm)
         for group in self.optimiser.param_groups:
             group["lr"] = rate
         self.scaler.step(self.optimiser)
@@ -238,45 +237,45 @@ class _Run:
             self.optimiser.zero_grad()
             raise FloatingPointError(f"train: {what} is {x.item()}")
 
-    def _surprise(self, step: int, rows: np.ndarray, *arrays: np.ndarray) -> Tensor:
-        """The summed loss of some rows of a batch."""
-        *given, wanted = (torch.from_numpy(x).to(self.device) for x in arrays)
+    def _loss(self, step: int, rows: np.ndarray, *arrays: np.ndarray) -> Tensor:
+        """The loss of some rows of a batch, summed over targets."""
+        *inputs, targets = (torch.from_numpy(x).to(self.device) for x in arrays)
         dropout_masks = sample_dropout_masks(
-            self.module, self.recipe.seed, step, rows, wanted.shape[-1]
+            self.module, self.recipe.seed, step, rows, targets.shape[-1]
         )
         options = {} if dropout_masks is None else {"dropout_masks": dropout_masks}
         half = getattr(torch, self.recipe.precision)
         casting = torch.autocast(self.device.type, dtype=half, enabled=half is not torch.float32)
-        with casting, self._way():
-            logits = self.called(*given, **options)
+        with casting, self._block_call():
+            logits = self.called(*inputs, **options)
         require_logits(step, logits, arrays[-1])
         wide = torch.promote_types(logits.dtype, torch.float32)
         return functional.cross_entropy(
             logits.to(wide).flatten(0, -2),
-            wanted.flatten(),
+            targets.flatten(),
             ignore_index=-1,
             reduction="sum",
             label_smoothing=self.recipe.smoothing,
         )
 
-    def _way(self) -> AbstractContextManager[None]:
-        """How blocks are called, where it is not as they are."""
+    def _block_call(self) -> AbstractContextManager[None]:
+        """A context in which blocks are recomputed, or gathered from their shards, if asked for."""
         module: Any = self.module
-        again: Any = fast.block
+        block: Any = fast.block
         if self.recipe.recompute:
             from torch.utils.checkpoint import checkpoint  # takes a second
 
-            again = partial(checkpoint, fast.block, use_reentrant=False, preserve_rng_state=False)
+            block = partial(checkpoint, fast.block, use_reentrant=False, preserve_rng_state=False)
 
-        def gathering(i: int, x: Tensor, _: Any, *rest: Any) -> Tensor:
+        def gathered_block(i: int, x: Tensor, _: Any, *rest: Any) -> Tensor:
             form = module.form.blocks[i]
-            whole: Tensor = module.get_submodule(f"blocks.{i}")(
-                lambda x: again(x, module.branch(form), *rest), x
+            y: Tensor = module.get_submodule(f"blocks.{i}")(
+                lambda x: block(x, module.branch(form), *rest), x
             )
-            return whole
+            return y
 
         if self.sharded and hasattr(module, "blocks"):
-            return override_block(gathering)
+            return override_block(gathered_block)
         if self.recipe.recompute:
-            return override_block(lambda _, *arguments: again(*arguments))
+            return override_block(lambda _, *arguments: block(*arguments))
         return nullcontext()

@@ -1,4 +1,4 @@
-"""What a training has to know of a module of PyTorch, whatever it is."""
+"""Parameters, buffers and wrappers of any PyTorch module, as training needs them."""
 
 import re
 from collections import defaultdict
@@ -22,41 +22,41 @@ __all__ = [
 ]
 
 WRAPPER = "_orig_mod"
-"""What `torch.compile` puts before the names of what it compiles."""
-NO_MATRICES = re.compile(r"b_\w+|positions|distances")
-"""Ours with two axes that are no matrices: the biases of heads, and what places add."""
+"""The attribute, and prefix of names, that `torch.compile` adds."""
+NOT_DECAYED = re.compile(r"b_\w+|positions|distances")
+"""Parameters of ours with two axes that are not decayed: biases of heads, and positions."""
 
 
 def unwrap(module: nn.Module) -> nn.Module:
-    """The module itself, without what compiles it or copies it to several devices."""
-    return [*_layers(module)][-1]
+    """The module itself, without the wrappers of compilation and data parallelism."""
+    return [*_wrapped(module)][-1]
 
 
 def data_parallel_wrapper(module: nn.Module) -> DistributedDataParallel | None:
-    """What copies the module to several processes, if it already stands in that."""
-    return next((x for x in _layers(module) if isinstance(x, DistributedDataParallel)), None)
+    """The `DistributedDataParallel` around the module, if there is one."""
+    return next((x for x in _wrapped(module) if isinstance(x, DistributedDataParallel)), None)
 
 
 def is_compiled(module: nn.Module) -> bool:
-    """Whether a compiler reads the module along."""
+    """Whether `torch.compile` has compiled the module."""
     return any(
         hasattr(x, WRAPPER) or getattr(x, "_compiled_call_impl", None) is not None
-        for x in _layers(module)
+        for x in _wrapped(module)
     )
 
 
 def named_parameters(module: nn.Module) -> dict[str, Tensor]:
-    """The parameters, each once, under the names that they have when nothing is compiled."""
-    return {_plain(name): x for name, x in module.named_parameters()}
+    """The parameters, each once, under their names without wrappers."""
+    return {_without_wrapper(name): x for name, x in module.named_parameters()}
 
 
 def named_buffers(module: nn.Module) -> dict[str, Tensor]:
-    """The buffers that belong to the module's state, by name.
+    """The persistent buffers by name.
 
     Raises
     ------
     ValueError
-        If something in its state is no tensor: there is no room for that in a checkpoint.
+        If a value in the state dict is no tensor; a checkpoint holds tensors only.
     """
     state = module.state_dict()
     for name, x in state.items():
@@ -64,20 +64,21 @@ def named_buffers(module: nn.Module) -> dict[str, Tensor]:
             raise ValueError(
                 f"train: {name} of the module is a {type(x).__name__}; a checkpoint holds tensors"
             )
-    return {_plain(name): x for name, x in module.named_buffers() if name in state}
+    return {_without_wrapper(name): x for name, x in module.named_buffers() if name in state}
 
 
 def decayed_names(module: nn.Module) -> set[str]:
-    """The names of those that weight decay acts on: of two axes or more, and no bias or place.
+    """The names of the parameters with weight decay: those of two axes or more.
 
-    Of a plain module the axes alone are known.
+    Biases and position parameters of a `fast.Module` are excepted; of other modules only the number
+    of axes is known.
     """
     others = {
         id(x)
         for part in module.modules()
         if isinstance(part, fast.Module)
         for name, x in part.named_parameters()
-        if NO_MATRICES.fullmatch(name.split(".")[-1])
+        if NOT_DECAYED.fullmatch(name.split(".")[-1])
     }
     return {
         name for name, x in named_parameters(module).items() if x.ndim > 1 and id(x) not in others
@@ -85,12 +86,13 @@ def decayed_names(module: nn.Module) -> set[str]:
 
 
 def require_no_shared_storage(module: nn.Module) -> None:
-    """Refuse a module whose parameters are views of the same numbers.
+    """Refuse a module whose parameters share memory.
 
     Raises
     ------
     ValueError
-        If two of them overlap, or one overlaps itself: each would move the numbers once a step.
+        If two parameters overlap in memory, or one overlaps itself: each would be updated once a
+        step.
     """
     together: defaultdict[int, list[tuple[str, Tensor]]] = defaultdict(list)
     for name, x in named_parameters(module).items():
@@ -103,17 +105,17 @@ def require_no_shared_storage(module: nn.Module) -> None:
         numbers = torch.arange(nbytes // first.element_size(), device=first.device)
         held = torch.zeros_like(numbers, dtype=torch.bool)
         for name, x in several:
-            place = numbers.as_strided(x.shape, x.stride(), x.storage_offset()).flatten()
-            if held[place].any() or len(place.unique()) < len(place):
+            indices = numbers.as_strided(x.shape, x.stride(), x.storage_offset()).flatten()
+            if held[indices].any() or len(indices.unique()) < len(indices):
                 raise ValueError(
-                    f"train: {name} is a view of numbers that stand in the parameters elsewhere; "
-                    "give copies, or one parameter for both places"
+                    f"train: {name} shares memory with other parameters, or with itself; "
+                    "give copies, or one parameter under both names"
                 )
-            held[place] = True
+            held[indices] = True
 
 
-def _layers(module: nn.Module) -> Iterator[nn.Module]:
-    """The module, and what is in it if it only stands around another."""
+def _wrapped(module: nn.Module) -> Iterator[nn.Module]:
+    """The module, and those that it wraps, from the outside in."""
     inner: Any = module
     while isinstance(inner, nn.Module):
         yield inner
@@ -121,5 +123,5 @@ def _layers(module: nn.Module) -> Iterator[nn.Module]:
         inner = inner.module if several else getattr(inner, WRAPPER, None)
 
 
-def _plain(name: str) -> str:
+def _without_wrapper(name: str) -> str:
     return ".".join(part for part in name.split(".") if part != WRAPPER)

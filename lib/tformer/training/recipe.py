@@ -1,4 +1,4 @@
-"""A recipe: every choice of a training but the model and its texts."""
+"""A recipe: all hyperparameters of a training run, except for the model and the data."""
 
 import math
 from dataclasses import dataclass
@@ -13,49 +13,51 @@ CHOICES = {
 
 @dataclass(frozen=True)
 class Recipe:
-    """Every choice of a training but the model and its texts.
+    """All hyperparameters of a training run, except for the model and the data.
 
     Parameters
     ----------
     steps : int
-        How many, counted from 1.
+        The number of optimiser steps, counted from 1.
     rate : float
-        The largest learning rate.
+        The peak learning rate.
     warmup : int
-        In so many steps the rate rises in a line from 0 to the largest.
+        The number of steps in which the rate rises linearly from 0 to its peak.
     schedule : str
-        What comes then: "constant"; "cosine", half a wave down to `last` [loshchilov2017]; or
-        "inverse_sqrt", which needs a warm-up and knows no end [vaswani2017].
+        After the warm-up: "constant"; "cosine", a half cosine down to `last` [loshchilov2017]; or
+        "inverse_sqrt", which needs a warm-up and does not depend on `steps` [vaswani2017].
     last : float, from 0 to 1
-        The share of the rate that a cosine ends at.
+        The final learning rate of "cosine", as a share of the peak.
     betas : pair of floats
-        Decay of the two moments of AdamW.
+        Decay rates of the two moments of AdamW.
     eps : float
-        Added to the root of the second.
+        Of AdamW, added to the square root of the second moment.
     decay : float
-        Weight decay of AdamW, of what has two axes or more; our biases and places have none.
+        Weight decay of AdamW, for parameters of two axes or more, but not for biases and position
+        parameters of a `fast.Module`.
     clip : float or None
-        The largest norm that the gradients, all as one vector, may have; None lets them be.
+        Gradients are clipped to this global norm; None does not clip.
     smoothing : float, from 0 to less than 1
-        The share of each target that is spread over all tokens.
+        Label smoothing: the share of each target that is spread over all tokens.
     accumulate : int
-        A batch is read in so many parts, for want of memory. It changes no more than rounding.
+        Gradient accumulation: a batch is read in so many parts, to save memory. Results differ by
+        rounding only.
     precision : str
-        What products of matrices are computed in: "float32"; "bfloat16"; or "float16", whose losses
-        are scaled. Parameters and sums stay in float32.
+        Of matrix products: "float32"; "bfloat16"; or "float16", with loss scaling. Parameters and
+        sums are in float32.
     recompute : bool
-        Whether the backward pass computes each block again, so that of a block its input alone is
-        kept for it: less memory for a second forward pass. It changes no more than rounding.
+        Gradient checkpointing: the backward pass computes each block again from its input, so that
+        other activations are not stored. Results differ by rounding only.
     fused : bool
-        Whether AdamW makes one call for many tensors: less time a step, most of all for a small
-        model. It changes no more than rounding.
+        Whether AdamW is PyTorch's fused kernel: faster, most of all for small models. Results
+        differ by rounding only.
     seed : int, 0 or more
-        Of the masks of dropout, which a model has if its configuration says so.
+        Of the dropout masks, if the model's configuration has dropout.
 
     Raises
     ------
     ValueError
-        If a choice has another value, or a number is out of range.
+        If a string is none of the choices, or a number is out of range.
     """
 
     steps: int
@@ -78,7 +80,7 @@ class Recipe:
         for name, choices in CHOICES.items():
             if getattr(self, name) not in choices:
                 several = " or ".join(map(repr, choices))
-                raise _refused(name, several, getattr(self, name))
+                raise _error(name, several, getattr(self, name))
         ranges = [
             ("steps", "0 or more", self.steps >= 0),
             ("rate", "finite and 0 or more", 0 <= self.rate < math.inf),
@@ -96,9 +98,9 @@ class Recipe:
         ]
         for name, expected, holds in ranges:
             if not holds:
-                raise _refused(name, expected, getattr(self, name))
+                raise _error(name, expected, getattr(self, name))
         if self.schedule == "inverse_sqrt" and not self.warmup:
-            raise _refused("warmup", 'above 0 for "inverse_sqrt"', 0)
+            raise _error("warmup", 'above 0 for "inverse_sqrt"', 0)
 
 
 def learning_rate_at(recipe: Recipe, step: int) -> float:
@@ -121,5 +123,5 @@ def learning_rate_at(recipe: Recipe, step: int) -> float:
     return r.rate
 
 
-def _refused(name: str, expected: str, found: object) -> ValueError:
+def _error(name: str, expected: str, found: object) -> ValueError:
     return ValueError(f"Recipe: {name} must be {expected}; got {found!r}")

@@ -1,4 +1,4 @@
-"""All that a step depends on, as tensors by name, and standing where such tensors stand."""
+"""The state of a training run as tensors by name, and restoring a run from it."""
 
 from collections.abc import Callable, Mapping
 from functools import partial
@@ -18,7 +18,7 @@ MOMENTS = ("step", "exp_avg", "exp_avg_sq")
 
 
 class Run(Protocol):
-    """What is looked at of a training that runs."""
+    """The attributes of a run that make up its state."""
 
     module: nn.Module
     named: dict[str, Tensor]
@@ -30,14 +30,14 @@ class Run(Protocol):
 
 
 def capture_state(run: Run, step: int) -> dict[str, Tensor]:
-    """The state after a step; every process has to ask.
+    """The state after a step; every process has to call this.
 
     Raises
     ------
     FloatingPointError
         If a parameter or a moment is not finite.
     ValueError
-        If something in the module's state is no tensor.
+        If a value in the module's state dict is no tensor.
     """
     found = {f"parameters.{name}": x.detach() for name, x in run.named.items()}
     for name, x in run.named.items():
@@ -53,18 +53,18 @@ def capture_state(run: Run, step: int) -> dict[str, Tensor]:
     scaled = run.scaler.state_dict()
     return (
         found
-        | _states(run)
+        | _generator_states(run)
         | {f"scaler.{key}": torch.tensor(scaled[key]) for key in sorted(scaled)}
     )
 
 
-def restore(run: Run, found: Checkpoint, place: CheckpointFolder) -> None:
-    """Stand where a checkpoint stands.
+def restore(run: Run, found: Checkpoint, folder: CheckpointFolder) -> None:
+    """Restore a run from a checkpoint.
 
     Raises
     ------
     CheckpointError
-        If it is of a model with other names, shapes or dtypes; nothing is changed then.
+        If the checkpoint has other names, shapes or dtypes than the run, which is then unchanged.
     """
     there = {key: x for key, x in found.tensors.items() if not key.startswith("generator.")}
     here = {f"parameters.{name}": x.detach() for name, x in run.named.items()}
@@ -77,11 +77,11 @@ def restore(run: Run, found: Checkpoint, place: CheckpointFolder) -> None:
     for key in sorted(here.keys() | there.keys(), key=lambda key: (key[0] != "p", key)):
         if other := _difference(there.get(key), here.get(key)):
             name = key.removeprefix("parameters.")
-            raise CheckpointError(f"{place.checkpoint} is of another model: {name} is {other}")
+            raise CheckpointError(f"{folder.checkpoint} is of another model: {name} is {other}")
     try:
         _set_generators(run, found.tensors)
     except (RuntimeError, TypeError) as error:
-        raise CheckpointError(f"{place.checkpoint} is of another generator: {error}") from error
+        raise CheckpointError(f"{folder.checkpoint} is of another generator: {error}") from error
     with torch.no_grad():
         for key, x in here.items():
             part, kind, name = (*key.split(".", 2), "")[:3]
@@ -102,7 +102,7 @@ def restore(run: Run, found: Checkpoint, place: CheckpointFolder) -> None:
 
 
 def _difference(there: Tensor | None, here: Tensor | None) -> str:
-    """How a tensor of a checkpoint differs in kind from the one in its place."""
+    """How shape or dtype of a tensor differ between checkpoint and run; "" if they do not."""
     shapes = ["absent" if x is None else str(tuple(x.shape)) for x in (there, here)]
     dtypes = ["" if x is None else str(x.dtype).removeprefix("torch.") for x in (there, here)]
     one, other = shapes if shapes[0] != shapes[1] else dtypes
@@ -110,7 +110,7 @@ def _difference(there: Tensor | None, here: Tensor | None) -> str:
 
 
 def _generators(device: torch.device) -> dict[str, tuple[Callable[..., Any], Callable[..., Any]]]:
-    """Of each of PyTorch's generators that a module may draw by, what gets and sets its state."""
+    """The functions that get and set the state of PyTorch's random generators, by device."""
     found: dict[str, Any] = {"cpu": (torch.get_rng_state, torch.set_rng_state)}
     if device.type != "cpu":
         library = torch.get_device_module(device)
@@ -120,8 +120,8 @@ def _generators(device: torch.device) -> dict[str, tuple[Callable[..., Any], Cal
     return found
 
 
-def _states(run: Run) -> dict[str, Tensor]:
-    """The states of the generators of every process, by kind and by rank."""
+def _generator_states(run: Run) -> dict[str, Tensor]:
+    """The states of the random generators of every process, by device and rank."""
     found: dict[str, Tensor] = {}
     for kind, (get, _) in _generators(run.device).items():
         mine = get()
@@ -134,8 +134,8 @@ def _states(run: Run) -> dict[str, Tensor]:
 
 
 def _set_generators(run: Run, tensors: Mapping[str, Tensor]) -> None:
-    """Let the generators of this process go on from where its own were, if there were any."""
-    for kind, (_, put) in _generators(run.device).items():
+    """Restore the random generators of this process, if the checkpoint has them."""
+    for kind, (_, set_state) in _generators(run.device).items():
         state = tensors.get(f"generator.{kind}.{run.rank}")
         if state is not None:
-            put(state)
+            set_state(state)

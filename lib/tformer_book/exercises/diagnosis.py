@@ -3,15 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import numpy as np
 
 from tformer_book.exercises.answer import Answer, Wrong
 from tformer_book.exercises.clock import Clock
 from tformer_book.exercises.resemblance import exchanged, few_digits, resemblance
-from tformer_book.exercises.table import Case, Sentence, Table, Trial
+from tformer_book.exercises.table import INTEGERS, Case, Sentence, Table, Trial
 from tformer_book.exercises.undefined import undefined
 
+WRONG_AT_INTEGERS = (
+    "It goes wrong only where whole numbers are handed over: an array that takes their type holds "
+    "whole numbers as well."
+)
+STOPS_AT_INTEGERS = (
+    "The same numbers as floats come out right. Whole numbers may come as integers: make floats of "
+    "them first."
+)
 MOSTLY = 2  # of the wrong cases one in two may show a second mistake beside the one that is named
 
 
@@ -57,6 +66,8 @@ class Diagnosis:
     def explain(self) -> tuple[str, bool]:
         """Return the best message, and whether it names a mistake of the table."""
         self.clock = Clock(min(self.f.seconds, self.f.left))
+        if words := self._only_with_integers():
+            return f"{self.failed.text} {words}", True
         if named := self._mutant():
             sentence, shown = named
             words = sentence if isinstance(sentence, str) else sentence(**shown.case.inputs)
@@ -70,6 +81,21 @@ class Diagnosis:
         why = why or resemblance(self.trials, place) or few_digits(self.trials, place)
         why = why or self._general()
         return " ".join(filter(None, [self.failed.text, first, why])), False
+
+    def _only_with_integers(self) -> str:
+        """Say that the same numbers come out right as floats; "" if not, or if not asked."""
+        item = self.failed.case
+        if item.dtype is not int:
+            return ""
+        try:
+            trial, _ = self.table.attempt(self.f, replace(item, dtype=None))
+        except Wrong:
+            return ""
+        if trial.text:
+            return ""
+        if item.why not in ("", INTEGERS):
+            return item.why
+        return STOPS_AT_INTEGERS if self.failed.error else WRONG_AT_INTEGERS
 
     def _remark(self) -> str:
         place = self.failed.place

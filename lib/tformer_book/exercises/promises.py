@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from tformer_book.exercises.samples import integers
-from tformer_book.exercises.table import Case, case
+from tformer_book.exercises.table import INTEGERS, Case, case
 
 Inputs = Mapping[str, Any]
 Promise = Callable[[Inputs], Iterator[Case]]
@@ -28,9 +28,15 @@ def promised(*promises: Promise, **inputs: Any) -> Iterator[Case]:
 
 
 def whole(inputs: Inputs) -> Iterator[Case]:
-    """Whole numbers are allowed: the answer is handed integers; masks stay masks."""
+    """Whole numbers are allowed: the answer is handed integers, everywhere and beside fractions."""
     rounded = _changed(inputs, np.round)
-    yield case(**rounded, whole=True, why="Whole numbers are allowed.")
+    yield case(**rounded, whole=True, why=INTEGERS)
+    parts = _changed(inputs, lambda array: array / 4 if np.all(array % 1 == 0) else array)
+    names = [
+        name for name, x in inputs.items() if isinstance(x, np.ndarray) and x.dtype.kind == "f"
+    ]
+    for name in names if len(names) > 1 else ():
+        yield case(**{**parts, name: rounded[name]}, whole=True, why=INTEGERS)
 
 
 def fractions(inputs: Inputs) -> Iterator[Case]:

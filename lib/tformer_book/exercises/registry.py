@@ -40,14 +40,18 @@ numbers alone, which no mutant shows, since mutants get floats); else it is told
 answers end there, a mutant is missing. The tests hand every mutant to `check`, and ask for its own
 sentence.
 
+**Whole numbers come as integers as well**: of the cases whose inputs are whole, some are tried once
+more so, without being asked for; `integers=False` where the statement says that none come. Where no
+case mixes whole numbers and fractions, `promises.whole` makes such.
+
 **Whatever a statement promises is tried at its limit.** Read it word by word: each size, type and
 bound that it names, and each "any", is a promise, and what it does not name is not tried. Makers of
-cases stand in `promises`: whole numbers and others, float32, axes in front, ties, zeros, huge
-numbers, and sizes of 0 and 1; `table.warning_test` where no warning may appear. Think of nearly
-equal places and keys, visible scores far below 0, ids at their limit, rows of one stack far apart.
-A promise of another kind ("a leak below 1e-6", "a favourite beyond ten") gets cases on both sides
-of its bound, by hand. Where many answers are right, try what separates them from near misses:
-another column, one row of many, a sum that cancels, a comparison that needs a tolerance, an
+cases stand in `promises`: whole numbers, alone and beside fractions, float32, axes in front, ties,
+zeros, huge numbers, and sizes of 0 and 1; `table.warning_test` where no warning may appear. Think
+of nearly equal places and keys, visible scores far below 0, ids at their limit, rows of one stack
+far apart. A promise of another kind ("a leak below 1e-6", "a favourite beyond ten") gets cases on
+both sides of its bound, by hand. Where many answers are right, try what separates them from near
+misses: another column, one row of many, a sum that cancels, a comparison that needs a tolerance, an
 absolute value or all coordinates.
 
 - Simplest case first, small enough to redo on paper, with the result by hand as `want`: the tests
@@ -157,11 +161,13 @@ def exercise(
     slips: str = "",
     kind: Array = ARRAY,
     otherwise: str = "",
+    integers: bool = True,
 ) -> Callable[[Decorated], Decorated]:
     """Register the decorated function for exercise `number`.
 
     With `cases` it is the right answer, and the check is a `Table`; `slips` are mutants that are
-    edits of it. Without, it is itself the test of an `Answer`, written by hand, and the tests hold
+    edits of it. Cases of whole numbers are tried with integers as well, if `integers` are allowed.
+    Without `cases`, it is itself the test of an `Answer`, written by hand, and the tests hold
     it to its `mutants`.
 
     Raises
@@ -178,7 +184,7 @@ def exercise(
                     f"exercise {number}: slips are edits of a right answer, with cases"
                 )
             known |= mutants_of(slips, function, f"exercise {number}")
-        table = Table(function, cases, known, kind, otherwise) if cases else None
+        table = Table(function, cases, known, kind, otherwise, integers) if cases else None
         test = partial(check_by_table, table) if table else function
         _exercises[number] = Exercise(number, test, praise, hints, known, table)
         return function

@@ -85,11 +85,6 @@ def resemblance(trials: Sequence[Trial], place: int) -> str:
         )
     if any(trial.error for trial in trials):
         return ""
-    if _only_whole_numbers_are_wrong(trials):
-        return (
-            "It goes wrong only where whole numbers are handed over: an array that takes their "
-            "type holds whole numbers as well."
-        )
     pairs = [(trial.got[place], trial.want[place]) for trial in trials]
     if not all(isinstance(x, np.ndarray) and x.dtype.kind in "iuf" for pair in pairs for x in pair):
         return ""
@@ -291,12 +286,6 @@ def _only_stacks_are_wrong(trials: Sequence[Trial]) -> bool:
     fewest = [min(a) for a in zip(*axes, strict=True)]
     wrong = [bool(trial.text) for trial in trials]
     return [a != fewest for a in axes] == wrong and 1 < sum(wrong) < len(wrong) - 1
-
-
-def _only_whole_numbers_are_wrong(trials: Sequence[Trial]) -> bool:
-    """Tell whether two or more cases of integers went wrong, and all others right."""
-    wrong = [bool(trial.text) for trial in trials]
-    return [trial.case.dtype is int for trial in trials] == wrong and 1 < sum(wrong) < len(wrong)
 
 
 def few_digits(trials: Sequence[Trial], place: int) -> str:

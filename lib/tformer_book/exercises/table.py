@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
+from itertools import islice, zip_longest
 from typing import Any
 
 import numpy as np
 
 from tformer_book.exercises import describe
-from tformer_book.exercises.answer import Answer, Raised, Settled, Wrong, fresh
+from tformer_book.exercises.answer import Answer, Raised, Settled, Wrong, arrays, fresh
 from tformer_book.exercises.kinds import Array, Parts
 
 Function = Callable[..., Any]
 Sentence = str | Callable[..., str]
+INTEGERS = "Whole numbers may come as integers."
+MOST = 10_000  # numbers in an array that is handed over once more as integers
 
 
 @dataclass(frozen=True)
@@ -33,8 +36,9 @@ class Case:
     said : str
         The inputs in words; made from the inputs when empty.
     dtype : type or None
-        What the answer is handed arrays of floats as: int, or float32, by whose digits it is then
-        judged. Masks stay masks, and our own functions get everything as it is.
+        What the answer is handed floats as: int, where all of an array are whole, or float32, by
+        whose digits it is then judged. Masks stay masks, and our own functions get everything as
+        it is.
     own : dict
         What our own functions have been found to give for the inputs, as parts.
     """
@@ -54,10 +58,19 @@ class Case:
     @property
     def handed(self) -> dict[str, Any]:
         """The inputs as the answer gets them."""
-        return {
-            name: value.astype(self.dtype) if self.dtype and _is_float(value) else value
-            for name, value in self.inputs.items()
-        }
+        return {name: _typed(value, self.dtype) for name, value in self.inputs.items()}
+
+    @property
+    def size(self) -> int:
+        """How many numbers the largest array among the inputs holds."""
+        return max((value.size for value in arrays(list(self.inputs.values()))), default=0)
+
+    @property
+    def whole(self) -> frozenset[str]:
+        """The names of inputs that can also be handed over as integers."""
+        return frozenset(
+            name for name, value in self.inputs.items() if _typed(value, int) is not value
+        )
 
 
 def case(
@@ -86,6 +99,26 @@ def _as_array(value: Any) -> Any:
         return value
     array = np.array(value)
     return array if array.dtype == bool else array.astype(float)
+
+
+def _typed(value: Any, dtype: Any) -> Any:
+    """Return floats as another type, and what has none, or none that are whole, as it is."""
+    if isinstance(value, list | tuple) and dtype is int:
+        parts = [_typed(part, int) for part in value]
+        same = all(new is old for new, old in zip(parts, value, strict=True))
+        return value if same else type(value)(parts)
+    if dtype is int and isinstance(value, float):
+        return int(value) if value.is_integer() else value
+    if dtype is None or not _is_float(value) or (dtype is int and not _is_whole(value)):
+        return value
+    return value.astype(dtype)
+
+
+def _is_whole(array: Any) -> bool:
+    if not _is_float(array):
+        return True
+    with np.errstate(invalid="ignore"):
+        return bool(array.size and (np.abs(array) < 2**53).all() and (array % 1 == 0).all())
 
 
 def _is_float(value: Any) -> bool:
@@ -151,8 +184,10 @@ def type_test(asked: str, said: str = "", **inputs: Any) -> Callable[[Answer], N
     kinds, why = TYPES[asked]
 
     def test(f: Answer) -> None:
-        array = f.array(said, **inputs)
-        if array.dtype.kind not in kinds:
+        value = f.raw(said, **inputs).value
+        array = f.numbers(value, said or describe.inputs(inputs))
+        empty = not array.size and not isinstance(value, np.ndarray)  # an empty list has no type
+        if array.dtype.kind not in kinds and not empty:
             raise Wrong(
                 f"The numbers are right, but with {said or describe.inputs(inputs)} they are of "
                 f"the type {array.dtype}, {why}"
@@ -203,6 +238,8 @@ class Table:
         What the answer is, and when two answers agree.
     otherwise : str
         Said to an answer that nothing explains.
+    integers : bool
+        Whether whole numbers may come as integers; where not, the statement says so.
     """
 
     right: Function
@@ -210,6 +247,7 @@ class Table:
     mutants: Mapping[Any, Function]
     kind: Array
     otherwise: str = ""
+    integers: bool = True
 
     def attempt(self, f: Answer, item: Case) -> tuple[Trial, Wrong | None]:
         """Call the answer on a case; return what came, and what is wrong with it."""
@@ -264,7 +302,22 @@ class Table:
 
     @cached_property
     def _known(self) -> list[Case | Callable[[Answer], None]]:
-        return list(self.cases())
+        known = list(self.cases())
+        return [*known, *self._as_integers([item for item in known if isinstance(item, Case)])]
+
+    def _as_integers(self, cases: Iterable[Case]) -> Iterator[Case]:
+        """Yield some of the cases once more, with integers: two for each choice of whole inputs.
+
+        Where there is one, the right answer to one of the two has fractions.
+        """
+        alike: dict[frozenset[str], list[Case]] = {}
+        for item in cases if self.integers else ():
+            if item.dtype is None and item.whole and item.size <= MOST:
+                alike.setdefault(item.whole, []).append(item)
+        for group in alike.values():
+            fractions = (item for item in group[1:] if not all(map(_is_whole, self.want(item))))
+            for item in group[:1] + list(islice(fractions, 1)):
+                yield replace(item, dtype=int, why=item.why if self.kind.weak else INTEGERS)
 
     def items(self) -> Iterator[Case | Callable[[Answer], None]]:
         """Yield the cases, the same ones for all answers, and tests of another kind, made anew.
@@ -272,7 +325,7 @@ class Table:
         What a test hands to an answer may be used up by it.
         """
         again = self._known if len(self.only_cases()) == len(self._known) else self.cases()
-        for known, made in zip(self._known, again, strict=True):
+        for known, made in zip_longest(self._known, again):
             yield known if isinstance(known, Case) else made
 
     def only_cases(self) -> list[Case]:

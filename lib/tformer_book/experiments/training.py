@@ -5,7 +5,7 @@ from typing import Any
 
 from tformer.parameters import leaves
 
-__all__ = ["Adam", "Descent", "training"]
+__all__ = ["Adam", "Descent", "linear_schedule", "training"]
 
 
 class Descent:
@@ -75,6 +75,11 @@ class Adam(Descent):
             size = (square / (1 - second**self.steps)) ** 0.5 + self.eps
             found.append(mean / (1 - first**self.steps) / size + self.decay * x)
         return found
+
+
+def linear_schedule(rate: float, steps: int) -> Callable[[int], float]:
+    """A learning rate that rises to `rate` in 20 steps and falls along a line, 0 after `steps`."""
+    return lambda step: rate * min(step / 20, 1 - (step - 1) / steps)
 
 
 def training(

@@ -11,6 +11,13 @@ def _cut_in_place(weights, asks, asked):
     return weights
 
 
+def _cut_by_the_rest(weights, asks, asked):
+    after = weights.copy()
+    after[asks] /= 1 - after[asks, asked]
+    after[asks, asked] = 0
+    return after
+
+
 def _cut_with(divisor):
     def cut(weights, asks, asked):
         after = weights.copy()
@@ -92,6 +99,7 @@ MUTANTS = {
     },
     "0.4": {
         "changes the weights it was given": _cut_in_place,
+        "has lost its digits": _cut_by_the_rest,
         "However little is left of a row": (
             _cut_with(lambda left: left + 1e-9),
             _cut_with(lambda left: max(left, 1e-8)),

@@ -10,7 +10,7 @@ from shared_answers import softmax
 
 
 def _lse(x):
-    top = x.max(initial=-np.inf)
+    top = x.astype(float).max(initial=-np.inf)
     return top + np.log(np.exp(x - top).sum()) if np.isfinite(top) else top
 
 
@@ -112,7 +112,7 @@ def _brent(scores, target):
 def _stream(chunks, start=-np.inf, less=np.subtract):
     top, total = start, 0.0
     for chunk in chunks:
-        new = max(top, chunk.max(initial=-np.inf))
+        new = max(top, chunk.astype(float).max(initial=-np.inf))
         if new > -np.inf:
             total = total * np.exp(top - new) + np.exp(less(chunk, new)).sum()
             top = new
@@ -127,7 +127,7 @@ def _wide(chunks):
 def _stream_twice(chunks):
     top = -np.inf
     for chunk in chunks:
-        top = max(top, chunk.max(initial=-np.inf))
+        top = max(top, chunk.astype(float).max(initial=-np.inf))
     return top + np.log(sum(np.exp(chunk - top).sum() for chunk in chunks))
 
 

@@ -96,6 +96,11 @@ def _transposed_too_much(q, k, v):
     return softmax(scores) @ v
 
 
+def _fill_by_logs(visible, hidden, share):
+    odds = np.log(share) - np.log1p(-share)
+    return odds + np.logaddexp.reduce(visible) - np.logaddexp.reduce(hidden)
+
+
 MUTANTS = {
     "5.1": {
         "each row has its own": lambda a, mask: np.where(mask, a, 0) / a[mask].sum(),
@@ -118,8 +123,17 @@ MUTANTS = {
         "rounded away": _leaks_by_slopes,
         "changes the x it was given": lambda layer, x: (x.__imul__(2), layer(x))[0] > 9,
     },
-    "5.7": {"quarter of four fifths": lambda visible, hidden, share: -np.inf},
+    "5.7": {
+        "quarter of four fifths": lambda visible, hidden, share: -np.inf,
+        "does so twice over": lambda visible, hidden, share: np.clip(
+            _fill_by_logs(visible, hidden, share), -5000, 5000
+        ),
+    },
     "5.8": {
+        "its type tells": lambda attn_mask, key_padding: (
+            (attn_mask == 0 if attn_mask.max() == 0 else attn_mask != 1)[None]
+            & ~key_padding[:, None, :]
+        ),
         "stopped with": lambda attn_mask, key_padding: ~(attn_mask | key_padding[:, None, :]),
     },
     "5.9": {

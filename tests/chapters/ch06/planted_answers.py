@@ -12,6 +12,7 @@ from tformer.reference import attention, multi_head_attention, ov_circuit, qk_ci
 def _broadcast(q, k, v):
     """Return grouped attention without copies of the keys."""
     groups = k.shape[-3]
+    q, k, v = (x.astype(float) for x in (q, k, v))
     wide = q.reshape(*q.shape[:-3], groups, q.shape[-3] // groups, *q.shape[-2:])
     y = attention(wide, k[..., None, :, :], v[..., None, :, :])
     return y.reshape(*q.shape[:-1], v.shape[-1])
@@ -19,14 +20,15 @@ def _broadcast(q, k, v):
 
 def _by_the_library(x, w_q, w_k, w_v, w_o, n_heads):
     whole = HeadParameters.from_fused(w_q, w_k, w_v, w_o, n_heads=n_heads)
-    return multi_head_attention(x, HeadParameters(*(part.astype(float) for part in leaves(whole))))
+    parts = (part.astype(float) for part in leaves(whole))
+    return multi_head_attention(x * 1.0, HeadParameters(*parts))
 
 
 def _merged(x, w_q, w_k, w_v, w_o, n_heads):
     """Return one product for all heads, then a further axis, as programs in a hurry do."""
 
     def heads(w):
-        return np.moveaxis((x @ w).reshape(*x.shape[:-1], n_heads, -1), -2, -3)
+        return np.moveaxis((1.0 * x @ w).reshape(*x.shape[:-1], n_heads, -1), -2, -3)
 
     y = np.moveaxis(attention(heads(w_q), heads(w_k), heads(w_v)), -3, -2)
     return y.reshape(*x.shape[:-1], -1) @ w_o
@@ -36,9 +38,8 @@ def _by_sentences(one, other):
     """Return whether two heads add the same to some random sentences."""
     rng = np.random.default_rng(0)
     x = rng.standard_normal((20, 3, len(one[0])))
-    added = [
-        multi_head_attention(x, HeadParameters(*(w[None] for w in head))) for head in (one, other)
-    ]
+    heads = (HeadParameters(*(w[None] * 1.0 for w in head)) for head in (one, other))
+    added = [multi_head_attention(x, head) for head in heads]
     return np.allclose(*added)
 
 
@@ -114,7 +115,21 @@ def _quarter(n, ends=0.0, straight=False):
     return np.log(np.concatenate([points, 1e6 / points], axis=1))
 
 
+def _same_by_shares(one, other):
+    return all(
+        np.allclose(a, b, rtol=1e-6, atol=0)
+        for a, b in zip(_circuits(one), _circuits(other), strict=True)
+    )
+
+
+def _spread_evenly(q, k, v):
+    used = np.round(np.linspace(0, k.shape[-3] - 1, q.shape[-3])).astype(int)
+    return _broadcast(q, k[..., used, :, :], v[..., used, :, :])
+
+
 MUTANTS = {
+    "6.5": {"Where a product is 0, rounding leaves": _same_by_shares},
+    "6.7": {"that share a table are neighbours, and equally many": _spread_evenly},
     "6.9": {
         "have 35 such sets": lambda n: _upper_half(n) if n < 21 else _sets(n, 8, 4),
         "of another size are more": lambda n: _upper_half(n) if n < 16 else _sets(n, 7, 2),
@@ -172,6 +187,6 @@ RIGHT = {
 
 def _circuits(head):
     """Return what a head writes, and what it reads if it writes something."""
-    weights = HeadParameters(*(w[None] for w in head))
+    weights = HeadParameters(*(w[None] * 1.0 for w in head))
     u = ov_circuit(weights)
     return u, qk_circuit(weights) / head[0].shape[1] ** 0.5 * (not np.allclose(u, 0))

@@ -101,7 +101,14 @@ def _normed_by(spread):
     return normed
 
 
+def _folded_as_w(gain, bias, w):
+    table = np.empty((len(w) + 1, w.shape[1]), dtype=w.dtype)
+    table[:-1], table[-1] = gain[:, None] * w, bias @ w
+    return table
+
+
 MUTANTS = {
+    "8.8": {"goes wrong only where whole numbers are handed over": _folded_as_w},
     "8.3": {"above a very large one, and eps is 0": _stack_with_eps},
     "8.4": {"nothing stands beside the size": _passed_back_with_eps},
     "8.1": {

@@ -40,7 +40,7 @@ MUTANTS = slipped(
     feed_forward_vjp="""
         active_vjp(inner, dhidden) if gate is None else → dhidden if gate is None else
             feed-forward vjp: the slope forgotten
-        return dx + by_gate → return dx
+        return dx + dx_gate → return dx
             feed-forward vjp: nothing through the gates
     """,
     gelu_vjp="""
@@ -48,7 +48,7 @@ MUTANTS = slipped(
             GELU vjp: the share alone
     """,
     silu_vjp="""
-        1 + x * (1 - open_) → 1 + x * open_
+        1 + x * (1 - sigmoid) → 1 + x * sigmoid
             SiLU vjp: another share
     """,
     dropout="""

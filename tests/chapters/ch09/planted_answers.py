@@ -121,7 +121,31 @@ def _moves(first=True, later=0, own=True, stop=False, ranked=False):
     return who_moves
 
 
+def _layer_as_x(x, w_in, b_in, w_out, b_out):
+    y = np.zeros_like(x)
+    y[...] = np.maximum(0, x @ w_in + b_in) @ w_out + b_out
+    return y
+
+
+def _gates_as_x(x, w_gate, w_in, w_out):
+    gate = x @ w_gate
+    sigmoid = np.zeros_like(gate)
+    sigmoid[...] = np.exp(-np.logaddexp(0, -gate))
+    return (gate * sigmoid * (x @ w_in)) @ w_out
+
+
+def _ways_of_64_bits(parts, n, s):
+    ways = np.zeros(n, dtype=np.int64)
+    ways[s] = 1
+    for part in parts:
+        sees = {"attention": np.ones((n, n)), "causal attention": np.tri(n)}.get(part, np.eye(n))
+        ways = sees.astype(np.int64) @ ways
+    return ways > 0
+
+
 MUTANTS = {
+    "9.3": {"goes wrong only where whole numbers are handed over": _layer_as_x},
+    "9.4": {"goes wrong only where whole numbers are handed over": _gates_as_x},
     "9.2": {
         "changes": _changes_its_row,
         "One AND was made of all facts": lambda p: np.clip(1 - (1 - p).sum(), 0, None),
@@ -135,6 +159,8 @@ MUTANTS = {
         "was left out; it moves as well": _moves(own=False),
         "The parts after causal attention": _moves(stop=True),
         "does not hide what another attention": _moves(ranked=True),
+        "beyond 64 bits": _ways_of_64_bits,
+        "changes the parts it was given": lambda parts, n, s: [parts.pop() for _ in [*parts]],
         "True and False are asked for": lambda parts, n, s: _by_pairs(parts, n, s) * 1,
     },
     "9.6": {

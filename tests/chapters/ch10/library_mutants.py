@@ -25,7 +25,7 @@ MUTANTS = slipped(
                 norms: none where there is no bias
         """,
         "reference.stacks.embed": """
-            scheme.added(p, c, at) → scheme.added(p, c, at + 1)
+            encoding.added(p, c, at) → encoding.added(p, c, at + 1)
                 positions: shifted by one
         """,
         "reference.projections.merge": """

@@ -165,8 +165,22 @@ def _attended(q, k, v, kept_k, kept_v, own=True, scale=0.5, plus=0.0):
     return (p / p.sum() if len(p) else p) @ values + plus * v
 
 
+def _block_as_x(x, mix, w_in, b_in, w_out, order):
+    def norm(y):
+        out = np.zeros_like(y)
+        out[...] = y / np.sqrt((y**2).mean(axis=-1, keepdims=True))
+        return out
+
+    if order == "pre":
+        x = x + mix @ norm(x)
+        return x + np.maximum(norm(x) @ w_in + b_in, 0) @ w_out
+    x = norm(x + mix @ x)
+    return norm(x + np.maximum(x @ w_in + b_in, 0) @ w_out)
+
+
 MUTANTS = {
     "10.1": {
+        "goes wrong only where whole numbers are handed over": _block_as_x,
         "changes": _block_in_place,
         "after each of the two sums; the first one": _one_norm_at_the_end,
         "after each of the two sums; the last one": _one_norm_in_the_middle,

@@ -4,11 +4,11 @@ from slipped import slipped
 
 MUTANTS = slipped(
     cross_entropy_vjp="""
-        softmax(logits) - came → softmax(logits)
+        softmax(logits) - one_hot → softmax(logits)
             cross-entropy vjp: what came stays
     """,
     cross_entropy="""
-        0, -_at( → 0, _at(
+        0, -_take( → 0, _take(
             cross-entropy: the sign
     """,
     unembed_vjp="""

@@ -31,7 +31,7 @@ def _loss_by_rows(z, words):
 
 def _attention_by_jacobians(q, k, v, dy):
     scale = q.shape[1] ** -0.5
-    dq, dk, dv = np.zeros_like(q), np.zeros_like(k), np.zeros_like(v)
+    dq, dk, dv = np.zeros(q.shape), np.zeros(k.shape), np.zeros(v.shape)
     for t in range(len(q)):
         s = q[t] @ k.T * scale
         p = np.exp(s - np.logaddexp.reduce(s))
@@ -163,6 +163,19 @@ def _slip_by_tables(same=_alike, names=("right", "wrong axis")):
     return slip
 
 
+def _slip_by_direction(a, da, ds):
+    right = a * (da - (a * da).sum(axis=1, keepdims=True))
+    wrong = a * (da - (a * da).sum(axis=0, keepdims=True))
+    tables = {"right": right, "no sum": a * da, "wrong axis": wrong}
+    tables |= {"no softmax": da, "turned": -right}
+
+    def cosine(name):
+        size = np.linalg.norm(tables[name]) * np.linalg.norm(ds)
+        return round((tables[name] * ds).sum() / size, 9) if size else -1.0
+
+    return max(tables, key=cosine)
+
+
 MUTANTS = {
     "12.2": {
         "Numbers came, and True or False is asked": _number_of_paths,
@@ -208,6 +221,7 @@ MUTANTS = {
         "than 32 bits can count": _kept_in_32_bits,
     },
     "12.8": {
+        "sizes count": _slip_by_direction,
         "are exchanged: a softmax's sum": _slip_by_tables(names=("wrong axis", "right")),
         "leave a tolerance": _slip_by_tables(np.array_equal),
         "small beside the numbers that it judges": (

@@ -20,7 +20,7 @@ MUTANTS = slipped(
             how < 0.9 → how < 0.8
                 masked tokens: no token is replaced by any
         """,
-        "models.objectives._parted": """
+        "models.objectives._split_spans": """
             [*target, sentinels[spans]] → target
                 spans: no mark at the end
         """,

@@ -71,7 +71,7 @@ def _encode_by_rank(text, merges):
 
 
 def _loss_by_torch(z, tokens):
-    z, wanted = torch.tensor(z[:, :-1]), torch.tensor(tokens[:, 1:])
+    z, wanted = torch.tensor(z[:, :-1] * 1.0), torch.tensor(tokens[:, 1:])
     size = z.shape[-1]
     loss = torch.nn.functional.cross_entropy
     return loss(z.reshape(-1, size), wanted.reshape(-1), ignore_index=-1).item()

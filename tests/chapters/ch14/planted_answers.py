@@ -260,6 +260,15 @@ def _nothing_infinite(grads):
     return *_saved_by_exponents(grads)[:2], 0
 
 
+def _rates_as_rate(steps, warmup, rate, last):
+    out, t = np.full(steps, rate), np.arange(1, steps + 1)
+    up = t <= warmup
+    out[up] = rate * t[up] / max(warmup, 1)
+    wave = (1 + np.cos(np.pi * (t[~up] - warmup) / max(steps - warmup, 1))) / 2
+    out[~up] = rate * (last + (1 - last) * wave)
+    return out
+
+
 MUTANTS = {
     "14.1": {
         "changes": _adamw_in_place,
@@ -272,6 +281,7 @@ MUTANTS = {
         "You took the larger one of root and eps": _adamw_changed(_the_larger_below),
     },
     "14.2": {
+        "goes wrong only where whole numbers are handed over": _rates_as_rate,
         "returns a string": _rates_as_words,
         "Only step 3 is wrong.": _rates_along_a_parabola,
     },

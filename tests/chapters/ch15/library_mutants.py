@@ -24,14 +24,14 @@ MUTANTS = slipped(
             draw: a number on the border draws the word before
     """,
     **{
-        "models.speculative._judged": """
+        "models.speculative._accept": """
             (p[i] - q[i]).clip(0) → (p[0] - q[0]).clip(0)
                 speculative: in place of a rejected word, by the rows of the first
             p[len(proposed)] → p[0]
                 speculative: the last word by the row of the first
         """,
         "models.speculative.speculative_decoding": """
-            large.forget(len(words) - 1) → large.n_read = min(large.n_read, len(words) - 1)
+            large.truncate(len(sequence) - 1) → large.n_read = min(large.n_read, len(sequence) - 1)
                 speculative: the target's cache keeps rejected words
         """,
     },

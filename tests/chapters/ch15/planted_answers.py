@@ -79,7 +79,7 @@ def _beam_by_lexsort(totals, logs, ended, width):
 
 
 def _speculate_by_shares(p, q):
-    ratio = np.divide(p, q, out=np.ones_like(p), where=q > 0)
+    ratio = np.divide(p, q, out=np.ones(p.shape), where=q > 0)
     accepted = (q * np.minimum(1, ratio)).sum(axis=-1)
     more = np.clip(p - q, 0, None)
     total = more.sum(axis=-1, keepdims=True)
@@ -88,10 +88,8 @@ def _speculate_by_shares(p, q):
 
 
 def _disagree_near_the_share(n, share, m):
-    first = share - max(2e-6, 1e-4 * (share - 1 / (1 + m * (n - 1))))
-    p = np.full(n, (1 - first) / (n - 1))
-    p[n // 2] = first
-    return p
+    first = share - max(1.5e-6, 1e-4 * (share - 1 / (1 + m * (n - 1))))
+    return np.roll(_flat(n, first), n // 2)
 
 
 def _disagree_at_the_edge(part):
@@ -315,8 +313,8 @@ MUTANTS = {
         "and count each; you counted one of them": lambda p, share: np.array(
             [sum({x for x in p.tolist() if x > one}) < share for one in p.tolist()]
         ),
-        "Those are the numbers of the words that stay": lambda p, share: np.flatnonzero(
-            _kept_by_sorting(p, share)
+        "Those are the numbers of the words that stay": lambda *given: np.flatnonzero(
+            _kept_by_sorting(*given)
         ),
     },
     "15.3": {
@@ -327,7 +325,10 @@ MUTANTS = {
         "0.1 exceeds only the second u": lambda p, u: _drawn_one_by_one(
             p.astype(np.float32).astype(float), u
         ),
-        "an int is asked for": lambda p, u: _drawn_one_by_one(p, u).astype(float),
+        "an int is asked for": (
+            lambda p, u: _drawn_one_by_one(p, u).astype(float),
+            lambda p, u: np.array([*_drawn_one_by_one(p, u)]),
+        ),
     },
     "15.4": {
         "You waited for `start` to come again": _loop_that_waits_for_start,
@@ -388,6 +389,7 @@ MUTANTS = {
             lambda n, share, m: _flat(n, 0.99 * share),
             lambda n, share, m: _flat(n, share - 1e-3),
             lambda n, share, m: _flat(n, 1 / (1 + m * (n - 1))),
+            lambda n, share, m: _flat(n, (1 / (1 + m * (n - 1)) + share) / 2),
         ),
         "add up to 1.000001. They": lambda n, share, m: _disagree_near_the_share(n, share, m).round(
             6

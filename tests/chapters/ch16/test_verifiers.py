@@ -18,7 +18,7 @@ def test_blocks_are_merged_in_thm_blockwise(monkeypatch: pytest.MonkeyPatch) -> 
 @pytest.mark.parametrize("always", [True, False])
 def test_both_ways_of_the_library_are_tried(always: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     for module in (blockwise, claims):
-        monkeypatch.setattr(module, "_fits", lambda *_: always)
+        monkeypatch.setattr(module, "_exp_in_range", lambda *_: always)
     with pytest.raises(ClaimFailed, match="row 1 is" if always else "with a maximum and without"):
         claims.blockwise()
 

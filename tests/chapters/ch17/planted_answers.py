@@ -37,6 +37,8 @@ def _brought_by_the_gram(weights, v, w_o):
 
 def _patches_by_ways(masks, p):
     L, T = masks.shape[:2]
+    if L > 20:  # too many ways to be listed
+        return _patches_by_counts(masks, p)
     ways = (
         [
             way
@@ -273,6 +275,17 @@ def _needed_in_bits(loss, n, limit):
     return max(loss(np.eye(n, dtype=int)[h]) for h in range(n)), [True] * n
 
 
+def _patches_of_64_bits(masks, p):
+    L, T = masks.shape[:2]
+    steps = (masks | np.eye(T, dtype=bool)).astype(np.int64)
+    there, back = [np.eye(T, dtype=np.int64)[p]], [np.eye(T, dtype=np.int64)[-1]]
+    for i in range(L):
+        there.append(steps[i] @ there[-1])
+        back.append(back[-1] @ steps[-1 - i])
+    ways = np.array(there) * np.array(back[::-1])
+    return np.where(ways == 0, 0, np.where(ways == there[-1][-1], 2, 1))
+
+
 MUTANTS = {
     "17.1": {"it should return three arrays": _votes_without_the_question},
     "17.2": {
@@ -280,6 +293,7 @@ MUTANTS = {
         "every stack goes wrong": _brought_for_tables,
     },
     "17.3": {
+        "beyond 64 bits": _patches_of_64_bits,
         "one row before the first block, and one after each": _patches_by_the_last_mask,
         "Each number is 0, 1 or 2": _patches_from_below,
     },

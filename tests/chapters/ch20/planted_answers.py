@@ -29,7 +29,7 @@ def _spend_by_search(floor, a, b, alpha, beta, compute):
 
 
 def _constants_by_cases(n, d, loss, alpha, beta):
-    table = np.stack([np.ones(len(n)), n**-alpha, d**-beta], axis=1) / loss[:, None]
+    table = np.stack([np.ones(len(n)), 1 / n**alpha, 1 / d**beta], axis=1) / loss[:, None]
     best, found = np.inf, np.zeros(3)
     for used in ([0, 1, 2], [0, 1], [0, 2], [1, 2], [0], [1], [2]):
         some = np.zeros(3)

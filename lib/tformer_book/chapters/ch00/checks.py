@@ -224,6 +224,14 @@ def _cuts() -> Iterator[Case]:
         said="weights (1 − 3/2³⁰, 1/2³⁰, 2/2³⁰, 0) in row 2, asks = 2 and asked = 0",
         why="However little is left of a row, it becomes one.",
     )
+    yield case(
+        weights=[[1, 0, 0], [1 - 2.0**-50, 2.0**-51, 2.0**-51], [1 - 1e-15, 1e-15, 0]],
+        asks=2,
+        asked=0,
+        want=[[1, 0, 0], [1 - 2.0**-50, 2.0**-51, 2.0**-51], [0, 1, 0]],
+        said="weights (1 − 10⁻¹⁵, 10⁻¹⁵, 0) in row 2, asks = 2 and asked = 0",
+        why="1 − (1 − 10⁻¹⁵) has lost its digits: add up what is left.",
+    )
     rng = np.random.default_rng(1)
     for n, asks, asked in ((4, 1, 3), (4, 3, 0), (4, 1, 1), (10, 9, 7), (18, 17, 9)):
         hidden = np.where(np.tri(n) > 0, 0.0, -np.inf)

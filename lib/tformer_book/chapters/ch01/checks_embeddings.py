@@ -176,6 +176,7 @@ def _counts() -> Iterator[Case]:
     made = "The counts are integers here, and PPMI is not. An array made after them holds whole "
     made += "numbers only."
     large = "The counts are large integers here, and a product of two sums leaves 32 bits."
+    empty = "A word that never comes second may still come first: each place has sums of its own."
     pairs = np.array([[0.0, 3], [1, 1]])
     yield case(counts=pairs, want=np.log([[1, 5 / 4], [5 / 2, 1]]))
     yield case(counts=10 * pairs, why="Only proportions matter: all counts were multiplied by 10.")
@@ -186,6 +187,7 @@ def _counts() -> Iterator[Case]:
         counts[0, 0] += 1
         yield case(counts=counts, why=unseen)
         counts[:, 1:2] = 0
+        yield case(counts=counts, why=empty)
         yield case(counts=10_000 * counts, whole=True, why=large)
     rare = "A rare pair of rare words tells most: no number may be added under the logarithm."
     yield case(counts=[[1.0, 0], [0, 1e6]], why=rare)

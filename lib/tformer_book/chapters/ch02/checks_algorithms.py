@@ -11,7 +11,7 @@ from tformer import reference
 from tformer_book.exercises.answer import Answer, Wrong
 from tformer_book.exercises.describe import show
 from tformer_book.exercises.registry import Test, exercise
-from tformer_book.exercises.table import Case, case, memory_test
+from tformer_book.exercises.table import INTEGERS, Case, case, memory_test
 
 Array = np.ndarray
 
@@ -22,8 +22,8 @@ _WEIGHTS = np.array([1.0, 1, 4])  # here the usual mistakes differ from each oth
 class _Stream:
     """An iterator over chunks: once, and each chunk stays as it is handed out."""
 
-    def __init__(self, *chunks: Sequence[float] | Array) -> None:
-        self.chunks = [np.array(chunk, dtype=float) for chunk in chunks]
+    def __init__(self, *chunks: Sequence[float] | Array, dtype: type = float) -> None:
+        self.chunks: list[Array] = [np.array(chunk, dtype=dtype) for chunk in chunks]
         self.handed: list[Array] = []
         self.loops, self.ended = 0, False
 
@@ -73,6 +73,14 @@ def _streams() -> Iterator[Case | Test]:
     yield of([], [-2e9], [-2e9], why=low)
     yield of([-np.inf], [-np.inf, -np.inf], why="With −∞ alone the sum is 0 and its logarithm −∞.")
     yield of([-np.inf, 5], [], [-np.inf], want=5.0, why="A score of −∞ adds 0 to the sum.")
+    yield of([0], [-2000], want=0.0, why="A chunk may lie thousands below those before it.")
+    yield of([4000, 3999], [-5000], [-5001, 3998], why="Chunks may lie thousands apart.")
+    yield case(
+        chunks=_Stream([2, 0], [], [3, 1], dtype=int),
+        want=float(reference.logsumexp(np.array([2.0, 0, 3, 1]))),
+        why=INTEGERS,
+        said="the chunks (2, 0) then () then (3, 1), all of integers",
+    )
     yield of([3], [1, 0, 2], [2], [0, 4], why="A maximum stays until a larger score comes.")
     yield of([0], [], [0], want=log2, why="An empty chunk changes nothing.")
     yield of(want=-np.inf, why="With no term the sum is 0 and its logarithm −∞.")
@@ -105,6 +113,9 @@ def _mean(chunks: Iterable[Array]) -> float:
     ),
     cases=_streams,
     slips="""
+        max(top, max(chunk, default=-np.inf)) → max(chunk, default=-np.inf)
+            Measure from the largest score so far, and not from that of the latest chunk: where it
+            lies far below, the sum so far grows beyond every float.
         = np.exp(streamed_lse(chunks))
             The logarithm of the sum is missing.
         = np.logaddexp(0, streamed_lse(chunks))
@@ -125,7 +136,7 @@ def _mean(chunks: Iterable[Array]) -> float:
             You forgot the chunks before the maximum rose.
         = np.log(sum(np.exp(chunk).sum() for chunk in chunks))
             exp(1000) overflows. Measure every score from the largest one so far.
-        max(top, chunk.max(initial=-np.inf)) → top if top > -np.inf else chunk.max(initial=-np.inf)
+        max(top, max(chunk, → (top if top > -np.inf else max(chunk,
             The first chunk's maximum served for all chunks, and a later score lies 1000 above it.
             Let the maximum rise.
         new > -np.inf → True
@@ -144,7 +155,7 @@ def streamed_lse(chunks: Iterable[Array]) -> float:
     """log Σ exp over an iterator of chunks."""
     top, total = -np.inf, 0.0
     for chunk in chunks:
-        new = max(top, chunk.max(initial=-np.inf))
+        new = max(top, max(chunk, default=-np.inf))
         if new > -np.inf:
             total = total * np.exp(top - new) + np.exp(chunk - new).sum()
             top = new
@@ -250,7 +261,7 @@ def draw(f: Answer) -> None:
             )
     _judge_width(f)
     _judge_pairs(f)
-    for few, draws in ((2.0,), 5), ((0.0, 1.0), 1), ((3.0, 1.0, 0.0, 2.0), 4):
+    for few, draws in ((2.0,), 5), ((0.0, 1.0), 1), ((3.0, 1.0, 0.0, 2.0), 4), ((0, 2, 1), 6):
         _drawn(f, np.array(few), draws, f"x = {show(few)} and size = {draws}")
 
 

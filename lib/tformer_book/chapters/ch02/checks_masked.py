@@ -104,6 +104,9 @@ def masked_softmax(x: Array, keep: Array) -> Array:
     return np.asarray(terms / np.where(total == 0, 1, total))
 
 
+_FLAT = "Multiply by β first: after the exponential a score 1000 lower is 0 already."
+
+
 def _broken_rows() -> Iterator[Case | Test]:
     yield case(x=[0.0, np.log(4)], beta=2.0, want=(1 / 17, 16 / 17))
     row = "Each row should sum to 1."
@@ -126,6 +129,8 @@ def _broken_rows() -> Iterator[Case | Test]:
     yield case(x=[-20_000.0, -20_000, -np.inf], beta=0.01, want=(0.5, 0.5, 0.0), why=none)
     yield case(x=[-20_000.0, -np.inf, -19_999], beta=1.0, why=none)
     yield case(x=integers(9, (2, 1, 2, 3)) / 3, beta=1.7)
+    yield case(x=[0.0, 1000, -1000], beta=0.001, why=_FLAT)
+    yield case(x=[[2000.0, 1000], [-5000, -4000]], beta=0.0005, why=_FLAT)
     for beta in (2.0, 0.5, 0.3):
         yield case(x=[[0.0, 1], [3, 1]], beta=beta, whole=True, why=WHOLE)
     yield partial(check_default, x=np.array([[0.0, 1], [3, 1]]))
@@ -156,6 +161,8 @@ def _broken_rows() -> Iterator[Case | Test]:
             β is applied twice.
         = beta * repaired(x, 1.0)
             β multiplies the weights; it belongs to the scores.
+        = (e := np.exp(x - x.max(axis=-1, keepdims=True)) ** beta) / e.sum(axis=-1, keepdims=True)
+            β came after the exponential, as a power: what lies 1000 below the maximum is 0 by then.
         = repaired(x, 1.0) ** beta
             The weights are raised to the power β, and then they no longer sum to 1.
         terms.sum(axis=-1, keepdims=True) → terms.sum()

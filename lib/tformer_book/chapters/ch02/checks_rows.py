@@ -44,6 +44,8 @@ def _scores() -> Iterator[Case | Test]:
     yield case(x=lowest, axis=-1, want=(0.5, 0.5, 0), why=f"{none} No number serves as −∞.")
     yield case(x=[20_000, 20_000.001], axis=-1, why="High up, small differences count as well.")
     yield case(x=[[0.0, 1], [3, 1]], axis=-1, whole=True, why=WHOLE)
+    apart = "Whole numbers may be as large as a million, and one more counts there too."
+    yield case(x=[[1e6, 1e6 - 1], [-1e6, 1e6]], axis=-1, whole=True, why=apart)
     yield case(x=integers(1, (2, 3, 1, 2, 2)) / 3, axis=2)
     yield partial(check_single, axis=-1)
     yield partial(check_default, x=np.array([[0.0, 1], [3, 1]]))

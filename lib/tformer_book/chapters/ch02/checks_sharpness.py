@@ -79,11 +79,11 @@ def _reason(p: Array) -> str:
 )
 def beta_for_entropy(f: Answer) -> None:
     """The β at which softmax_β(scores) has a given entropy."""
-    for scores, beta in _TARGETS:
+    for scores, beta in _TARGETS:  # of whole numbers some are integers
         s = np.array(scores, dtype=float)
         target = float(reference.entropy(reference.softmax(s, beta=beta)))
         said = f"scores = {show(s)} and target = {show(target)}"
-        got = f.array(said, scores=s, target=target)
+        got = f.array(said, scores=np.array(scores), target=target)
         head = f"With {said}, {f.name} gives β = {show(got)}"
         if got.size != 1:
             raise Wrong(f"{head}; one number is asked for.")
@@ -117,7 +117,10 @@ def _judge_beta(head: str, s: Array, target: float, got: float) -> None:
         )
     head += f", where the entropy is {pair(entropy, target)[0]}"
     if abs(entropy - target) < 0.02:
-        raise Wrong(f"{head}: close, but not within a millionth. Keep halving the interval.")
+        raise Wrong(
+            f"{head}: close, but not within a millionth. Keep halving the interval; and all "
+            "weights count, however small."
+        )
     if entropy > target:
         together = (
             "; scores this close together may need a β far beyond any end you fixed beforehand."

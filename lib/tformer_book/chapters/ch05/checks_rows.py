@@ -207,6 +207,9 @@ def _wanted() -> Iterator[Case]:
     for share in (1 - 2701 * 2.0**-53, 1 - 3 * 2.0**-53):
         yield case(visible=np.array([1.0, 2]), hidden=np.array([3.0]), share=share, why=most)
     yield case(visible=np.array([2.0, 2]), hidden=np.array([2.0, 2]), share=0.25, whole=True)
+    why = "Scores may lie thousands from zero on both sides, and then f does so twice over."
+    for far in (-4000.0, 4000.0, -9000.0, 9000.0):
+        yield case(visible=np.array([far]), hidden=np.array([-far, 1 - far]), share=0.25, why=why)
 
 
 def _lse(z: Array) -> float:
@@ -305,6 +308,13 @@ def _foreign() -> Iterator[Case]:
         padding = rng.random((batch, n_keys)) < 0.3
         yield case(attn_mask=hides, key_padding=padding)
         yield case(attn_mask=np.where(hides, -np.inf, 0.0), key_padding=padding)
+    why = "A mask with numbers is additive, whichever numbers it holds: its type tells."
+    pads = np.array([[False, True]])
+    for additive in (np.full((1, 2), -np.inf), np.full((2, 2), -np.inf), np.zeros((2, 2))):
+        yield case(attn_mask=additive, key_padding=pads, why=why)
+    why = "A boolean mask may hide all keys, or none."
+    for hides in (np.ones((2, 2), dtype=bool), np.zeros((1, 2), dtype=bool)):
+        yield case(attn_mask=hides, key_padding=pads, why=why)
     yield case(attn_mask=np.zeros((2, 2)), key_padding=np.ones((1, 2), dtype=bool))
     few, pads = np.where(rng.random((2, 3)) < 0.5, -np.inf, 0.0), np.eye(2, 3, dtype=bool)
     why = "An additive mask of the type float32 is one as well."

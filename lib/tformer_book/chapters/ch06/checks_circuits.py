@@ -191,6 +191,8 @@ def _near_misses(one: Head) -> Iterator[Case]:
     wide = [np.pad(w_v, ((0, 0), (0, 2))), np.pad(w_o, ((0, 2), (0, 0)))]
     flat = [np.zeros_like(w_q), w_k]
     ends = [np.array([[1.0], [1]]), np.array([[1.0, 2]])]
+    to, back = np.array([[1.0, 1], [1, -1], [0, 1]]), np.array([[1.0, 2, 0], [1, 2, 3]])
+    turn = np.array([[np.cos(0.7), -np.sin(0.7)], [np.sin(0.7), np.cos(0.7)]])
     first, second = np.array([[1.0], [0]]), np.array([[0.0], [1]])
     for said, a, b, want, why in (
         ("the same with another number in W_Q", [entry, *one[1:]], one, False, "One entry counts."),
@@ -229,6 +231,13 @@ def _near_misses(one: Head) -> Iterator[Case]:
             [*tilted, w_v, w_o],
             False,
             "Scores differ by the sum of the numbers of the key's row.",
+        ),
+        (
+            "the same with all its matrices turned, whose products have zeros",
+            [to, back.T, to, back],
+            [to @ turn, back.T @ turn, to @ turn, turn.T @ back],
+            True,
+            "Where a product is 0, rounding leaves 10⁻¹⁷: compare beside the largest numbers.",
         ),
         (
             "another W_K, where W_V sees sums only",

@@ -33,6 +33,8 @@ def _groups() -> Iterator[Case]:
             ((), 3, 3, 2, 2, 4, 1),
             ((2,), 4, 2, 2, 3, 2, 3),
             ((2, 1), 6, 2, 2, 5, 3, 2),
+            ((), 12, 3, 2, 2, 2, 1),
+            ((), 10, 2, 1, 2, 1, 2),
             ((), 8, 4, 2, 2, 2, 2),
         )
     ):
@@ -41,7 +43,7 @@ def _groups() -> Iterator[Case]:
             integers(seed + 20, (*batch, n_groups, s, d_k)),
             integers(seed + 40, (*batch, n_groups, s, d_v)),
         )
-        yield case(q=q, k=k, v=v)
+        yield case(q=q, k=k, v=v, why="Heads that share a table are neighbours, and equally many.")
     yield case(q=1000 * q, k=k, v=v)
 
 

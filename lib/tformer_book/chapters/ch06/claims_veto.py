@@ -326,6 +326,8 @@ def who_whom(beta: float = 10.0, n_heads: int = 2) -> str:
 )
 def sharing_learned(shorter: int = 1, length: float = 200.0) -> str:
     """The medians that are printed, and which layers' ranges over the 12 starts do not meet."""
+    by_hand = float(training.weight_found(*training.circles(length))[0])
+    require(by_hand > 0.999, f"by hand the right word gets {by_hand:.4f}")
     printed = {(4, 4): 1.00, (2, 4): 0.91, (1, 4): 0.34, (1, 8): 0.67, (1, 16): 0.99}
     runs = []
     for sizes, want in printed.items():
@@ -337,8 +339,6 @@ def sharing_learned(shorter: int = 1, length: float = 200.0) -> str:
     order = sorted((found[0] for found in runs), key=np.median)
     gaps = [above.min() - below.max() for below, above in pairwise(order)]
     require(min(gaps[:3]) > 0, f"the ranges of two layers meet: {show(gaps)}")
-    by_hand = float(training.weight_found(*training.circles(length))[0])
-    require(by_hand > 0.999, f"by hand the right word gets {by_hand:.4f}")
     return (
         "medians within 0.005 of those printed; after 300 steps one table of 4 below one of 8 "
         f"below two of 4 below the others in every pair of starts; by hand {by_hand:.5f}"

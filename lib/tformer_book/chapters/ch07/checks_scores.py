@@ -276,6 +276,11 @@ class Counter(Several):
                 "the width 1."
             )
         for name, part in zip(self.names, got, strict=True):
+            if not np.isfinite(part.astype(float)).all():
+                raise Wrong(
+                    f"With {said}, your {name} hold numbers that are not finite. The logarithm of "
+                    "a is below 0 where a is below 1, and has no root there."
+                )
             if not np.allclose(part[1:], part[1:2]):
                 raise Wrong(
                     f"With {said}, your {name} differ among the words without a mark. A row may "

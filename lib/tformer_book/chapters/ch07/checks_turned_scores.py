@@ -161,15 +161,25 @@ def _scores(q: Array, k: Array, cause: str, first: int = 0) -> Array:
     return _turned(q, queries, pairing) @ _turned(k, keys, pairing).T
 
 
+def _both_back(q: Array, k: Array) -> Array:
+    t = np.arange(len(q))
+    return _turned(q, -t) @ _turned(k, -t).T
+
+
 def _tables() -> Iterator[tuple[Array, Array, str]]:
     """Queries and keys, and what a comparison of scores made from them must not leave out."""
     for seed, shape in enumerate(((3, 4), (5, 8), (12, 6), (40, 16))):
         yield *_drawn(seed, shape), "All entries of a table count."
+    yield integers(1, (3, 4)), integers(2, (3, 4)), "All entries of a table count."
     for seed in (190, 1015, 5, 17):  # for each two programs, in one of these no score is larger
         yield *_drawn(seed, (2, 4)), "Of two words few scores differ, and maybe all to one side."
     small = "The hands are slow: the programs differ by thousandths."
     q, k = _drawn(26, (4, 8)) * (np.arange(8) > 5)
     yield q, k, small
+    yield (
+        *_large_and_alike(),
+        "Scores are 300, and a thousandth tells: only rounding may pass.",
+    )
     sums = "All rows and columns add up to 0, whatever the program: entries tell, and sums do not."
     q, k = map(_without_sums, _drawn(2, (6, 4)))
     yield q, k, sums
@@ -179,6 +189,14 @@ def _tables() -> Iterator[tuple[Array, Array, str]]:
             for x, one in zip(_drawn(9, (6, 6)), (t, s), strict=True)
         )
         yield q, k, f"Only query {t} and key {s} are not zero, and their score tells."
+
+
+def _large_and_alike() -> tuple[Array, Array]:
+    """Return what the slow hands make large scores of, while a few fast ones differ a little."""
+    q, k = np.zeros((2, 6, 64))
+    q[:, -1], k[:, -1] = 20, 15
+    q[1, :2], k[1, :2], k[0, :2] = (0.08, 0.04), (0.04, 0.08), (0.08, -0.056)
+    return q, k
 
 
 def _drawn(seed: int, shape: tuple[int, int]) -> Array:
@@ -239,6 +257,8 @@ def _programs() -> Iterator[Case]:
             You never say 'queries at 0'.
         _scores(q, k, cause) → (_scores(k, q, cause).T if cause == "backwards" else $)
             Backwards are the queries, and you turned the keys the wrong way round.
+        _scores(q, k, cause) → (_both_back(q, k) if cause == "backwards" else $)
+            Backwards are the queries alone; you turned the keys the wrong way round as well.
         q, k, cause → q, k, cause, 1
             Places are counted from 0, and yours from 1.
         _scores(q, k, cause) → $ / q.shape[-1] ** 0.5
@@ -261,6 +281,9 @@ def _programs() -> Iterator[Case]:
             You compared the sums of rows. What differs in the entries may cancel in them.
         abs(_scores(q, k, cause) - scores).max() → not np.array_equal(_scores(q, k, cause), scores)
             You asked for equal numbers, and none are: the scores are rounded.
+        abs(_scores(q, k, cause) - scores).max() → not np.allclose(scores, _scores(q, k, cause))
+            You left too large a tolerance, beside each score as np.allclose does, or in a mean: of
+            scores in the hundreds a thousandth in one entry tells.
         abs(_scores(q, k, cause) - scores).max() → $ > 0.01
             You took the first program that comes near. A slow hand changes scores by thousandths.
         abs(_scores(q, k, cause) - scores).max() → $ > 0.5

@@ -66,6 +66,8 @@ def _stacks() -> Iterator[Case]:
             The layers were taken from the last to the first.
         in layers → in layers[:1]
             Only the first layer was used.
+        (x**2).mean(axis=-1, keepdims=True) → ($ + 1e-5)
+            An eps was added under the root; here it is 0, and vectors may be short.
         (x**2).mean → (x**2).sum
             Vectors were brought to length 1; RMSNorm divides by the root of the mean square.
         (x**2).mean(axis=-1, keepdims=True) → (x**2).mean()

@@ -11,7 +11,7 @@ from tformer import reference
 from tformer_book.chapters.ch08.rows import PLAIN
 from tformer_book.exercises import kinds
 from tformer_book.exercises.kinds import Marks
-from tformer_book.exercises.promises import fractions, promised
+from tformer_book.exercises.promises import fractions, promised, whole
 from tformer_book.exercises.registry import exercise
 from tformer_book.exercises.samples import integers
 from tformer_book.exercises.table import Case, case
@@ -287,7 +287,7 @@ def _folds() -> Iterator[Case]:
     for d, k in ((1, 3), (3, 1), (4, 4), (8, 2)):
         gain, bias = integers(d, (2, d))
         yield case(gain=gain, bias=bias, w=integers(k, (d, k)))
-    yield from promised(fractions, gain=gain, bias=bias, w=integers(k, (d, k)))
+    yield from promised(whole, fractions, gain=gain, bias=bias, w=integers(k, (d, k)))
 
 
 @exercise(

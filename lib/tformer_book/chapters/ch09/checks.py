@@ -29,6 +29,7 @@ def _mixtures() -> Iterator[Case]:
     yield case(w=[[3.0, -3], [1, -1], [1, 3]], why="There may be several axes.")
     yield case(w=[1.0, -3, 1], whole=True)
     yield case(w=[1.0, -3, 1], single=True)
+    yield case(w=-1.0, why="A single number is allowed, without any axis.")
     yield case(w=np.array(-1.0), why="A single number is allowed, without any axis.")
 
 
@@ -229,7 +230,7 @@ def _gated() -> Iterator[Case]:
             n: integers(10 * seed + i, s) / 2 for i, (n, s) in enumerate(shapes.items())
         }
         yield case(**drawn)
-    yield from promised(single, zeros("x"), **inputs)
+    yield from promised(whole, single, zeros("x"), **inputs)
     large = {"x": 1000 * inputs["x"], "w_in": inputs["w_in"] / 1000}
     yield case(
         **(inputs | large),
@@ -287,6 +288,9 @@ def swiglu(x: np.ndarray, w_gate: np.ndarray, w_in: np.ndarray, w_out: np.ndarra
 PARTS = ("feed-forward", "norm", "attention", "causal attention")
 
 
+OVERFLOW = "Ways multiply from part to part, beyond 64 bits: ask whether there is one."
+
+
 def _stacks() -> Iterator[Case | Test]:
     alone = ("feed-forward", "norm", "feed-forward")
     for parts, n, s, why in (
@@ -306,11 +310,13 @@ def _stacks() -> Iterator[Case | Test]:
         (("attention", "causal attention"), 4, 3, "After the first part every word has moved."),
         (("causal attention",) * 6, 4, 3, "No word comes after the last one."),
         (("feed-forward",) * 12, 6, 5, "However deep, no part lets one word see another."),
+        (("attention",) * 64, 2, 1, OVERFLOW),
+        (("causal attention", "attention") * 200, 4, 2, OVERFLOW),
     ):
         said = f"the parts {list(parts)}, {n} words and word {s} changed"
-        yield case(parts=parts, n=n, s=s, why=why, said=said)
+        yield case(parts=list(parts), n=n, s=s, why=why, said=said)
     said = "causal attention, 3 words and word 1 changed"
-    yield type_test("True and False", said, parts=("causal attention",), n=3, s=1)
+    yield type_test("True and False", said, parts=["causal attention"], n=3, s=1)
 
 
 @exercise(

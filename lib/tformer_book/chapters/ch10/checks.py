@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from tformer_book.exercises.promises import promised, whole
 from tformer_book.exercises.registry import exercise
 from tformer_book.exercises.samples import integers
 from tformer_book.exercises.table import Case, case
@@ -30,6 +31,10 @@ def _blocks() -> Iterator[Case]:
             yield case(x=x, mix=mix, w_in=w_in, b_in=b_in, w_out=w_out, order=order)
     for order in ("pre", "post"):
         yield case(x=[[3e-9, 4e-9]], **look, order=order, why=EPS_IS_0)
+    x, mix = np.array([[1.0, 2], [3, 1]]), np.array([[1.0, 0], [1, 2]])
+    for order in ("pre", "post"):
+        like = {"x": x, "mix": mix, "w_in": integers(3, (2, 3)), "b_in": np.array([1.0, 0, 2])}
+        yield from promised(whole, **like, w_out=integers(4, (3, 2)), order=order)
 
 
 @exercise(

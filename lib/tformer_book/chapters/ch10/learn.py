@@ -21,7 +21,7 @@ from tformer.configuration import Configuration
 from tformer.models.files import save
 from tformer.models.sizes import Sizes, initialise
 from tformer.parameters import ModelParameters, named_leaves, tree_map
-from tformer_book.experiments.training import Adam, training
+from tformer_book.experiments.training import Adam, linear_schedule, training
 from tformer_book.world.stories import CURES, WHO, Stories, stories
 
 if TYPE_CHECKING:  # a page that shows what is stored need not wait for it
@@ -104,11 +104,8 @@ def learned(
         loss = fast.cross_entropy(logits, batch[:, 1:]).mean()
         return torch.autograd.grad(loss, moved)
 
-    def rate(step: int) -> float:
-        return RATE * min(step / 20, 1 - (step - 1) / STEPS)
-
     with one_thread():
-        for step in training(Adam(moved), gradients, until, rate):
+        for step in training(Adam(moved), gradients, until, linear_schedule(RATE, STEPS)):
             if step % EARLY == 0:
                 heard(step, (lessons.shape[1] - 1) * float(loss.detach()))
     return tree_map(torch.Tensor.detach, model)

@@ -156,6 +156,8 @@ def _texts() -> Iterator[tuple[list[int], list[int], str]]:
     most = 10**8
     ids = "Numbers may be as large as 10⁸: different ones stay different, and so do pairs."
     yield [most, most - 1, most, most - 1, 0, 0], [1, 2, 1, 2, most, most - 1], ids
+    yield [most, most, most - 1, most - 1], [0, 1, 0, 1], ids
+    yield [most, most], [most - 1, most], ids
     yield [0, 0, 0, 0, 1, 1], [most, 10**4, 1000, 100, 0, 0], ids
 
 

@@ -311,6 +311,18 @@ def _handed() -> Iterator[Case]:
             da = size * rng.standard_normal((2, 3))
             why = f"{said[name]} A tolerance has to be small beside the numbers that it judges."
             yield case(a=a, da=da, ds=_handed_in(name, a, da), want=name, why=why)
+    for seed, name in enumerate(SLIPPED):
+        rng = np.random.default_rng(seed)
+        a, da = np.full((3, 4), 0.25), rng.standard_normal((3, 4))
+        why = f"{said[name]} With equal weights a ⊙ da is da, but for its size: sizes count."
+        yield case(a=a, da=da, ds=_handed_in(name, a, da), want=name, why=why)
+        a, da = reference.softmax(rng.standard_normal((3, 4))), rng.standard_normal((3, 4))
+        da[1] = 0.3
+        why = f"{said[name]} In a row of equal da the right ds is 0, and rounding leaves 10⁻¹⁷."
+        yield case(a=a, da=da, ds=_handed_in(name, a, da), want=name, why=why)
+    for seed, name in enumerate(SLIPPED):
+        a, da = reference.softmax(integers(seed, (2, 3))), integers(seed + 5, (2, 3)) + np.eye(2, 3)
+        yield case(a=a, da=da, ds=_handed_in(name, a, da), want=name, why=said[name])
     for axis, place, name in product((0, 1), (0, 2), SLIPPED):
         rng = np.random.default_rng(place)
         a = reference.softmax(rng.standard_normal((3, 4)))
@@ -338,6 +350,9 @@ def _handed() -> Iterator[Case]:
             smaller. Choose atol beside the numbers.
         alike(ds, right) → alike(ds, a * (da - (a * da).sum(axis=0, keepdims=True)))
             "right" and "wrong axis" are exchanged: a softmax's sum runs over the keys of a query.
+        1e-9 * np.abs(da).max() → 0
+            Where the right ds is 0, rounding leaves 10⁻¹⁷, and no share of 0 lets that pass: leave
+            a tolerance beside the largest number.
         alike(ds, right) → (ds == right).all()
             The right one was compared digit by digit; sums in another order round otherwise.
         alike(ds, right) → (ds == right).all()

@@ -18,7 +18,7 @@ from tformer.configuration import Configuration
 from tformer.models.sizes import Sizes, initialise
 from tformer.parameters import leaves, tree_map
 from tformer_book.chapters.ch13.known import LAST, tokens, world
-from tformer_book.experiments.training import Adam, training
+from tformer_book.experiments.training import Adam, linear_schedule, training
 
 __all__ = ["FILE", "SEEDS", "SEEN", "STEPS", "apart", "reached", "stored", "stored_apart"]
 
@@ -83,8 +83,7 @@ def _losses(
 
     with one_thread():
         first = heard()
-        rates = [RATE * min(n / 20, 1 - (n - 1) / of) for n in range(1, of + 1)]
-        for _ in training(Adam(numbers), gradients, steps, lambda step: rates[step - 1]):
+        for _ in training(Adam(numbers), gradients, steps, linear_schedule(RATE, of)):
             pass
         return first, heard()
 

@@ -246,7 +246,7 @@ def _spikes() -> Iterator[Case]:
     )
     given: dict[str, Any] = {"beta1": 0.5, "beta2": 0.75}
     yield case(size=9.0, **given, steps=7, want=(5 / 21**0.5, 4), why=small)
-    half = "1.5 / 3 is half, and not shorter than half."
+    half = "1.5 / 3 is half, and not shorter than half. With β₂ = 0 only the last gradient counts."
     yield case(size=3.0, beta1=0.75, beta2=0.0, steps=1, want=(0.5, 0), why=half)
     none = "A gradient of 1 is no spike: every move is as long as the rate."
     yield case(size=1.0, **given, steps=5, want=(1.0, 0), why=none)

@@ -238,7 +238,7 @@ def one_curve(by_parts: bool = False, streamed: bool = False, forgotten: str = "
             halved = recipe is curve.RECIPE or forgotten or curve.scale(folder) < 2**16
         require(halved, "in 24 steps of sixteen bits no scaled gradient overflows")
         off = float(np.abs(np.subtract(got, want)).max())
-        said = f"{recipe.precision}, stopped after step {stop}: the losses differ by {off:.3g}"
+        said = f"{recipe.precision}, stopped after step {stop}: the losses differ by {off:.1g}"
         require(off == 0, said)
     return (
         "parts agree within 1e-9; trainings that were stopped end the same, to the last bit, in "

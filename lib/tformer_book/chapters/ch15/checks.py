@@ -249,6 +249,9 @@ def _draws() -> Iterator[Case | Callable[[Answer], None]]:
     why = "In floats the ten sum to less than 1, and no sum exceeds u; word 9 is the last that can."
     said = "p = ten times 0.1 and then 0, and u = (1 − 2⁻⁵³, 0.05)"
     yield case(p=[0.1] * 10 + [0.0], u=[1 - 2**-53, 0.05], want=[9, 0], said=said, why=why)
+    said = "p = five times 0.1, 0 and five times 0.1, and u = 1 − 2⁻⁵³"
+    why = "No sum exceeds u. Word 10 is the last that can come; one that cannot stands before it."
+    yield case(p=[0.1] * 5 + [0.0] + [0.1] * 5, u=[1 - 2**-53], want=[10], said=said, why=why)
     said, u = "p = 30 times 1/30 and twice 0, and u = (0.31, 1 − 2⁻⁵³)", [0.31, 1 - 2**-53]
     why = "In floats the 30 sum to less than 1; word 29 is the last that can come."
     yield case(p=[1 / 30] * 30 + [0.0, 0.0], u=u, want=[9, 29], said=said, why=why)
@@ -267,6 +270,7 @@ def _draws() -> Iterator[Case | Callable[[Answer], None]]:
         yield case(p=p, u=rng.random(50))
         yield case(p=p, u=np.cumsum(p)[np.cumsum(p) < 1], why="Each u is one of the sums.")
     yield type_test("an int", p=np.array([0.25, 0.75]), u=np.array([0.1, 0.9]))
+    yield type_test("an int", p=np.array([0.25, 0.75]), u=np.zeros(0))
 
 
 @exercise(
@@ -286,6 +290,9 @@ def _draws() -> Iterator[Case | Callable[[Answer], None]]:
             Rounding left every sum at most u, and a word came that is not there, or cannot come.
         np.minimum(passed, last) → np.where(passed < len(p), passed, 0)
             Rounding left every sum at most u, and `argmax` of nothing but False is 0.
+        np.flatnonzero(p)[-1] → np.count_nonzero(p) - 1
+            Rounding left every sum at most u, and the words that can come were counted: one that
+            cannot may stand among them.
         np.flatnonzero(p)[-1] → len(p) - 1
             Rounding left every sum at most u, and a word was drawn that has probability 0.
         np.cumsum(p) → np.cumsum(p) - p

@@ -129,8 +129,9 @@ ASKED = (
     *((4, 0.9, 0.1), (2, 0.9, 0.2), (3, 0.99, 0.05), (605, 0.95, 0.05), (1000, 0.5, 0.01)),
     *((5, 0.3, 0.9), (40, 0.4, 0.05), (2, 0.6, 0.9)),
     *((2, 0.5266, 0.9), (1000, 0.0912, 0.01), (5, 0.2181, 0.9)),
+    (1000, 1 / 10.99 + 1e-5, 0.01),
 )
-"""n, share and m; of the last three both bounds matter, since they lie close together."""
+"""n, share and m; of the last four both bounds matter, since they lie close together."""
 
 _SUM = "They should add up to 1."
 _NEGATIVE = "A probability is 0 or more."

@@ -11,7 +11,8 @@ from tformer import reference
 from tformer_book.exercises.answer import Wrong
 from tformer_book.exercises.describe import show
 from tformer_book.exercises.registry import Test, exercise
-from tformer_book.exercises.table import Case, case, memory_test
+from tformer_book.exercises.samples import integers
+from tformer_book.exercises.table import INTEGERS, Case, case, memory_test
 
 Array = np.ndarray
 Block = tuple[Array, Array, Array]
@@ -62,6 +63,13 @@ def _texts() -> Iterator[Case | Test]:
         given_blocks: Any = _Blocks(blocks)
         return case(q=query, blocks=given_blocks, want=right, why=why, said=f"{said_q}, {text}")
 
+    def of_integers(q: Array, *given: Block) -> Case:
+        given_blocks: Any = _Blocks([(k.astype(int), v.astype(int), keep) for k, v, keep in given])
+        said = f"integers: q = {show(q)} and {len(given)} blocks"
+        return case(
+            q=q, blocks=given_blocks, whole=True, want=_looked(q, given), why=INTEGERS, said=said
+        )
+
     two = float(np.log(2))
     why = "The scores are 0, ln 2 and ln 4 after the division by √4: the weights are 1, 2, 4 of 7."
     q = [2.0, 0, 0, 0]
@@ -99,6 +107,8 @@ def _texts() -> Iterator[Case | Test]:
     yield of(q, low, high, want=[2.0, 3], why=why)
     yield of(q, high, low, want=[2.0, 3], why="The score falls by 200,000.")
     yield of([3.0], ([[1]], [[2, 5, 7]], [1]), want=[2.0, 5, 7], why="One key is all there is.")
+    k, v, all_seen = integers(1, (3, 4)), integers(2, (3, 2)), np.ones(3, dtype=bool)
+    yield of_integers(integers(3, (4,)), (k, v, all_seen), (k[::-1], v, np.eye(3, dtype=bool)[0]))
     for seed, counts in enumerate(((3, 1, 4), (1, 1, 1, 1, 1), (0, 5, 2), (8,), (2, 7, 6, 3))):
         rng = np.random.default_rng(seed)
         d_k, d_v = int(rng.integers(2, 6)), int(rng.integers(1, 5))

@@ -19,7 +19,7 @@ from tformer.models.sizes import Sizes, count_parameters, initialise
 from tformer.parameters import leaves
 from tformer.reference.blockwise import (
     SoftmaxState,
-    _fits,
+    _exp_in_range,
     backward,
     forward,
     merge_states,
@@ -197,7 +197,7 @@ def blockwise(
         q, grad = rng.standard_normal((n, 5)), rng.standard_normal((n, 3))
         k, v = rng.standard_normal((m, 5)), rng.standard_normal((m, 3))
         q *= (1, 300)[seed // 4 % 2]
-        ways.add((block < m, _fits(q, k, v, 5**-0.5)))
+        ways.add((block < m, _exp_in_range(q, k, v, 5**-0.5)))
         mask = ref.causal_mask(n, m, seed % 3) if seed % 2 else None
         y = ref.attention(q, k, v, mask)
         want = ref.attention_vjp(q, k, v, grad, mask)[:3]

@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from tformer import reference as ref
-from tformer.reference.blockwise import _Added, _fits
+from tformer.reference.blockwise import _exp_in_range, _ScoreBias
 from tformer_book.claims.registry import claim, require
 from tformer_book.claims.tools import near, show
 
@@ -34,7 +34,7 @@ def window(strip: bool = True, causal: bool = True) -> str:
         require(
             near(got, want, 1e-12), f"a window of {wide}: {show(got[-1])}, not {show(want[-1])}"
         )
-        spans = _Added(None, None, True, offset, wide).spans(n, m, block)
+        spans = _ScoreBias(None, None, True, offset, wide).spans(n, m, block)
         looked = sum(_size(rows) * _size(cols) for rows, keys in spans for cols in keys)
         most = n * (wide + block - 1 if strip else wide)
         require(looked <= most, f"{looked} scores, {n} queries, a window of {wide}")
@@ -87,7 +87,9 @@ def safe_shift(
         scores = q @ k.T
         most = float(np.abs(scores).max())
         require(most <= bound * (1 + 1e-5), f"a score of {most:.2f}, and a bound of {bound:.2f}")
-        require(bound <= allowed or not _fits(q, k, v, 1.0), f"draw {seed}: {bound:.2f} fits")
+        require(
+            bound <= allowed or not _exp_in_range(q, k, v, 1.0), f"draw {seed}: {bound:.2f} fits"
+        )
         if safe and bound > allowed:
             continue
         held += 1

@@ -82,6 +82,10 @@ def _readers() -> Iterator[Case]:
     why = "Word 0 looks ahead at word 1, and word 2 back at word 0: masks need not be causal."
     yield case(masks=back, p=1, want=[[0, 2, 0], [2, 0, 0], [0, 0, 2]], why=why)
     yield case(masks=np.ones((2, 3, 3), dtype=bool), p=2, why="All look at all.")
+    why = "Ways multiply from block to block, beyond 64 bits: ask whether there is one, or another."
+    for L, T, p in ((64, 4, 1), (70, 2, 1), (33, 4, 3)):
+        said = f"{L} blocks in which all of {T} words look at all, and p = {p}"
+        yield case(masks=np.ones((L, T, T), dtype=bool), p=p, said=said, why=why)
     yield case(masks=np.zeros((0, 3, 3), dtype=bool), p=2, want=[[0, 0, 2]], why="No block.")
     yield case(masks=np.zeros((0, 3, 3), dtype=bool), p=1, want=[[0, 0, 0]], why="No block.")
     yield case(masks=np.ones((2, 1, 1), dtype=bool), p=0, want=[[2]] * 3, why="One word alone.")

@@ -25,7 +25,7 @@ from tformer.models.files import load, save
 from tformer.models.hooks import Hook, run_with_hooks, zero_ablation
 from tformer.models.sizes import Sizes, initialise
 from tformer.parameters import ModelParameters, leaves, tree_map
-from tformer_book.experiments.training import Adam, training
+from tformer_book.experiments.training import Adam, linear_schedule, training
 from tformer_book.world.stories import CURES, WHO, patient, stories
 
 if TYPE_CHECKING:  # a page that shows what is stored need not wait for it
@@ -198,9 +198,7 @@ def learnt(
         loss = _loss(task, model, colours, told, rows, drawn)
         return torch.autograd.grad(loss, moved, allow_unused=True, materialize_grads=True)
 
-    def rate(step: int) -> float:
-        return task.rate * min(step / 20, 1 - (step - 1) / task.steps)
-
+    rate = linear_schedule(task.rate, task.steps)
     with one_thread():
         for _ in training(Adam(moved), gradients, until or task.steps, rate):
             pass

@@ -17,7 +17,7 @@ from tformer.configuration import Configuration
 from tformer.models.hooks import Hook, run_with_hooks
 from tformer.models.sizes import Sizes, initialise
 from tformer.parameters import ModelParameters, leaves, tree_map
-from tformer_book.experiments.training import Adam, training
+from tformer_book.experiments.training import Adam, linear_schedule, training
 
 if TYPE_CHECKING:  # a page that shows what is stored need not wait for it
     import torch
@@ -70,12 +70,9 @@ def trained(layers: int, seed: int, until: int = STEPS) -> list[dict[str, float]
         loss = fast.cross_entropy(logits, batch[:, 1:]).mean()
         return torch.autograd.grad(loss, moved, allow_unused=True, materialize_grads=True)
 
-    def rate(step: int) -> float:
-        return RATE * min(step / 20, 1 - (step - 1) / STEPS)
-
     with one_thread():
         found = [measured(model)]
-        for step in training(Adam(moved), gradients, until, rate):
+        for step in training(Adam(moved), gradients, until, linear_schedule(RATE, STEPS)):
             if step % EVERY == 0:
                 found.append(measured(model))
         found[-1]["cut"] = measured(model, {"blocks.0.weights": unseen})["again"]

@@ -135,6 +135,8 @@ def _pairs() -> Iterator[Case]:
     one, other = [1.8, 1.0, 2.0, 1.0, 1.0], [1.7, 4.0, 1.0, 2.0, 1.0]
     yield case(one=one, other=other, want=(3072.0, 2.0, 2), why=f"{small}.")
     yield case(one=other, other=one, want=(3072.0, 2.0, 1), why=f"{small}; they are exchanged.")
+    whole = [2.0, 1.0, 2.0, 1.0, 1.0], [1.0, 4.0, 1.0, 2.0, 1.0]
+    yield case(one=whole[0], other=whole[1], want=(3072.0, 2.0, 2), why=f"{small}.")
     printed, refit = [1.69, 406.4, 410.7, 0.34, 0.28], [1.8172, 482.01, 2085.43, 0.3478, 0.3658]
     for pair in ((printed, refit), (refit, printed)):
         why = "Tokens a parameter grow as C^((α − β) / (α + β))."

@@ -149,6 +149,9 @@ def _otherwise_drawn(
     found: Array
     if how == "runs":
         found = _drawn(x, y, each_run, len(x), times, rng)
+    elif how == "stretches":
+        stretch = np.cumsum(np.diff(group, prepend=group[0]) != 0)
+        found = _drawn(x, y, stretch, stretch[-1] + 1, times, rng)
     elif how == "means":
         ones = np.array([[z[group == name].mean() for name in names] for z in (x, y)])
         found = _drawn(ones[0], ones[1], np.arange(len(names)), len(names), times, rng)
@@ -191,6 +194,9 @@ OTHERWISE: dict[Any, str] = {
     "one run.": "runs",
     "Residuals were drawn, and all sizes kept: so every run scatters like every other.": (
         "residuals"
+    ),
+    "Equal neighbours were taken for a group; runs of one group need not stand together.": (
+        "stretches"
     ),
     "Each group became the mean of its runs; all its runs should come along.": "means",
     "Sizes and losses were drawn apart; a run is a pair.": "apart",

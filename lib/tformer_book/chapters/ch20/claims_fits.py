@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 import numpy as np
 import sympy as sp
 
@@ -77,6 +79,7 @@ def spread(related: bool = True, power: int = 2) -> str:
     )
 
 
+@cache
 def _by_symbols(points: int) -> tuple[sp.Expr, tuple[sp.Symbol, ...]]:
     """The vertex of a parabola, to second order in how wide and how far off its window is."""
     alpha, beta, m, w, t = sp.symbols("alpha beta m w t", positive=True)

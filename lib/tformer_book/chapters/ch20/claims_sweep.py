@@ -52,6 +52,11 @@ def swept(delta: float = 1e-3, fewest: bool = True, more: float = 0.0) -> str:
     square = 1 - (misses**2).mean() / np.log(runs.loss).var()
     got = (np.median(abs(misses)), np.exp(misses.max()) - 1, square)
     require(near(got, (0.0312, 0.317, 0.9925), 2e-3), f"misses and R² are {np.round(got, 4)}")
+    free, others = measured.with_floor()
+    low, high = _ends(others, "floor")
+    truth = drawn_source().entropy + more
+    require(low < truth < high, f"the entropy {truth:.4f} is not in {low:.4f} to {high:.4f}")
+    require(near(free.floor, truth, 6e-3), f"the floor is {free.floor:.4f}, not {truth:.4f}")
     many = measured.laws()
     ends = np.array([_ends(many, "alpha"), _ends(many, "beta")])
     require(near(ends, INTERVALS, 5e-3), f"intervals are {ends.round(4).tolist()}")
@@ -60,11 +65,6 @@ def swept(delta: float = 1e-3, fewest: bool = True, more: float = 0.0) -> str:
     require(
         near(outer, SEEDS, 1e-3), f"over five seeds the ends of α are {outer.round(4).tolist()}"
     )
-    free, others = measured.with_floor()
-    low, high = _ends(others, "floor")
-    truth = drawn_source().entropy + more
-    require(low < truth < high, f"the entropy {truth:.4f} is not in {low:.4f} to {high:.4f}")
-    require(near(free.floor, truth, 6e-3), f"the floor is {free.floor:.4f}, not {truth:.4f}")
     drawn = draws(runs, len(many), np.random.default_rng(0), floor=0.0)
     for name, counts, one in (("24", None, law), *((i, drawn[i], many[i]) for i in HARD)):
         mine, least = objective(one, runs, counts=counts), lowest(runs, counts, floor=0.0)

@@ -21,7 +21,7 @@ from nbformat import NotebookNode
 from tformer_book.widgets.base import WIDGET_STATE, WIDGET_VIEW, library_code
 
 SANITISE = Path(__file__).with_name("sanitise.cfg")
-NOTEBOOK_KEYS = {"exercise", "jupytext", "mystnb", "title"}
+NOTEBOOK_KEYS = {"exercise", "mystnb", "title"}
 CELL_KEYS = {"deletable", "editable", "jupyter", "mystnb", "nbgrader", "slideshow", "tags"}
 KERNEL = {
     "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},

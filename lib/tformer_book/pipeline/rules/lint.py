@@ -16,7 +16,9 @@ from nbformat import NotebookNode
 
 from tformer_book.pipeline.notebook.myst import claim_labels, words
 from tformer_book.pipeline.notebook.normalise import (
+    KERNEL,
     MACHINE_TAG,
+    NOTEBOOK_KEYS,
     STATE,
     code_cells,
     dump,
@@ -26,6 +28,7 @@ from tformer_book.pipeline.notebook.normalise import (
 )
 from tformer_book.pipeline.rules.letters import clashes
 from tformer_book.pipeline.rules.limits import OPENING, excesses, main_page, opening_excesses
+from tformer_book.pipeline.rules.plain import EDITED, faults
 from tformer_book.pipeline.rules.prose import output_texts, unbacked
 from tformer_book.widgets.base import is_ours, library_code
 
@@ -231,6 +234,13 @@ def _limits(page: Page) -> Found:
             yield None, excess
 
 
+@rule("plain", chapter=True)
+def _plain(page: Page) -> Found:
+    if page.main in EDITED:
+        for fault in faults(page.nb):
+            yield None, fault
+
+
 @rule("figure", chapter=True)
 def _figure(page: Page) -> Found:
     for number, cell in enumerate(page.code):
@@ -346,6 +356,12 @@ def _widget(page: Page) -> Found:
         stale = [trait for trait, text in (code or {}).items() if text != model["state"].get(trait)]
         for trait in stale:
             yield None, f"the {trait} stored for {name} is not the library's: {NORMALISE} writes it"
+
+
+@rule("metadata")
+def _metadata(page: Page) -> Found:
+    for key in sorted(set(page.nb.metadata) - {*NOTEBOOK_KEYS, *KERNEL, "widgets"}):
+        yield None, f"metadata.{key} is of another tool, and {NORMALISE} drops it"
 
 
 @rule("normalised")

@@ -2,6 +2,7 @@
 
 A chapter is one line of the list: its main page, its deeper page, its exercises. *Next* goes along
 the lines, so that *Previous* always leads back; a link of its own leads past the rest of a chapter.
+The library is one link; its pages are listed below it on each of them.
 """
 
 from functools import cache
@@ -15,6 +16,7 @@ from sphinx.application import Sphinx
 
 from tformer_book.pipeline.notebook.numbering import SUFFIX, files, named
 from tformer_book.pipeline.site.curriculum import planned
+from tformer_book.pipeline.site.library import FOLDER
 
 Lines = tuple[tuple[str, ...], ...]
 
@@ -84,6 +86,7 @@ def show(
         {
             "caption": caption,
             "open": any(pagename in line for line in part),
+            "folded": not part[0][0].startswith(FOLDER),
             "lines": [[link(page, text(page, page == line[0])) for page in line] for line in part],
         }
         for caption, part in all_parts

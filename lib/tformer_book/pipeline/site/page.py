@@ -25,6 +25,7 @@ NEEDED_BY = {
     "copybutton.js": "highlight",
     "copybutton.css": "highlight",
     "seal.css": 'class="tf-seal',
+    "library.css": 'class="tf-api-',
     "ledger.js": 'id="sec-ledger"',
     "sphinx-design.min.css": 'class="sd-',
     "design-tabs.js": "sd-tab",

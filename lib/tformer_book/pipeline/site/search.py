@@ -21,6 +21,9 @@ BLOCKS = {*HEADINGS, "p", "div", "section", "li", "dt", "dd", "td", "th", "br", 
 # shown the names are kept, as the classes of its colours tell them.
 SKIPPED_TAGS = {"script", "style", "svg", "button", "form", "summary"}
 SKIPPED_CLASSES = {"katex-html", "headerlink", "cell", "eqno", "tf-program"}
+# On the pages of the library names are titles, so nothing of their code has to be found.
+SKIPPED_CLASSES |= {"tf-signature", "tf-source", "tf-raises", "tf-whereabouts", "tf-heading"}
+SKIPPED_CLASSES |= {"tf-functions", "highlight-pycon"}
 SHOWN = {"cell_input", "highlight-python", "tf-program"}
 NAME = re.compile(r"[A-Za-z_]\w+")
 NAMED = {"n", "na", "nc", "nf", "nn"}
@@ -30,7 +33,7 @@ STACKED = {"mfrac", "msqrt", "mroot", "msup", "msubsup", "mtable", "munder", "mo
 
 @dataclass
 class Place:
-    """Where a search can lead: a page, a section, a box or a term."""
+    """Where a search can lead: a page, a section, a box, a term or a function of the library."""
 
     kind: str
     anchor: str = ""
@@ -89,6 +92,7 @@ class Places(HTMLParser):
             return None
         if tag == "section":
             kind = "section" if self.found else "page"
+            kind = "function" if anchor.startswith("tformer.") else kind
         elif tag == "dt":
             kind = "term"
         elif "admonition" in classes and "exercise" not in classes:
