@@ -32,6 +32,7 @@ __all__ = [
 ]
 
 Hook = Callable[[Any], Any]
+Hooks = dict[str, Hook]
 """Takes an activation and returns its replacement, of the same shape."""
 Runs = Sequence[Mapping[str, Any]]
 """What `run_with_hooks` returned for other inputs, one run each."""
@@ -129,7 +130,7 @@ def run_with_hooks(
     return found
 
 
-def patch(other: Mapping[str, Any], name: str, at: Any = ...) -> dict[str, Hook]:
+def patch(other: Mapping[str, Any], name: str, at: Any = ...) -> Hooks:
     """A hook that replaces an activation by that of another run: activation patching.
 
     Parameters
@@ -157,7 +158,7 @@ def patch(other: Mapping[str, Any], name: str, at: Any = ...) -> dict[str, Hook]
     return _replacement("patch", _activation("patch", other, name, at), name, at)
 
 
-def zero_ablation(name: str, at: Any = ...) -> dict[str, Hook]:
+def zero_ablation(name: str, at: Any = ...) -> Hooks:
     """A hook that replaces an activation by zeros: zero ablation.
 
     Zeros may be far from every value that the model has seen there; then the effect is partly that
@@ -184,7 +185,7 @@ def zero_ablation(name: str, at: Any = ...) -> dict[str, Hook]:
     return {name: hook}
 
 
-def mean_ablation(others: Runs, name: str, at: Any = ...) -> dict[str, Hook]:
+def mean_ablation(others: Runs, name: str, at: Any = ...) -> Hooks:
     """A hook that replaces an activation by its mean over other runs: mean ablation.
 
     What all runs have in common is kept; what differs between them is removed.
@@ -215,17 +216,17 @@ def mean_ablation(others: Runs, name: str, at: Any = ...) -> dict[str, Hook]:
     -----
     [li2024] and [pochinkov2024] compare `zero_ablation`, `mean_ablation` and `resample_ablation`.
     """
-    runs = _require_runs("mean_ablation", others)
-    found = [_activation("mean_ablation", run, name, at) for run in runs]
+    here = "mean_ablation"
+    runs = _require_runs(here, others)
+    found = [_activation(here, run, name, at) for run in runs]
     shapes = sorted({tuple(x.shape) for x in found})
     if len(shapes) > 1:
-        raise ShapeError(f"mean_ablation: {name} must have one shape in all; got {shapes}")
-    return _replacement("mean_ablation", sum(found[1:], found[0]) / len(found), name, at)
+        said = f"{here}: {name} must have one shape in all; got {shapes}"
+        raise ShapeError(said)
+    return _replacement(here, sum(found[1:], found[0]) / len(found), name, at)
 
 
-def resample_ablation(
-    others: Runs, name: str, at: Any, rng: np.random.Generator
-) -> dict[str, Hook]:
+def resample_ablation(others: Runs, name: str, at: Any, rng: np.random.Generator) -> Hooks:
     """A hook that replaces an activation by that of a run drawn at random: resample ablation.
 
     The replacement is a value that the model produces, but for another input. So repeat it with
@@ -275,7 +276,7 @@ def _activation(where: str, other: Mapping[str, Any], name: str, at: Any) -> Any
     return other[name][at]
 
 
-def _replacement(where: str, new: Any, name: str, at: Any) -> dict[str, Hook]:
+def _replacement(where: str, new: Any, name: str, at: Any) -> Hooks:
     """The hook that puts `new` in place of an activation; it broadcasts over leading axes."""
     given = tuple(new.shape)
 

@@ -65,9 +65,9 @@ def sinusoidal(
         raise ValueError(f"sinusoidal: d_model must be even; got {d_model}")
     frequencies = base ** (-np.arange(0, d_model, 2) / d_model)
     angles = positions[..., np.newaxis] / interpolation * frequencies
-    encoding = np.empty((*positions.shape, d_model))
-    encoding[..., 0::2], encoding[..., 1::2] = np.sin(angles), np.cos(angles)
-    return encoding
+    waves = np.empty((*positions.shape, d_model))
+    waves[..., 0::2], waves[..., 1::2] = np.sin(angles), np.cos(angles)
+    return waves
 
 
 @equation

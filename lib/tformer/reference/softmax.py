@@ -37,7 +37,7 @@ def softmax(x: np.ndarray, axis: int = -1, beta: float = 1.0) -> np.ndarray:
     """
     terms = np.exp(beta * (x - _shift(x, axis)))
     total = terms.sum(axis=axis, keepdims=True)
-    return terms / np.maximum(total, 1)  # below 1 only where all scores are masked
+    return terms / np.maximum(total, 1)  # below 1 only if all are masked
 
 
 @equation
