@@ -297,7 +297,7 @@ def disagree(n, share, m):
     """Probabilities of which top-p keeps all, and min-p one: (n,)."""
     ### BEGIN SOLUTION
     room = 1e-6
-    least = 1 / (1 + (m - room) * (n - 1))  # the others: m - room times that
+    least = 1 / (1 + (m - room) * (n - 1))  # others: m - room times that
     first = (least + share - room) / 2
     return np.append(first, np.full(n - 1, (1 - first) / (n - 1)))
     ### END SOLUTION

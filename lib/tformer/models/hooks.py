@@ -32,8 +32,9 @@ __all__ = [
 ]
 
 Hook = Callable[[Any], Any]
-Hooks = dict[str, Hook]
 """Takes an activation and returns its replacement, of the same shape."""
+Hooks = dict[str, Hook]
+"""Hooks by the names of their activations."""
 Runs = Sequence[Mapping[str, Any]]
 """What `run_with_hooks` returned for other inputs, one run each."""
 ATTENTION = ("q", "k", "v", "weights", "heads", "attention", "between")
@@ -223,7 +224,8 @@ def mean_ablation(others: Runs, name: str, at: Any = ...) -> Hooks:
     if len(shapes) > 1:
         said = f"{here}: {name} must have one shape in all; got {shapes}"
         raise ShapeError(said)
-    return _replacement(here, sum(found[1:], found[0]) / len(found), name, at)
+    mean = sum(found[1:], found[0]) / len(found)
+    return _replacement(here, mean, name, at)
 
 
 def resample_ablation(others: Runs, name: str, at: Any, rng: np.random.Generator) -> Hooks:
