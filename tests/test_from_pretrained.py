@@ -90,7 +90,7 @@ def edit(folder: Path, **changes: Any) -> None:
         (gpt2, {"tie_word_embeddings": False}),
         (gpt2, {"dtype": torch.bfloat16}),
     ],
-    ids=str,
+    ids=lambda value: getattr(value, "__name__", str(value)),
 )
 def test_a_folder_of_transformers_gives_its_logits(
     write: Callable[..., Any], settings: dict[str, Any], tmp_path: Path

@@ -117,8 +117,9 @@ def _typed(value: Any, dtype: Any) -> Any:
 def _is_whole(array: Any) -> bool:
     if not _is_float(array):
         return True
+    wide = array.astype(float)  # 2^53 is no float16
     with np.errstate(invalid="ignore"):
-        return bool(array.size and (np.abs(array) < 2**53).all() and (array % 1 == 0).all())
+        return bool(wide.size and (np.abs(wide) < 2**53).all() and (wide % 1 == 0).all())
 
 
 def _is_float(value: Any) -> bool:
