@@ -1,6 +1,5 @@
 """The pages of the library: every public function is there, with an example that runs."""
 
-import ast
 from functools import cache
 
 import pytest
@@ -37,22 +36,6 @@ def test_a_public_name_has_its_place() -> None:
     known = places(ROOT)
     wanted = {f"{name}.{x}" for name, package in PACKAGES.items() for x in package.__all__}
     assert wanted - known.keys() == set()
-    for file in (ROOT / "lib/tformer/models").glob("[a-z]*.py"):
-        for name in defined(file.read_text(encoding="utf-8")):
-            paths = {f"models.{file.stem}.{name}", f"models.{name}"}
-            assert paths & known.keys(), f"{file.stem}.{name}"
-
-
-def defined(code: str) -> list[str]:
-    """The functions and classes among the names in `__all__` of a module."""
-    body = ast.parse(code).body
-    own = {x.name for x in body if isinstance(x, ast.FunctionDef | ast.ClassDef)}
-    listed = [
-        ast.literal_eval(x.value)
-        for x in body
-        if isinstance(x, ast.Assign) and ast.unparse(x.targets[0]) == "__all__"
-    ]
-    return [name for names in listed for name in names if name in own]
 
 
 def test_a_function_stands_on_one_page_and_every_page_shows_some() -> None:
