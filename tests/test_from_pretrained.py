@@ -201,7 +201,7 @@ OF_LLAMA: list[tuple[Callable[[Path], None], str]] = [
     (setting(rope_parameters={"rope_theta": "a"}), "expected rope_theta, float above 0, found 'a'"),
     (setting(num_attention_heads=...), "expected num_attention_heads, int above 0, found None"),
     (setting(num_attention_heads=True), "expected num_attention_heads, int above 0, found True"),
-    (setting(num_attention_heads=5), "of width 24 has no 5 heads"),
+    (setting(num_attention_heads=5), "of width 24 cannot be split into 5 heads"),
     (setting(num_attention_heads=2, num_key_value_heads=1), "expected head_dim 12, .* found 6"),
     (setting(num_key_value_heads=1), "axis d_k is 6"),
     (setting(hidden_size=32), "expected hidden_size 24, as the tensors have it, found 32"),

@@ -36,6 +36,11 @@ def unnormalised():
     return Page(nb, text=dump(nb))
 
 
+def plain(*cells):
+    """A main page of the plain edition."""
+    return replace(page(*cells), main=8)
+
+
 def with_metadata(**entries):
     nb = notebook(code(FIRST))
     nb.metadata.update(entries)
@@ -59,6 +64,16 @@ GOOD = {
     "letters": page(text("$Q$ of shape $(T, d_k)$, $Q K^\\top / \\sqrt{d_k}$, and a number $c$.")),
     "claims": page(text(THEOREM), code('verify("thm-sums")'), claims=["thm-sums"]),
     "limits": page(text("word " * 3501)),
+    "plain": replace(
+        page(
+            text("## One\n\nIt is 0.5, or 0.25. **In practice.** Do so."),
+            *(
+                code("print(1)", printed("1\n"), tags=["hide-cell"] if n > 2 else [])
+                for n in range(9)
+            ),
+        ),
+        main=8,
+    ),
     "figure": page(code("draw()", SVG, mystnb=ALT)),
     "machine": page(code("timeit.timeit(f)", result("3 ms"), tags=[MACHINE_TAG])),
     "run": page(code("1"), code("2")),
@@ -103,6 +118,12 @@ BAD = [
     ("claims", page(text(THEOREM + "\n\n" + THEOREM), claims=["thm-sums"]), "more than once"),
     ("claims", page(text(":::{prf:lemma}\nOne.\n:::")), "a lemma without a label"),
     ("claims", replace(page(text(THEOREM)), elsewhere=frozenset(["thm-sums"])), "more than once"),
+    ("plain", plain(*(code("print(1)", printed("1\n")) for _ in range(4))), "4 cells that print"),
+    ("plain", plain(text("It is 0.5, then 0.25 and 7 %.")), "0.5, 0.25, 7 %"),
+    ("plain", plain(text("It falls in the mean.")), "'in the mean' is not plain"),
+    ("plain", plain(text("Word " + "word " * 40 + "end.")), "at most 40 words"),
+    ("plain", plain(text("One two. " + "Word " + "word " * 20 + "end.")), "more than 17 words"),
+    ("plain", plain(text("## One\n\nText.")), "'One' does not end with what to do"),
     ("limits", replace(page(text("word " * 3501)), main=7), "3501 words of prose"),
     ("limits", replace(page(text("word " * 3001)), main=8), "3001 words of prose"),
     ("figure", page(code("draw()", SVG)), "alt text"),

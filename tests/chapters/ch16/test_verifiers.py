@@ -10,7 +10,7 @@ from tformer_book.claims.registry import ClaimFailed
 
 
 def test_blocks_are_merged_in_thm_blockwise(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(blockwise, "merged", lambda a, b: b)
+    monkeypatch.setattr(blockwise, "merge_states", lambda a, b: b)
     with pytest.raises(ClaimFailed, match="row 1 is"):
         claims.blockwise()
 
@@ -30,7 +30,7 @@ def test_the_order_of_merging_is_tried(monkeypatch: pytest.MonkeyPatch) -> None:
             one if (b.output[:, 0] >= a.output[:, 0]).all() else one._replace(total=2 * one.total)
         )
 
-    monkeypatch.setattr(claims, "merged", only_upwards)
+    monkeypatch.setattr(claims, "merge_states", only_upwards)
     with pytest.raises(ClaimFailed, match="total"):
         claims.merging()
 

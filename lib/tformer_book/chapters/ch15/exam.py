@@ -72,8 +72,8 @@ before, so the share is reached no earlier; and each word comes nearer to the li
 def cache_bill(rng: Rng) -> Item:
     """Scores with and without a cache for a prompt and a few words, and the numbers it keeps."""
     n_prompt, n_tokens = distinct(rng, 2, 3, 8)
-    layers, heads = distinct(rng, 2, 2, 7)
-    width = int(rng.choice([4, 8, 16]))
+    layers, heads = distinct(rng, 2, 2, 6)
+    width = int(rng.choice([4, 8]))
     lengths = np.arange(n_prompt, n_prompt + n_tokens)
     cached = int(n_prompt**2 + lengths[1:].sum())
     without = int((lengths**2).sum())
