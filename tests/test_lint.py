@@ -122,7 +122,7 @@ BAD = [
     ("plain", plain(text("It is 0.5, then 0.25 and 7 %.")), "0.5, 0.25, 7 %"),
     ("plain", plain(text("It falls in the mean.")), "'in the mean' is not plain"),
     ("plain", plain(text("Word " + "word " * 40 + "end.")), "at most 40 words"),
-    ("plain", plain(text("One two. " + "Word " + "word " * 20 + "end.")), "more than 17 words"),
+    ("plain", plain(text("Word " + "word " * 20 + "end.")), "more than 17 words"),
     ("plain", plain(text("## One\n\nText.")), "'One' does not end with what to do"),
     ("limits", replace(page(text("word " * 3501)), main=7), "3501 words of prose"),
     ("limits", replace(page(text("word " * 3001)), main=8), "3001 words of prose"),
