@@ -37,13 +37,13 @@ hint("2.1")
 # :nonumber:
 #
 # Typed as it is written in the definition, softmax returns nan for the scores (1000, 1000), whose
-# weights are plainly 1/2 and 1/2. Shift invariance is the cure.
+# weights are plainly 1/2 and 1/2. Shift invariance repairs it.
 #
 # Write `softmax_along(x, axis=-1)` for an array of scores with any number of axes. Return the
-# weights in the same shape, summing to 1 along the given axis. Finite scores of any size, and rows
-# lie far apart from each other, must come out right; a score of −∞ has weight 0. The check tries
-# every axis, ±20 000 and whole numbers. Here and below, scores may also be integers of 64 bits,
-# up to a million in size.
+# weights in the same shape, summing to 1 along the given axis. Finite scores of any size must
+# come out right, also in rows that lie far apart from each other. A score of −∞ has weight 0. The
+# check tries every axis, ±20 000 and whole numbers. Here and below, scores may also be integers of
+# 64 bits, up to a million in size.
 # ```
 
 # %%
@@ -104,7 +104,7 @@ check("2.2", log_softmax_along)
 # :label: ex-2-3
 # :nonumber:
 #
-# One of n keys leads, and its n − 1 rivals have equal scores. It shall get a given share of the
+# One of n keys leads, and its n − 1 rivals have equal scores. It should get a given share of the
 # weight, a half for example. Predict before you compute: at β = 1 a lead of 7 is enough for a half
 # among a thousand keys. What lead is needed among a million?
 #
@@ -140,8 +140,8 @@ check("2.3", lead_for)
 # :nonumber:
 #
 # At β = 0 all keys share alike, and for large β the best takes everything. In between, the weight
-# of the second best may rise before it falls. Which scores let it rise, and when does it stand
-# highest?
+# of the second best may rise before it falls. For which scores does it rise, and at which β is it
+# largest?
 #
 # Write `second_best(scores)` for scores of shape `(S,)`, S from 2, no two of them equal. Return the
 # β from 0 up at which the weight of the second largest score is largest, within a millionth of
@@ -186,12 +186,13 @@ check("2.4", second_best)
 # :label: ex-2-5
 # :nonumber:
 #
-# Some keys may not be looked at: they are padding, or they lie in the future. Their weights should
-# be 0 and the others should still sum to 1. And what if a row is fully masked?
+# Some keys may not be attended to: they are padding, or they lie in the future. Their weights
+# should be 0, and the others should still sum to 1. And what if a row is fully masked?
 #
 # Write `masked_softmax(x, keep)` for scores of shape `(..., S)` and a boolean mask that broadcasts
-# to that shape; True means that the key may be looked at. Return the weights along the last axis. A
-# hidden key has no influence, however large its finite score, and however low the visible ones lie.
+# to that shape; True means that the key may be attended to. Return the weights along the last axis.
+# A hidden key has no influence, however large its finite score is, and however low the visible
+# ones lie.
 # A visible score of −∞ beside others has weight 0. A fully masked row is all zeros.
 # ```
 
@@ -229,7 +230,7 @@ check("2.5", masked_softmax)
 # faults, each of them a mistake that people make. For which inputs do they show?
 #
 # Write `repaired(x, beta=1.0)`: the softmax of β times the scores along the last axis of an array
-# of shape `(..., S)`, for β above 0. Scores may be what they may be in 2.1.
+# of shape `(..., S)`, for β above 0. Scores are of the same kinds as in 2.1.
 # ```
 
 # %%
@@ -268,7 +269,7 @@ check("2.6", repaired)
 # :nonumber:
 #
 # The Jacobian $\beta(\operatorname{diag} p - p^\top p)$ has $S^2$ entries, for every row of every
-# head. Training needs only its product with one row vector, the gradient that arrives from above.
+# head. Training needs only its product with one row vector, the upstream gradient.
 #
 # Write `softmax_backward(p, grad, beta=1.0)`. Both arrays have shape `(..., S)`: the weights that
 # softmax returned, and the gradient of the loss with respect to them. Return the gradient with
@@ -302,8 +303,8 @@ check("2.7", softmax_backward)
 # :label: ex-2-8
 # :nonumber:
 #
-# The chapter bounds the norm of the Jacobian by 1/2 for β = 1, whatever the scores and however
-# many. A bound that is never reached could be improved. Is it reached?
+# For β = 1 the norm of the Jacobian is at most 1/2, for any number of scores (deeper page). A bound
+# that is never reached could be improved. Is it reached?
 #
 # Write `sensitive_scores(n)` for n from 2 to 1000. Return n finite scores, shape `(n,)`, at which
 # the norm of the Jacobian is 1/2 to within a millionth. There are many right answers.

@@ -78,7 +78,7 @@ check("3.1", after)
 # :label: ex-3-2
 # :nonumber:
 #
-# In a translation each word of the new sentence looks into the old one. The two have different
+# In a translation each word of the new sentence attends to the old one. The two have different
 # lengths, and different words ask and answer.
 #
 # Write `read(x, memory, w_q, w_k, w_v)`. The rows of x, shape `(..., T, d)`, ask; the rows of
@@ -334,8 +334,8 @@ check("3.8", factors)
 # :label: ex-3-9
 # :nonumber:
 #
-# The retrieval theorem bounds the weight of the right key for a given number of pairs. A builder
-# asks the other way round: how many pairs may I store?
+# The retrieval theorem of the deeper page bounds the weight of the right key for a given number of
+# pairs. A builder asks the other way round: how many pairs may I store?
 #
 # Write `pairs_that_fit(d, beta, share)`. Keys are random sign vectors of width d, and the scores
 # are β times the cosine. Return the largest number n of pairs for which the bound of the theorem
@@ -379,9 +379,9 @@ check("3.9", pairs_that_fit)
 # adjective adds to its key for each kind i that it speaks of. The query of “it” is 1, so scores are
 # keys. In a sentence of 12 to 20 words stand “it”, a noun of kind i, a noun of another kind, and an
 # adjective that speaks of kind i and of at most one kind more, not the other noun's. All other
-# words, “it” among them, have the key 0. In the mean of the weights of all heads the noun of kind i
-# should get at least 0.9/n, nearly all that its own head has to give, and at least five times the
-# weight of the other noun.
+# words, “it” among them, have the key 0. Averaged over all heads, the noun of kind i should get at
+# least 0.9/n, nearly all that its own head has to give, and at least five times the weight of the
+# other noun.
 # ```
 
 # %%

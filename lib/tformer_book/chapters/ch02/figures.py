@@ -26,7 +26,7 @@ def row(names: Sequence[str], scores: np.ndarray) -> tuple[Figure, Figure]:
     """The `scores` (S,) of one word against the words `names`, and the weights they give."""
     return (
         _bars("scores", names, scores, "{:.1f}"),
-        _bars("shares", names, reference.softmax(scores), "{:.5f}"),
+        _bars("weights", names, reference.softmax(scores), "{:.5f}"),
     )
 
 
@@ -46,13 +46,13 @@ def _bars(title: str, names: Sequence[str], values: np.ndarray, form: str) -> Fi
 def shares(scores: np.ndarray) -> tuple[Figure, Figure, Figure]:
     """Scores (S,), their exponentials, and these divided by their sum."""
     terms = np.exp(scores)
-    steps = {"scores": scores, "exponentials": terms, "shares": terms / terms.sum()}
+    steps = {"scores": scores, "exponentials": terms, "weights": terms / terms.sum()}
     return tuple(_columns(title, values) for title, values in steps.items())  # type: ignore[return-value]
 
 
 def _columns(title: str, values: np.ndarray) -> Figure:
     figure, ax = bare(2.4, 2.2)
-    ax.bar(range(len(values)), values, color=WEIGHT if title == "shares" else QUIET, width=0.6)
+    ax.bar(range(len(values)), values, color=WEIGHT if title == "weights" else QUIET, width=0.6)
     ax.axhline(0, color=QUIET, linewidth=1)
     for x, value in enumerate(values):
         below = value < 0
@@ -163,7 +163,7 @@ def _two_options(scores: np.ndarray, beta: float) -> Figure:
     top = float(reference.logsumexp(scores, beta=beta))
     ax.plot([best, best], [0, top], ":", color=WEIGHT, linewidth=1.2)
     ax.plot(best, top, "o", color=WEIGHT)
-    ax.set(xlabel="share of the better key", xticks=[0, 1], yticks=[], ylim=(0, top * 1.12))
+    ax.set(xlabel="weight of the better key", xticks=[0, 1], yticks=[], ylim=(0, top * 1.12))
     ax.annotate(f"{best:.2f}", (best, 0), (4, 6), textcoords="offset points", color=WEIGHT)
     return figure
 

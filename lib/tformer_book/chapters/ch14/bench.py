@@ -21,6 +21,7 @@ from tformer.configuration import Configuration
 from tformer.models.objectives import next_tokens
 from tformer.models.sizes import Sizes, initialise
 from tformer.parameters import leaves, tree_map
+from tformer_book.chapters.ch14.muon import Muon
 from tformer_book.experiments.training import Adam, Descent, training
 from tformer_book.world.stories import Stories, stories
 
@@ -30,6 +31,9 @@ FILE = Path(__file__).with_name("bench.json")
 STEPS, BATCH, WIDTH, SEEDS, WARM = 200, 16, 32, 3, 40
 RATES = (0.003, 0.01, 0.03, 0.06, 0.1, 0.2)
 STDS = (0.0002, 0.002, 0.02, 0.2, 1.0)
+STORIES = STEPS * BATCH
+BATCHES = (4, 8, 16, 32, 64, 128)
+FALLS = 0.8
 
 
 @dataclass(frozen=True)
@@ -56,6 +60,14 @@ class Run:
         If above 0: the inverse square root of [vaswani2017], risen in so many steps.
     betas : pair of floats
         Of Adam; without them the plain gradient is followed.
+    muon : bool
+        Whether the matrices of the blocks are moved by Muon, and only the rest by Adam.
+    plateau : float
+        If above 0: the rate stays at its largest up to this share of the steps, then falls in a
+        line to a tenth.
+    batch : int
+        Stories in a step.
+    steps : int
     seed : int
     """
 
@@ -68,6 +80,10 @@ class Run:
     smoothing: float = 0.0
     schedule: int = 0
     betas: tuple[float, float] | None = (0.9, 0.95)
+    muon: bool = False
+    plateau: float = 0.0
+    batch: int = BATCH
+    steps: int = STEPS
     seed: int = 0
 
     def __str__(self) -> str:
@@ -82,7 +98,10 @@ class Run:
         step -= self.before
         if step <= self.warmup:
             return self.rate * max(step, 0) / max(self.warmup, 1)
-        done = (step - self.warmup) / (STEPS - self.warmup)
+        if self.plateau:
+            late = max(step / self.steps - self.plateau, 0.0) / (1 - self.plateau)
+            return self.rate * (1 - 0.9 * late)
+        done = (step - self.warmup) / (self.steps - self.warmup)
         return self.rate * (0.1 + 0.9 * (1 + math.cos(math.pi * done)) / 2)
 
 
@@ -97,14 +116,14 @@ def floor() -> float:
     return float(world().entropies().sum())
 
 
-def trained(run: Run, steps: int = STEPS) -> Iterator[float]:
+def trained(run: Run, steps: int | None = None) -> Iterator[float]:
     """Train; the loss of each batch, in nats a story, and last the mean over every fourth story.
 
     Parameters
     ----------
     run : Run
     steps : int
-        How many of them are made, without those before.
+        How many of them are made, without those before; all, if it is left out.
     """
     import torch
 
@@ -129,16 +148,20 @@ def trained(run: Run, steps: int = STEPS) -> Iterator[float]:
 
     def gradients() -> Any:
         rng = np.random.default_rng((run.seed, len(told)))
-        batch = next_tokens(rows[rng.integers(len(rows), size=BATCH)])
+        batch = next_tokens(rows[rng.integers(len(rows), size=run.batch)])
         found = loss(*batch, smoothing=run.smoothing)
         told.append(found.item())
         grads = torch.autograd.grad(found / places, numbers)
         norm = math.sqrt(sum(float((g * g).sum()) for g in grads))
         return [min(1.0, run.clip / norm) * g for g in grads]
 
-    adam = Adam(numbers, run.betas) if run.betas else Descent(numbers)
+    many = run.before + (run.steps if steps is None else steps)
+    if run.muon:
+        optimiser: Descent = Muon(numbers, leaves(model.blocks))
+    else:
+        optimiser = Adam(numbers, run.betas) if run.betas else Descent(numbers)
     with one_thread():
-        for _ in training(adam, gradients, run.before + steps, run.learning_rate_at):
+        for _ in training(optimiser, gradients, many, run.learning_rate_at):
             yield told[-1]
         with torch.no_grad():
             yield loss(*asked).item()
@@ -164,6 +187,15 @@ PLANS: dict[str, list[Run]] = {
     "start": _seeds(*(Run(std=std) for std in STDS)),
     "seeds": _seeds(*(Run(schedule=n) for n in (4000, WARM)), Run(rate=0.02)),
     "smoothing": _seeds(Run(smoothing=0.1)),
+    "muon": _seeds(*(Run(rate=rate, muon=True) for rate in RATES)),
+    "plateau": _seeds(*(Run(rate=rate, plateau=FALLS) for rate in RATES)),
+    "batch": _seeds(
+        *(
+            Run(rate=rate, batch=n, steps=STORIES // n, warmup=STORIES // n // 5)
+            for n in BATCHES
+            for rate in RATES[:4]
+        )
+    ),
 }
 """What was run, by what it asks."""
 

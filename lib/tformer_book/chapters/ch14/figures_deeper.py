@@ -7,6 +7,7 @@ from matplotlib.figure import Figure
 
 from tformer_book.chapters.ch14 import bench
 from tformer_book.chapters.ch14.claims_measured import ends
+from tformer_book.chapters.ch14.claims_recipes import COMPARED, RECIPES
 from tformer_book.experiments.training import Adam
 from tformer_book.figures.style import KEY, QUERY, QUIET, VALUE, label_ends, panel
 
@@ -59,4 +60,16 @@ def rates() -> Figure:
         ax.plot(t, [*map(bench.Run(schedule=n).learning_rate_at, t)], color=color, label=name)
     label_ends(ax)
     ax.set(xlabel="step", ylabel="learning rate", ylim=(0, None))
+    return figure
+
+
+def recipes() -> Figure:
+    """The last loss against the largest rate, under three recipes."""
+    figure, ax = panel(4.8, 2.5)
+    for (name, differs), color in zip(RECIPES.items(), (KEY, QUIET, QUERY), strict=True):
+        runs = np.array([ends(rate=rate, **differs) for rate in COMPARED])
+        ax.plot(COMPARED, runs.mean(axis=1), color=color, label=name)
+        ax.plot(COMPARED, runs, "o", color=color, markersize=3)
+    ax.set(xscale="log", xlabel="largest learning rate", ylabel="nats a story")
+    label_ends(ax)
     return figure
