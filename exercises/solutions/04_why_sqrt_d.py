@@ -462,21 +462,21 @@ check("4.11", mean_norm)
 # :label: ex-4-12
 # :nonumber:
 #
-# A little decision is good for the gradient, too much of it is not. So a row fares better without
-# a scale up to some width. Which width that is depends on the row. Predict first: for which rows
-# is it never, and for which always?
+# More of a gradient gets through when a few keys have most of the weight, and almost nothing when
+# one key has all of it. So many rows let more through without a scale, up to some width. The width
+# depends on the row. Predict first: for which rows is it never, and for which always?
 #
-# Write `last_width(z, u)` for a row of scores z at width 1 and an upstream gradient u (a *wish*),
+# Write `last_width(z, u)` for a row of scores z at width 1 and an upstream gradient u,
 # both of shape `(S,)`. At width d the scores are $\sqrt d\, z$ without a scale, and $z$ with the
 # scale $1/\sqrt d$. Return the largest whole d, from 1 to 4096, at which what arrives at the scores
-# of the wish u is more than 1.001 times as long without a scale as with it, or 0 if there is none.
-# Scores may be as large as 100, and a wish may be as short as 10⁻¹⁰. It tells the two best keys
-# apart.
+# is more than 1.001 times as long without a scale as with it, or 0 if there is none.
+# Scores may be as large as 100, and u may be as short as 10⁻¹⁰. Its entries at the two best keys
+# differ.
 # ```
 
 # %%
 def last_width(z, u):
-    """Last width at which more of a wish arrives without a scale.
+    """Last width at which more of u arrives without a scale.
 
     A whole number.
     """
@@ -497,8 +497,8 @@ check("4.12", last_width)
 
 # %% [markdown] exercise="why"
 # With two keys it is never: their Jacobian is largest when they tie. With more keys scale 1 often
-# gains at first, because it takes weight from the many and gives it to a few that the wish can
-# still choose between. It loses once a single key has nearly all the weight, and that takes the
-# longer the closer the two best scores are. If they tie, and the wish tells them apart, something
-# arrives at every width. For a row of 64 random scores and a random wish half a hundred is an
-# ordinary answer and several hundred no rare one: this is how mean and median come to part.
+# gains at first: it takes weight from the many keys and gives it to a few. It loses once a single
+# key has nearly all the weight. The closer the two best scores are, the later that happens. If
+# they tie, and u differs at them, something arrives at every width. For a row of 64 random scores
+# and a random u, half a hundred is an ordinary answer, and several hundred is not rare. This is why
+# mean and median differ.

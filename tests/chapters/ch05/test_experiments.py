@@ -1,10 +1,10 @@
-"""The random stack and its exact Jacobian, the model that peeks, the fills."""
+"""The random stack and its exact Jacobian, and the fills."""
 
 import numpy as np
 import pytest
 
 from tformer import reference
-from tformer_book.chapters.ch05 import figures_deeper, fills, peek, stack
+from tformer_book.chapters.ch05 import figures_deeper, fills, stack
 
 
 @pytest.mark.parametrize("late", [False, True])
@@ -24,35 +24,6 @@ def test_the_jacobian_is_that_of_central_differences(late: bool) -> None:
 def test_sizes_are_norms_of_blocks() -> None:
     derivatives = np.random.default_rng(1).standard_normal((3, 2, 3, 2))
     assert stack.sizes(derivatives)[2, 0] == pytest.approx(np.linalg.norm(derivatives[2, :, 0]))
-
-
-def test_who_sees_the_answer_learns_to_copy_and_cannot_write() -> None:
-    chance = np.log(peek.N_WORDS)
-    for seed in range(3):
-        seen = peek.train(np.random.default_rng(seed), np.ones((12, 12), dtype=bool))
-        assert seen.losses[-1] < 0.02
-        assert seen.writing > chance + 0.5
-        assert (seen.weights[np.arange(11), np.arange(1, 12)] > 0.9).all()
-        honest = peek.train(np.random.default_rng(seed), np.tri(12, dtype=bool))
-        assert abs(honest.losses[-1] - chance) < 0.02
-        assert abs(honest.writing - chance) < 0.01
-
-
-def test_gradients_of_the_peeking_model_are_those_of_differences() -> None:
-    rng, mask = np.random.default_rng(0), np.tri(12, k=1, dtype=bool)
-    scores = rng.standard_normal((12, 12))
-
-    def loss(scores: np.ndarray, sharpness: float) -> float:
-        return peek._loss(np.random.default_rng(5), scores, sharpness, mask, 8)[0]
-
-    _, dscores, dsharpness = peek._loss(np.random.default_rng(5), scores, 1.5, mask, 8)
-    for t, s in ((0, 0), (3, 4), (7, 2), (10, 11), (4, 9)):
-        nudge = np.zeros((12, 12))
-        nudge[t, s] = 1e-5
-        slope = (loss(scores + nudge, 1.5) - loss(scores - nudge, 1.5)) / 2e-5
-        assert dscores[t, s] == pytest.approx(slope, abs=1e-9)
-    slope = (loss(scores, 1.5 + 1e-5) - loss(scores, 1.5 - 1e-5)) / 2e-5
-    assert dsharpness == pytest.approx(slope, abs=1e-9)
 
 
 def test_a_fill_is_added_in_the_precision_that_is_asked_for() -> None:

@@ -101,8 +101,8 @@ def _random(d: int) -> tuple[Array, Array]:
     "and with hundreds, with scores of thousands: lit, frozen or faint, each for the reason that "
     "holds.",
     hints=(
-        "Two things stand between a wish and the query: the Jacobian of the softmax, and the scale "
-        "with the keys. Which of them lets nothing through?",
+        "Two things stand between a gradient at the weights and the query: the Jacobian of the "
+        "softmax, and the scale with the keys. Which of them lets nothing through?",
         "The softmax Jacobian is diag p − pᵀp, for p the softmax of scale · q·k. The lamp at the "
         "scores is the root of the sum of its squares.",
         "The gradient of the query is the scale times the gradient at the scores times the table "
@@ -219,7 +219,7 @@ def _rows() -> Iterator[Case]:
     rng = np.random.default_rng(5)
     for n in (8, 64):
         z, u = rng.standard_normal((2, n))
-        said = f"a random row of {n} scores and a random wish"
+        said = f"a random row of {n} scores and a random gradient u"
         yield case(z=z, u=u, said=said, why=_lengths(z, u))
 
 
@@ -238,8 +238,8 @@ def _lengths(z: Array, u: Array) -> str:
     hints=(
         "Try a row of two keys on paper, then one of three whose best two tie. Where does scale 1 "
         "let more through, and why?",
-        "For weights p and a wish u the vector that arrives has the entries p_i (u_i − Σ p_j u_j). "
-        "Its length for the scores √d z is to be compared with that for the scores z.",
+        "For weights p and a gradient u the vector that arrives has the entries "
+        "p_i (u_i − Σ p_j u_j). Compare its length for the scores √d z with that for the scores z.",
         "Scale 1 may fall behind, get ahead again and fall behind for good. So try all widths up "
         "to 4096, and keep the last at which it is ahead.",
     ),
@@ -259,7 +259,7 @@ def _lengths(z: Array, u: Array) -> str:
             That is a comparison at the query, with the scale applied a second time. At the scores
             it counts once.
         _answers(z, u, d → _worst(z, u, d ;; _answers(z, u, np → _worst(z, u, np
-            That is the comparison for the worst wish; u is given.
+            That is the comparison for the gradient of which most arrives; u is given.
         _answers(z, u, d → _not_centred(z, u, d ;; _answers(z, u, np → _not_centred(z, u, np
             Subtract the mean Σ p_j u_j before you multiply by p: the Jacobian has two parts.
         ahead.any() → (~ahead[1:]).any() ;; np.flatnonzero(ahead) → np.flatnonzero(~ahead)
@@ -269,13 +269,13 @@ def _lengths(z: Array, u: Array) -> str:
         d = np.arange(1, WIDEST + 1.0) → d = np.arange(1.0, WIDEST)
             The width 4096 belongs to them: `range` and `arange` leave out their end.
         _answers(z, u, d → _all_wishes(z, u, d ;; _answers(z, u, np → _all_wishes(z, u, np
-            The wish has no effect: that is made of the Jacobian alone.
+            u has no effect: that is made of the Jacobian alone.
         _answers(z, u, d → _plainly(z, u, d ;; _answers(z, u, np → _plainly(z, u, np
-            You subtracted the plain mean of the wish; its mean by weight is to be subtracted.
+            You subtracted the plain mean of u; its mean by weight is to be subtracted.
         _answers(z, u, d → _magnitudes(z, u, d ;; _answers(z, u, np → _magnitudes(z, u, np
             The length is the root of the sum of squares; you added up magnitudes.
         > 1.001 * _answers(z, u, np.ones(1)) → > 0.001 + _answers(z, u, np.ones(1))
-            1.001 times as long is more by a thousandth of the length, and not by 0.001: a wish may
+            1.001 times as long is more by a thousandth of the length, and not by 0.001: u may
             be short.
         ahead = _answers(z, u, d**0.5) → ahead = _answers(z, u, d**0.5) ** 2
         np.ones(1)) → $ ** 2

@@ -144,7 +144,7 @@ weights, and so their sharpness, stay as they are, and the output shrinks by a c
     )
 
 
-@question("One scale, two wishes", minutes=12, asks="why")
+@question("One scale, two kinds of key", minutes=12, asks="why")
 def two_wishes(rng: Rng) -> Item:
     """Unrelated and aligned scores under three scales, at two widths."""
     a, b, d, factor = draw(
@@ -291,14 +291,14 @@ def what_arrives(rng: Rng) -> Item:
     return Item(
         statement=rf"""
 A query of width {m**2} meets two keys. With the scale $1/\sqrt d$ their scores are
-$({", ".join(written)})$. The loss hands the weights the wish $u = {tex(wish)}$, and $uJ$
-arrives at the scores, with $J = \operatorname{{diag}} p - p^\top p$.
+$({", ".join(written)})$. The gradient of the loss with respect to the weights is
+$u = {tex(wish)}$, and $uJ$ arrives at the scores, with $J = \operatorname{{diag}} p - p^\top p$.
 
-**(a)** Give $J$, its norm (the most that arrives of a wish of length 1), and $uJ$.
+**(a)** Give $J$, its norm (the most that arrives of a $u$ of length 1), and $uJ$.
 
 **(b)** The scale is removed. Give the norm of $J$ now.
 
-**(c)** Which wishes are lost altogether, whatever the scores, and why must it be so?
+**(c)** Which gradients $u$ are lost altogether, whatever the scores, and why must it be so?
 
 **(d)** Many rows of two independent normal scores without a scale: as $d$ grows, the *mean* of
 the norm falls only like $1/\sqrt d$, its *median* much faster. Explain how both can be true.""",
@@ -309,18 +309,18 @@ $uJ = {tex(arrives)}$.
 **(b)** Without the scale the scores are $\sqrt d = {m}$ times as large, so the weights are
 ${tex(sharp)}$ and the norm is ${tex(less)}$.
 
-**(c)** Wishes with equal entries: weights add up to one, so all of them cannot rise together.
+**(c)** Those with equal entries: weights add up to one, so all of them cannot rise together.
 (The entries of $uJ$ add up to zero for the mirror reason: a constant added to all scores
 changes nothing.)
 
 **(d)** The scores of a typical row differ by about $\sqrt d$, so its norm is near
 $2 e^{{-\sqrt d}}$ in order of size. But a share of the rows of order $1/\sqrt d$ has scores
-that differ by about one or less. These undecided rows answer with a norm of the order of one,
+that differ by about one or less. These undecided rows have a norm of the order of one,
 and they alone hold up the mean.""",
         marking=(
             (3, "$J$, its norm, and what arrives; one point each"),
             (2, "scores multiplied by the root of the width; the norm"),
-            (2, "constant wishes, with the reason"),
+            (2, "constant gradients, with the reason"),
             (
                 3,
                 "typical row: exponentially small; share of undecided rows about "
