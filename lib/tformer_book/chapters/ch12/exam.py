@@ -27,7 +27,7 @@ $$X = {tex(x)}, \quad W = {tex(w)}, \quad \mathrm{{d}}Y = {tex(dy)} .$$
 **(b)** Give $\mathrm{{d}}W$ and $\mathrm{{d}}b$. Why are they sums over the words?
 
 **(c)** Another step maps {n} vectors of width {d} to width {m}. How many multiplications do the
-matrix products take on the way there, and how many on the way back?""",
+matrix products take in the forward pass, and how many in the backward pass?""",
         answer=rf"""
 **(a)** $\mathrm{{d}}Y\, W^\top = {tex(dx)}$.
 
