@@ -247,7 +247,7 @@ def memory() -> Figure:
         )
         if not every:
             tables = kept.GPT2["n_layers"] * kept.GPT2["n_heads"] * words.astype(float) ** 2
-            ax.plot(words, 4e-9 * tables, ":", color=WEIGHT, label="the attention weights among it")
+            ax.plot(words, 4e-9 * tables, ":", color=WEIGHT, label="attention weights alone")
     ax.set(xscale="log", yscale="log", xlabel="words", ylabel="GB")
     ax.set_xticks(words[::2], [str(n) for n in words[::2]])
     ax.minorticks_off()
