@@ -155,10 +155,12 @@ check("12.4", attention_back)
 # :label: ex-12-5
 # :nonumber:
 #
-# A tied table E of shape `(N, d)` is looked up, `E[tokens]`, and used as head, `z = x @ E.T`.
+# A tied table E of shape `(N, d)` is looked up, `E[tokens]`, and used as unembedding,
+# `z = x @ E.T`.
+#
 # Write `table_back(tokens, dx, x, dz)`. Here dx is the gradient of the vectors that were looked
-# up, x are the vectors that the head was given, and dz is the gradient of the logits z. Return the
-# gradient of the table.
+# up, x are the vectors that the unembedding reads, and dz is the gradient of the logits z. Return
+# the gradient of the table.
 # ```
 
 # %%
@@ -175,9 +177,9 @@ def table_back(tokens, dx, x, dz):
 check("12.5", table_back)
 
 # %% [markdown] exercise="why"
-# The lookup scatters: every place adds to the row of its word. `table[tokens] += dx` would add
-# only once to a word that occurs twice. Through the head every word of the vocabulary learns, also
-# those that do not occur.
+# The lookup scatters: every position adds to the row of its word. `table[tokens] += dx` would add
+# only once to a word that occurs twice. The unembedding gives every word of the vocabulary a
+# gradient, also those that do not occur.
 
 # %% [markdown]
 # ## 12.6 The best step

@@ -191,9 +191,9 @@ check("13.4", encode)
 # :nonumber:
 #
 # Texts of different lengths stand in an array of tokens of shape `(B, T)`, filled up with −1 at
-# their ends. A decoder gave the logits z, of shape `(B, T, N)`; those at place t predict the token
-# at place t + 1. Each text has a token or more, and at least one has two or more. Logits may be
-# thousands, of either sign.
+# their ends. A decoder gave the logits z, of shape `(B, T, N)`; those at position t predict the
+# token at position t + 1. Each text has a token or more, and at least one has two or more. Logits
+# may be thousands, of either sign.
 #
 # Write `next_loss(z, tokens)`. Return the mean loss in nats over all tokens that are asked.
 # ```

@@ -50,7 +50,7 @@ word, and the gradients of uses add up.
     )
 
 
-@question("A row of weights and its blame", minutes=10, asks="why")
+@question("A row of weights and its gradient", minutes=10, asks="why")
 def blamed_row(rng: Rng) -> Item:
     """Gradient of the scores for minus the logarithm of one weight, and for a linear loss."""
     parts = rng.permutation([1.0, 2.0, 5.0, 2.0])
