@@ -53,8 +53,8 @@ def linear_back(x, w, dy):
 check("12.1", linear_back)
 
 # %% [markdown] exercise="why"
-# Shapes alone nearly decide it. Where the sum over the words runs, a factor 1/n would be a mean of
-# gradients; matrix and bias are used once for each word, and uses add up.
+# The shapes nearly decide it. Matrix and bias are used once for each word, and the gradients of
+# uses add up: no factor 1/n stands before the sum.
 
 # %% [markdown]
 # ## 12.2 Who receives a gradient?
@@ -63,17 +63,17 @@ check("12.1", linear_back)
 # :label: ex-12-2
 # :nonumber:
 #
-# A decoder has `n_blocks` blocks, perhaps none, and in each a word looks at itself and at the
+# A decoder has `n_blocks` blocks, perhaps none. In each block a word attends to itself and to the
 # `window - 1` words before it. All parameters are random. The loss is that of the prediction at
-# place t alone. Predict whether the vector that enters the stack at place s receives a gradient
-# other than 0.
+# position t alone. Predict whether the vector that enters the stack at position s receives a
+# gradient other than 0.
 #
 # Write `receives(t, s, n_blocks, window)`. Return True or False.
 # ```
 
 # %%
 def receives(t, s, n_blocks, window):
-    """Whether place s receives a gradient from place t: a bool."""
+    """Whether position s receives a gradient from position t: a bool."""
     ### BEGIN SOLUTION
     return 0 <= t - s <= n_blocks * (window - 1)
     ### END SOLUTION
@@ -83,8 +83,8 @@ def receives(t, s, n_blocks, window):
 check("12.2", receives)
 
 # %% [markdown] exercise="why"
-# A gradient goes back wherever a change went forward. Each block reaches window − 1 words further,
-# and what a mask hides passes nothing back.
+# A gradient goes back wherever a change went forward. Each block reaches window − 1 words further.
+# A position that a mask hides receives nothing.
 
 # %% [markdown]
 # ## 12.3 A loss
@@ -113,7 +113,7 @@ def loss_back(z, words):
 check("12.3", loss_back)
 
 # %% [markdown] exercise="why"
-# What was predicted, less what came, and 1/n for the mean. A row adds up to 0: what one logit
+# It is the prediction minus the target, and 1/n for the mean. A row adds up to 0: what one logit
 # should gain the others should lose.
 
 # %% [markdown]
@@ -145,8 +145,8 @@ def attention_back(q, k, v, dy):
 check("12.4", attention_back)
 
 # %% [markdown] exercise="why"
-# Four products in the place of two. The sum that is taken off belongs to the row of one query;
-# with a single key it takes everything off.
+# The backward pass has four products, the forward pass two. The sum that is subtracted belongs to
+# the row of one query. With a single key it leaves nothing.
 
 # %% [markdown]
 # ## 12.5 A table used twice
@@ -155,10 +155,12 @@ check("12.4", attention_back)
 # :label: ex-12-5
 # :nonumber:
 #
-# A tied table E of shape `(N, d)` is looked up, `E[tokens]`, and used as head, `z = x @ E.T`.
+# A tied table E of shape `(N, d)` is looked up, `E[tokens]`, and used as unembedding,
+# `z = x @ E.T`.
+#
 # Write `table_back(tokens, dx, x, dz)`. Here dx is the gradient of the vectors that were looked
-# up, x are the vectors that the head was given, and dz is the gradient of the logits z. Return the
-# gradient of the table.
+# up, x are the vectors that the unembedding reads, and dz is the gradient of the logits z. Return
+# the gradient of the table.
 # ```
 
 # %%
@@ -175,9 +177,9 @@ def table_back(tokens, dx, x, dz):
 check("12.5", table_back)
 
 # %% [markdown] exercise="why"
-# The lookup scatters: every place adds to the row of its word. `table[tokens] += dx` would add
-# only once to a word that occurs twice. Through the head every word of the vocabulary learns, also
-# those that do not occur.
+# The lookup scatters: every position adds to the row of its word. `table[tokens] += dx` would add
+# only once to a word that occurs twice. The unembedding gives every word of the vocabulary a
+# gradient, also those that do not occur.
 
 # %% [markdown]
 # ## 12.6 The best step
@@ -217,10 +219,11 @@ check("12.6", best_step)
 #
 # A stack has `n_layers` blocks of width d with d_ff = 4 d. As in the chapter, a block keeps 16 T d
 # + H T² numbers of a text. With `every = 0` all of them are kept. Otherwise only the vectors before
-# each group of `every` blocks are kept (all groups are full); on the way back the blocks of one
-# group at a time are run again, and all their numbers kept until the group is done. Predict how
-# many numbers are there when most are: as soon as the last group has been run again, with the
-# vectors before all groups. (So those before the last group are counted twice: as kept
+# each group of `every` blocks are kept (all groups are full). In the backward pass the blocks of
+# one group at a time are run again, and all their numbers kept until the group is done.
+#
+# Predict the largest number that is kept at a time: when the last group has been run again, with
+# the vectors before all groups. (So those before the last group are counted twice: as kept
 # vectors, and among the numbers of its first block.)
 #
 # Write `kept_numbers(T, d, n_heads, n_layers, every)`. Return an int.
@@ -245,7 +248,7 @@ check("12.7", kept_numbers)
 # of up to 32 blocks; see the deeper page.
 
 # %% [markdown]
-# ## 12.8 A colleague's slip
+# ## 12.8 A colleague's mistake
 #
 # ```{exercise} ★★★ challenge, 15 minutes
 # :label: ex-12-8
@@ -253,7 +256,7 @@ check("12.7", kept_numbers)
 #
 # A colleague hands in the gradient ds of a table of scores. You know a, the softmax of each row of
 # scores, and da, the gradient of a. Find out how ds was computed: `"right"`; `"no sum"` (nothing is
-# taken off da); `"wrong axis"` (the sum that is taken off runs over the queries); `"no softmax"`
+# subtracted from da); `"wrong axis"` (the subtracted sum runs over the queries); `"no softmax"`
 # (ds is da); `"turned"` (the right one with the other sign).
 #
 # Write `slip(a, da, ds)` for tables of shape `(T, S)`. Return one of these five strings. Two
@@ -279,5 +282,5 @@ def slip(a, da, ds):
 check("12.8", slip)
 
 # %% [markdown] exercise="why"
-# To make each mistake on purpose is the surest way to recognise it. The chapter's table does this
-# for 32 slips and a whole model.
+# Make each mistake on purpose, and compare. The chapter's table does this for 32 mistakes and a
+# whole model.

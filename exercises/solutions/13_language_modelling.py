@@ -55,8 +55,8 @@ def uncertain(p):
 check("13.1", uncertain)
 
 # %% [markdown] exercise="why"
-# A word that never comes is no part of a mean, so its cost does not matter, not even −log 0. The
-# perplexity is the same whichever logarithm is taken, if the power has the same base.
+# A word that never comes does not count in the mean, not even with −log 0. The perplexity is the
+# same for every logarithm, if the power has the same base.
 
 # %% [markdown]
 # ## 13.2 What must be known?
@@ -94,8 +94,8 @@ def left(stories):
 check("13.2", left)
 
 # %% [markdown] exercise="why"
-# What both tell together, less what the known words tell: the chain rule of the chapter. The
-# numbers never rise with k, and where a word tells something only together with another one, they
+# The entropy of all words together, minus that of the known words: the chain rule of the chapter.
+# The numbers never rise with k. If a word tells something only together with another one, they
 # stay where they are until both are known.
 
 # %% [markdown]
@@ -106,9 +106,10 @@ check("13.2", left)
 # :nonumber:
 #
 # A text is an array of tokens, whole numbers from 0 to 50 000, with −1 between two words. BPE makes
-# one merge. Find the commonest pair of neighbours; no pair has a −1 in it. Count all places, also
-# those that overlap: in 7 7 7 the pair 7 7 stands twice. Of equally common pairs take the one whose
-# first token is smaller, and if these are equal too, the one whose second token is smaller.
+# one merge. Find the most frequent pair of neighbours; no pair has a −1 in it. Count all places,
+# also those that overlap: in 7 7 7 the pair 7 7 stands twice. If two pairs are equally frequent,
+# take the one whose first token is smaller, and if these are equal too, the one whose second token
+# is smaller.
 #
 # Write `one_merge(tokens, new)`. Return the text in which each place of the pair has become the one
 # token `new`, which did not occur before; of places that overlap, the one further left is merged.
@@ -177,10 +178,10 @@ def encode(text, merges):
 check("13.4", encode)
 
 # %% [markdown] exercise="why"
-# The text is cut as the one was from which the merges were learnt: there too, all places of an
-# older pair were merged before a newer pair was looked at. So the tokens are not the longest that
-# fit. A tokenizer with 50 000 merges does not try them all: of the pairs that stand in a word it
-# makes the oldest, again and again, and comes to the same tokens.
+# This is how the text was cut from which the merges were learnt: all places of an older pair were
+# merged before a newer pair was looked at. So the tokens are not the longest that fit. A tokenizer
+# with 50 000 merges does not try them all. Of the pairs that stand in a word it makes the oldest,
+# again and again, and comes to the same tokens.
 
 # %% [markdown]
 # ## 13.5 The loss of a batch
@@ -190,9 +191,9 @@ check("13.4", encode)
 # :nonumber:
 #
 # Texts of different lengths stand in an array of tokens of shape `(B, T)`, filled up with −1 at
-# their ends. A decoder gave the logits z, of shape `(B, T, N)`; those at place t predict the token
-# at place t + 1. Each text has a token or more, and at least one has two or more. Logits may be
-# thousands, of either sign.
+# their ends. A decoder gave the logits z, of shape `(B, T, N)`; those at position t predict the
+# token at position t + 1. Each text has a token or more, and at least one has two or more. Logits
+# may be thousands, of either sign.
 #
 # Write `next_loss(z, tokens)`. Return the mean loss in nats over all tokens that are asked.
 # ```
@@ -214,8 +215,8 @@ def next_loss(z, tokens):
 check("13.5", next_loss)
 
 # %% [markdown] exercise="why"
-# Two slips of this function give numbers that look fine. With targets that are not moved the loss
-# falls to 0. And −1 as an index is no error in NumPy: it asks for the last word of the vocabulary.
+# Two mistakes here give numbers that look fine. With targets that are not moved the loss falls
+# to 0. And −1 as an index is no error in NumPy: it asks for the last word of the vocabulary.
 
 # %% [markdown]
 # ## 13.6 A report
@@ -235,11 +236,11 @@ check("13.5", next_loss)
 
 # %%
 def report(losses, text):
-    """Bits a byte, and perplexity of a byte: two numbers."""
+    """Bits per byte, and perplexity of a byte: two numbers."""
     ### BEGIN SOLUTION
     bits = losses.sum() / np.log(2)
-    bits_a_byte = bits / len(text.encode())
-    return bits_a_byte, 2**bits_a_byte
+    bits_per_byte = bits / len(text.encode())
+    return bits_per_byte, 2**bits_per_byte
     ### END SOLUTION
 
 
@@ -318,6 +319,6 @@ def mislead(text):
 check("13.8", mislead)
 
 # %% [markdown] exercise="why"
-# A perplexity is that of one question, and the second model answers more of them. Whatever the
-# first one loses, there is room between “less for each character” and “more for all of them”, as
-# soon as there are more characters than words.
+# A perplexity is that of one question, and the second model answers more questions. It can lose
+# less on each character and still more on all of them, as soon as there are more characters than
+# words.

@@ -37,7 +37,7 @@ def test_less_is_left_the_more_is_shown() -> None:
 def test_it_says_what_it_shows() -> None:
     assert repr(LastWords(1, 2)) == (
         "LastWords: the last 2 words, “narrowed the”\n"
-        "6 nouns may come, first bridge with 0.167; open 1.792 nats, in the mean 2.208"
+        "6 nouns may come, first bridge with 0.167; open 1.792 nats, on average 2.208"
     )
     assert "6 nouns" not in repr(LastWords(1, MOST))
     np.testing.assert_allclose(LastWords().means[:2], 3.5045, atol=1e-4)

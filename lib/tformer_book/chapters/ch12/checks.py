@@ -178,9 +178,9 @@ def _below_a_mean(s: Array) -> Array:
         (a * da).sum(axis=1, keepdims=True) → da.mean(axis=1, keepdims=True)
             The mean of dA must be weighted by A.
         ds @ k / root, ds.T @ q / root → ds @ k, ds.T @ q
-            The scale is forgotten on the way back: the scores were divided by √d_k.
+            The scale is forgotten in the backward pass: the scores were divided by √d_k.
         ds @ k / root, ds.T @ q / root → ds @ k / root**2, ds.T @ q / root**2
-            The scale is applied twice: once on the way there is once on the way back.
+            The scale is applied twice: once in the forward pass is once in the backward pass.
         ds @ k / root, ds.T @ q / root → ds @ k / root, ds.T @ q
             The keys miss the scale.
         ds @ k / root, ds.T @ q / root → ds @ k, ds.T @ q / root
@@ -194,7 +194,7 @@ def _below_a_mean(s: Array) -> Array:
         q @ k.T / root → np.where(np.tri(len(q), len(k)) > 0, q @ k.T / root, -np.inf)
             You hid later keys; here every query looks at all keys.
         q @ k.T / root → q @ k.T
-            The way there misses the scale, so the weights are others.
+            The forward pass misses the scale, so the weights are others.
         ds.T @ q / root → ds @ q / root
             For the keys the table of scores is transposed: its columns belong to them.
         ds.T @ q / root → (ds if len(q) == len(k) else ds.T) @ q / root

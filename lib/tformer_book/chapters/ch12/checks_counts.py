@@ -163,7 +163,7 @@ def _memories() -> Iterator[Case | Test]:
         16 * T * d + n_heads * T**2 → 16 * T * d
             The weights of attention are kept too.
         16 * T * d + n_heads * T**2 → 16 * T * d + 2 * n_heads * T**2
-            The scores are not read on the way back; only the weights are.
+            The scores are not read in the backward pass; only the weights are.
         16 * T * d + n_heads * T**2 → 12 * T * d + n_heads * T**2
             Hidden units are kept twice: before GELU, for its slope, and after it.
         16 * T * d + n_heads * T**2 → 16 * T * d * n_heads + n_heads * T**2
@@ -181,7 +181,7 @@ def _memories() -> Iterator[Case | Test]:
         n_layers // every * T * d + every * block → n_layers // every * T * d
             While a group is run again, its own numbers are there as well.
         n_layers // every * T * d + every * block → n_layers // every * T * d + block
-            All blocks of a group are run again before the way back through it.
+            All blocks of a group are run again before the backward pass through it.
         n_layers // every * T * d + every * block → n_layers * T * d + every * block
             Vectors are kept before each group, not before each block.
         n_layers // every * T * d + every * block → every * block

@@ -27,7 +27,7 @@ $$X = {tex(x)}, \quad W = {tex(w)}, \quad \mathrm{{d}}Y = {tex(dy)} .$$
 **(b)** Give $\mathrm{{d}}W$ and $\mathrm{{d}}b$. Why are they sums over the words?
 
 **(c)** Another step maps {n} vectors of width {d} to width {m}. How many multiplications do the
-matrix products take on the way there, and how many on the way back?""",
+matrix products take in the forward pass, and how many in the backward pass?""",
         answer=rf"""
 **(a)** $\mathrm{{d}}Y\, W^\top = {tex(dx)}$.
 
@@ -50,7 +50,7 @@ word, and the gradients of uses add up.
     )
 
 
-@question("A row of weights and its blame", minutes=10, asks="why")
+@question("A row of weights and its gradient", minutes=10, asks="why")
 def blamed_row(rng: Rng) -> Item:
     """Gradient of the scores for minus the logarithm of one weight, and for a linear loss."""
     parts = rng.permutation([1.0, 2.0, 5.0, 2.0])

@@ -124,9 +124,43 @@ def blame() -> Figure:
     return figure
 
 
+def graph() -> Figure:
+    """Three operations: values forward above the arrows, derivatives backward below them."""
+    figure, ax = blank(5.0, 2.3)
+    ax.set_aspect("auto")
+    boxes = {(3.6, 1.0): "×", (6.4, 1.0): "+", (9.2, 1.0): "½ s²"}
+    for (x, y), text in boxes.items():
+        box = FancyBboxPatch(
+            (x - 0.55, y - 0.4), 1.1, 0.8, boxstyle="round,pad=0,rounding_size=0.15"
+        )
+        box.set(facecolor="none", edgecolor=QUIET, linewidth=1.5)
+        ax.add_patch(box)
+        ax.text(x, y, text, ha="center", va="center", fontsize=12)
+    for (x, y), text in {(0.6, 1.0): "w", (0.6, 3.2): "x", (11.8, 1.0): "ℓ"}.items():
+        ax.text(x, y, text, ha="center", va="center", fontsize=14, style="italic")
+    arrows = (
+        ((0.9, 1.0), (3.05, 1.0), (1.95, 0.8), "w = 3", (1.95, 1.2), "16"),
+        ((0.9, 3.0), (3.2, 1.42), (1.75, 2.15), "x = 2", (2.45, 1.97), "24"),
+        ((0.95, 3.2), (6.1, 1.42), (4.6, 1.87), "x = 2", (4.6, 2.1), "8"),
+        ((4.15, 1.0), (5.85, 1.0), (5.0, 0.8), "m = 6", (5.0, 1.2), "8"),
+        ((6.95, 1.0), (8.65, 1.0), (7.8, 0.8), "s = 8", (7.8, 1.2), "8"),
+        ((9.75, 1.0), (11.5, 1.0), (10.6, 0.8), "32", (10.6, 1.2), "1"),
+    )
+    for start, end, above, value, below, slope in arrows:
+        look = {"arrowstyle": "-|>", "color": QUERY, "lw": 1.6, "shrinkA": 2, "shrinkB": 2}
+        ax.annotate("", end, start, arrowprops=look)
+        ends = ("right", "left") if start[1] > 2 else ("center", "center")
+        ax.text(*above, value, ha=ends[0], va="bottom", fontsize=11, color=INK)
+        look = {"ha": ends[1], "va": "top", "fontsize": 11, "fontweight": "bold"}
+        ax.text(*below, slope, color=PURPLE, **look)
+    ax.text(0.3, 3.75, "dx = 8 + 24 = 32", va="center", fontsize=11, fontweight="bold")
+    ax.set(xlim=(0.2, 12.1), ylim=(4.1, 0.2))
+    return figure
+
+
 def uses() -> tuple[Figure, Figure]:
-    """A value that three steps use: copied on the way there, added up on the way back."""
-    return _fork("there: copied", True), _fork("back: added up", False)
+    """A value that three steps use: copied in the forward pass, added up in the backward pass."""
+    return _fork("forward: copied", True), _fork("backward: added up", False)
 
 
 def _fork(title: str, there: bool) -> Figure:
@@ -154,7 +188,7 @@ def _fork(title: str, there: bool) -> Figure:
 
 
 def shapes() -> tuple[Figure, Figure]:
-    """The two products of a linear step on the way back, as rectangles."""
+    """The two products of a linear step in the backward pass, as rectangles."""
     n, d, m = 2.4, 1.6, 2.8
     rows = _product("gradient of the vectors", ("dX", n, d), ("dY", n, m), ("Wᵀ", m, d))
     matrix = _product("gradient of the matrix", ("dW", d, m), ("Xᵀ", d, n), ("dY", n, m))
@@ -206,14 +240,14 @@ def memory() -> Figure:
     """Numbers that the blocks of the smallest GPT-2 keep of one text, in GB of float32."""
     figure, ax = panel(5.6, 2.9)
     words = 2 ** np.arange(6, 14)
-    ways = ((0, "everything", KEY), (1, "vectors before each block", QUERY))
+    ways = ((0, "all activations", KEY), (1, "vectors before each block", QUERY))
     for every, name, color in ways:
         ax.plot(
             words, [kept.model(int(n), every) * 4 / 1e9 for n in words], color=color, label=name
         )
         if not every:
             tables = kept.GPT2["n_layers"] * kept.GPT2["n_heads"] * words.astype(float) ** 2
-            ax.plot(words, 4e-9 * tables, ":", color=WEIGHT, label="its weights of attention")
+            ax.plot(words, 4e-9 * tables, ":", color=WEIGHT, label="attention weights alone")
     ax.set(xscale="log", yscale="log", xlabel="words", ylabel="GB")
     ax.set_xticks(words[::2], [str(n) for n in words[::2]])
     ax.minorticks_off()

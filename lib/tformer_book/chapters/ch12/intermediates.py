@@ -116,7 +116,7 @@ class Report(NamedTuple):
 
     Attributes
     ----------
-    lines : one for each gradient, in the order of the way back.
+    lines : one for each gradient, in the order of the backward pass.
     first : the first that is wrong, or None.
     likely : what makes the same number, in words; empty if no known slip does.
     """
@@ -146,7 +146,7 @@ def _said(line: Line) -> str:
 
 
 class Problem:
-    """A model of one block with all that its way back needs, and the table to hold it against.
+    """A model of one block with all that its backward pass needs, and the table to hold it against.
 
     Parameters
     ----------
@@ -156,7 +156,7 @@ class Problem:
     Attributes
     ----------
     p : the parameters by name.
-    f : the intermediates of the way there by name; tokens are f["tokens"].
+    f : the intermediates of the forward pass by name; tokens are f["tokens"].
     """
 
     def __init__(self, seed: int = 0) -> None:

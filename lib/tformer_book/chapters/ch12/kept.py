@@ -1,4 +1,4 @@
-"""What the way back has to remember of the way there: counted, and seen by watching it read."""
+"""What the backward pass needs of the forward pass: counted, and seen by watching it read."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class _Heads(Table):
 
 
 def there_and_back(p: Table, tokens: np.ndarray, n_heads: int) -> tuple[Table, Table, set[str]]:
-    """Intermediates and gradients of a model with heads, and what the way back has read."""
+    """Intermediates and gradients of a model with heads, and what the backward pass has read."""
     f = _Heads(n_heads, "qkv")
     forward(p, tokens[:, :-1], tokens[:, 1:], f)
     f.asked.clear()
@@ -61,7 +61,7 @@ def there_and_back(p: Table, tokens: np.ndarray, n_heads: int) -> tuple[Table, T
 
 
 def read(n_tokens: int, d: int, d_k: int, d_ff: int, n_heads: int = 1) -> dict[str, int]:
-    """How many numbers of each intermediate the way back reads, for one text."""
+    """How many numbers of each intermediate the backward pass reads, for one text."""
     tokens = np.arange(n_tokens + 1)[np.newaxis] % 7
     f, _, asked = there_and_back(drawn(0, d, n_heads * d_k, d_ff), tokens, n_heads)
     return {name: x.size for name, x in f.items() if name in asked}
@@ -115,7 +115,7 @@ def _plain(x):  # type: ignore[no-untyped-def]
 def products(
     n_texts: int = 3, n_tokens: int = 5, d: int = 6, d_k: int = 4, d_ff: int = 10
 ) -> dict[str, int]:
-    """Multiplications in the matrix products of the way there, and of each step back."""
+    """Multiplications in the matrix products of the forward pass, and of each step back."""
     p: Table = {name: x.view(Counting) for name, x in drawn(0, d, d_k, d_ff).items()}
     tokens = np.random.default_rng(0).integers(0, 7, (n_texts, n_tokens + 1))
     Counting.done = 0
@@ -132,7 +132,7 @@ def products(
 
 
 def decoder_products() -> tuple[int, int]:
-    """Multiplications of the library's decoder and of its way back: two stories, two blocks."""
+    """Multiplications of the library's decoder and its backward pass: two stories, two blocks."""
     parameters, tokens = first()
     p = tree_map(lambda x: x.view(Counting), parameters)
     given, comes = tokens[:2, :-1], tokens[:2, 1:]

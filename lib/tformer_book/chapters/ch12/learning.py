@@ -92,7 +92,7 @@ def both() -> tuple[np.ndarray, np.ndarray]:
 
 @cache
 def broken(slip: tuple[str, str] | None = None, steps: int = 100) -> np.ndarray:
-    """The loss of the model of one block while it learns a rule, one line of its way back wrong.
+    """The loss of the model of one block while it learns a rule, one backward line wrong.
 
     A text has seven words, and after word w comes 3 w + the word two places before, modulo 7.
     """

@@ -1,19 +1,59 @@
-"""The lines of the way back as a page shows them."""
+"""The lines of the small model as a page shows them: forward, and beside it backward."""
 
 from __future__ import annotations
 
 import inspect
+import re
 
 from IPython.display import Markdown
 
 from tformer_book.chapters.ch12 import small
 
-__all__ = ["way_back"]
+__all__ = ["FORWARD", "backward_lines", "way_back"]
+
+FORWARD = (
+    ("loss = cross_entropy(z, came)", ("z",)),
+    ("z = x2 @ E.T", ("head", "x2")),
+    ("x2 = x1 + h @ W_out", ("W_out", "h")),
+    ("h = gelu(u)", ("u",)),
+    ("u = m @ W_in + b_in", ("b_in", "W_in", "m")),
+    ("m = norm(x1)", ("x1",)),
+    ("x1 = x + y @ W_o", ("W_o", "y")),
+    ("y = a @ v", ("v", "a")),
+    ("a = softmax(masked(s))", ("s",)),
+    ("s = q @ k.mT / sqrt(d_k)", ("q", "k")),
+    ("q, k, v = n @ W_q, n @ W_k, n @ W_v", ("W_q", "W_k", "W_v", "n")),
+    ("n = norm(x)", ("x",)),
+    ("x = E[tokens]", ("E",)),
+)
+"""The forward lines, the last first, each with the gradients that its backward lines give."""
+SHORTER = (
+    ('f["guess"]', "softmax(z)"),
+    ('f["tokens"].size', "n_words"),
+    ('np.sqrt(f["q"].shape[-1])', "sqrt(d_k)"),
+    ('(f["a"] * d["a"]).sum(axis=-1, keepdims=True)', "row_sum(a * da)"),
+    ('d["head"]', "dE_head"),
+)
+
+
+def backward_lines() -> dict[str, str]:
+    """The steps of `small`, a line each, without the tables that hold their numbers."""
+    _, _, rest = inspect.getsource(small).partition("\nSTEPS: ")
+    table, _, _ = rest.partition("\n}\n")
+    found = {}
+    for name, step in re.findall(r'"(\w+)": lambda d, f, p: (.+),', table):
+        for long, short in SHORTER:
+            step = step.replace(long, short)
+        step = re.sub(r'd\["(\w+)"\]', r"d\1", step)
+        left = "dE_head" if name == "head" else f"d{name}"
+        found[name] = f"{left} = " + re.sub(r'[fp]\["(\w+)"\]', r"\1", step)
+    return found
 
 
 def way_back() -> Markdown:
-    """The table of steps, as it stands in the code, a line each."""
-    _, _, rest = inspect.getsource(small).partition("\nSTEPS: ")
-    table, _, _ = rest.partition("\n}\n")
-    lines = [line.replace("lambda d, f, p: ", "").strip() for line in table.splitlines()[2:]]
-    return Markdown("\n".join(["```python", *lines, "```"]))
+    """The table of lines, forward and backward."""
+    backward, rows = backward_lines(), ["| Forward, last line first | Backward |", "|---|---|"]
+    for forward, names in FORWARD:
+        for i, name in enumerate(names):
+            rows.append(f"| {'' if i else f'`{forward}`'} | `{backward[name]}` |")
+    return Markdown("\n".join(rows))

@@ -18,7 +18,7 @@ function loss(given, layer, word, by) {
   return -Math.log(forward(given, layer, word, by).second[given.noun]);
 }
 
-/** The way back: the gradients of all scores of “it”, layer 1 and layer 2. */
+/** The backward pass: the gradients of all scores of “it”, layer 1 and layer 2. */
 function gradients(given) {
   const { first, second, scale } = forward(given, 0, 0, 0);
   const last = second.map((weight, i) => weight - (i === given.noun ? 1 : 0));

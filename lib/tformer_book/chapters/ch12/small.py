@@ -144,7 +144,7 @@ STEPS: dict[str, Step] = {
     "x": lambda d, f, p: d["x1"] + through_norm(f["x"], d["n"]),
     "E": lambda d, f, p: d["head"] + scattered(f["tokens"], d["x"], len(p["E"])),
 }
-"""The way back, a line for each gradient, in the order in which they are found."""
+"""The backward pass, a line for each gradient, in the order in which they are found."""
 
 
 def backward(

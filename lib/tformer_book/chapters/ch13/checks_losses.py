@@ -178,7 +178,7 @@ def _reports() -> Iterator[Case]:
 
 @exercise(
     "13.6",
-    kind=Several(names=("bits a byte", "perplexity of a byte"), scalars=True),
+    kind=Several(names=("bits per byte", "perplexity of a byte"), scalars=True),
     praise="English, German, Japanese, sure models and long texts.",
     hints=(
         "What is the loss of the whole text, and what changes in it if the tokens do?",
@@ -191,7 +191,7 @@ def _reports() -> Iterator[Case]:
         len(text.encode()) → len(text)
             You counted characters; some of them have two bytes in UTF-8, or three or four.
         len(text.encode()) → (8 * len(text.encode()))
-            You divided by the bits of the file; bits a byte are up to eight times as many.
+            You divided by the bits of the file; bits per byte are up to eight times as many.
         len(text.encode()) → len(losses)
             That is a token's, not a byte's: divide by the bytes.
         len(text.encode()) → len(text.split())
@@ -229,11 +229,11 @@ def _reports() -> Iterator[Case]:
         losses.sum() → -np.log(np.prod(np.exp(-losses.astype(float))))
             The probability of a long text is too small for a float: add up logarithms.
         nats / np.log(2), np.exp(nats) → np.exp(nats), nats / np.log(2)
-            The two are exchanged: bits a byte first.
+            The two are exchanged: bits per byte first.
     """,
     otherwise="The loss of the text in bits, over its bytes in UTF-8; and e to its nats a byte.",
 )
 def report(losses: Array, text: str) -> tuple[float, float]:
-    """Bits a byte, and the perplexity of a byte."""
+    """Bits per byte, and the perplexity of a byte."""
     nats = losses.sum() / len(text.encode())
     return nats / np.log(2), np.exp(nats)

@@ -108,7 +108,7 @@ def floor(encode: Encode) -> np.ndarray:
 
 
 class Told(NamedTuple):
-    """What a model says of the stories, in the mean.
+    """What a model says of the stories, on average.
 
     Attributes
     ----------

@@ -105,7 +105,7 @@ mean is taken over what comes.""",
 
 @question("Two models, two kinds of tokens", minutes=8, asks="why")
 def two_kinds_of_tokens(rng: Rng) -> Item:
-    """Perplexities and bits a byte of a model of words and of one of characters."""
+    """Perplexities and bits per byte of a model of words and of one of characters."""
     words, size, a, b = draw(
         lambda: (
             int(rng.integers(2, 12)),
@@ -126,18 +126,18 @@ A reads words and has the perplexity {2**a} on it, model B reads letters and has
 
 **(a)** How many bits does each model spend on the whole text?
 
-**(b)** How many bits a byte has each? Which gives the text the larger probability?
+**(b)** How many bits per byte has each? Which gives the text the larger probability?
 
 **(c)** Why do the perplexities alone not tell?""",
         answer=rf"""
 **(a)** A spends {words} times {a} bits, ${first}$; B {n_bytes} times {b}, ${second}$.
 
-**(b)** ${tex(a)} / {size}$ and ${b}$ bits a byte: model {better}.
+**(b)** ${tex(a)} / {size}$ and ${b}$ bits per byte: model {better}.
 
 **(c)** A perplexity is that of one token, and B is asked {size} times as often as A.""",
         marking=(
             (3, "the bits of both texts"),
-            (3, "bits a byte of both models, rightly compared"),
+            (3, "bits per byte of both models, rightly compared"),
             (2, "a perplexity is that of one question, not of a text"),
         ),
         given={"words": words, "size": size, "a": a, "b": b},

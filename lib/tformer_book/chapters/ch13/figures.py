@@ -178,7 +178,7 @@ def _titled(figure: Figure, ax: Axes, title: str, n: int) -> Figure:
 
 
 def compared() -> Figure:
-    """Models that count, by words and by characters: perplexity of a token, and bits a byte."""
+    """Models that count, by words and by characters: perplexity of a token, and bits per byte."""
     figure, ax = panel(4.8, 3.1)
     for name, color in (("characters", KEY), ("words", QUERY)):
         encode = cut.cuts()[name].encode
@@ -192,7 +192,7 @@ def compared() -> Figure:
         ax.plot(x[:-1], y[:-1], "o", color=color, label="the last 1 to 4" if first else None)
         ax.plot(x[-1:], y[-1:], "*", color=color, markersize=14, label="all" if first else None)
         ax.text(x[1] + 0.15, y[1], name, color=color, va="top", fontsize=11)
-    ax.set(xscale="log", yscale="log", xlabel="perplexity of a token", ylabel="bits a byte")
+    ax.set(xscale="log", yscale="log", xlabel="perplexity of a token", ylabel="bits per byte")
     ax.set_xticks([1.1, 1.5, 2, 3, 5], ["1.1", "1.5", "2", "3", "5"])
     ax.set_yticks([0.15, 0.3, 0.6, 1.2, 2.4], [".15", ".3", ".6", "1.2", "2.4"])
     ax.minorticks_off()

@@ -71,7 +71,7 @@ def left(k: int) -> float:
 
 @cache
 def ngrams(k: int) -> float:
-    """The uncertainty of a word given the last k words, in the mean over the places of a story.
+    """The uncertainty of a word given the last k words, on average over the places of a story.
 
     Words before the full stop that a story follows are not told.
     """

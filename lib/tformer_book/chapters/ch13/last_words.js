@@ -19,7 +19,7 @@ function render({ model, el }) {
   root.append(h("div", { class: "tf-actions", role: "group", "aria-label": "Story" }, ...picks, button("reset", () => assign(model, start))),
     dial("words shown", range, facts.k), line, nouns,
     h("dl", { class: "tf-list" }, row("nouns that may come", facts.count), row("open in this story, nats", facts.open),
-      row("open in the mean over all stories", facts.mean)), live);
+      row("open on average over all stories", facts.mean)), live);
   return follow(model, TRAITS, () => {
     const { tale, k } = traits(model, TRAITS), { words, lists, which } = tales[tale];
     const list = lists[which[k]], left = uncertainty(list);

@@ -93,7 +93,7 @@ class LastWords(BookWidget):
         return (
             f"LastWords: the last {self.k} words, “{' '.join(words)}”\n{len(found)} noun"
             f"{'s' * (len(found) > 1)} may come, first {noun} with {p:.3f}; "
-            f"open {self.left():.3f} nats, in the mean {left(self.k):.3f}"
+            f"open {self.left():.3f} nats, on average {left(self.k):.3f}"
         )
 
     def fallback(self) -> str:
