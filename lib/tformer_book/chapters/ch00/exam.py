@@ -131,7 +131,7 @@ kind were asked, and hides that one kind does not suffer at all.
 **(b)** In this machine, second nouns reach the answer by way of “it” in layer 1, for the most part;
 first nouns have another way.
 
-**(c)** One machine was cut, from one throw of dice. Others may keep the noun on another word
+**(c)** One machine was cut, from one random start. Others may keep the noun on another word
 or look
 at it directly. Train with several seeds, and cut in each; cut other arcs as a control.""",
         marking=(
