@@ -176,9 +176,9 @@ check("1.4", length_to_win)
 # %% [markdown] exercise="why"
 # The score of a key with q is the length of q times the signed length of the key's shadow on q. So
 # both score the same when the shadow is as long as q. At 60 degrees the key must be twice as long
-# as q, at 89 degrees 57 times. At a right angle or beyond, no length is enough. The vector of *cheese*
-# makes an angle of 28 degrees with that of *milk*, which has length 6.55. It needs a length of 7.39
-# to win, and has 7.44. With the cosine it could never win.
+# as q, at 89 degrees 57 times. At a right angle or beyond, no length is enough. The vector of
+# *cheese* makes an angle of 28 degrees with that of *milk*, which has length 6.55. It needs a
+# length of 7.39 to win, and has 7.44. With the cosine it could never win.
 
 # %% [markdown]
 # ## 1.5 A table with no loop
@@ -364,8 +364,8 @@ check("1.9", positive_pmi)
 #
 # The theorem promises $e^{d \varepsilon^2 / 4}$ nearly orthogonal directions. At small widths this
 # is less than d, and d orthogonal ones always exist. The smaller $\varepsilon$, the larger the
-# width from which the theorem promises more. Before you compute anything, guess: if $\varepsilon$ is
-# halved, does this width become twice as large, four times, or more than that?
+# width from which the theorem promises more. Before you compute anything, guess: if $\varepsilon$
+# is halved, does this width become twice as large, four times, or more than that?
 #
 # Write `pays_from(eps)` for $0.03 \le \varepsilon \le 1$. Return the smallest whole number D such
 # that $e^{d \varepsilon^2 / 4} > d$ at every width $d \ge D$.

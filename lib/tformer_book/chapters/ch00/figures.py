@@ -95,7 +95,10 @@ KIN = (
 def vectors() -> Figure:
     """The rows of twelve words in the table E, before and after training."""
     figure, ax = canvas(360)
-    for left, machine, title in ((82, untrained(), "step 0: random"), (584, trained(), "step 1000")):
+    for left, machine, title in (
+        (82, untrained(), "step 0: random"),
+        (584, trained(), "step 1000"),
+    ):
         rows = np.array([machine.E[machine.words.index(word)] for word in KIN])
         write(ax, left, 22, title, 17, ha="left", fontweight="bold")
         for i, word in enumerate(KIN):

@@ -63,7 +63,11 @@ def flow() -> Figure:
         crossing(ax, y, found.weights[layer], way)
         lit = (found.lamps[layer] > 0).mean(axis=-1)
         told(
-            ax, y + 100, f"feed-forward {layer + 1}", found.lamps[layer].shape, "share of active units"
+            ax,
+            y + 100,
+            f"feed-forward {layer + 1}",
+            found.lamps[layer].shape,
+            "share of active units",
         )
         for i, share in enumerate(lit):
             box(ax, column(i) - 16, y + 92, 32, 16, facecolor=QUIET, alpha=0.18)
