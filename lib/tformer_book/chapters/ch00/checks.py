@@ -86,10 +86,10 @@ def to_numbers(text: str, words: tuple[str, ...]) -> list[int]:
 
 SEEN = {
     0: "all numbers are random, and so is what it writes.",
-    20: "it has learned which words are frequent; an order is only beginning.",
-    60: "the order of the words stands, and the cure is drawn from all cures.",
-    150: "the cure has met the trouble; who is cured is still drawn from all nouns of a kind.",
-    1000: "more than nine in ten have nothing wrong in them.",
+    20: "it has learned which words are frequent, and only a little of their order.",
+    60: "the order of the words is right, but the cure is drawn from all cures.",
+    150: "the cure fits the trouble, but the patient is still drawn from all nouns of a kind.",
+    1000: "more than nine in ten are right.",
 }
 
 
