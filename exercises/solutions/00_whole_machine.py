@@ -58,8 +58,8 @@ def to_numbers(text, words):
 check("0.1", to_numbers)
 
 # %% [markdown] exercise="why"
-# That is the whole secret of a token: a name that happens to be a number. It says nothing about the
-# word, so the next part of the machine looks it up in a table.
+# A token is only a name that happens to be a number. It says nothing about the word. So the next
+# part of the machine takes a row of a table for it.
 
 # %% [markdown]
 # ## 0.2 What will it write?
@@ -69,9 +69,9 @@ check("0.1", to_numbers)
 # :nonumber:
 #
 # Do not move the slider yet. The machine writes 400 stories after 0, 20, 60, 150 and 1000 steps of
-# training. What do most of them look like each time? A story is told by what goes wrong in it
-# first: `"no sentence"`, then `"wrong cure"`, then `"wrong patient"`, and `"right"` if nothing
-# does.
+# training. What do most of them look like each time? A story is named by the first thing that is
+# wrong in it: `"no sentence"`, then `"wrong cure"`, then `"wrong patient"`. It is `"right"` if
+# nothing is wrong.
 #
 # Write `mostly(step)`, which returns one of these four for each of the five numbers of steps. Then
 # check, and only then look.
@@ -93,29 +93,29 @@ def mostly(step):
 check("0.2", mostly)
 
 # %% [markdown] exercise="why"
-# What can be learned from the words nearby comes first: that *was* is followed by *too*. A cure
-# needs one word from far back, the trouble. The patient needs two things at once, both nouns and
-# what tells them apart, and it takes a detour through a word between.
+# First the machine learns what the nearby words tell: *too* follows *was*. The cure needs one word
+# from further back, the trouble. The patient needs more: both nouns, and what tells them apart. And
+# it reaches the last word in two steps, through a word in between.
 
 # %% [markdown]
-# ## 0.3 A word looks back
+# ## 0.3 A word attends to earlier words
 #
 # ```{exercise} ★★ core, 12 minutes
 # :label: ex-0-3
 # :nonumber:
 #
-# In one layer all words have their queries and keys. How much does the word at place t give to each
-# word? Its scores are the dot products of its query with the keys, divided by √d, where d is the
-# width. Each score becomes $e^{\text{score}}$, and is divided by the sum of all these. Words after
-# t are not looked at. Scores may be as large as a thousand.
+# In one layer all words have queries and keys. How much attention does the word at position t give
+# to each word? Its scores are the dot products of its query with the keys, divided by √d, where d
+# is the width. Each score becomes $e^{\text{score}}$, and is divided by the sum of all these.
+# Words after t are hidden. Scores may be as large as a thousand.
 #
-# Write `look(queries, keys, t)` for two tables of shape `(T, d)` and a place t, counted from 0.
+# Write `look(queries, keys, t)` for two tables of shape `(T, d)` and a position t, counted from 0.
 # Return the weights, shape `(T,)`, with zeros for the words after t.
 # ```
 
 # %%
 def look(queries, keys, t):
-    """The weights of the word at place t: (T, d) and (T, d) to (T,)."""
+    """The weights of the word at position t: (T, d) and (T, d) to (T,)."""
     ### BEGIN SOLUTION
     scores = keys[: t + 1] @ queries[t] / np.sqrt(queries.shape[1])
     terms = np.exp(scores - scores.max())
@@ -128,9 +128,9 @@ def look(queries, keys, t):
 check("0.3", look)
 
 # %% [markdown] exercise="why"
-# The zeros are what makes writing possible: while it learns, every word of a story is asked for
-# the next one at the same time, and none can peep. Large scores overflow `np.exp`; to subtract the
-# largest first changes no weight, because all terms are divided by the same number.
+# The zeros hide later words. In training, every word of a story must guess the next one at the same
+# time, and none may see it. Large scores overflow `np.exp`. Subtract the largest score first: this
+# changes no weight, because all terms are divided by the same number.
 
 # %% [markdown]
 # ## 0.4 Cut the arc that carries the patient
@@ -139,12 +139,12 @@ check("0.3", look)
 # :label: ex-0-4
 # :nonumber:
 #
-# You have the weights of one layer and want to know whether an arc matters. So you hide one word
-# from another. You do not have the scores.
+# You have the weights of one layer and want to know whether an arc matters (an *ablation*). So you
+# hide one word from another. You do not have the scores.
 #
 # Write `cut(weights, asks, asked)` for weights of shape `(T, T)`, whose rows add up to one. Return
 # new weights, shape `(T, T)`, as the layer would have computed them if the word at place `asks`
-# could not see the word at place `asked`. It sees others, so that its weight there is less than 1,
+# could not see the word at place `asked`. It sees others, too, so its weight there is less than 1,
 # if only by $10^{-15}$.
 # Leave the given weights as they are.
 # ```
@@ -164,9 +164,9 @@ def cut(weights, asks, asked):
 check("0.4", cut)
 
 # %% [markdown] exercise="why"
-# A hidden word has no term in the sum, so the terms of the others are divided by less, and all
-# grow by one factor. On the page this is done to “it” and the second noun, and *street* falls from
-# 0.913 to 0.098: the arc carried the patient.
+# A hidden word has no term in the sum. So the terms of the others are divided by a smaller number,
+# and all grow by the same factor. On the page we hide the second noun from “it”, and *street* falls
+# from 0.913 to 0.098: the arc carried the patient.
 
 # %% [markdown]
 # ## 0.5 The floor of another world
@@ -175,8 +175,8 @@ check("0.4", cut)
 # :label: ex-0-5
 # :nonumber:
 #
-# A world has stories, and each is told with some probability. No machine has a smaller mean loss
-# than one that gives each story just this probability. How much is that, in nats?
+# A world has stories, and each is told with some probability. The smallest mean loss belongs to a
+# machine that gives each story exactly this probability. How large is it, in nats?
 #
 # Write `floor(p)` for the probabilities of all stories, shape `(n,)`; they add up to one, and some
 # may be 0. Return one number. Use the natural logarithm.
@@ -196,9 +196,9 @@ def floor(p):
 check("0.5", floor)
 
 # %% [markdown] exercise="why"
-# With n stories alike, this is log n, the floor of the page. A story that is told with probability
-# p costs −log p and comes with probability p. One that is never told costs nothing, because it
-# never comes. Chapter 2 calls this number the entropy.
+# With n equally likely stories this is log n, the floor of the page. A story with probability p has
+# the loss −log p and comes with probability p. A story that is never told adds nothing. Chapter 2
+# calls this number the entropy.
 
 # %% [markdown]
 # ## 0.6 Stories of your own
@@ -207,8 +207,9 @@ check("0.5", floor)
 # :label: ex-0-6
 # :nonumber:
 #
-# To train the machine on a world of your own, you list it. You have nouns by kind, troubles with
-# their cures by kind, and verbs, each with the kind of who could not do it and the kind of what.
+# To train the machine on a world of your own, you list its stories. You have nouns by kind, and
+# troubles with their cures by kind. Each verb comes with two kinds: that of the noun which did not
+# do it, and that of the noun to which it was not done.
 #
 # Write `tell(who, cures, did)`. `who` maps a kind to a tuple of nouns, `cures` maps a kind to a
 # dictionary from troubles to cures, and `did` maps a verb to a pair of kinds. Return all stories,
@@ -216,8 +217,8 @@ check("0.5", floor)
 #
 # `"the N did not V the M because it was too A . so they C the X ."`
 #
-# N and M are nouns of the two kinds of the verb V. X, the patient, is N or M; A is a trouble of its
-# kind, and C the cure. If N and M are the same word, nobody is told about.
+# N and M are nouns of the two kinds of the verb V. X, the patient, is N or M. A is a trouble of the
+# kind of X, and C is its cure. There is no story in which N and M are the same word.
 # ```
 
 # %%
@@ -243,5 +244,5 @@ check("0.6", tell)
 # %% [markdown] exercise="why"
 # Now train on them: on the page, let `told` be `Stories(texts, p)`, from
 # `tformer_book.world.stories`, with your texts and their probabilities, for example
-# `np.full(n, 1 / n)`. Each has 19 words and full stops, as many as the machine has places. Then
-# your floor is `floor(p)`, and you can see how close it comes.
+# `np.full(n, 1 / n)`. Each story has 19 words and full stops, as many as the machine has positions.
+# Then your floor is `floor(p)`, and you can see how close the loss comes to it.

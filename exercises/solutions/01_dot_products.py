@@ -58,9 +58,8 @@ def row_dots(q, k):
 check("1.1", row_dots)
 
 # %% [markdown] exercise="why"
-# Counting axes from the end is what makes the function indifferent to how many stand in front.
-# Every function of the library is written this way, and `(...)` in its documentation means just
-# that.
+# The function counts axes from the end, so it works for any number of axes in front. Every function
+# of the library is written this way, and `(...)` in its documentation means this.
 
 # %% [markdown]
 # ## 1.2 A cosine that knows the zero vector
@@ -107,13 +106,13 @@ check("1.2", cosine)
 # :label: ex-1-3
 # :nonumber:
 #
-# The projection theorem splits a vector q into a part along k and a remainder orthogonal to k. The
-# first part is what k can say about q; the remainder is what it cannot.
+# The projection theorem splits a vector q into a part along k and a remainder orthogonal to k. How
+# do you compute the two parts for a whole stack of vectors?
 #
 # Write `split(q, k)` for arrays of shape `(..., d)`. Return the two parts as a pair, the part
 # along k first. If k is the zero vector, nothing of q lies along it: the first part is zero and
-# the remainder is q. A vector that is merely short is not a zero vector: of k only the direction
-# counts, from a length of $10^{-100}$ to one of $10^9$.
+# the remainder is q. A very short vector is not a zero vector: only the direction of k counts, for
+# lengths from $10^{-100}$ to $10^9$.
 # ```
 
 # %%
@@ -147,7 +146,7 @@ check("1.3", split)
 # :nonumber:
 #
 # Fewer than half of the words of the corpus score highest with themselves: for *milk* it is
-# *cheese*. Why can a key that points elsewhere beat q on its own ground? Before you compute
+# *cheese*. How can a key in another direction score higher with q than q itself? Before you compute
 # anything, guess: how many times as long as q must a key at 60 degrees to it be? And one at 89
 # degrees?
 #
@@ -176,10 +175,10 @@ check("1.4", length_to_win)
 
 # %% [markdown] exercise="why"
 # The score of a key with q is the length of q times the signed length of the key's shadow on q. So
-# the key draws level when its shadow is as long as q: at 60 degrees twice as long as q, at 89
-# degrees 57 times. From a right angle on its shadow does not lie along q at all. The row of
-# *cheese* stands 28 degrees from that of *milk*, whose length is 6.55. It needs a length of 7.39
-# to win, and has 7.44. The cosine would never let it.
+# both score the same when the shadow is as long as q. At 60 degrees the key must be twice as long
+# as q, at 89 degrees 57 times. At a right angle or beyond, no length is enough. The vector of
+# *cheese* makes an angle of 28 degrees with that of *milk*, which has length 6.55. It needs a
+# length of 7.39 to win, and has 7.44. With the cosine it could never win.
 
 # %% [markdown]
 # ## 1.5 A table with no loop
@@ -189,7 +188,7 @@ check("1.4", length_to_win)
 # :nonumber:
 #
 # With T queries and S keys there are $T \cdot S$ dot products. A Python loop needs some dozen
-# instructions for each. Can the table be had for a handful in all?
+# instructions for each. Can you compute the whole table with a few instructions?
 #
 # Write `score_table(q, k)` for queries of shape `(..., T, d)` and keys of shape `(..., S, d)`.
 # Return the table of shape `(..., T, S)` whose row t and column s hold $q_t \cdot k_s$. Leading
@@ -209,8 +208,8 @@ def score_table(q, k):
 check("1.5", score_table)
 
 # %% [markdown] exercise="why"
-# `k.mT` exchanges the last two axes and leaves batches alone, while `k.T` reverses all axes. On a
-# single table the two agree, which is why the mistake survives so many tests.
+# `k.mT` exchanges the last two axes and leaves batches alone. `k.T` reverses all axes. On a single
+# table the two agree, so tests with one table do not find the mistake.
 
 # %% [markdown]
 # ## 1.6 All distances from one table
@@ -246,10 +245,10 @@ def squared_distances(q, k):
 check("1.6", squared_distances)
 
 # %% [markdown] exercise="why"
-# A column of squared lengths plus a row of squared lengths fills the table by broadcasting. For
-# points that lie close together and far from the origin, three large numbers almost cancel and
-# their rounding errors remain: the price of the shortcut. Cutting at zero repairs the sign, not
-# the digits.
+# A column of squared lengths plus a row of squared lengths fills the table by broadcasting. The
+# shortcut has a price. For points that lie close together and far from the origin, three large
+# numbers almost cancel, and their rounding errors remain. Raising negative entries to zero repairs
+# the sign, but not the digits.
 
 # %% [markdown]
 # ## 1.7 Three measures, three favourites
@@ -295,7 +294,7 @@ check("1.7", favourites)
 # :nonumber:
 #
 # The chapter proves $\operatorname{Var}[q \cdot k] = d$ for independent coordinates of mean 0 and
-# variance 1. Trained vectors are not centred so neatly. What does a mean do to the spread?
+# variance 1. Trained vectors need not have mean 0. How does a mean change the variance?
 #
 # Write `predicted_variance(mean_q, var_q, mean_k, var_k)`. The four arrays have shape `(d,)` and
 # hold the mean and the variance of each coordinate; all 2d coordinates are independent. Return the
@@ -363,10 +362,10 @@ check("1.9", positive_pmi)
 # :label: ex-1-10
 # :nonumber:
 #
-# The theorem promises $e^{d \varepsilon^2 / 4}$ nearly orthogonal directions. At small widths that
-# is less than the d orthogonal ones which everybody has. The smaller $\varepsilon$, the later the
-# promise begins to pay. Before you compute anything, guess: if $\varepsilon$ is halved, does the
-# width at which it begins to pay become twice as large, four times, or more than that?
+# The theorem promises $e^{d \varepsilon^2 / 4}$ nearly orthogonal directions. At small widths this
+# is less than d, and d orthogonal ones always exist. The smaller $\varepsilon$, the larger the
+# width from which the theorem promises more. Before you compute anything, guess: if $\varepsilon$
+# is halved, does this width become twice as large, four times, or more than that?
 #
 # Write `pays_from(eps)` for $0.03 \le \varepsilon \le 1$. Return the smallest whole number D such
 # that $e^{d \varepsilon^2 / 4} > d$ at every width $d \ge D$.
@@ -400,8 +399,8 @@ check("1.10", pays_from)
 # :label: ex-1-11
 # :nonumber:
 #
-# A rotation of all vectors leaves every dot product as it was. So the table cannot tell you the
-# vectors. How much can it tell?
+# A rotation of all vectors changes no dot product. So the table does not determine the vectors. How
+# much does it determine?
 #
 # Write `vectors_behind(table, width)`. The table has shape `(S, S)` and holds the dot products of
 # S unknown vectors with each other; they fit into `width` dimensions. Return an array X of shape
@@ -429,7 +428,7 @@ check("1.11", vectors_behind)
 # A table of dot products is symmetric with no negative eigenvalue, so
 # $W \operatorname{diag}(\lambda) W^\top$ can be shared out as $W \sqrt\lambda$ times its
 # transpose. If two sets of vectors have the same table, a rotation or reflection takes one to the
-# other: lengths and angles are all there is.
+# other. So the table determines all lengths and angles, and nothing else.
 
 # %% [markdown]
 # ## 1.12 More directions than dimensions
@@ -438,9 +437,9 @@ check("1.11", vectors_behind)
 # :label: ex-1-12
 # :nonumber:
 #
-# In d dimensions only d vectors are exactly orthogonal to each other. If nearly orthogonal will
-# do, the theorem of the chapter promises $e^{d \varepsilon^2 / 4}$ of them. It proves that they
-# exist and does not hand them over.
+# In d dimensions only d vectors are exactly orthogonal to each other. If nearly orthogonal is
+# enough, the theorem of the chapter promises $e^{d \varepsilon^2 / 4}$ of them. It proves that they
+# exist, but it does not construct them.
 #
 # Write `crowd(n, d, eps)`. Return n sign vectors, shape `(n, d)`, all entries 1 or −1, such that
 # every two of them have a cosine below eps in magnitude. The check keeps to the promise: n is at
@@ -467,6 +466,6 @@ def crowd(n, d, eps):
 check("1.12", crowd)
 
 # %% [markdown] exercise="why"
-# The proof bounds the probability that a random draw fails and finds it below one. Drawing again
-# until a draw succeeds turns the proof into a program. Nothing clever chooses the vectors: in many
-# dimensions almost any directions are nearly orthogonal.
+# The proof shows that a random draw fails with a probability below one. Draw again until a draw
+# succeeds, and the proof becomes a program. You need not choose the vectors cleverly: in many
+# dimensions two random directions are nearly always almost orthogonal.

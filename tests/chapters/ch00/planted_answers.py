@@ -95,7 +95,7 @@ MUTANTS = {
     "0.3": {
         "(nan, nan)": _look_without_care,
         "got the score −100": _hidden_at(-100.0),
-        "no number stands for a word": (_hidden_at(-60.0), _hidden_at(-700.0)),
+        "no number stands for a hidden word": (_hidden_at(-60.0), _hidden_at(-700.0)),
     },
     "0.4": {
         "changes the weights it was given": _cut_in_place,

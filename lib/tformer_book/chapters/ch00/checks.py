@@ -85,11 +85,11 @@ def to_numbers(text: str, words: tuple[str, ...]) -> list[int]:
 # ---- 0.2 ----------------------------------------------------------------------------------
 
 SEEN = {
-    0: "all numbers are dice, and so is what it writes.",
-    20: "it has learned which words are frequent; an order is only beginning.",
-    60: "the order of the words stands, and the cure is drawn from all cures.",
-    150: "the cure has met the trouble; who is cured is still drawn from all nouns of a kind.",
-    1000: "more than nine in ten have nothing wrong in them.",
+    0: "all numbers are random, and so is what it writes.",
+    20: "it has learned which words are frequent, and only a little of their order.",
+    60: "the order of the words is right, but the cure is drawn from all cures.",
+    150: "the cure fits the trouble, but the patient is still drawn from all nouns of a kind.",
+    1000: "more than nine in ten are right.",
 }
 
 
@@ -144,7 +144,7 @@ def _looks() -> Iterator[Case]:
     yield case(queries=[[1.0], [1]], keys=[[1.0], [1001]], t=0, why=f"{why} So may later ones.")
     yield case(queries=[[1.0], [1], [0]], keys=[[0.0], [1.0], [1001]], t=1, why=why)
     yield case(queries=[[1.0], [1000]], keys=[[-1.0], [1.0]], t=1, want=[0, 1], why=why)
-    low = "All visible scores may be near −1000: no number stands for a word that is not looked at."
+    low = "All visible scores may be near −1000: no number stands for a hidden word."
     yield case(queries=[[0.0], [-1000], [1]], keys=[[0.999], [1.0], [0]], t=1, why=low)
     yield case(queries=[[-150.0, 0], [1, 1]], keys=[[1.0, 1], [0, 0]], t=0, want=[1, 0], why=low)
     yield case(queries=[[1.0, 2], [3, 1], [1, 1]], keys=[[2.0, 0], [1, 1], [0, 3]], t=2, whole=True)
@@ -162,9 +162,9 @@ def _looks() -> Iterator[Case]:
     cases=_looks,
     slips="""
     scores[t + 1 :] = -np.inf →
-        The words after t got weight too; nobody looks ahead.
+        The words after t got weight, too; they are hidden.
     t + 1 : → max(t, 1) :
-        The word at t may also look at itself.
+        The word at t also sees itself.
     / np.sqrt(queries.shape[1]) →
         The scores were not divided by √d.
     np.sqrt(queries.shape[1]) → queries.shape[1]

@@ -10,7 +10,7 @@ from tformer_book.exams import Item, distinct, draw, question, tex
 Rng = np.random.Generator
 
 
-@question("A word looks back", minutes=8)
+@question("A word attends to earlier words", minutes=8)
 def looks_back(rng: Rng) -> Item:
     """The weights of a word in the middle of a text, and what it takes up."""
     a, b, c, later = draw(
@@ -29,7 +29,7 @@ single numbers: ${v[0]:g}$, ${v[1]:g}$, ${v[2]:g}$ and $60$.
 
 **(a)** Which weights does the third word give to the four words?
 
-**(b)** Which number does it take up?
+**(b)** What is its weighted sum of the values?
 
 **(c)** Why is the fourth word treated in this way, although the text is complete while the
 machine learns?""",
@@ -131,7 +131,7 @@ kind were asked, and hides that one kind does not suffer at all.
 **(b)** In this machine, second nouns reach the answer by way of “it” in layer 1, for the most part;
 first nouns have another way.
 
-**(c)** One machine was cut, from one throw of dice. Others may keep the noun on another word
+**(c)** One machine was cut, from one random start. Others may keep the noun on another word
 or look
 at it directly. Train with several seeds, and cut in each; cut other arcs as a control.""",
         marking=(

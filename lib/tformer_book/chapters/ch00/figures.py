@@ -95,7 +95,10 @@ KIN = (
 def vectors() -> Figure:
     """The rows of twelve words in the table E, before and after training."""
     figure, ax = canvas(360)
-    for left, machine, title in ((82, untrained(), "step 0: dice"), (584, trained(), "step 1000")):
+    for left, machine, title in (
+        (82, untrained(), "step 0: random"),
+        (584, trained(), "step 1000"),
+    ):
         rows = np.array([machine.E[machine.words.index(word)] for word in KIN])
         write(ax, left, 22, title, 17, ha="left", fontweight="bold")
         for i, word in enumerate(KIN):
@@ -125,7 +128,7 @@ def positions() -> Figure:
         write(ax, x, 24, title, 16, ha="left", fontweight="bold")
     for y, place, noun in ((56, 1, "the animal"), (126, 6, "the street")):
         write(ax, 138, y + 12, noun, 16, ha="right")
-        write(ax, 138, y + 34, f"place {place}", 14, ha="right", color=QUIET)
+        write(ax, 138, y + 34, f"position {place}", 14, ha="right", color=QUIET)
         position = machine.P[place][None]
         for x, row in zip((150, 440, 730), (the, position, the + position), strict=True):
             strip(ax, x, y, row, (7.8, 38), 2.2)
@@ -179,7 +182,7 @@ def bars(
 
 
 PARTS = {
-    "word and position": "“the”, place 17",
+    "word and position": "“the”, position 17",
     "attention 1": "after attention 1",
     "feed-forward 1": "after feed-forward 1",
     "attention 2": "after attention 2",

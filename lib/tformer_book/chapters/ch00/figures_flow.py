@@ -59,11 +59,15 @@ def flow() -> Figure:
     down = [((column(i), y), (column(i), end)) for i in range(len(WORDS)) for y, end in stops]
     lines(ax, down, edgecolor=QUIET, linewidth=0.7, alpha=0.6)
     for layer, (y, way) in enumerate(((124, (IT, SECOND)), (262, (LAST, IT)))):
-        told(ax, y + 36, f"attention {layer + 1}", found.weights[layer].shape, "who looks at whom")
+        told(ax, y + 36, f"attention {layer + 1}", found.weights[layer].shape, "attention weights")
         crossing(ax, y, found.weights[layer], way)
         lit = (found.lamps[layer] > 0).mean(axis=-1)
         told(
-            ax, y + 100, f"feed-forward {layer + 1}", found.lamps[layer].shape, "share of lamps lit"
+            ax,
+            y + 100,
+            f"feed-forward {layer + 1}",
+            found.lamps[layer].shape,
+            "share of active units",
         )
         for i, share in enumerate(lit):
             box(ax, column(i) - 16, y + 92, 32, 16, facecolor=QUIET, alpha=0.18)

@@ -27,15 +27,15 @@ parameters = [E, P, U, *sum(blocks, [])]
 def norm(x): return x / (x.pow(2).mean(-1, keepdim=True) + 1e-6).sqrt()
 
 def machine(x):
-    looks, later = [], torch.ones(2 * x.shape[-1:]).triu(1) > 0
+    weights, later = [], torch.ones(2 * x.shape[-1:]).triu(1) > 0
     h = E[x] + P[: x.shape[-1]]
     for Q, K, V, O, A, B in blocks:
         q, k, v = norm(h) @ Q, norm(h) @ K, norm(h) @ V
         scores = (q @ k.mT / d**0.5).masked_fill(later, -torch.inf)
-        looks.append(torch.softmax(scores, -1))
-        h = h + looks[-1] @ v @ O
+        weights.append(torch.softmax(scores, -1))
+        h = h + weights[-1] @ v @ O
         h = h + torch.relu(norm(h) @ A) @ B
-    return norm(h) @ U, looks
+    return norm(h) @ U, weights
 
 # Every number is moved a little, so that the right words become likelier.
 def train(steps, rate=0.008):
@@ -49,10 +49,10 @@ def train(steps, rate=0.008):
         yield t + 1, T * loss.item()
 
 # A guess is added to the text, and the text is read again.
-def write(text, n, dice=rng):
+def write(text, n, rng=rng):
     for _ in range(n):
         p = torch.softmax(machine(tokens(text))[0][-1], -1).detach()
-        text += " " + dice.choice(words, p=p.numpy())
+        text += " " + rng.choice(words, p=p.numpy())
     return text
 
 print([loss for step, loss in train(1000)][-1], write(".", 18))

@@ -50,7 +50,7 @@ function render({ model, el }) {
   root.append(
     h("div", { class: "tf-run-top" }, play, range, h("span", { class: "tf-run-step" }, "step ", step)), about,
     h("div", { class: "tf-run-columns" },
-      h("div", {}, h("p", { class: "tf-run-head" }, "What it writes, with the same dice at every step"), texts),
+      h("div", {}, h("p", { class: "tf-run-head" }, "What it writes, with the same random numbers at every step"), texts),
       h("div", {}, h("p", { class: "tf-run-head" }, "Loss, in nats a story"), chart.el, shares)),
     h("div", { class: "tf-actions" }, h("span", { class: "tf-run-head" }, "The same sentence inside"),
       h("span", { class: "tf-group", role: "group", "aria-label": "Sentence" }, ...ends)),
@@ -70,8 +70,8 @@ function render({ model, el }) {
     line.update(words, last, second[last].map((p, s) => [last, s, p]),
       second[last].flatMap((p, s) => (p > 0.12 ? first[s].map((w, r) => [s, r, w * p]) : [])));
     const most = second[last].indexOf(Math.max(...second[last]));
-    arcs.replaceChildren("Arcs ", ...side(2), `: where the last “the” looks in layer 2, most at “${words[most]}” (${fmt(second[last][most])}). Arcs `,
-      ...side(1), `: where those words looked in layer 1. The right word is ${ANSWERS[ending]}.`);
+    arcs.replaceChildren("Arcs ", ...side(2), `: where the last “the” attends in layer 2, most to “${words[most]}” (${fmt(second[last][most])}). Arcs `,
+      ...side(1), `: where those words attended in layer 1. The right word is ${ANSWERS[ending]}.`);
     guess.update(prompt.top, ANSWERS[ending]);
     live.say(`Step ${stage.step}: loss ${fmt(stage.loss)}. ${summary(stage)} It writes: ${stage.texts[1]} ${SAID[stage.faults[1]]}`);
   });

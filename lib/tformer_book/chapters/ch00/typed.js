@@ -42,12 +42,12 @@ function render({ model, el }) {
     const at = selected < 0 ? words.length - 1 : Math.min(selected, words.length - 1);
     const told = (t) => `${words[t]}, word ${t}: ask it`, sides = [looks(words, first[at]), looks(words, second[at])];
     line.update(words, at, second[at].map((share, s) => [at, s, share]), first[at].map((share, s) => [at, s, share]), told);
-    said.replaceChildren(`“${words[at]}” looks in layer 1 (`, ...side(1), `) ${sides[0]}; in layer 2 (`, ...side(2), `) ${sides[1]}. After it the machine expects:`);
+    said.replaceChildren(`“${words[at]}” attends in layer 1 (`, ...side(1), `) ${sides[0]}; in layer 2 (`, ...side(2), `) ${sides[1]}. After it the machine expects:`);
     guess.update(likeliest(machine().words, p[at], SHOWN));
     buttons.forEach((one, i) => one.setAttribute("aria-pressed", chosen[i][1] === words.join(" ")));
     typing.update(words.join(" "));
     maps.forEach((one, i) => one.update(words, [first, second][i], at));
-    live.say(`“${words[at]}” looks in layer 1 ${sides[0]}; in layer 2 ${sides[1]}. After it the machine expects ${likeliest(machine().words, p[at], 1)[0][0]}`);
+    live.say(`“${words[at]}” attends in layer 1 ${sides[0]}; in layer 2 ${sides[1]}. After it the machine expects ${likeliest(machine().words, p[at], 1)[0][0]}`);
   };
   const typing = field((text) => {
     assign(model, { text, selected: compact ? model.get("selected") : -1 });
@@ -71,7 +71,7 @@ function render({ model, el }) {
 /** The two words that get most, with their weights. */
 function looks(words, weights) {
   const top = [...weights.keys()].sort((i, j) => weights[j] - weights[i]).slice(0, 2);
-  return top.map((s) => `${fmt(weights[s])} at “${words[s]}”`).join(" and ");
+  return top.map((s) => `${fmt(weights[s])} to “${words[s]}”`).join(" and ");
 }
 
 /** Where a text is typed: `read` gets one that the machine can read, `refuse` hears why not, or "". */
@@ -115,7 +115,7 @@ function weightMap(layer) {
       return one;
     }));
     svg.setAttribute("viewBox", `0 0 ${place(n) + 30} ${place(n) + 2}`);
-    svg.setAttribute("aria-label", `Weights of layer ${layer}; “${words[at]}” looks ${looks(words, table[at])}`);
+    svg.setAttribute("aria-label", `Weights of layer ${layer}; “${words[at]}” attends ${looks(words, table[at])}`);
     svg.replaceChildren(...names, ...squares);
   };
   return { el, update };

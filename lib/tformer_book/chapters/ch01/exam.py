@@ -76,7 +76,7 @@ short. The cosine, from which both lengths are divided out, tells.""",
     )
 
 
-@question("Three judges", minutes=12, asks="why")
+@question("Three measures", minutes=12, asks="why")
 def three_judges(rng: Rng) -> Item:
     """Dot, cosine and distance name three winners; which change if query or keys change length."""
 
@@ -108,10 +108,10 @@ $C = {tex(keys[2])}$.
 **(a)** Which key comes first by the dot product, which by the cosine, which by (small)
 distance? Say how you compared the cosines without roots.
 
-**(b)** The query becomes five times as long. Which of the three judgements can change, and why
+**(b)** The query becomes five times as long. Which of the three rankings can change, and why
 not the others? Who is nearest now?
 
-**(c)** Instead, all keys are brought to length 1. Who comes first by each judge now? No
+**(c)** Instead, all keys are brought to length 1. Which key comes first by each measure now? No
 further computation is needed: prove why.
 
 **(d)** Attention uses the dot product of the keys as they are. What can a model say with the
@@ -129,12 +129,12 @@ times the cosine, and $\lVert q - k \rVert^2 = \lVert q \rVert^2 + 1 - 2\, q \cd
 the dot product rises; the cosines have not changed.
 
 **(d)** That the key matters: a long key scores high with every query that points its way, and
-low with those that point away.""",
+low with those in the opposite direction.""",
         marking=(
             (4, "three winners; cosines compared by squares or likewise"),
             (3, "only the distance, with reasons; the new winner"),
             (3, "one winner; both identities"),
-            (1, "a long key is loud, both ways"),
+            (1, "a long key scores high or low"),
         ),
         given={"q": q, "keys": keys},
         values={"dot": first[0], "cosine": first[1], "distance": first[2], "later": later[2]},

@@ -56,11 +56,11 @@ function render({ model, el }) {
 function verdict(q, [dot, cosine, distance], shown) {
   if (!q[0] && !q[1]) {
     return "q is zero: every dot product is 0, and so, by definition, is every cosine. "
-      + "Two judges cannot tell the words apart and take them as they come.";
+      + "Two measures cannot tell the words apart and leave them in the given order.";
   }
   const count = new Set([dot, cosine, distance]).size;
   const who = ["", "All three put the same word first.", "Two agree on the first word, one does not.",
-    "Three judges, three winners."][count];
+    "Three measures, three winners."][count];
   return `${who} ${SIGNS[shown]}`;
 }
 
