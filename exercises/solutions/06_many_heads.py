@@ -38,13 +38,13 @@ hint("6.1")
 # :label: ex-6-1
 # :nonumber:
 #
-# You know what a layer returned and what head h had to say. Now the head is switched off: it hands
-# over nothing. Predict what the layer returns. You cannot run the other heads again.
+# You know the output of a layer and the output of one of its heads. Now this head is switched
+# off: its output is zero. Predict what the layer returns. You cannot run the other heads again.
 #
-# Write `without(out, y, w_o, h)`. The output of the layer is `out`, shape `(..., T, d_model)`. The
-# outputs of all heads are y, shape `(..., H, T, d_v)`, but only that of head h is to be trusted:
-# the others are lost, and hold NaN. The matrix `w_o` has the shape `(H * d_v, d_model)`, and h
-# counts from 0. Return the new output, shape `(..., T, d_model)`.
+# Write `without(out, y, w_o, h)`. The output of the layer is `out`, shape `(..., T, d_model)`.
+# The outputs of all heads are y, shape `(..., H, T, d_v)`, but only that of head h can be used:
+# the others are lost, and hold NaN. The matrix `w_o` has the shape `(H * d_v, d_model)`. As an
+# index in Python, h is 0 for the first head. Return the new output, shape `(..., T, d_model)`.
 # ```
 
 
@@ -61,9 +61,9 @@ def without(out, y, w_o, h):
 check("6.1", without)
 
 # %% [markdown] exercise="why"
-# The layer is a sum ({prf:ref}`thm-sum-of-heads`), so a head leaves it as it came in, and nothing
-# else need be known. This is how the share of a head in a trained model is measured: subtract it,
-# and see what the rest of the model says.
+# The layer is a sum ({prf:ref}`thm-sum-of-heads`), so we can subtract what the head has added.
+# Nothing else is needed. In a trained model this is *ablation*: subtract a head, and see what the
+# rest of the model says.
 
 # %% [markdown]
 # ## 6.2 Cut into heads
@@ -72,8 +72,8 @@ check("6.1", without)
 # :label: ex-6-2
 # :nonumber:
 #
-# One product makes the queries of all heads at once: head h has columns h d_k to (h + 1) d_k − 1,
-# counted from 0.
+# One product makes the queries of all heads at once. The first head has the first d_k columns,
+# the second head the next d_k, and so on.
 #
 # Write `split_heads(x, n_heads)` for x of shape `(..., T, H * d_k)`, with H = `n_heads`. Return
 # the tables of all heads, shape `(..., H, T, d_k)`.
@@ -96,9 +96,9 @@ def split_heads(x, n_heads):
 check("6.2", split_heads)
 
 # %% [markdown] exercise="why"
-# Splitting an axis and moving an axis are two steps. A single `reshape` can do the first only; it
-# reads the numbers in the order in which they are stored, word by word, and deals out whole
-# words where columns were meant.
+# Splitting an axis and moving an axis are two steps. A single `reshape` can do the first only. It
+# reads the numbers in the order in which they are stored, word by word, and so gives the first
+# head numbers of the first words only.
 
 # %% [markdown]
 # ## 6.3 The bill
@@ -108,12 +108,11 @@ check("6.2", split_heads)
 # :nonumber:
 #
 # A layer of width `d_model` has H = `n_heads` heads and G = `n_groups` tables of keys and values,
-# with $d_k = d_v = d_{\text{model}} / H$ and without biases. It has read a text of n words, every
-# word looking at every word. Predict what it costs.
+# with $d_k = d_v = d_{\text{model}} / H$ and without biases. It has read a text of n tokens, and
+# every token attends to every token. Predict what it costs.
 #
 # Write `bill(d_model, n_heads, n_groups, n)`. Return three numbers: the parameters of the layer,
-# the numbers of its cache (keys and values of all words), and the entries of its tables of
-# weights.
+# the numbers in its cache (keys and values of all tokens), and the number of attention weights.
 # ```
 
 
@@ -131,8 +130,8 @@ check("6.3", bill)
 
 # %% [markdown] exercise="why"
 # With $G = H$ the parameters are $4 d_{\text{model}}^2$, whatever H is. Sharing makes two of the
-# four matrices narrower by the factor $G/H$, and the cache too. It does not touch the tables of
-# weights: each head still has one.
+# four matrices narrower by the factor $G/H$, and the cache too. It does not change the number of
+# attention weights: each head still has its own.
 
 # %% [markdown]
 # ## 6.4 A layer of heads
@@ -170,8 +169,8 @@ def layer(x, w_q, w_k, w_v, w_o, n_heads):
 check("6.4", layer)
 
 # %% [markdown] exercise="why"
-# The sum over heads is the definition. Programs that are in a hurry make one product for all
-# heads, split, attend with a further axis, and merge: the same numbers in larger pieces.
+# The sum over heads is the definition. Fast programs make one product for all heads, split,
+# attend with a further axis, and merge: the same numbers in larger pieces.
 
 # %% [markdown]
 # ## 6.5 The same head?
@@ -209,9 +208,9 @@ def same_head(one, other):
 check("6.5", same_head)
 
 # %% [markdown] exercise="why"
-# A head is two matrices ({prf:ref}`thm-two-matrices`), and what it brings decides whether it
-# matters where it looks. To compare the four factors entry by entry is to compare two ways of
-# spelling the same word.
+# A head is two matrices ({prf:ref}`thm-two-matrices`). If it writes nothing, it does not matter
+# where it attends. Comparing the four factors entry by entry does not answer the question: many
+# factors give the same two matrices.
 
 # %% [markdown]
 # ## 6.6 Heads move house
@@ -220,9 +219,9 @@ check("6.5", same_head)
 # :label: ex-6-6
 # :nonumber:
 #
-# Somebody has sorted the heads of a trained layer by what they seem to do: the new head number h
-# is the old head number `order[h]`. The matrices for queries, keys and values are in the new
-# order; $W_O$ was forgotten, and the model talks nonsense.
+# Somebody has sorted the heads of a trained layer by what they seem to do: the head with the new
+# index h had the index `order[h]` before. The matrices for queries, keys and values are in the
+# new order. $W_O$ was forgotten, and the model writes nonsense.
 #
 # Write `mended(w_o, order)` for the old `w_o`, shape `(H * d_v, d)`, and `order`, an array of H
 # numbers that holds each of 0 to H − 1 once. Return the $W_O$ with which the layer computes what
@@ -243,8 +242,8 @@ def mended(w_o, order):
 check("6.6", mended)
 
 # %% [markdown] exercise="why"
-# In a sum the order of the terms is nothing; what must stay together is a head and its block. So
-# "head 7 of layer 3" names a place in a file, and two trainings of one model have no reason to put
+# In a sum the order of the terms does not matter; a head and its block must stay together. So
+# "head 7 of layer 3" names a place in a file. Two trainings of one model have no reason to put
 # the same head there.
 
 # %% [markdown]
@@ -254,8 +253,8 @@ check("6.6", mended)
 # :label: ex-6-7
 # :nonumber:
 #
-# In grouped-query attention H heads share G tables of keys and values, neighbours first: with six
-# heads and two tables, heads 0, 1 and 2 use table 0.
+# In grouped-query attention H heads share G tables of keys and values, and consecutive heads
+# share: with six heads and two tables, the first three heads use the first table.
 #
 # Write `grouped(q, k, v)` for queries of shape `(..., H, T, d_k)`, keys `(..., G, S, d_k)` and
 # values `(..., G, S, d_v)`, where G divides H. Return the outputs of all heads, shape `(..., H, T,
@@ -279,9 +278,9 @@ def grouped(q, k, v):
 check("6.7", grouped)
 
 # %% [markdown] exercise="why"
-# Repeating says what is meant, and copies the keys that one wanted to save. Without copies: give
-# the queries a further axis, `(..., G, H // G, T, d_k)`, and let keys and values broadcast along
-# it.
+# Repeating is easy to read, but it copies the keys that sharing was meant to save. Without
+# copies: give the queries a further axis, `(..., G, H // G, T, d_k)`, and let keys and values
+# broadcast along it.
 
 # %% [markdown]
 # ## 6.8 One key for all
@@ -290,8 +289,8 @@ check("6.7", grouped)
 # :label: ex-6-8
 # :nonumber:
 #
-# H heads with keys of their own are to become a multi-query layer, with one table of keys, and
-# every head is to keep its weights in every sentence. The one key has to be wider.
+# H heads with keys of their own should become a multi-query layer, with one table of keys. Every
+# head should keep its attention weights in every sentence. So the one key has to be wider.
 #
 # Write `one_key(w_q, w_k)` for arrays of shape `(H, d, d_k)`. Return two arrays: the queries'
 # matrices of the new layer, shape `(H, d, H * d_k)`, and the keys' matrix of all heads, shape
@@ -318,9 +317,9 @@ def one_key(w_q, w_k):
 check("6.8", one_key)
 
 # %% [markdown] exercise="why"
-# Nothing is saved: the cache holds as many numbers as before, and the queries have become H times
-# as wide, mostly zeros. A multi-query layer saves only as much as the heads' keys have in common.
-# If the H matrices $W_K$ together have a rank of less than H d_k, a narrower key would do.
+# Nothing is saved: the cache holds as many numbers as before, and the queries are H times as
+# wide, mostly zeros. A multi-query layer saves only as much as the heads' keys have in common. If
+# the H matrices $W_K$ together have a rank of less than H d_k, a narrower key would do.
 
 # %% [markdown]
 # ## 6.9 As few heads as possible
@@ -330,12 +329,12 @@ check("6.8", one_key)
 # :nonumber:
 #
 # A kind of noun belongs to a head if its nouns have the higher of two scores there. So each of n
-# kinds has a set of heads (the deeper page, *Sets of heads*, has a picture). For the veto, no kind
-# may belong to all the heads of another. Why is a different set for each kind not enough? Because
-# a kind that belongs wherever another does can never lose to it.
+# kinds has a set of heads (see the picture on the deeper page, *Sets of heads*). For the veto, no
+# kind may belong to all the heads of another. Different sets are not enough: a kind that belongs
+# to all the heads of another can never lose to it.
 #
 # Write `belongs(n)` for n from 2 to 40. Return an array of True and False of shape `(H, n)`, with
-# the least number H of heads that there can be: True where kind i belongs to head h.
+# the least possible number H of heads: True where a kind (column) belongs to a head (row).
 # ```
 
 
@@ -404,9 +403,9 @@ def collect(m):
 check("6.10", collect)
 
 # %% [markdown] exercise="why"
-# A score of 20 leaves less than $20 e^{-20}$ for all other words. Each head looks by one thing,
-# the mark, and brings another, the content; $W_O$ puts it down where the other head does not
-# write. By {prf:ref}`thm-one-answer` no single head of this kind could write both.
+# A score of 20 leaves less than $20 e^{-20}$ for all other words. Each head attends by the mark
+# and copies the content. Its block of $W_O$ writes where the other head does not. By
+# {prf:ref}`thm-one-answer` no single head of this kind could write both.
 
 # %% [markdown]
 # ## 6.11 Two heads, any number of kinds
@@ -415,15 +414,15 @@ check("6.10", collect)
 # :label: ex-6-11
 # :nonumber:
 #
-# With two scores in a head, two heads serve two kinds. With many scores they serve any number: one
-# head likes the kinds more and more, the other less and less. Where must an adjective put its
-# weight?
+# With two scores in a head, two heads serve two kinds. With many scores they serve any number:
+# one head prefers the kinds more and more, the other less and less. Which scores must an
+# adjective have?
 #
 # Write `graded(n)` for n from 2 to 8. Return scores of shape `(2, 2 n)`: those that “it” gives in
-# two heads to nouns of the n kinds, then to adjectives that say them. In every sentence with nouns
-# of two different kinds, an adjective that says the kind of one of them, and up to 12 other words
-# of score 0, the mean of the two heads should give the noun that fits at least 1.01 times the
-# weight of the other.
+# two heads to nouns of the n kinds, then to adjectives that say them. A sentence has nouns of two
+# different kinds, an adjective that says the kind of one of them, and up to 12 other words of
+# score 0. Averaged over the two heads, the noun that fits should always get at least 1.01 times
+# the weight of the other.
 # ```
 
 
@@ -441,7 +440,7 @@ def graded(n):
 check("6.11", graded)
 
 # %% [markdown] exercise="why"
-# The adjective turns each head down to the same degree to which it likes the kind that is meant.
-# What is left of a noun's two weights is then the dot product of two directions, largest where
-# they agree: the veto has become a similarity. But the margin is $1/\cos$ of the angle between
-# neighbours, and shrinks as kinds are added.
+# In each head the adjective's score is high where that of its kind is low, and low where it is
+# high. So the sum of a noun's two weights becomes a dot product of two directions, largest where
+# they agree. The margin is $1/\cos$ of the angle between neighbours, and shrinks as kinds are
+# added.

@@ -55,9 +55,9 @@ def waves(n, d):
 check("7.1", waves)
 
 # %% [markdown] exercise="why"
-# An even column 2i is the counter of many loops, and then the exponent is −counter/d, without a
-# further 2. All frequencies lie between 1 and 1/10000, and the last one is a little faster than
-# that: the exponent ends at −(d − 2)/d.
+# Many loops count the even columns, so the counter is 2i already, and the exponent is −counter/d,
+# without a further 2. All frequencies lie between 1 and 1/10000. The last one is a little faster
+# than 1/10000, because the exponent ends at −(d − 2)/d.
 
 # %% [markdown]
 # ## 7.2 Who notices?
@@ -66,11 +66,10 @@ check("7.1", waves)
 # :label: ex-7-2
 # :nonumber:
 #
-# In a first layer a word A looks back at two words B and C, which stand before it in this order:
-# B, C, A, next to each other. Its matrices are whatever training has made of them. Three things
-# may happen to the text: another word is put `"in front"` of all of it, another word is put
-# `"between"` B and C, or B and C are put in each other's place (`"exchange"`). Can the ratio of
-# A's weights on B and on C change? Predict, and then let your function say so.
+# In a first layer a word A attends to two words before it, B and C. The text is B, C, A. The
+# matrices can be any. Three things may happen to the text: another word is put `"in front"` of
+# all of it, another word is put `"between"` B and C, or B and C are exchanged (`"exchange"`). Can
+# the ratio of A's weights on B and on C change? Predict, and then let your function say so.
 #
 # Write `can_notice(scheme, change)` for the schemes `"none"` (no encoding and no mask), `"causal"`
 # (a causal mask only), `"sinusoidal"` (encodings added to the words), `"ALiBi"` and `"RoPE"`.
@@ -91,10 +90,10 @@ def can_notice(scheme, change):
 check("7.2", can_notice)
 
 # %% [markdown] exercise="why"
-# A ratio of weights knows the query and two keys. Without places none of the three changes, and a
-# mask that hides none of them does not either: in a first layer it cannot notice. Sinusoidal
-# encodings are new vectors at new places. A scheme that has distances only notices what changes a
-# distance, and a word in front of the text changes none.
+# The ratio of two weights depends on the query and two keys alone. Without positions these three
+# vectors stay the same, and a mask that hides none of them does not change the ratio. With
+# sinusoidal encodings the vectors change at new positions. A scheme that uses distances only
+# notices a change of distance, and a word in front of the text changes none.
 
 # %% [markdown]
 # ## 7.3 The matrix that moves on
@@ -126,9 +125,9 @@ def shift_matrix(delta, d):
 check("7.3", shift_matrix)
 
 # %% [markdown] exercise="why"
-# The sine of a sum takes its cosine part from the cosine, which stands one column further: so the
-# entry below the diagonal is positive. Transposed, the matrix moves rows back; as a matrix that
-# acts on columns it would be right.
+# The sine of a sum needs the old cosine, which stands one column further. So the entry below the
+# diagonal is positive. The transposed matrix moves rows back; it would be right for column
+# vectors.
 
 # %% [markdown]
 # ## 7.4 Turn them
@@ -202,9 +201,9 @@ def which_pairing(f, d):
 check("7.5", which_pairing)
 
 # %% [markdown] exercise="why"
-# A row with a single 1 shows where its coordinate goes. One such row is not enough to tell: all of
-# them together are the matrix of the rotation. Place 0 shows nothing, since nothing is turned
-# there, and at width 2 there is nothing to tell.
+# A row with a single 1 shows where its coordinate goes. One such row is not enough; all of them
+# together are the matrix of the rotation. Position 0 shows nothing, since nothing is rotated
+# there. At width 2 both pairings are the same.
 
 # %% [markdown]
 # ## 7.6 Convert the parameters
@@ -246,8 +245,8 @@ check("7.6", converted)
 # :label: ex-7-7
 # :nonumber:
 #
-# A head has one pair of coordinates, and a single hand that turns by ω a place. Before you
-# compute, predict: does a query like best what is near?
+# A head has one pair of coordinates, a single hand that turns by ω for each position. Before you
+# compute, predict: does a query always score the nearest key highest?
 #
 # Write `favourite(q, k, omega, reach)` for a query and a key of shape `(2,)`. The key may stand
 # any number of places before the query, from 0 to `reach`. Both are turned by their places as in
@@ -273,9 +272,10 @@ def favourite(q, k, omega, reach):
 check("7.7", favourite)
 
 # %% [markdown] exercise="why"
-# The score is a cosine of the distance, and where it has its top is up to the angle between query
-# and key before they are turned. If they point the same way it is what is near; a quarter turn
-# apart it is a quarter of the hand's round away, before the query or behind it.
+# The score is a cosine of the distance. The angle between query and key before the rotation
+# decides where it is largest. If they point the same way, the nearest key scores highest. If they
+# are a quarter turn apart, the best distance is a quarter of the hand's round, before the query
+# or behind it.
 
 # %% [markdown]
 # ## 7.8 A table of distances
@@ -315,9 +315,9 @@ check("7.8", distance_bias)
 # :label: ex-7-9
 # :nonumber:
 #
-# A head with ALiBi takes off `slope` for each place of distance. All scores without the bias are
-# equal, and the text behind the query has no beginning: the query sees itself and everything
-# before it, for ever. Predict first: how does the answer change if the slope is halved?
+# A head with ALiBi subtracts `slope` for each position of distance. All scores without the bias
+# are equal, and the text has no beginning: the query sees itself and endlessly many tokens before
+# it. Predict first: how does the answer change if the slope is halved?
 #
 # Write `keys_for(slope, share)`. Return the smallest number of nearest keys, the query's own among
 # them, that together have at least the share of the weight, for a positive slope and a share of at
@@ -348,8 +348,8 @@ check("7.9", keys_for)
 # :label: ex-7-10
 # :nonumber:
 #
-# A layer that looks at all words alike gives word t = 1, 2, 3, … the output 1/t, and later words
-# can hardly be told apart. Let the first word weigh more.
+# A layer that attends to all words alike gives word t = 1, 2, 3, … the output 1/t, and later
+# words can hardly be told apart. Let the first word have more weight.
 #
 # Write `counting_head(marks, a)`. `marks` has shape `(T,)`: 1 for the first word of the text and 0
 # for all others. Return queries, keys and values, of shapes `(T, d_k)`, `(T, d_k)` and `(T, 1)`,
@@ -370,9 +370,9 @@ def counting_head(marks, a):
 check("7.10", counting_head)
 
 # %% [markdown] exercise="why"
-# The first key scores log a and all others 0, so the first word weighs as much as a others do. At
-# t = a + 1 the output is one half: choose a about as large as the places that you want to tell
-# apart. With a large a the price is paid near the beginning, where outputs are all close to 1.
+# The first key scores log a and all others 0, so the first word counts as much as a others. At t
+# = a + 1 the output is one half: choose a about as large as the positions that you want to tell
+# apart. A large a has its price near the beginning, where all outputs are close to 1.
 
 # %% [markdown]
 # ## 7.11 A slower clock
@@ -384,8 +384,8 @@ check("7.10", counting_head)
 # The texts have become longer by a factor, and the slowest hand of a head of width d should slow
 # down by that factor. The fastest hand should stay as it is: it tells neighbours apart.
 #
-# Write `base_for(factor, d)` for even d of at least 4 and a positive factor, below 1 if texts have
-# become shorter. Return the base that must take the place of 10000.
+# Write `base_for(factor, d)` for even d of at least 4 and a positive factor, below 1 if texts
+# have become shorter. Return the base that must replace 10000.
 # ```
 
 # %%
@@ -410,9 +410,9 @@ check("7.11", base_for)
 # :label: ex-7-12
 # :nonumber:
 #
-# A program that uses RoPE writes nonsense. You have its queries and keys before they were turned,
-# and the scores that it computed from them. In a right program the scores are
-# $(q_t R_t) \cdot (k_s R_s)$, unscaled, with neighbours as pairs, as in 7.4.
+# A program that uses RoPE writes nonsense. You have its queries and keys before the rotation, and
+# the scores that it computed from them. In a right program the scores are $(q_t R_t) \cdot (k_s
+# R_s)$, unscaled, with neighbours as pairs, as in 7.4.
 #
 # Write `diagnosis(q, k, scores)` for queries and keys of shape `(T, d)` and scores of shape
 # `(T, T)`. Return `"right"`, `"not turned"` (neither queries nor keys), `"keys not turned"`,
@@ -453,6 +453,6 @@ def diagnosis(q, k, scores):
 check("7.12", diagnosis)
 
 # %% [markdown] exercise="why"
-# Each mistake leaves its mark. If keys are not turned, a score depends on the query's place; at
-# place 0 all programs agree; with the wrong pairing, or the queries turned backwards, the diagonal
-# is right in one and wrong in the other. The surest way is to compute all of them.
+# Each mistake has a mark of its own. If keys are not rotated, a score depends on the query's
+# position. At position 0 all programs agree. The diagonal is right with the wrong pairing, and
+# wrong if queries are rotated backwards. The surest way is to compute all of them.

@@ -138,7 +138,7 @@ _NAIVE = "The slots hold a mixture of other words as well."
     praise="Contents of one to six numbers, all of them 1 or −1 too, and sentences of three to "
     "twenty words.",
     hints=(
-        "One head for each slot. By which column does head 0 find the nominative?",
+        "One head for each slot. By which column does the first head find the nominative?",
         "The query reads the mark of the verb, the key the mark of a noun, the value the content.",
         "The content is copied by an identity, once into the values, once into the slot.",
     ),
@@ -279,8 +279,8 @@ def graded_scores(
         "Put the kinds on a curve: what a noun weighs in the first head, and in the second. An "
         "adjective of high score turns both weights down, each by a factor of its own, and they "
         "are added up. When does the kind that is meant win?",
-        "If of all points of the curve its own has the largest dot product with the two factors. "
-        "On a quarter of a circle a point has the largest dot product with itself.",
+        "When its own point has the largest dot product with the two factors, of all points of the "
+        "curve. On a quarter of a circle a point has the largest dot product with itself.",
         "A weight of e^(a − b) beside an adjective of score b is as if the head counted e^(−b). So "
         "b is a large number minus the noun's own score.",
     ),

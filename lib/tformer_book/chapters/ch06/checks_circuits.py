@@ -288,8 +288,8 @@ def _all_four(one: Head, other: Head) -> bool:
     "that bring nothing.",
     hints=(
         "On which products of the four matrices does a head's output depend?",
-        "Compare where they look, with the scale, and what they bring. Widths may differ.",
-        "A head that brings nothing is the same as any other that brings nothing.",
+        "Compare where they attend, with the scale, and what they write. Widths may differ.",
+        "A head that writes nothing is the same as any other that writes nothing.",
     ),
     cases=_pairs_of_heads,
     kind=Marks(),

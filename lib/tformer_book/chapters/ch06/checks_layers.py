@@ -46,7 +46,7 @@ def _rows(w_o: np.ndarray, d_v: int, h: int) -> np.ndarray:
     "6.1",
     praise="Heads of every place in the layer, single sentences and batches, layers of one head.",
     hints=(
-        "What a layer returns is a sum. Which term is gone?",
+        "The output of a layer is a sum. Which term is gone?",
         "The term of a head is its output times its own block of the matrix.",
         "Block h has d_v rows and begins with row h · d_v. Subtract.",
     ),

@@ -21,7 +21,7 @@ def two_heads(rng: Rng) -> Item:
     word, nothing = np.eye(1, 3), np.zeros((2, 3, 1))
 
     def layer(y: np.ndarray, w_o: np.ndarray) -> np.ndarray:
-        """A single word has the weight 1, so each head says its value."""
+        """A single word has the weight 1, so each head returns its value."""
         return multi_head_attention(
             word, HeadParameters(nothing, nothing, word.T * y[:, None], w_o)
         )[0]
@@ -31,15 +31,15 @@ def two_heads(rng: Rng) -> Item:
     turned = layer(y[::-1], w_o)
     return Item(
         statement=rf"""
-For one word, two heads of $d_v = 2$ say $y_1 = {tex(y[0])}$ and $y_2 = {tex(y[1])}$. They are
-concatenated in this order and multiplied by
+For one word, two heads of $d_v = 2$ have the outputs $y_1 = {tex(y[0])}$ and
+$y_2 = {tex(y[1])}$. They are concatenated in this order and multiplied by
 
 $$W_O = {tex(w_o.reshape(4, 3))} .$$
 
 **(a)** Give the output of the layer.
 
-**(b)** The second head is switched off: it says $(0, 0)$. Give the output. Can it be told from the
-output in (a) and what the second head said, if nothing is known of the first?
+**(b)** The second head is switched off: its output is $(0, 0)$. Give the output of the layer. Can
+it be computed from the output in (a) and $y_2$, if $y_1$ is not known?
 
 **(c)** A program concatenates the heads in the wrong order, with $W_O$ as it is. Give the output.
 How must $W_O$ be changed so that the order does not matter?
@@ -52,11 +52,12 @@ cannot, and say where in a transformer that can happen.""",
 **(b)** ${tex(off)}$. Yes: the layer is a sum over heads, so it is the output in (a) less
 $y_2$ times the last two rows of $W_O$, which is ${tex(output - off)}$.
 
-**(c)** ${tex(turned)}$. Its blocks of rows must change places as the heads do.
+**(c)** ${tex(turned)}$. Its blocks of rows must be exchanged as the heads are.
 
 **(d)** An entry of the product is a sum of four terms, and each has one number of one head times
-one entry of $W_O$. No term contains numbers of both heads, so what a head adds is the same whatever
-the other says. In a second layer queries, keys and values are made of the sum: there it can.""",
+one entry of $W_O$. No term contains numbers of both heads, so what a head adds does not depend on
+the other's output. In a second layer queries, keys and values are made from the sum, so there it
+can.""",
         marking=(
             (2, "the product"),
             (3, "the output without the head; subtract its own block's part"),
@@ -100,18 +101,19 @@ def the_bill(rng: Rng) -> Item:
     return Item(
         statement=rf"""
 A model has {layers} layers of {heads} heads with $d_k = d_v = {width}$, on rows of width
-$d = {d}$, without biases. It comes in three kinds: each head has its own keys and values; {groups}
-tables of them are shared by groups of heads; one table serves all.
+$d = {d}$, without biases. There are three kinds of it. In the first, each head has its own keys
+and values. In the second, groups of heads share {groups} tables of them. In the third, one table
+serves all heads.
 
 **(a)** Give the number of parameters of one layer for the three kinds, as multiples of $d^2$.
 
 **(b)** How many numbers does the cache of the model keep for each word, for the three kinds?
 
 **(c)** With its own keys and values, each head is cut into two of half the width. Which of these
-change, and how: parameters, cache, multiplications, entries of the tables of weights, the largest
-rank of a head's $W_Q W_K^\top$?
+change, and how: parameters, cache, multiplications, number of attention weights, the largest rank
+of a head's $W_Q W_K^\top$?
 
-**(d)** All heads share one table. Do they all look at the same words? Now keys have the width
+**(d)** All heads share one table. Do they all attend to the same words? Now keys have the width
 {narrow} in all three kinds. The scores that one query gives in all heads are a table of {heads}
 rows, one a head, with one column for each of many keys. Give the largest rank that it can have, for
 the three kinds, and prove it for the last.""",
@@ -178,7 +180,7 @@ def sets_of_heads(rng: Rng) -> Item:
 In each of several heads the nouns of a kind have one of two scores, as far apart as you like. A
 kind *belongs* to a head in which its nouns have the higher one. The adjective of a kind may have
 any score in each head. A family of kinds *works* if for every two of its kinds, and the adjective
-of either, the noun that fits gets more weight than the other, in the mean of the heads.
+of either, the noun that fits gets more weight than the other, averaged over the heads.
 
 **(a)** How many heads do {kinds} kinds need at least, and how many kinds can so many heads serve?
 
@@ -190,8 +192,8 @@ Which pairs of kinds make the family fail, and with the adjective of which of th
 
 **(c)** Prove: a family fails in which one kind belongs to all the heads to which another belongs.
 
-**(d)** “So with fewer heads a model has no way to let the noun that fits win.” What does the
-statement of (c) assume that a model need not do?""",
+**(d)** “So with fewer heads a model has no way to let the noun that fits win.” Which assumption
+of (c) need not hold in a model?""",
         answer=rf"""
 **(a)** {enough} heads, and these can serve up to {comb(enough, enough // 2)} kinds: sets of
 heads none of which contains another, at most $\binom{{H}}{{\lfloor H/2 \rfloor}}$ of them.
@@ -203,7 +205,7 @@ the other's.
 In a head
 to which $i$ belongs, so does $j$, and both nouns have the same score. In any other head the noun of
 kind $i$ has the lower score, and the other at least that. The weights of both are divided by the
-same sum. So in every head the noun that fits has at most the weight of the other, and in the mean
+same sum. So in every head the noun that fits has at most the weight of the other, and on average
 too. What the adjective does to the sum does not matter.
 
 **(d)** That there are two scores in a head. With more of them a head can grade the kinds, and two
@@ -211,7 +213,7 @@ heads are enough for any number of kinds, though with a small lead.""",
         marking=(
             (3, "the least number of heads, and its middle binomial coefficient"),
             (4, "all pairs, and no others; for each the adjective of the smaller set"),
-            (4, "heads of $i$: equal; other heads: at most; same sum; the mean"),
+            (4, "heads of $i$: equal; other heads: at most; same sum; the average"),
             (1, "only two scores a head"),
         ),
         given={"kinds": kinds, "members": members},

@@ -44,7 +44,7 @@ def cut_into_heads(rng: Rng) -> Item:
         statement=rf"""
 The queries of {H} heads of width {d}, for {T} words, come out of one product as a table `q` of
 shape $({T}, {H * d})$. Let the number in its row $a$ and column $b$ be $10a + b$, counted from 1,
-so that a number tells its word and its column. Head 1 is to get the first {d} columns, and so on.
+so that a number tells its word and its column. Head 1 should get the first {d} columns, and so on.
 Four programs cut the table into an array of shape $({H}, {T}, {d})$.
 
 {choices([f"`{CUTS[name].format(T=T, H=H, d=d)}`" for name in names])}
@@ -71,8 +71,8 @@ ${tex(combed)}$.
 $W_V$ and the rows of $W_O$ are there to be learned: their order means nothing. Weights trained with
 the right cut are read in the wrong order, and their heads are taken apart.
 
-**(d)** From word {first}, and so are the key and the value in the same row, the only ones at which
-this query may look. What it finds goes into the output of word 1. The mask compares row numbers,
+**(d)** From word {first}, and so are the key and the value in the same row, the only ones to which
+this query may attend. What it finds goes into the output of word 1. The mask compares row numbers,
 and here row $t$ of a head is not word $t$.""",
         marking=(
             (3, "the three tables"),
@@ -105,7 +105,7 @@ OTHER = (
 WORDS = np.array([[1, 0, 0], [1, 0, 1], [0, 1, 0], [0, 0, 1]], dtype=float)
 
 
-@question("Where it looks, what it brings", minutes=15)
+@question("Where it attends, what it writes", minutes=15)
 def read_a_head(rng: Rng) -> Item:
     """The two circuits of a head of width 1, its weights, and heads that are the same."""
 
@@ -201,7 +201,7 @@ def two_answers(rng: Rng) -> Item:
     return Item(
         statement=rf"""
 Two places hold the numbers $z_1$ and $z_2$, independent, each $1$ or $-1$ with equal chances. A
-verb should receive both, as the row $(z_1, z_2)$. A head looks at the places by their endings: its
+verb should receive both, as the row $(z_1, z_2)$. A head attends by the endings: its
 scores are $\log {a}$ and $\log {b}$, whatever the contents are. Its values are the contents, so it
 makes the number $w = a_1 z_1 + a_2 z_2$ and writes $(u_1 w, u_2 w)$.
 
@@ -213,9 +213,9 @@ $\operatorname{{E}}[(w - z_1)^2 + (w - z_2)^2]$.
 **(c)** Prove that no weights $a_1$, $a_2$, of any sign and size, and no $u_1$, $u_2$ do better.
 Does it help to make the head ten times as wide?
 
-**(d)** A layer of {heads} heads of this kind should bring {heads + more} contents of width {width}
-from as many places; all coordinates are independent, with mean 0 and variance 1. How large is its
-mean squared error at least, and which share of what was asked can it bring at most?
+**(d)** A layer of {heads} heads of this kind should deliver {heads + more} contents of width
+{width} from as many positions; all coordinates are independent, with mean 0 and variance 1. How
+large is its mean squared error at least, and which share of what was asked can it deliver at most?
 
 **(e)** Now the *scores* of one head are made of the contents too. Which step of (c) fails?""",
         answer=rf"""
@@ -232,7 +232,7 @@ before anything else is done to them, however many copies of it are made. (The b
 written. $w$ has a value of its own for each pair of signs, so a reader with ReLUs can tell both.)
 
 **(d)** At least ${tex(more * width)}$, one for each coordinate of the contents that have no head of
-their own. The share ${tex(share)}$ can be brought.
+their own. The share ${tex(share)}$ can be delivered.
 
 **(e)** The weights are no longer fixed numbers: $\operatorname{{E}}[w z_1] = a_1$ and
 $\operatorname{{E}}[w^2] = s$ fail when $a_1$ and $a_2$ depend on $z_1$ and $z_2$. The weights

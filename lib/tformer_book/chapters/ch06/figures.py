@@ -119,7 +119,7 @@ def _cut(n_heads: int, n: int = 8) -> Figure:
 
 
 def circuits(kind: str = "animate") -> tuple[Figure, Figure]:
-    """Where one head of the veto layer looks and what it brings, in part."""
+    """Where one head of the veto layer attends and what it writes, in part."""
     weights = layers.layer(layers.SIX)
     h = list(layers.SIX).index(kind)
     kinds = ("animate", "place", "cargo")
@@ -128,13 +128,18 @@ def circuits(kind: str = "animate") -> tuple[Figure, Figure]:
     look: Any = {"size": 0.32, "slant": 55}
     return (
         _part(
-            reference.qk_circuit(weights)[h], asks, asked, title="where it looks", color=KEY, **look
+            reference.qk_circuit(weights)[h],
+            asks,
+            asked,
+            title="M: where it attends",
+            color=KEY,
+            **look,
         ),
         _part(
             reference.ov_circuit(weights)[h],
             asked,
             given,
-            title="what it brings",
+            title="U: what it writes",
             color=VALUE,
             **look,
         ),
@@ -302,7 +307,7 @@ def _liked() -> Figure:
         ax.plot([0, len(KINDS)], [base, base], color=QUIET, linewidth=1)
         ax.text(0, base - 1.2, name, ha="left", va="bottom", fontsize=10, fontweight="bold")
     for kind in range(len(KINDS)):
-        ax.text(kind + 0.5, 7.15, str(kind), ha="center", va="top", fontsize=9)
+        ax.text(kind + 0.5, 7.15, str(kind + 1), ha="center", va="top", fontsize=9)
     ax.text(-0.2, 7.15, "kind", ha="right", va="top", fontsize=9)
     ax.set(xlim=(-1.4, 6.2), ylim=(8, -0.9))
     return figure

@@ -134,9 +134,9 @@ def ways() -> dict[str, tuple[np.ndarray, np.ndarray]]:
     """How the last of 256 letters is read in long texts: keys that count, and told distances."""
     window, whole, true = counts(TRAINED), counts(FAR), _distances()
     read = {
-        "places": (window, true),
-        "places and distances": (window, told(TRAINED, FAR)),
-        "places and more keys": (whole, told(NEAR, TRAINED)),
+        "positions": (window, true),
+        "positions and distances": (window, told(TRAINED, FAR)),
+        "positions and more keys": (whole, told(NEAR, TRAINED)),
         "all three": (whole, true),
     }
     return {name: (seen[-1].numpy(), at[-1].numpy()) for name, (seen, at) in read.items()}

@@ -247,7 +247,7 @@ def _matrices() -> Iterator[Case]:
     praise="Converted head by head, for one head and for six, and for heads with a single pair.",
     hints=(
         "One head first. Where must the columns that were neighbours, 0 and 1, stand for halves?",
-        "Of each head, first the even columns and then the odd ones.",
+        "In each head, take first the even columns and then the odd ones.",
         "Reshape to (d_model, H, d_k), reorder the last axis, and reshape back.",
     ),
     cases=_matrices,

@@ -56,20 +56,20 @@ takes $(a, b)$ to $(-b, a)$. Let $q = {tex(q)}$ and $k = {tex(k)}$.
 
 **(b)** Give the dot product for $t = {t + moved}$ and $s = {s + moved}$, and the reason.
 
-**(c)** Give the dot products for the distances $t - s = 0, 1, 2, 3$. Which distances does this
-query like best, in a long text? Why does a head have slower hands as well?
+**(c)** Give the dot products for the distances $t - s = 0, 1, 2, 3$. Which distances have the
+highest score, in a long text? Why does a head have slower hands as well?
 
 **(d)** The texts become {factor} times as long, and every place is divided by {factor} (position
 interpolation). Which distance is now treated as distance {near} was? What does that mean for a head
-that has learned to look at the word just before?""",
+that has learned to attend to the word just before?""",
         answer=rf"""
 **(a)** ${tex(turned[0])}$, ${tex(turned[1])}$ and ${tex(score)}$.
 
 **(b)** ${tex(score)}$ again: both are turned by the same angles, and the dot product depends on the
 angles between the pairs, which stay.
 
-**(c)** ${tex(by_distance)}$. It likes ${tex(best)}$ best, and every distance that is larger by a
-multiple of 4, since after four places both hands are back. A slow hand tells these apart.
+**(c)** ${tex(by_distance)}$. The highest is at ${tex(best)}$, and at every distance that is larger
+by a multiple of 4, since after four places both hands are back. A slow hand tells these apart.
 
 **(d)** Distance {factor * near}. All distances have shrunk by the factor {factor}: what the head
 had learned about the word just before now holds for a word {factor} places back. The word just

@@ -82,7 +82,7 @@ def _sides(ax: Axes, x: float, top: float, rows: Sequence[int]) -> None:
     """Names on the left edge: of the places above, of the fast hand and the slow one."""
     for y, name in ((rows[0], "fast"), (rows[-1], "slow")):
         ax.text(x, y, name, ha="right", va="center", fontsize=10)
-    ax.text(x, top, "place", ha="right", va="bottom", fontsize=10)
+    ax.text(x, top, "position", ha="right", va="bottom", fontsize=10)
 
 
 def diagonals() -> tuple[Figure, Figure]:
@@ -205,8 +205,8 @@ def ways(read: Mapping[str, tuple[np.ndarray, np.ndarray]]) -> Figure:
     for distance in (0, 31, 63, 127, 255):
         x = n - 0.5 - distance
         ax.text(x, -0.2, str(distance), ha="center", va="bottom", fontsize=10.5)
-    ax.text(-4, -0.2, "places back", ha="right", va="bottom", fontsize=10.5)
-    ax.set(xlim=(-58, n + 3), ylim=(top + 1.15, -0.75))
+    ax.text(-4, -0.2, "positions back", ha="right", va="bottom", fontsize=10.5)
+    ax.set(xlim=(-68, n + 3), ylim=(top + 1.15, -0.75))
     return figure
 
 

@@ -40,8 +40,8 @@ def rounds() -> Figure:
     factor = LONG / TRAINED
     changed = changed_base(factor, WIDTH)
     lines: dict[str, dict[str, Any]] = {
-        "32 places": {"length": TRAINED},
-        "256 places": {"length": LONG},
+        "32 positions": {"length": TRAINED},
+        "256 positions": {"length": LONG},
         "interpolated": {"length": LONG, "slow": factor},
         "base changed": {"length": LONG, "base": changed},
     }
@@ -83,5 +83,5 @@ def nearest_repeats(reach: int = 1000) -> Figure:
     places = np.arange(1, reach)
     rows = reference.sinusoidal(places, 2) - reference.sinusoidal(np.array([0]), 2)
     ax.plot(places, reference.norm(rows), ".", color=INK, markersize=2)
-    ax.set(yscale="log", xlabel="place", ylabel="distance of rows")
+    ax.set(yscale="log", xlabel="position", ylabel="distance of encodings")
     return figure

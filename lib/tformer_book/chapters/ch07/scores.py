@@ -13,7 +13,7 @@ REACH, WIDTH = 40, 32
 _AT = np.arange(REACH)
 TRAINED, BASE = 32, 10_000.0
 """Places of the texts of training, and the base of the waves."""
-NEW = ("nothing", "places", "places, distances", "places, keys", "all three")
+NEW = ("nothing", "positions", "positions, distances", "positions, keys", "all three")
 """What is new to a layer in each of five trials: a short text, and a long one read in four ways."""
 
 Profile = Callable[[], list[np.ndarray]]
