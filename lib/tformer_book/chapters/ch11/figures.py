@@ -50,7 +50,7 @@ def _seen() -> Figure:
     """The words on which each of the four vectors can depend; its own word is framed."""
     figure, ax = blank(10.4, 2.5)
     n, german = len(WORDS), tasks.german(tasks.STORIES[0])[:2]
-    words = [*WORDS[:-1], "tired/wide", *german]
+    words = [*WORDS, *german]
     asked = ((n, "encoder", IT), (n, "decoder", IT), (n, "decoder", n - 1), (n + 2, "pair", n + 1))
     for i, (where, (length, form, at)) in enumerate(zip(answers(0), asked, strict=True)):
         ax.text(-0.4, i + 0.5, where, ha="right", va="center", fontsize=11)
