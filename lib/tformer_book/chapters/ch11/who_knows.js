@@ -60,7 +60,7 @@ function render({ model, el }) {
       one.setAttribute("aria-label", `${words[i]}${sees[i] ? ", can be known" : ""}`);
     });
     const count = sees.filter(Boolean).length, said = here.said[now.story][at];
-    const told = said.length ? "Trained, it says here:" : "Not asked here in training.";
+    const told = said.length ? "A trained model says here:" : "Not asked here in training.";
     text.textContent = `“${words[at]}” can know ${count} of ${words.length} words. ${told}`;
     bars.replaceChildren(...said.map(([word, p]) => {
       const fill = h("span", { class: "tf-fill" }), number = reading("chance");

@@ -133,7 +133,7 @@ class WhoKnows(BookWidget):
         return (
             f"WhoKnows: {NAMES[self.form]}, “{self.words[self.at]}” {self._passed}\n"
             f"can know {len(known)} of {len(self.words)} words: {' '.join(known)}\n"
-            f"trained, it says: {told}"
+            f"a trained model says: {told}"
         )
 
     def fallback(self) -> str:
