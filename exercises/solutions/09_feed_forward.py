@@ -22,7 +22,7 @@ from tformer_book.exercises import check, hint
 w = np.array([-3.0, -1, 1, 3])
 
 # %% [markdown]
-# The last line has the four mixtures of the chapter. Each exercise has three hints. The first is a
+# The last line has the four sums of the chapter. Each exercise has three hints. The first is a
 # nudge, the last comes close to the answer. Ask for them one at a time: `hint("9.1")`, then
 # `hint("9.1", 2)`.
 
@@ -30,17 +30,17 @@ w = np.array([-3.0, -1, 1, 3])
 hint("9.1")
 
 # %% [markdown]
-# ## 9.1 Take a mixture apart
+# ## 9.1 Take a sum apart
 #
 # ```{exercise} ★ warm-up, 8 minutes
 # :label: ex-9-1
 # :nonumber:
 #
-# Two signs, *who* and *whom*, each 1 or −1, arrive as w = who + 2 whom.
+# *Who* and *whom* are 1 or −1 each. A layer receives only the sum w = who + 2 whom.
 #
 # Write `unmix(w)` for an array of any shape `(...)`, or a single number, of the values −3, −1, 1
-# and 3. Return *who* and *whom* along a new last axis, shape `(..., 2)`. Try to use nothing but
-# sums and `np.maximum(0, ·)`, as a layer would.
+# and 3. Return *who* and *whom* along a new last axis, shape `(..., 2)`. Try to use only sums and
+# `np.maximum(0, ·)`, as a layer does.
 # ```
 
 
@@ -57,8 +57,8 @@ def unmix(w):
 check("9.1", unmix)
 
 # %% [markdown] exercise="why"
-# Two bends read both signs, because *who* is what is left of w. In a layer the term w comes from
-# the sum with the vector itself: the residual connection.
+# Two ReLUs give *whom*, and *who* = w − 2 whom needs no more of them. In a block the term w comes
+# from the residual connection.
 
 # %% [markdown]
 # ## 9.2 All of them
@@ -67,11 +67,11 @@ check("9.1", unmix)
 # :label: ex-9-2
 # :nonumber:
 #
-# A hidden unit is to answer only if all of n facts hold. Each is a number from 0 to 1.
+# A hidden unit should answer only if all of n facts hold. Each fact is a number from 0 to 1.
 #
-# Write `all_of(p)` for an array of shape `(..., n)`, with n at least 1. Return what one ReLU makes
-# of their sum, shape `(...)`: 1 if all facts are 1, and 0 if any of them is 0. In between it is the
-# sum less n − 1, where that is above 0.
+# Write `all_of(p)` for an array of shape `(..., n)`, with n at least 1. Return the output of one
+# ReLU, shape `(...)`: 1 if all facts are 1, and 0 if any of them is 0. In between it is the sum of
+# the facts minus (n − 1), or 0 if that is below 0.
 # ```
 
 
@@ -88,8 +88,8 @@ def all_of(p):
 check("9.2", all_of)
 
 # %% [markdown] exercise="why"
-# The more facts, the closer to 1 all of them have to be: with ten facts of 0.9 the sum is 9, and
-# the unit is off. A word that has heard everything in part has heard nothing for this unit.
+# The more facts there are, the closer to 1 each of them has to be. With ten facts of 0.9 the sum is
+# 9, and the unit is off. Attention often brings facts in part only, so thresholds matter.
 
 # %% [markdown]
 # ## 9.3 The layer
@@ -99,8 +99,8 @@ check("9.2", all_of)
 # :nonumber:
 #
 # Write `layer(x, w_in, b_in, w_out, b_out)`, a feed-forward layer with ReLU: x has the shape
-# `(..., d)`, the matrices `(d, f)` and `(f, d)`, the biases `(f,)` and `(d,)`. Return what the
-# layer makes, shape `(..., d)`, without adding x.
+# `(..., d)`, the matrices `(d, f)` and `(f, d)`, the biases `(f,)` and `(d,)`. Return the layer's
+# output, shape `(..., d)`, without adding x.
 # ```
 
 
@@ -118,8 +118,8 @@ def layer(x, w_in, b_in, w_out, b_out):
 check("9.3", layer)
 
 # %% [markdown] exercise="why"
-# Nothing in it speaks of words, so one line serves a word, a text and a batch of texts
-# ({prf:ref}`thm-each-word`).
+# The layer works on the last axis only. So the same lines serve one token, a text, and a batch of
+# texts ({prf:ref}`thm-each-word`).
 
 # %% [markdown]
 # ## 9.4 Gates
@@ -128,9 +128,9 @@ check("9.3", layer)
 # :label: ex-9-4
 # :nonumber:
 #
-# Write `swiglu(x, w_gate, w_in, w_out)`, a layer with gates and without biases: the gates are SiLU
-# of one reading of the vector, and multiply another. Shapes are `(..., d)`, `(d, f)`, `(d, f)` and
-# `(f, d)`. Readings may be as large as a few thousand in size; no NaN may come out.
+# Write `swiglu(x, w_gate, w_in, w_out)`, a layer with gates and without biases. Each hidden unit is
+# SiLU of x W_gate times x W_in, number by number. Shapes are `(..., d)`, `(d, f)`, `(d, f)` and
+# `(f, d)`. Numbers before SiLU may be a few thousand in size; no NaN may come out.
 # ```
 
 
@@ -148,9 +148,9 @@ def swiglu(x, w_gate, w_in, w_out):
 check("9.4", swiglu)
 
 # %% [markdown] exercise="why"
-# A unit multiplies two readings of the vector, so doubling a vector of large numbers makes the
-# result four times as large. With ReLU it would be twice as large. This is one reason why such
-# layers stand after a norm.
+# Each unit multiplies two numbers that it has read from the vector. So doubling a vector of large
+# numbers can make the result four times as large, where a layer of ReLUs only doubles it. A norm
+# before the layer keeps the vectors from growing.
 
 # %% [markdown]
 # ## 9.5 Who moves?
@@ -160,9 +160,9 @@ check("9.4", swiglu)
 # :nonumber:
 #
 # A stack is a list of parts, each `"feed-forward"`, `"norm"`, `"attention"` or `"causal
-# attention"`, and each adds to the vectors what it makes of them. A norm is over the coordinates of
-# a vector. Word s of n, counted from 0, is exchanged for another. Predict which vectors at the end
-# can differ from before, for some choice of the parameters.
+# attention"`. Each part adds its result to the vectors. A norm is over the coordinates of one
+# vector. You replace word s of n, counted from 0. Predict which vectors at the end can change, for
+# some choice of the parameters.
 #
 # Write `who_moves(parts, n, s)`. Return an array of True and False, shape `(n,)`: True for those
 # that can.
@@ -188,8 +188,8 @@ def who_moves(parts, n, s):
 check("9.5", who_moves)
 
 # %% [markdown] exercise="why"
-# Of four kinds of parts two let words meet. All that a deep stack knows of the neighbours of a
-# word has passed through those two, however much is computed in between.
+# Only the two kinds of attention move information between words. Everything that a vector of a deep
+# stack knows of other words has passed through them.
 
 # %% [markdown]
 # ## 9.6 The bill
@@ -219,9 +219,9 @@ def bill(d, d_ff, gated):
 check("9.6", bill)
 
 # %% [markdown] exercise="why"
-# With f = 4 d the share is two thirds, and with gates three quarters; 8/3 d with gates brings it
-# back to two thirds ({prf:ref}`prop-share`). Comparisons of activations at the same f are therefore
-# comparisons of size as well.
+# With f = 4 d the share is two thirds, and with gates three quarters. With gates and f = 8/3 d it is
+# two thirds again ({prf:ref}`prop-share`). So if you compare a gated layer with a plain one at the
+# same f, you compare sizes as well.
 
 # %% [markdown]
 # ## 9.7 How many pieces?
@@ -235,7 +235,7 @@ check("9.6", bill)
 #
 # Write `pieces(w, b, v)` for three arrays of integers of shape `(n,)`, from −10⁹ to 10⁹, zeros
 # among them; n may be 0. Return the number of pieces as an int. Two pieces that continue each
-# other in one line are one piece. Units may bend at the same place; decide exactly whether they do.
+# other in one line are one piece. Units may bend at the same point; decide exactly whether they do.
 # ```
 
 
@@ -258,9 +258,9 @@ def pieces(w, b, v):
 check("9.7", pieces)
 
 # %% [markdown] exercise="why"
-# The bound n + 1 of {prf:ref}`thm-folds` is for units whose bends differ and are seen. Two units
-# with opposite keys and opposite values bend nothing: together they pass x on
-# ({prf:ref}`prop-odd-part`).
+# The bound n + 1 of {prf:ref}`thm-folds` is reached if all units bend at different points, with
+# values that are not 0. Two units with opposite keys and opposite values do not bend the line at
+# all: together they pass x on ({prf:ref}`prop-odd-part`).
 
 # %% [markdown]
 # ## 9.8 Dead for certain
@@ -269,8 +269,8 @@ check("9.7", pieces)
 # :label: ex-9-8
 # :nonumber:
 #
-# After a norm no vector is longer than r. A ReLU is on where $x \cdot k + b$ is above 0. Which
-# hidden units are on for no vector that can arrive?
+# After a norm no vector is longer than r. A ReLU is on if $x \cdot k + b$ is above 0. Which hidden
+# units cannot be on, whatever arrives?
 #
 # Write `dead(w_in, b_in, r)` for a matrix of shape `(d, f)`, biases `(f,)` and r above 0. Return an
 # array of True and False, shape `(f,)`: True for a unit that no vector of length at most r turns
@@ -291,6 +291,6 @@ def dead(w_in, b_in, r):
 check("9.8", dead)
 
 # %% [markdown] exercise="why"
-# The vector that turns a unit on most is its own key, made as long as vectors are: Cauchy and
-# Schwarz. The units that you find are dead for every text. Those that are dead for the texts at
-# hand are more, and no formula knows them without the texts.
+# By Cauchy and Schwarz, the vector that excites a unit most points along its key and has length r.
+# The units that you find are dead for every text. Others may be dead for the texts at hand. To find
+# those, you have to run the texts.

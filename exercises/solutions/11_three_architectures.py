@@ -34,9 +34,9 @@ hint("11.1")
 # :nonumber:
 #
 # Write `mask_of(form, n, n_prefix)` for the forms `"encoder"`, `"decoder"` and `"prefix"`. Return a
-# table of True and False, shape `(n, n)`: True in row t and column s if word t may look at word s.
-# In a prefix decoder all words see the first `n_prefix` words (0 to n of them) and those up to
-# themselves; in the two others `n_prefix` plays no part.
+# table of True and False, shape `(n, n)`: True in row t and column s if word t may attend to word s.
+# In a prefix decoder each word sees the first `n_prefix` words (0 to n of them) and the words up to
+# itself. The two other forms ignore `n_prefix`.
 # ```
 
 
@@ -56,7 +56,7 @@ def mask_of(form, n, n_prefix):
 check("11.1", mask_of)
 
 # %% [markdown] exercise="why"
-# The three are one family: a prefix of no word is the decoder, a prefix of all words the encoder
+# The three are one family. A prefix of no word is the decoder, a prefix of all words the encoder
 # ({prf:ref}`prop-one-stack`).
 
 # %% [markdown]
@@ -67,8 +67,8 @@ check("11.1", mask_of)
 # :nonumber:
 #
 # An encoder–decoder reads S source words and has T target words, with two blocks on either side.
-# One word is exchanged for another. Predict which vectors after the last blocks may differ from
-# what they were: the encoder's vectors first, then the decoder's.
+# You replace one word. Predict which vectors after the last blocks may change: the encoder's
+# vectors first, then the decoder's.
 #
 # Write `moved(n_source, n_target, text, place)`, where text is `"source"` or `"target"` and place
 # counts in that text from 0. Return True and False, shape `(n_source + n_target,)`.
@@ -102,8 +102,8 @@ check("11.2", moved)
 # :label: ex-11-3
 # :nonumber:
 #
-# Texts are drawn with equal probabilities. Of each we know which beginning it has and what its
-# right answer is, both as whole numbers from 0 to 10⁸.
+# All texts are equally likely. For each text we know its beginning and its right answer, both as
+# whole numbers from 0 to 10⁸.
 #
 # Write `best_guess(beginnings, answers)` for two arrays of shape `(n,)`, n at least 1. Return the
 # largest share of right answers that a function of the beginning can reach.
@@ -137,8 +137,8 @@ check("11.3", best_guess)
 # :label: ex-11-4
 # :nonumber:
 #
-# The same texts. A model knows the beginning only and gives each answer a probability. Its loss on
-# a text is −ln of the probability that it gives the right answer.
+# Take the same texts. A model knows only the beginning, and gives each answer a probability. Its
+# loss on a text is −ln of the probability of the right answer.
 #
 # Write `least_loss(beginnings, answers)`. Return the least mean loss over all texts that such a
 # model can have, in nats.
@@ -162,8 +162,8 @@ def least_loss(beginnings, answers):
 check("11.4", least_loss)
 
 # %% [markdown] exercise="why"
-# A mean loss over all texts that falls below this number is a proof that something leaks: the model
-# has seen more than the beginning.
+# If the mean loss over all texts falls below this number, something leaks: the model has seen more
+# than the beginning.
 
 # %% [markdown]
 # ## 11.5 Cross-attention
@@ -180,7 +180,7 @@ check("11.4", least_loss)
 
 # %%
 def cross(x, memory, w_q, w_k, w_v):
-    """One head that looks at a memory: (T, d_v)."""
+    """One head that attends to a memory: (T, d_v)."""
     ### BEGIN SOLUTION
     q, k, v = x @ w_q, memory @ w_k, memory @ w_v
     scores = q @ k.T / np.sqrt(k.shape[-1])
@@ -193,8 +193,8 @@ def cross(x, memory, w_q, w_k, w_v):
 check("11.5", cross)
 
 # %% [markdown] exercise="why"
-# No word of the memory is earlier or later than a query, so there is no causal mask; and the output
-# has as many rows as there are queries.
+# No word of the memory is earlier or later than a query, so there is no causal mask. The output has
+# one row for each query.
 
 # %% [markdown]
 # ## 11.6 The share of the source
@@ -227,7 +227,7 @@ def share(a, b):
 check("11.6", share)
 
 # %% [markdown] exercise="why"
-# In an encoder–decoder both looks have weight 1. In a single stack they compete, and with equal
+# In an encoder–decoder both attentions count in full. In a single stack they compete, and with equal
 # scores the longer text gets the larger share ({prf:ref}`prop-joint`).
 
 # %% [markdown]
@@ -261,7 +261,7 @@ def rows(form, n_source, n_tokens):
 check("11.7", rows)
 
 # %% [markdown] exercise="why"
-# The last word that is written never goes through the decoder: nobody asks what comes after it
+# The last word never goes through the decoder, because nobody asks what comes after it
 # ({prf:ref}`prop-rows`).
 
 # %% [markdown]
@@ -271,8 +271,8 @@ check("11.7", rows)
 # :label: ex-11-8
 # :nonumber:
 #
-# A stack has a mask, the same in each block, and each block adds what it finds to its vectors.
-# Predict which words a second block can tell a word that one block cannot.
+# A stack has the same mask in each block, and each block adds its result to its vectors. Predict
+# which words a vector can know after two blocks, and not after one.
 #
 # Write `news(mask)` for a table of True and False of shape `(n, n)`, not always with a full
 # diagonal. Return such a table: True in row t and column s if the vector of word t can depend on
@@ -294,5 +294,5 @@ def news(mask):
 check("11.8", news)
 
 # %% [markdown] exercise="why"
-# For the masks of all architectures of the chapter the answer has no True. Windows are the
-# best-known masks for which it has.
+# For the masks of all architectures of the chapter the answer has no True. It has some for a window
+# of two words or more, if the text is longer than the window.

@@ -1,11 +1,13 @@
 """Who can know whom, in Python: the masks of the library, what was trained, what it refuses."""
 
+from itertools import product
+
 import numpy as np
 import pytest
 
 from tformer import reference
 from tformer_book.chapters.ch11 import forms, tasks
-from tformer_book.chapters.ch11.who_knows import NAMES, STORIES, WhoKnows
+from tformer_book.chapters.ch11.who_knows import NAMES, STORIES, WhoKnows, same_word
 
 
 def widgets() -> list[WhoKnows]:
@@ -55,7 +57,18 @@ def test_it_says_what_a_trained_model_says_where_it_was_asked() -> None:
         assert WhoKnows(form="prefix", story=story, place=13).said[0][0] == pronoun
     tired, wide = (WhoKnows(form="decoder", story=story).said for story in (0, 1))
     assert tired == wide
-    assert "encoder–decoder, “because” after 2 layers" in WhoKnows(place=7).fallback()
+    assert "encoder–decoder, “street” after 2 layers" in WhoKnows(place=7).fallback()
+
+
+def test_the_same_word_is_found_in_every_architecture() -> None:
+    """By its word and not by its number, and back; a German word has only “it” in the others."""
+    for form, other in product(NAMES, NAMES):
+        words, others = (WhoKnows(form=one).words for one in (form, other))
+        for place, word in enumerate(words):
+            there = same_word(words, place, others)
+            assert others[there] == (word if word in others else "it")
+            if word in others:
+                assert same_word(others, there, words) == place
 
 
 @pytest.mark.parametrize(

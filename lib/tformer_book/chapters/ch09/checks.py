@@ -35,7 +35,7 @@ def _mixtures() -> Iterator[Case]:
 
 @exercise(
     "9.1",
-    praise="All four mixtures, tables of them, and a single one.",
+    praise="All four sums, tables of them, and a single one.",
     hints=(
         "Draw whom against w: four points. Where does the curve have to bend?",
         "At −1 it begins to rise with slope 1, at 1 it stops. A ReLU begins a slope, another ends "
@@ -49,15 +49,15 @@ def _mixtures() -> Iterator[Case]:
         w - 2 * whom → w - whom
             whom is in w twice, so it is to be taken off twice.
         np.maximum(0, w - 1) - 1 → np.maximum(0, w - 1)
-            whom is −1 on the left and 1 on the right: what the bends make goes from 0 to 2.
+            whom is −1 on the left and 1 on the right: the two ReLUs alone go from 0 to 2.
         axis=-1 → axis=0
             who and whom stand along the first axis; they belong along a new last one.
         np.maximum(0, w - 1) → 0 * w
-            There is one bend. After it the curve goes on rising, and at 3 it is too high.
+            There is one ReLU. After it the curve goes on rising, and at 3 it is too high.
         np.maximum(0, w + 1) - np.maximum(0, w - 1) → np.maximum(0, w - 1) - np.maximum(0, w + 1)
-            The bends are exchanged, so that the curve falls where it should rise.
+            The two ReLUs are exchanged, so the curve falls where it should rise.
         = np.stack([w / 5, 2 * w / 5], axis=-1)
-            That is what the best matrix reads. It needs two bends to be right everywhere.
+            That is what the best matrix reads. It needs two ReLUs to be right everywhere.
         = np.stack([np.sign(w), np.sign(w)], axis=-1)
             The sign of w is that of whom. That of who changes at −2, 0 and 2.
     """,
@@ -170,24 +170,24 @@ def _library(
     "9.3",
     praise="One word, many, batches of texts, layers wider and narrower than their vectors.",
     hints=(
-        "Three steps: to the hidden units, the bend, and back.",
-        "The bend acts on each number of the hidden units, after their bias is added.",
+        "Three steps: to the hidden units, the ReLU, and back.",
+        "The ReLU acts on each number of the hidden units, after their bias is added.",
         "np.maximum(0, x @ w_in + b_in), then the second matrix and its bias.",
     ),
     cases=_layers,
     slips="""
         np.maximum(0, inner) → inner
-            Without the bend two matrices are one matrix.
+            Without the ReLU two matrices are one matrix.
         np.maximum(0, inner) → inner ;; hidden @ w_out + b_out → np.maximum(0, $)
-            The bend stands after the second matrix; it belongs between the two.
+            The ReLU stands after the second matrix; it belongs between the two.
         x @ w_in + b_in → x @ w_in ;; np.maximum(0, inner) → $ + b_in
-            The first bias was added after the bend; it says where the bend is.
+            The first bias was added after the ReLU; it belongs before it.
         + b_in →
             The bias of the hidden units is missing.
         + b_out →
             The last bias is missing.
         hidden @ w_out + b_out → np.maximum(0, $)
-            The result was bent too; only the hidden units are.
+            The result went through a ReLU too; only the hidden units do.
         hidden @ w_out + b_out → $ + x
             The vector itself was added: that is the block. Return what the layer makes.
         hidden @ w_out → (hidden / np.maximum(hidden.sum(axis=-1, keepdims=True), 1e-9)) @ w_out
@@ -295,7 +295,7 @@ def _stacks() -> Iterator[Case | Test]:
     alone = ("feed-forward", "norm", "feed-forward")
     for parts, n, s, why in (
         (alone, 4, 1, "No part lets one word see another."),
-        (("attention",), 3, 0, "Every word looks at every word."),
+        (("attention",), 3, 0, "Every word attends to every word."),
         (("causal attention",), 4, 2, "Words from the changed one on may look at it."),
         ((*alone, "causal attention", "norm"), 5, 0, "One part lets later words see the first."),
         (("causal attention", "feed-forward", "causal attention"), 5, 3, "No part looks ahead."),
@@ -303,7 +303,7 @@ def _stacks() -> Iterator[Case | Test]:
             ("causal attention", "attention"),
             5,
             3,
-            "After it, every word looks at those that moved.",
+            "After it, every word attends to those that changed.",
         ),
         ((), 3, 2, "An empty stack changes nothing, and the word itself is another."),
         (("norm", "norm"), 1, 0, "There is one word, and it is changed."),

@@ -9,6 +9,29 @@ from tformer_book.chapters.ch09 import folds
 from tformer_book.figures.style import GREEN, INK, KEY, QUERY, QUIET, SKY, VALUE, label_ends, panel
 
 
+def approximations() -> tuple[Figure, Figure]:
+    """A wave and layers of ReLUs that join points of it, and their largest errors."""
+    x = np.linspace(0, 1, 2049)
+    wave = np.sin(2 * np.pi * x)
+    joined = {}
+    for n in (4, 8, 16, 32, 64):
+        t = np.linspace(0, 1, n + 1)
+        joined[n] = np.interp(x, t, np.sin(2 * np.pi * t))
+    one, ax = panel(3.3, 2.4)
+    ax.plot(x, wave, color=QUIET, linewidth=3)
+    for n, color in ((4, KEY), (8, QUERY)):
+        ax.plot(x, joined[n], color=color, label=f"{n} units")
+    ax.set(xlabel="x", xticks=(0, 0.5, 1), yticks=(-1, 0, 1), ylim=(-1.1, 1.1))
+    ax.legend(loc="upper right", fontsize=10)
+    two, ax = panel(3.3, 2.4)
+    errors = [float(np.abs(y - wave).max()) for y in joined.values()]
+    ax.plot(list(joined), errors, "o-", color=VALUE)
+    ax.set(xscale="log", yscale="log", xlabel="units", title="largest error")
+    ax.set(xticks=list(joined), xticklabels=[str(n) for n in joined])
+    ax.minorticks_off()
+    return one, two
+
+
 def tents() -> tuple[Figure, Figure]:
     """The tent, and the tent folded over itself four times."""
     x = np.linspace(0, 1, 257)

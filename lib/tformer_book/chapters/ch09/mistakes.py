@@ -15,11 +15,11 @@ __all__ = ["LAYERS", "QUESTIONS", "fingerprints", "odd"]
 D_MODEL, D_FF, WORDS = 8, 32, 40
 PLAIN = NormParameters()
 QUESTIONS = (
-    "how far from\nstraight",
+    "distance from\nthe mean",
     "word 1 moves\nwith word 4",
-    "units that\never answer",
-    "twice the vector:\noff twice the result",
-    "off the\nright numbers",
+    "units that\nare ever on",
+    "double vector:\noff twice",
+    "off a right\nprogram",
 )
 Unit = Callable[[np.ndarray], np.ndarray]
 

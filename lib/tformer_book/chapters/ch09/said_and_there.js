@@ -36,15 +36,17 @@ function render({ model, el }) {
       h("td", {}, found.unit), h("td", { class: "tf-gauge", "aria-hidden": "true" }, h("span", { class: "tf-rail" }, fill)));
     return { found, fill, el };
   });
-  const head = h("tr", {}, ...["kind", "said", "there", "unit"].map((name) => h("th", { scope: "col" }, name)), h("td", { "aria-hidden": "true" }));
+  const head = h("tr", {}, ...["kind", "said p", "there q", "unit"].map((name) => h("th", { scope: "col" }, name)), h("td", { "aria-hidden": "true" }));
   const back = h("div", { class: "tf-actions" }, button("reset", () => assign(model, start)));
-  root.append(picks.sentence.el, picks.activation.el, dial("taken off", range, at), text,
+  const title = h("p", { class: "tf-said-there-title" }, "Which kinds of thing are said and there?");
+  root.append(title, picks.sentence.el, picks.activation.el, dial("threshold", range, at), text,
     h("table", {}, h("thead", {}, head), h("tbody", {}, ...lines.map((one) => one.el))), back, live);
   return follow(model, TRAITS, () => {
     const now = traits(model, TRAITS), [said, there] = heard[now.sentence];
     const given = units(said, there, now.threshold, now.activation);
     for (const [name, one] of Object.entries(picks)) one.update(now[name]);
     range.value = now.threshold;
+    range.setAttribute("aria-valuetext", `threshold ${fmt(now.threshold)}`);
     at.show(now.threshold, fmt(now.threshold));
     lines.forEach(({ found, fill, el: line }, i) => {
       found["of-said"].show(said[i], fmt(said[i], 3));

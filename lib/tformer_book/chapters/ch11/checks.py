@@ -42,7 +42,7 @@ def _masks() -> Iterator[Case | Test]:
         s <= t → s < t
             Each word sees itself too.
         s <= t → s >= t
-            Rows and columns are exchanged: row t is the word that looks.
+            Rows and columns are exchanged: row t is the word that attends.
         s < n_prefix → s <= n_prefix
             The prefix is one word too long: words count from 0.
         s < n_prefix → t < n_prefix
@@ -256,7 +256,7 @@ def best_guess(beginnings: np.ndarray, answers: np.ndarray) -> float:
         total / len(answers) → -np.log(-total / len(answers))
             That is −ln of the best share of right answers; the mean of −ln is asked for.
     """,
-    otherwise="The entropy of the answers after each beginning, in the mean over texts.",
+    otherwise="The entropy of the answers after each beginning, averaged over texts.",
 )
 def least_loss(beginnings: np.ndarray, answers: np.ndarray) -> float:
     """The entropy of the answer, given the beginning."""

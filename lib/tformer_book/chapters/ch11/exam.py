@@ -1,4 +1,4 @@
-"""Exam questions of chapter 11: who can know whom, best guesses, two looks, the bill."""
+"""Exam questions of chapter 11: who can know whom, best guesses, two attentions, the bill."""
 
 from __future__ import annotations
 
@@ -116,7 +116,7 @@ chosen, so that they are not equally likely.""",
     )
 
 
-@question("Two looks, or one", minutes=12, asks="error")
+@question("Two attentions, or one", minutes=12, asks="error")
 def two_looks(rng: Rng) -> Item:
     """A joint softmax against two that are added; where a sentence about cross-attention errs."""
     one, two = (int(x) for x in rng.integers(1, 4, 2))
@@ -130,17 +130,17 @@ def two_looks(rng: Rng) -> Item:
 A query gives each of ${one}$ words of a source the score $\ln 2$ and each of ${two}$ visible words
 of a target the score $0$. All words of the source have the value ${v}$, all of the target ${u}$.
 
-**(a)** An encoder–decoder adds the two looks. What do they bring together?
+**(a)** An encoder–decoder attends to each text separately and adds the results. What is the sum?
 
-**(b)** A prefix decoder has one look for both texts. Which part of the weight goes to the source,
-and what does the look bring?
+**(b)** A prefix decoder has one softmax over both texts. Which share of the weight goes to the
+source, and what is the result?
 
 **(c)** The source gets ${n}$ more words of score $\ln 2$ and value ${v}$. What becomes of (a), and
 why?
 
 **(d)** “A decoder has no cross-attention, so it cannot use a source.” What is wrong?""",
         answer=rf"""
-**(a)** The first look brings ${v}$, the second ${u}$, because the weights of each add up to 1.
+**(a)** The source gives ${v}$, the target ${u}$, because the weights of each add up to 1.
 Together ${v + u}$.
 
 **(b)** ${tex(share)}$, and ${tex(shared)}$.
@@ -148,7 +148,7 @@ Together ${v + u}$.
 **(c)** It stays ${v + u}$: the mean of equal values does not change with their number.
 
 **(d)** If the source stands before the target, the causal mask hides none of it from the target's
-words. They look at it by self-attention.""",
+words. They attend to it by self-attention.""",
         marking=(
             (2, "the sum of two means"),
             (4, "two for the share, two for the mixture"),
@@ -158,7 +158,7 @@ words. They look at it by self-attention.""",
         given={"one": one, "two": two, "v": v, "u": u},
         values={"added": v + u, "share": share, "shared": shared},
         traps={
-            "a mean of the two looks": ("added", (v + u) / 2),
+            "a mean of the two results": ("added", (v + u) / 2),
             "words are counted": ("share", one / (one + two)),
             "as in (a)": ("shared", v + u),
         },

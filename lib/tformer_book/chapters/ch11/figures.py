@@ -42,7 +42,35 @@ def answers(story: int) -> dict[str, tuple[float, float]]:
 
 
 def strip(before: bool = False) -> Figure:
-    """Where the answer is: four places, with *tired* and with *wide*."""
+    """Four vectors that are asked for "it": with `before` what each can know, else its answer."""
+    return _seen() if before else _answers()
+
+
+def _seen() -> Figure:
+    """The words on which each of the four vectors can depend; its own word is framed."""
+    figure, ax = blank(10.4, 2.5)
+    n, german = len(WORDS), tasks.german(tasks.STORIES[0])[:2]
+    words = [*WORDS, *german]
+    asked = ((n, "encoder", IT), (n, "decoder", IT), (n, "decoder", n - 1), (n + 2, "pair", n + 1))
+    for i, (where, (length, form, at)) in enumerate(zip(answers(0), asked, strict=True)):
+        ax.text(-0.4, i + 0.5, where, ha="right", va="center", fontsize=11)
+        knows = forms.known(form, length, n)[at]
+        for j in range(length):
+            box = Rectangle((2.2 * j + 0.05, i + 0.06), 2.1, 0.88, linewidth=1.0)
+            box.set(facecolor=VALUE if knows[j] else "none", edgecolor=QUIET, alpha=0.35)
+            ax.add_patch(box)
+            bold = "bold" if j == at else "normal"
+            at_word = (2.2 * j + 1.1, i + 0.5)
+            ax.text(*at_word, words[j], ha="center", va="center", fontsize=9, fontweight=bold)
+        frame = Rectangle((2.2 * at + 0.05, i + 0.06), 2.1, 0.88, facecolor="none", edgecolor=INK)
+        ax.add_patch(frame)
+        frame.set(linewidth=1.8)
+    ax.set(xlim=(-9.4, 2.2 * len(words) + 0.2), ylim=(4.1, -0.1))
+    return figure
+
+
+def _answers() -> Figure:
+    """What each of the four vectors gives *animal* and *street*, or *es* and *sie*."""
     figure, ax = blank(10.4, 2.1)
     places = list(answers(0))
     for i, where in enumerate(places):
@@ -50,13 +78,12 @@ def strip(before: bool = False) -> Figure:
     for story, left in ((0, 8.0), (1, 14.6)):
         ax.text(left, -0.25, f"… too {('tired', 'wide')[story]}", fontsize=13, fontweight="bold")
         for i, pair in enumerate(answers(story).values()):
-            shown = np.zeros(2) if before else np.array(pair)
-            squares(ax, shown[None], (left, i), VALUE, 1.0, (2.7, 1))
+            squares(ax, np.array(pair)[None], (left, i), VALUE, 1.0, (2.7, 1))
             names = ("es", "sie") if i == 3 else ("animal", "street")
             for j, (name, value) in enumerate(zip(names, pair, strict=True)):
-                text = f"{name} ?" if before else f"{name} {value:.2f}".replace("0.", ".")
+                text = f"{name} {value:.2f}".replace("0.", ".")
                 at = (left + 2.7 * (j + 0.5), i + 0.5)
-                ink = "#FFFFFF" if shown[j] > 0.6 else INK
+                ink = "#FFFFFF" if value > 0.6 else INK
                 ax.text(*at, text, ha="center", va="center", fontsize=11, color=ink)
     ax.set(xlim=(0, 20.4), ylim=(4.1, -1.0))
     return figure
@@ -125,11 +152,11 @@ def at_places() -> Figure:
 
 
 def crossing() -> tuple[Figure, Figure]:
-    """A pair's block adds two looks; one stack over both texts shares one look."""
+    """A pair's block adds two attentions; one stack over both texts shares one."""
     made = []
     for title, steps in (
-        ("encoder–decoder: two looks, added", (("own words", KEY), ("source", QUERY))),
-        ("prefix decoder: one look, shared", (("source and own words", VALUE),)),
+        ("encoder–decoder: two, added", (("own words", KEY), ("source", QUERY))),
+        ("prefix decoder: one, shared", (("source and own words", VALUE),)),
     ):
         figure, ax = blank(3.3, 2.4)
         ax.text(0, -0.5, title, fontsize=11, fontweight="bold")
@@ -143,7 +170,7 @@ def crossing() -> tuple[Figure, Figure]:
 
 
 def _branch(ax: Axes, y: float, name: str, color: str) -> None:
-    """A sublayer beside the stream: read from it, softmax, added to it."""
+    """An attention beside the stream: read from it, softmax, added to it."""
     for start, end in (((1, y), (3, y)), ((3, y + 1.2), (1, y + 1.2))):
         ax.add_patch(FancyArrowPatch(start, end, arrowstyle="-|>", mutation_scale=10, color=INK))
     ax.add_patch(Rectangle((3, y - 0.3), 6.6, 1.8, facecolor="none", edgecolor=color, linewidth=2))

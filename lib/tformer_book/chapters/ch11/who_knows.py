@@ -49,6 +49,14 @@ def _shown() -> dict[str, Any]:
     }
 
 
+def same_word(words: list[str], place: int, others: list[str]) -> int:
+    """Where the word at a place of one list stands in another; at “it”, if it has none there."""
+    word, found = words[place], [i for i, one in enumerate(others) if one == words[place]]
+    if not found:
+        return others.index("it")
+    return found[min(words[:place].count(word), len(found) - 1)]
+
+
 class WhoKnows(BookWidget):
     """Which words a word can know in each architecture, and what a trained one says there.
 
@@ -125,13 +133,14 @@ class WhoKnows(BookWidget):
         return (
             f"WhoKnows: {NAMES[self.form]}, “{self.words[self.at]}” {self._passed}\n"
             f"can know {len(known)} of {len(self.words)} words: {' '.join(known)}\n"
-            f"trained, it says: {told}"
+            f"a trained model says: {told}"
         )
 
     def fallback(self) -> str:
-        """What is drawn, for each architecture."""
+        """What is drawn, for the same word in each architecture."""
         lines = ""
         for form in NAMES:
-            one = WhoKnows(form=form, story=self.story, place=self.place, layers=self.layers)
+            place = same_word(self.words, self.at, self.shown[form]["words"][self.story])
+            one = WhoKnows(form=form, story=self.story, place=place, layers=self.layers)
             lines += f"<li>{'; '.join(repr(one).splitlines())}</li>"
         return f"<p>Interactive figure, needs JavaScript: who can know whom.</p><ul>{lines}</ul>"
