@@ -126,7 +126,7 @@ function render({ model, el }) {
 
   root.append(h("div", { class: "tf-actions tf-teller-top", role: "group", "aria-label": "Examples" }, ...picks.map(([, it]) => it), reset), input, note, strip,
     h("div", { class: "tf-teller-sides" },
-      h("div", {}, h("p", { class: "tf-teller-head" }, "Attention weights of each head; the outlined row asks"), ...[0, 1].map((l) => h("div", { class: "tf-teller-maps", role: "group", "aria-label": `Layer ${l + 1}` },
+      h("div", {}, h("p", { class: "tf-teller-head" }, "Attention weights: the outlined row asks"), ...[0, 1].map((l) => h("div", { class: "tf-teller-maps", role: "group", "aria-label": `Layer ${l + 1}` },
         ...maps.slice(4 * l, 4 * l + 4).map((map) => map.el))),
       h("p", { class: "tf-teller-head" }, "What each half block would predict (logit lens)"), h("table", { class: "tf-teller-lens" }, lens)),
       h("div", {}, h("p", { class: "tf-teller-head tf-teller-columns" }, h("span", {}, "After “", asked, "”"), key, h("span", {}, "model"), h("span", {}, "drawn")), bars, ...dials.map(({ el: line }) => line),

@@ -34,6 +34,7 @@ function render({ model, el }) {
   const read = slider("Blocks that are read", { min: 0, max: count, step: 1 }, (n) => assign(model, { n }));
   root.append(h("div", { class: "tf-actions", role: "group", "aria-label": "Sentence" }, ...picks, next, button("reset", () => assign(model, start))),
     dial("words a block", wide, facts.size), dial("blocks read", read, facts.n), line,
+    h("p", { class: "tf-blocks-key" }, "Under each word: its score, and its weight so far."),
     h("dl", { class: "tf-list" }, row("largest score so far, m", facts.top), row("older sum was multiplied by", facts.shrunk),
       row("sum so far, ℓ", facts.total), row("weight of “it” so far", facts.it)), live);
   return follow(model, TRAITS, () => {
