@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import cache
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 
@@ -48,8 +48,7 @@ def logits(tokens: np.ndarray, parameters: Any, bits: int | None = None) -> np.n
         x = x + (reference.attention(q, k, v, mask) @ one.heads.w_o).sum(axis=0)
         n = reference.rms_norm(x, one.feed_forward_norm, c.eps)
         x = x + reference.feed_forward(n, one.feed_forward, c)
-    rows = reference.unembed(reference.rms_norm(x, parameters.norm, c.eps), parameters)
-    return cast(np.ndarray, rows)
+    return reference.unembed(reference.rms_norm(x, parameters.norm, c.eps), parameters)
 
 
 def divergence(bits: int, kind: str) -> float:
