@@ -247,7 +247,7 @@ check("15.6", beam_step)
 #
 # A small model, the draft, proposes a word by its probabilities q. A large one, with p, accepts
 # it, word x with the chance min(1, p(x)/q(x)). After a rejection a word is drawn from what is
-# missing: from p − min(p, q), divided by its sum. Then the word has come by p.
+# missing: from p − min(p, q), divided by its sum. Then the written word has the probabilities p.
 #
 # Write `speculate(p, q)` for two arrays of shape `(..., N)`, whose rows add up to 1; some of their
 # numbers may be 0. Return two arrays: the chance that a proposal is accepted, of shape `(...)`, and

@@ -37,18 +37,18 @@ hint("16.1")
 # :nonumber:
 #
 # A decoder has L layers, each with H heads of width $d_k$, and all its matrices have c entries
-# together. In a pass over few words the matrices usually take most operations, and in a long one
-# looking does: the scores and the sums of values. Predict from how many words on.
+# together. In a pass over few words the matrices usually take most operations. In a long one
+# attention does, by its scores and its sums of values. Predict from how many words on.
 #
 # Write `overtakes(c, L, H, d_k)` for whole numbers from 1 on, c at most $10^{12}$. Return two whole
-# numbers, each the least number of words, 1 or more, with which looking takes at least as many
-# operations as the matrices: if each word looks at all words, and if scores of later words are not
-# computed.
+# numbers. Each is the least number of words, 1 or more, with which attention takes at least as many
+# operations as the matrices: first if each word attends to all words, then if scores of later words
+# are not computed.
 # ```
 
 # %%
 def overtakes(c, L, H, d_k):
-    """Words from which on looking takes as much: two whole numbers."""
+    """Words from which on attention takes as much: two whole numbers."""
     ### BEGIN SOLUTION
     width = L * H * d_k
     everything = int(np.ceil(c / (2 * width)))
@@ -61,12 +61,12 @@ def overtakes(c, L, H, d_k):
 check("16.1", overtakes)
 
 # %% [markdown] exercise="why"
-# Looking takes 4 L H d_k operations for each pair of words, and the matrices take 2 c for each
+# Attention takes 4 L H d_k operations for each pair of words, and the matrices take 2 c for each
 # word. With all pairs, T² of them, both are equal at T = c / (2 L H d_k). Without later words there
 # are T (T + 1) / 2 pairs, and T + 1 takes the place of 2 T.
 
 # %% [markdown]
-# ## 16.2 A room for the cache
+# ## 16.2 Room for the cache
 #
 # ```{exercise} ★★ core, 12 minutes
 # :label: ex-16-2
@@ -183,12 +183,12 @@ check("16.4", joined)
 # :label: ex-16-5
 # :nonumber:
 #
-# Keys and values of a text come in blocks, each of which can be seen once. One query looks at them.
-# Some keys are hidden by a mask, perhaps all keys of a block, perhaps those of the first.
+# Keys and values of a text come in blocks, and each block can be seen once. One query attends to
+# them. Some keys are hidden by a mask, perhaps all keys of a block, perhaps those of the first.
 #
 # Write `attended(q, blocks)` for a query of shape `(d_k,)` and an iterator over triples
 # `(k, v, keep)`, of shapes `(S, d_k)`, `(S, d_v)` and `(S,)`. S differs from block to block and may
-# be 0. The query looks at the keys where `keep` is True. Return the output of attention over all of
+# be 0. The query attends to the keys where `keep` is True. Return the output of attention over all of
 # them, of shape `(d_v,)`, with scores divided by $\sqrt{d_k}$, or zeros if there is no such key.
 # Scores, those of hidden keys too, are from $-10^5$ to $10^5$. There is at least one block. Keep no
 # more than one in memory.
@@ -216,7 +216,7 @@ check("16.5", attended)
 # %% [markdown] exercise="why"
 # Three things are kept: the largest score, the sum of the exponentials below it, and the values
 # summed with them. When a larger score comes, sum and output shrink by one factor. A block without
-# a key to look at changes nothing; its largest score is −∞, and −∞ must not be subtracted.
+# an unmasked key changes nothing; its largest score is −∞, and −∞ must not be subtracted.
 
 # %% [markdown]
 # ## 16.6 The way back, one block
@@ -229,7 +229,7 @@ check("16.5", attended)
 # logarithm of the sum of its exponentials, and $\delta_t = u_t \cdot y_t$, the upstream gradient
 # times the output. Now the gradient is computed, a block of keys at a time. Row t stands at
 # position t, and the keys of this block at the positions `start`, `start + 1` and so on; a query
-# looks at keys up to its own position. Scores are divided by $\sqrt{d_k}$.
+# attends to keys up to its own position. Scores are divided by $\sqrt{d_k}$.
 #
 # Write `block_gradients(q, k, v, u, lam, delta, start)` for `q` of shape `(T, d_k)`, all queries;
 # `k` and `v` of shapes `(S, d_k)` and `(S, d_v)`, those of the block; `u` of shape `(T, d_v)`;
@@ -311,8 +311,8 @@ check("16.7", faded)
 # :nonumber:
 #
 # Linear attention has read n pairs of a key and a value, and kept $R = \sum_s k_s^\top v_s$ and
-# $z = \sum_s k_s$. Whoever asks now sees R and z and nothing else. Show that it cannot know what it
-# has read: find other values for the same keys that leave the same state.
+# $z = \sum_s k_s$. A later query sees R and z and nothing else. Show that the state does not
+# determine the values: find other values for the same keys that leave the same state.
 #
 # Write `twin(k, v)` for features of keys, of shape `(n, d)`, between 0.01 and 10, and values of
 # shape `(n, d_v)`, from −10 to 10. n is larger than d and at most 300; some keys may be equal.

@@ -281,7 +281,11 @@ def test_controls_forbid_words(teller: Callable[..., Page]) -> None:
     assert len(kept) == 3
     assert sum(kept) == pytest.approx(1)
     expect(page.locator(".tf-teller-out")).to_have_count(5)
-    expect(page.get_by_role("slider", name="top-k")).to_have_attribute("aria-valuetext", "3")
+    slider = page.get_by_role("slider", name="top-k")
+    expect(slider).to_have_attribute("aria-valuetext", "3")
+    slider.press("End")
+    expect(slider).to_have_attribute("aria-valuetext", "all")
+    expect(page.locator(".tf-teller-out")).to_have_count(0)
 
 
 def test_weights_that_are_missing_are_told(show: Callable[..., Page], stage: Callable) -> None:

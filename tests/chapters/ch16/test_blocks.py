@@ -25,7 +25,7 @@ def test_a_state_is_the_softmax_of_what_is_read(tale: int, size: int) -> None:
 
 
 def test_nothing_read_is_nothing_known() -> None:
-    assert Blocks().state() == {"top": -math.inf, "total": 0.0, "shares": [0.0] * 12}
+    assert Blocks(n=0).state() == {"top": -math.inf, "total": 0.0, "shares": [0.0] * 12}
 
 
 def test_the_row_of_the_page_is_the_row_of_the_widget() -> None:
@@ -34,7 +34,7 @@ def test_the_row_of_the_page_is_the_row_of_the_widget() -> None:
 
 
 def test_it_says_what_it_shows() -> None:
-    assert repr(Blocks()) == "Blocks: … tired, in blocks of 4; nothing is read"
+    assert repr(Blocks(n=0)) == "Blocks: … tired, in blocks of 4; nothing is read"
     assert repr(Blocks(0, 4, 3)) == (
         "Blocks: … tired, in blocks of 4; 12 of 12 words are read\n"
         "largest score 10.31, sum 1.169, weight of it 0.855"

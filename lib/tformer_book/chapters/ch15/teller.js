@@ -3,9 +3,10 @@
 export { chances, drawn, fit, gunzip, reader, speed, tokenizer, unpackTeller };
 
 const TRAITS = ["text", "selected", "head", "off", "temperature", "k", "p", "m", "seed"];
+const ALL = 51;  // where the slider of top-k says "all"
 const SHOWN = 8, TOLD = 2, BEAT = 90, LONGEST = 4000;
 const STAGES = ["token", "attention 1", "feed-forward 1", "attention 2", "feed-forward 2"];
-const CONTROLS = [["temperature", "temperature", { min: 0, max: 2, step: 0.05 }], ["k", "top-k", { min: 0, max: 50, step: 1 }],
+const CONTROLS = [["temperature", "temperature", { min: 0, max: 2, step: 0.05 }], ["k", "top-k", { min: 1, max: ALL, step: 1 }],
   ["p", "top-p", { min: 0, max: 1, step: 0.01 }], ["m", "min-p", { min: 0, max: 1, step: 0.01 }]];
 let loading = null;
 
@@ -46,9 +47,9 @@ function render({ model, el }) {
   const bars = h("ol", { class: "tf-teller-bars", "aria-label": "Likeliest next tokens" });
   const lens = h("tbody"), asked = h("b"), key = h("span", { class: "tf-teller-key" }, "with all heads");
   const dials = CONTROLS.map(([name, said, range]) => {
-    const value = h("span", { class: "tf-number" }), control = slider(said, range, (x) => assign(model, { [name]: x }));
+    const value = h("span", { class: "tf-number" }), control = slider(said, range, (x) => assign(model, { [name]: name === "k" && x === ALL ? 0 : x }));
     const update = (x) => {
-      control.value = x;
+      control.value = name === "k" ? Math.min(x || ALL, ALL) : x;
       value.textContent = name === "k" ? String(x || "all") : fmt(x);
       control.setAttribute("aria-valuetext", value.textContent);
     };
@@ -125,9 +126,9 @@ function render({ model, el }) {
 
   root.append(h("div", { class: "tf-actions tf-teller-top", role: "group", "aria-label": "Examples" }, ...picks.map(([, it]) => it), reset), input, note, strip,
     h("div", { class: "tf-teller-sides" },
-      h("div", {}, h("p", { class: "tf-teller-head" }, "Where each head looks: row asks column"), ...[0, 1].map((l) => h("div", { class: "tf-teller-maps", role: "group", "aria-label": `Layer ${l + 1}` },
+      h("div", {}, h("p", { class: "tf-teller-head" }, "Attention weights: the outlined row asks"), ...[0, 1].map((l) => h("div", { class: "tf-teller-maps", role: "group", "aria-label": `Layer ${l + 1}` },
         ...maps.slice(4 * l, 4 * l + 4).map((map) => map.el))),
-      h("p", { class: "tf-teller-head" }, "What the vector says after each half block"), h("table", { class: "tf-teller-lens" }, lens)),
+      h("p", { class: "tf-teller-head" }, "What each half block would predict (logit lens)"), h("table", { class: "tf-teller-lens" }, lens)),
       h("div", {}, h("p", { class: "tf-teller-head tf-teller-columns" }, h("span", {}, "After “", asked, "”"), key, h("span", {}, "model"), h("span", {}, "drawn")), bars, ...dials.map(({ el: line }) => line),
         h("div", { class: "tf-actions" }, one, tale, on))), live);
   const stopLoading = whenNear(root, async () => {
@@ -188,7 +189,9 @@ function chips(strip, names, at, weights, choose) {
 /** The weights of a head as a square, whether it colours the text, and whether it is on. */
 function headMap(i, model) {
   const layer = (i >> 2) + 1, name = `head ${layer}.${(i & 3) + 1}`, canvas = h("canvas", { "aria-hidden": "true", class: "tf-teller-map" });
-  const look = h("button", { type: "button", class: "tf-teller-look", "aria-label": name, click: () => assign(model, { head: i }) }, canvas);
+  const asks = h("span", { class: "tf-teller-asks" });
+  const look = h("button", { type: "button", class: "tf-teller-look", "aria-label": name, click: () => assign(model, { head: i }) },
+    h("span", { class: "tf-teller-square" }, canvas, asks));
   const box = h("input", { type: "checkbox", "aria-label": `${name} is on`, change: () => {
     const off = model.get("off");
     assign(model, { off: box.checked ? off.filter((one) => one !== i) : [...off, i].sort() });
@@ -200,19 +203,19 @@ function headMap(i, model) {
     look.setAttribute("aria-pressed", head === i);
     const weights = now.weights(layer - 1, i & 3, at), s = weights.indexOf(Math.max(...weights));
     look.setAttribute("aria-label", `${name}: “${names[at]}” looks ${fmt(weights[s])} at “${names[s]}”`);
-    paint(canvas, n, at, (t) => now.weights(layer - 1, i & 3, t));
+    paint(canvas, n, (t) => now.weights(layer - 1, i & 3, t));
+    Object.assign(asks.style, { top: `${(100 * at) / n}%`, height: `${100 / n}%`, width: `${(100 * (at + 1)) / n}%` });
   };
   return { el, update };
 }
 
-/** A square of n by n weights, the darker the more; the row that asks is marked at its edge. */
-function paint(canvas, n, at, row) {
+/** A square of n by n weights, the darker the more. */
+function paint(canvas, n, row) {
   canvas.width = canvas.height = n;
   const pen = canvas.getContext("2d"), image = pen.createImageData(n, n), ink = getComputedStyle(canvas).color.match(/[\d.]+/g).map(Number);
   for (let t = 0; t < n; t++) {
     row(t).forEach((share, s) => {
-      const shown = t === at ? Math.max(share, 0.12) : share;
-      image.data.set([ink[0], ink[1], ink[2], 255 * shown ** 0.75], 4 * (t * n + s));
+      image.data.set([ink[0], ink[1], ink[2], 255 * share ** 0.75], 4 * (t * n + s));
     });
   }
   pen.putImageData(image, 0, 0);

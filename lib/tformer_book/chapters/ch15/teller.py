@@ -74,7 +74,7 @@ class Teller(BookWidget, uses="storyteller.js"):
         From 0 to 2, 1 and 1: how the next token is drawn. Temperature 0 takes the likeliest; p is
         that of top-p, and m that of min-p.
     k : int
-        That of top-k; 0 is all.
+        That of top-k; 0 is all, and the slider shows it at its right end.
     seed : int
         Of the numbers by which it draws.
 

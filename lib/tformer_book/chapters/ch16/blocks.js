@@ -25,33 +25,39 @@ const TRAITS = ["tale", "size", "n"];
 function render({ model, el }) {
   const start = traits(model, TRAITS), { rows } = traits(model, ["rows"]), count = rows[0].words.length;
   const root = frame(el, "tf-blocks", "The row in blocks"), live = voice();
+  const next = button("next block", () => assign(model, { n: Math.min(model.get("n"), most()) + 1 }));
+  const most = () => Math.ceil(count / model.get("size"));
   const picks = rows.map(({ words }, i) => button(`… ${words[count - 1]}`, () => assign(model, { tale: i })));
   const line = h("div", { class: "tf-blocks-line", role: "img", tabindex: "-1" });
   const facts = cells(["size", "n", "top", "shrunk", "total", "it"]);
   const wide = slider("Words of a block", { min: 1, max: count, step: 1 }, (size) => assign(model, { size }));
   const read = slider("Blocks that are read", { min: 0, max: count, step: 1 }, (n) => assign(model, { n }));
-  root.append(h("div", { class: "tf-actions", role: "group", "aria-label": "Sentence" }, ...picks, button("reset", () => assign(model, start))),
+  root.append(h("div", { class: "tf-actions", role: "group", "aria-label": "Sentence" }, ...picks, next, button("reset", () => assign(model, start))),
     dial("words a block", wide, facts.size), dial("blocks read", read, facts.n), line,
-    h("dl", { class: "tf-list" }, row("largest score so far", facts.top), row("older sums were multiplied by", facts.shrunk),
-      row("sum so far", facts.total), row("weight of “it” so far", facts.it)), live);
+    h("p", { class: "tf-blocks-key" }, "Under each word: its score, and its weight so far."),
+    h("dl", { class: "tf-list" }, row("largest score so far, m", facts.top), row("older sum was multiplied by", facts.shrunk),
+      row("sum so far, ℓ", facts.total), row("weight of “it” so far", facts.it)), live);
   return follow(model, TRAITS, () => {
     const { tale, size, n } = traits(model, TRAITS), { words, scores } = rows[tale];
-    const most = Math.ceil(count / size), blocks = Math.min(n, most), found = state(scores, size, blocks);
+    const last = most(), blocks = Math.min(n, last), found = state(scores, size, blocks);
     const it = words.indexOf("it"), done = Math.min(blocks * size, count);
     picks.forEach((one, i) => one.setAttribute("aria-pressed", i === tale));
     wide.value = size;
-    read.max = most;
+    read.max = last;
     read.value = blocks;
+    next.disabled = blocks === last;
+    wide.setAttribute("aria-valuetext", `${size} words`);
+    read.setAttribute("aria-valuetext", `${blocks} of ${last} blocks`);
     line.replaceChildren(...words.map((word, i) => {
-      const last = i >= (blocks - 1) * size && i < done;
-      const one = h("span", { class: `tf-blocks-word${i < done ? " tf-blocks-read" : ""}${last ? " tf-blocks-last" : ""}` },
-        h("b", {}, word), h("span", {}, i < done ? fmt(scores[i], 2) : "?"), h("i", {}, i < done ? fmt(found.shares[i], 3) : ""));
+      const newest = i >= (blocks - 1) * size && i < done;
+      const one = h("span", { class: `tf-blocks-word${i < done ? " tf-blocks-read" : ""}${newest ? " tf-blocks-last" : ""}` },
+        h("b", {}, word), h("span", {}, i < done ? fmt(scores[i], 2) : "to come"), h("i", {}, i < done ? fmt(found.shares[i], 3) : ""));
       one.style.setProperty("--tf-share", String(found.shares[i]));
       return one;
     }));
     line.setAttribute("aria-label", `${done} of ${count} words are read`);
     facts.size.show(size, String(size));
-    facts.n.show(blocks, `${blocks} of ${most}`);
+    facts.n.show(blocks, `${blocks} of ${last}`);
     facts.top.show(done ? found.top : 0, done ? fmt(found.top, 2) : "–");
     facts.shrunk.show(found.shrunk, blocks > 1 ? fmt(found.shrunk, 3) : "–");
     facts.total.show(found.total, done ? fmt(found.total, 3) : "–");

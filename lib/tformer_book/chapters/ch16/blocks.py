@@ -43,9 +43,9 @@ class Blocks(BookWidget):
     rows = traitlets.List(rows()).tag(sync=True)
     tale = traitlets.Int(0).tag(sync=True)
     size = traitlets.Int(4).tag(sync=True)
-    n = traitlets.Int(0).tag(sync=True)
+    n = traitlets.Int(1).tag(sync=True)
 
-    def __init__(self, tale: int = 0, size: int = 4, n: int = 0, **kwargs: Any) -> None:
+    def __init__(self, tale: int = 0, size: int = 4, n: int = 1, **kwargs: Any) -> None:
         super().__init__(tale=tale, size=size, n=n, **kwargs)
 
     @traitlets.validate("tale", "size", "n")

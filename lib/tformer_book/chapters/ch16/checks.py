@@ -1,4 +1,4 @@
-"""Exercises 16.1 to 16.3: where looking overtakes, what fits into a room, operations or bytes."""
+"""Exercises 16.1 to 16.3: where attention overtakes, what fits into a room, operations or bytes."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def _decoders() -> Iterator[Case]:
         "for 144 pairs, 23 for 276 pairs without later ones."
     )
     yield case(c=1000, L=3, H=2, d_k=7, want=(12, 23), why=why)
-    one = "With one word looking takes more already, and fewer than one word there are not."
+    one = "With one word attention already takes more, and fewer than one word there are not."
     yield case(c=1, L=2, H=2, d_k=8, want=(1, 1), why=one)
     yield case(c=31, L=2, H=3, d_k=5, want=(1, 1), why=one)
     even = "With one word both are equal, and that is enough."
@@ -66,17 +66,18 @@ def _decoders() -> Iterator[Case]:
             and in an addition.
         full = -(-c // (2 * width)) → full = c // (2 * width)
         half = -(-c // width) - 1 → half = c // width - 1
-            You rounded down: with that many words looking takes less than the matrices, unless the
-            division leaves no rest.
+            You rounded down: with that many words attention takes less than the matrices, unless
+            the division leaves no rest.
         full = -(-c // (2 * width)) → full = max(c // (2 * width), 1)
         half = -(-c // width) - 1 → half = c // width - 1
-            You rounded down, though not to 0: mostly looking takes less than the matrices there.
+            You rounded down, though not to 0: mostly attention takes less than the matrices there.
         full = -(-c // (2 * width)) → full = round(c / (2 * width))
         half = -(-c // width) - 1 → half = round(c / width) - 1
-            You rounded to the nearest number; below the crossing looking takes less.
+            You rounded to the nearest number; below the crossing attention takes less.
         full = -(-c // (2 * width)) → full = max(round(c / (2 * width)), 1)
         half = -(-c // width) - 1 → half = round(c / width) - 1
-            You rounded to the nearest number, and up from 0; below the crossing looking takes less.
+            You rounded to the nearest number, and up from 0,
+            and below the crossing attention takes less.
         full = -(-c // (2 * width)) → full = c / (2 * width)
         half = -(-c // width) - 1 → half = c / width - 1
             Nobody reads a part of a word: the least whole number is asked for.
@@ -93,7 +94,7 @@ def _decoders() -> Iterator[Case]:
         half = -(-c // width) - 1 → half = -(-c // width) + 1
             You left out the pairs of a word with itself: T (T − 1) / 2 pairs are too few.
         half = -(-c // width) - 1 → half = -(-c // (4 * width))
-            Fewer pairs are computed, so looking overtakes later, not earlier.
+            Fewer pairs are computed, so attention overtakes later, not earlier.
         half = -(-c // width) - 1 → half = 2 * full - 1
             You rounded up before you doubled; the number for fewer pairs has a rounding of its own.
         half = -(-c // width) - 1 → half = 2 * full
@@ -119,7 +120,7 @@ def _decoders() -> Iterator[Case]:
     otherwise="Compare the operations of all pairs with those of the matrices for all words.",
 )
 def overtakes(c: int, L: int, H: int, d_k: int) -> tuple[int, int]:
-    """Words from which on looking takes as much: with all pairs, and without later words."""
+    """Words from which on attention takes as much: with all pairs, and without later words."""
     width = L * H * d_k
     full = -(-c // (2 * width))
     half = -(-c // width) - 1

@@ -9,7 +9,7 @@ from tformer_book.exams import Item, draw, question, tex
 Rng = np.random.Generator
 
 
-@question("Where looking overtakes", minutes=9, asks="why")
+@question("Where attention overtakes", minutes=9, asks="why")
 def overtakes(rng: Rng) -> Item:
     """A small decoder: where scores cost as much as matrices, and the share at another length."""
     layers, heads, width = int(rng.integers(2, 5)), int(rng.integers(2, 5)), 8
@@ -26,7 +26,7 @@ and layers together?
 
 **(b)** At how many words do they take as many operations as the matrices?
 
-**(c)** Which share of the operations do they take in a text that is ${times}$ times as long?
+**(c)** What share of the operations do they take in a text that is ${times}$ times as long?
 
 **(d)** A program leaves out the scores of later words. At how many words are both halves equal now,
 and why is this nearly twice the number of (b)?""",
@@ -38,7 +38,7 @@ and why is this nearly twice the number of (b)?""",
 **(c)** The share is $T / (T + T^*)$: ${tex(share)}$.
 
 **(d)** At ${tex(later)}$ words. Of $T^2$ pairs $T (T + 1) / 2$ are left, about a half, so a word
-looks at half as many, and its looking costs as much as its matrices at about twice the length.""",
+attends to half as many. Attention costs as much as the matrices at about twice the length.""",
         marking=(
             (
                 2,
@@ -132,7 +132,7 @@ ${groups}$ groups of keys and values. It writes in float16, two bytes for each n
 
 **(b)** By which factor would it be larger if every head kept its own keys and values?
 
-**(c)** How many operations does looking make for each byte of the cache that is read?
+**(c)** How many operations does attention make for each byte of the cache that is read?
 
 **(d)** Now ${texts}$ texts are written at once. How many operations are made for each byte of the
 cache that is read, and how many for each byte of the parameters?""",

@@ -67,7 +67,7 @@ def strip(told: bool = True) -> Figure:
 
 
 def shares() -> Figure:
-    """Which share of the operations is looking, against the length of the text."""
+    """Which share of the operations attention takes, against the length of the text."""
     figure, ax = panel(4.8, 2.8)
     lengths = np.unique(np.geomspace(64, 2**17, 60).astype(int))
     for name, sizes, color in MODELS:
@@ -77,7 +77,7 @@ def shares() -> Figure:
         ax.plot(lengths, half, "--", color=color, linewidth=1.3)
         ax.plot(costs.attention_crossover_length(sizes), 0.5, "o", color=color)
     ax.axhline(0.5, color=QUIET, linewidth=0.8)
-    ax.set(xscale="log", xlabel="words of the text", ylabel="share of looking", ylim=(0, 1))
+    ax.set(xscale="log", xlabel="words of the text", ylabel="share of attention", ylim=(0, 1))
     ax.legend(fontsize=10, loc="upper left")
     return figure
 

@@ -1,12 +1,21 @@
-"""The figure of chapter 16's deeper page."""
+"""The figures of chapter 16's deeper page."""
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.colors import to_rgba
 from matplotlib.figure import Figure
+from matplotlib.patches import Rectangle
 
 from tformer import reference
-from tformer_book.figures.style import INK, QUERY, QUIET, panel
+from tformer_book.chapters.ch16.fewer import BITS, measured_bits
+from tformer_book.figures.style import BLUE, INK, KEY, ORANGE, QUERY, QUIET, WIDE, panel
+from tformer_book.figures.tables import blank
+
+__all__ = ["bound", "fewer_bits", "machines", "measured_bits"]
 
 
 def bound() -> Figure:
@@ -26,3 +35,53 @@ def bound() -> Figure:
     ax.set(xlabel="size of the vectors", ylabel="score", ylim=(0, 180), xlim=(0.1, 4.2))
     ax.legend(fontsize=10, loc="upper left")
     return figure
+
+
+def fewer_bits() -> Figure:
+    """The divergence that fewer bits cause, in the matrices and in the cache."""
+    figure, ax = panel(4.8, 2.8)
+    for (kind, found), color in zip(measured_bits().items(), (QUERY, KEY), strict=True):
+        ax.plot(list(found), list(found.values()), "o-", color=color, label=kind)
+    ax.set(yscale="log", xlabel="bits a number (and a scale for each block)", xticks=BITS)
+    ax.set(ylabel="KL divergence, nats")
+    ax.legend(fontsize=10)
+    return figure
+
+
+def machines() -> Figure:
+    """Three ways to use two machines: data, tensor and pipeline parallelism."""
+    figure, ax = blank(WIDE, 2.9)
+    ax.set_aspect("auto")
+    for x, colour, name in ((0.2, BLUE, "half a batch"), (3.0, ORANGE, "half a batch")):
+        for layer in range(4):
+            _box(ax, x, layer, 2.2, colour)
+        ax.text(x + 1.1, 4.25, name, ha="center", va="top", fontsize=11)
+    ax.annotate("", (3.0, 1.95), (2.4, 1.95), arrowprops={"arrowstyle": "<->", "color": INK})
+    ax.text(2.7, -0.75, "data", ha="center", va="center", fontsize=12, fontweight="bold")
+    for layer in range(4):
+        _box(ax, 7.0, layer, 1.1, BLUE)
+        _box(ax, 8.1, layer, 1.1, ORANGE)
+    ax.text(8.1, 4.25, "whole batch", ha="center", va="top", fontsize=11)
+    ax.text(8.1, -0.75, "tensor", ha="center", va="center", fontsize=12, fontweight="bold")
+    for layer in range(4):
+        _box(ax, 11.0, layer, 2.2, ORANGE if layer < 2 else BLUE)
+    ax.text(12.1, 4.25, "micro-batches", ha="center", va="top", fontsize=11)
+    ax.text(14.2, -0.75, "pipeline", ha="center", va="center", fontsize=12, fontweight="bold")
+    for y, colour, first in ((1.0, ORANGE, 1), (2.0, BLUE, 0)):
+        for step in range(5):
+            batch = step - first
+            works = 0 <= batch < 4
+            look: Any = {"fc": to_rgba(colour, 0.45)} if works else {"fc": "none", "ls": ":"}
+            place = (14.2 + 0.8 * step, y)
+            ax.add_patch(Rectangle(place, 0.74, 0.85, ec=QUIET, lw=1, **look))
+            if works:
+                middle = (place[0] + 0.37, y + 0.43)
+                ax.text(*middle, str(batch + 1), ha="center", va="center", fontsize=11)
+    ax.text(16.2, 3.15, "steps →", ha="center", va="center", fontsize=11)
+    ax.set(xlim=(-0.2, 18.6), ylim=(4.9, -1.2))
+    return figure
+
+
+def _box(ax: Axes, x: float, layer: int, wide: float, colour: str) -> None:
+    place = (x, layer + 0.06)
+    ax.add_patch(Rectangle(place, wide, 0.88, fc=to_rgba(colour, 0.45), ec=QUIET, lw=1))
