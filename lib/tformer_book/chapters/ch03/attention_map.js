@@ -43,7 +43,7 @@ const TRAITS = ["sentence", "selected", "layer", "biases"];
 function render({ model, el }) {
   const start = traits(model, TRAITS);
   const hand = model.get("hand_made");
-  const root = frame(el, "tf-map", "Attention map of a sentence");
+  const root = frame(el, "tf-map", "Attention map of a sentence", "Touch a word to let it ask.");
   const choice = sentences(model, hand), line = wordLine(model), facts = factList(hand), live = voice();
   const switches = layerSwitch(model), said = h("p", { class: "tf-said" }), score = scoreLine(model, hand, () => update());
   let preview = null; // the word under the mouse or the keyboard, before a click locks it

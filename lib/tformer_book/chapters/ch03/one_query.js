@@ -50,7 +50,7 @@ const named = (names, vector) => vector.map((x, i) => (Math.abs(x) > 1e-9 ? `${n
 const ending = (sentence) => tokenise(sentence).at(-1);
 
 function render({ model, el }) {
-  const root = frame(el, model.get("compact") ? "tf-riddle" : "tf-ask", "One query asks");
+  const root = frame(el, model.get("compact") ? "tf-riddle" : "tf-ask", "One query asks", "Press play, then change the last word.");
   return (model.get("compact") ? riddle : machine)(model, root);
 }
 

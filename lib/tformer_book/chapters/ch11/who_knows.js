@@ -11,7 +11,7 @@ const TRAITS = ["form", "story", "place", "layers"];
 
 function render({ model, el }) {
   const start = traits(model, TRAITS), { shown, names, stories } = traits(model, ["shown", "names", "stories"]);
-  const root = frame(el, "tf-knows", "Who can know whom"), live = voice();
+  const root = frame(el, "tf-knows", "Who can know whom", "Choose a word, then another architecture. What can the word know now?"), live = voice();
   const group = (label, trait, values, texts) => {
     const all = values.map((value, i) => button(texts[i], () => assign(model, { [trait]: value })));
     return { el: h("div", { class: "tf-actions", role: "group", "aria-label": label }, ...all),

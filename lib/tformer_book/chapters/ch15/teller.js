@@ -37,7 +37,7 @@ function label(teller, token) {
 }
 
 function render({ model, el }) {
-  const root = frame(el, "tf-teller", "The storyteller"), note = h("p", { class: "tf-teller-note", role: "status" });
+  const root = frame(el, "tf-teller", "The storyteller", "Write a tale, then one at a lower temperature."), note = h("p", { class: "tf-teller-note", role: "status" });
   const start = traits(model, TRAITS), live = voice();
   const input = h("textarea", { rows: 2, class: "tf-input tf-teller-text", autocomplete: "off", spellcheck: "false", "aria-label": "Text that the model reads",
     input: () => take(input.value) });

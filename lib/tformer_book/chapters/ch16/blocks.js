@@ -24,7 +24,7 @@ const TRAITS = ["tale", "size", "n"];
 
 function render({ model, el }) {
   const start = traits(model, TRAITS), { rows } = traits(model, ["rows"]), count = rows[0].words.length;
-  const root = frame(el, "tf-blocks", "The row in blocks"), live = voice();
+  const root = frame(el, "tf-blocks", "The row in blocks", "Read one block after the other. When does the largest score change?"), live = voice();
   const picks = rows.map(({ words }, i) => button(`… ${words[count - 1]}`, () => assign(model, { tale: i })));
   const line = h("div", { class: "tf-blocks-line", role: "img", tabindex: "-1" });
   const facts = cells(["size", "n", "top", "shrunk", "total", "it"]);

@@ -106,7 +106,7 @@ function lookRow(press) {
 
 function render({ model, el }) {
   const start = traits(model, TRAITS), { world, names } = traits(model, ["world", "names"]);
-  const root = frame(el, "tf-cutting", "Cut what “it” looks at"), live = voice(), about = h("p", { class: "tf-about", role: "status" });
+  const root = frame(el, "tf-cutting", "Cut what “it” looks at", "Press the word with the largest weight. Does the answer change?"), live = voice(), about = h("p", { class: "tf-about", role: "status" });
   let circuits = null, done = "";
   const act = (told, change) => {
     done = told;
