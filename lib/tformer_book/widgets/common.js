@@ -50,11 +50,12 @@ const examples = (model, start, pairs) =>
 /** A name that no other widget of the page has. */
 const unique = (name) => `${name}${Math.random().toString(36).slice(2)}`;
 
-/** The outer element; Jupyter's shortcuts keep out of it, so that arrow keys arrive. */
-function frame(el, name, label) {
+/** The outer element, with a title and what to try; Jupyter's shortcuts keep out of it, so that arrow keys arrive. */
+function frame(el, name, label, hint = "") {
   const root = h("div", {
     class: `tf-widget ${name}`, role: "group", "aria-label": label, "data-lm-suppress-shortcuts": "true",
   });
+  if (hint) root.append(h("p", { class: "tf-title" }, h("b", {}, `${label}.`), ` Try this: ${hint}`));
   el.append(root);
   return root;
 }

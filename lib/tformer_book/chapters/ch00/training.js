@@ -27,7 +27,7 @@ function summary({ grammar, cure, right }) {
 }
 
 function render({ model, el }) {
-  const root = frame(el, "tf-run", "A thousand steps of training"), { stages, losses } = HELD;
+  const root = frame(el, "tf-run", "A thousand steps of training", "Press train. When does the right noun come out?"), { stages, losses } = HELD;
   const live = voice(), about = h("p", { class: "tf-run-about" }), step = reading("step");
   const texts = h("div", { class: "tf-run-texts" }), shares = h("div", { class: "tf-run-shares" });
   const chart = lossChart(losses, stages), line = arcLine(), guess = guessBars(), arcs = h("p", { class: "tf-said" });

@@ -22,7 +22,8 @@ function fits(text) {
 }
 
 function render({ model, el }) {
-  const compact = model.get("compact"), root = frame(el, "tf-typed-own", compact ? "Arcs of any word" : "Type your own");
+  const compact = model.get("compact"), root = frame(el, "tf-typed-own", compact ? "Arcs of any word" : "Type your own",
+    compact ? "Touch a word." : "Exchange the adjective. Where do the arcs go?");
   const live = voice(), said = h("p", { class: "tf-said" }), guess = guessBars(), start = traits(model, TRAITS), places = machine().P.length;
   const line = arcLine((selected) => assign(model, { selected })), maps = [1, 2].map(weightMap);
   const drawn = h("div", {}, line.el, said, guess.el), below = h("div", { class: "tf-own-maps" }, ...maps.map((one) => one.el));

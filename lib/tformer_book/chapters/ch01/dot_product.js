@@ -33,7 +33,7 @@ const PRESETS = {
 function render({ model, el }) {
   const start = traits(model, ["q", "k"]);
   const limit = model.get("limit");
-  const root = frame(el, "tf-dot-product", "Dot product of two vectors");
+  const root = frame(el, "tf-dot-product", "Dot product of two vectors", "Drag an arrow until the dot product is 0.");
   const plane = drawPlane(model, limit);
   const panel = readings(model, limit);
   const live = voice();

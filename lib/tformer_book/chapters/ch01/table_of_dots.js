@@ -12,7 +12,7 @@ const factor = (x) => (x < 0 ? `(${brief(x)})` : brief(x));
 
 function render({ model, el }) {
   const Q = model.get("queries"), K = model.get("rows_of_k"), table = product(Q, K);
-  const root = frame(el, "tf-product", "Table of dot products");
+  const root = frame(el, "tf-product", "Table of dot products", "Touch a cell of QKᵀ. Which row and which column make it?");
   const grid = drawGrid(model, Q, K, table), panel = readings(), live = voice();
   root.append(h("div", { class: "tf-sides" }, grid.el, panel.el), live);
   return follow(model, ["cell"], () => {

@@ -27,7 +27,7 @@ function judge(q, keys) {
 
 function render({ model, el }) {
   const names = model.get("words"), points = model.get("points"), few = model.get("few"), start = traits(model, ["q"]);
-  const root = frame(el, "tf-judges", "Three rankings of words by a query");
+  const root = frame(el, "tf-judges", "Three rankings of words by a query", "Drag q until the three rankings differ.");
   const sides = h("div", { class: "tf-sides" }), sentence = h("p", { class: "tf-sentence" }), live = voice();
   const everything = button("all words", () => assign(model, { whole: !model.get("whole") }));
   const places = Object.entries(model.get("places")).map(([name, q]) => [name, { q }]);

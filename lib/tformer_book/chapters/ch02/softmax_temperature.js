@@ -21,7 +21,7 @@ const PRESETS = {
 
 function render({ model, el }) {
   const start = traits(model, TRAITS), n = start.scores.length;
-  const root = frame(el, "tf-softmax", "Softmax of scores at a temperature");
+  const root = frame(el, "tf-softmax", "Softmax of scores at a temperature", "Add something to all scores, then double β. What changes?");
   const controls = dials(model), rows = start.scores.map((_, i) => scoreRow(model, i));
   const facts = factList(), live = voice(), map = n === 3 ? triangle(model) : null;
   const presets = Object.entries(PRESETS).map(([name, score]) => [name, {

@@ -67,7 +67,7 @@ const TRAITS = ["d", "draw", "guess", "words", "rows", "asks"];
 
 function render({ model, el }) {
   const start = traits(model, ["d", "draw", "guess"]);
-  const root = frame(el, "tf-widen", "Widen the head");
+  const root = frame(el, "tf-widen", "Widen the head", "Widen the head. Under which scale do the weights stay soft?");
   const question = bet(model), wide = dialOfWidth(model), chart = grid(model.get("words")), live = voice();
   root.append(question.el, wide.el, question.verdict, chart.el,
     folds(

@@ -42,7 +42,7 @@ const TRAITS = ["last", ...SHAPE, "selected", "layer", "n_layers", "guess"];
 
 function render({ model, el }) {
   const start = traits(model, TRAITS), hand = model.get("hand_made");
-  const root = frame(el, "tf-mask", "Mask editor");
+  const root = frame(el, "tf-mask", "Mask editor", "Open one cell. How many pairs leak through two layers?");
   const question = bet(model), parts = controls(model), verdict = leakCount(model), told = h("p", { class: "tf-told-cell" }), grid = table(model, told), cone = paths(), facts = factList(), live = voice();
   const drawn = picked(model, "layer", "Layer whose weights are drawn", [1, 2], ORDINALS.map((name) => `${name} layer`));
   root.append(question.el, parts.el,

@@ -23,7 +23,7 @@ const nouns = (words, tokens) => [...tokens.keys()].filter((t) => words[tokens[t
 
 function render({ model, el }) {
   const start = traits(model, TRAITS), { layers, words, kinds, stems, lasts } = traits(model, ["layers", "words", "kinds", "stems", "lasts"]);
-  const root = frame(el, "tf-heads", "Head browser"), live = voice();
+  const root = frame(el, "tf-heads", "Head browser", "Switch one head off. What does “it” lose?"), live = voice();
   const said = h("p", { class: "tf-said" }), looking = h("p", { class: "tf-looking" }), table = h("div"), told = h("div", { class: "tf-brought" });
   const full = fold("One head and one word in full", looking, told), take = (traits) => assign(model, traits);
   const open = (traits) => { full.open = true; take(traits); };

@@ -21,13 +21,14 @@ const held = (x) => x.map((one) => Math.max(-MOST, Math.min(MOST, one)));
 
 function render({ model, el }) {
   const start = traits(model, ["x", "norm"]), norms = model.get("norms");
-  const root = frame(el, "tf-bench", "A norm on the bench"), live = voice(), told = h("p", { class: "tf-outcome" });
+  const root = frame(el, "tf-bench", "A norm on the bench", "Add 2 to all, then double all. Which norm notices?"), live = voice(), told = h("p", { class: "tf-outcome" });
   const picks = norms.map((norm) => button(norm, () => assign(model, { norm })));
   const lines = start.x.map((_, i) => line(model, i));
   const facts = cells(["shift", "size", "length"]);
   let before = null, last = "";
   root.append(
     h("div", { class: "tf-group", role: "group", "aria-label": "Norm" }, ...picks),
+    h("div", { class: "tf-line tf-heads-of-lines" }, h("span", {}, "in"), h("span"), h("span", { class: "tf-scale" }, h("span", {}, "−2"), h("span", {}, "0"), h("span", {}, "2")), h("span", { class: "tf-number" }, "out")),
     h("div", { class: "tf-lines" }, ...lines.map((one) => one.el)), told,
     h("dl", { class: "tf-list" }, row("taken off", facts.shift), row("divided by", facts.size), row("length of what comes out", facts.length)),
     h("div", { class: "tf-actions", role: "group", "aria-label": "Changes of the whole vector" },

@@ -17,7 +17,7 @@ const TRAITS = ["sentence", "threshold", "activation"];
 
 function render({ model, el }) {
   const start = traits(model, TRAITS), { heard, names, sentences, kinds, activations } = traits(model, ["heard", "names", "sentences", "kinds", "activations"]);
-  const root = frame(el, "tf-said-there", "Said and there"), live = voice();
+  const root = frame(el, "tf-said-there", "Said and there", "Lower the threshold. When does a second kind get through?"), live = voice();
   const group = (label, trait, values, texts) => {
     const all = values.map((value, i) => button(texts[i], () => assign(model, { [trait]: value })));
     return { el: h("div", { class: "tf-actions", role: "group", "aria-label": label }, ...all),

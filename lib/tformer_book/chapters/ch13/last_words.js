@@ -11,7 +11,7 @@ const TRAITS = ["tale", "k"];
 
 function render({ model, el }) {
   const start = traits(model, TRAITS), { tales, means } = traits(model, ["tales", "means"]);
-  const root = frame(el, "tf-lastwords", "The last words"), live = voice();
+  const root = frame(el, "tf-lastwords", "The last words", "Show one word after the other. When is one noun left?"), live = voice();
   const picks = tales.map(({ words }, i) => button(`… ${words[11]}`, () => assign(model, { tale: i })));
   const line = h("p", { class: "tf-lastwords-line" }), nouns = h("p", { class: "tf-lastwords-nouns" });
   const facts = cells(["k", "count", "open", "mean"]);

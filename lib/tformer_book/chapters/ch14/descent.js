@@ -169,7 +169,7 @@ function sentence(found, losses, step) {
 
 function render({ model, el }) {
   const initial = traits(model, TRAITS), plain = { ...initial, step: STEPS };
-  const root = frame(el, "tf-descent", "Four descents"), live = voice(), text = h("p", { class: "tf-said" });
+  const root = frame(el, "tf-descent", "Four descents", "Set the rate to one half. What keeps each optimiser in the drawing?"), live = voice(), text = h("p", { class: "tf-said" });
   const facts = cells(["rate", "warmup", "clip", "beta2", "decay", "step", ...KEYS, ...KEYS.map((key) => `${key}-at`)]);
   const chosen = (label, name) => slider(label, { min: 0, max: CHOICES[name].length - 1, step: 1 }, (i) => assign(model, { [name]: CHOICES[name][i] }));
   const ranges = {
@@ -215,7 +215,7 @@ function render({ model, el }) {
     dial("β₂", ranges.beta2, facts.beta2), dial("decay", ranges.decay, facts.decay),
     h("div", { class: "tf-descent-time" }, play, ranges.step, h("span", {}, facts.step, " steps")),
     plot.svg, below.svg, text, h("dl", { class: "tf-list" }, ...lines),
-    h("p", { class: "tf-about" }, "Each grey line joins places of one loss, and the cross is the lowest place. On the left the walls are steep, in the middle there is a cliff. Drag the ring to start elsewhere. Outside the dashed square, half of whose side is 1 / decay, AdamW's decay pulls harder than any steady gradient."), live);
+    h("p", { class: "tf-about" }, "Each grey line joins places of one loss; the lowest place is inside the rings. On the left the walls are steep, in the middle there is a cliff. Drag the ring to start elsewhere. A strong decay shows a dashed square of half-side 1 / decay: outside it AdamW's decay pulls harder than any steady gradient."), live);
   const stop = follow(model, TRAITS, () => {
     const now = traits(model, TRAITS), asked = JSON.stringify({ ...now, step: 0 });
     if (asked !== made) {

@@ -159,7 +159,7 @@ function drawing(runs, marked, turn) {
 
 function render({ model, el }) {
   const { runs, starts, marked, by_loss, by_ratio, least } = traits(model, ["runs", "starts", "marked", "by_loss", "by_ratio", "least"]);
-  const root = frame(el, "tf-dragruns", "Take runs out"), live = voice();
+  const root = frame(el, "tf-dragruns", "Take runs out", "Take out the five. What happens to the exponent?"), live = voice();
   const put = (out) => assign(model, { out: [...out].sort((i, j) => i - j) });
   const turn = (some, away) => {
     const out = new Set(model.get("out"));
