@@ -219,7 +219,8 @@ def bill(d, d_ff, gated):
 check("9.6", bill)
 
 # %% [markdown] exercise="why"
-# With f = 4 d the share is two thirds, and with gates three quarters. With gates and f = 8/3 d it is
+# With f = 4 d the share is two thirds, and with gates three quarters. With gates and f = 8/3 d it
+# is
 # two thirds again ({prf:ref}`prop-share`). So if you compare a gated layer with a plain one at the
 # same f, you compare sizes as well.
 

@@ -34,7 +34,8 @@ hint("11.1")
 # :nonumber:
 #
 # Write `mask_of(form, n, n_prefix)` for the forms `"encoder"`, `"decoder"` and `"prefix"`. Return a
-# table of True and False, shape `(n, n)`: True in row t and column s if word t may attend to word s.
+# table of True and False, shape `(n, n)`: True in row t and column s if word t may attend to word
+# s.
 # In a prefix decoder each word sees the first `n_prefix` words (0 to n of them) and the words up to
 # itself. The two other forms ignore `n_prefix`.
 # ```
@@ -227,7 +228,8 @@ def share(a, b):
 check("11.6", share)
 
 # %% [markdown] exercise="why"
-# In an encoder–decoder both attentions count in full. In a single stack they compete, and with equal
+# In an encoder–decoder both attentions count in full. In a single stack they compete, and with
+# equal
 # scores the longer text gets the larger share ({prf:ref}`prop-joint`).
 
 # %% [markdown]

@@ -188,7 +188,8 @@ check("16.4", joined)
 #
 # Write `attended(q, blocks)` for a query of shape `(d_k,)` and an iterator over triples
 # `(k, v, keep)`, of shapes `(S, d_k)`, `(S, d_v)` and `(S,)`. S differs from block to block and may
-# be 0. The query attends to the keys where `keep` is True. Return the output of attention over all of
+# be 0. The query attends to the keys where `keep` is True. Return the output of attention over all
+# of
 # them, of shape `(d_v,)`, with scores divided by $\sqrt{d_k}$, or zeros if there is no such key.
 # Scores, those of hidden keys too, are from $-10^5$ to $10^5$. There is at least one block. Keep no
 # more than one in memory.

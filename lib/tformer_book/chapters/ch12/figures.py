@@ -151,8 +151,8 @@ def graph() -> Figure:
         ax.annotate("", end, start, arrowprops=look)
         ends = ("right", "left") if start[1] > 2 else ("center", "center")
         ax.text(*above, value, ha=ends[0], va="bottom", fontsize=11, color=INK)
-        look = {"ha": ends[1], "va": "top", "fontsize": 11, "fontweight": "bold"}
-        ax.text(*below, slope, color=PURPLE, **look)
+        bold = ax.text(*below, slope, color=PURPLE, fontsize=11, fontweight="bold")
+        bold.set(ha=ends[1], va="top")
     ax.text(0.3, 3.75, "dx = 8 + 24 = 32", va="center", fontsize=11, fontweight="bold")
     ax.set(xlim=(0.2, 12.1), ylim=(4.1, 0.2))
     return figure
