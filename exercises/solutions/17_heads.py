@@ -36,9 +36,9 @@ hint("17.1")
 # :label: ex-17-1
 # :nonumber:
 #
-# A model has one layer with one head, and no norm. What the head adds to a word is read off as
-# logits of N answers. If a word were looked at alone, with the weight 1, the logits that it would
-# add are its votes. Predict where the head need not look at anything in particular.
+# A model has one layer with one head, and no norm. What the head adds to a word is read as logits
+# of N answers. The votes of a word are the logits that it would add if it alone had the weight 1.
+# Predict when it does not matter where the head looks.
 #
 # Write `votes(x, w_v, w_o, u, weights)` for S words `x`, of shape `(S, d_model)`; the matrices
 # `w_v`, `(d_model, d_v)`, and `w_o`, `(d_v, d_model)`; the unembedding `u`, `(d_model, N)`; and
@@ -156,10 +156,11 @@ check("17.3", patches)
 # :label: ex-17-4
 # :nonumber:
 #
-# In a run that is called *clean* a model prefers word a to word b, in another, *corrupted*, it does
-# not (or the other way round), and patches from the clean run are tried in the corrupted one. How
-# much of the preference does each bring back? Measure it on the log-odds $\ln(p_a / p_b)$: the
-# share that is 0 if they stay as in the corrupted run, and 1 if they become those of the clean one.
+# A model prefers word a to word b in one run, called *clean*. In another run, called *corrupted*,
+# it does not (or the other way round). We patch vectors from the clean run into the corrupted one.
+# How much of the preference does each patch bring back? Measure it on the log-odds
+# $\ln(p_a / p_b)$: the share is 0 if they stay as in the corrupted run, and 1 if they become those
+# of the clean run.
 #
 # Write `recovered(clean, corrupted, patched, a, b)` for logits of the two runs, each of shape
 # `(N,)`, and `patched` of shape `(..., N)`, a row of logits for each patch; a and b are two numbers
@@ -196,8 +197,8 @@ check("17.4", recovered)
 # :label: ex-17-5
 # :nonumber:
 #
-# A perfect induction head looks for the last place before where the text stood as it stands now,
-# and says what came next there. Predict what it says at each place.
+# A perfect induction head looks for the latest earlier place at which the text read as it does now.
+# Then it says what came next there. Predict what it says at each place.
 #
 # Write `induced(tokens, n)` for T tokens, whole numbers from 0 to 10⁶, and a whole number n from 1
 # on. At place t the text stands as at an earlier place s < t if the last n tokens up to t, itself
@@ -235,11 +236,10 @@ check("17.5", induced)
 # :label: ex-17-6
 # :nonumber:
 #
-# The last block of a model has H heads. The words after it go through a last RMSNorm, and then the
-# dot product with `direction`, the difference of two columns of the unembedding, is the log-odds
-# of two answers. By how much does each head move them? The norm stands in the way, for it divides
-# by a root that depends on everything. Keep that root as it was found, and all that remains is a
-# sum of parts.
+# The last block of a model has H heads. After it the vectors go through a last RMSNorm. Their dot
+# product with `direction`, the difference of two columns of the unembedding, is then the log-odds
+# of two answers. How much does each head move these? The norm stands in the way, because it divides
+# by a root that depends on everything. Keep the root as it was, and what remains is a sum of parts.
 #
 # Write `moves(y, w_o, x, gain, direction)` for the heads' outputs `y`, `(..., H, T, d_v)`; `w_o` of
 # shape `(H, d_v, d_model)`; the words `x` after the block, `(..., T, d_model)`, in which the heads
@@ -314,11 +314,10 @@ def shown(repeat, plain, draws, least):
 check("17.7", shown)
 
 # %% [markdown] exercise="why"
-# The second needs draws, for to cut any heads may make a model worse. The fourth is not the third
-# turned round. Where the interval is wide, neither may be shown: “no harm was found” is not “there
-# is none”; where it is narrow both may hold, a harm that is there and small. Differences text by
-# text have narrow intervals where texts differ more from one another than a cut changes each of
-# them.
+# The second needs draws, because cutting any heads may make a model worse. The fourth is not the
+# opposite of the third. Where the interval is wide, neither may be shown: “we found no harm” is not
+# “there is none”. Where it is narrow, both may hold: the harm is there, and it is small. Take
+# differences text by text. Their intervals can be narrow even where texts differ much.
 
 # %% [markdown]
 # ## 17.8 Heads that stand in for each other
@@ -353,7 +352,7 @@ def needed(loss, n, limit):
 check("17.8", needed)
 
 # %% [markdown] exercise="why"
-# Cutting one head after another finds only what no other head can replace. To add the best head
-# first and then the next best can miss a pair of which neither counts alone, and to put heads back
-# one by one can end at a set that is not the smallest. With 8 heads there are 256 sets. A model of
-# 144 heads has too many, so that nobody has tried them all: “not needed” is said of single cuts.
+# Cutting each head by itself finds only what no other head can replace. A search that adds the best
+# head first and then the next best can miss a pair in which neither counts alone. A search that
+# puts heads back one by one can end at a set that is not the smallest. With 8 heads there are 256
+# sets. With 144 heads there are too many to try, so “not needed” is usually said of single cuts.

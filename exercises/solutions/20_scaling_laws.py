@@ -126,8 +126,8 @@ def spend(floor, a, b, alpha, beta, compute):
 check("20.3", spend)
 
 # %% [markdown] exercise="why"
-# At the best size the last per cent of compute is worth the same in both places. That makes α
-# times the one term equal to β times the other, and not the terms themselves.
+# At the best size a last per cent of compute brings the same whether it buys size or tokens. So α
+# times the one term equals β times the other. The terms themselves need not be equal.
 
 # %% [markdown]
 # ## 20.4 Three constants, two exponents
@@ -232,8 +232,8 @@ def width(x, y, group, times, rng):
 check("20.6", width)
 
 # %% [markdown] exercise="why"
-# Four runs that repeat each other say as much as one. Whoever draws single runs believes in four
-# times as many, and gets an interval of half the width.
+# Four runs that repeat each other say as much as one. If you draw single runs, you count four times
+# as many, and your interval is half as wide.
 
 # %% [markdown]
 # ## 20.7 A parabola through one budget
@@ -264,9 +264,9 @@ def missed(alpha, beta, away):
 check("20.7", missed)
 
 # %% [markdown] exercise="why"
-# At the best size the two terms above the floor are as 1/α to 1/β. What is common to them only
-# stretches the parabola, and E only lifts it: the vertex stays. With unequal exponents one side is
-# steeper, and pulls it over.
+# At the best size the two terms above the floor are in the ratio of 1/α to 1/β. A common factor only
+# stretches the parabola, and E only lifts it, so the vertex stays. With unequal exponents one side
+# is steeper and pulls the vertex over.
 
 # %% [markdown]
 # ## 20.8 Two laws, two advisers
@@ -305,6 +305,6 @@ def crossing(one, other):
 check("20.8", crossing)
 
 # %% [markdown] exercise="why"
-# The floor is the same for every size and has no say. Tokens a parameter grow as
+# The floor is the same for every size and does not matter. Tokens a parameter grow as
 # C^((α − β) / (α + β)): with equal exponents the advice is a constant, and a difference of a few
 # hundredths turns “twenty” into another number a few powers of ten later.

@@ -126,9 +126,9 @@ def test_it_says_what_it_shows(name: str) -> None:
 
 def test_of_the_first_layer_the_row_of_a_chosen_word_stands_there() -> None:
     html = Cutting("query", word=1).fallback()
-    assert "layer 1, head 1, “animal”" in html
-    assert "layer 2, head 1, “it”" in html
-    assert "layer 1, head 1, “it”" in Cutting("veto", word=1).fallback()
+    assert "first layer, head 0, “animal”" in html
+    assert "second layer, head 0, “it”" in html
+    assert "first layer, head 0, “it”" in Cutting("veto", word=1).fallback()
 
 
 def test_cuts_stand_once_and_in_order() -> None:

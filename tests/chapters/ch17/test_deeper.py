@@ -11,7 +11,7 @@ from tformer_book.figures.style import svg
 def test_what_a_head_of_the_first_layer_loses_is_what_its_silence_changes(name: str) -> None:
     odds = veto.odds(veto.read(name))
     for head in range(4):
-        (part,) = (one for one in own.parts(name) if one.name == f"layer 1, head {head + 1}")
+        (part,) = (one for one in own.parts(name) if one.name == f"first block, head {head}")
         left = veto.odds(veto.read(name, veto.silent(head)))
         assert part.lost == pytest.approx(odds - left, abs=1e-9)
 

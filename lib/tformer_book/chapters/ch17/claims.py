@@ -131,8 +131,8 @@ def _last(found: dict[str, Any], layers: int) -> np.ndarray:
     "exm-storyteller-veto",
     "empirical",
     mutants={
-        "head 3 looks at the animal in both": {"forbidden": 0.904},
-        "without head 3 the answer stays": {"zeros": -12.85},
+        "head 2 looks at the animal in both": {"forbidden": 0.904},
+        "without head 2 the answer stays": {"zeros": -12.85},
         "the mean turns the answer as zeros do": {"averaged": 0.48},
         "the mean is over the tale itself alone": {"others": False},
     },
@@ -141,7 +141,7 @@ def _last(found: dict[str, Any], layers: int) -> np.ndarray:
 def veto_example(
     forbidden: float = 0.008, zeros: float = 0.48, averaged: float = -6.08, others: bool = True
 ) -> str:
-    """Looks of the last word; log-odds with zeros, a mean or other tales for head 3."""
+    """Looks of the last word; log-odds with zeros, a mean or other tales for head 2."""
     want = {
         ("tired", 2): (0.904, 0.085, 0.002),
         ("wide", 2): (forbidden, 0.001, 0.991),
@@ -150,7 +150,7 @@ def veto_example(
     }
     for (trouble, head), stated in want.items():
         got = [*veto.looks(trouble, head).values()]
-        require(near(got, stated, 6e-4), f"head {head + 1}, {trouble}: {np.round(got, 4)}")
+        require(near(got, stated, 6e-4), f"head {head}, {trouble}: {np.round(got, 4)}")
     runs = veto.tales()
     require(len(runs) == 504, f"{len(runs)} tales")
     every = np.array([run["blocks.0.heads"][2, 0] for _, run in runs])
@@ -161,16 +161,16 @@ def veto_example(
         for put in (0 * own, every.mean(axis=0) if others else own):
             odds.append(veto.odds(veto.read(trouble, {"blocks.0.heads": _said(2, put)})))
             gap = np.linalg.norm(every - put, axis=-1).min()
-            require(gap > 1.8, f"{trouble}: head 3 says it, up to {gap:.3f}")
+            require(gap > 1.8, f"{trouble}: head 2 says it, up to {gap:.3f}")
         require(near(odds, stated, 6e-3), f"{trouble}: log-odds {np.round(odds, 3)}")
         left = [*odds[1:], veto.left(trouble, 2).others.mean()]
         most = max(x / odds[0] for x in left)
-        require(most < 2 / 3, f"{trouble}: {most:.2f} is left without head 3")
+        require(most < 2 / 3, f"{trouble}: {most:.2f} is left without head 2")
     said = max(veto.chances(veto.read("wide", veto.silent(2))))
-    require(said < 0.01, f"without head 3 one of the nouns has {said:.3f} with wide")
+    require(said < 0.01, f"without head 2 one of the nouns has {said:.3f} with wide")
     _turned(runs)
     return (
-        "head 3: animal .904, or wide .991; log-odds 13.13 and −12.85, with zeros for it 6.55 and "
+        "head 2: animal .904, or wide .991; log-odds 13.13 and −12.85, with zeros for it 6.55 and "
         ".48, with its mean 5.85 and −6.08; other tales turn wide only with a trouble of animals"
     )
 

@@ -74,8 +74,8 @@ def head_sum(
     "empirical",
     mutants={
         "silence takes away the own part": {"left": (11.82, -10.31)},
-        "head 3 brings most of it itself": {"own_part": (6.59, -13.33)},
-        "a mean for head 1 leaves what zeros leave": {"averaged": 4.93},
+        "head 2 brings most of it itself": {"own_part": (6.59, -13.33)},
+        "a mean for head 0 leaves what zeros leave": {"averaged": 4.93},
     },
     scope="the storyteller, two tales, eleven parts each",
 )
@@ -92,13 +92,13 @@ def own_part(
         total = sum(part.own for part in parts.values())
         require(near(total, odds, 1e-9), f"{name}: the parts add up to {total:.4f}")
         require(near(odds, whole[i], 6e-3), f"{name}: log-odds {odds:.3f}")
-        head, last = parts["layer 1, head 3"], parts["feed-forward 2"]
-        require(near(head.own, own_part[i], 6e-3), f"{name}: head 3 adds {head.own:.3f}")
+        head, last = parts["first block, head 2"], parts["second feed-forward"]
+        require(near(head.own, own_part[i], 6e-3), f"{name}: head 2 adds {head.own:.3f}")
         require(near(odds - head.lost, left[i], 6e-3), f"{name}: {odds - head.lost:.3f} is left")
         require(near(last.own, fed[i], 6e-3), f"{name}: the last layer adds {last.own:.3f}")
         if name == "tired":
-            head = parts["layer 1, head 1"]
-            require(near(head.own, 0.11, 6e-3), f"head 1 adds {head.own:.3f}")
+            head = parts["first block, head 0"]
+            require(near(head.own, 0.11, 6e-3), f"head 0 adds {head.own:.3f}")
             require(near(odds - head.lost, 4.93, 6e-3), f"{odds - head.lost:.3f} is left")
             found = veto.left(name, 0).mean
             require(near(found, averaged, 6e-3), f"with its mean {found:.3f} is left")

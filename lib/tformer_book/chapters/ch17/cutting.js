@@ -2,7 +2,7 @@
 
 export { fitted, gunzip, state, unpackCircuits };
 
-const TRAITS = ["name", "sentence", "word", "cuts"], NOUNS = [1, 6], IT = 8, LEAST = 0.05;
+const TRAITS = ["name", "sentence", "word", "cuts"], NOUNS = [1, 6], IT = 8, LEAST = 0.05, ORDER = ["First", "Second"];
 const PLACES = { first: 1, verb: 4, second: 6, trouble: 11 };
 let arriving = null;
 
@@ -128,7 +128,7 @@ function render({ model, el }) {
   const toggle = ([l, head, t], s) => {
     const { cuts, sentence } = traits(model, TRAITS), look = [l, head, t, s], words = sentence.split(" "), cut = has(cuts, look);
     const kept = cuts.filter((one) => !has([one], look));
-    act(`Layer ${l + 1}, head ${head + 1}: “${words[t]}” ${cut ? "looks at" : "is cut from"} “${words[s]}”${cut ? " again" : ""}.`, { cuts: cut ? kept : [...kept, look] });
+    act(`${ORDER[l]} layer, head ${head}: “${words[t]}” ${cut ? "looks at" : "is cut from"} “${words[s]}”${cut ? " again" : ""}.`, { cuts: cut ? kept : [...kept, look] });
   };
   const heading = h("span"), given = h("span", { class: "tf-quiet tf-cutting-given" }), bars = NOUNS.map(() => {
     const name = h("span", { class: "tf-cutting-noun" }), fill = h("span", { class: "tf-cutting-fill" }), mark = h("span", { class: "tf-cutting-mark" }), now = reading("now"), before = reading("before");
@@ -168,7 +168,7 @@ function render({ model, el }) {
     rows.forEach((one, i) => {
       one.el.classList.toggle("tf-cutting-none", i >= shown.length);
       if (i >= shown.length) return;
-      const [l, head, t] = one.at = shown[i], free = l < blocks.length - 1, label = `${blocks.length > 1 ? `Layer ${l + 1}` : heads > 1 ? `Head ${head + 1}` : "The head"}: where `;
+      const [l, head, t] = one.at = shown[i], free = l < blocks.length - 1, label = `${blocks.length > 1 ? `${ORDER[l]} layer` : heads > 1 ? `Head ${head}` : "The head"}: where `;
       one.name.textContent = free ? label : `${label}“${words[t]}”`;
       one.whose.hidden = !free;
       offer(one.whose, words.map((each, place) => `${place + 1} ${each}`), `${t + 1} ${words[t]}`);

@@ -32,6 +32,9 @@ SENTENCE = ROW.format("tired")
 LIMITS = (2, 2, LENGTH, LENGTH)
 """A layer, a head, the place that looks and the place that it looks at are below these."""
 
+ORDER = ("first", "second")
+"""How a page calls the two layers."""
+
 Cuts = Sequence[Sequence[int]]
 
 
@@ -172,7 +175,7 @@ class Cutting(BookWidget, uses="storyteller.js"):
         for layer, heads in enumerate(tables):
             t = IT if layer == len(tables) - 1 else self.word
             for head, table in enumerate(heads):
-                body += f"<tr><th>layer {layer + 1}, head {head + 1}, “{words[t]}”</th>"
+                body += f"<tr><th>{ORDER[layer]} layer, head {head}, “{words[t]}”</th>"
                 body += "".join(f"<td>{x:.2f}</td>" for x in table[t]) + "</tr>"
         said = repr(self).splitlines()[1]
         top = "".join(f"<th>{word}</th>" for word in words)

@@ -18,8 +18,8 @@ TROUBLES = ("tired", "wide")
 MODELS = ("votes", "no picture", "picture")
 COLUMNS = (
     ("right", "right"),
-    ("last looks", "layer 2 without\n“it” → nouns"),
-    ("it asks", "layer 1 without\n“it” → trouble"),
+    ("last looks", "last layer without\n“it” → nouns"),
+    ("it asks", "first layer without\n“it” → trouble"),
 )
 """What is measured of each training, and what stands above its column."""
 LOOK: Any = {"ha": "center", "va": "center", "fontsize": 11, "color": INK}
@@ -122,7 +122,7 @@ def vetoes() -> Figure:
         squares(ax, np.array([[found[word] for word in watched]]), (0, y), WEIGHT, most=1.0)
         for t, word in enumerate(watched):
             ax.text(t + 0.5, y + 0.5, _short(found[word], 3), **LOOK)
-        label = f"head {head + 1}, {trouble}"
+        label = f"head {head}, {trouble}"
         ax.text(-0.08, y + 0.5, label, ha="right", va="center", fontsize=11)
     for t, word in enumerate(watched):
         ax.text(t + 0.5, -0.1, word, ha="center", va="bottom", fontsize=11)
@@ -143,7 +143,7 @@ def instead() -> Figure:
         ax.plot(left.mean, y, "D", color=QUERY, ms=7, mec="white", label="its mean")
         ax.plot(veto.odds(veto.read(name)), y, "*", color=INK, ms=12, mec="white", label="itself")
     ax.axvline(0, color=QUIET, linewidth=0.8)
-    ax.set_yticks(range(3), [f"{name}, head {head + 1}" for name, head in veto.CUTS])
+    ax.set_yticks(range(3), [f"{name}, head {head}" for name, head in veto.CUTS])
     ax.set(xlabel="log-odds, animal against street", xlim=(-15, 15), ylim=(2.5, -0.5))
     handles, labels = ax.get_legend_handles_labels()
     above: Any = {"loc": "lower center", "bbox_to_anchor": (0.5, 1.0), "ncols": 4}
@@ -156,7 +156,7 @@ def carried() -> Figure:
     figure, ax = blank(WIDE, 2.0)
     ax.set_aspect("auto")
     words = moved.runs("wide").words
-    labels = ("before block 1", "after block 1", "after block 2")
+    labels = ("before first block", "after first block", "after second block")
     for t, word in enumerate(words):
         ax.text(t + 0.5, -0.1, word, ha="center", va="bottom", fontsize=10.5)
     for i, (point, label) in enumerate(zip(moved.POINTS, labels, strict=True)):

@@ -103,8 +103,8 @@ def repeating() -> Figure:
     for told in found["2"]:
         first = told is found["2"][0]
         looks = (
-            ("previous 0", KEY, "layer 1, word before"),
-            ("induction 1", PURPLE, "layer 2, induction"),
+            ("previous 0", KEY, "lower head, previous word"),
+            ("induction 1", PURPLE, "upper head, induction"),
         )
         for name, color, label in looks:
             two.plot(steps, [x[name] for x in told], color=color, label=label if first else None)

@@ -14,13 +14,17 @@ from tformer_book.storyteller import load
 __all__ = ["POINTS", "Part", "lens", "likeliest", "parts", "unfed"]
 
 POINTS = {
-    "embedded": "before block 1",
-    "blocks.0.between": "after attention 1",
-    "blocks.0.after": "after block 1",
-    "blocks.1.between": "after attention 2",
-    "blocks.1.after": "after block 2",
+    "embedded": "before first block",
+    "blocks.0.between": "after first attention",
+    "blocks.0.after": "after first block",
+    "blocks.1.between": "after second attention",
+    "blocks.1.after": "after second block",
 }
 """Where the vector of the last word is read, and how a picture calls it."""
+
+
+ORDER = ("first", "second")
+"""How a picture calls the two blocks."""
 
 
 class Part(NamedTuple):
@@ -63,10 +67,10 @@ def parts(name: str) -> tuple[Part, ...]:
         added = reference.head_outputs(found[f"blocks.{i}.heads"], block.heads)[:, -1] @ says
         for h, own in enumerate(added):
             gone = lost(f"blocks.{i}.heads", (..., h, -1, slice(None)))
-            told.append(Part(f"layer {i + 1}, head {h + 1}", float(own), gone))
+            told.append(Part(f"{ORDER[i]} block, head {h}", float(own), gone))
         fed, where = found[f"blocks.{i}.feed_forward"][-1], f"blocks.{i}.feed_forward"
         told.append(
-            Part(f"feed-forward {i + 1}", float(fed @ says), lost(where, (..., -1, slice(None))))
+            Part(f"{ORDER[i]} feed-forward", float(fed @ says), lost(where, (..., -1, slice(None))))
         )
     return tuple(told)
 

@@ -184,7 +184,7 @@ function render({ model, el }) {
     h("p", { class: "tf-about" }, "Green: what is best for growing budgets, by the runs that are in; dashed: by all. Click a run, or draw over several, to take them out or put them back."),
     ...groups.map((one) => one.el), text,
     h("dl", { class: "tf-list" }, row("runs in the fit", facts.in), row("floor E", facts.floor), row("α", facts.alpha), row("β", facts.beta),
-      row("best tokens a parameter for 5.76 × 10²³ FLOPs", facts.each)), live);
+      row(h("span", {}, "best tokens a parameter for 5.76 × 10", h("sup", {}, "23"), " FLOPs"), facts.each)), live);
   return follow(model, TRAITS, () => {
     const out = model.get("out"), away = new Set(out), kept = runs.filter((_, i) => !away.has(i));
     const law = kept.length < least ? null : out.length ? fit(kept, starts) : whole;

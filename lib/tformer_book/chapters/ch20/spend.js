@@ -32,6 +32,15 @@ function power(x) {
   return `${Number(digits)} × 10${exponent.replace("-", "⁻").replace("+", "").replace(/\d/g, (i) => RAISED[i])}`;
 }
 
+/** The same for a page: raised digits as an element, since fonts draw the letters ¹, ² and ³ in another size than ⁰ and ⁴. */
+const raised = (text) => text.split(/([⁻⁰¹²³⁴⁵⁶⁷⁸⁹]+)/).map((part, i) => (i % 2 ? h("sup", {}, [...part].map((x) => (x === "⁻" ? "−" : RAISED.indexOf(x))).join("")) : part));
+
+/** A number in its cell, with raised digits. */
+const put = (cell, value, text) => {
+  cell.show(value, text);
+  cell.replaceChildren(...raised(text));
+};
+
 /** A large number in words, three digits of it. */
 function count(x) {
   if (x >= 1e15 || x < 1) return power(x);
@@ -114,7 +123,7 @@ function render({ model, el }) {
     choose(Math.min(SIZES[1], Math.max(SIZES[0], found)));
   };
   const plot = drawing(choose), text = h("p", { class: "tf-said" });
-  const about = h("p", { class: "tf-about" }, "Thick: all that this budget can buy; grey: 10¹⁸, 10²⁰, 10²² and 10²⁴ FLOPs; dashed: the best of each budget. Click the drawing to choose a number of parameters.");
+  const about = h("p", { class: "tf-about" }, ...raised("Thick: all that this budget can buy. Grey: 10¹⁸, 10²⁰, 10²² and 10²⁴ FLOPs. Dashed: the best of each budget. Try this: click the drawing to choose a number of parameters, and look for the lowest point."));
   const fills = PARTS.map((name) => h("span", { class: `tf-spend-fill tf-spend-of-${name}` }));
   const chip = (i) => h("span", { class: `tf-spend-chip tf-spend-of-${PARTS[i]}`, "aria-hidden": "true" });
   const split = PARTS.map((name, i) => h("div", {}, h("dt", {}, chip(i), NAMED[i]), h("dd", {}, facts[name])));
@@ -134,17 +143,17 @@ function render({ model, el }) {
       range.value = now[name];
       range.setAttribute("aria-valuetext", name === "size" ? count(n) : `${power(compute)} FLOPs`);
     }
-    facts.budget.show(compute, power(compute));
+    put(facts.budget, compute, power(compute));
     facts.size.show(n, count(n));
-    facts.tokens.show(d, count(d));
-    facts.each.show(d / n, each(d / n));
+    put(facts.tokens, d, count(d));
+    put(facts.each, d / n, each(d / n));
     facts.loss.show(loss, fmt(loss, 3));
     PARTS.forEach((name, i) => {
       facts[name].show(found[i], fmt(found[i], 3));
       fills[i].style.width = `${(100 * found[i]) / Math.max(BAR, loss)}%`;
     });
     facts.best.show(least, count(least));
-    facts["best-each"].show(tokens / least, each(tokens / least));
+    put(facts["best-each"], tokens / least, each(tokens / least));
     const least_loss = sum(parts(law, least, tokens));
     facts["best-loss"].show(least_loss, fmt(least_loss, 3));
     facts.worth.show(share, `${fmt(100 * share, share < 0.0995 ? 1 : 0)}%`);
