@@ -55,7 +55,7 @@ function frame(el, name, label, hint = "") {
   const root = h("div", {
     class: `tf-widget ${name}`, role: "group", "aria-label": label, "data-lm-suppress-shortcuts": "true",
   });
-  if (hint) root.append(h("p", { class: "tf-title" }, h("b", {}, `${label}.`), ` Try this: ${hint}`));
+  if (hint) root.append(h("p", { class: "tf-figure-title" }, h("b", {}, `${label}.`), ` Try this: ${hint}`));
   el.append(root);
   return root;
 }

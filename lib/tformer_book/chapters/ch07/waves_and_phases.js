@@ -38,7 +38,7 @@ const TRAITS = ["t", "s", "wish", "guess", "rows"];
 
 function render({ model, el }) {
   const start = traits(model, ["t", "s", "wish", "guess"]), from = start, walk = { on: false };
-  const root = frame(el, "tf-phases", "Waves and phases", "Move both words together. Does the score change?");
+  const root = frame(el, "tf-phases", "Waves and phases");
   const question = bet(model, from, walk), chart = strip(), dials = faces(), hill = distances(), live = voice();
   const moves = movers(model, walk), likes = choices(model);
   root.append(question.el, chart.el, moves.el, question.verdict, likes.el, dials.el,

@@ -39,7 +39,7 @@ function fits(text, words, most) {
 
 function render({ model, el }) {
   const start = traits(model, TRAITS), { models, looks, examples: given, most, eps } = traits(model, ["models", "looks", "examples", "most", "eps"]);
-  const known = Object.keys(Object.values(models)[0].words), root = frame(el, "tf-end", "A sentence, end to end", "Exchange the noun in the model as printed. Does the answer change?"), live = voice();
+  const known = Object.keys(Object.values(models)[0].words), root = frame(el, "tf-end", "A sentence, end to end"), live = voice();
   const note = h("p", { class: "tf-end-note", role: "status" });
   const take = (text) => {
     const { tokens, why } = fits(text, known, most);

@@ -31,8 +31,8 @@ matrix products take in the forward pass, and how many in the backward pass?""",
         answer=rf"""
 **(a)** $\mathrm{{d}}Y\, W^\top = {tex(dx)}$.
 
-**(b)** $X^\top \mathrm{{d}}Y = {tex(dw)}$ and ${tex(db)}$. Matrix and bias are used once for each
-word, and the gradients of uses add up.
+**(b)** $X^\top \mathrm{{d}}Y = {tex(dw)}$ and ${tex(db)}$. Every word uses both once, so
+each gradient is a sum over the words.
 
 **(c)** ${n * d * m}$ there and ${2 * n * d * m}$ back: one product for each factor.""",
         marking=(

@@ -27,6 +27,8 @@ FORWARD = (
     ("x = E[tokens]", ("E",)),
 )
 """The forward lines, the last first, each with the gradients that its backward lines give."""
+PARTS = {"head": slice(0, 3), "feed-forward": slice(3, 6), "attention": slice(6, None)}
+"""Which of them belong to which part of the model."""
 SHORTER = (
     ('f["guess"]', "softmax(z)"),
     ('f["tokens"].size', "n_words"),
@@ -50,10 +52,10 @@ def backward_lines() -> dict[str, str]:
     return found
 
 
-def way_back() -> Markdown:
-    """The table of lines, forward and backward."""
+def way_back(part: str) -> Markdown:
+    """A table of lines, forward and backward: of the head, the feed-forward layer or attention."""
     backward, rows = backward_lines(), ["| Forward, last line first | Backward |", "|---|---|"]
-    for forward, names in FORWARD:
+    for forward, names in FORWARD[PARTS[part]]:
         for i, name in enumerate(names):
             rows.append(f"| {'' if i else f'`{forward}`'} | `{backward[name]}` |")
     return Markdown("\n".join(rows))

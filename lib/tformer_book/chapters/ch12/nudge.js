@@ -33,7 +33,7 @@ const power = (x) => x === 0 ? "0" : `${x < 0 ? "−" : ""}${Math.abs(x).toExpon
 
 function render({ model, el }) {
   const start = traits(model, TRAITS), readings = model.get("readings");
-  const root = frame(el, "tf-nudge", "Nudge a score", "Make the step smaller and smaller. When does the quotient get worse?"), live = voice();
+  const root = frame(el, "tf-nudge", "Nudge a score"), live = voice();
   const picks = readings.map(({ words }, i) => button(`… ${words.at(-1)}`, () => assign(model, { sentence: i })));
   const lines = [2, 1].map((layer) => {
     const all = readings[0].words.map((_, word) => {

@@ -110,7 +110,7 @@ function drawing(choose) {
 
 function render({ model, el }) {
   const start = traits(model, TRAITS), { laws, sizes } = traits(model, ["laws", "sizes"]);
-  const root = frame(el, "tf-spend", "Spend a budget", "Choose 70 billion. What happens to the loss?"), live = voice();
+  const root = frame(el, "tf-spend", "Spend a budget"), live = voice();
   const choose = (size) => assign(model, { size });
   const picks = laws.map(({ name }, i) => button(name, () => assign(model, { law: i })));
   const facts = cells(["budget", "size", "tokens", "each", "loss", ...PARTS, "best", "best-each", "best-loss", "worth"]);
