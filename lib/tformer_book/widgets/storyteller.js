@@ -108,7 +108,7 @@ function whenNear(el, load) {
     end();
     load();
   };
-  const watching = new IntersectionObserver((seen) => { if (seen.some((one) => one.isIntersecting)) begin(); }, { rootMargin: "400px" });
+  const watching = new IntersectionObserver((seen) => { if (seen.some((one) => one.isIntersecting)) begin(); }, { rootMargin: "250px" });
   const end = () => {
     watching.disconnect();
     el.removeEventListener("focusin", begin);
