@@ -264,9 +264,9 @@ def missed(alpha, beta, away):
 check("20.7", missed)
 
 # %% [markdown] exercise="why"
-# At the best size the two terms above the floor are in the ratio of 1/α to 1/β. A common factor only
-# stretches the parabola, and E only lifts it, so the vertex stays. With unequal exponents one side
-# is steeper and pulls the vertex over.
+# At the best size the two terms above the floor are in the ratio of 1/α to 1/β. A common factor
+# only stretches the parabola, and E only lifts it, so the vertex stays. With unequal exponents one
+# side is steeper and pulls the vertex over.
 
 # %% [markdown]
 # ## 20.8 Two laws, two advisers

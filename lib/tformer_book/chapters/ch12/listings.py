@@ -11,7 +11,7 @@ from tformer_book.chapters.ch12 import small
 
 __all__ = ["FORWARD", "backward_lines", "way_back"]
 
-FORWARD = (
+FORWARD: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("loss = cross_entropy(z, came)", ("z",)),
     ("z = x2 @ E.T", ("head", "x2")),
     ("x2 = x1 + h @ W_out", ("W_out", "h")),

@@ -12,7 +12,7 @@ from matplotlib.patches import Rectangle
 
 from tformer import reference
 from tformer_book.chapters.ch16.fewer import BITS, measured_bits
-from tformer_book.figures.style import BLUE, INK, KEY, ORANGE, QUERY, QUIET, WIDE, panel
+from tformer_book.figures.style import BLUE, INK, KEY, ORANGE, QUERY, QUIET, panel
 from tformer_book.figures.tables import blank
 
 __all__ = ["bound", "fewer_bits", "machines", "measured_bits"]
@@ -48,38 +48,44 @@ def fewer_bits() -> Figure:
     return figure
 
 
-def machines() -> Figure:
-    """Three ways to use two machines: data, tensor and pipeline parallelism."""
-    figure, ax = blank(WIDE, 2.9)
-    ax.set_aspect("auto")
-    for x, colour, name in ((0.2, BLUE, "half a batch"), (3.0, ORANGE, "half a batch")):
+def machines() -> list[Figure]:
+    """Three ways to use two machines: data, tensor and pipeline parallelism, a figure each."""
+    data, ax = _panel("data", 5.4)
+    for x, colour in ((0.0, BLUE), (2.8, ORANGE)):
         for layer in range(4):
             _box(ax, x, layer, 2.2, colour)
-        ax.text(x + 1.1, 4.25, name, ha="center", va="top", fontsize=11)
-    ax.annotate("", (3.0, 1.95), (2.4, 1.95), arrowprops={"arrowstyle": "<->", "color": INK})
-    ax.text(2.7, -0.75, "data", ha="center", va="center", fontsize=12, fontweight="bold")
+        ax.text(x + 1.1, 4.25, "half a batch", ha="center", va="top", fontsize=11)
+    ax.annotate("", (2.8, 1.95), (2.2, 1.95), arrowprops={"arrowstyle": "<->", "color": INK})
+    tensor, ax = _panel("tensor", 2.6)
     for layer in range(4):
-        _box(ax, 7.0, layer, 1.1, BLUE)
-        _box(ax, 8.1, layer, 1.1, ORANGE)
-    ax.text(8.1, 4.25, "whole batch", ha="center", va="top", fontsize=11)
-    ax.text(8.1, -0.75, "tensor", ha="center", va="center", fontsize=12, fontweight="bold")
+        _box(ax, 0.2, layer, 1.1, BLUE)
+        _box(ax, 1.3, layer, 1.1, ORANGE)
+    ax.text(1.3, 4.25, "whole batch", ha="center", va="top", fontsize=11)
+    pipeline, ax = _panel("pipeline", 7.4)
     for layer in range(4):
-        _box(ax, 11.0, layer, 2.2, ORANGE if layer < 2 else BLUE)
-    ax.text(12.1, 4.25, "micro-batches", ha="center", va="top", fontsize=11)
-    ax.text(14.2, -0.75, "pipeline", ha="center", va="center", fontsize=12, fontweight="bold")
+        _box(ax, 0.0, layer, 2.2, ORANGE if layer < 2 else BLUE)
+    ax.text(1.1, 4.25, "micro-batches", ha="center", va="top", fontsize=11)
     for y, colour, first in ((1.0, ORANGE, 1), (2.0, BLUE, 0)):
         for step in range(5):
             batch = step - first
             works = 0 <= batch < 4
             look: Any = {"fc": to_rgba(colour, 0.45)} if works else {"fc": "none", "ls": ":"}
-            place = (14.2 + 0.8 * step, y)
+            place = (3.2 + 0.8 * step, y)
             ax.add_patch(Rectangle(place, 0.74, 0.85, ec=QUIET, lw=1, **look))
             if works:
                 middle = (place[0] + 0.37, y + 0.43)
                 ax.text(*middle, str(batch + 1), ha="center", va="center", fontsize=11)
-    ax.text(16.2, 3.15, "steps →", ha="center", va="center", fontsize=11)
-    ax.set(xlim=(-0.2, 18.6), ylim=(4.9, -1.2))
-    return figure
+    ax.text(5.2, 3.15, "steps →", ha="center", va="center", fontsize=11)
+    return [data, tensor, pipeline]
+
+
+def _panel(name: str, units: float) -> tuple[Figure, Axes]:
+    """An empty drawing, so many units wide, with its name above."""
+    figure, ax = blank(0.42 * units + 0.15, 2.7)
+    ax.set_aspect("auto")
+    ax.text(units / 2, -0.75, name, ha="center", va="center", fontsize=12, fontweight="bold")
+    ax.set(xlim=(-0.2, units + 0.2), ylim=(4.9, -1.2))
+    return figure, ax
 
 
 def _box(ax: Axes, x: float, layer: int, wide: float, colour: str) -> None:
