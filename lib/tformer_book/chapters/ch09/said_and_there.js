@@ -38,8 +38,7 @@ function render({ model, el }) {
   });
   const head = h("tr", {}, ...["kind", "said p", "there q", "unit"].map((name) => h("th", { scope: "col" }, name)), h("td", { "aria-hidden": "true" }));
   const back = h("div", { class: "tf-actions" }, button("reset", () => assign(model, start)));
-  const title = h("p", { class: "tf-said-there-title" }, "Which kinds of thing are said and there?");
-  root.append(title, picks.sentence.el, picks.activation.el, dial("threshold", range, at), text,
+  root.append(picks.sentence.el, picks.activation.el, dial("threshold", range, at), text,
     h("table", {}, h("thead", {}, head), h("tbody", {}, ...lines.map((one) => one.el))), back, live);
   return follow(model, TRAITS, () => {
     const now = traits(model, TRAITS), [said, there] = heard[now.sentence];

@@ -18,7 +18,7 @@ const TRAITS = ["form", "story", "place", "layers"];
 
 function render({ model, el }) {
   const start = traits(model, TRAITS), { shown, names, stories } = traits(model, ["shown", "names", "stories"]);
-  const root = frame(el, "tf-knows", "Who can know whom"), live = voice();
+  const root = frame(el, "tf-knows", "Who can know whom", "Change the architecture. What can the word know now?"), live = voice();
   const group = (label, trait, values, texts, also = () => ({})) => {
     const all = values.map((value, i) => button(texts[i], () => assign(model, { ...also(value), [trait]: value })));
     return { el: h("div", { class: "tf-actions", role: "group", "aria-label": label }, ...all),
@@ -39,8 +39,7 @@ function render({ model, el }) {
   };
   const line = h("div", { class: "tf-knows-line", role: "group", "aria-label": "Words" });
   const text = h("p", { class: "tf-says" }), bars = h("div", { class: "tf-bars" });
-  root.append(h("p", { class: "tf-knows-title" }, "Which words can the chosen word know?"),
-    picks.form.el, picks.story.el, picks.layers.el, line, key, text, bars,
+  root.append(picks.form.el, picks.story.el, picks.layers.el, line, key, text, bars,
     h("div", { class: "tf-actions" }, button("reset", () => assign(model, start))), live);
   let drawn = "";
   const buttons = [];

@@ -68,6 +68,7 @@ class Run:
     batch : int
         Stories in a step.
     steps : int
+        How many are made, without those before.
     seed : int
     """
 
@@ -116,14 +117,12 @@ def floor() -> float:
     return float(world().entropies().sum())
 
 
-def trained(run: Run, steps: int | None = None) -> Iterator[float]:
+def trained(run: Run) -> Iterator[float]:
     """Train; the loss of each batch, in nats a story, and last the mean over every fourth story.
 
     Parameters
     ----------
     run : Run
-    steps : int
-        How many of them are made, without those before; all, if it is left out.
     """
     import torch
 
@@ -155,13 +154,12 @@ def trained(run: Run, steps: int | None = None) -> Iterator[float]:
         norm = math.sqrt(sum(float((g * g).sum()) for g in grads))
         return [min(1.0, run.clip / norm) * g for g in grads]
 
-    many = run.before + (run.steps if steps is None else steps)
     if run.muon:
         optimiser: Descent = Muon(numbers, leaves(model.blocks))
     else:
         optimiser = Adam(numbers, run.betas) if run.betas else Descent(numbers)
     with one_thread():
-        for _ in training(optimiser, gradients, many, run.learning_rate_at):
+        for _ in training(optimiser, gradients, run.before + run.steps, run.learning_rate_at):
             yield told[-1]
         with torch.no_grad():
             yield loss(*asked).item()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -52,6 +53,12 @@ def ends(**differs: Any) -> np.ndarray:
     return np.array([next(plan[name][-1] for plan in plans if name in plan) for name in names])
 
 
+def means_as_stated(name: str, runs: Sequence[np.ndarray], stated: Sequence[float]) -> None:
+    """Require the mean of each row of last losses, to the two digits of a table."""
+    off = max(abs(float(x.mean()) - y) for x, y in zip(runs, stated, strict=True))
+    require(off < 0.0051, f"{name}: means differ by {off:.4f}")
+
+
 @claim(
     "exm-warmup",
     "empirical",
@@ -75,9 +82,7 @@ def warmup(
         bench.WARM: (13.94, 10.50, 10.37, 11.05, 11.13),
     }
     for n, row in stated.items():
-        means = [float(ends(rate=rate, warmup=n).mean()) for rate in bench.RATES[:5]]
-        off = max(abs(x - y) for x, y in zip(means, row, strict=True))
-        require(off < 0.0051, f"warm-up of {n}: means differ by {off:.4f}")
+        means_as_stated(f"warm-up of {n}", [ends(rate=r, warmup=n) for r in bench.RATES[:5]], row)
     for rate in (0.003, 0.01, 0.06, 0.1):
         cold, warm = (ends(rate=rate, warmup=steps) for steps in (0, bench.WARM))
         if rate in (0.003, 0.01):

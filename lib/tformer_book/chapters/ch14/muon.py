@@ -33,28 +33,22 @@ class Muon(Adam):
     ) -> None:
         from torch.optim import Muon as TorchMuon
 
-        super().__init__(parameters, betas)
-        chosen = {id(x) for x in leaves(inner) if x.ndim > 1}
-        self.chosen = [id(x) in chosen for x in leaves(parameters)]
-        self.parts = [
-            list(x) if x.ndim == 3 else [x]
-            for x, here in zip(self.leaves, self.chosen, strict=True)
-            if here
-        ]
-        self.muon = TorchMuon(
-            [part for parts in self.parts for part in parts],
-            weight_decay=0.0,
-            adjust_lr_fn="match_rms_adamw",
-        )
+        every, moved = leaves(parameters), {id(x) for x in leaves(inner) if x.ndim > 1}
+        self.inner = [id(x) in moved for x in every]
+        super().__init__(self._split(every, inner=False), betas)
+        self.parts = [part.detach() for part in self._split(every, inner=True)]
+        self.muon = TorchMuon(self.parts, weight_decay=0.0, adjust_lr_fn="match_rms_adamw")
+
+    def _split(self, every: list[Any], inner: bool) -> list[Any]:
+        """Those that Muon moves, a matrix each, or the others."""
+        some = [x for x, here in zip(every, self.inner, strict=True) if here == inner]
+        return [part for x in some for part in (x if inner and x.ndim == 3 else [x])]
 
     def step(self, gradients: Any, rate: Any) -> None:
-        """Make one step of both; Adam is shown gradients of 0 where Muon moves, and stays."""
+        """Make one step of both."""
         every = leaves(gradients)
-        matrices = [g for g, here in zip(every, self.chosen, strict=True) if here]
-        for parts, grad in zip(self.parts, matrices, strict=True):
-            for part, one in zip(parts, grad if grad.ndim == 3 else [grad], strict=True):
-                part.grad = one
+        for part, grad in zip(self.parts, self._split(every, inner=True), strict=True):
+            part.grad = grad
         self.muon.param_groups[0]["lr"] = rate
         self.muon.step()
-        others = [0 * g if here else g for g, here in zip(every, self.chosen, strict=True)]
-        super().step(others, rate)
+        super().step(self._split(every, inner=False), rate)

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from tformer import reference
+from tformer.models.hooks import run_with_hooks
 from tformer.parameters import tree_map
 from tformer_book.storyteller import load
 from tformer_book.storyteller.tales import Tales, parted
@@ -35,20 +36,14 @@ def tales() -> np.ndarray:
 
 def logits(tokens: np.ndarray, parameters: Any, bits: int | None = None) -> np.ndarray:
     """The storyteller's logits (T, N), if its keys and values are kept in so many bits."""
-    c, x = load().configuration, parameters.embedding[tokens]
-    width = parameters.blocks[0].heads.w_q.shape[2]
-    waves = reference.sinusoidal(np.arange(len(tokens)), width, c.base)[None]
-    mask = reference.causal_mask(len(tokens), len(tokens))
-    for one in parameters.blocks:
-        n = reference.rms_norm(x, one.heads_norm, c.eps)
-        q, k, v = reference.project(n, one.heads)
-        q, k = (reference.rope(rows, waves, c.pairing) for rows in (q, k))
-        if bits is not None:
-            k, v = quantised(k, bits, width), quantised(v, bits, width)
-        x = x + (reference.attention(q, k, v, mask) @ one.heads.w_o).sum(axis=0)
-        n = reference.rms_norm(x, one.feed_forward_norm, c.eps)
-        x = x + reference.feed_forward(n, one.feed_forward, c)
-    return reference.unembed(reference.rms_norm(x, parameters.norm, c.eps), parameters)
+
+    def kept(x: np.ndarray) -> np.ndarray:
+        return x if bits is None else quantised(x, bits, x.shape[-1])
+
+    layers = range(len(parameters.blocks))
+    hooks = {f"blocks.{i}.{part}": kept for i in layers for part in "kv"}
+    run = run_with_hooks(tokens, parameters, load().configuration, hooks)
+    return np.asarray(run["logits"])
 
 
 def divergence(bits: int, kind: str) -> float:

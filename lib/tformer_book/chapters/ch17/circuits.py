@@ -64,6 +64,8 @@ MODELS = Path(__file__).with_name("models")
 NOUNS, IT, ADJECTIVE, LENGTH = (1, 6), 8, 11, 12
 """Places of the two nouns, of "it" and of the trouble in a sentence of twelve words."""
 ROW = "the animal did not cross the street because it was too {}"
+ORDER = ("first", "second")
+"""How pages and figures call two layers or blocks."""
 SEEDS, WIDTH = 8, 48
 CONFIGURATION = Configuration(norm="rms", positions="learned")
 

@@ -19,6 +19,7 @@ from tformer_book.chapters.ch17.circuits import (
     IT,
     LENGTH,
     NOUNS,
+    ORDER,
     ROW,
     SHOWN,
     TASKS,
@@ -31,9 +32,6 @@ from tformer_book.world.stories import CURES, DID, WHO, stories
 SENTENCE = ROW.format("tired")
 LIMITS = (2, 2, LENGTH, LENGTH)
 """A layer, a head, the place that looks and the place that it looks at are below these."""
-
-ORDER = ("first", "second")
-"""How a page calls the two layers."""
 
 Cuts = Sequence[Sequence[int]]
 

@@ -9,6 +9,7 @@ import numpy as np
 from tformer import reference
 from tformer.models.hooks import zero_ablation
 from tformer_book.chapters.ch17 import veto
+from tformer_book.chapters.ch17.circuits import ORDER
 from tformer_book.storyteller import load
 
 __all__ = ["POINTS", "Part", "lens", "likeliest", "parts", "unfed"]
@@ -21,10 +22,6 @@ POINTS = {
     "blocks.1.after": "after second block",
 }
 """Where the vector of the last word is read, and how a picture calls it."""
-
-
-ORDER = ("first", "second")
-"""How a picture calls the two blocks."""
 
 
 class Part(NamedTuple):
