@@ -27,7 +27,7 @@ from tformer_book.exercises.habits import because
 from tformer_book.exercises.registry import Exercise, exercises, find
 from tformer_book.exercises.tampering import replaced
 
-__all__ = ["CheckFailed", "check", "hint", "progress"]
+__all__ = ["CheckFailed", "check", "hint", "progress", "verdict"]
 
 
 class CheckFailed(AssertionError):  # noqa: N818  (a student reads it)
@@ -58,7 +58,7 @@ def check(number: str, function: Any, *, seconds: float = CALL_SECONDS) -> None:
         The answer is not right; the message says why, with the smallest example that shows it.
         Or there is no such exercise.
     """
-    correct, text = _verdict(_find(number), function, seconds)
+    correct, text = verdict(_find(number), function, seconds)
     remember(number, correct)
     head = f"Exercise {number}, {'correct' if correct else 'not yet'}."
     html_head = f"{SIGNS[correct][0]} {head}"
@@ -74,7 +74,7 @@ def check(number: str, function: Any, *, seconds: float = CALL_SECONDS) -> None:
     tell(plain, html, exercise=number, correct=correct)
 
 
-def _verdict(entry: Exercise, function: Any, seconds: float) -> tuple[bool | None, str]:
+def verdict(entry: Exercise, function: Any, seconds: float) -> tuple[bool | None, str]:
     """Return whether an answer is right (None: not begun), and the praise or what is wrong."""
     if not callable(function):
         return False, (

@@ -1,0 +1,86 @@
+"""A reader's own transformer from a terminal: how far it is, a chapter's part, the book's way."""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import sys
+from pathlib import Path
+
+from tformer_book.exercises import CheckFailed
+from tformer_book.own.lending import Unfit
+from tformer_book.own.parts import BEGIN, BOOK, FILE, PARTS, definitions, of_the_book
+from tformer_book.own.progress import check, find_file, progress
+from tformer_book.own.tryouts import try_out
+
+CHAPTERS = {str(part.chapter): part for part in PARTS}
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Do what the arguments say; return 1 if something is not right yet, 2 if it cannot be done."""
+    parser = argparse.ArgumentParser("python -m tformer_book.own", description=__doc__)
+    parser.add_argument(
+        "what",
+        nargs="?",
+        default="progress",
+        help=f"progress, begin, show, or a chapter: {', '.join(CHAPTERS)}",
+    )
+    parser.add_argument("name", nargs="?", help="the part that `show` shows")
+    parser.add_argument("--file", type=Path, help=f"the file; if none, the nearest {FILE}")
+    chosen = parser.parse_args(arguments)
+    try:
+        if chosen.what == "begin":
+            return _begin(chosen.file or Path(FILE))
+        if chosen.what == "show":
+            return _show(chosen.name or "")
+        path = find_file(chosen.file)
+        if chosen.what == "progress":
+            progress(path)
+            return 0
+        if chosen.what in CHAPTERS:
+            return _chapter(chosen.what, path)
+    except (FileNotFoundError, SyntaxError, Unfit) as error:
+        print(error, file=sys.stderr)
+        return 2
+    parser.error(
+        f"there is no {chosen.what!r}; one of progress, begin, show, {', '.join(CHAPTERS)}"
+    )
+
+
+def _begin(path: Path) -> int:
+    if path.exists():
+        print(f"{path} is there already, and is yours; nothing was changed.", file=sys.stderr)
+        return 2
+    path.write_text(BEGIN.read_text(encoding="utf-8"), encoding="utf-8")
+    print(f"{path} is written. Open it, and begin with softmax.")
+    return 0
+
+
+def _show(name: str) -> int:
+    part = of_the_book().get(name)
+    if part is None:
+        print(f"show: one of {', '.join(of_the_book())}", file=sys.stderr)
+        return 2
+    print(ast.get_source_segment(BOOK.read_text(encoding="utf-8"), part.node))
+    return 0
+
+
+def _chapter(chapter: str, path: Path) -> int:
+    """Check what the file has of a chapter's part, and try it, right or not."""
+    mine, wrong = definitions(path.read_text(encoding="utf-8"), str(path)), False
+    for name in CHAPTERS[chapter].names:
+        if name not in mine:
+            print(f"○ {name} is lent by the book.")
+            continue
+        try:
+            check(name, path)
+        except CheckFailed as failed:
+            print(f"✗ {failed}")
+            wrong = True
+    print()
+    try_out(int(chapter), path)
+    return int(wrong)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

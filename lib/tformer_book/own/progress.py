@@ -1,0 +1,116 @@
+"""How far a reader's file has come, and what is said of one of its parts."""
+
+from __future__ import annotations
+
+from html import escape
+from pathlib import Path
+from typing import NamedTuple
+
+from tformer_book.exercises import CheckFailed
+from tformer_book.exercises.display import boxed, in_notebook, tell, wrapped
+from tformer_book.exercises.done import SIGNS
+from tformer_book.own.checking import judge
+from tformer_book.own.parts import FILE, PARTS, Part, definitions
+
+
+def find_file(path: Path | str | None = None) -> Path:
+    """Return the reader's file: the one that is named, else the nearest one upwards from here.
+
+    Raises
+    ------
+    FileNotFoundError
+        If there is none; the message says how to begin one.
+    """
+    here = Path.cwd()
+    folders = [here, *here.parents] if path is None else []
+    for found in [Path(path)] if path else [folder / FILE for folder in folders]:
+        if found.is_file():
+            return found
+    raise FileNotFoundError(
+        f"There is no {path or FILE} here. `make lab` puts one on your desk; "
+        f"`python -m tformer_book.own begin` writes one into this folder."
+    )
+
+
+def check(name: str, path: Path | str | None = None) -> None:
+    """Check one part of a file; say what was verified, or what is wrong first.
+
+    Parameters
+    ----------
+    name : str
+        The part, such as ``"softmax"``.
+    path : Path or str, optional
+        The file; `my_transformer.py` here, or in a folder above, if None.
+
+    Raises
+    ------
+    CheckFailed
+        It is not right yet, outside a notebook. Or there is no such part, or it is not there.
+    """
+    correct, text = judge(find_file(path), name)
+    head = f"{name}, {'correct' if correct else 'not yet'}."
+    plain = wrapped(f"{head} {text}")
+    if not correct and not in_notebook():
+        raise CheckFailed(plain)
+    tell(
+        f"{SIGNS[correct][0]} {plain}", boxed(f"{SIGNS[correct][0]} {head}", text, correct=correct)
+    )
+
+
+class Line(NamedTuple):
+    """A part in a report: right or not (None: lent), its lines of code, the first complaint."""
+
+    part: Part
+    correct: bool | None
+    n_lines: int
+    complaint: str
+
+
+def report(path: Path) -> list[Line]:
+    """Check all parts that a file has; a line for each part.
+
+    Raises
+    ------
+    SyntaxError
+        If Python cannot read the file.
+    """
+    mine = definitions(path.read_text(encoding="utf-8"), str(path))
+    lines = []
+    for part in PARTS:
+        names = [name for name in part.names if name in mine]
+        said = [(name, *judge(path, name)) for name in names]
+        wrong = [f"{name}: {text}" for name, correct, text in said if not correct]
+        missing = [name for name in part.names if name not in mine]
+        if names and missing and not wrong:
+            wrong = [f"still lent: {', '.join(missing)}"]
+        correct = not wrong if names else None
+        n_lines = sum(mine[name].n_lines for name in names)
+        lines.append(Line(part, correct, n_lines, wrong[0] if wrong else ""))
+    return lines
+
+
+def progress(path: Path | str | None = None) -> None:
+    """Say which parts of a file are right, how long it is, and what it can do by now.
+
+    Parameters
+    ----------
+    path : Path or str, optional
+        The file; `my_transformer.py` here, or in a folder above, if None.
+    """
+    lines = report(find_file(path))
+    done = [line for line in lines if line.correct]
+    total = sum(line.n_lines for line in done)
+    head = f"Your transformer: {len(done)} of {len(PARTS)} parts, {total} lines of your own."
+    rest = "" if len(done) == len(PARTS) else " The book lends the rest."
+    rows = [(SIGNS[line.correct][0], line, line.complaint or line.part.gives) for line in lines]
+    plain = "\n".join(
+        f"{sign} {line.part.chapter:2d}  {', '.join(line.part.names)}: {text}"
+        for sign, line, text in rows
+    )
+    table = "".join(
+        f'<tr><td>{sign}</td><td>{line.part.chapter}</td><td style="text-align: left">'
+        f"<code>{', '.join(line.part.names)}</code></td>"
+        f'<td style="text-align: left">{escape(text)}</td></tr>'
+        for sign, line, text in rows
+    )
+    tell(f"{head}{rest}\n{plain}", f"<strong>{head}</strong>{rest}<table>{table}</table>")
