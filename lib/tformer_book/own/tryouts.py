@@ -10,6 +10,7 @@ import math
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from textwrap import fill
 from types import ModuleType
 from typing import Any
 
@@ -21,8 +22,10 @@ from tformer.models.pretrained import from_pretrained
 from tformer.pretrained import available, checkpoint
 from tformer.tokens.bpe import LETTERS
 from tformer.tokens.pretokenizer import pretokenize
+from tformer_book.exercises.display import WIDTH
 from tformer_book.own.checking import book_module
 from tformer_book.own.lending import load
+from tformer_book.own.parts import BOOK
 from tformer_book.own.world import World, small_world
 
 TRYOUTS: dict[int, tuple[Callable[..., Iterator[str]], bool]] = {}
@@ -57,7 +60,7 @@ def try_out(chapter: int, path: Path | str | None = None) -> None:
     torch.set_num_threads(1)
     try:
         for line in run(my):
-            print(line)  # noqa: T201
+            print(fill(line.strip(), WIDTH))  # noqa: T201
     finally:
         torch.set_num_threads(threads)
 
@@ -135,9 +138,9 @@ def scales(my: ModuleType) -> Iterator[str]:
         scores = q @ k.mT
         return my.softmax(scores if mask is None else scores.masked_fill(~mask, -math.inf))
 
-    yield f"100 steps with your attention: {trained(my, world, c, 100)[1]:.1f} nats a story"
+    yield f"60 steps with your attention: {trained(my, world, c, 60)[1]:.1f} nats a story"
     with replaced(my, attention_weights=no_scale):
-        yield f"100 steps without the scale: {trained(my, world, c, 100)[1]:.1f}"
+        yield f"60 steps without the scale: {trained(my, world, c, 60)[1]:.1f}"
 
 
 @tryout(5)
@@ -147,7 +150,7 @@ def no_mask(my: ModuleType) -> Iterator[str]:
     yield f"No model can do better than {world.floor:.2f} nats a story."
     for words, causal in (("With your mask", True), ("Without a mask", False)):
         c = world.config(my, causal=causal)
-        p, loss = trained(my, world, c, 150)
+        p, loss = trained(my, world, c, 100)
         c.causal = True  # nothing later is there when it generates
         text = world.text(my.generate(world.start, p, c, 12, temperature=0))
         yield f"{words}: {loss:.1f} nats, and it writes: {text}"
@@ -159,12 +162,12 @@ def groups(my: ModuleType) -> Iterator[str]:
     world = small_world()
     for n_heads, n_groups in ((1, 1), (4, 4), (4, 2)):
         c = world.config(my, n_heads=n_heads, n_groups=n_groups)
-        p, loss = trained(my, world, c, 100)
+        p, loss = trained(my, world, c, 60)
         caches = my.transformer(torch.tensor([0]), p, c)[1]
         size = sum(x.numel() for cache in caches for x in cache)
         yield (
             f"{n_heads} heads, {n_groups} groups: {sum(x.numel() for x in p.values())} parameters, "
-            f"{size} numbers of cache a token, {loss:.1f} nats after 100 steps"
+            f"{size} cached numbers a token; {loss:.1f} nats"
         )
 
 
@@ -173,7 +176,7 @@ def longer(my: ModuleType) -> Iterator[str]:
     """A text longer than any it was trained on."""
     world = small_world()
     c = world.config(my)
-    p, _ = trained(my, world, c, 250)
+    p, _ = trained(my, world, c, 150)
     text = world.text(my.generate(world.start, p, c, 38, temperature=0))
     yield f"Trained on {world.length} tokens a text, it writes 38:"
     yield text
@@ -187,9 +190,9 @@ def many_layers(my: ModuleType) -> Iterator[str]:
     """Four layers with norms, and without."""
     world = small_world()
     c = world.config(my, n_layers=4)
-    yield f"4 layers with your norm: {trained(my, world, c, 60)[1]:.1f} nats after 60 steps"
+    yield f"4 layers with your norm: {trained(my, world, c, 40)[1]:.1f} nats after 40 steps"
     with replaced(my, rms_norm=lambda x, gain, eps=1e-5: gain * x):
-        yield f"4 layers without a norm: {trained(my, world, c, 60)[1]:.1f}"
+        yield f"4 layers without a norm: {trained(my, world, c, 40)[1]:.1f}"
 
 
 @tryout(9)
@@ -197,12 +200,12 @@ def gates(my: ModuleType) -> Iterator[str]:
     """Gated units, and ReLU units without gates."""
     world = small_world()
     c = world.config(my)
-    p, loss = trained(my, world, c, 200)
+    p, loss = trained(my, world, c, 80)
     yield f"With your SwiGLU: {loss:.1f} nats, {world.right(my, p, c)} right patients"
     with replaced(
         my, swiglu=lambda x, gate, w_in, w_out: torch.relu(x @ (w_in + 0 * gate)) @ w_out
     ):
-        p, loss = trained(my, world, c, 200)
+        p, loss = trained(my, world, c, 80)
         yield f"With ReLU and no gates: {loss:.1f} nats, {world.right(my, p, c)}"
 
 
@@ -287,7 +290,7 @@ def training(my: ModuleType) -> Iterator[str]:
     world = small_world()
     c = world.config(my)
     p = {name: x.detach().double().requires_grad_() for name, x in my.initialise(c).items()}
-    for step, loss in my.train(p, c, world.batch, 400, peak=8e-3, warmup=20):
+    for step, loss in my.train(p, c, world.batch, 300, peak=8e-3, warmup=20):
         if step % 100 == 0:
             yield f"step {step}: {(world.length - 1) * loss:.1f} nats a story"
     yield f"{world.right(my, p, c)} new patients are right."
@@ -322,7 +325,7 @@ def writing(my: ModuleType) -> Iterator[str]:
 def in_blocks(my: ModuleType) -> Iterator[str]:
     """SmolLM2 with blockwise attention: the same logits from smaller tables."""
     p, c, tokenizer = smollm2(my)
-    text = Path(__file__).read_text(encoding="utf-8")
+    text = BOOK.read_text(encoding="utf-8")
     tokens = torch.tensor(tokenizer.encode(text)[:320])
     with torch.inference_mode():
         whole = my.transformer(tokens, p, c)[0]
@@ -367,7 +370,7 @@ def bill(my: ModuleType) -> Iterator[str]:
     """What a training costs, before it begins."""
     world = small_world()
     small, (_, large, _) = world.config(my), smollm2(my)
-    flops = my.training_flops(small, 400 * 48 * world.length, world.length)
+    flops = my.training_flops(small, 300 * 48 * world.length, world.length)
     yield f"The training of chapter 14: {my.n_parameters(small):,} parameters, {flops:.1e} FLOPs"
     flops = my.training_flops(large, 2e12, 2048)
     yield f"SmolLM2: {my.n_parameters(large):,} parameters; 2 trillion tokens, {flops:.1e} FLOPs"
