@@ -92,9 +92,9 @@ def _six_rows(width: float, height: float, digits: int) -> Figure:
     for sentence in (layers.TIRED, layers.WIDE):
         x, last = embed(tokenise(sentence)), sentence.split()[-1]
         rows = reference.multi_head_weights(x, layers.layer(layers.SIX))[:, words.index("it")]
-        place: Any = (-left, top - 0.35, "left") if narrow else (-left, top + 3.7, "right")
-        named: Any = {"fontsize": 11 if narrow else 13, "fontweight": "bold", "ha": place[2]}
-        ax.text(*place[:2], last, va="center", **named)
+        below, side = (-0.35, "left") if narrow else (3.7, "right")
+        named: Any = {"fontsize": 11 if narrow else 13, "fontweight": "bold", "ha": side}
+        ax.text(-left, top + below, last, va="center", **named)
         for i, row in enumerate((*rows, rows.mean(axis=0))):
             y, mean = top + i + 0.25 * (i == len(rows)), i == len(rows)
             squares(ax, row[None], (0, y), WEIGHT, most=1.0)
