@@ -178,9 +178,8 @@ def veto_example(
     _turned(runs)
     _over_tales(food, left)
     return (
-        "head 2: animal .904, or wide .991; log-odds 13.13 and −12.85, with zeros for it 6.55 and "
-        ".48, with its mean 5.85 and −6.08; other tales turn wide only with a trouble of animals; "
-        "looks and ablations over 504 tales"
+        "head 2: animal .904, or wide .991; log-odds 13.13 and −12.85, with zeros 6.55 and .48, "
+        "with its mean 5.85 and −6.08; over 504 tales looks, and what three ablations leave"
     )
 
 
