@@ -2,15 +2,18 @@
 
 import json
 import re
+import tomllib
 from collections import Counter
+from importlib import import_module
 from importlib.resources import files
+from typing import get_type_hints
 
 import numpy as np
 import pytest
 
 from browsing import ROOT
-from tformer_book.popular import documents, page
-from tformer_book.popular.lines import VERDICTS, Document
+from tformer_book.popular import NAMES, documents, page
+from tformer_book.popular.lines import VERDICTS, Cases, Document
 
 DECIMAL = re.compile(r"(?<![\w.])\d+(?:\.\d+(?:[eE]-?\d+)?|[eE]-?\d+)")
 PRINTED = json.loads((files("tformer_book.popular") / "printed.json").read_text(encoding="utf-8"))
@@ -43,6 +46,29 @@ def test_every_longer_integer_stands_in_a_line_or_claims_nothing(document: Docum
     said = " ".join(line.found for line in document.lines)
     missing = [n for n in PRINTED[document.title]["integers"] if n not in said]
     assert sorted(missing) == sorted(document.names)
+
+
+def test_every_demonstration_is_of_a_line():
+    folder = files("tformer_book.popular") / "documents"
+    tables = [
+        tomllib.loads((folder / f"{name}.toml").read_text(encoding="utf-8")) for name in NAMES
+    ]
+    lines = [line for table in tables for section in table["section"] for line in section["line"]]
+    named = {line["runs"] for line in lines if "runs" in line}
+    written = set()
+    for module in (*NAMES, "tried", "tried_models", "tried_costs"):
+        found = vars(import_module(f"tformer_book.popular.{module}"))
+        ours = {
+            name: value
+            for name, value in found.items()
+            if callable(value) and value.__module__.endswith(f".{module}")
+        }
+        written |= {
+            f"{module}.{name}"
+            for name, value in ours.items()
+            if get_type_hints(value).get("return") == Cases
+        }
+    assert written == named
 
 
 @each_document

@@ -13,8 +13,8 @@ from tformer_book.figures.style import BLUE, INK, QUIET, VERMILLION, WEIGHT, lab
 from tformer_book.figures.tables import table
 from tformer_book.popular import tried, tried_models
 from tformer_book.popular.collection import run_listing
-from tformer_book.popular.notes_example import of
-from tformer_book.popular.post_listings import tables_of_softmax
+from tformer_book.popular.notes import example
+from tformer_book.popular.post import tables_of_softmax
 from tformer_book.world import buy_milk
 
 __all__ = ["eggs", "lost_sign", "overwritten", "saturated", "softmax_of_all"]
@@ -45,8 +45,14 @@ def lost_sign() -> tuple[Figure, Figure]:
     """The first row's way through the feed-forward layer: as printed, and as it comes out."""
     names = ("hidden", "after ReLU", "layer gives", "sum", "output")
     printed = [[-1, 1, 0], [0, 1, 0], [0, 1, 0], [-1, 2, 0], [-1, 1, 0]]
-    hidden = of("normed", 0) @ buy_milk.W_1
-    right = [hidden, of("hidden", 0), of("fed", 0), of("second sum", 0), of("output", 0)]
+    hidden = example("normed", 0) @ buy_milk.W_1
+    right = [
+        hidden,
+        example("hidden", 0),
+        example("fed", 0),
+        example("second sum", 0),
+        example("output", 0),
+    ]
     rows = np.array([np.pad(row, (0, 3 - len(row))) for row in right]).round(6)
     look: Any = {"columns": ("1", "2", "3"), "size": 0.42, "most": 2.0}
     return (
