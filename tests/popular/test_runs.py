@@ -87,7 +87,7 @@ def test_same_is_not_fooled():
 
 
 def test_counts_of_costs_by_hand():
-    assert tried_costs.products(1, 2, 8) == {"projections": 16, "looking": 4, "feed-forward": 32}
+    assert tried_costs.products(1, 2, 8) == {"projections": 16, "attention": 4, "feed-forward": 32}
 
 
 def test_gradients_through_deep_stacks_arrive_or_not():

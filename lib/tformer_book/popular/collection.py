@@ -39,7 +39,7 @@ def draws_again() -> Cases:
     generator = torch.Generator().manual_seed(0)
     x = torch.randn(3, 8, generator=generator)
     first, second = (run_listing(x, generator)[1] for _ in range(2))
-    return {"the same words have the same weights in the next call": torch.equal(first, second)}
+    return {"the same tokens have the same weights in the next call": torch.equal(first, second)}
 
 
 def saturates() -> Cases:
@@ -53,17 +53,19 @@ def saturates() -> Cases:
         usual.append(float(fast.attention_weights(q, k).max(dim=-1).values.mean()))
     as_listed, scaled = float(np.mean(listed)), float(np.mean(usual))
     return {
-        f"as listed (largest of three weights {as_listed:.2f} in the mean)": as_listed < 0.8,
+        f"as listed (the largest of three weights is {as_listed:.2f} on average)": as_listed < 0.8,
         f"with entries of variance 1/8 ({scaled:.2f})": scaled < 0.8,
     }
 
 
 def shapes() -> Cases:
+    """The shapes of outputs and weights."""
     output, weights = run_listing(torch.ones(3, 8), torch.Generator().manual_seed(0))
     return {"outputs (3, 8), weights (3, 3)": output.shape == (3, 8) and weights.shape == (3, 3)}
 
 
 def diagram_weights() -> Cases:
+    """The printed weights; and the ratio of two weights under two last words."""
     weights = np.array([0.48, 0.28, 0.08])
     last = {name: tried.rng().normal(size=8) * i for i, name in enumerate(("tired", "wide"), 1)}
     rows, p = tried.words(4), tried.heads(1)
@@ -72,9 +74,8 @@ def diagram_weights() -> Cases:
         looked = ref.multi_head_weights(np.vstack([rows[:3], row]), p)[0, 2]
         ratios.append(looked[0] / looked[1])
     return {
-        f"they can be one row: {weights.sum():.0%}, and the rest for other words": weights.sum()
-        <= 1,
-        "in a first layer another last word changes *animal* to *street*": abs(
+        f"they can be in one row (they sum to {weights.sum():.0%})": weights.sum() <= 1,
+        "in a first layer, another last word changes the ratio of *animal* to *street*": abs(
             ratios[0] - ratios[1]
         )
         > 1e-9,
@@ -82,12 +83,13 @@ def diagram_weights() -> Cases:
 
 
 def second_order() -> Cases:
+    """Weights on three words when the fourth changes."""
     rows, p = tried.words(4), tried.heads(1)
     other = np.vstack([rows[:3], -rows[3:]])
     first, second = (ref.multi_head_weights(x, p)[0, 0] for x in (rows, other))
     return {
-        "of two words, through their rows": not tried.same(first[3], second[3]),
-        "of two words as a third decides": not tried.same(
+        "of two tokens, through their vectors": not tried.same(first[3], second[3]),
+        "of two tokens if a third decides": not tried.same(
             first[1] / first[2], second[1] / second[2]
         ),
     }

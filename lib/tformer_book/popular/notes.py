@@ -43,7 +43,9 @@ def hidden(row: int) -> np.ndarray:
 
 def predicts_eggs() -> Cases:
     """The largest logit after *and*."""
-    return {"eggs is largest": VOCABULARY[example("logits", 2).argmax()] == "eggs"}
+    return {
+        "the logit of *eggs* is the largest": VOCABULARY[example("logits", 2).argmax()] == "eggs"
+    }
 
 
 def is_a_block() -> Cases:
@@ -53,40 +55,49 @@ def is_a_block() -> Cases:
 
 
 def mainly_milk() -> Cases:
+    """The weights at *and*."""
     weights = example("weights", 2)
     said = ", ".join(f"{w:.4f}" for w in weights)
-    return {f"milk is the largest of {said}": bool(weights.argmax() == 1)}
+    return {f"the weight on *milk* is the largest of {said}": bool(weights.argmax() == 1)}
 
 
 def leans() -> Cases:
+    """The context of *and*, with the doubling and without it."""
     plain = steps(X, np.eye(2))["context"][2]
     doubled = example("context", 2)
     return {
-        f"with it ({doubled[0]:.3f}, {doubled[1]:.3f})": bool(doubled[0] > doubled[1]),
-        f"without it ({plain[0]:.3f}, {plain[1]:.3f}), no lean": bool(plain[0] < plain[1]),
+        f"with the doubling it is ({doubled[0]:.3f}, {doubled[1]:.3f})": bool(
+            doubled[0] > doubled[1]
+        ),
+        f"without it ({plain[0]:.3f}, {plain[1]:.3f}), with food the smaller": bool(
+            plain[0] < plain[1]
+        ),
     }
 
 
 def nudged() -> Cases:
+    """The next word without the doubling."""
     plain = VOCABULARY[steps(X, np.eye(2))["logits"][2].argmax()]
-    return {f"without the doubling comes {plain}, not another word": plain != "eggs"}
+    return {f"without the doubling, the next word is another one (it is {plain})": plain != "eggs"}
 
 
 def is_pre_norm() -> Cases:
+    """The example's block with its norms before the sublayers."""
     block, post = buy_milk.block_parameters()
     pre = ref.block(X, block, replace(post, order="pre"), causal=True)
-    return {"norms before the sublayers give these rows": tried.same(pre, example("output"))}
+    return {"norms before the sublayers give these outputs": tried.same(pre, example("output"))}
 
 
 def logits_product() -> Cases:
+    """The shapes of the last product, as printed and transposed."""
     h = example("output", 2)
     try:
         as_printed = tried.same(h @ buy_milk.W_OUT, (1, -1, -2), 1e-9)
     except ValueError:
         as_printed = False
     return {
-        "as printed, (2) times (3, 2)": as_printed,
-        "transposed": tried.same(h @ buy_milk.W_OUT.T, (1, -1, -2), 1e-9),
+        "as printed, with shapes (2) and (3, 2)": as_printed,
+        "with W_out transposed": tried.same(h @ buy_milk.W_OUT.T, (1, -1, -2), 1e-9),
     }
 
 
@@ -97,14 +108,16 @@ def random_words(n: int = 100) -> set[str]:
 
 
 def eggs_anyway() -> Cases:
-    return {"of 100 random texts some end in another word": random_words() != {"eggs"}}
+    """The next words of random texts."""
+    return {"some of 100 random texts have another next word": random_words() != {"eggs"}}
 
 
 def charger() -> Cases:
+    """A vector of *laptop* for *milk* and the others; and another list of words."""
     laptop = WORDS[:, ::-1] + POSITIONS  # "techness" in the other coordinate
     same = {VOCABULARY[i] for i in steps(laptop)["logits"].argmax(axis=-1)}
     return {
-        "another row, the same list of words": same != {"eggs"},
-        "the list renamed, charger first": VOCABULARY[example("logits", 2).argmax()]
+        "with another vector and the same list of words": same != {"eggs"},
+        "with the list renamed and *charger* first": VOCABULARY[example("logits", 2).argmax()]
         == VOCABULARY[0],
     }

@@ -15,26 +15,29 @@ CAT = (0.05, 0.82, 0.03, 0.01, 0.02, 0.07)
 
 
 def sum_of_six() -> Cases:
+    """The sum of the six printed weights."""
     return {
-        f"they add up to {sum(CAT):.2f} and can be rounded weights": sum(CAT) <= 1 + 6 * 0.005,
+        f"they sum to {sum(CAT):.2f} and can be rounded weights": sum(CAT) <= 1 + 6 * 0.005,
         "they leave more than 0.03 for the other four": 1 - sum(CAT) + 6 * 0.005 > 0.03 + 1e-9,
     }
 
 
 def previous() -> Cases:
+    """The weights on earlier and on later tokens, with a mask and without."""
     x, p = tried.words(), tried.heads()
     causal, free = (ref.multi_head_weights(x, p, causal=c)[0, 2] for c in (True, False))
     return {
-        "earlier words get weights": bool((causal[:2] > 0).all()),
-        "no other does, with a causal mask": bool((causal[2:] == 0).all()),
-        "no other does, without one": bool((free[2:] == 0).all()),
+        "earlier tokens get weights": bool((causal[:2] > 0).all()),
+        "with a causal mask, no other token does": bool((causal[2:] == 0).all()),
+        "without a mask, no other token does": bool((free[2:] == 0).all()),
     }
 
 
 def ten_thousand() -> Cases:
+    """The size of one table of weights."""
     gigabytes = 4 * 10_000**2 / 1e9
     return {
-        f"one table of float32 weights at n = 10,000: {gigabytes:.1f} GB a head": gigabytes > 0.1
+        f"at n = 10,000, float32 weights take {gigabytes:.1f} GB for each head": gigabytes > 0.1
     }
 
 
@@ -63,11 +66,12 @@ def softmax_of_all() -> Cases:
 
 
 def docstring() -> Cases:
+    """The width of a query for one head and for two."""
     x, p = tried.words(), tried.heads(2)
     width = (x @ p.w_q[0]).shape[-1]
     return {
         "a single head of full width": (x @ tried.heads(1).w_q[0]).shape == x.shape,
-        f"two heads: {width}, not {x.shape[-1]}": width == x.shape[-1],
+        f"two heads (the width is {width}, not {x.shape[-1]})": width == x.shape[-1],
     }
 
 
@@ -86,12 +90,13 @@ class HeadsListing:
 
 
 def heads_listing() -> Cases:
+    """The listing of heads against the library's, and a width that the heads do not divide."""
     x, layer = tried.words(), HeadsListing(8, 4)
     w_q, w_k, w_v = layer.inputs.swapaxes(0, 1)
     p = HeadParameters(w_q, w_k, w_v, layer.last.reshape(4, 2, 8))
     return {
         "it is the library's layer of heads": tried.same(layer(x), ref.multi_head_attention(x, p)),
-        "at widths that do not divide too (8 by 3 keeps 6 of 8 numbers)": HeadsListing(
+        "also if the heads do not divide the width (3 heads keep 6 of 8 numbers)": HeadsListing(
             8, 3
         ).last.shape[0]
         == 8,
@@ -99,13 +104,18 @@ def heads_listing() -> Cases:
 
 
 def split() -> Cases:
+    """How much of the input a head reads."""
     p = tried.heads(4)
-    return {"a head sees a part of the row only": p.w_q.shape[1] < 8}
+    return {"a head reads only a part of the input": p.w_q.shape[1] < 8}
 
 
 def clipping() -> Cases:
+    """A large gradient and a small one, clipped."""
     held = {}
-    for name, size in (("a gradient of norm 5", 5.0), ("one of norm 0.5 stays", 0.5)):
+    for name, size in (
+        ("a gradient of norm 5 is clipped", 5.0),
+        ("one of norm 0.5 stays as it is", 0.5),
+    ):
         weight = torch.nn.Parameter(torch.zeros(4))
         weight.grad = torch.tensor([size, 0.0, 0.0, 0.0])
         torch.nn.utils.clip_grad_norm_([weight], max_norm=1.0)

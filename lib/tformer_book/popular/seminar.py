@@ -26,16 +26,18 @@ FLOPS = {
 
 
 def scores() -> Cases:
+    """Scores as scaled dot products, one by one."""
     q, k, _ = tried.rng().normal(size=(3, 5, 8))
     scores = np.array([[a @ b / np.sqrt(8) for b in k] for a in q])
     return {
-        "entry by entry, and then softmax": tried.same(
+        "computed entry by entry, the scores give the library's weights": tried.same(
             ref.softmax(scores), ref.attention_weights(q, k)
         )
     }
 
 
 def differentiable() -> Cases:
+    """The gradient of attention, and a finite difference."""
     q, k, v, grad = tried.rng().normal(size=(4, 5, 8))
     step = 1e-6
     first = ref.attention_vjp(q, k, v, grad)[0][0, 0]
@@ -44,12 +46,13 @@ def differentiable() -> Cases:
         for sign in (1, -1)
     ]
     slope = ((moved[0] - moved[1]) * grad).sum() / (2 * step)
-    return {"its gradient is the slope that small steps measure": tried.same(first, slope, 1e-6)}
+    return {"its gradient is equal to a finite difference": tried.same(first, slope, 1e-6)}
 
 
 def hundredfold() -> Cases:
+    """Training costs of the best models before, in those of the big transformer."""
     ratios = {name: cost / FLOPS["big"] for name, cost in FLOPS.items() if name != "big"}
-    return {f"{name}: {ratio:.1f} times less": ratio >= 100 for name, ratio in ratios.items()}
+    return {f"{name}: {ratio:.1f} times the cost": ratio >= 100 for name, ratio in ratios.items()}
 
 
 def example(table: str, *place: int) -> np.ndarray:
@@ -65,7 +68,7 @@ def published(exponent: str) -> float:
 def a_to_b() -> Cases:
     """The largest weights of the first two tokens."""
     a, b = RIGHT["weights"][:2]
-    return {"A looks most at B, and B at A": bool(a.argmax() == 1 and b.argmax() == 0)}
+    return {"A attends most to B, and B to A": bool(a.argmax() == 1 and b.argmax() == 0)}
 
 
 def c_to_all() -> Cases:
@@ -77,7 +80,7 @@ def dominated_by_b() -> Cases:
     """The first token's weights beside its dot products."""
     weights, dots = example("weights", 0), example("dots", 0)
     return {
-        "the largest weight stands at the largest dot product": bool(
+        "the largest weight belongs to the largest dot product": bool(
             weights.argmax() == dots.argmax()
         )
     }
