@@ -293,9 +293,7 @@ def depth_without_residuals() -> Cases:
         unit = x / np.linalg.norm(x, axis=-1, keepdims=True)
         found[residual] = float((unit @ unit.T)[~np.eye(16, dtype=bool)].mean())
     return {
-        f"with residuals, vectors stay different (mean cosine {found[1.0]:.2f} after 8 layers)": found[
-            1.0
-        ]
+        f"with residuals, vectors differ (mean cosine {found[1.0]:.2f} after 8 layers)": found[1.0]
         < 0.9,
         f"without residuals, they do too ({found[0.0]:.2f})": found[0.0] < 0.9,
     }
