@@ -101,9 +101,9 @@ def logits_product() -> Cases:
     }
 
 
-def random_words(n: int = 100) -> set[str]:
-    """Return the next words after n texts of three random rows, at all places."""
-    rows = np.random.default_rng(0).normal(size=(n, 3, 2))
+def random_words() -> set[str]:
+    """Return the next words after 100 texts of three random vectors, at all positions."""
+    rows = np.random.default_rng(0).normal(size=(100, 3, 2))
     return {VOCABULARY[i] for x in rows for i in steps(x)["logits"].argmax(axis=-1)}
 
 

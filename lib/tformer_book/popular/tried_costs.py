@@ -23,7 +23,7 @@ def products(n: int, d: int, hidden: int) -> dict[str, int]:
     }
 
 
-def layer_flops(n: int, d: int = 64) -> int:
+def layer_flops(n: int, d: int) -> int:
     """Additions and multiplications of one layer, by the library's count."""
     sizes = Sizes(n_vocab=1, d_model=d, n_layers=1, n_heads=4, d_ff=4 * d)
     return count_flops(sizes, n) - 2 * n * d
@@ -35,7 +35,7 @@ def layer_costs() -> Cases:
     parts = products(n, d, 4 * d)
     long, short = products(6 * d, d, 4 * d), products(4 * d, d, 4 * d)
     return {
-        "T d² + T² d + T d d_ff, with constants, is the library's count": layer_flops(n)
+        "T d² + T² d + T d d_ff, with constants, is the library's count": layer_flops(n, d)
         == 2 * sum(parts.values()),
         "scores and weighted sums cost as much as the feed-forward layer at T = 4 d": short[
             "attention"
