@@ -6,18 +6,19 @@ import tomllib
 from collections import Counter
 from importlib import import_module
 from importlib.resources import files
-from typing import get_type_hints
+from inspect import isfunction
 
 import numpy as np
 import pytest
 
 from browsing import ROOT
 from tformer_book.popular import NAMES, documents, page
-from tformer_book.popular.lines import VERDICTS, Cases, Document
+from tformer_book.popular.lines import VERDICTS, Document
 
 DECIMAL = re.compile(r"(?<![\w.])\d+(?:\.\d+(?:[eE]-?\d+)?|[eE]-?\d+)")
 PRINTED = json.loads((files("tformer_book.popular") / "printed.json").read_text(encoding="utf-8"))
 DOCUMENTS = documents()
+FILES = ("seminar.toml", "notes.toml", "theory.toml", "collection.toml", "post.toml")
 each_document = pytest.mark.parametrize("document", DOCUMENTS, ids=lambda d: d.title[:20])
 
 VERDICT_COUNTS = {
@@ -32,6 +33,7 @@ VERDICT_COUNTS = {
 
 
 def test_the_five_documents_are_those_whose_numbers_are_kept():
+    assert [name.removesuffix(".toml") for name in FILES] == list(NAMES)
     assert {document.title for document in DOCUMENTS} == set(PRINTED)
 
 
@@ -50,24 +52,16 @@ def test_every_longer_integer_stands_in_a_line_or_claims_nothing(document: Docum
 
 def test_every_demonstration_is_of_a_line():
     folder = files("tformer_book.popular") / "documents"
-    tables = [
-        tomllib.loads((folder / f"{name}.toml").read_text(encoding="utf-8")) for name in NAMES
-    ]
+    tables = [tomllib.loads((folder / name).read_text(encoding="utf-8")) for name in FILES]
     lines = [line for table in tables for section in table["section"] for line in section["line"]]
     named = {line["runs"] for line in lines if "runs" in line}
-    written = set()
-    for module in (*NAMES, "tried", "tried_models", "tried_costs"):
-        found = vars(import_module(f"tformer_book.popular.{module}"))
-        ours = {
-            name: value
-            for name, value in found.items()
-            if callable(value) and value.__module__.endswith(f".{module}")
-        }
-        written |= {
-            f"{module}.{name}"
-            for name, value in ours.items()
-            if get_type_hints(value).get("return") == Cases
-        }
+    written = {
+        f"{module}.{name}"
+        for module in (*NAMES, "tried", "tried_models", "tried_costs")
+        for name, value in vars(import_module(f"tformer_book.popular.{module}")).items()
+        if isfunction(value) and value.__module__.endswith(f".{module}")
+        if value.__annotations__["return"] == "Cases"
+    }
     assert written == named
 
 
