@@ -1,6 +1,8 @@
 """Every rule for notebooks has a page that keeps it and pages that break it."""
 
+import tomllib
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -8,6 +10,7 @@ from tformer_book.pipeline.notebook.normalise import MACHINE_TAG, STATE, dump, n
 from tformer_book.pipeline.rules.lint import CHAPTER_RULES, RULES, Page, lint, lint_file
 from tiny import code, notebook, printed, raised, result, text, v4
 
+NUMBERS = tomllib.loads(Path(__file__).with_name("lint.toml").read_text(encoding="utf-8"))
 WORDS = "Words that say what the line of code below is for, and why. "
 FIRST = "import numpy as np"
 ALT = {"image": {"alt": "Two arrows."}, "figure": {"caption": "They meet.", "name": "fig-meet"}}
@@ -222,49 +225,12 @@ def test_an_appendix_may_state_claims_of_any_chapter(tmp_path):
     assert said(appendix) == []
 
 
-BACKED = [
-    ("It is 0.95.", "x = 0.951"),
-    ("It is 0.9512…", "x = 0.95128"),
-    ("It is $0.95$, so close.", "x = 0.9512"),
-    ("A row of 7.5 % of them, 7.5% in all", "x = 0.075"),
-    ("About 0.333", "1 / 3"),
-    ("Some 1,024 of them, 10 000 even, $65{,}504$", "2**10, 10_000, 65504"),
-    ("As small as $1.7\\times 10^{-5}$, or 1.7 × 10⁻⁵, or 1.7e-5", "x = 1.69e-5"),
-    ("A thousandth: 1e−3", "x = 0.001"),
-    ("About −2.5 degrees", "x = -2.5"),
-    ("# Of 4.5\n\nNothing", "1"),
-    ("Published in 2017 (Vaswani et al., 2017) and since 1999", "1"),
-    ('See Theorem 1.2, Section 2.5 and `check("1.2", f)`, with Python 3.11', "1"),
-    ("It has {cite}`mikolov2013` and [text](https://e.org/1.5) and {eq}`eq-1.5`", "1"),
-    ("```python\nx = 1.5\n```\n\n% a comment of 1.5\n\n(sec-1.5)=", "1"),
-    (":::{figure} a.svg\n:width: 1.5\n:::\n\n::::{admonition} A\n:class: b-1.5\nText.\n::::", "1"),
-    ("Half, 1/2, 3 of 40 and 999", "1"),
-    ("It is 0.5.", "print('p = 0.5')"),
-]
-UNBACKED = [
-    ("It is 0.96.", "x = 0.951"),
-    ("It is 0.950.", "x = 0.951"),
-    ("It is 0.9513…", "x = 0.95128"),
-    ("$$x = 0.5$$", "1"),
-    ("```{math}\n:label: eq-a\nx = 0.5\n```", "1"),
-    (":::{prf:proof}\nIt is 0.5.\n:::", "1"),
-    ("Some 1,024 of them", "1023"),
-    ("Some 2017 of them", "1"),
-    ("As small as $1.8\\times 10^{-5}$", "1.69e-5"),
-    ("At 1.8 × 10⁻⁵", "1.69e-5"),
-    ("A row of 7.4 %", "0.075"),
-    ("In `x = 0.5` there", "1"),
-    ("- Item of 0.5", "1"),
-    ("| a | 0.5 |", "1"),
-]
-
-
-@pytest.mark.parametrize(("prose", "source"), BACKED)
+@pytest.mark.parametrize(("prose", "source"), NUMBERS["backed"])
 def test_numbers_that_need_no_more_backing(prose, source):
     assert findings(page(text(prose), code(source)), "prose-number") == []
 
 
-@pytest.mark.parametrize(("prose", "source"), UNBACKED)
+@pytest.mark.parametrize(("prose", "source"), NUMBERS["unbacked"])
 def test_numbers_typed_by_hand(prose, source):
     assert len(findings(page(text(prose), code(source)), "prose-number")) == 1
 

@@ -71,12 +71,10 @@ def missing() -> str:
     return ""
 
 
-def read_only(
-    folders: Iterable[Path], listed: Iterable[Path] = (), devices: Iterable[str] = ("/dev/null",)
-) -> None:
+def read_only(folders: Iterable[Path], listed: Iterable[Path]) -> None:
     """Leave this process and its children these folders and files to read, and none to write.
 
-    Of a folder that is `listed` it may read the names, and no file.
+    Of a folder that is `listed` it may read the names, and no file. It may write to nowhere.
 
     Raises
     ------
@@ -91,8 +89,7 @@ def read_only(
         _open_to(rules, path, _READ_FILE | (_READ_DIR if path.is_dir() else 0))
     for folder in listed:
         _open_to(rules, folder, _READ_DIR)
-    for device in devices:
-        _open_to(rules, Path(device), _READ_FILE | _WRITE_FILE)
+    _open_to(rules, Path(os.devnull), _READ_FILE | _WRITE_FILE)
     _done(_LIBC.syscall(_LANDLOCK_RESTRICT, rules, 0))
     os.close(rules)
 

@@ -9,6 +9,7 @@ import re
 import shutil
 from collections.abc import Iterator
 from html import escape
+from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -29,20 +30,7 @@ from tformer_course.submission import NOTE
 
 HEADING = re.compile(r"^#+[ \t]+(.+)$", re.MULTILINE)
 SECONDS = 20.0  # to make a page
-STYLE = """
-:root { color-scheme: light dark; --line: #8886; --right: #1a7f37; --wrong: #b35900 }
-body { font: 16px/1.5 system-ui, sans-serif; max-width: 46rem; margin: 2rem auto; padding: 0 1rem }
-pre, .said { border: 1px solid var(--line); border-radius: 6px; padding: .6rem .8rem }
-pre { overflow-x: auto; font-size: .85em } code { font-size: .9em }
-table { border-collapse: collapse } td, th { padding: .15rem .8rem .15rem 0; text-align: left }
-.marks td:last-child, .marks th:last-child { text-align: right }
-.said { overflow-wrap: anywhere; border-left: 4px solid var(--wrong) }
-.said.right { border-left-color: var(--right) }
-.note { border: 2px solid var(--wrong); border-radius: 6px; padding: 0 .8rem; margin: 1rem 0 }
-h1 { font-size: 1.6rem } h2 { font-size: 1.25rem; margin-top: 2rem }
-@media (prefers-color-scheme: dark) { body { background: #14171a; color: #e6e6e6 }
-  a { color: #8ab4f8 } :root { --right: #3fb950; --wrong: #f0883e } %s }
-"""
+STYLE = (files("tformer_course") / "feedback.css").read_text(encoding="utf-8")
 LIGHT, DARK = (HtmlFormatter(style=name).get_style_defs("pre") for name in ("default", "monokai"))
 
 

@@ -20,6 +20,13 @@ class NotMarked(Exception):  # noqa: N818  (nobody's error)
     """There is nothing that can be marked; the message says why."""
 
 
+def handed_out(name: str) -> NotebookNode:
+    """Return the notebook that students got; end if their code cannot be run here."""
+    if lacking := confinement.missing():
+        sys.exit(lacking)
+    return nbformat.read(find_root() / "exercises" / f"{name}.ipynb", as_version=4)
+
+
 def results(released: NotebookNode, name: str, folder: Path) -> dict[str, Any]:
     """Return what stands in ``results.json``: a test for each check.
 
@@ -65,10 +72,8 @@ def main(arguments: list[str]) -> None:
     Gradescope asks for a score in what it reads, and 0 is one. So where there is none no file is
     written: the mark stays empty there, and its lecturer finds the sentence beside it.
     """
-    if lacking := confinement.missing():
-        sys.exit(lacking)
     name, folder, to = arguments
-    released = nbformat.read(find_root() / "exercises" / f"{name}.ipynb", as_version=4)
+    released = handed_out(name)
     try:
         text = json.dumps(results(released, name, Path(folder)), indent=1)
     except NotMarked as why:

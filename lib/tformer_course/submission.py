@@ -190,7 +190,7 @@ def _words(grade_id: str) -> str:
     return f"{what} of exercise {found[2]}.{found[3]}"
 
 
-def _made(cells: list[NotebookNode], notes: list[str], nothing: bool = False) -> NotebookNode:
+def _made(cells: list[NotebookNode], notes: list[str], nothing: bool) -> NotebookNode:
     if notes:
         cells = [new_markdown_cell("\n\n".join(notes), id=NOTE), *cells]
     notebook = new_notebook(cells=cells)

@@ -6,6 +6,7 @@ import os
 import re
 import sys
 from collections.abc import Collection
+from importlib.resources import files
 from pathlib import Path
 
 from nbformat import NotebookNode
@@ -17,41 +18,7 @@ from tformer_book.pipeline.notebook.normalise import dump
 SETTINGS = "nbgrader_config.py"
 STATEMENT = re.compile(r"```\{exercise\} (.*)\n(?::.*\n)*\n?((?:.*\n)*?)```")
 LINK = re.compile(r"\[([^\]]+)\]\((?!https?:)[^)]*\)")  # to a page that a student may not have
-CONFIG = '''"""Settings of this course; what else can be set: nbgrader --help-all"""
-
-import warnings
-from pathlib import Path
-
-warnings.filterwarnings("ignore", module="nbgrader")  # about itself; nothing to be done here
-c = get_config()
-c.CourseDirectory.root = str(Path(__file__).parent)
-c.CourseDirectory.course_id = "{name}"
-c.Exchange.root = str(Path(__file__).parent / "exchange")
-c.ClearSolutions.enforce_metadata = True
-
-# Answers are judged from outside, in a sandbox; nothing that a student wrote runs in this process.
-c.Autograde.exporter_class = "tformer_course.grading.Submission"
-c.Autograde.pre_convert_hook = "tformer_course.grading.prepare"
-c.Autograde.autograde_preprocessors = [
-    "tformer_course.grading.Judge",
-    "nbgrader.preprocessors.SaveAutoGrades",
-    "nbgrader.preprocessors.AssignLatePenalties",
-    "nbgrader.preprocessors.CheckCellMetadata",
-]
-c.ExchangeFactory.collect = "tformer_course.grading.Collect"
-# Seconds are those that an answer computes, as long as it gets a sixth of a processor.
-c.Judge.seconds = 5.0  # one call of an answer; all calls of a check together get four times that
-c.Judge.cell_seconds = 20.0  # the cells that an answer needs
-c.Judge.notebook_seconds = 120.0  # all of a notebook
-c.Judge.memory = 2 * 2**30  # bytes
-
-# The table of marks says what became of each submission.
-c.ExportApp.plugin_class = "tformer_course.export.Marks"
-
-# Feedback is one page that needs no network.
-c.GenerateFeedback.exporter_class = "tformer_course.feedback.Feedback"
-c.GenerateFeedback.preprocessors = ["nbgrader.preprocessors.GetGrades"]
-'''
+CONFIG = files("tformer_course") / "nbgrader_config.txt"
 
 
 class CourseError(Exception):
@@ -111,7 +78,8 @@ def _begin(course: Path, name: str) -> None:
         )
     (course / "exchange").mkdir(parents=True)
     (course / "exchange").chmod(0o777)
-    (course / SETTINGS).write_text(CONFIG.replace("{name}", name), encoding="utf-8")
+    settings = CONFIG.read_text(encoding="utf-8").replace("{name}", name)
+    (course / SETTINGS).write_text(settings, encoding="utf-8")
 
 
 def assignment(root: Path, path: Path) -> NotebookNode:

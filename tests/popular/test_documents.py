@@ -2,19 +2,23 @@
 
 import json
 import re
+import tomllib
 from collections import Counter
+from importlib import import_module
 from importlib.resources import files
+from inspect import isfunction
 
 import numpy as np
 import pytest
 
 from browsing import ROOT
-from tformer_book.popular import documents, page
+from tformer_book.popular import NAMES, documents, page
 from tformer_book.popular.lines import VERDICTS, Document
 
 DECIMAL = re.compile(r"(?<![\w.])\d+(?:\.\d+(?:[eE]-?\d+)?|[eE]-?\d+)")
 PRINTED = json.loads((files("tformer_book.popular") / "printed.json").read_text(encoding="utf-8"))
 DOCUMENTS = documents()
+FILES = ("seminar.toml", "notes.toml", "theory.toml", "collection.toml", "post.toml")
 each_document = pytest.mark.parametrize("document", DOCUMENTS, ids=lambda d: d.title[:20])
 
 VERDICT_COUNTS = {
@@ -29,6 +33,7 @@ VERDICT_COUNTS = {
 
 
 def test_the_five_documents_are_those_whose_numbers_are_kept():
+    assert [name.removesuffix(".toml") for name in FILES] == list(NAMES)
     assert {document.title for document in DOCUMENTS} == set(PRINTED)
 
 
@@ -43,6 +48,21 @@ def test_every_longer_integer_stands_in_a_line_or_claims_nothing(document: Docum
     said = " ".join(line.found for line in document.lines)
     missing = [n for n in PRINTED[document.title]["integers"] if n not in said]
     assert sorted(missing) == sorted(document.names)
+
+
+def test_every_demonstration_is_of_a_line():
+    folder = files("tformer_book.popular") / "documents"
+    tables = [tomllib.loads((folder / name).read_text(encoding="utf-8")) for name in FILES]
+    lines = [line for table in tables for section in table["section"] for line in section["line"]]
+    named = {line["runs"] for line in lines if "runs" in line}
+    written = {
+        f"{module}.{name}"
+        for module in (*NAMES, "tried", "tried_models", "tried_costs")
+        for name, value in vars(import_module(f"tformer_book.popular.{module}")).items()
+        if isfunction(value) and value.__module__.endswith(f".{module}")
+        if value.__annotations__["return"] == "Cases"
+    }
+    assert written == named
 
 
 @each_document

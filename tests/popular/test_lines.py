@@ -2,7 +2,8 @@
 
 import pytest
 
-from tformer_book.popular.lines import Number, cited, given, numbers, runs
+from tformer_book.popular import lines
+from tformer_book.popular.lines import Line, Number
 
 
 @pytest.mark.parametrize(
@@ -29,15 +30,15 @@ def test_a_number_is_written_with_the_digits_that_are_printed():
 
 
 def test_a_line_has_the_worst_verdict_of_its_numbers():
-    line = numbers("[0.5, 0.27, x_3] → 2", "", lambda: (0.5, 0.2775, 2))
+    line = Line("[0.5, 0.27, x_3] → 2", right=lambda: (0.5, 0.2775, 2))
     assert [n.printed for n in line.numbers] == ["0.5", "0.27", "2"]
     assert line.verdict == "rounded"
-    assert numbers("0.5 0.27", "", lambda: (0.9, 0.2775)).verdict == "wrong"
+    assert Line("0.5 0.27", right=lambda: (0.9, 0.2775)).verdict == "wrong"
 
 
 def test_a_line_with_another_number_of_numbers_is_refused():
     with pytest.raises(ValueError, match="2 numbers printed, 1 computed"):
-        _ = numbers("0.5 0.27", "", lambda: 0.5).numbers
+        _ = Line("0.5 0.27", right=lambda: 0.5).numbers
 
 
 @pytest.mark.parametrize(
@@ -45,9 +46,26 @@ def test_a_line_with_another_number_of_numbers_is_refused():
     [({"a": True}, "agrees"), ({"a": True, "b": False}, "loose"), ({"a": False}, "wrong")],
 )
 def test_verdict_of_a_statement_that_is_run(cases, verdict):
-    assert runs("x", "", lambda: cases).verdict == verdict
+    assert Line("x", cases=lambda: cases).verdict == verdict
 
 
 def test_what_is_given_or_judged_by_a_source_is_not_computed():
-    assert (given("x", "").verdict, given("x", "").kind) == ("given", "given")
-    assert cited("x", "", "loose", "a source").kind == "by a source"
+    given = Line("x", stated="given")
+    assert (given.verdict, given.kind) == ("given", "given")
+    assert Line("x", stated="loose", why="a source").kind == "by a source"
+
+
+@pytest.mark.parametrize(
+    "judged",
+    ["", 'runs = "tried.formula"\nverdict = "agrees"', 'verdict = ""'],
+    ids=["in no way", "in two ways", "by nothing"],
+)
+def test_a_line_is_judged_in_just_one_way(judged, tmp_path, monkeypatch):
+    start = (
+        'title = "A page"\nabout = "One line"\n[[section]]\ntitle = "Formulas"\n[[section.line]]\n'
+    )
+    (tmp_path / "documents").mkdir()
+    (tmp_path / "documents" / "one.toml").write_text(f'{start}found = "x"\n{judged}\n', "utf-8")
+    monkeypatch.setattr(lines, "files", lambda _: tmp_path)
+    with pytest.raises(ValueError, match="x: not judged in just one of three ways"):
+        lines.read("one")

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from tformer import reference as ref
-from tformer_book.popular import cpp, notes_example, tried, tried_costs, tried_models
+from tformer_book.popular import cpp, notes, tried, tried_costs, tried_models
 from tformer_book.world import buy_milk
 from tformer_book.world.sources import BUY_MILK
 
@@ -75,7 +75,7 @@ def test_the_example_by_hand():
     found = buy_milk.steps(x)
     assert found["hidden"][0].round(9).tolist() == [0, 1, 2]
     assert found["output"].round(9).tolist() == [[1, -1]] * 3
-    assert notes_example.random_words(50) == {"eggs"}
+    assert notes.random_words() == {"eggs"}
     other = np.array([[1.0, 0, -1], [0, 1, -1]])  # a hidden unit that does tell the rows apart
     assert len({*buy_milk.steps(x, w_1=other)["logits"].argmax(axis=-1)}) == 2
 
@@ -87,7 +87,7 @@ def test_same_is_not_fooled():
 
 
 def test_counts_of_costs_by_hand():
-    assert tried_costs.products(1, 2, 8) == {"projections": 16, "looking": 4, "feed-forward": 32}
+    assert tried_costs.products(1, 2, 8) == {"projections": 16, "attention": 4, "feed-forward": 32}
 
 
 def test_gradients_through_deep_stacks_arrive_or_not():

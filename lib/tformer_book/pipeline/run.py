@@ -46,7 +46,7 @@ class Outcome:
     report: str = ""
 
 
-def execute(path: Path, record_timing: bool = False) -> NotebookNode:
+def execute(path: Path) -> NotebookNode:
     """Run a notebook in a fresh kernel, in its own folder, and return it with its outputs.
 
     Raises
@@ -61,7 +61,7 @@ def execute(path: Path, record_timing: bool = False) -> NotebookNode:
         timeout=CELL_TIMEOUT,
         kernel_name="python3",
         resources={"metadata": {"path": str(path.parent)}},
-        record_timing=record_timing,
+        record_timing=False,
         extra_arguments=["--log-level=ERROR"],
     )
     try:

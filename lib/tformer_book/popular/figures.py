@@ -13,17 +13,17 @@ from tformer_book.figures.style import BLUE, INK, QUIET, VERMILLION, WEIGHT, lab
 from tformer_book.figures.tables import table
 from tformer_book.popular import tried, tried_models
 from tformer_book.popular.collection import run_listing
-from tformer_book.popular.notes_example import of
-from tformer_book.popular.post_listings import tables_of_softmax
+from tformer_book.popular.notes import example
+from tformer_book.popular.post import tables_of_softmax
 from tformer_book.world import buy_milk
 
 __all__ = ["eggs", "lost_sign", "overwritten", "saturated", "softmax_of_all"]
 
 
-def eggs(n: int = 150) -> tuple[Figure, Figure]:
+def eggs() -> tuple[Figure, Figure]:
     """Rows that reach the first norm, by the side that it leaves; and the next words of all."""
     rng = np.random.default_rng(0)
-    texts = [buy_milk.steps(x) for x in rng.normal(size=(n, 3, 2))]
+    texts = [buy_milk.steps(x) for x in rng.normal(size=(150, 3, 2))]
     rows = np.concatenate([text["sum"] for text in texts])
     chosen = np.concatenate([text["logits"].argmax(axis=-1) for text in texts])
     left, ax = panel()
@@ -45,8 +45,14 @@ def lost_sign() -> tuple[Figure, Figure]:
     """The first row's way through the feed-forward layer: as printed, and as it comes out."""
     names = ("hidden", "after ReLU", "layer gives", "sum", "output")
     printed = [[-1, 1, 0], [0, 1, 0], [0, 1, 0], [-1, 2, 0], [-1, 1, 0]]
-    hidden = of("normed", 0) @ buy_milk.W_1
-    right = [hidden, of("hidden", 0), of("fed", 0), of("second sum", 0), of("output", 0)]
+    hidden = example("normed", 0) @ buy_milk.W_1
+    right = [
+        hidden,
+        example("hidden", 0),
+        example("fed", 0),
+        example("second sum", 0),
+        example("output", 0),
+    ]
     rows = np.array([np.pad(row, (0, 3 - len(row))) for row in right]).round(6)
     look: Any = {"columns": ("1", "2", "3"), "size": 0.42, "most": 2.0}
     return (
@@ -55,11 +61,11 @@ def lost_sign() -> tuple[Figure, Figure]:
     )
 
 
-def overwritten(depth: int = 16) -> Figure:
+def overwritten() -> Figure:
     """How much of the first row is still in the stream, layer by layer, both ways."""
     shares = {"x + attention(norm(x))": [1.0], "the snippet": [1.0]}
     x, rng = tried.words(16, 32), np.random.default_rng(1)
-    for _ in range(depth):
+    for _ in range(16):
         drawn = rng.normal(size=(32, 32)) / np.sqrt(32)
         size = float(np.sqrt((x - x.mean(axis=-1, keepdims=True)).var(axis=-1)).mean())
         x = tried_models.normed(x)
@@ -85,11 +91,11 @@ def softmax_of_all() -> tuple[Figure, Figure]:
     return drawn[0], drawn[1]
 
 
-def saturated(calls: int = 400) -> Figure:
+def saturated() -> Figure:
     """The largest of three weights over many calls of the listing, and with scaled matrices."""
     generator = torch.Generator().manual_seed(0)
     listed, scaled = [], []
-    for _ in range(calls):
+    for _ in range(400):
         x = torch.randn(3, 8, generator=generator)
         listed += run_listing(x, generator)[1].max(dim=-1).values.tolist()
         q, k = (x @ torch.randn(8, 8, generator=generator) / 8**0.5 for _ in range(2))

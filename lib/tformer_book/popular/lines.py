@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import re
+import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
-from functools import cached_property
+from functools import cache, cached_property, partial
+from importlib import import_module
+from importlib.resources import files
 from typing import Any
 
 import numpy as np
 
-__all__ = ["VERDICTS", "Document", "Line", "Number", "cited", "given", "numbers", "runs"]
+__all__ = ["VERDICTS", "Document", "Line", "Number", "read"]
 
 VERDICTS = ("agrees", "rounded", "loose", "wrong")
 """From the best to the worst; what is given, such as a table to start from, has none."""
@@ -136,28 +139,38 @@ class Document:
         return [line for section in self.sections.values() for line in section]
 
 
-def numbers(
-    found: str,
-    says: str,
-    right: Callable[[], Any],
-    see: str = "",
-    why: str = "",
-    printed: str = "",
+@cache
+def read(name: str) -> Document:
+    """Return a document by the name of its file in `documents/`.
+
+    `compare` and `runs` name a function of this package that gives the numbers, or what was tried;
+    `at` holds the arguments of the first.
+
+    Raises
+    ------
+    ValueError
+        If a line has another key, or if it is not judged in just one way.
+    """
+    text = (files(__package__) / "documents" / f"{name}.toml").read_text(encoding="utf-8")
+    table = tomllib.loads(text)
+    sections = {s["title"]: [_line(**row) for row in s["line"]] for s in table["section"]}
+    return Document(table["title"], table["about"], sections, tuple(table.get("names", ())))
+
+
+def _line(
+    compare: str = "",
+    at: Sequence[Any] = (),
+    runs: str = "",
+    verdict: str = "",
+    **text: str,
 ) -> Line:
-    """A line of numbers, which are computed again."""
-    return Line(found, says, see, why, right=right, printed=printed)
+    if [bool(compare), bool(runs), bool(verdict)].count(True) != 1:
+        raise ValueError(f"{text['found']}: not judged in just one of three ways")
+    right = partial(_demonstration(compare), *at) if compare else None
+    return Line(**text, right=right, cases=_demonstration(runs) if runs else None, stated=verdict)
 
 
-def runs(found: str, says: str, cases: Callable[[], Cases], see: str = "", why: str = "") -> Line:
-    """A statement that is tried in one case or several."""
-    return Line(found, says, see, why, cases=cases)
-
-
-def cited(found: str, says: str, verdict: str, why: str, see: str = "") -> Line:
-    """A statement about the world, judged by a source that `why` names."""
-    return Line(found, says, see, why, stated=verdict)
-
-
-def given(found: str, says: str, see: str = "") -> Line:
-    """What a document starts from: nothing is claimed."""
-    return Line(found, says, see, stated="given")
+def _demonstration(name: str) -> Callable[..., Any]:
+    module, _, function = name.partition(".")
+    found: Callable[..., Any] = getattr(import_module(f"{__package__}.{module}"), function)
+    return found

@@ -1,197 +1,123 @@
-"""*Transformer ML*: notes that end with "Buy milk and", taken to its next word."""
+"""*Buy milk and*, the example of *Transformer ML*: every number that it prints."""
 
 from __future__ import annotations
 
-from tformer_book.popular import notes_example, tried, tried_models
-from tformer_book.popular.lines import Document, Line, cited, runs
+from dataclasses import replace
+
+import numpy as np
+
+from tformer import reference as ref
+from tformer_book.popular import tried
+from tformer_book.popular.lines import Cases
+from tformer_book.world import buy_milk
+from tformer_book.world.buy_milk import POSITIONS, VOCABULARY, WORDS, steps
+
+X = WORDS + POSITIONS
 
 
-def _formulas() -> list[Line]:
-    return [
-        runs(
-            "Q = xW_Q, K = xW_K, V = xW_V",
-            "one input gives query, key and value, by three matrices",
-            tried.projections,
-            "eq-projections",
-        ),
-        runs(
-            "softmax(QK^⊤/√d_k + M) V",
-            "the mask is added to the scores, before the softmax",
-            tried.mask_is_added,
-            "eq-conditioning eq-to-additive",
-        ),
-        runs(
-            "Concat(head_1, …, head_h) W_O",
-            "heads are put side by side and mixed by one matrix",
-            tried.heads_side_by_side,
-            "thm-sum-of-heads",
-        ),
-        runs(
-            "FFN(x) = σ(xW_1 + b_1)W_2 + b_2",
-            "two linear maps with a bend between them, word by word",
-            tried_models.feed_forward_by_hand,
-            "eq-feed-forward thm-each-word",
-        ),
-        runs(
-            "X ← X + MHA(X), then LayerNorm",
-            "the norm stands after the sum",
-            tried_models.norm_after,
-            "eq-block",
-            "This is post-norm, as in the first transformer. The notes' own program, below, is "
-            "pre-norm: another model.",
-        ),
-        runs(
-            "X = X + MultiHeadSelfAttention(LayerNorm(X))",
-            "the norm stands before each sublayer",
-            tried_models.norm_before,
-            "eq-block thm-variance",
-        ),
-        runs(
-            "logits = Linear(X)",
-            "the rows of a stack with norms before its sublayers go straight to the words",
-            tried_models.last_norm,
-            "eq-decoder thm-variance",
-            "A pre-norm stack has one more norm at its end: its rows grow with depth.",
-        ),
-        runs(
-            "maximize ∑_t log p(x_t | x_{<t})",
-            "the objective is the sum of the logarithms of the words that came",
-            tried_models.loss_by_hand,
-            "eq-cross-entropy cor-distribution",
-        ),
-        runs(
-            "O(n^2) in time and memory",
-            "attention costs n² in both",
-            tried.quadratic_twice,
-            "prop-attention-cost",
-            "Products: n² times the width. Memory: only if all weights are kept at once.",
-        ),
-    ]
+def example(table: str, row: int | None = None) -> np.ndarray:
+    """Return a table of the example, or one row of it, as it should be."""
+    whole = steps(X)[table]
+    return whole if row is None else whole[row]
 
 
-def _words() -> list[Line]:
-    return [
-        runs(
-            "processes a *set* of token embeddings",
-            "without positions, order plays no part",
-            tried.order_without_positions,
-            "thm-equivariance thm-counting",
-        ),
-        runs(
-            "attention is permutation-invariant",
-            "order changes nothing",
-            tried.invariant,
-            "thm-equivariance prop-not-invariant",
-            "It is *equivariant*: rows change places with their words.",
-        ),
-        runs(
-            "any token directly “query” the entire sequence",
-            "one step joins any two words",
-            tried.one_hop,
-            "prop-paths",
-        ),
-        runs(
-            "All positions are processed simultaneously",
-            "nothing waits for anything",
-            tried_models.in_parallel,
-            "thm-one-pass",
-            "True of training and of reading a prompt, not of writing.",
-        ),
-        runs(
-            "separate projections",
-            "each head has matrices of its own",
-            tried.heads_side_by_side,
-            "thm-sum-of-heads prop-sharing",
-            "As in 2017; many models now let heads share keys and values {cite:p}`ainslie2023`.",
-        ),
-        cited(
-            "many modern models use rotary embeddings/ALiBi",
-            "positions are turned in or said in the scores",
-            "agrees",
-            "{cite:p}`su2024,press2022`; Llama and its kin turn {cite:p}`touvron2023`.",
-            "eq-rope eq-alibi-bias",
-        ),
-        cited(
-            "RoPE, ALiBi) to extrapolate length",
-            "both schemes carry a model beyond its training lengths",
-            "loose",
-            "ALiBi was made for it {cite:p}`press2022`; plain RoPE fails there and is mended by "
-            "interpolation {cite:p}`chen2023,peng2024`.",
-            "prop-base-change",
-        ),
-        cited(
-            "Stabilize and speed training",
-            "residual connections and LayerNorm",
-            "agrees",
-            "{cite:p}`xiong2020`; the place of the norm matters.",
-            "thm-variance",
-        ),
-        cited(
-            "often with GELU",
-            "the nonlinearity",
-            "agrees",
-            "Since {cite:p}`radford2018,devlin2019`.",
-            "eq-gelu",
-        ),
-        cited(
-            "Encoder-decoder",
-            "the original: the decoder looks at the encoder, and at itself causally",
-            "agrees",
-            "{cite:p}`vaswani2017`.",
-            "eq-encoder-decoder",
-        ),
-        cited(
-            "Decoder-only (e.g., GPT)",
-            "next word",
-            "agrees",
-            "{cite:p}`radford2018`.",
-            "def-architectures",
-        ),
-        cited(
-            "Encoder-only (e.g., BERT)",
-            "both ways",
-            "agrees",
-            "{cite:p}`devlin2019`.",
-            "def-architectures",
-        ),
-        cited(
-            "predict masked tokens from full context",
-            "BERT's objective",
-            "agrees",
-            "{cite:p}`devlin2019`.",
-            "13",
-        ),
-        cited(
-            "T5): text-to-text tasks with a span-corruption objective",
-            "T5's objective",
-            "agrees",
-            "{cite:p}`raffel2020`.",
-            "13",
-        ),
-        cited(
-            "FlashAttention), sparse/linear attention",
-            "kernels that keep no table; others that look at less, or at something else",
-            "agrees",
-            "{cite:p}`dao2022,beltagy2020`.",
-            "16",
-        ),
-        cited(
-            "Vaswani et al., 2017",
-            "the source of the architecture",
-            "agrees",
-            "{cite:p}`vaswani2017`.",
-        ),
-    ]
+def inputs() -> np.ndarray:
+    """Return the words plus their positions."""
+    return X
 
 
-DOCUMENT = Document(
-    "Transformer ML",
-    "Notes: components, objectives, costs, and one example to the end.",
-    {
-        "Formulas and program": _formulas(),
-        "What is said": _words(),
-        "Buy milk and: the words": notes_example.embeddings(),
-        "Buy milk and: attention": notes_example.attention(),
-        "Buy milk and: norms, feed-forward, next word": notes_example.rest(),
-    },
-)
+def seen_scores(row: int) -> np.ndarray:
+    """Return the scores of a row that a causal mask leaves."""
+    return example("scores", row)[: row + 1]
+
+
+def exponential(score: float) -> float:
+    """Return the exponential of a printed score."""
+    return float(np.exp(score))
+
+
+def hidden(row: int) -> np.ndarray:
+    """Return the hidden units of a row, before and after the ReLU."""
+    return np.array([example("normed", row) @ buy_milk.W_1, example("hidden", row)])
+
+
+def predicts_eggs() -> Cases:
+    """The largest logit after *and*."""
+    return {
+        "the logit of *eggs* is the largest": VOCABULARY[example("logits", 2).argmax()] == "eggs"
+    }
+
+
+def is_a_block() -> Cases:
+    """The example, and the library's block with its parameters."""
+    library = ref.block(X, *buy_milk.block_parameters(), causal=True)
+    return {"the layer is a block of the library": tried.same(library, example("output"))}
+
+
+def mainly_milk() -> Cases:
+    """The weights at *and*."""
+    weights = example("weights", 2)
+    said = ", ".join(f"{w:.4f}" for w in weights)
+    return {f"the weight on *milk* is the largest of {said}": bool(weights.argmax() == 1)}
+
+
+def leans() -> Cases:
+    """The context of *and*, with the doubling and without it."""
+    plain = steps(X, np.eye(2))["context"][2]
+    doubled = example("context", 2)
+    return {
+        f"with the doubling it is ({doubled[0]:.3f}, {doubled[1]:.3f})": bool(
+            doubled[0] > doubled[1]
+        ),
+        f"without it ({plain[0]:.3f}, {plain[1]:.3f}), with food the smaller": bool(
+            plain[0] < plain[1]
+        ),
+    }
+
+
+def nudged() -> Cases:
+    """The next word without the doubling."""
+    plain = VOCABULARY[steps(X, np.eye(2))["logits"][2].argmax()]
+    return {f"without the doubling, the next word is another one (it is {plain})": plain != "eggs"}
+
+
+def is_pre_norm() -> Cases:
+    """The example's block with its norms before the sublayers."""
+    block, post = buy_milk.block_parameters()
+    pre = ref.block(X, block, replace(post, order="pre"), causal=True)
+    return {"norms before the sublayers give these outputs": tried.same(pre, example("output"))}
+
+
+def logits_product() -> Cases:
+    """The shapes of the last product, as printed and transposed."""
+    h = example("output", 2)
+    try:
+        as_printed = tried.same(h @ buy_milk.W_OUT, (1, -1, -2), 1e-9)
+    except ValueError:
+        as_printed = False
+    return {
+        "as printed, with shapes (2) and (3, 2)": as_printed,
+        "with W_out transposed": tried.same(h @ buy_milk.W_OUT.T, (1, -1, -2), 1e-9),
+    }
+
+
+def random_words() -> set[str]:
+    """Return the next words after 100 texts of three random vectors, at all positions."""
+    rows = np.random.default_rng(0).normal(size=(100, 3, 2))
+    return {VOCABULARY[i] for x in rows for i in steps(x)["logits"].argmax(axis=-1)}
+
+
+def eggs_anyway() -> Cases:
+    """The next words of random texts."""
+    return {"some of 100 random texts have another next word": random_words() != {"eggs"}}
+
+
+def charger() -> Cases:
+    """A vector of *laptop* for *milk* and the others; and another list of words."""
+    laptop = WORDS[:, ::-1] + POSITIONS  # "techness" in the other coordinate
+    same = {VOCABULARY[i] for i in steps(laptop)["logits"].argmax(axis=-1)}
+    return {
+        "with another vector and the same list of words": same != {"eggs"},
+        "with the list renamed and *charger* first": VOCABULARY[example("logits", 2).argmax()]
+        == VOCABULARY[0],
+    }

@@ -49,7 +49,9 @@ def formula() -> Cases:
     """Softmax of scaled scores times values, and the library's attention."""
     q, k, v = rng().normal(size=(3, T, D))
     return {
-        "term by term it is the library's attention": same(by_hand(q, k, v), ref.attention(q, k, v))
+        "computed term by term, it is the library's attention": same(
+            by_hand(q, k, v), ref.attention(q, k, v)
+        )
     }
 
 
@@ -59,7 +61,9 @@ def projections() -> Cases:
     q, k, v = (x @ w[0] for w in (p.w_q, p.w_k, p.w_v))
     layer = ref.multi_head_attention(x, p)
     return {
-        "followed by attention it is a layer of one head": same(by_hand(q, k, v) @ p.w_o[0], layer)
+        "with attention after them, they are a layer of one head": same(
+            by_hand(q, k, v) @ p.w_o[0], layer
+        )
     }
 
 
@@ -90,8 +94,8 @@ def weighted_sum() -> Cases:
     summed = [sum(a * row for a, row in zip(line, v, strict=True)) for line in weights]
     inside = (v.min(axis=0) <= y) & (y <= v.max(axis=0))
     return {
-        "sums of weights times values": same(summed, y),
-        "within their range": bool(inside.all()),
+        "outputs are sums of weights times values": same(summed, y),
+        "they stay within the range of the values": bool(inside.all()),
     }
 
 
@@ -100,7 +104,7 @@ def average_of_others() -> Cases:
     weights = ref.attention_weights(*rng().normal(size=(2, T, D)))
     return {
         "it is a weighted average": same(weights.sum(axis=-1), np.ones(T)),
-        "a word's own value has no weight": bool((np.diag(weights) == 0).all()),
+        "a token's own value has weight 0": bool((np.diag(weights) == 0).all()),
     }
 
 
@@ -109,8 +113,8 @@ def most_relevant_only() -> Cases:
     q, k = rng().normal(size=(2, T, D))
     sharp = ref.attention_weights(q, k, scale=20.0).max(axis=-1)
     return {
-        "sharp scores put nearly all weight on one word": bool(np.median(sharp) > 0.99),
-        "some word gets none": bool((ref.attention_weights(q, k) == 0).any()),
+        "scores far apart put nearly all weight on one token": bool(np.median(sharp) > 0.99),
+        "some token gets weight 0": bool((ref.attention_weights(q, k) == 0).any()),
     }
 
 
@@ -122,7 +126,7 @@ def mask_is_added() -> Cases:
     weights = ref.attention_weights(q, k, seen)
     return {
         "adding −∞ is masking": same(by_hand(q, k, v, hidden), ref.attention(q, k, v, seen)),
-        "later words get exactly nothing": bool((weights[~seen] == 0).all()),
+        "later tokens get weight 0 exactly": bool((weights[~seen] == 0).all()),
     }
 
 
@@ -143,8 +147,8 @@ def masked_future() -> Cases:
     before, after = (ref.multi_head_attention(y, p, causal=True)[:-1] for y in (x, other))
     free, freed = (ref.multi_head_attention(y, p)[:-1] for y in (x, other))
     return {
-        "masked, earlier rows do not know the last word": same(before, after, 0),
-        "unmasked, they do: that is the leak": not same(free, freed),
+        "with the mask, earlier outputs do not depend on the last token": same(before, after, 0),
+        "without it they do, and this is the leak": not same(free, freed),
     }
 
 
@@ -154,8 +158,8 @@ def mask_when_writing() -> Cases:
     cached = ref.attention(q[-1:], k, v)
     whole = ref.attention(q, k, v, ref.causal_mask(T, T))[-1:]
     return {
-        "in training, all rows at once": not same(ref.attention(q, k, v)[0], v[0]),
-        "in writing, one query with a cache": not same(cached, whole),
+        "in training, with all queries at once": not same(ref.attention(q, k, v)[0], v[0]),
+        "in generation, with one query and a cache": not same(cached, whole),
     }
 
 
@@ -164,7 +168,7 @@ def one_hop() -> Cases:
     x, p = words(300), heads()
     other = np.vstack([-x[:1], x[1:]])
     first, second = (ref.multi_head_attention(y, p)[-1] for y in (x, other))
-    return {"another first word of 300 changes the last row": not same(first, second)}
+    return {"changing the first of 300 tokens changes the last output": not same(first, second)}
 
 
 def no_decay() -> Cases:
@@ -177,7 +181,7 @@ def no_decay() -> Cases:
     )
     return {
         "a weight does not depend on the distance": same(near, far[:, ::-1]),
-        f"a lead of 3 keeps its weight: {few:.2f} of 10, {many:.3f} of 10,000": bool(
+        f"a lead of 3 keeps its weight ({few:.2f} with 10 others, {many:.3f} with 10,000)": bool(
             many > few / 2
         ),
     }
@@ -190,10 +194,10 @@ def no_vanishing() -> Cases:
     moved = ref.attention(q[-1:], k, v + np.eye(1000, D)) - ref.attention(q[-1:], k, v)
     norm = float(np.abs(ref.softmax_jacobian(ref.softmax(np.array([0.0, 1.0, 30.0])))).max())
     return {
-        "a value 1000 words away counts with its weight, in one step": same(
+        "a value 1000 tokens away counts with its weight, in one step": same(
             moved[0, 0], weights[0, 0]
         ),
-        f"through a saturated row, {norm:.0e}, the gradient does not vanish": norm > 1e-6,
+        f"the gradient through a saturated softmax, {norm:.0e}, does not vanish": norm > 1e-6,
     }
 
 
@@ -205,8 +209,10 @@ def scaling_variance() -> Cases:
         signs = np.array(list(product((-1, 1), repeat=d)))
         found.append((signs @ signs.T).var())
     return {
-        "for all rows of signs of width 1 to 5 it is d_k": same(found, list(widths)),
-        "over √d_k it is 1": same(np.divide(found, widths), np.ones(5)),
+        "over all vectors of ±1, of width 1 to 5, it is d_k": same(found, list(widths)),
+        "divided by √d_k, the dot product has variance 1": same(
+            np.divide(found, widths), np.ones(5)
+        ),
     }
 
 
@@ -218,10 +224,10 @@ def scaling_cures() -> Cases:
     )
     tied = ref.attention_weights(q, q).max(axis=-1).mean()
     return {
-        f"random keys: largest weight {plain:.2f} without, {scaled:.2f} with": bool(
+        f"random keys: mean largest weight {plain:.2f} without, {scaled:.2f} with it": bool(
             plain > 0.8 > scaled
         ),
-        f"aligned keys: {tied:.2f} with it, saturated all the same": bool(tied < 0.8),
+        f"aligned keys: {tied:.2f} with it, still saturated": bool(tied < 0.8),
     }
 
 
@@ -241,16 +247,16 @@ SHUFFLE = (2, 0, 1, 4, 3)
 def invariant() -> Cases:
     """The rows after the words were shuffled."""
     y, shuffled, *_ = reordered(*SHUFFLE)
-    return {"the rows stay as they are": same(shuffled, y)}
+    return {"the outputs stay the same": same(shuffled, y)}
 
 
 def invariant_or_not() -> Cases:
     """Rows, and their mean, after a shuffle; without a mask and with one."""
     y, z, a, b = reordered(*SHUFFLE)
     return {
-        "the mean over all rows stays": same(y.mean(axis=0), z.mean(axis=0)),
-        "the rows stay": same(y, z),
-        "the mean stays under a causal mask": same(a.mean(axis=0), b.mean(axis=0)),
+        "the mean of the outputs stays the same": same(y.mean(axis=0), z.mean(axis=0)),
+        "the output at each position stays the same": same(y, z),
+        "the mean stays the same with a causal mask": same(a.mean(axis=0), b.mean(axis=0)),
     }
 
 
@@ -258,8 +264,8 @@ def order_without_positions() -> Cases:
     """Whether order matters without positions: in an encoder, and with a causal mask."""
     y, z, a, b = reordered(*SHUFFLE)
     return {
-        "without a mask, each word gets the same row": same(y[list(SHUFFLE)], z),
-        "with a causal mask it does": same(a[list(SHUFFLE)], b),
+        "without a mask, each token has the same output after a shuffle": same(y[list(SHUFFLE)], z),
+        "with a causal mask too": same(a[list(SHUFFLE)], b),
     }
 
 
@@ -267,8 +273,8 @@ def dog_bites_man() -> Cases:
     """Each word's row in *dog bites man* and in *man bites dog*, without positions."""
     y, z, a, b = reordered(2, 1, 0)
     return {
-        "in an encoder each word has one row in both": same(y[::-1], z),
-        "in a decoder *bites* has": same(a[1], b[1]),
+        "in an encoder, each word has the same output in both": same(y[::-1], z),
+        "in a decoder, *bites* has it too": same(a[1], b[1]),
     }
 
 
@@ -277,8 +283,10 @@ def soft_lookup() -> Cases:
     k, v = np.eye(4), words(4)
     sharp = ref.attention(k[:1], k, v, scale=200.0)
     return {
-        "sharp scores give the value of the matching key": same(sharp, v[:1]),
-        "equal scores give the mean": same(ref.attention(0 * k[:1], k, v)[0], v.mean(axis=0)),
+        "scores far apart give the value of the matching key": same(sharp, v[:1]),
+        "equal scores give the mean of the values": same(
+            ref.attention(0 * k[:1], k, v)[0], v.mean(axis=0)
+        ),
     }
 
 
@@ -289,8 +297,10 @@ def overflow() -> Cases:
         naive = np.exp(scores) / np.exp(scores).sum()
     shifted = np.exp(scores - scores.max())
     return {
-        "without, e¹⁰⁰⁰ is infinite and the weights are not numbers": bool(np.isnan(naive).all()),
-        "with it they are right": same(shifted / shifted.sum(), ref.softmax(np.array([1.0, 0.0]))),
+        "without it, e¹⁰⁰⁰ overflows and the weights are NaN": bool(np.isnan(naive).all()),
+        "with it, the weights are right": same(
+            shifted / shifted.sum(), ref.softmax(np.array([1.0, 0.0]))
+        ),
     }
 
 
@@ -303,14 +313,14 @@ def rows_with_epsilon() -> Cases:
     short = float((1 - listed.sum(axis=-1)).max())
     return {
         "the weights are right to 12 digits": same(listed, ref.softmax(scores), 1e-11),
-        f"rows sum to 1 (short by {short:.0e})": short == 0,
+        f"the rows sum to 1 (they are short by {short:.0e})": short == 0,
     }
 
 
 def quadratic() -> Cases:
     """Numbers in the table of weights, and products, when the text doubles."""
     tables = [ref.attention_weights(*rng().normal(size=(2, n, D))).size for n in (16, 32)]
-    return {"twice the words, four times the table": tables[1] == 4 * tables[0]}
+    return {"with twice the tokens, the table is four times as large": tables[1] == 4 * tables[0]}
 
 
 def quadratic_twice() -> Cases:
@@ -318,7 +328,7 @@ def quadratic_twice() -> Cases:
     without = all(exact_without_table().values())
     return {
         **quadratic(),
-        "memory needs the table (by rows it does without, equal to 1e-12)": not without,
+        "the table is stored (it need not be: by rows, outputs are equal to 1e-12)": not without,
     }
 
 
@@ -326,7 +336,7 @@ def exact_without_table() -> Cases:
     """Attention by rows of weights that are thrown away, against attention."""
     q, k, v = rng().normal(size=(3, 64, D))
     return {
-        "the same numbers without the table": same(
+        "the outputs are the same without the table": same(
             ref.blockwise_attention(q, k, v), ref.attention(q, k, v)
         )
     }
@@ -337,8 +347,8 @@ def nearby_only() -> Cases:
     window = ref.sliding_window_mask(8, 8, 3)
     one_global = window | (np.arange(8) == 0)
     return {
-        "a sliding window is sparse and sees what is near": bool(window.sum() < 64),
-        "a sparse mask sees nothing that is far": not bool(one_global[7, 0]),
+        "a sliding window is sparse and allows what is near": bool(window.sum() < 64),
+        "no sparse mask allows what is far": not bool(one_global[7, 0]),
     }
 
 
@@ -350,10 +360,10 @@ def linear_attention() -> Cases:
     error = np.abs(summed - ref.attention(q, k, v)).max()
     table = f[0] @ f[1].T
     return {
-        "no table of words by words is needed": same(
+        "no table of weights is needed": same(
             summed, table / table.sum(axis=-1, keepdims=True) @ v
         ),
-        f"it gives what softmax gives (off by up to {error:.1f})": bool(error < 0.1),
+        f"its outputs are those of softmax (they differ by up to {error:.1f})": bool(error < 0.1),
     }
 
 
@@ -362,6 +372,6 @@ def readable() -> Cases:
     apart, alike = words(2), np.ones((2, D))
     turned = [[np.array([[a, 1 - a]]) @ v for a in (0.99, 0.01)] for v in (apart, alike)]
     return {
-        "other weights mean another output where values differ": not same(*turned[0]),
-        "and where values are alike": not same(*turned[1]),
+        "other weights give another output where values differ": not same(*turned[0]),
+        "and where values are equal": not same(*turned[1]),
     }

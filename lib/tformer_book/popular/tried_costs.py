@@ -18,12 +18,12 @@ def products(n: int, d: int, hidden: int) -> dict[str, int]:
     """Multiplications of one layer for n words of width d: its parts."""
     return {
         "projections": 4 * n * d * d,
-        "looking": 2 * n * n * d,
+        "attention": 2 * n * n * d,
         "feed-forward": 2 * n * d * hidden,
     }
 
 
-def layer_flops(n: int, d: int = 64) -> int:
+def layer_flops(n: int, d: int) -> int:
     """Additions and multiplications of one layer, by the library's count."""
     sizes = Sizes(n_vocab=1, d_model=d, n_layers=1, n_heads=4, d_ff=4 * d)
     return count_flops(sizes, n) - 2 * n * d
@@ -35,23 +35,25 @@ def layer_costs() -> Cases:
     parts = products(n, d, 4 * d)
     long, short = products(6 * d, d, 4 * d), products(4 * d, d, 4 * d)
     return {
-        "T d² + T² d + T d d_ff, with constants, is the library's count": layer_flops(n)
+        "T d² + T² d + T d d_ff, with constants, is the library's count": layer_flops(n, d)
         == 2 * sum(parts.values()),
-        "looking passes the feed-forward layer at T = 4 d": short["looking"]
+        "scores and weighted sums cost as much as the feed-forward layer at T = 4 d": short[
+            "attention"
+        ]
         == short["feed-forward"],
-        "and all else at T = 6 d": 2 * long["looking"] == sum(long.values()),
+        "they cost as much as all the rest at T = 6 d": 2 * long["attention"] == sum(long.values()),
     }
 
 
-def looking_alone() -> Cases:
+def scores_alone() -> Cases:
     """n² d against everything that one layer does."""
     share = [
-        products(n, 512, 2048)["looking"] / sum(products(n, 512, 2048).values())
+        products(n, 512, 2048)["attention"] / sum(products(n, 512, 2048).values())
         for n in (512, 51200)
     ]
     return {
-        f"long texts: at n = 100 d looking is {share[1]:.0%} of a layer": share[1] > 0.9,
-        f"short ones: at n = d it is {share[0]:.0%}; projections cost n d²": share[0] > 0.9,
+        f"at n = 100 d, {share[1]:.0%} of a layer are scores and weighted sums": share[1] > 0.9,
+        f"at n = d it is {share[0]:.0%}, since projections cost n d²": share[0] > 0.9,
     }
 
 
@@ -59,9 +61,11 @@ def feed_forward_costs() -> Cases:
     """Twice the words, twice the width."""
     base, longer, wider = products(64, 32, 128), products(128, 32, 128), products(64, 64, 256)
     return {
-        "linear in the words": longer["feed-forward"] == 2 * base["feed-forward"],
-        "quadratic in the widths": wider["feed-forward"] == 4 * base["feed-forward"],
-        "looking is quadratic in the words": longer["looking"] == 4 * base["looking"],
+        "the feed-forward layer is linear in the number of tokens": longer["feed-forward"]
+        == 2 * base["feed-forward"],
+        "it is quadratic in the widths": wider["feed-forward"] == 4 * base["feed-forward"],
+        "scores and weighted sums are quadratic in the number of tokens": longer["attention"]
+        == 4 * base["attention"],
     }
 
 
@@ -71,11 +75,10 @@ def attention_alone() -> Cases:
     one, none = (count_parameters(replace(sizes, d_ff=size), PLAIN) for size in (256, 0))
     share = (one - none) / (one - 3 * 64)
     return {
-        "positions meet in attention alone": tried_models.feed_forward_by_hand()[
-            "a word's row does not depend on other words"
+        "only attention mixes positions": tried_models.feed_forward_by_hand()[
+            "a token's output does not depend on other tokens"
         ],
-        f"attention is most of the block (feed-forward is {share:.0%} of the parameters)": share
-        < 0.5,
+        f"attention is most of the block (feed-forward has {share:.0%} of parameters)": share < 0.5,
     }
 
 
@@ -91,9 +94,11 @@ def schedule() -> Cases:
     except ZeroDivisionError:
         first = inf
     return {
-        f"it rises to step 4000, to {max(rates):.1e} at width 512, and falls": int(np.argmax(rates))
+        f"at width 512, the rate rises to {max(rates):.1e} at step 4000 and then falls": int(
+            np.argmax(rates)
+        )
         == 3999,
-        "a loop may begin at step 0 (0 to the power −0.5 raises an error)": first < inf,
+        "a loop can start at step 0 (0 to the power −0.5 raises an error)": first < inf,
     }
 
 
@@ -103,10 +108,10 @@ def half_precision() -> Cases:
     alone = float(np.float16(tiny))
     scaled = float(np.float16(tiny * 1024)) / 1024
     return {
-        "an update of 1e-4 reaches a weight of 1 in float32": bool(
+        "an update of 1e-4 changes a weight of 1 in float32": bool(
             np.float32(1) + np.float32(1e-4) > 1
         ),
-        f"a gradient of 1e-8 survives float16 (as {alone:g}; scaled first, {scaled:.0e})": alone
+        f"float16 keeps a gradient of 1e-8 (as {alone:g}, or {scaled:.0e} if scaled first)": alone
         > 0,
     }
 
@@ -117,11 +122,11 @@ def in_context() -> Cases:
     asked = np.random.default_rng(4).normal(size=(1, 3))
     weights, rate = np.zeros((3, 2)), 0.1
     stepped = weights + rate * x.T @ (target - x @ weights)
-    looked = rate * (asked @ x.T) @ target
+    answer = rate * (asked @ x.T) @ target
     return {
         "the parameters are the same before and after": same(weights, np.zeros((3, 2))),
         "no gradient step is computed (attention without softmax gives one exactly)": not same(
-            asked @ stepped, looked
+            asked @ stepped, answer
         ),
     }
 
@@ -136,8 +141,8 @@ def recurrence() -> Cases:
     lags = np.subtract.outer(np.arange(8), np.arange(8))
     at_once = np.where(lags >= 0, a ** np.maximum(lags, 0.0), 0.0) @ inputs
     return {
-        "with a tanh no one product gives all states": not same(at_once, bent[1:]),
-        "nor without it": not same(at_once, straight[1:]),
+        "with a tanh, no single product gives all states": not same(at_once, bent[1:]),
+        "without a tanh, none does either": not same(at_once, straight[1:]),
     }
 
 
@@ -156,8 +161,8 @@ def fading() -> Cases:
     left = float(np.abs(grad).max())
     gated = np.linalg.matrix_power(np.eye(8), 50).max()
     return {
-        f"a tanh recurrence: {left:.0e} is left after 50 steps": left < 1e-6,
-        f"the cell of an LSTM with its gate open: {gated:.0f} is left": bool(gated < 1e-6),
+        f"tanh recurrence: {left:.0e} of the gradient is left after 50 steps": left < 1e-6,
+        f"cell of an LSTM with an open gate: {gated:.0f} is left": bool(gated < 1e-6),
     }
 
 
@@ -169,4 +174,4 @@ def any_length() -> Cases:
         for x in rng().normal(size=(n, 8)):
             h = np.tanh(0.5 * h + x)
         sizes.append(h.shape)
-    return {"a recurrence has a longest text": sizes[0] != sizes[1]}
+    return {"a recurrent network has a maximum length": sizes[0] != sizes[1]}

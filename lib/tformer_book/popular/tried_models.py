@@ -61,9 +61,9 @@ def feed_forward_by_hand() -> Cases:
     y = ref.feed_forward(x, p, PLAIN)
     other = ref.feed_forward(np.vstack([x[:1], -x[1:]]), p, PLAIN)
     return {
-        "by hand it is the library's layer": same(fed(x, p), y),
-        "with columns for rows too": same(columns.T, y),
-        "a word's row does not depend on other words": same(other[0], y[0], 0),
+        "computed by hand, it is the library's layer": same(fed(x, p), y),
+        "with vectors as columns too": same(columns.T, y),
+        "a token's output does not depend on other tokens": same(other[0], y[0], 0),
     }
 
 
@@ -93,7 +93,7 @@ def overwritten() -> Cases:
     zero = normed(10 * x)
     return {
         "the snippet is x + attention(norm(x))": same(snippet, right),
-        "where attention adds nothing, x comes through": same(zero, 10 * x),
+        "where attention adds nothing, x is unchanged": same(zero, 10 * x),
     }
 
 
@@ -108,22 +108,22 @@ def last_norm() -> Cases:
     model = initialise(SMALL, PLAIN, rng(), std=0.5)
     logits = ref.decoder(np.arange(8), model, PLAIN)
     return {
-        "each row gets a score for each word": logits.shape == (8, SMALL.n_vocab),
-        f"rows keep their size (root mean square {size[1]:.1f}, then {size[-1]:.1f})": size[-1]
+        "each position has a logit for each token": logits.shape == (8, SMALL.n_vocab),
+        f"vectors keep their size (root mean square {size[1]:.1f}, then {size[-1]:.1f})": size[-1]
         < 1.5 * size[1],
     }
 
 
-def arriving(order: str, seed: int, depth: int = 64, width: int = 16) -> float:
-    """The share of a gradient's norm that reaches the words through a stack drawn at random."""
+def arriving(order: str, seed: int) -> float:
+    """The share of the upstream gradient's norm that arrives below 64 random blocks of width 16."""
     draw, configuration = np.random.default_rng(seed), replace(PLAIN, order=order)
-    sizes = replace(SMALL, d_model=width, d_ff=4 * width, n_layers=1)
-    start = torch.from_numpy(draw.normal(size=(8, width))).requires_grad_()
+    sizes = replace(SMALL, d_model=16, d_ff=64, n_layers=1)
+    start = torch.from_numpy(draw.normal(size=(8, 16))).requires_grad_()
     x = start
-    for _ in range(depth):
-        [p] = initialise(sizes, configuration, draw, std=1 / np.sqrt(width)).blocks
+    for _ in range(64):
+        [p] = initialise(sizes, configuration, draw, std=1 / 4).blocks
         x = fast.block(x, tree_map(torch.from_numpy, p), configuration, causal=True)
-    grad = torch.from_numpy(draw.normal(size=(8, width)))
+    grad = torch.from_numpy(draw.normal(size=(8, 16)))
     [reached] = torch.autograd.grad(x, start, grad)
     return float(reached.norm() / grad.norm())
 
@@ -139,8 +139,9 @@ def residual_alone() -> Cases:
     """Whether a residual stack keeps its gradient wherever the norms stand."""
     before, after = spread("pre"), spread("post")
     return {
-        f"norms before: below 64 blocks {before[0]:.2g} times as much or more": before[0] > 0.5,
-        f"norms after the sums: {after[1]:.1g} times as much or less": after[1] > 0.5,
+        f"pre-norm: below 64 blocks, {before[0]:.2g} times the upstream gradient or more": before[0]
+        > 0.5,
+        f"post-norm: {after[1]:.1g} times the upstream gradient or less": after[1] > 0.5,
     }
 
 
@@ -153,8 +154,8 @@ def layer_norm_formula() -> Cases:
     with np.errstate(invalid="ignore"):
         alone = (equal - equal.mean()) / equal.std()
     return {
-        "an ordinary row agrees to four digits": same(y, library, 1e-4),
-        "a row of equal numbers, 0/0 without ε": bool(np.isfinite(alone).all()),
+        "an ordinary vector agrees to four digits": same(y, library, 1e-4),
+        "a vector of equal numbers (it gives 0/0 without ε)": bool(np.isfinite(alone).all()),
     }
 
 
@@ -168,7 +169,7 @@ def layer_norm_listing() -> Cases:
         "with ε under the root it is the library's": same(
             y, ref.layer_norm(x, NormParameters(gain, bias))
         ),
-        "each row has mean 0 and variance 1": same(moments[0], np.zeros(T))
+        "each vector has mean 0 and variance 1": same(moments[0], np.zeros(T))
         and same(moments[1], np.ones(T), 1e-4),
     }
 
@@ -180,7 +181,7 @@ def gelu_form() -> Cases:
     error = np.abs(form - ref.gelu(x)).max()
     return {
         "it is the library's tanh form": same(form, ref.gelu_tanh(x)),
-        f"it is near GELU, off by at most {error:.1e}": bool(error < 5e-4),
+        f"it is near GELU (they differ by at most {error:.1e})": bool(error < 5e-4),
     }
 
 
@@ -219,7 +220,7 @@ def shift_is_linear() -> Cases:
     matrix = np.linalg.lstsq(rows[:30], rows[5:35], rcond=None)[0]
     turns = same(matrix @ matrix.T, np.eye(8), 1e-9)
     return {
-        "one rotation takes every place five further": turns
+        "one rotation moves every position by five": turns
         and same(rows[:35] @ matrix, rows[5:], 1e-9)
     }
 
@@ -230,7 +231,7 @@ def relative_and_absolute() -> Cases:
     dots = rows @ rows.T
     return {
         "a dot product depends on the distance alone": same(dots[1:, 1:], dots[:-1, :-1], 1e-9),
-        "no two places have one row": len(np.unique(rows.round(9), axis=0)) == 50,
+        "no two positions have the same vector": len(np.unique(rows.round(9), axis=0)) == 50,
     }
 
 
@@ -242,7 +243,7 @@ def loss_by_hand() -> Cases:
     chances = np.exp(logits) / np.exp(logits).sum(axis=-1, keepdims=True)
     came = chances[np.arange(4), tokens[1:]]
     return {
-        "it is minus the sum of log p of the words that came": same(
+        "it is minus the sum of log p of the tokens that came": same(
             ref.cross_entropy(logits, tokens[1:]).sum(), -np.log(came).sum()
         )
     }
@@ -256,8 +257,8 @@ def in_parallel() -> Cases:
     single = np.vstack([ref.decoder(tokens[: n + 1], model, PLAIN)[-1] for n in range(5)])
     other = ref.decoder(np.append(tokens[:-1], 6), model, PLAIN)[-1]
     return {
-        "one pass over a given text gives all conditionals": same(whole, single),
-        "the word after next is had before the next is chosen": same(other, whole[-1]),
+        "one pass over a given text gives the predictions at all positions": same(whole, single),
+        "the token after next is known before the next is chosen": same(other, whole[-1]),
     }
 
 
@@ -266,7 +267,7 @@ def lookup() -> Cases:
     table, tokens = words(11), np.array([3, 1, 4])
     one_hot = np.eye(11)[tokens]
     return {
-        "a row of the table is a one-hot vector times it": same(
+        "a row of the table is a one-hot vector times the table": same(
             ref.embedding(tokens, table), one_hot @ table
         )
     }
@@ -276,7 +277,7 @@ def same_block_everywhere() -> Cases:
     """A block on any rows of numbers: words, patches, columns of a spectrogram."""
     p, configuration = block("pre")
     found = [ref.block(words(n), p, configuration).shape for n in (1, 49, 300)]
-    return {"any number of rows goes through one block": found == [(1, D), (49, D), (300, D)]}
+    return {"1, 49 and 300 vectors go through one block": found == [(1, D), (49, D), (300, D)]}
 
 
 def depth_without_residuals() -> Cases:
@@ -292,7 +293,7 @@ def depth_without_residuals() -> Cases:
         unit = x / np.linalg.norm(x, axis=-1, keepdims=True)
         found[residual] = float((unit @ unit.T)[~np.eye(16, dtype=bool)].mean())
     return {
-        f"with residuals rows stay apart (mean cosine {found[1.0]:.2f} after 8 layers)": found[1.0]
+        f"with residuals, vectors differ (mean cosine {found[1.0]:.2f} after 8 layers)": found[1.0]
         < 0.9,
-        f"without them too ({found[0.0]:.2f})": found[0.0] < 0.9,
+        f"without residuals, they do too ({found[0.0]:.2f})": found[0.0] < 0.9,
     }

@@ -45,15 +45,15 @@ def test_waves_parts_and_profile_agree_with_the_library(blank: Page) -> None:
 def test_sliders_give_the_numbers_of_the_library(page: Page) -> None:
     widget = page.locator(".tf-phases")
     for t, s in ((20, 7), (20, 33)):
-        widget.get_by_label("Place of the query").fill(str(t))
-        widget.get_by_label("Place of the key").fill(str(s))
+        widget.get_by_label("Position of the query").fill(str(t))
+        widget.get_by_label("Position of the key").fill(str(s))
         python = WavesAndPhases(t, s)
         assert value(widget, "score") == [pytest.approx(python.score, abs=1e-12)]
         assert value(widget, "distance") == [t - s]
         np.testing.assert_allclose(values(widget, "part"), python.parts, rtol=0, atol=1e-12)
     widget.get_by_role("button", name=WISHES[1]).click()
     assert value(widget, "score") == [pytest.approx(WavesAndPhases(20, 33, WISHES[1]).score)]
-    widget.get_by_label("Place of the key").press("ArrowLeft")
+    widget.get_by_label("Position of the key").press("ArrowLeft")
     assert value(widget, "s") == [32]
     widget.get_by_role("button", name="reset").click()
     assert (value(widget, "t"), value(widget, "s")) == ([12], [7])
@@ -72,25 +72,25 @@ def test_both_together_keep_distance_and_score_up_to_the_edge(page: Page) -> Non
 
 def test_hands_point_where_the_pairs_point(page: Page) -> None:
     widget = page.locator(".tf-phases")
-    widget.get_by_label("Place of the query").fill("2")
+    widget.get_by_label("Position of the query").fill("2")
     hand = widget.locator(".tf-face").first.locator("line.tf-q")
     x, y = (float(hand.get_attribute(name)) for name in ("x2", "y2"))
     assert (x, -y) == (pytest.approx(np.sin(2)), pytest.approx(np.cos(2)))  # clockwise from noon
 
 
-def test_a_guess_is_answered_once_both_have_moved_ten_places(page: Page) -> None:
+def test_a_guess_is_answered_once_both_have_moved_ten_positions(page: Page) -> None:
     widget = page.locator(".tf-phases")
     outcome = widget.locator(".tf-outcome")
     assert outcome.inner_text() == ""
     widget.get_by_role("radio", name="it shrinks").check()
     assert outcome.inner_text() == "Now move both on."
-    widget.get_by_label("Place of the query").fill("22")
+    widget.get_by_label("Position of the query").fill("22")
     assert "One word has moved alone" in outcome.inner_text()
-    widget.get_by_label("Place of the key").fill("17")
+    widget.get_by_label("Position of the key").fill("17")
     assert "You said it shrinks. It stays." in outcome.inner_text()
     widget.get_by_role("radio", name="it stays").check()
     assert "As you said: it stays." in outcome.inner_text()
-    widget.get_by_label("Place of the query").fill("19")  # from a new distance, both together
+    widget.get_by_label("Position of the query").fill("19")  # from a new distance, both together
     assert "One word has moved alone" in outcome.inner_text()
     for low, words in ((20, "Now move both on."), (27, "As you said: it stays.")):
         widget.get_by_label("Both words together").fill(str(low))
@@ -110,7 +110,7 @@ def test_they_walk_together_until_they_are_stopped(show: Callable) -> None:
     page.clock.run_for(3 * 180)
     assert (value(widget, "t"), button.inner_text()) == ([15], "walk on together")
     button.click()
-    widget.get_by_label("Place of the key").fill("40")  # a hand on a slider stops them
+    widget.get_by_label("Position of the key").fill("40")  # a hand on a slider stops them
     page.clock.run_for(3 * 180)
     assert (value(widget, "t"), value(widget, "s")) == ([15], [40])
     button.click()

@@ -47,7 +47,7 @@ def test_each_wish_likes_what_it_says() -> None:
 
 def test_it_says_what_it_shows() -> None:
     assert repr(WavesAndPhases()) == (
-        "WavesAndPhases: query at 12, key at 7, the query likes its own place\n"
+        "WavesAndPhases: query at 12, key at 7, the query prefers its own position\n"
         "distance 5, score 3.78, of the hands from fast to slow\n"
         "0.28, -0.95, -0.01, 0.63, 0.88, 0.96, 0.99, 1.00"
     )
@@ -61,7 +61,10 @@ def test_it_says_what_it_shows() -> None:
     [
         ({"t": 64}, "t must be 0 to 63; got 64"),
         ({"s": -1}, "s must be 0 to 63; got -1"),
-        ({"wish": "all"}, "wish must be one of likes its own place, likes 5 places back, likes no"),
+        (
+            {"wish": "all"},
+            "wish must be one of prefers its own position, prefers 5 positions back, prefers no",
+        ),
         ({"guess": "2"}, "guess must be one of it grows, it shrinks, it stays; got 2"),
     ],
 )

@@ -4,10 +4,12 @@ import numpy as np
 import pytest
 
 from tformer import reference
-from tformer.models.hooks import resample_ablation, run_with_hooks
+from tformer.models.hooks import mean_ablation, resample_ablation, run_with_hooks
 from tformer.parameters import leaves, tree_map
 from tformer_book.chapters.ch17 import circuits, moved, veto, votes
 from tformer_book.chapters.ch17.circuits import ADJECTIVE, IT, NOUNS, SHOWN, TASKS
+from tformer_book.storyteller import load
+from tformer_book.world.stories import CURES, WHO
 
 
 def test_sentences_are_first_clauses_and_half_mean_either_noun() -> None:
@@ -95,6 +97,37 @@ def test_other_tales_are_all_that_are_held_out_and_end_where_the_noun_is_wanted(
         assert left.zeros == veto.odds(veto.read("wide", veto.silent(head)))
         drawn = resample_ablation(runs, "blocks.0.heads", at, np.random.default_rng(3))
         assert veto.odds(veto.read("wide", drawn)) in left.others
+
+
+def test_each_tale_is_read_with_its_own_nouns_and_ablated_at_its_last_word_alone() -> None:
+    told = veto.told()
+    assert sum(len(kinds) for kinds in veto.FITS.values()) == len(CURES)
+    assert {tale.fits for tale in told} == {*veto.FITS}
+    for tale in told[:: len(told) // 7]:
+        words = [load().tokens.decode([token]).strip() for token in tale.tokens]
+        story = " ".join(words).partition(" . ")[2]
+        nouns = [load().tokens.decode([token]).strip() for token in tale.nouns]
+        assert all(f" {noun} " in story for noun in nouns)
+        kind = next(kind for kind, cures in CURES.items() if tale.trouble in cures)
+        assert [noun in WHO[kind] for noun in nouns] == [True, False]
+        assert kind in veto.FITS[tale.fits]
+    at = np.s_[..., 2, -1, :]
+    for i in (0, 250, 503):
+        tale = told[i]
+
+        def silenced(y: np.ndarray) -> np.ndarray:
+            kept = y.copy()
+            kept[2, -1] = 0
+            return kept
+
+        for way, changes in (("whole", {}), ("zero", {"blocks.0.heads": silenced})):
+            run = run_with_hooks(tale.tokens, veto.parameters(), load()[2], changes)
+            right, other = run["logits"][-1, tale.nouns]
+            np.testing.assert_allclose(veto.ablated(way)[i], right - other, atol=1e-9)
+    means = mean_ablation([tale.run for tale in told], "blocks.0.heads", at)
+    run = run_with_hooks(told[9].tokens, veto.parameters(), load()[2], means)
+    right, other = run["logits"][-1, told[9].nouns]
+    np.testing.assert_allclose(veto.ablated("mean")[9], right - other, atol=1e-9)
 
 
 def test_the_decoder_is_that_of_chapter_10_and_patches_of_all_places_bring_all() -> None:

@@ -192,7 +192,7 @@ function explain(m) {
   if (!m.normQ || !m.normK) return "A vector of length zero points nowhere: the dot product is 0.";
   const own = m.normQ * m.normQ;
   if (m.angle > 10 && m.dot > own) {
-    return `More than q·q = ${fmt(own)}, though k points ${fmt(m.angle, 0)}° away: the length of k does it.`;
+    return `More than q·q = ${fmt(own)}, though k points ${fmt(m.angle, 0)}° away, because k is long.`;
   }
   return WORDS[m.sign][2];
 }

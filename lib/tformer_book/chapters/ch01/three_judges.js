@@ -5,9 +5,9 @@ export const core = { judge };
 const JUDGES = ["dot", "cosine", "distance"];
 const ROW = 26;
 const SIGNS = {
-  dot: "Beyond the line every word would score higher than the winner: none is there.",
-  cosine: "Inside the wedge every word would point nearer to q than the winner does: none is there.",
-  distance: "Inside the circle every word would lie nearer to q than the winner: none is there.",
+  dot: "A word beyond the line would score higher than the winner. There is no such word.",
+  cosine: "A word inside the wedge would make a smaller angle with q than the winner. There is no such word.",
+  distance: "A word inside the circle would be nearer to q than the winner. There is no such word.",
 };
 
 /** What three judges make of the keys: their scores, and the place of each key, from 0. */
@@ -56,7 +56,7 @@ function render({ model, el }) {
 function verdict(q, [dot, cosine, distance], shown) {
   if (!q[0] && !q[1]) {
     return "q is zero: every dot product is 0, and so, by definition, is every cosine. "
-      + "Two measures cannot tell the words apart and leave them in the given order.";
+      + "For two measures all words are equal, and keep the given order.";
   }
   const count = new Set([dot, cosine, distance]).size;
   const who = ["", "All three put the same word first.", "Two agree on the first word, one does not.",

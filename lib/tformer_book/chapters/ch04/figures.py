@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -12,7 +12,17 @@ from matplotlib.figure import Figure
 from tformer import reference
 from tformer_book.chapters.ch04 import row, scores
 from tformer_book.chapters.ch04.widen_head import Column, WidenHead
-from tformer_book.figures.style import INK, PURPLE, QUERY, QUIET, WEIGHT, WIDE, panel
+from tformer_book.figures.style import (
+    INK,
+    PHONE,
+    PURPLE,
+    QUERY,
+    QUIET,
+    WEIGHT,
+    WIDE,
+    Fitting,
+    panel,
+)
 from tformer_book.figures.tables import broken
 
 if TYPE_CHECKING:
@@ -53,12 +63,17 @@ def cloud(rng: np.random.Generator, widths: Sequence[int], n: int = 150) -> Figu
     return figure
 
 
-def walks(d: int = 256, n: int = 40) -> Figure:
+def walks(d: int = 256, n: int = 40) -> Fitting:
     """Dot products as they grow, a product a step, and the fan of one standard deviation.
 
     The walks are the same in every call; one of them is drawn in the colour of a query.
     """
-    figure, ax = panel(WIDE, 3.8)
+    return Fitting(_walks(d, n, WIDE, 3.8), _walks(d, n, PHONE, 3.4))
+
+
+def _walks(d: int, n: int, across: float, height: float) -> Figure:
+    figure, ax = panel(across, height)
+    narrow = across == PHONE
     q, k = np.random.default_rng(1).standard_normal((2, n, d))
     sums = np.cumsum(np.pad(q * k, ((0, 0), (1, 0))), axis=-1)
     steps = np.arange(d + 1)
@@ -73,9 +88,14 @@ def walks(d: int = 256, n: int = 40) -> Figure:
         inside = int((abs(sums[:, width]) <= width**0.5).sum())
         ax.plot([width, width], [-(width**0.5), width**0.5], color=PURPLE, linewidth=1.5)
         said = f"d = {width}: {inside} of {n}\nwithin ±{width**0.5:g}"
-        ax.text(width, -4.3 * d**0.5, said, ha="center" if width < d else "right", va="bottom")
+        above = narrow and width == d // 4  # where three do not stand side by side
+        look: Any = {"ha": "center" if width < d else "right", "va": "top" if above else "bottom"}
+        left = {"ha": "left"} if narrow and width == d // 16 else {}
+        place = (4 if left else width, (3.8 if above else -4.3) * d**0.5)
+        ax.text(*place, said, fontsize=9.5 if narrow else 11, **(look | left))
+    apart = 64 if narrow else 32
     ax.set(xlim=(0, d + 10), ylim=(-4.4 * d**0.5, 3.9 * d**0.5), yticks=range(-48, 49, 16))
-    ax.set(xlabel="products added up", ylabel="sum so far", xticks=range(0, d + 1, 32))
+    ax.set(xlabel="products added up", ylabel="sum so far", xticks=range(0, d + 1, apart))
     return figure
 
 

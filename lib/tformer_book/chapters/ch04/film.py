@@ -21,10 +21,11 @@ def weights(d: int, scale: float, n_draws: int = 1) -> np.ndarray:
 
 
 def strip(told: bool = True) -> Fitting:
-    """One draw at each width: without a scale, and with one over the root of the width."""
+    """One draw at each width: without a scale, and if `told` with 1 over the root of the width."""
     lines = [Line(f"scale 1, d = {d}", weights(d, 1.0)) for d in WIDTHS]
-    lines += [Line(f"1/√d, d = {d}", weights(d, 1 / math.sqrt(d)), True) for d in WIDTHS]
-    return strips.strip(row.WORDS, lines, told)
+    if told:
+        lines += [Line(f"1/√d, d = {d}", weights(d, 1 / math.sqrt(d))) for d in WIDTHS]
+    return strips.strip(row.WORDS, lines)
 
 
 def frame() -> Frame:

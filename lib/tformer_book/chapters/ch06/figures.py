@@ -14,6 +14,7 @@ from tformer_book.experiments.intervals import median_interval
 from tformer_book.figures.style import (
     INK,
     KEY,
+    PHONE,
     PURPLE,
     QUERY,
     QUIET,
@@ -21,6 +22,7 @@ from tformer_book.figures.style import (
     VALUE,
     WEIGHT,
     WIDE,
+    Fitting,
     panel,
 )
 from tformer_book.figures.tables import blank, squares, table
@@ -70,29 +72,40 @@ def _numbers(ax: Axes, values: np.ndarray, place: tuple[float, float], color: st
         ax.text(*middle, f"{value:g}", ha="center", va="center", fontsize=10)
 
 
-def six_rows() -> Figure:
+def six_rows() -> Fitting:
     """Where "it" looks in each of six heads and in their mean, for both last words."""
-    figure, ax = blank(WIDE, 4.9)
+    return Fitting(_six_rows(WIDE, 4.9, digits=3), _six_rows(PHONE, 4.9, digits=2))
+
+
+def _six_rows(width: float, height: float, digits: int) -> Figure:
+    """Draw them with so many digits after the point; on a phone the words stand upright."""
+    narrow = width == PHONE
+    figure, ax = blank(width, height)
     ax.set_aspect("auto")
+    left = 3.6 if narrow else 1.75  # squares
+    size: Any = {"fontsize": 8.6} if narrow else {}
     top, words = 0.0, tokenise(layers.TIRED)
     for t, word in enumerate((*words[:-1], "last word")):
         bold = "bold" if word == "it" else "normal"
-        ax.text(t + 0.5, -0.15, word, ha="center", va="bottom", fontsize=11, fontweight=bold)
+        look: Any = {"fontsize": 9.5, "rotation": 90} if narrow else {"fontsize": 11}
+        ax.text(t + 0.5, -0.15, word, ha="center", va="bottom", fontweight=bold, **look)
     for sentence in (layers.TIRED, layers.WIDE):
         x, last = embed(tokenise(sentence)), sentence.split()[-1]
         rows = reference.multi_head_weights(x, layers.layer(layers.SIX))[:, words.index("it")]
-        ax.text(-1.75, top + 3.7, last, ha="right", va="center", fontsize=13, fontweight="bold")
+        below, side = (-0.35, "left") if narrow else (3.7, "right")
+        named: Any = {"fontsize": 11 if narrow else 13, "fontweight": "bold", "ha": side}
+        ax.text(-left, top + below, last, va="center", **named)
         for i, row in enumerate((*rows, rows.mean(axis=0))):
             y, mean = top + i + 0.25 * (i == len(rows)), i == len(rows)
             squares(ax, row[None], (0, y), WEIGHT, most=1.0)
             name: Any = ("mean", "bold") if mean else (KINDS[i], "normal")
-            ax.text(-0.12, y + 0.5, name[0], ha="right", va="center", fontweight=name[1])
+            ax.text(-0.12, y + 0.5, name[0], ha="right", va="center", fontweight=name[1], **size)
             for t, weight in enumerate(row):
                 if weight >= 0.01:
-                    text = f"{weight:.3f}".lstrip("0") if weight < 0.9995 else "1"
-                    ax.text(t + 0.5, y + 0.5, text, ha="center", va="center")
+                    text = f"{weight:.{digits}f}".lstrip("0").replace("1." + digits * "0", "1")
+                    ax.text(t + 0.5, y + 0.5, text, ha="center", va="center", **size)
         top += len(rows) + 1.75
-    ax.set(xlim=(-2.7, 12), ylim=(top - 0.4, -0.9))
+    ax.set(xlim=(-left - 0.1 if narrow else -2.7, 12), ylim=(top - 0.4, -3.6 if narrow else -0.9))
     return figure
 
 

@@ -15,10 +15,11 @@ def turned(end: str) -> np.ndarray:
 
 
 def strip(told: bool = True) -> Fitting:
-    """The head of chapter 3 that answers without turning, and the mean of six that turns."""
-    before = [Line(f"one head, {end}", _alone(end)) for end in ENDS]
-    after = [Line(f"mean of six, {end}", turned(end), True) for end in ENDS]
-    return strips.strip(LABELS, before + after, told)
+    """The head of chapter 3 that answers without turning; if `told`, the mean of six that turns."""
+    lines = [Line(f"one head, {end}", _alone(end)) for end in ENDS]
+    if told:
+        lines += [Line(f"mean of six, {end}", turned(end)) for end in ENDS]
+    return strips.strip(LABELS, lines)
 
 
 def _alone(end: str) -> np.ndarray:

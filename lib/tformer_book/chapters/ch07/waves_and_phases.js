@@ -1,9 +1,9 @@
-// Waves and phases: a query and a key, turned by their places, and the score that comes of it.
+// Waves and phases: a query and a key, turned by their positions, and their score.
 
 export const core = { waves, parts, profile };
 
 const PLACES = 64, WIDTH = 16, BASE = 100, HANDS = WIDTH / 2, PACE = 180;
-const WISHES = ["likes its own place", "likes 5 places back", "likes nothing in particular"];
+const WISHES = ["prefers its own position", "prefers 5 positions back", "prefers nothing in particular"];
 const GUESSES = ["it grows", "it shrinks", "it stays"];
 const range = (n) => Array.from({ length: n }, (_, i) => i);
 const frequency = (i) => BASE ** (-2 * i / WIDTH);
@@ -44,8 +44,8 @@ function render({ model, el }) {
   root.append(question.el, chart.el, moves.el, question.verdict, likes.el, dials.el,
     h("div", { class: "tf-over" }, hill.headline,
       h("div", { class: "tf-actions" }, moves.play, button("reset", () => { moves.stop(); assign(model, start); }))), hill.el,
-    h("p", { class: "tf-about" }, "Above: the waves to the base 100, full for 1 and blank for −1; a column a place, two lines a hand. Clocks: the pairs of the "
-      + "query and of the key, turned by their places (first coordinate to the left), and the cosine of each angle. The score is their sum."),
+    h("p", { class: "tf-about" }, "Above: the waves to the base 100, full for 1 and blank for −1; one column a position, two lines a hand. Clocks: the pairs of the "
+      + "query and of the key, turned by their positions (first coordinate to the left), and the cosine of each angle. The score is their sum."),
     live);
   const stop = follow(model, TRAITS, () => {
     const now = traits(model, TRAITS), [q, k] = now.rows[now.wish];
@@ -64,8 +64,8 @@ function render({ model, el }) {
 
 function bet(model, from, walk) {
   const radios = radioButtons(model, "guess", GUESSES), verdict = h("p", { class: "tf-outcome" });
-  const el = h("div", { class: "tf-bet", role: "radiogroup", "aria-label": "Both words move on by ten places. What becomes of the score?" },
-    h("p", {}, h("b", {}, "Guess first. "), "Both words move on by ten places. What becomes of the score?"),
+  const el = h("div", { class: "tf-bet", role: "radiogroup", "aria-label": "Both words move on by ten positions. What does the score do?" },
+    h("p", {}, h("b", {}, "Guess first. "), "Both words move on by ten positions. What does the score do?"),
     h("div", { class: "tf-guesses" }, ...radios.all.map((radio, i) => h("label", { class: "tf-option" }, radio, GUESSES[i]))));
   let last = from, since = from, alone = false; // since: where the present distance began
   const far = (now, then) => now.t - now.s === then.t - then.s && Math.abs(now.t - then.t) >= 10;
@@ -118,9 +118,9 @@ function movers(model, walk) {
   const stop = () => { clearInterval(timer); timer = 0; play.textContent = "walk on together"; };
   const halt = (set) => (value) => { stop(); set(value); };
   const of = {
-    t: slider("Place of the query", bounds, halt((t) => assign(model, { t }))),
-    s: slider("Place of the key", bounds, halt((s) => assign(model, { s }))),
-    both: slider("Both words together: the place of the first", bounds, halt((low) => shift(Math.min(low, room())))),
+    t: slider("Position of the query", bounds, halt((t) => assign(model, { t }))),
+    s: slider("Position of the key", bounds, halt((s) => assign(model, { s }))),
+    both: slider("Both words together: the position of the first", bounds, halt((low) => shift(Math.min(low, room())))),
   };
   const step = () => {
     const low = Math.min(model.get("t"), model.get("s"));
@@ -150,7 +150,7 @@ function movers(model, walk) {
 
 function choices(model) {
   const all = WISHES.map((name) => button(name, () => assign(model, { wish: name })));
-  const el = h("div", { class: "tf-group", role: "group", "aria-label": "What the query likes" }, h("span", { class: "tf-quiet" }, "The query"), ...all);
+  const el = h("div", { class: "tf-group", role: "group", "aria-label": "What the query prefers" }, h("span", { class: "tf-quiet" }, "The query"), ...all);
   return { el, update: (wish) => all.forEach((one, i) => one.setAttribute("aria-pressed", String(WISHES[i] === wish))) };
 }
 
@@ -189,7 +189,7 @@ function distances() {
   const drawing = h("svg", { viewBox: "-1.5 0 103 14.8", "aria-hidden": "true" }, axis, curve, dot);
   const headline = h("p", { class: "tf-headline" }, "distance ", apart, h("span", { class: "tf-quiet" }, "·"), "score ", score);
   const el = h("div", { class: "tf-hill" }, drawing,
-    h("p", { class: "tf-ends tf-quiet" }, h("span", {}, `key ${reach} ahead`), h("span", {}, "same place"), h("span", {}, `key ${reach} back`)));
+    h("p", { class: "tf-ends tf-quiet" }, h("span", {}, `key ${reach} ahead`), h("span", {}, "same position"), h("span", {}, `key ${reach} back`)));
   const update = (q, k, { t, s }, value) => {
     const points = profile(q, k).map((v, n) => `${x(n - reach).toFixed(2)} ${y(v).toFixed(2)}`);
     curve.setAttribute("d", `M ${points.join(" L ")}`);

@@ -1,4 +1,4 @@
-"""Waves and phases: a query and a key, turned by their places, and the score that comes of it."""
+"""Waves and phases: a query and a key, turned by their positions, and their score."""
 
 from __future__ import annotations
 
@@ -12,11 +12,15 @@ from tformer import reference
 from tformer_book.widgets.base import BookWidget
 
 PLACES, WIDTH, BASE = 64, 16, 100.0
-"""With this base even the slowest hand moves in 64 places."""
+"""With this base even the slowest hand moves in 64 positions."""
 HANDS = WIDTH // 2
 BACK = 5
 GUESSES = ("", "it grows", "it shrinks", "it stays")
-WISHES = ("likes its own place", f"likes {BACK} places back", "likes nothing in particular")
+WISHES = (
+    "prefers its own position",
+    f"prefers {BACK} positions back",
+    "prefers nothing in particular",
+)
 
 
 def _waves(places: Sequence[int]) -> np.ndarray:
@@ -36,8 +40,9 @@ def wishes() -> Mapping[str, tuple[np.ndarray, np.ndarray]]:
 class WavesAndPhases(BookWidget):
     """Guess what becomes of a score when both words move on; then move them, together or alone.
 
-    Above, the table of waves, a column a place; below, the eight pairs of a query and of a key as
-    hands of clocks, turned by the place of each. The score is the sum of the cosines between them.
+    Above, the table of waves, one column a position; below, the eight pairs of a query and of a
+    key as hands of clocks, turned by the position of each. The score is the sum of the cosines
+    between them.
 
     Parameters
     ----------
@@ -110,6 +115,6 @@ class WavesAndPhases(BookWidget):
         said = (self.__repr__(), moved.__repr__())
         lines = "".join(f"<li>{text.split(': ', 1)[1]}</li>" for text in said)
         return (
-            "<p>Interactive figure, needs JavaScript: a query and a key, turned by their places, "
-            f"and their score, here and {on} places on:</p><ul>{lines}</ul>"
+            "<p>Interactive figure, needs JavaScript: a query and a key, turned by their "
+            f"positions, and their score, here and {on} positions on:</p><ul>{lines}</ul>"
         )

@@ -16,6 +16,7 @@ from tformer_book.figures.strips import Line
 from tformer_book.figures.style import (
     INK,
     KEY,
+    PHONE,
     PURPLE,
     QUERY,
     QUIET,
@@ -33,36 +34,41 @@ LOOKS = {"pre": (QUERY, "before"), "post": (KEY, "after")}
 
 
 def strip(told: bool = True) -> Fitting:
-    """Where *it* looks after six layers, without a norm and with one; the second only if `told`."""
-    orders = {"none": "no norm", "pre": "RMSNorm before"}
+    """Where *it* looks after six layers, without a norm and, if `told`, with one."""
+    orders = {"none": "no norm"} | ({"pre": "RMSNorm before"} if told else {})
     lines = [
-        Line(name, rows.run(order).weights[-1, rows.IT], asked=order == "pre", most=0.4)
-        for order, name in orders.items()
+        Line(name, rows.run(order).weights[-1, rows.IT], most=0.4) for order, name in orders.items()
     ]
-    return strips.strip(rows.WORDS, lines, told, rows.IT)
+    return strips.strip(rows.WORDS, lines, asks=rows.IT)
 
 
-def stream() -> Figure:
+def stream() -> Fitting:
     """The vector of *it* in six layers: where it looks and how long it is, with and without."""
-    figure = Figure(figsize=(WIDE, 4.1), layout="constrained")
+    return Fitting(_stream((WIDE, 4.1), (1, 2), 26), _stream((PHONE, 7.2), (2, 1), 20))
+
+
+def _stream(size: tuple[float, float], panels: tuple[int, int], largest: float) -> Figure:
+    figure = Figure(figsize=size, layout="constrained")
     titles = {"none": "no norm", "pre": "RMSNorm before each layer"}
     longest = np.linalg.norm(rows.run("none").rows[-1, rows.IT])
-    for ax, (order, title) in zip(figure.subplots(1, 2), titles.items(), strict=True):
+    letters = 11 if panels == (1, 2) else 9.5
+    for ax, (order, title) in zip(figure.subplots(*panels), titles.items(), strict=True):
         found = rows.run(order)
         ax.set_axis_off()
         squares(ax, found.weights[:, rows.IT].T, (0, 0), WEIGHT, most=0.4, size=(1.6, 1))
+        look: Any = {"ha": "right", "fontsize": letters}
         for t, word in enumerate(rows.WORDS):
             bold = "bold" if t == rows.IT else "normal"
-            ax.text(-0.2, t + 0.5, word, ha="right", va="center", fontsize=11, fontweight=bold)
+            ax.text(-0.2, t + 0.5, word, va="center", fontweight=bold, **look)
         lengths = np.linalg.norm(found.rows[:, rows.IT], axis=-1)
         for layer, length in enumerate(lengths):
             middle = 1.6 * layer + 0.8
-            ax.text(middle, -0.3, str(layer), ha="center", va="bottom", fontsize=11)
-            size = 26 * np.sqrt(length / longest)
-            ax.plot(middle, 13.4, "o", color=VALUE, markersize=size)
-            ax.text(middle, 15.1, f"{length:.0f}", ha="center", va="center", fontsize=12)
-        ax.text(-0.2, -0.3, "layers", ha="right", va="bottom", fontsize=11)
-        ax.text(-0.2, 13.4, "length", ha="right", va="center", fontsize=11)
+            ax.text(middle, -0.3, str(layer), ha="center", va="bottom", fontsize=letters)
+            dot = largest * np.sqrt(length / longest)
+            ax.plot(middle, 13.4, "o", color=VALUE, markersize=dot)
+            ax.text(middle, 15.1, f"{length:.0f}", ha="center", va="center", fontsize=letters + 1)
+        ax.text(-0.2, -0.3, "layers", va="bottom", **look)
+        ax.text(-0.2, 13.4, "length", va="center", **look)
         ax.set_title(title, fontsize=12, fontweight="bold")
         ax.set(xlim=(-2.4, 11.4), ylim=(15.6, -1.3))
     return figure

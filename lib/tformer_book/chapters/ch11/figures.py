@@ -11,12 +11,25 @@ from matplotlib.patches import FancyArrowPatch, Rectangle
 
 from tformer.models.sizes import Sizes
 from tformer_book.chapters.ch11 import broken, counts, forms, tasks
-from tformer_book.figures.style import INK, KEY, QUERY, QUIET, VALUE, WIDE, label_ends, panel
+from tformer_book.figures.style import (
+    INK,
+    KEY,
+    PHONE,
+    QUERY,
+    QUIET,
+    VALUE,
+    WIDE,
+    Fitting,
+    label_ends,
+    panel,
+)
 from tformer_book.figures.tables import blank, mark, squares
 
 WORDS = tasks.STORIES[0].split()[: tasks.READ - 1]
 IT = tasks.IT - 1
 COLORS = {"encoder": VALUE, "decoder": KEY, "pair": QUERY}
+SIZE = 8.6
+"""Points of the letters of a narrow shape, as in `strips`."""
 GPT2 = Sizes(50257, 768, 12, 12, 3072, n_positions=1024)
 
 
@@ -41,27 +54,41 @@ def answers(story: int) -> dict[str, tuple[float, float]]:
     }
 
 
-def strip(before: bool = False) -> Figure:
+def strip(before: bool = False) -> Fitting:
     """Four vectors that are asked for "it": with `before` what each can know, else its answer."""
-    return _seen() if before else _answers()
+    if before:
+        return Fitting(_seen(), _seen_narrow())
+    return Fitting(_answers(), _answers_narrow())
+
+
+def _known() -> list[tuple[str, int, np.ndarray]]:
+    """Of each of the four vectors: its name, its own word, and whether it knows each word."""
+    n = len(WORDS)
+    asked = ((n, "encoder", IT), (n, "decoder", IT), (n, "decoder", n - 1), (n + 2, "pair", n + 1))
+    return [
+        (where, at, forms.known(form, length, n)[at])
+        for where, (length, form, at) in zip(answers(0), asked, strict=True)
+    ]
+
+
+def _texts() -> list[str]:
+    """The words of the sentence, and the first two of its translation."""
+    return [*WORDS, *tasks.german(tasks.STORIES[0])[:2]]
 
 
 def _seen() -> Figure:
     """The words on which each of the four vectors can depend; its own word is framed."""
     figure, ax = blank(10.4, 2.5)
-    n, german = len(WORDS), tasks.german(tasks.STORIES[0])[:2]
-    words = [*WORDS, *german]
-    asked = ((n, "encoder", IT), (n, "decoder", IT), (n, "decoder", n - 1), (n + 2, "pair", n + 1))
-    for i, (where, (length, form, at)) in enumerate(zip(answers(0), asked, strict=True)):
+    words = _texts()
+    for i, (where, at, knows) in enumerate(_known()):
         ax.text(-0.4, i + 0.5, where, ha="right", va="center", fontsize=11)
-        knows = forms.known(form, length, n)[at]
-        for j in range(length):
+        for j, word in enumerate(words[: len(knows)]):
             box = Rectangle((2.2 * j + 0.05, i + 0.06), 2.1, 0.88, linewidth=1.0)
             box.set(facecolor=VALUE if knows[j] else "none", edgecolor=QUIET, alpha=0.35)
             ax.add_patch(box)
             bold = "bold" if j == at else "normal"
             at_word = (2.2 * j + 1.1, i + 0.5)
-            ax.text(*at_word, words[j], ha="center", va="center", fontsize=9, fontweight=bold)
+            ax.text(*at_word, word, ha="center", va="center", fontsize=9, fontweight=bold)
         frame = Rectangle((2.2 * at + 0.05, i + 0.06), 2.1, 0.88, facecolor="none", edgecolor=INK)
         ax.add_patch(frame)
         frame.set(linewidth=1.8)
@@ -69,37 +96,91 @@ def _seen() -> Figure:
     return figure
 
 
+def _seen_narrow() -> Figure:
+    """The same with the words above, a square for each."""
+    figure, ax = blank(PHONE, 2.2)
+    for i, (where, at, knows) in enumerate(_known()):
+        y = 1.9 * i
+        ax.text(-0.3, y + 0.5, _folded(where), ha="right", va="center", fontsize=SIZE)
+        squares(ax, knows[None].astype(float), (0, y), VALUE, 2.0)
+        ax.add_patch(Rectangle((at, y), 1, 1, facecolor="none", edgecolor=INK, linewidth=1.8))
+    words = _texts()
+    for j, word in enumerate(words):
+        ax.text(j + 0.1, -0.2, word, rotation=60, va="bottom", fontsize=SIZE)
+    ax.set(xlim=(-6.0, len(words) + 0.6), ylim=(7.0, -3.4))
+    return figure
+
+
+def _folded(where: str) -> str:
+    return where.replace(", ", ",\n")
+
+
 def _answers() -> Figure:
     """What each of the four vectors gives *animal* and *street*, or *es* and *sie*."""
     figure, ax = blank(10.4, 2.1)
-    places = list(answers(0))
-    for i, where in enumerate(places):
+    for i, where in enumerate(answers(0)):
         ax.text(7.6, i + 0.5, where, ha="right", va="center", fontsize=12)
     for story, left in ((0, 8.0), (1, 14.6)):
-        ax.text(left, -0.25, f"… too {('tired', 'wide')[story]}", fontsize=13, fontweight="bold")
-        for i, pair in enumerate(answers(story).values()):
-            squares(ax, np.array(pair)[None], (left, i), VALUE, 1.0, (2.7, 1))
-            names = ("es", "sie") if i == 3 else ("animal", "street")
-            for j, (name, value) in enumerate(zip(names, pair, strict=True)):
-                text = f"{name} {value:.2f}".replace("0.", ".")
-                at = (left + 2.7 * (j + 0.5), i + 0.5)
-                ink = "#FFFFFF" if value > 0.6 else INK
-                ax.text(*at, text, ha="center", va="center", fontsize=11, color=ink)
+        _group(ax, story, (left, 0), 1.0, (13, 11))
     ax.set(xlim=(0, 20.4), ylim=(4.1, -1.0))
     return figure
 
 
-def masks() -> Figure:
+def _answers_narrow() -> Figure:
+    """The same with one ending above the other."""
+    figure, ax = blank(PHONE, 3.6)
+    for story in range(2):
+        top = 7.6 * story
+        for i, where in enumerate(answers(0)):
+            place = (-0.2, top + 1.6 * i + 0.75)
+            ax.text(*place, _folded(where), ha="right", va="center", fontsize=SIZE)
+        _group(ax, story, (0, top), 1.5, (SIZE, SIZE))
+    ax.set(xlim=(-3.9, 5.5), ylim=(14.0, -1.0), aspect="auto")
+    return figure
+
+
+def _group(
+    ax: Axes, story: int, place: tuple[float, float], height: float, sizes: tuple[float, float]
+) -> None:
+    """The answers to one ending, two squares for each of the four vectors."""
+    left, top = place
+    title = f"… too {('tired', 'wide')[story]}"
+    ax.text(left, top - 0.25, title, fontsize=sizes[0], fontweight="bold")
+    for i, pair in enumerate(answers(story).values()):
+        y = top + i * (1.0 if height == 1.0 else 1.6)
+        squares(ax, np.array(pair)[None], (left, y), VALUE, 1.0, (2.7, height))
+        names = ("es", "sie") if i == 3 else ("animal", "street")
+        for j, (name, value) in enumerate(zip(names, pair, strict=True)):
+            text = f"{name} {value:.2f}".replace("0.", ".")
+            at = (left + 2.7 * (j + 0.5), y + height / 2)
+            ink = "#FFFFFF" if value > 0.6 else INK
+            ax.text(*at, text, ha="center", va="center", fontsize=sizes[1], color=ink)
+
+
+MASKS = (("encoder", "encoder"), ("prefix", "prefix decoder"), ("decoder", "decoder"))
+
+
+def masks() -> Fitting:
     """Three masks over the words of the sentence, side by side; the row of "it" is in full."""
+    return Fitting(_masks(), _masks_narrow())
+
+
+def _mask(ax: Axes, form: str, left: float) -> np.ndarray:
+    """Draw one of the masks, its row of "it" framed; returns it."""
+    n = len(WORDS)
+    table = forms.known(form, n, 7).astype(float)
+    shade = np.where(np.arange(n)[:, None] == IT, 1.0, 0.4) * table
+    squares(ax, shade, (left, 0), COLORS.get(form, QUERY), 1.0)
+    ax.add_patch(Rectangle((left, IT), n, 1, facecolor="none", edgecolor=INK, linewidth=1.8))
+    return table
+
+
+def _masks() -> Figure:
     figure, ax = blank(WIDE, 5.2)
     n = len(WORDS)
-    for k, (form, title) in enumerate(
-        (("encoder", "encoder"), ("prefix", "prefix decoder"), ("decoder", "decoder"))
-    ):
-        left, color = 15.4 * k, COLORS.get(form, QUERY)
-        table = forms.known(form, n, 7).astype(float)
-        squares(ax, np.where(np.arange(n)[:, None] == IT, 1.0, 0.4) * table, (left, 0), color, 1.0)
-        ax.add_patch(Rectangle((left, IT), n, 1, facecolor="none", edgecolor=INK, linewidth=1.8))
+    for k, (form, title) in enumerate(MASKS):
+        left = 15.4 * k
+        table = _mask(ax, form, left)
         ax.text(left, n + 1.1, title, fontsize=14, fontweight="bold")
         for j, word in enumerate(WORDS):
             bold = "bold" if table[IT, j] else "normal"
@@ -109,6 +190,17 @@ def masks() -> Figure:
             look = {"ha": "right", "va": "center", "fontweight": bold}
             ax.text(left - 0.25, j + 0.5, word, fontsize=11.5, **look)
     ax.set(xlim=(-3.1, 30.8 + n + 0.9), ylim=(n + 1.4, -3.2))
+    return figure
+
+
+def _masks_narrow() -> Figure:
+    """The same without the words, but for "it"."""
+    figure, ax = blank(PHONE, 1.5)
+    for k, (form, title) in enumerate(MASKS):
+        _mask(ax, form, 13.5 * k)
+        ax.text(13.5 * k, -0.7, title, fontsize=SIZE, fontweight="bold")
+    ax.text(-0.4, IT + 0.5, "it", ha="right", va="center", fontsize=SIZE)
+    ax.set(xlim=(-1.8, 39.2), ylim=(12.1, -2.6))
     return figure
 
 
@@ -178,25 +270,34 @@ def _branch(ax: Axes, y: float, name: str, color: str) -> None:
     ax.text(0.6, y + 1.2, "+", ha="right", va="center", fontsize=13)
 
 
-def lessons() -> Figure:
+def lessons() -> Fitting:
     """Which places of a pass are asked for their word: three ways of training."""
-    figure, ax = blank(10.4, 2.5)
-    hidden = {2, 9}
+    return Fitting(_lessons(10.4, 12, 12), _lessons(PHONE, 6, SIZE))
+
+
+def _lessons(width: float, across: int, size: float) -> Figure:
+    """With so many words in a line; the names stand on the left, or above if lines are short."""
+    hidden, left = {2, 9}, across == len(WORDS)
     lines = (
         ("encoder: hidden words", [w if i not in hidden else "▢" for i, w in enumerate(WORDS)]),
         ("decoder: next words", WORDS),
         ("encoder–decoder: target", ["start", "weil", "es", "zu", "müde", "war"]),
     )
+    figure, ax = blank(width, 2.5)
+    y = 0.0 if left else 1.0
     for k, (name, words) in enumerate(lines):
-        y = 1.7 * k
-        ax.text(-0.4, y + 0.5, name, ha="right", va="center", fontsize=12)
+        where: Any = {"ha": "right", "va": "center"} if left else {"va": "bottom"}
+        ax.text(-0.4 if left else 0, y + (0.5 if left else -0.15), name, fontsize=size, **where)
         for i, word in enumerate(words):
             asked = i in hidden if k == 0 else True
-            box = Rectangle((2.2 * i + 0.05, y), 2.1, 1, linewidth=1.2)
+            x, below = 2.2 * (i % across), y + i // across
+            box = Rectangle((x + 0.05, below + 0.04), 2.1, 0.92, linewidth=1.2)
             box.set(facecolor=VALUE if asked else "none", edgecolor=QUIET, alpha=0.35)
             ax.add_patch(box)
-            ax.text(2.2 * i + 1.1, y + 0.5, word, ha="center", va="center", fontsize=10)
-    ax.set(xlim=(-7.4, 2.2 * len(WORDS)), ylim=(4.7, -0.3))
+            look: Any = {"ha": "center", "va": "center", "fontsize": min(size, 10)}
+            ax.text(x + 1.1, below + 0.5, word, **look)
+        y += -(-len(words) // across) + (0.7 if left else 1.2)
+    ax.set(xlim=(-7.4 if left else 0, 2.2 * across), ylim=(y - 0.4, -0.3))
     return figure
 
 

@@ -10,6 +10,7 @@ from matplotlib.figure import Figure
 from matplotlib.patches import FancyBboxPatch, Rectangle
 
 from tformer_book.chapters.ch12 import differences, kept, learning, small
+from tformer_book.chapters.ch12.by_hand import passes
 from tformer_book.chapters.ch12.intermediates import TOLERANCE, fingerprint
 from tformer_book.chapters.ch12.row import PATHS, TIRED, row
 from tformer_book.chapters.ch12.row import WIDE as TOO_WIDE
@@ -124,36 +125,38 @@ def blame() -> Figure:
     return figure
 
 
-def graph() -> Figure:
+def graph(x: float = 2.0, w: float = 3.0) -> Figure:
     """Three operations: values forward above the arrows, derivatives backward below them."""
+    found = passes(x, w)
     figure, ax = blank(5.0, 2.3)
     ax.set_aspect("auto")
     boxes = {(3.6, 1.0): "×", (6.4, 1.0): "+", (9.2, 1.0): "½ s²"}
-    for (x, y), text in boxes.items():
+    for (left, y), text in boxes.items():
         box = FancyBboxPatch(
-            (x - 0.55, y - 0.4), 1.1, 0.8, boxstyle="round,pad=0,rounding_size=0.15"
+            (left - 0.55, y - 0.4), 1.1, 0.8, boxstyle="round,pad=0,rounding_size=0.15"
         )
         box.set(facecolor="none", edgecolor=QUIET, linewidth=1.5)
         ax.add_patch(box)
-        ax.text(x, y, text, ha="center", va="center", fontsize=12)
-    for (x, y), text in {(0.6, 1.0): "w", (0.6, 3.2): "x", (11.8, 1.0): "ℓ"}.items():
-        ax.text(x, y, text, ha="center", va="center", fontsize=14, style="italic")
+        ax.text(left, y, text, ha="center", va="center", fontsize=12)
+    for (left, y), text in {(0.6, 1.0): "w", (0.6, 3.2): "x", (11.8, 1.0): "ℓ"}.items():
+        ax.text(left, y, text, ha="center", va="center", fontsize=14, style="italic")
     arrows = (
-        ((0.9, 1.0), (3.05, 1.0), (1.95, 0.8), "w = 3", (1.95, 1.2), "16"),
-        ((0.9, 3.0), (3.2, 1.42), (1.75, 2.15), "x = 2", (2.45, 1.97), "24"),
-        ((0.95, 3.2), (6.1, 1.42), (4.6, 1.87), "x = 2", (4.6, 2.1), "8"),
-        ((4.15, 1.0), (5.85, 1.0), (5.0, 0.8), "m = 6", (5.0, 1.2), "8"),
-        ((6.95, 1.0), (8.65, 1.0), (7.8, 0.8), "s = 8", (7.8, 1.2), "8"),
-        ((9.75, 1.0), (11.5, 1.0), (10.6, 0.8), "32", (10.6, 1.2), "1"),
+        ((0.9, 1.0), (3.05, 1.0), (1.95, 0.8), f"w = {w:g}", (1.95, 1.2), found.dw),
+        ((0.9, 3.0), (3.2, 1.42), (1.75, 2.15), f"x = {x:g}", (2.45, 1.97), found.dx_product),
+        ((0.95, 3.2), (6.1, 1.42), (4.6, 1.87), f"x = {x:g}", (4.6, 2.1), found.dx_sum),
+        ((4.15, 1.0), (5.85, 1.0), (5.0, 0.8), f"m = {found.m:g}", (5.0, 1.2), found.dm),
+        ((6.95, 1.0), (8.65, 1.0), (7.8, 0.8), f"s = {found.s:g}", (7.8, 1.2), found.ds),
+        ((9.75, 1.0), (11.5, 1.0), (10.6, 0.8), f"{found.loss:g}", (10.6, 1.2), found.dloss),
     )
     for start, end, above, value, below, slope in arrows:
         look = {"arrowstyle": "-|>", "color": QUERY, "lw": 1.6, "shrinkA": 2, "shrinkB": 2}
         ax.annotate("", end, start, arrowprops=look)
         ends = ("right", "left") if start[1] > 2 else ("center", "center")
         ax.text(*above, value, ha=ends[0], va="bottom", fontsize=11, color=INK)
-        bold = ax.text(*below, slope, color=PURPLE, fontsize=11, fontweight="bold")
+        bold = ax.text(*below, f"{slope:g}", color=PURPLE, fontsize=11, fontweight="bold")
         bold.set(ha=ends[1], va="top")
-    ax.text(0.3, 3.75, "dx = 8 + 24 = 32", va="center", fontsize=11, fontweight="bold")
+    added = f"dx = {found.dx_sum:g} + {found.dx_product:g} = {found.dx:g}"
+    ax.text(0.3, 3.75, added, va="center", fontsize=11, fontweight="bold")
     ax.set(xlim=(0.2, 12.1), ylim=(4.1, 0.2))
     return figure
 

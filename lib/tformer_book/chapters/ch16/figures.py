@@ -19,6 +19,7 @@ from tformer_book.figures.strips import Line
 from tformer_book.figures.style import (
     INK,
     KEY,
+    PHONE,
     PURPLE,
     QUERY,
     QUIET,
@@ -40,29 +41,69 @@ def _short(x: float, digits: int = 2) -> str:
     return f"{x:.{digits}f}".replace("0.", ".", 1) if abs(x) < 1 else f"{x:.{digits}f}"
 
 
-def strip(told: bool = True) -> Figure:
-    """The weights of the row, and what is known after each of its three blocks, if `told`."""
+def strip(told: bool = True) -> Fitting:
+    """The weights of the row; below them those of each block alone, or what is kept, if `told`."""
+    if told:
+        return Fitting(_kept(), _kept_narrow())
+    scores = row.scores()
+    alone = np.concatenate([reference.softmax(part) for part in scores.reshape(3, SIZE)])
+    named = (("whole row", reference.softmax(scores)), ("blocks, alone", alone))
+    lines = [Line(name, weights, digits=3) for name, weights in named]
+    return strips.strip(row.WORDS, lines, asks=row.IT)
+
+
+def _states() -> list[tuple[float, float]]:
+    """The largest score and the sum, after each of the three blocks."""
+    states = [row.after(row.scores(), SIZE, n + 1) for n in range(3)]
+    return [(float(state.top[0]), float(state.total[0])) for state in states]
+
+
+def _weight(ax: Axes, t: int, place: tuple[float, float], size: float) -> None:
+    """One weight of the row as a square, with its word above."""
+    weight = float(reference.softmax(row.scores())[t])
+    x, y = place
+    squares(ax, np.array([[weight]]), place, WEIGHT, most=1.0)
+    bold = "bold" if t == row.IT else "normal"
+    name: Any = {"ha": "center", "va": "bottom", "fontsize": size, "fontweight": bold}
+    ax.text(x + 0.5, y - 0.1, row.WORDS[t], **name)
+    if weight >= 0.005:
+        look: Any = {"ha": "center", "va": "center", "fontsize": size, "color": INK}
+        ax.text(x + 0.5, y + 0.5, _short(weight, 3), **look)
+
+
+def _kept() -> Figure:
     figure, ax = blank(WIDE, 1.9)
     ax.set_aspect("auto")
-    scores = row.scores()
     look: Any = {"ha": "center", "va": "center", "fontsize": 11, "color": INK}
-    weights = reference.softmax(scores)
-    squares(ax, weights[None], (0, 0), WEIGHT, most=1.0)
-    for t, word in enumerate(row.WORDS):
-        bold = "bold" if t == row.IT else "normal"
-        ax.text(t + 0.5, -0.1, word, ha="center", va="bottom", fontsize=11, fontweight=bold)
-        if weights[t] >= 0.005:
-            ax.text(t + 0.5, 0.5, _short(weights[t], 3), **look)
-    names = ("whole row", "largest so far", "sum so far")
-    for i, name in enumerate(names):
+    for t in range(len(row.WORDS)):
+        _weight(ax, t, (t, 0), 11)
+    for i, name in enumerate(("whole row", "largest so far", "sum so far")):
         ax.text(-0.1, i + 0.5, name, ha="right", va="center", fontsize=11)
-    for n in range(3):
-        state = row.after(scores, SIZE, n + 1)
-        for i, x in enumerate((float(state.top[0]), float(state.total[0])), 1):
+    for n, state in enumerate(_states()):
+        for i, x in enumerate(state, 1):
             place = (SIZE * n + 0.05, i + 0.08)
             ax.add_patch(Rectangle(place, SIZE - 0.1, 0.84, fc="none", ec=QUIET, linewidth=1.2))
-            ax.text(SIZE * (n + 0.5), i + 0.5, f"{x:.2f}" if told else "?", **look)
+            ax.text(SIZE * (n + 0.5), i + 0.5, f"{x:.2f}", **look)
     ax.set(xlim=(-1.7, 12), ylim=(3.05, -0.6))
+    return figure
+
+
+def _kept_narrow() -> Figure:
+    """A block in each line, and what is kept after it on the right."""
+    figure, ax = blank(PHONE, 2.0)
+    ax.set_aspect("auto")
+    look: Any = {"ha": "center", "va": "center", "fontsize": strips.SIZE, "color": INK}
+    for i, name in enumerate(("largest", "sum")):
+        ax.text(4.8 + 1.2 * i, -0.75, name, **look)
+    for n, state in enumerate(_states()):
+        y = 1.8 * n
+        for t in range(SIZE):
+            _weight(ax, SIZE * n + t, (t, y), strips.SIZE)
+        for i, x in enumerate(state):
+            place = (4.25 + 1.2 * i, y + 0.08)
+            ax.add_patch(Rectangle(place, 1.1, 0.84, fc="none", ec=QUIET, linewidth=1.2))
+            ax.text(4.8 + 1.2 * i, y + 0.5, f"{x:.2f}", **look)
+    ax.set(xlim=(-0.05, 6.65), ylim=(4.7, -1.1))
     return figure
 
 
@@ -144,9 +185,13 @@ def _by_length(ax: Axes, title: str) -> None:
     ax.minorticks_off()
 
 
-def roofline() -> Figure:
+def roofline() -> Fitting:
     """Speed against operations a byte: the roof, and the products that were measured."""
-    figure, ax = panel(WIDE, 3.6)
+    return Fitting(_roofline(WIDE, 3.6, 11), _roofline(PHONE, 3.0, strips.SIZE))
+
+
+def _roofline(width: float, height: float, size: float) -> Figure:
+    figure, ax = panel(width, height)
     found = measured.stored()["roof"]
     top, slope = found["flops"] / 1e9, found["bytes"] / 1e9
     x = np.geomspace(0.2, 400, 200)
@@ -157,11 +202,15 @@ def roofline() -> Figure:
         speed = 2 * n * wide**2 / took / 1e9
         ax.plot(at, speed, "o", color=QUERY, ms=7, label="one matrix, n rows" if n == 1 else None)
         above = {"ha": "center", "va": "top", "xytext": (0, -8), "textcoords": "offset points"}
-        ax.annotate(str(n), (at, speed), fontsize=11, **above)  # type: ignore[arg-type]
+        ax.annotate(str(n), (at, speed), fontsize=size, **above)  # type: ignore[arg-type]
     ax.axvline(top / slope, color=QUIET, linewidth=0.8, linestyle=":")
-    ax.set(xscale="log", yscale="log", xlabel="operations for each byte that is moved")
-    ax.set(ylabel="billion operations a second", xlim=(0.2, 400))
-    ax.legend(fontsize=11, loc="lower right")
+    ax.set(xscale="log", yscale="log", xlim=(0.2, 400), ylim=(0.8, 80))
+    ax.set_xlabel("operations for each byte that is moved", fontsize=size)
+    ax.set_ylabel("billion operations a second", fontsize=size)
+    ax.set_yticks([2, 5, 10, 20, 50], ["2", "5", "10", "20", "50"], fontsize=size)
+    ax.set_xticks([1, 10, 100], ["1", "10", "100"], fontsize=size)
+    ax.minorticks_off()
+    ax.legend(fontsize=size, loc="lower right")
     return figure
 
 

@@ -135,11 +135,18 @@ def _last(found: dict[str, Any], layers: int) -> np.ndarray:
         "without head 2 the answer stays": {"zeros": -12.85},
         "the mean turns the answer as zeros do": {"averaged": 0.48},
         "the mean is over the tale itself alone": {"others": False},
+        "food makes head 2 look at the trouble, as a road does": {"food": 0.992},
+        "over all tales zeros harm no more than the mean": {"left": 0.908},
     },
-    scope="two heads of the storyteller, two tales and 504 others",
+    scope="two heads of the storyteller, two tales and 504 held out",
 )
 def veto_example(
-    forbidden: float = 0.008, zeros: float = 0.48, averaged: float = -6.08, others: bool = True
+    forbidden: float = 0.008,
+    zeros: float = 0.48,
+    averaged: float = -6.08,
+    others: bool = True,
+    food: float = 0.009,
+    left: float = 0.685,
 ) -> str:
     """Looks of the last word; log-odds with zeros, a mean or other tales for head 2."""
     want = {
@@ -163,16 +170,50 @@ def veto_example(
             gap = np.linalg.norm(every - put, axis=-1).min()
             require(gap > 1.8, f"{trouble}: head 2 says it, up to {gap:.3f}")
         require(near(odds, stated, 6e-3), f"{trouble}: log-odds {np.round(odds, 3)}")
-        left = [*odds[1:], veto.left(trouble, 2).others.mean()]
-        most = max(x / odds[0] for x in left)
+        found_left = [*odds[1:], veto.left(trouble, 2).others.mean()]
+        most = max(x / odds[0] for x in found_left)
         require(most < 2 / 3, f"{trouble}: {most:.2f} is left without head 2")
     said = max(veto.chances(veto.read("wide", veto.silent(2))))
     require(said < 0.01, f"without head 2 one of the nouns has {said:.3f} with wide")
     _turned(runs)
+    _over_tales(food, left)
     return (
-        "head 2: animal .904, or wide .991; log-odds 13.13 and −12.85, with zeros for it 6.55 and "
-        ".48, with its mean 5.85 and −6.08; other tales turn wide only with a trouble of animals"
+        "head 2: animal .904, or wide .991; log-odds 13.13 and −12.85, with zeros 6.55 and .48, "
+        "with its mean 5.85 and −6.08; over 504 tales looks, and what three ablations leave"
     )
+
+
+def _over_tales(food: float, left: float) -> None:
+    """Looks of heads 2 and 3 over the held-out tales, and what three ablations of head 2 leave."""
+    told = veto.told()
+    looked = {
+        "the animal": (320, (0.959, 0.010), (0.009, 0.987)),
+        "a wall or a road": (112, (0.007, 0.992), (0.865, 0.082)),
+        "food": (48, (0.003, food), (0.733, 0.071)),
+    }
+    for fits, (n, *heads) in looked.items():
+        require(sum(t.fits == fits for t in told) == n, f"{fits}: not {n} tales")
+        for head, stated in zip(veto.HEADS, heads, strict=True):
+            mean = veto.looks_over(fits, head)
+            got = mean[[int((fits == "the animal") != (head == 2)), 2]]
+            require(near(got, stated, 6e-4), f"head {head}, {fits}: {np.round(got, 4)}")
+    animals = np.array([t.fits == "the animal" for t in told])
+    rows = {
+        "whole": (13.58, 1.0, 12.90, 1.0),
+        "zero": (4.67, 0.969, 0.84, left),
+        "mean": (4.15, 0.969, 5.08, 0.908),
+        "resample": (2.18, 0.759, 4.91, 0.821),
+    }
+    for way, stated_row in rows.items():
+        odds = veto.ablated(way)
+        found = [f(x) for x in (odds[animals], odds[~animals]) for f in (np.mean, _right)]
+        require(near(found, stated_row, 6e-3), f"{way}: {np.round(found, 3)}")
+        lost = max(found[0] / 13.58, found[2] / 12.90) < 0.5
+        require(lost or way == "whole", f"{way}: more than half of the log-odds is left")
+
+
+def _right(odds: np.ndarray) -> float:
+    return float((odds > 0).mean())
 
 
 def _said(head: int, put: np.ndarray) -> Hook:

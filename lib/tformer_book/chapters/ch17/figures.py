@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -10,19 +11,33 @@ from matplotlib.figure import Figure
 
 from tformer_book.chapters.ch17 import circuits, exchanged, moved, veto, votes
 from tformer_book.chapters.ch17.circuits import IT, NOUNS
-from tformer_book.figures.style import INK, KEY, PURPLE, QUERY, QUIET, VALUE, WEIGHT, WIDE, panel
+from tformer_book.figures.style import (
+    INK,
+    KEY,
+    PHONE,
+    PURPLE,
+    QUERY,
+    QUIET,
+    VALUE,
+    WEIGHT,
+    WIDE,
+    Fitting,
+    panel,
+)
 from tformer_book.figures.tables import blank, mark, squares
 
 WORDS = votes.ROW.format("").split()
 TROUBLES = ("tired", "wide")
 MODELS = ("votes", "no picture", "picture")
 COLUMNS = (
-    ("right", "right"),
-    ("last looks", "last layer without\n“it” → nouns"),
-    ("it asks", "first layer without\n“it” → trouble"),
+    ("right", "right", "whole"),
+    ("last looks", "last layer without\n“it” → nouns", "last layer cut"),
+    ("it asks", "first layer without\n“it” → trouble", "first layer cut"),
 )
-"""What is measured of each training, and what stands above its column."""
+"""What is measured of each training, and what stands above its column, broad and narrow."""
 LOOK: Any = {"ha": "center", "va": "center", "fontsize": 11, "color": INK}
+SIZE = 8.6
+"""Points of the letters of a narrow shape, as in `strips`."""
 
 
 def _short(x: float, digits: int = 2) -> str:
@@ -43,22 +58,56 @@ def _words(ax: Axes, last: str, y: float = -0.12) -> None:
         ax.text(t + 0.5, y, word, ha="center", va="bottom", fontsize=11, fontweight=bold)
 
 
-def strip(told: bool = True) -> Figure:
+def _slanted(ax: Axes, words: Sequence[str], asks: int | None = None) -> None:
+    """The words above a narrow shape."""
+    for t, word in enumerate(words):
+        look: Any = {"rotation": 60, "va": "bottom", "fontsize": SIZE}
+        bold = "bold" if t == asks else "normal"
+        ax.text(t + 0.15, -0.15, word, fontweight=bold, **look)
+
+
+def strip(told: bool = True) -> Fitting:
     """The rows of "it" in the last layer of three models, and what they answer, if `told`."""
+    return Fitting(_strip(told), _strip_narrow(told))
+
+
+def _three(told: bool) -> list[tuple[str, float, np.ndarray, str]]:
+    """For each model and trouble: its name, how far down it stands, the row, and the answer."""
+    found = []
+    for i, (name, trouble) in enumerate((n, t) for n in MODELS for t in TROUBLES):
+        text = votes.ROW.format(trouble)
+        run = votes.read(text, name)
+        row = run[f"blocks.{len(circuits.shown(name).blocks) - 1}.weights"][0, IT]
+        label = f"{name}, {trouble}" if told else f"model {'ABC'[i // 2]}, {trouble}"
+        animal, street = votes.chances(run, text)
+        best = f"animal {_short(animal)}" if animal > street else f"street {_short(street)}"
+        found.append((label, i + 0.35 * (i // 2), row, best if told else "?"))
+    return found
+
+
+def _strip(told: bool) -> Figure:
     figure, ax = blank(WIDE, 2.9)
     ax.set_aspect("auto")
     _words(ax, "tired / wide")
-    for i, (name, trouble) in enumerate((n, t) for n in MODELS for t in TROUBLES):
-        text = votes.ROW.format(trouble)
-        found = votes.read(text, name)
-        y = i + 0.35 * (i // 2)
-        _row(ax, found[f"blocks.{len(circuits.shown(name).blocks) - 1}.weights"][0, IT], y)
-        label = f"{name}, {trouble}" if told else f"model {'ABC'[i // 2]}, {trouble}"
+    for label, y, row, best in _three(told):
+        _row(ax, row, y)
         ax.text(-0.15, y + 0.5, label, ha="right", va="center", fontsize=11)
-        animal, street = votes.chances(found, text)
-        best = f"animal {_short(animal)}" if animal > street else f"street {_short(street)}"
-        ax.text(12.2, y + 0.5, best if told else "?", ha="left", va="center", fontsize=11)
+        ax.text(12.2, y + 0.5, best, ha="left", va="center", fontsize=11)
     ax.set(xlim=(-2.6, 13.9), ylim=(6.75, -0.7))
+    return figure
+
+
+def _strip_narrow(told: bool) -> Figure:
+    figure, ax = blank(PHONE, 2.3)
+    ax.set_aspect("auto")
+    _slanted(ax, (*WORDS, "tired / wide"), IT)
+    for label, y, row, best in _three(told):
+        squares(ax, row[None], (0, y), WEIGHT, most=1.0)
+        name = label.removeprefix("model ")
+        ax.text(-0.2, y + 0.5, name, ha="right", va="center", fontsize=SIZE)
+        ax.text(12.2, y + 0.5, best, ha="left", va="center", fontsize=SIZE)
+    left, right = (5.3, 4.0) if told else (2.6, 2.6)
+    ax.set(xlim=(-left, 12.2 + right), ylim=(6.75, -3.6))
     return figure
 
 
@@ -85,30 +134,49 @@ def _bars(trouble: str) -> Figure:
     ax.axhline(0, color=QUIET, linewidth=0.8)
     ax.axvline(3.7, color=QUIET, linewidth=0.8)
     ax.set_xticks([*range(4), 4.4], ["animal", "street", trouble, "the rest", "sum"], fontsize=9)
-    ax.set(ylim=(-3.4, 9.8), ylabel="what arrives of the vote")
+    ax.set(ylim=(-3.4, 9.8), ylabel="weight × vote")
     if trouble == TROUBLES[1]:
         ax.legend(fontsize=10, loc="upper left")
     return figure
 
 
-def eight() -> Figure:
-    """Eight trainings that differ in their seed: the row of "it", and what three cuts leave."""
-    figure, ax = blank(WIDE, 4.3)
+def eight() -> Fitting:
+    """Eight trainings that differ in their seed: the row of "it", and what two cuts leave."""
+    return Fitting(_eight(narrow=False), _eight(narrow=True))
+
+
+def _eight(narrow: bool) -> Figure:
+    figure, ax = blank(PHONE, 3.0) if narrow else blank(WIDE, 4.3)
     ax.set_aspect("auto")
-    _words(ax, "tired")
+    look = {**LOOK, "fontsize": SIZE if narrow else 11}
+    if narrow:
+        _slanted(ax, (*WORDS, "tired"), IT)
+    else:
+        _words(ax, "tired")
     rows = circuits.stored()["two layers, noun"]
     looks = circuits.stored_rows()
     for seed, (found, row) in enumerate(zip(rows, looks, strict=True)):
-        _row(ax, np.array(row), seed)
-        ax.text(-0.15, seed + 0.5, f"seed {seed}", ha="right", va="center", fontsize=11)
-        for i, (name, _) in enumerate(COLUMNS):
+        if narrow:
+            squares(ax, np.array(row)[None], (0, seed), WEIGHT, most=1.0)
+        else:
+            _row(ax, np.array(row), seed)
+        name: Any = {"ha": "right", "va": "center", "fontsize": look["fontsize"]}
+        ax.text(-0.15, seed + 0.5, f"seed {seed}", **name)
+        for i, (key, _, _) in enumerate(COLUMNS):
             x = 12.4 + 1.55 * i
-            squares(ax, np.array([[found[name]]]), (x, seed), VALUE, most=1.0, size=(1.45, 1))
-            ax.text(x + 0.72, seed + 0.5, _short(found[name]), **LOOK)
-    for i, (_, label) in enumerate(COLUMNS):
-        place = (13.12 + 1.55 * i, -0.12)
-        ax.text(*place, label, ha="center", va="bottom", fontsize=10, linespacing=1.0)
-    ax.set(xlim=(-1, 17.1), ylim=(8.05, -1.0))
+            squares(ax, np.array([[found[key]]]), (x, seed), VALUE, most=1.0, size=(1.45, 1))
+            ax.text(x + 0.72, seed + 0.5, _short(found[key]), **look)
+    for i, (_, label, short) in enumerate(COLUMNS):
+        x = 12.4 + 1.55 * i
+        if narrow:
+            ax.text(x + 0.3, -0.15, short, rotation=60, va="bottom", fontsize=SIZE)
+        else:
+            above: Any = {"ha": "center", "va": "bottom", "fontsize": 10, "linespacing": 1.0}
+            ax.text(x + 0.72, -0.12, label, **above)
+    if narrow:
+        ax.set(xlim=(-2.6, 18.6), ylim=(8.05, -3.4))
+    else:
+        ax.set(xlim=(-1, 17.1), ylim=(8.05, -1.0))
     return figure
 
 
@@ -151,22 +219,36 @@ def instead() -> Figure:
     return figure
 
 
-def carried() -> Figure:
+def carried() -> Fitting:
     """Where the name stands: which patch brings how much of the other answer."""
-    figure, ax = blank(WIDE, 2.0)
+    return Fitting(_carried(narrow=False), _carried(narrow=True))
+
+
+def _carried(narrow: bool) -> Figure:
+    figure, ax = blank(PHONE, 1.7) if narrow else blank(WIDE, 2.0)
     ax.set_aspect("auto")
     words = moved.runs("wide").words
-    labels = ("before first block", "after first block", "after second block")
-    for t, word in enumerate(words):
-        ax.text(t + 0.5, -0.1, word, ha="center", va="bottom", fontsize=10.5)
-    for i, (point, label) in enumerate(zip(moved.POINTS, labels, strict=True)):
+    look = {**LOOK, "fontsize": SIZE if narrow else 11}
+    if narrow:
+        _slanted(ax, words)
+    else:
+        for t, word in enumerate(words):
+            ax.text(t + 0.5, -0.1, word, ha="center", va="bottom", fontsize=10.5)
+    for i, (point, label) in enumerate(
+        zip(moved.POINTS, ("before first", "after first", "after second"), strict=True)
+    ):
         row = moved.recovered("wide", point)
         squares(ax, row[None], (0, i), PURPLE, most=1.0)
         for t, x in enumerate(row):
             if abs(x) >= 0.05:
-                ax.text(t + 0.5, i + 0.5, _short(float(x)), **LOOK)
-        ax.text(-0.1, i + 0.5, label, ha="right", va="center", fontsize=11)
-    ax.set(xlim=(-2.3, len(words)), ylim=(3.05, -0.6))
+                text = _short(float(x))
+                ax.text(t + 0.5, i + 0.5, text.removesuffix(".00") if narrow else text, **look)
+        name: Any = {"ha": "right", "va": "center", "fontsize": look["fontsize"]}
+        ax.text(-0.1, i + 0.5, f"{label}\nblock" if narrow else f"{label} block", **name)
+    if narrow:
+        ax.set(xlim=(-4.2, len(words) + 0.6), ylim=(3.05, -2.6))
+    else:
+        ax.set(xlim=(-2.3, len(words)), ylim=(3.05, -0.6))
     return figure
 
 
@@ -184,7 +266,7 @@ def wrong() -> Figure:
         found = votes.read(votes.ROW.format("tired"), name)
         row = found[f"blocks.{len(circuits.shown(name).blocks) - 1}.weights"][0, IT]
         told = stored[task][seed]
-        lines = {label: (row, told["right"]), "no looks": (_on_nouns(row, 0.0), told["last looks"])}
+        lines = {label: (row, told["right"]), "cut": (_on_nouns(row, 0.0), told["last looks"])}
         if name == "picture":
             mean = float(row[list(NOUNS)].mean())
             lines["made equal"] = (_on_nouns(row, mean), exchanged.levelled())

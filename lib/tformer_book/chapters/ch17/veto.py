@@ -8,14 +8,22 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tformer import reference
-from tformer.models.hooks import Hook, mean_ablation, patch, run_with_hooks, zero_ablation
+from tformer.models.hooks import (
+    Hook,
+    mean_ablation,
+    patch,
+    resample_ablation,
+    run_with_hooks,
+    zero_ablation,
+)
 from tformer.parameters import ModelParameters, tree_map
 from tformer_book.storyteller import load
 from tformer_book.storyteller.tales import parted, text_of
+from tformer_book.world.stories import CURES, WHO
 
 __all__ = [
-    *("CUTS", "HEADS", "NOUNS", "TALES", "Left", "chances", "left", "looks", "odds", "read"),
-    *("silent", "tales"),
+    *("CUTS", "FITS", "HEADS", "NOUNS", "TALES", "WAYS", "Left", "Told", "ablated", "chances"),
+    *("left", "looks", "looks_over", "odds", "read", "silent", "tales", "told"),
 ]
 
 TALES = {
@@ -31,6 +39,15 @@ HEADS = (2, 3)
 CUTS = (("tired", 0), ("tired", 2), ("wide", 2))
 """A tale, and the head of the first layer that is cut at its last word."""
 OUTPUTS = "blocks.0.heads"
+FITS = {
+    "the animal": ("animal",),
+    "a wall or a road": ("wall", "road"),
+    "food": ("food",),
+    "no animal in the tale": ("load", "hole"),
+}
+"""The held-out tales, by what has the trouble."""
+WAYS = ("whole", "zero", "mean", "resample")
+"""What stands in the place of a head's output: itself, and that of three ablations."""
 WATCHED = {"animal": 6, "street": 11, "trouble": 16}
 """Words of the tale, and their places."""
 
@@ -90,20 +107,100 @@ class Left(NamedTuple):
     others: np.ndarray
 
 
-@cache
-def tales() -> tuple[tuple[str, dict[str, Any]], ...]:
-    """All held-out tales up to the word that is wanted: the trouble, and what the first heads say.
+class Told(NamedTuple):
+    """A held-out tale up to the word that is wanted, and what the storyteller finds in it.
 
-    Each is told once, as `text_of` tells it. Of a run only the last word is kept, (H, 1, d_v).
+    Attributes
+    ----------
+    tokens : (T,) array
+    trouble : str
+    fits : str
+        What has the trouble, one of `FITS`.
+    nouns : (2,) array
+        The tokens of the noun that has it, and of the other one.
+    looks : (H, 3) array
+        Weights of the last word in the first layer, on the two nouns and on the trouble.
+    run : dict
+        What the first heads give the last word, (H, 1, d_v).
+    odds : float
+        The logit of the right noun minus that of the other.
     """
+
+    tokens: np.ndarray
+    trouble: str
+    fits: str
+    nouns: np.ndarray
+    looks: np.ndarray
+    run: dict[str, Any]
+    odds: float
+
+
+@cache
+def told() -> tuple[Told, ...]:
+    """All held-out tales; each is told once, as `text_of` tells it."""
+    return tuple(_told(text) for text in text_of(parted()[1]).splitlines())
+
+
+def _told(text: str) -> Told:
     tokens, _, configuration = load()
-    found = []
-    for text in text_of(parted()[1]).splitlines():
-        told = text.rpartition(" ")[0]
-        run = run_with_hooks(np.array(tokens.encode("\n" + told)), parameters(), configuration)
-        trouble = told.partition(" too ")[2].partition(".")[0]
-        found.append((trouble, {OUTPUTS: run[OUTPUTS][:, -1:]}))
-    return tuple(found)
+    start, _, right = text.rpartition(" ")
+    row = np.array(tokens.encode("\n" + start))
+    words = [tokens.decode([token]).strip() for token in row]
+    places = [words.index("not") - 2, words.index("because") - 1, words.index("too") + 1]
+    if words[places[0]] != right.rstrip("."):
+        places[:2] = places[1::-1]
+    run = run_with_hooks(row, parameters(), configuration)
+    trouble = words[places[2]]
+    kind = next(kind for kind, cures in CURES.items() if trouble in cures)
+    if words[places[0]] not in WHO[kind]:
+        raise ValueError(f"{trouble!r} is no trouble of {words[places[0]]!r} in {text!r}")
+    fits = next(name for name, kinds in FITS.items() if kind in kinds)
+    nouns = row[places[:2]]
+    looks = run["blocks.0.weights"][:, -1, places]
+    heads = {OUTPUTS: run[OUTPUTS][:, -1:]}
+    return Told(row, trouble, fits, nouns, looks, heads, _minus(run["logits"][-1], nouns))
+
+
+def _minus(logits: np.ndarray, nouns: np.ndarray) -> float:
+    return float(logits[nouns[0]] - logits[nouns[1]])
+
+
+def tales() -> tuple[tuple[str, dict[str, Any]], ...]:
+    """Of all held-out tales the trouble, and what the first heads give the last word."""
+    return tuple((tale.trouble, tale.run) for tale in told())
+
+
+def looks_over(fits: str, head: int) -> np.ndarray:
+    """Mean weights (3,) of the last word on the right noun, the other one and the trouble."""
+    mean: np.ndarray = np.mean([t.looks[head] for t in told() if t.fits == fits], axis=0)
+    return mean
+
+
+@cache
+def ablated(way: str, head: int = 2) -> np.ndarray:
+    """The log-odds (504,) of the right noun in each tale, with this head of the first layer so.
+
+    By *resample* each tale gets the head's output in another tale, drawn with one seed for all.
+    """
+    at, runs = np.s_[..., head, -1, :], [tale.run for tale in told()]
+    if way == "whole":
+        return np.array([tale.odds for tale in told()])
+    rng = np.random.default_rng(0)
+
+    def hook() -> dict[str, Hook]:
+        if way == "resample":
+            return resample_ablation(runs, OUTPUTS, at, rng)
+        return zero_ablation(OUTPUTS, at) if way == "zero" else mean_ablation(runs, OUTPUTS, at)
+
+    same = hook()
+    configuration = load()[2]
+
+    def read_so(tale: Told) -> float:
+        changes = hook() if way == "resample" else same
+        found = run_with_hooks(tale.tokens, parameters(), configuration, changes)
+        return _minus(found["logits"][-1], tale.nouns)
+
+    return np.array([read_so(tale) for tale in told()])
 
 
 @cache

@@ -3,6 +3,7 @@
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from importlib.resources import files
 from itertools import groupby
 from pathlib import Path
 
@@ -12,20 +13,7 @@ from tformer_book.pipeline.notebook.myst import stated, unlabelled
 
 PAGE = Path("chapters", "ledger.md")
 CHAPTERS = Path("lib", "tformer_book", "chapters")
-OPENING = """\
-(sec-ledger)=
-# Claim ledger
-
-Every theorem, proposition, lemma, corollary and worked example of the book is a *claim*: a
-statement with a label, and a function under that label that verifies it. These functions run with
-the tests, and again on the page where the claim is made. The statements below are taken from those
-pages. The evidence is what the functions said; where they try less than the statement says, it says
-that too.
-
-A verification that cannot fail shows nothing. So each claim is also stated wrongly, with another
-constant or without one of its assumptions, and the same function must refuse it. The last line of
-an entry names these false statements.
-"""
+OPENING = files("tformer_book.pipeline.generators") / "ledger_opening.txt"
 
 
 def entry(label: str, statement: str, recorded: Record) -> str:
@@ -63,7 +51,11 @@ def render(
         for kind, meaning in KINDS.items()
         if count[kind]
     ]
-    parts = [OPENING, f"There are {len(listed)} claims, verified in these ways:\n", *kinds]
+    parts = [
+        OPENING.read_text(encoding="utf-8"),
+        f"There are {len(listed)} claims, verified in these ways:\n",
+        *kinds,
+    ]
     for chapter, members in groupby(listed, key=lambda claim: claim.chapter):
         parts.append(f"\n## Chapter {chapter}\n")
         parts += [entry(c.label, statements[c.label], recorded[c.label]) for c in members]

@@ -21,59 +21,54 @@ INDEX = r"(?:_(?:\w|\{[^{}]*\}))"
 TOP = r"\s*\^\s*\{?\s*\\top\b\}?"
 SIZE = r"(?:[A-Zdn]|\d+|\\[lc]?dots)"  # after `_plain`, in which every width is a d
 ALONE = r"(?<![A-Za-z\\_^{])([A-Z])(?![A-Za-z_^({])"
+
+
+def _each(*patterns: str) -> list[re.Pattern[str]]:
+    return [re.compile(pattern) for pattern in patterns]
+
+
 TUPLE = re.compile(rf"(?<![A-Za-z)\]}}^_])\(\s*({SIZE}(?:\s*,\s*{SIZE})+)\s*\)|\\ \(([A-Z])\)")
-SIZE_IN_FORMULA = [
-    re.compile(pattern)
-    for pattern in (
-        rf"{SIZE}\s*\\times\s*([A-Z])(?![\w^])",
-        rf"{ALONE}\s*\\times\s*{SIZE}",
-        r"\\sqrt\s*(?:([A-Z])|\{([^{}\\_^(]*)\})",
-        rf"{ALONE}\s*(?:=|<|>|\\leq?\b|\\geq?\b)\s*[1-9]\d*(?![\d.]*\s*[\\A-Za-z(])",
-        rf"{ALONE}\s*[<>]\s*[A-Zdn]\b",
-        r"\\(?:sum|prod)(?:_\w|_\{[^{}]*\})?\^\{?([A-Z])\b",
-        r"\\(?:sum|prod)_\{[^{}]*[<>]\s*([A-Z])\s*\}",
-        r"\\set\^\{?([A-Z])\b",
-    )
-]
+SIZE_IN_FORMULA = _each(
+    rf"{SIZE}\s*\\times\s*([A-Z])(?![\w^])",
+    rf"{ALONE}\s*\\times\s*{SIZE}",
+    r"\\sqrt\s*(?:([A-Z])|\{([^{}\\_^(]*)\})",
+    rf"{ALONE}\s*(?:=|<|>|\\leq?\b|\\geq?\b)\s*[1-9]\d*(?![\d.]*\s*[\\A-Za-z(])",
+    rf"{ALONE}\s*[<>]\s*[A-Zdn]\b",
+    r"\\(?:sum|prod)(?:_\w|_\{[^{}]*\})?\^\{?([A-Z])\b",
+    r"\\(?:sum|prod)_\{[^{}]*[<>]\s*([A-Z])\s*\}",
+    r"\\set\^\{?([A-Z])\b",
+)
 PRODUCT = re.compile(r"(?<![A-Za-z\\_^{])([A-Z](?:\s*[A-Zdn])+)(?![A-Za-z_^{])")
 FACTOR = re.compile(r"([A-Z]+)\s*\(([A-Zdn\d\s]*[+-][A-Zdn\d\s+-]*)\)")
-SIZE_IN_WORDS = [
-    re.compile(r"\b(?:width|first|at most|size|number)\s\$([A-Z])\$"),
-    re.compile(
-        r"\$([A-Z])\$\s(?:rows|columns|keys|queries|coordinates|heads|words|layers|products"
-        r"|multiplications|additions|singular values)\b"
-    ),
-]
-TABLE_IN_FORMULA = [
-    re.compile(pattern)
-    for pattern in (
-        rf"([A-Z]){INDEX}?{TOP}",
-        rf"([A-Z]){INDEX}?\s*\\Sigma",
-        r"(?<![A-Za-z\\])([A-Z])_\{[a-z](?:[a-z]|\\cdot|\s*,\s*[a-z])\}",
-        rf"{TOP}\s*[+-]\s*{ALONE}",
-        rf"{ALONE}\s*&?=[^=,&]*[A-Z]{INDEX}?{TOP}",
-        r"([A-Z])\s*=\s*\\begin\s",
-    )
-]
+SIZE_IN_WORDS = _each(
+    r"\b(?:width|first|at most|size|number)\s\$([A-Z])\$",
+    r"\$([A-Z])\$\s(?:rows|columns|keys|queries|coordinates|heads|words|layers|products"
+    r"|multiplications|additions|singular values)\b",
+)
+TABLE_IN_FORMULA = _each(
+    rf"([A-Z]){INDEX}?{TOP}",
+    rf"([A-Z]){INDEX}?\s*\\Sigma",
+    r"(?<![A-Za-z\\])([A-Z])_\{[a-z](?:[a-z]|\\cdot|\s*,\s*[a-z])\}",
+    rf"{TOP}\s*[+-]\s*{ALONE}",
+    rf"{ALONE}\s*&?=[^=,&]*[A-Z]{INDEX}?{TOP}",
+    r"([A-Z])\s*=\s*\\begin\s",
+)
 MATRICES = re.compile(rf"(?<![A-Za-z\\_^{{])(?:∂?[A-Z]{INDEX}?(?:{TOP})?(?:\s|\\,)*){{2,}}")
 BESIDE_SIGMA = re.compile(rf"([A-Z]){INDEX}?\s*(?=\\Sigma)|\\Sigma{INDEX}?\s*([A-Z])")
-TABLE_IN_WORDS = [
-    re.compile(
-        r"\b(?:table|matrix|table of (?:queries|keys|values)|rows of|columns of|Jacobian)"
-        r"\s\$([A-Z])\$"
-    )
-]
+TABLE_IN_WORDS = _each(
+    r"\b(?:table|matrix|table of (?:queries|keys|values)|rows of|columns of|Jacobian)\s\$([A-Z])\$"
+)
 KIND = r"(?:[a-z-]+\s){0,3}?(?P<kind>function|row|vector|number|matrix|table)\b"
 SAME = {"vector": "row", "matrix": "table"}
 SMALL = r"\$(?P<letter>\\[a-z]+|[a-z])(?:\s*(?:[<>]|\\(?:ge|le|ne|in)\b)[^$]*)?\$"
-KINDS = [
-    re.compile(rf"\b(?:a|an|another|every|some)\s{KIND}\s{SMALL}"),
-    re.compile(rf"\b[Ll]et\s{SMALL}\sbe\s(?:an?|the|its)\s{KIND}"),
-]
-NAMES = [
-    re.compile(rf"{SMALL}[^$.*]{{0,40}},\sthe\s\*(?P<name>[a-z -]+)\*"),
-    re.compile(rf"\*(?P<name>[a-z -]+)\*,?\s(?:is\s)?written\s{SMALL}"),
-]
+KINDS = _each(
+    rf"\b(?:a|an|another|every|some)\s{KIND}\s{SMALL}",
+    rf"\b[Ll]et\s{SMALL}\sbe\s(?:an?|the|its)\s{KIND}",
+)
+NAMES = _each(
+    rf"{SMALL}[^$.*]{{0,40}},\sthe\s\*(?P<name>[a-z -]+)\*",
+    rf"\*(?P<name>[a-z -]+)\*,?\s(?:is\s)?written\s{SMALL}",
+)
 
 
 class Use(NamedTuple):

@@ -182,11 +182,11 @@ def chapter_of(page: str) -> int | None:
     return None if number == 0 and not page.endswith(OPENING) else number
 
 
-def markdown(made: Plan, page: str = "") -> str:
-    """The plan as MyST Markdown, with links to the slides of each route if the page is given."""
+def markdown(made: Plan, page: str) -> str:
+    """The plan as MyST Markdown, with links to the slides of each route on its page."""
     lines = [f"**Open with.** {made.opening}", ""]
     for number, route in enumerate(made.routes, start=1):
-        link = f' <a href="{page}#lecture=route-{number}">Its slides</a>' if page else ""
+        link = f' <a href="{page}#lecture=route-{number}">Its slides</a>'
         lines += [f"**Route: {route.name}.** {route.audience}{link}", ""]
         lines += ["| from | minutes | | |", "|--:|--:|---|---|"]
         start = 0
