@@ -49,6 +49,16 @@ def small(tmp_path: Path) -> Path:
     return tmp_path
 
 
+def test_the_readers_own_transformer_is_written_once(small: Path) -> None:
+    write(small)
+    mine = small / "lab/my_transformer.py"
+    assert "lend(globals())" in mine.read_text()
+    mine.write_text("x = 1\n")
+    assert mine not in [written.path for written in write(small)]
+    assert mine.read_text() == "x = 1\n"
+    assert list(small.glob("lab/*mine-*")) == []
+
+
 def change(path: Path, old: str, new: str) -> None:
     text = path.read_text()
     assert old in text
@@ -61,7 +71,8 @@ def source(notebook: nbformat.NotebookNode, name: str) -> str:
 
 def test_the_desk_holds_all_that_its_pages_lead_to_and_no_solution(small: Path) -> None:
     there = [path.relative_to(small / "lab").as_posix() for path, _ in write(small)]
-    assert there == ["01_a.ipynb", "01_b.ipynb", "exercises/01_a.ipynb", "glossary.md"]
+    pages = ["01_a.ipynb", "01_b.ipynb", "exercises/01_a.ipynb", "glossary.md"]
+    assert there == [*pages, "my_transformer.py"]
     assert "By [Theorem 1.2](01_b.ipynb#thm-b)" in load(small / "lab/01_a.ipynb").cells[0].source
     deeper = load(small / "lab/01_b.ipynb").cells[0].source
     assert deeper.startswith("# Title 01_b")
@@ -98,7 +109,7 @@ def test_what_the_book_has_no_longer_goes_unless_it_was_changed(small: Path) -> 
     change(small / "chapters/01_a.ipynb", "By {prf:ref}`thm-b`", "By itself")
     write(small)
     there = [path.name for path in (small / "lab").glob("[!.]*.*")]
-    assert sorted(there) == ["01_a.ipynb", "01_b.ipynb"]
+    assert sorted(there) == ["01_a.ipynb", "01_b.ipynb", "my_transformer.py"]
 
 
 def test_what_a_reader_changes_is_kept(small: Path) -> None:

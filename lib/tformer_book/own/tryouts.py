@@ -372,5 +372,5 @@ def bill(my: ModuleType) -> Iterator[str]:
     small, (_, large, _) = world.config(my), smollm2(my)
     flops = my.training_flops(small, 300 * 48 * world.length, world.length)
     yield f"The training of chapter 14: {my.n_parameters(small):,} parameters, {flops:.1e} FLOPs"
-    flops = my.training_flops(large, 2e12, 2048)
-    yield f"SmolLM2: {my.n_parameters(large):,} parameters; 2 trillion tokens, {flops:.1e} FLOPs"
+    flops = my.training_flops(large, 1e12, 2048)
+    yield f"SmolLM2: {my.n_parameters(large):,} parameters; a trillion tokens {flops:.1e} FLOPs"

@@ -51,6 +51,8 @@ def write(root: Path, folder: Path | None = None) -> list[Written]:
     FileExistsError
         If the folder holds other things than a desk.
     """
+    from tformer_book.own.parts import BEGIN, FILE  # here, since it loads torch
+
     folder = folder or root / FOLDER
     before = _record(folder)
     now, written = {}, []
@@ -59,6 +61,8 @@ def write(root: Path, folder: Path | None = None) -> list[Written]:
         was = before.get(name, {})
         if not (folder / name).exists() or was.get("book") != now[name]["book"]:
             written.append(_put(text, folder / name, was.get("cells", {})))
+    if not (folder / FILE).exists():  # the reader's from the first moment on
+        written.append(_put(BEGIN.read_text(encoding="utf-8"), folder / FILE, {}))
     for name in before.keys() - now.keys():
         _clear(folder / name, before[name].get("cells", {}))
     _replace(folder / RECORD, json.dumps(now, indent=1) + "\n")
