@@ -5,6 +5,8 @@ from collections import Counter
 
 import numpy as np
 
+from shared_answers import CUT, cut_among
+
 
 def _by_cells(form, n, n_prefix):
     seen = {
@@ -183,3 +185,6 @@ RIGHT = {
     "11.8": [_by_search],
 }
 """Right answers that go another way."""
+
+MUTANTS.setdefault("11.5", {})[CUT] = cut_among("11.5", 0, 1, 2, 3, 4)
+MUTANTS.setdefault("11.6", {})[CUT] = cut_among("11.6", 0, 1)

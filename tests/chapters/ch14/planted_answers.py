@@ -305,6 +305,11 @@ MUTANTS = {
         ),
         "Each row of w has a norm of its own": _rows_clipped,
     },
+    "14.4": {
+        "A part may have many targets": lambda counts: (
+            counts * len(counts) / counts.sum(dtype=np.int16)
+        )
+    },
     "14.5": {
         "your infinite is 0; it should be 1. It is always 0": _nothing_infinite,
         "Equal gradients count once": _saved_changed(lambda grads, gone: len({*grads[gone]})),

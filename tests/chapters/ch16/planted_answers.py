@@ -4,6 +4,8 @@ from fractions import Fraction
 
 import numpy as np
 
+from shared_answers import CUT, cut_among
+
 
 def _overtakes_by_search(c, L, H, d_k):
     def first(pairs):
@@ -498,6 +500,18 @@ def _twin_by_the_largest(k, v):
     return v + (change / change.max())[:, None]
 
 
+def _twin_as_values(k, v):
+    out = v.copy()
+    out[:, 0] = _twin_by_projection(k.astype(float), v.astype(float))[:, 0]
+    return out
+
+
+def _twin_as_keys(k, v):
+    change = np.zeros(v.shape, dtype=k.dtype)
+    change[...] = _twin_by_projection(k.astype(float), v.astype(float)) - v
+    return v + change
+
+
 MUTANTS = {
     "16.1": {
         "You rounded up before you doubled": _overtakes_word_by_word,
@@ -571,6 +585,7 @@ MUTANTS = {
         "exponentials of n times its logarithm": _faded_by_logarithms,
     },
     "16.8": {
+        "an array of integers cuts off the fractions": (_twin_as_values, _twin_as_keys),
         "Keys may be equal": (_twin_by_the_first_keys, _twin_by_least_squares),
         "That is nearly the same state": _twin_in_few_digits,
         "choose a smaller one": _twin_by_the_largest,
@@ -578,3 +593,7 @@ MUTANTS = {
         "numbers that are not finite": lambda k, v: v / 0,
     },
 }
+
+MUTANTS.setdefault("16.4", {})[CUT] = cut_among("16.4", 0, 1)
+MUTANTS.setdefault("16.6", {})[CUT] = cut_among("16.6", 0, 1, 2, 3, 4, 5)
+MUTANTS.setdefault("16.7", {})[CUT] = cut_among("16.7", 0, 1, 2, 4, 5)

@@ -216,6 +216,10 @@ def _keys() -> Iterator[Case | Test]:
             yield case(w_in=w, b_in=b, r=r, why=f"At most {r:g} times the length of a key arrives.")
     why = "The keys have lengths 5 and 1: at most 10 and 2 can arrive."
     yield case(w_in=[[3.0, 1], [4, 0]], b_in=[-9.0, -3], r=2, whole=True, why=why)
+    why = "The key (1, 1) is 1.414 long: at most 2.83 can arrive."
+    yield case(w_in=[[1.0], [1]], b_in=[-2.9], r=2.0, whole=True, want=[True], why=why)
+    why = "The key (1.5, 2) is 2.5 long: at most 10 can arrive."
+    yield case(w_in=[[1.5], [2]], b_in=[-9.0], r=4.0, whole=True, want=[False], why=why)
     yield type_test("True and False", w_in=np.eye(2), b_in=np.array([-3.0, -1]), r=2.0)
 
 

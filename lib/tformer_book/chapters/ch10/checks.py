@@ -193,6 +193,8 @@ def _examples() -> Iterator[Case]:
     far = np.array([[30.0, 20, 20], [-20, 30, -10], [60, 50, 40], [70, 35, 35.05]])
     w_v, w_in, w_out = integers(1, (3, 3)), integers(2, (3, 2)), integers(3, (2, 3))
     yield case(x=far, w_v=w_v, w_in=w_in, w_out=w_out, why=LARGE)
+    x = np.array([[1.0, -2, 4], [3, 1, 0], [2, 2, 5]])
+    yield from promised(whole, x=x, w_v=w_v, w_in=w_in, w_out=w_out)
 
 
 @exercise(
@@ -290,6 +292,9 @@ def _caches() -> Iterator[Case]:
     for *kept, new in ((1998, 1999, 2000), (0, 1, 1000), (-2999, -2998, -3000), (2000, 0)):
         keys, values = np.array(kept, float)[:, None], np.arange(len(kept))[:, None] + 2.0
         yield case(q=[1.0], k=[float(new)], v=[1.0], kept_k=keys, kept_v=values, why=LARGE)
+    q, k = integers(1, (2, 3))
+    cache = {"kept_k": integers(2, (4, 3)), "kept_v": integers(3, (4, 2))}
+    yield from promised(whole, q=q, k=k, v=integers(5, (2,)), **cache)
 
 
 @exercise(

@@ -9,6 +9,7 @@ import numpy as np
 from tformer_book.exercises import compare
 from tformer_book.exercises.answer import Answer, Settled
 from tformer_book.exercises.kinds import Marks, Number
+from tformer_book.exercises.promises import promised, whole
 from tformer_book.exercises.registry import Test, exercise
 from tformer_book.exercises.samples import integers
 from tformer_book.exercises.table import Case, case, type_test, warning_test
@@ -47,6 +48,9 @@ def _memories() -> Iterator[Case]:
     low = "Scores may all be as low as −100, or as high as 100: only their differences count."
     one = [[1.0]]
     yield case(x=[[-1.0], [1]], memory=[[95.0], [96]], w_q=one, w_k=one, w_v=one, why=low)
+    words = {"x": integers(1, (3, 2)), "memory": integers(2, (4, 2))}
+    matrices = {"w_q": integers(3, (2, 2)), "w_k": integers(4, (2, 2)), "w_v": integers(5, (2, 2))}
+    yield from promised(whole, **words, **matrices)
 
 
 @exercise(
@@ -129,7 +133,7 @@ def _scores() -> Iterator[Case | Test]:
     far = "Queries may be thousands apart: each has a largest score of its own."
     yield case(a=[[0.0, 1], [3000, 1]], b=[[0.0], [2999]], why=far)
     yield case(a=[[-3000.0], [0], [2000]], b=[[-3000.0, -2999], [1, -3000], [2000, 0]], why=far)
-    yield case(a=[2.0, 1], b=[1.0, 3], whole=True)
+    yield from promised(whole, a=np.array([2.0, 1]), b=np.array([1.0, 3]))
     apart = np.array([3000.0, 0])
     for a, b in ((apart, -apart), (-apart, apart), (apart, apart), (-apart[:1], -apart[:1])):
         yield warning_test(a=a, b=b)

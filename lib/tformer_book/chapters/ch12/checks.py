@@ -10,7 +10,7 @@ import numpy as np
 
 from tformer import reference
 from tformer_book.exercises.kinds import Name, Several
-from tformer_book.exercises.promises import fractions, promised
+from tformer_book.exercises.promises import fractions, promised, whole
 from tformer_book.exercises.registry import exercise
 from tformer_book.exercises.samples import integers
 from tformer_book.exercises.table import Case, case
@@ -26,7 +26,7 @@ def _linear_steps() -> Iterator[Case]:
         why = "Each word uses matrix and bias once, and the gradients of uses add up."
         given = integers(n, (n, d)), integers(d, (d, m)), integers(m + 9, (n, m))
         yield case(x=given[0], w=given[1], dy=given[2], why=why)
-    yield from promised(fractions, x=given[0], w=given[1], dy=given[2])
+    yield from promised(whole, fractions, x=given[0], w=given[1], dy=given[2])
 
 
 @exercise(
@@ -141,6 +141,8 @@ def _attentions() -> Iterator[Case]:
         yield case(q=[[size], [0.999 * size], [0.998 * size]], k=k, v=v, dy=dy, why=why)
     far = "The scores lie near 1000, near −1000 and near 1: each row has its own largest."
     yield case(q=[[1000], [-1000], [1]], k=k, v=v, dy=dy, why=far)
+    given = [integers(1, (2, 3)), integers(2, (4, 3)), integers(3, (4, 2))]
+    yield from promised(whole, q=given[0], k=given[1], v=given[2], dy=integers(4, (2, 2)))
 
 
 def _below(level: Array, s: Array) -> Array:
@@ -237,7 +239,7 @@ def _tables_of_words() -> Iterator[Case]:
         tokens = np.random.default_rng(n).integers(0, size, n)
         given = integers(n, (n, d)), integers(n + 7, (n, d)), integers(n + 3, (n, size))
         yield case(tokens=tokens, dx=given[0], x=given[1], dz=given[2])
-    yield from promised(fractions, tokens=tokens, dx=given[0], x=given[1], dz=given[2])
+    yield from promised(whole, fractions, tokens=tokens, dx=given[0], x=given[1], dz=given[2])
 
 
 @exercise(
@@ -330,6 +332,16 @@ def _handed() -> Iterator[Case]:
         da = np.where(there, rng.standard_normal((3, 4)), 0.0)
         why = f"{said[name]} Rows and columns where da is 0 do not tell: compare all entries."
         yield case(a=a, da=da, ds=_handed_in(name, a, da), want=name, why=why)
+    for seed, name in enumerate(SLIPPED):
+        rng = np.random.default_rng(seed)
+        a, da = reference.softmax(rng.standard_normal((9, 4))), rng.standard_normal((9, 4))
+        da[:, 0] = 0  # and then the row's sum itself: a zero is left there, but for rounding
+        da[:, 0] = (a * da).sum(axis=1) / (1 - a[:, 0])
+        why = f"{said[name]} Where large numbers cancel, an entry is right to few digits."
+        yield case(a=a, da=da, ds=_handed_in(name, a, da), want=name, why=why)
+    for seed, name in enumerate(SLIPPED):
+        a, da = reference.softmax(integers(seed, (2, 3))), integers(seed, (2, 3)) + np.eye(2, 3)
+        yield case(a=a, da=da, ds=_handed_in(name, a, da), want=name, whole=True, why=said[name])
 
 
 @exercise(

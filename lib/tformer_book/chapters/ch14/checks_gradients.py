@@ -220,6 +220,7 @@ def _counts() -> Iterator[Case]:
     for shape in ((2, 3), (4, 2), (3, 5)):
         why = f"{shape[0]} processes with {shape[1]} parts each."
         yield case(counts=rng.integers(0, 9, shape), why=why)
+    yield case(counts=np.array([[300, 0], [90_000, 10**6]]), why="A part may have many targets.")
 
 
 @exercise(

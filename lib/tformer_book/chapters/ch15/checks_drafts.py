@@ -12,7 +12,7 @@ from tformer_book.exercises.describe import pair, show
 from tformer_book.exercises.kinds import Several
 from tformer_book.exercises.promises import promised, single
 from tformer_book.exercises.registry import exercise
-from tformer_book.exercises.table import Case, case
+from tformer_book.exercises.table import INTEGERS, Case, case
 
 Array = np.ndarray
 
@@ -57,6 +57,9 @@ def _drafts() -> Iterator[Case]:
     why = "2⁻⁵⁵ is missing, all of it at word 2."
     yield case(p=rare, q=[0.75, 0.25, 0], want=(1.0, [0, 0, 1]), said=said, why=why)
     yield from promised(single, p=np.array([0.5, 0.125, 0.375]), q=np.array([0.25, 0.5, 0.25]))
+    pair = [0.0, 1], [0.25, 0.75]
+    yield case(p=pair[0], q=pair[1], whole=True, why=INTEGERS)
+    yield case(p=pair[1], q=pair[0], whole=True, why=INTEGERS)
 
 
 @exercise(

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 import numpy as np
 
 from tformer_book.exercises.kinds import Several
+from tformer_book.exercises.promises import promised, whole
 from tformer_book.exercises.registry import exercise
 from tformer_book.exercises.table import Case, case
 
@@ -233,6 +234,18 @@ def _beams() -> Iterator[Case]:
         totals = -rng.integers(2, 8, B) / 2
         for ended in (np.zeros(B, dtype=bool), rng.random(B) < 0.5):
             yield case(totals=totals, logs=logs, ended=ended, width=width)
+    many = {"totals": np.array([-3.0, -4, -1]), "logs": np.array([[-1.0, -2], [-3, -1], [-2, -1]])}
+    yield from promised(whole, **many, ended=np.array([False, False, True]), width=4)
+    why = "A text that has ended competes with its total alone, whatever the logarithms beside it."
+    for beside in (no, 0.0):
+        yield case(
+            totals=[-1.0, -2],
+            logs=np.array([[beside, beside], [-0.5, no]]),
+            ended=np.array([True, False]),
+            width=2,
+            want=([0, 1], [-1, 0], [-1, -2.5]),
+            why=why,
+        )
 
 
 def _each_by_itself(

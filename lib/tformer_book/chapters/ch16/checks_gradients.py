@@ -9,7 +9,7 @@ import numpy as np
 
 from tformer import reference
 from tformer_book.exercises.kinds import Several
-from tformer_book.exercises.promises import promised, single
+from tformer_book.exercises.promises import promised, single, whole
 from tformer_book.exercises.registry import exercise
 from tformer_book.exercises.samples import integers
 from tformer_book.exercises.table import Case, case
@@ -63,9 +63,9 @@ def _ways() -> Iterator[Case]:
         q, k = rng.normal(0, 1.5, (2, T, d_k))
         v, u = rng.normal(size=(2, T, d_v))
         lam, delta = _whole(q, k, v, u)
-        whole = reference.blockwise_attention_vjp(q, k, v, u, causal=True)[:3]
+        at_once = reference.blockwise_attention_vjp(q, k, v, u, causal=True)[:3]
         everything: dict[str, Any] = {"q": q, "k": k, "v": v, "u": u, "lam": lam, "delta": delta}
-        yield case(**everything, start=0, want=whole, why="The whole text in one block.")
+        yield case(**everything, start=0, want=at_once, why="The whole text in one block.")
         for first, end in ((0, T // 2), (1, 3), (T // 2, T), (T - 1, T)):
             why = f"{end - first} keys from position {first} on, of {T}."
             block = everything | {"k": k[first:end], "v": v[first:end]}
@@ -101,6 +101,9 @@ def _ways() -> Iterator[Case]:
         delta=np.array([1.0, 0, -2]),
         start=1,
     )
+    some: dict[str, Any] = {"q": integers(1, (3, 2)), "k": integers(2, (2, 2))}
+    some |= {"v": integers(3, (2, 2)), "u": integers(4, (3, 2))}
+    yield from promised(whole, **some, lam=np.array([2.0, 1, 3]), delta=integers(5, (3,)), start=1)
 
 
 @exercise(

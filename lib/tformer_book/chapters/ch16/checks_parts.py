@@ -9,7 +9,7 @@ import numpy as np
 
 from tformer import reference
 from tformer_book.exercises.kinds import Several
-from tformer_book.exercises.promises import promised, single
+from tformer_book.exercises.promises import promised, single, whole
 from tformer_book.exercises.registry import exercise
 from tformer_book.exercises.samples import integers
 from tformer_book.exercises.table import Case, case, each
@@ -64,6 +64,7 @@ def _parts() -> Iterator[Case]:
         why = f"{n} parts of six keys a row, some of them hidden."
         yield case(y=y, lam=lam, want=want, why=why)
     yield from promised(single, y=integers(3, (3, 2, 4)), lam=integers(4, (3, 2)))
+    yield from promised(whole, y=integers(5, (2, 2, 3)), lam=integers(6, (2, 2)))
 
 
 def _at_once(lam: Array, axis: int | None) -> Array:

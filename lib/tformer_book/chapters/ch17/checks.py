@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from tformer_book.exercises.kinds import Several
-from tformer_book.exercises.promises import promised, single
+from tformer_book.exercises.promises import promised, single, whole
 from tformer_book.exercises.registry import exercise
 from tformer_book.exercises.table import Case, case
 
@@ -98,6 +98,11 @@ def _heads() -> Iterator[Case]:
         away = np.linalg.lstsq(table, 30 + np.arange(S), rcond=None)[0] if d_v >= S else u[:, 0]
         yield case(**given | {"u": np.column_stack([u, away])}, why=f"{N + 1} answers.")
     yield from promised(single, **given)
+    head = {"w_v": np.array([[1.0, 2], [2, 1]]), "w_o": np.array([[2.0, 1], [1, 3]])}
+    head |= {"x": np.array([[1.0, 2], [3, 1]]), "u": np.array([[1.0, 2], [3, 1]])}
+    given = {name: head[name] for name in ("x", "w_v", "w_o", "u")}
+    for rows in ([[1.0, 0], [0, 1]], [[0.5, 0.5], [0.25, 0.75]]):  # a list keeps its sums of 1
+        yield from promised(whole, **given, weights=rows)
 
 
 class Said(Several):
@@ -266,6 +271,11 @@ def _maps() -> Iterator[Case]:
         why = "Axes in front only stack."
         yield case(weights=weights, v=v, w_o=rng.normal(size=(2, 3)), why=why)
     yield from promised(single, weights=weights[0], v=v[0], w_o=rng.normal(size=(2, 3)))
+    given = {
+        "weights": np.array([[1.0, 2, 1], [3, 0, 2]]),
+        "v": np.array([[2.0, 1], [1, 3], [2, 2]]),
+    }
+    yield from promised(whole, **given, w_o=np.array([[1.0, 2], [3, 1]]))
 
 
 @exercise(

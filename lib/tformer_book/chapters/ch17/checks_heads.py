@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from tformer_book.exercises.promises import promised, single
+from tformer_book.exercises.promises import promised, single, whole
 from tformer_book.exercises.registry import Test, exercise
+from tformer_book.exercises.samples import integers
 from tformer_book.exercises.table import Case, case, type_test
 
 Array = np.ndarray
@@ -278,6 +279,9 @@ def _blocks() -> Iterator[Case]:
         yield case(**given, why="Axes in front only stack.")
     given |= {"y": y[0], "x": x[0]}
     yield from promised(single, **given)
+    given = {"y": integers(1, (2, 2, 3)), "w_o": integers(2, (2, 3, 2))}
+    given |= {"x": np.array([[1.0, 7], [5, 2]]), "gain": np.array([2.0, 1])}
+    yield from promised(whole, **given, direction=np.array([1.0, -4]))
 
 
 def _of_one(x: Array) -> Array:

@@ -36,6 +36,8 @@ def _runs_above_a_floor() -> Iterator[Case]:
         x = _short(10 ** rng.uniform(2, 6, 9))
         loss = _short(floor + 20 * x**-power * np.exp(rng.normal(0, 0.05, 9)))
         yield case(x=x, loss=loss, floor=floor, why="The floor is known: it is taken off.")
+    near = "A loss may lie very near the floor: small differences count in a logarithm."
+    yield case(x=[1, 10, 100], loss=[2.0001, 2.00001, 2.000002], floor=2.0, why=near)
     given: dict[str, Any] = {
         "x": np.array([2.0, 3.0, 10.0, 50.0]),
         "loss": np.array([40.25, 22.0, 9.0, 3.0]),

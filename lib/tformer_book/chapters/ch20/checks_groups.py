@@ -11,7 +11,7 @@ from tformer_book.exercises.answer import Answer, Wrong
 from tformer_book.exercises.describe import show
 from tformer_book.exercises.kinds import Number
 from tformer_book.exercises.registry import Test, exercise
-from tformer_book.exercises.table import Case, case, each
+from tformer_book.exercises.table import INTEGERS, Case, case, each
 
 Array = np.ndarray
 TIMES = 2000
@@ -52,6 +52,8 @@ def _by_hand() -> Iterator[Case]:
     most: dict[str, Any] = {"x": [0, 1] * 7, "y": [0] * 11 + [1, 0, 1]}
     group = np.array([4, 4, 1, 1, 2, 2, 6, 6, 3, 3, 5, 5, 5, 5])
     yield case(**most, group=group, **given, want=2 / 3, why=six)
+    half: dict[str, Any] = pairs | {"y": [0, 0, 0, 0.5]}
+    yield case(**half, **once, whole=True, want=0.5, why=f"{INTEGERS} {small}")
 
 
 def _by_draws() -> Iterator[Case]:
