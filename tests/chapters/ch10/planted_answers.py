@@ -235,7 +235,7 @@ MUTANTS = {
         "The softmax runs down the columns": lambda *given: _example(*given, columns=True),
     },
     "10.8": {
-        "it looks at itself, too": lambda *given: _attended(*given, own=False),
+        "it attends to itself, too": lambda *given: _attended(*given, own=False),
         "added whole": lambda *given: _attended(*given, own=False, plus=1.0),
         "by the root of d_k, not by d_k": lambda *given: _attended(*given, scale=1.0),
     },

@@ -155,7 +155,7 @@ MUTANTS = {
         "cut off at a bound": lambda *given: _cross(*given, bound=80),
         "added to the sum": lambda *given: _cross(*given, plus=1e-12),
         "changes": _changes_the_memory,
-        "they belong to the words that are looked at": _values_of_the_text,
+        "they come from the memory": _values_of_the_text,
     },
     "11.6": {
         "taken for weights": lambda a, b: 1 / (1 + b.sum(axis=-1) / a.sum(axis=-1)),

@@ -205,7 +205,7 @@ MUTANTS = {
         "the keys still need the transposed": lambda *given: _attention_back(
             *given, keys=_where_it_fits
         ),
-        "gathers from all that looked at it": lambda *given: _attention_back(
+        "gathers from all that attended to it": lambda *given: _attention_back(
             *given, values=lambda a, dy: a @ dy
         ),
         "They stand in reverse order": lambda *given: _attention_back(*given)[::-1],

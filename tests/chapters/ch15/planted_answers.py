@@ -303,7 +303,7 @@ MUTANTS = {
             if tau == 0
             else _temper_by_logs(p, tau)
         ),
-        "A word that is rare does not come at all": tuple(
+        "You gave a rare word the probability 0": tuple(
             lambda p, tau, least=least: _temper_by_logs(np.where(p < least, 0, p), tau)
             for least in (1e-6, 1e-12)
         ),

@@ -559,12 +559,12 @@ MUTANTS = {
     "16.5": {
         "Each block can be seen once; your second loop found none": _attended_twice,
         "it keeps the blocks": (_attended_at_once, _attended_and_kept),
-        "It is not only an empty block": _attended_with_a_guard_for_empty_blocks,
+        "A block without a visible key need not be empty": _attended_with_a_guard_for_empty_blocks,
         "to put 0 for it at the end": _attended_and_repaired,
         "The visible scores lie near −100,000": _attended_with_low_scores,
         "The largest score of the newest block with a key": _attended_from_the_newest,
         "You looked for the largest score among hidden keys": _attended_below_hidden_scores,
-        "You stopped at a block without a key": _attended_until_none,
+        "You stopped at a block without a visible key": _attended_until_none,
         "is divided again at the next one": _attended_and_divided_again,
     },
     "16.6": {
@@ -574,8 +574,8 @@ MUTANTS = {
         "subtract before there is an exponential": _gradients_divided_by_sums,
         "λ belongs to rows": _gradients_with_sums_along_keys,
         "λ of a row may be as low": _gradients_with_low_scores,
-        "All later rows look at these keys too": _gradients_of_own_rows,
-        "`start` is subtracted with you": _gradients_with_start_turned_round,
+        "All later rows attend to these keys too": _gradients_of_own_rows,
+        "You subtracted `start`": _gradients_with_start_turned_round,
     },
     "16.7": {
         "changes the state it was given": _faded_in_place,

@@ -83,6 +83,9 @@ def _stacks() -> Iterator[Case]:
             With norms after the sums, the vectors were normed at the end, also where no layer is.
         read @ w → read @ w.T
             Each matrix was turned over: rows stand to the left of it, so x @ w.
+        return x / np.sqrt → x = x - x.mean(axis=-1, keepdims=True); $
+            That is LayerNorm: the mean was subtracted. RMSNorm divides by the root mean square
+            alone.
     """,
 )
 def stack(x: Array, layers: Array, order: str) -> Array:

@@ -77,6 +77,9 @@ def _tables() -> Iterator[Case]:
             The eps has no effect.
         centred / np.sqrt(variance + eps) → centred
             The rows were not divided by their size.
+        x.mean(axis=-1, keepdims=True) → x.mean(axis=0)
+        square.mean(axis=-1, keepdims=True) → square.mean(axis=0)
+            Mean and variance were taken down the columns; each row has its own.
     """,
 )
 def normed(x: Array, eps: float) -> Array:
@@ -184,6 +187,10 @@ def _gradients() -> Iterator[Case]:
             The part along the vector was added once more; it should go.
         (n * dy).mean(axis=-1, keepdims=True) → (n * dy).mean()
             One mean was taken of the whole table; each row has its own.
+        np.sqrt((x**2).mean(axis=-1, keepdims=True)) → x.std(axis=-1, keepdims=True)
+        n = x / size → n = (x - x.mean(axis=-1, keepdims=True)) / size
+        (dy - n * along) → (dy - dy.mean(axis=-1, keepdims=True) - n * along)
+            That is the gradient of LayerNorm, which subtracts a mean; RMSNorm subtracts none.
     """,
 )
 def passed_back(x: Array, dy: Array) -> Array:

@@ -253,7 +253,7 @@ def _keys() -> Iterator[Case | Test]:
         r * lengths + b_in <= 0 → b_in < 0
             A bias below 0 takes something off; a vector along the key may still make up for it.
         r * lengths + b_in <= 0 → b_in - r * lengths <= 0
-            That asks whether some vector turns the unit off; dead is what no vector turns on.
+            That asks whether some vector turns the unit off; a unit is dead if none turns it on.
         np.sqrt((w_in * w_in).sum(axis=0)) → (w_in * w_in).sum(axis=0)
             The squared length was taken.
         np.sqrt((w_in * w_in).sum(axis=0)) → np.abs(w_in).sum(axis=0)
@@ -263,7 +263,7 @@ def _keys() -> Iterator[Case | Test]:
         np.sqrt((w_in * w_in).sum(axis=0)) → w_in.sum(axis=0)
             That is what the vector of ones makes; the vector along the key makes most.
     """,
-    otherwise="Dead is a unit with r |k| + b at most 0.",
+    otherwise="A unit is dead if r |k| + b is at most 0.",
 )
 def dead(w_in: np.ndarray, b_in: np.ndarray, r: float) -> np.ndarray:
     """Units that no vector of length up to r turns on."""

@@ -194,7 +194,7 @@ def _below_a_mean(s: Array) -> Array:
         root = np.sqrt(q.shape[1]) → root = np.sqrt(v.shape[1])
             The scores are divided by the root of the width of the keys, not of the values.
         q @ k.T / root → np.where(np.tri(len(q), len(k)) > 0, q @ k.T / root, -np.inf)
-            You hid later keys; here every query looks at all keys.
+            You hid later keys; here every query attends to all keys.
         q @ k.T / root → q @ k.T
             The forward pass misses the scale, so the weights are others.
         ds.T @ q / root → ds @ q / root
@@ -202,7 +202,7 @@ def _below_a_mean(s: Array) -> Array:
         ds.T @ q / root → (ds if len(q) == len(k) else ds.T) @ q / root
             With as many keys as queries both products fit; the keys still need the transposed.
         a.T @ dy → a @ dy
-            For the values the weights are transposed: a value gathers from all that looked at it.
+            For the values the weights are transposed: a value gathers from all that attended to it.
         ds @ k / root, ds.T @ q / root, a.T @ dy → a.T @ dy, ds.T @ q / root, ds @ k / root
             They stand in reverse order: dq comes first, dv last.
         reference.softmax(q @ k.T / root) → _below(np.array(0.0), q @ k.T / root)
@@ -212,6 +212,10 @@ def _below_a_mean(s: Array) -> Array:
             One number is taken off the scores of all rows: rows far below are left with 0/0.
         reference.softmax(q @ k.T / root) → _below_a_mean(q @ k.T / root)
             A mean of the rows' largest scores is taken off: rows far above it overflow.
+        np.sqrt(q.shape[1]) → np.sqrt(len(k))
+            The scores were divided by the root of the number of keys, not of their width.
+        a.T @ dy → (a if len(q) == len(k) else a.T) @ dy
+            With as many keys as queries both a and its transpose fit; dv needs the transpose.
     """,
 )
 def attention_back(q: Array, k: Array, v: Array, dy: Array) -> tuple[Array, Array, Array]:

@@ -230,6 +230,8 @@ def _reports() -> Iterator[Case]:
             The probability of a long text is too small for a float: add up logarithms.
         nats / np.log(2), np.exp(nats) → np.exp(nats), nats / np.log(2)
             The two are exchanged: bits per byte first.
+        text.encode() → text.encode("utf-16")
+            The bytes were counted in UTF-16; UTF-8 is asked for.
     """,
     otherwise="The loss of the text in bits, over its bytes in UTF-8; and e to its nats a byte.",
 )

@@ -100,7 +100,7 @@ def _texts() -> Iterator[Case]:
     yield case(n_prompt=5, n_tokens=1, want=(25, 25), why=why)
     why = "The passes read 1, 2, 3 and 4 words."
     yield case(n_prompt=1, n_tokens=4, want=(10, 30), why=why)
-    yield case(n_prompt=1, n_tokens=1, want=(1, 1), why="One word looks at itself, once.")
+    yield case(n_prompt=1, n_tokens=1, want=(1, 1), why="One word attends to itself, once.")
     for n_prompt, n_tokens in ((3, 5), (10, 7), (1, 100), (128, 1000), (4096, 20)):
         yield case(n_prompt=n_prompt, n_tokens=n_tokens)
     yield case(n_prompt=123_457, n_tokens=654_321)
@@ -116,7 +116,7 @@ def _texts() -> Iterator[Case]:
         "List the passes for a prompt of two words and two written ones. How many words does each "
         "read?",
         "Without a cache a pass of T words makes T² scores. With one, only the newest word asks, "
-        "and it looks at every word up to itself.",
+        "and it attends to every word up to itself.",
         "The first pass reads the prompt in both ways. The last word that is written is read by "
         "nobody.",
     ),
@@ -144,7 +144,7 @@ def _texts() -> Iterator[Case]:
         n_prompt**2 + →
             The pass over the prompt is missing: the cache has to be filled first.
         lengths[1:].sum() → (lengths[1:] - 1).sum()
-            A new word looks at itself too, not only at those in the cache.
+            A new word attends to itself too, not only at those in the cache.
         lengths[1:].sum() → n_tokens - 1
             One score for each new word; it asks every word up to itself.
         (lengths**2).sum() → (lengths * (lengths + 1) // 2).sum()
@@ -161,6 +161,11 @@ def _texts() -> Iterator[Case]:
             Without a cache all words of a pass ask, not the newest alone.
         = (lambda a, b: (b, a))(*counted(n_prompt, n_tokens))
             The two are exchanged: with a cache first.
+        (lengths**2).sum() → ((lengths + 1) ** 2).sum()
+            Without a cache, the first pass reads the prompt alone: each pass is one word too
+            long.
+        lengths[1:].sum() → (lengths + 1).sum()
+            With a cache you count one pass too many: the last word that is written is not read.
     """,
     otherwise="Add up the scores of all passes; the text grows by one word from pass to pass.",
 )

@@ -114,7 +114,7 @@ LEAST: dict[Any, float] = {
         shares = terms / np.where(total > 0, total, 1) → shares = lam / lam.sum(axis=0)
             You took λ itself for a share. λ is a logarithm; its exponential is the sum.
         shares = terms / np.where(total > 0, total, 1) → shares = np.eye(len(lam))[lam.argmax(0)].T
-            Only the part with the largest λ counts with you.
+            You kept only the part with the largest λ.
         shares = terms / np.where(total > 0, total, 1) → shares = np.exp(lam) / np.exp(lam).sum(0)
             e^λ is more than a float holds, or all of them are 0: subtract the largest λ before.
         (shares[:, :, None] * y).sum(axis=0) → y.sum(axis=0) / (np.exp(shift) * total)[:, None]

@@ -110,15 +110,16 @@ def _most_often(tokens: Array, n: int) -> Array:
         last[key] = t → last.setdefault(key, t)
             You took the first place where the text stood like that; the latest counts.
         tokens[last[key] + 1] → tokens[last[key]]
-            That is the token that was found again; asked for is the one that came next.
+            That is the token that was found again; the exercise asks for the one that came next.
         tokens[last[key] + 1] → last[key] + 1
-            That is a place; asked for is the token that stands there.
+            That is a place; the exercise asks for the token that stands there.
         tokens[last[key] + 1] → last[key]
-            That is the place of the match; asked for is the token that came next.
+            That is the place of the match; the exercise asks for the token that came next.
         tokens[last[key] + 1] → tokens[max(last[key] - 1, 0)]
-            That is the token that came before the match; asked for is the one that came next.
+            That is the token that came before the match; the exercise asks for the one that came
+            next.
         tokens[last[key] + 1] → tokens[last[key] - n + 1]
-            That is the first token of the stretch; asked for is the one after its last.
+            That is the first token of the stretch; the exercise asks for the one after its last.
         tokens[last[key] + 1] → tokens[last[key] - n + 2]
             You took the token after the first of the stretch; it comes after the last.
         np.full(len(tokens), -1) → np.full(len(tokens), 0)
@@ -131,7 +132,7 @@ def _most_often(tokens: Array, n: int) -> Array:
             at the end of the text.
         tokens[t - n + 1 : t + 1].tolist() → tokens[t : t + 1].tolist()
         range(n - 1, len(tokens)) → range(len(tokens))
-            n has no effect with you: one token was compared.
+            n has no effect in your answer: one token was compared.
         tokens[t - n + 1 : t + 1].tolist() → tokens[max(t - n, 0) : t + 1].tolist()
             You compared n + 1 tokens; the last n are those up to t, itself included.
         tokens[t - n + 1 : t + 1].tolist() → tokens[t - n + 1 : t].tolist()
@@ -306,7 +307,7 @@ def _rms(x: Array) -> Array:
     cases=_blocks,
     slips="""
         parts @ (gain * direction) / root → parts @ (gain * direction)
-            The norm does not divide with you: each word by the root mean square of its x.
+            You left out the division by the norm: each word by the root mean square of its x.
         parts @ (gain * direction) / root → parts @ direction / root
             The gain is missing: the norm multiplies each coordinate by its own.
         parts @ (gain * direction) / root → parts @ direction
@@ -318,11 +319,11 @@ def _rms(x: Array) -> Array:
         parts @ (gain * direction) / root → parts @ (direction / gain) / root
             The norm multiplies by the gain, and you divided.
         parts @ (gain * direction) / root → (parts / _rms(parts)) @ (gain * direction)
-            You took the norm of each head's part. Kept is the root of the whole word.
+            You took the norm of each head's part. The root of the whole word is kept.
         np.sqrt((x * x).mean(axis=-1)) → _rms(parts.sum(axis=-3))[..., 0]
             You took the root of what the heads add together. The word after the block holds more.
         parts @ (gain * direction) / root → _of_one(parts @ (gain * direction))
-            You made shares of 1 of it; asked for is by how much the log-odds move.
+            You made shares of 1 of it; the exercise asks by how much the log-odds move.
         / root → / root / np.linalg.norm(direction)
             You made the direction one long. The log-odds are the dot product with it as it is.
         parts @ (gain * direction) / root → abs(parts @ (gain * direction) / root)
@@ -361,7 +362,7 @@ def _rms(x: Array) -> Array:
         parts @ (gain * direction) / root → parts * (gain * direction) / root[..., None]
             The products with the direction are not added up yet.
         np.sqrt((x * x).mean(axis=-1))[..., None, :] → _rms(x[..., None, :, :] - parts)[..., 0]
-            You took the root of the word without the head. Kept is the root that was found, with
+            You took the root of the word without the head. The root that was found is kept, with
             all in it.
         np.sqrt((x * x).mean(axis=-1)) → _rms(x + parts.sum(axis=-3))[..., 0]
             The heads are contained in x already, and you added them once more.
@@ -375,7 +376,7 @@ def _rms(x: Array) -> Array:
         "serve another.": lambda y, w_o, x, gain, direction: (
             y @ w_o @ (gain * direction) / _rms(x)[..., 0]
         ),
-        "All heads share the number of the whole sum with you.": (
+        "You gave all heads the number of the whole sum.": (
             lambda y, w_o, x, gain, direction: _alike(y, w_o, x, gain, direction)
         ),
     },

@@ -65,33 +65,35 @@ def _readers() -> Iterator[Case]:
     want = [[0, 0, 2, 0, 0], [0, 0, 1, 1, 0], [0, 0, 0, 1, 1], [0, 0, 0, 0, 2]]
     yield case(masks=pairs, p=2, want=want, why=why)
     none = np.zeros((2, 3, 3), dtype=bool)
-    why = "Nobody looks at anybody, and each word keeps what it is."
+    why = "Nobody attends to anybody, and each word keeps what it is."
     yield case(masks=none, p=2, want=[[0, 0, 2]] * 3, why=why)
-    why = "Nobody looks at anybody: the exchange does not arrive."
+    why = "Nobody attends to anybody: the exchange does not arrive."
     yield case(masks=none, p=0, want=np.zeros((3, 3), int), why=why)
     first, then = none.copy(), none.copy()
     first[0, 1, 0] = first[1, 2, 1] = then[1, 1, 0] = then[0, 2, 1] = True
-    why = "Word 1 looks at word 0, and in the next block word 2 at word 1."
+    why = "Word 1 attends to word 0, and in the next block word 2 to word 1."
     yield case(masks=first, p=0, want=[[2, 0, 0], [0, 2, 0], [0, 0, 2]], why=why)
-    why = "Word 2 looks at word 1 before that looks at word 0: the answer knows nothing of word 0."
+    why = "Word 2 attends to word 1 before word 1 attends to word 0: nothing of word 0 arrives."
     yield case(masks=then, p=0, want=np.zeros((3, 3), int), why=why)
-    why = "Word 2 looks at word 1 in the first block, and keeps it; word 1 stays and tells no more."
+    why = (
+        "Word 2 attends to word 1 in the first block, and keeps it; word 1 stays and tells no more."
+    )
     yield case(masks=then, p=1, want=[[0, 2, 0], [0, 0, 2], [0, 0, 2]], why=why)
     back = none.copy()
     back[0, 0, 1] = back[1, 2, 0] = True
-    why = "Word 0 looks ahead at word 1, and word 2 back at word 0: masks need not be causal."
+    why = "Word 0 attends to word 1, and word 2 to word 0: masks need not be causal."
     yield case(masks=back, p=1, want=[[0, 2, 0], [2, 0, 0], [0, 0, 2]], why=why)
-    yield case(masks=np.ones((2, 3, 3), dtype=bool), p=2, why="All look at all.")
+    yield case(masks=np.ones((2, 3, 3), dtype=bool), p=2, why="All attend to all.")
     why = "Ways multiply from block to block, beyond 64 bits: ask whether there is one, or another."
     for L, T, p in ((64, 4, 1), (70, 2, 1), (33, 4, 3)):
-        said = f"{L} blocks in which all of {T} words look at all, and p = {p}"
+        said = f"{L} blocks in which all of {T} words attend to all, and p = {p}"
         yield case(masks=np.ones((L, T, T), dtype=bool), p=p, said=said, why=why)
     yield case(masks=np.zeros((0, 3, 3), dtype=bool), p=2, want=[[0, 0, 2]], why="No block.")
     yield case(masks=np.zeros((0, 3, 3), dtype=bool), p=1, want=[[0, 0, 0]], why="No block.")
     yield case(masks=np.ones((2, 1, 1), dtype=bool), p=0, want=[[2]] * 3, why="One word alone.")
     two = np.zeros((2, 4, 4), dtype=bool)
     two[0, [0, 1, 2], [1, 2, 0]] = two[1, 3, [0, 2]] = True
-    why = "After the first block words 0 and 1 know of word 1, and the answer looks at word 0."
+    why = "After the first block words 0 and 1 know of word 1, and the answer attends to word 0."
     yield case(masks=two, p=1, want=[[0, 2, 0, 0], [2, 0, 0, 0], [0, 0, 0, 2]], why=why)
     for seed, (L, T, share) in enumerate(
         ((2, 4, 0.4), (3, 5, 0.25), (4, 6, 0.15), (3, 4, 0.3), (5, 3, 0.2), (6, 7, 0.12))
@@ -138,8 +140,8 @@ def _ways(masks: Array, p: int) -> Array:
 
 @exercise(
     "17.3",
-    praise="Causal masks, windows, masks that differ from block to block and look ahead, no ways, "
-    "one way and many, no block and a single word.",
+    praise="Causal masks, windows, masks that differ from block to block and are not causal, no "
+    "ways, one way and many, no block and a single word.",
     hints=(
         "From block to block: where may vectors differ between the two runs? And which of them can "
         "still reach the last place?",
@@ -158,8 +160,8 @@ def _ways(masks: Array, p: int) -> Array:
         _tells(steps, np.arange(T) == T - 1) → _tells(masks, np.arange(T) == T - 1)
             On the way to the answer a word keeps what it is: a block adds to it.
         masks | np.eye(T, dtype=bool) → masks.mT | np.eye(T, dtype=bool)
-            Rows and columns of the masks are exchanged: masks[l, t, s] lets t look at s, so that s
-            tells t.
+            Rows and columns of the masks are exchanged: masks[l, t, s] lets t attend to s, so that
+            s tells t.
         masks | np.eye(T, dtype=bool) → masks[::-1] | np.eye(T, dtype=bool)
             The blocks stand in reverse order.
         masks | np.eye(T, dtype=bool) → np.tri(T, dtype=bool) & $
@@ -167,7 +169,7 @@ def _ways(masks: Array, p: int) -> Array:
         masks | np.eye(T, dtype=bool) → np.tri(T, dtype=bool) | np.zeros_like(masks)
             You took causal masks in place of those that are given.
         masks | np.eye(T, dtype=bool) → (masks | masks.any(axis=0)) | np.eye(T, dtype=bool)
-            You let each block look wherever any of them does.
+            You gave each block the masks of all blocks together.
         here & there → here
             You marked where the exchange arrives. From there the answer has to be reached as well.
         here & there → there
@@ -230,15 +232,17 @@ def _ways(masks: Array, p: int) -> Array:
             and by that way alone?
         _tells(steps, np.arange(T) == T - 1) → _tells(steps.mT, np.arange(T) == T - 1)
             On the way back from the answer you went along the masks' other axis: from t to the
-            words s that it looks at.
+            words s that it attends to.
         _tells(steps, np.arange(T) == T - 1) → _tells(steps[::-1], np.arange(T) == T - 1)
             On the way back from the answer the last block comes first.
+        alive = here & there → alive = here & there[0, p]
+            You did not ask whether the answer can still be reached from the patched vector.
     """,
     mutants={
-        "You answered for a causal model whose words look at all before them, without a glance at "
+        "You answered for a causal model whose words attend to all before them, without regard to "
         "the masks.": lambda masks, p: _guessed(masks, p),
-        "Those are numbers of ways from the exchange to the answer. Asked for is whether one goes "
-        "there (1), and whether all do (2).": lambda masks, p: _ways(masks, p),
+        "Those are numbers of ways from the exchange to the answer. The exercise asks whether one "
+        "goes there (1), and whether all do (2).": lambda masks, p: _ways(masks, p),
     },
     otherwise="It is 0 where both runs agree or the answer is not reached, and 2 where this place "
     "is the only one of its row that is neither.",

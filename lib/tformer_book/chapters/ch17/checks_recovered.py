@@ -124,7 +124,7 @@ def _naive(x: Array) -> Array:
             The logarithms went through the probabilities, and these may be 0 to a float. Take the
             difference of the logits.
         (now - last) / gap → (now - first) / -gap
-            That is what is still missing; asked for is what has come back.
+            That is what is still missing; the exercise asks for what has come back.
         (now - last) / gap → now / first
             You divided the log-odds of the patch by those of the clean run. Those of the corrupted
             run have to be subtracted from both.

@@ -93,7 +93,7 @@ def _windows() -> Iterator[Case]:
         np.exp(beta * away) / beta → 10 ** (beta * away) / beta
             Powers of ten belong to logarithms of base ten; these are natural ones.
         -slope / (2 * bend) → _ - slope**2 / (4 * bend)
-            That is the loss at the vertex; asked for is where it lies.
+            That is the loss at the vertex; the exercise asks where it lies.
         bend, slope, _ = np.polyfit → _, slope, bend = np.polyfit
             The coefficient of the square comes first from np.polyfit.
         -slope / (2 * bend) → 0 * bend

@@ -202,7 +202,7 @@ OTHERWISE: dict[Any, str] = {
     ),
     "Each group became the mean of its runs; all its runs should come along.": "means",
     "Sizes and losses were drawn apart; a run is a pair.": "apart",
-    "A group that is drawn twice counts once with you; it should come along twice.": "once",
+    "A group that is drawn twice counts once in your answer; it should come along twice.": "once",
     "Runs were drawn within their groups, and each group stands in every draw; it is the groups "
     "that are drawn.": "within",
     "Too few groups were drawn: as many as there are scatter less.": "half",
@@ -234,7 +234,7 @@ OTHERWISE: dict[Any, str] = {
         [0.025, 0.975] → [0, 1]
             That is from the least slope to the largest one, and grows with the number of draws.
         high - low → np.std(slopes)
-            That is the standard error; asked for is how far the two ends lie apart.
+            That is the standard error; the exercise asks how far the two ends lie apart.
         slopes = (n * sxy - sx * sy) / (n * sxx - sx**2) → slopes = sxy / sxx
             Your lines go through the origin; their height is free.
         high - low → high - np.median(slopes)
@@ -242,7 +242,8 @@ OTHERWISE: dict[Any, str] = {
         high - low → np.std(slopes) / np.sqrt(times)
             The scatter was divided by the root of the draws: more draws do not make runs tell more.
         high - low → 2 * 1.96 * np.std(slopes)
-            Four standard errors are right for slopes like a bell; asked for are the quantiles.
+            Four standard errors are right for normally distributed slopes; the exercise asks for
+            the quantiles.
         rng.multinomial(len(names), np.ones(len(names)) / len(names), size=times) → 1 + 0 * names
         drawn @ sums → np.array([drawn @ sums] * times)
             Each group was drawn once: nothing is left out, nothing stands twice, nothing scatters.
