@@ -38,7 +38,7 @@ hint("17.1")
 #
 # A model has one layer with one head, and no norm. What the head adds to a word is read as logits
 # of N answers. The votes of a word are the logits that it would add if it alone had the weight 1.
-# Predict when it does not matter where the head looks.
+# Predict when the attention weights do not matter.
 #
 # Write `votes(x, w_v, w_o, u, weights)` for S words `x`, of shape `(S, d_model)`; the matrices
 # `w_v`, `(d_model, d_v)`, and `w_o`, `(d_v, d_model)`; the unembedding `u`, `(d_model, N)`; and
@@ -64,7 +64,7 @@ check("17.1", votes)
 # %% [markdown] exercise="why"
 # The logits are a mean of the rows of votes. If all words vote for one answer, it wins with every
 # mean, and a right answer says nothing about where the head looks. If two words favour two answers,
-# a head that looks at one of them alone names that word's. Without positions the votes of a word
+# a head that attends to one of them alone names that word's. Without positions the votes of a word
 # are the same in every sentence, and can be read off the matrices before any sentence comes.
 
 # %% [markdown]
@@ -74,9 +74,9 @@ check("17.1", votes)
 # :label: ex-17-2
 # :nonumber:
 #
-# A head may give the first word most of its weight while its value is close to 0. A map of
-# weights shows what is looked at, and not what comes of it. Draw another map: of each row, the
-# share of each key in what the head adds.
+# A head may give the first word most of its weight while its value is close to 0. A map of weights
+# shows what is attended to, and not what is added. Draw another map: of each row, the share of each
+# key in what the head adds.
 #
 # Write `brought(weights, v, w_o)` for `weights` of shape `(..., T, S)`, values `v` of shape
 # `(..., S, d_v)` and `w_o` of shape `(d_v, d_model)`. What key s brings to query t is a vector of
@@ -117,7 +117,7 @@ check("17.2", brought)
 # the map of all patches without a run.
 #
 # Write `patches(masks, p)` for `masks` of shape `(L, T, T)`: True at l, t, s where in block l some
-# head lets word t look at word s. Each block adds to its words, and else works on each by itself.
+# head lets word t attend to word s. Each block adds to its words, and else works on each by itself.
 # Return whole numbers of shape `(L + 1, T)`, one row before the first block and one after each: 2
 # where the patch brings the whole answer of the second run, whatever the model's numbers are; 0
 # where it changes nothing, whatever they are; 1 elsewhere. If the exchange cannot reach the answer,
