@@ -147,7 +147,10 @@ def _gradients() -> Iterator[Case]:
         x, dy = integers(n, (n, d)) + 0.5, integers(n + d, (n, d))
         n_of = reference.rms_norm_vjp
         yield case(x=x, dy=dy, want=n_of(x, PLAIN, dy.astype(float), 1e-30)[0])
-    small = "A very small vector above a very large one; nothing stands beside the size in a norm."
+    small = (
+        "A very small vector above a very large one; nothing stands beside the size in a norm, "
+        "and no step of a difference quotient suits both."
+    )
     yield case(x=[[1e-7, 3e-7], [1e7, 3e7]], dy=[[1, 2], [1e7, 2e7]], why=small)
     yield from promised(whole, x=np.array([[1.0, 2, 3], [3, -1, 2]]), dy=integers(4, (2, 3)))
 

@@ -21,7 +21,9 @@ Array = np.ndarray
 def _temperatures() -> Iterator[Case]:
     why = "The powers are 0.64 and 0.04, and are divided by their sum."
     yield case(p=[0.8, 0.2], tau=0.5, want=[16 / 17, 1 / 17], why=why)
-    yield case(p=[0.64, 0.36, 0], tau=2.0, want=[4 / 7, 3 / 7, 0], why="The powers are 0.8 and 0.6")
+    yield case(
+        p=[0.64, 0.36, 0], tau=2.0, want=[4 / 7, 3 / 7, 0], why="The powers are 0.8 and 0.6."
+    )
     why = "At 0 the likeliest words share everything, each as much as the others."
     yield case(p=[0.25, 0.375, 0.375], tau=0.0, want=[0, 0.5, 0.5], why=why)
     yield case(p=[[0.5, 0.25, 0.25], [0, 0.5, 0.5]], tau=0.0, want=[[1, 0, 0], [0, 0.5, 0.5]])

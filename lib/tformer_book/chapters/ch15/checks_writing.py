@@ -340,6 +340,8 @@ def _with_all_ended(word: Array, n: int) -> Array:
             Texts and words are exchanged: first the text that is continued.
         order % (N + 1) - 1, → np.maximum(order % (N + 1) - 1, 0),
             A text that had ended got word 0; its word is −1.
+        argsort(-table → argsort(-np.concatenate([stay[:, None], logs + 0 * going], axis=1).ravel()
+            The words were ranked by their own logarithms; totals of whole texts compete.
     """,
     otherwise="All continuations of all texts compete by their totals; equal ones stand by text, "
     "and then by word.",
