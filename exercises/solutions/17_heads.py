@@ -43,9 +43,9 @@ hint("17.1")
 # Write `votes(x, w_v, w_o, u, weights)` for S words `x`, of shape `(S, d_model)`; the matrices
 # `w_v`, `(d_model, d_v)`, and `w_o`, `(d_v, d_model)`; the unembedding `u`, `(d_model, N)`; and
 # `weights` of shape `(T, S)`, 0 or more, whose rows add up to 1. Return the votes of each word,
-# `(S, N)`; what the head adds to the logits at each of T places, `(T, N)`; and True or False: would
-# the same answer have the largest of these logits with any other weights, too? S, T and N are 1 or
-# more. No two votes of a word are equal.
+# `(S, N)`; what the head adds to the logits at each of T positions, `(T, N)`; and True or False:
+# would the same answer have the largest of these logits with any other weights, too? S, T and N are
+# 1 or more. No two votes of a word are equal.
 # ```
 
 # %%
@@ -111,10 +111,10 @@ check("17.2", brought)
 # :label: ex-17-3
 # :nonumber:
 #
-# A model reads a sentence, and then reads it once more with the word at place p exchanged. Its
-# answer is read at the last place, after the last block. A patch puts one vector of the second run
-# into the first: that of one place, before the first block or after any of the blocks. Predict
-# the map of all patches without a run.
+# A model reads a sentence, and then reads it once more with the word at position p exchanged. Its
+# answer is read at the last position, after the last block. A patch puts one vector of the second
+# run into the first: that of one position, before the first block or after any of the blocks.
+# Predict the map of all patches without a run.
 #
 # Write `patches(masks, p)` for `masks` of shape `(L, T, T)`: True at l, t, s where in block l some
 # head lets word t attend to word s. Each block adds to its words, and else works on each by itself.
@@ -146,8 +146,8 @@ check("17.3", patches)
 # %% [markdown] exercise="why"
 # A patch does something only where the exchange arrives and from where the answer is still reached.
 # It brings all back where no way leads around it. In a causal model the row before the first block
-# has its 2 at p, and the row after the last at the last place, whatever was learnt: neither is a
-# discovery. What a map of patches can show lies between them, in the places with a 1.
+# has its 2 at p, and the row after the last at the last position, whatever was learnt: neither is a
+# discovery. What a map of patches can show lies between them, in the positions with a 1.
 
 # %% [markdown]
 # ## 17.4 How much comes back
@@ -197,19 +197,19 @@ check("17.4", recovered)
 # :label: ex-17-5
 # :nonumber:
 #
-# A perfect induction head looks for the latest earlier place at which the text read as it does now.
-# Then it says what came next there. Predict what it says at each place.
+# A perfect induction head looks for the latest earlier position at which the text read as it does
+# now. Then it says what came next there. Predict what it says at each position.
 #
 # Write `induced(tokens, n)` for T tokens, whole numbers from 0 to 10⁶, and a whole number n from 1
-# on. At place t the text stands as at an earlier place s < t if the last n tokens up to t, itself
-# included, are the same in the same order as the last n up to s. Return an array of T whole
+# on. At position t the text stands as at an earlier position s < t if the last n tokens up to t,
+# itself included, are the same in the same order as the last n up to s. Return an array of T whole
 # numbers: the token that follows the latest such s, −1 where there is none. The two stretches may
 # overlap. T is from 0 to 400, and n may be larger.
 # ```
 
 # %%
 def induced(tokens, n):
-    """The token that is copied at each place: integers (T,)."""
+    """The token that is copied at each position: integers (T,)."""
     ### BEGIN SOLUTION
     said = np.full(len(tokens), -1)
     for t in range(n, len(tokens)):
@@ -227,7 +227,7 @@ check("17.5", induced)
 # %% [markdown] exercise="why"
 # Nothing is known about the tokens: the rule works on tokens drawn at random, which is how such
 # heads are found. After the same token twice in a row, it says that token a third time. A longer
-# stretch is found at fewer places or as many, never at more.
+# stretch is found at fewer positions or as many, never at more.
 
 # %% [markdown]
 # ## 17.6 Which head moved the answer?

@@ -44,7 +44,7 @@ def _readers() -> Iterator[Case]:
         return np.repeat(np.tri(T, dtype=bool)[None], L, axis=0)
 
     why = (
-        "After the block word 0 has told word 2, and only what stands at the last place is read."
+        "After the block word 0 has told word 2, and only what stands at the last position is read."
         " Before it all depends on word 0."
     )
     yield case(masks=tri(1, 3), p=0, want=[[2, 0, 0], [0, 0, 2]], why=why)
@@ -100,7 +100,7 @@ def _readers() -> Iterator[Case]:
     ):
         rng = np.random.default_rng(seed)
         masks = rng.random((L, T, T)) < share
-        why = "Follow the ways of the exchange to the last place, block by block."
+        why = "Follow the ways of the exchange to the last position, block by block."
         for p in range(0, T, 2):
             yield case(masks=masks, p=p, why=why)
         yield case(masks=masks & np.tri(T, dtype=bool), p=seed % (T - 1), why=why)
@@ -128,7 +128,7 @@ def _guessed(masks: Array, p: int) -> Array:
 
 
 def _ways(masks: Array, p: int) -> Array:
-    """How many ways from p to the last place pass each place."""
+    """How many ways from p to the last position pass each position."""
     T = masks.shape[1]
     steps = (masks | np.eye(T, dtype=bool)).astype(int)
     here, there = [np.eye(T, dtype=int)[p]], [np.eye(T, dtype=int)[-1]]
@@ -144,11 +144,11 @@ def _ways(masks: Array, p: int) -> Array:
     "ways, one way and many, no block and a single word.",
     hints=(
         "From block to block: where may vectors differ between the two runs? And which of them can "
-        "still reach the last place?",
-        "Go forwards from p for the first question, and backwards from the last place for the "
+        "still reach the last position?",
+        "Go forwards from p for the first question, and backwards from the last position for the "
         "second. A word always reaches itself. A patch does something where both are true.",
-        "Every way from p to the answer passes through one place in each row. If only one place "
-        "of a row is on any way, all ways pass there: 2.",
+        "Every way from p to the answer passes through one position in each row. If only one "
+        "position of a row is on any way, all ways pass there: 2.",
     ),
     cases=_readers,
     kind=Map(),
@@ -177,22 +177,22 @@ def _ways(masks: Array, p: int) -> Array:
             the same vector.
         here & there → here
         alive.sum(axis=1, keepdims=True) == 1 → np.arange(T) == T - 1
-            You marked where the exchange arrives, as 2 in the column of the last place. Neither
+            You marked where the exchange arrives, as 2 in the column of the last position. Neither
             says what happens on the way to the answer.
         alive + 1 * (alive & alone) → alive + 0
-            You did not tell 2 from 1: where no way leads around a place, the patch brings all back.
-            (Of masks, True + True is True.)
+            You did not tell 2 from 1: where no way leads around a position, the patch brings all
+            back. (Of masks, True + True is True.)
         alive + 1 * (alive & alone) → 2 * alive
-            You did not tell 1 from 2: where a way leads around a place, the patch may bring back a
-            part.
+            You did not tell 1 from 2: where a way leads around a position, the patch may bring back
+            a part.
         alive.sum(axis=1, keepdims=True) == 1 → _one(here)
-            For 2 you asked that the exchange has arrived at no other place. Places from which the
-            answer is not reached do no harm.
+            For 2 you asked that the exchange has arrived at no other position. Positions from which
+            the answer is not reached do no harm.
         alive.sum(axis=1, keepdims=True) == 1 → _one(there)
-            For 2 you asked that the answer is reached from no other place. Places where the
+            For 2 you asked that the answer is reached from no other position. Positions where the
             exchange has not arrived do no harm.
         alive.sum(axis=1, keepdims=True) == 1 → alive.sum(axis=0, keepdims=True) == 1
-            You counted places along the columns. Every way passes once through each row.
+            You counted positions along the columns. Every way passes once through each row.
         alive + 1 * (alive & alone) → ($)[1:]
             The row before the first block is missing.
         alive + 1 * (alive & alone) → ($)[:-1]
@@ -202,7 +202,7 @@ def _ways(masks: Array, p: int) -> Array:
             p: all are 0.
         alive + 1 * (alive & alone) → np.maximum($, 2 * _at(alive, -1, -1))
             Where the exchange cannot reach the answer, there is nothing to bring back, not even at
-            the last place: all are 0.
+            the last position: all are 0.
         np.arange(T) == p → np.arange(T) >= p
             You let all words from p on be exchanged; it is one word.
         masks | np.eye(T, dtype=bool) → masks & ~np.eye(T, dtype=bool)
@@ -213,16 +213,16 @@ def _ways(masks: Array, p: int) -> Array:
             You marked the column of the exchanged word with 2. Once others have heard of it, a way
             may lead around it.
         alive.sum(axis=1, keepdims=True) == 1 → _at(alive, 0, p) | _at(alive, -1, -1)
-            You let only the two ends have a 2: p before the first block, and the last place after
-            the last. In between, too, all ways may pass one place.
+            You let only the two ends have a 2: p before the first block, and the last position
+            after the last. In between, too, all ways may pass one position.
         alive + 1 * (alive & alone) → np.where(_at(alive, 0, p) | _at(alive, -1, -1), 2, alive)
             You marked both ends with 2 in any case: also where the exchange cannot reach the
             answer, and nowhere between.
         alive.sum(axis=1, keepdims=True) == 1 → _one(here) | _one(there)
-            For 2 you asked that there is one place only where the exchange has arrived, or one only
-            from where the answer is reached. There may be others, if none is both.
+            For 2 you asked that there is one position only where the exchange has arrived, or one
+            only from where the answer is reached. There may be others, if none is both.
         alive + 1 * (alive & alone) → np.where(_one(here), 2 * here, alive)
-            You marked with 2 wherever the exchange has arrived at one place only, whether the
+            You marked with 2 wherever the exchange has arrived at one position only, whether the
             answer is reached or not.
         alive + 1 * (alive & alone) → 1 * here + there
             You added two answers: whether the exchange arrives, and whether the answer is reached.
@@ -244,8 +244,8 @@ def _ways(masks: Array, p: int) -> Array:
         "Those are numbers of ways from the exchange to the answer. The exercise asks whether one "
         "goes there (1), and whether all do (2).": lambda masks, p: _ways(masks, p),
     },
-    otherwise="It is 0 where both runs agree or the answer is not reached, and 2 where this place "
-    "is the only one of its row that is neither.",
+    otherwise="It is 0 where both runs agree or the answer is not reached, and 2 where this "
+    "position is the only one of its row that is neither.",
 )
 def patches(masks: Array, p: int) -> Array:
     """What the patch of each vector does: nothing 0, something 1, everything 2."""
