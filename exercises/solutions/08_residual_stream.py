@@ -96,8 +96,8 @@ check("8.2", forgets)
 # :label: ex-8-3
 # :nonumber:
 #
-# Each layer of a stack multiplies vectors by a matrix, `x @ w`, and what comes is added to them.
-# Norm is RMSNorm with eps = 0.
+# Each layer of a stack multiplies vectors by a matrix, `x @ w`, and adds the result to them. Norm
+# is RMSNorm with eps = 0.
 #
 # Write `stack(x, layers, order)` for a table of vectors, shape `(T, d)`, and layers of shape
 # `(L, d, d)`. Return the vectors after all layers. The order is `"none"` (no norm), `"pre"` (before
@@ -193,7 +193,7 @@ check("8.5", mean_square)
 # :label: ex-8-6
 # :nonumber:
 #
-# Words go through layers of attention that replace each word's vector by its mixture of all
+# Tokens go through attention layers. Each layer replaces a token's vector by a weighted mean of all
 # vectors. In every layer all weights are at least delta, and 0 < delta < 1/T. Predict: after how
 # many layers is it certain that no spread (largest less smallest number of a column) is more than a
 # given share of what it was at first?
@@ -231,9 +231,9 @@ check("8.6", layers_until)
 # arithmetic only, as on a small chip. A norm forgets a factor: use this.
 #
 # Write `fits(x)` for a float16 vector of shape `(d,)` with d ≤ 64. Return the vector, divided in
-# float16 by a number above 0, such that no square, and no sum of the squares, can overflow. But for
-# rounding, RMSNorm (eps = 0) is then the same as of x. The largest absolute value of what you
-# return should be 1.
+# float16 by a number above 0, such that no square, and no sum of the squares, can overflow. Apart
+# from rounding, RMSNorm (eps = 0) then gives the same as for x. The largest absolute value of what
+# you return should be 1.
 # ```
 
 # %%
@@ -259,11 +259,11 @@ check("8.7", fits)
 # :label: ex-8-8
 # :nonumber:
 #
-# After a norm stands a matrix: a vector becomes `(gain * n + bias) @ w`. The gain and the bias can
-# be put into the matrix and a vector that is added, so that a norm without them will do.
+# A norm is followed by a matrix: a vector becomes `(gain * n + bias) @ w`. The gain and the bias
+# can be put into the matrix and a vector that is added, so that a norm without them will do.
 #
 # Write `folded(gain, bias, w)` for gain and bias of shape `(d,)` and w of shape `(d, k)`. Return
-# one table of shape `(d + 1, k)`: above, the matrix that multiplies n, and in the last line the
+# one table of shape `(d + 1, k)`: first the matrix that multiplies n, and in the last row the
 # vector that is added.
 # ```
 

@@ -76,9 +76,9 @@ check("10.1", block)
 # :label: ex-10-2
 # :nonumber:
 #
-# A model of GPT-2's form: N words, width d, L blocks, a table of n positions, biases everywhere but
-# in the unembedding, four times as many hidden units as d, tied. LayerNorm with gain and bias
-# stands before both sublayers of each block, and once more after the last block.
+# A model of GPT-2's form: a vocabulary of N tokens, width d, L blocks, a table of n positions,
+# biases everywhere but in the unembedding, four times as many hidden units as d, tied. LayerNorm
+# with gain and bias stands before both sublayers of each block, and once more after the last block.
 #
 # Write `parameters(N, d, L, n)`. Return how many numbers it has, an int.
 # ```
@@ -107,10 +107,11 @@ check("10.2", parameters)
 # :label: ex-10-3
 # :nonumber:
 #
-# A model of Llama's form, tied and without biases: N words, width d, L blocks, H heads of width d_k
-# on G groups of keys and values, gated layers with d_ff hidden units. Count additions and
-# multiplications of all matrix products in a forward pass over T words, two for each entry of a
-# matrix and each word. Scores and mixture are computed for all T words, as programs do.
+# A model of Llama's form, tied and without biases: a vocabulary of N tokens, width d, L blocks, H
+# heads of width d_k on G groups of keys and values, gated layers with d_ff hidden units. Count
+# additions and multiplications of all matrix products in a forward pass over T tokens: two for each
+# entry of a matrix and each token. Scores and weighted sums are computed for all T² pairs, as
+# programs do.
 #
 # Write `operations(T, N, d, L, H, G, d_k, d_ff)`. Return an int.
 # ```
@@ -139,8 +140,8 @@ check("10.3", operations)
 # :label: ex-10-4
 # :nonumber:
 #
-# In every block of a decoder each word sees itself and the w − 1 words before it. Predict how many
-# words can have an effect on the logits at place t, the first place being 1.
+# In every block of a decoder each token attends to itself and to the w − 1 tokens before it.
+# Predict how many tokens can have an effect on the logits at position t. Positions count from 1.
 #
 # Write `reached(L, w, t)` for L blocks. Return an int.
 # ```
@@ -271,13 +272,13 @@ check("10.7", example)
 # :label: ex-10-8
 # :nonumber:
 #
-# The keys and values of S words have been kept. A new word comes, with the query q, the key k and
+# The keys and values of S tokens are in a cache. A new token comes, with the query q, the key k and
 # the value v.
 #
 # Write `attended(q, k, v, kept_k, kept_v)` for q and k of shape `(d_k,)`, v of shape `(d_v,)` and
-# caches of shapes `(S, d_k)` and `(S, d_v)`, where S may be 0. Return what attention brings to the
-# new word, of shape `(d_v,)`. Scores are divided by √d_k, and may be as large as a few thousand in
-# size.
+# caches of shapes `(S, d_k)` and `(S, d_v)`, where S may be 0. Return the output of attention for
+# the new token, of shape `(d_v,)`. Scores are divided by √d_k, and may be as large as a few
+# thousand in size.
 # ```
 
 # %%

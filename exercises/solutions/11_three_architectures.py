@@ -43,7 +43,7 @@ hint("11.1")
 
 # %%
 def mask_of(form, n, n_prefix):
-    """Who may look at whom: (n, n)."""
+    """Who may attend to whom: (n, n)."""
     ### BEGIN SOLUTION
     t, s = np.arange(n)[:, None], np.arange(n)
     if form == "encoder":

@@ -55,8 +55,8 @@ def uncertain(p):
 check("13.1", uncertain)
 
 # %% [markdown] exercise="why"
-# A word that never comes does not count in the mean, not even with −log 0. The perplexity is the
-# same for every logarithm, if the power has the same base.
+# A word that never comes adds nothing to the mean, not even with −log 0. The perplexity is the same
+# for every logarithm, if the power has the same base.
 
 # %% [markdown]
 # ## 13.2 What must be known?

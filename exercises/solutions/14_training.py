@@ -218,13 +218,13 @@ check("14.5", saved)
 # :label: ex-14-6
 # :nonumber:
 #
-# Gradients of one parameter are nothing but noise: each is 1 or −1, by a fair coin, and says
-# nothing of the others. Adam begins to train on them, with eps = 0, a constant rate and any β₂.
-# Predict: which step will be longest on average, the first or a late one? By what factor?
+# Gradients of one parameter are nothing but noise: each is 1 or −1 with equal probability,
+# independently of the others. Adam begins to train on them, with eps = 0, a constant rate and any
+# β₂. Predict: which step will be longest on average, the first or a late one? By what factor?
 #
 # Write `noise(beta1, T)`, with `beta1` from 0 to 0.9999. Return, for the steps 1 to T, the root of
-# the mean square of Adam's moves, in units of the rate. Mean is that over all tosses; they need not
-# be drawn, and eight digits are compared.
+# the mean square of Adam's moves, in units of the rate. The mean is over all sequences of
+# gradients; none need be drawn, and eight digits are compared.
 # ```
 
 # %%
@@ -260,9 +260,9 @@ check("14.6", noise)
 # three, of shape (V, V, N); some are 0, and together they are 1. A model that is trained to name n
 # often learns in steps. Predict the losses at which it may stand still.
 #
-# Write `plateaus(p)`. Return the least mean loss, in nats, of three models: one that looks at
-# neither word; one that sees which two words there are, and not in which order; one that sees both
-# in their order. V and N may be 1.
+# Write `plateaus(p)`. Return the least mean loss, in nats, of three models: one that uses neither
+# word; one that sees which two words there are, and not in which order; one that sees both in their
+# order. V and N may be 1.
 # ```
 
 # %%
@@ -303,7 +303,7 @@ check("14.7", plateaus)
 # those after it?
 #
 # Write `spike(size, beta1, beta2, steps)` for betas from 0 to less than 1; `size` and `beta2` are
-# not both 0. Look at `steps` steps, of which the spike is the first. Return the longest of their
+# not both 0. Take `steps` steps, of which the spike is the first. Return the longest of their
 # moves, in units of the rate, and how many of them are shorter than half of the rate.
 # ```
 

@@ -174,7 +174,7 @@ check("15.4", loop)
 # One head of a decoder reads a prompt, and words are written, one a pass. Predict how many scores
 # it computes. A pass over T words without a cache computes T × T scores, those under the mask too.
 # With a cache the first pass reads the prompt in the same way; every later pass reads one new word,
-# which asks all words up to itself.
+# which attends to all words up to itself.
 #
 # Write `counted(n_prompt, n_tokens)`. Both are from 1 to a million. Return two whole numbers: how
 # many scores are computed until `n_tokens` words are written, with a cache and without.

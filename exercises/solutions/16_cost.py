@@ -148,14 +148,14 @@ check("16.3", waits)
 # :nonumber:
 #
 # The keys of a long text lie on several machines. Each has computed attention over its own keys and
-# tells two things for every row: the output $y$, that is, the values weighted by the softmax over
+# returns two things for every row: the output $y$, that is, the values weighted by the softmax over
 # its keys, and $\lambda = \log \sum_s e^{x_s}$ over its scores. Put them together.
 #
 # Write `joined(y, lam)` for n parts and T rows, `y` of shape `(n, T, d_v)` and `lam` of shape
 # `(n, T)`, both n and T at least 1. Return two arrays, the output over all keys, of shape
-# `(T, d_v)`, and λ of all keys, of shape `(T,)`. A machine without a key for a row tells the output
-# 0 and $\lambda = -\infty$; if all do, return these two for the row. Else λ is from $-10^5$ to
-# $10^5$.
+# `(T, d_v)`, and λ of all keys, of shape `(T,)`. A machine without a key for a row returns the
+# output 0 and $\lambda = -\infty$; if all do, return these two for the row. Else λ is from $-10^5$
+# to $10^5$.
 # ```
 
 # %%
@@ -268,7 +268,8 @@ check("16.6", block_gradients)
 # :nonumber:
 #
 # Linear attention adds pair after pair to one table, and nothing is ever removed. A cure: let what
-# is older fade. A word that stands n places back counts $\gamma^n$ times, above and below the line:
+# is older fade. A word that stands n positions back counts $\gamma^n$ times, in the numerator and in
+# the denominator:
 #
 # $$
 # y_t = \frac{\sum_{s \le t} \gamma^{t - s} (q_t \cdot k_s)\, v_s}{\sum_{s \le t} \gamma^{t - s}\,

@@ -38,14 +38,14 @@ hint("17.1")
 #
 # A model has one layer with one head, and no norm. What the head adds to a word is read as logits
 # of N answers. The votes of a word are the logits that it would add if it alone had the weight 1.
-# Predict when it does not matter where the head looks.
+# Predict when the attention weights do not matter.
 #
 # Write `votes(x, w_v, w_o, u, weights)` for S words `x`, of shape `(S, d_model)`; the matrices
 # `w_v`, `(d_model, d_v)`, and `w_o`, `(d_v, d_model)`; the unembedding `u`, `(d_model, N)`; and
 # `weights` of shape `(T, S)`, 0 or more, whose rows add up to 1. Return the votes of each word,
-# `(S, N)`; what the head adds to the logits at each of T places, `(T, N)`; and True or False: would
-# the same answer have the largest of these logits with any other weights, too? S, T and N are 1 or
-# more. No two votes of a word are equal.
+# `(S, N)`; what the head adds to the logits at each of T positions, `(T, N)`; and True or False:
+# would the same answer have the largest of these logits with any other weights, too? S, T and N are
+# 1 or more. No two votes of a word are equal.
 # ```
 
 # %%
@@ -64,7 +64,7 @@ check("17.1", votes)
 # %% [markdown] exercise="why"
 # The logits are a mean of the rows of votes. If all words vote for one answer, it wins with every
 # mean, and a right answer says nothing about where the head looks. If two words favour two answers,
-# a head that looks at one of them alone names that word's. Without positions the votes of a word
+# a head that attends to one of them alone names that word's. Without positions the votes of a word
 # are the same in every sentence, and can be read off the matrices before any sentence comes.
 
 # %% [markdown]
@@ -74,9 +74,9 @@ check("17.1", votes)
 # :label: ex-17-2
 # :nonumber:
 #
-# A head may give the first word most of its weight while its value is close to 0. A map of
-# weights shows what is looked at, and not what comes of it. Draw another map: of each row, the
-# share of each key in what the head adds.
+# A head may give the first word most of its weight while its value is close to 0. A map of weights
+# shows what is attended to, and not what is added. Draw another map: of each row, the share of each
+# key in what the head adds.
 #
 # Write `brought(weights, v, w_o)` for `weights` of shape `(..., T, S)`, values `v` of shape
 # `(..., S, d_v)` and `w_o` of shape `(d_v, d_model)`. What key s brings to query t is a vector of
@@ -111,13 +111,13 @@ check("17.2", brought)
 # :label: ex-17-3
 # :nonumber:
 #
-# A model reads a sentence, and then reads it once more with the word at place p exchanged. Its
-# answer is read at the last place, after the last block. A patch puts one vector of the second run
-# into the first: that of one place, before the first block or after any of the blocks. Predict
-# the map of all patches without a run.
+# A model reads a sentence, and then reads it once more with the word at position p exchanged. Its
+# answer is read at the last position, after the last block. A patch puts one vector of the second
+# run into the first: that of one position, before the first block or after any of the blocks.
+# Predict the map of all patches without a run.
 #
 # Write `patches(masks, p)` for `masks` of shape `(L, T, T)`: True at l, t, s where in block l some
-# head lets word t look at word s. Each block adds to its words, and else works on each by itself.
+# head lets word t attend to word s. Each block adds to its words, and else works on each by itself.
 # Return whole numbers of shape `(L + 1, T)`, one row before the first block and one after each: 2
 # where the patch brings the whole answer of the second run, whatever the model's numbers are; 0
 # where it changes nothing, whatever they are; 1 elsewhere. If the exchange cannot reach the answer,
@@ -146,8 +146,8 @@ check("17.3", patches)
 # %% [markdown] exercise="why"
 # A patch does something only where the exchange arrives and from where the answer is still reached.
 # It brings all back where no way leads around it. In a causal model the row before the first block
-# has its 2 at p, and the row after the last at the last place, whatever was learnt: neither is a
-# discovery. What a map of patches can show lies between them, in the places with a 1.
+# has its 2 at p, and the row after the last at the last position, whatever was learnt: neither is a
+# discovery. What a map of patches can show lies between them, in the positions with a 1.
 
 # %% [markdown]
 # ## 17.4 How much comes back
@@ -197,19 +197,19 @@ check("17.4", recovered)
 # :label: ex-17-5
 # :nonumber:
 #
-# A perfect induction head looks for the latest earlier place at which the text read as it does now.
-# Then it says what came next there. Predict what it says at each place.
+# A perfect induction head looks for the latest earlier position at which the text read as it does
+# now. Then it says what came next there. Predict what it says at each position.
 #
 # Write `induced(tokens, n)` for T tokens, whole numbers from 0 to 10⁶, and a whole number n from 1
-# on. At place t the text stands as at an earlier place s < t if the last n tokens up to t, itself
-# included, are the same in the same order as the last n up to s. Return an array of T whole
+# on. At position t the text stands as at an earlier position s < t if the last n tokens up to t,
+# itself included, are the same in the same order as the last n up to s. Return an array of T whole
 # numbers: the token that follows the latest such s, −1 where there is none. The two stretches may
 # overlap. T is from 0 to 400, and n may be larger.
 # ```
 
 # %%
 def induced(tokens, n):
-    """The token that is copied at each place: integers (T,)."""
+    """The token that is copied at each position: integers (T,)."""
     ### BEGIN SOLUTION
     said = np.full(len(tokens), -1)
     for t in range(n, len(tokens)):
@@ -227,7 +227,7 @@ check("17.5", induced)
 # %% [markdown] exercise="why"
 # Nothing is known about the tokens: the rule works on tokens drawn at random, which is how such
 # heads are found. After the same token twice in a row, it says that token a third time. A longer
-# stretch is found at fewer places or as many, never at more.
+# stretch is found at fewer positions or as many, never at more.
 
 # %% [markdown]
 # ## 17.6 Which head moved the answer?

@@ -28,7 +28,10 @@ def promised(*promises: Promise, **inputs: Any) -> Iterator[Case]:
 
 
 def whole(inputs: Inputs) -> Iterator[Case]:
-    """Whole numbers are allowed: the answer is handed integers, everywhere and beside fractions."""
+    """Whole numbers are allowed: the answer is handed integers, everywhere and beside fractions.
+
+    Each array in turn is the only one of integers, and the only one of fractions.
+    """
     rounded = _changed(inputs, np.round)
     yield case(**rounded, whole=True, why=INTEGERS)
     parts = _changed(inputs, lambda array: array / 4 if np.all(array % 1 == 0) else array)
@@ -37,6 +40,8 @@ def whole(inputs: Inputs) -> Iterator[Case]:
     ]
     for name in names if len(names) > 1 else ():
         yield case(**{**parts, name: rounded[name]}, whole=True, why=INTEGERS)
+        if len(names) > 2:  # of two it is the other's
+            yield case(**{**rounded, name: parts[name]}, whole=True, why=INTEGERS)
 
 
 def fractions(inputs: Inputs) -> Iterator[Case]:

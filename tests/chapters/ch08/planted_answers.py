@@ -5,6 +5,8 @@ from fractions import Fraction
 
 import numpy as np
 
+from shared_answers import CUT, cut_among
+
 
 def _normed_by_rows(x, eps):
     return np.array([(row - np.mean(row)) / (np.var(row) + eps) ** 0.5 for row in x])
@@ -164,3 +166,6 @@ RIGHT = {
     ],
     "8.8": [lambda gain, bias, w: np.vstack([np.diag(gain), bias]) @ w],
 }
+
+MUTANTS.setdefault("8.3", {})[CUT] = cut_among("8.3", 0, 1, results=(0, 1))
+MUTANTS.setdefault("8.4", {})[CUT] = cut_among("8.4", 0, 1)

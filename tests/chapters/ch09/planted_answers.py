@@ -6,6 +6,8 @@ from fractions import Fraction
 
 import numpy as np
 
+from shared_answers import CUT, cut_among
+
 
 def _by_table(w):
     return np.array([[-1.0, -1], [1, -1], [-1, 1], [1, 1]])[np.asarray((w + 3) / 2).astype(int)]
@@ -92,6 +94,10 @@ def _in_int64(w, b, v):
         return 1 + sum(changes[places == place].sum() != 0 for place in set(places))
 
 
+def _dead(w_in, b_in, r):
+    return -b_in >= r * np.linalg.norm(w_in, axis=0)
+
+
 def _dead_for_some(n):
     def dead(w_in, b_in, r):
         x = np.random.default_rng(0).standard_normal((n, len(w_in)))
@@ -127,6 +133,12 @@ def _layer_as_x(x, w_in, b_in, w_out, b_out):
     return y
 
 
+def _layer_with_a_cut_bias(x, w_in, b_in, w_out, b_out):
+    inner = x @ w_in
+    inner += b_in.astype(inner.dtype)
+    return np.maximum(0, inner) @ w_out + b_out
+
+
 def _gates_as_x(x, w_gate, w_in, w_out):
     gate = x @ w_gate
     sigmoid = np.zeros_like(gate)
@@ -144,8 +156,10 @@ def _ways_of_64_bits(parts, n, s):
 
 
 MUTANTS = {
-    "9.3": {"goes wrong only where whole numbers are handed over": _layer_as_x},
-    "9.4": {"goes wrong only where whole numbers are handed over": _gates_as_x},
+    "9.3": {
+        CUT: (_layer_as_x, _layer_with_a_cut_bias, *cut_among("9.3", *range(5), results=range(5)))
+    },
+    "9.4": {CUT: _gates_as_x},
     "9.2": {
         "changes": _changes_its_row,
         "One AND was made of all facts": lambda p: np.clip(1 - (1 - p).sum(), 0, None),
@@ -186,6 +200,10 @@ MUTANTS = {
             _dead_for_some(20_000),
             lambda w_in, b_in, r: r * np.linalg.norm(w_in, axis=0) + b_in <= 1e-3,
         ),
+        "can arrive.": (
+            lambda w_in, b_in, r: _dead(w_in, b_in.astype(w_in.dtype), r),
+            lambda w_in, b_in, r: _dead(w_in.astype(b_in.dtype), b_in, r),
+        ),
         "True and False are asked for": lambda w_in, b_in, r: np.where(
             r * np.linalg.norm(w_in, axis=0) + b_in <= 0, 1, 0
         ),
@@ -206,5 +224,5 @@ RIGHT = {
         )
     ],
     "9.7": [_by_probing, _by_gcd],
-    "9.8": [lambda w_in, b_in, r: -b_in >= r * np.linalg.norm(w_in, axis=0)],
+    "9.8": [_dead],
 }

@@ -2,6 +2,8 @@
 
 import numpy as np
 
+from shared_answers import CUT, cut_among
+
 
 def _block_by_words(x, mix, w_in, b_in, w_out, order):
     def norm(row):
@@ -233,7 +235,7 @@ MUTANTS = {
         "The softmax runs down the columns": lambda *given: _example(*given, columns=True),
     },
     "10.8": {
-        "it looks at itself, too": lambda *given: _attended(*given, own=False),
+        "it attends to itself, too": lambda *given: _attended(*given, own=False),
         "added whole": lambda *given: _attended(*given, own=False, plus=1.0),
         "by the root of d_k, not by d_k": lambda *given: _attended(*given, scale=1.0),
     },
@@ -263,3 +265,6 @@ RIGHT = {
     "10.7": [_example_by_words],
     "10.8": [_attended_by_sums],
 }
+
+MUTANTS.setdefault("10.7", {})[CUT] = cut_among("10.7", 0, 1, 2, 3)
+MUTANTS.setdefault("10.8", {})[CUT] = cut_among("10.8", 0, 1, 2, 3, 4)

@@ -5,6 +5,8 @@ from collections import Counter
 
 import numpy as np
 
+from shared_answers import CUT, cut_among
+
 
 def _by_cells(form, n, n_prefix):
     seen = {
@@ -153,7 +155,7 @@ MUTANTS = {
         "cut off at a bound": lambda *given: _cross(*given, bound=80),
         "added to the sum": lambda *given: _cross(*given, plus=1e-12),
         "changes": _changes_the_memory,
-        "they belong to the words that are looked at": _values_of_the_text,
+        "they come from the memory": _values_of_the_text,
     },
     "11.6": {
         "taken for weights": lambda a, b: 1 / (1 + b.sum(axis=-1) / a.sum(axis=-1)),
@@ -183,3 +185,6 @@ RIGHT = {
     "11.8": [_by_search],
 }
 """Right answers that go another way."""
+
+MUTANTS.setdefault("11.5", {})[CUT] = cut_among("11.5", 0, 1, 2, 3, 4)
+MUTANTS.setdefault("11.6", {})[CUT] = cut_among("11.6", 0, 1)

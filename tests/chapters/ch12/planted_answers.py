@@ -5,6 +5,8 @@ from functools import partial
 import numpy as np
 import torch
 
+from shared_answers import CUT, cut_among
+
 
 def _linear_by_autograd(x, w, dy):
     x, w = (torch.tensor(one, dtype=torch.float64, requires_grad=True) for one in (x, w))
@@ -176,6 +178,15 @@ def _slip_by_direction(a, da, ds):
     return max(tables, key=cosine)
 
 
+def _slip_digit_by_digit(a, da, ds):
+    """Each entry right to nine digits of its own, however small it is beside the others."""
+    sums = {"right": (a * da).sum(axis=1, keepdims=True), "wrong axis": (a * da).sum(axis=0)}
+    made = {name: a * (da - of) for name, of in sums.items()}
+    made |= {"no sum": a * da, "no softmax": da, "turned": -made["right"]}
+    found = [name for name, g in made.items() if np.allclose(g, ds, rtol=1e-9, atol=1e-300)]
+    return found[0] if found else "right"
+
+
 MUTANTS = {
     "12.2": {
         "Numbers came, and True or False is asked": _number_of_paths,
@@ -194,7 +205,7 @@ MUTANTS = {
         "the keys still need the transposed": lambda *given: _attention_back(
             *given, keys=_where_it_fits
         ),
-        "gathers from all that looked at it": lambda *given: _attention_back(
+        "gathers from all that attended to it": lambda *given: _attention_back(
             *given, values=lambda a, dy: a @ dy
         ),
         "They stand in reverse order": lambda *given: _attention_back(*given)[::-1],
@@ -221,6 +232,7 @@ MUTANTS = {
         "than 32 bits can count": _kept_in_32_bits,
     },
     "12.8": {
+        "Where large numbers cancel": _slip_digit_by_digit,
         "sizes count": _slip_by_direction,
         "are exchanged: a softmax's sum": _slip_by_tables(names=("wrong axis", "right")),
         "leave a tolerance": _slip_by_tables(np.array_equal),
@@ -249,3 +261,7 @@ RIGHT = {
     "12.7": [_kept_by_sums],
     "12.8": [_slip_by_sums],
 }
+
+MUTANTS.setdefault("12.1", {})[CUT] = cut_among("12.1", 0, 1, 2, results=(0, 1, 2))
+MUTANTS.setdefault("12.4", {})[CUT] = cut_among("12.4", 0, 1, 2, 3)
+MUTANTS.setdefault("12.5", {})[CUT] = cut_among("12.5", 1, 2, 3, results=(1, 2, 3))

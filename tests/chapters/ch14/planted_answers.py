@@ -292,7 +292,7 @@ MUTANTS = {
         ),
         "w and b come back as they were, although": _never_clipped,
         "No number is above `largest` by itself": _clipped_by_a_single_number,
-        "With you the norm of everyday numbers is 0.": _clipped_after_a_division_by_1e200,
+        "Your norm of everyday numbers is 0.": _clipped_after_a_division_by_1e200,
         "has to be the largest of all in size": (
             _clipped_with(lambda w, b: np.abs(w).max()),
             _clipped_with(lambda w, b: max(w.max(), b.max())),
@@ -303,12 +303,19 @@ MUTANTS = {
         "You compared the sum of squares with the limit": _clipped_with(
             _largest, lambda w, b, norm, largest: norm**2 > largest
         ),
-        "Each row of w has a norm of its own": _rows_clipped,
+        "You gave each row of w a norm of its own": _rows_clipped,
+    },
+    "14.4": {
+        "A part may have many targets": lambda counts: (
+            counts * len(counts) / counts.sum(dtype=np.int16)
+        )
     },
     "14.5": {
         "your infinite is 0; it should be 1. It is always 0": _nothing_infinite,
-        "Equal gradients count once": _saved_changed(lambda grads, gone: len({*grads[gone]})),
-        "Each row counts once": _saved_changed(lambda grads, gone: np.any(gone, axis=-1).sum()),
+        "You counted equal gradients once": _saved_changed(lambda grads, gone: len({*grads[gone]})),
+        "You counted each row once": _saved_changed(
+            lambda grads, gone: np.any(gone, axis=-1).sum()
+        ),
         "Numbers from 65,520 on become infinite.": _saved_changed(
             infinite=lambda sizes: (sizes >= 65536).sum()
         ),

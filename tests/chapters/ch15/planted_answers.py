@@ -2,6 +2,8 @@
 
 import numpy as np
 
+from shared_answers import CUT, cut_among
+
 
 def _temper_by_logs(p, tau):
     with np.errstate(divide="ignore"):
@@ -279,6 +281,13 @@ def _beam_above(least):
     return beam_step
 
 
+def _beam_of_texts_that_can_go_on(totals, logs, ended, width):
+    """Leaves out every text after which no word can come, those that have ended among them."""
+    some = np.flatnonzero(np.isfinite(logs).any(axis=1))
+    text, word, total = _beam_by_lexsort(totals[some], logs[some], ended[some], width)
+    return some[text], word, total
+
+
 MUTANTS = {
     "15.1": {
         "Dividing probabilities by τ changes nothing": lambda p, tau: p,
@@ -294,7 +303,7 @@ MUTANTS = {
             if tau == 0
             else _temper_by_logs(p, tau)
         ),
-        "A word that is rare does not come at all": tuple(
+        "You gave a rare word the probability 0": tuple(
             lambda p, tau, least=least: _temper_by_logs(np.where(p < least, 0, p), tau)
             for least in (1e-6, 1e-12)
         ),
@@ -355,6 +364,8 @@ MUTANTS = {
         ),
     },
     "15.6": {
+        "competes with its total alone": _beam_of_texts_that_can_go_on,
+        "The same numbers as floats come out right": cut_among("15.6", 0, 1),
         "only −∞ says that a word cannot come": (_beam_above(-50.0), _beam_above(-1e9)),
         "What has ended was treated like the rest": lambda totals, logs, ended, width: (
             _beam_by_lexsort(totals, logs, np.zeros_like(ended), width)
@@ -365,6 +376,7 @@ MUTANTS = {
         "More than `width` came": _beam_of(_width_of_those_that_go_on),
     },
     "15.7": {
+        CUT: cut_among("15.7", 0, 1),
         "your row adds up to 0": lambda p, q: (
             np.minimum(p, q).sum(axis=-1),
             np.nan_to_num(np.maximum(p - q, 0) / np.maximum(p - q, 0).sum(axis=-1, keepdims=True)),

@@ -4,6 +4,8 @@ from fractions import Fraction
 
 import numpy as np
 
+from shared_answers import CUT, cut_among
+
 
 def _overtakes_by_search(c, L, H, d_k):
     def first(pairs):
@@ -498,6 +500,18 @@ def _twin_by_the_largest(k, v):
     return v + (change / change.max())[:, None]
 
 
+def _twin_as_values(k, v):
+    out = v.copy()
+    out[:, 0] = _twin_by_projection(k.astype(float), v.astype(float))[:, 0]
+    return out
+
+
+def _twin_as_keys(k, v):
+    change = np.zeros(v.shape, dtype=k.dtype)
+    change[...] = _twin_by_projection(k.astype(float), v.astype(float)) - v
+    return v + change
+
+
 MUTANTS = {
     "16.1": {
         "You rounded up before you doubled": _overtakes_word_by_word,
@@ -545,12 +559,12 @@ MUTANTS = {
     "16.5": {
         "Each block can be seen once; your second loop found none": _attended_twice,
         "it keeps the blocks": (_attended_at_once, _attended_and_kept),
-        "It is not only an empty block": _attended_with_a_guard_for_empty_blocks,
+        "A block without a visible key need not be empty": _attended_with_a_guard_for_empty_blocks,
         "to put 0 for it at the end": _attended_and_repaired,
         "The visible scores lie near −100,000": _attended_with_low_scores,
         "The largest score of the newest block with a key": _attended_from_the_newest,
         "You looked for the largest score among hidden keys": _attended_below_hidden_scores,
-        "You stopped at a block without a key": _attended_until_none,
+        "You stopped at a block without a visible key": _attended_until_none,
         "is divided again at the next one": _attended_and_divided_again,
     },
     "16.6": {
@@ -560,8 +574,8 @@ MUTANTS = {
         "subtract before there is an exponential": _gradients_divided_by_sums,
         "λ belongs to rows": _gradients_with_sums_along_keys,
         "λ of a row may be as low": _gradients_with_low_scores,
-        "All later rows look at these keys too": _gradients_of_own_rows,
-        "`start` is subtracted with you": _gradients_with_start_turned_round,
+        "All later rows attend to these keys too": _gradients_of_own_rows,
+        "You subtracted `start`": _gradients_with_start_turned_round,
     },
     "16.7": {
         "changes the state it was given": _faded_in_place,
@@ -571,6 +585,7 @@ MUTANTS = {
         "exponentials of n times its logarithm": _faded_by_logarithms,
     },
     "16.8": {
+        "an array of integers cuts off the fractions": (_twin_as_values, _twin_as_keys),
         "Keys may be equal": (_twin_by_the_first_keys, _twin_by_least_squares),
         "That is nearly the same state": _twin_in_few_digits,
         "choose a smaller one": _twin_by_the_largest,
@@ -578,3 +593,7 @@ MUTANTS = {
         "numbers that are not finite": lambda k, v: v / 0,
     },
 }
+
+MUTANTS.setdefault("16.4", {})[CUT] = cut_among("16.4", 0, 1)
+MUTANTS.setdefault("16.6", {})[CUT] = cut_among("16.6", 0, 1, 2, 3, 4, 5)
+MUTANTS.setdefault("16.7", {})[CUT] = cut_among("16.7", 0, 1, 2, 4, 5)

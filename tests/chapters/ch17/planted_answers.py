@@ -6,6 +6,8 @@ from statistics import mean, stdev
 
 import numpy as np
 
+from shared_answers import CUT, cut_among
+
 
 def _votes_by_pairs(x, w_v, w_o, u, weights):
     table = [[float(word @ w_v @ w_o @ u[:, n]) for n in range(u.shape[1])] for word in x]
@@ -311,8 +313,16 @@ MUTANTS = {
         "nothing shows where one token ends": partial(_induced_by_keys, _joined_digits),
     },
     "17.6": {"Counted from the front": _moves_along_axis_one},
-    "17.7": {"cannot be read as an array of numbers": _shown_in_words},
+    "17.7": {
+        "cannot be read as an array of numbers": _shown_in_words,
+        "Losses may be whole numbers": cut_among("17.7", 0, 1, 2),
+    },
     "17.8": {
         "asked with an array of": (_needed_by_numbers, _needed_in_bits),
     },
 }
+
+MUTANTS.setdefault("17.1", {})[CUT] = cut_among("17.1", 0, 1, 2, 3)
+MUTANTS.setdefault("17.2", {})[CUT] = cut_among("17.2", 0, 1, 2)
+MUTANTS.setdefault("17.4", {})[CUT] = cut_among("17.4", 0, 1, 2)
+MUTANTS.setdefault("17.6", {})[CUT] = cut_among("17.6", 0, 1, 2, 3, 4)

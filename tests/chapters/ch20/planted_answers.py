@@ -193,8 +193,38 @@ def _asks_by_difference(one, other):
     return *_crossing_by_search(one, other)[:2], 2 - int(one[3] - one[4] > other[3] - other[4])
 
 
+def _exponent_above_a_little(x, loss, floor):
+    return -np.polyfit(np.log(x), np.log(loss - floor + 1e-9), 1)[0]
+
+
+def _exponent_of_few_digits(x, loss, floor):
+    above = np.float32(loss) - np.float32(floor)
+    return -np.polyfit(np.log(x), np.log(above.astype(float)), 1)[0]
+
+
+def _width_of_whole_losses(x, y, group, times, rng):
+    return _width_by_sums(x, y.astype(x.dtype), group, times, rng)
+
+
+def _crossing_beside(place):
+    def crossing(one, other):
+        kind = (one, other)[place].dtype
+        return _crossing_by_search(one.astype(kind), other.astype(kind))
+
+    return crossing
+
+
+def _asks_by_a_clear_lead(one, other):
+    powers = [(law[3] - law[4]) / (law[3] + law[4]) for law in (one, other)]
+    return *_crossing_by_search(one, other)[:2], 2 - int(powers[0] - powers[1] > 0.01)
+
+
 MUTANTS = {
     "20.2": {
+        "small differences count in a logarithm": (
+            _exponent_above_a_little,
+            _exponent_of_few_digits,
+        ),
         "changes the loss it was given": _exponent_in_place,
         "The sign is lost": _exponent_without_a_sign,
     },
@@ -206,6 +236,7 @@ MUTANTS = {
     },
     "20.6": {
         "returns a string": _width_in_words,
+        "Whole numbers may come as integers": _width_of_whole_losses,
         "Which quantiles are yours?": (_between_2_and_98_percent, _between_3_and_97_percent),
         "One group too few was drawn": _one_group_fewer,
         "Larger groups were drawn more often": _groups_by_size,
@@ -219,7 +250,11 @@ MUTANTS = {
             _vertex_on_a_grid,
         )
     },
-    "20.8": {"You compared α − β": _asks_by_difference},
+    "20.8": {
+        "You compared α − β": _asks_by_difference,
+        "at nearly the same rate": _asks_by_a_clear_lead,
+        "The same numbers as floats come out right": (_crossing_beside(0), _crossing_beside(1)),
+    },
 }
 
 RIGHT = {

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from tformer_book.exercises.kinds import Number
+from tformer_book.exercises.promises import promised, whole
 from tformer_book.exercises.registry import exercise
 from tformer_book.exercises.samples import integers
 from tformer_book.exercises.table import Case, case
@@ -31,6 +32,9 @@ def _stacks() -> Iterator[Case]:
     none = "No layer at all: the vectors stay what they are."
     for order in ORDERS:
         yield case(x=[[1, 2]], layers=np.zeros((0, 2, 2)), order=order, want=[[1, 2]], why=none)
+    x, layers = np.array([[1.0, 2], [3, -1]]), integers(2, (2, 2, 2))
+    for order in ORDERS:
+        yield from promised(whole, x=x, layers=layers, order=order)
 
 
 @exercise(
@@ -79,6 +83,9 @@ def _stacks() -> Iterator[Case]:
             With norms after the sums, the vectors were normed at the end, also where no layer is.
         read @ w → read @ w.T
             Each matrix was turned over: rows stand to the left of it, so x @ w.
+        return x / np.sqrt → x = x - x.mean(axis=-1, keepdims=True); $
+            That is LayerNorm: the mean was subtracted. RMSNorm divides by the root mean square
+            alone.
     """,
 )
 def stack(x: Array, layers: Array, order: str) -> Array:

@@ -77,6 +77,9 @@ def _tables() -> Iterator[Case]:
             The eps has no effect.
         centred / np.sqrt(variance + eps) → centred
             The rows were not divided by their size.
+        x.mean(axis=-1, keepdims=True) → x.mean(axis=0)
+        square.mean(axis=-1, keepdims=True) → square.mean(axis=0)
+            Mean and variance were taken down the columns; each row has its own.
     """,
 )
 def normed(x: Array, eps: float) -> Array:
@@ -144,8 +147,12 @@ def _gradients() -> Iterator[Case]:
         x, dy = integers(n, (n, d)) + 0.5, integers(n + d, (n, d))
         n_of = reference.rms_norm_vjp
         yield case(x=x, dy=dy, want=n_of(x, PLAIN, dy.astype(float), 1e-30)[0])
-    small = "A very small vector above a very large one; nothing stands beside the size in a norm."
+    small = (
+        "A very small vector above a very large one; nothing stands beside the size in a norm, "
+        "and no step of a difference quotient suits both."
+    )
     yield case(x=[[1e-7, 3e-7], [1e7, 3e7]], dy=[[1, 2], [1e7, 2e7]], why=small)
+    yield from promised(whole, x=np.array([[1.0, 2, 3], [3, -1, 2]]), dy=integers(4, (2, 3)))
 
 
 @exercise(
@@ -183,6 +190,10 @@ def _gradients() -> Iterator[Case]:
             The part along the vector was added once more; it should go.
         (n * dy).mean(axis=-1, keepdims=True) → (n * dy).mean()
             One mean was taken of the whole table; each row has its own.
+        np.sqrt((x**2).mean(axis=-1, keepdims=True)) → x.std(axis=-1, keepdims=True)
+        n = x / size → n = (x - x.mean(axis=-1, keepdims=True)) / size
+        (dy - n * along) → (dy - dy.mean(axis=-1, keepdims=True) - n * along)
+            That is the gradient of LayerNorm, which subtracts a mean; RMSNorm subtracts none.
     """,
 )
 def passed_back(x: Array, dy: Array) -> Array:

@@ -126,6 +126,8 @@ def _facts() -> Iterator[Case]:
             That is the least fact. It agrees where all facts are 0 or 1.
         = np.maximum(0, p - (p.shape[-1] - 1)).sum(axis=-1)
             Each fact was cut by itself; the sum is to be cut.
+        p.shape[-1] - 1 → p.size - 1
+            All numbers of the table were counted; n is the number of facts in one row.
     """,
     otherwise="The sum of the facts, less one less than there are, cut at 0.",
 )
@@ -246,34 +248,36 @@ def _sigmoid(u: np.ndarray) -> np.ndarray:
     "9.4",
     praise="One word, many, batches, vectors of zeros and vectors of thousands.",
     hints=(
-        "Two readings of the vector, one of them bent; they meet number by number.",
+        "Project the vector twice, put one through the activation, and multiply number by number.",
         "SiLU is u times the sigmoid of u. It belongs to the gates.",
-        "Bend x @ w_gate, multiply by x @ w_in, then w_out. Write the sigmoid without overflow.",
+        "SiLU of x @ w_gate, times x @ w_in, then w_out. Write the sigmoid without overflow.",
     ),
     cases=_gated,
     slips="""
         (x @ w_in) → (x @ w_gate) ;; gate = x @ w_gate → gate = x @ w_in
-            The wrong reading was bent: the activation is that of the gates.
+            The activation was applied to x W_in; it belongs to the gates, x W_gate.
         gate * _sigmoid(gate) * → _sigmoid(gate) *
             The gates are sigmoids. In SwiGLU they are SiLU, which is u times its sigmoid.
         gate * _sigmoid(gate) * (x @ w_in) → gate * _sigmoid(gate) + x @ w_in
-            The two readings were added; the gates multiply.
+            The two projections were added; the gates multiply.
         gate * _sigmoid(gate) → np.maximum(0, gate)
-            The gates were bent by a ReLU; that is ReGLU.
+            The activation of the gates is a ReLU; that is ReGLU.
         gate * _sigmoid(gate) → reference.gelu(gate)
-            The gates were bent by GELU; that is GEGLU.
+            The activation of the gates is GELU; that is GEGLU.
         gate * _sigmoid(gate) → reference.gelu_tanh(gate)
-            The gates were bent by the tanh form of GELU; that is GEGLU.
+            The activation of the gates is the tanh form of GELU; that is GEGLU.
         _sigmoid(gate) * (x @ w_in) → _sigmoid(gate) ;; x @ w_gate → $ * (x @ w_in)
-            The product of the two readings was bent; the gates are bent before they multiply.
+            The activation was applied to the product; it belongs to the gates alone, before that.
         (gate * _sigmoid(gate) * (x @ w_in)) @ w_out → x + $
             The vector itself was added: that is the block. Return what the layer makes.
         * (x @ w_in) →
-            The second reading is missing: that is a layer without gates.
+            The factor x W_in is missing: that is a layer without gates.
         (x @ w_in) → (x @ w_in) * _sigmoid(x @ w_in)
-            Both readings were bent; one is left straight.
+            The activation was applied to both projections; x W_in has none.
         gate * _sigmoid(gate) → gate
-            Nothing was bent: the layer is a product of two linear readings.
+            The activation is missing: the layer multiplies two linear projections.
+        gate * _sigmoid(gate) → gate * _sigmoid(1.702 * gate)
+            The gates went through u · σ(1.702 u), which approximates GELU; SiLU is u · σ(u).
     """,
     otherwise="silu(x W_gate) times x W_in, number by number, and then W_out.",
 )
@@ -296,9 +300,14 @@ def _stacks() -> Iterator[Case | Test]:
     for parts, n, s, why in (
         (alone, 4, 1, "No part lets one word see another."),
         (("attention",), 3, 0, "Every word attends to every word."),
-        (("causal attention",), 4, 2, "Words from the changed one on may look at it."),
+        (("causal attention",), 4, 2, "Words from the changed one on may attend to it."),
         ((*alone, "causal attention", "norm"), 5, 0, "One part lets later words see the first."),
-        (("causal attention", "feed-forward", "causal attention"), 5, 3, "No part looks ahead."),
+        (
+            ("causal attention", "feed-forward", "causal attention"),
+            5,
+            3,
+            "No part attends to later words.",
+        ),
         (
             ("causal attention", "attention"),
             5,
@@ -344,7 +353,7 @@ def _stacks() -> Iterator[Case | Test]:
         return moved → return moved & (np.arange(n) != s)
             The vector of the exchanged word itself was left out; it moves as well.
         moved[s:] = True → moved[s:] = True; break
-            The parts after causal attention were not looked at; attention there moves all vectors.
+            The parts after causal attention were left out; attention there moves all vectors.
         = (np.arange(n) >= s) if "causal attention" in parts else
         (np.arange(n) == s) | ("attention" in parts)
             One causal attention does not hide what another attention, without a mask, shows.
@@ -353,19 +362,19 @@ def _stacks() -> Iterator[Case | Test]:
         moved[s:] = True → moved[s:] = np.arange(n)[s:] > s
             The changed word itself is another at the end as well.
         moved[s:] = True → moved[s : s + 2] = True
-            Under a causal mask all later words may look at the changed one, not only the next.
+            Under a causal mask all later words may attend to the changed one, not only the next.
         for part in parts: → for part in parts[-1:]:
-            Only the last part was looked at; each part before it moves vectors too.
+            Only the last part counted; each part before it moves vectors too.
         return moved → return ~moved
             Those are the vectors that stay as they are.
         = np.arange(n) == s
             Attention was left out: through it other words see the changed one.
         moved[s:] = True → moved[: s + 1] = True
-            Under a causal mask a word looks back: it is the later words that see the change.
+            Under a causal mask words attend to earlier ones: it is later words that see the change.
         moved[s:] = True → moved[:] = True
             Under a causal mask earlier words do not see later ones.
         part == "causal attention" → part == "causal"
-            Causal attention was left out; later words look at the changed one.
+            Causal attention was left out; later words attend to the changed one.
     """,
     otherwise="Only attention lets a change pass from one vector to another.",
 )

@@ -216,6 +216,10 @@ def _keys() -> Iterator[Case | Test]:
             yield case(w_in=w, b_in=b, r=r, why=f"At most {r:g} times the length of a key arrives.")
     why = "The keys have lengths 5 and 1: at most 10 and 2 can arrive."
     yield case(w_in=[[3.0, 1], [4, 0]], b_in=[-9.0, -3], r=2, whole=True, why=why)
+    why = "The key (1, 1) is 1.414 long: at most 2.83 can arrive."
+    yield case(w_in=[[1.0], [1]], b_in=[-2.9], r=2.0, whole=True, want=[True], why=why)
+    why = "The key (1.5, 2) is 2.5 long: at most 10 can arrive."
+    yield case(w_in=[[1.5], [2]], b_in=[-9.0], r=4.0, whole=True, want=[False], why=why)
     yield type_test("True and False", w_in=np.eye(2), b_in=np.array([-3.0, -1]), r=2.0)
 
 
@@ -249,7 +253,7 @@ def _keys() -> Iterator[Case | Test]:
         r * lengths + b_in <= 0 → b_in < 0
             A bias below 0 takes something off; a vector along the key may still make up for it.
         r * lengths + b_in <= 0 → b_in - r * lengths <= 0
-            That asks whether some vector turns the unit off; dead is what no vector turns on.
+            That asks whether some vector turns the unit off; a unit is dead if none turns it on.
         np.sqrt((w_in * w_in).sum(axis=0)) → (w_in * w_in).sum(axis=0)
             The squared length was taken.
         np.sqrt((w_in * w_in).sum(axis=0)) → np.abs(w_in).sum(axis=0)
@@ -259,7 +263,7 @@ def _keys() -> Iterator[Case | Test]:
         np.sqrt((w_in * w_in).sum(axis=0)) → w_in.sum(axis=0)
             That is what the vector of ones makes; the vector along the key makes most.
     """,
-    otherwise="Dead is a unit with r |k| + b at most 0.",
+    otherwise="A unit is dead if r |k| + b is at most 0.",
 )
 def dead(w_in: np.ndarray, b_in: np.ndarray, r: float) -> np.ndarray:
     """Units that no vector of length up to r turns on."""

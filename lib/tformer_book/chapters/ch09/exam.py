@@ -145,7 +145,7 @@ help. What is missing?""",
         answer=rf"""
 **(a)** ${tex(plain)}\, d^2$, a share of ${tex(plain / (plain + 4))}$.
 
-**(b)** ${tex(gated / (gated + 4))}$, for three matrices in the place of two.
+**(b)** ${tex(gated / (gated + 4))}$, for three matrices instead of two.
 
 **(c)** Two thirds of ${times} d$: ${width}$.
 

@@ -88,7 +88,7 @@ def _blocks() -> Iterator[Case]:
         before(x) @ w_in + b_in → before(x) @ w_in
             The layer has a bias b_in.
         np.maximum(before(x) @ w_in + b_in, 0) → (np.maximum(before(x) @ w_in, 0) + b_in)
-            The bias was added after the ReLU; it says where the ReLU bends.
+            The bias was added after the ReLU; it belongs before it.
         x / np.sqrt → (x - x.mean(axis=-1, keepdims=True)) / np.sqrt
         np.sqrt((x**2).mean(axis=-1, keepdims=True)) → x.std(axis=-1, keepdims=True)
             That is LayerNorm; RMSNorm does not take off the mean.
@@ -163,6 +163,9 @@ def _tables() -> Iterator[Case]:
             That is the word that was read, as a one-hot vector; the logits were asked for.
         x / np.sqrt((x**2).mean()) → x ;; E @ row → E @ row / np.sqrt(((E @ row) ** 2).mean())
             The dot products were normed; the norm belongs to the vector, before them.
+        row = x / np.sqrt((x**2).mean()) → row = x
+        E @ row → E @ row / np.sqrt((E**2).mean(axis=1))
+            The rows of the table were normed and the vector that was read was not.
     """,
 )
 def silent(E: Array, w: int) -> Array:
@@ -183,7 +186,7 @@ def _examples() -> Iterator[Case]:
         want=[[1, -1]] * 3,
         why="The example of the notes: every vector becomes (1, −1).",
     )
-    one = "One word looks at itself alone."
+    one = "One word attends to itself alone."
     yield case(x=[[1.0, 2, 4]], w_v=np.eye(3), w_in=np.eye(3), w_out=np.eye(3), why=one)
     for n, d, f in ((2, 3, 2), (3, 4, 4), (5, 3, 6)):
         x = integers(n, (n, d)) / 2 + np.arange(d) / 3
@@ -193,6 +196,8 @@ def _examples() -> Iterator[Case]:
     far = np.array([[30.0, 20, 20], [-20, 30, -10], [60, 50, 40], [70, 35, 35.05]])
     w_v, w_in, w_out = integers(1, (3, 3)), integers(2, (3, 2)), integers(3, (2, 3))
     yield case(x=far, w_v=w_v, w_in=w_in, w_out=w_out, why=LARGE)
+    x = np.array([[1.0, -2, 4], [3, 1, 0], [2, 2, 5]])
+    yield from promised(whole, x=x, w_v=w_v, w_in=w_in, w_out=w_out)
 
 
 @exercise(
@@ -207,7 +212,7 @@ def _examples() -> Iterator[Case]:
     otherwise="Attention, sum, norm; then the layer, sum, norm.",
     slips="""
         np.where(np.tri(len(x)) > 0, scores, -np.inf) → scores
-            Words look at later ones; the mask is missing.
+            Words attend to later ones; the mask is missing.
         x @ x.T / np.sqrt(x.shape[1]) → x @ x.T
             The scores were not divided by √d.
         weights @ (x @ w_v) → weights @ x
@@ -232,7 +237,7 @@ def _examples() -> Iterator[Case]:
             Scores that are cut off at a bound lose their differences; only differences count.
         scores - scores.max(axis=1, keepdims=True) → scores - scores.max(axis=0, keepdims=True)
         weights / weights.sum(axis=1, keepdims=True) → weights / weights.sum(axis=0, keepdims=True)
-            The softmax runs down the columns; it belongs to a row, which is one word's look.
+            The softmax runs down the columns; it belongs to a row, the weights of one word.
         x = norm(x + weights @ (x @ w_v)) → y, x = x, norm(x + weights @ (x @ w_v))
         return norm(x + → return norm(y +
             The second sum starts from the vectors that came in; it adds to those of the first norm.
@@ -246,7 +251,7 @@ def _examples() -> Iterator[Case]:
         weights / weights.sum(axis=1, keepdims=True) → $ * np.tri(len(x))
             The weights were masked after the softmax: they no longer add up to 1.
         np.tri(len(x)) > 0 → np.tri(len(x)).T > 0
-            Words look at later ones, and not at those before them.
+            Words attend to later ones, and not to those before them.
         np.sqrt(x.shape[1]) → np.sqrt(len(x))
             Scores are divided by √d, not by the root of the number of words.
         np.maximum(x @ w_in, 0) @ w_out → 0 * x
@@ -290,13 +295,16 @@ def _caches() -> Iterator[Case]:
     for *kept, new in ((1998, 1999, 2000), (0, 1, 1000), (-2999, -2998, -3000), (2000, 0)):
         keys, values = np.array(kept, float)[:, None], np.arange(len(kept))[:, None] + 2.0
         yield case(q=[1.0], k=[float(new)], v=[1.0], kept_k=keys, kept_v=values, why=LARGE)
+    q, k = integers(1, (2, 3))
+    cache = {"kept_k": integers(2, (4, 3)), "kept_v": integers(3, (4, 2))}
+    yield from promised(whole, q=q, k=k, v=integers(5, (2,)), **cache)
 
 
 @exercise(
     "10.8",
     praise="An empty cache, caches of one to six words, and scores of thousands.",
     hints=(
-        "Which words may the new one look at? Itself is one of them.",
+        "Which words may the new one attend to? Itself is one of them.",
         "Put its key and value after those that were kept, then attend as ever.",
         "Keys times q over √d, their softmax, times the values; the new ones in the last rows.",
     ),
@@ -304,10 +312,10 @@ def _caches() -> Iterator[Case]:
     otherwise="The last word asks; all that was kept, and its own key and value, answer.",
     slips="""
         np.concatenate([kept_k, k[None]]) → kept_k ;; np.concatenate([kept_v, v[None]]) → kept_v
-            The new word does not look at itself.
+            The new word does not attend to itself.
         np.concatenate([kept_k, k[None]]) → kept_k ;; np.concatenate([kept_v, v[None]]) → kept_v
         scores - scores.max() → scores
-            The new word's own key and value are missing: it looks at itself, too.
+            The new word's own key and value are missing: it attends to itself, too.
         np.concatenate([kept_k, k[None]]) → kept_k ;; np.concatenate([kept_v, v[None]]) → kept_v
         scores - scores.max() → scores ;; weights / weights.sum() → $ if len(weights) else weights
         return weights @ values → return weights @ values + v
@@ -342,6 +350,8 @@ def _caches() -> Iterator[Case]:
             That is the value of one word; a mixture of all was asked for.
         return weights @ values → return weights
             Those are the weights; the values are to be mixed with them.
+        weights @ values → weights @ values + v
+            The new value was added once more; attention returns the weighted sum alone.
     """,
 )
 def attended(q: Array, k: Array, v: Array, kept_k: Array, kept_v: Array) -> Array:

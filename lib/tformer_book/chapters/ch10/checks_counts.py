@@ -59,6 +59,8 @@ def _models() -> Iterator[Case | Test]:
             The norm after the last block is missing.
         12 * d * d → 8 * d * d
             A block has 4 d² in attention and 8 d² in the layer.
+        13 * d → 4 * d
+            The biases of the blocks are missing: 9 d in each block.
     """,
 )
 def parameters(N: int, d: int, L: int, n: int) -> int:
@@ -68,9 +70,11 @@ def parameters(N: int, d: int, L: int, n: int) -> int:
 
 def _passes() -> Iterator[Case | Test]:
     one: dict[str, Any] = {"T": 1, "N": 1, "d": 1, "L": 1, "H": 1, "G": 1, "d_k": 1, "d_ff": 1}
-    tiny = "Seven entries in the block and one in E, two operations each, and 4 for looking."
+    tiny = "Seven entries in the block and one in E, two operations each, and 4 for attention."
     yield case(**one, want=20, why=tiny)
-    yield case(**one | {"T": 2}, want=48, why="Two words, and each looks at two.")
+    yield case(
+        **one | {"T": 2}, want=48, why="Two words, and each attends to two: 16 for attention."
+    )
     base: dict[str, Any] = {"T": 3, "N": 5, "d": 8, "L": 2, "H": 4, "G": 2, "d_k": 2, "d_ff": 12}
     yield case(**base)
     yield case(**base | {"d_k": 3}, why="Here d_k is not d / H.")
@@ -89,10 +93,10 @@ def _passes() -> Iterator[Case | Test]:
     hints=(
         "Two operations for each entry of a matrix and each word. Which matrices are there?",
         "A block has d d_k (2 H + 2 G) entries in attention and 3 d d_ff in the layer.",
-        "Looking takes 4 T d_k for each word and head. At the end each word meets N rows of E.",
+        "Attention takes 4 T d_k for each word and head. The logits of a word are N dot products.",
     ),
     cases=_passes,
-    otherwise="Two operations for each entry of a matrix and word, and what looking costs.",
+    otherwise="Two operations for each entry of a matrix and word, and scores and weighted sums.",
     slips="""
         2 * d * d_k * (H + G) → 4 * d * d_k * H
             Keys and values have G heads only.
@@ -103,19 +107,23 @@ def _passes() -> Iterator[Case | Test]:
         4 * T * d_k * H → 2 * T * d_k * H
             Both the scores and the mixture take operations; nothing is halved for the mask.
         4 * T * d_k * H → 0 * T
-            Looking at the other words is missing.
+            The scores and the weighted sums are missing.
         + 2 * d * N → + 0 * N
             The dot products with the N rows of E are missing.
         return T * each → return each
             That is one word; T words were asked for.
         4 * T * d_k * H → 4 * T * T * d_k * H
-            Looking is counted for all words already; here it is for one.
+            Attention is counted for all words already; here it is for one.
         4 * T * d_k * H → 4 * T * d_k * G
-            All H heads look; they only share keys and values.
+            All H heads compute scores; they only share keys and values.
         L * (2 * entries + 4 * T * d_k * H) → (2 * entries + 4 * T * d_k * H)
             There are L blocks.
         + 2 * d * N → + 0 * N ;; T * each → T * each + 2 * d * N
             Every word gets logits, not only the last.
+        2 * d * N → 4 * d * N
+            The table was counted twice. A lookup is no product; only the logits are.
+        4 * T * d_k * H → 2 * (T + 1) * d_k * H
+            The pairs under the mask were left out; here they are computed as well.
     """,
 )
 def operations(T: int, N: int, d: int, L: int, H: int, G: int, d_k: int, d_ff: int) -> int:
@@ -206,6 +214,8 @@ def _growth() -> Iterator[Case]:
             What a sublayer adds does not depend on how long the vectors are: it reads normed ones.
         2 * L * a) → 2 * L * a * m) ;; (a if L else 0.0) → (a * m if L else 0.0)
             What is added does not depend on m: sublayers read normed vectors.
+        (a if L else 0.0) → a * (2 * L) ** 0.5
+            A factor divides a mean square by its own square: here by 2 L, not by √(2 L).
     """,
 )
 def at_the_end(m: float, a: float, L: int, narrow: bool) -> float:

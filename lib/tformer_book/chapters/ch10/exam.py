@@ -94,11 +94,11 @@ three matrices in the layer.
 **(b)** ${tex(total)}$: the table, the blocks with two gains each, and the last gain.
 
 **(c)** ${tex(looks)}$, four times the words, the width and the heads in each block; and
-${tex(flops)}$: two for each entry of the blocks and of the table, and what looking takes.""",
+${tex(flops)}$: two for each entry of the blocks and of the table, and what attention takes.""",
         marking=(
             (3, "entries of a block"),
             (3, "table, blocks, gains"),
-            (4, "looking; all products"),
+            (4, "attention; all products"),
         ),
         given={
             "n": n, "d": d, "depth": depth, "heads": heads, "groups": groups,
@@ -166,8 +166,8 @@ def proves(rng: Rng) -> Item:
     factor = float(n)
     return Item(
         statement=rf"""
-A decoder of one block reads {n} words. Its queries are 0, so that every word looks at all words so
-far alike; values are one-hot vectors of the words, and no word occurs twice.
+A decoder of one block reads {n} words. Its queries are 0, so that every word attends equally to all
+words so far; values are one-hot vectors of the words, and no word occurs twice.
 
 **(a)** What has attention brought to the last word, of word number {place} and of word number
 {later}?
@@ -187,8 +187,8 @@ and what would you do to find out more?""",
 **(c)** ${tex(1)}$: both together give 2, one alone gives 1 and then 0.
 
 **(d)** Nothing about a choice: these weights are the same in every text of {n} words. One has to
-change or cut what the word looks at, and see whether the answer changes. (Cutting one of the other
-${tex(kept)}$ words takes its share out of the mean.)""",
+change or cut what the word attends to, and see whether the answer changes. (Cutting one of the
+other ${tex(kept)}$ words takes its share out of the mean.)""",
         marking=(
             (2, "equal shares"),
             (1, "the number of words"),

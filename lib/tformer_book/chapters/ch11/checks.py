@@ -60,15 +60,18 @@ def _masks() -> Iterator[Case | Test]:
         causal | (s < n_prefix) → ($) & ((t < n_prefix) == (s < n_prefix))
             The words after the prefix see the prefix, too.
         np.ones → np.zeros ;; s <= t → s > t ;; causal | (s < n_prefix) → causal & (s >= n_prefix)
-            True and False are exchanged: True is where a word may look.
+            True and False are exchanged: True is where a word may attend.
         = np.where((form == "encoder") | (np.tri(n) > 0)
         | ((form == "prefix") & (np.arange(n) < n_prefix)), 0, -np.inf)
             That is what is added to the scores; True and False are asked for.
+        return causal | (s < n_prefix) → return (causal | (s < n_prefix)).T
+        else causal → else causal.T
+            Rows and columns are exchanged: row t says which words word t may attend to.
     """,
     otherwise="Encoder: all s. Decoder: s not after t. Prefix: that, and each s in the prefix.",
 )
 def mask_of(form: str, n: int, n_prefix: int) -> np.ndarray:
-    """Who may look at whom."""
+    """Who may attend to whom."""
     t, s = np.arange(n)[:, None], np.arange(n)
     causal = s <= t
     if form == "encoder":
@@ -97,21 +100,21 @@ def _exchanges() -> Iterator[Case | Test]:
     kind=Marks(),
     praise="Words of either text, first and last, and texts of one word.",
     hints=(
-        "Which words look at the exchanged one, directly or through another word?",
-        "The encoder has no mask, and every target word looks at all of its vectors. Who looks at "
-        "the target?",
+        "Which words attend to the exchanged one, directly or through another word?",
+        "The encoder has no mask, and every target word attends to all of its vectors. Who "
+        "attends to the target?",
         "A source word moves everything. A target word moves its own vector and those after it.",
     ),
     cases=_exchanges,
     slips="""
         rows[:] = True → rows[:n_source] = True
-            The target looks at the encoder's vectors, and these have moved.
+            The target attends to the encoder's vectors, and these have moved.
         rows[:] = True → rows[place:] = True
             In the encoder the words before the exchanged one see it as well.
         rows[:] = True → rows[n_source:] = True
             The encoder's own vectors depend on the source's words, too.
         rows[:] = True → rows[[place, *range(n_source, n_source + n_target)]] = True
-            In the encoder every word looks at the exchanged word.
+            In the encoder every word attends to the exchanged word.
         rows[n_source + place :] → rows[n_source:]
             A target word does not see later target words.
         rows[n_source + place :] → rows[n_source + place + 1 :]
@@ -121,7 +124,7 @@ def _exchanges() -> Iterator[Case | Test]:
         rows[n_source + place :] → rows[:]
             The encoder does not see the target.
         rows[n_source + place :] → rows[n_source + place]
-            Later target words look at the exchanged word.
+            Later target words attend to the exchanged word.
         rows[n_source + place :] → rows[place : len(rows) - n_source]
             The encoder's vectors stand first in the answer, then the decoder's.
         rows[n_source + place :] → rows[max(n_source, place) :]
@@ -129,7 +132,7 @@ def _exchanges() -> Iterator[Case | Test]:
         np.zeros → np.ones ;; rows[:] = True → rows[:] = False ;; :] = True → :] = False
             Those are the vectors that stay; asked are those that may change.
         rows[:] = True → rows[place] = True ;; rows[n_source + place :] → rows[n_source + place]
-            Not only its own vector changes: other words look at the exchanged one.
+            Not only its own vector changes: other words attend to the exchanged one.
     """,
     otherwise="A source word moves all vectors; a target word its own and the target's later ones.",
 )
@@ -208,6 +211,9 @@ def _drawn() -> Iterator[Case]:
             One text of each beginning was counted; the commonest answer can be right in several.
         np.unique(beginnings) → np.unique(answers) ;; answers[beginnings == → beginnings[answers ==
             The two are exchanged: the beginning is known, and the answer is guessed.
+        counts.max() → (answers[beginnings == one] == answers[beginnings == one][0]).sum()
+            The first answer of each beginning was guessed; the most frequent one is right more
+            often.
     """,
     otherwise="The counts of the commonest answers, over the number of texts.",
 )

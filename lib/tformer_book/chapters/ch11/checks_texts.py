@@ -9,6 +9,7 @@ import numpy as np
 from tformer_book.exercises import compare
 from tformer_book.exercises.answer import Answer, Settled
 from tformer_book.exercises.kinds import Marks, Number
+from tformer_book.exercises.promises import promised, whole
 from tformer_book.exercises.registry import Test, exercise
 from tformer_book.exercises.samples import integers
 from tformer_book.exercises.table import Case, case, type_test, warning_test
@@ -47,6 +48,9 @@ def _memories() -> Iterator[Case]:
     low = "Scores may all be as low as −100, or as high as 100: only their differences count."
     one = [[1.0]]
     yield case(x=[[-1.0], [1]], memory=[[95.0], [96]], w_q=one, w_k=one, w_v=one, why=low)
+    words = {"x": integers(1, (3, 2)), "memory": integers(2, (4, 2))}
+    matrices = {"w_q": integers(3, (2, 2)), "w_k": integers(4, (2, 2)), "w_v": integers(5, (2, 2))}
+    yield from promised(whole, **words, **matrices)
 
 
 @exercise(
@@ -63,7 +67,7 @@ def _memories() -> Iterator[Case]:
         memory @ w_k, memory @ w_v → x @ w_k, x @ w_v
             Keys and values were made of x: that is attention of a text to itself.
         memory @ w_v → x @ w_v
-            The values were made of x; they belong to the words that are looked at.
+            The values were made of x; they come from the memory.
         x @ w_q, memory @ w_k → memory @ w_q, x @ w_k
             The two texts are exchanged: x asks, the memory is asked.
         np.sqrt(k.shape[-1]) → np.sqrt(v.shape[-1])
@@ -99,14 +103,17 @@ def _memories() -> Iterator[Case]:
         terms / terms.sum(axis=-1, keepdims=True) @ v → v[scores.argmax(axis=-1)]
             That is the value with the largest score; attention takes a mean of all.
         memory @ w_k, memory @ w_v → np.vstack([memory, x]) @ w_k, np.vstack([memory, x]) @ w_v
-            The text's own words are no part of the memory: that is one look at both texts.
+            The text's own words are no part of the memory: that is self-attention over both texts.
+        @ v) → @ v) + (x if x.shape[-1] == v.shape[-1] else 0)
+            The vectors x were added, as a residual connection does. Return what the head
+            computes.
     """,
     otherwise="Queries from x, keys and values from the memory, a softmax over the memory's words.",
 )
 def cross(
     x: np.ndarray, memory: np.ndarray, w_q: np.ndarray, w_k: np.ndarray, w_v: np.ndarray
 ) -> np.ndarray:
-    """One head that looks at a memory."""
+    """One head that attends to a memory."""
     q, k, v = x @ w_q, memory @ w_k, memory @ w_v
     scores = q @ k.T / np.sqrt(k.shape[-1])
     terms = np.exp(scores)
@@ -129,7 +136,7 @@ def _scores() -> Iterator[Case | Test]:
     far = "Queries may be thousands apart: each has a largest score of its own."
     yield case(a=[[0.0, 1], [3000, 1]], b=[[0.0], [2999]], why=far)
     yield case(a=[[-3000.0], [0], [2000]], b=[[-3000.0, -2999], [1, -3000], [2000, 0]], why=far)
-    yield case(a=[2.0, 1], b=[1.0, 3], whole=True)
+    yield from promised(whole, a=np.array([2.0, 1]), b=np.array([1.0, 3]))
     apart = np.array([3000.0, 0])
     for a, b in ((apart, -apart), (-apart, apart), (apart, apart), (-apart[:1], -apart[:1])):
         yield warning_test(a=a, b=b)
@@ -175,6 +182,10 @@ def _scores() -> Iterator[Case | Test]:
             That is the logarithm of the share.
         a - top → np.clip(a, -700, 700) ;; b - top → np.clip(b, -700, 700)
             Scores that are cut off at a bound lose their differences: take the largest off instead.
+        = np.nan_to_num(np.exp(a).sum(axis=-1) /
+        (np.exp(a).sum(axis=-1) + np.exp(b).sum(axis=-1)))
+            A nan that came of an overflow was replaced by 0. Avoid the overflow: subtract the
+            largest score first.
     """,
     otherwise="Sums of exponentials: the source's over that of both.",
 )
@@ -236,11 +247,17 @@ def _bills() -> Iterator[Case | Test]:
         n_source + n_tokens - → n_tokens -
             The given words have to be read, too.
         - (form == "cache") → - (form == "cache") + n_source * (form == "pair")
-            The source goes through the encoder only; the decoder looks at the encoder's vectors.
+            The source goes through the encoder only; the decoder attends to the encoder's vectors.
         - (form == "cache") → + (form == "pair")
             The last word that is written is read by neither decoder.
         n_source + n_tokens - → (n_source if form == "cache" else n_source * n_tokens) + n_tokens -
             The encoder of the pair reads the source once, for all words.
+        (form == "cache") → 2 * (form == "cache") + 1
+            The pair's decoder never reads the last word that it writes.
+        n_source + n_tokens - → (n_source - 1 if form == "cache" else 0) + n_tokens - 0 *
+            The encoder's vectors are missing: both stacks of the pair are counted.
+        sum(n_source + i for i in range(1, n_tokens + 1)) → n_tokens * (n_source + 1)
+            The text grows: without a cache each word that was written is read again.
     """,
     otherwise="Anew all vectors for each word; with a cache each vector once.",
 )
@@ -318,7 +335,7 @@ def _windows() -> Iterator[Case | Test]:
         one.astype(int) @ one.astype(int) > 0 → one.astype(int) @ one.astype(int) == 1
             Several paths of two steps tell it as well as a single one.
         mask | np.eye(len(mask), dtype=bool) → mask | mask.T | np.eye(len(mask), dtype=bool)
-            Whoever is seen does not for that see in turn: row t looks, column s is looked at.
+            Attention has a direction: row t attends to column s, and not the reverse.
         two & ~one → (two & ~one).T
             Rows and columns are exchanged: row t is the word that hears.
         = np.zeros(mask.shape, dtype=bool)

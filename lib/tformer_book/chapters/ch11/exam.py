@@ -187,7 +187,7 @@ sign for the start?
 
 **(b)** ${rows["decoder"]}$: the last word is not read. **(c)** ${rows["pair"]}$.
 
-**(d)** Every word may look at the new one, so all vectors change with it from the first layer on,
+**(d)** Every word may attend to the new one, so all vectors change with it from the first layer on,
 and the keys and values of the next layers with them.""",
         marking=(
             (3, "the sum; two without the blanks"),

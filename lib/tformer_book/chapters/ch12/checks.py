@@ -10,7 +10,7 @@ import numpy as np
 
 from tformer import reference
 from tformer_book.exercises.kinds import Name, Several
-from tformer_book.exercises.promises import fractions, promised
+from tformer_book.exercises.promises import fractions, promised, whole
 from tformer_book.exercises.registry import exercise
 from tformer_book.exercises.samples import integers
 from tformer_book.exercises.table import Case, case
@@ -26,7 +26,7 @@ def _linear_steps() -> Iterator[Case]:
         why = "Each word uses matrix and bias once, and the gradients of uses add up."
         given = integers(n, (n, d)), integers(d, (d, m)), integers(m + 9, (n, m))
         yield case(x=given[0], w=given[1], dy=given[2], why=why)
-    yield from promised(fractions, x=given[0], w=given[1], dy=given[2])
+    yield from promised(whole, fractions, x=given[0], w=given[1], dy=given[2])
 
 
 @exercise(
@@ -141,6 +141,8 @@ def _attentions() -> Iterator[Case]:
         yield case(q=[[size], [0.999 * size], [0.998 * size]], k=k, v=v, dy=dy, why=why)
     far = "The scores lie near 1000, near −1000 and near 1: each row has its own largest."
     yield case(q=[[1000], [-1000], [1]], k=k, v=v, dy=dy, why=far)
+    given = [integers(1, (2, 3)), integers(2, (4, 3)), integers(3, (4, 2))]
+    yield from promised(whole, q=given[0], k=given[1], v=given[2], dy=integers(4, (2, 2)))
 
 
 def _below(level: Array, s: Array) -> Array:
@@ -192,7 +194,7 @@ def _below_a_mean(s: Array) -> Array:
         root = np.sqrt(q.shape[1]) → root = np.sqrt(v.shape[1])
             The scores are divided by the root of the width of the keys, not of the values.
         q @ k.T / root → np.where(np.tri(len(q), len(k)) > 0, q @ k.T / root, -np.inf)
-            You hid later keys; here every query looks at all keys.
+            You hid later keys; here every query attends to all keys.
         q @ k.T / root → q @ k.T
             The forward pass misses the scale, so the weights are others.
         ds.T @ q / root → ds @ q / root
@@ -200,7 +202,7 @@ def _below_a_mean(s: Array) -> Array:
         ds.T @ q / root → (ds if len(q) == len(k) else ds.T) @ q / root
             With as many keys as queries both products fit; the keys still need the transposed.
         a.T @ dy → a @ dy
-            For the values the weights are transposed: a value gathers from all that looked at it.
+            For the values the weights are transposed: a value gathers from all that attended to it.
         ds @ k / root, ds.T @ q / root, a.T @ dy → a.T @ dy, ds.T @ q / root, ds @ k / root
             They stand in reverse order: dq comes first, dv last.
         reference.softmax(q @ k.T / root) → _below(np.array(0.0), q @ k.T / root)
@@ -210,6 +212,10 @@ def _below_a_mean(s: Array) -> Array:
             One number is taken off the scores of all rows: rows far below are left with 0/0.
         reference.softmax(q @ k.T / root) → _below_a_mean(q @ k.T / root)
             A mean of the rows' largest scores is taken off: rows far above it overflow.
+        np.sqrt(q.shape[1]) → np.sqrt(len(k))
+            The scores were divided by the root of the number of keys, not of their width.
+        a.T @ dy → (a if len(q) == len(k) else a.T) @ dy
+            With as many keys as queries both a and its transpose fit; dv needs the transpose.
     """,
 )
 def attention_back(q: Array, k: Array, v: Array, dy: Array) -> tuple[Array, Array, Array]:
@@ -237,7 +243,7 @@ def _tables_of_words() -> Iterator[Case]:
         tokens = np.random.default_rng(n).integers(0, size, n)
         given = integers(n, (n, d)), integers(n + 7, (n, d)), integers(n + 3, (n, size))
         yield case(tokens=tokens, dx=given[0], x=given[1], dz=given[2])
-    yield from promised(fractions, tokens=tokens, dx=given[0], x=given[1], dz=given[2])
+    yield from promised(whole, fractions, tokens=tokens, dx=given[0], x=given[1], dz=given[2])
 
 
 @exercise(
@@ -330,6 +336,16 @@ def _handed() -> Iterator[Case]:
         da = np.where(there, rng.standard_normal((3, 4)), 0.0)
         why = f"{said[name]} Rows and columns where da is 0 do not tell: compare all entries."
         yield case(a=a, da=da, ds=_handed_in(name, a, da), want=name, why=why)
+    for seed, name in enumerate(SLIPPED):
+        rng = np.random.default_rng(seed)
+        a, da = reference.softmax(rng.standard_normal((9, 4))), rng.standard_normal((9, 4))
+        da[:, 0] = 0  # and then the row's sum itself: a zero is left there, but for rounding
+        da[:, 0] = (a * da).sum(axis=1) / (1 - a[:, 0])
+        why = f"{said[name]} Where large numbers cancel, an entry is right to few digits."
+        yield case(a=a, da=da, ds=_handed_in(name, a, da), want=name, why=why)
+    for seed, name in enumerate(SLIPPED):
+        a, da = reference.softmax(integers(seed, (2, 3))), integers(seed, (2, 3)) + np.eye(2, 3)
+        yield case(a=a, da=da, ds=_handed_in(name, a, da), want=name, whole=True, why=said[name])
 
 
 @exercise(

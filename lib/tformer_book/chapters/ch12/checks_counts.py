@@ -12,7 +12,7 @@ from tformer_book.exercises.table import Case, case, type_test
 def _places() -> Iterator[Case]:
     yield case(t=5, s=5, n_blocks=0, window=3, want=True, why="The residual goes past everything.")
     yield case(t=5, s=4, n_blocks=0, window=3, want=False, why="Without a block no other is seen.")
-    yield case(t=5, s=6, n_blocks=4, window=3, want=False, why="No block looks at later words.")
+    yield case(t=5, s=6, n_blocks=4, window=3, want=False, why="No block attends to later words.")
     one = "One block with a window of 3 sees the word itself and two before it."
     yield case(t=5, s=3, n_blocks=1, window=3, want=True, why=one)
     yield case(t=5, s=2, n_blocks=1, window=3, want=False, why=one)
@@ -58,6 +58,8 @@ def _places() -> Iterator[Case]:
             A block sees all words of its window, so those between the farthest ones are reached.
         0 <= t - s <= n_blocks * (window - 1) → $ and window > 1
             A window of 1 holds the word itself, and its own place receives a gradient.
+        0 <= t - s → n_blocks > 0 and 0 <= t - s
+            Even without any block, position t receives the gradient of its own loss.
     """,
 )
 def receives(t: int, s: int, n_blocks: int, window: int) -> bool:
@@ -119,6 +121,14 @@ def _steps() -> Iterator[Case]:
             The one-sided step is kept between two bounds, and the best one may lie beyond them.
         (3 * eps / m) ** (1 / 3) if central else 2 * (eps / m) ** 0.5 → min(max($, 1e-8), 1.0)
             Both steps are kept between two bounds, and the best one may lie beyond them.
+        (3 * eps / m) ** (1 / 3) → 2 * (eps / m) ** 0.5
+            The central quotient got the step of the one-sided one. Its error grows with h², not
+            h.
+        (1 / 3) → (1 // 3)
+            1 // 3 is 0, so the power is 1: write 1 / 3.
+        = (m * (3 * eps / m) ** (2 / 3) / 6 + eps / (3 * eps / m) ** (1 / 3)) if central else
+        2 * (eps * m) ** 0.5
+            That is the least value of the bound; the step at which it is reached is asked for.
     """,
 )
 def best_step(eps: float, m: float, central: bool) -> float:
@@ -186,6 +196,8 @@ def _memories() -> Iterator[Case | Test]:
             Vectors are kept before each group, not before each block.
         n_layers // every * T * d + every * block → every * block
             The vectors before each group are kept: else the group cannot be run again.
+        n_layers // every * T * d → every * T * d
+            As many vectors were kept as one group has blocks; one table is kept for each group.
     """,
 )
 def kept_numbers(T: int, d: int, n_heads: int, n_layers: int, every: int) -> int:

@@ -42,7 +42,7 @@ def _chances() -> Iterator[Case]:
     hints=(
         "How many bits does a word of probability ¼ cost? And one of probability ½?",
         "The entropy is the mean of these costs. What does the logarithm of 0 do in a mean?",
-        "Put 1 in the place of each 0 inside the logarithm. Then undo a logarithm to base 2.",
+        "Replace each 0 inside the logarithm by 1. Then undo a logarithm to base 2.",
     ),
     cases=_chances,
     kind=Several(names=("entropy", "perplexity")),
@@ -56,7 +56,7 @@ def _chances() -> Iterator[Case]:
         2**bits → np.exp(bits)
             The entropy in bits is undone by powers of 2, not of e.
         np.log2(sure) → np.log2(p + 1e-9)
-            Is something small added inside the logarithm? Put 1 in the place of each 0 instead.
+            Is something small added inside the logarithm? Replace each 0 by 1 there instead.
         np.where(p > 0, p, 1) → p
             0 · log 0 was computed, which is nan; a word that never comes adds 0.
         .sum(axis=-1) → .sum()
@@ -68,7 +68,7 @@ def _chances() -> Iterator[Case]:
         p * np.log2(sure) → np.log2(sure)
             The costs of all words were added; each comes only as often as p says.
         (p * np.log2(sure)).sum(axis=-1) → np.log2(sure).mean(axis=-1)
-            All words were given the same share in the mean; each comes as often as p says.
+            All words got the same weight; each one's weight is its probability.
         -(p * np.log2(sure)) → (p * np.log2(sure))
             The logarithm of a probability is below 0: the minus sign is missing.
         = -np.log2(p.max(axis=-1)), 1 / p.max(axis=-1)
@@ -89,6 +89,9 @@ def _chances() -> Iterator[Case]:
             It is divided by log₂ N, the most it can be: that is a share, and bits are asked for.
         = uncertain(np.exp(p) / np.exp(p).sum(axis=-1, keepdims=True))
             A softmax was taken; p are probabilities already.
+        2**bits → 1 / p.max(axis=-1)
+            That is one over the largest probability. Perplexity is 2 to the power of the entropy
+            in bits.
     """,
     otherwise="The entropy is the mean of −log₂ p, and the perplexity 2 to its power.",
 )
@@ -209,8 +212,12 @@ def _worlds() -> Iterator[Case]:
         = np.full(len(stories.T), (lambda c: -(c / c.sum() * np.log(c / c.sum())).sum())(
         np.unique(stories[:, -1], return_counts=True)[1]))
             That is the uncertainty if nothing is known, for every k.
+        stories[:, T - 1 - k : T - 1] → stories[:, :-1][:, -k:]
+            For k = 0 a slice [-k:] is the whole row; nothing should be known then.
+        stories[:, T - 1 - k : T - 1] → stories[:, T - k :]
+            The patient itself is among the known words; the k words end before it.
     """,
-    otherwise="The entropy of the patients in each group, in the mean over the stories.",
+    otherwise="The entropy of the patients in each group, averaged over the stories.",
 )
 def left(stories: Array) -> Array:
     """What the last k words leave open, for each k."""

@@ -23,13 +23,13 @@ def _batches() -> Iterator[Case]:
         z=[[[0, third], [0, 0]]],
         tokens=np.array([[0, 1]]),
         want=np.log(4 / 3),
-        why="One place is asked: word 1 has the probability 3/4 there.",
+        why="One position is asked: word 1 has the probability 3/4 there.",
     )
     yield case(
         z=[[[0, third], [third, 0], [2, 0]], [[0, 0], [5, 0], [0, 9]]],
         tokens=np.array([[0, 1, 1], [1, 0, -1]]),
         want=(np.log(4 / 3) + np.log(4) + np.log(2)) / 3,
-        why="Three places are asked: probabilities 3/4, 1/4 and 1/2.",
+        why="Three positions are asked: probabilities 3/4, 1/4 and 1/2.",
     )
     alone = [[third, 0], [0, 0]]
     for few, logits, want in (
@@ -60,14 +60,14 @@ def _batches() -> Iterator[Case]:
     kind=Number(relative=1e-9, within=1e-9, near=0.0),
     praise="Texts of one token and more, filled up and full, and logits of thousands.",
     hints=(
-        "Which place is asked for which token? Write it down for a text of three tokens.",
-        "The logits of all places but the last belong to all tokens but the first. Which of these "
-        "tokens are there?",
-        "Take the logarithms of the softmax at the places that are asked, pick the token that came "
-        "in each, and take one mean over all of them. Mind large logits.",
+        "Which position is asked for which token? Write it down for a text of three tokens.",
+        "The logits of all positions but the last belong to all tokens but the first. Which of "
+        "these tokens are there?",
+        "Take the logarithms of the softmax at the positions that are asked, pick the token that "
+        "came in each, and take one mean over all of them. Mind large logits.",
     ),
     cases=_batches,
-    otherwise="One mean of −log softmax over all places that are asked.",
+    otherwise="One mean of −log softmax over all positions that are asked.",
     slips="""
         costs.mean() → _mean_of_means(costs, asked)
             Each text got a mean and then the texts; all tokens that are asked weigh the same.
@@ -82,7 +82,7 @@ def _batches() -> Iterator[Case]:
         tokens[:, 1:] → np.maximum(tokens[:, 1:], 0)
             Where nothing comes, word 0 is asked; nothing should be.
         asked = wanted >= 0 → asked = tokens[:, :-1] >= 0
-            A place is asked where a token is read; it should be where a token comes next.
+            A position is asked where a token is read; it should be where a token comes next.
         asked = wanted >= 0 → asked = wanted != 0
             You took 0 for the sign that fills up; it is a word, and −1 fills up.
         asked = wanted >= 0 → asked = (wanted >= 0) & (tokens >= 0).all(axis=1)[:, None]
@@ -90,27 +90,27 @@ def _batches() -> Iterator[Case]:
         asked = wanted >= 0 → asked = wanted > 0
             Word 0 is a word: only −1 asks nothing.
         costs.mean() → costs.sum() / asked.size
-            It is divided by all places but the last, also by those that ask nothing.
+            It is divided by all positions but the last, also by those that ask nothing.
         costs.mean() → costs.sum() / (tokens >= 0).sum()
             It is divided by all tokens; the first of each text is not asked.
         costs.mean() → costs.sum() / tokens.size
             It is divided by the size of the whole table; only what is asked counts.
         costs.mean() → costs.mean() / z.shape[-1]
-            It is divided by the number of words as well; one word comes at each place.
+            It is divided by the number of words as well; one word comes at each position.
         costs.mean() → costs.sum()
             That is the sum; take the mean over what is asked.
         costs.mean() → costs.sum() / len(tokens)
             That is the mean loss of a text; take the mean over what is asked.
         z[:, :-1], tokens[:, 1:] → z, tokens
-            The targets are not moved: each place is asked for the token that it reads.
+            The targets are not moved: each position is asked for the token that it reads.
         z[:, :-1], tokens[:, 1:] → z[:, 1:], tokens[:, :-1]
-            They are moved the wrong way: each place is asked for the token before it.
+            They are moved the wrong way: each position is asked for the token before it.
         z[:, :-1], tokens[:, 1:] → z[:, 1:], tokens[:, 1:]
-            The logits moved with the targets: a token is asked of the place that reads it.
+            The logits moved with the targets: a token is asked of the position that reads it.
         z[:, :-1], tokens[:, 1:] → _in_a_row(z, tokens)
             The texts were put in one row: the end of a text is asked for the beginning of the next.
         z[:, :-1], tokens[:, 1:] → z, np.roll(tokens, -1, axis=1)
-            The last place of the table is asked for the first token; nothing comes after it.
+            The last position of the table is asked for the first token; nothing comes after it.
         z.max(axis=-1, keepdims=True) → np.zeros(1)
             Logits of thousands overflow: take the largest of a row off first.
         z.max(axis=-1, keepdims=True) → z.max()
@@ -118,7 +118,7 @@ def _batches() -> Iterator[Case]:
         z - top - np.log(e.sum(axis=-1, keepdims=True)) → np.log(e / e.sum(axis=-1, keepdims=True))
             Small probabilities became 0 before their logarithm was taken: take logits less log-sum.
         e.sum(axis=-1, keepdims=True) → e.sum(axis=1, keepdims=True)
-            The softmax runs over the places; it should run over the words.
+            The softmax runs over the positions; it should run over the words.
         costs.mean() → np.exp(costs.mean())
             That is the perplexity; the loss is its logarithm.
         costs.mean() → costs.mean() / np.log(2)
@@ -128,7 +128,7 @@ def _batches() -> Iterator[Case]:
         costs.mean() → (1 - np.exp(-costs)).mean()
             That is the mean of 1 − p; the loss is −log p.
         costs.mean() → -np.log(np.exp(-costs).mean())
-            The mean was taken before the logarithm; each place has a loss of its own.
+            The mean was taken before the logarithm; each position has a loss of its own.
         -logs[asked, wanted[asked]] → logs[asked, wanted[asked]]
             Logarithms of probabilities are below 0: the minus sign is missing.
         z - top - np.log(e.sum(axis=-1, keepdims=True)) → z
@@ -230,6 +230,8 @@ def _reports() -> Iterator[Case]:
             The probability of a long text is too small for a float: add up logarithms.
         nats / np.log(2), np.exp(nats) → np.exp(nats), nats / np.log(2)
             The two are exchanged: bits per byte first.
+        text.encode() → text.encode("utf-16")
+            The bytes were counted in UTF-16; UTF-8 is asked for.
     """,
     otherwise="The loss of the text in bits, over its bytes in UTF-8; and e to its nats a byte.",
 )

@@ -270,7 +270,7 @@ def _by_linspace(steps: int, warmup: int, rate: float, last: float) -> Array:
         t / max(warmup, 1) → t / (warmup + 1)
             Your line is full one step after `warmup`.
         t / max(warmup, 1), wave → t / max(warmup, 1) * wave, wave
-            While the rate rises it falls at the same time with you.
+            While the rate rises it falls at the same time.
         np.where(t < warmup, t / max(warmup, 1), wave) → np.minimum(t / max(warmup, 1), wave)
             You take the lower one of line and wave: while the rate rises the wave has no say.
         done = (t - warmup) / max(steps - warmup, 1) → done = t / steps
@@ -278,12 +278,12 @@ def _by_linspace(steps: int, warmup: int, rate: float, last: float) -> Array:
             You take the lower one of the line and a wave that begins at step 0; the wave begins
             where the line ends.
         warmup, 1), wave → warmup, 1), np.sqrt(max(warmup, 1) / t)
-            That is the inverse root, which needs no end; asked for is a wave that ends at the last
-            step.
+            That is the inverse root, which needs no end; the exercise asks for a wave that ends at
+            the last step.
         t / max(warmup, 1), wave → 1, wave
             There is no line: the first steps have the full rate.
         t / max(warmup, 1), wave → 0, wave
-            The rate rises in a line; with you it is 0 for as long.
+            The rate rises in a line; yours is 0 during the warm-up.
         t / max(warmup, 1), wave → (1 - np.cos(np.pi * t / max(warmup, 1))) / 2, wave
             The warm-up is a line; yours is a wave too.
         t / max(warmup, 1), wave → np.sqrt(t / max(warmup, 1)), wave

@@ -101,9 +101,9 @@ def _large(w: Array, b: Array, largest: float) -> tuple[Array, Array, float]:
     otherwise="One norm for all numbers together, and one factor for both.",
     kind=Several(names=("w", "b", "norm")),
     mutants={
-        "Each array has a norm of its own with you, so that the direction changes; one norm goes "
+        "You gave each array a norm of its own, so that the direction changes; one norm goes "
         "over both.": _each_alone,
-        "Each row of w has a norm of its own with you; one norm goes over all numbers.": _by_rows,
+        "You gave each row of w a norm of its own; one norm goes over all numbers.": _by_rows,
         "You set what is not finite to 0 and went on; the other numbers come from the same pass, "
         "and no step should be made.": _mended,
         "Python's max(3, nan) is 3, and max(nan, 3) is nan: look at all numbers with np.isfinite, "
@@ -134,7 +134,7 @@ def _large(w: Array, b: Array, largest: float) -> tuple[Array, Array, float]:
         min(1.0, largest / total) → (1.0 if total <= largest else 0.0)
             A gradient that is too long is thrown away; it should be shortened.
         share * w, share * b, total → *(np.clip(x, -largest, largest) for x in (w, b)), total
-            Each number is cut for itself with you, which turns the direction. One factor shortens
+            You clipped each number by itself, which turns the direction. One factor shortens
             them all.
         share * w, share * b, total → share * w, b, total
             b is a gradient as well, and is multiplied by the same factor.
@@ -144,17 +144,18 @@ def _large(w: Array, b: Array, largest: float) -> tuple[Array, Array, float]:
             w and b come back as they were, although the norm of all their numbers is above
             `largest`.
         total > 0 → _length(w) > largest
-            With you the norm of w alone decides whether anything is clipped; it is that of all.
+            In your answer the norm of w alone decides whether anything is clipped; it is that of
+            all.
         min(1.0, largest / total) → largest / total ;; total > 0 → total**2 > largest
             You compared the sum of squares with the limit; compare its root.
         total > 0 → top > largest
             No number is above `largest` by itself, and the norm of all of them is: it is the norm
             that decides.
         top * _length(w / top, b / top) → 1e200 * _length(w / 1e200, b / 1e200)
-            With you the norm of everyday numbers is 0. If all are divided by a fixed, huge number
+            Your norm of everyday numbers is 0. If all are divided by a fixed, huge number
             first, then their squares are too small for float64: divide by the largest that comes.
         share * w, share * b, total → share * w, share * b, share * total
-            The norm that is asked for is that before clipping.
+            The exercise asks for the norm before clipping.
         share * w, share * b, total → share * w, share * b, share
             You return the factor where the norm is asked for.
         share * w, share * b, total → w / total, b / total, total
@@ -185,11 +186,12 @@ def _large(w: Array, b: Array, largest: float) -> tuple[Array, Array, float]:
         *none, np.inf → 0 * w, 0 * b, np.inf
             0 times ∞ is nan: make new zeros.
         *none, np.inf → *none, np.nan
-            Where a number is not finite the norm that is asked for is ∞, also where that is nan.
+            Where a number is not finite the norm to return is ∞, also where that
+            is nan.
         *none, np.inf → *none, 0.0
             All became 0, and the norm should still tell that something was wrong: ∞.
         *none, np.inf → *none, max(np.abs(w).max(), np.abs(b).max())
-            Where a number is nan the norm that is asked for is ∞ as well.
+            Where a number is nan the norm to return is ∞ as well.
     """,
 )
 def clipped(w: Array, b: Array, largest: float) -> tuple[Array, Array, float]:
@@ -220,6 +222,7 @@ def _counts() -> Iterator[Case]:
     for shape in ((2, 3), (4, 2), (3, 5)):
         why = f"{shape[0]} processes with {shape[1]} parts each."
         yield case(counts=rng.integers(0, 9, shape), why=why)
+    yield case(counts=np.array([[300, 0], [90_000, 10**6]]), why="A part may have many targets.")
 
 
 @exercise(
@@ -244,10 +247,10 @@ def _counts() -> Iterator[Case]:
         R * counts / counts.sum() → counts.size * counts / counts.sum()
             Parts of one process are added up, not averaged: leave out their number.
         R * counts / counts.sum() → np.ones(counts.shape) / counts.shape[1]
-            All parts count alike with you: that is the mean of the parts' means, in which a target
+            You weighted all parts equally: that is the mean of the parts' means, in which a target
             of a short part counts more.
         R * counts / counts.sum() → np.ones(counts.shape)
-            All factors are 1 with you: the gradients of K means are added up.
+            Your factors are all 1: the gradients of K means are added up.
         R * counts / counts.sum() → counts / np.maximum(counts.sum(axis=1, keepdims=True), 1)
             Your shares are those within each process, so that a process with few targets counts as
             much as one with many.
@@ -263,20 +266,24 @@ def _counts() -> Iterator[Case]:
             These factors suit the *sum* over a part's targets; its mean has been divided by their
             number already.
         R * counts / counts.sum() → R * np.ones(counts.shape) / counts.sum()
-            With you all parts have one factor, which suits the *sum* over a part's targets, and not
-            its mean.
+            In your answer all parts have one factor, which suits the *sum* over a part's targets,
+            and not its mean.
         R * counts / counts.sum() → R * counts / counts.max()
             You divided by the largest number of targets, and not by that of all.
         R * counts / counts.sum() → counts
             The total of all targets is missing.
         R * counts / counts.sum() → R * np.sign(counts) / np.sign(counts).sum()
-            All parts with a target count alike with you: that is a mean of means.
+            You weighted all parts with a target equally: that is a mean of means.
         R * counts / counts.sum() → counts.sum() / (R * np.maximum(counts, 1)) * (counts > 0)
             The factors stand upside down: a part with more targets counts more.
         R * counts / counts.sum() → R * counts**2 / counts.sum()
             The number of targets stands in it twice.
         R * counts / counts.sum() → (R * counts / counts.sum()).sum(axis=1)
             Each part of each process has a factor.
+        R * counts → (counts.sum(axis=1) > 0).sum() * counts
+            You counted only processes that have targets; the gradients of all R are averaged.
+        R * counts / counts.sum() → (counts > 0) / np.maximum((counts > 0).sum(axis=1)[:, None], 1)
+            You gave every part with targets the same factor, however many targets it has.
     """,
 )
 def factors(counts: Array) -> Array:

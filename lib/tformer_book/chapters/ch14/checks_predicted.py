@@ -54,7 +54,7 @@ def _noises() -> Iterator[Case]:
     kind=Drawn(),
     slips="""
         np.sqrt(squares) / (1 - beta1**t) → np.sqrt(squares)
-            The mean is not corrected with you: at step 1 it is 1 − β₁ times the toss, and Adam
+            You did not correct the mean: at step 1 it is 1 − β₁ times the toss, and Adam
             divides that by 1 − β₁.
         np.sqrt(squares) / (1 - beta1**t) → squares / (1 - beta1**t) ** 2
             That is the mean square; its root is asked for.
@@ -67,7 +67,8 @@ def _noises() -> Iterator[Case]:
         np.sqrt(squares) / (1 - beta1**t) → t**0.0
             Each toss is 1 or −1, and still the mean of several is mostly shorter.
         np.sqrt(squares) / (1 - beta1**t) → 0.0 * t
-            The mean move is 0, as ahead and back are as likely; asked for is its typical length.
+            The mean move is 0, as ahead and back are as likely; the exercise asks for its typical
+            length.
         np.sqrt(squares) / (1 - beta1**t) → (1 - beta1) ** (t - 1)
             You followed one sequence of tosses, or its sign; take the mean over all.
         np.sqrt(squares) / (1 - beta1**t) → 1 / np.sqrt(t)
@@ -91,7 +92,13 @@ def _noises() -> Iterator[Case]:
         np.sqrt(squares) / (1 - beta1**t) → np.sqrt(squares) / (1 - beta1**t) / np.sqrt(2)
             Each toss is 1 or −1, and its square is 1.
         np.sqrt(squares) / (1 - beta1**t) → np.sqrt(2 / np.pi * squares) / (1 - beta1**t)
-            That is the mean length of a bell's; asked for is the root of the mean square.
+            That is the mean length for a normal distribution; the exercise asks for the root of the
+            mean square.
+        (1 - beta1 ** (2 * t)) → 1
+            You summed the squared weights over infinitely many steps; after t steps there are t.
+        np.sqrt(squares) → np.sqrt(squares / (1 - 0.999**t))
+            You corrected the squares as well. They are all 1, so their corrected mean is 1 at
+            once.
     """,
 )
 def noise(beta1: float, T: int) -> Table:
@@ -186,7 +193,7 @@ def _rare_left_out(p: Table) -> tuple[float, float, float]:
     otherwise="Entropies that are left open, the known words weighted by how often they come.",
     kind=Several(names=("nothing", "bag", "order"), scalars=True),
     mutants={
-        "All pairs count alike with you; each counts as often as it comes.": _all_pairs_alike,
+        "You weighted all pairs equally; each counts as often as it comes.": _all_pairs_alike,
         "Some probabilities are 0, and 0 · log 0 is nan; nothing is added there.": _with_nan,
         "You leave out what is rare as if it never came; only 0 is 0.": _rare_left_out,
     },
@@ -216,17 +223,19 @@ def _rare_left_out(p: Table) -> tuple[float, float, float]:
             That is as if all were as likely to come. Even a model that looks at nothing learns how
             often each comes.
         _left(p.sum(axis=(0, 1))), → _left(p.sum(axis=2).reshape(-1)),
-            That is the entropy of the two words; asked for is that of what comes next.
+            That is the entropy of the two words; the exercise asks for that of what comes next.
         return nothing, bag, order → return nothing / np.log(2), bag / np.log(2), order / np.log(2)
             Those are bits; the losses are in nats.
         return nothing, bag, order → return np.exp(nothing), np.exp(bag), np.exp(order)
-            Those are perplexities; asked for are the losses.
+            Those are perplexities; the exercise asks for the losses.
         return nothing, bag, order → return nothing, nothing - bag, nothing - order
-            You return what is gained by knowing; asked for is what is left.
+            You return what is gained by knowing; the exercise asks for what is left.
         return nothing, bag, order → return nothing, bag, bag - order
             The last one is the loss itself, and not how far it falls.
         return nothing, bag, order → return order, bag, nothing
             The one who knows nothing comes first.
+        return nothing, bag, order → return nothing, bag, -(p * np.log(np.where(p > 0, p, 1))).sum()
+            That is the entropy of all three words together; subtract that of the first two.
     """,
 )
 def plateaus(p: Table) -> tuple[float, float, float]:
@@ -241,8 +250,8 @@ def plateaus(p: Table) -> tuple[float, float, float]:
 
 def _spikes() -> Iterator[Case]:
     small = (
-        "The means become 5 and 21, then 3 and 16, 2 and 12.25, 1.5 and 9.4; short are the moves "
-        "of steps 4 to 7."
+        "The means become 5 and 21, then 3 and 16, 2 and 12.25, 1.5 and 9.4; the short moves are "
+        "those of steps 4 to 7."
     )
     given: dict[str, Any] = {"beta1": 0.5, "beta2": 0.75}
     yield case(size=9.0, **given, steps=7, want=(5 / 21**0.5, 4), why=small)
@@ -307,7 +316,7 @@ def _spikes() -> Iterator[Case]:
         grad**2 → (1 + (grad - 1) ** 2)
             What the spike adds to the mean of squares is size² − 1, and not (size − 1)².
         size if t == 0 else 1.0 → size
-            Every gradient is a spike with you; only the first one is.
+            You made every gradient a spike; only the first one is.
         size if t == 0 else 1.0 → (size if t == 0 else 0.0)
             After the spike the gradients are 1 again, and not 0.
         size if t == 0 else 1.0 → size if t == 1 else 1.0
@@ -323,19 +332,20 @@ def _spikes() -> Iterator[Case]:
         sum(m < 0.5 for m in moves) → sum(m > 0.5 for m in moves)
             You count the long ones.
         sum(m < 0.5 for m in moves) → sum(m < 0.5 * max(moves) for m in moves)
-            You compare with half of the longest move; asked for is half of a rate.
+            You compare with half of the longest move; the exercise asks for half of a rate.
         sum(m < 0.5 for m in moves) → sum(m < 1 for m in moves)
-            You count all that are shorter than a rate; asked for are those below half of one.
+            You count all that are shorter than a rate; the exercise asks for those below half of
+            one.
         sum(m < 0.5 for m in moves) → len(moves) - np.argmax(np.array([*moves, 0]) < 0.5)
             You count all steps from the first short one on; the last ones may be long again.
         sum(m < 0.5 for m in moves) → np.argmax(np.array(moves) < 0.5)
-            That is the step of the first short move; asked for is how many are short.
+            That is the step of the first short move; the exercise asks how many are short.
         max(moves), sum(m < 0.5 for m in moves) → sum(m < 0.5 for m in moves), max(moves)
             The two stand in the wrong order: the longest move comes first.
         max(moves), sum(m < 0.5 for m in moves) → max(moves), np.mean([m < 0.5 for m in moves])
-            That is a share; asked for is how many.
+            That is a share; the exercise asks how many.
         max(moves), sum(m < 0.5 for m in moves) → np.argmax(moves), sum(m < 0.5 for m in moves)
-            That says when the longest move comes; asked for is how long it is.
+            That says when the longest move comes; the exercise asks how long it is.
         beta1 * mean + (1 - beta1) * grad → beta2 * mean + (1 - beta2) * grad
         beta2 * square + (1 - beta2) * grad**2 → beta1 * square + (1 - beta1) * grad**2
             β₁ belongs to the mean and β₂ to the squares; you have them the other way round.
@@ -344,6 +354,11 @@ def _spikes() -> Iterator[Case]:
             β belongs to what is remembered, and 1 − β to what is new.
         range(steps) → range(1, steps + 1)
             Your spike never comes.
+        mean / np.sqrt → mean / (1 - beta1 ** (t + 1)) / np.sqrt
+        (square)) → (square / (1 - beta2 ** (t + 1))))
+            You applied the corrections for the first steps; after so long they are 1.
+        m < 0.5 for m in moves → m < 0.5 for m in moves[1:]
+            You did not count the step of the spike itself; it is the first of the steps.
     """,
 )
 def spike(size: float, beta1: float, beta2: float, steps: int) -> tuple[float, int]:

@@ -79,8 +79,8 @@ def _for_the_smallest(grads: Array) -> tuple[int, float, int]:
     cases=_small_numbers,
     kind=Several(names=("lost", "scale", "infinite"), scalars=True),
     mutants={
-        "That is the largest scale that the largest gradient allows; asked for is the smallest "
-        "that saves all.": _as_large_as_can_be,
+        "That is the largest scale that the largest gradient allows; the exercise asks for the "
+        "smallest that saves all.": _as_large_as_can_be,
         "You look at the smallest gradient, and 0 is smaller than any: look at those that are not "
         "0.": _for_the_smallest,
     },
@@ -97,7 +97,7 @@ def _for_the_smallest(grads: Array) -> tuple[int, float, int]:
         grads != 0 → grads > 0
             Gradients below 0 can be lost as well.
         np.float16 → np.float32
-            float32 has numbers down to 1e-45; asked for is float16.
+            float32 has numbers down to 1e-45; the exercise asks for float16.
         scale, np.isinf(small).sum() → max(scale, 2), np.isinf(small).sum()
             You begin with the scale 2; if nothing is lost, it is 1.
         scale *= 2 → scale *= 10
@@ -123,17 +123,17 @@ def _for_the_smallest(grads: Array) -> tuple[int, float, int]:
         np.isinf(small).sum() → (np.abs(scale * grads) >= 65536).sum()
             Numbers from 65,520 on become infinite.
         gone.sum() if first is None → np.any(gone, axis=-1).sum() if first is None
-            Each row counts once with you, however many of its numbers are lost.
+            You counted each row once, however many of its numbers are lost.
         gone.sum() if first is None → np.unique(grads[gone]).size if first is None
-            Equal gradients count once with you; each of them is lost.
+            You counted equal gradients once; each of them is lost.
         first, scale, np.isinf(small).sum() → first, np.log2(scale), np.isinf(small).sum()
-            That is the exponent; asked for is the scale.
+            That is the exponent; the exercise asks for the scale.
         first, scale, np.isinf(small).sum() → first, scale / 2, np.isinf(small).sum()
             At half of that scale something is still lost.
         first, scale, np.isinf(small).sum() → first > 0, scale, np.isinf(small).any()
-            Asked for is how many, and not whether any.
+            The exercise asks how many, and not whether any.
         first, scale, np.isinf(small).sum() → first / gone.size, scale, np.isinf(small).mean()
-            Those are shares; asked for is how many.
+            Those are shares; the exercise asks how many.
         first, scale, np.isinf(small).sum() → np.isinf(small).sum(), scale, first
             The lost come first, and the infinite last.
     """,

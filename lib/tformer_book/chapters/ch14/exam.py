@@ -162,7 +162,7 @@ certainty from the place that they stand at. Count in bits.
 
 **(a)** Give the least mean loss a token of any model.
 
-**(b)** A model has learnt how often each token comes at each place, and looks at no other token.
+**(b)** A model has learnt how often each token comes at each place, and attends to no other token.
 Give its least mean loss.
 
 **(c)** Then it learns to repeat names, and to answer with the animal or the street of its text,

@@ -21,7 +21,9 @@ Array = np.ndarray
 def _temperatures() -> Iterator[Case]:
     why = "The powers are 0.64 and 0.04, and are divided by their sum."
     yield case(p=[0.8, 0.2], tau=0.5, want=[16 / 17, 1 / 17], why=why)
-    yield case(p=[0.64, 0.36, 0], tau=2.0, want=[4 / 7, 3 / 7, 0], why="The powers are 0.8 and 0.6")
+    yield case(
+        p=[0.64, 0.36, 0], tau=2.0, want=[4 / 7, 3 / 7, 0], why="The powers are 0.8 and 0.6."
+    )
     why = "At 0 the likeliest words share everything, each as much as the others."
     yield case(p=[0.25, 0.375, 0.375], tau=0.0, want=[0, 0.5, 0.5], why=why)
     yield case(p=[[0.5, 0.25, 0.25], [0, 0.5, 0.5]], tau=0.0, want=[[1, 0, 0], [0, 0.5, 0.5]])
@@ -88,7 +90,7 @@ def _temperatures() -> Iterator[Case]:
             Where another row has a far larger number, all powers of your row are 0: it is that of
             the row itself that belongs below.
         np.where(p > 0, → np.where(p > 1e-6,
-            A word that is rare does not come at all with you; only 0 is 0.
+            You gave a rare word the probability 0; only 0 is 0.
         np.where(p > 0, ratio ** (1 / tau), 0) → np.exp(p / tau)
             The softmax of probabilities was taken; logits are their logarithms.
         ratio ** (1 / tau) → ratio / tau
@@ -99,6 +101,8 @@ def _temperatures() -> Iterator[Case]:
             At 0 you took a small temperature, which is not the limit if two words nearly tie.
         tau == 0 → tau == 0 or tau == np.inf
             At ∞ you took the likeliest word, as at 0; heat makes all alike.
+        np.where(p > 0, ratio ** (1 / tau), 0) → (p + 1e-12) ** (1 / tau)
+            Something small was added to the probabilities, so a word of probability 0 can come.
     """,
     otherwise="Each probability to the power 1/τ, and then divided by the sum of the row.",
 )
@@ -212,6 +216,11 @@ def _nuclei() -> Iterator[Case]:
             A rare word was dropped, and without it the share is not reached; only 0 is 0.
         likelier < share → (likelier < share) | (p == 0)
             A word that cannot come was kept.
+        (p[None, :] * (p[None, :] > p[:, None])).sum(axis=1) → np.cumsum(p) - p
+        return likelier < share → return (likelier < share) & (p > 0)
+            The words were added up in the order given; start with the likeliest.
+        = (np.cumsum(np.sort(p)[::-1]) - np.sort(p)[::-1] < share) & (np.sort(p)[::-1] > 0)
+            The answer is in the order of the sorted words; return it in the order of p.
     """,
     otherwise="A word stays if those that are likelier have less than the share together.",
 )
@@ -313,6 +322,9 @@ def _draws() -> Iterator[Case | Callable[[Answer], None]]:
             u was compared with probabilities; it belongs among their sums.
         np.minimum(passed, last) → np.minimum(passed, last) + 1
             Words are counted from 0.
+        = np.argsort(-p, kind="stable")[np.minimum((np.cumsum(np.sort(p)[::-1]) <=
+        u[:, None]).sum(axis=1), len(p) - 1)]
+            The words were sorted first; the sums start at word 0.
     """,
     otherwise="The first word at which the sum of the probabilities exceeds u.",
 )

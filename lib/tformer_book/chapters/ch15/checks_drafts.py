@@ -12,7 +12,7 @@ from tformer_book.exercises.describe import pair, show
 from tformer_book.exercises.kinds import Several
 from tformer_book.exercises.promises import promised, single
 from tformer_book.exercises.registry import exercise
-from tformer_book.exercises.table import Case, case
+from tformer_book.exercises.table import INTEGERS, Case, case
 
 Array = np.ndarray
 
@@ -21,7 +21,7 @@ Array = np.ndarray
 
 
 def _drafts() -> Iterator[Case]:
-    why = "Accepted are 0.25 + 0.25 + 0.125; the target has 0.25 and 0.125 more at 0 and 2."
+    why = "The chance is 0.25 + 0.25 + 0.125; the target has 0.25 and 0.125 more at 0 and 2."
     yield case(
         p=[0.5, 0.25, 0.25], q=[0.25, 0.625, 0.125], want=(0.625, [2 / 3, 0, 1 / 3]), why=why
     )
@@ -57,6 +57,9 @@ def _drafts() -> Iterator[Case]:
     why = "2⁻⁵⁵ is missing, all of it at word 2."
     yield case(p=rare, q=[0.75, 0.25, 0], want=(1.0, [0, 0, 1]), said=said, why=why)
     yield from promised(single, p=np.array([0.5, 0.125, 0.375]), q=np.array([0.25, 0.5, 0.25]))
+    pair = [0.0, 1], [0.25, 0.75]
+    yield case(p=pair[0], q=pair[1], whole=True, why=INTEGERS)
+    yield case(p=pair[1], q=pair[0], whole=True, why=INTEGERS)
 
 
 @exercise(
@@ -110,8 +113,10 @@ def _drafts() -> Iterator[Case]:
             That is how often a proposal is rejected.
         (axis=-1, keepdims=True) → ()
             What is missing was added up over all rows; each row is divided by its own sum.
+        np.minimum(p, q).sum → (p * np.minimum(1, p / np.where(q > 0, q, 1))).sum
+            The chances were averaged with the weights p; proposals come from q.
     """,
-    otherwise="Accepted is min(p, q), added up; what is missing is the rest of p.",
+    otherwise="The chance of acceptance is the sum of min(p, q); what is missing is p − min(p, q).",
 )
 def speculate(p: Array, q: Array) -> tuple[Array, Array]:
     """How often a proposal is accepted, and what is drawn after a rejection."""

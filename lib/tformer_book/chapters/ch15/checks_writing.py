@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 import numpy as np
 
 from tformer_book.exercises.kinds import Several
+from tformer_book.exercises.promises import promised, whole
 from tformer_book.exercises.registry import exercise
 from tformer_book.exercises.table import Case, case
 
@@ -99,7 +100,7 @@ def _texts() -> Iterator[Case]:
     yield case(n_prompt=5, n_tokens=1, want=(25, 25), why=why)
     why = "The passes read 1, 2, 3 and 4 words."
     yield case(n_prompt=1, n_tokens=4, want=(10, 30), why=why)
-    yield case(n_prompt=1, n_tokens=1, want=(1, 1), why="One word looks at itself, once.")
+    yield case(n_prompt=1, n_tokens=1, want=(1, 1), why="One word attends to itself, once.")
     for n_prompt, n_tokens in ((3, 5), (10, 7), (1, 100), (128, 1000), (4096, 20)):
         yield case(n_prompt=n_prompt, n_tokens=n_tokens)
     yield case(n_prompt=123_457, n_tokens=654_321)
@@ -115,7 +116,7 @@ def _texts() -> Iterator[Case]:
         "List the passes for a prompt of two words and two written ones. How many words does each "
         "read?",
         "Without a cache a pass of T words makes T² scores. With one, only the newest word asks, "
-        "and it looks at every word up to itself.",
+        "and it attends to every word up to itself.",
         "The first pass reads the prompt in both ways. The last word that is written is read by "
         "nobody.",
     ),
@@ -143,7 +144,7 @@ def _texts() -> Iterator[Case]:
         n_prompt**2 + →
             The pass over the prompt is missing: the cache has to be filled first.
         lengths[1:].sum() → (lengths[1:] - 1).sum()
-            A new word looks at itself too, not only at those in the cache.
+            A new word attends to itself too, not only at those in the cache.
         lengths[1:].sum() → n_tokens - 1
             One score for each new word; it asks every word up to itself.
         (lengths**2).sum() → (lengths * (lengths + 1) // 2).sum()
@@ -160,6 +161,11 @@ def _texts() -> Iterator[Case]:
             Without a cache all words of a pass ask, not the newest alone.
         = (lambda a, b: (b, a))(*counted(n_prompt, n_tokens))
             The two are exchanged: with a cache first.
+        (lengths**2).sum() → ((lengths + 1) ** 2).sum()
+            Without a cache, the first pass reads the prompt alone: each pass is one word too
+            long.
+        lengths[1:].sum() → (lengths + 1).sum()
+            With a cache you count one pass too many: the last word that is written is not read.
     """,
     otherwise="Add up the scores of all passes; the text grows by one word from pass to pass.",
 )
@@ -233,6 +239,18 @@ def _beams() -> Iterator[Case]:
         totals = -rng.integers(2, 8, B) / 2
         for ended in (np.zeros(B, dtype=bool), rng.random(B) < 0.5):
             yield case(totals=totals, logs=logs, ended=ended, width=width)
+    many = {"totals": np.array([-3.0, -4, -1]), "logs": np.array([[-1.0, -2], [-3, -1], [-2, -1]])}
+    yield from promised(whole, **many, ended=np.array([False, False, True]), width=4)
+    why = "A text that has ended competes with its total alone, whatever the logarithms beside it."
+    for beside in (no, 0.0):
+        yield case(
+            totals=[-1.0, -2],
+            logs=np.array([[beside, beside], [-0.5, no]]),
+            ended=np.array([True, False]),
+            width=2,
+            want=([0, 1], [-1, 0], [-1, -2.5]),
+            why=why,
+        )
 
 
 def _each_by_itself(
@@ -322,6 +340,8 @@ def _with_all_ended(word: Array, n: int) -> Array:
             Texts and words are exchanged: first the text that is continued.
         order % (N + 1) - 1, → np.maximum(order % (N + 1) - 1, 0),
             A text that had ended got word 0; its word is −1.
+        argsort(-table → argsort(-np.concatenate([stay[:, None], logs + 0 * going], axis=1).ravel()
+            The words were ranked by their own logarithms; totals of whole texts compete.
     """,
     otherwise="All continuations of all texts compete by their totals; equal ones stand by text, "
     "and then by word.",

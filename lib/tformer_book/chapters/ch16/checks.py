@@ -89,7 +89,7 @@ def _decoders() -> Iterator[Case]:
             Where both take equally many operations your second number is one too large: as many
             is enough.
         half = -(-c // width) - 1 → half = -(-c // width)
-            Without later words T words have T (T + 1) / 2 pairs, not T²/2: each looks at itself
+            Without later words T words have T (T + 1) / 2 pairs, not T²/2: each attends to itself
             too.
         half = -(-c // width) - 1 → half = -(-c // width) + 1
             You left out the pairs of a word with itself: T (T − 1) / 2 pairs are too few.
@@ -105,9 +105,9 @@ def _decoders() -> Iterator[Case]:
         max(half, 1) → half
             A number of words is 1 or more; yours may be 0.
         width = L * H * d_k → width = L * d_k
-            Every head looks: H is missing.
+            H is missing: every head has scores and sums of its own.
         width = L * H * d_k → width = H * d_k
-            L is missing: every layer looks, and c counts the entries of all layers together.
+            L is missing: every layer has attention, and c counts the entries of all layers.
         width = L * H * d_k → width = L * H
             A score is a dot product of width d_k, and takes so many multiplications.
         full = -(-c // (2 * width)) → full = int(np.ceil(np.sqrt(c / (2 * width))))
@@ -116,6 +116,10 @@ def _decoders() -> Iterator[Case]:
             for one word.
         full, max(half, 1) → max(half, 1), full
             The two are exchanged: first the number for all pairs.
+        full = -(-c // (2 * width)) → full = -(-c // width)
+        half = -(-c // width) - 1 → half = -(-2 * c // width)
+            You counted one operation for each number and pair; scores and sums of values take
+            four.
     """,
     otherwise="Compare the operations of all pairs with those of the matrices for all words.",
 )
@@ -378,6 +382,8 @@ class Times(Several):
             You let no number of rows be below 1. It need not be a whole number, and may be less.
         = waits(n, a, b, w, F, D)[::-1]
             The two are exchanged: first the microseconds.
+        return max(work / F, moved / D), rows → return max(work / F, moved / D) / 1e6, rows
+            Those are seconds; F and D are per microsecond, and microseconds are asked for.
     """,
     otherwise="2 n a b operations, and w bytes for each of n a + a b + n b numbers.",
 )

@@ -1,4 +1,4 @@
-"""Exercise 16.5: one query that looks at keys in blocks."""
+"""Exercise 16.5: one query that attends to keys in blocks."""
 
 from __future__ import annotations
 
@@ -86,8 +86,8 @@ def _texts() -> Iterator[Case | Test]:
     yield of(q, hidden, first, want=[7 / 3, 14 / 3], why=why)
     none: Any = (np.zeros((0, 4)), np.zeros((0, 2)), [])
     yield of(q, none, first, none, last, want=np.array([15.0, 22]) / 11, why="S may be 0.")
-    yield of(q, hidden, want=[0.0, 0], why="There is no key that may be looked at.")
-    yield of(q, hidden, none, hidden, want=[0.0, 0], why="No key may be looked at.")
+    yield of(q, hidden, want=[0.0, 0], why="No key is visible.")
+    yield of(q, hidden, none, hidden, want=[0.0, 0], why="No key is visible.")
     yield of(q, none, want=[0.0, 0], why="There is no key at all.")
     why = "The hidden key has the largest score by far; its exponential must not enter."
     far = ([[1e5, 0, 0, 0], [two, 0, 0, 0]], [[3, 1], [9, 2]], [0, 1])
@@ -230,7 +230,7 @@ def _plain(q: Array, blocks: Iterable[Block]) -> Array:
         "values summed with these exponentials.",
         "When a block has a larger score, by which factor are the old sum and the old output too "
         "large? A hidden key has the score −∞.",
-        "The factor is e^{old − new}, for both. While no key has been looked at, both largest "
+        "The factor is e^{old − new}, for both. While no key was visible, both largest "
         "scores are −∞: take 0 in their place. Divide once, at the end.",
     ),
     cases=_texts,
@@ -254,17 +254,17 @@ def _plain(q: Array, blocks: Iterable[Block]) -> Array:
         k @ q / np.sqrt(len(q)) → k @ q / np.sqrt(max(len(k), 1))
             The scores are divided by the root of the number of keys; √d_k is the width's.
         np.where(keep, k @ q / np.sqrt(len(q)), -np.inf) → k @ q / np.sqrt(len(q))
-            Hidden keys are looked at.
+            Hidden keys get a weight.
         np.where(keep, k @ q / np.sqrt(len(q)), -np.inf) → k @ q / np.sqrt(len(q)) * keep
             A hidden key got the score 0, whose exponential counts. Its score is −∞.
         np.where(keep, → np.where(~keep,
-            `keep` is True where the query may look; you hid those keys.
+            `keep` is True where the query may attend; you hid those keys.
         return output / total if total > 0 else output → return output
             The output is not divided: weights add up to 1.
         return output / total if total > 0 else output → return output / total
-            Without a key to look at, 0/0 is nan; zeros are asked for.
+            Without a visible key, 0/0 is nan; zeros are asked for.
         level = new if new > -np.inf else 0.0 → level = new
-            Before any key may be looked at, the largest score is −∞, and −∞ − (−∞) is nan.
+            Before the first visible key, the largest score is −∞, and −∞ − (−∞) is nan.
         max(top, scores.max(initial=-np.inf)) → scores.max(initial=-np.inf)
             The largest score of the newest block alone serves; it may be smaller than what came
             before, and then the old exponentials overflow.
@@ -272,11 +272,11 @@ def _plain(q: Array, blocks: Iterable[Block]) -> Array:
             The largest score of the newest block with a key serves alone; it may be far below what
             came before, and then the factor of the old sums overflows.
         top, total, output = -np.inf, → top, total, output = 0.0,
-            The largest score so far starts at 0 with you, and may lie below: then all exponentials
+            Your largest score so far starts at 0, and may lie below: then all exponentials
             vanish. It starts at −∞.
         level = new if new > -np.inf else 0.0 → level = new if new > -np.inf or len(k) else 0.0
-            In a block of hidden keys alone the largest score is −∞; if none came before that may be
-            looked at, −∞ − (−∞) is nan. It is not only an empty block that has no key to look at.
+            In a block of hidden keys alone the largest score is −∞; if no visible
+            key came before, −∞ − (−∞) is nan. A block without a visible key need not be empty.
         level = new if new > -np.inf else 0.0 → level = new if new > -np.inf or len(k) else 0.0
         return output / total if total > 0 else output → return np.nan_to_num(output / total)
             A nan that arises from −∞ − (−∞) stays in sum and output, whatever comes after; to put
@@ -285,7 +285,7 @@ def _plain(q: Array, blocks: Iterable[Block]) -> Array:
             You looked for the largest score among hidden keys too. Where it is far above the
             others, all exponentials that count are 0.
         np.where(keep, k @ q / np.sqrt(len(q)), -np.inf) → np.where(keep, k @ q / len(q)**0.5, -1e4)
-            Hidden keys have a negative score that is not −∞; a key that may be looked at can have
+            Hidden keys have a negative score that is not −∞; a key that may be attended to can have
             one far below.
         max(top, scores.max(initial=-np.inf)) → max(top, (k @ q).max(initial=-np.inf))
             The largest score was looked for among scores that are not yet divided by √d_k, so that
@@ -311,9 +311,9 @@ def _plain(q: Array, blocks: Iterable[Block]) -> Array:
         "multiplied again: divide once, at the end.": _divided_each_time,
         "The output was divided at each block, and is divided again at the next one: keep it "
         "undivided until the end.": _divided_again,
-        "Hidden keys have a large negative score, which is not −∞: where no key may be looked at, "
-        "they are all looked at alike.": _nearly_hidden,
-        "You stopped at a block without a key to look at; others may follow.": _until_none,
+        "Hidden keys have a large negative score, which is not −∞: where no key is visible, they "
+        "all get the same weight.": _nearly_hidden,
+        "You stopped at a block without a visible key; others may follow.": _until_none,
         "That is the output of the last block alone.": _last,
     },
     otherwise="Attention to all keys that are kept, as if they had come at once.",

@@ -9,7 +9,7 @@ import numpy as np
 
 from tformer import reference
 from tformer_book.exercises.kinds import Several
-from tformer_book.exercises.promises import promised, single
+from tformer_book.exercises.promises import promised, single, whole
 from tformer_book.exercises.registry import exercise
 from tformer_book.exercises.samples import integers
 from tformer_book.exercises.table import Case, case
@@ -38,12 +38,12 @@ def _ways() -> Iterator[Case]:
     inputs: dict[str, Any] = {"q": q, "u": u, "lam": lam, "delta": delta}
     why = (
         "Row 1 gives its two keys the weights 3/4 and 1/4. Of key 1 its gradient is "
-        "1/4 · (1 · 8 − 5) = 3/4; row 0 does not look at it."
+        "1/4 · (1 · 8 − 5) = 3/4; row 0 does not attend to it."
     )
     want = (np.array([[0.0, 0, 0, 0], [0, 0.75, 0, 0]]), np.array([[0.75, 0, 0, 0]]), [[0.25]])
     last: dict[str, Any] = {"q": q, "k": k[1:], "v": v[1:], "u": u, "lam": lam, "delta": delta}
     yield case(**last, start=1, want=want, why=why)
-    why = "Row 0 looks at key 0 alone, and row 1 gives it 3/4: its gradient is 3/4 · (1 · 4 − 5)."
+    why = "Row 0 attends to key 0 alone, and row 1 gives it 3/4: its gradient is 3/4 · (1 · 4 − 5)."
     want = (
         np.array([[0.0, 0, 0, 0], [-0.375 * log3, 0, 0, 0]]),
         np.array([[-0.75, 0, 0, 0]]),
@@ -63,9 +63,9 @@ def _ways() -> Iterator[Case]:
         q, k = rng.normal(0, 1.5, (2, T, d_k))
         v, u = rng.normal(size=(2, T, d_v))
         lam, delta = _whole(q, k, v, u)
-        whole = reference.blockwise_attention_vjp(q, k, v, u, causal=True)[:3]
+        at_once = reference.blockwise_attention_vjp(q, k, v, u, causal=True)[:3]
         everything: dict[str, Any] = {"q": q, "k": k, "v": v, "u": u, "lam": lam, "delta": delta}
-        yield case(**everything, start=0, want=whole, why="The whole text in one block.")
+        yield case(**everything, start=0, want=at_once, why="The whole text in one block.")
         for first, end in ((0, T // 2), (1, 3), (T // 2, T), (T - 1, T)):
             why = f"{end - first} keys from position {first} on, of {T}."
             block = everything | {"k": k[first:end], "v": v[first:end]}
@@ -76,7 +76,7 @@ def _ways() -> Iterator[Case]:
         "lam": np.array([1.0]),
         "delta": np.array([21.0]),
     }
-    why = "One word looks at itself with the weight 1: nothing can shift."
+    why = "One word attends to itself with the weight 1: nothing can shift."
     yield case(**few, **row, start=0, want=([[0.0]], [[0.0]], [[3.0]]), why=why)
     q, k = np.array([[100.0], [0.0], [1.0]]), np.array([[1.0], [100.0], [3.0]])
     v, u = np.array([[1.0, 2], [3, 4], [5, 6]]), np.array([[1.0, 1], [2, 1], [1, 3]])
@@ -101,6 +101,9 @@ def _ways() -> Iterator[Case]:
         delta=np.array([1.0, 0, -2]),
         start=1,
     )
+    some: dict[str, Any] = {"q": integers(1, (3, 2)), "k": integers(2, (2, 2))}
+    some |= {"v": integers(3, (2, 2)), "u": integers(4, (3, 2))}
+    yield from promised(whole, **some, lam=np.array([2.0, 1, 3]), delta=integers(5, (3,)), start=1)
 
 
 @exercise(
@@ -108,7 +111,7 @@ def _ways() -> Iterator[Case]:
     praise="Blocks at the beginning, in the middle and at the end, the whole text, and later "
     "scores far above λ.",
     hints=(
-        "First compute the block's weights again, from its scores and λ. Which rows do not look?",
+        "First compute the block's weights again, from its scores and λ. Which rows have none?",
         "The gradient of a score is its weight times (u · v − δ), and this holds for each score by "
         "itself.",
         "Set scores of later keys to −∞ before the exponential. The gradient of a scaled score "
@@ -134,8 +137,8 @@ def _ways() -> Iterator[Case]:
             You took the sum of u · v over this block with its weights. Keys outside of the block
             belong to the sum as well; δ is the sum over all.
         p = np.exp(scores - lam[:, None]) → p = _softmax(scores)
-            You took a softmax over the block, and where a row looks at no key of it that is nan. λ
-            stands for all keys of the row.
+            You took a softmax over the block, and where a row attends to no key of it that is nan.
+            λ stands for all keys of the row.
         p = np.exp(scores - lam[:, None]) → p = np.nan_to_num(_softmax(scores))
             You took a softmax over the block. The keys outside of it have weights as well, and λ
             stands for all of them.
@@ -149,22 +152,22 @@ def _ways() -> Iterator[Case]:
             e^λ and the exponentials of scores may be more than a float holds, or all be 0: subtract
             before there is an exponential.
         np.where(places > here, -np.inf, scale * q @ k.T) → scale * q @ k.T
-            Every row looked at every key of the block; a query looks at keys up to its own
+            Every row attended to every key of the block; a query attends to keys up to its own
             position.
         places = start + np.arange(len(k)) → places = np.arange(len(k))
             You counted the keys of the block from 0; the first one stands at `start`.
         places = start + np.arange(len(k)) → places = np.arange(len(k)) - start
-            `start` is subtracted with you: the keys of the block stand that many positions later,
+            You subtracted `start`: the keys of the block stand that many positions later,
             not earlier.
         places > here → (places > here) | (here >= start + len(k))
-            Only the rows at the block's own positions looked at it. All later rows look at these
-            keys too.
+            Only the rows at the block's own positions attended to it. All later rows attend to
+            these keys too.
         places > here → places >= here
-            A query looks at its own position too; you hid it.
+            A query attends to its own position too; you hid it.
         places > here → places < here
             You hid the keys before a query; those after it are hidden.
         places > here → places > here + 1
-            One key too many: a query looked at the one that follows it.
+            One key too many: a query attended to the one that follows it.
         places > here, -np.inf, → places > here, 0,
             A later key got the score 0, whose exponential counts. Its score is −∞.
         places > here, -np.inf, → places > here, -1e4,
@@ -207,6 +210,8 @@ def _ways() -> Iterator[Case]:
             δ belongs to the gradient of the scores; that of the values is weights times u.
         grad = p * (u @ v.T - delta[:, None]) → grad = p * (delta[:, None] - u @ v.T)
             The signs of the gradients of queries and keys are turned round.
+        scale * grad @ k → scale * (grad * (here < start + len(k))) @ k
+            You gave queries after the block no gradient; they attend to its keys as well.
     """,
     otherwise="Weights from scores and λ, gradients of scores from weights, u · v and δ.",
 )

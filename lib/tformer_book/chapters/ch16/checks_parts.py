@@ -9,7 +9,7 @@ import numpy as np
 
 from tformer import reference
 from tformer_book.exercises.kinds import Several
-from tformer_book.exercises.promises import promised, single
+from tformer_book.exercises.promises import promised, single, whole
 from tformer_book.exercises.registry import exercise
 from tformer_book.exercises.samples import integers
 from tformer_book.exercises.table import Case, case, each
@@ -64,6 +64,7 @@ def _parts() -> Iterator[Case]:
         why = f"{n} parts of six keys a row, some of them hidden."
         yield case(y=y, lam=lam, want=want, why=why)
     yield from promised(single, y=integers(3, (3, 2, 4)), lam=integers(4, (3, 2)))
+    yield from promised(whole, y=integers(5, (2, 2, 3)), lam=integers(6, (2, 2)))
 
 
 def _at_once(lam: Array, axis: int | None) -> Array:
@@ -113,7 +114,7 @@ LEAST: dict[Any, float] = {
         shares = terms / np.where(total > 0, total, 1) → shares = lam / lam.sum(axis=0)
             You took λ itself for a share. λ is a logarithm; its exponential is the sum.
         shares = terms / np.where(total > 0, total, 1) → shares = np.eye(len(lam))[lam.argmax(0)].T
-            Only the part with the largest λ counts with you.
+            You kept only the part with the largest λ.
         shares = terms / np.where(total > 0, total, 1) → shares = np.exp(lam) / np.exp(lam).sum(0)
             e^λ is more than a float holds, or all of them are 0: subtract the largest λ before.
         (shares[:, :, None] * y).sum(axis=0) → y.sum(axis=0) / (np.exp(shift) * total)[:, None]

@@ -12,7 +12,7 @@ from tformer_book.exercises.answer import Answer, Raised, Wrong
 from tformer_book.exercises.compare import rounding
 from tformer_book.exercises.describe import show
 from tformer_book.exercises.kinds import Several
-from tformer_book.exercises.promises import promised, single
+from tformer_book.exercises.promises import promised, single, whole
 from tformer_book.exercises.registry import exercise
 from tformer_book.exercises.table import Case, case
 
@@ -66,6 +66,9 @@ def _fading() -> Iterator[Case]:
     none: dict[str, Any] = {"q": np.zeros((0, 2)), "k": np.zeros((0, 2)), "v": np.zeros((0, 1))}
     want = (np.zeros((0, 1)), old["state"], old["total"])
     yield case(**none, gamma=0.5, **old, want=want, why="No word comes, and nothing fades.")
+    q, k, v = np.array([[1.0, 1], [1, 2]]), np.array([[2.0, 1], [1, 3]]), np.array([[4.0], [6]])
+    old = {"state": np.array([[7.0], [5]]), "total": np.array([2.0, 1])}
+    yield from promised(whole, q=q, k=k, v=v, gamma=0.5, **old)
 
 
 Three = tuple[Array, Array, Array]
@@ -236,6 +239,7 @@ _ZERO = "Your values by themselves leave the state 0: that is what a change shou
 _EQUAL = "Keys may be equal, and features proportional; then d of the keys span less than d."
 _COARSE = "That is nearly the same state. Do numbers pass through a type of few digits?"
 _REST = "The change of the values is seen by the state."
+_WHOLE = "The same numbers as floats come out right: an array of integers cuts off the fractions."
 
 
 SIZES = ((5, 4, 3), (17, 16, 16), (30, 4, 2), (300, 16, 3), (9, 1, 1))
@@ -266,6 +270,13 @@ def _texts() -> Iterator[tuple[str, Array, Array]]:
         yield f"k = {keys} and v = 0 everywhere", k, np.zeros((len(k), 1))
     k = rng.uniform(1, 2, (8, 3))
     yield "8 keys, and values that a table gives back", k, k @ np.array([[1.0], [-2], [1]])
+
+
+def _of_integers() -> Iterator[tuple[str, Array, Array]]:
+    k, v = np.array([[1, 2], [2, 1], [3, 3]]), np.array([[1, 0], [0, 2], [4, 1]])
+    yield "k and v of integers", k, v
+    yield "k = [[1, 2], [2, 1], [3, 3]], of integers, and v of fractions", k, v / 4
+    yield "k of fractions and v = [[1, 0], [0, 2], [4, 1]], of integers", k / 4, v
 
 
 def _unseen(k: Array) -> Array:
@@ -310,27 +321,37 @@ def _two_up_and_down(k: Array, v: Array) -> Array:
 def twin(f: Answer) -> None:
     """Other values that leave the same state."""
     for said, k, v in _texts():
+        _tried(f, said, k, v)
+    for said, k, v in _of_integers():
+        _tried(f, said, k.astype(float), v.astype(float))
         try:
-            got = f.numbers(f.raw(said, k=k, v=v).value, said)
-        except Raised as raised:
-            raise Wrong(f"{raised} {_EQUAL}" if "ingular" in str(raised) else str(raised)) from None
-        w, digits = got.astype(float), rounding(got)
-        head = f"With {said}, {f.name} returns"
-        if w.shape != v.shape:
-            raise Wrong(f"{head} an array of shape {w.shape}; it should be {v.shape}.")
-        if not np.isfinite(w).all():
-            raise Wrong(f"{head} numbers that are not finite.")
-        differs = np.abs(w - v).max()
-        if not differs:
-            raise Wrong(f"{head} {_show(w)}. {_SAME}")
-        allowed = digits * np.abs(w).max() + ALLOWED
-        if differs > MOST + allowed:
-            raise Wrong(
-                f"{head} a number that differs by {show(differs)}; {MOST:g} is the most. {_MANY}"
-            )
-        _judge(k, v, w, head, ALLOWED + digits * (k.T @ np.abs(w)).max())
-        if differs < LEAST - allowed:
-            raise Wrong(f"{head} values that differ by {show(differs)} at most. {_FEW}")
+            _tried(f, said, k, v)
+        except Wrong as wrong:
+            raise Wrong(f"{wrong} {_WHOLE}") from None
+
+
+def _tried(f: Answer, said: str, k: Array, v: Array) -> None:
+    try:
+        got = f.numbers(f.raw(said, k=k, v=v).value, said)
+    except Raised as raised:
+        raise Wrong(f"{raised} {_EQUAL}" if "ingular" in str(raised) else str(raised)) from None
+    w, digits = got.astype(float), rounding(got)
+    head = f"With {said}, {f.name} returns"
+    if w.shape != v.shape:
+        raise Wrong(f"{head} an array of shape {w.shape}; it should be {v.shape}.")
+    if not np.isfinite(w).all():
+        raise Wrong(f"{head} numbers that are not finite.")
+    differs = np.abs(w - v).max()
+    if not differs:
+        raise Wrong(f"{head} {_show(w)}. {_SAME}")
+    allowed = digits * np.abs(w).max() + ALLOWED
+    if differs > MOST + allowed:
+        raise Wrong(
+            f"{head} a number that differs by {show(differs)}; {MOST:g} is the most. {_MANY}"
+        )
+    _judge(k, v, w, head, ALLOWED + digits * (k.T @ np.abs(w)).max())
+    if differs < LEAST - allowed:
+        raise Wrong(f"{head} values that differ by {show(differs)} at most. {_FEW}")
 
 
 def _judge(k: Array, v: Array, w: Array, head: str, allowed: float) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from tformer_book.exercises.kinds import Several
-from tformer_book.exercises.promises import promised, single
+from tformer_book.exercises.promises import promised, single, whole
 from tformer_book.exercises.registry import exercise
 from tformer_book.exercises.table import Case, case
 
@@ -57,7 +57,7 @@ def _heads() -> Iterator[Case]:
     x = np.array([[1.0, 5, 0], [0, 7, -1]])
     want = ([[3.0, -1], [-6, 2]], [[0.75, -0.25], [-3.75, 1.25]], False)
     yield case(x=x, **head, u=u, weights=[[0.75, 0.25], [0.25, 0.75]], want=want, why=why)
-    why = "Answer 0 leads at both places, and a head that looks at word 1 would say answer 1."
+    why = "Answer 0 leads at both places, and a head that attends to word 1 would say answer 1."
     want = ([[3.0, -1], [-6, 2]], [[0.75, -0.25], [1.875, -0.625]], False)
     yield case(x=x, **head, u=u, weights=[[0.75, 0.25], [0.875, 0.125]], want=want, why=why)
     why = "Each word votes most for answer 1, though word 0 favours answer 0 over answer 2."
@@ -78,7 +78,7 @@ def _heads() -> Iterator[Case]:
     own = np.array([[5.0, 1, 2], [1, 6, 2]])
     want = (own, [[4.0, 2.25, 2]], False)
     yield case(x=own, **plain, weights=[[0.75, 0.25]], want=want, why=why)
-    why = "Nobody looks at word 1 here, but other weights may, and it votes for answer 2."
+    why = "Nobody attends to word 1 here, but other weights may, and it votes for answer 2."
     hidden = np.array([[5.0, 4, 0], [0, 4, 5], [3, 2, 1]])
     want = (hidden, [[4.0, 3, 0.5], [5, 4, 0]], False)
     yield case(x=hidden, **plain, weights=[[0.5, 0, 0.5], [1, 0, 0]], want=want, why=why)
@@ -98,6 +98,11 @@ def _heads() -> Iterator[Case]:
         away = np.linalg.lstsq(table, 30 + np.arange(S), rcond=None)[0] if d_v >= S else u[:, 0]
         yield case(**given | {"u": np.column_stack([u, away])}, why=f"{N + 1} answers.")
     yield from promised(single, **given)
+    head = {"w_v": np.array([[1.0, 2], [2, 1]]), "w_o": np.array([[2.0, 1], [1, 3]])}
+    head |= {"x": np.array([[1.0, 2], [3, 1]]), "u": np.array([[1.0, 2], [3, 1]])}
+    given = {name: head[name] for name in ("x", "w_v", "w_o", "u")}
+    for rows in ([[1.0, 0], [0, 1]], [[0.5, 0.5], [0.25, 0.75]]):  # a list keeps its sums of 1
+        yield from promised(whole, **given, weights=rows)
 
 
 class Said(Several):
@@ -144,13 +149,13 @@ class Said(Several):
         weights @ table → table[weights.argmax(axis=1)]
             You took the votes of the word with the largest weight; the others are added too.
         weights @ table → weights @ (table == table.max(axis=1, keepdims=True))
-            You counted favourites. A word speaks for each answer as loudly as its vote is large.
+            You counted favourites. Each word adds the whole size of its vote to each answer.
         _kinds(table.argmax(axis=1)) → _kinds((weights @ table).argmax(axis=1))
             You compared the places, with the weights that they have. Other weights may give another
             answer.
         _kinds(table.argmax(axis=1)) == 1 → _kinds((weights @ table).argmax(axis=1)) != 1
-            You said whether the places differ in their answers. Asked for is whether one answer
-            wins, whatever the weights.
+            You said whether the places differ in their answers. The exercise asks whether one
+            answer wins, whatever the weights.
         _kinds(table.argmax(axis=1)) == 1 → _kinds(table.argmax(axis=1)) > 1
             The question is turned round: True where one answer wins, whatever the weights.
         _kinds(table.argmax(axis=1)) → _kinds(abs(table).argmax(axis=1))
@@ -187,13 +192,15 @@ class Said(Several):
         _kinds(table.argmax(axis=1)) == 1 → False
             You said False each time. Where all words favour one answer, weights decide nothing.
         _kinds(table.argmax(axis=1)) → _kinds(table[weights.max(axis=0) > 0].argmax(axis=1))
-            You left out words that nobody looks at here. With other weights they have a vote, too.
+            You left out words of weight 0. With other weights they have a vote, too.
         _kinds(table.argmax(axis=1)) == 1 → _agree(table, weights @ table)
             You asked whether the places say what the plain mean of all votes says. Other weights
             are left out.
+        weights @ table → (weights.T if len(weights) == len(table) else weights) @ table
+            You transposed the weights; row t holds the weights of place t.
     """,
     mutants={
-        "You tried some weights at random. Few draws come close to looking at one word alone, "
+        "You tried some weights at random. Few draws come close to attending to one word alone, "
         "where the answer may be another.": lambda x, w_v, w_o, u, weights: _tried(
             x @ w_v @ w_o @ u, weights
         ),
@@ -239,7 +246,7 @@ def _maps() -> Iterator[Case]:
     v, w_o = np.array([[0.0, 5], [0, -3], [2, 2]]), np.array([[1.0, 1], [0, 0]])
     weights = np.array([[0.5, 0.5, 0], [0.25, 0.25, 0.5]])
     yield case(weights=weights, v=v, w_o=w_o, want=[[0, 0, 0], [0, 0, 1]], why=why)
-    why = "Row 1 looks at nothing."
+    why = "Row 1 attends to nothing."
     given: dict[str, Any] = {"v": np.array([[1.0, 0], [0, 3]]), "w_o": eye}
     yield case(weights=[[0.5, 0.5], [0, 0]], **given, want=[[0.25, 0.75], [0, 0]], why=why)
     why = "The two vectors cancel, and each is half of what comes."
@@ -266,6 +273,11 @@ def _maps() -> Iterator[Case]:
         why = "Axes in front only stack."
         yield case(weights=weights, v=v, w_o=rng.normal(size=(2, 3)), why=why)
     yield from promised(single, weights=weights[0], v=v[0], w_o=rng.normal(size=(2, 3)))
+    given = {
+        "weights": np.array([[1.0, 2, 1], [3, 0, 2]]),
+        "v": np.array([[2.0, 1], [1, 3], [2, 2]]),
+    }
+    yield from promised(whole, **given, w_o=np.array([[1.0, 2], [3, 1]]))
 
 
 @exercise(
@@ -288,12 +300,12 @@ def _maps() -> Iterator[Case]:
         v @ w_o → v
             You measured the values before W_O, which makes some longer and others shorter.
         weights * lengths[..., None, :] → np.ones_like(weights) * lengths[..., None, :]
-            The weights play no part: a key that is not looked at brings nothing.
+            The weights play no part: a key that is not attended to brings nothing.
         total = pieces.sum(axis=-1, keepdims=True) → total = np.ones_like(pieces[..., :1])
             Those are the lengths; divide them by the sum of their row.
         total = pieces.sum(axis=-1, keepdims=True) → total = _norms(weights @ v @ w_o)[..., None]
-            You divided by the length of the sum. Vectors may cancel in it; asked for is the sum of
-            the lengths.
+            You divided by the length of the sum. Vectors may cancel in it; the exercise asks for
+            the sum of the lengths.
         total = pieces.sum(axis=-1, keepdims=True) → total = pieces.max(axis=-1, keepdims=True)
             You divided by the largest of the row, so that it becomes 1; divide by the sum.
         total = pieces.sum(axis=-1, keepdims=True) → total = pieces.sum(axis=-2, keepdims=True)
@@ -343,10 +355,15 @@ def _maps() -> Iterator[Case]:
             by their sum.
         pieces / np.where(total > 0, total, 1) → np.where(total > 0, pieces / total, weights)
             Where nothing comes you let the weights stand; the shares are 0.
+        pieces / np.where(total > 0, total, 1) → $ * (total > 0).all()
+            You returned 0 for the whole table because one row is 0; each row is treated by
+            itself.
+        pieces / np.where(total > 0, total, 1) → np.where(total > 0, $, 1 / pieces.shape[-1])
+            Where all lengths of a row are 0 you made its shares equal; they are 0.
     """,
     mutants={
-        "You took how far each part goes along the sum of all. Asked for are lengths, whatever the "
-        "direction.": lambda weights, v, w_o: _projected(weights, v @ w_o),
+        "You took how far each part goes along the sum of all. The exercise asks for lengths, "
+        "whatever the direction.": lambda weights, v, w_o: _projected(weights, v @ w_o),
         "The lengths were not given an axis for the queries, so that those of one entry of a stack "
         "serve another.": lambda weights, v, w_o: _shares(weights * _norms(v @ w_o)),
     },

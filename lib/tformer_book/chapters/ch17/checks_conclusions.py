@@ -135,6 +135,17 @@ def _losses() -> Iterator[Case]:
             given = {"repeat": np.array([base, cut]), "draws": draws}
             plain = np.array([other, other + rng.normal(harm, noise / 2, k)])
             yield case(**_placed(given, plain, 0.3), why=why)
+    same, later = np.array([[1.0, 1], [3, 3]]), np.array([[1.0, 1], [1.5, 1.75]])
+    may = "Losses may be whole numbers."
+    given = {"repeat": same, "draws": np.array([[2.75, 1.75]])}
+    why = f"{may} The cut is above the draw by 0.75 ± 1."
+    yield case(**_placed(given, same, 0.5), whole=True, want=[True, False, True, False], why=why)
+    given["draws"] = np.zeros((1, 2))
+    why = f"{may} Plain text rises by 0.625 ± 0.25."
+    yield case(**_placed(given, later, 0.5), whole=True, want=[True, True, True, False], why=why)
+    given["repeat"] = later
+    why = f"{may} The repeat rises by 0.625 ± 0.25."
+    yield case(**_placed(given, same, 0.5), whole=True, want=[True, True, True, False], why=why)
 
 
 def _placed(given: dict[str, Any], plain: Array, least: float) -> dict[str, Any]:

@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from tformer_book.exercises.promises import promised, single
+from tformer_book.exercises.promises import promised, single, whole
 from tformer_book.exercises.registry import Test, exercise
+from tformer_book.exercises.samples import integers
 from tformer_book.exercises.table import Case, case, type_test
 
 Array = np.ndarray
@@ -18,9 +19,11 @@ Array = np.ndarray
 
 def _texts() -> Iterator[Case | Test]:
     text = np.array([5, 3, 8, 5, 3, 7, 5])
-    why = "At the 5 of place 3, the 5 of place 0 was followed by 3; at the last, by 3 as well."
+    why = (
+        "At the 5 of position 3, the 5 of position 0 was followed by 3; at the last, by 3 as well."
+    )
     yield case(tokens=text, n=1, want=np.array([-1, -1, -1, 3, 8, -1, 3]), why=why)
-    why = "Only “5 3” at places 3 and 4 has stood before, and 8 came next."
+    why = "Only “5 3” at positions 3 and 4 has stood before, and 8 came next."
     yield case(tokens=text, n=2, want=np.array([-1, -1, -1, -1, 8, -1, -1]), why=why)
     text = np.array([1, 2, 1, 3, 1, 0, 1, 2])
     why = "The latest 1 counts: 2, 3 and 0 came next."
@@ -28,13 +31,13 @@ def _texts() -> Iterator[Case | Test]:
     text = np.array([4, 4, 4, 9, 4, 4])
     why = "After a 4 came the next 4, which stands where the text stands now."
     yield case(tokens=text, n=1, want=np.array([-1, 4, 4, -1, 9, 4]), why=why)
-    why = "The two stretches “4 4” of places 0 to 1 and 1 to 2 overlap."
+    why = "The two stretches “4 4” of positions 0 to 1 and 1 to 2 overlap."
     yield case(tokens=text, n=2, want=np.array([-1, -1, 4, -1, -1, 9]), why=why)
     text = np.array([2, 6, 6, 2, 6, 2])
-    why = "“6 2” has not stood before until place 5, and “2 6” is not “6 2”."
+    why = "“6 2” has not stood before until position 5, and “2 6” is not “6 2”."
     yield case(tokens=text, n=2, want=np.array([-1, -1, -1, -1, 6, 6]), why=why)
     text = np.array([1, 9, 2, 5, 1, 8, 2, 6])
-    why = "The 2 of place 6 came after an 8, and the earlier one after a 9."
+    why = "The 2 of position 6 came after an 8, and the earlier one after a 9."
     yield case(tokens=text, n=2, want=np.full(8, -1), why=why)
     yield case(tokens=text, n=3, want=np.full(8, -1), why="No three tokens stand twice.")
     yield case(tokens=text, n=9, want=np.full(8, -1), why="n may be larger than T.")
@@ -99,7 +102,7 @@ def _most_often(tokens: Array, n: int) -> Array:
     praise="Texts that repeat themselves and others, stretches that overlap, one token, none, and "
     "a stretch longer than the text.",
     hints=(
-        "For one place t: write down the last n tokens. Where did they stand before?",
+        "For one position t: write down the last n tokens. Where did they stand before?",
         "Go through all s from n − 1 to t − 1, compare the two stretches, and keep the latest.",
         "What is said is tokens[s + 1]. s may be t − 1, and then that is the token at t. Fill an "
         "array of whole numbers with −1 first.",
@@ -107,17 +110,18 @@ def _most_often(tokens: Array, n: int) -> Array:
     cases=_texts,
     slips="""
         last[key] = t → last.setdefault(key, t)
-            You took the first place where the text stood like that; the latest counts.
+            You took the first position where the text stood like that; the latest counts.
         tokens[last[key] + 1] → tokens[last[key]]
-            That is the token that was found again; asked for is the one that came next.
+            That is the token that was found again; the exercise asks for the one that came next.
         tokens[last[key] + 1] → last[key] + 1
-            That is a place; asked for is the token that stands there.
+            That is a position; the exercise asks for the token that stands there.
         tokens[last[key] + 1] → last[key]
-            That is the place of the match; asked for is the token that came next.
+            That is the position of the match; the exercise asks for the token that came next.
         tokens[last[key] + 1] → tokens[max(last[key] - 1, 0)]
-            That is the token that came before the match; asked for is the one that came next.
+            That is the token that came before the match; the exercise asks for the one that came
+            next.
         tokens[last[key] + 1] → tokens[last[key] - n + 1]
-            That is the first token of the stretch; asked for is the one after its last.
+            That is the first token of the stretch; the exercise asks for the one after its last.
         tokens[last[key] + 1] → tokens[last[key] - n + 2]
             You took the token after the first of the stretch; it comes after the last.
         np.full(len(tokens), -1) → np.full(len(tokens), 0)
@@ -126,11 +130,11 @@ def _most_often(tokens: Array, n: int) -> Array:
         if key in last else -1 → if key in last else tokens[t]
             Where nothing was found you repeated the token itself; −1 is asked for.
         range(n - 1, len(tokens)) → range(len(tokens))
-            At the first places fewer than n tokens stand, and your stretch is cut short, or begins
-            at the end of the text.
+            At the first positions fewer than n tokens stand, and your stretch is cut short, or
+            begins at the end of the text.
         tokens[t - n + 1 : t + 1].tolist() → tokens[t : t + 1].tolist()
         range(n - 1, len(tokens)) → range(len(tokens))
-            n has no effect with you: one token was compared.
+            n has no effect in your answer: one token was compared.
         tokens[t - n + 1 : t + 1].tolist() → tokens[max(t - n, 0) : t + 1].tolist()
             You compared n + 1 tokens; the last n are those up to t, itself included.
         tokens[t - n + 1 : t + 1].tolist() → tokens[t - n + 1 : t].tolist()
@@ -146,32 +150,32 @@ def _most_often(tokens: Array, n: int) -> Array:
         tokens[t - n + 1 : t + 1].tolist() → [tokens[t - n + 1]]
             You compared the first token of the stretch alone.
         last[key] = t → last[tuple(tokens[t - n : t].tolist())] = t - 1
-            You left out the place just before, whose next token is the one that stands at t.
+            You left out the position just before, whose next token is the one that stands at t.
         tokens[last[key] + 1] if key in last else -1 → tokens[t + 1] if t + 1 < len(tokens) else -1
-            That is the token that really comes next, which nobody knows at place t.
+            That is the token that really comes next, which nobody knows at position t.
         return out → return out[n - 1 :]
-            The first n − 1 places are missing; nothing can be found there, which is −1.
+            The first n − 1 positions are missing; nothing can be found there, which is −1.
     """,
     mutants={
         "One equal token was enough for you; all n have to be the same.": (
             lambda tokens, n: _any(tokens, n)
         ),
-        "Before place n − 1 there are no n tokens: the slice begins at the end of the text, or is "
-        "empty.": lambda tokens, n: _from_the_start(tokens, n),
+        "Before position n − 1 there are no n tokens: the slice begins at the end of the text, or "
+        "is empty.": lambda tokens, n: _from_the_start(tokens, n),
         "You let the two stretches not overlap; they may.": lambda tokens, n: _apart(tokens, n),
         "You took the token that came next most often; the one after the latest match counts.": (
             _most_often
         ),
-        "What you say at t stands at the place after it.": lambda tokens, n: _later(tokens, n),
-        "You looked through the whole text, the later places too; at t only earlier ones are "
+        "What you say at t stands at the position after it.": lambda tokens, n: _later(tokens, n),
+        "You looked through the whole text, the later positions too; at t only earlier ones are "
         "known.": lambda tokens, n: _in_the_whole(tokens, n),
-        "You found the stretch at t itself, and so the token that comes next; only earlier places "
-        "count.": lambda tokens, n: _itself(tokens, n),
+        "You found the stretch at t itself, and so the token that comes next; only earlier "
+        "positions count.": lambda tokens, n: _itself(tokens, n),
     },
-    otherwise="The token after the latest earlier place that ends the same n tokens.",
+    otherwise="The token after the latest earlier position that ends the same n tokens.",
 )
 def induced(tokens: Array, n: int) -> Array:
-    """The token that a perfect induction head says at each place."""
+    """The token that a perfect induction head says at each position."""
     out = np.full(len(tokens), -1)
     last: dict[tuple[int, ...], int] = {}
     for t in range(n - 1, len(tokens)):
@@ -213,7 +217,7 @@ def _later(tokens: Array, n: int) -> Array:
 
 
 def _in_the_whole(tokens: Array, n: int) -> Array:
-    """The last match anywhere, later places too, that has a next token."""
+    """The last match anywhere, later positions too, that has a next token."""
     out = np.full(len(tokens), -1)
     for t in range(n - 1, len(tokens)):
         for s in range(n - 1, len(tokens) - 1):
@@ -278,6 +282,9 @@ def _blocks() -> Iterator[Case]:
         yield case(**given, why="Axes in front only stack.")
     given |= {"y": y[0], "x": x[0]}
     yield from promised(single, **given)
+    given = {"y": integers(1, (2, 2, 3)), "w_o": integers(2, (2, 3, 2))}
+    given |= {"x": np.array([[1.0, 7], [5, 2]]), "gain": np.array([2.0, 1])}
+    yield from promised(whole, **given, direction=np.array([1.0, -4]))
 
 
 def _of_one(x: Array) -> Array:
@@ -302,7 +309,7 @@ def _rms(x: Array) -> Array:
     cases=_blocks,
     slips="""
         parts @ (gain * direction) / root → parts @ (gain * direction)
-            The norm does not divide with you: each word by the root mean square of its x.
+            You left out the division by the norm: each word by the root mean square of its x.
         parts @ (gain * direction) / root → parts @ direction / root
             The gain is missing: the norm multiplies each coordinate by its own.
         parts @ (gain * direction) / root → parts @ direction
@@ -314,11 +321,11 @@ def _rms(x: Array) -> Array:
         parts @ (gain * direction) / root → parts @ (direction / gain) / root
             The norm multiplies by the gain, and you divided.
         parts @ (gain * direction) / root → (parts / _rms(parts)) @ (gain * direction)
-            You took the norm of each head's part. Kept is the root of the whole word.
+            You took the norm of each head's part. The root of the whole word is kept.
         np.sqrt((x * x).mean(axis=-1)) → _rms(parts.sum(axis=-3))[..., 0]
             You took the root of what the heads add together. The word after the block holds more.
         parts @ (gain * direction) / root → _of_one(parts @ (gain * direction))
-            You made shares of 1 of it; asked for is by how much the log-odds move.
+            You made shares of 1 of it; the exercise asks by how much the log-odds move.
         / root → / root / np.linalg.norm(direction)
             You made the direction one long. The log-odds are the dot product with it as it is.
         parts @ (gain * direction) / root → abs(parts @ (gain * direction) / root)
@@ -357,7 +364,7 @@ def _rms(x: Array) -> Array:
         parts @ (gain * direction) / root → parts * (gain * direction) / root[..., None]
             The products with the direction are not added up yet.
         np.sqrt((x * x).mean(axis=-1))[..., None, :] → _rms(x[..., None, :, :] - parts)[..., 0]
-            You took the root of the word without the head. Kept is the root that was found, with
+            You took the root of the word without the head. The root that was found is kept, with
             all in it.
         np.sqrt((x * x).mean(axis=-1)) → _rms(x + parts.sum(axis=-3))[..., 0]
             The heads are contained in x already, and you added them once more.
@@ -371,7 +378,7 @@ def _rms(x: Array) -> Array:
         "serve another.": lambda y, w_o, x, gain, direction: (
             y @ w_o @ (gain * direction) / _rms(x)[..., 0]
         ),
-        "All heads share the number of the whole sum with you.": (
+        "You gave all heads the number of the whole sum.": (
             lambda y, w_o, x, gain, direction: _alike(y, w_o, x, gain, direction)
         ),
     },

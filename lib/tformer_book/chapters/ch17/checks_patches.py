@@ -44,7 +44,7 @@ def _readers() -> Iterator[Case]:
         return np.repeat(np.tri(T, dtype=bool)[None], L, axis=0)
 
     why = (
-        "After the block word 0 has told word 2, and only what stands at the last place is read."
+        "After the block word 0 has told word 2, and only what stands at the last position is read."
         " Before it all depends on word 0."
     )
     yield case(masks=tri(1, 3), p=0, want=[[2, 0, 0], [0, 0, 2]], why=why)
@@ -65,40 +65,42 @@ def _readers() -> Iterator[Case]:
     want = [[0, 0, 2, 0, 0], [0, 0, 1, 1, 0], [0, 0, 0, 1, 1], [0, 0, 0, 0, 2]]
     yield case(masks=pairs, p=2, want=want, why=why)
     none = np.zeros((2, 3, 3), dtype=bool)
-    why = "Nobody looks at anybody, and each word keeps what it is."
+    why = "Nobody attends to anybody, and each word keeps what it is."
     yield case(masks=none, p=2, want=[[0, 0, 2]] * 3, why=why)
-    why = "Nobody looks at anybody: the exchange does not arrive."
+    why = "Nobody attends to anybody: the exchange does not arrive."
     yield case(masks=none, p=0, want=np.zeros((3, 3), int), why=why)
     first, then = none.copy(), none.copy()
     first[0, 1, 0] = first[1, 2, 1] = then[1, 1, 0] = then[0, 2, 1] = True
-    why = "Word 1 looks at word 0, and in the next block word 2 at word 1."
+    why = "Word 1 attends to word 0, and in the next block word 2 to word 1."
     yield case(masks=first, p=0, want=[[2, 0, 0], [0, 2, 0], [0, 0, 2]], why=why)
-    why = "Word 2 looks at word 1 before that looks at word 0: the answer knows nothing of word 0."
+    why = "Word 2 attends to word 1 before word 1 attends to word 0: nothing of word 0 arrives."
     yield case(masks=then, p=0, want=np.zeros((3, 3), int), why=why)
-    why = "Word 2 looks at word 1 in the first block, and keeps it; word 1 stays and tells no more."
+    why = (
+        "Word 2 attends to word 1 in the first block, and keeps it; word 1 stays and tells no more."
+    )
     yield case(masks=then, p=1, want=[[0, 2, 0], [0, 0, 2], [0, 0, 2]], why=why)
     back = none.copy()
     back[0, 0, 1] = back[1, 2, 0] = True
-    why = "Word 0 looks ahead at word 1, and word 2 back at word 0: masks need not be causal."
+    why = "Word 0 attends to word 1, and word 2 to word 0: masks need not be causal."
     yield case(masks=back, p=1, want=[[0, 2, 0], [2, 0, 0], [0, 0, 2]], why=why)
-    yield case(masks=np.ones((2, 3, 3), dtype=bool), p=2, why="All look at all.")
+    yield case(masks=np.ones((2, 3, 3), dtype=bool), p=2, why="All attend to all.")
     why = "Ways multiply from block to block, beyond 64 bits: ask whether there is one, or another."
     for L, T, p in ((64, 4, 1), (70, 2, 1), (33, 4, 3)):
-        said = f"{L} blocks in which all of {T} words look at all, and p = {p}"
+        said = f"{L} blocks in which all of {T} words attend to all, and p = {p}"
         yield case(masks=np.ones((L, T, T), dtype=bool), p=p, said=said, why=why)
     yield case(masks=np.zeros((0, 3, 3), dtype=bool), p=2, want=[[0, 0, 2]], why="No block.")
     yield case(masks=np.zeros((0, 3, 3), dtype=bool), p=1, want=[[0, 0, 0]], why="No block.")
     yield case(masks=np.ones((2, 1, 1), dtype=bool), p=0, want=[[2]] * 3, why="One word alone.")
     two = np.zeros((2, 4, 4), dtype=bool)
     two[0, [0, 1, 2], [1, 2, 0]] = two[1, 3, [0, 2]] = True
-    why = "After the first block words 0 and 1 know of word 1, and the answer looks at word 0."
+    why = "After the first block words 0 and 1 know of word 1, and the answer attends to word 0."
     yield case(masks=two, p=1, want=[[0, 2, 0, 0], [2, 0, 0, 0], [0, 0, 0, 2]], why=why)
     for seed, (L, T, share) in enumerate(
         ((2, 4, 0.4), (3, 5, 0.25), (4, 6, 0.15), (3, 4, 0.3), (5, 3, 0.2), (6, 7, 0.12))
     ):
         rng = np.random.default_rng(seed)
         masks = rng.random((L, T, T)) < share
-        why = "Follow the ways of the exchange to the last place, block by block."
+        why = "Follow the ways of the exchange to the last position, block by block."
         for p in range(0, T, 2):
             yield case(masks=masks, p=p, why=why)
         yield case(masks=masks & np.tri(T, dtype=bool), p=seed % (T - 1), why=why)
@@ -126,7 +128,7 @@ def _guessed(masks: Array, p: int) -> Array:
 
 
 def _ways(masks: Array, p: int) -> Array:
-    """How many ways from p to the last place pass each place."""
+    """How many ways from p to the last position pass each position."""
     T = masks.shape[1]
     steps = (masks | np.eye(T, dtype=bool)).astype(int)
     here, there = [np.eye(T, dtype=int)[p]], [np.eye(T, dtype=int)[-1]]
@@ -138,15 +140,15 @@ def _ways(masks: Array, p: int) -> Array:
 
 @exercise(
     "17.3",
-    praise="Causal masks, windows, masks that differ from block to block and look ahead, no ways, "
-    "one way and many, no block and a single word.",
+    praise="Causal masks, windows, masks that differ from block to block and are not causal, no "
+    "ways, one way and many, no block and a single word.",
     hints=(
         "From block to block: where may vectors differ between the two runs? And which of them can "
-        "still reach the last place?",
-        "Go forwards from p for the first question, and backwards from the last place for the "
+        "still reach the last position?",
+        "Go forwards from p for the first question, and backwards from the last position for the "
         "second. A word always reaches itself. A patch does something where both are true.",
-        "Every way from p to the answer passes through one place in each row. If only one place "
-        "of a row is on any way, all ways pass there: 2.",
+        "Every way from p to the answer passes through one position in each row. If only one "
+        "position of a row is on any way, all ways pass there: 2.",
     ),
     cases=_readers,
     kind=Map(),
@@ -158,8 +160,8 @@ def _ways(masks: Array, p: int) -> Array:
         _tells(steps, np.arange(T) == T - 1) → _tells(masks, np.arange(T) == T - 1)
             On the way to the answer a word keeps what it is: a block adds to it.
         masks | np.eye(T, dtype=bool) → masks.mT | np.eye(T, dtype=bool)
-            Rows and columns of the masks are exchanged: masks[l, t, s] lets t look at s, so that s
-            tells t.
+            Rows and columns of the masks are exchanged: masks[l, t, s] lets t attend to s, so that
+            s tells t.
         masks | np.eye(T, dtype=bool) → masks[::-1] | np.eye(T, dtype=bool)
             The blocks stand in reverse order.
         masks | np.eye(T, dtype=bool) → np.tri(T, dtype=bool) & $
@@ -167,7 +169,7 @@ def _ways(masks: Array, p: int) -> Array:
         masks | np.eye(T, dtype=bool) → np.tri(T, dtype=bool) | np.zeros_like(masks)
             You took causal masks in place of those that are given.
         masks | np.eye(T, dtype=bool) → (masks | masks.any(axis=0)) | np.eye(T, dtype=bool)
-            You let each block look wherever any of them does.
+            You gave each block the masks of all blocks together.
         here & there → here
             You marked where the exchange arrives. From there the answer has to be reached as well.
         here & there → there
@@ -175,22 +177,22 @@ def _ways(masks: Array, p: int) -> Array:
             the same vector.
         here & there → here
         alive.sum(axis=1, keepdims=True) == 1 → np.arange(T) == T - 1
-            You marked where the exchange arrives, as 2 in the column of the last place. Neither
+            You marked where the exchange arrives, as 2 in the column of the last position. Neither
             says what happens on the way to the answer.
         alive + 1 * (alive & alone) → alive + 0
-            You did not tell 2 from 1: where no way leads around a place, the patch brings all back.
-            (Of masks, True + True is True.)
+            You did not tell 2 from 1: where no way leads around a position, the patch brings all
+            back. (Of masks, True + True is True.)
         alive + 1 * (alive & alone) → 2 * alive
-            You did not tell 1 from 2: where a way leads around a place, the patch may bring back a
-            part.
+            You did not tell 1 from 2: where a way leads around a position, the patch may bring back
+            a part.
         alive.sum(axis=1, keepdims=True) == 1 → _one(here)
-            For 2 you asked that the exchange has arrived at no other place. Places from which the
-            answer is not reached do no harm.
+            For 2 you asked that the exchange has arrived at no other position. Positions from which
+            the answer is not reached do no harm.
         alive.sum(axis=1, keepdims=True) == 1 → _one(there)
-            For 2 you asked that the answer is reached from no other place. Places where the
+            For 2 you asked that the answer is reached from no other position. Positions where the
             exchange has not arrived do no harm.
         alive.sum(axis=1, keepdims=True) == 1 → alive.sum(axis=0, keepdims=True) == 1
-            You counted places along the columns. Every way passes once through each row.
+            You counted positions along the columns. Every way passes once through each row.
         alive + 1 * (alive & alone) → ($)[1:]
             The row before the first block is missing.
         alive + 1 * (alive & alone) → ($)[:-1]
@@ -200,7 +202,7 @@ def _ways(masks: Array, p: int) -> Array:
             p: all are 0.
         alive + 1 * (alive & alone) → np.maximum($, 2 * _at(alive, -1, -1))
             Where the exchange cannot reach the answer, there is nothing to bring back, not even at
-            the last place: all are 0.
+            the last position: all are 0.
         np.arange(T) == p → np.arange(T) >= p
             You let all words from p on be exchanged; it is one word.
         masks | np.eye(T, dtype=bool) → masks & ~np.eye(T, dtype=bool)
@@ -211,16 +213,16 @@ def _ways(masks: Array, p: int) -> Array:
             You marked the column of the exchanged word with 2. Once others have heard of it, a way
             may lead around it.
         alive.sum(axis=1, keepdims=True) == 1 → _at(alive, 0, p) | _at(alive, -1, -1)
-            You let only the two ends have a 2: p before the first block, and the last place after
-            the last. In between, too, all ways may pass one place.
+            You let only the two ends have a 2: p before the first block, and the last position
+            after the last. In between, too, all ways may pass one position.
         alive + 1 * (alive & alone) → np.where(_at(alive, 0, p) | _at(alive, -1, -1), 2, alive)
             You marked both ends with 2 in any case: also where the exchange cannot reach the
             answer, and nowhere between.
         alive.sum(axis=1, keepdims=True) == 1 → _one(here) | _one(there)
-            For 2 you asked that there is one place only where the exchange has arrived, or one only
-            from where the answer is reached. There may be others, if none is both.
+            For 2 you asked that there is one position only where the exchange has arrived, or one
+            only from where the answer is reached. There may be others, if none is both.
         alive + 1 * (alive & alone) → np.where(_one(here), 2 * here, alive)
-            You marked with 2 wherever the exchange has arrived at one place only, whether the
+            You marked with 2 wherever the exchange has arrived at one position only, whether the
             answer is reached or not.
         alive + 1 * (alive & alone) → 1 * here + there
             You added two answers: whether the exchange arrives, and whether the answer is reached.
@@ -230,18 +232,20 @@ def _ways(masks: Array, p: int) -> Array:
             and by that way alone?
         _tells(steps, np.arange(T) == T - 1) → _tells(steps.mT, np.arange(T) == T - 1)
             On the way back from the answer you went along the masks' other axis: from t to the
-            words s that it looks at.
+            words s that it attends to.
         _tells(steps, np.arange(T) == T - 1) → _tells(steps[::-1], np.arange(T) == T - 1)
             On the way back from the answer the last block comes first.
+        alive = here & there → alive = here & there[0, p]
+            You did not ask whether the answer can still be reached from the patched vector.
     """,
     mutants={
-        "You answered for a causal model whose words look at all before them, without a glance at "
+        "You answered for a causal model whose words attend to all before them, without regard to "
         "the masks.": lambda masks, p: _guessed(masks, p),
-        "Those are numbers of ways from the exchange to the answer. Asked for is whether one goes "
-        "there (1), and whether all do (2).": lambda masks, p: _ways(masks, p),
+        "Those are numbers of ways from the exchange to the answer. The exercise asks whether one "
+        "goes there (1), and whether all do (2).": lambda masks, p: _ways(masks, p),
     },
-    otherwise="It is 0 where both runs agree or the answer is not reached, and 2 where this place "
-    "is the only one of its row that is neither.",
+    otherwise="It is 0 where both runs agree or the answer is not reached, and 2 where this "
+    "position is the only one of its row that is neither.",
 )
 def patches(masks: Array, p: int) -> Array:
     """What the patch of each vector does: nothing 0, something 1, everything 2."""

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from tformer_book.exercises.promises import promised, whole
 from tformer_book.exercises.registry import exercise
 from tformer_book.exercises.table import Case, case
 
@@ -58,6 +59,8 @@ def _runs() -> Iterator[Case]:
         clean, corrupted = rng.normal(0, 3, (2, 7))
         given: dict[str, Any] = {"clean": clean, "corrupted": corrupted, "a": 2 + seed, "b": seed}
         yield case(**_in_order(given, rng.normal(0, 3, (*front, 7))))
+    given = {"clean": np.array([1.0, 9, 2]), "corrupted": np.array([2.0, 3, 1]), "a": 1, "b": 2}
+    yield from promised(whole, **_in_order(given, np.array([[4.0, 3, 2], [1, 5, 2]])))
 
 
 def _in_order(given: dict[str, Any], patched: Any) -> dict[str, Any]:
@@ -121,7 +124,7 @@ def _naive(x: Array) -> Array:
             The logarithms went through the probabilities, and these may be 0 to a float. Take the
             difference of the logits.
         (now - last) / gap → (now - first) / -gap
-            That is what is still missing; asked for is what has come back.
+            That is what is still missing; the exercise asks for what has come back.
         (now - last) / gap → now / first
             You divided the log-odds of the patch by those of the clean run. Those of the corrupted
             run have to be subtracted from both.

@@ -182,11 +182,12 @@ def _best_alone(loss: Loss, n: int, limit: float) -> tuple[float, Array]:
     },
     slips="""
         max(loss(off) for off in masks if off.sum() == 1) → max(loss(off) for off in masks)
-            The first number is the largest loss of all sets; asked for is that with one head cut.
+            The first number is the largest loss of all sets; the exercise asks for that with one
+            head cut.
         max(loss(off) for off in masks if off.sum() == 1) → max(loss(off) for off in masks[: n + 1])
             You let the empty set count among single heads: cutting one may make the loss smaller.
         max(loss(off) for off in masks if off.sum() == 1) → $ - loss(masks[0])
-            That is a rise; asked for is the loss itself.
+            That is a rise; the exercise asks for the loss itself.
         max(loss(off) for off in masks if off.sum() == 1) → min(map(loss, masks[1 : n + 1]))
             You took the head whose cut makes the loss smallest.
         masks = _masks(n) → masks = _masks(n)[1:]
@@ -229,7 +230,7 @@ def _best_alone(loss: Loss, n: int, limit: float) -> tuple[float, Array]:
             Of several sets of the same size you took the last that you met; the one with the
             largest loss is asked for.
         max(loss(off) for off in masks if off.sum() == 1) → _best(loss, masks[1 : n + 1])
-            That is the number of the head; asked for is the loss with that head cut.
+            That is the number of the head; the exercise asks for the loss with that head cut.
     """,
     otherwise="The fewest heads that reach the limit, and of equally many the largest loss.",
 )

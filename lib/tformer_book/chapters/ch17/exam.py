@@ -67,13 +67,13 @@ does not change their order.
 **(c)** ${tex(second)}$, so it prefers {NOUNS[1]}.
 
 **(d)** A weight says how much of a value is added, and not for which answer this value speaks; the
-word behind *too* speaks for both answers as well. In (c) no look has changed, so the new answer is
-not due to a look that turned. It comes from one value.""",
+word behind *too* speaks for both answers as well. In (c) no weight has changed, so the new answer
+is not due to other weights. It comes from one value.""",
         marking=(
             (2, "every weight times every entry of its word, added for each answer"),
             (2, "one positive divisor for both answers leaves their order"),
             (2, "the third row replaced, with the weights as they were"),
-            (3, "weights are told apart from what values say, and looks from values"),
+            (3, "weights are told apart from what values say"),
         ),
         given={"weights": weights, "says": says, "troubles": troubles},
         values={"first": first, "second": second, "named": NOUNS[0], "then": NOUNS[1]},
@@ -170,7 +170,7 @@ def patched(rng: Rng) -> Item:
         statement=rf"""
 A decoder of three blocks reads “the dog did not pass the gate because it was too narrow so they
 widened the”. The logit of *gate* minus that of *door*, at the last word, is ${d}$. In a second run
-*door* stands in the place of *gate*, and the same difference is ${e}$. Patches put one vector of
+*door* stands instead of *gate*, and the same difference is ${e}$. Patches put one vector of
 the second run into the first.
 
 **(a)** A patch at *too*, after the first block, makes the difference ${tex(found)}$. Which share
@@ -238,7 +238,7 @@ right in
 | {right["P"]} | {right["Q"]} | {right["R"]} | {", ".join(str(whole - x) for x in controls)} |
 
 With both {quiet[0]} and {quiet[1]} silenced it is right in {whole - both}. The three were chosen
-because of where they look, before any of these counts was made.
+because of what they attend to, before any of these counts was made.
 
 **(a)** Which of the three heads harms the model more than every control if it is silenced? By how
 many sentences does its loss exceed the mean loss of the controls?
@@ -253,7 +253,7 @@ single cut?
 **(d)** Which control is missing for (b), and how would you choose it? What would you say if it lost
 {both} sentences as well?""",
         answer=rf"""
-**(a)** Head {names[2]}. It loses {harm} sentences and the controls ${tex(mean)}$ in the mean, so
+**(a)** Head {names[2]}. It loses {harm} sentences and the controls ${tex(mean)}$ on average, so
 the difference is ${tex(beyond)}$.
 
 **(b)** By ${tex(more)}$: {both} less the {sum(lost)} of both single cuts.

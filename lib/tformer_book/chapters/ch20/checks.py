@@ -51,7 +51,9 @@ class Digits(Several):
 
 
 def _decoders() -> Iterator[Case]:
-    one = "Matrices of the block 12 · 4 = 48, of the head 3 · 2 = 6; looking at 5 words 12 · 5 · 2."
+    one = (
+        "Matrices of the block 12 · 4 = 48, of the head 3 · 2 = 6; attention to 5 words 12 · 5 · 2."
+    )
     yield case(d=2, n_layers=1, n_vocab=3, T=5, want=(444.0, 360.0), why=one)
     none = "Without a block there is the head alone, and the table that is looked up."
     yield case(d=3, n_layers=0, n_vocab=10, T=7, want=(180.0, 360.0), why=none)
@@ -59,7 +61,7 @@ def _decoders() -> Iterator[Case]:
     for d, n_layers, n_vocab, T in known:
         why = f"The blocks hold 12 · {n_layers} · {d}², each table {n_vocab} · {d}."
         yield case(d=d, n_layers=n_layers, n_vocab=n_vocab, T=T, why=why)
-    long = "A long context: T / (6 d) is more than 1, so looking costs more than the matrices."
+    long = "A long context: T / (6 d) is more than 1, so attention costs more than the matrices."
     yield case(d=512, n_layers=6, n_vocab=256, T=100_000, why=long)
 
 
@@ -69,10 +71,10 @@ def _decoders() -> Iterator[Case]:
     hints=(
         "How often is a number of a matrix used for one token, forward and backward?",
         "6 FLOPs for each number that a row is multiplied by; a lookup multiplies nothing.",
-        "Looking: a query times T keys and T weights times values, 12 T d in each block.",
+        "Attention: a query times T keys and T weights times values, 12 T d in each block.",
     ),
     cases=_decoders,
-    otherwise="Every number of a matrix costs six FLOPs a token, and looking comes to that.",
+    otherwise="Every number of a matrix costs six FLOPs a token, and attention is added to that.",
     kind=Digits(names=("exact", "rule")),
     slips="""
         6 * (blocks + table) + 12 → 2 * (blocks + table) + 12
@@ -93,13 +95,13 @@ def _decoders() -> Iterator[Case]:
         + 12 * n_layers * T * d → + 4 * n_layers * T * d
             Attention is counted in the forward pass alone.
         + 12 * n_layers * T * d → + 12 * n_layers * T**2 * d
-            That is attention for all T tokens of the text; one token looks at T.
+            That is attention for all T tokens of the text; one token attends to T.
         + 12 * n_layers * T * d → + 12 * n_layers * T**2
             Each of the T words has a key and a value of d numbers.
         6 * (blocks + table) + 12 * n_layers → 8 * (blocks + table) + 16 * n_layers
             You count a second forward pass; nothing is computed twice here.
         + 12 * n_layers * T * d → + 12 * T * d
-            Each block looks at the words anew.
+            Each block has attention of its own.
         + 12 * n_layers * T * d → + 0
             Attention is missing: the scores and the weighted values are products too.
         + 12 * n_layers * T * d → + 6 * n_layers * T
@@ -124,6 +126,9 @@ def _decoders() -> Iterator[Case]:
             That is N; the rule says 6 N for each token.
         exact, rule → rule, exact
             The two stand in the wrong order.
+        exact = 6 * → exact = 2 *
+        12 * n_layers * T → 4 * n_layers * T
+            That is the forward pass alone; the backward pass costs twice as much and is missing.
     """,
 )
 def flops_a_token(d: int, n_layers: int, n_vocab: int, T: int) -> tuple[float, float]:
@@ -293,6 +298,8 @@ def _misled() -> Iterator[Case]:
             The losses hold the floor: without it there is no bias at all.
         floor + a * x**-power → floor + a * x**power
             The loss grows with the size here.
+        line = first * (x3 / x1) ** -seen → line = a * x3**-seen
+            You drew the line through the law's a; it goes through the two runs.
     """,
 )
 def misled(

@@ -11,7 +11,7 @@ from tformer_book.chapters.ch20.checks import Digits
 from tformer_book.exercises.kinds import Number
 from tformer_book.exercises.promises import promised, whole
 from tformer_book.exercises.registry import exercise
-from tformer_book.exercises.table import Case, case
+from tformer_book.exercises.table import INTEGERS, Case, case
 
 Array = np.ndarray
 
@@ -93,7 +93,7 @@ def _windows() -> Iterator[Case]:
         np.exp(beta * away) / beta → 10 ** (beta * away) / beta
             Powers of ten belong to logarithms of base ten; these are natural ones.
         -slope / (2 * bend) → _ - slope**2 / (4 * bend)
-            That is the loss at the vertex; asked for is where it lies.
+            That is the loss at the vertex; the exercise asks where it lies.
         bend, slope, _ = np.polyfit → _, slope, bend = np.polyfit
             The coefficient of the square comes first from np.polyfit.
         -slope / (2 * bend) → 0 * bend
@@ -152,6 +152,13 @@ def _pairs() -> Iterator[Case]:
     far = [1.7, 4.0, 1.0, 0.2, 0.1], [1.8, 1.0, 2.0, 0.9, 0.7]
     for one, other in (near, near[::-1], far, far[::-1]):
         why = "Beyond the crossing, wherever it lies, the faster power of the budget is higher."
+        yield case(one=one, other=other, why=why)
+    beside = [1.0, 4.0, 1.0, 2.0, 1.0], [1.5, 1.0, 2.5, 1.25, 0.75]
+    for one, other in (beside, beside[::-1]):
+        yield case(one=one, other=other, whole=True, why=INTEGERS)
+    slow = [1.8, 400.0, 900.0, 0.35, 0.37], [1.8, 400.0, 887.0, 0.3507, 0.37]
+    why = "The two change at nearly the same rate."
+    for one, other in (slow, slow[::-1]):
         yield case(one=one, other=other, why=why)
 
 

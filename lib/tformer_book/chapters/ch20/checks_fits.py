@@ -36,6 +36,8 @@ def _runs_above_a_floor() -> Iterator[Case]:
         x = _short(10 ** rng.uniform(2, 6, 9))
         loss = _short(floor + 20 * x**-power * np.exp(rng.normal(0, 0.05, 9)))
         yield case(x=x, loss=loss, floor=floor, why="The floor is known: it is taken off.")
+    near = "A loss may lie very near the floor: small differences count in a logarithm."
+    yield case(x=[1, 10, 100], loss=[2.0001, 2.00001, 2.000002], floor=2.0, why=near)
     given: dict[str, Any] = {
         "x": np.array([2.0, 3.0, 10.0, 50.0]),
         "loss": np.array([40.25, 22.0, 9.0, 3.0]),
@@ -75,7 +77,7 @@ def _by_weights(x: Array, loss: Array, floor: float) -> float:
     mutants={
         "You fitted the losses themselves: large ones count most, and they should count as their "
         "logarithms do.": _by_losses,
-        "Runs count more with you the lower their loss; here all count alike.": _by_weights,
+        "You gave runs of a lower loss more weight; here all count alike.": _by_weights,
         "A median of the slopes between pairs is not the line of least squares.": _by_pairs,
     },
     slips="""
@@ -106,9 +108,11 @@ def _by_weights(x: Array, loss: Array, floor: float) -> float:
         -(u @ v) / (u @ u) → -(u @ v) / np.sqrt((u @ u) * (v @ v - len(v) * v.mean() ** 2))
             That is the correlation, and not the slope.
         -(u @ v) / (u @ u) → (u @ v) / (u @ u) * np.log(x).mean() - v.mean()
-            That is the height of the line with its sign turned; asked for is the slope.
+            That is the height of the line with its sign turned; the exercise asks for the slope.
         -(u @ v) / (u @ u) → np.exp(-(u @ v) / (u @ u))
             The slope itself is the exponent.
+        = -np.polyfit(np.log(x), np.log(loss - floor), 1, w=loss - floor)[0]
+            You gave runs with a larger loss more weight; all runs should count the same.
     """,
 )
 def exponent(x: Array, loss: Array, floor: float) -> float:
@@ -204,13 +208,14 @@ def _by_logarithms(
     otherwise="Least squares of relative errors, with none of the three below 0.",
     kind=Digits(names=("floor", "a", "b"), relative=1e-4, within=1e-6),
     mutants={
-        "The squares that you made least are those of differences of logarithms; asked for are "
-        "shares of the loss.": _by_logarithms,
+        "The squares that you made least are those of differences of logarithms; the exercise asks "
+        "for shares of the loss.": _by_logarithms,
     }
     | each(_at_once, ROUNDS),
     slips="""
         terms / loss[:, None], loss / loss → terms, loss
-            You added up squares of differences; asked for are those of their shares of the loss.
+            You added up squares of differences; the exercise asks for those of their shares of the
+            loss.
         terms / loss[:, None], loss / loss → terms / loss[:, None], loss
             The columns are divided by the losses, and what they should give is not.
         terms / loss[:, None], loss / loss → terms, loss / loss

@@ -11,7 +11,7 @@ from tformer_book.exercises.answer import Answer, Wrong
 from tformer_book.exercises.describe import show
 from tformer_book.exercises.kinds import Number
 from tformer_book.exercises.registry import Test, exercise
-from tformer_book.exercises.table import Case, case, each
+from tformer_book.exercises.table import INTEGERS, Case, case, each
 
 Array = np.ndarray
 TIMES = 2000
@@ -52,6 +52,8 @@ def _by_hand() -> Iterator[Case]:
     most: dict[str, Any] = {"x": [0, 1] * 7, "y": [0] * 11 + [1, 0, 1]}
     group = np.array([4, 4, 1, 1, 2, 2, 6, 6, 3, 3, 5, 5, 5, 5])
     yield case(**most, group=group, **given, want=2 / 3, why=six)
+    half: dict[str, Any] = pairs | {"y": [0, 0, 0, 0.5]}
+    yield case(**half, **once, whole=True, want=0.5, why=f"{INTEGERS} {small}")
 
 
 def _by_draws() -> Iterator[Case]:
@@ -200,7 +202,7 @@ OTHERWISE: dict[Any, str] = {
     ),
     "Each group became the mean of its runs; all its runs should come along.": "means",
     "Sizes and losses were drawn apart; a run is a pair.": "apart",
-    "A group that is drawn twice counts once with you; it should come along twice.": "once",
+    "A group that is drawn twice counts once in your answer; it should come along twice.": "once",
     "Runs were drawn within their groups, and each group stands in every draw; it is the groups "
     "that are drawn.": "within",
     "Too few groups were drawn: as many as there are scatter less.": "half",
@@ -232,7 +234,7 @@ OTHERWISE: dict[Any, str] = {
         [0.025, 0.975] → [0, 1]
             That is from the least slope to the largest one, and grows with the number of draws.
         high - low → np.std(slopes)
-            That is the standard error; asked for is how far the two ends lie apart.
+            That is the standard error; the exercise asks how far the two ends lie apart.
         slopes = (n * sxy - sx * sy) / (n * sxx - sx**2) → slopes = sxy / sxx
             Your lines go through the origin; their height is free.
         high - low → high - np.median(slopes)
@@ -240,7 +242,8 @@ OTHERWISE: dict[Any, str] = {
         high - low → np.std(slopes) / np.sqrt(times)
             The scatter was divided by the root of the draws: more draws do not make runs tell more.
         high - low → 2 * 1.96 * np.std(slopes)
-            Four standard errors are right for slopes like a bell; asked for are the quantiles.
+            Four standard errors are right for normally distributed slopes; the exercise asks for
+            the quantiles.
         rng.multinomial(len(names), np.ones(len(names)) / len(names), size=times) → 1 + 0 * names
         drawn @ sums → np.array([drawn @ sums] * times)
             Each group was drawn once: nothing is left out, nothing stands twice, nothing scatters.
