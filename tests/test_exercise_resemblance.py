@@ -42,7 +42,7 @@ def _written_into_its_like(x):
     ],
 )
 def test_an_array_of_the_type_of_whole_numbers_is_told(answer):
-    assert "only where whole numbers are handed over" in told(answer)
+    assert "only where the inputs are whole numbers" in told(answer)
 
 
 def test_other_mistakes_with_whole_numbers_are_not():
@@ -115,7 +115,7 @@ def test_places_may_have_a_name_and_a_first_number():
     right = np.arange(5.0)
     wrong = right + [0, 0, 1, 1, 0]
     assert whereabouts(wrong, right, ("step", "steps"), 1) == (
-        "Wrong are the steps 3 and 4; the others are right."
+        "Steps 3 and 4 are wrong; the others are right."
     )
     assert whereabouts(right + (right == 1), right, ("step", "steps"), 1) == "Only step 2 is wrong."
     assert whereabouts(right + (right == 0), right, ("step", "steps"), 1) == (

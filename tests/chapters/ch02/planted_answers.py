@@ -213,7 +213,7 @@ MUTANTS = {
     },
     "2.4": {
         "One finite number is asked for": lambda scores: np.nan,
-        "That is close and not close enough": _best_of_a_grid,
+        "That is close, but not close enough": _best_of_a_grid,
     },
     "2.6": {
         "changes the x it was given": (_in_place, _broken),
