@@ -121,7 +121,7 @@ def test_whole_numbers_of_any_case_come_as_integers_as_well():
     cases = [case(x=[1.0, 2], by=0.5), case(x=[0.5], by=0.5)]
     told = wrong_at(Table(scaled, lambda: cases, {}, Array()), as_its_input)
     assert "with x = (1, 2)" in told.lower()
-    assert "only where the inputs are whole numbers" in told
+    assert "only where whole numbers are handed over" in told
     no_integers = Table(scaled, lambda: cases, {}, Array(), integers=False)
     assert wrong_at(no_integers, as_its_input) == ""
 
@@ -146,7 +146,7 @@ def test_integers_stand_beside_fractions():
     kinds = [{n: v.dtype.kind for n, v in c.handed.items()} for c in promised(whole, **inputs)]
     assert kinds == [{"x": "i", "by": "i"}, {"x": "i", "by": "f"}, {"x": "f", "by": "i"}]
     table = Table(scaled, lambda: promised(whole, **inputs), {}, Array())
-    assert "only where the inputs are whole numbers" in wrong_at(table, as_its_input)
+    assert "only where whole numbers are handed over" in wrong_at(table, as_its_input)
 
 
 def test_what_stops_at_integers_alone_is_told_so():

@@ -42,7 +42,7 @@ def _written_into_its_like(x):
     ],
 )
 def test_an_array_of_the_type_of_whole_numbers_is_told(answer):
-    assert "only where the inputs are whole numbers" in told(answer)
+    assert "only where whole numbers are handed over" in told(answer)
 
 
 def test_other_mistakes_with_whole_numbers_are_not():

@@ -14,7 +14,7 @@ from tformer_book.exercises.table import INTEGERS, Case, Sentence, Table, Trial
 from tformer_book.exercises.undefined import undefined
 
 WRONG_AT_INTEGERS = (
-    "It goes wrong only where the inputs are whole numbers: an array that takes their type cuts "
+    "It goes wrong only where whole numbers are handed over: an array that takes their type cuts "
     "fractions off."
 )
 STOPS_AT_INTEGERS = (

@@ -80,7 +80,7 @@ def resemblance(trials: Sequence[Trial], place: int) -> str:
     """Return a sentence that holds in all trials for one part of the answer, or ""."""
     if _only_stacks_are_wrong(trials):
         return (
-            "One example alone comes out right, and a stack of several does not. Leading axes only "
+            "One example alone comes out right, and every stack goes wrong. Leading axes only "
             "stack examples: each example has its own answer."
         )
     if any(trial.error for trial in trials):

@@ -252,6 +252,9 @@ MUTANTS = {
         "changes a chunk it was given": lambda chunks: _stream(chunks, less=np.ndarray.__isub__),
     },
     "2.11": {
+        "one index too far": lambda x, rng, size: np.minimum(
+            np.add(_choice(x, rng, size), 1), len(x) - 1
+        ),
         "or every score gets the same noise": lambda x, rng, size: (
             x + rng.gumbel(size=(size, 1))
         ).argmax(-1),

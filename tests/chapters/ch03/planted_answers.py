@@ -1,6 +1,7 @@
 """Mutants of answers to the exercises of chapter 3, and right answers unlike the book's."""
 
 import itertools
+import math
 
 import numpy as np
 
@@ -237,6 +238,14 @@ MUTANTS = {
         "returns complex numbers": _factors_by_eigenvectors,
         "should return two arrays": lambda taste, width: taste,
     },
+    "3.9": {
+        "so two of them have just": lambda d, beta, share: int(
+            1 + (1 / share - 1) * math.exp(beta) / math.cosh(beta / d) ** d if beta else 0
+        ),
+        "e^{−2β/d} close to 0": lambda d, beta, share: int(
+            1 + 1e-12 + (1 / share - 1) * math.exp(beta) / math.cosh(beta / d) ** d
+        ),
+    },
     "3.10": {
         "It lies on its side": lambda n: _veto(n).T,
         "it should be (4, 2). For": lambda n: _veto(n)[:n],
@@ -250,6 +259,7 @@ MUTANTS = {
         "still gives": (
             lambda n: _veto(n, other=4.0),
             lambda n: _veto(n, other=0.0),
+            lambda n: _veto(n, here=12.0, other=8.0, own=-60.0),
         ),
         "the other noun draws": lambda n: np.maximum(
             _veto(n), 8.0 * (np.arange(2 * n) < n)[:, None]
@@ -262,6 +272,8 @@ MUTANTS = {
         "each counts": lambda n: _veto(n, here=3.0, other=9.0),
     },
     "3.11": {
+        "the word after its partner": lambda partner: _looking()((partner + 1) % len(partner)),
+        "the word before its partner": lambda partner: _looking()((partner - 1) % len(partner)),
         "looks at itself": _looking(asks=lambda keys, partner: keys),
         "roles of queries and keys": lambda partner: (
             200 * _circle(len(partner)),
@@ -279,7 +291,7 @@ MUTANTS = {
             lambda partner: np.zeros((2, len(partner), 2)),
             _looking(lambda n: _circle(n, last=True), query=2000.0),
         ),
-        "it should be (3, 2). For": lambda partner: 2 * (np.eye(len(partner) + 1),),
+        "it should be (4, 2). For": lambda partner: 2 * (np.eye(len(partner) + 1),),
         "lies on its side": lambda partner: np.stack([part.T for part in _looking()(partner)]),
         "too large for a float64": _looking(query=1e300, has=1e10),
     },

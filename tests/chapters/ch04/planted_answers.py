@@ -184,10 +184,7 @@ MUTANTS = {
         "times your scale, should be 1": lambda q, k: 0.25,
     },
     "4.6": {
-        "The lamp at the scores shows": (
-            lambda q, k, scale: "frozen",
-            lambda q, k, scale: _why(q, k, scale, lit=0.2),
-        ),
+        "Compare your two numbers with these": lambda q, k, scale: "frozen",
         "none of the three names": lambda q, k, scale: "dark",
     },
     "4.7": {

@@ -128,6 +128,16 @@ def _spread_evenly(q, k, v):
 
 
 MUTANTS = {
+    "6.1": {
+        "The inputs hold nan": lambda out, y, w_o, h: out - y[h] @ np.split(w_o, y.shape[-3])[h]
+    },
+    "6.3": {
+        "It is always 1/n times what it should be.": lambda d_model, n_heads, n_groups, n: (
+            2 * d_model**2 * (1 + n_groups / n_heads),
+            2 * n_groups * d_model / n_heads,
+            n_heads * n**2,
+        )
+    },
     "6.5": {"Where a product is 0, rounding leaves": _same_by_shares},
     "6.7": {"that share a table are neighbours, and equally many": _spread_evenly},
     "6.9": {
@@ -148,6 +158,7 @@ MUTANTS = {
         "has the shape (6, 3), not (2, 6, 3)": lambda m: [w[0] for w in _wide_slots(m)],
     },
     "6.11": {
+        "have the same scores": lambda n: np.stack([_backwards(n)[0]] * 2),
         "lies on its side": lambda n: _backwards(n).T,
         "on a curve that bends inwards": lambda n: _quarter(n, 0.05, straight=True),
         "not finite": lambda n: np.full((2, 2 * n), -np.inf),

@@ -229,8 +229,9 @@ def _why(sentence: Sentence, keys: Array, heads: Array) -> str:
     ours, theirs = heads[sentence.right], heads[sentence.wrong]
     if not keys[n:].any():
         return "The adjective has the key 0 in every head, so nothing knows which noun it fits."
-    halves = sentence.weights(np.roll(keys, n, axis=0)).mean(axis=0)
-    if halves[0] >= max(TIMES * halves[1], SHARE / n):
+    vetoes_first = keys[:n].min() < keys[n:].min()
+    halves = (one.weights(np.roll(keys, n, axis=0)).mean(axis=0) for one in _sentences(n))
+    if vetoes_first and all(half[0] >= max(TIMES * half[1], SHARE / n) for half in halves):
         return "Your rows of adjectives come first; those of the nouns should."
     if ours[1] > 0.1:
         return (
@@ -277,7 +278,16 @@ LONGEST = 20  # words in a sentence
 )
 def lookup_layer(f: Answer) -> None:
     """W_Q, W_K of width two by which word i looks at word partner[i]."""
-    small = [[1, 2, 0], [1, 2, 0], [1, 0], [0, 1], [0, 0, 0], [2, 2, 1], [3, 3, 1, 0], [0, 1, 2, 3]]
+    small = [
+        [2, 0, 3, 1],
+        [1, 2, 0],
+        [1, 0],
+        [0, 1],
+        [0, 0, 0],
+        [2, 2, 1],
+        [3, 3, 1, 0],
+        [0, 1, 2, 3],
+    ]
     for seed, words in enumerate(small):
         _judge_lookup_layer(f, np.array(words), seed)
     rng = np.random.default_rng(5)
@@ -344,6 +354,9 @@ def _where_it_looks(
         )
     if (best == np.arange(len(best))).all():
         return "Every word looks at itself. Where does the query learn about the partner?"
+    for step, where in {1: "after", -1: "before"}.items():
+        if len(best) > 3 and (best == (partner + step) % len(best)).all():
+            return f"Each word attends to the word {where} its partner: words are counted from 0."
     if len(set(partner.tolist())) == len(partner) and (best[partner] == np.arange(len(best))).all():
         return (
             "Each word looks at the word whose partner it is, as if the roles of queries and keys "

@@ -53,7 +53,7 @@ def _masked_tables() -> Iterator[Case]:
         yield case(q=q, k=k, v=integers(seed, (2, 3, 2)), mask=mask, whole=seed == 3)
     q, k, v = integers(5, (3, 2, 4, 2)), integers(6, (3, 2, 5, 2)), integers(7, (3, 2, 5, 3))
     yield case(q=q, k=k, v=v, mask=integers(8, (3, 1, 4, 5)) > 0)
-    why = "One is a size, too."
+    why = "An axis may have length 1."
     for n, m in ((1, 1), (1, 3), (3, 1)):
         for seed in range(3):
             q, k, v = (integers(seed + i, (rows, 2)) for i, rows in enumerate((n, m, m)))

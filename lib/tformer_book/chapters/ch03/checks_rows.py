@@ -188,8 +188,10 @@ def _sentences() -> Iterator[Case]:
         yield _sizes(seed, (2, n, 2), (2, 3, 2), width, 2, batches)
     yield _sizes(7, (2, 3, 2, 2), (2, 3, 4, 2), 4, 1, batches)
     for seed, shape in enumerate([(1, 2), (1, 1, 2), (2, 1, 2), (1, 3, 2)]):
-        yield _sizes(seed + 8, shape, (*shape[:-2], 4 - seed, 2), 3, 2, "One is a size, too.")
-    yield _sizes(3, (3, 1), (2, 1), 1, 1, "One is a size, too.")
+        yield _sizes(
+            seed + 8, shape, (*shape[:-2], 4 - seed, 2), 3, 2, "An axis may have length 1."
+        )
+    yield _sizes(3, (3, 1), (2, 1), 1, 1, "An axis may have length 1.")
     words = np.eye(3)
     far = "Only differences of scores count. Measure all of them from the largest one, and change "
     far += "nothing else."

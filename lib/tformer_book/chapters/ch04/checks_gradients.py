@@ -157,6 +157,8 @@ def _random(d: int) -> tuple[Array, Array]:
         reference.softmax_jacobian(p) → np.diag(p * (1 - p))
             That is the diagonal of the Jacobian. Each score moves the other weights as well.
     """,
+    otherwise="Compare your two numbers with these: each is the root of a sum of squares, of J and "
+    "of c J K.",
 )
 def why_dark(q: Array, k: Array, scale: float) -> str:
     """Say whether the query of a head gets a gradient, and if not, why."""

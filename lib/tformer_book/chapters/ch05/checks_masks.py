@@ -256,6 +256,8 @@ def _never(n: int) -> Array:
             A pair that no number of layers connects has −1.
         np.where(known, 0, -1) → np.where(known, 0, n) ;; needed < 0 → needed == n
             Where no number of layers is enough you return the number of words.
+        return needed → return np.where(needed < 0, np.inf, needed)
+            ∞ stands where no number of layers is enough; −1 is asked for.
         range(1, n) → range(1, 3)
             One layer and two are not all: a path may have as many steps as there are other words.
         range(1, n) → range(1, 4)

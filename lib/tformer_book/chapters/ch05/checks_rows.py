@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from tformer import reference
-from tformer_book.exercises.registry import exercise
+from tformer_book.exercises.registry import Test, exercise
 from tformer_book.exercises.samples import integers
-from tformer_book.exercises.table import Case, case
+from tformer_book.exercises.table import Case, case, type_test
 
 Array = np.ndarray
 
@@ -282,7 +282,7 @@ def fill(visible: Array, hidden: Array, share: float) -> Any:
     return odds + _lse(visible) - _lse(hidden)
 
 
-def _foreign() -> Iterator[Case]:
+def _foreign() -> Iterator[Case | Test]:
     pads = np.array([[False, False, True]])
     yield case(
         attn_mask=np.array([[False, True, True], [False, False, True], [False, False, False]]),
@@ -319,6 +319,7 @@ def _foreign() -> Iterator[Case]:
     few, pads = np.where(rng.random((2, 3)) < 0.5, -np.inf, 0.0), np.eye(2, 3, dtype=bool)
     why = "An additive mask of the type float32 is one as well."
     yield case(attn_mask=few, key_padding=pads, single=True, why=why)
+    yield type_test("True and False", attn_mask=few, key_padding=pads)
 
 
 @exercise(
@@ -335,6 +336,8 @@ def _foreign() -> Iterator[Case]:
             In the boolean mask True means hide; it was taken for *may look*.
         ~(hides | key_padding[:, None, :]) → hides | key_padding[:, None, :]
             True still means hide.
+        = (attn_mask if attn_mask.dtype == bool else attn_mask == 0) & key_padding[:, None, :]
+            In both masks True means hide; it was taken for *may attend*.
         hides | → hides &
             Both masks would have to hide a key; one is enough.
         attn_mask < 0 → attn_mask == 0

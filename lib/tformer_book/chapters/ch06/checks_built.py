@@ -249,6 +249,7 @@ def _reads_contents(tables: list[np.ndarray], m: int) -> bool:
 
 LENGTHS, LEAST = (3, 9, 15), 1.01
 _SAME = "All adjectives turn the two heads down alike, so that none says which kind it means."
+_ALIKE = "The two heads have the same scores: the second should rank the kinds the other way round."
 _OTHERS = "With more words it fails: the other words must not matter beside the adjective."
 _CLOSE = "The two kinds are too close together in your scores."
 _INSIDE = (
@@ -339,6 +340,8 @@ def _why(scores: np.ndarray, right: int, wrong: int, length: int) -> str:
         return "The scores of the adjectives stand first; those of the nouns belong there."
     if _fine(np.concatenate([scores[:, ::2], scores[:, 1::2]], axis=1)):
         return "Nouns and adjectives stand in turn; all nouns come first."
+    if np.ptp(scores[0] - scores[1]) < 1e-9:
+        return _ALIKE
     if np.ptp(said[0] - said[1]) < 1e-9:
         return _SAME
     if n > 2 and not _can_win(scores[:, :n], right):

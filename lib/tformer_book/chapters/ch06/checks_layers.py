@@ -58,7 +58,8 @@ def _rows(w_o: np.ndarray, d_v: int, h: int) -> np.ndarray:
         "The head was added once more; it is to be taken away.": (
             lambda out, y, w_o, h: out + y[..., h, :, :] @ _rows(w_o, y.shape[-1], h)
         ),
-        "The lost outputs of the other heads are not needed, and nan spreads from them.": (
+        "nan spreads from the lost output of another head; only that of head h can be used, with h "
+        "counted from 0.": (
             lambda out, y, w_o, h: (
                 np.moveaxis(
                     np.where(np.arange(y.shape[-3])[:, None, None] == h, 0, y), -3, -2
@@ -337,8 +338,8 @@ def layer(
 
 
 def _moved() -> Iterator[Case]:
-    w_o = np.array([[1.0, 2], [3, 4], [5, 6], [7, 8], [9, 10], [11, 12]])
-    want = [[9, 10], [11, 12], [1, 2], [3, 4], [5, 6], [7, 8]]
+    w_o = np.array([[1.0, 2], [3, 9], [5, 4], [7, 0], [9, 8], [11, 6]])
+    want = [[9, 8], [11, 6], [1, 2], [3, 9], [5, 4], [7, 0]]
     yield case(w_o=w_o, order=np.array([2, 0, 1]), want=want)
     for order, d_v, d in (
         ([0, 1, 2], 1, 2),
