@@ -166,8 +166,8 @@ def test_what_is_compared_may_be_made_from_the_answer():
 
 
 RESEMBLANCES = {
-    "The sign is turned round": lambda x: -(x**2),
-    "lies on its side": lambda x: (x**2).T,
+    "The sign is reversed": lambda x: -(x**2),
+    "is transposed": lambda x: (x**2).T,
     "cut to whole ones": lambda x: (x**2).astype(int),
     "Every number is 2 times": lambda x: 2 * x**2,
     "Every number is ln 2 times": lambda x: np.log(2) * x**2,

@@ -22,8 +22,8 @@ from tformer_book.exercises.table import Trial
 Pair = tuple[np.ndarray, np.ndarray]
 
 TURNED: dict[str, Callable[[np.ndarray], np.ndarray]] = {
-    "The sign is turned round.": np.negative,
-    "The table lies on its side: rows and columns are exchanged.": lambda right: (
+    "The sign is reversed.": np.negative,
+    "The table is transposed: rows and columns are exchanged.": lambda right: (
         right.mT if right.ndim > 1 else right
     ),
     "The numbers are cut to whole ones. `//` and `int` do that, and an array of whole numbers that "

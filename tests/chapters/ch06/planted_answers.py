@@ -142,8 +142,10 @@ MUTANTS = {
     "6.7": {"that share a table are neighbours, and equally many": _spread_evenly},
     "6.9": {
         "have 35 such sets": lambda n: _upper_half(n) if n < 21 else _sets(n, 8, 4),
-        "of another size are more": lambda n: _upper_half(n) if n < 16 else _sets(n, 7, 2),
-        "It lies on its side": lambda n: _upper_half(n + 1)[:, :n].T,
+        "there are more sets of another size": lambda n: (
+            _upper_half(n) if n < 16 else _sets(n, 7, 2)
+        ),
+        "It is transposed": lambda n: _upper_half(n + 1)[:, :n].T,
         "beside True and False": lambda n: 2 * _upper_half(n),
     },
     "6.10": {
@@ -159,7 +161,7 @@ MUTANTS = {
     },
     "6.11": {
         "have the same scores": lambda n: np.stack([_backwards(n)[0]] * 2),
-        "lies on its side": lambda n: _backwards(n).T,
+        "is transposed": lambda n: _backwards(n).T,
         "on a curve that bends inwards": lambda n: _quarter(n, 0.05, straight=True),
         "not finite": lambda n: np.full((2, 2 * n), -np.inf),
     },

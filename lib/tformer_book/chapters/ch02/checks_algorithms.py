@@ -195,9 +195,7 @@ _DRAW_MUTANTS = {
     "The noise −log U is exponential; one more logarithm is missing.": _noisy(
         lambda x, u, _: x - np.log(u)
     ),
-    "The sign of the noise is turned round: G = −log(−log U).": _noisy(
-        lambda x, u, _: x - _gumbel(u)
-    ),
+    "The sign of the noise is reversed: G = −log(−log U).": _noisy(lambda x, u, _: x - _gumbel(u)),
     "The noise was added to the weights; add it to the scores.": _noisy(
         lambda x, u, _: reference.softmax(x) + _gumbel(u)
     ),

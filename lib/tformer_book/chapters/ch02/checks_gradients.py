@@ -66,7 +66,7 @@ def _ends_at(most: float, share: float, n: int, beta: float) -> float:
         np.log → np.log10
             The logarithm is the natural one; you took the one to base 10.
         np.log → -np.log
-            The sign is turned round.
+            The sign is reversed.
         * (n - 1) → / (n - 1)
             You compared the leader with the rest as a whole, and divided where there are more
             rivals to beat.
@@ -239,7 +239,7 @@ def _gradients() -> Iterator[Case | Test]:
         beta * p * → beta *
             The factor p in front is missing.
         grad - mean → mean - grad
-            The sign is turned round.
+            The sign is reversed.
         grad - mean → grad + mean
             grad is added to its mean; the Jacobian has a minus there.
         (p * grad).sum → grad.sum

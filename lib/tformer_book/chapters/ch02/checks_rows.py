@@ -216,7 +216,7 @@ class Logarithms(kinds.Array):
             The shifted scores are only half of it: the logarithm of their sum of exponentials is
             missing.
         np.asarray → np.negative
-            The sign is turned round: logarithms of weights are never positive.
+            The sign is reversed: logarithms of weights are never positive.
         np.log( → (
             You subtracted the sum; subtract its logarithm.
         = log_softmax_along(x) / np.log(2)

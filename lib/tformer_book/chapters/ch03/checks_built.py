@@ -27,7 +27,7 @@ class Factors(Several):
         for part, right, name in zip(got, want, self.names, strict=True):
             if part.shape == right.shape:
                 continue
-            why = " It lies on its side." * (part.shape == right.shape[::-1])
+            why = " It is transposed." * (part.shape == right.shape[::-1])
             if not why and part.ndim == 2 and part.shape < right.shape:
                 why = " Zeros may fill the columns that are left over."
             raise Wrong(
@@ -89,7 +89,7 @@ def _by_eigh(taste: Array, width: int, first: Function) -> Parts:
     cases=_tastes,
     slips="""
         u * sigma → -u * sigma
-            The sign is turned round.
+            The sign is reversed.
         u * sigma → u
             The stretch by the singular values is missing.
         vt.T → vt.T * sigma
@@ -277,7 +277,7 @@ LONGEST = 20  # words in a sentence
     ),
 )
 def lookup_layer(f: Answer) -> None:
-    """W_Q, W_K of width two by which word i looks at word partner[i]."""
+    """W_Q, W_K of width two by which word i attends to word partner[i]."""
     small = [
         [2, 0, 3, 1],
         [1, 2, 0],
@@ -334,7 +334,9 @@ def _judge_looks(said: str, partner: Array, sentence: Array, w_q: Array, w_k: Ar
             f"a weight of {pair(shares[wanted], 0.999)[0]}; at least 0.999 is asked for."
         )
         if found == wanted and shares[found] > np.sort(shares)[:-1].max() + 1e-9:
-            raise Wrong(f"{head} It looks at the right word, with too small a lead over the rest.")
+            raise Wrong(
+                f"{head} It attends to the right word, with too small a lead over the rest."
+            )
         raise Wrong(f"{head} {_where_it_looks(partner, word, found, shares, w_q, w_k)}")
 
 
@@ -353,17 +355,17 @@ def _where_it_looks(
             "the query turns, one end of the line or the other has it."
         )
     if (best == np.arange(len(best))).all():
-        return "Every word looks at itself. Where does the query learn about the partner?"
+        return "Every word attends to itself. Where does the query learn about the partner?"
     for step, where in {1: "after", -1: "before"}.items():
         if len(best) > 3 and (best == (partner + step) % len(best)).all():
             return f"Each word attends to the word {where} its partner: words are counted from 0."
     if len(set(partner.tolist())) == len(partner) and (best[partner] == np.arange(len(best))).all():
         return (
-            "Each word looks at the word whose partner it is, as if the roles of queries and keys "
-            "were exchanged."
+            "Each word attends to the word whose partner it is, as if the roles of queries and "
+            "keys were exchanged."
         )
     if (best == best[0]).all() and reference.norm(w_k).argmax() == best[0]:
-        return f"Every word looks at word {best[0]}, which has the longest key."
+        return f"Every word attends to word {best[0]}, which has the longest key."
     if partner[word] not in _preferred(w_k):
         return (
             f"No query prefers the key of word {partner[word]}, because it lies among the others: "

@@ -60,7 +60,8 @@ def _rows() -> Iterator[Case]:
         a * (1 - share) / (1 - a[j]) → a + (a[j] - share) / (len(a) - 1)
             The difference was shared out evenly, which changes the ratios of the others.
         a * (1 - share) / (1 - a[j]) → a.copy() ;; return row → $ / row.sum()
-            Divided by the new sum: the row adds up to 1, but the new word does not get its share.
+            You divided by the new sum: the row adds up to 1, but the new word does not get its
+            share.
         / (1 - a[j]) →
             The others have 1 − share among them now. Before, they had 1 − a[j] and not 1.
         * (1 - share) →

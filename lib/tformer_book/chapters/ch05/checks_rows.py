@@ -65,7 +65,7 @@ _EMPTY = "The first row is fully masked: by the book's contract its weights are 
         / np.maximum(np.broadcast_to(mask, a.shape).sum(-1, keepdims=True), 1), 0.0)
             The hidden share was given out in equal parts; ratios of visible weights are to stay.
         mask, a → ~mask, a
-            The mask is read the wrong way round: True means that a key may be looked at.
+            The mask is read the wrong way round: True means that a key may be attended to.
         axis=-1 → axis=-2
             You divided by the sum of each column.
         np.where(total == 0, 1, total) → (total + 1e-9)
@@ -288,7 +288,7 @@ def _foreign() -> Iterator[Case | Test]:
         attn_mask=np.array([[False, True, True], [False, False, True], [False, False, False]]),
         key_padding=pads,
         want=[[[True, False, False], [True, True, False], [True, True, False]]],
-        why="The third word is padding: it may look at the others, and nobody may look at it.",
+        why="The third word is padding: it may attend to the others, and nobody may attend to it.",
     )
     yield case(
         attn_mask=np.array([[False, True, True], [False, False, True]]),
@@ -333,7 +333,7 @@ def _foreign() -> Iterator[Case | Test]:
     cases=_foreign,
     slips="""
         attn_mask if → ~attn_mask if
-            In the boolean mask True means hide; it was taken for *may look*.
+            In the boolean mask True means hide; it was taken for *may attend*.
         ~(hides | key_padding[:, None, :]) → hides | key_padding[:, None, :]
             True still means hide.
         = (attn_mask if attn_mask.dtype == bool else attn_mask == 0) & key_padding[:, None, :]
@@ -347,7 +347,7 @@ def _foreign() -> Iterator[Case | Test]:
         attn_mask if attn_mask.dtype == bool else attn_mask < 0 → attn_mask < 0
             The boolean mask was ignored: True hides as −∞ does in the other kind.
         hides | → (hides.T if len(hides) == len(hides.T) else hides) |
-            The mask lies on its side: a row of it belongs to a query.
+            The mask is transposed: a row of it belongs to a query.
         [:, None, :] → [:, :, None]
             The padding was put on the queries; it is keys that are hidden.
         hides | key_padding[:, None, :] → np.broadcast_to(hides, (len(key_padding), *hides.shape))

@@ -141,7 +141,7 @@ def _tables() -> Iterator[Case]:
                 x.reshape(*x.shape[:-1], x.shape[-1] // n_heads, n_heads), -1, -3
             )
         ),
-        "The tables of the heads lie on their side.": lambda x, n_heads: np.moveaxis(
+        "The tables of the heads are transposed.": lambda x, n_heads: np.moveaxis(
             x.reshape(*x.shape[:-1], n_heads, x.shape[-1] // n_heads), -3, -1
         ),
         "The heads stand in reverse order: head 0 has the first columns.": (
@@ -317,7 +317,7 @@ def _model_width(x: np.ndarray, *rest: np.ndarray, n_heads: int) -> np.ndarray:
         "Queries and keys have changed places.": _with(
             lambda q, k, v: reference.attention(k, q, v)
         ),
-        "Later words were hidden; here every word looks at all words.": _with(
+        "Later words were hidden; here every word attends to all words.": _with(
             reference.causal_attention
         ),
         "What the heads add was averaged; it is added up.": lambda *inputs: (
