@@ -218,8 +218,8 @@ def _judge(said: str, sentence: Sentence, keys: Array) -> None:
         else f"at least {SHARE}/{len(heads)} is asked for the right one"
     )
     raise Wrong(
-        f"With {said}, and a sentence with {sentence}, the right noun gets {show(right)} in "
-        f"the mean of the heads and the other {show(wrong)}; {asked}. "
+        f"With {said}, and a sentence with {sentence}, on average over the heads the "
+        f"right noun gets {show(right)} and the other {show(wrong)}; {asked}. "
         f"{_why(sentence, keys, heads)}"
     )
 

@@ -199,6 +199,8 @@ def _broken_heads() -> Iterator[Case]:
             already.
         math.sqrt(width) → width
             You divided by the width of a head; divide by its root.
+        math.sqrt(width) → int($)
+            The root of the width was cut to a whole number; it need not be one.
         measured_from(scores) → measured_from(scores, scores.max(axis=-1, keepdims=True), None)
             The weights of all heads together add up to one; those of each query should.
         return measured_from(scores) → $.mean(axis=-3, keepdims=True)
