@@ -155,7 +155,7 @@ MUTANTS = {
         "with the other sign": lambda m: _slots_changed(m, factor=-1.0),
         "Half of each content": lambda m: _slots_changed(m, factor=0.5),
         "in reverse order": lambda m: _slots_changed(m, order=-1),
-        "at the verb itself": lambda m: _slots_changed(m, marks=(2, 2)),
+        "attend to the verb itself": lambda m: _slots_changed(m, marks=(2, 2)),
         "Contents take part": lambda m: _slots_changed(m, content=1.0),
         "has the shape (6, 3), not (2, 6, 3)": lambda m: [w[0] for w in _wide_slots(m)],
     },
