@@ -150,7 +150,7 @@ def test_a_number_within_its_tolerance_passes_and_a_near_miss_is_told():
         lambda n: float(n**2), lambda: [case(n=n) for n in (3, 5)], {}, Number(relative=0.01)
     )
     check_by_table(table, Answer(lambda n: 1.005 * n * n))
-    assert "close and not close enough" in explained(table, lambda n: 1.05 * n * n)[0]
+    assert "close, but not close enough" in explained(table, lambda n: 1.05 * n * n)[0]
     assert "One finite number" in explained(table, lambda n: np.nan)[0]
     assert "One finite number" in explained(table, lambda n: [1, 2])[0]
 
@@ -166,8 +166,8 @@ def test_what_is_compared_may_be_made_from_the_answer():
 
 
 RESEMBLANCES = {
-    "The sign is turned round": lambda x: -(x**2),
-    "lies on its side": lambda x: (x**2).T,
+    "The sign is reversed": lambda x: -(x**2),
+    "is transposed": lambda x: (x**2).T,
     "cut to whole ones": lambda x: (x**2).astype(int),
     "Every number is 2 times": lambda x: 2 * x**2,
     "Every number is ln 2 times": lambda x: np.log(2) * x**2,
@@ -276,10 +276,10 @@ WHEREABOUTS = {
     "Only the last row is right.": lambda y: np.vstack([y[:-1] + [[1, 2, 3, 4]], y[-1:]]),
     "Only row 1 is wrong.": lambda y: np.vstack([y[:1], y[1:2] + [[1, 2, 3, 4]], y[2:]]),
     "Only the last column is wrong.": lambda y: np.hstack([y[:, :-1], y[:, -1:] + y[:, :1]]),
-    "Wrong are the columns 1 and 2; the others are right.": lambda y: y + [[0, 1, 2, 0]],
+    "Columns 1 and 2 are wrong; the others are right.": lambda y: y + [[0, 1, 2, 0]],
     "The magnitudes are right, and signs are not.": lambda y: y * np.array([1, -1, 1, -1]),
     "Each row is a multiple of the right one.": lambda y: y * np.array([[1], [2], [3], [4]]),
-    "In each row all entries are off by one and the same number.": (
+    "In each row, all entries are too large or too small by one number.": (
         lambda y: y + np.array([[1], [2], [3], [4]])
     ),
 }
@@ -345,7 +345,7 @@ UNDEFINED = {
     "It begins with 0/0 or ∞/∞, which has no value": lambda x: (0 * x) / (0 * x),
     "It begins with ∞ − ∞ or 0 · ∞, which has no value": lambda x: np.inf * (0 * x),
     "nan is what 0/0, ∞ − ∞, ∞/∞ and roots of negative numbers give": lambda x: np.nan * x,
-    "∞ comes from an overflow or a division by 0, unless it was written": lambda x: np.full(
+    "A finite number is asked for. ∞ comes from an overflow or a division by 0": lambda x: np.full(
         x.shape, np.inf
     ),
 }
@@ -471,3 +471,33 @@ def test_what_a_test_uses_up_is_there_for_the_next_answer():
         first, test = table.items()
         assert first is table.only_cases()[0]
         test(lambda n: 2 * n)
+
+
+def test_an_answer_that_stops_is_told_what_to_do_as_well():
+    def of_no_name(x):
+        return nowhere  # noqa: F821
+
+    table = squares({}, otherwise="Think again.")
+    text = explained(table, lambda x: x[9])[0]
+    assert "stopped with IndexError" in text
+    assert text.endswith(" Think again.")
+    assert "Think again." not in explained(table, of_no_name)[0]
+
+
+def test_nan_that_was_read_from_an_input_is_told_as_such():
+    def read(x):
+        return x.sum()
+
+    def made(x):
+        return np.inf - np.inf * np.nansum(x)
+
+    table = Table(np.nansum, lambda: [case(x=[1.0, np.nan]), case(x=[2.0])], {}, Array())
+    assert "The inputs hold nan" in explained(table, read)[0]
+    lone = Table(np.nansum, lambda: [case(x=[1.0])], {}, Array())
+    assert "The inputs hold nan" not in explained(lone, made)[0]
+
+
+def test_an_input_that_is_a_factor_has_its_own_name():
+    table = numbers({}, [3, 4, 5])
+    text = explained(table, lambda n: n**3)[0]
+    assert text.endswith("It is always n times what it should be.")

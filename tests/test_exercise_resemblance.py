@@ -115,7 +115,7 @@ def test_places_may_have_a_name_and_a_first_number():
     right = np.arange(5.0)
     wrong = right + [0, 0, 1, 1, 0]
     assert whereabouts(wrong, right, ("step", "steps"), 1) == (
-        "Wrong are the steps 3 and 4; the others are right."
+        "Steps 3 and 4 are wrong; the others are right."
     )
     assert whereabouts(right + (right == 1), right, ("step", "steps"), 1) == "Only step 2 is wrong."
     assert whereabouts(right + (right == 0), right, ("step", "steps"), 1) == (

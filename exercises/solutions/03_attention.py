@@ -45,7 +45,7 @@ hint("3.1")
 # gets. You see neither queries nor keys. Predict the whole row.
 #
 # Write `after(a, j, share)` for weights of shape `(S,)` with $S > 1$. Word j, counted from 0, is
-# the one that is exchanged; it is not the word that asks, and it did not have all the weight. The
+# the one that is exchanged; it is not the query's own word, and it did not have all the weight. The
 # new word gets the weight `share`, at least 0 and less than 1. Return the new weights, shape
 # `(S,)`. Hidden words have the weight 0. Weights of 0 and 1 may also come as integers.
 # ```
@@ -81,8 +81,8 @@ check("3.1", after)
 # In a translation each word of the new sentence attends to the old one. The two have different
 # lengths, and different words ask and answer.
 #
-# Write `read(x, memory, w_q, w_k, w_v)`. The rows of x, shape `(..., T, d)`, ask; the rows of
-# memory, shape `(..., S, d)`, are found and hand over their values. The matrices have shapes
+# Write `read(x, memory, w_q, w_k, w_v)`. The rows of x, shape `(..., T, d)`, give the queries; the
+# rows of memory, shape `(..., S, d)`, give the keys and the values. The matrices have shapes
 # `(d, d_k)`, `(d, d_k)` and `(d, d_v)`. Return the outputs, shape `(..., T, d_v)`.
 # ```
 
@@ -154,7 +154,7 @@ check("3.3", rises)
 # exist. What if none is left?
 #
 # Write `masked_attention(q, k, v, mask)` for arrays of shape `(..., T, d_k)`, `(..., S, d_k)` and
-# `(..., S, d_v)`. The mask is boolean, True where query t may look at key s, and broadcasts to
+# `(..., S, d_v)`. The mask is boolean, True where query t may attend to key s, and broadcasts to
 # `(..., T, S)`. Return the outputs, shape `(..., T, d_v)`. The query of a fully masked row gets
 # zeros. A visible score may be as low as −10¹⁰, and a hidden one as high as it likes.
 # ```
@@ -259,7 +259,7 @@ check("3.6", lifted)
 # :label: ex-3-7
 # :nonumber:
 #
-# You are handed a layer and may not look inside. Does it care about the order of its rows?
+# You are handed a layer and may not attend inside. Does it care about the order of its rows?
 #
 # Write `kind_of(layer, x)`. The layer is a function that takes a table of the shape of x,
 # `(T, d)`, and returns a table with as many rows. Return `"equivariant"` if a shuffle of the rows
@@ -423,7 +423,7 @@ check("3.10", veto_keys)
 
 # %%
 def lookup_layer(partner):
-    """Queries and keys by which word i looks at word partner[i]."""
+    """Queries and keys by which word i attends to word partner[i]."""
     ### BEGIN SOLUTION
     angle = 2 * np.pi * np.arange(len(partner)) / len(partner)
     w_k = np.stack([np.cos(angle), np.sin(angle)], axis=-1)
@@ -474,6 +474,6 @@ def recover(a, y, table):
 check("3.12", recover)
 
 # %% [markdown] exercise="why"
-# Causal weights form a triangle with a positive diagonal, because each word may look at itself and
-# softmax leaves no weight at zero. Such a table has an inverse, so nothing is lost, up to
+# Causal weights form a triangle with a positive diagonal, because each word may attend to itself
+# and softmax leaves no weight at zero. Such a table has an inverse, so nothing is lost, up to
 # rounding. Mixing is not forgetting.

@@ -103,9 +103,9 @@ check("4.2", simulated_variance)
 # :label: ex-4-3
 # :nonumber:
 #
-# How many of n keys does a row look at? The chapter counts by the entropy, $e^H$. Another count is
-# stricter: one over the chance that two keys drawn from the weights are the same one. For scores of
-# variance $\sigma^2$ and many keys it is about $n e^{-\sigma^2}$. Turned round, this says how to
+# How many of n keys does a row attend to? The chapter counts by the entropy, $e^H$. Another count
+# is stricter: one over the chance that two keys drawn from the weights are the same one. For scores
+# of variance $\sigma^2$ and many keys it is about $n e^{-\sigma^2}$. Turned round, this says how to
 # choose the scale.
 #
 # Write `scale_for_keys(n, d, keys)`. The coordinates of queries and keys of width d are
@@ -164,7 +164,7 @@ check("4.4", moments)
 # %% [markdown] exercise="why"
 # The solution takes $\operatorname{E}[q^2 k^2]$ minus the square of the mean; multiplied out, it
 # is the formula of the chapter. The mean grows like d and the standard deviation like $\sqrt d$,
-# so for wide heads a correlation makes itself felt in the mean long before it does in the spread.
+# so for wide heads a correlation shows in the mean long before it shows in the spread.
 
 # %% [markdown]
 # ## 4.5 A scale from the scores themselves

@@ -22,7 +22,7 @@ from tformer_book.exercises import check, hint
 causal = np.tri(3, dtype=bool)
 
 # %% [markdown]
-# The last line makes the causal mask of three words. In every mask True means *may look*. By the
+# The last line makes the causal mask of three words. In every mask True means *may attend*. By the
 # book's contract a fully masked row has the weights zero and the output zero. Each exercise has
 # three hints. The first is a nudge, the last comes close to the answer. Ask for them one at a time:
 # `hint("5.1")`, then `hint("5.1", 2)`.
@@ -110,8 +110,8 @@ check("5.2", eavesdrop)
 #
 # Write `find_mask(attend, n)` for n from 1 to 30. The function `attend(q, k, v)` takes three tables
 # with n rows each, q and k of one width, v of any, and returns its outputs, with the mask before
-# the softmax. Return the mask, shape `(n, n)`, True where row t may look at row s. The output of a
-# fully masked row is zero.
+# the softmax. Return the mask, shape `(n, n)`, True where row t may attend to row s. The output of
+# a fully masked row is zero.
 # ```
 
 # %%
@@ -139,7 +139,7 @@ check("5.3", find_mask)
 # :nonumber:
 #
 # Several conversations are packed into one table. Each is a question followed by an answer. The
-# question is read as a whole: every word of a conversation may look at all words of its question.
+# question is read as a whole: every word of a conversation may attend to all words of its question.
 # The answer is written word by word: each word of it is seen by itself and by the words after it in
 # the same conversation, and by no earlier one. Conversations do not meet. Padding sees nothing and
 # is seen by nobody.
@@ -153,7 +153,7 @@ check("5.3", find_mask)
 
 # %%
 def conversation_mask(which, in_answer):
-    """Who may look at whom: booleans (..., T, T)."""
+    """Who may attend to whom: booleans (..., T, T)."""
     ### BEGIN SOLUTION
     same = which[..., :, None] == which[..., None, :]
     real = which[..., None, :] >= 0
@@ -205,8 +205,8 @@ check("5.5", layers_needed)
 # %% [markdown] exercise="why"
 # It is the length of the shortest path ({prf:ref}`prop-paths`). A path that visits no word twice
 # has at most T − 1 steps, so what T − 1 layers do not show, none will. With a window of w words the
-# answer is the distance divided by w − 1, rounded up; a few words that all may look at, and that
-# look at all, bring every pair within two.
+# answer is the distance divided by w − 1, rounded up; a few words that all may attend to, and that
+# attend to all, bring every pair within two.
 
 # %% [markdown]
 # ## 5.6 A leak detector
@@ -300,12 +300,12 @@ check("5.7", fill)
 # :nonumber:
 #
 # A program comes with masks of two kinds. One is either boolean, with True for *hide*, or
-# *additive*, with 0 for *may look* and −∞ for *hide*; it has the shape `(T, S)`. The other says
+# *additive*, with 0 for *may attend* and −∞ for *hide*; it has the shape `(T, S)`. The other says
 # which keys are padding: booleans of shape `(B, S)`, one row for each sentence of a batch. A key is
 # visible if neither hides it.
 #
 # Write `may_look(attn_mask, key_padding)`. An additive mask may be of the type float32 or float64.
-# Return booleans of shape `(B, T, S)`, True for *may look*.
+# Return booleans of shape `(B, T, S)`, True for *may attend*.
 # ```
 
 # %%
@@ -394,5 +394,5 @@ check("5.10", newest)
 
 # %% [markdown] exercise="why"
 # Query t stands at position S − T + t of the text: the mask is a triangle in the lower right
-# corner. With T = 1 it hides nothing at all, since the newest word may look at everything. By
+# corner. With T = 1 it hides nothing at all, since the newest word may attend to everything. By
 # {prf:ref}`thm-causal` the earlier rows need not be computed again: nothing new has reached them.

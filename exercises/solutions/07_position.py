@@ -23,10 +23,10 @@ rng = np.random.default_rng(0)
 x = rng.standard_normal((12, 8))
 
 # %% [markdown]
-# The last line makes twelve rows of width 8, to try things on. Places are counted from 0, and hand
-# number i of a row of width d turns by $\omega_i = 10000^{-2i/d}$ a place. Each exercise has three
-# hints. The first is a nudge, the last comes close to the answer. Ask for them one at a time:
-# `hint("7.1")`, then `hint("7.1", 2)`.
+# The last line makes twelve rows of width 8, to try things on. Positions are counted from 0. Pair
+# number i of a row of width d (hand number i) turns by $\omega_i = 10000^{-2i/d}$ per position.
+# Each exercise has three hints. The first is a nudge, the last comes close to the answer. Ask for
+# them one at a time: `hint("7.1")`, then `hint("7.1", 2)`.
 
 # %%
 hint("7.1")
@@ -38,13 +38,14 @@ hint("7.1")
 # :label: ex-7-1
 # :nonumber:
 #
-# Write `waves(n, d)` for one place or more and an even width d. Return the table of shape `(n, d)`
-# whose row t holds $\sin(t\,\omega_i)$ in column 2i and $\cos(t\,\omega_i)$ in column 2i + 1.
+# Write `waves(n, d)` for one position or more and an even width d. Return the table of shape
+# `(n, d)` whose row t holds $\sin(t\,\omega_i)$ in column 2i and $\cos(t\,\omega_i)$ in column
+# 2i + 1.
 # ```
 
 # %%
 def waves(n, d):
-    """Waves of the places 0 to n − 1: (n, d)."""
+    """Waves of the positions 0 to n − 1: (n, d)."""
     ### BEGIN SOLUTION
     angles = np.arange(n)[:, None] * 10000.0 ** (-np.arange(0, d, 2) / d)
     return np.stack([np.sin(angles), np.cos(angles)], axis=-1).reshape(n, d)
@@ -102,15 +103,15 @@ check("7.2", can_notice)
 # :label: ex-7-3
 # :nonumber:
 #
-# One matrix moves every row of waves by the same number of places.
+# One matrix moves every row of waves by the same number of positions.
 #
-# Write `shift_matrix(delta, d)` for an even width d and a whole number of places, which may be
+# Write `shift_matrix(delta, d)` for an even width d and a whole number of positions, which may be
 # negative. Return the matrix M of shape `(d, d)` with $p_t M = p_{t + \delta}$ for all t.
 # ```
 
 # %%
 def shift_matrix(delta, d):
-    """Matrix that moves rows of waves by delta places: (d, d)."""
+    """Matrix that moves rows of waves by delta positions: (d, d)."""
     ### BEGIN SOLUTION
     matrix = np.zeros((d, d))
     for i in range(0, d, 2):
@@ -136,15 +137,15 @@ check("7.3", shift_matrix)
 # :label: ex-7-4
 # :nonumber:
 #
-# Write `turn(x, places)` for rows of shape `(..., T, d)`, d even, and their places, T whole
+# Write `turn(x, places)` for rows of shape `(..., T, d)`, d even, and their positions, T whole
 # numbers, also negative ones. Turn each pair of neighbours, $(a, b)$ in columns 2i and 2i + 1, by
-# the angle $\varphi$ of its place and hand, place times $\omega_i$, to $(a \cos \varphi - b \sin
+# the angle $\varphi$, position times $\omega_i$, to $(a \cos \varphi - b \sin
 # \varphi,\ a \sin \varphi + b \cos \varphi)$. Return the rows in their shape.
 # ```
 
 # %%
 def turn(x, places):
-    """Rows (..., T, d) turned by their places: (..., T, d)."""
+    """Rows (..., T, d) turned by their positions: (..., T, d)."""
     ### BEGIN SOLUTION
     d = x.shape[-1]
     frequencies = 10000.0 ** (-np.arange(0, d, 2) / d)
@@ -160,9 +161,9 @@ def turn(x, places):
 check("7.4", turn)
 
 # %% [markdown] exercise="why"
-# The axis of places is the last but one, so the table of angles has shape (T, d/2) and broadcasts
-# over whatever stands in front: batches and heads. Queries and keys go through the same function;
-# values do not go through it.
+# The axis of positions is the last but one, so the table of angles has shape (T, d/2) and
+# broadcasts over whatever stands in front: batches and heads. Queries and keys go through the same
+# function; values do not go through it.
 
 # %% [markdown]
 # ## 7.5 Which pairing is it?
@@ -171,12 +172,12 @@ check("7.4", turn)
 # :label: ex-7-5
 # :nonumber:
 #
-# You are handed a function f and told that it turns rows by their places. Does it pair neighbours
-# or halves?
+# You are handed a function f and told that it turns rows by their positions. Does it pair
+# neighbours or halves?
 #
 # Write `which_pairing(f, d)`. `f(x, t)` takes one row of even width d, at least 4, and returns it
-# as it is turned at place t, by any frequencies and in either direction. Every hand moves, by
-# between 0.0001 and 1 radian a place, and what should be 0 may be 0 up to rounding. Return
+# as it is turned at position t, by any frequencies and in either direction. Every hand moves, by
+# between 0.0001 and 1 radian per position, and what should be 0 may be 0 up to rounding. Return
 # `"neighbours"`, `"halves"` or `"neither"`.
 # ```
 
@@ -249,8 +250,8 @@ check("7.6", converted)
 # compute, predict: does a query always score the nearest key highest?
 #
 # Write `favourite(q, k, omega, reach)` for a query and a key of shape `(2,)`. The key may stand
-# any number of places before the query, from 0 to `reach`. Both are turned by their places as in
-# 7.4. Return the distance at which their score is largest, a whole number; of several, the
+# any number of positions before the query, from 0 to `reach`. Both are turned by their positions as
+# in 7.4. Return the distance at which their score is largest, a whole number; of several, the
 # smallest. (Scores that differ by less than $10^{-9}$ count as equal.)
 # ```
 
@@ -286,7 +287,7 @@ check("7.7", favourite)
 #
 # Write `distance_bias(table, T, S, offset)` for a table of 2m + 1 numbers, for the distances
 # −m, …, 0, …, m in this order. Return the biases of T queries and S keys, of shape `(T, S)`: query
-# t stands at place t + offset, key s at place s, and their entry is that of the distance
+# t stands at position t + offset, key s at position s, and their entry is that of the distance
 # s − (t + offset). The offset is 0 or more. What is farther than m on either side gets the entry of
 # m, or of −m.
 # ```
@@ -353,7 +354,7 @@ check("7.9", keys_for)
 #
 # Write `counting_head(marks, a)`. `marks` has shape `(T,)`: 1 for the first word of the text and 0
 # for all others. Return queries, keys and values, of shapes `(T, d_k)`, `(T, d_k)` and `(T, 1)`,
-# such that causal attention with the scale 1 and nothing that knows places gives word t the
+# such that causal attention with the scale 1 and nothing that knows positions gives word t the
 # output $a / (a + t - 1)$, for the given a > 0. The row of a word may depend on its mark only.
 # ```
 
@@ -416,7 +417,7 @@ check("7.11", base_for)
 #
 # Write `diagnosis(q, k, scores)` for queries and keys of shape `(T, d)` and scores of shape
 # `(T, T)`. Return `"right"`, `"not turned"` (neither queries nor keys), `"keys not turned"`,
-# `"queries at 0"` (keys are turned, and all queries treated as if they stood at place 0),
+# `"queries at 0"` (keys are turned, and all queries treated as if they stood at position 0),
 # `"halves"` (both turned, with halves as pairs) or `"backwards"` (both turned, the queries the
 # wrong way round). The scores are rounded to nine decimals. Those of two programs differ by at
 # least 0.001, though maybe in one entry only.
@@ -424,7 +425,7 @@ check("7.11", base_for)
 
 # %%
 def diagnosis(q, k, scores):
-    """What a program does with its places: one of six names."""
+    """What a program does with its positions: one of six names."""
     ### BEGIN SOLUTION
     t, d = np.arange(len(q)), q.shape[-1]
     halves = np.arange(d).reshape(-1, 2).T.ravel()

@@ -236,7 +236,7 @@ class Answer:
         """Return an array, or this part of an answer; raise Wrong unless it fits and is finite."""
         name = name or self.name
         if array.shape != shape:
-            side = " It lies on its side." * (array.shape == shape[::-1])
+            side = " It is transposed." * (array.shape == shape[::-1])
             raise Wrong(f"With {said}, {name} {has} {array.shape}; it should be {shape}.{side}")
         if not np.isfinite(array).all():
             raise Wrong(f"With {said}, {name} holds numbers that are not finite.")

@@ -130,10 +130,10 @@ def form(got: Any, want: Any) -> str:
     if not 0 < min(got.size, want.size) <= max(got.size, want.size) <= describe.FEW:
         return ""
     if got.ndim != want.ndim:
-        return f"The form is another: {asked(want)} is asked for."
+        return f"It has the wrong shape: {asked(want)} is asked for."
     if got.ndim == 1:
         return f"It has the length {got.size}, and {want.size} is asked for."
-    side = " It lies on its side." * (got.shape == want.shape[::-1])
+    side = " It is transposed." * (got.shape == want.shape[::-1])
     return f"It has the shape {got.shape}, and {want.shape} is asked for.{side}"
 
 

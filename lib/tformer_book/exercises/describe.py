@@ -16,6 +16,9 @@ PLAIN = {  # what NumPy says, and what a reader is told
     r"matmul: .* core dimension 0.*\(size (\d+) is different from (\d+)\)": (
         r"the two sides of @ do not fit; columns on the left: \2, rows on the right: \1"
     ),
+    r"operands could not be broadcast together with remapped shapes .*": (
+        "the axes in front of the two sides of @ do not fit: each has to be equal, or 1"
+    ),
     r"matmul: Input operand ([01]) does not have enough dimensions.*": (
         "one side of @ is a single number; it multiplies vectors and tables"
     ),

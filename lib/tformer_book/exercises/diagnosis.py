@@ -14,13 +14,14 @@ from tformer_book.exercises.table import INTEGERS, Case, Sentence, Table, Trial
 from tformer_book.exercises.undefined import undefined
 
 WRONG_AT_INTEGERS = (
-    "It goes wrong only where whole numbers are handed over: an array that takes their type holds "
-    "whole numbers as well."
+    "It goes wrong only where whole numbers are handed over: an array that takes their type cuts "
+    "fractions off."
 )
 STOPS_AT_INTEGERS = (
     "The same numbers as floats come out right. Whole numbers may come as integers: make floats of "
     "them first."
 )
+STOPPED = ("IndexError", "KeyError", "LinAlgError", "OverflowError", "TypeError", "ValueError")
 MOSTLY = 2  # of the wrong cases one in two may show a second mistake beside the one that is named
 
 
@@ -107,7 +108,8 @@ class Diagnosis:
         """Return where the answer is wrong, and what is said to anything that nothing explains."""
         place = self.failed.place
         if place is None:
-            return ""
+            stopped = self.failed.error.startswith(STOPPED)
+            return self.table.fallback(self.failed.case) if stopped else ""
         got, want = self.failed.got[place], self.failed.want[place]
         form = self.table.kind.form(got, want)
         if form and (self.table.kind.weak or 0 in (got.ndim, want.ndim)):

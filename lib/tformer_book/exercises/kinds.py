@@ -137,9 +137,9 @@ class Number(Array):
             return ""
         allowed = describe.show(self.within + self.relative * abs(right), 2)
         return (
-            f"That is close and not close enough: it is off by {describe.show(error, 2)}, and "
-            f"{allowed} is allowed. Random draws leave such errors, and grids that are coarse or "
-            "end too early."
+            f"That is close, but not close enough: it is off by {describe.show(error, 2)}, and "
+            f"{allowed} is allowed. Random draws leave such errors, and so do approximate formulas "
+            "and grids that are coarse or end too early."
         )
 
 

@@ -22,8 +22,8 @@ from tformer_book.exercises.table import Trial
 Pair = tuple[np.ndarray, np.ndarray]
 
 TURNED: dict[str, Callable[[np.ndarray], np.ndarray]] = {
-    "The sign is turned round.": np.negative,
-    "The table lies on its side: rows and columns are exchanged.": lambda right: (
+    "The sign is reversed.": np.negative,
+    "The table is transposed: rows and columns are exchanged.": lambda right: (
         right.mT if right.ndim > 1 else right
     ),
     "The numbers are cut to whole ones. `//` and `int` do that, and an array of whole numbers that "
@@ -80,8 +80,8 @@ def resemblance(trials: Sequence[Trial], place: int) -> str:
     """Return a sentence that holds in all trials for one part of the answer, or ""."""
     if _only_stacks_are_wrong(trials):
         return (
-            "Whatever stands alone comes out right, and every stack goes wrong. Axes in front only "
-            "stack: each entry along them has an answer of its own."
+            "One example alone comes out right, and every stack goes wrong. Leading axes only "
+            "stack examples: each example has its own answer."
         )
     if any(trial.error for trial in trials):
         return ""
@@ -206,14 +206,20 @@ def _factor(trials: Sequence[Trial], pairs: list[Pair]) -> str:
     for words, sizes in _sizes(trials):
         for name, power in POWERS.items():
             if times([float(n) ** power for n in sizes]):
-                return f"{_every(pairs)} {name} times what it should be, where n is {words}."
+                return f"{_every(pairs)} {_times(name, words)}"
         for name, step in {"(n − 1)/n": 1.0, "(n + 1)/n": -1.0}.items():
             if times([(n - step) / n for n in sizes]):
-                return f"{_every(pairs)} {name} times what it should be, where n is {words}."
+                return f"{_every(pairs)} {_times(name, words)}"
             if min(sizes) > step and times([n / (n - step) for n in sizes]):
-                turned = "/".join(reversed(name.split("/")))
-                return f"{_every(pairs)} {turned} times what it should be, where n is {words}."
+                return f"{_every(pairs)} {_times('/'.join(reversed(name.split('/'))), words)}"
     return ""
+
+
+def _times(name: str, words: str) -> str:
+    """End a sentence on a factor made of a size n; an input has its own name."""
+    if words.isidentifier():
+        return f"{name.replace('n', words)} times what it should be."
+    return f"{name} times what it should be, where n is {words}."
 
 
 def _sizes(trials: Sequence[Trial]) -> Iterator[tuple[str, list[float]]]:

@@ -70,7 +70,7 @@ ZEROS = "By the book's contract a fully masked row is all zeros."
 MASK_MUTANTS: dict[str, Masked] = {  # from scores and a mask to weights
     "You masked after the softmax: the hidden keys still took their share of the sum, and the "
     "other weights add up to less than 1.": lambda s, mask: measured_from(s) * mask,
-    "The mask is read the wrong way round: True means that the key may be looked at.": (
+    "The mask is read the wrong way round: True means that the query may attend to the key.": (
         lambda s, mask: np.nan_to_num(measured_from(visible(s, ~mask)))
     ),
     "The mask has no effect.": lambda s, mask: measured_from(s),
@@ -83,12 +83,10 @@ MASK_MUTANTS: dict[str, Masked] = {  # from scores and a mask to weights
     f"The row is fully masked, and 0/0 is nan. {ZEROS}": (
         lambda s, mask: measured_from(visible(s, mask))
     ),
-    f"Weights that sum to 1 over keys that are all hidden: {_LOW.format('stands')}{ZEROS}": (
+    f"The hidden keys take the weight: {_LOW.format('stands')}{ZEROS}": (
         lambda s, mask: measured_from(visible(s, mask, -1e9))
     ),
-    f"Weights that sum to 1 over keys that are all hidden: {_LOW.format('was added')}{ZEROS}": (
-        _added
-    ),
+    f"The hidden keys take the weight: {_LOW.format('was added')}{ZEROS}": _added,
     "−10⁹ was added to the score of a hidden key, and that score is larger: no number serves for "
     "all scores as −∞ does.": lambda s, mask: _emptied(_added(s, mask), mask),
     "−10⁹ stands in the place of −∞, and the visible score lies below it: then the hidden key "

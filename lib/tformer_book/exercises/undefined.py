@@ -13,8 +13,10 @@ from tformer_book.exercises.table import Trial
 KNOWN = ("nan", "∞", "0/0", "overflow", "underflow", "more than a float", "divi", "log", "are 0")
 NO_NUMBER = {
     True: "nan is what 0/0, ∞ − ∞, ∞/∞ and roots of negative numbers give.",
-    False: "∞ comes from an overflow or a division by 0, unless it was written.",
+    False: "A finite number is asked for. ∞ comes from an overflow or a division by 0, unless it "
+    "was written.",
 }
+READ = "The inputs hold nan, and what is computed from nan is nan: leave those numbers out."
 BEGAN = {  # what NumPy says, and what a reader is told
     r"overflow encountered in (.*)": r"an overflow: \1 gives more than the type can hold",
     r"divide by zero encountered in log.*": "the logarithm of 0, which is −∞",
@@ -40,7 +42,13 @@ def undefined(f: Answer, trial: Trial, sentence: str = "") -> str:
         return ""
     if any(word in sentence for word in KNOWN):
         return ""
+    if np.isnan(got).any() and any(map(_holds_nan, trial.case.inputs.values())):
+        return READ
     return _beginning(f, trial) or NO_NUMBER[bool(np.isnan(got).any())]
+
+
+def _holds_nan(value: object) -> bool:
+    return isinstance(value, np.ndarray) and value.dtype.kind == "f" and bool(np.isnan(value).any())
 
 
 def _beginning(f: Answer, trial: Trial) -> str:

@@ -73,9 +73,9 @@ def _named(wrong: Array, one: str, many: str, start: int = 0) -> str:
         if len(some) == 1:
             return f"Only {ends.get(int(some[0]), f'{one} {some[0]}')} is {word}."
     if len(places) <= LISTED:
-        return f"Wrong are the {many} {_listed(places)}; the others are right."
+        return f"{many.capitalize()} {_listed(places)} are wrong; the others are right."
     if (np.diff(places) == 1).all():
-        return f"Wrong are the {many} {places[0]} to {places[-1]}; the others are right."
+        return f"{many.capitalize()} {places[0]} to {places[-1]} are wrong; the others are right."
     return f"{count(len(places)).capitalize()} of {count(n)} {many} are wrong, first {places[0]}."
 
 
@@ -112,5 +112,5 @@ def _rows(got: Array, want: Array) -> str:
             return "Each row is a multiple of the right one."
     added = (got - want).mean(axis=-1, keepdims=True)
     if same(want + added, got) and np.ptp(want, axis=-1).any():
-        return "In each row all entries are off by one and the same number."
+        return "In each row, all entries are too large or too small by one number."
     return ""

@@ -213,7 +213,7 @@ MUTANTS = {
     },
     "2.4": {
         "One finite number is asked for": lambda scores: np.nan,
-        "That is close and not close enough": _best_of_a_grid,
+        "That is close, but not close enough": _best_of_a_grid,
     },
     "2.6": {
         "changes the x it was given": (_in_place, _broken),
@@ -252,6 +252,9 @@ MUTANTS = {
         "changes a chunk it was given": lambda chunks: _stream(chunks, less=np.ndarray.__isub__),
     },
     "2.11": {
+        "one index too far": lambda x, rng, size: np.minimum(
+            np.add(_choice(x, rng, size), 1), len(x) - 1
+        ),
         "or every score gets the same noise": lambda x, rng, size: (
             x + rng.gumbel(size=(size, 1))
         ).argmax(-1),

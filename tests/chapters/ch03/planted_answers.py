@@ -1,6 +1,7 @@
 """Mutants of answers to the exercises of chapter 3, and right answers unlike the book's."""
 
 import itertools
+import math
 
 import numpy as np
 
@@ -215,7 +216,7 @@ MUTANTS = {
         "should return two arrays": lambda t, x, h: -((t[:, None] - x) ** 2) / (2 * h**2),
         "the same number of columns. For": lambda t, x, h: (t / h, x / h),
         "have changed places": lambda t, x, h: _lift(t, x, h)[::-1],
-        "lie on their sides": lambda t, x, h: tuple(part.T for part in _lift(t, x, h)),
+        "are transposed": lambda t, x, h: tuple(part.T for part in _lift(t, x, h)),
         "need one shape, and these differ": lambda t, x, h: (np.array([t / h, 1], float), x / h),
     },
     "3.7": {
@@ -229,7 +230,7 @@ MUTANTS = {
         "none of the three names": lambda layer, x: "symmetric",
     },
     "3.8": {
-        "on its side": lambda *inputs: (_factors(*inputs)[0], _factors(*inputs)[1].T),
+        "is transposed": lambda *inputs: (_factors(*inputs)[0], _factors(*inputs)[1].T),
         "Zeros may fill": (
             _factors_unpadded,
             lambda taste, width: _factors(taste, int(np.linalg.matrix_rank(taste)) or 1),
@@ -237,8 +238,16 @@ MUTANTS = {
         "returns complex numbers": _factors_by_eigenvectors,
         "should return two arrays": lambda taste, width: taste,
     },
+    "3.9": {
+        "so two of them have just": lambda d, beta, share: int(
+            1 + (1 / share - 1) * math.exp(beta) / math.cosh(beta / d) ** d if beta else 0
+        ),
+        "e^{−2β/d} close to 0": lambda d, beta, share: int(
+            1 + 1e-12 + (1 / share - 1) * math.exp(beta) / math.cosh(beta / d) ** d
+        ),
+    },
     "3.10": {
-        "It lies on its side": lambda n: _veto(n).T,
+        "It is transposed": lambda n: _veto(n).T,
         "it should be (4, 2). For": lambda n: _veto(n)[:n],
         "not finite": lambda n: _veto(n, own=-np.inf),
         "nothing knows which noun": lambda n: _veto(n, other=0.0, own=0.0),
@@ -250,6 +259,7 @@ MUTANTS = {
         "still gives": (
             lambda n: _veto(n, other=4.0),
             lambda n: _veto(n, other=0.0),
+            lambda n: _veto(n, here=12.0, other=8.0, own=-60.0),
         ),
         "the other noun draws": lambda n: np.maximum(
             _veto(n), 8.0 * (np.arange(2 * n) < n)[:, None]
@@ -262,7 +272,9 @@ MUTANTS = {
         "each counts": lambda n: _veto(n, here=3.0, other=9.0),
     },
     "3.11": {
-        "looks at itself": _looking(asks=lambda keys, partner: keys),
+        "the word after its partner": lambda partner: _looking()((partner + 1) % len(partner)),
+        "the word before its partner": lambda partner: _looking()((partner - 1) % len(partner)),
+        "attends to itself": _looking(asks=lambda keys, partner: keys),
         "roles of queries and keys": lambda partner: (
             200 * _circle(len(partner)),
             _circle(len(partner))[partner],
@@ -279,8 +291,8 @@ MUTANTS = {
             lambda partner: np.zeros((2, len(partner), 2)),
             _looking(lambda n: _circle(n, last=True), query=2000.0),
         ),
-        "it should be (3, 2). For": lambda partner: 2 * (np.eye(len(partner) + 1),),
-        "lies on its side": lambda partner: np.stack([part.T for part in _looking()(partner)]),
+        "it should be (4, 2). For": lambda partner: 2 * (np.eye(len(partner) + 1),),
+        "is transposed": lambda partner: np.stack([part.T for part in _looking()(partner)]),
         "too large for a float64": _looking(query=1e300, has=1e10),
     },
     "3.12": {

@@ -184,10 +184,7 @@ MUTANTS = {
         "times your scale, should be 1": lambda q, k: 0.25,
     },
     "4.6": {
-        "The lamp at the scores shows": (
-            lambda q, k, scale: "frozen",
-            lambda q, k, scale: _why(q, k, scale, lit=0.2),
-        ),
+        "Compare your two numbers with these": lambda q, k, scale: "frozen",
         "none of the three names": lambda q, k, scale: "dark",
     },
     "4.7": {
@@ -219,14 +216,14 @@ MUTANTS = {
     },
     "4.10": {
         "at least 0 and at most": lambda n, sigma: 7 + 2 * _maximum(n, sigma),
-        "close and not close enough": (
+        "close, but not close enough": (
             _drawn_maximum,
             lambda n, sigma: _maximum(n, sigma, points=16),
         ),
     },
     "4.11": {
         "at most 1/2 and at most": lambda d, scale: 7 + 2 * _norm_by_quad(d, scale),
-        "close and not close enough": _norm_by_hermite,
+        "close, but not close enough": _norm_by_hermite,
     },
     "4.12": {
         "the better one only gets farther ahead": lambda z, u: 4096,

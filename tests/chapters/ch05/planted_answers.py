@@ -130,6 +130,10 @@ MUTANTS = {
         ),
     },
     "5.8": {
+        "True and False are asked for": lambda attn_mask, key_padding: (
+            (1 - (attn_mask if attn_mask.dtype == bool else attn_mask < 0)[None] * 1)
+            * (1 - key_padding[:, None, :] * 1)
+        ),
         "its type tells": lambda attn_mask, key_padding: (
             (attn_mask == 0 if attn_mask.max() == 0 else attn_mask != 1)[None]
             & ~key_padding[:, None, :]

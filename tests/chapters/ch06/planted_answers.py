@@ -128,12 +128,24 @@ def _spread_evenly(q, k, v):
 
 
 MUTANTS = {
+    "6.1": {
+        "The inputs hold nan": lambda out, y, w_o, h: out - y[h] @ np.split(w_o, y.shape[-3])[h]
+    },
+    "6.3": {
+        "It is always 1/n times what it should be.": lambda d_model, n_heads, n_groups, n: (
+            2 * d_model**2 * (1 + n_groups / n_heads),
+            2 * n_groups * d_model / n_heads,
+            n_heads * n**2,
+        )
+    },
     "6.5": {"Where a product is 0, rounding leaves": _same_by_shares},
     "6.7": {"that share a table are neighbours, and equally many": _spread_evenly},
     "6.9": {
         "have 35 such sets": lambda n: _upper_half(n) if n < 21 else _sets(n, 8, 4),
-        "of another size are more": lambda n: _upper_half(n) if n < 16 else _sets(n, 7, 2),
-        "It lies on its side": lambda n: _upper_half(n + 1)[:, :n].T,
+        "there are more sets of another size": lambda n: (
+            _upper_half(n) if n < 16 else _sets(n, 7, 2)
+        ),
+        "It is transposed": lambda n: _upper_half(n + 1)[:, :n].T,
         "beside True and False": lambda n: 2 * _upper_half(n),
     },
     "6.10": {
@@ -143,12 +155,13 @@ MUTANTS = {
         "with the other sign": lambda m: _slots_changed(m, factor=-1.0),
         "Half of each content": lambda m: _slots_changed(m, factor=0.5),
         "in reverse order": lambda m: _slots_changed(m, order=-1),
-        "at the verb itself": lambda m: _slots_changed(m, marks=(2, 2)),
+        "attend to the verb itself": lambda m: _slots_changed(m, marks=(2, 2)),
         "Contents take part": lambda m: _slots_changed(m, content=1.0),
         "has the shape (6, 3), not (2, 6, 3)": lambda m: [w[0] for w in _wide_slots(m)],
     },
     "6.11": {
-        "lies on its side": lambda n: _backwards(n).T,
+        "have the same scores": lambda n: np.stack([_backwards(n)[0]] * 2),
+        "is transposed": lambda n: _backwards(n).T,
         "on a curve that bends inwards": lambda n: _quarter(n, 0.05, straight=True),
         "not finite": lambda n: np.full((2, 2 * n), -np.inf),
     },

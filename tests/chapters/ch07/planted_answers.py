@@ -128,7 +128,7 @@ MUTANTS = {
     "7.4": {"changes the x it was given": _turn_in_place},
     "7.10": {
         "queries and keys one width": lambda marks, a: (marks, marks, marks),
-        "must not know its place": lambda marks, a: (
+        "must not know its position": lambda marks, a: (
             np.zeros((len(marks), 1)),
             np.zeros((len(marks), 1)),
             np.arange(len(marks))[:, None],

@@ -62,6 +62,8 @@ def _texts() -> Iterator[Case]:
         A word that comes again needs its number again.
     text.split() → sorted($)
         The words were sorted first; they stay in the order of the text.
+    = sorted({words.index(word) for word in text.split()})
+        The numbers came sorted, each once: give one for each word, in the order of the text.
     words.index → sorted(words).index
         The list was sorted first; the place in the list as it stands is asked for.
     words.index → list(dict.fromkeys(text.split())).index
@@ -163,6 +165,8 @@ def _looks() -> Iterator[Case]:
     slips="""
     scores[t + 1 :] = -np.inf →
         The words after t got weight, too; they are hidden.
+    -np.inf → 0
+        The later words got the score 0, and e⁰ is 1: they have weight, and should have none.
     t + 1 : → max(t, 1) :
         The word at t also sees itself.
     / np.sqrt(queries.shape[1]) →
@@ -255,6 +259,9 @@ def _cuts() -> Iterator[Case]:
     after[asks, asked] → after[:, asked]
     after[asks] /= after[asks].sum() → after /= np.maximum(after.sum(axis=1)[:, None], 1e-300)
         All words lost sight of it; only the word at `asks` should.
+    after[asks, asked] → after[:, asked]
+    after[asks] /= after[asks].sum() → after /= after.sum(axis=1)[:, None]
+        The whole column became 0, so no word sees it now; only the word at `asks` should not.
     after[asks, asked] → after[asked, asks]
     after[asks] /= after[asks].sum() → after[asked] /= after[asked].sum()
         The two places are exchanged: the row asks, the column is asked.
@@ -262,9 +269,15 @@ def _cuts() -> Iterator[Case]:
     after[asks] /= after[asks].sum() → after[asks, others] += after[asks, asked] / others.sum()
     return after → after[asks, asked] = 0; $
         You shared the weight out in equal parts; the ratios of the others have to stay.
+    after[asks, asked] = 0 → after[asks] += after[asks, asked] / (len(after) - 1); $
+    after[asks] /= after[asks].sum() →
+        You shared the weight out in equal parts, to hidden words too; the ratios have to stay.
     after[asks, asked] = 0 → after[asks, asked] = -np.inf
     after[asks] /= after[asks].sum() → after[asks] = reference.softmax(after[asks])
         A softmax was taken of weights; they are shares already, with ratios to keep.
+    after[asks] /= after[asks].sum() → after = reference.softmax(after)
+        A softmax was taken of the whole table of weights: they are shares already. Divide the one
+        row by its sum.
     after[asks, asked] = 0 → after[asks, asks] += after[asks, asked]; $
     after[asks] /= after[asks].sum() →
         The word that asks took all the weight that was set free; the others get their part.

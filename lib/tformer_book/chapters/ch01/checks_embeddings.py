@@ -254,6 +254,8 @@ def _added(counts: Array, size: float) -> Array:
         np.log(np.maximum(ratio, 1)) → np.maximum(ratio - 1, 0)
             Those are the counts divided by what chance would give, less 1; the logarithm of the
             ratio is asked for.
+        rows * columns → rows * rows
+            You divided by the sum of the row twice; the second word has the sum of its column.
         rows * columns → rows * rows.T
             Both words of a pair have sums of their own: first words those of the rows, second words
             those of the columns. You took those of the rows twice.
@@ -355,6 +357,8 @@ def _gram_tables() -> Iterator[Case]:
             The root is taken twice: of the eigenvalues, and of their roots.
         = columns(table, width)
             Those are columns of the table, not vectors whose dot products it holds.
+        np.sqrt(np.maximum(value, 0)) → ($)[:, None]
+            You stretched the rows; it is the columns, one for each eigenvector, that are stretched.
         vector * → vector.T *
             The eigenvectors are the columns of what `eigh` returns; you took its rows.
         points[:, ::-1] → points @ vector.T

@@ -86,7 +86,7 @@ def _compare_steps(
     cases=_dots,
     slips="""
         q @ k.mT → k @ q.mT
-            The table lies on its side: rows belong to queries, columns to keys.
+            The table is transposed: rows belong to queries, columns to keys.
         = (q[..., : k.shape[-2], :] * k[..., : q.shape[-2], :]).sum(axis=-1)
             Those are row-by-row dot products; every query meets every key.
         = reference.pairwise_cosine(q, k)
@@ -150,7 +150,7 @@ def _distances() -> Iterator[Case | Callable[[Answer], None]]:
         np.maximum(of_q + of_k - 2 * q @ k.mT, 0) → np.sqrt($)
             Those are the distances; their squares are asked for.
         = squared_distances(k, q)
-            The table lies on its side: rows belong to queries.
+            The table is transposed: rows belong to queries.
         np.maximum(of_q + of_k - 2 * q @ k.mT, 0) → np.sqrt(of_q) + np.sqrt(of_k) - 2 * q @ k.mT
             The lengths are not squared.
         of_q + of_k → np.sqrt(of_q) + np.sqrt(of_k)

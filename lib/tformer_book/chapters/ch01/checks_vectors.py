@@ -280,7 +280,7 @@ class Halves(Several):
             The squared lengths of each row were laid along the columns. Keep the axis with
             keepdims=True.
         q - along → along - q
-            The sign is turned round: the two parts should add up to q.
+            The sign is reversed: the two parts should add up to q.
         q - along → along
             That is the first part again.
         q - along → q

@@ -124,6 +124,8 @@ def _mean(chunks: Iterable[Array]) -> float:
             You averaged the results of the chunks.
         = sum(streamed_lse([chunk]) for chunk in chunks)
             You added the results of the chunks. Their exponentials add up, the logarithms do not.
+        = max((streamed_lse([chunk]) for chunk in chunks), default=-np.inf)
+            That is the largest of the results of the chunks; the exponentials of all chunks add up.
         = streamed_lse([*chunks][-1:])
             That is the result of one chunk alone, the last.
         total * np.exp(top - new) → total
@@ -193,9 +195,7 @@ _DRAW_MUTANTS = {
     "The noise −log U is exponential; one more logarithm is missing.": _noisy(
         lambda x, u, _: x - np.log(u)
     ),
-    "The sign of the noise is turned round: G = −log(−log U).": _noisy(
-        lambda x, u, _: x - _gumbel(u)
-    ),
+    "The sign of the noise is reversed: G = −log(−log U).": _noisy(lambda x, u, _: x - _gumbel(u)),
     "The noise was added to the weights; add it to the scores.": _noisy(
         lambda x, u, _: reference.softmax(x) + _gumbel(u)
     ),
@@ -311,7 +311,9 @@ def _judge_frequencies(f: Answer, found: Array, said: str) -> None:
     right = _WEIGHTS / 6
     if np.abs(found - right).max() < 0.02:
         return
-    why, least = "Look again at the distribution of the noise.", 0.015
+    why, least = "Index i should come up with the weight that softmax gives to score i.", 0.015
+    if found[0] == 0 < found[1]:
+        why = "Index 0 never comes up: are the draws one index too far?"
     if np.ptp(found) < 2 / 20_000:
         why, least = "Each index was taken in its turn; one that was drawn may come again.", 0.0
     for reason, mistaken in _DRAW_MUTANTS.items():

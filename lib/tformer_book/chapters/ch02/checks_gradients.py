@@ -66,7 +66,7 @@ def _ends_at(most: float, share: float, n: int, beta: float) -> float:
         np.log → np.log10
             The logarithm is the natural one; you took the one to base 10.
         np.log → -np.log
-            The sign is turned round.
+            The sign is reversed.
         * (n - 1) → / (n - 1)
             You compared the leader with the rest as a whole, and divided where there are more
             rivals to beat.
@@ -160,6 +160,9 @@ def _crossing(gaps: Array, low: float, most: float, shift: float) -> float:
             A negative β turns the order of the scores round. From 0 on this weight only falls.
         return → return 1 /
             That is the temperature; β is its inverse.
+        = 0.0
+            The second score lies above the mean of all scores here, so its weight rises at first:
+            β = 0 is not its best.
         [-2] → [1]
             That is the second score from below; the second best is the second from above.
         [-2] → [-3]
@@ -180,7 +183,8 @@ def _crossing(gaps: Array, low: float, most: float, shift: float) -> float:
         = np.inf
             The weight of the largest score grows without an end; that of the second has a best β.
     """,
-    otherwise="It is the β at which the mean score equals the second score.",
+    otherwise="The right β is the one at which the mean score, weighted by the softmax, equals the "
+    "second score.",
 )
 def second_best(scores: Array) -> float:
     """The β at which the weight of the second largest score is largest."""
@@ -235,7 +239,7 @@ def _gradients() -> Iterator[Case | Test]:
         beta * p * → beta *
             The factor p in front is missing.
         grad - mean → mean - grad
-            The sign is turned round.
+            The sign is reversed.
         grad - mean → grad + mean
             grad is added to its mean; the Jacobian has a minus there.
         (p * grad).sum → grad.sum

@@ -72,7 +72,7 @@ def _masked_terms(x: Array, keep: Array) -> Array:
     cases=_masked_rows,
     mutants=MASK_MUTANTS
     | {
-        f"Rows in which nothing may be looked at got equal weights. {ZEROS}": _equal_if_masked,
+        f"Fully masked rows got equal weights. {ZEROS}": _equal_if_masked,
         "The weights are 0 only when the whole mask is False; one fully masked row among others "
         "got equal weights.": lambda x, keep: (
             _equal_if_masked(x, keep) if keep.any() else np.zeros(x.shape)

@@ -106,6 +106,8 @@ def _scores() -> Iterator[Case | Test]:
         x.max(axis=axis, keepdims=True) → x[np.isfinite(x)].min()
             You subtracted the smallest score: then the largest difference overflows, and ∞/∞ is
             nan.
+        np.exp → np.exp2
+            You took powers of 2; each weight is a power of e, divided by their sum.
         x - x.max(axis=axis, keepdims=True) → np.clip(x, -700, 700)
             The scores are cut off at a height, so that those beyond it become equal. Subtract the
             largest one instead.
@@ -214,7 +216,7 @@ class Logarithms(kinds.Array):
             The shifted scores are only half of it: the logarithm of their sum of exponentials is
             missing.
         np.asarray → np.negative
-            The sign is turned round: logarithms of weights are never positive.
+            The sign is reversed: logarithms of weights are never positive.
         np.log( → (
             You subtracted the sum; subtract its logarithm.
         = log_softmax_along(x) / np.log(2)

@@ -27,7 +27,7 @@ class Factors(Several):
         for part, right, name in zip(got, want, self.names, strict=True):
             if part.shape == right.shape:
                 continue
-            why = " It lies on its side." * (part.shape == right.shape[::-1])
+            why = " It is transposed." * (part.shape == right.shape[::-1])
             if not why and part.ndim == 2 and part.shape < right.shape:
                 why = " Zeros may fill the columns that are left over."
             raise Wrong(
@@ -89,7 +89,7 @@ def _by_eigh(taste: Array, width: int, first: Function) -> Parts:
     cases=_tastes,
     slips="""
         u * sigma → -u * sigma
-            The sign is turned round.
+            The sign is reversed.
         u * sigma → u
             The stretch by the singular values is missing.
         vt.T → vt.T * sigma
@@ -218,8 +218,8 @@ def _judge(said: str, sentence: Sentence, keys: Array) -> None:
         else f"at least {SHARE}/{len(heads)} is asked for the right one"
     )
     raise Wrong(
-        f"With {said}, and a sentence with {sentence}, the right noun gets {show(right)} in "
-        f"the mean of the heads and the other {show(wrong)}; {asked}. "
+        f"With {said}, and a sentence with {sentence}, on average over the heads the "
+        f"right noun gets {show(right)} and the other {show(wrong)}; {asked}. "
         f"{_why(sentence, keys, heads)}"
     )
 
@@ -229,8 +229,9 @@ def _why(sentence: Sentence, keys: Array, heads: Array) -> str:
     ours, theirs = heads[sentence.right], heads[sentence.wrong]
     if not keys[n:].any():
         return "The adjective has the key 0 in every head, so nothing knows which noun it fits."
-    halves = sentence.weights(np.roll(keys, n, axis=0)).mean(axis=0)
-    if halves[0] >= max(TIMES * halves[1], SHARE / n):
+    vetoes_first = keys[:n].min() < keys[n:].min()
+    halves = (one.weights(np.roll(keys, n, axis=0)).mean(axis=0) for one in _sentences(n))
+    if vetoes_first and all(half[0] >= max(TIMES * half[1], SHARE / n) for half in halves):
         return "Your rows of adjectives come first; those of the nouns should."
     if ours[1] > 0.1:
         return (
@@ -276,8 +277,17 @@ LONGEST = 20  # words in a sentence
     ),
 )
 def lookup_layer(f: Answer) -> None:
-    """W_Q, W_K of width two by which word i looks at word partner[i]."""
-    small = [[1, 2, 0], [1, 2, 0], [1, 0], [0, 1], [0, 0, 0], [2, 2, 1], [3, 3, 1, 0], [0, 1, 2, 3]]
+    """W_Q, W_K of width two by which word i attends to word partner[i]."""
+    small = [
+        [2, 0, 3, 1],
+        [1, 2, 0],
+        [1, 0],
+        [0, 1],
+        [0, 0, 0],
+        [2, 2, 1],
+        [3, 3, 1, 0],
+        [0, 1, 2, 3],
+    ]
     for seed, words in enumerate(small):
         _judge_lookup_layer(f, np.array(words), seed)
     rng = np.random.default_rng(5)
@@ -324,7 +334,9 @@ def _judge_looks(said: str, partner: Array, sentence: Array, w_q: Array, w_k: Ar
             f"a weight of {pair(shares[wanted], 0.999)[0]}; at least 0.999 is asked for."
         )
         if found == wanted and shares[found] > np.sort(shares)[:-1].max() + 1e-9:
-            raise Wrong(f"{head} It looks at the right word, with too small a lead over the rest.")
+            raise Wrong(
+                f"{head} It attends to the right word, with too small a lead over the rest."
+            )
         raise Wrong(f"{head} {_where_it_looks(partner, word, found, shares, w_q, w_k)}")
 
 
@@ -343,14 +355,17 @@ def _where_it_looks(
             "the query turns, one end of the line or the other has it."
         )
     if (best == np.arange(len(best))).all():
-        return "Every word looks at itself. Where does the query learn about the partner?"
+        return "Every word attends to itself. Where does the query learn about the partner?"
+    for step, where in {1: "after", -1: "before"}.items():
+        if len(best) > 3 and (best == (partner + step) % len(best)).all():
+            return f"Each word attends to the word {where} its partner: words are counted from 0."
     if len(set(partner.tolist())) == len(partner) and (best[partner] == np.arange(len(best))).all():
         return (
-            "Each word looks at the word whose partner it is, as if the roles of queries and keys "
-            "were exchanged."
+            "Each word attends to the word whose partner it is, as if the roles of queries and "
+            "keys were exchanged."
         )
     if (best == best[0]).all() and reference.norm(w_k).argmax() == best[0]:
-        return f"Every word looks at word {best[0]}, which has the longest key."
+        return f"Every word attends to word {best[0]}, which has the longest key."
     if partner[word] not in _preferred(w_k):
         return (
             f"No query prefers the key of word {partner[word]}, because it lies among the others: "

@@ -206,7 +206,7 @@ class Lift(kinds.Several):
         raise Wrong(
             f"With {said}, {f.name} returns arrays of shape {q.shape} and {k.shape}; they need a "
             f"row for each of {n} queries and {m} keys, and the same number of columns."
-            + " They lie on their sides." * sides
+            + " They are transposed." * sides
             + " They have changed places." * (q.shape[:1] == (m,) and k.shape[:1] == (n,))
         )
 
@@ -259,7 +259,7 @@ def _weights(scores: Array) -> Array:
         / (2 * h**2) → * h**2 / 2
             h² divides the squared distance; here it multiplies.
         -((t - x) ** 2) → (t - x) ** 2
-            The nearest places have the smallest weights: a sign is turned round.
+            The nearest places have the smallest weights: a sign is reversed.
         -((t - x) ** 2) / (2 * h**2) → (t * x + x**2 / 2) / h**2
             Your term in x² has the wrong sign.
         -((t - x) ** 2) / (2 * h**2) → (t * x - x**2) / h**2
@@ -269,7 +269,7 @@ def _weights(scores: Array) -> Array:
         -((t - x) ** 2) / (2 * h**2) → (t * x - x**2) / (2 * h**2)
             The mixed term of the square is 2tx, so it stands with tx/h² in the exponent.
         t - x → t + x
-            The mixed term is turned round: that is the kernel of t + x.
+            The mixed term is reversed: that is the kernel of t + x.
         -((t - x) ** 2) / (2 * h**2) → t * x / h**2 + (t * x / h**2) ** 2 / 4
             Queries and keys both carry a square, and the two are multiplied. The term of a key
             should be the same for all queries.

@@ -27,7 +27,7 @@ def _masked_tables() -> Iterator[Case]:
     k[:, 0] = np.log([1, 3, 4])
     exactly = "The visible keys have the weights 1/4 and 3/4, exactly."
     yield case(q=q, k=k, v=v, mask=np.array([[True, True, False]]), want=[[14]], why=exactly)
-    nothing = "Nothing may be looked at, so nothing is handed over."
+    nothing = "The query may attend to no key, so its output is zero."
     yield case(q=q, k=k, v=v, mask=np.zeros((1, 3), dtype=bool), want=[[0]], why=nothing)
     hidden = "The answer is what it would be without the hidden keys: only scores that may be "
     hidden += "seen count."
@@ -53,7 +53,7 @@ def _masked_tables() -> Iterator[Case]:
         yield case(q=q, k=k, v=integers(seed, (2, 3, 2)), mask=mask, whole=seed == 3)
     q, k, v = integers(5, (3, 2, 4, 2)), integers(6, (3, 2, 5, 2)), integers(7, (3, 2, 5, 3))
     yield case(q=q, k=k, v=v, mask=integers(8, (3, 1, 4, 5)) > 0)
-    why = "One is a size, too."
+    why = "An axis may have length 1."
     for n, m in ((1, 1), (1, 3), (3, 1)):
         for seed in range(3):
             q, k, v = (integers(seed + i, (rows, 2)) for i, rows in enumerate((n, m, m)))
@@ -98,7 +98,7 @@ _WEIGHT_MUTANTS: dict[str, Function] = {  # from scores and a mask
     ),
     "Something is added to the sum of the exponentials, and the weights no longer add up to "
     "one. Only a sum of 0 is special.": _with_more,
-    "The mask lies on its side.": lambda scores, mask: np.nan_to_num(
+    "The mask is transposed.": lambda scores, mask: np.nan_to_num(
         measured_from(visible(scores, mask.mT if _square(mask) else mask))
     ),
     "One fully masked row does not silence the other queries.": _all_or_none,
@@ -116,7 +116,7 @@ _WEIGHT_MUTANTS: dict[str, Function] = {  # from scores and a mask
         "Which score gives a hidden key exactly the weight 0? The mask has to act before the "
         "softmax.",
         "Set the hidden scores to −∞. The largest score of a row, to be subtracted, is then one "
-        "that the query may look at.",
+        "that the query may attend to.",
         "In a row that is all −∞ the maximum is −∞ and the sum 0. Replace that maximum by 0 before "
         "you subtract and that sum by 1 before you divide.",
     ),
@@ -134,7 +134,7 @@ _WEIGHT_MUTANTS: dict[str, Function] = {  # from scores and a mask
             q, k, v, mask=np.atleast_2d(mask), scale=v.shape[-1] ** -0.5
         )
     },
-    otherwise="Row t of the mask says which keys query t may look at.",
+    otherwise="Row t of the mask says which keys query t may attend to.",
 )
 def masked_attention(q: Array, k: Array, v: Array, mask: Array) -> Array:
     """Attention with a boolean mask; a fully masked row is zero."""

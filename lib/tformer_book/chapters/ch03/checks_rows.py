@@ -60,7 +60,8 @@ def _rows() -> Iterator[Case]:
         a * (1 - share) / (1 - a[j]) → a + (a[j] - share) / (len(a) - 1)
             The difference was shared out evenly, which changes the ratios of the others.
         a * (1 - share) / (1 - a[j]) → a.copy() ;; return row → $ / row.sum()
-            Divided by the new sum: the row adds up to 1, but the new word does not get its share.
+            You divided by the new sum: the row adds up to 1, but the new word does not get its
+            share.
         / (1 - a[j]) →
             The others have 1 − share among them now. Before, they had 1 − a[j] and not 1.
         * (1 - share) →
@@ -188,8 +189,10 @@ def _sentences() -> Iterator[Case]:
         yield _sizes(seed, (2, n, 2), (2, 3, 2), width, 2, batches)
     yield _sizes(7, (2, 3, 2, 2), (2, 3, 4, 2), 4, 1, batches)
     for seed, shape in enumerate([(1, 2), (1, 1, 2), (2, 1, 2), (1, 3, 2)]):
-        yield _sizes(seed + 8, shape, (*shape[:-2], 4 - seed, 2), 3, 2, "One is a size, too.")
-    yield _sizes(3, (3, 1), (2, 1), 1, 1, "One is a size, too.")
+        yield _sizes(
+            seed + 8, shape, (*shape[:-2], 4 - seed, 2), 3, 2, "An axis may have length 1."
+        )
+    yield _sizes(3, (3, 1), (2, 1), 1, 1, "An axis may have length 1.")
     words = np.eye(3)
     far = "Only differences of scores count. Measure all of them from the largest one, and change "
     far += "nothing else."

@@ -98,7 +98,7 @@ def what_can_come_out(rng: Rng) -> Item:
     wrong = "ABC"[words.index("impossible")]
     return Item(
         statement=rf"""
-A query looks at three keys without a mask. Their values are $v_1 = {tex(corners[0])}$,
+A query attends to three keys without a mask. Their values are $v_1 = {tex(corners[0])}$,
 $v_2 = {tex(corners[1])}$ and $v_3 = {tex(corners[2])}$. The query and the keys are yours to
 choose, as long as all scores are finite.
 
@@ -173,7 +173,7 @@ def the_last_word(rng: Rng) -> Item:
         statement=rf"""
 In one head of a first layer, without positions, “it” gives the words *animal*, *street*,
 *because* and *tired* of a sentence the weights ${tex(first)}$, in this order. These are all
-the words that it looks at.
+the words that it attends to.
 
 **(a)** In place of *tired* the sentence ends in *wide*, and *wide* gets ${tex(lasts[0])}$.
 Give the whole row.

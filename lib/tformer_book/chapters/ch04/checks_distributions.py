@@ -251,7 +251,7 @@ def _sizes() -> Iterator[Case]:
         / math.sqrt(2 * math.pi) →
             The normal density lacks its factor 1/√(2π).
         return sigma * → return -sigma *
-            The sign is turned round. Does the grid stand in the place of the function?
+            The sign is reversed. Does the grid stand in the place of the function?
     """,
 )
 def expected_max(n: int, sigma: float) -> float:

@@ -126,12 +126,12 @@ def _random(d: int) -> tuple[Array, Array]:
         at_query >= LIT → scale * at_scores * np.linalg.norm(k) >= LIT
             The norm of a product is not the product of norms: what keys have in common cancels.
         at_query >= LIT → at_scores >= LIT
-            You looked at the scores only. An answer that leaves them may still not arrive.
+            You used the scores only. A gradient that leaves them may still not reach the query.
         "frozen" if at_scores < LIT else "faint" → "faint"
             The scores decide between frozen and faint: faint means that something left them.
         at_query >= LIT → $ and at_scores >= LIT
-            A dark lamp at the scores is no reason to call a head frozen whose query is lit: few
-            answers can be multiplied by long keys.
+            A dark lamp at the scores is no reason to call a head frozen whose query is lit: small
+            gradients can be multiplied by long keys.
         "frozen" if at_scores < LIT else "faint" → "faint" if at_scores < LIT else "frozen"
             The two words are exchanged.
         at_query >= LIT → $ and p.max() <= 0.5 ;; at_scores < LIT → $ or p.max() > 0.5
@@ -157,6 +157,8 @@ def _random(d: int) -> tuple[Array, Array]:
         reference.softmax_jacobian(p) → np.diag(p * (1 - p))
             That is the diagonal of the Jacobian. Each score moves the other weights as well.
     """,
+    otherwise="Compare your two numbers with these: each is the root of a sum of squares, of J and "
+    "of c J K.",
 )
 def why_dark(q: Array, k: Array, scale: float) -> str:
     """Say whether the query of a head gets a gradient, and if not, why."""
@@ -199,7 +201,7 @@ def _magnitudes(z: Array, u: Array, factors: Array) -> Array:
 
 
 def _rows() -> Iterator[Case]:
-    two = "Of two keys the better one only gets farther ahead, and no width helps."
+    two = "With two keys the better one only gets farther ahead, and no width helps."
     yield case(z=[1.0, 0.0], u=[1.0, -1.0], want=0, why=two)
     tie = "The two best keys tie at every width, and the third loses its weight to them."
     yield case(z=[2.0, 2.0, 0.0], u=[1.0, -1.0, 0.0], want=WIDEST, why=tie)

@@ -28,8 +28,14 @@ class MeanAndVariance(kinds.Array):
             return "Two numbers are asked for, mean and variance."
         right = np.isclose(got.astype(float), want).tolist()
         if right[0]:
-            return "The mean is right, the variance is not."
-        return "The variance is right, the mean is not." if right[1] else ""
+            return (
+                "The mean is right, the variance is not: write q = μ_q + a and k = μ_k + b, and "
+                "add up the variances of μ_q b, μ_k a and ab, and their covariances."
+            )
+        mean = (
+            "The variance is right, the mean is not: it is d (μ_q μ_k + the covariance of a pair)."
+        )
+        return mean if right[1] else ""
 
 
 def _numbers() -> Iterator[Case]:
@@ -156,7 +162,7 @@ def _broken_heads() -> Iterator[Case]:
         ]
     ):
         q, k = integers(seed + 20, q_shape), integers(seed + 30, k_shape)
-        yield case(q=q, k=k, why="One is a size, too.")
+        yield case(q=q, k=k, why="An axis may have length 1.")
 
 
 @exercise(
@@ -193,6 +199,8 @@ def _broken_heads() -> Iterator[Case]:
             already.
         math.sqrt(width) → width
             You divided by the width of a head; divide by its root.
+        math.sqrt(width) → int($)
+            The root of the width was cut to a whole number; it need not be one.
         measured_from(scores) → measured_from(scores, scores.max(axis=-1, keepdims=True), None)
             The weights of all heads together add up to one; those of each query should.
         return measured_from(scores) → $.mean(axis=-3, keepdims=True)
@@ -247,7 +255,7 @@ def _normalised_heads() -> Iterator[Case]:
             yield case(q=q, k=k, gain=gain, why=lengths)
     for seed, (n, m, d) in enumerate([(1, 1, 1), (1, 3, 1), (3, 1, 2), (4, 2, 3)]):
         q, k = integers(seed + 40, (1, n, d)), integers(seed + 50, (1, m, d))
-        yield case(q=q, k=k, gain=3.0, why="One is a size, too.")
+        yield case(q=q, k=k, gain=3.0, why="An axis may have length 1.")
 
 
 def _divided(x: Array, length: Array) -> Array:
@@ -305,6 +313,9 @@ def _cosines(q: Array, k: Array, of: Callable[[Array], Array]) -> Array:
         _lengths) → _lengths_or_a_little)
             A length of less than 1e-12 is a length, too. Only a vector of length exactly 0 is
             special.
+        _lengths) → lambda x: _lengths(x) + 1e-6)
+            A millionth was added to each length, and short vectors feel it. Only a vector of length
+            exactly 0 is special.
         _lengths) → lambda x: _lengths(x) + 1e-8)
             A number added to a length is felt by short vectors. Only a vector of length exactly 0
             is special.

@@ -217,7 +217,7 @@ this scale, as the table says.""",
 
 @question("How much entropy is lost", minutes=10, asks="error")
 def entropy_lost(rng: Rng) -> Item:
-    """The bound of half a variance: forwards, backwards, and where it is turned round wrongly."""
+    """The bound of half a variance: forwards, backwards, and where it is reversed wrongly."""
     halves = [Fraction(n, 2) for n in (1, 2, 3, 4, 5)]
     s_q, s_k, root = (halves[int(i)] for i in rng.integers(0, 5, 3))
     third = Fraction(int(rng.integers(1, 12)), 16)

@@ -138,7 +138,7 @@ _LAYERS: list[tuple[str, Layer, object, str]] = [
         "is two causal layers, the first of which lets row 2 see row 4",
         _hole,
         [[1, 2], [3, 3]],
-        "Row 3 looks at row 2 in the second layer, and there row 2 has seen row 4.",
+        "Row 3 attends to row 2 in the second layer, and there row 2 has seen row 4.",
     ),
     (
         "adds to each row the largest numbers of the rows from it on",

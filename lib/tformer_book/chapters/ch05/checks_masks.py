@@ -85,7 +85,7 @@ class Seen(Marks):
         a > 0 → a.T > 0
             Rows and columns have changed places: a row of the mask is a query.
         a > 0 → a == 0
-            That is where a row may not look.
+            That is where a row may not attend.
         a > 0 → a > 1 / n
             A weight is larger than 1/n only in a row that does not see everything.
         a > 0 → a >= 1 / n
@@ -167,11 +167,11 @@ def _packed(which: list, in_answer: list) -> Case:
         & (earlier | asked) →
             The question sees the answer.
         same & real → same
-            Padding looks at padding: −1 is the number of no conversation.
+            Padding attends to padding: −1 is the number of no conversation.
         same & real → (which >= 0)[..., :, None] & real
             The conversations meet.
         in_answer[..., None, :] → in_answer[..., :, None]
-            What counts is whether the word that is looked at belongs to a question, not the word
+            What counts is whether the word that is attended to belongs to a question, not the word
             that looks.
         (earlier | asked) → asked
             Only the words of the question are seen: answers are to see what they have written.
@@ -197,7 +197,7 @@ def _packed(which: list, in_answer: list) -> Case:
     otherwise="Ask of each pair: one conversation, no padding, and earlier or in the question?",
 )
 def conversation_mask(which: Array, in_answer: Array) -> Array:
-    """Who may look at whom in packed conversations."""
+    """Who may attend to whom in packed conversations."""
     same = which[..., :, None] == which[..., None, :]
     real = which[..., None, :] >= 0
     earlier = np.tri(which.shape[-1], dtype=bool)
@@ -246,7 +246,7 @@ def _never(n: int) -> Array:
     praise="Right for windows, rings and random masks: a shortest path, counted in layers.",
     hints=(
         "After one layer a row knows itself and what its mask shows. What does it know after two?",
-        "Row t knows s after one layer more if it may look at a row that knows s now.",
+        "Row t knows s after one layer more if it may attend to a row that knows s now.",
         "Start from the unit matrix of booleans; known | (mask @ known) is one layer more. Note "
         "the first layer at which each pair is true.",
     ),
@@ -256,6 +256,8 @@ def _never(n: int) -> Array:
             A pair that no number of layers connects has −1.
         np.where(known, 0, -1) → np.where(known, 0, n) ;; needed < 0 → needed == n
             Where no number of layers is enough you return the number of words.
+        return needed → return np.where(needed < 0, np.inf, needed)
+            ∞ stands where no number of layers is enough; −1 is asked for.
         range(1, n) → range(1, 3)
             One layer and two are not all: a path may have as many steps as there are other words.
         range(1, n) → range(1, 4)

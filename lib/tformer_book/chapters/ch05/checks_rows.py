@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from tformer import reference
-from tformer_book.exercises.registry import exercise
+from tformer_book.exercises.registry import Test, exercise
 from tformer_book.exercises.samples import integers
-from tformer_book.exercises.table import Case, case
+from tformer_book.exercises.table import Case, case, type_test
 
 Array = np.ndarray
 
@@ -65,7 +65,7 @@ _EMPTY = "The first row is fully masked: by the book's contract its weights are 
         / np.maximum(np.broadcast_to(mask, a.shape).sum(-1, keepdims=True), 1), 0.0)
             The hidden share was given out in equal parts; ratios of visible weights are to stay.
         mask, a → ~mask, a
-            The mask is read the wrong way round: True means that a key may be looked at.
+            The mask is read the wrong way round: True means that a key may be attended to.
         axis=-1 → axis=-2
             You divided by the sum of each column.
         np.where(total == 0, 1, total) → (total + 1e-9)
@@ -282,13 +282,13 @@ def fill(visible: Array, hidden: Array, share: float) -> Any:
     return odds + _lse(visible) - _lse(hidden)
 
 
-def _foreign() -> Iterator[Case]:
+def _foreign() -> Iterator[Case | Test]:
     pads = np.array([[False, False, True]])
     yield case(
         attn_mask=np.array([[False, True, True], [False, False, True], [False, False, False]]),
         key_padding=pads,
         want=[[[True, False, False], [True, True, False], [True, True, False]]],
-        why="The third word is padding: it may look at the others, and nobody may look at it.",
+        why="The third word is padding: it may attend to the others, and nobody may attend to it.",
     )
     yield case(
         attn_mask=np.array([[False, True, True], [False, False, True]]),
@@ -319,6 +319,7 @@ def _foreign() -> Iterator[Case]:
     few, pads = np.where(rng.random((2, 3)) < 0.5, -np.inf, 0.0), np.eye(2, 3, dtype=bool)
     why = "An additive mask of the type float32 is one as well."
     yield case(attn_mask=few, key_padding=pads, single=True, why=why)
+    yield type_test("True and False", attn_mask=few, key_padding=pads)
 
 
 @exercise(
@@ -332,9 +333,11 @@ def _foreign() -> Iterator[Case]:
     cases=_foreign,
     slips="""
         attn_mask if → ~attn_mask if
-            In the boolean mask True means hide; it was taken for *may look*.
+            In the boolean mask True means hide; it was taken for *may attend*.
         ~(hides | key_padding[:, None, :]) → hides | key_padding[:, None, :]
             True still means hide.
+        = (attn_mask if attn_mask.dtype == bool else attn_mask == 0) & key_padding[:, None, :]
+            In both masks True means hide; it was taken for *may attend*.
         hides | → hides &
             Both masks would have to hide a key; one is enough.
         attn_mask < 0 → attn_mask == 0
@@ -344,7 +347,7 @@ def _foreign() -> Iterator[Case]:
         attn_mask if attn_mask.dtype == bool else attn_mask < 0 → attn_mask < 0
             The boolean mask was ignored: True hides as −∞ does in the other kind.
         hides | → (hides.T if len(hides) == len(hides.T) else hides) |
-            The mask lies on its side: a row of it belongs to a query.
+            The mask is transposed: a row of it belongs to a query.
         [:, None, :] → [:, :, None]
             The padding was put on the queries; it is keys that are hidden.
         hides | key_padding[:, None, :] → np.broadcast_to(hides, (len(key_padding), *hides.shape))

@@ -191,7 +191,7 @@ def _caches() -> Iterator[Case]:
     praise="Checked with one new word and with several, without any earlier words, on stacks, and "
     "on scores in the thousands.",
     hints=(
-        "Where in the text does the last query stand, and which keys may it look at?",
+        "Where in the text does the last query stand, and which keys may it attend to?",
         "Query t stands at place S − T + t.",
         "The mask is a triangle in the lower right corner: np.tri takes the diagonal as its third "
         "argument.",
@@ -210,7 +210,7 @@ def _caches() -> Iterator[Case]:
         np.where(mask, scores, -np.inf) → scores ;; reference.softmax(seen) → $ * mask
             You masked after the softmax: the hidden keys still took their share of the sum.
         np.tri(n, m, m - n, dtype=bool) → ~np.tri(n, m, m - n - 1, dtype=bool)
-            The mask is turned round: a new word sees itself and what comes after it.
+            The mask is reversed: a new word sees itself and what comes after it.
         mask, scores → mask & (np.arange(m) >= m - n), scores
             Only the new words are seen; the earlier ones are in the cache.
         -np.inf → 0.0

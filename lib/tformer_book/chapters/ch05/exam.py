@@ -117,7 +117,7 @@ def who_knows(rng: Rng) -> Item:
     back = place - known + 1
     return Item(
         statement=rf"""
-A text has {n} words. In each layer a word may look at itself and at the {window - 1} words
+A text has {n} words. In each layer a word may attend to itself and to the {window - 1} words
 before it; all layers have residual connections.
 
 **(a)** Of how many words can the last word know something after {layers} layers?
@@ -174,7 +174,7 @@ def allowed(name: str, n: int) -> np.ndarray:
 
 @question("Four masks", minutes=12, asks="error")
 def four_masks(rng: Rng) -> Item:
-    """Leaks of four masks that are all called causal, and rows with nothing to look at."""
+    """Leaks of four masks that are all called causal, and rows with no key to attend to."""
     n = int(rng.integers(5, 13))
     others = rng.choice(["ahead", "turned", "none", "end"], size=2, replace=False)
     names = [str(name) for name in rng.permutation(["right", "short", *others])]
@@ -187,11 +187,11 @@ def four_masks(rng: Rng) -> Item:
     return Item(
         statement=f"""
 A text has n = {n} words; t and s run from 0. Four programs make a mask, true where word t may
-look at word s, and each is called causal by its author.
+attend to word s, and each is called causal by its author.
 
 {programs}
 
-**(a)** For each: how many pairs are there in which a word may look at a later one?
+**(a)** For each: how many pairs are there in which a word may attend to a later one?
 
 **(b)** For each: how many words may look nowhere?
 

@@ -16,7 +16,7 @@ from tformer_book.exercises.kinds import parts
 from tformer_book.exercises.registry import exercise
 
 _SMALL = "Different sets are not enough: this one can never win."
-_SIDE = "It lies on its side: a row belongs to a head, and a column to a kind."
+_SIDE = "It is transposed: a row belongs to a head, and a column to a kind."
 _MANY = "There is a way with fewer heads."
 _NONE = "The empty set lies in every other, so this one can never win."
 
@@ -95,7 +95,11 @@ def _enough(table: np.ndarray) -> str:
     of = f" All your sets have {describe.count(size)} head{'s' * (size > 1)}"
     if (sets := comb(n_heads - 1, size)) >= n:
         return f"{of}, and {describe.count(n_heads - 1)} heads have {sets} such sets."
-    return "" if size in (n_heads // 2, -(-n_heads // 2)) else f"{of}; of another size are more."
+    return (
+        ""
+        if size in (n_heads // 2, -(-n_heads // 2))
+        else f"{of}; there are more sets of another size."
+    )
 
 
 NAMES = ("w_q", "w_k", "w_v", "w_o")
@@ -128,7 +132,7 @@ def _sentence(rng: np.random.Generator, m: int, n: int) -> np.ndarray:
 
 
 _EXCHANGED = "Who and whom are exchanged."
-_MIXED = "Both slots hold the mean of the two nouns: the heads look at both alike."
+_MIXED = "Both slots hold the mean of the two nouns: the heads attend to both alike."
 _SOFT = "The right words, but others get some weight too."
 _NAIVE = "The slots hold a mixture of other words as well."
 
@@ -212,7 +216,7 @@ def _judge(said: str, x: np.ndarray, m: int, tables: list[np.ndarray]) -> None:
         raise Wrong(told + "No query reads the mark of the verb, and it is the verb that asks.")
     verb, none = x[2, :m], np.zeros(m)
     looks = {
-        "Both heads look at the verb itself.": (verb, verb),
+        "Both heads attend to the verb itself.": (verb, verb),
         "Both heads write into the first slot.": (who + whom, none),
         "Both heads write into the second slot.": (none, who + whom),
         "The contents arrive with the other sign.": (-who, -whom),
@@ -220,8 +224,8 @@ def _judge(said: str, x: np.ndarray, m: int, tables: list[np.ndarray]) -> None:
         "The numbers of a content arrive in reverse order.": (who[::-1], whom[::-1]),
         _EXCHANGED: (whom, who),
         _MIXED: ((who + whom) / 2, (who + whom) / 2),
-        "Both heads look at the nominative.": (who, who),
-        "Both heads look at the accusative.": (whom, whom),
+        "Both heads attend to the nominative.": (who, who),
+        "Both heads attend to the accusative.": (whom, whom),
         "Each head writes into both slots, which hold the sum of the two nouns.": (
             who + whom,
             who + whom,
@@ -249,6 +253,7 @@ def _reads_contents(tables: list[np.ndarray], m: int) -> bool:
 
 LENGTHS, LEAST = (3, 9, 15), 1.01
 _SAME = "All adjectives turn the two heads down alike, so that none says which kind it means."
+_ALIKE = "The two heads have the same scores: the second should rank the kinds the other way round."
 _OTHERS = "With more words it fails: the other words must not matter beside the adjective."
 _CLOSE = "The two kinds are too close together in your scores."
 _INSIDE = (
@@ -339,6 +344,8 @@ def _why(scores: np.ndarray, right: int, wrong: int, length: int) -> str:
         return "The scores of the adjectives stand first; those of the nouns belong there."
     if _fine(np.concatenate([scores[:, ::2], scores[:, 1::2]], axis=1)):
         return "Nouns and adjectives stand in turn; all nouns come first."
+    if np.ptp(scores[0] - scores[1]) < 1e-9:
+        return _ALIKE
     if np.ptp(said[0] - said[1]) < 1e-9:
         return _SAME
     if n > 2 and not _can_win(scores[:, :n], right):

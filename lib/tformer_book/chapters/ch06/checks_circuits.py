@@ -70,7 +70,7 @@ def _bills() -> Iterator[Case]:
         n_heads * n * n → n * n
             That is one table of weights, and each head has its own.
         n_heads * n * n → n_heads * n * (n + 1) // 2
-            Every word looks at every word, also at later ones: no half of the table is left out.
+            Every word attends to every word, also to later ones: no half of the table is left out.
         n_heads * n * n → int(np.int64(n_heads * n * n).astype(np.int32))
             That many are more than 32 bits can count: numbers of the type int32 begin again.
         n_heads * n * n → n_heads * n
@@ -209,7 +209,7 @@ def _near_misses(one: Head) -> Iterator[Case]:
             [*flat, w_v, w_o],
             [*flat, -w_v, w_o],
             False,
-            "Both look at all words alike, and bring the opposite.",
+            "Both attend to all words alike, and bring the opposite.",
         ),
         (
             "W_V and W_O filled up with zeros",
@@ -244,7 +244,7 @@ def _near_misses(one: Head) -> Iterator[Case]:
             [first, first, *ends],
             [first, second, *ends],
             False,
-            "They look at different numbers of the key's row.",
+            "They read different numbers of the key's row.",
         ),
         (
             "−W_V, all numbers being small",
@@ -382,7 +382,7 @@ def _scores(w_q: np.ndarray, w_k: np.ndarray) -> np.ndarray:
         list(w_k) → list(w_k[::-1])
             The blocks of the keys stand in reverse order.
         wide.reshape(n_heads, d, -1) → np.tile(w_q, n_heads) * n_heads**0.5
-            Every query looks at all parts of the key; the scores of all heads were added up.
+            Every query meets all parts of the key; the scores of all heads were added up.
         wide.reshape(n_heads, d, -1) → np.tile(np.concatenate(list(w_q), axis=-1), (n_heads, 1, 1))
             All heads have the same wide query, which asks for every part of the key.
     """,

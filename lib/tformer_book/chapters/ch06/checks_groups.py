@@ -95,11 +95,11 @@ def _averaged(heads: np.ndarray, times: int) -> np.ndarray:
         attention(q, k, v) → attention(np.repeat(_averaged(q, times), times, axis=-3), k, v)
             The queries of a group were averaged; each head asks for itself.
         = reference.attention(q, _flat(k, q), _flat(v, q))
-            All keys of all tables were asked at once; a head looks at one table.
+            All keys of all tables were asked at once; a head uses one table.
         reference.attention(q, k, v) → np.stack(np.split($, q.shape[-3] // times, -3), axis=-4)
             The numbers are right. Groups and the heads in them are one axis, that of all heads.
         reference.attention → reference.causal_attention
-            Later keys were hidden; every query looks at all keys here.
+            Later keys were hidden; every query attends to all keys here.
         attention(q, k, v) → attention(q, k, v, scale=v.shape[-1] ** -0.5)
             You divided by the root of the width of the values. The scale belongs to the queries.
         attention(q, k, v) → attention(q, k, v, scale=(times * q.shape[-1]) ** -0.5)

@@ -58,7 +58,8 @@ def _rows(w_o: np.ndarray, d_v: int, h: int) -> np.ndarray:
         "The head was added once more; it is to be taken away.": (
             lambda out, y, w_o, h: out + y[..., h, :, :] @ _rows(w_o, y.shape[-1], h)
         ),
-        "The lost outputs of the other heads are not needed, and nan spreads from them.": (
+        "nan spreads from the lost output of another head; only that of head h can be used, with h "
+        "counted from 0.": (
             lambda out, y, w_o, h: (
                 np.moveaxis(
                     np.where(np.arange(y.shape[-3])[:, None, None] == h, 0, y), -3, -2
@@ -140,7 +141,7 @@ def _tables() -> Iterator[Case]:
                 x.reshape(*x.shape[:-1], x.shape[-1] // n_heads, n_heads), -1, -3
             )
         ),
-        "The tables of the heads lie on their side.": lambda x, n_heads: np.moveaxis(
+        "The tables of the heads are transposed.": lambda x, n_heads: np.moveaxis(
             x.reshape(*x.shape[:-1], n_heads, x.shape[-1] // n_heads), -3, -1
         ),
         "The heads stand in reverse order: head 0 has the first columns.": (
@@ -316,7 +317,7 @@ def _model_width(x: np.ndarray, *rest: np.ndarray, n_heads: int) -> np.ndarray:
         "Queries and keys have changed places.": _with(
             lambda q, k, v: reference.attention(k, q, v)
         ),
-        "Later words were hidden; here every word looks at all words.": _with(
+        "Later words were hidden; here every word attends to all words.": _with(
             reference.causal_attention
         ),
         "What the heads add was averaged; it is added up.": lambda *inputs: (
@@ -337,8 +338,8 @@ def layer(
 
 
 def _moved() -> Iterator[Case]:
-    w_o = np.array([[1.0, 2], [3, 4], [5, 6], [7, 8], [9, 10], [11, 12]])
-    want = [[9, 10], [11, 12], [1, 2], [3, 4], [5, 6], [7, 8]]
+    w_o = np.array([[1.0, 2], [3, 9], [5, 4], [7, 0], [9, 8], [11, 6]])
+    want = [[9, 8], [11, 6], [1, 2], [3, 9], [5, 4], [7, 0]]
     yield case(w_o=w_o, order=np.array([2, 0, 1]), want=want)
     for order, d_v, d in (
         ([0, 1, 2], 1, 2),

@@ -19,13 +19,13 @@ CHANGES = ("in front", "between", "exchange")
 NOTICES = {
     "none": ((), "without encoding the query of A and the keys of B and C stay what they are"),
     "causal": ((), "the mask hides neither B nor C from A, and changes no query and no key"),
-    "sinusoidal": (CHANGES, "at another place a word has another row, and so another key"),
+    "sinusoidal": (CHANGES, "at another position a word has another row, and so another key"),
     "ALiBi": (CHANGES[1:], "its bias knows distances only, and"),
     "RoPE": (CHANGES[1:], "its scores know distances only, and"),
 }
 DISTANCES = {
     "in front": "a word in front of all changes none",
-    "between": "B is then one place farther from A, and C is not",
+    "between": "B is then one position farther from A, and C is not",
     "exchange": "B and C have then each other's",
 }
 
@@ -43,8 +43,8 @@ def _texts() -> Iterator[Case]:
     praise="All fifteen predictions are right.",
     hints=(
         "The ratio of two weights of one query depends on the difference of the two scores.",
-        "What goes into the two scores: which rows, which places, which distances?",
-        "Added rows know places, ALiBi and RoPE know distances. Which of them change?",
+        "What goes into the two scores: which rows, which positions, which distances?",
+        "Added rows know positions, ALiBi and RoPE know distances. Which of them change?",
     ),
     cases=_texts,
     kind=Marks(),
@@ -56,11 +56,11 @@ def _texts() -> Iterator[Case]:
             You say that a causal mask notices any change.
         NOTICES[scheme][0] → $ and (scheme, change) != ("sinusoidal", "in front")
             You say that added waves know distances only. That holds for the dot product of two
-            places, and not for a score with any matrices.
+            positions, and not for a score with any matrices.
         NOTICES[scheme][0] → $ or scheme in ("ALiBi", "RoPE")
-            You say that a word in front of the text is noticed by all that has places.
+            You say that a word in front of the text is noticed by all that has positions.
         NOTICES[scheme][0] → $ or scheme == "RoPE"
-            You say that RoPE knows places. It turns by places, and its scores know distances.
+            You say that RoPE knows positions. It turns by positions, and its scores know distances.
         NOTICES[scheme][0] → $ and (scheme, change) != ("ALiBi", "exchange")
             You say that ALiBi does not notice an exchange. B and C have other distances after it.
         NOTICES[scheme][0] → $ or change == "exchange"
@@ -78,7 +78,7 @@ def _tables() -> Iterator[Case]:
     table = np.array([10.0, 20, 30])
     want = [[20.0, 30, 30], [10, 20, 30]]
     yield case(table=table, T=2, S=3, offset=0, want=want, why="Distances −1, 0 and 1, or clipped.")
-    cache = "The query stands at place t + offset."
+    cache = "The query stands at position t + offset."
     yield case(table=table, T=1, S=4, offset=3, want=[[10.0, 10, 10, 20]], why=cache)
     yield case(table=np.array([7.0]), T=2, S=2, offset=0, want=np.full((2, 2), 7.0), why="m is 0.")
     clip = "What is farther than m gets the entry of m, or of −m."
@@ -94,7 +94,7 @@ def _tables() -> Iterator[Case]:
     "7.8",
     praise="Near and far, with a cache and without, and a table with a single number.",
     hints=(
-        "First the table of distances, from a column of query places and a row of key places.",
+        "First the table of distances: a column of query positions, a row of key positions.",
         "`np.clip` brings what is too far back to −m and m.",
         "The entry of distance 0 stands in the middle of the table, at m: add m to a distance.",
     ),
@@ -126,7 +126,7 @@ def _tables() -> Iterator[Case]:
         np.clip(d, -m, m) → np.clip(abs(d), -m, m)
             The sides are one: the entry should know whether the key stands before or after.
         np.clip(d, -m, m) → np.clip(d, -max(m - 1, 0), max(m - 1, 0))
-            Distances are clipped one place too early.
+            Distances are clipped one position too early.
         table[np.clip(d, -m, m) + m] → np.where(abs(d) > m, 0.0, $)
             What is farther than m got 0; it gets the entry at the end of its side.
         table[np.clip(d, -m, m) + m] → np.trunc($)
@@ -205,9 +205,9 @@ def _slopes() -> Iterator[Case]:
         max(1, math.ceil(n - 1e-9)) → max(1.0, n)
             A number of keys is whole: the first that is enough.
         / slope → / (-math.log1p(-slope) if slope < 1 else math.inf)
-            Weights fall by the factor exp(−slope) from place to place; you took 1 − slope.
+            Weights fall by the factor exp(−slope) from position to position; you took 1 − slope.
         max(1, math.ceil(n - 1e-9)) → min(1000, $)
-            You look at a thousand keys at most; a gentle slope reads farther.
+            You count a thousand keys at most; a gentle slope reads farther.
         = _added_up(slope, share)
             A sum of weights comes a last digit short of a share that it reaches: what is reached up
             to rounding is reached.
@@ -241,7 +241,7 @@ def _texts_to_count() -> Iterator[Case | Test]:
     )
     yield case(marks=marks, a=3.0, whole=True, why="Marks may be whole numbers.")
     yield case(marks=np.eye(5)[0], a=30.0, whole=True, why="Marks may be whole numbers.")
-    yield case(marks=np.ones(1), a=7.0, why="One word looks at itself.")
+    yield case(marks=np.ones(1), a=7.0, why="One token attends to itself.")
     for n, a in ((2, 0.5), (20, 10.0), (50, 100.0), (200, 200.0), (6, 1e-4), (300, 1e7)):
         yield case(marks=np.eye(n)[0], a=a, why="Word t is to get a / (a + t − 1).")
     yield case(marks=marks, a=2.5, single=True, why="Marks may be of the type float32.")
@@ -284,7 +284,7 @@ class Counter(Several):
             if not np.allclose(part[1:], part[1:2]):
                 raise Wrong(
                     f"With {said}, your {name} differ among the words without a mark. A row may "
-                    "depend on its mark only, and must not know its place."
+                    "depend on its mark only, and must not know its position."
                 )
 
 

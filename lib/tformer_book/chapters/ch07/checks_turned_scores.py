@@ -42,7 +42,7 @@ def _pairs() -> Iterator[Case]:
     why = "At a distance of 31 the query is turned by 1.55, nearly a quarter of a round."
     yield case(q=right, k=up, omega=0.05, reach=60, want=31, why=why)
     small, near = 0.001 * up, np.array([math.cos(0.003), math.sin(0.003)])
-    why = "Scores differ by more than 1e-9 here, if by little beside themselves or in all."
+    why = "These scores differ by more than 1e-9, though by little: they are not equal."
     yield case(q=right, k=near, omega=0.001, reach=5, want=3, why=why)
     far = [math.cos(3e-5), math.sin(3e-5)]
     yield case(q=1e4 * right, k=far, omega=1e-5, reach=5, want=3, why=why)
@@ -87,7 +87,7 @@ def _pairs() -> Iterator[Case]:
         reach + 1 → min(reach, 10) + 1
             You stopped at a distance of ten; the key may stand as far off as reach.
         omega → 1.0
-            The speed of the hand has no effect: it turns by ω a place, and not by 1.
+            The speed of the hand has no effect: it turns by ω per position, and not by 1.
         np.flatnonzero(scores > scores.max() - 1e-9)[0] → np.argmax(np.round(scores, 9))
             You rounded the scores first: two that are nearly equal may round apart.
         scores.max() - 1e-9 → scores.max() - 1e-6
@@ -95,7 +95,8 @@ def _pairs() -> Iterator[Case]:
         scores.max() - 1e-9 → scores.max() - 1e-9 * abs(scores.max())
             Your margin is a part of the score: too wide for large scores, and none where all are 0.
         reach + 1 → min(reach, int(2 * math.pi / abs(omega)) if omega else reach) + 1
-            You tried the first round only; in a later one a place may meet the best angle better.
+            You tried the first round only; in a later one a position may meet the best angle
+            better.
         scores.max() - 1e-9 → scores.max() - 1e-5 * abs(scores.max())
             You compare as `np.isclose` does, by a part of the score; a billionth is allowed.
         scores > scores.max() - 1e-9 → abs(scores) > abs(scores).max() - 1e-9
@@ -106,7 +107,7 @@ def _pairs() -> Iterator[Case]:
             You always say 0: a query does not always like best what is near.
         = _solved(q, k, omega, reach, 2 * math.pi)
             You solved for the angle in its first round; the best one may lie beyond reach, or meet
-            a place better in a later round.
+            a position better in a later round.
         = _solved(q, k, omega, reach)
             You solved for the angle and rounded; the round may be shorter than the reach, or the
             best angle after the query.
@@ -114,7 +115,7 @@ def _pairs() -> Iterator[Case]:
             You stopped where the score falls; farther off it may rise higher.
         = _by_angles(q, k, omega, reach)
             You solved for the difference of two angles; a zero vector has none, a hand may stand
-            still, and the best place may come in a later round.
+            still, and the best position may come in a later round.
     """,
 )
 def favourite(q: Array, k: Array, omega: float, reach: int) -> int:
@@ -172,7 +173,7 @@ def _tables() -> Iterator[tuple[Array, Array, str]]:
         yield *_drawn(seed, shape), "All entries of a table count."
     yield integers(1, (3, 4)), integers(2, (3, 4)), "All entries of a table count."
     for seed in (190, 1015, 5, 17):  # for each two programs, in one of these no score is larger
-        yield *_drawn(seed, (2, 4)), "Of two words few scores differ, and maybe all to one side."
+        yield *_drawn(seed, (2, 4)), "With two words few scores differ, perhaps all with one sign."
     small = "The hands are slow: the programs differ by thousandths."
     q, k = _drawn(26, (4, 8)) * (np.arange(8) > 5)
     yield q, k, small
@@ -238,15 +239,15 @@ def _programs() -> Iterator[Case]:
         _scores(q, k, cause) - scores → np.diag($)
             You looked at the diagonal, where several programs agree.
         _scores(q, k, cause) - scores → ($)[0]
-            You looked at the first query, at place 0, where several programs agree.
+            You looked at the first query, at position 0, where several programs agree.
         _scores(q, k, cause) - scores → ($)[:, 0]
-            You looked at the first key, at place 0, where several programs agree.
+            You looked at the first key, at position 0, where several programs agree.
         _scores(q, k, cause) - scores → ($)[-1]
             You looked at the last query. Its scores may be zero, and those of others tell.
         _scores(q, k, cause) - scores → ($)[:, -1]
             You looked at the last key. Its scores may be zero, and those of others tell.
         _scores(q, k, cause) - scores → ($)[1]
-            You looked at the query at place 1. Its scores may be zero, and those of others tell.
+            You looked at the query at position 1. Its scores may be zero, and those of others tell.
         _scores(q, k, cause) - scores → ($)[-1, 1]
             You looked at one score, which may be zero. All of them should agree.
         in CAUSES → in CAUSES if cause != "halves"
@@ -260,7 +261,7 @@ def _programs() -> Iterator[Case]:
         _scores(q, k, cause) → (_both_back(q, k) if cause == "backwards" else $)
             Backwards are the queries alone; you turned the keys the wrong way round as well.
         q, k, cause → q, k, cause, 1
-            Places are counted from 0, and yours from 1.
+            Positions are counted from 0, and yours from 1.
         _scores(q, k, cause) → $ / q.shape[-1] ** 0.5
             You scaled the scores; here they are unscaled.
         return best → return {CAUSES[2]: CAUSES[3], CAUSES[3]: CAUSES[2]}.get(best, best)
@@ -291,7 +292,7 @@ def _programs() -> Iterator[Case]:
     """,
 )
 def diagnosis(q: Array, k: Array, scores: Array) -> str:
-    """What a program does with its places."""
+    """What a program does with its positions."""
     gaps = {cause: abs(_scores(q, k, cause) - scores).max() for cause in CAUSES}
     best = min(gaps, key=lambda cause: gaps[cause])
     return best

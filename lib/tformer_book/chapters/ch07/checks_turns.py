@@ -24,15 +24,15 @@ def _turned(x: Array, places: Array, pairing: str = "adjacent") -> Array:
 
 def _rows() -> Iterator[Case]:
     x = np.array([[3.0, 4]])
-    yield case(x=x, places=np.array([0]), want=x, why="At place 0 nothing is turned.")
+    yield case(x=x, places=np.array([0]), want=x, why="At position 0 nothing is turned.")
     one = np.array([[1.0, 0], [0, 1]])
     want = [[0.540302306, 0.841470985], [-0.841470985, 0.540302306]]
     yield case(x=one, places=np.array([1, 1]), want=want, why="One hand, turned by one radian.")
-    far, before = "A place far away.", "A place before the first."
+    far, before = "A position far away.", "A position before the first."
     for seed, (width, places, why) in enumerate(
         (
-            (4, [2, 0, 5], "Each row has its own place, and each pair its own hand."),
-            (6, [0, 3], "Each row has its own place, and each pair its own hand."),
+            (4, [2, 0, 5], "Each row has its own position, and each pair its own hand."),
+            (6, [0, 3], "Each row has its own position, and each pair its own hand."),
             (8, [1000], far),
             (8, [-1, 40], before),
             (10, [7, 7, -100000, 3], f"{far[:-1]}, and {before[2:]}"),
@@ -42,7 +42,7 @@ def _rows() -> Iterator[Case]:
         rows, at = integers(seed, (len(places), width)), np.array(places)
         yield case(x=rows, places=at, want=_turned(rows, at), why=why)
     for seed, shape in enumerate(((2, 3, 4), (4, 4, 4), (2, 1, 3, 8))):
-        heads = "The axis of places is the last but one; what stands in front is turned alike."
+        heads = "The axis of positions is the last but one; what stands in front is turned alike."
         yield case(x=integers(seed, shape), places=np.arange(7, 7 + shape[-2]), why=heads)
     like = {"x": integers(4, (3, 6)), "places": np.array([2, 0, 5])}
     yield from promised(whole, single, stacked, zeros("x"), **like)
@@ -51,15 +51,15 @@ def _rows() -> Iterator[Case]:
 
 @exercise(
     "7.4",
-    praise="Neighbours turned together, for batches and heads, whole numbers, far places and "
-    "places before the first.",
+    praise="Neighbours turned together, for batches and heads, whole numbers, far positions and "
+    "positions before the first.",
     hints=(
-        "First the table of angles: one row a place, one column a hand.",
+        "First the table of angles: one row for each position, one column for each hand.",
         "Take the even columns and the odd columns apart, turn, and put them together in turn.",
         "The even ones become a cos φ − b sin φ, the odd ones a sin φ + b cos φ, from the old a.",
     ),
     cases=_rows,
-    otherwise="Each pair is turned by the place times its frequency.",
+    otherwise="Each pair is turned by the position times its frequency.",
     slips="""
         x[..., 0::2], x[..., 1::2] → np.split(x, 2, axis=-1) ;; np.stack → np.concatenate
             You paired halves: coordinate i with i + d/2. Here neighbours are a pair.
@@ -79,26 +79,27 @@ def _rows() -> Iterator[Case]:
         / d → // d
             The exponents are cut to whole numbers: `//` drops what lies after the point.
         places → np.arange(x.shape[-2])
-            Each row is turned by its number in the table; it has a place of its own.
+            Each row is turned by its number in the table; it has a position of its own.
         places → abs(places)
-            The sign of a place has no effect: before the first one rows turn the other way.
+            The sign of a position has no effect: before the first one rows turn the other way.
         places → (places - places[0])
-            Places are counted from that of the first row; each row turns by its own.
+            Positions are counted from that of the first row; each row turns by its own.
         places → np.sort(places)
-            The places are sorted, and the rows are not: each row has the place beside it.
+            The positions are sorted, and the rows are not: each row has the position beside it.
         places → np.ones(x.shape[-2])
-            The places have no effect: every row is turned as at place 1.
+            The positions have no effect: every row is turned as at position 1.
         places[:, None] → places.reshape(-1, *[1] * (x.ndim - 1))
-            The places belong to the first axis only if it is the only one in front: the axis of
-            places is the last but one.
+            The positions belong to the first axis only if it is the only one in front: the axis of
+            positions is the last but one.
         places[:, None] → places
-            Places and hands lie along one axis; the table of angles needs a row a place.
+            Positions and hands lie along one axis; the table of angles needs a row for each
+            position.
         a * s + b * c → (a * c - b * s) * s + b * c
             The new a went into the new b: both are made from the old pair.
         a * c - b * s → a * c + b * s
             Both sines have one sign; a rotation takes one off.
         np.cos(angles), np.sin(angles) → np.sin(angles), np.cos(angles)
-            Sine and cosine have changed places: at place 0 a row would not stay what it is.
+            Sine and cosine have changed places: at position 0 a row would not stay what it is.
         np.cos(angles), np.sin(angles) → np.cos(np.radians(angles)), np.sin(np.radians(angles))
             Sine and cosine took the angle in degrees; it is in radians.
         = x + reference.sinusoidal(places, x.shape[-1])
@@ -110,7 +111,7 @@ def _rows() -> Iterator[Case]:
     """,
 )
 def turn(x: Array, places: Array) -> Array:
-    """Rows turned by their places, neighbours as pairs."""
+    """Rows turned by their positions, neighbours as pairs."""
     d = x.shape[-1]
     angles = places[:, None] * BASE ** (-np.arange(0, d, 2) / d)
     (a, b), (c, s) = (x[..., 0::2], x[..., 1::2]), (np.cos(angles), np.sin(angles))
@@ -188,9 +189,9 @@ def _by_one_frequency(f: Turn, d: int) -> str:
         reached[~allowed] → reached[: d // 2][~allowed[: d // 2]]
             You asked where the first half of the coordinates goes. Another may go elsewhere.
         f(row, 1) → f(row, 0)
-            You looked at place 0, where nothing is turned.
+            You looked at position 0, where nothing is turned.
         = "neither"
-            You always say 'neither'. At place 0, say, nothing is turned, and no pair shows.
+            You always say 'neither'. At position 0, say, nothing is turned, and no pair shows.
         "neither" → "halves"
             Whatever is not neighbours you called halves.
         "neither" → "neighbours"
@@ -200,11 +201,12 @@ def _by_one_frequency(f: Turn, d: int) -> str:
         > 1e-9 → != 0
             What rounding leaves you took for a coordinate that is reached: 0 may come as 1e-17.
         > 1e-9 → > 1e-3
-            A slow hand leaves less than you asked for: it may turn by 0.0001 a place.
+            A slow hand leaves less than you asked for: it may turn by 0.0001 per position.
         > 1e-9 → > 1e-3 ;; not reached[~allowed].any() → np.array_equal(reached, allowed)
-            A slow hand looks as if it did not move: it may turn by 0.0001 a place.
+            A slow hand looks as if it did not move: it may turn by 0.0001 per position.
         > 1e-9 → > 1e-2 ;; not reached[~allowed].any() → np.array_equal(reached, allowed)
-            A slow hand looks as if it stood still: it may turn by less than a hundredth a place.
+            A slow hand looks as if it stood still: it may turn by less than a hundredth per
+            position.
         i ^ 1 → i ^ (i < 2)
             You gave only the first pair of neighbours its partner.
     """,

@@ -16,12 +16,12 @@ BASE = 10000.0
 
 
 def _sizes() -> Iterator[Case]:
-    yield case(n=1, d=2, want=[[0.0, 1.0]], why="At place 0 every sine is 0 and every cosine 1.")
-    fast = "With width 2 there is one hand, and it turns by one radian a place."
+    yield case(n=1, d=2, want=[[0.0, 1.0]], why="At position 0 every sine is 0 and every cosine 1.")
+    fast = "With width 2 there is one hand, and it turns by one radian per position."
     yield case(
         n=3, d=2, want=[[0, 1], [0.841470985, 0.540302306], [0.909297427, -0.416146837]], why=fast
     )
-    second = "With width 4 the second hand turns by 10000^(−2/4) = 1/100 a place."
+    second = "With width 4 the second hand turns by 10000^(−2/4) = 1/100 per position."
     yield case(n=2, d=4, why=second)
     for n, d in ((3, 4), (5, 6), (4, 16), (40, 8), (1, 10), (2000, 4)):
         why = "Row t holds sin and cos of t · 10000^(−2i/d) for each i in turn."
@@ -30,14 +30,15 @@ def _sizes() -> Iterator[Case]:
 
 @exercise(
     "7.1",
-    praise="The table of waves, from a single place to two thousand and from one hand to eight.",
+    praise="The table of waves, from a single position to two thousand and from one hand to eight.",
     hints=(
-        "Make the table of angles first: a row a place, a column a hand, place times frequency.",
+        "Make the table of angles first: a row for each position, a column for each hand, "
+        "position times frequency.",
         "There are d/2 frequencies, with the exponents 0, −2/d, −4/d and so on.",
         "Fill the even columns with the sines of the angles and the odd ones with the cosines.",
     ),
     cases=_sizes,
-    otherwise="Sine and cosine of place times frequency stand side by side.",
+    otherwise="Sine and cosine of position times frequency stand side by side.",
     slips="""
         -np.arange(0, d, 2) / d → 2 * ($)
             The exponent is doubled: a counter of even columns is 2i already.
@@ -61,11 +62,11 @@ def _sizes() -> Iterator[Case]:
         BASE → 1000
             The frequencies are powers of 10000, and yours are powers of 1000.
         np.arange(n) → np.arange(1, n + 1)
-            Places are counted from 0.
+            Positions are counted from 0.
         np.arange(n) → np.ones(n)
-            All rows are alike: the place has no effect.
+            All rows are alike: the position has no effect.
         np.arange(n) → 2 * np.pi * $
-            The angle is place times frequency, without a further 2π.
+            The angle is position times frequency, without a further 2π.
         np.sin(angles), np.cos(angles) → np.cos(angles), np.sin(angles)
             Sine and cosine have changed columns.
         np.sin(angles), np.cos(angles) → np.sin(angles), np.sin(angles)
@@ -75,32 +76,32 @@ def _sizes() -> Iterator[Case]:
         np.sin(angles), np.cos(angles) → np.sin(np.radians(angles)), np.cos(np.radians(angles))
             Sine and cosine took the angle in degrees; it is in radians.
         .reshape(n, d) → $.T
-            A row belongs to a place and a column to a coordinate; yours lie on their sides.
+            A row belongs to a position and a column to a coordinate; yours is transposed.
     """,
 )
 def waves(n: int, d: int) -> Array:
-    """Waves of the places from 0."""
+    """Waves of the positions from 0."""
     angles = np.arange(n)[:, None] * BASE ** (-np.arange(0, d, 2) / d)
     return np.stack([np.sin(angles), np.cos(angles)], axis=-1).reshape(n, d)
 
 
 def _shifts() -> Iterator[Case]:
     one = [[0.540302306, -0.841470985], [0.841470985, 0.540302306]]
-    yield case(delta=1, d=2, want=one, why="The row (0, 1) of place 0 becomes (sin 1, cos 1).")
-    yield case(delta=-2, d=2, why="Back by two places: delta may be negative.")
-    yield case(delta=0, d=2, want=np.eye(2), why="No places at all: the identity.")
+    yield case(delta=1, d=2, want=one, why="The row (0, 1) of position 0 becomes (sin 1, cos 1).")
+    yield case(delta=-2, d=2, why="Back by two positions: delta may be negative.")
+    yield case(delta=0, d=2, want=np.eye(2), why="No positions at all: the identity.")
     own = "Each hand is moved by a block of its own; all else is 0 (a fit to rows is inexact)."
     for delta, d in ((1, 4), (3, 6), (-5, 8)):
         turned = reference.rope(np.eye(d), reference.sinusoidal(np.full(d, -delta), d))
         yield case(delta=delta, d=d, want=turned, why=own)
-    far = "A thousand places: an error that is small for one place grows with the shift."
+    far = "A thousand positions: an error that is small for one position grows with the shift."
     for delta, d in ((1000, 16), (-1000, 4)):
         yield case(delta=delta, d=d, why=far)
 
 
 @exercise(
     "7.3",
-    praise="One matrix for all places, forward and back, by a thousand places too.",
+    praise="One matrix for all positions, forward and back, by a thousand positions too.",
     hints=(
         "Hand by hand: which 2 × 2 matrix takes (sin α, cos α) to (sin(α + φ), cos(α + φ))?",
         "Use the addition theorems. A row times a matrix takes its combinations from the columns.",
@@ -116,7 +117,7 @@ def _shifts() -> Iterator[Case]:
         [[c, -s], [s, c]] → [[c, 0], [0, c]]
             Only the cosines are there; the sines mix the two columns of a hand.
         delta → (delta + 1)
-            One place too many.
+            One position too many.
         delta → abs(delta)
             The sign of delta has no effect: it should move forward or back.
         [[c, -s], [s, c]] → [[s, c], [-c, s]]
@@ -132,7 +133,7 @@ def _shifts() -> Iterator[Case]:
         range(d // 2) → range(1) ;; np.zeros((d, d)) → np.eye(d)
             Only the first two columns are moved; every hand has a block.
         delta → 1
-            That is one place; the matrix should move by delta.
+            That is one position; the matrix should move by delta.
         slice(2 * i, 2 * i + 2) → slice(i, None, d // 2)
             The blocks pair the first half of the coordinates with the second. In a row of waves,
             sine and cosine are neighbours.

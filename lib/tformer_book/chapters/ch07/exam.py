@@ -13,7 +13,7 @@ Rng = np.random.Generator
 
 
 def hands(places: np.ndarray) -> np.ndarray:
-    """Waves of two hands, of which the first makes half a turn a place, the second a quarter."""
+    """Waves of two hands: half a turn per position for the first, a quarter for the second."""
     return sinusoidal(places, 4, base=4.0, interpolation=1 / np.pi)
 
 
@@ -48,9 +48,9 @@ def quarter_turns(rng: Rng) -> Item:
     halves = rope(np.stack([q, k]), hands(np.array([t, s])), "half")
     return Item(
         statement=rf"""
-A head of width 4 pairs neighbouring coordinates and turns the query at place $t$ and the key at
-place $s$. In each place the first pair goes on by half a turn, the second by a quarter turn, which
-takes $(a, b)$ to $(-b, a)$. Let $q = {tex(q)}$ and $k = {tex(k)}$.
+A head of width 4 pairs neighbouring coordinates and turns the query at position $t$ and the key at
+position $s$. In each position the first pair goes on by half a turn, the second by a quarter turn,
+which takes $(a, b)$ to $(-b, a)$. Let $q = {tex(q)}$ and $k = {tex(k)}$.
 
 **(a)** Give the turned query for $t = {t}$, the turned key for $s = {s}$, and their dot product.
 
@@ -59,7 +59,7 @@ takes $(a, b)$ to $(-b, a)$. Let $q = {tex(q)}$ and $k = {tex(k)}$.
 **(c)** Give the dot products for the distances $t - s = 0, 1, 2, 3$. Which distances have the
 highest score, in a long text? Why does a head have slower hands as well?
 
-**(d)** The texts become {factor} times as long, and every place is divided by {factor} (position
+**(d)** The texts become {factor} times as long, and every position is divided by {factor} (position
 interpolation). Which distance is now treated as distance {near} was? What does that mean for a head
 that has learned to attend to the word just before?""",
         answer=rf"""
@@ -69,11 +69,11 @@ that has learned to attend to the word just before?""",
 angles between the pairs, which stay.
 
 **(c)** ${tex(by_distance)}$. The highest is at ${tex(best)}$, and at every distance that is larger
-by a multiple of 4, since after four places both hands are back. A slow hand tells these apart.
+by a multiple of 4, since after four positions both hands are back. A slow hand tells these apart.
 
 **(d)** Distance {factor * near}. All distances have shrunk by the factor {factor}: what the head
-had learned about the word just before now holds for a word {factor} places back. The word just
-before stands at angles between those of two whole places, which it has never met.""",
+had learned about the word just before now holds for a word {factor} positions back. The word just
+before stands at angles between those of two whole positions, which it has never met.""",
         marking=(
             (3, "both rows and their dot product"),
             (2, "the same, with the reason"),
@@ -112,8 +112,8 @@ def which_pair(rng: Rng) -> Item:
     once, twice = row[permutation], row[permutation][permutation]
     return Item(
         statement=rf"""
-Rotations of width 4 have two hands: in each place the first goes on by half a turn, the second by
-a quarter turn. Three functions get the row ${tex(x)}$ at place {t} and return
+Rotations of width 4 have two hands: in each position the first goes on by half a turn, the second
+by a quarter turn. Three functions get the row ${tex(x)}$ at position {t} and return
 
 {choices([f"${tex(y)}$" for y in results])}
 
@@ -135,7 +135,7 @@ author tests the score of a word with itself and finds it right. Why is that no 
 
 **(b)** Two turns should add up: an odd number of quarter turns, done twice, is half a turn, which
 takes $(a, b)$ to $(-a, -b)$. {no} exchanges two coordinates, up to a sign, and twice that gives
-$(a, b)$. So its scores depend on the places themselves, and not on the distance only.
+$(a, b)$. So its scores depend on the positions themselves, and not on the distance only.
 
 **(c)** ${tex(once)}$: first the coordinates 0, 2, 4, then 1, 3, 5.
 
@@ -199,22 +199,22 @@ def nothing_but_distance(rng: Rng) -> Item:
     return Item(
         statement=rf"""
 Let $R_\delta$ turn pairs of coordinates, so that $R_\delta R_\varepsilon = R_{{\delta +
-\varepsilon}}$ and $R_\delta^\top = R_{{-\delta}}$. Let $p_t$ be the sinusoidal row of place $t$,
+\varepsilon}}$ and $R_\delta^\top = R_{{-\delta}}$. Let $p_t$ be the sinusoidal row of position $t$,
 with $p_{{t + \delta}} = p_t R_{{-\delta}}$, and let $q$ and $k$ be fixed rows and $\mu > 0$.
 
 {choices([SCORES[name] for name in names])}
 
 **(a)** Which of these scores depend on $t$ and $s$ only through $t - s$, for all $q$ and $k$?
 
-**(b)** Prove for all rows and places that $\lVert q R_t \rVert = \lVert q \rVert$ and
+**(b)** Prove for all rows and positions that $\lVert q R_t \rVert = \lVert q \rVert$ and
 $(q R_t) \cdot (k R_s) = q R_{{t-s}} k^\top$.
 
 **(c)** A sinusoidal row has three hands. They go round once in {turns[0]}, in {turns[1]} and in
-{turns[2]} places. Give $p_{{{t}}} \cdot p_{{{s}}}$ and $\lVert p_{{{t}}} - p_{{{s}}} \rVert^2$.
-What is the first place after 0 with the same row as place 0?
+{turns[2]} positions. Give $p_{{{t}}} \cdot p_{{{s}}}$ and $\lVert p_{{{t}}} - p_{{{s}}} \rVert^2$.
+What is the first position after 0 with the same row as position 0?
 
-**(d)** The row of place $t$ is added to the word. Why does a score of two words with places, in a
-first layer, not depend on $t - s$ only, even if $W_Q W_K^\top$ is the identity?""",
+**(d)** The row of position $t$ is added to the word. Why does a score of two words with positions,
+in a first layer, not depend on $t - s$ only, even if $W_Q W_K^\top$ is the identity?""",
         answer=rf"""
 **(a)** {letters}.
 
@@ -222,17 +222,17 @@ first layer, not depend on $t - s$ only, even if $W_Q W_K^\top$ is the identity?
 $q R_{{t-s}} k^\top$. For $k = q$ and $s = t$ this is $q R_0 q^\top = \lVert q \rVert^2$, because
 $R_0$ turns nothing.
 
-**(c)** Each hand gives the cosine of the angle that it goes on by in {t - s} places:
+**(c)** Each hand gives the cosine of the angle that it goes on by in {t - s} positions:
 $p_{{{t}}} \cdot p_{{{s}}} = {tex(meet)}$. Each row has the squared length 3, so the square of the
-difference is $6 - 2 \cdot ({tex(meet)}) = {tex(gap)}$. Place ${tex(lcm(*turns))}$ is the first.
+difference is $6 - 2 \cdot ({tex(meet)}) = {tex(gap)}$. Position ${tex(lcm(*turns))}$ is the first.
 
 **(d)** $(x + p_t) \cdot (y + p_s) = x \cdot y + x \cdot p_s + p_t \cdot y + p_t \cdot p_s$. The
-last part depends on the distance only. The two in the middle, a word with a place, do not.""",
+last part depends on the distance only. The two in the middle, a word with a position, do not.""",
         marking=(
             (3, "the right ones; a point off for each that is missing or too many"),
             (3, "transpose, sum of turns; the length as a special case"),
             (4, "cosines of the hands; squared difference; least common multiple"),
-            (2, "four parts, and which of them knows a place"),
+            (2, "four parts, and which of them knows a position"),
         ),
         given={"names": names, "turns": turns, "places": (t, s)},
         values={"letters": letters, "meet": meet, "gap": gap, "again": lcm(*turns)},

@@ -34,30 +34,31 @@ def a_slope(rng: Rng) -> Item:
     return Item(
         statement=rf"""
 **(a)** Give the slopes of ALiBi for {heads} heads. A model with a cache reads one new word, at
-place {at}, counted from 0. Give the row of bias of head {head}, of {heads}, for the keys at the
-places 0 to {at}.
+position {at}, counted from 0. Give the row of bias of head {head}, of {heads}, for the keys at the
+positions 0 to {at}.
 
 **(b)** A head has the slope $\log {base}$, and all scores are 0 before the bias. Give the weights
-of the query at place {t}, under a causal mask.
+of the query at position {t}, under a causal mask.
 
 **(c)** The text goes on, still with scores 0. How many of the nearest keys, the word itself
 included, are sure to hold all but at most $\tfrac{{1}}{{{small}}}$ of the weight, however long the
 text is? Prove it.
 
-**(d)** A colleague adds $\mu s$ to the score of the key at place $s$, instead of
-$-\mu \lvert t - s \rvert$: “The query's place is not needed.” Under a causal mask, is it the same
-layer? And without a mask? Prove both answers.
+**(d)** A colleague adds $\mu s$ to the score of the key at position $s$, instead of
+$-\mu \lvert t - s \rvert$: “The query's position is not needed.” Under a causal mask, is it the
+same layer? And without a mask? Prove both answers.
 
-**(e)** May a head with a slope prefer the word five places back to the one four places back?""",
+**(e)** May a head with a slope prefer the word five positions back to the one four positions
+back?""",
         answer=rf"""
 **(a)** ${tex(slopes)}$; the row is ${tex(row)}$.
 
 **(b)** ${tex(weights)}$: each key has {base} times the weight of the one before it.
 
-**(c)** ${enough}$. The key $\delta$ places back counts ${base}^{{-\delta}}$ times as much as the
-word itself. With $n$ nearest keys, those beyond it are the first ones moved on by $n$ places, so in
-an endless text they are exactly ${base}^{{-n}}$ of all; in a finite one some of them are missing,
-and they are less. ${base}^{{{enough}}}$ is at least {small}, and a lower power is not.
+**(c)** ${enough}$. The key $\delta$ positions back counts ${base}^{{-\delta}}$ times as much as the
+word itself. With $n$ nearest keys, those beyond it are the first ones moved on by $n$ positions, so
+in an endless text they are exactly ${base}^{{-n}}$ of all; in a finite one some of them are
+missing, and they are less. ${base}^{{{enough}}}$ is at least {small}, and a lower power is not.
 
 **(d)** Under a causal mask $s \le t$, so $-\mu \lvert t - s \rvert = \mu s - \mu t$. The second
 part is the same for all keys of the query, and a softmax does not see it: the same layer. Without a
@@ -66,11 +67,11 @@ mask, later keys with $s > t$ should lose $\mu (s - t)$, and here they gain it: 
 **(e)** Not by the slope: the bias of the farther word is lower by $\mu$. Only if its score before
 the bias is higher by more than $\mu$, and then because of what it says, not of where it stands.""",
         marking=(
-            (3, "slopes, and the row with the query at its own place"),
+            (3, "slopes, and the row with the query at its own position"),
             (2, "powers, and their sum"),
             (3, "the number; the share of the far keys as a geometric series"),
             (3, "a constant of the row cancels; later keys are preferred without a mask"),
-            (1, "not by its place"),
+            (1, "not by its position"),
         ),
         given={"heads": heads, "head": head, "at": at, "base": base, "small": small, "t": t},
         values={"slopes": slopes, "row": row, "weights": weights, "enough": enough},
@@ -100,13 +101,13 @@ def table_of_distances(rng: Rng) -> Item:
     return Item(
         statement=rf"""
 A head has a table of {2 * m + 1} learned numbers, for the distances $s - t = {distances}$ of a key
-at place $s$ from a query at place $t$. Larger distances count as ${m}$, smaller ones as ${-m}$. The
-numbers are, in this order, ${tex(table[0])}$.
+at position $s$ from a query at position $t$. Larger distances count as ${m}$, smaller ones as
+${-m}$. The numbers are, in this order, ${tex(table[0])}$.
 
-**(a)** Write down the bias of four words that all look at each other, a row for each query.
+**(a)** Write down the bias of four words that all attend to each other, a row for each query.
 
-**(b)** A model keeps the keys of {old} words, at the places 0 to {old - 1}, and reads one new word.
-Write down the row of bias for the new query and its {old + 1} keys.
+**(b)** A model keeps the keys of {old} words, at the positions 0 to {old - 1}, and reads one new
+word. Write down the row of bias for the new query and its {old + 1} keys.
 
 **(c)** For $T$ queries and $S$ keys a program sets `t = arange(T)[:, None]` and `s = arange(S)` and
 takes `table[clip(s - t, -{m}, {m}) + {m}]`. What does it give in (b)? Where is the error? A text is
@@ -120,10 +121,10 @@ grows, for a query near the end?""",
         answer=rf"""
 **(a)** ${tex(square)}$.
 
-**(b)** ${tex(new)}$: the new query stands at place {old}.
+**(b)** ${tex(new)}$: the new query stands at position {old}.
 
-**(c)** ${tex(wrong)}$. It takes the new query for the first word, at place 0, so that all keys seem
-to lie ahead. At the first word of a text this is right, and at no other.
+**(c)** ${tex(wrong)}$. It takes the new query for the first word, at position 0, so that all keys
+seem to lie ahead. At the first word of a text this is right, and at no other.
 
 **(d)** ${tex(shares)}$. The numbers for keys ahead get none: the mask hides all such pairs.
 
@@ -133,7 +134,7 @@ they take more weight.""",
         marking=(
             (2, "the table: constant along diagonals, clipped in the corners"),
             (1, "the row"),
-            (3, "the row of the program; the query's place; the first word"),
+            (3, "the row of the program; the query's position; the first word"),
             (3, "the numbers of pairs; none for those ahead"),
             (2, "those short of the limit; the weight of all far keys together"),
         ),
@@ -147,9 +148,9 @@ they take more weight.""",
     )
 
 
-@question("Counting without places", minutes=12, asks="why")
+@question("Counting without positions", minutes=12, asks="why")
 def counting(rng: Rng) -> Item:
-    """A mark, a causal mask and a mean: what a layer without places knows of a place."""
+    """A mark, a causal mask and a mean: what a layer without positions knows of a position."""
     a, at, back, words = draw(
         lambda: [int(x) for x in rng.integers((2, 5, 5, 20), (7, 20, 30, 50))],
         lambda x: x[1] != x[2],
@@ -168,7 +169,7 @@ def counting(rng: Rng) -> Item:
     last = next(t for t in range(1, 100) if (t + 1) * (t + 2) > fine)
     return Item(
         statement=rf"""
-No word of a text knows its place; the layer has a causal mask. The text begins with a mark.
+No word of a text knows its position; the layer has a causal mask. The text begins with a mark.
 For every query the mark has the score $\log {a}$ and every other word the score 0; the value of the
 mark is 1, and that of the others is 0. The mark counts as word 1.
 
@@ -180,7 +181,7 @@ mark is 1, and that of the others is 0. The mark counts as word 1.
 be read off it now, and what not? Which theorem on self-attention explains this?
 
 **(d)** Instead of the mark the text begins with a word like all the others: all words are the same.
-Prove that no stack of such layers, with any weights, can tell one place from another.
+Prove that no stack of such layers, with any weights, can tell one position from another.
 
 **(e)** Let the mark have the score 0, too. A format cannot tell two numbers apart that differ by
 less than $\tfrac{{1}}{{{fine}}}$. Which is the last word that can be told from the next one?""",
