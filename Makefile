@@ -16,6 +16,8 @@ export OPENBLAS_NUM_THREADS = 1
 export MKL_NUM_THREADS = 1
 export VECLIB_MAXIMUM_THREADS = 1
 export PYDEVD_DISABLE_FILE_VALIDATION = 1
+# Some containers set this. Then every process that loads the book's library compiles it anew.
+unexport PYTHONDONTWRITEBYTECODE
 
 PAGE_SOURCES = $(shell find index.md references.bib api chapters exercises/solutions \
 	-name '.*' -prune -o -type f -print 2>/dev/null)

@@ -3,6 +3,7 @@
 import inspect
 import re
 from collections.abc import Callable, Iterator, Sequence
+from functools import cache
 from itertools import groupby
 from pathlib import Path
 from types import FunctionType, ModuleType
@@ -243,10 +244,15 @@ def test_every_source_is_in_the_bibliography(name: str) -> None:
 @both
 @all_functions
 def test_every_equation_is_on_a_page(module: ModuleType, name: str) -> None:
-    pages = "".join(page.read_text("utf-8") for page in (ROOT / "chapters").glob("*.ipynb"))
     cited = re.findall(r"\beq-[a-z-]*[a-z]", section(getattr(module, name), "Notes"))
     assert cited
-    assert [label for label in cited if f"$$ ({label})" not in pages] == []
+    assert [label for label in cited if f"$$ ({label})" not in all_pages()] == []
+
+
+@cache
+def all_pages() -> str:
+    """The text of all chapters' notebooks."""
+    return "".join(page.read_text("utf-8") for page in (ROOT / "chapters").glob("*.ipynb"))
 
 
 @all_functions
