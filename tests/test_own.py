@@ -422,6 +422,11 @@ def test_the_page_gives_the_first_lines_of_the_book_and_runs_each_chapter():
     for name, line in given.items():
         assert " ".join(line.split()) in book, name
     assert {*given, "Config"} == {*NAMES}
+    folded = re.findall(r"(?s):::\{dropdown\}.*?```python\n(.*?)\n```", text)
+    assert all(part in book for listing in folded for part in listing.split("\n\n\n"))
+    assert sum(sum(f.n_lines for f in definitions(x).values()) for x in folded) == sum(
+        found.n_lines for found in of_the_book().values()
+    )
     assert re.findall(r"^try_out\((\d+)\)$", text, re.M) == [str(part.chapter) for part in PARTS]
 
 
