@@ -147,6 +147,8 @@ def checks() -> dict[str, Exercise]:
     """Return the checks of all parts by name, in the order of the book's file."""
     from tformer_book.own import (  # noqa: F401  (they register)
         checks_attention,
+        checks_generation,
+        checks_layers,
         checks_model,
         checks_training,
     )

@@ -95,17 +95,22 @@ def replaced(my: ModuleType, **parts: Any) -> Iterator[None]:
         vars(my).update(before)
 
 
-def trained(my: ModuleType, world: World, c: Any, steps: int, **options: Any) -> tuple[Any, float]:
+def initial(my: ModuleType, c: Any) -> dict[str, torch.Tensor]:
+    """Return parameters to begin with, in double precision, which processors round alike enough."""
+    return {name: x.detach().double().requires_grad_() for name, x in my.initialise(c).items()}
+
+
+def trained(my: ModuleType, world: World, c: Any, steps: int) -> tuple[Any, float]:
     """Train a model in a world; return its parameters and the last loss, in nats a story."""
-    p = {name: x.detach().double().requires_grad_() for name, x in my.initialise(c).items()}
-    *_, (_, loss) = my.train(p, c, world.batch, steps, peak=8e-3, warmup=20, **options)
+    p = initial(my, c)
+    *_, (_, loss) = my.train(p, c, world.batch, steps, peak=8e-3, warmup=20)
     return p, (world.length - 1) * loss
 
 
-def continued(my: ModuleType, text: str, n: int, **options: Any) -> str:
+def continued(my: ModuleType, text: str, n: int) -> str:
     """Let SmolLM2 continue a text, always with the likeliest token."""
     p, c, tokenizer = smollm2(my)
-    return str(tokenizer.decode(list(my.generate(tokenizer.encode(text), p, c, n, 0, **options))))
+    return str(tokenizer.decode(list(my.generate(tokenizer.encode(text), p, c, n, 0))))
 
 
 # ---- attention ----------------------------------------------------------------------------
@@ -248,7 +253,7 @@ def backward(my: ModuleType) -> Iterator[str]:
     """A derivative by backward, and by moving one number."""
     world = small_world()
     c = world.config(my)
-    p = {name: x.detach().double().requires_grad_() for name, x in my.initialise(c).items()}
+    p = initial(my, c)
     name = "model.layers.0.self_attn.k_proj.weight"
 
     def loss(x: Any) -> Any:
@@ -289,7 +294,7 @@ def training(my: ModuleType) -> Iterator[str]:
     """A training from nothing, and what it knows of new stories."""
     world = small_world()
     c = world.config(my)
-    p = {name: x.detach().double().requires_grad_() for name, x in my.initialise(c).items()}
+    p = initial(my, c)
     for step, loss in my.train(p, c, world.batch, 300, peak=8e-3, warmup=20):
         if step % 100 == 0:
             yield f"step {step}: {(world.length - 1) * loss:.1f} nats a story"

@@ -1,0 +1,204 @@
+"""Checks of parts 15 to 20: sampling, generation, blockwise attention, patterns, costs."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+import torch
+
+from tformer_book.exercises.kinds import Several
+from tformer_book.exercises.table import Case, case
+from tformer_book.own.checking import checked
+from tformer_book.own.checks_attention import VISIBLE
+from tformer_book.own.samples import arrays, parameters, small
+
+# ---- 15 -----------------------------------------------------------------------------------
+
+
+def _choices() -> Iterator[Case]:
+    logits = np.log([0.2, 0.5, 0.3])
+    yield case(logits=logits, temperature=0.0, top_p=1.0, want=[0.0, 1, 0])
+    yield case(logits=logits, temperature=1.0, top_p=1.0, want=[0.2, 0.5, 0.3])
+    why = "0.5 is less than 0.7, so the second token is still kept."
+    yield case(logits=logits, temperature=1.0, top_p=0.7, want=[0.0, 0.6, 0.4], why=why)
+    yield case(logits=logits, temperature=1.0, top_p=0.4, want=[0.0, 1, 0])
+    yield case(logits=np.log([0.1, 0.2, 0.7]), temperature=0.5, top_p=1.0)
+    yield case(logits=np.log([0.6, 0.4]), temperature=5.0, top_p=1.0)
+
+
+@checked(
+    "sample",
+    praise="The likeliest at temperature 0; else as often as the probabilities say.",
+    cases=_choices,
+    slips="""
+        logits / temperature → logits
+            The temperature has no effect.
+        logits / temperature → logits * temperature
+            The logits are multiplied by the temperature; divide them.
+        (p.cumsum(-1) - p < top_p) → (p.cumsum(-1) < top_p)
+            top_p leaves out the token that reaches it; that token is kept.
+        p = p * (p.cumsum(-1) - p < top_p) → p = p
+            top_p has no effect.
+        int(order[torch.multinomial(p, 1, generator=rng)]) → int(torch.multinomial(p, 1, generator=rng))
+            That is a place in the sorted order; the token that stands there is asked for.
+        int(order[torch.multinomial(p, 1, generator=rng)]) → int(order[0])
+            It is always the likeliest token; sample from the probabilities.
+    """,  # noqa: E501
+    otherwise="softmax(logits / temperature), the likeliest up to top_p, and one drawn of them.",
+)
+def _sample(my: ModuleType, logits: Any, temperature: float, top_p: float) -> Any:
+    torch.manual_seed(0)
+    drawn = Counter(my.sample(logits, temperature, top_p) for _ in range(2000))
+    return np.array([drawn[i] / 2000 for i in range(len(logits))]).round(1)
+
+
+def _beginnings() -> Iterator[Case]:
+    for tokens in ([3], [3, 1, 4, 1, 5]):
+        yield case(tokens=np.array(tokens), n=1, stop=None)
+        yield case(tokens=np.array(tokens), n=6, stop=None)
+    yield case(tokens=np.array([2, 7]), n=6, stop=True, why="The token `stop` ends the text.")
+    yield case(tokens=np.array([3, 1, 4]), n=4, stop=None)
+
+
+@checked(
+    "generate",
+    praise="Token by token with caches, until n or stop.",
+    cases=_beginnings,
+    slips="""
+        (tokens, p, c, caches) → (tokens, p, c)
+            After the first token the text before is forgotten: hand the caches on.
+        if token == stop: → if False:
+            The token `stop` does not end the text.
+        sample(logits[-1], → sample(logits[0],
+            The next token goes by the last row of logits.
+        for _ in range(n) → for _ in range(n - 1)
+            One token is missing.
+    """,
+    otherwise="Logits and caches of what is new, a sample of the last row, yield it, go on.",
+)
+def _generate(my: ModuleType, tokens: Any, n: int, stop: Any) -> Any:
+    c = small(my, tied=False)
+    p = parameters(my, c, seed=5)
+    if stop:
+        stop = list(my.generate(tokens, p, c, n, temperature=0))[2]
+    return np.array(list(my.generate(tokens, p, c, n, temperature=0, stop=stop)), dtype=float)
+
+
+# ---- 16, 17, 20 ---------------------------------------------------------------------------
+
+
+def _long() -> Iterator[Case]:
+    q, k, v = arrays(1, (2, 4), (3, 4), (3, 5))
+    yield case(q=q, k=k, v=v, mask=None, size=3)
+    yield case(q=q, k=k, v=v, mask=None, size=2)
+    yield case(q=q, k=k, v=v, mask=VISIBLE, size=2)
+    late = np.array([[False, False, True], [True, False, True]])
+    yield case(q=q, k=k, v=v, mask=late, size=1, why="A query may see no key of the first block.")
+    q, k, v = arrays(2, (2, 4, 4), (2, 7, 4), (2, 7, 5))
+    yield case(q=60 * q, k=k, v=v, mask=None, size=3, why="Scores may be large.")
+
+
+@checked(
+    "blockwise_attention",
+    praise="The same as attention, in blocks of any size, with masks and large scores.",
+    cases=_long,
+    slips="""
+        shrink * total → total
+            The sum of weights is not put to the new maximum.
+        shrink * y → y
+            The output so far is not put to the new maximum.
+        return y / total → return y
+            The output is not divided by the sum of weights.
+        v[..., s : s + size, :] → v[..., :size, :]
+            Every block takes the values of the first.
+        / math.sqrt(q.shape[-1]) → / 1
+            The scores are not divided by √d.
+    """,
+    otherwise="For each block: the new maximum, what was is put to it, the block is added.",
+)
+def _blockwise_attention(my: ModuleType, q: Any, k: Any, v: Any, mask: Any, size: int) -> Any:
+    return my.blockwise_attention(q, k, v, mask, size)
+
+
+def _to_watch() -> Iterator[Case]:
+    for layer in (None, 0, 1):
+        yield case(tokens=np.array([3, 1, 4, 1, 5]), layer=layer)
+        yield case(tokens=np.array([[3, 1, 4], [2, 2, 0]]), layer=layer)
+
+
+@checked(
+    "attention_patterns",
+    praise="Logits and the pattern of every head, as they are and with one head edited.",
+    cases=_to_watch,
+    kind=Several(names=("logits", "patterns")),
+    slips="""
+        edit(len(patterns), attention_weights(q, k, mask).flatten(-4, -3)) → attention_weights(q, k, mask).flatten(-4, -3)
+            edit has no effect.
+        edit(len(patterns), → edit(0,
+            edit is always told layer 0.
+        attention_weights(q, k, mask) → attention_weights(q, k)
+            The mask has no effect.
+    """,  # noqa: E501
+    otherwise="attend keeps the (edited) weights of each layer and multiplies them by the values.",
+)
+def _attention_patterns(my: ModuleType, tokens: Any, layer: int | None) -> Any:
+    def first_token_alone(now: int, pattern: Any) -> Any:
+        if now != layer:
+            return pattern
+        pattern = pattern.clone()
+        pattern[..., 2, :, :] = torch.eye(pattern.shape[-1])[0]
+        return pattern
+
+    c = small(my)
+    logits, patterns = my.attention_patterns(tokens, parameters(my, c), c, first_token_alone)
+    return logits, torch.stack(list(patterns))
+
+
+def _bills() -> Iterator[Case]:
+    yield case(sizes=(10, 4, 1, 2, 1, 6), tied=True)
+    yield case(sizes=(10, 4, 3, 2, 2, 6), tied=False)
+
+
+@checked(
+    "n_parameters",
+    praise="For tied and other models.",
+    cases=_bills,
+    slips="""
+        math.prod(shape) → sum(shape)
+            A matrix has rows times columns numbers.
+        math.prod(shape) for shape in parameter_shapes(c).values() → math.prod(shape) for shape in parameter_shapes(c).values() if len(shape) > 1
+            The gains are missing.
+        math.prod(shape) for shape in parameter_shapes(c).values() → math.prod(shape) for name, shape in parameter_shapes(c).items() if "embed" not in name
+            The embedding is missing; here all parameters count.
+    """,  # noqa: E501
+    otherwise="The sum over all shapes of rows times columns.",
+)
+def _n_parameters(my: ModuleType, sizes: Any, tied: bool) -> Any:
+    return my.n_parameters(my.Config(*sizes, tied=tied))
+
+
+def _to_train() -> Iterator[Case]:
+    yield case(sizes=(10, 4, 1, 2, 1, 6), n_tokens=1, T=1)
+    yield case(sizes=(10, 4, 3, 2, 2, 6), n_tokens=1000, T=50)
+
+
+@checked(
+    "training_flops",
+    praise="6 a parameter and token, and the scores.",
+    cases=_to_train,
+    slips="""
+        6 * n_parameters(c) → 2 * n_parameters(c)
+            2 is the forward pass alone; the backward pass costs twice as much, so 6 in all.
+        + 12 * c.n_layers * c.d_model * T → + 0
+            The scores and the weighted values are missing: 12 n_layers d_model T a token.
+        n_tokens * → 1 *
+            The number of tokens has no effect.
+    """,
+    otherwise="n_tokens · (6 n_parameters + 12 n_layers d_model T).",
+)
+def _training_flops(my: ModuleType, sizes: Any, n_tokens: int, T: int) -> Any:
+    return my.training_flops(my.Config(*sizes), n_tokens, T)
