@@ -268,8 +268,8 @@ check("16.6", block_gradients)
 # :nonumber:
 #
 # Linear attention adds pair after pair to one table, and nothing is ever removed. A cure: let what
-# is older fade. A word that stands n positions back counts $\gamma^n$ times, in the numerator and in
-# the denominator:
+# is older fade. A word that stands n positions back counts $\gamma^n$ times, in the numerator and
+# in the denominator:
 #
 # $$
 # y_t = \frac{\sum_{s \le t} \gamma^{t - s} (q_t \cdot k_s)\, v_s}{\sum_{s \le t} \gamma^{t - s}\,
