@@ -216,13 +216,38 @@ WRONG = {
     ),
     "another name": (
         "def parameter_shapes(c):\n    return {'wte': (c.n_vocab, c.d_model)}",
-        "leaves out `model.layers.0.self_attn.q_proj.weight`",
+        "leaves out 11 of 11 names: `model.layers.0.self_attn.q_proj.weight`",
     ),
     "one thing returned": ("def block(x, w, c, cache=None, attend=None):\n    return x", "two"),
     "no gradient asked": (
         "def initialise(c, seed=0):\n"
         "    return {n: torch.ones(s) for n, s in parameter_shapes(c).items()}",
         "does not ask for a gradient",
+    ),
+    "no seed": (
+        "def initialise(c, seed=0):\n    rng = torch.Generator().manual_seed(0)\n"
+        "    return {n: torch.randn(s, generator=rng).requires_grad_()\n"
+        "            for n, s in parameter_shapes(c).items()}",
+        "the argument seed has no effect",
+    ),
+    "everything read again": (
+        "def generate(tokens, p, c, n, temperature=1.0, top_p=1.0, stop=None, model=None, rng=None):"
+        "\n    tokens = list(tokens)\n"
+        "    for _ in range(n):\n"
+        "        token = int((model or transformer)(torch.tensor(tokens), p, c)[0][-1].argmax())\n"
+        "        yield token\n"
+        "        tokens.append(token)",
+        "After the first call hand over the new token alone",
+    ),
+    "another model": (
+        "def generate(tokens, p, c, n, temperature=1.0, top_p=1.0, stop=None, model=None, rng=None):"
+        "\n    yield from [1] * n",
+        "`model` has no effect",
+    ),
+    "no blocks": (
+        "def blockwise_attention(q, k, v, mask=None, size=256):\n"
+        "    return attention(q, k, v, mask)",
+        "a table of all 2 by 3 scores",
     ),
     "unequal seeds": (
         "def initialise(c, seed=0):\n"
@@ -271,6 +296,13 @@ def test_check_raises_what_is_wrong_and_prints_what_is_right(write, capsys):
         check("rope", write(SOFTMAX))
     with pytest.raises(CheckFailed, match="no part rotary"):
         check("rotary", write(SOFTMAX))
+
+
+def test_clipping_without_the_small_number_is_right_too(write):
+    node = of_the_book()["train"].node
+    text = ast.get_source_segment(BOOK.read_text(encoding="utf-8"), node)
+    assert " + 1e-6)" in text
+    assert judge(write(text.replace(" + 1e-6)", ")")), "train")[0]
 
 
 # ---- lending ------------------------------------------------------------------------------

@@ -8,12 +8,13 @@ import sys
 from pathlib import Path
 
 from tformer_book.exercises import CheckFailed
-from tformer_book.own.lending import Unfit
+from tformer_book.own.lending import Unfit, load
 from tformer_book.own.parts import BEGIN, BOOK, FILE, PARTS, definitions, of_the_book
 from tformer_book.own.progress import check, find_file, progress
 from tformer_book.own.tryouts import try_out
 
 CHAPTERS = {str(part.chapter): part for part in PARTS}
+CHAPTERS["3"] = CHAPTERS["4"]  # one part for both
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -35,12 +36,13 @@ def main(arguments: list[str] | None = None) -> int:
             return _show(chosen.name or "")
         path = find_file(chosen.file)
         if chosen.what == "progress":
+            load(path)
             progress(path)
             return 0
         if chosen.what in CHAPTERS:
             return _chapter(chosen.what, path)
     except (FileNotFoundError, SyntaxError, Unfit) as error:
-        print(error, file=sys.stderr)
+        print(f"Nothing was checked. {error}", file=sys.stderr)
         return 2
     parser.error(
         f"there is no {chosen.what!r}; one of progress, begin, show, {', '.join(CHAPTERS)}"
@@ -67,6 +69,7 @@ def _show(name: str) -> int:
 
 def _chapter(chapter: str, path: Path) -> int:
     """Check what the file has of a chapter's part, and try it, right or not."""
+    load(path)  # what is wrong with the whole file is said once
     mine, wrong = definitions(path.read_text(encoding="utf-8"), str(path)), False
     for name in CHAPTERS[chapter].names:
         if name not in mine:
@@ -78,7 +81,7 @@ def _chapter(chapter: str, path: Path) -> int:
             print(f"✗ {failed}")
             wrong = True
     print()
-    try_out(int(chapter), path)
+    try_out(CHAPTERS[chapter].chapter, path)
     return int(wrong)
 
 

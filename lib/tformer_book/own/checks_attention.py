@@ -265,6 +265,8 @@ def _positions() -> Iterator[Case]:
     slips="""
         x[..., 0::2], x[..., 1::2] → x[..., : d // 2], x[..., d // 2 :]
             Coordinate i is paired with i + d/2; here the neighbours 2i and 2i + 1 are a pair.
+        x[..., 0::2], x[..., 1::2] → x[..., : d // 2], x[..., d // 2 :] ;; torch.stack([a * cos - b * sin, a * sin + b * cos], -1).flatten(-2) → torch.cat([a * cos - b * sin, a * sin + b * cos], -1)
+            You pair coordinate i with i + d/2, as some files do; here 2i and 2i + 1 are a pair.
         [a * cos - b * sin, a * sin + b * cos] → [a * cos + b * sin, b * cos - a * sin]
             The pairs turn the other way round.
         positions[:, None] → torch.arange(x.shape[-2], dtype=x.dtype)[:, None]

@@ -9,7 +9,9 @@ from typing import Any
 
 import numpy as np
 import torch
+from torch.overrides import TorchFunctionMode
 
+from tformer_book.exercises.answer import Wrong
 from tformer_book.exercises.kinds import Several
 from tformer_book.exercises.table import Case, case
 from tformer_book.own.checking import checked
@@ -85,10 +87,39 @@ def _generate(my: ModuleType, tokens: Any, n: int, stop: Any) -> Any:
     p = parameters(my, c, seed=5)
     if stop:
         stop = list(my.generate(tokens, p, c, n, temperature=0))[2]
-    return np.array(list(my.generate(tokens, p, c, n, temperature=0, stop=stop)), dtype=float)
+    handed: list[int] = []
+
+    def model(tokens: Any, *rest: Any, **more: Any) -> Any:
+        handed.append(len(tokens))
+        return my.transformer(tokens, *rest, **more)
+
+    found = list(my.generate(tokens, p, c, n, temperature=0, stop=stop, model=model))
+    if found and not handed:
+        raise Wrong("The argument `model` has no effect: call it, or transformer if it is None.")
+    if max(handed[1:], default=1) > 1:
+        raise Wrong(
+            f"The model is handed {', '.join(map(str, handed))} tokens, one call after another. "
+            "After the first call hand over the new token alone, and the caches."
+        )
+    return np.array(found, dtype=float)
 
 
 # ---- 16, 17, 20 ---------------------------------------------------------------------------
+
+
+class _Shapes(TorchFunctionMode):
+    """Gathers the last two axes of every array of floats that is computed."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.shapes: set[tuple[int, ...]] = set()
+
+    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        """Call a function of torch, and remember what shape came out."""
+        found = func(*args, **(kwargs or {}))
+        if isinstance(found, torch.Tensor) and found.is_floating_point():
+            self.shapes.add(tuple(found.shape[-2:]))
+        return found
 
 
 def _long() -> Iterator[Case]:
@@ -121,7 +152,15 @@ def _long() -> Iterator[Case]:
     otherwise="For each block: the new maximum, what was is put to it, the block is added.",
 )
 def _blockwise_attention(my: ModuleType, q: Any, k: Any, v: Any, mask: Any, size: int) -> Any:
-    return my.blockwise_attention(q, k, v, mask, size)
+    with _Shapes() as seen:
+        found = my.blockwise_attention(q, k, v, mask, size)
+    table = (q.shape[-2], k.shape[-2])
+    if size < k.shape[-2] and table in seen.shapes:
+        raise Wrong(
+            f"With size = {size} there is still a table of all {table[0]} by {table[1]} scores: "
+            "compute the scores of one block of keys after another."
+        )
+    return found
 
 
 def _to_watch() -> Iterator[Case]:

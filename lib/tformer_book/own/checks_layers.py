@@ -71,6 +71,8 @@ def _to_centre() -> Iterator[Case]:
             One mean for all rows; each row has its own.
         gain, eps) + bias → gain) + bias
             The argument eps has no effect.
+        = gain * (x - x.mean(-1, keepdim=True)) / (x.var(-1, keepdim=True) + eps).sqrt() + bias
+            The variance is divided by n − 1, as `var` and `std` do; a norm divides by n.
     """,
     otherwise="rms_norm of each row less its mean, plus the bias.",
 )

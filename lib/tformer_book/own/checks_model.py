@@ -71,9 +71,11 @@ def _parameter_shapes(my: ModuleType, sizes: Any, tied: bool) -> Any:
     wanted = [f"model.layers.{i}.{name}.weight" for i in range(n_layers) for name in layer]
     wanted += ["model.embed_tokens.weight", "model.norm.weight"]
     wanted += ["lm_head.weight"] * (not tied)
-    for name in wanted:
-        if name not in found:
-            raise Wrong(f"parameter_shapes leaves out `{name}` (tied is {tied}).")
+    if missing := [name for name in wanted if name not in found]:
+        raise Wrong(
+            f"With tied = {tied}, parameter_shapes leaves out {len(missing)} of {len(wanted)} "
+            f"names: {', '.join(f'`{name}`' for name in missing)}."
+        )
     for name in found:
         if name not in wanted:
             raise Wrong(f"parameter_shapes has `{name}`, which no part reads (tied is {tied}).")
@@ -117,6 +119,9 @@ def _initialise(my: ModuleType, sizes: Any, seed: int) -> Any:
     again = my.initialise(my.Config(*sizes), seed)
     if any((found[name] != again[name]).any() for name in shapes):
         raise Wrong("The same seed gives other numbers the second time.")
+    other = my.initialise(my.Config(*sizes), seed + 1)
+    if all((found[name] == other[name]).all() for name in shapes):
+        raise Wrong("Another seed gives the same numbers: the argument seed has no effect.")
     matrices = [x for x in found.values() if x.ndim == 2]
     spread = torch.stack([x.std() * math.sqrt(x.shape[-1]) for x in matrices])
     gains = torch.stack([x.mean() for x in found.values() if x.ndim == 1])
@@ -146,9 +151,11 @@ def _projected() -> Iterator[Case]:
     kind=THREE,
     slips="""
         torch.arange(start, start + q.shape[-2]) → torch.arange(q.shape[-2])
-            With a cache the positions go on: the first new token stands at position `start`.
+            With a cache the positions go on: the first new token stands behind those of the cache.
         torch.cat([cache[0], k], -2), torch.cat([cache[1], v], -2) → k, v
             The keys and values of the cache are not used.
+        start = cache[0].shape[-2] if cache else 0 → start = 0 ;; if cache: → if False:
+            The cache has no effect: its keys and values come first, and the positions go on.
         torch.cat([cache[0], k], -2), torch.cat([cache[1], v], -2) → torch.cat([k, cache[0]], -2), torch.cat([v, cache[1]], -2)
             The cache belongs in front: its tokens come earlier.
         if c.causal else None → if True else None
@@ -252,7 +259,7 @@ def _transformer(my: ModuleType, tokens: Any, tied: bool, cached: int) -> Any:
     cases=_texts,
     slips=f"""
         p["wpe.weight"][start : start + tokens.shape[-1]] → p["wpe.weight"][: tokens.shape[-1]]
-            With a cache the positions go on: the first new token stands at position `start`.
+            With a cache the positions go on: the first new one is the number of keys in the cache.
         @ pair(name)[0] + pair(name)[1] → @ pair(name)[0]
             The biases of the matrices are missing.
         layer_norm(x, p["ln_f.weight"], p["ln_f.bias"], c.eps) → x

@@ -92,9 +92,9 @@ def _check_source(source: str, path: Path) -> None:
             where = f"{path.name}, line {default.lineno}: {node.name} has the default"
             if isinstance(default, ast.Name) and default.id in of_the_book():
                 raise Unfit(
-                    f"{where} `{default.id}`. A default is fixed when Python reads this line, so a "
-                    f"{default.id} that stands elsewhere is never called. Write `=None`, and in "
-                    f"the body `(… or {default.id})(…)`."
+                    f"{where} `{default.id}`. Python fixes a default when it reads this line, so "
+                    f"`{default.id}`, if it is written elsewhere, is never called. "
+                    f"Write `=None`, and in the body `(… or {default.id})(…)`."
                 )
             if isinstance(default, ast.List | ast.Dict | ast.Set):
                 raise Unfit(

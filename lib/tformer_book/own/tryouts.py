@@ -22,10 +22,11 @@ from tformer.models.pretrained import from_pretrained
 from tformer.pretrained import available, checkpoint
 from tformer.tokens.bpe import LETTERS
 from tformer.tokens.pretokenizer import pretokenize
+from tformer_book.exercises.describe import own_line
 from tformer_book.exercises.display import WIDTH
 from tformer_book.own.checking import book_module
 from tformer_book.own.lending import load
-from tformer_book.own.parts import BOOK
+from tformer_book.own.parts import BOOK, PARTS, definitions
 from tformer_book.own.world import World, small_world
 
 TRYOUTS: dict[int, tuple[Callable[..., Iterator[str]], bool]] = {}
@@ -56,13 +57,28 @@ def try_out(chapter: int, path: Path | str | None = None) -> None:
         print("This needs SmolLM2: `make model` fetches it, 93 MB.")  # noqa: T201
         return
     my = book_module() if path is None else load(path)
+    if path is not None:
+        _say_what_is_lent(chapter, Path(path))
     threads = torch.get_num_threads()
     torch.set_num_threads(1)
     try:
         for line in run(my):
             print(fill(line.strip(), WIDTH))  # noqa: T201
+    except Exception as error:
+        if path is None or not (line := own_line(error, str(path))):
+            raise
+        print(fill(f"The run stopped with {type(error).__name__}: {error}", WIDTH))  # noqa: T201
+        print(f"at `{line}` in your file.")  # noqa: T201
     finally:
         torch.set_num_threads(threads)
+
+
+def _say_what_is_lent(chapter: int, path: Path) -> None:
+    """Say that a run tries the book's part, where a file has none of it."""
+    mine = definitions(path.read_text(encoding="utf-8"), str(path))
+    names = next(part.names for part in PARTS if part.chapter == chapter)
+    if not any(name in mine for name in names):
+        print(f"Yours is not written yet; the book's {names[0]} is tried.")  # noqa: T201
 
 
 def tryout(chapter: int, real: bool = False) -> Callable[..., Any]:
@@ -282,7 +298,8 @@ def tokens_and_bits(my: ModuleType) -> Iterator[str]:
     pieces = [piece for word in words for piece in my.apply_merges(word, ranks)]
     tokens = torch.tensor([tokenizer.encode(text)])
     yield " | ".join(pieces).replace(LETTERS[ord(" ")], "_")
-    yield f"SmolLM2's own tokenizer: {tokens.shape[1]} tokens; yours: {len(pieces)}"
+    same = pieces == [tokenizer.tokens[token] for token in tokens[0].tolist()]
+    yield f"{len(pieces)} tokens; SmolLM2's own tokenizer gives the same: {same}"
     with torch.inference_mode():
         loss = my.next_token_loss(my.transformer(tokens, p, c)[0], tokens).item()
     bits = loss * (tokens.shape[1] - 1) / math.log(2) / len(text.encode())
@@ -339,7 +356,7 @@ def in_blocks(my: ModuleType) -> Iterator[str]:
         )[0]
     yield f"The logits differ by less than 0.001: {bool((whole - blocks).abs().max() < 1e-3)}"
     n = len(tokens)
-    yield f"Scores held at once, a head: {n * n:,} in one table, {n * 64:,} in blocks"
+    yield f"A table of all scores has {n * n:,} numbers a head; a block of 64 keys {n * 64:,}"
 
 
 @tryout(17, real=True)
@@ -353,21 +370,26 @@ def induction(my: ModuleType) -> Iterator[str]:
     with torch.inference_mode():
         logits, patterns = my.attention_patterns(twice, p, c)
         found = torch.stack([x[:, later, later - n + 1].mean(-1) for x in patterns])
-        best = found.flatten().argsort(descending=True)[:3].tolist()
-        heads = [divmod(place, c.n_heads) for place in best]
+        order = found.flatten().argsort(descending=True).tolist()
+        best, others = ([divmod(i, c.n_heads) for i in order[s : s + 3]] for s in (0, 100))
 
-        def ablated(layer: int, pattern: Any) -> Any:
-            pattern = pattern.clone()
-            for one, head in heads:
-                if one == layer:
-                    pattern[head] = torch.eye(pattern.shape[-1])[0]
-            return pattern
+        def cost(logits: Any) -> float:
+            return float(my.next_token_loss(logits[None, n - 1 :], twice[None, n - 1 :]))
 
-        without = my.attention_patterns(twice, p, c, ablated)[0]
-    for (layer, head), place in zip(heads, best, strict=True):
-        yield f"layer {layer}, head {head}: {found.flatten()[place]:.2f} of its weight"
-    losses = [my.next_token_loss(z[None, n - 1 :], twice[None, n - 1 :]) for z in (logits, without)]
-    yield f"The repetition costs {losses[0]:.1f} nats a token; without the three {losses[1]:.1f}"
+        def without(heads: Any) -> float:
+            def edit(layer: int, pattern: Any) -> Any:
+                pattern = pattern.clone()
+                for one, head in heads:
+                    if one == layer:
+                        pattern[head] = torch.eye(pattern.shape[-1])[0]
+                return pattern
+
+            return cost(my.attention_patterns(twice, p, c, edit)[0])
+
+        for layer, head in best:
+            yield f"layer {layer}, head {head}: {found[layer, head]:.2f} of its weight"
+        yield f"The repetition costs {cost(logits):.1f} nats a token,"
+        yield f"{without(best):.1f} without these three, {without(others):.1f} without three others"
 
 
 @tryout(20, real=True)
