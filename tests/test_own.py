@@ -203,6 +203,9 @@ def test_the_book_is_right_and_each_slip_is_told_in_its_own_words(name, monkeypa
     try_each(told, ((sentence, (sentence,)) for sentence in entry.mutants))
 
 
+GENERATE = (
+    "def generate(tokens, p, c, n, temperature=1.0, top_p=1.0, stop=None, model=None, rng=None):"
+)
 WRONG = {
     "a stub": ("def softmax(x, axis=-1):\n    raise NotImplementedError()", "empty template"),
     "nothing returned": ("def softmax(x, axis=-1):\n    x.exp()", "returned nothing"),
@@ -231,8 +234,7 @@ WRONG = {
         "the argument seed has no effect",
     ),
     "everything read again": (
-        "def generate(tokens, p, c, n, temperature=1.0, top_p=1.0, stop=None, model=None, rng=None):"
-        "\n    tokens = list(tokens)\n"
+        f"{GENERATE}\n    tokens = list(tokens)\n"
         "    for _ in range(n):\n"
         "        token = int((model or transformer)(torch.tensor(tokens), p, c)[0][-1].argmax())\n"
         "        yield token\n"
@@ -240,8 +242,7 @@ WRONG = {
         "After the first call hand over the new token alone",
     ),
     "another model": (
-        "def generate(tokens, p, c, n, temperature=1.0, top_p=1.0, stop=None, model=None, rng=None):"
-        "\n    yield from [1] * n",
+        f"{GENERATE}\n    yield from [1] * n",
         "`model` has no effect",
     ),
     "no blocks": (
