@@ -107,10 +107,9 @@ def progress(path: Path | str | None = None) -> None:
         f"{sign} {line.part.chapter:2d}  {', '.join(line.part.names)}: {text}"
         for sign, line, text in rows
     )
-    table = "".join(
-        f'<tr><td>{sign}</td><td>{line.part.chapter}</td><td style="text-align: left">'
-        f"<code>{', '.join(line.part.names)}</code></td>"
-        f'<td style="text-align: left">{escape(text)}</td></tr>'
+    listed = "".join(
+        f"<div>{sign} {line.part.chapter}. "
+        f"{', '.join(f'<code>{name}</code>' for name in line.part.names)}: {escape(text)}</div>"
         for sign, line, text in rows
     )
-    tell(f"{head}{rest}\n{plain}", f"<strong>{head}</strong>{rest}<table>{table}</table>")
+    tell(f"{head}{rest}\n{plain}", f"<strong>{head}</strong>{rest}{listed}")

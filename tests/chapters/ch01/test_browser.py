@@ -197,7 +197,7 @@ def test_fields_examples_and_reset(page: Page) -> None:
         widget.get_by_role("button", name=name).click()
         assert value(widget, "angle") == pytest.approx([angle], abs=1e-5)
     widget.get_by_role("button", name="longer k wins").click()
-    assert "the length of k does it" in widget.locator(".tf-sentence").inner_text()
+    assert "because k is long" in widget.locator(".tf-sentence").inner_text()
     widget.get_by_role("button", name="reset").click()
     agrees(widget, [3, 4], [4, 3])
 
