@@ -9,7 +9,7 @@ from pathlib import Path
 
 from tformer_book.exercises import CheckFailed
 from tformer_book.own.lending import Unfit, load
-from tformer_book.own.parts import BEGIN, BOOK, FILE, PARTS, definitions, of_the_book
+from tformer_book.own.parts import BEGIN, BOOK, FILE, PARTS, defined_in, of_the_book
 from tformer_book.own.progress import check, find_file, progress
 from tformer_book.own.tryouts import try_out
 
@@ -70,7 +70,7 @@ def _show(name: str) -> int:
 def _chapter(chapter: str, path: Path) -> int:
     """Check what the file has of a chapter's part, and try it, right or not."""
     load(path)  # what is wrong with the whole file is said once
-    mine, wrong = definitions(path.read_text(encoding="utf-8"), str(path)), False
+    mine, wrong = defined_in(path), False
     for name in CHAPTERS[chapter].names:
         if name not in mine:
             print(f"○ {name} is lent by the book.")

@@ -29,7 +29,7 @@ from tformer_book.exercises.registry import Exercise
 from tformer_book.exercises.slips import edited, entries, source
 from tformer_book.exercises.table import Case, Table
 from tformer_book.own.lending import Unfit, lend, load
-from tformer_book.own.parts import definitions, of_the_book
+from tformer_book.own.parts import defined_in, of_the_book
 
 Use = Callable[..., Any]
 CHECKS: dict[str, Exercise] = {}
@@ -182,7 +182,7 @@ def judge(path: Path | str, name: str, seconds: float = 20.0) -> tuple[bool, str
         raise CheckFailed(f"There is no part {name}. The parts are {', '.join(checks())}.")
     path = Path(path)
     try:
-        if name not in definitions(path.read_text(encoding="utf-8"), str(path)):
+        if name not in defined_in(path):
             raise CheckFailed(f"{path.name} has no {name} yet; the book lends it.")
         module = load(path, mine=[name])
     except SyntaxError as error:

@@ -13,7 +13,7 @@ from typing import Any
 
 import torch
 
-from tformer_book.own.parts import BOOK, NEEDED, of_the_book
+from tformer_book.own.parts import BOOK, of_the_book
 
 NAME = "my_transformer"
 IMPORTED = {
@@ -22,6 +22,7 @@ IMPORTED = {
     "dataclass": dataclasses.dataclass,
     "linear": torch.nn.functional.linear,
 }
+"""What the parts of the book import, and the reader's file so has as well."""
 
 
 def lend(namespace: dict[str, Any], names: Collection[str] | None = None) -> None:
@@ -105,8 +106,8 @@ def _check_source(source: str, path: Path) -> None:
 
 def _check_names(space: dict[str, Any], path: Path) -> None:
     """Refuse a file that has given the name of a part, or of an import, to something else."""
-    for name in NEEDED:
-        if space[name] is not IMPORTED[name]:
+    for name, value in IMPORTED.items():
+        if space[name] is not value:
             raise Unfit(
                 f"{path.name}: `{name}` is now {_kind(space[name])}. The lent parts need it as "
                 "what the first lines import. Give yours another name."

@@ -12,8 +12,6 @@ FILE = "my_transformer.py"
 BOOK = Path(__file__).with_name(FILE)
 BEGIN = Path(__file__).with_name("begin.txt")
 """What a reader's file begins with."""
-NEEDED = ("math", "torch", "dataclass", "linear")
-"""What the parts of the book import, and the reader's file so has as well."""
 
 
 class Part(NamedTuple):
@@ -98,12 +96,12 @@ def _code(node: ast.FunctionDef | ast.ClassDef, lines: list[str]) -> Iterator[st
             yield line
 
 
+def defined_in(path: Path) -> dict[str, Definition]:
+    """Return what a file defines at its top level now, by name."""
+    return definitions(path.read_text(encoding="utf-8"), str(path))
+
+
 @cache
 def of_the_book() -> dict[str, Definition]:
     """Return the parts of the book's own file by name, in their order."""
-    return definitions(BOOK.read_text(encoding="utf-8"), str(BOOK))
-
-
-def part_of(name: str) -> Part | None:
-    """Return the part that a name belongs to, if there is one."""
-    return next((part for part in PARTS if name in part.names), None)
+    return defined_in(BOOK)

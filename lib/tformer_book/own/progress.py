@@ -10,7 +10,7 @@ from tformer_book.exercises import CheckFailed
 from tformer_book.exercises.display import boxed, in_notebook, tell, wrapped
 from tformer_book.exercises.done import SIGNS
 from tformer_book.own.checking import judge
-from tformer_book.own.parts import FILE, PARTS, Part, definitions
+from tformer_book.own.parts import FILE, PARTS, Part, defined_in
 
 
 def find_file(path: Path | str | None = None) -> Path:
@@ -74,7 +74,7 @@ def report(path: Path) -> list[Line]:
     SyntaxError
         If Python cannot read the file.
     """
-    mine = definitions(path.read_text(encoding="utf-8"), str(path))
+    mine = defined_in(path)
     lines = []
     for part in PARTS:
         names = [name for name in part.names if name in mine]

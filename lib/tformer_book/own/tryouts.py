@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from textwrap import fill
 from types import ModuleType
 from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 import torch
@@ -26,7 +26,7 @@ from tformer_book.exercises.describe import own_line
 from tformer_book.exercises.display import WIDTH
 from tformer_book.own.checking import book_module
 from tformer_book.own.lending import load
-from tformer_book.own.parts import BOOK, PARTS, definitions
+from tformer_book.own.parts import BOOK, PARTS, defined_in
 from tformer_book.own.world import World, small_world
 
 TRYOUTS: dict[int, tuple[Callable[..., Iterator[str]], bool]] = {}
@@ -75,7 +75,7 @@ def try_out(chapter: int, path: Path | str | None = None) -> None:
 
 def _say_what_is_lent(chapter: int, path: Path) -> None:
     """Say that a run tries the book's part, where a file has none of it."""
-    mine = definitions(path.read_text(encoding="utf-8"), str(path))
+    mine = defined_in(path)
     names = next(part.names for part in PARTS if part.chapter == chapter)
     if not any(name in mine for name in names):
         print(f"Yours is not written yet; the book's {names[0]} is tried.")  # noqa: T201
@@ -98,17 +98,6 @@ def smollm2(my: ModuleType) -> tuple[dict[str, torch.Tensor], Any, Any]:
     c = my.Config(a.n_vocab, a.d_model, a.n_layers, a.n_heads, a.n_groups, a.d_ff, a.base, a.eps)
     named = found.common("adjacent").items()
     return {name: torch.from_numpy(x) for name, x in named}, c, found.tokenizer
-
-
-@contextmanager
-def replaced(my: ModuleType, **parts: Any) -> Iterator[None]:
-    """Put other parts into a module for a while."""
-    before = {name: getattr(my, name) for name in parts}
-    vars(my).update(parts)
-    try:
-        yield
-    finally:
-        vars(my).update(before)
 
 
 def initial(my: ModuleType, c: Any) -> dict[str, torch.Tensor]:
@@ -142,10 +131,10 @@ def softmax_inside(my: ModuleType) -> Iterator[str]:
         calls += 1
         return softmax(x, axis)
 
-    with replaced(my, softmax=counted):
+    with patch.multiple(my, softmax=counted):
         yield f"{PROMPT}{continued(my, PROMPT, 4)}"
     yield f"Your softmax was called {calls} times."
-    with replaced(my, softmax=lambda x, axis=-1: softmax(x, -2)):
+    with patch.multiple(my, softmax=lambda x, axis=-1: softmax(x, -2)):
         yield f"Over the wrong axis: {PROMPT}{continued(my, PROMPT, 4)}"
 
 
@@ -160,7 +149,7 @@ def scales(my: ModuleType) -> Iterator[str]:
         return my.softmax(scores if mask is None else scores.masked_fill(~mask, -math.inf))
 
     yield f"60 steps with your attention: {trained(my, world, c, 60)[1]:.1f} nats a story"
-    with replaced(my, attention_weights=no_scale):
+    with patch.multiple(my, attention_weights=no_scale):
         yield f"60 steps without the scale: {trained(my, world, c, 60)[1]:.1f}"
 
 
@@ -212,7 +201,7 @@ def many_layers(my: ModuleType) -> Iterator[str]:
     world = small_world()
     c = world.config(my, n_layers=4)
     yield f"4 layers with your norm: {trained(my, world, c, 40)[1]:.1f} nats after 40 steps"
-    with replaced(my, rms_norm=lambda x, gain, eps=1e-5: gain * x):
+    with patch.multiple(my, rms_norm=lambda x, gain, eps=1e-5: gain * x):
         yield f"4 layers without a norm: {trained(my, world, c, 40)[1]:.1f}"
 
 
@@ -223,7 +212,7 @@ def gates(my: ModuleType) -> Iterator[str]:
     c = world.config(my)
     p, loss = trained(my, world, c, 80)
     yield f"With your SwiGLU: {loss:.1f} nats, {world.right(my, p, c)} right patients"
-    with replaced(
+    with patch.multiple(
         my, swiglu=lambda x, gate, w_in, w_out: torch.relu(x @ (w_in + 0 * gate)) @ w_out
     ):
         p, loss = trained(my, world, c, 80)
@@ -330,13 +319,12 @@ def writing(my: ModuleType) -> Iterator[str]:
         return transformer(tokens, *rest, **options)
 
     transformer = my.transformer
-    with replaced(my, transformer=watched):
+    with patch.multiple(my, transformer=watched):
         found = list(my.generate(start, p, c, 20, temperature=0))
     yield tokenizer.decode([*start, *found])
-    tokens, again = list(start), 0
+    tokens = list(start)
     with torch.inference_mode():
         for _ in range(5):
-            again += len(tokens)
             tokens.append(int(my.transformer(torch.tensor(tokens), p, c)[0][-1].argmax()))
     yield f"Without the cache the first 5 tokens are the same: {tokens[len(start) :] == found[:5]}"
     total = sum(len(start) + i for i in range(20))

@@ -11,6 +11,7 @@ from matplotlib.patches import Rectangle
 from tformer import reference
 from tformer_book.chapters.ch06 import layers, slots, training
 from tformer_book.experiments.intervals import median_interval
+from tformer_book.figures.strips import SIZE
 from tformer_book.figures.style import (
     INK,
     KEY,
@@ -83,7 +84,7 @@ def _six_rows(width: float, height: float, digits: int) -> Figure:
     figure, ax = blank(width, height)
     ax.set_aspect("auto")
     left = 3.6 if narrow else 1.75  # squares
-    size: Any = {"fontsize": 8.6} if narrow else {}
+    size: Any = {"fontsize": SIZE} if narrow else {}
     top, words = 0.0, tokenise(layers.TIRED)
     for t, word in enumerate((*words[:-1], "last word")):
         bold = "bold" if word == "it" else "normal"

@@ -11,6 +11,7 @@ from matplotlib.patches import FancyArrowPatch, Rectangle
 
 from tformer.models.sizes import Sizes
 from tformer_book.chapters.ch11 import broken, counts, forms, tasks
+from tformer_book.figures.strips import SIZE
 from tformer_book.figures.style import (
     INK,
     KEY,
@@ -28,8 +29,6 @@ from tformer_book.figures.tables import blank, mark, squares
 WORDS = tasks.STORIES[0].split()[: tasks.READ - 1]
 IT = tasks.IT - 1
 COLORS = {"encoder": VALUE, "decoder": KEY, "pair": QUERY}
-SIZE = 8.6
-"""Points of the letters of a narrow shape, as in `strips`."""
 GPT2 = Sizes(50257, 768, 12, 12, 3072, n_positions=1024)
 
 

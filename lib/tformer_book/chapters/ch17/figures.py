@@ -11,6 +11,7 @@ from matplotlib.figure import Figure
 
 from tformer_book.chapters.ch17 import circuits, exchanged, moved, veto, votes
 from tformer_book.chapters.ch17.circuits import IT, NOUNS
+from tformer_book.figures.strips import SIZE
 from tformer_book.figures.style import (
     INK,
     KEY,
@@ -36,8 +37,6 @@ COLUMNS = (
 )
 """What is measured of each training, and what stands above its column, broad and narrow."""
 LOOK: Any = {"ha": "center", "va": "center", "fontsize": 11, "color": INK}
-SIZE = 8.6
-"""Points of the letters of a narrow shape, as in `strips`."""
 
 
 def _short(x: float, digits: int = 2) -> str:
