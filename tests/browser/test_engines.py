@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -146,17 +147,31 @@ def button(text: str) -> str:
 
 
 def push(engine: Engine, button: str) -> None:
-    """Press a button by Enter; in Firefox, whose hidden window needs it, by mouse."""
-    engine.value(f"{button}.scrollIntoView({{ block: 'center' }})")
+    """Press a button by Enter; in Firefox, whose hidden window needs it, by mouse.
+
+    A page that still moves lets a mouse miss: it is pressed again if no click came to the button.
+    """
+    engine.value(f"{button}.scrollIntoView({{ block: 'center', behavior: 'instant' }})")
     engine.value(f"{button}.focus()")
     if not isinstance(engine, Firefox):
         engine.press(ENTER)
         return
-    x, y = engine.value(f"""(() => {{
+    heard = f"(event) => {{ window.pushed ||= {button}?.contains(event.target); }}"
+    engine.value(f"(window.pushed = false, window.addEventListener('click', {heard}, true))")
+    middle = f"""(() => {{
         const box = {button}.getBoundingClientRect();
         return [box.x + box.width / 2, box.y + box.height / 2];
-    }})()""")
-    engine.drag(x, y, by=(0, 0))
+    }})()"""
+    for _ in range(3):
+        engine.wait(f"{button}.contains(document.elementFromPoint(...{middle}))")
+        x, y = engine.value(middle)
+        engine.drag(x, y, by=(0, 0))
+        end = time.monotonic() + 5
+        while time.monotonic() < end:
+            if engine.value("window.pushed"):
+                return
+            time.sleep(0.1)
+    raise AssertionError(f"no click came to {button}")
 
 
 def numbers(engine: Engine, widget: str, name: str) -> list[float]:
