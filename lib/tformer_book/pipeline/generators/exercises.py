@@ -113,7 +113,7 @@ def solved(path: Path) -> NotebookNode:
 
 
 def _with_own(cells: list[Cell], page: str) -> list[Cell]:
-    """Say below each exercise how a reader's own transformer answers it, if it does; name the page."""
+    """Say below each exercise that takes functions of the file of `page` how to hand them over."""
     accepted = tomllib.loads(ACCEPTED.read_text(encoding="utf-8"))
     for cell in cells:
         number = cell.number.replace("-", ".")
