@@ -51,7 +51,7 @@ class Mine:
         functions = _functions(path, path.read_bytes())
         if name not in functions:
             lent = " yet; the book lends it" * (name in of_the_book())
-            raise AttributeError(f"{path.name} has no {name}{lent}.")
+            raise AttributeError(f"{path.name} has no {name}{lent}")
         return bridged(functions[name], path)
 
     def __dir__(self) -> list[str]:

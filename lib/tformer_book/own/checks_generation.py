@@ -217,6 +217,15 @@ def _to_watch() -> Iterator[Case]:
             The edited weights are listed, but the model goes on with those before edit.
     """,  # noqa: E501
     otherwise="attend keeps the (edited) weights of each layer and multiplies them by the values.",
+    hints=(
+        "The model calls `attend`, if it is handed one, in the place of attention, once a layer. "
+        "So a function that also keeps its weights sees all of them.",
+        "Write attend(q, k, v, mask) inside attention_patterns, where it can append to a list. The "
+        "length of this list is the number of the layer.",
+        "attention_weights(q, k, mask) has an axis of groups and one of heads in a group: "
+        ".flatten(-4, -3) makes one of them, for edit and the list. Before `@ v` unflatten it "
+        "again, to k.shape[-4] groups.",
+    ),
 )
 def _attention_patterns(my: ModuleType, tokens: Any, layer: int | None) -> Any:
     def first_token_alone(now: int, pattern: Any) -> Any:
