@@ -1,6 +1,7 @@
 """Exercises that take functions of a reader's own file: which, through what, and what is said."""
 
 import ast
+import linecache
 import re
 from pathlib import Path
 
@@ -183,6 +184,13 @@ def test_arrays_become_tensors_of_their_type_and_whole_numbers_floats_where_no_t
     assert torch.is_grad_enabled()
 
 
+def test_the_arguments_of_a_part_are_known_where_a_reader_has_renamed_them():
+    write("def rope(rows, places, base=1.0):\n    return rows, torch.eye(5)[places]")
+    rows, turned = mine.rope(np.array([[1, 2]]), np.array([3]))
+    assert rows.dtype == float
+    assert turned.tolist() == [[0, 0, 0, 1, 0]]
+
+
 def test_tensors_come_back_as_arrays_and_those_without_axes_as_numbers():
     write(SEEN)
     loss = mine.next_token_loss(np.ones((1, 2, 3)), np.array([[0, 1]]))
@@ -190,6 +198,7 @@ def test_tensors_come_back_as_arrays_and_those_without_axes_as_numbers():
     assert loss == 0.5
     found, few = mine.parts(np.array([1.0, 2]), (np.ones(2), np.float64(1)))
     assert found["sum"][0] == 3.0
+    assert isinstance(found["sum"][1], np.ndarray)
     assert found["sum"][1].tolist() == [2.0, 2.0]
     assert found["mask"].tolist() == [False, True]
     assert few.dtype == np.float32
@@ -230,6 +239,11 @@ def test_an_error_is_told_with_the_line_of_the_file_as_it_stands_now():
     assert "(at `return x @ None`)" in told("2.1", mine.softmax)
     write(f"{SOFTMAX}y = 1\n    return x.nothing")
     assert "(at `return x.nothing`)" in told("2.1", lambda x, axis: mine.softmax(x, axis))
+    linecache.getlines(str(Path("my_transformer.py").absolute()))  # as a traceback does
+    write(f"{SOFTMAX}y = 1\n    return x.missing")
+    with pytest.raises(AttributeError) as caught:
+        mine.softmax(np.ones(2))
+    assert caught.value.at == "return x.missing"
     write(f"{SOFTMAX}raise NotImplementedError()")
     assert "softmax is still the empty template" in told("2.1", mine.softmax)
 
