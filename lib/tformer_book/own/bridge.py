@@ -39,8 +39,9 @@ ARRAYS = ("x", "grad", "mean", "square")
 class Mine:
     """The functions of the nearest `my_transformer.py` as attributes, read anew at each use.
 
-    Arrays become tensors of the same type, and tensors come back as arrays. A function that
-    changes a tensor in place so changes the caller's array, as one of NumPy would.
+    Arrays become tensors of the same type, and tensors come back as arrays; whole numbers become
+    floats, except tokens and positions. A function that changes a tensor in place so changes the
+    caller's array, as one of NumPy would. The other functions of the file are the reader's too.
     """
 
     def __getattr__(self, name: str) -> Any:
